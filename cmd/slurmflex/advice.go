@@ -17,7 +17,7 @@ const adviceLimit = 10 * time.Second
 // advise adds Compute's advice to the answers, which are those of the questions in
 // their order. An error is a part of the answer.
 func (a *app) advise(ctx context.Context, cfg *config.Config, questions []estimate.Question, answers []estimate.Answer) {
-	defer a.progress.begin("reading Compute's advice")()
+	defer a.progress.Begin("reading Compute's advice")()
 	ctx, cancel := context.WithTimeout(ctx, adviceLimit)
 	defer cancel()
 	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())

@@ -2,30 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
-	"net/http"
-	"net/url"
-	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/ask"
 	"slurmflex/flex/view"
 )
 
-// askLimit bounds a question to the daemon, which answers from memory.
-const askLimit = 10 * time.Second
-
-// answerSize is the longest answer that is read, in bytes: that of some hundred
-// thousand jobs.
-const answerSize = 64 << 20
+// daemon is the configuration's daemon.
+func (a *app) daemon() ask.Daemon { return ask.Daemon{Config: a.configPath} }
 
 // see returns what the daemon saw last, which any user may ask for, or if none
 // answers, what this process finds by itself. The configuration must exist, but may be
@@ -39,11 +27,11 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 	if err == nil {
 		daemon = cfg.Glance()
 	}
-	v, daemonErr := a.askDaemon(ctx, daemon)
+	v, daemonErr := a.daemon().View(ctx, daemon)
 	switch {
 	case daemonErr == nil:
 		return v, nil
-	case errors.As(daemonErr, &impostor{}):
+	case errors.As(daemonErr, &ask.Impostor{}):
 		return view.View{}, daemonErr // an admin must know, so nothing is shown instead
 	case err != nil:
 		return view.View{}, err
@@ -67,80 +55,4 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 		return view.View{}, fmt.Errorf("%w; reading Slurm and Compute directly failed too: %w", daemonErr, err)
 	}
 	return v, nil
-}
-
-// askDaemon asks the daemon what it saw last.
-func (a *app) askDaemon(ctx context.Context, at config.Glance) (view.View, error) {
-	address := reachable(at.HTTPAddress)
-	status, body, err := a.getFromDaemon(ctx, address, "/status.json")
-	if err != nil {
-		return view.View{}, err
-	}
-	if status != http.StatusOK {
-		return view.View{}, fmt.Errorf("the daemon at %s answers %d %s: %s", address, status, http.StatusText(status),
-			view.Clip(view.Printable(strings.TrimSpace(string(body))), 200))
-	}
-	var v view.View
-	switch err := json.Unmarshal(body, &v); {
-	case err != nil:
-		return view.View{}, fmt.Errorf("the server at %s is not a slurmflex daemon: %w; correct slurmflex.http_address", address, err)
-	case at.Cluster != "" && v.Cluster != at.Cluster:
-		return view.View{}, fmt.Errorf("the daemon at %s serves cluster %q; give each cluster its own slurmflex.http_address",
-			address, view.Printable(v.Cluster))
-	}
-	return v, nil
-}
-
-// askStory asks the daemon what it recorded of a job; nil if it recorded nothing.
-func (a *app) askStory(ctx context.Context, at config.Glance, job string) *view.Past {
-	status, body, err := a.getFromDaemon(ctx, reachable(at.HTTPAddress), "/story.json?q="+url.QueryEscape(job))
-	var past view.Past
-	if err != nil || status != http.StatusOK || json.Unmarshal(body, &past) != nil {
-		return nil
-	}
-	return &past
-}
-
-// getFromDaemon gets a path from the daemon at an address.
-func (a *app) getFromDaemon(ctx context.Context, address, path string) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
-	if err != nil {
-		return 0, nil, fmt.Errorf("ask the daemon at %s: %w", address, err)
-	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: a.dialDaemon}} // no proxy, because the daemon is local
-	answer, err := client.Do(r)
-	if other := (impostor{}); errors.As(err, &other) {
-		return 0, nil, other
-	}
-	if err != nil {
-		return 0, nil, fmt.Errorf("no daemon answers at %s (%w)", address, cause(err))
-	}
-	defer answer.Body.Close()
-	if body, err = io.ReadAll(io.LimitReader(answer.Body, answerSize)); err != nil {
-		return 0, nil, fmt.Errorf("read the daemon's answer from %s: %w", address, err)
-	}
-	return answer.StatusCode, body, nil
-}
-
-// reachable is the address under which a daemon can be asked that listens on
-// the given one: without a host it listens on all.
-func reachable(address string) string {
-	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
-		return net.JoinHostPort("localhost", port)
-	}
-	return address
-}
-
-// cause is the bare reason why a call has failed, where it is a usual one.
-func cause(err error) error {
-	var errno unix.Errno
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer within %s", askLimit)
-	case errors.As(err, &errno):
-		return errno
-	}
-	return err
 }

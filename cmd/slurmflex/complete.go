@@ -23,7 +23,7 @@ func (a *app) complete(names func(v view.View, prefix string) []string) cobra.Co
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeLimit)
 		defer cancel()
-		v, err := a.askDaemon(ctx, config.GlanceAt(a.configPath))
+		v, err := a.daemon().View(ctx, config.GlanceAt(a.configPath))
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

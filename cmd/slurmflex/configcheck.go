@@ -150,7 +150,7 @@ func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, err
 		defer client.Close()
 		cloud = client
 	}
-	defer a.progress.begin("querying Slurm and Compute")()
+	defer a.progress.Begin("querying Slurm and Compute")()
 	seen := check.Observe(bounded, cfg, a.scheduler(cfg), cloud, time.Now)
 	seen.Client = err
 	if seen.Hooks, err = hooksFolder(); err != nil {

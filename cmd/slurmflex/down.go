@@ -16,6 +16,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/takedown"
+	"slurmflex/flex/terminal"
 	"slurmflex/flex/view"
 	"slurmflex/slurm/scontrol"
 )
@@ -94,11 +95,11 @@ func (d *takeDown) run(ctx context.Context, r *flex.Reconciler) error {
 	switch {
 	case d.nodeSet != "" && !r.Config.HasFlexSet(d.nodeSet):
 		return unknownNodeSet(d.nodeSet, names(r.Config))
-	case !d.dryRun && !d.yes && !isTerminal(d.in):
+	case !d.dryRun && !d.yes && !terminal.Is(d.in):
 		return usageError{errors.New("no terminal to ask for the cluster's name; to take it down without being asked: --yes")}
 	}
 	down := &flex.Down{R: r, Lock: d.app.lock(r.Config), Partitions: d.app.scheduler(r.Config), Options: takedown.Options{NodeSet: d.nodeSet, Jobs: d.jobs()}}
-	over := d.app.progress.begin("reading Slurm and Compute")
+	over := d.app.progress.Begin("reading Slurm and Compute")
 	err := d.findSlurm(ctx, r.Config, down)
 	var seen takedown.Plan
 	if err == nil {
@@ -241,7 +242,7 @@ func (d *takeDown) takeDown(ctx context.Context, down *flex.Down) error {
 		}
 		last = text
 	}
-	over := d.app.progress.begin("taking the cluster down")
+	over := d.app.progress.Begin("taking the cluster down")
 	left, err := down.Run(ctx)
 	over()
 	switch {

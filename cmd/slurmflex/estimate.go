@@ -102,7 +102,7 @@ func (e estimation) questions(ctx context.Context, a *app, cfg *config.Config) (
 	if err != nil {
 		return nil, usageError{err}
 	}
-	v, err := a.askDaemon(ctx, cfg.Glance())
+	v, err := a.daemon().View(ctx, cfg.Glance())
 	for i := range questions {
 		if set, ok := v.NodeSet(questions[i].NodeSet); err == nil && ok {
 			questions[i].Machine = set.Machine
@@ -113,7 +113,7 @@ func (e estimation) questions(ctx context.Context, a *app, cfg *config.Config) (
 
 // aboutJob are the questions about a job that waits.
 func (a *app) aboutJob(ctx context.Context, cfg *config.Config, name string, now time.Time) ([]estimate.Question, error) {
-	over := a.progress.begin("reading Slurm and Compute")
+	over := a.progress.Begin("reading Slurm and Compute")
 	v, err := a.see(ctx)
 	over()
 	if err != nil {

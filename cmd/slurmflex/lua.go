@@ -39,7 +39,7 @@ func newJobSubmit(a *app) *cobra.Command {
 			if err := a.checkMachines(cfg, machines); err != nil {
 				return err
 			}
-			over := a.progress.begin("querying Compute for machine types")
+			over := a.progress.Begin("querying Compute for machine types")
 			in := slurmconf.Input{Config: cfg, Machines: a.machines(cmd.Context(), cfg, machines)}
 			over()
 			text, err := slurmconf.JobSubmit(in, levels)

@@ -19,6 +19,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/door"
 	"slurmflex/flex/gate"
+	"slurmflex/flex/systemd"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
@@ -66,7 +67,7 @@ feeds the watchdog.`,
 				holding.Go(func() { gates.Run(ctx) })
 				holding.Go(func() { doors.Run(ctx) })
 				defer func() { stop(); served(); reloaded(); holding.Wait() }()
-				defer superviseBySystemd(ctx, r)()
+				defer systemd.Supervise(ctx, r)()
 				return r.Run(ctx, a.lock(r.Config), wakeUps)
 			})
 		},
@@ -160,7 +161,7 @@ or an hour passes. It must run as SlurmUser.`,
 			if !cfg.HasFlexSet(args[0]) {
 				return unknownNodeSet(args[0], names(cfg))
 			}
-			over := a.progress.begin("reading Slurm")
+			over := a.progress.Begin("reading Slurm")
 			nodes, err := flex.Unblock(cmd.Context(), a.scheduler(cfg), cfg, args[0])
 			over()
 			if err != nil {
@@ -244,7 +245,7 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log *zap.Logger, do 
 func (a *app) onePass(ctx context.Context, w io.Writer, asJSON bool, r *flex.Reconciler, file textfile, only ...flex.Filter) error {
 	did := newDid(r.Config.Cluster)
 	r.Watch = flex.Watchers{r.Watch, &a.progress, did}
-	over := a.progress.begin("reading Slurm and Compute")
+	over := a.progress.Begin("reading Slurm and Compute")
 	out, err := r.Sync(ctx, a.lock(r.Config), only...)
 	over()
 	a.history.Wait(recordLimit) // which counts machine time by account

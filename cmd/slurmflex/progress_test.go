@@ -1,13 +1,9 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,22 +30,4 @@ func TestATerminalIsToldWhatTakesSoLong(t *testing.T) {
 			require.Eventually(t, func() bool { return strings.Contains(term.shown(), "…\r"+clearLine) }, slack, poll, "it is taken away")
 		})
 	}
-}
-
-func TestAFileIsToldNothing(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	require.NoError(t, err)
-	defer file.Close()
-	was := os.Stderr
-	os.Stderr = file
-	defer func() { os.Stderr = was }()
-	synctest.Test(t, func(*testing.T) {
-		var f progress
-		end := f.begin("looking at Slurm and Compute")
-		time.Sleep(time.Hour)
-		end()
-	})
-	b, err := os.ReadFile(file.Name())
-	require.NoError(t, err)
-	assert.Empty(t, b)
 }

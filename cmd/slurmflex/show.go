@@ -28,7 +28,7 @@ why. Changes nothing. It needs credentials for Compute.`,
 }
 
 func (a *app) printPlan(ctx context.Context, w io.Writer, asJSON bool, r *flex.Reconciler, only ...flex.Filter) error {
-	over := a.progress.begin("reading Slurm and Compute")
+	over := a.progress.Begin("reading Slurm and Compute")
 	p, err := r.Plan(ctx, only...)
 	over()
 	if err != nil {

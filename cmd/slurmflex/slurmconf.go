@@ -8,15 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"slurmflex/config"
 	"slurmflex/flex/slurmconf"
-	"slurmflex/mig"
-	"slurmflex/mig/gce"
 	"slurmflex/slurm"
 )
 
@@ -143,7 +140,7 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 			in.Extra[p.Name] = append(in.Extra[p.Name], slurmconf.Parameter(s))
 		}
 	}
-	over := a.progress.begin("querying Compute for machine types")
+	over := a.progress.Begin("querying Compute for machine types")
 	in.Machines = a.machines(ctx, cfg, o.machines)
 	over()
 	return slurmconf.Text(in)
@@ -198,49 +195,11 @@ func hooksFolder() (string, error) {
 	return beside, nil
 }
 
-// machines are the machine types of our nodesets: those that are given, otherwise
-// those of the templates. Given ones are described by the table in mig if it has
-// them, the others by Compute, or by the table if Compute does not answer.
+// machines are the machine types of our nodesets.
 func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string]string) map[string]slurmconf.Machine {
-	all := map[string]slurmconf.Machine{}
 	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())
 	if noCloud == nil {
 		defer cloud.Close()
 	}
-	for _, set := range cfg.FlexSets() {
-		name, err := given[set.Name], noCloud
-		m, known := mig.KnownMachine(name)
-		if known {
-			all[set.Name] = slurmconf.Machine{MachineType: m, Source: "from slurmflex's built-in table"}
-			continue
-		}
-		if err == nil {
-			name, m, err = describe(ctx, cloud, set, name)
-		}
-		if err == nil {
-			all[set.Name] = slurmconf.Machine{MachineType: m, Source: "as Compute describes it in " + set.Zones[0]}
-			continue
-		}
-		all[set.Name] = slurmconf.Machine{Err: err}
-		if m, known := mig.KnownMachine(name); known {
-			all[set.Name] = slurmconf.Machine{MachineType: m, Source: "from slurmflex's built-in table, because Compute could not be queried: " + oneLine(err)}
-		}
-	}
-	return all
+	return slurmconf.Machines(ctx, cfg, cloud, noCloud, given)
 }
-
-// describe asks Compute for a nodeset's machine type, whose name is that of its
-// template unless it is given.
-func describe(ctx context.Context, cloud *gce.Client, set *config.NodeSet, given string) (name string, m mig.MachineType, err error) {
-	if name = given; name == "" {
-		t, err := cloud.Template(ctx, set.Template)
-		if err != nil {
-			return "", m, err
-		}
-		name = t.MachineType
-	}
-	m, err = cloud.MachineType(ctx, set.Zones[0], name)
-	return name, m, err
-}
-
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"slurmflex/flex/terminal"
 	"slurmflex/flex/view"
 )
 
@@ -42,9 +43,13 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			}
 			see := func(ctx context.Context) (view.View, error) { return s.see(ctx, a) }
 			if s.watch {
-				return watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see, s.look())
+				err := terminal.Watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see, s.look())
+				if errors.Is(err, terminal.ErrNone) {
+					return usageError{err}
+				}
+				return err
 			}
-			over := a.progress.begin("reading Slurm and Compute")
+			over := a.progress.Begin("reading Slurm and Compute")
 			v, err := see(cmd.Context())
 			over()
 			if err != nil {
@@ -131,15 +136,10 @@ func (s *status) write(w io.Writer, v view.View) error {
 		v.Rows = look.Order.Sort(v.Rows)
 		return writeJSON(w, v)
 	}
-	look.Now, look.Color = time.Now(), colors(w)
+	look.Now, look.Color = time.Now(), terminal.Colors(w)
 	if screen, isFile := w.(*os.File); isFile {
-		_, look.Width, _ = sizeOf(screen)
+		_, look.Width, _ = terminal.SizeOf(screen)
 	}
 	_, err := io.WriteString(w, v.Table(look))
 	return err
-}
-
-// colors reports whether the reader of what is written wants it in colors.
-func colors(w io.Writer) bool {
-	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

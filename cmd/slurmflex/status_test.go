@@ -187,11 +187,3 @@ func TestStatusShowsOneUsersJobsIfSlurmSaysWhoseTheyAre(t *testing.T) {
 	w.answer(t, "scontrol", strings.Replace(knowing, "ResumeTimeout ", "PrivateData = jobs\\nResumeTimeout ", 1))
 	w.flex(t, "status", "--user", "ada").exits(t, exitFailed).complains(t, "Slurm hides whose jobs these are (PrivateData)")
 }
-
-func TestADaemonThatListensEverywhereIsAskedHere(t *testing.T) {
-	for address, want := range map[string]string{
-		":8918": "localhost:8918", "127.0.0.1:8918": "127.0.0.1:8918", "ctl1:8918": "ctl1:8918", "[::1]:8918": "[::1]:8918",
-	} {
-		assert.Equal(t, want, reachable(address))
-	}
-}

@@ -14,14 +14,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a pseudo terminal: what is shown on it, and its keyboard.
-type terminal struct {
+// What is written to a terminal.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l"
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	goHome      = "\x1b[H"
+	clearLine   = "\x1b[K"
+	clearBelow  = "\x1b[J"
+)
+
+// pseudo is a pseudo terminal: what is shown on it, and its keyboard.
+type pseudo struct {
 	keyboard, tty *os.File
 	mu            sync.Mutex
 	screen        bytes.Buffer
 }
 
-func newTerminal(t *testing.T, rows, columns uint16) *terminal {
+func newTerminal(t *testing.T, rows, columns uint16) *pseudo {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	require.NoError(t, err)
@@ -31,7 +40,7 @@ func newTerminal(t *testing.T, rows, columns uint16) *terminal {
 	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
 	require.NoError(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}))
-	term := &terminal{keyboard: keyboard, tty: tty}
+	term := &pseudo{keyboard: keyboard, tty: tty}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -54,13 +63,13 @@ func newTerminal(t *testing.T, rows, columns uint16) *terminal {
 	return term
 }
 
-func (t *terminal) shown() string {
+func (t *pseudo) shown() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.screen.String()
 }
 
-func (t *terminal) settings(test *testing.T) unix.Termios {
+func (t *pseudo) settings(test *testing.T) unix.Termios {
 	test.Helper()
 	s, err := unix.IoctlGetTermios(int(t.tty.Fd()), unix.TCGETS)
 	require.NoError(test, err)
@@ -68,7 +77,7 @@ func (t *terminal) settings(test *testing.T) unix.Termios {
 }
 
 // on prepares slurmflex to run on the terminal.
-func (w *world) on(t *testing.T, term *terminal, args ...string) *process {
+func (w *world) on(t *testing.T, term *pseudo, args ...string) *process {
 	t.Helper()
 	r := w.flex(t, args...)
 	r.Stdin, r.Stdout = term.tty, term.tty

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/systemd"
 )
 
 const units = "../../scripts/systemd"
@@ -66,10 +68,10 @@ func TestTheWatchdogOfTheUnitSuitsTheDefaultInterval(t *testing.T) {
 	require.NoError(t, err)
 	lines := unit(t, "slurmflex.service")
 	assert.Contains(t, lines, "Type=notify")
-	need := longestWait + longestWork
-	require.GreaterOrEqual(t, longestWait, cfg.Options.Interval)
-	assert.Contains(t, lines, fmt.Sprintf("WatchdogSec=%dmin", int(need.Minutes())))
-	assert.Zero(t, watchdogFor(fmt.Sprint(need.Microseconds()), cfg.Options.Interval))
+	const watchdog = 25 * time.Minute
+	assert.Contains(t, lines, "WatchdogSec=25min")
+	assert.Zero(t, systemd.WatchdogFor(fmt.Sprint(watchdog.Microseconds()), cfg.Options.Interval))
+	assert.Equal(t, watchdog, systemd.WatchdogFor(fmt.Sprint(watchdog.Microseconds()-1), cfg.Options.Interval), "and no shorter one does")
 }
 
 // The line is the timer for those who have no systemd, and does nothing before

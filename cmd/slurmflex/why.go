@@ -37,7 +37,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
   slurmflex why alpha-a3-0`,
 		ValidArgsFunction: a.complete(view.View.Subjects),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			over := a.progress.begin("reading Slurm and Compute")
+			over := a.progress.Begin("reading Slurm and Compute")
 			v, err := a.see(cmd.Context())
 			over()
 			if err != nil {
@@ -81,7 +81,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 func (a *app) past(ctx context.Context, v view.View, job string) (past *view.Past, why string) {
 	var seen, history *view.Past
 	if v.Daemon != nil {
-		seen = a.askStory(ctx, config.GlanceAt(a.configPath), job)
+		seen = a.daemon().Story(ctx, config.GlanceAt(a.configPath), job)
 	}
 	cfg, err := a.config()
 	if err == nil {

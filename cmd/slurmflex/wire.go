@@ -14,6 +14,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/filler"
 	"slurmflex/flex/history"
+	"slurmflex/flex/terminal"
 	"slurmflex/flex/view"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
@@ -33,7 +34,7 @@ type app struct {
 	logLevel string          // that the command line asks for; empty: the configuration's
 	level    zap.AtomicLevel // of log
 	log      *zap.Logger     // nil before there is one
-	progress progress
+	progress terminal.Progress
 	measures measures
 	history  *history.Recorder // nil before there are passes
 	quotas   *filler.Quotas    // nil before there are passes

@@ -1,4 +1,6 @@
-package main
+// Package terminal shows things on a terminal: the cluster, again and again, and on stderr what
+// takes so long.
+package terminal
 
 import (
 	"context"
@@ -26,7 +28,8 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-func isTerminal(w any) bool {
+// Is reports whether a file is a terminal.
+func Is(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
@@ -35,11 +38,14 @@ func isTerminal(w any) bool {
 	return err == nil
 }
 
-// watch shows the cluster on a terminal until q is pressed or ctx ends, and
+// ErrNone is that there is no terminal.
+var ErrNone = errors.New("--watch needs a terminal; omit it to write to a file or pipe")
+
+// Watch shows the cluster on a terminal until q is pressed or ctx ends, and
 // leaves the terminal as it was.
-func watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Context) (view.View, error), look view.Look) (err error) {
-	if !isTerminal(in) || !isTerminal(out) {
-		return usageError{errors.New("--watch needs a terminal; omit it to write to a file or pipe")}
+func Watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Context) (view.View, error), look view.Look) (err error) {
+	if !Is(in) || !Is(out) {
+		return ErrNone
 	}
 	keyboard, screen := in.(*os.File), out.(*os.File)
 	restore, err := readKeys(keyboard)
@@ -104,9 +110,9 @@ func awaitQuit(keyboard io.Reader) {
 	}
 }
 
-// sizeOf is the size of a terminal in lines and characters; false if the file is
+// SizeOf is the size of a terminal in lines and characters; false if the file is
 // none, or it does not say.
-func sizeOf(screen *os.File) (rows, columns int, ok bool) {
+func SizeOf(screen *os.File) (rows, columns int, ok bool) {
 	size, err := unix.IoctlGetWinsize(int(screen.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Row == 0 || size.Col == 0 {
 		return 0, 0, false
@@ -116,11 +122,11 @@ func sizeOf(screen *os.File) (rows, columns int, ok bool) {
 
 // frame is what replaces the page on the screen.
 func frame(screen *os.File, v view.View, err error, look view.Look) string {
-	rows, columns, ok := sizeOf(screen)
+	rows, columns, ok := SizeOf(screen)
 	if !ok {
 		rows, columns = 24, 80
 	}
-	look.Now, look.Color, look.Width = time.Now(), colors(screen), columns
+	look.Now, look.Color, look.Width = time.Now(), Colors(screen), columns
 	text := v.Table(look)
 	if err != nil {
 		text = view.Clip(view.Printable(err.Error()), columns) + "\n"
@@ -132,4 +138,9 @@ func frame(screen *os.File, v view.View, err error, look view.Look) string {
 	}
 	lines = append(lines, "q quits")
 	return goHome + strings.Join(lines, clearLine+"\n") + clearLine + clearBelow
+}
+
+// Colors reports whether the reader of what is written wants it in colors.
+func Colors(w io.Writer) bool {
+	return Is(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

@@ -1,4 +1,5 @@
-package main
+// Package systemd notifies systemd that the daemon is ready, how its passes go, and that it stops.
+package systemd
 
 import (
 	"context"
@@ -48,9 +49,9 @@ type supervisor struct {
 	deaf bool   // it was logged that systemd does not answer
 }
 
-// superviseBySystemd notifies systemd until ctx ends, if it started us and wants
+// Supervise notifies systemd until ctx ends, if it started us and wants
 // that. What it returns waits for the last message.
-func superviseBySystemd(ctx context.Context, r *flex.Reconciler) (wait func()) {
+func Supervise(ctx context.Context, r *flex.Reconciler) (wait func()) {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
 		return func() {}
@@ -69,15 +70,15 @@ func (s *supervisor) suitWatchdog(state ...string) []string {
 		return state
 	}
 	s.watched = s.interval()
-	if watchdog := watchdogFor(os.Getenv("WATCHDOG_USEC"), s.watched); watchdog > 0 {
+	if watchdog := WatchdogFor(os.Getenv("WATCHDOG_USEC"), s.watched); watchdog > 0 {
 		state = append(state, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
 	}
 	return state
 }
 
-// watchdogFor is the time to ask of the watchdog in place of the given one, in
+// WatchdogFor is the time to ask of the watchdog in place of the given one, in
 // µs, if that might end a healthy daemon; otherwise 0. No number is no watchdog.
-func watchdogFor(given string, interval time.Duration) time.Duration {
+func WatchdogFor(given string, interval time.Duration) time.Duration {
 	usec, err := strconv.ParseInt(given, 10, 64)
 	need := max(interval, longestWait) + longestWork
 	if err != nil || usec >= need.Microseconds() {

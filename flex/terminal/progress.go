@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 // footAfter is how long somebody at a terminal waits without a message.
 const footAfter = time.Second
 
-// progress is stderr: on a terminal its last line says what takes so long. It is a
+// Progress is stderr: on a terminal its last line says what takes so long. It is a
 // zapcore.WriteSyncer, so that log lines come above that line, and a flex.Watcher
 // that shows the progress of a pass.
-type progress struct {
+type Progress struct {
 	mu    sync.Mutex
 	what  string    // that takes so long
 	since time.Time // when it began
@@ -25,10 +25,10 @@ type progress struct {
 	over  int // how many of them have finished
 }
 
-// begin shows what is being done until the function that it returns is called.
+// Begin shows what is being done until the function that it returns is called.
 // Where stderr is no terminal it shows nothing.
-func (f *progress) begin(what string) (end func()) {
-	if !isTerminal(os.Stderr) {
+func (f *Progress) Begin(what string) (end func()) {
+	if !Is(os.Stderr) {
 		return func() {}
 	}
 	f.mu.Lock()
@@ -58,21 +58,21 @@ func (f *progress) begin(what string) (end func()) {
 
 // draw rewrites the line. A terminal that is gone is no reason to stop. The lock is
 // held.
-func (f *progress) draw() {
+func (f *Progress) draw() {
 	if f.shown {
 		_, _ = fmt.Fprintf(os.Stderr, "\r%s%s, %s …", clearLine, f.what, time.Since(f.since).Round(time.Second))
 	}
 }
 
 // clear takes the line away. The lock is held.
-func (f *progress) clear() {
+func (f *Progress) clear() {
 	if f.shown {
 		_, _ = fmt.Fprintf(os.Stderr, "\r%s", clearLine)
 	}
 }
 
 // Write writes whole lines above that line.
-func (f *progress) Write(lines []byte) (int, error) {
+func (f *Progress) Write(lines []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.clear()
@@ -81,10 +81,10 @@ func (f *progress) Write(lines []byte) (int, error) {
 }
 
 // Sync does nothing: stderr is not buffered.
-func (f *progress) Sync() error { return nil }
+func (f *Progress) Sync() error { return nil }
 
 // Saw shows how much there is to do.
-func (f *progress) Saw(_ *scene.Scene, p plan.Plan) {
+func (f *Progress) Saw(_ *scene.Scene, p plan.Plan) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.due, f.over = len(p.Actions), 0
@@ -92,7 +92,7 @@ func (f *progress) Saw(_ *scene.Scene, p plan.Plan) {
 }
 
 // Did shows that an action has finished.
-func (f *progress) Did(plan.Action, time.Time, time.Duration, error) {
+func (f *Progress) Did(plan.Action, time.Time, time.Duration, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over++
@@ -100,10 +100,10 @@ func (f *progress) Did(plan.Action, time.Time, time.Duration, error) {
 }
 
 // Stood shows nothing: the pass is over.
-func (f *progress) Stood(error) {}
+func (f *Progress) Stood(error) {}
 
 // count shows the progress of the pass. The lock is held.
-func (f *progress) count() {
+func (f *Progress) count() {
 	f.what = fmt.Sprintf("%d of %d actions done", f.over, f.due)
 	f.draw()
 }

@@ -1,4 +1,4 @@
-package main
+package ask
 
 import (
 	"context"
@@ -12,33 +12,33 @@ import (
 	"slurmflex/flex/port"
 )
 
-// impostor is that another user listens at the daemon's address: any user may take the port while
+// Impostor is that another user listens at the daemon's address: any user may take the port while
 // the daemon restarts.
-type impostor struct {
+type Impostor struct {
 	at  *net.TCPAddr
 	who string
 }
 
-func (i impostor) Error() string {
+func (i Impostor) Error() string {
 	return fmt.Sprintf("%s listens at %s instead of the slurmflex daemon, so its answers are not used; as root, find the process with "+
 		"ss -ltnp sport = :%d and end it: the daemon tries to listen again every few seconds", i.who, i.at, i.at.Port)
 }
 
-// dialDaemon connects to the daemon. On this host it refuses one that another user runs; who
+// dial connects to the daemon. On this host it refuses one that another user runs; who
 // listens on another host cannot be known.
-func (a *app) dialDaemon(ctx context.Context, network, address string) (net.Conn, error) {
+func (d Daemon) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.checkListener(conn); err != nil {
+	if err := d.checkListener(conn); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
 	return conn, nil
 }
 
-func (a *app) checkListener(conn net.Conn) error {
+func (d Daemon) checkListener(conn net.Conn) error {
 	if !port.Local(conn) {
 		return nil
 	}
@@ -47,20 +47,20 @@ func (a *app) checkListener(conn net.Conn) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(a.trusted(), uid) {
-		return impostor{at, port.NameOf(uid)}
+	if !slices.Contains(d.trusted(), uid) {
+		return Impostor{at, port.NameOf(uid)}
 	}
 	return nil
 }
 
 // trusted are the users whose daemon is believed: root, SlurmUser, to whom run_dir belongs, the
 // configuration's owner, and the user who asks.
-func (a *app) trusted() []uint32 {
+func (d Daemon) trusted() []uint32 {
 	users := []uint32{0, uint32(os.Geteuid())}
-	if info, err := os.Stat(a.configPath); err == nil {
+	if info, err := os.Stat(d.Config); err == nil {
 		users = append(users, info.Sys().(*syscall.Stat_t).Uid)
 	}
-	if info, err := os.Lstat(config.GlanceAt(a.configPath).RunDir); err == nil && info.IsDir() && info.Mode().Perm()&0o077 == 0 {
+	if info, err := os.Lstat(config.GlanceAt(d.Config).RunDir); err == nil && info.IsDir() && info.Mode().Perm()&0o077 == 0 {
 		users = append(users, info.Sys().(*syscall.Stat_t).Uid)
 	}
 	return users

@@ -15,6 +15,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/logs"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
@@ -195,7 +196,7 @@ func (h hook) startPass(wakeUp flex.WakeUp) error {
 	pass := exec.Command(exe, "pass", "--config", configPath, "--verb", wakeUp.Verb, "--nodes", wakeUp.Nodes)
 	pass.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pass.Dir = "/"
-	out, err := openLog(h.cfg.Options.LogFile)
+	out, err := logs.Open(h.cfg.Options.LogFile)
 	if err == nil {
 		defer out.Close()
 		pass.Stdout, pass.Stderr = out, out

@@ -1,30 +1,27 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
-	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/buffer"
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
+	"slurmflex/flex/logs"
 )
 
 // logToStderr is the log of what somebody runs, or systemd: readable lines
 // unless the configuration wants JSON.
 func (a *app) logToStderr(o config.Options) (*zap.Logger, error) {
-	encoder := readable()
+	encoder := logs.Readable()
 	switch {
 	case o.LogFormat == "json":
-		encoder = jsonLines()
-	case isJournal(os.Stderr):
-		encoder = forJournal()
+		encoder = logs.JSON()
+	case logs.IsJournal(os.Stderr):
+		encoder = logs.Journal()
 	}
 	return a.newLog(encoder, &a.progress, o.LogLevel)
 }
@@ -33,13 +30,13 @@ func (a *app) logToStderr(o config.Options) (*zap.Logger, error) {
 // file, as JSON unless the configuration wants readable lines, and to syslog, so that
 // the journal has it beside the daemon's lines.
 func (a *app) logIfPossible(o config.Options) *zap.Logger {
-	encoder := jsonLines()
+	encoder := logs.JSON()
 	if o.LogFormat == "console" {
-		encoder = readable()
+		encoder = logs.Readable()
 	}
 	// Rotating the file needs no signal: no process keeps it open for longer than a
 	// hook, or a pass without a daemon, lasts.
-	file, err := openLog(o.LogFile)
+	file, err := logs.Open(o.LogFile)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "slurmflex: open log: %v; create its folder for SlurmUser, or set slurmflex.log_file\n", err)
 		log := a.logToSyslog()
@@ -56,37 +53,9 @@ func (a *app) logIfPossible(o config.Options) *zap.Logger {
 	}))
 }
 
-// openLog opens the log file of hooks, which must not be a link, because that may
-// lead anywhere. A pipe that nobody reads is an error.
-func openLog(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o640)
-}
-
-// syslogSocket is where syslog, or the journal in its place, takes messages.
-const syslogSocket = "/dev/log"
-
 // logToSyslog is the log of hooks, also of those that have no file, or no configuration
-// to name it: slurmctld discards what they print. Without syslog nothing is logged.
-func (a *app) logToSyslog() *zap.Logger {
-	conn, err := net.Dial("unixgram", cmp.Or(a.syslog, syslogSocket))
-	if err != nil {
-		return zap.NewNop()
-	}
-	c := keys()
-	c.TimeKey, c.LevelKey = "", ""
-	encoder := journal{Encoder: zapcore.NewConsoleEncoder(c), facility: syslogDaemon, tag: fmt.Sprintf("slurmflex[%d]: ", os.Getpid())}
-	return zap.New(zapcore.NewCore(encoder, zapcore.AddSync(impatient{conn}), zapcore.InfoLevel))
-}
-
-// impatient is a connection to a syslog that may hang, for which no hook may wait.
-type impatient struct{ net.Conn }
-
-func (c impatient) Write(line []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Write(line)
-}
+// to name it: slurmctld discards what they print.
+func (a *app) logToSyslog() *zap.Logger { return logs.ToSyslog(a.syslog) }
 
 func (a *app) newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level string) (*zap.Logger, error) {
 	at, err := zap.ParseAtomicLevel(level)
@@ -95,71 +64,6 @@ func (a *app) newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level stri
 	}
 	a.level = at
 	return zap.New(zapcore.NewCore(encoder, to, at), zap.ErrorOutput(zapcore.Lock(os.Stderr))), nil
-}
-
-func keys() zapcore.EncoderConfig {
-	c := zap.NewProductionEncoderConfig()
-	c.EncodeTime = zapcore.RFC3339TimeEncoder
-	c.EncodeDuration = zapcore.StringDurationEncoder
-	c.ConsoleSeparator = " "
-	return c
-}
-
-func jsonLines() zapcore.Encoder { return zapcore.NewJSONEncoder(keys()) }
-
-func readable() zapcore.Encoder { return zapcore.NewConsoleEncoder(keys()) }
-
-// forJournal writes readable lines without what the journal has itself: the time
-// and, as a prefix, the priority.
-func forJournal() zapcore.Encoder {
-	c := keys()
-	c.TimeKey, c.LevelKey = "", ""
-	return journal{Encoder: zapcore.NewConsoleEncoder(c)}
-}
-
-// isJournal reports whether a file leads to the journal.
-// Source: systemd.exec(5), JOURNAL_STREAM.
-func isJournal(f *os.File) bool {
-	var stat unix.Stat_t
-	err := unix.Fstat(int(f.Fd()), &stat)
-	return err == nil && os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
-}
-
-// syslogDaemon is the facility of daemons. Source: RFC 3164, 4.1.1.
-const syslogDaemon = 3 << 3
-
-// journal puts the priority before each line, and for syslog a tag. Sources:
-// sd-daemon(3), RFC 3164.
-type journal struct {
-	zapcore.Encoder
-	facility int
-	tag      string
-}
-
-// Clone copies the encoder.
-func (j journal) Clone() zapcore.Encoder {
-	j.Encoder = j.Encoder.Clone()
-	return j
-}
-
-func (j journal) EncodeEntry(e zapcore.Entry, fields []zapcore.Field) (*buffer.Buffer, error) {
-	line, err := j.Encoder.EncodeEntry(e, fields)
-	if err != nil {
-		return nil, err
-	}
-	priority := 6 // info
-	switch {
-	case e.Level >= zapcore.ErrorLevel:
-		priority = 3
-	case e.Level == zapcore.WarnLevel:
-		priority = 4
-	case e.Level == zapcore.DebugLevel:
-		priority = 7
-	}
-	text := line.String()
-	line.Reset()
-	line.AppendString(fmt.Sprintf("<%d>%s%s", j.facility|priority, j.tag, text))
-	return line, nil
 }
 
 // toggleDebug has each SIGUSR1 switch the log to debug, or back again, until

@@ -10,19 +10,22 @@ import (
 	"slurmflex/config"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
-// twins has a partition twin, of nodes like those of partition train.
-var twins = strings.NewReplacer("  always:", "  twin: {partition_name: twin, partition_nodeset: [b3]}\n  always:",
-	"  cpu:\n", `  b3:
-    nodeset_name: b3
-    node_count_dynamic_max: 2
-    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {max_run_duration: 14400}
-  cpu:
-`).Replace(alpha)
+// twin has a partition twin besides, of nodes like those of partition train.
+const (
+	twin     = "\n  twin: {partition_nodeset: [b3]}"
+	twinKeys = "max_run_duration: 14400"
+	twinSize = "node_count_dynamic_max: 2"
+)
+
+// twins is the configuration with partition twin, of which a text is replaced.
+func twins(old, text string) *config.Config {
+	change := func(in string) string { return strings.Replace(in, old, text, 1) }
+	return scenetest.Cluster(strings.Replace(partitions, "partitions:", "partitions:"+change(twin), 1),
+		append(flexSets(), change(scenetest.FlexSet("b3", "us-central1-a", twinSize, twinKeys)))...)
+}
 
 // A job of partition train, of four hours, waits in each.
 func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
@@ -33,24 +36,24 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 		want      string
 	}{
 		"nodes of the same kind, for as long":  {want: "or partition twin, but"},
-		"a partition that Slurm does not have": {given: func(s *world) { s.snap.Partitions = s.snap.Partitions[1:] }},
-		"a partition that is down or drained":  {given: func(s *world) { s.snap.Partitions[0].Up = false }},
-		"a partition for shorter jobs":         {given: func(s *world) { s.snap.Partitions[0].MaxTime = slurm.ParseLimit("3:59:00") }},
+		"a partition that Slurm does not have": {given: func(s *world) { s.Snap.Partitions = s.Snap.Partitions[1:] }},
+		"a partition that is down or drained":  {given: func(s *world) { s.Snap.Partitions[0].Up = false }},
+		"a partition for shorter jobs":         {given: func(s *world) { s.Snap.Partitions[0].MaxTime = slurm.ParseLimit("3:59:00") }},
 		"a partition for jobs of any length": {
-			given: func(s *world) { s.snap.Partitions[0].MaxTime = slurm.Limit{Kind: slurm.Unlimited} },
+			given: func(s *world) { s.Snap.Partitions[0].MaxTime = slurm.Limit{Kind: slurm.Unlimited} },
 			want:  "or partition twin, but",
 		},
-		"fewer nodes than the job's":         {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_dynamic_max: 1\n    instance"},
+		"fewer nodes than the job's":         {old: "node_count_dynamic_max: 2", text: "node_count_dynamic_max: 1"},
 		"nodes for less time":                {old: "max_run_duration: 14400", text: "max_run_duration: 14399"},
-		"static nodes alone":                 {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_static: 2\n    instance"},
+		"static nodes alone":                 {old: "node_count_dynamic_max: 2", text: "node_count_static: 2"},
 		"also nodes without flex-start":      {old: "[b3]", text: "[b3, cpu]"},
 		"also nodes of another machine type": {old: "[b3]", text: "[b3, g2]"},
 		"the nodes that it waits for":        {old: "[b3]", text: "[b3, a3]"},
 		"no nodes":                           {old: "partition_nodeset: [b3]", text: "partition_nodeset: []"},
-		"nodes of an unknown machine type":   {given: func(s *world) { clear(s.snap.Templates) }},
+		"nodes of an unknown machine type":   {given: func(s *world) { clear(s.Snap.Templates) }},
 		"a job of any length": {given: func(s *world) {
-			s.snap.Jobs[0].Limit = slurm.Limit{Kind: slurm.Unlimited}
-			s.snap.Groups[2].Requests[0].Duration = config.MaxRunDuration
+			s.Snap.Jobs[0].Limit = slurm.Limit{Kind: slurm.Unlimited}
+			s.Snap.Groups[2].Requests[0].Duration = config.MaxRunDuration
 		}},
 		"a nodeset that is blocked": {then: func(v *View) {
 			for i := range v.NodeSets {
@@ -61,14 +64,13 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Contains(t, twins, test.old)
-			s := newWorld(t)
-			var err error
-			s.cfg, err = config.Parse("alpha.yaml", []byte(strings.Replace(twins, test.old, test.text, 1)))
-			require.NoError(t, err)
-			s.snap.Partitions = append([]slurm.Partition{{Name: "twin", Up: true, MaxTime: slurm.ParseLimit("4:00:00")}}, s.snap.Partitions...)
+			require.Contains(t, twin+twinSize+twinKeys, test.old)
+			s := newWorld()
+			s.Config = twins(test.old, test.text)
+			s.Snap.Templates[s.Config.FlexSetOf("alpha-b3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
+			s.Snap.Partitions = append([]slurm.Partition{{Name: "twin", Up: true, MaxTime: slurm.ParseLimit("4:00:00")}}, s.Snap.Partitions...)
 			s.waiting(812, "alpha-a3-[0-1]")
-			s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 0))
+			s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 0))
 			if test.given != nil {
 				test.given(s)
 			}

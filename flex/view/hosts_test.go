@@ -13,9 +13,9 @@ import (
 // first of them and the last are.
 func placed(t *testing.T) View {
 	t.Helper()
-	s := busy(t)
-	for i := range s.snap.Instances {
-		switch in := &s.snap.Instances[i]; in.Name {
+	s := busy()
+	for i := range s.Snap.Instances {
+		switch in := &s.Snap.Instances[i]; in.Name {
 		case "alpha-a3-2":
 			in.Host = mig.Host{Cluster: "c1", Block: "b2", Subblock: "00000000000000000000000000000007", Host: "h1"}
 		case "alpha-a3-4":

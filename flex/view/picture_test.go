@@ -9,7 +9,7 @@ import (
 
 // The picture of status in docs/status.md is the table itself: UPDATE=1 draws it again.
 func TestThePictureOfStatusShowsWhatItPrints(t *testing.T) {
-	golden(t, "../../../docs/status.svg", picture(busy(t).view().Table(Look{Now: noon, Width: Width, Color: true})))
+	golden(t, "../../../docs/status.svg", picture(busy().view().Table(Look{Now: noon, Width: Width, Color: true})))
 }
 
 // picture draws what a terminal shows of a text, as SVG.

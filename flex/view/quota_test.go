@@ -8,19 +8,20 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/mig"
+	"slurmflex/test/scenetest"
 )
 
 func TestARegionShowsTheGPUsThatAreUsedRequestedAndAllowed(t *testing.T) {
 	const h100 = "PREEMPTIBLE_NVIDIA_H100_GPUS"
-	v := busy(t).view()
+	v := busy().view()
 	requested := 0
 	for _, r := range v.Rows {
-		if r.Region == us && (r.State == Asking || r.State == Queued) {
+		if r.Region == scenetest.US && (r.State == Asking || r.State == Queued) {
 			requested += 8 * r.Count
 		}
 	}
 	assert.Positive(t, requested)
-	v.SetQuotas(mig.Region{Name: us, Quotas: []mig.Quota{
+	v.SetQuotas(mig.Region{Name: scenetest.US, Quotas: []mig.Quota{
 		{Metric: h100, Limit: 128, Usage: 40},
 		{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: 149},
 		{Metric: "INSTANCES", Limit: 1000, Usage: 5},
@@ -40,7 +41,7 @@ func TestARegionShowsTheGPUsThatAreUsedRequestedAndAllowed(t *testing.T) {
 }
 
 func TestQuotasThatCouldNotBeReadAreOneLine(t *testing.T) {
-	v := busy(t).view()
+	v := busy().view()
 	v.Regions[1].QuotaFail = "read region us-central1: 403"
 	assert.Contains(t, v.Table(Look{Now: noon}), "\n  quotas could not be read: read region us-central1: 403\n")
 }

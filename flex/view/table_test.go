@@ -16,8 +16,8 @@ import (
 )
 
 // wide is a view with a row that no usual terminal has room for.
-func wide(t testing.TB) View {
-	v := busy(t).view()
+func wide() View {
+	v := busy().view()
 	v.Rows = append(v.Rows, Row{
 		NodeSet: "a-nodeset-of-a-long-name", Users: []string{"somebody-with-a-long-name"}, Nodes: "alpha-a-nodeset-of-a-long-name-[0-63]",
 		ShownAs: []string{"4294967290_17", "4294967290_18", "4294967290_19"}, State: Cancelling, Lease: Seconds(7 * 24 * time.Hour),
@@ -28,7 +28,7 @@ func wide(t testing.TB) View {
 
 // C8
 func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
-	v := wide(t)
+	v := wide()
 	number := regexp.MustCompile(`\d+`)
 	for _, look := range []Look{{Now: noon}, {Now: noon, Wide: true}} {
 		whole := number.FindAllString(v.Table(look), -1)
@@ -52,13 +52,13 @@ func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
 }
 
 func TestAFileHasEachParagraphInOneLine(t *testing.T) {
-	text := wide(t).Table(Look{Now: noon})
+	text := wide().Table(Look{Now: noon})
 	assert.Regexp(t, `(?m)^jobs: 4 waiting.* some regions could not be read$`, text)
 	assert.Regexp(t, `(?m)^a-nodeset-of-a-long-name +4294967290_17 \+2 +somebody-with-a-long-name +alpha-a-nodeset-of-a-long-name-\[0-63\] .* ends in 11h59m$`, text)
 }
 
 func TestTheWideTableHasMoreColumns(t *testing.T) {
-	v := busy(t).view()
+	v := busy().view()
 	for i := range v.Rows {
 		if v.Rows[i].State == Queued {
 			v.Rows[i].Estimate = &Estimate{Half: Seconds(18 * time.Minute), Ninety: Seconds(26 * time.Hour), Requests: 39}
@@ -68,16 +68,15 @@ func TestTheWideTableHasMoreColumns(t *testing.T) {
 	assert.Regexp(t, `(?m)^NODESET .* TIME +ESTIMATE +COUNT +GPUS +PLACE +SINCE +ENDS +GROUP$`, text)
 	assert.Regexp(t, `(?m)^a3 +812 .* for 1h30m +18m / 1d02h +2 +16 +us-central1 +2026-11-21T10:30:00Z +- +alpha-a3-job-812/a2$`, text)
 	assert.Regexp(t, `(?m)^a3 +813 .* ends in 2h00m +- +3 +24 +us-central1-a +2026-11-21T10:00:00Z +2026-11-21T14:00:00Z +alpha-a3-job-813$`, text)
-	assert.NotContains(t, busy(t).view().Table(Look{Now: noon}), "GPUS")
+	assert.NotContains(t, busy().view().Table(Look{Now: noon}), "GPUS")
 }
 
 func TestWhatSeveralRowsHaveInCommonIsSaidOnce(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	for i := range uint32(4) {
 		node := fmt.Sprintf("alpha-a3-%d", i)
 		s.waiting(812+i, node)
-		s.group(812+i, fmt.Sprintf("alpha-a3-job-%d", 812+i),
-			s.request("a1", mig.Failed, node, "RESOURCE_POOL_EXHAUSTED: none left", time.Duration(4-i)*5*time.Second))
+		s.group(812+i, request("a1", mig.Failed, node, "RESOURCE_POOL_EXHAUSTED: none left", time.Duration(4-i)*5*time.Second))
 	}
 	text := s.view().Table(Look{Now: noon})
 	assert.Equal(t, 1, strings.Count(text, "failed (capacity)"))
@@ -92,13 +91,13 @@ func TestWhatSeveralRowsHaveInCommonIsSaidOnce(t *testing.T) {
 }
 
 func TestJobsWithoutNodesAreShownAndThoseOfOneUserThatAreAlikeInOneRow(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	for id := range uint32(12) {
 		s.pending(820+id, "Priority")
 	}
 	s.pending(840, "Resources").User = "grace"
 	s.pending(841, "Priority").Partition = "cpu"
-	s.snap.Jobs[10].Start, s.snap.Jobs[11].Start, s.snap.Jobs[12].Start = noon.Add(3*time.Hour), noon.Add(2*time.Hour), noon.Add(time.Hour)
+	s.Snap.Jobs[10].Start, s.Snap.Jobs[11].Start, s.Snap.Jobs[12].Start = noon.Add(3*time.Hour), noon.Add(2*time.Hour), noon.Add(time.Hour)
 	text := s.view().Table(Look{Now: noon})
 	assert.Regexp(t, `\na3 +820,821,822 \+9 +ada +- +pending +04:00:00 +-\n    pending in partition train: Priority; the first is expected to start at 14:00:00\n`, text)
 	assert.Regexp(t, `\na3 +840 +grace +- +pending +04:00:00 +-\n    pending in partition train: Resources; expected to start at 13:00:00\n`, text)
@@ -108,7 +107,7 @@ func TestJobsWithoutNodesAreShownAndThoseOfOneUserThatAreAlikeInOneRow(t *testin
 
 // U13: 2,000 pending jobs with 300 time limits were 300 rows.
 func TestPendingJobsOfAUserAreOneRow(t *testing.T) {
-	s := busy(t)
+	s := busy()
 	v := s.view()
 	v.Jobs = nil
 	for i := range 2000 {
@@ -131,10 +130,10 @@ func TestPendingJobsOfAUserAreOneRow(t *testing.T) {
 }
 
 func TestAFilterShowsOnlyWhatItNames(t *testing.T) {
-	s := busy(t)
+	s := busy()
 	s.pending(817, "Resources").Partition = "train,short"
 	s.job(818, "always", "alpha-st-0", slurm.JobRunning).User = "grace"
-	s.nodes("alpha-st-0", "ALLOCATED+CLOUD")
+	s.Nodes("alpha-st-0", "ALLOCATED+CLOUD")
 	all := s.view()
 	all.NodeSets[0].Partitions = []string{"train", "night"}
 	all.Jobs[3].Partition = "night"

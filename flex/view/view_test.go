@@ -18,10 +18,11 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 func TestTheTableShowsWhatWaitsWhatRunsAndWhatIsWrong(t *testing.T) {
-	v := busy(t).view()
+	v := busy().view()
 	look := Look{Now: noon.Add(90 * time.Second), Width: Width}
 	text := v.Table(look)
 	golden(t, "table.golden", text)
@@ -36,12 +37,12 @@ func TestTheTableShowsWhatWaitsWhatRunsAndWhatIsWrong(t *testing.T) {
 }
 
 func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	s.block()
-	s.nodes("alpha-a3-0", "IDLE+CLOUD+LEVITATING")
-	s.nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN", "ResumeTimeout reached", "slurm")
+	s.Nodes("alpha-a3-0", "IDLE+CLOUD+LEVITATING")
+	s.because("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN", "ResumeTimeout reached", "slurm")
 	s.waiting(812, "alpha-a3-2")
-	s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "not allowed", At: noon, Times: 1}
+	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "not allowed", At: noon, Times: 1}
 	v := s.view()
 	v.Rows[0].State, v.Rows[0].Obstacle = Returned, "not allowed"
 	text := v.Table(Look{Now: noon.Add(time.Hour), Width: Width})
@@ -57,21 +58,21 @@ func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
 }
 
 func TestTheTableSaysWhichNodesetRestsAndUntilWhen(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	s.rest()
 	v := s.view()
 	set, _ := v.NodeSet("a3")
 	assert.Equal(t, noon.Add(4*time.Minute), set.RestsUntil)
 	look := Look{Now: noon, Width: Width}
 	assert.Contains(t, v.Table(look), "a3 is resting until 12:04:00 at the latest, because there was no capacity; Slurm")
-	s.snap.Now = noon.Add(4 * time.Minute)
+	s.Snap.Now = noon.Add(4 * time.Minute)
 	assert.NotContains(t, s.view().Table(look), "resting", "it has ended, and Slurm shows it still")
 }
 
 func TestWhatIsNotReadIsNotReportedAsAbsent(t *testing.T) {
-	s := newWorld(t)
-	s.snap.Unseen[us] = errors.New("list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")
-	s.snap.Instances, s.snap.Groups = nil, nil
+	s := newWorld()
+	s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")
+	s.Snap.Instances, s.Snap.Groups = nil, nil
 	text := s.view().Table(Look{Now: noon})
 	assert.Contains(t, text, "\nthe state of waiting nodes and machines is unknown\n")
 	assert.Contains(t, text, "nodeset a3: 8 nodes, 8 powered down; its requests are unknown\n")
@@ -80,15 +81,15 @@ func TestWhatIsNotReadIsNotReportedAsAbsent(t *testing.T) {
 }
 
 func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	for _, id := range []uint32{816, 817, 818} {
 		s.pending(id, "JobHeldAdmin")
-		s.snap.Told[id] = memo.OwnComment + "CONDITION_NOT_MET: Constraint violated."
+		s.Snap.Told[id] = memo.OwnComment + "CONDITION_NOT_MET: Constraint violated."
 	}
-	s.snap.Told[817] = memo.OwnComment + "no template"
+	s.Snap.Told[817] = memo.OwnComment + "no template"
 	s.pending(819, "JobHeldAdmin")
 	s.pending(820, "Priority")
-	s.snap.Told[820] = memo.OwnComment + "no capacity"
+	s.Snap.Told[820] = memo.OwnComment + "no capacity"
 	v := s.view()
 	want := []string{
 		"held: jobs 816,818: CONDITION_NOT_MET: Constraint violated. Once fixed: scontrol release 816,818",
@@ -101,16 +102,16 @@ func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
 
 // A6: a job with --requeue=expedite is EXPEDITING while it is held.
 func TestAnExpeditedJobThatIsHeldIsNamedLikeOthers(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	s.pending(816, "JobHeldAdmin").State = slurm.JobExpediting
-	s.snap.Told[816] = memo.OwnComment + "no template"
+	s.Snap.Told[816] = memo.OwnComment + "no template"
 	v := s.view()
 	require.Len(t, v.Held(), 1)
 	assert.Contains(t, v.Held()[0], "no template")
 	assert.Contains(t, v.Held()[0], "scontrol release 816")
-	pending := newWorld(t)
+	pending := newWorld()
 	pending.pending(816, "JobHeldAdmin")
-	pending.snap.Told[816] = memo.OwnComment + "no template"
+	pending.Snap.Told[816] = memo.OwnComment + "no template"
 	want, err := pending.view().Why("816", noon)
 	require.NoError(t, err)
 	got, err := v.Why("816", noon)
@@ -119,14 +120,14 @@ func TestAnExpeditedJobThatIsHeldIsNamedLikeOthers(t *testing.T) {
 }
 
 func TestHeldTasksAndComponentsAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesThem(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	s.task(901, 900, "0")
-	s.pending(900, "").ArrayID, s.snap.Jobs[1].ArrayTask = 900, "1-3%2"
+	s.pending(900, "").ArrayID, s.Snap.Jobs[1].ArrayTask = 900, "1-3%2"
 	s.component(s.pending(820, ""), 820, 0)
 	s.component(s.pending(821, ""), 820, 1)
-	for i := range s.snap.Jobs {
-		s.snap.Jobs[i].Reason = "JobHeldAdmin"
-		s.snap.Told[s.snap.Jobs[i].ID] = memo.OwnComment + "no template"
+	for i := range s.Snap.Jobs {
+		s.Snap.Jobs[i].Reason = "JobHeldAdmin"
+		s.Snap.Told[s.Snap.Jobs[i].ID] = memo.OwnComment + "no template"
 	}
 	assert.Equal(t, []string{
 		"held: jobs 820+0,820+1,900_[1-3%2],900_0: no template. Once fixed: scontrol release 820,900,900_0",
@@ -134,10 +135,10 @@ func TestHeldTasksAndComponentsAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesT
 }
 
 func TestTheTableNamesTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	s.components(820)
 	s.waiting(901, "alpha-a3-2")
-	s.snap.Jobs[2].ArrayID, s.snap.Jobs[2].ArrayTask = 900, "7"
+	s.Snap.Jobs[2].ArrayID, s.Snap.Jobs[2].ArrayTask = 900, "7"
 	text := s.view().Table(Look{Now: noon})
 	for node, job := range map[string]string{"alpha-a3-0": "820+0", "alpha-a3-1": "820+1", "alpha-a3-2": "900_7"} {
 		assert.Regexp(t, `\na3 +`+regexp.QuoteMeta(job)+` +ada +`+node+` `, text)
@@ -145,7 +146,7 @@ func TestTheTableNamesTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 }
 
 func TestTheJSONIsAsItIsDocumentedAndIsReadBack(t *testing.T) {
-	v := busy(t).view()
+	v := busy().view()
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetIndent("", "  ")
@@ -159,8 +160,8 @@ func TestTheJSONIsAsItIsDocumentedAndIsReadBack(t *testing.T) {
 }
 
 func TestWithoutAnythingEveryListIsEmptyAndNoneIsNull(t *testing.T) {
-	s := newWorld(t)
-	s.snap = scene.Snapshot{Now: noon}
+	s := newWorld()
+	s.Snap = scene.Snapshot{Now: noon}
 	text, err := json.Marshal(s.view())
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "null")
@@ -169,8 +170,8 @@ func TestWithoutAnythingEveryListIsEmptyAndNoneIsNull(t *testing.T) {
 }
 
 func TestWhereSlurmHidesJobsNobodyIsNamed(t *testing.T) {
-	s := busy(t)
-	s.snap.Private = true
+	s := busy()
+	s.Snap.Private = true
 	v := s.view()
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
@@ -193,78 +194,78 @@ func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
 		"a request that Compute still checks": {
 			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
-				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Creating, "alpha-a3-0", "", time.Second))
+				s.group(812, request("a1", mig.Creating, "alpha-a3-0", "", time.Second))
 			}, Asking,
 		},
 		"a request that waits": {
 			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
-				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
+				s.group(812, request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 			}, Queued,
 		},
 		"an attempt that failed a moment ago": {
 			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
-				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Failed, "alpha-a3-0", "none left", time.Second))
+				s.group(812, request("a1", mig.Failed, "alpha-a3-0", "none left", time.Second))
 			}, Waiting,
 		},
 		"a region that could not be read": {
 			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
-				s.snap.Unseen[us] = errors.New("503")
+				s.Snap.Unseen[scenetest.US] = errors.New("503")
 			}, Waiting,
 		},
 		"a request that can never succeed": {
 			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
-				s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CauseConfig, Message: "bad template", At: noon, Times: 1}
+				s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CauseConfig, Message: "bad template", At: noon, Times: 1}
 			}, Returned,
 		},
 		"a request of a job that was cancelled": {
 			func(s *world) {
-				s.nodes("alpha-a3-0", rising)
-				s.nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP")
-				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
+				s.Nodes("alpha-a3-0", rising)
+				s.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP")
+				s.group(812, request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 			}, Cancelling,
 		},
 		"machines that have not registered": {
 			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
-				s.snap.Instances[2].Created = noon.Add(-time.Minute)
+				s.Snap.Instances[2].Created = noon.Add(-time.Minute)
 			}, Booting,
 		},
 		"machines that a job has": {
 			func(s *world) {
 				s.job(812, "train", "alpha-a3-0", slurm.JobRunning)
-				s.nodes("alpha-a3-0", "ALLOCATED+CLOUD")
+				s.Nodes("alpha-a3-0", "ALLOCATED+CLOUD")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 			}, Running,
 		},
 		"machines that nobody has": {
 			func(s *world) {
-				s.nodes("alpha-a3-0", "IDLE+CLOUD")
+				s.Nodes("alpha-a3-0", "IDLE+CLOUD")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 			}, Idle,
 		},
 		"machines whose node is drained": {
 			func(s *world) {
-				s.nodes("alpha-a3-0", "IDLE+CLOUD+DRAIN", "bad GPU", "root")
+				s.because("alpha-a3-0", "IDLE+CLOUD+DRAIN", "bad GPU", "root")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 			}, Down,
 		},
 		"machines that are being deleted": {
 			func(s *world) {
-				s.nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_DOWN")
+				s.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_DOWN")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
-				s.snap.Instances[2].Status = "STOPPING"
+				s.Snap.Instances[2].Status = "STOPPING"
 			}, Leaving,
 		},
 		"machines of the legacy path, which are in no group": {
 			func(s *world) {
-				s.nodes("alpha-a3-0", "IDLE+CLOUD")
+				s.Nodes("alpha-a3-0", "IDLE+CLOUD")
 				s.machines("none", "a3", "alpha-a3-0", time.Hour)
-				in := &s.snap.Instances[2]
+				in := &s.Snap.Instances[2]
 				in.Group, in.Stamp = "", mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3"}
 			}, Idle,
 		},
@@ -273,9 +274,9 @@ func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
 		},
 		"a request all of whose machines are there": {
 			func(s *world) {
-				s.nodes("alpha-a3-0", "IDLE+CLOUD")
+				s.Nodes("alpha-a3-0", "IDLE+CLOUD")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
-				s.snap.Groups[2].Requests[0].State = mig.Accepted
+				s.Snap.Groups[2].Requests[0].State = mig.Accepted
 			}, Idle,
 		},
 		"machines of no node": {
@@ -284,7 +285,7 @@ func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newWorld(t)
+			s := newWorld()
 			test.given(s)
 			var states []State
 			for _, r := range s.view().Rows {
@@ -298,18 +299,18 @@ func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
 }
 
 func TestMachinesOfStrangersAreNotShown(t *testing.T) {
-	s := newWorld(t)
-	s.snap.Instances = append(s.snap.Instances, mig.Instance{Name: "alpha-a3-0", Region: us, Group: "theirs", Status: "RUNNING"})
-	s.snap.Groups = append(s.snap.Groups, mig.Group{Name: "theirs", Region: us, Stamp: mig.Stamp{Cluster: "beta", NodeSet: "a3"}})
+	s := newWorld()
+	s.Snap.Instances = append(s.Snap.Instances, mig.Instance{Name: "alpha-a3-0", Region: scenetest.US, Group: "theirs", Status: "RUNNING"})
+	s.Snap.Groups = append(s.Snap.Groups, mig.Group{Name: "theirs", Region: scenetest.US, Stamp: mig.Stamp{Cluster: "beta", NodeSet: "a3"}})
 	assert.Len(t, s.view().Rows, 2, "the static nodes'")
 	assert.Len(t, s.view().Groups, 2)
 }
 
 func TestJobsOnOneSharedNodeAreNamedByImportance(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	s.job(820, "always", "alpha-st-0", slurm.JobRunning)
 	s.job(819, "always", "alpha-st-0", slurm.JobRunning).User = "grace"
-	s.nodes("alpha-st-0", "MIXED+CLOUD")
+	s.Nodes("alpha-st-0", "MIXED+CLOUD")
 	row := s.view().Rows[0]
 	assert.Equal(t, []uint32{819, 820}, row.Jobs)
 	assert.Equal(t, []string{"819", "820"}, row.ShownAs)
@@ -318,7 +319,7 @@ func TestJobsOnOneSharedNodeAreNamedByImportance(t *testing.T) {
 
 func TestWhatFailsAgainAndAgainIsOneActionThatIsCounted(t *testing.T) {
 	var h History
-	remove := plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "g"}}, Why: "it is empty"}
+	remove := plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "g"}}, Why: "it is empty"}
 	for i := range 3 {
 		h.Add(Record(remove, noon.Add(time.Duration(i)*time.Minute), time.Second, errors.New("503")))
 	}
@@ -419,14 +420,14 @@ func TestSpansAndMomentsAreShort(t *testing.T) {
 
 // C4: what was known of a region that cannot be read is shown, with its time.
 func TestWhatWasLastKnownOfARegionIsShownWithItsTime(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	s.waiting(812, "alpha-a3-[0-1]")
-	s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+	s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
 	s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
-	s.nodes("alpha-a3-2", "ALLOCATED+CLOUD")
+	s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD")
 	s.machines("alpha-a3-job-813", "a3", "alpha-a3-2", 2*time.Hour)
 	before := s.view()
-	s.unread(us)
+	s.unread(scenetest.US)
 	after := s.view()
 
 	require.Len(t, after.Rows, len(before.Rows))
@@ -456,10 +457,10 @@ func TestGPUsThatAJobDoesNotAskForAreUnusedWhereNoOtherJobCanHaveThem(t *testing
 		{"several partitions", "train,short", "a3-highgpu-8g", 1, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := newWorld(t)
-			for link, template := range s.snap.Templates {
+			s := newWorld()
+			for link, template := range s.Snap.Templates {
 				template.MachineType = test.machine
-				s.snap.Templates[link] = template
+				s.Snap.Templates[link] = template
 			}
 			j := s.pending(816, "Resources")
 			j.Partition, j.GPUs, j.NodeCount = test.partition, test.asked, 2
@@ -471,7 +472,7 @@ func TestGPUsThatAJobDoesNotAskForAreUnusedWhereNoOtherJobCanHaveThem(t *testing
 
 func TestWhySuggestsPackingWhereMostGPUsOfAMachineAreUnused(t *testing.T) {
 	for gpus, suggests := range map[int]bool{0: false, 1: true, 3: true, 4: false, 8: false} {
-		s := newWorld(t)
+		s := newWorld()
 		s.pending(816, "Resources").GPUs = gpus
 		story, err := s.view().Why("816", noon)
 		require.NoError(t, err)
@@ -481,7 +482,7 @@ func TestWhySuggestsPackingWhereMostGPUsOfAMachineAreUnused(t *testing.T) {
 
 // U1
 func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	s.refusing()
 	v := s.view()
 	row := v.Rows[0]

@@ -17,6 +17,7 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // stories are what people ask, and of what. The answers are in
@@ -36,22 +37,22 @@ var stories = []struct {
 		j.ArrayTask, j.NodeCount, j.GPUs = "0-9%2", 1, 1
 	}, "816"},
 	{"a pending job of a nodeset whose nodes others have", func(s *world) {
-		*s = *busy(s.t)
+		*s = *busy()
 		for i := range uint32(2) {
 			j := s.job(820+i, "train", "alpha-a3-7", slurm.JobRunning)
 			j.Limit, j.User = slurm.ParseLimit(fmt.Sprintf("%d:00:00", 2+i)), "grace"
 		}
 	}, "816"},
 	{"a job whose row cannot be read", func(s *world) {
-		s.snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "816", Why: `priority "x": not a number`}}
+		s.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "816", Why: `priority "x": not a number`}}
 	}, "816"},
 	{"a job that may move to another partition", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
-		s.cfg.FlexSetOf("alpha-a3-0").Flex.FallbackAfter = 3 * time.Hour
-		s.snap.Requeues[812] = true
-		s.snap.Partitions = []slurm.Partition{{Name: "train"}, {Name: "train-eu", Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: []string{"x0", "x1"}}}
-		s.snap.Chains = map[uint32]memo.Chain{812: {
+		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+		s.Config.FlexSetOf("alpha-a3-0").Flex.FallbackAfter = 3 * time.Hour
+		s.Snap.Requeues[812] = true
+		s.Snap.Partitions = []slurm.Partition{{Name: "train"}, {Name: "train-eu", Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: []string{"x0", "x1"}}}
+		s.Snap.Chains = map[uint32]memo.Chain{812: {
 			List:  []string{"train", "train-eu"},
 			Moved: memo.Move{From: "train-eu", To: []string{"train", "train-eu"}, Waited: 3 * time.Hour, At: noon.Add(-time.Hour)},
 		}}
@@ -61,14 +62,14 @@ var stories = []struct {
 	{"a job that may not begin yet", func(s *world) { s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute) }, "816"},
 	{"a job that does not fit before the end of a lease", func(s *world) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job") }, "816"},
 	{"a job that fits on idle machines with a shorter time limit", func(s *world) {
-		s.nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")
-		s.nodes("alpha-a3-[0-1]", "IDLE+CLOUD")
+		s.Nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")
+		s.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD")
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 90*time.Minute)
 		s.pending(816, "ReqNodeNotAvail, May be reserved for other job").NodeCount = 2
 	}, "816"},
 	{"a job whose time limit fits on idle machines", func(s *world) {
-		s.nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")
-		s.nodes("alpha-a3-[0-1]", "IDLE+CLOUD")
+		s.Nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")
+		s.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD")
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 5*time.Hour)
 		s.pending(816, "ReqNodeNotAvail, May be reserved for other job")
 	}, "816"},
@@ -86,7 +87,7 @@ var stories = []struct {
 	}, "816"},
 	{"a job that slurmflex held", func(s *world) {
 		s.pending(816, "JobHeldAdmin")
-		s.snap.Told[816] = memo.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
+		s.Snap.Told[816] = memo.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
 		s.done(plan.ReturnNodes{
 			OfJob: plan.OfJob{Job: 816}, Name: "816", Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
 			Then: plan.Hold,
@@ -98,101 +99,101 @@ var stories = []struct {
 	{"a job whose request is about to be made", func(s *world) { s.waiting(812, "alpha-a3-[0-1]") }, "812"},
 	{"a job whose request is being checked", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Creating, "alpha-a3-[0-1]", "", time.Second))
+		s.group(812, request("a1", mig.Creating, "alpha-a3-[0-1]", "", time.Second))
 	}, "812"},
 	{"a job whose request is refused for now", func(s *world) { s.refusing() }, "812"},
 	{"a job whose request was refused once", func(s *world) {
 		s.refusing()
-		r := s.snap.Refused["alpha-a3-job-812"]
+		r := s.Snap.Refused["alpha-a3-job-812"]
 		r.Failing.Times, r.Failing.Since = 1, r.Failing.Last
-		s.snap.Refused["alpha-a3-job-812"] = r
+		s.Snap.Refused["alpha-a3-job-812"] = r
 	}, "812"},
-	{"a job whose request waits after one that failed", func(s *world) { *s = *busy(s.t) }, "812"},
+	{"a job whose request waits after one that failed", func(s *world) { *s = *busy() }, "812"},
 	{"a job whose request waits for a quota, and that was told so", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		request := s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
+		request := request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
 		request.Cause = mig.CauseQuota
-		s.group(812, "alpha-a3-job-812", request)
+		s.group(812, request)
 		s.done(plan.CommentJob{OfJob: plan.OfJob{Job: 812}, Text: "waiting 1h", Why: ""}, time.Minute, nil)
 	}, "812"},
-	{"a job whose attempt has failed", func(s *world) { *s = *busy(s.t) }, "814"},
+	{"a job whose attempt has failed", func(s *world) { *s = *busy() }, "814"},
 	{"a job that Slurm would not requeue, of a request that is refused", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		request := s.request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", time.Minute)
+		request := request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", time.Minute)
 		request.Cause = mig.CausePermission
-		s.group(812, "alpha-a3-job-812", request)
-		s.snap.Requeues[812] = false
-		s.snap.Told[812] = memo.Warning(noon.Add(-20*time.Second), request.Message)
+		s.group(812, request)
+		s.Snap.Requeues[812] = false
+		s.Snap.Told[812] = memo.Warning(noon.Add(-20*time.Second), request.Message)
 	}, "812"},
 	{"a job that Slurm would not requeue, and that waits on after provision_timeout", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.snap.Jobs[0].Start = noon.Add(-25 * time.Hour)
-		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 25*time.Hour))
-		s.snap.Requeues[812] = false
-		s.snap.Told[812] = memo.Warning(noon.Add(-time.Hour), "no capacity for 2 × a3-highgpu-8g in 1d00h (provision_timeout 1-00:00:00)")
+		s.Snap.Jobs[0].Start = noon.Add(-25 * time.Hour)
+		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 25*time.Hour))
+		s.Snap.Requeues[812] = false
+		s.Snap.Told[812] = memo.Warning(noon.Add(-time.Hour), "no capacity for 2 × a3-highgpu-8g in 1d00h (provision_timeout 1-00:00:00)")
 	}, "812"},
 	{"a job whose one machine waits for capacity in three zones", func(s *world) {
-		s.cfg.FlexSetOf("alpha-a3-0").Zones = []string{us + "-a", us + "-b", us + "-f"}
+		s.Config.FlexSetOf("alpha-a3-0").Zones = []string{scenetest.US + "-a", scenetest.US + "-b", scenetest.US + "-f"}
 		s.waiting(812, "alpha-a3-0")
-		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
+		s.group(812, request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 	}, "812"},
 	{"a job whose Spot machines are requested", func(s *world) { s.spot(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
 	{"a job whose Spot machines were refused", func(s *world) {
 		s.spot()
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.snap.Refused = map[string]scene.Refusal{"alpha-a3-job-812": {Cause: mig.CauseCapacity, Message: "503 ZONE_RESOURCE_POOL_EXHAUSTED: no", At: noon.Add(-10 * time.Second), Times: 1}}
+		s.Snap.Refused = map[string]scene.Refusal{"alpha-a3-job-812": {Cause: mig.CauseCapacity, Message: "503 ZONE_RESOURCE_POOL_EXHAUSTED: no", At: noon.Add(-10 * time.Second), Times: 1}}
 	}, "812"},
 	{"a job that runs on a Spot machine", func(s *world) {
 		s.spot()
 		s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
-		s.nodes("alpha-a3-2", "ALLOCATED+CLOUD")
-		s.snap.Instances = []mig.Instance{{
-			Name: "alpha-a3-2", Zone: us + "-a", Region: us, Status: "RUNNING", Model: mig.Spot, Created: noon.Add(-time.Hour),
+		s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD")
+		s.Snap.Instances = []mig.Instance{{
+			Name: "alpha-a3-2", Zone: scenetest.US + "-a", Region: scenetest.US, Status: "RUNNING", Model: mig.Spot, Created: noon.Add(-time.Hour),
 			Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 813},
 		}}
 	}, "813"},
 	{"a job whose machines are gone", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
-		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
+		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 	}, "813"},
 	{"a job that runs in a region that could not be read", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
-		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
-		s.snap.Unseen[us] = errors.New("list groups of us-central1: 503 backendError: try again")
+		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
+		s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 503 backendError: try again")
 	}, "813"},
 	{"a job whose request was queued when its region was last read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
-		s.unread(us)
+		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+		s.unread(scenetest.US)
 	}, "812"},
 	{"a job of which no request was known when its region was last read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.unread(us)
+		s.unread(scenetest.US)
 	}, "812"},
 	{"a job that runs on machines of a region that cannot be read any more", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
-		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
+		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
-		s.unread(us)
+		s.unread(scenetest.US)
 	}, "813"},
 	{"a job that is requeued before its lease ends", func(s *world) {
-		set, _, _ := s.cfg.Find("alpha-a3-2")
+		set, _, _ := s.Config.Find("alpha-a3-2")
 		set.Flex.OnLeaseEnd = config.RequeueFirst
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
-		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
+		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
 	}, "813"},
 	{"a job that is about to begin", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
-		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
+		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
 	}, "813"},
 	{"a component of which others are not ready", func(s *world) {
 		s.job(813, "train", "alpha-a3-2", slurm.JobConfiguring).HetID = 813
-		s.nodes("alpha-a3-2", "ALLOCATED+CLOUD+POWER_DOWN")
+		s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD+POWER_DOWN")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-2", 2*time.Hour)
 		s.waiting(814, "alpha-a3-3")
-		s.snap.Jobs[1].HetID, s.snap.Jobs[1].HetOffset = 813, 1
+		s.Snap.Jobs[1].HetID, s.Snap.Jobs[1].HetOffset = 813, 1
 	}, "813"},
 	{"a job that waits for its turn", func(s *world) {
 		for id := range uint32(3) {
@@ -201,47 +202,47 @@ var stories = []struct {
 	}, "814"},
 	{"a job that moves to kept machines", func(s *world) {
 		s.movable()
-		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
 	}, "812"},
 	{"a job that has returned its nodes to move to kept machines", func(s *world) {
 		s.movable()
 		s.pending(816, "Reservation")
-		s.snap.Told[816] = memo.OwnComment + memo.Moving + "alpha-a3-[3-4]"
+		s.Snap.Told[816] = memo.OwnComment + memo.Moving + "alpha-a3-[3-4]"
 	}, "816"},
 	{"a job whose time limit does not fit the rest of a lease", func(s *world) {
 		s.pending(816, "Resources")
-		s.snap.Told[816] = memo.OwnComment + "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.Short
+		s.Snap.Told[816] = memo.OwnComment + "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.Short
 	}, "816"},
 	{"a job of a nodeset that is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
 	{"a job whose nodeset rests", func(s *world) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job"); s.rest() }, "816"},
 	{"a job in a region that could not be read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.snap.Unseen[us] = errors.New("list groups of us-central1: 503 backendError: try again")
+		s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 503 backendError: try again")
 	}, "812"},
 	{"a job whose request can never succeed", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "Required 'compute.instances.create' permission", At: noon, Times: 1}
+		s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "Required 'compute.instances.create' permission", At: noon, Times: 1}
 	}, "812"},
 	{"a job whose machines boot", func(s *world) { s.booting(812) }, "812"},
-	{"a job that runs", func(s *world) { *s = *busy(s.t) }, "813"},
+	{"a job that runs", func(s *world) { *s = *busy() }, "813"},
 	{"a job that runs and asks for one GPU of each node", func(s *world) {
-		*s = *busy(s.t)
-		s.snap.Jobs[1].GPUs = 1
+		*s = *busy()
+		s.Snap.Jobs[1].GPUs = 1
 	}, "813"},
 	{"a job that runs beyond its lease", func(s *world) {
-		*s = *busy(s.t)
-		s.snap.Jobs[1].Limit = slurm.Limit{Kind: slurm.Unlimited}
+		*s = *busy()
+		s.Snap.Jobs[1].Limit = slurm.Limit{Kind: slurm.Unlimited}
 	}, "813"},
-	{"a job that ends", func(s *world) { *s = *busy(s.t); s.snap.Jobs[1].State = slurm.JobCompleting }, "813"},
+	{"a job that ends", func(s *world) { *s = *busy(); s.Snap.Jobs[1].State = slurm.JobCompleting }, "813"},
 	{"a job on nodes that are not ours", func(s *world) { s.job(817, "cpu", "alpha-cpu-0", slurm.JobRunning) }, "817"},
 	{"a job that is gone, and its group not yet", func(s *world) {
-		s.group(700, "alpha-a3-job-700", s.request("a1", mig.Cancelled, "alpha-a3-0", "", time.Hour))
-		s.done(plan.CancelRequest{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-700"}}, Request: "a1", Why: "no job wants node alpha-a3-0 any more"}, time.Minute, nil)
+		s.group(700, request("a1", mig.Cancelled, "alpha-a3-0", "", time.Hour))
+		s.done(plan.CancelRequest{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Request: "a1", Why: "no job wants node alpha-a3-0 any more"}, time.Minute, nil)
 	}, "700"},
-	{"a job that is gone, while a region could not be read", func(s *world) { s.snap.Unseen[europe] = errors.New("503") }, "700"},
+	{"a job that is gone, while a region could not be read", func(s *world) { s.Snap.Unseen[scenetest.Europe] = errors.New("503") }, "700"},
 	{"a group that was deleted, if it was, while a region could not be read", func(s *world) {
-		s.snap.Unseen[us] = errors.New("503")
-		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
+		s.Snap.Unseen[scenetest.US] = errors.New("503")
+		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
 	}, "alpha-a3-job-700"},
 	{"a job that there never was", func(*world) {}, "99999999"},
 	{"a job array", func(s *world) {
@@ -266,63 +267,63 @@ var stories = []struct {
 	{"a group of a component", func(s *world) { s.components(820) }, "alpha-a3-job-821"},
 	{"a node of a component", func(s *world) { s.components(820) }, "alpha-a3-1"},
 	{"a node that no job has", func(*world) {}, "alpha-a3-3"},
-	{"a node that waits", func(s *world) { *s = *busy(s.t) }, "alpha-a3-0"},
-	{"a node that a job runs on", func(s *world) { *s = *busy(s.t) }, "alpha-a3-2"},
-	{"a node that an admin has drained", func(s *world) { *s = *busy(s.t) }, "alpha-a3-7"},
-	{"a node that is down", func(s *world) { s.nodes("alpha-a3-3", "DOWN+CLOUD", "Not responding", "slurm") }, "alpha-a3-3"},
-	{"a node that powers down", func(s *world) { s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN") }, "alpha-a3-3"},
+	{"a node that waits", func(s *world) { *s = *busy() }, "alpha-a3-0"},
+	{"a node that a job runs on", func(s *world) { *s = *busy() }, "alpha-a3-2"},
+	{"a node that an admin has drained", func(s *world) { *s = *busy() }, "alpha-a3-7"},
+	{"a node that is down", func(s *world) { s.because("alpha-a3-3", "DOWN+CLOUD", "Not responding", "slurm") }, "alpha-a3-3"},
+	{"a node that powers down", func(s *world) { s.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN") }, "alpha-a3-3"},
 	{"a node that is idle", func(s *world) {
-		s.nodes("alpha-a3-3", "IDLE+CLOUD")
+		s.Nodes("alpha-a3-3", "IDLE+CLOUD")
 		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", time.Hour)
 	}, "alpha-a3-3"},
 	{"a node that is kept for the next job", func(s *world) {
-		s.cfg.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
-		s.nodes("alpha-a3-3", "IDLE+CLOUD")
-		s.snap.Nodes[3].LastBusyTime = noon.Add(-25 * time.Minute)
+		s.Config.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
+		s.Nodes("alpha-a3-3", "IDLE+CLOUD")
+		s.Snap.Nodes[3].LastBusyTime = noon.Add(-25 * time.Minute)
 		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", time.Hour)
 	}, "alpha-a3-3"},
 	{"a node that is kept until its lease is too short", func(s *world) {
-		s.cfg.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
-		s.nodes("alpha-a3-3", "IDLE+CLOUD")
-		s.snap.Nodes[3].LastBusyTime = noon
+		s.Config.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
+		s.Nodes("alpha-a3-3", "IDLE+CLOUD")
+		s.Snap.Nodes[3].LastBusyTime = noon
 		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", 20*time.Minute)
 	}, "alpha-a3-3"},
 	{"a node that powers up for nobody", func(s *world) {
-		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_UP")
-		for i := range s.snap.Nodes {
-			s.snap.Nodes[i].LastBusyTime = noon
+		s.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_UP")
+		for i := range s.Snap.Nodes {
+			s.Snap.Nodes[i].LastBusyTime = noon
 		}
 	}, "alpha-a3-3"},
-	{"a node whose machine is gone", func(s *world) { s.nodes("alpha-a3-3", "IDLE+CLOUD+NOT_RESPONDING") }, "alpha-a3-3"},
-	{"a node in a state that nobody understands", func(s *world) { s.nodes("alpha-a3-3", "IDLE+CLOUD+LEVITATING") }, "alpha-a3-3"},
-	{"a node of a region that could not be read", func(s *world) { s.snap.Unseen[europe] = errors.New("503") }, "alpha-g2-0"},
+	{"a node whose machine is gone", func(s *world) { s.Nodes("alpha-a3-3", "IDLE+CLOUD+NOT_RESPONDING") }, "alpha-a3-3"},
+	{"a node in a state that nobody understands", func(s *world) { s.Nodes("alpha-a3-3", "IDLE+CLOUD+LEVITATING") }, "alpha-a3-3"},
+	{"a node of a region that could not be read", func(s *world) { s.Snap.Unseen[scenetest.Europe] = errors.New("503") }, "alpha-g2-0"},
 	{"a static node", func(*world) {}, "alpha-st-0"},
 	{"a static node that is powered down", func(s *world) {
-		s.nodes("alpha-st-0", "IDLE+CLOUD+POWERED_DOWN")
-		s.snap.Instances = s.snap.Instances[1:]
+		s.Nodes("alpha-st-0", "IDLE+CLOUD+POWERED_DOWN")
+		s.Snap.Instances = s.Snap.Instances[1:]
 	}, "alpha-st-0"},
 	{"a node that is not ours", func(*world) {}, "alpha-cpu-0"},
-	{"a group whose request waits", func(s *world) { *s = *busy(s.t) }, "alpha-a3-job-812"},
-	{"a group by its request", func(s *world) { *s = *busy(s.t) }, "alpha-a3-job-814/a1"},
-	{"a group with machines", func(s *world) { *s = *busy(s.t) }, "alpha-a3-job-813"},
-	{"a group that is empty", func(s *world) { s.group(700, "alpha-a3-job-700") }, "alpha-a3-job-700"},
+	{"a group whose request waits", func(s *world) { *s = *busy() }, "alpha-a3-job-812"},
+	{"a group by its request", func(s *world) { *s = *busy() }, "alpha-a3-job-814/a1"},
+	{"a group with machines", func(s *world) { *s = *busy() }, "alpha-a3-job-813"},
+	{"a group that is empty", func(s *world) { s.group(700) }, "alpha-a3-job-700"},
 	{"a group that is empty while its job tries again", func(s *world) {
 		s.pending(700, "BeginTime")
-		s.group(700, "alpha-a3-job-700", s.request("a1", mig.Failed, "alpha-a3-0", "none left", time.Hour))
+		s.group(700, request("a1", mig.Failed, "alpha-a3-0", "none left", time.Hour))
 	}, "alpha-a3-job-700"},
 	{"a group that is not made yet", func(s *world) { s.waiting(812, "alpha-a3-[0-1]") }, "alpha-a3-job-812"},
 	{"a group that was deleted", func(s *world) {
-		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
+		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
 	}, "alpha-a3-job-700"},
-	{"a group that could not be deleted", func(s *world) { *s = *busy(s.t) }, "alpha-a3-job-800"},
+	{"a group that could not be deleted", func(s *world) { *s = *busy() }, "alpha-a3-job-800"},
 	{"a node of which more was tried than done", func(s *world) {
 		s.done(plan.SetNodes{Nodes: []string{"alpha-a3-3"}, State: "power_down_force", Why: "its instance is gone"}, time.Minute, errors.New("scontrol: Invalid node state specified"))
-		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERED_DOWN", memo.ReasonPrefix+"its instance is gone", "slurm")
+		s.because("alpha-a3-3", "IDLE+CLOUD+POWERED_DOWN", memo.ReasonPrefix+"its instance is gone", "slurm")
 	}, "alpha-a3-3"},
 	{"a job that is gone, and its machines not yet", func(s *world) {
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", time.Hour)
-		s.snap.Groups[2].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 700}
-		s.nodes("alpha-a3-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
+		s.Snap.Groups[2].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 700}
+		s.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
 	}, "700"},
 	{"a group of one node", func(*world) {}, "alpha-st-node-0"},
 }
@@ -339,12 +340,12 @@ func (s *world) pending(id uint32, reason string) *slurm.Job {
 func (s *world) full() {
 	for i := range 4 {
 		id, list := uint32(801+i), fmt.Sprintf("alpha-a3-[%d-%d]", 2*i, 2*i+1)
-		s.nodes(list, "ALLOCATED+CLOUD")
+		s.Nodes(list, "ALLOCATED+CLOUD")
 		s.job(id, "train", list, slurm.JobRunning)
 		left := time.Duration(i+1) * time.Hour
 		s.machines(fmt.Sprintf("alpha-a3-job-%d", id), "a3", list, left)
-		s.snap.Reservations = append(s.snap.Reservations, slurm.Reservation{
-			Name: memo.Reservation("alpha", noon.Add(left)), Nodes: expand(s.t, list), Start: noon.Add(left), End: noon.Add(left + 365*24*time.Hour),
+		s.Snap.Reservations = append(s.Snap.Reservations, slurm.Reservation{
+			Name: memo.Reservation("alpha", noon.Add(left)), Nodes: scenetest.Names(list), Start: noon.Add(left), End: noon.Add(left + 365*24*time.Hour),
 		})
 	}
 }
@@ -361,14 +362,14 @@ func TestJobStartIsBelievedOnlyBeforeOurReservations(t *testing.T) {
 		"by its own --begin": {365 * 24 * time.Hour, "BeginTime", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newWorld(t)
+			s := newWorld()
 			s.full()
 			s.pending(816, test.reason).Start = noon.Add(test.start)
 			jobs := s.view().Jobs
 			assert.Equal(t, test.shown, !jobs[len(jobs)-1].StartAt.IsZero())
 		})
 	}
-	s := newWorld(t)
+	s := newWorld()
 	s.pending(816, "Resources").Start = noon.Add(31 * 24 * time.Hour)
 	assert.Zero(t, s.view().Jobs[0].StartAt, "no job ends after a year")
 }
@@ -386,15 +387,15 @@ func (s *world) component(j *slurm.Job, first, offset uint32) { j.HetID, j.HetOf
 func (s *world) components(first uint32) {
 	for offset, list := range []string{"alpha-a3-0", "alpha-a3-1"} {
 		s.waiting(first+uint32(offset), list)
-		s.component(&s.snap.Jobs[len(s.snap.Jobs)-1], first, uint32(offset))
+		s.component(&s.Snap.Jobs[len(s.Snap.Jobs)-1], first, uint32(offset))
 	}
-	s.group(first+1, "alpha-a3-job-821")
+	s.group(first + 1)
 }
 
 // block has two instances of nodeset a3 not come up.
 func (s *world) block() {
-	for i := range s.snap.Nodes {
-		if n := &s.snap.Nodes[i]; n.Name == "alpha-a3-7" {
+	for i := range s.Snap.Nodes {
+		if n := &s.Snap.Nodes[i]; n.Name == "alpha-a3-7" {
 			n.Extra = memo.ReasonPrefix + "2 boots failed, the last of an instance made 2026-11-21T11:30:00Z"
 		}
 	}
@@ -402,7 +403,7 @@ func (s *world) block() {
 
 // rest has nodeset a3 rest for another four minutes.
 func (s *world) rest() {
-	s.snap.Reservations = append(s.snap.Reservations, slurm.Reservation{
+	s.Snap.Reservations = append(s.Snap.Reservations, slurm.Reservation{
 		Name: memo.RestReservation("alpha", "a3"), Nodes: []string{"alpha-a3-0"}, Start: noon.Add(-time.Minute), End: noon.Add(4 * time.Minute),
 	})
 }
@@ -411,8 +412,8 @@ func (s *world) rest() {
 func (s *world) booting(id uint32) {
 	s.waiting(id, "alpha-a3-[0-1]")
 	s.machines("alpha-a3-job-812", "a3", "alpha-a3-[0-1]", 4*time.Hour)
-	for i := range s.snap.Instances {
-		if in := &s.snap.Instances[i]; in.Group == "alpha-a3-job-812" {
+	for i := range s.Snap.Instances {
+		if in := &s.Snap.Instances[i]; in.Group == "alpha-a3-job-812" {
 			in.Created = noon.Add(-time.Minute)
 		}
 	}
@@ -422,7 +423,7 @@ func TestWhyExplains(t *testing.T) {
 	var all strings.Builder
 	for _, test := range stories {
 		t.Run(test.name, func(t *testing.T) {
-			s := newWorld(t)
+			s := newWorld()
 			test.given(s)
 			story, err := s.view().Why(test.subject, noon)
 			require.NoError(t, err)
@@ -483,7 +484,7 @@ func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
 }
 
 func TestASubjectThatIsNotKnownIsAnErrorThatNamesIt(t *testing.T) {
-	v := newWorld(t).view()
+	v := newWorld().view()
 	for _, subject := range []string{"alpha-a3-8", "alpha-a3", "alpha-a3-job-812", "wat", "-1", "0", "4294967296", "99999999999", "812;ls", "812+", "812_[", "812+1+1", "+1", "\x1b[2J", "/", strings.Repeat("9", 11) + "x"} {
 		_, err := v.Why(subject, noon)
 		require.ErrorIs(t, err, ErrUnknown, subject)
@@ -495,14 +496,14 @@ func TestASubjectThatIsNotKnownIsAnErrorThatNamesIt(t *testing.T) {
 		require.ErrorIs(t, err, ErrUnknown)
 		assert.EqualError(t, err, "give the number of a job, or the name of a node or group")
 	}
-	s := newWorld(t)
-	s.unread(europe)
+	s := newWorld()
+	s.unread(scenetest.Europe)
 	_, err := s.view().Why("alpha-a3-job-812", noon)
 	assert.EqualError(t, err, `no job, node or group named "alpha-a3-job-812"; europe-west4 could not be read`)
 }
 
 func TestOfSeveralNodesOrJobsOneIsToBeAskedFor(t *testing.T) {
-	v := newWorld(t).view()
+	v := newWorld().view()
 	for _, subject := range []string{"alpha-a3-[0-1]", "alpha-a3-0,alpha-a3-3", "812,813"} {
 		_, err := v.Why(subject, noon)
 		require.ErrorIs(t, err, ErrUnknown)
@@ -511,16 +512,16 @@ func TestOfSeveralNodesOrJobsOneIsToBeAskedFor(t *testing.T) {
 }
 
 func TestAStoryIsInTheZoneOfWhoAsks(t *testing.T) {
-	story, err := busy(t).view().Why("813", noon.In(time.FixedZone("CET", 3600)))
+	story, err := busy().view().Why("813", noon.In(time.FixedZone("CET", 3600)))
 	require.NoError(t, err)
 	assert.Contains(t, story.Subject, "as of 13:00:00 CET")
 	assert.Contains(t, strings.Join(story.Sentences(), " "), "The lease ends at 15:00:00")
 }
 
 func TestWithoutADaemonALostMachineIsLeftToSlurm(t *testing.T) {
-	s := newWorld(t)
+	s := newWorld()
 	s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
-	s.nodes("alpha-a3-2", "ALLOCATED+CLOUD")
+	s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD")
 	v := s.view()
 	says := func() string {
 		story, err := v.Why("813", noon)
@@ -535,7 +536,7 @@ func TestWithoutADaemonALostMachineIsLeftToSlurm(t *testing.T) {
 }
 
 func TestADaemonThatHasStoppedReconcilingSaysSoInEveryStory(t *testing.T) {
-	v := busy(t).view()
+	v := busy().view()
 	v.Daemon.Error = "read nodes: slurmctld is on fire"
 	for _, subject := range []string{"812", "alpha-a3-0", "alpha-a3-job-812"} {
 		story, err := v.Why(subject, noon)
@@ -549,7 +550,7 @@ func TestADaemonThatHasStoppedReconcilingSaysSoInEveryStory(t *testing.T) {
 }
 
 func TestAJobWithNodesOfWhichNothingIsKnownIsNotLeftUnexplained(t *testing.T) {
-	v := newWorld(t).view()
+	v := newWorld().view()
 	v.Jobs = []Job{{ID: 7, State: "RUNNING", Nodes: "alpha-a3-0", Partition: "train"}, {ID: 8, State: "RUNNING", Partition: "train"}}
 	story, err := v.Why("7", noon)
 	require.NoError(t, err)
@@ -572,10 +573,10 @@ func FuzzWhy(f *testing.F) {
 	f.Add("812_[1-3%2]", "none left")
 	f.Add("812_", "\x1b[2J\n\x00")
 	f.Fuzz(func(t *testing.T, subject, message string) {
-		s := busy(t)
-		for i := range s.snap.Groups {
-			for k := range s.snap.Groups[i].Requests {
-				s.snap.Groups[i].Requests[k].Message = message
+		s := busy()
+		for i := range s.Snap.Groups {
+			for k := range s.Snap.Groups[i].Requests {
+				s.Snap.Groups[i].Requests[k].Message = message
 			}
 		}
 		story, err := s.view().Why(subject, noon)
@@ -603,12 +604,12 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		"a limit that has been lowered": {mig.CauseCapacity, "0:05:00", "a shorter --time (the machines are requested for 04:00:00) or fewer nodes (now 2), but"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newWorld(t)
+			s := newWorld()
 			s.waiting(812, "alpha-a3-[0-1]")
-			s.snap.Jobs[0].Limit = slurm.ParseLimit(c.limit)
-			r := s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "not now", time.Hour)
+			s.Snap.Jobs[0].Limit = slurm.ParseLimit(c.limit)
+			r := request("a1", mig.Accepted, "alpha-a3-[0-1]", "not now", time.Hour)
 			r.Cause = c.cause
-			s.group(812, "alpha-a3-job-812", r)
+			s.group(812, r)
 			story, err := s.view().Why("812", noon)
 			require.NoError(t, err)
 			text := strings.Join(story.Sentences(), " ")
@@ -620,9 +621,9 @@ func TestAdviceFitsTheCause(t *testing.T) {
 
 func TestALongErrorIsWholeOnlyInTheDetails(t *testing.T) {
 	long := "403 forbidden: " + strings.Repeat("Required permission. ", 20)
-	s := newWorld(t)
+	s := newWorld()
 	s.waiting(812, "alpha-a3-[0-1]")
-	s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: long, At: noon, Times: 1}
+	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: long, At: noon, Times: 1}
 	story, err := s.view().Why("812", noon)
 	require.NoError(t, err)
 	assert.NotContains(t, story.Text(false), strings.TrimSpace(long))
@@ -635,7 +636,7 @@ func TestFreeNodesAreOfInterestOnlyToAJobThatLacksNodes(t *testing.T) {
 		"Resources": true, "Priority": true, "Nodes required for job are DOWN, DRAINED or reserved": true, "ReqNodeNotAvail, May be reserved": true,
 		"Dependency": false, "JobHeldUser": false, "QOSMaxJobsPerUserLimit": false, "None": false,
 	} {
-		s := newWorld(t)
+		s := newWorld()
 		s.pending(816, reason)
 		story, err := s.view().Why("816", noon)
 		require.NoError(t, err)
@@ -644,20 +645,20 @@ func TestFreeNodesAreOfInterestOnlyToAJobThatLacksNodes(t *testing.T) {
 }
 
 func TestTheSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
-	s := busy(t)
+	s := busy()
 	s.pending(817, "JobHeldUser")
-	s.snap.Jobs[len(s.snap.Jobs)-1].Partition = "train"
+	s.Snap.Jobs[len(s.Snap.Jobs)-1].Partition = "train"
 	assert.Equal(t, "jobs: 4 waiting, 1 running, 1 held; nodes: 4 waiting, 5 with a machine; "+
 		"GPUs: 24 in use, 16 idle, 24 requested; longest wait: 1h30m; next lease ends in 2h00m; 2 problems; some regions could not be read", s.view().Summary())
-	clear(s.snap.Templates)
+	clear(s.Snap.Templates)
 	assert.NotContains(t, s.view().Summary(), "GPU", "the machine types are unknown")
-	s = newWorld(t)
-	s.snap = scene.Snapshot{Now: noon}
+	s = newWorld()
+	s.Snap = scene.Snapshot{Now: noon}
 	assert.Equal(t, "jobs: 0 waiting, 0 running, 0 held; nodes: 0 waiting, 0 with a machine", s.view().Summary())
 }
 
 func TestAJobHasCostWhatItsMachinesHaveSinceTheyAreItsOwn(t *testing.T) {
-	s := busy(t) // job 813 began at 10:30, on machines that were made for it at 10:00
+	s := busy() // job 813 began at 10:30, on machines that were made for it at 10:00
 	v := s.view()
 	soFar := func() string {
 		story, err := v.Why("813", noon)

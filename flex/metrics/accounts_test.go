@@ -48,7 +48,7 @@ func TestMachineTimeIsCountedByAccountWhenALeaseHasEnded(t *testing.T) {
 
 func TestMetricsHaveNoAccountsUnlessTheyAreWanted(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Options.MetricsByAccount = false
+	w.Config.Options.MetricsByAccount = false
 	w.Leased(lease("physics"), true)
 	assert.Zero(t, testutil.CollectAndCount(w.accounts.seconds))
 }

@@ -15,6 +15,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
+	"slurmflex/test/scenetest"
 )
 
 // rows are the rows of the table of docs/metrics.md that all the metrics which
@@ -26,7 +27,7 @@ func rows(t *testing.T) (rows []string, names map[string]bool) {
 	w.Ran("scontrol update", 0, nil)
 	w.Leased(lease("physics"), true)
 	w.Did(plan.ChangePartitions{To: []string{"eu"}, Start: true}, noon, 0, nil)
-	w.Quotas(us, []mig.Quota{{Metric: "INSTANCE_GROUPS"}})
+	w.Quotas(scenetest.US, []mig.Quota{{Metric: "INSTANCE_GROUPS"}})
 	w.pass(0)
 	families, err := w.registry.Gather()
 	require.NoError(t, err)

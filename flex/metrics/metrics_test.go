@@ -12,89 +12,44 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
-const alpha = `
-slurm_cluster_name: alpha
-project: demo
-nodeset:
-  a3: {node_count_static: 1, node_count_dynamic_max: 3, instance_template: projects/demo/regions/us-central1/instanceTemplates/a3,
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default, zone_policy_allow: [us-central1-a], dws_flex: {}}
-  g2: {node_count_dynamic_max: 1, instance_template: projects/demo/regions/europe-west4/instanceTemplates/g2,
-    subnetwork: projects/demo/regions/europe-west4/subnetworks/default, zone_policy_allow: [europe-west4-b], dws_flex: {}}
-  cpu: {node_count_dynamic_max: 1}
-slurmflex: {metrics_by_account: true}
-`
-
-const (
-	us     = "us-central1"
-	europe = "europe-west4"
-	rising = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP"
-)
-
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var noon = scenetest.Noon
 
 // world is metrics at a time that the test sets, and what the next pass sees.
 type world struct {
 	*Metrics
+	*scenetest.World
 	t        *testing.T
-	cfg      *config.Config
 	registry *prometheus.Registry
 	now      time.Time
-	snap     scene.Snapshot
 	plan     plan.Plan
 }
 
 // newWorld is a world at noon with all nodes powered down.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
-	require.NoError(t, err)
-	w := &world{t: t, cfg: cfg, registry: prometheus.NewPedanticRegistry(), now: noon}
+	cfg := scenetest.Cluster("slurmflex: {metrics_by_account: true}",
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_static: 1, node_count_dynamic_max: 3", ""),
+		scenetest.FlexSet("g2", "europe-west4-b", "node_count_dynamic_max: 1", ""),
+		"cpu: {node_count_dynamic_max: 1}")
+	w := &world{t: t, World: scenetest.New(cfg), registry: prometheus.NewPedanticRegistry(), now: noon}
 	w.Metrics = New(w.registry, cfg, "v1", func() time.Time { return w.now })
-	for _, name := range []string{"alpha-a3-0", "alpha-a3-1", "alpha-a3-2", "alpha-a3-3", "alpha-g2-0", "alpha-cpu-0"} {
-		w.snap.Nodes = append(w.snap.Nodes, slurm.Node{Name: name, State: slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")})
-	}
+	w.Nodes("alpha-a3-[0-3],alpha-g2-0,alpha-cpu-0", scenetest.PoweredDown)
 	return w
-}
-
-// node gives a node another state.
-func (w *world) node(name, state string) {
-	for i := range w.snap.Nodes {
-		if w.snap.Nodes[i].Name == name {
-			w.snap.Nodes[i].State = slurm.ParseState(state)
-		}
-	}
-}
-
-// group makes a group of that nodeset, with these requests.
-func (w *world) group(region, name, nodeset string, requests ...mig.Request) *mig.Group {
-	w.snap.Groups = append(w.snap.Groups, mig.Group{
-		Name: name, Region: region, Requests: requests,
-		Stamp: mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: nodeset},
-	})
-	return &w.snap.Groups[len(w.snap.Groups)-1]
-}
-
-// machine is made in a group now.
-func (w *world) machine(region, group, name string) *mig.Instance {
-	w.snap.Instances = append(w.snap.Instances, mig.Instance{
-		Name: name, Region: region, Zone: region + "-a", Group: group, Status: "RUNNING", Created: w.now,
-	})
-	return &w.snap.Instances[len(w.snap.Instances)-1]
 }
 
 // pass is a pass of two seconds, that long after the last one.
 func (w *world) pass(after time.Duration) {
 	w.now = w.now.Add(after)
-	w.snap.Begun, w.snap.Now = w.now.Add(-time.Second), w.now
-	w.Saw(scene.Of(w.cfg, w.snap), w.plan)
+	w.Snap.Begun, w.Snap.Now = w.now.Add(-time.Second), w.now
+	w.Saw(w.Scene(), w.plan)
 	w.now = w.now.Add(time.Second)
 	w.Stood(nil)
 	w.now = w.now.Add(-time.Second)
@@ -166,11 +121,11 @@ func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
 func TestAQuotaThatARequestWaitsForIsAFailureAsLongAsItDoes(t *testing.T) {
 	w := newWorld(t)
 	request := mig.Request{Name: "a1", State: mig.Accepted, Instances: []string{"alpha-a3-0"}}
-	w.snap.Groups = []mig.Group{{Name: "alpha-a3-job-812", Region: "us-central1", Requests: []mig.Request{request}}}
+	w.Snap.Groups = []mig.Group{{Name: "alpha-a3-job-812", Region: "us-central1", Requests: []mig.Request{request}}}
 	w.pass(0)
 	assert.Zero(t, w.value("slurmflex_last_failure_timestamp_seconds", "quota"), "it waits, and nothing is wrong")
 
-	requests := w.snap.Groups[0].Requests
+	requests := w.Snap.Groups[0].Requests
 	requests[0].Cause = mig.CauseQuota
 	w.pass(time.Minute)
 	last := w.value("slurmflex_last_failure_timestamp_seconds", "quota")
@@ -220,11 +175,10 @@ slurmflex_passes_total{outcome="standby"} 1
 
 // asked is a request of 11:00 that brings node 0.
 func (w *world) asked(state mig.RequestState) {
-	w.snap.Groups = nil
-	w.group(us, "alpha-a3-job-1", "a3", mig.Request{
+	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"}, mig.Request{
 		Name: "a1", State: state, Instances: []string{"alpha-a3-0"}, Created: noon.Add(-time.Hour),
 	})
-	w.node("alpha-a3-0", rising)
+	w.Nodes("alpha-a3-0", scenetest.PoweringUp)
 }
 
 func TestAWaitIsOverWhenTheMachineIsMadeAndABootWhenItsNodeRegisters(t *testing.T) {
@@ -232,12 +186,12 @@ func TestAWaitIsOverWhenTheMachineIsMadeAndABootWhenItsNodeRegisters(t *testing.
 	w.asked(mig.Accepted)
 	w.pass(0)
 	w.asked(mig.Succeeded)
-	w.machine(us, "alpha-a3-job-1", "alpha-a3-0")
+	w.Machine("alpha-a3-0", "alpha-a3-job-1")
 	w.pass(time.Minute)
 	assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"))
 	assert.Zero(t, w.value("slurmflex_boot_seconds", "a3"), "it boots")
 
-	w.node("alpha-a3-0", "ALLOCATED+CLOUD")
+	w.Nodes("alpha-a3-0", scenetest.Busy)
 	for range 3 {
 		w.pass(time.Minute)
 		assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"), "it is counted once")
@@ -269,18 +223,18 @@ func TestWhatWasThereBeforeTheFirstLookIsNotCounted(t *testing.T) {
 		"of a process":  func(*world) {},
 		"after standby": func(w *world) { w.pass(time.Minute); w.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby)) },
 		"at a region": func(w *world) {
-			groups, machines := w.snap.Groups, w.snap.Instances
-			w.snap.Unseen, w.snap.Groups, w.snap.Instances = map[string]error{us: errors.New("503")}, nil, nil
+			groups, machines := w.Snap.Groups, w.Snap.Instances
+			w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = map[string]error{scenetest.US: errors.New("503")}, nil, nil
 			w.pass(time.Minute)
-			w.snap.Unseen, w.snap.Groups, w.snap.Instances = nil, groups, machines
+			w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = nil, groups, machines
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.asked(mig.Succeeded)
-			w.machine(us, "alpha-a3-job-1", "alpha-a3-0")
-			w.node("alpha-a3-0", "ALLOCATED+CLOUD")
-			w.group(us, "alpha-a3-job-2", "a3", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
+			w.Machine("alpha-a3-0", "alpha-a3-job-1")
+			w.Nodes("alpha-a3-0", scenetest.Busy)
+			w.Group("alpha-a3-job-2", mig.Stamp{NodeSet: "a3"}, mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
 			first(w)
 			w.pass(time.Hour)
 			assert.Zero(t, w.value("slurmflex_queue_wait_seconds", "a3"))
@@ -296,13 +250,13 @@ func TestWhatCouldNotBeReadForAWhileIsNotCountedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.pass(0)
 	w.asked(mig.Succeeded)
-	w.machine(us, "alpha-a3-job-1", "alpha-a3-0")
-	w.group(us, "alpha-a3-job-2", "a3", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
-	groups, machines := w.snap.Groups, w.snap.Instances
+	w.Machine("alpha-a3-0", "alpha-a3-job-1")
+	w.Group("alpha-a3-job-2", mig.Stamp{NodeSet: "a3"}, mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
+	groups, machines := w.Snap.Groups, w.Snap.Instances
 	w.pass(time.Minute)
-	w.snap.Unseen, w.snap.Groups, w.snap.Instances = map[string]error{us: errors.New("503")}, nil, nil
+	w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = map[string]error{scenetest.US: errors.New("503")}, nil, nil
 	w.pass(time.Minute)
-	w.snap.Unseen, w.snap.Groups, w.snap.Instances = nil, groups, machines
+	w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = nil, groups, machines
 	w.pass(time.Minute)
 	assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"))
 	assert.Equal(t, 1.0, w.value("slurmflex_failures_total", "quota"))
@@ -313,15 +267,15 @@ func TestTheTimeOfMachinesIsUsedWhileAJobIsOnTheNode(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Succeeded)
 	w.pass(0)
-	w.machine(us, "alpha-a3-job-1", "alpha-a3-0")
-	for _, state := range []string{rising, "ALLOCATED+CLOUD", "MIXED+CLOUD+DRAIN", "IDLE+CLOUD", "IDLE+CLOUD+POWERING_DOWN"} {
-		w.node("alpha-a3-0", state)
+	w.Machine("alpha-a3-0", "alpha-a3-job-1")
+	for _, state := range []string{scenetest.PoweringUp, scenetest.Busy, "MIXED+CLOUD+DRAIN", scenetest.Idle, "IDLE+CLOUD+POWERING_DOWN"} {
+		w.Nodes("alpha-a3-0", state)
 		w.pass(time.Minute)
 	}
 	assert.Equal(t, 120.0, w.value("slurmflex_machine_seconds_total", "a3", "used"))
 	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"))
 
-	w.snap.Instances[0].Status = "TERMINATED"
+	w.Snap.Instances[0].Status = "TERMINATED"
 	w.pass(time.Hour)
 	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"), "a stopped one is not paid for")
 }
@@ -329,14 +283,14 @@ func TestTheTimeOfMachinesIsUsedWhileAJobIsOnTheNode(t *testing.T) {
 // A kept machine is idle for its next job, and once keep_idle has passed for nobody.
 func TestKeptAndReusedMachinesAreToldApart(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.FlexSetOf("alpha-a3-2").Flex.KeepIdle = 2 * time.Minute
-	w.group(us, "alpha-a3-job-1", "a3").Stamp.Job = 1
-	w.machine(us, "alpha-a3-job-1", "alpha-a3-2")
+	w.Config.FlexSetOf("alpha-a3-2").Flex.KeepIdle = 2 * time.Minute
+	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"}).Stamp.Job = 1
+	w.Machine("alpha-a3-2", "alpha-a3-job-1")
 	jobOn := func(id uint32) {
-		w.node("alpha-a3-2", "ALLOCATED+CLOUD")
-		w.snap.Jobs = []slurm.Job{{ID: id, State: slurm.JobRunning, Nodes: []string{"alpha-a3-2"}}}
+		w.Nodes("alpha-a3-2", scenetest.Busy)
+		w.Snap.Jobs = []slurm.Job{{ID: id, State: slurm.JobRunning, Nodes: []string{"alpha-a3-2"}}}
 		w.pass(time.Minute)
-		w.snap.Nodes[2].LastBusyTime = w.now
+		w.Snap.Nodes[2].LastBusyTime = w.now
 	}
 	seconds := func() (by []float64) {
 		for _, use := range []string{"used", "reused", "kept", "idle"} {
@@ -350,7 +304,7 @@ func TestKeptAndReusedMachinesAreToldApart(t *testing.T) {
 	jobOn(2)
 	assert.Equal(t, []float64{60, 120, 0, 0}, seconds())
 	assert.Equal(t, 1.0, w.value("slurmflex_machine_reuses_total", "a3"))
-	w.node("alpha-a3-2", "IDLE+CLOUD")
+	w.Nodes("alpha-a3-2", scenetest.Idle)
 	for range 4 {
 		w.pass(time.Minute)
 	}
@@ -363,11 +317,11 @@ func TestKeptAndReusedMachinesAreToldApart(t *testing.T) {
 
 func TestAMachineOfASharedGroupIsReusedByJobsOutsideItsArray(t *testing.T) {
 	w := newWorld(t)
-	w.group(us, "alpha-a3-arr-5", "a3").Stamp.Array = 5
-	w.machine(us, "alpha-a3-arr-5", "alpha-a3-2")
-	w.node("alpha-a3-2", "ALLOCATED+CLOUD")
+	w.Group("alpha-a3-arr-5", mig.Stamp{NodeSet: "a3"}).Stamp.Array = 5
+	w.Machine("alpha-a3-2", "alpha-a3-arr-5")
+	w.Nodes("alpha-a3-2", scenetest.Busy)
 	jobOn := func(id, array uint32, task string) {
-		w.snap.Jobs = []slurm.Job{{ID: id, ArrayID: array, ArrayTask: task, State: slurm.JobRunning, Nodes: []string{"alpha-a3-2"}}}
+		w.Snap.Jobs = []slurm.Job{{ID: id, ArrayID: array, ArrayTask: task, State: slurm.JobRunning, Nodes: []string{"alpha-a3-2"}}}
 		w.pass(time.Minute)
 	}
 	w.pass(0)
@@ -382,7 +336,7 @@ func TestAMachineIsCountedFromWhenItWasMade(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Succeeded)
 	w.pass(0)
-	w.machine(us, "alpha-a3-job-1", "alpha-a3-0").Created = noon.Add(50 * time.Second)
+	w.Machine("alpha-a3-0", "alpha-a3-job-1").Created = noon.Add(50 * time.Second)
 	w.pass(time.Minute)
 	assert.Equal(t, 10.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"))
 }
@@ -391,15 +345,14 @@ func TestARequestThatFailsIsCountedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Accepted)
 	w.pass(0)
-	w.snap.Groups = nil
-	w.group(us, "alpha-a3-job-1", "a3", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseConfig})
+	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"}, mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseConfig})
 	for range 2 {
 		w.pass(time.Minute)
 		assert.Equal(t, 1.0, w.value("slurmflex_failures_total", "configuration"))
 		assert.InDelta(t, w.now.Unix(), w.value("slurmflex_last_failure_timestamp_seconds", "configuration"), 0)
 	}
 	at := float64(w.now.Unix())
-	w.snap.Groups[0].Requests = append(w.snap.Groups[0].Requests, mig.Request{Name: "a2", State: mig.Accepted})
+	w.Snap.Groups[0].Requests = append(w.Snap.Groups[0].Requests, mig.Request{Name: "a2", State: mig.Accepted})
 	w.pass(time.Minute)
 	assert.Equal(t, at, w.value("slurmflex_last_failure_timestamp_seconds", "configuration"), "it is being tried again")
 }
@@ -411,23 +364,23 @@ func TestMachinesThatAreGoneUnderAJobAreCounted(t *testing.T) {
 	lost := plan.Plan{Losses: []scene.Loss{{NodeSet: "a3", Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Jobs: []uint32{7}, Cause: scene.Gone}}}
 	count := func() float64 { return w.value("slurmflex_machines_lost_total", "gone", "a3") }
 	for _, p := range []plan.Plan{lost, {}, lost} {
-		w.Saw(scene.Of(w.cfg, w.snap), p)
+		w.Saw(w.Scene(), p)
 		assert.Zero(t, count(), "a list may be wrong once")
 	}
-	w.Saw(scene.Of(w.cfg, w.snap), lost)
-	w.Saw(scene.Of(w.cfg, w.snap), lost)
+	w.Saw(w.Scene(), lost)
+	w.Saw(w.Scene(), lost)
 	assert.Equal(t, 2.0, count())
 	lost.Losses[0].Certain, lost.Losses[0].Nodes = true, []string{"alpha-a3-2"}
-	w.Saw(scene.Of(w.cfg, w.snap), lost)
-	w.Saw(scene.Of(w.cfg, w.snap), lost)
+	w.Saw(w.Scene(), lost)
+	w.Saw(w.Scene(), lost)
 	assert.Equal(t, 3.0, count(), "what two passes have found needs no other look")
 }
 
 func TestQuotasAreThoseThatWereReadLast(t *testing.T) {
 	w := newWorld(t)
-	w.Quotas(us, []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: 7}})
-	w.Quotas(europe, []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 100, Usage: 1}})
-	w.Quotas(europe, nil)
+	w.Quotas(scenetest.US, []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: 7}})
+	w.Quotas(scenetest.Europe, []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 100, Usage: 1}})
+	w.Quotas(scenetest.Europe, nil)
 	assert.InDelta(t, 7, testutil.ToFloat64(w.quotaUsed), 0, "the only one")
 	assert.InDelta(t, 150, testutil.ToFloat64(w.quotaLimit), 0)
 	w.Stood(flex.ErrStandby)

@@ -15,6 +15,7 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // busy has a bit of everything: a request that waits, machines that run and
@@ -22,37 +23,37 @@ import (
 func busy(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	w.node("alpha-a3-0", rising)
-	w.node("alpha-a3-1", "ALLOCATED+CLOUD")
-	w.node("alpha-a3-2", rising)
-	w.node("alpha-a3-3", "IDLE+CLOUD+DANCING")
-	w.group(us, "alpha-a3-job-1", "a3",
+	w.Nodes("alpha-a3-0", scenetest.PoweringUp)
+	w.Nodes("alpha-a3-1", scenetest.Busy)
+	w.Nodes("alpha-a3-2", scenetest.PoweringUp)
+	w.Nodes("alpha-a3-3", "IDLE+CLOUD+DANCING")
+	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"},
 		mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseCapacity},
 		mig.Request{Name: "a2", State: mig.Accepted, Instances: []string{"alpha-a3-0"}},
 		mig.Request{Name: "a3", State: "PONDERING", Instances: []string{"alpha-a3-0"}})
-	w.group(us, "alpha-a3-job-2", "a3", mig.Request{Name: "a1", State: mig.Succeeded, Instances: []string{"alpha-a3-1", "alpha-a3-2"}})
-	w.machine(us, "alpha-a3-job-2", "alpha-a3-1").Terminates = noon.Add(3 * time.Hour)
-	second := w.machine(us, "alpha-a3-job-2", "alpha-a3-2")
+	w.Group("alpha-a3-job-2", mig.Stamp{NodeSet: "a3"}, mig.Request{Name: "a1", State: mig.Succeeded, Instances: []string{"alpha-a3-1", "alpha-a3-2"}})
+	w.Machine("alpha-a3-1", "alpha-a3-job-2").Terminates = noon.Add(3 * time.Hour)
+	second := w.Machine("alpha-a3-2", "alpha-a3-job-2")
 	second.Terminates, second.Maintained = noon.Add(2*time.Hour), noon.Add(4*time.Hour)
-	w.machine(us, "alpha-a3-job-2", "alpha-a3-99")
-	w.machine(us, "alpha-a3-job-2", "alpha-a3-98").Status = "STOPPING"
-	w.machine(us, "a-strangers", "alpha-a3-97")
-	w.snap.Templates = map[string]scene.Template{
+	w.Machine("alpha-a3-99", "alpha-a3-job-2")
+	w.Machine("alpha-a3-98", "alpha-a3-job-2").Status = "STOPPING"
+	w.Machine("alpha-a3-97", "a-strangers")
+	w.Snap.Templates = map[string]scene.Template{
 		"projects/demo/regions/us-central1/instanceTemplates/a3": {Template: mig.Template{MachineType: "a3-highgpu-8g"}},
 	}
-	w.snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795000000"}, {Name: "maintenance"}, {Name: "slurmflex-alpha.rest-g2", End: noon.Add(time.Minute)}}
-	w.machine(us, "a-strangers", "alpha-a3-96").Unread = "creationTimestamp"
-	w.snap.Policies = []mig.Policy{{Unread: "a"}, {Unread: "b"}, {}}
-	w.snap.Jobs = []slurm.Job{
+	w.Snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795000000"}, {Name: "maintenance"}, {Name: "slurmflex-alpha.rest-g2", End: noon.Add(time.Minute)}}
+	w.Machine("alpha-a3-96", "a-strangers").Unread = "creationTimestamp"
+	w.Snap.Policies = []mig.Policy{{Unread: "a"}, {Unread: "b"}, {}}
+	w.Snap.Jobs = []slurm.Job{
 		{ID: 1, State: slurm.JobRunning, Nodes: []string{"alpha-a3-1"}, Start: noon.Add(-time.Hour), Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 5 * time.Hour}},
 		{ID: 2, State: slurm.JobPending, Reason: "JobHeldAdmin"},
 		{ID: 3, State: slurm.JobPending, Reason: "JobHeldAdmin"},
 	}
-	w.snap.Told = map[uint32]string{1: "flex-start: attempt 1 failed", 2: "flex-start: 403 forbidden", 3: "ask Ada"}
-	w.snap.Unread = slurm.Unread{{Kind: slurm.JobRow}, {Kind: slurm.JobRow}, {Kind: slurm.NodeRow}}
+	w.Snap.Told = map[uint32]string{1: "flex-start: attempt 1 failed", 2: "flex-start: 403 forbidden", 3: "ask Ada"}
+	w.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow}, {Kind: slurm.JobRow}, {Kind: slurm.NodeRow}}
 	w.plan.Waits = []plan.Wait{
-		{NodeSet: "a3", Region: us, Nodes: []string{"alpha-a3-0"}, Since: noon.Add(-time.Hour)},
-		{NodeSet: "a3", Region: us, Nodes: []string{"alpha-a3-3"}},
+		{NodeSet: "a3", Region: scenetest.US, Nodes: []string{"alpha-a3-0"}, Since: noon.Add(-time.Hour)},
+		{NodeSet: "a3", Region: scenetest.US, Nodes: []string{"alpha-a3-3"}},
 	}
 	w.plan.Blocks = []scene.Block{{NodeSet: "g2", Failed: 5}}
 	return w
@@ -117,8 +118,8 @@ func TestTheGaugesReflectTheLastPass(t *testing.T) {
 
 func TestOfARegionThatCouldNotBeReadNothingIsSaid(t *testing.T) {
 	w := busy(t)
-	w.snap.Unseen = map[string]error{us: errors.New("503 backendError")}
-	w.snap.Groups, w.snap.Instances = nil, nil
+	w.Snap.Unseen = map[string]error{scenetest.US: errors.New("503 backendError")}
+	w.Snap.Groups, w.Snap.Instances = nil, nil
 	w.pass(0)
 	ofSlurm := []string{"slurmflex_nodes", "slurmflex_breaker_open", "slurmflex_resting"}
 	want := ""
@@ -126,7 +127,7 @@ func TestOfARegionThatCouldNotBeReadNothingIsSaid(t *testing.T) {
 		name, _, _ := strings.Cut(line, "{")
 		if strings.HasPrefix(line, `slurmflex_region_readable{region="us-central1"}`) {
 			want += strings.Replace(line, " 1", " 0", 1)
-		} else if !strings.Contains(line, us) && !strings.Contains(line, `"a3"`) || slices.Contains(ofSlurm, name) {
+		} else if !strings.Contains(line, scenetest.US) && !strings.Contains(line, `"a3"`) || slices.Contains(ofSlurm, name) {
 			want += line
 		}
 	}
@@ -139,14 +140,14 @@ func TestOfARegionThatWasReadBeforeTheGaugesAreAsLastKnown(t *testing.T) {
 	w.pass(0)
 	leases := w.value("slurmflex_leases", "a3")
 	require.NotZero(t, leases)
-	at := w.snap.Now
-	w.snap.LastKnown = map[string]scene.LastKnown{us: {At: at, Groups: w.snap.Groups, Instances: w.snap.Instances}}
-	w.snap.Unseen = map[string]error{us: errors.New("503 backendError")}
-	w.snap.Groups, w.snap.Instances = nil, nil
+	at := w.Snap.Now
+	w.Snap.LastKnown = map[string]scene.LastKnown{scenetest.US: {At: at, Groups: w.Snap.Groups, Instances: w.Snap.Instances}}
+	w.Snap.Unseen = map[string]error{scenetest.US: errors.New("503 backendError")}
+	w.Snap.Groups, w.Snap.Instances = nil, nil
 	w.pass(time.Hour)
 	assert.Equal(t, leases, w.value("slurmflex_leases", "a3"))
-	assert.Zero(t, w.value("slurmflex_region_readable", us))
-	assert.Equal(t, seconds(at), w.value("slurmflex_region_last_read_timestamp_seconds", us))
+	assert.Zero(t, w.value("slurmflex_region_readable", scenetest.US))
+	assert.Equal(t, seconds(at), w.value("slurmflex_region_last_read_timestamp_seconds", scenetest.US))
 }
 
 func TestAMachineIsIdleSinceItsLastJobOrSinceItWasMade(t *testing.T) {
@@ -155,21 +156,21 @@ func TestAMachineIsIdleSinceItsLastJobOrSinceItWasMade(t *testing.T) {
 		busy  time.Time
 		idle  time.Duration
 	}{
-		{"IDLE+CLOUD", time.Time{}, 2 * time.Hour},
-		{"IDLE+CLOUD", noon.Add(90 * time.Minute), 30 * time.Minute},
+		{scenetest.Idle, time.Time{}, 2 * time.Hour},
+		{scenetest.Idle, noon.Add(90 * time.Minute), 30 * time.Minute},
 		{"IDLE+CLOUD+DRAIN", noon.Add(-time.Hour), 2 * time.Hour}, // of an earlier machine
 		{"DOWN+CLOUD+NOT_RESPONDING", noon.Add(time.Hour), time.Hour},
 		{"MIXED+CLOUD", noon.Add(time.Hour), 0},
 		{"IDLE+CLOUD+POWERING_DOWN", noon.Add(time.Hour), 0},
-		{rising, noon.Add(time.Hour), 0},
+		{scenetest.PoweringUp, noon.Add(time.Hour), 0},
 	} {
 		w := newWorld(t)
-		w.node("alpha-a3-1", c.state)
-		w.snap.Nodes[1].LastBusyTime = c.busy
-		w.group(us, "alpha-a3-job-1", "a3")
-		w.machine(us, "alpha-a3-job-1", "alpha-a3-1")
-		w.node("alpha-a3-0", "IDLE+CLOUD") // static
-		w.machine(us, "alpha-a3-job-1", "alpha-a3-0")
+		w.Nodes("alpha-a3-1", c.state)
+		w.Snap.Nodes[1].LastBusyTime = c.busy
+		w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
+		w.Machine("alpha-a3-1", "alpha-a3-job-1")
+		w.Nodes("alpha-a3-0", scenetest.Idle) // static
+		w.Machine("alpha-a3-0", "alpha-a3-job-1")
 		w.pass(2 * time.Hour)
 		assert.Equal(t, c.idle.Seconds(), w.value("slurmflex_longest_idle_seconds", "a3"), "%s, busy until %s", c.state, c.busy)
 	}
@@ -177,10 +178,10 @@ func TestAMachineIsIdleSinceItsLastJobOrSinceItWasMade(t *testing.T) {
 
 func TestAMachineThatIsKeptIsIdleFromTheEndOfKeepIdleOn(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.FlexSetOf("alpha-a3-1").Flex.KeepIdle = 90 * time.Minute
-	w.node("alpha-a3-1", "IDLE+CLOUD")
-	w.group(us, "alpha-a3-job-1", "a3")
-	w.machine(us, "alpha-a3-job-1", "alpha-a3-1")
+	w.Config.FlexSetOf("alpha-a3-1").Flex.KeepIdle = 90 * time.Minute
+	w.Nodes("alpha-a3-1", scenetest.Idle)
+	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
+	w.Machine("alpha-a3-1", "alpha-a3-job-1")
 	w.pass(time.Hour)
 	assert.Zero(t, w.value("slurmflex_longest_idle_seconds", "a3"))
 	w.pass(time.Hour)
@@ -202,10 +203,10 @@ func TestALeaseCutsAJobOffThatMayRunLonger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.snap.Jobs = []slurm.Job{{ID: 1, State: c.state, Limit: c.limit, Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Start: noon}}
-			w.group(us, "alpha-a3-job-1", "a3")
-			w.machine(us, "alpha-a3-job-1", "alpha-a3-0").Terminates = noon.Add(10 * time.Hour)
-			w.machine(us, "alpha-a3-job-1", "alpha-a3-1").Terminates = noon.Add(3 * time.Hour)
+			w.Snap.Jobs = []slurm.Job{{ID: 1, State: c.state, Limit: c.limit, Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Start: noon}}
+			w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
+			w.Machine("alpha-a3-0", "alpha-a3-job-1").Terminates = noon.Add(10 * time.Hour)
+			w.Machine("alpha-a3-1", "alpha-a3-job-1").Terminates = noon.Add(3 * time.Hour)
 			w.pass(time.Minute)
 			if !c.cuts {
 				n, err := testutil.GatherAndCount(w.registry, "slurmflex_next_cutoff_timestamp_seconds")

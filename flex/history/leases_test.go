@@ -20,9 +20,9 @@ const node = "alpha-a3-1"
 func booting(t *testing.T) *world {
 	w := newWorld(t)
 	w.requests(812, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
-	w.node(node, rising)
+	w.Nodes(node, rising)
 	w.job(812, slurm.JobConfiguring, noon, node)
-	w.machine(node)
+	w.Machine(node, group)
 	w.look(0)
 	return w
 }
@@ -30,13 +30,13 @@ func booting(t *testing.T) *world {
 func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	w := booting(t)
 	w.look(2 * time.Minute)
-	w.node(node, busy)
+	w.Nodes(node, busy)
 	w.look(time.Minute) // registered, and its job is about to start
 	w.job(812, slurm.JobRunning, noon.Add(4*time.Minute), node)
 	w.look(2 * time.Minute)
 	w.look(time.Hour)
-	w.snap.Jobs = nil
-	w.node(node, free)
+	w.Snap.Jobs = nil
+	w.Nodes(node, free)
 	w.look(0)
 	w.look(10 * time.Minute)
 	assert.Equal(t, 7, w.leasedOpen, "each look reports the lease")
@@ -56,12 +56,12 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 func TestAKeptMachineIsIdleBetweenItsJobsAndAfterThem(t *testing.T) {
 	w := booting(t)
 	for _, id := range []uint32{812, 813} {
-		w.snap.Jobs = nil
-		w.node(node, busy)
-		w.job(id, slurm.JobRunning, w.snap.Now, node)
+		w.Snap.Jobs = nil
+		w.Nodes(node, busy)
+		w.job(id, slurm.JobRunning, w.Snap.Now, node)
 		w.look(20 * time.Minute)
-		w.snap.Jobs = nil
-		w.node(node, free)
+		w.Snap.Jobs = nil
+		w.Nodes(node, free)
 		w.look(0)
 		w.look(10 * time.Minute)
 	}
@@ -75,9 +75,9 @@ func TestAKeptMachineIsIdleBetweenItsJobsAndAfterThem(t *testing.T) {
 
 func TestAJobThatIsOverBeforeItIsSeenToRunHasUsedItsMachine(t *testing.T) {
 	w := booting(t)
-	w.node(node, busy)
+	w.Nodes(node, busy)
 	w.look(2 * time.Minute)
-	w.snap.Jobs = nil
+	w.Snap.Jobs = nil
 	w.look(time.Minute)
 	w.gone()
 	e := w.only(Lease)
@@ -90,11 +90,11 @@ func TestALeaseThatServedNobodyIsWasted(t *testing.T) {
 	for name, c := range map[string]func(*world){
 		"the machine does not come up": func(*world) {},
 		"the gang does not complete": func(w *world) {
-			w.node(node, busy)
+			w.Nodes(node, busy)
 			w.job(812, slurm.JobConfiguring, noon, node, "alpha-a3-2")
 		},
-		"the job left before it came up":  func(w *world) { w.snap.Jobs = nil; w.node(node, free) },
-		"it is stopped before it came up": func(w *world) { w.snap.Instances[0].Status = "TERMINATED" },
+		"the job left before it came up":  func(w *world) { w.Snap.Jobs = nil; w.Nodes(node, free) },
+		"it is stopped before it came up": func(w *world) { w.Snap.Instances[0].Status = "TERMINATED" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := booting(t)
@@ -112,10 +112,10 @@ func TestALeaseThatServedNobodyIsWasted(t *testing.T) {
 func TestAStaticNodeThatWaitsForJobsIsIdle(t *testing.T) {
 	w := newWorld(t)
 	w.requests(0, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
-	w.machine(node)
-	w.node(node, rising)
+	w.Machine(node, group)
+	w.Nodes(node, rising)
 	w.look(0)
-	w.node(node, free)
+	w.Nodes(node, free)
 	w.look(2 * time.Minute)
 	w.look(time.Hour)
 	w.gone()
@@ -127,10 +127,10 @@ func TestAStaticNodeThatWaitsForJobsIsIdle(t *testing.T) {
 
 func TestALeaseEndsWithItsTermEvenIfItIsSeenLater(t *testing.T) {
 	w := booting(t)
-	w.snap.Instances[0].Terminates = noon.Add(time.Hour)
+	w.Snap.Instances[0].Terminates = noon.Add(time.Hour)
 	w.job(812, slurm.JobRunning, noon.Add(time.Minute), node)
 	w.look(50 * time.Minute)
-	w.snap.Instances = nil
+	w.Snap.Instances = nil
 	w.look(time.Hour)
 	w.look(time.Hour)
 	e := w.only(Lease)
@@ -144,7 +144,7 @@ func TestAnotherProcessGoesOnFromWhatIsSaved(t *testing.T) {
 	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
 	w.look(4 * time.Minute)
 	w.restart()
-	w.snap.Jobs = nil
+	w.Snap.Jobs = nil
 	w.look(time.Minute)
 	w.restart()
 	w.gone()
@@ -157,11 +157,11 @@ func TestAProcessThatKnowsNothingFindsWhatSlurmAndComputeKnow(t *testing.T) {
 	w := booting(t)
 	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
 	w.look(time.Hour)
-	w.cfg.Options.StateDir = t.TempDir() // the state is lost
-	w.dir = w.cfg.Options.StateDir
+	w.Config.Options.StateDir = t.TempDir() // the state is lost
+	w.dir = w.Config.Options.StateDir
 	w.restart()
 	w.look(time.Minute)
-	w.snap.Jobs = nil
+	w.Snap.Jobs = nil
 	w.gone()
 	e := w.only(Lease)
 	assert.EqualValues(t, 180, e.Booting)
@@ -171,7 +171,7 @@ func TestAProcessThatKnowsNothingFindsWhatSlurmAndComputeKnow(t *testing.T) {
 func TestAHostThatStoodByForgetsWhatItSaw(t *testing.T) {
 	w := booting(t)
 	w.recorder.Stood(flex.ErrStandby)
-	w.snap.Instances[0].Created = noon.Add(time.Hour) // another machine of that name came and is there
+	w.Snap.Instances[0].Created = noon.Add(time.Hour) // another machine of that name came and is there
 	w.look(2 * time.Hour)
 	w.look(2 * time.Minute)
 	lease := w.only(Lease)
@@ -182,11 +182,11 @@ func TestALeaseOfManyJobsIsCutIntoLines(t *testing.T) {
 	w := booting(t)
 	const jobs = 2*maxUses + 10
 	for id := range uint32(jobs) {
-		w.snap.Jobs = nil
-		w.job(1000+id, slurm.JobRunning, w.snap.Now, node)
+		w.Snap.Jobs = nil
+		w.job(1000+id, slurm.JobRunning, w.Snap.Now, node)
 		w.look(30 * time.Second)
 	}
-	w.snap.Jobs = nil
+	w.Snap.Jobs = nil
 	w.gone()
 	lines := w.read(Lease)
 	require.Len(t, lines, 3)
@@ -215,8 +215,8 @@ func TestTheLinesOfAnyLifeAreSound(t *testing.T) {
 		states := []string{rising, busy, free, "DOWN+CLOUD", "IDLE+CLOUD+POWERING_DOWN"}
 		jobStates := []slurm.JobState{slurm.JobConfiguring, slurm.JobRunning, slurm.JobCompleting, slurm.JobPending}
 		for range rapid.IntRange(1, 12).Draw(r, "looks") {
-			w.node(node, rapid.SampledFrom(states).Draw(r, "state"))
-			w.snap.Jobs = nil
+			w.Nodes(node, rapid.SampledFrom(states).Draw(r, "state"))
+			w.Snap.Jobs = nil
 			for id := range rapid.Uint32Range(0, 3).Draw(r, "jobs") {
 				start := w.ago(time.Duration(rapid.IntRange(-60, 7200).Draw(r, "start")) * time.Second)
 				w.job(812+id, rapid.SampledFrom(jobStates).Draw(r, "job state"), start, node)
@@ -226,7 +226,7 @@ func TestTheLinesOfAnyLifeAreSound(t *testing.T) {
 			}
 			w.look(time.Duration(rapid.IntRange(0, 600).Draw(r, "later")) * time.Second)
 		}
-		ends := At(w.snap.Now)
+		ends := At(w.Snap.Now)
 		w.gone()
 		e := w.only(Lease) // reading checks it
 		require.Equal(r, ends-At(noon), e.To-e.From, fmt.Sprint(e))
@@ -236,21 +236,21 @@ func TestTheLinesOfAnyLifeAreSound(t *testing.T) {
 // U10: the story of an ended job has the last message to its owner.
 func TestHistoryHasLastMessageToTheOwner(t *testing.T) {
 	w := waiting(t)
-	w.snap.Told = map[uint32]string{812: "flex-start: waiting 1m"}
+	w.Snap.Told = map[uint32]string{812: "flex-start: waiting 1m"}
 	w.look(time.Minute)
 	w.requests(812, request("a1", mig.Succeeded, noon, both...))
 	for _, name := range both {
-		w.machine(name)
-		w.node(name, busy)
+		w.Machine(name, group)
+		w.Nodes(name, busy)
 	}
-	w.job(812, slurm.JobRunning, w.snap.Now, both...)
+	w.job(812, slurm.JobRunning, w.Snap.Now, both...)
 	w.look(time.Minute)
 	assert.Equal(t, "flex-start: waiting 1m", w.only(Wait).Told)
-	w.snap.Told[812] = "flex-start: its nodes are there, until 2026-11-21T16:00:00Z"
+	w.Snap.Told[812] = "flex-start: its nodes are there, until 2026-11-21T16:00:00Z"
 	w.look(time.Minute)
-	w.snap.Told[812] = "a site's own"
+	w.Snap.Told[812] = "a site's own"
 	w.look(time.Minute)
-	w.snap.Jobs, w.snap.Told = nil, nil
+	w.Snap.Jobs, w.Snap.Told = nil, nil
 	w.look(time.Minute)
 	w.gone()
 	var told []string

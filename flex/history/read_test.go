@@ -183,7 +183,7 @@ func TestEverybodyMayReadItUnlessSlurmHidesJobs(t *testing.T) {
 func TestAFolderThatCannotBeWrittenIsOneWarning(t *testing.T) {
 	w := booting(t)
 	core, seen := observer.New(zapcore.WarnLevel)
-	w.log, w.cfg.Options.StateDir = zap.New(core), "/proc/none"
+	w.log, w.Config.Options.StateDir = zap.New(core), "/proc/none"
 	w.restart()
 	w.look(time.Minute)
 	w.gone()

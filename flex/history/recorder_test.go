@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -16,16 +15,16 @@ func TestWhatHangsHoldsUpNoPass(t *testing.T) {
 	w.job(1, slurm.JobRunning, w.ago(time.Hour), "alpha-a3-0")
 	synctest.Test(t, func(t *testing.T) {
 		hang, asked := make(chan struct{}), 0
-		r := New(w.cfg, w.log, func([]uint32) (map[uint32]string, error) {
+		r := New(w.Config, w.log, func([]uint32) (map[uint32]string, error) {
 			asked++
 			<-hang
 			return nil, nil
 		}, w.leased)
 		for range 5 {
-			r.Saw(scene.Of(w.cfg, w.snap), w.plan)
-			w.snap.Now = w.snap.Now.Add(time.Minute)
-			w.snap.Jobs = append(w.snap.Jobs, w.snap.Jobs[0])
-			w.snap.Jobs[len(w.snap.Jobs)-1].ID++
+			r.Saw(w.Scene(), w.plan)
+			w.Snap.Now = w.Snap.Now.Add(time.Minute)
+			w.Snap.Jobs = append(w.Snap.Jobs, w.Snap.Jobs[0])
+			w.Snap.Jobs[len(w.Snap.Jobs)-1].ID++
 			synctest.Wait()
 		}
 		begun := time.Now()

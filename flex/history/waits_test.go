@@ -29,8 +29,8 @@ func TestAWaitIsGrantedWhenItsFirstMachineIsMade(t *testing.T) {
 	w := waiting(t)
 	w.look(2 * time.Hour)
 	w.requests(812, request("a1", mig.Succeeded, noon, both...))
-	w.machine("alpha-a3-0")
-	w.machine("alpha-a3-1")
+	w.Machine("alpha-a3-0", group)
+	w.Machine("alpha-a3-1", group)
 	w.look(20 * time.Second)
 	w.look(time.Hour)
 	assert.Equal(t, Entry{
@@ -52,7 +52,7 @@ func TestAttemptsThatFailedForAWhileAreOfOneWait(t *testing.T) {
 	w.requests(812, failed, request("a2", mig.Accepted, second, both...))
 	w.look(2 * time.Hour)
 	w.requests(812, request("a2", mig.Succeeded, second, both...)) // the record of a1 is deleted
-	w.machine("alpha-a3-0")
+	w.Machine("alpha-a3-0", group)
 	w.look(time.Minute)
 	e := w.only(Wait)
 	assert.Equal(t, At(noon), e.From)
@@ -75,7 +75,7 @@ func TestAWaitThatNobodyWantsAnyMoreIsWithdrawn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := waiting(t)
-			w.snap.Jobs = nil
+			w.Snap.Jobs = nil
 			c(w)
 			w.look(time.Hour)
 			e := w.only(Wait)
@@ -99,7 +99,7 @@ func TestAWaitFailsForGoodOrWithItsJob(t *testing.T) {
 			w.requests(812, failed)
 			w.look(0)
 			assert.Empty(w.t, w.read(Wait), "another attempt follows")
-			w.snap.Jobs = nil
+			w.Snap.Jobs = nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestAWaitFailsForGoodOrWithItsJob(t *testing.T) {
 
 func TestAWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
 	for name, c := range map[string]func(*world){
-		"in another partition": func(w *world) { w.snap.Jobs[0].Partition = "other" },
+		"in another partition": func(w *world) { w.Snap.Jobs[0].Partition = "other" },
 		"for another nodeset":  func(w *world) { w.plan.Waits = []plan.Wait{{Job: 812, NodeSet: "g2"}} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,13 +141,13 @@ func TestARequestAfterACancelledOneIsAnotherWait(t *testing.T) {
 
 func TestWhatCannotBeReadHasNotEnded(t *testing.T) {
 	w := waiting(t)
-	w.machine("alpha-a3-9")
+	w.Machine("alpha-a3-9", group)
 	w.look(time.Minute)
-	groups, machines := w.snap.Groups, w.snap.Instances
-	w.snap.Unseen, w.snap.Groups, w.snap.Instances = map[string]error{us: errors.New("503")}, nil, nil
+	groups, machines := w.Snap.Groups, w.Snap.Instances
+	w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = map[string]error{us: errors.New("503")}, nil, nil
 	w.look(time.Minute)
 	w.look(time.Hour)
-	w.snap.Unseen, w.snap.Groups, w.snap.Instances = nil, groups, machines
+	w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = nil, groups, machines
 	w.look(time.Minute)
 	assert.Empty(t, w.read(Wait))
 	assert.Empty(t, w.read(Lease))
@@ -155,13 +155,13 @@ func TestWhatCannotBeReadHasNotEnded(t *testing.T) {
 
 func TestAListThatIsWrongOnceEndsNothing(t *testing.T) {
 	w := waiting(t)
-	w.machine("alpha-a3-9")
+	w.Machine("alpha-a3-9", group)
 	w.look(time.Minute)
-	groups, machines := w.snap.Groups, w.snap.Instances
-	w.snap.Groups, w.snap.Instances = nil, nil
+	groups, machines := w.Snap.Groups, w.Snap.Instances
+	w.Snap.Groups, w.Snap.Instances = nil, nil
 	w.look(time.Second)
 	w.look(time.Second)
-	w.snap.Groups, w.snap.Instances = groups, machines
+	w.Snap.Groups, w.Snap.Instances = groups, machines
 	w.look(time.Hour)
 	w.look(time.Hour)
 	assert.Empty(t, w.read(Wait))
@@ -170,12 +170,12 @@ func TestAListThatIsWrongOnceEndsNothing(t *testing.T) {
 
 func TestWhatEndedBeforeTheFirstLookIsTakenOnlyIfMachinesSayWhen(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Options.StateDir = t.TempDir()
-	w.dir = w.cfg.Options.StateDir
+	w.Config.Options.StateDir = t.TempDir()
+	w.dir = w.Config.Options.StateDir
 	w.requests(812, request("a1", mig.Cancelled, noon, both...), request("a2", mig.Succeeded, noon.Add(time.Minute), "alpha-a3-7"),
 		request("a3", mig.Succeeded, noon.Add(time.Minute), "alpha-a3-0"))
-	w.snap.Now = noon.Add(time.Hour)
-	w.machine("alpha-a3-0")
+	w.Snap.Now = noon.Add(time.Hour)
+	w.Machine("alpha-a3-0", group)
 	w.restart()
 	w.look(time.Hour)
 	w.look(time.Hour)

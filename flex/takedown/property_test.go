@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,30 +17,31 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // anyWorld is a world in which everything may be: ours and others' things, in every state,
 // with parts that could not be read. With a readable one all of it is understood.
-func anyWorld(t *rapid.T, readable bool) scene.Snapshot {
+func anyWorld(t *rapid.T, readable bool) *scenetest.World {
 	s := atRest(rapid.Bool().Draw(t, "mixed"))
-	for i := range s.Partitions {
-		s.Partitions[i].Begins = rapid.Bool().Draw(t, "begins")
+	for i := range s.Snap.Partitions {
+		s.Snap.Partitions[i].Begins = rapid.Bool().Draw(t, "begins")
 	}
 	states := []string{off, off, "IDLE+CLOUD", "IDLE+CLOUD+POWERING_UP", "IDLE+CLOUD+POWERING_DOWN", "IDLE+CLOUD+DRAIN", "DOWN+CLOUD+NOT_RESPONDING", "IDLE+CLOUD+POWERED_DOWN+DRAIN"}
 	if !readable {
 		states = append(states, "SLEEPING", "ALLOCATED+CLOUD")
 	}
 	for _, name := range flexNodes {
-		set(&s, rapid.SampledFrom(states).Draw(t, name), name)
+		drain(s, rapid.SampledFrom(states).Draw(t, name), name)
 	}
 	free := slices.Clone(flexNodes)
 	for id := range uint32(rapid.IntRange(0, 3).Draw(t, "jobs")) {
 		n := rapid.IntRange(1, 2).Draw(t, "nodes")
 		state := rapid.SampledFrom([]slurm.JobState{slurm.JobRunning, slurm.JobConfiguring, slurm.JobSuspended}).Draw(t, "job state")
-		give(&s, id+1, state, rapid.Bool().Draw(t, "requeues"), free[:n]...)
+		give(s, id+1, state, rapid.Bool().Draw(t, "requeues"), free[:n]...)
 		free = free[n:]
 		if !readable && rapid.IntRange(0, 5).Draw(t, "record") == 0 {
-			delete(s.Requeues, id+1)
+			delete(s.Snap.Requeues, id+1)
 		}
 	}
 	clusters := []string{"alpha", "alpha", "alpha", "alpha-a3", "beta", ""}
@@ -53,39 +55,39 @@ func anyWorld(t *rapid.T, readable bool) scene.Snapshot {
 			states = append(states, mig.Creating, "MELTED")
 		}
 		node := flexNodes[i]
-		made(&s, stamp, fmt.Sprintf("alpha-group-%d", i), rapid.SampledFrom(states).Draw(t, "request"), node)
-		g := &s.Groups[len(s.Groups)-1]
+		g := made(s, stamp, fmt.Sprintf("alpha-group-%d", i), rapid.SampledFrom(states).Draw(t, "request"), node)
+		g.Stamp = stamp
 		if !readable {
 			g.Stamp.Version += rapid.IntRange(0, 4).Draw(t, "newer") / 4
 			g.Unread = rapid.SampledFrom([]string{"", "", "", "it is odd"}).Draw(t, "unread group")
 		}
 		if rapid.Bool().Draw(t, "policy") {
-			s.Policies = append(s.Policies, mig.Policy{Name: g.Name, Region: us, Stamp: stamp})
+			s.Snap.Policies = append(s.Snap.Policies, mig.Policy{Name: g.Name, Region: us, Stamp: stamp})
 		}
 	}
 	for i, name := range flexNodes[5:] {
-		s.Instances = append(s.Instances, mig.Instance{
+		s.Snap.Instances = append(s.Snap.Instances, mig.Instance{
 			Name: name, Region: us, Status: "RUNNING",
 			Stamp: mig.Stamp{Version: 1, Cluster: rapid.SampledFrom(clusters).Draw(t, fmt.Sprint("owner ", i)), NodeSet: "g2"},
 		})
 	}
-	for i := range s.Instances {
-		s.Instances[i].Status = rapid.SampledFrom([]string{"RUNNING", "STAGING", "TERMINATED"}).Draw(t, "status")
+	for i := range s.Snap.Instances {
+		s.Snap.Instances[i].Status = rapid.SampledFrom([]string{"RUNNING", "STAGING", "TERMINATED"}).Draw(t, "status")
 		if !readable && rapid.IntRange(0, 5).Draw(t, "unread instance") == 0 {
-			s.Instances[i].Unread = "it is odd"
+			s.Snap.Instances[i].Unread = "it is odd"
 		}
 	}
 	for _, name := range []string{"slurmflex-alpha-60", "slurmflex-alpha.job-1", "slurmflex-alpha.salvage-2", "slurmflex-alpha-b-60", "maintenance"} {
-		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: rapid.SliceOfNDistinct(rapid.SampledFrom(flexNodes), 1, 3, rapid.ID).Draw(t, "reserved")})
-		if i := rapid.IntRange(-2, 3).Draw(t, "in it"); i >= 0 && i < len(s.Jobs) {
-			s.Jobs[i].Reservation = name
+		s.Snap.Reservations = append(s.Snap.Reservations, slurm.Reservation{Name: name, Nodes: rapid.SliceOfNDistinct(rapid.SampledFrom(flexNodes), 1, 3, rapid.ID).Draw(t, "reserved")})
+		if i := rapid.IntRange(-2, 3).Draw(t, "in it"); i >= 0 && i < len(s.Snap.Jobs) {
+			s.Snap.Jobs[i].Reservation = name
 		}
 	}
 	if !readable {
 		if rapid.Bool().Draw(t, "unseen") {
-			s.Unseen[rapid.SampledFrom([]string{us, europe}).Draw(t, "region")] = errors.New("503")
+			s.Snap.Unseen[rapid.SampledFrom([]string{us, europe}).Draw(t, "region")] = errors.New("503")
 		}
-		s.Unread = rapid.SampledFrom([]slurm.Unread{
+		s.Snap.Unread = rapid.SampledFrom([]slurm.Unread{
 			nil,
 			{{Kind: slurm.JobRow, Name: "9"}},
 			{{Kind: slurm.JobRow, NodesKnown: true, Nodes: flexNodes[:2]}},
@@ -105,11 +107,10 @@ func anyOptions(t *rapid.T) Options {
 }
 
 func TestOnlyWhatIsOursAndUnderstoodIsTouchedWhateverTheWorld(t *testing.T) {
-	cfg := alphaConfig(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s, o := anyWorld(t, false), anyOptions(t)
-		for _, step := range Compute(scene.Of(cfg, s), o).Steps {
-			touchesOnlyOurs(t, cfg, s, o, step)
+		for _, step := range Compute(s.Scene(), o).Steps {
+			touchesOnlyOurs(t, s.Config, s.Snap, o, step)
 		}
 	})
 }
@@ -188,20 +189,19 @@ func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o
 // Whatever is done first, and however often it is cut short: the steps of what is seen
 // then lead to the end.
 func TestTheStepsLeadToNothingThatIsOursFromWhereverTheyBegin(t *testing.T) {
-	cfg := alphaConfig(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s, o := anyWorld(t, true), Options{Jobs: Now, NoSlurm: rapid.Bool().Draw(t, "without slurmctld")}
 		var strangers []mig.Group
-		for _, g := range s.Groups {
+		for _, g := range s.Snap.Groups {
 			if g.Stamp.Cluster != "alpha" {
 				strangers = append(strangers, g)
 			}
 		}
 		for range 60 {
-			p := Compute(scene.Of(cfg, s), o)
+			p := Compute(s.Scene(), o)
 			if p.Done() {
-				assert.Equal(t, strangers, append([]mig.Group(nil), s.Groups...))
-				for _, j := range s.Jobs {
+				assert.Equal(t, strangers, append([]mig.Group(nil), s.Snap.Groups...))
+				for _, j := range s.Snap.Jobs {
 					require.True(t, o.NoSlurm || memo.ParseHold("alpha", j.Reservation).Kind == memo.NoHold, "job %d waits for %s", j.ID, j.Reservation)
 				}
 				return
@@ -210,33 +210,33 @@ func TestTheStepsLeadToNothingThatIsOursFromWhereverTheyBegin(t *testing.T) {
 			require.NotEmpty(t, append(due, make([]plan.Action, len(p.Waits))...), "nothing to do, and nothing to wait for: %v", said(p))
 			for _, a := range due {
 				if rapid.IntRange(0, 3).Draw(t, "not done") > 0 {
-					act(&s, a)
+					act(s, a)
 				}
 			}
-			settle(&s)
+			settle(s)
 		}
-		require.Fail(t, "no end", "%v", said(Compute(scene.Of(cfg, s), o)))
+		require.Fail(t, "no end", "%v", said(Compute(s.Scene(), o)))
 	})
 }
 
 // act does to a world what an action does.
-func act(s *scene.Snapshot, a plan.Action) {
+func act(s *scenetest.World, a plan.Action) {
 	switch a := a.(type) {
 	case ClosePartition:
-		i := slices.IndexFunc(s.Partitions, func(p slurm.Partition) bool { return p.Name == a.Name })
-		s.Partitions = slices.Clone(s.Partitions)
-		s.Partitions[i].Begins = false
+		i := slices.IndexFunc(s.Snap.Partitions, func(p slurm.Partition) bool { return p.Name == a.Name })
+		s.Snap.Partitions = slices.Clone(s.Snap.Partitions)
+		s.Snap.Partitions[i].Begins = false
 	case EndJob:
-		i := slices.IndexFunc(s.Jobs, func(j slurm.Job) bool { return j.ID == a.Job })
-		set(s, "IDLE+CLOUD", s.Jobs[i].Nodes...)
+		i := slices.IndexFunc(s.Snap.Jobs, func(j slurm.Job) bool { return j.ID == a.Job })
+		s.Nodes(strings.Join(s.Snap.Jobs[i].Nodes, ","), scenetest.Idle)
 		if a.Then == plan.Requeue {
-			s.Jobs[i].State, s.Jobs[i].Nodes = slurm.JobPending, nil
+			s.Snap.Jobs[i].State, s.Snap.Jobs[i].Nodes = slurm.JobPending, nil
 			break
 		}
-		s.Jobs = slices.Delete(s.Jobs, i, i+1)
+		s.Snap.Jobs = slices.Delete(s.Snap.Jobs, i, i+1)
 	case plan.SetNodes:
-		for i := range s.Nodes {
-			n := &s.Nodes[i]
+		for i := range s.Snap.Nodes {
+			n := &s.Snap.Nodes[i]
 			switch {
 			case !slices.Contains(a.Nodes, n.Name):
 			case a.State == "drain":
@@ -247,47 +247,47 @@ func act(s *scene.Snapshot, a plan.Action) {
 			}
 		}
 	case plan.CancelRequest:
-		i := slices.IndexFunc(s.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
-		s.Groups[i].Requests[0].State = mig.Cancelled
+		i := slices.IndexFunc(s.Snap.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
+		s.Snap.Groups[i].Requests[0].State = mig.Cancelled
 	case plan.DeleteInstances:
-		for i := range s.Instances {
-			if in := &s.Instances[i]; in.GroupID() == a.Group && slices.Contains(mig.Names(a.Instances), in.Name) {
+		for i := range s.Snap.Instances {
+			if in := &s.Snap.Instances[i]; in.GroupID() == a.Group && slices.Contains(mig.Names(a.Instances), in.Name) {
 				in.Status = "STOPPING"
 			}
 		}
 	case plan.DeleteVMs:
-		for i := range s.Instances {
-			if in := &s.Instances[i]; in.Group == "" && slices.Contains(mig.Names(a.Instances), in.Name) {
+		for i := range s.Snap.Instances {
+			if in := &s.Snap.Instances[i]; in.Group == "" && slices.Contains(mig.Names(a.Instances), in.Name) {
 				in.Status = "STOPPING"
 			}
 		}
 	case plan.DeleteGroup:
-		s.Groups = slices.DeleteFunc(s.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
+		s.Snap.Groups = slices.DeleteFunc(s.Snap.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
 	case plan.DeletePolicy:
-		s.Policies = slices.DeleteFunc(s.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
+		s.Snap.Policies = slices.DeleteFunc(s.Snap.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
 	case plan.DeleteReservation:
-		for i := range s.Jobs {
-			if s.Jobs[i].ID == a.Job {
-				s.Jobs[i].Reservation = ""
+		for i := range s.Snap.Jobs {
+			if s.Snap.Jobs[i].ID == a.Job {
+				s.Snap.Jobs[i].Reservation = ""
 			}
 		}
-		if slices.ContainsFunc(s.Jobs, func(j slurm.Job) bool { return j.Reservation == a.Name }) {
+		if slices.ContainsFunc(s.Snap.Jobs, func(j slurm.Job) bool { return j.Reservation == a.Name }) {
 			return // Slurm refuses
 		}
-		s.Reservations = slices.DeleteFunc(s.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name })
+		s.Snap.Reservations = slices.DeleteFunc(s.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name })
 	}
 }
 
 // settle lets what is leaving be gone.
-func settle(s *scene.Snapshot) {
-	for _, in := range s.Instances {
+func settle(s *scenetest.World) {
+	for _, in := range s.Snap.Instances {
 		if in.Status == "STOPPING" {
-			for i := range s.Groups {
-				if s.Groups[i].ID() == in.GroupID() {
-					s.Groups[i].TargetSize--
+			for i := range s.Snap.Groups {
+				if s.Snap.Groups[i].ID() == in.GroupID() {
+					s.Snap.Groups[i].TargetSize--
 				}
 			}
 		}
 	}
-	s.Instances = slices.DeleteFunc(s.Instances, func(in mig.Instance) bool { return in.Status == "STOPPING" })
+	s.Snap.Instances = slices.DeleteFunc(s.Snap.Instances, func(in mig.Instance) bool { return in.Status == "STOPPING" })
 }

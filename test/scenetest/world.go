@@ -109,11 +109,13 @@ func (w *World) Job(id uint32, partition, list string, state slurm.JobState) *sl
 	return &w.Snap.Jobs[i]
 }
 
-// Group makes a group with our stamp in its nodeset's region, or replaces the group of
-// its name. It was created an hour ago.
+// Group makes a group in its nodeset's region, or replaces the group of its name. The
+// group was created an hour ago. A stamp that names no cluster is ours.
 func (w *World) Group(name string, stamp mig.Stamp, requests ...mig.Request) *mig.Group {
 	region, _ := w.placeOf(func(ns *config.NodeSet) bool { return ns.Name == stamp.NodeSet })
-	stamp.Version, stamp.Cluster = mig.StampVersion, w.Config.Cluster
+	if stamp.Cluster == "" {
+		stamp.Version, stamp.Cluster = mig.StampVersion, w.Config.Cluster
+	}
 	w.NoGroup(name)
 	w.Snap.Groups = append(w.Snap.Groups, mig.Group{
 		Name: name, Region: region, Stamp: stamp, Created: w.Snap.Now.Add(-time.Hour), Requests: requests,

@@ -6,12 +6,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
-	"slurmflex/test/must"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -86,7 +84,7 @@ func TestAGateIsHeldByAPass(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, why := judge(waiting(), scene.Of(must.Get(config.Parse("config.yaml", []byte(alpha))), c.snap), c.actions)
+			w, why := judge(waiting(), scene.Of(alpha(), c.snap), c.actions)
 			assert.Equal(t, c.want, why)
 			assert.Equal(t, c.near, w.Near)
 		})
@@ -104,7 +102,7 @@ func TestTheGatesOfAHeterogeneousJobOpenTogether(t *testing.T) {
 		},
 	}
 	first := Waiting{Job: 7, Het: 7, Nodes: []string{"alpha-a3-0"}, Since: noon}
-	first, why := judge(first, scene.Of(must.Get(config.Parse("config.yaml", []byte(alpha))), snap), nil)
+	first, why := judge(first, scene.Of(alpha(), snap), nil)
 	assert.Empty(t, why)
 	assert.True(t, first.Near)
 	_, why = look(first, nodes(up, up))

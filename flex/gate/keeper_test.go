@@ -21,23 +21,13 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/must"
+	"slurmflex/test/scenetest"
 )
 
-const alpha = `slurm_cluster_name: alpha
-project: demo
-partitions:
-  train: {partition_name: train, partition_nodeset: [a3, cpu]}
-nodeset:
-  a3:
-    nodeset_name: a3
-    node_count_dynamic_max: 8
-    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {max_run_duration: 3600}
-  cpu: {nodeset_name: cpu, node_count_dynamic_max: 2}
-slurmflex: {max_gates: 2}
-`
+func alpha() *config.Config {
+	return scenetest.Cluster("partitions: {train: {partition_nodeset: [a3, cpu]}}\nslurmflex: {max_gates: 2}",
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8", "max_run_duration: 3600"), "cpu: {node_count_dynamic_max: 2}")
+}
 
 // world is a keeper at a socket, for a Slurm whose nodes the test sets.
 type world struct {
@@ -61,7 +51,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, os.Chmod(dir, 0o700))
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	w.path = flex.SocketPath(dir)
-	w.Keeper = New(must.Get(config.Parse("config.yaml", []byte(alpha))), w, w, zap.NewNop(), w.clock)
+	w.Keeper = New(alpha(), w, w, zap.NewNop(), w.clock)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := flex.Listen(ctx, w.path, "alpha", zap.NewNop(), w.Keeper)
 	require.NoError(t, err)
@@ -266,7 +256,7 @@ func TestGatesOpenWhenTheDaemonStops(t *testing.T) {
 
 func TestAnotherConfigurationCountsForGatesThatArrive(t *testing.T) {
 	w := newWorld(t)
-	cfg := must.Get(config.Parse("config.yaml", []byte(alpha)))
+	cfg := alpha()
 	cfg.Options.MaxGates = 0
 	w.Use(cfg)
 	require.NoError(t, <-w.arrive(t, 7, "alpha-a3-0"))

@@ -30,7 +30,7 @@ func FuzzAQuestion(f *testing.F) {
 		}
 		r.URL, r.Host = u, host
 		asBrowser(r)
-		w := newWorld(t)
+		w := newWorld()
 		w.pass(text)
 		answer := httptest.NewRecorder()
 		w.Handler().ServeHTTP(answer, r)
@@ -41,7 +41,7 @@ func FuzzAQuestion(f *testing.F) {
 			assert.Equal(t, http.StatusMethodNotAllowed, answer.Code)
 		}
 		if strings.HasPrefix(answer.Header().Get("Content-Type"), "text/html") && strings.Contains(text, "<") {
-			own := newWorld(t)
+			own := newWorld()
 			own.pass("plain")
 			plain := httptest.NewRecorder()
 			own.Handler().ServeHTTP(plain, r)

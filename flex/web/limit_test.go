@@ -55,7 +55,7 @@ func (c *callers) call(t *testing.T) net.Conn {
 // serving serves the page over pipes until the test ends.
 func serving(t *testing.T) (*callers, func(net.Conn) error) {
 	t.Helper()
-	w, c := newWorld(t), newCallers()
+	w, c := newWorld(), newCallers()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { _ = w.serve(ctx, c); close(ended) }()

@@ -131,7 +131,7 @@ func TestTimelineFitsTheLeases(t *testing.T) {
 
 // U8: "5 jobs waiting" stood above "No nodes are waiting".
 func TestPageShowsPendingJobs(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	snap := scene.Snapshot{Now: noon}
 	for id := range uint32(mostNames + 8) {
 		snap.Jobs = append(snap.Jobs, slurm.Job{
@@ -176,7 +176,7 @@ func TestWrongTilesStandOut(t *testing.T) {
 }
 
 func TestThePageIsFilteredByUserPartitionAndState(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("ada")
 	shown := func(query string) (jobs string) {
 		page := w.get("/" + query).Body.String()
@@ -207,7 +207,7 @@ func TestThePageIsFilteredByUserPartitionAndState(t *testing.T) {
 }
 
 func TestAJobsPageHasItsStoryEvenAfterItsEnd(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("train")
 	story := w.get("/why?q=812", asBrowser).Body.String()
 	assert.Contains(t, story, `<time datetime="2026-11-21T11:00:00Z">11:00:00</time> <b>machines requested</b>: 1 node for 01:00:00 (alpha-a3-job-812/a1)`)
@@ -226,7 +226,7 @@ func TestAJobsPageHasItsStoryEvenAfterItsEnd(t *testing.T) {
 }
 
 func TestStoryIsTheSameForProgramsAndThePage(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("train")
 	assert.Equal(t, http.StatusNotFound, w.get("/story.json?q=814").Code)
 	var past view.Past
@@ -245,7 +245,7 @@ func TestStoryIsTheSameForProgramsAndThePage(t *testing.T) {
 }
 
 func TestAJobsPageHasItsEstimateAndItsCost(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.Board.Fill = func(v *view.View) {
 		v.NodeSets[0].Price = &view.Price{Hour: 40, Currency: "USD"}
 		for i := range v.Rows {
@@ -261,7 +261,7 @@ func TestAJobsPageHasItsEstimateAndItsCost(t *testing.T) {
 }
 
 func TestTimesAreInTheZoneThatTheReaderNames(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("ada")
 	for name, says := range map[string]string{"": ">12:00:00 UTC<", "Asia/Tokyo": ">21:00:00 JST<", "../etc/passwd": ">12:00:00 UTC<", "nowhere": ">12:00:00 UTC<"} {
 		in := func(r *http.Request) { r.Header.Set("Time-Zone", name) }
@@ -282,7 +282,7 @@ func TestEqualErrorsAreShownOnce(t *testing.T) {
 	assert.Equal(t, "gives up at 13:00:00", rows[0].Detail)
 	assert.Empty(t, rows[2].Detail)
 
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("403 forbidden")
 	w.Board.NoteConfig("403 forbidden")
 	assert.Equal(t, 1, strings.Count(w.get("/").Body.String(), "<li>403 forbidden</li>"))

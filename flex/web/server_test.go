@@ -27,25 +27,10 @@ import (
 	"slurmflex/flex/view"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
-const alpha = `
-slurm_cluster_name: alpha
-project: demo
-partitions:
-  train: {partition_name: train, partition_nodeset: [a3]}
-nodeset:
-  a3:
-    nodeset_name: a3
-    node_count_static: 1
-    node_count_dynamic_max: 3
-    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {}
-`
-
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var noon = scenetest.Noon
 
 // world is a server and its board, at a time that the test sets.
 type world struct {
@@ -55,10 +40,9 @@ type world struct {
 	log *observer.ObservedLogs
 }
 
-func newWorld(t *testing.T) *world {
-	t.Helper()
-	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
-	require.NoError(t, err)
+func newWorld() *world {
+	cfg := scenetest.Cluster("partitions: {train: {partition_nodeset: [a3]}}",
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_static: 1, node_count_dynamic_max: 3", ""))
 	core, log := observer.New(zap.InfoLevel)
 	w := &world{cfg: cfg, now: noon, log: log}
 	clock := func() time.Time { return w.now }
@@ -119,7 +103,7 @@ func (w *world) get(target string, change ...func(*http.Request)) *httptest.Resp
 func asBrowser(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml") }
 
 func TestThePageAsksForTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	wait := func(job uint32, node string) plan.Wait {
 		return plan.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Since: noon}
 	}
@@ -135,7 +119,7 @@ func TestThePageAsksForTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 }
 
 func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("none left")
 	page := w.get("/").Body.String()
 	for _, shown := range []string{
@@ -149,7 +133,7 @@ func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
 }
 
 func TestTheHistoryEndsWithWhatIsThereNow(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
 	w.now = noon.Add(30 * time.Second)
 	w.pass("none left")
@@ -157,7 +141,7 @@ func TestTheHistoryEndsWithWhatIsThereNow(t *testing.T) {
 }
 
 func TestAPageWithNothingOnItSaysSo(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
 	page := w.get("/").Body.String()
 	for _, says := range []string{"No jobs are waiting.", "No machines are running.", "None since the daemon started."} {
@@ -167,7 +151,7 @@ func TestAPageWithNothingOnItSaysSo(t *testing.T) {
 
 // C19: a cause is shown until the next attempt, which may be minutes away.
 func TestADaemonThatHasStoppedReconcilingSaysSoOnItsPage(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("")
 	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
 	w.now = noon.Add(time.Minute)
@@ -176,7 +160,7 @@ func TestADaemonThatHasStoppedReconcilingSaysSoOnItsPage(t *testing.T) {
 
 func TestWhatOthersWriteIsTextAndNeverMarkup(t *testing.T) {
 	const hostile = `<script>alert(1)</script><img src=x onerror=alert(1)>" onload="alert(1)`
-	w := newWorld(t)
+	w := newWorld()
 	w.pass(hostile)
 	query := "/why?q=" + strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+").Replace(hostile)
 	for _, target := range []string{"/", "/why?q=812", "/why?q=alpha-a3-0", query} {
@@ -193,7 +177,7 @@ func TestWhatOthersWriteIsTextAndNeverMarkup(t *testing.T) {
 }
 
 func TestTheStatusIsTheView(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("none left")
 	var v view.View
 	require.NoError(t, json.Unmarshal(w.get("/status.json").Body.Bytes(), &v))
@@ -204,7 +188,7 @@ func TestTheStatusIsTheView(t *testing.T) {
 }
 
 func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("none left")
 	for target, want := range map[string]struct {
 		code int
@@ -230,7 +214,7 @@ func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
 }
 
 func TestBeforeTheFirstPassThereIsNothingToShowAndItSaysWhy(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	for _, target := range []string{"/", "/status.json", "/why?q=812"} {
 		answer := w.get(target)
 		assert.Equal(t, http.StatusServiceUnavailable, answer.Code)
@@ -241,7 +225,7 @@ func TestBeforeTheFirstPassThereIsNothingToShowAndItSaysWhy(t *testing.T) {
 }
 
 func TestHealthIsAPassWithinThreeIntervalsAndAMargin(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	healthy := func(want int, says string) {
 		t.Helper()
 		answer := w.get("/healthz")
@@ -265,7 +249,7 @@ func TestHealthIsAPassWithinThreeIntervalsAndAMargin(t *testing.T) {
 }
 
 func TestOnlyReadingIsAllowed(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("")
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
 		answer := w.get("/", func(r *http.Request) { r.Method = method })
@@ -280,7 +264,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 
 // C16: host names have no case.
 func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.Address = "ctl1:8918"
 	w.pass("")
 	over := func(ip, host string) int {
@@ -301,7 +285,7 @@ func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
 }
 
 func TestEveryAnswerLimitsWhatBrowsersMayDo(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("")
 	for _, target := range []string{"/", "/status.json", "/why?q=812", "/why?q=x", "/healthz", "/page.js", "/style.css", "/icon.svg", "/nothing"} {
 		h := w.get(target, asBrowser).Header()
@@ -316,7 +300,7 @@ func TestEveryAnswerLimitsWhatBrowsersMayDo(t *testing.T) {
 }
 
 func TestNothingOnThePagesIsFromAnotherHostOrInline(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.pass("none left")
 	for _, target := range []string{"/", "/why?q=812"} {
 		page := w.get(target, asBrowser).Body.String()
@@ -327,13 +311,13 @@ func TestNothingOnThePagesIsFromAnotherHostOrInline(t *testing.T) {
 }
 
 func TestMetricsAreAnsweredByTheirOwner(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	w.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
 	assert.Equal(t, "up 1\n", w.get("/metrics").Body.String())
 }
 
 func TestAnAddressThatIsTakenIsLoggedOnceAndServedWhenItIsFree(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld()
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	w.Address = other.Addr().String()

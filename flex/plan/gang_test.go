@@ -71,6 +71,6 @@ func TestNodesOfARegionThatCouldNotBeReadAreNotMissedInAGang(t *testing.T) {
 		leased("alpha-a3-0", "alpha-a3-job-5", time.Hour, time.Hour))
 	assert.Contains(t, planned(t, short), "return alpha-one-3 to Slurm and requeue job 7: "+
 		"the lease of node alpha-a3-0, which is up, ends at 2026-11-21T13:00:00Z, before the job could finish")
-	unseen("europe-west4")(&setting{short})
+	unseen("europe-west4")(&setting{Snapshot: &short})
 	assert.NotContains(t, strings.Join(planned(t, short), "\n"), "return")
 }

@@ -17,6 +17,7 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // What the answer to one node depends on, apart from times, limits and other
@@ -139,7 +140,7 @@ func lone(state slurm.State, around []string) scene.Snapshot {
 	snap := scene.Snapshot{
 		Now:       noon,
 		Nodes:     []slurm.Node{{Name: node, State: state, LastBusyTime: noon.Add(-5 * time.Second)}},
-		Templates: map[string]scene.Template{"projects/demo/global/instanceTemplates/" + set: fit("a4-highgpu-8g")},
+		Templates: map[string]scene.Template{"projects/demo/global/instanceTemplates/" + set: scenetest.FlexTemplate("a4-highgpu-8g")},
 	}
 	if jobState != "none" {
 		snap.Jobs = []slurm.Job{{

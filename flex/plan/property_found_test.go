@@ -13,6 +13,7 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // What random worlds have found, as small as it could be made.
@@ -53,7 +54,7 @@ func TestNoRuleIsBrokenWhen(t *testing.T) {
 	const powersUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	forJob1 := mig.Stamp{NodeSet: "a3", Job: 1}
 	changed := where(t, powersUp, slurm.JobRunning, "alpha-a3-0")
-	template := fit("a4-highgpu-8g")
+	template := scenetest.FlexTemplate("a4-highgpu-8g")
 	template.Model = "STANDARD"
 	changed.Templates["projects/demo/global/instanceTemplates/a3"] = template
 	refused := where(t, powersUp, slurm.JobConfiguring, "alpha-one-2", "alpha-one-3")

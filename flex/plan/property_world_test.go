@@ -16,6 +16,7 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // house has nodesets of every kind: of whole jobs, of single nodes with static
@@ -162,17 +163,9 @@ func emptyWorld(cfg *config.Config) *world {
 		},
 	}
 	for _, set := range w.flexSets() {
-		w.Templates[set.Template] = fit("a4-highgpu-8g")
+		w.Templates[set.Template] = scenetest.FlexTemplate("a4-highgpu-8g")
 	}
 	return w
-}
-
-// fit is a template that can give flex-start nodes.
-func fit(machineType string) scene.Template {
-	return scene.Template{Template: mig.Template{
-		MachineType: machineType, Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
-		Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
-	}}
 }
 
 // drawWorld makes a world out of jobs whose nodes are somewhere on their way,
@@ -369,7 +362,7 @@ func (w *world) drawUsers(t *rapid.T) {
 
 // drawTemplate gives a nodeset a template that is fit, or not, or not read.
 func (w *world) drawTemplate(t *rapid.T, set *config.NodeSet) {
-	template := fit(pick(t, "machine type", "a4-highgpu-8g", "a3-highgpu-8g"))
+	template := scenetest.FlexTemplate(pick(t, "machine type", "a4-highgpu-8g", "a3-highgpu-8g"))
 	if rarely(t, "template is not fit") {
 		switch upTo(t, "what is wrong", 2) {
 		case 0:

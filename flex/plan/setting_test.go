@@ -16,6 +16,8 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
+	"slurmflex/test/scenetest"
 )
 
 const alpha = `
@@ -39,7 +41,7 @@ nodeset:
     zone_policy_allow: [us-central1-a]}
 `
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var noon = scenetest.Noon
 
 func alphaConfig(t testing.TB) *config.Config { return parsed(t, alpha) }
 
@@ -67,27 +69,30 @@ const (
 	poweringDown = "IDLE+CLOUD+POWERING_DOWN"
 )
 
-// A setting is a snapshot in the making, of parts.
+// A setting is a world in the making, of parts.
 type (
-	setting struct{ scene.Snapshot }
-	part    = func(*setting)
+	setting struct {
+		world           *scenetest.World
+		*scene.Snapshot // the world's
+	}
+	part = func(*setting)
 )
 
+// alphaWorld is alpha's configuration, for the places of its nodesets only.
+var alphaWorld = must.Get(config.Parse("alpha.yaml", []byte(alpha)))
+
 func seen(parts ...part) scene.Snapshot {
-	s := &setting{scene.Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]scene.Refusal{}, Templates: map[string]scene.Template{}}}
+	w := scenetest.New(alphaWorld)
+	w.Snap.Told, w.Snap.Requeues = nil, map[uint32]bool{}
 	for _, set := range []string{"a3", "one", "fix", "bulk"} {
-		s.Templates["projects/demo/global/instanceTemplates/"+set] = scene.Template{Template: mig.Template{
-			MachineType: set + "-machine", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
-			Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
-		}}
+		w.Snap.Templates["projects/demo/global/instanceTemplates/"+set] = scenetest.FlexTemplate(set + "-machine")
 	}
-	and(parts...)(s)
-	s.Requeues = map[uint32]bool{}
-	for _, j := range s.Jobs {
-		_, warned := memo.WarnedAt(s.Told[j.ID])
-		s.Requeues[j.ID] = !warned
+	and(parts...)(&setting{w, &w.Snap})
+	for _, j := range w.Snap.Jobs {
+		_, warned := memo.WarnedAt(w.Snap.Told[j.ID])
+		w.Snap.Requeues[j.ID] = !warned
 	}
-	return s.Snapshot
+	return w.Snap
 }
 
 func and(parts ...part) part {
@@ -98,20 +103,10 @@ func and(parts ...part) part {
 	}
 }
 
-func names(list string) []string {
-	all, err := slurm.Expand(list)
-	if err != nil {
-		panic(err)
-	}
-	return all
-}
+func names(list string) []string { return scenetest.Names(list) }
 
 func nodes(list, state string) part {
-	return func(s *setting) {
-		for _, n := range names(list) {
-			s.Nodes = append(s.Nodes, slurm.Node{Name: n, State: slurm.ParseState(state)})
-		}
-	}
+	return func(s *setting) { s.world.Nodes(list, state) }
 }
 
 // onNodes changes nodes of the setting.
@@ -141,11 +136,7 @@ func commented(list, comment string) part {
 func extra(list, text string) part { return onNodes(list, func(n *slurm.Node) { n.Extra = text }) }
 
 func job(id uint32, partition, limit string, state slurm.JobState, list string) part {
-	return func(s *setting) {
-		s.Jobs = append(s.Jobs, slurm.Job{
-			ID: id, ArrayID: id, Partition: partition, Limit: slurm.ParseLimit(limit), State: state, Nodes: names(list),
-		})
-	}
+	return func(s *setting) { s.world.Job(id, partition, list, state).Limit = slurm.ParseLimit(limit) }
 }
 
 // awaits has a job of the partition train wait for nodes that power up.
@@ -196,15 +187,7 @@ func forJob(set string, id uint32) mig.Stamp { return mig.Stamp{NodeSet: set, Jo
 func forNode(set, node string) mig.Stamp { return mig.Stamp{NodeSet: set, Node: node} }
 
 func group(name string, stamp mig.Stamp, requests ...mig.Request) part {
-	return func(s *setting) {
-		region := "us-central1"
-		if stamp.NodeSet == "one" {
-			region = "europe-west4"
-		}
-		stamp.Version, stamp.Cluster = mig.StampVersion, "alpha"
-		s.Groups = append(s.Groups,
-			mig.Group{Name: name, Region: region, Stamp: stamp, Created: noon.Add(-time.Hour), Requests: requests})
-	}
+	return func(s *setting) { s.world.Group(name, stamp, requests...) }
 }
 
 // groupOf is the group that was made for a job's nodes of nodeset a3.
@@ -256,15 +239,10 @@ func failed(name, list string, cause mig.Cause, ago time.Duration) mig.Request {
 // made are instances of which each is changed.
 func made(list, group, status string, change func(*mig.Instance)) part {
 	return func(s *setting) {
-		in := mig.Instance{
-			Zone: "us-central1-a", Region: "us-central1", Group: group, Status: status, Model: mig.FlexStart, Created: noon.Add(-time.Minute),
-		}
-		if strings.Contains(list, "-one-") {
-			in.Region, in.Zone = "europe-west4", "europe-west4-b"
-		}
-		change(&in)
-		for _, in.Name = range names(list) {
-			s.Instances = append(s.Instances, in)
+		machines := s.world.Machines(list, group)
+		for i := range machines {
+			machines[i].Status, machines[i].Created = status, noon.Add(-time.Minute)
+			change(&machines[i])
 		}
 	}
 }

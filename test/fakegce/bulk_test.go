@@ -92,69 +92,9 @@ func TestAVMLostDuringABulkInsertIsAConflict(t *testing.T) {
 	assert.EqualValues(t, 409, w.operation(op.Name()).GetHttpErrorStatusCode())
 }
 
-func TestABulkInsertRefuses(t *testing.T) {
-	const good = `{"count":"2","perInstanceProperties":{"n0":{},"n1":{}},"sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3"}`
-	for name, c := range map[string]struct{ change, says string }{
-		"no count":                      {`{"count":null}`, "count"},
-		"more names than its count":     {`{"count":"1"}`, "There are 2 names"},
-		"a minimum above its count":     {`{"minCount":"3"}`, "minCount"},
-		"names and a pattern":           {`{"namePattern":"n-#"}`, "namePattern"},
-		"a template that is not there":  {`{"sourceInstanceTemplate":"global/instanceTemplates/none"}`, "was not found"},
-		"no machine type":               {`{"sourceInstanceTemplate":null}`, "machineType"},
-		"a shape that it does not have": {`{"locationPolicy":{"targetShape":"BALANCED"}}`, "BALANCED"},
-	} {
-		w := newWorld(t, Options{})
-		_, answer := w.ask(http.MethodPost, "regions/us-central1/instances/bulkInsert", changed(t, good, c.change))
-		assert.Contains(t, answer, c.says, name)
-		assert.Contains(t, answer, `{"error":`, name)
-		assert.Empty(t, w.State().Instances, name)
-	}
-}
-
 // bootable is what every VM must have, as part of a body.
 const bootable = `"disks":[{"boot":true,"initializeParams":{"sourceImage":"projects/debian-cloud/global/images/family/debian-12"}}],
 	"networkInterfaces":[{"network":"global/networks/default"}]`
-
-func TestABulkInsertOfFlexStartVMsKeepsToItsRules(t *testing.T) {
-	w := newWorld(t, Options{})
-	const good = `"provisioningModel":"FLEX_START","instanceTerminationAction":"DELETE","onHostMaintenance":"TERMINATE","maxRunDuration":{"seconds":"600"}`
-	for name, c := range map[string]struct{ from, to, says string }{
-		"as it should be":   {"", "", ""},
-		"no lease":          {`,"maxRunDuration":{"seconds":"600"}`, ``, "must have scheduling.maxRunDuration"},
-		"a lease too short": {`"600"`, `"599"`, "Must be between 600 and 604800"},
-		"a lease too long":  {`"600"`, `"604801"`, "Must be between 600 and 604800"},
-		"a stop at its end": {`"DELETE"`, `"STOP"`, "scheduling.instanceTerminationAction DELETE, not 'STOP'"},
-		"a migration":       {`"TERMINATE"`, `"MIGRATE"`, "scheduling.onHostMaintenance TERMINATE, not 'MIGRATE'"},
-	} {
-		body := `{"count":"1","perInstanceProperties":{"n0":{}},"instanceProperties":{"machineType":"a3-highgpu-8g",` + bootable + `,
-			"reservationAffinity":{"consumeReservationType":"NO_RESERVATION"},"scheduling":{` + strings.Replace(good, c.from, c.to, 1) + `}}}`
-		status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/bulkInsert", body)
-		assert.Equal(t, c.says == "", status == http.StatusOK, name)
-		assert.Contains(t, answer, c.says, name)
-	}
-}
-
-func TestWhatABulkInsertSaysOverItsTemplateKeepsToTheRulesOfFlexStart(t *testing.T) {
-	w := newWorld(t, Options{})
-	for own, says := range map[string]string{
-		`{"machineType":"h4d-standard-192"}`:                      "",
-		`{"machineType":"n2-standard-2"}`:                         "Requests without accelerators are not supported.",
-		`{"machineType":"a4x-highgpu-4g"}`:                        "Creating queued resource with machine type 'a4x-highgpu-4g' is not supported.",
-		`{"machineType":"z9-mega"}`:                               "Machine type 'z9-mega' does not exist.",
-		`{"guestAccelerators":[{"acceleratorType":"bogus"}]}`:     "Accelerator type 'bogus' is not available with machine type 'a3-highgpu-8g'.",
-		`{"guestAccelerators":[{"acceleratorType":"nvidia-l4"}]}`: "Accelerator type 'nvidia-l4' is not available",
-		`{"scheduling":{"maxRunDuration":{"seconds":"0"}}}`:       "'0'. Must be between 600 and 604800",
-		`{"disks":[]}`: "No disks are specified",
-		`{"resourcePolicies":["regions/us-central1/resourcePolicies/p"]}`: "Creating queued resource with resource policies is not supported.",
-	} {
-		for at, where := range map[string]string{"zones/us-central1-a": "", "regions/us-central1": `,"locationPolicy":{"locations":{"zones/us-central1-b":{"preference":"DENY"}}}`} {
-			body := `{"count":"1","namePattern":"n-#","sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3","instanceProperties":` + own + where + `}`
-			status, answer := w.ask(http.MethodPost, at+"/instances/bulkInsert", body)
-			assert.Equal(t, says == "", status == http.StatusOK, "%s %s", at, answer)
-			assert.Contains(t, answer, says, at)
-		}
-	}
-}
 
 func TestABulkInsertOfMachinesThatNoneOfItsZonesHasIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})

@@ -290,15 +290,6 @@ func TestARecordMayBeBroken(t *testing.T) {
 	assert.InDelta(t, 0, items[1]["targetSize"], 0)
 }
 
-func TestAnUnknownQuotaIsRefused(t *testing.T) {
-	w := newWorld(t, Options{})
-	require.ErrorContains(t, w.SetQuota(testRegion, "CPU", 1), `metric "CPU" has no effect here`)
-	require.ErrorContains(t, w.SetQuota("mars-north1", "INSTANCES", 1), `no region "mars-north1"`)
-	status, body := w.ask(http.MethodPost, "http://fake/fake/quota", `{"region":"us-central1","metric":"GROUPS","limit":1}`)
-	assert.Equal(t, http.StatusBadRequest, status)
-	assert.Contains(t, body, "GROUPS")
-}
-
 func TestAnOperationBeyondTheQuotaIsRefusedUntilAnotherIsDone(t *testing.T) {
 	w := newWorld(t, Options{OperationTime: time.Second})
 	require.NoError(t, w.SetQuota(testRegion, ConcurrentOperations, 2))
@@ -314,30 +305,4 @@ func TestAnOperationBeyondTheQuotaIsRefusedUntilAnotherIsDone(t *testing.T) {
 	w.post("regions/europe-west4/resourcePolicies", `{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
 	w.Advance(time.Second)
 	w.begun(w.insertGroup(flexGroup("c")))
-}
-
-func TestGlobalOperationsHaveAQuotaOfTheirOwn(t *testing.T) {
-	w := newWorld(t, Options{OperationTime: time.Second})
-	w.commanded("POST", "quota", `{"region":"","metric":"CONCURRENT_OPERATIONS","limit":1}`)
-	const body = `{"name":%q,"properties":{"machineType":"g2-standard-4",` + bootable + `}}`
-	w.post("global/instanceTemplates", fmt.Sprintf(body, "a"))
-	status, answer := w.ask(http.MethodPost, "global/instanceTemplates", fmt.Sprintf(body, "b"))
-	assert.Equal(t, http.StatusForbidden, status)
-	assert.Contains(t, answer, concurrency)
-	w.begun(w.insertGroup(flexGroup("a")))
-	w.Advance(time.Second)
-	w.post("global/instanceTemplates", fmt.Sprintf(body, "b"))
-	require.ErrorContains(t, w.SetQuota("", "INSTANCES", 1), `there is no region ""`)
-}
-
-func TestAGroupBeyondTheQuotaIsRefused(t *testing.T) {
-	for _, metric := range []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} {
-		w := newWorld(t, Options{})
-		require.NoError(t, w.SetQuota(testRegion, metric, 1))
-		w.givenGroup("a")
-		_, err := w.insertGroup(flexGroup("b"))
-		assertRefused(t, err, 403, "quotaExceeded", "Quota '"+metric+"' exceeded.  Limit: 1.0 in region us-central1.")
-		_, body := w.ask(http.MethodGet, "regions/us-central1", "")
-		assert.Contains(t, body, `{"limit":1,"metric":"`+metric+`","usage":1}`)
-	}
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
@@ -90,47 +88,6 @@ func TestAGroupMayNumberItsInstances(t *testing.T) {
 	}
 }
 
-func TestInsertGroupRefuses(t *testing.T) {
-	const none = "The resource 'projects/demo/global/instanceTemplates/none' was not found"
-	for name, c := range map[string]struct {
-		change  string
-		status  int
-		reason  string
-		message string
-	}{
-		"a size above zero with a flex-start template": {`{"targetSize":2}`, 400, "invalid", "grows by resize requests only"},
-		"bulk mode":           {`{"targetSizePolicy":{"mode":"BULK"}}`, 501, "notImplemented", "bulk mode"},
-		"no size at all":      {`{"targetSize":null}`, 400, "required", "targetSize"},
-		"a name that is none": {`{"name":"Bad_Name"}`, 400, "invalid", "Bad_Name"},
-		"a base name too long for four characters and a hyphen after it": {
-			`{"baseInstanceName":"` + strings.Repeat("x", 59) + `"}`, 400, "invalid", "at most 58 characters",
-		},
-		"a base name with hashes within":    {`{"baseInstanceName":"x-##-y"}`, 400, "invalid", "baseInstanceName"},
-		"a base name that ends in a hyphen": {`{"baseInstanceName":"x-"}`, 400, "invalid", "baseInstanceName"},
-		"a template that is not there":      {`{"versions":[{"instanceTemplate":"global/instanceTemplates/none"}]}`, 404, "notFound", none},
-		"a template of another region": {
-			`{"versions":[{"instanceTemplate":"regions/europe-west4/instanceTemplates/a3"}]}`, 400, "invalid", "another region",
-		},
-		"no template":                 {`{"versions":null}`, 400, "required", "instanceTemplate"},
-		"two versions":                {`{"versions":[{},{}]}`, 400, "invalid", "version"},
-		"a zone of another region":    {`{"distributionPolicy":{"zones":[{"zone":"zones/europe-west4-a"}]}}`, 400, "invalid", "europe-west4-a"},
-		"a shape that is none":        {`{"distributionPolicy":{"targetShape":"CIRCLE"}}`, 400, "invalid", "CIRCLE"},
-		"an update type that is none": {`{"updatePolicy":{"type":"SLOW"}}`, 400, "invalid", "SLOW"},
-		"a workload policy that is not there": {
-			`{"resourcePolicies":{"workloadPolicy":"regions/us-central1/resourcePolicies/wp"}}`, 404, "notFound", "resourcePolicies/wp",
-		},
-	} {
-		w := newWorld(t, Options{})
-		_, err := w.AddTemplate("europe-west4", FlexTemplate("a3", testMachine))
-		require.NoError(t, err)
-		status, answer := w.ask(http.MethodPost, groupList, changed(t, plainGroup, c.change))
-		assert.Equal(t, c.status, status, name)
-		assert.Contains(t, answer, `"reason":"`+c.reason+`"`, name)
-		assert.Contains(t, answer, c.message, name)
-		assert.Empty(t, w.State().Groups, name)
-	}
-}
-
 func TestADeletedGroupTakesItsRequestsAndVMs(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	w.Advance(time.Minute)
@@ -172,18 +129,4 @@ func TestARequestStillCreatingWhenItsGroupGoesIsNotAccepted(t *testing.T) {
 	assert.Equal(t, "RESOURCE_NOT_READY", w.outcome(inserted))
 	assert.Empty(t, w.outcome(deleted))
 	assert.Empty(t, w.State().Groups)
-}
-
-func TestGroupsAreListedByRegion(t *testing.T) {
-	w := newWorld(t, Options{PageLimit: 2})
-	for i := range 5 {
-		w.givenGroup(fmt.Sprintf("m%d", i))
-	}
-	var names []string
-	for g, err := range w.groups.List(t.Context(), &computepb.ListRegionInstanceGroupManagersRequest{Project: testProject, Region: testRegion}).All() {
-		require.NoError(t, err)
-		names = append(names, g.GetName())
-	}
-	assert.Equal(t, []string{"m0", "m1", "m2", "m3", "m4"}, names)
-	assert.Equal(t, 3, w.Counts()["regionInstanceGroupManagers.list"])
 }

@@ -157,7 +157,6 @@ func (s *Server) groupObjection(r *request) *Problem {
 	spreads := a.DistributionPolicy.TargetShape != "ANY_SINGLE_ZONE"
 	moves := a.UpdatePolicy == nil || a.UpdatePolicy.InstanceRedistributionType != "NONE"
 	rolls := a.UpdatePolicy != nil && a.UpdatePolicy.Type == "PROACTIVE"
-	policy := a.ResourcePolicies != nil && a.ResourcePolicies.WorkloadPolicy != ""
 	for _, fault := range []struct {
 		is   bool
 		text string
@@ -171,7 +170,6 @@ func (s *Server) groupObjection(r *request) *Problem {
 		{a.AllInstancesConfig != nil, "an all-instances configuration"},
 		{a.StatefulPolicy != nil, "a stateful policy"},
 		{len(a.AutoHealingPolicies) > 0, "autohealing"},
-		{policy && s.opts.Switches.RefuseWorkloadPolicy, "a workload policy"},
 	} {
 		if fault.is {
 			return problem("UNSUPPORTED_OPERATION", "Resize requests are not supported in a group with %s.", fault.text)
@@ -190,10 +188,6 @@ func (s *Server) limitObjection(r *request) *Problem {
 	region := r.group.at.regionName()
 	if limit := s.limit(quota{region, activeRequestsQuota}); limit >= 0 && float64(s.activeRequests(region)) > limit {
 		return quotaProblem(quota{region, activeRequestsQuota}, limit)
-	}
-	active := slices.DeleteFunc(r.group.requests.all(), func(r *request) bool { return !r.active() })
-	if limit := s.opts.Switches.RequestsPerGroup; limit > 0 && len(active) > limit {
-		return problem("LIMIT_EXCEEDED", "Exceeded limit of %d active resize requests in group '%s'.", limit, r.group.name)
 	}
 	return nil
 }

@@ -84,8 +84,6 @@ type Switches struct {
 	NoActionOnceCreated bool `json:"noActionOnceCreated,omitempty"`
 	// TemplateDuration: the template's maxRunDuration wins over the request's.
 	TemplateDuration bool `json:"templateDuration,omitempty"`
-	// RefuseWorkloadPolicy: flex-start groups may not have a workload policy.
-	RefuseWorkloadPolicy bool `json:"refuseWorkloadPolicy,omitempty"`
 	// NameConflictFails: a name that another VM holds fails the request,
 	// instead of making it wait.
 	NameConflictFails bool `json:"nameConflictFails,omitempty"`
@@ -101,9 +99,6 @@ type Switches struct {
 	// WarnOfAll: an aggregated list that does not reach a place carries a warning about
 	// the whole list too.
 	WarnOfAll bool `json:"warnOfAll,omitempty"`
-	// RequestsPerGroup is how many active requests a group may have; 0 is no
-	// such limit.
-	RequestsPerGroup int `json:"requestsPerGroup,omitempty"`
 }
 
 // Values of Switches.TargetSizeAt other than "".

@@ -163,12 +163,3 @@ func TestAFilterThatIsNotUnderstoodIsRefused(t *testing.T) {
 		assertRefused(t, err, http.StatusBadRequest, "invalid", "Invalid list filter expression")
 	}
 }
-
-func TestRequestsAreFilteredByState(t *testing.T) {
-	w := granted(t, Options{}, "n0")
-	w.SetCapacity("", "", 0)
-	w.givenRequest("m", "waits", "n1")
-	for _, filter := range []string{"state=ACCEPTED", "state eq ACCEPTED", "state eq (ACCEPTED|CREATING)"} {
-		assert.Equal(t, []string{"waits"}, w.requestNames(filter, "", 500), filter)
-	}
-}

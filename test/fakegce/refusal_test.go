@@ -29,35 +29,6 @@ func assertRefused(t *testing.T, err error, status int, reason, message string) 
 	assert.Contains(t, api.Message, message)
 }
 
-func TestCallsThatAStateForbidsAreRefused(t *testing.T) {
-	w := granted(t, slow(), "n0")
-	w.Advance(time.Minute)
-	w.SetCapacity("", "", 0)
-	w.givenRequest("m", "queued", "n1")
-	w.begun(w.insertRequest("m", namedRequest("fresh", "n2")))
-
-	_, err := w.cancelRequest("m", "r")
-	assertRefused(t, err, 412, "conditionNotMet", "Cancelling resize request that has reached a final state is not possible.")
-	_, err = w.cancelRequest("m", "fresh")
-	assertRefused(t, err, 412, "conditionNotMet", "only in the accepted state")
-	_, err = w.cancelRequest("m", "none")
-	assertRefused(t, err, 404, "notFound", "resizeRequests/none' was not found")
-	_, err = w.deleteRequest("m", "queued")
-	assertRefused(t, err, 412, "conditionNotMet", "has not reached a final state")
-	_, err = w.insertRequest("m", namedRequest("r", "n3"))
-	assertRefused(t, err, 409, "alreadyExists", "The resource 'projects/demo/"+pathM+"/resizeRequests/r' already exists")
-	_, err = w.insertRequest("none", namedRequest("s", "n3"))
-	assertRefused(t, err, 404, "notFound", "The resource 'projects/demo/regions/us-central1/instanceGroupManagers/none' was not found")
-	both := counted("s", 1)
-	both.Instances = namedRequest("s", "n3").Instances
-	_, err = w.insertRequest("m", both)
-	assertRefused(t, err, 400, "invalid", "resizeBy")
-	_, err = w.insertRequest("m", namedRequest("s", "n0"))
-	assertRefused(t, err, 400, "invalid", "n0")
-	_, err = w.insertRequest("m", namedRequest("s", "n3", "n3"))
-	assertRefused(t, err, 400, "invalid", "twice")
-}
-
 func TestARefusalHasGooglesEnvelope(t *testing.T) {
 	w := granted(t, Options{}, "n0")
 	status, body := w.ask(http.MethodPost, "regions/us-central1/instanceGroupManagers/m/resizeRequests/r/cancel", "")

@@ -200,54 +200,6 @@ func TestARequestWithACountNamesItsInstancesAfterTheGroup(t *testing.T) {
 	}
 }
 
-func TestARequestThatCannotBeGrantedFailsWithItsOperation(t *testing.T) {
-	const unsupported, invalid = "UNSUPPORTED_OPERATION", "INVALID_ARGUMENT"
-	of := func(template string) string {
-		return `{"versions":[{"instanceTemplate":"regions/us-central1/instanceTemplates/` + template + `"}]}`
-	}
-	for name, c := range map[string]struct {
-		group   string // what is different with it
-		seconds int64  // of its lease
-		code    string
-		message string
-	}{
-		"too short a lease":                           {`{}`, 599, invalid, "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes."},
-		"too long a lease":                            {`{}`, 604801, invalid, "too long"},
-		"a template that is not flex-start":           {of("standard"), 3600, invalid, "provisioningModel FLEX_START"},
-		"a template that stops its VMs":               {of("stops"), 3600, invalid, "instanceTerminationAction DELETE"},
-		"a template that migrates":                    {of("migrates"), 3600, invalid, "onHostMaintenance TERMINATE"},
-		"a template that uses reservations":           {of("reserved"), 3600, invalid, "NO_RESERVATION"},
-		"a template without a lease":                  {of("endless"), 3600, invalid, "maxRunDuration"},
-		"a template with a placement policy":          {of("placed"), 3600, unsupported, "queued resource with resource policies is not supported."},
-		"a machine type that is not there":            {of("unknown"), 3600, "INVALID_MACHINE_TYPE", "does not exist"},
-		"a GPU that does not fit the machine":         {of("odd"), 3600, "INVALID_GPU_TYPE", "nvidia-tesla-t4"},
-		"no accelerators":                             {of("cpu"), 3600, unsupported, "Requests without accelerators are not supported."},
-		"a machine that resize requests do not bring": {of("a4x"), 3600, unsupported, "a4x-highgpu-4g"},
-		"a group over several zones":                  {`{"distributionPolicy":{"targetShape":"EVEN"}}`, 3600, unsupported, "ANY_SINGLE_ZONE"},
-		"a group that redistributes":                  {`{"updatePolicy":{"type":"OPPORTUNISTIC"}}`, 3600, unsupported, "NONE"},
-		"a group that repairs":                        {`{"instanceLifecyclePolicy":null}`, 3600, unsupported, "DO_NOTHING"},
-		"a group with a flexibility policy":           {`{"instanceFlexibilityPolicy":{}}`, 3600, unsupported, "flexibility"},
-		"a group that rolls": {
-			`{"updatePolicy":{"type":"PROACTIVE","instanceRedistributionType":"NONE"}}`, 3600, unsupported, "OPPORTUNISTIC",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
-			givenTemplates(t, w)
-			w.post(groupList, changed(t, plainGroup, c.group))
-			r := namedRequest("r", "n0")
-			r.RequestedRunDuration.Seconds = &c.seconds
-			op := w.begun(w.insertRequest("m", r))
-			e := w.operation(op.Name()).GetError().GetErrors()
-			require.Len(t, e, 1)
-			assert.Equal(t, c.code, e[0].GetCode())
-			assert.Contains(t, e[0].GetMessage(), c.message)
-			assert.Equal(t, c.code, w.request("m", "r").GetStatus().GetError().GetErrors()[0].GetCode())
-			assert.Equal(t, "0; r FAILED;", w.shows())
-		})
-	}
-}
-
 func TestTheTemplatesLeaseServesARequestThatNamesNone(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")

@@ -122,15 +122,6 @@ func TestWhatASwitchChanges(t *testing.T) {
 			},
 			shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
 		},
-		"a group has one active request only": {
-			switches: Switches{RequestsPerGroup: 1}, noRoom: true,
-			happens: func(t *testing.T, w *world) {
-				op := w.begun(w.insertRequest("m", namedRequest("s", "n1")))
-				w.Advance(2 * time.Second)
-				assert.Equal(t, "LIMIT_EXCEEDED", w.outcome(op))
-			},
-			shows: "1; r ACCEPTED; s FAILED; n0 CREATING;",
-		},
 		"refusals come late": {
 			switches: Switches{LateRefusals: true, RequestErrorStatus: true}, noRoom: true,
 			happens: func(t *testing.T, w *world) {
@@ -157,13 +148,5 @@ func TestWhatASwitchChanges(t *testing.T) {
 			w.Advance(c.passes)
 			assert.Equal(t, c.shows, w.shows())
 		})
-	}
-}
-
-func TestAWorkloadPolicyMayBeRefused(t *testing.T) {
-	for refused, want := range map[bool]string{false: "", true: "UNSUPPORTED_OPERATION"} {
-		w := newWorld(t, Options{Switches: Switches{RefuseWorkloadPolicy: refused}})
-		w.givenPlaced()
-		assert.Equal(t, want, w.outcome(w.begun(w.insertRequest("m", namedRequest("r", "n0")))))
 	}
 }

@@ -22,6 +22,8 @@ class Refusals(Life):
         self.done(self.api.regionInstanceTemplates().insert(body=template("a3"), **REGIONAL).execute())
         self.done(self.api.resourcePolicies().insert(body={"name": "p", "workloadPolicy": {"type": "HIGH_THROUGHPUT"}}, **REGIONAL).execute())
         self.done(self.groups.insert(body=group("m", T), **REGIONAL).execute())
+        near = f"projects/{PROJECT}/regions/{REGION}/resourcePolicies/p"
+        self.done(self.groups.insert(body=group("near", T, resourcePolicies={"workloadPolicy": near}), **REGIONAL).execute())
         self.done(self.requests.insert(body=request("got", "n0"), **M).execute())
         self.fake.advance("20s")
         self.fake.tell("capacity", zone="", machineType="", count=0)
@@ -69,6 +71,12 @@ class Refusals(Life):
             ("without disks", {"disks": []}),
             ("without networks", {"networkInterfaces": []}),
             ("with a label in capitals", {"labels": {"Owner": "me"}}),
+            ("with a label's value in capitals", {"labels": {"owner": "Me"}}),
+            ("with a label's value too long", {"labels": {"owner": "m" * 64}}),
+            ("with a key with a dot", {"metadata": {"items": [{"key": "a.b", "value": ""}]}}),
+            ("with a negative duration", {"scheduling": {"maxRunDuration": {"seconds": "-1"}}}),
+            ("with too many nanos", {"scheduling": {"maxRunDuration": {"seconds": "600", "nanos": 1000000000}}}),
+            ("with a disk of an unknown mode", {"disks": [{"mode": "READ"}]}),
             ("with a label too many", {"labels": {f"l{i}": "" for i in range(65)}}),
             ("with a large value", {"metadata": {"items": [{"key": "a", "value": "x" * (2**18 + 1)}]}}),
             ("with large metadata", {"metadata": {"items": [{"key": k, "value": "x" * 2**18} for k in "ab"]}}),
@@ -77,6 +85,16 @@ class Refusals(Life):
             body = template("t")
             body["properties"] |= change
             self.refused("a template " + what, templates.insert(body=body, **REGIONAL), 400, "invalid")
+        self.refused("a template without a machine type", templates.insert(body={"name": "t", "properties": {}}, **REGIONAL), 400, "required")
+        self.refused("a policy in use", policies.delete(resourcePolicy="p", **REGIONAL), 400, "resourceInUseByAnotherResource", "GroupManagers/near")
+        for what, body, reason in (
+            ("of two kinds", {"groupPlacementPolicy": {}, "workloadPolicy": {"type": "HIGH_THROUGHPUT"}}, "invalid"),
+            ("of an unknown collocation", {"groupPlacementPolicy": {"collocation": "NEAR"}}, "invalid"),
+            ("without a type", {"workloadPolicy": {"maxTopologyDistance": "BLOCK"}}, "required"),
+            ("of an unknown distance", {"workloadPolicy": {"type": "HIGH_THROUGHPUT", "maxTopologyDistance": "MILE"}}, "invalid"),
+            ("with a long description", {"workloadPolicy": {"type": "HIGH_THROUGHPUT"}} | LONG, "invalid"),
+        ):
+            self.refused("a policy " + what, policies.insert(body={"name": "q"} | body, **REGIONAL), 400, reason)
         self.refused("a template with a long description", templates.insert(body=template("t") | LONG, **REGIONAL), 400, "invalid")
 
     def group_bodies(self):
@@ -100,11 +118,18 @@ class Refusals(Life):
             ("wrong metadata for all", one(allInstancesConfig={"properties": {"metadata": {"BAD KEY!": "x"}}})),
             ("instances from the start", one(targetSize=1)),
             ("a negative size", one(targetSize=-1)),
+            ("hashes within its base name", one(baseInstanceName="x-##-y")),
+            ("a hyphen at its base name's end", one(baseInstanceName="x-")),
+            ("two versions", one(versions=[{}, {}])),
+            ("a wrong label's value for all", one(allInstancesConfig={"properties": {"labels": {"owner": "Me"}}})),
+            ("large metadata for all", one(allInstancesConfig={"properties": {"metadata": {"a": "x" * (2**18 + 1)}}})),
             ("a wrong requestId", self.groups.insert(body=group("g", T), requestId="1", **REGIONAL)),
             ("a template of another region", self.groups.insert(body=group("g", T, zones=["europe-west4-a"]), project=PROJECT, region="europe-west4")),
         ):
             self.refused("a group with " + what, call, 400, "invalid")
         self.refused("a group with an unknown policy", one(resourcePolicies={"workloadPolicy": f"regions/{REGION}/resourcePolicies/x"}), 404, "notFound")
+        self.refused("a group of an unknown size", one(targetSize=None), 400, "required")
+        self.refused("a group in bulk mode", one(targetSizePolicy={"mode": "BULK"}), 501, "notImplemented")
         self.refused("a zonal group", self.api.instanceGroupManagers().insert(body=group("g", T), **ZONAL), 501, "notImplemented")
         self.refused("a change of a group", self.groups.patch(body={}, **M), 501, "notImplemented")
 
@@ -117,6 +142,7 @@ class Refusals(Life):
         for what, call in (
             ("names and a number", one("n2", resizeBy=1)),
             ("a long description", one("n2", **LONG)),
+            ("negative nanos", one("n2", requestedRunDuration={"seconds": "600", "nanos": -1})),
             ("half a second", one("n2", requestedRunDuration={"seconds": "600", "nanos": 500000000})),
             ("a name twice", one("n2", "n2")),
             ("a wrong name", one("N2")),
@@ -124,6 +150,10 @@ class Refusals(Life):
         ):
             self.refused("a request with " + what, call, 400, "invalid")
         self.refused("a request in a missing group", self.requests.insert(body=request("r", "n"), instanceGroupManager="x", **REGIONAL), 404, "notFound")
+        fresh = self.requests.insert(body=request("fresh", "n3"), **M).execute()
+        self.refused("a cancelled beginning", self.requests.cancel(resizeRequest="fresh", **M), 412, "conditionNotMet", "only in the accepted state")
+        self.done(fresh)
+        self.refused("a cancel of no request", self.requests.cancel(resizeRequest="none", **M), 404, "notFound", "resizeRequests/none' was not found")
         self.refused("a cancelled success", self.requests.cancel(resizeRequest="got", **M), 412, "conditionNotMet", "final state")
         self.refused("a deleted wait", self.requests.delete(resizeRequest="waits", **M), 412, "conditionNotMet", "final state")
 
@@ -146,6 +176,7 @@ class Refusals(Life):
             ("none", bulk(T), 400, "invalid"),
             ("more than it may", bulk(T) | {"count": "5001"}, 400, "invalid"),
             ("fewer names than machines", bulk(T, "a") | {"count": "2"}, 400, "invalid"),
+            ("more names than machines", bulk(T, "a", "b") | {"count": "1"}, 400, "invalid"),
             ("a larger minimum", bulk(T, "a", minCount="2"), 400, "invalid"),
             ("an unknown template", bulk(T + "x", "a"), 404, "notFound"),
             ("an unknown machine type", bulk(T, "a", instanceProperties={"machineType": "z9"}), 400, "invalid"),
@@ -154,9 +185,29 @@ class Refusals(Life):
             ("a machine without GPUs", bulk(T, "a", instanceProperties={"machineType": "n2-standard-2"}), 400, "invalid"),
             ("a machine that flex-start has not", bulk(T, "a", instanceProperties={"machineType": "a4x-highgpu-4g"}), 400, "invalid"),
             ("unknown GPUs", bulk(T, "a", instanceProperties={"guestAccelerators": [{"acceleratorType": "bogus"}]}), 400, "invalid"),
+            ("a count of none", bulk(T, "a") | {"count": None}, 400, "invalid"),
+            ("names and a pattern", bulk(T, "a", namePattern="n-#"), 400, "invalid"),
+            ("GPUs that its machine cannot have", bulk(T, "a", instanceProperties={"guestAccelerators": [{"acceleratorType": "nvidia-l4"}]}), 400, "invalid"),
+            ("no disks", bulk(T, "a", instanceProperties={"disks": []}), 400, "invalid"),
+            ("a policy", bulk(T, "a", instanceProperties={"resourcePolicies": [f"regions/{REGION}/resourcePolicies/p"]}), 400, "invalid"),
+            ("no machine type", {"count": "1", "namePattern": "a-#"}, 400, "required"),
             ("a wrong pattern", bulk(T) | {"count": "1", "namePattern": "a-#-#"}, 400, "invalid"),
         ):
             self.refused("bulkInsert with " + what, instances.bulkInsert(body=body, **ZONAL), status, reason)
+
+        balanced = bulk(T, "a", locationPolicy={"targetShape": "BALANCED"})
+        self.refused("bulkInsert with an unknown shape", self.api.regionInstances().bulkInsert(body=balanced, **REGIONAL), 400, "invalid", "BALANCED")
+        for what, scheduling in (
+            ("as it should be", {}),
+            ("without a lease", {"maxRunDuration": None}),
+            ("with too short a lease", {"maxRunDuration": {"seconds": "599"}}),
+            ("with too long a lease", {"maxRunDuration": {"seconds": "604801"}}),
+            ("with a stop at its end", {"instanceTerminationAction": "STOP"}),
+            ("with a migration", {"onHostMaintenance": "MIGRATE"}),
+        ):
+            properties = template("t", "h4d-standard-192", **scheduling)["properties"]
+            call = instances.bulkInsert(body={"count": "1", "namePattern": "h-#", "instanceProperties": properties}, **ZONAL)
+            self.refused("a flex-start machine " + what, call, *((400, "invalid") if scheduling else (200, "")))
 
     def lists(self):
         instances = self.api.instances()
@@ -229,13 +280,30 @@ class Refusals(Life):
             ("a long run", "a3-highgpu-8g", {}, {"seconds": 604801}, "INVALID_ARGUMENT"),
             ("a standard machine", "a3-highgpu-8g", {"provisioningModel": "STANDARD"}, {}, "INVALID_ARGUMENT"),
             ("a machine that stops", "a3-highgpu-8g", {"instanceTerminationAction": "STOP"}, {}, "INVALID_ARGUMENT"),
+            ("a machine that migrates", "a3-highgpu-8g", {"onHostMaintenance": "MIGRATE"}, {}, "INVALID_ARGUMENT"),
+            ("a machine without a lease", "a3-highgpu-8g", {"maxRunDuration": None}, {}, "INVALID_ARGUMENT"),
+            ("a machine that flex-start has not", "a4x-highgpu-4g", {}, {}, "UNSUPPORTED_OPERATION"),
             ("a machine without GPUs", "n2-standard-2", {}, {}, "UNSUPPORTED_OPERATION"),
             ("an unknown machine type", "z9-mega", {}, {}, "INVALID_MACHINE_TYPE"),
         ):
             name = what.replace(" ", "-").lower()
             self.expect(self.requested(name, template(name, machine, **scheduling), change), [code], f"a request for {what}")
-        even = self.requested("even", template("even"), {}, distributionPolicy={"targetShape": "EVEN"})
-        self.expect(even, ["UNSUPPORTED_OPERATION"], "a request in a group that spreads evenly")
+        self.expect(self.requested("h4d", template("h4d", "h4d-standard-192"), {}), [], "a request for a machine without GPUs that flex-start has")
+        for what, change, code in (
+            ("reserved", {"reservationAffinity": None}, "INVALID_ARGUMENT"),
+            ("placed", {"resourcePolicies": ["compact"]}, "UNSUPPORTED_OPERATION"),
+            ("odd", {"guestAccelerators": [{"acceleratorType": "nvidia-tesla-t4", "acceleratorCount": 1}]}, "INVALID_GPU_TYPE"),
+        ):
+            body = template(what)
+            body["properties"] |= change
+            self.expect(self.requested(what, body, {}), [code], f"a request of a template that is {what}")
+        for what, others in (
+            ("even", {"distributionPolicy": {"targetShape": "EVEN"}}),
+            ("flexible", {"instanceFlexibilityPolicy": {}}),
+            ("redistributing", {"updatePolicy": {"type": "OPPORTUNISTIC"}}),
+            ("rolling", {"updatePolicy": {"type": "PROACTIVE", "instanceRedistributionType": "NONE"}}),
+        ):
+            self.expect(self.requested(what, template(what), {}, **others), ["UNSUPPORTED_OPERATION"], f"a request in a group that is {what}")
         body = group("z", T, instanceLifecyclePolicy={"defaultActionOnFailure": "REPAIR"})
         at = {"instanceGroupManager": "z", **REGIONAL}
         self.done(self.groups.insert(body=body, **REGIONAL).execute())

@@ -10,24 +10,6 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-func TestACancelledJobsNodesGoOnPoweringUpAndCarryTheNextWithoutACall(t *testing.T) {
-	onEachRelease(t, func(t *testing.T, w *world) {
-		id := w.submit(train("a0", "a1"))
-		w.pass(2 * time.Second)
-		w.programs()
-		require.NoError(t, w.Cancel(id))
-		require.Empty(t, w.squeue())
-		w.pass(2 * time.Second)
-		require.Equal(t, slurm.Idle, w.node("a0").State.Base)
-		require.True(t, w.node("a0").State.Has(slurm.PoweringUp))
-
-		next := w.submit(train("a1"))
-		w.pass(3 * time.Second)
-		require.Equal(t, slurm.JobConfiguring, w.JobState(next))
-		require.Empty(t, w.programs())
-	})
-}
-
 func TestNodesThatAreUpOrPoweringUpAreTakenFirst(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.update("a2", "power_up")
@@ -108,18 +90,6 @@ func TestAJobsOwnerIsReachedAsByScontrol(t *testing.T) {
 	w.pass(6 * time.Minute)
 	require.ErrorIs(t, w.HoldJob(ctx, waits), scontrol.ErrUnknownJob, "it is forgotten")
 	require.Equal(t, slurm.JobCancelled, w.JobState(waits))
-}
-
-func TestAShrunkJobGivesItsLastNodesBack(t *testing.T) {
-	w := newWorld(t, "24.11")
-	w.powered("b[0-1]")
-	id := w.submit(open("b0", "b1"))
-	w.pass(2 * time.Second)
-	require.NoError(t, w.Shrink(id, 1))
-	w.shows("b0", "MIXED+CLOUD")
-	w.shows("b1", "IDLE+CLOUD")
-	require.Equal(t, []string{"b0"}, w.queued(id).Nodes)
-	require.ErrorContains(t, w.Shrink(id, 2), "Node count specification invalid")
 }
 
 func TestWhatIsWrongWithAJobIsRefusedInSlurmsWords(t *testing.T) {

@@ -192,14 +192,3 @@ func TestASlurmctldWithoutItsStateTakesAllNodesForPoweredDown(t *testing.T) {
 		require.Equal(t, first, w.submit(JobSpec{Partition: "train", Nodes: 1, Limit: time.Hour}), "ids begin again")
 	})
 }
-
-func TestOn2205NoNodeIsMarkedToBePoweredDown(t *testing.T) {
-	w := newWorld(t, "22.05")
-	w.submit(train("a0"))
-	w.pass(2 * time.Second)
-	w.shows("a0", "ALLOCATED+CLOUD+POWERING_UP+NOT_RESPONDING")
-	w.update("a0", "power_down")
-	w.shows("a0", "ALLOCATED+CLOUD+POWER_DOWN+POWERING_UP+NOT_RESPONDING")
-	partitions := listed(w, w.Partitions)
-	require.False(t, partitions[0].PowerDownOnIdle)
-}

@@ -46,61 +46,6 @@ func TestHigherTierGoesFirstWhateverThePriority(t *testing.T) {
 	w.are(slurm.JobPending, low)
 }
 
-func TestJobsPassOneThatNoIdleOrBusyNodeWouldServe(t *testing.T) {
-	w := halfOpen(t)
-	require.NoError(t, w.Cancel(1))
-	head := w.submit(gang(3))
-	w.pass(time.Second)
-	w.waits(head, reasonReserved)
-	long := w.submit(lasting(12 * time.Hour))
-	w.pass(time.Second)
-	w.are(slurm.JobRunning, long)
-	w.pass(30 * time.Second)
-	w.waits(head, reasonResources)
-}
-
-func TestShortJobsPassOneThatWaitsForBusyNodesByBackfill(t *testing.T) {
-	for _, wants := range []int{2, 3} { // with the nodes behind the cover it would be served, or never
-		w := halfOpen(t)
-		head, short := w.submit(gang(wants)), w.submit(lasting(10*time.Minute))
-		w.pass(2 * time.Second)
-		w.waits(head, reasonResources)
-		w.waits(short, reasonPriority)
-		w.pass(30 * time.Second)
-		w.are(slurm.JobRunning, short)
-	}
-}
-
-func TestLongJobWaitsBesideAnIdleNodeThatIsPlanned(t *testing.T) {
-	w := halfOpen(t)
-	head := w.submit(gang(2))
-	w.pass(30 * time.Second)
-	w.shows("a1", "IDLE+CLOUD+PLANNED")
-	long := w.submit(lasting(12 * time.Hour))
-	w.pass(5 * time.Minute)
-	w.waits(long, reasonPriority)
-
-	w.door("H", "a[2-3]", 3000)
-	require.NoError(t, w.SetJobReservation(t.Context(), head, "H"))
-	w.pass(time.Second)
-	w.are(slurm.JobRunning, long) // a job that uses a reservation is in nobody's way
-}
-
-func TestShortCoverKeepsJobsOffWarmNodes(t *testing.T) {
-	for _, test := range []struct {
-		duration string
-		state    slurm.JobState
-	}{{"5", slurm.JobPending}, {"infinite", slurm.JobRunning}} {
-		w := halfOpen(t)
-		w.scontrol("create reservation reservationname=S nodes=a[2-3] starttime=now duration=" + test.duration + " users=root flags=ignore_jobs,overlap")
-		w.scontrol("delete reservationname=C")
-		w.submit(gang(3))
-		long := w.submit(lasting(10 * time.Hour))
-		w.pass(2 * time.Minute)
-		w.are(test.state, long)
-	}
-}
-
 func TestBackfillMissesANodeThatWasPoweredDownByForce(t *testing.T) {
 	for name, back := range map[string]func(w *world){
 		"it registers":       func(w *world) { w.powered("a1") },
@@ -135,15 +80,6 @@ func TestBackfillMissesANodeThatWasPoweredDownByForce(t *testing.T) {
 			require.NotEqual(t, slurm.JobPending, w.JobState(short))
 		})
 	}
-}
-
-func TestMainSchedulerTakesANodeThatWasPoweredDownByForce(t *testing.T) {
-	w := halfOpen(t)
-	w.update("a1", "power_down_force")
-	w.pass(15 * time.Second)
-	id := w.submit(lasting(10 * time.Minute))
-	w.pass(time.Second)
-	w.are(slurm.JobConfiguring, id)
 }
 
 func TestLimitsShowOnlyWhenNothingElseIsInTheWay(t *testing.T) {

@@ -57,29 +57,3 @@ func TestReservationEndsWhereItWasMovedTo(t *testing.T) {
 	w.shows("a0", "IDLE+CLOUD+POWERED_DOWN")
 	require.ErrorIs(t, w.DeleteReservation(t.Context(), "eol"), scontrol.ErrUnknownReservation)
 }
-
-func TestWhatIsWrongWithAReservationIsRefused(t *testing.T) {
-	onEachRelease(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
-		require.NoError(t, w.reserveFrom("eol", time.Hour, "a0"))
-		require.ErrorIs(t, w.reserveFrom("eol", time.Hour, "a1"), scontrol.ErrReservationExists)
-		require.ErrorIs(t, w.reserveFrom("other", time.Hour, "a1", "a9"), scontrol.ErrUnknownNode)
-		require.ErrorContains(t, w.reserveFrom("old", -11*time.Minute, "a1"), "Invalid time specified")
-		require.NoError(t, w.reserveFrom("past", -time.Minute, "a1"))
-		require.ErrorContains(t, w.reserveFrom("none", time.Hour), "no nodes")
-		require.ErrorIs(t, w.SetReservation(ctx, "never", slurm.ReservationChange{Nodes: []string{"a1"}}), scontrol.ErrUnknownReservation)
-		require.ErrorIs(t, w.DeleteReservation(ctx, "never"), scontrol.ErrUnknownReservation)
-
-		partly, whole := w.SetReservation(ctx, "eol", slurm.ReservationChange{Nodes: []string{"a2", "a9"}}), w.SetReservation(ctx, "eol", slurm.ReservationChange{Nodes: []string{"a9"}})
-		reservations := listed(w, w.Reservations)
-		if w.o.Version == "22.05" {
-			require.ErrorIs(t, partly, scontrol.ErrUnknownNode)
-			require.ErrorIs(t, whole, scontrol.ErrUnknownNode)
-			require.Equal(t, []string{"a0"}, reservations[0].Nodes)
-		} else {
-			require.NoError(t, partly, "the unknown one is left out")
-			require.ErrorIs(t, whole, scontrol.ErrUnknownReservation)
-			require.Equal(t, []string{"a2"}, reservations[0].Nodes)
-		}
-	})
-}

@@ -28,16 +28,6 @@ func TestTextsOfANodeAreKeptWhenItIsPoweredDown(t *testing.T) {
 	require.Empty(t, w.node("a0").Comment)
 }
 
-func TestWhatIsWrongWithAnUpdateIsRefused(t *testing.T) {
-	w := newWorld(t, "24.11")
-	require.ErrorIs(t, w.refused("a0,a9", "power_up", ""), scontrol.ErrUnknownNode)
-	require.True(t, w.node("a0").State.Has(slurm.PowerUp), "the known one is changed")
-	require.ErrorContains(t, w.refused("a0", "nonsense", ""), "Invalid input: state=nonsense")
-	require.ErrorContains(t, w.refused("a0", "down", ""), "You must specify a reason when DOWNING or DRAINING a node")
-	require.ErrorContains(t, w.refused("a0", "", ""), "nothing to change")
-	require.NoError(t, w.UpdateNodes(t.Context(), nil, slurm.NodeChange{State: "resume"}), "nothing to do")
-}
-
 func TestOn2205NodesThatArePoweredDownAreHiddenWithoutPrivateCloud(t *testing.T) {
 	for version, shown := range map[string]int{"22.05": 2, "24.11": 7} {
 		t.Run(version, func(t *testing.T) {

@@ -38,21 +38,6 @@ func (s *Server) SetModelCapacity(zone, machineType, model string, n int) error 
 	return nil
 }
 
-// RaiseCapacity makes room for more VMs of a machine type in a zone, which
-// must have a limit of SetCapacity. Queued requests notice with their next attempt.
-func (s *Server) RaiseCapacity(zone, machineType string, by int) error {
-	var err error
-	s.do(func() {
-		n, _ := s.room(stock{zone, machineType, ""})
-		if n < 0 {
-			err = fmt.Errorf("raise capacity of %s in %s: it has no limit; set one first", machineType, zone)
-			return
-		}
-		s.capacity[stock{zone, machineType, ""}] = n + by
-	})
-	return err
-}
-
 // SetQuota sets the limit of a quota's metric in a region; less than 0 is no
 // limit. The region "" has the quota of global operations. It refuses a metric that has
 // no effect here.

@@ -51,7 +51,7 @@ func TestAStockedOutRequestStaysAcceptedAndSaysWhyUntilThereIsRoom(t *testing.T)
 	ofMember := w.members("m")["n0"].GetLastAttempt().GetErrors().GetErrors()[0]
 	assert.Equal(t, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", ofMember.GetCode())
 
-	require.NoError(t, w.RaiseCapacity("us-central1-c", testMachine, 1))
+	w.SetCapacity("us-central1-c", testMachine, 2)
 	w.Advance(30 * time.Second)
 	assert.Empty(t, w.State().Instances, "the next attempt is not yet")
 	w.Advance(40 * time.Second)

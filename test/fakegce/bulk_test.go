@@ -121,7 +121,7 @@ func TestEveryPartOfAMachineHasItsKind(t *testing.T) {
 	w.post("zones/us-central1-a/instances/bulkInsert", `{"count":"1","namePattern":"n-#","instanceProperties":{"machineType":"n2-standard-2",
 		"disks":[{"boot":true}],"networkInterfaces":[{"network":"global/networks/default","accessConfigs":[{"type":"ONE_TO_ONE_NAT"}],
 		"ipv6AccessConfigs":[{"type":"DIRECT_IPV6"}]}],"metadata":{"items":[{"key":"a","value":"b"}]}}}`)
-	_, body := w.ask(http.MethodGet, "zones/us-central1-a/instances/n-1", "") // and holds it against the schema
+	_, body := w.ask(http.MethodGet, "zones/us-central1-a/instances/n-1", "")
 	assert.Equal(t, 2, strings.Count(body, "compute#accessConfig"))
 }
 

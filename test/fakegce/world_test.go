@@ -25,8 +25,8 @@ const (
 	testMachine = "a3-highgpu-8g"
 )
 
-// world is a fake with a manual clock, seen through Google's own client. Every
-// body that goes through it is compared with the discovery document.
+// world is a fake with a manual clock, seen through Google's own client. Test/foreign
+// compares answers with the discovery document.
 type world struct {
 	*Server
 	t         *testing.T
@@ -46,7 +46,7 @@ func newWorld(t *testing.T, opts Options) *world {
 	}
 	w := &world{Server: New(opts), t: t}
 	must.Get(w.AddTemplate(testRegion, FlexTemplate("a3", testMachine)))
-	w.http = &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
+	w.http = &http.Client{Transport: w.Transport()}
 	w.options = []option.ClientOption{option.WithEndpoint("http://fake"), option.WithHTTPClient(w.http)}
 	ctx := t.Context()
 	w.groups = must.Get(compute.NewRegionInstanceGroupManagersRESTClient(ctx, w.options...))

@@ -16,7 +16,7 @@ class Life:
         for step in (
             self.places, self.policies, self.templates, self.group, self.waiting_request,
             self.granted_request, self.instances, self.members, self.shrinking,
-            self.bulk, self.advice, self.reserved, self.preemption, self.operations, self.ends,
+            self.bulk, self.advice, self.reserved, self.preemption, self.maintenance, self.unreachable, self.operations, self.ends,
         ):  # fmt: skip
             self.report.attempt(step.__name__.replace("_", " "), step)
 
@@ -229,6 +229,23 @@ class Life:
         self.expect(self.api.instances().get(instance="s0", **ZONAL).execute()["status"], "TERMINATED", "a preempted machine later")
         told = self.api.zoneOperations().list(filter="operationType=compute.instances.preempted", **ZONAL).execute()["items"]
         self.expect([o["user"] for o in told], ["system"], "who preempted it")
+
+    def maintenance(self):
+        self.fake.tell("vms/n4/maintenance", **{"in": "1h", "lasts": "1h"})
+        got = self.api.instances().get(instance="n4", **ZONAL).execute()["resourceStatus"]
+        self.expect(got["upcomingMaintenance"]["type"], "SCHEDULED", "the announced maintenance")
+        self.expect(set(got["physicalHostTopology"]) >= {"cluster", "block", "subblock", "host"}, True, "where the machine is")
+
+    def unreachable(self):
+        """What lists say of places that they do not reach."""
+        self.fake.tell("faults", method="*ist", unreachable=[REGION])
+        lists = self.api.regionInstanceGroupManagers(), self.api.resourcePolicies(), self.api.regionOperations()
+        for name, call in [(f"list {i}", resource.list(**REGIONAL)) for i, resource in enumerate(lists)] + [
+            ("requests", self.requests.list(instanceGroupManager="m", **REGIONAL)),
+            ("machines", self.api.instances().list(**ZONAL)),
+        ]:
+            self.expect(call.execute()["warning"]["code"], "UNREACHABLE", name)
+        self.fake.tell("faults", verb="DELETE")
 
     def operations(self):
         api = self.api

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -17,24 +16,7 @@ import (
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/api/option"
 )
-
-func TestGooglesClientWaitsForAnOperationOverTCP(t *testing.T) {
-	s := New(Options{OperationTime: 5 * time.Millisecond})
-	_, err := s.AddTemplate(testRegion, FlexTemplate("a3", testMachine))
-	require.NoError(t, err)
-	web := httptest.NewServer(s)
-	defer web.Close()
-	groups, err := compute.NewRegionInstanceGroupManagersRESTClient(t.Context(), option.WithEndpoint(web.URL), option.WithoutAuthentication())
-	require.NoError(t, err)
-	op, err := groups.Insert(t.Context(), &computepb.InsertRegionInstanceGroupManagerRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManagerResource: flexGroup("m"),
-	})
-	require.NoError(t, err)
-	require.NoError(t, op.Wait(t.Context()))
-	assert.Equal(t, computepb.Operation_DONE, op.Proto().GetStatus())
-}
 
 func TestInABubbleTimeIsTheBubbles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,9 @@ BOOKWORM ?= /var/tmp/slurmflex/bookworm
 # The packages of the product that start goroutines, or serve several at once.
 RACE ?= ./cmd/... ./flex ./flex/check ./flex/gate ./flex/history ./flex/metrics ./flex/web ./mig/gce ./slurm/scontrol
 
+# Tests of ./flex that make unit runs without the race detector.
+LONG ?= ^Test(WhereverAProcessDies|AnAnswerThatIsLost|AnHourInWhich|FiveThousandTasks|AThousandJobs)
+
 # What bench-compare compares, and with which version of benchstat.
 BASE ?= HEAD
 COUNT ?= 6
@@ -29,12 +32,12 @@ build: ## build slurmflex, slurmflex-hook and slurmflex-fakegce into build/
 test: unit e2e e2e-26.05 defects web-test alerts-test foreign-test ## run all tests, on the oldest and the newest Slurm; installs 22.05 and sets up 26.05
 
 unit: ## run the tests that need neither root nor Slurm; those of RACE, the packages that start goroutines, with the race detector
-	RACE='$(RACE)' scripts/unit
+	RACE='$(RACE)' LONG='$(LONG)' scripts/unit
 
 nightly: ## run what takes hours: every package with the race detector, 1,000 days of chaos, mutants, fuzzing, bench, soak
 	$(MAKE) e2e-24.11
 	scripts/setup-gcc
-	$(MAKE) unit RACE=./...
+	$(MAKE) unit RACE=./... LONG=
 	$(MAKE) chaos SEEDS=1000
 	$(MAKE) mutants
 	$(MAKE) fuzz FUZZTIME=1m

@@ -61,7 +61,8 @@ func TestAJobWhoseSpotMachinesArePreemptedRunsElsewhereByItsList(t *testing.T) {
 	}
 	awaitJob(t, l, 4*time.Minute, id, "Partition", "demand") // Slurm begins a requeued job after two minutes
 	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
-	assert.Regexp(t, `slurmflex_machines_lost_total{cause="preempted",nodeset="spot"} [12]\n`, metrics(t, l), "1 if a pass requeued the job between the two")
+	// A pass may come between the two, and requeue the job. One that comes after the machines have stopped does not see why they are gone.
+	assert.Regexp(t, `slurmflex_machines_lost_total{cause="(preempted|gone)",nodeset="spot"} [12]\n`, metrics(t, l))
 	cancelForGood(t, l, id)
 	awaitNothingLeft(t, l)
 }

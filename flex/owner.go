@@ -87,7 +87,9 @@ func (o *owners) note(rec slurm.JobRecord) {
 	if !remembered {
 		known.told = text
 	}
-	o.known[rec.ID] = owner{known.told, chain, true, rec.Requeues(), scene.JobLimits{Wait: memo.OwnersWait(rec.Comment), Deadline: rec.Deadline, MinTime: rec.MinTime}, scene.ReachOf(rec)}
+	limits := scene.JobLimits{Deadline: rec.Deadline, MinTime: rec.MinTime}
+	limits.Wait, limits.Then = memo.OwnersWait(rec.Comment)
+	o.known[rec.ID] = owner{known.told, chain, true, rec.Requeues(), limits, scene.ReachOf(rec)}
 }
 
 // noteTold remembers what a job's owner was told, no matter who wrote the AdminComment.

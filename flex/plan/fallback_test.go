@@ -150,13 +150,13 @@ func TestAJobThatWouldGoBackMovesOnInstead(t *testing.T) {
 }
 
 func TestTheWaitThatAJobsOwnerGivesItIsForEachPartition(t *testing.T) {
-	given := func(then string, in string, chain memo.Chain) []string {
+	given := func(then string, in string, chain memo.Chain, owners ...string) []string {
 		cfg := chained(t)
 		for _, set := range cfg.FlexSets() {
 			set.Flex.OnProvisionTimeout = config.TimeoutAction(then)
 		}
 		s := waitsIn(in, 10*time.Minute, chain)
-		s.Limits = map[uint32]scene.JobLimits{7: {Wait: 10 * time.Minute}}
+		s.Limits = map[uint32]scene.JobLimits{7: {Wait: 10 * time.Minute, Then: strings.Join(owners, "")}}
 		return actions(Compute(scene.Of(cfg, s)))
 	}
 	const reason = "no capacity for 1 × a3-machine in 10m (slurmflex:wait 00:10:00)"
@@ -164,8 +164,9 @@ func TestTheWaitThatAJobsOwnerGivesItIsForEachPartition(t *testing.T) {
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and requeue job 7: " + reason + "; the job moves to eu,spot"}, given(then, "train", whole), then)
 	}
 	last := movedTo("eu", "spot", 10*time.Minute)
-	assert.Equal(t, []string{"return alpha-fix-0 to Slurm and requeue job 7: no capacity for 1 × fix-machine in 10m (slurmflex:wait 00:10:00); the job moves to train,eu,spot"}, given("requeue", "spot", last))
+	assert.Equal(t, []string{"return alpha-fix-0 to Slurm and requeue job 7: no capacity for 1 × fix-machine in 10m (slurmflex:wait 00:10:00); the job moves to train,eu,spot"}, given("hold", "spot", last, "requeue"))
 	assert.Equal(t, []string{"return alpha-fix-0 to Slurm and hold job 7: no capacity for 1 × fix-machine in 10m (slurmflex:wait 00:10:00)"}, given("hold", "spot", last))
+	assert.Contains(t, given("requeue", "spot", last)[0], " and hold job 7: ", "its owner did not ask for another turn")
 }
 
 func TestAJobThatMayNotMoveReadsWhy(t *testing.T) {

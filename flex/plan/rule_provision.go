@@ -39,13 +39,14 @@ func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 	if c.job != nil {
 		own = w.scene.Seen.Limits[c.job.ID]
 	}
-	limit := func(since time.Time, most time.Duration, by Limiter) {
+	limit := func(since time.Time, most time.Duration, by Limiter, then Then) {
 		if at := since.Add(most); most > 0 && !since.IsZero() && (end.at.IsZero() || at.Before(end.at)) {
-			end = waitEnd{at, by, clock(most), Then(c.set.Flex.OnProvisionTimeout)}
+			end = waitEnd{at, by, clock(most), then}
 		}
 	}
-	limit(w.lacksSince(c), c.set.Flex.ProvisionTimeout, ByTimeout)
-	limit(waitsSince(c), own.Wait, ByComment)
+	sites := Then(c.set.Flex.OnProvisionTimeout)
+	limit(w.lacksSince(c), c.set.Flex.ProvisionTimeout, ByTimeout, sites)
+	limit(waitsSince(c), own.Wait, ByComment, cmp.Or(Then(own.Then), onOwnersWait(sites)))
 	if to, again := w.wayOut(c); !end.at.IsZero() && len(to) > 0 && !again {
 		end.then = Requeue // it moves on
 	}
@@ -57,6 +58,16 @@ func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 		end = waitEnd{last, ByDeadline, own.Deadline.UTC().Format(time.RFC3339), Requeue}
 	}
 	return end
+}
+
+// onOwnersWait returns what becomes of a job after the wait that its owner has limited without
+// saying what comes then. A requeued job would wait again, for as long, and lose its place in the
+// cloud's queue each time.
+func onOwnersWait(sites Then) Then {
+	if sites == Requeue {
+		return Hold
+	}
+	return sites
 }
 
 // waitedTooLong gives a cohort up whose wait for capacity has come to its end.

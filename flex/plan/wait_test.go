@@ -202,6 +202,17 @@ func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 	assert.Equal(t, []string{"the clock of this host is 1h00m behind Compute's: synchronize it (chronyc tracking; chronyc makestep)"}, behind.Problems.Texts())
 }
 
+// U7: a job whose owner had limited its wait was requeued for ever.
+func TestOwnersWaitEndsWithoutARequeue(t *testing.T) {
+	for site, want := range map[string]string{"requeue": "hold", "hold": "hold", "cancel": "cancel"} {
+		given := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour), func(s *setting) {
+			s.Limits = map[uint32]scene.JobLimits{7: {Wait: time.Hour}}
+		})
+		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and " + want + " job 7: no capacity for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
+			returned(Compute(scene.Of(with(t, "on_provision_timeout: "+site), given))), site)
+	}
+}
+
 func TestAJobMayWaitForLessThanTheNodesetLetsIt(t *testing.T) {
 	in := situations(t, with(t, "provision_timeout: 7200, on_provision_timeout: hold"))
 	given := func(limits scene.JobLimits, parts ...part) scene.Snapshot {
@@ -214,6 +225,8 @@ func TestAJobMayWaitForLessThanTheNodesetLetsIt(t *testing.T) {
 		return "return alpha-a3-0 to Slurm and " + then + " job 7: no capacity for 1 × a3-machine in 1h00m (" + limit + ")"
 	}
 	in("by its comment", given(scene.JobLimits{Wait: time.Hour}), goes("hold", "slurmflex:wait 01:00:00"))
+	in("which may say what comes then", given(scene.JobLimits{Wait: time.Hour, Then: "cancel"}), goes("cancel", "slurmflex:wait 01:00:00"))
+	in("requeue too", given(scene.JobLimits{Wait: time.Hour, Then: "requeue"}), goes("requeue", "slurmflex:wait 01:00:00"))
 	in("whose time is not over", given(scene.JobLimits{Wait: time.Hour + time.Second}))
 	in("but not for longer", given(scene.JobLimits{Wait: 3 * time.Hour}, started(7, 2*time.Hour), asked(2*time.Hour), told(7, "")),
 		"return alpha-a3-0 to Slurm and hold job 7: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")

@@ -67,12 +67,16 @@ func TestAJobThatCannotMeetItsDeadlineAnyMoreEndsWhileItWaits(t *testing.T) {
 }
 
 func TestAJobsCommentShortensItsWait(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 3600, on_provision_timeout: hold"})
+	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 3600"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--comment=run 3, slurmflex:wait=10s")
 	awaitJob(t, l, time.Minute, id, "Reason", "JobHeldAdmin")
 	assert.Contains(t, jobField(t, l, id, "AdminComment"), "(slurmflex:wait 00:00:10)")
 	cancelForGood(t, l, id)
+
+	ended := submit(t, l, "-p", "train", "-N2", "--time=15", "--comment=slurmflex:wait=10s,cancel")
+	awaitJob(t, l, time.Minute, ended, "JobState", "CANCELLED")
+	awaitNoCost(t, l)
 }
 
 func TestAJobThatWaitsTooLongIsDealtWithAsConfigured(t *testing.T) {

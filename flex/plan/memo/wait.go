@@ -8,7 +8,7 @@ import (
 
 // waitForm is how a job's owner limits in its --comment how long it waits for machines. Its
 // five digits of days cannot overflow a Duration.
-var waitForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:wait=([1-9]\d{0,4})([smhd])(?:$|[\s,;])`)
+var waitForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:wait=([1-9]\d{0,4})([smhd])(?:,(requeue|hold|cancel))?(?:$|[\s,;])`)
 
 // signalForm matches the word in a job's --comment that asks for a signal before its nodes end.
 var signalForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:signal(?:$|[\s,;])`)
@@ -19,12 +19,13 @@ var signalForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:signal(?:$|[\s,;])`)
 func AsksSignal(comment string) bool { return signalForm.MatchString(comment) }
 
 // OwnersWait is the longest wait for machines that a job's --comment allows, such as
-// slurmflex:wait=90m among other words; 0 if it says none. Units are s, m, h and d.
-func OwnersWait(comment string) time.Duration {
+// slurmflex:wait=90m or slurmflex:wait=90m,cancel among other words; 0 if it says none. Units are
+// s, m, h and d. It also returns what becomes of the job then: requeue, hold, cancel, or empty.
+func OwnersWait(comment string) (wait time.Duration, then string) {
 	found := waitForm.FindStringSubmatch(comment)
 	if found == nil {
-		return 0
+		return 0, ""
 	}
 	n, _ := strconv.Atoi(found[1]) // waitForm lets only digits through
-	return time.Duration(n) * map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[found[2]]
+	return time.Duration(n) * map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[found[2]], found[3]
 }

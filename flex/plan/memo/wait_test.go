@@ -8,22 +8,32 @@ import (
 )
 
 func TestAJobsCommentMayLimitItsWait(t *testing.T) {
-	for comment, wait := range map[string]time.Duration{
-		"slurmflex:wait=90m":                  90 * time.Minute,
-		"run 3, slurmflex:wait=2h; thanks":    2 * time.Hour,
-		"slurmflex:wait=1d":                   24 * time.Hour,
-		"slurmflex:wait=99999d":               99999 * 24 * time.Hour,
-		"x\nslurmflex:wait=30s":               30 * time.Second,
-		"":                                    0,
-		"slurmflex:wait=2":                    0,
-		"slurmflex:wait=0h":                   0,
-		"slurmflex:wait=-2h":                  0,
-		"slurmflex:wait=2hours":               0,
-		"slurmflex:wait=100000d":              0,
-		"myslurmflex:wait=2h":                 0,
-		"see slurmflex:wait=HOURS for how to": 0,
+	type limit struct {
+		wait time.Duration
+		then string
+	}
+	for comment, want := range map[string]limit{
+		"slurmflex:wait=90m":                  {90 * time.Minute, ""},
+		"run 3, slurmflex:wait=2h; thanks":    {2 * time.Hour, ""},
+		"slurmflex:wait=1d":                   {24 * time.Hour, ""},
+		"slurmflex:wait=99999d":               {99999 * 24 * time.Hour, ""},
+		"x\nslurmflex:wait=30s":               {30 * time.Second, ""},
+		"":                                    {0, ""},
+		"slurmflex:wait=2":                    {0, ""},
+		"slurmflex:wait=0h":                   {0, ""},
+		"slurmflex:wait=-2h":                  {0, ""},
+		"slurmflex:wait=2hours":               {0, ""},
+		"slurmflex:wait=100000d":              {0, ""},
+		"myslurmflex:wait=2h":                 {0, ""},
+		"see slurmflex:wait=HOURS for how to": {0, ""},
+		"slurmflex:wait=2h,cancel":            {2 * time.Hour, "cancel"},
+		"x,slurmflex:wait=2h,hold,y":          {2 * time.Hour, "hold"},
+		"slurmflex:wait=90s,requeue":          {90 * time.Second, "requeue"},
+		"slurmflex:wait=2h, cancel":           {2 * time.Hour, ""},
+		"slurmflex:wait=2h,cancelled":         {2 * time.Hour, ""},
 	} {
-		assert.Equal(t, wait, OwnersWait(comment), comment)
+		wait, then := OwnersWait(comment)
+		assert.Equal(t, want, limit{wait, then}, comment)
 	}
 }
 

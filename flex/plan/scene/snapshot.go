@@ -155,6 +155,7 @@ func (s Stockout) Middle() time.Time { return s.At.Add(s.Until().Sub(s.At) / 2) 
 // JobLimits holds how long a job's owner is willing to wait. Each field may be zero.
 type JobLimits struct {
 	Wait     time.Duration // the longest wait for machines (its --comment)
+	Then     string        // what becomes of the job then: requeue, hold, cancel; empty: its owner has not said
 	Deadline time.Time     // when the job must have ended (--deadline)
 	MinTime  time.Duration // the shortest acceptable time limit (--time-min); 0: its own limit
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -32,6 +33,20 @@ func maintained(list string, left time.Duration) part {
 			}
 		}
 	}
+}
+
+// D13: what costs money for no job is named.
+func TestRunningMachineOfADownNodeIsNamed(t *testing.T) {
+	const problem = "node alpha-a3-0 is DOWN, and its machine runs for no job: scontrol update nodename=alpha-a3-0 state=resume returns the node, " +
+		"state=power_down deletes the machine"
+	problems := func(parts ...part) []string {
+		return Compute(scene.Of(alphaConfig(t), seen(and(parts...), groupOf(7), machinesOf(7, "alpha-a3-0")))).Problems.Texts()
+	}
+	assert.Equal(t, []string{problem}, problems(nodes("alpha-a3-0", "DOWN+CLOUD")))
+	assert.Equal(t, []string{problem}, problems(nodes("alpha-a3-0", "DOWN+CLOUD+NOT_RESPONDING")))
+	assert.Empty(t, problems(nodes("alpha-a3-0", "DOWN+CLOUD+POWER_DOWN")), "it goes")
+	assert.Empty(t, problems(nodes("alpha-a3-0", "DOWN+CLOUD"), job(7, "train", "15:00", slurm.JobCompleting, "alpha-a3-0")), "its job is leaving")
+	assert.Empty(t, problems(because("alpha-a3-0", "DOWN+CLOUD", memo.Lost+"gone")), "slurmflex has set it DOWN")
 }
 
 func TestANodeWhoseMachineIsLostIsSetDownAtOnceAndItsJobRequeuedBySlurm(t *testing.T) {

@@ -19,6 +19,7 @@ var sweeps = []sweep{
 	{"orphans", powerDownOrphans},
 	{"lost", takeDownLost},
 	{"vanished", recoverVanished},
+	{"down", reportDown},
 	{"resume", resumeEmpty},
 	{"static", powerUpStatic},
 	{"backfill", openToBackfill},

@@ -44,15 +44,5 @@ func (f *refusals) note(group string, err error, now time.Time, before int) {
 	if e := (*mig.Error)(nil); errors.As(err, &e) {
 		owner = e.Owner
 	}
-	f.byGroup[group] = f.byGroup[group].Fail(mig.CauseOf(err), message(err), owner, now, before)
-}
-
-// message is the cloud's own words, without the operation and object that the
-// reader knows already.
-func message(err error) string {
-	var e *mig.Error
-	if errors.As(err, &e) {
-		return e.Err.Error()
-	}
-	return err.Error()
+	f.byGroup[group] = f.byGroup[group].Fail(mig.TroubleOf(err), owner, now, before)
 }

@@ -33,12 +33,17 @@ type Request struct {
 	Duration  time.Duration
 	Created   time.Time
 
-	// Cause and Message say why a Failed request failed, or why the last
+	// Cause, Message and Quota say why a Failed request failed, or why the last
 	// attempt for a live one did not find capacity (which is not final). They
 	// are empty if nothing went wrong.
 	Cause   Cause
 	Message string
+	Quota   UsedUp
 }
+
+// Trouble is why the request failed, or why its last attempt did not find capacity; zero if
+// nothing went wrong.
+func (r Request) Trouble() Trouble { return Trouble{r.Cause, r.Message, r.Quota} }
 
 // Names reports whether the request asked for the instance of that name.
 func (r Request) Names(instance string) bool { return slices.Contains(r.Instances, instance) }

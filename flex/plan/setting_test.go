@@ -310,7 +310,7 @@ func refused(group string, cause mig.Cause, ago time.Duration, times int) part {
 	return func(s *setting) {
 		var r scene.Refusal
 		for range max(times, 1) {
-			r = r.Fail(cause, "INVALID_ARGUMENT: no", "", noon.Add(-ago), 0)
+			r = r.Fail(mig.Trouble{Cause: cause, Message: "INVALID_ARGUMENT: no"}, "", noon.Add(-ago), 0)
 		}
 		s.Refused[group] = r
 	}

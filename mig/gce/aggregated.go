@@ -169,7 +169,7 @@ func mayListApart(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() != nil {
 		return false
 	}
-	cause := causeOfError(err, reading)
+	cause, _ := causeOfError(err, reading)
 	return cause != mig.CausePermission && cause != mig.CauseRate
 }
 

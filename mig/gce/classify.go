@@ -23,7 +23,8 @@ type fault struct {
 	status  int    // HTTP status; 0 if there was none, as in a resize request's record
 	code    string // an operation's or a record's code, or an answer's reason
 	message string
-	details []string // what else helps the reader, such as a quota's limit
+	details []string   // what else helps the reader, such as a quota's limit
+	quota   mig.UsedUp // as the details have it; zero: they have none
 }
 
 // cause classifies the fault by the first rule that fits.

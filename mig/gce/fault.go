@@ -26,10 +26,12 @@ func failure(op, object string, want intent, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &mig.Error{Op: op, Object: object, Cause: causeOfError(err, want), Err: &textError{textOf(err), err}}
+	cause, quota := causeOfError(err, want)
+	return &mig.Error{Op: op, Object: object, Cause: cause, Quota: quota, Err: &textError{textOf(err), err}}
 }
 
-func causeOfError(err error, want intent) mig.Cause {
+// causeOfError returns the error's cause, and the quota that is used up, if there is one.
+func causeOfError(err error, want intent) (mig.Cause, mig.UsedUp) {
 	var (
 		lost   *lostError
 		ended  *operationError
@@ -37,15 +39,16 @@ func causeOfError(err error, want intent) mig.Cause {
 	)
 	switch {
 	case errors.As(err, &lost): // first: what it wraps is not about the thing
-		return mig.CauseUnavailable
+		return mig.CauseUnavailable, mig.UsedUp{}
 	case errors.As(err, &ended):
-		return causeOf(ended.faults, want)
+		return causeOf(ended.faults, want), usedUpIn(ended.faults)
 	case errors.As(err, &answer):
-		return answerFault(answer).cause(want)
+		f := answerFault(answer)
+		return f.cause(want), usedUpIn([]fault{f})
 	case refused(err):
-		return mig.CausePermission
+		return mig.CausePermission, mig.UsedUp{}
 	}
-	return mig.CauseUnavailable
+	return mig.CauseUnavailable, mig.UsedUp{}
 }
 
 // textOf is the error in one line and in the API's own words, without the
@@ -160,6 +163,9 @@ func recordFaults(e *computepb.Error) []fault {
 		f := fault{code: one.GetCode(), message: one.GetMessage()}
 		for _, d := range one.GetErrorDetails() {
 			f.details = append(f.details, detailTexts(d)...)
+			if q := d.GetQuotaInfo(); q != nil {
+				f.quota = quotaOf(q)
+			}
 		}
 		faults = append(faults, f)
 	}

@@ -140,7 +140,7 @@ func TestAResizeRequestSaysWhatItAskedForAndWhatWentWrong(t *testing.T) {
 		},
 		"accepted, the last attempt found a quota used up": {
 			`"state":"ACCEPTED","status":{"lastAttempt":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"Quota 'GPUS' exceeded.\nLimit: 16."}]}}}`,
-			mig.Request{State: mig.Accepted, Cause: mig.CauseQuota, Message: "QUOTA_EXCEEDED: Quota 'GPUS' exceeded. Limit: 16."},
+			mig.Request{State: mig.Accepted, Cause: mig.CauseQuota, Message: "QUOTA_EXCEEDED: Quota 'GPUS' exceeded. Limit: 16.", Quota: mig.UsedUp{Metric: "GPUS", Limit: 16}},
 		},
 		"accepted, waiting without an end in sight": {
 			`"state":"ACCEPTED","status":{"lastAttempt":{"error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS","message":"` + waiting + `","errorDetails":[{"errorInfo":{"metadatas":{"estimatedAvailabilityTime":"9999-12-31T23:59:59.997Z"}}}]}]}}}`,

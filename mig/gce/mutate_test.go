@@ -258,6 +258,7 @@ func TestTheDetailsOfAnErrorAreKept(t *testing.T) {
 	require.EqualError(t, err, "create resize request g/a1: QUOTA_EXCEEDED: Quota 'ACTIVE_RESIZE_REQUESTS' exceeded. Limit: 100.0 in region us-central1."+
 		" (quota ACTIVE-RESIZE-REQUESTS-per-project-region=100, region=us-central1, reason=resource_availability, vmType=a3-highgpu-8g, zone=us-central1-a)")
 	assert.Equal(t, mig.CauseQuota, mig.CauseOf(err))
+	assert.Equal(t, mig.UsedUp{Metric: "ACTIVE_RESIZE_REQUESTS", Limit: 100, Region: "us-central1"}, mig.TroubleOf(err).Quota)
 }
 
 func TestAnOperationWhoseEndIsNotSeenHasAnUnknownOutcome(t *testing.T) {

@@ -100,26 +100,27 @@ func requestOf(m listedRequest, wrong faulty) mig.Request {
 	for _, in := range m.Instances {
 		r.Instances = append(r.Instances, in.Name)
 	}
-	r.Cause, r.Message = troubleOf(m, r.State)
+	trouble := troubleOf(m, r.State)
+	r.Cause, r.Message, r.Quota = trouble.Cause, trouble.Message, trouble.Quota
 	return r
 }
 
 // troubleOf says why a request failed or, for a live one, why the last attempt
 // found no capacity. The record of a last attempt may be older than the state:
 // it says nothing about a request that has ended.
-func troubleOf(m listedRequest, state mig.RequestState) (mig.Cause, string) {
+func troubleOf(m listedRequest, state mig.RequestState) mig.Trouble {
 	var faults []fault
 	switch {
 	case state == mig.Failed:
 		faults = recordFaults(m.Status.Error.Error)
 		if len(faults) == 0 {
-			return mig.CauseUnknown, "Compute gave no reason"
+			return mig.Trouble{Cause: mig.CauseUnknown, Message: "Compute gave no reason"}
 		}
 	case state.Live():
 		faults = recordFaults(m.Status.LastAttempt.Error.Error)
 	}
 	if len(faults) == 0 {
-		return mig.CauseNone, ""
+		return mig.Trouble{}
 	}
-	return causeOf(faults, creating), describe(faults)
+	return mig.Trouble{Cause: causeOf(faults, creating), Message: describe(faults), Quota: usedUpIn(faults)}
 }

@@ -13,6 +13,7 @@ import (
 type Refusal struct {
 	Cause   mig.Cause
 	Message string
+	Quota   mig.UsedUp
 	At      time.Time // of the last failure that counts
 	Times   int       // failures in a row that count
 	Owner   string    // with CauseExists: the cluster whose stamp is on it; empty if none is known
@@ -25,32 +26,33 @@ func (r Refusal) Last() time.Time { return Later(r.At, r.Failing.Last) }
 
 // Fail adds a failed call. The count continues from the failures before, which another process
 // has seen.
-func (r Refusal) Fail(cause mig.Cause, message, owner string, at time.Time, before int) Refusal {
-	r.Failing = r.Failing.add(cause, message, at)
-	switch cause {
+func (r Refusal) Fail(why mig.Trouble, owner string, at time.Time, before int) Refusal {
+	r.Failing = r.Failing.add(why, at)
+	switch why.Cause {
 	case mig.CauseConflict, mig.CauseNotFound, mig.CauseUnavailable, mig.CauseRate:
 		return r // it came at a bad moment, or an admin has deleted the group
 	}
-	r.Cause, r.Message, r.Owner, r.At, r.Times = cause, message, owner, at, max(r.Times, before)+1
+	r.Cause, r.Message, r.Quota, r.Owner, r.At, r.Times = why.Cause, why.Message, why.Quota, owner, at, max(r.Times, before)+1
 	return r
 }
 
 // Failing counts consecutive failed calls to create machines, whatever the cause. It is zero
 // after a successful call.
 type Failing struct {
-	Cause   mig.Cause // of the last call
-	Message string    // of the last call
+	Cause   mig.Cause  // of the last call
+	Message string     // of the last call
+	Quota   mig.UsedUp // of the last call
 	Times   int
 	Since   time.Time // of the first call
 	Last    time.Time
 }
 
 // add counts another failed call.
-func (f Failing) add(cause mig.Cause, message string, at time.Time) Failing {
+func (f Failing) add(why mig.Trouble, at time.Time) Failing {
 	if f.Times == 0 {
 		f.Since = at
 	}
-	return Failing{Cause: cause, Message: message, Times: f.Times + 1, Since: f.Since, Last: at}
+	return Failing{Cause: why.Cause, Message: why.Message, Quota: why.Quota, Times: f.Times + 1, Since: f.Since, Last: at}
 }
 
 // Every returns the average time between two attempts; 0 before the second.

@@ -1,0 +1,39 @@
+package gce
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"cloud.google.com/go/compute/apiv1/computepb"
+
+	"slurmflex/mig"
+)
+
+// usedUpForm is Google's message about a quota, which in answers to calls has no details.
+var usedUpForm = regexp.MustCompile(`[Qq]uota '([^']+)' exceeded\.?(?:\s+Limit: ([0-9.]*[0-9]))?(?: in region ([a-z0-9-]+))?`)
+
+// usedUpIn returns the quota that the last fault about one names; zero if none does.
+func usedUpIn(faults []fault) (last mig.UsedUp) {
+	for _, f := range faults {
+		if f.cause(creating) != mig.CauseQuota {
+			continue
+		}
+		q := f.quota
+		if m := usedUpForm.FindStringSubmatch(f.message); m != nil {
+			limit, _ := strconv.ParseFloat(m[2], 64) // 0: unknown
+			q = mig.UsedUp{Metric: m[1], Limit: cmp.Or(q.Limit, limit), Region: cmp.Or(q.Region, m[3])}
+		}
+		if q.Metric != "" {
+			last = q
+		}
+	}
+	return last
+}
+
+// quotaOf returns the quota of an error's details, in the metric's word that regions have.
+func quotaOf(q *computepb.QuotaExceededInfo) mig.UsedUp {
+	_, metric, _ := strings.Cut(q.GetMetricName(), "/")
+	return mig.UsedUp{Metric: strings.ToUpper(metric), Limit: q.GetLimit(), Region: q.GetDimensions()["region"]}
+}

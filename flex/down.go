@@ -175,11 +175,14 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {
 		return err
 	}
-	done := map[plan.Then]string{plan.Requeue: "requeued: ", plan.Cancel: "cancelled: "}[a.Then]
+	done := memo.Done{Deed: memo.Requeued, At: d.R.Now(), Reason: a.Because()}
+	if a.Then == plan.Cancel {
+		done.Deed = memo.Cancelled
+	}
 	if a.Then == plan.Requeue && !records[0].Requeues() {
 		return fmt.Errorf("job %d would be lost by now", a.Job)
 	}
-	if err := d.R.tell(ctx, records[0], memo.OwnComment+done+a.Because()); err != nil {
+	if err := d.R.tell(ctx, records[0], memo.OwnComment+done.String()); err != nil {
 		return err
 	}
 	if a.Then == plan.Cancel {

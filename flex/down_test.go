@@ -61,7 +61,7 @@ func TestDownWhereverItDiesEndsWithNothingOfOursAndAllOfOthers(t *testing.T) {
 					require.True(t, w.down(takedown.Options{Jobs: takedown.Requeue}).Done(), "it died at call %d", last)
 					w.owns(strangers)
 					assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobPending, 2: slurm.JobPending}, w.slurm.queue())
-					assert.Equal(t, "flex-start: requeued: its nodes are taken down", w.slurm.comment[1])
+					assert.Regexp(t, `^flex-start: requeued at 2000-\S+Z: its nodes are taken down$`, w.slurm.comment[1])
 					assert.Contains(t, w.slurm.closed, "train")
 					calls = max(calls, w.wire.calls)
 				})

@@ -153,7 +153,7 @@ func TestAfterBootsThatFailNothingMoreIsAskedForUntilAnAdminLiftsIt(t *testing.T
 		w.begin() // a process that remembers nothing
 		w.served(2, "train", "alpha-a3-1")
 		assert.Empty(t, w.owned(), "nothing more is asked for")
-		assert.Contains(t, w.slurm.comment[2], "slurmflex unblock a3")
+		assert.Contains(t, w.slurm.comment[2], "nodeset a3 is blocked because 1 machines in a row failed to boot; ask an admin")
 
 		nodes, err := Unblock(t.Context(), w.slurm, w.Config, "a3")
 		require.NoError(t, err)

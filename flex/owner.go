@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
@@ -110,8 +112,8 @@ func (o *owners) last(job uint32) owner {
 
 // observeOwners reads in one go the records of jobs of which nothing is known yet:
 // of those that wait for nodes of ours, of those that run where gangs are salvaged, when
-// this process begins of all that have some, and of those that wait in the queue for
-// partitions where fallback_after counts.
+// this process begins of all that have some and of those that were requeued or held, and of
+// those that wait in the queue for partitions where fallback_after counts.
 func (r *Reconciler) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	rising := make(map[string]bool, len(snap.Nodes))
 	for _, n := range snap.Nodes {
@@ -126,7 +128,8 @@ func (r *Reconciler) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	falls := r.Config.FallsBack()
 	var ids []uint32
 	for _, j := range snap.Jobs {
-		if j.State.Waits() && !r.owners.last(j.ID).read && !j.IsTasks() && (falls(j.Partition) || doors[j.Address()]) {
+		if j.State.Waits() && !r.owners.last(j.ID).read && !j.IsTasks() &&
+			(falls(j.Partition) || doors[j.Address()] || snap.Begun.Equal(snap.Started) && r.isBack(j, snap.Begun)) {
 			ids = append(ids, j.ID)
 		}
 		if !r.owners.last(j.ID).read && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
@@ -139,6 +142,20 @@ func (r *Reconciler) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	if _, err := r.records(ctx, ids...); err != nil {
 		r.Log.Debug("job records not read", zap.Error(err)) // they are not returned, and read by the next pass
 	}
+}
+
+// requeuePause is for how long Slurm keeps a requeued job from starting, and a little more.
+const requeuePause = 3 * time.Minute
+
+// isBack reports whether a pending job of a partition with nodes of ours was held, or requeued a
+// moment ago.
+func (r *Reconciler) isBack(j slurm.Job, now time.Time) bool {
+	if j.Reason != "JobHeldAdmin" && (j.Reason != slurm.BeginTime || j.Start.Sub(now) > requeuePause) {
+		return false
+	}
+	return slices.ContainsFunc(r.Config.Partitions, func(p config.Partition) bool {
+		return slices.Contains(strings.Split(j.Partition, ","), p.Name) && r.Config.IsOurs(p)
+	})
 }
 
 // records reads the records of jobs, and remembers them. Jobs that have gone are
@@ -163,7 +180,7 @@ func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string)
 
 // tellChain writes a job's AdminComment as tell does, with another chain.
 func (r *Reconciler) tellChain(ctx context.Context, rec slurm.JobRecord, text string, chain memo.Chain) error {
-	if !isOurs(rec.AdminComment) {
+	if !memo.MayWrite(rec.AdminComment) {
 		r.owners.noteTold(rec.ID, text, memo.Chain{})
 		return nil
 	}
@@ -172,11 +189,6 @@ func (r *Reconciler) tellChain(ctx context.Context, rec slurm.JobRecord, text st
 	}
 	r.owners.noteTold(rec.ID, text, chain)
 	return nil
-}
-
-// isOurs reports whether an AdminComment is ours to write.
-func isOurs(comment string) bool {
-	return comment == "" || strings.HasPrefix(comment, memo.OwnComment)
 }
 
 // commentJob writes a job's AdminComment, if the job still exists. The first one is shown
@@ -239,13 +251,13 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 	for _, rec := range records {
 		_, chain := memo.SplitChain(rec.AdminComment)
 		if rec.ID == a.Job && a.Leaving != nil {
-			if !isOurs(rec.AdminComment) {
+			if !memo.MayWrite(rec.AdminComment) {
 				r.owners.noteTold(rec.ID, rec.AdminComment, memo.Chain{})
 				return fmt.Errorf("job %d stays: its AdminComment is somebody else's, so its partitions could not be remembered", rec.ID)
 			}
 			chain = *a.Leaving
 		}
-		if err := r.tellChain(ctx, rec, memo.OwnComment+a.Reason, chain); err != nil {
+		if err := r.tellChain(ctx, rec, memo.OwnComment+a.Comment(rec.ID, r.Now()), chain); err != nil {
 			return err
 		}
 	}

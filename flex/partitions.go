@@ -18,7 +18,7 @@ func (r *Reconciler) changePartitions(ctx context.Context, a plan.ChangePartitio
 	}
 	rec := records[0]
 	text, _ := memo.SplitChain(rec.AdminComment)
-	if !isOurs(rec.AdminComment) {
+	if !memo.MayWrite(rec.AdminComment) {
 		r.owners.noteTold(a.Job, rec.AdminComment, memo.Chain{})
 		return nil
 	}

@@ -42,7 +42,7 @@ func (c Cause) String() string {
 // Trouble is why a call or a resize request has brought no machines.
 type Trouble struct {
 	Cause   Cause
-	Message string // Google's words, in one line
+	Message string // Google's error message, in one line
 	Quota   UsedUp // with CauseQuota: which one, if Google named it
 }
 
@@ -68,7 +68,7 @@ func (q UsedUp) String() string {
 	return text
 }
 
-// briefSize is the most characters of Google's words that Brief keeps.
+// briefSize is the most characters of Google's error message that Brief keeps.
 const briefSize = 120
 
 // Brief is the trouble in a few words, for owners of jobs. It stays the same from one attempt to

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -187,7 +188,7 @@ func TestNodesThatComputeRefusesToMakeGoBackToSlurmWithItsWords(t *testing.T) {
 	r.settle(t)
 	updates := strings.Join(w.updates(t), "\n")
 	assert.Contains(t, updates, "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: 403 forbidden: "+words)
-	assert.Contains(t, updates, "jobid=812 admincomment=flex-start: 403 forbidden: "+words)
+	assert.Regexp(t, `jobid=812 admincomment=flex-start: held at \S+Z: 403 forbidden: `+regexp.QuoteMeta(words), updates)
 	require.NotEmpty(t, w.log(t, "error"))
 	assert.Contains(t, w.log(t, "error")[0], words)
 	assert.Empty(t, w.cloud.State().Groups)

@@ -62,7 +62,7 @@ jobs: 1 waiting, 0 running, 0 held; nodes: 2 waiting, 0 with a machine; GPUs: 0 
 
 NODESET +JOB +USER +NODES +STATE +LEASE +TIME
 a3 +812 +ada +alpha-a3-\[0-1\] +queued +02:00:00 +for .*
-    last error: capacity
+    last attempt: no capacity
 
 nodeset a3: 8 nodes, 6 powered down, 2 powering up; 1 active request
 region us-central1: 1 of 100 active requests

@@ -3,7 +3,6 @@ package history
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/flex/plan"
@@ -76,7 +75,7 @@ func (l *look) who(id uint32) Who {
 
 // told returns slurmflex's AdminComment of a job in the queue; empty if there is none.
 func (l *look) told(id uint32) string {
-	if told := l.scene.Seen.Told[id]; l.scene.Job(id) != nil && strings.HasPrefix(told, memo.OwnComment) {
+	if told := l.scene.Seen.Told[id]; l.scene.Job(id) != nil && memo.IsOurs(told) {
 		return told
 	}
 	return ""

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"strings"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -72,7 +71,7 @@ func jobsEnd(n *scene.Node) (last time.Time) {
 // heldJobs is how many jobs are held by an admin or by slurmflex, which has told why.
 func heldJobs(snap scene.Snapshot) (held int) {
 	for _, j := range snap.Jobs {
-		if j.State.Waits() && j.Reason == "JobHeldAdmin" && strings.HasPrefix(snap.Told[j.ID], memo.OwnComment) {
+		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.IsOurs(snap.Told[j.ID]) {
 			held++
 		}
 	}

@@ -138,7 +138,7 @@ func (j *Job) seeRequests(at time.Time, r *view.Row, g *view.Group) {
 	}
 	switch {
 	case r.Waits() && !r.FailingSince.IsZero():
-		j.once(r.FailingSince, view.EventFailed, scene.FailingText(r.Cause))
+		j.once(r.FailingSince, view.EventFailed, scene.FailingText(r.Cause, r.Brief))
 	case r.Waits() && r.Failed > 0:
 		j.once(at, view.EventFailed, fmt.Sprintf("attempt %d: %s", r.Failed, cmp.Or(r.Cause, "unknown")))
 	}
@@ -158,7 +158,7 @@ func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*vie
 				last = r.Since
 			}
 		}
-		if r.State == view.Running {
+		if r.State == view.Starting || r.State == view.Running {
 			up += r.Count
 		}
 	}

@@ -41,7 +41,7 @@ func (c *Counts) add(r view.Row, n int) bool {
 		c.Waiting += n
 	case r.State == view.Booting:
 		c.Booting += n
-	case r.State == view.Running:
+	case r.State == view.Starting, r.State == view.Running:
 		c.Running += n
 	case r.State == view.Idle:
 		c.Idle += n

@@ -80,6 +80,20 @@ func (a ReturnNodes) String() string {
 // Because returns the reason.
 func (a ReturnNodes) Because() string { return a.Reason }
 
+// Comment returns the text for the owner of a job that loses its nodes by the action. Slurm requeues
+// or ends the other jobs on these nodes.
+func (a ReturnNodes) Comment(job uint32, at time.Time) string {
+	d := memo.Done{Deed: memo.Requeued, At: at, Reason: a.Reason}
+	switch {
+	case job != a.Job:
+	case a.Then == Hold:
+		d.Deed = memo.JobHeld
+	case a.Then == Cancel:
+		d.Deed = memo.Cancelled
+	}
+	return d.String()
+}
+
 // ChangePartitions has Slurm take other partitions of a pending job's own list, and
 // remembers the list in its AdminComment.
 type ChangePartitions struct {

@@ -29,7 +29,7 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 	asksFor := []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
 	isBlocked := func(n int) []string {
 		return []string{fmt.Sprintf(`set AdminComment of job 7: "flex-start: nodeset a3 is blocked because %d machines in a row failed to boot; `+
-			`to unblock it: slurmflex unblock a3"`, n)}
+			`ask an admin"`, n)}
 	}
 	forgets := func(list string) string { return "set nodes " + list + ` extra ""` }
 	waits := func(more ...part) scene.Snapshot {

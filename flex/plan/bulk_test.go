@@ -25,12 +25,12 @@ func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 		"insert 1 node (alpha-bulk-1) in us-central1 for 7-00:00:00")
 	in("inserts nothing in a region that could not be read", wanted(unseen("us-central1")))
 	in("waits after a refusal", wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, 59*time.Second, 1)),
-		`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): INVALID_ARGUMENT: no; `+`retrying at 2026-11-21T12:00:01Z"`)
+		`set AdminComment of job 7: "flex-start: attempt 1 failed: no capacity; `+`retrying at 2026-11-21T12:00:01Z"`)
 	in("then tries again", wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
 		"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00")
 	in("gives the nodes back after max_attempts",
 		wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Second, 5)),
-		"return alpha-bulk-[0-1] to Slurm and requeue job 7: 5 attempts failed, the last: INVALID_ARGUMENT: no")
+		"return alpha-bulk-[0-1] to Slurm and requeue job 7: 5 attempts failed, the last: no capacity")
 	in("deletes the instances of nodes that Slurm powers down by their names",
 		seen(nodes("alpha-bulk-0", poweringDown), nodes("alpha-bulk-1", running),
 			job(8, "shared", "15:00", slurm.JobRunning, "alpha-bulk-1"), inserted(both, 7)),

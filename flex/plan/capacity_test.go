@@ -79,7 +79,7 @@ func TestAJobLeavesCapacityThatIsRefused(t *testing.T) {
 	in := situations(t, mixed(t))
 	none := refused("alpha-fix-job-7", mig.CauseCapacity, time.Second, 1)
 	in("at once for the others of its list", spotWaits(10*time.Second, whole, none),
-		"return alpha-fix-0 to Slurm and requeue job 7: no capacity for 1 × fix-machine in partition spot: INVALID_ARGUMENT: no; the job moves to train,eu")
+		"return alpha-fix-0 to Slurm and requeue job 7: no capacity for 1 × fix-machine in partition spot; the job moves to train,eu")
 	in("also for a fault that an admin must correct, and says so", spotWaits(10*time.Second, whole, refused("alpha-fix-job-7", mig.CauseConfig, time.Second, 1)),
 		"return alpha-fix-0 to Slurm and requeue job 7: no machines for 1 × fix-machine in partition spot: INVALID_ARGUMENT: no; the job moves to train,eu")
 	in("but not for a refusal of an earlier attempt", spotWaits(time.Second, whole, refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)),
@@ -91,9 +91,9 @@ func TestAJobLeavesCapacityThatIsRefused(t *testing.T) {
 		return spotWaits(10*time.Second, memo.Chain{List: whole.List, Moved: memo.Move{From: "eu", To: []string{"spot"}, At: noon.Add(-moved)}}, none)
 	}
 	in("but goes through its list no more often than refusals are tried again", since(59*time.Second),
-		`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:00:59Z"`)
+		`set AdminComment of job 7: "flex-start: attempt 1 failed: no capacity; retrying at 2026-11-21T12:00:59Z"`)
 	in("which is after a minute", since(time.Minute),
-		"return alpha-fix-0 to Slurm and requeue job 7: no capacity for 1 × fix-machine in partition spot: INVALID_ARGUMENT: no; the job moves to train,eu,spot")
+		"return alpha-fix-0 to Slurm and requeue job 7: no capacity for 1 × fix-machine in partition spot; the job moves to train,eu,spot")
 	in("and stays where it has just moved to, though Slurm's clock is minutes behind", spotWaits(4*time.Minute, arrived),
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	in("also if it was refused there before", spotWaits(4*time.Minute, arrived, refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)),

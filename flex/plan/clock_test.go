@@ -161,7 +161,7 @@ func TestEndOfWaitSaysNoCapacityOnlyWhereCapacityLacked(t *testing.T) {
 			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limit} }))))
 	}
 	back := "return alpha-a3-0 to Slurm and requeue job 7: "
-	assert.Equal(t, []string{back + "no capacity for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: STOCKOUT: none"},
+	assert.Equal(t, []string{back + "no capacity for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: a quota of the project is used up"},
 		given(scene.JobLimits{}, groupOf(7, failed("a1", "alpha-a3-0", mig.CauseQuota, time.Second))))
 	assert.Equal(t, []string{back + "no machines for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: INVALID_ARGUMENT: no"},
 		given(scene.JobLimits{}, refused("alpha-a3-job-7", mig.CauseUnknown, time.Second, 1)))

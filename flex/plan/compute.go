@@ -50,6 +50,7 @@ func compute(s *scene.Scene) Plan {
 	verdicts := judge(w)                      // what becomes of each cohort: the first rule that decides
 	verdicts = inTurn(w, perJob(w, verdicts)) // a job goes back as a whole, its owner warned first; max_active_requests by rank
 	verdicts = nameFailing(w, verdicts)       // a call that failed comes before the next one in every text
+	verdicts = nameWaits(w, verdicts)         // what each cohort waits for, which all texts render
 
 	d := newDraft(s) // what is planned; nothing else changes
 	d.report(problemsOf(w))

@@ -150,7 +150,7 @@ func occasion(s *scene.Scene, c *cohort, missing []string) string {
 	if c.job == nil || c.job.Start.IsZero() {
 		return ""
 	}
-	failures, _, _, _ := failures(s, c, nil)
+	failures, _, _ := failures(s, c, nil)
 	failures = max(failures, memo.ParseFailed(s.Seen.Told[c.job.ID])) // another process may know of more
 	return fmt.Sprintf("%s of %d for %s, %d failures, %d", c.group, c.job.Start.Unix(), slurm.Fold(missing),
 		failures, s.Seen.Now.Sub(c.job.Start)/occasionAge)

@@ -138,7 +138,7 @@ func TestAJobThatWouldGoBackMovesOnInstead(t *testing.T) {
 	in("nor does one that holds its node with others", waitsIn("train", time.Minute, whole, refusedFor(mig.CauseConfig, 1), job(8, "train", "15:00", configured, "alpha-a3-0"), started(8, time.Minute)),
 		"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no")
 	in("as its attempts are used up", waitsIn("train", 10*time.Minute, whole, refusedFor(mig.CauseQuota, 5)),
-		"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: INVALID_ARGUMENT: no; the job moves to eu,spot")
+		"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: a quota of the project is used up; the job moves to eu,spot")
 	in("as its template is gone", waitsIn("train", time.Minute, whole, without, func(s *setting) {
 		s.Templates = map[string]scene.Template{"projects/demo/global/instanceTemplates/a3": {Err: &mig.Error{Op: "read instance template", Object: "a3", Cause: mig.CauseNotFound, Err: errors.New("404")}}}
 	}), "return alpha-a3-0 to Slurm and requeue job 7: read instance template a3: 404; the job moves to eu,spot")

@@ -159,7 +159,7 @@ func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
 			assert.Equal(t, []uint32{7}, p.Losses[0].Jobs)
 			assert.Equal(t, cause, p.Losses[0].Cause)
 			assert.Contains(t, p.Problems.Texts(), says+"; it was in use by job 7")
-			assert.Equal(t, "flex-start: "+says, tells(p)[7])
+			assert.Equal(t, "flex-start: machine lost: "+says, tells(p)[7])
 		})
 	}
 	in("deleted by hand, or lost", scene.Gone, "the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google", given())

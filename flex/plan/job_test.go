@@ -132,7 +132,7 @@ func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 // A3: a warning of ours that somebody has got into the AdminComment keeps no nodes,
 // neither those of a job that Slurm would requeue, nor any until a day yet to come.
 func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
-	const refused, late = "return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none", "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 1h00m (provision_timeout 00:10:00); last attempt: STOCKOUT: none"
+	const refused, late = "return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none", "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 1h00m (provision_timeout 00:10:00)"
 	const warn = "warn job 7, which Slurm would not requeue"
 	for name, c := range map[string]struct {
 		requeues, unread bool

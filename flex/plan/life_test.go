@@ -48,7 +48,7 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 	in("not when the cloud's list alone lacks it", seen(nodes("alpha-one-0", staticUp)))
 	in("not while a job is on it, which is told", seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+NOT_RESPONDING"),
 		job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0")),
-		`set AdminComment of job 7: "flex-start: the machine of alpha-one-0 is gone: deleted by somebody, or lost by Google"`)
+		`set AdminComment of job 7: "flex-start: machine lost: the machine of alpha-one-0 is gone: deleted by somebody, or lost by Google"`)
 	in("not where the cloud could not be read", seen(nodes("alpha-one-0", givenUp), unseen("europe-west4")))
 	in("it is free again as soon as its machine is gone", seen(nodes("alpha-one-0", poweringDown)),
 		"set nodes alpha-one-0 resume")
@@ -161,7 +161,7 @@ func TestAWaitForCapacity(t *testing.T) {
 	const comment = "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T09:47:00Z"
 	const waited = "flex-start: waiting 2h10m for 2 × a3-machine for 00:15:00"
 	const ago = 2*time.Hour + 13*time.Minute
-	const sixth = "flex-start: attempt 6 failed (quota): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:29:59Z"
+	const sixth = "flex-start: attempt 6 failed: a quota of the project is used up; retrying at 2026-11-21T12:29:59Z"
 	armed := func(group string) string {
 		return "slurmflex: waits in alpha-" + group + " since 2026-11-21T11:40:00Z, armed 2026-11-21T11:40:00Z"
 	}
@@ -170,14 +170,14 @@ func TestAWaitForCapacity(t *testing.T) {
 	}
 	node1 := and(group("alpha-one-node-1", mig.Stamp{NodeSet: "one", Node: "alpha-one-1"}),
 		vms("alpha-one-1", "alpha-one-node-1", "RUNNING"))
-	const limited = "flex-start: refused for now (rate limit) since 2026-11-21T11:59:59Z, retrying: INVALID_ARGUMENT: no"
+	const limited = "flex-start: refused for now (rate limit) since 2026-11-21T11:59:59Z, retrying"
 	in := situations(t, alphaConfig(t))
 	in("is not spoken of in the first minute", waiting(59*time.Second))
 	in("is told to the nodes and the job", waiting(ago),
 		`set nodes alpha-a3-[0-1] comment "`+comment+`"`, `set AdminComment of job 7: "`+waited+`"`)
 	in("for its turn, a back-off or the breaker outlasts ResumeTimeout too", seen(awaits(7, "alpha-a3-0"),
 		resumeTimeout(time.Hour), refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 4),
-		told(7, "flex-start: attempt 4 failed (quota): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:07:59Z"),
+		told(7, "flex-start: attempt 4 failed: a quota of the project is used up; retrying at 2026-11-21T12:07:59Z"),
 		started(7, 20*time.Minute)),
 		`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`)
 	in("for the end of a rate limit does too", seen(awaits(7, "alpha-a3-0"), resumeTimeout(time.Hour), groupOf(7),
@@ -195,9 +195,9 @@ func TestAWaitForCapacity(t *testing.T) {
 		`set nodes alpha-a3-0 power_up comment "`+rearmed("a3-job-7")+`"`, `set AdminComment of job 7: "`+sixth+`"`)
 	in("is told once", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)))
 	in("names what the last attempt met", waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
-		s.Groups[0].Requests[0].Message = "ZONE_RESOURCE_POOL_EXHAUSTED: none"
+		s.Groups[0].Requests[0].Cause, s.Groups[0].Requests[0].Message = mig.CauseCapacity, "ZONE_RESOURCE_POOL_EXHAUSTED: none"
 	}),
-		`set AdminComment of job 7: "`+waited+`; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED: none"`)
+		`set AdminComment of job 7: "`+waited+`; last attempt: no capacity"`)
 	in("counts from when the job was given its nodes, whichever attempt it is", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), started(7, 5*time.Hour)),
 		`set AdminComment of job 7: "flex-start: waiting 5h00m for 2 × a3-machine for 00:15:00"`)
@@ -240,7 +240,7 @@ func TestAWaitForCapacity(t *testing.T) {
 			s.Jobs[0].Start = noon.Add(-10 * time.Minute)
 			s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
 		}, askedFor("alpha-a3-job-7", 10*time.Minute)),
-		"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00); last attempt: STOCKOUT: none")
+		"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00)")
 	situations(t, with(t, "provision_timeout: 7200"))("not when machines are coming", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), told(7, waited), vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
 }

@@ -71,7 +71,7 @@ func (w *wanted) askedSince(c *cohort) (since, until time.Time, counts bool) {
 	if in, found := firstStranger(w.scene, c); found {
 		return in.Created, now, true
 	}
-	n, _, _, last := failures(w.scene, c, w.scene.Group(c.id()))
+	n, _, last := failures(w.scene, c, w.scene.Group(c.id()))
 	if r := refusal(w.scene, c); n == 0 && c.set.Flex.Capacity.AtOnce() && r.Failing.Times > 0 {
 		n, last = 1, r.Failing.Last // it is repeated at once, until Compute answers
 	}

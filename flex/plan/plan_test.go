@@ -129,7 +129,7 @@ func TestAPass(t *testing.T) {
 		nodes("beta-a3-0", poweringUp)))
 	in("waits a minute after the first failure", seen(awaits(7, "alpha-a3-0"),
 		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 59*time.Second))),
-		`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): STOCKOUT: none; retrying at 2026-11-21T12:00:01Z"`)
+		`set AdminComment of job 7: "flex-start: attempt 1 failed: no capacity; retrying at 2026-11-21T12:00:01Z"`)
 	in("then tries again under the next attempt's name", seen(awaits(7, "alpha-a3-0"),
 		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 60*time.Second))),
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
@@ -147,13 +147,13 @@ func TestAPass(t *testing.T) {
 		mig.CauseCapacity, 5*time.Hour), failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3",
 		"alpha-a3-0", mig.CauseCapacity, 3*time.Hour), failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour),
 		failed("a5", "alpha-a3-0", mig.CauseQuota, time.Second))),
-		"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: STOCKOUT: none")
+		"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: a quota of the project is used up")
 	in("gives them back once for each attempt that fails, also when the job has been given nodes again",
 		seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
 			failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity,
 				3*time.Hour), failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0",
 				mig.CauseQuota, 2*time.Minute)), started(7, time.Second)),
-		`set AdminComment of job 7: "flex-start: attempt 5 failed (quota): STOCKOUT: none; retrying at 2026-11-21T12:14:00Z"`)
+		`set AdminComment of job 7: "flex-start: attempt 5 failed: a quota of the project is used up; retrying at 2026-11-21T12:14:00Z"`)
 	in("waits, and says what to fix, where a group of its name is somebody else's", seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseExists, time.Second, 9)),
 		`set AdminComment of job 7: "flex-start: alpha-a3-job-7 already exists in us-central1 without this cluster's stamp; `+`delete or rename it"`)

@@ -96,15 +96,20 @@ func saysWhyOf(a plan.Action, told string) bool {
 	case plan.SignalJob:
 		return ours && (a.Signal == "" && strings.HasPrefix(text, memo.End) || strings.HasSuffix(text, memo.Sends+a.Signal))
 	case plan.RequeueJob:
-		return ours && text == "requeued: "+a.Because()
+		return ours && text == memo.Done{Deed: memo.Requeued, Reason: a.Because()}.String()
 	case plan.MoveJob:
 		return ours && strings.HasPrefix(text, memo.Moving)
 	case plan.SalvageJob:
-		return ours && (strings.HasPrefix(text, memo.Held) || strings.HasPrefix(text, "the machine"))
+		return ours && (strings.HasPrefix(text, memo.Held) || tellsLoss(told))
 	case plan.SetNodes:
-		return ours && strings.HasPrefix(text, "the machine")
+		return tellsLoss(told)
 	}
 	return false
+}
+
+func tellsLoss(told string) bool {
+	done, ok := memo.DoneOf(told)
+	return ok && done.Deed == memo.Loss
 }
 
 // Jobs of a world run beyond the end of their lease rarely, so these do more often.

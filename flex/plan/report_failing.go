@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -9,7 +11,10 @@ import (
 
 // nameFailing adds the failure of a cohort's calls to its verdict, while the calls are repeated
 // or an attempt is in flight. Every text about the cohort starts with that failure.
+// Requests of a region that fail alike are one problem.
 func nameFailing(w *wanted, verdicts []verdict) []verdict {
+	type likeness struct{ region, message string }
+	alike := map[likeness][]*verdict{}
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.failing = w.failing(v); v.failing.Times == 0 {
@@ -17,7 +22,16 @@ func nameFailing(w *wanted, verdicts []verdict) []verdict {
 		}
 		// The AdminComment keeps the number of attempts that count, for other processes.
 		v.why, v.quiet = v.failing.String(), refusal(w.scene, v.cohort).Times > 0
-		v.problems = append(slices.Clone(v.problems), scene.NewProblem("request-failing", v.cohort.group, "%s: %s", v.cohort.group, v.why))
+		key := likeness{v.cohort.set.Region, v.failing.Message}
+		alike[key] = append(alike[key], v)
+	}
+	for key, those := range alike {
+		first, groups := those[0], those[0].cohort.group
+		if more := len(those) - 1; more > 0 {
+			groups += fmt.Sprintf(" and %d more", more)
+		}
+		first.problems = append(slices.Clone(first.problems), scene.NewProblem("request-failing", key.region+" "+first.failing.Cause.String(), "%s: %s%s",
+			groups, first.why, inGooglesWords(key.message)))
 	}
 	return verdicts
 }
@@ -34,4 +48,12 @@ func (w *wanted) failing(v *verdict) scene.Failing {
 		return scene.Failing{}
 	}
 	return f
+}
+
+// inGooglesWords ends a problem with Google's message, which its admin may need in full.
+func inGooglesWords(message string) string {
+	if message == "" {
+		return ""
+	}
+	return "; Google's message: " + strings.TrimSuffix(message, ".")
 }

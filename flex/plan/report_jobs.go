@@ -40,7 +40,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 	waited, back := waited(w.scene), map[uint32]string{} // by heterogeneous job, which Slurm takes back as a whole
 	for _, v := range verdicts {
 		if v.do == goesBack && v.cohort.job.HetID != 0 {
-			back[v.cohort.job.HetID] = memo.OwnComment + v.back.Reason
+			back[v.cohort.job.HetID] = memo.OwnComment + v.back.Comment(v.cohort.job.ID, time.Time{})
 		}
 	}
 	for i := range w.scene.Seen.Jobs {
@@ -53,10 +53,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 		case j.State.HoldsNodes():
 			texts[j.ID] = endText(w.scene, j, waited[j.ID])
 			if lost := lossText(w.scene, j, d.plan.Losses); lost != "" {
-				texts[j.ID] = memo.OwnComment + lost
-				if w.short[j.ID] {
-					texts[j.ID] += memo.Short
-				}
+				texts[j.ID] = memo.OwnComment + w.lossComment(j.ID, lost)
 			}
 		case j.State.Waits() && !w.scene.IsMoving(j.ID) && w.scene.DoorOf(j.ID) == nil && memo.IsOfNodes(w.scene.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Back
@@ -95,35 +92,34 @@ func (d *draft) tell(told, texts map[uint32]string) {
 // notice says to a job of the cohort's nodes what they wait for; empty if there is
 // nothing to say yet.
 func (v verdict) notice(w *wanted, j *slurm.Job) string {
-	c := v.cohort
+	c, n := v.cohort, v.queued
 	if why := v.obstacle(); why != "" {
 		return why
 	}
-	if c.live == nil {
+	if n.Request == "" {
 		return ""
 	}
-	r := c.live.Request
-	waited := w.scene.Seen.Now.Sub(r.Created)
-	if waited < tellAfter && r.Message == "" {
+	waited := w.scene.Seen.Now.Sub(n.Requested)
+	if waited < tellAfter && n.Message == "" {
 		return ""
 	}
 	if since := cmp.Or(j.Start, waitsSince(c)); !since.IsZero() {
 		waited = w.scene.Seen.Now.Sub(since) // also for earlier requests
 	}
-	wanted := len(r.Instances)
+	wanted := c.live.Request.Size()
 	if c.shares() {
 		wanted = len(c.nodes)
 	}
-	text := fmt.Sprintf(memo.Waiting+"%s for %d × %s for %s", roughly(waited), wanted, w.scene.MachineType(c.set), clock(r.Duration))
-	if c.shares() && len(r.Instances) > 1 {
-		text += fmt.Sprintf(", requested with %d others", len(r.Instances)-1)
+	text := fmt.Sprintf(memo.Waiting+"%s for %d × %s for %s", roughly(waited), wanted, w.scene.MachineType(c.set), clock(n.Lease))
+	if others := c.live.Request.Size() - 1; c.shares() && others > 0 {
+		text += fmt.Sprintf(", requested with %d others", others)
 	}
-	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > r.Duration {
+	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > n.Lease {
 		text += ", less than its time limit of " + clock(limit.Duration)
 	}
 	text += w.staysText(c)
-	if r.Message != "" {
-		text += "; last attempt: " + r.Message
+	if n.Message != "" {
+		text += "; last attempt: " + n.Brief()
 	}
 	return text
 }
@@ -170,7 +166,7 @@ func endText(s *scene.Scene, j *slurm.Job, waited bool) string {
 	default:
 		return ""
 	}
-	if told := s.Seen.Told[j.ID]; strings.HasPrefix(told, text+memo.Waited) || strings.HasPrefix(told, text+memo.Warned) || strings.HasPrefix(told, text+memo.Sends) {
+	if told := s.Seen.Told[j.ID]; memo.Continues(told, text) {
 		return told // it stays as it is when the records that say so go
 	}
 	if !haveCome(s, j) {
@@ -249,7 +245,7 @@ func outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
 func waited(s *scene.Scene) map[uint32]bool {
 	jobs := map[uint32]bool{}
 	for id, text := range s.Seen.Told {
-		jobs[id] = strings.HasPrefix(text, memo.OwnComment)
+		jobs[id] = memo.IsOurs(text)
 	}
 	for _, m := range s.Nodes() {
 		if memo.IsWait(m.Comment) {

@@ -17,7 +17,7 @@ func problemsOf(w *wanted) []scene.Problem {
 
 // problemsOfMachines are the problems with machines and nodes that are there.
 func problemsOfMachines(s *scene.Scene, losses []scene.Loss) []scene.Problem {
-	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s))
+	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s), unconfigured(s))
 }
 
 func unseenRegions(s *scene.Scene) (ps []scene.Problem) {
@@ -52,7 +52,7 @@ func skewedClock(s *scene.Scene) []scene.Problem {
 
 func blockedSets(s *scene.Scene) (ps []scene.Problem) {
 	for _, b := range s.Blocks() {
-		ps = append(ps, scene.NewProblem("nodeset-blocked", b.NodeSet, "%s", blockedText(b.NodeSet, b.Failed)))
+		ps = append(ps, scene.NewProblem("nodeset-blocked", b.NodeSet, "%s; to unblock it: slurmflex unblock %s", blockedText(b.NodeSet, b.Failed), b.NodeSet))
 	}
 	return ps
 }
@@ -129,6 +129,25 @@ func unclearNodes(s *scene.Scene) (ps []scene.Problem) {
 		if m.Power == scene.Unclear && !s.IsSkipped(slurm.NodeRow, m.Name) {
 			ps = append(ps, scene.NewProblem("state-unknown", m.Name, "node %s is left alone: state %s is not understood", m.Name, m.State))
 		}
+	}
+	return ps
+}
+
+// unconfigured names the machines of ours that jobs use though the configuration has no such nodes,
+// because a nodeset is smaller than before. By job, because a job may have many.
+func unconfigured(s *scene.Scene) (ps []scene.Problem) {
+	nodes, names := map[uint32][]string{}, map[uint32]string{}
+	for _, in := range s.Machines() {
+		_, _, known := s.Config.Find(in.Name)
+		if holders := s.HoldersOf(in.Name); !known && s.Ours(in) && !in.Leaving() && len(holders) > 0 {
+			job := holders[0]
+			nodes[job.ID], names[job.ID] = append(nodes[job.ID], in.Name), job.Name()
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		list := slurm.Fold(nodes[id])
+		ps = append(ps, scene.NewProblem("node-not-configured", list, "job %s uses %s, which the configuration no longer has: slurmflex keeps its machines until the job has ended, but watches no lease there; restore the size of the nodeset until then",
+			names[id], list))
 	}
 	return ps
 }

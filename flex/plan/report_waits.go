@@ -10,8 +10,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// Wait is nodes that must arrive together and have no machine yet: what they
-// wait for, for those who ask.
+// Wait is nodes that must arrive together and have no machine yet: what they wait for. It is made
+// once in a pass, after the verdicts. The AdminComment, the nodes' Comment, and every row, story
+// and page only render it.
 type Wait struct {
 	Job     uint32 // that waits for them; 0 for a static node or one that was powered up by hand
 	NodeSet string
@@ -20,35 +21,74 @@ type Wait struct {
 	Nodes   []string      // those without a machine
 	Lease   time.Duration // that is asked for, or will be
 
-	Request string    // the live request that is to bring them; empty if there is none
-	Since   time.Time // when they began to wait; zero if that is not known
+	Stage     Stage
+	Request   string    // the live request that is to bring them; empty if there is none
+	Requested time.Time // when that was made
+	Since     time.Time // when they began to wait; zero if that is not known
 
-	Obstacle string        // why nothing is asked for now; empty if nothing is in the way
+	Obstacle string        // why nothing is asked for now, or why they are returned; empty if nothing is in the way
+	Kept     []string      // warm machines that their job moves to
 	Failed   int           // attempts in a row that have failed, where that is the obstacle
 	Next     time.Time     // when the next attempt comes, where that is known
 	Failing  scene.Failing // where Failed counts calls that are repeated in every pass
 
-	Cause   mig.Cause // of the last error
-	Message string    // the last error message
+	mig.Trouble // why the last attempt, or the request so far, has brought no machines
 
 	Until time.Time // when the wait ends, or its job is lost; zero: never
-	Then  Then      // what becomes of the job then
+	Then  Then      // what becomes of the job then, or of one that loses its nodes now
 	By    Limiter   // what ends the wait
 }
 
-// waitsOf says what each cohort waits for that has not got all its machines, and
-// what each node waits for that a job was given and that is not powering up.
+// Stage says how far a wait has come.
+type Stage string
+
+// The stages.
+const (
+	Asking   Stage = "asking"   // the request is being made, or checked by Compute
+	Queued   Stage = "queued"   // the request waits for capacity
+	Waiting  Stage = "waiting"  // nothing is requested; Obstacle says why
+	Returned Stage = "returned" // their job loses them now
+)
+
+// nameWaits makes the waits of each cohort.
+func nameWaits(w *wanted, verdicts []verdict) []verdict {
+	back := map[uint32]*ReturnNodes{}
+	for _, v := range verdicts {
+		if v.do == goesBack {
+			back[v.back.Job] = v.back
+		}
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		v.queued, v.lacking = v.waits(w)
+		if c := v.cohort; c.job != nil && back[c.job.ID] != nil {
+			v.queued.giveBack(back[c.job.ID])
+			v.lacking.giveBack(back[c.job.ID])
+		}
+	}
+	return verdicts
+}
+
+// giveBack makes it a wait that ends now.
+func (n *Wait) giveBack(a *ReturnNodes) { n.Stage, n.Obstacle, n.Then = Returned, a.Reason, a.Then }
+
+// waitsOf returns the waits of the cohorts that lack machines, and of the nodes that Slurm does
+// not power up for their job.
 func waitsOf(w *wanted, verdicts []verdict) (waits []Wait) {
 	waits = make([]Wait, 0, len(verdicts))
 	for _, v := range verdicts {
-		waits = append(waits, v.waits(w)...)
+		for _, wait := range []Wait{v.queued, v.lacking} {
+			if len(wait.Nodes) > 0 {
+				waits = append(waits, wait)
+			}
+		}
 	}
 	return append(append(waits, unready(w.scene)...), unshownWaits(w.scene)...)
 }
 
-// waits are those of the cohort's nodes that a request is to bring, and of those for
-// which nothing is requested.
-func (v verdict) waits(w *wanted) (waits []Wait) {
+// waits returns the wait of the cohort's nodes that its live request names, and that of the nodes
+// for which nothing is requested. A wait without nodes is over.
+func (v verdict) waits(w *wanted) (queued, lacking Wait) {
 	c := v.cohort
 	var asked, rest []string
 	for _, name := range w.scene.WithoutMachine(c.nodes) {
@@ -64,30 +104,33 @@ func (v verdict) waits(w *wanted) (waits []Wait) {
 	}
 	end := w.waitEnds(c)
 	wait.Until, wait.Then, wait.By = end.at, end.then, end.by
-	if len(asked) > 0 {
-		queued, live := wait, c.live
-		queued.Nodes, queued.Region, queued.Group = asked, live.Group.Region, live.Group.Name
-		queued.Request, queued.Lease = live.Request.Name, live.Request.Duration
-		queued.Cause, queued.Message = live.Request.Cause, live.Request.Message
+	if c.live != nil {
+		queued = wait
+		live := c.live.Request
+		queued.Nodes, queued.Region, queued.Group = asked, c.live.Group.Region, c.live.Group.Name
+		queued.Request, queued.Requested, queued.Lease, queued.Trouble = live.Name, live.Created, live.Duration, live.Trouble()
 		if queued.Since.IsZero() {
-			queued.Since = live.Request.Created
+			queued.Since = live.Created
 		}
-		waits = append(waits, queued)
+		if queued.Stage = Queued; live.State == mig.Creating {
+			queued.Stage = Asking
+		}
 	}
-	if len(rest) > 0 {
-		wait.Nodes, wait.Failed, wait.Next, wait.Failing = rest, v.failed, v.next, v.failing
-		if _, wait.Cause, wait.Message, _ = failures(w.scene, c, w.scene.Group(c.id())); v.failing.Times > 0 {
-			wait.Failed, wait.Cause, wait.Message = v.failing.Times, v.failing.Cause, v.failing.Message
-		}
-		if v.do != goesBack && v.do != powersDown {
-			wait.Obstacle = v.why
-		}
-		if !v.lost.IsZero() {
-			wait.Obstacle, wait.Until, wait.Then, wait.By = v.why, v.lost, Lose, ""
-		}
-		waits = append(waits, wait)
+	lacking = wait
+	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing, lacking.Kept = rest, v.failed, v.next, v.failing, v.kept
+	if _, lacking.Trouble, _ = failures(w.scene, c, w.scene.Group(c.id())); v.failing.Times > 0 {
+		lacking.Failed, lacking.Trouble = v.failing.Times, v.failing.Trouble()
 	}
-	return waits
+	if v.do != goesBack && v.do != powersDown {
+		lacking.Obstacle = v.why
+	}
+	if !v.lost.IsZero() {
+		lacking.Obstacle, lacking.Until, lacking.Then, lacking.By = v.why, v.lost, Lose, ""
+	}
+	if lacking.Stage = Asking; lacking.Obstacle != "" {
+		lacking.Stage = Waiting
+	}
+	return queued, lacking
 }
 
 // unready says what the nodes wait for that a job has been given and that Slurm
@@ -103,7 +146,7 @@ func unready(s *scene.Scene) (waits []Wait) {
 			obstacle = fmt.Sprintf("Slurm shows it as %s, which slurmflex does not understand", m.State)
 		}
 		waits = append(waits, Wait{
-			Job: job.ID, NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Since: job.Start, Obstacle: obstacle,
+			Job: job.ID, NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Since: job.Start, Stage: Waiting, Obstacle: obstacle,
 		})
 	}
 	return waits
@@ -120,7 +163,7 @@ func unshownWaits(s *scene.Scene) (waits []Wait) {
 		}
 		owner := slices.MinFunc(waiting, scene.ByImportance)
 		waits = append(waits, Wait{
-			Job: owner.ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{name}, Since: owner.Start, Obstacle: unshownText,
+			Job: owner.ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{name}, Since: owner.Start, Stage: Waiting, Obstacle: unshownText,
 		})
 	}
 	return waits
@@ -143,8 +186,9 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 		if n.Nodes = slices.DeleteFunc(slices.Clone(n.Nodes), func(name string) bool { return read[name] }); !recalled(n) || len(n.Nodes) == 0 {
 			continue
 		}
-		if n.Request == "" {
-			n.Obstacle, n.Failed, n.Next, n.Failing = unreadText(n.Region, snap.Unseen[n.Region]), 0, time.Time{}, scene.Failing{}
+		if n.Stage != Queued {
+			n.Stage, n.Obstacle = Waiting, unreadText(n.Region, snap.Unseen[n.Region])
+			n.Failed, n.Next, n.Failing, n.Kept = 0, time.Time{}, scene.Failing{}, nil
 		}
 		if !n.Until.After(snap.Now) {
 			n.Until, n.Then, n.By = time.Time{}, "", ""

@@ -6,8 +6,7 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// verdict says what becomes of a cohort in this pass, and why. It is the one value that
-// the nodes' Comment, the AdminComment and Plan.Waits are written from.
+// verdict says what becomes of a cohort in this pass, and why.
 type verdict struct {
 	cohort *cohort
 	do     deed
@@ -22,11 +21,14 @@ type verdict struct {
 	warns    []uint32      // jobs with owners to warn instead
 	pending  bool          // the request is being made
 	failing  scene.Failing // how the calls for it fail
+	kept     []string      // the warm machines that its job moves to
 	underWay bool          // all machines are there, requested or being requested
 	gone     bool          // the job returns to Slurm in this pass
 	with     []*cohort     // other cohorts that its request serves, too
 	joins    bool          // an earlier verdict's request serves it, too
 	yields   *scene.Live   // its request, which yields its place
+
+	queued, lacking Wait // what its nodes wait for: those that its live request names, and the others
 
 	expect   []string
 	problems []scene.Problem

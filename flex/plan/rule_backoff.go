@@ -2,7 +2,7 @@ package plan
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -29,30 +29,39 @@ func retryAfter(failures int) time.Duration {
 // succeed its job is held; where max_attempts have failed it is requeued, once for each
 // attempt that fails. One that may move on does so instead.
 func backOff(w *wanted, c *cohort) verdict {
-	failures, cause, message, last := failures(w.scene, c, w.scene.Group(c.id()))
+	failures, trouble, last := failures(w.scene, c, w.scene.Group(c.id()))
 	if failures == 0 {
 		return verdict{}
 	}
-	hopeless := cause == mig.CauseConfig || cause == mig.CausePermission || cause == mig.CauseNotFound
+	hopeless := slices.Contains([]mig.Cause{mig.CauseConfig, mig.CausePermission, mig.CauseNotFound}, trouble.Cause)
 	unheld := hopeless && c.job != nil && !c.startedAfter(last) // its job is yet to be held
 	if over := w.scene.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
 		return verdict{}
 	}
 	switch {
-	case cause == mig.CauseExists:
+	case trouble.Cause == mig.CauseExists:
 		return occupied(w, c)
 	case hopeless:
-		return w.moveOrGiveUp(c, Hold, true, "request-refused", message).decided()
+		return w.moveOrGiveUp(c, Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
 	case failures >= c.set.Flex.MaxAttempts && !stays(w.scene, c) && !c.startedAfter(last):
-		return w.moveOrGiveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, message)).decided()
+		return w.moveOrGiveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
 	}
 	next := last.Add(retryAfter(failures))
-	why := memo.Failed(failures, fmt.Sprintf("(%s): %s; retrying at %s",
-		cause, strings.TrimSuffix(message, "."), next.UTC().Format(time.RFC3339)))
+	why := memo.Failed(failures, fmt.Sprintf("%s; retrying at %s", trouble.Brief(), next.UTC().Format(time.RFC3339)))
 	return verdict{
 		do: waits, why: why, failed: failures, next: next,
 		problems: []scene.Problem{scene.NewProblem("request-failed", fmt.Sprintf("%s attempt %d", c.group, failures), "%s: %s", c.group, why)},
+	}.quoting(trouble)
+}
+
+// quoting has the verdict's problems end with Google's message, unless they quote it.
+func (v verdict) quoting(t mig.Trouble) verdict {
+	if t.Message != t.Brief() {
+		for i := range v.problems {
+			v.problems[i].Text += inGooglesWords(t.Message)
+		}
 	}
+	return v
 }
 
 // occupied says who has the name of the cohort's group. What a newer slurmflex has made
@@ -76,20 +85,20 @@ func occupied(w *wanted, c *cohort) verdict {
 // refused if that is more: it may keep a record of a refusal, or none. A
 // request's end is not recorded, so its creation stands for it: a request that
 // waited for hours is tried again at once.
-func failures(s *scene.Scene, c *cohort, group *mig.Group) (n int, cause mig.Cause, message string, last time.Time) {
+func failures(s *scene.Scene, c *cohort, group *mig.Group) (n int, trouble mig.Trouble, last time.Time) {
 	requests := c.requestsOf(group)
 	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		if r := requests[i]; n == 0 {
-			cause, message, last = r.Cause, r.Message, r.Created
+			trouble, last = r.Trouble(), r.Created
 		}
 		n++
 	}
 	r := refusal(s, c)
 	if r.Times > 0 && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
-		cause, message, last = r.Cause, r.Message, r.At
+		trouble, last = mig.Trouble{Cause: r.Cause, Message: r.Message, Quota: r.Quota}, r.At
 		n = max(n, r.Times)
 	}
-	return n, cause, message, last
+	return n, trouble, last
 }
 
 // refusal is what the cloud refused last to make for the cohort: its group, or if that

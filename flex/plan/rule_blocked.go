@@ -8,10 +8,9 @@ func nodesetBlocked(w *wanted, c *cohort) verdict {
 	if n == 0 {
 		return verdict{}
 	}
-	return verdict{do: waits, why: blockedText(c.set.Name, n)}
+	return verdict{do: waits, why: blockedText(c.set.Name, n) + "; ask an admin"}
 }
 
 func blockedText(nodeset string, n int) string {
-	return fmt.Sprintf("nodeset %s is blocked because %d machines in a row failed to boot; to unblock it: slurmflex unblock %[1]s",
-		nodeset, n)
+	return fmt.Sprintf("nodeset %s is blocked because %d machines in a row failed to boot", nodeset, n)
 }

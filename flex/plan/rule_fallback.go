@@ -59,7 +59,7 @@ func (w *wanted) wayOut(c *cohort) (to []string, again bool) {
 // refusedAt is when capacity that comes at once was last refused to the cohort's job; zero
 // if it was not.
 func refusedAt(s *scene.Scene, c *cohort) time.Time {
-	n, _, _, last := failures(s, c, nil)
+	n, _, last := failures(s, c, nil)
 	if !c.set.Flex.Capacity.AtOnce() || n == 0 || c.startedAfter(last) || last.Before(s.Seen.Chains[c.job.ID].Moved.At) {
 		return time.Time{}
 	}
@@ -128,14 +128,18 @@ func (w *wanted) moveOn(c *cohort, fault bool, key, reason string) verdict {
 // configuration or of rights.
 func (w *wanted) leavesFor(c *cohort, waited time.Duration) (text string, fault bool) {
 	machines := fmt.Sprintf("for %d × %s in partition %s", len(c.nodes), w.scene.MachineType(c.set), c.job.Partition)
-	_, cause, message, _ := failures(w.scene, c, nil)
+	_, trouble, _ := failures(w.scene, c, nil)
 	switch {
 	case !c.set.Flex.Capacity.AtOnce():
 		return fmt.Sprintf("%s %s in %s (%s %s)", w.lacked(c), machines, roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter)), false
 	case refusedAt(w.scene, c).IsZero():
 		return fmt.Sprintf("no machines %s in %s", machines, roughly(waited)), false
 	}
-	return fmt.Sprintf("%s %s: %s", w.lacked(c), machines, message), cause != mig.CauseCapacity && cause != mig.CauseQuota
+	text, fault = w.lacked(c)+" "+machines, trouble.Cause != mig.CauseCapacity && trouble.Cause != mig.CauseQuota
+	if brief := trouble.Brief(); brief != w.lacked(c) {
+		text += ": " + brief
+	}
+	return text, fault
 }
 
 // staysText says why a job does not leave its partition though fallback_after is over;

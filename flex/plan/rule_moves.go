@@ -11,5 +11,6 @@ func movesToKept(w *wanted, c *cohort) verdict {
 	if c.job == nil || w.moves[c.job.ID] == nil {
 		return verdict{}
 	}
-	return verdict{do: moves, why: memo.Moving + slurm.Fold(w.moves[c.job.ID].to)}
+	to := w.moves[c.job.ID].to
+	return verdict{do: moves, why: memo.Moving + slurm.Fold(to), kept: to}
 }

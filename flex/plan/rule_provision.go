@@ -81,8 +81,8 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 		return verdict{}
 	}
 	reason := w.lackedUntil(c, end)
-	if message := lastAttempt(w.scene, c); message != "" {
-		reason += "; last attempt: " + message
+	if trouble := lastAttempt(w.scene, c); trouble.Message != "" && trouble.Brief() != w.lacked(c) {
+		reason += "; last attempt: " + trouble.Brief()
 	}
 	if stranger != "" {
 		reason = fmt.Sprintf("%s (%s %s)", stranger, end.by, end.what)
@@ -111,18 +111,18 @@ func (w *wanted) lackedUntil(c *cohort, end waitEnd) string {
 // lacked names what the cohort lacks: capacity while a request is live or after a refusal for
 // lack of capacity or quota, and machines otherwise.
 func (w *wanted) lacked(c *cohort) string {
-	_, cause, _, _ := failures(w.scene, c, w.scene.Group(c.id()))
-	if c.live != nil || cause == mig.CauseCapacity || cause == mig.CauseQuota {
+	_, trouble, _ := failures(w.scene, c, w.scene.Group(c.id()))
+	if c.live != nil || trouble.Cause == mig.CauseCapacity || trouble.Cause == mig.CauseQuota {
 		return "no capacity"
 	}
 	return "no machines"
 }
 
-// lastAttempt is what the cloud said last about the cohort.
-func lastAttempt(s *scene.Scene, c *cohort) string {
+// lastAttempt is why the cohort's live request, or its last attempt, has brought no machines.
+func lastAttempt(s *scene.Scene, c *cohort) mig.Trouble {
 	if c.live != nil {
-		return c.live.Request.Message
+		return c.live.Request.Trouble()
 	}
-	_, _, message, _ := failures(s, c, s.Group(c.id()))
-	return message
+	_, trouble, _ := failures(s, c, s.Group(c.id()))
+	return trouble
 }

@@ -21,7 +21,8 @@ func badTemplate(w *wanted, c *cohort) verdict {
 	case t.Err != nil:
 		switch mig.CauseOf(t.Err) {
 		case mig.CauseNotFound, mig.CausePermission, mig.CauseConfig:
-			return w.moveOrGiveUp(c, Hold, true, "template", t.Err.Error()).decided()
+			trouble := mig.Trouble{Cause: mig.CauseOf(t.Err), Message: t.Err.Error()}
+			return w.moveOrGiveUp(c, Hold, true, "template", trouble.Brief()).quoting(trouble).decided()
 		}
 		return unreadFor(c, "template", t.Err)
 	case c.set.Flex.UseBulkInsert: // the call itself says what the template leaves open

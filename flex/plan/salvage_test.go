@@ -65,7 +65,7 @@ const (
 	hold8  = "hold " + held4 + " for job 8, which has lost alpha-fix-2"
 	start8 = "hold " + held4 + " for job 8, which has lost others"
 	over8  = "delete reservation slurmflex-alpha.salvage-8"
-	lost8  = `set AdminComment of job 8: "flex-start: the machine of alpha-fix-2 is gone: deleted by somebody, or lost by Google"`
+	lost8  = `set AdminComment of job 8: "flex-start: machine lost: the machine of alpha-fix-2 is gone: deleted by somebody, or lost by Google"`
 	wait8  = `set AdminComment of job 8: "flex-start: held for it after a loss: alpha-fix-[0-1,3]"`
 	go3    = "set nodes " + survivors3 + " power_down"
 )

@@ -22,7 +22,7 @@ func fallBack(w *wanted, _ []verdict) (s step) {
 	for _, j := range w.scene.ByImportance() {
 		chain, known := w.scene.Seen.Chains[j.ID]
 		_, read := w.scene.Seen.Requeues[j.ID]
-		if !known && !(read && falls(j.Partition) && isOurs(w.scene.Seen.Told[j.ID])) || j.HetID != 0 || j.IsTasks() {
+		if !known && !(read && falls(j.Partition) && memo.MayWrite(w.scene.Seen.Told[j.ID])) || j.HetID != 0 || j.IsTasks() {
 			continue
 		}
 		var a *ChangePartitions
@@ -114,9 +114,4 @@ func (w *wanted) restored(j *slurm.Job, chain memo.Chain) *ChangePartitions {
 func (w *wanted) ranSince(j *slurm.Job, moved time.Time) bool {
 	return j.Reason == slurm.BeginTime && j.Reservation == "" && j.Start.Sub(moved) > requeueTime &&
 		j.Start.After(w.scene.Seen.Now) && j.Start.Sub(w.scene.Seen.Now) <= requeueTime
-}
-
-// isOurs reports whether an AdminComment is ours, or nobody's.
-func isOurs(comment string) bool {
-	return comment == "" || strings.HasPrefix(comment, memo.OwnComment)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/config"
@@ -29,14 +28,14 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
 		left := e.at.Sub(w.scene.Seen.Now)
-		told, _, _ := strings.Cut(strings.TrimPrefix(endText(w.scene, e.job, false), memo.OwnComment), memo.Sends)
-		warned := strings.Contains(told, memo.Warned)
+		told, warned := memo.BeforeSignal(endText(w.scene, e.job, false))
 		why := Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
 		requeues, known := w.scene.Seen.Requeues[e.job.ID]
 		reach := w.scene.Seen.Reach[e.job.ID]
 		requeuesNow := e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.scene.Config.RequeueLead() && (requeues || !known)
 		// A signal that cannot be sent must not hold up the requeue, nor be sent after it.
-		late := left < lastTry || strings.HasPrefix(w.scene.Seen.Told[e.job.ID], memo.OwnComment+requeuedText)
+		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
+		late := left < lastTry || w.scene.Seen.Told[e.job.ID] == memo.OwnComment+requeued
 		switch {
 		case left <= 0:
 		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
@@ -50,15 +49,12 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 			s.actions = append(append(s.actions, before(w.scene, a.Job, first, "")...), a)
 		case requeuesNow:
 			a := RequeueJob{OfJob: OfJob{e.job.ID}, Urgent: left <= lastTry, Why: why}
-			s.actions = append(append(s.actions, before(w.scene, a.Job, requeuedText+string(why), "")...), a)
+			s.actions = append(append(s.actions, before(w.scene, a.Job, requeued, "")...), a)
 			s.expect = append(s.expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
 		}
 	}
 	return s
 }
-
-// requeuedText begins the AdminComment of a job that is requeued before its nodes end.
-const requeuedText = "requeued: "
 
 // lastTry is how long before its nodes end a job is requeued even if its AdminComment cannot be
 // written: after that, Compute would delete the machines under the job.

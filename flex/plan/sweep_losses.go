@@ -55,11 +55,16 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 // it.
 func (w *wanted) takenText(id uint32, losses []scene.Loss, why string) string {
 	at := slices.IndexFunc(w.scene.Seen.Jobs, func(j slurm.Job) bool { return j.ID == id })
-	text := cmp.Or(lossText(w.scene, &w.scene.Seen.Jobs[at], losses), why)
+	return w.lossComment(id, cmp.Or(lossText(w.scene, &w.scene.Seen.Jobs[at], losses), why))
+}
+
+// lossComment is the text for the owner of a job with lost machines. It says if the other machines
+// are not held for the job.
+func (w *wanted) lossComment(id uint32, what string) string {
 	if w.short[id] {
-		text += memo.Short
+		what += memo.Short
 	}
-	return text
+	return memo.Done{Deed: memo.Loss, Reason: what}.String()
 }
 
 // recoverVanished powers down the nodes whose machine is lost and that no job has any

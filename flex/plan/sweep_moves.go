@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
@@ -23,7 +22,7 @@ func endMoves(w *wanted, _ []verdict) (s step) {
 		case m.Job == nil:
 			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{m.Name}, Why: "its job has left the queue"})
 		case m.Job.State.Waits() && m.Job.Priority > 0 && !late:
-			if !strings.HasPrefix(w.scene.Seen.Told[id], memo.OwnComment+memo.Moving) {
+			if memo.MovesTo(w.scene.Seen.Told[id]) == "" {
 				s.actions = append(s.actions, before(w.scene, id, memo.Moving+slurm.Fold(m.Nodes), "")...)
 			}
 			s.actions = append(s.actions, MoveJob{

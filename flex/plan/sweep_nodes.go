@@ -44,11 +44,11 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 		switch {
 		case m.State.Has(slurm.PoweringDown) && m.Idle():
 			empty = append(empty, m.Name)
-		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down && strings.HasPrefix(m.Reason, memo.Lost):
+		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down && memo.IsLost(m.Reason):
 			lost = append(lost, m.Name)
 		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down:
 			switch before, late := strings.CutSuffix(m.Reason, scene.ResumeTimeoutReached); {
-			case late && (before == "" || strings.HasPrefix(before, memo.ReasonPrefix)):
+			case late && (before == "" || memo.IsOurReason(before)):
 				tooLate = append(tooLate, m.Name)
 			case late:
 				s.problems = append(s.problems, scene.NewProblem("resume-timeout", m.Name, "node %s failed to boot in time and stays down because of the reason %q: "+

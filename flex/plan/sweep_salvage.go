@@ -49,7 +49,7 @@ func (v *salvage) goOn(w *wanted, s *step) {
 	}
 	text := memo.Held + slurm.Fold(v.survivors)
 	if lost := lossText(w.scene, j, w.scene.Losses()); lost != "" && len(v.lost) > 0 {
-		text = lost
+		text = memo.Done{Deed: memo.Loss, Reason: lost}.String()
 	}
 	s.actions = append(append(s.actions, before(w.scene, j.ID, text, "")...), a)
 }

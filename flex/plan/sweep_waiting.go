@@ -18,11 +18,12 @@ const tellAfter = time.Minute
 // admin. It reports false if they need none.
 func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
 	c := v.cohort
-	if c.live != nil {
+	if q := v.queued; q.Request != "" {
 		r := c.live.Request
-		return memo.Wait{Place: c.live.Group.Name + "/" + r.Name, Since: r.Created, Armed: r.Created}, r.State == mig.Accepted && !w.scene.AnyOurs(r.Instances)
+		return memo.Wait{Place: q.Group + "/" + q.Request, Since: q.Requested, Armed: q.Requested}, r.State == mig.Accepted && !w.scene.AnyOurs(r.Instances)
 	}
-	return memo.Wait{Place: c.group, Since: waitsSince(c), Armed: waitsSince(c)}, (v.obstacle() != "" || v.failing.Times > 0) && !v.gone && !w.scene.AnyOurs(c.nodes)
+	l := v.lacking
+	return memo.Wait{Place: l.Group, Since: l.Since, Armed: l.Since}, (v.obstacle() != "" || l.Failing.Times > 0) && !v.gone && !w.scene.AnyOurs(c.nodes)
 }
 
 // keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18

@@ -42,7 +42,7 @@ func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 		}, tells(Compute(scene.Of(alphaConfig(t), given(in, asked(20*time.Minute))))))
 	})
 	t.Run("an obstacle", func(t *testing.T) {
-		const text = "flex-start: attempt 1 failed (quota): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:00:59Z"
+		const text = "flex-start: attempt 1 failed: a quota of the project is used up; retrying at 2026-11-21T12:00:59Z"
 		assert.Equal(t, map[uint32]string{7: text, 8: text},
 			tells(Compute(scene.Of(alphaConfig(t), given(refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 1))))))
 	})

@@ -26,7 +26,7 @@ func TestARequestThatCannotBeMadeForTheMomentSaysWhy(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseRate, time.Second, 0))))
 
-	assert.Contains(t, actions(p), `set AdminComment of job 7: "flex-start: refused for now (rate limit) since 2026-11-21T11:59:59Z, retrying: INVALID_ARGUMENT: no"`)
+	assert.Contains(t, actions(p), `set AdminComment of job 7: "flex-start: refused for now (rate limit) since 2026-11-21T11:59:59Z, retrying"`)
 	assert.Contains(t, actions(p), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00", "at once")
 }
 

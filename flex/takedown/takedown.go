@@ -277,5 +277,5 @@ func namesOf(nodes []node) []string {
 
 // isOwnReason reports whether a node's reason is ours, or there is none.
 func isOwnReason(reason string) bool {
-	return reason == "" || strings.HasPrefix(reason, memo.ReasonPrefix)
+	return reason == "" || memo.IsOurReason(reason)
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,17 +15,16 @@ import (
 )
 
 // twin has a partition twin besides, of nodes like those of partition train.
-const (
-	twin     = "\n  twin: {partition_nodeset: [b3]}"
-	twinKeys = "max_run_duration: 14400"
-	twinSize = "node_count_dynamic_max: 2"
-)
+const twin = "\n  twin: {partition_nodeset: [b3]}"
+
+// twinSet is its nodeset.
+var twinSet = scenetest.FlexSet("b3", "us-central1-b", "node_count_dynamic_max: 2", "max_run_duration: 14400")
 
 // twins is the configuration with partition twin, of which a text is replaced.
 func twins(old, text string) *config.Config {
 	change := func(in string) string { return strings.Replace(in, old, text, 1) }
 	return scenetest.Cluster(strings.Replace(partitions, "partitions:", "partitions:"+change(twin), 1),
-		append(flexSets(), change(scenetest.FlexSet("b3", "us-central1-a", twinSize, twinKeys)))...)
+		append(flexSets(), change(twinSet))...)
 }
 
 // A job of partition train, of four hours, waits in each.
@@ -55,6 +55,19 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 			s.Snap.Jobs[0].Limit = slurm.Limit{Kind: slurm.Unlimited}
 			s.Snap.Groups[2].Requests[0].Duration = config.MaxRunDuration
 		}},
+		"nodes in the same zones":   {old: "[us-central1-b]", text: "[us-central1-a]"},
+		"nodes in more zones":       {old: "[us-central1-b]", text: "[us-central1-a, us-central1-c]", want: "or partition twin, but"},
+		"Spot nodes in those zones": {old: "[us-central1-b], dws_flex: {max_run_duration: 14400}", text: "[us-central1-a], capacity: spot", want: "or partition twin, but"},
+		"nodes for which a quota is used up too": {given: func(s *world) {
+			s.Snap.Groups[2].Requests[0].Cause, s.Snap.Groups[2].Requests[0].Message = mig.CauseQuota, "QUOTA_EXCEEDED"
+		}},
+		"a nodeset that rests": {then: func(v *View) {
+			for i := range v.NodeSets {
+				if v.NodeSets[i].Name == "b3" {
+					v.NodeSets[i].RestsUntil = noon.Add(time.Minute)
+				}
+			}
+		}},
 		"a nodeset that is blocked": {then: func(v *View) {
 			for i := range v.NodeSets {
 				if v.NodeSets[i].Name == "b3" {
@@ -64,7 +77,7 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Contains(t, twin+twinSize+twinKeys, test.old)
+			require.Contains(t, twin+twinSet, test.old)
 			s := newWorld()
 			s.Config = twins(test.old, test.text)
 			s.Snap.Templates[s.Config.FlexSetOf("alpha-b3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")

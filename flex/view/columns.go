@@ -249,7 +249,7 @@ func (s State) Tone() Tone {
 	switch s {
 	case Running, Idle:
 		return Good
-	case Asking, Queued, Waiting, Booting:
+	case Asking, Queued, Waiting, Booting, Starting:
 		return Warn
 	case Returned, Lost, Down, Stranded:
 		return Bad

@@ -32,7 +32,7 @@ func (v View) Held() []string {
 			noun = "jobs"
 		}
 		words[i] = fmt.Sprintf("held: %s %s: %s. Once fixed: scontrol release %s",
-			noun, jobs, strings.TrimSuffix(strings.TrimPrefix(word, memo.OwnComment), "."), strings.Join(let[word], ","))
+			noun, jobs, strings.TrimSuffix(memo.Text(word), "."), strings.Join(let[word], ","))
 	}
 	return words
 }

@@ -18,12 +18,9 @@ import (
 // Of is the view of what a reconcile pass saw and decided. It knows nothing of the
 // daemon and of actions: their owner adds them.
 func Of(seen *scene.Scene, p plan.Plan) View {
-	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, given: map[uint32]plan.ReturnNodes{}, cancelled: map[string]bool{}}
+	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, cancelled: map[string]bool{}}
 	for _, a := range p.Actions {
-		switch a := a.(type) {
-		case plan.ReturnNodes:
-			b.given[a.Job] = a
-		case plan.CancelRequest:
+		if a, ok := a.(plan.CancelRequest); ok {
 			b.cancelled[a.Group.String()+"/"+a.Request] = true
 		}
 	}
@@ -31,7 +28,10 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Hosts: b.hosts(), Jobs: b.jobs(),
-		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Actions: []Action{},
+		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Listed: []Problem{}, Actions: []Action{},
+	}
+	for _, problem := range p.Problems {
+		v.Listed = append(v.Listed, Problem{problem.Key, problem.About, problem.Text})
 	}
 	for _, row := range snap.Unread {
 		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
@@ -51,8 +51,7 @@ type builder struct {
 	scene     *scene.Scene     // unread regions as last known
 	unseen    map[string]error // the unread regions
 	plan      plan.Plan
-	given     map[uint32]plan.ReturnNodes // the jobs whose nodes are returned to Slurm
-	cancelled map[string]bool             // region/group/request
+	cancelled map[string]bool // region/group/request
 }
 
 func (b *builder) isStatic(node string) bool {
@@ -83,7 +82,7 @@ func (b *builder) nodeSets() []NodeSet {
 		n := NodeSet{
 			Name: set.Name, Capacity: set.Flex.Capacity, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
 			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(), RestsUntil: second(b.scene.RestsUntil(set.Name)),
-			JobLease: set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
+			JobLease: set.Flex.UseJobDuration, Margin: Seconds(set.Flex.JobDurationMargin), ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
 		}
 		if set.Flex.OnLeaseEnd == config.RequeueFirst {
 			n.Requeues = Seconds(b.scene.Config.RequeueLead())
@@ -223,7 +222,7 @@ func (b *builder) jobs() []Job {
 				job.MayMove += "; " + chain.Moved.String()
 			}
 		}
-		if told := b.scene.Seen.Told[j.ID]; strings.HasPrefix(told, memo.OwnComment) {
+		if told := b.scene.Seen.Told[j.ID]; memo.IsOurs(told) {
 			job.Told = told
 		}
 		all = append(all, job)

@@ -96,7 +96,7 @@ func (t *teller) ended(p *Past) {
 		t.lead("%s, after running for %s %s.", when, Span(end.Sub(start)), ran)
 	}
 	if p.Job.Told != "" {
-		t.fact("Last message to the owner: %s.", t.brief(strings.TrimPrefix(p.Job.Told, memo.OwnComment)))
+		t.fact("Last message to the owner: %s.", t.brief(memo.Text(p.Job.Told)))
 	}
 	if p.Job.Partition != "" {
 		t.fact("%s.", p.Job.place())

@@ -35,12 +35,12 @@ func (r Row) remark(now time.Time) remark {
 	case r.failing():
 		m.text = r.failure(Moment(r.FailingSince, now))
 	case r.Failed > 0 && r.Cause != "" && !r.NextAt.IsZero():
-		m.text, m.next, m.at = fmt.Sprintf("attempt %d failed (%s)", r.Failed, r.Cause), "retrying", r.NextAt
+		m.text, m.next, m.at = fmt.Sprintf("attempt %d failed: %s", r.Failed, cmp.Or(r.Brief, r.Cause)), "retrying", r.NextAt
 	case r.Obstacle != "":
 		m.text, m.next, m.at = r.Obstacle, "retrying", r.NextAt
 	default:
 		if r.Error != "" {
-			m.text = "last error: " + cmp.Or(r.Cause, r.Error)
+			m.text = "last attempt: " + cmp.Or(r.Brief, r.Cause)
 		}
 		switch r.State {
 		case Queued:
@@ -62,9 +62,9 @@ func (r Row) failing() bool { return r.State == Waiting && !r.FailingSince.IsZer
 // failure describes the calls that have failed since a time, and when the next call is made.
 func (r Row) failure(since string) string {
 	if r.RetryEvery == 0 {
-		return fmt.Sprintf("%s, once, at %s, tried again in the next pass", scene.FailingText(r.Cause), since)
+		return fmt.Sprintf("%s, once, at %s, tried again in the next pass", scene.FailingText(r.Cause, r.Brief), since)
 	}
-	return fmt.Sprintf("%s, %d times since %s, tried again every %s", scene.FailingText(r.Cause), r.Failed, since, Span(time.Duration(r.RetryEvery)))
+	return fmt.Sprintf("%s, %d times since %s, tried again every %s", scene.FailingText(r.Cause, r.Brief), r.Failed, since, Span(time.Duration(r.RetryEvery)))
 }
 
 // said is the remark about some rows, of which the others' times are later.

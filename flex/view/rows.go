@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -61,7 +60,7 @@ func sorted(rows []Row) []Row {
 // rank puts what waits before what runs, and what goes last.
 func rank(s State) int {
 	return slices.Index([]State{
-		Waiting, Asking, Queued, Returned, Pending, Lost, Booting, Running, Idle, Down, Cancelling, Leaving, Stranded,
+		Waiting, Asking, Queued, Returned, Pending, Lost, Booting, Starting, Running, Idle, Down, Cancelling, Leaving, Stranded,
 	}, s)
 }
 
@@ -88,27 +87,20 @@ func (b *builder) waiting(w plan.Wait) Row {
 	row := b.row(w.Nodes)
 	row.NodeSet, row.Region, row.Group, row.Request = w.NodeSet, w.Region, w.Group, w.Request
 	row.Lease, row.Since, row.Obstacle = Seconds(w.Lease), second(w.Since), w.Obstacle
-	row.Failed, row.NextAt, row.Cause, row.Error = w.Failed, second(w.Next), causeOf(w.Cause), w.Message
+	row.State, row.RequestedAt, row.MovesTo = State(w.Stage), second(w.Requested), slurm.Fold(w.Kept)
+	row.Failed, row.NextAt = w.Failed, second(w.Next)
+	row.trouble(w.Trouble)
 	row.FailingSince, row.RetryEvery = second(w.Failing.Since), Seconds(w.Failing.Every())
 	row.GiveUpAt, row.GiveUpBy, row.Then = second(w.Until), string(w.By), string(w.Then)
-	for _, r := range b.requests(w.Region, w.Group) {
-		if r.Name == w.Request && r.State != mig.Creating {
-			row.State = Queued
-		}
-	}
-	given, back := b.given[w.Job]
-	switch {
-	case back && w.Job != 0:
-		row.State, row.Obstacle, row.Then = Returned, given.Reason, string(given.Then)
-	case row.State == Queued:
-	case row.Obstacle != "":
-		row.State = Waiting
-	case b.unseen[w.Region] != nil:
-		row.State, row.Obstacle = Waiting, fmt.Sprintf("region %s could not be read: %v", w.Region, b.unseen[w.Region])
-	default:
-		row.State = Asking
-	}
 	return row
+}
+
+// trouble notes why the row's last attempt, or its request so far, has brought no machines.
+func (r *Row) trouble(t mig.Trouble) {
+	r.Cause, r.Brief, r.Error = causeOf(t.Cause), t.Brief(), t.Message
+	if t.Quota.Metric != "" {
+		r.Quota = &UsedUp{t.Quota.Metric, t.Quota.Limit, t.Quota.Region}
+	}
 }
 
 // causeOf is the word for a cause, empty if there is none.
@@ -141,7 +133,8 @@ func (b *builder) arrived(r mig.Request) bool {
 func (b *builder) unserved(g mig.Group, r mig.Request, key string) Row {
 	row := b.row(r.Instances)
 	row.NodeSet, row.Region, row.Group, row.Request = g.Stamp.NodeSet, g.Region, g.Name, r.Name
-	row.Lease, row.Since, row.Error, row.Cause = Seconds(r.Duration), second(r.Created), r.Message, causeOf(r.Cause)
+	row.Lease, row.Since, row.RequestedAt = Seconds(r.Duration), second(r.Created), second(r.Created)
+	row.trouble(r.Trouble())
 	switch {
 	case b.cancelled[key]:
 		row.State = Cancelling
@@ -267,5 +260,10 @@ func (b *builder) stateOf(in scene.Machine, named bool) State {
 	case node == nil || !named:
 		return Stranded
 	}
-	return stateOf(Word(node.State))
+	state := stateOf(Word(node.State))
+	if holders := b.scene.HoldersOf(in.Name); state == Running && len(holders) > 0 &&
+		!slices.ContainsFunc(holders, func(j *slurm.Job) bool { return j.State.AtWork() }) {
+		return Starting
+	}
+	return state
 }

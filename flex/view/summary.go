@@ -25,8 +25,5 @@ func (v View) Summary() string {
 	if n := len(v.Problems); n > 0 {
 		parts = append(parts, Count(n, "problem"))
 	}
-	if v.Unread() {
-		parts = append(parts, "some regions could not be read")
-	}
 	return strings.Join(parts, "; ")
 }

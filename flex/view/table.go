@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 )
@@ -23,9 +22,8 @@ type Look struct {
 	Filtered bool // the view is only a part, so that no rows do not mean that there are none
 }
 
-// Table is the view as text for a terminal: a summary, a line for each row with its
-// last error or obstacle below, then each nodeset and region, and what an admin
-// should know. Where Look has a width, no line is longer than that; otherwise no
+// Table is the view as text for a terminal: a summary, held jobs and problems, a line for each row
+// with its last error or obstacle below, then each nodeset and region. Where Look has a width, no line is longer than that; otherwise no
 // line is broken.
 func (v View) Table(look Look) string {
 	t := &table{look: look}
@@ -34,6 +32,10 @@ func (v View) Table(look Look) string {
 	if trouble := v.Daemon.Says(); trouble != "" {
 		t.paragraph(Bad, trouble)
 	}
+	for _, held := range v.Held() {
+		t.paragraph(Bad, held)
+	}
+	t.problems(v.Problems)
 	t.line(Plain, "")
 	t.rows(v)
 	t.line(Plain, "")
@@ -42,17 +44,6 @@ func (v View) Table(look Look) string {
 	}
 	for _, r := range v.Regions {
 		t.region(r)
-	}
-	for _, held := range v.Held() {
-		t.paragraph(Bad, held)
-	}
-	said := map[string]bool{} // Google's messages about calls that fail, which many jobs may share
-	for _, p := range v.Problems {
-		r, fails := v.failingRow(p)
-		if fails && !said[r.Error] || !v.says(p) {
-			t.paragraph(Warn, "problem: "+p)
-			said[r.Error] = fails
-		}
 	}
 	return t.text.String()
 }
@@ -69,24 +60,21 @@ func (v View) headline(now time.Time) string {
 	return text
 }
 
-// failingRow finds the failing row behind a problem.
-func (v View) failingRow(problem string) (Row, bool) {
-	at := slices.IndexFunc(v.Rows, func(r Row) bool { return r.failing() && problem == r.Group+": "+r.Obstacle })
-	if at < 0 {
-		return Row{}, false
-	}
-	return v.Rows[at], true
-}
+// shownProblems is how many problems a table lists that is not wide.
+const shownProblems = 10
 
-// says reports whether the line of a row, a region or a nodeset shows a problem.
-func (v View) says(problem string) bool {
-	return slices.ContainsFunc(v.Rows, func(r Row) bool {
-		return r.State == Lost && strings.HasPrefix(problem, r.Obstacle) || r.Obstacle != "" && problem == r.Group+": "+r.Obstacle
-	}) || slices.ContainsFunc(v.Regions, func(r Region) bool {
-		return r.ReadFail != "" && strings.HasPrefix(problem, "region "+r.Name+" could not be read")
-	}) || slices.ContainsFunc(v.NodeSets, func(s NodeSet) bool {
-		return s.Block != nil && strings.HasPrefix(problem, "nodeset "+s.Name+" is blocked")
-	})
+// problems lists the problems, a line for each.
+func (t *table) problems(all []string) {
+	shown := len(all)
+	if !t.look.Wide && shown > shownProblems {
+		shown = shownProblems
+	}
+	for _, p := range all[:shown] {
+		t.paragraph(Warn, "problem: "+p)
+	}
+	if more := len(all) - shown; more > 0 {
+		t.paragraph(Warn, Count(more, "more problem")+": slurmflex status -o wide")
+	}
 }
 
 // table grows line by line.
@@ -202,7 +190,7 @@ func (s NodeSet) Resting(now time.Time) string {
 
 func (t *table) region(r Region) {
 	if r.ReadFail != "" {
-		text := fmt.Sprintf("region %s could not be read: %s", r.Name, r.ReadFail)
+		text := fmt.Sprintf("region %s could not be read", r.Name)
 		if !r.KnownAt.IsZero() {
 			text += fmt.Sprintf("; last known at %s: %d of %d active requests", Moment(r.KnownAt, t.look.Now), r.Active, r.Most)
 		}

@@ -28,7 +28,7 @@ func (v View) Totals() Totals {
 	for _, r := range v.Rows {
 		gpus, known := v.GPUsOf(r)
 		switch r.State {
-		case Running:
+		case Starting, Running:
 			t.GPUs.Used += gpus
 		case Idle:
 			t.GPUs.Idle += gpus
@@ -45,7 +45,7 @@ func (v View) Totals() Totals {
 			if !r.Since.IsZero() {
 				t.LongestWait = max(t.LongestWait, v.SeenAt.Sub(r.Since))
 			}
-		case r.State == Booting:
+		case r.State == Booting, r.State == Starting:
 			add(waits, r.Jobs)
 		case r.State == Running:
 			add(runs, r.Jobs)

@@ -32,11 +32,19 @@ type View struct {
 	Jobs     []Job     `json:"jobs"`        // every job in Slurm's queue
 	Skipped  []Skipped `json:"unread_rows"` // of Slurm's output
 	Problems []string  `json:"problems"`
-	Actions  []Action  `json:"actions"` // the last ones, the newest first
+	Listed   []Problem `json:"problem_list"` // the problems that a pass found, with what they are about
+	Actions  []Action  `json:"actions"`      // the last ones, the newest first
 
 	// OtherNodes is the nodes, as a hostlist, that Slurm has and slurmflex does
 	// not manage.
 	OtherNodes string `json:"other_nodes"`
+}
+
+// Problem is one that a pass found.
+type Problem struct {
+	Kind  string `json:"kind"`            // such as boot-timeout
+	About string `json:"about,omitempty"` // the group, nodes, nodeset, region or job
+	Text  string `json:"problem"`
 }
 
 // Daemon is how the daemon's reconcile passes go.
@@ -97,6 +105,7 @@ type NodeSet struct {
 	Size       int             `json:"nodes"`
 	Active     int             `json:"active_requests"`
 	JobLease   bool            `json:"lease_follows_time_limit"`
+	Margin     Seconds         `json:"lease_margin_seconds"`              // added to the time limit
 	ByJob      bool            `json:"comes_by_job"`                      // all nodes of a job at once, or none
 	Requeues   Seconds         `json:"requeues_before_lease_end_seconds"` // a running job, this long before the lease ends; 0: never
 	Block      *Block          `json:"blocked,omitempty"`
@@ -155,6 +164,9 @@ type Row struct {
 	Request string  `json:"request,omitempty"` // the live resize request in it
 	Lease   Seconds `json:"lease_seconds,omitempty"`
 
+	RequestedAt time.Time `json:"requested_at,omitzero"` // when the live request was made
+	MovesTo     string    `json:"moves_to,omitempty"`    // the warm machines, as a hostlist, that the job moves to
+
 	least Seconds // of pending jobs: the shortest time limit; Lease is the longest, 0 if one has none
 
 	KnownAt  time.Time `json:"last_known_at,omitzero"`   // the time of what is said of the cloud, if its region could not be read since
@@ -174,7 +186,16 @@ type Row struct {
 	Then     string    `json:"then,omitempty"`        // what is done with the job then
 	Estimate *Estimate `json:"estimate,omitempty"`    // of a wait, where the history says
 	Cause    string    `json:"cause,omitempty"`       // of the last error
+	Brief    string    `json:"brief,omitempty"`       // that error in a few words
+	Quota    *UsedUp   `json:"quota,omitempty"`       // that is used up, if Google named it
 	Error    string    `json:"error,omitempty"`       // the last of Google's error messages
+}
+
+// UsedUp is a quota that leaves no room for a request.
+type UsedUp struct {
+	Quota  string  `json:"quota"`            // in the API's words
+	Limit  float64 `json:"limit,omitzero"`   // 0: unknown
+	Region string  `json:"region,omitempty"` // of the quota; empty: unknown
 }
 
 // State says what the nodes of a row are doing.
@@ -190,6 +211,7 @@ const (
 	Cancelling State = "cancelling" // no job needs their request any more
 	Lost       State = "lost"       // their machines are gone under a job; Obstacle says why
 	Booting    State = "booting"    // their machines exist, and have not registered with Slurm
+	Starting   State = "starting"   // their machines are up, and their job has not started yet
 	Running    State = "running"    // a job has them
 	Idle       State = "idle"
 	Down       State = "down" // Slurm does not use them: down, drained, or not responding

@@ -77,7 +77,7 @@ func TestWhatIsNotReadIsNotReportedAsAbsent(t *testing.T) {
 	assert.Contains(t, text, "\nthe state of waiting nodes and machines is unknown\n")
 	assert.Contains(t, text, "nodeset a3: 8 nodes, 8 powered down; its requests are unknown\n")
 	assert.Contains(t, strings.Join(strings.Fields(text), " "),
-		"region us-central1 could not be read: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'", "the whole reason")
+		"problem: region us-central1 could not be read, and nothing is done in it: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'", "the whole reason")
 }
 
 func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
@@ -439,7 +439,7 @@ func TestWhatWasLastKnownOfARegionIsShownWithItsTime(t *testing.T) {
 	assert.Equal(t, before.Groups, after.Groups)
 	text := strings.Join(strings.Fields(after.Table(Look{Now: noon})), " ")
 	assert.Contains(t, text, "last known at 11:53:00; gives up at 11:00 on Nov 22")
-	assert.Contains(t, text, "503 backendError; last known at 11:53:00: 1 of 2 active requests")
+	assert.Contains(t, text, "region us-central1 could not be read; last known at 11:53:00: 1 of 2 active requests")
 	assert.Contains(t, text, "last known: 1 active request")
 }
 
@@ -489,15 +489,16 @@ func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
 	const words = "refused for now (rate limit), 8 times since 11:58:44, tried again every 10s"
 	assert.Equal(t, Waiting, row.State)
 	assert.Equal(t, words, row.Detail(noon))
-	assert.Equal(t, []string{"alpha-a3-job-812: refused for now (rate limit) since 2026-11-21T11:58:44Z, retrying: 429 rateLimitExceeded: Too Many Requests"}, v.Problems)
+	assert.Equal(t, []string{"alpha-a3-job-812: refused for now (rate limit) since 2026-11-21T11:58:44Z, retrying; Google's message: 429 rateLimitExceeded: Too Many Requests"}, v.Problems)
 	table := v.Table(Look{Now: noon})
 	assert.Contains(t, table, words)
 	assert.Contains(t, table, "problem: "+v.Problems[0])
 	assert.NotContains(t, table, string(Asking))
 	assert.NotContains(t, table, string(Stranded))
 
-	second := row
-	second.Group = "alpha-a3-job-813"
-	v.Rows, v.Problems = append(v.Rows, second), append(v.Problems, second.Group+": "+second.Obstacle)
-	assert.Equal(t, 1, strings.Count(v.Table(Look{Now: noon}), "problem: "), "Google's message is printed once")
+	s.waiting(813, "alpha-a3-2")
+	s.Snap.Refused["alpha-a3-job-813"] = s.Snap.Refused["alpha-a3-job-812"]
+	table = s.view().Table(Look{Now: noon})
+	assert.Equal(t, 1, strings.Count(table, "problem: alpha-a3-job-812 and 1 more: "), "Google's message is printed once")
+	assert.Equal(t, 1, strings.Count(table, "rateLimitExceeded"))
 }

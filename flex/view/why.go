@@ -193,9 +193,9 @@ const shownActions = 5
 // epilogue says what holds for every story: what an admin should know of it,
 // whether passes are made, and what was done last.
 func (t *teller) epilogue() {
-	for _, p := range t.Problems {
-		if t.isAbout(p) && !t.says(p) {
-			t.fact("For the admin: %s.", t.brief(p))
+	for _, p := range t.Listed {
+		if t.isAbout(p) && !slices.Contains(ofRows, p.Kind) {
+			t.fact("For the admin: %s.", t.brief(p.Text))
 		}
 	}
 	if trouble := t.Daemon.Says(); trouble != "" {
@@ -228,11 +228,19 @@ func (t *teller) told(a Action) string {
 	return text + ": failed: " + a.Error
 }
 
-// isAbout reports whether a problem names a group or node of the story.
-func (t *teller) isAbout(problem string) bool {
-	words := strings.FieldsFunc(problem, func(r rune) bool { return strings.ContainsRune(" :,;/", r) })
-	return slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains(t.groups, word) || slices.Contains(t.nodes, word)
+// ofRows are the kinds of problems that rows have as their obstacle or state, so that a story has
+// them anyway.
+var ofRows = []string{
+	"request-failing", "request-failed", "request-refused", "group-name-taken", "name-taken", "template", "policies-unread", "placement",
+	"provision-timeout", "gang-timeout", "lease-too-short", "machine-lost", "nodeset-blocked", "unseen-region", "unread-row",
+}
+
+// isAbout reports whether a problem is about a group, a node or the job of the story.
+func (t *teller) isAbout(p Problem) bool {
+	about := strings.FieldsFunc(p.About, func(r rune) bool { return r == ' ' || r == '/' })
+	return slices.ContainsFunc(about, func(name string) bool {
+		return slices.Contains(t.groups, name) || t.id != 0 && name == t.nameOf(t.id) ||
+			slices.ContainsFunc(t.nodes, func(node string) bool { return holds(name, node) })
 	})
 }
 

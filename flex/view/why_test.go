@@ -87,7 +87,7 @@ var stories = []struct {
 	}, "816"},
 	{"a job that slurmflex held", func(s *world) {
 		s.pending(816, "JobHeldAdmin")
-		s.Snap.Told[816] = memo.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
+		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.JobHeld, At: noon.Add(-time.Minute), Reason: "403 forbidden: Required 'compute.instances.create' permission"}.String()
 		s.done(plan.ReturnNodes{
 			OfJob: plan.OfJob{Job: 816}, Name: "816", Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
 			Then: plan.Hold,
@@ -112,7 +112,7 @@ var stories = []struct {
 	{"a job whose request waits for a quota, and that was told so", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		request := request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
-		request.Cause = mig.CauseQuota
+		request.Cause, request.Quota = mig.CauseQuota, mig.UsedUp{Metric: "PREEMPTIBLE_NVIDIA_H100_GPUS", Limit: 16, Region: "us-central1"}
 		s.group(812, request)
 		s.done(plan.CommentJob{OfJob: plan.OfJob{Job: 812}, Text: "waiting 1h", Why: ""}, time.Minute, nil)
 	}, "812"},
@@ -211,7 +211,7 @@ var stories = []struct {
 	}, "816"},
 	{"a job whose time limit does not fit the rest of a lease", func(s *world) {
 		s.pending(816, "Resources")
-		s.Snap.Told[816] = memo.OwnComment + "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.Short
+		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Loss, Reason: "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.Short}.String()
 	}, "816"},
 	{"a job of a nodeset that is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
 	{"a job whose nodeset rests", func(s *world) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job"); s.rest() }, "816"},
@@ -649,7 +649,7 @@ func TestTheSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
 	s.pending(817, "JobHeldUser")
 	s.Snap.Jobs[len(s.Snap.Jobs)-1].Partition = "train"
 	assert.Equal(t, "jobs: 4 waiting, 1 running, 1 held; nodes: 4 waiting, 5 with a machine; "+
-		"GPUs: 24 in use, 16 idle, 24 requested; longest wait: 1h30m; next lease ends in 2h00m; 2 problems; some regions could not be read", s.view().Summary())
+		"GPUs: 24 in use, 16 idle, 24 requested; longest wait: 1h30m; next lease ends in 2h00m; 2 problems", s.view().Summary())
 	clear(s.Snap.Templates)
 	assert.NotContains(t, s.view().Summary(), "GPU", "the machine types are unknown")
 	s = newWorld()
@@ -683,4 +683,144 @@ func TestAJobHasCostWhatItsMachinesHaveSinceTheyAreItsOwn(t *testing.T) {
 	assert.Equal(t, "So far: 4.5 machine hours, 36.0 GPU hours, 182.25 USD.", soFar())
 	v.Rows = append(v.Rows, Row{NodeSet: "g2", Nodes: "alpha-g2-0", Count: 1, State: Running, Since: noon.Add(-time.Hour), Jobs: []uint32{813, 818}})
 	assert.Equal(t, "So far: 5.5 machine hours, 40.0 GPU hours, at least 182.25 USD, shared with other jobs.", soFar())
+}
+
+// U6
+func TestAShorterTimeLimitIsAdvisedOnlyIfItShortensTheLeaseByATenth(t *testing.T) {
+	for name, test := range map[string]struct {
+		lease, margin time.Duration
+		want          bool
+	}{
+		"four hours":                   {4 * time.Hour, 0, true},
+		"just over the shortest lease": {mig.MinDuration + 2*time.Second, 0, false},
+		"a tenth over it":              {mig.MinDuration * 11 / 10, 0, false},
+		"a little more":                {mig.MinDuration*10/9 + time.Second, 0, true},
+		"mostly a margin":              {time.Hour, 55 * time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newWorld()
+			s.waiting(812, "alpha-a3-[0-1]")
+			s.Snap.Jobs[0].Limit = slurm.Limit{Kind: slurm.LimitSet, Duration: test.lease - test.margin}
+			s.Config.FlexSetOf("alpha-a3-0").Flex.JobDurationMargin = test.margin
+			request := request("a1", mig.Accepted, "alpha-a3-[0-1]", "none left", time.Hour)
+			request.Duration = test.lease
+			s.group(812, request)
+			story, err := s.view().Why("812", noon)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, strings.Contains(story.String(), "a shorter --time"))
+		})
+	}
+}
+
+// U6
+func TestAJobThatHoldsMachinesGetsNoAdviceToBeResubmitted(t *testing.T) {
+	s := newWorld()
+	s.waiting(812, "alpha-a3-[0-1]")
+	s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD")
+	s.Snap.Jobs[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
+	s.machines("alpha-a3-job-812", "a3", "alpha-a3-2", 5*time.Hour)
+	s.Group("alpha-a3-job-812-2", mig.Stamp{NodeSet: "a3", Job: 812}, request("a1", mig.Accepted, "alpha-a3-[0-1]", "none left", time.Hour))
+	story, err := s.view().Why("812", noon)
+	require.NoError(t, err)
+	assert.Contains(t, story.String(), "Queued at Google")
+	assert.NotContains(t, story.String(), "It may start sooner")
+}
+
+// U13
+func TestMachinesOfAJobThatHasNotStartedAreStarting(t *testing.T) {
+	for state, want := range map[slurm.JobState]State{
+		slurm.JobConfiguring: Starting, slurm.JobRunning: Running, slurm.JobCompleting: Running,
+	} {
+		s := newWorld()
+		s.job(813, "train", "alpha-a3-[2-3]", state)
+		s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD") // held while the other one boots
+		s.Nodes("alpha-a3-3", rising)
+		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-3]", 2*time.Hour)
+		states := map[string]State{}
+		for _, r := range s.view().Rows {
+			states[r.Nodes] = r.State
+		}
+		assert.Equal(t, want, states["alpha-a3-2"], state)
+		assert.Equal(t, Booting, states["alpha-a3-3"], state)
+	}
+}
+
+// U5, H6
+func TestWhatHappenedLastToAPendingJobComesFirst(t *testing.T) {
+	const boot = "the machine did not join Slurm within boot_timeout 00:30:00"
+	done := func(deed memo.Deed, reason string) string {
+		return memo.OwnComment + memo.Done{Deed: deed, At: noon.Add(-11 * time.Second), Reason: reason}.String()
+	}
+	for name, test := range map[string]struct {
+		reason string
+		given  func(*world)
+		told   string
+		want   string
+	}{
+		"requeued": {"BeginTime", nil, done(memo.Requeued, boot), "Requeued at 11:59:49: " + boot + "; it can start again at 12:01:52."},
+		"requeued, and its nodeset blocked": {"BeginTime", (*world).block, done(memo.Requeued, boot),
+			"Requeued at 11:59:49: " + boot + "; it can start again at 12:01:52, but nodeset a3 is blocked until 13:00:00."},
+		"requeued, and not considered since": {"None", nil, done(memo.Requeued, boot), "Requeued at 11:59:49: " + boot + "."},
+		"requeued before its lease ended": {"BeginTime", func(s *world) {
+			s.done(plan.RequeueJob{OfJob: plan.OfJob{Job: 816}, Why: "the lease of its nodes ends"}, time.Minute, nil)
+		}, memo.OwnComment + "requeued: the lease of its nodes ends", "Requeued at 11:59:00: the lease of its nodes ends; it can start again at 12:01:52."},
+		"requeued for a lost machine":    {"BeginTime", nil, memo.OwnComment + "machine lost: the machine of alpha-a3-0 is gone", "Requeued: the machine of alpha-a3-0 is gone; it can start again at 12:01:52."},
+		"held":                           {"JobHeldAdmin", nil, done(memo.JobHeld, "no right"), "Held at 11:59:49: no right; an admin releases it once the cause is fixed."},
+		"held, told by an older version": {"JobHeldAdmin", nil, memo.OwnComment + "no right", "It is held; last message to its owner: no right."},
+		"blocked":                        {"Priority", (*world).block, "", "Nodeset a3 is blocked until 13:00:00 because 2 machines in a row failed to boot; your admin can unblock it once the cause is fixed."},
+		"behind others since":            {"Priority", nil, done(memo.Requeued, boot), "It is waiting for its turn: jobs of higher priority go first (Slurm reason: Priority)."},
+		"told that it waits":             {"BeginTime", nil, memo.OwnComment + memo.Back, "It cannot start before 12:01:52 (Slurm reason: BeginTime)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newWorld()
+			s.pending(816, test.reason).Start = noon.Add(112 * time.Second)
+			s.Snap.Told[816] = test.told
+			if test.given != nil {
+				test.given(s)
+			}
+			story, err := s.view().Why("816", noon)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, story.Summary)
+			if test.reason != "None" {
+				assert.Contains(t, strings.Join(strings.Fields(story.String()), " "), "(Slurm reason: "+test.reason, "and Slurm's reason after it")
+			}
+		})
+	}
+}
+
+// U14
+func TestMachinesOfNodesThatAreNoLongerConfiguredStayWithTheirJob(t *testing.T) {
+	s := newWorld()
+	s.job(813, "train", "alpha-a3-[7-8]", slurm.JobRunning)
+	s.Nodes("alpha-a3-7", "ALLOCATED+CLOUD")
+	s.Snap.Nodes = append(s.Snap.Nodes, slurm.Node{Name: "alpha-a3-8", State: slurm.ParseState("ALLOCATED+CLOUD")})
+	s.machines("alpha-a3-job-813", "a3", "alpha-a3-[7-8]", 2*time.Hour)
+	v := s.view()
+	story, err := v.Why("813", noon)
+	require.NoError(t, err)
+	text := strings.Join(strings.Fields(story.String()), " ")
+	assert.Contains(t, text, "The machine of alpha-a3-8 is in use by job 813, but the configuration has no such node")
+	assert.NotContains(t, text, "ten minutes")
+	assert.Contains(t, v.Table(Look{Now: noon}), "problem: job 813 uses alpha-a3-8, which the configuration no longer has")
+}
+
+// H10
+func TestStatusListsAsManyProblemsAsItCounts(t *testing.T) {
+	s := busy()
+	s.block()
+	s.unread("europe-west4")
+	v := s.view()
+	text := v.Table(Look{Now: noon})
+	require.Len(t, v.Problems, strings.Count(text, "problem: "))
+	assert.Contains(t, text, fmt.Sprintf("; %d problems\n", len(v.Problems)))
+	assert.Less(t, strings.Index(text, "problem: "), strings.Index(text, "NODESET"), "at the head")
+	assert.Equal(t, 1, strings.Count(text, "503 backendError"), "an unread region counts once")
+
+	v.Problems = nil
+	for i := range 12 {
+		v.Problems = append(v.Problems, fmt.Sprintf("number %d", i))
+	}
+	text = v.Table(Look{Now: noon})
+	assert.Contains(t, text, "\n2 more problems: slurmflex status -o wide\n")
+	assert.Equal(t, 12, strings.Count(v.Table(Look{Now: noon, Wide: true}), "problem: "))
 }

@@ -125,8 +125,10 @@ func (t *teller) oneJob(j Job, name string) {
 		t.placed(j)
 	}
 	if j.Told != "" && slurm.JobState(j.State).Waits() {
-		t.fact("Last message to the owner: %s.", t.brief(strings.TrimPrefix(j.Told, memo.OwnComment)))
-		if strings.HasSuffix(j.Told, memo.Short) {
+		if t.lastDone(j, nil) == "" {
+			t.fact("Last message to the owner: %s.", t.brief(memo.Text(j.Told)))
+		}
+		if memo.IsShort(j.Told) {
 			t.fact("Its other machines are held if its time limit fits what is left of their lease: give it a shorter `--time` or `--time-min`, or " +
 				"have an admin make leases longer (`max_run_duration` or `job_duration_margin`).")
 		}
@@ -205,7 +207,7 @@ func (j Job) isReady(rows []Row) bool {
 	names, _ := slurm.Expand(j.Nodes)
 	up := 0
 	for _, r := range rows {
-		if r.State == Running {
+		if r.State == Starting || r.State == Running {
 			up += r.Count
 		}
 	}
@@ -277,14 +279,14 @@ func (t *teller) early(j Job, rows []Row) time.Time {
 // change first no other job gets around.
 func (t *teller) advise(j Job, rows []Row) {
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Queued || r.State == Waiting })
-	if at < 0 {
-		return
+	if at < 0 || slices.ContainsFunc(rows, func(r Row) bool { return r.State == Starting || r.State == Booting }) {
+		return // it would lose the machines that it has
 	}
 	set, ok := t.NodeSet(rows[at].NodeSet)
 	if !ok {
 		return
 	}
-	cause := t.cause(rows[at])
+	cause := rows[at].Cause
 	if cause == mig.CauseConfig.String() || cause == mig.CausePermission.String() {
 		t.fact("An admin has to fix the cause (%s); submitting the job differently does not help.", cause)
 		return
@@ -292,13 +294,13 @@ func (t *teller) advise(j Job, rows []Row) {
 	var could []string
 	short := rows[at].State == Queued || rows[at].Failed > 0 // otherwise less would not start sooner
 	capacity := short && (cause == "" || cause == mig.CauseCapacity.String())
-	if capacity && set.JobLease && rows[at].Lease > Seconds(mig.MinDuration) {
+	if capacity && set.mayShorten(rows[at].Lease) {
 		could = append(could, fmt.Sprintf("a shorter --time (the machines are requested for %s)", rows[at].Lease.Limit()))
 	}
 	if (capacity || short && cause == mig.CauseQuota.String()) && set.ByJob && rows[at].Count > 1 {
 		could = append(could, fmt.Sprintf("fewer nodes (now %d)", rows[at].Count))
 	}
-	if others := t.otherPartitions(set, j); len(others) > 0 {
+	if others := t.otherPartitions(set, j); len(others) > 0 && cause != mig.CauseQuota.String() {
 		could = append(could, "partition "+strings.Join(others, " or "))
 	}
 	if len(could) > 0 {
@@ -306,35 +308,31 @@ func (t *teller) advise(j Job, rows []Row) {
 	}
 }
 
-// cause is why the row's last attempt brought nothing; empty if none has failed.
-func (t *teller) cause(r Row) string {
-	if r.Cause != "" {
-		return r.Cause
-	}
-	g, _ := t.find(r.Group)
-	for _, request := range slices.Backward(g.Requests) {
-		if request.Cause != "" {
-			return request.Cause
-		}
-	}
-	return ""
+// mayShorten reports whether a shorter time limit would make a lease a tenth shorter.
+func (s NodeSet) mayShorten(lease Seconds) bool {
+	return s.JobLease && lease-lease/10 >= max(Seconds(mig.MinDuration), s.Margin+Seconds(time.Minute))
 }
 
 // otherPartitions are the alternatives to a nodeset that have as many nodes to
-// request as the job has, and for as long as it may run.
+// request as the job has, for as long as it may run, and where capacity may differ.
 func (t *teller) otherPartitions(set NodeSet, j Job) []string {
 	nodes, _ := slurm.Expand(j.Nodes)
 	var names []string
 	for _, other := range set.Alternatives {
-		if len(nodes) <= other.Size && j.Limit > 0 && j.Limit <= other.Longest && slices.ContainsFunc(t.setsOf(other.Partition), NodeSet.mayGrow) {
+		if len(nodes) <= other.Size && j.Limit > 0 && j.Limit <= other.Longest && slices.ContainsFunc(t.setsOf(other.Partition), set.differs) {
 			names = append(names, other.Partition)
 		}
 	}
 	return names
 }
 
-// mayGrow reports whether machines may be requested for jobs.
-func (s NodeSet) mayGrow() bool { return s.Block == nil && s.Size > s.Static }
+// differs reports whether machines may be requested from another nodeset now, of capacity that this
+// one does not have: of another kind, region or zone.
+func (s NodeSet) differs(other NodeSet) bool {
+	open := other.Block == nil && other.RestsUntil.IsZero() && other.Size > other.Static
+	elsewhere := slices.ContainsFunc(other.Zones, func(zone string) bool { return !slices.Contains(s.Zones, zone) })
+	return open && (other.Capacity != s.Capacity || other.Region != s.Region || elsewhere)
+}
 
 func inBrackets(text string) string {
 	if text == "" || text == "None" {

@@ -72,12 +72,12 @@ func (t *teller) outOfService(name string, n Nodes) {
 		t.fact("slurmflex leaves that to the admin. To return it to service: `scontrol update nodename=%s state=resume`.", name)
 	case down:
 		t.fact("Slurm has set it down; %s.", t.brief(reason))
-		if !strings.HasPrefix(n.Reason, memo.ReasonPrefix) {
+		if !memo.IsOurReason(n.Reason) {
 			t.fact("If neither Slurm nor slurmflex brings it back: `scontrol update nodename=%s state=resume`.", name)
 		}
 	default:
-		if strings.HasPrefix(n.Reason, memo.ReasonPrefix) {
-			t.fact("Reason for slurmflex's last change to it: %s.", t.brief(strings.TrimPrefix(n.Reason, memo.ReasonPrefix)))
+		if memo.IsOurReason(n.Reason) {
+			t.fact("Reason for slurmflex's last change to it: %s.", t.brief(memo.ReasonText(n.Reason)))
 		}
 	}
 }

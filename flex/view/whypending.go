@@ -14,17 +14,27 @@ import (
 
 // pending says what a job without nodes is waiting for.
 func (t *teller) pending(j Job) {
-	if kept, moves := strings.CutPrefix(j.Told, memo.OwnComment+memo.Moving); moves {
-		t.moving(kept)
+	if warm := memo.MovesTo(j.Told); warm != "" {
+		t.moving(warm)
 		return
 	}
 	sets := t.setsOf(j.Partition)
+	last := t.lastDone(j, sets)
+	if last != "" && j.isBack() {
+		t.lead("%s", last)
+		last = ""
+	} else if blocked := allBlocked(sets); blocked != nil {
+		t.lead("Nodeset %s is %s.", blocked.Name, blocked.BlockedForUsers(t.now))
+	}
 	rests := slices.ContainsFunc(sets, func(s NodeSet) bool { return !s.RestsUntil.IsZero() })
 	switch full := t.full(j, sets); {
 	case full != "" && !rests:
 		t.lead("%s (Slurm reason: %s).", full, j.Reason)
 	default:
 		t.lead("%s", pendingFor(j, t.at(j.StartAt), rests))
+	}
+	if last != "" {
+		t.fact("%s", last)
 	}
 	if len(sets) == 0 {
 		t.fact("Its partition has no flex-start nodes, so slurmflex has no part in this.")
@@ -48,6 +58,67 @@ func (t *teller) pending(j Job) {
 			t.holders(set)
 		}
 	}
+}
+
+// isBack reports whether a pending job only waits because slurmflex or Slurm has taken it off its
+// nodes: it is held, may not start yet, or Slurm has not considered it again.
+func (j Job) isBack() bool {
+	return slices.Contains([]string{"", "None", slurm.BeginTime, "JobHeldAdmin", "job requeued in held state"}, j.Reason)
+}
+
+// allBlocked returns the first of the nodesets if all of them are blocked; otherwise nil.
+func allBlocked(sets []NodeSet) *NodeSet {
+	if len(sets) == 0 || slices.ContainsFunc(sets, func(s NodeSet) bool { return s.Block == nil }) {
+		return nil
+	}
+	return &sets[0]
+}
+
+// lastDone says why a pending job lost its nodes, when, and when it goes on; empty if slurmflex has
+// not said why.
+func (t *teller) lastDone(j Job, sets []NodeSet) string {
+	done, ok := memo.DoneOf(j.Told)
+	held := j.Reason == "JobHeldAdmin"
+	switch {
+	case !ok && held && j.Told != "":
+		return fmt.Sprintf("It is held; last message to its owner: %s.", t.brief(memo.Text(j.Told)))
+	case !ok:
+		return ""
+	}
+	what := "Requeued"
+	if done.Deed == memo.JobHeld {
+		what = "Held"
+	}
+	if at := t.doneAt(j, done); !at.IsZero() {
+		what += " at " + t.at(at)
+	}
+	what += ": " + t.brief(done.Reason)
+	switch blocked := allBlocked(sets); {
+	case held:
+		what += "; an admin releases it once the cause is fixed"
+	case j.Reason == slurm.BeginTime && !j.StartAt.IsZero():
+		what += "; it can start again at " + t.at(j.StartAt)
+		if blocked != nil {
+			what += fmt.Sprintf(", but nodeset %s is blocked until %s", blocked.Name, t.at(blocked.Block.Until))
+		}
+	case blocked != nil:
+		what += fmt.Sprintf("; nodeset %s is blocked until %s", blocked.Name, t.at(blocked.Block.Until))
+	}
+	return what + "."
+}
+
+// doneAt is when a job lost its nodes: as its AdminComment says, or when the daemon last acted on
+// it. It is zero if neither is known.
+func (t *teller) doneAt(j Job, done memo.Done) time.Time {
+	if !done.At.IsZero() {
+		return done.At
+	}
+	for _, a := range t.Actions { // the newest first
+		if a.Job == j.ID && a.Error == "" && slices.Contains([]string{"return_nodes", "requeue_job"}, a.Kind) {
+			return a.At
+		}
+	}
+	return time.Time{}
 }
 
 // full explains that jobs hold the nodes that the job needs, and until when. It returns an empty

@@ -3,12 +3,11 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 )
 
@@ -32,13 +31,23 @@ func (t *teller) row(r Row) {
 		t.lost(r)
 	case Booting:
 		t.booting(r)
-	case Running, Idle, Down:
+	case Starting, Running, Idle, Down:
 		t.machine(r)
 	case Leaving:
 		t.lead("%s being deleted.", r.machines("is", "are"))
 	case Stranded:
-		t.lead("%s to no node that slurmflex knows, and %s deleted ten minutes after creation.", r.machines("belongs", "belong"), r.one("is", "are"))
+		t.stranded(r)
 	}
+}
+
+// stranded describes machines of no configured node. While a job has them they are not deleted.
+func (t *teller) stranded(r Row) {
+	if len(r.Jobs) > 0 {
+		t.lead("%s in use by job %s, but the configuration has no such %s: a nodeset is smaller than before. slurmflex deletes %s once no job has %s.",
+			r.machines("is", "are"), r.JobList(), r.one("node", "nodes"), r.one("it", "them"), r.one("it", "them"))
+		return
+	}
+	t.lead("%s to no node that slurmflex knows, and %s deleted ten minutes after creation.", r.machines("belongs", "belong"), r.one("is", "are"))
 }
 
 // lost says who takes the job off its lost machines: a daemon, which knows after two
@@ -94,7 +103,7 @@ func (t *teller) asked(r Row) string {
 
 // requested says when a row's live request was made, and of what.
 func (t *teller) requested(r Row) {
-	t.fact("Requested at %s: %s, in request %s/%s.", t.on(t.live(r).CreatedAt), t.asked(r), r.Group, r.Request)
+	t.fact("Requested at %s: %s, in request %s/%s.", t.on(r.RequestedAt), t.asked(r), r.Group, r.Request)
 }
 
 // atOnce reports whether the row's machines are of capacity that comes at once, and have
@@ -118,25 +127,17 @@ func (t *teller) asking(r Row) {
 	t.earlier(r)
 }
 
-// quotaForm finds the name of a quota in Google's error messages.
-var quotaForm = regexp.MustCompile(`[Qq]uota '([^']+)'`)
-
 func (t *teller) queued(r Row) {
-	live := t.live(r)
 	lacks := "no capacity in " + t.zones(r) + " yet"
 	next := "Google keeps retrying; " + r.one("the node arrives", "all the nodes arrive together") + " once it has capacity"
 	if r.Estimate == nil {
 		next += ", and there is no estimate"
 	}
 	next += "."
-	if live.Cause == mig.CauseQuota.String() {
-		quota := "a quota of the project"
-		if m := quotaForm.FindStringSubmatch(live.Error); m != nil {
-			quota = "quota " + m[1]
-		}
-		lacks, next = quota+" is used up", "Google keeps retrying; "+r.one("the node arrives", "all the nodes arrive together")+" once enough of the quota is free or an admin has it raised."
+	if r.Cause == mig.CauseQuota.String() {
+		lacks, next = r.Brief, "Google keeps retrying; "+r.one("the node arrives", "all the nodes arrive together")+" once enough of the quota is free or an admin has it raised."
 	}
-	t.lead("Queued at Google for %s: %s. %s", t.since(live.CreatedAt), lacks, next)
+	t.lead("Queued at Google for %s: %s. %s", t.since(r.RequestedAt), lacks, next)
 	t.requested(r)
 	if r.Estimate != nil {
 		t.fact("%s.", r.Estimate)
@@ -175,18 +176,6 @@ func (t *teller) zones(r Row) string {
 	return strings.Join(set.Zones[:last], ", ") + " or " + set.Zones[last]
 }
 
-// live is the live request of a row. If that is not known it was made when the
-// row began to wait.
-func (t *teller) live(r Row) Request {
-	g, _ := t.find(r.Group)
-	for _, request := range g.Requests {
-		if request.Name == r.Request {
-			return request
-		}
-	}
-	return Request{CreatedAt: r.Since}
-}
-
 func (t *teller) waiting(r Row) {
 	if known, unread := t.lastKnown(r.Region); unread {
 		if known.IsZero() {
@@ -196,8 +185,8 @@ func (t *teller) waiting(r Row) {
 		}
 		return
 	}
-	if kept, moves := strings.CutPrefix(r.Obstacle, memo.Moving); moves {
-		t.moving(kept)
+	if r.MovesTo != "" {
+		t.moving(r.MovesTo)
 		return
 	}
 	switch set, _ := t.NodeSet(r.NodeSet); {
@@ -208,7 +197,7 @@ func (t *teller) waiting(r Row) {
 		t.lead("The request is %s.", r.failure(t.at(r.FailingSince)))
 		t.fact("It is for %s.", t.asked(r))
 	case !r.NextAt.IsZero():
-		t.lead("Attempt %d failed (%s). slurmflex retries at %s.", r.Failed, cmp.Or(t.cause(r), mig.CauseUnknown.String()), t.on(r.NextAt))
+		t.lead("Attempt %d failed: %s. slurmflex retries at %s.", r.Failed, cmp.Or(r.Brief, mig.CauseUnknown.String()), t.on(r.NextAt))
 		t.fact("It will request %s.", t.asked(r))
 	case set.Block != nil:
 		t.lead("Nodeset %s is %s.", set.Name, set.BlockedForUsers(t.now))
@@ -220,7 +209,7 @@ func (t *teller) waiting(r Row) {
 		t.givesUp(r)
 	}
 	t.earlier(r)
-	if r.Failed > 0 && !strings.Contains(strings.Join(t.story.Details, "\n"), sentence(r.Error)) {
+	if r.Failed > 0 && !t.records(r) {
 		t.detail("The last attempt: %s.", sentence(r.Error))
 	}
 }
@@ -230,6 +219,12 @@ func (t *teller) waiting(r Row) {
 func (t *teller) moving(kept string) {
 	t.lead("Moving to kept machines %s: its nodes without machines go back to Slurm, which starts the job there within seconds.", kept)
 	t.fact("If they were already requested, the job keeps its place at Google until it runs.")
+}
+
+// records reports whether a failed request on record has the row's last error.
+func (t *teller) records(r Row) bool {
+	g, _ := t.find(r.Group)
+	return slices.ContainsFunc(g.Requests, func(request Request) bool { return request.State == "FAILED" && request.Error == r.Error })
 }
 
 // earlier describes the attempts that failed before.
@@ -246,6 +241,9 @@ func (t *teller) earlier(r Row) {
 // returned says why a job loses its nodes, and how it gets going again.
 func (t *teller) returned(r Row) {
 	t.lead("%s being returned to Slurm, and the job is %s: %s.", r.one("Node "+r.Nodes+" is", "Nodes "+r.Nodes+" are"), becomes(r.Then), t.brief(r.Obstacle))
+	if r.Error != "" {
+		t.detail("Google's last error message: %s.", sentence(r.Error))
+	}
 	if r.Then != string(plan.Hold) || len(r.Jobs) == 0 {
 		return
 	}
@@ -268,6 +266,8 @@ func (t *teller) booting(r Row) {
 func (t *teller) machine(r Row) {
 	state := "Slurm is not using " + r.one("it", "them")
 	switch r.State {
+	case Starting:
+		state = r.one("is", "are") + " up; Slurm has not started the job yet"
 	case Running:
 		state = r.one("is", "are") + " in use"
 	case Idle:
@@ -304,7 +304,7 @@ func (t *teller) soFar(rows []Row) {
 	var machineHours, gpuHours, money float64
 	currency, unpriced, shared := "", false, false
 	for _, r := range rows {
-		if r.State != Running {
+		if r.State != Starting && r.State != Running {
 			continue
 		}
 		hours := float64(r.Count) * max(t.SeenAt.Sub(t.paidSince(r)), 0).Hours()

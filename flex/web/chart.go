@@ -39,7 +39,7 @@ type tick struct {
 // kindOf is the pattern of a state.
 func kindOf(s view.State) string {
 	switch s {
-	case view.Booting, view.Running, view.Idle:
+	case view.Booting, view.Starting, view.Running, view.Idle:
 		return string(s)
 	case view.Leaving:
 		return "ending"

@@ -80,7 +80,7 @@ func (w *world) pass(text string) {
 	w.Board.Saw(scene.Of(w.cfg, snap), plan.Plan{
 		Waits: []plan.Wait{{
 			Job: 812, NodeSet: "a3", Region: "us-central1", Group: "alpha-a3-job-812", Nodes: []string{"alpha-a3-1"},
-			Lease: time.Hour, Request: "a1", Since: noon.Add(-time.Hour), Obstacle: text,
+			Lease: time.Hour, Stage: plan.Queued, Request: "a1", Requested: noon.Add(-time.Hour), Since: noon.Add(-time.Hour), Obstacle: text,
 		}},
 		Blocks:   []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}},
 		Problems: scene.Problems{{Text: text}},
@@ -105,7 +105,7 @@ func asBrowser(r *http.Request) { r.Header.Set("Accept", "text/html,application/
 func TestThePageAsksForTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 	w := newWorld()
 	wait := func(job uint32, node string) plan.Wait {
-		return plan.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Since: noon}
+		return plan.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Stage: plan.Asking, Since: noon}
 	}
 	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Jobs: []slurm.Job{
 		{ID: 821, ArrayID: 821, HetID: 820, HetOffset: 1, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},

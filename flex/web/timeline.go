@@ -62,6 +62,7 @@ const (
 // leaseKeys are the patterns of the timeline.
 var leaseKeys = []key{
 	{"booting", "booting"},
+	{"starting", "up, job not started yet"},
 	{"running", "running a job"},
 	{"idle", "idle"},
 	{"ending", "being deleted"},
@@ -182,7 +183,7 @@ func newBar(r view.Row, jobs []view.Job, uses []past.Use, shown span, now time.T
 func plannedEnd(r view.Row, jobs []view.Job, now time.Time) time.Time {
 	last := now
 	for _, j := range jobs {
-		if r.State != view.Running || !slices.Contains(r.Jobs, j.ID) {
+		if r.State != view.Starting && r.State != view.Running || !slices.Contains(r.Jobs, j.ID) {
 			continue
 		}
 		end := endOf(r, now)

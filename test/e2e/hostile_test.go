@@ -80,7 +80,7 @@ func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
 	for id, told := range jobs {
 		awaitShown(t, 2*time.Minute, "job "+id+" to be held, and told "+told, func() (string, bool) {
 			shown := ask(t, l, "squeue", "-h", "-j", id, "-O", "Reason:|,admin_comment:")
-			return shown, regexp.MustCompile(`^JobHeldAdmin\|flex-start: ` + told + `.*\n$`).MatchString(shown)
+			return shown, regexp.MustCompile(`^JobHeldAdmin\|flex-start: held at \S+: ` + told + `.*\n$`).MatchString(shown)
 		})
 	}
 	awaitShown(t, 2*time.Minute, "job "+beside+" to have lost its node too", func() (string, bool) {

@@ -32,7 +32,7 @@ func TestAWaitOutlastsResumeTimeoutAndItsOwnerIsTold(t *testing.T) {
 					require.NoError(t, err)
 				}
 			}
-			assert.Regexp(t, `^flex-start: waiting [1-4]m for 2 × a3-megagpu-8g for 00:15:00; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED`,
+			assert.Regexp(t, `^flex-start: waiting [1-4]m for 2 × a3-megagpu-8g for 00:15:00; last attempt: no capacity`,
 				jobField(t, l, id, "AdminComment"))
 			capacity(t, l, "", 8)
 			awaitCompleted(t, l, id)
@@ -187,7 +187,7 @@ func TestAfterAFailureForCapacityTheNextAttemptComesAMinuteLater(t *testing.T) {
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	group := "alpha-a3-job-" + id
 	fail(t, l, group, "a1", "RESOURCE_POOL_EXHAUSTED", "The zone does not have enough resources available.")
-	awaitTold(t, l, time.Minute, id, `attempt 1 failed .*enough resources`)
+	awaitTold(t, l, time.Minute, id, `attempt 1 failed: no capacity; retrying`)
 	assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"), "it keeps its nodes meanwhile")
 	second := awaitRequestState(t, l, group, "a2", "ACCEPTED")
 	first := awaitRequestState(t, l, group, "a1", "FAILED")
@@ -266,7 +266,7 @@ func TestTheLegacyPathShowsOfAStockoutAndTriesAgain(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	awaitTold(t, l, 2*time.Minute, id, `attempt 1 failed.*resources`)
+	awaitTold(t, l, 2*time.Minute, id, `attempt 1 failed: no capacity`)
 	assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"))
 	capacity(t, l, "", 2)
 	await(t, 100*time.Second, "two instances", func() bool { return len(state(t, l).Instances) == 2 })

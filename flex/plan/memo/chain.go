@@ -137,7 +137,7 @@ func WithChain(text string, c Chain) string {
 // returned as it is.
 func SplitChain(comment string) (text string, c Chain) {
 	at := strings.LastIndex(comment, chainOpens)
-	if at <= 0 || !strings.HasPrefix(comment, OwnComment) {
+	if at <= 0 || !IsOurs(comment) {
 		return comment, Chain{}
 	}
 	c, ok := parseChain(comment[at:])

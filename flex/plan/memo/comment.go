@@ -11,6 +11,57 @@ import (
 // is somebody else's, and stays.
 const OwnComment = "flex-start: "
 
+// IsOurs reports whether slurmflex has written an AdminComment.
+func IsOurs(comment string) bool { return strings.HasPrefix(comment, OwnComment) }
+
+// MayWrite reports whether slurmflex may write over an AdminComment: it is ours, or empty.
+func MayWrite(comment string) bool { return comment == "" || IsOurs(comment) }
+
+// Text returns what an AdminComment of ours says.
+func Text(comment string) string { return strings.TrimPrefix(comment, OwnComment) }
+
+// Deed is what became of a job that lost its nodes.
+type Deed string
+
+// The deeds. Each begins an AdminComment.
+const (
+	Requeued  Deed = "requeued"
+	JobHeld   Deed = "held"
+	Cancelled Deed = "cancelled"
+	Loss      Deed = "machine lost" // Slurm then requeues the job, or ends it
+)
+
+// Done is a deed as an AdminComment says it.
+type Done struct {
+	Deed   Deed
+	At     time.Time // zero: not said
+	Reason string
+}
+
+// String is the text of the AdminComment.
+func (d Done) String() string {
+	if d.At.IsZero() {
+		return fmt.Sprintf("%s: %s", d.Deed, d.Reason)
+	}
+	return fmt.Sprintf("%s at %s: %s", d.Deed, d.At.UTC().Format(time.RFC3339), d.Reason)
+}
+
+// DoneOf returns the deed of an AdminComment of ours, without Short. It reports false if the comment
+// says none.
+func DoneOf(comment string) (d Done, ok bool) {
+	head, reason, found := strings.Cut(Text(comment), ": ")
+	deed, at, dated := strings.Cut(head, " at ")
+	d = Done{Deed: Deed(deed), Reason: strings.TrimSuffix(reason, Short)}
+	if dated {
+		var err error
+		if d.At, err = time.Parse(time.RFC3339, at); err != nil {
+			return Done{}, false
+		}
+	}
+	known := slices.Contains([]Deed{Requeued, JobHeld, Cancelled, Loss}, d.Deed)
+	return d, found && known && IsOurs(comment)
+}
+
 const warnedForm = OwnComment + "told %s: "
 
 // Warning is the AdminComment of a job that Slurm would not requeue, from when
@@ -31,11 +82,11 @@ func WarnedAt(comment string) (time.Time, bool) {
 const failedForm = "attempt %d failed"
 
 // Failed says how many attempts have failed in a row, and why the last one did.
-func Failed(attempts int, why string) string { return fmt.Sprintf(failedForm+" %s", attempts, why) }
+func Failed(attempts int, why string) string { return fmt.Sprintf(failedForm+": %s", attempts, why) }
 
 // ParseFailed is how many attempts an AdminComment of ours says to have failed; 0 if none.
 func ParseFailed(comment string) (attempts int) {
-	if at := strings.Index(comment, "attempt "); at >= 0 && strings.HasPrefix(comment, OwnComment) {
+	if at := strings.Index(comment, "attempt "); at >= 0 && IsOurs(comment) {
 		_, _ = fmt.Sscanf(comment[at:], failedForm, &attempts)
 	}
 	return attempts
@@ -43,6 +94,9 @@ func ParseFailed(comment string) (attempts int) {
 
 // Short is what a job is told that has lost a machine and whose others are not held.
 const Short = "; the others go back, because the job's time limit does not fit the rest of their lease"
+
+// IsShort reports whether an AdminComment ends with Short.
+func IsShort(comment string) bool { return IsOurs(comment) && strings.HasSuffix(comment, Short) }
 
 // What a job is told of nodes that it has, which is over when it has none.
 const (
@@ -62,7 +116,31 @@ const Yielded = "; it lost its place in Google's queue to a request of higher pr
 
 // HasYielded reports whether an AdminComment of ours contains Yielded.
 func HasYielded(comment string) bool {
-	return strings.HasPrefix(comment, OwnComment) && strings.Contains(comment, Yielded)
+	return IsOurs(comment) && strings.Contains(comment, Yielded)
+}
+
+// MovesTo returns the warm machines, as a hostlist, to which a job with that AdminComment moves;
+// empty if it does not.
+func MovesTo(comment string) string {
+	machines, _ := strings.CutPrefix(comment, OwnComment+Moving)
+	if machines == comment {
+		return ""
+	}
+	return machines
+}
+
+// Continues reports whether an AdminComment says the text, and then how long its job has waited,
+// which signal follows, or when the job was warned.
+func Continues(comment, text string) bool {
+	rest, begins := strings.CutPrefix(comment, text)
+	return begins && slices.ContainsFunc([]string{Waited, Warned, Sends}, func(next string) bool { return strings.HasPrefix(rest, next) })
+}
+
+// BeforeSignal returns the text of an AdminComment without the announcement of a signal, and
+// whether the job was warned.
+func BeforeSignal(comment string) (text string, warned bool) {
+	text, _, _ = strings.Cut(Text(comment), Sends)
+	return text, strings.Contains(text, Warned)
 }
 
 // Sent returns a job's AdminComment after its warning by a signal, or by its terminal if the
@@ -81,7 +159,7 @@ func WasSent(comment string) (at time.Time, signal string, sent bool) {
 	_, text, warned := strings.Cut(comment, Warned)
 	word, signal, sent := strings.Cut(text, " with ")
 	at, err := time.Parse(time.RFC3339, word)
-	return at, signal, warned && sent && err == nil && strings.HasPrefix(comment, OwnComment)
+	return at, signal, warned && sent && err == nil && IsOurs(comment)
 }
 
 // IsOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.

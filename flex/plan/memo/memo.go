@@ -20,6 +20,15 @@ const Lost = ReasonPrefix + "machine lost: "
 // Slurm 22.05 and 26.05 clear the reason of such a node.
 const Usable = ReasonPrefix + "powered down, and free for other jobs"
 
+// IsOurReason reports whether slurmflex has given a node its reason.
+func IsOurReason(reason string) bool { return strings.HasPrefix(reason, ReasonPrefix) }
+
+// IsLost reports whether slurmflex has set a node down because its machine is lost.
+func IsLost(reason string) bool { return strings.HasPrefix(reason, Lost) }
+
+// ReasonText returns what a reason of ours says.
+func ReasonText(reason string) string { return strings.TrimPrefix(reason, ReasonPrefix) }
+
 // Boots is what a node's Extra says of its instances that did not come up.
 type Boots struct {
 	Failed int       // instances in a row

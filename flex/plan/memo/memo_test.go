@@ -22,6 +22,18 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	assert.True(t, warned)
 	assert.Equal(t, noon, at)
 
+	for _, done := range []Done{{Requeued, noon, "no machines"}, {Loss, time.Time{}, "it is gone: deleted"}, {JobHeld, noon, "at last"}} {
+		again, ok := DoneOf(OwnComment + done.String())
+		assert.True(t, ok)
+		assert.Equal(t, done, again)
+	}
+	for _, comment := range []string{Done{Requeued, noon, "x"}.String(), OwnComment + "told 2026: x", OwnComment + "held for it after a loss: a", OwnComment + "held at noon: x", ""} {
+		_, ok := DoneOf(comment)
+		assert.False(t, ok, comment)
+	}
+	assert.Equal(t, "alpha-a3-[0-1]", MovesTo(OwnComment+Moving+"alpha-a3-[0-1]"))
+	assert.Empty(t, MovesTo(Moving+"alpha-a3-[0-1]"), "somebody else's")
+
 	assert.Equal(t, 3, ParseFailed(OwnComment+Failed(3, "(capacity)")))
 	assert.Zero(t, ParseFailed(Failed(3, "(capacity)")), "somebody else's")
 

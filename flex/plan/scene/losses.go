@@ -3,7 +3,6 @@ package scene
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -112,7 +111,7 @@ func (s *Scene) IsLost(m *Node) bool {
 // IsTakenDown reports whether Slurm shows the node as DOWN because slurmflex set it DOWN for a lost
 // machine.
 func (m *Node) IsTakenDown() bool {
-	return m.State.Base == slurm.Down && m.Power == On && strings.HasPrefix(m.Reason, memo.Lost)
+	return m.State.Base == slurm.Down && m.Power == On && memo.IsLost(m.Reason)
 }
 
 // Losses returns the machines that are gone while jobs hold their nodes.

@@ -2,7 +2,6 @@ package scene
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"slurmflex/mig"
@@ -47,6 +46,11 @@ type Failing struct {
 	Last    time.Time
 }
 
+// Trouble is why the last call failed.
+func (f Failing) Trouble() mig.Trouble {
+	return mig.Trouble{Cause: f.Cause, Message: f.Message, Quota: f.Quota}
+}
+
 // add counts another failed call.
 func (f Failing) add(why mig.Trouble, at time.Time) Failing {
 	if f.Times == 0 {
@@ -63,21 +67,22 @@ func (f Failing) Every() time.Duration {
 	return (f.Last.Sub(f.Since) / time.Duration(f.Times-1)).Round(time.Second)
 }
 
-// FailingText describes the state of a failing request and the cause, as mig.Cause spells it.
-func FailingText(cause string) string {
+// FailingText describes the state of a failing request by the cause, as mig.Cause spells it, and
+// by mig.Trouble's brief form.
+func FailingText(cause, brief string) string {
 	switch cause {
-	case mig.CauseRate.String():
-		return "refused for now (rate limit)"
 	case mig.CauseUnavailable.String():
-		return "failing for now (Compute is unavailable)"
+		return "failing for now (" + brief + ")"
 	case mig.CauseUnknown.String():
 		return "failing for now (unknown cause)"
+	case mig.CauseCapacity.String(), mig.CauseQuota.String(), mig.CauseRate.String():
+		return "refused for now (" + brief + ")"
 	}
 	return "refused for now (" + cause + ")"
 }
 
-// String describes the failure without the number of attempts: an AdminComment and a
-// problem must not change with each attempt.
+// String describes the failure without the number of attempts and without words of Google's that
+// change: an AdminComment must not change with each attempt.
 func (f Failing) String() string {
-	return fmt.Sprintf("%s since %s, retrying: %s", FailingText(f.Cause.String()), f.Since.UTC().Format(time.RFC3339), strings.TrimSuffix(f.Message, "."))
+	return fmt.Sprintf("%s since %s, retrying", FailingText(f.Cause.String(), f.Trouble().Brief()), f.Since.UTC().Format(time.RFC3339))
 }

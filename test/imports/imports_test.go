@@ -119,3 +119,20 @@ func lines(t *testing.T, args ...string) []string {
 	require.NoError(t, err, "%s", &complaints)
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
 }
+
+// What an AdminComment or a reason of ours says is read by package memo alone; everything else has it
+// as a value. Nothing finds it out from a sentence.
+func TestOnlyMemoReadsOurSentences(t *testing.T) {
+	sentence := regexp.MustCompile(`(strings\.(Has|Contains|Cut|Trim|Index)|regexp\.)\w*\(.*(memo\.|\.Told|AdminComment|Obstacle|\bproblem\b|\.Message\b)`)
+	trimmed := regexp.MustCompile(`strings\.TrimSuffix\([^,]+, "\."\)`) // a full stop at its end
+	for _, file := range lines(t, "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`, "slurmflex/flex/...", "slurmflex/cmd/...") {
+		if strings.Contains(file, "/flex/plan/memo/") {
+			continue
+		}
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for n, line := range strings.Split(string(source), "\n") {
+			assert.NotRegexp(t, sentence, trimmed.ReplaceAllString(line, ""), "%s:%d reads a sentence", file, n+1)
+		}
+	}
+}

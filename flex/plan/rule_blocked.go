@@ -8,9 +8,5 @@ func nodesetBlocked(w *wanted, c *cohort) verdict {
 	if n == 0 {
 		return verdict{}
 	}
-	return verdict{do: waits, why: blockedText(c.set.Name, n) + "; ask an admin"}
-}
-
-func blockedText(nodeset string, n int) string {
-	return fmt.Sprintf("nodeset %s is blocked because %d machines in a row failed to boot", nodeset, n)
+	return verdict{do: waits, why: fmt.Sprintf("nodeset %s is blocked because %d machines in a row failed to boot; ask an admin", c.set.Name, n)}
 }

@@ -228,7 +228,7 @@ var mutants = []mutant{
 	},
 	{
 		"configuration errors are tried again like any other", "flex/plan/rule_backoff.go",
-		"hopeless := cause == mig.CauseConfig || ", "hopeless := ", planner,
+		"[]mig.Cause{mig.CauseConfig, mig.CausePermission", "[]mig.Cause{mig.CausePermission", planner,
 	},
 	{
 		"a node that keep_idle keeps is marked to go with its job", "flex/plan/sweep_nodes.go",
@@ -482,7 +482,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job whose AdminComment is somebody else's leaves its partition", "flex/owner.go",
-		"if !isOurs(rec.AdminComment) {\n\t\t\t\tr.owners", "if rec.ID == 0 {\n\t\t\t\tr.owners", passes,
+		"if !memo.MayWrite(rec.AdminComment) {\n\t\t\t\tr.owners", "if rec.ID == 0 {\n\t\t\t\tr.owners", passes,
 	},
 	{
 		"an estimate counts waits from before a change", "flex/estimate/change.go",
@@ -525,7 +525,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job reads why it is requeued afterwards", "flex/plan/sweep_leases.go",
-		`append(append(s.actions, before(w.scene, a.Job, requeuedText+string(why), "")...), a)`, `append(append(s.actions, a), before(w.scene, a.Job, requeuedText+string(why), "")...)`, planner,
+		`append(append(s.actions, before(w.scene, a.Job, requeued, "")...), a)`, `append(append(s.actions, a), before(w.scene, a.Job, requeued, "")...)`, planner,
 	},
 	{
 		"a request that is refused is called being made", "flex/plan/compute.go",

@@ -26,10 +26,12 @@ var situations = []struct {
 	given                func(*world)
 	comment, why, status string
 }{
-	{"the request waits for capacity", func(s *world) {
-		s.requested(mig.Trouble{Cause: mig.CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED: none"})
+	{
+		"the request waits for capacity", func(s *world) {
+			s.requested(mig.Trouble{Cause: mig.CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED: none"})
+		},
+		"no capacity", "no capacity", "queued: last attempt: no capacity",
 	},
-		"no capacity", "no capacity", "queued: last attempt: no capacity"},
 	{"the request waits for a quota", func(s *world) {
 		s.requested(mig.Trouble{Cause: mig.CauseQuota, Message: "QUOTA_EXCEEDED: no", Quota: mig.UsedUp{Metric: "GPUS", Limit: 8, Region: us}})
 	}, "quota GPUS is used up (limit 8 in us-central1)", "quota GPUS is used up (limit 8 in us-central1)", "queued: last attempt: quota GPUS is used up (limit 8 in us-central1)"},
@@ -50,8 +52,10 @@ var situations = []struct {
 		s.waiting(811, "alpha-a3-3")
 		s.waiting(812, "alpha-a3-[0-1]")
 	}, "waiting for its turn: place 1", "waiting for its turn: place 1", "waiting: waiting for its turn: place 1"},
-	{"the nodeset is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") },
-		"blocked because 2 machines in a row failed to boot", "2 machines in a row failed to boot", "waiting: nodeset a3 is blocked because 2 machines in a row failed to boot"},
+	{
+		"the nodeset is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") },
+		"blocked because 2 machines in a row failed to boot", "2 machines in a row failed to boot", "waiting: nodeset a3 is blocked because 2 machines in a row failed to boot",
+	},
 	{"the region cannot be read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.snap.Unseen[us] = errors.New("503 backendError")

@@ -745,7 +745,7 @@ func TestMachinesOfAJobThatHasNotStartedAreStarting(t *testing.T) {
 	}
 }
 
-// U5, H6
+// U5: of a held job too (H6).
 func TestWhatHappenedLastToAPendingJobComesFirst(t *testing.T) {
 	const boot = "the machine did not join Slurm within boot_timeout 00:30:00"
 	done := func(deed memo.Deed, reason string) string {
@@ -758,8 +758,10 @@ func TestWhatHappenedLastToAPendingJobComesFirst(t *testing.T) {
 		want   string
 	}{
 		"requeued": {"BeginTime", nil, done(memo.Requeued, boot), "Requeued at 11:59:49: " + boot + "; it can start again at 12:01:52."},
-		"requeued, and its nodeset blocked": {"BeginTime", (*world).block, done(memo.Requeued, boot),
-			"Requeued at 11:59:49: " + boot + "; it can start again at 12:01:52, but nodeset a3 is blocked until 13:00:00."},
+		"requeued, and its nodeset blocked": {
+			"BeginTime", (*world).block, done(memo.Requeued, boot),
+			"Requeued at 11:59:49: " + boot + "; it can start again at 12:01:52, but nodeset a3 is blocked until 13:00:00.",
+		},
 		"requeued, and not considered since": {"None", nil, done(memo.Requeued, boot), "Requeued at 11:59:49: " + boot + "."},
 		"requeued before its lease ended": {"BeginTime", func(s *world) {
 			s.done(plan.RequeueJob{OfJob: plan.OfJob{Job: 816}, Why: "the lease of its nodes ends"}, time.Minute, nil)

@@ -33,19 +33,19 @@ var situations = []struct {
 		"no capacity", "no capacity", "queued: last attempt: no capacity",
 	},
 	{"the request waits for a quota", func(s *world) {
-		s.requested(mig.Trouble{Cause: mig.CauseQuota, Message: "QUOTA_EXCEEDED: no", Quota: mig.UsedUp{Metric: "GPUS", Limit: 8, Region: us}})
+		s.requested(mig.Trouble{Cause: mig.CauseQuota, Message: "QUOTA_EXCEEDED: no", Quota: mig.UsedUp{Metric: "GPUS", Limit: 8, Region: "us-central1"}})
 	}, "quota GPUS is used up (limit 8 in us-central1)", "quota GPUS is used up (limit 8 in us-central1)", "queued: last attempt: quota GPUS is used up (limit 8 in us-central1)"},
 	{"the request is new", func(s *world) { s.waiting(812, "alpha-a3-[0-1]") }, "", "slurmflex is about to request", "asking: "},
 	{"Compute limits the rate", (*world).refusing, "refused for now (rate limit)", "refused for now (rate limit)", "waiting: refused for now (rate limit)"},
 	{"Compute does not answer", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Failing: scene.Failing{
+		s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Failing: scene.Failing{
 			Cause: mig.CauseUnavailable, Message: "read tcp 10.0.0.2:43512: reset", Times: 2, Since: noon.Add(-time.Minute), Last: noon,
 		}}
 	}, "failing for now (Compute is unavailable)", "failing for now (Compute is unavailable)", "waiting: failing for now (Compute is unavailable)"},
 	{"an attempt has failed", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Failed, "alpha-a3-[0-1]", "RESOURCE_POOL_EXHAUSTED: none left", 20*time.Second))
+		s.group(812, request("a1", mig.Failed, "alpha-a3-[0-1]", "RESOURCE_POOL_EXHAUSTED: none left", 20*time.Second))
 	}, "attempt 1 failed: no capacity", "Attempt 1 failed: no capacity", "waiting: attempt 1 failed: no capacity"},
 	{"other jobs come first", func(s *world) {
 		s.waiting(810, "alpha-a3-2")
@@ -58,12 +58,12 @@ var situations = []struct {
 	},
 	{"the region cannot be read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.snap.Unseen[us] = errors.New("503 backendError")
+		s.Snap.Unseen["us-central1"] = errors.New("503 backendError")
 	}, "", "region us-central1 could not be read", "waiting: region us-central1 could not be read"},
 	{"it moves to kept machines", (*world).movable, "moving to kept machines alpha-a3-[3-4]", "Moving to kept machines alpha-a3-[3-4]", "waiting: moving to kept machines alpha-a3-[3-4]"},
 	{"the request is refused for good", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "403 forbidden: no right", At: noon, Times: 1}
+		s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "403 forbidden: no right", At: noon, Times: 1}
 	}, "held at 2026-11-21T12:00:00Z: 403 forbidden: no right", "the job is held: 403 forbidden: no right", "returned: returned to Slurm: 403 forbidden: no right"},
 	{"it is held", func(s *world) {
 		s.back("JobHeldAdmin", memo.Done{Deed: memo.JobHeld, At: noon.Add(-time.Minute), Reason: "403 forbidden: no right"})
@@ -73,19 +73,19 @@ var situations = []struct {
 	}, "requeued at 2026-11-21T11:59:00Z: the machine did not join Slurm", "Requeued at 11:59:00: the machine did not join Slurm", "pending: pending in partition train: BeginTime"},
 	{"it has lost a machine", func(s *world) {
 		s.job(812, "train", "alpha-a3-[0-1]", slurm.JobRunning)
-		s.nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+NOT_RESPONDING")
+		s.Nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+NOT_RESPONDING")
 		s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", 5*time.Hour)
-		s.snap.Missed = map[string]bool{"alpha-a3-1": true}
+		s.Snap.Missed = map[string]bool{"alpha-a3-1": true}
 	}, "machine lost: the machine of alpha-a3-1 is gone", "The machine of alpha-a3-1 is gone", "lost: the machine of alpha-a3-1 is gone"},
 	{"its machines boot", func(s *world) { s.booting(812) }, "", "booting", "booting: "},
 	{"its machines are up", func(s *world) {
 		s.job(812, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
-		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
+		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
 		s.machines("alpha-a3-job-812", "a3", "alpha-a3-[2-4]", 5*time.Hour)
 	}, "", "All its nodes are up", "starting: "},
 	{"it runs", func(s *world) {
 		s.job(812, "train", "alpha-a3-[2-4]", slurm.JobRunning)
-		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
+		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
 		s.machines("alpha-a3-job-812", "a3", "alpha-a3-[2-4]", 5*time.Hour)
 	}, "", "It has been running", "running: "},
 }
@@ -93,22 +93,22 @@ var situations = []struct {
 // requested has job 812 wait with a request that has met trouble.
 func (s *world) requested(trouble mig.Trouble) {
 	s.waiting(812, "alpha-a3-[0-1]")
-	r := s.request("a1", mig.Accepted, "alpha-a3-[0-1]", trouble.Message, time.Hour)
+	r := request("a1", mig.Accepted, "alpha-a3-[0-1]", trouble.Message, time.Hour)
 	r.Cause, r.Quota = trouble.Cause, trouble.Quota
-	s.group(812, "alpha-a3-job-812", r)
+	s.group(812, r)
 }
 
 // back has job 812 be in the queue again after a deed.
 func (s *world) back(reason string, done memo.Done) {
 	s.pending(812, reason).Start = noon.Add(time.Minute)
-	s.snap.Told[812] = memo.OwnComment + done.String()
+	s.Snap.Told[812] = memo.OwnComment + done.String()
 }
 
 // The faces render one value, so none says what another does not.
 func TestEverySituationHasOneCauseOnEveryFace(t *testing.T) {
 	for _, test := range situations {
 		t.Run(test.name, func(t *testing.T) {
-			s := newWorld(t)
+			s := newWorld()
 			test.given(s)
 			v := s.view()
 			assert.Contains(t, s.comment(812), test.comment)
@@ -132,8 +132,8 @@ func TestEverySituationHasOneCauseOnEveryFace(t *testing.T) {
 
 // comment is the AdminComment that a job has after the pass.
 func (s *world) comment(job uint32) string {
-	comment := s.snap.Told[job]
-	for _, a := range plan.Compute(scene.Of(s.cfg, s.snap)).Actions {
+	comment := s.Snap.Told[job]
+	for _, a := range plan.Compute(scene.Of(s.Config, s.Snap)).Actions {
 		switch a := a.(type) {
 		case plan.CommentJob:
 			if a.Job == job {

@@ -16,7 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/fakeslurm"
 )
 
 // world is a folder with everything that slurmflex finds on a controller,
@@ -153,38 +155,38 @@ func (w *world) answer(t *testing.T, program, does string) {
 	w.write(t, program+".answer", does+"\n")
 }
 
-// nodes sets the state of the nodes first to last of nodeset a3. The record is
-// that of a real scontrol.
+// nodes sets the state of the nodes first to last of nodeset a3, as the model of Slurm prints them.
 func (w *world) nodes(t *testing.T, state string, first, last int) {
 	t.Helper()
-	records, err := os.ReadFile("../../slurm/testdata/24.11.5/00-powered-down.nodes.txt")
-	require.NoError(t, err)
-	record, _, _ := strings.Cut(string(records), "\n")
-	old, err := os.ReadFile(w.path("nodes"))
-	lines := make([]string, 8)
-	if err == nil {
-		lines = strings.Split(strings.TrimSpace(string(old)), "\n")
+	nodes := make([]slurm.Node, 8)
+	if old, err := os.ReadFile(w.path("nodes")); err == nil {
+		nodes, err = slurm.ParseNodes(old)
+		require.NoError(t, err)
 	}
 	for i := first; i <= last; i++ {
-		name := fmt.Sprintf("alpha-a3-%d", i)
-		lines[i] = strings.NewReplacer("NodeName=f0 ", "NodeName="+name+" ", "NodeHostName=f0 ", "NodeHostName="+name+" ",
-			"State=IDLE+CLOUD+POWERED_DOWN ", "State="+state+" ").Replace(record)
+		nodes[i].Name, nodes[i].State = fmt.Sprintf("alpha-a3-%d", i), slurm.ParseState(state)
 	}
-	w.write(t, "nodes", strings.Join(lines, "\n")+"\n")
+	w.write(t, "nodes", fakeslurm.PrintNodes(nodes))
 }
 
 // jobs sets what squeue prints: id, time limit, state and nodes of each job,
 // such as "812 2:00:00 CONFIGURING alpha-a3-[0-1]".
 func (w *world) jobs(t *testing.T, jobs ...string) {
 	t.Helper()
-	var rows strings.Builder
-	for _, j := range jobs {
-		var id, limit, state, nodes string
-		_, err := fmt.Sscan(j, &id, &limit, &state, &nodes)
+	var all []slurm.Job
+	for _, text := range jobs {
+		j := slurm.Job{
+			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 100, Partition: "train", User: "ada", NodeCount: 2, GPUs: 8, Reason: "None",
+		}
+		var limit, nodes string
+		_, err := fmt.Sscan(text, &j.ID, &limit, &j.State, &nodes)
 		require.NoError(t, err)
-		fmt.Fprintf(&rows, "%s|%s|N/A|%s|%s|%s|2026-11-21T03:00:00|100|train|ada|2|||(null)|MARK<gres/gpu:8>MARK|None\n", id, id, limit, state, nodes)
+		j.ArrayID, j.Limit = j.ID, slurm.ParseLimit(limit)
+		j.Nodes, err = slurm.Expand(nodes)
+		require.NoError(t, err)
+		all = append(all, j)
 	}
-	w.write(t, "jobs", rows.String())
+	w.write(t, "jobs", fakeslurm.PrintJobs(all, "MARK"))
 }
 
 const poweringUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN"
@@ -202,7 +204,7 @@ func (w *world) onPowerDown(t *testing.T) {
 	t.Helper()
 	nodes, err := os.ReadFile(w.path("nodes"))
 	require.NoError(t, err)
-	w.write(t, "after", strings.ReplaceAll(string(nodes), poweringUp, "IDLE+CLOUD+POWERING_DOWN"))
+	w.write(t, "after", strings.ReplaceAll(string(nodes), slurm.ParseState(poweringUp).String(), "IDLE+CLOUD+POWERING_DOWN"))
 	w.answer(t, "scontrol", `case "$*" in
 *power_down_force*) : >DIR/jobs; mv DIR/after DIR/nodes; exit;;
 esac

@@ -28,17 +28,15 @@ func (l *late) Jobs(ctx context.Context) ([]slurm.Job, error) {
 
 // G7
 func TestJobKeepsNodesThatItGotDuringAPass(t *testing.T) {
-	eachInWorld(t, map[string]struct {
+	type test struct {
 		begin func(w *world)
 		want  []string
-	}{
+	}
+	eachInWorld(t, map[string]test{
 		"none": {func(*world) {}, []string{"alpha-a3-[0-1] power_down_force slurmflex: no job waits for this node any more"}},
 		"one":  {func(w *world) { w.slurm.submit(2, "shared", "alpha-a3-1") }, []string{"alpha-a3-0 power_down_force slurmflex: no job waits for this node any more"}},
 		"all":  {func(w *world) { w.slurm.submit(2, "shared", "alpha-a3-[0-1]") }, nil},
-	}, func(t *testing.T, w *world, test struct {
-		begin func(w *world)
-		want  []string
-	}) {
+	}, func(t *testing.T, w *world, test test) {
 		w.waiting(1, "shared", "alpha-a3-[0-1]")
 		w.slurm.cancel(1)
 		w.Reconciler.Scheduler = &late{w.slurm, 0, func() { test.begin(w) }}

@@ -101,8 +101,8 @@ type Job struct {
 	GPUs int
 
 	Priority    uint64
-	Pinned      bool   // it asks for certain nodes, or excludes some
 	Needs       string // the hostlist of nodes that it asks for; "" for none
+	Excludes    string // the hostlist of nodes that it excludes; "" for none
 	Reservation string // that it asks for; "" for none
 	Reason      string // why it is pending
 	User        string
@@ -119,6 +119,9 @@ func LacksNodes(reason string) bool {
 	word, _, _ := strings.Cut(reason, ",")
 	return slices.Contains([]string{"Priority", "Resources", "ReqNodeNotAvail"}, word) || strings.HasPrefix(word, "Nodes required")
 }
+
+// Pinned reports whether the job asks for certain nodes, or excludes some.
+func (j Job) Pinned() bool { return j.Needs != "" || j.Excludes != "" }
 
 // Tasks returns the indexes of the tasks of an array that the row stands for, the lowest first. squeue
 // cuts a long list short.
@@ -260,9 +263,8 @@ func (j *Job) setColumn(column, field string) (err error) {
 		j.NodeCount = numberOr0(field)
 	case "%n":
 		j.Needs = notNull(field)
-		j.Pinned = j.Needs != ""
 	case "%x":
-		j.Pinned = j.Pinned || notNull(field) != ""
+		j.Excludes = notNull(field)
 	case "%v":
 		j.Reservation = notNull(field)
 	case "%b":

@@ -30,9 +30,9 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 		},
 	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|||(null)|m4rk<gres/gpu:8>m4rk|BeginTime\n"+
 		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|3|||(null)|m4rk<N/A>m4rk|None\n"))
-	for column, want := range map[string]Job{"%n": {Pinned: true}, "%x": {Pinned: true}, "%v": {Reservation: "f0"}} {
+	for column, want := range map[string]Job{"%n": {Needs: "f0"}, "%x": {Excludes: "f0"}, "%v": {Reservation: "f0"}} {
 		got := parsed(t, readSqueue, rowWith(column, "f0")+"\n")[0]
-		require.Equal(t, want, Job{Pinned: got.Pinned, Reservation: got.Reservation}, column)
+		require.Equal(t, want, Job{Needs: got.Needs, Excludes: got.Excludes, Reservation: got.Reservation}, column)
 	}
 	require.Equal(t, "a|b|", parsed(t, readSqueue, rowWith("%r", "a|b|")+"\n")[0].Reason, "the last column may hold bars")
 	require.Empty(t, parsed(t, readSqueue, ""), "an empty queue")
@@ -171,7 +171,7 @@ func TestNoTextOfAnOwnerChangesARow(t *testing.T) {
 				require.Len(t, jobs, 2)
 				require.Equal(t, parsed(t, readSqueue, other+"\n")[0], jobs[1])
 				want := parsed(t, readSqueue, rowWith("%A", "7")+"\n")[0]
-				want.Pinned, want.GPUs, want.Reason = jobs[0].Pinned, jobs[0].GPUs, jobs[0].Reason
+				want.Needs, want.Excludes, want.GPUs, want.Reason = jobs[0].Needs, jobs[0].Excludes, jobs[0].GPUs, jobs[0].Reason
 				require.Equal(t, want, jobs[0], "nothing else of its own row")
 				require.NotRegexp(t, `[[:cntrl:]|]`, jobs[0].Reason)
 			})

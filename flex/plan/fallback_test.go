@@ -110,7 +110,7 @@ func TestAJobThatHasWaitedForFallbackAfterLeavesItsPartition(t *testing.T) {
 		"one partition":    waitsIn("train", time.Hour, memo.Chain{List: []string{"train"}}),
 		"no list is known": waitsIn("train", time.Hour, memo.Chain{}),
 		"another's list":   waitsIn("train", time.Hour, memo.Chain{List: []string{"eu", "spot"}}),
-		"asks for nodes":   waitsIn("train", time.Hour, whole, lastJob(func(j *slurm.Job) { j.Pinned = true })),
+		"asks for nodes":   waitsIn("train", time.Hour, whole, lastJob(func(j *slurm.Job) { j.Needs = "alpha-a3-0" })),
 		"reservation":      waitsIn("train", time.Hour, whole, lastJob(func(j *slurm.Job) { j.Reservation = "class" })),
 		"heterogeneous":    waitsIn("train", time.Hour, whole, lastJob(func(j *slurm.Job) { j.HetID = 7 })),
 		"machines come":    waitsIn("train", time.Hour, whole, lastGroup(func(g *mig.Group) { g.Requests[0].State = mig.Creating })),

@@ -55,7 +55,7 @@ func plannedSalvages(s *scene.Scene) (planned map[uint32]*salvage, short map[uin
 // salvage, or no longer. Left are idle machines that it may have left.
 func salvageOf(s *scene.Scene, j *slurm.Job, left []*scene.Node) *salvage {
 	under, begun := s.Salvages()[j.ID]
-	if begun && isUnsure(s, under) || s.Seen.Skew > scene.MaxSkew || j.HetID != 0 || j.User == "" || j.Pinned || j.Limit.Kind != slurm.LimitSet ||
+	if begun && isUnsure(s, under) || s.Seen.Skew > scene.MaxSkew || j.HetID != 0 || j.User == "" || j.Pinned() || j.Limit.Kind != slurm.LimitSet ||
 		j.Reservation != "" && !(begun && j.Reservation == under.Name) {
 		return nil
 	}

@@ -114,7 +114,7 @@ func TestAJobStaysThat(t *testing.T) {
 	for name, given := range map[string]scene.Snapshot{
 		"would outlive the leases":           idleBut(noOthers(func(j *slurm.Job) { j.Limit.Duration = 50 * time.Minute })),
 		"has no limit":                       idleBut(noOthers(func(j *slurm.Job) { j.Limit = slurm.Limit{Kind: slurm.Unlimited} })),
-		"asks for certain nodes":             idleBut(noOthers(func(j *slurm.Job) { j.Pinned = true })),
+		"asks for certain nodes":             idleBut(noOthers(func(j *slurm.Job) { j.Needs = "alpha-a3-0" })),
 		"has a reservation":                  idleBut(noOthers(func(j *slurm.Job) { j.Reservation = "ada's" })),
 		"is part of a heterogeneous job":     idleBut(noOthers(func(j *slurm.Job) { j.HetID = 8 })),
 		"came when the machines were idle":   idleBut(started(8, 59*time.Second)),

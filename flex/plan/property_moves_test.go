@@ -126,7 +126,7 @@ func movesOnlyToKept(s *sight, p plan.Plan) (wrong []string) {
 			return s.nodes[name].State.IsIdle() && len(s.jobs[name]) == 0 && len(s.instances[name]) == 1
 		}
 		bare := func(name string) bool { return !s.hasRunning(name) && !s.isCreated(name) }
-		if j := s.snap.Jobs[at]; j.State != slurm.JobConfiguring || !s.snap.Requeues[j.ID] || j.Pinned || len(m.From) != len(m.To) ||
+		if j := s.snap.Jobs[at]; j.State != slurm.JobConfiguring || !s.snap.Requeues[j.ID] || j.Pinned() || len(m.From) != len(m.To) ||
 			len(m.From)+len(m.Held) != len(j.Nodes) || !allOf(m.To, idle) || !allOf(m.From, bare) {
 			wrong = append(wrong, fmt.Sprintf("%s: %+v", a, j))
 		}
@@ -193,7 +193,7 @@ func leavesNoneIdle(s *sight, p plan.Plan) (wrong []string) {
 
 // lacks is how many nodes of each nodeset a job lacks that may move; nil for others.
 func (s *sight) lacks(j slurm.Job) map[*config.NodeSet]int {
-	if j.State != slurm.JobConfiguring || j.Limit.Kind != slurm.LimitSet || j.Start.IsZero() || j.HetID != 0 || j.User == "" || j.Pinned ||
+	if j.State != slurm.JobConfiguring || j.Limit.Kind != slurm.LimitSet || j.Start.IsZero() || j.HetID != 0 || j.User == "" || j.Pinned() ||
 		j.Reservation != "" || !s.snap.Requeues[j.ID] || !s.cfg.Exclusive(j.Partition) ||
 		slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool { return r.Name == memo.MoveReservation(cluster, j.ID) }) {
 		return nil

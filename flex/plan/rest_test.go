@@ -119,7 +119,7 @@ func TestFromItsMiddleOnARestLetsOneJobThrough(t *testing.T) {
 	in("not one that asks for more than there are", half(wants(5)))
 	in("nor one that does not wait for nodes", half(wants(5), beside(8, 9, 2, "Dependency")))
 	in("nor one that waits elsewhere", half(func(j *slurm.Job) { j.Partition = "train" }))
-	in("nor one that asks for certain nodes", half(func(j *slurm.Job) { j.Pinned = true }))
+	in("nor one that asks for certain nodes", half(func(j *slurm.Job) { j.Needs = "alpha-a3-0" }))
 	in("nor one in a reservation", half(func(j *slurm.Job) { j.Reservation = "maintenance" }))
 	in("not before", half(wants(1), last(func(o *scene.Stockout) { o.At = o.At.Add(time.Second) })))
 	in("not while another tries", half(wants(1), withoutNode("alpha-fix-0"), awaits(8, "alpha-fix-0"), insertedAll("alpha-fix-0")), probes("alpha-fix-[1-3]"))

@@ -154,7 +154,7 @@ func TestNothingIsHeldForAGangThat(t *testing.T) {
 	for name, given := range map[string]scene.Snapshot{
 		"has a limit that does not fit the leases": runsTorn(lastJob(func(j *slurm.Job) { j.Limit.Duration = 50 * time.Minute })),
 		"shares its nodes":                         runsTorn(lastJob(func(j *slurm.Job) { j.Partition = "shared" })),
-		"asks for certain nodes":                   runsTorn(lastJob(func(j *slurm.Job) { j.Pinned = true })),
+		"asks for certain nodes":                   runsTorn(lastJob(func(j *slurm.Job) { j.Needs = "alpha-a3-0" })),
 		"has a reservation":                        runsTorn(lastJob(func(j *slurm.Job) { j.Reservation = "ada's" })),
 		"is part of a heterogeneous job":           runsTorn(lastJob(func(j *slurm.Job) { j.HetID = 8 })),
 		"was seen to lack one by one list only":    runsTorn(missing("")),

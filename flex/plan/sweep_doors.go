@@ -34,6 +34,14 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 		return ended, "its job has left the queue"
 	case d.Job.IsTasks():
 		return single, ""
+	case d.Job.HetID != 0 && d.Job.State.Waits() && d.Job.Priority > 0:
+		if s.IsOld(d.Start, lateAfter) {
+			return late, fmt.Sprintf("its job has not started for %s: %s", clock(lateAfter), d.Job.Reason)
+		}
+		if d.Named() {
+			return starting, ""
+		}
+		return single, ""
 	case d.Taker == nil && !d.Job.State.HoldsNodes():
 		return ended, "its job has ended"
 	case d.Taker == nil:
@@ -177,9 +185,12 @@ func fitsWarm(s *scene.Scene, warm map[*config.NodeSet][]*scene.Node, d *scene.D
 func makeDoors(w *wanted, _ []verdict) (s step) {
 	for _, want := range wants(w.scene) {
 		of := OfReservation{memo.DoorReservation(w.scene.Config.Cluster, want.address, w.scene.Seen.Now)}
-		why := Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.address, len(want.nodes), want.set.Name))
+		why, start := Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.address, len(want.nodes), want.set.Name)), w.scene.Seen.Now.Add(doorAhead)
+		if want.cold {
+			start = w.scene.Seen.Now
+		}
 		s.actions = append(s.actions,
-			CreateReservation{OfReservation: of, Nodes: want.nodes, Start: w.scene.Seen.Now.Add(doorAhead), User: want.job.User, Purge: doorPurge, Why: why},
+			CreateReservation{OfReservation: of, Nodes: want.nodes, Start: start, User: want.job.User, Purge: doorPurge, Why: why},
 			UseReservation{of, want.job.ID, want.address, false, why})
 		s.expect = append(s.expect, "job "+want.address+" to have a door")
 	}

@@ -90,7 +90,7 @@ func probe(s *scene.Scene, set *config.NodeSet, cold int) int {
 		return 0
 	}
 	for _, j := range s.ByImportance() {
-		if j.State == slurm.JobPending && slurm.LacksNodes(j.Reason) && !j.Pinned && j.Reservation == "" && j.NodeCount <= cold &&
+		if j.State == slurm.JobPending && slurm.LacksNodes(j.Reason) && !j.Pinned() && j.Reservation == "" && j.NodeCount <= cold &&
 			slices.ContainsFunc(partitionsOf(j), func(name string) bool { return leadsTo(s, name, set) }) {
 			return j.NodeCount
 		}

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ type want struct {
 	address string // of the job, or of one task of an array
 	set     *config.NodeSet
 	nodes   []string // the names that its machines are to have
+	cold    bool     // no machines can be requested for it: it is to wait CONFIGURING on these nodes
 }
 
 // doorsAtOnce limits how many doors a pass makes. Each takes two calls of slurmctld.
@@ -97,8 +100,49 @@ func wants(s *scene.Scene) (all []want) {
 				continue
 			}
 			free[set] = slices.DeleteFunc(free[set], func(name string) bool { return slices.Contains(names, name) })
-			all = append(all, want{j, address, set, names})
+			all = append(all, want{j, address, set, names, false})
 		}
+	}
+	return append(all, hetWants(s, sets, free, has)...)
+}
+
+// hetWants returns the heterogeneous jobs whose components wait pending for nodes alone. Slurm gives
+// all components their nodes at once, so they wait CONFIGURING, each on nodes of its own partition.
+func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet][]string, has map[string]bool) (all []want) {
+	whole := map[uint32][]*slurm.Job{}
+	for _, j := range s.ByImportance() {
+		if j.HetID != 0 {
+			whole[j.HetID] = append(whole[j.HetID], j)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(whole)) {
+		w := want{address: strconv.FormatUint(uint64(id), 10), cold: true}
+		taken := map[*config.NodeSet][]string{}
+		for _, j := range whole[id] {
+			set := placeFor(s, sets, j)
+			if set == nil || !lacksNodes(s, j) || has[w.address] {
+				w.nodes = nil
+				break
+			}
+			left := slices.DeleteFunc(slices.Clone(free[set]), func(name string) bool { return slices.Contains(taken[set], name) })
+			names := namesFor(left, j)
+			if names == nil {
+				w.nodes = nil
+				break
+			}
+			if j.HetOffset == 0 {
+				w.job, w.set = j, set
+			}
+			taken[set], w.nodes = append(taken[set], names...), append(w.nodes, names...)
+		}
+		if w.job == nil || w.nodes == nil {
+			continue
+		}
+		for set, names := range taken {
+			free[set] = slices.DeleteFunc(free[set], func(name string) bool { return slices.Contains(names, name) })
+		}
+		slices.Sort(w.nodes)
+		all = append(all, w)
 	}
 	return all
 }
@@ -121,13 +165,15 @@ func byTier(s *scene.Scene) []*slurm.Job {
 	return jobs
 }
 
-// needsMachines reports whether the job waits pending for nothing but nodes, as far as Slurm says,
-// and can be asked for. A reason of None means that Slurm has not looked at the job yet: its number
-// of nodes may still change. Heterogeneous jobs, and jobs with a reservation of their own, cannot be
-// asked for.
-func needsMachines(s *scene.Scene, j *slurm.Job) bool {
+// needsMachines reports whether machines can be requested for the job, which waits for nothing else.
+func needsMachines(s *scene.Scene, j *slurm.Job) bool { return lacksNodes(s, j) && j.HetID == 0 }
+
+// lacksNodes reports whether the job waits pending for nothing but nodes, as far as Slurm says. A
+// reason of None means that Slurm has not looked at the job yet: its number of nodes may still change.
+// A job with a reservation of its own is Slurm's.
+func lacksNodes(s *scene.Scene, j *slurm.Job) bool {
 	lacks := slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance") || j.Reason == "Reservation"
-	return j.State == slurm.JobPending && j.Priority > 0 && lacks && j.HetID == 0 && j.Reservation == "" && j.User != "" &&
+	return j.State == slurm.JobPending && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" &&
 		j.NodeCount > 0 && !s.Seen.Late[j.ID].After(s.Seen.Now)
 }
 
@@ -179,15 +225,16 @@ func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) (left []*scene.Nod
 	return left
 }
 
-// namesFor returns the names for the job's machines: those that it asks for, then the lowest; nil if
-// there are too few.
+// namesFor returns the names for that many machines: those that the job asks for, then the lowest that
+// it does not exclude; nil if there are too few.
 func namesFor(free []string, j *slurm.Job) []string {
 	names, err := slurm.Expand(j.Needs)
-	if err != nil || j.Pinned && j.Needs == "" || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(free, name) }) {
+	excluded, bad := slurm.Expand(j.Excludes)
+	if err != nil || bad != nil || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(free, name) }) {
 		return nil
 	}
 	for _, name := range free {
-		if len(names) < j.NodeCount && !slices.Contains(names, name) {
+		if len(names) < j.NodeCount && !slices.Contains(names, name) && !slices.Contains(excluded, name) {
 			names = append(names, name)
 		}
 	}

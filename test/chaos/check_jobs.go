@@ -196,7 +196,7 @@ func (c *check) lingers() {
 	cfg, state := c.w.config(), sync.OnceValue(c.w.state) // few looks need the cloud
 	queue, _ := c.w.watch.all()
 	for _, l := range queue {
-		if l.State != slurm.JobConfiguring || l.stays || l.HetID != 0 || l.Pinned || time.Since(l.given) <= slack {
+		if l.State != slurm.JobConfiguring || l.stays || l.HetID != 0 || l.Pinned() || time.Since(l.given) <= slack {
 			continue
 		}
 		spec, set := c.w.slurm.Submitted(l.ID), setOf(l.Nodes[0])

@@ -44,7 +44,7 @@ func (c *check) warm() {
 	st := c.w.state()
 	queue, _ := c.w.watch.all()
 	for _, l := range queue {
-		if l.State != slurm.JobConfiguring || l.stays || l.HetID != 0 || l.Pinned || l.Limit.Kind != slurm.LimitSet || time.Since(l.given) < slack {
+		if l.State != slurm.JobConfiguring || l.stays || l.HetID != 0 || l.Pinned() || l.Limit.Kind != slurm.LimitSet || time.Since(l.given) < slack {
 			continue
 		}
 		set := setOf(l.Nodes[0])

@@ -49,10 +49,7 @@ func PrintJobs(jobs []slurm.Job, mark string) string {
 		columns := map[string]string{
 			"%A": idText(j.ID), "%i": address(j), "%K": cmp.Or(j.ArrayTask, "N/A"), "%l": j.Limit.String(), "%T": string(j.State),
 			"%N": slurm.Fold(j.Nodes), "%S": timeText(j.Start, "N/A"), "%Q": strconv.FormatUint(j.Priority, 10),
-			"%P": j.Partition, "%u": j.User, "%D": strconv.Itoa(j.NodeCount), "%n": "", "%x": "", "%v": null(j.Reservation), "%r": j.Reason,
-		}
-		if j.Pinned {
-			columns["%n"] = "alpha-a3-0"
+			"%P": j.Partition, "%u": j.User, "%D": strconv.Itoa(j.NodeCount), "%n": j.Needs, "%x": j.Excludes, "%v": null(j.Reservation), "%r": j.Reason,
 		}
 		if j.GPUs > 0 {
 			columns["%b"] = fmt.Sprintf("gres/gpu:%d", j.GPUs)

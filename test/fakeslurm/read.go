@@ -78,7 +78,8 @@ func (c *Cluster) row(j *job, now time.Time) slurm.Job {
 	shown := slurm.Job{
 		ID: j.id, ArrayID: j.id, ArrayTask: c.taskText(j), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
 		Start: j.startShown(now), Priority: j.priority, Reason: c.reasonShown(j), User: j.user(), Partition: j.partitionShown(),
-		NodeCount: cmp.Or(len(j.nodes), j.count), Pinned: len(j.named) > 0,
+		NodeCount: cmp.Or(len(j.nodes), j.count),
+		Needs:     slurm.Fold(names(j.named)), Excludes: slurm.Fold(names(j.excluded)),
 	}
 	if j.reservation != nil {
 		shown.Reservation = j.reservation.name

@@ -292,7 +292,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that may no longer be requeued is lost unwarned", "flex/owner.go",
-		"		case !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):\n", "		case false:\n", passes,
+		"		case a.Door == \"\" && !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):\n", "		case false:\n", passes,
 	},
 	{
 		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene/lease.go",
@@ -513,7 +513,7 @@ var mutants = []mutant{
 	},
 	{
 		"a static node is powered down that could not be requested", "flex/plan/sweep_static.go",
-		"&& w.mayRenew(m) {", "{", planner,
+		"&& w.mayAskIn(p, w.renewal(m)) == barsNothing {", "{", planner,
 	},
 	{
 		"a script that did not ask is signalled at the end of its lease", "flex/plan/scene/snapshot.go",

@@ -61,7 +61,7 @@ func (s *Scene) addDoors() {
 				m.Doubted = true
 			}
 		}
-		if d.Job == nil || !d.Job.State.Waits() || d.Job.IsTasks() {
+		if d.Job == nil || !d.Job.State.Waits() || d.Job.IsTasks() || d.Job.HetID != 0 {
 			continue
 		}
 		taker := *d.Job

@@ -2,12 +2,12 @@ package plan
 
 import (
 	"slices"
-	"slurmflex/slurm"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 func TestEveryActionSaysWhatItIsAbout(t *testing.T) {

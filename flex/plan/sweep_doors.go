@@ -156,7 +156,7 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 func warmNodes(s *scene.Scene) map[*config.NodeSet][]*scene.Node {
 	warm := map[*config.NodeSet][]*scene.Node{}
 	for _, m := range s.Nodes() {
-		if isWarm(s, m) {
+		if isWarm(m) {
 			warm[m.Set] = append(warm[m.Set], m)
 		}
 	}

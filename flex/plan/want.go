@@ -77,7 +77,7 @@ func wants(s *scene.Scene) (all []want) {
 		case !sets[m.Set]:
 		case isCold(s, m) && m.Cover:
 			free[m.Set] = append(free[m.Set], m.Name)
-		case isWarm(s, m):
+		case isWarm(m):
 			warm[m.Set] = append(warm[m.Set], m)
 		}
 	}
@@ -209,7 +209,7 @@ func isForeign(s *scene.Scene, m *scene.Node) bool {
 }
 
 // isWarm reports whether the node is idle and Slurm may give it to a job.
-func isWarm(s *scene.Scene, m *scene.Node) bool {
+func isWarm(m *scene.Node) bool {
 	return m.Power == scene.On && m.Idle() && !m.Taken() && !m.Cover && m.Door == nil && !m.Promised &&
 		m.State.Base != slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.NotResponding) == 0
 }

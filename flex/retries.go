@@ -62,6 +62,7 @@ func inSlurm(kind string) (slurm, known bool) {
 		"create_reservation": true,
 		"set_reservation":    true,
 		"delete_reservation": true,
+		"use_reservation":    true,
 		"comment_job":        true,
 		"warn_job":           true,
 		"return_nodes":       true,

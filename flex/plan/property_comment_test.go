@@ -29,7 +29,7 @@ var ends = map[string]string{
 
 	"create_group": "", "create_request": "", "bulk_insert": "", "create_policy": "", "delete_policy": "", "delete_request": "", "delete_group": "",
 	"cancel_request": "", "delete_instances": "", "delete_vms": "", // "spares what a job runs on" holds of these
-	"create_reservation": "", "set_reservation": "", "delete_reservation": "", "comment_job": "", "warn_job": "",
+	"create_reservation": "", "set_reservation": "", "delete_reservation": "", "use_reservation": "", "comment_job": "", "warn_job": "",
 }
 
 func TestEachKindOfActionEndsJobsOrDoesNot(t *testing.T) {

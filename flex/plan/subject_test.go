@@ -32,6 +32,7 @@ func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
 		{CreateReservation{Nodes: nodes}, Subject{"create_reservation", "", 0, nodes}},
 		{SetReservation{ReservationChange: slurm.ReservationChange{Nodes: nodes}}, Subject{"set_reservation", "", 0, nodes}},
 		{DeleteReservation{Job: 7}, Subject{"delete_reservation", "", 7, nil}},
+		{UseReservation{Job: 7}, Subject{"use_reservation", "", 7, nil}},
 		{CommentJob{OfJob: OfJob{Job: 7}}, Subject{"comment_job", "", 7, nil}},
 		{WarnJob{OfJob: OfJob{Job: 7}}, Subject{"warn_job", "", 7, nil}},
 		{ReturnNodes{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"return_nodes", "", 7, nodes}},

@@ -116,7 +116,7 @@ func uts(t time.Time) string { return "uts" + strconv.FormatInt(t.Unix(), 10) }
 func (c *Client) SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error {
 	args := []string{"update", "reservationname=" + name}
 	err := checkReservationName(name)
-	if err == nil && change.Nodes != nil { // empty nodes would be any nodes to Slurm
+	if err == nil && (change.Nodes != nil || change.Start.IsZero() && change.End.IsZero() && change.Purge == 0) { // no nodes would be any nodes to Slurm
 		var hostlist string
 		hostlist, err = reserved(name, change.Nodes)
 		args = append(args, "nodes="+hostlist)

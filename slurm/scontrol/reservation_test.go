@@ -42,6 +42,33 @@ func TestAReservationThatClosesNodesForAWhileBeginsAtOnceAndIsNotOfMaint(t *test
 	}, calls(t, c)[0].Args)
 }
 
+func TestReservationsOfJobsThatWaitPending(t *testing.T) {
+	c := newClient(t, dummy{})
+	cover := slurm.ReservationSpec{Name: "slurmflex-alpha.cover-1900000000", Nodes: []string{"f1", "f0"}, Start: time.Unix(1900000000, 0), Purge: 6 * time.Minute}
+	require.NoError(t, c.CreateReservation(t.Context(), cover))
+	require.NoError(t, c.SetReservation(t.Context(), cover.Name, slurm.ReservationChange{Purge: 66 * time.Minute}))
+	door := slurm.ReservationSpec{Name: "slurmflex-alpha.door-7_2-1900000000", Nodes: []string{"f0"}, Start: time.Unix(1900000300, 0), User: "ann", Purge: 5 * time.Minute}
+	require.NoError(t, c.CreateReservation(t.Context(), door))
+	require.NoError(t, c.SetReservationOf(t.Context(), "7_2", door.Name))
+	require.NoError(t, c.SetReservation(t.Context(), door.Name, slurm.ReservationChange{Start: time.Unix(1900000100, 0)}))
+	require.NoError(t, c.SetReservationOf(t.Context(), "7_2", ""))
+	made := calls(t, c)
+	for i, want := range [][]string{
+		{"create", "reservation", "reservationname=" + cover.Name, "nodes=f[0-1]", "starttime=now", "duration=infinite", "users=root", "flags=ignore_jobs,overlap,no_hold_jobs_after,purge_comp=6"},
+		{"update", "reservationname=" + cover.Name, "flags+=purge_comp=66"},
+		{"create", "reservation", "reservationname=" + door.Name, "nodes=f0", "starttime=uts1900000300", "duration=infinite", "users=ann", "flags=overlap,no_hold_jobs_after,purge_comp=5"},
+		{"update", "jobid=7_2", "reservationname=" + door.Name},
+		{"update", "reservationname=" + door.Name, "starttime=uts1900000100"},
+		{"update", "jobid=7_2", "reservationname="},
+	} {
+		require.Equal(t, append([]string{"scontrol"}, want...), made[i].Args)
+	}
+	require.Error(t, c.SetReservationOf(t.Context(), "7,8", door.Name))
+	require.Error(t, c.SetReservationOf(t.Context(), "7", "a b"))
+	door.User = "ann,bob"
+	require.ErrorContains(t, c.CreateReservation(t.Context(), door), `user "ann,bob"`)
+}
+
 func TestReservationsThatWouldNotBeWhatTheySayAreRefused(t *testing.T) {
 	const badName = " is not 1 to 100 letters, digits, dots, dashes and underscores"
 	for _, test := range []struct {

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // column is one of a table's.
@@ -167,7 +166,7 @@ func (v View) Pending() []Row {
 	var rows []Row
 	for _, j := range v.Jobs {
 		sets := v.setsOf(j.Partition)
-		if len(sets) == 0 || !slurm.JobState(j.State).Waits() {
+		if len(sets) == 0 || !j.isUnplaced() {
 			continue
 		}
 		key := likeness{j.Partition, j.User, cmp.Or(j.Reason, "None")}

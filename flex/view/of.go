@@ -213,6 +213,9 @@ func (b *builder) jobs() []Job {
 		if j.State.Waits() {
 			job.Reason = j.Reason
 		}
+		if d := b.scene.DoorOf(j.ID); d != nil {
+			job.Awaits = slurm.Fold(d.Nodes)
+		}
 		if j.Limit.Kind == slurm.LimitSet {
 			job.Limit = Seconds(j.Limit.Duration)
 		}

@@ -826,3 +826,23 @@ func TestStatusListsAsManyProblemsAsItCounts(t *testing.T) {
 	assert.Contains(t, text, "\n2 more problems: slurmflex status -o wide\n")
 	assert.Equal(t, 12, strings.Count(v.Table(Look{Now: noon, Wide: true}), "problem: "))
 }
+
+func TestAPendingJobWhoseMachinesAreRequestedSaysSo(t *testing.T) {
+	s := newWorld()
+	j := s.pending(816, "Reservation")
+	j.Partition, j.NodeCount, j.User, j.Reservation = "train", 2, "ann", memo.DoorReservation("alpha", "816", noon.Add(-time.Hour))
+	j.Start = time.Time{}
+	s.Snap.Reservations = append(s.Snap.Reservations, slurm.Reservation{Name: j.Reservation, Start: noon.Add(5 * time.Minute), Nodes: scenetest.Names("alpha-a3-[0-1]")})
+	story, err := s.view().Why("816", noon)
+	require.NoError(t, err)
+	assert.Contains(t, story.Summary, "slurmflex is about to request 2 a3-highgpu-8g machines (alpha-a3-[0-1])")
+
+	s.group(816, request("a1", mig.Accepted, "alpha-a3-[0-1]", "none left", time.Hour))
+	v := s.view()
+	story, err = v.Why("816", noon)
+	require.NoError(t, err)
+	assert.Contains(t, story.Summary, "Queued at Google")
+	assert.Contains(t, story.String(), "It stays pending until all machines of alpha-a3-[0-1] have registered")
+	assert.False(t, slices.ContainsFunc(v.Pending(), func(r Row) bool { return slices.Contains(r.Jobs, 816) }), "it has a row of its request")
+	assert.True(t, slices.ContainsFunc(v.Rows, func(r Row) bool { return r.State == Queued && slices.Contains(r.Jobs, 816) }))
+}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -119,12 +120,12 @@ func (t *teller) oneJob(j Job, name string) {
 	if t.story.Past != nil {
 		t.story.Past.EndedAt = time.Time{}
 	}
-	if slurm.JobState(j.State).Waits() {
+	if j.isUnplaced() {
 		t.pending(j)
 	} else {
 		t.placed(j)
 	}
-	if j.Told != "" && slurm.JobState(j.State).Waits() {
+	if j.Told != "" && j.isUnplaced() {
 		if t.lastDone(j, nil) == "" {
 			t.fact("Last message to the owner: %s.", t.brief(memo.Text(j.Told)))
 		}
@@ -169,8 +170,13 @@ func (v View) setsOf(partition string) []NodeSet {
 	return sets
 }
 
-// placed describes a job that has nodes.
+// isUnplaced reports whether the job waits in the queue, and neither Slurm nor slurmflex has chosen
+// nodes for it.
+func (j Job) isUnplaced() bool { return slurm.JobState(j.State).Waits() && j.Awaits == "" }
+
+// placed describes a job that has nodes, or whose machines are requested.
 func (t *teller) placed(j Job) {
+	j.Nodes = cmp.Or(j.Nodes, j.Awaits)
 	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r Row) bool { return !slices.Contains(r.Jobs, j.ID) })
 	for _, r := range rows {
 		names, _ := slurm.Expand(r.Nodes)
@@ -194,7 +200,10 @@ func (t *teller) placed(j Job) {
 		t.row(r)
 	}
 	t.soFar(rows)
-	if !j.StartAt.IsZero() && slices.ContainsFunc(rows, Row.Waits) {
+	switch waits := slices.ContainsFunc(rows, Row.Waits); {
+	case j.Awaits != "":
+		t.fact("It stays pending until all machines of %s have registered, and starts on them then.", j.Awaits)
+	case !j.StartAt.IsZero() && waits:
 		t.fact("Slurm allocated %s at %s and is powering up the nodes that have no machine.", j.Nodes, t.on(j.StartAt))
 	}
 	t.advise(j, rows)

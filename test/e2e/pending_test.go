@@ -49,6 +49,7 @@ func TestJobsWaitPendingAndStartWhenTheirMachinesAreUp(t *testing.T) {
 	for _, id := range []string{batch, array + "_0", waits.id(t, l)} {
 		assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
 	}
+	awaitWhy(t, l, batch, "Queued at Google")
 	capacity(t, l, "", 8)
 	awaitJob(t, l, time.Minute, batch, "JobState", "RUNNING")
 	assert.Equal(t, "0", jobField(t, l, batch, "Restarts"))
@@ -60,5 +61,35 @@ func TestJobsWaitPendingAndStartWhenTheirMachinesAreUp(t *testing.T) {
 	cancelForGood(t, l, batch)
 	assert.NotContains(t, readFile(l.Log("daemon.log")), `"verb": "resume"`, "Slurm powers nothing up")
 	awaitNothingLeft(t, l)
+	awaitNoDoors(t, l)
+}
+
+func TestAHeterogeneousJobBehindTheCoverWaitsConfiguring(t *testing.T) {
+	l := pending(t, "")
+	id := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "train", "-N2", "--time=15")
+	awaitDone(t, l, id)
+	awaitNoDoors(t, l)
+}
+
+// Two jobs need the only licence. While both wait, Slurm does not say so.
+func TestMachinesOfAJobThatLacksMoreThanMachinesGo(t *testing.T) {
+	l := pending(t, "")
+	shut(t, l)
+	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15", "-L", "lic:1")
+	second := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
+	await(t, time.Minute, "their requests", func() bool { return len(state(t, l).Groups) == 2 })
+	awaitWhy(t, l, first, "Queued at Google")
+	capacity(t, l, "", 8)
+	awaitJob(t, l, time.Minute, first, "JobState", "RUNNING")
+	await(t, 2*time.Minute, "the machines of the other one to go", func() bool {
+		return strings.Contains(readFile(l.Log("daemon.log")), "its job has not started for 00:00:40") && len(state(t, l).Instances) == 1
+	})
+	assert.Equal(t, "PENDING", jobField(t, l, second, "JobState"))
+	cancelForGood(t, l, first, second)
+	awaitNoDoors(t, l)
+}
+
+func awaitNoDoors(t *testing.T, l *lab.Lab) {
+	t.Helper()
 	await(t, time.Minute, "no door to be left", func() bool { return !strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".door-") })
 }

@@ -161,15 +161,16 @@ func (j Job) Address() string {
 	case j.IsTasks():
 		return ""
 	case j.ArrayTask != "":
-		return fmt.Sprintf("%d_%s", j.ArrayID, j.ArrayTask)
+		task, _, _ := strings.Cut(j.ArrayTask, "%")
+		return fmt.Sprintf("%d_%s", j.ArrayID, task)
 	case j.HetID != 0:
 		return strconv.FormatUint(uint64(j.HetID), 10)
 	}
 	return strconv.FormatUint(uint64(j.ID), 10)
 }
 
-// IsTasks reports whether the row stands for tasks of an array that are still one record.
-func (j Job) IsTasks() bool { return strings.ContainsAny(j.ArrayTask, "-,%.[") }
+// IsTasks reports whether the row stands for several tasks of an array that are still one record.
+func (j Job) IsTasks() bool { return strings.ContainsAny(j.ArrayTask, "-,:.") }
 
 var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%n|%x|%v|%b|%r", "|")
 

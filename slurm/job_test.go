@@ -249,7 +249,6 @@ func TestParseJobAddress(t *testing.T) {
 func TestParseJobAddressRefuses(t *testing.T) {
 	for out, want := range map[string]string{
 		"34|34_[2,7%2]\n": `squeue: job 34 stands for tasks that have not been told apart yet`,
-		"34|34_[5]\n":     `squeue: job 34 stands for tasks that have not been told apart yet`,
 		"34|34+\n":        `squeue: "34|34+": not a job id and an address`,
 		"34|\n":           `squeue: "34|": not a job id and an address`,
 		"<html>\n":        `squeue: "<html>": not a job id and an address`,
@@ -343,4 +342,28 @@ func FuzzParseJobRecords(f *testing.F) {
 			require.Contains(t, []uint32{1, 2, 3}, record.ID)
 		}
 	})
+}
+
+func TestTasksOfAnArrayHaveAddresses(t *testing.T) {
+	for text, want := range map[string]struct {
+		tasks    []int
+		throttle int
+		address  string
+	}{
+		"3":           {[]int{3}, 0, "7_3"},
+		"2%2":         {[]int{2}, 2, "7_2"}, // the last one that is pending
+		"0-2,5%1":     {[]int{0, 1, 2, 5}, 1, ""},
+		"0-6:3":       {[]int{0, 3, 6}, 0, ""},
+		"1,3-4,...%2": {[]int{1, 3, 4}, 2, ""},
+	} {
+		j := Job{ID: 9, ArrayID: 7, ArrayTask: text}
+		require.Equal(t, want.tasks, j.Tasks(), text)
+		require.Equal(t, want.throttle, j.Throttle(), text)
+		require.Equal(t, want.address, j.Address(), text)
+	}
+	require.Equal(t, "7", Job{ID: 7, ArrayID: 7}.Address())
+	require.Equal(t, "7", Job{ID: 8, ArrayID: 8, HetID: 7, HetOffset: 1}.Address())
+	address, err := ParseJobAddress(7, []byte("7|7_[2%2]\n8|7_1\n"))
+	require.NoError(t, err)
+	require.Equal(t, JobAddress{Own: "7_2", Whole: "7_2"}, address)
 }

@@ -14,6 +14,9 @@ const JobAddressFormat = "%A|%i"
 // that are still one record, "7+1" for a component of a heterogeneous job.
 var jobAddress = regexp.MustCompile(`^(\d+(?:_\d+)?)(?:\+\d+)?$`)
 
+// lastTask is %i of the last task of an array that Slurm has not told apart.
+var lastTask = regexp.MustCompile(`^(\d+)_\[(\d+)(?:%\d+)?\]$`)
+
 // JobAddress is how Slurm's commands are told to change one job and no other.
 // Given an array's id they change all its tasks, and one task has that id for
 // its own: its address is "5_2". The components of a heterogeneous job, "7+0"
@@ -48,6 +51,9 @@ func ParseJobAddress(id uint32, out []byte) (JobAddress, error) {
 			address = JobAddress{Own: shown, Whole: parts[1]}
 		case err == nil && parts != nil:
 			return JobAddress{}, fmt.Errorf("squeue: job %d is listed twice", id)
+		case err == nil && lastTask.MatchString(shown) && address == JobAddress{}:
+			own := lastTask.ReplaceAllString(shown, "${1}_$2")
+			address = JobAddress{Own: own, Whole: own}
 		case err == nil && strings.Contains(shown, "_["):
 			return JobAddress{}, fmt.Errorf("squeue: job %d stands for tasks that have not been told apart yet", id)
 		default:

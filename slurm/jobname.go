@@ -20,7 +20,8 @@ func (j Job) Name() string {
 	return fmt.Sprintf("%d_%s", j.ArrayID, j.ArrayTask)
 }
 
-// IsTaskSet reports whether the job stands for several tasks of an array.
+// IsTaskSet reports whether the job is a record of tasks of an array that Slurm has not told apart; the
+// last such task is one by itself.
 func (j Job) IsTaskSet() bool { return strings.ContainsAny(j.ArrayTask, "-,:%") }
 
 // Array is the id of the array that the job is a task of; 0 if it is none.

@@ -274,10 +274,10 @@ type UseReservation struct {
 
 func (a UseReservation) About() Subject { return Subject{Kind: "use_reservation", Job: a.Job} }
 func (a UseReservation) String() string {
-	if a.Leave {
-		return fmt.Sprintf("have job %s leave reservation %s", a.Address, a.Name)
+	if !a.Leave {
+		return fmt.Sprintf("have job %s use reservation %s", a.Address, a.Name)
 	}
-	return fmt.Sprintf("have job %s use reservation %s", a.Address, a.Name)
+	return fmt.Sprintf("have job %s leave reservation %s", a.Address, a.Name)
 }
 
 // DeleteReservation deletes a reservation of ours.

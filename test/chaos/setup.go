@@ -93,7 +93,7 @@ type setup struct {
 func newSetup(d dice) setup {
 	s := setup{dice: d, keep: pick(d, []time.Duration{0, 0, 10 * time.Minute, time.Hour}, "keep idle"), saves: d.oneIn(2, "salvage"), waiting: config.Configuring}
 	if d.oneIn(2, "pending") {
-		s.waiting, s.saves = config.Pending, false
+		s.waiting = config.Pending
 	}
 	s.cloud = fakegce.Options{
 		Project:       project,

@@ -31,6 +31,7 @@ var settings = map[string]setting{
 	"docs/metrics.md":         {lab: withDaemon},
 	"docs/migrate.md":         {leftover: "alpha-a3-job-7-1a2b3c4d", lab: lab.Options{User: "slurm"}},
 	"docs/operate.md":         {lab: withDaemon},
+	"docs/pending.md":         {lab: withDaemon},
 	"docs/performance.md":     {repository: true, bare: true},
 	"docs/scale.md":           {lab: withDaemon},
 	"docs/security.md":        {lab: withDaemon},

@@ -186,9 +186,12 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 		if n.Nodes = slices.DeleteFunc(slices.Clone(n.Nodes), func(name string) bool { return read[name] }); !recalled(n) || len(n.Nodes) == 0 {
 			continue
 		}
-		if n.Stage != Queued {
+		switch {
+		case n.Request == "":
 			n.Stage, n.Obstacle = Waiting, unreadText(n.Region, snap.Unseen[n.Region])
 			n.Failed, n.Next, n.Failing, n.Kept = 0, time.Time{}, scene.Failing{}, nil
+		case n.Stage == Returned: // nothing is returned in a region that could not be read
+			n.Stage, n.Obstacle, n.Then = Queued, "", ""
 		}
 		if !n.Until.After(snap.Now) {
 			n.Until, n.Then, n.By = time.Time{}, "", ""

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,8 +75,8 @@ func wants(s *scene.Scene) (all []want) {
 	free, warm := map[*config.NodeSet][]string{}, map[*config.NodeSet][]*scene.Node{}
 	for _, m := range s.Nodes() {
 		switch {
-		case !sets[m.Set]:
-		case isCold(s, m) && m.Cover:
+		case !sets[m.Set] && !isCold(s, m):
+		case isCold(s, m) && (m.Cover || !sets[m.Set]): // only heterogeneous jobs use the latter
 			free[m.Set] = append(free[m.Set], m.Name)
 		case isWarm(m):
 			warm[m.Set] = append(warm[m.Set], m)
@@ -108,7 +109,12 @@ func wants(s *scene.Scene) (all []want) {
 
 // hetWants returns the heterogeneous jobs whose components wait pending for nodes alone. Slurm gives
 // all components their nodes at once, so they wait CONFIGURING, each on nodes of its own partition.
+// Slurm takes care of those without a component in a covered nodeset.
 func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet][]string, has map[string]bool) (all []want) {
+	ours := map[*config.NodeSet]bool{}
+	for _, set := range s.Config.FlexSets() {
+		ours[set] = true
+	}
 	whole := map[uint32][]*slurm.Job{}
 	for _, j := range s.ByImportance() {
 		if j.HetID != 0 {
@@ -118,8 +124,11 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 	for _, id := range slices.Sorted(maps.Keys(whole)) {
 		w := want{address: strconv.FormatUint(uint64(id), 10), cold: true}
 		taken := map[*config.NodeSet][]string{}
+		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return placeFor(s, sets, j) != nil }) {
+			continue
+		}
 		for _, j := range whole[id] {
-			set := placeFor(s, sets, j)
+			set := cmp.Or(placeFor(s, sets, j), placeFor(s, ours, j))
 			if set == nil || !lacksNodes(s, j) || has[w.address] {
 				w.nodes = nil
 				break

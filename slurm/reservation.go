@@ -36,7 +36,7 @@ type ReservationSpec struct {
 	Start time.Time     // of a reservation with Maint or a User, to the second; others start now
 	Lasts time.Duration // in whole minutes; 0: without end, which needs Purge
 	Maint bool          // for the end of a lease: with Slurm's flag maint
-	User  string        // whose jobs may use it, on nodes that no job has; empty: nobody's, whoever has the nodes
+	User  string        // whose jobs may use it, on nodes that no job has; empty: nobody's, also on nodes that jobs have
 	Purge time.Duration // in whole minutes, after which Slurm deletes it when no job uses it; 0: never
 }
 

@@ -73,7 +73,7 @@ func openToBackfill(w *wanted, _ []verdict) step {
 	var names []string
 	for _, m := range w.scene.Nodes() {
 		if m.Power == scene.Off && m.Idle() && !m.Taken() && m.State.Has(slurm.PoweredDown) &&
-			strings.HasPrefix(m.Reason, memo.ReasonPrefix) && m.Reason != memo.Usable {
+			memo.IsOurReason(m.Reason) && m.Reason != memo.Usable {
 			names = append(names, m.Name)
 		}
 	}

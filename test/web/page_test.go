@@ -81,7 +81,7 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	assert.Equal(t, page+"icon.svg", b.eval(`document.querySelector("link[rel=icon]").href`))
 	awaitOnPage(t, b, shown("running", first), "job "+first+" to run")
 	awaitOnPage(t, b, shown("queued", second), "job "+second+" to be queued")
-	awaitOnPage(t, b, `document.body.innerText.includes("last error: capacity")`, "the cause of the last error to show")
+	awaitOnPage(t, b, `document.body.innerText.includes("last attempt: no capacity")`, "the cause of the last error to show")
 	awaitOnPage(t, b, drawn("timeline", "booting")+"&&"+drawn("timeline", "running")+"&&"+drawn("chart:not(.timeline)", "waiting"),
 		"the timeline and the history to be drawn")
 	assert.Equal(t, "1 1", b.eval(`[...document.querySelectorAll(".tiles dd")].slice(0, 2).map(e => e.innerText).join(" ")`), "waiting and running")
@@ -98,7 +98,7 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	submit(t, l, "-p", "train", "--wrap", "sleep 300")
 	b.screen(390, 1300, "dark")
 	awaitOnPage(t, b, fmt.Sprintf(`document.querySelectorAll("main section:first-of-type tr.queued").length == %d`, waiting), "ten jobs to wait")
-	awaitOnPage(t, b, `document.body.innerText.split("last error: capacity").length == 2`, "an error of all to show once")
+	awaitOnPage(t, b, `document.body.innerText.split("last attempt: no capacity").length == 2`, "an error of all to show once")
 	shoot(t, b, "phone.png")
 	accessible(t, b, 390)
 	for name, width := range map[string]int{"a phone": 390, "a desk": 1100} {

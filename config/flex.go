@@ -69,6 +69,9 @@ type Flex struct {
 	OnProvisionTimeout TimeoutAction `key:"on_provision_timeout" words:"requeue hold cancel" needs:"provision_timeout" capacity:"too"`
 	// Tasks of an array, of one node each, in one resize request.
 	ShareRequests int `key:"share_requests" unit:"machines" range:"1 to 1000" default:"1"`
+	// From a pending job's first request until machines are requested in the next partition of its
+	// list, too.
+	AskElsewhereAfter time.Duration `key:"ask_elsewhere_after" unit:"s" range:"0s to 8760h" capacity:"too"`
 	// After which a job that waits for machines moves to the next partition of its own list;
 	// 0: never. With capacity, a job moves when it is refused, too.
 	FallbackAfter time.Duration `key:"fallback_after" unit:"s" range:"0s to 8760h"`

@@ -30,6 +30,10 @@ type Options struct {
 	Waiting Waiting `key:"waiting" words:"configuring pending"`
 	// From the daemon's end until Slurm gives powered-down nodes to jobs itself, in whole minutes.
 	PendingGrace time.Duration `key:"pending_grace" unit:"duration" range:"2m to 1h" default:"6m"`
+	// Of a job that waits pending: partitions of its list in which machines are requested at once.
+	MaxPlaces int `key:"max_places" unit:"partitions" range:"1 to 10" default:"3"`
+	// From a pending job's first request until on_demand machines are requested for it, too.
+	DearerAfter time.Duration `key:"dearer_after" unit:"duration" range:"0s to 8760h" default:"30m"`
 	// Instances per pass that Slurm did not ask to delete.
 	MaxDeletions int `key:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10"`
 	// PrologSlurmctld that wait for their jobs' nodes at once; 10 is the most on Slurm before 24.11.

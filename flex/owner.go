@@ -290,7 +290,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 	if a.Door == "" || err != nil {
 		return err
 	}
-	return r.deleteReservation(ctx, plan.DeleteReservation{OfReservation: plan.OfReservation{Name: a.Door}, Job: a.Job})
+	return r.deleteReservation(ctx, plan.DeleteReservation{OfReservation: plan.OfReservation{Name: a.Door}, Job: a.Job, Unused: a.Unused})
 }
 
 // signalJob signals a running batch script if its owner still asks for the signal. It warns an

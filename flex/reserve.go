@@ -40,6 +40,7 @@ func (r *Reconciler) deleteReservation(ctx context.Context, a plan.DeleteReserva
 	}
 	var err error
 	switch {
+	case a.Unused:
 	case a.Address != "":
 		err = r.Scheduler.SetReservationOf(ctx, a.Address, "")
 	case a.Job != 0:

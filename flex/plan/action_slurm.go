@@ -63,6 +63,7 @@ type ReturnNodes struct {
 	Reason string
 	Then   Then
 	Door   string // the reservation of the nodes, if the job waits pending: it goes, and Slurm has nothing to take back
+	Unused bool   // the job does not use Door
 
 	// Leaving is what is remembered of a job that moves to other partitions of its list;
 	// nil: it stays.
@@ -90,6 +91,8 @@ func (a ReturnNodes) Comment(job uint32, at time.Time) string {
 		d.Deed = memo.JobHeld
 	case a.Then == Cancel:
 		d.Deed = memo.Cancelled
+	case a.Door != "":
+		d.Deed = memo.Anew
 	}
 	return d.String()
 }
@@ -286,6 +289,7 @@ type DeleteReservation struct {
 	Job     uint32 // that is to use it no longer; 0: none
 	Address string // of a pending job that is to use it no longer; empty: none
 	Late    bool   // the job did not start in it with all its machines
+	Unused  bool   // the job does not use it
 	Why
 }
 

@@ -80,8 +80,8 @@ func (w *wanted) gather() {
 	w.cohorts = all
 }
 
-// byRank orders cohorts: what an admin or the configuration wants first, then
-// jobs by their importance.
+// byRank orders cohorts: what an admin or the configuration wants first, then jobs by their
+// importance, and after all jobs' first places their second ones.
 func byRank(a, b *cohort) int {
 	switch {
 	case a.job == nil && b.job == nil:
@@ -91,7 +91,16 @@ func byRank(a, b *cohort) int {
 	case b.job == nil:
 		return 1
 	}
-	return scene.ByImportance(a.job, b.job)
+	return cmp.Or(cmp.Compare(a.place(), b.place()), scene.ByImportance(a.job, b.job))
+}
+
+// place returns how many of the job's other places come before the cohort's in its list of
+// partitions.
+func (c *cohort) place() int {
+	if c.door == nil {
+		return 0
+	}
+	return c.door.Place
 }
 
 // rank counts a job's nodes of one nodeset.

@@ -73,7 +73,7 @@ func (w *wanted) keptMachines() (all []kept) {
 // not requeue, and those that ask for more than any nodes of their nodesets.
 func (w *wanted) movable(j *slurm.Job) *move {
 	under, begun := w.scene.Moves()[j.ID]
-	if w.scene.DoorOf(j.ID) != nil || j.State != slurm.JobConfiguring || j.Limit.Kind != slurm.LimitSet || j.Start.IsZero() || j.HetID != 0 || j.User == "" ||
+	if len(w.scene.DoorsOf(j.ID)) > 0 || j.State != slurm.JobConfiguring || j.Limit.Kind != slurm.LimitSet || j.Start.IsZero() || j.HetID != 0 || j.User == "" ||
 		j.Pinned() || j.Reservation != "" && !(begun && j.Reservation == under.Name) ||
 		!w.scene.Seen.Requeues[j.ID] || !w.scene.Config.Exclusive(j.Partition) || begun && under.HasMoved() {
 		return nil

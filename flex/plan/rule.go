@@ -116,17 +116,29 @@ func (w *wanted) verdict(c *cohort) verdict {
 	return said
 }
 
-// perJob returns a job as a whole, for the reason that comes first in the rules:
-// nothing is requested for its other cohorts. The owners of jobs that would be lost by
-// it are warned first; until then it keeps its nodes, and its other cohorts go on.
+// allocation is the nodes that a job leaves together: those behind one of its doors, or, without
+// a door, all.
+type allocation struct {
+	job  uint32
+	door string
+}
+
+// perJob returns an allocation as a whole, for the reason that comes first in the rules: nothing is
+// requested for the job's other cohorts. A job that will be held or cancelled leaves all of its
+// doors. The owners of jobs that would be lost by it are warned first; until then it keeps its nodes,
+// and its other cohorts go on.
 func perJob(w *wanted, verdicts []verdict) []verdict {
-	first := map[uint32]int{} // the verdict that decides, by job
+	first := map[allocation]int{} // the verdict that decides
 	for i, v := range verdicts {
 		if v.do != goesBack {
 			continue
 		}
-		if known, ok := first[v.back.Job]; !ok || v.rule < verdicts[known].rule {
-			first[v.back.Job] = i
+		from := allocation{v.back.Job, v.back.Door}
+		if v.back.Then != Requeue {
+			from.door = ""
+		}
+		if known, ok := first[from]; !ok || v.rule < verdicts[known].rule {
+			first[from] = i
 		}
 	}
 	for _, i := range first {
@@ -137,7 +149,10 @@ func perJob(w *wanted, verdicts []verdict) []verdict {
 		if v.cohort.job == nil {
 			continue
 		}
-		decides, decided := first[v.cohort.job.ID]
+		decides, decided := first[allocation{job: v.cohort.job.ID}]
+		if d := v.cohort.door; d != nil && !decided {
+			decides, decided = first[allocation{v.cohort.job.ID, d.Name}]
+		}
 		v.gone = decided && verdicts[decides].do == goesBack
 		switch {
 		case !decided || decides == i:

@@ -17,7 +17,7 @@ func bootLate(w *wanted, c *cohort) verdict {
 	}
 	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.scene.Node(name).Owner() != c.job })
 	v := verdict{do: noted, quiet: true, why: bootText(c.set)}
-	v.takeBack(w, c.job, true, ReturnNodes{Nodes: nodes, Extra: w.failedBoots(nodes), Reason: v.why, Then: Requeue})
+	v.takeBack(w, c, true, ReturnNodes{Nodes: nodes, Extra: w.failedBoots(nodes), Reason: v.why, Then: Requeue})
 	return v
 }
 

@@ -69,7 +69,7 @@ func refusedAt(s *scene.Scene, c *cohort) time.Time {
 // canLeave reports whether nothing but its partition keeps a job where it is, and Slurm
 // would requeue it.
 func canLeave(s *scene.Scene, j *slurm.Job) bool {
-	return s.DoorOf(j.ID) == nil && j.State == slurm.JobConfiguring && j.HetID == 0 && !j.IsTasks() && !j.Pinned() && j.Reservation == "" && s.Seen.Requeues[j.ID]
+	return len(s.DoorsOf(j.ID)) == 0 && j.State == slurm.JobConfiguring && j.HetID == 0 && !j.IsTasks() && !j.Pinned() && j.Reservation == "" && s.Seen.Requeues[j.ID]
 }
 
 // fallsBack gives a job back whose machines have not come within fallback_after, or are

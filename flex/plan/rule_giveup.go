@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"slurmflex/flex/plan/scene"
-	"slurmflex/slurm"
 )
 
 // giveUp ends a cohort's wait. All nodes of its job that have no machine yet go
@@ -26,7 +25,7 @@ func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string)
 			v.lost = told.Add(scene.Grace)
 		}
 		if len(nodes) > 0 || then == Cancel {
-			v.takeBack(w, c.job, hopeless, ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
+			v.takeBack(w, c, hopeless, ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
 		}
 	}
 	return v
@@ -34,7 +33,8 @@ func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string)
 
 // takeBack gives nodes of the job back, unless somebody would be lost by it who is to
 // be spared for now.
-func (v *verdict) takeBack(w *wanted, job *slurm.Job, hopeless bool, a ReturnNodes) {
+func (v *verdict) takeBack(w *wanted, c *cohort, hopeless bool, a ReturnNodes) {
+	job := c.job
 	holders := w.scene.Holders(a.Nodes)
 	if !slices.Contains(holders, job) {
 		holders = append(holders, job)
@@ -47,8 +47,8 @@ func (v *verdict) takeBack(w *wanted, job *slurm.Job, hopeless bool, a ReturnNod
 		return
 	}
 	a.OfJob, a.Name = OfJob{job.ID}, job.Name()
-	if d := w.scene.DoorOf(job.ID); d != nil {
-		a.Door = d.Name
+	if c.door != nil {
+		a.Door, a.Unused = c.door.Name, !c.door.Named()
 	}
 	for _, j := range holders {
 		if j != job {

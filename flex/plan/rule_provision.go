@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"slurmflex/flex/plan/scene"
@@ -46,7 +47,10 @@ func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 	}
 	sites := Then(c.set.Flex.OnProvisionTimeout)
 	limit(w.lacksSince(c), c.set.Flex.ProvisionTimeout, ByTimeout, sites)
-	limit(waitsSince(c), own.Wait, ByComment, cmp.Or(Then(own.Then), onOwnersWait(sites)))
+	if sites != Requeue && w.hopesElsewhere(c, end.at) {
+		end = waitEnd{}
+	}
+	limit(w.waitsSinceFirst(c), own.Wait, ByComment, cmp.Or(Then(own.Then), onOwnersWait(sites)))
 	if to, again := w.wayOut(c); !end.at.IsZero() && len(to) > 0 && !again {
 		end.then = Requeue // it moves on
 	}
@@ -58,6 +62,45 @@ func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 		end = waitEnd{last, ByDeadline, own.Deadline.UTC().Format(time.RFC3339), Requeue}
 	}
 	return end
+}
+
+// hopesElsewhere reports whether the cohort's job waits in another place, too, where
+// provision_timeout will not end the wait by that time.
+func (w *wanted) hopesElsewhere(c *cohort, at time.Time) bool {
+	if c.door == nil {
+		return false
+	}
+	return slices.ContainsFunc(c.door.Rivals, func(d *scene.Door) bool {
+		other := w.cohortBehind(d)
+		if other == nil || other.set.Flex.ProvisionTimeout == 0 {
+			return true
+		}
+		since := w.lacksSince(other)
+		return since.IsZero() || since.Add(other.set.Flex.ProvisionTimeout).After(at)
+	})
+}
+
+// cohortBehind returns a cohort of the door's nodes; nil if all of them have their machines.
+func (w *wanted) cohortBehind(d *scene.Door) *cohort {
+	for _, name := range d.Nodes {
+		if m := w.scene.Node(name); m != nil && w.cohortOf(m) != nil {
+			return w.cohortOf(m)
+		}
+	}
+	return nil
+}
+
+// waitsSinceFirst returns when the cohort's job began to wait in the first of its places.
+func (w *wanted) waitsSinceFirst(c *cohort) time.Time {
+	since := waitsSince(c)
+	if c.door != nil {
+		for _, d := range c.door.Rivals {
+			if d.At.Before(since) {
+				since = d.At
+			}
+		}
+	}
+	return since
 }
 
 // onOwnersWait returns what becomes of a job after the wait that its owner has limited without

@@ -84,7 +84,7 @@ func (t *turns) turn(v *verdict) {
 		t.take(c)
 		return
 	}
-	if region := c.set.Region; t.yields[region] == nil && !t.keep[region] && !t.next.hasRoom(c) {
+	if region := c.set.Region; c.place() == 0 && t.yields[region] == nil && !t.keep[region] && !t.next.hasRoom(c) {
 		if r := t.yieldsTo(c); r != nil {
 			t.yields[region] = r
 			t.next.free(*r)
@@ -117,22 +117,19 @@ func (t *turns) wait(v *verdict, p places) {
 }
 
 // yieldsTo returns the request that yields its place to the cohort, or nil. Candidates are less
-// important requests that have held their places for yield_after. yieldsTo picks the least
-// important of them, and the youngest of equals. A request keeps its place if it creates
+// important requests that have held their places for yield_after, and requests for a job's second or
+// later place. yieldsTo picks the least important of them, and the youngest of equals. A request keeps its place if it creates
 // machines, may serve a job that could not be read, or serves a job that is about to leave its
 // nodes. If the cohort waits because of its user's other jobs, only their requests yield.
 func (t *turns) yieldsTo(c *cohort) (least *scene.Live) {
 	after := t.scene.Config.Options.YieldAfter
-	if after == 0 {
-		return nil
-	}
 	own, user := uint64(math.MaxUint64), t.now.isUserFull(c)
 	if c.job != nil {
 		own = c.job.Priority
 	}
 	for _, other := range t.cohorts {
 		r := other.live
-		if r == nil || r.Group.Region != c.set.Region || t.worth[r] >= own || !t.scene.IsOld(r.Request.Created, after) || !onlyWaits(t.scene, r) ||
+		if r == nil || r.Group.Region != c.set.Region || t.worth[r] >= own || other.place() == 0 && (after == 0 || !t.scene.IsOld(r.Request.Created, after)) || !onlyWaits(t.scene, r) ||
 			t.scene.AnyDoubted(r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
 			continue
 		}
@@ -143,11 +140,14 @@ func (t *turns) yieldsTo(c *cohort) (least *scene.Live) {
 	return least
 }
 
-// worth returns the priority of the most important job that waits for the cohort's nodes. Nodes
-// without a job rank above all jobs.
+// worth returns the priority of the most important job that waits for the cohort's nodes, and 0 for
+// a job's second or later place. Nodes without a job rank above all jobs.
 func (c *cohort) worth() (most uint64) {
-	if c.job == nil {
+	switch {
+	case c.job == nil:
 		return math.MaxUint64
+	case c.place() > 0:
+		return 0
 	}
 	for _, j := range c.holders {
 		if j.State != slurm.JobCompleting {

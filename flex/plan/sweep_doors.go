@@ -34,6 +34,8 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 		return ended, "its job has left the queue"
 	case d.Job.IsTasks():
 		return single, ""
+	case d.Lost(s.Seen.Now):
+		return ended, "its job starts in another place"
 	case d.Job.HetID != 0 && d.Job.State.Waits() && d.Job.Priority > 0:
 		if s.IsOld(d.Start, lateAfter) {
 			return late, fmt.Sprintf("its job has not started for %s: %s", clock(lateAfter), d.Job.Reason)
@@ -42,13 +44,15 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 			return starting, ""
 		}
 		return single, ""
+	case d.Stray && d.Job.State.Waits():
+		return ended, "its job may not use these nodes any more"
 	case d.Taker == nil && !d.Job.State.HoldsNodes():
 		return ended, "its job has ended"
 	case d.Taker == nil:
 		return ended, "its job has nodes"
 	case d.Job.Priority == 0 && d.Job.Reason != "BadConstraints":
 		return ended, "its job is held"
-	case d.Job.Reservation != "" && !d.Named():
+	case d.Job.Reservation != "" && !d.Named() && !slices.ContainsFunc(d.Rivals, (*scene.Door).Named):
 		return ended, "its job asks for another reservation"
 	case d.Job.NodeCount != len(d.Nodes):
 		return ended, fmt.Sprintf("its job asks for %d nodes now", d.Job.NodeCount)
@@ -68,7 +72,7 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 	switch opened := d.Opened(s.Seen.Now); {
 	case up < len(d.Nodes):
 		return booting, ""
-	case opened && s.IsOld(d.Start, lateAfter):
+	case opened && d.Named() && s.IsOld(d.Start, lateAfter):
 		return late, fmt.Sprintf("its job has not started for %s with all its machines: %s", clock(lateAfter), d.Job.Reason)
 	case opened && d.Named():
 		return starting, ""
@@ -96,32 +100,53 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 		case stage == unsure || !promises && stage != ended:
 			// Slurm opens the door by itself.
 		case stage == ended || stage == broken || stage == late:
-			end := DeleteReservation{OfReservation: of, Job: job, Late: stage == late, Why: Why(why)}
-			if d.Named() {
-				end.Address = d.Address
-			}
-			s.actions = append(s.actions, end)
+			s.actions = append(s.actions, DeleteReservation{
+				OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Late: stage == late, Why: Why(why),
+			})
 		case w.scene.Config.Options.Waiting != config.Pending && !d.Opened(w.scene.Seen.Now):
 			opens(w.scene.Seen.Now, "jobs are to wait configuring")
-		case stage == booting && fitsWarm(w.scene, warm, d):
-			if d.Named() {
-				s.actions = append(s.actions, UseReservation{of, job, d.Address, true, "idle machines fit the job"})
+		case stage == booting && isBest(w.scene, d) && fitsWarm(w.scene, warm, d):
+			for _, used := range slices.Insert(slices.Clone(d.Rivals), d.Place, d) {
+				if used.Named() {
+					s.actions = append(s.actions, UseReservation{OfReservation{used.Name}, job, d.Address, true, "idle machines fit the job"})
+				}
 			}
-		case !d.Named():
+		case !d.Named() && isBest(w.scene, d):
 			s.actions = append(s.actions, UseReservation{of, job, d.Address, false, "the machines are for this job"})
 			s.expect = append(s.expect, "job "+d.Address+" to use its door")
-		case stage == ready:
+		case stage == ready && d.Named():
 			opens(w.scene.Seen.Now, "all machines of its job have registered")
 			s.expect = append(s.expect, "job "+d.Address+" to start")
 		case stage == starting:
 			s.expect = append(s.expect, "job "+d.Address+" to start")
-		case stage == booting && !d.Opened(w.scene.Seen.Now):
+		case (stage == booting || stage == ready) && !d.Opened(w.scene.Seen.Now):
 			if start := pushed(w.scene, d); start.Sub(d.Start) >= time.Minute {
 				opens(start, "its machines are still to come")
 			}
 		}
 	}
 	return s
+}
+
+// isBest reports whether the job is to use this door of its doors: the first whose machines have all
+// registered, else the first whose machines all exist, else the first.
+func isBest(s *scene.Scene, d *scene.Door) bool {
+	return !slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool {
+		ours, theirs := progressOf(s, d), progressOf(s, r)
+		return theirs > ours || theirs == ours && r.Place < d.Place
+	})
+}
+
+// progressOf returns how far the machines of a door have come: 0 if one does not exist, 1 if all
+// exist, 2 if all have registered.
+func progressOf(s *scene.Scene, d *scene.Door) int {
+	switch stage, _ := stageOf(s, d); {
+	case stage == ready || stage == starting:
+		return 2
+	case stage == booting && len(s.WithoutMachine(d.Nodes)) == 0:
+		return 1
+	}
+	return 0
 }
 
 // NearDoors returns the doors that have not opened, are named, and whose machines all exist: their
@@ -163,35 +188,35 @@ func warmNodes(s *scene.Scene) map[*config.NodeSet][]*scene.Node {
 	return warm
 }
 
-// fitsWarm reports whether idle machines fit the door's job, and takes them out of warm. A job that
-// names its door cannot use them.
+// fitsWarm reports whether idle machines fit the door's job in one of its partitions, and takes them
+// out of warm. A job that names its door cannot use them.
 func fitsWarm(s *scene.Scene, warm map[*config.NodeSet][]*scene.Node, d *scene.Door) bool {
-	for _, name := range partitionsOf(d.Job) {
-		p, known := s.Config.Partition(name)
-		if !known {
-			continue
-		}
-		for _, set := range s.Config.SetsOf(*p) {
-			if left := usable(s, warm[set], d.Job); len(left) >= len(d.Nodes) {
-				warm[set] = slices.DeleteFunc(warm[set], func(m *scene.Node) bool { return slices.Contains(left[:len(d.Nodes)], m) })
-				return true
-			}
-		}
+	all := map[*config.NodeSet]bool{}
+	for set := range warm {
+		all[set] = true
 	}
-	return false
+	return takesWarm(s, warm, placesOf(s, all, d.Job), d.Job)
 }
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
 func makeDoors(w *wanted, _ []verdict) (s step) {
-	for _, want := range wants(w.scene) {
+	wants, ends := wants(w.scene)
+	for _, d := range ends {
+		s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
+	}
+	for _, want := range wants {
 		of := OfReservation{memo.DoorReservation(w.scene.Config.Cluster, want.address, w.scene.Seen.Now)}
+		if want.door > 0 {
+			of.Name = memo.FurtherDoor(of.Name, want.door)
+		}
 		why, start := Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.address, len(want.nodes), want.set.Name)), w.scene.Seen.Now.Add(doorAhead)
 		if want.cold {
 			start = w.scene.Seen.Now
 		}
-		s.actions = append(s.actions,
-			CreateReservation{OfReservation: of, Nodes: want.nodes, Start: start, User: want.job.User, Purge: doorPurge, Why: why},
-			UseReservation{of, want.job.ID, want.address, false, why})
+		s.actions = append(s.actions, CreateReservation{OfReservation: of, Nodes: want.nodes, Start: start, User: want.job.User, Purge: doorPurge, Why: why})
+		if want.door == 0 {
+			s.actions = append(s.actions, UseReservation{of, want.job.ID, want.address, false, why})
+		}
 		s.expect = append(s.expect, "job "+want.address+" to have a door")
 	}
 	return s

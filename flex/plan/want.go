@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,13 +14,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// want is a job that waits pending, lacks nothing but nodes, and has no door yet.
+// want is a job that waits pending, lacks nothing but nodes, and has no door yet in this place.
 type want struct {
 	job     *slurm.Job
 	address string // of the job, or of one task of an array
 	set     *config.NodeSet
 	nodes   []string // the names that its machines are to have
 	cold    bool     // no machines can be requested for it: it is to wait CONFIGURING on these nodes
+	door    int      // how many doors the job has already
 }
 
 // doorsAtOnce limits how many doors a pass makes. Each takes two calls of slurmctld.
@@ -42,7 +42,7 @@ func covered(s *scene.Scene) map[*config.NodeSet]bool {
 				continue
 			}
 			known := sets[set]
-			alone := p.Exclusive && len(p.NodeSets) == 1 && set.Flex.Capacity == config.FlexStart && !set.Flex.Salvage && set.Flex.FallbackAfter == 0
+			alone := p.Exclusive && len(p.NodeSets) == 1 && !set.Flex.Salvage
 			_, seen := sets[set]
 			sets[set] = alone && (known || !seen)
 		}
@@ -61,16 +61,13 @@ func covered(s *scene.Scene) map[*config.NodeSet]bool {
 }
 
 // wants returns the pending jobs that need machines and names for their machines, the most
-// important job first. Each gets the lowest names that are free. Jobs that idle machines fit are
-// left to Slurm.
-func wants(s *scene.Scene) (all []want) {
+// important job first, and doors that must end so that others get names. Each job gets the lowest
+// names that are free. Jobs that idle machines fit are left to Slurm. A job's second place comes
+// after all jobs' first places, and gives its names up to them.
+func wants(s *scene.Scene) (all []want, ends []*scene.Door) {
 	sets := covered(s)
 	if len(s.Covers()) == 0 {
-		return nil
-	}
-	has := map[string]bool{}
-	for _, d := range s.Doors() {
-		has[d.Address] = true
+		return nil, nil
 	}
 	free, warm := map[*config.NodeSet][]string{}, map[*config.NodeSet][]*scene.Node{}
 	for _, m := range s.Nodes() {
@@ -82,29 +79,152 @@ func wants(s *scene.Scene) (all []want) {
 			warm[m.Set] = append(warm[m.Set], m)
 		}
 	}
-	tasks := tasksAtWork(s)
-	for _, j := range byTier(s) {
-		if !needsMachines(s, j) {
-			continue
-		}
-		set := placeFor(s, sets, j)
-		if set == nil {
-			continue
-		}
-		if left := usable(s, warm[set], j); len(left) >= j.NodeCount {
-			warm[set] = slices.DeleteFunc(warm[set], func(m *scene.Node) bool { return slices.Contains(left[:j.NodeCount], m) })
-			continue // Slurm is about to start it there
-		}
-		for _, address := range addresses(j, tasks[j.Array()], has) {
-			names := namesFor(free[set], j)
-			if names == nil || len(all) == doorsAtOnce {
+	seekers := seekers(s, sets, warm)
+	spare := spareDoors(s, seekers)
+	for round := range s.Config.Options.MaxPlaces {
+		for i := range seekers {
+			k := &seekers[i]
+			if len(k.has) != round || len(all) == doorsAtOnce {
 				continue
 			}
-			free[set] = slices.DeleteFunc(free[set], func(name string) bool { return slices.Contains(names, name) })
-			all = append(all, want{j, address, set, names, false})
+			for _, set := range k.next(s) {
+				names := namesFor(free[set], k.job)
+				if names == nil && round == 0 {
+					var over []*scene.Door
+					names, over = namesOver(free[set], spare[set], k.job)
+					spare[set] = slices.DeleteFunc(spare[set], func(d *scene.Door) bool { return slices.Contains(over, d) })
+					ends = append(ends, over...)
+				}
+				if names == nil {
+					continue
+				}
+				if !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(free[set], name) }) {
+					all = append(all, want{k.job, k.address, set, names, false, len(k.has)})
+				}
+				free[set] = slices.DeleteFunc(free[set], func(name string) bool { return slices.Contains(names, name) })
+				k.has = append(k.has, set)
+				break
+			}
 		}
 	}
-	return append(all, hetWants(s, sets, free, has)...)
+	has := map[string]bool{}
+	for _, d := range s.Doors() {
+		has[d.Address] = true
+	}
+	return append(all, hetWants(s, sets, free, has)...), ends
+}
+
+// seeker is a job that machines can be requested for, in one place or more.
+type seeker struct {
+	job     *slurm.Job
+	address string
+	places  []*config.NodeSet // of the job's list of partitions
+	has     []*config.NodeSet // where the job has doors, or gets one now
+	since   time.Time         // when the first door was made, or now
+}
+
+// seekers returns the jobs that wait pending for machines, the most important first, with the places
+// in which they wait already. It takes idle machines that a job fits out of warm.
+func seekers(s *scene.Scene, sets map[*config.NodeSet]bool, warm map[*config.NodeSet][]*scene.Node) (all []seeker) {
+	has := map[string]bool{}
+	firsts := map[uint32]*scene.Door{}
+	for _, d := range s.Doors() {
+		has[d.Address] = true
+		if d.Taker != nil && d.Place == 0 {
+			firsts[d.Taker.ID] = d
+		}
+	}
+	tasks := tasksAtWork(s)
+	for _, j := range byTier(s) {
+		k := seeker{job: j, address: j.Address(), places: placesOf(s, sets, j), since: s.Seen.Now}
+		switch first := firsts[j.ID]; {
+		case len(k.places) == 0:
+		case first != nil && (j.Priority == 0 || slices.ContainsFunc(s.DoorsOf(j.ID), func(d *scene.Door) bool { return s.AnyPresent(d.Nodes) })):
+			// Its machines have come somewhere.
+		case first != nil:
+			for _, d := range s.DoorsOf(j.ID) {
+				if m := s.Node(d.Nodes[0]); m != nil {
+					k.has = append(k.has, m.Set)
+				}
+				k.since = earlier(k.since, d.At)
+			}
+			all = append(all, k)
+		case needsMachines(s, j) && !takesWarm(s, warm, k.places, j):
+			for _, address := range addresses(j, tasks[j.Array()], has) {
+				k.address = address
+				all = append(all, k)
+			}
+		}
+	}
+	return all
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// next returns the nodesets in which a job may be given another door now, in the order of the job's
+// list of partitions. ask_elsewhere_after of each nodeset delays those behind it. dearer_after delays
+// on_demand nodesets, unless the job has no others, wherever they are in the list: Slurm reorders the
+// list of a requeued job.
+func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
+	waited, delay := s.Seen.Now.Sub(k.since), time.Duration(0)
+	cheaper := slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return set.Flex.Capacity != config.OnDemand })
+	for _, set := range k.places {
+		due := delay
+		if cheaper && set.Flex.Capacity == config.OnDemand {
+			due = max(due, s.Config.Options.DearerAfter)
+		}
+		if waited >= due && !slices.Contains(k.has, set) {
+			sets = append(sets, set)
+		}
+		delay += set.Flex.AskElsewhereAfter
+	}
+	return sets
+}
+
+// spareDoors returns, by nodeset, the doors of jobs' second and later places that have no machine
+// yet, those of the least important job first.
+func spareDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.Door {
+	spare := map[*config.NodeSet][]*scene.Door{}
+	for _, k := range slices.Backward(seekers) {
+		if len(k.has) < 2 {
+			continue
+		}
+		for _, d := range s.DoorsOf(k.job.ID)[1:] {
+			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !s.AnyPresent(d.Nodes) {
+				spare[m.Set] = append(spare[m.Set], d)
+			}
+		}
+	}
+	return spare
+}
+
+// namesOver returns names for the job's machines from free names and from those of other jobs' doors,
+// which must end; nil if there are too few.
+func namesOver(free []string, spare []*scene.Door, j *slurm.Job) (names []string, over []*scene.Door) {
+	for i, d := range spare {
+		free = slices.Concat(free, d.Nodes)
+		if names = namesFor(free, j); names != nil {
+			return names, spare[:i+1]
+		}
+	}
+	return nil, nil
+}
+
+// takesWarm reports whether idle machines of one of the nodesets fit the job, and takes them out of
+// warm: Slurm will start the job there.
+func takesWarm(s *scene.Scene, warm map[*config.NodeSet][]*scene.Node, places []*config.NodeSet, j *slurm.Job) bool {
+	for _, set := range places {
+		if left := usable(s, warm[set], j); len(left) >= j.NodeCount {
+			warm[set] = slices.DeleteFunc(warm[set], func(m *scene.Node) bool { return slices.Contains(left[:j.NodeCount], m) })
+			return true
+		}
+	}
+	return false
 }
 
 // hetWants returns the heterogeneous jobs whose components wait pending for nodes alone. Slurm gives
@@ -124,15 +244,16 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 	for _, id := range slices.Sorted(maps.Keys(whole)) {
 		w := want{address: strconv.FormatUint(uint64(id), 10), cold: true}
 		taken := map[*config.NodeSet][]string{}
-		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return placeFor(s, sets, j) != nil }) {
+		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return len(placesOf(s, sets, j)) > 0 }) {
 			continue
 		}
 		for _, j := range whole[id] {
-			set := cmp.Or(placeFor(s, sets, j), placeFor(s, ours, j))
-			if set == nil || !lacksNodes(s, j) || has[w.address] {
+			places := append(placesOf(s, sets, j), placesOf(s, ours, j)...)
+			if len(places) == 0 || !lacksNodes(s, j) || has[w.address] {
 				w.nodes = nil
 				break
 			}
+			set := places[0]
 			left := slices.DeleteFunc(slices.Clone(free[set]), func(name string) bool { return slices.Contains(taken[set], name) })
 			names := namesFor(left, j)
 			if names == nil {
@@ -186,21 +307,20 @@ func lacksNodes(s *scene.Scene, j *slurm.Job) bool {
 		j.NodeCount > 0 && !s.Seen.Late[j.ID].After(s.Seen.Now)
 }
 
-// placeFor returns the first nodeset of the job's partitions that waiting jobs are kept from; nil if
-// there is none.
-func placeFor(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) *config.NodeSet {
+// placesOf returns the nodesets among sets of the job's partitions, in the order of its list.
+func placesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (places []*config.NodeSet) {
 	for _, name := range partitionsOf(j) {
 		p, known := s.Config.Partition(name)
 		if !known {
 			continue
 		}
 		for _, set := range s.Config.SetsOf(*p) {
-			if sets[set] {
-				return set
+			if sets[set] && !slices.Contains(places, set) {
+				places = append(places, set)
 			}
 		}
 	}
-	return nil
+	return places
 }
 
 // isCold reports whether nothing is there or to come for the node, and nobody else has plans for it.
@@ -263,7 +383,7 @@ func tasksAtWork(s *scene.Scene) map[uint32]int {
 		}
 	}
 	for _, d := range s.Doors() {
-		if d.Taker != nil && d.Taker.Array() != 0 {
+		if d.Taker != nil && d.Place == 0 && d.Taker.Array() != 0 {
 			count[d.Taker.Array()]++
 		}
 	}

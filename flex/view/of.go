@@ -213,9 +213,11 @@ func (b *builder) jobs() []Job {
 		if j.State.Waits() {
 			job.Reason = j.Reason
 		}
-		if d := b.scene.DoorOf(j.ID); d != nil {
-			job.Awaits = slurm.Fold(d.Nodes)
+		var awaited []string
+		for _, d := range b.scene.DoorsOf(j.ID) {
+			awaited, job.Places = append(awaited, d.Nodes...), job.Places+1
 		}
+		job.Awaits = slurm.Fold(awaited)
 		if j.Limit.Kind == slurm.LimitSet {
 			job.Limit = Seconds(j.Limit.Duration)
 		}

@@ -262,6 +262,7 @@ type Job struct {
 	Reason    string    `json:"reason,omitempty"`              // why it is pending, in Slurm's words
 	Nodes     string    `json:"nodes"`                         // a hostlist
 	Awaits    string    `json:"awaits,omitempty"`              // a hostlist of nodes: their machines are requested for it while it is pending
+	Places    int       `json:"places,omitempty"`              // of these nodes: it starts in the first whose machines have all registered
 	NodeCount int       `json:"node_count,omitzero"`           // that it has, or while it is pending needs at least
 	GPUs      int       `json:"gpus_per_node,omitzero"`        // that it asks for by --gres or --gpus-per-node
 	Unused    int       `json:"unused_gpus_per_node,omitzero"` // the others, where it gets whole nodes

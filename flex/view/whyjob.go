@@ -201,6 +201,8 @@ func (t *teller) placed(j Job) {
 	}
 	t.soFar(rows)
 	switch waits := slices.ContainsFunc(rows, Row.Waits); {
+	case j.Places > 1:
+		t.fact("It stays pending until all machines of one of its %d places have registered, and starts there then.", j.Places)
 	case j.Awaits != "":
 		t.fact("It stays pending until all machines of %s have registered, and starts on them then.", j.Awaits)
 	case !j.StartAt.IsZero() && waits:

@@ -73,6 +73,10 @@ func DoorReservation(cluster, address string, made time.Time) string {
 	return holdName(cluster, doorPart, address+"-"+strconv.FormatInt(made.Unix(), 10))
 }
 
+// FurtherDoor returns the name of another reservation for the job of the first one, made in the same
+// second. number must be 1 to 99.
+func FurtherDoor(first string, number int) string { return first + "-" + strconv.Itoa(number) }
+
 // parseTime parses seconds since 1970 that are written as the functions above write them.
 func parseTime(digits string) (time.Time, bool) {
 	seconds, err := strconv.ParseInt(digits, 10, 64)
@@ -84,6 +88,9 @@ func parseTime(digits string) (time.Time, bool) {
 
 // jobAddress is a job's id, or a task of an array.
 var jobAddress = regexp.MustCompile(`^[1-9][0-9]*(_(0|[1-9][0-9]*))?$`)
+
+// doorNumber is the number in the name of a job's further door.
+var doorNumber = regexp.MustCompile(`^[1-9][0-9]?$`)
 
 // ParseHold parses the name of a reservation. The kind is NoHold unless the name is exactly what
 // one of the functions above returns for the cluster.
@@ -105,8 +112,10 @@ func ParseHold(cluster, reservation string) Hold {
 		return Hold{}
 	}
 	if text, ok := strings.CutPrefix(rest, doorPart); ok {
-		address, digits, _ := strings.Cut(text, "-")
-		if at, ok := parseTime(digits); ok && jobAddress.MatchString(address) {
+		address, rest, _ := strings.Cut(text, "-")
+		digits, number, numbered := strings.Cut(rest, "-")
+		at, ok := parseTime(digits)
+		if ok && jobAddress.MatchString(address) && (!numbered || doorNumber.MatchString(number)) {
 			return Hold{Kind: DoorHold, Address: address, At: at}
 		}
 		return Hold{}

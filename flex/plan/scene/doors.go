@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +18,14 @@ type Door struct {
 	Job *slurm.Job // as Slurm shows it, perhaps with other tasks of its array; nil: it has left the queue, or could not be read
 
 	// Taker is the job as one that Slurm has given the door's nodes; nil unless it waits pending.
-	// The planner plans for it as for a job that is CONFIGURING on these nodes.
+	// The planner plans for it as for a job that is CONFIGURING on these nodes. A job with several
+	// doors is the taker of each, until one of them opens for it.
 	Taker *slurm.Job
 
+	Rivals []*Door // the other doors of the job, in the order of its list of partitions
+	Place  int     // how many of them come before this one in that list
+
+	Stray   bool // none of its job's partitions has the nodes
 	Doubted bool // the row of its job may be among those that could not be read
 }
 
@@ -28,6 +34,11 @@ func (d *Door) Named() bool { return d.Job != nil && d.Job.Reservation == d.Name
 
 // Opened reports whether the door has started.
 func (d *Door) Opened(now time.Time) bool { return !d.Start.After(now) }
+
+// Lost reports whether another door of the job has opened for it.
+func (d *Door) Lost(now time.Time) bool {
+	return slices.ContainsFunc(d.Rivals, func(r *Door) bool { return r.Named() && r.Opened(now) })
+}
 
 // addDoors gives each door its job, and makes the door's powered-down nodes Rising: their machines
 // are to come, as if Slurm had allocated the nodes to the job. A node that Slurm is powering down
@@ -61,7 +72,10 @@ func (s *Scene) addDoors() {
 				m.Doubted = true
 			}
 		}
-		if d.Job == nil || !d.Job.State.Waits() || d.Job.IsTasks() || d.Job.HetID != 0 {
+	}
+	s.addRivals()
+	for _, d := range s.doors {
+		if d.Job == nil || !d.Job.State.Waits() || d.Job.IsTasks() || d.Job.HetID != 0 || d.Lost(s.Seen.Now) {
 			continue
 		}
 		taker := *d.Job
@@ -80,6 +94,40 @@ func (s *Scene) addDoors() {
 			d.Taker.Partition = s.partitionFor(d.Job, m)
 		}
 	}
+}
+
+// addRivals gives each door the other doors of its job.
+func (s *Scene) addRivals() {
+	all := make(map[string][]*Door, len(s.doors))
+	for _, d := range s.doors {
+		if d.Job != nil {
+			all[d.Address] = append(all[d.Address], d)
+		}
+	}
+	for _, doors := range all {
+		place := make(map[*Door]int, len(doors))
+		for _, d := range doors {
+			place[d], d.Stray = s.placeOf(d)
+		}
+		slices.SortStableFunc(doors, func(a, b *Door) int { return cmp.Compare(place[a], place[b]) })
+		for i, d := range doors {
+			d.Place, d.Rivals = i, slices.Delete(slices.Clone(doors), i, i+1)
+		}
+	}
+}
+
+// placeOf returns the place, from 0, of the door's nodes in the job's list of partitions, and whether
+// the list lacks them.
+func (s *Scene) placeOf(d *Door) (place int, stray bool) {
+	list := strings.Split(d.Job.Partition, ",")
+	for _, name := range d.Nodes {
+		if m := s.Node(name); m != nil {
+			if at := slices.Index(list, s.partitionFor(d.Job, m)); at >= 0 {
+				return at, false
+			}
+		}
+	}
+	return len(list), true
 }
 
 // arrayOf returns the row of an array's tasks that are still one record, among them the task with that
@@ -113,11 +161,12 @@ func (s *Scene) partitionFor(j *slurm.Job, m *Node) string {
 // Doors returns the doors, in the order in which Slurm lists them.
 func (s *Scene) Doors() []*Door { return s.doors }
 
-// DoorOf returns the door of a job that waits pending; nil if it has none.
-func (s *Scene) DoorOf(job uint32) *Door {
+// DoorsOf returns the doors of a job that waits pending, in the order of the job's list of
+// partitions.
+func (s *Scene) DoorsOf(job uint32) []*Door {
 	for _, d := range s.doors {
 		if d.Taker != nil && d.Taker.ID == job {
-			return d
+			return slices.Insert(slices.Clone(d.Rivals), d.Place, d)
 		}
 	}
 	return nil

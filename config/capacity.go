@@ -38,14 +38,10 @@ func readCapacity(s *section) *Flex {
 	values := defaults[Flex]()
 	f := &values
 	f.MaxRunDuration, f.SalvageTimeout = 0, 0 // no lease, and nothing to salvage
-	f.UseBulkInsert, f.FallbackAfter = true, leastFallback
+	f.UseBulkInsert = true
 	s.read(f, besideCapacity)
 	if s.text("capacity", "") == "" {
 		s.problem("capacity", "empty; give %s, %s or %s", OnDemand, Spot, Reservation)
-	}
-	if f.ProvisionTimeout > 0 && f.FallbackAfter >= f.ProvisionTimeout {
-		s.problem("provision_timeout", "ends the wait before a job moves on whose machines Google has not answered for, which is after %d s; give more than that, or 0 for no limit",
-			int(f.FallbackAfter.Seconds()))
 	}
 	if f.Capacity == Reservation && !reservationName.MatchString(f.Reservation) {
 		s.problem("reservation_name", "%s; give NAME, or projects/PROJECT/reservations/NAME for one that is shared",

@@ -379,7 +379,7 @@ func TestANodesetWithCapacityIsOursAndHasNoLease(t *testing.T) {
 	c := parse(t, strings.Replace(minimal, "dws_flex: {}", "capacity: reservation\n    reservation_name: h100s\n    keep_idle: 600", 1))
 	want := defaults[Flex]()
 	want.Capacity, want.Reservation, want.KeepIdle = Reservation, "h100s", 10*time.Minute
-	want.MaxRunDuration, want.SalvageTimeout, want.UseBulkInsert, want.FallbackAfter = 0, 0, true, time.Minute
+	want.MaxRunDuration, want.SalvageTimeout, want.UseBulkInsert = 0, 0, true
 	assert.Equal(t, &want, c.NodeSets[0].Flex)
 	text, err := c.Effective()
 	require.NoError(t, err)
@@ -387,7 +387,6 @@ func TestANodesetWithCapacityIsOursAndHasNoLease(t *testing.T) {
 	assert.True(t, c.IsOurs(c.Partitions[0]))
 	assert.True(t, c.LongerThanLeases(c.Partitions[0]))
 	assert.Zero(t, c.LongestJob(c.Partitions[0]))
-	assert.True(t, c.FallsBack()("train"), "what comes at once is refused at once")
 	spot := parse(t, strings.Replace(minimal, "dws_flex: {}", "capacity: spot\n    spot: true", 1)).NodeSets[0]
 	assert.Equal(t, Spot, spot.Flex.Capacity)
 }

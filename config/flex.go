@@ -16,9 +16,6 @@ const UsefulLease = MinRunDuration
 // leastRefresh is the least time that a request waits before another replaces it.
 const leastRefresh = time.Hour
 
-// leastFallback is the least time that a job waits in a partition before it moves on.
-const leastFallback = time.Minute
-
 // Provisioning says which nodes must arrive together.
 type Provisioning string
 
@@ -71,10 +68,7 @@ type Flex struct {
 	ShareRequests int `key:"share_requests" unit:"machines" range:"1 to 1000" default:"1"`
 	// From a pending job's first request until machines are requested in the next partition of its
 	// list, too.
-	AskElsewhereAfter time.Duration `key:"ask_elsewhere_after" unit:"s" range:"0s to 8760h" capacity:"too"`
-	// After which a job that waits for machines moves to the next partition of its own list;
-	// 0: never. With capacity, a job moves when it is refused, too.
-	FallbackAfter time.Duration `key:"fallback_after" unit:"s" range:"0s to 8760h"`
+	AskElsewhereAfter time.Duration `key:"ask_elsewhere_after" was:"fallback_after" unit:"s" range:"0s to 8760h"`
 	// After which another request replaces a waiting one; 0: never.
 	RefreshAfter time.Duration `key:"refresh_after" unit:"s" range:"0s to 8760h"`
 	// Resize requests for a job's nodes before they are given up.
@@ -130,13 +124,6 @@ func readFlex(s *section, given bool) *Flex {
 		s.problem("salvage", "nodes that come each by itself are no gang; remove provisioning: node_by_node or this")
 	case f.Salvage && f.UseBulkInsert:
 		s.problem("salvage", "bulk insert does not wait for a replacement's capacity; remove use_bulk_insert or this")
-	}
-	switch {
-	case f.FallbackAfter > 0 && f.FallbackAfter < leastFallback:
-		s.problem("fallback_after", "%d s leaves a request no time to be served; give %d or more, or 0 to have jobs stay in their partition",
-			int(f.FallbackAfter.Seconds()), int(leastFallback.Seconds()))
-	case f.ProvisionTimeout > 0 && f.FallbackAfter >= f.ProvisionTimeout:
-		s.problem("fallback_after", "provision_timeout ends the wait first; give less than that, which is %d", int(f.ProvisionTimeout.Seconds()))
 	}
 	switch {
 	case f.RefreshAfter > 0 && f.RefreshAfter < leastRefresh:

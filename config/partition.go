@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -69,31 +68,6 @@ func (c *Config) KeepIdle(p Partition) (longest time.Duration) {
 		}
 	}
 	return longest
-}
-
-// FallbackAfter is the longest wait of those of the partition's nodesets after which a job
-// moves on; 0 if none has one.
-func (c *Config) FallbackAfter(p Partition) (longest time.Duration) {
-	for _, set := range c.SetsOf(p) {
-		if set.Flex != nil {
-			longest = max(longest, set.Flex.FallbackAfter)
-		}
-	}
-	return longest
-}
-
-// FallsBack returns what reports of a list of partitions, as squeue shows it, whether
-// fallback_after counts in any.
-func (c *Config) FallsBack() func(list string) bool {
-	falls := map[string]bool{}
-	for _, p := range c.Partitions {
-		if c.FallbackAfter(p) > 0 {
-			falls[p.Name] = true
-		}
-	}
-	return func(list string) bool {
-		return len(falls) > 0 && slices.ContainsFunc(strings.Split(list, ","), func(name string) bool { return falls[name] })
-	}
 }
 
 // readPartitions reads the partitions, sorted by name; known are all nodesets.

@@ -13,6 +13,7 @@ import (
 // Parse, Effective, Reload, Unmet and the tables of docs/configure.md:
 //
 //	key       the key in the file; "-" for a field that follows from other fields
+//	was       the former name of the key, which is read still
 //	range     the bounds of a number or duration, such as "1 to 1000" or "10m to 168h"
 //	unit      the unit of a number or duration; a duration in "s" is a whole number of seconds
 //	default   the value without the key
@@ -24,6 +25,7 @@ import (
 type field struct {
 	index     int
 	key       string
+	was       string
 	unit      string
 	low, high int64 // of a duration in nanoseconds
 	unset     string
@@ -44,7 +46,7 @@ func fieldsOf(t reflect.Type) []field {
 			continue
 		}
 		f := field{
-			index: i, key: key, unit: tag.Get("unit"), unset: tag.Get("default"), words: strings.Fields(tag.Get("words")),
+			index: i, key: key, was: tag.Get("was"), unit: tag.Get("unit"), unset: tag.Get("default"), words: strings.Fields(tag.Get("words")),
 			form: tag.Get("form"), needs: tag.Get("needs"), capacity: tag.Get("capacity"), restart: tag.Get("reload") == "restart",
 		}
 		if low, high, bounded := strings.Cut(tag.Get("range"), " to "); bounded {
@@ -113,6 +115,13 @@ func (s *section) read(into any, selects func(field) bool) {
 	v := reflect.ValueOf(into).Elem()
 	for _, f := range fieldsOf(v.Type()) {
 		if selects(f) {
+			if f.was != "" && s.has(f.was) {
+				if s.has(f.key) {
+					s.problem(f.was, "is the former name of %s, which is set too; remove this", f.key)
+				} else {
+					f.key = f.was
+				}
+			}
 			s.readField(f, v.Field(f.index))
 		}
 	}

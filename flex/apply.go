@@ -223,8 +223,6 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.requeueJob(ctx, a)
 	case plan.MoveJob:
 		return r.moveJob(ctx, a)
-	case plan.ChangePartitions:
-		return r.changePartitions(ctx, a)
 	case plan.SalvageJob:
 		return r.salvageJob(ctx, a)
 	}

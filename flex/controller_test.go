@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -198,14 +197,6 @@ func (c *controller) SetJobReservation(_ context.Context, job uint32, name strin
 func (c *controller) TaskJobs(context.Context, []string) ([]slurm.Job, error) { return nil, nil }
 
 func (c *controller) SetReservationOf(context.Context, string, string) error { return nil }
-
-func (c *controller) SetJobPartitions(_ context.Context, job uint32, list []string, _ bool) error {
-	defer locked(&c.mu)()
-	if j := c.jobs[job]; j.State == slurm.JobPending {
-		j.Partition = strings.Join(list, ",")
-	}
-	return nil
-}
 
 // StartNow starts a job that waits on the nodes that are reserved for it.
 func (c *controller) StartNow(_ context.Context, job uint32, _ time.Duration) error {

@@ -27,10 +27,9 @@ type owners struct {
 }
 
 type owner struct {
-	told     string // the AdminComment, without
-	chain    memo.Chain
-	read     bool // whether the rest is known
-	requeues bool // Slurm puts the job back into the queue when it loses its nodes
+	told     string // the AdminComment
+	read     bool   // whether the rest is known
+	requeues bool   // Slurm puts the job back into the queue when it loses its nodes
 	limits   scene.JobLimits
 	reach    scene.Reach
 }
@@ -46,13 +45,9 @@ func (o *owners) keep(snap *scene.Snapshot) {
 	}
 	maps.DeleteFunc(o.known, func(id uint32, _ owner) bool { return !queued[id] })
 	snap.Told, snap.Requeues = make(map[uint32]string, len(o.known)), make(map[uint32]bool, len(o.known))
-	snap.Limits, snap.Chains = make(map[uint32]scene.JobLimits), make(map[uint32]memo.Chain)
-	snap.Reach = make(map[uint32]scene.Reach)
+	snap.Limits, snap.Reach = make(map[uint32]scene.JobLimits), make(map[uint32]scene.Reach)
 	for id, known := range o.known {
 		snap.Told[id] = known.told
-		if len(known.chain.List) > 0 {
-			snap.Chains[id] = known.chain
-		}
 		if known.read {
 			snap.Requeues[id] = known.requeues
 		}
@@ -65,18 +60,6 @@ func (o *owners) keep(snap *scene.Snapshot) {
 	}
 }
 
-// anyLeaving reports whether a job is on its way to other partitions.
-func (o *owners) anyLeaving() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, known := range o.known {
-		if known.chain.Leaving.To != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // note takes over a record as it is now, but for what the owner was told last.
 func (o *owners) note(rec slurm.JobRecord) {
 	o.mu.Lock()
@@ -85,21 +68,20 @@ func (o *owners) note(rec slurm.JobRecord) {
 		o.known = map[uint32]owner{}
 	}
 	known, remembered := o.known[rec.ID]
-	text, chain := memo.SplitChain(rec.AdminComment)
 	if !remembered {
-		known.told = text
+		known.told = rec.AdminComment
 	}
 	limits := scene.JobLimits{Deadline: rec.Deadline, MinTime: rec.MinTime}
 	limits.Wait, limits.Then = memo.OwnersWait(rec.Comment)
-	o.known[rec.ID] = owner{known.told, chain, true, rec.Requeues(), limits, scene.ReachOf(rec)}
+	o.known[rec.ID] = owner{known.told, true, rec.Requeues(), limits, scene.ReachOf(rec)}
 }
 
 // noteTold remembers what a job's owner was told, no matter who wrote the AdminComment.
-func (o *owners) noteTold(job uint32, text string, chain memo.Chain) {
+func (o *owners) noteTold(job uint32, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	known := o.known[job]
-	known.told, known.chain = text, chain
+	known.told = text
 	o.known[job] = known
 }
 
@@ -125,11 +107,10 @@ func (r *Reconciler) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 			doors[h.Address] = true
 		}
 	}
-	falls := r.Config.FallsBack()
 	var ids []uint32
 	for _, j := range snap.Jobs {
 		if j.State.Waits() && !r.owners.last(j.ID).read && !j.IsTasks() &&
-			(falls(j.Partition) || doors[j.Address()] || snap.Begun.Equal(snap.Started) && r.isBack(j, snap.Begun)) {
+			(doors[j.Address()] || snap.Begun.Equal(snap.Started) && r.isBack(j, snap.Begun)) {
 			ids = append(ids, j.ID)
 		}
 		if !r.owners.last(j.ID).read && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
@@ -171,23 +152,14 @@ func (r *Reconciler) records(ctx context.Context, ids ...uint32) ([]slurm.JobRec
 	return records, err
 }
 
-// tell writes a job's AdminComment, unless somebody else has written one. What it
-// remembers of the job's partitions stays.
+// tell writes a job's AdminComment, unless somebody else has written one.
 func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string) error {
-	_, chain := memo.SplitChain(rec.AdminComment)
-	return r.tellChain(ctx, rec, text, chain)
-}
-
-// tellChain writes a job's AdminComment as tell does, with another chain.
-func (r *Reconciler) tellChain(ctx context.Context, rec slurm.JobRecord, text string, chain memo.Chain) error {
-	if !memo.MayWrite(rec.AdminComment) {
-		r.owners.noteTold(rec.ID, text, memo.Chain{})
-		return nil
+	if memo.MayWrite(rec.AdminComment) {
+		if err := r.Scheduler.SetAdminComment(ctx, rec.ID, text); err != nil {
+			return err
+		}
 	}
-	if err := r.Scheduler.SetAdminComment(ctx, rec.ID, memo.WithChain(text, chain)); err != nil {
-		return err
-	}
-	r.owners.noteTold(rec.ID, text, chain)
+	r.owners.noteTold(rec.ID, text)
 	return nil
 }
 
@@ -249,15 +221,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 		return err
 	}
 	for _, rec := range records {
-		_, chain := memo.SplitChain(rec.AdminComment)
-		if rec.ID == a.Job && a.Leaving != nil {
-			if !memo.MayWrite(rec.AdminComment) {
-				r.owners.noteTold(rec.ID, rec.AdminComment, memo.Chain{})
-				return fmt.Errorf("job %d stays: its AdminComment is somebody else's, so its partitions could not be remembered", rec.ID)
-			}
-			chain = *a.Leaving
-		}
-		if err := r.tellChain(ctx, rec, memo.OwnComment+a.Comment(rec.ID, r.Now()), chain); err != nil {
+		if err := r.tell(ctx, rec, memo.OwnComment+a.Comment(rec.ID, r.Now())); err != nil {
 			return err
 		}
 	}
@@ -315,8 +279,7 @@ func (r *Reconciler) signalJob(ctx context.Context, a plan.SignalJob) error {
 		return err
 	}
 	if err := r.tell(ctx, rec, a.Text); err != nil {
-		_, chain := memo.SplitChain(rec.AdminComment)
-		r.owners.noteTold(a.Job, a.Text, chain)
+		r.owners.noteTold(a.Job, a.Text)
 		r.Log.Warn("the job was warned, but its AdminComment was not updated", zap.Uint32("job", a.Job), zap.String("signal", a.Signal), zap.Error(err))
 	}
 	return nil

@@ -61,7 +61,6 @@ type Owners interface {
 	SetJobReservation(ctx context.Context, job uint32, name string) error
 	SetReservationOf(ctx context.Context, address, name string) error
 	StartNow(ctx context.Context, job uint32, limit time.Duration) error
-	SetJobPartitions(ctx context.Context, job uint32, list []string, start bool) error
 	HoldJob(ctx context.Context, job uint32) error
 	CancelJob(ctx context.Context, job uint32) error
 }

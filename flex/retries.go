@@ -14,11 +14,6 @@ import (
 // takes that long at most until a fixed cause is noticed.
 const rarestRetry = time.Minute
 
-// rarestMove is the same for a job that is to leave a partition, which waits for it:
-// slurmctld 26.05 may say "Resource temporarily unavailable" for up to a minute after the
-// job was requeued (seen on 26.05.5, where its last machine was pre-empted).
-const rarestMove = 8 * time.Second
-
 // retries are the changes that Slurm refused when they were last tried, by what
 // they change. A plan has them again in each reconcile pass, every few seconds.
 type retries struct {
@@ -32,16 +27,12 @@ type refusedChange struct {
 }
 
 // isDue reports whether an action is to be tried now: a second after it was
-// refused, then after two, four, up to rarestRetry or rarestMove.
+// refused, then after two, four; rarestRetry is the longest wait.
 func (r *retries) isDue(a plan.Action, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was, refused := r.refused[changed(a)]
-	longest := rarestRetry
-	if _, moves := a.(plan.ChangePartitions); moves {
-		longest = rarestMove
-	}
-	return !refused || age(now, was.last) >= min(time.Second<<min(was.times-1, 10), longest)
+	return !refused || age(now, was.last) >= min(time.Second<<min(was.times-1, 10), rarestRetry)
 }
 
 // inSlurm says of each kind of action whether Slurm carries it out. isDue and note delay what

@@ -35,7 +35,7 @@ type settings struct {
 // late. What partitions a job may move to is not taken from before.
 func (r *Reconciler) readSettings(ctx context.Context) error {
 	s := &r.settings
-	if !s.settingsRead.IsZero() && age(r.Now(), s.settingsRead) < settingsAge && !r.owners.anyLeaving() {
+	if !s.settingsRead.IsZero() && age(r.Now(), s.settingsRead) < settingsAge {
 		return nil
 	}
 	conf, err := r.Scheduler.Config(ctx)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/config"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -263,15 +262,4 @@ func TestThatComputeGivesNoAdviceIsSaidWhereItIsWanted(t *testing.T) {
 	}
 	found := Compare(wanted, Observe(t.Context(), wanted, controller{}, &cloud{}, time.Now))
 	assert.NotContains(t, keys(found, Advice), key, "Compute gives advice")
-}
-
-func TestCapacityThatIsNotToBeWaitedForComesAfterFlexStart(t *testing.T) {
-	cfg := changed(t, "use_job_duration: true", "use_job_duration: true, fallback_after: 60")
-	one := cfg.FlexSetOf("alpha-one-0").Flex
-	one.Capacity, one.MaxRunDuration, one.FallbackAfter = config.OnDemand, 0, time.Minute
-	for tier, advised := range map[int]bool{0: false, 1: false, 2: true} {
-		site := controller{partitions: []slurm.Partition{{Name: "train", Tier: 1}, {Name: "serve", Tier: tier}}}
-		text := fmt.Sprint(Compare(cfg, Observe(t.Context(), cfg, site, &cloud{}, time.Now)))
-		assert.Equal(t, advised, strings.Contains(text, "comes before partition train"), "%d: %s", tier, text)
-	}
 }

@@ -49,7 +49,6 @@ type World struct {
 	Partitions Seen[[]slurm.Partition]
 	Nodes      Seen[[]slurm.Node]
 	File       *slurmconf.File    // nil if it cannot be read here
-	Submit     Seen[string]       // the first part of job_submit.lua
 	Programs   map[string]Program // those that slurm.conf names, by path
 	Hooks      string             // folder of our programs that it should name; empty: the packages' one
 
@@ -110,7 +109,6 @@ func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
 	if file, err := slurmconf.Read(w.Conf.Is["SLURM_CONF"]); err == nil {
 		w.File = file
 	}
-	w.Submit.Is, w.Submit.Err = head(submitScript(w.Conf.Is["SLURM_CONF"]))
 	named := gateValues(w.Conf.Is)
 	for _, h := range slurmconf.Hooks() {
 		named = append(named, w.Conf.Is[h.Key])
@@ -241,8 +239,7 @@ func lookAt(path string) Program {
 	}
 }
 
-// head returns the first part of a file: all of a hook, and of a job_submit.lua all that the
-// configuration sets.
+// head returns the first part of a file.
 func head(path string) (string, error) {
 	f, err := regular.Open(path)
 	if err != nil {

@@ -31,31 +31,6 @@ func (j *judge) partitions(version slurm.Version) {
 		}
 		j.partition(version, p, j.world.Partitions.Is[i], nodes)
 	}
-	j.order()
-}
-
-// order is about partitions of capacity that comes at once, which is not to be waited for,
-// and that Slurm tries before flex-start: the higher PriorityTier comes first, however a
-// job orders its partitions. Tried on 22.05, 24.11 and 26.05.
-func (j *judge) order() {
-	var flex, atOnce []slurm.Partition
-	for _, is := range j.world.Partitions.Is {
-		p, known := j.cfg.Partition(is.Name)
-		switch {
-		case !known || j.cfg.FallbackAfter(*p) == 0:
-		case j.cfg.LongestJob(*p) > 0:
-			flex = append(flex, is)
-		default:
-			atOnce = append(atOnce, is)
-		}
-	}
-	for _, is := range atOnce {
-		i := slices.IndexFunc(flex, func(f slurm.Partition) bool { return f.Tier < is.Tier })
-		if i >= 0 {
-			j.record(Advice, "PartitionName", is.Name, "comes before partition %s for jobs that name both, however they order them; set PriorityTier=%d to have them wait for flex-start first",
-				flex[i].Name, flex[i].Tier)
-		}
-	}
 }
 
 // partition compares one of Slurm's partitions with the configuration's; nodes are

@@ -35,7 +35,6 @@ func (j *judge) slurm() {
 	j.settings(version)
 	j.hooks()
 	j.gate(version)
-	j.submits()
 	j.user()
 	if j.world.Partitions.Err != nil {
 		j.say(Unread, "partitions", "%v", j.world.Partitions.Err)

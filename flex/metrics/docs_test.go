@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/test/scenetest"
 )
@@ -26,7 +25,6 @@ func rows(t *testing.T) (rows []string, names map[string]bool) {
 	w.Called("instances.aggregatedList", 200, 0)
 	w.Ran("scontrol update", 0, nil)
 	w.Leased(lease("physics"), true)
-	w.Did(plan.ChangePartitions{To: []string{"eu"}, Start: true}, noon, 0, nil)
 	w.Quotas(scenetest.US, []mig.Quota{{Metric: "INSTANCE_GROUPS"}})
 	w.pass(0)
 	families, err := w.registry.Gather()

@@ -27,7 +27,6 @@ type Metrics struct {
 	now func() time.Time
 
 	actions       *prometheus.CounterVec   // by kind and outcome
-	fallbacks     *prometheus.CounterVec   // by partition
 	failures      *prometheus.CounterVec   // by cause
 	lastFailure   *prometheus.GaugeVec     // by cause
 	apiCalls      *prometheus.CounterVec   // by method and code
@@ -71,9 +70,6 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 		actions: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_actions_total", Help: "Finished actions, such as create_request.",
 		}, []string{"kind", "outcome"}),
-		fallbacks: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_fallbacks_total", Help: "Moves of jobs within their lists of partitions, by the first partition that they moved to.",
-		}, []string{"partition"}),
 		failures: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_failures_total", Help: "Resize requests and actions that failed.",
 		}, []string{"cause"}),
@@ -212,9 +208,6 @@ func (m *Metrics) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
 		m.noteFailure(cause)
 	}
 	m.actions.WithLabelValues(a.About().Kind, outcome).Inc()
-	if moved, ok := a.(plan.ChangePartitions); ok && moved.Start && err == nil {
-		m.fallbacks.WithLabelValues(moved.To[0]).Inc()
-	}
 }
 
 // causeOf names the cause of an action's failure.

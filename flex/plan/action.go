@@ -49,7 +49,6 @@ var kinds = []Action{
 	RequeueJob{},
 	MoveJob{},
 	SalvageJob{},
-	ChangePartitions{},
 }
 
 // Kinds are the kinds of actions.

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -64,10 +63,6 @@ type ReturnNodes struct {
 	Then   Then
 	Door   string // the reservation of the nodes, if the job waits pending: it goes, and Slurm has nothing to take back
 	Unused bool   // the job does not use Door
-
-	// Leaving is what is remembered of a job that moves to other partitions of its list;
-	// nil: it stays.
-	Leaving *memo.Chain
 }
 
 func (a ReturnNodes) About() Subject {
@@ -95,25 +90,6 @@ func (a ReturnNodes) Comment(job uint32, at time.Time) string {
 		d.Deed = memo.Anew
 	}
 	return d.String()
-}
-
-// ChangePartitions has Slurm take other partitions of a pending job's own list, and
-// remembers the list in its AdminComment.
-type ChangePartitions struct {
-	OfJob
-	Name  string     // as squeue shows it
-	To    []string   // empty: the list is only remembered
-	Start bool       // the job starts at once
-	Chain memo.Chain // what its AdminComment remembers
-	Why
-}
-
-func (a ChangePartitions) About() Subject { return Subject{Kind: "change_partitions", Job: a.Job} }
-func (a ChangePartitions) String() string {
-	if len(a.To) > 0 {
-		return fmt.Sprintf("move job %s to %s of its partitions %s", a.Name, strings.Join(a.To, ","), strings.Join(a.Chain.List, ","))
-	}
-	return fmt.Sprintf("remember the partitions %s of job %s", strings.Join(a.Chain.List, ","), a.Name)
 }
 
 // CommentJob writes a job's AdminComment, which its owner sees in scontrol show job

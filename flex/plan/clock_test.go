@@ -53,27 +53,16 @@ func obstacles() map[string]part {
 	}
 }
 
-// movable has a job in partition train that named partition shared, too.
-func movable(id uint32) part {
-	return func(s *setting) {
-		s.Chains = map[uint32]memo.Chain{id: {List: []string{"train", "shared"}}}
-		for _, name := range []string{"train", "shared"} {
-			s.Partitions = append(s.Partitions, slurm.Partition{Name: name, Nodes: []string{"alpha-a3-0"}, Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}})
-		}
-	}
-}
-
 // G1
 func TestClocksStandStillWhileNothingIsAsked(t *testing.T) {
 	for name, obstacle := range obstacles() {
 		for key, settings := range map[string]string{
 			"provision_timeout": "provision_timeout: 3600, on_provision_timeout: cancel, boot_failures: 1",
-			"fallback_after":    "fallback_after: 3600, boot_failures: 1",
 		} {
 			t.Run(key+" and "+name, func(t *testing.T) {
 				cfg := with(t, settings)
 				cfg.Options.MaxActiveRequests = 1
-				p := Compute(scene.Of(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), obstacle, movable(7))))
+				p := Compute(scene.Of(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), obstacle)))
 				assert.Empty(t, returned(p))
 				for _, w := range p.Waits {
 					assert.True(t, w.Job != 7 || w.Until.IsZero(), "%+v", w)

@@ -94,6 +94,9 @@ func byRank(a, b *cohort) int {
 	return cmp.Or(cmp.Compare(a.place(), b.place()), scene.ByImportance(a.job, b.job))
 }
 
+// hasRivals reports whether the cohort's job waits in other places, too.
+func (c *cohort) hasRivals() bool { return c.door != nil && len(c.door.Rivals) > 0 }
+
 // place returns how many of the job's other places come before the cohort's in its list of
 // partitions.
 func (c *cohort) place() int {

@@ -54,8 +54,7 @@ func endsOnlyWhatWasAsked(s *sight, p plan.Plan) (wrong []string) {
 					return known && set.Flex != nil && limit(set.Flex) > 0 && s.askedFor(j, name) >= limit(set.Flex)
 				})
 			}
-			if limited(plan.ByTimeout, func(f *config.Flex) time.Duration { return f.ProvisionTimeout }) ||
-				limited(plan.ByFallback, func(f *config.Flex) time.Duration { return f.FallbackAfter }) {
+			if limited(plan.ByTimeout, func(f *config.Flex) time.Duration { return f.ProvisionTimeout }) {
 				wrong = append(wrong, fmt.Sprintf("no request was live or refused for that long: %s: %s", back, back.Reason))
 			}
 			if strings.HasPrefix(back.Reason, "no capacity") && !s.lacksCapacity(j) {

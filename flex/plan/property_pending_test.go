@@ -23,9 +23,9 @@ func TestAJobThatWaitsPendingIsPlannedForAsOneThatHasItsNodes(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			w := drawWorld(t)
 			for _, set := range w.flexSets() { // what only a job that is CONFIGURING has
-				set.Flex.FallbackAfter, set.Flex.KeepIdle, set.Flex.GangTimeout, set.Flex.Salvage = 0, 0, 0, false
+				set.Flex.KeepIdle, set.Flex.GangTimeout, set.Flex.Salvage = 0, 0, false
 			}
-			w.Chains, w.Reservations, w.Requeues = nil, nil, map[uint32]bool{} // Slurm requeues all: nobody is to be warned first
+			w.Reservations, w.Requeues = nil, map[uint32]bool{} // Slurm requeues all: nobody is to be warned first
 			waiting := w.awaitMachines()
 			configuring := inCompute(w.snapshot(), w)
 			if w.waitPending(waiting); len(waiting) == 0 {

@@ -86,7 +86,6 @@ var rules = map[string]rule{
 	"moves jobs only to kept machines": movesOnlyToKept,
 	"leaves no kept machine idle":      leavesNoneIdle,
 	"salvages only what is lost":       salvagesOnlyLosses,
-	"moves jobs only within its list":  movesWithinItsList,
 	"spares what is held for a gang":   sparesWhatIsHeld,
 	"rests no longer than it may":      restsNoLongerThanItMay,
 	"ends only what was asked for":     endsOnlyWhatWasAsked,
@@ -398,7 +397,7 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = s.haveNodes(a.Nodes)
 		case plan.ReturnNodes:
 			ours = (s.haveNodes(a.Nodes) || len(a.Nodes) == 0 && a.Then == plan.Cancel) && s.hasJob(a.Job)
-		case plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob, plan.ChangePartitions:
+		case plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob:
 			ours = s.hasJob(a.About().Job)
 		case plan.MoveJob:
 			ours = s.haveNodes(slices.Concat(a.From, a.To, a.Held)) && s.hasJob(a.Job)

@@ -185,7 +185,7 @@ func TestEveryPlanWherePlacesAreScarce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := emptyWorld(drawConfig(t))
 		for _, set := range w.flexSets() {
-			set.Flex.ProvisionTimeout, set.Flex.FallbackAfter = 0, 0
+			set.Flex.ProvisionTimeout = 0
 			if !set.Flex.UseBulkInsert {
 				w.drawQueue(t, set)
 			}

@@ -157,7 +157,7 @@ func emptyWorld(cfg *config.Config) *world {
 		cfg: cfg, nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
 		Snapshot: scene.Snapshot{
-			Now: noon, Told: map[uint32]string{}, Reach: map[uint32]scene.Reach{}, Chains: map[uint32]memo.Chain{}, Requeues: map[uint32]bool{}, Templates: map[string]scene.Template{},
+			Now: noon, Told: map[uint32]string{}, Reach: map[uint32]scene.Reach{}, Requeues: map[uint32]bool{}, Templates: map[string]scene.Template{},
 			Unseen: map[string]error{}, Refused: map[string]scene.Refusal{}, Limits: map[uint32]scene.JobLimits{},
 			Missed: map[string]bool{}, Members: map[mig.GroupID]scene.Members{}, Stockouts: map[string]scene.Stockout{},
 		},
@@ -249,7 +249,6 @@ func drawConfig(t *rapid.T) *config.Config {
 		set.Flex.RenewBefore = pick(t, "renew_before", 0, 10*time.Minute)
 		set.Flex.ProvisionTimeout = pick(t, "provision_timeout", 0, 15*time.Minute, time.Hour)
 		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", config.Requeue, config.Hold, config.Cancel)
-		set.Flex.FallbackAfter = pick(t, "fallback_after", 0, 15*time.Minute)
 		set.Flex.RefreshAfter = pick(t, "refresh_after", 0, time.Hour)
 		if set.Flex.UseBulkInsert && rapid.Bool().Draw(t, "comes at once") {
 			set.Flex.Capacity, set.Flex.MaxRunDuration, set.Flex.RefreshAfter = config.Spot, 0, 0
@@ -332,7 +331,6 @@ func (w *world) drawMemory(t *rapid.T) {
 	}
 	w.drawAsked(t)
 	w.drawUsers(t)
-	w.drawChains(t)
 	w.drawRests(t)
 	for i := range upTo(t, "reservations", 2) {
 		end := pick(t, "end", noon.Add(-5*time.Minute), noon.Add(time.Hour))

@@ -117,7 +117,9 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > n.Lease {
 		text += ", less than its time limit of " + clock(limit.Duration)
 	}
-	text += w.staysText(c)
+	if c.hasRivals() {
+		text += " in partition " + j.Partition
+	}
 	if n.Message != "" {
 		text += "; last attempt: " + n.Brief()
 	}

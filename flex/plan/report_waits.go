@@ -205,9 +205,6 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 // where the job would be lost, and its owner was told.
 func (w *wanted) waitEnds(c *cohort) waitEnd {
 	end := w.endOfWait(c)
-	if at := w.fallbackAt(c); !at.IsZero() && (end.at.IsZero() || at.Before(end.at)) && w.staysText(c) == "" {
-		end = waitEnd{at, ByFallback, clock(c.set.Flex.FallbackAfter), Requeue}
-	}
 	if c.job == nil || end.then != Cancel && end.by != ByDeadline && keeps(w.scene, c) {
 		return waitEnd{}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"slurmflex/flex/plan/scene"
@@ -70,7 +71,6 @@ var rules = []rule{
 	{"kept machines", movesToKept, barsNothing},
 	{"boot_timeout", bootLate, barsNothing},
 	{"provision_timeout", waitedTooLong, barsNothing},
-	{"fallback_after", fallsBack, barsNothing},
 	{"gang_timeout", gangTorn, barsNothing},
 	{"lease too short", leaseTooShort, obstructs},
 	{"region unread", regionUnread, obstructs},
@@ -124,11 +124,12 @@ type allocation struct {
 }
 
 // perJob returns an allocation as a whole, for the reason that comes first in the rules: nothing is
-// requested for the job's other cohorts. A job that will be held or cancelled leaves all of its
-// doors. The owners of jobs that would be lost by it are warned first; until then it keeps its nodes,
+// requested for the job's other cohorts. A job is held or cancelled only if that is the verdict on
+// each of its doors, and leaves all of them. The owners of jobs that would be lost by it are warned first; until then it keeps its nodes,
 // and its other cohorts go on.
 func perJob(w *wanted, verdicts []verdict) []verdict {
 	first := map[allocation]int{} // the verdict that decides
+	keepHope(verdicts)
 	for i, v := range verdicts {
 		if v.do != goesBack {
 			continue
@@ -163,6 +164,24 @@ func perJob(w *wanted, verdicts []verdict) []verdict {
 		}
 	}
 	return verdicts
+}
+
+// keepHope has a job wait that would be held or cancelled because of one of its doors, while it may
+// get machines behind another.
+func keepHope(verdicts []verdict) {
+	ends := map[string]bool{} // by door
+	isEnd := func(v *verdict) bool { return v.do == goesBack && v.back.Door != "" && v.back.Then != Requeue }
+	for i := range verdicts {
+		if v := &verdicts[i]; isEnd(v) {
+			ends[v.back.Door] = true
+		}
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		if isEnd(v) && slices.ContainsFunc(v.cohort.door.Rivals, func(d *scene.Door) bool { return !ends[d.Name] }) {
+			v.do, v.back = waits, nil
+		}
+	}
 }
 
 // obstacle is what is in the way and concerns the job's owner; empty if there is

@@ -27,25 +27,24 @@ func retryAfter(failures int) time.Duration {
 
 // backOff judges by what came of the cohort's earlier attempts. Where no attempt can
 // succeed its job is held; where max_attempts have failed it is requeued, once for each
-// attempt that fails. One that may move on does so instead.
+// attempt that fails.
 func backOff(w *wanted, c *cohort) verdict {
 	failures, trouble, last := failures(w.scene, c, w.scene.Group(c.id()))
 	if failures == 0 {
 		return verdict{}
 	}
-	hopeless := isHopeless(trouble)
-	elsewhere := hopeless && w.mayGetElsewhere(c)
-	unheld := hopeless && !elsewhere && c.job != nil && !c.startedAfter(last) // its job is yet to be held
+	hopeless := slices.Contains([]mig.Cause{mig.CauseConfig, mig.CausePermission, mig.CauseNotFound}, trouble.Cause)
+	unheld := hopeless && c.job != nil && !c.startedAfter(last) && !c.hasRivals() // its job is yet to be held
 	if over := w.scene.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
 		return verdict{}
 	}
 	switch {
 	case trouble.Cause == mig.CauseExists:
 		return occupied(w, c)
-	case hopeless && !elsewhere:
-		return w.moveOrGiveUp(c, Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
+	case hopeless:
+		return w.giveUp(c, Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
 	case failures >= c.set.Flex.MaxAttempts && !stays(w.scene, c) && !c.startedAfter(last):
-		return w.moveOrGiveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
+		return w.giveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
 	}
 	next := last.Add(retryAfter(failures))
 	why := memo.Failed(failures, fmt.Sprintf("%s; retrying at %s", trouble.Brief(), next.UTC().Format(time.RFC3339)))
@@ -53,27 +52,6 @@ func backOff(w *wanted, c *cohort) verdict {
 		do: waits, why: why, failed: failures, next: next,
 		problems: []scene.Problem{scene.NewProblem("request-failed", fmt.Sprintf("%s attempt %d", c.group, failures), "%s: %s", c.group, why)},
 	}.quoting(trouble)
-}
-
-// isHopeless reports whether no attempt can succeed until an admin has changed something.
-func isHopeless(t mig.Trouble) bool {
-	return slices.Contains([]mig.Cause{mig.CauseConfig, mig.CausePermission, mig.CauseNotFound}, t.Cause)
-}
-
-// mayGetElsewhere reports whether the cohort's job waits in another place, too, where its machines
-// exist or an attempt may succeed.
-func (w *wanted) mayGetElsewhere(c *cohort) bool {
-	if c.door == nil {
-		return false
-	}
-	return slices.ContainsFunc(c.door.Rivals, func(d *scene.Door) bool {
-		other := w.cohortBehind(d)
-		if other == nil {
-			return true
-		}
-		n, trouble, _ := failures(w.scene, other, w.scene.Group(other.id()))
-		return n == 0 || !isHopeless(trouble)
-	})
 }
 
 // quoting has the verdict's problems end with Google's message, unless they quote it.

@@ -18,7 +18,6 @@ const (
 	ByTimeout  Limiter = "provision_timeout" // of the nodeset
 	ByComment  Limiter = "slurmflex:wait"    // in the job's --comment
 	ByDeadline Limiter = "--deadline"        // of the job
-	ByFallback Limiter = "fallback_after"    // of the nodeset: the job moves to other partitions of its list
 )
 
 // waitEnd is when a cohort's wait for capacity ends, what ends it, and what becomes of
@@ -51,9 +50,6 @@ func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 		end = waitEnd{}
 	}
 	limit(w.waitsSinceFirst(c), own.Wait, ByComment, cmp.Or(Then(own.Then), onOwnersWait(sites)))
-	if to, again := w.wayOut(c); !end.at.IsZero() && len(to) > 0 && !again {
-		end.then = Requeue // it moves on
-	}
 	if own.Deadline.IsZero() || c.job == nil {
 		return end
 	}
@@ -129,9 +125,6 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 	}
 	if stranger != "" {
 		reason = fmt.Sprintf("%s (%s %s)", stranger, end.by, end.what)
-	}
-	if end.then == Requeue && end.by != ByDeadline {
-		return w.moveOrGiveUp(c, Requeue, false, "provision-timeout", reason)
 	}
 	return w.giveUp(c, end.then, end.then == Cancel || end.by == ByDeadline, "provision-timeout", reason)
 }

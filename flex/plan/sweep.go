@@ -25,7 +25,6 @@ var sweeps = []sweep{
 	{"backfill", openToBackfill},
 	{"renewal", renewStatic},
 	{"kept machines", endMoves},
-	{"partitions", fallBack},
 	{"keep_idle", powerDownKept},
 	{"exclusive", powerDownOnIdle},
 	{"waiting", keepWaiting},

@@ -65,12 +65,8 @@ func hasChoice(s *scene.Scene, j *slurm.Job, set *config.NodeSet) bool {
 	if !j.State.Waits() && j.State != slurm.JobConfiguring {
 		return false
 	}
-	list := s.Seen.Chains[j.ID].List
-	if len(list) == 0 {
-		list = partitionsOf(j)
-	}
 	here, elsewhere := false, false
-	for _, name := range list {
+	for _, name := range partitionsOf(j) {
 		if !leadsTo(s, name, set) {
 			elsewhere = true
 			continue

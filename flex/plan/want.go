@@ -307,9 +307,10 @@ func lacksNodes(s *scene.Scene, j *slurm.Job) bool {
 		j.NodeCount > 0 && !s.Seen.Late[j.ID].After(s.Seen.Now)
 }
 
-// placesOf returns the nodesets among sets of the job's partitions, in the order of its list.
+// placesOf returns the nodesets among sets of the partitions in which the job may start, in the order
+// of its list.
 func placesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (places []*config.NodeSet) {
-	for _, name := range partitionsOf(j) {
+	for _, name := range openTo(s, j) {
 		p, known := s.Config.Partition(name)
 		if !known {
 			continue

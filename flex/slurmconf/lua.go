@@ -33,18 +33,8 @@ func SubmitRules() []SubmitRule {
 // SubmitLevels are what a rule does about a job.
 func SubmitLevels() []string { return []string{"refuse", "warn", "off"} }
 
-// submitMark begins each job_submit.lua that JobSubmit has written, and fallsMark is in those
-// that keep the partition lists of jobs for fallback_after.
-const (
-	submitMark = "-- Written by slurmflex config lua job_submit"
-	fallsMark  = "falls = true"
-)
-
-// IsJobSubmit reports whether JobSubmit has written a text.
-func IsJobSubmit(text string) bool { return strings.HasPrefix(text, submitMark) }
-
-// KeepsLists reports whether a text of JobSubmit keeps the partition lists of jobs.
-func KeepsLists(text string) bool { return strings.Contains(text, fallsMark) }
+// submitMark begins each job_submit.lua that JobSubmit has written.
+const submitMark = "-- Written by slurmflex config lua job_submit"
 
 //go:embed lua/job_submit.lua
 var jobSubmit string
@@ -89,9 +79,6 @@ func submitLimits(in Input, p config.Partition) (string, error) {
 	limits := fmt.Sprintf("minutes = %d, longest = %s", longest/time.Minute, luaString(clock(longest)))
 	if in.Config.LongerThanLeases(p) {
 		limits = "minutes = math.huge"
-	}
-	if in.Config.FallbackAfter(p) > 0 {
-		limits += ", " + fallsMark
 	}
 	sets := in.Config.SetsOf(p)
 	if slices.ContainsFunc(sets, func(set *config.NodeSet) bool { return set.Flex == nil }) {

@@ -221,12 +221,6 @@ func (b *builder) jobs() []Job {
 		if j.Limit.Kind == slurm.LimitSet {
 			job.Limit = Seconds(j.Limit.Duration)
 		}
-		if chain := b.scene.Seen.Chains[j.ID]; len(chain.List) > 0 {
-			job.MayMove = strings.Join(chain.List, ",")
-			if chain.Moved.To != nil {
-				job.MayMove += "; " + chain.Moved.String()
-			}
-		}
 		if told := b.scene.Seen.Told[j.ID]; memo.IsOurs(told) {
 			job.Told = told
 		}

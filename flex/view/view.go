@@ -268,7 +268,6 @@ type Job struct {
 	Unused    int       `json:"unused_gpus_per_node,omitzero"` // the others, where it gets whole nodes
 	StartAt   time.Time `json:"start_at,omitzero"`
 	Limit     Seconds   `json:"time_limit_seconds,omitempty"` // absent: none, or not known
-	MayMove   string    `json:"may_move,omitempty"`           // the partitions that it was submitted to, and its last move between them
 	Told      string    `json:"told,omitempty"`               // what slurmflex has written into its AdminComment
 }
 

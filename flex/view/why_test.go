@@ -46,17 +46,6 @@ var stories = []struct {
 	{"a job whose row cannot be read", func(s *world) {
 		s.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "816", Why: `priority "x": not a number`}}
 	}, "816"},
-	{"a job that may move to another partition", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
-		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
-		s.Config.FlexSetOf("alpha-a3-0").Flex.FallbackAfter = 3 * time.Hour
-		s.Snap.Requeues[812] = true
-		s.Snap.Partitions = []slurm.Partition{{Name: "train"}, {Name: "train-eu", Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: []string{"x0", "x1"}}}
-		s.Snap.Chains = map[uint32]memo.Chain{812: {
-			List:  []string{"train", "train-eu"},
-			Moved: memo.Move{From: "train-eu", To: []string{"train", "train-eu"}, Waited: 3 * time.Hour, At: noon.Add(-time.Hour)},
-		}}
-	}, "812"},
 	{"a job that its owner holds", func(s *world) { s.pending(816, "JobHeldUser") }, "816"},
 	{"a job that waits for another", func(s *world) { s.pending(816, "Dependency") }, "816"},
 	{"a job that may not begin yet", func(s *world) { s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute) }, "816"},

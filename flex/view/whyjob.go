@@ -135,9 +135,6 @@ func (t *teller) oneJob(j Job, name string) {
 		}
 	}
 	t.fact("%s.", j.place())
-	if j.MayMove != "" {
-		t.fact("It was submitted to partitions %s.", j.MayMove)
-	}
 	if j.Unused > j.GPUs {
 		t.fact("It asks for %d of the %d GPUs of each node, and no other job can use the rest: run several such tasks as steps of one job (`srun --exact`).",
 			j.GPUs, j.GPUs+j.Unused)

@@ -155,8 +155,6 @@ func (t *teller) givesUp(r Row) {
 	case r.GiveUpAt.IsZero():
 	case r.GiveUpBy == string(plan.ByDeadline):
 		t.fact("If %s not arrived by %s, the job cannot end by its --deadline any more, and Slurm ends it.", r.one("it has", "they have"), t.on(r.GiveUpAt))
-	case r.GiveUpBy == string(plan.ByFallback):
-		t.fact("If %s not arrived by %s, the job moves to other partitions of its list (%s).", r.one("it has", "they have"), t.on(r.GiveUpAt), r.GiveUpBy)
 	default:
 		t.fact("If %s not arrived by %s, the job is %s (%s).", r.one("it has", "they have"), t.on(r.GiveUpAt), becomes(r.Then), r.GiveUpBy)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"slurmflex/slurm"
@@ -119,32 +118,6 @@ func (c *Client) StartNow(ctx context.Context, id uint32, limit time.Duration) e
 	change := []string{"update", "jobid=" + address.Whole, "starttime=now"}
 	if limit > 0 {
 		change = append(change, fmt.Sprintf("timelimit=%d", limit/time.Minute))
-	}
-	_, err = c.run(ctx, "scontrol", change...)
-	if errors.Is(err, errNotPending) {
-		return nil
-	}
-	return err
-}
-
-// SetJobPartitions gives a PENDING job another list of partitions. With start it may start
-// there before its begin time, as StartNow says. Slurm checks no limit of the partitions:
-// on 22.05, 24.11 and 26.05 root's update also takes those whose AllowGroups leaves the
-// job's owner out. A job that is no longer pending is left alone. 24.11 and 26.05 at times
-// refuse a job that has just been requeued ("Resource temporarily unavailable").
-func (c *Client) SetJobPartitions(ctx context.Context, id uint32, list []string, start bool) error {
-	for _, name := range list {
-		if !partitionName.MatchString(name) {
-			return fmt.Errorf("set the partitions: %q is not a partition's name", plain(name, maxCall))
-		}
-	}
-	address, err := c.address(ctx, id)
-	if err != nil {
-		return fmt.Errorf("set the partitions: %w", err)
-	}
-	change := []string{"update", "jobid=" + address.Whole, "partition=" + strings.Join(list, ",")}
-	if start {
-		change = append(change, "starttime=now")
 	}
 	_, err = c.run(ctx, "scontrol", change...)
 	if errors.Is(err, errNotPending) {

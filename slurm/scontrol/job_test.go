@@ -38,16 +38,6 @@ func jobVerbs() []jobVerb {
 		}, func(address string) []string {
 			return []string{"scontrol", "update", "jobid=" + address, "starttime=now", "timelimit=90"}
 		}},
-		{"set the partitions", func(t *testing.T, c *Client, id uint32) error {
-			return c.SetJobPartitions(t.Context(), id, []string{"train-eu", "spot"}, true)
-		}, func(address string) []string {
-			return []string{"scontrol", "update", "jobid=" + address, "partition=train-eu,spot", "starttime=now"}
-		}},
-		{"set the partitions", func(t *testing.T, c *Client, id uint32) error {
-			return c.SetJobPartitions(t.Context(), id, []string{"train"}, false)
-		}, func(address string) []string {
-			return []string{"scontrol", "update", "jobid=" + address, "partition=train"}
-		}},
 		{"notify", func(t *testing.T, c *Client, id uint32) error {
 			return c.NotifyJob(t.Context(), id, "a note")
 		}, func(address string) []string { return []string{"scontrol", "--", "notify", address, "a note"} }},
@@ -123,7 +113,6 @@ func TestNothingIsDoneToAJobWithoutAnAddress(t *testing.T) {
 func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
 	hold := func(c *Client) error { return c.HoldJob(t.Context(), 5) }
 	start := func(c *Client) error { return c.StartNow(t.Context(), 5, 0) }
-	move := func(c *Client) error { return c.SetJobPartitions(t.Context(), 5, []string{"spot"}, true) }
 	note := func(c *Client) error { return c.SetAdminComment(t.Context(), 5, "x") }
 	notify := func(c *Client) error { return c.NotifyJob(t.Context(), 5, "x") }
 	for _, test := range []struct {
@@ -139,7 +128,6 @@ func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
 		{"a component told after its end", note, "Job has already finished for job 5+1\nslurm_suspend error: Job has already finished\n", ErrJobEnded},
 		{"a component that is gone", note, "Invalid job id specified for job 5+1\n", ErrUnknownJob},
 		{"started already", start, "Job is no longer pending execution for job 5\n", nil},
-		{"moved when it had started already", move, "Job is no longer pending execution for job 5\n", nil},
 		{"a task started already", start, "5_2: Job is no longer pending execution\n", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

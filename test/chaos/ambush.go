@@ -123,17 +123,6 @@ func (s *commands) SetReservationOf(ctx context.Context, address, name string) e
 	})
 }
 
-func (s *commands) SetJobPartitions(ctx context.Context, job uint32, list []string, start bool) error {
-	s.process.w.check.partitions(s.process, job, list)
-	return change(ctx, s, "set partitions", fmt.Sprint(job), func(ctx context.Context) error {
-		err := s.next.SetJobPartitions(ctx, job, list, start)
-		if err == nil && start {
-			s.process.w.check.hopped(job, list)
-		}
-		return err
-	})
-}
-
 func (s *commands) StartNow(ctx context.Context, job uint32, limit time.Duration) error {
 	if nodes := s.process.w.moves.to(job); nodes != nil {
 		s.moving(begins, job, nodes)

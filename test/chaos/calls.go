@@ -125,20 +125,8 @@ type passes struct{ *process }
 func (p passes) Saw(s *scene.Scene, does plan.Plan) {
 	p.w.check.passed()
 	p.w.check.sights(p.process, s.Seen)
-	p.w.check.blocks(does.Blocks)
 	if p.name != "cron" { // whose plan is a part of one
 		p.w.check.named(p.runsWith.Load(), s, does)
-	}
-}
-
-// blocks notes the nodesets that are blocked now.
-func (c *check) blocks(blocked []scene.Block) {
-	defer locked(&c.mu)()
-	for _, b := range blocked {
-		if c.blocked == nil {
-			c.blocked = map[string]time.Time{}
-		}
-		c.blocked[b.NodeSet] = time.Now()
 	}
 }
 

@@ -24,8 +24,6 @@ type check struct {
 	unwanted  map[string]*unwanted // requests and nodes that nobody wants, by what they are
 	lost      map[string]time.Time // since when nodes are up whose machines are lost, while all is well
 	preempted map[string]sight     // machines
-	hops      map[uint32]hops      // of jobs through their partitions
-	blocked   map[string]time.Time // when a pass last found nodesets blocked
 	inTurn    map[uint32]time.Time // since when jobs wait for a place that a less important one has
 	looked    time.Time            // when a process last began to look
 	saw       time.Time            // when a process last made a pass

@@ -2,14 +2,12 @@ package chaos
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -57,59 +55,10 @@ func (c *check) elsewhere(l life) {
 	}
 }
 
-// partitions judges that a job moves, which it does only within the list that it was
-// submitted to.
-func (c *check) partitions(p *process, job uint32, list []string) {
-	own := strings.Split(c.w.slurm.Submitted(job).Partition, ",")
-	for _, name := range list {
-		if !slices.Contains(own, name) {
-			c.fail(lostJob, "%s moves job %d to %s, and it was submitted to %s", p.name, job, name, strings.Join(own, ","))
-		}
-	}
-}
-
-// hops are a job's moves between partitions.
-type hops struct {
-	since time.Time // the first
-	count int
-	last  string // where it led
-}
-
-// hopped judges that a job has moved, which it does through its list at the pace of
-// refusals, of which the next ones come in ever longer times, and otherwise no more often than
-// once a minute. A command may be repeated.
-func (c *check) hopped(job uint32, list []string) {
-	c.mu.Lock()
-	h, to := c.hops[job], strings.Join(list, ",")
-	if h.count == 0 {
-		h.since = time.Now()
-	}
-	if to != h.last {
-		h.count++
-	}
-	h.last = to
-	c.hops[job] = h
-	c.mu.Unlock()
-	own := strings.Count(c.w.slurm.Submitted(job).Partition, ",") + 1
-	minutes := int(time.Since(h.since) / time.Minute)
-	if h.count > own*(1+bits.Len(uint(minutes)))+minutes {
-		c.fail(overScale, "job %d moves to %s, and has moved %d times in %v", job, to, h.count, time.Since(h.since).Truncate(time.Second))
-	}
-}
-
-// forget forgets the jobs, whose numbers will be those of others.
-func (c *check) forget() {
-	defer locked(&c.mu)()
-	clear(c.hops)
-}
-
 // early judges that a node is taken from a job while its request waits, which may
-// be for provision_timeout, or for fallback_after where it may move, only.
+// be for provision_timeout only.
 func (c *check) early(p *process, st fakegce.State, name string) {
 	job, limit := c.w.watch.waiter(name), flexOf(p, name).ProvisionTimeout
-	if after := flexOf(p, name).FallbackAfter; job != nil && after > 0 && c.mayMove(job.ID) {
-		limit = after
-	}
 	if job == nil || c.w.watch.forgiven(*job) || c.moves(job.ID) || limit > 0 && time.Since(job.given) >= limit-wrongClock ||
 		time.Since(job.given) < commandTime { // it was given the node while that was being taken
 		return
@@ -123,14 +72,6 @@ func (c *check) early(p *process, st fakegce.State, name string) {
 			}
 		}
 	}
-}
-
-// mayMove reports whether the job was submitted to several partitions, or an operator
-// says so in its AdminComment.
-func (c *check) mayMove(job uint32) bool {
-	spec := c.w.slurm.Submitted(job)
-	_, chain := memo.SplitChain(spec.AdminComment)
-	return strings.Contains(spec.Partition, ",") || len(chain.List) > 0
 }
 
 // flexOf is how a process has a node provisioned.
@@ -183,46 +124,6 @@ func (c *check) askedSince(st fakegce.State, l life) (since time.Time) {
 		}
 	}
 	return later(since, l.given)
-}
-
-// lingers judges that no request of a job that may go on to other partitions of its list waits
-// for longer than fallback_after, and no such job for longer than a minute where machines come at
-// once and the nodeset is not blocked.
-func (c *check) lingers() {
-	const slack = 10 * time.Minute
-	if !c.w.wellFor(slack) {
-		return
-	}
-	cfg, state := c.w.config(), sync.OnceValue(c.w.state) // few looks need the cloud
-	queue, _ := c.w.watch.all()
-	for _, l := range queue {
-		if l.State != slurm.JobConfiguring || l.stays || l.HetID != 0 || l.Pinned() || time.Since(l.given) <= slack {
-			continue
-		}
-		spec, set := c.w.slurm.Submitted(l.ID), setOf(l.Nodes[0])
-		known, _, _ := cfg.Find(l.Nodes[0])
-		_, chain := memo.SplitChain(spec.AdminComment)
-		limit := known.Flex.FallbackAfter + slack
-		if limit == slack || len(chain.List) < 2 || !strings.Contains(spec.Partition, ",") || time.Since(l.given) <= limit || c.w.slurm.JobReservation(l.ID) != "" {
-			continue
-		}
-		since := later(l.given, c.blockedAt(set.name))
-		if !set.bulk() {
-			since = c.askedSince(state(), l)
-		}
-		if time.Since(since) > limit && !slices.ContainsFunc(l.Nodes, func(name string) bool {
-			_, there := state().Instance(name)
-			return there || c.w.lasting("stubborn "+name) || time.Since(c.w.machines.of(name).left) <= limit
-		}) {
-			c.fail(lostJob, "job %d waits in %s for %v, and may go on to others of %s", l.ID, set.name, time.Since(since).Truncate(time.Second), spec.Partition)
-		}
-	}
-}
-
-// blockedAt is when a pass last found the nodeset blocked.
-func (c *check) blockedAt(nodeset string) time.Time {
-	defer locked(&c.mu)()
-	return c.blocked[nodeset]
 }
 
 func later(a, b time.Time) time.Time {

@@ -63,15 +63,8 @@ func (p *planted) starts(limit time.Duration, given time.Time, node string) {
 
 // hasList has job 1 be submitted to two partitions.
 func (p *planted) hasList() {
-	e := submit{partition: "spot", also: []string{"mine"}, chained: true, nodes: 1, limit: time.Hour, run: time.Minute}
+	e := submit{partition: "spot", also: []string{"mine"}, nodes: 1, limit: time.Hour, run: time.Minute}
 	e.strike(p.world, 1)
-}
-
-// hops has job 1 leave each of its partitions once.
-func (p *planted) hops() {
-	for _, to := range []string{"mine", "mine", "spot"} { // a command may be repeated
-		p.check.hopped(1, []string{to})
-	}
 }
 
 const spotNode = "alpha-spot-0"
@@ -351,14 +344,8 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 		machine, (*planted).idlesOn)
 	breaks("a Spot machine is gone that was seen to be pre-empted, and its node stays up", stall,
 		"the machine of alpha-spot-0 is lost, and the node has not been set down for 4m0s", (*planted).spotRuns, (*planted).seenPreempted, (*planted).judgesLosses)
-	breaks("a job waits in a partition that may go on to others", lostJob, "job 1 waits in spot for 11m1s, and may go on to others of spot,mine",
-		(*planted).hasList, func(p *planted) { p.waits(1, spotNode) }, lasting(11*time.Minute+time.Second), func(p *planted) { p.check.lingers() })
 	breaks("a job runs in a partition that it was not submitted to", lostJob, "job 1 begins to run on alpha-gang-0, and it was submitted to spot,mine",
 		(*planted).hasList, func(p *planted) { p.check.elsewhere(life{Job: slurm.Job{ID: 1, Nodes: []string{node}}}) })
-	breaks("a job moves to a partition that is not of its list", lostJob, "daemon moves job 1 to gang, and it was submitted to spot,mine",
-		(*planted).hasList, func(p *planted) { p.check.partitions(p.p, 1, []string{"mine", "gang"}) })
-	breaks("a job moves to and fro", overScale, "job 1 moves to mine, and has moved 3 times in 0s",
-		(*planted).hasList, (*planted).hops, (*planted).hops)
 	breaks("a job waits, and nothing says what for", lostJob, "job 7 waits for alpha-gang-0, and nothing says what for",
 		func(p *planted) { p.check.named(p.config(), scene.Of(p.config(), waitingFor(node)), plan.Plan{}) })
 }
@@ -406,7 +393,6 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 		machine, (*planted).heldThere, lasting(salvageTimeout), calling(deletes(groupOf(7), node)))
 	breaksNone("a machine idles that is held for a gang", machine, (*planted).heldThere, (*planted).idlesOn)
 	breaksNone("a Spot machine is gone, and nobody saw why", (*planted).spotRuns, (*planted).judgesLosses)
-	breaksNone("a job moves through its list and back", (*planted).hasList, (*planted).hops, lasting(time.Minute), (*planted).hops)
 	breaksNone("a request outlives its job while nothing is answered", full, machine, func(p *planted) {
 		for range 5 {
 			p.faults.suffered(compute)

@@ -57,8 +57,6 @@ func TestWhatTheTrialsFoundBreaksNoDay(t *testing.T) {
 	in("B10: a clock that jumps ahead while machines boot", 6, gang, at(3*minute, clockJump(24*time.Hour, 4*minute)))
 	in("B10: a clock that jumps ahead while a request waits", 6, fullA, fullB, gang,
 		at(8*minute, clockJump(24*time.Hour, 4*minute)))
-	in("a clock that is ahead while a job goes through its list", 8107, fullA, fullB, at(minute, clockJump(4*minute, 7*minute)),
-		at(2*minute, submit{job: 1, partition: "spot", also: []string{"demand", "mine"}, chained: true, nodes: 1, limit: time.Hour, run: 10 * minute}))
 	hopeless := func(no int) appointment {
 		return at(time.Duration(no)*minute, submit{job: no, partition: "gang", nodes: 1, limit: time.Hour, run: 10 * minute, priority: 1})
 	}

@@ -100,7 +100,6 @@ const (
 func (w *world) forget() {
 	w.slurm.LoseState()
 	w.watch.forget(w.setup.slurm.Nodes)
-	w.check.forget()
 	for name := range w.known {
 		w.machines.change(name, func(one *machine) { one.answers = false })
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/test/fakeslurm"
 )
@@ -29,7 +28,6 @@ type submit struct {
 	begin     time.Duration
 	comment   string   // AdminComment, by an operator
 	also      []string // partitions to which it may move
-	chained   bool     // its AdminComment has its list from the beginning
 	with      string   // the partition of a second component, of one node; empty: none
 }
 
@@ -41,7 +39,6 @@ func (e submit) String() string {
 	}{
 		{e.tasks > 0, fmt.Sprintf("an array of %d", e.tasks)},
 		{len(e.also) > 0, "or to " + strings.Join(e.also, ",")},
-		{e.chained, "which job_submit.lua notes"},
 		{e.on != "", "on " + e.on},
 		{e.begin == never, "to begin in 500,000 weeks"},
 		{e.begin > 0 && e.begin != never, fmt.Sprintf("to begin in %v", e.begin)},
@@ -65,9 +62,6 @@ func (e submit) strike(w *world, _ int) {
 	}
 	if len(e.also) > 0 {
 		spec.Partition += "," + strings.Join(e.also, ",")
-	}
-	if e.chained {
-		spec.AdminComment = memo.WithChain("", memo.Chain{List: append([]string{e.partition}, e.also...)}) // as job_submit.lua writes it
 	}
 	if e.on != "" {
 		spec.NodeList = []string{e.on}
@@ -189,7 +183,7 @@ func randomJob(d dice, job int) submit {
 			others = slices.Delete(others, at, at+1)
 			e.also, e.nodes, e.limit = append(e.also, other.name), min(max(e.nodes, other.shortest), set.widest, other.widest), min(e.limit, other.longest)
 		}
-		e.run, e.chained = min(e.run, e.limit), d.oneIn(2, "chained", job)
+		e.run = min(e.run, e.limit)
 	}
 	return e
 }

@@ -111,7 +111,6 @@ func (w *world) step() bool {
 	}
 	w.check.stalled()
 	w.check.patient()
-	w.check.lingers()
 	w.check.turns()
 	w.moves.look(w)
 	w.salvages.look(w)

@@ -123,24 +123,3 @@ func (c *Cluster) StartNow(ctx context.Context, id uint32, limit time.Duration) 
 		return nil
 	})
 }
-
-// SetJobPartitions gives a pending job another list of partitions, whatever their limits,
-// and leaves others alone.
-func (c *Cluster) SetJobPartitions(ctx context.Context, id uint32, list []string, start bool) error {
-	return c.toJob(ctx, id, "set the partitions", func(j *job) error {
-		partitions := c.partitionsOf(list)
-		switch {
-		case j.over():
-			return ended("scontrol update", j)
-		case j.state != slurm.JobPending:
-			return nil
-		case partitions == nil:
-			return refuse("scontrol update", fmt.Sprintf("Invalid partition name specified for job %d", j.id), nil)
-		}
-		j.partitions, j.partition, c.stirred = partitions, partitions[0], true
-		if start {
-			c.startNow(j)
-		}
-		return nil
-	})
-}

@@ -215,8 +215,6 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 		return fmt.Errorf("scontrol %s: invalid keyword", verb)
 	case set["jobid"] != "" && reserves:
 		return s.model.SetJobReservation(ctx, jobID(set["jobid"]), reservation)
-	case set["jobid"] != "" && set["partition"] != "":
-		return s.model.SetJobPartitions(ctx, jobID(set["jobid"]), strings.Split(set["partition"], ","), set["starttime"] == "now")
 	case set["jobid"] != "" && set["starttime"] == "now":
 		return s.model.StartNow(ctx, jobID(set["jobid"]), 0)
 	case reservation != "":

@@ -66,10 +66,6 @@ func FuzzParse(f *testing.F) {
 		if at, ok := WarnedAt(text); ok {
 			assert.False(t, at.IsZero() && text == "")
 		}
-		if rest, chain := SplitChain(text); len(chain.List) > 0 {
-			_, again := SplitChain(WithChain(rest, chain))
-			assert.Equal(t, chain, again)
-		}
 		_, _ = ParseFailed(text), IsOfNodes(text)
 		assert.NotPanics(t, func() { Replaced(text) })
 	})

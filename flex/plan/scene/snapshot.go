@@ -63,10 +63,6 @@ type Snapshot struct {
 	// job's owner.
 	Told map[uint32]string
 
-	// Chains holds the partition lists that the AdminComments of jobs record for fail-over. Jobs
-	// without such a record are not in it.
-	Chains map[uint32]memo.Chain
-
 	// Requeues holds whether Slurm requeues a job that loses its nodes. A job with an unread record
 	// is not in it, and slurmflex takes no nodes from it.
 	Requeues map[uint32]bool

@@ -93,27 +93,9 @@ local function judge(job, parts)
   return refusals[1].code
 end
 
--- remember writes down the partitions of a batch job that may move between them: Slurm
--- does not show them while the job has nodes.
-local function remember(job)
-  local list = job.partition
-  if type(list) ~= "string" or not string.find(list, ",", 1, true) or job.requeue == 0 or not job.script or job.script == "" or job.admin_comment then
-    return
-  end
-  for name in string.gmatch(list, "[^,]+") do
-    if partitions[name] and partitions[name].falls then
-      job.admin_comment = "flex-start: [partitions " .. list .. "]"
-      return
-    end
-  end
-end
-
 -- An error in here refuses no job.
 function slurm_job_submit(job, parts, uid)
   local ok, code = pcall(judge, job, parts)
-  if ok then
-    ok, code = pcall(remember, job), code
-  end
   if ok then
     return code
   end

@@ -87,7 +87,7 @@ func (a ReturnNodes) Comment(job uint32, at time.Time) string {
 	case a.Then == Cancel:
 		d.Deed = memo.Cancelled
 	case a.Door != "":
-		d.Deed = memo.Anew
+		d.Deed = memo.Again
 	}
 	return d.String()
 }

@@ -129,7 +129,7 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 }
 
 // isBest reports whether the job is to use this door of its doors: the first whose machines have all
-// registered, else the first whose machines all exist, else the first.
+// registered, otherwise the first whose machines all exist, otherwise the first.
 func isBest(s *scene.Scene, d *scene.Door) bool {
 	return !slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool {
 		ours, theirs := progressOf(s, d), progressOf(s, r)

@@ -209,7 +209,7 @@ func namesOver(free []string, spare []*scene.Door, j *slurm.Job) (names []string
 	for i, d := range spare {
 		free = slices.Concat(free, d.Nodes)
 		if names = namesFor(free, j); names != nil {
-			return names, spare[:i+1]
+			return names, slices.Clone(spare[:i+1])
 		}
 	}
 	return nil, nil

@@ -131,7 +131,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request keeps its place however long a more important job waits", "flex/plan/rule_turn.go",
-		"if after == 0 {", "if true {", planner,
+		"after == 0 || !t.scene.IsOld(r.Request.Created, after)", "true", planner,
 	},
 	{
 		"one user's jobs may have all places", "flex/plan/rule_places.go",
@@ -457,32 +457,28 @@ var mutants = []mutant{
 		[]string{"flex/takedown"},
 	},
 	{
-		"a job moves to a partition that takes others only", "flex/plan/match_partitions.go",
-		`case p.Restricts != "":`, "case false:", planner,
+		"a job waits in a partition that takes others only", "flex/plan/match_partitions.go",
+		`case s.Seen.Partitions[i].Restricts != "":`, "case false:", planner,
 	},
 	{
-		"a job moves on before fallback_after", "flex/plan/rule_fallback.go",
-		"if at.IsZero() || !w.scene.IsOld(at, 0) || len(", "if at.IsZero() || len(", planner,
+		"dearer machines are requested at once", "flex/plan/want.go",
+		"if cheaper && set.Flex", "if false && set.Flex", planner,
 	},
 	{
-		"one bad partition holds a job that has named others", "flex/plan/rule_fallback.go",
-		"if v := w.moveOn(c, hopeless, key, reason); v.do != unsaid {", "if v := w.moveOn(c, hopeless, key, reason); false {", planner,
+		"a second place keeps the names of another job's first", "flex/plan/want.go",
+		"if names == nil && round == 0 {", "if names == nil && round < 0 {", planner,
 	},
 	{
-		"a restored list comes to Slurm before anybody could remember it", "flex/plan/sweep_fallback.go",
-		"	return &ChangePartitions{Chain: chain, Why: Why(\"it is to have", "	return &ChangePartitions{To: open, Chain: chain, Why: Why(\"it is to have", planner,
+		"a job that starts waits on in its other places", "flex/plan/scene/doors.go",
+		"return r.Named() && r.Opened(now)", "return false", planner,
 	},
 	{
-		"a pre-empted job waits on where it has moved to", "flex/plan/sweep_fallback.go",
-		"&& !w.scene.IsOld(chain.Moved.At, turn) && !w.ranSince(j, chain.Moved.At)", "&& !w.scene.IsOld(chain.Moved.At, turn)", planner,
+		"a job uses the first door of its list whatever comes elsewhere", "flex/plan/sweep_doors.go",
+		"return theirs > ours || theirs == ours && r.Place < d.Place", "return r.Place < d.Place", planner,
 	},
 	{
-		"a list of partitions that its owner has changed is overruled", "flex/plan/sweep_fallback.go",
-		"case !own && !(chain.Leaving.To", "case !own && len(chain.List) == 0 && !(chain.Leaving.To", planner,
-	},
-	{
-		"a job whose AdminComment is somebody else's leaves its partition", "flex/owner.go",
-		"if !memo.MayWrite(rec.AdminComment) {\n\t\t\t\tr.owners", "if rec.ID == 0 {\n\t\t\t\tr.owners", passes,
+		"a job is held though it may get machines in another place", "flex/plan/rule.go",
+		"	keepHope(verdicts)\n", "", planner,
 	},
 	{
 		"an estimate counts waits from before a change", "flex/estimate/change.go",

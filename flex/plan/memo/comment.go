@@ -26,7 +26,7 @@ type Deed string
 // The deeds. Each begins an AdminComment.
 const (
 	Requeued  Deed = "requeued"
-	Anew      Deed = "machines requested anew" // for a job that waits pending
+	Again     Deed = "machines requested again" // for a job that waits pending
 	JobHeld   Deed = "held"
 	Cancelled Deed = "cancelled"
 	Loss      Deed = "machine lost" // Slurm then requeues the job, or ends it
@@ -59,7 +59,7 @@ func DoneOf(comment string) (d Done, ok bool) {
 			return Done{}, false
 		}
 	}
-	known := slices.Contains([]Deed{Requeued, Anew, JobHeld, Cancelled, Loss}, d.Deed)
+	known := slices.Contains([]Deed{Requeued, Again, JobHeld, Cancelled, Loss}, d.Deed)
 	return d, found && known && IsOurs(comment)
 }
 

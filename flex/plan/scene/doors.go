@@ -120,11 +120,13 @@ func (s *Scene) addRivals() {
 // the list lacks them.
 func (s *Scene) placeOf(d *Door) (place int, stray bool) {
 	list := strings.Split(d.Job.Partition, ",")
-	for _, name := range d.Nodes {
-		if m := s.Node(name); m != nil {
-			if at := slices.Index(list, s.partitionFor(d.Job, m)); at >= 0 {
-				return at, false
-			}
+	for at, name := range list {
+		p, known := s.Config.Partition(name)
+		if known && slices.ContainsFunc(d.Nodes, func(node string) bool {
+			m := s.Node(node)
+			return m != nil && slices.Contains(p.NodeSets, m.Set.Name)
+		}) {
+			return at, false
 		}
 	}
 	return len(list), true

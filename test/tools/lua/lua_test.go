@@ -222,34 +222,6 @@ func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
 	}
 }
 
-func TestJobSubmitLuaRemembersThePartitionsOfAJobThatMayMove(t *testing.T) {
-	given := submittedInput(t)
-	given.Config.FlexSetOf("alpha-near-0").Flex.FallbackAfter = time.Hour
-	text, err := slurmconf.JobSubmit(given, nil)
-	require.NoError(t, err)
-	batch := func(list string) fields { return in(list).with("script", "#!/bin/sh") }
-	for name, c := range map[string]struct {
-		job  fields
-		told string
-	}{
-		"several":                {batch("train,near"), "flex-start: [partitions train,near]"},
-		"one":                    {batch("near"), ""},
-		"none with such a wait":  {batch("train,cpu"), ""},
-		"srun":                   {in("train,near"), ""},
-		"--no-requeue":           {batch("train,near").with("requeue", 0), ""},
-		"an admin's own comment": {batch("train,near").with("admin_comment", "mine"), "mine"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := load(t, text)
-			code, _ := s.submits(t, c.job)
-			assert.Equal(t, accepted, code)
-			assert.Equal(t, c.told, lua.LVAsString(s.job.RawGetString("admin_comment")))
-			_, chain := memo.SplitChain(c.told)
-			assert.Equal(t, name == "several", len(chain.List) == 2)
-		})
-	}
-}
-
 func TestARuleOfJobSubmitLuaDoesWhatItIsSetTo(t *testing.T) {
 	breaks := map[string]fields{
 		"time":       in("near").with("time_limit", unlimited),

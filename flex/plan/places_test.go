@@ -1,0 +1,180 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+// severalPlaces is a cluster with three partitions of two nodes each, in which job 7 names all
+// partitions and waits for two machines.
+type severalPlaces struct{ *scenetest.World }
+
+func newSeveralPlaces(options string) severalPlaces {
+	w := severalPlaces{scenetest.New(scenetest.Cluster(
+		"partitions:\n  us: {enable_job_exclusive: true, partition_nodeset: [us]}\n  eu: {enable_job_exclusive: true, partition_nodeset: [eu]}\n"+
+			"  od: {enable_job_exclusive: true, partition_nodeset: [od]}\nslurmflex: {waiting: pending"+options+"}",
+		scenetest.FlexSet("us", "us-central1-a", "node_count_dynamic_max: 2", ""), scenetest.FlexSet("eu", "us-central1-a", "node_count_dynamic_max: 2", ""),
+		strings.Replace(scenetest.FlexSet("od", "us-central1-a", "node_count_dynamic_max: 2", ""), "dws_flex: {}", "capacity: on_demand", 1)))}
+	w.Snap.Promises, w.Snap.SuspendTime = true, 5*time.Minute
+	for _, name := range []string{"us", "eu", "od"} {
+		w.Snap.Templates[w.Config.FlexSetOf("alpha-"+name+"-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
+		w.Nodes("alpha-"+name+"-[0-1]", scenetest.PoweredDown)
+		w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: name, Exclusive: true, Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: scenetest.Names("alpha-" + name + "-[0-1]")})
+	}
+	w.submit(7, "us,eu,od")
+	w.reserve(coverName, -10*time.Minute, "alpha-eu-[0-1],alpha-od-[0-1],alpha-us-[0-1]")
+	w.Snap.Reservations[0].Flags = []string{"PURGE_COMP=00:16:00"}
+	return w
+}
+
+func (w severalPlaces) submit(id uint32, partitions string) *slurm.Job {
+	w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{
+		ID: id, ArrayID: id, State: slurm.JobPending, Priority: uint64(id), NodeCount: 2, Partition: partitions, User: "ann", Reason: "Resources",
+		Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
+	})
+	w.Snap.Requeues[id] = true
+	return &w.Snap.Jobs[len(w.Snap.Jobs)-1]
+}
+
+func (w severalPlaces) reserve(name string, starts time.Duration, nodes string) {
+	w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{Name: name, Start: noon.Add(starts), End: noon.Add(365 * 24 * time.Hour), Nodes: scenetest.Names(nodes)})
+}
+
+// waits gives job 7 a door in us, which it uses, and one in eu, both made so long ago.
+func (w severalPlaces) waits(ago time.Duration) (us, eu string) {
+	us = memo.DoorReservation("alpha", "7", noon.Add(-ago))
+	eu = memo.FurtherDoor(us, 1)
+	w.reserve(us, 5*time.Minute, "alpha-us-[0-1]")
+	w.reserve(eu, 5*time.Minute, "alpha-eu-[0-1]")
+	w.Snap.Jobs[0].Reservation, w.Snap.Jobs[0].Reason = us, "Reservation"
+	return us, eu
+}
+
+// made has machines of job 7 exist, whose nodes have this state.
+func (w severalPlaces) made(set, state string) {
+	w.Nodes("alpha-"+set+"-[0-1]", state)
+	w.Group("alpha-"+set+"-job-7", mig.Stamp{NodeSet: set, Job: 7}).Created = noon
+	w.Machines("alpha-"+set+"-[0-1]", "alpha-"+set+"-job-7")
+}
+
+// reservations returns what a plan does with reservations.
+func (w severalPlaces) reservations(names ...string) string {
+	var done []string
+	for _, a := range plan.Compute(w.Scene()).Actions {
+		switch a.(type) {
+		case plan.CreateReservation, plan.SetReservation, plan.DeleteReservation, plan.UseReservation:
+			done = append(done, strings.NewReplacer(names...).Replace(a.String()))
+		}
+	}
+	return strings.Join(done, "\n")
+}
+
+func TestPendingJobWaitsInAllItsPlaces(t *testing.T) {
+	const us, eu = "reserve alpha-us-[0-1] from 2026-11-21T12:05:00Z", "reserve alpha-eu-[0-1] from 2026-11-21T12:05:00Z"
+	const od = "reserve alpha-od-[0-1] from 2026-11-21T12:05:00Z"
+	first := memo.DoorReservation("alpha", "7", noon)
+	for name, test := range map[string]struct {
+		options string
+		given   func(w severalPlaces)
+		want    string
+	}{
+		"at once, and in dearer ones later": {"", func(severalPlaces) {}, us + "\nhave job 7 use reservation FIRST\n" + eu},
+		"dearer ones are the only ones":     {"", func(w severalPlaces) { w.Snap.Jobs[0].Partition = "od" }, od + "\nhave job 7 use reservation FIRST"},
+		"at most max_places":                {", max_places: 1", func(severalPlaces) {}, us + "\nhave job 7 use reservation FIRST"},
+		"not before ask_elsewhere_after": {"", func(w severalPlaces) {
+			w.Config.FlexSetOf("alpha-us-0").Flex.AskElsewhereAfter = time.Minute
+		}, us + "\nhave job 7 use reservation FIRST"},
+		"not where its partition is closed": {"", func(w severalPlaces) { w.Snap.Partitions[1].Up = false }, us + "\nhave job 7 use reservation FIRST"},
+		"not where only some users may run": {"", func(w severalPlaces) { w.Snap.Partitions[1].Restricts = "AllowGroups" }, us + "\nhave job 7 use reservation FIRST"},
+		"after all first places": {"", func(w severalPlaces) {
+			w.submit(6, "eu,us")
+		}, us + "\nhave job 7 use reservation FIRST\n" + eu + "\nhave job 6 use reservation SIX"},
+		"in a dearer one after dearer_after": {"", func(w severalPlaces) { w.waits(30 * time.Minute) }, od},
+		"and stays out of it before":         {"", func(w severalPlaces) { w.waits(29 * time.Minute) }, ""},
+		"its machines come in one": {"", func(w severalPlaces) {
+			w.waits(30 * time.Minute)
+			w.made("us", "IDLE+CLOUD+POWERED_DOWN")
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSeveralPlaces(test.options)
+			test.given(w)
+			assert.Equal(t, test.want, w.reservations(first, "FIRST", memo.DoorReservation("alpha", "6", noon), "SIX"))
+		})
+	}
+}
+
+func TestPendingJobUsesTheDoorThatIsFurthest(t *testing.T) {
+	for name, test := range map[string]struct {
+		given func(w severalPlaces, eu string)
+		want  string
+	}{
+		"no machines": {func(severalPlaces, string) {}, ""},
+		"machines in its second place exist": {func(w severalPlaces, _ string) {
+			w.made("eu", "IDLE+CLOUD+POWERED_DOWN")
+		}, "have job 7 use reservation EU"},
+		"machines exist in both": {func(w severalPlaces, _ string) {
+			w.made("eu", "IDLE+CLOUD+POWERED_DOWN")
+			w.made("us", "IDLE+CLOUD+POWERED_DOWN")
+		}, ""},
+		"machines in its second place are up": {func(w severalPlaces, eu string) {
+			w.made("us", "IDLE+CLOUD+POWERED_DOWN")
+			w.made("eu", "IDLE+CLOUD+RESERVED")
+			w.Snap.Jobs[0].Reservation = eu
+		}, "change reservation EU from 2026-11-21T12:00:00Z"},
+		"its second place has opened": {func(w severalPlaces, eu string) {
+			w.made("eu", "IDLE+CLOUD+RESERVED")
+			w.Snap.Jobs[0].Reservation = eu
+			w.Snap.Reservations[2].Start = noon.Add(-time.Second)
+		}, "delete reservation US"},
+		"its owner removes the second place": {func(w severalPlaces, _ string) { w.Snap.Jobs[0].Partition = "us" }, "delete reservation EU"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSeveralPlaces("")
+			us, eu := w.waits(time.Minute)
+			test.given(w, eu)
+			assert.Equal(t, test.want, w.reservations(eu, "EU", us, "US"))
+		})
+	}
+}
+
+func TestSecondPlaceGivesItsNamesToAFirst(t *testing.T) {
+	w := newSeveralPlaces("")
+	_, eu := w.waits(time.Minute)
+	w.submit(6, "eu")
+	assert.Equal(t, "delete reservation EU", w.reservations(eu, "EU"))
+	w.made("eu", "IDLE+CLOUD+POWERED_DOWN")
+	assert.NotContains(t, w.reservations(eu, "EU"), "delete", "its machines exist")
+}
+
+// In both places, no attempt can succeed; in one of them, none was made yet.
+func TestJobIsHeldOnlyWithoutHopeInAnyPlace(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.waits(time.Minute)
+	refuse := func(group string) {
+		w.Snap.Refused[group] = scene.Refusal{Cause: mig.CauseConfig, Message: "no such template", At: noon.Add(-10 * time.Second), Times: 1}
+	}
+	refuse("alpha-us-job-7")
+	assert.NotContains(t, texts(plan.Compute(w.Scene())), "and hold job 7")
+	refuse("alpha-eu-job-7")
+	assert.Contains(t, texts(plan.Compute(w.Scene())), "and hold job 7")
+}
+
+// texts returns the plan's actions, one per line.
+func texts(p plan.Plan) string {
+	var all []string
+	for _, a := range p.Actions {
+		all = append(all, a.String())
+	}
+	return strings.Join(all, "\n")
+}

@@ -81,15 +81,15 @@ func wants(s *scene.Scene) (all []want, ends []*scene.Door) {
 	}
 	seekers := seekers(s, sets, warm)
 	spare := spareDoors(s, seekers)
-	for round := range s.Config.Options.MaxPlaces {
+	for had := range s.Config.Options.MaxPlaces {
 		for i := range seekers {
 			k := &seekers[i]
-			if len(k.has) != round || len(all) == doorsAtOnce {
+			if len(k.has) != had || len(all) == doorsAtOnce {
 				continue
 			}
 			for _, set := range k.next(s) {
 				names := namesFor(free[set], k.job)
-				if names == nil && round == 0 {
+				if names == nil && had == 0 {
 					var over []*scene.Door
 					names, over = namesOver(free[set], spare[set], k.job)
 					spare[set] = slices.DeleteFunc(spare[set], func(d *scene.Door) bool { return slices.Contains(over, d) })

@@ -95,37 +95,17 @@ func awaitNoDoors(t *testing.T, l *lab.Lab) {
 }
 
 func TestAPendingJobStartsInItsFirstCompletePlace(t *testing.T) {
-	l := pending(t, "", lab.NodeSet{Name: "eu", Machine: "g2-standard-96", Size: 2, FlexKeys: "use_job_duration: true"})
+	l := pending(t, "", lab.NodeSet{Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train,eu", "-N2", "--time=15")
 	await(t, time.Minute, "a request in each place", func() bool { return len(state(t, l).Groups) == 2 })
 	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
 	awaitWhy(t, l, id, "It stays pending until all machines of one of its 2 places have registered")
-	capacity(t, l, "g2-standard-96", 4)
+	capacity(t, l, "a3-ultragpu-8g", 4)
 	awaitCompleted(t, l, id)
 	assert.Equal(t, "eu", jobField(t, l, id, "Partition"))
 	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
 	assert.LessOrEqual(t, startedAfter(t, l, id), 3*time.Second)
-	awaitNothingLeft(t, l)
-	awaitNoDoors(t, l)
-}
-
-// A dearer place waits for dearer_after. When it is preempted, the job waits in all places again.
-func TestAPendingJobRunsOnDearerMachinesAfterDearerAfter(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending\n  dearer_after: 20s", NodeSets: []lab.NodeSet{
-		{Name: "spot", Machine: "a3-highgpu-8g", Size: 2, Capacity: "spot"},
-		{Name: "demand", Machine: "a3-highgpu-8g", Size: 2, Capacity: "on_demand"},
-	}})
-	modelCapacity(t, l, "FLEX_START", 0)
-	modelCapacity(t, l, "SPOT", 0)
-	id := submitScript(t, l, "sleep 600", "-p", "train,spot,demand", "-N2", "--time=15")
-	awaitRequest(t, l, "alpha-a3-job-"+id)
-	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
-	assert.Equal(t, "demand", jobField(t, l, id, "Partition"))
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
-	run(t, l, "scontrol", "requeue", id)
-	await(t, 2*time.Minute, "its whole list", func() bool { return len(strings.Split(jobField(t, l, id, "Partition"), ",")) == 3 })
-	cancelForGood(t, l, id)
 	awaitNothingLeft(t, l)
 	awaitNoDoors(t, l)
 }

@@ -466,7 +466,7 @@ var mutants = []mutant{
 	},
 	{
 		"a second place keeps the names of another job's first", "flex/plan/want.go",
-		"if names == nil && round == 0 {", "if names == nil && round < 0 {", planner,
+		"if names == nil && had == 0 {", "if names == nil && had < 0 {", planner,
 	},
 	{
 		"a job that starts waits on in its other places", "flex/plan/scene/doors.go",

@@ -6,14 +6,12 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	lua "github.com/yuin/gopher-lua"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/slurmconf"
 	"slurmflex/mig"
 )

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +23,10 @@ type estimation struct {
 	time      string
 	short     bool
 	json      bool
+
+	places       bool
+	correlations []float64
+	after        time.Duration
 }
 
 func newEstimate(a *app) *cobra.Command {
@@ -41,16 +47,23 @@ as well. With fewer than 10 requests like it there is no estimate. In the table,
 longer time limit never starts sooner: numbers that chance puts in the wrong order
 are averaged. Any user may run it, on a host that has the
 history: see slurmflex.state_dir. It asks Google nothing, unless
-slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`,
+slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.
+
+With --places, a table shows what a second and a third place are worth to a job of
+several partitions: the wait until the first place has machines, how many requests the
+job makes and how long it holds them, and how long machines are lost that another place
+gets before its request is cancelled. It is a simulation with waits from the history.
+Places whose history is too short are named and left out.`,
 		Example: `  slurmflex estimate --partition train --nodes 4 --time 4:00:00
   slurmflex estimate -p train -N 4 -t 2-00:00:00
   slurmflex estimate -p train -N 4 --short
+  slurmflex estimate -p us,eu,asia -N 4 --places
   slurmflex estimate 812`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (e.partition != "") {
 				return usageError{fmt.Errorf("usage: %s JOB, or %s -p PARTITION -N NODES -t TIME", cmd.CommandPath(), cmd.CommandPath())}
 			}
-			return nil
+			return e.checkPlaces()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
@@ -67,7 +80,7 @@ slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`
 			if err != nil {
 				return err
 			}
-			report, err := answers(cfg, questions, now, e.short || cfg.Options.CapacityAdvice)
+			report, err := e.answers(cfg, questions, now)
 			if err != nil {
 				return err
 			}
@@ -86,8 +99,28 @@ slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`
 	cmd.Flags().StringVarP(&e.time, "time", "t", "", "its time limit, as sbatch takes it; without one its lease is the longest")
 	cmd.Flags().BoolVar(&e.short, "short", false, "print only the estimate, one line for each nodeset, and nothing without history")
 	jsonFlag(cmd, &e.json)
+	cmd.Flags().BoolVar(&e.places, "places", false, "simulate a job that asks in all nodesets of these partitions, in their order")
+	cmd.Flags().Float64SliceVar(&e.correlations, "correlation", []float64{0, .5}, "with --places: how much waits in different places depend on each other, 0 to 1, as a `list`")
+	cmd.Flags().DurationVar(&e.after, "after", 0, "with --places: how long after one place the next is asked")
 	cmd.MarkFlagsMutuallyExclusive("short", "json")
+	cmd.MarkFlagsMutuallyExclusive("short", "places")
 	return cmd
+}
+
+// checkPlaces returns an error for flags of --places that cannot be obeyed.
+func (e estimation) checkPlaces() error {
+	switch {
+	case e.places && e.partition == "":
+		return usageError{errors.New("--places needs -p PARTITION,PARTITION: it does not look at a job")}
+	case e.after < 0:
+		return usageError{fmt.Errorf("--after must not be negative, as %s is", e.after)}
+	}
+	for _, c := range e.correlations {
+		if !(c >= 0 && c <= 1) {
+			return usageError{fmt.Errorf("--correlation must be 0 to 1, not %g", c)}
+		}
+	}
+	return nil
 }
 
 // questions are those of the command line, one for each nodeset of the partition.
@@ -98,9 +131,19 @@ func (e estimation) questions(ctx context.Context, a *app, cfg *config.Config) (
 			return nil, usageError{fmt.Errorf("--time: %w", err)}
 		}
 	}
-	questions, err = estimate.OfPartition(cfg, e.partition, e.nodes, limit)
-	if err != nil {
-		return nil, usageError{err}
+	partitions := []string{e.partition}
+	if e.places {
+		partitions = strings.Split(e.partition, ",")
+	}
+	for _, partition := range partitions {
+		more, err := estimate.OfPartition(cfg, partition, e.nodes, limit)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		questions = append(questions, more...)
+	}
+	if e.places && len(questions) < 2 {
+		return nil, usageError{fmt.Errorf("--places compares nodesets, and partition %s has one that fits; name more, as sbatch -p takes them", e.partition)}
 	}
 	v, err := a.daemon().View(ctx, cfg.Glance())
 	for i := range questions {
@@ -122,20 +165,30 @@ func (a *app) aboutJob(ctx context.Context, cfg *config.Config, name string, now
 	return estimate.OfJob(cfg, &v, name, now)
 }
 
-// answers answers the questions from the history. A cluster without any history is an error unless
-// evenWithout says otherwise.
-func answers(cfg *config.Config, questions []estimate.Question, now time.Time, evenWithout bool) (estimate.Report, error) {
+// answers answers the questions from the history. A cluster without any history is an error, but for
+// output that has something to say without it.
+func (e estimation) answers(cfg *config.Config, questions []estimate.Question, now time.Time) (estimate.Report, error) {
 	book := estimate.NewBook(history.At(now), time.Local)
 	tally, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.Take)
 	if err != nil {
 		return estimate.Report{}, whoMayRead(err)
 	}
-	if tally.Entries == 0 && !evenWithout {
+	if tally.Entries == 0 && !e.short && !cfg.Options.CapacityAdvice {
 		return estimate.Report{}, noHistory(cfg, tally)
 	}
 	r := estimate.Report{Cluster: cfg.Cluster, Bad: tally.Bad}
+	var samples []*estimate.Samples
+	var boots estimate.Boots
 	for _, q := range questions {
-		r.Estimates = append(r.Estimates, book.Of(q.NodeSet, q.Machine).Answer(q, history.At(now)))
+		of := book.Of(q.NodeSet, q.Machine)
+		r.Estimates = append(r.Estimates, of.Answer(q, history.At(now)))
+		samples, boots.NodeSets = append(samples, of), append(boots.NodeSets, q.NodeSet)
+	}
+	if e.places {
+		if _, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Lease, boots.Take); err != nil {
+			return estimate.Report{}, whoMayRead(err)
+		}
+		r.Places = estimate.PlacesOf(questions, samples, e.correlations, e.after, cfg.Options.Interval, boots, history.At(now))
 	}
 	return r, nil
 }

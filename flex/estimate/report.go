@@ -8,7 +8,8 @@ import (
 type Report struct {
 	Cluster   string   `json:"cluster"`
 	Estimates []Answer `json:"estimates"`
-	Bad       int      `json:"unread_lines"` // of the history
+	Bad       int      `json:"unread_lines"`     // of the history
+	Places    *Places  `json:"places,omitempty"` // absent if it was not asked for
 }
 
 // Answer is the estimate for one nodeset.

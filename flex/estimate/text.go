@@ -12,11 +12,15 @@ import (
 // String is the report for people.
 func (r Report) String() string {
 	var b strings.Builder
-	for i, a := range r.Estimates {
-		if i > 0 {
-			b.WriteString("\n")
+	if r.Places != nil {
+		b.WriteString(r.Short() + r.Places.String())
+	} else {
+		for i, a := range r.Estimates {
+			if i > 0 {
+				b.WriteString("\n")
+			}
+			answerText(&b, a)
 		}
-		answerText(&b, a)
 	}
 	if r.Bad > 0 {
 		fmt.Fprintf(&b, "\n%s of the history could not be read\n", view.Count(r.Bad, "line"))

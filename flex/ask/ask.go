@@ -63,6 +63,15 @@ func (d Daemon) Story(ctx context.Context, at config.Glance, job string) *view.P
 	return &past
 }
 
+// Metrics asks the daemon for its metrics, in Prometheus's text format.
+func (d Daemon) Metrics(ctx context.Context, at config.Glance) ([]byte, error) {
+	status, body, err := d.get(ctx, reachable(at.HTTPAddress), "/metrics")
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("the daemon answers %d %s", status, http.StatusText(status))
+	}
+	return body, err
+}
+
 // get gets a path from the daemon at an address.
 func (d Daemon) get(ctx context.Context, address, path string) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)

@@ -16,7 +16,7 @@ type Places struct {
 	Simulated []string `json:"simulated"` // nodesets, in the order of the request
 	Missing   []Short  `json:"missing"`   // nodesets without enough history
 	Boot      int64    `json:"boot_seconds"`
-	Boots     int      `json:"boots"` // the leases of which Boot is the median; 0: it is assumed
+	Boots     int      `json:"boots"` // number of leases behind this median; 0: assumed
 	Poll      int64    `json:"poll_seconds"`
 	Deletion  int64    `json:"deletion_seconds"`
 	After     int64    `json:"after_seconds,omitempty"` // from one place to the next
@@ -77,12 +77,8 @@ func PlacesOf(questions []Question, samples []*Samples, correlations []float64, 
 		return p
 	}
 	for i, correlation := range correlations {
-		race.Correlation = correlation
-		outcomes := race.Run(rand.New(rand.NewPCG(1, 1)), drawnJobs)
-		if i > 0 {
-			outcomes = outcomes[1:] // one place has no correlation
-		}
-		p.Outcomes = append(p.Outcomes, outcomes...)
+		race.Correlation = correlation // which one place does not have
+		p.Outcomes = append(p.Outcomes, race.Run(rand.New(rand.NewPCG(1, 1)), drawnJobs)[min(i, 1):]...)
 	}
 	return p
 }

@@ -31,7 +31,7 @@ type Outcome struct {
 	Correlation float64 `json:"correlation"`
 
 	Half      *int64  `json:"half_within_seconds,omitempty"`        // from the first request on
-	Ninety    *int64  `json:"nine_of_ten_within_seconds,omitempty"` // likewise; absent if the history does not say
+	Ninety    *int64  `json:"nine_of_ten_within_seconds,omitempty"` // the 90th percentile; absent if the history lacks it
 	Lost      float64 `json:"lost_seconds"`                         // mean, of each machine of the job
 	Requests  float64 `json:"requests"`                             // mean number that the job makes
 	Requested float64 `json:"request_seconds"`                      // mean, of all its requests together

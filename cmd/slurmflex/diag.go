@@ -1,0 +1,80 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"slurmflex/config"
+	"slurmflex/flex/diag"
+)
+
+func newDiag(a *app) *cobra.Command {
+	output, trial, span := "", "", time.Hour
+	cmd := &cobra.Command{
+		Use: "diag", Short: "Write an archive with all that a bug report needs", GroupID: "ask", Args: noArguments,
+		Long: `Write one archive (tar.gz) for a bug report: the configuration, config check --live,
+status and plan as JSON, metrics, versions, the last hour of the journal and of the log
+file, Slurm's configuration, nodes and reservations, and a trial's transcript. Changes
+nothing and sends nothing anywhere. Run it on the controller as SlurmUser, or as root.
+
+It prints what the archive holds and what is missing, as does INDEX.txt in the archive.
+Passwords, keys and tokens are removed where their names or forms show them. Names of
+users, projects, jobs and nodes stay: read the archive before you share it. Each part
+has at most 16 MiB and takes at most a minute. Only its owner may read the archive.
+
+Exit status: 0 also if parts are missing, 1 if the archive cannot be written.`,
+		Example: `  slurmflex diag
+  slurmflex diag --since 6h --trial trial.jsonl -o /tmp/diag.tar.gz`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if span <= 0 {
+				return usageError{fmt.Errorf("--since must be more than 0, not %s", span)}
+			}
+			return a.diag(cmd, output, trial, span)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write this new `file` (default slurmflex-diag-CLUSTER-TIME.tar.gz in the current folder)")
+	cmd.Flags().StringVar(&trial, "trial", "", "include this `file` that slurmflex trial --record wrote")
+	cmd.Flags().DurationVar(&span, "since", span, "how much of the logs is included")
+	return cmd
+}
+
+func (a *app) diag(cmd *cobra.Command, output, trial string, span time.Duration) error {
+	now := time.Now()
+	cfg, err := a.config()
+	if err != nil {
+		cfg = &config.Config{} // config-check.txt says why
+	}
+	daemon := config.GlanceAt(a.configPath)
+	host := diag.Host{
+		Config: a.configPath, BinDir: cfg.SlurmBinDir, LogFile: cfg.Options.LogFile, Trial: trial, Since: now.Add(-span),
+		Metrics: func(ctx context.Context) ([]byte, error) { return a.daemon().Metrics(ctx, daemon) },
+	}
+	if host.Slurmflex, err = os.Executable(); err != nil {
+		return err
+	}
+	who := "unknown"
+	if me, err := user.Current(); err == nil {
+		who = me.Username
+	}
+	path := cmp.Or(output, diag.Name(daemon.Cluster, now))
+	file, err := diag.Create(path)
+	if err != nil {
+		return fmt.Errorf("write the archive: %w; name another file with --output", err)
+	}
+	index := &diag.Index{Title: fmt.Sprintf("slurmflex diag: cluster %s, %s, run by %s", cmp.Or(daemon.Cluster, "unknown"), now.UTC().Format(time.RFC3339), who)}
+	over := a.progress.Begin("collecting")
+	err = errors.Join(diag.Write(cmd.Context(), file, index, host.Parts(), now), file.Close())
+	over()
+	if err != nil {
+		return errors.Join(fmt.Errorf("write the archive: %w", err), os.Remove(path))
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s%s: nothing was sent; read it before you share it\n", index, path)
+	return err
+}

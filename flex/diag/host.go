@@ -1,0 +1,167 @@
+package diag
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"slurmflex/flex/trial/transcript"
+)
+
+// Host is where a cluster's slurmflex runs.
+type Host struct {
+	Slurmflex string // the program
+	Config    string // its configuration file
+	BinDir    string // of Slurm's commands; empty: the PATH
+	LogFile   string // of hooks; empty: unknown
+	Trial     string // the transcript of a trial; empty: none
+	Metrics   func(context.Context) ([]byte, error)
+	Since     time.Time // of logs
+}
+
+// Parts are the files of a bug report.
+func (h Host) Parts() []Part {
+	slurm := func(name, about string, args ...string) Part {
+		return Part{name, about, command(false, filepath.Join(h.BinDir, "scontrol"), args...)}
+	}
+	flex := func(name, about string, both bool, args ...string) Part {
+		return Part{name, about, command(both, h.Slurmflex, append([]string{"--config", h.Config}, args...)...)}
+	}
+	return []Part{
+		{"config.yaml", "configuration without secrets and comments", h.configuration},
+		flex("config-check.txt", "slurmflex config check --live", true, "config", "check", "--live"),
+		flex("version.txt", "slurmflex version", false, "version"),
+		flex("status.json", "slurmflex status --json", false, "status", "--json"),
+		flex("plan.json", "slurmflex plan --json", false, "plan", "--json"),
+		{"metrics.txt", "the daemon's metrics", h.Metrics},
+		{"journal.txt", "the journal since " + h.Since.Format(time.RFC3339), command(false, "journalctl",
+			"--no-pager", "--output=short-iso", "--identifier=slurmflex", fmt.Sprintf("--since=@%d", h.Since.Unix()), fmt.Sprintf("--lines=%d", journalLines))},
+		{"hooks.log", "the log file since " + h.Since.Format(time.RFC3339), h.logFile},
+		slurm("slurm-config.txt", "scontrol show config", "show", "config"),
+		slurm("slurm-nodes.txt", "scontrol show nodes", "--oneliner", "show", "nodes"),
+		slurm("slurm-reservations.txt", "scontrol show reservations", "--oneliner", "show", "reservations"),
+		{"trial.jsonl", "transcript of a trial", h.transcript},
+	}
+}
+
+// journalLines is how many of the journal's newest lines are read.
+const journalLines = 50_000
+
+// command returns the output of a command: both streams, or stdout with stderr as the error.
+func command(both bool, program string, args ...string) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		cmd.WaitDelay = time.Second
+		var out, complaints limited
+		cmd.Stdout, cmd.Stderr = &out, &complaints
+		if both {
+			cmd.Stderr = &out
+		}
+		err := cmd.Run()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if says := strings.TrimSpace(complaints.kept.String()); says != "" {
+			err = errors.Join(err, errors.New(says))
+		}
+		return out.kept.Bytes(), err
+	}
+}
+
+// limited keeps the beginning of what is written, and one byte more than a part may have.
+type limited struct{ kept bytes.Buffer }
+
+func (l *limited) Write(b []byte) (int, error) {
+	l.kept.Write(b[:min(len(b), sizeLimit+1-l.kept.Len())])
+	return len(b), nil
+}
+
+// configuration returns the configuration without secrets.
+func (h Host) configuration(context.Context) ([]byte, error) {
+	text, err := os.ReadFile(h.Config)
+	if err != nil {
+		return nil, err
+	}
+	return scrubYAML(text)
+}
+
+// logFile returns the lines of the log file since a time.
+func (h Host) logFile(context.Context) ([]byte, error) {
+	if h.LogFile == "" {
+		return nil, errors.New("the configuration cannot be read")
+	}
+	f, err := os.OpenFile(h.LogFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, info.Size()-sizeLimit)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, sizeLimit))
+	if err != nil {
+		return nil, err
+	}
+	if from > 0 { // within a line
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	if text = since(text, h.Since); len(text) == 0 {
+		return nil, fmt.Errorf("%s has no line of that time", h.LogFile)
+	}
+	return text, nil
+}
+
+// since returns the lines from the first one of that time or later on. Lines are in either of the forms
+// of a log: JSON with the time as "ts", or readable with the time first.
+func since(text []byte, from time.Time) []byte {
+	for rest := text; len(rest) > 0; {
+		line, after, _ := bytes.Cut(rest, []byte("\n"))
+		stamp, _, _ := bytes.Cut(line, []byte(" "))
+		if _, value, isJSON := bytes.Cut(line, []byte(`"ts":"`)); isJSON {
+			stamp, _, _ = bytes.Cut(value, []byte(`"`))
+		}
+		if at, err := time.Parse(time.RFC3339, string(stamp)); err == nil && !at.Before(from) {
+			return rest
+		}
+		rest = after
+	}
+	return nil
+}
+
+// transcript returns the transcript of a trial, and nothing of a file that is none.
+func (h Host) transcript(context.Context) ([]byte, error) {
+	if h.Trial == "" {
+		return nil, errors.New("name one with --trial FILE; slurmflex trial --record FILE writes it")
+	}
+	text, err := os.ReadFile(h.Trial)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := transcript.Read(bytes.NewReader(text)); err != nil {
+		return nil, fmt.Errorf("%s is not a transcript: %w", h.Trial, err)
+	}
+	return text, nil
+}
+
+// Create creates the archive's file, which only its owner may read. It replaces no file.
+func Create(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// Name is the usual name of a cluster's archive.
+func Name(cluster string, now time.Time) string {
+	return fmt.Sprintf("slurmflex-diag-%s-%s.tar.gz", cmp.Or(cluster, "unknown"), now.UTC().Format("20060102T150405Z"))
+}

@@ -1,0 +1,104 @@
+package diag
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// removed stands for a secret.
+const removed = "REMOVED"
+
+// secretName matches the names of keys whose values are secrets.
+const secretName = `[\w.-]*(?i:passw|pass\b|secret|token|api_?key|private_?key|credential|munge_?key|jwt)[\w.-]*`
+
+// replacement is a pattern of secrets, and the text that replaces each.
+type replacement struct {
+	pattern *regexp.Regexp
+	instead string
+}
+
+var (
+	secretKey = regexp.MustCompile(`^` + secretName + `$`)
+
+	// shapes are secrets that show by themselves. Each begins with a literal, so the search is fast.
+	shapes = []replacement{
+		{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)`), removed},
+		{regexp.MustCompile(`ya29\.[\w.-]+`), removed},             // Google's access tokens
+		{regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]*`), removed}, // JSON web tokens
+		{regexp.MustCompile(`://[^/\s:@"']*:[^/\s@"']+@`), "://" + removed + "@"},
+	}
+
+	// words in lower case: each line with a named secret has one of them.
+	words = [][]byte{
+		[]byte("pass"), []byte("secret"), []byte("token"), []byte("key"), []byte("credential"), []byte("jwt"), []byte("bearer"), []byte("basic"),
+	}
+
+	// named are secrets in a line that names them.
+	named = []replacement{
+		{regexp.MustCompile(`(?i)\b(bearer|basic) [\w.~+/=-]{8,}`), "$1 " + removed},                                  // HTTP
+		{regexp.MustCompile(`("` + secretName + `"\s*:\s*)"(?:[^"\\]|\\.)*"`), `${1}"` + removed + `"`},               // JSON
+		{regexp.MustCompile(`(` + secretName + `\s*=\s*)("[^"]*"|'[^']*'|[^\s&,;"'(][^\s&,;"']*)`), "${1}" + removed}, // commands, queries, Slurm
+	}
+)
+
+// scrub replaces the secrets in a text.
+func scrub(text []byte) []byte {
+	text = replace(text, shapes)
+	var b bytes.Buffer
+	for line := range bytes.Lines(text) {
+		lower := bytes.ToLower(line)
+		if slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(lower, word) }) {
+			line = replace(line, named)
+		}
+		b.Write(line)
+	}
+	return b.Bytes()
+}
+
+func replace(text []byte, all []replacement) []byte {
+	for _, r := range all {
+		text = r.pattern.ReplaceAll(text, []byte(r.instead))
+	}
+	return text
+}
+
+// scrubYAML replaces the values of secret keys, and leaves out comments. A file that is no YAML may have
+// secrets anywhere, so nothing of it is returned.
+func scrubYAML(text []byte) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, fmt.Errorf("no YAML, so that secrets in it cannot be found: %w", err)
+	}
+	if document.Kind == 0 {
+		return nil, errors.New("the file is empty")
+	}
+	scrubNode(&document)
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(&document); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func scrubNode(n *yaml.Node) {
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && isSecret(n.Content[i-1].Value) {
+			*child = yaml.Node{Kind: yaml.ScalarNode, Value: removed}
+		}
+		scrubNode(child)
+	}
+}
+
+// isSecret reports whether a key's value is a secret, and not only the path of a file.
+func isSecret(key string) bool {
+	return secretKey.MatchString(key) && !strings.HasSuffix(key, "_file") && !strings.HasSuffix(key, "_path")
+}

@@ -48,6 +48,7 @@ var mayReach = map[string][]string{
 	"slurmflex/flex/terminal":         {"slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/systemd":          {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/logs":             nil,
+	"slurmflex/flex/setup":            {"slurmflex/slurm"},
 	"slurmflex/flex/diag":             {"slurmflex/flex/trial/transcript", "slurmflex/mig"},
 	"slurmflex/flex/trial":            {"slurmflex/mig"},
 	"slurmflex/flex/trial/transcript": {"slurmflex/mig"},

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"slurmflex/config"
+	"slurmflex/flex/setup"
+)
+
+// initOptions is how the command init was called.
+type initOptions struct {
+	setup.Answers
+	slurmConfOptions
+	flexConf string
+}
+
+func newInit(a *app) *cobra.Command {
+	o := initOptions{}
+	questions := o.Questions()
+	cmd := &cobra.Command{
+		Use: "init", Short: "Ask five questions and write a first configuration", GroupID: "ask", Args: noArguments,
+		Long: `Ask for project, region, partition, machine type and the longest job, and write the
+configuration file (--config) and flex.conf, the part of slurm.conf that goes with it.
+A flag answers a question in advance. Replaces no file, and writes both or none. Neither
+Slurm nor Compute is changed; both are asked for what is not given as a flag: the
+cluster's name, Slurm's version, and machine types that slurmflex does not know.
+
+The files are a start: nodes, zones, template and subnetwork have usual names and
+numbers. Read them, then run config check --live.`,
+		Example: `  slurmflex init
+  slurmflex --config alpha.yaml init --flex-conf flex.conf --cluster alpha --slurm-version 24.11
+  slurmflex init --project my-project --region us-central1 --partition train --machine-type a3-megagpu-8g --time 2-00:00:00`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.init(cmd, &o, questions) },
+	}
+	for _, q := range questions {
+		cmd.Flags().StringVar(q.Answer, q.Flag, "", fmt.Sprintf("answer to %q, such as %s", q.Text, q.Example))
+	}
+	cmd.Flags().StringVar(&o.Cluster, "cluster", "", "`name` of the cluster (default: ClusterName of Slurm)")
+	cmd.Flags().IntVar(&o.Nodes, "nodes", 8, "largest `number` of nodes")
+	cmd.Flags().StringSliceVar(&o.Zones, "zones", nil, "`zones` that have the machine type (default: zones b and c of the region)")
+	cmd.Flags().StringVar(&o.flexConf, "flex-conf", "/etc/slurm/flex.conf", "write the part of slurm.conf to this new `file`")
+	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 22.05 (default: that of scontrol -V)")
+	return cmd
+}
+
+func (a *app) init(cmd *cobra.Command, o *initOptions, questions []setup.Question) error {
+	for _, path := range []string{a.configPath, o.flexConf} {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return usageError{fmt.Errorf("%s exists already, and init replaces no file; name others with --config and --flex-conf", path)}
+		}
+	}
+	if o.Nodes < 1 {
+		return usageError{fmt.Errorf("--nodes must be 1 or more, not %d", o.Nodes)}
+	}
+	in := bufio.NewReader(cmd.InOrStdin())
+	for _, q := range questions {
+		answered := q.Check
+		if *q.Answer == "" {
+			answered = func(string) error { return q.Ask(in, cmd.ErrOrStderr()) }
+		}
+		if err := answered(*q.Answer); err != nil {
+			return usageError{err}
+		}
+	}
+	if o.Cluster == "" {
+		slurm, err := a.scheduler(&config.Config{}).Config(cmd.Context())
+		if err != nil {
+			return fmt.Errorf("%w; name the cluster with --cluster", err)
+		}
+		o.Cluster = slurm["ClusterName"]
+	}
+	text := o.Config()
+	cfg, err := config.Parse(a.configPath, []byte(text))
+	if err != nil {
+		return usageError{err}
+	}
+	o.machines = map[string]string{o.NodeSet(): o.Machine}
+	flexConf, err := a.slurmConf(cmd.Context(), cfg, o.slurmConfOptions)
+	if err != nil {
+		return err
+	}
+	if err := setup.Create(setup.File{Path: a.configPath, Text: text}, setup.File{Path: o.flexConf, Text: flexConf}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), `%s and %s are written. Next:
+- read both files; correct nodes, zones and subnetwork
+- create the instance template %s
+- end slurm.conf with: include %s
+- run: slurmflex --config %[1]s config check --live
+`, a.configPath, o.flexConf, o.Template(), o.flexConf)
+	return err
+}

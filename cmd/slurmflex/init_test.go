@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// begun runs init with new files' names, and input.
+func (w *world) begun(t *testing.T, input string, args ...string) *process {
+	t.Helper()
+	r := prepare(t, w.env("PATH="+w.path("bin")+":/usr/bin:/bin"), os.Args[0],
+		append([]string{"--config", w.path("new.yaml"), "init", "--flex-conf", w.path("flex.conf"), "--slurm-version", "24.11"}, args...)...)
+	r.Stdin = strings.NewReader(input)
+	return r
+}
+
+func TestInitWritesFilesThatConfigCheckAccepts(t *testing.T) {
+	w := newWorld(t)
+	r := w.begun(t, "my-project\nus-central1\n\na3-megagpu-8g\n\n", "--cluster", "alpha", "--zones", "us-central1-a").exits(t, exitDone)
+	assert.Contains(t, r.stderr.String(), "Partition of slurm.conf [train]: ")
+	assert.Contains(t, r.stdout.String(), "- create the instance template projects/my-project/regions/us-central1/instanceTemplates/a3\n")
+	check := prepare(t, w.env(), os.Args[0], "--config", w.path("new.yaml"), "config", "check").exits(t, exitDone)
+	assert.Equal(t, w.path("new.yaml")+": OK: cluster alpha: 1 of 1 nodeset uses flex-start\n", check.stdout.String())
+	text, err := os.ReadFile(w.path("flex.conf"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "NodeName=alpha-a3-[0-7] ")
+	assert.Contains(t, string(text), "PartitionName=train Nodes=alpha-a3-[0-7] ")
+	assert.Contains(t, string(text), "MaxTime=1-00:00:00")
+
+	w.begun(t, "").exits(t, exitUsage).complains(t, "new.yaml exists already, and init replaces no file")
+}
+
+func TestInitTakesEveryAnswerAsAFlag(t *testing.T) {
+	w := newWorld(t)
+	all := []string{"--cluster", "beta", "--project", "my-project", "--region", "us-central1", "--partition", "train", "--machine-type", "a3-megagpu-8g", "--time", "4:00:00"}
+	r := w.begun(t, "", all...).exits(t, exitDone)
+	assert.Empty(t, r.stderr.String())
+	text, err := os.ReadFile(w.path("new.yaml"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "slurm_cluster_name: beta ")
+}
+
+func TestInitWritesNothingAfterAWrongAnswer(t *testing.T) {
+	w := newWorld(t)
+	for says, args := range map[string][]string{
+		"no answer; set --project":            nil,
+		"--project must look like my-project": {"--project", "My"},
+		"--nodes must be 1 or more, not 0":    {"--nodes", "0"},
+		"must be at most 6-23:50:00":          {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "7-0"},
+		"zone_policy_allow":                   {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "1-0", "--cluster", "alpha", "--zones", "europe-west4-a"},
+	} {
+		r := w.begun(t, "", args...).exits(t, exitUsage)
+		assert.Contains(t, r.stderr.String(), says)
+		assert.NoFileExists(t, w.path("new.yaml"))
+		assert.NoFileExists(t, w.path("flex.conf"))
+	}
+}

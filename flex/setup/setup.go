@@ -1,0 +1,170 @@
+// Package setup writes the first configuration of a cluster from a few answers.
+package setup
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// Answers describe a cluster with one partition of flex-start nodes.
+type Answers struct {
+	Cluster   string
+	Project   string
+	Region    string
+	Partition string
+	Machine   string // machine type
+	Time      string // the longest job, in sbatch's format
+	Nodes     int
+	Zones     []string // without any: two that nearly all regions have
+}
+
+// Question asks for one of the answers.
+type Question struct {
+	Flag    string // that answers it too
+	Text    string
+	Example string
+	Default string // empty: there must be an answer
+	Answer  *string
+
+	form  *regexp.Regexp
+	check func(string) error
+}
+
+// Questions are asked in this order.
+func (a *Answers) Questions() []Question {
+	return []Question{
+		{"project", "Project of the machines", "my-project", "", &a.Project, regexp.MustCompile(`^[a-z][a-z0-9.:-]+$`), nil},
+		{"region", "Region", "us-central1", "", &a.Region, regexp.MustCompile(`^[a-z]+-[a-z]+[0-9]+$`), nil},
+		{"partition", "Partition of slurm.conf", "train", "train", &a.Partition, regexp.MustCompile(`^[A-Za-z][\w-]*$`), nil},
+		{"machine-type", "Machine type", "a3-megagpu-8g", "", &a.Machine, regexp.MustCompile(`^[a-z][a-z0-9]*-[a-z0-9-]+$`), nil},
+		{"time", "Time limit of the longest job", "1-00:00:00", "1-00:00:00", &a.Time, regexp.MustCompile(`^[0-9:-]+$`), checkTime},
+	}
+}
+
+// margin is the part of a lease in which machines boot. Leases have 10 minutes to 7 days.
+const (
+	margin       = 10 * time.Minute
+	longestLease = 7 * 24 * time.Hour
+)
+
+func checkTime(text string) error {
+	limit, err := slurm.ParseTime(text)
+	if err == nil && limit+margin > longestLease {
+		err = errors.New("must be at most 6-23:50:00: Google's longest lease of 7 days, less 10 minutes to boot")
+	}
+	return err
+}
+
+// Check returns an error if the text is no answer to the question.
+func (q Question) Check(text string) error {
+	if !q.form.MatchString(text) {
+		return fmt.Errorf("--%s must look like %s, not %q", q.Flag, q.Example, text)
+	}
+	if q.check != nil {
+		if err := q.check(text); err != nil {
+			return fmt.Errorf("--%s: %w", q.Flag, err)
+		}
+	}
+	return nil
+}
+
+// Ask asks until there is an answer, or no more input.
+func (q Question) Ask(in *bufio.Reader, out io.Writer) error {
+	hint := "for example " + q.Example
+	if q.Default != "" {
+		hint = q.Default
+	}
+	for {
+		fmt.Fprintf(out, "%s [%s]: ", q.Text, hint)
+		line, err := in.ReadString('\n')
+		text := strings.TrimSpace(line)
+		if text == "" {
+			text = q.Default
+		}
+		switch wrong := q.Check(text); {
+		case err != nil && line == "":
+			fmt.Fprintln(out)
+			return fmt.Errorf("no answer; set --%s", q.Flag)
+		case wrong == nil:
+			*q.Answer = text
+			return nil
+		case err != nil:
+			return wrong
+		default:
+			fmt.Fprintln(out, wrong)
+		}
+	}
+}
+
+// NodeSet is the name of the nodeset: the machine series, such as a3.
+func (a Answers) NodeSet() string {
+	series, _, _ := strings.Cut(a.Machine, "-")
+	return series
+}
+
+// Template is the link of the instance template.
+func (a Answers) Template() string {
+	return fmt.Sprintf("projects/%s/regions/%s/instanceTemplates/%s", a.Project, a.Region, a.NodeSet())
+}
+
+// Config is the configuration file. All answers must have been checked.
+func (a Answers) Config() string {
+	limit, _ := slurm.ParseTime(a.Time)
+	zones := a.Zones
+	if len(zones) == 0 {
+		zones = []string{a.Region + "-b", a.Region + "-c"}
+	}
+	return fmt.Sprintf(`slurm_cluster_name: %[1]s  # ClusterName of slurm.conf
+project: %[2]s
+partitions:
+  %[3]s:
+    enable_job_exclusive: true  # whole nodes, to one job at a time
+    partition_nodeset: [%[4]s]
+nodeset:
+  %[4]s:
+    node_count_dynamic_max: %[5]d  # nodes %[1]s-%[4]s-0 to %[1]s-%[4]s-%[6]d
+    instance_template: %[7]s  # with machine type %[8]s
+    subnetwork: projects/%[2]s/regions/%[9]s/subnetworks/default
+    zone_policy_allow: [%[10]s]  # zones that have the machine type
+    dws_flex:
+      max_run_duration: %[11]d  # longest lease, in seconds
+      use_job_duration: true  # the lease is the job's --time …
+      job_duration_margin: %[12]d  # … and 10 minutes to boot
+`, a.Cluster, a.Project, a.Partition, a.NodeSet(), a.Nodes, a.Nodes-1, a.Template(), a.Machine, a.Region, strings.Join(zones, ", "),
+		int((limit + margin).Seconds()), int(margin.Seconds()))
+}
+
+// File is a file to be created.
+type File struct{ Path, Text string }
+
+// Create writes new files, all or none of them. It replaces no file.
+func Create(files ...File) (err error) {
+	var made []string
+	defer func() {
+		if err != nil {
+			for _, path := range made {
+				_ = os.Remove(path)
+			}
+		}
+	}()
+	for _, file := range files {
+		f, err := os.OpenFile(file.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return err
+		}
+		made = append(made, file.Path)
+		_, err = f.WriteString(file.Text)
+		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package setup
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+)
+
+func TestQuestionsAcceptTheirExamplesOnly(t *testing.T) {
+	var a Answers
+	wrong := map[string][]string{
+		"project": {"", "My Project", "a: b"}, "region": {"", "us-central1-a", "us"}, "partition": {"0", "a b", "x,y", "a: b"},
+		"machine-type": {"", "a3", "A3-mega", "a3-x: y"}, "time": {"", "1 day", "0", "7-00:00:00", "UNLIMITED"},
+	}
+	for _, q := range a.Questions() {
+		assert.NoError(t, q.Check(q.Example))
+		require.NotEmpty(t, wrong[q.Flag])
+		for _, text := range wrong[q.Flag] {
+			assert.ErrorContains(t, q.Check(text), "--"+q.Flag, text)
+		}
+	}
+}
+
+func TestQuestionIsAskedUntilItIsAnswered(t *testing.T) {
+	var a Answers
+	var said strings.Builder
+	in := bufio.NewReader(strings.NewReader("My Project\nmy-project\nus-central1\n\n"))
+	for _, q := range a.Questions()[:3] {
+		require.NoError(t, q.Ask(in, &said))
+	}
+	assert.Equal(t, Answers{Project: "my-project", Region: "us-central1", Partition: "train"}, a)
+	assert.Equal(t, "Project of the machines [for example my-project]: --project must look like my-project, not \"My Project\"\n"+
+		"Project of the machines [for example my-project]: Region [for example us-central1]: Partition of slurm.conf [train]: ", said.String())
+	assert.EqualError(t, a.Questions()[3].Ask(in, &said), "no answer; set --machine-type")
+}
+
+func TestConfigurationIsValid(t *testing.T) {
+	a := Answers{
+		Cluster: "alpha", Project: "my-project", Region: "us-central1", Partition: "Train_1", Machine: "a3-megagpu-8g", Time: "2-00:00:00", Nodes: 8,
+	}
+	cfg, err := config.Parse("config.yaml", []byte(a.Config()))
+	require.NoError(t, err)
+	assert.Empty(t, cfg.Ignored)
+	set := cfg.NodeSets[0]
+	assert.Equal(t, 8, set.Size())
+	assert.Equal(t, []string{"us-central1-b", "us-central1-c"}, set.Zones)
+	assert.Equal(t, 48*time.Hour+10*time.Minute, set.Flex.MaxRunDuration)
+	a.Zones, a.Time = []string{"us-central1-a"}, "6-23:50:00"
+	cfg, err = config.Parse("config.yaml", []byte(a.Config()))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"us-central1-a"}, cfg.NodeSets[0].Zones)
+}
+
+func TestAllFilesAreCreatedOrNone(t *testing.T) {
+	dir := t.TempDir()
+	first, second := File{filepath.Join(dir, "a"), "1\n"}, File{filepath.Join(dir, "b"), "2\n"}
+	require.NoError(t, os.WriteFile(second.Path, []byte("mine\n"), 0o600))
+	assert.ErrorIs(t, Create(first, second), os.ErrExist)
+	assert.NoFileExists(t, first.Path)
+	text, err := os.ReadFile(second.Path)
+	require.NoError(t, err)
+	assert.Equal(t, "mine\n", string(text))
+	require.NoError(t, os.Remove(second.Path))
+	require.NoError(t, Create(first, second))
+	assert.FileExists(t, first.Path)
+}

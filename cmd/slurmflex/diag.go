@@ -47,15 +47,15 @@ Exit status: 0 also if parts are missing, 1 if the archive cannot be written.`,
 
 func (a *app) diag(cmd *cobra.Command, output, trial string, span time.Duration) error {
 	now := time.Now()
-	cfg, err := a.config()
-	if err != nil {
-		cfg = &config.Config{} // config-check.txt says why
-	}
 	daemon := config.GlanceAt(a.configPath)
 	host := diag.Host{
-		Config: a.configPath, BinDir: cfg.SlurmBinDir, LogFile: cfg.Options.LogFile, Trial: trial, Since: now.Add(-span),
+		Config: a.configPath, Trial: trial, Since: now.Add(-span),
 		Metrics: func(ctx context.Context) ([]byte, error) { return a.daemon().Metrics(ctx, daemon) },
 	}
+	if cfg, err := a.config(); err == nil { // otherwise config-check.txt has the error
+		host.BinDir, host.LogFile = a.scheduler(cfg).Folder("scontrol"), cfg.Options.LogFile
+	}
+	var err error
 	if host.Slurmflex, err = os.Executable(); err != nil {
 		return err
 	}

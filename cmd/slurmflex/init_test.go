@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// begun runs init with new files' names, and input.
+// begun prepares init with the names of new files and an input.
 func (w *world) begun(t *testing.T, input string, args ...string) *process {
 	t.Helper()
 	r := prepare(t, w.env("PATH="+w.path("bin")+":/usr/bin:/bin"), os.Args[0],

@@ -15,8 +15,8 @@ import (
 	"slurmflex/flex/history"
 )
 
-// regions gives the world partitions us, eu and asia, each of one nodeset, and a history of so many
-// granted waits in each: exponential, with a mean of four hours, in us and in eu.
+// regions adds the partitions us, eu and asia, each of one nodeset, and a history with so many granted
+// waits in each: exponential, with a mean of four hours.
 func (w *world) regions(t *testing.T, waits map[string]int) {
 	t.Helper()
 	w.configure(t, "partitions:\n", "partitions:\n  us: {partition_name: us, enable_job_exclusive: true, partition_nodeset: [us]}\n"+

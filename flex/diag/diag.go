@@ -22,7 +22,7 @@ type Part struct {
 	Name  string
 	About string
 
-	// Read returns the text. An error with a text says what is wrong with the text.
+	// Read returns the text. It may return an error beside an incomplete text.
 	Read func(context.Context) ([]byte, error)
 }
 
@@ -58,7 +58,7 @@ func clip(text string) string {
 }
 
 // Write reads the parts one after the other and writes an archive of them without secrets. The
-// archive begins with its index, which Write adds to.
+// archive's first file is its index, to which Write adds a line for each part.
 func Write(ctx context.Context, w io.Writer, index *Index, parts []Part, now time.Time) error {
 	texts := make([][]byte, len(parts))
 	for i, p := range parts {

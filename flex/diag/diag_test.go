@@ -115,7 +115,7 @@ a line without a time
 	require.NoError(t, err)
 	assert.Equal(t, new, string(text))
 	_, err = Host{LogFile: path, Since: from.Add(time.Hour)}.logFile(t.Context())
-	assert.ErrorContains(t, err, "has no line of that time")
+	assert.ErrorContains(t, err, "lacks lines of that time")
 
 	long := strings.Repeat("2026-11-25T14:00:01Z info some text\n", 1+sizeLimit/36)
 	require.NoError(t, os.WriteFile(path, []byte(long), 0o600))

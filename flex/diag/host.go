@@ -119,7 +119,7 @@ func (h Host) logFile(context.Context) ([]byte, error) {
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
 	if text = since(text, h.Since); len(text) == 0 {
-		return nil, fmt.Errorf("%s has no line of that time", h.LogFile)
+		return nil, fmt.Errorf("%s lacks lines of that time", h.LogFile)
 	}
 	return text, nil
 }
@@ -141,7 +141,7 @@ func since(text []byte, from time.Time) []byte {
 	return nil
 }
 
-// transcript returns the transcript of a trial, and nothing of a file that is none.
+// transcript returns the transcript of a trial. It refuses any other file.
 func (h Host) transcript(context.Context) ([]byte, error) {
 	if h.Trial == "" {
 		return nil, errors.New("name one with --trial FILE; slurmflex trial --record FILE writes it")

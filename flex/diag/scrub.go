@@ -14,7 +14,7 @@ import (
 // removed stands for a secret.
 const removed = "REMOVED"
 
-// secretName matches the names of keys whose values are secrets.
+// secretName matches the names of keys that have secret values.
 const secretName = `[\w.-]*(?i:passw|pass\b|secret|token|api_?key|private_?key|credential|munge_?key|jwt)[\w.-]*`
 
 // replacement is a pattern of secrets, and the text that replaces each.
@@ -26,7 +26,7 @@ type replacement struct {
 var (
 	secretKey = regexp.MustCompile(`^` + secretName + `$`)
 
-	// shapes are secrets that show by themselves. Each begins with a literal, so the search is fast.
+	// shapes match secrets that need no name. Each pattern starts with a literal, which makes the search fast.
 	shapes = []replacement{
 		{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)`), removed},
 		{regexp.MustCompile(`ya29\.[\w.-]+`), removed},             // Google's access tokens
@@ -68,12 +68,12 @@ func replace(text []byte, all []replacement) []byte {
 	return text
 }
 
-// scrubYAML replaces the values of secret keys, and leaves out comments. A file that is no YAML may have
-// secrets anywhere, so nothing of it is returned.
+// scrubYAML replaces the values of secret keys and drops comments. Invalid YAML may have secrets
+// anywhere, so scrubYAML returns nothing of it.
 func scrubYAML(text []byte) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
-		return nil, fmt.Errorf("no YAML, so that secrets in it cannot be found: %w", err)
+		return nil, fmt.Errorf("invalid YAML may hide secrets: %w", err)
 	}
 	if document.Kind == 0 {
 		return nil, errors.New("the file is empty")

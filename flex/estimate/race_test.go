@@ -30,8 +30,8 @@ func TestRaceOfExponentialWaitsHasTheirLaw(t *testing.T) {
 		assert.InEpsilon(t, mean/n*math.Ln10, *o.Ninety, .02, "90th percentile of %v", n)
 		assert.InDelta(t, n, o.Requests, 0)
 
-		// Exponential waits have no memory: each loser is granted within the window before the
-		// cancellation as if it had been asked when the winner was granted.
+		// Exponential waits are memoryless: the rest of each loser's wait, from the winner's grant
+		// on, has the same law.
 		window := boot + poll
 		missed := math.Exp(-window / mean)
 		assert.InDelta(t, (n-1)*((window+deletion)*(1-missed)-(mean-missed*(window+mean))), o.Lost, .03*o.Lost+1e-9, "lost of %v", n)

@@ -49,7 +49,7 @@ func (a *Answers) Questions() []Question {
 	}
 }
 
-// margin is the part of a lease in which machines boot. Leases have 10 minutes to 7 days.
+// margin is the part of a lease reserved for booting. Leases last 10 minutes to 7 days.
 const (
 	margin       = 10 * time.Minute
 	longestLease = 7 * 24 * time.Hour
@@ -63,7 +63,7 @@ func checkTime(text string) error {
 	return err
 }
 
-// Check returns an error if the text is no answer to the question.
+// Check returns an error if the text does not answer the question.
 func (q Question) Check(text string) error {
 	if !q.form.MatchString(text) {
 		return fmt.Errorf("--%s must look like %s, not %q", q.Flag, q.Example, text)

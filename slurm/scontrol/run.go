@@ -59,6 +59,9 @@ func (c *Client) run(ctx context.Context, program string, args ...string) ([]byt
 // Slurm built from source, as slurm-gcp's images have it.
 var usual = []string{"/usr/bin", "/usr/local/bin"}
 
+// Folder returns the folder from which the client runs a program.
+func (c *Client) Folder(program string) string { return cmp.Or(c.BinDir, folderOf(program, usual)) }
+
 // folderOf is the first of the folders that has the program, or the first of all.
 func folderOf(program string, folders []string) string {
 	for _, dir := range folders {
@@ -94,7 +97,7 @@ func (c *Client) exec(ctx context.Context, call, program string, args []string, 
 	stdout := &output{room: maxOutput, spilled: cancel}
 	stdout.kept.Grow(likely + likely/16)
 	stderr := &output{room: maxStderr, spilled: func() {}}
-	cmd := exec.CommandContext(ctx, filepath.Join(cmp.Or(c.BinDir, folderOf(program, usual)), program), args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(c.Folder(program), program), args...)
 	cmd.Env = c.environment()
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -30,6 +30,7 @@ var shells = []string{"sh", "bash", "dash", "ash", "zsh", "env", "xargs", "-c"}
 var programs = []string{
 	"cmd/slurmflex-hook/main.go", // slurmflex, which it becomes
 	"cmd/slurmflex/hook.go",      // a pass of our own, and the delegate
+	"flex/diag/host.go",          // ourselves, scontrol and journalctl, for a bug report
 	"flex/signals.go",            // ourselves again
 	"slurm/scontrol/run.go",      // Slurm's commands
 }

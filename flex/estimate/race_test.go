@@ -59,6 +59,21 @@ func TestPlacesThatWaitAlikeGainNothing(t *testing.T) {
 	assert.IsIncreasing(t, medians)
 }
 
+// Two normal scores are both above their median with chance 1/4 + asin(correlation)/(2 pi).
+func TestCorrelationIsThatOfNormalScores(t *testing.T) {
+	coin := Place{Known: hour, Wait: func(p float64) (int64, bool) {
+		if p <= .5 {
+			return 0, true
+		}
+		return hour, true
+	}}
+	for _, correlation := range []float64{0, .5, .9} {
+		outcomes := run(Race{Places: []Place{coin, coin}, Correlation: correlation})
+		assert.InEpsilon(t, .5*hour, outcomes[0].Requested, .02, "one place has the same law whatever the correlation")
+		assert.InEpsilon(t, 2*hour*(.25+math.Asin(correlation)/(2*math.Pi)), outcomes[1].Requested, .02, "correlation %v", correlation)
+	}
+}
+
 func TestPlaceIsAskedOnlyWhileTheJobWaits(t *testing.T) {
 	second := exponential(hour)
 	second.After = 2 * hour

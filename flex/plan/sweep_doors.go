@@ -149,11 +149,11 @@ func progressOf(s *scene.Scene, d *scene.Door) int {
 	return 0
 }
 
-// NearDoors returns the doors that have not opened, are named, and whose machines all exist: their
-// nodes may register at any time.
+// NearDoors returns the doors that have not opened, that their jobs use or will use, and whose
+// machines all exist: their nodes may register at any time.
 func NearDoors(s *scene.Scene) (near []*scene.Door) {
 	for _, d := range s.Doors() {
-		if stage, _ := stageOf(s, d); stage == booting && d.Named() && !d.Opened(s.Seen.Now) && len(s.WithoutMachine(d.Nodes)) == 0 {
+		if stage, _ := stageOf(s, d); stage == booting && isBest(s, d) && !d.Opened(s.Seen.Now) && len(s.WithoutMachine(d.Nodes)) == 0 {
 			near = append(near, d)
 		}
 	}

@@ -50,6 +50,11 @@ func heldNodes(s *scene.Scene) map[string]bool {
 			}
 		}
 	}
+	for _, d := range s.Doors() {
+		for _, name := range plan.Survivors(s, d) {
+			nodes[name] = true
+		}
+	}
 	return nodes
 }
 

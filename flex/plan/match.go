@@ -17,6 +17,8 @@ type wanted struct {
 	incomplete map[uint32]bool     // heterogeneous jobs with a later component that waits for a machine
 	salvages   map[uint32]*salvage // jobs that have lost machines and keep the others
 	short      map[uint32]bool     // jobs that do not keep the others, because of their time limits
+	handed     handout             // what jobs that wait pending get
+	keeps      map[uint32]*salvage // covered jobs that run, have lost machines, and keep the others
 	moves      map[uint32]*move    // jobs that will get kept machines
 	torn       map[*cohort]string  // gangs that have waited too long for their other nodes, and how they stand
 }
@@ -28,7 +30,8 @@ func match(s *scene.Scene) *wanted {
 		scene: s, of: make([]*cohort, len(s.Nodes())), groupOf: map[mig.GroupID]bool{},
 		incomplete: map[uint32]bool{},
 	}
-	w.salvages, w.short = plannedSalvages(w.scene)
+	w.plannedSalvages()
+	w.handed = handOut(w.scene)
 	w.gather()
 	w.noteComponents()
 	w.settleRequests()

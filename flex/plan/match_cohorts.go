@@ -72,6 +72,8 @@ func (w *wanted) gather() {
 		c.lease = scene.Lease(c.set.Flex, c.holders)
 		if c.job != nil && w.salvages[c.job.ID] != nil {
 			join(w.scene, c, w.salvages[c.job.ID].survivors)
+		} else if c.door != nil {
+			join(w.scene, c, Survivors(w.scene, c.door))
 		}
 		c.group = place(w.scene, c)
 		w.groupOf[c.id()] = true

@@ -26,29 +26,33 @@ type salvage struct {
 // nodes are all that is to be held.
 func (v *salvage) nodes() []string { return slices.Concat(v.survivors, v.spare) }
 
-// plannedSalvages finds the gangs of which some machines are lost and others are left.
-// Short are those among them that hold none, because their time limit does not fit what is
-// left of the leases.
-func plannedSalvages(s *scene.Scene) (planned map[uint32]*salvage, short map[uint32]bool) {
-	planned = map[uint32]*salvage{}
+// plannedSalvages finds the gangs that have lost some machines and have others left. A gang that has
+// lost machines is short if its time limit does not fit what is left of the leases: it keeps none.
+// Gangs of covered nodesets get a door once Slurm has requeued them.
+func (w *wanted) plannedSalvages() {
+	s := w.scene
+	w.salvages, w.keeps = map[uint32]*salvage{}, map[uint32]*salvage{}
 	if !slices.ContainsFunc(s.Config.FlexSets(), func(set *config.NodeSet) bool { return set.Flex.Salvage }) {
-		return planned, nil
+		return
 	}
-	short = map[uint32]bool{}
+	w.short = map[uint32]bool{}
 	left := leftByJobs(s)
 	taken := map[string]bool{}
+	sets := covered(s)
 	for _, j := range s.ByImportance() {
 		v := salvageOf(s, j, left[j.ID])
 		switch {
 		case v == nil:
-		case v.short:
-			short[j.ID] = true
+		case sets[v.set] && !v.begun && j.State != slurm.JobRunning:
+		case v.short, sets[v.set] && !v.begun && len(usable(s, membersNamed(s, v.survivors), j)) < len(v.survivors):
+			w.short[j.ID] = true
+		case sets[v.set] && !v.begun:
+			w.keeps[j.ID] = v
 		default:
 			spareNames(s, v, taken)
-			planned[j.ID] = v
+			w.salvages[j.ID] = v
 		}
 	}
-	return planned, short
 }
 
 // salvageOf is the salvage of a job, without spare names; nil if there is nothing to
@@ -220,12 +224,18 @@ func membersNamed(s *scene.Scene, names []string) (all []*scene.Node) {
 // join has the cohort's machines made beside others of its job: in their zones, placed with
 // them, and for as long as these stay.
 func join(s *scene.Scene, c *cohort, others []string) {
+	if len(others) == 0 {
+		return
+	}
 	var zones []string
 	for _, name := range others {
 		in := s.Node(name).Machines[0]
 		zones = append(zones, in.Zone)
 		if c.set.Placement && in.Maker != nil {
 			c.policy = cmp.Or(c.policy, in.Maker.Policy)
+		}
+		if in.Terminates.IsZero() {
+			continue
 		}
 		c.lease = min(c.lease, max(in.Terminates.Sub(s.Seen.Now).Truncate(time.Second), config.MinRunDuration))
 	}

@@ -56,7 +56,9 @@ func (w waitingPending) door() *slurm.Reservation { return &w.Snap.Reservations[
 // up has machines of the nodes have registered.
 func (w waitingPending) up(nodes string) {
 	w.Nodes(nodes, "IDLE+CLOUD+RESERVED")
-	group := w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7})
+	group := w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
+		Name: "a1", State: mig.Succeeded, Instances: scenetest.Names(nodes), Duration: 4 * time.Hour, Created: noon.Add(-40 * time.Second),
+	})
 	group.Created = noon
 	for i := range w.Machines(nodes, "alpha-a3-job-7") {
 		w.Snap.Instances[i].Created = noon.Add(-30 * time.Second)
@@ -88,6 +90,19 @@ func TestJobLeavesItsDoorBesideIdleMachinesThatFit(t *testing.T) {
 	w.door().Nodes = scenetest.Names("alpha-a3-0")
 	w.up("alpha-a3-0")
 	assert.Equal(t, "have job 7 use reservation DOOR", w.inSlurm(), "its machine has come")
+}
+
+func TestIdleMachinesArePromisedToOneJob(t *testing.T) {
+	w := newWaitingPending()
+	w.keep()
+	w.next()
+	w.Snap.Groups = nil
+	w.Nodes("alpha-a3-3", scenetest.Idle)
+	w.Snap.Reservations = w.Snap.Reservations[:2]
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
+	w.door().Nodes, w.Snap.Jobs[0].NodeCount = scenetest.Names("alpha-a3-0"), 1
+	w.Snap.Jobs[1].NodeCount, w.Snap.Jobs[1].Reservation, w.Snap.Jobs[1].Reason = 1, "", "Priority"
+	assert.Equal(t, "have job 7 leave reservation DOOR\nreserve alpha-a3-1 from 2026-11-21T12:05:00Z\nhave job 8 use reservation NEW8", w.done())
 }
 
 func TestDoorOfAJobThatWaitsPending(t *testing.T) {
@@ -239,4 +254,226 @@ func TestIdleMachinesOfCoveredNodesGo(t *testing.T) {
 	assert.Equal(t, "set nodes alpha-a3-0 power_down", w.inSlurm())
 	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[1-3]")
 	assert.Equal(t, "change reservation COVER to alpha-a3-[0-3]", w.inSlurm())
+}
+
+// inCompute returns what a plan does elsewhere.
+func (w waitingPending) inCompute() (done []string) {
+	for _, a := range plan.Compute(w.Scene()).Actions {
+		done = append(done, a.String())
+	}
+	return done
+}
+
+// next is job 8, of lower rank than job 7. It waits for two machines behind a door over the last two
+// nodes that was made half a minute ago, and its request is queued at Google.
+func (w waitingPending) next() string {
+	door := memo.DoorReservation("alpha", "8", noon.Add(-30*time.Second))
+	j := *w.job()
+	j.ID, j.ArrayID, j.Priority, j.Reservation = 8, 8, 5, door
+	w.Snap.Jobs, w.Snap.Requeues[8] = append(w.Snap.Jobs, j), true
+	w.reserve(door, 4*time.Minute+30*time.Second, "alpha-a3-[2-3]", "PURGE_COMP=00:05:00")
+	w.Group("alpha-a3-job-8", mig.Stamp{NodeSet: "a3", Job: 8}, mig.Request{
+		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[2-3]"), Duration: 4 * time.Hour, Created: noon.Add(-20 * time.Second),
+	})
+	return door
+}
+
+// done returns a plan, with names for the doors.
+func (w waitingPending) done() string {
+	return strings.NewReplacer(memo.DoorReservation("alpha", "7", noon), "NEW7", memo.DoorReservation("alpha", "8", noon), "NEW8",
+		memo.DoorReservation("alpha", "8", noon.Add(-30*time.Second)), "DOOR8").Replace(w.inSlurm())
+}
+
+func TestMachinesOfADoorThatEndsGoToTheNextJob(t *testing.T) {
+	const (
+		ends   = "delete reservation DOOR\n"
+		opened = ends + "reserve alpha-a3-[0-1] from 2026-11-21T12:00:00Z\nhave job 8 use reservation NEW8"
+		ahead  = ends + "reserve alpha-a3-[0-1] from 2026-11-21T12:05:00Z\nhave job 8 use reservation NEW8"
+		nobody = "delete reservation DOOR"
+	)
+	for name, test := range map[string]struct {
+		given func(w waitingPending)
+		want  string
+	}{
+		"the job is late": {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) }, opened},
+		"the job is held": {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.job().Priority, w.job().Reason = 0, "JobHeldUser" }, opened},
+		"the job has left the queue while machines boot": {func(w waitingPending) {
+			w.up("alpha-a3-[0-1]")
+			w.Nodes("alpha-a3-[0-1]", scenetest.PoweredDown)
+			w.Snap.Jobs = w.Snap.Jobs[1:]
+		}, ahead},
+		"machines that are requested only": {func(w waitingPending) { w.Snap.Jobs = w.Snap.Jobs[1:] }, nobody},
+		"one machine is there": {func(w waitingPending) {
+			w.up("alpha-a3-0")
+			w.Nodes("alpha-a3-0", scenetest.PoweredDown)
+			w.Snap.Jobs = w.Snap.Jobs[1:]
+		}, nobody},
+		"the next job runs for longer than the lease": {func(w waitingPending) {
+			w.up("alpha-a3-[0-1]")
+			w.door().Start = noon.Add(-41 * time.Second)
+			w.Snap.Jobs[1].Limit.Duration = 5 * time.Hour
+		}, nobody},
+		"the next job has no time limit": {func(w waitingPending) {
+			w.up("alpha-a3-[0-1]")
+			w.door().Start = noon.Add(-41 * time.Second)
+			w.Snap.Jobs[1].Limit = slurm.Limit{}
+		}, nobody},
+		"the next job excludes a node": {func(w waitingPending) {
+			w.up("alpha-a3-[0-1]")
+			w.door().Start = noon.Add(-41 * time.Second)
+			w.Snap.Jobs[1].Excludes = "alpha-a3-1"
+		}, nobody},
+		"a node drains": {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.Nodes("alpha-a3-1", "IDLE+CLOUD+DRAIN+RESERVED") }, nobody},
+		"the next job has machines": {func(w waitingPending) {
+			w.up("alpha-a3-[0-1]")
+			w.door().Start = noon.Add(-41 * time.Second)
+			w.Machines("alpha-a3-2", "alpha-a3-job-8")
+		}, nobody},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWaitingPending()
+			w.next()
+			test.given(w)
+			assert.Equal(t, test.want, w.done())
+		})
+	}
+}
+
+// The door that the next job had goes with its request.
+func TestJobWithMachinesOfAnotherLeavesItsOwnDoor(t *testing.T) {
+	w := newWaitingPending()
+	w.next()
+	w.up("alpha-a3-[0-1]")
+	w.Snap.Jobs = w.Snap.Jobs[1:]
+	w.door().Name = memo.DoorReservation("alpha", "8", noon.Add(-2*time.Second))
+	w.Snap.Jobs[0].Reservation = w.door().Name
+	assert.Equal(t, "change reservation "+w.door().Name+" from 2026-11-21T12:00:00Z\ndelete reservation DOOR8", w.done())
+	assert.Contains(t, w.inCompute(), "cancel request alpha-a3-job-8/a1")
+}
+
+// salvaging has job 7 of three nodes run with its machines kept after a loss.
+func (w waitingPending) salvaging() {
+	for _, set := range w.Config.FlexSets() {
+		set.Flex.Salvage, set.Flex.SalvageTimeout = true, 10*time.Minute
+	}
+	w.Snap.Reservations = w.Snap.Reservations[:1]
+	w.up("alpha-a3-[0-2]")
+	w.Nodes("alpha-a3-[0-2]", "ALLOCATED+CLOUD")
+	for i := range w.Snap.Instances {
+		w.Snap.Instances[i].Created = noon.Add(-20 * time.Minute)
+	}
+	j := w.job()
+	j.State, j.Nodes, j.NodeCount, j.Reservation, j.Reason, j.Start = slurm.JobRunning, scenetest.Names("alpha-a3-[0-2]"), 3, "", "", noon.Add(-15*time.Minute)
+}
+
+// lose has the machine of the third node vanish.
+func (w waitingPending) lose() {
+	w.Snap.Instances = w.Snap.Instances[:2]
+	w.Snap.Missed = map[string]bool{"alpha-a3-2": true}
+}
+
+// requeued has Slurm take the job off its nodes.
+func (w waitingPending) requeued() {
+	w.lose()
+	w.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD+RESERVED")
+	w.Nodes("alpha-a3-2", "IDLE+CLOUD+POWERING_DOWN+RESERVED")
+	for _, name := range scenetest.Names("alpha-a3-[0-1]") {
+		w.Node(name).LastBusyTime = noon.Add(-5 * time.Second)
+	}
+	j := w.job()
+	j.State, j.Nodes, j.Reason, j.Start = slurm.JobPending, nil, slurm.BeginTime, noon.Add(115*time.Second)
+}
+
+func TestGangThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
+	const again = "reserve alpha-a3-[0-1,3] from 2026-11-21T12:05:00Z\nhave job 7 use reservation NEW7"
+	for name, test := range map[string]struct {
+		given func(w waitingPending)
+		want  string
+	}{
+		"it runs":           {func(waitingPending) {}, ""},
+		"a machine is gone": {waitingPending.lose, "set nodes alpha-a3-2 down"},
+		"the others are not closed yet": {func(w waitingPending) {
+			w.lose()
+			w.keep()
+			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-3")
+		}, "change reservation COVER to alpha-a3-[0-1,3]"},
+		"then they are": {func(w waitingPending) {
+			w.lose()
+			w.keep()
+			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1,3]")
+		}, "set nodes alpha-a3-2 down"},
+		"Slurm takes the job back": {func(w waitingPending) {
+			w.requeued()
+			w.job().State, w.job().Nodes = slurm.JobCompleting, scenetest.Names("alpha-a3-0")
+		}, "set nodes alpha-a3-2 resume"},
+		"Slurm has requeued it": {waitingPending.requeued, "set nodes alpha-a3-2 resume\n" + again},
+		"Slurm may start it":    {func(w waitingPending) { w.requeued(); w.job().Reason = "Priority" }, "set nodes alpha-a3-2 resume\n" + again},
+		"the lost node is all that is left": {func(w waitingPending) {
+			w.requeued()
+			w.Nodes("alpha-a3-3", "IDLE+CLOUD+DRAIN+POWERED_DOWN")
+		}, "set nodes alpha-a3-2 resume"},
+		"its limit is longer than the leases": {func(w waitingPending) {
+			w.requeued()
+			w.job().Limit.Duration = 4 * time.Hour
+		}, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
+		"it is held":              {func(w waitingPending) { w.requeued(); w.job().Priority = 0 }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
+		"it starts tomorrow only": {func(w waitingPending) { w.requeued(); w.job().Start = noon.Add(24 * time.Hour) }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
+		"it was not to be requeued": {func(w waitingPending) {
+			w.requeued()
+			w.Snap.Jobs = nil
+		}, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWaitingPending()
+			w.salvaging()
+			test.given(w)
+			assert.Equal(t, test.want, w.done())
+		})
+	}
+}
+
+// behindADoor has the gang wait for its replacement behind a door that was made a while ago.
+func (w waitingPending) behindADoor(made time.Duration) {
+	w.requeued()
+	w.Nodes("alpha-a3-2", scenetest.PoweredDown)
+	name := memo.DoorReservation("alpha", "7", noon.Add(-made))
+	w.reserve(name, 4*time.Minute+30*time.Second, "alpha-a3-[0-1,3]", "PURGE_COMP=00:05:00")
+	w.job().Reservation = name
+}
+
+func TestGangWaitsForItsReplacementUntilSalvageTimeout(t *testing.T) {
+	w := newWaitingPending()
+	w.salvaging()
+	w.behindADoor(time.Minute)
+	for i := range w.Snap.Instances {
+		w.Snap.Instances[i].Terminates = noon.Add(220 * time.Minute)
+	}
+	assert.Empty(t, w.done())
+	assert.Contains(t, w.inCompute(), "request 1 node (alpha-a3-3) in alpha-a3-job-7/a2 for 03:40:00")
+	w.behindADoor(10 * time.Minute)
+	w.Snap.Reservations = append(w.Snap.Reservations[:1], w.Snap.Reservations[2])
+	for _, name := range scenetest.Names("alpha-a3-[0-1]") {
+		w.Node(name).LastBusyTime = noon.Add(-10 * time.Minute)
+	}
+	assert.Equal(t, "delete reservation "+w.job().Reservation, w.done())
+	again := w.job().Limit
+	w.job().Limit.Duration = 4 * time.Hour
+	w.Snap.Reservations[1].Name, w.job().Reservation = memo.DoorReservation("alpha", "7", noon.Add(-time.Minute)), memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
+	assert.Equal(t, "delete reservation DOOR", w.done(), "the job's limit has grown")
+	w.job().Limit = again
+	w.Snap.Reservations, w.job().Reservation, w.job().Reason = w.Snap.Reservations[:1], "", "Priority"
+	for i := range w.Snap.Instances {
+		w.Snap.Instances[i].Terminates = time.Time{}
+	}
+	assert.Equal(t, "set nodes alpha-a3-[0-1] power_down", w.done(), "they are not kept again")
+}
+
+func TestDoorOfARequeuedJobOpensWhenSlurmLetsItStart(t *testing.T) {
+	w := newWaitingPending()
+	w.up("alpha-a3-[0-1]")
+	w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(time.Second)
+	assert.Empty(t, w.inSlurm())
+	assert.Empty(t, plan.NearDoors(w.Scene()))
+	w.job().Start = noon
+	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:00:00Z", w.inSlurm())
 }

@@ -25,7 +25,6 @@ var ends = map[string]string{
 	"move_job":          "it is moved",
 	"salvage_job":       "it is taken off a lost node",
 	"return_nodes":      "its nodes go back: the action writes the AdminComments of all their jobs first",
-	"change_partitions": "it moves in the queue: the AdminComment has said so since its nodes went back",
 
 	"create_group": "", "create_request": "", "bulk_insert": "", "create_policy": "", "delete_policy": "", "delete_request": "", "delete_group": "",
 	"cancel_request": "", "delete_instances": "", "delete_vms": "", // "spares what a job runs on" holds of these

@@ -53,7 +53,9 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 	case d.Job.Priority == 0 && d.Job.Reason != "BadConstraints":
 		return ended, "its job is held"
 	case d.Job.Reservation != "" && !d.Named() && !slices.ContainsFunc(d.Rivals, (*scene.Door).Named):
-		return ended, "its job asks for another reservation"
+		return ended, "its job uses another reservation"
+	case startsLater(s, d.Job, beginAhead):
+		return ended, "its job must start later"
 	case d.Job.NodeCount != len(d.Nodes):
 		return ended, fmt.Sprintf("its job asks for %d nodes now", d.Job.NodeCount)
 	}
@@ -70,7 +72,9 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 		}
 	}
 	switch opened := d.Opened(s.Seen.Now); {
-	case up < len(d.Nodes):
+	case up < len(d.Nodes) && keptTooLong(s, d) != "":
+		return broken, keptTooLong(s, d)
+	case up < len(d.Nodes), startsLater(s, d.Job, 0):
 		return booting, ""
 	case opened && d.Named() && s.IsOld(d.Start, lateAfter):
 		return late, fmt.Sprintf("its job has not started for %s with all its machines: %s", clock(lateAfter), d.Job.Reason)
@@ -86,7 +90,6 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 // or must wait again.
 func keepDoors(w *wanted, _ []verdict) (s step) {
 	promises := w.scene.Seen.Promises
-	warm := warmNodes(w.scene)
 	for _, d := range w.scene.Doors() {
 		of := OfReservation{d.Name}
 		var job uint32
@@ -105,11 +108,11 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 			})
 		case w.scene.Config.Options.Waiting != config.Pending && !d.Opened(w.scene.Seen.Now):
 			opens(w.scene.Seen.Now, "jobs are to wait configuring")
-		case stage == booting && isBest(w.scene, d) && fitsWarm(w.scene, warm, d):
-			for _, used := range slices.Insert(slices.Clone(d.Rivals), d.Place, d) {
-				if used.Named() {
-					s.actions = append(s.actions, UseReservation{OfReservation{used.Name}, job, d.Address, true, "idle machines fit the job"})
-				}
+		case w.handed.inherits(d.Job):
+			// The job uses another door from now on.
+		case stage == booting && w.handed.leaves[d]:
+			if d.Named() {
+				s.actions = append(s.actions, UseReservation{of, job, d.Address, true, "idle machines fit the job"})
 			}
 		case !d.Named() && isBest(w.scene, d):
 			s.actions = append(s.actions, UseReservation{of, job, d.Address, false, "the machines are for this job"})
@@ -120,6 +123,9 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 		case stage == starting:
 			s.expect = append(s.expect, "job "+d.Address+" to start")
 		case (stage == booting || stage == ready) && !d.Opened(w.scene.Seen.Now):
+			if startsLater(w.scene, d.Job, 0) {
+				s.expect = append(s.expect, "Slurm to let job "+d.Address+" start")
+			}
 			if start := pushed(w.scene, d); start.Sub(d.Start) >= time.Minute {
 				opens(start, "its machines are still to come")
 			}
@@ -153,7 +159,7 @@ func progressOf(s *scene.Scene, d *scene.Door) int {
 // machines all exist: their nodes may register at any time.
 func NearDoors(s *scene.Scene) (near []*scene.Door) {
 	for _, d := range s.Doors() {
-		if stage, _ := stageOf(s, d); stage == booting && isBest(s, d) && !d.Opened(s.Seen.Now) && len(s.WithoutMachine(d.Nodes)) == 0 {
+		if stage, _ := stageOf(s, d); stage == booting && isBest(s, d) && !d.Opened(s.Seen.Now) && !startsLater(s, d.Job, 0) && len(s.WithoutMachine(d.Nodes)) == 0 {
 			near = append(near, d)
 		}
 	}
@@ -162,9 +168,12 @@ func NearDoors(s *scene.Scene) (near []*scene.Door) {
 
 // pushed returns the new start of a door whose machines are still to come: doorAhead from now, but
 // before Slurm powers down the first machine that has registered, because SuspendTime counts behind a
-// door too.
+// door too. Machines that a job keeps after a loss wait for the replacement until salvage_timeout.
 func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	start := s.Seen.Now.Add(doorAhead).Truncate(time.Second)
+	if len(Survivors(s, d)) > 0 {
+		return start
+	}
 	for _, name := range d.Nodes {
 		m := s.Node(name)
 		if m.Power != scene.On || s.Seen.SuspendTime == 0 || m.LastBusyTime.IsZero() {
@@ -177,44 +186,27 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	return start
 }
 
-// warmNodes returns the idle nodes that Slurm may give to any job, by nodeset.
-func warmNodes(s *scene.Scene) map[*config.NodeSet][]*scene.Node {
-	warm := map[*config.NodeSet][]*scene.Node{}
-	for _, m := range s.Nodes() {
-		if isWarm(m) {
-			warm[m.Set] = append(warm[m.Set], m)
-		}
-	}
-	return warm
-}
-
-// fitsWarm reports whether idle machines fit the door's job in one of its partitions, and takes them
-// out of warm. A job that names its door cannot use them.
-func fitsWarm(s *scene.Scene, warm map[*config.NodeSet][]*scene.Node, d *scene.Door) bool {
-	all := map[*config.NodeSet]bool{}
-	for set := range warm {
-		all[set] = true
-	}
-	return takesWarm(s, warm, placesOf(s, all, d.Job), d.Job)
-}
-
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
 func makeDoors(w *wanted, _ []verdict) (s step) {
-	wants, ends := wants(w.scene)
-	for _, d := range ends {
+	for _, d := range w.handed.ends {
 		s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
 	}
-	for _, want := range wants {
+	made := map[string]int{}
+	for _, want := range w.handed.wants {
 		of := OfReservation{memo.DoorReservation(w.scene.Config.Cluster, want.address, w.scene.Seen.Now)}
-		if want.door > 0 {
-			of.Name = memo.FurtherDoor(of.Name, want.door)
+		if n := made[want.address]; n > 0 {
+			of.Name = memo.FurtherDoor(of.Name, n)
 		}
+		made[want.address]++
 		why, start := Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.address, len(want.nodes), want.set.Name)), w.scene.Seen.Now.Add(doorAhead)
-		if want.cold {
+		if want.inherit {
+			why = Why(fmt.Sprintf("job %s gets machines that no other job has", want.address))
+		}
+		if want.open {
 			start = w.scene.Seen.Now
 		}
 		s.actions = append(s.actions, CreateReservation{OfReservation: of, Nodes: want.nodes, Start: start, User: want.job.User, Purge: doorPurge, Why: why})
-		if want.door == 0 {
+		if !want.further {
 			s.actions = append(s.actions, UseReservation{of, want.job.ID, want.address, false, why})
 		}
 		s.expect = append(s.expect, "job "+want.address+" to have a door")
@@ -237,7 +229,7 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 	if !w.scene.Seen.Promises || slices.ContainsFunc(w.scene.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
 		return s
 	}
-	nodes := coverNodes(w.scene)
+	nodes := w.coverNodes()
 	now, grace := w.scene.Seen.Now, w.scene.Config.Options.PendingGrace
 	keep := len(covers) - 1
 	switch {
@@ -272,13 +264,13 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 // coverNodes returns the nodes, sorted, that jobs are kept from: all that go with their job, and with
 // keep_idle those that have no machine, whose machine is for one job, or that have been idle for long
 // enough. Machines that were made for no job are anybody's.
-func coverNodes(s *scene.Scene) (nodes []string) {
-	sets := covered(s)
+func (w *wanted) coverNodes() (nodes []string) {
+	s, sets := w.scene, covered(w.scene)
 	for _, m := range s.Nodes() {
 		if !sets[m.Set] || m.Set.IsStatic(m.Index) || isForeign(s, m) {
 			continue
 		}
-		if m.Power != scene.On || m.Door != nil || m.Set.Flex.KeepIdle == 0 && !isAnybodys(m) || len(m.Holders) == 0 && isOver(s, m) {
+		if m.Power != scene.On || m.Door != nil || w.isKept(m) || m.Set.Flex.KeepIdle == 0 && !isAnybodys(m) || len(m.Holders) == 0 && isOver(s, m) {
 			nodes = append(nodes, m.Name)
 		}
 	}

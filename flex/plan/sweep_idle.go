@@ -37,7 +37,7 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 func powerDownKept(w *wanted, _ []verdict) (s step) {
 	sets := covered(w.scene)
 	for _, m := range w.scene.Nodes() {
-		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.scene.IsUnread(m) || m.Promised || w.isOpen(m, sets) {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.scene.IsUnread(m) || m.Promised || w.isOpen(m, sets) || w.isKept(m) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {

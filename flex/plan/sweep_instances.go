@@ -90,7 +90,7 @@ func (w *wanted) useless(in scene.Machine, b *budget) (why string, stopped bool)
 	switch {
 	case in.Unread != "":
 		return "", false
-	case m != nil && m.Doubted:
+	case m != nil && (m.Doubted || w.isKept(m)):
 		return "", stopped
 	case m != nil && m.Power == scene.Off && len(m.Holders) == 0 && (stopped || m.IsPoweredDown(in)):
 		return "Slurm has powered its nodes down", stopped

@@ -28,6 +28,8 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 		case cause == "":
 		case !w.scene.IsLost(m):
 			s.expect = append(s.expect, "the machine of node "+m.Name+" to show again, or to be missing again")
+		case m.Owner() != nil && !w.areCovered(w.keeps[m.Owner().ID]):
+			s.expect = append(s.expect, "the cover to close the other nodes of job "+m.Owner().Name())
 		case m.Owner() != nil:
 			lost[m.Name] = true
 		}

@@ -20,8 +20,9 @@ type want struct {
 	address string // of the job, or of one task of an array
 	set     *config.NodeSet
 	nodes   []string // the names that its machines are to have
-	cold    bool     // no machines can be requested for it: it is to wait CONFIGURING on these nodes
-	door    int      // how many doors the job has already
+	open    bool     // its door is open at once: its machines are up, or it is to wait CONFIGURING for them
+	inherit bool     // it gets machines that no job has
+	further bool     // the job has a door in another place, and uses that
 }
 
 // doorsAtOnce limits how many doors a pass makes. Each takes two calls of slurmctld.
@@ -42,7 +43,7 @@ func covered(s *scene.Scene) map[*config.NodeSet]bool {
 				continue
 			}
 			known := sets[set]
-			alone := p.Exclusive && len(p.NodeSets) == 1 && !set.Flex.Salvage
+			alone := p.Exclusive && len(p.NodeSets) == 1
 			_, seen := sets[set]
 			sets[set] = alone && (known || !seen)
 		}
@@ -60,177 +61,10 @@ func covered(s *scene.Scene) map[*config.NodeSet]bool {
 	return sets
 }
 
-// wants returns the pending jobs that need machines and names for their machines, the most
-// important job first, and doors that must end so that others get names. Each job gets the lowest
-// names that are free. Jobs that idle machines fit are left to Slurm. A job's second place comes
-// after all jobs' first places, and gives its names up to them.
-func wants(s *scene.Scene) (all []want, ends []*scene.Door) {
-	sets := covered(s)
-	if len(s.Covers()) == 0 {
-		return nil, nil
-	}
-	free, warm := map[*config.NodeSet][]string{}, map[*config.NodeSet][]*scene.Node{}
-	for _, m := range s.Nodes() {
-		switch {
-		case !sets[m.Set] && !isCold(s, m):
-		case isCold(s, m) && (m.Cover || !sets[m.Set]): // only heterogeneous jobs use the latter
-			free[m.Set] = append(free[m.Set], m.Name)
-		case isWarm(m):
-			warm[m.Set] = append(warm[m.Set], m)
-		}
-	}
-	seekers := seekers(s, sets, warm)
-	spare := spareDoors(s, seekers)
-	for had := range s.Config.Options.MaxPlaces {
-		for i := range seekers {
-			k := &seekers[i]
-			if len(k.has) != had || len(all) == doorsAtOnce {
-				continue
-			}
-			for _, set := range k.next(s) {
-				names := namesFor(free[set], k.job)
-				if names == nil && had == 0 {
-					var over []*scene.Door
-					names, over = namesOver(free[set], spare[set], k.job)
-					spare[set] = slices.DeleteFunc(spare[set], func(d *scene.Door) bool { return slices.Contains(over, d) })
-					ends = append(ends, over...)
-				}
-				if names == nil {
-					continue
-				}
-				if !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(free[set], name) }) {
-					all = append(all, want{k.job, k.address, set, names, false, len(k.has)})
-				}
-				free[set] = slices.DeleteFunc(free[set], func(name string) bool { return slices.Contains(names, name) })
-				k.has = append(k.has, set)
-				break
-			}
-		}
-	}
-	has := map[string]bool{}
-	for _, d := range s.Doors() {
-		has[d.Address] = true
-	}
-	return append(all, hetWants(s, sets, free, has)...), ends
-}
-
-// seeker is a job that machines can be requested for, in one place or more.
-type seeker struct {
-	job     *slurm.Job
-	address string
-	places  []*config.NodeSet // of the job's list of partitions
-	has     []*config.NodeSet // where the job has doors, or gets one now
-	since   time.Time         // when the first door was made, or now
-}
-
-// seekers returns the jobs that wait pending for machines, the most important first, with the places
-// in which they wait already. It takes idle machines that a job fits out of warm.
-func seekers(s *scene.Scene, sets map[*config.NodeSet]bool, warm map[*config.NodeSet][]*scene.Node) (all []seeker) {
-	has := map[string]bool{}
-	firsts := map[uint32]*scene.Door{}
-	for _, d := range s.Doors() {
-		has[d.Address] = true
-		if d.Taker != nil && d.Place == 0 {
-			firsts[d.Taker.ID] = d
-		}
-	}
-	tasks := tasksAtWork(s)
-	for _, j := range byTier(s) {
-		k := seeker{job: j, address: j.Address(), places: placesOf(s, sets, j), since: s.Seen.Now}
-		switch first := firsts[j.ID]; {
-		case len(k.places) == 0:
-		case first != nil && (j.Priority == 0 || slices.ContainsFunc(s.DoorsOf(j.ID), func(d *scene.Door) bool { return s.AnyPresent(d.Nodes) })):
-			// Its machines have come somewhere.
-		case first != nil:
-			for _, d := range s.DoorsOf(j.ID) {
-				if m := s.Node(d.Nodes[0]); m != nil {
-					k.has = append(k.has, m.Set)
-				}
-				k.since = earlier(k.since, d.At)
-			}
-			all = append(all, k)
-		case needsMachines(s, j) && !takesWarm(s, warm, k.places, j):
-			for _, address := range addresses(j, tasks[j.Array()], has) {
-				k.address = address
-				all = append(all, k)
-			}
-		}
-	}
-	return all
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// next returns the nodesets in which a job may be given another door now, in the order of the job's
-// list of partitions. ask_elsewhere_after of each nodeset delays those behind it. dearer_after delays
-// on_demand nodesets, unless the job has no others, wherever they are in the list: Slurm reorders the
-// list of a requeued job.
-func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
-	waited, delay := s.Seen.Now.Sub(k.since), time.Duration(0)
-	cheaper := slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return set.Flex.Capacity != config.OnDemand })
-	for _, set := range k.places {
-		due := delay
-		if cheaper && set.Flex.Capacity == config.OnDemand {
-			due = max(due, s.Config.Options.DearerAfter)
-		}
-		if waited >= due && !slices.Contains(k.has, set) {
-			sets = append(sets, set)
-		}
-		delay += set.Flex.AskElsewhereAfter
-	}
-	return sets
-}
-
-// spareDoors returns, by nodeset, the doors of jobs' second and later places that have no machine
-// yet, those of the least important job first.
-func spareDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.Door {
-	spare := map[*config.NodeSet][]*scene.Door{}
-	for _, k := range slices.Backward(seekers) {
-		if len(k.has) < 2 {
-			continue
-		}
-		for _, d := range s.DoorsOf(k.job.ID)[1:] {
-			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !s.AnyPresent(d.Nodes) {
-				spare[m.Set] = append(spare[m.Set], d)
-			}
-		}
-	}
-	return spare
-}
-
-// namesOver returns names for the job's machines from free names and from those of other jobs' doors,
-// which must end; nil if there are too few.
-func namesOver(free []string, spare []*scene.Door, j *slurm.Job) (names []string, over []*scene.Door) {
-	for i, d := range spare {
-		free = slices.Concat(free, d.Nodes)
-		if names = namesFor(free, j); names != nil {
-			return names, slices.Clone(spare[:i+1])
-		}
-	}
-	return nil, nil
-}
-
-// takesWarm reports whether idle machines of one of the nodesets fit the job, and takes them out of
-// warm: Slurm will start the job there.
-func takesWarm(s *scene.Scene, warm map[*config.NodeSet][]*scene.Node, places []*config.NodeSet, j *slurm.Job) bool {
-	for _, set := range places {
-		if left := usable(s, warm[set], j); len(left) >= j.NodeCount {
-			warm[set] = slices.DeleteFunc(warm[set], func(m *scene.Node) bool { return slices.Contains(left[:j.NodeCount], m) })
-			return true
-		}
-	}
-	return false
-}
-
 // hetWants returns the heterogeneous jobs whose components wait pending for nodes alone. Slurm gives
 // all components their nodes at once, so they wait CONFIGURING, each on nodes of its own partition.
 // Slurm takes care of those without a component in a covered nodeset.
-func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet][]string, has map[string]bool) (all []want) {
+func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet]*stock, has map[string]bool) (all []want) {
 	ours := map[*config.NodeSet]bool{}
 	for _, set := range s.Config.FlexSets() {
 		ours[set] = true
@@ -242,7 +76,7 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(whole)) {
-		w := want{address: strconv.FormatUint(uint64(id), 10), cold: true}
+		w := want{address: strconv.FormatUint(uint64(id), 10), open: true}
 		taken := map[*config.NodeSet][]string{}
 		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return len(placesOf(s, sets, j)) > 0 }) {
 			continue
@@ -254,7 +88,7 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 				break
 			}
 			set := places[0]
-			left := slices.DeleteFunc(slices.Clone(free[set]), func(name string) bool { return slices.Contains(taken[set], name) })
+			left := without(free[set].cold, taken[set])
 			names := namesFor(left, j)
 			if names == nil {
 				w.nodes = nil
@@ -269,7 +103,7 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 			continue
 		}
 		for set, names := range taken {
-			free[set] = slices.DeleteFunc(free[set], func(name string) bool { return slices.Contains(names, name) })
+			free[set].cold = without(free[set].cold, names)
 		}
 		slices.Sort(w.nodes)
 		all = append(all, w)

@@ -89,6 +89,93 @@ func TestMachinesOfAJobThatLacksMoreThanMachinesGo(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
+// created returns when each machine was created.
+func created(t *testing.T, l *lab.Lab) map[string]time.Time {
+	t.Helper()
+	at := map[string]time.Time{}
+	for _, in := range state(t, l).Instances {
+		at[in.Name] = in.Created
+	}
+	return at
+}
+
+// A licence keeps the first job from its machines. The second job waits at Google.
+func TestMachinesOfALateJobGoToTheNextJob(t *testing.T) {
+	l := pending(t, "")
+	shut(t, l)
+	user := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15", "-L", "lic:1")
+	late := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
+	await(t, time.Minute, "their requests", func() bool { return len(state(t, l).Groups) == 2 })
+	awaitWhy(t, l, user, "Queued at Google")
+	awaitWhy(t, l, late, "Queued at Google")
+	capacity(t, l, "", 3)
+	awaitJob(t, l, time.Minute, user, "JobState", "RUNNING")
+	await(t, time.Minute, "the machines of the job that will be late", func() bool { return len(created(t, l)) == 3 })
+	machines := created(t, l)
+	shut(t, l)
+	next := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=5")
+	awaitWhy(t, l, next, "Queued at Google")
+	awaitJob(t, l, 2*time.Minute, next, "JobState", "RUNNING")
+	assert.Equal(t, machines, created(t, l))
+	assert.Equal(t, "PENDING", jobField(t, l, late, "JobState"))
+	cancelForGood(t, l, late, user, next)
+	awaitNoDoors(t, l)
+	awaitNothingLeft(t, l)
+}
+
+func TestMachinesThatBootForACancelledJobGoToTheNextJob(t *testing.T) {
+	l := pending(t, "")
+	require.NoError(t, l.Mute("alpha-a3-.*"))
+	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")
+	awaitMute(t, l, "alpha-a3-0", "alpha-a3-1")
+	machines := created(t, l)
+	shut(t, l)
+	next := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=5")
+	awaitWhy(t, l, next, "Queued at Google")
+	run(t, l, "scancel", first)
+	await(t, time.Minute, "the machines to be for the next job", func() bool {
+		return strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".door-"+next) && strings.Contains(readFile(l.Log("daemon.log")), "request cancelled")
+	})
+	require.NoError(t, l.Mute(""))
+	run(t, l, l.Dir+"/bin/boot", "alpha-a3-0")
+	run(t, l, l.Dir+"/bin/boot", "alpha-a3-1")
+	awaitJob(t, l, time.Minute, next, "JobState", "RUNNING")
+	assert.Equal(t, machines, created(t, l))
+	cancelForGood(t, l, next)
+	awaitNoDoors(t, l)
+	awaitNothingLeft(t, l)
+}
+
+func TestGangThatLosesAMachineRunsAgainOnTheOthers(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending", NodeSets: []lab.NodeSet{{
+		Name: "gang", Machine: "a3-highgpu-8g", Size: 5, FlexKeys: "max_run_duration: 7200, salvage: true, salvage_timeout: 600",
+	}}})
+	id := submitScript(t, l, "sleep 1000", "-p", "gang", "-N3", "--time=15")
+	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
+	awaitNoDoors(t, l)
+	machines := created(t, l)
+	require.Len(t, machines, 3)
+	delete(machines, "alpha-gang-1")
+	tell(t, l, "vms/alpha-gang-1/delete", nil)
+	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
+	awaitJob(t, l, 4*time.Minute, id, "JobState", "RUNNING")
+	again := created(t, l)
+	require.Len(t, again, 3)
+	asked := 0
+	for name, at := range again {
+		if old, kept := machines[name]; kept {
+			assert.Equal(t, old, at, name)
+		} else {
+			asked++
+		}
+	}
+	assert.Equal(t, 1, asked)
+	assert.NotContains(t, readFile(l.Log("daemon.log")), `"verb": "resume"`, "Slurm powers nothing up")
+	cancelForGood(t, l, id)
+	awaitNoDoors(t, l)
+	awaitNothingLeft(t, l)
+}
+
 func awaitNoDoors(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	await(t, time.Minute, "no door to be left", func() bool { return !strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".door-") })

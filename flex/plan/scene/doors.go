@@ -24,6 +24,7 @@ type Door struct {
 
 	Rivals []*Door // the other doors of the job, in the order of its list of partitions
 	Place  int     // how many of them come before this one in that list
+	at     int     // the place of its nodes' partition in that list
 
 	Stray   bool // none of its job's partitions has the nodes
 	Doubted bool // the row of its job may be among those that could not be read
@@ -35,9 +36,10 @@ func (d *Door) Named() bool { return d.Job != nil && d.Job.Reservation == d.Name
 // Opened reports whether the door has started.
 func (d *Door) Opened(now time.Time) bool { return !d.Start.After(now) }
 
-// Lost reports whether another door of the job has opened for it.
+// Lost reports whether the job uses another door instead, which has opened, or is over other nodes of
+// the same partition.
 func (d *Door) Lost(now time.Time) bool {
-	return slices.ContainsFunc(d.Rivals, func(r *Door) bool { return r.Named() && r.Opened(now) })
+	return slices.ContainsFunc(d.Rivals, func(r *Door) bool { return r.Named() && (r.Opened(now) || r.at == d.at) })
 }
 
 // addDoors gives each door its job, and makes the door's powered-down nodes Rising: their machines
@@ -105,11 +107,10 @@ func (s *Scene) addRivals() {
 		}
 	}
 	for _, doors := range all {
-		place := make(map[*Door]int, len(doors))
 		for _, d := range doors {
-			place[d], d.Stray = s.placeOf(d)
+			d.at, d.Stray = s.placeOf(d)
 		}
-		slices.SortStableFunc(doors, func(a, b *Door) int { return cmp.Compare(place[a], place[b]) })
+		slices.SortStableFunc(doors, func(a, b *Door) int { return cmp.Compare(a.at, b.at) })
 		for i, d := range doors {
 			d.Place, d.Rivals = i, slices.Delete(slices.Clone(doors), i, i+1)
 		}

@@ -52,7 +52,7 @@ func (s *Scene) FreeUntil(m *Node) (until time.Time, known bool) {
 	if len(m.Machines) != 1 || !s.HasMachine(m.Name) {
 		return time.Time{}, false
 	}
-	switch until = m.Machines[0].Until().Truncate(time.Minute); {
+	switch until = m.Machines[0].end().Truncate(time.Minute); {
 	case !until.IsZero():
 	case m.Set.Flex.MaxRunDuration > 0:
 		return time.Time{}, false

@@ -1,0 +1,217 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// handout says what jobs that wait pending get in a pass: doors over machines and names, or idle
+// machines from Slurm.
+type handout struct {
+	wants  []want
+	ends   []*scene.Door        // doors of later places that end, so that other jobs get the names for their first
+	leaves map[*scene.Door]bool // doors whose jobs can start on idle machines instead
+	kept   map[*scene.Node]bool // nodes whose machines no job has now, and a job gets or keeps
+}
+
+// stock is what a nodeset has for jobs that wait pending.
+type stock struct {
+	cold []string      // names of nodes without machines, the lowest first
+	warm []*scene.Node // idle machines that Slurm may give to any job
+	left []*scene.Node // machines that no job has, and that Slurm keeps from all jobs
+}
+
+// handOut gives jobs machines and names, the most important job first, so that each is given once. A
+// job that idle machines fit is left to Slurm. Otherwise the job gets machines that another job has
+// left, if these suffice, or the lowest names that are free. A job that has lost some of its machines
+// gets the others first. A job's second place comes after all jobs' first places, and gives its names
+// up to them.
+func handOut(s *scene.Scene) handout {
+	h := handout{leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}}
+	if len(s.Covers()) == 0 {
+		return h
+	}
+	sets := covered(s)
+	has := map[string]bool{}
+	for _, d := range s.Doors() {
+		has[d.Address] = true
+	}
+	stocks, jobs := stocksOf(s, sets), byTier(s)
+	for _, j := range jobs {
+		for _, set := range placesOf(s, sets, j) {
+			if !has[j.Address()] && !h.hasWant(j) {
+				h.keepSurvivors(s, stocks[set], set, j)
+			}
+		}
+	}
+	seekers := h.seekers(s, sets, stocks, jobs, has)
+	spare := spareDoors(s, seekers)
+	for had := range s.Config.Options.MaxPlaces {
+		for i := range seekers {
+			k := &seekers[i]
+			if had == 0 && slices.ContainsFunc(k.has, func(set *config.NodeSet) bool { return h.inherit(s, stocks[set], set, k) }) {
+				k.places = nil
+			}
+			if len(k.has) == had && len(h.wants) < doorsAtOnce {
+				h.givePlace(s, stocks, spare, k)
+			}
+		}
+	}
+	h.wants = append(h.wants, hetWants(s, sets, stocks, has)...)
+	return h
+}
+
+// givePlace gives a job names in the first nodeset that has enough.
+func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, spare map[*config.NodeSet][]*scene.Door, k *seeker) {
+	for _, set := range k.next(s) {
+		of, first := stocks[set], len(k.has) == 0
+		if first && h.inherit(s, of, set, k) {
+			k.places, k.has = nil, append(k.has, set)
+			return
+		}
+		if names := namesFor(of.cold, k.job); names != nil {
+			of.cold = without(of.cold, names)
+			h.wants = append(h.wants, want{job: k.job, address: k.address, set: set, nodes: names, further: len(k.has) > 0})
+			k.has = append(k.has, set)
+			return
+		}
+		if !first {
+			continue
+		}
+		if names, over := namesOver(of.cold, spare[set], k.job); names != nil {
+			of.cold = without(of.cold, names)
+			spare[set] = slices.DeleteFunc(spare[set], func(d *scene.Door) bool { return slices.Contains(over, d) })
+			h.ends, k.places, k.has = append(h.ends, over...), nil, append(k.has, set)
+			return
+		}
+	}
+}
+
+// stocksOf returns what each nodeset has. Nodesets that are not covered have names for heterogeneous
+// jobs only.
+func stocksOf(s *scene.Scene, sets map[*config.NodeSet]bool) map[*config.NodeSet]*stock {
+	stocks := map[*config.NodeSet]*stock{}
+	for _, set := range s.Config.FlexSets() {
+		stocks[set] = &stock{}
+	}
+	ends := map[*scene.Node]bool{}
+	for _, d := range s.Doors() {
+		if stage, _ := stageOf(s, d); stage == ended || stage == broken || stage == late {
+			for _, m := range membersNamed(s, d.Nodes) {
+				ends[m] = len(m.Holders) == 0 || len(m.Holders) == 1 && m.Holders[0] == d.Taker
+			}
+		}
+	}
+	for _, m := range s.Nodes() {
+		of := stocks[m.Set]
+		switch {
+		case isCold(s, m) && (m.Cover || !sets[m.Set]):
+			of.cold = append(of.cold, m.Name)
+		case isWarm(m):
+			of.warm = append(of.warm, m)
+		case !sets[m.Set]:
+		case ends[m] && isSound(s, m), m.Cover && m.Door == nil && m.Power == scene.On && !m.Taken() && isSound(s, m):
+			of.left = append(of.left, m)
+		}
+	}
+	return stocks
+}
+
+// isSound reports whether the node's only machine is ours and can serve another job: it runs or
+// boots, and nobody has withdrawn or reserved the node.
+func isSound(s *scene.Scene, m *scene.Node) bool {
+	const unfit = slurm.PowerDown | slurm.PoweringDown | slurm.NotResponding | slurm.Drain | slurm.Fail | slurm.Maintenance
+	_, known := s.FreeUntil(m)
+	return known && !m.Machines[0].Lost() && m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && !m.Doubted && !m.Promised &&
+		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(s.RequestsOf(m.Name)) == 0 && !s.IsUnread(m) && !isForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
+}
+
+// isStillBooting reports whether the job of the door waits for machines.
+func isStillBooting(s *scene.Scene, d *scene.Door) bool {
+	stage, _ := stageOf(s, d)
+	return stage == booting
+}
+
+// hasWant reports whether the job has been given something.
+func (h *handout) hasWant(j *slurm.Job) bool {
+	return slices.ContainsFunc(h.wants, func(w want) bool { return w.job == j })
+}
+
+// inherits reports whether the job has been given machines.
+func (h *handout) inherits(j *slurm.Job) bool {
+	return slices.ContainsFunc(h.wants, func(w want) bool { return w.job == j && w.inherit })
+}
+
+// takeWarm reports whether idle machines fit the job, and takes them out of the stock: Slurm is about
+// to start the job there.
+func takeWarm(s *scene.Scene, stocks map[*config.NodeSet]*stock, j *slurm.Job) bool {
+	for _, name := range partitionsOf(j) {
+		p, known := s.Config.Partition(name)
+		if !known {
+			continue
+		}
+		for _, set := range s.Config.SetsOf(*p) {
+			of := stocks[set]
+			if of == nil {
+				continue
+			}
+			if idle := usable(s, of.warm, j); len(idle) >= j.NodeCount {
+				of.warm = slices.DeleteFunc(of.warm, func(m *scene.Node) bool { return slices.Contains(idle[:j.NodeCount], m) })
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inherit gives the job machines that no job has, if enough of them last as long as the job may run.
+func (h *handout) inherit(s *scene.Scene, of *stock, set *config.NodeSet, k *seeker) bool {
+	if k.job.Limit.Kind != slurm.LimitSet {
+		return false
+	}
+	names := namesFor(namesOf(usable(s, of.left, k.job)), k.job)
+	if names == nil {
+		return false
+	}
+	h.take(s, of, want{job: k.job, address: k.address, set: set, nodes: names, inherit: true})
+	return true
+}
+
+// take gives the machines and names to a job.
+func (h *handout) take(s *scene.Scene, of *stock, w want) {
+	w.open = !startsLater(s, w.job, 0)
+	for _, m := range membersNamed(s, w.nodes) {
+		if slices.Contains(of.left, m) {
+			h.kept[m] = true
+		}
+		w.open = w.open && m.Power == scene.On
+	}
+	of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return h.kept[m] })
+	of.cold = without(of.cold, w.nodes)
+	h.wants = append(h.wants, w)
+}
+
+// beginAhead is how far ahead the begin of a requeued job may be: Slurm lets it start after two minutes.
+const beginAhead = 5 * time.Minute
+
+// startsLater reports whether the job must not start before that long from now, because Slurm has
+// requeued it or its owner wants so.
+func startsLater(s *scene.Scene, j *slurm.Job, ahead time.Duration) bool {
+	return j.Reason == slurm.BeginTime && j.Start.After(s.Seen.Now.Add(ahead))
+}
+
+func namesOf(nodes []*scene.Node) (names []string) {
+	for _, m := range nodes {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// without returns names that are not among others.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+}

@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// seeker is a job that machines can be requested for, in one place or more.
+type seeker struct {
+	job     *slurm.Job
+	address string
+	places  []*config.NodeSet // of the job's list of partitions
+	has     []*config.NodeSet // where the job has doors, or gets one now
+	since   time.Time         // when the first door was made, or now
+}
+
+// seekers returns the jobs that wait pending for machines, the most important first, with the places
+// in which they wait already. It leaves jobs that idle machines fit to Slurm.
+func (h *handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks map[*config.NodeSet]*stock, jobs []*slurm.Job, has map[string]bool) (all []seeker) {
+	tasks := tasksAtWork(s)
+	for _, j := range jobs {
+		doors := s.DoorsOf(j.ID)
+		k := seeker{job: j, address: j.Address(), places: placesOf(s, sets, j), since: s.Seen.Now}
+		switch {
+		case len(k.places) == 0 || h.hasWant(j) || len(doors) == 0 && !needsMachines(s, j),
+			slices.ContainsFunc(doors, func(d *scene.Door) bool { return !isStillBooting(s, d) }):
+			continue
+		case takeWarm(s, stocks, j):
+			for _, d := range doors {
+				h.leaves[d] = true
+			}
+			continue
+		case len(doors) == 0:
+			for _, address := range addresses(j, tasks[j.Array()], has) {
+				k.address = address
+				all = append(all, k)
+			}
+			continue
+		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return len(s.WithoutMachine(d.Nodes)) < len(d.Nodes) }):
+			continue // its machines have come somewhere
+		}
+		for _, d := range doors {
+			if m := s.Node(d.Nodes[0]); m != nil {
+				k.has = append(k.has, m.Set)
+			}
+			k.since = earlier(k.since, d.At)
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// next returns the nodesets in which a job may be given another door now, in the order of the job's
+// list of partitions. ask_elsewhere_after of each nodeset delays those behind it. dearer_after delays
+// on_demand nodesets, unless the job has no others, wherever they are in the list: Slurm reorders the
+// list of a requeued job.
+func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
+	waited, delay := s.Seen.Now.Sub(k.since), time.Duration(0)
+	cheaper := slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return set.Flex.Capacity != config.OnDemand })
+	for _, set := range k.places {
+		due := delay
+		if cheaper && set.Flex.Capacity == config.OnDemand {
+			due = max(due, s.Config.Options.DearerAfter)
+		}
+		if waited >= due && !slices.Contains(k.has, set) {
+			sets = append(sets, set)
+		}
+		delay += set.Flex.AskElsewhereAfter
+	}
+	return sets
+}
+
+// spareDoors returns, by nodeset, the doors of jobs' second and later places that have no machine
+// yet, those of the least important job first.
+func spareDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.Door {
+	spare := map[*config.NodeSet][]*scene.Door{}
+	for _, k := range slices.Backward(seekers) {
+		if len(k.has) < 2 {
+			continue
+		}
+		for _, d := range s.DoorsOf(k.job.ID)[1:] {
+			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !s.AnyPresent(d.Nodes) {
+				spare[m.Set] = append(spare[m.Set], d)
+			}
+		}
+	}
+	return spare
+}
+
+// namesOver returns names for the job's machines from free names and from those of other jobs' doors,
+// which must end; nil if there are too few.
+func namesOver(free []string, spare []*scene.Door, j *slurm.Job) (names []string, over []*scene.Door) {
+	for i, d := range spare {
+		free = slices.Concat(free, d.Nodes)
+		if names = namesFor(free, j); names != nil {
+			return names, slices.Clone(spare[:i+1])
+		}
+	}
+	return nil, nil
+}

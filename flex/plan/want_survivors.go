@@ -1,0 +1,82 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// keepSurvivors gives a job that Slurm has requeued the machines that it had, and names for those
+// that it has lost. Until there are names, the machines are kept.
+func (h *handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job) {
+	if !set.Flex.Salvage || !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
+		j.Limit.Kind != slurm.LimitSet || startsLater(s, j, beginAhead) || s.Seen.Late[j.ID].After(s.Seen.Now) {
+		return
+	}
+	own := slices.DeleteFunc(usable(s, of.left, j), func(m *scene.Node) bool {
+		return m.Power != scene.On || m.Machines[0].Origin().Job != j.ID || s.IsOld(m.LastBusyTime, set.Flex.SalvageTimeout/2)
+	})
+	if len(own) == 0 {
+		return
+	}
+	names := namesFor(append(namesOf(own), of.cold...), j)
+	if names == nil {
+		for _, m := range own {
+			h.kept[m] = true
+		}
+		of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return h.kept[m] })
+		return
+	}
+	h.take(s, of, want{job: j, address: j.Address(), set: set, nodes: names, inherit: true})
+}
+
+// isKept reports whether the node's machine, which no job has now, is for a job that waits, or for one
+// that has lost other machines.
+func (w *wanted) isKept(m *scene.Node) bool {
+	if w.handed.kept[m] {
+		return true
+	}
+	if job := m.Owner(); job != nil && w.keeps[job.ID] != nil {
+		return slices.Contains(w.keeps[job.ID].survivors, m.Name)
+	}
+	if !m.Set.Flex.Salvage || !m.Cover || len(m.Machines) != 1 {
+		return false
+	}
+	job := w.scene.Job(m.Machines[0].Origin().Job)
+	return job != nil && job.State == slurm.JobCompleting
+}
+
+// areCovered reports whether the cover closes the machines that a job keeps after a loss.
+func (w *wanted) areCovered(v *salvage) bool {
+	return v == nil || !slices.ContainsFunc(membersNamed(w.scene, v.survivors), func(m *scene.Node) bool { return !m.Cover })
+}
+
+// Survivors returns the nodes of the door whose machines its job had before it lost others; none unless
+// the nodeset has salvage.
+func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
+	for _, m := range membersNamed(s, d.Nodes) {
+		if d.Taker != nil && m.Set.Flex.Salvage && m.Power == scene.On && s.HasMachine(m.Name) && len(m.Machines) == 1 && m.Machines[0].Created.Before(d.At) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// keptTooLong returns why the machines that a job keeps behind its door wait no longer for the
+// replacement; empty if they do.
+func keptTooLong(s *scene.Scene, d *scene.Door) string {
+	survivors := membersNamed(s, Survivors(s, d))
+	if len(survivors) == 0 {
+		return ""
+	}
+	switch limit := survivors[0].Set.Flex.SalvageTimeout; {
+	case s.IsOld(d.At, limit):
+		return fmt.Sprintf("no machine in place of those that were lost within salvage_timeout %s", clock(limit))
+	case len(usable(s, survivors, d.Job)) < len(survivors):
+		return "the leases of the machines that its job keeps are too short now"
+	}
+	return ""
+}

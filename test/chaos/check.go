@@ -231,11 +231,12 @@ func (c *check) pass(p *process) {
 	}
 }
 
-// stillWanted reports whether a job holds one of the request's nodes, or the
-// node is wanted without one.
+// stillWanted reports whether a job holds one of the request's nodes or waits pending behind a door, or
+// the node is wanted without one.
 func (c *check) stillWanted(g fakegce.Group, r fakegce.Request) bool {
 	stamp, _ := mig.ParseStamp(g.Description)
-	return stamp.Job == 0 && stamp.Array == 0 || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
+	door := memo.ParseHold(cluster, c.w.slurm.JobReservation(stamp.Job)).Kind == memo.DoorHold
+	return door || stamp.Job == 0 && stamp.Array == 0 || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
 }
 
 // outstay counts the passes that a request, or a node's powering up, outlives its

@@ -1,6 +1,7 @@
 package mig
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -62,6 +63,17 @@ func PreemptibleQuota(gpu string) (metric string, known bool) {
 	}
 	return "PREEMPTIBLE_NVIDIA_" + gpus[i].metric + "_GPUS", true
 }
+
+// GPUType returns the name by which people call an accelerator type: h100 for
+// nvidia-h100-80gb and nvidia-h100-mega-80gb, t4 for nvidia-tesla-t4. NVML's names of
+// these GPUs contain it, as Slurm's AutoDetect requires of a type.
+func GPUType(accelerator string) string {
+	name := strings.TrimPrefix(strings.TrimPrefix(accelerator, "nvidia-"), "tesla-")
+	return variant.ReplaceAllString(name, "")
+}
+
+// variant matches the end of an accelerator type behind the GPU's name: memory, network, workstation.
+var variant = regexp.MustCompile(`(-mega)?(-\d+gb)?(-vws)?$`)
 
 // KnownMachine is what is known here of the machine types that are common with
 // flex-start, for where Compute cannot be asked. Source: Compute's pages "GPU

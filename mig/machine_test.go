@@ -161,3 +161,21 @@ func TestATemplateThatExcludesAKindOfCapacity(t *testing.T) {
 	assert.Equal(t, []string{"instanceTerminationAction is DELETE, which Compute refuses on demand; make a template without"}, Template{Termination: "DELETE"}.Excludes(Standard))
 	assert.Empty(t, Template{Termination: "DELETE"}.Excludes(Spot))
 }
+
+func TestGPUTypeReturnsTheCommonName(t *testing.T) {
+	for accelerator, want := range map[string]string{
+		"nvidia-h100-80gb": "h100", "nvidia-h100-mega-80gb": "h100", "nvidia-h200-141gb": "h200", "nvidia-b200": "b200",
+		"nvidia-a100-80gb": "a100", "nvidia-tesla-a100": "a100", "nvidia-tesla-t4": "t4", "nvidia-tesla-v100": "v100",
+		"nvidia-l4": "l4", "nvidia-l4-vws": "l4", "nvidia-rtx-pro-6000": "rtx-pro-6000", "": "",
+	} {
+		assert.Equal(t, want, GPUType(accelerator), accelerator)
+	}
+}
+
+func TestMachineHasTheGPUsThatItsTemplateAttaches(t *testing.T) {
+	n1 := MachineType{Name: "n1-standard-8"}
+	assert.Equal(t, MachineType{Name: "n1-standard-8", GPU: "nvidia-tesla-t4", GPUs: 2}, Template{GPU: "nvidia-tesla-t4", GPUs: 2}.Machine(n1))
+	a3, _ := KnownMachine("a3-highgpu-8g")
+	assert.Equal(t, a3, Template{GPU: "nvidia-h100-80gb", GPUs: 8}.Machine(a3))
+	assert.Equal(t, n1, Template{}.Machine(n1))
+}

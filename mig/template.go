@@ -18,6 +18,17 @@ type Template struct {
 	Reservation string        // consumeReservationType
 	Policies    []string      // resource policies that its instances get
 	Labels      map[string]string
+	GPU         string // accelerator type that it attaches to the machine type; empty: none
+	GPUs        int
+}
+
+// Machine returns what an instance of a machine type has with the GPUs that the template
+// attaches: N1 machine types have none of their own.
+func (t Template) Machine(m MachineType) MachineType {
+	if m.GPUs == 0 {
+		m.GPU, m.GPUs = t.GPU, t.GPUs
+	}
+	return m
 }
 
 // Contradictions returns what in the template excludes flex-start, each with

@@ -19,6 +19,7 @@ type Node struct {
 	ReasonBy   string   // the user who gave the reason; empty: none, or it is not known
 	Comment    string
 	Extra      string // free text, as Comment; slurmctld keeps both when a node is powered down
+	Gres       string // such as gpu:h100:8(S:0-1); empty: none
 	// BootTime and LastBusyTime are zero when Slurm does not know them.
 	BootTime, LastBusyTime time.Time
 }
@@ -30,7 +31,7 @@ type Node struct {
 //
 // Free text cannot forge another field. OS and Version, which a node reports
 // of itself, come before " RealMemory=", which must be in a line once; every
-// field but Reason, Comment and Extra is read between there and the free text at the
+// field but Gres, Reason, Comment and Extra is read between there and the free text at the
 // end of the line. With MCSPlugin=mcs/label or mcs/account a job's owner writes
 // MCS_label, which comes before the partitions and the times; see isTail. There Reason is taken to run to the last " [user@time]"
 // before a known key, so a reason cannot forge a comment.
@@ -89,7 +90,7 @@ func (r *NodeRows) Parse(out []byte) ([]Node, error) {
 
 // keepApart has the node's own words keep none of the output, which is megabytes.
 func (n *Node) keepApart() {
-	for _, word := range []*string{&n.Name, &n.State.Unknown, &n.Reason, &n.ReasonBy, &n.Comment, &n.Extra} {
+	for _, word := range []*string{&n.Name, &n.State.Unknown, &n.Reason, &n.ReasonBy, &n.Comment, &n.Extra, &n.Gres} {
 		*word = strings.Clone(*word)
 	}
 }
@@ -113,7 +114,10 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 	if count := countKey(line, "RealMemory"); count != 1 {
 		return Node{}, known, fmt.Errorf("it has RealMemory= %d times, not once", count)
 	}
-	_, fields, _ := cutKey(line, "RealMemory")
+	before, fields, _ := cutKey(line, "RealMemory")
+	if gres := wordAfter(before, "Gres"); gres != "(null)" {
+		node.Gres = gres
+	}
 
 	state := wordAfter(fields, "State")
 	if state == "" {

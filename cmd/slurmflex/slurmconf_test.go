@@ -79,7 +79,7 @@ func TestSlurmConfTakesItsTableWhereComputeIsNotToBeAsked(t *testing.T) {
 	w := manyKindsWorld(t)
 	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--machine", "a3=a4-highgpu-8g,g2=g2-standard-96").exits(t, exitDone)
 	assert.Contains(t, r.stdout.String(), "# nodeset a3: a4-highgpu-8g, from slurmflex's built-in table\n"+
-		"NodeName=alpha-a3-[0-7] CPUs=224 Sockets=2 CoresPerSocket=56 ThreadsPerCore=2 RealMemory=3819438 Gres=gpu:8 State=CLOUD\n")
+		"NodeName=alpha-a3-[0-7] CPUs=224 Sockets=2 CoresPerSocket=56 ThreadsPerCore=2 RealMemory=3819438 Gres=gpu:b200:8 State=CLOUD\n")
 	assert.Empty(t, w.cloud.Calls())
 
 	w.cloud.Withdraw("us-central1-a", "a3-highgpu-8g")

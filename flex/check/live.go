@@ -168,7 +168,7 @@ func (j *judge) machine(set *config.NodeSet) (mig.MachineType, bool) {
 	t := j.world.Templates[set.Template]
 	for _, zone := range set.Zones {
 		if m, asked := j.world.Machines[Offer{zone, t.Is.MachineType}]; asked && m.Err == nil {
-			return m.Is, true
+			return t.Is.Machine(m.Is), true
 		}
 	}
 	return mig.MachineType{}, false

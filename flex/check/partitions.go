@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,7 +140,49 @@ func (j *judge) nodes(version slurm.Version) {
 			j.record(Fault, "NodeName", slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
 		}
 		j.superfluous(set)
+		j.gres(set, there)
 	}
+}
+
+// gres compares the GPUs of a nodeset's nodes with those that config slurm-conf writes.
+func (j *judge) gres(set *config.NodeSet, there map[string]slurm.Node) {
+	m, known := j.machine(set)
+	if !known {
+		return
+	}
+	want := slurmconf.GPUsOf(set, m)
+	others := map[string][]string{} // by what Slurm has
+	for _, name := range slurmconf.Names(j.cfg, set) {
+		if is := slurmconf.ParseGPUs(there[name].Gres); is != want && there[name].Name != "" {
+			others[is.String()] = append(others[is.String()], name)
+		}
+	}
+	for _, gres := range slices.Sorted(maps.Keys(others)) {
+		names := slurm.Fold(others[gres])
+		switch is := slurmconf.ParseGPUs(gres); {
+		case is.Count > m.GPUs:
+			j.record(Fault, "NodeName", names, "Gres=%s is more than the %d GPUs of %s, so Slurm drains the nodes; set %s", gres, m.GPUs, m.Name, written(want))
+		case is.Count == 0:
+			j.record(Advice, "NodeName", names, "has no GPUs in Slurm, but %s has; set %s", m.Name, written(want))
+		case is.Count != want.Count:
+			j.record(Advice, "NodeName", names, "Gres=%s is not what %s has; set %s", gres, m.Name, written(want))
+		case is.Type == "":
+			j.record(Advice, "NodeName", names, "Gres=%s names no type, so jobs that request gpu:%s do not start; set %s, or add Gres: %[1]q to node_conf to keep it", gres, want.Type, written(want))
+		default:
+			j.record(Advice, "NodeName", names, "Gres=%s has another type than config slurm-conf writes; set %s, or add Gres: %[1]q to node_conf to keep it", gres, written(want))
+		}
+	}
+}
+
+// written returns what slurm.conf and gres.conf must have for these GPUs.
+func written(g slurmconf.GPUs) string {
+	switch {
+	case g.Count == 0:
+		return "no Gres"
+	case g.Type == "":
+		return "Gres=" + g.String()
+	}
+	return fmt.Sprintf("Gres=%s, and Type=%s in gres.conf", g, g.Type)
 }
 
 // superfluous is about nodes that have a nodeset's name but none of its indexes:

@@ -88,11 +88,10 @@ func submitLimits(in Input, p config.Partition) (string, error) {
 	var gpus []int
 	for _, set := range sets {
 		m := in.Machines[set.Name]
-		parameters, err := nodeParameters(set, m)
-		if err != nil {
+		if _, err := nodeParameters(set, m); err != nil {
 			return "", err
 		}
-		gpus = append(gpus, gpusOf(parameters))
+		gpus = append(gpus, GPUsOf(set, m.MachineType).Count)
 		together := set.Size()
 		if limit, _, ok := mig.PlacementLimit(m.Name, set.PlacementDistance); ok && set.Placement {
 			together = min(limit, together)

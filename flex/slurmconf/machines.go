@@ -45,13 +45,13 @@ func Machines(ctx context.Context, cfg *config.Config, cloud Cloud, noCloud erro
 // describe asks Compute for a nodeset's machine type, whose name is that of its
 // template unless it is given.
 func describe(ctx context.Context, cloud Cloud, set *config.NodeSet, given string) (name string, m mig.MachineType, err error) {
+	var t mig.Template
 	if name = given; name == "" {
-		t, err := cloud.Template(ctx, set.Template)
-		if err != nil {
+		if t, err = cloud.Template(ctx, set.Template); err != nil {
 			return "", m, err
 		}
 		name = t.MachineType
 	}
 	m, err = cloud.MachineType(ctx, set.Zones[0], name)
-	return name, m, err
+	return name, t.Machine(m), err
 }

@@ -127,10 +127,10 @@ func TestOnlyOldSlurmNeedsPrivateData(t *testing.T) {
 
 func TestANodesLineHasWhatItsMachineTypeHas(t *testing.T) {
 	for name, want := range map[string]string{
-		"a2-highgpu-1g":    " CPUs=12 Sockets=1 CoresPerSocket=6 ThreadsPerCore=2 RealMemory=81817 Gres=gpu:1",
-		"a3-megagpu-8g":    " CPUs=208 Sockets=2 CoresPerSocket=52 ThreadsPerCore=2 RealMemory=1801912 Gres=gpu:8",
-		"a3-ultragpu-8g":   " CPUs=224 Sockets=2 CoresPerSocket=56 ThreadsPerCore=2 RealMemory=2841477 Gres=gpu:8",
-		"g2-standard-96":   " CPUs=96 Sockets=2 CoresPerSocket=24 ThreadsPerCore=2 RealMemory=369623 Gres=gpu:8",
+		"a2-highgpu-1g":    " CPUs=12 Sockets=1 CoresPerSocket=6 ThreadsPerCore=2 RealMemory=81817 Gres=gpu:a100:1",
+		"a3-megagpu-8g":    " CPUs=208 Sockets=2 CoresPerSocket=52 ThreadsPerCore=2 RealMemory=1801912 Gres=gpu:h100:8",
+		"a3-ultragpu-8g":   " CPUs=224 Sockets=2 CoresPerSocket=56 ThreadsPerCore=2 RealMemory=2841477 Gres=gpu:h200:8",
+		"g2-standard-96":   " CPUs=96 Sockets=2 CoresPerSocket=24 ThreadsPerCore=2 RealMemory=369623 Gres=gpu:l4:8",
 		"h4d-standard-192": " CPUs=192 Sockets=2 CoresPerSocket=96 ThreadsPerCore=1 RealMemory=693043",
 	} {
 		m, known := mig.KnownMachine(name)
@@ -147,11 +147,11 @@ func TestANodesLineHasWhatItsMachineTypeHas(t *testing.T) {
 func TestNodeConfWinsOverTheMachineType(t *testing.T) {
 	m, _ := mig.KnownMachine("a3-highgpu-8g")
 	for want, conf := range map[string]map[string]string{
-		" CPUs=208 Sockets=2 CoresPerSocket=52 ThreadsPerCore=2 RealMemory=1801912 Gres=gpu:8":         {"corespersocket": "52", "ThreadsPerCore": "2"},
-		" CPUs=208 Sockets=4 CoresPerSocket=52 RealMemory=1801912 Gres=gpu:8":                          {"CoresPerSocket": "52"},
-		" CPUs=104 RealMemory=1801912 Gres=gpu:8":                                                      {"CPUs": "104"},
-		" CPUs=208 Sockets=2 RealMemory=1801912 Gres=gpu:8":                                            {"Sockets": "2"},
-		" CPUs=208 CoresPerSocket=7 RealMemory=1801912 Gres=gpu:8":                                     {"CoresPerSocket": "7"},
+		" CPUs=208 Sockets=2 CoresPerSocket=52 ThreadsPerCore=2 RealMemory=1801912 Gres=gpu:h100:8":    {"corespersocket": "52", "ThreadsPerCore": "2"},
+		" CPUs=208 Sockets=4 CoresPerSocket=52 RealMemory=1801912 Gres=gpu:h100:8":                     {"CoresPerSocket": "52"},
+		" CPUs=104 RealMemory=1801912 Gres=gpu:h100:8":                                                 {"CPUs": "104"},
+		" CPUs=208 Sockets=2 RealMemory=1801912 Gres=gpu:h100:8":                                       {"Sockets": "2"},
+		" CPUs=208 CoresPerSocket=7 RealMemory=1801912 Gres=gpu:h100:8":                                {"CoresPerSocket": "7"},
 		" CPUs=208 Sockets=2 CoresPerSocket=52 ThreadsPerCore=2 RealMemory=5 Gres=gpu:h100:8 Weight=3": {"RealMemory": "5", "Gres": "gpu:h100:8", "Weight": "3"},
 		" CPUs=2 RealMemory=1801912":                                                                   {"CPUs": "2", "Gres": "", "State": "FUTURE"},
 	} {
@@ -175,8 +175,12 @@ func TestWithoutMachineTypeNodeConfMustSayWhatANodeHas(t *testing.T) {
 }
 
 func TestGPUsAreCounted(t *testing.T) {
-	for gres, want := range map[string]int{"gpu:8": 8, "gpu:h100:4": 4, "gpu": 0, "shard:8": 0, "gpu:1": 1} {
-		assert.Equal(t, want, gpusOf([]Parameter{{"CPUs", "2"}, {"gres", gres}}), gres)
+	for gres, want := range map[string]GPUs{
+		"gpu:8": {"", 8}, "gpu:h100:4": {"h100", 4}, "gpu:h100:8(S:0-1)": {"h100", 8}, "shard:64,gpu:l4:1": {"l4", 1}, "gpu:8,shard:64": {"", 8},
+		"gpu": {}, "gpu:h100": {}, "gpu:a:b:1": {}, "shard:8": {}, "(null)": {}, "": {},
+	} {
+		assert.Equal(t, want, GPUsOf(&config.NodeSet{NodeConf: map[string]string{"gres": gres}}, mig.MachineType{GPU: "nvidia-l4", GPUs: 1}), gres)
 	}
-	assert.Equal(t, "0", upTo(1))
+	assert.Equal(t, "Name=gpu Type=l4 File=/dev/nvidia0", GPUs{"l4", 1}.devices())
+	assert.Equal(t, "Name=gpu File=/dev/nvidia[0-7]", GPUs{"", 8}.devices())
 }

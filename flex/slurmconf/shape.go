@@ -81,8 +81,8 @@ func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
 	if m.Source != "" && !given("RealMemory") {
 		all = append(all, Parameter{"RealMemory", strconv.Itoa(m.Memory * usable / 100)})
 	}
-	if m.GPUs > 0 && !given("Gres") {
-		all = append(all, Parameter{"Gres", "gpu:" + strconv.Itoa(m.GPUs)})
+	if gpus := GPUsOf(set, m.MachineType); gpus.Count > 0 && !given("Gres") {
+		all = append(all, Parameter{"Gres", gpus.String()})
 	}
 	for key, value := range set.NodeConf {
 		switch {

@@ -88,8 +88,8 @@ func nodeLines(in Input) (nodes, gres string, err error) {
 		}
 		fmt.Fprintf(&n, "# %s\n", about(set, m))
 		fmt.Fprintf(&n, "NodeName=%s%s State=CLOUD\n", names, joined(parameters))
-		if gpus := gpusOf(parameters); gpus > 0 {
-			fmt.Fprintf(&g, "# NodeName=%s Name=gpu File=/dev/nvidia%s\n", names, upTo(gpus))
+		if gpus := GPUsOf(set, m.MachineType); gpus.Count > 0 {
+			fmt.Fprintf(&g, "# NodeName=%s %s\n", names, gpus.devices())
 		}
 	}
 	return n.String(), g.String(), nil
@@ -109,25 +109,6 @@ func Names(cfg *config.Config, set *config.NodeSet) []string {
 		names[i] = set.NodeName(cfg.Cluster, i)
 	}
 	return names
-}
-
-// gpusOf is how many GPUs the parameters of a line have: the last part of gpu:8 and
-// gpu:h100:8.
-func gpusOf(parameters []Parameter) int {
-	for _, p := range parameters {
-		if strings.EqualFold(p.Key, "Gres") && strings.HasPrefix(p.Value, "gpu") {
-			n, _ := strconv.Atoi(p.Value[strings.LastIndex(p.Value, ":")+1:]) // without a number it is one, of unknown device
-			return n
-		}
-	}
-	return 0
-}
-
-func upTo(n int) string {
-	if n == 1 {
-		return "0"
-	}
-	return fmt.Sprintf("[0-%d]", n-1)
 }
 
 // partitionLines are the lines of the partitions that have nodes of ours.

@@ -54,7 +54,7 @@ func (c *Client) readTemplate(ctx context.Context, link string) (where string, _
 
 func templateOf(link string, p *computepb.InstanceProperties) mig.Template {
 	s := p.GetScheduling()
-	return mig.Template{
+	t := mig.Template{
 		Link:        link,
 		MachineType: path.Base(p.GetMachineType()),
 		Model:       s.GetProvisioningModel(),
@@ -65,4 +65,8 @@ func templateOf(link string, p *computepb.InstanceProperties) mig.Template {
 		Policies:    p.GetResourcePolicies(),
 		Labels:      p.GetLabels(),
 	}
+	if gpus := p.GetGuestAccelerators(); len(gpus) > 0 {
+		t.GPU, t.GPUs = path.Base(gpus[0].GetAcceleratorType()), int(gpus[0].GetAcceleratorCount())
+	}
+	return t
 }

@@ -266,7 +266,7 @@ func (l *Lab) ownPart(ctx context.Context) string {
 }
 
 // gpuLine is a line that slurmflex prints for gres.conf, behind a #.
-var gpuLine = regexp.MustCompile(`(?m)^# (NodeName=\S+ Name=gpu File=)(/dev/nvidia\S+)$`)
+var gpuLine = regexp.MustCompile(`(?m)^# (NodeName=\S+ Name=gpu .*?File=)(/dev/nvidia\S+)$`)
 
 // mostGPUs is how many a machine has at most.
 const mostGPUs = 8

@@ -56,6 +56,11 @@ func (c *Config) LongerThanLeases(p Partition) bool {
 	})
 }
 
+// LeasesFollow reports whether leases in a partition follow the time limits of jobs.
+func (c *Config) LeasesFollow(p Partition) bool {
+	return slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool { return set.Flex != nil && set.Flex.UseJobDuration })
+}
+
 // KeepIdle is the longest that an idle node of a partition may stay, by keep_idle or held by
 // salvage; 0 if none may.
 func (c *Config) KeepIdle(p Partition) (longest time.Duration) {

@@ -10,6 +10,8 @@ type Partition struct {
 	Name    string
 	Nodes   []string
 	MaxTime Limit
+	// DefaultTime is the time limit of a job that has none of its own: LimitUnknown if MaxTime is.
+	DefaultTime Limit
 	// Up: it takes jobs, and begins them.
 	Up bool
 	// Begins: it begins jobs, though perhaps it takes no new ones (DRAIN). In a state
@@ -58,6 +60,7 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 		Name:            name,
 		Nodes:           nodes,
 		MaxTime:         ParseLimit(wordAfter(line, "MaxTime")),
+		DefaultTime:     ParseLimit(wordAfter(line, "DefaultTime")),
 		Up:              state == "UP",
 		Begins:          state != "DOWN" && state != "INACTIVE",
 		Exclusive:       isExclusive(line),

@@ -41,6 +41,9 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 	if missing := without(nodes, is.Nodes); len(missing) > 0 {
 		j.record(Fault, "PartitionName", p.Name, "lacks %s of partition_nodeset; add them to its Nodes=", slurm.Fold(missing))
 	}
+	if j.cfg.LeasesFollow(p) && is.DefaultTime.Kind != slurm.LimitSet {
+		j.record(Advice, "PartitionName", p.Name, "has no DefaultTime, so slurmflex requests machines for MaxTime=%s for a job without --time; set DefaultTime", is.MaxTime)
+	}
 	switch {
 	case p.Exclusive && !is.Exclusive:
 		j.record(Fault, "PartitionName", p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s", slurmconf.Exclusive(version))

@@ -26,6 +26,7 @@ func SubmitRules() []SubmitRule {
 		{"placement", "warn", "it needs more nodes than can be placed close together"},
 		{"gpus", "warn", "it requests no GPUs in a partition of whole nodes with GPUs"},
 		{"requeue", "warn", "it has --no-requeue"},
+		{"no_time", "warn", "it has no --time where leases follow it, and its partition no DefaultTime"},
 		{"partitions", "warn", "only some partitions of its list refuse it"},
 	}
 }
@@ -79,6 +80,9 @@ func submitLimits(in Input, p config.Partition) (string, error) {
 	limits := fmt.Sprintf("minutes = %d, longest = %s", longest/time.Minute, luaString(clock(longest)))
 	if in.Config.LongerThanLeases(p) {
 		limits = "minutes = math.huge"
+	}
+	if in.Config.LeasesFollow(p) {
+		limits += ", follows = true"
 	}
 	sets := in.Config.SetsOf(p)
 	if slices.ContainsFunc(sets, func(set *config.NodeSet) bool { return set.Flex == nil }) {

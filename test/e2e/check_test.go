@@ -52,6 +52,7 @@ func TestASlurmConfThatSlurmflexWroteIsRightAndRunsAJob(t *testing.T) {
 	out, err := l.Flex(context.Background(), "config", "check", "--live")
 	require.NoError(t, err)
 	assert.Regexp(t, `^\S+: nodeset.cpu: ignored .*
+\S+: PartitionName=train: advice: has no DefaultTime, .*
 \S+: OK: cluster alpha: 2 of 3 nodesets use flex-start; Slurm and Compute match\n$`, out)
 	awaitDone(t, l, submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15"))
 }
@@ -74,6 +75,7 @@ func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {
 		{"Nodes=alpha-a3-[0-7] State=UP " + exclusive, "Nodes=alpha-a3-[0-7] State=UP", `slurm.conf:\d+: PartitionName=train: shares its nodes .*; add ` + exclusive},
 		{"Nodes=alpha-a3-[0-7] State=UP", "Nodes=alpha-a3-[0-6] State=UP", `slurm.conf:\d+: PartitionName=train: lacks alpha-a3-7 of partition_nodeset`},
 		{"MaxTime=6-23:50:00", "MaxTime=INFINITE", `slurm.conf:\d+: PartitionName=train: advice: lets jobs run longer \(MaxTime=UNLIMITED\) .*; set MaxTime=6-23:50:00`},
+		{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres=gpu:8 names no type, so jobs that request gpu:h100 do not start; set Gres=gpu:h100:8, and Type=h100 in gres.conf`},
 		{"PartitionName=fixed ", "PartitionName=mixed ", `config.yaml:\d+: partitions.fixed: Slurm has no such partition; add PartitionName=fixed Nodes=alpha-g2-\[0-3\]`},
 	}
 	if !slurmconf.PowersDownOnIdle(l.Version) {

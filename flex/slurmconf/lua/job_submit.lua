@@ -16,7 +16,7 @@ local function requests_gpus(job)
 end
 
 -- problems are what a job gets wrong in a partition, by what the rules do about it.
-local function problems(name, job)
+local function problems(name, job, part)
   local found, limits = {refuse = {}, warn = {}, off = {}}, partitions[name]
   local function breaks(rule, code, text, ...)
     table.insert(found[rules[rule]], {code = code, text = "partition " .. name .. ": " .. string.format(text, ...)})
@@ -40,6 +40,9 @@ local function problems(name, job)
   end
   if job.requeue == 0 then
     breaks("requeue", slurm.ERROR, "with --no-requeue the job ends if it loses a machine; leave it out if the job may start again")
+  end
+  if limits.follows and not (given(job.time_limit) or given(job.time_min) or part and given(part.default_time)) then
+    breaks("no_time", slurm.ESLURM_INVALID_TIME_LIMIT, "without --time, slurmflex requests machines for the longest time, %s; use --time", limits.longest or "MaxTime")
   end
   return found
 end
@@ -74,7 +77,7 @@ local function judge(job, parts)
   for name in string.gmatch(requested_partitions(job, parts), "[^,]+") do
     if not seen[name] then
       seen[name] = true
-      local found = problems(name, job)
+      local found = problems(name, job, parts[name])
       append(refusals, found.refuse)
       if #found.refuse == 0 then
         open = true

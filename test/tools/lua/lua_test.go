@@ -159,8 +159,9 @@ func (s *slurmctld) submits(t *testing.T, given fields) (code int, told []string
 		job.RawSetString(field, value)
 	}
 	parts := s.NewTable()
-	for _, p := range []string{"cpu", "near", "train"} {
+	for p, limit := range map[string]lua.LNumber{"both": 60, "cpu": unset, "mixed": unset, "near": unset, "train": 60} {
 		part := s.NewTable()
+		part.RawSetString("default_time", limit)
 		part.RawSetString("flag_default", lua.LNumber(strings.Count(p, "near")))
 		parts.RawSetString(p, part)
 	}
@@ -190,7 +191,7 @@ func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
 		"one more":                             {in("train").with("min_nodes", 9), invalidNodes, "partition train: the job needs more nodes than there are; use --nodes=8 or fewer"},
 		"as many as two nodesets have":         {in("both").with("min_nodes", 30), accepted, ""},
 		"more than two nodesets have":          {in("both").with("min_nodes", 49), invalidNodes, "partition both: the job needs more nodes than there are; use --nodes=48 or fewer"},
-		"more nodes than ours, with others":    {in("mixed").with("min_nodes", 9), accepted, ""},
+		"more nodes than ours, with others":    {in("mixed").with("min_nodes", 9, "time_limit", 60), accepted, ""},
 		"as many as a placement holds":         {in("near").with("min_nodes", 22), accepted, ""},
 		"more than a placement holds": {
 			in("near").with("min_nodes", 23), accepted,
@@ -200,9 +201,12 @@ func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
 		"GPUs of a task":            {fields{}.with("partition", "train", "tres_per_task", "gres/gpu=1"), accepted, ""},
 		"no GPUs on whole nodes":    {fields{}.with("partition", "train"), accepted, "partition train: nodes have GPUs, but the job requests none; to use them, add --gpus-per-node=8"},
 		"no GPUs on shared nodes":   {fields{}.with("partition", "both"), accepted, ""},
-		"no GPUs, maybe none there": {fields{}.with("partition", "mixed"), accepted, ""},
+		"no GPUs, maybe none there": {fields{}.with("partition", "mixed", "time_limit", 60), accepted, ""},
 		"--requeue":                 {in("train").with("requeue", 1), accepted, ""},
 		"--no-requeue":              {in("train").with("requeue", 0), accepted, "partition train: with --no-requeue the job ends if it loses a machine; leave it out if the job may start again"},
+		"no --time":                 {in("mixed"), accepted, "partition mixed: without --time, slurmflex requests machines for the longest time, 6-23:50:00; use --time"},
+		"no --time, a DefaultTime":  {in("train"), accepted, ""},
+		"no --time but --time-min":  {in("mixed").with("time_min", 60), accepted, ""},
 		"no partition of its list": {
 			in("near,train,near").with("time_limit", unlimited, "requeue", 0), invalidTime,
 			"partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less\npartition train: nodes stay for at most 6-23:50:00; use --time=6-23:50:00 or less",
@@ -227,6 +231,7 @@ func TestARuleOfJobSubmitLuaDoesWhatItIsSetTo(t *testing.T) {
 		"placement":  in("near").with("min_nodes", 23),
 		"gpus":       fields{}.with("partition", "train"),
 		"requeue":    in("near").with("requeue", 0),
+		"no_time":    in("mixed"),
 		"partitions": in("cpu,near").with("time_limit", unlimited),
 	}
 	for _, rule := range slurmconf.SubmitRules() {

@@ -11,25 +11,25 @@ import (
 func TestJobSubmitLuaHasTheLimitsOfEachPartition(t *testing.T) {
 	w := manyKindsWorld(t)
 	text := w.flex(t, "config", "lua", "job_submit").exits(t, exitDone).stdout.String()
-	assert.Contains(t, text, `local rules = {time = "refuse", nodes = "refuse", placement = "warn", gpus = "warn", requeue = "warn", partitions = "warn"}
+	assert.Contains(t, text, `local rules = {time = "refuse", nodes = "refuse", placement = "warn", gpus = "warn", requeue = "warn", no_time = "warn", partitions = "warn"}
 
 local partitions = {
   ["serve"] = {minutes = 1440, longest = "1-00:00:00"},
-  ["train"] = {minutes = 10070, longest = "6-23:50:00", nodes = 8, gpus = 8},
+  ["train"] = {minutes = 10070, longest = "6-23:50:00", follows = true, nodes = 8, gpus = 8},
 }
 `)
 	file := w.path("job_submit.lua")
 	w.flex(t, "config", "lua", "job_submit", "--rule", "time=warn,gpus=off", "--machine", "a3=h4d-standard-192", "-o", file).exits(t, exitDone)
 	written, err := os.ReadFile(file)
 	require.NoError(t, err)
-	assert.Contains(t, string(written), `{time = "warn", nodes = "refuse", placement = "warn", gpus = "off", requeue = "warn", partitions = "warn"}`)
-	assert.Contains(t, string(written), `["train"] = {minutes = 10070, longest = "6-23:50:00", nodes = 8},`)
+	assert.Contains(t, string(written), `{time = "warn", nodes = "refuse", placement = "warn", gpus = "off", requeue = "warn", no_time = "warn", partitions = "warn"}`)
+	assert.Contains(t, string(written), `["train"] = {minutes = 10070, longest = "6-23:50:00", follows = true, nodes = 8},`)
 }
 
 func TestWrongRulesOfJobSubmitLuaAreNamed(t *testing.T) {
 	w := newWorld(t)
 	for args, says := range map[string]string{
-		"--rule=gpu=off":      `--rule gpu=off: unknown rule "gpu"; choose one of: time, nodes, placement, gpus, requeue, partitions`,
+		"--rule=gpu=off":      `--rule gpu=off: unknown rule "gpu"; choose one of: time, nodes, placement, gpus, requeue, no_time, partitions`,
 		"--rule=gpus=never":   "--rule gpus=never: choose one of: refuse, warn, off",
 		"--machine=a4=a4-1":   `has no flex-start nodeset "a4"`,
 		"--output=/":          "--output / is a folder; name a file in it",

@@ -263,3 +263,36 @@ func TestThatComputeGivesNoAdviceIsSaidWhereItIsWanted(t *testing.T) {
 	found := Compare(wanted, Observe(t.Context(), wanted, controller{}, &cloud{}, time.Now))
 	assert.NotContains(t, keys(found, Advice), key, "Compute gives advice")
 }
+
+func TestGresThatDiffersFromTheMachineIsNamed(t *testing.T) {
+	for gres, want := range map[string]string{
+		"gpu:h100:8":  "",
+		"gpu:8":       "Gres=gpu:8 names no type, so Slurm refuses jobs that request gpu:h100; set Gres=gpu:h100:8, and Type=h100 in gres.conf, or add Gres: \"gpu:8\" to node_conf to keep it",
+		"gpu:h200:8":  "Gres=gpu:h200:8 has another type than config slurm-conf writes; set Gres=gpu:h100:8",
+		"gpu:h100:16": "Gres=gpu:h100:16 is more than the 8 GPUs of a3-highgpu-8g, so Slurm drains the nodes; set Gres=gpu:h100:8",
+		"gpu:h100:4":  "Gres=gpu:h100:4 is not what a3-highgpu-8g has; set Gres=gpu:h100:8",
+		"":            "has no GPUs in Slurm, but a3-highgpu-8g has; set Gres=gpu:h100:8",
+	} {
+		site := controller{nodes: []slurm.Node{{Name: "alpha-a3-0", Gres: gres}, {Name: "alpha-a3-1", Gres: "gpu:h100:8"}}}
+		var found []string
+		for _, f := range compared(t, &cloud{}, site) {
+			if f.Key == "NodeName=alpha-a3-0" && strings.Contains(f.Text, "in gres.conf") {
+				found = append(found, f.Text)
+			}
+		}
+		if want == "" {
+			assert.Empty(t, found)
+		} else if assert.Len(t, found, 1, gres) {
+			assert.Contains(t, found[0], want)
+		}
+	}
+}
+
+func TestPartitionWithoutDefaultTimeIsNamedWhereLeasesFollowJobs(t *testing.T) {
+	const advice = "has no DefaultTime, so slurmflex requests machines for MaxTime=7-00:00:00 for a job without --time"
+	for limit, named := range map[string]bool{"NONE": true, "UNLIMITED": true, "1:00:00": false} {
+		site := controller{partitions: []slurm.Partition{{Name: "train", MaxTime: slurm.ParseLimit("7-00:00:00"), DefaultTime: slurm.ParseLimit(limit)}}}
+		found := compared(t, &cloud{}, site).Of(Advice)
+		assert.Equal(t, named, strings.Contains(fmt.Sprint(found), advice), limit)
+	}
+}

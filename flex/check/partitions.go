@@ -42,7 +42,7 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 		j.record(Fault, "PartitionName", p.Name, "lacks %s of partition_nodeset; add them to its Nodes=", slurm.Fold(missing))
 	}
 	if j.cfg.LeasesFollow(p) && is.DefaultTime.Kind != slurm.LimitSet {
-		j.record(Advice, "PartitionName", p.Name, "has no DefaultTime, so slurmflex requests machines for MaxTime=%s for a job without --time; set DefaultTime", is.MaxTime)
+		j.record(Advice, "PartitionName", p.Name, "has no DefaultTime, so slurmflex requests machines for MaxTime=%s for a job without --time; add DefaultTime to its line", is.MaxTime)
 	}
 	switch {
 	case p.Exclusive && !is.Exclusive:
@@ -170,7 +170,7 @@ func (j *judge) gres(set *config.NodeSet, there map[string]slurm.Node) {
 		case is.Count != want.Count:
 			j.record(Advice, "NodeName", names, "Gres=%s is not what %s has; set %s", gres, m.Name, written(want))
 		case is.Type == "":
-			j.record(Advice, "NodeName", names, "Gres=%s names no type, so jobs that request gpu:%s do not start; set %s, or add Gres: %[1]q to node_conf to keep it", gres, want.Type, written(want))
+			j.record(Advice, "NodeName", names, "Gres=%s names no type, so Slurm refuses jobs that request gpu:%s; set %s, or add Gres: %[1]q to node_conf to keep it", gres, want.Type, written(want))
 		default:
 			j.record(Advice, "NodeName", names, "Gres=%s has another type than config slurm-conf writes; set %s, or add Gres: %[1]q to node_conf to keep it", gres, written(want))
 		}

@@ -26,10 +26,15 @@ func replaced(t *testing.T, old, text string) func(string) string {
 	}
 }
 
-// rightCluster is a lab whose slurm.conf has the times that slurmflex writes.
+// rightCluster is a lab whose slurm.conf has the times that slurmflex writes, and the
+// DefaultTime that a site chooses.
 func rightCluster(t *testing.T) *lab.Lab {
 	t.Helper()
-	return cluster(t, lab.Options{Daemon: true, SuspendTimeout: 300, Margin: 600})
+	l := cluster(t, lab.Options{Daemon: true, SuspendTimeout: 300, Margin: 600})
+	conf := replaced(t, "Default=YES", "Default=YES DefaultTime=01:00:00")(readFile(l.Conf()))
+	require.NoError(t, os.WriteFile(l.Conf(), []byte(conf), 0o644))
+	reconfigure(t, l)
+	return l
 }
 
 // reconfigure has slurmctld read slurm.conf again.
@@ -52,7 +57,6 @@ func TestASlurmConfThatSlurmflexWroteIsRightAndRunsAJob(t *testing.T) {
 	out, err := l.Flex(context.Background(), "config", "check", "--live")
 	require.NoError(t, err)
 	assert.Regexp(t, `^\S+: nodeset.cpu: ignored .*
-\S+: PartitionName=train: advice: has no DefaultTime, .*
 \S+: OK: cluster alpha: 2 of 3 nodesets use flex-start; Slurm and Compute match\n$`, out)
 	awaitDone(t, l, submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15"))
 }
@@ -75,7 +79,8 @@ func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {
 		{"Nodes=alpha-a3-[0-7] State=UP " + exclusive, "Nodes=alpha-a3-[0-7] State=UP", `slurm.conf:\d+: PartitionName=train: shares its nodes .*; add ` + exclusive},
 		{"Nodes=alpha-a3-[0-7] State=UP", "Nodes=alpha-a3-[0-6] State=UP", `slurm.conf:\d+: PartitionName=train: lacks alpha-a3-7 of partition_nodeset`},
 		{"MaxTime=6-23:50:00", "MaxTime=INFINITE", `slurm.conf:\d+: PartitionName=train: advice: lets jobs run longer \(MaxTime=UNLIMITED\) .*; set MaxTime=6-23:50:00`},
-		{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres=gpu:8 names no type, so jobs that request gpu:h100 do not start; set Gres=gpu:h100:8, and Type=h100 in gres.conf`},
+		{" DefaultTime=01:00:00", "", `slurm.conf:\d+: PartitionName=train: advice: has no DefaultTime, so slurmflex requests machines for MaxTime=6-23:50:00 for a job without --time; add DefaultTime to its line`},
+		{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres=gpu:8 names no type, so Slurm refuses jobs that request gpu:h100; set Gres=gpu:h100:8, and Type=h100 in gres.conf`},
 		{"PartitionName=fixed ", "PartitionName=mixed ", `config.yaml:\d+: partitions.fixed: Slurm has no such partition; add PartitionName=fixed Nodes=alpha-g2-\[0-3\]`},
 	}
 	if !slurmconf.PowersDownOnIdle(l.Version) {

@@ -17,8 +17,13 @@ import (
 func pending(t *testing.T, flexKeys string, more ...lab.NodeSet) *lab.Lab {
 	t.Helper()
 	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending", FlexKeys: flexKeys, NodeSets: more})
-	await(t, time.Minute, "the cover", func() bool { return strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".cover-") })
+	awaitCover(t, l)
 	return l
+}
+
+func awaitCover(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	await(t, time.Minute, "the cover", func() bool { return strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".cover-") })
 }
 
 // startedAfter returns how long after its last node had registered the job began.

@@ -80,13 +80,15 @@ func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {
 		{"Nodes=alpha-a3-[0-7] State=UP", "Nodes=alpha-a3-[0-6] State=UP", `slurm.conf:\d+: PartitionName=train: lacks alpha-a3-7 of partition_nodeset`},
 		{"MaxTime=6-23:50:00", "MaxTime=INFINITE", `slurm.conf:\d+: PartitionName=train: advice: lets jobs run longer \(MaxTime=UNLIMITED\) .*; set MaxTime=6-23:50:00`},
 		{" DefaultTime=01:00:00", "", `slurm.conf:\d+: PartitionName=train: advice: has no DefaultTime, so slurmflex requests machines for MaxTime=6-23:50:00 for a job without --time; add DefaultTime to its line`},
-		{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres=gpu:8 names no type, so Slurm refuses jobs that request gpu:h100; set Gres=gpu:h100:8, and Type=h100 in gres.conf`},
 		{"PartitionName=fixed ", "PartitionName=mixed ", `config.yaml:\d+: partitions.fixed: Slurm has no such partition; add PartitionName=fixed Nodes=alpha-g2-\[0-3\]`},
 	}
 	if !slurmconf.PowersDownOnIdle(l.Version) {
 		mistakes = append(mistakes, struct{ old, text, finds string }{"\nPrivateData=cloud\n", "\n", `slurm.conf: PrivateData: lacks cloud.*; set PrivateData=cloud`})
 	} else {
 		mistakes = append(mistakes, struct{ old, text, finds string }{"PowerDownOnIdle=YES MaxTime=6-23:50:00", "MaxTime=6-23:50:00", `slurm.conf:\d+: PartitionName=train: keeps its nodes .*; add PowerDownOnIdle=YES`})
+	}
+	if l.Version.AtLeast(23, 11) { // a reconfigure of 22.05 keeps the Gres that nodes have
+		mistakes = append(mistakes, struct{ old, text, finds string }{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres=gpu:8 names no type, so Slurm refuses jobs that request gpu:h100; set Gres=gpu:h100:8, and Type=h100 in gres.conf`})
 	}
 	if l.Version.AtLeast(26, 5) { // A8: there the old key has no effect
 		mistakes = append(mistakes, struct{ old, text, finds string }{

@@ -51,10 +51,11 @@ func (l *Lab) startAccounting(ctx context.Context) {
 	conf := l.path("etc/slurmdbd.conf")
 	write(conf, dbdConf, d)
 	must.Do(os.Chmod(conf, 0o600))
-	data := "--datadir=" + l.path("db")
+	// A MariaDB that starts removes the temporary tables in its tmpdir, whoever has made them.
+	data, tmp := "--datadir="+l.path("db"), "--tmpdir="+l.path("run")
 	must.Get(l.run(ctx, nil, "/usr/bin/mariadb-install-db", "--no-defaults", "--user=root",
-		"--auth-root-authentication-method=normal", "--skip-test-db", "--force", data))
-	storage := l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/mariadbd", "--no-defaults", "--user=root", data,
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--force", data, tmp))
+	storage := l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/mariadbd", "--no-defaults", "--user=root", data, tmp,
 		"--socket="+l.path("run/db.sock"), "--pid-file="+l.path("run/db.pid"), "--log-error="+l.Log("mariadb.log"),
 		"--bind-address=127.0.0.1", fmt.Sprint("--port=", d.StoragePort()))
 	startServer(ctx, storage, d.StoragePort())

@@ -56,7 +56,7 @@ func (g GPUs) String() string {
 	return "gpu:" + g.Type + ":" + strconv.Itoa(g.Count)
 }
 
-// devices returns what gres.conf says about these GPUs behind NodeName.
+// devices returns the gres.conf parameters of these GPUs.
 func (g GPUs) devices() string {
 	line := "Name=gpu"
 	if g.Type != "" {

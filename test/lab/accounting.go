@@ -51,7 +51,7 @@ func (l *Lab) startAccounting(ctx context.Context) {
 	conf := l.path("etc/slurmdbd.conf")
 	write(conf, dbdConf, d)
 	must.Do(os.Chmod(conf, 0o600))
-	// A MariaDB that starts removes the temporary tables in its tmpdir, whoever has made them.
+	// A MariaDB that starts removes all temporary tables in its tmpdir, also another MariaDB's.
 	data, tmp := "--datadir="+l.path("db"), "--tmpdir="+l.path("run")
 	must.Get(l.run(ctx, nil, "/usr/bin/mariadb-install-db", "--no-defaults", "--user=root",
 		"--auth-root-authentication-method=normal", "--skip-test-db", "--force", data, tmp))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/api/compute/v1"
 
 	"slurmflex/test/fakegce"
 )
@@ -85,6 +86,18 @@ func TestSlurmConfTakesItsTableWhereComputeIsNotToBeAsked(t *testing.T) {
 	w.cloud.Withdraw("us-central1-a", "a3-highgpu-8g")
 	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone)
 	assert.Contains(t, r.stdout.String(), "# nodeset a3: a3-highgpu-8g, from slurmflex's built-in table, because Compute could not be queried: read machine type us-central1-a/a3-highgpu-8g: 404 notFound: ")
+}
+
+func TestSlurmConfHasTheGPUsThatATemplateAttaches(t *testing.T) {
+	w := newWorld(t)
+	spec := fakegce.FlexTemplate("t4", "n1-standard-8")
+	spec.Properties.GuestAccelerators = []*compute.AcceleratorConfig{{AcceleratorType: "nvidia-tesla-t4", AcceleratorCount: 2}}
+	_, err := w.cloud.AddTemplate("us-central1", spec)
+	require.NoError(t, err)
+	w.configure(t, "instanceTemplates/a3", "instanceTemplates/t4")
+	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone)
+	assert.Contains(t, r.stdout.String(), " Gres=gpu:t4:2 State=CLOUD\n")
+	assert.Contains(t, r.stdout.String(), " Name=gpu Type=t4 File=/dev/nvidia[0-1]\n")
 }
 
 func TestSlurmConfSaysWhatItDoesNotKnow(t *testing.T) {

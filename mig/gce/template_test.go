@@ -53,6 +53,10 @@ func TestATemplateIsReadWithAllThatFlexStartPrescribes(t *testing.T) {
 				Policies: []string{"compact"}, Labels: map[string]string{"team": "ml"},
 			},
 		},
+		"GPUs beside the machine type": {
+			`"machineType":"n1-standard-8","guestAccelerators":[{"acceleratorType":"projects/p/zones/z/acceleratorTypes/nvidia-tesla-t4","acceleratorCount":2}]`,
+			mig.Template{MachineType: "n1-standard-8", GPU: "nvidia-tesla-t4", GPUs: 2},
+		},
 		"none of it": {
 			`"machineType":"n2-standard-2"`,
 			mig.Template{MachineType: "n2-standard-2"},

@@ -243,8 +243,17 @@ func (s *section) sections(key string) []*section {
 // finish reports every key of a section of ours that nobody asked for.
 func (s *section) finish() {
 	for _, key := range s.unread() {
-		s.problem(key, "unknown key; %s", s.suggest(key))
+		if instead, known := removed[s.key(key)]; known {
+			s.problem(key, "no longer a key; remove it, and %s", instead)
+		} else {
+			s.problem(key, "unknown key; %s", s.suggest(key))
+		}
 	}
+}
+
+// removed names what replaces each key that a release has read and that this one does not know.
+var removed = map[string]string{
+	"slurmflex.max_gates": "set waiting: pending for jobs that start as soon as their machines are up",
 }
 
 // ignore returns the keys of a section of slurm-gcp's that were not read: each

@@ -377,7 +377,7 @@ func TestInvalidFiles(t *testing.T) {
 		"an interval that is too short":   {"30s", "500ms", `18: slurmflex.interval: 500ms is out of range; give 1s to 1h0m0s`},
 		"an interval of too many seconds": {"30s", "3601", `18: slurmflex.interval: 3601 s is above 3600 s; give 1 to 3600`},
 		"an interval that is no duration": {"30s", "often", `18: slurmflex.interval: "often" is not a duration; give 1s to 1h0m0s`},
-		"gates":                           {"interval: 30s", "max_gates: 41", `18: slurmflex.max_gates: 41 is above 40; give 0 to 40`},
+		"a removed key":                   {"interval: 30s", "max_gates: 10", `18: slurmflex.max_gates: no longer a key; remove it, and set waiting: pending for jobs that start as soon as their machines are up`},
 		"no active requests":              {"interval: 30s", "max_active_requests: 0", `18: slurmflex.max_active_requests: 0 is below 1; give 1 to 100000`},
 		"a limit for a user below 0":      {"interval: 30s", "max_active_requests_per_user: -1", `18: slurmflex.max_active_requests_per_user: -1 is below 0; give 0 to 100000`},
 		"a place held for more than a year": {

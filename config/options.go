@@ -36,8 +36,6 @@ type Options struct {
 	DearerAfter time.Duration `key:"dearer_after" unit:"duration" range:"0s to 8760h" default:"30m"`
 	// Instances per pass that Slurm did not ask to delete.
 	MaxDeletions int `key:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10"`
-	// PrologSlurmctld that wait for their jobs' nodes at once; 10 is the most on Slurm before 24.11.
-	MaxGates int `key:"max_gates" unit:"jobs" range:"0 to 40" default:"10"`
 	// Calls to Compute per second, after a burst of ten seconds' worth.
 	APICalls int `key:"api_calls_per_second" unit:"calls/s" range:"1 to 1000" default:"20" reload:"restart"`
 	// estimate asks Compute's advice.capacity too.

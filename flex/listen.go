@@ -26,7 +26,6 @@ type ear struct {
 	path    string
 	cluster string
 	log     *zap.Logger
-	gates   Gates
 	wakeUps chan WakeUp
 	slots   chan struct{}
 
@@ -34,19 +33,11 @@ type ear struct {
 	file     os.FileInfo // the listener's socket
 }
 
-// Gates holds the gates of jobs.
-type Gates interface {
-	// Arrive takes over the connection of a gate that asks whether to wait, for one job,
-	// and closes it when the gate may open. It does not wait.
-	Arrive(conn net.Conn, call WakeUp)
-}
-
 // Listen takes the wake-ups of one cluster on a private socket until ctx ends, and
 // makes the socket again if somebody removes it. A wake-up that comes while another
-// waits to be seen is acknowledged and dropped: one pass serves both. Gates that ask are
-// handed over; without gates, nil, they open at once.
-func Listen(ctx context.Context, path, cluster string, log *zap.Logger, gates Gates) (chan WakeUp, error) {
-	e := &ear{path: path, cluster: cluster, log: log, gates: gates, wakeUps: make(chan WakeUp, 1), slots: make(chan struct{}, hooksTaken)}
+// waits to be seen is acknowledged and dropped: one pass serves both.
+func Listen(ctx context.Context, path, cluster string, log *zap.Logger) (chan WakeUp, error) {
+	e := &ear{path: path, cluster: cluster, log: log, wakeUps: make(chan WakeUp, 1), slots: make(chan struct{}, hooksTaken)}
 	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
@@ -143,12 +134,7 @@ func (e *ear) serve(listener net.Listener) {
 
 // receive reads a hook's wake-up and acknowledges it.
 func (e *ear) receive(conn net.Conn) {
-	ours := true
-	defer func() {
-		if ours {
-			conn.Close()
-		}
-	}()
+	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(readTime))
 	if err := knownPeer(conn); err != nil {
 		e.log.Warn("wake-up refused", zap.Error(err))
@@ -164,14 +150,6 @@ func (e *ear) receive(conn net.Conn) {
 	case h.Cluster != "" && h.Cluster != e.cluster:
 		e.log.Warn("wake-up refused: it is for another cluster; give each cluster a slurmflex.run_dir of its own", zap.String("cluster", h.Cluster))
 		_, _ = fmt.Fprintf(conn, "cluster %s; give each cluster a slurmflex.run_dir of its own\n", e.cluster)
-		return
-	}
-	if h.Verb == GateVerb {
-		if e.gates != nil && len(h.Jobs) == 1 {
-			ours = false
-			_ = conn.SetDeadline(time.Time{})
-			e.gates.Arrive(conn, h)
-		}
 		return
 	}
 	select {

@@ -116,7 +116,7 @@ func TestAFolderThatOthersCanReachIntoHoldsNoLockAndNoSocket(t *testing.T) {
 			_, err := Lock{Dir: dir}.Take(t.Context())
 			require.EqualError(t, err, want)
 			require.EqualError(t, Lock{Dir: dir}.Usable(), want)
-			_, err = Listen(t.Context(), SocketPath(dir), "alpha", zap.NewNop(), nil)
+			_, err = Listen(t.Context(), SocketPath(dir), "alpha", zap.NewNop())
 			require.EqualError(t, err, want)
 			left, _ := filepath.Glob(filepath.Join(dir, "*"))
 			assert.Empty(t, left)

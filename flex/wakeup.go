@@ -22,7 +22,6 @@ type WakeUp struct {
 	Verb    string   `json:"verb"`              // resume, suspend or resume-fail
 	Nodes   string   `json:"nodes"`             // the hostlist of the call
 	Jobs    []uint32 `json:"jobs,omitempty"`    // the jobs that SLURM_RESUME_FILE spoke of
-	Het     uint32   `json:"het,omitempty"`     // of a gate: the heterogeneous job that its job is a component of; 0: none
 }
 
 const (

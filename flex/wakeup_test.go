@@ -34,7 +34,7 @@ func socketPath(t testing.TB) string {
 func listening(t testing.TB) (path string, wakeUps <-chan WakeUp) {
 	t.Helper()
 	path = socketPath(t)
-	wakeUps, err := Listen(t.Context(), path, "alpha", zap.NewNop(), nil)
+	wakeUps, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.NoError(t, err)
 	return path, wakeUps
 }
@@ -44,7 +44,7 @@ func heard(t *testing.T, cluster string) (path string, wakeUps <-chan WakeUp, lo
 	t.Helper()
 	path = socketPath(t)
 	core, log := observer.New(zap.WarnLevel)
-	wakeUps, err := Listen(t.Context(), path, cluster, zap.New(core), nil)
+	wakeUps, err := Listen(t.Context(), path, cluster, zap.New(core))
 	require.NoError(t, err)
 	return path, wakeUps, log
 }
@@ -120,7 +120,7 @@ func TestWithoutADaemonThereIsNoSocket(t *testing.T) {
 	require.ErrorIs(t, Send(t.Context(), path, someWakeUp), os.ErrNotExist)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Listen(ctx, path, "alpha", zap.NewNop(), nil)
+	_, err := Listen(ctx, path, "alpha", zap.NewNop())
 	require.NoError(t, err)
 	cancel()
 	require.Eventually(t, func() bool { return errors.Is(Send(t.Context(), path, someWakeUp), os.ErrNotExist) },
@@ -136,7 +136,7 @@ func TestASocketThatOthersCouldStandBehindIsNotTrusted(t *testing.T) {
 			assert.EqualError(t, Send(t.Context(), path, someWakeUp), want)
 			assert.Empty(t, wakeUps)
 
-			_, err := Listen(t.Context(), path, "alpha", zap.NewNop(), nil)
+			_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 			require.EqualError(t, err, want, "nor taken away")
 			_, err = os.Lstat(path)
 			assert.NoError(t, err)
@@ -251,21 +251,21 @@ func TestTheSocketOfADaemonThatWasKilledIsReplaced(t *testing.T) {
 	require.ErrorIs(t, err, unix.ECONNREFUSED)
 	require.NotErrorAs(t, err, new(UnreceiptedError), "nothing was sent")
 
-	wakeUps, err := Listen(t.Context(), path, "alpha", zap.NewNop(), nil)
+	wakeUps, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.NoError(t, err)
 	arrives(t, path, wakeUps)
 }
 
 func TestASecondDaemonIsRefused(t *testing.T) {
 	path, wakeUps := listening(t)
-	_, err := Listen(t.Context(), path, "alpha", zap.NewNop(), nil)
+	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.EqualError(t, err, "another daemon listens on "+path+"; stop it first")
 	arrives(t, path, wakeUps) // the first one goes on
 }
 
 func TestADaemonWithoutItsFolderNamesTheFix(t *testing.T) {
 	path := SocketPath(filepath.Join(t.TempDir(), "none"))
-	_, err := Listen(t.Context(), path, "alpha", zap.NewNop(), nil)
+	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.ErrorIs(t, err, os.ErrNotExist)
 	assert.ErrorContains(t, err, "no such file or directory; create folder "+filepath.Dir(path)+" with mode 0700 for the user that runs slurmctld")
 }

@@ -3,10 +3,6 @@
 //
 //	slurmflex-hook resume|suspend|resume-fail --config FILE -- HOSTLIST
 //
-// As PrologSlurmctld it waits for the nodes of a job, and never fails:
-//
-//	slurmflex-hook gate --config FILE
-//
 // In every other case it executes slurmflex with the same arguments and
 // environment: for other arguments, if something cannot be read, if not all nodes
 // are flex nodes, and if the daemon is not reachable.
@@ -29,12 +25,6 @@ import (
 
 func main() {
 	args := os.Args[1:]
-	if len(args) > 0 && args[0] == flex.GateVerb {
-		if err := waitAtGate(args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, "slurmflex-hook: gate:", err)
-		}
-		return
-	}
 	err := handOver(args)
 	if err == nil {
 		return

@@ -84,7 +84,7 @@ func (w *world) write(t *testing.T, name, text string, mode os.FileMode) {
 // listen is a daemon that only takes wake-ups.
 func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
 	t.Helper()
-	wakeUps, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop(), nil)
+	wakeUps, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
 	require.NoError(t, err)
 	return wakeUps
 }

@@ -110,7 +110,7 @@ func TestEachPassLogsJSONWithTheFailureOnce(t *testing.T) {
 // listen is a daemon that only takes wake-ups.
 func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
 	t.Helper()
-	wakeUps, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop(), nil)
+	wakeUps, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
 	require.NoError(t, err)
 	return wakeUps
 }

@@ -18,7 +18,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/door"
-	"slurmflex/flex/gate"
 	"slurmflex/flex/systemd"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
@@ -51,20 +50,18 @@ feeds the watchdog.`,
 				signal.Notify(hangups, unix.SIGHUP)
 				defer signal.Stop(hangups)
 				defer a.toggleDebug()()
-				gates := gate.New(r.Config, a.scheduler(r.Config), a.measures, r.Log, time.Now)
-				wakeUps, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Config.Cluster, r.Log, gates)
+				wakeUps, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Config.Cluster, r.Log)
 				if err != nil {
 					return err
 				}
 				doors := door.New(r.Config, a.scheduler(r.Config), wakeUps, r.Log, time.Now)
-				r.Watch, r.Promises = flex.Watchers{gates, doors, r.Watch}, true
+				r.Watch, r.Promises = flex.Watchers{doors, r.Watch}, true
 				ctx, stop := context.WithCancel(ctx)
 				board, served := a.serve(ctx, r)
 				r.Log.Info("daemon ready", zap.String("cluster", r.Config.Cluster),
 					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
-				reloaded := a.reloading(ctx, r, board, gates, doors, hangups)
+				reloaded := a.reloading(ctx, r, board, doors, hangups)
 				var holding sync.WaitGroup
-				holding.Go(func() { gates.Run(ctx) })
 				holding.Go(func() { doors.Run(ctx) })
 				defer func() { stop(); served(); reloaded(); holding.Wait() }()
 				defer systemd.Supervise(ctx, r)()

@@ -13,7 +13,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/door"
-	"slurmflex/flex/gate"
 	"slurmflex/flex/web"
 )
 
@@ -27,7 +26,6 @@ type reloader struct {
 	app     *app
 	r       *flex.Reconciler
 	board   *web.Board
-	gates   *gate.Keeper
 	doors   *door.Keeper
 	between chan func()
 
@@ -40,8 +38,8 @@ type reloader struct {
 }
 
 // reloading serves HUPs until ctx ends. What it returns waits for that.
-func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Board, gates *gate.Keeper, doors *door.Keeper, hangups <-chan os.Signal) (wait func()) {
-	l := &reloader{app: a, r: r, board: board, gates: gates, doors: doors, between: make(chan func()), running: r.Config, taken: r.Config, at: time.Now()}
+func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Board, doors *door.Keeper, hangups <-chan os.Signal) (wait func()) {
+	l := &reloader{app: a, r: r, board: board, doors: doors, between: make(chan func()), running: r.Config, taken: r.Config, at: time.Now()}
 	r.Between = l.between
 	over := make(chan struct{})
 	go func() {
@@ -77,7 +75,6 @@ func (l *reloader) reload(ctx context.Context) {
 	case l.between <- func() {
 		l.r.Config = next
 		l.board.Use(next)
-		l.gates.Use(next)
 		l.doors.Use(next)
 		l.app.measures.Use(next)
 		l.app.history.Use(next)

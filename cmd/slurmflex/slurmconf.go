@@ -27,9 +27,6 @@ and partitions. Node parameters come from node_conf and, where it does not set t
 from the template's machine type as Compute describes it, or from a built-in table
 if Compute cannot be queried. A parameter that is "" in node_conf is left out.
 
-With --gate, PrologSlurmctld is slurmflex's gate: a job starts within a second of its
-last node's registration, instead of 15 to 26.
-
 With --output, the file is replaced only once the text is complete; after an error
 it is unchanged.`,
 		Example: `  slurmflex config slurm-conf
@@ -52,7 +49,6 @@ it is unchanged.`,
 	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 22.05; default: that of scontrol -V")
 	cmd.Flags().StringVar(&o.programs, "programs", "", "`folder` of resume, suspend and resume-fail; default: where slurmflex is installed")
 	machineFlag(cmd, &o.machines)
-	cmd.Flags().BoolVar(&o.gate, "gate", false, "have jobs start as soon as their nodes are up, by a PrologSlurmctld that waits for them")
 	return cmd
 }
 
@@ -110,18 +106,14 @@ func replace(path, text string) (err error) {
 
 type slurmConfOptions struct {
 	version, programs string
-	gate              bool
 	machines          map[string]string // by nodeset
 }
 
 func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOptions) (string, error) {
-	in := slurmconf.Input{Config: cfg, Programs: o.programs, Gate: o.gate, Extra: map[string][]slurmconf.Parameter{}}
+	in := slurmconf.Input{Config: cfg, Programs: o.programs, Extra: map[string][]slurmconf.Parameter{}}
 	var err error
 	if in.Version, err = a.slurmVersion(ctx, cfg, o.version); err != nil {
 		return "", err
-	}
-	if most := slurmconf.SafeGates(in.Version); o.gate && cfg.Options.MaxGates > most {
-		return "", usageError{fmt.Errorf("--gate: with slurmflex.max_gates: %d, slurmctld %s may never stop; set it to at most %d", cfg.Options.MaxGates, in.Version, most)}
 	}
 	if err := o.checkPrograms(); err != nil {
 		return "", err

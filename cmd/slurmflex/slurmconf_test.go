@@ -131,18 +131,6 @@ func TestSlurmConfWritesNothingThatSlurmWouldNotTake(t *testing.T) {
 	r.complains(t, "Slurm 20.11.9 is older than 22.05")
 }
 
-func TestSlurmConfWritesTheGateWhereItIsWanted(t *testing.T) {
-	w := liveWorld(t, "24.11.5")
-	assert.NotContains(t, w.flex(t, "config", "slurm-conf").exits(t, exitDone).stdout.String(), "Prolog")
-	text := w.flex(t, "config", "slurm-conf", "--gate", "--programs", "/opt/slurmflex").exits(t, exitDone).stdout.String()
-	assert.Contains(t, text, "\nPrologSlurmctld=/opt/slurmflex/gate\n")
-
-	w.configure(t, "slurmflex:\n", "slurmflex:\n  max_gates: 11\n")
-	w.flex(t, "config", "slurm-conf", "--gate").exits(t, exitDone)
-	w.flex(t, "config", "slurm-conf", "--gate", "--slurm-version", "22.05").exits(t, exitUsage).
-		complains(t, "--gate: with slurmflex.max_gates: 11, slurmctld 22.05.0 may never stop; set it to at most 10")
-}
-
 func TestWhatSlurmConfWritesIsWhatTheCheckWants(t *testing.T) {
 	w := liveWorld(t, "24.11.5")
 	text := w.flex(t, "config", "slurm-conf", "--programs", w.path("bin")).exits(t, exitDone).stdout.String()

@@ -109,7 +109,7 @@ func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
 	if file, err := slurmconf.Read(w.Conf.Is["SLURM_CONF"]); err == nil {
 		w.File = file
 	}
-	named := gateValues(w.Conf.Is)
+	named := prologs(w.Conf.Is)
 	for _, h := range slurmconf.Hooks() {
 		named = append(named, w.Conf.Is[h.Key])
 	}

@@ -34,7 +34,7 @@ func (j *judge) slurm() {
 	}
 	j.settings(version)
 	j.hooks()
-	j.gate(version)
+	j.formerGate()
 	j.user()
 	if j.world.Partitions.Err != nil {
 		j.say(Unread, "partitions", "%v", j.world.Partitions.Err)

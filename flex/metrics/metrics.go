@@ -14,7 +14,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/flex/gate"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -40,7 +39,6 @@ type Metrics struct {
 	lastGood      prometheus.Gauge
 	quotaUsed     *prometheus.GaugeVec // by region and quota
 	quotaLimit    *prometheus.GaugeVec // by region and quota
-	gates         gates
 	sight         sight
 
 	mu       sync.Mutex // guards what follows
@@ -108,7 +106,7 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 		quotaLimit: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "slurmflex_quota_limit", Help: "Limit of a quota that flex-start uses; absent if Compute does not show it.",
 		}, []string{"region", "quota"}),
-		gates: newGates(f), ledger: newLedger(f), accounts: newAccounts(f),
+		ledger: newLedger(f), accounts: newAccounts(f),
 	}
 	f.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "slurmflex_info", Help: "Always 1, with the cluster and version as labels.",
@@ -160,13 +158,9 @@ func (m *Metrics) begin() {
 	for _, outcome := range []string{done, failed, standby} {
 		m.passes.WithLabelValues(outcome)
 	}
-	for _, why := range gate.Outcomes() {
-		m.gates.opened.WithLabelValues(string(why))
-	}
 	m.interval.Set(m.cfg.Options.Interval.Seconds())
 	for _, set := range m.cfg.FlexSets() {
 		m.ledger.begin(set.Name)
-		m.gates.saved.WithLabelValues(set.Name)
 	}
 }
 

@@ -231,19 +231,6 @@ func Hooks() []Hook {
 	return []Hook{{"ResumeProgram", "resume"}, {"SuspendProgram", "suspend"}, {"ResumeFailProgram", "resume-fail"}}
 }
 
-// Gate is the PrologSlurmctld that waits for the nodes of jobs, where it is wanted.
-func Gate() Hook { return Hook{"PrologSlurmctld", "gate"} }
-
-// SafeGates is how many gates slurmctld may have run at once. Before 24.11 one that is told
-// to stop while it runs 20 programs as PrologSlurmctld never stops; half of them are left
-// for those that are no gates. Source: trials on 22.05, 24.11 and 26.05.
-func SafeGates(v slurm.Version) int {
-	if v.AtLeast(24, 11) {
-		return 40
-	}
-	return 10
-}
-
 // Program is the path of a hook in the folder of our programs.
 func (h Hook) Program(folder string) string { return path.Join(folder, h.Verb) }
 

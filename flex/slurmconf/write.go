@@ -21,19 +21,12 @@ type Input struct {
 	// Extra are further parameters of a partition's line, those of slurm-gcp's
 	// partition_conf, which win over ours; by partition, and may be nil.
 	Extra map[string][]Parameter
-
-	Gate bool // whether the gate is the PrologSlurmctld
 }
 
 // alwaysOn follows the last of the rules, SuspendExcNodes, because only the admin
 // knows the nodes that are in no nodeset.
 const alwaysOn = `# SuspendTime applies to all nodes. Add nodes that are always on and in no nodeset to
 # SuspendExcNodes, or their partition to SuspendExcParts; otherwise Slurm powers them down.
-`
-
-// gateComment precedes PrologSlurmctld, which a reconfigure does not apply.
-const gateComment = `# It takes a restart of slurmctld. A PrologSlurmctld of your own is not lost: have
-# prolog-slurmctld beside slurmflex's configuration lead to it.
 `
 
 // Text is the part of slurm.conf that this configuration needs on this version
@@ -47,10 +40,6 @@ func Text(in Input) (string, error) {
 	fmt.Fprintf(&b, "# For slurm.conf of Slurm %d.%02d, written by slurmflex config slurm-conf. Replace\n# existing settings: if one appears twice, the last wins.\n", in.Version.Major, in.Version.Minor)
 	for _, h := range Hooks() {
 		setting(&b, h.Key, h.Program(in.Programs))
-	}
-	if in.Gate {
-		b.WriteString(gateComment)
-		setting(&b, Gate().Key, Gate().Program(in.Programs))
 	}
 	if gres != "" {
 		setting(&b, "GresTypes", "gpu")

@@ -46,7 +46,6 @@ SelectTypeParameters=CR_Core
 MpiDefault=none
 ResumeProgram=DIR/none
 SuspendProgram=DIR/none
-PrologSlurmctld=DIR/gate
 ResumeTimeout=600
 SuspendTime=600
 SlurmctldParameters=idle_on_node_suspend,cloud_dns,power_save_interval=1
@@ -108,7 +107,6 @@ func newPair(t *testing.T) *pair {
 	// it heeds CommunicationParameters only under its own name.
 	must.Do(os.Symlink(must.Get(filepath.EvalSymlinks("/usr/sbin/slurmctld")), filepath.Join(dir, "slurmctld")))
 	p.write("none", "#!/bin/sh\nexit 0\n", 0o755)
-	p.write("gate", "#!/bin/sh\nPATH=/usr/bin:/bin\nexec "+filepath.Join(os.Getenv("E2E_STAGE"), "slurmflex-hook")+" gate --config "+dir+"/$(uname -n)/config.yaml\n", 0o755)
 	p.write("etc/hosts", "127.0.0.1 localhost\n127.0.0.2 ctl1\n127.0.0.3 ctl2\n", 0o644)
 	p.write("etc/nsswitch.conf", "hosts: files\n", 0o644)
 	p.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n", 0o644)
@@ -175,8 +173,7 @@ func (p *pair) slurmctld(h *host) *exec.Cmd {
 	return p.start(h, mounts, filepath.Join(p.dir, "slurmctld"), "-D")
 }
 
-// daemon starts a host's daemon and waits until gates find it, which otherwise let their jobs
-// through.
+// daemon starts a host's daemon and waits until it is ready.
 func (p *pair) daemon(h *host) {
 	p.t.Helper()
 	p.start(h, "", filepath.Join(os.Getenv("E2E_STAGE"), "slurmflex"), "--config", filepath.Join(h.dir, "config.yaml"), "daemon")
@@ -283,10 +280,9 @@ func TestOnlyWhereSlurmctldIsActiveActsAndTheBackupTakesOver(t *testing.T) {
 	p.awaitOnlyActing(p.ctl1, p.ctl2)
 	require.Zero(t, p.ctl2.calls.Load(), "the backup's daemon has never looked at the cloud")
 
-	p.stop(primary) // which a gate that waits does not keep from ending
+	p.stop(primary)
 	p.awaitPing("DOWN", "UP")
 	p.awaitOnlyActing(p.ctl2, p.ctl1)
-	require.Contains(t, readFile(filepath.Join(p.ctl1.dir, "daemon.log")), "gate opened")
 	second := p.submit()
 	p.awaitGroup(second, true)
 	p.awaitSaved()
@@ -297,9 +293,6 @@ func TestOnlyWhereSlurmctldIsActiveActsAndTheBackupTakesOver(t *testing.T) {
 	out, err := p.slurm("scancel", strings.TrimPrefix(second, "alpha-a3-job-"))
 	require.NoError(t, err, out)
 	p.awaitGroup(second, false)
-	await(t, time.Minute, "the gate of the job that was cancelled to open", func() bool {
-		return strings.Contains(readFile(filepath.Join(p.ctl2.dir, "daemon.log")), "gate opened")
-	})
 	_, there := p.cloud.State().Group(first)
 	require.True(t, there, "what the other host made before is known for ours")
 }

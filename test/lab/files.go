@@ -240,9 +240,6 @@ func (l *Lab) ownPart(ctx context.Context) string {
 	if l.NoHooks {
 		args = append(args, "--programs", l.path("bin/none"))
 	}
-	if l.Gate {
-		args = append(args, "--gate")
-	}
 	part := must.Get(l.Flex(ctx, args...))
 	for _, o := range []struct {
 		key   string
@@ -307,7 +304,7 @@ func (l *Lab) writePrograms(ctx context.Context) {
 	for _, name := range []string{"slurmflex", "slurmflex-hook"} {
 		must.Do(copyProgram(ctx, filepath.Join(l.Build, name), l.path("bin/"+name)))
 	}
-	for _, hook := range []string{"resume", "suspend", "resume-fail", "gate"} {
+	for _, hook := range []string{"resume", "suspend", "resume-fail"} {
 		must.Do(copyProgram(ctx, filepath.Join(l.Scripts, hook), l.path("bin/"+hook)))
 	}
 }

@@ -40,7 +40,6 @@ type Options struct {
 	LongJobs       bool          // partitions take jobs that are longer than their leases
 	NoHooks        bool          // slurm.conf names programs that do nothing
 	Daemon         bool          // whether a daemon runs
-	Gate           bool          // whether PrologSlurmctld is the gate
 	Accounting     bool          // whether slurmctld has a slurmdbd; slurmctld runs as root then
 	Static         int           // static nodes, alpha-st-0 …; at most 2
 	NodeSets       []NodeSet     // beside a3 and g2; at most 6

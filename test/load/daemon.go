@@ -74,7 +74,7 @@ func showAndRun(ctx context.Context, path string, c clock, profiles string) {
 	r := &flex.Reconciler{
 		Config: cfg, Scheduler: slurm, Cloud: cloud, Log: log, Now: c.now, Watch: flex.Watchers{board, measures},
 	}
-	wakeUps := must.Get(flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, log, nil))
+	wakeUps := must.Get(flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, log))
 	page := web.Server{
 		Board: board, Address: cfg.Options.HTTPAddress, Log: log, Now: c.now, Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 	}

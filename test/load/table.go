@@ -90,8 +90,8 @@ func trials() []trial {
 			{"the same: most machines asked for at once", "VMs", manyJobs * manySize},
 		}},
 		{"start of a job", (*bench).startOfAJob, []target{
-			{"real Slurm: last node registered to job running, with the gate: median of 3", seconds, 1},
-			{"the same without", seconds, 30},
+			{"real Slurm: last node registered to job running, waiting: pending: median of 3", seconds, 3},
+			{"the same with waiting: configuring", seconds, 30},
 		}},
 		{"history", (*bench).ledger, []target{
 			{"history, 100,000 lines: estimate, median", "ms", 1000},

@@ -12,15 +12,14 @@ import (
 	"slurmflex/test/must"
 )
 
-// startOfAJob has the machine's own Slurm start jobs, behind gates and without.
+// startOfAJob starts jobs that wait pending, and one that waits configuring, on the machine's own Slurm.
 func (b *bench) startOfAJob(ctx context.Context) []float64 {
-	return []float64{median(b.starts(ctx, true, 3)), median(b.starts(ctx, false, 1))}
+	return []float64{median(b.starts(ctx, "waiting: pending", 3)), median(b.starts(ctx, "", 1))}
 }
 
-// starts are the seconds from the registration of the last of two nodes to the start of
-// their job's script.
-func (b *bench) starts(ctx context.Context, gate bool, jobs int) (seconds []float64) {
-	l, err := lab.Start(ctx, lab.Options{Build: b.build, Scripts: b.scripts, Name: "bench", Daemon: true, Gate: gate})
+// starts returns the seconds from the registration of each job's last node to the start of its script.
+func (b *bench) starts(ctx context.Context, keys string, jobs int) (seconds []float64) {
+	l, err := lab.Start(ctx, lab.Options{Build: b.build, Scripts: b.scripts, Name: "bench", Daemon: true, Keys: keys})
 	defer l.Remove()
 	must.Do(err)
 	for range jobs {
@@ -35,15 +34,23 @@ func (b *bench) starts(ctx context.Context, gate bool, jobs int) (seconds []floa
 	return seconds
 }
 
-var notUp = regexp.MustCompile("POWERED_DOWN|POWERING_UP|POWERING_DOWN")
+var (
+	notUp = regexp.MustCompile("POWERED_DOWN|POWERING_UP|POWERING_DOWN")
+	door  = regexp.MustCompile(`\.door-(\d+)-.*\n *Nodes=(\S+)`)
+)
 
-// areUp reports whether the job has nodes, all of which have registered.
+// areUp reports whether the job has nodes or a door, and all of these nodes have registered.
 func areUp(ctx context.Context, l *lab.Lab, id string) bool {
 	nodes := strings.TrimSpace(must.Get(l.Slurm(ctx, "squeue", "-h", "-j", id, "-o", "%N")))
+	for _, d := range door.FindAllStringSubmatch(must.Get(l.Slurm(ctx, "scontrol", "show", "reservation")), -1) {
+		if d[1] == id {
+			nodes = d[2]
+		}
+	}
 	return nodes != "" && !notUp.MatchString(must.Get(l.Slurm(ctx, "scontrol", "show", "node", nodes)))
 }
 
-// awaitTime is when a condition came to hold.
+// awaitTime returns when a condition came to hold.
 func awaitTime(ctx context.Context, what string, holds func() bool) time.Time {
 	must.Do(lab.Until(ctx, 2*time.Minute, what, func() (bool, error) { return holds(), nil }))
 	return time.Now()

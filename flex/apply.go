@@ -269,7 +269,6 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 		r.made.forget("", "", a.Spec.Instances)
 	}
 	r.noteOutcome(a.Group.Name, a.Spec.Stamp.Job, err)
-	r.stockouts.note(a.Spec.Stamp.NodeSet, err, r.Now())
 	return err
 }
 

@@ -114,20 +114,19 @@ type Reconciler struct {
 	// workload policies even if no nodeset has placement.
 	Remnants, AllPolicies bool
 
-	started   time.Time // when the first pass began to look
-	flights   flights
-	owners    owners
-	made      made
-	missed    missed
-	refusals  refusals
-	stockouts stockouts
-	late      latecomers
-	retries   retries
-	settings  settings
-	failures  failures
-	problems  problems
-	regions   regions
-	asked     map[string]scene.Asked // of the last plan; see scene.Snapshot
+	started  time.Time // when the first pass began to look
+	flights  flights
+	owners   owners
+	made     made
+	missed   missed
+	refusals refusals
+	late     latecomers
+	retries  retries
+	settings settings
+	failures failures
+	problems problems
+	regions  regions
+	asked    map[string]scene.Asked // of the last plan; see scene.Snapshot
 
 	more func(context.Context, plan.Action) error // does the actions that no pass plans; nil: there are none
 }
@@ -152,7 +151,7 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 // snapshot; a region that cannot be read is named in it. A cloud that takes its
 // time, as one region that hangs does, has Slurm read again.
 func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
-	snap := scene.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Stockouts: r.stockouts.matter(r.Now()), Asked: r.asked}
+	snap := scene.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Asked: r.asked}
 	if r.started.IsZero() {
 		r.started = snap.Begun
 	}

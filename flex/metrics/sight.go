@@ -26,7 +26,7 @@ type sight struct {
 func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	d := descriptions()
 	for _, desc := range []*prometheus.Desc{
-		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.breaker, d.resting,
+		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.breaker,
 		d.readable, d.lastRead, d.orphans, d.reservations, d.held, d.unread,
 	} {
 		ch <- desc
@@ -50,7 +50,7 @@ func (s *sight) set(seen []prometheus.Metric) {
 
 // described are the possible gauges.
 type described struct {
-	nodes, active, waiting, longest, leases, nextEnd, maintain, cutOff, idle, gpus, breaker, resting, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
+	nodes, active, waiting, longest, leases, nextEnd, maintain, cutOff, idle, gpus, breaker, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
 }
 
 func descriptions() described {
@@ -69,7 +69,6 @@ func descriptions() described {
 		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has had no job, less keep_idle; 0 if none.", "nodeset"),
 		gpus:         desc("gpus", "GPUs of existing machines by the state of their nodes, and of waiting nodes; absent for an unknown machine type.", "nodeset", "state"),
 		breaker:      desc("breaker_open", "1 while the nodeset is blocked after too many failed boots in a row.", "nodeset"),
-		resting:      desc("resting", "1 while the nodeset rests: closed because machines were refused for lack of capacity.", "nodeset"),
 		readable:     desc("region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", "region"),
 		lastRead:     desc("region_last_read_timestamp_seconds", "Time when the region was last read; absent if never.", "region"),
 		orphans:      desc("orphan_instances", "Machines of this cluster that belong to no node.", "region"),
@@ -152,7 +151,6 @@ func gauges(s *scene.Scene, unseen map[string]error, sets map[string]*tally, orp
 			add(d.nodes, float64(n), set.Name, state)
 		}
 		add(d.breaker, oneIf(t.blocked), set.Name)
-		add(d.resting, oneIf(!s.RestsUntil(set.Name).IsZero()), set.Name)
 		if snap.Unseen[set.Region] != nil {
 			continue
 		}

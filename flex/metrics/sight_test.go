@@ -41,7 +41,7 @@ func busy(t *testing.T) *world {
 	w.Snap.Templates = map[string]scene.Template{
 		"projects/demo/regions/us-central1/instanceTemplates/a3": {Template: mig.Template{MachineType: "a3-highgpu-8g"}},
 	}
-	w.Snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795000000"}, {Name: "maintenance"}, {Name: "slurmflex-alpha.rest-g2", End: noon.Add(time.Minute)}}
+	w.Snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795000000"}, {Name: "maintenance"}}
 	w.Machine("alpha-a3-96", "a-strangers").Unread = "creationTimestamp"
 	w.Snap.Policies = []mig.Policy{{Unread: "a"}, {Unread: "b"}, {}}
 	w.Snap.Jobs = []slurm.Job{
@@ -61,7 +61,7 @@ func busy(t *testing.T) *world {
 
 var sightNames = []string{
 	"slurmflex_nodes", "slurmflex_active_requests", "slurmflex_waiting_nodes", "slurmflex_longest_wait_seconds", "slurmflex_leases",
-	"slurmflex_next_lease_end_timestamp_seconds", "slurmflex_next_maintenance_timestamp_seconds", "slurmflex_breaker_open", "slurmflex_resting", "slurmflex_region_readable", "slurmflex_orphan_instances",
+	"slurmflex_next_lease_end_timestamp_seconds", "slurmflex_next_maintenance_timestamp_seconds", "slurmflex_breaker_open", "slurmflex_region_readable", "slurmflex_orphan_instances",
 	"slurmflex_reservations", "slurmflex_unread_rows",
 	"slurmflex_gpus", "slurmflex_longest_idle_seconds", "slurmflex_next_cutoff_timestamp_seconds", "slurmflex_held_jobs",
 }
@@ -94,8 +94,6 @@ slurmflex_next_lease_end_timestamp_seconds{nodeset="a3"} 1.7952696e+09
 slurmflex_next_maintenance_timestamp_seconds{nodeset="a3"} 1.7952768e+09
 slurmflex_breaker_open{nodeset="a3"} 0
 slurmflex_breaker_open{nodeset="g2"} 1
-slurmflex_resting{nodeset="a3"} 0
-slurmflex_resting{nodeset="g2"} 1
 slurmflex_region_readable{region="europe-west4"} 1
 slurmflex_region_readable{region="us-central1"} 1
 slurmflex_orphan_instances{region="europe-west4"} 0
@@ -121,7 +119,7 @@ func TestOfARegionThatCouldNotBeReadNothingIsSaid(t *testing.T) {
 	w.Snap.Unseen = map[string]error{scenetest.US: errors.New("503 backendError")}
 	w.Snap.Groups, w.Snap.Instances = nil, nil
 	w.pass(0)
-	ofSlurm := []string{"slurmflex_nodes", "slurmflex_breaker_open", "slurmflex_resting"}
+	ofSlurm := []string{"slurmflex_nodes", "slurmflex_breaker_open"}
 	want := ""
 	for line := range strings.Lines(strings.Replace(busyGauges, `rows{kind="instance"} 1`, `rows{kind="instance"} 0`, 1)) {
 		name, _, _ := strings.Cut(line, "{")

@@ -87,7 +87,6 @@ var rules = map[string]rule{
 	"leaves no kept machine idle":      leavesNoneIdle,
 	"salvages only what is lost":       salvagesOnlyLosses,
 	"spares what is held for a gang":   sparesWhatIsHeld,
-	"rests no longer than it may":      restsNoLongerThanItMay,
 	"ends only what was asked for":     endsOnlyWhatWasAsked,
 	"reserves no longer than needed":   reservesNoLongerThanNeeded,
 }
@@ -410,17 +409,15 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 				return p.Region == a.Group.Region && p.Name == a.Group.Name && p.Stamp.Cluster == cluster
 			})
 		case plan.CreateReservation:
-			rests := memo.ParseHold(cluster, a.Name).Kind == memo.RestHold
-			ours = (rests || ourReservation(a.Name)) && s.haveNodes(a.Nodes)
+			ours = ourReservation(a.Name) && s.haveNodes(a.Nodes)
 		case plan.SetReservation:
 			held := memo.ParseHold(cluster, a.Name).Kind == memo.SalvageHold
-			rests := memo.ParseHold(cluster, a.Name).Kind == memo.RestHold
-			ours = (held || rests || ourReservation(a.Name)) && s.mayReserve(a.Name, a.Nodes)
+			ours = (held || ourReservation(a.Name)) && s.mayReserve(a.Name, a.Nodes)
 		case plan.DeleteReservation:
 			moved := memo.ParseHold(cluster, a.Name).Kind == memo.MoveHold
 			held := memo.ParseHold(cluster, a.Name).Kind == memo.SalvageHold
-			rests := memo.ParseHold(cluster, a.Name).Kind == memo.RestHold
-			ours = moved || held || rests || ourReservation(a.Name)
+			former := memo.ParseHold(cluster, a.Name).Kind == memo.FormerHold
+			ours = moved || held || former || ourReservation(a.Name)
 		}
 		if !ours {
 			wrong = append(wrong, fmt.Sprintf("not ours to touch: %T: %s", a, a))

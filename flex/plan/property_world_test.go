@@ -159,7 +159,7 @@ func emptyWorld(cfg *config.Config) *world {
 		Snapshot: scene.Snapshot{
 			Now: noon, Told: map[uint32]string{}, Reach: map[uint32]scene.Reach{}, Requeues: map[uint32]bool{}, Templates: map[string]scene.Template{},
 			Unseen: map[string]error{}, Refused: map[string]scene.Refusal{}, Limits: map[uint32]scene.JobLimits{},
-			Missed: map[string]bool{}, Members: map[mig.GroupID]scene.Members{}, Stockouts: map[string]scene.Stockout{},
+			Missed: map[string]bool{}, Members: map[mig.GroupID]scene.Members{},
 		},
 	}
 	for _, set := range w.flexSets() {
@@ -331,11 +331,10 @@ func (w *world) drawMemory(t *rapid.T) {
 	}
 	w.drawAsked(t)
 	w.drawUsers(t)
-	w.drawRests(t)
 	for i := range upTo(t, "reservations", 2) {
 		end := pick(t, "end", noon.Add(-5*time.Minute), noon.Add(time.Hour))
 		lasts := pick(t, "lasts", 10*time.Minute, 365*24*time.Hour)
-		prefix := pick(t, "prefix", "slurmflex-alpha-", "slurmflex-alpha-a3-", "slurmflex-beta-", "maintenance-")
+		prefix := pick(t, "prefix", "slurmflex-alpha-", "slurmflex-alpha-a3-", "slurmflex-beta-", "maintenance-", "slurmflex-alpha.rest-")
 		w.Reservations = append(w.Reservations, slurm.Reservation{
 			Name: fmt.Sprintf("%s%d", prefix, end.Add(time.Duration(i)*time.Minute).Unix()), Start: end, End: end.Add(lasts),
 			Nodes: distinct(t, "reserved", 2, append(w.nodeNames(), strangers...)),

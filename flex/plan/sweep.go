@@ -34,6 +34,6 @@ var sweeps = []sweep{
 	{"doors", keepDoors},
 	{"wants", makeDoors},
 	{"reservations", reserve},
-	{"rests", rest},
+	{"former reservations", deleteFormer},
 	{"lease ends", endInTime},
 }

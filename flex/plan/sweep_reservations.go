@@ -71,6 +71,16 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
+// deleteFormer deletes our reservations of kinds that this version does not make.
+func deleteFormer(w *wanted, _ []verdict) (s step) {
+	for _, h := range w.scene.Holds() {
+		if h.Kind == memo.FormerHold {
+			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{h.Name}, Why: "slurmflex makes no such reservation any more"})
+		}
+	}
+	return s
+}
+
 // leaseGrace is how long a reservation outlasts the lease, or the pass that extended it:
 // half of it is left at the next pass. If slurmflex does not run, Slurm must see within
 // leaseGrace that the machine is gone: it pings nodes every third of SlurmdTimeout, which

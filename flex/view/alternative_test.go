@@ -3,7 +3,6 @@ package view
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -60,13 +59,6 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 		"Spot nodes in those zones": {old: "[us-central1-b], dws_flex: {max_run_duration: 14400}", text: "[us-central1-a], capacity: spot", want: "or partition twin, but"},
 		"nodes for which a quota is used up too": {given: func(s *world) {
 			s.Snap.Groups[2].Requests[0].Cause, s.Snap.Groups[2].Requests[0].Message = mig.CauseQuota, "QUOTA_EXCEEDED"
-		}},
-		"a nodeset that rests": {then: func(v *View) {
-			for i := range v.NodeSets {
-				if v.NodeSets[i].Name == "b3" {
-					v.NodeSets[i].RestsUntil = noon.Add(time.Minute)
-				}
-			}
 		}},
 		"a nodeset that is blocked": {then: func(v *View) {
 			for i := range v.NodeSets {

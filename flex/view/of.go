@@ -81,7 +81,7 @@ func (b *builder) nodeSets() []NodeSet {
 	for _, set := range b.scene.Config.FlexSets() {
 		n := NodeSet{
 			Name: set.Name, Capacity: set.Flex.Capacity, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
-			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(), RestsUntil: second(b.scene.RestsUntil(set.Name)),
+			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
 			JobLease: set.Flex.UseJobDuration, Margin: Seconds(set.Flex.JobDurationMargin), ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
 		}
 		if set.Flex.OnLeaseEnd == config.RequeueFirst {

@@ -54,8 +54,8 @@ var reasons = map[string]string{
 const limitText = "A limit of its account or quality of service holds it back"
 
 // pendingFor says what a pending job is waiting for. start is when Slurm means to
-// start it, and rests that nodes that it could use rest.
-func pendingFor(j Job, start string, rests bool) string {
+// start it.
+func pendingFor(j Job, start string) string {
 	word, _, _ := strings.Cut(j.Reason, ",")
 	if j.Reason == "" {
 		word = "None"
@@ -66,8 +66,6 @@ func pendingFor(j Job, start string, rests bool) string {
 		text = "It cannot start yet"
 	case known:
 		text = strings.NewReplacer("JOB", j.address(), "START", start).Replace(text)
-	case word == "ReqNodeNotAvail" && rests:
-		text = "Nodes that it could use are closed for now"
 	case word == "ReqNodeNotAvail":
 		text = "Nodes that it could use are down or reserved"
 	case strings.HasPrefix(j.Reason, "Nodes required"):

@@ -136,9 +136,6 @@ func (t *table) nodeSet(v View, set NodeSet) {
 	if set.Block != nil {
 		t.paragraph(Bad, set.Name+" is "+set.Blocked(t.look.Now))
 	}
-	if !set.RestsUntil.IsZero() {
-		t.paragraph(Plain, set.Name+" is "+set.Resting(t.look.Now))
-	}
 }
 
 // SummaryOf counts the nodes and requests of a nodeset.
@@ -180,12 +177,6 @@ func (s NodeSet) BlockedForUsers(now time.Time) string {
 
 func (s NodeSet) blocked(now time.Time) string {
 	return fmt.Sprintf("blocked until %s because %s in a row failed to boot", Moment(s.Block.Until, now), Count(s.Block.Failed, "machine"))
-}
-
-// Resting says that the nodeset rests, until when, and why.
-func (s NodeSet) Resting(now time.Time) string {
-	return fmt.Sprintf("resting until %s at the latest, because there was no capacity; Slurm starts jobs in the other partitions that they name",
-		Moment(s.RestsUntil, now))
 }
 
 func (t *table) region(r Region) {

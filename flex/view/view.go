@@ -109,7 +109,6 @@ type NodeSet struct {
 	ByJob      bool            `json:"comes_by_job"`                      // all nodes of a job at once, or none
 	Requeues   Seconds         `json:"requeues_before_lease_end_seconds"` // a running job, this long before the lease ends; 0: never
 	Block      *Block          `json:"blocked,omitempty"`
-	RestsUntil time.Time       `json:"resting_until,omitzero"` // closed for want of capacity; zero: it is not
 	States     []Nodes         `json:"states"`
 
 	Alternatives []Alternative `json:"alternatives"`

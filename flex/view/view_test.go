@@ -57,18 +57,6 @@ func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
 	}
 }
 
-func TestTheTableSaysWhichNodesetRestsAndUntilWhen(t *testing.T) {
-	s := newWorld()
-	s.rest()
-	v := s.view()
-	set, _ := v.NodeSet("a3")
-	assert.Equal(t, noon.Add(4*time.Minute), set.RestsUntil)
-	look := Look{Now: noon, Width: Width}
-	assert.Contains(t, v.Table(look), "a3 is resting until 12:04:00 at the latest, because there was no capacity; Slurm")
-	s.Snap.Now = noon.Add(4 * time.Minute)
-	assert.NotContains(t, s.view().Table(look), "resting", "it has ended, and Slurm shows it still")
-}
-
 func TestWhatIsNotReadIsNotReportedAsAbsent(t *testing.T) {
 	s := newWorld()
 	s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")

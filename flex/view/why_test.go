@@ -203,7 +203,6 @@ var stories = []struct {
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Loss, Reason: "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.Short}.String()
 	}, "816"},
 	{"a job of a nodeset that is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
-	{"a job whose nodeset rests", func(s *world) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job"); s.rest() }, "816"},
 	{"a job in a region that could not be read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 503 backendError: try again")
@@ -390,13 +389,6 @@ func (s *world) block() {
 	}
 }
 
-// rest has nodeset a3 rest for another four minutes.
-func (s *world) rest() {
-	s.Snap.Reservations = append(s.Snap.Reservations, slurm.Reservation{
-		Name: memo.RestReservation("alpha", "a3"), Nodes: []string{"alpha-a3-0"}, Start: noon.Add(-time.Minute), End: noon.Add(4 * time.Minute),
-	})
-}
-
 // booting has the machines of a job's nodes come a minute before noon.
 func (s *world) booting(id uint32) {
 	s.waiting(id, "alpha-a3-[0-1]")
@@ -449,7 +441,7 @@ const pendingWords = `None Priority Dependency Resources PartitionNodeLimit Part
 // A9: InvalidAccount, which 23.11 and 24.05 show in passing, and all others.
 func TestWhyExplainsEachWordThatSlurmHasForAWait(t *testing.T) {
 	for _, word := range append(strings.Fields(pendingWords), "job requeued in held state", "launch failed requeued held") {
-		text := pendingFor(Job{ID: 7, Reason: word, StartAt: noon}, "12:00:00", false)
+		text := pendingFor(Job{ID: 7, Reason: word, StartAt: noon}, "12:00:00")
 		assert.NotContains(t, text, "slurmflex does not know", word)
 		assert.NotContains(t, text, "JOB", word)
 	}
@@ -457,7 +449,7 @@ func TestWhyExplainsEachWordThatSlurmHasForAWait(t *testing.T) {
 
 func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
 	for reason := range reasons {
-		text := pendingFor(Job{ID: 7, Reason: reason, StartAt: noon}, "12:00:00", false)
+		text := pendingFor(Job{ID: 7, Reason: reason, StartAt: noon}, "12:00:00")
 		assert.NotContains(t, text, "%!", reason)
 		if reason != "None" {
 			assert.Contains(t, text, "(Slurm reason: "+reason+")")
@@ -468,7 +460,7 @@ func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
 		"AssocGrpGRES": "A limit of its account", "BurstBufferStageIn": "its burst buffer", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": "down, drained or reserved",
 		"NoSuchReason": "slurmflex does not know",
 	} {
-		assert.Contains(t, pendingFor(Job{ID: 7, Reason: reason}, "", false), says)
+		assert.Contains(t, pendingFor(Job{ID: 7, Reason: reason}, ""), says)
 	}
 }
 

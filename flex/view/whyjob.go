@@ -337,7 +337,7 @@ func (t *teller) otherPartitions(set NodeSet, j Job) []string {
 // differs reports whether machines may be requested from another nodeset now, of capacity that this
 // one does not have: of another kind, region or zone.
 func (s NodeSet) differs(other NodeSet) bool {
-	open := other.Block == nil && other.RestsUntil.IsZero() && other.Size > other.Static
+	open := other.Block == nil && other.Size > other.Static
 	elsewhere := slices.ContainsFunc(other.Zones, func(zone string) bool { return !slices.Contains(s.Zones, zone) })
 	return open && (other.Capacity != s.Capacity || other.Region != s.Region || elsewhere)
 }

@@ -26,12 +26,10 @@ func (t *teller) pending(j Job) {
 	} else if blocked := allBlocked(sets); blocked != nil {
 		t.lead("Nodeset %s is %s.", blocked.Name, blocked.BlockedForUsers(t.now))
 	}
-	rests := slices.ContainsFunc(sets, func(s NodeSet) bool { return !s.RestsUntil.IsZero() })
-	switch full := t.full(j, sets); {
-	case full != "" && !rests:
+	if full := t.full(j, sets); full != "" {
 		t.lead("%s (Slurm reason: %s).", full, j.Reason)
-	default:
-		t.lead("%s", pendingFor(j, t.at(j.StartAt), rests))
+	} else {
+		t.lead("%s", pendingFor(j, t.at(j.StartAt)))
 	}
 	if last != "" {
 		t.fact("%s", last)
@@ -51,9 +49,7 @@ func (t *teller) pending(j Job) {
 		if set.Block != nil {
 			t.fact("Nodeset %s is %s.", set.Name, set.BlockedForUsers(t.now))
 		}
-		if !set.RestsUntil.IsZero() {
-			t.fact("Nodeset %s is %s.", set.Name, set.Resting(t.now))
-		} else if slurm.LacksNodes(j.Reason) {
+		if slurm.LacksNodes(j.Reason) {
 			t.fact("%s.", set.free())
 			t.holders(set)
 		}

@@ -141,11 +141,8 @@ func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 	p.Notes = takeNotes(p.Waits)
 	for _, set := range v.NodeSets {
 		data := setData{Summary: v.SummaryOf(set)}
-		switch {
-		case set.Block != nil:
+		if set.Block != nil {
 			data.Blocked = set.Blocked(now)
-		case !set.RestsUntil.IsZero():
-			data.Blocked = set.Resting(now)
 		}
 		p.NodeSets = append(p.NodeSets, data)
 		for _, n := range set.States {

@@ -290,9 +290,6 @@ func (w *world) reservationsLeft() (violation, bool) {
 		if w.setup.waiting == config.Pending && memo.ParseHold(cluster, r.Name).Kind == memo.CoverHold {
 			continue
 		}
-		if rests := memo.ParseHold(cluster, r.Name).Kind == memo.RestHold; rests && time.Until(r.End) <= 31*time.Minute {
-			continue
-		}
 		for _, node := range r.Nodes {
 			if end := ends[node]; end.IsZero() || end.Sub(r.Start).Abs() > time.Minute {
 				return violation{kind: orphan, text: fmt.Sprintf("reservation %s covers %s from %s on, and its lease ends at %s",

@@ -202,23 +202,6 @@ var mutants = []mutant{
 		`rest, ok := strings.TrimLeft(strings.TrimPrefix(reservation, "slurmflex-"), "abcdefghijklmnopqrstuvwxyz"), cluster != ""`, planner,
 	},
 	{
-		"a nodeset rests on when machines have come", "flex/plan/sweep_rest.go",
-		"case len(nodes) == 0 || !until.After(w.scene.Seen.Now):", "case len(nodes) == 0:", planner,
-	},
-	{
-		"a rest has nodes that others reserve", "flex/plan/sweep_rest.go",
-		"!m.Taken() && !reserved[m.Name]", "!m.Taken()", planner,
-	},
-	{
-		"job after job tries a nodeset that rests", "flex/stockouts.go",
-		"last.Probed = !now.Before(last.Middle())", "last.Probed = false", passes,
-	},
-	{
-		"several jobs try a nodeset that rests at once", "flex/plan/sweep_rest.go",
-		"last.Times == 0 || last.Probed || s.Seen.Now.Before(last.Middle()) ||\n\t\tslices.ContainsFunc(s.Nodes(), func(m *scene.Node) bool { return m.Set == set && m.Power == scene.Rising })",
-		"last.Times == 0 || last.Probed || s.Seen.Now.Before(last.Middle()) || len(s.Nodes()) == 0", planner,
-	},
-	{
 		"ResumeTimeout starts over while machines are being made", "flex/plan/sweep_waiting.go",
 		"r.State == mig.Accepted && !w.scene.AnyOurs(r.Instances)", "r.State == mig.Accepted", planner,
 	},

@@ -16,9 +16,9 @@ const (
 	LeaseHold                   // keeps jobs off nodes from the end of their leases on
 	MoveHold                    // a job moves to warm machines in it
 	SalvageHold                 // holds machines for a job that has lost others
-	RestHold                    // closes a nodeset for a while
 	CoverHold                   // closes powered-down nodes, so that jobs wait PENDING
 	DoorHold                    // holds the nodes of machines that are requested for a job that waits PENDING
+	FormerHold                  // of a kind that earlier versions made
 )
 
 // Hold contains the parts of a reservation's name.
@@ -27,7 +27,6 @@ type Hold struct {
 	At      time.Time // LeaseHold: the end of the leases; CoverHold, DoorHold: when it was made
 	Job     uint32    // MoveHold, SalvageHold
 	Address string    // DoorHold: of the job; see slurm.Job.Address
-	NodeSet string    // RestHold
 }
 
 // The prefixes of the reservations' names, after the cluster's own. The name of a cluster has no dot.
@@ -35,9 +34,9 @@ const (
 	leasePart   = "-"
 	movePart    = ".job-"
 	salvagePart = ".salvage-"
-	restPart    = ".rest-"
 	coverPart   = ".cover-"
 	doorPart    = ".door-"
+	restPart    = ".rest-" // FormerHold: closed a nodeset, whose name follows
 )
 
 func holdName(cluster, part, rest string) string { return "slurmflex-" + cluster + part + rest }
@@ -57,9 +56,6 @@ func MoveReservation(cluster string, job uint32) string {
 func SalvageReservation(cluster string, job uint32) string {
 	return holdName(cluster, salvagePart, strconv.FormatUint(uint64(job), 10))
 }
-
-// RestReservation returns the name of the reservation that closes a nodeset during a back-off.
-func RestReservation(cluster, nodeset string) string { return holdName(cluster, restPart, nodeset) }
 
 // CoverReservation returns the name of a reservation, made at that time, that closes powered-down
 // nodes.
@@ -121,7 +117,7 @@ func ParseHold(cluster, reservation string) Hold {
 		return Hold{}
 	}
 	if nodeset, ok := strings.CutPrefix(rest, restPart); ok && nodeset != "" {
-		return Hold{Kind: RestHold, NodeSet: nodeset}
+		return Hold{Kind: FormerHold}
 	}
 	for part, kind := range map[string]HoldKind{movePart: MoveHold, salvagePart: SalvageHold} {
 		digits, ok := strings.CutPrefix(rest, part)

@@ -58,9 +58,9 @@ func FuzzParse(f *testing.F) {
 		if wait, ok := ParseWait(text); ok {
 			assert.Equal(t, text, wait.String())
 		}
-		if h := ParseHold("alpha", text); h.Kind != NoHold {
+		if h := ParseHold("alpha", text); h.Kind != NoHold && h.Kind != FormerHold {
 			assert.Contains(t, []string{
-				Reservation("alpha", h.At), MoveReservation("alpha", h.Job), SalvageReservation("alpha", h.Job), RestReservation("alpha", h.NodeSet),
+				Reservation("alpha", h.At), MoveReservation("alpha", h.Job), SalvageReservation("alpha", h.Job),
 			}, text)
 		}
 		if at, ok := WarnedAt(text); ok {
@@ -76,10 +76,9 @@ func TestParseHoldReadsOnlyTheClustersReservations(t *testing.T) {
 		Reservation("alpha", noon):        {Kind: LeaseHold, At: noon},
 		MoveReservation("alpha", 8):       {Kind: MoveHold, Job: 8},
 		SalvageReservation("alpha", 8):    {Kind: SalvageHold, Job: 8},
-		RestReservation("alpha", "a3"):    {Kind: RestHold, NodeSet: "a3"},
-		RestReservation("alpha", "17"):    {Kind: RestHold, NodeSet: "17"},
+		"slurmflex-alpha.rest-a3":         {Kind: FormerHold},
 		Reservation("alpha-a3", noon):     {},
-		RestReservation("beta", "a3"):     {},
+		"slurmflex-beta.rest-a3":          {},
 		"slurmflex-alpha.rest-":           {},
 		MoveReservation("beta", 8):        {},
 		MoveReservation("alpha", 8) + "x": {},

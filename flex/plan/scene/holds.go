@@ -1,8 +1,6 @@
 package scene
 
 import (
-	"time"
-
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
@@ -22,8 +20,7 @@ func (s *Scene) addHolds() {
 			s.holds = append(s.holds, h)
 		}
 		switch h.Kind {
-		case memo.RestHold: // none of its nodes has a machine
-			s.set(h.NodeSet).rest = r
+		case memo.FormerHold: // is deleted
 			continue
 		case memo.MoveHold:
 			s.moves[h.Job] = Move{r, s.jobs[h.Job]}
@@ -57,20 +54,3 @@ func (s *Scene) Moves() map[uint32]Move { return s.moves }
 // Salvages returns the jobs with machines held for them after a loss. The caller must not change
 // the map.
 func (s *Scene) Salvages() map[uint32]Move { return s.salvages }
-
-// Rest returns the reservation that closes a nodeset; nil if there is none.
-func (s *Scene) Rest(nodeset string) *slurm.Reservation {
-	if r := s.sets[nodeset]; r != nil {
-		return r.rest
-	}
-	return nil
-}
-
-// RestsUntil returns when the back-off of a nodeset without capacity ends; zero if the nodeset is
-// open.
-func (s *Scene) RestsUntil(nodeset string) (until time.Time) {
-	if r := s.Rest(nodeset); r != nil && r.End.After(s.Seen.Now) {
-		until = r.End
-	}
-	return until
-}

@@ -62,7 +62,6 @@ type groupRecord struct {
 type setRecord struct {
 	ahead bool // one of its groups has a request that does not show yet
 	boots *Boots
-	rest  *slurm.Reservation // the reservation that closes the nodeset
 }
 
 // Of builds the scene of a snapshot.

@@ -116,37 +116,7 @@ type Snapshot struct {
 	// Asked holds how long each cohort's requests were live or refused, until this process's last
 	// pass; see Plan.Asked in package plan.
 	Asked map[string]Asked
-
-	// Stockouts holds how often in a row nodesets were refused for lack of capacity, as far as this
-	// process has seen.
-	Stockouts map[string]Stockout
 }
-
-// Stockout says when a nodeset was last refused for lack of capacity, and how often in a row.
-// Refusals within a back-off do not count. After machines were created, At is the time of that, and
-// Times is 0.
-type Stockout struct {
-	At     time.Time
-	Times  int
-	Probed bool // refused again in the second half of the back-off
-}
-
-// The limits of a nodeset's back-off, which doubles with each consecutive refusal.
-const (
-	leastRest = 5 * time.Minute
-	mostRest  = 30 * time.Minute
-)
-
-// Until returns when the nodeset's back-off ends.
-func (s Stockout) Until() time.Time {
-	if s.Times == 0 {
-		return s.At
-	}
-	return s.At.Add(min(leastRest<<min(s.Times-1, 3), mostRest))
-}
-
-// Middle returns when the second half of the nodeset's back-off starts.
-func (s Stockout) Middle() time.Time { return s.At.Add(s.Until().Sub(s.At) / 2) }
 
 // JobLimits holds how long a job's owner is willing to wait. Each field may be zero.
 type JobLimits struct {

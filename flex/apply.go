@@ -221,8 +221,6 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.signalJob(ctx, a)
 	case plan.RequeueJob:
 		return r.requeueJob(ctx, a)
-	case plan.MoveJob:
-		return r.moveJob(ctx, a)
 	case plan.SalvageJob:
 		return r.salvageJob(ctx, a)
 	}

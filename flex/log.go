@@ -115,7 +115,6 @@ func eventOf(kind string) string {
 		"signal_job":         "job signalled",
 		"requeue_job":        "job requeued",
 		"salvage_job":        "job's machines held after a loss",
-		"move_job":           "job moved to kept machines",
 		"change_partitions":  "partitions of job changed",
 		"close_partition":    "partition closed",
 		"tell_job":           "owner notified",

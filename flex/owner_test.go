@@ -318,7 +318,6 @@ func TestNothingHappensToAJobWhoseCommentFails(t *testing.T) {
 		"requeue":    {told(""), plan.RequeueJob{OfJob: job, Why: "why"}},
 		"signal":     {told(""), plan.SignalJob{OfJob: job, Signal: "USR1", Text: "flex-start: why, and sent", Why: "why"}},
 		"node down":  {told("slurm"), plan.SetNodes{Nodes: nodes, State: "down", Jobs: []uint32{1}, Why: "why"}},
-		"move":       {told(""), plan.MoveJob{OfJob: job, From: nodes, Why: "why"}},
 		"salvage":    {told(""), plan.SalvageJob{OfJob: job, Lost: nodes, Why: "why"}},
 		"return":     {plan.ReturnNodes{OfJob: job, Nodes: nodes, Reason: "why", Then: plan.Hold}},
 		"warn first": {plan.WarnJob{OfJob: job, Why: "why"}},
@@ -328,7 +327,7 @@ func TestNothingHappensToAJobWhoseCommentFails(t *testing.T) {
 		switch actions[len(actions)-1].(type) {
 		case plan.WarnJob:
 			w.slurm.records[1] = slurm.JobRecord{Batch: true}
-		case plan.ReturnNodes, plan.MoveJob:
+		case plan.ReturnNodes:
 		default:
 			w.slurm.jobs[1].State = slurm.JobRunning
 		}

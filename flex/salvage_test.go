@@ -1,6 +1,8 @@
 package flex
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -10,6 +12,45 @@ import (
 
 	"slurmflex/slurm"
 )
+
+// cutOff is a Slurm to which the process gets so many commands through before it
+// dies, which it does before or after the last one.
+type cutOff struct {
+	Scheduler
+	left int
+	acts bool
+}
+
+var errCutOff = errors.New("the process has died")
+
+func (c *cutOff) next(act func() error) error {
+	c.left--
+	if c.left > 0 || c.left == 0 && c.acts {
+		if err := act(); err != nil {
+			return err
+		}
+	}
+	if c.left <= 0 {
+		return errCutOff
+	}
+	return nil
+}
+
+func (c *cutOff) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error {
+	return c.next(func() error { return c.Scheduler.ReserveForJob(ctx, spec) })
+}
+
+func (c *cutOff) SetJobReservation(ctx context.Context, job uint32, name string) error {
+	return c.next(func() error { return c.Scheduler.SetJobReservation(ctx, job, name) })
+}
+
+func (c *cutOff) UpdateNodes(ctx context.Context, names []string, change slurm.NodeChange) error {
+	return c.next(func() error { return c.Scheduler.UpdateNodes(ctx, names, change) })
+}
+
+func (c *cutOff) StartNow(ctx context.Context, job uint32, limit time.Duration) error {
+	return c.next(func() error { return c.Scheduler.StartNow(ctx, job, limit) })
+}
 
 // torn is a job of three nodes of which one has lost its machine.
 func torn(t *testing.T, w *world) {

@@ -60,10 +60,6 @@ type JobReservationSpec struct {
 	Lasts time.Duration // in whole minutes
 }
 
-// MoveLimit is for how long a job may need to start on idle machines, in whole minutes: it
-// does within seconds.
-const MoveLimit = 3 * time.Minute
-
 // ParseReservations reads what scontrol show reservation -o printed under
 // TZ=UTC. Rows that cannot be read are Unread, an error that comes with the
 // reservations. Output without a reservation record is another error.

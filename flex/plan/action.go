@@ -47,7 +47,6 @@ var kinds = []Action{
 	ReturnNodes{},
 	SignalJob{},
 	RequeueJob{},
-	MoveJob{},
 	SalvageJob{},
 }
 
@@ -91,15 +90,13 @@ func Needs(a, undone Action) bool {
 	return comments && !requeue.Urgent && slices.Contains(acts(a), told.Job)
 }
 
-// acts returns the jobs that an action ends, signals, moves or requeues. Their owners read the
+// acts returns the jobs that an action ends, signals or requeues. Their owners read the
 // reason in the AdminComment first: the action waits while Slurm cannot write it, except for a
 // requeue that would be too late. ReturnNodes, which may affect several jobs, and WarnJob write
 // the AdminComments themselves.
 func acts(a Action) []uint32 {
 	switch a := a.(type) {
 	case SignalJob:
-		return []uint32{a.Job}
-	case MoveJob:
 		return []uint32{a.Job}
 	case SalvageJob:
 		return []uint32{a.Job}

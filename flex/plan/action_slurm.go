@@ -148,30 +148,6 @@ type RequeueJob struct {
 func (a RequeueJob) About() Subject { return Subject{Kind: "requeue_job", Job: a.Job} }
 func (a RequeueJob) String() string { return fmt.Sprintf("requeue job %d", a.Job) }
 
-// MoveJob moves a job whose machines have not been made to kept machines: it reserves
-// them for the job, returns the job's nodes without machines, and lets it start at once.
-// One of which only To is given has returned its nodes, and is only to start.
-type MoveJob struct {
-	OfJob
-	Name, User  string // the job's as squeue shows it, and its owner
-	Reservation string // in which the job moves
-	Reserves    bool   // the reservation is still to be made
-	From        []string
-	To          []string
-	Held        []string      // its nodes that are up, which it keeps
-	Limit       time.Duration // its new time limit, which --time-min allows; 0: its own
-	Why
-}
-
-func (a MoveJob) About() Subject { return Subject{Kind: "move_job", Job: a.Job, Nodes: a.To} }
-func (a MoveJob) String() string {
-	text := fmt.Sprintf("move job %s to kept machines %s", a.Name, slurm.Fold(a.To))
-	if len(a.From) > 0 {
-		text += " from " + slurm.Fold(a.From)
-	}
-	return text
-}
-
 // SalvageJob holds the machines of a job that has lost others for it, has Slurm take it off
 // the lost ones, and lets it start again at once. One without lost nodes has left its
 // nodes, and is only to start.

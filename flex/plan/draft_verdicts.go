@@ -33,8 +33,6 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 			}
 			d.add(*v.back)
 			d.expect(fmt.Sprintf("nodes of job %s to go back", v.back.Name))
-		case moves:
-			d.move(w, w.moves[v.cohort.job.ID])
 		case powersDown:
 			d.setNodes(w.scene, "return", SetNodes{
 				Nodes: v.cohort.nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.why,
@@ -64,24 +62,6 @@ func (d *draft) yields(v verdict) {
 	if !slices.Contains(d.yielded, r) {
 		d.yielded = append(d.yielded, r)
 	}
-}
-
-// move has a job move to kept machines, once for all its cohorts.
-func (d *draft) move(w *wanted, m *move) {
-	if d.claims[m.to[0]] != "" {
-		return
-	}
-	for _, name := range slices.Concat(m.from, m.to, m.held) {
-		d.claims[name] = "kept machines"
-	}
-	d.add(before(w.scene, m.job.ID, memo.Moving+slurm.Fold(m.to), "")...)
-	d.heard[m.job.ID] = true
-	d.add(MoveJob{
-		OfJob: OfJob{m.job.ID}, Name: m.job.Name(), User: m.job.User, From: m.from, To: m.to, Held: m.held,
-		Reservation: memo.MoveReservation(w.scene.Config.Cluster, m.job.ID), Reserves: !m.begun, Limit: limitOn(w.scene, m.job, slices.Concat(m.to, m.held)),
-		Why: Why(fmt.Sprintf("%s no machine yet", slurm.Fold(m.from))),
-	})
-	d.expect(fmt.Sprintf("job %s to start on kept machines", m.job.Name()))
 }
 
 // request requests the nodes of a cohort, and of those that join it, that nothing brings

@@ -19,7 +19,6 @@ type wanted struct {
 	short      map[uint32]bool     // jobs that do not keep the others, because of their time limits
 	handed     handout             // what jobs that wait pending get
 	keeps      map[uint32]*salvage // covered jobs that run, have lost machines, and keep the others
-	moves      map[uint32]*move    // jobs that will get kept machines
 	torn       map[*cohort]string  // gangs that have waited too long for their other nodes, and how they stand
 }
 
@@ -42,7 +41,6 @@ func match(s *scene.Scene) *wanted {
 	for _, c := range w.cohorts {
 		c.asked = w.askedFor(c)
 	}
-	w.moves = w.plannedMoves()
 	w.torn = w.tornGangs()
 	return w
 }

@@ -18,8 +18,7 @@ type settled struct {
 // settleRequests gives each live request to the cohort that it serves, and says why
 // one that serves none must go. A request is all or nothing, so one node that nobody
 // wants makes the whole of it wrong, but if tasks share it, only when nobody wants more than
-// half of them, because the others would lose their place in Google's queue. Nodes of tasks
-// on their way to kept machines are wanted until these run there. A node of the
+// half of them, because the others would lose their place in Google's queue. A node of the
 // configuration that Slurm does not show, or shows in a state that we do not understand,
 // never makes a request wrong. Those whose lease is long enough for all jobs of their nodes
 // come first, and then the older ones.
@@ -73,11 +72,9 @@ func (w *wanted) refreshOldest() {
 	}
 }
 
-// onlyWaits reports whether a live request waits for capacity: it creates no machine, and none of
-// its jobs is moving to kept machines.
+// onlyWaits reports whether a live request waits for capacity: it creates no machine.
 func onlyWaits(s *scene.Scene, r *scene.Live) bool {
-	return r.Request.State == mig.Accepted && !s.AnyPresent(r.Request.Instances) && !s.IsMoving(r.Group.Stamp.Job) &&
-		(r.Group.Stamp.Array == 0 || s.MovingTasks(r.Group.Stamp.Array) == 0)
+	return r.Request.State == mig.Accepted && !s.AnyPresent(r.Request.Instances)
 }
 
 // isShort reports whether the request's lease is shorter than the cohort needs.
@@ -111,8 +108,6 @@ func (w *wanted) misfit(r scene.Live) string {
 			return "the configuration knows no node " + name
 		case m == nil || m.Power == scene.Unclear || m.Power == scene.On, c == nil && m.Doubted:
 			continue
-		case w.scene.IsMoving(r.Group.Stamp.Job) && (m.Power == scene.Off || c == nil):
-			continue // its job is on its way to kept machines, and does not run there yet
 		case m.Power == scene.Off && len(m.Holders) > 0:
 			continue // a job has just been given it, or is leaving
 		case shared && (m.Power == scene.Off || c == nil && !m.State.Held()):
@@ -131,7 +126,7 @@ func (w *wanted) misfit(r scene.Live) string {
 			serves = append(serves, c)
 		}
 	}
-	if shared && 2*(len(unwanted)-w.scene.MovingTasks(r.Group.Stamp.Array)) > len(r.Request.Instances) {
+	if shared && 2*len(unwanted) > len(r.Request.Instances) {
 		return fmt.Sprintf("no job wants %s any more", counted(unwanted))
 	}
 	for _, c := range serves {

@@ -97,7 +97,7 @@ func salvageOf(s *scene.Scene, j *slurm.Job, left []*scene.Node) *salvage {
 
 // isUnsure reports whether what is known of the machines that are held does not do to
 // judge them.
-func isUnsure(s *scene.Scene, held scene.Move) bool {
+func isUnsure(s *scene.Scene, held scene.Salvage) bool {
 	return s.Seen.Skew > scene.MaxSkew || s.AnyNode() || slices.ContainsFunc(membersNamed(s, held.Nodes), func(m *scene.Node) bool {
 		return m.Doubted || m.Power == scene.Unclear || s.IsUnread(m)
 	})

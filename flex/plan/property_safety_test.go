@@ -83,8 +83,6 @@ var rules = map[string]rule{
 	"ends a lease's jobs in time":      endsJobsInTime,
 	"comments first, then acts":        commentsFirst,
 	"sets down only what is lost":      setsDownOnlyWhatIsLost,
-	"moves jobs only to kept machines": movesOnlyToKept,
-	"leaves no kept machine idle":      leavesNoneIdle,
 	"salvages only what is lost":       salvagesOnlyLosses,
 	"spares what is held for a gang":   sparesWhatIsHeld,
 	"ends only what was asked for":     endsOnlyWhatWasAsked,
@@ -185,8 +183,6 @@ func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
 			nodes = a.Nodes
 		case plan.ReturnNodes:
 			nodes = a.Nodes
-		case plan.MoveJob:
-			nodes = slices.Concat(a.From, a.To, a.Held)
 		case plan.SalvageJob:
 			nodes = a.Lost
 		}
@@ -398,8 +394,6 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = (s.haveNodes(a.Nodes) || len(a.Nodes) == 0 && a.Then == plan.Cancel) && s.hasJob(a.Job)
 		case plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob:
 			ours = s.hasJob(a.About().Job)
-		case plan.MoveJob:
-			ours = s.haveNodes(slices.Concat(a.From, a.To, a.Held)) && s.hasJob(a.Job)
 		case plan.SalvageJob:
 			ours = s.haveNodes(slices.Concat(a.Nodes, a.Lost)) && s.hasJob(a.Job)
 		case plan.CreatePolicy:
@@ -414,10 +408,9 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			held := memo.ParseHold(cluster, a.Name).Kind == memo.SalvageHold
 			ours = (held || ourReservation(a.Name)) && s.mayReserve(a.Name, a.Nodes)
 		case plan.DeleteReservation:
-			moved := memo.ParseHold(cluster, a.Name).Kind == memo.MoveHold
 			held := memo.ParseHold(cluster, a.Name).Kind == memo.SalvageHold
 			former := memo.ParseHold(cluster, a.Name).Kind == memo.FormerHold
-			ours = moved || held || former || ourReservation(a.Name)
+			ours = held || former || ourReservation(a.Name)
 		}
 		if !ours {
 			wrong = append(wrong, fmt.Sprintf("not ours to touch: %T: %s", a, a))

@@ -172,3 +172,11 @@ func sparesWhatIsHeld(s *sight, p plan.Plan) (wrong []string) {
 	}
 	return wrong
 }
+
+func allOf(names []string, is func(string) bool) bool {
+	return !slices.ContainsFunc(names, func(n string) bool { return !is(n) })
+}
+
+func (s *sight) hasRunning(name string) bool {
+	return slices.ContainsFunc(s.instances[name], func(in mig.Instance) bool { return !in.Leaving() && s.hasGroup(in.Region, in.Group) })
+}

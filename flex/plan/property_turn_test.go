@@ -84,8 +84,6 @@ func freesPlacesForTheImportant(s *sight, p plan.Plan) (wrong []string) {
 			for _, id := range append(a.Others, a.Job) {
 				leaves[id] = true
 			}
-		case plan.MoveJob:
-			leaves[a.Job] = true
 		}
 	}
 	for _, w := range p.Waits {
@@ -94,22 +92,13 @@ func freesPlacesForTheImportant(s *sight, p plan.Plan) (wrong []string) {
 			continue
 		}
 		for key, h := range s.holders(p) {
-			leaving := slices.ContainsFunc(h.jobs, func(j slurm.Job) bool { return leaves[j.ID] || s.isDoubtful(j) })
+			leaving := slices.ContainsFunc(h.jobs, func(j slurm.Job) bool { return leaves[j.ID] || j.HetID != 0 })
 			if s.yieldsTo(h, w) && !leaving && (!ofUser || s.job(h.Job).User == s.job(w.Job).User) {
 				wrong = append(wrong, fmt.Sprintf("job %d waits for its turn while %s has a place for job %d since %s", w.Job, key, h.Job, h.request.Created))
 			}
 		}
 	}
 	return wrong
-}
-
-// isDoubtful reports whether the job is on its way to kept machines, or back to Slurm with
-// its heterogeneous job.
-func (s *sight) isDoubtful(j slurm.Job) bool {
-	return j.HetID != 0 || slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
-		h := memo.ParseHold(cluster, r.Name)
-		return h.Kind == memo.MoveHold && (h.Job == j.ID || j.Array() != 0 && s.job(h.Job).Array() == j.Array())
-	})
 }
 
 // freesOnlyWhatWasHeldLong: a request yields its place only to a more important job that

@@ -55,7 +55,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 			if lost := lossText(w.scene, j, d.plan.Losses); lost != "" {
 				texts[j.ID] = memo.OwnComment + w.lossComment(j.ID, lost)
 			}
-		case j.State.Waits() && !w.scene.IsMoving(j.ID) && len(w.scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.scene.Seen.Told[j.ID]):
+		case j.State.Waits() && len(w.scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.scene.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Back
 		}
 	}

@@ -27,7 +27,6 @@ type Wait struct {
 	Since     time.Time // when they began to wait; zero if that is not known
 
 	Obstacle string        // why nothing is asked for now, or why they are returned; empty if nothing is in the way
-	Kept     []string      // warm machines that their job moves to
 	Failed   int           // attempts in a row that have failed, where that is the obstacle
 	Next     time.Time     // when the next attempt comes, where that is known
 	Failing  scene.Failing // where Failed counts calls that are repeated in every pass
@@ -92,7 +91,7 @@ func (v verdict) waits(w *wanted) (queued, lacking Wait) {
 	c := v.cohort
 	var asked, rest []string
 	for _, name := range w.scene.WithoutMachine(c.nodes) {
-		if c.live != nil && c.live.Request.Names(name) && v.do != moves && (v.failing.Times == 0 || !w.scene.Seen.Asking[name]) {
+		if c.live != nil && c.live.Request.Names(name) && (v.failing.Times == 0 || !w.scene.Seen.Asking[name]) {
 			asked = append(asked, name)
 		} else {
 			rest = append(rest, name)
@@ -117,7 +116,7 @@ func (v verdict) waits(w *wanted) (queued, lacking Wait) {
 		}
 	}
 	lacking = wait
-	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing, lacking.Kept = rest, v.failed, v.next, v.failing, v.kept
+	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.failed, v.next, v.failing
 	if _, lacking.Trouble, _ = failures(w.scene, c, w.scene.Group(c.id())); v.failing.Times > 0 {
 		lacking.Failed, lacking.Trouble = v.failing.Times, v.failing.Trouble()
 	}
@@ -189,7 +188,7 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 		switch {
 		case n.Request == "":
 			n.Stage, n.Obstacle = Waiting, unreadText(n.Region, snap.Unseen[n.Region])
-			n.Failed, n.Next, n.Failing, n.Kept = 0, time.Time{}, scene.Failing{}, nil
+			n.Failed, n.Next, n.Failing = 0, time.Time{}, scene.Failing{}
 		case n.Stage == Returned: // nothing is returned in a region that could not be read
 			n.Stage, n.Obstacle, n.Then = Queued, "", ""
 		}

@@ -22,7 +22,6 @@ type verdict struct {
 	warns    []uint32      // jobs with owners to warn instead
 	pending  bool          // the request is being made
 	failing  scene.Failing // how the calls for it fail
-	kept     []string      // the warm machines that its job moves to
 	underWay bool          // all machines are there, requested or being requested
 	gone     bool          // the job returns to Slurm in this pass
 	with     []*cohort     // other cohorts that its request serves, too
@@ -45,7 +44,6 @@ const (
 	requests               // its missing nodes are requested
 	goesBack               // its job's nodes go back to Slurm
 	powersDown             // its nodes, which no job waits for, go back to Slurm
-	moves                  // its job moves to kept machines
 )
 
 // rule is one reason not to request a cohort's nodes. It is a pure function of what was
@@ -68,7 +66,6 @@ const (
 // rules are asked in this order; the first that does more than note something decides.
 // Where all are silent, the nodes are requested.
 var rules = []rule{
-	{"kept machines", movesToKept, barsNothing},
 	{"boot_timeout", bootLate, barsNothing},
 	{"provision_timeout", waitedTooLong, barsNothing},
 	{"gang_timeout", gangTorn, barsNothing},

@@ -18,7 +18,7 @@ type turns struct {
 	*wanted
 	now, next places                 // places taken now, and after this plan's actions
 	queue     map[string]int         // by region: cohorts that wait for their turn
-	leaves    map[*cohort]bool       // cohorts that lose their nodes in this pass, or move
+	leaves    map[*cohort]bool       // cohorts that lose their nodes in this pass
 	yields    map[string]*scene.Live // by region: the request that yields its place
 	worth     map[*scene.Live]uint64 // by live request: the priority of the most important job it serves
 	keep      map[string]bool        // by region: no request yields to the cohorts that follow

@@ -162,24 +162,6 @@ func TestANewTemplateTakesEffectForTasksThatAreRequestedThen(t *testing.T) {
 	}, madeBy(Compute(scene.Of(with(t, "share_requests: 4"), s))))
 }
 
-// The others wait on, and theirs is for the one that moves, too, until it runs.
-func TestASharedRequestStaysWhileATaskMovesToAKeptMachine(t *testing.T) {
-	cfg := keeping(t)
-	cfg.FlexSetOf("alpha-fix-0").Flex.ShareRequests = 2
-	waiting := group("alpha-fix-arr-5", mig.Stamp{NodeSet: "fix", Array: 5}, request("a1", mig.Accepted, "alpha-fix-[2-3]", time.Hour))
-	at := func(state slurm.JobState, list string, more ...part) scene.Snapshot {
-		return seen(append([]part{
-			idleFor("alpha-fix-0", idleUp, time.Minute, 50*time.Minute), waiting, nodes("alpha-fix-3", poweredDown),
-			nodes("alpha-fix-2", "ALLOCATED+CLOUD+POWERING_UP"), givenTo(8, "alpha-fix-2"), task(5, "0"), important(1), lastJobIs(state, list),
-		}, more...)...)
-	}
-	assert.Contains(t, actions(Compute(scene.Of(cfg, at(slurm.JobConfiguring, "alpha-fix-2")))), "move job 5_0 to kept machines alpha-fix-0 from alpha-fix-2")
-	back := onNodes("alpha-fix-2", func(n *slurm.Node) { n.State = slurm.ParseState(poweredDown) })
-	moved := movingTo(8, "alpha-fix-0", 5*time.Second)
-	assert.Empty(t, madeBy(Compute(scene.Of(cfg, at(slurm.JobPending, "", back, moved)))))
-	assert.Equal(t, []string{"cancel request alpha-fix-arr-5/a1"}, madeBy(Compute(scene.Of(cfg, at(slurm.JobRunning, "alpha-fix-0", back, moved)))))
-}
-
 func TestALostMachineOfASharedGroupHitsItsTaskAlone(t *testing.T) {
 	given := []part{
 		runsOn(100, "alpha-a3-0"), task(5, "0"), runsOn(101, "alpha-a3-1"), task(5, "1"), tasks(2, 2),

@@ -39,7 +39,6 @@ func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
 		{SignalJob{OfJob: OfJob{Job: 7}}, Subject{"signal_job", "", 7, nil}},
 		{RequeueJob{OfJob: OfJob{Job: 7}}, Subject{"requeue_job", "", 7, nil}},
 		{SalvageJob{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"salvage_job", "", 7, nodes}},
-		{MoveJob{OfJob: OfJob{Job: 7}, To: nodes}, Subject{"move_job", "", 7, nodes}},
 	}
 	var kinds []string
 	for _, test := range tests {

@@ -24,7 +24,6 @@ var sweeps = []sweep{
 	{"static", powerUpStatic},
 	{"backfill", openToBackfill},
 	{"renewal", renewStatic},
-	{"kept machines", endMoves},
 	{"keep_idle", powerDownKept},
 	{"exclusive", powerDownOnIdle},
 	{"waiting", keepWaiting},

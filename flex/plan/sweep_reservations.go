@@ -75,7 +75,11 @@ func reserve(w *wanted, _ []verdict) (s step) {
 func deleteFormer(w *wanted, _ []verdict) (s step) {
 	for _, h := range w.scene.Holds() {
 		if h.Kind == memo.FormerHold {
-			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{h.Name}, Why: "slurmflex makes no such reservation any more"})
+			a := DeleteReservation{OfReservation: OfReservation{h.Name}, Why: "slurmflex makes no such reservation any more"}
+			if j := w.scene.Job(h.Job); j != nil && j.Reservation == h.Name {
+				a.Job = j.ID
+			}
+			s.actions = append(s.actions, a)
 		}
 	}
 	return s

@@ -60,7 +60,6 @@ var situations = []struct {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.Snap.Unseen["us-central1"] = errors.New("503 backendError")
 	}, "", "region us-central1 could not be read", "waiting: region us-central1 could not be read"},
-	{"it moves to kept machines", (*world).movable, "moving to kept machines alpha-a3-[3-4]", "Moving to kept machines alpha-a3-[3-4]", "waiting: moving to kept machines alpha-a3-[3-4]"},
 	{"the request is refused for good", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "403 forbidden: no right", At: noon, Times: 1}

@@ -87,7 +87,7 @@ func (b *builder) waiting(w plan.Wait) Row {
 	row := b.row(w.Nodes)
 	row.NodeSet, row.Region, row.Group, row.Request = w.NodeSet, w.Region, w.Group, w.Request
 	row.Lease, row.Since, row.Obstacle = Seconds(w.Lease), second(w.Since), w.Obstacle
-	row.State, row.RequestedAt, row.MovesTo = State(w.Stage), second(w.Requested), slurm.Fold(w.Kept)
+	row.State, row.RequestedAt = State(w.Stage), second(w.Requested)
 	row.Failed, row.NextAt = w.Failed, second(w.Next)
 	row.trouble(w.Trouble)
 	row.FailingSince, row.RetryEvery = second(w.Failing.Since), Seconds(w.Failing.Every())

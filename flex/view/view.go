@@ -164,7 +164,6 @@ type Row struct {
 	Lease   Seconds `json:"lease_seconds,omitempty"`
 
 	RequestedAt time.Time `json:"requested_at,omitzero"` // when the live request was made
-	MovesTo     string    `json:"moves_to,omitempty"`    // the warm machines, as a hostlist, that the job moves to
 
 	least Seconds // of pending jobs: the shortest time limit; Lease is the longest, 0 if one has none
 

@@ -189,15 +189,6 @@ var stories = []struct {
 			s.waiting(812+id, "alpha-a3-"+string('0'+rune(id)))
 		}
 	}, "814"},
-	{"a job that moves to kept machines", func(s *world) {
-		s.movable()
-		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
-	}, "812"},
-	{"a job that has returned its nodes to move to kept machines", func(s *world) {
-		s.movable()
-		s.pending(816, "Reservation")
-		s.Snap.Told[816] = memo.OwnComment + memo.Moving + "alpha-a3-[3-4]"
-	}, "816"},
 	{"a job whose time limit does not fit the rest of a lease", func(s *world) {
 		s.pending(816, "Resources")
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Loss, Reason: "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.Short}.String()

@@ -14,10 +14,6 @@ import (
 
 // pending says what a job without nodes is waiting for.
 func (t *teller) pending(j Job) {
-	if warm := memo.MovesTo(j.Told); warm != "" {
-		t.moving(warm)
-		return
-	}
 	sets := t.setsOf(j.Partition)
 	last := t.lastDone(j, sets)
 	if last != "" && j.isBack() {

@@ -183,10 +183,6 @@ func (t *teller) waiting(r Row) {
 		}
 		return
 	}
-	if r.MovesTo != "" {
-		t.moving(r.MovesTo)
-		return
-	}
 	switch set, _ := t.NodeSet(r.NodeSet); {
 	case r.Then == string(plan.Lose):
 		t.lead("Slurm ends the job at %s, because it cannot be requeued and slurmflex cannot get its nodes: %s. Its owner has been notified.",
@@ -210,13 +206,6 @@ func (t *teller) waiting(r Row) {
 	if r.Failed > 0 && !t.records(r) {
 		t.detail("The last attempt: %s.", sentence(r.Error))
 	}
-}
-
-// moving describes a job on its way to kept machines, before or after it has returned its
-// own nodes.
-func (t *teller) moving(kept string) {
-	t.lead("Moving to kept machines %s: its nodes without machines go back to Slurm, which starts the job there within seconds.", kept)
-	t.fact("If they were already requested, the job keeps its place at Google until it runs.")
 }
 
 // records reports whether a failed request on record has the row's last error.

@@ -104,17 +104,6 @@ func (s *world) refusing() {
 	}}
 }
 
-// movable has job 812 wait for its nodes while two kept machines are idle that fit it.
-func (s *world) movable() {
-	s.waiting(812, "alpha-a3-[0-1]")
-	s.Config.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
-	s.machines("alpha-a3-job-700", "a3", "alpha-a3-[3-4]", 9*time.Hour)
-	s.Nodes("alpha-a3-[3-4]", scenetest.Idle)
-	for i := 3; i <= 4; i++ {
-		s.Snap.Nodes[i].LastBusyTime = noon.Add(-time.Minute)
-	}
-}
-
 // group makes the group of a job's nodes of nodeset a3, with these requests.
 func (s *world) group(job uint32, requests ...mig.Request) {
 	g := s.Group(fmt.Sprint("alpha-a3-job-", job), mig.Stamp{NodeSet: "a3", Job: job}, requests...)

@@ -120,7 +120,6 @@ func (c *check) deletion(p *process, st fakegce.State, names []string, group str
 		if job := c.w.watch.runner(name); job != nil && in.Status == "RUNNING" {
 			c.fail(wrongKill, "%s deletes machine %s, on which job %d runs", p.name, name, job.ID)
 		}
-		c.promised(p, name, "deletes machine")
 		c.spared(p, name, "deletes machine")
 		if in.Status != "TERMINATED" { // nothing runs on one that has stopped
 			c.brake(p, name)
@@ -282,7 +281,6 @@ func (c *check) resumeFailed(nodes []string) {
 func (c *check) update(p *process, names []string, change slurm.NodeChange) {
 	if strings.HasPrefix(change.State, "power_down") {
 		for _, name := range names {
-			c.promised(p, name, "powers down")
 			c.spared(p, name, "powers down")
 		}
 	}

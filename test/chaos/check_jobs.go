@@ -59,7 +59,7 @@ func (c *check) elsewhere(l life) {
 // be for provision_timeout only.
 func (c *check) early(p *process, st fakegce.State, name string) {
 	job, limit := c.w.watch.waiter(name), flexOf(p, name).ProvisionTimeout
-	if job == nil || c.w.watch.forgiven(*job) || c.moves(job.ID) || limit > 0 && time.Since(job.given) >= limit-wrongClock ||
+	if job == nil || c.w.watch.forgiven(*job) || limit > 0 && time.Since(job.given) >= limit-wrongClock ||
 		time.Since(job.given) < commandTime { // it was given the node while that was being taken
 		return
 	}

@@ -153,32 +153,6 @@ func (p *planted) outwaits() {
 // isFull leaves room for no machine.
 func (p *planted) isFull() { p.cloud.SetCapacity("", "", 0) }
 
-// keeps has whole nodes stay after their jobs.
-func (p *planted) keeps() { p.setup.keep = time.Hour }
-
-// idles has the node come free, and job 8 wait for another with that limit.
-func idles(limit time.Duration) step {
-	return func(p *planted) {
-		j := slurm.Job{
-			ID: 8, ArrayID: 8, State: slurm.JobConfiguring, Nodes: []string{"alpha-gang-1"}, Start: time.Now().Add(-time.Minute),
-			Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: limit},
-		}
-		p.watch.look([]slurm.Node{{Name: node, State: slurm.ParseState("IDLE+CLOUD"), LastBusyTime: time.Now()}}, []slurm.Job{j})
-	}
-}
-
-// movesThere has a job move to the node, whose own have gone back to Slurm.
-func (p *planted) movesThere() {
-	p.t.Helper()
-	id, err := p.slurm.Submit(fakeslurm.JobSpec{Partition: "gang", Nodes: 1, Limit: time.Hour, Run: time.Minute, User: "user"})
-	require.NoError(p.t, err)
-	spec := slurm.JobReservationSpec{Name: memo.MoveReservation(cluster, id), User: "user", Nodes: []string{node}}
-	require.NoError(p.t, p.slurm.ReserveForJob(p.ctx, spec))
-	require.NoError(p.t, p.slurm.SetJobReservation(p.ctx, id, spec.Name))
-	p.moves.begin(id, spec.Nodes)
-	p.watch.look(nil, []slurm.Job{{ID: id, ArrayID: id, State: slurm.JobPending}})
-}
-
 // heldThere has the node held for a job that has lost others.
 func (p *planted) heldThere() {
 	p.t.Helper()
@@ -199,9 +173,6 @@ func (p *planted) idlesOn() {
 	time.Sleep(19 * time.Minute)
 	p.check.idles()
 }
-
-// judges looks for jobs that wait while kept machines are idle that fit them.
-func (p *planted) judges() { p.check.warm() }
 
 // forces powers the node down.
 func (p *planted) forces() {
@@ -250,7 +221,6 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 	}
 	machine, run, wait := (*planted).hasMachine, (*planted).runsThere, (*planted).waitsThere
 	full, look, looks, forced := (*planted).isFull, (*planted).looks, (*planted).looksOften, (*planted).forces
-	keeps, judge, there := (*planted).keeps, (*planted).judges, (*planted).movesThere
 	groups := "regions/" + us + "/instanceGroupManagers/"
 	breaks("the machine of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs",
 		machine, run, shown("ALLOCATED+CLOUD+POWERING_DOWN"), // Slurm has asked for it: the brake is another invariant
@@ -328,13 +298,6 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 		p.faults.sick[program] = p.begun
 		p.check.stalled()
 	})
-	breaks("a kept machine is idle while a job that fits it waits", orphan,
-		"job 8 waits for alpha-gang-1, and alpha-gang-0, which fit it, have been idle for 8m0s",
-		keeps, machine, idles(time.Hour), lasting(9*time.Minute), judge)
-	breaks("a machine is deleted to which a job moves", wrongKill, "daemon deletes machine alpha-gang-0, to which job 1 moves",
-		machine, there, calling(deletes(groupOf(7), node)))
-	breaks("a node is powered down to which a job moves", wrongKill, "daemon powers down alpha-gang-0, to which job 1 moves",
-		machine, there, forced)
 	held := (*planted).heldThere
 	breaks("a machine is deleted that is held for a gang", wrongKill, "daemon deletes machine alpha-gang-0, which is held for job 1",
 		machine, held, calling(deletes(groupOf(7), node)))
@@ -383,12 +346,6 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 	breaksNone("a job is started on nodes that it was given after the last pass",
 		machine, look, func(p *planted) { p.starts(7*24*time.Hour, time.Now().Add(time.Second), node) })
 	breaksNone("a job's request waits while the job does", full, machine, wait, looks)
-	breaksNone("a kept machine is idle while a job waits that would outlive its lease",
-		(*planted).keeps, machine, idles(8*24*time.Hour), lasting(9*time.Minute), (*planted).judges)
-	breaksNone("a machine is idle for a few minutes while a job that fits it waits",
-		(*planted).keeps, machine, idles(time.Hour), lasting(4*time.Minute), (*planted).judges)
-	breaksNone("a machine is deleted whose job could not move to it in time",
-		machine, (*planted).movesThere, lasting(3*time.Minute), calling(deletes(groupOf(7), node)))
 	breaksNone("a machine is deleted whose job has not started again within salvage_timeout",
 		machine, (*planted).heldThere, lasting(salvageTimeout), calling(deletes(groupOf(7), node)))
 	breaksNone("a machine idles that is held for a gang", machine, (*planted).heldThere, (*planted).idlesOn)

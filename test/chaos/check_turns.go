@@ -87,7 +87,7 @@ func (c *check) turns() {
 	defer func() { c.inTurn = seen }()
 	for _, l := range waits {
 		for _, r := range all {
-			if r.State != "ACCEPTED" || r.region != setOf(l.Nodes[0]).region || time.Since(r.Created) < after || r.stamp.Job == 0 || c.moves(r.stamp.Job) || c.priority(r.Request) >= l.Priority {
+			if r.State != "ACCEPTED" || r.region != setOf(l.Nodes[0]).region || time.Since(r.Created) < after || r.stamp.Job == 0 || c.priority(r.Request) >= l.Priority {
 				continue
 			}
 			if seen[l.ID] = c.inTurn[l.ID]; seen[l.ID].IsZero() {

@@ -128,23 +128,13 @@ type tally struct {
 	mu       sync.Mutex
 	days     int
 	found    map[kind]int
-	moves    moveCount
 	salvages salvageCount
-	moved    int // days on which a job began to move
-	met      int // and on which something came in between
 }
 
 func (t *tally) add(o outcome) {
 	defer locked(&t.mu)()
 	t.days++
-	t.moves.add(o.moves)
 	t.salvages.add(o.salvages)
-	if o.moves.begun+o.moves.busy > 0 {
-		t.moved++
-	}
-	if o.moves.failed+o.moves.busy+o.moves.met > 0 {
-		t.met++
-	}
 	if o.failed {
 		if t.found == nil {
 			t.found = map[kind]int{}
@@ -162,8 +152,8 @@ func (t *tally) String() string {
 		total += t.found[k]
 		parts = append(parts, fmt.Sprintf("%s %d", k, t.found[k]))
 	}
-	return fmt.Sprintf("chaos: on %d days %v; on %d days some did not go smoothly\nchaos: %v\nchaos: %d seeds, %d violations (%s)",
-		t.moved, t.moves, t.met, t.salvages, t.days, total, strings.Join(parts, ", "))
+	return fmt.Sprintf("chaos: %v\nchaos: %d seeds, %d violations (%s)",
+		t.salvages, t.days, total, strings.Join(parts, ", "))
 }
 
 // report says of a day that broke: the invariant, the script that it takes,

@@ -53,10 +53,5 @@ func (r relay) script(d dice) []appointment {
 			limit: d.minutes(10, 25, "relay limit", i, j), run: d.minutes(2, 9, "relay run", i, j),
 		}})
 	}
-	if d.oneIn(2, "ambush", i) {
-		script = append(script, appointment{at: after(0, 7*time.Minute, "ambush", 0), event: ambush{
-			pick(d, moveSteps(), "ambush at", i), pick(d, mischiefs(), "mischief", i), d.span(3*time.Second, 4*time.Minute, "ambush lasts", i).Truncate(time.Second),
-		}})
-	}
 	return script
 }

@@ -39,7 +39,6 @@ type outcome struct {
 	journal   *journal
 	lasted    time.Duration // of the model's time
 	toll      toll
-	moves     moveCount
 	salvages  salvageCount
 }
 
@@ -64,7 +63,7 @@ func live(t *testing.T, d day) (o outcome) {
 		}
 		o = outcome{digest: w.journal.digest(), journal: &w.journal, lasted: time.Since(w.begun)}
 		o.violation, o.failed = w.check.first()
-		o.toll, o.moves = w.calls.soFar(), w.moves.soFar()
+		o.toll = w.calls.soFar()
 		o.salvages = w.salvages.soFar()
 	})
 	return o
@@ -112,10 +111,8 @@ func (w *world) step() bool {
 	w.check.stalled()
 	w.check.patient()
 	w.check.turns()
-	w.moves.look(w)
 	w.salvages.look(w)
 	w.preempts.look(w)
-	w.check.warm()
 	w.check.downed()
 	w.check.idles()
 	_, failed := w.check.first()

@@ -39,7 +39,6 @@ type world struct {
 	watch    *watch
 	check    check
 	calls    calls
-	moves    moves
 	salvages salvages
 	preempts preemptions
 	ahead    atomic.Int64 // of the daemon's clock, ns

@@ -87,36 +87,3 @@ func TestSlurmEndsKeepIdleWhileTheDaemonIsDead(t *testing.T) {
 	await(t, 90*time.Second, "Slurm to power the node down", func() bool { return nodeState(t, l, "alpha-kept-0") != "IDLE+CLOUD" })
 	await(t, 2*time.Minute, "the machine to be gone", func() bool { return len(state(t, l).Instances) == 0 })
 }
-
-func TestAJobThatWaitsMovesToAMachineThatIsKept(t *testing.T) {
-	t.Run("that it fits", func(t *testing.T) { assert.Equal(t, "00:10:00", moved(t, "--time=10")) })
-	t.Run("whose lease is too short for all but its --time-min", func(t *testing.T) {
-		limit := moved(t, "--time=60", "--time-min=10")
-		assert.True(t, "00:10:00" <= limit && limit < "01:00:00", limit)
-	})
-}
-
-// moved has a job wait that moves to a kept machine, and returns the time limit with which
-// it runs there.
-func moved(t *testing.T, times ...string) (limit string) {
-	t.Helper()
-	l := keeping(t, "1200")
-	first := submitScript(t, l, "sleep 600", "-p", "kept", "-N1", "--time=20")
-	awaitJob(t, l, 90*time.Second, first, "JobState", "RUNNING")
-	kept := state(t, l).Instances[0]
-	shut(t, l)
-	waits := submitScript(t, l, "hostname", append([]string{"-p", "kept", "-N1"}, times...)...)
-	awaitRequestState(t, l, "alpha-kept-job-"+waits, "a1", "ACCEPTED")
-
-	cancel(t, l, first)
-	awaitCompleted(t, l, waits)
-	assert.Equal(t, kept.Name, jobField(t, l, waits, "BatchHost"))
-	await(t, time.Minute, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
-	await(t, time.Minute, "its reservation to be gone", func() bool {
-		return !strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".job-")
-	})
-	now := state(t, l).Instances
-	require.Len(t, now, 1)
-	assert.Equal(t, kept.Created, now[0].Created)
-	return jobField(t, l, waits, "TimeLimit")
-}

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,13 +16,13 @@ import (
 	"slurmflex/test/lab"
 )
 
-// What a move to kept machines asks of Slurm, and what it answers when somebody was faster.
-func TestModelAJobThatMoves(t *testing.T) {
+// Slurm refuses to reserve nodes for a job if another job was faster.
+func TestModelAJobMovesIntoAReservation(t *testing.T) {
 	w := newTwins(t, lab.Options{})
-	ctx, move := context.Background(), memo.MoveReservation("alpha", 2)
+	ctx, move := context.Background(), memo.SalvageReservation("alpha", 2)
 	reserve := func(name string, nodes ...string) {
 		w.both("reserve "+slurm.Fold(nodes), func(s flex.Scheduler) error {
-			return s.ReserveForJob(ctx, slurm.JobReservationSpec{Name: name, User: "root", Nodes: nodes, Lasts: slurm.MoveLimit})
+			return s.ReserveForJob(ctx, slurm.JobReservationSpec{Name: name, User: "root", Nodes: nodes, Lasts: 3 * time.Minute})
 		})
 	}
 	use := func(job uint32, name string) {
@@ -41,7 +42,7 @@ func TestModelAJobThatMoves(t *testing.T) {
 	reserve(move, "alpha-a3-0", "alpha-a3-5")
 	use(2, move) // there is none
 	reserve(move, "alpha-a3-5")
-	reserve(memo.MoveReservation("alpha", 1), "alpha-a3-5")
+	reserve(memo.SalvageReservation("alpha", 1), "alpha-a3-5")
 	use(2, move)
 	remove() // job 2 uses it
 	require.Equal(t, slurm.JobConfiguring, w.model.JobState(2))

@@ -201,3 +201,22 @@ func TestAPendingJobStartsInItsFirstCompletePlace(t *testing.T) {
 	awaitNothingLeft(t, l)
 	awaitNoDoors(t, l)
 }
+
+func TestAPendingJobTakesAMachineThatBecomesIdle(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending", NodeSets: []lab.NodeSet{{
+		Name: "kept", Machine: "a3-highgpu-8g", Size: 2, FlexKeys: "max_run_duration: 3600, keep_idle: 1200",
+	}}})
+	first := submitScript(t, l, "sleep 600", "-p", "kept", "-N1", "--time=20")
+	awaitJob(t, l, 90*time.Second, first, "JobState", "RUNNING")
+	kept := state(t, l).Instances[0]
+	shut(t, l)
+	waits := submitScript(t, l, "hostname", "-p", "kept", "-N1", "--time=10", "--no-requeue")
+	awaitRequestState(t, l, "alpha-kept-job-"+waits, "a1", "ACCEPTED")
+
+	cancel(t, l, first)
+	awaitCompleted(t, l, waits)
+	assert.Equal(t, kept.Name, jobField(t, l, waits, "BatchHost"))
+	assert.Equal(t, "0", jobField(t, l, waits, "Restarts"))
+	await(t, time.Minute, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
+	assert.Len(t, state(t, l).Instances, 1)
+}

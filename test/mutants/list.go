@@ -101,12 +101,8 @@ var mutants = []mutant{
 	},
 	{
 		"a shared request is cancelled with its first unwanted machine", "flex/plan/match_requests.go",
-		"if shared && 2*(len(unwanted)-w.scene.MovingTasks(r.Group.Stamp.Array)) > len(r.Request.Instances) {",
-		"if len(unwanted) > w.scene.MovingTasks(r.Group.Stamp.Array) {", planner,
-	},
-	{
-		"a shared request is cancelled while its tasks move to kept machines", "flex/plan/match_requests.go",
-		"len(unwanted)-w.scene.MovingTasks(r.Group.Stamp.Array)", "len(unwanted)", planner,
+		"if shared && 2*len(unwanted) > len(r.Request.Instances) {",
+		"if len(unwanted) > 0 {", planner,
 	},
 	{
 		"a request has one more machine than share_requests", "flex/plan/rule_share.go",
@@ -236,18 +232,6 @@ var mutants = []mutant{
 	{
 		"machines that are held for a gang go when it leaves them", "flex/plan/sweep_idle.go",
 		" || w.scene.IsUnread(m) || m.Promised", " || w.scene.IsUnread(m)", planner,
-	},
-	{
-		"a job moves to machines whose lease ends before it", "flex/plan/match_moves.go",
-		"fits(w.scene, limit, k.Node) &&", "", planner,
-	},
-	{
-		"a job moves to machines that Slurm did not give it", "flex/plan/match_moves.go",
-		"!k.LastBusyTime.Before(m.job.Start) && ", "", planner,
-	},
-	{
-		"the request of a job that moves goes before it runs", "flex/plan/match_requests.go",
-		"w.scene.IsMoving(r.Group.Stamp.Job) && (m.Power == scene.Off || c == nil)", "false", planner,
 	},
 	{
 		"a machine is kept until its lease ends", "flex/plan/sweep_idle.go",

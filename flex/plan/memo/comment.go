@@ -102,7 +102,6 @@ func IsShort(comment string) bool { return IsOurs(comment) && strings.HasSuffix(
 // What a job is told of nodes that it has, which is over when it has none.
 const (
 	Waiting = "waiting "
-	Moving  = "moving to kept machines "
 	Held    = "held for it after a loss: " // machines that a salvage holds
 	There   = "its nodes are there, until "
 	End     = "its nodes end at "
@@ -118,16 +117,6 @@ const Yielded = "; it lost its place in Google's queue to a request of higher pr
 // HasYielded reports whether an AdminComment of ours contains Yielded.
 func HasYielded(comment string) bool {
 	return IsOurs(comment) && strings.Contains(comment, Yielded)
-}
-
-// MovesTo returns the warm machines, as a hostlist, to which a job with that AdminComment moves;
-// empty if it does not.
-func MovesTo(comment string) string {
-	machines, _ := strings.CutPrefix(comment, OwnComment+Moving)
-	if machines == comment {
-		return ""
-	}
-	return machines
 }
 
 // Continues reports whether an AdminComment says the text, and then how long its job has waited,
@@ -166,5 +155,5 @@ func WasSent(comment string) (at time.Time, signal string, sent bool) {
 // IsOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.
 func IsOfNodes(comment string) bool {
 	text, ours := strings.CutPrefix(comment, OwnComment)
-	return ours && slices.ContainsFunc([]string{Waiting, Moving, Held, There, End}, func(begin string) bool { return strings.HasPrefix(text, begin) })
+	return ours && slices.ContainsFunc([]string{Waiting, Held, There, End}, func(begin string) bool { return strings.HasPrefix(text, begin) })
 }

@@ -14,7 +14,6 @@ type HoldKind uint8
 const (
 	NoHold      HoldKind = iota // a reservation that is not ours
 	LeaseHold                   // keeps jobs off nodes from the end of their leases on
-	MoveHold                    // a job moves to warm machines in it
 	SalvageHold                 // holds machines for a job that has lost others
 	CoverHold                   // closes powered-down nodes, so that jobs wait PENDING
 	DoorHold                    // holds the nodes of machines that are requested for a job that waits PENDING
@@ -25,18 +24,18 @@ const (
 type Hold struct {
 	Kind    HoldKind
 	At      time.Time // LeaseHold: the end of the leases; CoverHold, DoorHold: when it was made
-	Job     uint32    // MoveHold, SalvageHold
+	Job     uint32    // SalvageHold; FormerHold: of the job that moved in it, or 0
 	Address string    // DoorHold: of the job; see slurm.Job.Address
 }
 
 // The prefixes of the reservations' names, after the cluster's own. The name of a cluster has no dot.
 const (
 	leasePart   = "-"
-	movePart    = ".job-"
 	salvagePart = ".salvage-"
 	coverPart   = ".cover-"
 	doorPart    = ".door-"
 	restPart    = ".rest-" // FormerHold: closed a nodeset, whose name follows
+	movePart    = ".job-"  // FormerHold: a job moved to warm machines in it
 )
 
 func holdName(cluster, part, rest string) string { return "slurmflex-" + cluster + part + rest }
@@ -44,11 +43,6 @@ func holdName(cluster, part, rest string) string { return "slurmflex-" + cluster
 // Reservation returns the name of the cluster's reservation for leases that end at that time.
 func Reservation(cluster string, end time.Time) string {
 	return holdName(cluster, leasePart, strconv.FormatInt(end.Unix(), 10))
-}
-
-// MoveReservation returns the name of the reservation for a job that moves to warm machines.
-func MoveReservation(cluster string, job uint32) string {
-	return holdName(cluster, movePart, strconv.FormatUint(uint64(job), 10))
 }
 
 // SalvageReservation returns the name of the reservation that keeps machines for a job that has
@@ -119,7 +113,7 @@ func ParseHold(cluster, reservation string) Hold {
 	if nodeset, ok := strings.CutPrefix(rest, restPart); ok && nodeset != "" {
 		return Hold{Kind: FormerHold}
 	}
-	for part, kind := range map[string]HoldKind{movePart: MoveHold, salvagePart: SalvageHold} {
+	for part, kind := range map[string]HoldKind{movePart: FormerHold, salvagePart: SalvageHold} {
 		digits, ok := strings.CutPrefix(rest, part)
 		if !ok {
 			continue

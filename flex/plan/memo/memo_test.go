@@ -31,8 +31,6 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 		_, ok := DoneOf(comment)
 		assert.False(t, ok, comment)
 	}
-	assert.Equal(t, "alpha-a3-[0-1]", MovesTo(OwnComment+Moving+"alpha-a3-[0-1]"))
-	assert.Empty(t, MovesTo(Moving+"alpha-a3-[0-1]"), "somebody else's")
 
 	assert.Equal(t, 3, ParseFailed(OwnComment+Failed(3, "(capacity)")))
 	assert.Zero(t, ParseFailed(Failed(3, "(capacity)")), "somebody else's")
@@ -60,7 +58,7 @@ func FuzzParse(f *testing.F) {
 		}
 		if h := ParseHold("alpha", text); h.Kind != NoHold && h.Kind != FormerHold {
 			assert.Contains(t, []string{
-				Reservation("alpha", h.At), MoveReservation("alpha", h.Job), SalvageReservation("alpha", h.Job),
+				Reservation("alpha", h.At), SalvageReservation("alpha", h.Job),
 			}, text)
 		}
 		if at, ok := WarnedAt(text); ok {
@@ -73,17 +71,17 @@ func FuzzParse(f *testing.F) {
 
 func TestParseHoldReadsOnlyTheClustersReservations(t *testing.T) {
 	for name, hold := range map[string]Hold{
-		Reservation("alpha", noon):        {Kind: LeaseHold, At: noon},
-		MoveReservation("alpha", 8):       {Kind: MoveHold, Job: 8},
-		SalvageReservation("alpha", 8):    {Kind: SalvageHold, Job: 8},
-		"slurmflex-alpha.rest-a3":         {Kind: FormerHold},
-		Reservation("alpha-a3", noon):     {},
-		"slurmflex-beta.rest-a3":          {},
-		"slurmflex-alpha.rest-":           {},
-		MoveReservation("beta", 8):        {},
-		MoveReservation("alpha", 8) + "x": {},
-		SalvageReservation("alpha", 0):    {},
-		"maintenance":                     {},
+		Reservation("alpha", noon):     {Kind: LeaseHold, At: noon},
+		"slurmflex-alpha.job-8":        {Kind: FormerHold, Job: 8},
+		SalvageReservation("alpha", 8): {Kind: SalvageHold, Job: 8},
+		"slurmflex-alpha.rest-a3":      {Kind: FormerHold},
+		Reservation("alpha-a3", noon):  {},
+		"slurmflex-beta.rest-a3":       {},
+		"slurmflex-alpha.rest-":        {},
+		"slurmflex-beta.job-8":         {},
+		"slurmflex-alpha.job-8x":       {},
+		SalvageReservation("alpha", 0): {},
+		"maintenance":                  {},
 	} {
 		assert.Equal(t, hold, ParseHold("alpha", name), name)
 	}

@@ -11,6 +11,13 @@ type Hold struct {
 	memo.Hold
 }
 
+// Salvage is a job with machines held for it after a loss, and the reservation that holds them. The
+// reservation is the only record of a salvage.
+type Salvage struct {
+	*slurm.Reservation
+	Job *slurm.Job // nil: the job has left the queue
+}
+
 // addHolds parses our reservations and records which nodes are reserved.
 func (s *Scene) addHolds() {
 	for i := range s.Seen.Reservations {
@@ -22,10 +29,8 @@ func (s *Scene) addHolds() {
 		switch h.Kind {
 		case memo.FormerHold: // is deleted
 			continue
-		case memo.MoveHold:
-			s.moves[h.Job] = Move{r, s.jobs[h.Job]}
 		case memo.SalvageHold:
-			s.salvages[h.Job] = Move{r, s.jobs[h.Job]}
+			s.salvages[h.Job] = Salvage{r, s.jobs[h.Job]}
 		case memo.CoverHold:
 			s.covers = append(s.covers, h)
 			continue
@@ -36,7 +41,7 @@ func (s *Scene) addHolds() {
 		for _, name := range r.Nodes {
 			switch m := s.Node(name); {
 			case m == nil:
-			case h.Kind == memo.MoveHold || h.Kind == memo.SalvageHold:
+			case h.Kind == memo.SalvageHold:
 				m.Promised = true
 			default:
 				m.Reserved = append(m.Reserved, r)
@@ -48,9 +53,6 @@ func (s *Scene) addHolds() {
 // Holds returns our reservations, in the order in which Slurm lists them.
 func (s *Scene) Holds() []Hold { return s.holds }
 
-// Moves returns the jobs on their way to warm machines. The caller must not change the map.
-func (s *Scene) Moves() map[uint32]Move { return s.moves }
-
 // Salvages returns the jobs with machines held for them after a loss. The caller must not change
 // the map.
-func (s *Scene) Salvages() map[uint32]Move { return s.salvages }
+func (s *Scene) Salvages() map[uint32]Salvage { return s.salvages }

@@ -140,3 +140,29 @@ func (s *Scene) ShortEnd(job *slurm.Job, m *Node) time.Time {
 	}
 	return time.Time{}
 }
+
+// StartTime is how much of a machine's lease must be left over for a job that starts on it: jobs start
+// within seconds.
+const StartTime = 30 * time.Second
+
+// FreeUntil returns when the machine of a warm node ends, or when the next reservation of the node
+// starts, if that is earlier. It reports false if that is unknown, or unless the node has exactly
+// one machine and that machine is ours.
+func (s *Scene) FreeUntil(m *Node) (until time.Time, known bool) {
+	if len(m.Machines) != 1 || !s.HasMachine(m.Name) {
+		return time.Time{}, false
+	}
+	switch until = m.Machines[0].end().Truncate(time.Minute); {
+	case !until.IsZero():
+	case m.Set.Flex.MaxRunDuration > 0:
+		return time.Time{}, false
+	default:
+		until = s.Seen.Now.Add(config.NoLease)
+	}
+	for _, r := range m.Reserved {
+		if ended := !r.End.IsZero() && !r.End.After(s.Seen.Now); !ended && r.Start.Before(until) {
+			until = r.Start
+		}
+	}
+	return until, true
+}

@@ -29,8 +29,7 @@ type Scene struct {
 	arrays   map[uint32]bool              // array jobs with tasks in the queue
 	ends     map[uint32]Machine           // the machine of each job that ends first
 	holds    []Hold                       // our reservations
-	moves    map[uint32]Move              // jobs that move to warm machines
-	salvages map[uint32]Move              // jobs that have lost machines and keep the surviving ones
+	salvages map[uint32]Salvage           // jobs that have lost machines and keep the surviving ones
 	covers   []Hold                       // the reservations that close powered-down nodes
 	doors    []*Door                      // the reservations for jobs that wait pending
 
@@ -83,8 +82,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		jobs:     make(map[uint32]*slurm.Job, len(snap.Jobs)),
 		arrays:   map[uint32]bool{},
 		ends:     map[uint32]Machine{},
-		moves:    map[uint32]Move{},
-		salvages: map[uint32]Move{},
+		salvages: map[uint32]Salvage{},
 	}
 	s.addNodes()
 	for i := range snap.Jobs {

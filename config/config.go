@@ -157,6 +157,9 @@ func places() map[string]string {
 		for _, f := range fieldsOf(reflect.TypeOf(part.of)) {
 			if part.selects(f) {
 				places[f.key] = part.place
+				if f.was != "" {
+					places[f.was] = part.place
+				}
 			}
 		}
 	}

@@ -195,10 +195,6 @@ func TestInvalidFiles(t *testing.T) {
 			`13: nodeset.a3.spot: spot excludes capacity on_demand; remove one of the two` + "\n" +
 				`14: nodeset.a3.reservation_name: a reservation excludes capacity on_demand; remove one of the two`,
 		},
-		"a wait that ends before a job may leave other capacity": {
-			"dws_flex:\n      max_run_duration: 604800", "capacity: spot\n    provision_timeout: 60",
-			`13: nodeset.a3.provision_timeout: ends the wait before a job moves on whose machines Google has not answered for, which is after 60 s; give more than that, or 0 for no limit`,
-		},
 		"placement of other capacity": {
 			"dws_flex:\n      max_run_duration: 604800", "capacity: spot\n    enable_placement: true\n    placement_max_distance: 2",
 			`13: nodeset.a3.enable_placement: has no effect with capacity, whose machines are in no group that a policy could place; remove it` + "\n" +
@@ -324,13 +320,9 @@ func TestInvalidFiles(t *testing.T) {
 			"max_run_duration: 604800", "provision_timeout: -5",
 			`13: nodeset.a3.dws_flex.provision_timeout: -5 s is below 0 s; give 0 to 31536000`,
 		},
-		"a job that moves on before it has waited": {
-			"max_run_duration: 604800", "fallback_after: 30",
-			`13: nodeset.a3.dws_flex.fallback_after: 30 s leaves a request no time to be served; give 60 or more, or 0 to have jobs stay in their partition`,
-		},
-		"a job that would move on when its wait has ended": {
-			"max_run_duration: 604800", "fallback_after: 3600\n      provision_timeout: 3600",
-			`13: nodeset.a3.dws_flex.fallback_after: provision_timeout ends the wait first; give less than that, which is 3600`,
+		"a key under its name and its former one": {
+			"max_run_duration: 604800", "fallback_after: 30\n      ask_elsewhere_after: 60",
+			`13: nodeset.a3.dws_flex.fallback_after: is the former name of ask_elsewhere_after, which is set too; remove this`,
 		},
 		"a request that is replaced before it has waited": {
 			"max_run_duration: 604800", "refresh_after: 600",

@@ -213,8 +213,6 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.useReservation(ctx, a)
 	case plan.CommentJob:
 		return r.commentJob(ctx, a)
-	case plan.WarnJob:
-		return r.warnJob(ctx, a)
 	case plan.ReturnNodes:
 		return r.returnNodes(ctx, a)
 	case plan.SignalJob:

@@ -89,7 +89,7 @@ func event(a plan.Action) string {
 // endOf is what has happened to a job whose nodes were taken.
 func endOf(then plan.Then) string {
 	return map[plan.Then]string{
-		plan.Requeue: "job requeued", plan.Hold: "job held", plan.Cancel: "job cancelled", plan.Lose: "job ended",
+		plan.Requeue: "job requeued", plan.Hold: "job held", plan.Cancel: "job cancelled",
 	}[then]
 }
 
@@ -111,7 +111,6 @@ func eventOf(kind string) string {
 		"delete_reservation": "reservation deleted",
 		"use_reservation":    "reservation of a job changed",
 		"comment_job":        "AdminComment set",
-		"warn_job":           "owner warned",
 		"signal_job":         "job signalled",
 		"requeue_job":        "job requeued",
 		"salvage_job":        "job's machines held after a loss",
@@ -132,8 +131,6 @@ func severity(a plan.Action) zapcore.Level {
 		if a.State == "" {
 			return zapcore.DebugLevel
 		}
-	case plan.WarnJob:
-		return zapcore.WarnLevel
 	case plan.ReturnNodes:
 		if a.Then != plan.Requeue {
 			return zapcore.WarnLevel

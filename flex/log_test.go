@@ -60,7 +60,7 @@ func TestEachKindOfActionIsAnEventOfTheLog(t *testing.T) {
 			assert.NotEmpty(t, eventOf(kind), kind)
 		}
 	}
-	for _, then := range []plan.Then{plan.Requeue, plan.Hold, plan.Cancel, plan.Lose} {
+	for _, then := range []plan.Then{plan.Requeue, plan.Hold, plan.Cancel} {
 		assert.NotEmpty(t, event(plan.ReturnNodes{Then: then}), then)
 	}
 }

@@ -174,28 +174,20 @@ func (r *Reconciler) commentJob(ctx context.Context, a plan.CommentJob) error {
 	if err := r.tell(ctx, rec, a.Text); err != nil {
 		return err
 	}
-	if !rec.Batch && rec.AdminComment == "" && rec.State != slurm.JobRunning {
-		if err := r.Scheduler.NotifyJob(ctx, a.Job, a.Text); err != nil {
-			r.Log.Debug("terminal of a job not notified", zap.Uint32("job", a.Job), zap.Error(err))
-		}
+	if rec.AdminComment == "" && rec.State != slurm.JobRunning {
+		r.notifyTerminal(ctx, rec, a.Text)
 	}
 	return nil
 }
 
-// warnJob warns a job's owner in the AdminComment and on the terminal, unless the job has started
-// or Slurm would requeue it by now.
-func (r *Reconciler) warnJob(ctx context.Context, a plan.WarnJob) error {
-	records, err := r.records(ctx, a.Job)
-	if err != nil || len(records) == 0 || records[0].State == slurm.JobRunning || records[0].Requeues() {
-		return err
+// notifyTerminal writes to the terminal of a salloc or srun.
+func (r *Reconciler) notifyTerminal(ctx context.Context, rec slurm.JobRecord, text string) {
+	if rec.Batch {
+		return
 	}
-	if err := r.tell(ctx, records[0], memo.Warning(r.Now(), a.Because())); err != nil {
-		return err
+	if err := r.Scheduler.NotifyJob(ctx, rec.ID, text); err != nil {
+		r.Log.Debug("terminal of a job not notified", zap.Uint32("job", rec.ID), zap.Error(err))
 	}
-	if err := r.Scheduler.NotifyJob(ctx, a.Job, memo.OwnComment+a.Because()); err != nil {
-		r.Log.Debug("terminal of a job not notified", zap.Uint32("job", a.Job), zap.Error(err))
-	}
-	return nil
 }
 
 // returnNodes notifies the owners, then returns the nodes to Slurm, unless the jobs have changed
@@ -213,16 +205,20 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 		switch {
 		case rec.State == slurm.JobRunning: // nodes that have come up late are nobody's to take
 			return fmt.Errorf("job %d has begun", rec.ID)
-		case a.Door == "" && !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):
-			return fmt.Errorf("job %d would be lost by now, and its owner was not warned", rec.ID)
+		case a.Door == "" && a.Then != plan.Cancel && !rec.Requeues():
+			return fmt.Errorf("job %d keeps its nodes: Slurm would end it", rec.ID)
 		}
 	}
 	if _, err := r.untaken(ctx, a.Nodes, append([]uint32{a.Job}, a.Others...)...); err != nil {
 		return err
 	}
 	for _, rec := range records {
-		if err := r.tell(ctx, rec, memo.OwnComment+a.Comment(rec.ID, r.Now())); err != nil {
+		text := memo.OwnComment + a.Comment(rec.ID, r.Now())
+		if err := r.tell(ctx, rec, text); err != nil {
 			return err
+		}
+		if a.Then == plan.Cancel {
+			r.notifyTerminal(ctx, rec, text)
 		}
 	}
 	// Held first, it goes from CONFIGURING to held, and cannot start in between.

@@ -101,7 +101,7 @@ func TestAJobAndItsOwner(t *testing.T) {
 			w.settle()
 			assert.Equal(t, []uint32{1}, w.slurm.held)
 		},
-		"a job that may no longer be requeued is warned before it is taken": func(t *testing.T, w *world) {
+		"a job that may no longer be requeued keeps its nodes": func(t *testing.T, w *world) {
 			hopeless(w)
 			w.slurm.submit(1, "train", "alpha-a3-0")
 			w.mustPass(t.Context())
@@ -110,7 +110,7 @@ func TestAJobAndItsOwner(t *testing.T) {
 			assert.Empty(t, w.slurm.held)
 			time.Sleep(time.Second)
 			w.mustPass(t.Context())
-			assert.Equal(t, []string{"1: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
+			assert.Contains(t, w.slurm.comment[1], "flex-start: attempt 1 failed: INVALID_ARGUMENT: no; retrying at ")
 			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
 		},
 		"records are read once and together": func(t *testing.T, w *world) {
@@ -200,8 +200,8 @@ func TestAJobAndItsOwner(t *testing.T) {
 			w.slurm.submit(2, "shared", "alpha-a3-0")
 			w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
 			w.passes(2, 0)
-			assert.Equal(t, []string{"2: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
-			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue(), "and has its grace")
+			assert.Equal(t, []string{"2: flex-start: attempt 1 failed: INVALID_ARGUMENT: no; retrying at 2000-01-01T00:01:02Z"}, w.slurm.notices)
+			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue())
 		},
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
@@ -315,18 +315,15 @@ func TestNothingHappensToAJobWhoseCommentFails(t *testing.T) {
 	}
 	job, nodes := plan.OfJob{Job: 1}, []string{"alpha-a3-0"}
 	eachInWorld(t, map[string][]plan.Action{
-		"requeue":    {told(""), plan.RequeueJob{OfJob: job, Why: "why"}},
-		"signal":     {told(""), plan.SignalJob{OfJob: job, Signal: "USR1", Text: "flex-start: why, and sent", Why: "why"}},
-		"node down":  {told("slurm"), plan.SetNodes{Nodes: nodes, State: "down", Jobs: []uint32{1}, Why: "why"}},
-		"salvage":    {told(""), plan.SalvageJob{OfJob: job, Lost: nodes, Why: "why"}},
-		"return":     {plan.ReturnNodes{OfJob: job, Nodes: nodes, Reason: "why", Then: plan.Hold}},
-		"warn first": {plan.WarnJob{OfJob: job, Why: "why"}},
+		"requeue":   {told(""), plan.RequeueJob{OfJob: job, Why: "why"}},
+		"signal":    {told(""), plan.SignalJob{OfJob: job, Signal: "USR1", Text: "flex-start: why, and sent", Why: "why"}},
+		"node down": {told("slurm"), plan.SetNodes{Nodes: nodes, State: "down", Jobs: []uint32{1}, Why: "why"}},
+		"salvage":   {told(""), plan.SalvageJob{OfJob: job, Lost: nodes, Why: "why"}},
+		"return":    {plan.ReturnNodes{OfJob: job, Nodes: nodes, Reason: "why", Then: plan.Hold}},
 	}, func(t *testing.T, w *world, actions []plan.Action) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: true, Comment: "slurmflex:signal"}}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		switch actions[len(actions)-1].(type) {
-		case plan.WarnJob:
-			w.slurm.records[1] = slurm.JobRecord{Batch: true}
 		case plan.ReturnNodes:
 		default:
 			w.slurm.jobs[1].State = slurm.JobRunning

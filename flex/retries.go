@@ -55,7 +55,6 @@ func inSlurm(kind string) (slurm, known bool) {
 		"delete_reservation": true,
 		"use_reservation":    true,
 		"comment_job":        true,
-		"warn_job":           true,
 		"return_nodes":       true,
 		"signal_job":         true,
 		"requeue_job":        true,

@@ -15,7 +15,6 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
 
@@ -76,22 +75,6 @@ func TestTheLogAndItsWatchers(t *testing.T) {
 			assert.Equal(t, map[string]any{
 				"action": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-1/a1 for 01:00:00", "job": uint32(1), "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-1", "why": "job 1 waits for alpha-a3-[0-1]",
 			}, fields)
-		},
-		"a warning is said to be one and no return nodes": func(t *testing.T, w *world) {
-			var told notes
-			w.Watch = &told
-			hopeless(w)
-			w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false, Requeue: true}}
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.mustPass(t.Context())
-			out := w.mustPass(t.Context())
-			assert.Zero(t, out.Failed, "nothing went wrong")
-			assert.Contains(t, told.lines, "did warn_job: <nil>")
-			assert.Empty(t, w.log.FilterMessage("job held").All())
-			entries := w.log.FilterMessage("owner warned").All()
-			require.Len(t, entries, 1)
-			assert.Equal(t, zapcore.WarnLevel, entries[0].Level)
-			assert.Equal(t, "INVALID_ARGUMENT: no", entries[0].ContextMap()["why"])
 		},
 		"a problem is logged when it comes and once an hour while it lasts": func(t *testing.T, w *world) {
 			trouble := func() {

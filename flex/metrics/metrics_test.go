@@ -105,11 +105,11 @@ func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
 	w.Did(plan.CreateGroup{}, noon, time.Second, nil)
 	w.Did(plan.CreateGroup{}, noon, time.Second, &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")})
 	w.Did(plan.SetNodes{}, noon, time.Second, errors.New("Unable to contact slurm controller"))
-	w.Did(plan.WarnJob{}, noon, time.Second, nil)
+	w.Did(plan.SignalJob{}, noon, time.Second, nil)
 	for outcome, want := range map[string]float64{"done": 1, "failed": 1} {
 		assert.Equal(t, want, w.value("slurmflex_actions_total", "create_group", outcome), outcome)
 	}
-	assert.Equal(t, 1.0, w.value("slurmflex_actions_total", "warn_job", "done"))
+	assert.Equal(t, 1.0, w.value("slurmflex_actions_total", "signal_job", "done"))
 	assert.Zero(t, w.value("slurmflex_actions_total", "return_nodes", "done"), "it was not returned")
 	for cause, want := range map[string]float64{"quota": 1, "slurm": 1, "permission": 0, "unknown": 0} {
 		assert.Equal(t, want, w.value("slurmflex_failures_total", cause), cause)

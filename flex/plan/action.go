@@ -43,7 +43,6 @@ var kinds = []Action{
 	DeleteReservation{},
 	UseReservation{},
 	CommentJob{},
-	WarnJob{},
 	ReturnNodes{},
 	SignalJob{},
 	RequeueJob{},
@@ -92,8 +91,8 @@ func Needs(a, undone Action) bool {
 
 // acts returns the jobs that an action ends, signals or requeues. Their owners read the
 // reason in the AdminComment first: the action waits while Slurm cannot write it, except for a
-// requeue that would be too late. ReturnNodes, which may affect several jobs, and WarnJob write
-// the AdminComments themselves.
+// requeue that would be too late. ReturnNodes, which may affect several jobs, writes
+// the AdminComments itself.
 func acts(a Action) []uint32 {
 	switch a := a.(type) {
 	case SignalJob:

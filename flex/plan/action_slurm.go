@@ -47,7 +47,6 @@ const (
 	Requeue Then = "requeue" // Slurm starts it again when it can
 	Hold    Then = "hold"    // it stays in the queue until an admin releases it
 	Cancel  Then = "cancel"  // it ends
-	Lose    Then = "lose"    // Slurm ends it, because it would not requeue it
 )
 
 // ReturnNodes powers down nodes of a job, so that Slurm takes the job back, and
@@ -56,7 +55,6 @@ type ReturnNodes struct {
 	OfJob
 	Name   string   // as squeue shows it
 	Others []uint32 // that hold any of the nodes too
-	Lost   []uint32 // of these and the job: those that Slurm would not requeue, and whose owners were warned
 	Nodes  []string
 	Extra  map[string]string // written to nodes, by their names; nil: none
 	Reason string
@@ -77,7 +75,7 @@ func (a ReturnNodes) String() string {
 func (a ReturnNodes) Because() string { return a.Reason }
 
 // Comment returns the text for the owner of a job that loses its nodes by the action. Slurm requeues
-// or ends the other jobs on these nodes.
+// the other jobs on these nodes.
 func (a ReturnNodes) Comment(job uint32, at time.Time) string {
 	d := memo.Done{Deed: memo.Requeued, At: at, Reason: a.Reason}
 	switch {
@@ -107,18 +105,6 @@ func (a CommentJob) Queue() string { return cmp.Or(a.Before, a.OfJob.Queue()) }
 func (a CommentJob) About() Subject { return Subject{Kind: "comment_job", Job: a.Job} }
 func (a CommentJob) String() string {
 	return fmt.Sprintf("set AdminComment of job %d: %q", a.Job, a.Text)
-}
-
-// WarnJob notifies the owner of a job that Slurm would not requeue, also on the
-// terminal, that the job cannot go on, before anything is taken from it.
-type WarnJob struct {
-	OfJob
-	Why
-}
-
-func (a WarnJob) About() Subject { return Subject{Kind: "warn_job", Job: a.Job} }
-func (a WarnJob) String() string {
-	return fmt.Sprintf("warn job %d, which Slurm would not requeue", a.Job)
 }
 
 // SignalJob signals the script of a running job, or notifies the terminal of an interactive job,

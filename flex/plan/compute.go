@@ -48,7 +48,7 @@ func Compute(s *scene.Scene) Plan {
 func compute(s *scene.Scene) Plan {
 	w := match(s)                             // who must arrive together, and the request that serves each
 	verdicts := judge(w)                      // what becomes of each cohort: the first rule that decides
-	verdicts = inTurn(w, perJob(w, verdicts)) // a job goes back as a whole, its owner warned first; max_active_requests by rank
+	verdicts = inTurn(w, perJob(w, verdicts)) // a job goes back as a whole; max_active_requests by rank
 	verdicts = nameFailing(w, verdicts)       // a call that failed comes before the next one in every text
 	verdicts = nameWaits(w, verdicts)         // what each cohort waits for, which all texts render
 

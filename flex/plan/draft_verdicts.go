@@ -17,12 +17,6 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 	for _, v := range verdicts {
 		d.report(v.problems)
 		d.expect(v.expect...)
-		for _, id := range v.warns {
-			if !d.heard[id] {
-				d.heard[id] = true
-				d.add(WarnJob{OfJob{id}, Why(v.why)})
-			}
-		}
 		switch v.do {
 		case goesBack:
 			for _, name := range v.back.Nodes {

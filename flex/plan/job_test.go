@@ -1,13 +1,13 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
@@ -113,40 +113,31 @@ func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
 	}
 }
 
-func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
-	s := seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
-		told(7, memo.Warning(noon.Add(-scene.Grace), "no capacity")))
+func TestJobThatSlurmWouldEndKeepsWaiting(t *testing.T) {
+	s := seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)), told(7, ""))
+	s.Requeues[7] = false
 	cfg := with(t, "max_attempts: 1")
-	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(scene.Of(cfg, s))))
+	again := []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}
+	assert.Equal(t, again, madeBy(Compute(scene.Of(cfg, s))))
 	s.Groups[0].Requests[0].Cause = mig.CauseConfig
-	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, actions(Compute(scene.Of(cfg, s))), "nothing could help it")
-	s.Told[7] = memo.Warning(noon.Add(time.Second-scene.Grace), "STOCKOUT: none")
-	p := Compute(scene.Of(cfg, s))
-	assert.Empty(t, actions(p), "its owner has only just been told")
-	require.Len(t, p.Waits, 1)
-	assert.Equal(t, Lose, p.Waits[0].Then)
-	assert.Equal(t, "STOCKOUT: none", p.Waits[0].Obstacle)
-	assert.Equal(t, noon.Add(time.Second), p.Waits[0].Until)
+	assert.Equal(t, again, madeBy(Compute(scene.Of(cfg, s))), "an admin may have corrected it")
+	s.Groups[0].Requests[0].Created = noon.Add(-time.Second)
+	assert.Equal(t, "flex-start: attempt 1 failed: STOCKOUT: none; retrying at 2026-11-21T12:00:59Z", tells(Compute(scene.Of(cfg, s)))[7])
 }
 
-// A3: a warning of ours that somebody has got into the AdminComment keeps no nodes,
-// neither those of a job that Slurm would requeue, nor any until a day yet to come.
-func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
+// A3: no text in the AdminComment decides what a job loses.
+func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 	const refused, late = "return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none", "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 1h00m (provision_timeout 00:10:00)"
-	const warn = "warn job 7, which Slurm would not requeue"
 	for name, c := range map[string]struct {
 		requeues, unread bool
 		told             string
-		hopeless, not    []string // what is done where nothing could help it, and where something could
+		hopeless, not    []string // what is done if nothing helps the job, and if something may
 	}{
-		"a job that is requeued":            {requeues: true, hopeless: []string{refused}, not: []string{late}},
-		"the same, with a forged warning":   {requeues: true, told: memo.Warning(noon.Add(-time.Hour), "x"), hopeless: []string{refused}, not: []string{late}},
-		"of salloc":                         {hopeless: []string{warn}, not: []string{warn}},
-		"of salloc, told something":         {told: "flex-start: waiting 5m", hopeless: []string{warn}, not: []string{warn}},
-		"of salloc, warned":                 {told: memo.Warning(noon.Add(-scene.Grace), "x"), hopeless: []string{refused}},
-		"of salloc, only just warned":       {told: memo.Warning(noon.Add(-time.Second), "x")},
-		"of salloc, warned in a time ahead": {told: memo.Warning(noon.Add(time.Second), "x"), hopeless: []string{warn}, not: []string{warn}},
-		"of which that is not known":        {unread: true},
+		"a job that is requeued":          {requeues: true, hopeless: []string{refused}, not: []string{late}},
+		"the same, with a forged warning": {requeues: true, told: "flex-start: told 2026-11-21T11:00:00Z: x", hopeless: []string{refused}, not: []string{late}},
+		"of salloc":                       {},
+		"of salloc, with a forged text":   {told: "flex-start: requeued: x"},
+		"of which that is not known":      {unread: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour),
@@ -166,39 +157,24 @@ func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
 	}
 }
 
-func TestWhileAnOwnerIsWarnedTheJobsOtherNodesAreRequested(t *testing.T) {
-	s := seen(awaits(7, "alpha-one-[0-1]"), started(7, time.Hour),
-		nodeGroup(0, failed("a1", "alpha-one-0", mig.CauseConfig, time.Second)), told(7, ""))
-	s.Requeues[7] = false
-	p := Compute(scene.Of(alphaConfig(t), s))
-	assert.Contains(t, actions(p), "warn job 7, which Slurm would not requeue")
-	assert.Contains(t, actions(p), "request 1 node (alpha-one-1) in alpha-one-node-1/a1 for 02:00:00")
-}
-
-func TestOfAJobWithSeveralRefusedRequestsTheOwnerIsWarnedBeforeAnyNodeGoes(t *testing.T) {
-	refused := func(node string) part {
-		return group("alpha-one-node-"+node, forNode("one", "alpha-one-"+node), failed("a1", "alpha-one-"+node, mig.CauseConfig, time.Second))
-	}
-	s := seen(awaits(7, "alpha-one-[0-1]"), started(7, time.Hour), refused("0"), refused("1"), told(7, ""))
-	s.Requeues[7] = false
-	does := slices.DeleteFunc(planned(t, s), func(a string) bool { return strings.HasPrefix(a, "set nodes") })
-	assert.Equal(t, []string{"warn job 7, which Slurm would not requeue"}, does)
-}
-
-func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *testing.T) {
+func TestOnlyCancelEndsTheWaitOfAJobThatSlurmWouldEnd(t *testing.T) {
 	s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour))
-	ends := func(then string) time.Time {
-		p := Compute(scene.Of(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s))
-		require.Len(t, p.Waits, 1)
-		return p.Waits[0].Until
+	plan := func(timeout int, then string) Plan {
+		p := Compute(scene.Of(with(t, fmt.Sprintf("provision_timeout: %d, on_provision_timeout: %s", timeout, then)), s))
+		return p
 	}
 	for _, then := range []string{"requeue", "hold", "cancel"} {
-		assert.Equal(t, noon.Add(time.Hour), ends(then), then)
+		assert.Equal(t, noon.Add(time.Hour), plan(7200, then).Waits[0].Until, then)
 	}
-	s.Told, s.Requeues = map[uint32]string{7: memo.Warning(noon.Add(-time.Minute), "no capacity")}, map[uint32]bool{7: false}
-	assert.Zero(t, ends("requeue"))
-	assert.Zero(t, ends("hold"))
-	assert.Equal(t, noon.Add(time.Hour), ends("cancel"), "which ends it all the same")
+	s.Requeues[7] = false
+	for _, then := range []string{"requeue", "hold"} {
+		assert.Zero(t, plan(7200, then).Waits[0].Until, then)
+		assert.Empty(t, madeBy(plan(600, then)), then)
+	}
+	assert.Equal(t, noon.Add(time.Hour), plan(7200, "cancel").Waits[0].Until)
+	assert.Contains(t, actions(plan(600, "cancel")), "return alpha-a3-0 to Slurm and cancel job 7: no capacity for 1 × a3-machine in 1h00m (provision_timeout 00:10:00)")
+	s.Limits = map[uint32]scene.JobLimits{7: {Deadline: noon.Add(15 * time.Minute)}}
+	assert.Contains(t, strings.Join(actions(plan(0, "requeue")), "\n"), "and cancel job 7: ", "its --deadline cannot be met")
 }
 
 func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {
@@ -308,14 +284,4 @@ func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.
 	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, planned(t, given(-61*time.Minute)))
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
 		planned(t, given(-time.Minute)), "an admin has released it since")
-}
-
-func TestWhatAJobWasToldOfItsLossStandsUntilItsNodesAreUp(t *testing.T) {
-	given := func(state string) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(7,
-			"alpha-a3-0", time.Minute, time.Hour), told(7, memo.Warning(noon, "no slurmd has registered")))
-	}
-	assert.Empty(t, planned(t, given(poweringUp)))
-	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`},
-		planned(t, given(running)))
 }

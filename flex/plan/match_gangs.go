@@ -35,7 +35,7 @@ func (w *wanted) tornGangs() map[*cohort]string {
 		if late {
 			torn[c] = fmt.Sprintf("no machine in place of those that were lost within salvage_timeout %s", clock(c.set.Flex.SalvageTimeout))
 		}
-		if spared, _ := w.scene.Spares(w.scene.Holders(others), false); spared {
+		if w.scene.WouldEnd(w.scene.Holders(others)) {
 			continue
 		}
 		going[c.job.ID] = true

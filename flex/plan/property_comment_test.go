@@ -19,15 +19,15 @@ import (
 // ends says of each kind of action whether it ends, signals, moves, requeues, holds or
 // cancels a job, or takes a node from a job.
 var ends = map[string]string{
-	"set_nodes":         "a node of a job is set down",
-	"signal_job":        "its script is signalled",
-	"requeue_job":       "it is requeued",
-	"salvage_job":       "it is taken off a lost node",
-	"return_nodes":      "its nodes go back: the action writes the AdminComments of all their jobs first",
+	"set_nodes":    "a node of a job is set down",
+	"signal_job":   "its script is signalled",
+	"requeue_job":  "it is requeued",
+	"salvage_job":  "it is taken off a lost node",
+	"return_nodes": "its nodes go back: the action writes the AdminComments of all their jobs first",
 
 	"create_group": "", "create_request": "", "bulk_insert": "", "create_policy": "", "delete_policy": "", "delete_request": "", "delete_group": "",
 	"cancel_request": "", "delete_instances": "", "delete_vms": "", // "spares what a job runs on" holds of these
-	"create_reservation": "", "set_reservation": "", "delete_reservation": "", "use_reservation": "", "comment_job": "", "warn_job": "",
+	"create_reservation": "", "set_reservation": "", "delete_reservation": "", "use_reservation": "", "comment_job": "",
 }
 
 func TestEachKindOfActionEndsJobsOrDoesNot(t *testing.T) {

@@ -25,7 +25,7 @@ func TestAJobThatWaitsPendingIsPlannedForAsOneThatHasItsNodes(t *testing.T) {
 			for _, set := range w.flexSets() { // what only a job that is CONFIGURING has
 				set.Flex.KeepIdle, set.Flex.GangTimeout, set.Flex.Salvage = 0, 0, false
 			}
-			w.Reservations, w.Requeues = nil, map[uint32]bool{} // Slurm requeues all: nobody is to be warned first
+			w.Reservations, w.Requeues = nil, map[uint32]bool{} // Slurm requeues all
 			waiting := w.awaitMachines()
 			configuring := inCompute(w.snapshot(), w)
 			if w.waitPending(waiting); len(waiting) == 0 {

@@ -70,7 +70,7 @@ var rules = map[string]rule{
 	"asks for no node twice":           asksForNoNodeTwice,
 	"asks for no node that it returns": asksForNoNodeThatItGivesBack,
 	"keeps to max_active_requests":     keepsToMaxActiveRequests,
-	"loses no job unwarned":            losesNoJobUnwarned,
+	"ends no job but by cancel":        endsNoJobButByCancel,
 	"keeps to max_deletions_per_round": keepsToMaxDeletions,
 	"deletes only what is finished":    deletesOnlyWhatIsFinished,
 	"gives names that Compute takes":   givesFitNames,
@@ -223,9 +223,8 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// losesNoJobUnwarned: a job loses nodes only if Slurm requeues it, as was read, or if
-// its owner has had time to read that it is lost.
-func losesNoJobUnwarned(s *sight, p plan.Plan) (wrong []string) {
+// endsNoJobButByCancel: a job loses nodes only if Slurm requeues it, as was read, or if it is cancelled.
+func endsNoJobButByCancel(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		back, ok := a.(plan.ReturnNodes)
 		if !ok {
@@ -233,9 +232,8 @@ func losesNoJobUnwarned(s *sight, p plan.Plan) (wrong []string) {
 		}
 		for _, id := range append([]uint32{back.Job}, back.Others...) {
 			requeues, read := s.snap.Requeues[id]
-			at, warned := memo.WarnedAt(s.snap.Told[id])
-			if !requeues && (!read || !warned || s.snap.Now.Sub(at) < time.Minute || !slices.Contains(back.Lost, id)) {
-				wrong = append(wrong, fmt.Sprintf("job %d, told %q: %s", id, s.snap.Told[id], a))
+			if !read || !requeues && (back.Then != plan.Cancel || id != back.Job) {
+				wrong = append(wrong, fmt.Sprintf("job %d: %s", id, a))
 			}
 		}
 	}
@@ -392,7 +390,7 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = s.haveNodes(a.Nodes)
 		case plan.ReturnNodes:
 			ours = (s.haveNodes(a.Nodes) || len(a.Nodes) == 0 && a.Then == plan.Cancel) && s.hasJob(a.Job)
-		case plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob:
+		case plan.CommentJob, plan.SignalJob, plan.RequeueJob:
 			ours = s.hasJob(a.About().Job)
 		case plan.SalvageJob:
 			ours = s.haveNodes(slices.Concat(a.Nodes, a.Lost)) && s.hasJob(a.Job)

@@ -108,7 +108,7 @@ func TestTheMostImportantJobsAreServedFirst(t *testing.T) {
 func FuzzWhatOthersWrite(f *testing.F) {
 	cfg := houseConfig(f)
 	cfg.NodeSets[0].Flex.BootFailures = 2
-	f.Add(waits("2026-11-21T11:59:00Z"), "ResumeTimeout reached", bootsFailed(1, noon), memo.Warning(noon, "all is lost"), "slurmflex-alpha-1795266000", "a1", "STOCKOUT: none")
+	f.Add(waits("2026-11-21T11:59:00Z"), "ResumeTimeout reached", bootsFailed(1, noon), "flex-start: told 2026-11-21T12:00:00Z: all is lost", "slurmflex-alpha-1795266000", "a1", "STOCKOUT: none")
 	f.Add(waits("noon"), "", bootsFailed(9223372036854775807, noon), memo.OwnComment, "slurmflex-alpha-9223372036854775807", "a9223372036854775807", "")
 	f.Add("slurmflex: waits in ", "slurmflex: ", bootsFailed(-1, time.Time{}), memo.OwnComment+"told : ", "slurmflex-alpha--1", "a-1", "no\nlines")
 	f.Fuzz(func(t *testing.T, comment, reason, extra, told, reservation, request, message string) {

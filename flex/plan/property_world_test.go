@@ -325,8 +325,7 @@ func (w *world) drawMemory(t *rapid.T) {
 			w.Reach[j.ID] = pick(t, "reach", scene.BySignal, scene.ByTerminal)
 		}
 		if rarely(t, "told") {
-			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations",
-				memo.Warning(noon.Add(-5*time.Second), "all is lost"), memo.Warning(noon.Add(-time.Hour), "all is lost"))
+			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations", memo.OwnComment+memo.Back)
 		}
 	}
 	w.drawAsked(t)

@@ -20,7 +20,7 @@ const tellsAtOnce = 100
 
 // notify lets the owners of jobs know what their nodes wait for, and when
 // they end before the job may. What a job was told last is not told again, nor
-// anything beside a return or a warning.
+// anything beside a return.
 func (d *draft) notify(w *wanted, verdicts []verdict) {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
@@ -33,9 +33,6 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 	texts := map[uint32]string{}
 	for id, some := range waits {
 		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")
-		if at, warned := w.scene.WarnedAt(id); warned {
-			texts[id] = memo.Warning(at, strings.Join(slices.Compact(some), "; "))
-		}
 	}
 	waited, back := waited(w.scene), map[uint32]string{} // by heterogeneous job, which Slurm takes back as a whole
 	for _, v := range verdicts {
@@ -47,7 +44,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 		switch j := &w.scene.Seen.Jobs[i]; {
 		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
 			texts[j.ID] = back[j.HetID]
-		case waits[j.ID] != nil || isLosing(w.scene, j):
+		case waits[j.ID] != nil:
 		case w.isHeldFor(j) && j.State.Waits():
 			texts[j.ID] = memo.OwnComment + memo.Held + slurm.Fold(w.salvages[j.ID].survivors)
 		case j.State.HoldsNodes():
@@ -142,15 +139,6 @@ func lossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 		}
 	}
 	return text
-}
-
-// isLosing reports whether the job's owner was told that it would be lost, and
-// its nodes are not all up yet: what it was told stands.
-func isLosing(s *scene.Scene, j *slurm.Job) bool {
-	_, warned := s.WarnedAt(j.ID)
-	return warned && slices.ContainsFunc(j.Nodes, func(name string) bool {
-		return s.Node(name) != nil && s.Node(name).Power == scene.Rising
-	})
 }
 
 // endText says when a job's nodes end, if that is before its time limit, or if

@@ -123,9 +123,6 @@ func (v verdict) waits(w *wanted) (queued, lacking Wait) {
 	if v.do != goesBack && v.do != powersDown {
 		lacking.Obstacle = v.why
 	}
-	if !v.lost.IsZero() {
-		lacking.Obstacle, lacking.Until, lacking.Then, lacking.By = v.why, v.lost, Lose, ""
-	}
 	if lacking.Stage = Asking; lacking.Obstacle != "" {
 		lacking.Stage = Waiting
 	}
@@ -201,10 +198,10 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 }
 
 // waitEnds says when a cohort's wait ends, and what becomes of its job then. It is never
-// where the job would be lost, and its owner was told.
+// if Slurm would end the job rather than requeue it.
 func (w *wanted) waitEnds(c *cohort) waitEnd {
 	end := w.endOfWait(c)
-	if c.job == nil || end.then != Cancel && end.by != ByDeadline && keeps(w.scene, c) {
+	if c.job == nil || end.then != Cancel && keeps(w.scene, c) {
 		return waitEnd{}
 	}
 	return end

@@ -17,9 +17,7 @@ type verdict struct {
 	quiet    bool          // that is under way already, so that the job's owner need not know
 	failed   int           // failed attempts in a row, if they are the reason
 	next     time.Time     // when the next attempt is made
-	lost     time.Time     // when the job is lost, as its owner was warned; zero: it is not
 	back     *ReturnNodes  // what to return
-	warns    []uint32      // jobs with owners to warn instead
 	pending  bool          // the request is being made
 	failing  scene.Failing // how the calls for it fail
 	underWay bool          // all machines are there, requested or being requested
@@ -122,8 +120,8 @@ type allocation struct {
 
 // perJob returns an allocation as a whole, for the reason that comes first in the rules: nothing is
 // requested for the job's other cohorts. A job is held or cancelled only if that is the verdict on
-// each of its doors, and leaves all of them. The owners of jobs that would be lost by it are warned first; until then it keeps its nodes,
-// and its other cohorts go on.
+// each of its doors, and leaves all of them. A job keeps its nodes while it is unknown whether Slurm
+// would requeue it, and its other cohorts go on.
 func perJob(w *wanted, verdicts []verdict) []verdict {
 	first := map[allocation]int{} // the verdict that decides
 	keepHope(verdicts)
@@ -140,7 +138,7 @@ func perJob(w *wanted, verdicts []verdict) []verdict {
 		}
 	}
 	for _, i := range first {
-		verdicts[i].warnFirst(w)
+		verdicts[i].needRecords(w)
 	}
 	for i := range verdicts {
 		v := &verdicts[i]

@@ -34,14 +34,14 @@ func backOff(w *wanted, c *cohort) verdict {
 		return verdict{}
 	}
 	hopeless := slices.Contains([]mig.Cause{mig.CauseConfig, mig.CausePermission, mig.CauseNotFound}, trouble.Cause)
-	unheld := hopeless && c.job != nil && !c.startedAfter(last) && !c.hasRivals() // its job is yet to be held
+	unheld := hopeless && c.job != nil && !keeps(w.scene, c) && !c.startedAfter(last) && !c.hasRivals() // its job is yet to be held
 	if over := w.scene.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
 		return verdict{}
 	}
 	switch {
 	case trouble.Cause == mig.CauseExists:
 		return occupied(w, c)
-	case hopeless:
+	case hopeless && !keeps(w.scene, c):
 		return w.giveUp(c, Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
 	case failures >= c.set.Flex.MaxAttempts && !stays(w.scene, c) && !c.startedAfter(last):
 		return w.giveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()

@@ -10,7 +10,7 @@ import (
 // giveUp ends a cohort's wait. All nodes of its job that have no machine yet go
 // at once: had one been left out, another job could be placed on it without a
 // call. A static node keeps waiting, because nobody would request it again. It is only
-// noted where the job, or another one that holds the nodes, is spared for now.
+// noted if the job, or another one that holds the nodes, keeps them because Slurm would end it.
 func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string) verdict {
 	v := verdict{why: reason, problems: []scene.Problem{scene.NewProblem(key, c.group, "%s: %s", c.group, reason)}}
 	switch {
@@ -21,9 +21,6 @@ func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string)
 	default:
 		nodes := w.scene.Takeable(c.job, hopeless && then != Cancel)
 		v.do, v.quiet = noted, true
-		if told, warned := w.scene.Warned(w.scene.Holders(nodes)); warned && hopeless && then != Cancel {
-			v.lost = told.Add(scene.Grace)
-		}
 		if len(nodes) > 0 || then == Cancel {
 			v.takeBack(w, c, hopeless, ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
 		}
@@ -31,19 +28,16 @@ func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string)
 	return v
 }
 
-// takeBack gives nodes of the job back, unless somebody would be lost by it who is to
-// be spared for now.
+// takeBack returns nodes of the cohort's job to Slurm, unless Slurm would end a job by that: such a job
+// is only cancelled. If nothing helps the job, its owner is told why it waits.
 func (v *verdict) takeBack(w *wanted, c *cohort, hopeless bool, a ReturnNodes) {
 	job := c.job
 	holders := w.scene.Holders(a.Nodes)
 	if !slices.Contains(holders, job) {
 		holders = append(holders, job)
 	}
-	spared, reading := w.scene.Spares(holders, hopeless)
-	if reading {
-		v.expect = append(v.expect, "the owner of a job that is lost to have had time to read so")
-	}
-	if spared {
+	if a.Then != Cancel && w.scene.WouldEnd(holders) {
+		v.quiet = !hopeless
 		return
 	}
 	a.OfJob, a.Name = OfJob{job.ID}, job.Name()
@@ -59,28 +53,17 @@ func (v *verdict) takeBack(w *wanted, c *cohort, hopeless bool, a ReturnNodes) {
 	v.do, v.quiet, v.back = goesBack, false, &a
 }
 
-// warnFirst lets jobs that Slurm would not requeue be lost only when their owners have
-// been warned, and none of which that is not known.
-func (v *verdict) warnFirst(w *wanted) {
+// needRecords leaves a job its nodes while it is unknown whether Slurm would requeue a job that loses
+// nodes.
+func (v *verdict) needRecords(w *wanted) {
 	for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
-		requeues, read := w.scene.Seen.Requeues[id]
-		if v.back.Door != "" { // it waits pending, and loses nothing
-			requeues = read
+		if _, read := w.scene.Seen.Requeues[id]; read {
+			continue
 		}
-		_, warned := w.scene.WarnedAt(id)
-		switch {
-		case !read:
-			v.do, v.quiet = waits, true
-			v.expect = append(v.expect, fmt.Sprintf("the record of job %d to be read", id))
-			v.problems = append(v.problems, scene.NewProblem("unread-record", v.back.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
-				v.back.Name, id, v.back.Reason))
-		case requeues:
-		case warned:
-			v.back.Lost = append(v.back.Lost, id)
-		default:
-			v.do, v.quiet, v.warns = waits, true, append(v.warns, id)
-			v.expect = append(v.expect, fmt.Sprintf("the owner of job %d to be warned", id))
-		}
+		v.do, v.quiet = waits, true
+		v.expect = append(v.expect, fmt.Sprintf("the record of job %d to be read", id))
+		v.problems = append(v.problems, scene.NewProblem("unread-record", v.back.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
+			v.back.Name, id, v.back.Reason))
 	}
 }
 
@@ -90,12 +73,9 @@ func (v verdict) decided() verdict {
 	return v
 }
 
-// keeps reports whether the cohort goes on waiting where another would not: a
-// job would be lost otherwise, and its owner has been told.
-func keeps(s *scene.Scene, c *cohort) bool {
-	_, warned := s.Warned(c.holders)
-	return warned
-}
+// keeps reports whether the cohort waits on where another would not: Slurm would end one of its jobs
+// rather than requeue it.
+func keeps(s *scene.Scene, c *cohort) bool { return s.WouldEnd(c.holders) }
 
 // stays reports whether a cohort would keep its nodes if it were given up though
 // there is hope.

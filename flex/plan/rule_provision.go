@@ -56,6 +56,9 @@ func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 	last := own.Deadline.Add(-cmp.Or(own.MinTime, c.job.Limit.Duration))
 	if end.at.IsZero() || last.Before(end.at) {
 		end = waitEnd{last, ByDeadline, own.Deadline.UTC().Format(time.RFC3339), Requeue}
+		if keeps(w.scene, c) {
+			end.then = Cancel // as Slurm does at the deadline
+		}
 	}
 	return end
 }

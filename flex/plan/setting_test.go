@@ -89,8 +89,7 @@ func seen(parts ...part) scene.Snapshot {
 	}
 	and(parts...)(&setting{w, &w.Snap})
 	for _, j := range w.Snap.Jobs {
-		_, warned := memo.WarnedAt(w.Snap.Told[j.ID])
-		w.Snap.Requeues[j.ID] = !warned
+		w.Snap.Requeues[j.ID] = true
 	}
 	return w.Snap
 }

@@ -34,7 +34,6 @@ func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
 		{DeleteReservation{Job: 7}, Subject{"delete_reservation", "", 7, nil}},
 		{UseReservation{Job: 7}, Subject{"use_reservation", "", 7, nil}},
 		{CommentJob{OfJob: OfJob{Job: 7}}, Subject{"comment_job", "", 7, nil}},
-		{WarnJob{OfJob: OfJob{Job: 7}}, Subject{"warn_job", "", 7, nil}},
 		{ReturnNodes{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"return_nodes", "", 7, nodes}},
 		{SignalJob{OfJob: OfJob{Job: 7}}, Subject{"signal_job", "", 7, nil}},
 		{RequeueJob{OfJob: OfJob{Job: 7}}, Subject{"requeue_job", "", 7, nil}},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -82,6 +83,7 @@ func deleteFormer(w *wanted, _ []verdict) (s step) {
 			s.actions = append(s.actions, a)
 		}
 	}
+	slices.SortFunc(s.actions, func(a, b Action) int { return cmp.Compare(a.String(), b.String()) })
 	return s
 }
 

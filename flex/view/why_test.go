@@ -108,18 +108,16 @@ var stories = []struct {
 	{"a job whose attempt has failed", func(s *world) { *s = *busy() }, "814"},
 	{"a job that Slurm would not requeue, of a request that is refused", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		request := request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", time.Minute)
+		request := request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", 30*time.Second)
 		request.Cause = mig.CausePermission
 		s.group(812, request)
 		s.Snap.Requeues[812] = false
-		s.Snap.Told[812] = memo.Warning(noon.Add(-20*time.Second), request.Message)
 	}, "812"},
 	{"a job that Slurm would not requeue, and that waits on after provision_timeout", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.Snap.Jobs[0].Start = noon.Add(-25 * time.Hour)
 		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 25*time.Hour))
 		s.Snap.Requeues[812] = false
-		s.Snap.Told[812] = memo.Warning(noon.Add(-time.Hour), "no capacity for 2 × a3-highgpu-8g in 1d00h (provision_timeout 1-00:00:00)")
 	}, "812"},
 	{"a job whose one machine waits for capacity in three zones", func(s *world) {
 		s.Config.FlexSetOf("alpha-a3-0").Zones = []string{scenetest.US + "-a", scenetest.US + "-b", scenetest.US + "-f"}

@@ -184,9 +184,6 @@ func (t *teller) waiting(r Row) {
 		return
 	}
 	switch set, _ := t.NodeSet(r.NodeSet); {
-	case r.Then == string(plan.Lose):
-		t.lead("Slurm ends the job at %s, because it cannot be requeued and slurmflex cannot get its nodes: %s. Its owner has been notified.",
-			t.on(r.GiveUpAt), t.brief(r.Obstacle))
 	case r.failing():
 		t.lead("The request is %s.", r.failure(t.at(r.FailingSince)))
 		t.fact("It is for %s.", t.asked(r))
@@ -199,9 +196,7 @@ func (t *teller) waiting(r Row) {
 	default:
 		t.lead("No request yet: %s. slurmflex then requests %s.", t.brief(r.Obstacle), t.asked(r))
 	}
-	if r.Then != string(plan.Lose) {
-		t.givesUp(r)
-	}
+	t.givesUp(r)
 	t.earlier(r)
 	if r.Failed > 0 && !t.records(r) {
 		t.detail("The last attempt: %s.", sentence(r.Error))

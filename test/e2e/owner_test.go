@@ -75,15 +75,15 @@ func notRequeued(t *testing.T, l *lab.Lab) (batch string, atTerminal []*interact
 	return batch, atTerminal, []string{batch, atTerminal[0].id(t, l), atTerminal[1].id(t, l)}
 }
 
-func TestJobsThatSlurmWouldNotRequeueAreToldAndKeepWaitingWhereThatMayHelp(t *testing.T) {
+func TestJobsThatSlurmWouldEndKeepWaiting(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 10"})
 	shut(t, l)
 	batch, atTerminal, ids := notRequeued(t, l)
 	for _, i := range atTerminal {
-		i.awaitOnTerminal(t, 2*time.Minute, `flex-start.*capacity`)
-		awaitTold(t, l, time.Minute, i.id(t, l), `no capacity`)
+		i.awaitOnTerminal(t, 2*time.Minute, `flex-start: waiting`)
+		awaitTold(t, l, time.Minute, i.id(t, l), `waiting`)
 	}
-	awaitTold(t, l, time.Minute, batch, `no capacity`)
+	awaitTold(t, l, time.Minute, batch, `waiting`)
 	awaitPasses(t, l, 3)
 	for _, id := range ids {
 		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"))
@@ -95,10 +95,11 @@ func TestJobsThatSlurmWouldNotRequeueAreToldAndKeepWaitingWhereThatMayHelp(t *te
 	awaitDoneAtOnce(t, l, batch)
 }
 
-func TestJobsThatSlurmWouldNotRequeueAreToldWhyBeforeTheirNodesAreTaken(t *testing.T) {
+func TestJobsThatSlurmWouldEndWaitForAnAdminsCorrection(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	tell(t, l, "faults", map[string]any{
 		"method":         "regionInstanceGroupManagerResizeRequests.insert",
+		"times":          3, // once for each job
 		"operationError": map[string]string{"code": "CONDITION_NOT_MET", "message": "Constraint constraints/compute.vmExternalIpAccess violated."},
 	})
 	batch, atTerminal, ids := notRequeued(t, l)
@@ -107,14 +108,13 @@ func TestJobsThatSlurmWouldNotRequeueAreToldWhyBeforeTheirNodesAreTaken(t *testi
 	}
 	for _, id := range ids {
 		awaitTold(t, l, time.Minute, id, `vmExternalIpAccess`)
-		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"), "nothing is taken from job %s yet", id)
+		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"), "nothing is taken from job %s", id)
 	}
 	for _, i := range atTerminal {
-		assert.NotZero(t, i.awaitEnd(t, 2*time.Minute), "%s has failed", i.name)
+		assert.Zero(t, i.awaitEnd(t, 3*time.Minute), "%s runs once the cause is corrected", i.name)
 	}
-	awaitJob(t, l, 2*time.Minute, batch, "JobState", "NODE_FAIL")
-	awaitNothingLeft(t, l)
-	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), len(ids), "no attempt is made that cannot succeed")
+	awaitDoneAtOnce(t, l, batch)
+	assert.Equal(t, "0", jobField(t, l, batch, "Restarts"))
 }
 
 // nobody is a user who may do nothing.

@@ -250,16 +250,16 @@ var mutants = []mutant{
 		"case limit > 0 && m.Power == Rising", "case m.Power == Rising", planner,
 	},
 	{
-		"a job is lost before its owner was warned", "flex/plan/rule_giveup.go",
-		"		case warned:\n", "		case warned || read:\n", planner,
-	},
-	{
 		"a job of which no record could be read is returned", "flex/plan/rule_giveup.go",
-		"		case !read:\n", "		case !read && false:\n", planner,
+		"_, read := w.scene.Seen.Requeues[id]; read {", "_, read := w.scene.Seen.Requeues[id]; read || true {", planner,
 	},
 	{
-		"a job that may no longer be requeued is lost unwarned", "flex/owner.go",
-		"		case a.Door == \"\" && !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):\n", "		case false:\n", passes,
+		"a job that Slurm would end is returned", "flex/plan/rule_giveup.go",
+		"a.Then != Cancel && w.scene.WouldEnd(holders)", "false && w.scene.WouldEnd(holders)", planner,
+	},
+	{
+		"a job that may no longer be requeued loses its nodes", "flex/owner.go",
+		"		case a.Door == \"\" && a.Then != plan.Cancel && !rec.Requeues():\n", "		case false:\n", passes,
 	},
 	{
 		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene/lease.go",
@@ -316,10 +316,6 @@ var mutants = []mutant{
 	{
 		"the end of a lease may be in 9999", "mig/gce/instances.go",
 		"if !mayEnd(in) {", "if false {", client,
-	},
-	{
-		"a warning that somebody forged spares a job for ever", "flex/plan/scene/owners.go",
-		"warned && !s.Seen.Requeues[job] && !at.After(s.Seen.Now)", "warned", planner,
 	},
 	{
 		"a line of an AdminComment passes for a job's record", "slurm/scontrol/jobrecords.go",
@@ -428,16 +424,16 @@ var mutants = []mutant{
 		`case s.Seen.Partitions[i].Restricts != "":`, "case false:", planner,
 	},
 	{
-		"dearer machines are requested at once", "flex/plan/want.go",
+		"dearer machines are requested at once", "flex/plan/want_places.go",
 		"if cheaper && set.Flex", "if false && set.Flex", planner,
 	},
 	{
-		"a second place keeps the names of another job's first", "flex/plan/want.go",
-		"if names == nil && had == 0 {", "if names == nil && had < 0 {", planner,
+		"a second place keeps the names of another job's first", "flex/plan/want_machines.go",
+		"		if !first {\n", "		if true {\n", planner,
 	},
 	{
 		"a job that starts waits on in its other places", "flex/plan/scene/doors.go",
-		"return r.Named() && r.Opened(now)", "return false", planner,
+		"return r.Named() && (r.Opened(now) || r.at == d.at)", "return false", planner,
 	},
 	{
 		"a job uses the first door of its list whatever comes elsewhere", "flex/plan/sweep_doors.go",

@@ -63,23 +63,6 @@ func DoneOf(comment string) (d Done, ok bool) {
 	return d, found && known && IsOurs(comment)
 }
 
-const warnedForm = OwnComment + "told %s: "
-
-// Warning is the AdminComment of a job that Slurm would not requeue, from when
-// its owner was told that it would be lost.
-func Warning(at time.Time, text string) string {
-	return fmt.Sprintf(warnedForm, at.UTC().Format(time.RFC3339)) + text
-}
-
-// WarnedAt says when the owner of a job with that AdminComment was told that
-// it would be lost. It reports false if that has not happened.
-func WarnedAt(comment string) (time.Time, bool) {
-	text, told := strings.CutPrefix(comment, OwnComment+"told ")
-	word, _, ok := strings.Cut(text, ": ")
-	at, err := time.Parse(time.RFC3339, word)
-	return at, told && ok && err == nil
-}
-
 const failedForm = "attempt %d failed"
 
 // Failed says how many attempts have failed in a row, and why the last one did.

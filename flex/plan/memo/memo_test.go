@@ -18,10 +18,6 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, Wait{"alpha-a3-job-7/a1", noon, noon.Add(time.Hour)}, wait)
 
-	at, warned := WarnedAt(Warning(noon, "all is lost"))
-	assert.True(t, warned)
-	assert.Equal(t, noon, at)
-
 	for _, done := range []Done{{Requeued, noon, "no machines"}, {Loss, time.Time{}, "it is gone: deleted"}, {JobHeld, noon, "at last"}} {
 		again, ok := DoneOf(OwnComment + done.String())
 		assert.True(t, ok)
@@ -45,7 +41,6 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(Boots{2, noon}.String())
 	f.Add(Wait{"alpha-a3-job-7/a1", noon, noon}.String())
-	f.Add(Warning(noon, "all is lost"))
 	f.Add(Reservation("alpha", noon))
 	f.Add(OwnComment + Failed(3, "(capacity)"))
 	f.Add(OwnComment + "[partitions a,b; moved to b after 2h in a at 2026-11-21T12:00:00Z]")
@@ -60,9 +55,6 @@ func FuzzParse(f *testing.F) {
 			assert.Contains(t, []string{
 				Reservation("alpha", h.At), SalvageReservation("alpha", h.Job),
 			}, text)
-		}
-		if at, ok := WarnedAt(text); ok {
-			assert.False(t, at.IsZero() && text == "")
 		}
 		_, _ = ParseFailed(text), IsOfNodes(text)
 		assert.NotPanics(t, func() { Replaced(text) })

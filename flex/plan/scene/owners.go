@@ -6,42 +6,16 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
-// Grace is how long the owner of a job that Slurm would not requeue has to read a warning before
-// slurmflex takes nodes from the job.
-const Grace = time.Minute
-
-// WarnedAt returns when the owner of a job was warned that the job would be lost. It reports false
-// without such a warning. A site's own program may have copied a user's text into the AdminComment,
-// so a forged warning must neither harm another job nor protect this one: a warning counts only for
-// a job that Slurm would not requeue, which gets one anyway, and only if its time is not in the
-// future.
-func (s *Scene) WarnedAt(job uint32) (time.Time, bool) {
-	at, warned := memo.WarnedAt(s.Seen.Told[job])
-	return at, warned && !s.Seen.Requeues[job] && !at.After(s.Seen.Now)
-}
-
-// Warned returns when the last of the jobs' owners was warned that the job would be lost. It
-// reports false if none was warned.
-func (s *Scene) Warned(jobs []*slurm.Job) (last time.Time, any bool) {
-	for _, j := range jobs {
-		if at, warned := s.WarnedAt(j.ID); warned {
-			last, any = Later(last, at), true
-		}
-	}
-	return last, any
-}
-
-// Spares reports whether the jobs keep their nodes for now: a warned job would be lost and there is
-// still hope, or there is no hope and its owner has had less than Grace to read the warning. It
-// reports the second case as reading.
-func (s *Scene) Spares(jobs []*slurm.Job, hopeless bool) (spared, reading bool) {
-	last, warned := s.Warned(jobs)
-	reading = warned && hopeless && !s.IsOld(last, Grace)
-	return reading || warned && !hopeless, reading
+// WouldEnd reports whether Slurm would end one of the jobs, rather than requeue it, if the job lost its nodes: a job of
+// salloc or srun, or one with --no-requeue. A job that waits PENDING has no nodes to lose.
+func (s *Scene) WouldEnd(jobs []*slurm.Job) bool {
+	return slices.ContainsFunc(jobs, func(j *slurm.Job) bool {
+		requeues, read := s.Seen.Requeues[j.ID]
+		return read && !requeues && len(s.DoorsOf(j.ID)) == 0
+	})
 }
 
 // unbooted returns the job's flex nodes that are rising and have no machine of ours, as far as the

@@ -127,6 +127,7 @@ type Reconciler struct {
 	problems problems
 	regions  regions
 	asked    map[string]scene.Asked // of the last plan; see scene.Snapshot
+	unasked  map[uint32]time.Time   // of the last plan; see scene.Snapshot
 
 	more func(context.Context, plan.Action) error // does the actions that no pass plans; nil: there are none
 }
@@ -151,7 +152,7 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 // snapshot; a region that cannot be read is named in it. A cloud that takes its
 // time, as one region that hangs does, has Slurm read again.
 func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
-	snap := scene.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Asked: r.asked}
+	snap := scene.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Asked: r.asked, Unasked: r.unasked}
 	if r.started.IsZero() {
 		r.started = snap.Begun
 	}
@@ -202,7 +203,7 @@ func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
 	r.regions.recall(&snap, regions)
 	r.owners.keep(&snap)
 	snap.ResumeTimeout, snap.SuspendTime, snap.SlurmctldSince = r.settings.resumeTimeout, r.settings.suspendTime, r.settings.slurmctldSince
-	snap.Partitions, snap.Private = r.settings.partitions, r.settings.private
+	snap.Partitions, snap.Private, snap.Preempts = r.settings.partitions, r.settings.private, r.settings.preempts
 	snap.Promises, snap.Late = r.Promises, r.late.matter(snap.Now)
 	return snap, nil
 }
@@ -430,7 +431,7 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, pl
 	}
 	s := scene.Of(r.Config, snap)
 	p := plan.Compute(s)
-	r.asked = p.Asked
+	r.asked, r.unasked = p.Asked, plan.WithoutReason(p.Unasked)
 	if r.Remnants {
 		for _, t := range plan.Trials(s) {
 			p.Actions = append(p.Actions, t.Ends()...)

@@ -15,6 +15,10 @@ import (
 // its machines had come. What it lacks may have changed by then.
 const lateRest = 5 * time.Minute
 
+// lateMemory is for how long after that slurmflex leaves the choice of the job's nodes to Slurm: the
+// job may need others than slurmflex would choose.
+const lateMemory = time.Hour
+
 // setReservation changes a reservation. One that has started by itself needs no new start.
 func (r *Reconciler) setReservation(ctx context.Context, a plan.SetReservation) error {
 	err := r.Scheduler.SetReservation(ctx, a.Name, a.ReservationChange)
@@ -68,10 +72,10 @@ func (l *latecomers) note(job uint32, now time.Time) {
 	l.until[job] = now.Add(lateRest)
 }
 
-// matter returns those that are not over, and forgets the others.
+// matter returns those that are not forgotten, and forgets the others.
 func (l *latecomers) matter(now time.Time) map[uint32]time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.until, func(_ uint32, until time.Time) bool { return !until.After(now) })
+	maps.DeleteFunc(l.until, func(_ uint32, until time.Time) bool { return !until.Add(lateMemory).After(now) })
 	return maps.Clone(l.until)
 }

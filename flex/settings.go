@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -28,19 +29,25 @@ type settings struct {
 	partitions     []slurm.Partition
 	unread         slurm.Unread // partitions
 	private        bool         // PrivateData has jobs or users
+	preempts       bool         // see slurm.Config.Preempts
 	settingsRead   time.Time
 }
 
 // readSettings reads slurm.conf as slurmctld has it, unless that was done of
-// late. What partitions a job may move to is not taken from before.
+// late. What partitions a job may move to is not taken from before. A process that keeps a cover reads
+// each time when slurmctld has started, because the cover's clock starts anew with it.
 func (r *Reconciler) readSettings(ctx context.Context) error {
 	s := &r.settings
-	if !s.settingsRead.IsZero() && age(r.Now(), s.settingsRead) < settingsAge {
+	isFresh := !s.settingsRead.IsZero() && age(r.Now(), s.settingsRead) < settingsAge
+	if isFresh && !(r.Promises && r.Config.Options.Waiting == config.Pending) {
 		return nil
 	}
 	conf, err := r.Scheduler.Config(ctx)
 	if err != nil {
 		return fmt.Errorf("read slurm.conf: %w", err)
+	}
+	if isFresh && conf.Booted().Equal(s.slurmctldSince) {
+		return nil
 	}
 	var unread slurm.Unread
 	partitions, err := r.Scheduler.Partitions(ctx)
@@ -49,7 +56,7 @@ func (r *Reconciler) readSettings(ctx context.Context) error {
 	}
 	s.resumeTimeout = shortest(r.limits(conf.Seconds("ResumeTimeout"), partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout }))
 	s.suspendTime = shortest(r.limits(conf.Seconds("SuspendTime"), partitions, func(p slurm.Partition) slurm.Limit { return p.SuspendTime }))
-	s.slurmctldSince = conf.Booted()
+	s.slurmctldSince, s.preempts = conf.Booted(), conf.Preempts()
 	s.partitions, s.unread, s.private, s.settingsRead = partitions, unread, hidesJobs(conf), r.Now()
 	return nil
 }

@@ -51,6 +51,11 @@ func (c Config) Booted() time.Time {
 	return at
 }
 
+// Preempts reports whether slurmctld ends, requeues or suspends jobs for others.
+func (c Config) Preempts() bool {
+	return c["PreemptType"] != "" && c["PreemptType"] != "preempt/none"
+}
+
 // userForm is a user with the uid.
 var userForm = regexp.MustCompile(`^(.+)\((\d+)\)$`)
 

@@ -26,7 +26,7 @@ type sight struct {
 func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	d := descriptions()
 	for _, desc := range []*prometheus.Desc{
-		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.breaker,
+		d.nodes, d.active, d.waiting, d.starving, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.breaker,
 		d.readable, d.lastRead, d.orphans, d.reservations, d.held, d.unread,
 	} {
 		ch <- desc
@@ -50,7 +50,7 @@ func (s *sight) set(seen []prometheus.Metric) {
 
 // described are the possible gauges.
 type described struct {
-	nodes, active, waiting, longest, leases, nextEnd, maintain, cutOff, idle, gpus, breaker, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
+	nodes, active, waiting, starving, longest, leases, nextEnd, maintain, cutOff, idle, gpus, breaker, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
 }
 
 func descriptions() described {
@@ -61,6 +61,7 @@ func descriptions() described {
 		nodes:        desc("nodes", "Nodes by their state in Slurm, in the words of slurmflex status.", "nodeset", "state"),
 		active:       desc("active_requests", "Resize requests that can still provide machines, by state.", "nodeset", "state"),
 		waiting:      desc("waiting_nodes", "Nodes that are needed and have no machine yet.", "nodeset"),
+		starving:     desc("starving_jobs", "Pending jobs that have lacked only nodes for five minutes, and for which no machines are requested without a known reason.", "nodeset"),
 		longest:      desc("longest_wait_seconds", "Longest wait of a node; 0 if none is waiting.", "nodeset"),
 		leases:       desc("leases", "Existing machines, excluding those being deleted.", "nodeset"),
 		nextEnd:      desc("next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if there is none.", "nodeset"),
@@ -100,6 +101,11 @@ func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
 		t.waiting += len(w.Nodes)
 		if !w.Since.IsZero() {
 			t.longest = max(t.longest, s.Seen.Now.Sub(w.Since))
+		}
+	}
+	for _, u := range p.Unasked {
+		if t := sets[u.NodeSet]; t != nil && u.Starves(s.Seen.Now) {
+			t.starving++
 		}
 	}
 	for _, b := range p.Blocks {
@@ -151,6 +157,7 @@ func gauges(s *scene.Scene, unseen map[string]error, sets map[string]*tally, orp
 			add(d.nodes, float64(n), set.Name, state)
 		}
 		add(d.breaker, oneIf(t.blocked), set.Name)
+		add(d.starving, float64(t.starving), set.Name)
 		if snap.Unseen[set.Region] != nil {
 			continue
 		}

@@ -31,6 +31,9 @@ type Plan struct {
 	// reads it from its snapshot.
 	Asked map[string]scene.Asked
 
+	// Unasked holds the pending jobs that lack only nodes and have no request.
+	Unasked []Unasked
+
 	// Unseen is how many regions could not be read.
 	Unseen int
 }
@@ -61,6 +64,6 @@ func compute(s *scene.Scene) Plan {
 	}
 	d.notify(w, verdicts)
 	d.report(problemsOfMachines(s, d.plan.Losses))
-	d.plan.Waits, d.plan.Asked = waitsOf(w, verdicts), askedOf(w)
+	d.plan.Waits, d.plan.Asked, d.plan.Unasked = waitsOf(w, verdicts), askedOf(w), w.handed.unasked
 	return d.plan
 }

@@ -155,6 +155,8 @@ func TestPendingJobsGetDoors(t *testing.T) {
 	}{
 		"the lowest names":             {func(waitingPending) {}, pair},
 		"those that it asks for":       {func(w waitingPending) { w.job().Needs = "alpha-a3-2" }, strings.Replace(pair, "[0-1]", "[0,2]", 1)},
+		"names that follow each other": {func(w waitingPending) { w.Nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN") }, strings.Replace(pair, "[0-1]", "[2-3]", 1)},
+		"scattered names if need be":   {func(w waitingPending) { w.Nodes("alpha-a3-[1-2]", "DOWN+CLOUD+POWERED_DOWN") }, strings.Replace(pair, "[0-1]", "[0,3]", 1)},
 		"none that it excludes":        {func(w waitingPending) { w.job().Excludes = "alpha-a3-[0-1]" }, strings.Replace(pair, "[0-1]", "[2-3]", 1)},
 		"none that others have":        {func(w waitingPending) { w.reserve("theirs", time.Hour, "alpha-a3-0", "") }, "change reservation COVER to alpha-a3-[1-3]\n" + strings.Replace(pair, "[0-1]", "[1-2]", 1)},
 		"none for a job that is held":  {func(w waitingPending) { w.job().Priority = 0 }, ""},
@@ -208,7 +210,7 @@ func TestAHeterogeneousJobGetsAnOpenDoor(t *testing.T) {
 	second.ID, second.HetOffset, second.NodeCount = 8, 1, 1
 	w.Snap.Jobs = append(w.Snap.Jobs, second)
 	assert.Equal(t, "reserve alpha-a3-[0-2] from 2026-11-21T12:00:00Z\nhave job 7 use reservation NEW",
-		strings.ReplaceAll(w.inSlurm(), memo.DoorReservation("alpha", "7", noon), "NEW"))
+		strings.ReplaceAll(w.inSlurm(), memo.ColdReservation("alpha", "7", noon), "NEW"))
 }
 
 func TestCoverIsMadeRaisedAndReplaced(t *testing.T) {

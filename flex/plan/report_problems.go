@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -12,12 +13,33 @@ import (
 
 // problemsOf are the problems with what was seen, and with how it could be read.
 func problemsOf(w *wanted) []scene.Problem {
-	return slices.Concat(w.scene.Problems(), unseenRegions(w.scene), unreadMembers(w.scene), skewedClock(w.scene), blockedSets(w.scene), unreadLimits(w), lateBoots(w.scene), leftByTrials(w.scene))
+	return slices.Concat(w.scene.Problems(), unseenRegions(w.scene), unreadMembers(w.scene), skewedClock(w.scene), blockedSets(w.scene), unreadLimits(w), lateBoots(w.scene), leftByTrials(w.scene),
+		starving(w.scene, w.handed.unasked), notCovered(w.scene), abandonedCovers(w.scene))
 }
 
 // problemsOfMachines are the problems with machines and nodes that are there.
 func problemsOfMachines(s *scene.Scene, losses []scene.Loss) []scene.Problem {
 	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s), unconfigured(s))
+}
+
+// notCovered says once that preemption keeps jobs from waiting pending.
+func notCovered(s *scene.Scene) []scene.Problem {
+	if !s.Seen.Preempts || s.Config.Options.Waiting != config.Pending {
+		return nil
+	}
+	return []scene.Problem{scene.NewProblem("preemption", "", "jobs wait CONFIGURING although waiting is pending: with PreemptType set, a job that waits behind the cover would preempt others; set PreemptType=preempt/none, or waiting: configuring")}
+}
+
+// abandonedCovers names the covers that no daemon keeps up.
+func abandonedCovers(s *scene.Scene) (ps []scene.Problem) {
+	for _, h := range s.Covers() {
+		if s.Seen.Promises || !s.IsOld(raisedAt(s, h), abandonedAfter+s.Config.Options.Interval) {
+			continue
+		}
+		ps = append(ps, scene.NewProblem("cover-without-daemon", h.Name, "reservation %s keeps jobs from powered-down nodes, and no daemon has kept it up since %s: start the daemon; without it Slurm deletes the reservation, and jobs wait CONFIGURING again",
+			h.Name, raisedAt(s, h).UTC().Format("15:04:05")))
+	}
+	return ps
 }
 
 func unseenRegions(s *scene.Scene) (ps []scene.Problem) {

@@ -32,18 +32,17 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 		return unsure, ""
 	case d.Job == nil:
 		return ended, "its job has left the queue"
+	case d.Cold && d.Job.State.Waits() && (d.Job.Priority > 0 || d.Job.Reason == "BadConstraints"):
+		if s.IsOld(d.Start, lateAfter) || d.Job.Priority == 0 {
+			return late, fmt.Sprintf("its job has not started on any of these nodes: %s", d.Job.Reason)
+		}
+		return starting, ""
+	case d.Cold && d.Job.State.Waits():
+		return ended, "its job is held"
 	case d.Job.IsTasks():
 		return single, ""
 	case d.Lost(s.Seen.Now):
 		return ended, "its job starts in another place"
-	case d.Job.HetID != 0 && d.Job.State.Waits() && d.Job.Priority > 0:
-		if s.IsOld(d.Start, lateAfter) {
-			return late, fmt.Sprintf("its job has not started for %s: %s", clock(lateAfter), d.Job.Reason)
-		}
-		if d.Named() {
-			return starting, ""
-		}
-		return single, ""
 	case d.Stray && d.Job.State.Waits():
 		return ended, "its job may not use these nodes any more"
 	case d.Taker == nil && !d.Job.State.HoldsNodes():
@@ -193,21 +192,29 @@ func makeDoors(w *wanted, _ []verdict) (s step) {
 	}
 	made := map[string]int{}
 	for _, want := range w.handed.wants {
-		of := OfReservation{memo.DoorReservation(w.scene.Config.Cluster, want.address, w.scene.Seen.Now)}
-		if n := made[want.address]; n > 0 {
+		now := w.scene.Seen.Now
+		of := OfReservation{memo.DoorReservation(w.scene.Config.Cluster, want.address, now)}
+		why, start := Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.address, len(want.nodes), want.set.Name)), now.Add(doorAhead)
+		switch n := made[want.address]; {
+		case want.cold:
+			of, start = OfReservation{memo.ColdReservation(w.scene.Config.Cluster, want.address, now)}, now
+			why = Why(fmt.Sprintf("Slurm is to choose nodes of %s for job %s, which waits CONFIGURING then", want.set.Name, want.address))
+		case n > 0:
 			of.Name = memo.FurtherDoor(of.Name, n)
-		}
-		made[want.address]++
-		why, start := Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.address, len(want.nodes), want.set.Name)), w.scene.Seen.Now.Add(doorAhead)
-		if want.inherit {
+		case want.inherit:
 			why = Why(fmt.Sprintf("job %s gets machines that no other job has", want.address))
 		}
+		made[want.address]++
 		if want.open {
-			start = w.scene.Seen.Now
+			start = now
 		}
 		s.actions = append(s.actions, CreateReservation{OfReservation: of, Nodes: want.nodes, Start: start, User: want.job.User, Purge: doorPurge, Why: why})
-		if !want.further {
-			s.actions = append(s.actions, UseReservation{of, want.job.ID, want.address, false, why})
+		users := want.users
+		if users == nil && !want.further {
+			users = []string{want.address}
+		}
+		for _, user := range users {
+			s.actions = append(s.actions, UseReservation{of, want.job.ID, user, false, why})
 		}
 		s.expect = append(s.expect, "job "+want.address+" to have a door")
 	}
@@ -218,7 +225,15 @@ func makeDoors(w *wanted, _ []verdict) (s step) {
 const (
 	coverAge   = time.Hour   // a cover is replaced: Slurm counts purge_comp from its own start after a restart
 	coverRaise = time.Minute // how much of pending_grace may pass before purge_comp is raised
+
+	abandonedAfter = 3 * time.Minute // a cover that was not raised for so long has no daemon
+	coverForgotten = time.Hour       // a cover that was not raised for so long is deleted
 )
+
+// raisedAt returns when a daemon has last raised the cover, at the earliest.
+func raisedAt(s *scene.Scene, h scene.Hold) time.Time {
+	return h.Start.Add(h.Purge() - s.Config.Options.PendingGrace - time.Minute)
+}
 
 // keepCover keeps one reservation over the powered-down nodes of covered nodesets, so that jobs wait
 // pending. It has no end: beside one that ends soon, backfill would plan jobs at its end and leave
@@ -226,7 +241,15 @@ const (
 // A replacement is made before the old one goes, so that there is no gap.
 func keepCover(w *wanted, _ []verdict) (s step) {
 	covers := w.scene.Covers()
-	if !w.scene.Seen.Promises || slices.ContainsFunc(w.scene.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
+	if !w.scene.Seen.Promises {
+		for _, h := range covers {
+			if w.scene.IsOld(raisedAt(w.scene, h), coverForgotten) {
+				s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{h.Name}, Why: "no daemon has kept this cover up for an hour"})
+			}
+		}
+		return s
+	}
+	if slices.ContainsFunc(w.scene.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
 		return s
 	}
 	nodes := w.coverNodes()

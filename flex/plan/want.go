@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,9 +21,11 @@ type want struct {
 	address string // of the job, or of one task of an array
 	set     *config.NodeSet
 	nodes   []string // the names that its machines are to have
-	open    bool     // its door is open at once: its machines are up, or it is to wait CONFIGURING for them
+	open    bool     // its door is open at once: its machines are up
 	inherit bool     // it gets machines that no job has
 	further bool     // the job has a door in another place, and uses that
+	cold    bool     // no machines can be requested for it: it is to wait CONFIGURING on these nodes
+	users   []string // the addresses of the components that use the door, if not all do
 }
 
 // doorsAtOnce limits how many doors a pass makes. Each takes two calls of slurmctld.
@@ -34,7 +37,7 @@ const doorsAtOnce = 50
 // promises another pass.
 func covered(s *scene.Scene) map[*config.NodeSet]bool {
 	sets := map[*config.NodeSet]bool{}
-	if !s.Seen.Promises || s.Config.Options.Waiting != config.Pending {
+	if !s.Seen.Promises || s.Seen.Preempts || s.Config.Options.Waiting != config.Pending {
 		return sets
 	}
 	for _, p := range s.Config.Partitions {
@@ -76,14 +79,18 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(whole)) {
-		w := want{address: strconv.FormatUint(uint64(id), 10), open: true}
+		w := want{address: strconv.FormatUint(uint64(id), 10), cold: true}
 		taken := map[*config.NodeSet][]string{}
 		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return len(placesOf(s, sets, j)) > 0 }) {
 			continue
 		}
-		for _, j := range whole[id] {
+		components := whole[id]
+		for _, j := range components {
 			places := append(placesOf(s, sets, j), placesOf(s, ours, j)...)
-			if len(places) == 0 || !lacksNodes(s, j) || has[w.address] {
+			if len(places) == 0 && waitsForOthers(j) && !isLate(s, j) {
+				continue
+			}
+			if len(places) == 0 || !lacksNodes(s, j) || isLate(s, j) || has[w.address] {
 				w.nodes = nil
 				break
 			}
@@ -94,13 +101,17 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 				w.nodes = nil
 				break
 			}
-			if j.HetOffset == 0 {
+			if w.job == nil {
 				w.job, w.set = j, set
 			}
+			w.users = append(w.users, fmt.Sprintf("%d+%d", id, j.HetOffset))
 			taken[set], w.nodes = append(taken[set], names...), append(w.nodes, names...)
 		}
 		if w.job == nil || w.nodes == nil {
 			continue
+		}
+		if len(w.users) == len(components) {
+			w.users = nil // the job's id names them all
 		}
 		for set, names := range taken {
 			free[set].cold = without(free[set].cold, names)
@@ -130,7 +141,20 @@ func byTier(s *scene.Scene) []*slurm.Job {
 }
 
 // needsMachines reports whether machines can be requested for the job, which waits for nothing else.
-func needsMachines(s *scene.Scene, j *slurm.Job) bool { return lacksNodes(s, j) && j.HetID == 0 }
+func needsMachines(s *scene.Scene, j *slurm.Job) bool {
+	return lacksNodes(s, j) && j.HetID == 0 && s.Seen.Late[j.ID].IsZero()
+}
+
+// waitsForOthers reports whether a component in a partition without nodes of ours waits for the other
+// components only, as far as Slurm says. Slurm does not look at its nodes before.
+func waitsForOthers(j *slurm.Job) bool {
+	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && (slurm.LacksNodes(j.Reason) || j.Reason == "None")
+}
+
+// isLate reports whether the job did not start lately though all its machines had come.
+func isLate(s *scene.Scene, j *slurm.Job) bool {
+	return s.Seen.Late[cmp.Or(j.HetID, j.ID)].After(s.Seen.Now)
+}
 
 // lacksNodes reports whether the job waits pending for nothing but nodes, as far as Slurm says. A
 // reason of None means that Slurm has not looked at the job yet: its number of nodes may still change.
@@ -138,7 +162,7 @@ func needsMachines(s *scene.Scene, j *slurm.Job) bool { return lacksNodes(s, j) 
 func lacksNodes(s *scene.Scene, j *slurm.Job) bool {
 	lacks := slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance") || j.Reason == "Reservation"
 	return j.State == slurm.JobPending && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" &&
-		j.NodeCount > 0 && !s.Seen.Late[j.ID].After(s.Seen.Now)
+		j.NodeCount > 0
 }
 
 // placesOf returns the nodesets among sets of the partitions in which the job may start, in the order
@@ -178,24 +202,43 @@ func isWarm(m *scene.Node) bool {
 		m.State.Base != slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.NotResponding) == 0
 }
 
-// usable returns the idle nodes whose machines stay for as long as the job may run.
-func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) (left []*scene.Node) {
+// usable returns the idle nodes that the job does not exclude and whose machines stay for as long as
+// the job may run, those that it asks for first; none if it asks for another node.
+func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
+	needs, err := slurm.Expand(j.Needs)
+	excluded, bad := slurm.Expand(j.Excludes)
+	if err != nil || bad != nil {
+		return nil
+	}
+	var asked, left []*scene.Node
 	for _, m := range warm {
 		until, known := s.FreeUntil(m)
-		if !known || j.Limit.Kind != slurm.LimitSet || !s.Seen.Now.Add(j.Limit.Duration).After(until) {
+		switch {
+		case slices.Contains(excluded, m.Name):
+		case known && j.Limit.Kind == slurm.LimitSet && s.Seen.Now.Add(j.Limit.Duration).After(until):
+		case slices.Contains(needs, m.Name):
+			asked = append(asked, m)
+		default:
 			left = append(left, m)
 		}
 	}
-	return left
+	if len(asked) < len(needs) {
+		return nil
+	}
+	return append(asked, left...)
 }
 
 // namesFor returns the names for that many machines: those that the job asks for, then the lowest that
-// it does not exclude; nil if there are too few.
+// it does not exclude; nil if there are too few. A job that asks for none gets names that follow each
+// other, if there are such: it may be one with --contiguous, which Slurm does not start on others.
 func namesFor(free []string, j *slurm.Job) []string {
 	names, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
 	if err != nil || bad != nil || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(free, name) }) {
 		return nil
+	}
+	if len(names) == 0 {
+		free = runOf(slices.DeleteFunc(slices.Clone(free), func(name string) bool { return slices.Contains(excluded, name) }), j.NodeCount)
 	}
 	for _, name := range free {
 		if len(names) < j.NodeCount && !slices.Contains(names, name) && !slices.Contains(excluded, name) {
@@ -207,6 +250,27 @@ func namesFor(free []string, j *slurm.Job) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// runOf returns the first names of nodes that follow each other, if there are so many; otherwise all of
+// them.
+func runOf(free []string, count int) []string {
+	start := 0
+	for i := range free {
+		if i > 0 && indexIn(free[i]) != indexIn(free[i-1])+1 {
+			start = i
+		}
+		if i-start+1 == count {
+			return free[start : i+1]
+		}
+	}
+	return free
+}
+
+// indexIn returns the index in a node's name.
+func indexIn(name string) int {
+	index, _ := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
+	return index
 }
 
 // tasksAtWork counts the tasks of each array that have nodes or a door.

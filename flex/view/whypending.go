@@ -34,7 +34,11 @@ func (t *teller) pending(j Job) {
 		t.fact("Its partition has no flex-start nodes, so slurmflex has no part in this.")
 		return
 	}
-	t.fact("slurmflex has not requested machines yet; it does so once Slurm allocates nodes to the job.")
+	if j.Unasked != "" {
+		t.fact("slurmflex requests no machines for it at the moment: %s.", j.Unasked)
+	} else {
+		t.fact("slurmflex has not requested machines yet; it does so once Slurm allocates nodes to the job.")
+	}
 	if j.NodeCount > 0 {
 		t.fact("%s.", j.needs())
 	}

@@ -148,7 +148,8 @@ func (c *Client) SetJobReservation(ctx context.Context, id uint32, name string) 
 }
 
 // SetReservationOf has a pending job use the reservation of that name, or none if it is empty. The
-// job is named by its address, such as "5_2" for a task of an array that is no record of its own yet.
+// job is named by its address, such as "5_2" for a task of an array that is no record of its own yet, or
+// "7+1" for one component of a heterogeneous job: "7" is all of them.
 // A job that is over, or gone, uses none.
 func (c *Client) SetReservationOf(ctx context.Context, address, name string) error {
 	var err error
@@ -168,8 +169,8 @@ func (c *Client) SetReservationOf(ctx context.Context, address, name string) err
 	return err
 }
 
-// jobAddress is a job's id, or a task of an array.
-var jobAddress = regexp.MustCompile(`^[1-9][0-9]*(_[0-9]+)?$`)
+// jobAddress is a job's id, a task of an array, or a component of a heterogeneous job.
+var jobAddress = regexp.MustCompile(`^[1-9][0-9]*([_+][0-9]+)?$`)
 
 // NotifyJob prints text on the terminal of the salloc or srun that waits for a
 // job, PENDING or CONFIGURING. For a PENDING batch job Slurm refuses; a

@@ -183,7 +183,51 @@ func TestGangThatLosesAMachineRunsAgainOnTheOthers(t *testing.T) {
 
 func awaitNoDoors(t *testing.T, l *lab.Lab) {
 	t.Helper()
-	await(t, time.Minute, "no door to be left", func() bool { return !strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".door-") })
+	await(t, time.Minute, "no door to be left", func() bool {
+		held := ask(t, l, "scontrol", "show", "reservation")
+		return !strings.Contains(held, ".door-") && !strings.Contains(held, ".cold-")
+	})
+}
+
+// The component in partition cpu has no reservation, and starts with the other one.
+func TestAHeterogeneousJobWithAComponentElsewhereStarts(t *testing.T) {
+	l := pending(t, "")
+	update(t, l, "nodename=alpha-cpu-0", "state=power_up")
+	run(t, l, "slurmd", "-N", "alpha-cpu-0")
+	awaitUp(t, l, "alpha-cpu-0")
+	id := submit(t, l, "-p", "cpu", "-N1", "--time=15", ":", "-p", "train", "-N2", "--time=15")
+	awaitDone(t, l, id)
+	awaitNoDoors(t, l)
+}
+
+// Slurm starts it on nodes that follow each other only.
+func TestAContiguousJobIsGivenNamesThatFollowEachOther(t *testing.T) {
+	l := pending(t, "")
+	shut(t, l)
+	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15", "-w", "alpha-a3-1")
+	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 1 })
+	second := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--contiguous", "--time=15")
+	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 2 })
+	capacity(t, l, "", 8)
+	awaitJob(t, l, time.Minute, second, "JobState", "RUNNING")
+	assert.Equal(t, "alpha-a3-[2-3]", jobField(t, l, second, "NodeList"))
+	cancelForGood(t, l, first, second)
+	awaitNoDoors(t, l)
+}
+
+// The clock that lets a cover go without a daemon starts anew with slurmctld.
+func TestCoverIsReplacedWhenSlurmctldRestarts(t *testing.T) {
+	l := pending(t, "")
+	cover := func() string {
+		_, name, _ := strings.Cut(ask(t, l, "scontrol", "-o", "show", "reservation"), "ReservationName=")
+		name, _, _ = strings.Cut(name, " ")
+		return name
+	}
+	first := cover()
+	restart(t, l)
+	await(t, time.Minute, "another cover", func() bool {
+		return cover() != first && !strings.Contains(ask(t, l, "scontrol", "show", "reservation"), first+" ")
+	})
 }
 
 func TestAPendingJobStartsInItsFirstCompletePlace(t *testing.T) {

@@ -26,6 +26,7 @@ type Hold struct {
 	At      time.Time // LeaseHold: the end of the leases; CoverHold, DoorHold: when it was made
 	Job     uint32    // SalvageHold; FormerHold: of the job that moved in it, or 0
 	Address string    // DoorHold: of the job; see slurm.Job.Address
+	Cold    bool      // DoorHold: the job waits CONFIGURING on nodes of the door; no machines are requested before
 }
 
 // The prefixes of the reservations' names, after the cluster's own. The name of a cluster has no dot.
@@ -34,6 +35,7 @@ const (
 	salvagePart = ".salvage-"
 	coverPart   = ".cover-"
 	doorPart    = ".door-"
+	coldPart    = ".cold-"
 	restPart    = ".rest-" // FormerHold: closed a nodeset, whose name follows
 	movePart    = ".job-"  // FormerHold: a job moved to warm machines in it
 )
@@ -66,6 +68,12 @@ func DoorReservation(cluster, address string, made time.Time) string {
 // FurtherDoor returns the name of another reservation for the job of the first one, made in the same
 // second. number must be 1 to 99.
 func FurtherDoor(first string, number int) string { return first + "-" + strconv.Itoa(number) }
+
+// ColdReservation returns the name of a reservation, made at that time, for the job with that address,
+// which waits CONFIGURING there.
+func ColdReservation(cluster, address string, made time.Time) string {
+	return holdName(cluster, coldPart, address+"-"+strconv.FormatInt(made.Unix(), 10))
+}
 
 // parseTime parses seconds since 1970 that are written as the functions above write them.
 func parseTime(digits string) (time.Time, bool) {
@@ -101,12 +109,16 @@ func ParseHold(cluster, reservation string) Hold {
 		}
 		return Hold{}
 	}
-	if text, ok := strings.CutPrefix(rest, doorPart); ok {
+	for _, part := range []string{doorPart, coldPart} {
+		text, ok := strings.CutPrefix(rest, part)
+		if !ok {
+			continue
+		}
 		address, rest, _ := strings.Cut(text, "-")
 		digits, number, numbered := strings.Cut(rest, "-")
 		at, ok := parseTime(digits)
-		if ok && jobAddress.MatchString(address) && (!numbered || doorNumber.MatchString(number)) {
-			return Hold{Kind: DoorHold, Address: address, At: at}
+		if ok && jobAddress.MatchString(address) && (!numbered || part == doorPart && doorNumber.MatchString(number)) {
+			return Hold{Kind: DoorHold, Address: address, At: at, Cold: part == coldPart}
 		}
 		return Hold{}
 	}

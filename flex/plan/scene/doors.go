@@ -28,10 +28,11 @@ type Door struct {
 
 	Stray   bool // none of its job's partitions has the nodes
 	Doubted bool // the row of its job may be among those that could not be read
+	used    bool // a component of its job uses the door
 }
 
-// Named reports whether the job uses the door.
-func (d *Door) Named() bool { return d.Job != nil && d.Job.Reservation == d.Name }
+// Named reports whether the job uses the door, or a component of it.
+func (d *Door) Named() bool { return d.used || d.Job != nil && d.Job.Reservation == d.Name }
 
 // Opened reports whether the door has started.
 func (d *Door) Opened(now time.Time) bool { return !d.Start.After(now) }
@@ -77,6 +78,10 @@ func (s *Scene) addDoors() {
 	}
 	s.addRivals()
 	for _, d := range s.doors {
+		if d.Cold {
+			s.addColdDoor(d)
+			continue
+		}
 		if d.Job == nil || !d.Job.State.Waits() || d.Job.IsTasks() || d.Job.HetID != 0 || d.Lost(s.Seen.Now) {
 			continue
 		}
@@ -98,11 +103,23 @@ func (s *Scene) addDoors() {
 	}
 }
 
+// addColdDoor keeps the door's nodes from other jobs. Slurm chooses among them, so none is its job's yet.
+func (s *Scene) addColdDoor(d *Door) {
+	for _, name := range d.Nodes {
+		if m := s.Node(name); m != nil && m.Door == nil {
+			m.Door = d
+		}
+	}
+	d.used = d.Job != nil && d.Job.HetID != 0 && slices.ContainsFunc(s.Seen.Jobs, func(j slurm.Job) bool {
+		return j.HetID == d.Job.HetID && j.Reservation == d.Name
+	})
+}
+
 // addRivals gives each door the other doors of its job.
 func (s *Scene) addRivals() {
 	all := make(map[string][]*Door, len(s.doors))
 	for _, d := range s.doors {
-		if d.Job != nil {
+		if d.Job != nil && !d.Cold {
 			all[d.Address] = append(all[d.Address], d)
 		}
 	}

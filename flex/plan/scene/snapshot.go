@@ -50,8 +50,15 @@ type Snapshot struct {
 	Promises bool
 
 	// Late holds until when slurmflex requests no machines for pending jobs that did not start when
-	// all their machines had come.
+	// all their machines had come. A job stays in it for an hour longer.
 	Late map[uint32]time.Time
+
+	// Unasked holds since when this process has seen pending jobs lack nodes only, without a request
+	// and without a reason for that; see Plan.Unasked in package plan.
+	Unasked map[uint32]time.Time
+
+	// Preempts reports whether Slurm ends or suspends jobs for others (PreemptType).
+	Preempts bool
 
 	// Partitions are Slurm's partitions, read within the last ten minutes.
 	Partitions []slurm.Partition

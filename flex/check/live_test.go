@@ -69,6 +69,7 @@ type controller struct {
 	version               string       // empty: 24.11.5
 	partitions            []slurm.Partition
 	nodes                 []slurm.Node
+	reserved              []slurm.Reservation
 	noPartitions, noNodes error // why they are not known
 }
 
@@ -83,6 +84,10 @@ func (c controller) Partitions(context.Context) ([]slurm.Partition, error) {
 }
 
 func (c controller) Nodes(context.Context) ([]slurm.Node, error) { return c.nodes, c.noNodes }
+
+func (c controller) Reservations(context.Context) ([]slurm.Reservation, error) {
+	return c.reserved, nil
+}
 
 // keys are what was found in the configuration at a level, by key.
 func keys(found Findings, level Level) map[string]string {

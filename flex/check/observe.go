@@ -23,6 +23,7 @@ type Scheduler interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Partitions(ctx context.Context) ([]slurm.Partition, error)
 	Nodes(ctx context.Context) ([]slurm.Node, error)
+	Reservations(ctx context.Context) ([]slurm.Reservation, error)
 }
 
 // Cloud is what a check needs of Compute.
@@ -44,10 +45,12 @@ type Seen[T any] struct {
 
 // World is what a check looked at.
 type World struct {
-	User       int // uid of who looks
+	At         time.Time // when that was
+	User       int       // uid of who looks
 	Conf       Seen[slurm.Config]
 	Partitions Seen[[]slurm.Partition]
 	Nodes      Seen[[]slurm.Node]
+	Reserved   Seen[[]slurm.Reservation]
 	File       *slurmconf.File    // nil if it cannot be read here
 	Programs   map[string]Program // those that slurm.conf names, by path
 	Hooks      string             // folder of our programs that it should name; empty: the packages' one
@@ -87,7 +90,7 @@ func (c Clock) Off() time.Duration {
 // read is in the world with its error. Without a Cloud it reads only Slurm.
 func Observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, now func() time.Time) World {
 	w := World{
-		User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{},
+		At: now(), User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{},
 		Regions: map[string]Seen[mig.Region]{}, Zones: map[string]Seen[mig.Zone]{},
 		Templates: map[string]Seen[mig.Template]{}, Machines: map[Offer]Seen[mig.MachineType]{},
 	}
@@ -106,6 +109,7 @@ func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
 	}
 	w.Partitions.Is, w.Partitions.Err = s.Partitions(ctx)
 	w.Nodes.Is, w.Nodes.Err = s.Nodes(ctx)
+	w.Reserved.Is, w.Reserved.Err = s.Reservations(ctx)
 	if file, err := slurmconf.Read(w.Conf.Is["SLURM_CONF"]); err == nil {
 		w.File = file
 	}

@@ -226,13 +226,12 @@ const (
 	coverAge   = time.Hour   // a cover is replaced: Slurm counts purge_comp from its own start after a restart
 	coverRaise = time.Minute // how much of pending_grace may pass before purge_comp is raised
 
-	abandonedAfter = 3 * time.Minute // a cover that was not raised for so long has no daemon
-	coverForgotten = time.Hour       // a cover that was not raised for so long is deleted
+	coverForgotten = time.Hour // a cover that was not raised for so long is deleted
 )
 
 // raisedAt returns when a daemon has last raised the cover, at the earliest.
 func raisedAt(s *scene.Scene, h scene.Hold) time.Time {
-	return h.Start.Add(h.Purge() - s.Config.Options.PendingGrace - time.Minute)
+	return memo.CoverRaised(h.Start.Add(h.Purge()), s.Config.Options.PendingGrace)
 }
 
 // keepCover keeps one reservation over the powered-down nodes of covered nodesets, so that jobs wait

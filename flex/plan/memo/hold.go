@@ -59,6 +59,14 @@ func CoverReservation(cluster string, made time.Time) string {
 	return holdName(cluster, coverPart, strconv.FormatInt(made.Unix(), 10))
 }
 
+// CoverAbandoned is after how long without being raised, beside the interval between passes, a cover
+// has no daemon.
+const CoverAbandoned = 3 * time.Minute
+
+// CoverRaised returns when a daemon last raised a cover, at the earliest: the one that Slurm deletes at
+// end, pending_grace after the daemon's last pass.
+func CoverRaised(end time.Time, grace time.Duration) time.Time { return end.Add(-grace - time.Minute) }
+
 // DoorReservation returns the name of a reservation, made at that time, for the job with that
 // address.
 func DoorReservation(cluster, address string, made time.Time) string {

@@ -1,0 +1,49 @@
+package check
+
+import (
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// shortestSuspend is for how long the first machine of a job that waits pending may have to wait for
+// the last one.
+const shortestSuspend = 5 * time.Minute
+
+// pending is about jobs that wait pending.
+func (j *judge) pending(version slurm.Version) {
+	j.covers()
+	if j.cfg.Options.Waiting != config.Pending {
+		return
+	}
+	if j.world.Conf.Is.Preempts() {
+		j.conf(Fault, "PreemptType", "%s: jobs wait CONFIGURING although waiting is pending, because a job that waits behind the cover would preempt others; set PreemptType=preempt/none, or waiting: configuring",
+			j.world.Conf.Is["PreemptType"])
+	}
+	for _, is := range j.world.Partitions.Is {
+		p, known := j.cfg.Partition(is.Name)
+		if !known || !j.cfg.IsOurs(*p) {
+			continue
+		}
+		if after, known := j.suspendTime(version, is); known && after.Kind == slurm.LimitSet && after.Duration < shortestSuspend {
+			j.record(Advice, "PartitionName", is.Name, "waiting is pending, and Slurm powers down a job's first machines when its last ones register over %.0f s later, or the job waits CONFIGURING for these; set SuspendTime=%.0f or more",
+				after.Duration.Seconds(), shortestSuspend.Seconds())
+		}
+	}
+}
+
+// covers is about reservations over powered-down nodes that no daemon keeps up.
+func (j *judge) covers() {
+	if j.world.Reserved.Err != nil {
+		j.say(Unread, "slurmflex.waiting", "%v", j.world.Reserved.Err)
+	}
+	for _, r := range j.world.Reserved.Is {
+		raised := memo.CoverRaised(r.Start.Add(r.Purge()), j.cfg.Options.PendingGrace)
+		if memo.ParseHold(j.cfg.Cluster, r.Name).Kind == memo.CoverHold && j.world.At.Sub(raised) > memo.CoverAbandoned+j.cfg.Options.Interval {
+			j.say(Fault, "slurmflex.waiting", "reservation %s keeps jobs from powered-down nodes, and no daemon has kept it up since %s; start the daemon, or delete the reservation",
+				r.Name, raised.UTC().Format("15:04:05"))
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/config"
+	"slurmflex/slurm"
+)
+
+func TestSettingsThatKeepJobsFromWaitingPending(t *testing.T) {
+	const preempts, short = "PreemptType: preempt/partition_prio: jobs wait CONFIGURING although", "waiting is pending, and Slurm powers down"
+	after := func(seconds int) slurm.Limit {
+		return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(seconds) * time.Second}
+	}
+	for name, test := range map[string]struct {
+		waiting         config.Waiting
+		preempt         string
+		suspend         int
+		preempts, short bool
+	}{
+		"good":               {config.Pending, "preempt/none", 300, false, false},
+		"preemption":         {config.Pending, "preempt/partition_prio", 300, true, false},
+		"too early":          {config.Pending, "", 299, false, true},
+		"jobs wait as today": {config.Configuring, "preempt/partition_prio", 60, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := changed(t, "project", "project")
+			cfg.Options.Waiting = test.waiting
+			site := controller{config: slurm.Config{"PreemptType": test.preempt}, partitions: []slurm.Partition{{Name: "train", SuspendTime: after(test.suspend)}}}
+			found := Compare(cfg, Observe(t.Context(), cfg, site, &cloud{}, time.Now))
+			assert.Equal(t, test.preempts, says(found, preempts))
+			assert.Equal(t, test.short, says(found, short))
+		})
+	}
+}
+
+// says reports whether a finding contains the text.
+func says(found Findings, text string) bool {
+	return slices.ContainsFunc(found, func(f Finding) bool { return strings.Contains(f.String(), text) })
+}
+
+func TestCoverWithoutADaemonIsNamed(t *testing.T) {
+	now := time.Now()
+	for ago, named := range map[time.Duration]bool{time.Minute: false, 10 * time.Minute: true} {
+		cfg := changed(t, "project", "project")
+		lives := (time.Hour + 7*time.Minute - ago).Round(time.Minute)
+		site := controller{reserved: []slurm.Reservation{{
+			Name: "slurmflex-alpha.cover-1795262400", Start: now.Add(-time.Hour),
+			Flags: []string{"PURGE_COMP=" + slurm.Limit{Kind: slurm.LimitSet, Duration: lives}.String()},
+		}}}
+		found := Compare(cfg, Observe(t.Context(), cfg, site, &cloud{}, time.Now))
+		assert.Equal(t, named, says(found, "no daemon has kept it up since"), ago.String())
+	}
+}

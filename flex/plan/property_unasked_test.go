@@ -1,0 +1,86 @@
+package plan_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// TestEachPendingJobIsAskedForOrToldWhyNot draws worlds with a cover, in which jobs wait pending for
+// nodes only. Each gets a door, or the plan says why it gets none.
+func TestEachPendingJobIsAskedForOrToldWhyNot(t *testing.T) {
+	asked, told := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		w.Promises, w.Chains, w.cfg.Options.Waiting = true, nil, config.Pending
+		w.cfg.Partitions, w.Partitions = nil, nil
+		for _, set := range w.flexSets() {
+			set.Flex.FallbackAfter, set.Flex.Salvage = 0, false
+			w.cfg.Partitions = append(w.cfg.Partitions, config.Partition{Name: set.Name, NodeSets: []string{set.Name}, Exclusive: true})
+		}
+		slices.SortFunc(w.cfg.Partitions, func(a, b config.Partition) int { return strings.Compare(a.Name, b.Name) })
+		covered := w.cover()
+		var jobs []slurm.Job
+		for id := uint32(900); id < 904; id++ {
+			j := slurm.Job{
+				ID: id, ArrayID: id, State: slurm.JobPending, Priority: 1 + uint64(id), User: "ann", NodeCount: 1 + upTo(t, "nodes - 1", 3),
+				Partition: w.cfg.Partitions[upTo(t, "partition", len(w.cfg.Partitions)-1)].Name,
+				Reason:    pick(t, "reason", "Priority", "Resources", "ReqNodeNotAvail, May be reserved for other job"),
+			}
+			switch pick(t, "pinned", "no", "no", "needs", "excludes") {
+			case "needs":
+				j.Needs = pick(t, "node", w.nodeNames()...)
+			case "excludes":
+				j.Excludes = pick(t, "node", w.nodeNames()...)
+			}
+			w.jobs[id], jobs = j, append(jobs, j)
+		}
+		p := plan.Compute(scene.Of(w.cfg, w.snapshot()))
+		for _, j := range jobs {
+			if !covered[j.Partition] {
+				continue // Slurm allocates its nodes
+			}
+			has := slices.ContainsFunc(p.Actions, func(a plan.Action) bool {
+				use, is := a.(plan.UseReservation)
+				return is && use.Job == j.ID
+			})
+			i := slices.IndexFunc(p.Unasked, func(u plan.Unasked) bool { return u.Job == j.ID })
+			switch {
+			case has:
+				asked++
+			case i >= 0 && p.Unasked[i].Why != "":
+				told++
+			default:
+				t.Fatalf("%+v: %+v", j, p.Unasked)
+			}
+		}
+	})
+	if asked < 20 || told < 20 {
+		t.Fatalf("%d jobs asked for, %d told why not", asked, told)
+	}
+}
+
+// cover makes the cover that a pass would make, and returns its nodesets.
+func (w *world) cover() map[string]bool {
+	covered := map[string]bool{}
+	for _, a := range plan.Compute(scene.Of(w.cfg, w.snapshot())).Actions {
+		made, is := a.(plan.CreateReservation)
+		if !is || memo.ParseHold(cluster, made.Name).Kind != memo.CoverHold {
+			continue
+		}
+		w.Reservations = append(w.Reservations, slurm.Reservation{Name: made.Name, Nodes: made.Nodes, Start: noon, End: noon.Add(365 * 24 * time.Hour)})
+		for _, name := range made.Nodes {
+			covered[w.cfg.FlexSetOf(name).Name] = true
+		}
+	}
+	return covered
+}

@@ -194,7 +194,9 @@ func TestAHeterogeneousJobWithAComponentElsewhereStarts(t *testing.T) {
 	l := pending(t, "")
 	update(t, l, "nodename=alpha-cpu-0", "state=power_up")
 	run(t, l, "slurmd", "-N", "alpha-cpu-0")
-	awaitUp(t, l, "alpha-cpu-0")
+	await(t, time.Minute, "the other node to be up", func() bool {
+		return strings.Contains(run(t, l, "scontrol", "-o", "show", "node", "alpha-cpu-0"), "State=IDLE+CLOUD ")
+	})
 	id := submit(t, l, "-p", "cpu", "-N1", "--time=15", ":", "-p", "train", "-N2", "--time=15")
 	awaitDone(t, l, id)
 	awaitNoDoors(t, l)
@@ -263,4 +265,20 @@ func TestAPendingJobTakesAMachineThatBecomesIdle(t *testing.T) {
 	assert.Equal(t, "0", jobField(t, l, waits, "Restarts"))
 	await(t, time.Minute, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
 	assert.Len(t, state(t, l).Instances, 1)
+}
+
+// The daemon makes no cover over nodes that start no job.
+func TestDownLeavesNoCover(t *testing.T) {
+	l := pending(t, "")
+	shut(t, l)
+	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15")
+	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 1 })
+	out, err := l.Flex(t.Context(), "down", "--yes")
+	require.NoError(t, err, out)
+	assert.Contains(t, out, nothingLeft)
+	for range 3 {
+		assert.NotContains(t, ask(t, l, "scontrol", "show", "reservation"), "slurmflex-alpha.")
+		time.Sleep(3 * time.Second)
+	}
+	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
 }

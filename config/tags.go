@@ -115,10 +115,12 @@ func (s *section) read(into any, selects func(field) bool) {
 	v := reflect.ValueOf(into).Elem()
 	for _, f := range fieldsOf(v.Type()) {
 		if selects(f) {
-			if f.was != "" && s.has(f.was) {
-				if s.has(f.key) {
+			if f.was != "" {
+				_, former := s.value(f.was)
+				switch {
+				case former && s.has(f.key):
 					s.problem(f.was, "is the former name of %s, which is set too; remove this", f.key)
-				} else {
+				case former:
 					f.key = f.was
 				}
 			}

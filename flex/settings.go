@@ -35,7 +35,7 @@ type settings struct {
 
 // readSettings reads slurm.conf as slurmctld has it, unless that was done of
 // late. What partitions a job may move to is not taken from before. A process that keeps a cover reads
-// each time when slurmctld has started, because the cover's clock starts anew with it.
+// each time when slurmctld has started, because the cover's clock starts again with it.
 func (r *Reconciler) readSettings(ctx context.Context) error {
 	s := &r.settings
 	isFresh := !s.settingsRead.IsZero() && age(r.Now(), s.settingsRead) < settingsAge

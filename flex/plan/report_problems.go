@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -34,7 +33,7 @@ func notCovered(s *scene.Scene) []scene.Problem {
 // abandonedCovers names the covers that no daemon keeps up.
 func abandonedCovers(s *scene.Scene) (ps []scene.Problem) {
 	for _, h := range s.Covers() {
-		if s.Seen.Promises || !s.IsOld(raisedAt(s, h), memo.CoverAbandoned+s.Config.Options.Interval) {
+		if s.Seen.Promises || !IsAbandoned(s, h) {
 			continue
 		}
 		ps = append(ps, scene.NewProblem("cover-without-daemon", h.Name, "reservation %s keeps jobs from powered-down nodes, and no daemon has kept it up since %s: start the daemon; without it Slurm deletes the reservation, and jobs wait CONFIGURING again",

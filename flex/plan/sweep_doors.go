@@ -234,6 +234,11 @@ func raisedAt(s *scene.Scene, h scene.Hold) time.Time {
 	return memo.CoverRaised(h.Start.Add(h.Purge()), s.Config.Options.PendingGrace)
 }
 
+// IsAbandoned reports whether no daemon keeps the cover up.
+func IsAbandoned(s *scene.Scene, h scene.Hold) bool {
+	return s.IsOld(raisedAt(s, h), memo.CoverAbandoned+s.Config.Options.Interval)
+}
+
 // keepCover keeps one reservation over the powered-down nodes of covered nodesets, so that jobs wait
 // pending. It has no end: beside one that ends soon, backfill would plan jobs at its end and leave
 // idle machines to them. Slurm deletes it pending_grace after the last pass that raised purge_comp.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -119,6 +120,9 @@ func (d *draft) deleteReservations() {
 		}
 	}
 	for _, r := range d.scene.Holds() {
+		if r.Kind == memo.CoverHold && !plan.IsAbandoned(d.scene, r) {
+			continue // the daemon would make it again, and Slurm deletes it after the daemon's end
+		}
 		var others, ours []string
 		for _, name := range r.Nodes {
 			if set, _, ok := d.scene.Config.Find(name); ok && !d.isOurs(set.Name) || !ok && d.o.NodeSet != "" {
@@ -132,6 +136,10 @@ func (d *draft) deleteReservations() {
 		}
 		left++
 		of := plan.OfReservation{Name: r.Name}
+		if r.Kind == memo.DoorHold { // its job waits pending, and loses nothing
+			d.do(plan.DeleteReservation{OfReservation: of, Address: r.Address, Why: "its nodes are taken down"}, "")
+			continue
+		}
 		if len(others) > 0 {
 			d.do(plan.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Nodes: others}, Why: "its other nodes are taken down"}, d.anyInUse(ours))
 		} else {

@@ -427,3 +427,15 @@ func TestEachActionSaysWhatItIsAbout(t *testing.T) {
 		assert.Equal(t, test.queue, test.action.Queue())
 	}
 }
+
+func TestDoorGoesAtOnceAndTheDaemonsCoverStays(t *testing.T) {
+	s := closed()
+	s.Snap.Reservations = []slurm.Reservation{
+		{Name: "slurmflex-alpha.door-7_2-1795262400", Nodes: []string{"alpha-a3-0"}},
+		{Name: "slurmflex-alpha.cover-1795262400", Start: s.Snap.Now, Nodes: []string{"alpha-a3-0"}, Flags: []string{"PURGE_COMP=00:06:00"}},
+		{Name: "slurmflex-alpha.cover-1795262399", Start: s.Snap.Now.Add(-time.Hour), Nodes: []string{"alpha-a3-0"}, Flags: []string{"PURGE_COMP=00:06:00"}},
+	}
+	p := Compute(s.Scene(), Options{})
+	assert.Equal(t, []string{"delete reservation slurmflex-alpha.door-7_2-1795262400", "delete reservation slurmflex-alpha.cover-1795262399"}, said(p))
+	assert.Equal(t, 2, *p.Left.Reservations)
+}

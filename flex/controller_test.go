@@ -194,6 +194,10 @@ func (c *controller) SetJobReservation(_ context.Context, job uint32, name strin
 	return nil
 }
 
+func (c *controller) Allowances(context.Context, bool) (slurm.Allowances, error) {
+	return slurm.Allowances{}, nil
+}
+
 func (c *controller) TaskJobs(context.Context, []string) ([]slurm.Job, error) { return nil, nil }
 
 func (c *controller) SetReservationOf(context.Context, string, string) error { return nil }

@@ -35,6 +35,7 @@ type Scheduler interface {
 	Settings
 	Reserver
 	Owners
+	Limiter
 }
 
 // Settings is what a pass needs to know of slurm.conf, now and then.
@@ -333,6 +334,7 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *scene.Snapshot) (er
 		return err
 	}
 	snap.Unread = append(snap.Unread, r.settings.unread...)
+	r.observeAllowances(ctx, snap)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -39,8 +40,8 @@ func (r *Reconciler) useReservation(ctx context.Context, a plan.UseReservation) 
 
 // deleteReservation deletes a reservation, which Slurm refuses while a job uses it.
 func (r *Reconciler) deleteReservation(ctx context.Context, a plan.DeleteReservation) error {
-	if a.Late {
-		r.late.note(a.Job, r.Now())
+	if a.Late != "" {
+		r.late.note(a.Job, scene.Late{Until: r.Now().Add(lateRest), Reason: a.Late})
 	}
 	var err error
 	switch {
@@ -56,26 +57,25 @@ func (r *Reconciler) deleteReservation(ctx context.Context, a plan.DeleteReserva
 	return r.Scheduler.DeleteReservation(ctx, a.Name)
 }
 
-// latecomers holds until when no machines are requested for jobs that did not start in time. Several
-// goroutines use it.
+// latecomers holds the jobs that did not start in time. Several goroutines use it.
 type latecomers struct {
-	mu    sync.Mutex
-	until map[uint32]time.Time
+	mu   sync.Mutex
+	jobs map[uint32]scene.Late
 }
 
-func (l *latecomers) note(job uint32, now time.Time) {
+func (l *latecomers) note(job uint32, late scene.Late) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.until == nil {
-		l.until = map[uint32]time.Time{}
+	if l.jobs == nil {
+		l.jobs = map[uint32]scene.Late{}
 	}
-	l.until[job] = now.Add(lateRest)
+	l.jobs[job] = late
 }
 
 // matter returns those that are not forgotten, and forgets the others.
-func (l *latecomers) matter(now time.Time) map[uint32]time.Time {
+func (l *latecomers) matter(now time.Time) map[uint32]scene.Late {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.until, func(_ uint32, until time.Time) bool { return !until.Add(lateMemory).After(now) })
-	return maps.Clone(l.until)
+	maps.DeleteFunc(l.jobs, func(_ uint32, late scene.Late) bool { return !late.Until.Add(lateMemory).After(now) })
+	return maps.Clone(l.jobs)
 }

@@ -30,6 +30,7 @@ type settings struct {
 	unread         slurm.Unread // partitions
 	private        bool         // PrivateData has jobs or users
 	preempts       bool         // see slurm.Config.Preempts
+	limited        bool         // Slurm enforces the limits of accounts and QOS
 	settingsRead   time.Time
 }
 
@@ -57,6 +58,7 @@ func (r *Reconciler) readSettings(ctx context.Context) error {
 	s.resumeTimeout = shortest(r.limits(conf.Seconds("ResumeTimeout"), partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout }))
 	s.suspendTime = shortest(r.limits(conf.Seconds("SuspendTime"), partitions, func(p slurm.Partition) slurm.Limit { return p.SuspendTime }))
 	s.slurmctldSince, s.preempts = conf.Booted(), conf.Preempts()
+	s.limited = slices.Contains(conf.List("AccountingStorageEnforce"), "limits")
 	s.partitions, s.unread, s.private, s.settingsRead = partitions, unread, hidesJobs(conf), r.Now()
 	return nil
 }

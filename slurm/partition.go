@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -30,6 +31,11 @@ type Partition struct {
 	// Restricts is the setting by which it takes some jobs only, such as AllowGroups,
 	// that cannot be told of a job by its row; "" for none.
 	Restricts string
+	// QOS is the quality of service that limits the partition's jobs; "" for none.
+	QOS string
+	// PerNode is how many CPUs ("cpu") and devices ("gres/gpu") each node has, as far as Slurm counts
+	// them. It lacks what not all nodes have alike.
+	PerNode map[string]int64
 	// ResumeTimeout and SuspendTime are LimitUnknown where the cluster's count.
 	ResumeTimeout, SuspendTime Limit
 }
@@ -69,6 +75,8 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 		MaxNodes:        maxNodes(wordAfter(line, "MaxNodes")),
 		Tier:            numberOr0(wordAfter(line, "PriorityTier")),
 		Restricts:       restriction(line),
+		QOS:             strings.TrimPrefix(wordAfter(line, "QoS"), "N/A"),
+		PerNode:         perNode(wordAfter(line, "TRES")),
 		ResumeTimeout:   parseSeconds(wordAfter(line, "ResumeTimeout")),
 		SuspendTime:     parseSeconds(wordAfter(line, "SuspendTime")),
 	}, known, nil
@@ -78,6 +86,23 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 // Exclusive=NODE.
 func isExclusive(line string) bool {
 	return wordAfter(line, "OverSubscribe") == "EXCLUSIVE" || wordAfter(line, "Exclusive") == "NODE"
+}
+
+// perNode divides what a partition has among its nodes.
+func perNode(tres string) map[string]int64 {
+	total := map[string]int64{}
+	for item := range strings.SplitSeq(tres, ",") {
+		name, text, _ := strings.Cut(item, "=")
+		total[name], _ = strconv.ParseInt(text, 10, 64) // 0 if it fails: it is left out
+	}
+	each := map[string]int64{}
+	for name, amount := range total {
+		nodes, ofNodes := total["node"], name == "cpu" || strings.HasPrefix(name, "gres/")
+		if ofNodes && nodes > 0 && amount > 0 && amount%nodes == 0 {
+			each[name] = amount / nodes
+		}
+	}
+	return each
 }
 
 // maxNodes is 0 for UNLIMITED. What is no number allows no job that has nodes.

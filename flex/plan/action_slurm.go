@@ -226,7 +226,7 @@ type DeleteReservation struct {
 	OfReservation
 	Job     uint32 // that is to use it no longer; 0: none
 	Address string // of a pending job that is to use it no longer; empty: none
-	Late    bool   // the job did not start in it with all its machines
+	Late    string // Slurm's reason why the job did not start in it with all its machines; empty: it is not late
 	Unused  bool   // the job does not use it
 	Why
 }

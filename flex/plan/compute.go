@@ -24,6 +24,10 @@ type Plan struct {
 	Waits  []Wait
 	Blocks []scene.Block
 
+	// Held are the waits of pending jobs that no machines are requested for, because of a limit or
+	// because they did not start on those that they had. They are of no nodes.
+	Held []Wait
+
 	// Losses are the nodes whose machine is gone while a job has them.
 	Losses []scene.Loss
 

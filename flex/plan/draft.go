@@ -29,6 +29,7 @@ type step struct {
 	actions  []Action
 	expect   []string
 	problems []scene.Problem
+	held     []Wait
 }
 
 func newDraft(s *scene.Scene) *draft {
@@ -81,6 +82,7 @@ func (d *draft) take(s *scene.Scene, sweep string, wants step) {
 	}
 	d.expect(wants.expect...)
 	d.report(wants.problems)
+	d.plan.Held = append(d.plan.Held, wants.held...)
 }
 
 // before returns the action that writes the AdminComment before an action on the job; none if the

@@ -10,6 +10,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -163,7 +164,7 @@ func TestPendingJobsGetDoors(t *testing.T) {
 		"none before Slurm has looked": {func(w waitingPending) { w.job().Reason = "None" }, ""},
 		"none for want of a licence":   {func(w waitingPending) { w.job().Reason = "Licenses" }, ""},
 		"none for more than there are": {func(w waitingPending) { w.job().NodeCount = 5 }, ""},
-		"none for a job that was late": {func(w waitingPending) { w.Snap.Late = map[uint32]time.Time{7: noon.Add(time.Minute)} }, ""},
+		"none for a job that was late": {func(w waitingPending) { w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(time.Minute)}} }, ""},
 		"none from a single pass":      {func(w waitingPending) { w.Snap.Promises = false }, ""},
 		"none beside idle machines": {func(w waitingPending) {
 			w.keep()

@@ -21,10 +21,10 @@ func TestEachPendingJobIsAskedForOrToldWhyNot(t *testing.T) {
 	asked, told := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		w.Promises, w.Chains, w.cfg.Options.Waiting = true, nil, config.Pending
+		w.Promises, w.cfg.Options.Waiting, w.cfg.Options.MaxPlaces = true, config.Pending, 1
 		w.cfg.Partitions, w.Partitions = nil, nil
 		for _, set := range w.flexSets() {
-			set.Flex.FallbackAfter, set.Flex.Salvage = 0, false
+			set.Flex.Salvage = false
 			w.cfg.Partitions = append(w.cfg.Partitions, config.Partition{Name: set.Name, NodeSets: []string{set.Name}, Exclusive: true})
 		}
 		slices.SortFunc(w.cfg.Partitions, func(a, b config.Partition) int { return strings.Compare(a.Name, b.Name) })

@@ -13,8 +13,8 @@ import (
 
 // problemsOf are the problems with what was seen, and with how it could be read.
 func problemsOf(w *wanted) []scene.Problem {
-	return slices.Concat(w.scene.Problems(), unseenRegions(w.scene), unreadMembers(w.scene), skewedClock(w.scene), blockedSets(w.scene), unreadLimits(w), lateBoots(w.scene), leftByTrials(w.scene),
-		starving(w.scene, w.handed.unasked), notCovered(w.scene), abandonedCovers(w.scene))
+	return slices.Concat(w.scene.Problems(), unseenRegions(w.scene), unreadMembers(w.scene), unreadAllowances(w.scene), skewedClock(w.scene), blockedSets(w.scene), unreadLimits(w),
+		lateBoots(w.scene), leftByTrials(w.scene), starving(w.scene, w.handed.unasked), notCovered(w.scene), abandonedCovers(w.scene))
 }
 
 // problemsOfMachines are the problems with machines and nodes that are there.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -102,9 +103,11 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 		case stage == unsure || !promises && stage != ended:
 			// Slurm opens the door by itself.
 		case stage == ended || stage == broken || stage == late:
-			s.actions = append(s.actions, DeleteReservation{
-				OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Late: stage == late, Why: Why(why),
-			})
+			end := DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Why: Why(why)}
+			if stage == late {
+				end.Late = cmp.Or(d.Job.Reason, "None")
+			}
+			s.actions = append(s.actions, end)
 		case w.scene.Config.Options.Waiting != config.Pending && !d.Opened(w.scene.Seen.Now):
 			opens(w.scene.Seen.Now, "jobs are to wait configuring")
 		case w.handed.inherits(d.Job):
@@ -187,6 +190,7 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
 func makeDoors(w *wanted, _ []verdict) (s step) {
+	s.held = w.handed.held
 	for _, d := range w.handed.ends {
 		s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -37,8 +38,6 @@ func TestWhyNoMachinesAreRequestedForAJob(t *testing.T) {
 			w.job().Needs = "alpha-a3-[2-3]"
 			w.Nodes("alpha-a3-3", "DOWN+CLOUD+POWERED_DOWN")
 		}, want: "it asks for alpha-a3-3, which other jobs have or which is out of service"},
-		"it was late": {given: func(w waitingPending) { w.Snap.Late = map[uint32]time.Time{7: noon.Add(time.Minute)} },
-			want: "it did not start although its nodes were free for it; slurmflex tries again at 12:01:00"},
 		"idle machines fit": {given: func(w waitingPending) {
 			w.keep()
 			w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
@@ -115,7 +114,7 @@ func TestOneStarvingJobAtATimeHasADoor(t *testing.T) {
 // Machines are not requested twice for a job that needs more than machines.
 func TestSlurmChoosesTheNodesOfAJobThatWasLate(t *testing.T) {
 	w := newUnasked()
-	w.Snap.Late = map[uint32]time.Time{7: noon.Add(-time.Second)}
+	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(-time.Second)}}
 	assert.Equal(t, "reserve alpha-a3-[0-3] from 2026-11-21T12:00:00Z\nhave job 7 use reservation COLD", strings.ReplaceAll(w.inSlurm(), coldName, "COLD"))
 }
 
@@ -125,7 +124,7 @@ func TestColdDoorIsDeletedIfTheJobDoesNotStart(t *testing.T) {
 	w.job().Reservation = coldName
 	for _, a := range plan.Compute(w.Scene()).Actions {
 		d, is := a.(plan.DeleteReservation)
-		assert.True(t, is && d.Late && d.Address == "7", a.String())
+		assert.True(t, is && d.Late != "" && d.Address == "7", a.String())
 	}
 	assert.Equal(t, "delete reservation COLD", strings.ReplaceAll(w.inSlurm(), coldName, "COLD"))
 }

@@ -90,7 +90,7 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 			if len(places) == 0 && waitsForOthers(j) && !isLate(s, j) {
 				continue
 			}
-			if len(places) == 0 || !lacksNodes(s, j) || isLate(s, j) || has[w.address] {
+			if len(places) == 0 || !LacksNodes(*j) || isLate(s, j) || has[w.address] {
 				w.nodes = nil
 				break
 			}
@@ -142,7 +142,7 @@ func byTier(s *scene.Scene) []*slurm.Job {
 
 // needsMachines reports whether machines can be requested for the job, which waits for nothing else.
 func needsMachines(s *scene.Scene, j *slurm.Job) bool {
-	return lacksNodes(s, j) && j.HetID == 0 && s.Seen.Late[j.ID].IsZero()
+	return LacksNodes(*j) && j.HetID == 0 && !wasLate(s, j)
 }
 
 // waitsForOthers reports whether a component in a partition without nodes of ours waits for the other
@@ -151,18 +151,22 @@ func waitsForOthers(j *slurm.Job) bool {
 	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && (slurm.LacksNodes(j.Reason) || j.Reason == "None")
 }
 
-// isLate reports whether the job did not start lately though all its machines had come.
-func isLate(s *scene.Scene, j *slurm.Job) bool {
-	return s.Seen.Late[cmp.Or(j.HetID, j.ID)].After(s.Seen.Now)
+// wasLate reports whether the job did not start in the last hour though all its machines had come.
+func wasLate(s *scene.Scene, j *slurm.Job) bool {
+	return s.Seen.Late[cmp.Or(j.HetID, j.ID)] != (scene.Late{})
 }
 
-// lacksNodes reports whether the job waits pending for nothing but nodes, as far as Slurm says. A
+// isLate reports whether that was in the last minutes.
+func isLate(s *scene.Scene, j *slurm.Job) bool {
+	return s.Seen.Late[cmp.Or(j.HetID, j.ID)].Until.After(s.Seen.Now)
+}
+
+// LacksNodes reports whether the job waits pending for nothing but nodes, as far as Slurm says. A
 // reason of None means that Slurm has not looked at the job yet: its number of nodes may still change.
 // A job with a reservation of its own is Slurm's.
-func lacksNodes(s *scene.Scene, j *slurm.Job) bool {
+func LacksNodes(j slurm.Job) bool {
 	lacks := slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance") || j.Reason == "Reservation"
-	return j.State == slurm.JobPending && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" &&
-		j.NodeCount > 0
+	return j.State == slurm.JobPending && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" && j.NodeCount > 0
 }
 
 // placesOf returns the nodesets among sets of the partitions in which the job may start, in the order

@@ -13,10 +13,12 @@ import (
 // machines from Slurm.
 type handout struct {
 	wants   []want
-	unasked []Unasked            // pending jobs without a request
+	held    []Wait               // pending jobs that get nothing because of a limit, or because they were late
+	unasked []Unasked            // other pending jobs without a request
 	ends    []*scene.Door        // doors of later places that end, so that other jobs get the names for their first
 	leaves  map[*scene.Door]bool // doors whose jobs can start on idle machines instead
 	kept    map[*scene.Node]bool // nodes whose machines no job has now, and a job gets or keeps
+	limits  *limits
 }
 
 // stock is what a nodeset has for jobs that wait pending.
@@ -37,6 +39,7 @@ func handOut(s *scene.Scene) handout {
 		return h
 	}
 	sets := covered(s)
+	h.limits, h.held = limitsOf(s), lateWaits(s)
 	has := map[string]bool{}
 	for _, d := range s.Doors() {
 		has[d.Address] = true
@@ -63,7 +66,7 @@ func handOut(s *scene.Scene) handout {
 		}
 	}
 	h.wants = append(h.wants, hetWants(s, sets, stocks, has)...)
-	h.unasked = unasked(s, h.wants)
+	h.unasked = unasked(s, h.wants, h.held)
 	h.wants = append(h.wants, coldWant(s, h.wants, h.unasked)...)
 	return h
 }
@@ -72,13 +75,20 @@ func handOut(s *scene.Scene) handout {
 func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, spare map[*config.NodeSet][]*scene.Door, k *seeker) {
 	for _, set := range k.next(s) {
 		of, first := stocks[set], len(k.has) == 0
+		if first && h.limits.obstacle(k.job, set) != "" {
+			continue
+		}
 		if first && h.inherit(s, of, set, k) {
 			k.places, k.has = nil, append(k.has, set)
+			h.limits.take(k.job, set, k.job.NodeCount)
 			return
 		}
 		if names := namesFor(of.cold, k.job); names != nil {
 			of.cold = without(of.cold, names)
-			h.wants = append(h.wants, want{job: k.job, address: k.address, set: set, nodes: names, further: len(k.has) > 0})
+			h.wants = append(h.wants, want{job: k.job, address: k.address, set: set, nodes: names, further: !first})
+			if first {
+				h.limits.take(k.job, set, k.job.NodeCount)
+			}
 			k.has = append(k.has, set)
 			return
 		}
@@ -92,6 +102,21 @@ func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, s
 			return
 		}
 	}
+	if len(k.has) == 0 {
+		h.hold(k.job, k.places)
+	}
+}
+
+// hold reports whether a limit keeps the job from starting in each of the places, and notes the limit
+// once.
+func (h *handout) hold(j *slurm.Job, places []*config.NodeSet) bool {
+	if len(places) == 0 || slices.ContainsFunc(places, func(set *config.NodeSet) bool { return h.limits.obstacle(j, set) == "" }) {
+		return false
+	}
+	if !slices.ContainsFunc(h.held, func(w Wait) bool { return w.Job == j.ID }) {
+		h.held = append(h.held, heldBack(j, places[0], h.limits.obstacle(j, places[0])))
+	}
+	return true
 }
 
 // stocksOf returns what each nodeset has. Nodesets that are not covered have names for heterogeneous

@@ -29,9 +29,14 @@ func (h *handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 		case len(k.places) == 0 || h.hasWant(j) || len(doors) == 0 && !needsMachines(s, j),
 			slices.ContainsFunc(doors, func(d *scene.Door) bool { return !isStillBooting(s, d) }):
 			continue
+		case len(doors) == 0 && len(addresses(j, tasks[j.Array()], has)) > 0 && h.hold(j, k.places):
+			continue
 		case takeWarm(s, stocks, j):
 			for _, d := range doors {
 				h.leaves[d] = true
+			}
+			if len(doors) == 0 && len(addresses(j, tasks[j.Array()], has)) > 0 {
+				h.limits.take(j, k.places[0], j.NodeCount)
 			}
 			continue
 		case len(doors) == 0:

@@ -13,7 +13,7 @@ import (
 // that it has lost. Until there are names, the machines are kept.
 func (h *handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job) {
 	if !set.Flex.Salvage || !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
-		j.Limit.Kind != slurm.LimitSet || startsLater(s, j, beginAhead) || s.Seen.Late[j.ID].After(s.Seen.Now) {
+		j.Limit.Kind != slurm.LimitSet || startsLater(s, j, beginAhead) || isLate(s, j) {
 		return
 	}
 	own := slices.DeleteFunc(usable(s, of.left, j), func(m *scene.Node) bool {

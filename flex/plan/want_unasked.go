@@ -30,9 +30,9 @@ func (u Unasked) Starves(now time.Time) bool {
 	return !u.Since.IsZero() && now.Sub(u.Since) >= starvesAfter
 }
 
-// unasked returns the jobs for which no machines are requested, nor by these wants. Those without a
-// reason keep the time of the last pass.
-func unasked(s *scene.Scene, wants []want) (all []Unasked) {
+// unasked returns the jobs for which no machines are requested, nor by these wants, without those that
+// are held back. Those without a reason keep the time of the last pass.
+func unasked(s *scene.Scene, wants []want, held []Wait) (all []Unasked) {
 	sets := covered(s)
 	if len(s.Covers()) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func unasked(s *scene.Scene, wants []want) (all []Unasked) {
 			whole = fmt.Sprint(j.ArrayID)
 		}
 		hasCold := isBehindColdDoor(s, j)
-		if len(places) == 0 || asked[whole] || !hasCold && !lacksNodes(s, j) {
+		if len(places) == 0 || asked[whole] || slices.ContainsFunc(held, func(w Wait) bool { return w.Job == j.ID }) || !hasCold && !LacksNodes(*j) {
 			continue
 		}
 		set := places[0]
@@ -63,8 +63,6 @@ func unasked(s *scene.Scene, wants []want) (all []Unasked) {
 		switch u.Since = s.Seen.Unasked[j.ID]; {
 		case hasCold:
 			u.Why = "Slurm is choosing its nodes"
-		case isLate(s, j):
-			u.Why = "it did not start although its nodes were free for it; slurmflex tries again at " + s.Seen.Late[j.ID].UTC().Format("15:04:05")
 		default:
 			u.Why, lasts = obstacle(s, j, set, stocks[set])
 			if lasts {
@@ -98,7 +96,7 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why
 	taken := slices.DeleteFunc(slices.Clone(needs), func(name string) bool { return slices.Contains(of.cold, name) })
 	left := slices.DeleteFunc(slices.Clone(of.cold), func(name string) bool { return slices.Contains(excluded, name) })
 	switch {
-	case !s.Seen.Late[j.ID].IsZero():
+	case wasLate(s, j):
 		return "it did not start although its nodes were free for it, so Slurm is to choose its nodes", true
 	case len(usable(s, of.warm, j)) >= j.NodeCount:
 		return "idle machines fit it, and Slurm has not started it yet", false
@@ -111,7 +109,7 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why
 	}
 	for i := range s.Seen.Jobs {
 		other := &s.Seen.Jobs[i]
-		if j.HetID != 0 && other.HetID == j.HetID && !lacksNodes(s, other) && !waitsForOthers(other) {
+		if j.HetID != 0 && other.HetID == j.HetID && !LacksNodes(*other) && !waitsForOthers(other) {
 			return fmt.Sprintf("component %s waits for something else (%s)", other.Name(), other.Reason), true
 		}
 	}
@@ -165,9 +163,9 @@ func coldWant(s *scene.Scene, wants []want, left []Unasked) []want {
 	}
 	stocks := stocksOf(s, sets)
 	for _, j := range byTier(s) {
-		isDue := starves[j.ID] || !s.Seen.Late[j.ID].IsZero() && !isLate(s, j)
+		isDue := starves[j.ID] || wasLate(s, j) && !isLate(s, j)
 		places := placesOf(s, sets, j)
-		if !isDue || len(places) == 0 || !lacksNodes(s, j) || j.HetID != 0 {
+		if !isDue || len(places) == 0 || !LacksNodes(*j) || j.HetID != 0 {
 			continue
 		}
 		set := places[0]

@@ -169,7 +169,7 @@ func (v View) Pending() []Row {
 		if len(sets) == 0 || !j.isUnplaced() {
 			continue
 		}
-		key := likeness{j.Partition, j.User, cmp.Or(j.Reason, "None")}
+		key := likeness{j.Partition, j.User, cmp.Or(j.Obstacle, j.Reason, "None")}
 		if _, ok := at[key]; !ok {
 			var names []string
 			for _, set := range sets {

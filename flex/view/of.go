@@ -218,6 +218,9 @@ func (b *builder) jobs() []Job {
 		if j.State.Waits() {
 			job.Reason = j.Reason
 		}
+		if at := slices.IndexFunc(b.plan.Held, func(w plan.Wait) bool { return w.Job == j.ID }); at >= 0 {
+			job.Obstacle, job.NextAt = b.plan.Held[at].Obstacle, second(b.plan.Held[at].Next)
+		}
 		var awaited []string
 		for _, d := range b.scene.DoorsOf(j.ID) {
 			awaited, job.Places = append(awaited, d.Nodes...), job.Places+1

@@ -258,6 +258,8 @@ type Job struct {
 	Partition string    `json:"partition"`
 	State     string    `json:"state"`                         // Slurm's word
 	Reason    string    `json:"reason,omitempty"`              // why it is pending, in Slurm's words
+	Obstacle  string    `json:"obstacle,omitempty"`            // why no machines are requested for it while it is pending
+	NextAt    time.Time `json:"next_attempt_at,omitzero"`      // when they are requested again, if that is known
 	Nodes     string    `json:"nodes"`                         // a hostlist
 	Unasked   string    `json:"unasked,omitempty"`             // why no machines are requested for it, though it lacks only nodes that slurmflex keeps from jobs
 	Awaits    string    `json:"awaits,omitempty"`              // a hostlist of nodes: their machines are requested for it while it is pending

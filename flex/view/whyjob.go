@@ -43,7 +43,7 @@ func (t *teller) array(id uint32, tasks []Job) {
 	alike := map[string][]string{} // the tasks by what Slurm shows of them
 	for _, j := range tasks {
 		set, _, _ := strings.Cut(j.ArrayTask, "%")
-		shown := j.State + inBrackets(j.Reason)
+		shown := j.State + inBrackets(cmp.Or(j.Obstacle, j.Reason))
 		alike[shown] = append(alike[shown], set)
 	}
 	for _, shown := range slices.Sorted(maps.Keys(alike)) {

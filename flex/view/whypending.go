@@ -22,9 +22,13 @@ func (t *teller) pending(j Job) {
 	} else if blocked := allBlocked(sets); blocked != nil {
 		t.lead("Nodeset %s is %s.", blocked.Name, blocked.BlockedForUsers(t.now))
 	}
-	if full := t.full(j, sets); full != "" {
+	switch full := t.full(j, sets); {
+	case j.Obstacle != "":
+		t.lead("%s.", strings.ToUpper(j.Obstacle[:1])+j.Obstacle[1:])
+		t.fact("%s", pendingFor(j, t.at(j.StartAt)))
+	case full != "":
 		t.lead("%s (Slurm reason: %s).", full, j.Reason)
-	} else {
+	default:
 		t.lead("%s", pendingFor(j, t.at(j.StartAt)))
 	}
 	if last != "" {
@@ -34,9 +38,14 @@ func (t *teller) pending(j Job) {
 		t.fact("Its partition has no flex-start nodes, so slurmflex has no part in this.")
 		return
 	}
-	if j.Unasked != "" {
+	switch {
+	case j.Unasked != "":
 		t.fact("slurmflex requests no machines for it at the moment: %s.", j.Unasked)
-	} else {
+	case !j.NextAt.IsZero():
+		t.fact("slurmflex requests machines for it again from %s, once it lacks nothing else.", t.on(j.NextAt))
+	case j.Obstacle != "":
+		t.fact("slurmflex requests machines for it once the limit allows it to start.")
+	default:
 		t.fact("slurmflex has not requested machines yet; it does so once Slurm allocates nodes to the job.")
 	}
 	if j.NodeCount > 0 {

@@ -72,6 +72,10 @@ func (s *commands) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Jo
 		func(text []byte) ([]slurm.Job, error) { return slurm.ParseSqueue(text, mark) })
 }
 
+func (s *commands) Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error) {
+	return command(ctx, s, "show licenses", "", func(ctx context.Context) (slurm.Allowances, error) { return s.next.Allowances(ctx, accounting) })
+}
+
 func (s *commands) Reservations(ctx context.Context) ([]slurm.Reservation, error) {
 	return list(ctx, s, "show reservations", s.next.Reservations, fakeslurm.PrintReservations, slurm.ParseReservations)
 }

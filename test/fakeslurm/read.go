@@ -52,6 +52,15 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	return list, nil
 }
 
+// Allowances returns none: Slurm shows limits as the reasons of jobs that they hold back.
+func (c *Cluster) Allowances(ctx context.Context, _ bool) (slurm.Allowances, error) {
+	if err := c.ask(ctx); err != nil {
+		return slurm.Allowances{}, err
+	}
+	defer c.mu.Unlock()
+	return slurm.Allowances{}, nil
+}
+
 // TaskJobs lists tasks of arrays, each in a row of its own.
 func (c *Cluster) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
 	if err := c.ask(ctx); err != nil {

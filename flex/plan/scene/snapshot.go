@@ -49,9 +49,14 @@ type Snapshot struct {
 	// Promises reports whether this process makes another pass soon: it is the daemon.
 	Promises bool
 
-	// Late holds until when slurmflex requests no machines for pending jobs that did not start when
-	// all their machines had come. A job stays in it for an hour longer.
-	Late map[uint32]time.Time
+	// Late holds the pending jobs that did not start when all their machines had come. A job stays in it
+	// for an hour after Until.
+	Late map[uint32]Late
+
+	// Allowances are Slurm's limits of accounts, users, QOS and licenses. They are empty if no job
+	// waits pending for machines, and if AllowancesErr prevented reading them.
+	Allowances    slurm.Allowances
+	AllowancesErr error
 
 	// Unasked holds since when this process has seen pending jobs lack nodes only, without a request
 	// and without a reason for that; see Plan.Unasked in package plan.
@@ -123,6 +128,13 @@ type Snapshot struct {
 	// Asked holds how long each cohort's requests were live or refused, until this process's last
 	// pass; see Plan.Asked in package plan.
 	Asked map[string]Asked
+}
+
+// Late says until when slurmflex requests no machines for a pending job, and Slurm's reason why the job
+// did not start on those that it had.
+type Late struct {
+	Until  time.Time
+	Reason string
 }
 
 // JobLimits holds how long a job's owner is willing to wait. Each field may be zero.

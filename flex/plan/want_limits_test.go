@@ -1,0 +1,269 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+// limitedPending is a covered cluster of eight nodes, of 4 CPUs and 2 GPUs each, and a tree of accounts:
+// root, phys below it, and in phys the accounts ml and chem, with user ann in both.
+type limitedPending struct{ waitingPending }
+
+func newLimitedPending() limitedPending {
+	w := limitedPending{waitingPending{scenetest.New(scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\nslurmflex: {waiting: pending}",
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8", "max_run_duration: 14400")))}}
+	w.Snap.Promises, w.Snap.SuspendTime = true, 5*time.Minute
+	w.Snap.Templates[w.Config.FlexSetOf("alpha-a3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
+	w.Nodes("alpha-a3-[0-7]", scenetest.PoweredDown)
+	w.Snap.Partitions = []slurm.Partition{{
+		Name: "train", Exclusive: true, Up: true, Nodes: scenetest.Names("alpha-a3-[0-7]"), PerNode: map[string]int64{"cpu": 4, "gres/gpu": 2},
+	}}
+	w.reserve(coverName, -10*time.Minute, "alpha-a3-[0-7]", "PURGE_COMP=00:16:00")
+	w.Snap.Allowances = slurm.Allowances{
+		Associations: []slurm.Association{
+			{ID: 1, Account: "root"},
+			{ID: 2, Parent: 1, Account: "phys"},
+			{ID: 3, Parent: 2, Account: "ml"},
+			{ID: 4, Account: "ml", User: "ann", UID: "5"},
+			{ID: 5, Parent: 2, Account: "chem"},
+			{ID: 6, Account: "chem", User: "ann", UID: "5"},
+		},
+		QOS: map[string]slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{},
+	}
+	return w
+}
+
+// waits has a job of ann's wait for that many nodes; earlier jobs are more important.
+func (w limitedPending) waits(nodes int, charge slurm.Charge) *slurm.Job {
+	id := uint32(len(w.Snap.Jobs) + 1)
+	w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{
+		ID: id, ArrayID: id, State: slurm.JobPending, Priority: 1000 - uint64(id), NodeCount: nodes, Partition: "train", User: "ann", Reason: "Priority",
+	})
+	w.Snap.Allowances.Charges[id] = charge
+	return &w.Snap.Jobs[id-1]
+}
+
+// limit sets a limit of an association.
+func (w limitedPending) limit(id int, limit, of string, most, used int64) {
+	a := &w.Snap.Allowances.Associations[id-1]
+	a.Allowances = append(a.Allowances, slurm.Allowance{Limit: limit, Of: of, Most: most, Used: used})
+}
+
+// doors returns the jobs that get doors, and what is said of those that do not.
+func (w limitedPending) doors() (doors []uint32, held map[uint32]string) {
+	p := plan.Compute(w.Scene())
+	held = map[uint32]string{}
+	for _, a := range p.Actions {
+		if use, ok := a.(plan.UseReservation); ok && !use.Leave {
+			doors = append(doors, use.Job)
+		}
+	}
+	for _, wait := range p.Held {
+		held[wait.Job] = wait.Obstacle
+	}
+	return doors, held
+}
+
+var ml, chem = slurm.Charge{Account: "ml", QOS: "normal"}, slurm.Charge{Account: "chem", QOS: "normal"}
+
+func TestLimitsHoldJobsBack(t *testing.T) {
+	qos := func(w limitedPending, name string, limits ...slurm.Allowance) {
+		w.Snap.Allowances.QOS[name] = slurm.QOS{Allowances: limits}
+	}
+	for name, test := range map[string]struct {
+		given func(w limitedPending) // jobs 1, 2 and 3 of ml want one node each, and job 4 of chem
+		doors []uint32
+		held  map[uint32]string
+	}{
+		"none": {func(limitedPending) {}, []uint32{1, 2, 3, 4}, nil},
+		"nodes of an account": {func(w limitedPending) { w.limit(3, "GrpTRES", "node", 2, 0) }, []uint32{1, 2, 4},
+			map[uint32]string{3: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1"}},
+		"nodes in use": {func(w limitedPending) { w.limit(3, "GrpTRES", "node", 2, 1) }, []uint32{1, 4},
+			map[uint32]string{
+				2: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1",
+				3: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1",
+			}},
+		"a smaller job passes": {func(w limitedPending) { w.limit(3, "GrpTRES", "node", 3, 1); w.Snap.Jobs[1].NodeCount = 2 }, []uint32{1, 3, 4},
+			map[uint32]string{2: "account ml may use 3 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 2"}},
+		"CPUs of an account above": {func(w limitedPending) { w.limit(2, "GrpTRES", "cpu", 12, 0) }, []uint32{1, 2, 3},
+			map[uint32]string{4: "account phys may use 12 CPUs at once (GrpTRES): 12 are in use or requested, and the job needs 4"}},
+		"GPUs of the root": {func(w limitedPending) { w.limit(1, "GrpTRES", "gres/gpu", 3, 0) }, []uint32{1},
+			map[uint32]string{
+				2: "account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
+				3: "account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
+				4: "account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
+			}},
+		"jobs of an account": {func(w limitedPending) { w.limit(3, "GrpJobs", "jobs", 2, 0) }, []uint32{1, 2, 4},
+			map[uint32]string{3: "account ml may run 2 jobs at once (GrpJobs): 2 run or wait for machines"}},
+		"jobs of a user": {func(w limitedPending) { w.limit(4, "MaxJobs", "jobs", 2, 0); w.limit(3, "MaxJobs", "jobs", 1, 0) }, []uint32{1, 2, 4},
+			map[uint32]string{3: "its owner in account ml may run 2 jobs at once (MaxJobs): 2 run or wait for machines"}},
+		"nodes of a job": {func(w limitedPending) { w.limit(4, slurm.PerJob, "node", 1, 0); w.Snap.Jobs[0].NodeCount = 2 }, []uint32{2, 3, 4},
+			map[uint32]string{1: "a job of its owner in account ml may use 1 node (MaxTRESPJ), and it needs 2"}},
+		"memory is not counted": {func(w limitedPending) { w.limit(3, "GrpTRES", "mem", 1, 0) }, []uint32{1, 2, 3, 4}, nil},
+		"nodes of a QOS": {func(w limitedPending) { qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 3}) }, []uint32{1, 2, 3},
+			map[uint32]string{4: "QOS normal may use 3 nodes at once (GrpTRES): 3 are in use or requested, and the job needs 1"}},
+		"a QOS's limit in place of the account's": {func(w limitedPending) {
+			w.limit(3, "GrpTRES", "node", 1, 0)
+			qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 9})
+		}, []uint32{1, 2, 3, 4}, nil},
+		"a QOS's jobs of a user": {func(w limitedPending) {
+			w.limit(4, "MaxJobs", "jobs", 1, 0)
+			w.Snap.Allowances.QOS["normal"] = slurm.QOS{Users: map[string][]slurm.Allowance{"5": {{Limit: "MaxJobsPU", Of: "jobs", Most: 3}}}}
+		}, []uint32{1, 2, 3}, map[uint32]string{4: "its owner in QOS normal may run 3 jobs at once (MaxJobsPU): 3 run or wait for machines"}},
+		"a QOS's nodes of an account": {func(w limitedPending) {
+			w.Snap.Allowances.QOS["normal"] = slurm.QOS{Accounts: map[string][]slurm.Allowance{"ml": {{Limit: "MaxTRESPA", Of: "node", Most: 2}}}}
+		}, []uint32{1, 2, 4}, map[uint32]string{3: "account ml in QOS normal may use 2 nodes at once (MaxTRESPA): 2 are in use or requested, and the job needs 1"}},
+		"the partition's QOS": {func(w limitedPending) {
+			w.Snap.Partitions[0].QOS = "part"
+			qos(w, "part", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 3})
+		}, []uint32{1, 2, 3}, map[uint32]string{4: "QOS part may use 3 nodes at once (GrpTRES): 3 are in use or requested, and the job needs 1"}},
+		"the more generous QOS of two": {func(w limitedPending) {
+			w.Snap.Partitions[0].QOS = "part"
+			qos(w, "part", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 1})
+			qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 3})
+		}, []uint32{1, 2, 3}, map[uint32]string{4: "QOS part may use 1 node at once (GrpTRES): 3 are in use or requested, and the job needs 1"}},
+		"a QOS that is not known":    {func(w limitedPending) { w.limit(3, "GrpTRES", "node", 1, 0); delete(w.Snap.Allowances.QOS, "normal") }, []uint32{1, 2, 3, 4}, nil},
+		"a charge that is not known": {func(w limitedPending) { w.limit(3, "GrpTRES", "node", 1, 0); w.Snap.Allowances.Charges = nil }, []uint32{1, 2, 3, 4}, nil},
+		"accounts in a ring": {func(w limitedPending) {
+			w.Snap.Allowances.Associations[0].Parent = 3
+			w.limit(3, "GrpTRES", "node", 9, 0)
+		}, []uint32{1, 2, 3, 4}, nil},
+		"licenses": {func(w limitedPending) {
+			w.Snap.Allowances.Licenses = map[string]slurm.Allowance{"lic": {Limit: "Licenses", Of: "license/lic", Most: 3, Used: 1}}
+			w.Snap.Allowances.Charges = map[uint32]slurm.Charge{1: {Licenses: "lic:2"}, 2: {Licenses: "lic"}, 3: {Licenses: "lic:1|other:1"}, 4: {Licenses: "other:9"}}
+		}, []uint32{1, 3, 4}, map[uint32]string{2: "3 of 3 licenses of lic are in use or requested, and the job needs 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newLimitedPending()
+			for _, charge := range []slurm.Charge{ml, ml, ml, chem} {
+				w.waits(1, charge)
+			}
+			test.given(w)
+			doors, held := w.doors()
+			assert.Equal(t, test.doors, doors)
+			if len(test.held) > 0 || len(held) > 0 {
+				assert.Equal(t, test.held, held)
+			}
+		})
+	}
+}
+
+func TestLimitsCountJobsWithDoors(t *testing.T) {
+	w := newLimitedPending()
+	first := w.waits(2, ml)
+	first.Reservation, first.Reason = memo.DoorReservation("alpha", "1", noon.Add(-time.Minute)), "Reservation"
+	w.reserve(first.Reservation, 4*time.Minute+30*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
+	w.waits(2, ml)
+	w.limit(3, "GrpTRES", "node", 3, 0)
+	doors, held := w.doors()
+	assert.Empty(t, doors)
+	assert.Equal(t, map[uint32]string{2: "account ml may use 3 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 2"}, held)
+	w.Snap.Jobs[0].State, w.Snap.Jobs[0].Reservation = slurm.JobRunning, ""
+	w.Snap.Allowances.Associations[2].Allowances[0].Used = 1
+	doors, _ = w.doors()
+	assert.Equal(t, []uint32{2}, doors, "Slurm counts a job that runs")
+}
+
+func TestTasksOfAnArrayGetDoorsUpToALimit(t *testing.T) {
+	w := newLimitedPending()
+	w.waits(1, ml).ArrayTask = "0-9"
+	w.limit(3, "GrpTRES", "node", 2, 0)
+	doors, held := w.doors()
+	assert.Equal(t, []uint32{1, 1}, doors)
+	assert.Contains(t, held[1], "account ml may use 2 nodes")
+}
+
+func TestJobThatIsHeldBackLeavesIdleMachinesToOthers(t *testing.T) {
+	w := newLimitedPending()
+	w.keep()
+	w.Nodes("alpha-a3-7", scenetest.Idle)
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-6]")
+	w.waits(1, ml)
+	w.waits(1, chem)
+	w.limit(3, "GrpTRES", "node", 2, 2)
+	doors, held := w.doors()
+	assert.Empty(t, doors, "Slurm starts job 2 on the idle machine")
+	assert.Len(t, held, 1)
+}
+
+func TestLateJobGetsTheNodesThatSlurmShowsNow(t *testing.T) {
+	w := newLimitedPending()
+	j := w.waits(3, ml)
+	w.Snap.Late = map[uint32]scene.Late{1: {Until: noon.Add(time.Minute), Reason: "Licenses"}}
+	doors, held := w.doors()
+	assert.Empty(t, doors)
+	assert.Equal(t, map[uint32]string{1: "it did not start in 00:00:40 on the machines that had come for it (Slurm reason: Licenses)"}, held)
+	w.Snap.Late, j.NodeCount = nil, 4
+	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-3] from")
+}
+
+func TestUnreadLimitsAreNamedAndHoldNothingBack(t *testing.T) {
+	w := newLimitedPending()
+	w.waits(1, ml)
+	w.Snap.Allowances, w.Snap.AllowancesErr = slurm.Allowances{}, errors.New("scontrol: no answer within 30s")
+	p := plan.Compute(w.Scene())
+	assert.Contains(t, strings.Join(p.Problems.Texts(), "\n"), "could not be read")
+	doors, _ := w.doors()
+	assert.Equal(t, []uint32{1}, doors)
+}
+
+// TestLimitsHoldForAllDoors draws limits, jobs and doors. No limit is exceeded by what has doors, and
+// each job that is held back would exceed one.
+func TestLimitsHoldForAllDoors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newLimitedPending()
+		small := rapid.Int64Range(0, 6)
+		for id := 1; id <= 5; id++ {
+			if rapid.Bool().Draw(t, "limited") {
+				w.limit(id, "GrpTRES", "node", small.Draw(t, "most"), min(2, small.Draw(t, "used")))
+			}
+		}
+		for range rapid.IntRange(1, 8).Draw(t, "jobs") {
+			w.waits(rapid.IntRange(1, 4).Draw(t, "nodes"), rapid.SampledFrom([]slurm.Charge{ml, chem, {}}).Draw(t, "charge"))
+		}
+		doors, held := w.doors()
+		use := map[string]int64{}
+		above := map[string][]int{"ml": {4, 3, 2, 1}, "chem": {6, 5, 2, 1}}
+		exceeded := func(charge slurm.Charge, nodes int) (which []string) {
+			for _, id := range above[charge.Account] {
+				for _, a := range w.Snap.Allowances.Associations[id-1].Allowances {
+					if use[fmt.Sprint(id)]+int64(nodes)+a.Used > a.Most {
+						which = append(which, fmt.Sprint(id))
+					}
+				}
+			}
+			return which
+		}
+		left := 8
+		for _, j := range w.Snap.Jobs {
+			charge := w.Snap.Allowances.Charges[j.ID]
+			over, has := exceeded(charge, j.NodeCount), slices.Contains(doors, j.ID)
+			switch {
+			case has && len(over) > 0:
+				t.Fatalf("job %d has a door beyond the limits of %v", j.ID, over)
+			case held[j.ID] != "" && len(over) == 0:
+				t.Fatalf("job %d is held back without a cause: %s", j.ID, held[j.ID])
+			case !has && len(over) == 0 && left >= j.NodeCount:
+				t.Fatalf("job %d has no door", j.ID)
+			case has:
+				left -= j.NodeCount
+				for _, id := range above[charge.Account] {
+					use[fmt.Sprint(id)] += int64(j.NodeCount)
+				}
+			}
+		}
+	})
+}

@@ -15,11 +15,11 @@ type Limiter interface {
 	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
 }
 
-// observeAllowances reads Slurm's limits if jobs wait pending for machines. It reads them after the
+// observeAllowances reads Slurm's limits if jobs wait pending for machines or a limit. It reads them after the
 // jobs: a job that starts in between counts twice in this pass, and none is left out.
 func (r *Reconciler) observeAllowances(ctx context.Context, snap *scene.Snapshot) {
 	snap.Allowances, snap.AllowancesErr = slurm.Allowances{}, nil
-	if !r.Promises || r.Config.Options.Waiting != config.Pending || !slices.ContainsFunc(snap.Jobs, plan.LacksNodes) {
+	if !r.Promises || r.Config.Options.Waiting != config.Pending || !slices.ContainsFunc(snap.Jobs, plan.NeedsLimits) {
 		return
 	}
 	snap.Allowances, snap.AllowancesErr = r.Scheduler.Allowances(ctx, r.settings.limited)

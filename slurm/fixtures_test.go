@@ -103,6 +103,12 @@ func parseFixture(t *testing.T, name string, b []byte) (err error) {
 			require.Empty(t, state.Unknown, line)
 			require.NotEqual(t, BaseUnknown, state.Base, line)
 		}
+	case name == "16-assoc-mgr.txt":
+		_, _, err = ParseAssociations(b)
+	case name == "16-licenses.txt":
+		require.Len(t, ParseLicenses(b), 2)
+	case name == "16-charges.txt":
+		require.Len(t, ParseCharges(b, "MARK"), 3)
 	case name == "09-reservation.txt":
 		_, err = ParseReservations(b)
 	case name == "13-ping.txt", name == "14-ping-down.txt":
@@ -271,8 +277,8 @@ func TestWhatEachVersionSaysOfItsCluster(t *testing.T) {
 
 		unlimited := Limit{Kind: Unlimited}
 		require.Equal(t, []Partition{
-			{Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}, MaxTime: unlimited, Up: true, Begins: true, Tier: 1, Exclusive: true},
-			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: unlimited, Up: true, Begins: true, Tier: 1},
+			{Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}, MaxTime: unlimited, Up: true, Begins: true, Tier: 1, PerNode: map[string]int64{"cpu": 2}, Exclusive: true},
+			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: unlimited, Up: true, Begins: true, Tier: 1, PerNode: map[string]int64{"cpu": 2}},
 		}, parsed(t, ParsePartitions, string(fixture(t, version, "partitions.txt"))))
 		for file, up := range map[string]bool{"13-ping.txt": true, "14-ping-down.txt": false} {
 			require.Equal(t, []Controller{{Role: "primary", Host: "ctl", Up: up}}, parsed(t, ParsePing, string(fixture(t, version, file))))

@@ -120,6 +120,12 @@ func LacksNodes(reason string) bool {
 	return slices.Contains([]string{"Priority", "Resources", "ReqNodeNotAvail"}, word) || strings.HasPrefix(word, "Nodes required")
 }
 
+// MayBeLimited reports whether a limit of an account, QOS or license may keep a job pending that shows
+// this reason: Slurm names the limit, or no reason. Source: what slurmctld shows in test/e2e.
+func MayBeLimited(reason string) bool {
+	return slices.Contains([]string{"", "None", "Licenses"}, reason) || strings.HasPrefix(reason, "Assoc") || strings.HasPrefix(reason, "QOS")
+}
+
 // Pinned reports whether the job asks for certain nodes, or excludes some.
 func (j Job) Pinned() bool { return j.Needs != "" || j.Excludes != "" }
 

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -95,14 +96,17 @@ func perNode(tres string) map[string]int64 {
 		name, text, _ := strings.Cut(item, "=")
 		total[name], _ = strconv.ParseInt(text, 10, 64) // 0 if it fails: it is left out
 	}
-	each := map[string]int64{}
-	for name, amount := range total {
-		nodes, ofNodes := total["node"], name == "cpu" || strings.HasPrefix(name, "gres/")
-		if ofNodes && nodes > 0 && amount > 0 && amount%nodes == 0 {
-			each[name] = amount / nodes
-		}
+	nodes := max(total["node"], 1)
+	maps.DeleteFunc(total, func(name string, amount int64) bool {
+		return name != "cpu" && !strings.HasPrefix(name, "gres/") || amount <= 0 || amount%nodes != 0
+	})
+	for name := range total {
+		total[name] /= nodes
 	}
-	return each
+	if len(total) == 0 {
+		return nil
+	}
+	return total
 }
 
 // maxNodes is 0 for UNLIMITED. What is no number allows no job that has nodes.

@@ -78,14 +78,14 @@ func FuzzParseReservations(f *testing.F) {
 func TestParsePartitions(t *testing.T) {
 	partitions := parsed(t, ParsePartitions,
 		"PartitionName=a AllocNodes=ALL DefaultTime=01:00:00 Exclusive=NODE MaxNodes=UNLIMITED MaxTime=7-00:00:00 MinNodes=0 Nodes=f[0-1] "+
-			"OverSubscribe=NO State=UP TotalNodes=2 ResumeTimeout=400 SuspendTime=GLOBAL PowerDownOnIdle=YES\n"+
+			"OverSubscribe=NO State=UP TotalNodes=2 QoS=part TRES=cpu=8,mem=2M,node=2,billing=8,gres/gpu=4,gres/gpu:odd=3,license/a=2 ResumeTimeout=400 SuspendTime=GLOBAL PowerDownOnIdle=YES\n"+
 			"PartitionName=b MaxTime=UNLIMITED Nodes=(null) OverSubscribe=EXCLUSIVE State=DRAIN ResumeTimeout=INFINITE SuspendTime=1800 PowerDownOnIdle=NO\n"+
 			"PartitionName=c MaxTime=UNLIMITED Nodes=(null) State=DOWN\n"+
 			"PartitionName=d MaxTime=UNLIMITED Nodes=(null) State=INACTIVE\n")
 	require.Equal(t, []Partition{
 		{
 			Name: "a", Nodes: []string{"f0", "f1"}, DefaultTime: Limit{Kind: LimitSet, Duration: time.Hour}, MaxTime: Limit{Kind: LimitSet, Duration: 7 * 24 * time.Hour}, Up: true, Begins: true, Exclusive: true,
-			Restricts: "AllowGroups", PowerDownOnIdle: true, ResumeTimeout: Limit{Kind: LimitSet, Duration: 400 * time.Second},
+			Restricts: "AllowGroups", QOS: "part", PerNode: map[string]int64{"cpu": 4, "gres/gpu": 2}, PowerDownOnIdle: true, ResumeTimeout: Limit{Kind: LimitSet, Duration: 400 * time.Second},
 		},
 		{Name: "b", MaxTime: Limit{Kind: Unlimited}, MaxNodes: 1, Restricts: "AllowGroups", Begins: true, Exclusive: true, ResumeTimeout: Limit{Kind: Unlimited}, SuspendTime: Limit{Kind: LimitSet, Duration: 30 * time.Minute}},
 		{Name: "c", MaxTime: Limit{Kind: Unlimited}, MaxNodes: 1, Restricts: "AllowGroups"},

@@ -206,6 +206,27 @@ func heldBack(j *slurm.Job, set *config.NodeSet, why string) Wait {
 	return Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why}
 }
 
+// mayBeLimited reports whether a limit may keep the job pending, as far as Slurm says. Slurm shows the
+// limit, and from time to time None in its place.
+func mayBeLimited(j slurm.Job) bool {
+	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && j.NodeCount > 0 && slurm.MayBeLimited(j.Reason)
+}
+
+// NeedsLimits reports whether Slurm's limits are needed to plan for the job.
+func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
+
+// shown is the wait of a job for which Slurm shows a limit, or nothing. set is nil if Slurm does not
+// keep the job from nodes of ours.
+func (l *limits) shown(j *slurm.Job, set *config.NodeSet) []Wait {
+	if set == nil || !mayBeLimited(*j) || l.s.Seen.Late[j.ID].Until.After(l.s.Seen.Now) {
+		return nil
+	}
+	if why := l.obstacle(j, set); why != "" {
+		return []Wait{heldBack(j, set, why)}
+	}
+	return nil
+}
+
 // lateWaits says why no machines are requested for the jobs that did not start on those that they had.
 func lateWaits(s *scene.Scene) (held []Wait) {
 	for i := range s.Seen.Jobs {

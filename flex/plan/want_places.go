@@ -23,24 +23,28 @@ type seeker struct {
 func (h *handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks map[*config.NodeSet]*stock, jobs []*slurm.Job, has map[string]bool) (all []seeker) {
 	tasks := tasksAtWork(s)
 	for _, j := range jobs {
-		doors := s.DoorsOf(j.ID)
+		doors, list := s.DoorsOf(j.ID), addresses(j, tasks[j.Array()], has)
 		k := seeker{job: j, address: j.Address(), places: placesOf(s, sets, j), since: s.Seen.Now}
 		switch {
-		case len(k.places) == 0 || h.hasWant(j) || len(doors) == 0 && !needsMachines(s, j),
-			slices.ContainsFunc(doors, func(d *scene.Door) bool { return !isStillBooting(s, d) }):
+		case len(k.places) == 0 || h.hasWant(j):
 			continue
-		case len(doors) == 0 && len(addresses(j, tasks[j.Array()], has)) > 0 && h.hold(j, k.places):
+		case len(doors) == 0 && !needsMachines(s, j):
+			h.held = append(h.held, h.limits.shown(j, k.places[0])...)
+			continue
+		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return !isStillBooting(s, d) }):
+			continue
+		case len(doors) == 0 && len(list) > 0 && h.hold(j, k.places):
 			continue
 		case takeWarm(s, stocks, j):
 			for _, d := range doors {
 				h.leaves[d] = true
 			}
-			if len(doors) == 0 && len(addresses(j, tasks[j.Array()], has)) > 0 {
+			if len(doors) == 0 && len(list) > 0 {
 				h.limits.take(j, k.places[0], j.NodeCount)
 			}
 			continue
 		case len(doors) == 0:
-			for _, address := range addresses(j, tasks[j.Array()], has) {
+			for _, address := range list {
 				k.address = address
 				all = append(all, k)
 			}

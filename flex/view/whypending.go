@@ -25,7 +25,9 @@ func (t *teller) pending(j Job) {
 	switch full := t.full(j, sets); {
 	case j.Obstacle != "":
 		t.lead("%s.", strings.ToUpper(j.Obstacle[:1])+j.Obstacle[1:])
-		t.fact("%s", pendingFor(j, t.at(j.StartAt)))
+		if j.Reason != "" && j.Reason != "None" {
+			t.fact("%s", pendingFor(j, t.at(j.StartAt)))
+		}
 	case full != "":
 		t.lead("%s (Slurm reason: %s).", full, j.Reason)
 	default:

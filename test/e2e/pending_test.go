@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,9 +17,13 @@ import (
 )
 
 // pending starts a cluster whose jobs wait pending.
-func pending(t *testing.T, flexKeys string, more ...lab.NodeSet) *lab.Lab {
+func pending(t *testing.T, flexKeys string, change ...func(*lab.Options)) *lab.Lab {
 	t.Helper()
-	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending", FlexKeys: flexKeys, NodeSets: more})
+	o := lab.Options{Daemon: true, Keys: "waiting: pending", FlexKeys: flexKeys}
+	for _, c := range change {
+		c(&o)
+	}
+	l := cluster(t, o)
 	awaitCover(t, l)
 	return l
 }
@@ -78,21 +83,60 @@ func TestAHeterogeneousJobBehindTheCoverWaitsConfiguring(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-// Two jobs need the only licence. While both wait, Slurm does not say so.
+// Two jobs need the only licence. Slurm does not say so while both wait.
+func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
+	l := pending(t, "")
+	first := submitScript(t, l, "sleep 30", "-p", "train", "-N1", "--time=15", "-L", "lic:1")
+	second := submitScript(t, l, "sleep 1", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
+	awaitWhy(t, l, second, `(?m)1 of 1 licenses of lic are in use or requested, and the job needs 1\.`)
+	awaitJob(t, l, time.Minute, first, "JobState", "RUNNING")
+	assert.Len(t, state(t, l).Groups, 1, "nothing was requested for the second job")
+	awaitCompleted(t, l, second)
+	awaitNoDoors(t, l)
+}
+
+// A job needs more than machines, and no limit says so: a reservation that starts soon has its license.
 func TestMachinesOfAJobThatLacksMoreThanMachinesGo(t *testing.T) {
 	l := pending(t, "")
+	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
+	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
+	awaitWhy(t, l, id, "It did not start in 00:00:40 on the machines that had come for it .Slurm reason: .*slurmflex requests machines for it again")
+	await(t, 2*time.Minute, "its machines to go", func() bool { return len(state(t, l).Instances) == 0 })
+	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+	cancelForGood(t, l, id)
+	awaitNoDoors(t, l)
+}
+
+// An account may use two nodes at once.
+func TestAccountsLimitHoldsMachinesBack(t *testing.T) {
+	l := pending(t, "", func(o *lab.Options) { o.Accounting, o.Limits = true, true })
+	run(t, l, "sacctmgr", "--immediate", "add", "account", "ml", "grptres=node=2")
+	run(t, l, "sacctmgr", "--immediate", "add", "account", "chem")
+	run(t, l, "sacctmgr", "--immediate", "add", "user", "root", "account=ml,chem")
 	shut(t, l)
-	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15", "-L", "lic:1")
-	second := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
-	await(t, time.Minute, "their requests", func() bool { return len(state(t, l).Groups) == 2 })
-	awaitWhy(t, l, first, "Queued at Google")
+	var jobs []string
+	for range 3 {
+		jobs = append(jobs, submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15", "-A", "ml"))
+	}
+	other := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15", "-A", "chem")
+	held := `Account ml may use 2 nodes at once .GrpTRES.: 2 are in use or requested, and the job needs 1\.`
+	awaitWhy(t, l, jobs[2], held)
+	awaitWhy(t, l, other, "Queued at Google")
+	assert.Len(t, state(t, l).Groups, 3)
+	out, err := l.Flex(context.Background(), "status")
+	require.NoError(t, err)
+	assert.Contains(t, out, "account ml may use 2 nodes at once (GrpTRES)")
 	capacity(t, l, "", 8)
-	awaitJob(t, l, time.Minute, first, "JobState", "RUNNING")
-	await(t, 2*time.Minute, "the machines of the other one to go", func() bool {
-		return strings.Contains(readFile(l.Log("daemon.log")), "its job has not started for 00:00:40") && len(state(t, l).Instances) == 1
-	})
-	assert.Equal(t, "PENDING", jobField(t, l, second, "JobState"))
-	cancelForGood(t, l, first, second)
+	for _, id := range []string{jobs[0], jobs[1], other} {
+		awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
+	}
+	time.Sleep(15 * time.Second) // three passes
+	awaitWhy(t, l, jobs[2], held)
+	assert.Len(t, state(t, l).Instances, 3)
+	run(t, l, "scancel", jobs[0])
+	awaitJob(t, l, 2*time.Minute, jobs[2], "JobState", "RUNNING")
+	assert.NotContains(t, readFile(l.Log("daemon.log")), "its job has not started", "no job was late")
+	cancelForGood(t, l, jobs[1], jobs[2], other)
 	awaitNoDoors(t, l)
 }
 
@@ -236,7 +280,9 @@ func TestCoverIsReplacedWhenSlurmctldRestarts(t *testing.T) {
 }
 
 func TestAPendingJobStartsInItsFirstCompletePlace(t *testing.T) {
-	l := pending(t, "", lab.NodeSet{Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true"})
+	l := pending(t, "", func(o *lab.Options) {
+		o.NodeSets = []lab.NodeSet{{Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true"}}
+	})
 	shut(t, l)
 	id := submit(t, l, "-p", "train,eu", "-N2", "--time=15")
 	await(t, time.Minute, "a request in each place", func() bool { return len(state(t, l).Groups) == 2 })

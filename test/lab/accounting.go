@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"time"
 
@@ -33,6 +34,10 @@ const accountingConf = `
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=127.0.0.1
 AccountingStoragePort={{.DBDPort}}
+{{- if .Limits}}
+AccountingStorageTRES=gres/gpu
+AccountingStorageEnforce=associations,limits,qos
+{{- end}}
 `
 
 // DBDPort is slurmdbd's.
@@ -57,11 +62,11 @@ func (l *Lab) startAccounting(ctx context.Context) {
 		"--auth-root-authentication-method=normal", "--skip-test-db", "--force", data, tmp))
 	storage := l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/mariadbd", "--no-defaults", "--user=root", data, tmp,
 		"--socket="+l.path("run/db.sock"), "--pid-file="+l.path("run/db.pid"), "--log-error="+l.Log("mariadb.log"),
-		"--bind-address=127.0.0.1", fmt.Sprint("--port=", d.StoragePort()))
+		"--bind-address=127.0.0.1", "--loose-innodb-snapshot-isolation=OFF", fmt.Sprint("--port=", d.StoragePort()))
 	startServer(ctx, storage, d.StoragePort())
-	must.Do(l.noAccounting(must.Try(func() {
-		startServer(ctx, l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/slurmdbd", "-D"), d.DBDPort())
-	})))
+	dbd := l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/slurmdbd", "-D")
+	dbd.Env = append(dbd.Env, "LD_LIBRARY_PATH="+filepath.Join(l.Build, "lib")) // an older libmariadb, where Slurm's own refuses
+	must.Do(l.noAccounting(must.Try(func() { startServer(ctx, dbd, d.DBDPort()) })))
 	must.Get(l.Slurm(ctx, "sacctmgr", "--immediate", "add", "cluster", "alpha"))
 }
 

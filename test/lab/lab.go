@@ -41,6 +41,7 @@ type Options struct {
 	NoHooks        bool          // slurm.conf names programs that do nothing
 	Daemon         bool          // whether a daemon runs
 	Accounting     bool          // whether slurmctld has a slurmdbd; slurmctld runs as root then
+	Limits         bool          // whether it enforces the limits of accounts and QOS
 	Static         int           // static nodes, alpha-st-0 …; at most 2
 	NodeSets       []NodeSet     // beside a3 and g2; at most 6
 	Margin         int           // s of job_duration_margin of a3

@@ -1,0 +1,116 @@
+package slurm
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAllowancesOfEachVersion(t *testing.T) {
+	for _, version := range []string{"22.05.8", "24.11.5", "26.05.3"} {
+		t.Run(version, func(t *testing.T) {
+			associations, qos, err := ParseAssociations(fixture(t, version, "16-assoc-mgr.txt"))
+			require.NoError(t, err)
+			assert.Equal(t, []Association{
+				{ID: 1, Account: "root"},
+				{ID: 2, Account: "root", User: "root", UID: "0"},
+				{ID: 3, Parent: 1, Account: "phys", Allowances: []Allowance{{"GrpTRES", "node", 6, 3}}},
+				{ID: 7, Account: "phys", User: "man", UID: "6", Allowances: []Allowance{{"GrpTRES", "cpu", 16, 4}}},
+				{ID: 4, Parent: 3, Account: "ml", Allowances: []Allowance{
+					{"GrpJobs", "jobs", 5, 2}, {"GrpTRES", "node", 2, 2}, {"GrpTRES", "gres/gpu", 8, 8}, {"MaxJobs", "jobs", 2, 2}, {"MaxTRESPJ", "node", 8, 0},
+				}},
+				{ID: 5, Account: "ml", User: "games", UID: "5", Allowances: []Allowance{{"MaxJobs", "jobs", 2, 2}, {"MaxTRESPJ", "node", 8, 0}}},
+				{ID: 6, Account: "ml", User: "man", UID: "6", Partition: "flex", Allowances: []Allowance{{"MaxJobs", "jobs", 1, 0}, {"MaxTRESPJ", "node", 8, 0}}},
+			}, associations)
+			assert.Equal(t, map[string]QOS{
+				"normal": {Accounts: map[string][]Allowance{"ml": nil, "phys": nil}, Users: map[string][]Allowance{"5": nil, "6": nil}},
+				"partq": {
+					Allowances: []Allowance{{"GrpTRES", "node", 5, 1}},
+					Accounts:   map[string][]Allowance{"phys": nil}, Users: map[string][]Allowance{"6": nil},
+				},
+				"big": {
+					Allowances: []Allowance{{"GrpJobs", "jobs", 9, 1}, {"GrpTRES", "node", 6, 1}},
+					Accounts:   map[string][]Allowance{"ml": {{"MaxJobsPA", "jobs", 4, 1}, {"MaxTRESPA", "node", 5, 1}}},
+					Users:      map[string][]Allowance{"5": {{"MaxJobsPU", "jobs", 3, 1}, {"MaxTRESPU", "node", 3, 1}, {"MaxTRESPU", "gres/gpu", 12, 4}}},
+				},
+			}, qos)
+			assert.Equal(t, map[string]Allowance{
+				"fluent@srv": {"Licenses", "license/fluent@srv", 10, 0}, "matlab": {"Licenses", "license/matlab", 4, 1},
+			}, ParseLicenses(fixture(t, version, "16-licenses.txt")))
+			assert.Equal(t, map[uint32]Charge{2: {"ml", "big", "matlab:2,fluent@srv"}, 4: {Account: "ml", QOS: "normal"}, 5: {Account: "ml", QOS: "normal"}},
+				ParseCharges(fixture(t, version, "16-charges.txt"), "MARK"))
+		})
+	}
+}
+
+func TestAssociationsThatBreakOffAreNotRead(t *testing.T) {
+	for _, out := range []string{"", "slurm_load_assoc_mgr_info error", "Current Association Manager state\nClusterName=a Account=b"} {
+		_, _, err := ParseAssociations([]byte(out))
+		assert.Error(t, err, out)
+	}
+	associations, qos, err := ParseAssociations([]byte("Current Association Manager state\nNo associations currently cached in Slurm.\nClusterName=a UserName= ID=4\nQOS=x\n"))
+	require.NoError(t, err)
+	assert.Empty(t, associations)
+	assert.Empty(t, qos)
+}
+
+// sacctmgr makes a comment lower-case, and keeps its line breaks.
+func TestAssociationCommentSetsNoLimit(t *testing.T) {
+	associations, _, err := ParseAssociations([]byte("Current Association Manager state\n" +
+		"ClusterName=a Account=ml UserName= Partition= Priority=0 ID=3 ParentAccount=root(1) MaxJobs= Comment=x grptres= GrpTRES=node=0(0)\nclustername=a account=ml\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []Association{{ID: 3, Parent: 1, Account: "ml"}}, associations)
+}
+
+func TestLicensesAreCountedWithoutThoseThatAreKept(t *testing.T) {
+	assert.Equal(t, map[string]Allowance{"a": {"Licenses", "license/a", 6, 3}}, ParseLicenses([]byte(
+		"LicenseName=a Total=10 Used=3 Free=5 Reserved=2 Remote=yes LastConsumed=4 LastDeficit=2 LastUpdate=2026-11-25T10:00:00\n"+
+			"LicenseName=twice Total=1 Used=0\nLicenseName=twice Total=1 Used=0\nLicenseName=\n")))
+	assert.Empty(t, ParseLicenses([]byte("No licenses configured in Slurm.\n")))
+}
+
+func TestJobNeedsLicenses(t *testing.T) {
+	for text, want := range map[string]map[string]int64{
+		"":                             {},
+		"a":                            {"a": 1},
+		"a:2,b@srv:3,a:1":              {"a": 3, "b@srv": 3},
+		"a:1|b:1":                      {},
+		"a(n1):2":                      {},
+		"a:x,b:99999999999999999999,c": {"b": 0, "c": 1},
+	} {
+		assert.Equal(t, want, Charge{Licenses: text}.NeedsLicenses(), text)
+	}
+}
+
+func chargeRow(id, array, account, qos, licenses string) string {
+	return id + "|" + array + "|m<" + account + ">m|m<" + qos + ">m|m<" + licenses + ">m\n"
+}
+
+func TestTasksOfAnArrayAreChargedAlike(t *testing.T) {
+	charges := Allowances{Charges: ParseCharges([]byte(chargeRow("12", "9", "ml", "normal", "(null)")), "m")}
+	charge, known := charges.ChargeOf(&Job{ID: 11, ArrayID: 9})
+	assert.True(t, known)
+	assert.Equal(t, Charge{Account: "ml", QOS: "normal"}, charge)
+	_, known = charges.ChargeOf(&Job{ID: 11, ArrayID: 11})
+	assert.False(t, known)
+}
+
+func FuzzChargeIsNoOtherJobs(f *testing.F) {
+	for _, text := range append(ownersTexts, "x>m\n7|7|m<evil>m|m<>m|m<>m\n", "|||") {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "m") {
+			t.Skip("nobody can foresee it")
+		}
+		charges := ParseCharges([]byte(chargeRow("7", "7", "ml", "normal", "")+chargeRow("9", "9", text, text, text)+chargeRow("8", "8", "chem", "", "a:1")), "m")
+		require.NotRegexp(t, `[[:cntrl:]|]`, charges[9].Licenses)
+		delete(charges, 9)
+		require.Equal(t, map[uint32]Charge{7: {Account: "ml", QOS: "normal"}, 8: {Account: "chem", Licenses: "a:1"}}, charges)
+		_, _, _ = ParseAssociations([]byte("Current Association Manager state\n" + text + "\n"))
+		ParseLicenses([]byte(text))
+		Charge{Licenses: text}.NeedsLicenses()
+	})
+}

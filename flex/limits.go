@@ -16,7 +16,7 @@ type Limiter interface {
 }
 
 // observeAllowances reads Slurm's limits if jobs wait pending for machines or a limit. It reads them after the
-// jobs: a job that starts in between counts twice in this pass, and none is left out.
+// jobs, so that a job that starts in between is counted.
 func (r *Reconciler) observeAllowances(ctx context.Context, snap *scene.Snapshot) {
 	snap.Allowances, snap.AllowancesErr = slurm.Allowances{}, nil
 	if !r.Promises || r.Config.Options.Waiting != config.Pending || !slices.ContainsFunc(snap.Jobs, plan.NeedsLimits) {

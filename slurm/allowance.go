@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -22,12 +23,18 @@ const JobCount = "jobs"
 // PerJob is the limit of a single job; what other jobs have does not count.
 const PerJob = "MaxTRESPJ"
 
-// Association is an account, or a user in an account, with the limits of its own.
+// AssociationKey names an account, or a user in an account.
+type AssociationKey struct {
+	Account   string
+	User      string // "": the account
+	Partition string // "": the user's jobs in all partitions
+}
+
+// Association holds the limits of an account, or of a user in an account.
 type Association struct {
-	ID, Parent uint32 // Parent is 0 for a user, whose parent is the account, and for the root account
+	Parent     *Association // the account above; nil for the root account, and if it is not known
 	Account    string
-	User, UID  string // "" for the account itself
-	Partition  string // "": the user's jobs in all partitions
+	UID        string // of a user
 	Allowances []Allowance
 }
 
@@ -43,25 +50,19 @@ type Charge struct{ Account, QOS, Licenses string }
 
 // Allowances are the limits of accounts, users, QOS and licenses.
 type Allowances struct {
-	Associations []Association
-	QOS          map[string]QOS
-	Licenses     map[string]Allowance
+	Associations map[AssociationKey]*Association
+	QOS          map[string]*QOS
+	Licenses     map[string]*Allowance
 	Charges      map[uint32]Charge // of pending jobs by raw id, and of their arrays
 }
 
-// AllowanceOf returns the job's charge; false if it is not known.
-func (a Allowances) ChargeOf(j *Job) (Charge, bool) {
-	charge, known := a.Charges[j.ID]
-	if !known {
-		charge, known = a.Charges[j.ArrayID]
-	}
-	return charge, known
-}
+// ChargeOf returns what the job is charged for; nothing if that is not known.
+func (a Allowances) ChargeOf(j *Job) Charge { return cmp.Or(a.Charges[j.ID], a.Charges[j.ArrayID]) }
 
-// ParseAssociations reads what scontrol -o show assoc_mgr flags=assoc,qos printed. Rows that cannot be
-// read are left out: they limit nothing. Only admins and coordinators write what is in it, and sacctmgr
-// makes it lower-case, so that no comment can begin a row.
-func ParseAssociations(out []byte) (associations []Association, qos map[string]QOS, err error) {
+// ParseAssociations reads what scontrol -o show assoc_mgr flags=assoc,qos printed, in which accounts
+// precede those below. Rows that cannot be read limit nothing. Only admins and coordinators write text
+// in it, and sacctmgr makes this lower-case, so that no comment can imitate a row.
+func ParseAssociations(out []byte) (associations map[AssociationKey]*Association, qos map[string]*QOS, err error) {
 	text := string(out)
 	if !strings.HasPrefix(text, "Current Association Manager state") {
 		return nil, nil, fmt.Errorf("scontrol show assoc_mgr: %s: not its heading", quote(text))
@@ -69,42 +70,35 @@ func ParseAssociations(out []byte) (associations []Association, qos map[string]Q
 	if !strings.HasSuffix(text, "\n") {
 		return nil, nil, fmt.Errorf("scontrol show assoc_mgr: %w", errCutOff)
 	}
-	qos = map[string]QOS{}
+	associations, qos = map[AssociationKey]*Association{}, map[string]*QOS{}
+	accounts := map[string]*Association{} // by NAME(ID)
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
-		switch {
-		case strings.HasPrefix(line, "ClusterName="):
-			if a, ok := parseAssociation(line); ok {
-				associations = append(associations, a)
-			}
-		case strings.HasPrefix(line, "QOS="):
-			if fields := userForm.FindStringSubmatch(wordAfter(line, "QOS")); fields != nil {
-				qos[fields[1]] = parseQOS(line)
-			}
+		if name := userForm.FindStringSubmatch(wordAfter(line, "QOS")); name != nil && strings.HasPrefix(line, "QOS=") {
+			qos[name[1]] = parseQOS(line)
 		}
+		if !strings.HasPrefix(line, "ClusterName=") {
+			continue
+		}
+		line, _, _ = cutKey(line, "Comment")
+		key := AssociationKey{Account: wordAfter(line, "Account"), Partition: wordAfter(line, "Partition")}
+		a := &Association{Account: key.Account, Allowances: allowancesIn(line, "GrpJobs", "GrpTRES", "MaxJobs", PerJob)}
+		if user := userForm.FindStringSubmatch(wordAfter(line, "UserName")); user != nil {
+			key.User, a.UID = user[1], user[2]
+			a.Parent = associations[AssociationKey{Account: key.Account}]
+		} else {
+			a.Parent = accounts[wordAfter(line, "ParentAccount")]
+			accounts[key.Account+"("+wordAfter(line, "ID")+")"] = a
+		}
+		associations[key] = a
 	}
 	return associations, qos, nil
-}
-
-func parseAssociation(line string) (a Association, ok bool) {
-	line, _, _ = cutKey(line, "Comment")
-	id, err := strconv.ParseUint(wordAfter(line, "ID"), 10, 32)
-	a = Association{ID: uint32(id), Account: wordAfter(line, "Account"), Partition: wordAfter(line, "Partition")}
-	if fields := userForm.FindStringSubmatch(wordAfter(line, "UserName")); fields != nil {
-		a.User, a.UID = fields[1], fields[2]
-	}
-	if fields := userForm.FindStringSubmatch(wordAfter(line, "ParentAccount")); fields != nil {
-		parent, _ := strconv.ParseUint(fields[2], 10, 32) // 0 if it fails: no account has that id
-		a.Parent = uint32(parent)
-	}
-	a.Allowances = allowancesIn(line, "GrpJobs", "GrpTRES", "MaxJobs", PerJob)
-	return a, err == nil && a.Account != ""
 }
 
 // shareForm is the part of a user or an account in a QOS. 22.05 to 24.11 print a user's uid alone.
 var shareForm = regexp.MustCompile(` (?:\S+\()?([^\s=(){}]+)\)?=\{([^{}]*)\}`)
 
-func parseQOS(line string) QOS {
+func parseQOS(line string) *QOS {
 	line, shares, _ := strings.Cut(line, " Account Limits=")
 	accounts, users, _ := strings.Cut(shares, " User Limits=")
 	read := func(text string, keys ...string) map[string][]Allowance {
@@ -114,7 +108,7 @@ func parseQOS(line string) QOS {
 		}
 		return all
 	}
-	return QOS{
+	return &QOS{
 		Allowances: allowancesIn(line, "GrpJobs", "GrpTRES", PerJob),
 		Accounts:   read(accounts, "MaxJobsPA", "MaxTRESPA"),
 		Users:      read(users, "MaxJobsPU", "MaxTRESPU"),
@@ -146,41 +140,30 @@ func allowancesIn(text string, keys ...string) (all []Allowance) {
 }
 
 // ParseLicenses reads what scontrol -o show licenses printed: the licenses that jobs may have, without
-// those that reservations keep. A license that is listed twice is left out.
-func ParseLicenses(out []byte) map[string]Allowance {
-	all, listed := map[string]Allowance{}, map[string]int{}
+// those that reservations keep. It leaves out a license that is listed twice.
+func ParseLicenses(out []byte) map[string]*Allowance {
+	all, listed := map[string]*Allowance{}, map[string]int{}
 	for line := range strings.Lines(string(out)) {
 		number := func(key string) int64 { return int64(numberOr0(wordAfter(strings.TrimSpace(line), key))) }
-		if name := wordAfter(line, "LicenseName"); name != "" && strings.Contains(line, " Total=") {
+		if name := wordAfter(line, "LicenseName"); name != "" && countKey(line, "Total") == 1 {
 			listed[name]++
-			all[name] = Allowance{
-				Limit: "Licenses", Of: "license/" + name,
-				Most: number("Total") - number("Reserved") - number("LastDeficit"), Used: number("Used"),
-			}
+			all[name] = &Allowance{"Licenses", "license/" + name, number("Total") - number("Reserved") - number("LastDeficit"), number("Used")}
 		}
 	}
-	maps.DeleteFunc(all, func(name string, _ Allowance) bool { return listed[name] > 1 })
+	maps.DeleteFunc(all, func(name string, _ *Allowance) bool { return listed[name] > 1 })
 	return all
 }
 
-// licenseForm is one license of a list in which a job needs all. A job may also need one of several
-// ("a|b"), which is not counted.
-var licenseForm = regexp.MustCompile(`^([^:|()]+?)(?::(\d+))?$`)
-
-// NeedsLicenses returns how many of each license the charge is for.
+// NeedsLicenses returns how many of each license the charge is for, if a job needs all of them ("a:2,b").
+// Of alternatives ("a:1|b:1") it returns none.
 func (c Charge) NeedsLicenses() map[string]int64 {
 	needs := map[string]int64{}
-	if strings.ContainsAny(c.Licenses, "|()") {
-		return needs
-	}
 	for item := range strings.SplitSeq(c.Licenses, ",") {
-		if fields := licenseForm.FindStringSubmatch(item); fields != nil {
-			count := int64(1)
-			if fields[2] != "" {
-				count = int64(numberOr0(fields[2]))
-			}
-			needs[fields[1]] += count
+		name, count, counted := strings.Cut(item, ":")
+		if !counted {
+			count = "1"
 		}
+		needs[name] += int64(numberOr0(count))
 	}
 	return needs
 }

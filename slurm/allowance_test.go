@@ -13,18 +13,18 @@ func TestAllowancesOfEachVersion(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			associations, qos, err := ParseAssociations(fixture(t, version, "16-assoc-mgr.txt"))
 			require.NoError(t, err)
-			assert.Equal(t, []Association{
-				{ID: 1, Account: "root"},
-				{ID: 2, Account: "root", User: "root", UID: "0"},
-				{ID: 3, Parent: 1, Account: "phys", Allowances: []Allowance{{"GrpTRES", "node", 6, 3}}},
-				{ID: 7, Account: "phys", User: "man", UID: "6", Allowances: []Allowance{{"GrpTRES", "cpu", 16, 4}}},
-				{ID: 4, Parent: 3, Account: "ml", Allowances: []Allowance{
-					{"GrpJobs", "jobs", 5, 2}, {"GrpTRES", "node", 2, 2}, {"GrpTRES", "gres/gpu", 8, 8}, {"MaxJobs", "jobs", 2, 2}, {"MaxTRESPJ", "node", 8, 0},
-				}},
-				{ID: 5, Account: "ml", User: "games", UID: "5", Allowances: []Allowance{{"MaxJobs", "jobs", 2, 2}, {"MaxTRESPJ", "node", 8, 0}}},
-				{ID: 6, Account: "ml", User: "man", UID: "6", Partition: "flex", Allowances: []Allowance{{"MaxJobs", "jobs", 1, 0}, {"MaxTRESPJ", "node", 8, 0}}},
+			root := &Association{Account: "root"}
+			phys := &Association{Parent: root, Account: "phys", Allowances: []Allowance{{"GrpTRES", "node", 6, 3}}}
+			ml := &Association{Parent: phys, Account: "ml", Allowances: []Allowance{
+				{"GrpJobs", "jobs", 5, 2}, {"GrpTRES", "node", 2, 2}, {"GrpTRES", "gres/gpu", 8, 8}, {"MaxJobs", "jobs", 2, 2}, {"MaxTRESPJ", "node", 8, 0},
+			}}
+			assert.Equal(t, map[AssociationKey]*Association{
+				{"root", "", ""}: root, {"root", "root", ""}: {Parent: root, Account: "root", UID: "0"},
+				{"phys", "", ""}: phys, {"phys", "man", ""}: {Parent: phys, Account: "phys", UID: "6", Allowances: []Allowance{{"GrpTRES", "cpu", 16, 4}}},
+				{"ml", "", ""}: ml, {"ml", "games", ""}: {Parent: ml, Account: "ml", UID: "5", Allowances: []Allowance{{"MaxJobs", "jobs", 2, 2}, {"MaxTRESPJ", "node", 8, 0}}},
+				{"ml", "man", "flex"}: {Parent: ml, Account: "ml", UID: "6", Allowances: []Allowance{{"MaxJobs", "jobs", 1, 0}, {"MaxTRESPJ", "node", 8, 0}}},
 			}, associations)
-			assert.Equal(t, map[string]QOS{
+			assert.Equal(t, map[string]*QOS{
 				"normal": {Accounts: map[string][]Allowance{"ml": nil, "phys": nil}, Users: map[string][]Allowance{"5": nil, "6": nil}},
 				"partq": {
 					Allowances: []Allowance{{"GrpTRES", "node", 5, 1}},
@@ -36,7 +36,7 @@ func TestAllowancesOfEachVersion(t *testing.T) {
 					Users:      map[string][]Allowance{"5": {{"MaxJobsPU", "jobs", 3, 1}, {"MaxTRESPU", "node", 3, 1}, {"MaxTRESPU", "gres/gpu", 12, 4}}},
 				},
 			}, qos)
-			assert.Equal(t, map[string]Allowance{
+			assert.Equal(t, map[string]*Allowance{
 				"fluent@srv": {"Licenses", "license/fluent@srv", 10, 0}, "matlab": {"Licenses", "license/matlab", 4, 1},
 			}, ParseLicenses(fixture(t, version, "16-licenses.txt")))
 			assert.Equal(t, map[uint32]Charge{2: {"ml", "big", "matlab:2,fluent@srv"}, 4: {Account: "ml", QOS: "normal"}, 5: {Account: "ml", QOS: "normal"}},
@@ -52,7 +52,7 @@ func TestAssociationsThatBreakOffAreNotRead(t *testing.T) {
 	}
 	associations, qos, err := ParseAssociations([]byte("Current Association Manager state\nNo associations currently cached in Slurm.\nClusterName=a UserName= ID=4\nQOS=x\n"))
 	require.NoError(t, err)
-	assert.Empty(t, associations)
+	assert.Empty(t, associations[AssociationKey{}].Allowances)
 	assert.Empty(t, qos)
 }
 
@@ -61,11 +61,11 @@ func TestAssociationCommentSetsNoLimit(t *testing.T) {
 	associations, _, err := ParseAssociations([]byte("Current Association Manager state\n" +
 		"ClusterName=a Account=ml UserName= Partition= Priority=0 ID=3 ParentAccount=root(1) MaxJobs= Comment=x grptres= GrpTRES=node=0(0)\nclustername=a account=ml\n"))
 	require.NoError(t, err)
-	assert.Equal(t, []Association{{ID: 3, Parent: 1, Account: "ml"}}, associations)
+	assert.Equal(t, map[AssociationKey]*Association{{"ml", "", ""}: {Account: "ml"}}, associations)
 }
 
 func TestLicensesAreCountedWithoutThoseThatAreKept(t *testing.T) {
-	assert.Equal(t, map[string]Allowance{"a": {"Licenses", "license/a", 6, 3}}, ParseLicenses([]byte(
+	assert.Equal(t, map[string]*Allowance{"a": {"Licenses", "license/a", 6, 3}}, ParseLicenses([]byte(
 		"LicenseName=a Total=10 Used=3 Free=5 Reserved=2 Remote=yes LastConsumed=4 LastDeficit=2 LastUpdate=2026-11-25T10:00:00\n"+
 			"LicenseName=twice Total=1 Used=0\nLicenseName=twice Total=1 Used=0\nLicenseName=\n")))
 	assert.Empty(t, ParseLicenses([]byte("No licenses configured in Slurm.\n")))
@@ -73,12 +73,11 @@ func TestLicensesAreCountedWithoutThoseThatAreKept(t *testing.T) {
 
 func TestJobNeedsLicenses(t *testing.T) {
 	for text, want := range map[string]map[string]int64{
-		"":                             {},
 		"a":                            {"a": 1},
 		"a:2,b@srv:3,a:1":              {"a": 3, "b@srv": 3},
-		"a:1|b:1":                      {},
-		"a(n1):2":                      {},
-		"a:x,b:99999999999999999999,c": {"b": 0, "c": 1},
+		"a:1|b:1":                      {"a": 0},
+		"a(n1):2":                      {"a(n1)": 2}, // no license is called that
+		"a:x,b:99999999999999999999,c": {"a": 0, "b": 0, "c": 1},
 	} {
 		assert.Equal(t, want, Charge{Licenses: text}.NeedsLicenses(), text)
 	}
@@ -90,11 +89,8 @@ func chargeRow(id, array, account, qos, licenses string) string {
 
 func TestTasksOfAnArrayAreChargedAlike(t *testing.T) {
 	charges := Allowances{Charges: ParseCharges([]byte(chargeRow("12", "9", "ml", "normal", "(null)")), "m")}
-	charge, known := charges.ChargeOf(&Job{ID: 11, ArrayID: 9})
-	assert.True(t, known)
-	assert.Equal(t, Charge{Account: "ml", QOS: "normal"}, charge)
-	_, known = charges.ChargeOf(&Job{ID: 11, ArrayID: 11})
-	assert.False(t, known)
+	assert.Equal(t, Charge{Account: "ml", QOS: "normal"}, charges.ChargeOf(&Job{ID: 11, ArrayID: 9}))
+	assert.Zero(t, charges.ChargeOf(&Job{ID: 11, ArrayID: 11}))
 }
 
 func FuzzChargeIsNoOtherJobs(f *testing.F) {

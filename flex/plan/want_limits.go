@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,33 +28,15 @@ func (c ceiling) key() string {
 }
 
 // limits counts what jobs have of Slurm's limits: what Slurm counts, and what the jobs take that have a
-// door or get one in this pass. What could not be read limits nothing.
+// door or get one in this pass. Limits that could not be read hold no job back.
 type limits struct {
-	s     *scene.Scene
+	*scene.Scene
 	taken map[*slurm.Allowance]int64
-
-	associations map[[3]string]*slurm.Association // by account, user and partition
-	accounts     map[uint32]*slurm.Association
-	qos          map[string]*slurm.QOS
-	licenses     map[string]*slurm.Allowance
 }
 
 // limitsOf returns the limits with what jobs that have a door take of them.
 func limitsOf(s *scene.Scene) *limits {
-	l := &limits{
-		s: s, taken: map[*slurm.Allowance]int64{}, associations: map[[3]string]*slurm.Association{}, accounts: map[uint32]*slurm.Association{},
-		qos: map[string]*slurm.QOS{}, licenses: map[string]*slurm.Allowance{},
-	}
-	for i := range s.Seen.Allowances.Associations {
-		a := &s.Seen.Allowances.Associations[i]
-		l.associations[[3]string{a.Account, a.User, a.Partition}], l.accounts[a.ID] = a, a
-	}
-	for name, qos := range s.Seen.Allowances.QOS {
-		l.qos[name] = &qos
-	}
-	for name, license := range s.Seen.Allowances.Licenses {
-		l.licenses[name] = &license
-	}
+	l := &limits{s, map[*slurm.Allowance]int64{}}
 	for _, d := range s.Doors() {
 		if d.Job != nil && d.Job.State.Waits() && d.Job.HetID == 0 && d.Place == 0 && len(d.Nodes) > 0 {
 			l.take(d.Job, s.Config.FlexSetOf(d.Nodes[0]), d.Job.NodeCount)
@@ -113,28 +96,25 @@ func (l *limits) used(c ceiling) int64 {
 // whatever the job asks for.
 func (l *limits) needs(j *slurm.Job, set *config.NodeSet, nodes int) (slurm.Partition, map[string]int64) {
 	needs := map[string]int64{slurm.JobCount: 1, "node": int64(nodes)}
-	charge, _ := l.s.Seen.Allowances.ChargeOf(j)
-	for name, count := range charge.NeedsLicenses() {
+	for name, count := range l.Seen.Allowances.ChargeOf(j).NeedsLicenses() {
 		needs["license/"+name] = count
 	}
-	at := slices.IndexFunc(l.s.Seen.Partitions, func(p slurm.Partition) bool {
-		known, ours := l.s.Config.Partition(p.Name)
-		return ours && set != nil && slices.Contains(known.NodeSets, set.Name) && slices.Contains(partitionsOf(j), p.Name)
-	})
-	if at < 0 {
-		return slurm.Partition{}, needs
+	for _, p := range l.Seen.Partitions {
+		known, ours := l.Config.Partition(p.Name)
+		if ours && set != nil && slices.Contains(known.NodeSets, set.Name) && slices.Contains(partitionsOf(j), p.Name) {
+			for name, each := range p.PerNode {
+				needs[name] = each * int64(nodes)
+			}
+			return p, needs
+		}
 	}
-	p := l.s.Seen.Partitions[at]
-	for name, each := range p.PerNode {
-		needs[name] = each * int64(nodes)
-	}
-	return p, needs
+	return slurm.Partition{}, needs
 }
 
-// ceilings returns the limits that a job in the partition counts for: of QOS, then of its association
-// and the accounts above, then of licenses. Without one of these records only licenses limit it.
+// ceilings returns the limits that a job in the partition counts for: of licenses, of QOS, and of its
+// association and the accounts above. If a QOS or the association is not known, it returns licenses only.
 func (l *limits) ceilings(j *slurm.Job, p slurm.Partition, needs map[string]int64) (all []ceiling) {
-	charge, _ := l.s.Seen.Allowances.ChargeOf(j)
+	known, charge := l.Seen.Allowances, l.Seen.Allowances.ChargeOf(j)
 	add := func(whose string, byQOS bool, allowances []slurm.Allowance, prefix string) {
 		for i := range allowances {
 			if strings.HasPrefix(allowances[i].Limit, prefix) {
@@ -142,35 +122,27 @@ func (l *limits) ceilings(j *slurm.Job, p slurm.Partition, needs map[string]int6
 			}
 		}
 	}
-	account, own := l.associations[[3]string{charge.Account}], l.associations[[3]string{charge.Account, j.User, p.Name}]
-	if own == nil {
-		own = l.associations[[3]string{charge.Account, j.User}]
+	for _, resource := range slices.Sorted(maps.Keys(needs)) {
+		if name, is := strings.CutPrefix(resource, "license/"); is && known.Licenses[name] != nil {
+			all = append(all, ceiling{Allowance: known.Licenses[name]})
+		}
 	}
-	known := own != nil && account != nil
+	licenses := all
+	own := cmp.Or(known.Associations[slurm.AssociationKey{Account: charge.Account, User: j.User, Partition: p.Name}],
+		known.Associations[slurm.AssociationKey{Account: charge.Account, User: j.User}])
 	for _, name := range slices.Compact([]string{p.QOS, charge.QOS}) {
-		qos := l.qos[name]
-		known = known && (qos != nil || name == "")
-		if known && qos != nil {
+		switch qos := known.QOS[name]; {
+		case own == nil || qos == nil && name != "":
+			return licenses
+		case qos != nil:
 			add("QOS "+name, true, qos.Allowances, "")
 			add("account "+charge.Account+" in QOS "+name, true, qos.Accounts[charge.Account], "")
 			add("its owner in QOS "+name, true, qos.Users[own.UID], "")
 		}
 	}
-	if known {
-		add("its owner in account "+charge.Account, false, own.Allowances, "")
-	} else {
-		all = nil
-	}
-	for range l.accounts { // at most: no account is above itself
-		if known && account != nil {
-			add("account "+account.Account, false, account.Allowances, "Grp") // its other limits are those of its users
-			account = l.accounts[account.Parent]
-		}
-	}
-	for _, resource := range slices.Sorted(maps.Keys(needs)) {
-		if license := l.licenses[strings.TrimPrefix(resource, "license/")]; license != nil && license.Of == resource {
-			all = append(all, ceiling{Allowance: license, whose: "jobs"})
-		}
+	add("its owner in account "+charge.Account, false, own.Allowances, "")
+	for account := own.Parent; account != nil; account = account.Parent {
+		add("account "+account.Account, false, account.Allowances, "Grp") // its other limits are those of its users
 	}
 	return all
 }
@@ -206,32 +178,22 @@ func heldBack(j *slurm.Job, set *config.NodeSet, why string) Wait {
 	return Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why}
 }
 
-// mayBeLimited reports whether a limit may keep the job pending, as far as Slurm says. Slurm shows the
-// limit, and from time to time None in its place.
+// mayBeLimited reports whether a limit may keep the job pending: Slurm shows a limit, or shows None,
+// with which limits alternate.
 func mayBeLimited(j slurm.Job) bool {
-	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && j.NodeCount > 0 && slurm.MayBeLimited(j.Reason)
+	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && slurm.MayBeLimited(j.Reason)
 }
 
-// NeedsLimits reports whether Slurm's limits are needed to plan for the job.
+// NeedsLimits reports whether Slurm's limits are needed to plan for the job, or to tell why it waits.
 func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
 
-// shown is the wait of a job for which Slurm shows a limit, or nothing. set is nil if Slurm does not
-// keep the job from nodes of ours.
-func (l *limits) shown(j *slurm.Job, set *config.NodeSet) []Wait {
-	if set == nil || !mayBeLimited(*j) || l.s.Seen.Late[j.ID].Until.After(l.s.Seen.Now) {
-		return nil
-	}
-	if why := l.obstacle(j, set); why != "" {
-		return []Wait{heldBack(j, set, why)}
-	}
-	return nil
-}
+// isLate reports whether the job failed to start on its machines within the last minutes.
+func isLate(s *scene.Scene, j *slurm.Job) bool { return s.Seen.Late[j.ID].Until.After(s.Seen.Now) }
 
 // lateWaits says why no machines are requested for the jobs that did not start on those that they had.
 func lateWaits(s *scene.Scene) (held []Wait) {
-	for i := range s.Seen.Jobs {
-		j := &s.Seen.Jobs[i]
-		if late := s.Seen.Late[j.ID]; j.State.Waits() && late.Until.After(s.Seen.Now) {
+	for _, j := range s.ByImportance() {
+		if late := s.Seen.Late[j.ID]; j.State.Waits() && isLate(s, j) {
 			held = append(held, Wait{Job: j.ID, Stage: Waiting, Next: late.Until,
 				Obstacle: fmt.Sprintf("it did not start in %s on the machines that had come for it (Slurm reason: %s)", clock(lateAfter), late.Reason)})
 		}

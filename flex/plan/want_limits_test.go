@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -33,15 +32,17 @@ func newLimitedPending() limitedPending {
 	}}
 	w.reserve(coverName, -10*time.Minute, "alpha-a3-[0-7]", "PURGE_COMP=00:16:00")
 	w.Snap.Allowances = slurm.Allowances{
-		Associations: []slurm.Association{
-			{ID: 1, Account: "root"},
-			{ID: 2, Parent: 1, Account: "phys"},
-			{ID: 3, Parent: 2, Account: "ml"},
-			{ID: 4, Account: "ml", User: "ann", UID: "5"},
-			{ID: 5, Parent: 2, Account: "chem"},
-			{ID: 6, Account: "chem", User: "ann", UID: "5"},
-		},
-		QOS: map[string]slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{},
+		Associations: map[slurm.AssociationKey]*slurm.Association{},
+		QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{},
+	}
+	var above *slurm.Association
+	for _, name := range []string{"root", "phys", "ml"} {
+		above = w.account(above, name)
+	}
+	w.account(w.Snap.Allowances.Associations[slurm.AssociationKey{Account: "phys"}], "chem")
+	for _, name := range []string{"ml", "chem"} {
+		parent := w.Snap.Allowances.Associations[slurm.AssociationKey{Account: name}]
+		w.Snap.Allowances.Associations[slurm.AssociationKey{Account: name, User: "ann"}] = &slurm.Association{Parent: parent, Account: name, UID: "5"}
 	}
 	return w
 }
@@ -56,9 +57,21 @@ func (w limitedPending) waits(nodes int, charge slurm.Charge) *slurm.Job {
 	return &w.Snap.Jobs[id-1]
 }
 
+func (w limitedPending) account(above *slurm.Association, name string) *slurm.Association {
+	a := &slurm.Association{Parent: above, Account: name}
+	w.Snap.Allowances.Associations[slurm.AssociationKey{Account: name}] = a
+	return a
+}
+
+// of returns an account's association, or ann's in it ("ml/ann").
+func (w limitedPending) of(name string) *slurm.Association {
+	account, user, _ := strings.Cut(name, "/")
+	return w.Snap.Allowances.Associations[slurm.AssociationKey{Account: account, User: user}]
+}
+
 // limit sets a limit of an association.
-func (w limitedPending) limit(id int, limit, of string, most, used int64) {
-	a := &w.Snap.Allowances.Associations[id-1]
+func (w limitedPending) limit(name, limit, of string, most, used int64) {
+	a := w.of(name)
 	a.Allowances = append(a.Allowances, slurm.Allowance{Limit: limit, Of: of, Most: most, Used: used})
 }
 
@@ -81,7 +94,7 @@ var ml, chem = slurm.Charge{Account: "ml", QOS: "normal"}, slurm.Charge{Account:
 
 func TestLimitsHoldJobsBack(t *testing.T) {
 	qos := func(w limitedPending, name string, limits ...slurm.Allowance) {
-		w.Snap.Allowances.QOS[name] = slurm.QOS{Allowances: limits}
+		w.Snap.Allowances.QOS[name] = &slurm.QOS{Allowances: limits}
 	}
 	for name, test := range map[string]struct {
 		given func(w limitedPending) // jobs 1, 2 and 3 of ml want one node each, and job 4 of chem
@@ -89,42 +102,45 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 		held  map[uint32]string
 	}{
 		"none": {func(limitedPending) {}, []uint32{1, 2, 3, 4}, nil},
-		"nodes of an account": {func(w limitedPending) { w.limit(3, "GrpTRES", "node", 2, 0) }, []uint32{1, 2, 4},
+		"nodes of an account": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 0) }, []uint32{1, 2, 4},
 			map[uint32]string{3: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1"}},
-		"nodes in use": {func(w limitedPending) { w.limit(3, "GrpTRES", "node", 2, 1) }, []uint32{1, 4},
+		"nodes in use": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 1) }, []uint32{1, 4},
 			map[uint32]string{
 				2: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1",
 				3: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1",
 			}},
-		"a smaller job passes": {func(w limitedPending) { w.limit(3, "GrpTRES", "node", 3, 1); w.Snap.Jobs[1].NodeCount = 2 }, []uint32{1, 3, 4},
+		"a smaller job passes": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 3, 1); w.Snap.Jobs[1].NodeCount = 2 }, []uint32{1, 3, 4},
 			map[uint32]string{2: "account ml may use 3 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 2"}},
-		"CPUs of an account above": {func(w limitedPending) { w.limit(2, "GrpTRES", "cpu", 12, 0) }, []uint32{1, 2, 3},
+		"CPUs of an account above": {func(w limitedPending) { w.limit("phys", "GrpTRES", "cpu", 12, 0) }, []uint32{1, 2, 3},
 			map[uint32]string{4: "account phys may use 12 CPUs at once (GrpTRES): 12 are in use or requested, and the job needs 4"}},
-		"GPUs of the root": {func(w limitedPending) { w.limit(1, "GrpTRES", "gres/gpu", 3, 0) }, []uint32{1},
+		"GPUs of the root": {func(w limitedPending) { w.limit("root", "GrpTRES", "gres/gpu", 3, 0) }, []uint32{1},
 			map[uint32]string{
 				2: "account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
 				3: "account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
 				4: "account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
 			}},
-		"jobs of an account": {func(w limitedPending) { w.limit(3, "GrpJobs", "jobs", 2, 0) }, []uint32{1, 2, 4},
+		"jobs of an account": {func(w limitedPending) { w.limit("ml", "GrpJobs", "jobs", 2, 0) }, []uint32{1, 2, 4},
 			map[uint32]string{3: "account ml may run 2 jobs at once (GrpJobs): 2 run or wait for machines"}},
-		"jobs of a user": {func(w limitedPending) { w.limit(4, "MaxJobs", "jobs", 2, 0); w.limit(3, "MaxJobs", "jobs", 1, 0) }, []uint32{1, 2, 4},
+		"jobs of a user": {func(w limitedPending) {
+			w.limit("ml/ann", "MaxJobs", "jobs", 2, 0)
+			w.limit("ml", "MaxJobs", "jobs", 1, 0)
+		}, []uint32{1, 2, 4},
 			map[uint32]string{3: "its owner in account ml may run 2 jobs at once (MaxJobs): 2 run or wait for machines"}},
-		"nodes of a job": {func(w limitedPending) { w.limit(4, slurm.PerJob, "node", 1, 0); w.Snap.Jobs[0].NodeCount = 2 }, []uint32{2, 3, 4},
+		"nodes of a job": {func(w limitedPending) { w.limit("ml/ann", slurm.PerJob, "node", 1, 0); w.Snap.Jobs[0].NodeCount = 2 }, []uint32{2, 3, 4},
 			map[uint32]string{1: "a job of its owner in account ml may use 1 node (MaxTRESPJ), and it needs 2"}},
-		"memory is not counted": {func(w limitedPending) { w.limit(3, "GrpTRES", "mem", 1, 0) }, []uint32{1, 2, 3, 4}, nil},
+		"memory is not counted": {func(w limitedPending) { w.limit("ml", "GrpTRES", "mem", 1, 0) }, []uint32{1, 2, 3, 4}, nil},
 		"nodes of a QOS": {func(w limitedPending) { qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 3}) }, []uint32{1, 2, 3},
 			map[uint32]string{4: "QOS normal may use 3 nodes at once (GrpTRES): 3 are in use or requested, and the job needs 1"}},
 		"a QOS's limit in place of the account's": {func(w limitedPending) {
-			w.limit(3, "GrpTRES", "node", 1, 0)
+			w.limit("ml", "GrpTRES", "node", 1, 0)
 			qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 9})
 		}, []uint32{1, 2, 3, 4}, nil},
 		"a QOS's jobs of a user": {func(w limitedPending) {
-			w.limit(4, "MaxJobs", "jobs", 1, 0)
-			w.Snap.Allowances.QOS["normal"] = slurm.QOS{Users: map[string][]slurm.Allowance{"5": {{Limit: "MaxJobsPU", Of: "jobs", Most: 3}}}}
+			w.limit("ml/ann", "MaxJobs", "jobs", 1, 0)
+			w.Snap.Allowances.QOS["normal"] = &slurm.QOS{Users: map[string][]slurm.Allowance{"5": {{Limit: "MaxJobsPU", Of: "jobs", Most: 3}}}}
 		}, []uint32{1, 2, 3}, map[uint32]string{4: "its owner in QOS normal may run 3 jobs at once (MaxJobsPU): 3 run or wait for machines"}},
 		"a QOS's nodes of an account": {func(w limitedPending) {
-			w.Snap.Allowances.QOS["normal"] = slurm.QOS{Accounts: map[string][]slurm.Allowance{"ml": {{Limit: "MaxTRESPA", Of: "node", Most: 2}}}}
+			w.Snap.Allowances.QOS["normal"] = &slurm.QOS{Accounts: map[string][]slurm.Allowance{"ml": {{Limit: "MaxTRESPA", Of: "node", Most: 2}}}}
 		}, []uint32{1, 2, 4}, map[uint32]string{3: "account ml in QOS normal may use 2 nodes at once (MaxTRESPA): 2 are in use or requested, and the job needs 1"}},
 		"the partition's QOS": {func(w limitedPending) {
 			w.Snap.Partitions[0].QOS = "part"
@@ -135,14 +151,13 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 			qos(w, "part", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 1})
 			qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 3})
 		}, []uint32{1, 2, 3}, map[uint32]string{4: "QOS part may use 1 node at once (GrpTRES): 3 are in use or requested, and the job needs 1"}},
-		"a QOS that is not known":    {func(w limitedPending) { w.limit(3, "GrpTRES", "node", 1, 0); delete(w.Snap.Allowances.QOS, "normal") }, []uint32{1, 2, 3, 4}, nil},
-		"a charge that is not known": {func(w limitedPending) { w.limit(3, "GrpTRES", "node", 1, 0); w.Snap.Allowances.Charges = nil }, []uint32{1, 2, 3, 4}, nil},
-		"accounts in a ring": {func(w limitedPending) {
-			w.Snap.Allowances.Associations[0].Parent = 3
-			w.limit(3, "GrpTRES", "node", 9, 0)
+		"a QOS that is not known": {func(w limitedPending) {
+			w.limit("ml", "GrpTRES", "node", 1, 0)
+			delete(w.Snap.Allowances.QOS, "normal")
 		}, []uint32{1, 2, 3, 4}, nil},
+		"a charge that is not known": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 1, 0); w.Snap.Allowances.Charges = nil }, []uint32{1, 2, 3, 4}, nil},
 		"licenses": {func(w limitedPending) {
-			w.Snap.Allowances.Licenses = map[string]slurm.Allowance{"lic": {Limit: "Licenses", Of: "license/lic", Most: 3, Used: 1}}
+			w.Snap.Allowances.Licenses = map[string]*slurm.Allowance{"lic": {Limit: "Licenses", Of: "license/lic", Most: 3, Used: 1}}
 			w.Snap.Allowances.Charges = map[uint32]slurm.Charge{1: {Licenses: "lic:2"}, 2: {Licenses: "lic"}, 3: {Licenses: "lic:1|other:1"}, 4: {Licenses: "other:9"}}
 		}, []uint32{1, 3, 4}, map[uint32]string{2: "3 of 3 licenses of lic are in use or requested, and the job needs 1"}},
 	} {
@@ -166,7 +181,7 @@ func TestLimitIsNamedWhateverReasonSlurmShows(t *testing.T) {
 		"None": true, "AssocGrpNodeLimit": true, "QOSGrpNodeLimit": true, "Licenses": true, "Priority": true, "Dependency": false, "JobHeldUser": false,
 	} {
 		w := newLimitedPending()
-		w.limit(3, "GrpTRES", "node", 2, 2)
+		w.limit("ml", "GrpTRES", "node", 2, 2)
 		w.waits(1, ml).Reason = reason
 		doors, held := w.doors()
 		assert.Empty(t, doors)
@@ -183,12 +198,12 @@ func TestLimitsCountJobsWithDoors(t *testing.T) {
 	first.Reservation, first.Reason = memo.DoorReservation("alpha", "1", noon.Add(-time.Minute)), "Reservation"
 	w.reserve(first.Reservation, 4*time.Minute+30*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
 	w.waits(2, ml)
-	w.limit(3, "GrpTRES", "node", 3, 0)
+	w.limit("ml", "GrpTRES", "node", 3, 0)
 	doors, held := w.doors()
 	assert.Empty(t, doors)
 	assert.Equal(t, map[uint32]string{2: "account ml may use 3 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 2"}, held)
 	w.Snap.Jobs[0].State, w.Snap.Jobs[0].Reservation = slurm.JobRunning, ""
-	w.Snap.Allowances.Associations[2].Allowances[0].Used = 1
+	w.of("ml").Allowances[0].Used = 1
 	doors, _ = w.doors()
 	assert.Equal(t, []uint32{2}, doors, "Slurm counts a job that runs")
 }
@@ -196,7 +211,7 @@ func TestLimitsCountJobsWithDoors(t *testing.T) {
 func TestTasksOfAnArrayGetDoorsUpToALimit(t *testing.T) {
 	w := newLimitedPending()
 	w.waits(1, ml).ArrayTask = "0-9"
-	w.limit(3, "GrpTRES", "node", 2, 0)
+	w.limit("ml", "GrpTRES", "node", 2, 0)
 	doors, held := w.doors()
 	assert.Equal(t, []uint32{1, 1}, doors)
 	assert.Contains(t, held[1], "account ml may use 2 nodes")
@@ -209,7 +224,7 @@ func TestJobThatIsHeldBackLeavesIdleMachinesToOthers(t *testing.T) {
 	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-6]")
 	w.waits(1, ml)
 	w.waits(1, chem)
-	w.limit(3, "GrpTRES", "node", 2, 2)
+	w.limit("ml", "GrpTRES", "node", 2, 2)
 	doors, held := w.doors()
 	assert.Empty(t, doors, "Slurm starts job 2 on the idle machine")
 	assert.Len(t, held, 1)
@@ -242,42 +257,39 @@ func TestLimitsHoldForAllDoors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newLimitedPending()
 		small := rapid.Int64Range(0, 6)
-		for id := 1; id <= 5; id++ {
+		for _, name := range []string{"root", "phys", "ml", "chem", "ml/ann"} {
 			if rapid.Bool().Draw(t, "limited") {
-				w.limit(id, "GrpTRES", "node", small.Draw(t, "most"), min(2, small.Draw(t, "used")))
+				w.limit(name, "GrpTRES", "node", small.Draw(t, "most"), min(2, small.Draw(t, "used")))
 			}
 		}
 		for range rapid.IntRange(1, 8).Draw(t, "jobs") {
 			w.waits(rapid.IntRange(1, 4).Draw(t, "nodes"), rapid.SampledFrom([]slurm.Charge{ml, chem, {}}).Draw(t, "charge"))
 		}
 		doors, held := w.doors()
-		use := map[string]int64{}
-		above := map[string][]int{"ml": {4, 3, 2, 1}, "chem": {6, 5, 2, 1}}
-		exceeded := func(charge slurm.Charge, nodes int) (which []string) {
-			for _, id := range above[charge.Account] {
-				for _, a := range w.Snap.Allowances.Associations[id-1].Allowances {
-					if use[fmt.Sprint(id)]+int64(nodes)+a.Used > a.Most {
-						which = append(which, fmt.Sprint(id))
-					}
+		use := map[*slurm.Association]int64{}
+		exceeds := func(account string, nodes int) (over bool) {
+			for a := w.of(account + "/ann"); a != nil; a = a.Parent {
+				for _, limit := range a.Allowances {
+					over = over || use[a]+int64(nodes)+limit.Used > limit.Most
 				}
 			}
-			return which
+			return over
 		}
 		left := 8
 		for _, j := range w.Snap.Jobs {
 			charge := w.Snap.Allowances.Charges[j.ID]
-			over, has := exceeded(charge, j.NodeCount), slices.Contains(doors, j.ID)
+			over, has := exceeds(charge.Account, j.NodeCount), slices.Contains(doors, j.ID)
 			switch {
-			case has && len(over) > 0:
-				t.Fatalf("job %d has a door beyond the limits of %v", j.ID, over)
-			case held[j.ID] != "" && len(over) == 0:
+			case has && over:
+				t.Fatalf("job %d has a door beyond a limit", j.ID)
+			case held[j.ID] != "" && !over:
 				t.Fatalf("job %d is held back without a cause: %s", j.ID, held[j.ID])
-			case !has && len(over) == 0 && left >= j.NodeCount:
+			case !has && !over && left >= j.NodeCount:
 				t.Fatalf("job %d has no door", j.ID)
 			case has:
 				left -= j.NodeCount
-				for _, id := range above[charge.Account] {
-					use[fmt.Sprint(id)] += int64(j.NodeCount)
+				for a := w.of(charge.Account + "/ann"); a != nil; a = a.Parent {
+					use[a] += int64(j.NodeCount)
 				}
 			}
 		}

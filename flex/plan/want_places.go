@@ -28,12 +28,11 @@ func (h *handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 		switch {
 		case len(k.places) == 0 || h.hasWant(j):
 			continue
-		case len(doors) == 0 && !needsMachines(s, j):
-			h.held = append(h.held, h.limits.shown(j, k.places[0])...)
+		case len(doors) == 0 && !needsMachines(s, j) && (!mayBeLimited(*j) || isLate(s, j)):
 			continue
 		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return !isStillBooting(s, d) }):
 			continue
-		case len(doors) == 0 && len(list) > 0 && h.hold(j, k.places):
+		case len(doors) == 0 && len(list) > 0 && h.hold(j, k.places), len(doors) == 0 && !needsMachines(s, j):
 			continue
 		case takeWarm(s, stocks, j):
 			for _, d := range doors {

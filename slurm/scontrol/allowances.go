@@ -7,29 +7,25 @@ import (
 	"slurmflex/slurm"
 )
 
-// Allowances reads the limits of licenses, and with accounting those of accounts, users and QOS. With
-// slurmdbd, slurmctld takes milliseconds for hundreds of associations.
+// Allowances reads the limits of licenses, and with accounting those of accounts, users and QOS. It
+// reads first which jobs are pending and what these are charged for, then the usage: a job that starts
+// in between counts twice, not never.
 func (c *Client) Allowances(ctx context.Context, accounting bool) (a slurm.Allowances, err error) {
-	out, err := c.run(ctx, "scontrol", "-o", "show", "licenses")
+	mark := rand.Text()
+	out, err := c.run(ctx, "squeue", "-h", "-a", "-t", "PENDING", "-o", slurm.ChargeFormat(mark))
 	if err != nil {
 		return slurm.Allowances{}, err
 	}
-	a.Licenses = slurm.ParseLicenses(out)
-	if accounting {
-		if out, err = c.run(ctx, "scontrol", "-o", "show", "assoc_mgr", "flags=assoc,qos"); err != nil {
-			return slurm.Allowances{}, err
-		}
-		if a.Associations, a.QOS, err = slurm.ParseAssociations(out); err != nil {
-			return slurm.Allowances{}, err
-		}
-	}
-	if len(a.Licenses)+len(a.Associations)+len(a.QOS) == 0 {
-		return a, nil // nothing is limited
-	}
-	mark := rand.Text()
-	if out, err = c.run(ctx, "squeue", "-h", "-a", "-t", "PENDING", "-o", slurm.ChargeFormat(mark)); err != nil {
+	a.Charges = slurm.ParseCharges(out, mark)
+	if out, err = c.run(ctx, "scontrol", "-o", "show", "licenses"); err != nil {
 		return slurm.Allowances{}, err
 	}
-	a.Charges = slurm.ParseCharges(out, mark)
-	return a, nil
+	if a.Licenses = slurm.ParseLicenses(out); !accounting {
+		return a, nil
+	}
+	if out, err = c.run(ctx, "scontrol", "-o", "show", "assoc_mgr", "flags=assoc,qos"); err != nil {
+		return slurm.Allowances{}, err
+	}
+	a.Associations, a.QOS, err = slurm.ParseAssociations(out)
+	return a, err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -171,7 +170,7 @@ func (c Charge) NeedsLicenses() map[string]int64 {
 // ChargeFormat returns the -o argument of squeue for ParseCharges. A job's owner may write any text as
 // its account, where Slurm does not check accounts.
 func ChargeFormat(mark string) string {
-	return "%A|%F|" + marked(mark, "%a") + "|" + marked(mark, "%q") + "|" + marked(mark, "%W")
+	return "%A|" + marked(mark, "%a") + "|" + marked(mark, "%q") + "|" + marked(mark, "%W") + "|%F"
 }
 
 // ParseCharges reads what squeue -h with ChargeFormat(mark) printed, by raw job id. An array's tasks are
@@ -183,8 +182,8 @@ func ParseCharges(out []byte, mark string) map[uint32]Charge {
 		if len(fields) != 5 {
 			continue
 		}
-		charge := Charge{notNull(fields[2]), notNull(fields[3]), notNull(fields[4])}
-		for _, raw := range slices.Backward(fields[:2]) {
+		charge := Charge{notNull(fields[1]), notNull(fields[2]), notNull(fields[3])}
+		for _, raw := range []string{fields[4], fields[0]} {
 			if id, err := parseJobID(raw); err == nil {
 				charges[id] = charge
 			}

@@ -84,7 +84,7 @@ func TestJobNeedsLicenses(t *testing.T) {
 }
 
 func chargeRow(id, array, account, qos, licenses string) string {
-	return id + "|" + array + "|m<" + account + ">m|m<" + qos + ">m|m<" + licenses + ">m\n"
+	return id + "|m<" + account + ">m|m<" + qos + ">m|m<" + licenses + ">m|" + array + "\n"
 }
 
 func TestTasksOfAnArrayAreChargedAlike(t *testing.T) {
@@ -94,7 +94,7 @@ func TestTasksOfAnArrayAreChargedAlike(t *testing.T) {
 }
 
 func FuzzChargeIsNoOtherJobs(f *testing.F) {
-	for _, text := range append(ownersTexts, "x>m\n7|7|m<evil>m|m<>m|m<>m\n", "|||") {
+	for _, text := range append(ownersTexts, "x>m\n7|m<evil>m|m<>m|m<>m|7\n", "|||") {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

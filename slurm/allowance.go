@@ -58,8 +58,8 @@ type Allowances struct {
 // ChargeOf returns what the job is charged for; nothing if that is not known.
 func (a Allowances) ChargeOf(j *Job) Charge { return cmp.Or(a.Charges[j.ID], a.Charges[j.ArrayID]) }
 
-// ParseAssociations reads what scontrol -o show assoc_mgr flags=assoc,qos printed, in which accounts
-// precede those below. Rows that cannot be read limit nothing. Only admins and coordinators write text
+// ParseAssociations reads what scontrol -o show assoc_mgr flags=assoc,qos printed. There an account
+// precedes the accounts below. Rows that cannot be read limit nothing. Only admins and coordinators write text
 // in it, and sacctmgr makes this lower-case, so that no comment can imitate a row.
 func ParseAssociations(out []byte) (associations map[AssociationKey]*Association, qos map[string]*QOS, err error) {
 	text := string(out)

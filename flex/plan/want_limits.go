@@ -12,7 +12,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// ceiling is a limit that a job counts for, and whose it is.
+// ceiling is a limit that a job counts for, with the name of its holder.
 type ceiling struct {
 	*slurm.Allowance
 	whose string
@@ -53,7 +53,7 @@ func (l *limits) take(j *slurm.Job, set *config.NodeSet, nodes int) {
 	}
 }
 
-// obstacle says which limit keeps the job from starting on nodes of the nodeset now; empty if none does.
+// obstacle names the limit that keeps the job from starting on nodes of the nodeset now; empty: none does.
 // If the partition and the job have QOS with the same limit, it counts as the more generous one: Slurm
 // takes that of the partition, unless the job's QOS has the flag OverPartQOS, which slurmctld does not
 // show.
@@ -147,7 +147,7 @@ func (l *limits) ceilings(j *slurm.Job, p slurm.Partition, needs map[string]int6
 	return all
 }
 
-// text says what the ceiling is, and what is left of it.
+// text describes the ceiling and its use.
 func (l *limits) text(c ceiling, needs map[string]int64) string {
 	what := amountOf(c.Most, c.Of)
 	switch {
@@ -173,35 +173,32 @@ func amountOf(n int64, of string) string {
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-// heldBack is the wait of a job for which no machines are requested, because of a limit.
+// heldBack returns the wait of a job that is held back by a limit.
 func heldBack(j *slurm.Job, set *config.NodeSet, why string) Wait {
 	return Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why}
 }
 
-// mayBeLimited reports whether a limit may keep the job pending: Slurm shows a limit, or shows None,
-// with which limits alternate.
+// mayBeLimited reports whether a limit may keep the job pending: Slurm shows the limit, and from time to
+// time None in its place.
 func mayBeLimited(j slurm.Job) bool {
 	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && slurm.MayBeLimited(j.Reason)
 }
 
-// NeedsLimits reports whether Slurm's limits are needed to plan for the job, or to tell why it waits.
+// NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's limits.
 func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
 
-// isLate reports whether the job failed to start on its machines within the last minutes.
-func isLate(s *scene.Scene, j *slurm.Job) bool { return s.Seen.Late[j.ID].Until.After(s.Seen.Now) }
-
-// lateWaits says why no machines are requested for the jobs that did not start on those that they had.
+// lateWaits returns the waits of jobs that did not start on their machines.
 func lateWaits(s *scene.Scene) (held []Wait) {
 	for _, j := range s.ByImportance() {
 		if late := s.Seen.Late[j.ID]; j.State.Waits() && isLate(s, j) {
 			held = append(held, Wait{Job: j.ID, Stage: Waiting, Next: late.Until,
-				Obstacle: fmt.Sprintf("it did not start in %s on the machines that had come for it (Slurm reason: %s)", clock(lateAfter), late.Reason)})
+				Obstacle: fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", clock(lateAfter), late.Reason)})
 		}
 	}
 	return held
 }
 
-// unreadAllowances says that Slurm's limits could not be read.
+// unreadAllowances reports that Slurm's limits could not be read.
 func unreadAllowances(s *scene.Scene) []scene.Problem {
 	if s.Seen.AllowancesErr == nil {
 		return nil

@@ -236,7 +236,7 @@ func TestLateJobGetsTheNodesThatSlurmShowsNow(t *testing.T) {
 	w.Snap.Late = map[uint32]scene.Late{1: {Until: noon.Add(time.Minute), Reason: "Licenses"}}
 	doors, held := w.doors()
 	assert.Empty(t, doors)
-	assert.Equal(t, map[uint32]string{1: "it did not start in 00:00:40 on the machines that had come for it (Slurm reason: Licenses)"}, held)
+	assert.Equal(t, map[uint32]string{1: "it did not start within 00:00:40 after its machines had registered (Slurm reason: Licenses)"}, held)
 	w.Snap.Late, j.NodeCount = nil, 4
 	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-3] from")
 }

@@ -816,3 +816,26 @@ func TestAPendingJobWhoseMachinesAreRequestedSaysSo(t *testing.T) {
 	assert.False(t, slices.ContainsFunc(v.Pending(), func(r Row) bool { return slices.Contains(r.Jobs, 816) }), "it has a row of its request")
 	assert.True(t, slices.ContainsFunc(v.Rows, func(r Row) bool { return r.State == Queued && slices.Contains(r.Jobs, 816) }))
 }
+
+func TestWhyBeginsWithTheLimitThatHoldsAJobBack(t *testing.T) {
+	s := newWorld()
+	j := s.pending(816, "AssocGrpNodeLimit")
+	j.Partition, j.User = "train", "ann"
+	p := plan.Plan{Held: []plan.Wait{{Job: 816, Stage: plan.Waiting, Obstacle: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1"}}}
+	v := Of(s.Scene(), p)
+	story, err := v.Why("816", noon)
+	require.NoError(t, err)
+	assert.Equal(t, "Account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1.", story.Summary)
+	assert.Contains(t, story.Facts, "slurmflex requests machines for it once the limit allows it to start.")
+	assert.Contains(t, story.String(), "Slurm reason: AssocGrpNodeLimit")
+	assert.Contains(t, v.Table(Look{Now: noon}), "pending in partition train: account ml may use 2 nodes at once (GrpTRES)")
+
+	j.Reason, j.ArrayTask = "None", "3-4"
+	p.Held[0].Obstacle, p.Held[0].Next = "it did not start", noon.Add(4*time.Minute)
+	v = Of(s.Scene(), p)
+	story, err = v.Why("816", noon)
+	require.NoError(t, err)
+	assert.Equal(t, "It did not start.", story.Summary)
+	assert.NotContains(t, story.String(), "Slurm has not considered it")
+	assert.Contains(t, story.String(), "slurmflex requests machines for it again from 12:04:00")
+}

@@ -100,7 +100,7 @@ func TestMachinesOfAJobThatLacksMoreThanMachinesGo(t *testing.T) {
 	l := pending(t, "")
 	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
-	awaitWhy(t, l, id, "It did not start in 00:00:40 on the machines that had come for it .Slurm reason: .*slurmflex requests machines for it again")
+	awaitWhy(t, l, id, "It did not start within 00:00:40 after its machines had registered .Slurm reason: .*slurmflex requests machines for it again")
 	await(t, 2*time.Minute, "its machines to go", func() bool { return len(state(t, l).Instances) == 0 })
 	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
 	cancelForGood(t, l, id)

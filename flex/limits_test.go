@@ -1,0 +1,54 @@
+package flex
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// limitless is a Slurm that counts how often its limits are read, and does not answer.
+type limitless struct {
+	Scheduler
+	reads *[]bool
+}
+
+var errNoAnswer = errors.New("no answer")
+
+func (l limitless) Allowances(_ context.Context, accounting bool) (slurm.Allowances, error) {
+	*l.reads = append(*l.reads, accounting)
+	return slurm.Allowances{}, errNoAnswer
+}
+
+func TestLimitsAreReadOnlyWhileJobsWaitPending(t *testing.T) {
+	waits := slurm.Job{ID: 7, State: slurm.JobPending, Priority: 1, Reason: "Priority", User: "ann", NodeCount: 1}
+	held, runs, limited := waits, waits, waits
+	held.Priority, runs.State, limited.Reason = 0, slurm.JobRunning, "AssocGrpNodeLimit"
+	for name, test := range map[string]struct {
+		given func(r *Reconciler)
+		jobs  []slurm.Job
+		want  []bool
+	}{
+		"a job waits":               {func(*Reconciler) {}, []slurm.Job{runs, waits}, []bool{false}},
+		"Slurm enforces limits":     {func(r *Reconciler) { r.settings.limited = true }, []slurm.Job{limited}, []bool{true}},
+		"no job waits for machines": {func(*Reconciler) {}, []slurm.Job{runs, held}, nil},
+		"a single pass":             {func(r *Reconciler) { r.Promises = false }, []slurm.Job{waits}, nil},
+		"jobs wait CONFIGURING":     {func(r *Reconciler) { r.Config.Options.Waiting = config.Configuring }, []slurm.Job{waits}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var reads []bool
+			r := &Reconciler{Config: alphaConfig(t), Scheduler: limitless{nil, &reads}, Promises: true}
+			r.Config.Options.Waiting = config.Pending
+			test.given(r)
+			snap := scene.Snapshot{Jobs: test.jobs}
+			r.observeAllowances(t.Context(), &snap)
+			assert.Equal(t, test.want, reads)
+			assert.Equal(t, test.want != nil, errors.Is(snap.AllowancesErr, errNoAnswer))
+		})
+	}
+}

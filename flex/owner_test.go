@@ -22,7 +22,8 @@ func hopeless(w *world) {
 	w.refuses("regionInstanceGroupManagerResizeRequests.insert", "INVALID_ARGUMENT", "no")
 }
 
-func TestAnInteractiveJobIsToldBeforeAnythingIsTakenFromIt(t *testing.T) {
+// Slurm would end such a job if it lost its nodes.
+func TestJobThatSlurmWouldEndIsToldAndKeepsItsNodes(t *testing.T) {
 	eachInWorld(t, map[string]slurm.JobRecord{
 		"salloc":       {Batch: false, Requeue: true},
 		"--no-requeue": {Batch: true, Requeue: false},
@@ -31,21 +32,14 @@ func TestAnInteractiveJobIsToldBeforeAnythingIsTakenFromIt(t *testing.T) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: record}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.passes(2, 0)
-		assert.Equal(t, []string{"1: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
-		assert.NotContains(t, w.slurm.updated(), "alpha-a3-0 power_down_force slurmflex: INVALID_ARGUMENT: no")
-
-		for range 5 { // each by a process that remembers nothing, as cron's are
+		for range 6 { // each by a process that remembers nothing, as cron's are
 			time.Sleep(10 * time.Second)
 			w.begin()
 			w.mustPass(t.Context())
 		}
-		assert.Len(t, w.slurm.notices, 1, "it is told once")
+		assert.Contains(t, w.slurm.comment[1], "INVALID_ARGUMENT: no; retrying at ")
+		assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down_force")
 		assert.Empty(t, w.slurm.held)
-
-		time.Sleep(10 * time.Second)
-		w.begin()
-		w.settle()
-		assert.Equal(t, []uint32{1}, w.slurm.held, "nothing could help it")
 	})
 }
 

@@ -40,7 +40,7 @@ func liveWorld(t *testing.T, version string) *world {
 	).Replace(realSlurm(t, version, "config.txt")))
 	w.write(t, "partitions.txt", strings.NewReplacer(
 		"PartitionName=flex ", "PartitionName=train ", "Nodes=f[0-7]", "Nodes=alpha-a3-[0-7]",
-		"MaxTime=UNLIMITED", "MaxTime=6-23:50:00", "PowerDownOnIdle=NO", "PowerDownOnIdle=YES",
+		"MaxTime=UNLIMITED", "MaxTime=6-23:50:00", "DefaultTime=NONE", "DefaultTime=01:00:00", "PowerDownOnIdle=NO", "PowerDownOnIdle=YES",
 	).Replace(realSlurm(t, version, "partitions.txt")))
 	w.write(t, "version.txt", realSlurm(t, version, "version.txt"))
 	w.write(t, "slurm.conf", `ClusterName=alpha
@@ -57,6 +57,7 @@ PartitionName=train Nodes=alpha-a3-[0-7] OverSubscribe=EXCLUSIVE
 	w.answer(t, "scontrol", `case "$*" in
 *config) cat DIR/config.txt ;;
 *partition) cat DIR/partitions.txt ;;
+*reservation) echo "No reservations in the system" ;;
 -V) cat DIR/version.txt ;;
 *nodes) cat DIR/nodes ;;
 esac`)

@@ -164,7 +164,7 @@ func (w *world) nodes(t *testing.T, state string, first, last int) {
 		require.NoError(t, err)
 	}
 	for i := first; i <= last; i++ {
-		nodes[i].Name, nodes[i].State = fmt.Sprintf("alpha-a3-%d", i), slurm.ParseState(state)
+		nodes[i].Name, nodes[i].State, nodes[i].Gres = fmt.Sprintf("alpha-a3-%d", i), slurm.ParseState(state), "gpu:h100:8"
 	}
 	w.write(t, "nodes", fakeslurm.PrintNodes(nodes))
 }

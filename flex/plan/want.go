@@ -235,16 +235,19 @@ func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
 // namesFor returns the names for that many machines: those that the job asks for, then the lowest that
 // it does not exclude; nil if there are too few. A job that asks for none gets names that follow each
 // other, if there are such: it may be one with --contiguous, which Slurm does not start on others.
-func namesFor(free []string, j *slurm.Job) []string {
+func namesFor(free []string, j *slurm.Job) []string { return namesWith(nil, free, j) }
+
+// namesWith returns names as namesFor does, these first.
+func namesWith(first, free []string, j *slurm.Job) []string {
 	names, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
-	if err != nil || bad != nil || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(free, name) }) {
+	if err != nil || bad != nil || len(without(without(names, free), first)) > 0 {
 		return nil
 	}
-	if len(names) == 0 {
-		free = runOf(slices.DeleteFunc(slices.Clone(free), func(name string) bool { return slices.Contains(excluded, name) }), j.NodeCount)
+	if len(names)+len(first) == 0 {
+		free = runOf(without(free, excluded), j.NodeCount)
 	}
-	for _, name := range free {
+	for _, name := range slices.Concat(first, free) {
 		if len(names) < j.NodeCount && !slices.Contains(names, name) && !slices.Contains(excluded, name) {
 			names = append(names, name)
 		}

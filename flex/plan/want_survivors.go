@@ -22,7 +22,7 @@ func (h *handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, 
 	if len(own) == 0 {
 		return
 	}
-	names := namesFor(append(namesOf(own), of.cold...), j)
+	names := namesWith(namesOf(own), of.cold, j)
 	if names == nil {
 		for _, m := range own {
 			h.kept[m] = true

@@ -44,7 +44,7 @@ func (c *check) mayYield(p *process, st fakegce.State, region string, r fakegce.
 			requested[name] = true
 		}
 	}
-	most := c.priority(r)
+	most := c.priority(r, 0)
 	queue, _ := c.w.watch.all()
 	for name := range c.w.known {
 		n := c.w.watch.node(name)
@@ -59,11 +59,13 @@ func (c *check) mayYield(p *process, st fakegce.State, region string, r fakegce.
 	return false
 }
 
-// priority is that of the most important job that waits for the request.
-func (c *check) priority(r fakegce.Request) (most uint64) {
+// priority is that of the most important job that waits for the request: on its nodes, or the job that
+// it was made for, pending.
+func (c *check) priority(r fakegce.Request, job uint32) (most uint64) {
 	queue, _ := c.w.watch.all()
 	for _, l := range queue {
-		if l.State != slurm.JobCompleting && slices.ContainsFunc(r.Instances, func(name string) bool { return slices.Contains(l.Nodes, name) }) {
+		onIts := slices.ContainsFunc(r.Instances, func(name string) bool { return slices.Contains(l.Nodes, name) })
+		if onIts && l.State != slurm.JobCompleting || l.State == slurm.JobPending && l.ID == job {
 			most = max(most, l.Priority)
 		}
 	}
@@ -87,7 +89,7 @@ func (c *check) turns() {
 	defer func() { c.inTurn = seen }()
 	for _, l := range waits {
 		for _, r := range all {
-			if r.State != "ACCEPTED" || r.region != setOf(l.Nodes[0]).region || time.Since(r.Created) < after || r.stamp.Job == 0 || c.priority(r.Request) >= l.Priority {
+			if r.State != "ACCEPTED" || r.region != setOf(l.Nodes[0]).region || time.Since(r.Created) < after || r.stamp.Job == 0 || c.priority(r.Request, r.stamp.Job) >= l.Priority {
 				continue
 			}
 			if seen[l.ID] = c.inTurn[l.ID]; seen[l.ID].IsZero() {

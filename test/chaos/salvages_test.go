@@ -22,7 +22,7 @@ func torn(seed uint64, how loss) day {
 // A gang that loses a machine runs again on the others, and no invariant breaks. The seed is
 // of a day on which machines are held.
 func TestAGangThatLosesAMachineRunsAgainOnTheOthers(t *testing.T) {
-	const saves = 3
+	const saves = 10
 	for _, how := range []loss{vanishes, hostFails} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()

@@ -150,18 +150,13 @@ func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 	return at
 }
 
-// A licence keeps the first job from its machines. The second job waits at Google.
+// A reservation that starts soon has the license of the first job, which is late. The second job waits
+// at Google.
 func TestMachinesOfALateJobGoToTheNextJob(t *testing.T) {
 	l := pending(t, "")
-	shut(t, l)
-	user := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15", "-L", "lic:1")
+	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
 	late := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
-	await(t, time.Minute, "their requests", func() bool { return len(state(t, l).Groups) == 2 })
-	awaitWhy(t, l, user, "Queued at Google")
-	awaitWhy(t, l, late, "Queued at Google")
-	capacity(t, l, "", 3)
-	awaitJob(t, l, time.Minute, user, "JobState", "RUNNING")
-	await(t, time.Minute, "the machines of the job that will be late", func() bool { return len(created(t, l)) == 3 })
+	await(t, time.Minute, "the machines of the job that will be late", func() bool { return len(created(t, l)) == 2 })
 	machines := created(t, l)
 	shut(t, l)
 	next := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=5")
@@ -169,7 +164,7 @@ func TestMachinesOfALateJobGoToTheNextJob(t *testing.T) {
 	awaitJob(t, l, 2*time.Minute, next, "JobState", "RUNNING")
 	assert.Equal(t, machines, created(t, l))
 	assert.Equal(t, "PENDING", jobField(t, l, late, "JobState"))
-	cancelForGood(t, l, late, user, next)
+	cancelForGood(t, l, late, next)
 	awaitNoDoors(t, l)
 	awaitNothingLeft(t, l)
 }

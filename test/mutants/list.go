@@ -464,7 +464,7 @@ var mutants = []mutant{
 	},
 	{
 		"what a pass learned of refusals is forgotten", "flex/reconciler.go",
-		"	r.asked = p.Asked\n", "", passes,
+		"r.asked, r.unasked = p.Asked, plan", "_, r.unasked = p.Asked, plan", passes,
 	},
 	{
 		"a request is replaced that could not be made again", "flex/plan/match_requests.go",

@@ -480,3 +480,18 @@ func TestDoorOfARequeuedJobOpensWhenSlurmLetsItStart(t *testing.T) {
 	w.job().Start = noon
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:00:00Z", w.inSlurm())
 }
+
+// Somebody has reserved the node, so no cover closes it.
+func TestMachineOfAForeignReservationIsNotKept(t *testing.T) {
+	w := newWaitingPending()
+	w.reserve("theirs", time.Hour, "alpha-a3-3", "")
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
+	w.Nodes("alpha-a3-3", scenetest.Idle)
+	w.Group("alpha-a3-job-8", mig.Stamp{NodeSet: "a3", Job: 8}).Created = noon.Add(-time.Hour)
+	w.Machines("alpha-a3-3", "alpha-a3-job-8")
+	w.Config.FlexSetOf("alpha-a3-3").Flex.Salvage = true
+	for i := range w.Snap.Nodes {
+		w.Snap.Nodes[i].LastBusyTime = noon.Add(-time.Minute)
+	}
+	assert.Equal(t, "set nodes alpha-a3-3 power_down", w.inSlurm())
+}

@@ -64,7 +64,7 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 // isOpen reports whether Slurm would give the node to a waiting job as soon as it is powered down:
 // the cover, which keeps jobs from its nodeset, does not have it yet.
 func (w *wanted) isOpen(m *scene.Node, sets map[*config.NodeSet]bool) bool {
-	return sets[m.Set] && !m.Cover
+	return sets[m.Set] && !m.Cover && !isForeign(w.scene, m)
 }
 
 // keptUntil is when the idle node is powered down, as KeptUntil says.

@@ -16,10 +16,12 @@ import (
 // demand.
 func mixed(t *testing.T) *lab.Lab {
 	t.Helper()
-	return cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending\n  dearer_after: 20s", NodeSets: []lab.NodeSet{
+	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending\n  dearer_after: 20s", NodeSets: []lab.NodeSet{
 		{Name: "spot", Machine: "a3-highgpu-8g", Size: 2, Capacity: "spot"},
 		{Name: "demand", Machine: "a3-highgpu-8g", Size: 2, Capacity: "on_demand"},
 	}})
+	awaitCover(t, l)
+	return l
 }
 
 // modelCapacity gives each zone room for so many machines of a provisioning model.

@@ -196,6 +196,7 @@ func TestGangThatLosesAMachineRunsAgainOnTheOthers(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending", NodeSets: []lab.NodeSet{{
 		Name: "gang", Machine: "a3-highgpu-8g", Size: 5, FlexKeys: "max_run_duration: 7200, salvage: true, salvage_timeout: 600",
 	}}})
+	awaitCover(t, l)
 	id := submitScript(t, l, "sleep 1000", "-p", "gang", "-N3", "--time=15")
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
 	awaitNoDoors(t, l)
@@ -296,6 +297,7 @@ func TestAPendingJobTakesAMachineThatBecomesIdle(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending", NodeSets: []lab.NodeSet{{
 		Name: "kept", Machine: "a3-highgpu-8g", Size: 2, FlexKeys: "max_run_duration: 3600, keep_idle: 1200",
 	}}})
+	awaitCover(t, l)
 	first := submitScript(t, l, "sleep 600", "-p", "kept", "-N1", "--time=20")
 	awaitJob(t, l, 90*time.Second, first, "JobState", "RUNNING")
 	kept := state(t, l).Instances[0]

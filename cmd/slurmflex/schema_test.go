@@ -34,8 +34,10 @@ func TestThePageOfTheHistoryHasEachOfItsNames(t *testing.T) {
 	require.NoError(t, err)
 	for heading, types := range map[string][]reflect.Type{
 		"The history": {reflect.TypeFor[history.Entry](), reflect.TypeFor[history.Use]()},
-		"The JSON of estimate": {reflect.TypeFor[estimate.Report](), reflect.TypeFor[estimate.Answer](), reflect.TypeFor[estimate.Other](), reflect.TypeFor[estimate.Chance](), reflect.TypeFor[estimate.Change](),
-			reflect.TypeFor[estimate.Places](), reflect.TypeFor[estimate.Short](), reflect.TypeFor[estimate.Outcome]()},
+		"The JSON of estimate": {
+			reflect.TypeFor[estimate.Report](), reflect.TypeFor[estimate.Answer](), reflect.TypeFor[estimate.Other](), reflect.TypeFor[estimate.Chance](), reflect.TypeFor[estimate.Change](),
+			reflect.TypeFor[estimate.Places](), reflect.TypeFor[estimate.Short](), reflect.TypeFor[estimate.Outcome](),
+		},
 		"The JSON of cost": {reflect.TypeFor[cost.Report](), reflect.TypeFor[cost.Line](), reflect.TypeFor[cost.Seconds]()},
 	} {
 		_, section, found := strings.Cut(string(page), "\n## "+heading+"\n")

@@ -59,7 +59,7 @@ func TestArchiveListsWhatItHoldsAndLacks(t *testing.T) {
 		}, begun))
 		assert.Equal(t, time.Minute, time.Since(begun))
 		files := unpack(t, &b)
-		assert.Equal(t, sizeLimit, len(files["long.txt"]))
+		assert.Len(t, files["long.txt"], sizeLimit)
 		delete(files, "long.txt")
 		assert.Equal(t, map[string]string{"good.txt": "text\n", "partial.txt": "partial\n", "hangs.txt": "half", "INDEX.txt": index.String()}, files)
 		assert.Equal(t, `title
@@ -97,7 +97,7 @@ func TestCommandKeepsJSONApartFromErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "no such file or directory")
 	text, err = command(false, "/bin/sh", "-c", "head -c 20000000 /dev/zero")(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, sizeLimit+1, len(text))
+	assert.Len(t, text, sizeLimit+1)
 }
 
 func TestLogStartsAtTheFirstLineOfTheTime(t *testing.T) {

@@ -46,13 +46,3 @@ func countsLost(s *scene.Scene, g *mig.Group, c *cohort) bool {
 		return m.Lost() && (!c.shares() || slices.Contains(c.nodes, m.Name))
 	})
 }
-
-// isBeingMade reports whether the node's machine is being created, or may be: its request cannot be
-// cancelled, or is about to be made.
-func (w *wanted) isBeingMade(node string) bool {
-	if w.scene.MayShow(node) || w.scene.Seen.Inserted[node] || w.scene.Seen.Asking[node] {
-		return true
-	}
-	return w.scene.IsAhead(w.scene.Node(node).Set.Name) ||
-		slices.ContainsFunc(w.scene.RequestsOf(node), func(r scene.Live) bool { return r.Request.State != mig.Accepted })
-}

@@ -191,8 +191,10 @@ func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
 func lateWaits(s *scene.Scene) (held []Wait) {
 	for _, j := range s.ByImportance() {
 		if late := s.Seen.Late[j.ID]; j.State.Waits() && isLate(s, j) {
-			held = append(held, Wait{Job: j.ID, Stage: Waiting, Next: late.Until,
-				Obstacle: fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", clock(lateAfter), late.Reason)})
+			held = append(held, Wait{
+				Job: j.ID, Stage: Waiting, Next: late.Until,
+				Obstacle: fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", clock(lateAfter), late.Reason),
+			})
 		}
 	}
 	return held

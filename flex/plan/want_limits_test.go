@@ -102,35 +102,62 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 		held  map[uint32]string
 	}{
 		"none": {func(limitedPending) {}, []uint32{1, 2, 3, 4}, nil},
-		"nodes of an account": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 0) }, []uint32{1, 2, 4},
-			map[uint32]string{3: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1"}},
-		"nodes in use": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 1) }, []uint32{1, 4},
+		"nodes of an account": {
+			func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 0) },
+			[]uint32{1, 2, 4},
+			map[uint32]string{3: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1"},
+		},
+		"nodes in use": {
+			func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 1) },
+			[]uint32{1, 4},
 			map[uint32]string{
 				2: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1",
 				3: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1",
-			}},
-		"a smaller job passes": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 3, 1); w.Snap.Jobs[1].NodeCount = 2 }, []uint32{1, 3, 4},
-			map[uint32]string{2: "account ml may use 3 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 2"}},
-		"CPUs of an account above": {func(w limitedPending) { w.limit("phys", "GrpTRES", "cpu", 12, 0) }, []uint32{1, 2, 3},
-			map[uint32]string{4: "account phys may use 12 CPUs at once (GrpTRES): 12 are in use or requested, and the job needs 4"}},
-		"GPUs of the root": {func(w limitedPending) { w.limit("root", "GrpTRES", "gres/gpu", 3, 0) }, []uint32{1},
+			},
+		},
+		"a smaller job passes": {
+			func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 3, 1); w.Snap.Jobs[1].NodeCount = 2 },
+			[]uint32{1, 3, 4},
+			map[uint32]string{2: "account ml may use 3 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 2"},
+		},
+		"CPUs of an account above": {
+			func(w limitedPending) { w.limit("phys", "GrpTRES", "cpu", 12, 0) },
+			[]uint32{1, 2, 3},
+			map[uint32]string{4: "account phys may use 12 CPUs at once (GrpTRES): 12 are in use or requested, and the job needs 4"},
+		},
+		"GPUs of the root": {
+			func(w limitedPending) { w.limit("root", "GrpTRES", "gres/gpu", 3, 0) },
+			[]uint32{1},
 			map[uint32]string{
 				2: "account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
 				3: "account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
 				4: "account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
-			}},
-		"jobs of an account": {func(w limitedPending) { w.limit("ml", "GrpJobs", "jobs", 2, 0) }, []uint32{1, 2, 4},
-			map[uint32]string{3: "account ml may run 2 jobs at once (GrpJobs): 2 run or wait for machines"}},
-		"jobs of a user": {func(w limitedPending) {
-			w.limit("ml/ann", "MaxJobs", "jobs", 2, 0)
-			w.limit("ml", "MaxJobs", "jobs", 1, 0)
-		}, []uint32{1, 2, 4},
-			map[uint32]string{3: "its owner in account ml may run 2 jobs at once (MaxJobs): 2 run or wait for machines"}},
-		"nodes of a job": {func(w limitedPending) { w.limit("ml/ann", slurm.PerJob, "node", 1, 0); w.Snap.Jobs[0].NodeCount = 2 }, []uint32{2, 3, 4},
-			map[uint32]string{1: "a job of its owner in account ml may use 1 node (MaxTRESPJ), and it needs 2"}},
+			},
+		},
+		"jobs of an account": {
+			func(w limitedPending) { w.limit("ml", "GrpJobs", "jobs", 2, 0) },
+			[]uint32{1, 2, 4},
+			map[uint32]string{3: "account ml may run 2 jobs at once (GrpJobs): 2 run or wait for machines"},
+		},
+		"jobs of a user": {
+			func(w limitedPending) {
+				w.limit("ml/ann", "MaxJobs", "jobs", 2, 0)
+				w.limit("ml", "MaxJobs", "jobs", 1, 0)
+			},
+			[]uint32{1, 2, 4},
+			map[uint32]string{3: "its owner in account ml may run 2 jobs at once (MaxJobs): 2 run or wait for machines"},
+		},
+		"nodes of a job": {
+			func(w limitedPending) { w.limit("ml/ann", slurm.PerJob, "node", 1, 0); w.Snap.Jobs[0].NodeCount = 2 },
+			[]uint32{2, 3, 4},
+			map[uint32]string{1: "a job of its owner in account ml may use 1 node (MaxTRESPJ), and it needs 2"},
+		},
 		"memory is not counted": {func(w limitedPending) { w.limit("ml", "GrpTRES", "mem", 1, 0) }, []uint32{1, 2, 3, 4}, nil},
-		"nodes of a QOS": {func(w limitedPending) { qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 3}) }, []uint32{1, 2, 3},
-			map[uint32]string{4: "QOS normal may use 3 nodes at once (GrpTRES): 3 are in use or requested, and the job needs 1"}},
+		"nodes of a QOS": {
+			func(w limitedPending) { qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 3}) },
+			[]uint32{1, 2, 3},
+			map[uint32]string{4: "QOS normal may use 3 nodes at once (GrpTRES): 3 are in use or requested, and the job needs 1"},
+		},
 		"a QOS's limit in place of the account's": {func(w limitedPending) {
 			w.limit("ml", "GrpTRES", "node", 1, 0)
 			qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 9})

@@ -59,17 +59,16 @@ func unasked(s *scene.Scene, wants []want, held []Wait) (all []Unasked) {
 		}
 		set := places[0]
 		u := Unasked{Job: j.ID, Name: j.Name(), NodeSet: set.Name}
-		lasts := true
-		switch u.Since = s.Seen.Unasked[j.ID]; {
-		case hasCold:
-			u.Why = "Slurm is choosing its nodes"
-		default:
-			u.Why, lasts = obstacle(s, j, set, stocks[set])
-			if lasts {
-				u.Since = time.Time{}
-			} else if u.Since.IsZero() {
-				u.Since = s.Seen.Now
-			}
+		why, lasts := "Slurm is choosing its nodes", false
+		if !hasCold {
+			why, lasts = obstacle(s, j, set, stocks[set])
+		}
+		u.Why = why
+		switch since := s.Seen.Unasked[j.ID]; {
+		case hasCold || !lasts && !since.IsZero():
+			u.Since = since
+		case !lasts:
+			u.Since = s.Seen.Now
 		}
 		all = append(all, u)
 	}

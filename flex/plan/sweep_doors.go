@@ -266,7 +266,7 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 	switch {
 	case len(nodes) == 0:
 		keep = -1
-	case keep < 0, w.scene.IsOld(covers[keep].At, coverAge), covers[keep].At.Before(w.scene.Seen.SlurmctldSince):
+	case keep < 0, w.scene.IsOld(covers[keep].At, coverAge), !covers[keep].At.After(w.scene.Seen.SlurmctldSince):
 		s.actions = append(s.actions, CreateReservation{
 			OfReservation: OfReservation{memo.CoverReservation(w.scene.Config.Cluster, now)}, Nodes: nodes, Start: now, Purge: grace,
 			Why: "jobs wait pending for these nodes",

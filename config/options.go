@@ -10,10 +10,10 @@ import (
 // Waiting is the state in which Slurm shows jobs that wait for machines.
 type Waiting string
 
-// Configuring is the default.
+// Pending is the default.
 const (
-	Configuring Waiting = "configuring" // Slurm gives them powered-down nodes, and they wait for these to boot
 	Pending     Waiting = "pending"     // the daemon keeps powered-down nodes from them until machines have come
+	Configuring Waiting = "configuring" // Slurm gives them powered-down nodes, and they wait for these to boot
 )
 
 // Options is the slurmflex section: the program itself. field explains the tags.
@@ -27,7 +27,7 @@ type Options struct {
 	// The least time that a request keeps its place; 0: for ever.
 	YieldAfter time.Duration `key:"yield_after" unit:"duration" range:"0s to 8760h" default:"1h"`
 	// How jobs wait for machines.
-	Waiting Waiting `key:"waiting" words:"configuring pending"`
+	Waiting Waiting `key:"waiting" words:"pending configuring"`
 	// From the daemon's end until Slurm gives powered-down nodes to jobs itself, in whole minutes.
 	PendingGrace time.Duration `key:"pending_grace" unit:"duration" range:"2m to 1h" default:"6m"`
 	// Of a job that waits pending: partitions of its list in which machines are requested at once.

@@ -31,8 +31,6 @@ type Down struct {
 	Partitions PartitionCloser
 	Options    takedown.Options
 	Say        func(takedown.Plan) // what a look has shown; nil: nobody listens
-
-	told map[uint32]bool // jobs whose owners are notified
 }
 
 // stuckAfter is after how many looks in a row nothing is expected to get less: nothing was
@@ -50,7 +48,7 @@ func (d *Down) Look(ctx context.Context) (takedown.Plan, error) {
 func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
 	var done doneCount
 	watch := d.R.Watch
-	d.told, d.R.more, d.R.Watch = map[uint32]bool{}, d.act, Watchers{&done}
+	d.Options.Told, d.R.more, d.R.Watch = map[uint32]bool{}, d.act, Watchers{&done}
 	if watch != nil {
 		d.R.Watch = Watchers{&done, watch}
 	}
@@ -97,12 +95,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	if err != nil {
 		return takedown.Plan{}, err
 	}
-	due := plan.Plan{}
-	for _, a := range p.Due() {
-		if tell, ok := a.(takedown.TellJob); !ok || !d.told[tell.Job] {
-			due.Actions = append(due.Actions, a)
-		}
-	}
+	due := plan.Plan{Actions: p.Due()}
 	if d.Say != nil {
 		d.Say(p)
 	}
@@ -110,7 +103,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	d.R.apply(ctx, due, 2*actionLimit)
 	for _, a := range due.Actions {
 		if tell, ok := a.(takedown.TellJob); ok {
-			d.told[tell.Job] = true
+			d.Options.Told[tell.Job] = true
 		}
 	}
 	return p, nil
@@ -194,7 +187,7 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 // tellJob notifies a job's owner in its AdminComment, and on its terminal or in its output.
 func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
 	records, err := d.R.records(ctx, a.Job)
-	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {
+	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() && !records[0].State.Waits() {
 		return err
 	}
 	if err := d.R.Scheduler.NotifyJob(ctx, a.Job, memo.OwnComment+a.Because()); err != nil {

@@ -217,7 +217,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 		if err := r.tell(ctx, rec, text); err != nil {
 			return err
 		}
-		if a.Then == plan.Cancel {
+		if a.Then != plan.Requeue {
 			r.notifyTerminal(ctx, rec, text)
 		}
 	}

@@ -35,20 +35,17 @@ type settings struct {
 }
 
 // readSettings reads slurm.conf as slurmctld has it, unless that was done of
-// late. What partitions a job may move to is not taken from before. A process that keeps a cover reads
-// each time when slurmctld has started, because the cover's clock starts again with it.
+// late. A process that keeps a cover reads it each time, because the partitions say what it may cover,
+// and because the cover's clock starts again with slurmctld.
 func (r *Reconciler) readSettings(ctx context.Context) error {
 	s := &r.settings
-	isFresh := !s.settingsRead.IsZero() && age(r.Now(), s.settingsRead) < settingsAge
-	if isFresh && !(r.Promises && r.Config.Options.Waiting == config.Pending) {
+	covers := r.Promises && r.Config.Options.Waiting == config.Pending
+	if !covers && !s.settingsRead.IsZero() && age(r.Now(), s.settingsRead) < settingsAge {
 		return nil
 	}
 	conf, err := r.Scheduler.Config(ctx)
 	if err != nil {
 		return fmt.Errorf("read slurm.conf: %w", err)
-	}
-	if isFresh && conf.Booted().Equal(s.slurmctldSince) {
-		return nil
 	}
 	var unread slurm.Unread
 	partitions, err := r.Scheduler.Partitions(ctx)

@@ -36,6 +36,7 @@ func liveWorld(t *testing.T, version string) *world {
 		"/var/lib/slurm-lab/etc/slurm.conf", "DIR/slurm.conf",
 		"ResumeTimeout           = 60 sec", "ResumeTimeout           = 65533 sec",
 		"SuspendTimeout          = 5 sec", "SuspendTimeout          = 300 sec",
+		"SuspendTime             = 20 sec", "SuspendTime             = 300 sec",
 		"= root(0)", "= us("+strconv.Itoa(os.Geteuid())+")",
 	).Replace(realSlurm(t, version, "config.txt")))
 	w.write(t, "partitions.txt", strings.NewReplacer(
@@ -48,7 +49,7 @@ ResumeProgram=DIR/bin/resume
 SuspendProgram=DIR/bin/suspend
 ResumeFailProgram=DIR/bin/resume-fail
 ResumeTimeout=65533
-SuspendTime=20
+SuspendTime=300
 ResumeRate=0
 SuspendRate=0
 NodeName=alpha-a3-[0-7] CPUs=2 State=CLOUD
@@ -212,8 +213,8 @@ func TestMistakesInSlurmsSettingsAreFound(t *testing.T) {
 		},
 		"no SuspendTime": {
 			plant: func(t *testing.T, w *world) {
-				w.set(t, "SuspendTime", "20 sec", "INFINITE")
-				w.change(t, "slurm.conf", "SuspendTime=20\n", "\n")
+				w.set(t, "SuspendTime", "300 sec", "INFINITE")
+				w.change(t, "slurm.conf", "SuspendTime=300\n", "\n")
 			},
 			fault: "slurm.conf: SuspendTime: INFINITE turns power saving off, so Slurm powers no node up or down; set SuspendTime=300",
 		},
@@ -289,7 +290,7 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 		},
 		"nodes that Slurm keeps for less than keep_idle": {
 			plant: keepIdle("1200", "PowerDownOnIdle=YES", "PowerDownOnIdle=NO"),
-			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 20 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
+			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 300 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
 		},
 		"22.05 that keeps nodes for less than keep_idle": {
 			version: "22.05.8",

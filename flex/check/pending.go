@@ -19,7 +19,7 @@ func (j *judge) pending(version slurm.Version) {
 		return
 	}
 	if j.world.Conf.Is.Preempts() {
-		j.conf(Fault, "PreemptType", "%s: jobs wait CONFIGURING although waiting is pending, because a job that waits behind the cover would preempt others; set PreemptType=preempt/none, or waiting: configuring",
+		j.conf(Advice, "PreemptType", "%s: jobs wait CONFIGURING and not PENDING, because jobs that wait PENDING would preempt others; if that is as it should be, set waiting: configuring",
 			j.world.Conf.Is["PreemptType"])
 	}
 	for _, is := range j.world.Partitions.Is {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestSettingsThatKeepJobsFromWaitingPending(t *testing.T) {
-	const preempts, short = "PreemptType: preempt/partition_prio: jobs wait CONFIGURING although", "waiting is pending, and Slurm powers down"
+	const preempts, short = "PreemptType: advice: preempt/partition_prio: jobs wait CONFIGURING and not PENDING", "waiting is pending, and Slurm powers down"
 	after := func(seconds int) slurm.Limit {
 		return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(seconds) * time.Second}
 	}

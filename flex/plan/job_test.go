@@ -277,11 +277,13 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 }
 
 func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.T) {
-	given := func(started time.Duration) scene.Snapshot {
-		return seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
-			func(s *setting) { s.Jobs[0].Start = noon.Add(started) })
+	given := func(started, refused time.Duration) scene.Snapshot {
+		return seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, refused)),
+			func(s *setting) { s.Jobs[0].Start = noon.Add(-started) })
 	}
-	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, planned(t, given(-61*time.Minute)))
+	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, planned(t, given(61*time.Minute, time.Hour)))
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
-		planned(t, given(-time.Minute)), "an admin has released it since")
+		planned(t, given(time.Minute, time.Hour)), "an admin has released it since")
+	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: attempt 1 failed: STOCKOUT: none; retrying at 2026-11-21T12:00:58Z"`},
+		planned(t, given(time.Second, 2*time.Second)), "an admin has released it at once")
 }

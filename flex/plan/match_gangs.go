@@ -18,7 +18,7 @@ func (w *wanted) tornGangs() map[*cohort]string {
 	for _, c := range slices.Backward(w.cohorts) {
 		limit := c.set.Flex.GangTimeout
 		late := w.salvageIsLate(c.job)
-		if c.door != nil || limit == 0 && !late || w.isHeldFor(c.job) || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
+		if c.door != nil && len(Survivors(w.scene, c.door)) > 0 || limit == 0 && !late || w.isHeldFor(c.job) || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
 			continue
 		}
 		came, since := w.scene.Came(c.job)

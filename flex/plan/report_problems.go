@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -14,20 +13,12 @@ import (
 // problemsOf are the problems with what was seen, and with how it could be read.
 func problemsOf(w *wanted) []scene.Problem {
 	return slices.Concat(w.scene.Problems(), unseenRegions(w.scene), unreadMembers(w.scene), unreadAllowances(w.scene), skewedClock(w.scene), blockedSets(w.scene), unreadLimits(w),
-		lateBoots(w.scene), leftByTrials(w.scene), starving(w.scene, w.handed.unasked), notCovered(w.scene), abandonedCovers(w.scene))
+		lateBoots(w.scene), leftByTrials(w.scene), starving(w.scene, w.handed.unasked), abandonedCovers(w.scene))
 }
 
 // problemsOfMachines are the problems with machines and nodes that are there.
 func problemsOfMachines(s *scene.Scene, losses []scene.Loss) []scene.Problem {
 	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s), unconfigured(s))
-}
-
-// notCovered says once that preemption keeps jobs from waiting pending.
-func notCovered(s *scene.Scene) []scene.Problem {
-	if !s.Seen.Preempts || s.Config.Options.Waiting != config.Pending {
-		return nil
-	}
-	return []scene.Problem{scene.NewProblem("preemption", "", "jobs wait CONFIGURING although waiting is pending: with PreemptType set, a job that waits behind the cover would preempt others; set PreemptType=preempt/none, or waiting: configuring")}
 }
 
 // abandonedCovers names the covers that no daemon keeps up.

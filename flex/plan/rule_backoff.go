@@ -41,7 +41,7 @@ func backOff(w *wanted, c *cohort) verdict {
 	switch {
 	case trouble.Cause == mig.CauseExists:
 		return occupied(w, c)
-	case hopeless && !keeps(w.scene, c):
+	case hopeless && !keeps(w.scene, c) && !c.startedAfter(last): // an admin may have released the job since
 		return w.giveUp(c, Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
 	case failures >= c.set.Flex.MaxAttempts && !stays(w.scene, c) && !c.startedAfter(last):
 		return w.giveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()

@@ -147,7 +147,6 @@ func TestNothingIsCoveredWhereSlurmPreempts(t *testing.T) {
 	w := newUnasked()
 	w.Snap.Preempts = true
 	assert.Equal(t, "delete reservation COVER", w.inSlurm())
-	assert.Equal(t, "preemption", plan.Compute(w.Scene()).Problems[0].Key)
 }
 
 func TestCoverWithoutADaemonIsNamedAndDeletedAfterAnHour(t *testing.T) {

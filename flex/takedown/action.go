@@ -31,7 +31,7 @@ type EndJob struct {
 func (a EndJob) About() plan.Subject { return plan.Subject{Kind: "end_job", Job: a.Job} }
 func (a EndJob) String() string      { return fmt.Sprintf("%s job %s", a.Then, a.Name) }
 
-// TellJob notifies the owner of a job that keeps its nodes.
+// TellJob notifies the owner of a job that keeps its nodes, or that waits pending for them.
 type TellJob struct {
 	plan.OfJob
 	Name string // as squeue shows it

@@ -6,6 +6,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -70,10 +71,18 @@ func (d *draft) endJobs() {
 		case d.o.Jobs == Drain:
 			d.await("job %s, which Slurm would not requeue, to end on %s", j.Name(), on)
 		default:
-			d.do(TellJob{OfJob: of, Name: j.Name(), Why: plan.Why("its nodes are to be taken down, and Slurm would not requeue it")}, once)
+			d.tell(j, "its nodes are to be taken down, and Slurm would not requeue it", once)
 			d.keep("job %s keeps %s, because Slurm would not requeue it; --drain waits for it, --now cancels it", j.Name(), on)
 		}
 	}
+}
+
+// tell notifies a job's owner, once. It reports whether that was done before.
+func (d *draft) tell(j *slurm.Job, why, once string) bool {
+	if !d.o.Told[j.ID] {
+		d.do(TellJob{OfJob: plan.OfJob{Job: j.ID}, Name: j.Name(), Why: plan.Why(why)}, once)
+	}
+	return d.o.Told[j.ID]
 }
 
 // powerDown powers down the nodes that no job has.
@@ -81,7 +90,7 @@ func (d *draft) powerDown() {
 	var idle, rising, held []node
 	for _, n := range d.nodes {
 		switch {
-		case n.Power == slurm.Off && !n.State.Held() || n.doubt != "":
+		case n.State.Power() == slurm.Off && !n.State.Held() || n.doubt != "": // or a door is all that its job has
 		case len(n.Holders) > 0:
 			held = append(held, n)
 		case n.State.Held():
@@ -136,8 +145,8 @@ func (d *draft) deleteReservations() {
 		}
 		left++
 		of := plan.OfReservation{Name: r.Name}
-		if r.Kind == memo.DoorHold { // its job waits pending, and loses nothing
-			d.do(plan.DeleteReservation{OfReservation: of, Address: r.Address, Why: "its nodes are taken down"}, "")
+		if r.Kind == memo.DoorHold {
+			d.do(plan.DeleteReservation{OfReservation: of, Address: r.Address, Why: "its nodes are taken down"}, d.unlessTold(r))
 			continue
 		}
 		if len(others) > 0 {
@@ -158,6 +167,17 @@ func (d *draft) jobIn(reservation string) uint32 {
 		}
 	}
 	return 0
+}
+
+// unlessTold notifies the owner of the job that waits pending for a door's nodes. It returns what has
+// to come before the door goes.
+func (d *draft) unlessTold(r scene.Hold) string {
+	for _, door := range d.scene.Doors() {
+		if door.Name == r.Name && door.Taker != nil && !d.tell(door.Taker, "its nodes are taken down; it waits pending, and machines are requested again once the nodes are back", "") {
+			return "the owner of job " + door.Taker.Name() + " is notified"
+		}
+	}
+	return ""
 }
 
 // nameUndo names the commands that open partitions and nodes again.

@@ -33,6 +33,7 @@ type Options struct {
 	NoSlurm bool // slurmctld does not answer, and nobody waits for it
 
 	WereUp map[string]bool // of the partitions that began jobs in an earlier look; false: in DRAIN
+	Told   map[uint32]bool // the jobs whose owners have been notified
 }
 
 // reason is that of nodes that are taken down.

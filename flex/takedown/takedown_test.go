@@ -439,3 +439,12 @@ func TestDoorGoesAtOnceAndTheDaemonsCoverStays(t *testing.T) {
 	assert.Equal(t, []string{"delete reservation slurmflex-alpha.door-7_2-1795262400", "delete reservation slurmflex-alpha.cover-1795262399"}, said(p))
 	assert.Equal(t, 2, *p.Left.Reservations)
 }
+
+func TestOwnerOfAJobThatWaitsPendingIsNotifiedBeforeItsDoorGoes(t *testing.T) {
+	const door = "slurmflex-alpha.door-7-1795262400"
+	s := closed()
+	s.Snap.Jobs = []slurm.Job{{ID: 7, State: slurm.JobPending, Reason: "Reservation", Partition: "train", NodeCount: 1, Priority: 1, Reservation: door}}
+	s.Snap.Reservations = []slurm.Reservation{{Name: door, Start: s.Snap.Now.Add(time.Minute), Nodes: []string{"alpha-a3-0"}}}
+	assert.Equal(t, []string{"notify the owner of job 7", "delete reservation " + door + ", once the owner of job 7 is notified"}, said(Compute(s.Scene(), Options{})))
+	assert.Equal(t, []string{"delete reservation " + door}, said(Compute(s.Scene(), Options{Told: map[uint32]bool{7: true}})))
+}

@@ -261,8 +261,12 @@ func (b *builder) stateOf(in scene.Machine, named bool) State {
 		return Stranded
 	}
 	state := stateOf(Word(node.State))
-	if holders := b.scene.HoldersOf(in.Name); state == Running && len(holders) > 0 &&
-		!slices.ContainsFunc(holders, func(j *slurm.Job) bool { return j.State.AtWork() }) {
+	holders := b.scene.HoldersOf(in.Name)
+	waited := len(holders) > 0 && !slices.ContainsFunc(holders, func(j *slurm.Job) bool { return j.State.AtWork() })
+	switch m := b.scene.Node(in.Name); {
+	case waited && m != nil && m.Power == scene.Rising: // Slurm shows the node of a job that waits pending as powered down
+		return Booting
+	case waited && (state == Running || state == Idle):
 		return Starting
 	}
 	return state

@@ -815,6 +815,29 @@ func TestAPendingJobWhoseMachinesAreRequestedSaysSo(t *testing.T) {
 	assert.Contains(t, story.String(), "It stays pending until all machines of alpha-a3-[0-1] have registered")
 	assert.False(t, slices.ContainsFunc(v.Pending(), func(r Row) bool { return slices.Contains(r.Jobs, 816) }), "it has a row of its request")
 	assert.True(t, slices.ContainsFunc(v.Rows, func(r Row) bool { return r.State == Queued && slices.Contains(r.Jobs, 816) }))
+
+	s.Snap.Groups = s.Snap.Groups[:len(s.Snap.Groups)-1]
+	s.machines("alpha-a3-job-816", "a3", "alpha-a3-[0-1]", 4*time.Hour)
+	for i := range s.Snap.Instances {
+		s.Snap.Instances[i].Created = noon.Add(-time.Minute)
+	}
+	why := func() string {
+		story, err := s.view().Why("816", noon)
+		require.NoError(t, err)
+		return strings.Join(strings.Fields(story.String()), " ")
+	}
+	assert.Contains(t, why(), "are booting")
+	story, err = s.view().Why("alpha-a3-0", noon)
+	require.NoError(t, err)
+	assert.Contains(t, story.Facts, "It is reserved for job 816 (ann).")
+	for i := range s.Snap.Nodes {
+		s.Snap.Nodes[i].State = slurm.State{Base: slurm.Idle}
+	}
+	assert.Contains(t, why(), "All its nodes are up. Slurm starts the job within seconds.")
+	assert.NotContains(t, why(), "to the next job")
+	j.Reason, j.Start = slurm.BeginTime, noon.Add(2*time.Minute)
+	assert.Contains(t, why(), "Slurm starts it at 12:02:00 (in 2m) at the earliest (Slurm reason: BeginTime).")
+	assert.NotContains(t, why(), "within seconds")
 }
 
 func TestWhyBeginsWithTheLimitThatHoldsAJobBack(t *testing.T) {

@@ -187,6 +187,8 @@ func (t *teller) placed(j Job) {
 	switch {
 	case slurm.JobState(j.State) == slurm.JobRunning && !j.StartAt.IsZero() && !lost:
 		t.lead("It has been running since %s.", t.on(j.StartAt))
+	case j.isReady(rows) && j.Awaits != "":
+		t.lead("All its nodes are up. Slurm starts the job within seconds.")
 	case j.isReady(rows):
 		t.lead("All its nodes are up. Slurm starts the job within half a minute.")
 	case slurm.JobState(j.State) == slurm.JobCompleting:
@@ -205,11 +207,19 @@ func (t *teller) placed(j Job) {
 	case !j.StartAt.IsZero() && waits:
 		t.fact("Slurm allocated %s at %s and is powering up the nodes that have no machine.", j.Nodes, t.on(j.StartAt))
 	}
+	if j.begins() {
+		t.fact("Slurm starts it at %s at the earliest (Slurm reason: BeginTime).", t.on(j.StartAt))
+	}
 	t.advise(j, rows)
 }
 
+// begins reports whether Slurm does not consider the pending job before a certain time.
+func (j Job) begins() bool {
+	return j.Reason == slurm.BeginTime && j.Awaits != "" && !j.StartAt.IsZero()
+}
+
 // isReady reports whether all nodes of a job that has not begun are up, as far as
-// these rows tell: slurmctld looks at such jobs every 30 seconds. Of a component
+// these rows tell: slurmctld looks at such jobs every 30 seconds, or sooner if it waits pending. Of a component
 // only Slurm knows whether it waits for the others.
 func (j Job) isReady(rows []Row) bool {
 	names, _ := slurm.Expand(j.Nodes)
@@ -219,7 +229,8 @@ func (j Job) isReady(rows []Row) bool {
 			up += r.Count
 		}
 	}
-	return slurm.JobState(j.State) == slurm.JobConfiguring && j.HetID == 0 && up == len(names)
+	waits := slurm.JobState(j.State) == slurm.JobConfiguring || j.Awaits != "" && !j.begins()
+	return waits && j.HetID == 0 && up == len(names)
 }
 
 // placedElsewhere describes a job with nodes of which slurmflex has no machine

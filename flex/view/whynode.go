@@ -42,7 +42,11 @@ func (t *teller) flexNode(name string, set NodeSet, n Nodes) {
 			t.groups = append(t.groups, r.Group)
 		}
 		if jobs := r.JobList(); jobs != "" && r.State != Leaving {
-			t.fact("It is allocated to job %s%s.", jobs, ofUsers(r.Users))
+			has := "allocated to"
+			if slices.ContainsFunc(t.Jobs, func(j Job) bool { return j.Awaits != "" && holds(j.Awaits, name) }) {
+				has = "reserved for"
+			}
+			t.fact("It is %s job %s%s.", has, jobs, ofUsers(r.Users))
 		}
 	}
 	t.outOfService(name, n)

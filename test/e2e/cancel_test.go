@@ -73,7 +73,7 @@ func TestAJobCancelledAtTheWorstMomentLeavesNothing(t *testing.T) {
 }
 
 func TestARequestThatItsJobDoesNotWantAnyMoreIsWithdrawn(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true})
 	shut(t, l)
 	for name, change := range map[string]func(*testing.T, *lab.Lab, string){
 		"when it is requeued": func(t *testing.T, l *lab.Lab, id string) {

@@ -69,11 +69,6 @@ func TestALeaseIsAsLongAsItsJobsNeedIt(t *testing.T) {
 
 func leasesOfAnArray(t *testing.T, l *lab.Lab) {
 	array := submit(t, l, "-p", "train", "-N1", "--time=12", "--array=0-1")
-	var tasks []string
-	await(t, time.Minute, "both tasks to be allocated nodes", func() bool {
-		tasks = strings.Fields(ask(t, l, "squeue", "-h", "-r", "-t", "CONFIGURING", "-o", "%A"))
-		return len(tasks) == 2
-	})
 	group := "alpha-a3-arr-" + array
 	for _, request := range []string{"a1", "a2"} {
 		r := awaitRequestState(t, l, group, request, "ACCEPTED")

@@ -176,12 +176,9 @@ func TestFrontEndsUnderstandAJobThatWaitsForMachines(t *testing.T) {
 	} {
 		t.Run(mode, func(t *testing.T) {
 			waiting, _, _ := strings.Cut(mode, ",")
-			l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: " + waiting, Accounting: slurmdbd, NodeSets: []lab.NodeSet{
+			l := cluster(t, lab.Options{Daemon: true, Configuring: waiting == "configuring", Accounting: slurmdbd, NodeSets: []lab.NodeSet{
 				{Name: "more", Machine: "a3-highgpu-8g", Size: 8, FlexKeys: "use_job_duration: true"},
 			}})
-			if waiting == "pending" {
-				awaitCover(t, l)
-			}
 			shut(t, l)
 			all := frontEnds
 			if slurmdbd {
@@ -222,7 +219,7 @@ func TestFrontEndsUnderstandAJobThatWaitsForMachines(t *testing.T) {
 
 // Behind a cover Slurm sees no node on which a job could ever start.
 func TestCommandsThatDoNotWaitFailBehindTheCover(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	for command, says := range map[string]string{
 		"sbatch --test-only -p train -N1 --wrap true":             "allocation failure: Requested node configuration is not available",
 		"srun --immediate=3 -p train -N1 true":                    "srun: error: Unable to allocate resources: ",

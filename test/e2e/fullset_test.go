@@ -17,7 +17,7 @@ import (
 
 // U2
 func TestArrayBehindAFullNodesetExpectsASoonStart(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true, NodeSets: []lab.NodeSet{{
 		Name: "few", Machine: "g2-standard-4", Size: 2, FlexKeys: "max_run_duration: 3600",
 	}}})
 	busy := submitScript(t, l, "sleep 900", "-p", "few", "-N2", "--time=30")

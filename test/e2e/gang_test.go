@@ -17,7 +17,7 @@ import (
 )
 
 func TestAGangThatSlurmPowersUpInPortionsIsOneRequest(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, ResumeRate: 3})
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true, ResumeRate: 3})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-4]", "-N5", "--time=15")
 	request := awaitRequest(t, l, "alpha-a3-job-"+id)
@@ -45,8 +45,7 @@ func TestPartOfAGangIsReturnedWhenTheRestDoesNotComeInTime(t *testing.T) {
 	assert.Len(t, awaitRequest(t, l, parts[0]).Instances, 22, "as many as a sub-block holds")
 	assert.Len(t, awaitRequest(t, l, parts[1]).Instances, 2)
 	await(t, 2*time.Minute, "machines of one part", func() bool { return len(state(t, l).Instances) > 0 })
-	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
-	awaitTold(t, l, time.Minute, id, `gang_timeout`)
+	awaitTold(t, l, 2*time.Minute, id, `gang_timeout`)
 	await(t, 2*time.Minute, "the machines to be returned", func() bool { return len(state(t, l).Instances) == 0 })
 	cancelForGood(t, l, id)
 	for _, part := range parts {

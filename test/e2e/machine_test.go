@@ -47,7 +47,7 @@ func TestAMachineThatStopsBeforeItsJobBeginsIsReplacedAndNoOther(t *testing.T) {
 }
 
 func TestAJobWhoseMachineVanishesBeforeItBeginsIsRequeuedAtResumeTimeoutAndRuns(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, ResumeTimeout: 40})
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true, ResumeTimeout: 40})
 	id, _ := halfUp(t, l)
 	tell(t, l, "vms/alpha-a3-0/delete", nil)
 	awaitJob(t, l, 90*time.Second, id, "Reason", "BeginTime")
@@ -126,7 +126,7 @@ func TestNodesThatNeverRegisterAreReturnedAndTheirNodesetIsBlocked(t *testing.T)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "boot_timeout: 5, boot_failures: 1"})
 	mute(t, l, ".*")
 	id := submit(t, l, "-p", "train", "-N1", "--time=15")
-	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
+	await(t, 2*time.Minute, "a machine", func() bool { return len(state(t, l).Instances) > 0 })
 	await(t, 2*time.Minute, "the machine to be gone", func() bool { return len(state(t, l).Instances) == 0 })
 	next := submit(t, l, "-p", "train", "-N1", "--time=15")
 	awaitTold(t, l, 2*time.Minute, next, `nodeset a3 is blocked .*; ask an admin`)

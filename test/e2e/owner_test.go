@@ -76,7 +76,7 @@ func notRequeued(t *testing.T, l *lab.Lab) (batch string, atTerminal []*interact
 }
 
 func TestJobsThatSlurmWouldEndKeepWaiting(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 10"})
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "provision_timeout: 10"})
 	shut(t, l)
 	batch, atTerminal, ids := notRequeued(t, l)
 	for _, i := range atTerminal {
@@ -96,7 +96,7 @@ func TestJobsThatSlurmWouldEndKeepWaiting(t *testing.T) {
 }
 
 func TestJobsThatSlurmWouldEndWaitForAnAdminsCorrection(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true})
 	tell(t, l, "faults", map[string]any{
 		"method":         "regionInstanceGroupManagerResizeRequests.insert",
 		"times":          3, // once for each job
@@ -115,6 +115,23 @@ func TestJobsThatSlurmWouldEndWaitForAnAdminsCorrection(t *testing.T) {
 	}
 	awaitDoneAtOnce(t, l, batch)
 	assert.Equal(t, "0", jobField(t, l, batch, "Restarts"))
+}
+
+func TestJobAtATerminalIsHeldForAnAdminsCorrectionAndItsOwnerReadsWhy(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	tell(t, l, "faults", map[string]any{
+		"method":         "regionInstanceGroupManagerResizeRequests.insert",
+		"times":          1,
+		"operationError": map[string]string{"code": "CONDITION_NOT_MET", "message": "Constraint constraints/compute.vmExternalIpAccess violated."},
+	})
+	waits := begin(t, l, "srun", "one", "sleep", "1")
+	waits.awaitOnTerminal(t, time.Minute, `vmExternalIpAccess`)
+	id := waits.id(t, l)
+	awaitTold(t, l, time.Minute, id, `vmExternalIpAccess`)
+	awaitJob(t, l, time.Minute, id, "Reason", "JobHeldAdmin")
+	run(t, l, "scontrol", "release", id)
+	assert.Zero(t, waits.awaitEnd(t, 3*time.Minute))
+	awaitNothingLeft(t, l)
 }
 
 // nobody is a user who may do nothing.
@@ -157,10 +174,10 @@ func TestAnybodyIsToldWhyAtEachStageOfAJobsLife(t *testing.T) {
 
 	run(t, l, "scontrol", "release", id)
 	awaitWhy(t, l, id, `Queued at Google for .*no capacity in us-central1-a or us-central1-b yet\. Google keeps retrying.*Requested at .*: 2 a3-megagpu-8g machines `+
-		`\(alpha-a3-\[0-1\]\) for 00:15:00, in request alpha-a3-job-`+id+`/a1\. .*Slurm allocated alpha-a3-\[0-1\] at \S+ .*`+
+		`\(alpha-a3-\[0-1\]\) for 00:15:00, in request alpha-a3-job-`+id+`/a1\. .*It stays pending until all machines of alpha-a3-\[0-1\] have registered, and starts on them then\. .*`+
 		`a shorter --time \(the machines are requested for [0-9:]+\) or fewer nodes \(now 2\)`+
 		`.*Google's last error message: ZONE_RESOURCE_POOL_EXHAUSTED`)
-	awaitWhy(t, l, "alpha-a3-0", `It is allocated to job `+id+` \(root\)\..*Queued at Google for`)
+	awaitWhy(t, l, "alpha-a3-0", `It is reserved for job `+id+` \(root\)\..*Queued at Google for`)
 	awaitWhy(t, l, "alpha-a3-job-"+id, `Queued at Google for .*for job `+id+` \(nodeset a3\)\.`)
 	status, err := askAsNobody(t, l, "status")
 	require.NoError(t, err, status)

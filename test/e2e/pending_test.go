@@ -16,25 +16,8 @@ import (
 	"slurmflex/test/lab"
 )
 
-// pending starts a cluster whose jobs wait pending.
-func pending(t *testing.T, flexKeys string, change ...func(*lab.Options)) *lab.Lab {
-	t.Helper()
-	o := lab.Options{Daemon: true, Keys: "waiting: pending", FlexKeys: flexKeys}
-	for _, c := range change {
-		c(&o)
-	}
-	l := cluster(t, o)
-	awaitCover(t, l)
-	return l
-}
-
-func awaitCover(t *testing.T, l *lab.Lab) {
-	t.Helper()
-	await(t, time.Minute, "the cover", func() bool { return strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".cover-") })
-}
-
 func TestJobsWaitPendingAndStartWhenTheirMachinesAreUp(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	batch := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")
 	array := submit(t, l, "-p", "train", "-N1", "--array=0-2%2", "--time=15", "--no-requeue")
@@ -58,7 +41,7 @@ func TestJobsWaitPendingAndStartWhenTheirMachinesAreUp(t *testing.T) {
 }
 
 func TestAHeterogeneousJobBehindTheCoverWaitsConfiguring(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "train", "-N2", "--time=15")
 	awaitDone(t, l, id)
 	awaitNoDoors(t, l)
@@ -66,7 +49,7 @@ func TestAHeterogeneousJobBehindTheCoverWaitsConfiguring(t *testing.T) {
 
 // Two jobs need the only licence. Slurm does not say so while both wait.
 func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	first := submitScript(t, l, "sleep 30", "-p", "train", "-N1", "--time=15", "-L", "lic:1")
 	second := submitScript(t, l, "sleep 1", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
 	awaitWhy(t, l, second, `(?m)1 of 1 licenses of lic are in use or requested, and the job needs 1\.`)
@@ -78,7 +61,7 @@ func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
 
 // A job needs more than machines, and no limit says so: a reservation that starts soon has its license.
 func TestMachinesOfAJobThatLacksMoreThanMachinesGo(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
 	awaitWhy(t, l, id, "It did not start within 00:00:40 after its machines had registered .Slurm reason: .*slurmflex requests machines for it again")
@@ -90,7 +73,7 @@ func TestMachinesOfAJobThatLacksMoreThanMachinesGo(t *testing.T) {
 
 // An account may use two nodes at once.
 func TestAccountsLimitHoldsMachinesBack(t *testing.T) {
-	l := pending(t, "", func(o *lab.Options) { o.Accounting, o.Limits = true, true })
+	l := cluster(t, lab.Options{Daemon: true, Accounting: true, Limits: true})
 	run(t, l, "sacctmgr", "--immediate", "add", "account", "ml", "grptres=node=2")
 	run(t, l, "sacctmgr", "--immediate", "add", "account", "chem")
 	run(t, l, "sacctmgr", "--immediate", "add", "user", "root", "account=ml,chem")
@@ -134,7 +117,7 @@ func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 // A reservation that starts soon has the license of the first job, which is late. The second job waits
 // at Google.
 func TestMachinesOfALateJobGoToTheNextJob(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
 	late := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
 	await(t, time.Minute, "the machines of the job that will be late", func() bool { return len(created(t, l)) == 2 })
@@ -151,7 +134,7 @@ func TestMachinesOfALateJobGoToTheNextJob(t *testing.T) {
 }
 
 func TestMachinesThatBootForACancelledJobGoToTheNextJob(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	require.NoError(t, l.Mute("alpha-a3-.*"))
 	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")
 	awaitMute(t, l, "alpha-a3-0", "alpha-a3-1")
@@ -174,10 +157,9 @@ func TestMachinesThatBootForACancelledJobGoToTheNextJob(t *testing.T) {
 }
 
 func TestGangThatLosesAMachineRunsAgainOnTheOthers(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending", NodeSets: []lab.NodeSet{{
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "gang", Machine: "a3-highgpu-8g", Size: 5, FlexKeys: "max_run_duration: 7200, salvage: true, salvage_timeout: 600",
 	}}})
-	awaitCover(t, l)
 	id := submitScript(t, l, "sleep 1000", "-p", "gang", "-N3", "--time=15")
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
 	awaitNoDoors(t, l)
@@ -214,7 +196,7 @@ func awaitNoDoors(t *testing.T, l *lab.Lab) {
 
 // The component in partition cpu has no reservation, and starts with the other one.
 func TestAHeterogeneousJobWithAComponentElsewhereStarts(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	update(t, l, "nodename=alpha-cpu-0", "state=power_up")
 	time.Sleep(2 * time.Second) // Slurm takes a boot in the second of the power-up for an older one
 	run(t, l, "slurmd", "-N", "alpha-cpu-0", "-b")
@@ -228,7 +210,7 @@ func TestAHeterogeneousJobWithAComponentElsewhereStarts(t *testing.T) {
 
 // Slurm starts it on nodes that follow each other only.
 func TestAContiguousJobIsGivenNamesThatFollowEachOther(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15", "-w", "alpha-a3-1")
 	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 1 })
@@ -243,7 +225,7 @@ func TestAContiguousJobIsGivenNamesThatFollowEachOther(t *testing.T) {
 
 // The clock that lets a cover go without a daemon starts again with slurmctld.
 func TestCoverIsReplacedWhenSlurmctldRestarts(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	cover := func() string {
 		_, name, _ := strings.Cut(ask(t, l, "scontrol", "-o", "show", "reservation"), "ReservationName=")
 		name, _, _ = strings.Cut(name, " ")
@@ -257,9 +239,9 @@ func TestCoverIsReplacedWhenSlurmctldRestarts(t *testing.T) {
 }
 
 func TestAPendingJobStartsInItsFirstCompletePlace(t *testing.T) {
-	l := pending(t, "", func(o *lab.Options) {
-		o.NodeSets = []lab.NodeSet{{Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true"}}
-	})
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
+	}}})
 	shut(t, l)
 	id := submit(t, l, "-p", "train,eu", "-N2", "--time=15")
 	await(t, time.Minute, "a request in each place", func() bool { return len(state(t, l).Groups) == 2 })
@@ -274,10 +256,9 @@ func TestAPendingJobStartsInItsFirstCompletePlace(t *testing.T) {
 }
 
 func TestAPendingJobTakesAMachineThatBecomesIdle(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending", NodeSets: []lab.NodeSet{{
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "kept", Machine: "a3-highgpu-8g", Size: 2, FlexKeys: "max_run_duration: 3600, keep_idle: 1200",
 	}}})
-	awaitCover(t, l)
 	first := submitScript(t, l, "sleep 600", "-p", "kept", "-N1", "--time=20")
 	awaitJob(t, l, 90*time.Second, first, "JobState", "RUNNING")
 	kept := state(t, l).Instances[0]
@@ -307,7 +288,7 @@ func restart(t *testing.T, l *lab.Lab) {
 
 // The cover stays: the daemon would make it again.
 func TestDownDeletesTheDoorsOfPendingJobs(t *testing.T) {
-	l := pending(t, "")
+	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15")
 	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 1 })

@@ -4,11 +4,13 @@ package e2e
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/fakegce"
 	"slurmflex/test/lab"
@@ -32,13 +34,13 @@ func TestTasksOfAnArrayComeInSharedRequestsAndEachMachineGoesWithItsTask(t *test
 				nodes[name] = true
 			}
 		}
-		waiting := len(strings.Fields(ask(t, l, "squeue", "-h", "-r", "-t", "CONFIGURING", "-o", "%A")))
-		return strings.Join(liveRequests(state(t, l)), " "), waiting > 1 && len(nodes) == waiting && len(asked) == len(g.Requests)
+		return strings.Join(liveRequests(state(t, l)), " "), len(nodes) == 8 && len(asked) == len(g.Requests)
 	})
 	assert.Less(t, len(asked), 4, "%v", asked)
 	assert.Len(t, state(t, l).Groups, 1)
-	one := ask(t, l, "squeue", "-h", "-r", "-t", "CONFIGURING", "-o", "%A")
-	run(t, l, "scancel", strings.Fields(one)[0])
+	waits := regexp.MustCompile(`(\d+) Reservation`).FindStringSubmatch(ask(t, l, "squeue", "-h", "-r", "-o", "%A %r"))
+	require.NotNil(t, waits)
+	run(t, l, "scancel", waits[1])
 	capacity(t, l, "", 20)
 	await(t, 4*time.Minute, "all tasks to end", func() bool {
 		return strings.TrimSpace(ask(t, l, "squeue", "-h", "-o", "%A")) == ""

@@ -83,7 +83,7 @@ func TestAJobThatWaitsTooLongIsDealtWithAsConfigured(t *testing.T) {
 	t.Parallel()
 	for then, held := range map[string]string{"requeue": "BeginTime", "hold": "JobHeldAdmin", "cancel": ""} {
 		t.Run(then, func(t *testing.T) {
-			l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 10, on_provision_timeout: " + then})
+			l := cluster(t, lab.Options{Daemon: true, Configuring: then == "requeue", FlexKeys: "provision_timeout: 10, on_provision_timeout: " + then})
 			shut(t, l)
 			id := submit(t, l, "-p", "train", "-N2", "--time=15")
 			awaitRequest(t, l, "alpha-a3-job-"+id)
@@ -143,7 +143,7 @@ func TestWhereRequestsAreFewJobsWaitTheirTurnByPriorityAndKnowTheirPlace(t *test
 
 // Slurm 25.11 and later start a job with --requeue=expedite again at once.
 func TestAJobThatComesStraightBackAfterAFailedAttemptWaitsForTheNext(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "max_attempts: 1"})
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "max_attempts: 1"})
 	shut(t, l)
 	requeue, state := "--requeue", "PENDING"
 	if l.Version.AtLeast(25, 11) {
@@ -188,7 +188,7 @@ func TestAfterAFailureForCapacityTheNextAttemptComesAMinuteLater(t *testing.T) {
 	group := "alpha-a3-job-" + id
 	fail(t, l, group, "a1", "RESOURCE_POOL_EXHAUSTED", "The zone does not have enough resources available.")
 	awaitTold(t, l, time.Minute, id, `attempt 1 failed: no capacity; retrying`)
-	assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"), "it keeps its nodes meanwhile")
+	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
 	second := awaitRequestState(t, l, group, "a2", "ACCEPTED")
 	first := awaitRequestState(t, l, group, "a1", "FAILED")
 	assert.GreaterOrEqual(t, second.Created.Sub(first.Created), time.Minute)
@@ -197,7 +197,7 @@ func TestAfterAFailureForCapacityTheNextAttemptComesAMinuteLater(t *testing.T) {
 }
 
 func TestAJobWhoseAttemptsAreUsedUpIsRequeuedAlsoWhenTheDaemonHasRestarted(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "max_attempts: 1"})
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "max_attempts: 1"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	group := "alpha-a3-job-" + id
@@ -267,7 +267,7 @@ func TestTheLegacyPathShowsOfAStockoutAndTriesAgain(t *testing.T) {
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	awaitTold(t, l, 2*time.Minute, id, `attempt 1 failed: no capacity`)
-	assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"))
+	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
 	capacity(t, l, "", 2)
 	await(t, 100*time.Second, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
 	awaitCompleted(t, l, id)

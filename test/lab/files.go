@@ -125,6 +125,9 @@ nodeset:
 slurmflex:
   interval: 5s
   metrics_by_account: true
+{{- if .Configuring}}
+  waiting: configuring
+{{- end}}
 {{- with .Keys}}
   {{.}}
 {{- end}}

@@ -40,6 +40,7 @@ type Options struct {
 	LongJobs       bool          // partitions take jobs that are longer than their leases
 	NoHooks        bool          // slurm.conf names programs that do nothing
 	Daemon         bool          // whether a daemon runs
+	Configuring    bool          // whether jobs wait CONFIGURING although a daemon runs
 	Accounting     bool          // whether slurmctld has a slurmdbd; slurmctld runs as root then
 	Limits         bool          // whether it enforces the limits of accounts and QOS
 	Static         int           // static nodes, alpha-st-0 …; at most 2
@@ -120,6 +121,17 @@ func (l *Lab) start(ctx context.Context) {
 	if l.Daemon {
 		must.Do(l.StartDaemon(ctx))
 	}
+	if l.Daemon && !l.Configuring {
+		must.Do(l.AwaitCover(ctx))
+	}
+}
+
+// AwaitCover waits until the daemon keeps powered-down nodes from jobs.
+func (l *Lab) AwaitCover(ctx context.Context) error {
+	return Until(ctx, time.Minute, "the cover", func() (bool, error) {
+		out, err := l.Slurm(ctx, "scontrol", "show", "reservation")
+		return err == nil && strings.Contains(out, ".cover-"), nil
+	})
 }
 
 func (l *Lab) makeFolders() {

@@ -14,12 +14,13 @@ import (
 
 // startOfAJob starts jobs that wait pending, and one that waits configuring, on the machine's own Slurm.
 func (b *bench) startOfAJob(ctx context.Context) []float64 {
-	return []float64{median(b.starts(ctx, "waiting: pending", 3)), median(b.starts(ctx, "", 1))}
+	return []float64{median(b.starts(ctx, lab.Options{}, 3)), median(b.starts(ctx, lab.Options{Configuring: true}, 1))}
 }
 
 // starts returns the seconds from the registration of each job's last node to the start of its script.
-func (b *bench) starts(ctx context.Context, keys string, jobs int) (seconds []float64) {
-	l, err := lab.Start(ctx, lab.Options{Build: b.build, Scripts: b.scripts, Name: "bench", Daemon: true, Keys: keys})
+func (b *bench) starts(ctx context.Context, o lab.Options, jobs int) (seconds []float64) {
+	o.Build, o.Scripts, o.Name, o.Daemon = b.build, b.scripts, "bench", true
+	l, err := lab.Start(ctx, o)
 	defer l.Remove()
 	must.Do(err)
 	for range jobs {

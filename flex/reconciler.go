@@ -433,7 +433,7 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, pl
 	}
 	s := scene.Of(r.Config, snap)
 	p := plan.Compute(s)
-	r.asked, r.unasked = p.Asked, plan.WithoutReason(p.Unasked)
+	r.asked, r.unasked = p.Asked, plan.WithoutReason(p.Held)
 	if r.Remnants {
 		for _, t := range plan.Trials(s) {
 			p.Actions = append(p.Actions, t.Ends()...)

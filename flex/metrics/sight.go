@@ -103,8 +103,8 @@ func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
 			t.longest = max(t.longest, s.Seen.Now.Sub(w.Since))
 		}
 	}
-	for _, u := range p.Unasked {
-		if t := sets[u.NodeSet]; t != nil && u.Starves(s.Seen.Now) {
+	for _, w := range p.Held {
+		if t := sets[w.NodeSet]; t != nil && w.Starves(s.Seen.Now) {
 			t.starving++
 		}
 	}

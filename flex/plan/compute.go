@@ -24,8 +24,9 @@ type Plan struct {
 	Waits  []Wait
 	Blocks []scene.Block
 
-	// Held are the waits of pending jobs that no machines are requested for, because of a limit or
-	// because they did not start on those that they had. They are of no nodes.
+	// Held are the waits of pending jobs that no machines are requested for. They are of no nodes.
+	// Since is when this process first saw the job lack only nodes, without a reason that may last;
+	// zero: it has a reason.
 	Held []Wait
 
 	// Losses are the nodes whose machine is gone while a job has them.
@@ -34,9 +35,6 @@ type Plan struct {
 	// Asked counts how long requests for each waiting cohort were live or refused. The next pass
 	// reads it from its snapshot.
 	Asked map[string]scene.Asked
-
-	// Unasked holds the pending jobs that lack only nodes and have no request.
-	Unasked []Unasked
 
 	// Unseen is how many regions could not be read.
 	Unseen int
@@ -68,6 +66,6 @@ func compute(s *scene.Scene) Plan {
 	}
 	d.notify(w, verdicts)
 	d.report(problemsOfMachines(s, d.plan.Losses))
-	d.plan.Waits, d.plan.Asked, d.plan.Unasked = waitsOf(w, verdicts), askedOf(w), w.handed.unasked
+	d.plan.Waits, d.plan.Asked = waitsOf(w, verdicts), askedOf(w)
 	return d.plan
 }

@@ -53,14 +53,14 @@ func TestEachPendingJobIsAskedForOrToldWhyNot(t *testing.T) {
 				use, is := a.(plan.UseReservation)
 				return is && use.Job == j.ID
 			})
-			i := slices.IndexFunc(p.Unasked, func(u plan.Unasked) bool { return u.Job == j.ID })
+			i := slices.IndexFunc(p.Held, func(w plan.Wait) bool { return w.Job == j.ID })
 			switch {
 			case has:
 				asked++
-			case i >= 0 && p.Unasked[i].Why != "":
+			case i >= 0 && !strings.Contains(p.Held[i].Obstacle, "does not know"):
 				told++
 			default:
-				t.Fatalf("%+v: %+v", j, p.Unasked)
+				t.Fatalf("%+v: %+v", j, p.Held)
 			}
 		}
 	})

@@ -13,7 +13,7 @@ import (
 // problemsOf are the problems with what was seen, and with how it could be read.
 func problemsOf(w *wanted) []scene.Problem {
 	return slices.Concat(w.scene.Problems(), unseenRegions(w.scene), unreadMembers(w.scene), unreadAllowances(w.scene), skewedClock(w.scene), blockedSets(w.scene), unreadLimits(w),
-		lateBoots(w.scene), leftByTrials(w.scene), starving(w.scene, w.handed.unasked), abandonedCovers(w.scene))
+		lateBoots(w.scene), leftByTrials(w.scene), starving(w.scene, w.handed.held), abandonedCovers(w.scene))
 }
 
 // problemsOfMachines are the problems with machines and nodes that are there.

@@ -32,8 +32,8 @@ func TestWhyNoMachinesAreRequestedForAJob(t *testing.T) {
 		"they are":                      {given: func(waitingPending) {}, unlisted: true},
 		"it has a door":                 {given: func(w waitingPending) { w.reserve(doorName, time.Minute, "alpha-a3-[0-1]", "") }, unlisted: true},
 		"it waits for something else":   {given: func(w waitingPending) { w.job().Reason = "Licenses" }, unlisted: true},
-		"too few names":                 {given: func(w waitingPending) { w.job().NodeCount = 5 }, want: "it needs 5 nodes, and 4 names of nodeset a3 are left"},
-		"too few that are not excluded": {given: func(w waitingPending) { w.job().Excludes = "alpha-a3-[0-2]" }, want: "it needs 2 nodes, and 1 names of nodeset a3 are left"},
+		"too few names":                 {given: func(w waitingPending) { w.job().NodeCount = 5 }, want: "it needs 5 nodes, and 4 of nodeset a3 are free"},
+		"too few that are not excluded": {given: func(w waitingPending) { w.job().Excludes = "alpha-a3-[0-2]" }, want: "it needs 2 nodes, and 1 of nodeset a3 are free"},
 		"a node that is down": {given: func(w waitingPending) {
 			w.job().Needs = "alpha-a3-[2-3]"
 			w.Nodes("alpha-a3-3", "DOWN+CLOUD+POWERED_DOWN")
@@ -53,12 +53,12 @@ func TestWhyNoMachinesAreRequestedForAJob(t *testing.T) {
 			test.given(w)
 			p := plan.Compute(w.Scene())
 			if test.unlisted {
-				assert.Empty(t, p.Unasked)
+				assert.Empty(t, p.Held)
 				return
 			}
-			if assert.Len(t, p.Unasked, 1) {
-				assert.Equal(t, test.want, p.Unasked[0].Why)
-				assert.Equal(t, test.unknown, !p.Unasked[0].Since.IsZero())
+			if assert.Len(t, p.Held, 1) {
+				assert.Equal(t, test.want, p.Held[0].Obstacle)
+				assert.Equal(t, test.unknown, !p.Held[0].Since.IsZero())
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestJobStarvesAfterFiveMinutesOnly(t *testing.T) {
 	w := slip(4*time.Minute + 59*time.Second)
 	assert.Empty(t, w.inSlurm())
 	assert.Empty(t, plan.Compute(w.Scene()).Problems)
-	assert.Equal(t, map[uint32]time.Time{7: noon.Add(-4*time.Minute - 59*time.Second)}, plan.WithoutReason(plan.Compute(w.Scene()).Unasked))
+	assert.Equal(t, map[uint32]time.Time{7: noon.Add(-4*time.Minute - 59*time.Second)}, plan.WithoutReason(plan.Compute(w.Scene()).Held))
 }
 
 func TestOneStarvingJobAtATimeHasADoor(t *testing.T) {
@@ -140,7 +140,7 @@ func TestHeterogeneousJobWithAForeignComponentGetsADoor(t *testing.T) {
 
 	w.Snap.Jobs[1].Reason = "Licenses"
 	assert.Empty(t, w.inSlurm())
-	assert.Equal(t, "component 7+1 waits for something else (Licenses)", plan.Compute(w.Scene()).Unasked[0].Why)
+	assert.Equal(t, "component 7+1 waits for something else (Licenses)", plan.Compute(w.Scene()).Held[0].Obstacle)
 }
 
 func TestNothingIsCoveredWhereSlurmPreempts(t *testing.T) {

@@ -85,7 +85,9 @@ func (w limitedPending) doors() (doors []uint32, held map[uint32]string) {
 		}
 	}
 	for _, wait := range p.Held {
-		held[wait.Job] = wait.Obstacle
+		if !strings.HasPrefix(wait.Obstacle, "it needs") && !strings.HasPrefix(wait.Obstacle, "idle machines") { // of no limit
+			held[wait.Job] = wait.Obstacle
+		}
 	}
 	return doors, held
 }

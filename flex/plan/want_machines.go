@@ -12,13 +12,12 @@ import (
 // handout says what jobs that wait pending get in a pass: doors over machines and names, or idle
 // machines from Slurm.
 type handout struct {
-	wants   []want
-	held    []Wait               // pending jobs that get nothing because of a limit, or because they were late
-	unasked []Unasked            // other pending jobs without a request
-	ends    []*scene.Door        // doors of later places that end, so that other jobs get the names for their first
-	leaves  map[*scene.Door]bool // doors whose jobs can start on idle machines instead
-	kept    map[*scene.Node]bool // nodes whose machines no job has now, and a job gets or keeps
-	limits  *limits
+	wants  []want
+	held   []Wait               // see Plan.Held
+	ends   []*scene.Door        // doors of later places that end, so that other jobs get the names for their first
+	leaves map[*scene.Door]bool // doors whose jobs can start on idle machines instead
+	kept   map[*scene.Node]bool // nodes whose machines no job has now, and a job gets or keeps
+	limits *limits
 }
 
 // stock is what a nodeset has for jobs that wait pending.
@@ -66,8 +65,8 @@ func handOut(s *scene.Scene) handout {
 		}
 	}
 	h.wants = append(h.wants, hetWants(s, sets, stocks, has)...)
-	h.unasked = unasked(s, h.wants, h.held)
-	h.wants = append(h.wants, coldWant(s, h.wants, h.unasked)...)
+	h.held = append(h.held, unasked(s, h.wants, h.held)...)
+	h.wants = append(h.wants, coldWant(s, h.wants, h.held)...)
 	return h
 }
 

@@ -11,28 +11,19 @@ import (
 	"slurmflex/slurm"
 )
 
-// Unasked is a pending job of a covered nodeset that lacks nothing but nodes, and for which no machines
-// are requested.
-type Unasked struct {
-	Job     uint32
-	Name    string // see slurm.Job.Name
-	NodeSet string
-	Why     string    // why no machines are requested; empty if that is not known
-	Since   time.Time // when the process first saw it without a reason that may last; zero: it has one
-}
-
 // starvesAfter is how long a job may wait without a request and without a reason for that. Slurm's
 // backfill, which starts jobs on idle machines, may take several of its intervals of 30 s.
 const starvesAfter = 5 * time.Minute
 
-// Starves reports whether the job has waited for too long.
-func (u Unasked) Starves(now time.Time) bool {
-	return !u.Since.IsZero() && now.Sub(u.Since) >= starvesAfter
+// Starves reports whether a job of Plan.Held has waited for too long.
+func (w Wait) Starves(now time.Time) bool {
+	return !w.Since.IsZero() && now.Sub(w.Since) >= starvesAfter
 }
 
-// unasked returns the jobs for which no machines are requested, nor by these wants, without those that
-// are held back. Those without a reason keep the time of the last pass.
-func unasked(s *scene.Scene, wants []want, held []Wait) (all []Unasked) {
+// unasked returns the waits of pending jobs of covered nodesets that lack nothing but nodes, and for
+// which no machines are requested, nor by these wants, without those that are held back. Those without
+// a reason keep the time of the last pass.
+func unasked(s *scene.Scene, wants []want, held []Wait) (all []Wait) {
 	sets := covered(s)
 	if len(s.Covers()) == 0 {
 		return nil
@@ -58,19 +49,18 @@ func unasked(s *scene.Scene, wants []want, held []Wait) (all []Unasked) {
 			continue
 		}
 		set := places[0]
-		u := Unasked{Job: j.ID, Name: j.Name(), NodeSet: set.Name}
-		why, lasts := "Slurm is choosing its nodes", false
+		wait := Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: "Slurm is choosing its nodes"}
+		lasts := false
 		if !hasCold {
-			why, lasts = obstacle(s, j, set, stocks[set])
+			wait.Obstacle, lasts = obstacle(s, j, set, stocks[set])
 		}
-		u.Why = why
 		switch since := s.Seen.Unasked[j.ID]; {
 		case hasCold || !lasts && !since.IsZero():
-			u.Since = since
+			wait.Since = since
 		case !lasts:
-			u.Since = s.Seen.Now
+			wait.Since = s.Seen.Now
 		}
-		all = append(all, u)
+		all = append(all, wait)
 	}
 	return all
 }
@@ -88,6 +78,9 @@ func wholeOf(address string) string {
 	return id
 }
 
+// unknown is the obstacle of a job of which slurmflex does not know why no machines are requested.
+const unknown = "it lacks only nodes, and slurmflex does not know why it requests no machines"
+
 // obstacle returns why no machines are requested for a job, and whether that may last.
 func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why string, lasts bool) {
 	needs, err := slurm.Expand(j.Needs)
@@ -100,11 +93,11 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why
 	case len(usable(s, of.warm, j)) >= j.NodeCount:
 		return "idle machines fit it, and Slurm has not started it yet", false
 	case err != nil || bad != nil:
-		return "", false
+		return unknown, false
 	case len(taken) > 0:
 		return fmt.Sprintf("it asks for %s, which other jobs have or which is out of service", slurm.Fold(taken)), true
 	case len(left) < j.NodeCount && j.HetID == 0:
-		return fmt.Sprintf("it needs %d nodes, and %d names of nodeset %s are left", j.NodeCount, len(left), set.Name), true
+		return fmt.Sprintf("it needs %d nodes, and %d of nodeset %s are free", j.NodeCount, len(left), set.Name), true
 	}
 	for i := range s.Seen.Jobs {
 		other := &s.Seen.Jobs[i]
@@ -113,36 +106,28 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why
 		}
 	}
 	if j.HetID != 0 {
-		return "its components need more names than are left", true
+		return "its components need more nodes than are free", true
 	}
-	return "", false
+	return unknown, false
 }
 
 // starving names the jobs that wait without a request and without a reason.
-func starving(s *scene.Scene, all []Unasked) (ps []scene.Problem) {
-	for _, u := range all {
-		if u.Starves(s.Seen.Now) {
-			ps = append(ps, scene.NewProblem("job-starves", u.Name, "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s); slurmflex now lets Slurm choose its nodes, once every five minutes: compare scontrol show job %[1]s with the nodes",
-				u.Name, u.NodeSet, roughly(s.Seen.Now.Sub(u.Since)), u.Reason()))
+func starving(s *scene.Scene, held []Wait) (ps []scene.Problem) {
+	for _, w := range held {
+		if w.Starves(s.Seen.Now) {
+			ps = append(ps, scene.NewProblem("job-starves", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s); slurmflex now lets Slurm choose its nodes, once every five minutes: compare scontrol show job %[1]s with the nodes",
+				s.Job(w.Job).Name(), w.NodeSet, roughly(s.Seen.Now.Sub(w.Since)), w.Obstacle))
 		}
 	}
 	return ps
 }
 
-// Reason returns why no machines are requested.
-func (u Unasked) Reason() string {
-	if u.Why == "" {
-		return "the reason is unknown"
-	}
-	return u.Why
-}
-
-// WithoutReason returns since when jobs wait without a reason, for the next pass.
-func WithoutReason(all []Unasked) map[uint32]time.Time {
+// WithoutReason returns since when jobs of Plan.Held wait without a reason, for the next pass.
+func WithoutReason(held []Wait) map[uint32]time.Time {
 	sinces := map[uint32]time.Time{}
-	for _, u := range all {
-		if !u.Since.IsZero() {
-			sinces[u.Job] = u.Since
+	for _, w := range held {
+		if !w.Since.IsZero() {
+			sinces[w.Job] = w.Since
 		}
 	}
 	return sinces
@@ -151,14 +136,14 @@ func WithoutReason(all []Unasked) map[uint32]time.Time {
 // coldWant returns the most important job that slurmflex cannot request machines for, with all names
 // that are left, among which Slurm chooses; none while another job has such a door, or no names are
 // left. It is a job that has not started when all its machines had come, or one that starves.
-func coldWant(s *scene.Scene, wants []want, left []Unasked) []want {
+func coldWant(s *scene.Scene, wants []want, held []Wait) []want {
 	if slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool { return d.Cold && d.Job != nil && d.Job.HetID == 0 }) {
 		return nil
 	}
 	sets := covered(s)
 	starves := map[uint32]bool{}
-	for _, u := range left {
-		starves[u.Job] = u.Starves(s.Seen.Now)
+	for _, w := range held {
+		starves[w.Job] = w.Starves(s.Seen.Now)
 	}
 	stocks := stocksOf(s, sets)
 	for _, j := range byTier(s) {

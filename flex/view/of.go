@@ -205,13 +205,8 @@ func (b *builder) groups() []Group {
 
 func (b *builder) jobs() []Job {
 	all := []Job{}
-	unasked := map[uint32]string{}
-	for _, u := range b.plan.Unasked {
-		unasked[u.Job] = u.Reason()
-	}
 	for _, j := range b.scene.Seen.Jobs {
 		job := numbered(&j)
-		job.Unasked = unasked[j.ID]
 		job.Partition, job.State, job.User = j.Partition, string(j.State), b.user(&j)
 		job.Nodes, job.StartAt = slurm.Fold(j.Nodes), second(b.start(&j))
 		job.NodeCount, job.GPUs, job.Unused = j.NodeCount, j.GPUs, b.unused(&j)

@@ -849,7 +849,7 @@ func TestWhyBeginsWithTheLimitThatHoldsAJobBack(t *testing.T) {
 	story, err := v.Why("816", noon)
 	require.NoError(t, err)
 	assert.Equal(t, "Account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1.", story.Summary)
-	assert.Contains(t, story.Facts, "slurmflex requests machines for it once the limit allows it to start.")
+	assert.Contains(t, story.Facts, "slurmflex requests machines for it as soon as that has changed.")
 	assert.Contains(t, story.String(), "Slurm reason: AssocGrpNodeLimit")
 	assert.Contains(t, v.Table(Look{Now: noon}), "pending in partition train: account ml may use 2 nodes at once (GrpTRES)")
 

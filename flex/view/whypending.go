@@ -25,6 +25,9 @@ func (t *teller) pending(j Job) {
 	switch full := t.full(j, sets); {
 	case j.Obstacle != "":
 		t.lead("%s.", strings.ToUpper(j.Obstacle[:1])+j.Obstacle[1:])
+		if full != "" {
+			t.fact("%s.", full)
+		}
 		if j.Reason != "" && j.Reason != "None" {
 			t.fact("%s", pendingFor(j, t.at(j.StartAt)))
 		}
@@ -41,12 +44,10 @@ func (t *teller) pending(j Job) {
 		return
 	}
 	switch {
-	case j.Unasked != "":
-		t.fact("slurmflex requests no machines for it at the moment: %s.", j.Unasked)
 	case !j.NextAt.IsZero():
 		t.fact("slurmflex requests machines for it again from %s, once it lacks nothing else.", t.on(j.NextAt))
 	case j.Obstacle != "":
-		t.fact("slurmflex requests machines for it once the limit allows it to start.")
+		t.fact("slurmflex requests machines for it as soon as that has changed.")
 	default:
 		t.fact("slurmflex has not requested machines yet; it does so once Slurm allocates nodes to the job.")
 	}

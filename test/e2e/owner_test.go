@@ -197,6 +197,6 @@ func TestAnybodyIsToldWhyAtEachStageOfAJobsLife(t *testing.T) {
 	awaitWhy(t, l, "alpha-a3-1", `Slurm shows it as in use .*It is allocated to job `+id)
 
 	other := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
-	awaitWhy(t, l, other, `\(Slurm reason: (Resources|Priority|ReqNodeNotAvail).*slurmflex has not requested machines yet`)
+	awaitWhy(t, l, other, `It asks for alpha-a3-\[0-1\], which other jobs have or which is out of service\..*\(Slurm reason: (Resources|Priority|ReqNodeNotAvail).*slurmflex requests machines for it as soon as that has changed`)
 	cancelForGood(t, l, id, other)
 }

@@ -59,7 +59,7 @@ type Snapshot struct {
 	AllowancesErr error
 
 	// Unasked holds since when this process has seen pending jobs lack nodes only, without a request
-	// and without a reason for that; see Plan.Unasked in package plan.
+	// and without a reason for that; see Plan.Held in package plan.
 	Unasked map[uint32]time.Time
 
 	// Preempts reports whether Slurm ends or suspends jobs for others (PreemptType).

@@ -32,36 +32,66 @@ type want struct {
 const doorsAtOnce = 50
 
 // covered returns the nodesets whose powered-down nodes this process keeps from jobs, so that these
-// wait pending. All partitions of such a nodeset are exclusive and have no nodes of other nodesets:
-// then each job of a partition fits all of its nodes or none. It returns none unless the process
-// promises another pass.
+// wait pending: each job of their partitions fits all of a nodeset's nodes or none. It returns none
+// unless the process promises another pass.
 func covered(s *scene.Scene) map[*config.NodeSet]bool {
 	sets := map[*config.NodeSet]bool{}
-	if !s.Seen.Promises || s.Seen.Preempts || s.Config.Options.Waiting != config.Pending {
+	if !s.Seen.Promises || s.Config.Options.Waiting != config.Pending {
 		return sets
+	}
+	why := Uncovered(s)
+	for _, set := range s.Config.FlexSets() {
+		sets[set] = why[set] == ""
+	}
+	return sets
+}
+
+// Uncovered returns why the jobs of nodesets cannot wait pending.
+func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
+	why := map[*config.NodeSet]string{}
+	for _, set := range s.Config.FlexSets() {
+		why[set] = "none of its partitions is in the configuration"
+		if s.Seen.Preempts {
+			why[set] = "Slurm preempts jobs (PreemptType), and jobs that wait pending would preempt others"
+		}
+	}
+	if s.Seen.Preempts {
+		return why
 	}
 	for _, p := range s.Config.Partitions {
 		for _, set := range s.Config.SetsOf(p) {
-			if set.Flex == nil {
-				continue
+			if _, ours := why[set]; ours {
+				why[set] = ""
 			}
-			known := sets[set]
-			alone := p.Exclusive && len(p.NodeSets) == 1
-			_, seen := sets[set]
-			sets[set] = alone && (known || !seen)
+		}
+	}
+	for _, p := range s.Config.Partitions {
+		for _, set := range s.Config.SetsOf(p) {
+			switch _, ours := why[set]; {
+			case !ours:
+			case !p.Exclusive:
+				why[set] = fmt.Sprintf("jobs of partition %s share nodes", p.Name)
+			case len(p.NodeSets) > 1:
+				why[set] = fmt.Sprintf("partition %s has several nodesets", p.Name)
+			}
 		}
 	}
 	for _, p := range s.Seen.Partitions {
-		if _, ours := s.Config.Partition(p.Name); ours && p.Exclusive {
+		known, ours := s.Config.Partition(p.Name)
+		if ours && p.Exclusive {
 			continue
 		}
-		for _, name := range p.Nodes { // a partition that the configuration does not know
-			if set := s.Config.FlexSetOf(name); set != nil {
-				sets[set] = false
+		for _, name := range p.Nodes {
+			switch set := s.Config.FlexSetOf(name); {
+			case set == nil:
+			case ours && known.Exclusive:
+				why[set] = fmt.Sprintf("partition %s is not exclusive in slurm.conf", p.Name)
+			case !ours:
+				why[set] = fmt.Sprintf("partition %s, which only slurm.conf has, has nodes of it", p.Name)
 			}
 		}
 	}
-	return sets
+	return why
 }
 
 // hetWants returns the heterogeneous jobs whose components wait pending for nodes alone. Slurm gives

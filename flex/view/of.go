@@ -205,10 +205,12 @@ func (b *builder) groups() []Group {
 
 func (b *builder) jobs() []Job {
 	all := []Job{}
+	uncovered := plan.Uncovered(b.scene)
 	for _, j := range b.scene.Seen.Jobs {
 		job := numbered(&j)
 		job.Partition, job.State, job.User = j.Partition, string(j.State), b.user(&j)
 		job.Nodes, job.StartAt = slurm.Fold(j.Nodes), second(b.start(&j))
+		job.Placed = b.whyPlaced(&j, uncovered)
 		job.NodeCount, job.GPUs, job.Unused = j.NodeCount, j.GPUs, b.unused(&j)
 		if j.State.Waits() {
 			job.Reason = j.Reason
@@ -253,6 +255,23 @@ func (b *builder) start(j *slurm.Job) time.Time {
 		}
 	}
 	return j.Start
+}
+
+// whyPlaced returns why a job waits CONFIGURING, although the daemon lets jobs wait PENDING; empty if
+// that is not known.
+func (b *builder) whyPlaced(j *slurm.Job, uncovered map[*config.NodeSet]string) string {
+	if j.State != slurm.JobConfiguring || len(j.Nodes) == 0 || !b.scene.Seen.Promises || b.scene.Config.Options.Waiting != config.Pending {
+		return ""
+	}
+	switch set := b.scene.Config.FlexSetOf(j.Nodes[0]); {
+	case set == nil || uncovered[set] != "":
+		return uncovered[set]
+	case j.HetID != 0:
+		return "the components of a heterogeneous job get their nodes together"
+	case j.Reservation != "" && memo.ParseHold(b.scene.Config.Cluster, j.Reservation).Kind == memo.NoHold:
+		return "it uses reservation " + j.Reservation
+	}
+	return ""
 }
 
 // mayUse reports whether one of the job's partitions has one of the nodes.

@@ -261,6 +261,7 @@ type Job struct {
 	Obstacle  string    `json:"obstacle,omitempty"`            // why no machines are requested for it while it is pending
 	NextAt    time.Time `json:"next_attempt_at,omitzero"`      // when they are requested again, if that is known
 	Nodes     string    `json:"nodes"`                         // a hostlist
+	Placed    string    `json:"waits_configuring,omitempty"`   // why it waits CONFIGURING where other jobs wait PENDING
 	Awaits    string    `json:"awaits,omitempty"`              // a hostlist of nodes: their machines are requested for it while it is pending
 	Places    int       `json:"places,omitempty"`              // of these nodes: it starts in the first whose machines have all registered
 	NodeCount int       `json:"node_count,omitzero"`           // that it has, or while it is pending needs at least

@@ -840,6 +840,27 @@ func TestAPendingJobWhoseMachinesAreRequestedSaysSo(t *testing.T) {
 	assert.NotContains(t, why(), "within seconds")
 }
 
+func TestWhySaysWhyAJobWaitsConfiguring(t *testing.T) {
+	for want, change := range map[string]func(*world, *slurm.Job){
+		"jobs of partition train share nodes": func(s *world, _ *slurm.Job) {
+			for i := range s.Config.Partitions {
+				s.Config.Partitions[i].Exclusive = false
+			}
+		},
+		"Slurm preempts jobs (PreemptType), and jobs that wait pending would preempt others": func(s *world, _ *slurm.Job) { s.Snap.Preempts = true },
+		"it uses reservation week":                                       func(_ *world, j *slurm.Job) { j.Reservation = "week" },
+		"the components of a heterogeneous job get their nodes together": func(_ *world, j *slurm.Job) { j.HetID = j.ID },
+	} {
+		s := newWorld()
+		s.Snap.Promises = true
+		s.waiting(812, "alpha-a3-[0-1]")
+		change(s, &s.Snap.Jobs[len(s.Snap.Jobs)-1])
+		story, err := s.view().Why("812", noon)
+		require.NoError(t, err)
+		assert.Contains(t, story.Facts, "It waits CONFIGURING and not PENDING, because "+want+".")
+	}
+}
+
 func TestWhyBeginsWithTheLimitThatHoldsAJobBack(t *testing.T) {
 	s := newWorld()
 	j := s.pending(816, "AssocGrpNodeLimit")

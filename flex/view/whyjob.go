@@ -206,6 +206,9 @@ func (t *teller) placed(j Job) {
 		t.fact("It stays pending until all machines of %s have registered, and starts on them then.", j.Awaits)
 	case !j.StartAt.IsZero() && waits:
 		t.fact("Slurm allocated %s at %s and is powering up the nodes that have no machine.", j.Nodes, t.on(j.StartAt))
+		if j.Placed != "" {
+			t.fact("It waits CONFIGURING and not PENDING, because %s.", j.Placed)
+		}
 	}
 	if j.begins() {
 		t.fact("Slurm starts it at %s at the earliest (Slurm reason: BeginTime).", t.on(j.StartAt))

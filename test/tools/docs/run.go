@@ -203,7 +203,7 @@ func (r *run) write(ctx context.Context, b block, mode os.FileMode) {
 	}
 }
 
-var jobLine = regexp.MustCompile(`(?m)^JobId=(\d+) .* JobState=(\w+) .* Command=(\S+)`)
+var jobLine = regexp.MustCompile(`(?m)^JobId=\d+ .* Priority=(\d+) .* JobState=(\w+) .* Command=(\S+)`)
 
 // awaitJobs waits for the jobs of the page's scripts. Each that was submitted
 // must have completed once, and none may have failed.
@@ -227,7 +227,7 @@ func (r *run) awaitJobs(ctx context.Context) {
 	}
 }
 
-// jobsEnd waits until the jobs of the page's scripts are over, and returns their
+// jobsEnd waits until the jobs of the page's scripts are over or held, and returns their
 // states by the script's name.
 func (r *run) jobsEnd(ctx context.Context) (states map[string][]string, err error) {
 	err = lab.Until(ctx, jobLimit, "the page's jobs to end", func() (bool, error) {
@@ -240,7 +240,7 @@ func (r *run) jobsEnd(ctx context.Context) (states map[string][]string, err erro
 		for _, job := range jobLine.FindAllStringSubmatch(out, -1) {
 			name := filepath.Base(job[3])
 			states[name] = append(states[name], job[2])
-			over = over && slices.Contains(endings, job[2])
+			over = over && (job[1] == "0" || slices.Contains(endings, job[2]))
 		}
 		return over, nil
 	})

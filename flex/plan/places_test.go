@@ -94,6 +94,10 @@ func TestPendingJobWaitsInAllItsPlaces(t *testing.T) {
 		"not before ask_elsewhere_after": {"", func(w severalPlaces) {
 			w.Config.FlexSetOf("alpha-us-0").Flex.AskElsewhereAfter = time.Minute
 		}, us + "\nhave job 7 use reservation FIRST"},
+		"in the next one at once if the nodes of the first are out of service": {"", func(w severalPlaces) {
+			w.Config.FlexSetOf("alpha-us-0").Flex.AskElsewhereAfter = time.Hour
+			w.Nodes("alpha-us-[0-1]", "DOWN+CLOUD+POWERED_DOWN")
+		}, eu + "\nhave job 7 use reservation FIRST"},
 		"not where its partition is closed": {"", func(w severalPlaces) { w.Snap.Partitions[1].Up = false }, us + "\nhave job 7 use reservation FIRST"},
 		"not where only some users may run": {"", func(w severalPlaces) { w.Snap.Partitions[1].Restricts = "AllowGroups" }, us + "\nhave job 7 use reservation FIRST"},
 		"after all first places": {"", func(w severalPlaces) {

@@ -70,23 +70,26 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // next returns the nodesets in which a job may be given another door now, in the order of the job's
-// list of partitions. ask_elsewhere_after of each nodeset delays those behind it. dearer_after delays
-// on_demand nodesets, unless the job has no others, wherever they are in the list: Slurm reorders the
-// list of a requeued job.
+// list of partitions. ask_elsewhere_after of each nodeset delays those behind it; for a job without a
+// door these come last, in case that none before them has enough names. dearer_after delays on_demand
+// nodesets, unless the job has no others, wherever they are in the list: Slurm reorders the list of a
+// requeued job.
 func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
+	var later []*config.NodeSet
 	waited, delay := s.Seen.Now.Sub(k.since), time.Duration(0)
 	cheaper := slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return set.Flex.Capacity != config.OnDemand })
 	for _, set := range k.places {
-		due := delay
-		if cheaper && set.Flex.Capacity == config.OnDemand {
-			due = max(due, s.Config.Options.DearerAfter)
-		}
-		if waited >= due && !slices.Contains(k.has, set) {
+		isDear := cheaper && set.Flex.Capacity == config.OnDemand
+		switch {
+		case slices.Contains(k.has, set) || isDear && waited < s.Config.Options.DearerAfter:
+		case waited >= delay:
 			sets = append(sets, set)
+		case len(k.has) == 0:
+			later = append(later, set)
 		}
 		delay += set.Flex.AskElsewhereAfter
 	}
-	return sets
+	return append(sets, later...)
 }
 
 // spareDoors returns, by nodeset, the doors of jobs' second and later places that have no machine

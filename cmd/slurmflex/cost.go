@@ -33,10 +33,10 @@ func newCost(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cost", Short: "Show what machines were used for, and what that cost", GroupID: "ask", Args: noArguments,
 		Long: `Show how many machine hours and GPU hours were used by jobs, spent booting, kept
-idle and wasted (boots that failed, and machines of jobs whose other machines did
-not come), by account, user, partition, nodeset, job or day. Overhead is charged
-to the job that the machine was obtained for; jobs that share a machine share its
-time evenly. Leases that have not ended count up to now.
+idle and wasted (boots that failed, and machines of jobs that started elsewhere or
+whose other machines did not come), by account, user, partition, nodeset, job or
+day. Overhead is charged to the job that the machine was obtained for; jobs that
+share a machine share its time evenly. Leases that have not ended count up to now.
 
 With a price file the cost is shown too: prices.yaml in the directory of the
 configuration file (usually /etc/slurmflex), or --prices FILE. The documentation has

@@ -46,6 +46,21 @@ prices of 2026-11-01
 `, w.flex(t, "cost", "--prices", w.path("prices.yaml")).exits(t, exitDone).stdout.String())
 }
 
+func TestBillNamesTimeLostInRaces(t *testing.T) {
+	w := newWorld(t)
+	w.leases(t)
+	assert.NotContains(t, w.flex(t, "cost").exits(t, exitDone).stdout.String(), "races")
+	from := history.At(time.Date(2026, 11, 4, 12, 0, 0, 0, time.Local))
+	require.NoError(t, history.Append(w.path("history"), "alpha", false, []history.Entry{{
+		Version: history.Version, Kind: history.Lease, ID: "3", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1", Node: "alpha-a3-0",
+		Count: 1, GPUs: 8, From: from, To: from + 3600, Who: history.Who{Job: 812, User: "ada"}, FlexStart: true, Wasted: 3600, RaceLost: 3600,
+	}}))
+	text := w.flex(t, "cost").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, "\nlost in races: 1.0 machine hours (20.0 %), for jobs that started in another nodeset\n")
+	text = w.flex(t, "cost", "--to", "2026-11-04").exits(t, exitDone).stdout.String()
+	assert.NotContains(t, text, "races")
+}
+
 func TestPricesAreBesideTheConfiguration(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)

@@ -104,6 +104,7 @@ type Bill struct {
 	rows     map[string]*Sum
 	idle     Sum     // of all rows
 	reused   float64 // machine seconds of jobs that the machines were not requested for
+	raceLost int64   // machine seconds for jobs that started in another nodeset
 
 	day dayOf // the last that was asked for
 }
@@ -131,6 +132,7 @@ func (b *Bill) Take(e *history.Entry) {
 	if e.To <= b.from || e.From >= b.to {
 		return
 	}
+	b.raceLost += int64(e.Count) * int64(max(0, min(e.From+history.Time(e.RaceLost), b.to)-max(e.From, b.from)))
 	parts(e, func(p part) {
 		if b.by != Day {
 			b.add(e, p, b.key(e, p.who), b.from, b.to)

@@ -183,6 +183,18 @@ func TestJobsPlusOverheadAreTheLeasesSeconds(t *testing.T) {
 	}
 }
 
+func TestTimeLostInARaceIsThatOfTheBill(t *testing.T) {
+	lost, given := lease(1000), lease(2000, use(bob, 700, 2000))
+	lost.Wasted, lost.RaceLost = 1000, 1000
+	given.Booting, given.Used, given.RaceLost = 700, 1300, 600
+	for bounds, want := range map[[2]history.Time]int64{{0, 0}: 1600, {start + 500, 0}: 600, {0, start + 100}: 200, {start + 600, start + 700}: 100, {start + 1000, 0}: 0} {
+		b := NewBill(User, bounds[0], bounds[1], time.UTC)
+		b.Take(lost)
+		b.Take(given)
+		assert.Equal(t, want, b.Report("alpha", nil).RaceLost, "%v", bounds)
+	}
+}
+
 func TestTheLargestRowComesFirst(t *testing.T) {
 	b := NewBill(User, 0, 0, time.UTC)
 	small, large := lease(10), lease(20)

@@ -17,8 +17,9 @@ type Report struct {
 	Priced   string       `json:"prices_of,omitempty"`
 	Rows     []Line       `json:"rows"`
 	Total    Line         `json:"total"`
-	Reused   int64        `json:"reused_machine_seconds"` // of those used: by jobs that the machines were not requested for
-	IdleCost string       `json:"idle_cost,omitempty"`    // of the total's
+	Reused   int64        `json:"reused_machine_seconds"`    // of those used: by jobs that the machines were not requested for
+	RaceLost int64        `json:"race_lost_machine_seconds"` // of those not used: for jobs that started in another nodeset
+	IdleCost string       `json:"idle_cost,omitempty"`       // of the total's
 	AsSpot   string       `json:"total_at_spot_prices,omitempty"`
 	AsDemand string       `json:"total_at_on_demand_prices,omitempty"`
 	Unpriced []string     `json:"machine_types_without_price"`
@@ -49,7 +50,7 @@ type Seconds struct {
 // Report returns the bill with its prices; nil for none.
 func (b *Bill) Report(cluster string, prices *Prices) Report {
 	rows, total := b.Rows(), b.Total()
-	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Reused: whole(b.reused), Unpriced: []string{}}
+	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Reused: whole(b.reused), RaceLost: b.raceLost, Unpriced: []string{}}
 	if b.to != never {
 		r.To = b.to
 	}

@@ -71,6 +71,10 @@ func (r Report) writeNotes(b io.Writer) {
 	if r.Reused > 0 {
 		fmt.Fprintf(b, "reused: %s of the used hours, by jobs that the machines were not requested for\n", hours(r.Reused))
 	}
+	if lost := hours(r.RaceLost); lost != "0.0" {
+		share := 100 * float64(r.RaceLost) / float64(r.Total.Machine.All)
+		fmt.Fprintf(b, "lost in races: %s machine hours (%.1f %%), for jobs that started in another nodeset\n", lost, share)
+	}
 	if r.IdleCost != "" {
 		fmt.Fprintf(b, "the idle hours cost %s\n", r.IdleCost)
 	}

@@ -94,6 +94,11 @@ type Entry struct {
 	Wasted    int64 `json:"wasted_seconds,omitempty"`
 	Uses      []Use `json:"jobs,omitempty"` // that ran on the machine, by the time they began
 
+	// RaceLost is how long the machine existed for a job that started in another nodeset, from the
+	// machine's creation until its deletion or until another job got the machine. These seconds also
+	// count as booting, idle or wasted.
+	RaceLost int64 `json:"race_lost_seconds,omitempty"`
+
 	// Ongoing says that it had not ended when a pass last looked, which is what To is
 	// then. No line is so.
 	Ongoing bool `json:"-"`
@@ -146,6 +151,9 @@ func (e *Entry) checkWait() error {
 func (e *Entry) checkLease() error {
 	if min(e.Booting, e.Used, e.Idle, e.Wasted) < 0 || e.Booting+e.Used+e.Idle+e.Wasted != e.Took() {
 		return errors.New("the seconds booting, used, idle and wasted are not those of the lease")
+	}
+	if e.RaceLost < 0 || e.RaceLost > e.Took() {
+		return errors.New("race_lost_seconds are not those of the lease")
 	}
 	for _, u := range e.Uses {
 		if u.From < e.From || u.To < u.From || u.To > e.To {

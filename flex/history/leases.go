@@ -26,6 +26,10 @@ type openLease struct {
 	// Presumed is the job that is about to run, as all its nodes are up, and Slurm does not
 	// show yet when it started: it may be over at the next look.
 	Presumed uint32 `json:"presumed,omitempty"`
+
+	// Losing says that the machine's job starts or has started in another nodeset, and that no other
+	// job has got the machine yet.
+	Losing bool `json:"losing,omitempty"`
 }
 
 // machine names an instance: its name alone may come again.
@@ -146,7 +150,34 @@ func (o *openLease) follow(l *look, in *mig.Instance) (changed bool) {
 	if o.Up == 0 && (len(o.Uses) > 0 || l.isRegistered(o.Node) && !coming) {
 		o.Up, changed = l.now, true
 	}
-	return changed
+	return o.race(l) || changed
+}
+
+// race notes whether the job of the machine has started in another nodeset before any job had the
+// machine, and reports whether anything has changed. RaceLost is set when another job gets the machine.
+func (o *openLease) race(l *look) (changed bool) {
+	if o.Job == 0 || len(o.Uses) > 0 && !o.Losing {
+		return false
+	}
+	was, job := o.Losing, l.scene.Job(o.Job)
+	switch {
+	case o.isAnothers(l):
+		if o.Losing {
+			o.RaceLost = int64(l.now - o.From)
+		}
+		o.Losing = false
+	case o.RaceLost > 0:
+	case l.scene.StartsOutside(o.Job, o.NodeSet):
+		o.Losing = true
+	case job != nil:
+		o.Losing = false
+	}
+	return o.Losing != was
+}
+
+// isAnothers reports whether a job for which the machine was not made has the machine, or will have it.
+func (o *openLease) isAnothers(l *look) bool {
+	return slices.ContainsFunc(l.scene.HoldersOf(o.Node), func(j *slurm.Job) bool { return j.ID != o.Job })
 }
 
 // tell notes what the job was told, and reports whether that is new. A job of many nodes is told
@@ -189,6 +220,10 @@ func (o *openLease) over() Time {
 func (o *openLease) end(at Time) Entry {
 	e := o.Entry
 	e.To, e.Uses = at, nil
+	if o.Losing {
+		e.RaceLost = e.Took()
+	}
+	e.RaceLost = min(e.RaceLost, e.Took())
 	for _, u := range o.Uses {
 		if u.To == 0 || u.To > at {
 			u.To = at
@@ -229,7 +264,7 @@ func (o *openLease) cut(now Time) Entry {
 	e := o.end(now)
 	o.Part++
 	o.ID = fmt.Sprintf("%s/%s@%d+%d", o.Zone, o.Node, o.Made, o.Part)
-	o.From, o.Up = now, now
+	o.From, o.Up, o.RaceLost = now, now, 0
 	o.Uses = slices.DeleteFunc(o.Uses, func(u Use) bool { return u.To != 0 })
 	for i := range o.Uses {
 		o.Uses[i].From = now

@@ -42,14 +42,16 @@ type world struct {
 	accounts map[uint32]string
 	plan     plan.Plan
 
-	leasedOpen  int     // how often a lease was reported that goes on
-	leasedEnded []Entry // those that were reported as ended
+	leasedOpen     int     // how often a lease was reported that goes on
+	leasedOpenLost int64   // what was lost in a race of the one that was reported last
+	leasedEnded    []Entry // those that were reported as ended
 }
 
 // leased notes what the recorder reports of leases.
 func (w *world) leased(e *Entry, ended bool) {
 	if !ended {
 		w.leasedOpen++
+		w.leasedOpenLost = e.RaceLost
 		return
 	}
 	w.leasedEnded = append(w.leasedEnded, *e)

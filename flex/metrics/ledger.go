@@ -21,11 +21,13 @@ type ledger struct {
 	seconds   *prometheus.CounterVec   // by nodeset and use
 	reuses    *prometheus.CounterVec   // by nodeset
 	losses    *prometheus.CounterVec   // by nodeset and cause
+	raceLost  *prometheus.CounterVec   // by nodeset
 
 	lost     map[string]int       // nodes whose machine was gone under a job in the last look, and in how many
 	looked   map[string]time.Time // by region: the last look
 	machines map[machine]seen     // that were there then
 	failed   map[request]bool     // that were on record then
+	raced    map[string]int64     // by ID of a lease that has not ended: the seconds that were counted as lost in races
 }
 
 // machine names an instance: its name alone may come again.
@@ -62,6 +64,10 @@ func newLedger(f promauto.Factory) ledger {
 		losses: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_machines_lost_total", Help: "Machines that disappeared or stopped under a job.",
 		}, []string{"nodeset", "cause"}),
+		raceLost: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_race_lost_machine_seconds_total",
+			Help: "Machine-seconds for jobs that started in another nodeset, counted when the machine is gone or has another job.",
+		}, []string{"nodeset"}),
 	}
 	l.forget()
 	return l
@@ -75,6 +81,7 @@ func (l *ledger) begin(nodeset string) {
 		l.seconds.WithLabelValues(nodeset, use)
 	}
 	l.reuses.WithLabelValues(nodeset)
+	l.raceLost.WithLabelValues(nodeset)
 	for _, cause := range scene.LossCauses() {
 		l.losses.WithLabelValues(nodeset, string(cause))
 	}
@@ -101,7 +108,20 @@ func (l *ledger) lose(losses []scene.Loss) {
 // forget makes the next look the first.
 func (l *ledger) forget() {
 	l.lost = nil
-	l.looked, l.machines, l.failed = map[string]time.Time{}, map[machine]seen{}, map[request]bool{}
+	l.looked, l.machines, l.failed, l.raced = map[string]time.Time{}, map[machine]seen{}, map[request]bool{}, map[string]int64{}
+}
+
+// enterRace counts what a lease has lost in a race since the last look. An earlier process has counted
+// what an ongoing lease shows at the first look.
+func (l *ledger) enterRace(e *history.Entry, ended bool) {
+	was, known := l.raced[e.ID]
+	if (known || ended) && e.RaceLost > was {
+		l.raceLost.WithLabelValues(e.NodeSet).Add(float64(e.RaceLost - was))
+	}
+	l.raced[e.ID] = e.RaceLost
+	if ended {
+		delete(l.raced, e.ID)
+	}
 }
 
 // enter counts what has happened since the last look, and returns the causes of

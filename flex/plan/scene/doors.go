@@ -178,6 +178,23 @@ func (s *Scene) partitionFor(j *slurm.Job, m *Node) string {
 	return j.Partition
 }
 
+// StartsOutside reports whether the job has nodes, or uses a door that has opened, and none of these
+// nodes is in the nodeset.
+func (s *Scene) StartsOutside(job uint32, nodeset string) bool {
+	outside := func(nodes []string) bool {
+		return len(nodes) > 0 && !slices.ContainsFunc(nodes, func(name string) bool {
+			m := s.Node(name)
+			return m != nil && m.Set.Name == nodeset
+		})
+	}
+	if j := s.Job(job); j != nil && j.State.HoldsNodes() {
+		return outside(j.Nodes)
+	}
+	return slices.ContainsFunc(s.doors, func(d *Door) bool {
+		return d.Job != nil && d.Job.ID == job && d.Named() && d.Opened(s.Seen.Now) && outside(d.Nodes)
+	})
+}
+
 // Doors returns the doors, in the order in which Slurm lists them.
 func (s *Scene) Doors() []*Door { return s.doors }
 

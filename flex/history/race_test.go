@@ -1,0 +1,145 @@
+package history
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+const (
+	behind = "IDLE+CLOUD+RESERVED" // a registered node behind a door
+	winner = "alpha-g2-0"
+)
+
+// door reserves nodes for a job from that time on.
+func (w *world) door(job, node string, made, start time.Time) *slurm.Reservation {
+	w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{
+		Name: memo.DoorReservation("alpha", job, made), Start: start, End: start.Add(365 * 24 * time.Hour), Nodes: []string{node},
+	})
+	return &w.Snap.Reservations[len(w.Snap.Reservations)-1]
+}
+
+// racing is job 812, which waits PENDING in partitions train and other. The machine in train was made
+// at noon; none was made in other.
+func racing(t *testing.T) *world {
+	w := newWorld(t)
+	w.requests(812, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
+	w.Nodes(node, behind)
+	w.Nodes(winner, rising)
+	w.door("812", node, noon.Add(-time.Hour), noon.Add(5*time.Minute))
+	w.door("812", winner, noon.Add(-time.Hour+time.Second), noon.Add(5*time.Minute))
+	w.job(812, slurm.JobPending, time.Time{}).Partition = "train,other"
+	w.Machine(node, group)
+	w.look(0)
+	return w
+}
+
+// decided is a race that the job has won in other 10 minutes after noon. Its door in train is gone.
+func decided(t *testing.T) *world {
+	w := racing(t)
+	w.Snap.Reservations = nil
+	w.job(812, slurm.JobRunning, noon.Add(10*time.Minute), winner)
+	w.look(10 * time.Minute)
+	return w
+}
+
+func TestMachineOfALosingPlaceIsLostUntilItsDeletion(t *testing.T) {
+	w := decided(t)
+	_, ongoing := w.all(Lease)
+	assert.EqualValues(t, 10*60, ongoing[0].RaceLost)
+	w.Snap.Jobs = nil // the job ends while its machine in train is deleted
+	w.look(2 * time.Minute)
+	w.restart()
+	w.look(time.Minute)
+	w.gone()
+	e := w.only(Lease)
+	assert.EqualValues(t, 13*60, e.RaceLost)
+	assert.Equal(t, e.Took(), e.RaceLost)
+	assert.Equal(t, e.RaceLost, e.Wasted)
+}
+
+func TestMachineOfALosingPlaceIsLostUntilAnotherJobGetsIt(t *testing.T) {
+	for name, gets := range map[string]func(w *world){
+		"a door over it": func(w *world) {
+			w.job(815, slurm.JobPending, time.Time{})
+			w.door("815", node, w.Snap.Now, w.Snap.Now.Add(5*time.Minute))
+		},
+		"its node from Slurm": func(w *world) {
+			w.Nodes(node, busy)
+			w.job(815, slurm.JobRunning, w.Snap.Now, node)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := decided(t)
+			gets(w)
+			w.look(time.Minute)
+			w.Nodes(node, busy)
+			w.Snap.Reservations = nil
+			w.job(815, slurm.JobRunning, w.Snap.Now, node)
+			w.look(time.Hour)
+			assert.EqualValues(t, 11*60, w.leasedOpenLost)
+			w.Snap.Jobs = nil
+			w.Nodes(node, free)
+			w.look(time.Hour)
+			w.gone()
+			e := w.only(Lease)
+			assert.EqualValues(t, 11*60, e.RaceLost)
+			assert.Equal(t, e.RaceLost, w.leasedEnded[0].RaceLost)
+		})
+	}
+}
+
+func TestMachineIsLostOnceTheOtherDoorHasOpened(t *testing.T) {
+	w := racing(t)
+	open := &w.Snap.Reservations[1]
+	w.Snap.Jobs[0].Reservation, open.Start = open.Name, noon
+	w.look(time.Minute)
+	_, ongoing := w.all(Lease)
+	assert.EqualValues(t, 60, ongoing[0].RaceLost)
+	w.Snap.Jobs[0].Reservation, open.Start = "", noon.Add(time.Hour)
+	w.look(time.Minute)
+	_, ongoing = w.all(Lease)
+	assert.Zero(t, ongoing[0].RaceLost, "the job has not started there, and waits in both places again")
+}
+
+func TestMachinesOfNoLosingPlaceAreNotLost(t *testing.T) {
+	for name, happens := range map[string]func(w *world){
+		"the job waits in both places":  func(*world) {},
+		"the job starts on the machine": func(w *world) { w.job(812, slurm.JobRunning, w.Snap.Now, node) },
+		"the job starts on other machines of the nodeset": func(w *world) {
+			w.Nodes("alpha-a3-2", busy)
+			w.job(812, slurm.JobRunning, w.Snap.Now, "alpha-a3-2")
+		},
+		"the job leaves the queue": func(w *world) { w.Snap.Jobs = nil },
+		"another job gets the machine before the job starts elsewhere": func(w *world) {
+			w.Snap.Reservations = w.Snap.Reservations[1:]
+			w.job(815, slurm.JobRunning, w.Snap.Now, node)
+			w.look(0)
+			w.job(812, slurm.JobRunning, w.Snap.Now, winner)
+		},
+		"the job has used the machine before it runs elsewhere": func(w *world) {
+			w.job(812, slurm.JobRunning, w.Snap.Now, node)
+			w.look(0)
+			w.job(812, slurm.JobPending, time.Time{})
+			w.look(0)
+			w.job(812, slurm.JobRunning, w.Snap.Now, winner)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := racing(t)
+			happens(w)
+			w.Nodes(node, busy)
+			w.look(time.Minute)
+			w.Snap.Jobs = nil
+			w.Nodes(node, free)
+			w.look(time.Minute)
+			w.gone()
+			assert.Zero(t, w.only(Lease).RaceLost)
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package metrics
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/history"
+)
+
+const raceLost = "slurmflex_race_lost_machine_seconds_total"
+
+func TestTimeLostInARaceIsCountedOnce(t *testing.T) {
+	w := newWorld(t)
+	assert.Zero(t, w.value(raceLost, "a3"), "the counter exists before it counts")
+	deleted, reused := lease("physics"), lease("biology")
+	deleted.NodeSet, reused.NodeSet = "a3", "a3"
+	for _, e := range []*history.Entry{deleted, reused} {
+		w.Leased(e, false)
+	}
+	reused.RaceLost = 300
+	w.Leased(reused, false)
+	w.Leased(reused, false)
+	assert.EqualValues(t, 300, w.value(raceLost, "a3"), "another job got the machine")
+	deleted.RaceLost = 650
+	w.Leased(deleted, true)
+	w.Leased(reused, true)
+	assert.EqualValues(t, 950, w.value(raceLost, "a3"))
+	assert.Zero(t, w.value(raceLost, "g2"))
+	assert.Empty(t, w.ledger.raced)
+}
+
+func TestTimeThatAnEarlierProcessHasCountedIsNotCountedAgain(t *testing.T) {
+	w := newWorld(t)
+	e := lease("physics")
+	e.NodeSet, e.RaceLost = "a3", 300
+	w.Leased(e, false)
+	w.Leased(e, true)
+	assert.Zero(t, w.value(raceLost, "a3"))
+}

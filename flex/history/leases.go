@@ -104,7 +104,7 @@ func (l *look) open(in *mig.Instance) *openLease {
 	o.FlexStart, o.Spot = in.Model == mig.FlexStart, in.Model == mig.Spot
 	o.ID = fmt.Sprintf("%s/%s@%d", in.Zone, in.Name, o.Made)
 	if job := l.madeFor(stamp, in.Name); job != 0 {
-		o.Who = l.who(job)
+		o.Who = l.who(job, in.Name)
 	}
 	return o
 }

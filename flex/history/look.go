@@ -60,13 +60,21 @@ func (l *look) atWork(node string) (jobs []*slurm.Job, coming bool) {
 // reads reports whether the region could be read.
 func (l *look) reads(region string) bool { return l.scene.Seen.Unseen[region] == nil }
 
-// who is the job of that raw id, and whose it is as far as that is known still.
-func (l *look) who(id uint32) Who {
+// who is the job of that raw id, and whose it is as far as that is known still. Of a job that waits in
+// several partitions, it names the one of the nodes.
+func (l *look) who(id uint32, nodes ...string) Who {
 	j := l.scene.Job(id)
 	if j == nil {
 		return Who{Job: id}
 	}
 	w := Who{Job: id, User: j.User, Account: l.accounts[id], Partition: j.Partition}
+	for _, node := range nodes {
+		for _, holder := range l.scene.HoldersOf(node) {
+			if holder.ID == id {
+				w.Partition = holder.Partition
+			}
+		}
+	}
 	if name := j.Name(); name != fmt.Sprint(id) {
 		w.Name = name
 	}

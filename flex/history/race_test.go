@@ -143,3 +143,22 @@ func TestMachinesOfNoLosingPlaceAreNotLost(t *testing.T) {
 		})
 	}
 }
+
+// A bill charges what a machine costs before its job starts.
+func TestLeaseOfAPendingJobHasAccountAndPartition(t *testing.T) {
+	w := newWorld(t)
+	w.accounts[812] = "ml"
+	w.Nodes(node, behind)
+	w.door("812", node, noon.Add(-time.Hour), noon.Add(5*time.Minute))
+	w.job(812, slurm.JobPending, time.Time{}).Partition = "other,train"
+	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.look(0)
+	_, waits := w.all(Wait)
+	ada := Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}
+	assert.Equal(t, ada, waits[0].Who)
+	w.requests(812, request("a1", mig.Succeeded, noon, node))
+	w.Machine(node, group)
+	w.look(time.Minute)
+	w.gone()
+	assert.Equal(t, ada, w.only(Lease).Who)
+}

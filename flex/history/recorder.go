@@ -118,7 +118,7 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
 		r.report(err)
 	}
 	m := r.memory
-	l := newLook(s, p, r.accountsOf(snap))
+	l := newLook(s, p, r.accountsOf(s))
 	leases := m.leases(l)
 	for i := range leases {
 		r.leased(&leases[i], true)
@@ -153,15 +153,21 @@ func (r *Recorder) report(err error) {
 }
 
 // accountsOf are the accounts of the jobs that the look speaks of.
-func (r *Recorder) accountsOf(snap scene.Snapshot) map[uint32]string {
+func (r *Recorder) accountsOf(s *scene.Scene) map[uint32]string {
+	waiting := map[uint32]bool{} // jobs that wait PENDING for machines
+	for _, d := range s.Doors() {
+		if d.Job != nil {
+			waiting[d.Job.ID] = true
+		}
+	}
 	known := make(map[uint32]string, len(r.known))
 	var unknown []uint32
-	for _, j := range snap.Jobs {
+	for _, j := range s.Seen.Jobs {
 		account, ok := r.known[j.ID]
 		switch {
 		case ok:
 			known[j.ID] = account
-		case j.State.HoldsNodes() && r.hasFlex(j):
+		case j.State.HoldsNodes() && r.hasFlex(j), waiting[j.ID]:
 			unknown = append(unknown, j.ID)
 		}
 	}

@@ -107,7 +107,7 @@ func (l *look) begin(g *mig.Group, run []mig.Request) *openWait {
 	o.Kind, o.From = Wait, At(run[0].Created)
 	o.ID = fmt.Sprintf("%s/%s/%s@%d", g.Region, g.Name, run[0].Name, o.From)
 	if job := l.madeFor(g.Stamp, run[0].Instances...); job != 0 {
-		o.Who = l.who(job)
+		o.Who = l.who(job, run[0].Instances...)
 	}
 	return o
 }

@@ -27,6 +27,7 @@ type estimation struct {
 	places       bool
 	correlations []float64
 	after        time.Duration
+	afterSet     bool // otherwise the configuration says it
 }
 
 func newEstimate(a *app) *cobra.Command {
@@ -63,6 +64,7 @@ Places whose history is too short are named and left out.`,
 			if len(args) > 1 || (len(args) == 1) == (e.partition != "") {
 				return usageError{fmt.Errorf("usage: %s JOB, or %s -p PARTITION -N NODES -t TIME", cmd.CommandPath(), cmd.CommandPath())}
 			}
+			e.afterSet = cmd.Flags().Changed("after")
 			return e.checkPlaces()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -101,7 +103,7 @@ Places whose history is too short are named and left out.`,
 	jsonFlag(cmd, &e.json)
 	cmd.Flags().BoolVar(&e.places, "places", false, "simulate a job that asks in all nodesets of these partitions, in their order")
 	cmd.Flags().Float64SliceVar(&e.correlations, "correlation", []float64{0, .5}, "with --places: how much waits in different places depend on each other, 0 to 1, as a `list`")
-	cmd.Flags().DurationVar(&e.after, "after", 0, "with --places: how long after one place the next is asked")
+	cmd.Flags().DurationVar(&e.after, "after", 0, "with --places: how long after one place the next is asked (default: ask_elsewhere_after of the place before)")
 	cmd.MarkFlagsMutuallyExclusive("short", "json")
 	cmd.MarkFlagsMutuallyExclusive("short", "places")
 	return cmd
@@ -141,6 +143,11 @@ func (e estimation) questions(ctx context.Context, a *app, cfg *config.Config) (
 			return nil, usageError{err}
 		}
 		questions = append(questions, more...)
+	}
+	if e.afterSet {
+		for i := range questions {
+			questions[i].After = int64(e.after.Seconds())
+		}
 	}
 	if e.places && len(questions) < 2 {
 		return nil, usageError{fmt.Errorf("--places compares nodesets, and partition %s has one that fits; name more, as sbatch -p takes them", e.partition)}
@@ -188,7 +195,7 @@ func (e estimation) answers(cfg *config.Config, questions []estimate.Question, n
 		if _, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Lease, boots.Take); err != nil {
 			return estimate.Report{}, whoMayRead(err)
 		}
-		r.Places = estimate.PlacesOf(questions, samples, e.correlations, e.after, cfg.Options.Interval, boots, history.At(now))
+		r.Places = estimate.PlacesOf(questions, samples, e.correlations, cfg.Options.Interval, boots, history.At(now))
 	}
 	return r, nil
 }

@@ -65,7 +65,7 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 		if value != "" {
 			fmt.Fprintf(p, "\\fI %s\\fR", roff(value))
 		}
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" && f.DefValue != "0s" {
 			usage += " (default: " + f.DefValue + ")"
 		}
 		p.WriteString("\n" + roff(usage) + "\n")

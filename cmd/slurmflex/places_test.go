@@ -72,6 +72,30 @@ func TestSecondPlaceHalvesExponentialWaits(t *testing.T) {
 	assert.Contains(t, text, "are independent (correlation 0)")
 }
 
+func TestPlacesAreAskedAsTheConfigurationSays(t *testing.T) {
+	w := newWorld(t)
+	w.regions(t, map[string]int{"us": 30, "eu": 30, "asia": 30})
+	w.configure(t, "dws_flex: {enabled: true}", "dws_flex: {enabled: true, ask_elsewhere_after: 3600}") // of asia
+	for _, c := range []struct {
+		places string
+		flags  []string
+		after  []int64
+		says   string
+	}{
+		{"asia,us,eu", nil, []int64{0, 3600, 3600}, "\nThe job asks in us after 1h00m, in eu after 1h00m.\n"},
+		{"us,asia,eu", nil, []int64{0, 0, 3600}, "\nThe job asks in eu after 1h00m.\n"},
+		{"us,eu,asia", []string{"--after", "2h"}, []int64{0, 7200, 14400}, "\nThe job asks in eu after 2h00m, in asia after 4h00m.\n"},
+		{"asia,us,eu", []string{"--after", "0"}, nil, ""},
+	} {
+		args := append([]string{"estimate", "-p", c.places, "-N", "2", "--places"}, c.flags...)
+		text := w.flex(t, args...).exits(t, exitDone).stdout.String()
+		assert.Contains(t, text, c.says)
+		var report estimated
+		require.NoError(t, json.Unmarshal(w.flex(t, append(args, "--json")...).exits(t, exitDone).stdout.Bytes(), &report))
+		assert.Equal(t, c.after, report.Places.After, args)
+	}
+}
+
 func TestPlacesWithoutHistoryAreNamed(t *testing.T) {
 	w := newWorld(t)
 	w.regions(t, map[string]int{"us": 30, "eu": 3})

@@ -19,7 +19,7 @@ type Places struct {
 	Boots     int      `json:"boots"` // number of leases behind this median; 0: assumed
 	Poll      int64    `json:"poll_seconds"`
 	Deletion  int64    `json:"deletion_seconds"`
-	After     int64    `json:"after_seconds,omitempty"` // from one place to the next
+	After     []int64  `json:"after_seconds,omitempty"` // from the job's first request to that in each place; absent: all at once
 
 	Outcomes []Outcome `json:"outcomes"`
 }
@@ -53,25 +53,29 @@ func (b *Boots) Take(e *history.Entry) {
 	}
 }
 
-// PlacesOf simulates a job that asks in the nodesets of these questions, each so much later than the
-// one before. The samples are those of the questions.
-func PlacesOf(questions []Question, samples []*Samples, correlations []float64, after, poll time.Duration, boots Boots, now history.Time) *Places {
+// PlacesOf simulates a job that asks in the nodesets of these questions, in this order. A nodeset
+// without enough history delays no request. The samples are those of the questions.
+func PlacesOf(questions []Question, samples []*Samples, correlations []float64, poll time.Duration, boots Boots, now history.Time) *Places {
 	p := &Places{
 		Simulated: []string{}, Missing: []Short{}, Outcomes: []Outcome{},
-		Boot: assumedBoot, Poll: int64(poll.Seconds()), Deletion: assumedDeletion, After: int64(after.Seconds()),
+		Boot: assumedBoot, Poll: int64(poll.Seconds()), Deletion: assumedDeletion,
 	}
 	if len(boots.seconds) >= least {
 		p.Boot, p.Boots = *quantileOf(boots.seconds, .5), len(boots.seconds)
 	}
-	race := Race{Boot: p.Boot, Poll: p.Poll, Deletion: p.Deletion}
+	race, after := Race{Boot: p.Boot, Poll: p.Poll, Deletion: p.Deletion}, int64(0)
 	for i, q := range questions {
 		e, ok := samples[i].For(q.Request, 0, now)
 		if !ok {
 			p.Missing = append(p.Missing, Short{q.NodeSet, samples[i].granted(q.Request, now), least})
 			continue
 		}
-		race.Places = append(race.Places, Place{Wait: e.Curve.Quantile, Known: e.Curve.Known(), After: int64(len(race.Places)) * p.After})
-		p.Simulated = append(p.Simulated, q.NodeSet)
+		race.Places = append(race.Places, Place{Wait: e.Curve.Quantile, Known: e.Curve.Known(), After: after})
+		p.Simulated, p.After = append(p.Simulated, q.NodeSet), append(p.After, after)
+		after += q.After
+	}
+	if !slices.ContainsFunc(p.After, func(seconds int64) bool { return seconds > 0 }) {
+		p.After = nil
 	}
 	if len(race.Places) < 2 {
 		return p
@@ -119,8 +123,14 @@ long as if the job had no other. Machines boot in %d s (%s).
 Other requests are cancelled within %s. Machines granted by then are deleted in %s
 and serve no other job. In request hours, no wait is longer than the longest known one.
 `, p.Boot, boots, span(p.Poll), span(p.Deletion))
-	if p.After > 0 {
-		fmt.Fprintf(&b, "The job asks in each place %s after the one before.\n", span(p.After))
+	var later []string
+	for i, seconds := range p.After {
+		if seconds > 0 {
+			later = append(later, fmt.Sprintf("in %s after %s", p.Simulated[i], span(seconds)))
+		}
+	}
+	if len(later) > 0 {
+		fmt.Fprintf(&b, "The job asks %s.\n", strings.Join(later, ", "))
 	}
 	return b.String()
 }

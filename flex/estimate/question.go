@@ -18,6 +18,7 @@ var whatIfTimes = []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 
 func ask(set *config.NodeSet, partition string, nodes int, lease time.Duration) Question {
 	q := Question{
 		NodeSet: set.Name, Partition: partition, Request: Request{Count: nodes, Lease: int64(lease.Seconds())}, Most: set.Size(),
+		After: int64(set.Flex.AskElsewhereAfter.Seconds()),
 	}
 	if !set.Flex.UseJobDuration {
 		q.Times, q.Leases = []int64{0}, []int64{int64(leaseOf(set, 0).Seconds())}

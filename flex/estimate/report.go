@@ -62,6 +62,7 @@ type Question struct {
 	Request        Request
 	Waited         int64   // seconds
 	Most           int     // nodes of the nodeset
+	After          int64   // seconds from a job's request here until it also asks in its next place
 	Times, Leases  []int64 // of the table: time limits, 0 for any, and the leases that they need, in seconds
 }
 

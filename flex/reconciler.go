@@ -339,7 +339,8 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *scene.Snapshot) (er
 }
 
 // observeTasks reads the tasks of arrays that have a door, which the queue hides among the array's
-// other tasks.
+// other tasks. The last task of an array that has no record of its own yet keeps the array's: if it
+// uses a door, its row replaces the one that the queue shows for all pending tasks (26.05).
 func (r *Reconciler) observeTasks(ctx context.Context, snap *scene.Snapshot) error {
 	var addresses []string
 	for _, held := range snap.Reservations {
@@ -354,13 +355,16 @@ func (r *Reconciler) observeTasks(ctx context.Context, snap *scene.Snapshot) err
 	if err = snap.Unread.Take(err); err != nil {
 		return err
 	}
-	known := make(map[uint32]bool, len(snap.Jobs))
+	known := make(map[uint32]int, len(snap.Jobs))
 	for i := range snap.Jobs {
-		known[snap.Jobs[i].ID] = true
+		known[snap.Jobs[i].ID] = i
 	}
 	for _, j := range tasks {
-		if !known[j.ID] {
+		switch at, isKnown := known[j.ID]; {
+		case !isKnown:
 			snap.Jobs = append(snap.Jobs, j)
+		case snap.Jobs[at].IsTasks() && j.Reservation != "" && memo.ParseHold(r.Config.Cluster, j.Reservation).Address == j.Address():
+			snap.Jobs[at] = j
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ type want struct {
 }
 
 // doorsAtOnce limits how many doors a pass makes. Each takes two calls of slurmctld.
-const doorsAtOnce = 50
+const doorsAtOnce = 200
 
 // covered returns the nodesets whose powered-down nodes this process keeps from jobs, so that these
 // wait pending: each job of their partitions fits all of a nodeset's nodes or none. It returns none
@@ -84,10 +84,12 @@ func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 		for _, name := range p.Nodes {
 			switch set := s.Config.FlexSetOf(name); {
 			case set == nil:
-			case ours && known.Exclusive:
-				why[set] = fmt.Sprintf("partition %s is not exclusive in slurm.conf", p.Name)
 			case !ours:
 				why[set] = fmt.Sprintf("partition %s, which only slurm.conf has, has nodes of it", p.Name)
+			case known.Exclusive:
+				why[set] = fmt.Sprintf("partition %s is not exclusive in slurm.conf", p.Name)
+			default:
+				why[set] = fmt.Sprintf("jobs of partition %s share nodes", p.Name)
 			}
 		}
 	}

@@ -45,6 +45,7 @@ type words struct {
 	nodes    []string // nodes=, nodes+= or nodes-=
 	operator string   // "=", "+=" or "-=" of nodes
 	start    time.Time
+	end      time.Time // endtime=, of an update
 	lasts    time.Duration
 	mode     mode
 	purge    time.Duration
@@ -64,6 +65,8 @@ func (c *Cluster) parse(line string) (*words, error) {
 			w.nodes, err = slurm.Expand(value)
 		case "starttime":
 			w.start, err = parseTime(value, c.o.Now())
+		case "endtime":
+			w.end, err = parseTime(value, c.o.Now())
 		case "duration":
 			w.lasts, err = parseDuration(value)
 		case "flags":
@@ -145,7 +148,7 @@ func (c *Cluster) updateReservation(name string, said *words) error {
 			return err
 		}
 	}
-	if err := c.setTimes(r, name, slurm.ReservationChange{Start: said.start, Purge: said.purge}); err != nil {
+	if err := c.setTimes(r, name, slurm.ReservationChange{Start: said.start, End: said.end, Purge: said.purge}); err != nil {
 		return err
 	}
 	r.mode |= said.mode

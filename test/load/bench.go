@@ -47,7 +47,7 @@ type setting struct {
 	cloud    fakegce.Options
 	room     int           // for machines of a region; 0: for all
 	keep     time.Duration // keep_idle; 0: machines go with their jobs
-	kinds    []string      // of the regions' capacity; nil: all have flex-start
+	pending  bool          // whether jobs wait PENDING
 	front    func(http.Handler) http.Handler
 }
 
@@ -82,8 +82,8 @@ func (b *bench) newHost(s setting) *host {
 			if s.keep > 0 {
 				text = strings.Replace(text, "use_job_duration: true, job_duration_margin: 600", fmt.Sprintf("keep_idle: %.0f", s.keep.Seconds()), 1)
 			}
-			for _, kind := range s.kinds {
-				text = strings.Replace(text, site.FlexBlock, "capacity: "+kind, 1)
+			if !s.pending {
+				text = strings.Replace(text, "slurmflex:\n", "slurmflex:\n  waiting: configuring\n", 1)
 			}
 			return text
 		},
@@ -92,11 +92,7 @@ func (b *bench) newHost(s setting) *host {
 		must.Do(os.Symlink(filepath.Join(from, name), h.path(name)))
 	}
 	for _, p := range places {
-		template := fakegce.FlexTemplate
-		if s.kinds != nil {
-			template = fakegce.PlainTemplate
-		}
-		must.Get(h.cloud.AddTemplate(p.Region, template(site.NodeSet, site.Machine)))
+		must.Get(h.cloud.AddTemplate(p.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine)))
 		must.Do(h.cloud.SetQuota(p.Region, "ACTIVE_RESIZE_REQUESTS", site.ActiveRequests))
 		if s.room != 0 {
 			h.cloud.SetCapacity(p.Zone, site.Machine, s.room)

@@ -58,7 +58,7 @@ func (s nodeSet) node(i int) string { return fmt.Sprintf("%s-%s-%d", cluster, s.
 func soakConfig(w *world) string {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "slurm_cluster_name: %s\nproject: %s\nslurm_bin_dir: %s/bin\n", cluster, project, w.dir)
-	fmt.Fprintf(text, "slurmflex: {interval: 10s, api_calls_per_second: 1000, compute_endpoint: %q, http_address: %q, run_dir: %s/run, state_dir: %s/history}\n",
+	fmt.Fprintf(text, "slurmflex: {interval: 10s, waiting: configuring, api_calls_per_second: 1000, compute_endpoint: %q, http_address: %q, run_dir: %s/run, state_dir: %s/history}\n",
 		w.endpoint, w.page, w.dir, w.dir)
 	fmt.Fprintln(text, "partitions:")
 	for _, set := range nodeSets() {

@@ -131,17 +131,23 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 			must.Do(fmt.Errorf("squeue %s: not known", strings.Join(args, " ")))
 		}
 		mark, _, _ := strings.Cut(behind, "<%b")
-		return fakeslurm.PrintJobs(must.Get(s.model.Jobs(ctx)), mark)
+		jobs := must.Get(s.model.Jobs(ctx))
+		if slices.Contains(args, "PENDING") {
+			jobs = slices.DeleteFunc(jobs, func(j slurm.Job) bool { return j.State != slurm.JobPending })
+		}
+		return fakeslurm.PrintJobs(jobs, mark)
 	case program == "scancel":
 		must.Do(s.model.CancelJob(ctx, jobID(last)))
 	case verb == "scontrol ping":
 		return "Slurmctld(primary) at localhost is UP\n"
 	case verb == "scontrol show":
-		return s.show(ctx, args[1])
+		return s.show(ctx, args[1], args[2:])
 	case verb == "scontrol hold":
 		must.Do(s.model.HoldJob(ctx, jobID(last)))
 	case verb == "scontrol notify":
 		must.Do(s.model.NotifyJob(ctx, jobID(args[1]), last))
+	case slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "reservationname=") }):
+		must.Do(s.model.Scontrol(ctx, strings.Join(args, " ")))
 	default:
 		must.Do(s.change(ctx, args[0], settings(args[1:])))
 	}
@@ -156,15 +162,22 @@ func asked(args []string) (ids []uint32) {
 	return ids
 }
 
-func (s *slurmctld) show(ctx context.Context, what string) string {
+func (s *slurmctld) show(ctx context.Context, what string, which []string) string {
 	switch what {
 	case "nodes":
-		s.looks.Add(1)
-		return fakeslurm.PrintNodes(must.Get(s.model.Nodes(ctx)))
+		nodes := must.Get(s.model.Nodes(ctx))
+		if len(which) == 0 {
+			s.looks.Add(1)
+			return fakeslurm.PrintNodes(nodes)
+		}
+		names := must.Get(slurm.Expand(which[0]))
+		return fakeslurm.PrintNodes(slices.DeleteFunc(nodes, func(n slurm.Node) bool { return !slices.Contains(names, n.Name) }))
 	case "reservation":
 		return fakeslurm.PrintReservations(must.Get(s.model.Reservations(ctx)))
 	case "partition":
 		return partitionsText(must.Get(s.model.Partitions(ctx)))
+	case "licenses":
+		return "No licenses configured in Slurm.\n"
 	case "config":
 		config := must.Get(s.model.Config(ctx))
 		config["SlurmUser"] = fmt.Sprintf("slurm(%d)", os.Geteuid())
@@ -191,38 +204,13 @@ func (s *slurmctld) records(ctx context.Context, args []string) string {
 	return fakeslurm.PrintJobRecords(records, mark)
 }
 
-// change is create, update or delete, with settings.
+// change is an update with settings.
 func (s *slurmctld) change(ctx context.Context, verb string, set map[string]string) error {
-	nodes, reservation := must.Get(slurm.Expand(set["nodes"]+set["nodename"])), set["reservationname"]
-	_, reserves := set["reservationname"]
 	switch {
-	case verb == "create" && set["starttime"] == "now":
-		spec := slurm.JobReservationSpec{
-			Name: reservation, User: set["users"], Nodes: nodes, Lasts: minutes(set["duration"]),
-		}
-		if strings.Contains(set["flags"], "ignore_jobs") {
-			spec.Nodes, spec.Held = nil, nodes
-		}
-		return s.model.ReserveForJob(ctx, spec)
-	case verb == "create":
-		start := must.Get(strconv.ParseInt(strings.TrimPrefix(set["starttime"], "uts"), 10, 64))
-		return s.model.CreateReservation(ctx, slurm.ReservationSpec{
-			Name: reservation, Nodes: nodes, Start: time.Unix(start, 0).UTC(), Lasts: minutes(set["duration"]), Maint: true,
-		})
-	case verb == "delete":
-		return s.model.DeleteReservation(ctx, reservation)
 	case verb != "update":
 		return fmt.Errorf("scontrol %s: invalid keyword", verb)
-	case set["jobid"] != "" && reserves:
-		return s.model.SetJobReservation(ctx, jobID(set["jobid"]), reservation)
 	case set["jobid"] != "" && set["starttime"] == "now":
 		return s.model.StartNow(ctx, jobID(set["jobid"]), 0)
-	case reservation != "":
-		change := slurm.ReservationChange{Nodes: nodes}
-		if at, found := strings.CutPrefix(set["endtime"], "uts"); found {
-			change.End = time.Unix(must.Get(strconv.ParseInt(at, 10, 64)), 0).UTC()
-		}
-		return s.model.SetReservation(ctx, reservation, change)
 	case set["jobid"] != "":
 		return s.model.SetAdminComment(ctx, jobID(set["jobid"]), set["admincomment"])
 	}
@@ -233,12 +221,7 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 	if extra, there := set["extra"]; there {
 		change.Extra = &extra
 	}
-	return s.model.UpdateNodes(ctx, nodes, change)
-}
-
-// minutes is a duration as scontrol reads it.
-func minutes(text string) time.Duration {
-	return time.Duration(must.Get(strconv.Atoi(text))) * time.Minute
+	return s.model.UpdateNodes(ctx, must.Get(slurm.Expand(set["nodename"])), change)
 }
 
 // settings are arguments such as state=resume by key; a word alone, such as

@@ -46,9 +46,9 @@ func trials() []trial {
 			{"the same: requests made", "requests", keptMachines},
 			{"the same: from job to job on one machine, beyond the jobs' own time", seconds, 2},
 		}},
-		{"100 jobs fall back", (*bench).hundredJobsFallBack, []target{
-			{"100 jobs of 1 node, Spot refused, to on-demand by their lists: to all machines made", seconds, 15},
-			{"the same: bulk inserts per job", "calls", 2},
+		{"100 jobs in 2 places", (*bench).hundredJobsInTwoPlaces, []target{
+			{"100 jobs of 1 node that wait PENDING in 2 partitions, 80 calls/s: submitted to all ACCEPTED", seconds, 6},
+			{"the same: calls that change something, per job", "calls", 4.4},
 		}},
 		{"one job of 1000", oneJob(1000), []target{
 			{"1 job of 1000 nodes: hook called to 1 request(s) ACCEPTED", seconds, 2.5},

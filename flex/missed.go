@@ -1,7 +1,9 @@
 package flex
 
 import (
+	"maps"
 	"sync"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
@@ -15,12 +17,14 @@ import (
 // or, since bulk insert leaves none, by its nodes being up.
 type missed struct {
 	mu   sync.Mutex
-	had  map[string]bool // up, and a machine of ours was there or was brought
-	once map[string]bool // of these, those that the last pass missed
-	spot map[string]bool // of these, those whose machine a pass saw pre-empted
+	had  map[string]bool      // up, and a machine of ours was there or was brought
+	once map[string]bool      // of these, those that the last pass missed
+	spot map[string]bool      // of these, those whose machine a pass saw pre-empted
+	ends map[string]time.Time // when machines of nodes that are up were to end
 }
 
-// complete adds to a snapshot the nodes whose machine two passes in a row have missed.
+// complete adds to a snapshot the nodes whose machine two passes in a row have missed, and when the
+// machines of nodes that are up were to end.
 // A look at a region that could not be read is none.
 func (m *missed) complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.mu.Lock()
@@ -40,8 +44,17 @@ func (m *missed) complete(snap *scene.Snapshot, cfg *config.Config) {
 	for name := range m.had {
 		m.had[name] = up[name]
 	}
+	ends := map[string]time.Time{}
+	for name, end := range m.ends {
+		if up[name] {
+			ends[name] = end
+		}
+	}
 	for _, in := range snap.Ours(cfg.Cluster) {
 		m.had[in.Name] = up[in.Name]
+		if until := in.Until(); up[in.Name] && !until.IsZero() {
+			ends[in.Name] = until
+		}
 	}
 	for _, g := range snap.Groups {
 		for _, r := range g.Requests {
@@ -71,5 +84,6 @@ func (m *missed) complete(snap *scene.Snapshot, cfg *config.Config) {
 			once[name] = true
 		}
 	}
-	m.once, m.spot = once, snap.Preempted
+	m.once, m.spot, m.ends = once, snap.Preempted, ends
+	snap.Ends = maps.Clone(ends)
 }

@@ -83,3 +83,19 @@ func TestAProcessThatWasJustStartedFindsALossOfBulkInsertWhenSlurmMissesItToo(t 
 		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
 	})
 }
+
+// U14
+func TestEndOfALostMachineIsRememberedToTheSecond(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "train", "alpha-a3-[0-1]")
+		w.mustPass(t.Context())
+		ends := w.observed().Ends
+		require.Contains(t, ends, "alpha-a3-1")
+		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
+		w.mustPass(t.Context())
+		assert.Equal(t, ends, w.observed().Ends)
+		w.slurm.set("alpha-a3-1", "IDLE+CLOUD+POWERED_DOWN")
+		assert.NotContains(t, w.observed().Ends, "alpha-a3-1")
+		assert.Contains(t, w.observed().Ends, "alpha-a3-0")
+	})
+}

@@ -165,6 +165,14 @@ func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
 	in("deleted by hand, or lost", scene.Gone, "the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google", given())
 	in("the lease has ended", scene.LeaseEnded, "the machine of alpha-a3-0 is gone: the lease ended at 2026-11-21T11:55:00Z",
 		given(reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute))))
+	in("the lease has ended in a second that an earlier pass saw", scene.LeaseEnded, "the machine of alpha-a3-0 is gone: the lease ended at 2026-11-21T11:55:42Z",
+		given(reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute)), func(s *setting) {
+			s.Ends = map[string]time.Time{"alpha-a3-0": noon.Add(-5*time.Minute + 42*time.Second), "alpha-a3-1": noon.Add(time.Hour)}
+		}))
+	in("the lease was to end in another minute", scene.LeaseEnded, "the machine of alpha-a3-0 is gone: the lease ended at 2026-11-21T11:55:00Z",
+		given(reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute)), func(s *setting) {
+			s.Ends = map[string]time.Time{"alpha-a3-0": noon.Add(-3 * time.Minute)}
+		}))
 	in("stopped", scene.Stopped, "the machine of alpha-a3-0 is stopped, and cannot be started again",
 		given(vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 	answers := given(func(s *setting) { s.Nodes[0].State = slurm.ParseState(running) })
@@ -178,4 +186,15 @@ func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
 	} {
 		t.Run("not "+name, func(t *testing.T) { assert.Empty(t, p.Losses) })
 	}
+}
+
+// U14: the machines of a job end within seconds of each other, and are one loss.
+func TestLossOfALeaseNamesTheFirstSecondInWhichItEnded(t *testing.T) {
+	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-[0-1]", running+"+NOT_RESPONDING"), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
+		groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), asked(time.Hour),
+		reserved("slurmflex-alpha-1795262100", "alpha-a3-[0-1]", noon.Add(-5*time.Minute)), func(s *setting) {
+			s.Ends = map[string]time.Time{"alpha-a3-0": noon.Add(-5*time.Minute + 42*time.Second), "alpha-a3-1": noon.Add(-5*time.Minute + 40*time.Second)}
+		})))
+	require.Len(t, p.Losses, 1)
+	assert.Equal(t, "the machines of alpha-a3-[0-1] are gone: the lease ended at 2026-11-21T11:55:40Z", p.Losses[0].String())
 }

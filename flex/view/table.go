@@ -54,7 +54,7 @@ func (v View) headline(now time.Time) string {
 	switch old := now.Sub(v.SeenAt); {
 	case v.Daemon == nil:
 		text += " (live; the daemon is not running: systemctl start slurmflex)"
-	case old >= time.Minute:
+	case old >= time.Second:
 		text += ", " + Span(old) + " ago"
 	}
 	return text

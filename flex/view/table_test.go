@@ -57,6 +57,19 @@ func TestAFileHasEachParagraphInOneLine(t *testing.T) {
 	assert.Regexp(t, `(?m)^a-nodeset-of-a-long-name +4294967290_17 \+2 +somebody-with-a-long-name +alpha-a-nodeset-of-a-long-name-\[0-63\] .* ends in 11h59m$`, text)
 }
 
+// U14
+func TestStatusShowsItsAgeFromTheFirstSecond(t *testing.T) {
+	v := busy().view()
+	for age, want := range map[time.Duration]string{
+		500 * time.Millisecond: "cluster alpha at 12:00:00 UTC\n",
+		8 * time.Second:        "cluster alpha at 12:00:00 UTC, 8s ago\n",
+		75 * time.Second:       "cluster alpha at 12:00:00 UTC, 1m ago\n",
+	} {
+		text := v.Table(Look{Now: noon.Add(age)})
+		assert.True(t, strings.HasPrefix(text, want), "%s: %s", age, strings.SplitN(text, "\n", 2)[0])
+	}
+}
+
 func TestTheWideTableHasMoreColumns(t *testing.T) {
 	v := busy().view()
 	for i := range v.Rows {

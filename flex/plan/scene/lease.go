@@ -91,12 +91,16 @@ func (in Machine) Ending() string {
 }
 
 // EndOf returns when the node's lease ended, or maintenance of its host began, according to our
-// reservations. It reports false if none has ended.
+// reservations: to the second if a pass of this process saw the end, otherwise to the minute. It
+// reports false if none has ended.
 func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
 	for _, h := range s.holds {
 		if h.Kind == memo.LeaseHold && slices.Contains(h.Nodes, node) && s.IsOld(h.At, 0) && h.At.After(end) {
 			end, ended = h.At, true
 		}
+	}
+	if seen := s.Seen.Ends[node]; ended && seen.Truncate(time.Minute).Equal(end) && s.IsOld(seen, 0) {
+		end = seen
 	}
 	return end, ended
 }

@@ -18,7 +18,7 @@ type Loss struct {
 	Jobs    []uint32 // the most important first
 	Cause   LossCause
 	Certain bool      // two passes have found the loss
-	Ended   time.Time // when the lease ended or maintenance began, if that is the cause
+	Ended   time.Time // when the first lease ended or maintenance began, if that is the cause
 }
 
 // LossCause says why a job lost a machine.
@@ -128,12 +128,15 @@ func (s *Scene) Losses() (losses []Loss) {
 			}
 		}
 		at := slices.IndexFunc(losses, func(k Loss) bool {
-			return k.NodeSet == l.NodeSet && k.Cause == cause && k.Certain == l.Certain && k.Ended.Equal(ended) && slices.Equal(k.Jobs, l.Jobs)
+			return k.NodeSet == l.NodeSet && k.Cause == cause && k.Certain == l.Certain && k.Ended.Truncate(time.Minute).Equal(ended.Truncate(time.Minute)) && slices.Equal(k.Jobs, l.Jobs)
 		})
 		if at < 0 {
 			losses = append(losses, l)
 		} else {
 			losses[at].Nodes = append(losses[at].Nodes, m.Name)
+			if ended.Before(losses[at].Ended) {
+				losses[at].Ended = ended
+			}
 		}
 	}
 	return losses

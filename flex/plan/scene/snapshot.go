@@ -116,6 +116,10 @@ type Snapshot struct {
 	// preempted the machine.
 	Preempted map[string]bool
 
+	// Ends holds when the machines of nodes that are up were to end, to the second, as this or an earlier
+	// pass saw. A reservation remembers the minute only.
+	Ends map[string]time.Time
+
 	// Asking holds the instances with a creating call under way: an earlier pass began the call,
 	// and it has not returned.
 	Asking map[string]bool

@@ -71,6 +71,17 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 		seen(append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", "alpha-a3-0"))...),
 		"create group alpha-a3-job-7-r1 in us-central1",
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 01:00:00")
+	booted := func(at time.Duration) part {
+		return onNodes("alpha-a3-0", func(n *slurm.Node) { n.BootTime = noon.Add(-at) })
+	}
+	in("is lost at once if its node has booted since: it has been there (U14)",
+		seen(append(wanted, booted(7*time.Minute), brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0"))...),
+		"create group alpha-a3-job-7-r1 in us-central1",
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 01:00:00")
+	in("may show soon if its node has booted before that request",
+		seen(append(wanted, booted(10*time.Minute), brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0"))...))
+	in("may show soon if its node has booted since, and the group says nothing",
+		seen(append(wanted, booted(7*time.Minute), brought("alpha-a3-0", 9*time.Minute), counting(1), silent)...))
 	in("has left a group that counts it and has it not: that group may bring it again",
 		seen(append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", ""))...),
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 01:00:00")

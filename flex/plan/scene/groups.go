@@ -133,17 +133,18 @@ func (s *Scene) Creates(g *mig.Group) bool {
 
 // noteHidden records the names of instances that the group may have although no list shows them:
 // members that the group does not name as lost, and instances of recent requests. If the node of a
-// member is up, the member has existed. It counts as lost as soon as the group names it as lost, or
-// both the group and the list show it as broken. If the group's members were not read, the node in
-// its stamp counts too, and each node of its nodeset that no other job holds: the group's own job
-// may have been requeued since.
+// member is up, or has booted since the request, the member has existed. It counts as lost as soon as
+// the group names it as lost, or, if its node is up, both the group and the list show it as broken. If
+// the group's members were not read, the node in its stamp counts too, and each node of its nodeset
+// that no other job holds: the group's own job may have been requeued since.
 func (s *Scene) noteHidden(g *mig.Group) {
 	if n, _ := s.Hidden(g); n <= 0 {
 		return
 	}
 	members, read := s.MembersOf(g)
-	gone := map[string]bool{}
+	gone, lost := map[string]bool{}, map[string]bool{}
 	for _, m := range members {
+		lost[m.Name] = m.Lost()
 		n := s.Node(m.Name)
 		broken := (mig.Instance{Status: m.Status}).Broken() && n != nil && slices.ContainsFunc(n.Machines, func(in Machine) bool {
 			return in.GroupID() == g.ID() && in.Broken()
@@ -158,7 +159,7 @@ func (s *Scene) noteHidden(g *mig.Group) {
 	for _, r := range g.Requests {
 		if r.State == mig.Succeeded && (!read || !s.IsOld(r.Created, lostAfter)) {
 			for _, name := range r.Instances {
-				if !gone[name] {
+				if !gone[name] && !(lost[name] && s.hasBootedSince(name, r.Created)) {
 					s.note(name).mayShow = true
 				}
 			}
@@ -173,6 +174,14 @@ func (s *Scene) noteHidden(g *mig.Group) {
 			s.note(m.Name).mayShow = true
 		}
 	}
+}
+
+// hasBootedSince reports whether the node's slurmd has registered from a machine that booted after that
+// time. slurmctld keeps the time of the boot when the node is powered down. Source: validate_node_specs in
+// slurmctld's node_mgr.c.
+func (s *Scene) hasBootedSince(node string, at time.Time) bool {
+	m := s.Node(node)
+	return m != nil && m.BootTime.After(at) && s.Seen.Skew <= MaxSkew
 }
 
 // MayHold reports whether the group counts hidden members that it does not name as lost. Deleting

@@ -118,6 +118,10 @@ func (o *openLease) follow(l *look, in *mig.Instance) (changed bool) {
 		o.Stops, changed = stops, true
 	}
 	jobs, coming := l.atWork(o.Node)
+	if o.Presumed != 0 && l.waits(o.Presumed) && !slices.ContainsFunc(jobs, func(j *slurm.Job) bool { return j.ID == o.Presumed }) {
+		o.Uses = slices.DeleteFunc(o.Uses, func(u Use) bool { return u.To == 0 && u.Job == o.Presumed })
+		o.Presumed, changed = 0, true
+	}
 	if o.release(l.now, func(job uint32) bool {
 		return slices.ContainsFunc(jobs, func(j *slurm.Job) bool { return j.ID == job })
 	}) {

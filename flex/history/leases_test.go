@@ -10,8 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/flex"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 const node = "alpha-a3-1"
@@ -84,6 +86,54 @@ func TestAJobThatIsOverBeforeItIsSeenToRunHasUsedItsMachine(t *testing.T) {
 	assert.EqualValues(t, 120, e.Booting)
 	assert.EqualValues(t, 60, e.Used)
 	assert.Len(t, e.Uses, 1)
+}
+
+// bootingBehindADoor is a machine that was made at noon for job 812, which waits pending.
+func bootingBehindADoor(t *testing.T) *world {
+	w := newWorld(t)
+	w.requests(812, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
+	w.Nodes(node, scenetest.PoweredDown)
+	name := memo.DoorReservation("alpha", "812", noon.Add(-time.Hour))
+	j := w.job(812, slurm.JobPending, time.Time{})
+	j.NodeCount, j.Priority, j.Reservation = 1, 1, name
+	w.Snap.Reservations = []slurm.Reservation{{Name: name, Start: noon.Add(5 * time.Minute), End: noon.Add(time.Hour), Nodes: []string{node}}}
+	w.Machine(node, group)
+	w.look(0)
+	return w
+}
+
+// opens has the machine behind the door have registered, and the door be open.
+func (w *world) opens() {
+	w.Nodes(node, free+"+RESERVED")
+	w.Snap.Reservations[0].Start = w.Snap.Now
+}
+
+// U14: a job of some seconds is never seen to run.
+func TestShortJobBehindADoorHasUsedItsMachine(t *testing.T) {
+	w := bootingBehindADoor(t)
+	w.opens()
+	w.look(2 * time.Minute)
+	w.Snap.Jobs, w.Snap.Reservations = nil, nil
+	w.look(8 * time.Second)
+	w.gone()
+	e := w.only(Lease)
+	assert.EqualValues(t, 120, e.Booting)
+	assert.EqualValues(t, 8, e.Used)
+	assert.Zero(t, e.Wasted)
+	require.Len(t, e.Uses, 1)
+	assert.EqualValues(t, 812, e.Uses[0].Job)
+}
+
+func TestJobThatDoesNotStartBehindItsOpenDoorUsesNoMachine(t *testing.T) {
+	w := bootingBehindADoor(t)
+	w.opens()
+	w.look(2 * time.Minute)
+	w.Snap.Reservations, w.Snap.Jobs[0].Reservation = nil, ""
+	w.look(41 * time.Second)
+	w.gone()
+	e := w.only(Lease)
+	assert.Empty(t, e.Uses)
+	assert.Equal(t, e.Took(), e.Wasted)
 }
 
 func TestALeaseThatServedNobodyIsWasted(t *testing.T) {

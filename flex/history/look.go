@@ -30,6 +30,11 @@ func newLook(s *scene.Scene, p plan.Plan, accounts map[uint32]string) *look {
 			l.runs[j.ID] = true
 		}
 	}
+	for _, d := range s.Doors() {
+		if d.Taker != nil && d.Named() && d.Opened(s.Seen.Now) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return !l.isRegistered(name) }) {
+			l.runs[d.Taker.ID] = true
+		}
+	}
 	for _, in := range s.Machines() {
 		if known := l.machines[in.Name]; s.Belongs(in) && (known == nil || known.Created.Before(in.Created)) {
 			l.machines[in.Name] = in.Instance
@@ -55,6 +60,12 @@ func (l *look) atWork(node string) (jobs []*slurm.Job, coming bool) {
 		}
 	}
 	return jobs, coming
+}
+
+// waits reports whether the job waits in the queue: it has not started, or not again.
+func (l *look) waits(id uint32) bool {
+	j := l.scene.Job(id)
+	return j != nil && j.State.Waits()
 }
 
 // reads reports whether the region could be read.

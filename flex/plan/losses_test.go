@@ -37,16 +37,46 @@ func maintained(list string, left time.Duration) part {
 
 // D13: what costs money for no job is named.
 func TestRunningMachineOfADownNodeIsNamed(t *testing.T) {
-	const problem = "node alpha-a3-0 is DOWN, and its machine runs for no job: scontrol update nodename=alpha-a3-0 state=resume returns the node, " +
+	const problem = "node alpha-a3-0 is DOWN, and its machine runs or is requested for no job: scontrol update nodename=alpha-a3-0 state=resume returns the node, " +
 		"state=power_down deletes the machine"
 	problems := func(parts ...part) []string {
 		return Compute(scene.Of(alphaConfig(t), seen(and(parts...), groupOf(7), machinesOf(7, "alpha-a3-0")))).Problems.Texts()
 	}
 	assert.Equal(t, []string{problem}, problems(nodes("alpha-a3-0", "DOWN+CLOUD")))
 	assert.Equal(t, []string{problem}, problems(nodes("alpha-a3-0", "DOWN+CLOUD+NOT_RESPONDING")))
+	assert.Equal(t, []string{problem}, Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "DOWN+CLOUD"), groupOf(7, accepted("alpha-a3-0"))))).Problems.Texts())
 	assert.Empty(t, problems(nodes("alpha-a3-0", "DOWN+CLOUD+POWER_DOWN")), "it goes")
 	assert.Empty(t, problems(nodes("alpha-a3-0", "DOWN+CLOUD"), job(7, "train", "15:00", slurm.JobCompleting, "alpha-a3-0")), "its job is leaving")
 	assert.Empty(t, problems(because("alpha-a3-0", "DOWN+CLOUD", memo.Lost+"gone")), "slurmflex has set it DOWN")
+}
+
+// D13
+func TestMachineOfANodeThatSlurmflexDoesNotServeIsNamed(t *testing.T) {
+	const what = "machines of alpha-a3-0 run or are requested for no job, and Slurm does not have these nodes: " +
+		"give slurm.conf the nodes of nodeset a3 (slurmflex config slurm-conf), or delete the machines and requests"
+	problems := func(parts ...part) []string {
+		return Compute(scene.Of(alphaConfig(t), seen(parts...))).Problems.Texts()
+	}
+	there := and(groupOf(7), machinesOf(7, "alpha-a3-0"))
+	assert.Equal(t, []string{what}, problems(there, aged(10*time.Minute)))
+	assert.Empty(t, problems(there, aged(9*time.Minute)), "Slurm may show the node in a moment")
+	assert.NotContains(t, problems(there, aged(time.Hour), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0")), what, "a job has it")
+	assert.Equal(t, []string{what}, problems(groupOf(7, accepted("alpha-a3-0")), asked(10*time.Minute)))
+
+	assert.Equal(t, []string{"machines of alpha-cpu-[0-1] run or are requested for no job, and nodeset cpu has neither dws_flex nor capacity any more: " +
+		"delete the machines and requests, or give the nodeset its keys back"},
+		problems(nodes("alpha-cpu-[0-1]", "IDLE+CLOUD"), group("alpha-cpu-job-7", forJob("cpu", 7), request("a1", mig.Accepted, "alpha-cpu-1", time.Hour)), asked(time.Hour),
+			vms("alpha-cpu-0", "alpha-cpu-job-7", "RUNNING"), aged(time.Hour)))
+}
+
+// D13
+func TestRequestThatNamesNoNodesIsCancelled(t *testing.T) {
+	byCount := func(ago time.Duration) part {
+		return and(groupOf(7, mig.Request{Name: "a1", State: mig.Accepted, Count: 2, Duration: time.Hour}), asked(ago))
+	}
+	in := situations(t, alphaConfig(t))
+	in("which somebody has made in a group of ours", seen(byCount(10*time.Minute)), "cancel request alpha-a3-job-7/a1")
+	in("not before its record may be complete", seen(byCount(9*time.Minute)))
 }
 
 func TestANodeWhoseMachineIsLostIsSetDownAtOnceAndItsJobRequeuedBySlurm(t *testing.T) {

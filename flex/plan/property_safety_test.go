@@ -80,6 +80,7 @@ var rules = map[string]rule{
 	"frees places for the important":   freesPlacesForTheImportant,
 	"frees only what was held long":    freesOnlyWhatWasHeldLong,
 	"leaves nothing in silence":        leavesNothingInSilence,
+	"leaves nothing paid in silence":   leavesNothingPaidInSilence,
 	"ends a lease's jobs in time":      endsJobsInTime,
 	"comments first, then acts":        commentsFirst,
 	"sets down only what is lost":      setsDownOnlyWhatIsLost,

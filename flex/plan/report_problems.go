@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -18,7 +20,7 @@ func problemsOf(w *wanted) []scene.Problem {
 
 // problemsOfMachines are the problems with machines and nodes that are there.
 func problemsOfMachines(s *scene.Scene, losses []scene.Loss) []scene.Problem {
-	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s), unconfigured(s))
+	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s), unconfigured(s), unserved(s))
 }
 
 // abandonedCovers names the covers that no daemon keeps up.
@@ -161,6 +163,42 @@ func unconfigured(s *scene.Scene) (ps []scene.Problem) {
 		list := slurm.Fold(nodes[id])
 		ps = append(ps, scene.NewProblem("node-not-configured", list, "job %s uses %s, which the configuration no longer has: slurmflex keeps its machines until the job has ended, but watches no lease there; restore the size of the nodeset until then",
 			names[id], list))
+	}
+	return ps
+}
+
+// unserved names the nodes of the configuration for which slurmflex does nothing, because Slurm does not
+// have them or their nodeset is not slurmflex's any more, and whose machines run, or are requested, for
+// no job.
+func unserved(s *scene.Scene) (ps []scene.Problem) {
+	paid := map[*config.NodeSet][]string{}
+	note := func(name string, since time.Time) {
+		set, _, known := s.Config.Find(name)
+		if known && (set.Flex == nil || s.Shown(name) == nil) && len(s.HoldersOf(name)) == 0 && s.IsOld(since, strandedAfter) {
+			paid[set] = append(paid[set], name)
+		}
+	}
+	for _, in := range s.Machines() {
+		if s.Ours(in) && !in.Leaving() && in.Unread == "" {
+			note(in.Name, in.Created)
+		}
+	}
+	for _, r := range s.LiveRequests() {
+		for _, name := range r.Request.Instances {
+			note(name, r.Request.Created)
+		}
+	}
+	for _, set := range s.Config.NodeSets {
+		nodes := slurm.Fold(slices.Compact(slices.Sorted(slices.Values(paid[set]))))
+		switch {
+		case nodes == "":
+		case set.Flex == nil:
+			ps = append(ps, scene.NewProblem("nodeset-not-ours", set.Name, "machines of %s run or are requested for no job, and nodeset %s has neither dws_flex nor capacity any more: delete the machines and requests, or give the nodeset its keys back",
+				nodes, set.Name))
+		default:
+			ps = append(ps, scene.NewProblem("node-not-in-slurm", set.Name, "machines of %s run or are requested for no job, and Slurm does not have these nodes: give slurm.conf the nodes of nodeset %s (slurmflex config slurm-conf), or delete the machines and requests",
+				nodes, set.Name))
+		}
 	}
 	return ps
 }

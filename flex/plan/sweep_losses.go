@@ -100,12 +100,13 @@ func recoverVanished(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// reportDown names DOWN nodes whose machines run and cost money for no job. slurmflex leaves them to
+// reportDown names DOWN nodes whose machines run and cost money, or are requested, for no job. slurmflex leaves them to
 // the admin: an admin has set them DOWN to look at the machine, or its slurmd has failed.
 func reportDown(w *wanted, _ []verdict) (s step) {
 	for _, m := range w.scene.Nodes() {
-		if m.Power == scene.On && m.State.Base == slurm.Down && !m.State.Has(slurm.PowerDown) && !m.Taken() && !m.IsTakenDown() && w.scene.HasMachine(m.Name) {
-			s.problems = append(s.problems, scene.NewProblem("down-machine", m.Name, "node %s is DOWN, and its machine runs for no job: "+
+		if m.Power == scene.On && m.State.Base == slurm.Down && !m.State.Has(slurm.PowerDown) && !m.Taken() && !m.IsTakenDown() &&
+			(w.scene.HasMachine(m.Name) || len(w.scene.RequestsOf(m.Name)) > 0) {
+			s.problems = append(s.problems, scene.NewProblem("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
 				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name))
 		}
 	}

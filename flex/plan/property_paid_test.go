@@ -1,0 +1,101 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// leavesNothingPaidInSilence (D13): each machine and each live request of ours that is old enough to be
+// judged is wanted, going, or a named problem.
+func leavesNothingPaidInSilence(s *sight, p plan.Plan) (wrong []string) {
+	says := strings.Join(slices.Concat(p.Problems.Texts(), p.Expect), "\n")
+	for _, in := range s.snap.Instances {
+		g, made := s.groups[in.Region+"/"+in.Group]
+		ours := made && !g.Stamp.Newer() && g.Unread == "" || in.Group == "" && in.Stamp.Cluster == cluster
+		if !ours || in.Leaving() || in.Stopped() || in.Unread != "" || s.isYoung(in.Created) || s.isNodeWanted(in.Name) || s.isBeyondReach() {
+			continue
+		}
+		if !touches(p, in.Name) && !names(says, in.Name) && !strings.Contains(says, "max_deletions_per_round") {
+			wrong = append(wrong, fmt.Sprintf("nobody wants machine %s of node %+v", in.Name, s.nodes[in.Name]))
+		}
+	}
+	for _, g := range s.groups {
+		if g.Stamp.Newer() || g.Unread != "" || s.snap.Unseen[g.Region] != nil {
+			continue
+		}
+		for _, r := range g.Live() {
+			if r.Size() == 0 || s.isYoung(r.Created) || s.isBeyondReach() || slices.ContainsFunc(r.Instances, s.isNodeWanted) {
+				continue
+			}
+			cancelled := slices.ContainsFunc(p.Actions, func(a plan.Action) bool {
+				c, is := a.(plan.CancelRequest)
+				return is && c.Group == g.ID() && c.Request == r.Name
+			})
+			named := func(name string) bool { return names(says, name) }
+			if !cancelled && !named(g.Name) && !slices.ContainsFunc(r.Instances, named) {
+				wrong = append(wrong, fmt.Sprintf("nobody wants request %s/%s for %v", g.Name, r.Name, r.Instances))
+			}
+		}
+	}
+	return wrong
+}
+
+// isYoung reports whether what was made at that time may not have shown its node or job yet.
+func (s *sight) isYoung(made time.Time) bool { return s.snap.Now.Sub(made) < 10*time.Minute }
+
+// isBeyondReach reports whether the clock or Slurm's rows are such that nothing is given up.
+func (s *sight) isBeyondReach() bool { return len(s.snap.Unread) > 0 }
+
+// isNodeWanted reports whether a job has the node, as its row or the node itself shows, or Slurm is to decide
+// about it: Slurm powers an idle node down, and gives up a node that does not boot.
+func (s *sight) isNodeWanted(name string) bool {
+	n, shown := s.nodes[name]
+	set, index, known := s.cfg.Find(name)
+	static := known && set.Flex != nil && set.IsStatic(index)
+	switch {
+	case s.busy(name, func(state slurm.JobState) bool { return holdsNodes(state) }):
+		return true
+	case !shown:
+		return false
+	case n.State.Held(), n.State.Flags&(slurm.PowerDown|slurm.PowerUp|slurm.PoweringDown|slurm.PoweringUp) != 0:
+		return true
+	}
+	return n.State.Power() == slurm.On && (n.State.Base != slurm.Down || static) || static && n.State.Power() != slurm.Off
+}
+
+// touches reports whether the plan ends the node's machine.
+func touches(p plan.Plan, node string) bool {
+	return slices.ContainsFunc(p.Actions, func(a plan.Action) bool {
+		switch a := a.(type) {
+		case plan.DeleteInstances:
+			return slices.Contains(mig.Names(a.Instances), node)
+		case plan.DeleteVMs:
+			return slices.Contains(mig.Names(a.Instances), node)
+		case plan.SetNodes:
+			return slices.Contains(a.Nodes, node)
+		case plan.ReturnNodes:
+			return slices.Contains(a.Nodes, node)
+		}
+		return false
+	})
+}
+
+// names reports whether a text names a thing by its whole name, also in a hostlist.
+func names(text, name string) bool {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \n;:()\"/", r) }) {
+		word = strings.TrimSuffix(word, ",")
+		if word == name {
+			return true
+		}
+		if list, err := slurm.Expand(word); err == nil && strings.Contains(word, "[") && slices.Contains(list, name) {
+			return true
+		}
+	}
+	return false
+}

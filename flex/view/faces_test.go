@@ -3,6 +3,7 @@ package view
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // situations are what may happen to job 812, and the words that every face has in its first line:
@@ -76,6 +78,16 @@ var situations = []struct {
 		s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", 5*time.Hour)
 		s.Snap.Missed = map[string]bool{"alpha-a3-1": true}
 	}, "machine lost: the machine of alpha-a3-1 is gone", "The machine of alpha-a3-1 is gone", "lost: the machine of alpha-a3-1 is gone"},
+	{"all nodes of the nodeset are in use", func(s *world) {
+		s.full()
+		s.pending(812, "Resources")
+	}, "", "All 8 nodes of nodeset a3 are in use", "pending: pending in partition train: Resources"},
+	{"it waits PENDING, and its request waits for capacity", func(s *world) {
+		j := s.pending(812, "Reservation")
+		j.NodeCount, j.Reservation = 2, memo.DoorReservation("alpha", "812", noon.Add(-time.Hour))
+		s.Snap.Reservations = append(s.Snap.Reservations, slurm.Reservation{Name: j.Reservation, Start: noon.Add(5 * time.Minute), Nodes: scenetest.Names("alpha-a3-[0-1]")})
+		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "ZONE_RESOURCE_POOL_EXHAUSTED: none", time.Hour))
+	}, "no capacity", "no capacity", "queued: last attempt: no capacity"},
 	{"its machines boot", func(s *world) { s.booting(812) }, "", "booting", "booting: "},
 	{"its machines are up", func(s *world) {
 		s.job(812, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
@@ -103,30 +115,82 @@ func (s *world) back(reason string, done memo.Done) {
 	s.Snap.Told[812] = memo.OwnComment + done.String()
 }
 
+// faces are what the faces say of job 812: the AdminComment, what why prints, and the rows of status.
+func (s *world) faces(t *testing.T) (comment string, why Story, rows []string) {
+	t.Helper()
+	v := s.view()
+	why, err := v.Why("812", noon)
+	require.NoError(t, err)
+	for _, r := range slices.Concat(v.Rows, v.Pending()) {
+		if slices.Contains(r.Jobs, 812) {
+			rows = append(rows, fmt.Sprintf("%s: %s", r.State, r.Detail(noon)))
+		}
+	}
+	return s.comment(812), why, rows
+}
+
 // The faces render one value, so none says what another does not.
 func TestEverySituationHasOneCauseOnEveryFace(t *testing.T) {
 	for _, test := range situations {
 		t.Run(test.name, func(t *testing.T) {
 			s := newWorld()
 			test.given(s)
-			v := s.view()
-			assert.Contains(t, s.comment(812), test.comment)
+			comment, why, rows := s.faces(t)
+			assert.Contains(t, comment, test.comment)
 			if test.comment == "" {
-				assert.Empty(t, s.comment(812))
+				assert.Empty(t, comment)
 			}
-			story, err := v.Why("812", noon)
-			require.NoError(t, err)
-			assert.Contains(t, story.Summary, test.why)
-			var rows []string
-			for _, r := range slices.Concat(v.Rows, v.Pending()) {
-				if slices.Contains(r.Jobs, 812) {
-					rows = append(rows, fmt.Sprintf("%s: %s", r.State, r.Detail(noon)))
-				}
-			}
+			assert.Contains(t, why.Summary, test.why)
 			assert.True(t, slices.ContainsFunc(rows, func(row string) bool { return strings.HasPrefix(row, test.status) }), "%q", rows)
-			narrow(t, story.String())
+			narrow(t, why.String())
 		})
 	}
+}
+
+// Slurm shows a start for a job that is held, and one for a requeued job before which it cannot start.
+func TestStatusExpectsNoStartThatSlurmDoesNot(t *testing.T) {
+	for reason, want := range map[string]string{
+		"JobHeldAdmin": "pending: pending in partition train: JobHeldAdmin",
+		"JobHeldUser":  "pending: pending in partition train: JobHeldUser",
+		"BeginTime":    "pending: pending in partition train: BeginTime; can start at 12:01:00",
+		"Resources":    "pending: pending in partition train: Resources; expected to start at 12:01:00",
+	} {
+		s := newWorld()
+		s.pending(812, reason).Start = noon.Add(time.Minute)
+		_, _, rows := s.faces(t)
+		assert.Equal(t, []string{want}, rows)
+	}
+}
+
+// facesPage has a table of the situations between these marks.
+const (
+	facesPage  = "../../docs/status.md"
+	facesStart = "<!-- faces: UPDATE=1 go test ./flex/view -run TestPageShowsEverySituation -->\n"
+	facesEnd   = "<!-- end of faces -->\n"
+)
+
+func TestPageShowsEverySituation(t *testing.T) {
+	table := "| situation | `status` | first line of `why` | AdminComment |\n|---|---|---|---|\n"
+	cell := strings.NewReplacer("|", "\\|", "<", "&lt;")
+	for _, test := range situations {
+		s := newWorld()
+		test.given(s)
+		comment, why, rows := s.faces(t)
+		row := rows[slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, test.status) })]
+		state, detail, _ := strings.Cut(row, ": ")
+		shown := strings.TrimSpace(fmt.Sprintf("`%s` %s", state, cell.Replace(detail)))
+		table += fmt.Sprintf("| %s | %s | %s | %s |\n", test.name, shown, cell.Replace(why.Summary), cell.Replace(comment))
+	}
+	page, err := os.ReadFile(facesPage)
+	require.NoError(t, err)
+	before, rest, marked := strings.Cut(string(page), facesStart)
+	old, after, ends := strings.Cut(rest, facesEnd)
+	require.True(t, marked && ends, "the page has the marks of the table")
+	if os.Getenv("UPDATE") != "" {
+		require.NoError(t, os.WriteFile(facesPage, []byte(before+facesStart+table+facesEnd+after), 0o644))
+		return
+	}
+	assert.Equal(t, table, old)
 }
 
 // comment is the AdminComment that a job has after the pass.

@@ -239,10 +239,13 @@ func (b *builder) jobs() []Job {
 // time limit ends in a year.
 const farthestStart = 30 * 24 * time.Hour
 
-// start returns when a job started, or when Slurm expects it to start. It returns zero if one of
-// our reservations on nodes of its partitions starts by then: those nodes will be powered down,
-// so the expected start is wrong.
+// start returns when a job started, or when Slurm expects it to start. It returns zero for a job that
+// is held, and if one of our reservations on nodes of its partitions starts by then: those nodes will
+// be powered down, so the expected start is wrong.
 func (b *builder) start(j *slurm.Job) time.Time {
+	if j.State.Waits() && (j.Priority == 0 || strings.HasPrefix(j.Reason, "JobHeld")) {
+		return time.Time{}
+	}
 	if !j.State.Waits() || j.Reason == slurm.BeginTime {
 		return j.Start
 	}

@@ -74,7 +74,7 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 	booted := func(at time.Duration) part {
 		return onNodes("alpha-a3-0", func(n *slurm.Node) { n.BootTime = noon.Add(-at) })
 	}
-	in("is lost at once if its node has booted since: it has been there (U14)",
+	in("is lost at once if its node has booted since: it has been there",
 		seen(append(wanted, booted(7*time.Minute), brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0"))...),
 		"create group alpha-a3-job-7-r1 in us-central1",
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 01:00:00")

@@ -148,6 +148,28 @@ func TestDoorOfAJobThatWaitsPending(t *testing.T) {
 	}
 }
 
+// D8: Slurm lets no reservation be deleted that a job names, and machines behind a door are for its job.
+func TestNoOtherJobOfTheOwnerUsesADoor(t *testing.T) {
+	w := newWaitingPending()
+	other := *w.job()
+	other.ID, other.ArrayID = 9, 9
+	w.Snap.Jobs = append(w.Snap.Jobs, other)
+	assert.Equal(t, "have job 9 leave reservation DOOR", w.inSlurm())
+
+	w.Snap.Jobs = []slurm.Job{other}
+	assert.Equal(t, "have job 9 leave reservation DOOR\ndelete reservation DOOR", w.inSlurm(), "also when the door's job has left")
+
+	w.Snap.Jobs[0].ArrayTask = "1-4"
+	assert.Equal(t, "have job 9 leave reservation DOOR\ndelete reservation DOOR", w.inSlurm(), "all tasks of an array")
+
+	w.Snap.Jobs[0].State = slurm.JobRunning
+	assert.Equal(t, "delete reservation DOOR", w.inSlurm(), "a job that runs keeps its reservation")
+
+	w.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow}}
+	w.Snap.Jobs[0].State = slurm.JobPending
+	assert.Empty(t, w.inSlurm(), "the job that could not be read may be the door's")
+}
+
 func TestPendingJobsGetDoors(t *testing.T) {
 	const pair = "reserve alpha-a3-[0-1] from 2026-11-21T12:05:00Z\nhave job 7 use reservation NEW"
 	for name, test := range map[string]struct {

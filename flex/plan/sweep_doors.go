@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"slurmflex/config"
@@ -85,13 +86,35 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 	}
 }
 
+// byReservation returns the jobs that wait, by the reservation that they name.
+func byReservation(s *scene.Scene) map[string][]*slurm.Job {
+	named := map[string][]*slurm.Job{}
+	for i := range s.Seen.Jobs {
+		if j := &s.Seen.Jobs[i]; j.Reservation != "" && j.State.Waits() {
+			named[j.Reservation] = append(named[j.Reservation], j)
+		}
+	}
+	return named
+}
+
+// isForDoor reports whether the job, or a job or task that it is a part of, is the one that the door is for.
+func isForDoor(d *scene.Door, j *slurm.Job) bool {
+	whole := wholeOf(d.Address)
+	return slices.ContainsFunc([]uint32{j.ID, j.ArrayID, j.HetID}, func(id uint32) bool { return strconv.FormatUint(uint64(id), 10) == whole })
+}
+
 // keepDoors brings each job that waits pending a step further: it names the job's door, moves the
 // door ahead while machines boot, opens it when all have registered, and deletes it when the job runs
 // or must wait again.
 func keepDoors(w *wanted, _ []verdict) (s step) {
-	promises := w.scene.Seen.Promises
+	promises, named := w.scene.Seen.Promises, byReservation(w.scene)
 	for _, d := range w.scene.Doors() {
 		of := OfReservation{d.Name}
+		for _, j := range named[d.Name] {
+			if !d.Doubted && !isForDoor(d, j) {
+				s.actions = append(s.actions, UseReservation{of, j.ID, cmp.Or(j.Address(), strconv.FormatUint(uint64(j.ArrayID), 10)), true, Why("it is for job " + d.Address)})
+			}
+		}
 		var job uint32
 		if d.Job != nil {
 			job = d.Job.ID

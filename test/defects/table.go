@@ -30,12 +30,11 @@ func all() []string {
 //   - D2, D7, E7 and H3 have gone with their causes, the reservation over a nodeset without capacity and the
 //     gate; so has the part of U11 about waits, since a requeued job waits from when it gets its door.
 //     The AdminComment names the loss (U3), and the story tells of it later (U10).
-//   - D8 is open for doors: a job whose owner gives it the door of another job keeps that door in use.
 //   - E5 is held by scripts/lint, which runs each benchmark once, E6 by test/lab, which skips by slurmdbd's
 //     own words, and E8 by test/e2e.
 //   - E9 is open: docs/performance.md has the figures.
 //   - H1, H2, H4, H7 to H9 and H11 to H14 are in documents, alerts and the Debian package alone.
-const later = "D1 D3 D4 D5 D6 D9 D10 D11 D12 D13 E1 E2 E3 E4 E10 G1 G2 G3 G4 G5 G6 G7 H5 H6 H10 U1 U2 U3 U4 U5 U6 U7 U8 U9 U10 U12 U13 U14 U15 U16"
+const later = "D1 D3 D4 D5 D6 D8 D9 D10 D11 D12 D13 E1 E2 E3 E4 E10 G1 G2 G3 G4 G5 G6 G7 H5 H6 H10 U1 U2 U3 U4 U5 U6 U7 U8 U9 U10 U12 U13 U14 U15 U16"
 
 // defect is one that must not be, as what must be right instead.
 type defect struct {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // column is one of a table's.
@@ -178,7 +179,7 @@ func (v View) Pending() []Row {
 			at[key] = len(rows)
 			rows = append(rows, Row{
 				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit, least: j.Limit,
-				Obstacle: fmt.Sprintf("pending in partition %s: %s", j.Partition, key.reason),
+				Obstacle: fmt.Sprintf("pending in partition %s: %s", j.Partition, key.reason), begins: key.reason == slurm.BeginTime,
 			})
 			if j.User != "" {
 				rows[at[key]].Users = []string{j.User}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/scene"
-	"slurmflex/slurm"
 )
 
 // remark is what more there is to know of a row: a word for the cause rather than
@@ -30,10 +29,10 @@ func (r Row) remark(now time.Time) remark {
 		m.text = "returned to Slurm: " + r.Obstacle
 	case r.State == Pending:
 		m.text, m.next, m.at = r.Obstacle, "expected to start", r.NextAt
-		switch begins := strings.HasSuffix(r.Obstacle, ": "+slurm.BeginTime); {
-		case begins && len(r.Jobs) > 1:
+		switch {
+		case r.begins && len(r.Jobs) > 1:
 			m.next = "the first can start"
-		case begins:
+		case r.begins:
 			m.next = "can start"
 		case len(r.Jobs) > 1:
 			m.next = "the first is expected to start"

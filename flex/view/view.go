@@ -165,7 +165,8 @@ type Row struct {
 
 	RequestedAt time.Time `json:"requested_at,omitzero"` // when the live request was made
 
-	least Seconds // of pending jobs: the shortest time limit; Lease is the longest, 0 if one has none
+	least  Seconds // of pending jobs: the shortest time limit; Lease is the longest, 0 if one has none
+	begins bool    // of pending jobs: NextAt is when Slurm lets the first start, not when it expects that
 
 	KnownAt  time.Time `json:"last_known_at,omitzero"`   // the time of what is said of the cloud, if its region could not be read since
 	Since    time.Time `json:"since,omitzero"`           // of the wait, or when the machines were made

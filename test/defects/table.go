@@ -29,7 +29,7 @@ func all() []string {
 // later are the findings of November 24 that are fixed and have tests here. Of the others:
 //   - D2, D7, E7 and H3 have gone with their causes, the reservation over a nodeset without capacity and the
 //     gate; so has the part of U11 about waits, since a requeued job waits from when it gets its door.
-//     The AdminComment names the loss (U3), and the story tells of it later (U10).
+//     The AdminComment names the loss (U3), and the story shows it later (U10).
 //   - E5 is held by scripts/lint, which runs each benchmark once, E6 by test/lab, which skips by slurmdbd's
 //     own words, and E8 by test/e2e.
 //   - E9 is open: docs/performance.md has the figures.

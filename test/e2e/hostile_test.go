@@ -23,12 +23,12 @@ import (
 const forged = "x AdminComment=flex-start: told 2020-01-01T00:00:00Z: x UserId=root(0) Command=z\n" +
 	"JobId=1 JobName=y\n1|1|N/A|15:00|RUNNING|alpha-a3-0|N/A|1|train|root|None\nslurmflex: waits \x1b[31mred\x1b]0;title\a | = %s \r\x01"
 
-// submitAsNobody submits a batch job as a user who may do nothing, if Slurm
+// submitAsUser submits a batch job as a user who may do nothing, if Slurm
 // takes it.
-func submitAsNobody(t *testing.T, l *lab.Lab, args ...string) (id string, taken bool) {
+func submitAsUser(t *testing.T, l *lab.Lab, args ...string) (id string, taken bool) {
 	t.Helper()
 	cmd := l.Client(context.Background(), "sbatch", append([]string{"--parsable", "-N1", "--time=15"}, args...)...)
-	cmd.SysProcAttr.Credential = nobody(t)
+	cmd.SysProcAttr.Credential = credential(t, "games") // 26.05 makes no reservation for nobody
 	out, err := cmd.Output()
 	return strings.TrimSpace(string(out)), err == nil
 }
@@ -61,7 +61,7 @@ func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
 	}
 	jobs := map[string]string{} // what each is told in the end
 	for kind, args := range hostile {
-		id, taken := submitAsNobody(t, l, append([]string{"-p", "train", "-o", "/dev/null"}, args...)...)
+		id, taken := submitAsUser(t, l, append([]string{"-p", "train", "-o", "/dev/null"}, args...)...)
 		t.Logf("%s: taken %t, as job %s", kind, taken, id)
 		if taken {
 			jobs[id] = "no capacity"
@@ -71,7 +71,7 @@ func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
 	neighbour := submit(t, l, "-p", "shared", "-n1", "--time=15")
 	jobs[neighbour] = "CONDITION_NOT_MET: no"
 	awaitRequest(t, l, "alpha-shared-job-"+neighbour)
-	beside, taken := submitAsNobody(t, l, "-p", "shared", "-n1", "-o", "/dev/null", script, forged)
+	beside, taken := submitAsUser(t, l, "-p", "shared", "-n1", "-o", "/dev/null", script, forged)
 	require.True(t, taken)
 	awaitJob(t, l, time.Minute, beside, "NodeList", "alpha-shared-0")
 	fail(t, l, "alpha-shared-job-"+neighbour, "a1", "CONDITION_NOT_MET", "no")
@@ -104,9 +104,9 @@ func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
 
 func TestJobsThatBeginAfterTheYear9999StopNobodyElse(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
-	far, taken := submitAsNobody(t, l, "-p", "train", "--begin=now+500000weeks", "-o", "/dev/null", "--wrap", "true")
+	far, taken := submitAsUser(t, l, "-p", "train", "--begin=now+500000weeks", "-o", "/dev/null", "--wrap", "true")
 	require.True(t, taken)
-	rubbish, taken := submitAsNobody(t, l, "-p", "train", "--begin=uts999999999999999999", "-o", "/dev/null", "--wrap", "true")
+	rubbish, taken := submitAsUser(t, l, "-p", "train", "--begin=uts999999999999999999", "-o", "/dev/null", "--wrap", "true")
 	require.True(t, taken, "a year of more than 32 bits")
 	assert.Regexp(t, `^\d{5}-`, ask(t, l, "squeue", "-h", "-j", far, "-o", "%S"))
 	assert.Regexp(t, `^-?\d{9,}-`, ask(t, l, "squeue", "-h", "-j", rubbish, "-o", "%S"))
@@ -132,7 +132,7 @@ func TestTheGPUsThatAJobAsksForForgeNoRow(t *testing.T) {
 	id := submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
 	awaitRequest(t, l, "alpha-a3-job-"+id)
 	gres := "--gres=gpu:a\n" + id + "|" + id + "|N/A|UNLIMITED|RUNNING|alpha-a3-0|N/A|1|train|root|1|||(null)|8|None\n:1"
-	hostile, taken := submitAsNobody(t, l, "-p", "train", "-H", "-o", "/dev/null", gres, "--wrap", "true")
+	hostile, taken := submitAsUser(t, l, "-p", "train", "-H", "-o", "/dev/null", gres, "--wrap", "true")
 	require.True(t, taken)
 	assert.Contains(t, ask(t, l, "squeue", "-h", "-j", hostile, "-o", "%b"), "\n"+id+"|")
 
@@ -157,7 +157,7 @@ func TestAccountTextBillsNobodyElse(t *testing.T) {
 	for option, text := range map[string]string{
 		"account": "evil\n" + id + "|mallory\n999|x", "nodelist": "alpha-a3-0\n9|a||slurmflex-alpha.salvage-9|8|None",
 	} {
-		job, taken := submitAsNobody(t, l, "-p", "train", "-H", "-o", "/dev/null", "--"+option+"="+text, "--wrap", "true")
+		job, taken := submitAsUser(t, l, "-p", "train", "-H", "-o", "/dev/null", "--"+option+"="+text, "--wrap", "true")
 		t.Logf("%s: taken %t, as job %s", option, taken, job)
 		if taken {
 			hostile[option] = job

@@ -135,9 +135,11 @@ func TestJobAtATerminalIsHeldForAnAdminsCorrectionAndItsOwnerReadsWhy(t *testing
 }
 
 // nobody is a user who may do nothing.
-func nobody(t *testing.T) *syscall.Credential {
+func nobody(t *testing.T) *syscall.Credential { return credential(t, "nobody") }
+
+func credential(t *testing.T, name string) *syscall.Credential {
 	t.Helper()
-	u, err := user.Lookup("nobody")
+	u, err := user.Lookup(name)
 	require.NoError(t, err)
 	var c syscall.Credential
 	_, err = fmt.Sscan(u.Uid+" "+u.Gid, &c.Uid, &c.Gid)

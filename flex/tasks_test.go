@@ -1,0 +1,53 @@
+package flex
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// tasksOnly is a Slurm that shows tasks of arrays.
+type tasksOnly struct {
+	Scheduler
+	tasks []slurm.Job
+}
+
+func (o tasksOnly) TaskJobs(context.Context, []string) ([]slurm.Job, error) { return o.tasks, nil }
+
+// The rows are those of squeue 26.05 for an array of four pending tasks, of which two have doors.
+func TestTasksWithDoorsAreReadBesideTheRowOfTheirArray(t *testing.T) {
+	const first, last = "slurmflex-alpha.door-7_0-1795262400", "slurmflex-alpha.door-7_1-1795262400"
+	row := func(id uint32, task, reservation string) slurm.Job {
+		return slurm.Job{ID: id, ArrayID: 7, ArrayTask: task, State: slurm.JobPending, Reservation: reservation}
+	}
+	for name, test := range map[string]struct {
+		queue slurm.Job
+		tasks []slurm.Job
+		want  []slurm.Job
+	}{
+		"others have no door": {
+			queue: row(7, "0-3", ""), tasks: []slurm.Job{row(8, "0", first)},
+			want: []slurm.Job{row(7, "0-3", ""), row(8, "0", first)},
+		},
+		"the last one has the array's record": {
+			queue: row(7, "0-1", last), tasks: []slurm.Job{row(7, "1", last), row(8, "0", first)},
+			want: []slurm.Job{row(7, "1", last), row(8, "0", first)},
+		},
+		"a door was made, and its task does not use it yet": {
+			queue: row(7, "0-1", ""), tasks: []slurm.Job{row(7, "1", ""), row(8, "0", first)},
+			want: []slurm.Job{row(7, "0-1", ""), row(8, "0", first)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &Reconciler{Config: alphaConfig(t), Scheduler: tasksOnly{tasks: test.tasks}}
+			snap := scene.Snapshot{Jobs: []slurm.Job{test.queue}, Reservations: []slurm.Reservation{{Name: first}, {Name: last}}}
+			require.NoError(t, r.observeTasks(t.Context(), &snap))
+			assert.Equal(t, test.want, snap.Jobs)
+		})
+	}
+}

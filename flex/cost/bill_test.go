@@ -40,13 +40,13 @@ func rowsOf(b *Bill) map[string][4]float64 {
 	return rows
 }
 
-func TestWhatNoJobUsedIsForTheJobThatTheMachineWasObtainedFor(t *testing.T) {
+func TestUnusedTimeIsForTheJobThatObtainedTheMachineOrHadItLast(t *testing.T) {
 	e := lease(1000, use(ada, 100, 400), use(bob, 500, 900))
 	e.Booting, e.Used, e.Idle = 100, 700, 200
 	for by, want := range map[By]map[string][4]float64{
-		User:      {"ada": {300, 100, 200, 0}, "bob": {400, 0, 0, 0}},
-		Account:   {"ml": {300, 100, 200, 0}, "physics": {400, 0, 0, 0}},
-		Job:       {"812": {300, 100, 200, 0}, "813_2": {400, 0, 0, 0}},
+		User:      {"ada": {300, 100, 100, 0}, "bob": {400, 0, 100, 0}},
+		Account:   {"ml": {300, 100, 100, 0}, "physics": {400, 0, 100, 0}},
+		Job:       {"812": {300, 100, 100, 0}, "813_2": {400, 0, 100, 0}},
 		Partition: {"train": {700, 100, 200, 0}},
 		NodeSet:   {"a3": {700, 100, 200, 0}},
 		Day:       {"2026-11-01": {700, 100, 200, 0}},
@@ -57,6 +57,20 @@ func TestWhatNoJobUsedIsForTheJobThatTheMachineWasObtainedFor(t *testing.T) {
 		total := b.Total()
 		assert.EqualValues(t, 8000, total.AllGPU())
 	}
+}
+
+// U14: whoever came first pays no idle time after the jobs of others.
+func TestIdleTimeOfASharedMachineIsForTheJobThatLeftItLast(t *testing.T) {
+	eve := history.Who{Job: 820, User: "eve"}
+	e := lease(1000, use(ada, 100, 300), use(bob, 200, 500), use(eve, 250, 400), use(eve, 600, 700))
+	e.Booting, e.Used, e.Idle = 50, 500, 450
+	b := NewBill(User, 0, 0, time.UTC)
+	b.Take(e)
+	idle := map[string]float64{}
+	for name, row := range rowsOf(b) {
+		idle[name] = row[Idle]
+	}
+	assert.Equal(t, map[string]float64{"ada": 50, "bob": 100, "eve": 300}, idle)
 }
 
 func TestALeaseThatServedNobodyIsAllWasted(t *testing.T) {

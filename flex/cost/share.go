@@ -34,32 +34,41 @@ func (p part) seconds(from, to history.Time) float64 {
 }
 
 // parts calls each for each part of a lease. What no job used is for the job that the
-// machine was obtained for.
+// machine was obtained for until a job has used it, and then for the job that left it last.
+// A static node's is for no job.
 func parts(e *history.Entry, each func(part)) {
-	alone := func(purpose Purpose, from, to history.Time) {
+	alone := func(purpose Purpose, who *history.Who, from, to history.Time) {
 		if from < to {
-			each(part{purpose, &e.Who, from, to, 1})
+			each(part{purpose, who, from, to, 1})
 		}
 	}
 	if e.Wasted > 0 {
-		alone(Wasted, e.From, e.To)
+		alone(Wasted, &e.Who, e.From, e.To)
 		return
 	}
-	up := e.From + history.Time(e.Booting)
-	alone(Booting, e.From, up)
+	up, last := e.From+history.Time(e.Booting), &e.Who
+	alone(Booting, &e.Who, e.From, up)
 	if !inTurn(e.Uses) {
-		shared(e, up, alone, each)
+		shared(e, up, each)
 		return
 	}
 	for i := range e.Uses {
 		u := &e.Uses[i]
-		alone(Idle, up, u.From)
+		alone(Idle, last, up, u.From)
 		if u.From < u.To {
 			each(part{Used, &u.Who, u.From, u.To, 1})
 		}
-		up = u.To
+		up, last = u.To, lastOn(e, u)
 	}
-	alone(Idle, up, e.To)
+	alone(Idle, last, up, e.To)
+}
+
+// lastOn returns who is charged for the time after a use.
+func lastOn(e *history.Entry, u *history.Use) *history.Who {
+	if e.Job == 0 {
+		return &e.Who
+	}
+	return &u.Who
 }
 
 // inTurn reports whether each job began when the one before it was over.
@@ -73,7 +82,7 @@ func inTurn(uses []history.Use) bool {
 }
 
 // shared are the parts of a lease of several jobs, cut wherever one begins or ends.
-func shared(e *history.Entry, up history.Time, alone func(Purpose, history.Time, history.Time), each func(part)) {
+func shared(e *history.Entry, up history.Time, each func(part)) {
 	cuts := []history.Time{up, e.To}
 	for _, u := range e.Uses {
 		cuts = append(cuts, u.From, u.To)
@@ -86,8 +95,14 @@ func shared(e *history.Entry, up history.Time, alone func(Purpose, history.Time,
 	}
 	slices.SortStableFunc(uses, func(a, b *history.Use) int { return cmp.Compare(a.From, b.From) })
 	var there []*history.Use
+	var last *history.Use
 	for i := range len(cuts) - 1 {
 		from, to := cuts[i], cuts[i+1]
+		for _, u := range there {
+			if u.To <= from && (last == nil || u.To > last.To) {
+				last = u
+			}
+		}
 		there = slices.DeleteFunc(there, func(u *history.Use) bool { return u.To <= from })
 		for len(uses) > 0 && uses[0].From <= from {
 			if uses[0].To > from {
@@ -95,8 +110,11 @@ func shared(e *history.Entry, up history.Time, alone func(Purpose, history.Time,
 			}
 			uses = uses[1:]
 		}
-		if len(there) == 0 {
-			alone(Idle, from, to)
+		switch {
+		case len(there) == 0 && last != nil:
+			each(part{Idle, lastOn(e, last), from, to, 1})
+		case len(there) == 0:
+			each(part{Idle, &e.Who, from, to, 1})
 		}
 		for _, u := range there {
 			each(part{Used, &u.Who, from, to, len(there)})

@@ -36,7 +36,7 @@ func TestMachineTimeIsCountedByAccountWhenALeaseHasEnded(t *testing.T) {
 	assert.Zero(t, w.accountSeconds("physics", "used"))
 	w.Leased(lease("physics"), true)
 	for key, want := range map[[2]string]float64{
-		{"physics", "booting"}: 100, {"physics", "used"}: 300, {"physics", "idle"}: 50, {"physics", "wasted"}: 0, {"biology", "used"}: 200,
+		{"physics", "booting"}: 100, {"physics", "used"}: 300, {"physics", "idle"}: 0, {"physics", "wasted"}: 0, {"biology", "used"}: 200, {"biology", "idle"}: 50,
 	} {
 		assert.InDelta(t, want, w.accountSeconds(key[0], key[1]), 0, "%v", key)
 	}

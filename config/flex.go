@@ -86,9 +86,9 @@ type Flex struct {
 	LeaseEndSignal  string        `key:"lease_end_signal" words:"USR1 USR2 INT TERM HUP" needs:"lease_end_warning"`
 	// For which a dynamic node's machine stays idle after its job; 0: it is deleted with the job.
 	KeepIdle time.Duration `key:"keep_idle" unit:"s" range:"0s to 168h" capacity:"too"`
-	// The machines that a gang keeps when it loses one are held for it.
+	// A gang that loses a machine keeps the others, if its jobs wait pending.
 	Salvage bool `key:"salvage"`
-	// The longest that they are held.
+	// The longest that a gang keeps them.
 	SalvageTimeout time.Duration `key:"salvage_timeout" unit:"s" range:"1m to 168h" default:"1h" needs:"salvage"`
 	// Before the end of an idle static node's lease; 0: not before the end.
 	RenewBefore time.Duration `key:"renew_before" unit:"s" range:"0s to 168h"`

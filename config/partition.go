@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"cmp"
 	"slices"
 	"time"
@@ -28,6 +29,31 @@ func (c *Config) SetsOf(p Partition) []*NodeSet {
 // IsOurs reports whether a partition has nodes that slurmflex provisions.
 func (c *Config) IsOurs(p Partition) bool {
 	return slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool { return set.Flex != nil })
+}
+
+// Uncovered returns why the jobs of nodesets of ours cannot wait pending, as far as the configuration
+// tells: a job of one of their partitions may fit some of the nodes and not others. Nodesets whose jobs
+// can are not in it.
+func (c *Config) Uncovered() map[*NodeSet]string {
+	why, used := map[*NodeSet]string{}, map[*NodeSet]bool{}
+	for _, p := range c.Partitions {
+		for _, set := range c.SetsOf(p) {
+			used[set] = true
+			switch {
+			case set.Flex == nil:
+			case !p.Exclusive:
+				why[set] = fmt.Sprintf("jobs of partition %s share nodes", p.Name)
+			case len(p.NodeSets) > 1:
+				why[set] = fmt.Sprintf("partition %s has several nodesets", p.Name)
+			}
+		}
+	}
+	for _, set := range c.FlexSets() {
+		if !used[set] {
+			why[set] = "no partition has it"
+		}
+	}
+	return why
 }
 
 // LongestJob is the longest time limit, in whole minutes as Slurm counts it, that
@@ -61,8 +87,8 @@ func (c *Config) LeasesFollow(p Partition) bool {
 	return slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool { return set.Flex != nil && set.Flex.UseJobDuration })
 }
 
-// KeepIdle is the longest that an idle node of a partition may stay, by keep_idle or held by
-// salvage; 0 if none may.
+// KeepIdle is the longest that an idle node of a partition may stay, by keep_idle or by salvage; 0 if
+// none may.
 func (c *Config) KeepIdle(p Partition) (longest time.Duration) {
 	for _, set := range c.SetsOf(p) {
 		if set.Flex != nil {

@@ -219,8 +219,6 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.signalJob(ctx, a)
 	case plan.RequeueJob:
 		return r.requeueJob(ctx, a)
-	case plan.SalvageJob:
-		return r.salvageJob(ctx, a)
 	}
 	if r.more == nil {
 		return fmt.Errorf("%T is not a known action", a)

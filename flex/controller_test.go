@@ -181,13 +181,6 @@ func (c *controller) DeleteReservation(_ context.Context, name string) error {
 	return nil
 }
 
-func (c *controller) ReserveForJob(_ context.Context, spec slurm.JobReservationSpec) error {
-	defer locked(&c.mu)()
-	now := time.Now().Truncate(time.Second)
-	c.eol[spec.Name] = slurm.Reservation{Name: spec.Name, Nodes: slices.Concat(spec.Nodes, spec.Held), Start: now, End: now.Add(spec.Lasts)}
-	return nil
-}
-
 func (c *controller) SetJobReservation(_ context.Context, job uint32, name string) error {
 	defer locked(&c.mu)()
 	c.jobs[job].Reservation = name
@@ -201,22 +194,6 @@ func (c *controller) Allowances(context.Context, bool) (slurm.Allowances, error)
 func (c *controller) TaskJobs(context.Context, []string) ([]slurm.Job, error) { return nil, nil }
 
 func (c *controller) SetReservationOf(context.Context, string, string) error { return nil }
-
-// StartNow starts a job that waits on the nodes that are reserved for it.
-func (c *controller) StartNow(_ context.Context, job uint32, _ time.Duration) error {
-	defer locked(&c.mu)()
-	if j := c.jobs[job]; j.State == slurm.JobPending && j.Reservation != "" {
-		j.State, j.Nodes, j.Start = slurm.JobRunning, c.eol[j.Reservation].Nodes, time.Now()
-		for _, name := range j.Nodes {
-			if c.nodes[name].State.Power() == slurm.On {
-				c.nodes[name].State = slurm.ParseState("ALLOCATED+CLOUD")
-			} else {
-				c.nodes[name].State, j.State = slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP"), slurm.JobConfiguring
-			}
-		}
-	}
-	return nil
-}
 
 func (c *controller) JobRecords(_ context.Context, ids []uint32) ([]slurm.JobRecord, error) {
 	defer locked(&c.mu)()

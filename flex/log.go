@@ -113,7 +113,6 @@ func eventOf(kind string) string {
 		"comment_job":        "AdminComment set",
 		"signal_job":         "job signalled",
 		"requeue_job":        "job requeued",
-		"salvage_job":        "job's machines held after a loss",
 		"change_partitions":  "partitions of job changed",
 		"close_partition":    "partition closed",
 		"tell_job":           "owner notified",

@@ -312,7 +312,6 @@ func TestNothingHappensToAJobWhoseCommentFails(t *testing.T) {
 		"requeue":   {told(""), plan.RequeueJob{OfJob: job, Why: "why"}},
 		"signal":    {told(""), plan.SignalJob{OfJob: job, Signal: "USR1", Text: "flex-start: why, and sent", Why: "why"}},
 		"node down": {told("slurm"), plan.SetNodes{Nodes: nodes, State: "down", Jobs: []uint32{1}, Why: "why"}},
-		"salvage":   {told(""), plan.SalvageJob{OfJob: job, Lost: nodes, Why: "why"}},
 		"return":    {plan.ReturnNodes{OfJob: job, Nodes: nodes, Reason: "why", Then: plan.Hold}},
 	}, func(t *testing.T, w *world, actions []plan.Action) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: true, Comment: "slurmflex:signal"}}

@@ -49,7 +49,6 @@ type Reserver interface {
 	CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error
 	SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error
 	DeleteReservation(ctx context.Context, name string) error
-	ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error
 }
 
 // Owners reaches jobs and their owners. A job is named by its raw id.
@@ -61,7 +60,6 @@ type Owners interface {
 	RequeueJob(ctx context.Context, job uint32) error
 	SetJobReservation(ctx context.Context, job uint32, name string) error
 	SetReservationOf(ctx context.Context, address, name string) error
-	StartNow(ctx context.Context, job uint32, limit time.Duration) error
 	HoldJob(ctx context.Context, job uint32) error
 	CancelJob(ctx context.Context, job uint32) error
 }

@@ -51,15 +51,6 @@ type ReservationChange struct {
 	Purge time.Duration // as in ReservationSpec
 }
 
-// JobReservationSpec is a reservation to be made from now on, in which one job is to start.
-type JobReservationSpec struct {
-	Name  string
-	User  string        // whose jobs may use it
-	Nodes []string      // that must be idle
-	Held  []string      // that the job has already, and keeps
-	Lasts time.Duration // in whole minutes
-}
-
 // ParseReservations reads what scontrol show reservation -o printed under
 // TZ=UTC. Rows that cannot be read are Unread, an error that comes with the
 // reservations. Output without a reservation record is another error.

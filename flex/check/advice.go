@@ -68,6 +68,9 @@ func (a *adviser) flex(set *config.NodeSet) {
 		a.advise(block+"lease_end_warning", "a script has no time to save its work: its job is requeued %.0f s before the lease ends; set this to %.0f or more",
 			lead.Seconds(), (lead + 2*time.Minute).Seconds())
 	}
+	if set.Flex.Salvage && (a.cfg.Options.Waiting != config.Pending || a.cfg.Uncovered()[set] != "") {
+		a.advise(block+"salvage", "has no effect: it needs waiting: pending, and partitions that are exclusive and have no other nodeset; change that or remove this")
+	}
 	if why := unshared(set); set.Flex.ShareRequests > 1 && why != "" {
 		a.advise(block+"share_requests", "has no effect %s; remove this", why)
 	}

@@ -98,6 +98,28 @@ func TestAdvice(t *testing.T) {
 		"c.yaml:23: slurmflex.delegate: advice: no program is called for the nodes of cpu, which do not use flex-start; set resume_program and suspend_program to the programs that power them up and down")
 }
 
+func TestSalvageIsAdvisedAgainstWhereNodesAreNotCovered(t *testing.T) {
+	const uncovered = "c.yaml:12: nodeset.a3.dws_flex.salvage: advice: has no effect: it needs waiting: pending, and partitions that are exclusive and have no other nodeset; change that or remove this"
+	for name, test := range map[string]struct {
+		old, text string
+		advises   bool
+	}{
+		"covered":                      {"project: demo", "project: demo", false},
+		"waiting: configuring":         {"  max_active_requests: 6", "  waiting: configuring", true},
+		"a shared partition":           {"enable_job_exclusive: true, ", "", true},
+		"another nodeset":              {"partition_nodeset: [a3]", "partition_nodeset: [a3, one]", true},
+		"another partition, with more": {"[one, cpu]", "[one, a3], enable_job_exclusive: true", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(right, "margin: 600", "margin: 600, salvage: true", 1)
+			require.Contains(t, text, test.old)
+			cfg, err := config.Parse("c.yaml", []byte(strings.Replace(text, test.old, test.text, 1)))
+			require.NoError(t, err)
+			assert.Equal(t, test.advises, says(Advise(cfg), uncovered))
+		})
+	}
+}
+
 func TestWhatIsIgnoredIsNamed(t *testing.T) {
 	cfg := changed(t, "project: demo\n", "project: demo\nlogin_groups: {}\n")
 	ignored := Advise(cfg).Of(Ignored)

@@ -6,7 +6,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -17,12 +16,12 @@ const (
 	used     = "used"     // its node has a job and is up
 	reused   = "reused"   // likewise, and the machine was requested for another job
 	kept     = "kept"     // its node is idle, no longer than keep_idle
-	salvaged = "salvaged" // its node is held for a job that has lost others
+	salvaged = "salvaged" // a job that has lost others keeps it
 	idle     = "idle"     // anything else that is paid for: boots, waits for a job, drains, shutdowns
 )
 
 // useOf is what a machine is used for now. Other: the jobs on it are not the one that it
-// was requested for. Held: it is held for a job that has lost others.
+// was requested for. Held: a job that has lost others keeps it.
 func useOf(cfg *config.Config, in mig.Instance, node slurm.Node, other, held bool, now time.Time) string {
 	set, index, _ := cfg.Find(in.Name)
 	switch {
@@ -40,16 +39,9 @@ func useOf(cfg *config.Config, in mig.Instance, node slurm.Node, other, held boo
 	return kept
 }
 
-// heldNodes are the nodes that are held for jobs that have lost others, until these run.
+// heldNodes returns the nodes whose machines jobs keep that have lost others, until these run.
 func heldNodes(s *scene.Scene) map[string]bool {
 	nodes := map[string]bool{}
-	for _, h := range s.Holds() {
-		if h.Kind == memo.SalvageHold {
-			for _, name := range h.Nodes {
-				nodes[name] = true
-			}
-		}
-	}
 	for _, d := range s.Doors() {
 		for _, name := range plan.Survivors(s, d) {
 			nodes[name] = true

@@ -46,7 +46,6 @@ var kinds = []Action{
 	ReturnNodes{},
 	SignalJob{},
 	RequeueJob{},
-	SalvageJob{},
 }
 
 // Kinds are the kinds of actions.
@@ -96,8 +95,6 @@ func Needs(a, undone Action) bool {
 func acts(a Action) []uint32 {
 	switch a := a.(type) {
 	case SignalJob:
-		return []uint32{a.Job}
-	case SalvageJob:
 		return []uint32{a.Job}
 	case RequeueJob:
 		return []uint32{a.Job}

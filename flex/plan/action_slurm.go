@@ -134,27 +134,6 @@ type RequeueJob struct {
 func (a RequeueJob) About() Subject { return Subject{Kind: "requeue_job", Job: a.Job} }
 func (a RequeueJob) String() string { return fmt.Sprintf("requeue job %d", a.Job) }
 
-// SalvageJob holds the machines of a job that has lost others for it, has Slurm take it off
-// the lost ones, and lets it start again at once. One without lost nodes has left its
-// nodes, and is only to start.
-type SalvageJob struct {
-	OfJob
-	Name, User  string // the job's as squeue shows it, and its owner
-	Reservation string // that holds the nodes
-	Reserves    bool   // it is still to be made
-	Lasts       time.Duration
-	Nodes       []string      // the job's that are left, and those without machines for the others
-	Lost        []string      // those that it has still, whose machines are gone
-	Limit       time.Duration // its new time limit, which --time-min allows; 0: its own
-	Why
-}
-
-func (a SalvageJob) About() Subject { return Subject{Kind: "salvage_job", Job: a.Job, Nodes: a.Nodes} }
-
-func (a SalvageJob) String() string {
-	return fmt.Sprintf("hold %s for job %s, which has lost %s", slurm.Fold(a.Nodes), a.Name, cmp.Or(slurm.Fold(a.Lost), "others"))
-}
-
 // CreateReservation keeps jobs off nodes around the end of their lease, for some time from now on, or
 // until machines have come; or all jobs but one.
 type CreateReservation struct {

@@ -70,10 +70,6 @@ func (d *draft) take(s *scene.Scene, sweep string, wants step) {
 				continue
 			}
 			d.heard[a.Job] = true
-		case SalvageJob:
-			for _, name := range a.Lost {
-				d.claims[name] = sweep
-			}
 		}
 		for _, job := range acts(a) {
 			d.heard[job] = true

@@ -14,12 +14,11 @@ type wanted struct {
 	groupOf map[mig.GroupID]bool // the groups of the cohorts
 	settled []settled            // every live request
 
-	incomplete map[uint32]bool     // heterogeneous jobs with a later component that waits for a machine
-	salvages   map[uint32]*salvage // jobs that have lost machines and keep the others
-	short      map[uint32]bool     // jobs that do not keep the others, because of their time limits
-	handed     handout             // what jobs that wait pending get
-	keeps      map[uint32]*salvage // covered jobs that run, have lost machines, and keep the others
-	torn       map[*cohort]string  // gangs that have waited too long for their other nodes, and how they stand
+	incomplete map[uint32]bool          // heterogeneous jobs with a later component that waits for a machine
+	survivors  map[uint32][]*scene.Node // running jobs that have lost machines, and the nodes whose machines they keep
+	short      map[uint32]bool          // jobs that have lost machines and keep none, because of their time limits
+	handed     handout                  // what jobs that wait pending get
+	torn       map[*cohort]string       // gangs that have waited too long for their other nodes, and how they stand
 }
 
 // match puts every rising node that somebody wants into its cohort, and gives each
@@ -27,9 +26,9 @@ type wanted struct {
 func match(s *scene.Scene) *wanted {
 	w := &wanted{
 		scene: s, of: make([]*cohort, len(s.Nodes())), groupOf: map[mig.GroupID]bool{},
-		incomplete: map[uint32]bool{},
+		incomplete: map[uint32]bool{}, survivors: map[uint32][]*scene.Node{}, short: map[uint32]bool{},
 	}
-	w.plannedSalvages()
+	w.findSurvivors()
 	w.handed = handOut(w.scene)
 	w.gather()
 	w.noteComponents()

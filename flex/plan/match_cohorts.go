@@ -70,9 +70,7 @@ func (w *wanted) gather() {
 	}
 	for _, c := range all {
 		c.lease = scene.Lease(c.set.Flex, c.holders)
-		if c.job != nil && w.salvages[c.job.ID] != nil {
-			join(w.scene, c, w.salvages[c.job.ID].survivors)
-		} else if c.door != nil {
+		if c.door != nil {
 			join(w.scene, c, Survivors(w.scene, c.door))
 		}
 		c.group = place(w.scene, c)

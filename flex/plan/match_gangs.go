@@ -11,30 +11,26 @@ import (
 // for longer than gang_timeout: the machines that are there cost money and
 // nobody can use them. The least important goes first, and one that lacks nodes of a
 // nodeset stays for another gang_timeout at most while machines of that nodeset are
-// being left: two may hold each other's half. One whose machines are held after a loss has
-// salvage_timeout instead.
+// being left: two may hold each other's half. One that keeps machines behind a door after a loss
+// has salvage_timeout instead.
 func (w *wanted) tornGangs() map[*cohort]string {
 	torn, going, left := map[*cohort]string{}, map[uint32]bool{}, w.beingLeft()
 	for _, c := range slices.Backward(w.cohorts) {
 		limit := c.set.Flex.GangTimeout
-		late := w.salvageIsLate(c.job)
-		if c.door != nil && len(Survivors(w.scene, c.door)) > 0 || limit == 0 && !late || w.isHeldFor(c.job) || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
+		if c.door != nil && len(Survivors(w.scene, c.door)) > 0 || limit == 0 || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
 			continue
 		}
 		came, since := w.scene.Came(c.job)
-		if came == 0 || !late && !w.scene.IsOld(since, limit) {
+		if came == 0 || !w.scene.IsOld(since, limit) {
 			continue
 		}
 		others := w.scene.Takeable(c.job, false)
 		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.scene.Node(n).Set] })
-		if len(others) == 0 || hope && !late && !w.scene.IsOld(since, 2*limit) {
+		if len(others) == 0 || hope && !w.scene.IsOld(since, 2*limit) {
 			continue
 		}
 		torn[c] = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
 			came, since.UTC().Format("15:04:05"), len(others), clock(limit))
-		if late {
-			torn[c] = fmt.Sprintf("no machine in place of those that were lost within salvage_timeout %s", clock(c.set.Flex.SalvageTimeout))
-		}
 		if w.scene.WouldEnd(w.scene.Holders(others)) {
 			continue
 		}

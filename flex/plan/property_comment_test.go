@@ -22,7 +22,6 @@ var ends = map[string]string{
 	"set_nodes":    "a node of a job is set down",
 	"signal_job":   "its script is signalled",
 	"requeue_job":  "it is requeued",
-	"salvage_job":  "it is taken off a lost node",
 	"return_nodes": "its nodes go back: the action writes the AdminComments of all their jobs first",
 
 	"create_group": "", "create_request": "", "bulk_insert": "", "create_policy": "", "delete_policy": "", "delete_request": "", "delete_group": "",
@@ -71,7 +70,7 @@ func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 // ReturnNodes and ChangePartitions are about.
 func (s *sight) ended(a plan.Action) (jobs []uint32) {
 	switch a := a.(type) {
-	case plan.SignalJob, plan.RequeueJob, plan.SalvageJob:
+	case plan.SignalJob, plan.RequeueJob:
 		return []uint32{a.About().Job}
 	case plan.SetNodes:
 		if a.State != "down" {
@@ -95,8 +94,6 @@ func saysWhyOf(a plan.Action, told string) bool {
 		return ours && (a.Signal == "" && strings.HasPrefix(text, memo.End) || strings.HasSuffix(text, memo.Sends+a.Signal))
 	case plan.RequeueJob:
 		return ours && text == memo.Done{Deed: memo.Requeued, Reason: a.Because()}.String()
-	case plan.SalvageJob:
-		return ours && (strings.HasPrefix(text, memo.Held) || tellsLoss(told))
 	case plan.SetNodes:
 		return tellsLoss(told)
 	}

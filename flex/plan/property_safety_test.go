@@ -84,8 +84,7 @@ var rules = map[string]rule{
 	"ends a lease's jobs in time":      endsJobsInTime,
 	"comments first, then acts":        commentsFirst,
 	"sets down only what is lost":      setsDownOnlyWhatIsLost,
-	"salvages only what is lost":       salvagesOnlyLosses,
-	"spares what is held for a gang":   sparesWhatIsHeld,
+	"spares what a gang keeps":         sparesWhatAGangKeeps,
 	"ends only what was asked for":     endsOnlyWhatWasAsked,
 	"reserves no longer than needed":   reservesNoLongerThanNeeded,
 }
@@ -184,8 +183,6 @@ func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
 			nodes = a.Nodes
 		case plan.ReturnNodes:
 			nodes = a.Nodes
-		case plan.SalvageJob:
-			nodes = a.Lost
 		}
 		for _, n := range nodes {
 			if by[n] != nil {
@@ -393,8 +390,6 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = (s.haveNodes(a.Nodes) || len(a.Nodes) == 0 && a.Then == plan.Cancel) && s.hasJob(a.Job)
 		case plan.CommentJob, plan.SignalJob, plan.RequeueJob:
 			ours = s.hasJob(a.About().Job)
-		case plan.SalvageJob:
-			ours = s.haveNodes(slices.Concat(a.Nodes, a.Lost)) && s.hasJob(a.Job)
 		case plan.CreatePolicy:
 			ours = a.Spec.Stamp.Cluster == cluster
 		case plan.DeletePolicy:
@@ -404,12 +399,11 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 		case plan.CreateReservation:
 			ours = ourReservation(a.Name) && s.haveNodes(a.Nodes)
 		case plan.SetReservation:
-			held := memo.ParseHold(cluster, a.Name).Kind == memo.SalvageHold
-			ours = (held || ourReservation(a.Name)) && s.mayReserve(a.Name, a.Nodes)
+			ours = ourReservation(a.Name) && (a.Nodes == nil || s.mayReserve(a.Name, a.Nodes))
 		case plan.DeleteReservation:
-			held := memo.ParseHold(cluster, a.Name).Kind == memo.SalvageHold
-			former := memo.ParseHold(cluster, a.Name).Kind == memo.FormerHold
-			ours = held || former || ourReservation(a.Name)
+			ours = ourReservation(a.Name)
+		case plan.UseReservation:
+			ours = ourReservation(a.Name) && s.hasJob(a.Job)
 		}
 		if !ours {
 			wrong = append(wrong, fmt.Sprintf("not ours to touch: %T: %s", a, a))
@@ -448,7 +442,7 @@ func (s *sight) haveNodes(names []string) bool {
 }
 
 // reservesNoLongerThanNeeded: each reservation of ours ends by itself soon after what it is
-// for, those of older versions too.
+// for, or Slurm deletes it when nobody uses it any more.
 func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
 	grace := max(10*time.Minute, 2*s.cfg.Options.Interval+time.Minute)
 	last := func(name string) (at time.Time, ends bool) {
@@ -462,7 +456,7 @@ func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		switch a := a.(type) {
 		case plan.CreateReservation:
-			if at, ends := last(a.Name); a.Lasts <= 0 || ends && a.Start.Add(a.Lasts).After(at) || !ends && a.Lasts > 31*time.Minute {
+			if at, ends := last(a.Name); a.Lasts <= 0 && a.Purge <= 0 || ends && a.Start.Add(a.Lasts).After(at) || !ends && a.Lasts > 31*time.Minute {
 				wrong = append(wrong, a.String())
 			}
 		case plan.SetReservation:
@@ -472,10 +466,6 @@ func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
 			changed[a.Name] = !a.End.IsZero()
 		case plan.DeleteReservation:
 			changed[a.Name] = true
-		case plan.SalvageJob:
-			if !slices.ContainsFunc(s.cfg.FlexSets(), func(set *config.NodeSet) bool { return a.Lasts <= set.Flex.SalvageTimeout+5*time.Minute }) {
-				wrong = append(wrong, a.String())
-			}
 		}
 	}
 	for _, r := range s.snap.Reservations {
@@ -486,7 +476,9 @@ func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
+// ourReservation reports whether a reservation is for the end of a lease, or of another kind: the name
+// of a cluster has no dot.
 func ourReservation(name string) bool {
-	digits, ours := strings.CutPrefix(name, "slurmflex-"+cluster+"-")
-	return ours && strings.Trim(digits, "0123456789") == ""
+	rest, ours := strings.CutPrefix(name, "slurmflex-"+cluster)
+	return ours && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "-") && strings.Trim(rest[1:], "0123456789") == "")
 }

@@ -45,8 +45,6 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
 			texts[j.ID] = back[j.HetID]
 		case waits[j.ID] != nil:
-		case w.isHeldFor(j) && j.State.Waits():
-			texts[j.ID] = memo.OwnComment + memo.Held + slurm.Fold(w.salvages[j.ID].survivors)
 		case j.State.HoldsNodes():
 			texts[j.ID] = endText(w.scene, j, waited[j.ID])
 			if lost := lossText(w.scene, j, d.plan.Losses); lost != "" {

@@ -346,3 +346,14 @@ func situations(t *testing.T, cfg *config.Config) (in func(name string, given sc
 		})
 	}
 }
+
+// withoutComments are the actions of a plan without AdminComments.
+func withoutComments(p Plan) []string {
+	var rest []Action
+	for _, a := range p.Actions {
+		if _, comments := a.(CommentJob); !comments {
+			rest = append(rest, a)
+		}
+	}
+	return actions(Plan{Actions: rest})
+}

@@ -37,7 +37,6 @@ func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
 		{ReturnNodes{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"return_nodes", "", 7, nodes}},
 		{SignalJob{OfJob: OfJob{Job: 7}}, Subject{"signal_job", "", 7, nil}},
 		{RequeueJob{OfJob: OfJob{Job: 7}}, Subject{"requeue_job", "", 7, nil}},
-		{SalvageJob{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"salvage_job", "", 7, nodes}},
 	}
 	var kinds []string
 	for _, test := range tests {

@@ -10,7 +10,6 @@ type sweep struct {
 // sweeps are run in this order. Of those that would change the same node, the first
 // one does.
 var sweeps = []sweep{
-	{"salvage", salvageGangs},
 	{"failed boots", powerDownLate},
 	{"instances", deleteInstances},
 	{"request records", deleteRequests},

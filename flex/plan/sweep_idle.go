@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"slurmflex/config"
@@ -37,7 +36,7 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 func powerDownKept(w *wanted, _ []verdict) (s step) {
 	sets := covered(w.scene)
 	for _, m := range w.scene.Nodes() {
-		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.scene.IsUnread(m) || m.Promised || w.isOpen(m, sets) || w.isKept(m) {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.scene.IsUnread(m) || w.isOpen(m, sets) || w.isKept(m) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
@@ -83,14 +82,8 @@ func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 	return end, ends
 }
 
-// isLeft reports whether the machine of an idle node of a nodeset with salvage was made for
-// a job that has left it, and is not about to be held for it.
+// isLeft reports whether the machine of an idle node of a nodeset with salvage was created for a job that
+// has left the node. A machine that the cover closes may still get a door.
 func (w *wanted) isLeft(m *scene.Node) bool {
-	if !m.Set.Flex.Salvage || w.scene.Seen.Skew > scene.MaxSkew || m.LastBusyTime.IsZero() || len(m.Machines) != 1 || !w.scene.HasMachine(m.Name) {
-		return false
-	}
-	job := m.Machines[0].Origin().Job
-	return job != 0 && !w.scene.AnyJob() && w.salvages[job] == nil && !slices.ContainsFunc(w.scene.Seen.Jobs, func(j slurm.Job) bool {
-		return j.ID == job && j.State == slurm.JobCompleting
-	})
+	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.scene.HasMachine(m.Name) && m.Machines[0].Origin().Job != 0
 }

@@ -28,7 +28,7 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 		case cause == "":
 		case !w.scene.IsLost(m):
 			s.expect = append(s.expect, "the machine of node "+m.Name+" to show again, or to be missing again")
-		case m.Owner() != nil && !w.areCovered(w.keeps[m.Owner().ID]):
+		case m.Owner() != nil && !w.areCovered(m.Owner()):
 			s.expect = append(s.expect, "the cover to close the other nodes of job "+m.Owner().Name())
 		case m.Owner() != nil:
 			lost[m.Name] = true
@@ -72,8 +72,7 @@ func (w *wanted) lossComment(id uint32, what string) string {
 // recoverVanished powers down the nodes whose machine is lost and that no job has any
 // more: the cloud was read and has none of that name, and its lease has ended, Slurm gets
 // no answer from it either, or two passes have missed it; or we have set the node down.
-// A node with a job is left to Slurm until it has given the node up, and one that a gang
-// has lost stays down until the gang has others.
+// A node with a job is left to Slurm until it has given the node up.
 func recoverVanished(w *wanted, _ []verdict) (s step) {
 	for _, m := range w.scene.Nodes() {
 		if m.Power != scene.On || w.scene.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
@@ -81,7 +80,7 @@ func recoverVanished(w *wanted, _ []verdict) (s step) {
 		}
 		end, ended := w.scene.EndOf(m.Name)
 		lost := m.IsTakenDown() || w.scene.IsLost(m)
-		if w.isAvoided(m) || !lost && (w.scene.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
+		if !lost && (w.scene.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
 			continue
 		}
 		why := "its instance is gone"

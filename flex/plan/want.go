@@ -32,8 +32,7 @@ type want struct {
 const doorsAtOnce = 200
 
 // covered returns the nodesets whose powered-down nodes this process keeps from jobs, so that these
-// wait pending: each job of their partitions fits all of a nodeset's nodes or none. It returns none
-// unless the process promises another pass.
+// wait pending. It returns none unless the process promises another pass.
 func covered(s *scene.Scene) map[*config.NodeSet]bool {
 	sets := map[*config.NodeSet]bool{}
 	if !s.Seen.Promises || s.Config.Options.Waiting != config.Pending {
@@ -46,34 +45,12 @@ func covered(s *scene.Scene) map[*config.NodeSet]bool {
 	return sets
 }
 
-// Uncovered returns why the jobs of nodesets cannot wait pending.
+// Uncovered returns why the jobs of nodesets cannot wait pending. Nodesets whose jobs can are not in it.
 func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
-	why := map[*config.NodeSet]string{}
-	for _, set := range s.Config.FlexSets() {
-		why[set] = "none of its partitions is in the configuration"
-		if s.Seen.Preempts {
-			why[set] = "Slurm preempts jobs (PreemptType), and jobs that wait pending would preempt others"
-		}
-	}
+	why := s.Config.Uncovered()
 	if s.Seen.Preempts {
-		return why
-	}
-	for _, p := range s.Config.Partitions {
-		for _, set := range s.Config.SetsOf(p) {
-			if _, ours := why[set]; ours {
-				why[set] = ""
-			}
-		}
-	}
-	for _, p := range s.Config.Partitions {
-		for _, set := range s.Config.SetsOf(p) {
-			switch _, ours := why[set]; {
-			case !ours:
-			case !p.Exclusive:
-				why[set] = fmt.Sprintf("jobs of partition %s share nodes", p.Name)
-			case len(p.NodeSets) > 1:
-				why[set] = fmt.Sprintf("partition %s has several nodesets", p.Name)
-			}
+		for _, set := range s.Config.FlexSets() {
+			why[set] = "Slurm preempts jobs (PreemptType), and jobs that wait pending would preempt others"
 		}
 	}
 	for _, p := range s.Seen.Partitions {
@@ -83,7 +60,7 @@ func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 		}
 		for _, name := range p.Nodes {
 			switch set := s.Config.FlexSetOf(name); {
-			case set == nil:
+			case set == nil || s.Seen.Preempts:
 			case !ours:
 				why[set] = fmt.Sprintf("partition %s, which only slurm.conf has, has nodes of it", p.Name)
 			case known.Exclusive:
@@ -221,7 +198,7 @@ func placesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (plac
 // isCold reports whether nothing is there or to come for the node, and nobody else has plans for it.
 func isCold(s *scene.Scene, m *scene.Node) bool {
 	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
-		m.Door == nil && !m.Promised && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !s.Present(m.Name) && !s.MayShow(m.Name) &&
+		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !s.Present(m.Name) && !s.MayShow(m.Name) &&
 		!isForeign(s, m)
 }
 
@@ -234,7 +211,7 @@ func isForeign(s *scene.Scene, m *scene.Node) bool {
 
 // isWarm reports whether the node is idle and Slurm may give it to a job.
 func isWarm(m *scene.Node) bool {
-	return m.Power == scene.On && m.Idle() && !m.Taken() && !m.Cover && m.Door == nil && !m.Promised &&
+	return m.Power == scene.On && m.Idle() && !m.Taken() && !m.Cover && m.Door == nil &&
 		m.State.Base != slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.NotResponding) == 0
 }
 

@@ -39,19 +39,14 @@ func (w *wanted) isKept(m *scene.Node) bool {
 	if w.handed.kept[m] {
 		return true
 	}
-	if job := m.Owner(); job != nil && w.keeps[job.ID] != nil {
-		return slices.Contains(w.keeps[job.ID].survivors, m.Name)
+	if job := m.Owner(); job != nil && w.survivors[job.ID] != nil {
+		return slices.Contains(w.survivors[job.ID], m)
 	}
 	if !m.Set.Flex.Salvage || !m.Cover || len(m.Machines) != 1 {
 		return false
 	}
 	job := w.scene.Job(m.Machines[0].Origin().Job)
 	return job != nil && job.State == slurm.JobCompleting
-}
-
-// areCovered reports whether the cover closes the machines that a job keeps after a loss.
-func (w *wanted) areCovered(v *salvage) bool {
-	return v == nil || !slices.ContainsFunc(membersNamed(w.scene, v.survivors), func(m *scene.Node) bool { return !m.Cover })
 }
 
 // Survivors returns the nodes of the door whose machines its job had before it lost others; none unless

@@ -22,9 +22,6 @@ var (
 	ErrReservationExists = errors.New("reservation exists")
 	// ErrUnknownReservation: slurmctld has no such reservation.
 	ErrUnknownReservation = errors.New("no such reservation")
-
-	// errNotPending: the job has been started already.
-	errNotPending = errors.New("job is not pending")
 )
 
 // failure is a command that Slurm says has failed, in Slurm's own words.
@@ -48,8 +45,6 @@ func classify(words string) error {
 	case strings.Contains(words, "Job has already finished"),
 		strings.Contains(words, "Job/step already completing or completed"):
 		return ErrJobEnded
-	case strings.Contains(words, "Job is no longer pending execution"):
-		return errNotPending
 	case strings.Contains(words, "Duplicate reservation name"):
 		return ErrReservationExists
 	case strings.Contains(words, "Reservation already started"):

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"time"
 
 	"slurmflex/slurm"
 )
@@ -54,7 +53,7 @@ func (c *Client) HoldJob(ctx context.Context, id uint32) error {
 // "Incomplete", Slurm starts cancelled and completed jobs again. A job from
 // salloc or srun, and one with --no-requeue, is refused by Slurm.
 //
-// The job may start again after 121 s (see StartNow), but before 24.11 one that was
+// The job may start again after 121 s, but before 24.11 one that was
 // CONFIGURING at once, and on the same nodes. The nodes of a CONFIGURING job
 // stay POWERING_UP: powering them down by force is the requeue that gives them
 // back.
@@ -103,26 +102,6 @@ func (c *Client) CancelJob(ctx context.Context, id uint32) error {
 		return fmt.Errorf("cancel: %w", err)
 	}
 	_, err = c.run(ctx, "scancel", address.Whole)
-	return err
-}
-
-// StartNow lets a PENDING job start before its begin time: the one that Slurm
-// sets 121 s ahead when it requeues, but also one that its owner asked for. A
-// held job stays held, and a job that is no longer pending is left alone. Limit is its new
-// time limit, in whole minutes; 0 leaves it its own.
-func (c *Client) StartNow(ctx context.Context, id uint32, limit time.Duration) error {
-	address, err := c.address(ctx, id)
-	if err != nil {
-		return fmt.Errorf("start now: %w", err)
-	}
-	change := []string{"update", "jobid=" + address.Whole, "starttime=now"}
-	if limit > 0 {
-		change = append(change, fmt.Sprintf("timelimit=%d", limit/time.Minute))
-	}
-	_, err = c.run(ctx, "scontrol", change...)
-	if errors.Is(err, errNotPending) {
-		return nil
-	}
 	return err
 }
 

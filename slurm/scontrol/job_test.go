@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,16 +26,6 @@ func jobVerbs() []jobVerb {
 			return c.SetAdminComment(t.Context(), id, "a note")
 		}, func(address string) []string {
 			return []string{"scontrol", "update", "jobid=" + address, "admincomment=a note"}
-		}},
-		{"start now", func(t *testing.T, c *Client, id uint32) error {
-			return c.StartNow(t.Context(), id, 0)
-		}, func(address string) []string {
-			return []string{"scontrol", "update", "jobid=" + address, "starttime=now"}
-		}},
-		{"start now", func(t *testing.T, c *Client, id uint32) error {
-			return c.StartNow(t.Context(), id, 90*time.Minute)
-		}, func(address string) []string {
-			return []string{"scontrol", "update", "jobid=" + address, "starttime=now", "timelimit=90"}
 		}},
 		{"notify", func(t *testing.T, c *Client, id uint32) error {
 			return c.NotifyJob(t.Context(), id, "a note")
@@ -112,7 +101,6 @@ func TestNothingIsDoneToAJobWithoutAnAddress(t *testing.T) {
 // The texts are those of 22.05.8 and 24.11.5.
 func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
 	hold := func(c *Client) error { return c.HoldJob(t.Context(), 5) }
-	start := func(c *Client) error { return c.StartNow(t.Context(), 5, 0) }
 	note := func(c *Client) error { return c.SetAdminComment(t.Context(), 5, "x") }
 	notify := func(c *Client) error { return c.NotifyJob(t.Context(), 5, "x") }
 	for _, test := range []struct {
@@ -127,8 +115,6 @@ func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
 		{"a task that is gone", hold, "5_2: Invalid job id specified\n", ErrUnknownJob},
 		{"a component told after its end", note, "Job has already finished for job 5+1\nslurm_suspend error: Job has already finished\n", ErrJobEnded},
 		{"a component that is gone", note, "Invalid job id specified for job 5+1\n", ErrUnknownJob},
-		{"started already", start, "Job is no longer pending execution for job 5\n", nil},
-		{"a task started already", start, "5_2: Job is no longer pending execution\n", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := newClient(t, dummy{Instead: squeueSays("5|5_2\n"), Stderr: test.stderr, Exit: 1})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -72,40 +71,6 @@ func purge(after time.Duration) string { return fmt.Sprintf("purge_comp=%d", aft
 
 // userName is what a user may be called; 26.05 refuses one that it does not know.
 var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
-
-// ReserveForJob reserves idle nodes for a job of that user, which SetJobReservation then
-// makes their only one. Slurm refuses all of it, with "Requested nodes are busy", if
-// a job has one of them: so nothing is taken from anybody. The nodes that the job
-// has already are added afterwards, because they are as busy; if there are no others they are
-// reserved at once.
-//
-// flex lets the job start elsewhere if a node is lost; without no_hold_jobs_after it
-// would be held when the reservation ends. It ends by itself (tried on 22.05, 24.11 and
-// 26.05).
-func (c *Client) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error {
-	first, flags, held := spec.Nodes, "flex,no_hold_jobs_after", spec.Held
-	if len(first) == 0 {
-		first, flags, held = held, "flex,ignore_jobs,no_hold_jobs_after", nil
-	}
-	free, err := reserved(spec.Name, first)
-	if err == nil && !userName.MatchString(spec.User) {
-		err = fmt.Errorf("%s: user %q", spec.Name, plain(spec.User, maxCall))
-	}
-	if err != nil {
-		return fmt.Errorf("create reservation: %w", err)
-	}
-	_, err = c.run(ctx, "scontrol", "create", "reservation", "reservationname="+spec.Name, "nodes="+free, "starttime=now",
-		fmt.Sprintf("duration=%d", spec.Lasts/time.Minute), "users="+spec.User, "flags="+flags)
-	if err != nil || len(held) == 0 {
-		return err
-	}
-	all, err := reserved(spec.Name, slices.Concat(spec.Nodes, held))
-	if err != nil {
-		return fmt.Errorf("update reservation: %w", err)
-	}
-	_, err = c.run(ctx, "scontrol", "update", "reservationname="+spec.Name, "flags+=ignore_jobs", "nodes="+all)
-	return err
-}
 
 // uts formats a time so that scontrol reads it alike in every time zone.
 func uts(t time.Time) string { return "uts" + strconv.FormatInt(t.Unix(), 10) }

@@ -131,24 +131,3 @@ func TestSlurmsErrorsAboutReservationsAreRecognised(t *testing.T) {
 		})
 	}
 }
-
-func TestAJobIsGivenAReservationAndTheNodesThatItHasAreAddedAfterwards(t *testing.T) {
-	c := newClient(t, dummy{})
-	spec := slurm.JobReservationSpec{Name: "slurmflex-alpha.salvage-8", User: "ada", Nodes: []string{"f4"}, Held: []string{"f5"}, Lasts: 3 * time.Minute}
-	require.NoError(t, c.ReserveForJob(t.Context(), spec))
-	require.Equal(t, []string{
-		"scontrol create reservation reservationname=slurmflex-alpha.salvage-8 nodes=f4 starttime=now duration=3 users=ada flags=flex,no_hold_jobs_after",
-		"scontrol update reservationname=slurmflex-alpha.salvage-8 flags+=ignore_jobs nodes=f[4-5]",
-	}, asked(t, c))
-	spec.User = "ada,root flags=maint"
-	require.EqualError(t, newClient(t, dummy{}).ReserveForJob(t.Context(), spec), `create reservation: slurmflex-alpha.salvage-8: user "ada,root flags=maint"`)
-}
-
-func TestTheNodesOfAJobThatRunsAreReservedForItInOneGo(t *testing.T) {
-	c := newClient(t, dummy{})
-	spec := slurm.JobReservationSpec{Name: "slurmflex-alpha.salvage-8", User: "ada", Held: []string{"f4", "f5"}, Lasts: time.Hour}
-	require.NoError(t, c.ReserveForJob(t.Context(), spec))
-	require.Equal(t, []string{
-		"scontrol create reservation reservationname=slurmflex-alpha.salvage-8 nodes=f[4-5] starttime=now duration=60 users=ada flags=flex,ignore_jobs,no_hold_jobs_after",
-	}, asked(t, c))
-}

@@ -153,15 +153,18 @@ func (p *planted) outwaits() {
 // isFull leaves room for no machine.
 func (p *planted) isFull() { p.cloud.SetCapacity("", "", 0) }
 
-// heldThere has the node held for a job that has lost others.
-func (p *planted) heldThere() {
+// keptThere has the node's machine kept by a job that has lost others.
+func (p *planted) keptThere() {
 	p.t.Helper()
+	p.setup.saves = true
 	id, err := p.slurm.Submit(fakeslurm.JobSpec{Partition: "gang", Nodes: 2, Limit: time.Hour, Run: time.Minute, User: "user"})
 	require.NoError(p.t, err)
-	spec := slurm.JobReservationSpec{Name: memo.SalvageReservation(cluster, id), User: "user", Nodes: []string{node}}
-	require.NoError(p.t, p.slurm.ReserveForJob(p.ctx, spec))
-	require.NoError(p.t, p.slurm.SetJobReservation(p.ctx, id, spec.Name))
-	p.salvages.begin(p.world, id, spec.Nodes)
+	door := slurm.ReservationSpec{
+		Name: memo.DoorReservation(cluster, fmt.Sprint(id), time.Now()), User: "user", Nodes: []string{node},
+		Start: time.Now().Add(time.Hour), Purge: 5 * time.Minute,
+	}
+	require.NoError(p.t, p.slurm.CreateReservation(p.ctx, door))
+	require.NoError(p.t, p.slurm.SetJobReservation(p.ctx, id, door.Name))
 	limit := slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour}
 	p.watch.look(nil, []slurm.Job{{ID: id, ArrayID: id, State: slurm.JobPending, Priority: 1, Limit: limit}})
 }
@@ -169,7 +172,9 @@ func (p *planted) heldThere() {
 // idlesOn has the node idle for so long that no gang is to have it any more.
 func (p *planted) idlesOn() {
 	p.setup.saves, p.setup.keep = true, 0
-	p.watch.look([]slurm.Node{{Name: node, State: slurm.ParseState("IDLE+CLOUD"), LastBusyTime: time.Now()}}, nil)
+	jobs, err := p.slurm.Jobs(p.ctx)
+	require.NoError(p.t, err)
+	p.watch.look([]slurm.Node{{Name: node, State: slurm.ParseState("IDLE+CLOUD"), LastBusyTime: time.Now()}}, jobs)
 	time.Sleep(19 * time.Minute)
 	p.check.idles()
 }
@@ -298,12 +303,12 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 		p.faults.sick[program] = p.begun
 		p.check.stalled()
 	})
-	held := (*planted).heldThere
-	breaks("a machine is deleted that is held for a gang", wrongKill, "daemon deletes machine alpha-gang-0, which is held for job 1",
-		machine, held, calling(deletes(groupOf(7), node)))
-	breaks("a node is powered down that is held for a gang", wrongKill, "daemon powers down alpha-gang-0, which is held for job 1",
-		machine, held, forced)
-	breaks("a machine idles that is held for no gang", orphan, "alpha-gang-0 has been idle for more than 18m0s, and is held for nobody",
+	kept := (*planted).keptThere
+	breaks("a machine is deleted that a gang keeps", wrongKill, "daemon deletes machine alpha-gang-0, which job 1 keeps after a loss",
+		machine, kept, calling(deletes(groupOf(7), node)))
+	breaks("a node is powered down that a gang keeps", wrongKill, "daemon powers down alpha-gang-0, which job 1 keeps after a loss",
+		machine, kept, forced)
+	breaks("a machine idles that no gang keeps", orphan, "alpha-gang-0 has been idle for more than 18m0s, and no job keeps it",
 		machine, (*planted).idlesOn)
 	breaks("a Spot machine is gone that was seen to be pre-empted, and its node stays up", stall,
 		"the machine of alpha-spot-0 is lost, and the node has not been set down for 4m0s", (*planted).spotRuns, (*planted).seenPreempted, (*planted).judgesLosses)
@@ -347,8 +352,8 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 		machine, look, func(p *planted) { p.starts(7*24*time.Hour, time.Now().Add(time.Second), node) })
 	breaksNone("a job's request waits while the job does", full, machine, wait, looks)
 	breaksNone("a machine is deleted whose job has not started again within salvage_timeout",
-		machine, (*planted).heldThere, lasting(salvageTimeout), calling(deletes(groupOf(7), node)))
-	breaksNone("a machine idles that is held for a gang", machine, (*planted).heldThere, (*planted).idlesOn)
+		machine, (*planted).keptThere, lasting(salvageTimeout), calling(deletes(groupOf(7), node)))
+	breaksNone("a machine idles that a gang keeps", machine, (*planted).keptThere, (*planted).idlesOn)
 	breaksNone("a Spot machine is gone, and nobody saw why", (*planted).spotRuns, (*planted).judgesLosses)
 	breaksNone("a request outlives its job while nothing is answered", full, machine, func(p *planted) {
 		for range 5 {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/fakeslurm"
@@ -153,11 +152,7 @@ func (s *commands) SetReservation(ctx context.Context, name string, to slurm.Res
 func (s *commands) DeleteReservation(ctx context.Context, name string) error {
 	return change(ctx, s, "delete reservation", name, func(ctx context.Context) error {
 		s.process.w.check.reservation(name)
-		err := s.next.DeleteReservation(ctx, name)
-		if h := memo.ParseHold(cluster, name); err == nil && h.Kind == memo.SalvageHold {
-			s.process.w.salvages.end(s.process.w, h.Job)
-		}
-		return err
+		return s.next.DeleteReservation(ctx, name)
 	})
 }
 

@@ -125,16 +125,17 @@ func (v violation) String() string { return fmt.Sprintf("%s: %s %s", v.kind, clo
 
 // tally counts days and what was found in them.
 type tally struct {
-	mu       sync.Mutex
-	days     int
-	found    map[kind]int
-	salvages salvageCount
+	mu    sync.Mutex
+	days  int
+	found map[kind]int
+	tears tearCount
 }
 
 func (t *tally) add(o outcome) {
 	defer locked(&t.mu)()
 	t.days++
-	t.salvages.add(o.salvages)
+	t.tears.gangs += o.tears.gangs
+	t.tears.again += o.tears.again
 	if o.failed {
 		if t.found == nil {
 			t.found = map[kind]int{}
@@ -153,7 +154,7 @@ func (t *tally) String() string {
 		parts = append(parts, fmt.Sprintf("%s %d", k, t.found[k]))
 	}
 	return fmt.Sprintf("chaos: %v\nchaos: %d seeds, %d violations (%s)",
-		t.salvages, t.days, total, strings.Join(parts, ", "))
+		t.tears, t.days, total, strings.Join(parts, ", "))
 }
 
 // report says of a day that broke: the invariant, the script that it takes,

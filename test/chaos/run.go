@@ -39,7 +39,7 @@ type outcome struct {
 	journal   *journal
 	lasted    time.Duration // of the model's time
 	toll      toll
-	salvages  salvageCount
+	tears     tearCount
 }
 
 // live lives through a day in a bubble of its own.
@@ -64,7 +64,7 @@ func live(t *testing.T, d day) (o outcome) {
 		o = outcome{digest: w.journal.digest(), journal: &w.journal, lasted: time.Since(w.begun)}
 		o.violation, o.failed = w.check.first()
 		o.toll = w.calls.soFar()
-		o.salvages = w.salvages.soFar()
+		o.tears = w.tears.soFar()
 	})
 	return o
 }
@@ -111,7 +111,7 @@ func (w *world) step() bool {
 	w.check.stalled()
 	w.check.patient()
 	w.check.turns()
-	w.salvages.look(w)
+	w.tears.look(w)
 	w.preempts.look(w)
 	w.check.downed()
 	w.check.idles()
@@ -124,7 +124,7 @@ func (w *world) calm() {
 	w.journal.note("the storm is over")
 	w.shut(true)
 	w.faults.heal()
-	w.salvages.calm()
+	w.tears.calm()
 	w.preempts.calm()
 	w.cloud.SetCapacity("", "", -1)
 	for no := range w.jobs {

@@ -84,7 +84,7 @@ func (s nodeSet) bulk() bool { return s.capacity != "" || strings.Contains(s.fle
 type setup struct {
 	dice    dice
 	keep    time.Duration  // for which whole nodes stay idle after their jobs, in leases of their own length; 0: they go
-	saves   bool           // whether whole nodes are held for gangs that lose others
+	saves   bool           // whether gangs keep whole nodes when they lose others, if jobs wait pending
 	waiting config.Waiting // how jobs wait for machines
 	cloud   fakegce.Options
 	slurm   fakeslurm.Options
@@ -178,10 +178,10 @@ func (s setup) file(e edition) string {
 // keeps reports whether the nodeset's machines stay after their jobs.
 func (s setup) keeps(set nodeSet) bool { return s.keep > 0 && set.exclusive }
 
-// salvageTimeout is how long nodes are held for a gang that has lost others.
+// salvageTimeout is how long a gang that has lost machines keeps the others.
 const salvageTimeout = 20 * time.Minute
 
-// salvages reports whether the nodeset's machines are held for gangs that lose others.
+// salvages reports whether the nodeset has salvage.
 func (s setup) salvages(set nodeSet) bool {
 	return s.saves && set.exclusive && set.widest > 1 && !set.bulk()
 }

@@ -2,8 +2,14 @@ package chaos
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
+
+	"slurmflex/config"
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
 )
 
 // firstTorn is the script's number of the first job that is torn.
@@ -31,12 +37,13 @@ func (e tear) String() string {
 	return text
 }
 
-func (e tear) strike(w *world, _ int) { w.salvages.lieInWait(e) }
+func (e tear) strike(w *world, _ int) { w.tears.lieInWait(e) }
 
 // befall has the gang lose a machine, and later another one, of those that it has then or
 // has had.
 func (e tear) befall(w *world, l *life) {
 	nodes := slices.Clone(l.Nodes)
+	w.tears.note(w, l.ID, nodes[1:])
 	loseMachine(w, nodes[0], e.how)
 	if e.killed > 0 {
 		kill{e.calls, false, e.killed}.strike(w, 0)
@@ -56,9 +63,100 @@ func (e tear) befall(w *world, l *life) {
 	})
 }
 
-// tears are the gangs of a day that lose machines. There are some where others are held.
+// tears has gangs lose machines, and counts those that run again on the machines that they have left.
+type tears struct {
+	mu      sync.Mutex
+	waiting []tear // for their jobs to run
+	torn    map[uint32]torn
+	count   tearCount
+}
+
+// torn is what a gang has left after a loss.
+type torn struct {
+	at       time.Time
+	machines []fakegce.Instance
+}
+
+// tearCount counts gangs that lose machines, and those that run again on the others.
+type tearCount struct{ gangs, again int }
+
+func (c tearCount) String() string {
+	return fmt.Sprintf("%d gangs lost machines, and %d run again on the others", c.gangs, c.again)
+}
+
+func (s *tears) lieInWait(e tear) {
+	defer locked(&s.mu)()
+	s.waiting = append(s.waiting, e)
+}
+
+// look has the gangs lose machines that have run for long enough, and looks where the others run.
+func (s *tears) look(w *world) {
+	s.mu.Lock()
+	waiting, gangs := s.waiting, maps.Clone(s.torn)
+	s.waiting = nil
+	s.mu.Unlock()
+	for _, e := range waiting {
+		id, known := w.jobs[e.job]
+		l := w.watch.queued(func(l *life) bool { return known && l.ID == id && !l.runs.IsZero() && time.Since(l.runs) >= e.after })
+		if l == nil {
+			s.lieInWait(e)
+		} else {
+			w.journal.note("%v", e)
+			e.befall(w, l)
+		}
+	}
+	for id, gang := range gangs {
+		if l := w.watch.queued(func(l *life) bool { return l.ID == id && l.runs.After(gang.at) }); l != nil {
+			s.runAgain(l.Job, gang, w.state())
+		}
+	}
+}
+
+// note notes that a gang has the machines of these nodes left.
+func (s *tears) note(w *world, job uint32, nodes []string) {
+	left := torn{at: time.Now()}
+	for _, name := range nodes {
+		if in, there := w.state().Instance(name); there {
+			left.machines = append(left.machines, in)
+		}
+	}
+	defer locked(&s.mu)()
+	if s.torn == nil {
+		s.torn = map[uint32]torn{}
+	}
+	s.torn[job] = left
+	s.count.gangs++
+}
+
+// runAgain counts a gang that runs again on a machine that it had left.
+func (s *tears) runAgain(j slurm.Job, gang torn, now fakegce.State) {
+	defer locked(&s.mu)()
+	delete(s.torn, j.ID)
+	if slices.ContainsFunc(gang.machines, func(was fakegce.Instance) bool {
+		is, there := now.Instance(was.Name)
+		return there && is.Created.Equal(was.Created) && slices.Contains(j.Nodes, was.Name)
+	}) {
+		s.count.again++
+	}
+}
+
+// calm has no more gangs lose machines.
+func (s *tears) calm() {
+	defer locked(&s.mu)()
+	s.waiting = nil
+}
+
+func (s *tears) soFar() tearCount {
+	defer locked(&s.mu)()
+	return s.count
+}
+
+// tears are the gangs of a day that lose machines. There are some where gangs keep the others.
 func (d dice) tears() (script []appointment) {
 	s := newSetup(d)
+	if s.waiting != config.Pending {
+		return nil
+	}
 	sets := slices.DeleteFunc(nodeSets(), func(set nodeSet) bool { return !s.salvages(set) })
 	if len(sets) == 0 {
 		return nil

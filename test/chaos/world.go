@@ -39,7 +39,7 @@ type world struct {
 	watch    *watch
 	check    check
 	calls    calls
-	salvages salvages
+	tears    tears
 	preempts preemptions
 	ahead    atomic.Int64 // of the daemon's clock, ns
 

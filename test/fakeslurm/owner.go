@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"slurmflex/slurm"
 	"slurmflex/slurm/scontrol"
@@ -106,20 +105,5 @@ func (c *Cluster) RequeueJob(ctx context.Context, id uint32) error {
 	return c.toJob(ctx, id, "requeue", func(j *job) error {
 		_, err := c.takeBack(j)
 		return err
-	})
-}
-
-// StartNow lets a job that waits for its begin time wait no longer, with another time limit
-// unless that is 0, and leaves others alone.
-func (c *Cluster) StartNow(ctx context.Context, id uint32, limit time.Duration) error {
-	return c.toJob(ctx, id, "start now", func(j *job) error {
-		if j.over() {
-			return ended("scontrol update", j)
-		}
-		if limit > 0 && j.state == slurm.JobPending {
-			j.limit = slurm.Limit{Kind: slurm.LimitSet, Duration: limit}
-		}
-		c.startNow(j)
-		return nil
 	})
 }

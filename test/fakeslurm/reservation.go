@@ -15,7 +15,6 @@ type mode uint8
 
 const (
 	maint      mode = 1 << iota // its nodes show MAINTENANCE
-	flexible                    // its jobs may use other nodes, too
 	overlap                     // it and other reservations may have the same nodes
 	ignoreJobs                  // its nodes may have jobs
 	noHold                      // its jobs are not held when it ends
@@ -26,7 +25,7 @@ const (
 var flagWords = []struct {
 	flag mode
 	word string
-}{{maint, "MAINT"}, {flexible, "FLEX"}, {overlap, "OVERLAP"}, {ignoreJobs, "IGNORE_JOBS"}}
+}{{maint, "MAINT"}, {overlap, "OVERLAP"}, {ignoreJobs, "IGNORE_JOBS"}}
 
 // reservation keeps all jobs off its nodes from its start, except jobs that use the reservation.
 type reservation struct {

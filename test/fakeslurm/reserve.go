@@ -82,32 +82,6 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 	return c.create(r, spec.Nodes, "reservationname="+spec.Name)
 }
 
-// ReserveForJob reserves idle nodes for a user's job from now on, then those with it that
-// the job has.
-func (c *Cluster) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error {
-	if err := c.ask(ctx); err != nil {
-		return err
-	}
-	defer c.mu.Unlock()
-	now := c.o.Now().Truncate(time.Second)
-	r := &reservation{name: spec.Name, start: now, end: now.Add(spec.Lasts), user: spec.User, mode: flexible | noHold}
-	first := spec.Nodes
-	if len(first) == 0 {
-		first, r.mode = spec.Held, r.mode|ignoreJobs
-	}
-	held, unknown := c.known(spec.Held)
-	if unknown {
-		return refuse("scontrol update reservationname="+spec.Name, "Error updating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
-	}
-	if err := c.create(r, first, "reservationname="+spec.Name); err != nil || len(held) == 0 {
-		return err
-	}
-	r.mode |= ignoreJobs
-	r.nodes = slices.Concat(r.nodes, slices.DeleteFunc(held, func(n *node) bool { return slices.Contains(r.nodes, n) }))
-	c.noteReservations()
-	return nil
-}
-
 // SetReservation changes a reservation.
 func (c *Cluster) SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error {
 	if err := c.ask(ctx); err != nil {

@@ -179,7 +179,7 @@ func (p *pass) choose(j *job, taken ...*node) []*node {
 // fits reports whether a job can start on the node now.
 func (p *pass) fits(j *job, n *node) bool {
 	r := j.reservation
-	inside := r == nil || r.has(flexible) || slices.Contains(n.reservations, r)
+	inside := r == nil || slices.Contains(n.reservations, r)
 	return inside && !slices.Contains(j.excluded, n) && p.passes(j, n) &&
 		n.usable() && n.vacant(j.partition) && !n.barred(j, p.now, j.until(p.now))
 }
@@ -199,13 +199,9 @@ func (p *pass) candidates(j *job) []*node {
 	if j.reservation == nil {
 		return p.freeIn(j.partition)
 	}
-	inside := slices.DeleteFunc(slices.Clone(j.reservation.nodes), func(n *node) bool {
+	return slices.DeleteFunc(slices.Clone(j.reservation.nodes), func(n *node) bool {
 		return !slices.Contains(n.partitions, j.partition.Name)
 	})
-	if !j.reservation.has(flexible) {
-		return inside
-	}
-	return slices.Concat(inside, p.freeIn(j.partition))
 }
 
 // freeIn returns a partition's free unreserved nodes, powered-up nodes first, as Slurm's weights order

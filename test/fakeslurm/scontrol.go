@@ -103,7 +103,7 @@ func parseDuration(text string) (time.Duration, error) {
 
 // parseFlags reads a list of flags.
 func parseFlags(text string) (flags mode, purge time.Duration, err error) {
-	known := map[string]mode{"maint": maint, "flex": flexible, "overlap": overlap, "ignore_jobs": ignoreJobs, "no_hold_jobs_after": noHold}
+	known := map[string]mode{"maint": maint, "overlap": overlap, "ignore_jobs": ignoreJobs, "no_hold_jobs_after": noHold}
 	for word := range strings.SplitSeq(text, ",") {
 		minutes, purges := strings.CutPrefix(word, "purge_comp=")
 		flag, found := known[word]

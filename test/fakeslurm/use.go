@@ -91,8 +91,6 @@ func (c *Cluster) misfit(j *job) (reason string, wrong bool) {
 	excluded := func(n *node) bool { return slices.Contains(j.excluded, n) }
 	outside := func(n *node) bool { return !slices.Contains(r.nodes, n) }
 	switch {
-	case r.has(flexible):
-		return "", false
 	case slices.ContainsFunc(j.named, outside):
 		reason = reasonReservation
 	case len(r.nodes) < j.count:

@@ -209,8 +209,6 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 	switch {
 	case verb != "update":
 		return fmt.Errorf("scontrol %s: invalid keyword", verb)
-	case set["jobid"] != "" && set["starttime"] == "now":
-		return s.model.StartNow(ctx, jobID(set["jobid"]), 0)
 	case set["jobid"] != "":
 		return s.model.SetAdminComment(ctx, jobID(set["jobid"]), set["admincomment"])
 	}

@@ -214,24 +214,24 @@ var mutants = []mutant{
 		"(m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || ", "", planner,
 	},
 	{
-		"a gang loses a node by one list alone", "flex/plan/match_salvage.go",
+		"a gang's machines are closed by one list alone", "flex/plan/match_survivors.go",
 		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == scene.LeaseEnded", planner,
 	},
 	{
-		"machines are held for a gang for ever", "flex/plan/match_salvage.go",
-		" || begun && s.IsOld(under.Start, v.set.Flex.SalvageTimeout)", "", planner,
+		"a gang keeps machines for ever", "flex/plan/want_survivors.go",
+		"	case s.IsOld(d.At, limit):", "	case false:", planner,
 	},
 	{
-		"a lost node comes free before its gang has another", "flex/plan/sweep_losses.go",
-		"if w.isAvoided(m) || !lost", "if !lost", planner,
+		"a gang loses a node before its other machines are closed", "flex/plan/sweep_losses.go",
+		"m.Owner() != nil && !w.areCovered(m.Owner())", "false", planner,
 	},
 	{
-		"a replacement is made in another zone", "flex/plan/match_salvage.go",
+		"a replacement is made in another zone", "flex/plan/match_survivors.go",
 		"	c.zones = slices.Compact(zones)\n", "", planner,
 	},
 	{
-		"machines that are held for a gang go when it leaves them", "flex/plan/sweep_idle.go",
-		" || w.scene.IsUnread(m) || m.Promised", " || w.scene.IsUnread(m)", planner,
+		"machines that a gang keeps are powered down when Slurm requeues it", "flex/plan/sweep_idle.go",
+		" || w.isOpen(m, sets) || w.isKept(m)", " || w.isOpen(m, sets)", planner,
 	},
 	{
 		"a machine is kept until its lease ends", "flex/plan/sweep_idle.go",

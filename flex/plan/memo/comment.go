@@ -85,7 +85,6 @@ func IsShort(comment string) bool { return IsOurs(comment) && strings.HasSuffix(
 // What a job is told of nodes that it has, which is over when it has none.
 const (
 	Waiting = "waiting "
-	Held    = "held for it after a loss: " // machines that a salvage holds
 	There   = "its nodes are there, until "
 	End     = "its nodes end at "
 	Sends   = "; slurmflex sends it " // after End: the signal that follows
@@ -138,5 +137,5 @@ func WasSent(comment string) (at time.Time, signal string, sent bool) {
 // IsOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.
 func IsOfNodes(comment string) bool {
 	text, ours := strings.CutPrefix(comment, OwnComment)
-	return ours && slices.ContainsFunc([]string{Waiting, Held, There, End}, func(begin string) bool { return strings.HasPrefix(text, begin) })
+	return ours && slices.ContainsFunc([]string{Waiting, There, End}, func(begin string) bool { return strings.HasPrefix(text, begin) })
 }

@@ -12,19 +12,18 @@ type HoldKind uint8
 
 // The kinds.
 const (
-	NoHold      HoldKind = iota // a reservation that is not ours
-	LeaseHold                   // keeps jobs off nodes from the end of their leases on
-	SalvageHold                 // holds machines for a job that has lost others
-	CoverHold                   // closes powered-down nodes, so that jobs wait PENDING
-	DoorHold                    // holds the nodes of machines that are requested for a job that waits PENDING
-	FormerHold                  // of a kind that earlier versions made
+	NoHold     HoldKind = iota // a reservation that is not ours
+	LeaseHold                  // keeps jobs off nodes from the end of their leases on
+	CoverHold                  // closes powered-down nodes, so that jobs wait PENDING
+	DoorHold                   // holds the nodes of machines that are requested for a job that waits PENDING
+	FormerHold                 // of a kind that earlier versions made
 )
 
 // Hold contains the parts of a reservation's name.
 type Hold struct {
 	Kind    HoldKind
 	At      time.Time // LeaseHold: the end of the leases; CoverHold, DoorHold: when it was made
-	Job     uint32    // SalvageHold; FormerHold: of the job that moved in it, or 0
+	Job     uint32    // FormerHold: of the job that used it, or 0
 	Address string    // DoorHold: of the job; see slurm.Job.Address
 	Cold    bool      // DoorHold: the job waits CONFIGURING on nodes of the door; no machines are requested before
 }
@@ -32,12 +31,12 @@ type Hold struct {
 // The prefixes of the reservations' names, after the cluster's own. The name of a cluster has no dot.
 const (
 	leasePart   = "-"
-	salvagePart = ".salvage-"
 	coverPart   = ".cover-"
 	doorPart    = ".door-"
 	coldPart    = ".cold-"
-	restPart    = ".rest-" // FormerHold: closed a nodeset, whose name follows
-	movePart    = ".job-"  // FormerHold: a job moved to warm machines in it
+	restPart    = ".rest-"    // FormerHold: closed a nodeset, whose name follows
+	movePart    = ".job-"     // FormerHold: a job moved to warm machines in it
+	salvagePart = ".salvage-" // FormerHold: held machines for a job that had lost others
 )
 
 func holdName(cluster, part, rest string) string { return "slurmflex-" + cluster + part + rest }
@@ -45,12 +44,6 @@ func holdName(cluster, part, rest string) string { return "slurmflex-" + cluster
 // Reservation returns the name of the cluster's reservation for leases that end at that time.
 func Reservation(cluster string, end time.Time) string {
 	return holdName(cluster, leasePart, strconv.FormatInt(end.Unix(), 10))
-}
-
-// SalvageReservation returns the name of the reservation that keeps machines for a job that has
-// lost others.
-func SalvageReservation(cluster string, job uint32) string {
-	return holdName(cluster, salvagePart, strconv.FormatUint(uint64(job), 10))
 }
 
 // CoverReservation returns the name of a reservation, made at that time, that closes powered-down
@@ -133,13 +126,13 @@ func ParseHold(cluster, reservation string) Hold {
 	if nodeset, ok := strings.CutPrefix(rest, restPart); ok && nodeset != "" {
 		return Hold{Kind: FormerHold}
 	}
-	for part, kind := range map[string]HoldKind{movePart: FormerHold, salvagePart: SalvageHold} {
+	for _, part := range []string{movePart, salvagePart} {
 		digits, ok := strings.CutPrefix(rest, part)
 		if !ok {
 			continue
 		}
 		if id, err := strconv.ParseUint(digits, 10, 32); err == nil && id != 0 && strconv.FormatUint(id, 10) == digits {
-			return Hold{Kind: kind, Job: uint32(id)}
+			return Hold{Kind: FormerHold, Job: uint32(id)}
 		}
 	}
 	return Hold{}

@@ -11,13 +11,6 @@ type Hold struct {
 	memo.Hold
 }
 
-// Salvage is a job with machines held for it after a loss, and the reservation that holds them. The
-// reservation is the only record of a salvage.
-type Salvage struct {
-	*slurm.Reservation
-	Job *slurm.Job // nil: the job has left the queue
-}
-
 // addHolds parses our reservations and records which nodes are reserved.
 func (s *Scene) addHolds() {
 	for i := range s.Seen.Reservations {
@@ -29,8 +22,6 @@ func (s *Scene) addHolds() {
 		switch h.Kind {
 		case memo.FormerHold: // is deleted
 			continue
-		case memo.SalvageHold:
-			s.salvages[h.Job] = Salvage{r, s.jobs[h.Job]}
 		case memo.CoverHold:
 			s.covers = append(s.covers, h)
 			continue
@@ -39,11 +30,7 @@ func (s *Scene) addHolds() {
 			continue
 		}
 		for _, name := range r.Nodes {
-			switch m := s.Node(name); {
-			case m == nil:
-			case h.Kind == memo.SalvageHold:
-				m.Promised = true
-			default:
+			if m := s.Node(name); m != nil {
 				m.Reserved = append(m.Reserved, r)
 			}
 		}
@@ -52,7 +39,3 @@ func (s *Scene) addHolds() {
 
 // Holds returns our reservations, in the order in which Slurm lists them.
 func (s *Scene) Holds() []Hold { return s.holds }
-
-// Salvages returns the jobs with machines held for them after a loss. The caller must not change
-// the map.
-func (s *Scene) Salvages() map[uint32]Salvage { return s.salvages }

@@ -145,10 +145,6 @@ func (s *Scene) ShortEnd(job *slurm.Job, m *Node) time.Time {
 	return time.Time{}
 }
 
-// StartTime is how much of a machine's lease must be left over for a job that starts on it: jobs start
-// within seconds.
-const StartTime = 30 * time.Second
-
 // FreeUntil returns when the machine of a warm node ends, or when the next reservation of the node
 // starts, if that is earlier. It reports false if that is unknown, or unless the node has exactly
 // one machine and that machine is ours.

@@ -22,7 +22,6 @@ type Node struct {
 
 	Cover    bool                 // one of our covers closes it
 	Door     *Door                // it is to be the node of a job that waits pending; nil: it is not
-	Promised bool                 // it is reserved for a job that has lost machines
 	Reserved []*slurm.Reservation // its other reservations, without a nodeset's back-off
 }
 

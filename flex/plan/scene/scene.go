@@ -29,7 +29,6 @@ type Scene struct {
 	arrays   map[uint32]bool              // array jobs with tasks in the queue
 	ends     map[uint32]Machine           // the machine of each job that ends first
 	holds    []Hold                       // our reservations
-	salvages map[uint32]Salvage           // jobs that have lost machines and keep the surviving ones
 	covers   []Hold                       // the reservations that close powered-down nodes
 	doors    []*Door                      // the reservations for jobs that wait pending
 
@@ -75,14 +74,13 @@ func Of(cfg *config.Config, snap Snapshot) *Scene {
 func build(cfg *config.Config, snap Snapshot) *Scene {
 	s := &Scene{
 		Config: cfg, Seen: snap,
-		table:    map[*config.NodeSet][]*Node{},
-		strays:   map[string]*record{},
-		groups:   make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
-		sets:     map[string]*setRecord{},
-		jobs:     make(map[uint32]*slurm.Job, len(snap.Jobs)),
-		arrays:   map[uint32]bool{},
-		ends:     map[uint32]Machine{},
-		salvages: map[uint32]Salvage{},
+		table:  map[*config.NodeSet][]*Node{},
+		strays: map[string]*record{},
+		groups: make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
+		sets:   map[string]*setRecord{},
+		jobs:   make(map[uint32]*slurm.Job, len(snap.Jobs)),
+		arrays: map[uint32]bool{},
+		ends:   map[uint32]Machine{},
 	}
 	s.addNodes()
 	for i := range snap.Jobs {

@@ -122,9 +122,3 @@ func (s *Scene) UnreadGroup(id mig.GroupID) string {
 
 // Problems returns the rows, instances and groups that slurmflex left alone.
 func (s *Scene) Problems() []Problem { return s.unreadable }
-
-// AnyNode reports whether an unreadable job may hold any node.
-func (s *Scene) AnyNode() bool { return s.anyNode }
-
-// AnyJob reports whether an unreadable job may have any ID.
-func (s *Scene) AnyJob() bool { return s.anyJob }

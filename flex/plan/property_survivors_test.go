@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
@@ -16,10 +17,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// drawTorn makes a gang of nodeset a3 that has lost machines, at some point of its salvage.
+// drawTorn makes a gang of covered nodeset a3 that has lost machines, at some point until it starts again.
 func (w *world) drawTorn(t *rapid.T) {
 	set := w.cfg.NodeSets[0]
+	w.Promises, w.cfg.Options.Waiting = true, config.Pending
+	w.cfg.Partitions = []config.Partition{{Name: "train", NodeSets: []string{set.Name}, Exclusive: true}}
 	set.Flex.UseJobDuration, set.Flex.Salvage = false, true
+	set.Flex.KeepIdle = pick(t, "keep_idle", 0, 30*time.Minute)
 	set.Flex.SalvageTimeout = pick(t, "salvage_timeout", 10*time.Minute, time.Hour)
 	free := rapid.Permutation(w.nodesOf(set)).Draw(t, "nodes")
 	size := 2 + upTo(t, "size - 2", 2)
@@ -29,7 +33,7 @@ func (w *world) drawTorn(t *rapid.T) {
 	job := slurm.Job{
 		ID: id, ArrayID: id, User: "ada", Partition: "train", NodeCount: size, Priority: uint64(upTo(t, "priority", 1)),
 		State: pick(t, "state", slurm.JobRunning, slurm.JobRunning, slurm.JobPending, slurm.JobPending, slurm.JobCompleting),
-		Limit: slurm.ParseLimit(pick(t, "limit", "15:00", "2:00:00")), Start: noon.Add(-20 * time.Minute),
+		Limit: slurm.ParseLimit(pick(t, "limit", "15:00", "2:00:00")), Start: noon.Add(-20 * time.Minute), Reason: "Priority",
 	}
 	name := fmt.Sprintf("alpha-a3-job-%d", id)
 	asked := pick(t, "asked", 3*time.Minute, time.Hour) // a list of Compute may lag behind by ten minutes
@@ -69,108 +73,96 @@ func (w *world) drawTorn(t *rapid.T) {
 	for _, node := range others {
 		w.nodes[node] = slurm.Node{Name: node, State: slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")}
 	}
-	if job.State == slurm.JobRunning {
+	w.Requeues[id] = upTo(t, "requeues", 4) > 0
+	switch job.State {
+	case slurm.JobRunning:
 		job.Nodes = gang
+	case slurm.JobCompleting:
+		job.Nodes = gang[lost:]
 	}
-	if rapid.Bool().Draw(t, "held") {
-		begun := noon.Add(-pick(t, "since", 5*time.Second, 9*time.Minute, 11*time.Minute))
-		for _, node := range gang[lost:] {
-			n := w.nodes[node]
-			n.LastBusyTime = begun
-			w.nodes[node] = n
-		}
+	w.jobs[id] = job
+	w.cover()
+	if job.State != slurm.JobPending {
+		return
+	}
+	switch pick(t, "next", "door", "door", "none", "cancelled") {
+	case "door":
+		made := noon.Add(-pick(t, "since", 5*time.Second, 9*time.Minute, 11*time.Minute))
 		r := slurm.Reservation{
-			Name: memo.SalvageReservation(cluster, id), Start: begun, End: begun.Add(set.Flex.SalvageTimeout + 5*time.Minute),
+			Name: memo.DoorReservation(cluster, "90", made), Start: noon.Add(4 * time.Minute), End: noon.Add(365 * 24 * time.Hour),
 			Nodes: slices.Concat(gang[lost:], others[:min(lost, len(others))]),
 		}
 		w.Reservations = append(w.Reservations, r)
 		job.Reservation = pick(t, "uses it", r.Name, r.Name, "")
-	}
-	if job.State == slurm.JobCompleting {
-		job.Nodes = gang[lost:]
-	}
-	w.Requeues[id] = upTo(t, "requeues", 4) > 0
-	if upTo(t, "gone", 4) > 0 {
 		w.jobs[id] = job
-	} else if job.State == slurm.JobRunning {
-		w.jobs[id] = job
+	case "cancelled":
+		delete(w.jobs, id)
 	}
 }
 
-// The rules hold also in worlds made for salvage.
+// The rules hold also in worlds made for gangs that lose machines.
 func TestEveryPlanForGangsThatLoseMachines(t *testing.T) {
-	salvaged := 0
+	downs, doors := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := emptyWorld(drawConfig(t))
 		w.drawTorn(t)
-		if slices.ContainsFunc(breaksNoRule(t, w).Actions, does[plan.SalvageJob]) {
-			salvaged++
+		for _, a := range breaksNoRule(t, w).Actions {
+			switch a := a.(type) {
+			case plan.SetNodes:
+				downs += len(a.Jobs)
+			case plan.UseReservation:
+				doors++
+			}
 		}
 	})
-	if salvaged == 0 {
-		t.Error("no gang was salvaged in any world")
+	if downs == 0 || doors == 0 {
+		t.Errorf("%d gangs were taken off lost nodes, and %d got doors", downs, doors)
 	}
 }
 
-// salvagesOnlyLosses: a job is taken off nodes only if it would be requeued, and neither
-// Compute has their machines nor Slurm an answer from them; what is held for it has
-// nobody else.
-func salvagesOnlyLosses(s *sight, p plan.Plan) (wrong []string) {
-	for _, a := range p.Actions {
-		v, ok := a.(plan.SalvageJob)
-		if !ok {
-			continue
-		}
-		at := slices.IndexFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == v.Job })
-		isLost := func(name string) bool {
-			return s.snap.Missed[name] && !slices.ContainsFunc(s.instances[name], func(in mig.Instance) bool { return !in.Broken() })
-		}
-		others := func(name string) bool {
-			return slices.ContainsFunc(s.jobs[name], func(j slurm.Job) bool { return j.ID != v.Job && holdsNodes(j.State) })
-		}
-		if j := s.snap.Jobs[at]; !allOf(v.Lost, isLost) || slices.ContainsFunc(v.Nodes, others) ||
-			len(v.Lost) > 0 && (j.State != slurm.JobRunning || !s.snap.Requeues[j.ID]) || len(v.Lost) == 0 && j.State != slurm.JobPending {
-			wrong = append(wrong, fmt.Sprintf("%s: %+v", a, j))
-		}
+// sparesWhatAGangKeeps: no machine goes that a job which waits pending has kept after a loss, behind a
+// door before salvage_timeout, or while it gets one.
+func sparesWhatAGangKeeps(s *sight, p plan.Plan) (wrong []string) {
+	if !s.snap.Promises || len(s.snap.Unread) > 0 || len(s.snap.Unseen) > 0 || s.snap.Skew != 0 {
+		return nil
 	}
-	return wrong
-}
-
-// sparesWhatIsHeld: no machine that is held for a job which can start there goes before
-// salvage_timeout, and none is held for a job that is gone.
-func sparesWhatIsHeld(s *sight, p plan.Plan) (wrong []string) {
-	for _, r := range s.snap.Reservations {
-		h := memo.ParseHold(cluster, r.Name)
-		id := h.Job
-		if h.Kind != memo.SalvageHold || len(s.snap.Unread) > 0 || len(s.snap.Unseen) > 0 || s.snap.Skew != 0 {
+	for _, j := range s.snap.Jobs {
+		if j.State != slurm.JobPending || j.Priority == 0 {
 			continue
 		}
-		at := slices.IndexFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
-		if at < 0 {
-			if !slices.ContainsFunc(p.Actions, func(a plan.Action) bool { d, ok := a.(plan.DeleteReservation); return ok && d.Name == r.Name }) {
-				wrong = append(wrong, r.Name+" stays, and its job is gone")
+		since, machines := noon, s.madeFor(j)
+		for _, r := range s.snap.Reservations {
+			if r.Name == j.Reservation {
+				since = memo.ParseHold(cluster, r.Name).At
 			}
-			continue
 		}
-		j := s.snap.Jobs[at]
-		machines := slices.DeleteFunc(slices.Clone(r.Nodes), func(name string) bool { return len(s.instances[name]) == 0 })
-		if len(machines) == 0 || j.State != slurm.JobPending || j.Priority == 0 || j.Reservation != "" && j.Reservation != r.Name ||
-			!allOf(machines, func(name string) bool {
-				set, _, known := s.cfg.Find(name)
-				return known && set.Flex.Salvage && s.snap.Now.Sub(r.Start) < set.Flex.SalvageTimeout && s.nodes[name].State.String() == "IDLE+CLOUD" &&
-					s.hasRunning(name) && s.instances[name][0].Terminates.After(s.snap.Now.Add(j.Limit.Duration+2*time.Minute))
-			}) {
+		stays := func(name string) bool {
+			set, _, known := s.cfg.Find(name)
+			return known && set.Flex.Salvage && s.snap.Now.Sub(since) < set.Flex.SalvageTimeout && s.nodes[name].State.String() == "IDLE+CLOUD" &&
+				s.hasRunning(name) && s.instances[name][0].Terminates.After(s.snap.Now.Add(j.Limit.Duration+2*time.Minute))
+		}
+		if len(machines) == 0 || !allOf(machines, stays) {
 			continue
 		}
 		for _, a := range p.Actions {
 			change, ok := a.(plan.SetNodes)
 			if (ok && strings.HasPrefix(change.State, "power_down") || does[plan.DeleteInstances](a) || does[plan.ReturnNodes](a)) &&
 				slices.ContainsFunc(a.About().Nodes, func(n string) bool { return slices.Contains(machines, n) }) {
-				wrong = append(wrong, fmt.Sprintf("held for job %d: %s, because %s", id, a, a.Because()))
+				wrong = append(wrong, fmt.Sprintf("job %d keeps it: %s, because %s", j.ID, a, a.Because()))
 			}
 		}
 	}
 	return wrong
+}
+
+// madeFor returns the nodes whose machines were made for a job.
+func (s *sight) madeFor(j slurm.Job) (names []string) {
+	for name, instances := range s.instances {
+		if slices.ContainsFunc(instances, func(in mig.Instance) bool { return s.groups[in.Region+"/"+in.Group].Stamp.Job == j.ID }) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func allOf(names []string, is func(string) bool) bool {

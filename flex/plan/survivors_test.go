@@ -1,0 +1,140 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+// tornAndOpen has job 7 lose a machine while keep_idle keeps the cover off the others.
+func tornAndOpen() waitingPending {
+	w := newWaitingPending()
+	w.salvaging()
+	w.lose()
+	w.keep()
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-3")
+	return w
+}
+
+const (
+	lostDown = "set nodes alpha-a3-2 down"
+	closed   = "change reservation COVER to alpha-a3-[0-1,3]"
+)
+
+func TestGangKeepsNoMachinesUnlessItCanStartOnThemAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		given func(w waitingPending)
+		want  string
+	}{
+		"it can":                              {func(waitingPending) {}, closed},
+		"its limit is longer than the leases": {func(w waitingPending) { w.job().Limit.Duration = 4 * time.Hour }, lostDown},
+		"it has no limit":                     {func(w waitingPending) { w.job().Limit = slurm.Limit{Kind: slurm.Unlimited} }, lostDown},
+		"it asks for certain nodes":           {func(w waitingPending) { w.job().Needs = "alpha-a3-0" }, lostDown},
+		"it has a reservation":                {func(w waitingPending) { w.job().Reservation = "theirs" }, lostDown},
+		"it is part of a heterogeneous job":   {func(w waitingPending) { w.job().HetID = 7 }, lostDown},
+		"Slurm would not requeue it":          {func(w waitingPending) { w.Snap.Requeues[7] = false }, lostDown},
+		"salvage is off":                      {func(w waitingPending) { w.Config.FlexSetOf("alpha-a3-0").Flex.Salvage = false }, lostDown},
+		"the others are marked to go":         {func(w waitingPending) { w.Nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN") }, lostDown},
+		"one list alone lacks its machine":    {func(w waitingPending) { w.Snap.Missed = nil }, ""},
+		"a job that cannot be read may share a node": {func(w waitingPending) {
+			w.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Nodes: scenetest.Names("alpha-a3-0"), NodesKnown: true}}
+		}, lostDown},
+		"another machine may be lost": {func(w waitingPending) { w.Snap.Instances = w.Snap.Instances[:1] }, lostDown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := tornAndOpen()
+			test.given(w)
+			assert.Equal(t, test.want, w.inSlurm())
+		})
+	}
+}
+
+func TestOwnerReadsThatTheOtherMachinesGoBack(t *testing.T) {
+	for limit, short := range map[time.Duration]bool{time.Hour: false, 4 * time.Hour: true} {
+		w := newWaitingPending()
+		w.salvaging()
+		w.lose()
+		w.job().Limit.Duration = limit
+		var told string
+		for _, a := range plan.Compute(w.Scene()).Actions {
+			if c, is := a.(plan.CommentJob); is {
+				told = c.Text
+			}
+		}
+		assert.Contains(t, told, "machine lost: the machine of alpha-a3-2 is gone")
+		assert.Equal(t, short, memo.IsShort(told), told)
+	}
+}
+
+func TestReplacementIsPlacedBesideTheOthersAndForAsLong(t *testing.T) {
+	w := newWaitingPending()
+	set := w.Config.FlexSetOf("alpha-a3-0")
+	set.Zones, set.Placement, set.PlacementDistance = []string{"us-central1-a", "us-central1-b"}, true, 2
+	w.Snap.Templates[set.Template] = scenetest.FlexTemplate("a3-ultragpu-8g")
+	w.salvaging()
+	w.behindADoor(time.Minute)
+	for i := range w.Snap.Instances {
+		w.Snap.Instances[i].Terminates = noon.Add(220 * time.Minute)
+	}
+	w.Snap.Groups[0].Zones, w.Snap.Groups[0].Policy = set.Zones, "alpha-a3-job-7"
+	w.Snap.Policies = []mig.Policy{{Name: "alpha-a3-job-7", Region: "us-central1", Stamp: w.Snap.Groups[0].Stamp}}
+	var group mig.GroupSpec
+	var request mig.RequestSpec
+	for _, a := range plan.Compute(w.Scene()).Actions {
+		switch a := a.(type) {
+		case plan.CreateGroup:
+			group = a.Spec
+		case plan.CreateRequest:
+			request = a.Spec
+		}
+	}
+	assert.Equal(t, "alpha-a3-job-7-r1", group.Name, "a group keeps its zones for good")
+	assert.Equal(t, []string{"us-central1-a"}, group.Zones)
+	assert.Equal(t, "alpha-a3-job-7", group.Policy)
+	assert.Equal(t, []string{"alpha-a3-3"}, request.Instances)
+	assert.Equal(t, 220*time.Minute, request.Duration)
+}
+
+// Where jobs wait CONFIGURING, or a nodeset is not covered, salvage keeps no machines.
+func TestUncoveredGangLosesAllItsMachines(t *testing.T) {
+	for name, uncover := range map[string]func(w waitingPending){
+		"waiting: configuring": func(w waitingPending) { w.Config.Options.Waiting = config.Configuring },
+		"two nodesets in its partition": func(w waitingPending) {
+			other := *w.Config.NodeSets[0]
+			other.Name = "b3"
+			w.Config.NodeSets = append(w.Config.NodeSets, &other)
+			w.Config.Partitions[0].NodeSets = []string{"a3", "b3"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWaitingPending()
+			uncover(w)
+			w.salvaging()
+			w.Snap.Reservations = nil
+			w.lose()
+			assert.Equal(t, lostDown, w.inSlurm())
+			w.requeued()
+			assert.Equal(t, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down", w.inSlurm())
+		})
+	}
+}
+
+func TestMachineThatAnAdminPoweredUpStaysIdle(t *testing.T) {
+	w := newWaitingPending()
+	w.Config.Options.Waiting = config.Configuring
+	w.salvaging()
+	w.Snap.Reservations, w.Snap.Jobs = nil, nil
+	w.Nodes("alpha-a3-[0-2]", scenetest.Idle)
+	for i := range w.Snap.Groups {
+		w.Snap.Groups[i].Stamp.Job, w.Snap.Groups[i].Stamp.Node = 0, "alpha-a3-0"
+	}
+	assert.Empty(t, w.inSlurm())
+}

@@ -157,13 +157,33 @@ func TestMachinesThatBootForACancelledJobGoToTheNextJob(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-func TestGangThatLosesAMachineRunsAgainOnTheOthers(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
-		Name: "gang", Machine: "a3-highgpu-8g", Size: 5, FlexKeys: "max_run_duration: 7200, salvage: true, salvage_timeout: 600",
+// gangOfThree is a cluster whose gangs keep machines after a loss, and a gang of three that runs there.
+func gangOfThree(t *testing.T, salvageTimeout string) (l *lab.Lab, id string) {
+	t.Helper()
+	l = cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+		Name: "gang", Machine: "a3-highgpu-8g", Size: 5, FlexKeys: "max_run_duration: 7200, salvage: true, salvage_timeout: " + salvageTimeout,
 	}}})
-	id := submitScript(t, l, "sleep 1000", "-p", "gang", "-N3", "--time=15")
+	id = submitScript(t, l, "sleep 1000", "-p", "gang", "-N3", "--time=15")
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
 	awaitNoDoors(t, l)
+	return l, id
+}
+
+func TestSurvivingMachinesAreDeletedAfterSalvageTimeout(t *testing.T) {
+	l, id := gangOfThree(t, "60")
+	shut(t, l)
+	tell(t, l, "vms/alpha-gang-1/delete", nil)
+	awaitJob(t, l, 2*time.Minute, id, "Reason", "BeginTime")
+	update(t, l, "jobid="+id, "starttime=now")
+	awaitJob(t, l, time.Minute, id, "Reason", "Reservation")
+	assert.Len(t, state(t, l).Instances, 2)
+	await(t, 150*time.Second, "the machines to go", func() bool { return len(state(t, l).Instances) == 0 })
+	cancelForGood(t, l, id)
+	awaitNothingLeft(t, l)
+}
+
+func TestGangThatLosesAMachineRunsAgainOnTheOthers(t *testing.T) {
+	l, id := gangOfThree(t, "600")
 	machines := created(t, l)
 	require.Len(t, machines, 3)
 	delete(machines, "alpha-gang-1")

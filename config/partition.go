@@ -32,7 +32,7 @@ func (c *Config) IsOurs(p Partition) bool {
 }
 
 // Uncovered returns why the jobs of nodesets of ours cannot wait pending, as far as the configuration
-// tells: a job of one of their partitions may fit some of the nodes and not others. Nodesets whose jobs
+// shows: a job of one of their partitions may fit some of the nodes and not others. Nodesets whose jobs
 // can are not in it.
 func (c *Config) Uncovered() map[*NodeSet]string {
 	why, used := map[*NodeSet]string{}, map[*NodeSet]bool{}

@@ -59,7 +59,7 @@ func TestUnusedTimeIsForTheJobThatObtainedTheMachineOrHadItLast(t *testing.T) {
 	}
 }
 
-// U14: whoever came first pays no idle time after the jobs of others.
+// U14: the user who came first pays no idle time after the jobs of others.
 func TestIdleTimeOfASharedMachineIsForTheJobThatLeftItLast(t *testing.T) {
 	eve := history.Who{Job: 820, User: "eve"}
 	e := lease(1000, use(ada, 100, 300), use(bob, 200, 500), use(eve, 250, 400), use(eve, 600, 700))

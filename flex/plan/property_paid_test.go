@@ -59,7 +59,7 @@ func (s *sight) isNodeWanted(name string) bool {
 	set, index, known := s.cfg.Find(name)
 	static := known && set.Flex != nil && set.IsStatic(index)
 	switch {
-	case s.busy(name, func(state slurm.JobState) bool { return holdsNodes(state) }):
+	case s.busy(name, holdsNodes):
 		return true
 	case !shown:
 		return false

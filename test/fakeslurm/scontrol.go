@@ -89,7 +89,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 		return now.Add(time.Duration(added) * time.Second), err
 	}
 	unix, err := strconv.ParseInt(strings.TrimPrefix(text, "uts"), 10, 64)
-	return time.Unix(unix, 0), err
+	return time.Unix(unix, 0).UTC(), err
 }
 
 // parseDuration reads minutes, and infinite.

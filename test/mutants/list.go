@@ -425,7 +425,7 @@ var mutants = []mutant{
 	},
 	{
 		"dearer machines are requested at once", "flex/plan/want_places.go",
-		"if cheaper && set.Flex", "if false && set.Flex", planner,
+		"isDear := cheaper && set.Flex", "isDear := false && set.Flex", planner,
 	},
 	{
 		"a second place keeps the names of another job's first", "flex/plan/want_machines.go",

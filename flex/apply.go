@@ -11,7 +11,6 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // actionLimit bounds one action. Compute may take over a minute to validate a
@@ -203,8 +202,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.SetNodes:
 		return r.setNodes(ctx, a)
 	case plan.CreateReservation:
-		spec := slurm.ReservationSpec{Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge}
-		return r.Scheduler.CreateReservation(ctx, spec)
+		return r.createReservation(ctx, a)
 	case plan.SetReservation:
 		return r.setReservation(ctx, a)
 	case plan.DeleteReservation:

@@ -20,6 +20,18 @@ const lateRest = 5 * time.Minute
 // job may need others than slurmflex would choose.
 const lateMemory = time.Hour
 
+// createReservation makes a reservation. A job whose user may have none gets no machines for some
+// minutes, and its owner is told why.
+func (r *Reconciler) createReservation(ctx context.Context, a plan.CreateReservation) error {
+	err := r.Scheduler.CreateReservation(ctx, slurm.ReservationSpec{
+		Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge,
+	})
+	if a.Job != 0 && errors.Is(err, slurm.ErrUserUnknown) {
+		r.late.note(a.Job, scene.Late{Until: r.Now().Add(lateRest), Unknown: a.User})
+	}
+	return err
+}
+
 // setReservation changes a reservation. One that has started by itself needs no new start.
 func (r *Reconciler) setReservation(ctx context.Context, a plan.SetReservation) error {
 	err := r.Scheduler.SetReservation(ctx, a.Name, a.ReservationChange)

@@ -43,6 +43,10 @@ type ReservationSpec struct {
 // ErrReservationStarted says that the start of a reservation cannot be moved any more.
 var ErrReservationStarted = errors.New("reservation has started")
 
+// ErrUserUnknown says that slurmctld makes no reservation for a user: it does not know the user, or
+// from 26.05 on the user is nobody.
+var ErrUserUnknown = errors.New("slurmctld makes no reservation for the user")
+
 // ReservationChange describes what changes of a reservation; zero fields stay.
 type ReservationChange struct {
 	Nodes []string

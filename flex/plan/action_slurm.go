@@ -143,6 +143,7 @@ type CreateReservation struct {
 	Lasts time.Duration // in whole minutes; 0: without end
 	Maint bool          // for the end of a lease
 	User  string        // of the one job; empty: all are kept off
+	Job   uint32        // that one; 0: all are kept off
 	Purge time.Duration // after which Slurm deletes it unless a pass raises that or a job uses it; 0: never
 	Why
 }

@@ -235,7 +235,7 @@ func makeDoors(w *wanted, _ []verdict) (s step) {
 		if want.open {
 			start = now
 		}
-		s.actions = append(s.actions, CreateReservation{OfReservation: of, Nodes: want.nodes, Start: start, User: want.job.User, Purge: doorPurge, Why: why})
+		s.actions = append(s.actions, CreateReservation{OfReservation: of, Nodes: want.nodes, Start: start, User: want.job.User, Job: cmp.Or(want.job.HetID, want.job.ID), Purge: doorPurge, Why: why})
 		users := want.users
 		if users == nil && !want.further {
 			users = []string{want.address}

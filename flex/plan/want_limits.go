@@ -187,14 +187,15 @@ func mayBeLimited(j slurm.Job) bool {
 // NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's limits.
 func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
 
-// lateWaits returns the waits of jobs that did not start on their machines.
+// lateWaits returns the waits of jobs that did not start on their machines, or may have none.
 func lateWaits(s *scene.Scene) (held []Wait) {
 	for _, j := range s.ByImportance() {
 		if late := s.Seen.Late[j.ID]; j.State.Waits() && isLate(s, j) {
-			held = append(held, Wait{
-				Job: j.ID, Stage: Waiting, Next: late.Until,
-				Obstacle: fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", clock(lateAfter), late.Reason),
-			})
+			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", clock(lateAfter), late.Reason)
+			if late.Unknown != "" {
+				why = fmt.Sprintf("slurmctld makes no reservation for user %s: submit the job as a user whom the controller knows", late.Unknown)
+			}
+			held = append(held, Wait{Job: j.ID, Stage: Waiting, Next: late.Until, Obstacle: why})
 		}
 	}
 	return held

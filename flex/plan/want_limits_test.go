@@ -266,6 +266,9 @@ func TestLateJobGetsTheNodesThatSlurmShowsNow(t *testing.T) {
 	doors, held := w.doors()
 	assert.Empty(t, doors)
 	assert.Equal(t, map[uint32]string{1: "it did not start within 00:00:40 after its machines had registered (Slurm reason: Licenses)"}, held)
+	w.Snap.Late[1] = scene.Late{Until: noon.Add(time.Minute), Unknown: "eve"}
+	_, held = w.doors()
+	assert.Equal(t, map[uint32]string{1: "slurmctld makes no reservation for user eve: submit the job as a user whom the controller knows"}, held)
 	w.Snap.Late, j.NodeCount = nil, 4
 	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-3] from")
 }

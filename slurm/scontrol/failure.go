@@ -47,6 +47,8 @@ func classify(words string) error {
 		return ErrJobEnded
 	case strings.Contains(words, "Duplicate reservation name"):
 		return ErrReservationExists
+	case strings.Contains(words, "creating the reservation: Unspecified error"), strings.Contains(words, "creating the reservation: Invalid user"):
+		return slurm.ErrUserUnknown
 	case strings.Contains(words, "Reservation already started"):
 		return slurm.ErrReservationStarted
 	case strings.Contains(words, "Requested reservation is invalid"):

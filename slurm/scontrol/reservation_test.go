@@ -116,6 +116,7 @@ func TestSlurmsErrorsAboutReservationsAreRecognised(t *testing.T) {
 		want   error
 	}{
 		{"the name is taken", create, "Error creating the reservation: Duplicate reservation name\n", ErrReservationExists},
+		{"no reservation for this user (26.05.5)", create, "Error creating the reservation: Unspecified error\n", slurm.ErrUserUnknown},
 		{"no such node", create, "Error creating the reservation: Invalid node name specified\n", ErrUnknownNode},
 		{
 			"no such reservation to change (22.05)", set,

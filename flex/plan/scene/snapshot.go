@@ -137,8 +137,9 @@ type Snapshot struct {
 // Late says until when slurmflex requests no machines for a pending job, and Slurm's reason why the job
 // did not start on those that it had.
 type Late struct {
-	Until  time.Time
-	Reason string
+	Until   time.Time
+	Reason  string // why Slurm did not start it, in Slurm's words
+	Unknown string // its user, if slurmctld makes no reservation for that one, and it has had no machines
 }
 
 // JobLimits holds how long a job's owner is willing to wait. Each field may be zero.

@@ -3,10 +3,12 @@ package flex
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -50,4 +52,19 @@ func TestTasksWithDoorsAreReadBesideTheRowOfTheirArray(t *testing.T) {
 			assert.Equal(t, test.want, snap.Jobs)
 		})
 	}
+}
+
+// strict is a Slurm that makes no reservations for users.
+type strict struct{ Scheduler }
+
+func (strict) CreateReservation(context.Context, slurm.ReservationSpec) error {
+	return slurm.ErrUserUnknown
+}
+
+func TestJobWhoseUserMayHaveNoReservationIsLeftAloneForAWhile(t *testing.T) {
+	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	r := &Reconciler{Config: alphaConfig(t), Scheduler: strict{}, Now: func() time.Time { return now }}
+	require.ErrorIs(t, r.createReservation(t.Context(), plan.CreateReservation{Job: 7, User: "eve"}), slurm.ErrUserUnknown)
+	require.Error(t, r.createReservation(t.Context(), plan.CreateReservation{}))
+	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: "eve"}}, r.late.matter(now))
 }

@@ -119,32 +119,79 @@ func TestDoorOfAJobThatWaitsPending(t *testing.T) {
 		"the job is to start":     {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-39 * time.Second) }, ""},
 		"the job does not start":  {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) }, "delete reservation DOOR"},
 		"started while no daemon": {func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }, ""},
-		"the job runs": {func(w waitingPending) {
-			w.up("alpha-a3-[0-1]")
-			w.Nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN")
-			w.job().State, w.job().Nodes = slurm.JobRunning, scenetest.Names("alpha-a3-[0-1]")
-		}, "delete reservation DOOR"},
-		"the job runs elsewhere": {func(w waitingPending) {
-			w.Nodes("alpha-a3-[2-3]", "ALLOCATED+CLOUD+POWER_DOWN")
-			w.job().State, w.job().Nodes = slurm.JobRunning, scenetest.Names("alpha-a3-[2-3]")
-		}, "delete reservation DOOR"},
-		"the job has left the queue": {func(w waitingPending) { w.Snap.Jobs = nil }, "delete reservation DOOR"},
-		"a job could not be read": {func(w waitingPending) {
-			w.Snap.Jobs = nil
-			w.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow}}
-		}, ""},
-		"the job is held":                    {func(w waitingPending) { w.job().Priority, w.job().Reason = 0, "JobHeldUser" }, "delete reservation DOOR"},
-		"the job wants more nodes":           {func(w waitingPending) { w.job().NodeCount = 3 }, "delete reservation DOOR"},
-		"the job asks for other nodes":       {func(w waitingPending) { w.job().Reservation = "theirs" }, "delete reservation DOOR"},
-		"a node is down":                     {func(w waitingPending) { w.Nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN") }, "delete reservation DOOR"},
-		"this process makes one pass":        {func(w waitingPending) { w.Snap.Promises = false; w.job().Reservation = "" }, ""},
-		"jobs are to wait configuring again": {func(w waitingPending) { w.Config.Options.Waiting = config.Configuring }, "delete reservation COVER\nchange reservation DOOR from 2026-11-21T12:00:00Z"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWaitingPending()
 			test.given(w)
 			assert.Equal(t, test.want, w.inSlurm())
 		})
+	}
+}
+
+// Any step of a job that waits pending may be the last one that a daemon makes, and anything may have
+// happened when the next one looks.
+func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
+	states := map[string]struct {
+		up    string // the nodes that have registered
+		given func(w waitingPending)
+	}{
+		"its machines are to come":    {"", func(waitingPending) {}},
+		"its job does not use it yet": {"", func(w waitingPending) { w.job().Reservation, w.job().Reason = "", "Priority" }},
+		"one machine has registered":  {"alpha-a3-0", func(waitingPending) {}},
+		"all machines have":           {"alpha-a3-[0-1]", func(waitingPending) {}},
+		"it is open":                  {"alpha-a3-[0-1]", func(w waitingPending) { w.door().Start = noon.Add(-5 * time.Second) }},
+		"its job is late":             {"alpha-a3-[0-1]", func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }},
+	}
+	const gone, nothing = "delete reservation DOOR", ""
+	for event, what := range map[string]struct {
+		happens func(w waitingPending)
+		want    string
+		frees   bool              // the machines that are up go
+		except  map[string]string // by state
+	}{
+		"the job runs": {func(w waitingPending) {
+			w.up("alpha-a3-[0-1]")
+			w.Nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN")
+			w.job().State, w.job().Nodes = slurm.JobRunning, scenetest.Names("alpha-a3-[0-1]")
+		}, gone, false, nil},
+		"the job runs elsewhere": {func(w waitingPending) {
+			w.Nodes("alpha-a3-[2-3]", "ALLOCATED+CLOUD+POWER_DOWN")
+			w.job().State, w.job().Nodes = slurm.JobRunning, scenetest.Names("alpha-a3-[2-3]")
+		}, gone, true, nil},
+		"the job has left the queue":       {func(w waitingPending) { w.Snap.Jobs = nil }, gone, true, nil},
+		"the job is held":                  {func(w waitingPending) { w.job().Priority, w.job().Reason = 0, "JobHeldUser" }, gone, false, nil},
+		"the job uses another reservation": {func(w waitingPending) { w.job().Reservation = "theirs" }, gone, false, nil},
+		"a job could not be read": {func(w waitingPending) {
+			w.Snap.Jobs = nil
+			w.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow}}
+		}, nothing, false, nil},
+		"the job wants more nodes": {func(w waitingPending) { w.job().NodeCount = 3 }, gone, false, nil},
+		"a node of it is down":     {func(w waitingPending) { w.Nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN") }, gone, false, nil},
+		"jobs are to wait configuring": {
+			func(w waitingPending) { w.Config.Options.Waiting = config.Configuring },
+			"delete reservation COVER\nchange reservation DOOR from 2026-11-21T12:00:00Z", false,
+			map[string]string{"it is open": "delete reservation COVER", "its job is late": "delete reservation COVER\n" + gone},
+		},
+		"another process makes one pass": {func(w waitingPending) { w.Snap.Promises = false }, nothing, false, nil},
+	} {
+		for name, state := range states {
+			t.Run(event+", and "+name, func(t *testing.T) {
+				w := newWaitingPending()
+				if state.up != "" {
+					w.up(state.up)
+				}
+				state.given(w)
+				what.happens(w)
+				want := what.want
+				if what.frees && state.up != "" {
+					want = "set nodes " + state.up + " power_down\n" + want
+				}
+				if except, known := what.except[name]; known {
+					want = except
+				}
+				assert.Equal(t, want, w.inSlurm())
+			})
+		}
 	}
 }
 

@@ -186,6 +186,7 @@ func onePass(t *testing.T, l *lab.Lab) {
 }
 
 func TestGCCollectsWhatACancelledJobHasLeft(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{NoHooks: true})
 	ctx := context.Background()
 	shut(t, l)
@@ -208,6 +209,7 @@ func TestGCCollectsWhatACancelledJobHasLeft(t *testing.T) {
 }
 
 func TestGroupsThatAreNotOursAreLeftAlone(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	ctx := context.Background()
 	mute(t, l, "alpha-b-.*")
@@ -247,6 +249,7 @@ func TestGroupsThatAreNotOursAreLeftAlone(t *testing.T) {
 }
 
 func TestAPassDeletesNoMoreOfItsOwnAccordThanItMay(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Keys: "max_deletions_per_round: 1"})
 	mute(t, l, ".*")
 	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-2]", "-N3", "--time=15")

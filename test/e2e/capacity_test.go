@@ -31,6 +31,7 @@ func modelCapacity(t *testing.T, l *lab.Lab, model string, count int) {
 
 // Flex-start and Spot have no machines. A requeued job waits in all places again.
 func TestJobRunsOnDearerMachinesAfterDearerAfter(t *testing.T) {
+	onOldest(t)
 	l := mixed(t)
 	modelCapacity(t, l, "FLEX_START", 0)
 	modelCapacity(t, l, "SPOT", 0)
@@ -48,6 +49,7 @@ func TestJobRunsOnDearerMachinesAfterDearerAfter(t *testing.T) {
 
 // No request for flex-start machines can succeed, and then Google preempts the job's Spot machines.
 func TestJobRunsElsewhereAfterAPermanentErrorAndAPreemption(t *testing.T) {
+	onOldest(t)
 	l := mixed(t)
 	modelCapacity(t, l, "FLEX_START", 0)
 	modelCapacity(t, l, "SPOT", 0)
@@ -71,6 +73,7 @@ func TestJobRunsElsewhereAfterAPermanentErrorAndAPreemption(t *testing.T) {
 }
 
 func TestAStaticNodeGetsAnotherSpotMachineWhenItsOwnIsPreempted(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
 		{Name: "spot", Machine: "g2-standard-4", Size: 2, Capacity: "spot", Static: true, Shared: true},
 	}})

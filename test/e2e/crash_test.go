@@ -130,6 +130,7 @@ func TestAResumeKilledAfterAnyOfItsCallsAndOneSyncEndAsIfUndisturbed(t *testing.
 }
 
 func TestAResumeByHandAndTheSameAgainMakeOneRequest(t *testing.T) {
+	onOldest(t)
 	l, d := waiting(t)
 	ctx := context.Background()
 	d.fresh(0, nil)

@@ -17,6 +17,7 @@ import (
 )
 
 func TestAJobInANodesetWithoutUseJobDurationGetsTheMaximum(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "fixed", "-N1", "--time=15")
 	request := awaitRequest(t, l, "alpha-g2-job-"+id)

@@ -22,6 +22,7 @@ func TestAnExclusiveJobGetsItsNodesRunsAndLeavesNothingBehind(t *testing.T) {
 }
 
 func TestTwoJobsAtOnceGetAGroupEach(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	first := submit(t, l, "-p", "train", "-N2", "--time=15")
 	second := submit(t, l, "-p", "train", "-N3", "--time=20")
@@ -64,6 +65,7 @@ func TestANodePoweredUpByHandGetsARequestOfItsOwnAndGoesWhenPoweredDown(t *testi
 }
 
 func TestNodesOfOtherNodesetsGoToTheDelegate(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	update(t, l, "nodename=alpha-cpu-[0-1]", "state=power_up")
 	await(t, time.Minute, "the delegate to be called", func() bool {

@@ -78,6 +78,19 @@ func cluster(t *testing.T, o lab.Options) *lab.Lab {
 	return l
 }
 
+// onOldest skips a scenario on all Slurms but the oldest, unless E2E_ALL is set: it tries what slurmflex
+// does with Compute, and Slurm's part in it is the same on all.
+func onOldest(t *testing.T) {
+	t.Helper()
+	v, err := lab.SlurmVersion(context.Background())
+	require.NoError(t, err)
+	if v.AtLeast(23, 2) && os.Getenv("E2E_ALL") == "" {
+		skipped.Add(1)
+		version.Store(v, true)
+		t.Skip("it runs on the oldest Slurm; with E2E_ALL=1 on this one, too")
+	}
+}
+
 func tail(text string, lines int) string {
 	all := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")

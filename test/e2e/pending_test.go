@@ -170,6 +170,7 @@ func gangOfThree(t *testing.T, salvageTimeout string) (l *lab.Lab, id string) {
 }
 
 func TestSurvivingMachinesAreDeletedAfterSalvageTimeout(t *testing.T) {
+	onOldest(t)
 	l, id := gangOfThree(t, "60")
 	shut(t, l)
 	tell(t, l, "vms/alpha-gang-1/delete", nil)
@@ -278,6 +279,7 @@ func TestAPendingJobStartsInItsFirstCompletePlace(t *testing.T) {
 
 // Both places get machines within seconds, and the job starts in one of them.
 func TestMachinesOfALosingPlaceAreDeletedAndCounted(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
 	}}})

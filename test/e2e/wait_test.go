@@ -67,6 +67,7 @@ func TestAJobThatCannotMeetItsDeadlineAnyMoreEndsWhileItWaits(t *testing.T) {
 }
 
 func TestAJobsCommentShortensItsWait(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 3600"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--comment=run 3, slurmflex:wait=10s")
@@ -100,6 +101,7 @@ func TestAJobThatWaitsTooLongIsDealtWithAsConfigured(t *testing.T) {
 
 // G1
 func TestJobThatWaitsForItsTurnHasItsOwnTimeout(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{
 		Daemon: true, Keys: "max_active_requests: 1", FlexKeys: "provision_timeout: 20, on_provision_timeout: cancel",
 	})
@@ -116,6 +118,7 @@ func TestJobThatWaitsForItsTurnHasItsOwnTimeout(t *testing.T) {
 }
 
 func TestWhereRequestsAreFewJobsWaitTheirTurnByPriorityAndKnowTheirPlace(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Keys: "max_active_requests: 1"})
 	shut(t, l)
 	awaitOnly := func(id string) {
@@ -172,6 +175,7 @@ func TestAJobThatComesStraightBackAfterAFailedAttemptWaitsForTheNext(t *testing.
 }
 
 func TestAJobWhoseRequestCanNeverSucceedIsHeldAndToldWhy(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -182,6 +186,7 @@ func TestAJobWhoseRequestCanNeverSucceedIsHeldAndToldWhy(t *testing.T) {
 }
 
 func TestAfterAFailureForCapacityTheNextAttemptComesAMinuteLater(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -215,6 +220,7 @@ func TestAJobWhoseAttemptsAreUsedUpIsRequeuedAlsoWhenTheDaemonHasRestarted(t *te
 }
 
 func TestAJobWhoseNodesCannotBeProvisionedByFlexStartIsHeldWithTheFixAndNothingIsMade(t *testing.T) {
+	onOldest(t)
 	templates := map[string]func(*compute.InstanceProperties){
 		"standard": func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "STANDARD" },
 		"spot":     func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "SPOT" },
@@ -255,6 +261,7 @@ func TestAJobWhoseNodesCannotBeProvisionedByFlexStartIsHeldWithTheFixAndNothingI
 }
 
 func TestTheLegacyPathMakesInstancesWithoutAGroup(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	await(t, 2*time.Minute, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
@@ -263,6 +270,7 @@ func TestTheLegacyPathMakesInstancesWithoutAGroup(t *testing.T) {
 }
 
 func TestTheLegacyPathShowsOfAStockoutAndTriesAgain(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")

@@ -328,6 +328,18 @@ func TestIdleMachinesOfCoveredNodesGo(t *testing.T) {
 	assert.Equal(t, "change reservation COVER to alpha-a3-[0-3]", w.inSlurm())
 }
 
+// The machine may register before a pass has taken the node out of the cover.
+func TestMachineOfANodeThatAnAdminHasPoweredUpStays(t *testing.T) {
+	w := newWaitingPending()
+	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
+	w.Nodes("alpha-a3-0", "IDLE+CLOUD+RESERVED")
+	w.Group("alpha-a3-node-0", mig.Stamp{NodeSet: "a3", Node: "alpha-a3-0"}, mig.Request{
+		Name: "a1", State: mig.Succeeded, Instances: []string{"alpha-a3-0"}, Duration: 4 * time.Hour, Created: noon.Add(-40 * time.Second),
+	})
+	w.Machines("alpha-a3-0", "alpha-a3-node-0")
+	assert.NotContains(t, w.inSlurm(), "power_down")
+}
+
 // inCompute returns what a plan does elsewhere.
 func (w waitingPending) inCompute() (done []string) {
 	for _, a := range plan.Compute(w.Scene()).Actions {

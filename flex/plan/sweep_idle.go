@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"slurmflex/config"
@@ -40,7 +41,7 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
-			if w.isLeft(m) || sets[m.Set] && m.Cover && len(m.Machines) > 0 {
+			if w.isLeft(m) || sets[m.Set] && m.Cover && wasForAJob(m) {
 				const why = "its job has left it"
 				s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
 			}
@@ -58,6 +59,12 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 		s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: Why(why)})
 	}
 	return s
+}
+
+// wasForAJob reports whether the node's machine was created for a job, not for an admin who has powered
+// up the node.
+func wasForAJob(m *scene.Node) bool {
+	return slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return in.Origin().Job != 0 || in.Origin().Array != 0 })
 }
 
 // isOpen reports whether Slurm would give the node to a waiting job as soon as it is powered down:

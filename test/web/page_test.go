@@ -143,7 +143,7 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 		b.visit(page + "why?q=" + second)
 		assert.Contains(t, b.eval("document.body.innerText"), "job "+second+" (root), as of ")
 		awaitOnPage(t, b, drawn("chart", "waiting")+"&&"+drawn("chart", "booting")+"&&"+drawn("chart", "running"), "the story to be drawn")
-		for _, kind := range []string{"nodes allocated", "machines requested", "machines created", "running"} {
+		for _, kind := range []string{"machines requested", "machines created", "running"} {
 			assert.Equal(t, "true", b.eval(happened(kind)), kind)
 		}
 		accessible(t, b, 1100)

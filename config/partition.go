@@ -32,8 +32,8 @@ func (c *Config) IsOurs(p Partition) bool {
 }
 
 // Uncovered returns why the jobs of nodesets of ours cannot wait pending, as far as the configuration
-// shows: a job of one of their partitions may fit some of the nodes and not others. Nodesets whose jobs
-// can are not in it.
+// shows: a job of one of their partitions may fit some of the nodes and not others. Other nodesets are
+// not in the map.
 func (c *Config) Uncovered() map[*NodeSet]string {
 	why, used := map[*NodeSet]string{}, map[*NodeSet]bool{}
 	for _, p := range c.Partitions {

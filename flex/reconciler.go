@@ -337,8 +337,8 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *scene.Snapshot) (er
 }
 
 // observeTasks reads the tasks of arrays that have a door, which the queue hides among the array's
-// other tasks. The last task of an array that has no record of its own yet keeps the array's: if it
-// uses a door, its row replaces the one that the queue shows for all pending tasks (26.05).
+// other tasks. An array's last task keeps the array's record. If that task uses a door, its row replaces
+// the row that squeue shows for all pending tasks (26.05).
 func (r *Reconciler) observeTasks(ctx context.Context, snap *scene.Snapshot) error {
 	var addresses []string
 	for _, held := range snap.Reservations {

@@ -20,8 +20,8 @@ const lateRest = 5 * time.Minute
 // job may need others than slurmflex would choose.
 const lateMemory = time.Hour
 
-// createReservation makes a reservation. A job whose user may have none gets no machines for some
-// minutes, and its owner is told why.
+// createReservation makes a reservation. If slurmctld makes none for the user of a job, slurmflex
+// requests no machines for the job for some minutes, and why shows the reason.
 func (r *Reconciler) createReservation(ctx context.Context, a plan.CreateReservation) error {
 	err := r.Scheduler.CreateReservation(ctx, slurm.ReservationSpec{
 		Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge,

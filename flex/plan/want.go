@@ -45,7 +45,7 @@ func covered(s *scene.Scene) map[*config.NodeSet]bool {
 	return sets
 }
 
-// Uncovered returns why the jobs of nodesets cannot wait pending. Nodesets whose jobs can are not in it.
+// Uncovered returns why the jobs of nodesets cannot wait pending. Other nodesets are not in the map.
 func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 	why := s.Config.Uncovered()
 	if s.Seen.Preempts {

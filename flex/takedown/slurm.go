@@ -169,8 +169,8 @@ func (d *draft) jobIn(reservation string) uint32 {
 	return 0
 }
 
-// unlessTold notifies the owner of the job that waits pending for a door's nodes. It returns what has
-// to come before the door goes.
+// unlessTold notifies the owner of the job that waits pending for a door's nodes. It returns what must
+// happen before slurmflex deletes the door; empty if the owner has been notified.
 func (d *draft) unlessTold(r scene.Hold) string {
 	for _, door := range d.scene.Doors() {
 		if door.Name == r.Name && door.Taker != nil && !d.tell(door.Taker, "its nodes are taken down; it waits pending, and machines are requested again once the nodes are back", "") {

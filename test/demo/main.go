@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"slurmflex/slurm"
 	"slurmflex/test/lab"
 )
 
@@ -114,17 +115,20 @@ func follow(ctx context.Context, l *lab.Lab) error {
 	return nil
 }
 
-var jobState = regexp.MustCompile(`JobState=(\w+)`)
+var jobFields = regexp.MustCompile(`JobState=(\w+).* NodeList=(\S*)`)
 
-// stateOf is the job's state in Slurm's word.
-func stateOf(ctx context.Context, l *lab.Lab, job string) (string, error) {
+// jobRow is the job's state in Slurm's word and the nodes that it has or had.
+func jobRow(ctx context.Context, l *lab.Lab, job string) (state string, nodes []string, err error) {
 	out, err := l.Slurm(ctx, "scontrol", "show", "job", job, "-o")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	found := jobState.FindStringSubmatch(out)
+	found := jobFields.FindStringSubmatch(out)
 	if found == nil {
-		return "", fmt.Errorf("scontrol shows no state for job %s", job)
+		return "", nil, fmt.Errorf("scontrol shows no state and no nodes for job %s", job)
 	}
-	return found[1], nil
+	if found[2] != "" && found[2] != "(null)" {
+		nodes, err = slurm.Expand(found[2])
+	}
+	return found[1], nodes, err
 }

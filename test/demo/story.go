@@ -20,8 +20,8 @@ type story struct {
 	begun time.Time
 	told  map[string]bool
 
-	state    string          // of the job
-	used     map[string]bool // the nodes that the job ran on
+	state    string   // of the job
+	used     []string // the nodes that Slurm has given the job
 	cloud    fakegce.State
 	requests int
 	supplied bool
@@ -37,7 +37,7 @@ func (s *story) tell(event string) {
 
 // look reads Slurm and the cloud and says what is new.
 func (s *story) look(ctx context.Context) (err error) {
-	if s.state, err = stateOf(ctx, s.lab, s.job); err != nil {
+	if s.state, s.used, err = jobRow(ctx, s.lab, s.job); err != nil {
 		return err
 	}
 	s.cloud = fakegce.State{}
@@ -100,12 +100,8 @@ func (s *story) lookAtNodes(nodes []slurm.Node) bool {
 	for _, n := range nodes {
 		off := n.State.Has(slurm.PoweredDown)
 		down = down && off
-		if n.State.Base == slurm.Allocated && !off && !n.State.Has(slurm.PoweringUp) && !n.State.Has(slurm.PoweringDown) {
+		if slices.Contains(s.used, n.Name) && !off && !n.State.Has(slurm.PoweringUp) && !n.State.Has(slurm.PoweringDown) {
 			s.tell("node " + n.Name + " up")
-			if s.used == nil {
-				s.used = map[string]bool{}
-			}
-			s.used[n.Name] = true
 		}
 	}
 	return down

@@ -3,8 +3,11 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
 )
 
 // tornGangs are the cohorts of jobs of whose nodes some have come and others not,
@@ -20,18 +23,18 @@ func (w *wanted) tornGangs() map[*cohort]string {
 		if c.door != nil && len(Survivors(w.scene, c.door)) > 0 || limit == 0 || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
 			continue
 		}
-		came, since := w.scene.Came(c.job)
-		if came == 0 || !w.scene.IsOld(since, limit) {
+		there, since := came(w.scene, c.job)
+		if there == 0 || !w.scene.IsOld(since, limit) {
 			continue
 		}
-		others := w.scene.Takeable(c.job, false)
+		others := takeable(w.scene, c.job, false)
 		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.scene.Node(n).Set] })
 		if len(others) == 0 || hope && !w.scene.IsOld(since, 2*limit) {
 			continue
 		}
 		torn[c] = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
-			came, since.UTC().Format("15:04:05"), len(others), clock(limit))
-		if w.scene.WouldEnd(w.scene.Holders(others)) {
+			there, since.UTC().Format("15:04:05"), len(others), clock(limit))
+		if wouldEnd(w.scene, holdersOf(w.scene, others)) {
 			continue
 		}
 		going[c.job.ID] = true
@@ -53,4 +56,23 @@ func (w *wanted) beingLeft() map[*config.NodeSet]bool {
 		}
 	}
 	return left
+}
+
+// came counts the job's nodes with a machine that was created for this job or was kept, and returns
+// when the first became available to the job. A machine from before the allocation became available
+// with the allocation.
+func came(s *scene.Scene, job *slurm.Job) (n int, since time.Time) {
+	for _, name := range job.Nodes {
+		for _, in := range s.MachinesOf(name) {
+			kept := in.Node != nil && in.Node.Set.Flex.KeepIdle > 0 && in.Node.Power == scene.On && !job.Start.IsZero()
+			if in.Maker == nil || !scene.IsFor(in.Maker.Stamp, job) && !kept || in.Leaving() {
+				continue
+			}
+			n++
+			if at := scene.Later(in.Created, job.Start); since.IsZero() || at.Before(since) {
+				since = at
+			}
+		}
+	}
+	return n, since
 }

@@ -74,7 +74,7 @@ func (w *wanted) refreshOldest() {
 
 // onlyWaits reports whether a live request waits for capacity: it creates no machine.
 func onlyWaits(s *scene.Scene, r *scene.Live) bool {
-	return r.Request.State == mig.Accepted && !s.AnyPresent(r.Request.Instances)
+	return r.Request.State == mig.Accepted && !anyPresent(s, r.Request.Instances)
 }
 
 // isShort reports whether the request's lease is shorter than the cohort needs.
@@ -130,7 +130,7 @@ func (w *wanted) misfit(r scene.Live) string {
 		return fmt.Sprintf("no job wants %s any more", counted(unwanted))
 	}
 	for _, c := range serves {
-		if c.live == nil && w.lacks(r, c) != "" && w.scene.AnyDoubted(r.Request.Instances) {
+		if c.live == nil && w.lacks(r, c) != "" && anyDoubted(w.scene, r.Request.Instances) {
 			return "" // it may serve the job that could not be read
 		}
 		if why := w.fails(r, c); why != "" {
@@ -177,7 +177,7 @@ func (w *wanted) lacks(r scene.Live, c *cohort) string {
 // wait for that could not be read.
 func isEnough(s *scene.Scene, r scene.Live, c *cohort) bool {
 	asked, made := r.Request.Duration, r.Group.Stamp
-	return c.job == nil || made.Job == 0 && made.Array == 0 || s.AnyDoubted(c.nodes) || slices.ContainsFunc(c.holders, func(j *slurm.Job) bool {
+	return c.job == nil || made.Job == 0 && made.Array == 0 || anyDoubted(s, c.nodes) || slices.ContainsFunc(c.holders, func(j *slurm.Job) bool {
 		fits := scene.IsFor(made, j) && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked
 		return j.State != slurm.JobCompleting && (fits || scene.Lease(c.set.Flex, []*slurm.Job{j}) <= asked)
 	})
@@ -195,4 +195,22 @@ func superfluous(s *scene.Scene, r scene.Live) bool {
 		}
 	}
 	return len(r.Request.Instances) > 0
+}
+
+// anyPresent reports whether any of the nodes has an instance, in any state.
+func anyPresent(s *scene.Scene, nodes []string) bool {
+	for _, n := range nodes {
+		if len(s.MachinesOf(n)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// anyDoubted reports whether an unreadable job may hold one of the nodes.
+func anyDoubted(s *scene.Scene, nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(name string) bool {
+		m := s.Node(name)
+		return m != nil && m.Doubted
+	})
 }

@@ -141,7 +141,7 @@ func doubles(s *scene.Scene) (ps []scene.Problem) {
 // unclearNodes names the nodes that are left alone because their state is not understood.
 func unclearNodes(s *scene.Scene) (ps []scene.Problem) {
 	for _, m := range s.Nodes() {
-		if m.Power == scene.Unclear && !s.IsSkipped(slurm.NodeRow, m.Name) {
+		if m.Power == scene.Unclear && !isSkipped(s, slurm.NodeRow, m.Name) {
 			ps = append(ps, scene.NewProblem("state-unknown", m.Name, "node %s is left alone: state %s is not understood", m.Name, m.State))
 		}
 	}

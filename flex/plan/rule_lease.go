@@ -20,7 +20,7 @@ func leaseTooShort(w *wanted, c *cohort) verdict {
 		if end.IsZero() {
 			continue
 		}
-		if len(w.scene.Takeable(c.job, false)) == 0 {
+		if len(takeable(w.scene, c.job, false)) == 0 {
 			return verdict{}
 		}
 		return w.giveUp(c, Requeue, false, "lease-too-short", fmt.Sprintf("the lease of node %s, which is up, ends at %s, before the job could finish",

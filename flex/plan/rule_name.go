@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
 )
 
 // nameTaken: nothing is requested while an instance that is not ours has the name of
@@ -27,7 +28,7 @@ func stranger(s *scene.Scene, c *cohort) string {
 	switch {
 	case !found:
 		return ""
-	case s.IsNewers(in):
+	case isNewers(s, in):
 		return fmt.Sprintf("instance %s in %s is left alone because a newer slurmflex created it; run that version, or delete the instance", in.Name, in.Zone)
 	case strings.HasPrefix(in.Group, s.Config.Cluster+"-"):
 		what = "its group " + in.Group + " is not listed as one of this cluster"
@@ -45,4 +46,12 @@ func firstStranger(s *scene.Scene, c *cohort) (in scene.Machine, found bool) {
 		}
 	}
 	return scene.Machine{}, false
+}
+
+// isNewers reports whether a group that a newer slurmflex created for this cluster created the
+// instance.
+func isNewers(s *scene.Scene, in scene.Machine) bool {
+	return slices.ContainsFunc(s.Seen.Groups, func(g mig.Group) bool {
+		return g.Name == in.Group && g.Region == in.Region && g.Stamp.Cluster == s.Config.Cluster && g.Stamp.Newer()
+	})
 }

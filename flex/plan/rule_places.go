@@ -22,7 +22,7 @@ type userIn struct{ region, name string }
 
 // placesNow counts the live requests that this pass has seen.
 func (w *wanted) placesNow() places {
-	inRegion, ofSet := w.scene.Active()
+	inRegion, ofSet := activeRequests(w.scene)
 	p := places{w, inRegion, ofSet, map[userIn]int{}, map[*mig.Request]userIn{}}
 	if w.scene.Config.Options.MaxActivePerUser == 0 {
 		return p
@@ -103,4 +103,21 @@ func (p places) idleSets(set *config.NodeSet) (n int) {
 		}
 	}
 	return n
+}
+
+// activeRequests counts live requests by region and by nodeset. The requests of an unreadable group
+// count only in its region.
+func activeRequests(s *scene.Scene) (inRegion, ofSet map[string]int) {
+	inRegion, ofSet = map[string]int{}, map[string]int{}
+	for _, g := range s.Groups() {
+		if g.Stamp.Newer() {
+			continue
+		}
+		live := len(g.Live())
+		inRegion[g.Region] += live
+		if g.Unread == "" {
+			ofSet[g.Stamp.NodeSet] += live
+		}
+	}
+	return inRegion, ofSet
 }

@@ -119,7 +119,7 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 		return verdict{}
 	}
 	stranger := stranger(w.scene, c)
-	if stranger == "" && w.scene.AnyPresent(c.nodes) {
+	if stranger == "" && anyPresent(w.scene, c.nodes) {
 		return verdict{}
 	}
 	reason := w.lackedUntil(c, end)

@@ -130,7 +130,7 @@ func (t *turns) yieldsTo(c *cohort) (least *scene.Live) {
 	for _, other := range t.cohorts {
 		r := other.live
 		if r == nil || r.Group.Region != c.set.Region || t.worth[r] >= own || other.place() == 0 && (after == 0 || !t.scene.IsOld(r.Request.Created, after)) || !onlyWaits(t.scene, r) ||
-			t.scene.AnyDoubted(r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
+			anyDoubted(t.scene, r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
 			continue
 		}
 		if least == nil || cmp.Or(cmp.Compare(t.worth[r], t.worth[least]), least.Request.Created.Compare(r.Request.Created)) < 0 {

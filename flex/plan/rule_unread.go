@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -51,7 +52,7 @@ func unshownOf(s *scene.Scene, c *cohort) string {
 	first := ""
 	for _, name := range c.job.Nodes {
 		set, _, _ := s.Config.Find(name)
-		if set == c.set && (s.Node(name) == nil || s.IsSkipped(slurm.NodeRow, name)) && (first == "" || name < first) {
+		if set == c.set && (s.Node(name) == nil || isSkipped(s, slurm.NodeRow, name)) && (first == "" || name < first) {
 			first = name
 		}
 	}
@@ -59,4 +60,9 @@ func unshownOf(s *scene.Scene, c *cohort) string {
 		return ""
 	}
 	return "the row of node " + first + " cannot be read, and all nodes of the job are requested together"
+}
+
+// isSkipped reports whether a row of that kind and name could not be read.
+func isSkipped(s *scene.Scene, kind, name string) bool {
+	return slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == kind && r.Name == name })
 }

@@ -35,7 +35,7 @@ func deleteGroups(w *wanted, _ []verdict) (s step) {
 // isYoung reports whether something was made too short a time ago to be
 // collected. One whose age is not known is not, nor one from the future.
 func isYoung(s *scene.Scene, to *step, what string, created time.Time) bool {
-	if created.IsZero() || s.IsFuture(created) || s.IsOld(created, youngAge) {
+	if created.IsZero() || isFuture(s, created) || s.IsOld(created, youngAge) {
 		return false
 	}
 	to.expect = append(to.expect, what+" to be old enough to be collected")
@@ -119,4 +119,9 @@ func isElsewhere(s *scene.Scene, node string, g mig.Group) bool {
 		}
 		return in.Maker.Name != g.Name && slices.ContainsFunc(in.Maker.Requests, func(r mig.Request) bool { return r.Names(node) })
 	})
+}
+
+// isFuture reports whether a time lies in the future by both clocks.
+func isFuture(s *scene.Scene, t time.Time) bool {
+	return s.Seen.Skew >= -scene.MaxSkew && t.Sub(s.Seen.Now) > scene.MaxSkew
 }

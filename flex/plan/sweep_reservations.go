@@ -53,7 +53,7 @@ func reserve(w *wanted, _ []verdict) (s step) {
 		until := start.Add(grace)
 		r := have[name]
 		switch {
-		case w.scene.IsSkipped(slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
+		case isSkipped(w.scene, slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
 		case r == nil:
 			s.actions = append(s.actions, CreateReservation{
 				OfReservation: OfReservation{name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -20,10 +22,10 @@ func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
 	c := v.cohort
 	if q := v.queued; q.Request != "" {
 		r := c.live.Request
-		return memo.Wait{Place: q.Group + "/" + q.Request, Since: q.Requested, Armed: q.Requested}, r.State == mig.Accepted && !w.scene.AnyOurs(r.Instances)
+		return memo.Wait{Place: q.Group + "/" + q.Request, Since: q.Requested, Armed: q.Requested}, r.State == mig.Accepted && !anyOurs(w.scene, r.Instances)
 	}
 	l := v.lacking
-	return memo.Wait{Place: l.Group, Since: l.Since, Armed: l.Since}, (v.obstacle() != "" || l.Failing.Times > 0) && !v.gone && !w.scene.AnyOurs(c.nodes)
+	return memo.Wait{Place: l.Group, Since: l.Since, Armed: l.Since}, (v.obstacle() != "" || l.Failing.Times > 0) && !v.gone && !anyOurs(w.scene, c.nodes)
 }
 
 // keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18
@@ -94,10 +96,21 @@ func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 func stopWaiting(w *wanted, _ []verdict) step {
 	var names []string
 	for _, m := range w.scene.Nodes() {
-		if c := w.cohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.live == nil && w.scene.AnyOurs([]string{m.Name})) {
+		if c := w.cohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.live == nil && anyOurs(w.scene, []string{m.Name})) {
 			names = append(names, m.Name)
 		}
 	}
 	empty := ""
 	return step{actions: []Action{SetNodes{Nodes: names, Comment: &empty, Why: "they wait no longer"}}}
+}
+
+// anyOurs reports whether any of the nodes has an instance that is ours, or may be ours: its group
+// has a name like ours and is not listed. An instance of an unlisted group no longer counts once it
+// is older than half of ResumeTimeout: Slurm would set the node DOWN before the instance joins.
+func anyOurs(s *scene.Scene, nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(name string) bool {
+		return slices.ContainsFunc(s.MachinesOf(name), func(in scene.Machine) bool {
+			return s.Ours(in) || strings.HasPrefix(in.Group, s.Config.Cluster+"-") && !s.IsOld(in.Created, s.Seen.ResumeTimeout/2)
+		})
+	})
 }

@@ -101,7 +101,7 @@ func spareDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.D
 			continue
 		}
 		for _, d := range s.DoorsOf(k.job.ID)[1:] {
-			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !s.AnyPresent(d.Nodes) {
+			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !anyPresent(s, d.Nodes) {
 				spare[m.Set] = append(spare[m.Set], d)
 			}
 		}

@@ -199,7 +199,7 @@ var mutants = []mutant{
 	},
 	{
 		"ResumeTimeout starts over while machines are being made", "flex/plan/sweep_waiting.go",
-		"r.State == mig.Accepted && !w.scene.AnyOurs(r.Instances)", "r.State == mig.Accepted", planner,
+		"r.State == mig.Accepted && !anyOurs(w.scene, r.Instances)", "r.State == mig.Accepted", planner,
 	},
 	{
 		"the wait between attempts does not grow", "flex/plan/rule_backoff.go",
@@ -255,7 +255,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that Slurm would end is returned", "flex/plan/rule_giveup.go",
-		"a.Then != Cancel && w.scene.WouldEnd(holders)", "false && w.scene.WouldEnd(holders)", planner,
+		"a.Then != Cancel && wouldEnd(w.scene, holders)", "false && wouldEnd(w.scene, holders)", planner,
 	},
 	{
 		"a job that may no longer be requeued loses its nodes", "flex/owner.go",

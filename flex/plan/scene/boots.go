@@ -48,7 +48,7 @@ func (b *Boots) LastMade(m *Node) (made time.Time) {
 // lookAtBoots finds the instances that have booted and those that did not boot within boot_timeout.
 // The late instances of one job count as one failure. A boot that succeeds resets the count of
 // consecutive failures, and so does an hour without another failure.
-func (s *Scene) lookAtBoots() {
+func (s builder) lookAtBoots() {
 	sets := map[*config.NodeSet]*Boots{}
 	for _, m := range s.nodes {
 		if sets[m.Set] == nil {
@@ -85,7 +85,7 @@ func (s *Scene) Blocked(set *config.NodeSet) int {
 }
 
 // watchBoot records what the node and its instances show.
-func (s *Scene) watchBoot(m *Node, b *Boots) {
+func (s builder) watchBoot(m *Node, b *Boots) {
 	if r, ok := memo.ParseBoots(m.Extra); ok {
 		b.Records[m.Name] = r
 		b.failed[r.Last] = max(b.failed[r.Last], r.Failed)

@@ -17,11 +17,6 @@ func (s *Snapshot) IsOld(since time.Time, age time.Duration) bool {
 	return s.Skew <= MaxSkew && s.Now.Sub(since) >= age
 }
 
-// IsFuture reports whether a time lies in the future by both clocks.
-func (s *Scene) IsFuture(t time.Time) bool {
-	return s.Seen.Skew >= -MaxSkew && t.Sub(s.Seen.Now) > MaxSkew
-}
-
 // Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {

@@ -46,7 +46,7 @@ func (d *Door) Lost(now time.Time) bool {
 // addDoors gives each door its job, and makes the door's powered-down nodes Rising: their machines
 // are to come, as if Slurm had allocated the nodes to the job. A node that Slurm is powering down
 // stays Off until it is down.
-func (s *Scene) addDoors() {
+func (s builder) addDoors() {
 	for _, h := range s.covers {
 		for _, name := range h.Nodes {
 			if m := s.Node(name); m != nil {
@@ -104,7 +104,7 @@ func (s *Scene) addDoors() {
 }
 
 // addColdDoor keeps the door's nodes from other jobs. Slurm chooses among them, so none is its job's yet.
-func (s *Scene) addColdDoor(d *Door) {
+func (s builder) addColdDoor(d *Door) {
 	for _, name := range d.Nodes {
 		if m := s.Node(name); m != nil && m.Door == nil {
 			m.Door = d
@@ -116,7 +116,7 @@ func (s *Scene) addColdDoor(d *Door) {
 }
 
 // addRivals gives each door the other doors of its job.
-func (s *Scene) addRivals() {
+func (s builder) addRivals() {
 	all := make(map[string][]*Door, len(s.doors))
 	for _, d := range s.doors {
 		if d.Job != nil && !d.Cold {
@@ -136,7 +136,7 @@ func (s *Scene) addRivals() {
 
 // placeOf returns the place, from 0, of the door's nodes in the job's list of partitions, and whether
 // the list lacks them.
-func (s *Scene) placeOf(d *Door) (place int, stray bool) {
+func (s builder) placeOf(d *Door) (place int, stray bool) {
 	list := strings.Split(d.Job.Partition, ",")
 	for at, name := range list {
 		p, known := s.Config.Partition(name)
@@ -152,7 +152,7 @@ func (s *Scene) placeOf(d *Door) (place int, stray bool) {
 
 // arrayOf returns the row of an array's tasks that are still one record, among them the task with that
 // address; nil if there is none.
-func (s *Scene) arrayOf(address string) *slurm.Job {
+func (s builder) arrayOf(address string) *slurm.Job {
 	array, task, _ := strings.Cut(address, "_")
 	number, err := strconv.Atoi(task)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *Scene) arrayOf(address string) *slurm.Job {
 
 // partitionFor returns the partition, of those that the job names, that has the node; all that it
 // names if the configuration knows none.
-func (s *Scene) partitionFor(j *slurm.Job, m *Node) string {
+func (s builder) partitionFor(j *slurm.Job, m *Node) string {
 	for name := range strings.SplitSeq(j.Partition, ",") {
 		if p, known := s.Config.Partition(name); known && slices.Contains(p.NodeSets, m.Set.Name) {
 			return name

@@ -15,7 +15,7 @@ type Live struct {
 	Request *mig.Request
 }
 
-func (s *Scene) addGroup(g *mig.Group) {
+func (s builder) addGroup(g *mig.Group) {
 	if g.Stamp.Cluster != s.Config.Cluster {
 		return // the reader leaves these out already; what is not ours is never touched
 	}
@@ -54,7 +54,7 @@ func (s *Scene) Groups() []*mig.Group { return s.owned }
 func (s *Scene) UsableGroups() []*mig.Group { return s.usable }
 
 // sortGroups fills in the lists of groups.
-func (s *Scene) sortGroups() {
+func (s builder) sortGroups() {
 	for i := range s.Seen.Groups {
 		if g := &s.Seen.Groups[i]; s.Owned(g.ID()) == g {
 			s.owned = append(s.owned, g)
@@ -69,23 +69,6 @@ func (s *Scene) sortGroups() {
 			s.usable = append(s.usable, g)
 		}
 	}
-}
-
-// Active counts live requests by region and by nodeset. The requests of an unreadable group count
-// only in its region.
-func (s *Scene) Active() (inRegion, ofSet map[string]int) {
-	inRegion, ofSet = map[string]int{}, map[string]int{}
-	for _, g := range s.owned {
-		if g.Stamp.Newer() {
-			continue
-		}
-		live := len(g.Live())
-		inRegion[g.Region] += live
-		if g.Unread == "" {
-			ofSet[g.Stamp.NodeSet] += live
-		}
-	}
-	return inRegion, ofSet
 }
 
 // lostAfter is the age from which a request's instance that no list shows counts as lost. Compute's
@@ -137,7 +120,7 @@ func (s *Scene) Creates(g *mig.Group) bool {
 // the group names it as lost, or, if its node is up, both the group and the list show it as broken. If
 // the group's members were not read, the node in its stamp counts too, and each node of its nodeset
 // that no other job holds: the group's own job may have been requeued since.
-func (s *Scene) noteHidden(g *mig.Group) {
+func (s builder) noteHidden(g *mig.Group) {
 	if n, _ := s.Hidden(g); n <= 0 {
 		return
 	}
@@ -179,7 +162,7 @@ func (s *Scene) noteHidden(g *mig.Group) {
 // hasBootedSince reports whether the node's slurmd has registered from a machine that booted after that
 // time. slurmctld keeps the time of the boot when the node is powered down. Source: validate_node_specs in
 // slurmctld's node_mgr.c.
-func (s *Scene) hasBootedSince(node string, at time.Time) bool {
+func (s builder) hasBootedSince(node string, at time.Time) bool {
 	m := s.Node(node)
 	return m != nil && m.BootTime.After(at) && s.Seen.Skew <= MaxSkew
 }
@@ -219,14 +202,6 @@ func (s *Scene) IsNew(in Machine, r Live) bool {
 		return n < 0 // it shows more instances than it counts
 	}
 	return !s.Ours(in) && !in.Created.Before(r.Request.Created) && !s.IsOld(in.Created, lostAfter)
-}
-
-// IsNewers reports whether a group that a newer slurmflex created for this cluster created the
-// instance.
-func (s *Scene) IsNewers(in Machine) bool {
-	return slices.ContainsFunc(s.Seen.Groups, func(g mig.Group) bool {
-		return g.Name == in.Group && g.Region == in.Region && g.Stamp.Cluster == s.Config.Cluster && g.Stamp.Newer()
-	})
 }
 
 // IsFor reports whether a resource with the stamp was created for the job.

@@ -12,7 +12,7 @@ type Hold struct {
 }
 
 // addHolds parses our reservations and records which nodes are reserved.
-func (s *Scene) addHolds() {
+func (s builder) addHolds() {
 	for i := range s.Seen.Reservations {
 		r := &s.Seen.Reservations[i]
 		h := Hold{r, memo.ParseHold(s.Config.Cluster, r.Name)}

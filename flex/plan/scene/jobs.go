@@ -7,7 +7,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func (s *Scene) addJob(j *slurm.Job) {
+func (s builder) addJob(j *slurm.Job) {
 	s.jobs[j.ID] = j
 	if array := j.Array(); array != 0 {
 		s.arrays[array] = true
@@ -69,7 +69,7 @@ func (s *Scene) ByImportance() []*slurm.Job {
 
 // byClaim returns the order of the jobs that hold a node: first a job for which a live request
 // already names the node, so that a later job does not break up that request; then by importance.
-func (s *Scene) byClaim(m *Node) func(a, b *slurm.Job) int {
+func (s builder) byClaim(m *Node) func(a, b *slurm.Job) int {
 	asks := func(j *slurm.Job) int {
 		if slices.ContainsFunc(m.requests, func(r Live) bool { return IsFor(r.Group.Stamp, j) }) {
 			return 1

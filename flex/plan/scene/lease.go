@@ -106,7 +106,7 @@ func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
 }
 
 // addEnds finds the machine of each job that ends first.
-func (s *Scene) addEnds() {
+func (s builder) addEnds() {
 	for _, m := range s.nodes {
 		for _, in := range m.Machines {
 			if in.Until().IsZero() || !s.Ours(in) {

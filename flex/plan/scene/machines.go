@@ -17,7 +17,7 @@ type Machine struct {
 	Node  *Node
 }
 
-func (s *Scene) addMachines() {
+func (s builder) addMachines() {
 	s.machines = make([]Machine, len(s.Seen.Instances))
 	for i := range s.machines {
 		in := &s.Seen.Instances[i]
@@ -95,27 +95,6 @@ func (s *Scene) WithoutMachine(nodes []string) []string {
 // live request.
 func (s *Scene) Present(node string) bool {
 	return len(s.MachinesOf(node)) > 0 || len(s.RequestsOf(node)) > 0
-}
-
-// AnyPresent reports whether any of the nodes has an instance, in any state.
-func (s *Scene) AnyPresent(nodes []string) bool {
-	for _, n := range nodes {
-		if len(s.MachinesOf(n)) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// AnyOurs reports whether any of the nodes has an instance that is ours, or may be ours: its group
-// has a name like ours and is not listed. An instance of an unlisted group no longer counts once it
-// is older than half of ResumeTimeout: Slurm would set the node DOWN before the instance joins.
-func (s *Scene) AnyOurs(nodes []string) bool {
-	return slices.ContainsFunc(nodes, func(name string) bool {
-		return slices.ContainsFunc(s.MachinesOf(name), func(in Machine) bool {
-			return s.Ours(in) || strings.HasPrefix(in.Group, s.Config.Cluster+"-") && !s.IsOld(in.Created, s.Seen.ResumeTimeout/2)
-		})
-	})
 }
 
 // ResumeTimeoutReached is the reason that slurmctld sets on a node that did not boot within

@@ -27,7 +27,7 @@ type Node struct {
 
 // addNodes adds the nodes and sorts them by nodeset and index. Slurm's own order is most often the
 // same.
-func (s *Scene) addNodes() {
+func (s builder) addNodes() {
 	all := make([]Node, len(s.Seen.Nodes))
 	s.nodes = make([]*Node, 0, len(all))
 	for i := range all {
@@ -74,15 +74,6 @@ func (m *Node) Idle() bool {
 
 // Taken reports whether a job holds the node, or an unreadable job may hold it.
 func (m *Node) Taken() bool { return len(m.Holders) > 0 || m.Doubted }
-
-// Holders returns the jobs that hold any of the nodes, each once.
-func (s *Scene) Holders(nodes []string) []*slurm.Job {
-	var jobs []*slurm.Job
-	for _, name := range nodes {
-		jobs = s.Node(name).AddJobs(jobs)
-	}
-	return jobs
-}
 
 // AddJobs appends the jobs that hold the node to known, each once.
 func (m *Node) AddJobs(known []*slurm.Job) []*slurm.Job {

@@ -4,6 +4,7 @@
 package scene
 
 import (
+	"cmp"
 	"slices"
 
 	"slurmflex/config"
@@ -71,8 +72,11 @@ func Of(cfg *config.Config, snap Snapshot) *Scene {
 	return s
 }
 
+// builder is a scene that Of is still building.
+type builder struct{ *Scene }
+
 func build(cfg *config.Config, snap Snapshot) *Scene {
-	s := &Scene{
+	s := builder{&Scene{
 		Config: cfg, Seen: snap,
 		table:  map[*config.NodeSet][]*Node{},
 		strays: map[string]*record{},
@@ -81,7 +85,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		jobs:   make(map[uint32]*slurm.Job, len(snap.Jobs)),
 		arrays: map[uint32]bool{},
 		ends:   map[uint32]Machine{},
-	}
+	}}
 	s.addNodes()
 	for i := range snap.Jobs {
 		s.addJob(&snap.Jobs[i])
@@ -111,7 +115,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		}
 	}
 	s.lookAtBoots()
-	return s
+	return s.Scene
 }
 
 // Recalled returns the scene with each unread region as it was last known, or the scene itself if
@@ -124,7 +128,7 @@ func (s *Scene) Recalled() *Scene {
 }
 
 // leaveAlone records a problem that could not be read or must not be touched, and returns its text.
-func (s *Scene) leaveAlone(key, about, text string, args ...any) string {
+func (s builder) leaveAlone(key, about, text string, args ...any) string {
 	p := NewProblem(key, about, text, args...)
 	s.unreadable = append(s.unreadable, p)
 	return p.Text
@@ -145,7 +149,7 @@ func (s *Scene) named(name string) *record {
 }
 
 // note returns the record of a name, for the caller to fill in.
-func (s *Scene) note(name string) *record {
+func (s builder) note(name string) *record {
 	if n := s.Node(name); n != nil {
 		return &n.record
 	}
@@ -156,7 +160,7 @@ func (s *Scene) note(name string) *record {
 }
 
 // set returns the record of a nodeset, for the caller to fill in.
-func (s *Scene) set(nodeset string) *setRecord {
+func (s builder) set(nodeset string) *setRecord {
 	if s.sets[nodeset] == nil {
 		s.sets[nodeset] = &setRecord{}
 	}
@@ -164,9 +168,15 @@ func (s *Scene) set(nodeset string) *setRecord {
 }
 
 // ofGroup returns the record of a group, for the caller to fill in.
-func (s *Scene) ofGroup(id mig.GroupID) *groupRecord {
+func (s builder) ofGroup(id mig.GroupID) *groupRecord {
 	if s.groups[id] == nil {
 		s.groups[id] = &groupRecord{}
 	}
 	return s.groups[id]
+}
+
+// MachineType returns the machine type in the nodeset's template, or the nodeset's name if the
+// template is unknown.
+func (s *Scene) MachineType(set *config.NodeSet) string {
+	return cmp.Or(s.Seen.Templates[set.Template].Template.MachineType, set.Name)
 }

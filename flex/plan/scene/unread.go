@@ -10,7 +10,7 @@ import (
 
 // skipRows records what is known of unreadable rows. A job holds the nodes of its row. If the row's
 // nodes are unreadable too, the job may hold every node that is not certainly free.
-func (s *Scene) skipRows() {
+func (s builder) skipRows() {
 	for _, row := range s.Seen.Unread {
 		s.leaveAlone("unread-row", row.Kind+" "+row.Name, "a row of Slurm's output was skipped: %s", row)
 		if row.Kind != slurm.JobRow {
@@ -42,7 +42,7 @@ func (s *Scene) skipRows() {
 
 // isFree reports whether no unreadable job can hold the node: Slurm shows it powered down and
 // without a job, or a readable job holds it exclusively.
-func (s *Scene) isFree(m *Node) bool {
+func (s builder) isFree(m *Node) bool {
 	return m.Power == Off && !m.State.Held() || slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool {
 		return j.State != slurm.JobCompleting && slices.ContainsFunc(s.Seen.Partitions, func(p slurm.Partition) bool {
 			return p.Name == j.Partition && p.Exclusive
@@ -50,15 +50,10 @@ func (s *Scene) isFree(m *Node) bool {
 	})
 }
 
-// IsSkipped reports whether a row of that kind and name could not be read.
-func (s *Scene) IsSkipped(kind, name string) bool {
-	return slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == kind && r.Name == name })
-}
-
 // noteUnread records the groups and instances with an unreadable part, and the nodes that they may
 // concern. Unread is not absent: slurmflex requests nothing for these nodes and takes nothing from
 // them.
-func (s *Scene) noteUnread() {
+func (s builder) noteUnread() {
 	for _, in := range s.machines {
 		if in.Unread != "" {
 			s.note(in.Name).unread = s.leaveAlone("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read: %s", in.Name, in.Zone, in.Unread)
@@ -82,7 +77,7 @@ func (s *Scene) noteUnread() {
 
 // concerns returns the nodes for which a partly unreadable group may create machines, or may have
 // created them.
-func (s *Scene) concerns(g mig.Group) []string {
+func (s builder) concerns(g mig.Group) []string {
 	var names []string
 	for _, r := range g.Requests {
 		if r.State != mig.Failed && r.State != mig.Cancelled {
@@ -98,14 +93,6 @@ func (s *Scene) concerns(g mig.Group) []string {
 		}
 	}
 	return names
-}
-
-// AnyDoubted reports whether an unreadable job may hold one of the nodes.
-func (s *Scene) AnyDoubted(nodes []string) bool {
-	return slices.ContainsFunc(nodes, func(name string) bool {
-		m := s.Node(name)
-		return m != nil && m.Doubted
-	})
 }
 
 // Unread describes what could not be read about a node or an instance; empty if all of it was read.

@@ -31,6 +31,10 @@ func (c *Config) IsOurs(p Partition) bool {
 	return slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool { return set.Flex != nil })
 }
 
+// longestPendingInterval is the longest interval with which jobs wait pending: the daemon moves the
+// start of a job's door, five minutes ahead, in its passes.
+const longestPendingInterval = 2 * time.Minute
+
 // Uncovered returns why the jobs of nodesets of ours cannot wait pending, as far as the configuration
 // shows: a job of one of their partitions may fit some of the nodes and not others. Other nodesets are
 // not in the map.
@@ -49,8 +53,11 @@ func (c *Config) Uncovered() map[*NodeSet]string {
 		}
 	}
 	for _, set := range c.FlexSets() {
-		if !used[set] {
+		switch {
+		case !used[set]:
 			why[set] = "no partition has it"
+		case c.Options.Interval > longestPendingInterval:
+			why[set] = fmt.Sprintf("interval is longer than %s", longestPendingInterval)
 		}
 	}
 	return why

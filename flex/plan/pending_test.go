@@ -111,14 +111,15 @@ func TestDoorOfAJobThatWaitsPending(t *testing.T) {
 		given func(w waitingPending)
 		want  string
 	}{
-		"machines to come":        {func(waitingPending) {}, ""},
-		"its start is near":       {func(w waitingPending) { w.door().Start = noon.Add(3 * time.Minute) }, "change reservation DOOR from 2026-11-21T12:05:00Z"},
-		"not named":               {func(w waitingPending) { w.job().Reservation = "" }, "have job 7 use reservation DOOR"},
-		"one machine up":          {func(w waitingPending) { w.up("alpha-a3-0") }, ""},
-		"all machines up":         {func(w waitingPending) { w.up("alpha-a3-[0-1]") }, "change reservation DOOR from 2026-11-21T12:00:00Z"},
-		"the job is to start":     {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-39 * time.Second) }, ""},
-		"the job does not start":  {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) }, "delete reservation DOOR"},
-		"started while no daemon": {func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }, ""},
+		"machines to come":         {func(waitingPending) {}, ""},
+		"half of the time is left": {func(w waitingPending) { w.door().Start = noon.Add(2*time.Minute + 31*time.Second) }, ""},
+		"its start is near":        {func(w waitingPending) { w.door().Start = noon.Add(2*time.Minute + 30*time.Second) }, "change reservation DOOR from 2026-11-21T12:05:00Z"},
+		"not named":                {func(w waitingPending) { w.job().Reservation = "" }, "have job 7 use reservation DOOR"},
+		"one machine up":           {func(w waitingPending) { w.up("alpha-a3-0") }, ""},
+		"all machines up":          {func(w waitingPending) { w.up("alpha-a3-[0-1]") }, "change reservation DOOR from 2026-11-21T12:00:00Z"},
+		"the job is to start":      {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-39 * time.Second) }, ""},
+		"the job does not start":   {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) }, "delete reservation DOOR"},
+		"started while no daemon":  {func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWaitingPending()
@@ -313,9 +314,21 @@ func TestCoverIsMadeRaisedAndReplaced(t *testing.T) {
 func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 	w := newWaitingPending()
 	w.up("alpha-a3-0")
-	w.Node("alpha-a3-0").LastBusyTime = noon.Add(-2 * time.Minute)
-	w.door().Start = noon.Add(time.Minute)
-	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:02:00Z", w.inSlurm())
+	w.Node("alpha-a3-0").LastBusyTime = noon.Add(-time.Minute)
+	w.door().Start = noon.Add(20 * time.Second)
+	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:03:00Z", w.inSlurm())
+
+	w.door().Start = noon.Add(3*time.Minute + time.Second)
+	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:03:00Z", w.inSlurm(), "it is moved back, too")
+
+	w.Config.Options.Interval = 2 * time.Minute
+	w.Snap.Instances = nil
+	w.Nodes("alpha-a3-0", scenetest.PoweredDown)
+	w.door().Start = noon.Add(4 * time.Minute)
+	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:05:00Z", w.inSlurm(), "passes are rare")
+
+	w.Config.Options.Interval = 2*time.Minute + time.Second
+	assert.Equal(t, "interval is longer than 2m0s", plan.Uncovered(w.Scene())[w.Config.NodeSets[0]])
 }
 
 // Machines that no job has any more go, and nobody is placed on their nodes first.

@@ -151,7 +151,7 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 			if startsLater(w.scene, d.Job, 0) {
 				s.expect = append(s.expect, "Slurm to let job "+d.Address+" start")
 			}
-			if start := pushed(w.scene, d); start.Sub(d.Start) >= time.Minute {
+			if start := pushed(w.scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.scene) {
 				opens(start, "its machines are still to come")
 			}
 		}
@@ -209,6 +209,12 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 		}
 	}
 	return start
+}
+
+// pushEvery returns after how long a door is pushed again: when half of doorAhead is over, or earlier
+// if the next two passes would come too late.
+func pushEvery(s *scene.Scene) time.Duration {
+	return max(time.Minute, min(doorAhead/2, doorAhead-2*s.Config.Options.Interval))
 }
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.

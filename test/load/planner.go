@@ -29,7 +29,10 @@ func (*bench) planner(context.Context) (values []float64) {
 		values = append(values, float64(longest)/millisecond)
 	}
 	small, large := values[0], values[len(values)-1]
-	return append(values, math.Log(large/small)/math.Log(100))
+	cfg := must.Get(site.Config(5_000))
+	waiting := site.Waiting(cfg, time.Now(), waitingPending)
+	inQueue := cpuOf(func() { plan.Compute(scene.Of(cfg, waiting)) })
+	return append(values, math.Log(large/small)/math.Log(100), float64(inQueue)/millisecond)
 }
 
 // mostGrowth is the largest power of the number of nodes with which the planner's

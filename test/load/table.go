@@ -73,6 +73,7 @@ func trials() []trial {
 			{"planner: 10000 nodes", "ms", 25},
 			{"planner: 100000 nodes", "ms", 300},
 			{"planner: power of its growth, 1,000 to 100,000 nodes", "power", mostGrowth},
+			{"planner: 5,000 nodes, 500 jobs that wait PENDING behind doors", "ms", 40},
 		}},
 		{"reactions on a wake-up", (*bench).reactionsOnWakeUp, []target{
 			{"capacity granted: lease reserved, on a wake-up", seconds, 3},
@@ -92,6 +93,10 @@ func trials() []trial {
 		{"start of a job", (*bench).startOfAJob, []target{
 			{"real Slurm: last node registered to job running, waiting: pending: median of 3", seconds, 3},
 			{"the same with waiting: configuring", seconds, 30},
+		}},
+		{"jobs that wait", (*bench).jobsWaitPending, []target{
+			{"real Slurm, 500 jobs that wait PENDING: Slurm commands of the daemon in a minute", seconds, 5},
+			{"the same: main scheduling cycle of slurmctld, mean", "ms", 10},
 		}},
 		{"history", (*bench).ledger, []target{
 			{"history, 100,000 lines: estimate, median", "ms", 1000},

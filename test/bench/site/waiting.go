@@ -1,0 +1,64 @@
+package site
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// Waiting returns a cluster in which so many jobs of four wait PENDING for capacity, each behind its
+// door with an ACCEPTED request, and all other nodes are under the cover.
+func Waiting(cfg *config.Config, now time.Time, jobs int) scene.Snapshot {
+	b := newBuilder(cfg, now)
+	b.snap.Promises, b.snap.SuspendTime = true, 5*time.Minute
+	for range jobs {
+		b.jobs++
+		b.snap.Jobs = append(b.snap.Jobs, slurm.Job{
+			ID: b.jobs, ArrayID: b.jobs, Partition: "train", State: slurm.JobPending, NodeCount: 4,
+			Priority: 100, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: Limit}, User: "ada", Reason: "Resources",
+		})
+	}
+	for b.arrive(plan.Compute(scene.Of(cfg, b.snap)).Actions) {
+	}
+	return b.snap
+}
+
+// arrive does what a plan says of requests and reservations, and reports whether it said anything.
+func (b *builder) arrive(actions []plan.Action) (said bool) {
+	for _, a := range actions {
+		switch a := a.(type) {
+		case plan.CreateRequest:
+			b.snap.Groups = append(b.snap.Groups, mig.Group{
+				Name: a.Group.Name, Region: a.Group.Region, TargetSize: len(a.Spec.Instances), Created: b.snap.Now,
+				Stamp:    mig.Stamp{Version: mig.StampVersion, Cluster: Cluster, NodeSet: NodeSet, Job: a.Job},
+				Requests: []mig.Request{{Name: a.Spec.Name, State: mig.Accepted, Instances: a.Spec.Instances, Duration: a.Spec.Duration, Created: b.snap.Now}},
+			})
+		case plan.CreateReservation:
+			made := slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start, Flags: []string{fmt.Sprintf("PURGE_COMP=%d:00", a.Purge/time.Minute)}}
+			if a.Lasts > 0 {
+				made.End = a.Start.Add(a.Lasts)
+			}
+			if a.User != "" {
+				made.Users = []string{a.User}
+			}
+			b.snap.Reservations = append(b.snap.Reservations, made)
+		case plan.SetReservation:
+			at := slices.IndexFunc(b.snap.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name })
+			if a.Nodes != nil {
+				b.snap.Reservations[at].Nodes = a.Nodes
+			}
+		case plan.UseReservation:
+			b.snap.Jobs[a.Job-1].Reservation = a.Name
+		default:
+			continue
+		}
+		said = true
+	}
+	return said
+}

@@ -253,6 +253,16 @@ func TestPendingJobsGetDoors(t *testing.T) {
 	}
 }
 
+// A kept node whose machine goes must not be given to a job in the second in which it is off.
+func TestCoverClosesNodesThatPowerDown(t *testing.T) {
+	w := newWaitingPending()
+	w.keep()
+	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
+	w.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN")
+	assert.Equal(t, "change reservation COVER to alpha-a3-[0-3]", w.inSlurm())
+}
+
 // keep has machines stay for an hour after their jobs.
 func (w waitingPending) keep() {
 	for _, set := range w.Config.FlexSets() {

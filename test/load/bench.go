@@ -171,7 +171,7 @@ const (
 
 // await lets time pass until a condition holds, for some minutes at most.
 func (h *host) await(ctx context.Context, what string, holds func() bool) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	for stepped := (time.Time{}); ; {
 		if time.Since(stepped) > stepPace {

@@ -50,6 +50,11 @@ func trials() []trial {
 			{"100 jobs of 1 node that wait PENDING in 2 partitions, 80 calls/s: submitted to all ACCEPTED", seconds, 6},
 			{"the same: calls that change something, per job", "calls", 4.4},
 		}},
+		{"churn", (*bench).churn, []target{
+			{"20 clients that submit and cancel a job of 4 nodes every minute, for 10 minutes: calls that change something, per job", "calls", 6},
+			{"the same: groups left 2 minutes later", "groups", 0},
+			{"the same: passes in a minute", "passes", 60},
+		}},
 		{"one job of 1000", oneJob(1000), []target{
 			{"1 job of 1000 nodes: hook called to 1 request(s) ACCEPTED", seconds, 2.5},
 		}},

@@ -440,6 +440,42 @@ var mutants = []mutant{
 		"return theirs > ours || theirs == ours && r.Place < d.Place", "return r.Place < d.Place", planner,
 	},
 	{
+		"a process that makes a single pass covers nodes", "flex/plan/want.go",
+		"if !s.Seen.Promises || s.Config.Options", "if s.Config.Options", planner,
+	},
+	{
+		"the cover is not raised", "flex/plan/sweep_doors.go",
+		"ends.Sub(now) < grace-coverRaise", "ends.Sub(now) < 0", planner,
+	},
+	{
+		"a cover from before slurmctld's start is kept", "flex/plan/sweep_doors.go",
+		", !covers[keep].At.After(w.scene.Seen.SlurmctldSince):", ":", planner,
+	},
+	{
+		"a node that powers down is open to jobs", "flex/plan/sweep_doors.go",
+		"if m.Power != scene.On || m.Door != nil", "if m.Power == scene.Off || m.Door != nil", planner,
+	},
+	{
+		"a door opens before its last machine is up", "flex/plan/sweep_doors.go",
+		"\tcase up < len(d.Nodes), startsLater(s, d.Job, 0):", "\tcase up == 0, startsLater(s, d.Job, 0):", planner,
+	},
+	{
+		"a door opens although its machines are still to come", "flex/plan/sweep_doors.go",
+		"start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.scene)", "start.Before(d.Start)", planner,
+	},
+	{
+		"a job has no name before its machines come", "flex/plan/sweep_doors.go",
+		"case !d.Named() && isBest(w.scene, d):", "case !d.Named() && stage == ready && isBest(w.scene, d):", planner,
+	},
+	{
+		"a job that does not start keeps its machines", "flex/plan/sweep_doors.go",
+		"case opened && d.Named() && s.IsOld(d.Start, lateAfter):", "case opened && d.Named() && s.IsOld(d.Start, 1000*lateAfter):", planner,
+	},
+	{
+		"a job starves", "flex/plan/want_unasked.go",
+		"now.Sub(w.Since) >= starvesAfter", "now.Sub(w.Since) >= 1000*starvesAfter", planner,
+	},
+	{
 		"a job is held though it may get machines in another place", "flex/plan/rule.go",
 		"	keepHope(verdicts)\n", "", planner,
 	},

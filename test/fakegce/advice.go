@@ -1,18 +1,16 @@
 package fakegce
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"google.golang.org/api/compute/v1"
 )
 
-// advise says how much of a request for VMs would fit into the zones now: an
-// obtainability of 1 is all of them. Of several machine types in one selection the
-// first counts, and of several selections the one of the lowest rank.
+// advise says how much of a request for VMs of one machine type would fit into the zones
+// now: an obtainability of 1 is all of them.
 func (s *Server) advise(c *call) (any, error) {
-	spec := new(compute.CapacityAdviceRequest)
+	spec := &compute.CapacityAdviceRequest{DistributionPolicy: new(compute.CapacityAdviceRequestDistributionPolicy)}
 	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
@@ -24,22 +22,22 @@ func (s *Server) advise(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy := spec.DistributionPolicy
-	if policy == nil {
-		policy = new(compute.CapacityAdviceRequestDistributionPolicy)
-	}
-	if err := checkWords([]word{{"distributionPolicy.targetShape", policy.TargetShape, "ANY ANY_SINGLE_ZONE BALANCED"}}); err != nil {
+	shape := spec.DistributionPolicy.TargetShape
+	if err := checkWord("distributionPolicy.targetShape", shape, "ANY ANY_SINGLE_ZONE"); err != nil {
 		return nil, err
 	}
 	if spec.Size < 1 {
 		return nil, invalid("Invalid value for field 'resource.size': '%d'. Must be at least 1.", spec.Size)
 	}
-	zones, err := s.advisedZones(c.at.region, policy.Zones)
+	var links []string
+	for _, z := range spec.DistributionPolicy.Zones {
+		links = append(links, z.Zone)
+	}
+	zones, err := s.policyZones("distributionPolicy", c.at.region, links)
 	if err != nil {
 		return nil, err
 	}
-	single := policy.TargetShape == "" || policy.TargetShape == "ANY_SINGLE_ZONE"
-	return s.recommend(model, machineType, zones, spec.Size, single), nil
+	return s.recommend(model, machineType, zones, spec.Size, shape != "ANY"), nil
 }
 
 // advisedModel is the provisioning model that advice is wanted for.
@@ -53,7 +51,7 @@ func (s *Server) advisedModel(spec *compute.CapacityAdviceRequest) (string, erro
 		allowed = "SPOT"
 	}
 	model := spec.InstanceProperties.Scheduling.ProvisioningModel
-	return model, checkWords([]word{{field, model, allowed}})
+	return model, checkWord(field, model, allowed)
 }
 
 // advisedMachine is the machine type that advice is wanted for.
@@ -62,47 +60,17 @@ func (s *Server) advisedMachine(p *compute.CapacityAdviceRequestInstanceFlexibil
 	if p == nil || len(p.InstanceSelections) == 0 {
 		return "", required(field)
 	}
-	names := slices.Sorted(maps.Keys(p.InstanceSelections))
-	for _, name := range names {
-		if err := checkName(field, name); err != nil {
-			return "", err
+	for name, selection := range p.InstanceSelections {
+		if len(p.InstanceSelections) > 1 || len(selection.MachineTypes) != 1 {
+			break
 		}
-		selection := p.InstanceSelections[name]
-		if len(selection.MachineTypes) == 0 {
-			return "", required(field + "." + name + ".machineTypes")
+		machineType := selection.MachineTypes[0]
+		if _, ok := s.machine[machineType]; !ok {
+			return "", invalid("Invalid value for field '%s.%s.machineTypes': '%s'. The machine type does not exist.", field, name, machineType)
 		}
-		for _, m := range selection.MachineTypes {
-			if _, ok := s.machine[m]; !ok {
-				return "", invalid("Invalid value for field '%s.%s.machineTypes': '%s'. The machine type does not exist.", field, name, m)
-			}
-		}
-		for _, d := range selection.Disks {
-			if err := checkWords([]word{{"instanceFlexibilityPolicy.instanceSelections." + name + ".disks.type", d.Type, "SCRATCH"}}); err != nil {
-				return "", err
-			}
-		}
+		return machineType, nil
 	}
-	first := slices.MinFunc(names, func(a, b string) int {
-		return int(p.InstanceSelections[a].Rank - p.InstanceSelections[b].Rank)
-	})
-	return p.InstanceSelections[first].MachineTypes[0], nil
-}
-
-// advisedZones are the zones that advice is wanted for: those that are named, or
-// all of the region.
-func (s *Server) advisedZones(region string, named []*compute.CapacityAdviceRequestDistributionPolicyZoneConfiguration) ([]string, error) {
-	if len(named) == 0 {
-		return s.zonesOf(region), nil
-	}
-	var zones []string
-	for i, z := range named {
-		name, err := s.policyZone(region, i, z.Zone, zones)
-		if err != nil {
-			return nil, err
-		}
-		zones = append(zones, name)
-	}
-	return zones, nil
+	return "", notImplemented("This fake advises on one selection with one machine type.")
 }
 
 // recommend is the one recommendation: as many VMs as fit, in the zone that takes
@@ -131,20 +99,13 @@ func (s *Server) recommend(model, machineType string, zones []string, size int64
 	scores := &compute.CapacityAdviceResponseRecommendationScores{
 		Obtainability: float64(got) / float64(size), ForceSendFields: []string{"Obtainability"},
 	}
-	if model == "SPOT" {
-		scores.EstimatedUptime = "3600s"
-	}
 	return &compute.CapacityAdviceResponse{Recommendations: []*compute.CapacityAdviceResponseRecommendation{{Scores: scores, Shards: shards}}}
 }
 
-// word is an enum's value in a body, where fewer are allowed than the enum has.
-type word struct{ field, value, allowed string }
-
-func checkWords(words []word) error {
-	for _, w := range words {
-		if w.value != "" && !slices.Contains(strings.Fields(w.allowed), w.value) {
-			return invalid("Invalid value for field 'resource.%s': '%s'. Must be one of: %s.", w.field, w.value, w.allowed)
-		}
+// checkWord refuses a value of an enum that is not among the allowed ones; "" is none.
+func checkWord(field, value, allowed string) error {
+	if value == "" || slices.Contains(strings.Fields(allowed), value) {
+		return nil
 	}
-	return nil
+	return invalid("Invalid value for field 'resource.%s': '%s'. Must be one of: %s.", field, value, allowed)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/api/compute/v1"
@@ -96,7 +95,7 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 		return b, invalid("Invalid value for field 'resource.minCount': '%d'. Must not be greater than count.", spec.MinCount)
 	}
 	if spec.InstanceFlexibilityPolicy != nil {
-		return b, invalid("Invalid value for field 'resource.instanceFlexibilityPolicy'. This fake does not have it.")
+		return b, notImplemented("This fake has no instanceFlexibilityPolicy.")
 	}
 	if b.props, b.template, err = s.bulkProperties(c, spec); err != nil {
 		return b, err
@@ -113,7 +112,7 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 	if b.zones, err = s.reservedZones(b.zones, b.props); err != nil {
 		return b, err
 	}
-	b.names, err = s.bulkNames(spec, b.zones)
+	b.names, err = bulkNames(spec)
 	return b, err
 }
 
@@ -141,18 +140,12 @@ func (s *Server) checkFlexBulk(props *compute.InstanceProperties) error {
 	return invalidBulk(s.queuedProblem(props))
 }
 
-// bulkNames are the names that the call gives, or makes from its pattern.
-func (s *Server) bulkNames(spec *compute.BulkInsertInstanceResource, zones []string) ([]string, error) {
-	names := slices.Sorted(maps.Keys(spec.PerInstanceProperties))
+// bulkNames are the names that the call gives.
+func bulkNames(spec *compute.BulkInsertInstanceResource) ([]string, error) {
 	if spec.NamePattern != "" {
-		if len(names) > 0 {
-			return nil, invalid("Invalid value for field 'resource.namePattern'. It cannot be given together with perInstanceProperties.")
-		}
-		var err error
-		if names, err = s.patternNames(spec, zones); err != nil {
-			return nil, err
-		}
+		return nil, notImplemented("This fake names instances by perInstanceProperties only.")
 	}
+	names := slices.Sorted(maps.Keys(spec.PerInstanceProperties))
 	if len(names) != int(spec.Count) {
 		return nil, invalid("Invalid value for field 'resource.count': '%d'. There are %d names in perInstanceProperties.", spec.Count, len(names))
 	}
@@ -160,29 +153,6 @@ func (s *Server) bulkNames(spec *compute.BulkInsertInstanceResource, zones []str
 		if err := checkName("resource.perInstanceProperties", n); err != nil {
 			return nil, err
 		}
-	}
-	return names, nil
-}
-
-// patternNames numbers names after the largest number that is in use.
-func (s *Server) patternNames(spec *compute.BulkInsertInstanceResource, zones []string) ([]string, error) {
-	width := strings.Count(spec.NamePattern, "#")
-	hashes := strings.Repeat("#", width)
-	if width == 0 || width > 18 || !strings.Contains(spec.NamePattern, hashes) {
-		return nil, invalid("Invalid value for field 'resource.namePattern': '%s'. It must have one sequence of 1 to 18 '#'.", spec.NamePattern)
-	}
-	before, after, _ := strings.Cut(spec.NamePattern, hashes)
-	last := 0
-	for _, v := range s.instances.all() {
-		digits, ok := strings.CutPrefix(v.name, before)
-		digits, ok2 := strings.CutSuffix(digits, after)
-		if n, err := strconv.Atoi(digits); ok && ok2 && err == nil && slices.Contains(zones, v.at.zone) {
-			last = max(last, n)
-		}
-	}
-	var names []string
-	for i := range int(spec.Count) {
-		names = append(names, fmt.Sprintf("%s%0*d%s", before, width, last+1+i, after))
 	}
 	return names, nil
 }
@@ -200,7 +170,11 @@ func (s *Server) bulkZones(c *call, p *compute.LocationPolicy) ([]string, error)
 		return nil, invalid("Invalid value for field 'resource.locationPolicy.targetShape': '%s'. This fake places all VMs in one zone: ANY_SINGLE_ZONE.", p.TargetShape)
 	}
 	if len(p.Zones) > 0 {
-		return nil, invalid("Invalid value for field 'resource.locationPolicy.zones'. This fake takes locations only.")
+		var links []string
+		for _, z := range p.Zones {
+			links = append(links, z.Zone)
+		}
+		return s.policyZones("locationPolicy", c.at.region, links)
 	}
 	for ref, location := range p.Locations {
 		if !slices.Contains(s.zonesOf(c.at.region), lastPart(ref)) {

@@ -3,7 +3,6 @@ package fakegce
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -49,8 +48,7 @@ func TestABulkInsertPutsItsVMsIntoOneZoneThatTakesThem(t *testing.T) {
 	assert.Empty(t, w.outcome(op))
 	created := w.operation(op.Name()).GetInstancesBulkInsertOperationMetadata().GetPerLocationStatus()
 	assert.EqualValues(t, 2, created["zones/us-central1-c"].GetCreatedVmCount())
-	v, err := w.instance("us-central1-c", "n1")
-	require.NoError(t, err)
+	v := w.instance("us-central1-c", "n1")
 	assert.Equal(t, "7", v.GetLabels()["job"], "the call's own properties go over the template's")
 	assert.Equal(t, "FLEX_START", v.GetScheduling().GetProvisioningModel())
 }
@@ -70,18 +68,6 @@ func TestABulkInsertWithoutRoomCreatesNothingOrTheLeastItMay(t *testing.T) {
 	assert.Len(t, w.State().Instances, 2)
 }
 
-func TestABulkInsertNumbersItsPatternAfterWhatIsThere(t *testing.T) {
-	w := newWorld(t, Options{})
-	for range 2 {
-		b := bulkOf(2)
-		b.NamePattern = proto.String("node-###")
-		w.begun(w.bulkInsert(b))
-	}
-	found, err := w.list(t.Context(), "")
-	require.NoError(t, err)
-	assert.Equal(t, map[string][]string{"zones/us-central1-a": {"node-001", "node-002", "node-003", "node-004"}}, found)
-}
-
 func TestAVMLostDuringABulkInsertIsAConflict(t *testing.T) {
 	w := newWorld(t, slow())
 	op := w.begun(w.bulkInsert(bulkOf(1, "n0")))
@@ -99,7 +85,7 @@ const bootable = `"disks":[{"boot":true,"initializeParams":{"sourceImage":"proje
 func TestABulkInsertOfMachinesThatNoneOfItsZonesHasIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.Withdraw("us-central1-a", testMachine)
-	const body = `{"count":"1","namePattern":"n-#","sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3"}`
+	const body = `{"count":"1","perInstanceProperties":{"n-1":{}},"sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3"}`
 	status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/bulkInsert", body)
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, answer, "Machine type 'a3-highgpu-8g' does not exist.")
@@ -109,29 +95,38 @@ func TestABulkInsertOfMachinesThatNoneOfItsZonesHasIsRefused(t *testing.T) {
 
 func TestABulkInsertOfStandardVMsKnowsItsAcceleratorsToo(t *testing.T) {
 	w := newWorld(t, Options{})
-	status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/bulkInsert", `{"count":"1","namePattern":"n-#",
+	status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n-1":{}},
 		"instanceProperties":{"machineType":"n1-standard-8",`+bootable+`,"guestAccelerators":[{"acceleratorType":"bogus","acceleratorCount":1}],
 		"scheduling":{"onHostMaintenance":"TERMINATE"}}}`)
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, answer, "Accelerator type 'bogus' is not available with machine type 'n1-standard-8'.")
 }
 
-func TestEveryPartOfAMachineHasItsKind(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.post("zones/us-central1-a/instances/bulkInsert", `{"count":"1","namePattern":"n-#","instanceProperties":{"machineType":"n2-standard-2",
-		"disks":[{"boot":true}],"networkInterfaces":[{"network":"global/networks/default","accessConfigs":[{"type":"ONE_TO_ONE_NAT"}],
-		"ipv6AccessConfigs":[{"type":"DIRECT_IPV6"}]}],"metadata":{"items":[{"key":"a","value":"b"}]}}}`)
-	_, body := w.ask(http.MethodGet, "zones/us-central1-a/instances/n-1", "")
-	assert.Equal(t, 2, strings.Count(body, "compute#accessConfig"))
-}
-
 func TestABulkInsertMayBeOfMoreThanAThousand(t *testing.T) {
 	w := newWorld(t, Options{})
-	body := `{"count":"%d","namePattern":"n-####","sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3"}`
-	status, answer := w.ask(http.MethodPost, "regions/us-central1/instances/bulkInsert", fmt.Sprintf(body, maxBulk+1))
-	assert.Equal(t, http.StatusBadRequest, status, answer)
-	w.post("regions/us-central1/instances/bulkInsert", fmt.Sprintf(body, 1001))
+	named := func(n int) (names []string) {
+		for i := range n {
+			names = append(names, fmt.Sprintf("n-%d", i))
+		}
+		return names
+	}
+	_, err := w.bulkInsert(bulkOf(maxBulk+1, named(maxBulk+1)...))
+	assertRefused(t, err, http.StatusBadRequest, "invalid", "Must be between 1 and 5000")
+	w.begun(w.bulkInsert(bulkOf(1001, named(1001)...)))
 	assert.Len(t, w.State().Instances, 1001)
+}
+
+func TestABulkInsertMayNameItsZones(t *testing.T) {
+	w := newWorld(t, Options{})
+	b := bulkOf(1, "n0")
+	b.LocationPolicy = &computepb.LocationPolicy{
+		TargetShape: proto.String("ANY_SINGLE_ZONE"), Zones: []*computepb.LocationPolicyZoneConfiguration{{Zone: proto.String("zones/us-central1-c")}},
+	}
+	w.begun(w.bulkInsert(b))
+	assert.Equal(t, "us-central1-c", w.vm("n0").Zone)
+	b.LocationPolicy.Zones[0].Zone = proto.String("zones/europe-west4-a")
+	_, err := w.bulkInsert(b)
+	assertRefused(t, err, http.StatusBadRequest, "invalid", "'resource.locationPolicy.zones[0].zone': 'zones/europe-west4-a'. It is not a zone of region 'us-central1'")
 }
 
 func TestAZonalBulkInsertStaysInItsZone(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -87,15 +86,4 @@ func everywhere(name string, values []string) bool {
 func (c *call) has(field string) bool {
 	var fields map[string]json.RawMessage
 	return json.Unmarshal(c.body, &fields) == nil && fields[field] != nil
-}
-
-// jsonField is the field of a struct that JSON calls name.
-func jsonField(t reflect.Type, name string) (reflect.StructField, bool) {
-	for i := range t.NumField() {
-		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if tag == name && tag != "-" {
-			return t.Field(i), true
-		}
-	}
-	return reflect.StructField{}, false
 }

@@ -28,6 +28,15 @@ type done struct {
 	Done bool `json:"done"`
 }
 
+// order is a command with a body, which must have no other fields than T.
+func order[T any](body []byte, obey func(T) error) (any, error) {
+	var o T
+	if err := readObject(body, &o); err != nil {
+		return nil, fmt.Errorf("read the request's body: %w", err)
+	}
+	return done{true}, obey(o)
+}
+
 func (s *Server) command(line string, body []byte) (any, error) {
 	switch line {
 	case "GET state":
@@ -43,21 +52,21 @@ func (s *Server) command(line string, body []byte) (any, error) {
 		s.ClearFaults()
 		return done{true}, nil
 	case "POST capacity":
-		return s.commandCapacity(body)
+		return order(body, s.orderCapacity)
 	case "POST zones":
-		return s.commandZone(body)
+		return order(body, s.orderZone)
 	case "POST withdraw":
-		return s.commandWithdraw(body)
+		return order(body, s.orderWithdrawal)
 	case "POST reservations":
-		return s.commandReservation(body)
+		return order(body, s.orderReservation)
 	case "POST quota":
-		return s.commandQuota(body)
+		return order(body, s.orderQuota)
 	case "POST faults":
-		return s.commandFault(body)
+		return order(body, s.orderFault)
 	case "POST fail":
-		return s.commandFail(body)
+		return order(body, s.orderFailure)
 	case "POST advance":
-		return s.commandAdvance(body)
+		return order(body, s.orderAdvance)
 	}
 	if rest, ok := strings.CutPrefix(line, "POST vms/"); ok {
 		name, verb, _ := strings.Cut(rest, "/")
@@ -69,50 +78,46 @@ func (s *Server) command(line string, body []byte) (any, error) {
 		case "preempt":
 			return done{true}, s.PreemptVM(name)
 		case "lease":
-			return s.commandLease(name, body)
+			return order(body, func(l lease) error { return s.orderLease(name, l) })
 		case "maintenance":
-			return s.commandMaintenance(name, body)
+			return order(body, func(m maintenance) error { return s.orderMaintenance(name, m) })
 		case "host-error":
-			return s.commandHostError(name, body)
+			return order(body, func(e hostError) error { return s.FailHost(name, e.Repair.Duration) })
 		}
 	}
 	return nil, fmt.Errorf("there is no command %q; see slurmflex-fakegce --help", line)
 }
 
-func (s *Server) commandCapacity(body []byte) (any, error) {
-	c := struct {
-		Zone        string `json:"zone"`
-		MachineType string `json:"machineType"`
-		Model       string `json:"model"`
-		Count       *int   `json:"count"`
-	}{}
-	if err := readCommand(body, &c); err != nil {
-		return nil, err
-	}
-	if c.Count == nil {
-		return nil, errors.New(`set capacity: no "count"; -1 is no limit`)
-	}
-	if c.Model != "" {
-		return done{true}, s.SetModelCapacity(c.Zone, c.MachineType, c.Model, *c.Count)
-	}
-	s.SetCapacity(c.Zone, c.MachineType, *c.Count)
-	return done{true}, nil
+type capacity struct {
+	Zone        string `json:"zone"`
+	MachineType string `json:"machineType"`
+	Model       string `json:"model"`
+	Count       *int   `json:"count"`
 }
 
-func (s *Server) commandZone(body []byte) (any, error) {
-	z := struct {
-		Zone string `json:"zone"`
-		Up   *bool  `json:"up"`
-		Dead *bool  `json:"dead"`
-	}{}
-	if err := readCommand(body, &z); err != nil {
-		return nil, err
+func (s *Server) orderCapacity(c capacity) error {
+	switch {
+	case c.Count == nil:
+		return errors.New(`set capacity: no "count"; -1 is no limit`)
+	case c.Model != "":
+		return s.SetModelCapacity(c.Zone, c.MachineType, c.Model, *c.Count)
 	}
+	s.SetCapacity(c.Zone, c.MachineType, *c.Count)
+	return nil
+}
+
+type zoneState struct {
+	Zone string `json:"zone"`
+	Up   *bool  `json:"up"`
+	Dead *bool  `json:"dead"`
+}
+
+func (s *Server) orderZone(z zoneState) error {
 	if !slices.Contains(s.opts.Zones, z.Zone) {
-		return nil, fmt.Errorf("set zone: there is no zone %q", z.Zone)
+		return fmt.Errorf("set zone: there is no zone %q", z.Zone)
 	}
 	if z.Up == nil && z.Dead == nil {
-		return nil, fmt.Errorf(`set zone %s: no "up" and no "dead"; "up": false is DOWN`, z.Zone)
+		return fmt.Errorf(`set zone %s: no "up" and no "dead"; "up": false is DOWN`, z.Zone)
 	}
 	if z.Up != nil {
 		s.SetZoneUp(z.Zone, *z.Up)
@@ -120,161 +125,115 @@ func (s *Server) commandZone(body []byte) (any, error) {
 	if z.Dead != nil {
 		s.SetZoneDead(z.Zone, *z.Dead)
 	}
-	return done{true}, nil
+	return nil
 }
 
-func (s *Server) commandWithdraw(body []byte) (any, error) {
-	m := struct {
-		Zone        string `json:"zone"`
-		MachineType string `json:"machineType"`
-	}{}
-	if err := readCommand(body, &m); err != nil {
-		return nil, err
-	}
-	if !slices.Contains(s.opts.Zones, m.Zone) {
-		return nil, fmt.Errorf("withdraw: there is no zone %q", m.Zone)
-	}
-	if _, known := s.machine[m.MachineType]; !known {
-		return nil, fmt.Errorf("withdraw: there is no machine type %q", m.MachineType)
-	}
-	s.Withdraw(m.Zone, m.MachineType)
-	return done{true}, nil
+type withdrawal struct {
+	Zone        string `json:"zone"`
+	MachineType string `json:"machineType"`
 }
 
-func (s *Server) commandReservation(body []byte) (any, error) {
-	r := struct {
-		Name        string `json:"name"`
-		Zone        string `json:"zone"`
-		MachineType string `json:"machineType"`
-		Count       *int   `json:"count"`
-	}{}
-	if err := readCommand(body, &r); err != nil {
-		return nil, err
+func (s *Server) orderWithdrawal(w withdrawal) error {
+	if !slices.Contains(s.opts.Zones, w.Zone) {
+		return fmt.Errorf("withdraw: there is no zone %q", w.Zone)
 	}
+	if _, known := s.machine[w.MachineType]; !known {
+		return fmt.Errorf("withdraw: there is no machine type %q", w.MachineType)
+	}
+	s.Withdraw(w.Zone, w.MachineType)
+	return nil
+}
+
+type reservationSize struct {
+	Name        string `json:"name"`
+	Zone        string `json:"zone"`
+	MachineType string `json:"machineType"`
+	Count       *int   `json:"count"`
+}
+
+func (s *Server) orderReservation(r reservationSize) error {
 	if r.Count == nil {
-		return nil, errors.New(`set reservation: no "count"`)
+		return errors.New(`set reservation: no "count"`)
 	}
-	return done{true}, s.SetReservation(r.Name, r.Zone, r.MachineType, *r.Count)
+	return s.SetReservation(r.Name, r.Zone, r.MachineType, *r.Count)
 }
 
-func (s *Server) commandQuota(body []byte) (any, error) {
-	q := struct {
-		Region string   `json:"region"`
-		Metric string   `json:"metric"`
-		Limit  *float64 `json:"limit"`
-	}{}
-	if err := readCommand(body, &q); err != nil {
-		return nil, err
-	}
+type quotaLimit struct {
+	Region string   `json:"region"`
+	Metric string   `json:"metric"`
+	Limit  *float64 `json:"limit"`
+}
+
+func (s *Server) orderQuota(q quotaLimit) error {
 	if q.Metric == "" || q.Limit == nil {
-		return nil, errors.New(`set quota: "metric" and "limit" must be given, and a "region" unless the quota is that of global operations; limit -1 is none`)
+		return errors.New(`set quota: "metric" and "limit" must be given, and a "region" unless the quota is that of global operations; limit -1 is none`)
 	}
-	return done{true}, s.SetQuota(q.Region, q.Metric, *q.Limit)
+	return s.SetQuota(q.Region, q.Metric, *q.Limit)
 }
 
-func (s *Server) commandFault(body []byte) (any, error) {
-	type plain Fault
-	f := struct {
-		plain
-		Delay string `json:"delay"`
-		Lag   string `json:"lag"`
-	}{}
-	err := readCommand(body, &f)
-	if err != nil {
-		return nil, err
-	}
-	if f.plain.Delay, err = duration("delay", f.Delay); err != nil {
-		return nil, err
-	}
-	if f.plain.Lag, err = duration("lag", f.Lag); err != nil {
-		return nil, err
-	}
-	return done{true}, s.AddFault(Fault(f.plain))
+type faultFields Fault
+
+// faultOrder is a fault with its durations as texts.
+type faultOrder struct {
+	faultFields
+	Delay duration `json:"delay"`
+	Lag   duration `json:"lag"`
 }
 
-func (s *Server) commandFail(body []byte) (any, error) {
-	f := struct {
-		Group   string `json:"group"`
-		Request string `json:"request"`
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}{}
-	if err := readCommand(body, &f); err != nil {
-		return nil, err
-	}
+func (s *Server) orderFault(f faultOrder) error {
+	f.faultFields.Delay, f.faultFields.Lag = f.Delay.Duration, f.Lag.Duration
+	return s.AddFault(Fault(f.faultFields))
+}
+
+type failure struct {
+	Group   string `json:"group"`
+	Request string `json:"request"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (s *Server) orderFailure(f failure) error {
 	if f.Code == "" {
-		return nil, errors.New(`fail resize request: no "code", such as QUOTA_EXCEEDED`)
+		return errors.New(`fail resize request: no "code", such as QUOTA_EXCEEDED`)
 	}
-	return done{true}, s.FailRequest(f.Group, f.Request, f.Code, f.Message)
+	return s.FailRequest(f.Group, f.Request, f.Code, f.Message)
 }
 
-func (s *Server) commandAdvance(body []byte) (any, error) {
-	a := struct {
-		Duration string `json:"duration"`
-	}{}
-	if err := readCommand(body, &a); err != nil {
-		return nil, err
-	}
-	d, err := duration("duration", a.Duration)
-	if err != nil {
-		return nil, err
-	}
-	if d <= 0 {
-		return nil, errors.New(`advance: "duration" must be positive, such as "1h"`)
-	}
-	s.Advance(d)
-	return done{true}, nil
+type advance struct {
+	Duration duration `json:"duration"`
 }
 
-func (s *Server) commandLease(name string, body []byte) (any, error) {
-	l := struct {
-		Left string `json:"left"`
-	}{}
-	if err := readCommand(body, &l); err != nil {
-		return nil, err
+func (s *Server) orderAdvance(a advance) error {
+	if a.Duration.Duration <= 0 {
+		return errors.New(`advance: "duration" must be positive, such as "1h"`)
 	}
-	left, err := duration("left", l.Left)
-	if err != nil {
-		return nil, err
-	}
-	if left <= 0 {
-		return nil, fmt.Errorf(`end lease of instance %s: "left" must be positive, such as "90s"`, name)
-	}
-	return done{true}, s.EndLease(name, left)
+	s.Advance(a.Duration.Duration)
+	return nil
 }
 
-func (s *Server) commandMaintenance(name string, body []byte) (any, error) {
-	m := struct {
-		In    string `json:"in"`
-		Lasts string `json:"lasts"`
-	}{}
-	if err := readCommand(body, &m); err != nil {
-		return nil, err
-	}
-	in, err := duration("in", m.In)
-	if err != nil {
-		return nil, err
-	}
-	lasts, err := duration("lasts", m.Lasts)
-	if err != nil {
-		return nil, err
-	}
-	if in <= 0 || lasts <= 0 {
-		return nil, fmt.Errorf(`announce maintenance of instance %s: "in" and "lasts" must be positive, such as "1h"`, name)
-	}
-	return done{true}, s.AnnounceMaintenance(name, in, lasts)
+type lease struct {
+	Left duration `json:"left"`
 }
 
-func (s *Server) commandHostError(name string, body []byte) (any, error) {
-	h := struct {
-		Repair string `json:"repair"`
-	}{}
-	if err := readCommand(body, &h); err != nil {
-		return nil, err
+func (s *Server) orderLease(name string, l lease) error {
+	if l.Left.Duration <= 0 {
+		return fmt.Errorf(`end lease of instance %s: "left" must be positive, such as "90s"`, name)
 	}
-	repair, err := duration("repair", h.Repair)
-	if err != nil {
-		return nil, err
+	return s.EndLease(name, l.Left.Duration)
+}
+
+type maintenance struct {
+	In    duration `json:"in"`
+	Lasts duration `json:"lasts"`
+}
+
+func (s *Server) orderMaintenance(name string, m maintenance) error {
+	if m.In.Duration <= 0 || m.Lasts.Duration <= 0 {
+		return fmt.Errorf(`announce maintenance of instance %s: "in" and "lasts" must be positive, such as "1h"`, name)
 	}
-	return done{true}, s.FailHost(name, repair)
+	return s.AnnounceMaintenance(name, m.In.Duration, m.Lasts.Duration)
+}
+
+type hostError struct {
+	Repair duration `json:"repair"`
 }

@@ -11,13 +11,6 @@ import (
 	"time"
 )
 
-func readCommand(body []byte, v any) error {
-	if err := readObject(body, v); err != nil {
-		return fmt.Errorf("read the request's body: %w", err)
-	}
-	return nil
-}
-
 // ParseSwitches reads switches from JSON.
 func ParseSwitches(text string) (s Switches, err error) {
 	err = readObject([]byte(text), &s)
@@ -41,16 +34,19 @@ func readObject(text []byte, v any) error {
 // wrongJSON says what encoding/json says, without the words of Go.
 func wrongJSON(err error) error {
 	var wrong *json.UnmarshalTypeError
+	var text notDuration
 	unknown, isUnknown := strings.CutPrefix(err.Error(), "json: unknown field ")
 	switch {
 	case errors.Is(err, io.EOF):
 		return errors.New("it is empty")
+	case errors.As(err, &text):
+		return text
 	case isUnknown:
 		return fmt.Errorf("there is no field %s", unknown)
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return errors.New("it must be an object")
 	case errors.As(err, &wrong):
-		field := strings.TrimPrefix(wrong.Field, "plain.") // which a fault is embedded as
+		field := strings.TrimPrefix(wrong.Field, "faultFields.") // which a fault is embedded as
 		return fmt.Errorf("%q must be %s", field, kindOf(wrong.Type))
 	}
 	return errors.New("it is not JSON")
@@ -73,13 +69,22 @@ func kindOf(t reflect.Type) string {
 	return "an object"
 }
 
-func duration(field, text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
+// duration is a time.Duration that JSON writes like "1h30m".
+type duration struct{ time.Duration }
+
+func (d *duration) UnmarshalText(text []byte) (err error) {
+	if len(text) == 0 {
+		return nil
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a duration: %q; write it like \"90s\" or \"1h30m\"", field, text)
+	if d.Duration, err = time.ParseDuration(string(text)); err != nil {
+		return notDuration(text)
 	}
-	return d, nil
+	return nil
+}
+
+// notDuration is a text that should have been a duration.
+type notDuration string
+
+func (n notDuration) Error() string {
+	return fmt.Sprintf("not a duration: %q; write it like \"90s\" or \"1h30m\"", string(n))
 }

@@ -104,7 +104,7 @@ func TestABatchThatCannotBeParsedIsRefused(t *testing.T) {
 
 func TestABatchHoldsAThousandCallsAtMost(t *testing.T) {
 	w := newWorld(t, Options{})
-	part := "--cut\r\nContent-Type: application/http\r\n\r\nGET /compute/v1/projects/demo/regions HTTP/1.1\r\n\r\n\r\n"
+	part := "--cut\r\nContent-Type: application/http\r\n\r\nGET /compute/v1/projects/demo/regions/us-central1 HTTP/1.1\r\n\r\n\r\n"
 	status, body := w.send("POST", "/batch/compute/v1", strings.Repeat(part, maxBatch+1)+"--cut--\r\n", "Content-Type", "multipart/mixed; boundary=cut")
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, body, "1000 parts")
@@ -135,9 +135,9 @@ func TestALinkMayNameAnyOfTheAPIsAddressesAndTheProjectsNumber(t *testing.T) {
 
 func TestAnyTokenIsEnoughUnlessOneIsNamed(t *testing.T) {
 	w := newWorld(t, Options{Token: AnyToken})
-	status, _ := w.send("GET", "/compute/v1/projects/demo/regions", "")
+	status, _ := w.send("GET", "/compute/v1/projects/demo/regions/us-central1", "")
 	assert.Equal(t, http.StatusUnauthorized, status)
-	status, _ = w.send("GET", "/compute/v1/projects/demo/regions", "", "Authorization", "Bearer other")
+	status, _ = w.send("GET", "/compute/v1/projects/demo/regions/us-central1", "", "Authorization", "Bearer other")
 	assert.Equal(t, http.StatusOK, status)
 	status, _ = w.send("GET", "/fake/state", "")
 	assert.Equal(t, http.StatusOK, status, "what belongs to the fake alone needs none")
@@ -195,7 +195,7 @@ func TestARefusalNeverShowsGo(t *testing.T) {
 		assert.NotRegexp(t, `(?i)json:|unmarshal|strconv|\bgo\b|struct|invalid character|unexpected end|compute\.|EOF|float64`, answer, body)
 		assert.Regexp(t, `Invalid (JSON payload|value)`, answer, body)
 	}
-	status, answer := w.send("GET", "/compute/v1/projects/demo/regions?filter=%zz", "")
+	status, answer := w.send("GET", "/compute/v1/projects/demo/zones/us-central1-a/instances?filter=%zz", "")
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, answer, `"Invalid query string."`)
 }

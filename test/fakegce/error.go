@@ -108,12 +108,6 @@ func conditionNotMet(format string, args ...any) *refusal {
 	}
 }
 
-func rateLimited(message string) error {
-	return &refusal{
-		Status: http.StatusForbidden, Reason: "rateLimitExceeded", Message: message, Domain: "usageLimits",
-	}
-}
-
 // Problem is an error as operations, resize requests and managed instances
 // carry it.
 type Problem struct {

@@ -57,8 +57,8 @@ func TestADropOverTCPCutsTheConnection(t *testing.T) {
 	w := newWorld(t, Options{})
 	web := httptest.NewServer(w)
 	defer web.Close()
-	require.NoError(t, w.AddFault(Fault{Method: "regions.list", Drop: true}))
-	resp, err := http.Get(web.URL + "/compute/v1/projects/demo/regions")
+	require.NoError(t, w.AddFault(Fault{Method: "regions.get", Drop: true}))
+	resp, err := http.Get(web.URL + "/compute/v1/projects/demo/regions/us-central1")
 	if err == nil {
 		resp.Body.Close()
 	}
@@ -122,7 +122,8 @@ func TestALaggingListShowsThingsAsTheyWereBefore(t *testing.T) {
 	shows(groupList, `"targetSize":1`)
 	shows(groupList+"/m/resizeRequests", `"lastAttempt"`)
 	w.Advance(10 * time.Second)
-	require.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
+	g, _ := w.State().Group("m")
+	require.Equal(t, "SUCCEEDED", g.Requests[0].State)
 	shows(groupList+"/m/resizeRequests", `"state":"ACCEPTED"`)
 	shows(groupList+"/m/resizeRequests?filter=state=ACCEPTED", `"name":"r"`)
 

@@ -58,6 +58,9 @@ type fieldsReader struct {
 	depth int
 }
 
+// maxDepth is how deep parentheses may nest.
+const maxDepth = 50
+
 var fieldName = regexp.MustCompile(`^(?:\*|[A-Za-z0-9_-]+)`)
 
 func (p *fieldsReader) list() (selection, bool) {

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/api/compute/v1"
@@ -95,16 +93,13 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
-	if err := checkName("resource.name", spec.Name); err != nil {
+	if err := cmp.Or(checkName("resource.name", spec.Name), groupLacks(spec)); err != nil {
 		return nil, err
 	}
 	if !c.has("targetSize") {
 		return nil, required("resource.targetSize")
 	}
-	if err := checkBaseName(spec.BaseInstanceName); err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(checkDescription(spec.Description), checkAllInstances(spec.AllInstancesConfig)); err != nil {
+	if err := cmp.Or(checkBaseName(spec.BaseInstanceName), checkDescription(spec.Description)); err != nil {
 		return nil, err
 	}
 	if _, ok := s.groups.get(s.path(c.at, "instanceGroupManagers", spec.Name)); ok {
@@ -139,6 +134,19 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	return op.api, nil
 }
 
+// groupLacks refuses a group with what Compute has and this fake lacks.
+func groupLacks(spec *compute.InstanceGroupManager) error {
+	switch {
+	case spec.TargetSizePolicy != nil && spec.TargetSizePolicy.Mode == "BULK":
+		return notImplemented("This fake has no groups in bulk mode.")
+	case spec.ListManagedInstancesResults == "PAGINATED":
+		return notImplemented("This fake lists the instances of a group without pages.")
+	case strings.Contains(spec.BaseInstanceName, "#"):
+		return notImplemented("This fake does not number the instances of a group.")
+	}
+	return nil
+}
+
 // maxBaseName is how long a baseInstanceName may be: Compute puts a hyphen and
 // four characters behind it.
 const maxBaseName = 58
@@ -153,27 +161,7 @@ func checkBaseName(name string) error {
 	case len(name) > maxBaseName:
 		return invalid("Invalid value for field '%s': '%s'. Must be at most %d characters long.", field, name, maxBaseName)
 	}
-	if stem, _, _, ok := numbering(name); ok {
-		name = stem
-	}
 	return checkName(field, name)
-}
-
-var countingName = regexp.MustCompile(`^([a-z][-a-z0-9]{0,51})-(#{1,10})(?:\[([0-9]{1,10})\])?$`)
-
-// numbering is what names the instances of a group whose baseInstanceName ends in
-// hashes, a digit each: what is before them, how many digits, and the first number.
-// Source: discovery document, InstanceGroupManager.baseInstanceName.
-func numbering(base string) (stem string, digits, first int, ok bool) {
-	parts := countingName.FindStringSubmatch(base)
-	if parts == nil {
-		return "", 0, 0, false
-	}
-	first = 1
-	if parts[3] != "" {
-		first, _ = strconv.Atoi(parts[3])
-	}
-	return parts[1], len(parts[2]), first, true
 }
 
 // describeGroup fills in what Compute says of a group and nobody asks for.
@@ -234,32 +222,36 @@ func (s *Server) groupZones(c *call, spec *compute.InstanceGroupManager) ([]stri
 	if p.TargetShape == "" {
 		p.TargetShape = "EVEN"
 	}
-	var zones []string
-	for i, z := range p.Zones {
-		name, err := s.policyZone(c.at.region, i, z.Zone, zones)
-		if err != nil {
-			return nil, err
-		}
-		zones = append(zones, name)
-		z.Zone = s.placeLink(location{zone: name})
+	var links []string
+	for _, z := range p.Zones {
+		links = append(links, z.Zone)
 	}
-	if len(zones) == 0 {
-		for _, z := range s.zonesOf(c.at.region) {
-			zones = append(zones, z)
-			p.Zones = append(p.Zones, &compute.DistributionPolicyZoneConfiguration{Zone: s.placeLink(location{zone: z})})
-		}
+	zones, err := s.policyZones("distributionPolicy", c.at.region, links)
+	if err != nil {
+		return nil, err
+	}
+	p.Zones = nil
+	for _, z := range zones {
+		p.Zones = append(p.Zones, &compute.DistributionPolicyZoneConfiguration{Zone: s.placeLink(location{zone: z})})
 	}
 	return zones, nil
 }
 
-// policyZone is the name of the i-th zone of a distribution policy after those
-// before it.
-func (s *Server) policyZone(region string, i int, link string, before []string) (string, error) {
-	name := strings.TrimPrefix(s.canonical(link), "projects/"+s.opts.Project+"/zones/")
-	if !slices.Contains(s.zonesOf(region), name) || slices.Contains(before, name) {
-		return "", invalid("Invalid value for field 'resource.distributionPolicy.zones[%d].zone': '%s'. It is not a zone of region '%s', or named twice.", i, link, region)
+// policyZones are the names of the zones that a policy links to; all of the region if it
+// links to none.
+func (s *Server) policyZones(policy, region string, links []string) ([]string, error) {
+	if len(links) == 0 {
+		return s.zonesOf(region), nil
 	}
-	return name, nil
+	var zones []string
+	for i, link := range links {
+		name := strings.TrimPrefix(s.canonical(link), "projects/"+s.opts.Project+"/zones/")
+		if !slices.Contains(s.zonesOf(region), name) || slices.Contains(zones, name) {
+			return nil, invalid("Invalid value for field 'resource.%s.zones[%d].zone': '%s'. It is not a zone of region '%s', or named twice.", policy, i, link, region)
+		}
+		zones = append(zones, name)
+	}
+	return zones, nil
 }
 
 // checkPolicies refuses a workload policy that is not there, and a size that is
@@ -276,9 +268,6 @@ func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *t
 	}
 	if spec.TargetSize < 0 {
 		return invalid("Invalid value for field 'resource.targetSize': '%d'. Must be greater than or equal to 0.", spec.TargetSize)
-	}
-	if p := spec.TargetSizePolicy; p != nil && p.Mode == "BULK" {
-		return notImplemented("This fake has no groups in bulk mode.")
 	}
 	if spec.TargetSize > 0 {
 		return growsByRequests(t)

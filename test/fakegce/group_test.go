@@ -2,7 +2,6 @@ package fakegce
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"testing"
@@ -62,30 +61,6 @@ func changed(t *testing.T, object, change string) string {
 	text, err := json.Marshal(fields)
 	require.NoError(t, err)
 	return string(text)
-}
-
-func TestAGroupMayNumberItsInstances(t *testing.T) {
-	for base, want := range map[string][]string{
-		"x-###":    {"x-001", "x-002", "x-003"},
-		"x-#[9]":   {"x-9", "x-10", "x-11"},
-		"x-y-##[]": nil,
-	} {
-		w := newWorld(t, Options{})
-		body := changed(t, plainGroup, fmt.Sprintf(`{"baseInstanceName":%q}`, base))
-		status, answer := w.ask(http.MethodPost, groupList, body)
-		if want == nil {
-			assert.Equal(t, http.StatusBadRequest, status, answer)
-			continue
-		}
-		for i, n := range []int{1, 2} { // the second goes on where the first has ended
-			w.post(pathM+"/resizeRequests", fmt.Sprintf(`{"name":"r%d","resizeBy":%d}`, i, n))
-		}
-		var got []string
-		for _, in := range w.State().Instances {
-			got = append(got, in.Name)
-		}
-		assert.ElementsMatch(t, want, got)
-	}
 }
 
 func TestADeletedGroupTakesItsRequestsAndVMs(t *testing.T) {

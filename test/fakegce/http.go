@@ -207,10 +207,6 @@ func (s *Server) answer(ctx context.Context, c *call) reply {
 // act does what the call says, all in one instant.
 func (s *Server) act(c *call) (answer reply) {
 	s.do(func() {
-		if err := s.admit(c.route.method); err != nil {
-			answer = refuse(err)
-			return
-		}
 		if err := s.check(c); err != nil {
 			answer = refuse(err)
 			return

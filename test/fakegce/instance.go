@@ -18,14 +18,6 @@ func (s *Server) instance(c *call) (*vm, error) {
 	return v, nil
 }
 
-func (s *Server) getInstance(c *call) (any, error) {
-	v, err := s.instance(c)
-	if err != nil {
-		return nil, err
-	}
-	return v.api, nil
-}
-
 func (s *Server) listInstances(c *call) (any, error) {
 	return s.list(c, "compute#instanceList", s.seenInstances(c, in(c.at)), compute.Instance{})
 }
@@ -54,22 +46,6 @@ func (s *Server) deleteInstance(c *call) (any, error) {
 		s.remove(v, func() { s.finish(op, nil) })
 	})
 	return op.api, nil
-}
-
-// reportHost refuses every report. Compute takes those of instances in a reservation;
-// what comes of one this fake does not have.
-func (s *Server) reportHost(c *call) (any, error) {
-	v, err := s.instance(c)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.decode(c, new(compute.InstancesReportHostAsFaultyRequest)); err != nil {
-		return nil, err
-	}
-	if v.holds != nil {
-		return nil, notImplemented("This fake takes no report of a faulty host.")
-	}
-	return nil, invalid("Invalid resource: '%s'. Only the host of an instance in a reservation can be reported as faulty.", v.path)
 }
 
 // DeleteVM has the instance of that name vanish at once, behind everyone's

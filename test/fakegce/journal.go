@@ -3,7 +3,6 @@ package fakegce
 import (
 	"maps"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -66,43 +65,4 @@ func (s *Server) Counts() map[string]int {
 // ResetCalls forgets all calls.
 func (s *Server) ResetCalls() {
 	s.do(func() { s.journal = journal{counts: make(map[string]int)} })
-}
-
-// minute counts calls for the rate quotas, which are refilled with every minute
-// of the clock.
-type minute struct {
-	start time.Time
-	calls map[string]int // by group of methods
-}
-
-// rateGroup is the group of methods that share a rate quota with this one, as
-// Compute names it. Source: Compute's page "Rate quotas", which does not name
-// operations.wait; its quotas by region and for the cost of filters are left out.
-func rateGroup(method string) string {
-	resource, verb, _ := strings.Cut(method, ".")
-	list := strings.HasPrefix(verb, "list") || verb == "aggregatedList"
-	switch {
-	case list:
-		return "List requests"
-	case strings.HasSuffix(resource, "Operations"):
-		return "Operation read requests"
-	case verb == "get":
-		return "Read requests"
-	}
-	return "Queries"
-}
-
-// admit refuses a call of a method beyond its rate quota.
-func (s *Server) admit(method string) error {
-	if s.opts.RateLimit <= 0 {
-		return nil
-	}
-	if now := s.now.Truncate(time.Minute); !now.Equal(s.minute.start) {
-		s.minute = minute{start: now, calls: make(map[string]int)}
-	}
-	group := rateGroup(method)
-	if s.minute.calls[group]++; s.minute.calls[group] <= s.opts.RateLimit {
-		return nil
-	}
-	return rateLimited("Quota exceeded for quota metric '" + group + "' and limit '" + group + " per minute' of service 'compute.googleapis.com' for consumer 'project_number:" + projectNumber + "'.")
 }

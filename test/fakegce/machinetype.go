@@ -112,8 +112,15 @@ func (s *Server) gpus(props *compute.InstanceProperties) map[string]float64 {
 	return gpus
 }
 
-// machineType is a machine type in a zone, as a resource.
-func (s *Server) machineType(zone string, m machine) resource {
+// machineType is a machine type in a zone.
+type machineType struct {
+	meta
+	api *compute.MachineType
+}
+
+func (m *machineType) body() any { return m.api }
+
+func (s *Server) machineType(zone string, m machine) *machineType {
 	at := location{zone: zone}
 	about := meta{path: s.path(at, "machineTypes", m.name), name: m.name, at: at}
 	api := &compute.MachineType{
@@ -126,19 +133,7 @@ func (s *Server) machineType(zone string, m machine) resource {
 	if m.gpu != "" {
 		api.Accelerators = []*compute.MachineTypeAccelerators{{GuestAcceleratorType: m.gpu, GuestAcceleratorCount: m.gpus}}
 	}
-	return &place{about, api}
-}
-
-func (s *Server) machineTypes(zones ...string) []resource {
-	var all []resource
-	for _, z := range zones {
-		for _, m := range s.machine {
-			if !s.withdrawn[spot{z, m.name}] {
-				all = append(all, s.machineType(z, m))
-			}
-		}
-	}
-	return all
+	return &machineType{about, api}
 }
 
 func (s *Server) getMachineType(c *call) (any, error) {
@@ -146,9 +141,17 @@ func (s *Server) getMachineType(c *call) (any, error) {
 	if !ok || s.withdrawn[spot{c.at.zone, c.name()}] {
 		return nil, notFound(s.path(c.at, "machineTypes", c.name()))
 	}
-	return s.machineType(c.at.zone, m).body(), nil
+	return s.machineType(c.at.zone, m).api, nil
 }
 
 func (s *Server) aggregatedMachineTypes(c *call) (any, error) {
-	return s.aggregate(c, "machineTypes", s.machineTypes(s.opts.Zones...), compute.MachineType{})
+	var all []resource
+	for _, zone := range s.opts.Zones {
+		for _, m := range s.machine {
+			if !s.withdrawn[spot{zone, m.name}] {
+				all = append(all, s.machineType(zone, m))
+			}
+		}
+	}
+	return s.aggregate(c, "machineTypes", all, compute.MachineType{})
 }

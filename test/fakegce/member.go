@@ -190,34 +190,21 @@ func (s *Server) memberAt(g *group, ref string) (*member, *refusal) {
 	return m, nil
 }
 
-// membersReply is the answer of listManagedInstances.
+// membersReply is the answer of listManagedInstances, which has no pages.
 type membersReply struct {
-	ManagedInstances []any  `json:"managedInstances,omitempty"`
-	NextPageToken    string `json:"nextPageToken,omitempty"`
+	ManagedInstances []any `json:"managedInstances,omitempty"`
 }
 
-// listMembers lists all members at once unless the group says PAGINATED.
 func (s *Server) listMembers(c *call) (any, error) {
 	g, err := s.group(c)
 	if err != nil {
 		return nil, err
 	}
-	var all []resource
+	var all membersReply
 	for _, m := range g.sorted() {
-		all = append(all, m)
-	}
-	page, unsupported := s.page, []string{"orderBy"}
-	if g.api.ListManagedInstancesResults == "PAGELESS" {
-		page, unsupported = s.match, append(unsupported, "pageToken")
-	}
-	for _, parameter := range unsupported {
-		if c.query.Has(parameter) {
-			return nil, invalid("Invalid value for field '%s': '%s'. It is not supported here.", parameter, c.query.Get(parameter))
+		if !c.fault.omits(m) {
+			all.ManagedInstances = append(all.ManagedInstances, c.fault.bodyOf(m))
 		}
 	}
-	p, err := page(c, all, compute.ManagedInstance{})
-	if err != nil {
-		return nil, err
-	}
-	return membersReply{p.bodies(c.fault), p.next}, nil
+	return all, nil
 }

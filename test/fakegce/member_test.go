@@ -10,20 +10,17 @@ import (
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 )
 
 func TestAnInstanceSaysWhoMadeItAndWhenItEnds(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	w.Advance(10 * time.Second)
-	v, err := w.instance("us-central1-a", "n0")
-	require.NoError(t, err)
+	v := w.instance("us-central1-a", "n0")
 	assert.Equal(t, "STAGING", v.GetStatus())
 	assert.Empty(t, v.GetResourceStatus().GetScheduling().GetTerminationTimestamp(), "set on entering RUNNING")
 
 	w.Advance(10 * time.Second)
-	v, err = w.instance("us-central1-a", "n0")
-	require.NoError(t, err)
+	v = w.instance("us-central1-a", "n0")
 	end, err := time.Parse(time.RFC3339, v.GetResourceStatus().GetScheduling().GetTerminationTimestamp())
 	require.NoError(t, err)
 	assert.True(t, end.Equal(w.State().Now.Add(time.Hour)), "the request's duration, from RUNNING on")
@@ -147,7 +144,7 @@ func TestAnInstanceDeletedByNameIsDoneWhenItIsGone(t *testing.T) {
 	w.Advance(time.Second)
 	require.NoError(t, op.Poll(t.Context()))
 	assert.True(t, op.Done())
-	_, err := w.instance("us-central1-a", "n0")
+	_, err := w.instances.Delete(t.Context(), &computepb.DeleteInstanceRequest{Project: testProject, Zone: "us-central1-a", Instance: "n0"})
 	assertRefused(t, err, http.StatusNotFound, "notFound", "The resource 'projects/demo/"+refN0+"' was not found")
 }
 
@@ -172,29 +169,6 @@ func TestALeaseMayEndInAStop(t *testing.T) {
 		"instanceProperties":{"machineType":"n2-standard-2",`+bootable+`,"scheduling":{"maxRunDuration":{"seconds":"60"},"instanceTerminationAction":"STOP"}}}`)
 	w.Advance(time.Minute)
 	assert.Equal(t, "TERMINATED", w.vm("n0").Status)
-}
-
-func TestTheHostOfAFlexStartInstanceCannotBeReportedAsFaulty(t *testing.T) {
-	w := granted(t, Options{}, "n0")
-	const body = `{"disruptionSchedule":"IMMEDIATE","faultReasons":[{"behavior":"PERFORMANCE","description":"slow"}]}`
-	for name, want := range map[string]int{"n0": http.StatusBadRequest, "none": http.StatusNotFound} {
-		status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/"+name+"/reportHostAsFaulty", body)
-		assert.Equal(t, want, status, answer)
-	}
-	status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/n0/reportHostAsFaulty", `{"faultReasons":[{"behavior":"UGLY"}]}`)
-	assert.Equal(t, http.StatusBadRequest, status)
-	assert.Contains(t, answer, "Must be one of")
-	assert.Equal(t, "RUNNING", w.vm("n0").Status)
-}
-
-func TestAReportOfTheHostOfAMachineInAReservationIsRefusedInTrueWords(t *testing.T) {
-	w := newWorld(t, Options{})
-	require.NoError(t, w.SetReservation("mine", "us-central1-a", testMachine, 1))
-	w.begun(w.bulkInsert(fromReservation("mine", "n0")))
-	status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/n0/reportHostAsFaulty", `{"faultReasons":[{"behavior":"PERFORMANCE"}]}`)
-	assert.Equal(t, http.StatusNotImplemented, status)
-	assert.Contains(t, answer, "This fake takes no report of a faulty host.")
-	assert.NotContains(t, answer, "Only the host of an instance in a reservation")
 }
 
 func TestDeleteInstancesRefuses(t *testing.T) {
@@ -225,30 +199,5 @@ func TestDeleteInstancesRefuses(t *testing.T) {
 			assert.Equal(t, c.code, code, name)
 		}
 		assert.Equal(t, c.survives, len(w.State().Instances) == 1, name)
-	}
-}
-
-func TestManagedInstancesArePagedOnlyIfTheGroupSaysSo(t *testing.T) {
-	for listing, calls := range map[string]int{"PAGELESS": 1, "PAGINATED": 3} {
-		t.Run(listing, func(t *testing.T) {
-			w := newWorld(t, Options{PageLimit: 1})
-			g := flexGroup("m")
-			g.ListManagedInstancesResults = proto.String(listing)
-			w.begun(w.insertGroup(g))
-			w.givenRequest("m", "r", "n0", "n1", "n2")
-			assert.Len(t, w.members("m"), 3)
-			assert.Equal(t, calls, w.Counts()["regionInstanceGroupManagers.listManagedInstances"])
-		})
-	}
-}
-
-func TestManagedInstancesHaveNoOrderAndWithoutPagesNoToken(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m")
-	for _, parameter := range []string{"orderBy=name", "pageToken=x"} {
-		status, body := w.ask(http.MethodPost,
-			"regions/us-central1/instanceGroupManagers/m/listManagedInstances?"+parameter, "")
-		assert.Equal(t, http.StatusBadRequest, status)
-		assert.Contains(t, body, "is not supported")
 	}
 }

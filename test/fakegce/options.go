@@ -21,7 +21,6 @@ type Options struct {
 
 	PageLimit int    // results a page at most, whatever maxResults asks; 0 is no such limit
 	Token     string // that calls must carry: Authorization: Bearer TOKEN; AnyToken: whichever; "": they need none
-	RateLimit int    // calls a minute of each group of methods before 403 rateLimitExceeded; 0 is no limit
 
 	// OnBoot is called when an instance enters RUNNING, and OnDelete when an
 	// instance that was RUNNING leaves it, stopped or gone: every OnDelete has

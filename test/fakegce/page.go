@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // defaultPage is the results a page that Compute gives, and gives at most.
@@ -79,7 +78,7 @@ func (s *Server) list(c *call, kind string, all []resource, example any) (any, e
 // such resources are, with its results or a warning that it has none. A place that is not
 // reached fails the list, unless the call asks for partial success.
 func (s *Server) aggregate(c *call, collection string, all []resource, example any) (any, error) {
-	scopes := s.scopes(collection, c.query.Get("includeAllScopes") == "true")
+	scopes := s.scopes(collection)
 	lost := slices.ContainsFunc(scopes, func(at location) bool { return s.unreached(c, at) })
 	if lost && c.query.Get(partialSuccess) != "true" && !s.opts.Switches.PartialUnasked {
 		return nil, backendError()
@@ -90,7 +89,7 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 	}
 	id := strings.TrimPrefix(c.path, "/compute/v1/")
 	answer := aggregateReply{
-		Kind: aggregateKinds()[collection], ID: id, SelfLink: apiRoot + id,
+		Kind: "compute#" + strings.TrimSuffix(collection, "s") + "AggregatedList", ID: id, SelfLink: apiRoot + id,
 		NextPageToken: p.next, Items: make(map[string]map[string]any),
 	}
 	if code := c.fault.Warning; code != "" {
@@ -101,11 +100,7 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 	}
 	found := make(map[location][]any)
 	for _, r := range p.results {
-		at := location{zone: r.about().at.zone}
-		if at.zone == "" {
-			at = r.about().at
-		}
-		found[at] = append(found[at], c.fault.bodyOf(r))
+		found[r.about().at] = append(found[r.about().at], c.fault.bodyOf(r))
 	}
 	for _, at := range scopes {
 		scope := at.String()
@@ -145,71 +140,34 @@ func notReached(scope string) map[string]any {
 	return warning("UNREACHABLE", "The scope '"+scope+"' is unreachable.", scope)
 }
 
-// aggregateKinds are the kinds of the aggregated lists by collection.
-func aggregateKinds() map[string]string {
-	return map[string]string{
-		"instances":        "compute#instanceAggregatedList",
-		"resourcePolicies": "compute#resourcePolicyAggregatedList",
-		"operations":       "compute#operationAggregatedList",
-		"machineTypes":     "compute#machineTypeAggregatedList",
-	}
-}
-
-// scopes are the places where resources of a collection can be, or all.
-func (s *Server) scopes(collection string, all bool) []location {
-	zonal := all || slices.Contains([]string{"instances", "operations", "machineTypes"}, collection)
-	regional := all || slices.Contains([]string{"resourcePolicies", "operations"}, collection)
-	global := all || collection == "operations"
+// scopes are the zones, where the resources of all collections are; operations are also
+// global and in regions.
+func (s *Server) scopes(collection string) []location {
 	var scopes []location
-	if global {
+	if collection == "operations" {
 		scopes = append(scopes, location{})
-	}
-	if regional {
 		for _, r := range s.regions() {
 			scopes = append(scopes, location{region: r})
 		}
 	}
-	if zonal {
-		for _, z := range s.opts.Zones {
-			scopes = append(scopes, location{zone: z})
-		}
+	for _, z := range s.opts.Zones {
+		scopes = append(scopes, location{zone: z})
 	}
 	return scopes
 }
 
-// cursor is what a page token holds: the last result that was given, and the
-// question. A token that names results, not a number of them, loses none when
+// cursor is what a page token holds: the path of the last result that was given, and
+// the question. A token that names results, not a number of them, loses none when
 // others go between two pages.
 type cursor struct {
-	Created time.Time `json:"c"`
-	Path    string    `json:"p"`
-	Query   string    `json:"q"`
-	Turn    int       `json:"t,omitempty"` // of a page that a fault gives again
+	Path  string `json:"p"`
+	Query string `json:"q"`
+	Turn  int    `json:"t,omitempty"` // of a page that a fault gives again
 }
 
-// match gives all the results that a call asks for, in its order, as one page.
-func (s *Server) match(c *call, all []resource, example any) (page, error) {
-	matches, err := parseFilter(c.query.Get("filter"), reflect.TypeOf(example))
-	if err != nil {
-		return page{}, err
-	}
-	order, err := parseOrder(c.query.Get("orderBy"))
-	if err != nil {
-		return page{}, err
-	}
-	p := page{}
-	for _, r := range all {
-		if !c.fault.omits(r) && matches(reflect.ValueOf(r.body())) {
-			p.results = append(p.results, r)
-		}
-	}
-	slices.SortFunc(p.results, func(a, b resource) int { return order(at(a), at(b)) })
-	return p, nil
-}
-
-// page gives one page of the results that a call asks for.
+// page gives one page of the results that a call asks for, by name.
 func (s *Server) page(c *call, all []resource, example any) (page, error) {
-	p, err := s.match(c, all, example)
+	matches, err := parseFilter(c.query.Get("filter"), reflect.TypeOf(example))
 	if err != nil {
 		return page{}, err
 	}
@@ -223,16 +181,18 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 		if err != nil || last.Query != question(c) {
 			return page{}, invalid("Invalid value for field 'pageToken': '%s'. The page token is not one of this list's.", token)
 		}
-		order, err := parseOrder(c.query.Get("orderBy"))
-		if err != nil {
-			return page{}, err
-		}
-		p.results = slices.DeleteFunc(p.results, func(r resource) bool { return last.Path != "" && order(at(r), last) <= 0 })
 	}
+	p := page{}
+	for _, r := range all {
+		if r.about().path > last.Path && !c.fault.omits(r) && matches(reflect.ValueOf(r.body())) {
+			p.results = append(p.results, r)
+		}
+	}
+	slices.SortFunc(p.results, func(a, b resource) int { return cmp.Compare(a.about().path, b.about().path) })
 	switch {
 	case len(p.results) > limit:
 		p.results = p.results[:limit]
-		last = at(p.results[limit-1])
+		last = cursor{Path: p.results[limit-1].about().path}
 	case c.fault.Doubled && last.Turn == 0:
 		last.Turn = 1
 	case c.fault.Endless == Alternating:
@@ -250,12 +210,9 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 	return p, nil
 }
 
-// at is the cursor that points at a result.
-func at(r resource) cursor { return cursor{Created: r.about().created, Path: r.about().path} }
-
 // question is the part of a call that must not change from page to page.
 func question(c *call) string {
-	return c.path + "?" + c.query.Get("filter") + "?" + c.query.Get("orderBy")
+	return c.path + "?" + c.query.Get("filter")
 }
 
 func (c cursor) token() string {
@@ -274,19 +231,6 @@ func parseToken(token string) (cursor, error) {
 	var c cursor
 	err = json.Unmarshal(b, &c)
 	return c, err
-}
-
-// parseOrder reads orderBy: by name unless it says otherwise.
-func parseOrder(by string) (func(a, b cursor) int, error) {
-	switch strings.Join(strings.Fields(by), " ") {
-	case "", "name":
-		return func(a, b cursor) int { return cmp.Compare(a.Path, b.Path) }, nil
-	case "creationTimestamp desc":
-		return func(a, b cursor) int {
-			return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.Path, b.Path))
-		}, nil
-	}
-	return nil, invalid("Invalid value for field 'orderBy': '%s'. Must be 'name' or 'creationTimestamp desc'.", by)
 }
 
 // pageSize reads maxResults, 0 to 500; 0 is the default.

@@ -66,14 +66,6 @@ func (s *Server) policy(c *call) (*policy, error) {
 	return p, nil
 }
 
-func (s *Server) getPolicy(c *call) (any, error) {
-	p, err := s.policy(c)
-	if err != nil {
-		return nil, err
-	}
-	return p.api, nil
-}
-
 // deletePolicy deletes a policy that no group and no VM uses.
 func (s *Server) deletePolicy(c *call) (any, error) {
 	p, err := s.policy(c)
@@ -104,8 +96,4 @@ func (s *Server) deletePolicy(c *call) (any, error) {
 
 func (s *Server) listPolicies(c *call) (any, error) {
 	return s.list(c, "compute#resourcePolicyList", s.policies.seen(s.now, c.fault.Lag, in(c.at)), compute.ResourcePolicy{})
-}
-
-func (s *Server) aggregatedPolicies(c *call) (any, error) {
-	return s.aggregate(c, "resourcePolicies", s.policies.seen(s.now, c.fault.Lag, anywhere), compute.ResourcePolicy{})
 }

@@ -4,13 +4,10 @@ import (
 	"testing"
 	"time"
 
-	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
-
-	"slurmflex/test/must"
 )
 
 // spotBulk is a call of bulkInsert for one Spot instance.
@@ -38,25 +35,6 @@ func TestAPreemptedInstanceStopsOrGoesAsItsSchedulingSays(t *testing.T) {
 	w.Advance(time.Minute)
 	assert.Equal(t, "TERMINATED", w.vm("stays").Status)
 	assert.Empty(t, w.vm("goes").Status)
-}
-
-func TestComputeReportsAPreemptionByAnOperationOfItsOwn(t *testing.T) {
-	w := newWorld(t, slow())
-	w.begun(w.bulkInsert(spotBulk("n0", "DELETE")))
-	w.Advance(time.Minute)
-	zone := w.vm("n0").Zone
-	require.NoError(t, w.PreemptVM("n0"))
-	w.Advance(time.Minute)
-	require.Empty(t, w.State().Instances)
-	client := must.Get(compute.NewZoneOperationsRESTClient(t.Context(), w.options...))
-	op, err := client.List(t.Context(), &computepb.ListZoneOperationsRequest{
-		Project: testProject, Zone: zone, Filter: proto.String("operationType=compute.instances.preempted"),
-	}).Next()
-	require.NoError(t, err)
-	assert.Equal(t, computepb.Operation_DONE, op.GetStatus())
-	assert.Equal(t, "system", op.GetUser())
-	assert.Equal(t, "Instance was preempted.", op.GetStatusMessage())
-	assert.Contains(t, op.GetTargetLink(), "/instances/n0")
 }
 
 func TestOnlyASpotInstanceThatRunsIsPreempted(t *testing.T) {

@@ -51,7 +51,10 @@ func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
 		{"a zonal group", "GET", "zones/us-central1-a/instanceGroupManagers/m", "", 501, "does not implement"},
 		{"a verb", "PUT", groupList + "/m", "", 501, "does not implement PUT"},
 		{"a group's id", "GET", groupList + "/1000000000000015838", "", 501, "by their ids"},
-		{"a request's id", "GET", groupList + "/m/resizeRequests/1000000000000015838", "", 501, "by their ids"},
+		{"a request's id", "DELETE", groupList + "/m/resizeRequests/1000000000000015838", "", 501, "by their ids"},
+		{"a numbered group", "POST", groupList, `{"name":"x","baseInstanceName":"x-##","targetSize":0,` + flex + `}`, 501, "does not number"},
+		{"pages of managed instances", "POST", groupList, `{"name":"x","listManagedInstancesResults":"PAGINATED","targetSize":0,` + flex + `}`, 501, "without pages"},
+		{"a pattern of names", "POST", "zones/us-central1-a/instances/bulkInsert", `{"count":"1","namePattern":"n-#","sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3"}`, 501, "perInstanceProperties only"},
 		{"a version", "GET", "http://fake/compute/v2/projects/demo/regions", "", 404, "was not found"},
 		{"a project", "GET", "http://fake/compute/v1/projects/other/regions", "", 404, "projects/other"},
 		{"a region", "GET", "regions/mars-north1/instanceGroupManagers", "", 400, "Unknown region"},
@@ -68,7 +71,6 @@ func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
 		{"a requestId that is no UUID", "DELETE", groupList + "/m?requestId=7", "", 400, "requestId"},
 		{"the zero UUID", "DELETE", groupList + "/m?requestId=00000000-0000-0000-0000-000000000000", "", 400, "requestId"},
 		{"a page too large", "GET", groupList + "?maxResults=501", "", 400, "maxResults"},
-		{"an order", "GET", groupList + "?orderBy=size", "", 400, "orderBy"},
 		{"a page token", "GET", groupList + "?pageToken=bad", "", 400, "pageToken"},
 		{"a machine type", "GET", "zones/us-central1-a/machineTypes/z9", "", 404, "z9"},
 		{"an operation", "POST", "regions/us-central1/operations/none/wait", "", 404, "none"},
@@ -111,48 +113,6 @@ func TestARepeatedRequestIDGivesTheFirstOperationAgain(t *testing.T) {
 	assert.Equal(t, first, insert())
 	g, _ := w.State().Group("m")
 	assert.Len(t, g.Requests, 1)
-}
-
-func TestTheRateQuotaIsRefilledWithTheNextMinute(t *testing.T) {
-	w := newWorld(t, Options{RateLimit: 3})
-	w.Advance(50 * time.Second)
-	for range 3 {
-		_, err := w.list(t.Context(), "")
-		require.NoError(t, err)
-	}
-	_, err := w.list(t.Context(), "")
-	assertRefused(t, err, 403, "rateLimitExceeded", "Quota exceeded for quota metric 'List requests'")
-	var api *googleapi.Error
-	require.ErrorAs(t, err, &api)
-	assert.Contains(t, api.Body, `"domain":"usageLimits"`)
-	w.Advance(10 * time.Second)
-	_, err = w.list(t.Context(), "")
-	assert.NoError(t, err)
-}
-
-func TestEachGroupOfMethodsHasARateQuotaOfItsOwn(t *testing.T) {
-	w := newWorld(t, Options{RateLimit: 2})
-	w.givenGroup("m")
-	w.givenGroup("n")
-	operation := w.State().Operations[0].Name
-	for _, c := range []struct{ group, verb, path string }{
-		{"Queries", http.MethodDelete, groupList + "/m"},
-		{"Read requests", http.MethodGet, groupList + "/m"},
-		{"List requests", http.MethodGet, "aggregated/instances"},
-		{"List requests", http.MethodPost, groupList + "/m/listManagedInstances"},
-		{"Operation read requests", http.MethodPost, "regions/us-central1/operations/" + operation + "/wait"},
-		{"Operation read requests", http.MethodGet, "regions/us-central1/operations/" + operation},
-	} {
-		t.Run(c.verb+" "+c.path, func(t *testing.T) {
-			for w.minute.calls[c.group] < 2 {
-				status, body := w.ask(c.verb, c.path, "")
-				require.Equal(t, http.StatusOK, status, body)
-			}
-			status, body := w.ask(c.verb, c.path, "")
-			assert.Equal(t, http.StatusForbidden, status)
-			assert.Contains(t, body, "Quota exceeded for quota metric '"+c.group+"' and limit '"+c.group+" per minute'")
-		})
-	}
 }
 
 func TestTooManyOperationsLookLikeTooManyCallsWithADetail(t *testing.T) {

@@ -26,24 +26,11 @@ func (s *Server) zonesOf(region string) []string {
 	return slices.DeleteFunc(slices.Clone(s.opts.Zones), func(z string) bool { return regionOf(z) != region })
 }
 
-// place is a region or zone as a resource.
-type place struct {
-	meta
-	api any
-}
-
-func (p place) body() any { return p.api }
-
-func (s *Server) placeMeta(at location, name string) *meta {
-	return &meta{path: "projects/" + s.opts.Project + "/" + at.String(), name: name}
-}
-
-func (s *Server) region(name string) place {
-	at := location{region: name}
-	m := s.placeMeta(at, name)
+func (s *Server) getRegion(c *call) (any, error) {
+	name := c.at.region
 	r := &compute.Region{
 		Kind: "compute#region", Id: 1000 + uint64(slices.Index(s.regions(), name)), Name: name, Description: name,
-		SelfLink: m.link(), Status: "UP", CreationTimestamp: "1969-12-31T16:00:00.000-08:00",
+		SelfLink: s.placeLink(c.at), Status: "UP", CreationTimestamp: "1969-12-31T16:00:00.000-08:00",
 	}
 	for _, z := range s.zonesOf(name) {
 		r.Zones = append(r.Zones, s.placeLink(location{zone: z}))
@@ -54,7 +41,7 @@ func (s *Server) region(name string) place {
 			Metric: metric, Limit: s.shownLimit(q), Usage: s.usage[q] + float64(s.groupsOf(q)), ForceSendFields: []string{"Limit", "Usage"},
 		})
 	}
-	return place{*m, r}
+	return r, nil
 }
 
 // shownLimit is a quota's limit as regions.get shows it: a quota without a
@@ -66,33 +53,11 @@ func (s *Server) shownLimit(q quota) float64 {
 	return 1e6
 }
 
-func (s *Server) zone(name string) place {
-	m := s.placeMeta(location{zone: name}, name)
-	return place{*m, &compute.Zone{
+func (s *Server) getZone(c *call) (any, error) {
+	name := c.at.zone
+	return &compute.Zone{
 		Kind: "compute#zone", Id: 2000 + uint64(slices.Index(s.opts.Zones, name)), Name: name, Description: name,
-		SelfLink: m.link(), Status: s.status(name), Region: s.placeLink(location{region: regionOf(name)}),
+		SelfLink: s.placeLink(c.at), Status: s.status(name), Region: s.placeLink(location{region: regionOf(name)}),
 		CreationTimestamp: "1969-12-31T16:00:00.000-08:00",
-	}}
-}
-
-func (s *Server) getRegion(c *call) (any, error) { return s.region(c.at.region).api, nil }
-
-func (s *Server) getZone(c *call) (any, error) { return s.zone(c.at.zone).api, nil }
-
-func (s *Server) listRegions(c *call) (any, error) {
-	var all []resource
-	for _, r := range s.regions() {
-		p := s.region(r)
-		all = append(all, &p)
-	}
-	return s.list(c, "compute#regionList", all, compute.Region{})
-}
-
-func (s *Server) listZones(c *call) (any, error) {
-	var all []resource
-	for _, z := range s.opts.Zones {
-		p := s.zone(z)
-		all = append(all, &p)
-	}
-	return s.list(c, "compute#zoneList", all, compute.Zone{})
+	}, nil
 }

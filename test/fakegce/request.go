@@ -166,17 +166,12 @@ func (s *Server) enqueue(c *call, g *group, spec *compute.InstanceGroupManagerRe
 	return r
 }
 
-// inventNames makes names as a group does: base-xxxx, or with the next free numbers.
+// inventNames makes names as a group does: base-xxxx.
 func (s *Server) inventNames(g *group, n int) []string {
 	var names []string
-	stem, digits, number, counts := numbering(g.api.BaseInstanceName)
-	for ; len(names) < n; number++ {
-		name := fmt.Sprintf("%s-%0*d", stem, digits, number)
-		if !counts {
-			s.lastID++
-			name = fmt.Sprintf("%s-%04x", g.api.BaseInstanceName, s.lastID)
-		}
-		if g.members[name] == nil {
+	for len(names) < n {
+		s.lastID++
+		if name := fmt.Sprintf("%s-%04x", g.api.BaseInstanceName, s.lastID); g.members[name] == nil {
 			names = append(names, name)
 		}
 	}
@@ -344,14 +339,6 @@ func (s *Server) deleteRequest(c *call) (any, error) {
 		return nil
 	})
 	return op.api, nil
-}
-
-func (s *Server) getRequest(c *call) (any, error) {
-	r, err := s.request(c)
-	if err != nil {
-		return nil, err
-	}
-	return r.api, nil
 }
 
 // regionalRequests is the kind of a list of regional resize requests.

@@ -86,8 +86,7 @@ func routes() []route {
 		all = append(all, route{method, verb, strings.Split(path, "/"), query, handle})
 	}
 	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
-	list := []string{"filter", "maxResults", "orderBy", "pageToken"}
-	aggregated := append([]string{"includeAllScopes"}, list...)
+	list := []string{"filter", "maxResults", "pageToken"}
 	const hasty = "noGracefulShutdown"
 
 	const groups, group = "regions/{region}/instanceGroupManagers", "regions/{region}/instanceGroupManagers/{name}"
@@ -96,21 +95,18 @@ func routes() []route {
 	add("regionInstanceGroupManagers.get", get, group, (*Server).getGroup)
 	add("regionInstanceGroupManagers.delete", del, group, (*Server).deleteGroup, once, hasty)
 	add("regionInstanceGroupManagers.deleteInstances", post, group+"/deleteInstances", (*Server).deleteMembers, once, hasty)
-	add("regionInstanceGroupManagers.listManagedInstances", post, group+"/listManagedInstances", (*Server).listMembers, list...)
+	add("regionInstanceGroupManagers.listManagedInstances", post, group+"/listManagedInstances", (*Server).listMembers)
 
 	const requests, request = group + "/resizeRequests", group + "/resizeRequests/{request}"
 	add("regionInstanceGroupManagerResizeRequests.insert", post, requests, (*Server).insertRequest, once)
 	add("regionInstanceGroupManagerResizeRequests.list", get, requests, (*Server).listRequests, list...)
-	add("regionInstanceGroupManagerResizeRequests.get", get, request, (*Server).getRequest)
 	add("regionInstanceGroupManagerResizeRequests.delete", del, request, (*Server).deleteRequest, once)
 	add("regionInstanceGroupManagerResizeRequests.cancel", post, request+"/cancel", (*Server).cancelRequest, once)
 
-	add("instances.aggregatedList", get, "aggregated/instances", (*Server).aggregatedInstances, aggregated...)
+	add("instances.aggregatedList", get, "aggregated/instances", (*Server).aggregatedInstances, list...)
 	add("instances.bulkInsert", post, "zones/{zone}/instances/bulkInsert", (*Server).bulkInsert, once)
 	add("instances.list", get, "zones/{zone}/instances", (*Server).listInstances, list...)
-	add("instances.get", get, "zones/{zone}/instances/{name}", (*Server).getInstance)
 	add("instances.delete", del, "zones/{zone}/instances/{name}", (*Server).deleteInstance, once, hasty)
-	add("instances.reportHostAsFaulty", post, "zones/{zone}/instances/{name}/reportHostAsFaulty", (*Server).reportHost, once)
 	add("regionInstances.bulkInsert", post, "regions/{region}/instances/bulkInsert", (*Server).bulkInsert, once)
 
 	for _, scope := range []struct{ method, at string }{
@@ -119,15 +115,12 @@ func routes() []route {
 		path := scope.at + "instanceTemplates"
 		add(scope.method+"insert", post, path, (*Server).insertTemplate, once)
 		add(scope.method+"get", get, path+"/{name}", (*Server).getTemplate)
-		add(scope.method+"delete", del, path+"/{name}", (*Server).deleteTemplate, once)
 	}
 
 	const policies = "regions/{region}/resourcePolicies"
 	add("resourcePolicies.insert", post, policies, (*Server).insertPolicy, once)
 	add("resourcePolicies.list", get, policies, (*Server).listPolicies, list...)
-	add("resourcePolicies.get", get, policies+"/{name}", (*Server).getPolicy)
 	add("resourcePolicies.delete", del, policies+"/{name}", (*Server).deletePolicy, once)
-	add("resourcePolicies.aggregatedList", get, "aggregated/resourcePolicies", (*Server).aggregatedPolicies, aggregated...)
 
 	for _, scope := range []struct{ method, at string }{
 		{"regionOperations.", "regions/{region}/"}, {"zoneOperations.", "zones/{zone}/"}, {"globalOperations.", "global/"},
@@ -137,15 +130,13 @@ func routes() []route {
 		add(scope.method+"get", get, path+"/{name}", (*Server).getOperation)
 		add(scope.method+"wait", post, path+"/{name}/wait", (*Server).getOperation)
 	}
-	add("globalOperations.aggregatedList", get, "aggregated/operations", (*Server).aggregatedOperations, aggregated...)
+	add("globalOperations.aggregatedList", get, "aggregated/operations", (*Server).aggregatedOperations, list...)
 
 	add("advice.capacity", post, "regions/{region}/advice/capacity", (*Server).advise)
 
-	add("machineTypes.aggregatedList", get, "aggregated/machineTypes", (*Server).aggregatedMachineTypes, aggregated...)
+	add("machineTypes.aggregatedList", get, "aggregated/machineTypes", (*Server).aggregatedMachineTypes, list...)
 	add("machineTypes.get", get, "zones/{zone}/machineTypes/{name}", (*Server).getMachineType)
-	add("regions.list", get, "regions", (*Server).listRegions, list...)
 	add("regions.get", get, "regions/{region}", (*Server).getRegion)
-	add("zones.list", get, "zones", (*Server).listZones, list...)
 	add("zones.get", get, "zones/{zone}", (*Server).getZone)
 	return all
 }

@@ -175,7 +175,7 @@ func TestPartialListsTellHowAMachineIsHadAndItsLabels(t *testing.T) {
 		b.InstanceProperties.Labels = map[string]string{"job": "7"}
 		w.begun(w.bulkInsert(b))
 	}
-	_, body := w.ask(http.MethodGet, "zones/us-central1-a/instances?fields=items(name,labels,scheduling/provisioningModel)&orderBy=name", "")
+	_, body := w.ask(http.MethodGet, "zones/us-central1-a/instances?fields=items(name,labels,scheduling/provisioningModel)", "")
 	assert.JSONEq(t, `{"items":[
 		{"name":"n0","labels":{"job":"7"},"scheduling":{"provisioningModel":"STANDARD"}},
 		{"name":"s0","labels":{"job":"7"},"scheduling":{"provisioningModel":"SPOT"}}]}`, body)

@@ -38,7 +38,6 @@ type Server struct {
 	dead       map[string]bool // zones that do not answer
 	faults     []*armedFault
 	journal    journal
-	minute     minute
 	remembers  bool // how things look, for lists that lag
 
 	hookMu  sync.Mutex

@@ -110,40 +110,11 @@ func (s *Server) insertTemplate(c *call) (any, error) {
 	return op.api, nil
 }
 
-func (s *Server) namedTemplate(c *call) (*template, error) {
+func (s *Server) getTemplate(c *call) (any, error) {
 	path := s.path(c.at, "instanceTemplates", c.name())
 	t, ok := s.templates.get(path)
 	if !ok {
 		return nil, notFound(path)
 	}
-	return t, nil
-}
-
-func (s *Server) getTemplate(c *call) (any, error) {
-	t, err := s.namedTemplate(c)
-	if err != nil {
-		return nil, err
-	}
 	return t.api, nil
-}
-
-// deleteTemplate deletes a template that no group uses.
-func (s *Server) deleteTemplate(c *call) (any, error) {
-	t, err := s.namedTemplate(c)
-	if err != nil {
-		return nil, err
-	}
-	if !t.ready {
-		return nil, notReady(t.path)
-	}
-	for _, g := range s.groups.all() {
-		if g.template == t {
-			return nil, inUse("instance_template", t.path, g.path)
-		}
-	}
-	t.ready = false
-	op := s.begin(c, &t.meta)
-	op.undo = func(*Problem) { t.ready = true }
-	s.complete(op, func() *Problem { s.templates.remove(t, s.now); return nil })
-	return op.api, nil
 }

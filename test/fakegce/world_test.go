@@ -140,11 +140,25 @@ func (w *world) givenRequest(group, name string, instances ...string) {
 
 func (w *world) request(group, name string) *computepb.InstanceGroupManagerResizeRequest {
 	w.t.Helper()
-	r, err := w.requests.Get(w.t.Context(), &computepb.GetRegionInstanceGroupManagerResizeRequestRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: group, ResizeRequest: name,
-	})
-	require.NoError(w.t, err)
-	return r
+	for _, r := range w.requestsOf(group) {
+		if r.GetName() == name {
+			return r
+		}
+	}
+	require.FailNow(w.t, "no such request", name)
+	return nil
+}
+
+// requestsOf are a group's resize requests by name.
+func (w *world) requestsOf(group string) (all []*computepb.InstanceGroupManagerResizeRequest) {
+	w.t.Helper()
+	for r, err := range w.requests.List(w.t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: group,
+	}).All() {
+		require.NoError(w.t, err)
+		all = append(all, r)
+	}
+	return all
 }
 
 func (w *world) cancelRequest(group, name string) (*compute.Operation, error) {
@@ -181,8 +195,13 @@ func (w *world) deleteInstances(group string, refs ...string) (*compute.Operatio
 	})
 }
 
-func (w *world) instance(zone, name string) (*computepb.Instance, error) {
-	return w.instances.Get(w.t.Context(), &computepb.GetInstanceRequest{Project: testProject, Zone: zone, Instance: name})
+// instance is an instance as the list of its zone shows it.
+func (w *world) instance(zone, name string) *computepb.Instance {
+	w.t.Helper()
+	filter := "name=" + name
+	v, err := w.instances.List(w.t.Context(), &computepb.ListInstancesRequest{Project: testProject, Zone: zone, Filter: &filter}).Next()
+	require.NoError(w.t, err)
+	return v
 }
 
 // members are a group's managed instances by name, as Google's client sees them.
@@ -211,10 +230,7 @@ func (w *world) begun(op *compute.Operation, err error) *compute.Operation {
 func (w *world) shows() string {
 	w.t.Helper()
 	text := fmt.Sprint(w.group("m").GetTargetSize())
-	for r, err := range w.requests.List(w.t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: "m",
-	}).All() {
-		require.NoError(w.t, err)
+	for _, r := range w.requestsOf("m") {
 		text += fmt.Sprintf("; %s %s", r.GetName(), r.GetState())
 	}
 	members := w.members("m")

@@ -1,8 +1,8 @@
 """Sends the calls of a file in replays, as another client would, and holds each answer against the schema.
 
 A call has a verb, a path after projects/PROJECT/, and may have a query, a body, the status that it must get (200 if it
-is left out), fields that its answer must have (want), override (it is a POST with X-HTTP-Method-Override), and the time
-to advance after it. A batch has calls that are sent as one.
+is left out), fields that its answer must have (want), and the time to advance after it. A batch has calls that are sent
+as one.
 """
 
 import email
@@ -46,14 +46,10 @@ class Replay:
 
     def single(self, call):
         path, query = self.address(call)
-        headers, verb, data = {}, call["verb"], None
+        headers, data = {}, None
         if "body" in call:
             headers["content-type"], data = "application/json", json.dumps(call["body"]).encode()
-        if call.get("override"):
-            headers["x-http-method-override"], verb = verb, "POST"
-            if data is None:
-                headers["content-type"], data, query = "application/x-www-form-urlencoded", query.encode(), ""
-        status, text = self.send(verb, path + ("?" + query if query else ""), data, headers)[:2]
+        status, text = self.send(call["verb"], path + ("?" + query if query else ""), data, headers)[:2]
         self.check(call, status, text)
 
     def send(self, verb, path, data, headers):

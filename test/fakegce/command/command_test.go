@@ -126,7 +126,8 @@ func TestAFailingProgramIsReported(t *testing.T) {
 
 func TestTheCommandStopsCleanlyWhileACallWaits(t *testing.T) {
 	r := start(t, instant("--operation-time", "1h")...)
-	body := r.do(t, "DELETE", "/compute/v1/projects/p/global/instanceTemplates/everywhere", "")
+	body := r.do(t, "POST", "/compute/v1/projects/p/global/instanceTemplates", `{"name":"new","properties":{"machineType":"g2-standard-4",
+		"disks":[{"boot":true}],"networkInterfaces":[{"network":"global/networks/default"}]}}`)
 	_, name, _ := strings.Cut(body, "operation-")
 	name, _, _ = strings.Cut("operation-"+name, `"`)
 	waiting := make(chan struct{})

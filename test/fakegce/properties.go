@@ -1,14 +1,25 @@
 package fakegce
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"unicode/utf8"
 
 	"google.golang.org/api/compute/v1"
 )
 
-// maxDescription is how many characters a description may have.
-const maxDescription = 2048
+// Limits of what users write on their resources. Source: Compute's page "Organize
+// resources using labels".
+const (
+	maxDescription = 2048 // characters
+	maxLabels      = 64   // a resource
+)
+
+var (
+	labelKey   = regexp.MustCompile(`^[\p{Ll}\p{Lo}][\p{Ll}\p{Lo}\p{N}_-]{0,62}$`)
+	labelValue = regexp.MustCompile(`^[\p{Ll}\p{Lo}\p{N}_-]{0,63}$`)
+)
 
 // checkProperties refuses properties that no VM can be made of; at is their field.
 func (s *Server) checkProperties(at string, p *compute.InstanceProperties) error {
@@ -21,12 +32,27 @@ func (s *Server) checkProperties(at string, p *compute.InstanceProperties) error
 	if d := schedulingOf(p).MaxRunDuration; d != nil && (d.Nanos < 0 || d.Nanos > 999_999_999 || d.Seconds < 0) {
 		return invalid("Invalid value for field '%s.scheduling.maxRunDuration': '%ds %dns'. It is not a duration.", at, d.Seconds, d.Nanos)
 	}
-	return checkScheduling(at, p)
+	return cmp.Or(checkScheduling(at, p), checkLabels(at, p.Labels))
 }
 
 func checkDescription(text string) error {
 	if utf8.RuneCountInString(text) > maxDescription {
 		return invalid("Invalid value for field 'resource.description': '%.40s...'. Must be at most %d characters long.", text, maxDescription)
+	}
+	return nil
+}
+
+func checkLabels(at string, labels map[string]string) error {
+	if len(labels) > maxLabels {
+		return invalid("Invalid value for field '%s.labels'. It has %d labels, and may have %d.", at, len(labels), maxLabels)
+	}
+	for key, value := range labels {
+		if !labelKey.MatchString(key) {
+			return invalid("Invalid value for field '%s.labels': '%s'. A label's key has 1 to 63 lowercase letters, digits, hyphens and underscores, and begins with a letter.", at, key)
+		}
+		if !labelValue.MatchString(value) {
+			return invalid("Invalid value for field '%s.labels': '%s'. A label's value has at most 63 lowercase letters, digits, hyphens and underscores.", at, value)
+		}
 	}
 	return nil
 }

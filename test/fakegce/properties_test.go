@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDescriptionMayHaveTwoThousandCharacters(t *testing.T) {
+func TestTemplateMayHaveALongDescriptionAndLabels(t *testing.T) {
 	w := newWorld(t, Options{})
 	template := func(length int) string {
-		return fmt.Sprintf(`{"name":"t%d","description":%q,"properties":{"machineType":"g2-standard-4",%s}}`, length, strings.Repeat("ä", length), bootable)
+		return fmt.Sprintf(`{"name":"t%d","description":%q,"properties":{"machineType":"g2-standard-4","labels":{"slurm_cluster-1":"größe_2"},%s}}`,
+			length, strings.Repeat("ä", length), bootable)
 	}
 	w.post("global/instanceTemplates", template(maxDescription))
 	status, body := w.ask(http.MethodPost, "global/instanceTemplates", template(maxDescription+1))

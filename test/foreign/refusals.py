@@ -68,6 +68,10 @@ class Refusals(Life):
         for what, change in (
             ("without disks", {"disks": []}),
             ("without networks", {"networkInterfaces": []}),
+            ("with a label in capitals", {"labels": {"Owner": "me"}}),
+            ("with a label's value in capitals", {"labels": {"owner": "Me"}}),
+            ("with a label's value too long", {"labels": {"owner": "m" * 64}}),
+            ("with a label too many", {"labels": {f"l{i}": "" for i in range(65)}}),
             ("with a negative duration", {"scheduling": {"maxRunDuration": {"seconds": "-1"}}}),
             ("with too many nanos", {"scheduling": {"maxRunDuration": {"seconds": "600", "nanos": 1000000000}}}),
             ("with a disk of an unknown mode", {"disks": [{"mode": "READ"}]}),

@@ -157,24 +157,6 @@ func TestTheLifeOfAWorkloadPolicy(t *testing.T) {
 	})
 }
 
-func TestPoliciesAreReadFromAllPagesAndOnlyOurs(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		for _, name := range []string{"alpha-x", "alpha-y", "beta-z"} {
-			require.NoError(t, w.CreatePolicy(t.Context(), w.policy(name)))
-		}
-		foreign := w.policy("alpha-foreign")
-		foreign.Stamp.Cluster = "beta"
-		require.NoError(t, w.CreatePolicy(t.Context(), foreign))
-		policies, unseen := w.Policies(t.Context(), "alpha", []string{region})
-		require.Empty(t, unseen)
-		var names []string
-		for _, p := range policies {
-			names = append(names, p.Name)
-		}
-		assert.Equal(t, []string{"alpha-x", "alpha-y"}, names)
-	}, func(o *fakegce.Options) { o.PageLimit = 1 })
-}
-
 func TestOnlyARequestThatHasEndedCanBeTakenOffTheRecords(t *testing.T) {
 	tests := map[string]struct {
 		capacity int

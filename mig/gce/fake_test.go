@@ -2,10 +2,8 @@ package gce_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -228,58 +226,4 @@ func TestMutationsHappenOnceWhateverBecomesOfTheAnswers(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestNothingIsMissedOnPagesOfOne(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		ctx := t.Context()
-		for i := range 3 {
-			group := fmt.Sprintf("alpha-a3-job-%d", i+1)
-			require.NoError(t, w.CreateGroup(ctx, w.spec(group, uint32(i+1))))
-			for k := range 2 {
-				r := request(fmt.Sprintf("alpha-a3-%d", 10*i+k))
-				r.Name = fmt.Sprintf("a%d", k+1)
-				require.NoError(t, w.CreateRequest(ctx, region, group, r))
-			}
-		}
-		time.Sleep(time.Minute)
-		groups, unseen := w.Groups(ctx, "alpha", []string{region, "europe-west4"})
-		assert.Empty(t, unseen)
-		require.Len(t, groups, 3)
-		for _, g := range groups {
-			require.Len(t, g.Requests, 2)
-			assert.Equal(t, "a1", g.Requests[0].Name, "the oldest first")
-		}
-		instances, unseen := w.Instances(ctx, "alpha", []string{region, "europe-west4"})
-		assert.Empty(t, unseen)
-		assert.Len(t, instances, 6)
-	}, func(o *fakegce.Options) { o.PageLimit = 1 })
-}
-
-func TestARequestThatFailsSaysWhy(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		w.cloud.SetCapacity("", "", 0)
-		w.asked(t)
-		time.Sleep(time.Minute)
-		require.NoError(t, w.cloud.FailRequest("alpha-x", "a1", "PERMISSIONS_ERROR", "Required 'compute.images.useReadOnly' permission"))
-		r := w.group(t).Requests[0]
-		assert.Equal(t, mig.Failed, r.State)
-		assert.Equal(t, mig.CausePermission, r.Cause)
-		assert.Equal(t, "PERMISSIONS_ERROR: Required 'compute.images.useReadOnly' permission", r.Message)
-	})
-}
-
-func TestAHundredMutationsSideBySideTakeAsLongAsOne(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		start := time.Now()
-		errs := make([]error, 100)
-		var wg sync.WaitGroup
-		for i := range errs {
-			wg.Go(func() { errs[i] = w.CreateGroup(t.Context(), w.spec(fmt.Sprintf("alpha-%d", i), 1)) })
-		}
-		wg.Wait()
-		require.NoError(t, errors.Join(errs...))
-		assert.Equal(t, time.Second, time.Since(start))
-		assert.Len(t, w.cloud.State().Groups, 100)
-	})
 }

@@ -187,13 +187,3 @@ func TestAWarningOnALaterPageCountsToo(t *testing.T) {
 	assert.EqualError(t, unseen[testRegion], "list instances of us-central1: incomplete answer: unreachable: zones/us-central1-b")
 	assert.Len(t, api.calls, 3)
 }
-
-func TestAListThatFailsLeavesAllRegionsUnseen(t *testing.T) {
-	api := answers(refusal(403, "forbidden", "no right"))
-	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion, "europe-west4"})
-	assert.Empty(t, instances)
-	require.Len(t, unseen, 2)
-	for _, err := range unseen {
-		assert.Equal(t, mig.CausePermission, mig.CauseOf(err))
-	}
-}

@@ -78,16 +78,6 @@ func TestFieldsThatAnAnswerCannotHaveAreRefused(t *testing.T) {
 	assert.Empty(t, w.State().Groups, "and nothing is done")
 }
 
-func TestAPostMayStandForAnotherMethod(t *testing.T) {
-	w := granted(t, Options{}, "n0", "n1")
-	status, body := w.send("POST", "/compute/v1/projects/demo/zones/us-central1-a/instances", "filter=name%3Dn1&fields=items%2Fname", "X-HTTP-Method-Override", "GET")
-	assert.Equal(t, http.StatusOK, status)
-	assert.JSONEq(t, `{"items":[{"name":"n1"}]}`, body)
-	status, body = w.send("POST", "/compute/v1/projects/demo/"+pathM, "", "X-HTTP-Method-Override", "delete")
-	assert.Equal(t, http.StatusOK, status, body)
-	assert.Empty(t, w.State().Groups)
-}
-
 func TestABatchThatCannotBeParsedIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	for _, c := range []struct{ kind, body string }{
@@ -108,14 +98,6 @@ func TestABatchHoldsAThousandCallsAtMost(t *testing.T) {
 	status, body := w.send("POST", "/batch/compute/v1", strings.Repeat(part, maxBatch+1)+"--cut--\r\n", "Content-Type", "multipart/mixed; boundary=cut")
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, body, "1000 parts")
-}
-
-func TestBetaAnswersWithLinksOfBeta(t *testing.T) {
-	w := granted(t, Options{}, "n0")
-	_, body := w.send("GET", "/compute/beta/projects/123456789012/"+pathM+"?fields=selfLink", "")
-	assert.JSONEq(t, `{"selfLink":"https://www.googleapis.com/compute/beta/projects/demo/`+pathM+`"}`, body)
-	_, body = w.send("GET", "/compute/beta/projects/123456789012/"+groupList, "")
-	assert.NotContains(t, body, "/compute/v1/")
 }
 
 func TestALinkMayNameAnyOfTheAPIsAddressesAndTheProjectsNumber(t *testing.T) {

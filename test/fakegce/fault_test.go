@@ -212,15 +212,6 @@ func TestADelayedCallActsWhenTheDelayIsOverAndEndsWithItsContext(t *testing.T) {
 	assert.ErrorIs(t, <-answered, context.Canceled)
 }
 
-func TestAFaultThatMakesNoSenseIsRefused(t *testing.T) {
-	s := New(Options{})
-	for _, f := range []Fault{
-		{}, {Method: "["}, {Method: "*", Times: -1}, {Method: "*", Status: 200}, {Method: "*", Lag: time.Hour},
-	} {
-		assert.Error(t, s.AddFault(f), "%+v", f)
-	}
-}
-
 // pending is how many events are to come.
 func (w *world) pending() (n int) {
 	w.do(func() { n = len(w.agenda.events) })

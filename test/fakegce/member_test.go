@@ -72,12 +72,6 @@ func TestDeletedCapacityCanBeUsedAgain(t *testing.T) {
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r2").GetState())
 }
 
-func TestQueuedInstancesCannotBeDeleted(t *testing.T) {
-	w := queued(t, Options{}, "n0")
-	_, err := w.deleteInstances("m", refN0)
-	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "Cancel the resize request instead")
-}
-
 func TestInstancesThatWaitForCapacityMayBeListed(t *testing.T) {
 	w := queued(t, Options{Switches: Switches{PendingInstances: true}}, "n0", "n1")
 	w.clock.Advance(time.Minute)
@@ -176,28 +170,18 @@ func TestDeleteInstancesRefuses(t *testing.T) {
 		refs     string
 		skip     bool
 		code     string // of the operation; empty: it ends well
-		refused  bool   // the call itself
 		survives bool
 	}{
-		"a malformed URL, even when it may skip":           {`"zones//n0"`, true, "INVALID_ARGUMENT", false, true},
-		"another region's instance, even when it may skip": {`"zones/europe-west4-a/instances/n0"`, true, "INVALID_ARGUMENT", false, true},
-		"an instance that is no member":                    {`"zones/us-central1-a/instances/other"`, false, "INVALID_ARGUMENT", false, true},
-		"nothing, when it may skip who is no member":       {`"zones/us-central1-a/instances/other","` + refN0 + `"`, true, "", false, false},
-		"more than a thousand":                             {`"` + refN0 + `"` + strings.Repeat(`,"`+refN0+`"`, 1000), false, "", true, true},
-		"none":                                             {"", false, "", true, true},
+		"a malformed URL, even when it may skip":           {`"zones//n0"`, true, "INVALID_ARGUMENT", true},
+		"another region's instance, even when it may skip": {`"zones/europe-west4-a/instances/n0"`, true, "INVALID_ARGUMENT", true},
+		"an instance that is no member":                    {`"zones/us-central1-a/instances/other"`, false, "INVALID_ARGUMENT", true},
+		"nothing, when it may skip who is no member":       {`"zones/us-central1-a/instances/other","` + refN0 + `"`, true, "", false},
 	} {
 		w := granted(t, Options{}, "n0")
-		body := fmt.Sprintf(`{"instances":[%s],"skipInstancesOnValidationError":%t}`, c.refs, c.skip)
-		status, answer := w.ask(http.MethodPost, pathM+"/deleteInstances", body)
-		assert.Equal(t, c.refused, status == http.StatusBadRequest && strings.Contains(answer, "instances"), name)
-		if !c.refused {
-			operations := w.State().Operations
-			code := ""
-			for _, e := range w.operation(operations[len(operations)-1].Name).GetError().GetErrors() {
-				code = e.GetCode()
-			}
-			assert.Equal(t, c.code, code, name)
-		}
+		w.post(pathM+"/deleteInstances", fmt.Sprintf(`{"instances":[%s],"skipInstancesOnValidationError":%t}`, c.refs, c.skip))
+		operations := w.State().Operations
+		code, _, _ := strings.Cut(operations[len(operations)-1].Error, ":")
+		assert.Equal(t, c.code, code, name)
 		assert.Equal(t, c.survives, len(w.State().Instances) == 1, name)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestTemplateMayHaveALongDescriptionAndLabels(t *testing.T) {
@@ -20,11 +19,4 @@ func TestTemplateMayHaveALongDescriptionAndLabels(t *testing.T) {
 	status, body := w.ask(http.MethodPost, "global/instanceTemplates", template(maxDescription+1))
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, body, "at most 2048 characters")
-}
-
-func TestTheNameOfAVersionIsKept(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.post(groupList, `{"name":"g","targetSize":0,"versions":[{"name":"first","instanceTemplate":"regions/us-central1/instanceTemplates/a3"}]}`)
-	_, body := w.ask(http.MethodGet, groupList+"/g?fields=versions/name", "")
-	require.JSONEq(t, `{"versions":[{"name":"first"}]}`, body)
 }

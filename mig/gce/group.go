@@ -13,12 +13,7 @@ import (
 // read in part only another.
 func (c *Client) Group(ctx context.Context, region, name string) (mig.Group, error) {
 	const op = "read group"
-	path := c.within("regions", region, "instanceGroupManagers", name)
-	_, body, err := c.answer(calling(ctx, "regionInstanceGroupManagers.get"), http.MethodGet, path, nil)
-	var p listedGroup
-	if err == nil {
-		err = streamOf(body).read(&p)
-	}
+	p, err := c.readGroup(ctx, region, name)
 	if err != nil {
 		return mig.Group{}, failure(op, name, reading, err)
 	}
@@ -36,4 +31,14 @@ func (c *Client) Group(ctx context.Context, region, name string) (mig.Group, err
 		return mig.Group{}, failure(op, name, reading, err)
 	}
 	return g, nil
+}
+
+// readGroup reads what a group says by itself.
+func (c *Client) readGroup(ctx context.Context, region, name string) (g listedGroup, err error) {
+	path := c.within("regions", region, "instanceGroupManagers", name)
+	_, body, err := c.answer(calling(ctx, "regionInstanceGroupManagers.get"), http.MethodGet, path, nil)
+	if err == nil {
+		err = streamOf(body).read(&g)
+	}
+	return g, err
 }

@@ -39,12 +39,11 @@ func (c *Client) CreateGroup(ctx context.Context, g mig.GroupSpec) error {
 // ownerOf is the cluster whose stamp a group has; empty if it has none, or cannot
 // be read.
 func (c *Client) ownerOf(ctx context.Context, region, group string) string {
-	var p computepb.InstanceGroupManager
-	path := c.within("regions", region, "instanceGroupManagers", group)
-	if err := c.get(calling(ctx, "regionInstanceGroupManagers.get"), path, nil, &p); err != nil {
+	g, err := c.readGroup(ctx, region, group)
+	if err != nil {
 		return ""
 	}
-	stamp, _ := mig.ParseStamp(p.GetDescription())
+	stamp, _ := mig.ParseStamp(g.Description)
 	return stamp.Cluster
 }
 

@@ -196,11 +196,10 @@ func (s *Server) bulkProperties(c *call, spec *compute.BulkInsertInstanceResourc
 	merged, path := any(nil), ""
 	if spec.SourceInstanceTemplate != "" {
 		path = s.canonical(spec.SourceInstanceTemplate)
-		t, ok := s.templates.get(path)
-		if !ok {
-			return nil, "", notFound(path)
+		t, err := s.templates.find(path)
+		if err != nil {
+			return nil, "", err
 		}
-		var err error
 		if merged, err = plain(t.api.Properties); err != nil {
 			return nil, "", err
 		}

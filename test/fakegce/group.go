@@ -70,12 +70,7 @@ func (g *group) resize(by int) {
 
 // group is the group that a call names.
 func (s *Server) group(c *call) (*group, error) {
-	path := s.path(c.at, "instanceGroupManagers", c.name())
-	g, ok := s.groups.get(path)
-	if !ok {
-		return nil, notFound(path)
-	}
-	return g, nil
+	return s.groups.find(s.path(c.at, "instanceGroupManagers", c.name()))
 }
 
 // idleGroup is the group that a call wants to change; no operation may be
@@ -199,9 +194,9 @@ func (s *Server) groupTemplate(c *call, spec *compute.InstanceGroupManager) (*te
 	if ref == "" {
 		return nil, required("resource.versions[0].instanceTemplate")
 	}
-	t, ok := s.templates.get(s.canonical(ref))
-	if !ok {
-		return nil, notFound(s.canonical(ref))
+	t, err := s.templates.find(s.canonical(ref))
+	if err != nil {
+		return nil, err
 	}
 	if !t.ready {
 		return nil, notReady(t.path)
@@ -258,9 +253,9 @@ func (s *Server) policyZones(policy, region string, links []string) ([]string, e
 // not left to resize requests.
 func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *template) error {
 	if p := spec.ResourcePolicies; p != nil && p.WorkloadPolicy != "" {
-		policy, ok := s.policies.get(s.canonical(p.WorkloadPolicy))
-		if !ok {
-			return notFound(s.canonical(p.WorkloadPolicy))
+		policy, err := s.policies.find(s.canonical(p.WorkloadPolicy))
+		if err != nil {
+			return err
 		}
 		if policy.at.region != c.at.region {
 			return invalid("Invalid value for field 'resource.resourcePolicies.workloadPolicy': '%s'. It is of another region.", p.WorkloadPolicy)

@@ -9,15 +9,6 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-func (s *Server) instance(c *call) (*vm, error) {
-	path := s.path(c.at, "instances", c.name())
-	v, ok := s.instances.get(path)
-	if !ok {
-		return nil, notFound(path)
-	}
-	return v, nil
-}
-
 func (s *Server) listInstances(c *call) (any, error) {
 	return s.list(c, "compute#instanceList", s.seenInstances(c, in(c.at)), compute.Instance{})
 }
@@ -33,7 +24,7 @@ func (s *Server) seenInstances(c *call, here func(location) bool) []resource {
 // deleteInstance deletes a VM without a word to the group that manages it. The
 // operation is done when the VM is gone.
 func (s *Server) deleteInstance(c *call) (any, error) {
-	v, err := s.instance(c)
+	v, err := s.instances.find(s.path(c.at, "instances", c.name()))
 	if err != nil {
 		return nil, err
 	}

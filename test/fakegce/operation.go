@@ -160,10 +160,9 @@ func (s *Server) operationType(method string) string {
 }
 
 func (s *Server) getOperation(c *call) (any, error) {
-	path := s.path(c.at, "operations", c.name())
-	op, ok := s.operations.get(path)
-	if !ok {
-		return nil, notFound(path)
+	op, err := s.operations.find(s.path(c.at, "operations", c.name()))
+	if err != nil {
+		return nil, err
 	}
 	return op.api, nil
 }

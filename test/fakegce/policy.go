@@ -57,18 +57,9 @@ func checkPolicy(spec *compute.ResourcePolicy) error {
 	return nil
 }
 
-func (s *Server) policy(c *call) (*policy, error) {
-	path := s.path(c.at, "resourcePolicies", c.name())
-	p, ok := s.policies.get(path)
-	if !ok {
-		return nil, notFound(path)
-	}
-	return p, nil
-}
-
 // deletePolicy deletes a policy that no group and no VM uses.
 func (s *Server) deletePolicy(c *call) (any, error) {
-	p, err := s.policy(c)
+	p, err := s.policies.find(s.path(c.at, "resourcePolicies", c.name()))
 	if err != nil {
 		return nil, err
 	}

@@ -49,12 +49,7 @@ func (s *Server) request(c *call) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := g.path + "/resizeRequests/" + c.vars["request"]
-	r, ok := g.requests.get(path)
-	if !ok {
-		return nil, notFound(path)
-	}
-	return r, nil
+	return g.requests.find(g.path + "/resizeRequests/" + c.vars["request"])
 }
 
 // idleRequest is the request that a call wants to change.

@@ -101,6 +101,15 @@ func (s *shelf[T]) get(path string) (T, bool) {
 	return r, ok
 }
 
+// find is the resource at a path, or the refusal that there is none.
+func (s *shelf[T]) find(path string) (T, error) {
+	r, ok := s.live[path]
+	if !ok {
+		return r, notFound(path)
+	}
+	return r, nil
+}
+
 func (s *shelf[T]) add(r T) {
 	if s.live == nil {
 		s.live = make(map[string]T)

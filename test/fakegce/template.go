@@ -111,10 +111,9 @@ func (s *Server) insertTemplate(c *call) (any, error) {
 }
 
 func (s *Server) getTemplate(c *call) (any, error) {
-	path := s.path(c.at, "instanceTemplates", c.name())
-	t, ok := s.templates.get(path)
-	if !ok {
-		return nil, notFound(path)
+	t, err := s.templates.find(s.path(c.at, "instanceTemplates", c.name()))
+	if err != nil {
+		return nil, err
 	}
 	return t.api, nil
 }

@@ -260,6 +260,9 @@ func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *t
 		if policy.at.region != c.at.region {
 			return invalid("Invalid value for field 'resource.resourcePolicies.workloadPolicy': '%s'. It is of another region.", p.WorkloadPolicy)
 		}
+		if policy.api.WorkloadPolicy == nil {
+			return invalid("Invalid value for field 'resource.resourcePolicies.workloadPolicy': '%s'. It is not a workload policy.", p.WorkloadPolicy)
+		}
 	}
 	if spec.TargetSize < 0 {
 		return invalid("Invalid value for field 'resource.targetSize': '%d'. Must be greater than or equal to 0.", spec.TargetSize)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/api/compute/v1"
@@ -14,6 +15,12 @@ import (
 const (
 	maxDescription = 2048 // characters
 	maxLabels      = 64   // a resource
+)
+
+// Limits of a VM's run time. Source: Compute's page "Limit the run time of a VM".
+const (
+	minRun = 30 * time.Second
+	maxRun = 120 * 24 * time.Hour
 )
 
 var (
@@ -29,8 +36,8 @@ func (s *Server) checkProperties(at string, p *compute.InstanceProperties) error
 	case len(p.NetworkInterfaces) == 0:
 		return invalid("Invalid value for field '%s.networkInterfaces': ''. At least one network interface is required.", at)
 	}
-	if d := schedulingOf(p).MaxRunDuration; d != nil && (d.Nanos < 0 || d.Nanos > 999_999_999 || d.Seconds < 0) {
-		return invalid("Invalid value for field '%s.scheduling.maxRunDuration': '%ds %dns'. It is not a duration.", at, d.Seconds, d.Nanos)
+	if d := schedulingOf(p).MaxRunDuration; d != nil && (d.Nanos < 0 || d.Nanos > 999_999_999 || seconds(d) < minRun || seconds(d) > maxRun) {
+		return invalid("Invalid value for field '%s.scheduling.maxRunDuration': '%ds %dns'. Must be between 30 seconds and 120 days.", at, d.Seconds, d.Nanos)
 	}
 	return cmp.Or(checkScheduling(at, p), checkLabels(at, p.Labels))
 }

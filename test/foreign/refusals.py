@@ -22,6 +22,8 @@ class Refusals(Life):
         self.done(self.api.regionInstanceTemplates().insert(body=template("a3"), **REGIONAL).execute())
         self.done(self.api.resourcePolicies().insert(body={"name": "p", "workloadPolicy": {"type": "HIGH_THROUGHPUT"}}, **REGIONAL).execute())
         self.done(self.groups.insert(body=group("m", T), **REGIONAL).execute())
+        placed = {"name": "placed", "groupPlacementPolicy": {"collocation": "COLLOCATED"}}
+        self.done(self.api.resourcePolicies().insert(body=placed, **REGIONAL).execute())
         near = f"projects/{PROJECT}/regions/{REGION}/resourcePolicies/p"
         self.done(self.groups.insert(body=group("near", T, resourcePolicies={"workloadPolicy": near}), **REGIONAL).execute())
         self.done(self.requests.insert(body=request("got", "n0"), **M).execute())
@@ -73,6 +75,8 @@ class Refusals(Life):
             ("with a label's value too long", {"labels": {"owner": "m" * 64}}),
             ("with a label too many", {"labels": {f"l{i}": "" for i in range(65)}}),
             ("with a negative duration", {"scheduling": {"maxRunDuration": {"seconds": "-1"}}}),
+            ("with too short a run", {"scheduling": {"maxRunDuration": {"seconds": "29"}}}),
+            ("with too long a run", {"scheduling": {"maxRunDuration": {"seconds": str(120 * 86400 + 1)}}}),
             ("with too many nanos", {"scheduling": {"maxRunDuration": {"seconds": "600", "nanos": 1000000000}}}),
             ("with a disk of an unknown mode", {"disks": [{"mode": "READ"}]}),
         ):
@@ -108,6 +112,7 @@ class Refusals(Life):
             ("an unknown update type", one(updatePolicy={"type": "NEVER"})),
             ("unknown repairs", one(instanceLifecyclePolicy={"defaultActionOnFailure": "PRAY"})),
             ("a long description", one(**LONG)),
+            ("a placement policy", one(resourcePolicies={"workloadPolicy": f"regions/{REGION}/resourcePolicies/placed"})),
             ("instances from the start", one(targetSize=1)),
             ("a negative size", one(targetSize=-1)),
             ("a hyphen at its base name's end", one(baseInstanceName="x-")),

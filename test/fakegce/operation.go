@@ -39,7 +39,7 @@ func (s *Server) begin(c *call, target *meta) *operation {
 	}
 	op.api = &compute.Operation{
 		Kind: "compute#operation", Id: m.id, Name: m.name, SelfLink: m.link(),
-		OperationType: s.operationType(c.route.method), Status: "RUNNING",
+		OperationType: operationType(c.route.method), Status: "RUNNING",
 		InsertTime: stamp(s.now), StartTime: stamp(s.now), CreationTimestamp: stamp(s.now),
 		TargetId: target.id, TargetLink: target.link(),
 		User:            "fake@" + s.opts.Project + ".iam.gserviceaccount.com",
@@ -52,9 +52,7 @@ func (s *Server) begin(c *call, target *meta) *operation {
 	}
 	if id := c.query.Get("requestId"); id != "" {
 		s.repeats[id] = op
-		if !s.opts.Switches.NoClientOperationID {
-			op.api.ClientOperationId = id
-		}
+		op.api.ClientOperationId = id
 	}
 	s.operations.add(op)
 	s.running[op.at.regionName()]++
@@ -144,19 +142,15 @@ func operationName(id uint64, now time.Time) string {
 }
 
 // operationType is the name that a method's operations have.
-func (s *Server) operationType(method string) string {
+func operationType(method string) string {
 	resource, verb, _ := strings.Cut(method, ".")
 	switch resource {
 	case "regionInstanceGroupManagerResizeRequests":
-		if s.opts.Switches.ZonalOperationTypes {
-			resource = "instanceGroupManagerResizeRequests"
-		}
+		return "compute." + method
 	case "regionInstanceGroupManagers":
-		resource = "instanceGroupManagers"
-	default:
-		return verb
+		return "compute.instanceGroupManagers." + verb
 	}
-	return "compute." + resource + "." + verb
+	return verb
 }
 
 func (s *Server) getOperation(c *call) (any, error) {

@@ -67,11 +67,6 @@ type Switches struct {
 	RequestErrorStatus bool `json:"requestErrorStatus,omitempty"`
 	// ForgetRefused: a request that fails its validation leaves no record.
 	ForgetRefused bool `json:"forgetRefused,omitempty"`
-	// ZonalOperationTypes: operations on regional resize requests are named
-	// like the zonal ones.
-	ZonalOperationTypes bool `json:"zonalOperationTypes,omitempty"`
-	// NoClientOperationID: operations do not repeat the call's requestId.
-	NoClientOperationID bool `json:"noClientOperationID,omitempty"`
 	// PendingInstances: the instances that a queued request waits for are listed,
 	// as PENDING. Compute's page "Instance life cycle" says so of flex-start
 	// instances of groups, and of resize requests nothing.

@@ -87,15 +87,6 @@ func TestWhatASwitchChanges(t *testing.T) {
 			},
 			shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
 		},
-		"operations have zonal types and no client's id": {
-			switches: Switches{ZonalOperationTypes: true, NoClientOperationID: true},
-			happens: func(t *testing.T, w *world) {
-				op := w.begun(w.cancelRequest("m", "r"))
-				assert.Equal(t, "compute.instanceGroupManagerResizeRequests.cancel", op.Proto().GetOperationType())
-				assert.Nil(t, op.Proto().ClientOperationId)
-			},
-			shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
-		},
 		"an instance has no action once it is created": {
 			switches: Switches{NoActionOnceCreated: true}, passes: 10 * time.Second, shows: "1; r SUCCEEDED; n0 NONE STAGING;",
 		},

@@ -131,8 +131,8 @@ func TestWhereComputeAnswersOtherwiseIsFound(t *testing.T) {
 			finds:    "POST " + requests + "/*/cancel: status: the transcript has 200, the fake 412 Cancelling resize request that has reached a final state is not possible.",
 		},
 		"in a field that the fake has": {
-			switches: fakegce.Switches{NoClientOperationID: true},
-			finds:    "POST " + requests + ": field clientOperationId: only the fake has it",
+			via:   edited("POST", "/resizeRequests", `"clientOperationId"`, `"clientId"`),
+			finds: "POST " + requests + ": field clientOperationId: only the fake has it",
 		},
 		"in a field that Compute has": {
 			via:   edited("GET", "/alpha-trial-kxqzv-g", `"targetSize":`, `"satisfiesPzs":false,"targetSize":`),
@@ -147,7 +147,7 @@ func TestWhereComputeAnswersOtherwiseIsFound(t *testing.T) {
 			finds: "GET regions/*/instanceGroupManagers/*: field updatePolicy.type: the transcript has string PROACTIVE, the fake string OPPORTUNISTIC",
 		},
 		"in an operation's type": {
-			switches: fakegce.Switches{ZonalOperationTypes: true},
+			via: edited("POST", "/resizeRequests", "compute.regionInstanceGroupManagerResizeRequests", "compute.instanceGroupManagerResizeRequests"),
 			finds: "POST " + requests + ": field operationType: the transcript has string compute.instanceGroupManagerResizeRequests.insert, " +
 				"the fake string compute.regionInstanceGroupManagerResizeRequests.insert",
 		},

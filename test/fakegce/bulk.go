@@ -55,10 +55,10 @@ func (s *Server) launchBulk(op *operation, b bulk) {
 			s.finish(op, problem("CONFLICT", "An instance was deleted while it was being created."))
 			return
 		}
-		n := int64(len(vms))
+		created, planned := int64(len(vms)), int64(len(b.names))
 		op.api.InstancesBulkInsertOperationMetadata = &compute.InstancesBulkInsertOperationMetadata{
 			PerLocationStatus: map[string]compute.BulkInsertOperationStatus{
-				"zones/" + zone: {CreatedVmCount: n, TargetVmCount: n, Status: "DONE"},
+				"zones/" + zone: {CreatedVmCount: created, FailedToCreateVmCount: planned - created, TargetVmCount: planned, Status: "DONE"},
 			},
 		}
 		s.finish(op, nil)
@@ -94,8 +94,8 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 	if b.minimum > int(spec.Count) {
 		return b, invalid("Invalid value for field 'resource.minCount': '%d'. Must not be greater than count.", spec.MinCount)
 	}
-	if spec.InstanceFlexibilityPolicy != nil {
-		return b, notImplemented("This fake has no instanceFlexibilityPolicy.")
+	if err := bulkLacks(spec); err != nil {
+		return b, err
 	}
 	if b.props, b.template, err = s.bulkProperties(c, spec); err != nil {
 		return b, err
@@ -114,6 +114,23 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 	}
 	b.names, err = bulkNames(spec)
 	return b, err
+}
+
+// bulkLacks refuses a call with what Compute has and this fake lacks.
+func bulkLacks(spec *compute.BulkInsertInstanceResource) error {
+	shape := ""
+	if spec.LocationPolicy != nil {
+		shape = spec.LocationPolicy.TargetShape
+	}
+	switch {
+	case spec.InstanceFlexibilityPolicy != nil:
+		return notImplemented("This fake has no instanceFlexibilityPolicy.")
+	case spec.NamePattern != "":
+		return notImplemented("This fake names instances by perInstanceProperties only.")
+	case shape != "" && shape != "ANY_SINGLE_ZONE":
+		return notImplemented("This fake creates all instances in one zone, and does not have targetShape " + shape + ".")
+	}
+	return nil
 }
 
 // invalidBulk refuses a call whose properties have the problem; nil is none.
@@ -142,9 +159,6 @@ func (s *Server) checkFlexBulk(props *compute.InstanceProperties) error {
 
 // bulkNames are the names that the call gives.
 func bulkNames(spec *compute.BulkInsertInstanceResource) ([]string, error) {
-	if spec.NamePattern != "" {
-		return nil, notImplemented("This fake names instances by perInstanceProperties only.")
-	}
 	names := slices.Sorted(maps.Keys(spec.PerInstanceProperties))
 	if len(names) != int(spec.Count) {
 		return nil, invalid("Invalid value for field 'resource.count': '%d'. There are %d names in perInstanceProperties.", spec.Count, len(names))
@@ -165,9 +179,6 @@ func (s *Server) bulkZones(c *call, p *compute.LocationPolicy) ([]string, error)
 	zones := s.zonesOf(c.at.region)
 	if p == nil {
 		return zones, nil
-	}
-	if p.TargetShape != "" && p.TargetShape != "ANY_SINGLE_ZONE" {
-		return nil, invalid("Invalid value for field 'resource.locationPolicy.targetShape': '%s'. This fake places all VMs in one zone: ANY_SINGLE_ZONE.", p.TargetShape)
 	}
 	if len(p.Zones) > 0 {
 		var links []string

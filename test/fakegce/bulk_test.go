@@ -66,6 +66,8 @@ func TestABulkInsertWithoutRoomCreatesNothingOrTheLeastItMay(t *testing.T) {
 	op = w.begun(w.bulkInsert(b))
 	assert.Empty(t, w.outcome(op))
 	assert.Len(t, w.State().Instances, 2)
+	status := w.operation(op.Name()).GetInstancesBulkInsertOperationMetadata().GetPerLocationStatus()["zones/us-central1-a"]
+	assert.Equal(t, []int32{3, 2, 1}, []int32{status.GetTargetVmCount(), status.GetCreatedVmCount(), status.GetFailedToCreateVmCount()})
 }
 
 func TestAVMLostDuringABulkInsertIsAConflict(t *testing.T) {

@@ -192,7 +192,7 @@ class Refusals(Life):
             self.refused("bulkInsert with " + what, instances.bulkInsert(body=body, **ZONAL), status, reason)
 
         balanced = bulk(T, "a", locationPolicy={"targetShape": "BALANCED"})
-        self.refused("bulkInsert with an unknown shape", self.api.regionInstances().bulkInsert(body=balanced, **REGIONAL), 400, "invalid", "BALANCED")
+        self.refused("bulkInsert over several zones", self.api.regionInstances().bulkInsert(body=balanced, **REGIONAL), 501, "notImplemented", "BALANCED")
         for what, scheduling in (
             ("as it should be", {}),
             ("without a lease", {"maxRunDuration": None}),

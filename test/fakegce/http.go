@@ -206,35 +206,26 @@ func (s *Server) answer(ctx context.Context, c *call) reply {
 
 // act does what the call says, all in one instant.
 func (s *Server) act(c *call) (answer reply) {
-	s.do(func() {
-		if err := s.check(c); err != nil {
-			answer = refuse(err)
-			return
-		}
-		if err := s.buried(c); err != nil {
-			answer = refuse(err)
-			return
-		}
-		if op := s.repeat(c); op != nil {
-			answer = encode(op.body())
-			return
-		}
-		if err := s.admitOperation(c); err != nil {
-			answer = refuse(err)
-			return
-		}
-		result, err := c.route.handle(s, c)
-		if err != nil {
-			answer = refuse(err)
-			return
-		}
-		answer = encode(result)
-	})
+	s.do(func() { answer = replyTo(s.result(c)) })
 	return answer
 }
 
+// result is what the call's method gives, or an earlier call with the same requestId.
+func (s *Server) result(c *call) (any, error) {
+	if err := cmp.Or(s.check(c), s.buried(c)); err != nil {
+		return nil, err
+	}
+	if op := s.repeat(c); op != nil {
+		return op.body(), nil
+	}
+	if err := s.admitOperation(c); err != nil {
+		return nil, err
+	}
+	return c.route.handle(s, c)
+}
+
 // await answers operations.wait once the operation is done, or maxWait later.
-func (s *Server) await(ctx context.Context, c *call) reply {
+func (s *Server) await(ctx context.Context, c *call) (answer reply) {
 	var done chan struct{}
 	s.do(func() {
 		if op, ok := s.operations.get(s.path(c.at, "operations", c.name())); ok {
@@ -244,15 +235,7 @@ func (s *Server) await(ctx context.Context, c *call) reply {
 	if s.sleep(ctx, maxWait, done) != nil {
 		return reply{dropped: true}
 	}
-	answer := reply{}
-	s.do(func() {
-		op, err := s.getOperation(c)
-		if err != nil {
-			answer = refuse(err)
-			return
-		}
-		answer = encode(op)
-	})
+	s.do(func() { answer = replyTo(s.getOperation(c)) })
 	return answer
 }
 
@@ -278,6 +261,14 @@ func encode(v any) reply {
 		return refuse(fmt.Errorf("encode the answer: %w", err))
 	}
 	return reply{status: http.StatusOK, body: b}
+}
+
+// replyTo is the reply with a result, or the one that says err.
+func replyTo(result any, err error) reply {
+	if err != nil {
+		return refuse(err)
+	}
+	return encode(result)
 }
 
 // refuse is the reply that says err; the zero reply for nil.

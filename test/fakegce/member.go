@@ -11,7 +11,7 @@ import (
 // member is a managed instance: what a group says of one of its instances,
 // which may have a VM or not.
 type member struct {
-	meta    // its path is for ordering only: managed instances have none
+	meta    // its path stands for nothing: managed instances have none
 	group   *group
 	request *request // that brought it
 	vm      *vm      // nil before it is created, and after it was lost

@@ -1,6 +1,7 @@
 package gce_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -57,16 +58,18 @@ func TestAdviceRegardsTheGPUsOfTheTemplate(t *testing.T) {
 }
 
 func TestARefusalOfAdviceIsOfItsCause(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		_, err := w.CapacityAdvice(t.Context(), w.adviceAbout(1))
-		assert.Equal(t, mig.CauseConfig, mig.CauseOf(err))
-		assert.ErrorContains(t, err, "read capacity advice of us-central1: 400 invalid: Invalid value for field 'resource.instanceProperties.scheduling.provisioningModel': 'FLEX_START'")
-	}, func(o *fakegce.Options) { o.Switches.AdviceForSpotOnly = true })
-	inWorld(t, func(t *testing.T, w world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "advice.capacity", Status: http.StatusForbidden}))
-		_, err := w.CapacityAdvice(t.Context(), w.adviceAbout(1))
-		assert.Equal(t, mig.CausePermission, mig.CauseOf(err))
-	})
+	for cause, fault := range map[mig.Cause]fakegce.Fault{
+		mig.CauseConfig:     {Status: http.StatusBadRequest, Reason: "invalid", Message: "Invalid value 'FLEX_START'."},
+		mig.CausePermission: {Status: http.StatusForbidden, Reason: "forbidden", Message: "no right"},
+	} {
+		inWorld(t, func(t *testing.T, w world) {
+			fault.Method = "advice.capacity"
+			require.NoError(t, w.cloud.AddFault(fault))
+			_, err := w.CapacityAdvice(t.Context(), w.adviceAbout(1))
+			assert.Equal(t, cause, mig.CauseOf(err))
+			assert.ErrorContains(t, err, fmt.Sprintf("read capacity advice of us-central1: %d %s: %s", fault.Status, fault.Reason, fault.Message))
+		})
+	}
 }
 
 func TestAdviceThatSaysNothingIsAnError(t *testing.T) {

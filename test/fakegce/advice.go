@@ -14,7 +14,7 @@ func (s *Server) advise(c *call) (any, error) {
 	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
-	model, err := s.advisedModel(spec)
+	model, err := advisedModel(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -41,17 +41,13 @@ func (s *Server) advise(c *call) (any, error) {
 }
 
 // advisedModel is the provisioning model that advice is wanted for.
-func (s *Server) advisedModel(spec *compute.CapacityAdviceRequest) (string, error) {
+func advisedModel(spec *compute.CapacityAdviceRequest) (string, error) {
 	const field = "instanceProperties.scheduling.provisioningModel"
 	if spec.InstanceProperties == nil || spec.InstanceProperties.Scheduling == nil || spec.InstanceProperties.Scheduling.ProvisioningModel == "" {
 		return "", required("resource." + field)
 	}
-	allowed := models
-	if s.opts.Switches.AdviceForSpotOnly {
-		allowed = "SPOT"
-	}
 	model := spec.InstanceProperties.Scheduling.ProvisioningModel
-	return model, checkWord(field, model, allowed)
+	return model, checkWord(field, model, models)
 }
 
 // advisedMachine is the machine type that advice is wanted for.

@@ -90,11 +90,3 @@ func TestAdviceIsRefusedWhereTheQuestionIsWrong(t *testing.T) {
 		assert.Contains(t, answer, message, body)
 	}
 }
-
-func TestAdviceMayBeForSpotOnly(t *testing.T) {
-	w := newWorld(t, Options{Switches: Switches{AdviceForSpotOnly: true}})
-	status, answer := w.ask(http.MethodPost, "regions/us-central1/advice/capacity", adviceAbout("FLEX_START", 1, ""))
-	assert.Equal(t, http.StatusBadRequest, status)
-	assert.Contains(t, answer, "'FLEX_START'. Must be one of: SPOT.")
-	w.advised(adviceAbout("SPOT", 1, ""))
-}

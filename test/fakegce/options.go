@@ -81,9 +81,6 @@ type Switches struct {
 	// NameConflictFails: a name that another VM holds fails the request,
 	// instead of making it wait.
 	NameConflictFails bool `json:"nameConflictFails,omitempty"`
-	// AdviceForSpotOnly: advice.capacity refuses every provisioning model but SPOT,
-	// the only one that its documentation speaks of.
-	AdviceForSpotOnly bool `json:"adviceForSpotOnly,omitempty"`
 	// RefusePartialSuccess: v1 refuses the parameter returnPartialSuccess as unknown,
 	// because its discovery document lacks it. The REST reference of v1 recommends it.
 	RefusePartialSuccess bool `json:"refusePartialSuccess,omitempty"`

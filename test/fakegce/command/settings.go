@@ -39,7 +39,6 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.DurationVar(&o.DeleteTime, "delete-time", time.Second, "time from STOPPING to gone")
 	f.StringVar(&o.Token, "token", fakegce.AnyToken, "access `token` that each call must carry, as Authorization: Bearer TOKEN; any: whichever; \"\": calls need none")
 	f.StringVar(&s.key, "key", "", "write the key of a service account, slurmflex's credentials_file, to a `file`")
-	f.IntVar(&o.PageLimit, "page-limit", 0, "most `results` on a page, whatever the caller requests; 0: no limit")
 	f.IntVar(&s.capacity, "capacity", -1, "`VMs` of each machine type that fit into each zone; -1: no limit")
 	f.StringArrayVar(&s.templates, "template", nil, "create a flex-start template: `NAME=MACHINETYPE[@REGION]`; may be repeated")
 	f.StringVar(&s.switches, "switches", "{}", "undocumented behaviours to change, as `JSON`, such as '{\"lateRefusals\":true}'")

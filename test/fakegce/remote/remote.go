@@ -73,12 +73,6 @@ func (f *Fake) Tell(ctx context.Context, what string, order any) error {
 	return err
 }
 
-// Forget takes something out of the fake's world, such as "calls".
-func (f *Fake) Forget(ctx context.Context, what string) error {
-	_, err := f.control(ctx, http.MethodDelete, what, nil)
-	return err
-}
-
 func (f *Fake) control(ctx context.Context, method, what string, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, f.Endpoint+"/fake/"+what, bytes.NewReader(body))
 	if err != nil {

@@ -20,12 +20,10 @@ func TestAFakeIsAskedAndTold(t *testing.T) {
 	f := &Fake{Endpoint: server.URL}
 	defer f.Stop() // it is somebody else's
 	require.NoError(t, f.Tell(t.Context(), "capacity", map[string]any{"zone": "us-central1-a", "machineType": "a3-highgpu-8g", "count": 3}))
-	require.NoError(t, f.Forget(t.Context(), "calls"))
 	var counts map[string]int
 	require.NoError(t, f.Ask(t.Context(), "counts", &counts))
 	assert.Empty(t, counts)
 	assert.ErrorContains(t, f.Tell(t.Context(), "capacity", map[string]any{}), `POST /fake/capacity: 400 Bad Request: `)
-	assert.ErrorContains(t, f.Forget(t.Context(), "state"), "DELETE /fake/state: 400 Bad Request: ")
 }
 
 func TestAProgramIsStartedAndStopped(t *testing.T) {

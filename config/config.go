@@ -208,9 +208,31 @@ func (c *Config) FlexSetOf(node string) *NodeSet {
 	return nil
 }
 
-// HasFlexSet reports whether a nodeset of that name is there and ours.
-func (c *Config) HasFlexSet(name string) bool {
-	return slices.ContainsFunc(c.FlexSets(), func(ns *NodeSet) bool { return ns.Name == name })
+// FlexSet is the nodeset of that name that is ours; nil if there is none.
+func (c *Config) FlexSet(name string) *NodeSet {
+	for _, ns := range c.FlexSets() {
+		if ns.Name == name {
+			return ns
+		}
+	}
+	return nil
+}
+
+// NeedFlexSet is FlexSet, or an error that names those that there are.
+func (c *Config) NeedFlexSet(name string) (*NodeSet, error) {
+	if ns := c.FlexSet(name); ns != nil {
+		return ns, nil
+	}
+	var names []string
+	for _, ns := range c.FlexSets() {
+		names = append(names, ns.Name)
+	}
+	return nil, UnknownFlexSet(name, names)
+}
+
+// UnknownFlexSet is the error for a nodeset that is not one of ours, which are known.
+func UnknownFlexSet(name string, known []string) error {
+	return fmt.Errorf("unknown flex-start nodeset %q; choose one of: %s", name, strings.Join(known, ", "))
 }
 
 // FlexRegions are the regions that have a nodeset of ours, sorted.

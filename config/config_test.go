@@ -135,8 +135,8 @@ func TestTheFileOfAnExistingClusterLoadsAsItIs(t *testing.T) {
 	}
 	assert.Equal(t, []string{"a3mega", "cpu", "dyn", "g2static", "h4dlegacy", "v4"}, names(c.NodeSets))
 	assert.Equal(t, []string{"a3mega", "g2static", "h4dlegacy"}, names(c.FlexSets()))
-	assert.True(t, c.HasFlexSet("a3mega"))
-	assert.False(t, c.HasFlexSet("cpu"), "which is not ours")
+	assert.NotNil(t, c.FlexSet("a3mega"))
+	assert.Nil(t, c.FlexSet("cpu"), "which is not ours")
 	assert.Equal(t, "a3mega", c.FlexSetOf("hpc-a3mega-0").Name)
 	assert.Nil(t, c.FlexSetOf("hpc-cpu-0"), "which is not ours")
 	assert.Nil(t, c.FlexSetOf("hpc-gone-0"))

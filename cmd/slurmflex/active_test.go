@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 )
 
 // standingBy makes this the host of the backup controller, and says whether the
@@ -40,30 +39,6 @@ func TestOnTheBackupsHostNothingIsDoneWhileThePrimaryIsUp(t *testing.T) {
 	w.standingBy(t, "DOWN")
 	w.flex(t, "sync").exits(t, exitDone)
 	assert.Empty(t, w.machines())
-}
-
-func TestADaemonOnTheBackupsHostTakesOver(t *testing.T) {
-	w := newWorld(t)
-	w.left(t)
-	w.configure(t, "interval: 1h", "interval: 1s")
-	w.standingBy(t, "UP")
-	d := w.daemon(t)
-	require.Eventually(t, func() bool { return w.count(t, "scontrol ping") >= 3 }, slack, poll)
-	w.assertUntouched(t)
-	var others []string
-	for _, c := range w.calls(t) {
-		if !strings.HasPrefix(c.args, "scontrol ping") {
-			others = append(others, c.args)
-		}
-	}
-	assert.Len(t, others, 1, "the configuration: no more is asked for")
-
-	w.standingBy(t, "DOWN")
-	require.Eventually(t, func() bool { return len(w.machines()) == 0 }, slack, poll)
-	require.NoError(t, d.Process.Signal(unix.SIGTERM))
-	d.exits(t, exitDone)
-	assert.Equal(t, 1, strings.Count(d.stderr.String(), "standing by"))
-	assert.Contains(t, d.stderr.String(), `standing by {"error": "slurmctld is active on ctl1"}`)
 }
 
 // slurmUser makes another user SlurmUser.

@@ -9,6 +9,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/ask"
+	"slurmflex/flex/logs"
 	"slurmflex/flex/view"
 )
 
@@ -36,11 +37,11 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 	case err != nil:
 		return view.View{}, err
 	}
-	log, err := a.logToStderr(cfg.Options)
+	log, err := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
 	if err != nil {
-		return view.View{}, err
+		return view.View{}, usageError{err}
 	}
-	err = a.with(ctx, cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
+	err = a.with(ctx, cfg, log, func(r *flex.Reconciler) error {
 		quotasRead := a.quotas.Now(ctx, cfg.FlexRegions())
 		seen, p, err := r.Look(ctx)
 		quotasRead()
@@ -48,11 +49,17 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 			return err
 		}
 		v = view.Of(seen, p)
-		a.filler(ctx, cfg, log)(&v)
+		a.filler(ctx, cfg, log.Logger)(&v)
 		return nil
 	})
 	if err != nil {
 		return view.View{}, fmt.Errorf("%w; reading Slurm and Compute directly failed too: %w", daemonErr, err)
 	}
 	return v, nil
+}
+
+// look is see, with the progress on stderr.
+func (a *app) look(ctx context.Context) (view.View, error) {
+	defer a.progress.Begin("reading Slurm and Compute")()
+	return a.see(ctx)
 }

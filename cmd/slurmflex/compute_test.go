@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,8 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
-
-	"slurmflex/test/fakegce"
 )
 
 // wireFunc carries calls to Compute.
@@ -162,36 +158,6 @@ func TestAPassThatWaitsForComputeCanBeStopped(t *testing.T) {
 	r.exits(t, exitFailed)
 	assert.Contains(t, r.stderr.String(), "slurmflex: pass interrupted: terminated signal received; the next one continues from there\n")
 	w.assertUntouched(t)
-}
-
-func TestWhatComputeRefusesToDoIsAFailureWithItsError(t *testing.T) {
-	w := newWorld(t)
-	w.left(t)
-	require.NoError(t, w.cloud.AddFault(fakegce.Fault{
-		Method: "*.deleteInstances", Status: 403, Message: "Required 'compute.instances.delete' permission",
-	}))
-	r := w.flex(t, "sync").exits(t, exitFailed)
-	assert.Contains(t, r.stderr.String(), "Required 'compute.instances.delete' permission")
-	assert.Equal(t, "0 actions done, 1 failed\n", r.stdout.String())
-	assert.Regexp(t, `\nslurmflex: 1 of 1 actions failed; the next pass retries\n$`, r.stderr.String())
-	assert.Len(t, w.machines(), 2)
-}
-
-func TestNodesThatComputeRefusesToMakeGoBackToSlurmWithItsWords(t *testing.T) {
-	w := newWorld(t)
-	w.waiting(t)
-	w.onPowerDown(t)
-	const words = "Required 'compute.instanceGroupManagers.create' permission"
-	require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*GroupManagers.insert", Status: 403, Message: words}))
-	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
-	r.saysNothing(t)
-	r.settle(t)
-	updates := strings.Join(w.updates(t), "\n")
-	assert.Contains(t, updates, "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: 403 forbidden: "+words)
-	assert.Regexp(t, `jobid=812 admincomment=flex-start: held at \S+Z: 403 forbidden: `+regexp.QuoteMeta(words), updates)
-	require.NotEmpty(t, w.log(t, "error"))
-	assert.Contains(t, w.log(t, "error")[0], words)
-	assert.Empty(t, w.cloud.State().Groups)
 }
 
 func TestCredentialsThatCannotBeReadAreNamed(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +11,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/check"
-	"slurmflex/flex/view"
+	"slurmflex/flex/slurmconf"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -52,13 +50,32 @@ something could not be checked, 2 if it is invalid.`,
 			var problems config.Problems
 			switch {
 			case asJSON && errors.As(err, &problems):
-				return errors.Join(writeJSON(out, newCheckReport(a.configPath, "", false, faultsOf(problems))), err)
+				return errors.Join(writeJSON(out, check.Unloaded(a.configPath, problems)), err)
 			case err != nil:
 				return err
 			case effective:
-				return a.effective(out, asJSON, cfg)
+				report, err := check.EffectiveOf(a.configPath, cfg)
+				if err != nil {
+					return err
+				}
+				return write(out, asJSON, report)
 			}
-			return a.check(cmd.Context(), out, asJSON, cfg, live)
+			found := check.Advise(cfg)
+			if live {
+				seen, err := a.observe(cmd.Context(), cfg)
+				if err != nil {
+					return err
+				}
+				found = append(found, check.Compare(cfg, seen)...)
+			}
+			report := check.ReportOf(a.configPath, cfg, live, found)
+			if err := write(out, asJSON, report); err != nil {
+				return err
+			}
+			if !report.Valid {
+				return usage(report.Err())
+			}
+			return report.Err()
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "also query Slurm and Compute; run it on the controller as SlurmUser")
@@ -66,74 +83,6 @@ something could not be checked, 2 if it is invalid.`,
 	cmd.MarkFlagsMutuallyExclusive("live", "effective")
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-// effective prints the effective configuration.
-func (a *app) effective(w io.Writer, asJSON bool, cfg *config.Config) error {
-	text, err := cfg.Effective()
-	if err != nil {
-		return err
-	}
-	if !asJSON {
-		_, err = w.Write(text)
-		return err
-	}
-	report, err := newEffectiveReport(a.configPath, text)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, report)
-}
-
-// check prints what there is to know about the configuration; what is wrong with
-// it is the error.
-func (a *app) check(ctx context.Context, w io.Writer, asJSON bool, cfg *config.Config, live bool) error {
-	found := check.Advise(cfg)
-	world := ""
-	if live {
-		seen, err := a.observe(ctx, cfg)
-		if err != nil {
-			return err
-		}
-		found = append(found, check.Compare(cfg, seen)...)
-		world = "; Slurm and Compute match"
-	}
-	var text strings.Builder
-	for _, f := range append(found.Of(check.Ignored), found.Of(check.Advice)...) {
-		fmt.Fprintln(&text, f)
-	}
-	wrong := found.Of(check.Fault, check.Unread)
-	if len(wrong) == 0 {
-		n, uses, others := 0, "use", ""
-		for _, set := range cfg.FlexSets() {
-			if !set.Flex.Capacity.AtOnce() {
-				n++
-			}
-		}
-		if n == 1 {
-			uses = "uses"
-		}
-		if rest := len(cfg.FlexSets()) - n; rest > 0 {
-			others = fmt.Sprintf(", %d other capacity", rest)
-		}
-		fmt.Fprintf(&text, "%s: OK: cluster %s: %d of %s %s flex-start%s%s\n",
-			a.configPath, cfg.Cluster, n, view.Count(len(cfg.NodeSets), "nodeset"), uses, others, world)
-	}
-	var err error
-	if asJSON {
-		err = writeJSON(w, newCheckReport(a.configPath, cfg.Cluster, live, found))
-	} else {
-		_, err = io.WriteString(w, text.String())
-	}
-	switch {
-	case err != nil:
-		return err
-	case len(wrong) == 0:
-		return nil
-	case len(found.Of(check.Fault)) == 0:
-		return wrong.Problems()
-	}
-	return usageError{wrong.Problems()}
 }
 
 // liveLimit bounds how long a check waits for Slurm and Compute, because somebody
@@ -153,7 +102,7 @@ func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, err
 	defer a.progress.Begin("querying Slurm and Compute")()
 	seen := check.Observe(bounded, cfg, a.scheduler(cfg), cloud, time.Now)
 	seen.Client = err
-	if seen.Hooks, err = hooksFolder(); err != nil {
+	if seen.Hooks, err = slurmconf.Programs(); err != nil {
 		return check.World{}, err
 	}
 	if ctx.Err() != nil {

@@ -2,34 +2,14 @@ package main
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"path/filepath"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"slurmflex/flex/cost"
-	"slurmflex/flex/filler"
-	"slurmflex/flex/history"
-	"slurmflex/flex/view"
 )
 
-// pricesPath returns the price file that is used without --prices: prices.yaml in the
-// configuration file's directory.
-func (a *app) pricesPath() string { return filepath.Join(filepath.Dir(a.configPath), "prices.yaml") }
-
-// billing is how the command cost was called.
-type billing struct {
-	month        string
-	from, to, by string
-	prices       string
-	json, csv    bool
-}
-
 func newCost(a *app) *cobra.Command {
-	b := billing{}
+	q, prices := cost.Query{}, ""
 	cmd := &cobra.Command{
 		Use: "cost", Short: "Show what machines were used for, and what that cost", GroupID: "ask", Args: noArguments,
 		Long: `Show how many machine hours and GPU hours were used by jobs, spent booting, kept
@@ -48,69 +28,36 @@ hides jobs from other users, it runs as SlurmUser.`,
   slurmflex cost --by user
   slurmflex cost --by day --csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if b.json && b.csv {
-				return usageError{errors.New("--json and --csv exclude each other; give one of them")}
+			bill, err := q.Bill()
+			if err != nil {
+				return usageError{err}
 			}
-			report, err := b.report(a)
-			document := bill{view.EnvelopeOf("cost"), report}
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			paid, err := cost.ReadPrices(cmp.Or(prices, a.pricesPath()), prices != "")
+			if err != nil {
+				return usageError{err}
+			}
+			report, err := bill.Read(cfg, paid)
 			switch {
 			case err != nil:
 				return err
-			case b.csv:
+			case q.CSV:
 				return report.WriteCSV(cmd.OutOrStdout())
-			case b.json:
-				return writeJSON(cmd.OutOrStdout(), document)
+			case q.JSON:
+				return writeJSON(cmd.OutOrStdout(), report)
 			}
 			return report.WriteTable(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&b.month, "month", "", "count this `month`: 2026-11; local time")
-	cmd.Flags().StringVar(&b.from, "from", "", "count from this `time` on: 2026-11-01, or 2026-11-01T12:00:00; local time")
-	cmd.Flags().StringVar(&b.to, "to", "", "count up to this `time`, which is not in it")
-	cmd.Flags().StringVar(&b.by, "by", string(cost.Account), "a row for each `key`: account, user, partition, nodeset, job or day")
-	cmd.Flags().StringVar(&b.prices, "prices", "", "the price `file`, instead of prices.yaml in the configuration file's directory")
-	jsonFlag(cmd, &b.json)
-	cmd.Flags().BoolVar(&b.csv, "csv", false, "write comma-separated values, in seconds")
+	cmd.Flags().StringVar(&q.Month, "month", "", "count this `month`: 2026-11; local time")
+	cmd.Flags().StringVar(&q.From, "from", "", "count from this `time` on: 2026-11-01, or 2026-11-01T12:00:00; local time")
+	cmd.Flags().StringVar(&q.To, "to", "", "count up to this `time`, which is not in it")
+	cmd.Flags().StringVar(&q.By, "by", string(cost.Account), "a row for each `key`: account, user, partition, nodeset, job or day")
+	cmd.Flags().StringVar(&prices, "prices", "", "the price `file`, instead of prices.yaml in the configuration file's directory")
+	jsonFlag(cmd, &q.JSON)
+	cmd.Flags().BoolVar(&q.CSV, "csv", false, "write comma-separated values, in seconds")
 	return cmd
-}
-
-// report makes the bill. A missing price file is an error only if --prices names it.
-func (b billing) report(a *app) (cost.Report, error) {
-	cfg, err := a.config()
-	if err != nil {
-		return cost.Report{}, err
-	}
-	if !slices.Contains(cost.Ways(), cost.By(b.by)) {
-		return cost.Report{}, usageError{fmt.Errorf("--by %s: choose account, user, partition, nodeset, job or day", b.by)}
-	}
-	from, to, err := cost.Period(b.month, b.from, b.to)
-	if err != nil {
-		return cost.Report{}, usageError{err}
-	}
-	prices, err := filler.ReadPrices(cmp.Or(b.prices, a.pricesPath()), b.prices != "")
-	if err != nil {
-		return cost.Report{}, usageError{err}
-	}
-	bill, ongoing := cost.NewBill(cost.By(b.by), from, to, time.Local), 0
-	tally, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Lease, func(e *history.Entry) {
-		bill.Take(e)
-		if e.Ongoing && (to == 0 || e.From < to) {
-			ongoing++
-		}
-	})
-	if err != nil {
-		return cost.Report{}, whoMayRead(err)
-	}
-	if tally.Entries == 0 {
-		return cost.Report{}, noHistory(cfg, tally)
-	}
-	report := bill.Report(cfg.Cluster, prices)
-	report.Ongoing, report.Bad = ongoing, tally.Bad
-	return report, nil
-}
-
-// bill is what the command prints.
-type bill struct {
-	view.Envelope
-	cost.Report
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/cost"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
 )
@@ -110,14 +111,14 @@ func TestHostileAccountsAreClippedAndNoFormulas(t *testing.T) {
 		keys = append(keys, row[0])
 	}
 	assert.Subset(t, keys, []string{"ml", "", "'=cmd|'/C calc'!A0", "'+1", "'-1", "'@SUM(A1)", "'=1", "'@x", `a,"b"`, "x =1"})
-	var r bill
+	var r cost.Report
 	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--json").exits(t, exitDone).stdout.Bytes(), &r))
 }
 
 func TestTheBillInJSON(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
-	var r bill
+	var r cost.Report
 	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--by=job", "--json").exits(t, exitDone).stdout.Bytes(), &r))
 	assert.Equal(t, view.EnvelopeOf("cost"), r.Envelope)
 	assert.Equal(t, "812", r.Rows[0].Key)
@@ -135,23 +136,6 @@ func TestAMachineIsOnTheBillWhileItRuns(t *testing.T) {
 	text := w.flex(t, "cost", "--by", "user").exits(t, exitDone).stdout.String()
 	assert.Contains(t, text, "\nada ")
 	assert.Contains(t, text, "2 leases still running, counted up to now\n")
-}
-
-func TestWrongUsesOfCostNameTheFix(t *testing.T) {
-	w := newWorld(t)
-	w.write(t, "bad.yaml", "currency: USD\nmachines: {a3: {flex: cheap}}\n")
-	for says, args := range map[string][]string{
-		"--by week: choose account, user":                        {"--by", "week"},
-		"--from noon: give a day or a time":                      {"--from", "noon"},
-		"--to 2026-11-01 is not after --from 2026-11-02":         {"--from", "2026-11-02", "--to", "2026-11-01"},
-		"read prices: open /none":                                {"--prices", "/none"},
-		`bad.yaml: line 2: flex of a3: "cheap" is not an amount`: {"--prices", w.path("bad.yaml")},
-		"--json and --csv exclude each other":                    {"--json", "--csv"},
-		"--month november: must be a month, such as 2026-11":     {"--month", "november"},
-		"--month excludes --from and --to":                       {"--month", "2026-11", "--from", "2026-11-01"},
-	} {
-		w.flex(t, append([]string{"cost"}, args...)...).exits(t, exitUsage).complains(t, says)
-	}
 }
 
 func TestCostCountsMonth(t *testing.T) {

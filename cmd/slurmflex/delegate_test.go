@@ -56,14 +56,6 @@ func TestNodesOfOthersGoToTheirProgramAsSlurmGaveThem(t *testing.T) {
 	}
 }
 
-func TestOfAMixedCallTheirProgramGetsItsPart(t *testing.T) {
-	w := delegating(t)
-	w.waiting(t)
-	w.hook(t, "resume", "alpha-a3-[0-1],alpha-cpu-[0-1]", w.resumeFile(t)).exits(t, 7).settle(t)
-	w.requireDelegated(t, "others-resume", "alpha-cpu-[0-1]")
-	w.requireAsked(t)
-}
-
 func TestUnknownNodesAreNamedAndStopNobody(t *testing.T) {
 	w := delegating(t)
 	w.waiting(t)

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/user"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,22 +57,12 @@ func (a *app) diag(cmd *cobra.Command, output, trial string, span time.Duration)
 	if host.Slurmflex, err = os.Executable(); err != nil {
 		return err
 	}
-	who := "unknown"
-	if me, err := user.Current(); err == nil {
-		who = me.Username
-	}
-	path := cmp.Or(output, diag.Name(daemon.Cluster, now))
-	file, err := diag.Create(path)
-	if err != nil {
-		return fmt.Errorf("write the archive: %w; name another file with --output", err)
-	}
-	index := &diag.Index{Title: fmt.Sprintf("slurmflex diag: cluster %s, %s, run by %s", cmp.Or(daemon.Cluster, "unknown"), now.UTC().Format(time.RFC3339), who)}
 	over := a.progress.Begin("collecting")
-	err = errors.Join(diag.Write(cmd.Context(), file, index, host.Parts(), now), file.Close())
+	says, err := diag.Archive(cmd.Context(), host, daemon.Cluster, output, now)
 	over()
 	if err != nil {
-		return errors.Join(fmt.Errorf("write the archive: %w", err), os.Remove(path))
+		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s%s: nothing was sent; read it before you share it\n", index, path)
+	_, err = io.WriteString(cmd.OutOrStdout(), says)
 	return err
 }

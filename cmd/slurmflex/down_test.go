@@ -51,7 +51,7 @@ func TestDownSaysWhatItHasDoneAsJSON(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	r := w.flex(t, "down", "--yes", "--json").exits(t, exitDone)
-	var done takenDown
+	var done view.Takedown
 	decoder := json.NewDecoder(strings.NewReader(r.stdout.String()))
 	decoder.DisallowUnknownFields()
 	require.NoError(t, decoder.Decode(&done))
@@ -101,11 +101,6 @@ esac`)
 	assert.True(t, strings.HasSuffix(r.stderr.String(), "\nslurmflex: not all is down; once what is named is fixed, run it again\n"), r.stderr.String())
 }
 
-func TestDownKnowsItsNodesets(t *testing.T) {
-	w := newWorld(t)
-	w.flex(t, "down", "--nodeset", "b3", "--dry-run").exits(t, exitUsage).complains(t, `unknown flex-start nodeset "b3"; choose one of: a3`)
-}
-
 func TestDownLeavesASlurmctldOutThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,8 +120,6 @@ func TestDownDoesNothingIfSlurmCannotBeReadThoughSlurmctldMayAnswer(t *testing.T
 			"echo 'slurm_load_ctl_conf error: Protocol authentication error' >&2; exit 1",
 			"scontrol show config: Protocol authentication error",
 		},
-		"it prints rubbish":     {"echo Segmentation fault", "Segmentation fault"},
-		"slurmctld is too slow": {"exec sleep 600", "scontrol show config: no answer within 2s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -136,9 +129,7 @@ func TestDownDoesNothingIfSlurmCannotBeReadThoughSlurmctldMayAnswer(t *testing.T
 			if c.does == "" {
 				require.NoError(t, os.Remove(w.path("bin/scontrol")))
 			}
-			r := w.flex(t, "down", "--now", "--yes")
-			r.Env = append(r.Env, slurmLimit+"=2s")
-			r.exits(t, exitFailed).complains(t, "nothing done, because Slurm could not be read; run it again once this works: scontrol show config: ", c.says)
+			w.flex(t, "down", "--now", "--yes").exits(t, exitFailed).complains(t, "nothing done, because Slurm could not be read; run it again once this works: scontrol show config: ", c.says)
 			w.assertUntouched(t)
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
 	"slurmflex/test/fakegce"
@@ -42,7 +43,7 @@ func TestAnEstimateIsFromTheHistory(t *testing.T) {
 	assert.Regexp(t, `(?m)^  --time  1 node +2 nodes +4 nodes$`, text)
 	assert.Regexp(t, `(?m)^  1h00m   20m / 36m +20m / 36m +20m / 36m$`, text)
 
-	var report estimated
+	var report estimate.Report
 	out := w.flex(t, "estimate", "--partition=train", "--nodes=2", "--time=120", "--json").exits(t, exitDone).stdout
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	assert.Equal(t, view.EnvelopeOf("estimate"), report.Envelope)
@@ -97,20 +98,6 @@ func TestAJobThatDoesNotWaitHasNoEstimate(t *testing.T) {
 	w.flex(t, "estimate", "814").exits(t, exitFailed).complains(t, "job 814 is not in Slurm's queue")
 }
 
-func TestWrongUsesOfEstimateNameTheFix(t *testing.T) {
-	w := newWorld(t)
-	for says, args := range map[string][]string{
-		"usage: slurmflex estimate JOB, or":                    {},
-		"usage: slurmflex estimate JOB, or slurmflex":          {"812", "-p", "train"},
-		`partition "night" has no flex-start nodes; choose`:    {"-p", "night"},
-		"--nodes 9: partition train has nodesets of up to 8":   {"-p", "train", "-N", "9"},
-		"--nodes 0: partition train has nodesets of up to 8":   {"-p", "train", "-N", "0"},
-		`--time: time "4h": give it as sbatch --time takes it`: {"-p", "train", "-t", "4h"},
-	} {
-		w.flex(t, append([]string{"estimate"}, args...)...).exits(t, exitUsage).complains(t, says)
-	}
-}
-
 // advised is a world whose estimates have Compute's advice too.
 func advised(t *testing.T) *world {
 	t.Helper()
@@ -128,7 +115,7 @@ func TestComputesAdviceIsShownBesideTheEstimate(t *testing.T) {
 	assert.Contains(t, text, "median wait")
 	assert.Contains(t, text, "\n  Compute's advice: obtainability 0.75 of 1, in us-central1-b\n")
 
-	var report estimated
+	var report estimate.Report
 	out := w.flex(t, "estimate", "-p", "train", "-N", "4", "--json").exits(t, exitDone).stdout
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	assert.InDelta(t, .75, *report.Estimates[0].Advice.Obtainability, 0)
@@ -161,7 +148,7 @@ func TestThatComputeGivesNoAdviceIsNoError(t *testing.T) {
 	assert.Regexp(t, `(?m)^  Compute gave no advice: read capacity advice of us-central1: 400 invalid: .{0,160}…$`, r.stdout.String())
 	assert.Contains(t, r.stdout.String(), "median wait 20m")
 
-	var report estimated
+	var report estimate.Report
 	out := w.flex(t, "estimate", "-p", "train", "-N", "4", "--json").exits(t, exitDone).stdout
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	assert.Nil(t, report.Estimates[0].Advice.Obtainability)

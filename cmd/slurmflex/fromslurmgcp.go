@@ -11,7 +11,7 @@ import (
 )
 
 func newFromSlurmGCP(a *app) *cobra.Command {
-	o := slurmConfOptions{}
+	o := slurmconf.Options{}
 	conf, verbose := "", false
 	cmd := &cobra.Command{
 		Use: "from-slurm-gcp FILE", Short: "List what to change to move a slurm-gcp cluster, whose config.yaml is FILE, to slurmflex",
@@ -34,22 +34,22 @@ that slurmflex ignores. Changes nothing.`,
 	}
 	cmd.Flags().StringVar(&conf, "slurm-conf", "", "the `file` slurm.conf that includes cloud.conf, or cloud.conf itself, to name the lines to edit")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print what changes, advice, the steps, and what is ignored")
-	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 24.11; default: that of scontrol -V")
-	cmd.Flags().StringVar(&o.programs, "programs", slurmconf.Folder, "`folder` of slurmflex's resume, suspend and resume-fail")
+	cmd.Flags().StringVar(&o.Version, "slurm-version", "", "`version` of Slurm, such as 24.11; default: that of scontrol -V")
+	cmd.Flags().StringVar(&o.Programs, "programs", slurmconf.Folder, "`folder` of slurmflex's resume, suspend and resume-fail")
 	return cmd
 }
 
-func (a *app) fromSlurmGCP(ctx context.Context, conf string, verbose bool, o slurmConfOptions) (string, error) {
+func (a *app) fromSlurmGCP(ctx context.Context, conf string, verbose bool, o slurmconf.Options) (string, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return "", err
 	}
-	c := slurmgcp.Cluster{Config: cfg, Programs: o.programs}
-	if c.Version, err = a.slurmVersion(ctx, cfg, o.version); err != nil {
+	c := slurmgcp.Cluster{Config: cfg, Programs: o.Programs}
+	if c.Version, err = a.slurmVersion(ctx, cfg, o.Version); err != nil {
 		return "", err
 	}
-	if err := o.checkPrograms(); err != nil {
-		return "", err
+	if err := o.Check(cfg); err != nil {
+		return "", usageError{err}
 	}
 	if conf != "" {
 		if c.SlurmConf, err = slurmconf.Read(conf); err != nil {

@@ -53,30 +53,6 @@ func TestResumeWithoutADaemonStartsAPassOfItsOwn(t *testing.T) {
 	assert.Equal(t, w.path("slurm.conf"), first.conf)
 }
 
-func TestSuspendWithoutADaemonStartsAPassThatDeletes(t *testing.T) {
-	w := newWorld(t)
-	w.left(t)
-	r := w.hook(t, "suspend", "alpha-a3-[0-1]").exits(t, exitDone)
-	r.saysNothing(t)
-	r.settle(t)
-	assert.Empty(t, w.machines())
-	assert.Empty(t, w.cloud.State().Groups)
-	assert.Empty(t, w.log(t, "warn"))
-}
-
-func TestResumeFailWithdrawsWhatWasAskedFor(t *testing.T) {
-	w := newWorld(t)
-	w.cloud.SetCapacity("", "", 0)
-	w.waiting(t)
-	w.flex(t, "sync").exits(t, exitDone)
-	w.requireAsked(t)
-	w.nodes(t, "DOWN+CLOUD+POWERED_DOWN", 0, 1)
-	w.jobs(t)
-	w.hook(t, "resume-fail", "alpha-a3-[0-1]").exits(t, exitDone).settle(t)
-	assert.Empty(t, w.cloud.State().Groups)
-	assert.Empty(t, w.log(t, "warn"))
-}
-
 func TestARelativePathOfTheConfigurationServesThePassToo(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
@@ -168,20 +144,15 @@ func TestADeadDaemonsSocketDoesNotStopAHook(t *testing.T) {
 
 func TestAResumeFileThatCannotBeReadIsOneWarning(t *testing.T) {
 	for name, c := range map[string]struct{ content, says string }{
-		"not named":           {"", "SLURM_RESUME_FILE is not set"},
-		"gone":                {"", "no such file or directory"},
-		"empty":               {"", "resume.json: resume file: empty"},
-		"cut off":             {`{"jobs":[{"job_id":812,"nodes_al`, "unexpected end of JSON input"},
-		"of an unknown shape": {`{"version":2,"nodes":["alpha-a3-0"]}`, "neither all_nodes_resume nor all_nodes"},
+		"not named": {"", "SLURM_RESUME_FILE is not set"},
+		"cut off":   {`{"jobs":[{"job_id":812,"nodes_al`, "unexpected end of JSON input"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.waiting(t)
 			r := w.hook(t, "resume", "alpha-a3-[0-1]")
-			if name != "not named" {
+			if c.content != "" {
 				r.Env = append(r.Env, "SLURM_RESUME_FILE="+w.path("resume.json"))
-			}
-			if name != "not named" && name != "gone" {
 				w.write(t, "resume.json", c.content)
 			}
 			r.exits(t, exitDone).saysNothing(t)
@@ -360,16 +331,4 @@ func startBlocked(t *testing.T, r *process) {
 		started <- r.Start()
 	}()
 	require.NoError(t, <-started)
-}
-
-func TestAPassBlocksNoSignalsThoughItsHookWasStartedWithSome(t *testing.T) {
-	w := newWorld(t)
-	w.waiting(t)
-	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t))
-	startBlocked(t, r)
-	r.exits(t, exitDone).settle(t)
-	w.requireAsked(t)
-	for _, c := range w.calls(t) {
-		assert.Equal(t, "0000000000000000", c.blocked, c.args)
-	}
 }

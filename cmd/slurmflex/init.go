@@ -2,21 +2,19 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"slurmflex/config"
 	"slurmflex/flex/setup"
+	"slurmflex/flex/slurmconf"
 )
 
 // initOptions is how the command init was called.
 type initOptions struct {
 	setup.Answers
-	slurmConfOptions
+	slurmconf.Options
 	flexConf string
 }
 
@@ -45,15 +43,13 @@ numbers. Read them, then run config check --live.`,
 	cmd.Flags().IntVar(&o.Nodes, "nodes", 8, "largest `number` of nodes")
 	cmd.Flags().StringSliceVar(&o.Zones, "zones", nil, "`zones` that have the machine type (default: zones b and c of the region)")
 	cmd.Flags().StringVar(&o.flexConf, "flex-conf", "/etc/slurm/flex.conf", "write the part of slurm.conf to this new `file`")
-	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 22.05 (default: that of scontrol -V)")
+	cmd.Flags().StringVar(&o.Version, "slurm-version", "", "`version` of Slurm, such as 22.05 (default: that of scontrol -V)")
 	return cmd
 }
 
 func (a *app) init(cmd *cobra.Command, o *initOptions, questions []setup.Question) error {
-	for _, path := range []string{a.configPath, o.flexConf} {
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return usageError{fmt.Errorf("%s exists already, and init replaces no file; name others with --config and --flex-conf", path)}
-		}
+	if err := setup.CheckNew(a.configPath, o.flexConf); err != nil {
+		return usageError{err}
 	}
 	if o.Nodes < 1 {
 		return usageError{fmt.Errorf("--nodes must be 1 or more, not %d", o.Nodes)}
@@ -80,8 +76,8 @@ func (a *app) init(cmd *cobra.Command, o *initOptions, questions []setup.Questio
 	if err != nil {
 		return usageError{err}
 	}
-	o.machines = map[string]string{o.NodeSet(): o.Machine}
-	flexConf, err := a.slurmConf(cmd.Context(), cfg, o.slurmConfOptions)
+	o.Machines = map[string]string{o.NodeSet(): o.Machine}
+	flexConf, err := a.slurmConf(cmd.Context(), cfg, o.Options)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/check"
 	"slurmflex/flex/view"
 	"slurmflex/test/fakegce"
 )
@@ -27,10 +28,10 @@ var documents = []struct {
 	{"why", view.Story{}, []string{"why 812", "why alpha-a3-0", "why 99", "why --story 812"}},
 	{"plan", view.Plan{}, []string{"plan", "gc --dry-run", "down --dry-run"}},
 	{"pass", view.Pass{}, []string{"gc", "sync", "sync"}},
-	{"unblock", unblocked{}, []string{"unblock a3"}},
-	{"down", takenDown{}, nil}, // see TestDownSaysWhatItHasDoneAsJSON
-	{"check", checkReport{}, []string{"config check"}},
-	{"effective_config", effectiveReport{}, []string{"config check --effective"}},
+	{"unblock", view.Unblock{}, []string{"unblock a3"}},
+	{"down", view.Takedown{}, nil}, // see TestDownSaysWhatItHasDoneAsJSON
+	{"check", check.Report{}, []string{"config check"}},
+	{"effective_config", check.Effective{}, []string{"config check --effective"}},
 	{"version", build{}, []string{"version"}},
 }
 
@@ -133,7 +134,10 @@ func TestAFailureIsInTheDocumentAndInTheExitStatus(t *testing.T) {
 	require.NoError(t, w.cloud.AddFault(fakegce.Fault{
 		Method: "*.deleteInstances", Status: 403, Message: "Required 'compute.instances.delete' permission",
 	}))
-	r := w.flex(t, "gc", "--json").exits(t, exitFailed)
+	r := w.flex(t, "gc").exits(t, exitFailed)
+	assert.Equal(t, "0 actions done, 1 failed\n", r.stdout.String())
+	assert.Regexp(t, `\nslurmflex: 1 of 1 actions failed; the next pass retries\n$`, r.stderr.String())
+	r = w.flex(t, "gc", "--json").exits(t, exitFailed)
 	var pass view.Pass
 	require.NoError(t, json.Unmarshal(r.stdout.Bytes(), &pass))
 	require.Len(t, pass.Actions, 1)
@@ -141,11 +145,11 @@ func TestAFailureIsInTheDocumentAndInTheExitStatus(t *testing.T) {
 	assert.Equal(t, 3, pass.Actions[0].Times)
 
 	w.configure(t, "project: demo\n", "")
-	var report checkReport
+	var report check.Report
 	r = w.flex(t, "config", "check", "--json").exits(t, exitUsage)
 	require.NoError(t, json.Unmarshal(r.stdout.Bytes(), &report))
 	assert.False(t, report.Valid)
 	require.Len(t, report.Findings, 1)
-	assert.Equal(t, finding{Level: "fault", File: w.path("config.yaml"), Line: 1, Key: "project", Text: report.Findings[0].Text}, report.Findings[0])
+	assert.Equal(t, check.Finding{Level: check.Fault, File: w.path("config.yaml"), Line: 1, Key: "project", Text: report.Findings[0].Text}, report.Findings[0])
 	assert.Contains(t, r.stderr.String(), "project: missing")
 }

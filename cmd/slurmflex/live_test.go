@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/test/fakegce"
 )
 
 // liveWorld is a world in which Slurm and Compute are set up as the
@@ -106,14 +104,6 @@ func TestNothingIsFoundWhereSlurmAndComputeAreSetUpCorrectly(t *testing.T) {
 	}
 }
 
-func TestAPartitionsOwnResumeTimeoutCountsAndNotTheClusters(t *testing.T) {
-	w := liveWorld(t, "24.11.5")
-	w.set(t, "ResumeTimeout", "65533 sec", "300 sec")
-	w.change(t, "partitions.txt", "ResumeTimeout=GLOBAL", "ResumeTimeout=INFINITE")
-	r := w.flex(t, "config", "check", "--live").exits(t, exitDone)
-	assert.Empty(t, r.stderr.String())
-}
-
 // mistake is one thing that is not as it should be. Its fault is all that
 // stands on stderr, or else its advice all that stands before the last line.
 type mistake struct {
@@ -194,41 +184,6 @@ func TestMistakesInSlurmsSettingsAreFound(t *testing.T) {
 		"a ResumeRate": {
 			plant: set("ResumeRate", "0 nodes/min", "300 nodes/min"),
 			fault: "slurm.conf:7: ResumeRate: 300 nodes/min splits a job's nodes across several calls; set ResumeRate=0",
-		},
-		"a SuspendRate": {
-			plant: set("SuspendRate", "0 nodes/min", "60 nodes/min"),
-			fault: "slurm.conf:8: SuspendRate: 60 nodes/min powers nodes down one by one; set SuspendRate=0",
-		},
-		"a short ResumeTimeout": {
-			plant: set("ResumeTimeout", "65533 sec", "300 sec"),
-			fault: "slurm.conf:5: ResumeTimeout: 300 s is shorter than a boot, which may take 00:30:00; set ResumeTimeout=65533",
-		},
-		"a ResumeTimeout that is no time": {
-			plant: set("ResumeTimeout", "65533 sec", "65534 sec"),
-			fault: "slurm.conf:5: ResumeTimeout: Slurm does not accept 65534; set ResumeTimeout=65533",
-		},
-		"a short SuspendTimeout": {
-			plant:  set("SuspendTimeout", "300 sec", "30 sec"),
-			advice: "slurm.conf: SuspendTimeout: advice: 30 s is shorter than it takes to delete a machine, so jobs may be given nodes that are not available yet; set SuspendTimeout=300",
-		},
-		"no SuspendTime": {
-			plant: func(t *testing.T, w *world) {
-				w.set(t, "SuspendTime", "300 sec", "INFINITE")
-				w.change(t, "slurm.conf", "SuspendTime=300\n", "\n")
-			},
-			fault: "slurm.conf: SuspendTime: INFINITE turns power saving off, so Slurm powers no node up or down; set SuspendTime=300",
-		},
-		"ReturnToService 0": {
-			plant: set("ReturnToService", "2", "0"),
-			fault: "slurm.conf: ReturnToService: 0 leaves a node DOWN that stopped answering and is back; set ReturnToService=2",
-		},
-		"no idle_on_node_suspend": {
-			plant: set("SlurmctldParameters", "idle_on_node_suspend,cloud_dns,power_save_interval=1", "cloud_dns"),
-			fault: "slurm.conf: SlurmctldParameters: lacks idle_on_node_suspend; without it a node that was DOWN does not return to service; set SlurmctldParameters=cloud_dns,idle_on_node_suspend",
-		},
-		"no cloud_dns": {
-			plant: set("SlurmctldParameters", "idle_on_node_suspend,cloud_dns,power_save_interval=1", "idle_on_node_suspend"),
-			fault: "slurm.conf: SlurmctldParameters: lacks cloud_dns; without it Slurm does not find a node by its name; set SlurmctldParameters=idle_on_node_suspend,cloud_dns",
 		},
 		"22.05 without PrivateData=cloud, which hides nodes": {
 			version: "22.05.8",
@@ -360,11 +315,6 @@ func TestWhatCannotBeAskedIsNotTakenForRight(t *testing.T) {
 	assert.Empty(t, r.stdout.String())
 	assert.Equal(t, "config.yaml: slurm_bin_dir: not checked: scontrol show config: Unable to contact slurm controller (connect failure); check that slurmctld is running and SLURM_CONF is correct\n",
 		strings.Replace(w.within(r.stderr.String()), "config.yaml:3:", "config.yaml:", 1))
-
-	w = liveWorld(t, "24.11.5")
-	require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "zones.get", Object: "us-central1-b", Status: 500}))
-	r = w.flex(t, "config", "check", "--live").exits(t, exitFailed)
-	assert.Contains(t, r.stderr.String(), "nodeset.a3.zone_policy_allow[1]: not checked: read zone us-central1-b: 500")
 }
 
 func TestACheckDoesNotWaitLongForAComputeThatNeverAnswers(t *testing.T) {

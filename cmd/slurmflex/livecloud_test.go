@@ -46,24 +46,6 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 			plant: template(func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "STANDARD" }),
 			fault: "config.yaml:11: nodeset.a3.instance_template: provisioningModel is STANDARD; make a template with FLEX_START",
 		},
-		"a template without maxRunDuration": {
-			plant: template(func(p *compute.InstanceProperties) { p.Scheduling.MaxRunDuration = nil }),
-			fault: "config.yaml:11: nodeset.a3.instance_template: maxRunDuration is missing; make a template with 600 to 604800 s",
-		},
-		"a template that stops its machines": {
-			plant: template(func(p *compute.InstanceProperties) { p.Scheduling.InstanceTerminationAction = "STOP" }),
-			fault: "config.yaml:11: nodeset.a3.instance_template: instanceTerminationAction is STOP; make a template with DELETE",
-		},
-		"a template that migrates": {
-			plant: template(func(p *compute.InstanceProperties) { p.Scheduling.OnHostMaintenance = "MIGRATE" }),
-			fault: "config.yaml:11: nodeset.a3.instance_template: onHostMaintenance is MIGRATE; make a template with TERMINATE",
-		},
-		"a template that uses reservations": {
-			plant: template(func(p *compute.InstanceProperties) {
-				p.ReservationAffinity.ConsumeReservationType = "ANY_RESERVATION"
-			}),
-			fault: "config.yaml:11: nodeset.a3.instance_template: consumeReservationType is ANY_RESERVATION; make a template with NO_RESERVATION",
-		},
 		"a template with a shorter maxRunDuration": {
 			plant:  template(func(p *compute.InstanceProperties) { p.Scheduling.MaxRunDuration.Seconds = 7200 }),
 			advice: "config.yaml:14: nodeset.a3.dws_flex.max_run_duration: advice: the template's maxRunDuration is 7200 s, and Google does not document which of the two applies; set both to the same value",
@@ -102,10 +84,6 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 		"no quota for a single machine": {
 			plant: func(t *testing.T, w *world) { require.NoError(t, w.cloud.SetQuota("us-central1", h100, 0)) },
 			fault: "config.yaml:10: nodeset.a3.node_count_dynamic_max: quota PREEMPTIBLE_NVIDIA_H100_GPUS of us-central1 is 0, too little for a single a3-highgpu-8g; ask Google for 64",
-		},
-		"quota for some of the machines": {
-			plant:  func(t *testing.T, w *world) { require.NoError(t, w.cloud.SetQuota("us-central1", h100, 20)) },
-			advice: "config.yaml:10: nodeset.a3.node_count_dynamic_max: advice: quota PREEMPTIBLE_NVIDIA_H100_GPUS of us-central1 is 20, less than the 64 GPUs of all 8 nodes, so some nodes wait for others; ask Google for more, or set the number of nodes to 2",
 		},
 		"more live requests than a project has": {
 			plant:  func(t *testing.T, w *world) { w.configure(t, "  interval: 1h", "  max_active_requests: 200") },

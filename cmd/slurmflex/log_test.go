@@ -57,8 +57,6 @@ func TestDebugShowsEachCallAndEachCommand(t *testing.T) {
 	loud := w.flex(t, "--log-level", "debug", "plan").exits(t, exitDone).stderr.String()
 	assert.Contains(t, loud, ` debug compute {"method": "regionInstanceGroupManagers.list", "path": "/compute/v1/projects/demo/`)
 	assert.Contains(t, loud, ` debug slurm {"command": "scontrol -a -o show nodes", "took": "`)
-	w.flex(t, "--log-level", "loud", "plan").exits(t, exitUsage).complains(t,
-		`unknown --log-level "loud"; choose one of: debug, info, warn, error`)
 }
 
 func TestSIGUSR1SwitchesTheDaemonsLogToDebugAndBack(t *testing.T) {
@@ -99,18 +97,4 @@ func TestTheJournalGetsPrioritiesAndNoTimes(t *testing.T) {
 	r = w.flex(t, "sync")
 	r.Env = append(r.Env, "JOURNAL_STREAM=1:1") // inherited: the journal is another file
 	assert.NotContains(t, r.exits(t, exitDone).stderr.String(), "<6>")
-}
-
-func TestALogThatWasRotatedIsStartedAgain(t *testing.T) {
-	w := newWorld(t)
-	log := w.path("log/slurmflex.log")
-	w.hook(t, "suspend", "").exits(t, exitUsage)
-	before, err := os.ReadFile(log)
-	require.NoError(t, err)
-	require.NoError(t, os.Rename(log, log+".1"))
-	w.hook(t, "suspend", "").exits(t, exitUsage)
-	rotated, err := os.ReadFile(log + ".1")
-	require.NoError(t, err)
-	assert.Equal(t, string(before), string(rotated))
-	assert.Len(t, w.log(t, "error"), 1)
 }

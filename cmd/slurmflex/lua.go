@@ -1,12 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"slurmflex/config"
 	"slurmflex/flex/slurmconf"
 )
 
@@ -28,26 +29,14 @@ func newJobSubmit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "job_submit", Short: "Print a job_submit.lua that refuses jobs that cannot start, and warns",
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.config()
-			if err != nil {
-				return err
+		RunE: a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
+			if err := cmp.Or(slurmconf.CheckLevels(levels), slurmconf.Options{Machines: machines}.Check(cfg)); err != nil {
+				return usageError{err}
 			}
-			if err := checkLevels(levels); err != nil {
-				return err
-			}
-			if err := a.checkMachines(cfg, machines); err != nil {
-				return err
-			}
-			over := a.progress.Begin("querying Compute for machine types")
-			in := slurmconf.Input{Config: cfg, Machines: a.machines(cmd.Context(), cfg, machines)}
-			over()
-			text, err := slurmconf.JobSubmit(in, levels)
-			if err != nil {
-				return err
-			}
-			return put(cmd.OutOrStdout(), output, text)
-		},
+			return put(cmd.OutOrStdout(), output, func() (string, error) {
+				return slurmconf.JobSubmit(slurmconf.Input{Config: cfg, Machines: a.machines(cmd.Context(), cfg, machines)}, levels)
+			})
+		}),
 	}
 	var rules strings.Builder
 	for _, rule := range slurmconf.SubmitRules() {
@@ -66,20 +55,4 @@ changed file is in force from the next submission on.`
 	machineFlag(cmd, &machines)
 	outputFlag(cmd, &output)
 	return cmd
-}
-
-func checkLevels(levels map[string]string) error {
-	var names []string
-	for _, rule := range slurmconf.SubmitRules() {
-		names = append(names, rule.Name)
-	}
-	for name, level := range levels {
-		if !slices.Contains(names, name) {
-			return usageError{fmt.Errorf("--rule %s=%s: unknown rule %q; choose one of: %s", name, level, name, strings.Join(names, ", "))}
-		}
-		if all := slurmconf.SubmitLevels(); !slices.Contains(all, level) {
-			return usageError{fmt.Errorf("--rule %s=%s: choose one of: %s", name, level, strings.Join(all, ", "))}
-		}
-	}
-	return nil
 }

@@ -25,16 +25,3 @@ local partitions = {
 	assert.Contains(t, string(written), `{time = "warn", nodes = "refuse", placement = "warn", gpus = "off", requeue = "warn", no_time = "warn", partitions = "warn"}`)
 	assert.Contains(t, string(written), `["train"] = {minutes = 10070, longest = "6-23:50:00", follows = true, nodes = 8},`)
 }
-
-func TestWrongRulesOfJobSubmitLuaAreNamed(t *testing.T) {
-	w := newWorld(t)
-	for args, says := range map[string]string{
-		"--rule=gpu=off":      `--rule gpu=off: unknown rule "gpu"; choose one of: time, nodes, placement, gpus, requeue, no_time, partitions`,
-		"--rule=gpus=never":   "--rule gpus=never: choose one of: refuse, warn, off",
-		"--machine=a4=a4-1":   `has no flex-start nodeset "a4"`,
-		"--output=/":          "--output / is a folder; name a file in it",
-		"--output=/nowhere/x": "there is no folder /nowhere; create it first",
-	} {
-		assert.Contains(t, w.flex(t, "config", "lua", "job_submit", args).exits(t, exitUsage).stderr.String(), says)
-	}
-}

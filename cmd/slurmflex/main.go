@@ -91,6 +91,14 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// usage is a wrong call, unless the error is nil.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
+
 func exitCode(err error) int {
 	var usage usageError
 	switch {

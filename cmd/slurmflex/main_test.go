@@ -19,17 +19,13 @@ import (
 // starts it, and as it starts itself for a detached pass.
 const beProgram = "SLURMFLEX_RUN_MAIN=1"
 
-// slurmLimit is the variable that shortens the patience with Slurm's commands.
-const slurmLimit = "SLURMFLEX_TEST_SLURM_LIMIT"
-
 // syslogSocketOf is the variable that names another socket of syslog.
 const syslogSocketOf = "SLURMFLEX_TEST_SYSLOG"
 
 func TestMain(m *testing.M) {
 	name, value, _ := strings.Cut(beProgram, "=")
 	if os.Getenv(name) == value {
-		limit, _ := time.ParseDuration(os.Getenv(slurmLimit))
-		syscall.Exit(run(&app{slurmLimit: limit, syslog: cmp.Or(os.Getenv(syslogSocketOf), "/dev/null")})) // os.Exit of a race-detecting binary takes a second
+		syscall.Exit(run(&app{syslog: cmp.Or(os.Getenv(syslogSocketOf), "/dev/null")})) // os.Exit of a race-detecting binary takes a second
 	}
 	os.Exit(m.Run())
 }

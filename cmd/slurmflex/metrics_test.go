@@ -68,14 +68,6 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 	assert.Equal(t, []string{file}, left)
 }
 
-func TestGCWritesMetricsToo(t *testing.T) {
-	w := mixed(t)
-	w.flex(t, "gc", "--textfile", w.path("gc.prom")).exits(t, exitDone)
-	text, err := os.ReadFile(w.path("gc.prom"))
-	require.NoError(t, err)
-	assert.Contains(t, string(text), "slurmflex_actions_total{kind=\"delete_instances\",outcome=\"done\"} 1\n")
-}
-
 func TestAFolderThatMetricsCannotBeWrittenToStopsNoPass(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
@@ -83,13 +75,4 @@ func TestAFolderThatMetricsCannotBeWrittenToStopsNoPass(t *testing.T) {
 	assert.Contains(t, r.stderr.String(), "slurmflex: write metrics: open "+w.path("none/slurmflex.prom"))
 	assert.Contains(t, r.stderr.String(), "; make the folder writable for this user, or give another --textfile\n")
 	w.requireAsked(t)
-}
-
-func TestAFileThatNodeExporterWouldNotReadIsRefused(t *testing.T) {
-	w := newWorld(t)
-	for _, command := range []string{"sync", "gc"} {
-		r := w.flex(t, command, "--textfile", w.path("slurmflex.txt")).exits(t, exitUsage)
-		r.complains(t, "--textfile "+w.path("slurmflex.txt")+": node_exporter only reads files whose names end in .prom")
-	}
-	assert.Empty(t, w.calls(t))
 }

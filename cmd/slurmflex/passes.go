@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,8 +16,12 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/door"
+	"slurmflex/flex/logs"
+	"slurmflex/flex/metrics"
+	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
 	"slurmflex/flex/view"
+	"slurmflex/flex/web"
 	"slurmflex/slurm"
 )
 
@@ -43,37 +45,44 @@ feeds the watchdog.`,
 		Example: `  systemctl enable --now slurmflex
   systemctl reload slurmflex
   slurmflex --log-level debug daemon`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				// From here on no HUP or USR1 ends the daemon, however early it comes.
-				hangups := make(chan os.Signal, 1)
-				signal.Notify(hangups, unix.SIGHUP)
-				defer signal.Stop(hangups)
-				defer a.toggleDebug()()
-				wakeUps, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Config.Cluster, r.Log)
-				if err != nil {
-					return err
-				}
-				doors := door.New(r.Config, a.scheduler(r.Config), wakeUps, r.Log, time.Now)
-				r.Watch, r.Promises = flex.Watchers{doors, r.Watch}, true
-				ctx, stop := context.WithCancel(ctx)
-				board, served := a.serve(ctx, r)
-				r.Log.Info("daemon ready", zap.String("cluster", r.Config.Cluster),
-					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
-				reloaded := a.reloading(ctx, r, board, doors, hangups)
-				var holding sync.WaitGroup
-				holding.Go(func() { doors.Run(ctx) })
-				defer func() { stop(); served(); reloaded(); holding.Wait() }()
-				defer systemd.Supervise(ctx, r)()
-				return r.Run(ctx, a.lock(r.Config), wakeUps)
-			})
-		},
+		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error { return a.daemonize(cmd.Context(), r) }),
 	}
 }
 
+// daemonize runs the daemon until ctx ends.
+func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
+	// From here on no HUP or USR1 ends the daemon, however early it comes.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, unix.SIGHUP)
+	defer signal.Stop(hangups)
+	defer a.log.ToggleDebug()()
+	cfg := r.Config
+	wakeUps, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, r.Log)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	doors := door.New(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
+	board := web.NewBoard(cfg, time.Now)
+	board.Fill = a.filler(ctx, cfg, r.Log)
+	r.Watch, r.Promises = flex.Watchers{board, doors, r.Watch}, true
+	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
+	reloader := &reload.Reloader{
+		File: a.configPath, Read: a.config, R: r, Users: []reload.User{board, doors, a.measures, a.history},
+		Valid: a.measures.ConfigRead, Differ: board.NoteConfig,
+	}
+	var beside sync.WaitGroup
+	beside.Go(func() { server.Run(ctx) })
+	r.Log.Info("daemon ready", zap.String("cluster", cfg.Cluster), zap.Strings("regions", cfg.FlexRegions()), zap.Duration("interval", cfg.Options.Interval))
+	reloaded := reloader.Start(ctx, hangups)
+	beside.Go(func() { doors.Run(ctx) })
+	defer func() { stop(); reloaded(); beside.Wait() }()
+	defer systemd.Supervise(ctx, r)()
+	return r.Run(ctx, a.lock(cfg), wakeUps)
+}
+
 func newSync(a *app) *cobra.Command {
-	var file textfile
-	asJSON := false
+	file, asJSON := "", false
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Run one reconcile pass, for cron", GroupID: "run", Args: noArguments,
 		Long: `Run one reconcile pass and wait for its actions to finish. For cron or
@@ -83,20 +92,15 @@ turn. It must run as SlurmUser.
 Each action is a line of the log, on stderr; the last line, on stdout, counts them.`,
 		Example: `  slurmflex sync
   slurmflex sync --textfile /var/lib/prometheus/node-exporter/slurmflex.prom`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				return a.onePass(ctx, cmd.OutOrStdout(), asJSON, r, file)
-			})
-		},
+		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error { return a.onePass(cmd, asJSON, r, file) }),
 	}
-	file.flag(cmd)
+	textfileFlag(cmd, &file)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 func newGC(a *app) *cobra.Command {
-	dryRun, adopt, asJSON := false, false, false
-	var file textfile
+	dryRun, adopt, asJSON, file := false, false, false, ""
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Clean up requests, machines and groups that are no longer needed", GroupID: "run", Args: noArguments,
 		Long: `Run a reconcile pass that only cleans up: it deletes requests and machines that no
@@ -107,36 +111,20 @@ nothing and changes no node. It must run as SlurmUser.
 Each action is a line of the log, on stderr; the last line, on stdout, counts them.`,
 		Example: `  slurmflex gc --dry-run
   slurmflex gc --adopt-slurm-gcp`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				r.Adopt, r.Remnants, r.AllPolicies = adopt, true, true
-				if dryRun {
-					return a.printPlan(ctx, cmd.OutOrStdout(), asJSON, r, flex.OnlyCollect)
-				}
-				return a.onePass(ctx, cmd.OutOrStdout(), asJSON, r, file, flex.OnlyCollect)
-			})
-		},
+		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error {
+			r.Adopt, r.Remnants, r.AllPolicies = adopt, true, true
+			if dryRun {
+				return a.printPlan(cmd, asJSON, r, flex.OnlyCollect)
+			}
+			return a.onePass(cmd, asJSON, r, file, flex.OnlyCollect)
+		}),
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be cleaned up")
-	file.flag(cmd)
+	textfileFlag(cmd, &file)
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "textfile")
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also clean up what slurm-gcp's scripts have left of this cluster's flex nodesets")
 	return cmd
-}
-
-// unblocked is what unblock has done.
-type unblocked struct {
-	view.Envelope
-	NodeSet string `json:"nodeset"`
-	Nodes   string `json:"nodes"` // a hostlist: those whose record is cleared
-}
-
-func (u unblocked) String() string {
-	if u.Nodes == "" {
-		return fmt.Sprintf("nodeset %s has no record of failed boots\n", u.NodeSet)
-	}
-	return fmt.Sprintf("nodeset %s unblocked (boot failures of %s cleared)\n", u.NodeSet, u.Nodes)
 }
 
 func newUnblock(a *app) *cobra.Command {
@@ -150,13 +138,9 @@ or an hour passes. It must run as SlurmUser.`,
 		Args:    exactly(1, "a3"),
 
 		ValidArgsFunction: a.complete(nodeSets),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := a.config()
-			if err != nil {
-				return err
-			}
-			if !cfg.HasFlexSet(args[0]) {
-				return unknownNodeSet(args[0], names(cfg))
+		RunE: a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
+			if _, err := cfg.NeedFlexSet(args[0]); err != nil {
+				return usageError{err}
 			}
 			over := a.progress.Begin("reading Slurm")
 			nodes, err := flex.Unblock(cmd.Context(), a.scheduler(cfg), cfg, args[0])
@@ -164,24 +148,11 @@ or an hour passes. It must run as SlurmUser.`,
 			if err != nil {
 				return fmt.Errorf("unblock %s: %w", args[0], err)
 			}
-			return write(cmd.OutOrStdout(), asJSON, unblocked{view.EnvelopeOf("unblock"), args[0], slurm.Fold(nodes)})
-		},
+			return write(cmd.OutOrStdout(), asJSON, view.Unblock{Envelope: view.EnvelopeOf("unblock"), NodeSet: args[0], Nodes: slurm.Fold(nodes)})
+		}),
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-// names are those of the flex-start nodesets.
-func names(cfg *config.Config) (names []string) {
-	for _, set := range cfg.FlexSets() {
-		names = append(names, set.Name)
-	}
-	return names
-}
-
-// unknownNodeSet is the error for a nodeset that is not among those.
-func unknownNodeSet(name string, known []string) error {
-	return usageError{fmt.Errorf("unknown flex-start nodeset %q; choose one of: %s", name, strings.Join(known, ", "))}
 }
 
 // newPass is what a hook starts, detached, when no daemon is running.
@@ -195,13 +166,13 @@ func newPass(a *app) *cobra.Command {
 			}
 			cfg, err := a.config()
 			if err != nil {
-				a.logToSyslog().Error("cannot reconcile", zap.Error(err))
+				logs.ToSyslog(a.syslog).Error("cannot reconcile", zap.Error(err))
 				return err
 			}
-			log := a.logIfPossible(cfg.Options)
+			log := a.logForHooks(cfg.Options)
 			log.Info("pass without a daemon", zap.String("verb", wakeUp.Verb), zap.String("nodes", wakeUp.Nodes))
-			err = a.with(cmd.Context(), cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
-				return r.Settle(ctx, a.lock(r.Config), settleLimit)
+			err = a.with(cmd.Context(), cfg, logs.Log{Logger: log}, func(r *flex.Reconciler) error {
+				return r.Settle(cmd.Context(), a.lock(cfg), settleLimit)
 			})
 			if err != nil {
 				log.Error("cannot reconcile", zap.Error(err))
@@ -215,39 +186,29 @@ func newPass(a *app) *cobra.Command {
 	return cmd
 }
 
-// withReconciler builds a reconciler that logs to stderr and hands it over.
-func (a *app) withReconciler(ctx context.Context, do func(context.Context, *flex.Reconciler) error) error {
-	cfg, err := a.config()
-	if err != nil {
-		return err
-	}
-	log, err := a.logToStderr(cfg.Options)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = log.Sync() }()
-	return a.with(ctx, cfg, log, do)
-}
-
-func (a *app) with(ctx context.Context, cfg *config.Config, log *zap.Logger, do func(context.Context, *flex.Reconciler) error) error {
-	r, closeCloud, err := a.reconciler(ctx, cfg, log)
-	if err != nil {
-		return err
-	}
-	defer closeCloud()
-	return do(ctx, r)
+// textfileFlag adds --textfile, which names the file that node_exporter reads metrics from.
+func textfileFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "textfile", "", "write metrics into this `file` for node_exporter, such as /var/lib/prometheus/node-exporter/slurmflex.prom")
+	cmd.PreRunE = func(*cobra.Command, []string) error { return usage(metrics.CheckTextfile(*file)) }
 }
 
 // onePass runs one pass, says what it has done, and writes its metrics into the file.
-func (a *app) onePass(ctx context.Context, w io.Writer, asJSON bool, r *flex.Reconciler, file textfile, only ...flex.Filter) error {
-	did := newDid(r.Config.Cluster)
+func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file string, only ...flex.Filter) error {
+	ctx, did := cmd.Context(), view.NewPassLog(r.Config.Cluster)
 	r.Watch = flex.Watchers{r.Watch, &a.progress, did}
 	over := a.progress.Begin("reading Slurm and Compute")
 	out, err := r.Sync(ctx, a.lock(r.Config), only...)
 	over()
 	a.history.Wait(recordLimit) // which counts machine time by account
-	said := did.say(w, asJSON, err)
-	return errors.Join(verdict(ctx, out, err), said, a.measures.write(file, err))
+	pass := did.Pass()
+	if errors.Is(err, flex.ErrQueued) || errors.Is(err, flex.ErrStandby) {
+		pass.Skipped = err.Error()
+	}
+	var said error
+	if err == nil || pass.Skipped != "" || len(pass.Actions) > 0 {
+		said = write(cmd.OutOrStdout(), asJSON, pass)
+	}
+	return errors.Join(verdict(ctx, out, err), said, a.measures.WriteTextfile(file, err))
 }
 
 // verdict is what went wrong in a pass. It is no error if another process that is

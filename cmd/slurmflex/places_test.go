@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 )
 
@@ -49,7 +50,7 @@ func (w *world) regions(t *testing.T, waits map[string]int) {
 func TestSecondPlaceHalvesExponentialWaits(t *testing.T) {
 	w := newWorld(t)
 	w.regions(t, map[string]int{"us": 2000, "eu": 2000, "asia": 9})
-	var report estimated
+	var report estimate.Report
 	out := w.flex(t, "estimate", "-p", "us,eu,asia", "-N", "2", "--places", "--json").exits(t, exitDone).stdout
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	p := report.Places
@@ -90,7 +91,7 @@ func TestPlacesAreAskedAsTheConfigurationSays(t *testing.T) {
 		args := append([]string{"estimate", "-p", c.places, "-N", "2", "--places"}, c.flags...)
 		text := w.flex(t, args...).exits(t, exitDone).stdout.String()
 		assert.Contains(t, text, c.says)
-		var report estimated
+		var report estimate.Report
 		require.NoError(t, json.Unmarshal(w.flex(t, append(args, "--json")...).exits(t, exitDone).stdout.Bytes(), &report))
 		assert.Equal(t, c.after, report.Places.After, args)
 	}
@@ -102,18 +103,4 @@ func TestPlacesWithoutHistoryAreNamed(t *testing.T) {
 	text := w.flex(t, "estimate", "-p", "us,eu", "-N", "2", "--places").exits(t, exitDone).stdout.String()
 	assert.Regexp(t, `^nodeset us, 2 nodes: median wait .*\n`+
 		`nodeset eu: no history: 3 of 10 requests like this have got machines; left out\nfewer than two places have enough history to simulate\n$`, text)
-}
-
-func TestWrongUsesOfPlacesNameTheFix(t *testing.T) {
-	w := newWorld(t)
-	w.regions(t, nil)
-	for says, args := range map[string][]string{
-		"--places needs -p PARTITION,PARTITION":        {"812", "--places"},
-		"--places compares nodesets, and partition us": {"-p", "us", "--places"},
-		`partition "us,eu" has no flex-start nodes`:    {"-p", "us,eu"},
-		"--correlation must be 0 to 1, not 2":          {"-p", "us,eu", "--places", "--correlation", "2"},
-		"--after must not be negative, as -1h0m0s is":  {"-p", "us,eu", "--places", "--after", "-1h"},
-	} {
-		w.flex(t, append([]string{"estimate"}, args...)...).exits(t, exitUsage).complains(t, says)
-	}
 }

@@ -31,7 +31,7 @@ stderr. Any user can run it; see slurmflex why --help.`,
 			if tasks < 1 {
 				return usageError{errors.New("--tasks-per-node must be 1 or more")}
 			}
-			v, err := a.see(cmd.Context())
+			v, err := a.look(cmd.Context())
 			if err != nil {
 				return err
 			}

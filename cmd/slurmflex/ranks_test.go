@@ -33,5 +33,4 @@ func TestRanksPrintsEachNodeOfAJobForEachOfItsTasks(t *testing.T) {
 	assert.Contains(t, w.flex(t, "why", "--nodes", "812").exits(t, exitDone).stdout.String(), "  "+first.Node+"  "+first.Cluster+"  ")
 
 	w.flex(t, "ranks", "99").exits(t, exitFailed).complains(t, "job 99 is not in Slurm's queue")
-	w.flex(t, "ranks", "--tasks-per-node=0", "812").exits(t, exitUsage).complains(t, "--tasks-per-node must be 1 or more")
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"slurmflex/flex/hook"
 )
 
 // defaultConfig is the configuration file without --config.
@@ -44,9 +46,9 @@ reconciles the difference between what Slurm wants and what Compute has.`,
 	root.AddCommand(
 		newStatus(a), newWhy(a), newRanks(a), newEstimate(a), newCost(a), newPlan(a), newConfig(a), newInit(a), newTrial(a), newDiag(a), newVersion(),
 		newDaemon(a), newSync(a), newGC(a), newUnblock(a), newDown(a), newPass(a),
-		newHook(a, resume, "ResumeProgram: request machines for nodes that Slurm powers up"),
-		newHook(a, suspend, "SuspendProgram: delete the machines of nodes that Slurm powers down"),
-		newHook(a, resumeFail, "ResumeFailProgram: cancel the requests of nodes that did not boot in time"),
+		newHook(a, hook.Resume, "ResumeProgram: request machines for nodes that Slurm powers up"),
+		newHook(a, hook.Suspend, "SuspendProgram: delete the machines of nodes that Slurm powers down"),
+		newHook(a, hook.ResumeFail, "ResumeFailProgram: cancel the requests of nodes that did not boot in time"),
 	)
 	addCompletion(root)
 	completeNoFiles(root)

@@ -13,13 +13,15 @@ import (
 	"slurmflex/flex/cost"
 	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
+	"slurmflex/flex/view"
 )
 
-// namesOf are the names in the JSON of a type, those of embedded ones too.
+// namesOf are the names in the JSON of a type, those of embedded ones too, but for the envelope's.
 func namesOf(of reflect.Type) (names []string) {
 	for f := range of.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
+		case f.Type == reflect.TypeFor[view.Envelope]():
 		case f.Anonymous:
 			names = append(names, namesOf(f.Type)...)
 		case name != "-":

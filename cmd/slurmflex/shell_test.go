@@ -29,8 +29,8 @@ var shells = []string{"sh", "bash", "dash", "ash", "zsh", "env", "xargs", "-c"}
 // programs is where each part of the product starts programs.
 var programs = []string{
 	"cmd/slurmflex-hook/main.go", // slurmflex, which it becomes
-	"cmd/slurmflex/hook.go",      // a pass of our own, and the delegate
 	"flex/diag/host.go",          // ourselves, scontrol and journalctl, for a bug report
+	"flex/hook/hook.go",          // a pass of our own, and the delegate
 	"flex/signals.go",            // ourselves again
 	"slurm/scontrol/run.go",      // Slurm's commands
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"slurmflex/flex"
@@ -17,22 +14,18 @@ func newPlan(a *app) *cobra.Command {
 		Long: `Read Slurm and Compute as a reconcile pass does, and print what it would do and
 why. Changes nothing. It needs credentials for Compute.`,
 		Example: "  slurmflex plan",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				return a.printPlan(ctx, cmd.OutOrStdout(), asJSON, r)
-			})
-		},
+		RunE:    a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error { return a.printPlan(cmd, asJSON, r) }),
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) printPlan(ctx context.Context, w io.Writer, asJSON bool, r *flex.Reconciler, only ...flex.Filter) error {
+func (a *app) printPlan(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, only ...flex.Filter) error {
 	over := a.progress.Begin("reading Slurm and Compute")
-	p, err := r.Plan(ctx, only...)
+	p, err := r.Plan(cmd.Context(), only...)
 	over()
 	if err != nil {
 		return err
 	}
-	return write(w, asJSON, view.PlanOf(r.Config.Cluster, p))
+	return write(cmd.OutOrStdout(), asJSON, view.PlanOf(r.Config.Cluster, p))
 }

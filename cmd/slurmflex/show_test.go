@@ -106,32 +106,6 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	}
 }
 
-func TestWrongUsageIsOneLineThatNamesTheFix(t *testing.T) {
-	for call, says := range map[string]string{
-		"snyc":                     `slurmflex has no command "snyc"; did you mean sync? See slurmflex --help`,
-		"snyc --help":              `slurmflex has no command "snyc"; did you mean sync? See slurmflex --help`, // C17
-		"config chekc --help":      `slurmflex config has no command "chekc"; did you mean check?`,
-		"config chekc":             `slurmflex config has no command "chekc"; did you mean check? See slurmflex config --help`,
-		"sync --forec":             "unknown flag --forec; see slurmflex sync --help",
-		"--confg x sync":           "unknown flag --confg; see slurmflex sync --help",
-		"gc --dry-run=perhaps":     `invalid argument "perhaps"`,
-		"plan --config":            "flag needs an argument: --config",
-		"sync now":                 `slurmflex sync takes no arguments, not even "now"; see slurmflex sync --help`,
-		"resume":                   "usage: slurmflex resume HOSTLIST (for example alpha-a3-[0-3])",
-		"why":                      "usage: slurmflex why JOB|NODE|GROUP (for example 812, 812_3,",
-		"suspend a-0 a-1":          "usage: slurmflex suspend HOSTLIST (for example",
-		"config check config.yaml": `slurmflex config check takes no arguments, not even "config.yaml"`,
-		"completion csh":           `slurmflex completion has no command "csh"`,
-		"completion bash now":      `slurmflex completion bash takes no arguments, not even "now"`,
-	} {
-		t.Run(call, func(t *testing.T) {
-			r := prepare(t, nil, os.Args[0], strings.Fields(call)...).exits(t, exitUsage)
-			assert.Empty(t, r.stdout.String())
-			r.complains(t, says)
-		})
-	}
-}
-
 func TestHelpListsCommandsThatPeopleCall(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"help"}} {
 		r := prepare(t, nil, os.Args[0], args...).exits(t, exitDone)

@@ -5,20 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"slurmflex/config"
+	"slurmflex/flex/setup"
 	"slurmflex/flex/slurmconf"
 	"slurmflex/slurm"
 )
 
 func newSlurmConf(a *app) *cobra.Command {
-	o := slurmConfOptions{}
+	o := slurmconf.Options{}
 	output := ""
 	cmd := &cobra.Command{
 		Use: "slurm-conf", Short: "Print the part of slurm.conf that the configuration needs",
@@ -33,22 +31,14 @@ it is unchanged.`,
   slurmflex config slurm-conf --output /etc/slurm/flex.conf
   slurmflex config slurm-conf --slurm-version 24.11 --machine a3=a3-megagpu-8g`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.config()
-			if err != nil {
-				return err
-			}
-			text, err := a.slurmConf(cmd.Context(), cfg, o)
-			if err != nil {
-				return err
-			}
-			return put(cmd.OutOrStdout(), output, text)
-		},
+		RunE: a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
+			return put(cmd.OutOrStdout(), output, func() (string, error) { return a.slurmConf(cmd.Context(), cfg, o) })
+		}),
 	}
 	outputFlag(cmd, &output)
-	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 22.05; default: that of scontrol -V")
-	cmd.Flags().StringVar(&o.programs, "programs", "", "`folder` of resume, suspend and resume-fail; default: where slurmflex is installed")
-	machineFlag(cmd, &o.machines)
+	cmd.Flags().StringVar(&o.Version, "slurm-version", "", "`version` of Slurm, such as 22.05; default: that of scontrol -V")
+	cmd.Flags().StringVar(&o.Programs, "programs", "", "`folder` of resume, suspend and resume-fail; default: where slurmflex is installed")
+	machineFlag(cmd, &o.Machines)
 	return cmd
 }
 
@@ -62,98 +52,39 @@ func machineFlag(cmd *cobra.Command, machines *map[string]string) {
 }
 
 // put writes a text to the file that --output names, otherwise to stdout.
-func put(stdout io.Writer, output, text string) error {
+func put(stdout io.Writer, output string, written func() (string, error)) error {
 	if output != "" {
-		return replace(output, text)
+		if err := setup.CheckOutput(output); err != nil {
+			return usageError{err}
+		}
 	}
-	_, err := fmt.Fprint(stdout, text)
+	text, err := written()
+	switch {
+	case err != nil:
+		return err
+	case output != "":
+		return setup.Replace(output, text)
+	}
+	_, err = io.WriteString(stdout, text)
 	return err
 }
 
-// replace writes a file, whole or not at all. One that exists keeps its mode, and if it
-// is a link, the file that it leads to is replaced; a new one anyone may read.
-func replace(path, text string) (err error) {
-	mode := os.FileMode(0o644)
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		path = to
-	}
-	switch was, err := os.Stat(path); {
-	case err == nil && was.IsDir():
-		return usageError{fmt.Errorf("--output %s is a folder; name a file in it", path)}
-	case err == nil && !was.Mode().IsRegular():
-		return usageError{fmt.Errorf("--output %s is not a regular file; leave --output out to print to stdout", path)}
-	case err == nil:
-		mode = was.Mode().Perm()
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if errors.Is(err, fs.ErrNotExist) {
-		return usageError{fmt.Errorf("--output %s: there is no folder %s; create it first", path, filepath.Dir(path))}
-	}
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-type slurmConfOptions struct {
-	version, programs string
-	machines          map[string]string // by nodeset
-}
-
-func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOptions) (string, error) {
-	in := slurmconf.Input{Config: cfg, Programs: o.programs, Extra: map[string][]slurmconf.Parameter{}}
-	var err error
-	if in.Version, err = a.slurmVersion(ctx, cfg, o.version); err != nil {
+// slurmConf is the part of slurm.conf that a configuration needs.
+func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmconf.Options) (text string, err error) {
+	in := slurmconf.Input{Config: cfg, Programs: o.Programs}
+	if in.Version, err = a.slurmVersion(ctx, cfg, o.Version); err != nil {
 		return "", err
 	}
-	if err := o.checkPrograms(); err != nil {
-		return "", err
+	if err := o.Check(cfg); err != nil {
+		return "", usageError{err}
 	}
 	if in.Programs == "" {
-		if in.Programs, err = hooksFolder(); err != nil {
+		if in.Programs, err = slurmconf.Programs(); err != nil {
 			return "", err
 		}
 	}
-	if err := a.checkMachines(cfg, o.machines); err != nil {
-		return "", err
-	}
-	keys := cfg.Keys()
-	for _, p := range cfg.Partitions {
-		for _, s := range keys.Below("partitions." + p.Name + ".partition_conf") {
-			in.Extra[p.Name] = append(in.Extra[p.Name], slurmconf.Parameter(s))
-		}
-	}
-	over := a.progress.Begin("querying Compute for machine types")
-	in.Machines = a.machines(ctx, cfg, o.machines)
-	over()
+	in.Machines = a.machines(ctx, cfg, o.Machines)
 	return slurmconf.Text(in)
-}
-
-// checkPrograms checks that Slurm would accept the folder.
-func (o slurmConfOptions) checkPrograms() error {
-	if o.programs != "" && !filepath.IsAbs(o.programs) {
-		return usageError{fmt.Errorf("--programs %q is not an absolute path, which Slurm requires", o.programs)}
-	}
-	return nil
-}
-
-// checkMachines checks the nodesets of --machine.
-func (a *app) checkMachines(cfg *config.Config, machines map[string]string) error {
-	for name := range machines {
-		if !cfg.HasFlexSet(name) {
-			return usageError{fmt.Errorf("--machine %s=…: %s has no flex-start nodeset %q", name, a.configPath, name)}
-		}
-	}
-	return nil
 }
 
 func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string) (v slurm.Version, err error) {
@@ -170,25 +101,9 @@ func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string
 	return v, nil
 }
 
-// hooksFolder is where slurmflex's hooks are: beside it, or where its packages
-// put them.
-func hooksFolder() (string, error) {
-	program, err := os.Executable()
-	if err == nil {
-		program, err = filepath.EvalSymlinks(program)
-	}
-	if err != nil {
-		return "", fmt.Errorf("find slurmflex's own folder: %w; give --programs", err)
-	}
-	beside := filepath.Dir(program)
-	if _, err := os.Stat(slurmconf.Hooks()[0].Program(beside)); err != nil {
-		return slurmconf.Folder, nil
-	}
-	return beside, nil
-}
-
 // machines are the machine types of our nodesets.
 func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string]string) map[string]slurmconf.Machine {
+	defer a.progress.Begin("querying Compute for machine types")()
 	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())
 	if noCloud == nil {
 		defer cloud.Close()

@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/user"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,13 +60,13 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	cmd.Flags().StringVar(&s.filter.User, "user", "", "show only jobs of the user with this `name`")
 	cmd.Flags().StringVar(&s.filter.Partition, "partition", "", "show only the partition with this `name`")
 	cmd.Flags().StringVar(&s.filter.NodeSet, "nodeset", "", "show only the nodeset with this `name`")
-	cmd.Flags().StringVar(&s.order, "sort", "nodeset", "sort by this `key`: "+orders())
+	cmd.Flags().StringVar(&s.order, "sort", "nodeset", "sort by this `key`: "+view.Orders)
 	cmd.Flags().StringVarP(&s.output, "output", "o", "", "`wide` shows more columns")
 	completeFlags(cmd, map[string]cobra.CompletionFunc{
 		"user":      a.complete(func(v view.View, _ string) []string { return v.Users() }),
 		"partition": a.complete(func(v view.View, _ string) []string { return v.Partitions() }),
 		"nodeset":   a.complete(nodeSets),
-		"sort":      choices(orders()), "output": choices("wide"),
+		"sort":      choices(view.Orders), "output": choices("wide"),
 	})
 	return cmd
 }
@@ -86,8 +82,8 @@ func (s *status) check() error {
 		return errors.New("--me and --user exclude each other; give one of them")
 	case s.output != "" && s.output != "wide":
 		return fmt.Errorf("unknown --output %q; choose one of: wide", s.output)
-	case !slices.Contains(view.Orders, view.Order(s.order)):
-		return fmt.Errorf("unknown --sort %q; choose one of: %s", s.order, orders())
+	case !view.Order(s.order).Known():
+		return fmt.Errorf("unknown --sort %q; choose one of: %s", s.order, view.Orders)
 	case !s.me:
 		return nil
 	}
@@ -99,27 +95,15 @@ func (s *status) check() error {
 	return nil
 }
 
-// orders are the keys of --sort.
-func orders() string {
-	var names []string
-	for _, order := range view.Orders {
-		names = append(names, string(order))
-	}
-	return strings.Join(names, ", ")
-}
-
 func (s *status) see(ctx context.Context, a *app) (view.View, error) {
 	v, err := a.see(ctx)
 	if err != nil {
 		return v, err
 	}
-	sets, partitions := v.NodeSetNames(), v.Partitions()
-	switch {
-	case s.filter.NodeSet != "" && !slices.Contains(sets, s.filter.NodeSet):
-		return v, unknownNodeSet(s.filter.NodeSet, sets)
-	case s.filter.Partition != "" && !slices.Contains(partitions, s.filter.Partition):
-		return v, usageError{fmt.Errorf("unknown flex-start partition %q; choose one of: %s", s.filter.Partition, strings.Join(partitions, ", "))}
-	case s.filter.User != "" && v.HidesUsers():
+	if err := s.filter.Check(v); err != nil {
+		return v, usageError{err}
+	}
+	if s.filter.User != "" && v.HidesUsers() {
 		return v, errors.New("--me and --user do not work here, because Slurm hides whose jobs these are (PrivateData)")
 	}
 	return v.Only(s.filter), nil
@@ -136,10 +120,6 @@ func (s *status) write(w io.Writer, v view.View) error {
 		v.Rows = look.Order.Sort(v.Rows)
 		return writeJSON(w, v)
 	}
-	look.Now, look.Color = time.Now(), terminal.Colors(w)
-	if screen, isFile := w.(*os.File); isFile {
-		_, look.Width, _ = terminal.SizeOf(screen)
-	}
-	_, err := io.WriteString(w, v.Table(look))
+	_, err := io.WriteString(w, terminal.Table(w, v, look))
 	return err
 }

@@ -154,25 +154,6 @@ func TestADaemonThatCannotServeItsPageReconcilesAllTheSame(t *testing.T) {
 	assert.Contains(t, d.stderr.String(), "cannot listen on http_address")
 }
 
-func TestWrongUsesOfStatusNameTheFix(t *testing.T) {
-	w := newWorld(t)
-	for call, says := range map[string]string{
-		"--nodeset a4":   `unknown flex-start nodeset "a4"; choose one of: a3`,
-		"--json --watch": "--json and --watch exclude each other; give one of them",
-		"--watch":        "--watch needs a terminal; omit it to write to a file or pipe",
-
-		"--partition cpu":    `unknown flex-start partition "cpu"; choose one of: train`,
-		"--sort age":         `unknown --sort "age"; choose one of: nodeset, job, user, nodes, state, wait, lease`,
-		"-o narrow":          `unknown --output "narrow"; choose one of: wide`,
-		"-o wide --json":     "--json and --output exclude each other; give one of them",
-		"--me --user grace":  "--me and --user exclude each other; give one of them",
-		"--nodeset a3 extra": `slurmflex status takes no arguments, not even "extra"`,
-	} {
-		r := w.flex(t, append([]string{"status"}, strings.Fields(call)...)...).exits(t, exitUsage)
-		r.complains(t, says)
-	}
-}
-
 func TestStatusShowsOneUsersJobsIfSlurmSaysWhoseTheyAre(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
@@ -186,4 +167,12 @@ func TestStatusShowsOneUsersJobsIfSlurmSaysWhoseTheyAre(t *testing.T) {
 
 	w.answer(t, "scontrol", strings.Replace(knowing, "ResumeTimeout ", "PrivateData = jobs\\nResumeTimeout ", 1))
 	w.flex(t, "status", "--user", "ada").exits(t, exitFailed).complains(t, "Slurm hides whose jobs these are (PrivateData)")
+}
+
+func TestStatusShowsTheRestWithoutTheQuotas(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regions.get", Status: 403, Reason: "forbidden", Message: "Required 'compute.regions.get' permission"}))
+	r := w.flex(t, "status").exits(t, exitDone)
+	assert.Regexp(t, `\nregion us-central1: 0 of 100 active requests\n  quotas could not be read: read region us-central1: 403 forbidden: .*compute.regions.get.*\n$`, r.stdout.String())
+	assert.Empty(t, r.stderr.String())
 }

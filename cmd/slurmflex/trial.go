@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"strings"
@@ -17,22 +14,17 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/scene"
+	"slurmflex/flex"
+	"slurmflex/flex/terminal"
 	"slurmflex/flex/trial"
 	"slurmflex/flex/trial/transcript"
-	"slurmflex/flex/view"
-	"slurmflex/mig/gce"
 )
 
 // trialOptions is how the command trial was called.
 type trialOptions struct {
-	nodeset  string
-	template string
-	wait     time.Duration
-	yes      bool
-	dryRun   bool
-	record   string
+	trial.Options
+	yes, dryRun bool
+	record      string
 }
 
 func newTrial(a *app) *cobra.Command {
@@ -62,11 +54,11 @@ usage, missing credentials or a template that it could not read.`,
   slurmflex trial --nodeset a3 --template projects/my-project/regions/us-central1/instanceTemplates/small
   slurmflex trial --nodeset a3 --yes --record trial.jsonl`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.trial(cmd, o) },
+		RunE: a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error { return a.trial(cmd, cfg, o) }),
 	}
-	cmd.Flags().StringVar(&o.nodeset, "nodeset", "", "the `nodeset` whose project, region, zones and template are used")
-	cmd.Flags().StringVar(&o.template, "template", "", "another instance `template`, by its path")
-	cmd.Flags().DurationVar(&o.wait, "wait", 5*time.Minute, "how long to wait for each of the two machines, at most 45m")
+	cmd.Flags().StringVar(&o.NodeSet, "nodeset", "", "the `nodeset` whose project, region, zones and template are used")
+	cmd.Flags().StringVar(&o.Template, "template", "", "another instance `template`, by its path")
+	cmd.Flags().DurationVar(&o.Wait, "wait", 5*time.Minute, "how long to wait for each of the two machines, at most 45m")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print the calls that would change something")
 	cmd.Flags().StringVar(&o.record, "record", "", "write the calls and answers to a new `file`, without project names, addresses and other secrets")
@@ -75,19 +67,30 @@ usage, missing credentials or a template that it could not read.`,
 	return cmd
 }
 
-func (a *app) trial(cmd *cobra.Command, o trialOptions) error {
-	cfg, err := a.config()
+func (a *app) trial(cmd *cobra.Command, cfg *config.Config, o trialOptions) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	set, err := o.Check(cfg)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
-	spec, err := a.trialSpec(cmd.Context(), cfg, o)
+	again := &trial.Again{Next: a.transport}
+	if a.transport == nil {
+		again.Next = http.DefaultTransport
+	}
+	a.transport = again
+	client, err := a.cloud(ctx, cfg, zap.NewNop())
 	if err != nil {
-		return notStarted(cmd.Context(), err)
+		return notStarted(ctx, err)
 	}
-	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "Nodeset %s: project %s, region %s, zones %s. All names begin with %s.\n"+
-		"At most %d machine seconds of %s: 4 requests of 1 machine, 2 of which should bring none.\n",
-		spec.NodeSet, spec.Project, spec.Region, strings.Join(spec.Zones, ", "), spec.Name(), int(spec.Most().Seconds()), spec.Template.MachineType)
+	defer client.Close()
+	for _, says := range flex.OtherTrials(ctx, cfg, client) {
+		fmt.Fprintf(&a.progress, "trial: %s\n", says)
+	}
+	spec, err := o.Spec(ctx, cfg, set, client)
+	if err != nil {
+		return notStarted(ctx, err)
+	}
+	fmt.Fprint(out, spec)
 	if o.dryRun {
 		for _, c := range spec.Calls() {
 			fmt.Fprintln(out, c)
@@ -95,11 +98,12 @@ func (a *app) trial(cmd *cobra.Command, o trialOptions) error {
 		return nil
 	}
 	if !o.yes {
-		if err := confirm(cmd.Context(), out, cmd.InOrStdin()); err != nil {
+		if err := confirm(ctx, out, cmd.InOrStdin()); err != nil {
 			return err
 		}
 	}
-	return a.runTrial(cmd, cfg, spec, o.record)
+	t := trial.Trial{Spec: spec, Cloud: client, Again: again, Now: time.Now, Say: func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) }}
+	return runTrial(cmd, t, o.record)
 }
 
 // notStarted is an error before anything is created. It counts as wrong usage unless somebody
@@ -111,105 +115,19 @@ func notStarted(ctx context.Context, err error) error {
 	return usageError{err}
 }
 
-// trialSpec is what the trial is about. It reads the template.
-func (a *app) trialSpec(ctx context.Context, cfg *config.Config, o trialOptions) (spec trial.Spec, err error) {
-	if o.wait <= 0 || o.wait > longestTrialWait {
-		return spec, usageError{fmt.Errorf("--wait %s: must be more than 0 and at most %s, such as 5m", o.wait, view.Span(longestTrialWait))}
-	}
-	var set *config.NodeSet
-	for _, s := range cfg.FlexSets() {
-		if s.Name == o.nodeset {
-			set = s
-		}
-	}
-	switch {
-	case set == nil:
-		return spec, unknownNodeSet(o.nodeset, names(cfg))
-	case set.Flex.UseBulkInsert:
-		return spec, usageError{fmt.Errorf("nodeset %s uses bulk insertion, which makes no groups; choose another nodeset", set.Name)}
-	}
-	if o.template == "" {
-		o.template = set.Template
-	}
-	client, err := a.cloud(ctx, cfg, zap.NewNop())
-	if err != nil {
-		return spec, err
-	}
-	defer client.Close()
-	a.nameTrials(ctx, cfg, client)
-	template, err := client.Template(ctx, o.template)
-	if err != nil {
-		return spec, err
-	}
-	if strings.Contains(template.Link, "/regions/") && !strings.Contains(template.Link, "/regions/"+set.Region+"/") {
-		return spec, usageError{fmt.Errorf("template %s: give a global one, or one of the nodeset's region %s", template.Link, set.Region)}
-	}
-	if wrong := template.Contradictions(); len(wrong) > 0 {
-		return spec, usageError{fmt.Errorf("template %s: %s", template.Link, strings.Join(wrong, "; "))}
-	}
-	return trial.Spec{
-		Project: cfg.Project, Cluster: cfg.Cluster, NodeSet: set.Name, Region: set.Region, Zones: set.Zones,
-		Template: template, Random: randomLetters(5), Wait: o.wait,
-	}, nil
-}
-
-// longestTrialWait is the longest --wait. It is shorter than the hour after which a trial counts
-// as killed.
-const longestTrialWait = 45 * time.Minute
-
-// nameTrials lists on stderr what other trials have made.
-func (a *app) nameTrials(ctx context.Context, cfg *config.Config, client *gce.Client) {
-	snap := scene.Snapshot{Now: time.Now(), Unseen: map[string]error{}}
-	regions := cfg.FlexRegions()
-	groups, unseen := client.Groups(ctx, cfg.Cluster, regions)
-	_, snap.Trials = plan.WithoutTrials(cfg.Cluster, groups)
-	snap.Policies, snap.UnseenPolicies = client.Policies(ctx, cfg.Cluster, regions)
-	for _, region := range regions {
-		if err := cmp.Or(unseen[region], snap.UnseenPolicies[region]); err != nil {
-			fmt.Fprintf(&a.progress, "trial: whether an earlier trial has left anything in %s is not known: %v\n", region, err)
-		}
-	}
-	for _, t := range plan.Trials(scene.Of(cfg, snap)) {
-		fmt.Fprintf(&a.progress, "trial: %s\n", t.Told())
-	}
-}
-
-// randomLetters are n letters that make no word.
-func randomLetters(n int) string {
-	const letters = "bcdfghjkmnpqrstvwxz"
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = letters[rand.N(len(letters))]
-	}
-	return string(b)
-}
-
 // confirm asks whether to go on; anything but yes is an error.
 func confirm(ctx context.Context, out io.Writer, in io.Reader) error {
 	fmt.Fprint(out, "Proceed? [y/N] ")
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(in).ReadString('\n') // without a line it is no yes
-		answer <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case line := <-answer:
-		if line != "y" && line != "yes" {
-			return usageError{errors.New("not confirmed; nothing was created (--yes skips the question)")}
-		}
-		return nil
+	line, err := terminal.Answer(ctx, in)
+	if answer := strings.ToLower(line); err == nil && answer != "y" && answer != "yes" {
+		err = usageError{errors.New("not confirmed; nothing was created (--yes skips the question)")}
 	}
+	return err
 }
 
 // runTrial makes the trial and prints its report. What differs, or is left, is in the
 // report already.
-func (a *app) runTrial(cmd *cobra.Command, cfg *config.Config, spec trial.Spec, record string) error {
-	again := &trial.Again{Next: a.transport}
-	if a.transport == nil {
-		again.Next = http.DefaultTransport
-	}
+func runTrial(cmd *cobra.Command, t trial.Trial, record string) error {
 	var recorder *transcript.Recorder
 	if record != "" {
 		file, err := os.OpenFile(record, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -218,20 +136,13 @@ func (a *app) runTrial(cmd *cobra.Command, cfg *config.Config, spec trial.Spec, 
 		}
 		defer file.Close()
 		recorder, err = transcript.NewRecorder(file, transcript.Header{
-			Slurmflex: thisBuild().String(), Begun: time.Now().UTC(), Region: spec.Region, Machine: spec.Template.MachineType,
-		}, spec.Project, again.Next)
+			Slurmflex: thisBuild().String(), Begun: time.Now().UTC(), Region: t.Spec.Region, Machine: t.Spec.Template.MachineType,
+		}, t.Spec.Project, t.Again.Next)
 		if err != nil {
 			return notStarted(cmd.Context(), err)
 		}
-		again.Next = recorder
+		t.Again.Next = recorder
 	}
-	a.transport = again
-	client, err := a.cloud(cmd.Context(), cfg, zap.NewNop())
-	if err != nil {
-		return notStarted(cmd.Context(), err)
-	}
-	defer client.Close()
-	t := trial.Trial{Spec: spec, Cloud: client, Again: again, Now: time.Now, Say: func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) }}
 	report := t.Run(cmd.Context())
 	_, unprinted := fmt.Fprint(cmd.OutOrStdout(), report)
 	switch {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -54,12 +55,7 @@ func buildOf(info *debug.BuildInfo) build {
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	known := func(s string) string {
-		if s == "" {
-			return "unknown"
-		}
-		return s
-	}
+	known := func(s string) string { return cmp.Or(s, "unknown") }
 	b := build{
 		Envelope: view.EnvelopeOf("version"),
 		Version:  known(info.Main.Version),

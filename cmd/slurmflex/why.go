@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -37,9 +36,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
   slurmflex why alpha-a3-0`,
 		ValidArgsFunction: a.complete(view.View.Subjects),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			over := a.progress.Begin("reading Slurm and Compute")
-			v, err := a.see(cmd.Context())
-			over()
+			v, err := a.look(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -79,20 +76,13 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 // past returns what the daemon and the history recorded of a job, or why there is nothing. Where
 // this user may not read the history, the daemon's record is all there is.
 func (a *app) past(ctx context.Context, v view.View, job string) (past *view.Past, why string) {
-	var seen, history *view.Past
+	var seen *view.Past
 	if v.Daemon != nil {
 		seen = a.daemon().Story(ctx, config.GlanceAt(a.configPath), job)
 	}
 	cfg, err := a.config()
-	if err == nil {
-		history, err = recorded.Read(cfg.Options.StateDir, cfg.Cluster, job)
-	}
 	if err != nil {
-		return seen, fmt.Sprintf("Its story is unknown: %s.", view.Printable(err.Error()))
+		return seen, recorded.Unknown(err)
 	}
-	why = fmt.Sprintf("Its story is unknown: the history in %s does not have it.", cfg.Options.StateDir)
-	if v.Daemon != nil {
-		why = fmt.Sprintf("Its story is unknown: the daemon has not seen it in the last day, and the history in %s does not have it.", cfg.Options.StateDir)
-	}
-	return seen.Join(history), why
+	return recorded.Join(cfg, v.Daemon != nil, seen, job)
 }

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
@@ -14,6 +17,8 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/filler"
 	"slurmflex/flex/history"
+	"slurmflex/flex/logs"
+	"slurmflex/flex/metrics"
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/view"
 	"slurmflex/mig/gce"
@@ -25,17 +30,15 @@ type app struct {
 	configPath string
 	unhelped   error // --help was given to a command that does not exist
 
-	transport  http.RoundTripper // carries the calls to Compute; nil for TCP
-	slurmLimit time.Duration     // for each of Slurm's commands; 0 for scontrol's own
-	syslog     string            // the socket of syslog; empty for the usual one
+	transport http.RoundTripper // carries the calls to Compute; nil for TCP
+	syslog    string            // the socket of syslog; empty for the usual one
 
 	slurm *scontrol.Client // only one, because it bounds how many commands run at once
 
-	logLevel string          // that the command line asks for; empty: the configuration's
-	level    zap.AtomicLevel // of log
-	log      *zap.Logger     // nil before there is one
+	logLevel string   // that the command line asks for; empty: the configuration's
+	log      logs.Log // its Logger is nil before there is one
 	progress terminal.Progress
-	measures measures
+	measures *metrics.Metrics  // nil before there are passes
 	history  *history.Recorder // nil before there are passes
 	quotas   *filler.Quotas    // nil before there are passes
 }
@@ -54,33 +57,58 @@ func (a *app) config() (*config.Config, error) {
 	return cfg, nil
 }
 
-// recordLimit is how long a process that ends waits until the history is written: disks
-// that hang do not keep it.
-const recordLimit = 5 * time.Second
-
-// reconciler builds a reconciler on the real Slurm and the real Compute. The
-// caller calls closeCloud when it is done with it.
-func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logger) (r *flex.Reconciler, closeCloud func(), err error) {
-	a.log, a.measures = log, newMeasures(cfg)
-	cloud, err := a.cloud(ctx, cfg, log)
-	if err != nil {
-		return nil, nil, err
+// configured is what a command does that needs the configuration.
+func (a *app) configured(do func(cmd *cobra.Command, args []string, cfg *config.Config) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		cfg, err := a.config()
+		if err != nil {
+			return err
+		}
+		return do(cmd, args, cfg)
 	}
-	a.history = history.New(cfg, log, func(jobs []uint32) (map[uint32]string, error) { return a.scheduler(cfg).Accounts(ctx, jobs) }, a.measures.Leased)
+}
+
+// reconciling is what a command does with a reconciler that logs to stderr.
+func (a *app) reconciling(do func(cmd *cobra.Command, r *flex.Reconciler) error) func(*cobra.Command, []string) error {
+	return a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
+		log, err := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
+		if err != nil {
+			return usageError{err}
+		}
+		defer func() { _ = log.Sync() }()
+		return a.with(cmd.Context(), cfg, log, func(r *flex.Reconciler) error { return do(cmd, r) })
+	})
+}
+
+// with builds a reconciler on the real Slurm and the real Compute, and hands it over.
+func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do func(*flex.Reconciler) error) error {
+	a.log, a.measures = log, metrics.New(prometheus.NewRegistry(), cfg, thisBuild().Version, time.Now)
+	cloud, err := a.cloud(ctx, cfg, log.Logger)
+	if err != nil {
+		return err
+	}
+	defer cloud.Close()
+	a.history = history.New(cfg, log.Logger, func(jobs []uint32) (map[uint32]string, error) { return a.scheduler(cfg).Accounts(ctx, jobs) }, a.measures.Leased)
+	defer a.history.Wait(recordLimit)
 	a.quotas = &filler.Quotas{Region: cloud.Region, Note: a.measures.Quotas}
-	r = &flex.Reconciler{
+	return do(&flex.Reconciler{
 		Config:    cfg,
 		Scheduler: a.scheduler(cfg),
 		Cloud:     cloud,
-		Log:       log,
+		Log:       log.Logger,
 		Now:       time.Now,
-		Watch:     flex.Watchers{a.measures.Metrics, a.history},
-	}
-	return r, func() {
-		a.history.Wait(recordLimit)
-		_ = cloud.Close()
-	}, nil
+		Watch:     flex.Watchers{a.measures, a.history},
+	})
 }
+
+// logForHooks is the log of hooks, and of the passes that they start.
+func (a *app) logForHooks(o config.Options) *zap.Logger {
+	return logs.ForHooks(o.LogFile, o.LogFormat, o.LogLevel, a.syslog)
+}
+
+// recordLimit is how long a process that ends waits until the history is written: disks
+// that hang do not keep it.
+const recordLimit = 5 * time.Second
 
 func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*gce.Client, error) {
 	if cfg.Options.CredentialsFile == "" { // otherwise it has been checked
@@ -96,13 +124,13 @@ func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*
 		Transport:       a.transport,
 		Rate:            float64(cfg.Options.APICalls),
 		Log:             log,
-		Observe:         a.measures.called,
+		Observe:         a.measures.Called,
 	})
 }
 
 func (a *app) scheduler(cfg *config.Config) *scontrol.Client {
 	if a.slurm == nil {
-		a.slurm = &scontrol.Client{BinDir: cfg.SlurmBinDir, Timeout: a.slurmLimit, Log: a.log, Observe: a.measures.ran}
+		a.slurm = &scontrol.Client{BinDir: cfg.SlurmBinDir, Log: a.log.Logger, Observe: a.measures.Ran}
 	}
 	return a.slurm
 }
@@ -120,3 +148,7 @@ func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) f
 		a.quotas.Fill(ctx, v)
 	}
 }
+
+// pricesPath is the price file that is used without --prices: prices.yaml in the
+// configuration file's directory.
+func (a *app) pricesPath() string { return filepath.Join(filepath.Dir(a.configPath), "prices.yaml") }

@@ -198,19 +198,6 @@ func (w *world) waiting(t *testing.T) {
 	w.jobs(t, "812 2:00:00 CONFIGURING alpha-a3-[0-1]")
 }
 
-// onPowerDown has nodes 0 and 1 power down, and their job wait again, as soon
-// as scontrol is told to.
-func (w *world) onPowerDown(t *testing.T) {
-	t.Helper()
-	nodes, err := os.ReadFile(w.path("nodes"))
-	require.NoError(t, err)
-	w.write(t, "after", strings.ReplaceAll(string(nodes), slurm.ParseState(poweringUp).String(), "IDLE+CLOUD+POWERING_DOWN"))
-	w.answer(t, "scontrol", `case "$*" in
-*power_down_force*) : >DIR/jobs; mv DIR/after DIR/nodes; exit;;
-esac
-`+knowing)
-}
-
 // left is that nodes 0 and 1 have machines, and no job any more.
 func (w *world) left(t *testing.T) {
 	t.Helper()
@@ -326,18 +313,4 @@ func (w *world) assertUntouched(t *testing.T) {
 	t.Helper()
 	assert.Empty(t, w.changes())
 	assert.Empty(t, w.updates(t))
-}
-
-// insertGroup makes a group as slurm-gcp's scripts do: without a description.
-func (w *world) insertGroup(t *testing.T, name string) {
-	t.Helper()
-	body := fmt.Sprintf(`{"name":%q,"baseInstanceName":%q,"targetSize":0,
-"versions":[{"instanceTemplate":"projects/demo/regions/us-central1/instanceTemplates/a3"}],
-"distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/demo/zones/us-central1-a"}]},
-"updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
-"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`, name, name)
-	r := httptest.NewRequest(http.MethodPost, "/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers", strings.NewReader(body))
-	answer := httptest.NewRecorder()
-	w.cloud.ServeHTTP(answer, r)
-	require.Equal(t, http.StatusOK, answer.Code, answer.Body.String())
 }

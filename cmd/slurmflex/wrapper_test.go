@@ -121,14 +121,6 @@ func TestTheSlimHookBesideAWrapperIsPreferred(t *testing.T) {
 			assert.Equal(t, "0000000000000000", c.blocked, c.args)
 		}
 	})
-	t.Run("and leaves to it the nodes of others", func(t *testing.T) {
-		w := delegating(t)
-		installed(t, w)
-		w.waiting(t)
-		prepare(t, w.env(w.resumeFile(t)), w.path("resume"), "alpha-a3-[0-1],alpha-cpu-1").exits(t, 7).settle(t)
-		w.requireDelegated(t, "others-resume", "alpha-cpu-1")
-		w.requireAsked(t)
-	})
 	t.Run("and calls a daemon that hangs only once", func(t *testing.T) {
 		w := newWorld(t)
 		installed(t, w)
@@ -153,14 +145,5 @@ func TestTheSlimHookBesideAWrapperIsPreferred(t *testing.T) {
 		hangs.Close()
 		<-counted
 		assert.Equal(t, 1, told)
-	})
-	t.Run("and reports errors as slurmflex does", func(t *testing.T) {
-		w := newWorld(t)
-		installed(t, w)
-		prepare(t, nil, w.path("suspend")).exits(t, exitUsage).complains(t, "no nodes in hostlist")
-		require.NoError(t, os.Remove(w.path("config.yaml")))
-		w.write(t, "config.yaml", "nodeset: 3\n")
-		r := prepare(t, nil, w.path("suspend"), "alpha-a3-0").exits(t, exitUsage)
-		assert.Contains(t, r.stderr.String(), w.path("config.yaml"))
 	})
 }

@@ -1,6 +1,6 @@
 // Package regular reads files whose path, or content, somebody else may have
 // chosen: what is no file, such as a device, has no end, and a pipe may have no
-// other one.
+// other one. It replaces files whole or not at all.
 package regular
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -62,4 +63,22 @@ func Read(path string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s: larger than %d MiB", path, most>>20)
 	}
 	return data, nil
+}
+
+// Replace writes a file of that mode, whole or not at all.
+func Replace(path string, data []byte, mode os.FileMode) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }

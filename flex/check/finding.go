@@ -12,23 +12,23 @@ import (
 )
 
 // Level is how much a finding matters.
-type Level uint8
+type Level string
 
 // The levels, the worst first.
 const (
-	Fault   Level = iota // it does not work: some job is lost or never starts
-	Unread               // it could not be looked at, so nothing is known
-	Advice               // it works, but this would be better
-	Ignored              // a key that slurmflex does not use
+	Fault   Level = "fault"   // it does not work: some job is lost or never starts
+	Unread  Level = "unread"  // it could not be looked at, so nothing is known
+	Advice  Level = "advice"  // it works, but this would be better
+	Ignored Level = "ignored" // a key that slurmflex does not use
 )
 
 // Finding is one thing to know, and what to do about it.
 type Finding struct {
-	Level Level
-	File  string // of the line to change, or of the configuration
-	Line  int    // from 1; 0 if it is not there yet, or not known
-	Key   string // such as nodeset.a3.dws_flex or ResumeTimeout
-	Text  string // what is wrong; what to do
+	Level Level  `json:"level"`
+	File  string `json:"file"`          // of the line to change, or of the configuration
+	Line  int    `json:"line,omitzero"` // from 1; 0 if it is not there yet, or not known
+	Key   string `json:"key,omitempty"` // such as nodeset.a3.dws_flex or ResumeTimeout
+	Text  string `json:"text"`          // what is wrong; what to do
 }
 
 // String is the finding in one line: file:line: key: text; fix. All but faults are
@@ -36,7 +36,7 @@ type Finding struct {
 func (f Finding) String() string { return f.problem().Error() }
 
 func (f Finding) problem() config.Problem {
-	word := [...]string{Fault: "", Unread: "not checked: ", Advice: "advice: ", Ignored: "ignored"}[f.Level]
+	word := map[Level]string{Unread: "not checked: ", Advice: "advice: ", Ignored: "ignored"}[f.Level]
 	text := strings.Join(strings.Fields(f.Text), " ")
 	if f.Level == Ignored {
 		text = " (" + text + ")"

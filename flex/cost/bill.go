@@ -1,5 +1,5 @@
-// Package cost adds up what machines were used for, by whom, and what that cost. It
-// is pure: no clock, no I/O.
+// Package cost adds up what machines were used for, by whom, and what that cost. Read
+// and ReadPrices read files; everything else is pure.
 package cost
 
 import (
@@ -105,6 +105,7 @@ type Bill struct {
 	idle     Sum     // of all rows
 	reused   float64 // machine seconds of jobs that the machines were not requested for
 	raceLost int64   // machine seconds for jobs that started in another nodeset
+	ongoing  int     // leases that have not ended
 
 	day dayOf // the last that was asked for
 }
@@ -131,6 +132,9 @@ func NewBill(by By, from, to history.Time, zone *time.Location) *Bill {
 func (b *Bill) Take(e *history.Entry) {
 	if e.To <= b.from || e.From >= b.to {
 		return
+	}
+	if e.Ongoing {
+		b.ongoing++
 	}
 	b.raceLost += int64(e.Count) * int64(max(0, min(e.From+history.Time(e.RaceLost), b.to)-max(e.From, b.from)))
 	parts(e, func(p part) {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -43,6 +45,22 @@ type Prices struct {
 	Currency string
 	Date     string                       // of the prices, as the file has it
 	machines map[string]map[Model]float64 // for a machine and an hour
+}
+
+// ReadPrices reads the price file; nil if there is none and none was asked for.
+func ReadPrices(path string, wanted bool) (*Prices, error) {
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !wanted:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	prices, err := ParsePrices(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return prices, nil
 }
 
 // amount is a price as the file has it.

@@ -5,10 +5,12 @@ import (
 	"strconv"
 
 	"slurmflex/flex/history"
+	"slurmflex/flex/view"
 )
 
 // Report is a bill as the command shows it.
 type Report struct {
+	view.Envelope
 	Cluster  string       `json:"cluster"`
 	By       By           `json:"by"`
 	From     history.Time `json:"from,omitzero"` // absent: from the first lease on
@@ -50,7 +52,10 @@ type Seconds struct {
 // Report returns the bill with its prices; nil for none.
 func (b *Bill) Report(cluster string, prices *Prices) Report {
 	rows, total := b.Rows(), b.Total()
-	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Reused: whole(b.reused), RaceLost: b.raceLost, Unpriced: []string{}}
+	r := Report{
+		Envelope: view.EnvelopeOf("cost"), Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)),
+		Reused: whole(b.reused), RaceLost: b.raceLost, Unpriced: []string{}, Ongoing: b.ongoing,
+	}
 	if b.to != never {
 		r.To = b.to
 	}

@@ -138,14 +138,10 @@ func TestOnlyTranscriptsAreTaken(t *testing.T) {
 }
 
 func TestArchiveReplacesNoFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), Name("alpha", time.Unix(0, 0)))
-	assert.Equal(t, "slurmflex-diag-alpha-19700101T000000Z.tar.gz", filepath.Base(path))
-	f, err := Create(path)
-	require.NoError(t, err)
-	info, err := f.Stat()
-	require.NoError(t, err)
-	assert.EqualValues(t, 0o600, info.Mode())
-	require.NoError(t, f.Close())
-	_, err = Create(path)
-	assert.ErrorIs(t, err, os.ErrExist)
+	t.Chdir(t.TempDir())
+	const name = "slurmflex-diag-alpha-19700101T000000Z.tar.gz"
+	require.NoError(t, os.WriteFile(name, nil, 0o600))
+	_, err := Archive(t.Context(), Host{}, "alpha", "", time.Unix(0, 0))
+	require.ErrorIs(t, err, os.ErrExist)
+	assert.ErrorContains(t, err, name)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -28,8 +29,8 @@ type Host struct {
 	Since     time.Time // of logs
 }
 
-// Parts are the files of a bug report.
-func (h Host) Parts() []Part {
+// parts are the files of a bug report.
+func (h Host) parts() []Part {
 	slurm := func(name, about string, args ...string) Part {
 		return Part{name, about, command(false, filepath.Join(h.BinDir, "scontrol"), args...)}
 	}
@@ -156,12 +157,21 @@ func (h Host) transcript(context.Context) ([]byte, error) {
 	return text, nil
 }
 
-// Create creates the archive's file, which only its owner may read. It replaces no file.
-func Create(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-}
-
-// Name is the usual name of a cluster's archive.
-func Name(cluster string, now time.Time) string {
-	return fmt.Sprintf("slurmflex-diag-%s-%s.tar.gz", cmp.Or(cluster, "unknown"), now.UTC().Format("20060102T150405Z"))
+// Archive writes the archive of a cluster's host to a new file, which only its owner may read, and says
+// what it holds. Without a name the file has the usual one. The cluster may be unknown.
+func Archive(ctx context.Context, h Host, cluster, path string, now time.Time) (says string, err error) {
+	path = cmp.Or(path, fmt.Sprintf("slurmflex-diag-%s-%s.tar.gz", cmp.Or(cluster, "unknown"), now.UTC().Format("20060102T150405Z")))
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("write the archive: %w; name another file with --output", err)
+	}
+	who := "unknown"
+	if me, err := user.Current(); err == nil {
+		who = me.Username
+	}
+	index := &Index{Title: fmt.Sprintf("slurmflex diag: cluster %s, %s, run by %s", cmp.Or(cluster, "unknown"), now.UTC().Format(time.RFC3339), who)}
+	if err := errors.Join(Write(ctx, file, index, h.parts(), now), file.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("write the archive: %w", err), os.Remove(path))
+	}
+	return fmt.Sprintf("%s%s: nothing was sent; read it before you share it\n", index, path), nil
 }

@@ -41,9 +41,9 @@ func leaseOf(set *config.NodeSet, limit time.Duration) time.Duration {
 	return min(max(limit+set.Flex.JobDurationMargin, mig.MinDuration), longest)
 }
 
-// OfPartition returns the questions about a job of so many nodes, one for each nodeset of the
+// ofPartition returns the questions about a job of so many nodes, one for each nodeset of the
 // partition. A limit of 0 is no time limit.
-func OfPartition(cfg *config.Config, partition string, nodes int, limit time.Duration) (questions []Question, err error) {
+func ofPartition(cfg *config.Config, partition string, nodes int, limit time.Duration) (questions []Question, err error) {
 	sets, err := flexSetsOf(cfg, partition)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func OfJob(cfg *config.Config, v *view.View, name string, now time.Time) (questi
 		return nil, err
 	}
 	for _, row := range rows {
-		set := SetOf(cfg, row.NodeSet)
+		set := cfg.FlexSet(row.NodeSet)
 		if !row.Waits() || set == nil {
 			continue
 		}
@@ -112,15 +112,4 @@ func OfJob(cfg *config.Config, v *view.View, name string, now time.Time) (questi
 			"estimates how long they will take from then on", job.Name(), job.State, job.Partition)
 	}
 	return nil, fmt.Errorf("job %s has no flex-start nodes", job.Name())
-}
-
-// SetOf is the nodeset of that name that is provisioned by flex-start; nil if there
-// is none.
-func SetOf(cfg *config.Config, name string) *config.NodeSet {
-	for _, set := range cfg.FlexSets() {
-		if set.Name == name {
-			return set
-		}
-	}
-	return nil
 }

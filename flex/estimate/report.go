@@ -2,10 +2,12 @@ package estimate
 
 import (
 	"slurmflex/flex/history"
+	"slurmflex/flex/view"
 )
 
 // Report is what the command shows. Durations are in seconds.
 type Report struct {
+	view.Envelope
 	Cluster   string   `json:"cluster"`
 	Estimates []Answer `json:"estimates"`
 	Bad       int      `json:"unread_lines"`     // of the history

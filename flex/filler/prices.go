@@ -1,9 +1,6 @@
 package filler
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"time"
 
@@ -12,22 +9,6 @@ import (
 	"slurmflex/flex/cost"
 	"slurmflex/flex/view"
 )
-
-// ReadPrices reads the price file; nil if there is none and none was asked for.
-func ReadPrices(path string, wanted bool) (*cost.Prices, error) {
-	text, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && !wanted:
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read prices: %w", err)
-	}
-	prices, err := cost.ParsePrices(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return prices, nil
-}
 
 // Prices adds prices to views, which all users may see: so it uses the price file only
 // if all may read that. It reads the file again when it has changed.
@@ -48,7 +29,7 @@ func (p *Prices) Fill(v *view.View) {
 	}
 	if !info.ModTime().Equal(p.changed) {
 		p.changed = info.ModTime()
-		if p.prices, err = ReadPrices(p.Path, false); err != nil {
+		if p.prices, err = cost.ReadPrices(p.Path, false); err != nil {
 			p.Log.Warn("no prices are shown; correct the price file", zap.Error(err))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"slurmflex/config/regular"
 	"slurmflex/mig"
 )
 
@@ -81,24 +82,14 @@ func (m *memory) save(dir, cluster string, private bool) error {
 		s.Leases = append(s.Leases, o)
 	}
 	text, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("write what is open: %w", err)
-	}
 	mode := os.FileMode(openMode)
 	if private {
 		mode = privateMode
 	}
-	f, err := os.CreateTemp(dir, "open-*.tmp")
-	if err != nil {
-		return fmt.Errorf("write what is open: %w", err)
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(mode), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), openPath(dir, cluster))
+		err = regular.Replace(openPath(dir, cluster), text, mode)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name())
 		return fmt.Errorf("write what is open: %w", err)
 	}
 	m.changed = false

@@ -30,6 +30,31 @@ type Tally struct {
 	Ongoing  int // of the entries, those that have not ended
 }
 
+// ErrNone is the error of a command that needs a history where none has been recorded.
+var ErrNone = errors.New("no history")
+
+// ReadForCommand is Read for a command: its error says what to do about it, also where there is no
+// entry of the cluster (ErrNone).
+func ReadForCommand(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
+	tally, err := Read(dir, cluster, kind, take)
+	switch {
+	case err != nil:
+		return tally, fmt.Errorf("%w; where Slurm hides jobs from other users (PrivateData), run it as SlurmUser", err)
+	case tally.Entries > 0:
+		return tally, nil
+	}
+	unread := ""
+	switch tally.Bad {
+	case 0:
+	case 1:
+		unread = ", and 1 line that cannot be read"
+	default:
+		unread = fmt.Sprintf(", and %d lines that cannot be read", tally.Bad)
+	}
+	return tally, fmt.Errorf("%w in %s: it has nothing of cluster %s yet%s; run this command where the daemon runs, after a job has had "+
+		"machines, or correct slurmflex.state_dir", ErrNone, dir, cluster, unread)
+}
+
 // Read calls take for each entry of the kind that is in the cluster's file and in
 // those that logrotate has made of it, also compressed ones; the oldest file comes
 // first. Bad lines are passed

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
 	"time"
 
 	"go.uber.org/zap"
@@ -14,6 +15,83 @@ import (
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/sys/unix"
 )
+
+// Log is a log whose level can change.
+type Log struct {
+	*zap.Logger
+	level zap.AtomicLevel
+}
+
+// New is the log of a command that somebody runs, or systemd. It writes readable lines to stderr, in
+// the form of the journal if stderr leads there, or JSON if the format is "json".
+func New(stderr zapcore.WriteSyncer, format, level string) (Log, error) {
+	encoder := readable()
+	switch {
+	case format == "json":
+		encoder = jsonLines()
+	case isJournal(os.Stderr):
+		encoder = journalLines()
+	}
+	return newLog(encoder, stderr, level)
+}
+
+// ForHooks is the log of what must do its work even if it cannot log: into the file, as JSON unless
+// the format is "console", and to syslog, so that the journal has it beside the daemon's lines. Where
+// the file cannot be opened, it logs to syslog only.
+func ForHooks(path, format, level, syslog string) *zap.Logger {
+	encoder := jsonLines()
+	if format == "console" {
+		encoder = readable()
+	}
+	// Rotating the file needs no signal: no process keeps it open for longer than a
+	// hook, or a pass without a daemon, lasts.
+	file, err := Open(path)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "slurmflex: open log: %v; create its folder for SlurmUser, or set slurmflex.log_file\n", err)
+		log := ToSyslog(syslog)
+		log.Error("log file cannot be opened; logging to syslog", zap.Error(err))
+		return log
+	}
+	log, err := newLog(encoder, zapcore.Lock(file), level)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "slurmflex:", err)
+		return zap.NewNop()
+	}
+	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return zapcore.NewTee(core, ToSyslog(syslog).Core()) }))
+}
+
+func newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level string) (Log, error) {
+	at, err := zap.ParseAtomicLevel(level)
+	return Log{zap.New(zapcore.NewCore(encoder, to, at), zap.ErrorOutput(zapcore.Lock(os.Stderr))), at}, err
+}
+
+// ToggleDebug has each SIGUSR1 switch the log to debug, or back again, until
+// what it returns is called.
+func (l Log) ToggleDebug() (stop func()) {
+	usual := l.level.Level()
+	if usual == zapcore.DebugLevel {
+		usual = zapcore.InfoLevel
+	}
+	signals, over := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, unix.SIGUSR1)
+	go func() {
+		defer close(over)
+		for range signals {
+			now := zapcore.DebugLevel
+			if l.level.Level() == now {
+				now = usual
+			}
+			l.level.SetLevel(min(now, zapcore.InfoLevel)) // so that it is logged
+			l.Info("log level changed by SIGUSR1", zap.Stringer("level", now))
+			l.level.SetLevel(now)
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+		<-over
+	}
+}
 
 // Open opens the log file of hooks, which must not be a link, because that may
 // lead anywhere. A pipe that nobody reads is an error.
@@ -55,23 +133,23 @@ func keys() zapcore.EncoderConfig {
 	return c
 }
 
-// JSON writes an object per line.
-func JSON() zapcore.Encoder { return zapcore.NewJSONEncoder(keys()) }
+// jsonLines writes an object per line.
+func jsonLines() zapcore.Encoder { return zapcore.NewJSONEncoder(keys()) }
 
-// Readable writes lines for people.
-func Readable() zapcore.Encoder { return zapcore.NewConsoleEncoder(keys()) }
+// readable writes lines for people.
+func readable() zapcore.Encoder { return zapcore.NewConsoleEncoder(keys()) }
 
-// Journal writes readable lines without what the journal has itself: the time
+// journalLines writes readable lines without what the journal has itself: the time
 // and, as a prefix, the priority.
-func Journal() zapcore.Encoder {
+func journalLines() zapcore.Encoder {
 	c := keys()
 	c.TimeKey, c.LevelKey = "", ""
 	return journal{Encoder: zapcore.NewConsoleEncoder(c)}
 }
 
-// IsJournal reports whether a file leads to the journal.
+// isJournal reports whether a file leads to the journal.
 // Source: systemd.exec(5), JOURNAL_STREAM.
-func IsJournal(f *os.File) bool {
+func isJournal(f *os.File) bool {
 	var stat unix.Stat_t
 	err := unix.Fstat(int(f.Fd()), &stat)
 	return err == nil && os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)

@@ -22,8 +22,9 @@ import (
 // Metrics is what is counted and measured. It is a flex.Watcher, and safe for
 // concurrent use.
 type Metrics struct {
-	cfg *config.Config
-	now func() time.Time
+	registry *prometheus.Registry
+	cfg      *config.Config
+	now      func() time.Time
 
 	actions       *prometheus.CounterVec   // by kind and outcome
 	failures      *prometheus.CounterVec   // by cause
@@ -61,10 +62,10 @@ const causeSlurm = "slurm"
 
 // New registers the metrics of a process that begins now. The version is its
 // own.
-func New(r prometheus.Registerer, cfg *config.Config, version string, now func() time.Time) *Metrics {
+func New(r *prometheus.Registry, cfg *config.Config, version string, now func() time.Time) *Metrics {
 	f := promauto.With(r)
 	m := &Metrics{
-		cfg: cfg, now: now,
+		registry: r, cfg: cfg, now: now,
 		actions: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_actions_total", Help: "Finished actions, such as create_request.",
 		}, []string{"kind", "outcome"}),
@@ -250,8 +251,12 @@ func (m *Metrics) Quotas(region string, quotas []mig.Quota) {
 	}
 }
 
-// Called counts a call to Compute; see gce.Options.
+// Called counts a call to Compute; see gce.Options. Nil metrics, which are those of a process
+// without passes, count nothing.
 func (m *Metrics) Called(method string, status int, took time.Duration) {
+	if m == nil {
+		return
+	}
 	code := "none"
 	if status != 0 {
 		code = strconv.Itoa(status)
@@ -260,8 +265,11 @@ func (m *Metrics) Called(method string, status int, took time.Duration) {
 	m.apiTime.WithLabelValues(method).Observe(took.Seconds())
 }
 
-// Ran counts a command of Slurm's; see scontrol.Client.
+// Ran counts a command of Slurm's; see scontrol.Client. Nil metrics count nothing.
 func (m *Metrics) Ran(command string, took time.Duration, err error) {
+	if m == nil {
+		return
+	}
 	outcome := done
 	if err != nil {
 		outcome = failed

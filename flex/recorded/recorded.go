@@ -10,14 +10,34 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
 
-// Read returns what the history in a folder has of the job that squeue shows by that name, or that
+// Join adds what the cluster's history has of a job to what the daemon has seen of it, if a daemon runs;
+// nil for nothing. If it has nothing either, it says why there is nothing.
+func Join(cfg *config.Config, daemon bool, seen *view.Past, job string) (past *view.Past, why string) {
+	past, err := fromHistory(cfg.Options.StateDir, cfg.Cluster, job)
+	if err != nil {
+		return seen, Unknown(err)
+	}
+	why = fmt.Sprintf("Its story is unknown: the history in %s does not have it.", cfg.Options.StateDir)
+	if daemon {
+		why = fmt.Sprintf("Its story is unknown: the daemon has not seen it in the last day, and the history in %s does not have it.", cfg.Options.StateDir)
+	}
+	return seen.Join(past), why
+}
+
+// Unknown says that an error keeps a job's story from being known.
+func Unknown(err error) string {
+	return fmt.Sprintf("Its story is unknown: %s.", view.Printable(err.Error()))
+}
+
+// fromHistory returns what the history in a folder has of the job that squeue shows by that name, or that
 // has that raw id; nil if it has nothing.
-func Read(dir, cluster, name string) (*view.Past, error) {
+func fromHistory(dir, cluster, name string) (*view.Past, error) {
 	r := &record{name: name}
 	for _, kind := range []history.Kind{history.Wait, history.Lease} {
 		if _, err := history.Read(dir, cluster, kind, r.take); err != nil {

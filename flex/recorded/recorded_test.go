@@ -51,7 +51,7 @@ func read(t *testing.T, name string, entries ...history.Entry) *view.Past {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, history.Append(dir, "alpha", false, entries))
-	past, err := Read(dir, "alpha", name)
+	past, err := fromHistory(dir, "alpha", name)
 	require.NoError(t, err)
 	return past
 }
@@ -123,9 +123,9 @@ func TestEarlierJobOfTheSameNumberIsLeftOut(t *testing.T) {
 }
 
 func TestUnreadableHistoryIsAnError(t *testing.T) {
-	past, err := Read(t.TempDir(), "alpha", "812")
+	past, err := fromHistory(t.TempDir(), "alpha", "812")
 	require.NoError(t, err)
 	assert.Nil(t, past, "no file")
-	_, err = Read("/dev/null", "alpha", "812")
+	_, err = fromHistory("/dev/null", "alpha", "812")
 	assert.Error(t, err)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -140,31 +139,4 @@ nodeset:
       job_duration_margin: %[12]d  # … and 10 minutes to boot
 `, a.Cluster, a.Project, a.Partition, a.NodeSet(), a.Nodes, a.Nodes-1, a.Template(), a.Machine, a.Region, strings.Join(zones, ", "),
 		int((limit + margin).Seconds()), int(margin.Seconds()))
-}
-
-// File is a file to be created.
-type File struct{ Path, Text string }
-
-// Create writes new files, all or none of them. It replaces no file.
-func Create(files ...File) (err error) {
-	var made []string
-	defer func() {
-		if err != nil {
-			for _, path := range made {
-				_ = os.Remove(path)
-			}
-		}
-	}()
-	for _, file := range files {
-		f, err := os.OpenFile(file.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err != nil {
-			return err
-		}
-		made = append(made, file.Path)
-		_, err = f.WriteString(file.Text)
-		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -72,3 +72,26 @@ func TestAllFilesAreCreatedOrNone(t *testing.T) {
 	require.NoError(t, Create(first, second))
 	assert.FileExists(t, first.Path)
 }
+
+func TestReplacedFileKeepsItsModeAndItsLinks(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, os.WriteFile(in("old"), nil, 0o600))
+	require.NoError(t, os.Symlink("old", in("link")))
+	for name, mode := range map[string]os.FileMode{"new": 0o644, "link": 0o600} {
+		require.NoError(t, CheckOutput(in(name)))
+		require.NoError(t, Replace(in(name), name))
+		text, err := os.ReadFile(in(name))
+		require.NoError(t, err)
+		assert.Equal(t, name, string(text))
+		info, err := os.Stat(in(name))
+		require.NoError(t, err)
+		assert.Equal(t, mode, info.Mode())
+	}
+	info, err := os.Lstat(in("link"))
+	require.NoError(t, err)
+	assert.Equal(t, os.ModeSymlink, info.Mode().Type())
+	assert.ErrorContains(t, CheckOutput(dir), "is a folder; name a file in it")
+	assert.ErrorContains(t, CheckOutput("/dev/null"), "is not a regular file")
+	assert.ErrorContains(t, CheckOutput(in("gone/file")), "there is no folder "+in("gone")+"; create it first")
+}

@@ -34,6 +34,23 @@ func SubmitRules() []SubmitRule {
 // SubmitLevels are what a rule does about a job.
 func SubmitLevels() []string { return []string{"refuse", "warn", "off"} }
 
+// CheckLevels returns an error for rules, or levels, that are unknown.
+func CheckLevels(levels map[string]string) error {
+	var names []string
+	for _, rule := range SubmitRules() {
+		names = append(names, rule.Name)
+	}
+	for name, level := range levels {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("--rule %s=%s: unknown rule %q; choose one of: %s", name, level, name, strings.Join(names, ", "))
+		}
+		if !slices.Contains(SubmitLevels(), level) {
+			return fmt.Errorf("--rule %s=%s: choose one of: %s", name, level, strings.Join(SubmitLevels(), ", "))
+		}
+	}
+	return nil
+}
+
 // submitMark begins each job_submit.lua that JobSubmit has written.
 const submitMark = "-- Written by slurmflex config lua job_submit"
 

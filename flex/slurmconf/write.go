@@ -17,10 +17,6 @@ type Input struct {
 	Version  slurm.Version
 	Programs string             // folder of resume, suspend and resume-fail
 	Machines map[string]Machine // by nodeset
-
-	// Extra are further parameters of a partition's line, those of slurm-gcp's
-	// partition_conf, which win over ours; by partition, and may be nil.
-	Extra map[string][]Parameter
 }
 
 // alwaysOn follows the last of the rules, SuspendExcNodes, because only the admin
@@ -103,6 +99,7 @@ func Names(cfg *config.Config, set *config.NodeSet) []string {
 // partitionLines are the lines of the partitions that have nodes of ours.
 func partitionLines(in Input) string {
 	var b strings.Builder
+	keys := in.Config.Keys()
 	for _, p := range in.Config.Partitions {
 		sets := in.Config.SetsOf(p)
 		ours := slices.ContainsFunc(sets, func(s *config.NodeSet) bool { return s.Flex != nil && s.Size() > 0 })
@@ -114,7 +111,11 @@ func partitionLines(in Input) string {
 		for _, s := range sets {
 			names = append(names, Names(in.Config, s)...)
 		}
-		parameters := merged(partitionParameters(in, p), in.Extra[p.Name])
+		var extra []Parameter // slurm-gcp's partition_conf
+		for _, setting := range keys.Below("partitions." + p.Name + ".partition_conf") {
+			extra = append(extra, Parameter(setting))
+		}
+		parameters := merged(partitionParameters(in, p), extra)
 		fmt.Fprintf(&b, "PartitionName=%s Nodes=%s%s\n", p.Name, slurm.Fold(names), joined(parameters))
 	}
 	return b.String()

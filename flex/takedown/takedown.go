@@ -79,6 +79,37 @@ func (p Plan) Due() (due []plan.Action) {
 // Done reports whether all is down.
 func (p Plan) Done() bool { return len(p.Steps)+len(p.Waits)+len(p.Kept) == 0 && p.Left.none() }
 
+// Jobs says what becomes of how many jobs.
+func (p Plan) Jobs() string {
+	var requeued, cancelled, told int
+	for _, s := range p.Steps {
+		switch a := s.Action.(type) {
+		case EndJob:
+			if a.Then == plan.Requeue {
+				requeued++
+			} else {
+				cancelled++
+			}
+		case TellJob:
+			told++
+		}
+	}
+	return fmt.Sprintf("%s to requeue, %s to cancel, %s to leave alone",
+		count(requeued, "job", "jobs"), count(cancelled, "job", "jobs"), count(told, "job", "jobs"))
+}
+
+// Progress says what is there, and what is waited for.
+func (p Plan) Progress() string {
+	text := "there are " + p.Left.String()
+	if len(p.Waits) > 0 {
+		text += "; waiting for " + p.Waits[0]
+		if more := len(p.Waits) - 1; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return text
+}
+
 // Left counts what is there of what is to be taken down.
 type Left struct {
 	Instances    int  `json:"instances"`

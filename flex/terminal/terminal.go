@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -110,9 +111,9 @@ func awaitQuit(keyboard io.Reader) {
 	}
 }
 
-// SizeOf is the size of a terminal in lines and characters; false if the file is
+// sizeOf is the size of a terminal in lines and characters; false if the file is
 // none, or it does not say.
-func SizeOf(screen *os.File) (rows, columns int, ok bool) {
+func sizeOf(screen *os.File) (rows, columns int, ok bool) {
 	size, err := unix.IoctlGetWinsize(int(screen.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Row == 0 || size.Col == 0 {
 		return 0, 0, false
@@ -122,12 +123,12 @@ func SizeOf(screen *os.File) (rows, columns int, ok bool) {
 
 // frame is what replaces the page on the screen.
 func frame(screen *os.File, v view.View, err error, look view.Look) string {
-	rows, columns, ok := SizeOf(screen)
+	rows, columns, ok := sizeOf(screen)
 	if !ok {
 		rows, columns = 24, 80
 	}
-	look.Now, look.Color, look.Width = time.Now(), Colors(screen), columns
-	text := v.Table(look)
+	look.Width = columns
+	text := Table(screen, v, look)
 	if err != nil {
 		text = view.Clip(view.Printable(err.Error()), columns) + "\n"
 	}
@@ -140,7 +141,28 @@ func frame(screen *os.File, v view.View, err error, look view.Look) string {
 	return goHome + strings.Join(lines, clearLine+"\n") + clearLine + clearBelow
 }
 
-// Colors reports whether the reader of what is written wants it in colors.
-func Colors(w io.Writer) bool {
-	return Is(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+// Table is the table of a view for the reader of what is written.
+func Table(w io.Writer, v view.View, look view.Look) string {
+	look.Now, look.Color = time.Now(), Is(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if screen, isFile := w.(*os.File); isFile {
+		if _, columns, ok := sizeOf(screen); ok {
+			look.Width = columns
+		}
+	}
+	return v.Table(look)
+}
+
+// Answer reads a line, which is the answer to a question. At the end of the input it is what was read.
+func Answer(ctx context.Context, in io.Reader) (string, error) {
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n')
+		answer <- strings.TrimSpace(line)
+	}()
+	select {
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	case line := <-answer:
+		return line, nil
+	}
 }

@@ -8,10 +8,14 @@
 package trial
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/mig"
 )
 
@@ -25,6 +29,68 @@ type Spec struct {
 	Template mig.Template  // as read back, fit for flex-start
 	Random   string        // letters that no other trial of the cluster has
 	Wait     time.Duration // for each of the two machines; then the facts that need one are not tried
+}
+
+// Options are what the flags of a trial say.
+type Options struct {
+	NodeSet  string
+	Template string // another one than the nodeset's; empty: that one
+	Wait     time.Duration
+}
+
+// longestWait is the longest time to wait for a machine. It is shorter than the hour after which a
+// trial counts as killed.
+const longestWait = 45 * time.Minute
+
+// Check returns the nodeset, whose template is the one that is tried, or an error for flags that
+// cannot be obeyed.
+func (o Options) Check(cfg *config.Config) (*config.NodeSet, error) {
+	if o.Wait <= 0 || o.Wait > longestWait {
+		return nil, fmt.Errorf("--wait %s: must be more than 0 and at most %.0fm, such as 5m", o.Wait, longestWait.Minutes())
+	}
+	set, err := cfg.NeedFlexSet(o.NodeSet)
+	if err != nil {
+		return nil, err
+	}
+	if set.Flex.UseBulkInsert {
+		return nil, fmt.Errorf("nodeset %s uses bulk insertion, which makes no groups; choose another nodeset", set.Name)
+	}
+	return set, nil
+}
+
+// Spec is what a trial of the nodeset is about. It reads the template.
+func (o Options) Spec(ctx context.Context, cfg *config.Config, set *config.NodeSet, cloud Cloud) (spec Spec, err error) {
+	template, err := cloud.Template(ctx, cmp.Or(o.Template, set.Template))
+	if err != nil {
+		return spec, err
+	}
+	if strings.Contains(template.Link, "/regions/") && !strings.Contains(template.Link, "/regions/"+set.Region+"/") {
+		return spec, fmt.Errorf("template %s: give a global one, or one of the nodeset's region %s", template.Link, set.Region)
+	}
+	if wrong := template.Contradictions(); len(wrong) > 0 {
+		return spec, fmt.Errorf("template %s: %s", template.Link, strings.Join(wrong, "; "))
+	}
+	return Spec{
+		Project: cfg.Project, Cluster: cfg.Cluster, NodeSet: set.Name, Region: set.Region, Zones: set.Zones,
+		Template: template, Random: randomLetters(5), Wait: o.Wait,
+	}, nil
+}
+
+// randomLetters are n letters that make no word.
+func randomLetters(n int) string {
+	const letters = "bcdfghjkmnpqrstvwxz"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[rand.N(len(letters))]
+	}
+	return string(b)
+}
+
+// String says what a trial uses.
+func (s Spec) String() string {
+	return fmt.Sprintf("Nodeset %s: project %s, region %s, zones %s. All names begin with %s.\n"+
+		"At most %d machine seconds of %s: 4 requests of 1 machine, 2 of which should bring none.\n",
+		s.NodeSet, s.Project, s.Region, strings.Join(s.Zones, ", "), s.Name(), int(s.Most().Seconds()), s.Template.MachineType)
 }
 
 // Name is what all names of the trial begin with, and the cluster of its stamp.

@@ -2,9 +2,11 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
+	"slurmflex/config"
 	"slurmflex/slurm"
 )
 
@@ -13,6 +15,18 @@ type Filter struct {
 	NodeSet   string
 	Partition string // also of a job that may choose among several
 	User      string
+}
+
+// Check returns an error if the view has no such nodeset or partition.
+func (f Filter) Check(v View) error {
+	sets, partitions := v.NodeSetNames(), v.Partitions()
+	switch {
+	case f.NodeSet != "" && !slices.Contains(sets, f.NodeSet):
+		return config.UnknownFlexSet(f.NodeSet, sets)
+	case f.Partition != "" && !slices.Contains(partitions, f.Partition):
+		return fmt.Errorf("unknown flex-start partition %q; choose one of: %s", f.Partition, strings.Join(partitions, ", "))
+	}
+	return nil
 }
 
 // Only is the part of the view that the filter lets through. Problems and actions
@@ -112,7 +126,10 @@ func emptyLast(a, b int) int {
 }
 
 // Orders are the names of all orders.
-var Orders = []Order{"nodeset", "job", "user", "nodes", "state", "wait", "lease"}
+const Orders = "nodeset, job, user, nodes, state, wait, lease"
+
+// Known reports whether there is an order of that name.
+func (o Order) Known() bool { return orders[o] != nil }
 
 // Sort sorts rows: those with the most nodes, the longest wait or the next end of
 // a lease first.

@@ -197,9 +197,11 @@ func TestRowsAreSortedByWhatIsAskedFor(t *testing.T) {
 		{Nodes: "d", NodeSet: "x", State: Waiting, Jobs: []uint32{7}, Users: []string{"c"}, Count: 1, Since: noon.Add(-2 * time.Hour)},
 	}
 	want := map[Order]string{"nodeset": "cdba", "job": "dbac", "user": "badc", "nodes": "bacd", "state": "dbac", "wait": "dbca", "lease": "cabd"}
-	assert.Len(t, want, len(Orders))
-	for _, order := range Orders {
-		nodes := ""
+	names := strings.Split(Orders, ", ")
+	assert.Len(t, want, len(names))
+	for _, name := range names {
+		order, nodes := Order(name), ""
+		assert.True(t, order.Known(), name)
 		for _, r := range order.Sort(rows) {
 			nodes += r.Nodes
 		}

@@ -53,6 +53,29 @@ type Client struct {
 	nodes   slurm.NodeRows
 }
 
+// How often slurmctld is asked before it counts as gone, which a restart is not.
+const (
+	reachTries = 3
+	reachPause = 2 * time.Second
+)
+
+// Reach finds out whether slurmctld answers. If it does not, the error is ErrNoController; any other
+// error says nothing about slurmctld.
+func (c *Client) Reach(ctx context.Context) (err error) {
+	for try := range reachTries {
+		if _, err = c.Config(ctx); ctx.Err() != nil || !errors.Is(err, ErrNoController) {
+			return err
+		}
+		if try < reachTries-1 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(reachPause):
+			}
+		}
+	}
+	return err
+}
+
 // Nodes lists all nodes, those of hidden partitions too.
 func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "nodes")

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
@@ -62,9 +60,7 @@ func showAndRun(ctx context.Context, path string, c clock, profiles string) {
 
 	cfg := must.Get(config.Load(path))
 	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), zap.InfoLevel))
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	measures := metrics.New(registry, cfg, "soak", c.now)
+	measures := metrics.New(prometheus.NewRegistry(), cfg, "soak", c.now)
 	cloud := must.Get(gce.New(ctx, gce.Options{
 		Project: cfg.Project, Endpoint: cfg.Options.ComputeEndpoint, Rate: float64(cfg.Options.APICalls), Log: log, Observe: measures.Called,
 	}))
@@ -76,7 +72,7 @@ func showAndRun(ctx context.Context, path string, c clock, profiles string) {
 	}
 	wakeUps := must.Get(flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, log))
 	page := web.Server{
-		Board: board, Address: cfg.Options.HTTPAddress, Log: log, Now: c.now, Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		Board: board, Address: cfg.Options.HTTPAddress, Log: log, Now: c.now, Metrics: measures.Handler(log),
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { page.Run(ctx) })

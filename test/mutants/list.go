@@ -342,7 +342,7 @@ var mutants = []mutant{
 		"return !refused || age(now, was.last)", "return true || !refused || now.Sub(was.last)", passes,
 	},
 	{
-		"a resume that nobody takes powers down all the nodes that it names", "cmd/slurmflex/hook.go",
+		"a resume that nobody takes powers down all the nodes that it names", "flex/hook/hook.go",
 		"free := plan.PoweringUpForNothing(called, nodes, jobs)", "free := append(plan.PoweringUpForNothing(nil, nodes, jobs), called...)",
 		[]string{"cmd/slurmflex"},
 	},

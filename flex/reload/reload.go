@@ -1,4 +1,6 @@
-package main
+// Package reload keeps a daemon's configuration: it reads the file again on HUP, and reports how the
+// file differs from what the daemon runs with.
+package reload
 
 import (
 	"context"
@@ -12,22 +14,20 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/flex/door"
-	"slurmflex/flex/web"
 )
 
 // lookAgain is how often the daemon checks whether its configuration file has
 // changed.
 const lookAgain = time.Second
 
-// reloader reads the configuration again on HUP, and reports how the file differs
-// from what the daemon runs with. An invalid file changes nothing.
-type reloader struct {
-	app     *app
-	r       *flex.Reconciler
-	board   *web.Board
-	doors   *door.Keeper
-	between chan func()
+// Reloader reloads the configuration. An invalid file changes nothing.
+type Reloader struct {
+	File   string
+	Read   func() (*config.Config, error)
+	R      *flex.Reconciler
+	Users  []User            // of the configuration, beside the reconciler
+	Valid  func(valid bool)  // takes whether the file can be used
+	Differ func(says string) // takes how it differs; empty: it does not
 
 	running *config.Config // what the passes use
 	taken   *config.Config // the file as it was read for that
@@ -35,12 +35,16 @@ type reloader struct {
 	restart []string       // the keys of it that take a restart
 	seen    os.FileInfo    // the file when it was last read, nil if it was not there
 	said    string         // what was last said of it
+	between chan func()
 }
 
-// reloading serves HUPs until ctx ends. What it returns waits for that.
-func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Board, doors *door.Keeper, hangups <-chan os.Signal) (wait func()) {
-	l := &reloader{app: a, r: r, board: board, doors: doors, between: make(chan func()), running: r.Config, taken: r.Config, at: time.Now()}
-	r.Between = l.between
+// User goes by the configuration that it is given last.
+type User interface{ Use(*config.Config) }
+
+// Start serves HUPs until ctx ends. What it returns waits for that.
+func (l *Reloader) Start(ctx context.Context, hangups <-chan os.Signal) (wait func()) {
+	l.running, l.taken, l.at, l.between = l.R.Config, l.R.Config, time.Now(), make(chan func())
+	l.R.Between = l.between
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -61,10 +65,10 @@ func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Boar
 }
 
 // reload has the next pass and those after it use the file, if it is valid.
-func (l *reloader) reload(ctx context.Context) {
-	read, err := l.app.config()
+func (l *Reloader) reload(ctx context.Context) {
+	read, err := l.Read()
 	if err != nil {
-		l.r.Log.Error("configuration not reloaded; the daemon keeps the one it has", zap.Error(err))
+		l.R.Log.Error("configuration not reloaded; the daemon keeps the one it has", zap.Error(err))
 		return
 	}
 	next, restart := l.running.Reload(read)
@@ -73,26 +77,25 @@ func (l *reloader) reload(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	case l.between <- func() {
-		l.r.Config = next
-		l.board.Use(next)
-		l.doors.Use(next)
-		l.app.measures.Use(next)
-		l.app.history.Use(next)
+		l.R.Config = next
+		for _, user := range l.Users {
+			user.Use(next)
+		}
 	}:
 	}
-	l.r.Log.Info("configuration reloaded", zap.String("file", l.app.configPath))
+	l.R.Log.Info("configuration reloaded", zap.String("file", l.File))
 }
 
 // look reads the file if it has changed, and reports what is wrong with it: once in
 // the log, and in the status for as long as that lasts.
-func (l *reloader) look() {
-	now, _ := os.Stat(l.app.configPath) // reading it says why it cannot be read
+func (l *Reloader) look() {
+	now, _ := os.Stat(l.File) // reading it says why it cannot be read
 	if l.seen != nil && now != nil && os.SameFile(now, l.seen) && now.ModTime().Equal(l.seen.ModTime()) && now.Size() == l.seen.Size() {
 		return
 	}
 	l.seen = now
-	read, err := l.app.config()
-	l.app.measures.ConfigRead(err == nil)
+	read, err := l.Read()
+	l.Valid(err == nil)
 	says := ""
 	since := l.at.UTC().Format(time.RFC3339)
 	switch {
@@ -100,14 +103,14 @@ func (l *reloader) look() {
 		says = fmt.Sprintf("the configuration file is invalid; the daemon keeps the one from %s: %s",
 			since, strings.ReplaceAll(err.Error(), "\n", "; "))
 	case !reflect.DeepEqual(read, l.taken):
-		says = fmt.Sprintf("%s has changed since %s; to apply it: systemctl reload slurmflex", l.app.configPath, since)
+		says = fmt.Sprintf("%s has changed since %s; to apply it: systemctl reload slurmflex", l.File, since)
 	case len(l.restart) > 0:
 		says = fmt.Sprintf("%s: a reload does not apply %s; to apply it: systemctl restart slurmflex",
-			l.app.configPath, strings.Join(l.restart, ", "))
+			l.File, strings.Join(l.restart, ", "))
 	}
-	l.board.NoteConfig(says)
+	l.Differ(says)
 	if says != l.said && says != "" {
-		l.r.Log.Warn("configuration file differs from the running configuration", zap.String("problem", says))
+		l.R.Log.Warn("configuration file differs from the running configuration", zap.String("problem", says))
 	}
 	l.said = says
 }

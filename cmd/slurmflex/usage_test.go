@@ -1,0 +1,92 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// DIR is the folder of a world.
+func TestWrongUsageIsOneLineThatNamesTheFix(t *testing.T) {
+	const longest = "--output, -o"
+	w := newWorld(t)
+	w.write(t, "bad.yaml", "currency: USD\nmachines: {a3: {flex: cheap}}\n")
+	for call, says := range map[string]string{
+		"snyc":                     `slurmflex has no command "snyc"; did you mean sync? See slurmflex --help`,
+		"snyc --help":              `slurmflex has no command "snyc"; did you mean sync? See slurmflex --help`, // C17
+		"config chekc --help":      `slurmflex config has no command "chekc"; did you mean check?`,
+		"config chekc":             `slurmflex config has no command "chekc"; did you mean check? See slurmflex config --help`,
+		"sync --forec":             "unknown flag --forec; see slurmflex sync --help",
+		"--confg x sync":           "unknown flag --confg; see slurmflex sync --help",
+		"gc --dry-run=perhaps":     `invalid argument "perhaps"`,
+		"plan --config":            "flag needs an argument: --config",
+		"sync now":                 `slurmflex sync takes no arguments, not even "now"; see slurmflex sync --help`,
+		"resume":                   "usage: slurmflex resume HOSTLIST (for example alpha-a3-[0-3])",
+		"why":                      "usage: slurmflex why JOB|NODE|GROUP (for example 812, 812_3,",
+		"suspend a-0 a-1":          "usage: slurmflex suspend HOSTLIST (for example",
+		"config check config.yaml": `slurmflex config check takes no arguments, not even "config.yaml"`,
+		"completion csh":           `slurmflex completion has no command "csh"`,
+		"completion bash now":      `slurmflex completion bash takes no arguments, not even "now"`,
+		"--log-level loud plan":    `unknown --log-level "loud"; choose one of: debug, info, warn, error`,
+
+		"cost --by week":                         "--by week: choose account, user",
+		"cost --from noon":                       "--from noon: give a day or a time",
+		"cost --from 2026-11-02 --to 2026-11-01": "--to 2026-11-01 is not after --from 2026-11-02",
+		"cost --prices /none":                    "read prices: open /none",
+		"cost --prices DIR/bad.yaml":             `bad.yaml: line 2: flex of a3: "cheap" is not an amount`,
+		"cost --json --csv":                      "--json and --csv exclude each other",
+		"cost --month november":                  "--month november: must be a month, such as 2026-11",
+		"cost --month 2026-11 --from 2026-11-01": "--month excludes --from and --to",
+
+		"estimate":                               "usage: slurmflex estimate JOB, or slurmflex estimate -p PARTITION -N NODES -t TIME",
+		"estimate 812 -p train":                  "usage: slurmflex estimate JOB, or slurmflex",
+		"estimate -p night":                      `partition "night" has no flex-start nodes; choose`,
+		"estimate -p train -N 9":                 "--nodes 9: partition train has nodesets of up to 8",
+		"estimate -p train -N 0":                 "--nodes 0: partition train has nodesets of up to 8",
+		"estimate -p train -t 4h":                `--time: time "4h": give it as sbatch --time takes it`,
+		"estimate 812 --places":                  "--places needs -p PARTITION,PARTITION",
+		"estimate -p train --places":             "--places compares nodesets, and partition train has one that fits",
+		"estimate -p train,night":                `partition "train,night" has no flex-start nodes`,
+		"estimate -p train --correlation 2":      "--correlation must be 0 to 1, not 2",
+		"estimate -p train --places --after -1h": "--after must not be negative, as -1h0m0s is",
+
+		"status --nodeset a4":       `unknown flex-start nodeset "a4"; choose one of: a3`,
+		"status --json --watch":     "--json and --watch exclude each other; give one of them",
+		"status --watch":            "--watch needs a terminal; omit it to write to a file or pipe",
+		"status --partition cpu":    `unknown flex-start partition "cpu"; choose one of: train`,
+		"status --sort age":         `unknown --sort "age"; choose one of: nodeset, job, user, nodes, state, wait, lease`,
+		"status -o narrow":          `unknown --output "narrow"; choose one of: wide`,
+		"status -o wide --json":     "--json and --output exclude each other; give one of them",
+		"status --me --user grace":  "--me and --user exclude each other; give one of them",
+		"status --nodeset a3 extra": `slurmflex status takes no arguments, not even "extra"`,
+
+		"ranks --tasks-per-node=0 812": "--tasks-per-node must be 1 or more",
+		"diag --since 0s":              "--since must be more than 0",
+		"unblock a4":                   `unknown flex-start nodeset "a4"; choose one of: a3`,
+		"down --nodeset b3 --dry-run":  `unknown flex-start nodeset "b3"; choose one of: a3`,
+		"sync --textfile DIR/flex.txt": "/flex.txt: node_exporter only reads files whose names end in .prom",
+		"gc --textfile DIR/flex.txt":   "/flex.txt: node_exporter only reads files whose names end in .prom",
+
+		"config lua job_submit --rule=gpu=off":      `--rule gpu=off: unknown rule "gpu"; choose one of: time, nodes, placement, gpus, requeue, no_time, partitions`,
+		"config lua job_submit --rule=gpus=never":   "--rule gpus=never: choose one of: refuse, warn, off",
+		"config lua job_submit --machine=a4=a4-1":   `config.yaml has no flex-start nodeset "a4"`,
+		"config lua job_submit --output=/":          "--output / is a folder; name a file in it",
+		"config lua job_submit --output=/nowhere/x": "there is no folder /nowhere; create it first",
+
+		"config slurm-conf --slurm-version 24.11 --machine a4=a4-1": `config.yaml has no flex-start nodeset "a4"`,
+		"config slurm-conf --slurm-version 24.11 --programs bin":    `--programs "bin" is not an absolute path, which Slurm requires`,
+		"config slurm-conf --slurm-version 21.08":                   "Slurm 21.08.0 is older than 22.05, the oldest that slurmflex works with; give the version that you upgrade to with --slurm-version",
+		"config slurm-conf --slurm-version new":                     `--slurm-version: version "new": not like`,
+		"config slurm-conf --output /dev/null":                      "--output /dev/null is not a regular file",
+		"config from-slurm-gcp":                                     "usage: slurmflex config from-slurm-gcp FILE (for example /slurm/scripts/config.yaml)",
+		"config from-slurm-gcp DIR/gone.yaml":                       "gone.yaml: no such file or directory",
+	} {
+		t.Run(call, func(t *testing.T) {
+			r := w.flex(t, strings.Fields(strings.ReplaceAll(call, "DIR", w.dir))...).exits(t, exitUsage)
+			assert.Empty(t, r.stdout.String())
+			r.complains(t, says)
+		})
+	}
+	w.assertUntouched(t)
+}

@@ -1,0 +1,101 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"slurmflex/config"
+	"slurmflex/flex/view"
+)
+
+// Report is what config check has found.
+type Report struct {
+	view.Envelope
+	File     string   `json:"file"`
+	Cluster  string   `json:"cluster,omitempty"` // empty if the file cannot be loaded
+	Live     bool     `json:"live"`              // Slurm and Compute were looked at
+	Valid    bool     `json:"valid"`             // there are no faults
+	Complete bool     `json:"complete"`          // everything could be looked at
+	Findings Findings `json:"findings"`
+
+	sums string // of the nodesets, for people
+}
+
+// ReportOf is the report on a file, and of a configuration what its nodesets come to.
+func ReportOf(file string, cfg *config.Config, live bool, found Findings) Report {
+	r := Report{
+		Envelope: view.EnvelopeOf("check"), File: file, Cluster: cfg.Cluster, Live: live, Findings: append(Findings{}, found...),
+		Valid: len(found.Of(Fault)) == 0, Complete: len(found.Of(Unread)) == 0,
+	}
+	flexStart, uses, others := 0, "use", ""
+	for _, set := range cfg.FlexSets() {
+		if !set.Flex.Capacity.AtOnce() {
+			flexStart++
+		}
+	}
+	if flexStart == 1 {
+		uses = "uses"
+	}
+	if rest := len(cfg.FlexSets()) - flexStart; rest > 0 {
+		others = fmt.Sprintf(", %d other capacity", rest)
+	}
+	r.sums = fmt.Sprintf("%d of %s %s flex-start%s", flexStart, view.Count(len(cfg.NodeSets), "nodeset"), uses, others)
+	return r
+}
+
+// Unloaded is the report on a file that cannot be loaded.
+func Unloaded(file string, problems config.Problems) Report {
+	var found Findings
+	for _, p := range problems {
+		found = append(found, Finding{Level: Fault, File: p.File, Line: p.Line, Key: p.Key, Text: p.Text})
+	}
+	return ReportOf(file, &config.Config{}, false, found)
+}
+
+// String is all but what is wrong, which is the report's error.
+func (r Report) String() string {
+	var text strings.Builder
+	for _, f := range append(r.Findings.Of(Ignored), r.Findings.Of(Advice)...) {
+		fmt.Fprintln(&text, f)
+	}
+	if r.Valid && r.Complete {
+		world := ""
+		if r.Live {
+			world = "; Slurm and Compute match"
+		}
+		fmt.Fprintf(&text, "%s: OK: cluster %s: %s%s\n", r.File, r.Cluster, r.sums, world)
+	}
+	return text.String()
+}
+
+// Err is what is wrong, or could not be looked at; nil for nothing.
+func (r Report) Err() error {
+	if wrong := r.Findings.Of(Fault, Unread); len(wrong) > 0 {
+		return wrong.Problems()
+	}
+	return nil
+}
+
+// Effective is the effective configuration, defaults included.
+type Effective struct {
+	view.Envelope
+	File   string         `json:"file"`
+	Config map[string]any `json:"config"`
+
+	text string
+}
+
+// EffectiveOf is the effective configuration of a file.
+func EffectiveOf(file string, cfg *config.Config) (Effective, error) {
+	text, err := cfg.Effective()
+	e := Effective{Envelope: view.EnvelopeOf("effective_config"), File: file, text: string(text)}
+	if err == nil {
+		err = yaml.Unmarshal(text, &e.Config)
+	}
+	return e, err
+}
+
+// String is the configuration as YAML.
+func (e Effective) String() string { return e.text }

@@ -1,0 +1,77 @@
+package cost
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/history"
+)
+
+// Query says what is billed, in the words of the command's flags.
+type Query struct {
+	By        string
+	Month     string
+	From, To  string
+	JSON, CSV bool
+}
+
+// Bill is an empty bill for what is asked for. Its error is a wrong call.
+func (q Query) Bill() (*Bill, error) {
+	from, to, err := q.period()
+	switch {
+	case q.JSON && q.CSV:
+		return nil, errors.New("--json and --csv exclude each other; give one of them")
+	case !slices.Contains(Ways(), By(q.By)):
+		return nil, fmt.Errorf("--by %s: choose account, user, partition, nodeset, job or day", q.By)
+	}
+	return NewBill(By(q.By), from, to, time.Local), err
+}
+
+// Read reads the leases of the cluster's history and returns the bill with its prices; nil for none.
+func (b *Bill) Read(cfg *config.Config, prices *Prices) (Report, error) {
+	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Lease, b.Take)
+	report := b.Report(cfg.Cluster, prices)
+	report.Bad = tally.Bad
+	return report, err
+}
+
+// period returns the time that is billed: a month, or the time from one moment to another, all
+// local. 0 is no bound.
+func (q Query) period() (from, to history.Time, err error) {
+	if q.Month != "" {
+		if q.From != "" || q.To != "" {
+			return 0, 0, errors.New("--month excludes --from and --to; give one of them")
+		}
+		first, err := time.ParseInLocation("2006-01", q.Month, time.Local)
+		if err != nil {
+			return 0, 0, fmt.Errorf("--month %s: must be a month, such as 2026-11", q.Month)
+		}
+		return history.At(first), history.At(first.AddDate(0, 1, 0)), nil
+	}
+	if from, err = moment("--from", q.From); err != nil {
+		return 0, 0, err
+	}
+	if to, err = moment("--to", q.To); err != nil {
+		return 0, 0, err
+	}
+	if from != 0 && to != 0 && to <= from {
+		return 0, 0, fmt.Errorf("--to %s is not after --from %s", q.To, q.From)
+	}
+	return from, to, nil
+}
+
+// moment reads a local time; 0 if none is given.
+func moment(flag, text string) (history.Time, error) {
+	if text == "" {
+		return 0, nil
+	}
+	for _, form := range []string{time.DateOnly, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if at, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			return history.At(at), nil
+		}
+	}
+	return 0, fmt.Errorf("%s %s: give a day or a time, such as 2026-11-01 or 2026-11-01T12:00:00", flag, text)
+}

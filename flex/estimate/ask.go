@@ -1,0 +1,128 @@
+package estimate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/history"
+	"slurmflex/flex/view"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// Query says what is estimated, in the words of the command's flags.
+type Query struct {
+	Partition string // or several, separated by commas, with Places; empty: a job is asked about
+	Nodes     int
+	Time      string // as sbatch takes it
+	Short     bool
+
+	Places       bool
+	Correlations []float64
+	After        *time.Duration // nil: the configuration says it
+}
+
+// Check returns an error for flags that cannot be obeyed.
+func (q Query) Check() error {
+	switch {
+	case q.Places && q.Partition == "":
+		return errors.New("--places needs -p PARTITION,PARTITION: it does not look at a job")
+	case q.After != nil && *q.After < 0:
+		return fmt.Errorf("--after must not be negative, as %s is", *q.After)
+	}
+	for _, c := range q.Correlations {
+		if !(c >= 0 && c <= 1) {
+			return fmt.Errorf("--correlation must be 0 to 1, not %g", c)
+		}
+	}
+	return nil
+}
+
+// Questions are those of the query, one for each nodeset of the partitions. Its errors are wrong calls.
+func (q Query) Questions(cfg *config.Config) (questions []Question, err error) {
+	var limit time.Duration
+	if q.Time != "" {
+		if limit, err = slurm.ParseTime(q.Time); err != nil {
+			return nil, fmt.Errorf("--time: %w", err)
+		}
+	}
+	partitions := []string{q.Partition}
+	if q.Places {
+		partitions = strings.Split(q.Partition, ",")
+	}
+	for _, partition := range partitions {
+		more, err := ofPartition(cfg, partition, q.Nodes, limit)
+		if err != nil {
+			return nil, err
+		}
+		questions = append(questions, more...)
+	}
+	if q.After != nil {
+		for i := range questions {
+			questions[i].After = int64(q.After.Seconds())
+		}
+	}
+	if q.Places && len(questions) < 2 {
+		return nil, fmt.Errorf("--places compares nodesets, and partition %s has one that fits; name more, as sbatch -p takes them", q.Partition)
+	}
+	return questions, nil
+}
+
+// Answer answers the questions from the history. A cluster without any history is an error, but for
+// output that has something to say without it.
+func (q Query) Answer(cfg *config.Config, questions []Question, now time.Time) (Report, error) {
+	book, at := NewBook(history.At(now), time.Local), history.At(now)
+	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.Take)
+	if err != nil && !(errors.Is(err, history.ErrNone) && (q.Short || cfg.Options.CapacityAdvice)) {
+		return Report{}, err
+	}
+	r := Report{Envelope: view.EnvelopeOf("estimate"), Cluster: cfg.Cluster, Bad: tally.Bad}
+	var samples []*Samples
+	var boots Boots
+	for _, question := range questions {
+		of := book.Of(question.NodeSet, question.Machine)
+		r.Estimates = append(r.Estimates, of.Answer(question, at))
+		samples, boots.NodeSets = append(samples, of), append(boots.NodeSets, question.NodeSet)
+	}
+	if q.Places {
+		_, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Lease, boots.Take)
+		if err != nil && !errors.Is(err, history.ErrNone) {
+			return Report{}, err
+		}
+		r.Places = PlacesOf(questions, samples, q.Correlations, cfg.Options.Interval, boots, at)
+	}
+	return r, nil
+}
+
+// Adviser is what Advise needs of Compute.
+type Adviser interface {
+	CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advice, error)
+}
+
+// adviceLimit is for all questions to Compute of one estimate.
+const adviceLimit = 10 * time.Second
+
+// Advise adds Compute's advice to the answers, which are those of the questions in their order. An
+// error is a part of the answer; noCloud is why Compute cannot be asked, nil if it can.
+func (r Report) Advise(ctx context.Context, cfg *config.Config, cloud Adviser, noCloud error, questions []Question) {
+	ctx, cancel := context.WithTimeout(ctx, adviceLimit)
+	defer cancel()
+	for i, q := range questions {
+		advice, err := mig.Advice{}, noCloud
+		if err == nil {
+			set := cfg.FlexSet(q.NodeSet)
+			advice, err = cloud.CapacityAdvice(ctx, mig.AdviceSpec{
+				Region: set.Region, Template: set.Template, Model: set.Flex.Capacity.Model(), Zones: set.Zones,
+				Count: q.Request.Count, OneZone: set.Flex.Provisioning == config.Queued,
+			})
+		}
+		r.Estimates[i].Advice = &Advice{Obtainability: &advice.Obtainability, Zones: advice.Zones}
+		if err != nil {
+			r.Estimates[i].Advice = &Advice{Error: err.Error()}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/zap"
+
+	"slurmflex/flex"
+)
+
+// Handler answers with the metrics, and with those of the process. It may be called once.
+func (m *Metrics) Handler(log *zap.Logger) http.Handler {
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	complain, err := zap.NewStdLogAt(log.With(zap.String("path", "/metrics")), zap.ErrorLevel)
+	if err != nil { // only if the level were none
+		complain = zap.NewStdLog(zap.NewNop())
+	}
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: complain})
+}
+
+// CheckTextfile returns an error if node_exporter would not read a file of that name. Empty is no file.
+func CheckTextfile(path string) error {
+	if path != "" && filepath.Ext(path) != ".prom" {
+		return fmt.Errorf("--textfile %s: node_exporter only reads files whose names end in .prom", path)
+	}
+	return nil
+}
+
+// WriteTextfile counts a pass with that outcome and writes the metrics for node_exporter, whole or not
+// at all. Without a path it does nothing. After a failed pass the old file stays, and shows its age.
+func (m *Metrics) WriteTextfile(path string, pass error) error {
+	if path == "" || pass != nil && !errors.Is(pass, flex.ErrStandby) {
+		return nil
+	}
+	m.Stood(pass)
+	if err := prometheus.WriteToTextfile(path, m.registry); err != nil {
+		return fmt.Errorf("write metrics: %w; make the folder writable for this user, or give another --textfile", err)
+	}
+	return nil
+}

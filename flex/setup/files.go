@@ -1,0 +1,76 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"slurmflex/config/regular"
+)
+
+// File is a file to be created.
+type File struct{ Path, Text string }
+
+// Create writes new files, all or none of them. It replaces no file.
+func Create(files ...File) (err error) {
+	var made []string
+	defer func() {
+		if err != nil {
+			for _, path := range made {
+				_ = os.Remove(path)
+			}
+		}
+	}()
+	for _, file := range files {
+		f, err := os.OpenFile(file.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return err
+		}
+		made = append(made, file.Path)
+		_, err = f.WriteString(file.Text)
+		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckNew returns an error unless there are no such files.
+func CheckNew(paths ...string) error {
+	for _, path := range paths {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s exists already, and init replaces no file; name others with --config and --flex-conf", path)
+		}
+	}
+	return nil
+}
+
+// CheckOutput returns an error if Replace cannot write a file of that name.
+func CheckOutput(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("--output %s is a folder; name a file in it", path)
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("--output %s is not a regular file; leave --output out to print to stdout", path)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--output %s: there is no folder %s; create it first", path, filepath.Dir(path))
+	}
+	return nil
+}
+
+// Replace writes a file, whole or not at all. One that exists keeps its mode, and if it
+// is a link, the file that it leads to is replaced; a new one anyone may read.
+func Replace(path, text string) error {
+	mode := os.FileMode(0o644)
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
+	if was, err := os.Stat(path); err == nil {
+		mode = was.Mode().Perm()
+	}
+	return regular.Replace(path, []byte(text), mode)
+}

@@ -1,0 +1,55 @@
+package view
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
+)
+
+// PassLog notes what a pass does. It is a flex.Watcher.
+type PassLog struct {
+	mu   sync.Mutex
+	pass Pass
+}
+
+// NewPassLog is that of a pass that has done nothing yet.
+func NewPassLog(cluster string) *PassLog {
+	return &PassLog{pass: Pass{Envelope: EnvelopeOf("pass"), Cluster: cluster, Actions: []Action{}, Problems: []string{}}}
+}
+
+// Pass is what was noted.
+func (l *PassLog) Pass() Pass {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pass := l.pass
+	pass.Actions = slices.Clone(pass.Actions)
+	return pass
+}
+
+// Saw notes the problems.
+func (l *PassLog) Saw(_ *scene.Scene, p plan.Plan) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pass.Problems = append([]string{}, p.Problems.Texts()...)
+}
+
+// Did notes an action. One that is tried again is noted once, with its last outcome.
+func (l *PassLog) Did(a plan.Action, begun time.Time, took time.Duration, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	action := Record(a, begun, took, err)
+	before := slices.IndexFunc(l.pass.Actions, func(old Action) bool { return old.What == action.What })
+	if before >= 0 {
+		if old := l.pass.Actions[before]; old.Error == action.Error {
+			action.Times += old.Times
+		}
+		l.pass.Actions = slices.Delete(l.pass.Actions, before, before+1)
+	}
+	l.pass.Actions = append(l.pass.Actions, action)
+}
+
+// Stood notes nothing: only the daemon calls it.
+func (l *PassLog) Stood(error) {}

@@ -1,0 +1,76 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/takedown"
+)
+
+// Takedown is what slurmflex down has done.
+type Takedown struct {
+	Envelope
+	Cluster string        `json:"cluster"`
+	NodeSet string        `json:"nodeset,omitempty"` // only this one
+	Actions []Action      `json:"actions"`           // in the order in which they ended
+	Left    takedown.Left `json:"left"`
+	Reasons []string      `json:"reasons"` // why something is left
+	Undo    []string      `json:"undo"`    // commands
+}
+
+// TakedownOf is what a takedown with these actions has left. Why steps failed to the end are reasons too.
+func TakedownOf(cluster, nodeSet string, actions []Action, left takedown.Plan) Takedown {
+	d := Takedown{
+		Envelope: EnvelopeOf("down"), Cluster: cluster, NodeSet: nodeSet, Actions: actions,
+		Left: left.Left, Reasons: append([]string{}, left.Kept...), Undo: append([]string{}, left.Undo...),
+	}
+	undone := map[string]bool{}
+	for _, a := range left.Due() {
+		undone[a.String()] = true
+	}
+	for _, a := range actions {
+		if a.Error != "" && undone[a.What] {
+			d.Reasons = append(d.Reasons, fmt.Sprintf("%s: %s", a.What, a.Error))
+		}
+	}
+	return d
+}
+
+// String says what is left, and why, and how to undo what Slurm was told.
+func (d Takedown) String() string {
+	var text strings.Builder
+	for _, command := range d.Undo {
+		fmt.Fprintln(&text, "to undo:", command)
+	}
+	for _, why := range d.Reasons {
+		fmt.Fprintln(&text, "left:", why)
+	}
+	fmt.Fprintf(&text, "down: left behind: %s\n", d.Left)
+	return text.String()
+}
+
+// StepsOf are the steps of a takedown as a plan.
+func StepsOf(cluster string, p takedown.Plan) Plan {
+	steps := plan.Plan{}
+	for _, s := range p.Steps {
+		steps.Actions = append(steps.Actions, s)
+	}
+	of := PlanOf(cluster, steps)
+	of.Problems = append(of.Problems, p.Kept...)
+	return of
+}
+
+// Unblock is what slurmflex unblock has done.
+type Unblock struct {
+	Envelope
+	NodeSet string `json:"nodeset"`
+	Nodes   string `json:"nodes"` // a hostlist: those whose record is cleared
+}
+
+func (u Unblock) String() string {
+	if u.Nodes == "" {
+		return fmt.Sprintf("nodeset %s has no record of failed boots\n", u.NodeSet)
+	}
+	return fmt.Sprintf("nodeset %s unblocked (boot failures of %s cleared)\n", u.NodeSet, u.Nodes)
+}

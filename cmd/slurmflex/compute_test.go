@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,59 +100,28 @@ func TestWithoutComputePlanAndStatusSaySo(t *testing.T) {
 	}
 }
 
-// barrier is a Compute that answers nobody until it is opened.
-type barrier struct {
-	http.Handler
-	reached chan struct{} // closed by the first call
-	opened  chan struct{}
-	once    sync.Once
-}
-
-func (g *barrier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g.once.Do(func() { close(g.reached) })
-	select {
-	case <-g.opened:
-		g.Handler.ServeHTTP(w, r)
-	case <-r.Context().Done():
-	}
-}
-
-// behindBarrier is a world with Compute behind a barrier.
-func behindBarrier(t *testing.T) (*world, *barrier) {
-	t.Helper()
-	w := newWorld(t)
-	g := &barrier{Handler: w.cloud, reached: make(chan struct{}), opened: make(chan struct{})}
-	w.configure(t, "  compute_endpoint: ", "  compute_endpoint: ENDPOINT #")
-	w.serve(t, g)
-	return w, g
-}
-
-func (g *barrier) await(t *testing.T) {
-	t.Helper()
-	select {
-	case <-g.reached:
-	case <-time.After(slack):
-		require.Fail(t, "nobody called Compute")
-	}
-}
+// everyCall is any call to Compute.
+func everyCall(*http.Request) bool { return true }
 
 func TestAHookIsOverBeforeComputeAnswers(t *testing.T) {
-	w, compute := behindBarrier(t)
+	w := newWorld(t)
+	reached, goOn := w.halts(t, everyCall)
 	w.waiting(t)
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
-	compute.await(t)
+	reached()
 	assert.Empty(t, w.cloud.Calls())
-	close(compute.opened)
+	goOn()
 	r.settle(t)
 	w.requireAsked(t)
 }
 
 func TestAPassThatWaitsForComputeCanBeStopped(t *testing.T) {
-	w, compute := behindBarrier(t)
+	w := newWorld(t)
+	reached, _ := w.halts(t, everyCall)
 	w.waiting(t)
 	r := w.flex(t, "sync")
 	require.NoError(t, r.Start())
-	compute.await(t)
+	reached()
 	require.NoError(t, r.Process.Signal(unix.SIGTERM))
 	r.exits(t, exitFailed)
 	assert.Contains(t, r.stderr.String(), "slurmflex: pass interrupted: terminated signal received; the next one continues from there\n")

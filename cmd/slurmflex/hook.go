@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/hook"
 	"slurmflex/flex/logs"
-	"slurmflex/flex/view"
 )
 
 // hookMark marks the commands that only slurmctld calls. Help does not list them; the man page
@@ -40,7 +38,7 @@ arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 			jobs, fileErr := flex.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
 			cfg, err := a.config()
 			if err != nil {
-				return a.onlyHandOver(cmd.Context(), flex.WakeUp{Verb: verb, Nodes: args[0], Jobs: jobs}, err)
+				return hook.OnlyHandOver(cmd.Context(), config.GlanceAt(a.configPath), logs.ToSyslog(a.syslog), flex.WakeUp{Verb: verb, Nodes: args[0], Jobs: jobs}, err)
 			}
 			log := a.logForHooks(cfg.Options).With(zap.String("hook", verb), zap.String("nodes", args[0]))
 			if fileErr != nil && verb == hook.Resume {
@@ -58,19 +56,4 @@ arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 	cmd.Flags().StringVar(&unreceipted, "unreceipted", "", "the daemon was called already, and `why` it has not answered")
 	_ = cmd.Flags().MarkHidden("unreceipted") // slurmflex-hook's; it fails for unknown flags only
 	return cmd
-}
-
-// onlyHandOver gives a call to the daemon, which has a valid configuration, when
-// the hook has none: only the daemon knows then whose the nodes are.
-func (a *app) onlyHandOver(ctx context.Context, wakeUp flex.WakeUp, wrong error) error {
-	log := logs.ToSyslog(a.syslog).With(zap.String("hook", wakeUp.Verb), zap.String("nodes", wakeUp.Nodes),
-		zap.String("wrong", view.Clip(wrong.Error(), 2000))) // what does not fit into a message is lost
-	at := config.GlanceAt(a.configPath)
-	wakeUp.Cluster = at.Cluster
-	if err := flex.Send(ctx, flex.SocketPath(at.RunDir), wakeUp); err != nil {
-		log.Error("nothing done: the configuration is invalid and the daemon is not reachable", zap.Error(err))
-		return wrong
-	}
-	log.Error("configuration invalid; the daemon was woken up, but the delegate's nodes are not served")
-	return nil
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -51,18 +51,8 @@ func (a *app) init(cmd *cobra.Command, o *initOptions, questions []setup.Questio
 	if err := setup.CheckNew(a.configPath, o.flexConf); err != nil {
 		return usageError{err}
 	}
-	if o.Nodes < 1 {
-		return usageError{fmt.Errorf("--nodes must be 1 or more, not %d", o.Nodes)}
-	}
-	in := bufio.NewReader(cmd.InOrStdin())
-	for _, q := range questions {
-		answered := q.Check
-		if *q.Answer == "" {
-			answered = func(string) error { return q.Ask(in, cmd.ErrOrStderr()) }
-		}
-		if err := answered(*q.Answer); err != nil {
-			return usageError{err}
-		}
+	if err := o.Answer(questions, cmd.InOrStdin(), cmd.ErrOrStderr()); err != nil {
+		return usageError{err}
 	}
 	if o.Cluster == "" {
 		slurm, err := a.scheduler(&config.Config{}).Config(cmd.Context())
@@ -84,11 +74,6 @@ func (a *app) init(cmd *cobra.Command, o *initOptions, questions []setup.Questio
 	if err := setup.Create(setup.File{Path: a.configPath, Text: text}, setup.File{Path: o.flexConf, Text: flexConf}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), `%s and %s are written. Next:
-- read both files; correct nodes, zones and subnetwork
-- create the instance template %s
-- end slurm.conf with: include %s
-- run: slurmflex --config %[1]s config check --live
-`, a.configPath, o.flexConf, o.Template(), o.flexConf)
+	_, err = io.WriteString(cmd.OutOrStdout(), o.Next(a.configPath, o.flexConf))
 	return err
 }

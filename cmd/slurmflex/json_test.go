@@ -32,7 +32,7 @@ var documents = []struct {
 	{"down", view.Takedown{}, nil}, // see TestDownSaysWhatItHasDoneAsJSON
 	{"check", check.Report{}, []string{"config check"}},
 	{"effective_config", check.Effective{}, []string{"config check --effective"}},
-	{"version", build{}, []string{"version"}},
+	{"version", view.Build{}, []string{"version"}},
 }
 
 // fields are the rows that docs/status.md must have of a JSON object, and of

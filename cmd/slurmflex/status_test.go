@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -139,19 +138,6 @@ func TestWhatIsNotThisClustersDaemonIsNotBelieved(t *testing.T) {
 			assert.NotContains(t, r.stderr.String(), "\x1b")
 		})
 	}
-}
-
-func TestADaemonThatCannotServeItsPageReconcilesAllTheSame(t *testing.T) {
-	w := newWorld(t)
-	w.waiting(t)
-	taken, err := net.Listen("tcp", w.listening(t))
-	require.NoError(t, err)
-	defer taken.Close()
-	d := w.daemon(t)
-	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, 20*time.Millisecond)
-	require.NoError(t, d.Process.Signal(os.Interrupt))
-	d.exits(t, exitDone)
-	assert.Contains(t, d.stderr.String(), "cannot listen on http_address")
 }
 
 func TestStatusShowsOneUsersJobsIfSlurmSaysWhoseTheyAre(t *testing.T) {

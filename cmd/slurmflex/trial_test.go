@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -135,33 +134,6 @@ func TestATrialOfANodesetThatUsesBulkInsertionIsRefused(t *testing.T) {
 	w.configure(t, "dws_flex: {use_job_duration: true}", "dws_flex: {use_job_duration: true, use_bulk_insert: true}")
 	_, _, err := w.tried(t, asExpected, "--yes")
 	require.ErrorContains(t, err, "nodeset a3 uses bulk insertion, which makes no groups; choose another nodeset")
-}
-
-// While a trial's group, request and machine are there, passes leave them alone and the
-// trial does not notice.
-func TestPassesAndTrialsLeaveEachOtherAlone(t *testing.T) {
-	w := newWorld(t)
-	w.left(t) // which gc deletes
-	passed := false
-	pass := wireFunc(func(r *http.Request) (*http.Response, error) {
-		if strings.HasSuffix(r.URL.Path, "/deleteInstances") && !passed {
-			passed = true
-			assert.Len(t, w.machines(), 3)
-			plan := w.flex(t, "plan").exits(t, exitDone)
-			assert.NotContains(t, plan.stdout.String(), "trial")
-			gc := w.flex(t, "gc").exits(t, exitDone)
-			assert.NotContains(t, gc.stderr.String(), "trial")
-			sync := w.flex(t, "sync").exits(t, exitDone)
-			assert.NotContains(t, sync.stderr.String(), "trial")
-			assert.Len(t, w.machines(), 1)
-		}
-		return http.DefaultTransport.RoundTrip(r)
-	})
-	out, _, err := w.inside(t, pass, "trial", "--nodeset", "a3", "--yes")
-	require.Error(t, err, "the fake's clock is slow")
-	assert.True(t, passed)
-	assert.Contains(t, out, " facts held, 1 differed; left behind: nothing\n", out)
-	assert.Empty(t, w.machines())
 }
 
 func TestOnlyYesConfirms(t *testing.T) {

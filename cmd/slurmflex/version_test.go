@@ -4,13 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/flex/view"
 )
 
 func TestVersionNamesWhatItWasBuiltOf(t *testing.T) {
@@ -21,34 +18,6 @@ date      \S+
 go        go1\.\d\S* \w+/\w+
 compute   cloud\.google\.com/go/compute v1\.\d+\.\d+
 $`, r.stdout.String())
-}
-
-func TestABuildOfACommit(t *testing.T) {
-	info := &debug.BuildInfo{
-		GoVersion: "go1.26.8", Main: debug.Module{Path: "slurmflex", Version: "v1.2.0"},
-		Deps: []*debug.Module{{Path: "cloud.google.com/go/auth", Version: "v0.24.1"}, {Path: computeModule, Version: "v1.72.0"}},
-		Settings: []debug.BuildSetting{
-			{Key: "GOOS", Value: "linux"},
-			{Key: "GOARCH", Value: "arm64"},
-			{Key: "vcs.revision", Value: "6a815ea448d532a66fb3d62d6a5e9d4f8f27cf63"},
-			{Key: "vcs.time", Value: "2026-11-21T13:26:06Z"},
-			{Key: "vcs.modified", Value: "false"},
-		},
-	}
-	assert.Equal(t, `slurmflex v1.2.0
-commit    6a815ea448d532a66fb3d62d6a5e9d4f8f27cf63
-date      2026-11-21T13:26:06Z
-go        go1.26.8 linux/arm64
-compute   cloud.google.com/go/compute v1.72.0
-`, buildOf(info).String())
-	info.Settings[4].Value = "true"
-	assert.Contains(t, buildOf(info).String(), "commit    6a815ea448d532a66fb3d62d6a5e9d4f8f27cf63, modified\n")
-}
-
-func TestABuildThatSaysNothingIsUnknown(t *testing.T) {
-	assert.Equal(t, build{
-		Envelope: view.EnvelopeOf("version"), Version: "unknown", Commit: "unknown", Date: "unknown", Go: "unknown", Platform: "unknown/unknown", Compute: "unknown",
-	}, buildOf(&debug.BuildInfo{}))
 }
 
 func TestTheBuildOfARepositoryKnowsItsCommit(t *testing.T) {

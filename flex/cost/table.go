@@ -1,12 +1,11 @@
 package cost
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"slurmflex/flex/view"
@@ -23,32 +22,16 @@ func (r Report) WriteTable(w io.Writer) error {
 		rows = append(rows, cells(view.Name(l.Key), l))
 	}
 	rows = append(rows, cells("total", r.Total))
-	widths := make([]int, len(head))
+	keys := 0 // the width of their column, which is on the left
 	for _, row := range rows {
-		for column, cell := range row {
-			widths[column] = max(widths[column], utf8.RuneCountInString(cell))
-		}
+		keys = max(keys, utf8.RuneCountInString(row[0]))
 	}
-	b := bufio.NewWriter(w) // its errors are those of Flush
-	blanks := strings.Repeat(" ", slices.Max(widths))
-	line := func(cells []string) {
-		for column, cell := range cells {
-			blanks := blanks[:widths[column]-utf8.RuneCountInString(cell)]
-			if column == 0 {
-				cell, blanks = blanks, cell // the key is on the left
-			} else {
-				_, _ = b.WriteString("  ")
-			}
-			_, _ = b.WriteString(blanks)
-			_, _ = b.WriteString(cell)
-		}
-		_, _ = b.WriteString("\n")
-	}
+	t := tabwriter.NewWriter(w, 0, 0, 0, ' ', tabwriter.AlignRight) // its errors are those of Flush
 	for _, row := range rows {
-		line(row)
+		_, _ = fmt.Fprintf(t, "%-*s\t  %s\t\n", keys, row[0], strings.Join(row[1:], "\t  "))
 	}
-	r.writeNotes(b)
-	return b.Flush()
+	r.writeNotes(t)
+	return t.Flush()
 }
 
 // cells are a row of the table.

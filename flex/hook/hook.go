@@ -19,6 +19,7 @@ import (
 	"slurmflex/flex/logs"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
 
@@ -74,6 +75,20 @@ func (h Hook) Run(ctx context.Context, wakeUp flex.WakeUp, names []string) error
 		}
 	}
 	return failed
+}
+
+// OnlyHandOver gives a call to the daemon, which has a valid configuration, when
+// the hook has none: only the daemon knows then whose the nodes are.
+func OnlyHandOver(ctx context.Context, at config.Glance, log *zap.Logger, wakeUp flex.WakeUp, wrong error) error {
+	log = log.With(zap.String("hook", wakeUp.Verb), zap.String("nodes", wakeUp.Nodes),
+		zap.String("wrong", view.Clip(wrong.Error(), 2000))) // what does not fit into a message is lost
+	wakeUp.Cluster = at.Cluster
+	if err := flex.Send(ctx, flex.SocketPath(at.RunDir), wakeUp); err != nil {
+		log.Error("nothing done: the configuration is invalid and the daemon is not reachable", zap.Error(err))
+		return wrong
+	}
+	log.Error("configuration invalid; the daemon was woken up, but the delegate's nodes are not served")
+	return nil
 }
 
 // handOver gives the call to the daemon, or to a pass of its own. If neither is

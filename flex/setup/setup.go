@@ -103,6 +103,34 @@ func (q Question) Ask(in *bufio.Reader, out io.Writer) error {
 	}
 }
 
+// Answer takes the answers that flags have given, and asks for the others.
+func (a *Answers) Answer(questions []Question, in io.Reader, out io.Writer) error {
+	if a.Nodes < 1 {
+		return fmt.Errorf("--nodes must be 1 or more, not %d", a.Nodes)
+	}
+	lines := bufio.NewReader(in)
+	for _, q := range questions {
+		err := q.Check(*q.Answer)
+		if *q.Answer == "" {
+			err = q.Ask(lines, out)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Next says what to do with the files.
+func (a Answers) Next(configuration, flexConf string) string {
+	return fmt.Sprintf(`%s and %s are written. Next:
+- read both files; correct nodes, zones and subnetwork
+- create the instance template %s
+- end slurm.conf with: include %s
+- run: slurmflex --config %[1]s config check --live
+`, configuration, flexConf, a.Template(), flexConf)
+}
+
 // NodeSet is the name of the nodeset: the machine series, such as a3.
 func (a Answers) NodeSet() string {
 	series, _, _ := strings.Cut(a.Machine, "-")

@@ -1,0 +1,63 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"runtime/debug"
+	"strings"
+)
+
+// ComputeModule is the client for the Compute API.
+const ComputeModule = "cloud.google.com/go/compute"
+
+// Build is what a program was built from. What is not known is "unknown".
+type Build struct {
+	Envelope
+	Version  string `json:"version"` // of the module: a tag, or one made of the commit
+	Commit   string `json:"commit"`
+	Modified bool   `json:"modified"` // there were changes that are not in the commit
+	Date     string `json:"date"`     // of the commit, RFC 3339, UTC
+	Go       string `json:"go"`
+	Platform string `json:"platform"` // such as linux/amd64
+	Compute  string `json:"compute"`  // version of ComputeModule
+}
+
+// BuildOf is what a program was built from.
+func BuildOf(info *debug.BuildInfo) Build {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	known := func(s string) string { return cmp.Or(s, "unknown") }
+	b := Build{
+		Envelope: EnvelopeOf("version"),
+		Version:  known(info.Main.Version),
+		Commit:   known(settings["vcs.revision"]),
+		Date:     known(settings["vcs.time"]),
+		Go:       known(info.GoVersion),
+		Platform: known(settings["GOOS"]) + "/" + known(settings["GOARCH"]),
+		Compute:  "unknown",
+		Modified: settings["vcs.modified"] == "true",
+	}
+	for _, m := range info.Deps {
+		if m.Path == ComputeModule {
+			b.Compute = m.Version
+		}
+	}
+	return b
+}
+
+// String is the build, a line for each part.
+func (b Build) String() string {
+	var text strings.Builder
+	commit := b.Commit
+	if b.Modified {
+		commit += ", modified"
+	}
+	fmt.Fprintf(&text, "slurmflex %s\n", b.Version)
+	fmt.Fprintf(&text, "commit    %s\n", commit)
+	fmt.Fprintf(&text, "date      %s\n", b.Date)
+	fmt.Fprintf(&text, "go        %s %s\n", b.Go, b.Platform)
+	fmt.Fprintf(&text, "compute   %s %s\n", ComputeModule, b.Compute)
+	return text.String()
+}

@@ -37,10 +37,7 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 	case err != nil:
 		return view.View{}, err
 	}
-	log, err := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
-	if err != nil {
-		return view.View{}, usageError{err}
-	}
+	log := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
 	err = a.with(ctx, cfg, log, func(r *flex.Reconciler) error {
 		quotasRead := a.quotas.Now(ctx, cfg.FlexRegions())
 		seen, p, err := r.Look(ctx)

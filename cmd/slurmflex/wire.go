@@ -71,10 +71,7 @@ func (a *app) configured(do func(cmd *cobra.Command, args []string, cfg *config.
 // reconciling is what a command does with a reconciler that logs to stderr.
 func (a *app) reconciling(do func(cmd *cobra.Command, r *flex.Reconciler) error) func(*cobra.Command, []string) error {
 	return a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
-		log, err := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
-		if err != nil {
-			return usageError{err}
-		}
+		log := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
 		defer func() { _ = log.Sync() }()
 		return a.with(cmd.Context(), cfg, log, func(r *flex.Reconciler) error { return do(cmd, r) })
 	})

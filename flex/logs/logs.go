@@ -24,7 +24,7 @@ type Log struct {
 
 // New is the log of a command that somebody runs, or systemd. It writes readable lines to stderr, in
 // the form of the journal if stderr leads there, or JSON if the format is "json".
-func New(stderr zapcore.WriteSyncer, format, level string) (Log, error) {
+func New(stderr zapcore.WriteSyncer, format, level string) Log {
 	encoder := readable()
 	switch {
 	case format == "json":
@@ -52,17 +52,13 @@ func ForHooks(path, format, level, syslog string) *zap.Logger {
 		log.Error("log file cannot be opened; logging to syslog", zap.Error(err))
 		return log
 	}
-	log, err := newLog(encoder, zapcore.Lock(file), level)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "slurmflex:", err)
-		return zap.NewNop()
-	}
-	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return zapcore.NewTee(core, ToSyslog(syslog).Core()) }))
+	return newLog(encoder, zapcore.Lock(file), level).WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return zapcore.NewTee(core, ToSyslog(syslog).Core()) }))
 }
 
-func newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level string) (Log, error) {
-	at, err := zap.ParseAtomicLevel(level)
-	return Log{zap.New(zapcore.NewCore(encoder, to, at), zap.ErrorOutput(zapcore.Lock(os.Stderr))), at}, err
+func newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level string) Log {
+	least, _ := zapcore.ParseLevel(level) // the configuration has checked it
+	at := zap.NewAtomicLevelAt(least)
+	return Log{zap.New(zapcore.NewCore(encoder, to, at), zap.ErrorOutput(zapcore.Lock(os.Stderr))), at}
 }
 
 // ToggleDebug has each SIGUSR1 switch the log to debug, or back again, until

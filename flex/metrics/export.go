@@ -17,10 +17,7 @@ import (
 // Handler answers with the metrics, and with those of the process. It may be called once.
 func (m *Metrics) Handler(log *zap.Logger) http.Handler {
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	complain, err := zap.NewStdLogAt(log.With(zap.String("path", "/metrics")), zap.ErrorLevel)
-	if err != nil { // only if the level were none
-		complain = zap.NewStdLog(zap.NewNop())
-	}
+	complain, _ := zap.NewStdLogAt(log.With(zap.String("path", "/metrics")), zap.ErrorLevel) // which is a level
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: complain})
 }
 

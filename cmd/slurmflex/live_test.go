@@ -157,10 +157,6 @@ func TestMistakesInSlurmsSettingsAreFound(t *testing.T) {
 			plant: set("ResumeProgram", "DIR/bin/resume", "resume"),
 			fault: `slurm.conf:2: ResumeProgram: "resume" is not an absolute path; set ResumeProgram=bin/resume`,
 		},
-		"a ResumeProgram that is not there": {
-			plant: func(t *testing.T, w *world) { require.NoError(t, os.Remove(w.path("bin/resume"))) },
-			fault: "slurm.conf:2: ResumeProgram: Slurm cannot call bin/resume: stat bin/resume: no such file or directory; set ResumeProgram=bin/resume",
-		},
 		"a SuspendProgram that is not executable": {
 			plant: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("bin/suspend"), 0o644)) },
 			fault: "slurm.conf:3: SuspendProgram: Slurm cannot call bin/suspend: it is not executable; set SuspendProgram=bin/suspend",
@@ -168,10 +164,6 @@ func TestMistakesInSlurmsSettingsAreFound(t *testing.T) {
 		"a SuspendProgram that anybody may change": {
 			plant: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("bin/suspend"), 0o777)) },
 			fault: "slurm.conf:3: SuspendProgram: Slurm does not call bin/suspend, because other users can write to it (mode 0777); set SuspendProgram=bin/suspend",
-		},
-		"a ResumeFailProgram that is another one's": {
-			plant: set("ResumeFailProgram", "DIR/bin/resume-fail", "DIR/bin/suspend"),
-			fault: "slurm.conf:4: ResumeFailProgram: bin/suspend is the program for SuspendProgram; set ResumeFailProgram=bin/resume-fail",
 		},
 		"slurmflex itself as program": {
 			plant: func(t *testing.T, w *world) {
@@ -218,14 +210,6 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 		}
 	}
 	for name, m := range map[string]mistake{
-		"no such partition": {
-			plant: partition("PartitionName=train", "PartitionName=trian"),
-			fault: "config.yaml:6: partitions.train: Slurm has no such partition; add PartitionName=train Nodes=alpha-a3-[0-7] to slurm.conf (see slurmflex config slurm-conf), or remove this",
-		},
-		"a partition that shares its nodes": {
-			plant: partition("OverSubscribe=EXCLUSIVE", "OverSubscribe=NO"),
-			fault: "slurm.conf:10: PartitionName=train: shares its nodes between jobs, but enable_job_exclusive is set; add OverSubscribe=EXCLUSIVE",
-		},
 		"A8: one of 26.05 whose OverSubscribe=EXCLUSIVE has no effect": { // PartitionName=DEFAULT has Exclusive=NO
 			version: "26.05.3",
 			plant:   partition("Exclusive=NODE", "Exclusive=NO"),
@@ -234,10 +218,6 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 		"a partition that does not": {
 			plant: func(t *testing.T, w *world) { w.configure(t, "enable_job_exclusive: true, ", "") },
 			fault: "config.yaml:6: partitions.train.enable_job_exclusive: Slurm gives the nodes of train to one job at a time; set this to true",
-		},
-		"no PowerDownOnIdle": {
-			plant: partition("PowerDownOnIdle=YES", "PowerDownOnIdle=NO"),
-			fault: "slurm.conf:10: PartitionName=train: keeps its nodes after the job that their leases were made for; add PowerDownOnIdle=YES",
 		},
 		"nodes that keep_idle keeps and Slurm does not": {
 			plant: keepIdle("1200", "SuspendTime=GLOBAL", "SuspendTime=1800"),
@@ -258,14 +238,6 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 		"nodes that nobody powers down while slurmflex is down": {
 			plant: keepIdle("1200", "SuspendTime=GLOBAL PowerDownOnIdle=YES", "SuspendTime=INFINITE PowerDownOnIdle=NO"),
 			fault: "slurm.conf:10: PartitionName=train: never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set SuspendTime=1200",
-		},
-		"a partition without some of the nodes": {
-			plant: partition("Nodes=alpha-a3-[0-7]", "Nodes=alpha-a3-[0-5]"),
-			fault: "slurm.conf:10: PartitionName=train: lacks alpha-a3-[6-7] of partition_nodeset; add them to its Nodes=",
-		},
-		"jobs that may be longer than a lease": {
-			plant:  partition("MaxTime=6-23:50:00", "MaxTime=UNLIMITED"),
-			advice: "slurm.conf:10: PartitionName=train: advice: lets jobs run longer (MaxTime=UNLIMITED) than their leases, which end them; set MaxTime=6-23:50:00",
 		},
 		"a partition with a short ResumeTimeout of its own": {
 			plant: partition("ResumeTimeout=GLOBAL", "ResumeTimeout=60"),

@@ -3,7 +3,6 @@ package cost
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -87,6 +86,5 @@ func (r Report) writeNotes(b io.Writer) {
 
 // hours are seconds in hours, rounded to a tenth.
 func hours(seconds int64) string {
-	tenths := (seconds + 180) / 360
-	return string(append(strconv.AppendInt(make([]byte, 0, 24), tenths/10, 10), '.', byte('0'+tenths%10)))
+	return fmt.Sprintf("%.1f", float64((seconds+180)/360)/10)
 }

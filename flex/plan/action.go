@@ -139,11 +139,7 @@ func (o OfReservation) Queue() string { return "reservation/" + o.Name }
 
 // counted says how many nodes these are, and which: 2 nodes (alpha-a3-[0-1]).
 func counted(nodes []string) string {
-	noun := "nodes"
-	if len(nodes) == 1 {
-		noun = "node"
-	}
-	return fmt.Sprintf("%d %s (%s)", len(nodes), noun, slurm.Fold(nodes))
+	return fmt.Sprintf("%s (%s)", amount(len(nodes), "node"), slurm.Fold(nodes))
 }
 
 // clock writes a duration as Slurm writes time limits: 2:00:00, 7-00:00:00.

@@ -11,7 +11,8 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// OtherTrials says what trials of the cluster have made, and where that is not known.
+// OtherTrials describes what other trials of the cluster have created, and names regions that it
+// could not read.
 func OtherTrials(ctx context.Context, cfg *config.Config, cloud Cloud) (says []string) {
 	snap := scene.Snapshot{Now: time.Now(), Unseen: map[string]error{}}
 	regions := cfg.FlexRegions()

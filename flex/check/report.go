@@ -20,10 +20,10 @@ type Report struct {
 	Complete bool     `json:"complete"`          // everything could be looked at
 	Findings Findings `json:"findings"`
 
-	sums string // of the nodesets, for people
+	sums string // counts the nodesets, for people
 }
 
-// ReportOf is the report on a file, and of a configuration what its nodesets come to.
+// ReportOf makes the report on a file and its configuration.
 func ReportOf(file string, cfg *config.Config, live bool, found Findings) Report {
 	r := Report{
 		Envelope: view.EnvelopeOf("check"), File: file, Cluster: cfg.Cluster, Live: live, Findings: append(Findings{}, found...),
@@ -54,7 +54,7 @@ func Unloaded(file string, problems config.Problems) Report {
 	return ReportOf(file, &config.Config{}, false, found)
 }
 
-// String is all but what is wrong, which is the report's error.
+// String lists ignored keys and advice. Err has the rest.
 func (r Report) String() string {
 	var text strings.Builder
 	for _, f := range append(r.Findings.Of(Ignored), r.Findings.Of(Advice)...) {
@@ -70,7 +70,7 @@ func (r Report) String() string {
 	return text.String()
 }
 
-// Err is what is wrong, or could not be looked at; nil for nothing.
+// Err returns faults and what could not be read; nil if there are none.
 func (r Report) Err() error {
 	if wrong := r.Findings.Of(Fault, Unread); len(wrong) > 0 {
 		return wrong.Problems()

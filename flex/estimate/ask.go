@@ -42,7 +42,7 @@ func (q Query) Check() error {
 	return nil
 }
 
-// Questions are those of the query, one for each nodeset of the partitions. Its errors are wrong calls.
+// Questions returns a question for each nodeset of the query's partitions. Its errors are wrong usage.
 func (q Query) Questions(cfg *config.Config) (questions []Question, err error) {
 	var limit time.Duration
 	if q.Time != "" {
@@ -72,8 +72,8 @@ func (q Query) Questions(cfg *config.Config) (questions []Question, err error) {
 	return questions, nil
 }
 
-// Answer answers the questions from the history. A cluster without any history is an error, but for
-// output that has something to say without it.
+// Answer answers the questions from the history. A cluster without history is an error, unless the
+// output is short or has Compute's advice.
 func (q Query) Answer(cfg *config.Config, questions []Question, now time.Time) (Report, error) {
 	book, at := NewBook(history.At(now), time.Local), history.At(now)
 	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.Take)
@@ -106,8 +106,8 @@ type Adviser interface {
 // adviceLimit is for all questions to Compute of one estimate.
 const adviceLimit = 10 * time.Second
 
-// Advise adds Compute's advice to the answers, which are those of the questions in their order. An
-// error is a part of the answer; noCloud is why Compute cannot be asked, nil if it can.
+// Advise adds Compute's advice to the answers of these questions. An error becomes part of the answer.
+// noCloud says why there is no client of Compute; nil if there is one.
 func (r Report) Advise(ctx context.Context, cfg *config.Config, cloud Adviser, noCloud error, questions []Question) {
 	ctx, cancel := context.WithTimeout(ctx, adviceLimit)
 	defer cancel()

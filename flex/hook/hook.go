@@ -1,5 +1,5 @@
-// Package hook serves a call by slurmctld: it hands the nodes of ours over to the daemon or to a pass
-// of its own, and the others to the program that serves them.
+// Package hook serves a call by slurmctld. The daemon, or a pass that the hook starts, serves
+// flex-start nodes. The delegate serves the other nodes.
 package hook
 
 import (
@@ -49,7 +49,7 @@ type Hook struct {
 	Unreceipted string // why the daemon, which was called already, has not answered; empty: it was not called
 }
 
-// Names are the nodes of a call's hostlist, of which there is at least one.
+// Names returns the nodes of a call's hostlist. An empty hostlist is an error.
 func Names(hostlist string) ([]string, error) {
 	names, err := slurm.Expand(hostlist)
 	if err == nil && len(names) == 0 {
@@ -58,7 +58,7 @@ func Names(hostlist string) ([]string, error) {
 	return names, err
 }
 
-// Run serves the call, which is for these nodes.
+// Run serves a call for these nodes.
 func (h Hook) Run(ctx context.Context, wakeUp flex.WakeUp, names []string) error {
 	calls := flex.Sort(h.Config, names)
 	if len(calls.Unknown) > 0 {
@@ -77,8 +77,8 @@ func (h Hook) Run(ctx context.Context, wakeUp flex.WakeUp, names []string) error
 	return failed
 }
 
-// OnlyHandOver gives a call to the daemon, which has a valid configuration, when
-// the hook has none: only the daemon knows then whose the nodes are.
+// OnlyHandOver sends a call to the daemon when the hook has no valid configuration. The daemon has
+// one, and so knows which nodes are flex-start nodes.
 func OnlyHandOver(ctx context.Context, at config.Glance, log *zap.Logger, wakeUp flex.WakeUp, wrong error) error {
 	log = log.With(zap.String("hook", wakeUp.Verb), zap.String("nodes", wakeUp.Nodes),
 		zap.String("wrong", view.Clip(wrong.Error(), 2000))) // what does not fit into a message is lost

@@ -22,8 +22,8 @@ type Log struct {
 	level zap.AtomicLevel
 }
 
-// New is the log of a command that somebody runs, or systemd. It writes readable lines to stderr, in
-// the form of the journal if stderr leads there, or JSON if the format is "json".
+// New makes the log of a command that a user or systemd runs. It writes JSON if the format is "json",
+// otherwise readable lines, in the journal's form if stderr is the journal.
 func New(stderr zapcore.WriteSyncer, format, level string) Log {
 	encoder := readable()
 	switch {
@@ -35,9 +35,9 @@ func New(stderr zapcore.WriteSyncer, format, level string) Log {
 	return newLog(encoder, stderr, level)
 }
 
-// ForHooks is the log of what must do its work even if it cannot log: into the file, as JSON unless
-// the format is "console", and to syslog, so that the journal has it beside the daemon's lines. Where
-// the file cannot be opened, it logs to syslog only.
+// ForHooks makes the log of hooks, which must work even if they cannot log. It writes to the file, as
+// JSON unless the format is "console", and to syslog, so the journal has these lines beside the daemon's.
+// If the file cannot be opened, it writes to syslog only.
 func ForHooks(path, format, level, syslog string) *zap.Logger {
 	encoder := jsonLines()
 	if format == "console" {
@@ -61,8 +61,7 @@ func newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level string) Log {
 	return Log{zap.New(zapcore.NewCore(encoder, to, at), zap.ErrorOutput(zapcore.Lock(os.Stderr))), at}
 }
 
-// ToggleDebug has each SIGUSR1 switch the log to debug, or back again, until
-// what it returns is called.
+// ToggleDebug switches the log to debug, and back again, on each SIGUSR1 until stop is called.
 func (l Log) ToggleDebug() (stop func()) {
 	usual := l.level.Level()
 	if usual == zapcore.DebugLevel {

@@ -16,8 +16,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Join adds what the cluster's history has of a job to what the daemon has seen of it, if a daemon runs;
-// nil for nothing. If it has nothing either, it says why there is nothing.
+// Join joins what the daemon has seen of a job, if a daemon runs, and the cluster's history of the job.
+// If both are empty, past is nil, and why says so.
 func Join(cfg *config.Config, daemon bool, seen *view.Past, job string) (past *view.Past, why string) {
 	past, err := fromHistory(cfg.Options.StateDir, cfg.Cluster, job)
 	if err != nil {
@@ -30,7 +30,7 @@ func Join(cfg *config.Config, daemon bool, seen *view.Past, job string) (past *v
 	return seen.Join(past), why
 }
 
-// Unknown says that an error keeps a job's story from being known.
+// Unknown says that a job's story is unknown because of an error.
 func Unknown(err error) string {
 	return fmt.Sprintf("Its story is unknown: %s.", view.Printable(err.Error()))
 }

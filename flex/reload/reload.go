@@ -1,5 +1,5 @@
-// Package reload keeps a daemon's configuration: it reads the file again on HUP, and reports how the
-// file differs from what the daemon runs with.
+// Package reload reads a daemon's configuration file again on HUP, and reports differences between the
+// file and the running configuration.
 package reload
 
 import (
@@ -25,9 +25,9 @@ type Reloader struct {
 	File   string
 	Read   func() (*config.Config, error)
 	R      *flex.Reconciler
-	Users  []User            // of the configuration, beside the reconciler
-	Valid  func(valid bool)  // takes whether the file can be used
-	Differ func(says string) // takes how it differs; empty: it does not
+	Users  []User            // other users of the configuration than the reconciler
+	Valid  func(valid bool)  // is called with the validity of the file
+	Differ func(says string) // is called with the difference between the file and the running configuration; empty for none
 
 	running *config.Config // what the passes use
 	taken   *config.Config // the file as it was read for that
@@ -38,10 +38,10 @@ type Reloader struct {
 	between chan func()
 }
 
-// User goes by the configuration that it is given last.
+// User uses the configuration of the last call.
 type User interface{ Use(*config.Config) }
 
-// Start serves HUPs until ctx ends. What it returns waits for that.
+// Start serves HUPs until ctx ends. wait returns after that.
 func (l *Reloader) Start(ctx context.Context, hangups <-chan os.Signal) (wait func()) {
 	l.running, l.taken, l.at, l.between = l.R.Config, l.R.Config, time.Now(), make(chan func())
 	l.R.Between = l.between

@@ -62,8 +62,8 @@ func CheckOutput(path string) error {
 	return nil
 }
 
-// Replace writes a file, whole or not at all. One that exists keeps its mode, and if it
-// is a link, the file that it leads to is replaced; a new one anyone may read.
+// Replace writes a file, whole or not at all. An existing file keeps its mode. If the path is a link,
+// Replace replaces the link's target. Any user may read a new file.
 func Replace(path, text string) error {
 	mode := os.FileMode(0o644)
 	if to, err := filepath.EvalSymlinks(path); err == nil {

@@ -53,7 +53,7 @@ type Client struct {
 	nodes   slurm.NodeRows
 }
 
-// How often slurmctld is asked before it counts as gone, which a restart is not.
+// Reach tries this often, so a restart of slurmctld is no error.
 const (
 	reachTries = 3
 	reachPause = 2 * time.Second

@@ -37,7 +37,7 @@ func (c *Client) CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advi
 }
 
 // adviceBody is the question. Source: discovery document, CapacityAdviceRequest.
-func adviceBody(a mig.AdviceSpec, p *computepb.InstanceProperties) *computepb.CapacityAdviceRequest {
+func adviceBody(a mig.AdviceSpec, p *properties) *computepb.CapacityAdviceRequest {
 	shape := "ANY"
 	if a.OneZone {
 		shape = "ANY_SINGLE_ZONE"
@@ -45,6 +45,12 @@ func adviceBody(a mig.AdviceSpec, p *computepb.InstanceProperties) *computepb.Ca
 	policy := &computepb.CapacityAdviceRequestDistributionPolicy{TargetShape: &shape}
 	for _, zone := range a.Zones {
 		policy.Zones = append(policy.Zones, &computepb.CapacityAdviceRequestDistributionPolicyZoneConfiguration{Zone: proto.String("zones/" + zone)})
+	}
+	selection := &computepb.CapacityAdviceRequestInstanceFlexibilityPolicyInstanceSelection{MachineTypes: []string{path.Base(p.MachineType)}}
+	for _, gpus := range p.GuestAccelerators {
+		selection.GuestAccelerators = append(selection.GuestAccelerators, &computepb.AcceleratorConfig{
+			AcceleratorType: proto.String(gpus.AcceleratorType), AcceleratorCount: proto.Int32(gpus.AcceleratorCount),
+		})
 	}
 	return &computepb.CapacityAdviceRequest{
 		Size:               proto.Int32(int32(a.Count)),
@@ -54,7 +60,7 @@ func adviceBody(a mig.AdviceSpec, p *computepb.InstanceProperties) *computepb.Ca
 		},
 		InstanceFlexibilityPolicy: &computepb.CapacityAdviceRequestInstanceFlexibilityPolicy{
 			InstanceSelections: map[string]*computepb.CapacityAdviceRequestInstanceFlexibilityPolicyInstanceSelection{
-				"template": {MachineTypes: []string{templateOf("", p).MachineType}, GuestAccelerators: p.GetGuestAccelerators()},
+				"template": selection,
 			},
 		},
 	}

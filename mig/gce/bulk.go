@@ -150,16 +150,16 @@ func locations(all, wanted []string) map[string]*computepb.LocationPolicyLocatio
 }
 
 // zonesOf reads the names of a region's zones.
-func (c *Client) zonesOf(ctx context.Context, region string) ([]string, error) {
-	var r computepb.Region
-	if err := c.get(calling(ctx, "regions.get"), c.within("regions", region), nil, &r); err != nil {
+func (c *Client) zonesOf(ctx context.Context, name string) ([]string, error) {
+	var r region
+	if err := c.get(calling(ctx, "regions.get"), c.within("regions", name), &r); err != nil {
 		return nil, err
 	}
-	if len(r.GetZones()) == 0 {
+	if len(r.Zones) == 0 {
 		return nil, errors.New("a region without zones")
 	}
-	zones := make([]string, len(r.GetZones()))
-	for i, link := range r.GetZones() {
+	zones := make([]string, len(r.Zones))
+	for i, link := range r.Zones {
 		zones[i] = path.Base(link)
 	}
 	return zones, nil

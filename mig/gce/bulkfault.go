@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 )
 
 // shortfall is the error of a bulk insert that ended without one, but by its
@@ -69,6 +71,11 @@ func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fa
 		faults = append(faults, distinctFaults(parts[scope], bulk.GetName(), path.Base(scope))...)
 	}
 	return faults
+}
+
+// understand reads a message of Google's.
+func understand(text []byte, m proto.Message) error {
+	return notUnderstood((protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, m))
 }
 
 // distinctFaults are the faults of a zone's operations, one of each code.

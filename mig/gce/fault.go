@@ -143,7 +143,7 @@ func infoReason(details []any) string {
 // own Wait takes for a success.
 func operationFaults(op *computepb.Operation) []fault {
 	status := int(op.GetHttpErrorStatusCode())
-	faults := recordFaults(op.GetError())
+	faults := recordOf(op.GetError()).faults()
 	for i := range faults {
 		faults[i].status = status
 	}
@@ -154,36 +154,6 @@ func operationFaults(op *computepb.Operation) []fault {
 		faults[last].details = append(faults[last].details, locationTexts(op)...)
 	}
 	return faults
-}
-
-// recordFaults are the faults that an operation or a resize request lists.
-func recordFaults(e *computepb.Error) []fault {
-	var faults []fault
-	for _, one := range e.GetErrors() {
-		f := fault{code: one.GetCode(), message: one.GetMessage()}
-		for _, d := range one.GetErrorDetails() {
-			f.details = append(f.details, detailTexts(d)...)
-			if q := d.GetQuotaInfo(); q != nil {
-				f.quota = quotaOf(q)
-			}
-		}
-		faults = append(faults, f)
-	}
-	return faults
-}
-
-// detailTexts are the parts of a detail that help the reader of the error.
-func detailTexts(d *computepb.ErrorDetails) []string {
-	var texts []string
-	if info := d.GetErrorInfo(); info.GetReason() != "" {
-		texts = append(texts, "reason="+info.GetReason())
-	}
-	texts = append(texts, pairs(d.GetErrorInfo().GetMetadatas())...)
-	if q := d.GetQuotaInfo(); q != nil {
-		texts = append(texts, fmt.Sprintf("quota %s=%v", q.GetLimitName(), q.GetLimit()))
-		texts = append(texts, pairs(q.GetDimensions())...)
-	}
-	return texts
 }
 
 func pairs(m map[string]string) []string {

@@ -2,6 +2,7 @@ package gce
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,8 +14,6 @@ import (
 	"sync"
 
 	"google.golang.org/api/googleapi"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	"slurmflex/mig"
 )
@@ -100,26 +99,20 @@ func readPage(body []byte, items func(*stream) error) (p head, err error) {
 	return p, err
 }
 
-// get reads one record into m. It does not use Google's own Get,
-// which repeats on top of wire what wire has given up.
-func (c *Client) get(ctx context.Context, path string, query url.Values, m proto.Message) error {
-	return c.ask(ctx, http.MethodGet, path, query, m)
+// get reads one record into m. It does not use Google's own Get, which repeats on top of wire
+// what wire has given up; nor Google's types, whose descriptions fill 9 MiB from the first
+// message on that is read into one.
+func (c *Client) get(ctx context.Context, path string, m any) error {
+	return c.ask(ctx, http.MethodGet, path, m)
 }
 
 // ask reads the answer to a call that changes nothing into m.
-func (c *Client) ask(ctx context.Context, verb, path string, query url.Values, m proto.Message) error {
-	_, body, err := c.answer(ctx, verb, path, query)
+func (c *Client) ask(ctx context.Context, verb, path string, m any) error {
+	_, body, err := c.answer(ctx, verb, path, nil)
 	if err != nil {
 		return err
 	}
-	return understand(body, m)
-}
-
-func understand(text []byte, m proto.Message) error {
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, m); err != nil {
-		return fmt.Errorf("answer not understood: %w", err)
-	}
-	return nil
+	return notUnderstood(json.Unmarshal(body, m))
 }
 
 // answer is what Compute answers: its header and its body.

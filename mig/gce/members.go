@@ -6,28 +6,34 @@ import (
 	"net/http"
 	"path"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
-
 	"slurmflex/mig"
 )
 
 // Members reads the managed instances of a group. Our groups list them without
 // pages, so an answer that has another page is not understood.
 func (c *Client) Members(ctx context.Context, region, group string) ([]mig.Member, error) {
-	var p computepb.RegionInstanceGroupManagersListInstancesResponse
+	var p struct {
+		NextPageToken    string `json:"nextPageToken"`
+		ManagedInstances []struct {
+			Name           string `json:"name"`
+			Instance       string `json:"instance"` // its link
+			InstanceStatus string `json:"instanceStatus"`
+			CurrentAction  string `json:"currentAction"`
+		} `json:"managedInstances"`
+	}
 	list := c.within("regions", region, "instanceGroupManagers", group, "listManagedInstances")
-	err := c.ask(calling(ctx, "regionInstanceGroupManagers.listManagedInstances"), http.MethodPost, list, nil, &p)
-	if err == nil && p.GetNextPageToken() != "" {
+	err := c.ask(calling(ctx, "regionInstanceGroupManagers.listManagedInstances"), http.MethodPost, list, &p)
+	if err == nil && p.NextPageToken != "" {
 		err = errors.New("incomplete answer: it has another page")
 	}
 	if err != nil {
 		return nil, failure("list members of", group, reading, err)
 	}
-	members := make([]mig.Member, len(p.GetManagedInstances()))
-	for i, m := range p.GetManagedInstances() {
-		members[i] = mig.Member{Name: m.GetName(), Status: m.GetInstanceStatus(), Action: m.GetCurrentAction()}
+	members := make([]mig.Member, len(p.ManagedInstances))
+	for i, m := range p.ManagedInstances {
+		members[i] = mig.Member{Name: m.Name, Status: m.InstanceStatus, Action: m.CurrentAction}
 		if members[i].Name == "" {
-			members[i].Name = path.Base(m.GetInstance())
+			members[i].Name = path.Base(m.Instance)
 		}
 	}
 	return members, nil

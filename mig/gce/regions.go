@@ -8,28 +8,39 @@ import (
 	"path"
 	"time"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
-
 	"slurmflex/mig"
 )
+
+// region is a region as far as it is read.
+type region struct {
+	Name               string   `json:"name"`
+	Status             string   `json:"status"`
+	Zones              []string `json:"zones"` // links
+	QuotaStatusWarning *warning `json:"quotaStatusWarning"`
+	Quotas             []struct {
+		Metric string  `json:"metric"`
+		Limit  float64 `json:"limit"`
+		Usage  float64 `json:"usage"`
+	} `json:"quotas"`
+}
 
 // Region reads a region and the quotas that Compute shows with it. One that
 // does not exist is an error with mig.CauseNotFound or mig.CauseConfig.
 func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
-	var p computepb.Region
-	err := c.get(calling(ctx, "regions.get"), c.within("regions", name), nil, &p)
-	if w := p.GetQuotaStatusWarning(); err == nil && w != nil {
-		err = fmt.Errorf("its quotas are missing: %s: %s", w.GetCode(), w.GetMessage())
+	var p region
+	err := c.get(calling(ctx, "regions.get"), c.within("regions", name), &p)
+	if w := p.QuotaStatusWarning; err == nil && w != nil {
+		err = fmt.Errorf("its quotas are missing: %s: %s", w.Code, w.Message)
 	}
-	if err == nil && p.GetName() == "" {
+	if err == nil && p.Name == "" {
 		err = errors.New("a region without name")
 	}
 	if err != nil {
 		return mig.Region{}, failure("read region", name, reading, err)
 	}
-	r := mig.Region{Name: p.GetName(), Up: p.GetStatus() == "UP"}
-	for _, q := range p.GetQuotas() {
-		r.Quotas = append(r.Quotas, mig.Quota{Metric: q.GetMetric(), Limit: q.GetLimit(), Usage: q.GetUsage()})
+	r := mig.Region{Name: p.Name, Up: p.Status == "UP"}
+	for _, q := range p.Quotas {
+		r.Quotas = append(r.Quotas, mig.Quota{Metric: q.Metric, Limit: q.Limit, Usage: q.Usage})
 	}
 	return r, nil
 }
@@ -37,31 +48,42 @@ func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
 // Zone reads a zone. One that does not exist is an error with
 // mig.CauseNotFound or mig.CauseConfig.
 func (c *Client) Zone(ctx context.Context, name string) (mig.Zone, error) {
-	var p computepb.Zone
-	err := c.get(calling(ctx, "zones.get"), c.within("zones", name), nil, &p)
-	if err == nil && p.GetName() == "" {
+	var p struct {
+		Name   string `json:"name"`
+		Status string `json:"status"`
+	}
+	err := c.get(calling(ctx, "zones.get"), c.within("zones", name), &p)
+	if err == nil && p.Name == "" {
 		err = errors.New("a zone without name")
 	}
 	if err != nil {
 		return mig.Zone{}, failure("read zone", name, reading, err)
 	}
-	return mig.Zone{Name: p.GetName(), Up: p.GetStatus() == "UP"}, nil
+	return mig.Zone{Name: p.Name, Up: p.Status == "UP"}, nil
 }
 
 // MachineType reads a machine type as a zone has it. One that the zone does
 // not have is an error with mig.CauseNotFound.
 func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.MachineType, error) {
-	var p computepb.MachineType
-	err := c.get(calling(ctx, "machineTypes.get"), c.within("zones", zone, "machineTypes", name), nil, &p)
-	if err == nil && (p.GetName() == "" || p.GetGuestCpus() == 0) {
+	var p struct {
+		Name         string `json:"name"`
+		GuestCPUs    int    `json:"guestCpus"`
+		MemoryMB     int    `json:"memoryMb"`
+		Accelerators []struct {
+			Type  string `json:"guestAcceleratorType"`
+			Count int    `json:"guestAcceleratorCount"`
+		} `json:"accelerators"`
+	}
+	err := c.get(calling(ctx, "machineTypes.get"), c.within("zones", zone, "machineTypes", name), &p)
+	if err == nil && (p.Name == "" || p.GuestCPUs == 0) {
 		err = errors.New("a machine type without name or CPUs")
 	}
 	if err != nil {
 		return mig.MachineType{}, failure("read machine type", path.Join(zone, name), reading, err)
 	}
-	m := mig.MachineType{Name: p.GetName(), CPUs: int(p.GetGuestCpus()), Memory: int(p.GetMemoryMb())}
-	if gpus := p.GetAccelerators(); len(gpus) > 0 {
-		m.GPU, m.GPUs = gpus[0].GetGuestAcceleratorType(), int(gpus[0].GetGuestAcceleratorCount())
+	m := mig.MachineType{Name: p.Name, CPUs: p.GuestCPUs, Memory: p.MemoryMB}
+	if gpus := p.Accelerators; len(gpus) > 0 {
+		m.GPU, m.GPUs = gpus[0].Type, gpus[0].Count
 	}
 	return m, nil
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
-
 	"slurmflex/mig"
 )
 
@@ -33,22 +31,14 @@ type listedRequest struct {
 		Name string `json:"name"`
 	} `json:"instances"`
 	Status struct {
-		Error       listedError `json:"error"`
+		Error       record `json:"error"`
 		LastAttempt struct {
-			Error listedError `json:"error"`
+			Error record `json:"error"`
 		} `json:"lastAttempt"`
 	} `json:"status"`
 }
 
 func (m listedRequest) name() string { return m.Name }
-
-// listedError is an error in a list, which is of the same kind as an operation's.
-type listedError struct{ *computepb.Error }
-
-func (e *listedError) UnmarshalJSON(text []byte) error {
-	e.Error = new(computepb.Error)
-	return understand(text, e.Error)
-}
 
 // listRequests reads all resize requests of a group, the oldest first, and says
 // what of them could not be read; empty if all was.
@@ -112,12 +102,12 @@ func troubleOf(m listedRequest, state mig.RequestState) mig.Trouble {
 	var faults []fault
 	switch {
 	case state == mig.Failed:
-		faults = recordFaults(m.Status.Error.Error)
+		faults = m.Status.Error.faults()
 		if len(faults) == 0 {
 			return mig.Trouble{Cause: mig.CauseUnknown, Message: "Compute gave no reason"}
 		}
 	case state.Live():
-		faults = recordFaults(m.Status.LastAttempt.Error.Error)
+		faults = m.Status.LastAttempt.Error.faults()
 	}
 	if len(faults) == 0 {
 		return mig.Trouble{}

@@ -3,19 +3,53 @@ package gce
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"path"
 	"regexp"
 	"strings"
 	"time"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
-
 	"slurmflex/mig"
 )
 
+const readingTemplate = "read instance template"
+
 // templateLink has a link's project, if it names one, and what follows it.
 var templateLink = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/([^/]+)/)?((global|regions/[^/]+)/instanceTemplates/[^/]+)$`)
+
+// properties are those of a template that are read.
+type properties struct {
+	MachineType       string `json:"machineType"` // may be a link
+	GuestAccelerators []struct {
+		AcceleratorType  string `json:"acceleratorType"` // may be a link
+		AcceleratorCount int32  `json:"acceleratorCount"`
+	} `json:"guestAccelerators"`
+	Scheduling struct {
+		ProvisioningModel string `json:"provisioningModel"`
+		MaxRunDuration    struct {
+			Seconds json.Number `json:"seconds"`
+			Nanos   int64       `json:"nanos"`
+		} `json:"maxRunDuration"`
+		InstanceTerminationAction string `json:"instanceTerminationAction"`
+		OnHostMaintenance         string `json:"onHostMaintenance"`
+	} `json:"scheduling"`
+	ReservationAffinity struct {
+		ConsumeReservationType string `json:"consumeReservationType"`
+	} `json:"reservationAffinity"`
+	ResourcePolicies []string          `json:"resourcePolicies"`
+	Labels           map[string]string `json:"labels"`
+}
+
+// maxRun is the template's maxRunDuration; 0 if it has none.
+func (p *properties) maxRun() (time.Duration, error) {
+	d := p.Scheduling.MaxRunDuration
+	if d.Seconds == "" {
+		return time.Duration(d.Nanos), nil
+	}
+	seconds, err := d.Seconds.Int64()
+	return time.Duration(seconds)*time.Second + time.Duration(d.Nanos), notUnderstood(err)
+}
 
 // Template reads an instance template by its URL or path, with or without its
 // project, which may be another one. One that does not exist is an error with
@@ -25,15 +59,18 @@ func (c *Client) Template(ctx context.Context, link string) (mig.Template, error
 	if err != nil {
 		return mig.Template{}, err
 	}
-	return templateOf(where, p), nil
+	t, err := templateOf(where, p)
+	if err != nil {
+		return mig.Template{}, failure(readingTemplate, link, reading, err)
+	}
+	return t, nil
 }
 
 // readTemplate reads a template's path and properties, which have a machine type.
-func (c *Client) readTemplate(ctx context.Context, link string) (where string, _ *computepb.InstanceProperties, _ error) {
-	const op = "read instance template"
+func (c *Client) readTemplate(ctx context.Context, link string) (where string, _ *properties, _ error) {
 	m := templateLink.FindStringSubmatch(link)
 	if m == nil {
-		return "", nil, &mig.Error{Op: op, Object: link, Cause: mig.CauseConfig, Err: errors.New(
+		return "", nil, &mig.Error{Op: readingTemplate, Object: link, Cause: mig.CauseConfig, Err: errors.New(
 			"not a link of one; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME")}
 	}
 	where = "projects/" + cmp.Or(m[1], c.project) + "/" + m[2]
@@ -41,32 +78,34 @@ func (c *Client) readTemplate(ctx context.Context, link string) (where string, _
 	if m[3] != "global" {
 		method = "regionInstanceTemplates.get"
 	}
-	var p computepb.InstanceTemplate
-	err := c.get(calling(ctx, method), escaped(strings.Split(where, "/")...), nil, &p)
-	if err == nil && p.GetProperties().GetMachineType() == "" {
+	var p struct {
+		Properties properties `json:"properties"`
+	}
+	err := c.get(calling(ctx, method), escaped(strings.Split(where, "/")...), &p)
+	if err == nil && p.Properties.MachineType == "" {
 		err = errors.New("a template without machine type")
 	}
 	if err != nil {
-		return "", nil, failure(op, link, reading, err)
+		return "", nil, failure(readingTemplate, link, reading, err)
 	}
-	return where, p.GetProperties(), nil
+	return where, &p.Properties, nil
 }
 
-func templateOf(link string, p *computepb.InstanceProperties) mig.Template {
-	s := p.GetScheduling()
+func templateOf(link string, p *properties) (mig.Template, error) {
+	maxRun, err := p.maxRun()
 	t := mig.Template{
 		Link:        link,
-		MachineType: path.Base(p.GetMachineType()),
-		Model:       s.GetProvisioningModel(),
-		MaxRun:      time.Duration(s.GetMaxRunDuration().GetSeconds())*time.Second + time.Duration(s.GetMaxRunDuration().GetNanos()),
-		Termination: s.GetInstanceTerminationAction(),
-		Maintenance: s.GetOnHostMaintenance(),
-		Reservation: p.GetReservationAffinity().GetConsumeReservationType(),
-		Policies:    p.GetResourcePolicies(),
-		Labels:      p.GetLabels(),
+		MachineType: path.Base(p.MachineType),
+		Model:       p.Scheduling.ProvisioningModel,
+		MaxRun:      maxRun,
+		Termination: p.Scheduling.InstanceTerminationAction,
+		Maintenance: p.Scheduling.OnHostMaintenance,
+		Reservation: p.ReservationAffinity.ConsumeReservationType,
+		Policies:    p.ResourcePolicies,
+		Labels:      p.Labels,
 	}
-	if gpus := p.GetGuestAccelerators(); len(gpus) > 0 {
-		t.GPU, t.GPUs = path.Base(gpus[0].GetAcceleratorType()), int(gpus[0].GetAcceleratorCount())
+	if gpus := p.GuestAccelerators; len(gpus) > 0 {
+		t.GPU, t.GPUs = path.Base(gpus[0].AcceleratorType), int(gpus[0].AcceleratorCount)
 	}
-	return t
+	return t, err
 }

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"strconv"
-	"strings"
-
-	"cloud.google.com/go/compute/apiv1/computepb"
 
 	"slurmflex/mig"
 )
@@ -30,10 +27,4 @@ func usedUpIn(faults []fault) (last mig.UsedUp) {
 		}
 	}
 	return last
-}
-
-// quotaOf returns the quota of an error's details, in the metric's word that regions have.
-func quotaOf(q *computepb.QuotaExceededInfo) mig.UsedUp {
-	_, metric, _ := strings.Cut(q.GetMetricName(), "/")
-	return mig.UsedUp{Metric: strings.ToUpper(metric), Limit: q.GetLimit(), Region: q.GetDimensions()["region"]}
 }

@@ -1,7 +1,6 @@
 package flex
 
 import (
-	"maps"
 	"sync"
 	"time"
 
@@ -16,11 +15,30 @@ import (
 // is forgotten in a restart is found again two passes later: by the records of requests
 // or, since bulk insert leaves none, by its nodes being up.
 type missed struct {
-	mu   sync.Mutex
-	had  map[string]bool      // up, and a machine of ours was there or was brought
-	once map[string]bool      // of these, those that the last pass missed
-	spot map[string]bool      // of these, those whose machine a pass saw pre-empted
-	ends map[string]time.Time // when machines of nodes that are up were to end
+	mu    sync.Mutex
+	nodes map[string]*missedNode // by name; nil before the first pass
+}
+
+// missedNode is what is known of a node, or of a machine's name.
+type missedNode struct {
+	counts bool      // a machine of ours was there, or a request names it
+	once   bool      // had, and the last pass missed its machine
+	spot   bool      // missed, and a pass saw that Google preempted the machine
+	ends   time.Time // when the machine of a node that is up was to end
+
+	up, had   bool // in this pass: the node is up; up, and a machine of ours was there or was brought
+	there     bool // a list has its machine
+	preempted bool // a list has it as preempted
+}
+
+// of returns what is known of a name, for the caller to fill in.
+func (m *missed) of(name string) *missedNode {
+	n := m.nodes[name]
+	if n == nil {
+		n = &missedNode{}
+		m.nodes[name] = n
+	}
+	return n
 }
 
 // complete adds to a snapshot the nodes whose machine two passes in a row have missed, and when the
@@ -29,61 +47,74 @@ type missed struct {
 func (m *missed) complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	up := make(map[string]bool, len(snap.Nodes))
-	for _, n := range snap.Nodes {
-		up[n.Name] = n.State.Power() == slurm.On
-	}
-	if m.had == nil {
-		m.had = map[string]bool{}
-		for name := range up {
-			if set, _, known := cfg.Find(name); known && set.Flex != nil && set.Flex.UseBulkInsert {
-				m.had[name] = true
-			}
+	m.take(snap, cfg)
+	snap.Missed, snap.Preempted = map[string]bool{}, map[string]bool{}
+	snap.Ends = make(map[string]time.Time, len(m.nodes))
+	for name, n := range m.nodes {
+		if !n.ends.IsZero() {
+			snap.Ends[name] = n.ends
 		}
-	}
-	for name := range m.had {
-		m.had[name] = up[name]
-	}
-	ends := map[string]time.Time{}
-	for name, end := range m.ends {
-		if up[name] {
-			ends[name] = end
+		if !n.had || n.there {
+			n.once, n.spot = false, false
+			continue
 		}
+		n.spot = n.spot || n.preempted
+		snap.Preempted[name] = n.spot
+		set, _, known := cfg.Find(name)
+		isRead := known && snap.Unseen[set.Region] == nil
+		if isRead && n.once {
+			snap.Missed[name] = true
+		}
+		n.once = isRead
+	}
+}
+
+// take notes which nodes are up, and which machines the lists have.
+func (m *missed) take(snap *scene.Snapshot, cfg *config.Config) {
+	first := m.nodes == nil
+	if first {
+		m.nodes = make(map[string]*missedNode, len(snap.Nodes))
+	}
+	for name, n := range m.nodes {
+		if !n.counts {
+			delete(m.nodes, name)
+			continue
+		}
+		n.up, n.had, n.there, n.preempted = false, false, false, false
+	}
+	for i := range snap.Nodes {
+		n := m.of(snap.Nodes[i].Name)
+		n.up = snap.Nodes[i].State.Power() == slurm.On
+		if first {
+			set, _, known := cfg.Find(snap.Nodes[i].Name)
+			n.counts = known && set.Flex != nil && set.Flex.UseBulkInsert
+		}
+		n.had = n.counts && n.up
+	}
+	for i := range snap.Instances {
+		in, n := &snap.Instances[i], m.of(snap.Instances[i].Name)
+		n.there = n.there || !in.Lost()
+		n.preempted = n.preempted || in.Preempted()
 	}
 	for _, in := range snap.Ours(cfg.Cluster) {
-		m.had[in.Name] = up[in.Name]
-		if until := in.Until(); up[in.Name] && !until.IsZero() {
-			ends[in.Name] = until
+		n := m.of(in.Name)
+		n.counts, n.had = true, n.up
+		if until := in.Until(); !until.IsZero() {
+			n.ends = until
 		}
 	}
 	for _, g := range snap.Groups {
 		for _, r := range g.Requests {
 			for _, name := range r.Instances {
-				m.had[name] = m.had[name] || g.Stamp.Cluster == cfg.Cluster && r.State == mig.Succeeded && up[name]
+				n := m.of(name)
+				n.counts = true
+				n.had = n.had || n.up && g.Stamp.Cluster == cfg.Cluster && r.State == mig.Succeeded
 			}
 		}
 	}
-	there, preempted := make(map[string]bool, len(snap.Instances)), map[string]bool{}
-	for _, in := range snap.Instances {
-		there[in.Name] = there[in.Name] || !in.Lost()
-		preempted[in.Name] = preempted[in.Name] || in.Preempted()
-	}
-	once := map[string]bool{}
-	snap.Missed, snap.Preempted = map[string]bool{}, map[string]bool{}
-	for name, was := range m.had {
-		if !was || there[name] {
-			continue
-		}
-		snap.Preempted[name] = preempted[name] || m.spot[name]
-		switch set, _, known := cfg.Find(name); {
-		case !known || snap.Unseen[set.Region] != nil:
-		case m.once[name]:
-			snap.Missed[name] = true
-			fallthrough
-		default:
-			once[name] = true
+	for _, n := range m.nodes {
+		if !n.up {
+			n.ends = time.Time{}
 		}
 	}
-	m.once, m.spot, m.ends = once, snap.Preempted, ends
-	snap.Ends = maps.Clone(ends)
 }

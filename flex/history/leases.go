@@ -3,9 +3,11 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -30,6 +32,8 @@ type openLease struct {
 	// Losing says that the machine's job starts or has started in another nodeset, and that no other
 	// job has got the machine yet.
 	Losing bool `json:"losing,omitempty"`
+
+	shown int // the last of memory.looks that showed it
 }
 
 // machine names an instance: its name alone may come again.
@@ -42,9 +46,10 @@ func (o *openLease) machine() machine { return machine{o.Zone, o.Node, o.Made} }
 
 // leases brings the open leases up to date, and returns those that have ended.
 func (m *memory) leases(l *look) (ended []Entry) {
-	shown := make(map[machine]bool, len(l.machines))
-	for _, in := range l.machines {
-		if in.Unread != "" || in.Created.IsZero() {
+	m.looks++
+	for same := range sameName(l.scene.Machines()) {
+		in := l.newest(same)
+		if in.Instance == nil || in.Unread != "" || in.Created.IsZero() {
 			continue
 		}
 		key := machine{in.Zone, in.Name, At(in.Created)}
@@ -56,7 +61,7 @@ func (m *memory) leases(l *look) (ended []Entry) {
 			o = l.open(in)
 			m.openLeases[key], m.changed = o, true
 		}
-		shown[key] = true
+		o.shown = m.looks
 		if o.follow(l, in) {
 			m.changed = true
 		}
@@ -66,7 +71,7 @@ func (m *memory) leases(l *look) (ended []Entry) {
 	}
 	for key, o := range m.openLeases {
 		switch {
-		case shown[key] || !l.reads(o.Region):
+		case o.shown == m.looks || !l.reads(o.Region):
 			continue
 		case o.Gone == 0:
 			o.Gone, m.changed = l.now, true
@@ -83,8 +88,24 @@ func (m *memory) leases(l *look) (ended []Entry) {
 	return ended
 }
 
+// sameName are the machines of each name. They must be sorted by name.
+func sameName(machines []scene.Machine) iter.Seq[[]scene.Machine] {
+	return func(yield func([]scene.Machine) bool) {
+		for len(machines) > 0 {
+			n := 1
+			for n < len(machines) && machines[n].Name == machines[0].Name {
+				n++
+			}
+			if !yield(machines[:n]) {
+				return
+			}
+			machines = machines[n:]
+		}
+	}
+}
+
 // open is the lease of a machine that was not seen before.
-func (l *look) open(in *mig.Instance) *openLease {
+func (l *look) open(in scene.Machine) *openLease {
 	o := &openLease{Made: At(in.Created)}
 	stamp := in.Stamp
 	if g := l.scene.Owned(in.GroupID()); g != nil {
@@ -110,7 +131,7 @@ func (l *look) open(in *mig.Instance) *openLease {
 }
 
 // follow brings the lease up to date, and reports whether anything has changed.
-func (o *openLease) follow(l *look, in *mig.Instance) (changed bool) {
+func (o *openLease) follow(l *look, in scene.Machine) (changed bool) {
 	if o.Gone != 0 {
 		o.Gone, changed = 0, true
 	}
@@ -192,7 +213,7 @@ func (o *openLease) tell(l *look, u *Use) (changed bool) {
 		return false
 	}
 	nodes := l.scene.Job(u.Job).Nodes
-	if first := slices.IndexFunc(nodes, func(name string) bool { return l.machines[name] != nil }); first < 0 || nodes[first] != o.Node {
+	if first := slices.IndexFunc(nodes, func(name string) bool { return l.machine(name).Instance != nil }); first < 0 || nodes[first] != o.Node {
 		return false
 	}
 	u.Told = told

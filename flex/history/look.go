@@ -18,12 +18,11 @@ type look struct {
 	plan     plan.Plan
 	now      Time
 	accounts map[uint32]string
-	runs     map[uint32]bool          // jobs that run, or are about to because all their nodes have registered
-	machines map[string]*mig.Instance // ours, by name; the newest of one name
+	runs     map[uint32]bool // jobs that run, or are about to because all their nodes have registered
 }
 
 func newLook(s *scene.Scene, p plan.Plan, accounts map[uint32]string) *look {
-	l := &look{scene: s, plan: p, now: At(s.Seen.Now), accounts: accounts, runs: map[uint32]bool{}, machines: make(map[string]*mig.Instance, len(s.Machines()))}
+	l := &look{scene: s, plan: p, now: At(s.Seen.Now), accounts: accounts, runs: map[uint32]bool{}}
 	for i := range s.Seen.Jobs {
 		j := &s.Seen.Jobs[i]
 		if j.State.HoldsNodes() && (j.State.AtWork() || !slices.ContainsFunc(j.Nodes, func(name string) bool { return !l.isRegistered(name) })) {
@@ -35,12 +34,21 @@ func newLook(s *scene.Scene, p plan.Plan, accounts map[uint32]string) *look {
 			l.runs[d.Taker.ID] = true
 		}
 	}
-	for _, in := range s.Machines() {
-		if known := l.machines[in.Name]; s.Belongs(in) && (known == nil || known.Created.Before(in.Created)) {
-			l.machines[in.Name] = in.Instance
+	return l
+}
+
+// machine is the cluster's machine of that name, the newest of several; without an instance if there
+// is none.
+func (l *look) machine(name string) scene.Machine { return l.newest(l.scene.MachinesOf(name)) }
+
+// newest is the newest of machines that is the cluster's.
+func (l *look) newest(machines []scene.Machine) (last scene.Machine) {
+	for _, in := range machines {
+		if l.scene.Belongs(in) && (last.Instance == nil || last.Created.Before(in.Created)) {
+			last = in
 		}
 	}
-	return l
+	return last
 }
 
 // isRegistered reports whether Slurm shows the node as registered.

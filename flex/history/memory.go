@@ -21,6 +21,7 @@ type memory struct {
 	openWaits  map[mig.GroupID][]*openWait
 	openLeases map[machine]*openLease
 
+	looks   int  // of this process
 	changed bool // since it was saved
 }
 

@@ -166,8 +166,8 @@ func (l *look) made(g *mig.Group, r mig.Request) (first Time) {
 		return 0
 	}
 	for _, name := range r.Instances {
-		in := l.machines[name]
-		if in == nil || in.GroupID() != g.ID() || in.Created.IsZero() || in.Created.Before(r.Created) {
+		in := l.machine(name)
+		if in.Instance == nil || in.GroupID() != g.ID() || in.Created.IsZero() || in.Created.Before(r.Created) {
 			continue
 		}
 		if slices.ContainsFunc(g.Requests, func(later mig.Request) bool {
@@ -223,7 +223,7 @@ func (o *openWait) end(end End, at Time, l *look, run []mig.Request) Entry {
 	e.End, e.To = end, max(at, o.From)
 	if end == Granted && len(run) > 0 {
 		for _, name := range run[len(run)-1].Instances {
-			if in := l.machines[name]; in != nil {
+			if in := l.machine(name); in.Instance != nil {
 				e.Zone = in.Zone
 			}
 		}

@@ -47,14 +47,22 @@ func (b *builder) rows() []Row {
 	return sorted(all)
 }
 
-// sorted sorts rows by nodeset, state and time.
+// sorted returns rows by nodeset, state and time.
 func sorted(rows []Row) []Row {
-	slices.SortFunc(rows, func(a, b Row) int {
+	order := make([]*Row, len(rows)) // a row is long to move
+	for i := range rows {
+		order[i] = &rows[i]
+	}
+	slices.SortFunc(order, func(a, b *Row) int {
 		return cmp.Or(cmp.Compare(a.NodeSet, b.NodeSet), cmp.Compare(rank(a.State), rank(b.State)),
 			a.Since.Compare(b.Since), slices.Compare(a.Jobs, b.Jobs), cmp.Compare(a.Group, b.Group),
 			cmp.Compare(a.Request, b.Request), cmp.Compare(a.Nodes, b.Nodes))
 	})
-	return rows
+	all := make([]Row, len(rows))
+	for i, row := range order {
+		all[i] = *row
+	}
+	return all
 }
 
 // rank puts what waits before what runs, and what goes last.
@@ -159,36 +167,34 @@ type likeness struct {
 
 // leases are the rows of machines, of nodes that are not lost.
 func (b *builder) leases(lost map[string]bool) []Row {
-	alike := map[likeness][]scene.Machine{}
+	type lot struct {
+		likeness
+		machines []scene.Machine
+	}
+	var lots []lot
+	known, last := map[likeness]int{}, -1
 	for _, in := range b.scene.Machines() {
 		if lost[in.Name] || !b.scene.Belongs(in) {
 			continue
 		}
-		key := likeness{region: in.Region, zone: in.Zone, group: in.Group, ends: second(in.Until()), lease: b.askedFor(in)}
-		if !in.Until().Equal(in.Terminates) {
-			key.maintained = key.ends
-		}
-		set, index, known := b.scene.Config.Find(in.Name)
-		if key.static = known && set.IsStatic(index); known && set.Flex != nil {
-			key.nodeset = set.Name
-		}
-		key.state = b.stateOf(in, key.nodeset != "")
-		for i, j := range b.scene.HoldersOf(in.Name) {
-			if i == 0 {
-				key.job = j.ID
-				continue
+		key := b.likenessOf(in)
+		if last < 0 || lots[last].likeness != key { // neighbours are mostly alike
+			at, isKnown := known[key]
+			if !isKnown {
+				at = len(lots)
+				known[key], lots = at, append(lots, lot{likeness: key})
 			}
-			key.jobs += strconv.FormatUint(uint64(j.ID), 10) + ","
+			last = at
 		}
-		alike[key] = append(alike[key], in)
+		lots[last].machines = append(lots[last].machines, in)
 	}
-	var all []Row
-	for key, machines := range alike {
+	all := make([]Row, 0, len(lots))
+	for _, lot := range lots {
+		key, machines := lot.likeness, lot.machines
 		names := make([]string, len(machines))
 		for i, in := range machines {
 			names[i] = in.Name
 		}
-		slices.Sort(names)
 		row := b.row(names)
 		row.NodeSet, row.Region, row.Zone, row.Group = key.nodeset, key.region, key.zone, key.group
 		row.State, row.EndsAt, row.Maintain, row.Lease = key.state, key.ends, key.maintained, Seconds(key.lease)
@@ -206,6 +212,28 @@ func (b *builder) leases(lost map[string]bool) []Row {
 		all = append(all, row)
 	}
 	return all
+}
+
+// likenessOf is what a machine may have in common with others.
+func (b *builder) likenessOf(in scene.Machine) likeness {
+	key := likeness{region: in.Region, zone: in.Zone, group: in.Group, ends: second(in.Until()), lease: b.askedFor(in)}
+	if !in.Until().Equal(in.Terminates) {
+		key.maintained = key.ends
+	}
+	set, index, known := b.scene.Config.Find(in.Name)
+	if key.static = known && set.IsStatic(index); known && set.Flex != nil {
+		key.nodeset = set.Name
+	}
+	holders := b.scene.HoldersOf(in.Name)
+	key.state = b.stateOf(in, key.nodeset != "", holders)
+	for i, j := range holders {
+		if i == 0 {
+			key.job = j.ID
+			continue
+		}
+		key.jobs += strconv.FormatUint(uint64(j.ID), 10) + ","
+	}
+	return key
 }
 
 // askedFor is the lease that a machine was asked for with; 0 if no request on
@@ -251,20 +279,19 @@ func firstOf(hostlist string) string {
 	return names[0]
 }
 
-// stateOf is the state of a machine whose name is that of a node of ours, or is not.
-func (b *builder) stateOf(in scene.Machine, named bool) State {
-	node := b.scene.Shown(in.Name)
+// stateOf is the state of a machine whose name is that of a node of ours, or is not, with the jobs
+// that hold it.
+func (b *builder) stateOf(in scene.Machine, named bool, holders []*slurm.Job) State {
 	switch {
 	case in.Leaving():
 		return Leaving
-	case node == nil || !named:
+	case in.Node == nil || !named:
 		return Stranded
 	}
-	state := stateOf(Word(node.State))
-	holders := b.scene.HoldersOf(in.Name)
+	state := stateOf(Word(in.Node.State))
 	waited := len(holders) > 0 && !slices.ContainsFunc(holders, func(j *slurm.Job) bool { return j.State.AtWork() })
-	switch m := b.scene.Node(in.Name); {
-	case waited && m != nil && m.Power == scene.Rising: // Slurm shows the node of a job that waits pending as powered down
+	switch {
+	case waited && in.Node.Power == scene.Rising: // Slurm shows the node of a job that waits pending as powered down
 		return Booting
 	case waited && (state == Running || state == Idle):
 		return Starting

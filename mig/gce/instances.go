@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -273,18 +274,27 @@ func (s *sighting) instance() mig.Instance {
 	return in
 }
 
-// settle are the instances that are there, each once.
+// settle are the instances that are there, each once, sorted by name and zone.
 func settle(seen []sighting) []mig.Instance {
-	there := distinct[mig.Instance]{make([]mig.Instance, 0, len(seen)), make(map[thing]int, len(seen))}
-	for _, s := range seen {
+	slices.SortStableFunc(seen, func(a, b sighting) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Zone, b.Zone))
+	})
+	there := make([]mig.Instance, 0, len(seen))
+	for i := range seen {
+		s := &seen[i]
 		if s.group != "" && s.Status == waitsForCapacity {
 			continue
 		}
-		if other := there.add(thing{s.Zone, s.Name}, s.instance()); other != nil {
-			other.Unread = contradiction
+		in := s.instance()
+		if n := len(there); n > 0 && there[n-1].Name == s.Name && there[n-1].Zone == s.Zone {
+			if !reflect.DeepEqual(there[n-1], in) {
+				there[n-1].Unread = contradiction
+			}
+			continue
 		}
+		there = append(there, in)
 	}
-	return there.all
+	return there
 }
 
 // add takes in what a page says besides its items. Its error concerns all regions.

@@ -108,7 +108,7 @@ func sameName(machines []scene.Machine) iter.Seq[[]scene.Machine] {
 func (l *look) open(in scene.Machine) *openLease {
 	o := &openLease{Made: At(in.Created)}
 	stamp := in.Stamp
-	if g := l.scene.Owned(in.GroupID()); g != nil {
+	if g := in.Owned; g != nil {
 		stamp = g.Stamp
 		for _, r := range g.Requests {
 			if r.Names(in.Name) && !r.Created.After(in.Created) {

@@ -9,7 +9,6 @@ import (
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // ledger counts what happens between passes: machines that are created, nodes that
@@ -156,20 +155,13 @@ func (l *ledger) enter(s *scene.Scene) (failures []mig.Cause) {
 		if set == nil || in.Created.IsZero() || !s.Belongs(in) {
 			continue
 		}
-		key, node := machine{in.Region, in.Zone, in.Name, in.Created}, slurm.Node{}
-		if in.Node != nil {
-			node = *in.Node.Node
-		}
+		key := machine{in.Region, in.Zone, in.Name, in.Created}
 		other := otherJob(s, in)
-		use, is := useOf(s.Config, *in.Instance, node, other != 0, held[in.Name], s.Seen.Now), seen{registered: history.Registered(node.State) && !in.Leaving()}
+		use, is := useOf(in, other != 0, held[in.Name], s.Seen.Now), seen{registered: isRegistered(in) && !in.Leaving()}
 		if use == reused {
 			is.job = other
 		}
-		var requests []mig.Request
-		if g := s.Owned(in.GroupID()); g != nil {
-			requests = g.Requests
-		}
-		next.machines[key] = l.enterMachine(key, *in.Instance, set.Name, use, is, requests, s.Seen.Now)
+		next.machines[key] = l.enterMachine(key, in, set.Name, use, is, s.Seen.Now)
 	}
 	l.machines, l.failed = next.machines, next.failed
 	for _, region := range s.Config.FlexRegions() {
@@ -185,7 +177,7 @@ func (l *ledger) knows(region string) bool { return !l.looked[region].IsZero() }
 
 // enterMachine counts one machine that is used so and is seen so, and returns what
 // there is to know of it next time.
-func (l *ledger) enterMachine(key machine, in mig.Instance, nodeset, use string, is seen, requests []mig.Request, now time.Time) seen {
+func (l *ledger) enterMachine(key machine, in scene.Machine, nodeset, use string, is seen, now time.Time) seen {
 	was, there := l.machines[key]
 	is.registered = is.registered || was.registered
 	if is.job == 0 {
@@ -194,8 +186,8 @@ func (l *ledger) enterMachine(key machine, in mig.Instance, nodeset, use string,
 	if !l.knows(in.Region) {
 		return is
 	}
-	if !there {
-		if asked := askedAt(in, requests); !asked.IsZero() {
+	if !there && in.Owned != nil {
+		if asked := askedAt(*in.Instance, in.Owned.Requests); !asked.IsZero() {
 			l.queueWait.WithLabelValues(nodeset).Observe(in.Created.Sub(asked).Seconds())
 		}
 	}

@@ -3,11 +3,9 @@ package metrics
 import (
 	"time"
 
-	"slurmflex/config"
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -22,22 +20,25 @@ const (
 
 // useOf is what a machine is used for now. Other: the jobs on it are not the one that it
 // was requested for. Held: a job that has lost others keeps it.
-func useOf(cfg *config.Config, in mig.Instance, node slurm.Node, other, held bool, now time.Time) string {
-	set, index, _ := cfg.Find(in.Name)
+func useOf(in scene.Machine, other, held bool, now time.Time) string {
+	n := in.Node
 	switch {
-	case !history.Registered(node.State):
+	case !isRegistered(in):
 		return idle
 	case held:
 		return salvaged
-	case node.State.Base != slurm.Idle && other:
+	case n.State.Base != slurm.Idle && other:
 		return reused
-	case node.State.Base != slurm.Idle:
+	case n.State.Base != slurm.Idle:
 		return used
-	case set.IsStatic(index) || !now.Before(plan.KeptUntil(set, node, in.Until())):
+	case n.Set.IsStatic(n.Index) || !now.Before(plan.KeptUntil(n.Set, *n.Node, in.Until())):
 		return idle
 	}
 	return kept
 }
+
+// isRegistered reports whether Slurm shows the machine's node as registered.
+func isRegistered(in scene.Machine) bool { return in.Node != nil && history.Registered(in.Node.State) }
 
 // heldNodes returns the nodes whose machines jobs keep that have lost others, until these run.
 func heldNodes(s *scene.Scene) map[string]bool {

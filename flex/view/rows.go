@@ -119,14 +119,6 @@ func causeOf(c mig.Cause) string {
 	return c.String()
 }
 
-// requests are those of a group of ours.
-func (b *builder) requests(region, group string) []mig.Request {
-	if g := b.scene.Owned(mig.GroupID{Region: region, Name: group}); g != nil {
-		return g.Requests
-	}
-	return nil
-}
-
 // arrived reports whether each instance of the request exists.
 func (b *builder) arrived(r mig.Request) bool {
 	for _, name := range r.Instances {
@@ -239,7 +231,10 @@ func (b *builder) likenessOf(in scene.Machine) likeness {
 // askedFor is the lease that a machine was asked for with; 0 if no request on
 // record says so.
 func (b *builder) askedFor(in scene.Machine) (lease time.Duration) {
-	for _, r := range b.requests(in.Region, in.Group) {
+	if in.Owned == nil {
+		return 0
+	}
+	for _, r := range in.Owned.Requests {
 		if r.Names(in.Name) && r.State != mig.Failed && r.State != mig.Cancelled {
 			lease = r.Duration
 		}

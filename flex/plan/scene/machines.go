@@ -9,21 +9,28 @@ import (
 	"slurmflex/slurm"
 )
 
-// Machine is an instance with the group of ours that created it and the node with its name. Maker
-// and Node are nil if there is none.
+// Machine is an instance with the group of ours that created it and the node with its name. Each is
+// nil if there is none.
 type Machine struct {
 	*mig.Instance
-	Maker *mig.Group
+	Owned *mig.Group // the cluster's group, usable or not
+	Maker *mig.Group // the same, if it is usable
 	Node  *Node
 }
 
 func (s builder) addMachines() {
 	s.machines = make([]Machine, len(s.Seen.Instances))
+	var last mig.GroupID
+	var of *groupRecord
 	for i := range s.machines {
 		in := &s.Seen.Instances[i]
-		key := in.GroupID()
-		s.machines[i] = Machine{Instance: in, Maker: s.Group(key)}
-		of := s.ofGroup(key)
+		if key := in.GroupID(); of == nil || key != last { // neighbours are mostly of one group
+			last, of = key, s.ofGroup(key)
+		}
+		s.machines[i] = Machine{Instance: in, Owned: of.group}
+		if of.usable {
+			s.machines[i].Maker = of.group
+		}
 		of.shown++
 		if !in.Leaving() {
 			of.staying++
@@ -138,15 +145,15 @@ func (s *Scene) MachinesOf(name string) []Machine {
 // Belongs reports whether the instance is the cluster's, by its own stamp or by its group's. Unlike
 // Ours, it counts unreadable groups and groups that a newer slurmflex created.
 func (s *Scene) Belongs(in Machine) bool {
-	return s.Owned(in.GroupID()) != nil || in.Group == "" && in.Stamp.Cluster == s.Config.Cluster
+	return in.Owned != nil || in.Group == "" && in.Stamp.Cluster == s.Config.Cluster
 }
 
 // StampOf returns the stamp of the instance's group, or its own if it has no group. It returns the
 // zero stamp for a group of another cluster.
 func (s *Scene) StampOf(in Machine) mig.Stamp {
-	switch g := s.Owned(in.GroupID()); {
-	case g != nil:
-		return g.Stamp
+	switch {
+	case in.Owned != nil:
+		return in.Owned.Stamp
 	case in.Group == "":
 		return in.Stamp
 	}

@@ -204,7 +204,7 @@ func groupOf(m listedGroup, region string, stamp mig.Stamp, wrong faulty) mig.Gr
 	} else {
 		size = *m.TargetSize
 	}
-	created, err := time.Parse(time.RFC3339, m.CreationTimestamp)
+	created, err := timeOf(m.CreationTimestamp)
 	wrong.note("creationTimestamp", err)
 	g := mig.Group{
 		Name: m.Name, Region: region, Stamp: stamp, Template: templateOfGroup(m), Zones: zonesOfGroup(m),

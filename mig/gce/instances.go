@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	"slurmflex/mig"
 )
@@ -401,20 +402,21 @@ func only(wrong faulty, field string) faulty {
 
 // instanceOf is the instance as far as it can be read.
 func instanceOf(m listedInstance, region, zone string, wrong faulty) mig.Instance {
-	created, err := time.Parse(time.RFC3339, m.CreationTimestamp)
+	created, err := timeOf(m.CreationTimestamp)
 	wrong.note("creationTimestamp", err)
 	if m.Status == "" {
 		wrong.note("status", errors.New("it is missing"))
 	}
+	at := m.ResourceStatus.PhysicalHostTopology
 	in := mig.Instance{
 		Name: m.Name, Zone: zone, Region: region,
-		Status:  m.Status,
+		Status:  once(m.Status),
 		Created: created,
-		Host:    mig.Host(m.ResourceStatus.PhysicalHostTopology),
-		Model:   m.Scheduling.ProvisioningModel,
+		Host:    mig.Host{Cluster: once(at.Cluster), Block: once(at.Block), Subblock: once(at.Subblock), Host: at.Host},
+		Model:   once(m.Scheduling.ProvisioningModel),
 	}
 	if end := m.ResourceStatus.Scheduling.TerminationTimestamp; end != "" {
-		in.Terminates, err = time.Parse(time.RFC3339, end)
+		in.Terminates, err = timeOf(end)
 		wrong.note("terminationTimestamp", err)
 		if !mayEnd(in) {
 			in.Terminates = time.Time{}
@@ -425,11 +427,14 @@ func instanceOf(m listedInstance, region, zone string, wrong faulty) mig.Instanc
 	return in
 }
 
+// once returns a text that many instances have, which the process then has once.
+func once(text string) string { return unique.Make(text).Value() }
+
 // maintenanceOf is when maintenance of the instance's host begins, zero if none is
 // announced that it can live to see. A window that cannot be read is no reason to leave
 // the instance alone.
 func maintenanceOf(m listedInstance, created time.Time) time.Time {
-	begins, err := time.Parse(time.RFC3339, m.ResourceStatus.UpcomingMaintenance.WindowStartTime)
+	begins, err := timeOf(m.ResourceStatus.UpcomingMaintenance.WindowStartTime)
 	if err != nil || begins.Before(created) || begins.After(created.Add(mig.MaxDuration+startDelay)) {
 		return time.Time{}
 	}

@@ -43,6 +43,7 @@ type warning struct {
 // of a page that has no items; nor Google's types, which take three times as long to read.
 func (c *Client) readAll(ctx context.Context, collection string, query url.Values, items func(*stream) error, page func(head) error) error {
 	query.Set("maxResults", pageSize)
+	query.Set("prettyPrint", "false") // otherwise Compute indents each field
 	below := "projects/" + url.PathEscape(c.project) + "/" + collection
 	given := map[string]bool{}
 	for range pageLimit {

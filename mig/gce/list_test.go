@@ -72,7 +72,7 @@ func TestAListAsksForTheNamesOfOneCluster(t *testing.T) {
 		query, err := url.ParseQuery(api.calls[0].query)
 		require.NoError(t, err)
 		query.Del("fields") // see TestAPartialAnswerSaysAsMuchAsAWholeOne
-		want := url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}}
+		want := url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}, "prettyPrint": {"false"}}
 		if strings.HasPrefix(l.path, "aggregated/") {
 			want.Set("returnPartialSuccess", "true")
 		}

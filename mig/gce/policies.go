@@ -3,7 +3,6 @@ package gce
 import (
 	"context"
 	"net/url"
-	"time"
 
 	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
@@ -61,7 +60,7 @@ func (c *Client) listPolicies(ctx context.Context, cluster, region string) ([]mi
 }
 
 func policyOf(m listedPolicy, region string, stamp mig.Stamp, wrong faulty) mig.Policy {
-	created, err := time.Parse(time.RFC3339, m.CreationTimestamp)
+	created, err := timeOf(m.CreationTimestamp)
 	wrong.note("creationTimestamp", err)
 	return mig.Policy{
 		Name: m.Name, Region: region, Stamp: stamp,

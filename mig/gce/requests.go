@@ -73,7 +73,7 @@ func requestOf(m listedRequest, wrong faulty) mig.Request {
 	if m.State == "" {
 		wrong.note("state", errors.New("it is missing"))
 	}
-	created, err := time.Parse(time.RFC3339, m.CreationTimestamp)
+	created, err := timeOf(m.CreationTimestamp)
 	wrong.note("creationTimestamp", err)
 	var seconds int64
 	if m.RequestedRunDuration.Seconds != "" {

@@ -8,7 +8,14 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 )
+
+// timeOf reads a time of Compute's. It is in UTC, because each time in another zone keeps a copy of that.
+func timeOf(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	return t.UTC(), err
+}
 
 // named is a record of a list.
 type named interface{ name() string }

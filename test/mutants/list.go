@@ -364,6 +364,10 @@ var mutants = []mutant{
 		"if i, there := d.at[key]; there {", "if i, there := d.at[key]; false && there {", client,
 	},
 	{
+		"B2: an instance that a list has twice is there twice", "mig/gce/instances.go",
+		"if n := len(there); n > 0 && there", "if n := len(there); n < 0 && there", client,
+	},
+	{
 		"B3: a list whose page tokens alternate is read for ever", "mig/gce/list.go",
 		"given[p.next] = true", "given = map[string]bool{p.next: true}", client,
 	},

@@ -260,7 +260,7 @@ func TestCoverClosesNodesThatPowerDown(t *testing.T) {
 	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
 	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
 	w.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN")
-	assert.Equal(t, "change reservation COVER to alpha-a3-[0-3]", w.inSlurm())
+	assert.Contains(t, w.inSlurm(), "change reservation COVER to alpha-a3-[0-3]")
 }
 
 // keep has machines stay for an hour after their jobs.
@@ -348,7 +348,7 @@ func TestIdleMachinesOfCoveredNodesGo(t *testing.T) {
 	w.up("alpha-a3-0")
 	assert.Equal(t, "set nodes alpha-a3-0 power_down", w.inSlurm())
 	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[1-3]")
-	assert.Equal(t, "change reservation COVER to alpha-a3-[0-3]", w.inSlurm())
+	assert.Contains(t, w.inSlurm(), "change reservation COVER to alpha-a3-[0-3]")
 }
 
 // The machine may register before a pass has taken the node out of the cover.

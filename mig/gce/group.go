@@ -3,7 +3,6 @@ package gce
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"slurmflex/mig"
 )
@@ -36,9 +35,6 @@ func (c *Client) Group(ctx context.Context, region, name string) (mig.Group, err
 // readGroup reads what a group says by itself.
 func (c *Client) readGroup(ctx context.Context, region, name string) (g listedGroup, err error) {
 	path := c.within("regions", region, "instanceGroupManagers", name)
-	_, body, err := c.answer(calling(ctx, "regionInstanceGroupManagers.get"), http.MethodGet, path, nil)
-	if err == nil {
-		err = streamOf(body).read(&g)
-	}
+	err = c.get(calling(ctx, "regionInstanceGroupManagers.get"), path, &g)
 	return g, err
 }

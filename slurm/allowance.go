@@ -9,42 +9,43 @@ import (
 	"strings"
 )
 
-// Allowance is the most of something that jobs may have at once, and what they have of it now.
+// Allowance is a limit on something that jobs may use at once, with the amount in use now.
 type Allowance struct {
 	Limit      string // as sacctmgr calls it, such as GrpTRES or MaxJobsPU; Licenses for a license
 	Of         string // a trackable resource, such as node, cpu, gres/gpu or license/NAME; JobCount: jobs
 	Most, Used int64
 }
 
-// JobCount is what an allowance of jobs is of.
+// JobCount is the resource of an allowance that limits the number of jobs.
 const JobCount = "jobs"
 
-// PerJob is the limit of a single job; what other jobs have does not count.
+// PerJob is the limit of a single job. Resources that other jobs use do not count toward it.
 const PerJob = "MaxTRESPJ"
 
 // AssociationKey names an account, or a user in an account.
 type AssociationKey struct {
 	Account   string
-	User      string // "": the account
-	Partition string // "": the user's jobs in all partitions
+	User      string // empty for the limits of the account itself
+	Partition string // empty for the user's jobs in all partitions
 }
 
 // Association holds the limits of an account, or of a user in an account.
 type Association struct {
-	Parent     *Association // the account above; nil for the root account, and if it is not known
+	Parent     *Association // the parent account; nil for the root account, or if unknown
 	Account    string
-	UID        string // of a user
+	UID        string // the uid; empty for an account
 	Allowances []Allowance
 }
 
-// QOS is a quality of service. Slurm lists the limits of users and accounts only for those with jobs.
+// QOS is a quality of service. Slurm lists the limits of users and accounts only for those with
+// jobs.
 type QOS struct {
 	Allowances []Allowance
-	Users      map[string][]Allowance // for each user, by uid
-	Accounts   map[string][]Allowance // for each account
+	Users      map[string][]Allowance // limits per user, by uid
+	Accounts   map[string][]Allowance // limits per account
 }
 
-// Charge is what a job counts for.
+// Charge names the account, the QOS and the licenses that a job is counted against.
 type Charge struct{ Account, QOS, Licenses string }
 
 // Allowances are the limits of accounts, users, QOS and licenses.
@@ -52,15 +53,16 @@ type Allowances struct {
 	Associations map[AssociationKey]*Association
 	QOS          map[string]*QOS
 	Licenses     map[string]*Allowance
-	Charges      map[uint32]Charge // of pending jobs by raw id, and of their arrays
+	Charges      map[uint32]Charge // by raw id of a pending job, or of its array
 }
 
-// ChargeOf returns what the job is charged for; nothing if that is not known.
+// ChargeOf returns the job's charge; the zero Charge if it is unknown.
 func (a Allowances) ChargeOf(j *Job) Charge { return cmp.Or(a.Charges[j.ID], a.Charges[j.ArrayID]) }
 
-// ParseAssociations reads what scontrol -o show assoc_mgr flags=assoc,qos printed. There an account
-// precedes the accounts below. Rows that cannot be read limit nothing. Only admins and coordinators write text
-// in it, and sacctmgr makes this lower-case, so that no comment can imitate a row.
+// ParseAssociations parses the output of scontrol -o show assoc_mgr flags=assoc,qos. In that
+// output, an account precedes its child accounts. Unreadable rows limit nothing. Only admins and
+// coordinators can write text there, and sacctmgr makes that text lower-case. Therefore no comment
+// can imitate a row.
 func ParseAssociations(out []byte) (associations map[AssociationKey]*Association, qos map[string]*QOS, err error) {
 	text := string(out)
 	if !strings.HasPrefix(text, "Current Association Manager state") {
@@ -94,7 +96,8 @@ func ParseAssociations(out []byte) (associations map[AssociationKey]*Association
 	return associations, qos, nil
 }
 
-// shareForm is the part of a user or an account in a QOS. 22.05 to 24.11 print a user's uid alone.
+// shareForm matches the part of a QOS record for one user or account. For a user, Slurm 22.05 to
+// 24.11 print only the uid.
 var shareForm = regexp.MustCompile(` (?:\S+\()?([^\s=(){}]+)\)?=\{([^{}]*)\}`)
 
 func parseQOS(line string) *QOS {
@@ -114,10 +117,11 @@ func parseQOS(line string) *QOS {
 	}
 }
 
-// amountForm is a limit, what is used of it, or both. A limit that is not set is N.
+// amountForm matches a limit, the amount in use, or both. Slurm prints N for a limit that is not
+// set.
 var amountForm = regexp.MustCompile(`^(?:([^=]+)=)?(\d+)(?:\((\d+)\))?$`)
 
-// allowancesIn reads the limits of these keys that are set.
+// allowancesIn returns the limits in text for the given keys. It skips limits that are not set.
 func allowancesIn(text string, keys ...string) (all []Allowance) {
 	for _, key := range keys {
 		for item := range strings.SplitSeq(wordAfter(text, key), ",") {
@@ -126,7 +130,7 @@ func allowancesIn(text string, keys ...string) (all []Allowance) {
 				continue
 			}
 			most, err := strconv.ParseInt(fields[2], 10, 64)
-			used, _ := strconv.ParseInt(fields[3], 10, 64) // 0 where none is shown
+			used, _ := strconv.ParseInt(fields[3], 10, 64) // 0 if none is printed
 			if err == nil {
 				all = append(all, Allowance{Limit: key, Of: fields[1], Most: most, Used: used})
 				if fields[1] == "" {
@@ -138,8 +142,8 @@ func allowancesIn(text string, keys ...string) (all []Allowance) {
 	return all
 }
 
-// ParseLicenses reads what scontrol -o show licenses printed: the licenses that jobs may have, without
-// those that reservations keep. It leaves out a license that is listed twice.
+// ParseLicenses parses the output of scontrol -o show licenses. It returns the licenses that jobs
+// may have, without those that reservations keep. It leaves out a license that is listed twice.
 func ParseLicenses(out []byte) map[string]*Allowance {
 	all, listed := map[string]*Allowance{}, map[string]int{}
 	for line := range strings.Lines(string(out)) {
@@ -153,8 +157,8 @@ func ParseLicenses(out []byte) map[string]*Allowance {
 	return all
 }
 
-// NeedsLicenses returns how many of each license the charge is for, if a job needs all of them ("a:2,b").
-// Of alternatives ("a:1|b:1") it returns none.
+// NeedsLicenses returns the number of each license in the charge, if a job needs all of them
+// ("a:2,b"). For alternatives ("a:1|b:1") it returns none.
 func (c Charge) NeedsLicenses() map[string]int64 {
 	needs := map[string]int64{}
 	for item := range strings.SplitSeq(c.Licenses, ",") {
@@ -167,14 +171,15 @@ func (c Charge) NeedsLicenses() map[string]int64 {
 	return needs
 }
 
-// ChargeFormat returns the -o argument of squeue for ParseCharges. A job's owner may write any text as
-// its account, where Slurm does not check accounts.
+// ChargeFormat returns the -o argument of squeue for ParseCharges. If Slurm does not check
+// accounts, a job's owner may use any text as the account.
 func ChargeFormat(mark string) string {
 	return "%A|" + marked(mark, "%a") + "|" + marked(mark, "%q") + "|" + marked(mark, "%W") + "|%F"
 }
 
-// ParseCharges reads what squeue -h with ChargeFormat(mark) printed, by raw job id. An array's tasks are
-// charged alike: the array's id has the charge of one of them. Rows that cannot be read are left out.
+// ParseCharges parses the output of squeue -h with ChargeFormat(mark). The keys of the result are
+// raw job ids. The tasks of an array have the same charge, so the array's id has the charge of any
+// one task. Unreadable rows are left out.
 func ParseCharges(out []byte, mark string) map[uint32]Charge {
 	charges := map[uint32]Charge{}
 	for line := range strings.Lines(flatten(string(out), mark)) {

@@ -45,7 +45,7 @@ func TestAllowancesOfEachVersion(t *testing.T) {
 	}
 }
 
-func TestAssociationsThatBreakOffAreNotRead(t *testing.T) {
+func TestTruncatedAssociationsAreNotRead(t *testing.T) {
 	for _, out := range []string{"", "slurm_load_assoc_mgr_info error", "Current Association Manager state\nClusterName=a Account=b"} {
 		_, _, err := ParseAssociations([]byte(out))
 		assert.Error(t, err, out)
@@ -56,7 +56,7 @@ func TestAssociationsThatBreakOffAreNotRead(t *testing.T) {
 	assert.Empty(t, qos)
 }
 
-// sacctmgr makes a comment lower-case, and keeps its line breaks.
+// sacctmgr makes a comment lower-case, but keeps its line breaks.
 func TestAssociationCommentSetsNoLimit(t *testing.T) {
 	associations, _, err := ParseAssociations([]byte("Current Association Manager state\n" +
 		"ClusterName=a Account=ml UserName= Partition= Priority=0 ID=3 ParentAccount=root(1) MaxJobs= Comment=x grptres= GrpTRES=node=0(0)\nclustername=a account=ml\n"))
@@ -64,7 +64,7 @@ func TestAssociationCommentSetsNoLimit(t *testing.T) {
 	assert.Equal(t, map[AssociationKey]*Association{{"ml", "", ""}: {Account: "ml"}}, associations)
 }
 
-func TestLicensesAreCountedWithoutThoseThatAreKept(t *testing.T) {
+func TestReservedLicensesAreNotCounted(t *testing.T) {
 	assert.Equal(t, map[string]*Allowance{"a": {"Licenses", "license/a", 6, 3}}, ParseLicenses([]byte(
 		"LicenseName=a Total=10 Used=3 Free=5 Reserved=2 Remote=yes LastConsumed=4 LastDeficit=2 LastUpdate=2026-11-25T10:00:00\n"+
 			"LicenseName=twice Total=1 Used=0\nLicenseName=twice Total=1 Used=0\nLicenseName=\n")))
@@ -76,7 +76,7 @@ func TestJobNeedsLicenses(t *testing.T) {
 		"a":                            {"a": 1},
 		"a:2,b@srv:3,a:1":              {"a": 3, "b@srv": 3},
 		"a:1|b:1":                      {"a": 0},
-		"a(n1):2":                      {"a(n1)": 2}, // no license is called that
+		"a(n1):2":                      {"a(n1)": 2}, // no license has this name
 		"a:x,b:99999999999999999999,c": {"a": 0, "b": 0, "c": 1},
 	} {
 		assert.Equal(t, want, Charge{Licenses: text}.NeedsLicenses(), text)
@@ -87,7 +87,7 @@ func chargeRow(id, array, account, qos, licenses string) string {
 	return id + "|m<" + account + ">m|m<" + qos + ">m|m<" + licenses + ">m|" + array + "\n"
 }
 
-func TestTasksOfAnArrayAreChargedAlike(t *testing.T) {
+func TestArrayTasksShareACharge(t *testing.T) {
 	charges := Allowances{Charges: ParseCharges([]byte(chargeRow("12", "9", "ml", "normal", "(null)")), "m")}
 	assert.Equal(t, Charge{Account: "ml", QOS: "normal"}, charges.ChargeOf(&Job{ID: 11, ArrayID: 9}))
 	assert.Zero(t, charges.ChargeOf(&Job{ID: 11, ArrayID: 11}))
@@ -99,7 +99,7 @@ func FuzzChargeIsNoOtherJobs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "m") {
-			t.Skip("nobody can foresee it")
+			t.Skip("an unpredictable mark")
 		}
 		charges := ParseCharges([]byte(chargeRow("7", "7", "ml", "normal", "")+chargeRow("9", "9", text, text, text)+chargeRow("8", "8", "chem", "", "a:1")), "m")
 		require.NotRegexp(t, `[[:cntrl:]|]`, charges[9].Licenses)

@@ -12,13 +12,13 @@ import (
 	"slurmflex/test/must"
 )
 
-// cluster is a cluster of 5,000 nodes and 1,020 jobs.
+// cluster returns a snapshot of a cluster with 5,000 nodes and 1,020 jobs.
 func cluster(b *testing.B, state func(*config.Config, time.Time) scene.Snapshot) scene.Snapshot {
 	b.Helper()
 	return state(must.Get(site.Config(5_000)), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 }
 
-// reads reads a text again and again.
+// reads benchmarks parse on text.
 func reads[T any](b *testing.B, text []byte, parse func([]byte) (T, error)) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))

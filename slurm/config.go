@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// Config is slurmctld's configuration: values by key, as scontrol show config
-// prints them.
+// Config is slurmctld's configuration: values by key, as scontrol show config prints them.
 type Config map[string]string
 
-// ParseConfig reads what scontrol show config printed. Output without its
-// heading or without SLURM_VERSION is an error. Of a key that is there twice
-// the first counts: slurm.conf's own come first.
+// ParseConfig parses the output of scontrol show config. Output without the heading or without
+// SLURM_VERSION is an error. For a duplicate key, the first value counts, because the values of
+// slurm.conf are printed first.
 func ParseConfig(out []byte) (Config, error) {
 	text := string(out)
 	if !strings.HasPrefix(text, "Configuration data as of ") {
@@ -36,13 +35,14 @@ func ParseConfig(out []byte) (Config, error) {
 	return config, nil
 }
 
-// Version is the version of slurmctld.
+// Version returns slurmctld's version.
 func (c Config) Version() (Version, error) { return ParseVersion(c["SLURM_VERSION"]) }
 
-// Seconds reads a value such as "60 sec" or INFINITE.
+// Seconds parses a value such as "60 sec" or INFINITE.
 func (c Config) Seconds(key string) Limit { return parseSeconds(c[key]) }
 
-// Booted returns when slurmctld started; zero if it does not say so. Source: BOOT_TIME under TZ=UTC.
+// Booted returns the time at which slurmctld started; zero if the configuration lacks it. Source:
+// BOOT_TIME under TZ=UTC.
 func (c Config) Booted() time.Time {
 	at, err := parseTime(c["BOOT_TIME"])
 	if err != nil {
@@ -51,15 +51,15 @@ func (c Config) Booted() time.Time {
 	return at
 }
 
-// Preempts reports whether slurmctld ends, requeues or suspends jobs for others.
+// Preempts reports whether slurmctld cancels, requeues or suspends jobs to start others.
 func (c Config) Preempts() bool {
 	return c["PreemptType"] != "" && c["PreemptType"] != "preempt/none"
 }
 
-// userForm is a user with the uid.
+// userForm matches a user name followed by the uid in parentheses.
 var userForm = regexp.MustCompile(`^(.+)\((\d+)\)$`)
 
-// User reads a value such as "slurm(64030)"; false for any other.
+// User parses a value such as "slurm(64030)". ok is false for any other text.
 func (c Config) User(key string) (name string, uid int, ok bool) {
 	fields := userForm.FindStringSubmatch(c[key])
 	if fields == nil {
@@ -69,5 +69,5 @@ func (c Config) User(key string) (name string, uid int, ok bool) {
 	return fields[1], uid, err == nil
 }
 
-// List reads a value such as "idle_on_node_suspend,cloud_dns".
+// List parses a value such as "idle_on_node_suspend,cloud_dns".
 func (c Config) List(key string) []string { return splitList(c[key]) }

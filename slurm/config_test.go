@@ -29,7 +29,7 @@ func TestParseConfigRefuses(t *testing.T) {
 	}
 }
 
-func TestAUserHasANameAndAUID(t *testing.T) {
+func TestUserHasANameAndAUID(t *testing.T) {
 	for value, ok := range map[string]bool{"slurm(64030)": true, "slurm": false, "(64030)": false, "slurm(64030) x": false, "slurm(99999999999999999999)": false, "": false} {
 		name, uid, read := Config{"SlurmUser": value}.User("SlurmUser")
 		require.Equal(t, ok, read, value)
@@ -72,7 +72,7 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-func TestAVersionIsAtLeastThoseBeforeIt(t *testing.T) {
+func TestVersionIsAtLeastEarlierVersions(t *testing.T) {
 	version := Version{23, 2, 8}
 	require.True(t, version.AtLeast(23, 2))
 	require.True(t, version.AtLeast(22, 5))

@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The files under testdata are what the commands of real Slurms printed on a
-// cluster with flex nodes f[0-7], each for one job only, and static nodes
-// s[0-1]. See testdata/README.md.
+// The files under testdata hold the output of real Slurm commands on a cluster with exclusive flex
+// nodes f[0-7] and static nodes s[0-1]. See testdata/README.md.
 
 func versions(t testing.TB) []string {
 	t.Helper()
@@ -41,7 +40,7 @@ func inEveryVersion(t *testing.T, test func(t *testing.T, version string)) {
 	}
 }
 
-// shown is what a version shows at a step.
+// shown is the command output of one version at one step.
 type shown struct {
 	version string
 	nodes   map[string]Node
@@ -60,8 +59,8 @@ func read(t *testing.T, version, step string) shown {
 	return s
 }
 
-// inSqueueFormat gives rows of a *.squeue.txt, whose columns testdata/README.md
-// says, in those of SqueueFormat. What they do not have is left empty.
+// inSqueueFormat converts rows of a *.squeue.txt to the columns of SqueueFormat. testdata/README.md
+// describes the columns of the file. Missing columns become empty.
 func inSqueueFormat(rows []byte) []byte {
 	var out bytes.Buffer
 	for line := range strings.Lines(string(rows)) {
@@ -85,7 +84,7 @@ func TestEveryFixtureParses(t *testing.T) {
 	})
 }
 
-// parseFixture reads a file by the parser that its name stands for.
+// parseFixture parses a file with the parser that its name implies.
 func parseFixture(t *testing.T, name string, b []byte) (err error) {
 	_, kind, _ := strings.Cut(strings.TrimSuffix(name, filepath.Ext(name)), ".")
 	switch {
@@ -138,7 +137,7 @@ func parseFixture(t *testing.T, name string, b []byte) (err error) {
 	return err
 }
 
-func TestWhatEachVersionShows(t *testing.T) {
+func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 	quarter := Limit{Kind: LimitSet, Duration: 15 * time.Minute}
 	powering := State{Base: Idle, Flags: Cloud | NotResponding | PoweringUp}
 	for sentence, c := range map[string]struct {
@@ -152,7 +151,7 @@ func TestWhatEachVersionShows(t *testing.T) {
 			}
 			require.Empty(t, s.jobs)
 		}},
-		// 23.11 had not allocated it yet, 26.05 had not begun to power up.
+		// In 23.11 the job was not yet allocated. In 26.05 its nodes were not yet powering up.
 		"the first job's limit is known at once": {"01-exclusive-job-configuring", func(t *testing.T, s shown) {
 			require.Equal(t, quarter, s.jobs[1].Limit)
 			if s.version == "23.11.11" {
@@ -167,7 +166,7 @@ func TestWhatEachVersionShows(t *testing.T) {
 				require.Equal(t, s.version != "26.05.3", s.nodes[name].State.Has(PoweringUp))
 			}
 		}},
-		// One step later than the job's own, since two versions were not as quick.
+		// This is one step after the job's own, because two versions were slower.
 		"a job's s.nodes power up while it is configuring": {"02-array", func(t *testing.T, s shown) {
 			job := s.jobs[1]
 			require.NotZero(t, job.Priority)
@@ -190,7 +189,7 @@ func TestWhatEachVersionShows(t *testing.T) {
 			require.Contains(t, []string{"2", "2%2"}, s.jobs[2].ArrayTask)
 			require.Empty(t, s.jobs[2].Nodes)
 		}},
-		"a cancelled job's s.nodes power up for nobody": {"03-cancelled-while-powering-up", func(t *testing.T, s shown) {
+		"a cancelled job's s.nodes keep powering up": {"03-cancelled-while-powering-up", func(t *testing.T, s shown) {
 			require.Equal(t, []State{powering, powering}, []State{s.nodes["f0"].State, s.nodes["f1"].State})
 			require.NotContains(t, s.jobs, uint32(1))
 		}},
@@ -205,7 +204,7 @@ func TestWhatEachVersionShows(t *testing.T) {
 				require.Equal(t, State{Base: Idle, Flags: Cloud | PoweringDown}, s.nodes[name].State)
 				require.Equal(t, []string{"flex-start: capacity", "root"}, []string{s.nodes[name].Reason, s.nodes[name].ReasonBy})
 			}
-			if s.version != "23.11.11" { // there the job was on f4
+			if s.version != "23.11.11" { // in 23.11.11 the job was on f4
 				require.Equal(t, JobPending, s.jobs[5].State)
 				require.Equal(t, "BeginTime", s.jobs[5].Reason)
 			}
@@ -237,11 +236,10 @@ func TestWhatEachVersionShows(t *testing.T) {
 	}
 }
 
-// A3: job 1 was called like a row of squeue, job 2 had a record's fields in its
-// working directory and its comment, and an AdminComment of an admin with a line
-// like a row; the array 3 had them in its script's arguments. A mark is one that
-// nobody foresees.
-func TestRecordsOfHostileJobsSayWhatSlurmSays(t *testing.T) {
+// A3: the name of job 1 looks like a row of squeue. Job 2 has fields of a record in its working
+// directory and its comment, and an admin's AdminComment with a line like a row. Array 3 has such
+// text in the arguments of its script. Real marks are unpredictable.
+func TestRecordsOfHostileJobsMatchSlurm(t *testing.T) {
 	for _, version := range []string{"22.05.8", "24.11.5", "26.05.3"} {
 		records, err := ParseJobRecords(fixture(t, version, "15-records.txt"), "MARK", []uint32{1, 2, 3, 4, 7})
 		require.NoError(t, err)
@@ -260,7 +258,7 @@ func TestRecordsOfHostileJobsSayWhatSlurmSays(t *testing.T) {
 	}
 }
 
-func TestWhatEachVersionSaysOfItsCluster(t *testing.T) {
+func TestEachVersionDescribesItsCluster(t *testing.T) {
 	inEveryVersion(t, func(t *testing.T, version string) {
 		config, err := ParseConfig(fixture(t, version, "config.txt"))
 		require.NoError(t, err)

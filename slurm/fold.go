@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Fold writes node names as one hostlist: sorted, by number where names end in
-// one, without repetitions, and with ranges over the last number only, so that
-// Slurm of every version reads it. Numbers padded to different widths are kept
-// apart. Expand gives the same names back.
+// Fold joins node names into one hostlist. The result is sorted, with trailing numbers in order of
+// value, and without duplicates. Only the last number of a name becomes a range, so that every
+// version of Slurm can read the result. Numbers padded to different widths get separate ranges.
+// Expand returns the same names.
 func Fold(names []string) string {
 	hosts := make([]host, len(names))
 	for i, name := range names {
@@ -34,7 +34,7 @@ func Fold(names []string) string {
 	return list.String()
 }
 
-// host is a node name taken apart: digits is the number it ends in.
+// host is a parsed node name; digits is its trailing number.
 type host struct {
 	prefix, digits string
 	number         uint64
@@ -63,7 +63,7 @@ func compareHosts(a, b host) int {
 	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(len(a.digits), len(b.digits)))
 }
 
-// compareNatural orders text with the numbers in it by value: n2 before n10.
+// compareNatural compares texts and orders the numbers in them by value: n2 before n10.
 func compareNatural(a, b string) int {
 	for a != "" && b != "" {
 		if !isDigit(a[0]) || !isDigit(b[0]) {
@@ -93,7 +93,7 @@ func cutNumber(s string) (digits, rest string) {
 	return s[:end], s[end:]
 }
 
-// writeGroup writes hosts of one prefix.
+// writeGroup writes hosts that share a prefix.
 func writeGroup(list *strings.Builder, hosts []host) {
 	list.WriteString(hosts[0].prefix)
 	if len(hosts) == 1 {
@@ -118,8 +118,8 @@ func writeGroup(list *strings.Builder, hosts []host) {
 	list.WriteByte(']')
 }
 
-// follows reports whether next can be in one range with the host before it, when
-// the range is printed with at least width digits.
+// follows reports whether next can extend a range that ends in before, if the range is printed with
+// at least width digits.
 func follows(before, next host, width int) bool {
 	return next.number == before.number+1 &&
 		(len(next.digits) == width || len(next.digits) > width && next.digits[0] != '0')

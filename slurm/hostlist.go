@@ -6,26 +6,25 @@ import (
 )
 
 const (
-	// MaxHosts is the most names one hostlist may stand for. Slurm itself
-	// stops at 65,533 nodes in a cluster.
+	// MaxHosts is the largest number of names in one hostlist. Slurm itself allows at most 65,533
+	// nodes in a cluster.
 	MaxHosts = 1 << 18
 
-	// maxHostName is the longest node name, in bytes: a full domain name's.
+	// maxHostName is the longest node name, in bytes: the length of a full domain name.
 	maxHostName = 253
 
-	// maxHostDigits is the longest number in a node name that counts as one:
-	// every such number fits a uint64.
+	// maxHostDigits is the longest run of digits that counts as a number. Every such number fits a
+	// uint64.
 	maxHostDigits = 18
 )
 
 var errTooManyHosts = fmt.Errorf("more than %d names", MaxHosts)
 
-// Expand gives the names that a hostlist such as "rack[0-1]n[08-10],login"
-// stands for, in its order and with its repetitions. It reads all that Slurm
-// prints, and more than Slurm takes: a suffix may follow the last bracket. An
-// empty hostlist and "(null)" have no names. A malformed hostlist, and one of
-// more than MaxHosts names, is an error; the latter before anything is
-// expanded.
+// Expand returns the names in a hostlist such as "rack[0-1]n[08-10],login", in its order and with
+// its duplicates. It reads everything that Slurm prints. It also accepts a suffix after the last
+// bracket, which Slurm does not. An empty hostlist and "(null)" have no names. A malformed hostlist
+// is an error. A hostlist of more than MaxHosts names is also an error, returned before any
+// expansion.
 func Expand(hostlist string) ([]string, error) {
 	if hostlist == "" || hostlist == "(null)" {
 		return nil, nil
@@ -43,16 +42,16 @@ func Expand(hostlist string) ([]string, error) {
 	return names, nil
 }
 
-// hostPattern is one element of a hostlist: literal text and brackets in turn.
+// hostPattern is one element of a hostlist: literal text and brackets, in order.
 type hostPattern []hostPart
 
-// hostPart is literal text when it has no spans.
+// hostPart is a bracket if it has spans, and literal text otherwise.
 type hostPart struct {
 	literal string
 	spans   []hostSpan
 }
 
-// longest is the length of the longest text the part stands for.
+// longest returns the length of the longest text that the part can expand to.
 func (p hostPart) longest() int {
 	longest := len(p.literal)
 	for _, span := range p.spans {
@@ -113,11 +112,11 @@ func (s *hostScanner) patterns() (patterns []hostPattern, total uint64, err erro
 		if s.pos == len(s.text) {
 			return patterns, total, nil
 		}
-		s.pos++ // the comma
+		s.pos++ // skips the comma
 	}
 }
 
-// pattern reads up to a comma outside brackets and counts the names.
+// pattern reads one element, up to a comma outside brackets, and counts its names.
 func (s *hostScanner) pattern() (p hostPattern, count uint64, err error) {
 	start := s.pos
 	count = 1
@@ -142,7 +141,7 @@ func (s *hostScanner) pattern() (p hostPattern, count uint64, err error) {
 	return p, count, nil
 }
 
-// part reads literal text or a bracket; choices is at most MaxHosts.
+// part reads literal text or a bracket. choices is at most MaxHosts.
 func (s *hostScanner) part() (part hostPart, choices uint64, err error) {
 	if s.at('[') {
 		part.spans, choices, err = s.bracket()
@@ -211,7 +210,7 @@ func (s *hostScanner) bracket() (spans []hostSpan, count uint64, err error) {
 	}
 }
 
-// number reads digits; width is how many there are.
+// number reads digits and returns their number as width.
 func (s *hostScanner) number() (n uint64, width int, err error) {
 	start := s.pos
 	for s.pos < len(s.text) && isDigit(s.text[s.pos]) {
@@ -232,7 +231,7 @@ func (s *hostScanner) at(c byte) bool {
 	return s.pos < len(s.text) && s.text[s.pos] == c
 }
 
-// wrong says what is wrong and where; the first character is number 1.
+// wrong returns an error that names the problem and its position. Characters count from 1.
 func (s *hostScanner) wrong(pos int, what string) error {
 	return fmt.Errorf("%s at character %d", what, pos+1)
 }

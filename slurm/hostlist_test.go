@@ -16,8 +16,8 @@ func TestExpand(t *testing.T) {
 		name, hostlist string
 		want           []string
 	}{
-		{"nothing is no names", "", nil},
-		{"(null) is no names", "(null)", nil},
+		{"empty text names no nodes", "", nil},
+		{"(null) names no nodes", "(null)", nil},
 		{"a name stands for itself", "login", []string{"login"}},
 		{"a number alone is a name", "12", []string{"12"}},
 		{"a range", "f[1-3]", []string{"f1", "f2", "f3"}},
@@ -79,7 +79,7 @@ func TestExpandRefuses(t *testing.T) {
 	}
 }
 
-func TestExpandRefusesOverlongNamesAndShowsOnlyTheirBeginning(t *testing.T) {
+func TestExpandRefusesOverlongNamesAndShortensThemInItsError(t *testing.T) {
 	for _, hostlist := range []string{strings.Repeat("a", 300), strings.Repeat("[1]", 300), "b," + strings.Repeat("[000001]", 50)} {
 		_, err := Expand(hostlist)
 		require.ErrorContains(t, err, "a name longer than 253 characters")
@@ -116,7 +116,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// sorted is the order that Fold gives names, without repetitions.
+// sorted returns the names in Fold's order, without duplicates.
 func sorted(names []string) []string {
 	hosts := make([]host, len(names))
 	for i, name := range names {
@@ -130,7 +130,7 @@ func sorted(names []string) []string {
 	return unique
 }
 
-func TestExpandReturnsWhatFoldFolded(t *testing.T) {
+func TestExpandUndoesFold(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	prefixes := []string{"f", "a0", "rack1-n", "rack10-n", "", "x.y_", "123456789012345678901-"}
 	for range 2000 {
@@ -161,8 +161,8 @@ func TestExpandReturnsWhatFoldFolded(t *testing.T) {
 	}
 }
 
-// hundredThousand are names of which every other number is missing, so that no
-// two fold into a range.
+// hundredThousand returns names with every second number missing, so that no two of them fold into
+// a range.
 func hundredThousand() []string {
 	names := make([]string, 100_000)
 	for i := range names {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// JobState is Slurm's word for a job's state.
+// JobState is the state of a job, in Slurm's spelling.
 type JobState string
 
-// The words of Slurm 22.05 to 26.05: base states first, then those that Slurm
-// shows in their place for a while.
+// The states of Slurm 22.05 to 26.05. Base states are first. The rest are states that Slurm shows
+// temporarily in place of a base state.
 const (
 	JobPending     JobState = "PENDING"
 	JobRunning     JobState = "RUNNING"
@@ -53,19 +53,18 @@ var jobStates = []JobState{
 	JobSignaling, JobStageOut, JobExpediting,
 }
 
-// Waits reports whether a job in that state waits in the queue. One with
-// --requeue=expedite (25.11) shows EXPEDITING, and has no nodes, from when it has
-// lost them until it is started again, also while it is held.
+// Waits reports whether a job in that state waits in the queue. A job with --requeue=expedite
+// (25.11) shows EXPEDITING and has no nodes from the time it loses its nodes until it starts again,
+// even while it is held.
 func (s JobState) Waits() bool { return s == JobPending || s == JobExpediting }
 
-// AtWork reports whether a job in that state has had all its nodes come up.
+// AtWork reports whether all nodes of a job in that state have booted.
 func (s JobState) AtWork() bool {
 	return s.HoldsNodes() && s != JobConfiguring && s != JobPowerUpNode
 }
 
-// HoldsNodes reports whether a job in that state has its nodes still: any state
-// but those in which Slurm has taken them back, so that a state that we do not
-// know does.
+// HoldsNodes reports whether a job in that state still has its nodes. It is false only in the
+// states where Slurm has released the nodes, so that a job in an unknown state keeps them.
 func (s JobState) HoldsNodes() bool {
 	switch s {
 	case JobPending, JobExpediting, JobCompleted, JobCancelled, JobFailed, JobTimeout, JobNodeFail, JobPreempted, JobBootFail,
@@ -77,60 +76,61 @@ func (s JobState) HoldsNodes() bool {
 
 // Job is one row of squeue.
 type Job struct {
-	// ID is the raw job id, the one in a resume file. ArrayID is the array's,
-	// and for a job that is no array task the same as ID.
+	// ID is the raw job id, as in a resume file. ArrayID is the id of the array; for a job that is
+	// not an array task it equals ID.
 	ID, ArrayID uint32
-	ArrayTask   string // a task's index, or a set such as "3-9%2"; "" for no array
+	ArrayTask   string // a task's index, or a set such as "3-9%2"; "" for any other job
 
-	// HetID is the id of the heterogeneous job's first component, 0 if the job is
-	// not a component. HetOffset is its place among them, from 0.
+	// HetID is the id of the heterogeneous job's first component; 0 if the job is not a component.
+	// HetOffset is the index of the component, from 0.
 	HetID, HetOffset uint32
 
 	Limit Limit
 	State JobState
-	Nodes []string // allocated
+	Nodes []string // allocated nodes
 
-	// Start is when the job was allocated its nodes, and once they are up, when
-	// it began to run; for a pending job when it may start. Zero if unknown.
+	// Start is the time at which the job was allocated its nodes. Once they are up, it is the time
+	// at which the job started. For a pending job it is the earliest start. Zero if unknown.
 	Start time.Time
 
-	NodeCount int // how many it has, or while it is pending needs at least; 0 if unknown
+	NodeCount int // allocated nodes; for a pending job, the minimum it needs; 0 if unknown
 
-	// GPUs is how many on each node it asks for by --gres or --gpus-per-node: 0
-	// for none, or what squeue does not show as a number.
+	// GPUs is the number per node that the job requests with --gres or --gpus-per-node. It is 0 for
+	// none, or if squeue does not show a number.
 	GPUs int
 
 	Priority    uint64
-	Needs       string // the hostlist of nodes that it asks for; "" for none
-	Excludes    string // the hostlist of nodes that it excludes; "" for none
-	Reservation string // that it asks for; "" for none
-	Reason      string // why it is pending
+	Needs       string // hostlist of the nodes that the job requests; "" for none
+	Excludes    string // hostlist of the nodes that the job excludes; "" for none
+	Reservation string // requested reservation; "" for none
+	Reason      string // why the job is pending
 	User        string
-	Partition   string // several, joined by commas, while it may choose
+	Partition   string // several, joined by commas, while the job may still run in any of them
 }
 
-// BeginTime is the reason of a job that may not start before its start: its owner wants it
-// so, or Slurm has requeued it. Source: squeue(1), JOB REASON CODES.
+// BeginTime is the reason of a job that may not start before its start time, because its owner set
+// one or because Slurm requeued the job. Source: squeue(1), JOB REASON CODES.
 const BeginTime = "BeginTime"
 
-// LacksNodes reports whether a job that is pending for this reason would start if there
-// were free nodes, as far as Slurm says. Source: what slurmctld shows in test/e2e.
+// LacksNodes reports whether, as far as Slurm shows, a job that is pending for this reason lacks
+// only free nodes. Source: slurmctld's output in test/e2e.
 func LacksNodes(reason string) bool {
 	word, _, _ := strings.Cut(reason, ",")
 	return slices.Contains([]string{"Priority", "Resources", "ReqNodeNotAvail"}, word) || strings.HasPrefix(word, "Nodes required")
 }
 
-// MayBeLimited reports whether a limit of an account, QOS or license may keep a job pending that shows
-// this reason: Slurm names the limit, or no reason. Source: what slurmctld shows in test/e2e.
+// MayBeLimited reports whether a limit of an account, QOS or license may keep a job with this
+// reason pending. Slurm either names the limit or shows no reason. Source: slurmctld's output in
+// test/e2e.
 func MayBeLimited(reason string) bool {
 	return slices.Contains([]string{"", "None", "Licenses"}, reason) || strings.HasPrefix(reason, "Assoc") || strings.HasPrefix(reason, "QOS")
 }
 
-// Pinned reports whether the job asks for certain nodes, or excludes some.
+// Pinned reports whether the job requests or excludes particular nodes.
 func (j Job) Pinned() bool { return j.Needs != "" || j.Excludes != "" }
 
-// Tasks returns the indexes of the tasks of an array that the row stands for, the lowest first. squeue
-// cuts a long list short.
+// Tasks returns the indexes of the array tasks that the row covers, lowest first. squeue truncates
+// a long list.
 func (j Job) Tasks() (tasks []int) {
 	text, _, _ := strings.Cut(strings.Trim(j.ArrayTask, "[]"), "%")
 	for part := range strings.SplitSeq(text, ",") {
@@ -154,14 +154,14 @@ func (j Job) Tasks() (tasks []int) {
 	return tasks
 }
 
-// Throttle returns how many tasks of the array may run at once; 0: any number.
+// Throttle returns the number of tasks of the array that may run at once; 0 means no limit.
 func (j Job) Throttle() int {
 	_, most, _ := strings.Cut(j.ArrayTask, "%")
 	return numberOr0(strings.TrimSuffix(most, "]"))
 }
 
-// Address is how scontrol calls the job: "7", or "5_2" for a task of an array. It is empty for tasks
-// that are still one record.
+// Address returns the job id that scontrol uses: "7", or "5_2" for an array task. It is empty for
+// tasks that still share one record.
 func (j Job) Address() string {
 	switch {
 	case j.IsTasks():
@@ -175,13 +175,13 @@ func (j Job) Address() string {
 	return strconv.FormatUint(uint64(j.ID), 10)
 }
 
-// IsTasks reports whether the row stands for several tasks of an array that are still one record.
+// IsTasks reports whether the row covers several array tasks that still share one record.
 func (j Job) IsTasks() bool { return strings.ContainsAny(j.ArrayTask, "-,:.") }
 
 var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%n|%x|%v|%b|%r", "|")
 
-// freeColumns hold text that the job's owner may write: requested and excluded nodes, GPUs, and
-// the reason, because a burst buffer's script can repeat the owner's text there.
+// freeColumns are the columns that may hold text of the job's owner: requested and excluded nodes,
+// GPUs, and the reason, because a burst buffer's script can repeat the owner's text there.
 var freeColumns = []string{"%n", "%x", "%b", "%r"}
 
 // SqueueFormat returns the -o argument of squeue for ParseSqueue. It encloses the freeColumns in
@@ -196,10 +196,10 @@ func SqueueFormat(mark string) string {
 	return strings.Join(columns, "|")
 }
 
-// ParseSqueue reads what squeue -h with SqueueFormat(mark) printed under TZ=UTC.
-// The last column is the rest of the line, whatever is in it. No output is no job.
-// Rows that cannot be read are Unread, an error that comes with the jobs. Output
-// in which no line begins with a job's id or has all columns is another error.
+// ParseSqueue parses the output of squeue -h with SqueueFormat(mark) under TZ=UTC. The last column
+// is the rest of the line, whatever its content. Empty output means no jobs. Unreadable rows are
+// returned as the error Unread, together with the jobs. If no line starts with a job id or has all
+// columns, ParseSqueue returns another error.
 func ParseSqueue(out []byte, mark string) ([]Job, error) {
 	return readRows("squeue", flatten(string(out), mark), func(line string) bool {
 		id, _, more := strings.Cut(line, "|")
@@ -208,15 +208,14 @@ func ParseSqueue(out []byte, mark string) ([]Job, error) {
 	}, parseJob)
 }
 
-// parseJob reads one row. What is known of one that cannot be read is what stands
-// before the first field that is wrong.
+// parseJob parses one row. If a field is malformed, known holds the fields before it.
 func parseJob(line string) (job Job, known UnreadRow, err error) {
 	known = UnreadRow{Kind: JobRow}
 	fields := strings.SplitN(line, "|", len(squeueColumns))
 	whole := len(fields) == len(squeueColumns)
 	if !whole {
 		err = fmt.Errorf("%d fields, not %d", len(fields), len(squeueColumns))
-		fields = fields[:len(fields)-1] // the last one may be cut off
+		fields = fields[:len(fields)-1] // the last field may be truncated
 	}
 	for i, field := range fields {
 		if wrong := job.setColumn(squeueColumns[i], field); wrong != nil {
@@ -230,7 +229,7 @@ func parseJob(line string) (job Job, known UnreadRow, err error) {
 				known.State = job.State
 			}
 		case "%N":
-			// Unless a bar in a field before has put all others elsewhere.
+			// An earlier field that contains a bar may have shifted the columns.
 			if known.NodesKnown = known.State != ""; known.NodesKnown {
 				known.Nodes = job.Nodes
 			}
@@ -239,7 +238,7 @@ func parseJob(line string) (job Job, known UnreadRow, err error) {
 	return job, known, err
 }
 
-// setColumn takes over one field of a row. Its column is one of SqueueFormat's.
+// setColumn stores one field of a row. column must be a column of SqueueFormat.
 func (j *Job) setColumn(column, field string) (err error) {
 	switch column {
 	case "%A":
@@ -282,7 +281,7 @@ func (j *Job) setColumn(column, field string) (err error) {
 	return err
 }
 
-// numberOr0 is a number of at most 31 bits, and 0 for anything else.
+// numberOr0 parses a number of at most 31 bits. It returns 0 for any other text.
 func numberOr0(field string) int {
 	n, err := strconv.ParseUint(field, 10, 31)
 	if err != nil {
@@ -291,13 +290,13 @@ func numberOr0(field string) int {
 	return int(n)
 }
 
-// gresForm is GPUs as %b shows them: gres:gpu:h100:8 on 22.05, gres/gpu:8 on 24.11
-// and 26.05, and without a number where it is 1. What stands for the type may be
-// any text, and slurmctld starts no job that asks for a type that no node has.
+// gresForm matches GPUs as %b shows them: gres:gpu:h100:8 on 22.05, gres/gpu:8 on 24.11 and 26.05.
+// Slurm omits the number 1. The type may be any text, but slurmctld never starts a job that
+// requests a type that no node has.
 var gresForm = regexp.MustCompile(`^gres[:/]gpu(?:(?::.*)?:(\d{1,2}))?$`)
 
-// gpusPerNode is how many GPUs on each node %b asks for: 0 for none, or if they are
-// not like gresForm.
+// gpusPerNode returns the number of GPUs per node that %b shows; 0 for none, or for text that
+// gresForm does not match.
 func gpusPerNode(text string) (sum int) {
 	for item := range strings.SplitSeq(text, ",") {
 		m := gresForm.FindStringSubmatch(item)
@@ -313,9 +312,9 @@ func gpusPerNode(text string) (sum int) {
 	return sum
 }
 
-// setAddress takes over what squeue shows for the job: "7", "5_2" for a task of
-// an array, "5_[3-9%2]", of any length cut short, for tasks that are still one
-// record, "7+1" for a component of a heterogeneous job.
+// setAddress stores the job address that squeue shows: "7"; "5_2" for an array task; "5_[3-9%2]",
+// possibly truncated, for tasks that still share one record; "7+1" for a component of a
+// heterogeneous job.
 func (j *Job) setAddress(field string) (err error) {
 	if first, offset, isComponent := strings.Cut(field, "+"); isComponent {
 		if j.HetID, err = parseJobID(first); err != nil {
@@ -333,7 +332,7 @@ func (j *Job) setAddress(field string) (err error) {
 	return err
 }
 
-// parseJobID reads a raw job id, 1 and up, as Slurm writes it.
+// parseJobID parses a raw job id, 1 and up, as Slurm prints it.
 func parseJobID(text string) (uint32, error) {
 	id, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || text[0] == '0' {

@@ -15,7 +15,7 @@ func TestSqueueFormat(t *testing.T) {
 	require.Equal(t, "%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|m4rk<%n>m4rk|m4rk<%x>m4rk|%v|m4rk<%b>m4rk|m4rk<%r>m4rk", SqueueFormat("m4rk"))
 }
 
-// readSqueue is ParseSqueue with the mark m4rk.
+// readSqueue calls ParseSqueue with the mark m4rk.
 func readSqueue(out []byte) ([]Job, error) { return ParseSqueue(out, "m4rk") }
 
 func TestParseSqueueReadsEveryColumn(t *testing.T) {
@@ -38,14 +38,14 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	require.Empty(t, parsed(t, readSqueue, ""), "an empty queue")
 }
 
-// rowWith is a row of squeue with one field in place of a good one.
+// rowWith returns a valid row of squeue with one field replaced.
 func rowWith(column, field string) string {
 	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None", "|")
 	fields[slices.Index(squeueColumns, column)] = field
 	return strings.Join(fields, "|")
 }
 
-func TestAJobsAddressNamesItsArrayOrItsHeterogeneousJob(t *testing.T) {
+func TestJobAddressNamesArrayOrHeterogeneousJob(t *testing.T) {
 	for address, want := range map[string]Job{
 		"7":                {ID: 7, ArrayID: 7},
 		"5_2":              {ID: 7, ArrayID: 5},
@@ -64,7 +64,7 @@ func TestParseSqueueRefuses(t *testing.T) {
 		name, out, want string
 	}{
 		{"a blank line", "\n", `squeue: "": 1 fields, not 16`},
-		{"what is no row", "slurm_load_jobs error: x\n", `squeue: "slurm_load_jobs error: x": 1 fields, not 16`},
+		{"not a row", "slurm_load_jobs error: x\n", `squeue: "slurm_load_jobs error: x": 1 fields, not 16`},
 		{"output that breaks off", rowWith("%r", "None") + "\n8|8|N/A|15:00|RUNNING|f", "squeue: the output breaks off in its last line"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestParseSqueueRefuses(t *testing.T) {
 	}
 }
 
-func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
+func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 	const before = "6|6|N/A|15:00|RUNNING|f1|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None\n"
 	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|||(null)|m4rk<N/A>m4rk|Resources\n"
 	known := func(state JobState, nodes ...string) UnreadRow {
@@ -87,20 +87,20 @@ func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 		want            UnreadRow
 	}{
 		{"a blank line", "", `"": 1 fields, not 16`, nameless},
-		{"an id that is no number", rowWith("%A", "x"), `"x|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None": job id "x": not a number from 1 up`, nameless},
+		{"an id that is not a number", rowWith("%A", "x"), `"x|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None": job id "x": not a number from 1 up`, nameless},
 		{"the id 0", rowWith("%A", "0"), `"0|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None": job id "0": not a number from 1 up`, nameless},
 		{"an id past 32 bits", rowWith("%A", "4294967296"), `"4294967296|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|N…": job id "4294967296": not a number from 1 up`, nameless},
-		{"a component whose leader is none", rowWith("%i", "x+1"), `job id "x": not a number from 1 up`, id},
-		{"a component without a place", rowWith("%i", "1+"), `component "1+": not a number after the +`, id},
-		{"an address that is none", rowWith("%i", "N/A"), `job id "N/A": not a number from 1 up`, id},
+		{"a component with a malformed leader", rowWith("%i", "x+1"), `job id "x": not a number from 1 up`, id},
+		{"a component without an index", rowWith("%i", "1+"), `component "1+": not a number after the +`, id},
+		{"an address that is not an id", rowWith("%i", "N/A"), `job id "N/A": not a number from 1 up`, id},
 		{"a malformed hostlist", rowWith("%N", "f[0"), `hostlist "f[0": a bracket that is never closed at character 2`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
-		{"a bar that puts every field behind it elsewhere", rowWith("%K", "1|2"), `time "f0": not like 2006-01-02T15:04:05`, id},
+		{"a bar that shifts the fields behind it", rowWith("%K", "1|2"), `time "f0": not like 2006-01-02T15:04:05`, id},
 		{"a line cut off in its nodes", "7|7|N/A|15:00|RUNNING|f0", `6 fields, not 16`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
 		{"a line cut off behind its nodes", "7|7|N/A|15:00|RUNNING|f0|2026", `7 fields, not 16`, known(JobRunning, "f0")},
 		{"a line cut off in its GPUs", "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|m4rk<gres/gpu:a", `15 fields, not 16`, known(JobRunning, "f0")},
-		{"a start that is no time", rowWith("%S", "soon"), `time "soon": not like 2006-01-02T15:04:05`, known(JobRunning, "f0")},
-		{"a priority that is no number", rowWith("%Q", "high"), `priority "high": not a number`, known(JobRunning, "f0")},
-		{"a priority that is no number of a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|2|||(null)|0|None", `priority "x": not a number`, known(JobPending)},
+		{"a start that is not a time", rowWith("%S", "soon"), `time "soon": not like 2006-01-02T15:04:05`, known(JobRunning, "f0")},
+		{"a priority that is not a number", rowWith("%Q", "high"), `priority "high": not a number`, known(JobRunning, "f0")},
+		{"a priority that is not a number, for a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|2|||(null)|0|None", `priority "x": not a number`, known(JobPending)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			jobs, err := readSqueue([]byte(before + test.rows + "\n" + behind))
@@ -109,7 +109,7 @@ func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 			require.Equal(t, parsed(t, readSqueue, before+behind), jobs)
 		})
 	}
-	t.Run("also where it is the only one and has no id", func(t *testing.T) {
+	t.Run("also if it is the only row and lacks an id", func(t *testing.T) {
 		jobs, err := readSqueue([]byte(rowWith("%A", "") + "\n"))
 		var unread Unread
 		require.ErrorAs(t, err, &unread)
@@ -132,8 +132,9 @@ func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 	})
 }
 
-// What squeue -o %b printed on 22.05.8, 24.11.5 and 26.05.5 of what sbatch takes.
-func TestTheGPUsThatAJobAsksForOnEachNode(t *testing.T) {
+// These are the outputs of squeue -o %b on 22.05.8, 24.11.5 and 26.05.5 for values that sbatch
+// accepts.
+func TestRequestedGPUsPerNode(t *testing.T) {
 	for text, want := range map[string]int{
 		"gres:gpu:8": 8, "gres/gpu:8": 8, "gres:gpu:h100:8": 8, "gres/gpu:h100:8": 8, "gres:gpu": 1, "gres/gpu:01": 1, "gres/gpu:0": 0,
 		"gres/gpu:h100:2,gres/gpu:a100:1": 3, "gres/nic:1,gres/gpu:2": 2, "gres:gpu:a b:1": 1,
@@ -144,13 +145,13 @@ func TestTheGPUsThatAJobAsksForOnEachNode(t *testing.T) {
 	}
 }
 
-func TestANumberOfNodesThatCannotBeReadIsUnknown(t *testing.T) {
+func TestUnreadableNodeCountIsUnknown(t *testing.T) {
 	for field, want := range map[string]int{"2048": 2048, "": 0, "1K": 0, "-1": 0, "4294967296": 0} {
 		require.Equal(t, want, parsed(t, readSqueue, rowWith("%D", field)+"\n")[0].NodeCount, field)
 	}
 }
 
-func TestOutputThatBreaksOffInTheGPUsIsNotRead(t *testing.T) {
+func TestOutputTruncatedInTheGPUsIsNotRead(t *testing.T) {
 	_, err := readSqueue([]byte(rowWith("%b", "m4rk<gres/gpu:a\n")))
 	require.EqualError(t, err, "squeue: the output breaks off in its last line")
 }
@@ -161,8 +162,8 @@ var ownersTexts = []string{
 	"\n8|mallory", "|", "\r\n", "\x1b[31m\x00\xff", "=cmd|' /C calc'!A0", ">", "<", "m4r", "gres:gpu:a\nb:1", "gres/gpu:|:1", "(null)\n", strings.Repeat("x", 1<<16),
 }
 
-// D1: on 24.11 sbatch takes --nodelist=$'f0\n9|x', and %n prints 9|x,f0.
-func TestNoTextOfAnOwnerChangesARow(t *testing.T) {
+// D1: on 24.11 sbatch accepts --nodelist=$'f0\n9|x', and %n prints 9|x,f0.
+func TestOwnersTextChangesNoRow(t *testing.T) {
 	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|m4rk<>m4rk|m4rk<>m4rk|(null)|m4rk<gres/gpu:8>m4rk|m4rk<Resources>m4rk"
 	for _, column := range freeColumns {
 		for _, text := range ownersTexts {
@@ -186,7 +187,7 @@ func FuzzNoTextOfAnOwnerForgesARow(f *testing.F) {
 	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|||(null)|m4rk<gres/gpu:8>m4rk|Resources\n"
 	f.Fuzz(func(t *testing.T, column uint8, text string) {
 		if strings.Contains(text, "m4rk") {
-			t.Skip("nobody can foresee it")
+			t.Skip("an unpredictable mark")
 		}
 		jobs := parsed(t, readSqueue, rowWith(freeColumns[int(column)%len(freeColumns)], "m4rk<"+text+">m4rk")+"\n"+other)
 		require.Len(t, jobs, 2)
@@ -210,8 +211,8 @@ func FuzzParseSqueue(f *testing.F) {
 	})
 }
 
-// C18: nobody knows the raw id of an array's task.
-func TestAJobIsNamedAsSqueueShowsIt(t *testing.T) {
+// C18: users do not know the raw id of an array task.
+func TestJobIsNamedAsInSqueue(t *testing.T) {
 	for name, job := range map[string]Job{
 		"812":         {ID: 812, ArrayID: 812},
 		"900_3":       {ID: 903, ArrayID: 900, ArrayTask: "3"},
@@ -231,10 +232,10 @@ func TestParseJobAddress(t *testing.T) {
 	}{
 		{"a job", "9|9\n", 9, JobAddress{Own: "9", Whole: "9"}},
 		{"a task with an id of its own", array, 35, JobAddress{Own: "34_1", Whole: "34_1"}},
-		{"the task that has its array's id", "26|24_1\n24|24_2\n", 24, JobAddress{Own: "24_2", Whole: "24_2"}},
+		{"the task with its array's id", "26|24_1\n24|24_2\n", 24, JobAddress{Own: "24_2", Whole: "24_2"}},
 		{"the leader of a heterogeneous job", "39|38+1\n38|38+0\n", 38, JobAddress{Own: "38+0", Whole: "38"}},
 		{"a component of a heterogeneous job", "39|38+1\n", 39, JobAddress{Own: "38+1", Whole: "38"}},
-		{"a job that is not there", array, 3, JobAddress{}},
+		{"a missing job", array, 3, JobAddress{}},
 		{"no job", "", 9, JobAddress{}},
 		{"A1: a job beside rows that cannot be read", "x|\n9|9\n8|<\n", 9, JobAddress{Own: "9", Whole: "9"}},
 	} {
@@ -248,7 +249,7 @@ func TestParseJobAddress(t *testing.T) {
 
 func TestParseJobAddressRefuses(t *testing.T) {
 	for out, want := range map[string]string{
-		"34|34_[2,7%2]\n": `squeue: job 34 stands for tasks that have not been told apart yet`,
+		"34|34_[2,7%2]\n": `squeue: job 34 stands for array tasks without records of their own`,
 		"34|34+\n":        `squeue: "34|34+": not a job id and an address`,
 		"34|\n":           `squeue: "34|": not a job id and an address`,
 		"<html>\n":        `squeue: "<html>": not a job id and an address`,
@@ -276,22 +277,22 @@ func FuzzParseJobAddress(f *testing.F) {
 	})
 }
 
-// recordRow is what squeue prints of a batch job that may be requeued.
+// recordRow returns the squeue row of a batch job that may be requeued.
 func recordRow(id, adminComment string) string {
 	return id + "|MARK|CONFIGURING|1|1|N/A|0:00|" + adminComment + "<MARK>(null)\n"
 }
 
-func TestTheFormatOfJobRecordsHasItsMarkInEachRow(t *testing.T) {
+func TestJobRecordFormatMarksEachRow(t *testing.T) {
 	require.Equal(t, "JobID:|MARK|,State:|,Requeue:|,BatchFlag:|,Deadline:|,MinTime:|,admin_comment:<MARK>,comment:", JobRecordFormat("MARK"))
 }
 
-func TestOnlyTheRecordsAskedForAreRead(t *testing.T) {
+func TestOnlyRequestedRecordsAreRead(t *testing.T) {
 	records, err := ParseJobRecords([]byte(recordRow("7", "(null)")+recordRow("8", "waits\nfor Ops")+"9|MARK|rubbish\n"), "MARK", []uint32{6, 8})
 	require.NoError(t, err)
 	require.Equal(t, []JobRecord{{ID: 8, State: JobConfiguring, Requeue: true, Batch: true, AdminComment: "waits\nfor Ops"}}, records)
 	records, err = ParseJobRecords(nil, "MARK", []uint32{7})
 	require.NoError(t, err)
-	require.Empty(t, records, "no output is no record")
+	require.Empty(t, records, "empty output means no records")
 }
 
 func TestOutputWithoutARowIsAnError(t *testing.T) {
@@ -302,8 +303,8 @@ func TestOutputWithoutARowIsAnError(t *testing.T) {
 	}
 }
 
-// A3: one record that cannot be read is no other job's matter.
-func TestARecordThatCannotBeReadCostsThatJobOnly(t *testing.T) {
+// A3: one unreadable record must not affect other jobs.
+func TestUnreadableRecordAffectsOnlyItsJob(t *testing.T) {
 	records, err := ParseJobRecords([]byte("7|MARK|RUNNING|1|1\n"+recordRow("8", "(null)")), "MARK", []uint32{7, 8})
 	require.EqualError(t, err, "record of job 7: 5 fields, not 8")
 	var wrong *JobRecordError
@@ -313,15 +314,15 @@ func TestARecordThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 	require.Equal(t, uint32(8), records[0].ID)
 }
 
-// A3: an AdminComment with lines like rows of squeue, of whatever mark but the
-// one of this call, is its own job's.
+// A3: an AdminComment may have lines like rows of squeue. Unless they contain this call's mark,
+// they stay part of their own job's comment.
 func FuzzAnAdminCommentForgesNoRecord(f *testing.F) {
 	for _, text := range []string{"x", "y\n8|SQUEUE|N/A|RUNNING|0|0|flex-start: told 2020-01-01T00:00:00Z: x", "8|MARK\n", "|\n|\r\n", "<MARK"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "|MARK|") || strings.Contains(text, "<MARK>") {
-			t.Skip("nobody can foresee it")
+			t.Skip("an unpredictable mark")
 		}
 		records, err := ParseJobRecords([]byte(recordRow("7", text)+recordRow("8", "(null)")), "MARK", []uint32{7, 8})
 		require.NoError(t, err)
@@ -344,14 +345,14 @@ func FuzzParseJobRecords(f *testing.F) {
 	})
 }
 
-func TestTasksOfAnArrayHaveAddresses(t *testing.T) {
+func TestArrayTasksHaveAddresses(t *testing.T) {
 	for text, want := range map[string]struct {
 		tasks    []int
 		throttle int
 		address  string
 	}{
 		"3":           {[]int{3}, 0, "7_3"},
-		"2%2":         {[]int{2}, 2, "7_2"}, // the last one that is pending
+		"2%2":         {[]int{2}, 2, "7_2"}, // the last pending task
 		"0-2,5%1":     {[]int{0, 1, 2, 5}, 1, ""},
 		"0-6:3":       {[]int{0, 3, 6}, 0, ""},
 		"1,3-4,...%2": {[]int{1, 3, 4}, 2, ""},

@@ -6,14 +6,13 @@ import "strings"
 // tinytext.
 const maxAccount = 255
 
-// AccountFormat returns the -o argument of squeue for ParseAccounts. Where Slurm does not check
-// accounts, an account is any text.
+// AccountFormat returns the -o argument of squeue for ParseAccounts. If Slurm does not check
+// accounts, an account may be any text.
 func AccountFormat(mark string) string { return "%A|" + marked(mark, "%a") }
 
-// ParseAccounts reads the output of squeue -h with AccountFormat(mark). It returns the account
-// that each job is charged to, by raw job id. Bars and control characters in a name become
-// spaces. It omits jobs without an account, as on a Slurm without accounting, rows that cannot be
-// read, and jobs that are listed twice.
+// ParseAccounts parses the output of squeue -h with AccountFormat(mark). It returns each job's
+// account by raw job id. Bars and control characters in a name become spaces. It omits unreadable
+// rows, jobs that are listed twice, and jobs without an account, as on a Slurm without accounting.
 func ParseAccounts(out []byte, mark string) map[uint32]string {
 	accounts, listed := map[uint32]string{}, map[uint32]bool{}
 	for line := range strings.Lines(flatten(string(out), mark)) {

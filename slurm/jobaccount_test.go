@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// accountRow is a row of squeue in AccountFormat("m4rk").
+// accountRow returns a row of squeue in AccountFormat("m4rk").
 func accountRow(id, account string) string { return id + "|m4rk<" + account + ">m4rk\n" }
 
-func TestOnlyJobsThatHaveAnAccountAreCharged(t *testing.T) {
+func TestOnlyJobsWithAnAccountAreCharged(t *testing.T) {
 	require.Equal(t, "%A|m4rk<%a>m4rk", AccountFormat("m4rk"))
 	out := accountRow("812", "ml-research") + accountRow("813", "(null)") + accountRow("814", "") + accountRow("815", "N/A") +
 		accountRow("x", "ml") + "\n816\n817\n" + accountRow("818", "physics") + "819|m4rk<cut o"
@@ -19,7 +19,7 @@ func TestOnlyJobsThatHaveAnAccountAreCharged(t *testing.T) {
 	assert.Empty(t, ParseAccounts([]byte(strings.TrimSuffix(accountRow("812", "ml"), "\n")), "m4rk"), "a last line that breaks off")
 }
 
-// D1: sbatch --account=$'evil\n8|mallory\n999|x', where Slurm does not check accounts.
+// D1: sbatch accepts --account=$'evil\n8|mallory\n999|x' if Slurm does not check accounts.
 func TestAccountTextNamesNoOtherJob(t *testing.T) {
 	accounts := ParseAccounts([]byte(accountRow("8", "ml")+accountRow("9", "evil\n8|mallory\n999|x")+accountRow("10", "a|b\x1b[2J")), "m4rk")
 	assert.Equal(t, map[uint32]string{8: "ml", 9: "evil 8 mallory 999 x", 10: "a b [2J"}, accounts)
@@ -42,7 +42,7 @@ func FuzzNoAccountIsAnotherJobs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "m4rk") {
-			t.Skip("nobody can foresee it")
+			t.Skip("an unpredictable mark")
 		}
 		accounts := ParseAccounts([]byte(accountRow("7", "ml")+accountRow("9", text)+accountRow("8", "physics")), "m4rk")
 		require.NotRegexp(t, `[[:cntrl:]|]`, accounts[9])

@@ -6,34 +6,32 @@ import (
 	"strings"
 )
 
-// JobAddressFormat is the -o argument of squeue for ParseJobAddress. It has no
-// text that the job's owner chooses.
+// JobAddressFormat is the -o argument of squeue for ParseJobAddress. It contains no text that the
+// job's owner chooses.
 const JobAddressFormat = "%A|%i"
 
-// jobAddress is %i: "7", "5_2" for a task of an array, "5_[3-9%2]" for tasks
-// that are still one record, "7+1" for a component of a heterogeneous job.
+// jobAddress matches %i: "7"; "5_2" for an array task; "5_[3-9%2]" for tasks that still share one
+// record; "7+1" for a component of a heterogeneous job.
 var jobAddress = regexp.MustCompile(`^(\d+(?:_\d+)?)(?:\+\d+)?$`)
 
-// lastTask is %i of the last task of an array that Slurm has not told apart.
+// lastTask matches %i of an array's last task before Slurm creates a separate record for it.
 var lastTask = regexp.MustCompile(`^(\d+)_\[(\d+)(?:%\d+)?\]$`)
 
-// JobAddress is how Slurm's commands are told to change one job and no other.
-// Given an array's id they change all its tasks, and one task has that id for
-// its own: its address is "5_2". The components of a heterogeneous job, "7+0"
-// and "7+1", have some things of their own, such as the AdminComment; they are
-// held, requeued and cancelled only as a whole, by their leader's id.
+// JobAddress names exactly one job to Slurm's commands. Given an array's id, they change all its
+// tasks, and one task has the array's id as its own; the address of that task is "5_2". The
+// components of a heterogeneous job, "7+0" and "7+1", have separate values for some fields, such as
+// AdminComment. They can be held, requeued and cancelled only together, by the leader's id.
 type JobAddress struct {
 	Own   string // of this job or component: "7", "5_2", "7+1"
-	Whole string // of what starts and ends as one: for "7+1" it is "7", for any other job the same as Own
+	Whole string // of the whole heterogeneous job: "7" for "7+1"; for any other job, Own
 }
 
-// ParseJobAddress finds, in what squeue -h -o with JobAddressFormat printed,
-// the address of the job with this raw id. It is the zero JobAddress when the
-// job is not there, and an error when the id is that of an array's tasks which
-// are still one record.
+// ParseJobAddress finds the address of the job with this raw id in the output of squeue -h -o with
+// JobAddressFormat. It returns the zero JobAddress if the job is missing, and an error if the id
+// belongs to array tasks that still share one record.
 //
-// Rows of other jobs may be anything. A row that is there and cannot be read is
-// an error, unless the job's own was found: the job may be there all the same.
+// Rows of other jobs may have any content. If the job's row was not found, an unreadable row is an
+// error, because it may be the row of this job.
 func ParseJobAddress(id uint32, out []byte) (JobAddress, error) {
 	if len(out) > 0 && out[len(out)-1] != '\n' {
 		return JobAddress{}, fmt.Errorf("squeue: %w", errCutOff)
@@ -55,7 +53,7 @@ func ParseJobAddress(id uint32, out []byte) (JobAddress, error) {
 			own := lastTask.ReplaceAllString(shown, "${1}_$2")
 			address = JobAddress{Own: own, Whole: own}
 		case err == nil && strings.Contains(shown, "_["):
-			return JobAddress{}, fmt.Errorf("squeue: job %d stands for tasks that have not been told apart yet", id)
+			return JobAddress{}, fmt.Errorf("squeue: job %d stands for array tasks without records of their own", id)
 		default:
 			unread = fmt.Errorf("squeue: %s: not a job id and an address", quote(line))
 		}

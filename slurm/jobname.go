@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Name is the job as squeue shows it and its owner knows it: 812, 900_3 for a
-// task of an array, 900_[1-3%2] for tasks that Slurm has not told apart yet,
-// 812+1 for a component of a heterogeneous job.
+// Name returns the job id that squeue shows to the owner: 812; 900_3 for an array task; 900_[1-3%2]
+// for array tasks that still share one record; 812+1 for a component of a heterogeneous job.
 func (j Job) Name() string {
 	switch {
 	case j.HetID != 0:
@@ -20,11 +19,11 @@ func (j Job) Name() string {
 	return fmt.Sprintf("%d_%s", j.ArrayID, j.ArrayTask)
 }
 
-// IsTaskSet reports whether the job is a record of tasks of an array that Slurm has not told apart; the
-// last such task is one by itself.
+// IsTaskSet reports whether the job is one record for several array tasks. The last such task does
+// not count as a set.
 func (j Job) IsTaskSet() bool { return strings.ContainsAny(j.ArrayTask, "-,:%") }
 
-// Array is the id of the array that the job is a task of; 0 if it is none.
+// Array returns the id of the job's array; 0 if the job is not an array task.
 func (j Job) Array() uint32 {
 	if j.ArrayTask == "" {
 		return 0

@@ -8,52 +8,49 @@ import (
 	"time"
 )
 
-// JobRecord is what is asked of a job before it is told something, or loses its
-// nodes.
+// JobRecord holds the facts about a job that are read before slurmflex notifies its owner or
+// releases its nodes.
 type JobRecord struct {
 	ID           uint32
 	State        JobState
-	Requeue      bool   // Slurm may requeue it
-	Batch        bool   // from sbatch; otherwise somebody waits in salloc or srun
-	AdminComment string // only operators can write it, and programs of the site that run as they do
-	Comment      string // its owner's
+	Requeue      bool   // Slurm may requeue the job
+	Batch        bool   // submitted with sbatch; otherwise a user waits in salloc or srun
+	AdminComment string // writable only by operators and by site programs that run as operators
+	Comment      string // written by the job's owner
 
-	// Deadline is by when the job is to have ended, zero if it may end at any time. MinTime
-	// is the least time limit that it takes, 0 for its own.
+	// Deadline is the time at which the job must have ended; zero if it has no deadline. MinTime is
+	// the job's --time-min; 0 if the job's time limit is fixed.
 	Deadline time.Time
 	MinTime  time.Duration
 }
 
-// Requeues reports whether Slurm puts the job back into the queue when it loses
-// its nodes.
+// Requeues reports whether Slurm requeues the job when it loses its nodes.
 func (r JobRecord) Requeues() bool { return r.Batch && r.Requeue }
 
-// JobRecordFormat is the -O argument of squeue for ParseJobRecords. Its fields
-// are the same in Slurm 22.05 to 26.05, and none but the last two, the comments,
-// holds text that somebody writes. That may have line breaks: a mark that
-// nobody can foresee tells the start of a row from such a line, and one comment from
-// the other.
+// JobRecordFormat returns the -O argument of squeue for ParseJobRecords. Its fields are the same in
+// Slurm 22.05 to 26.05. Only the last two fields, the comments, hold free text, which may contain
+// line breaks. An unpredictable mark identifies the start of a row and separates the two comments.
 func JobRecordFormat(mark string) string {
 	return "JobID:|" + mark + "|,State:|,Requeue:|,BatchFlag:|,Deadline:|,MinTime:|,admin_comment:" + commentMark(mark) + ",comment:"
 }
 
 func commentMark(mark string) string { return "<" + mark + ">" }
 
-// JobRecordError is a row of squeue that cannot be read.
+// JobRecordError reports an unreadable row of squeue.
 type JobRecordError struct {
 	ID  uint32
 	Why string
 }
 
-// Error names the job.
+// Error returns a message that names the job.
 func (e *JobRecordError) Error() string {
 	return fmt.Sprintf("record of job %d: %s", e.ID, e.Why)
 }
 
-// ParseJobRecords reads the records of jobs, whose ids are sorted, from what
-// squeue -h with JobRecordFormat(mark) printed under TZ=UTC; rows of other jobs are left out.
-// A row that cannot be read costs that job's record only: the error that comes
-// with the other records wraps a *JobRecordError for it.
+// ParseJobRecords parses job records from the output of squeue -h with JobRecordFormat(mark) under
+// TZ=UTC. ids must be sorted. Rows of other jobs are left out. An unreadable row affects only that
+// job's record: the error, which is returned with the other records, wraps a *JobRecordError for
+// it.
 func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord, problems error) {
 	var rows []string
 	for line := range strings.Lines(string(out)) {
@@ -61,7 +58,7 @@ func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord
 		switch {
 		case strings.Contains(line, "|"+mark+"|"):
 			rows = append(rows, line)
-		case rows != nil: // more of an AdminComment
+		case rows != nil: // another line of an AdminComment
 			rows[len(rows)-1] += "\n" + line
 		default:
 			return nil, fmt.Errorf("squeue: %s: not a job record", quote(line))
@@ -89,7 +86,7 @@ func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord
 	return records, problems
 }
 
-// parseJobRecord reads one row.
+// parseJobRecord parses one row.
 func parseJobRecord(id uint32, row, mark string) (JobRecord, error) {
 	const fields = 8
 	values := strings.SplitN(row, "|", fields)

@@ -12,29 +12,27 @@ import (
 type LimitKind uint8
 
 const (
-	// LimitUnknown is a limit not said, not understood, or left to another
-	// setting.
+	// LimitUnknown is a limit that is missing, not understood, or set elsewhere.
 	LimitUnknown LimitKind = iota
-	// LimitSet is a limit of a certain duration.
+	// LimitSet is a limit with a duration.
 	LimitSet
-	// Unlimited is no limit.
+	// Unlimited means that there is no limit.
 	Unlimited
 )
 
-// Limit is a time limit. Duration counts only when Kind is LimitSet.
+// Limit is a time limit. Duration is valid only if Kind is LimitSet.
 type Limit struct {
 	Kind     LimitKind
 	Duration time.Duration // whole seconds, at most 99,999 days
 }
 
-// limitForm is [[days-]hours:]minutes:seconds. Its five digits of days cannot
-// overflow a Duration.
+// limitForm matches [[days-]hours:]minutes:seconds. Its five digits of days cannot overflow a
+// Duration.
 var limitForm = regexp.MustCompile(`^(?:(?:(\d{1,5})-)?([01]?\d|2[0-3]):)?([0-5]?\d):([0-5]\d)$`)
 
-// ParseLimit reads a time limit as squeue prints it (30:00, 1:40:00,
-// 1-02:04:00), as scontrol does (00:30:00, 7-00:00:00), UNLIMITED and
-// INFINITE. All other text, such as Partition_Limit, INVALID, NOT_SET or N/A,
-// is an unknown limit.
+// ParseLimit parses a time limit as printed by squeue (30:00, 1:40:00, 1-02:04:00) or scontrol
+// (00:30:00, 7-00:00:00), including UNLIMITED and INFINITE. Any other text, such as
+// Partition_Limit, INVALID, NOT_SET or N/A, is an unknown limit.
 func ParseLimit(text string) Limit {
 	if text == "UNLIMITED" || text == "INFINITE" {
 		return Limit{Kind: Unlimited}
@@ -46,15 +44,14 @@ func ParseLimit(text string) Limit {
 	units := [...]time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}
 	limit := Limit{Kind: LimitSet}
 	for i, digits := range fields[1:] {
-		n, _ := strconv.Atoi("0" + digits) // limitForm lets only digits through
+		n, _ := strconv.Atoi("0" + digits) // limitForm allows only digits
 		limit.Duration += time.Duration(n) * units[i]
 	}
 	return limit
 }
 
-// parseSeconds reads a time in seconds, as partitions and the configuration
-// have it: "400", "60 sec", INFINITE. All other text, such as GLOBAL, is an
-// unknown limit.
+// parseSeconds parses a time in seconds, as partitions and the configuration have it: "400", "60
+// sec", INFINITE. Any other text, such as GLOBAL, is an unknown limit.
 func parseSeconds(text string) Limit {
 	if text == "UNLIMITED" || text == "INFINITE" {
 		return Limit{Kind: Unlimited}
@@ -66,7 +63,7 @@ func parseSeconds(text string) Limit {
 	return Limit{Kind: LimitSet, Duration: time.Duration(seconds) * time.Second}
 }
 
-// String gives the limit as scontrol prints it; ParseLimit reads it back.
+// String returns the limit as scontrol prints it. ParseLimit accepts the result.
 func (l Limit) String() string {
 	switch l.Kind {
 	case Unlimited:

@@ -5,24 +5,24 @@ import (
 	"unicode"
 )
 
-// Slurm's commands print the text that users write as it is, with line breaks and with the
-// bars that separate columns. A format therefore puts each such column between marks, which
-// contain a random word drawn for each call.
+// Slurm's commands print user text unchanged, including line breaks and the bars that separate
+// columns. A format therefore encloses each such column in marks, which contain a random word drawn
+// for each call.
 
-// marked encloses a column of a format in the marks.
+// marked encloses a column of a format in marks.
 func marked(mark, column string) string {
 	opens, closes := marks(mark)
 	return opens + column + closes
 }
 
-// marks returns the marks before and behind a text. They differ, so that a row which breaks off
-// between them spoils no other row.
+// marks returns the marks before and after a text. They differ, so that a row truncated between
+// them affects no other row.
 func marks(mark string) (opens, closes string) { return mark + "<", ">" + mark }
 
 // flatten turns each text between marks into one field: bars and unprintable characters become
-// spaces. A row that breaks off in a text ends there, and the last line of what follows is the
-// next row, up to its own mark. The lines between may belong to the text or to other rows that
-// broke off. flatten replaces them by one empty line, which cannot be read as a row.
+// spaces. A row that is cut off inside a text ends there, and the last line before the next end
+// mark is taken as the next row. The lines between may belong to the text or to other truncated
+// rows. flatten replaces them with one empty line, which is unreadable as a row.
 func flatten(out, mark string) string {
 	opens, closes := marks(mark)
 	parts := strings.Split(out, opens)
@@ -42,7 +42,7 @@ func flatten(out, mark string) string {
 	return strings.Join(parts, "")
 }
 
-// flat replaces bars and unprintable characters in a text by spaces.
+// flat replaces bars and unprintable characters in a text with spaces.
 func flat(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '|' || !unicode.IsPrint(r) {

@@ -14,49 +14,49 @@ import (
 type Node struct {
 	Name       string
 	State      State
-	Partitions []string // empty for a node in no partition
-	Reason     string   // of its being down, drained or powered down, without " [user@time]"
-	ReasonBy   string   // the user who gave the reason; empty: none, or it is not known
+	Partitions []string // empty if the node is in no partition
+	Reason     string   // why the node is down, drained or powered down, without " [user@time]"
+	ReasonBy   string   // the user who set the reason; empty if none or unknown
 	Comment    string
-	Extra      string // free text, as Comment; slurmctld keeps both when a node is powered down
-	Gres       string // such as gpu:h100:8(S:0-1); empty: none
+	Extra      string // free text, like Comment; slurmctld keeps both when a node is powered down
+	Gres       string // such as gpu:h100:8(S:0-1); empty for none
 	// BootTime and LastBusyTime are zero when Slurm does not know them.
 	BootTime, LastBusyTime time.Time
 }
 
-// ParseNodes reads what scontrol show nodes -o printed under TZ=UTC. Rows that
-// cannot be read are Unread, an error that comes with the nodes; of such a node
-// only the name is among these, with a state that is unknown. Empty output, and
-// output without a node record, is another error: then nothing is known.
+// ParseNodes parses the output of scontrol show nodes -o under TZ=UTC. Unreadable rows are returned
+// as the error Unread, together with the nodes. The nodes include an unreadable row's name, if
+// known, with an unknown state. Empty output, or output without a node record, is another error and
+// returns no nodes.
 //
-// Free text cannot forge another field. OS and Version, which a node reports
-// of itself, come before " RealMemory=", which must be in a line once; every
-// field but Gres, Reason, Comment and Extra is read between there and the free text at the
-// end of the line. With MCSPlugin=mcs/label or mcs/account a job's owner writes
-// MCS_label, which comes before the partitions and the times; see isTail. There Reason is taken to run to the last " [user@time]"
-// before a known key, so a reason cannot forge a comment.
+// Free text cannot forge another field. OS and Version, which the node itself reports, precede "
+// RealMemory=". That key must occur exactly once in a line. Every field except Gres, Reason,
+// Comment and Extra is read between that key and the free text at the end of the line. With
+// MCSPlugin=mcs/label or mcs/account, a job's owner writes MCS_label, which precedes the partitions
+// and the times; see isTail. In the free text, Reason extends to the last " [user@time]" before a
+// known key, so that a reason cannot forge a comment.
 func ParseNodes(out []byte) ([]Node, error) { return new(NodeRows).Parse(out) }
 
-// NodeRows reads the same nodes again and again, and a row that is the same as the last
-// time only once. It is not safe for concurrent use.
+// NodeRows parses node records repeatedly and skips rows that have not changed since the last call.
+// It is not safe for concurrent use.
 type NodeRows struct {
 	seed maphash.Seed
 	last []nodeRow // in the order of the output
 }
 
-// nodeRow is a node and its row's hash, of 64 bits by a secret of the process.
+// nodeRow is a node with the hash of its row: 64 bits, seeded with a secret of this process.
 type nodeRow struct {
 	hash uint64
 	Node
 }
 
-// Parse reads what ParseNodes does.
+// Parse parses the same output as ParseNodes.
 func (r *NodeRows) Parse(out []byte) ([]Node, error) {
 	if r.last == nil {
 		r.seed = maphash.MakeSeed()
 	}
 	now := make([]nodeRow, 0, len(r.last))
-	var partitions []string // of the node before, which are mostly those of the next
+	var partitions []string // of the previous node, which often has the same ones
 	nodes, err := readShown("scontrol show nodes", out, "No nodes in the system", "NodeName", func(line string) (Node, UnreadRow, error) {
 		hash := maphash.String(r.seed, line)
 		if at := len(now); at < len(r.last) && r.last[at].hash == hash {
@@ -88,7 +88,7 @@ func (r *NodeRows) Parse(out []byte) ([]Node, error) {
 	return nodes, err
 }
 
-// keepApart has the node's own words keep none of the output, which is megabytes.
+// keepApart copies the node's strings, so that they do not keep megabytes of output in memory.
 func (n *Node) keepApart() {
 	for _, word := range []*string{&n.Name, &n.State.Unknown, &n.Reason, &n.ReasonBy, &n.Comment, &n.Extra, &n.Gres} {
 		*word = strings.Clone(*word)
@@ -102,8 +102,8 @@ func cloneAll(words []string) (all []string) {
 	return all
 }
 
-// parseNode reads one line. The order of the keys is that of Slurm 22.05 to
-// 26.05 (src/api/node_info.c, slurm_sprint_node_table).
+// parseNode parses one line. The order of the keys is that of Slurm 22.05 to 26.05
+// (src/api/node_info.c, slurm_sprint_node_table).
 func parseNode(line string) (node Node, known UnreadRow, err error) {
 	known = UnreadRow{Kind: NodeRow}
 	name := wordAfter(line, "NodeName")
@@ -121,12 +121,12 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 
 	state := wordAfter(fields, "State")
 	if state == "" {
-		return Node{}, known, errors.New("it has no State=")
+		return Node{}, known, errors.New("State= is missing")
 	}
 	node.State = ParseState(state)
 	beforeTimes, _, found := cutKey(fields, "BootTime")
 	if !found {
-		return Node{}, known, errors.New("it has no BootTime=")
+		return Node{}, known, errors.New("BootTime= is missing")
 	}
 	if !isTail(beforeTimes, fields[len(beforeTimes):]) {
 		return Node{}, known, errors.New("its MCS_label holds other fields")
@@ -147,8 +147,8 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 	return node, known, nil
 }
 
-// isTail reports whether a node's partitions and times come from Slurm and not from the MCS label
-// before them: SlurmdStartTime follows BootTime, and occurs once.
+// isTail reports whether a node's partitions and times come from Slurm, and not from the MCS label
+// before them. It checks that SlurmdStartTime follows BootTime and occurs once.
 func isTail(beforeTimes, times string) bool {
 	_, behind, _ := cutKey(times, "BootTime")
 	_, behind, _ = strings.Cut(behind, " ")
@@ -156,17 +156,17 @@ func isTail(beforeTimes, times string) bool {
 	return countKey(beforeTimes, "Partitions") <= 1 && (starts == 0 || starts == 1 && strings.HasPrefix(behind, "SlurmdStartTime="))
 }
 
-// reasonStamp is the end of a reason's first line and what may follow it:
-// nothing, the reason's second line, or one of the keys behind the reason.
+// reasonStamp matches the end of a reason's first line and the text that may follow it: nothing,
+// the second line of the reason, or one of the keys after the reason.
 var reasonStamp = regexp.MustCompile(` \[(\S+)@(?:\d{4,12}-\d\d-\d\dT\d\d:\d\d:\d\d|None|Unknown)\]` +
 	`($| {8}| (?:Comment|Extra|InstanceId|InstanceType|ReservationName)=)`)
 
-// noUser is whom Slurm names where no user gave the reason, which is then its
-// own (POWER_DOWN_ASAP): 26.05 the bare uid (its NO_VAL), those before nobody.
+// noUser are the names that Slurm prints if no user set the reason and Slurm itself did
+// (POWER_DOWN_ASAP). Slurm 26.05 prints the bare uid (its NO_VAL); earlier versions print "nobody".
 var noUser = []string{"4294967294", "nobody"}
 
-// cutReason reads the reason in the end of a node record, and gives the text
-// behind it. A reason without a stamp runs to the end of the line.
+// cutReason returns the reason at the end of a node record, and the text after it. A reason without
+// a stamp extends to the end of the line.
 func cutReason(line string) (reason, by, rest string) {
 	_, text, found := cutKey(line, "Reason")
 	if !found {

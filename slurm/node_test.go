@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nodeLine is a record like those of a node that is up; os is what its slurmd
-// reports, texts the end of the line.
+// nodeLine returns a record like that of a node that is up. os is the text that its slurmd reports;
+// texts is the end of the line.
 func nodeLine(name, os, state, texts string) string {
 	return "NodeName=" + name + " Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=2 CPUTot=2 CPULoad=0.00 " +
 		"AvailableFeatures=(null) ActiveFeatures=(null) Gres=gpu:h100:8(S:0-1) NodeAddr=10.0.0.2 NodeHostName=" + name +
@@ -36,7 +36,7 @@ func TestParseNodesReadsANodeThatIsUp(t *testing.T) {
 	}}, nodes)
 }
 
-func TestNodesThatAreReadAgainAreAsIfReadForTheFirstTime(t *testing.T) {
+func TestRereadingNodesGivesTheSameResult(t *testing.T) {
 	line := func(name, state string) string { return nodeLine(name, plainOS, state, " Comment="+name) }
 	const broken = "NodeName=f1 RealMemory=1 State=IDLE\n"
 	var rows NodeRows
@@ -65,7 +65,7 @@ func TestFreeTextForgesNoOtherFieldOfANode(t *testing.T) {
 		name, line string
 		want       texts
 	}{
-		{"nothing is said", " ", texts{}},
+		{"no free text", " ", texts{}},
 		{"a comment without a reason", " Comment=a note", texts{comment: "a note"}},
 		{"a reason like fields", " Reason=State=DOWN Partitions=x BootTime=None" + stamp, texts{reason: "State=DOWN Partitions=x BootTime=None", by: "root"}},
 		{"a reason like a comment", " Reason=x Comment=forged" + stamp, texts{reason: "x Comment=forged", by: "root"}},
@@ -113,7 +113,7 @@ func TestMCSLabelForgesNoField(t *testing.T) {
 	}
 }
 
-func TestAnOSMayLookLikeAStateButNotLikeMemory(t *testing.T) {
+func TestOSTextMayLookLikeAStateButNotLikeMemory(t *testing.T) {
 	nodes := parsed(t, ParseNodes, nodeLine("f0", "Linux State=DOWN BootTime=None Reason=x", "IDLE", ""))
 	require.Equal(t, State{Base: Idle}, nodes[0].State)
 	require.Empty(t, nodes[0].Reason)
@@ -139,7 +139,7 @@ func TestParseNodesRefuses(t *testing.T) {
 	}
 }
 
-func TestARowThatCannotBeReadCostsThatNodeOnly(t *testing.T) {
+func TestUnreadableRowAffectsOnlyItsNode(t *testing.T) {
 	before, behind := nodeLine("f0", plainOS, "IDLE", ""), nodeLine("f2", plainOS, "ALLOCATED", "")
 	for _, test := range []struct {
 		name, rows, node, want string
@@ -148,10 +148,10 @@ func TestARowThatCannotBeReadCostsThatNodeOnly(t *testing.T) {
 		{"a blank line", "\n", "", `a node row cannot be read: "": not a node record`},
 		{"a node without a name", "NodeName= RealMemory=1\n", "", `a node row cannot be read: "NodeName= RealMemory=1": not a node record`},
 		{"a line cut off", "NodeName=f1 Arch=x86_64\n", "f1", "node f1 cannot be read: it has RealMemory= 0 times, not once"},
-		{"a line cut off before the state", "NodeName=f1 RealMemory=1\n", "f1", "node f1 cannot be read: it has no State="},
-		{"a line cut off in its middle", "NodeName=f1 RealMemory=1 State=IDLE\n", "f1", "node f1 cannot be read: it has no BootTime="},
+		{"a line cut off before the state", "NodeName=f1 RealMemory=1\n", "f1", "node f1 cannot be read: State= is missing"},
+		{"a line cut off in its middle", "NodeName=f1 RealMemory=1 State=IDLE\n", "f1", "node f1 cannot be read: BootTime= is missing"},
 		{
-			"a time that is none", strings.Replace(nodeLine("f1", plainOS, "IDLE", ""), "BootTime=2026", "BootTime=26", 1), "f1",
+			"a malformed time", strings.Replace(nodeLine("f1", plainOS, "IDLE", ""), "BootTime=2026", "BootTime=26", 1), "f1",
 			`node f1 cannot be read: BootTime: time "26-11-21T03:00:00": not like 2006-01-02T15:04:05`,
 		},
 		{
@@ -172,7 +172,7 @@ func TestARowThatCannotBeReadCostsThatNodeOnly(t *testing.T) {
 	}
 }
 
-// fiveThousandNodes is a large cluster's output, made of a real line.
+// fiveThousandNodes returns a large cluster's output, made from a real line.
 func fiveThousandNodes(b *testing.B) []byte {
 	line, err := os.ReadFile("testdata/24.11.5/07-drain-down.nodes.txt")
 	require.NoError(b, err)

@@ -1,11 +1,11 @@
 package slurm
 
-// NodeChange says what to change about nodes; what is zero stays as it is.
+// NodeChange describes an update of nodes. Zero fields are left unchanged.
 type NodeChange struct {
-	// State is a word of scontrol update, such as "power_down_force",
-	// "power_up", "resume" or "down".
+	// State is a word for scontrol update, such as "power_down_force", "power_up", "resume" or
+	// "down".
 	State string
-	// Reason goes with a State: alone, some versions do not store it.
+	// Reason must be set together with a State, because some versions do not store it alone.
 	Reason string
 	// Comment may point to "", which clears the node's comment.
 	Comment *string

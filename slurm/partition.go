@@ -12,38 +12,38 @@ type Partition struct {
 	Name    string
 	Nodes   []string
 	MaxTime Limit
-	// DefaultTime is the time limit of a job that has none of its own: LimitUnknown if MaxTime is.
+	// DefaultTime is the time limit of a job that sets none. It is LimitUnknown if MaxTime applies.
 	DefaultTime Limit
-	// Up: it takes jobs, and begins them.
+	// Up is true if the partition accepts and starts jobs.
 	Up bool
-	// Begins: it begins jobs, though perhaps it takes no new ones (DRAIN). In a state
-	// that we do not know it may.
+	// Begins is true if the partition starts jobs, even if it accepts no new ones (DRAIN). It is
+	// also true for an unknown state.
 	Begins bool
-	// Exclusive: a job has its nodes to itself.
+	// Exclusive is true if each job gets whole nodes.
 	Exclusive bool
-	// PowerDownOnIdle: Slurm powers a node down as soon as its job ends; from
+	// PowerDownOnIdle is true if Slurm powers down a node as soon as its job ends. It exists since
 	// 23.02.
 	PowerDownOnIdle bool
-	// MinNodes and MaxNodes are the fewest and the most nodes of a job; 0 for no limit.
+	// MinNodes and MaxNodes are the fewest and the most nodes of a job; 0 means no limit.
 	MinNodes, MaxNodes int
-	// Tier is its PriorityTier: of the partitions that a job names, Slurm tries those of the
-	// higher first.
+	// Tier is the partition's PriorityTier. If a job names several partitions, Slurm tries those
+	// with a higher tier first.
 	Tier int
-	// Restricts is the setting by which it takes some jobs only, such as AllowGroups,
-	// that cannot be told of a job by its row; "" for none.
+	// Restricts is a setting that limits the partition to some jobs, such as AllowGroups, and that
+	// cannot be checked from a job's row; "" for none.
 	Restricts string
 	// QOS is the quality of service that limits the partition's jobs; "" for none.
 	QOS string
-	// PerNode is how many CPUs ("cpu") and devices ("gres/gpu") each node has, as far as Slurm counts
-	// them. It lacks what not all nodes have alike.
+	// PerNode is the number of CPUs ("cpu") and devices ("gres/gpu") of each node, as far as Slurm
+	// counts them. It omits resources that differ between the nodes.
 	PerNode map[string]int64
-	// ResumeTimeout and SuspendTime are LimitUnknown where the cluster's count.
+	// ResumeTimeout and SuspendTime are LimitUnknown if the cluster's values apply.
 	ResumeTimeout, SuspendTime Limit
 }
 
-// ParsePartitions reads what scontrol show partition -o printed. Rows that
-// cannot be read are Unread, an error that comes with the partitions. Output
-// without a partition record is another error.
+// ParsePartitions parses the output of scontrol show partition -o. Unreadable rows are returned as
+// the error Unread, together with the partitions. Output without a partition record is another
+// error.
 func ParsePartitions(out []byte) ([]Partition, error) {
 	return readShown("scontrol show partition", out, "No partitions in the system", "PartitionName", parsePartition)
 }
@@ -56,7 +56,7 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 	}
 	known.Name = name
 	if countKey(line, "Nodes") == 0 {
-		return Partition{}, known, errors.New("it has no Nodes=")
+		return Partition{}, known, errors.New("Nodes= is missing")
 	}
 	nodes, err := Expand(wordAfter(line, "Nodes"))
 	if err != nil {
@@ -83,18 +83,17 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 	}, known, nil
 }
 
-// isExclusive: before 26.05 as OverSubscribe=EXCLUSIVE, since as
-// Exclusive=NODE.
+// isExclusive recognizes OverSubscribe=EXCLUSIVE, and Exclusive=NODE, its form since 26.05.
 func isExclusive(line string) bool {
 	return wordAfter(line, "OverSubscribe") == "EXCLUSIVE" || wordAfter(line, "Exclusive") == "NODE"
 }
 
-// perNode divides what a partition has among its nodes.
+// perNode divides a partition's resources by its number of nodes.
 func perNode(tres string) map[string]int64 {
 	total := map[string]int64{}
 	for item := range strings.SplitSeq(tres, ",") {
 		name, text, _ := strings.Cut(item, "=")
-		total[name], _ = strconv.ParseInt(text, 10, 64) // 0 if it fails: it is left out
+		total[name], _ = strconv.ParseInt(text, 10, 64) // 0 if it fails; zero totals are left out
 	}
 	nodes := max(total["node"], 1)
 	maps.DeleteFunc(total, func(name string, amount int64) bool {
@@ -109,7 +108,8 @@ func perNode(tres string) map[string]int64 {
 	return total
 }
 
-// maxNodes is 0 for UNLIMITED. What is no number allows no job that has nodes.
+// maxNodes parses MaxNodes; 0 means UNLIMITED. A malformed number becomes a limit that allows no
+// job with nodes.
 func maxNodes(word string) int {
 	if word == "UNLIMITED" {
 		return 0
@@ -117,8 +117,8 @@ func maxNodes(word string) int {
 	return max(numberOr0(word), 1)
 }
 
-// openTo are the settings of a partition that takes everybody's jobs. One with
-// DenyAccounts or DenyQos shows it in the place of AllowAccounts or AllowQos.
+// openTo are the settings of a partition that accepts all jobs. A partition with DenyAccounts or
+// DenyQos shows that key in place of AllowAccounts or AllowQos.
 var openTo = []struct{ key, value string }{
 	{"AllowGroups", "ALL"},
 	{"AllowAccounts", "ALL"},
@@ -130,7 +130,7 @@ var openTo = []struct{ key, value string }{
 	{"MaxMemPerNode", "UNLIMITED"},
 }
 
-// restriction is the first setting that is not as in openTo.
+// restriction returns the first setting that differs from openTo.
 func restriction(line string) string {
 	for _, s := range openTo {
 		if value := wordAfter(line, s.key); value != s.value || countKey(line, s.key) != 1 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Controller is one slurmctld as scontrol ping sees it.
+// Controller is one slurmctld in the output of scontrol ping.
 type Controller struct {
 	Role string // primary, backup, backup1, …
 	Host string
@@ -15,9 +15,8 @@ type Controller struct {
 
 var controllerForm = regexp.MustCompile(`^Slurmctld\((\w+)\) at (\S+) is (UP|DOWN)$`)
 
-// ParsePing reads what scontrol ping printed. Lines that are about no
-// slurmctld are passed over: with none up, Slurm adds a banner. Output about
-// no slurmctld at all is an error.
+// ParsePing parses the output of scontrol ping. It skips lines that name no slurmctld, because
+// Slurm adds a banner if no controller is up. Output without any slurmctld is an error.
 func ParsePing(out []byte) ([]Controller, error) {
 	var controllers []Controller
 	for line := range strings.Lines(string(out)) {

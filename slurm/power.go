@@ -1,20 +1,20 @@
 package slurm
 
-// Power is what Slurm wants of a node's machine.
+// Power is what Slurm wants for a node's machine.
 type Power uint8
 
-// The values.
+// The values of Power.
 const (
-	Unclear Power = iota // a state that we do not understand: hands off
-	Off                  // no machine: powered down, or on the way there
-	Rising               // a machine is to come: powering up, or about to
-	On                   // a machine is there and registered, or was
+	Unclear Power = iota // an unknown state: slurmflex leaves the machine alone
+	Off                  // no machine: powered down, or powering down
+	Rising               // a machine is needed: powering up, or about to
+	On                   // the machine runs and has registered, or did so earlier
 )
 
-// Power reads what Slurm wants of the node's machine out of its state. It is total:
-// flags that we do not know make it unclear. Source: trials on Slurm 22.05 to 26.05,
-// where a node that is allocated while powered down shows POWERED_DOWN until slurmctld
-// has called ResumeProgram, and a power_up by hand shows POWERED_DOWN+POWER_UP.
+// Power derives from a node's state what Slurm wants for its machine. It is defined for every
+// state: unknown flags make it Unclear. Source: trials on Slurm 22.05 to 26.05. There, a node that
+// is allocated while powered down shows POWERED_DOWN until slurmctld has called ResumeProgram, and
+// a manual power_up shows POWERED_DOWN+POWER_UP.
 func (s State) Power() Power {
 	switch {
 	case s.Unknown != "" || s.Base == BaseUnknown && !s.IsIdle() || s.Base == Future:

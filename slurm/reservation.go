@@ -15,8 +15,8 @@ type Reservation struct {
 	Users      []string
 }
 
-// Purge returns after how long without a job Slurm deletes the reservation; 0: never. Slurm counts
-// from the reservation's start, or from its own start if that was later.
+// Purge returns the time without a job after which Slurm deletes the reservation; 0 means never.
+// Slurm counts from the reservation's start, or from slurmctld's start if that was later.
 func (r Reservation) Purge() time.Duration {
 	for _, flag := range r.Flags {
 		if text, purges := strings.CutPrefix(flag, "PURGE_COMP="); purges {
@@ -33,37 +33,36 @@ func (r Reservation) Purge() time.Duration {
 type ReservationSpec struct {
 	Name  string
 	Nodes []string
-	Start time.Time     // of a reservation with Maint or a User, to the second; others start now
-	Lasts time.Duration // in whole minutes; 0: without end, which needs Purge
-	Maint bool          // for the end of a lease: with Slurm's flag maint
-	User  string        // whose jobs may use it, on nodes that no job has; empty: nobody's, also on nodes that jobs have
-	Purge time.Duration // in whole minutes, after which Slurm deletes it when no job uses it; 0: never
+	Start time.Time     // only with Maint or a User, to the second; other reservations start now
+	Lasts time.Duration // in whole minutes; 0 means without end, which requires Purge
+	Maint bool          // set for the end of a lease; adds Slurm's flag maint
+	User  string        // only this user's jobs may use the nodes, which must be free; empty: no user
+	Purge time.Duration // in whole minutes without a job until Slurm deletes it; 0 means never
 }
 
-// ErrReservationStarted says that the start of a reservation cannot be moved any more.
+// ErrReservationStarted means that the start of a reservation can no longer be moved.
 var ErrReservationStarted = errors.New("reservation has started")
 
-// ErrUserUnknown says that slurmctld makes no reservation for a user: it does not know the user, or
-// from 26.05 on the user is nobody.
+// ErrUserUnknown means that slurmctld rejects a reservation for a user, because it does not know
+// the user. Since 26.05 it also rejects the user nobody.
 var ErrUserUnknown = errors.New("slurmctld makes no reservation for the user")
 
-// ReservationChange describes what changes of a reservation; zero fields stay.
+// ReservationChange describes an update of a reservation. Zero fields are left unchanged.
 type ReservationChange struct {
 	Nodes []string
-	Start time.Time // not before now, and only of one that has not started
+	Start time.Time // not before now, and only for a reservation that has not started
 	End   time.Time
 	Purge time.Duration // as in ReservationSpec
 }
 
-// ParseReservations reads what scontrol show reservation -o printed under
-// TZ=UTC. Rows that cannot be read are Unread, an error that comes with the
-// reservations. Output without a reservation record is another error.
+// ParseReservations parses the output of scontrol show reservation -o under TZ=UTC. Unreadable rows
+// are returned as the error Unread, together with the reservations. Output without a reservation
+// record is another error.
 func ParseReservations(out []byte) ([]Reservation, error) {
 	return readShown("scontrol show reservation", out, "No reservations in the system", "ReservationName", parseReservation)
 }
 
-// parseReservation reads one line. A name may hold spaces, so it ends where
-// the start begins.
+// parseReservation parses one line. A name may contain spaces, so the name ends at " StartTime=".
 func parseReservation(line string) (reservation Reservation, known UnreadRow, err error) {
 	known = UnreadRow{Kind: ReservationRow}
 	text, found := strings.CutPrefix(line, "ReservationName=")
@@ -73,7 +72,7 @@ func parseReservation(line string) (reservation Reservation, known UnreadRow, er
 	name, _, found := cutKey(text, "StartTime")
 	if !found {
 		known.Name, _, _ = strings.Cut(text, " ")
-		return Reservation{}, known, errors.New("it has no StartTime=")
+		return Reservation{}, known, errors.New("StartTime= is missing")
 	}
 	known.Name = name
 	fields := text[len(name):]
@@ -89,7 +88,7 @@ func parseReservation(line string) (reservation Reservation, known UnreadRow, er
 		return Reservation{}, known, err
 	}
 	if countKey(fields, "Nodes") == 0 {
-		return Reservation{}, known, errors.New("it has no Nodes=")
+		return Reservation{}, known, errors.New("Nodes= is missing")
 	}
 	if reservation.Nodes, err = Expand(wordAfter(fields, "Nodes")); err != nil {
 		return Reservation{}, known, err

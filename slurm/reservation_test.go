@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAPartitionThatTakesSomeJobsOnlySaysByWhichSetting(t *testing.T) {
+func TestRestrictedPartitionNamesTheSetting(t *testing.T) {
 	const open = "PartitionName=a AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL AllocNodes=ALL QoS=N/A MaxNodes=UNLIMITED MaxTime=1:00:00 " +
 		"MinNodes=1 Nodes=f0 RootOnly=NO ReqResv=NO State=UP MaxMemPerNode=UNLIMITED ResumeTimeout=GLOBAL\n"
 	of := func(old, text string) Partition {
@@ -29,7 +29,7 @@ func TestAPartitionThatTakesSomeJobsOnlySaysByWhichSetting(t *testing.T) {
 	assert.Equal(t, 0, of("", "").MaxNodes)
 	assert.Equal(t, 1, of("", "").MinNodes)
 	assert.Equal(t, 4, of("MaxNodes=UNLIMITED", "MaxNodes=4").MaxNodes)
-	assert.Equal(t, 1, of("MaxNodes=UNLIMITED", "MaxNodes=many").MaxNodes, "no number allows no more than one")
+	assert.Equal(t, 1, of("MaxNodes=UNLIMITED", "MaxNodes=many").MaxNodes, "a malformed number allows at most one")
 }
 
 func TestParseReservations(t *testing.T) {
@@ -53,10 +53,10 @@ func TestParseReservationsRefuses(t *testing.T) {
 		"":    "no output",
 		"x\n": "not a reservation record",
 		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T17:46:40 Nodes=f0": "the output breaks off in its last line",
-		"ReservationName=a\n": "reservation a cannot be read: it has no StartTime=",
+		"ReservationName=a\n": "reservation a cannot be read: StartTime= is missing",
 		"ReservationName=a StartTime=soon EndTime=None Nodes=f0\n":                               `reservation a cannot be read: StartTime: time "soon": not like 2006-01-02T15:04:05`,
 		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=never Nodes=f0\n":               `reservation a cannot be read: EndTime: time "never": not like 2006-01-02T15:04:05`,
-		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T17:46:40\n":          "reservation a cannot be read: it has no Nodes=",
+		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T17:46:40\n":          "reservation a cannot be read: Nodes= is missing",
 		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T17:46:40 Nodes=f[\n": `reservation a cannot be read: hostlist "f[": a number is missing at character 3`,
 	} {
 		reservations, err := ParseReservations([]byte(out))
@@ -99,7 +99,7 @@ func TestParsePartitionsRefuses(t *testing.T) {
 		"":                                  "scontrol show partition: no output",
 		"x PartitionName=a Nodes=f0\n":      `scontrol show partition: "x PartitionName=a Nodes=f0": not a partition record`,
 		"PartitionName=a Nodes=f0":          "scontrol show partition: the output breaks off in its last line",
-		"PartitionName=a AllocNodes=ALL\n":  "partition a cannot be read: it has no Nodes=",
+		"PartitionName=a AllocNodes=ALL\n":  "partition a cannot be read: Nodes= is missing",
 		"PartitionName=a Nodes=f[ State=\n": `partition a cannot be read: hostlist "f[": a number is missing at character 3`,
 	} {
 		partitions, err := ParsePartitions([]byte(out))

@@ -7,19 +7,18 @@ import (
 	"fmt"
 )
 
-// resumeFile is what SLURM_RESUME_FILE gives a ResumeProgram, as far as it is
-// read. 22.05 has all_nodes, 23.02 and later have all_nodes_resume.
+// resumeFile holds the fields that are read from the file SLURM_RESUME_FILE of a ResumeProgram.
+// 22.05 has all_nodes; 23.02 and later have all_nodes_resume.
 type resumeFile struct {
 	AllNodes       *string           `json:"all_nodes"`
 	AllNodesResume *string           `json:"all_nodes_resume"`
 	Jobs           []json.RawMessage `json:"jobs"`
 }
 
-// ResumedJobs reads of the file of Slurm 22.05 to 26.05 the raw ids of its jobs:
-// none when somebody powered the nodes up by hand. Fields it does not know, and
-// null, are passed over, and nodes are not expanded; a file that is empty, cut
-// off, or says of no nodes that they are to be resumed is an error. So is a job
-// without an id, which comes with the ids of the others.
+// ResumedJobs returns the raw job ids in the resume file of Slurm 22.05 to 26.05. A file for
+// manually powered-up nodes lists no jobs. Unknown fields and null are skipped, and nodes are not
+// expanded. A file that is empty, truncated, or lists no nodes to resume is an error. A job without
+// an id is also an error, which is returned together with the ids of the other jobs.
 func ResumedJobs(b []byte) ([]uint32, error) {
 	if len(b) == 0 {
 		return nil, errors.New("resume file: empty")
@@ -41,7 +40,7 @@ func ResumedJobs(b []byte) ([]uint32, error) {
 			ID uint32 `json:"job_id"`
 		}
 		if json.Unmarshal(text, &job) != nil || job.ID == 0 {
-			err = cmp.Or(err, fmt.Errorf("resume file: job %d of %d has no job_id", i+1, len(file.Jobs)))
+			err = cmp.Or(err, fmt.Errorf("resume file: job %d of %d lacks a job_id", i+1, len(file.Jobs)))
 			continue
 		}
 		ids = append(ids, job.ID)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheJobsOfAResumeFile(t *testing.T) {
+func TestResumeFileListsItsJobs(t *testing.T) {
 	for _, test := range []struct {
 		name, file string
 		want       []uint32
@@ -20,9 +20,9 @@ func TestTheJobsOfAResumeFile(t *testing.T) {
 				`{"job_id":8,"nodes_resume":"f9"}],"all_nodes_resume":"f[2-3]"}`,
 			[]uint32{7, 8},
 		},
-		{"nodes powered up by hand have none", `{"jobs":[],"all_nodes_resume":"s0"}`, nil},
+		{"nodes powered up by hand have no jobs", `{"jobs":[],"all_nodes_resume":"s0"}`, nil},
 		{"fields it does not know and null are passed over", `{"jobs":null,"later":{"a":[1]},"all_nodes":null,"all_nodes_resume":"s0"}`, nil},
-		{"null in a job is nothing", `{"jobs":[{"job_id":1,"partition":null,"nodes_resume":null}],"all_nodes_resume":"s0"}`, []uint32{1}},
+		{"null in a job is skipped", `{"jobs":[{"job_id":1,"partition":null,"nodes_resume":null}],"all_nodes_resume":"s0"}`, []uint32{1}},
 		{"whatever their nodes are", `{"jobs":[{"job_id":8,"nodes_resume":"not[a"}],"all_nodes_resume":"not[a"}`, []uint32{8}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestTheJobsOfAResumeFile(t *testing.T) {
 	}
 }
 
-func TestAResumeFileThatCannotBeUsedIsRefused(t *testing.T) {
+func TestUnusableResumeFileIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		name, file, want string
 	}{
@@ -53,10 +53,10 @@ func TestAResumeFileThatCannotBeUsedIsRefused(t *testing.T) {
 }
 
 // A1
-func TestAJobOfAResumeFileThatCannotBeReadCostsThatJobOnly(t *testing.T) {
+func TestUnreadableJobInAResumeFileAffectsOnlyItself(t *testing.T) {
 	for _, job := range []string{`{}`, `{"job_id":"x"}`, `{"job_id":-1}`, `{"job_id":4294967296}`, `null`, `7`} {
 		ids, err := ResumedJobs([]byte(`{"all_nodes":"f0","jobs":[{"job_id":1},` + job + `,{"job_id":3}]}`))
-		require.EqualError(t, err, "resume file: job 2 of 3 has no job_id", job)
+		require.EqualError(t, err, "resume file: job 2 of 3 lacks a job_id", job)
 		assert.Equal(t, []uint32{1, 3}, ids, job)
 	}
 }

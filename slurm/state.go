@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Base is what a node's state is without its flags.
+// Base is a node's state without its flags.
 type Base uint8
 
-// The base states. BaseUnknown is also the base of a text without any.
+// The base states. BaseUnknown is also the base of text without a base state.
 const (
 	BaseUnknown Base = iota
 	Down
@@ -19,7 +19,7 @@ const (
 	Future
 )
 
-// String gives Slurm's word.
+// String returns Slurm's spelling.
 func (b Base) String() string {
 	if int(b) < len(baseNames) {
 		return baseNames[b]
@@ -32,8 +32,8 @@ var baseNames = [...]string{"UNKNOWN", "DOWN", "IDLE", "ALLOCATED", "ERROR", "MI
 // Flags is a set of the flags that follow a node's base state.
 type Flags uint64
 
-// The flags that Slurm 22.05 to 26.05 print. Perfctrs is gone by 24.11;
-// Blocked came by 24.11 and External with 25.05.
+// The flags that Slurm 22.05 to 26.05 print. 24.11 no longer has Perfctrs. Blocked exists since
+// 24.11 at the latest, External since 25.05.
 const (
 	Cloud Flags = 1 << iota
 	Completing
@@ -59,14 +59,14 @@ const (
 	External
 )
 
-// flagNames are Slurm's words, in the order of the constants.
+// flagNames are Slurm's spellings, in the order of the constants.
 var flagNames = [...]string{
 	"CLOUD", "COMPLETING", "DRAIN", "DYNAMIC_FUTURE", "DYNAMIC_NORM", "INVALID_REG", "FAIL", "MAINTENANCE",
 	"POWER_DOWN", "POWER_UP", "POWERED_DOWN", "POWERING_UP", "POWERING_DOWN", "REBOOT_REQUESTED", "REBOOT_ISSUED",
 	"RESERVED", "RESUME", "NOT_RESPONDING", "PLANNED", "PERFCTRS", "BLOCKED", "EXTERNAL",
 }
 
-// String gives Slurm's words joined by '+', in the order of the constants.
+// String returns Slurm's spellings joined by '+', in the order of the constants.
 func (f Flags) String() string {
 	var names []string
 	for i, name := range flagNames {
@@ -77,20 +77,19 @@ func (f Flags) String() string {
 	return strings.Join(names, "+")
 }
 
-// State is a node's state. States are equal when they mean the same, however
-// Slurm ordered the words.
+// State is a node's state. States with the same meaning are equal, in whatever order Slurm printed
+// the words.
 type State struct {
 	Base  Base
 	Flags Flags
-	// Unknown holds the words that are no state of a known Slurm, sorted and
-	// joined by '+', so that they can be counted.
+	// Unknown holds the words that no known Slurm version uses as a state, sorted and joined by
+	// '+', so that they can be counted.
 	Unknown string
 }
 
-// ParseState reads a state as scontrol prints it (IDLE+CLOUD+POWERED_DOWN) or
-// as sinfo's StateComplete does (in small letters), and the marks that sinfo
-// appends to a word (idle~, down*). It reads any text: what it does not know
-// is in Unknown.
+// ParseState parses a state as printed by scontrol (IDLE+CLOUD+POWERED_DOWN) or by sinfo's
+// StateComplete (lower-case), with the marks that sinfo appends to a word (idle~, down*). It
+// accepts any text and stores unknown words in Unknown.
 func ParseState(text string) State {
 	var state State
 	var unknown []string
@@ -120,19 +119,19 @@ func ParseState(text string) State {
 // Has reports whether the state has all of the flags.
 func (s State) Has(flags Flags) bool { return s.Flags&flags == flags }
 
-// IsIdle reports whether the node's base state is idle. After a reconfigure Slurm
-// 26.05.0 to 26.05.4 show UNKNOWN in its place for a node that is powered down.
+// IsIdle reports whether the node's base state is idle. After a reconfigure, Slurm 26.05.0 to
+// 26.05.4 show UNKNOWN as the base state of a node that is powered down.
 func (s State) IsIdle() bool {
 	return s.Base == Idle || s.Base == BaseUnknown && s.Has(PoweredDown)
 }
 
-// Held reports whether the state says that a job has the node, or is leaving it.
+// Held reports whether a job has the node, or is leaving it.
 func (s State) Held() bool {
 	return s.Base == Allocated || s.Base == Mixed || s.Has(Completing)
 }
 
-// String gives the state as scontrol does: base, flags, and what is unknown.
-// ParseState reads it back.
+// String returns the state in scontrol's form: base, flags, unknown words. ParseState accepts the
+// result.
 func (s State) String() string {
 	text := s.Base.String()
 	if s.Flags != 0 {
@@ -144,8 +143,7 @@ func (s State) String() string {
 	return text
 }
 
-// cutMarks cuts spaces and sinfo's marks off the end of a word
-// (sinfo(1), NODE STATE CODES).
+// cutMarks removes spaces and sinfo's marks from the end of a word (sinfo(1), NODE STATE CODES).
 func cutMarks(word string) (bare string, flags Flags) {
 	word = strings.TrimLeft(word, " \t\r\n")
 	for word != "" {
@@ -177,8 +175,8 @@ func cutMarks(word string) (bare string, flags Flags) {
 	return "", flags
 }
 
-// upperASCII makes a to z capital and leaves every other byte, so that text in
-// no known encoding stays as it is.
+// upperASCII turns a to z into capitals and keeps all other bytes, so that text in an unknown
+// encoding is unchanged.
 func upperASCII(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' }) {
 		return s

@@ -58,7 +58,7 @@ func TestStateHasAFlagOnlyIfItHasAllOfThem(t *testing.T) {
 	require.True(t, state.Has(0))
 }
 
-func TestANodeIsHeldByAJobThatHasItOrLeavesIt(t *testing.T) {
+func TestNodeIsHeldByARunningOrLeavingJob(t *testing.T) {
 	for text, held := range map[string]bool{
 		"ALLOCATED+CLOUD+POWERED_DOWN": true, "MIXED": true, "IDLE+COMPLETING": true,
 		"IDLE+CLOUD+POWERING_UP": false, "DOWN": false, "IDLE+RESERVED": false,
@@ -87,7 +87,7 @@ func TestParseLimit(t *testing.T) {
 		{"squeue's hours", "1:40:00", set(100 * time.Minute)},
 		{"squeue's days", "1-02:04:00", set(26*time.Hour + 4*time.Minute)},
 		{"squeue's year", "365-00:00:00", set(365 * 24 * time.Hour)},
-		{"no time at all", "0:00", set(0)},
+		{"not a time", "0:00", set(0)},
 		{"scontrol's minutes", "00:30:00", set(30 * time.Minute)},
 		{"scontrol's hours", "01:40:00", set(100 * time.Minute)},
 		{"scontrol's days", "7-00:00:00", set(7 * 24 * time.Hour)},

@@ -9,10 +9,10 @@ import (
 	"unsafe"
 )
 
-// maxQuoted is how much of Slurm's output an error repeats, in bytes.
+// maxQuoted is the maximum length, in bytes, of Slurm's output in an error message.
 const maxQuoted = 80
 
-// clip cuts text to so many bytes, and an ellipsis.
+// clip shortens text to at most that many bytes, plus an ellipsis.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -24,14 +24,13 @@ func clip(text string, most int) string {
 	return text[:end] + "…"
 }
 
-// quote shows text in an error message on one line, cut short.
+// quote formats text for an error message: on one line, shortened.
 func quote(text string) string {
 	return fmt.Sprintf("%q", clip(text, maxQuoted))
 }
 
-// wordAfter is the word after the first " key=" in a line, or after a "key="
-// at its start; "" when there is none. It is meant for stretches of a line
-// without free text.
+// wordAfter returns the word after the first " key=" in a line, or after a "key=" at its start; ""
+// if the key is missing. Use it only on parts of a line without free text.
 func wordAfter(line, key string) string {
 	_, rest, _ := cutKey(line, key)
 	word, _, _ := strings.Cut(rest, " ")
@@ -67,20 +66,20 @@ func splitList(value string) []string {
 	return strings.Split(value, ",")
 }
 
-// timeLayout is how scontrol prints a time, in the zone of its TZ.
+// timeLayout is scontrol's time format. The time zone is that of the variable TZ.
 const timeLayout = "2006-01-02T15:04:05"
 
-// farForm is a time after 9999, which any user may have a job begin at: with a
-// year of more digits, and once the year is past 32 bits with what happens to be
-// in memory in place of the rest (22.05: 1623969404-25-32756T01:46:39).
+// farForm matches a time after 9999, which any user may set with sbatch --begin. Such a year has
+// more digits. If the year exceeds 32 bits, Slurm prints random memory in place of the rest (22.05:
+// 1623969404-25-32756T01:46:39).
 var farForm = regexp.MustCompile(`^(?:\d{5,}|-\d+)-[-\dT:]+$`)
 
-// Far stands for every later time. Any time.Duration added to it is before the
-// year 9999, the last that JSON and RFC 3339 have.
+// Far stands for every later time. Any time.Duration added to it is before the year 9999, the last
+// year that JSON and RFC 3339 support.
 var Far = time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// parseTime reads a time that Slurm's commands printed under TZ=UTC; None,
-// Unknown and N/A are the zero time, and what is after Far is Far.
+// parseTime parses a time that Slurm's commands printed under TZ=UTC. None, Unknown and N/A are the
+// zero time. A time after Far becomes Far.
 func parseTime(value string) (time.Time, error) {
 	switch value {
 	case "", "None", "Unknown", "N/A", "(null)":
@@ -96,7 +95,7 @@ func parseTime(value string) (time.Time, error) {
 	return t, nil
 }
 
-// timeOf is the time after the first " key=" in a line, zero when there is none.
+// timeOf returns the time after the first " key=" in a line; zero if the key is missing.
 func timeOf(line, key string) (time.Time, error) {
 	t, err := parseTime(wordAfter(line, key))
 	if err != nil {
@@ -105,7 +104,7 @@ func timeOf(line, key string) (time.Time, error) {
 	return t, nil
 }
 
-// cutAtKeys gives the free text up to the first " key=" of any of the keys.
+// cutAtKeys returns the free text before the first " key=" of any of the keys.
 func cutAtKeys(text string, keys ...string) string {
 	for _, key := range keys {
 		text, _, _ = cutKey(text, key)
@@ -113,8 +112,8 @@ func cutAtKeys(text string, keys ...string) string {
 	return text
 }
 
-// freeText is the text after the first " key=" in a line, up to any of the keys
-// that may follow it; "" when there is none.
+// freeText returns the text after the first " key=" in a line, up to any key of next; "" if the key
+// is missing.
 func freeText(line, key string, next ...string) string {
 	_, text, found := cutKey(line, key)
 	if !found {
@@ -123,11 +122,11 @@ func freeText(line, key string, next ...string) string {
 	return strings.TrimSpace(cutAtKeys(text, next...))
 }
 
-// readShown reads what scontrol -o show printed, where each line is a record
-// that begins with a key and its name. No output is an error; none is what the
-// command prints, with exit status 0, when there are no records.
+// readShown parses the output of scontrol -o show. Each line is a record that starts with a key and
+// a name. Empty output is an error. none is the text that the command prints, with exit status 0,
+// instead of records.
 func readShown[T any](command string, out []byte, none, key string, read reader[T]) ([]T, error) {
-	text := unsafe.String(unsafe.SliceData(out), len(out)) // megabytes, which nobody changes any more
+	text := unsafe.String(unsafe.SliceData(out), len(out)) // not a copy of megabytes; out never changes
 	switch strings.TrimSpace(text) {
 	case none:
 		return nil, nil

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// timeForms are those of sbatch --time. Source: sbatch(1).
+// timeForms are the forms of sbatch --time. Source: sbatch(1).
 var timeForms = []struct {
 	form  *regexp.Regexp
 	units []time.Duration
@@ -18,8 +18,8 @@ var timeForms = []struct {
 	{regexp.MustCompile(`^(\d{1,4})-(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}))?)?$`), []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}},
 }
 
-// ParseTime reads a time limit as sbatch --time takes it: 30, 30:00, 1:30:00, 2-12,
-// 2-12:30, 2-12:30:00. It is at least a second.
+// ParseTime parses a time limit in the format of sbatch --time: 30, 30:00, 1:30:00, 2-12, 2-12:30,
+// 2-12:30:00. The result is at least one second.
 func ParseTime(text string) (time.Duration, error) {
 	for _, f := range timeForms {
 		fields := f.form.FindStringSubmatch(text)
@@ -28,12 +28,12 @@ func ParseTime(text string) (time.Duration, error) {
 		}
 		var limit time.Duration
 		for i, digits := range fields[1:] {
-			n, _ := strconv.Atoi("0" + digits) // the form lets only digits through
+			n, _ := strconv.Atoi("0" + digits) // the form allows only digits
 			limit += time.Duration(n) * f.units[i]
 		}
 		if limit > 0 {
 			return limit, nil
 		}
 	}
-	return 0, fmt.Errorf("time %s: give it as sbatch --time takes it, such as 90, 4:00:00 or 2-12:00:00", quote(text))
+	return 0, fmt.Errorf("time %s: must be in the format of sbatch --time, such as 90, 4:00:00 or 2-12:00:00", quote(text))
 }

@@ -15,24 +15,23 @@ const (
 	PartitionRow   = "partition"
 )
 
-// RowKinds are the kinds of rows.
+// RowKinds returns all kinds of rows.
 func RowKinds() []string { return []string{JobRow, NodeRow, ReservationRow, PartitionRow} }
 
-// UnreadRow is a row of a command's output that could not be read, with what
-// is known of it all the same.
+// UnreadRow is an unreadable row of a command's output, with those of its fields that are known.
 type UnreadRow struct {
 	Kind string
-	Name string // of the node, reservation or partition, or a job's raw id; "" if that could not be read
+	Name string // of the node, reservation or partition, or a job's raw id; "" if unreadable
 	Why  string
 
-	// State is the job's; "" if that could not be read. Nodes are those of the
-	// job, if NodesKnown; otherwise they may be any.
+	// State is the job's state; "" if unreadable. Nodes are the job's nodes if NodesKnown is true.
+	// If it is false, the job may have any nodes.
 	State      JobState
 	Nodes      []string
 	NodesKnown bool
 }
 
-// Job is the raw id of the job; 0 if that could not be read.
+// Job returns the raw id of the job; 0 if unreadable.
 func (r UnreadRow) Job() uint32 {
 	if r.Kind != JobRow {
 		return 0
@@ -41,7 +40,7 @@ func (r UnreadRow) Job() uint32 {
 	return uint32(id)
 }
 
-// String names the row and says what is wrong with it.
+// String names the row and the problem.
 func (r UnreadRow) String() string {
 	if r.Name == "" {
 		return fmt.Sprintf("a %s row cannot be read: %s", r.Kind, r.Why)
@@ -53,12 +52,11 @@ func (r UnreadRow) String() string {
 	return fmt.Sprintf("%s %s cannot be read: %s", r.Kind, name, r.Why)
 }
 
-// Unread is the rows that could not be read: an error that comes with the rows
-// that could be. With any other error nothing was read.
+// Unread lists the rows that could not be read. This error is returned together with the readable
+// rows. With any other error, nothing was read.
 type Unread []UnreadRow
 
-// Take adds the rows of which err says that they could not be read. Any other
-// error it returns.
+// Take appends the unreadable rows if err is an Unread. It returns any other error.
 func (u *Unread) Take(err error) error {
 	var rows Unread
 	if errors.As(err, &rows) {
@@ -68,7 +66,7 @@ func (u *Unread) Take(err error) error {
 	return err
 }
 
-// Error names the first of them.
+// Error describes the first row and counts the rest.
 func (u Unread) Error() string {
 	if len(u) > 1 {
 		return fmt.Sprintf("%s; and %d more", u[0], len(u)-1)
@@ -78,14 +76,14 @@ func (u Unread) Error() string {
 
 var errCutOff = errors.New("the output breaks off in its last line")
 
-// reader reads one row. What is known of a row that it could not read comes
-// with the error, and the name also without one.
+// reader parses one row. Together with an error, known holds the fields that could be read. Its
+// name is set even without an error.
 type reader[T any] func(line string) (row T, known UnreadRow, err error)
 
-// readRows reads a command's output, in which every line is a row. A row that
-// cannot be read costs that row only. A name that is there twice costs its rows:
-// nobody knows which of them is true. Output that breaks off, or in which no line
-// begins as a row does, is not what the command prints: then nothing is read.
+// readRows parses a command's output. Every line must be a row. An unreadable row affects only
+// itself. If a name occurs more than once, none of its rows is used, because any of them may be
+// wrong. Truncated output, and output without any line that starts like a row, cannot be the
+// command's output: then nothing is read.
 func readRows[T any](command, out string, isRow func(line string) bool, read reader[T]) ([]T, error) {
 	if out != "" && !strings.HasSuffix(out, "\n") {
 		return nil, fmt.Errorf("%s: %w", command, errCutOff)
@@ -128,8 +126,8 @@ func readRows[T any](command, out string, isRow func(line string) bool, read rea
 	return rows, nil
 }
 
-// because completes what is known of an unread row. The line itself says more
-// than nothing where not even a name is known.
+// because completes the known fields of an unread row. If even the name is unknown, it adds the
+// line itself.
 func (r UnreadRow) because(line, why string) UnreadRow {
 	r.Why = why
 	if r.Name == "" {

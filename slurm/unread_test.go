@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parsed is what a parser reads of good output.
+// parsed returns the result of parse for valid output.
 func parsed[T any](t *testing.T, parse func([]byte) ([]T, error), out string) []T {
 	t.Helper()
 	rows, err := parse([]byte(out))
@@ -18,8 +18,8 @@ func parsed[T any](t *testing.T, parse func([]byte) ([]T, error), out string) []
 	return rows
 }
 
-// requireUnread makes sure that rows come with no error but that some could not
-// be read, and that an error is one line.
+// requireUnread checks that the only error beside rows is an Unread, and that its message is one
+// line.
 func requireUnread[T any](t *testing.T, err error, rows []T) {
 	t.Helper()
 	if err == nil {
@@ -33,8 +33,8 @@ func requireUnread[T any](t *testing.T, err error, rows []T) {
 	require.Empty(t, rows)
 }
 
-// A1: any user may submit a job that begins in the year 11609.
-func TestATimeAfterTheYear9000IsFar(t *testing.T) {
+// A1: any user may submit a job with a begin time in the year 11609.
+func TestTimeAfterTheYear9000IsFar(t *testing.T) {
 	for _, value := range []string{
 		"9000-01-01T00:00:01", "9999-12-31T23:59:59", "10000-01-01T00:00:00", "11609-05-28T03:06:55", "292277026596-12-04T15:30:07",
 		"1623969404-25-32756T01:46:39", "1623969404--1365630463-32764T01", "-2147481749-1-1T00:00:00",
@@ -58,14 +58,14 @@ func TestATimeAfterTheYear9000IsFar(t *testing.T) {
 }
 
 // A1
-func TestAJobThatBeginsAfterTheYear9999IsReadAsTheOthersAre(t *testing.T) {
+func TestJobThatStartsAfterTheYear9999IsRead(t *testing.T) {
 	require.Equal(t, Far, parsed(t, readSqueue, rowWith("%S", "11609-05-28T03:06:55")+"\n")[0].Start)
 	nodes := parsed(t, ParseNodes, nodeLine("f0", plainOS, "IDLE", " Reason=x [ann@11609-05-28T03:06:55] Comment=y"))
 	require.Equal(t, []string{"x", "ann", "y"}, []string{nodes[0].Reason, nodes[0].ReasonBy, nodes[0].Comment})
 }
 
-// A5: the end of a reservation that begins in 9999.
-func TestAReservationThatEndsAfterTheYear9999IsRead(t *testing.T) {
+// A5: the end of a reservation that starts in 9999.
+func TestReservationThatEndsAfterTheYear9999IsRead(t *testing.T) {
 	reservations := parsed(t, ParseReservations,
 		"ReservationName=slurmflex-alpha-253402300740 StartTime=9999-12-31T23:59:00 EndTime=10000-12-30T23:59:00 Nodes=f0\n")
 	require.Equal(t, Far, reservations[0].Start)
@@ -80,10 +80,10 @@ const (
 )
 
 // A1
-func TestARowThatCannotBeReadCostsThatReservationOrPartitionOnly(t *testing.T) {
+func TestUnreadableRowAffectsOnlyItsReservationOrPartition(t *testing.T) {
 	costsOnly(t, ParseReservations, reservationA, reservationC, map[string]UnreadRow{
 		"ReservationName=b StartTime=soon EndTime=None Nodes=f0\n": {Kind: ReservationRow, Name: "b", Why: `StartTime: time "soon": not like 2006-01-02T15:04:05`},
-		"ReservationName=b Nodes=f0\n":                             {Kind: ReservationRow, Name: "b", Why: "it has no StartTime="},
+		"ReservationName=b Nodes=f0\n":                             {Kind: ReservationRow, Name: "b", Why: "StartTime= is missing"},
 		"x\n":                                                      {Kind: ReservationRow, Why: `"x": not a reservation record`},
 	})
 	costsOnly(t, ParsePartitions, partitionA, partitionC, map[string]UnreadRow{
@@ -92,7 +92,7 @@ func TestARowThatCannotBeReadCostsThatReservationOrPartitionOnly(t *testing.T) {
 	})
 }
 
-// costsOnly checks that each row is unread and those around it are read.
+// costsOnly checks that each of the rows is unread and that its neighbors are read.
 func costsOnly[T any](t *testing.T, parse func([]byte) ([]T, error), before, after string, rows map[string]UnreadRow) {
 	t.Helper()
 	for row, want := range rows {
@@ -102,7 +102,7 @@ func costsOnly[T any](t *testing.T, parse func([]byte) ([]T, error), before, aft
 	}
 }
 
-func TestAnUnreadRowIsNamedOnOneLine(t *testing.T) {
+func TestUnreadRowIsNamedOnOneLine(t *testing.T) {
 	require.Equal(t, `node "f\n0" cannot be read: why`, UnreadRow{Kind: NodeRow, Name: "f\n0", Why: "why"}.String())
 	require.Equal(t, uint32(7), UnreadRow{Kind: JobRow, Name: "7"}.Job())
 	require.Zero(t, UnreadRow{Kind: JobRow}.Job())
@@ -110,10 +110,10 @@ func TestAnUnreadRowIsNamedOnOneLine(t *testing.T) {
 	require.EqualError(t, Unread{{Kind: JobRow, Why: "a"}, {Kind: JobRow, Why: "b"}, {Kind: JobRow, Why: "c"}}, "a job row cannot be read: a; and 2 more")
 }
 
-// The targets below put hostile bytes in the place of one field of one row, and
-// make sure that all other rows come out as before.
+// The targets below replace one field of one row with hostile bytes and check that all other rows
+// are read as before.
 
-// spoil gives the lines with one field of one of them replaced; fields end at sep.
+// spoil returns the lines with one field of one line replaced. Fields end at sep.
 func spoil(lines []string, sep string, row, field uint8, hostile string) string {
 	lines = slices.Clone(lines)
 	fields := strings.Split(lines[row], sep)
@@ -127,9 +127,9 @@ func spoil(lines []string, sep string, row, field uint8, hostile string) string 
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// fuzzOneField puts hostile text in the place of one field of one of three lines,
-// and makes sure that the other rows are read as before. One whose name the hostile
-// text has may be unread, because there may be two of it.
+// fuzzOneField replaces one field of one of three lines with hostile text and checks that the other
+// rows are read as before. A row may become unread if the hostile text contains its name, because
+// that name may then occur twice.
 func fuzzOneField[T any](f *testing.F, lines []string, sep string, parse func([]byte) ([]T, error), nameOf func(T) string) {
 	for i, text := range forged {
 		f.Add(uint8(i), uint8(3*i), text)
@@ -161,7 +161,7 @@ func countOf[T any](rows []T, name string, nameOf func(T) string) (n int) {
 	return n
 }
 
-// forged are texts that end a row and begin another.
+// forged are texts that end a row and start another.
 var forged = []string{
 	"", "|", "\n", "x\ny", "11609-05-28T03:06:55", "9", "\n9|9|N/A|15:00|RUNNING|f0|None|1|flex|ann|2|||(null)|0|None", "\nNodeName=f2 RealMemory=1 State=DOWN BootTime=None",
 	"\nReservationName=c StartTime=None Nodes=f0", "\nPartitionName=c Nodes=f0", "\x00\xff", " RealMemory=1 State=IDLE", "f[0-99999999]",

@@ -12,8 +12,8 @@ type Version struct{ Major, Minor, Patch int }
 
 var versionForm = regexp.MustCompile(`^(?:slurm(?:-\w+)? )?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:[-~+.]\S*)?\s*$`)
 
-// ParseVersion reads what scontrol -V prints ("slurm 22.05.8",
-// "slurm-wlm 24.11.5") or SLURM_VERSION holds ("22.05.8", "25.05.0-0rc1").
+// ParseVersion parses the output of scontrol -V ("slurm 22.05.8", "slurm-wlm 24.11.5") or the value
+// of SLURM_VERSION ("22.05.8", "25.05.0-0rc1").
 func ParseVersion(text string) (Version, error) {
 	fields := versionForm.FindStringSubmatch(text)
 	if fields == nil {
@@ -21,7 +21,7 @@ func ParseVersion(text string) (Version, error) {
 	}
 	var numbers [3]int
 	for i, digits := range fields[1:] {
-		numbers[i], _ = strconv.Atoi("0" + digits) // versionForm lets only digits through
+		numbers[i], _ = strconv.Atoi("0" + digits) // versionForm allows only digits
 	}
 	return Version{Major: numbers[0], Minor: numbers[1], Patch: numbers[2]}, nil
 }
@@ -31,5 +31,5 @@ func (v Version) AtLeast(major, minor int) bool {
 	return cmp.Or(cmp.Compare(v.Major, major), cmp.Compare(v.Minor, minor)) >= 0
 }
 
-// String gives the version as Slurm writes it: 22.05.8.
+// String returns the version in Slurm's form: 22.05.8.
 func (v Version) String() string { return fmt.Sprintf("%d.%02d.%d", v.Major, v.Minor, v.Patch) }

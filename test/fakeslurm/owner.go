@@ -78,7 +78,7 @@ func (c *Cluster) toJob(ctx context.Context, id uint32, what string, do func(*jo
 	case j == nil:
 		return fmt.Errorf("%s: job %d: %w", what, id, scontrol.ErrUnknownJob)
 	case j.together():
-		return fmt.Errorf("%s: squeue: job %d stands for tasks that have not been told apart yet", what, id)
+		return fmt.Errorf("%s: squeue: job %d stands for array tasks without records of their own", what, id)
 	}
 	return do(j)
 }

@@ -36,7 +36,7 @@ type ReservationSpec struct {
 	Start time.Time     // only with Maint or a User, to the second; other reservations start now
 	Lasts time.Duration // in whole minutes; 0 means without end, which requires Purge
 	Maint bool          // set for the end of a lease; adds Slurm's flag maint
-	User  string        // only this user's jobs may use the nodes, which must be free; empty: no user
+	User  string        // the only user of the nodes, which must be free; empty: no user
 	Purge time.Duration // in whole minutes without a job until Slurm deletes it; 0 means never
 }
 

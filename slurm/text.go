@@ -126,7 +126,7 @@ func freeText(line, key string, next ...string) string {
 // a name. Empty output is an error. none is the text that the command prints, with exit status 0,
 // instead of records.
 func readShown[T any](command string, out []byte, none, key string, read reader[T]) ([]T, error) {
-	text := unsafe.String(unsafe.SliceData(out), len(out)) // not a copy of megabytes; out never changes
+	text := unsafe.String(unsafe.SliceData(out), len(out)) // no copy: out may have megabytes
 	switch strings.TrimSpace(text) {
 	case none:
 		return nil, nil

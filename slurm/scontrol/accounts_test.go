@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheAccountsOfJobsAreAsked(t *testing.T) {
+func TestAccountsAreReadFromSqueue(t *testing.T) {
 	c := newClient(t, dummy{Stdout: "812|" + markOfCall + "<ml>" + markOfCall + "\n813|" + markOfCall + "<(null)>" + markOfCall + "\n"})
 	accounts, err := c.Accounts(t.Context(), []uint32{812, 813})
 	require.NoError(t, err)
@@ -14,7 +14,7 @@ func TestTheAccountsOfJobsAreAsked(t *testing.T) {
 	require.Equal(t, []string{"squeue -h -a -o %A|MARK<%a>MARK"}, asked(t, c))
 }
 
-func TestAJobThatHasLeftHasNoAccount(t *testing.T) {
+func TestUnknownJobHasNoAccount(t *testing.T) {
 	c := newClient(t, dummy{Stderr: "slurm_load_jobs error: Invalid job id specified\n", Exit: 1})
 	accounts, err := c.Accounts(t.Context(), []uint32{812})
 	require.NoError(t, err)

@@ -7,9 +7,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// Allowances reads the limits of licenses, and with accounting those of accounts, users and QOS. It
-// reads first which jobs are pending and what these are charged for, then the usage: a job that starts
-// in between counts twice, not never.
+// Allowances reads the limits of licenses and, with accounting, the limits of accounts, users and
+// QOS. It reads the pending jobs and their charges first and the usage afterwards, so that a job
+// that starts in between counts twice instead of never.
 func (c *Client) Allowances(ctx context.Context, accounting bool) (a slurm.Allowances, err error) {
 	mark := rand.Text()
 	out, err := c.run(ctx, "squeue", "-h", "-a", "-t", "PENDING", "-o", slurm.ChargeFormat(mark))

@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestLimitsAreReadAfterTheJobsThatTheyConcern(t *testing.T) {
+func TestLimitsAreReadAfterThePendingJobs(t *testing.T) {
 	c := newClient(t, dummy{
 		Stdout: "7|" + markOfCall + "<ml>" + markOfCall + "|" + markOfCall + "<normal>" + markOfCall + "|" + markOfCall + "<(null)>" + markOfCall + "|7\n",
 		Instead: map[string]dummy{

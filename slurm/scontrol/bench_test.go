@@ -13,8 +13,8 @@ import (
 	"slurmflex/test/must"
 )
 
-// A dummy prints 5,000 nodes: what is measured is the start of a program, its
-// output through a pipe, and reading that.
+// BenchmarkNodes measures how long it takes to start a program, to read its output through a pipe,
+// and to parse that. A dummy prints 5,000 nodes.
 func BenchmarkNodes(b *testing.B) {
 	nodes := site.Steady(must.Get(site.Config(5_000)), time.Now()).Nodes
 	dir := b.TempDir()

@@ -1,5 +1,4 @@
-// Package scontrol reads from slurmctld and changes it by running scontrol, squeue
-// and scancel.
+// Package scontrol reads and changes slurmctld's state by running scontrol, squeue and scancel.
 package scontrol
 
 import (
@@ -22,32 +21,32 @@ const (
 	defaultTimeout   = 30 * time.Second
 	defaultMaxOutput = 256 << 20
 
-	// maxChildren is how many commands run at once: each keeps slurmctld busy
-	// for milliseconds, during which it schedules nothing.
+	// maxChildren is the number of commands that may run at once. Each command keeps slurmctld busy
+	// for milliseconds, during which slurmctld schedules nothing.
 	maxChildren = 2
 )
 
-// Client runs Slurm's commands. It is safe for concurrent use; its fields are
-// not to be changed once it is used.
+// Client runs Slurm's commands. It is safe for concurrent use. Its fields must not change after the
+// first call.
 type Client struct {
-	// BinDir is the absolute path of the folder of Slurm's commands; "" is the
-	// first of the usual ones that has the command.
+	// BinDir is the absolute path of the folder with Slurm's commands. If empty, the client uses
+	// the first of the usual folders that has the command.
 	BinDir string
-	// Conf is the children's SLURM_CONF; "" is ours.
+	// Conf is SLURM_CONF of the commands. If empty, they inherit this process's value.
 	Conf string
-	// Timeout is how long each command may take; 0 is 30 s.
+	// Timeout limits the run time of each command; 0 means 30 s.
 	Timeout time.Duration
-	// MaxOutput is the most a command may print, in bytes; 0 is 256 MiB.
+	// MaxOutput limits the output of a command, in bytes; 0 means 256 MiB.
 	MaxOutput int64
-	// Log gets one line per command at debug level; nil for none.
+	// Log receives one line per command at debug level. It may be nil.
 	Log *zap.Logger
-	// Observe is told of every command that was run, in a word or two such as
-	// "scontrol show nodes". It is called by many goroutines at once. May be nil.
+	// Observe is called after every command, with a short name such as "scontrol show nodes". Calls
+	// may be concurrent. It may be nil.
 	Observe func(command string, took time.Duration, err error)
 
 	slotsOnce sync.Once
 	slots     chan struct{}
-	lengths   sync.Map // of what each kind of command last printed, by its name
+	lengths   sync.Map // the length of each kind of command's last output, by name
 
 	nodesMu sync.Mutex
 	nodes   slurm.NodeRows
@@ -76,7 +75,7 @@ func (c *Client) Reach(ctx context.Context) (err error) {
 	return err
 }
 
-// Nodes lists all nodes, those of hidden partitions too.
+// Nodes lists all nodes, including those of hidden partitions.
 func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "nodes")
 	if err != nil {
@@ -87,8 +86,8 @@ func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return c.nodes.Parse(out)
 }
 
-// NodesNamed lists only these nodes, of which there is at least one. One that Slurm does
-// not know is an error.
+// NodesNamed lists only these nodes. names must not be empty. A node that Slurm does not know is an
+// error.
 func (c *Client) NodesNamed(ctx context.Context, names []string) ([]slurm.Node, error) {
 	if err := checkNodeNames(names); err != nil {
 		return nil, err
@@ -100,18 +99,18 @@ func (c *Client) NodesNamed(ctx context.Context, names []string) ([]slurm.Node, 
 	return slurm.ParseNodes(out)
 }
 
-// Jobs lists the jobs that squeue shows: pending, running and completing ones
-// of all users and partitions. They have no names, see slurm.SqueueFormat.
+// Jobs lists the jobs that squeue shows: pending, running and completing jobs of all users and
+// partitions. They lack job names; see slurm.SqueueFormat.
 func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) { return c.queue(ctx) }
 
-// PendingJobs lists those of Jobs that are pending.
+// PendingJobs lists the pending ones among Jobs.
 func (c *Client) PendingJobs(ctx context.Context) ([]slurm.Job, error) {
 	return c.queue(ctx, "-t", "PENDING")
 }
 
-// TaskJobs lists tasks of arrays by their addresses, such as "5_2", one row for each. Jobs hides a
-// pending task among the array's other pending tasks, even if it uses a reservation of its own. A
-// task that is still one record with others has their ID. Tasks that are unknown are left out.
+// TaskJobs lists array tasks by their addresses, such as "5_2", one row for each. Jobs hides a
+// pending task among the array's other pending tasks, even if the task uses its own reservation. A
+// task that shares a record with other tasks has their ID. Unknown tasks are left out.
 func (c *Client) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
 	for _, address := range addresses {
 		if !jobAddress.MatchString(address) {
@@ -134,7 +133,7 @@ func (c *Client) queue(ctx context.Context, only ...string) ([]slurm.Job, error)
 	return slurm.ParseSqueue(out, mark)
 }
 
-// Partitions lists all partitions, hidden ones too.
+// Partitions lists all partitions, including hidden ones.
 func (c *Client) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "partition")
 	if err != nil {
@@ -161,7 +160,7 @@ func (c *Client) Config(ctx context.Context) (slurm.Config, error) {
 	return slurm.ParseConfig(out)
 }
 
-// Version is the version of scontrol itself; slurmctld's is in its Config.
+// Version returns the version of scontrol itself. Config has the version of slurmctld.
 func (c *Client) Version(ctx context.Context) (slurm.Version, error) {
 	out, err := c.run(ctx, "scontrol", "-V")
 	if err != nil {
@@ -174,11 +173,10 @@ func (c *Client) Version(ctx context.Context) (slurm.Version, error) {
 	return version, nil
 }
 
-// Controllers lists the cluster's slurmctlds in the order of slurm.conf, the
-// primary first, and says whether each of them answers. That none does is no
-// error.
+// Controllers lists the cluster's slurmctlds in the order of slurm.conf, the primary first, and
+// reports whether each of them answers. It is not an error if none of them answers.
 func (c *Client) Controllers(ctx context.Context) ([]slurm.Controller, error) {
-	out, err := c.run(ctx, "scontrol", "ping") // which fails if none is up
+	out, err := c.run(ctx, "scontrol", "ping") // fails if no slurmctld is up
 	controllers, parseErr := slurm.ParsePing(out)
 	if parseErr != nil {
 		return nil, cmp.Or(err, parseErr)
@@ -186,9 +184,9 @@ func (c *Client) Controllers(ctx context.Context) ([]slurm.Controller, error) {
 	return controllers, nil
 }
 
-// environment is all that the children get of ours: squeue and scontrol heed
-// many SQUEUE_… and SLURM_… variables that change what they print. The times
-// that they print are in UTC, as package slurm expects.
+// environment returns the complete environment of the commands. squeue and scontrol obey many
+// SQUEUE_… and SLURM_… variables that change their output, so none is passed on. TZ makes
+// them print times in UTC, as package slurm expects.
 func (c *Client) environment() []string {
 	env := []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
 	conf := c.Conf

@@ -14,7 +14,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestNodesListsThoseOfHiddenPartitionsToo(t *testing.T) {
+func TestNodesListsNodesOfHiddenPartitions(t *testing.T) {
 	c := newClient(t, dummy{Stdout: fixture(t, "24.11.5", "01-exclusive-job-configuring.nodes.txt")})
 	nodes, err := c.Nodes(t.Context())
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestJobsAreReadByOneSqueue(t *testing.T) {
 	require.Equal(t, []string{"squeue -h -a -o %A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|MARK<%n>MARK|MARK<%x>MARK|%v|MARK<%b>MARK|MARK<%r>MARK"}, asked(t, c))
 }
 
-// reads are the client's, each of what it says of a fixture of 22.05.8.
+// reads returns the client's read methods, each reduced to a few facts of a fixture of 22.05.8.
 func reads() map[string]func(context.Context, *Client) (any, error) {
 	return map[string]func(context.Context, *Client) (any, error){
 		"version.txt": func(ctx context.Context, c *Client) (any, error) {
@@ -59,7 +59,7 @@ func reads() map[string]func(context.Context, *Client) (any, error) {
 	}
 }
 
-func TestTheOtherReads(t *testing.T) {
+func TestOtherReadsReturnTheFixture(t *testing.T) {
 	for name, says := range map[string]string{
 		"version.txt": "22.05.8", "config.txt": "ClusterName:t ", "partitions.txt": "{flex ", "09-reservation.txt": "{slurmflex-eol-x ", "13-ping.txt": "{primary ctl true}",
 	} {
@@ -69,7 +69,7 @@ func TestTheOtherReads(t *testing.T) {
 	}
 }
 
-func TestControllersAreListedWithWhoAnswers(t *testing.T) {
+func TestControllersReportsWhichOnesAnswer(t *testing.T) {
 	const banner = "*****************************************\n** RESTORE SLURMCTLD DAEMON TO SERVICE **\n*****************************************\n"
 	for _, test := range []struct {
 		name    string
@@ -94,7 +94,7 @@ func TestControllersAreListedWithWhoAnswers(t *testing.T) {
 	}
 }
 
-func TestControllersThatCannotBeReadAreAnError(t *testing.T) {
+func TestUnreadableControllersAreAnError(t *testing.T) {
 	for want, command := range map[string]dummy{
 		"scontrol ping: no configuration":       {Stderr: "scontrol: fatal: no configuration\n", Exit: 1},
 		`scontrol ping: "": about no slurmctld`: {},
@@ -110,7 +110,7 @@ func TestRubbishIsAnErrorAndNotAnEmptyCluster(t *testing.T) {
 		_, err := c.Nodes(t.Context())
 		require.Error(t, err)
 		_, err = c.JobRecords(t.Context(), []uint32{1})
-		require.Equal(t, out == "", err == nil, "squeue prints nothing where there is no job")
+		require.Equal(t, out == "", err == nil, "squeue prints nothing for an empty queue")
 		for name, read := range reads() {
 			_, err := read(t.Context(), c)
 			require.Error(t, err, name)
@@ -118,7 +118,7 @@ func TestRubbishIsAnErrorAndNotAnEmptyCluster(t *testing.T) {
 	}
 }
 
-func TestSlurmsOwnErrorsAreRecognised(t *testing.T) {
+func TestSlurmErrorsAreRecognised(t *testing.T) {
 	folders, err := filepath.Glob("../testdata/*.*.*")
 	require.NoError(t, err)
 	require.Len(t, folders, 6)
@@ -144,7 +144,7 @@ func TestSlurmsOwnErrorsAreRecognised(t *testing.T) {
 	}
 }
 
-func TestErrorsAreOneLineOfSlurmsOwnWords(t *testing.T) {
+func TestErrorsQuoteSlurmOnOneLine(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		command dummy
@@ -155,7 +155,7 @@ func TestErrorsAreOneLineOfSlurmsOwnWords(t *testing.T) {
 			dummy{Stderr: "scontrol: error: cannot stat file /x\n\nscontrol: fatal: Unable to process configuration file\n", Exit: 1},
 			"scontrol -V: cannot stat file /x; Unable to process configuration file",
 		},
-		{"no more than three", dummy{Stderr: "a\nb\nc\nd\n", Exit: 1}, "scontrol -V: a; b; c"},
+		{"at most three", dummy{Stderr: "a\nb\nc\nd\n", Exit: 1}, "scontrol -V: a; b; c"},
 		{"words on stdout", dummy{Stdout: "Job 7 not found\n", Exit: 1}, "scontrol -V: Job 7 not found"},
 		{"no words", dummy{Exit: 4}, "scontrol -V: exit status 4"},
 		{"control characters", dummy{Stderr: "a\x1b[31mb\tc\n", Exit: 1}, "scontrol -V: a [31mb c"},
@@ -170,7 +170,7 @@ func TestErrorsAreOneLineOfSlurmsOwnWords(t *testing.T) {
 	require.True(t, strings.HasSuffix(err.Error(), "é…"))
 }
 
-func TestAClientIsSafeForManyAtOnce(t *testing.T) {
+func TestClientIsSafeForConcurrentUse(t *testing.T) {
 	c := newClient(t, dummy{Stdout: "slurm 22.05.8\n"})
 	var all errgroup.Group
 	for range 8 {
@@ -183,8 +183,8 @@ func TestAClientIsSafeForManyAtOnce(t *testing.T) {
 	require.Len(t, calls(t, c), 8)
 }
 
-// Whatever a command prints and however it ends, there are nodes or an error of
-// one line, and a command that failed has told of no nodes.
+// FuzzWhatACommandPrints checks that any output and any exit status result in nodes or in a
+// one-line error, and that a failed command yields no nodes.
 func FuzzWhatACommandPrints(f *testing.F) {
 	f.Add("", "scontrol: error: slurm_load_node error: Unable to contact slurm controller (connect failure)\n", 1)
 	f.Add("No nodes in the system\n", "", 0)
@@ -198,7 +198,7 @@ func FuzzWhatACommandPrints(f *testing.F) {
 			require.Error(t, err)
 		}
 		if err != nil {
-			for _, node := range nodes { // of those that could not be read the names are known
+			for _, node := range nodes { // unreadable rows have at least a name
 				require.Zero(t, exit&0xff)
 				require.ErrorAs(t, err, new(slurm.Unread))
 				require.NotEmpty(t, node.Name)
@@ -209,7 +209,8 @@ func FuzzWhatACommandPrints(f *testing.F) {
 	})
 }
 
-// The words of a failure are a short line, the same when they are read again.
+// FuzzOwnWords checks that the text of a failure is a short line, and that shortening it again does
+// not change it.
 func FuzzOwnWords(f *testing.F) {
 	f.Add([]byte("scontrol: error: Invalid job id specified\n"))
 	f.Add([]byte("slurm_update error: Invalid node name specified\n\n\nfatal: x"))

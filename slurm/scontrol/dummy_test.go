@@ -19,18 +19,17 @@ import (
 	"slurmflex/test/must"
 )
 
-// dummy is what the commands of a test do. They are the test binary itself
-// under the names of Slurm's commands, and read it from the file that is their
-// SLURM_CONF.
+// dummy configures a test's commands. The commands are the test binary itself under the names
+// of Slurm's commands. They read their dummy from the file in SLURM_CONF.
 type dummy struct {
 	Stdout, Stderr string
 	Exit           int
-	Refuse         string // exit with 1 if an argument holds it
+	Refuse         string // exit with 1 if an argument contains this text
 	Hang           bool   // never end
 	Leave          bool   // end, but leave a process that keeps stdout open
-	Flood          bool   // print for ever
+	Flood          bool   // print without end
 
-	// Instead is what a command does instead whose last argument is the key.
+	// Instead replaces the dummy for a command with the key as its last argument.
 	Instead map[string]dummy
 }
 
@@ -51,7 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beDummy is the life of a dummy command.
+// beDummy runs as the dummy command.
 func beDummy(name string) int {
 	conf := os.Getenv("SLURM_CONF")
 	var d dummy
@@ -78,7 +77,7 @@ func beDummy(name string) int {
 		child.ExtraFiles = []*os.File{begins}
 		must.Do(child.Start())
 		must.Do(begins.Close())
-		must.Get(io.ReadAll(begun)) // until it has left its note
+		must.Get(io.ReadAll(begun)) // until the left process has recorded itself
 	}
 	if d.Hang {
 		time.Sleep(time.Hour)
@@ -90,10 +89,11 @@ func beDummy(name string) int {
 	return d.Exit
 }
 
-// markOfCall stands, in what a dummy prints, for the mark that it is called with.
+// markOfCall is a placeholder in a dummy's output for the mark of the call.
 const markOfCall = "MARK-OF-CALL"
 
-// markIn is the mark of slurm.JobRecordFormat, slurm.SqueueFormat or slurm.AccountFormat in a call's arguments.
+// markIn returns the mark of slurm.JobRecordFormat, slurm.SqueueFormat or slurm.AccountFormat in a
+// call's arguments.
 func markIn(args []string) string {
 	for _, arg := range args {
 		if _, after, found := strings.Cut(arg, "JobID:|"); found {
@@ -110,7 +110,7 @@ func markIn(args []string) string {
 	return markOfCall
 }
 
-// record leaves a note of this run beside the configuration.
+// record writes a record of this run next to the configuration.
 func record(conf, name string) {
 	note := must.Get(json.Marshal(call{Args: append([]string{name}, os.Args[1:]...), Env: os.Environ(), PID: os.Getpid()}))
 	path := fmt.Sprintf("%s.%d.%d", conf, time.Now().UnixNano(), os.Getpid())
@@ -118,7 +118,7 @@ func record(conf, name string) {
 	must.Do(os.Rename(path+".part", path+".call"))
 }
 
-// newClient gives a client whose commands are dummies.
+// newClient returns a client that runs dummies as its commands.
 func newClient(t *testing.T, d dummy) *Client {
 	t.Helper()
 	dir := t.TempDir()
@@ -130,7 +130,7 @@ func newClient(t *testing.T, d dummy) *Client {
 	return &Client{BinDir: dir, Conf: conf}
 }
 
-// calls are the runs of the client's commands so far, in order.
+// calls returns the runs of the client's commands so far, in order.
 func calls(t *testing.T, c *Client) []call {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(c.BinDir, "conf.*.call"))
@@ -151,7 +151,7 @@ func awaitCalls(t *testing.T, c *Client, n int) []call {
 	return calls(t, c)
 }
 
-// requireGone waits until a process has ended; a zombie has.
+// requireGone waits until a process has ended. A zombie counts as ended.
 func requireGone(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -8,34 +8,34 @@ import (
 	"slurmflex/slurm"
 )
 
-// What a command's failure was about, for errors.Is.
+// The kinds of failures of a command, for errors.Is.
 var (
-	// ErrNoController: no slurmctld could be reached, or none answered.
+	// ErrNoController means that slurmctld cannot be reached or does not answer.
 	ErrNoController = errors.New("slurmctld does not answer")
-	// ErrUnknownJob: slurmctld has no such job.
+	// ErrUnknownJob means that slurmctld does not know the job.
 	ErrUnknownJob = errors.New("no such job")
-	// ErrJobEnded: the job is over, though slurmctld still knows it.
+	// ErrJobEnded means that the job has ended, although slurmctld still knows it.
 	ErrJobEnded = errors.New("job has ended")
-	// ErrUnknownNode: slurmctld has no such node.
+	// ErrUnknownNode means that slurmctld does not know the node.
 	ErrUnknownNode = errors.New("no such node")
-	// ErrReservationExists: there is a reservation of this name already.
+	// ErrReservationExists means that a reservation of this name already exists.
 	ErrReservationExists = errors.New("reservation exists")
-	// ErrUnknownReservation: slurmctld has no such reservation.
+	// ErrUnknownReservation means that slurmctld does not know the reservation.
 	ErrUnknownReservation = errors.New("no such reservation")
 )
 
-// failure is a command that Slurm says has failed, in Slurm's own words.
+// failure is the error of a failed command, with Slurm's own message.
 type failure struct {
 	call, words string
-	kind        error // one of the above, or nil
+	kind        error // one of the errors above, or nil
 }
 
 func (f *failure) Error() string { return f.call + ": " + f.words }
 
 func (f *failure) Unwrap() error { return f.kind }
 
-// classify finds the kind of failure in Slurm's words (the texts are those of
-// slurm_strerror, the same from 22.05 to 26.05).
+// classify finds the kind of failure in Slurm's message. The texts are those of slurm_strerror, the
+// same from 22.05 to 26.05.
 func classify(words string) error {
 	switch {
 	case strings.Contains(words, "Invalid job id specified"):
@@ -62,14 +62,14 @@ func classify(words string) error {
 
 const (
 	maxWordLines = 3   // lines of a command's output in an error
-	maxWords     = 300 // bytes of them
+	maxWords     = 300 // bytes of a command's output in an error
 	maxCall      = 120 // bytes of the command line in an error
 )
 
-// saidBy is who says it, before Slurm's words.
+// saidBy matches the name of the command or function before Slurm's message.
 var saidBy = regexp.MustCompile(`^(?:\w+: )?(?:\w+ error|error|fatal): `)
 
-// ownWords is the beginning of what a command printed, on one line.
+// ownWords returns the beginning of a command's output on one line.
 func ownWords(printed []byte) string {
 	var lines []string
 	for line := range strings.Lines(string(printed)) {
@@ -84,12 +84,12 @@ func ownWords(printed []byte) string {
 	return plain(strings.Join(lines, "; "), maxWords)
 }
 
-// describe is the command line for an error.
+// describe returns the command line for an error.
 func describe(program string, args []string) string {
 	return plain(program+" "+strings.Join(args, " "), maxCall)
 }
 
-// after puts a separator before text that is there.
+// after prepends a separator to text, unless text is empty.
 func after(separator, text string) string {
 	if text == "" {
 		return ""

@@ -10,17 +10,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// The methods below change the one job with a raw job id. Slurm's commands take
-// the id that an array's last task has for all of the array, so the methods
-// first ask squeue for the job's address (slurm.ParseJobAddress); but for its
-// AdminComments, a heterogeneous job they change as a whole, whichever component
-// is named. The error is ErrUnknownJob for a job that slurmctld no longer knows,
-// and ErrJobEnded for one that is over. What they do was tried on 22.05,
-// 24.11 and 26.05.
+// The methods below change exactly one job, given its raw id. Slurm's commands apply the id of an
+// array's last task to the whole array. Therefore each method first asks squeue for the job's
+// address (slurm.ParseJobAddress). Except for AdminComment, a heterogeneous job is always changed
+// as a whole, whichever component is given. The error is ErrUnknownJob for a job that slurmctld no
+// longer knows, and ErrJobEnded for a job that has ended. The behavior was tested on 22.05, 24.11
+// and 26.05.
 
-// SetAdminComment sets the comment that scontrol show job shows to the job's
-// owner; "" clears it. Each component of a heterogeneous job has one of its own.
-// Control characters become spaces, and the text is cut to 500 bytes.
+// SetAdminComment sets the comment that scontrol show job shows to the job's owner; "" clears it.
+// Each component of a heterogeneous job has its own comment. Control characters become spaces, and
+// the text is cut to 500 bytes.
 func (c *Client) SetAdminComment(ctx context.Context, job uint32, text string) error {
 	address, err := c.address(ctx, job)
 	if err != nil {
@@ -30,15 +29,13 @@ func (c *Client) SetAdminComment(ctx context.Context, job uint32, text string) e
 	return err
 }
 
-// HoldJob keeps a job from being started until an admin releases it; its owner
-// cannot. squeue gives JobHeldAdmin as the reason, the words are for the
-// AdminComment.
+// HoldJob prevents a job from starting until an admin releases it. Its owner cannot release it.
+// squeue shows JobHeldAdmin as the reason; the explanation belongs in the AdminComment.
 //
-// A job that has nodes, CONFIGURING or RUNNING, keeps them and goes on, whether
-// it is from sbatch, salloc or srun: it is held once it is requeued. So to take
-// the nodes from a CONFIGURING job and hold it, hold it first and then power
-// its nodes down by force: it goes from CONFIGURING to held, and Slurm cannot
-// start it in between.
+// A CONFIGURING or RUNNING job keeps its nodes and continues, whether it is from sbatch, salloc or
+// srun. It is held once it is requeued. To release the nodes of a CONFIGURING job and hold it, hold
+// it first and then power down its nodes by force. The job then changes from CONFIGURING to held,
+// and Slurm cannot start it in between.
 func (c *Client) HoldJob(ctx context.Context, id uint32) error {
 	address, err := c.address(ctx, id)
 	if err != nil {
@@ -48,23 +45,21 @@ func (c *Client) HoldJob(ctx context.Context, id uint32) error {
 	return err
 }
 
-// RequeueJob takes a CONFIGURING or RUNNING batch job back to PENDING, one
-// restart later. It leaves jobs alone that are PENDING or have ended: without
-// "Incomplete", Slurm starts cancelled and completed jobs again. A job from
-// salloc or srun, and one with --no-requeue, is refused by Slurm.
+// RequeueJob requeues a CONFIGURING or RUNNING batch job and increments its restart count. It does
+// not change jobs that are PENDING or have ended: "Incomplete" prevents Slurm from starting
+// cancelled and completed jobs again. Slurm rejects a job from salloc or srun, and one with
+// --no-requeue.
 //
-// The job may start again after 121 s, but before 24.11 one that was
-// CONFIGURING at once, and on the same nodes. The nodes of a CONFIGURING job
-// stay POWERING_UP: powering them down by force is the requeue that gives them
-// back.
+// The job may start again after 121 s. Before 24.11, a job that was CONFIGURING may start again
+// immediately, and on the same nodes. The nodes of a CONFIGURING job stay POWERING_UP: only
+// powering them down by force both requeues the job and releases its nodes.
 func (c *Client) RequeueJob(ctx context.Context, id uint32) error {
 	return c.requeue(ctx, "requeue", id)
 }
 
-// RequeueHoldJob does what RequeueJob does and holds the job, with "job
-// requeued in held state" for a reason. A PENDING job it does not hold: that is
-// HoldJob's. Before 24.11 squeue goes on to show the former nodes of a job that
-// was CONFIGURING.
+// RequeueHoldJob does the same as RequeueJob and holds the job, with the reason "job requeued in
+// held state". It does not hold a PENDING job; use HoldJob. Before 24.11, squeue still shows the
+// former nodes of a job that was CONFIGURING.
 func (c *Client) RequeueHoldJob(ctx context.Context, id uint32) error {
 	return c.requeue(ctx, "requeuehold", id)
 }
@@ -78,9 +73,9 @@ func (c *Client) requeue(ctx context.Context, verb string, id uint32) error {
 	return err
 }
 
-// SignalJob sends a signal, such as "USR1", to the script of a running batch job, and
-// not to its steps. A script that does not catch it ends there, and its job fails. For
-// a heterogeneous job it is the script of the whole.
+// SignalJob sends a signal, such as "USR1", to the script of a running batch job, but not to its
+// steps. A script that does not catch the signal ends, and its job fails. A heterogeneous job has
+// one script for all its components.
 func (c *Client) SignalJob(ctx context.Context, id uint32, signal string) error {
 	address, err := c.address(ctx, id)
 	if err != nil {
@@ -90,9 +85,9 @@ func (c *Client) SignalJob(ctx context.Context, id uint32, signal string) error 
 	return err
 }
 
-// CancelJob cancels a job of any state and kind; salloc and srun say so to
-// no matter who waits in them. Nodes that were POWERING_UP for it stay so. A job that
-// is over, or gone, is as good as cancelled.
+// CancelJob cancels a job of any state and kind. salloc and srun print a message to a waiting user.
+// Nodes that were POWERING_UP for the job stay POWERING_UP. A job that has ended or is unknown
+// counts as cancelled.
 func (c *Client) CancelJob(ctx context.Context, id uint32) error {
 	address, err := c.address(ctx, id)
 	if errors.Is(err, ErrUnknownJob) {
@@ -105,9 +100,9 @@ func (c *Client) CancelJob(ctx context.Context, id uint32) error {
 	return err
 }
 
-// SetJobReservation has a job, also one that is CONFIGURING or RUNNING, use the
-// reservation of that name, or none if it is empty. One that no job uses can be
-// deleted; a job that is over, or gone, uses none.
+// SetJobReservation makes a job use the reservation of that name, or none if the name is empty. The
+// job may also be CONFIGURING or RUNNING. A reservation that no job uses can be deleted. For a job
+// that has ended or is unknown, there is nothing to do.
 func (c *Client) SetJobReservation(ctx context.Context, id uint32, name string) error {
 	address, err := c.address(ctx, id)
 	if name == "" && errors.Is(err, ErrUnknownJob) {
@@ -126,10 +121,10 @@ func (c *Client) SetJobReservation(ctx context.Context, id uint32, name string) 
 	return err
 }
 
-// SetReservationOf has a pending job use the reservation of that name, or none if it is empty. The
-// job is named by its address, such as "5_2" for a task of an array that is no record of its own yet, or
-// "7+1" for one component of a heterogeneous job: "7" is all of them.
-// A job that is over, or gone, uses none.
+// SetReservationOf makes a pending job use the reservation of that name, or none if the name is
+// empty. address is the job's address, such as "5_2" for an array task that shares a record with
+// others, or "7+1" for one component of a heterogeneous job; "7" means all components. For a job
+// that has ended or is unknown, there is nothing to do.
 func (c *Client) SetReservationOf(ctx context.Context, address, name string) error {
 	var err error
 	if !jobAddress.MatchString(address) {
@@ -148,24 +143,23 @@ func (c *Client) SetReservationOf(ctx context.Context, address, name string) err
 	return err
 }
 
-// jobAddress is a job's id, a task of an array, or a component of a heterogeneous job.
+// jobAddress matches the id of a job, of an array task, or of a heterogeneous job's component.
 var jobAddress = regexp.MustCompile(`^[1-9][0-9]*([_+][0-9]+)?$`)
 
-// NotifyJob prints text on the terminal of the salloc or srun that waits for a
-// job, PENDING or CONFIGURING. For a PENDING batch job Slurm refuses; a
-// CONFIGURING one nobody sees it for, so the AdminComment is the place.
-// Control characters become spaces, and the text is cut to 500 bytes.
+// NotifyJob prints text on the terminal of the salloc or srun that waits for a PENDING or
+// CONFIGURING job. Slurm rejects a PENDING batch job. For a CONFIGURING batch job the text is lost,
+// so use the AdminComment. Control characters become spaces, and the text is cut to 500 bytes.
 func (c *Client) NotifyJob(ctx context.Context, id uint32, text string) error {
 	address, err := c.address(ctx, id)
 	if err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
-	// Without -- a text that begins with a dash would be options.
+	// Without --, scontrol would parse a text that starts with a dash as options.
 	_, err = c.run(ctx, "scontrol", "--", "notify", address.Whole, plain(text, maxText))
 	return err
 }
 
-// address asks how Slurm's commands call this one job.
+// address asks squeue for the job's address.
 func (c *Client) address(ctx context.Context, id uint32) (slurm.JobAddress, error) {
 	number := strconv.FormatUint(uint64(id), 10)
 	out, err := c.run(ctx, "squeue", "-h", "-a", "-t", "all", "-j", number, "-o", slurm.JobAddressFormat)

@@ -14,7 +14,7 @@ import (
 type jobVerb struct {
 	name string
 	do   func(t *testing.T, c *Client, id uint32) error
-	args func(address string) []string // the command that does it
+	args func(address string) []string // the arguments of the command that it runs
 }
 
 func jobVerbs() []jobVerb {
@@ -45,12 +45,12 @@ func jobVerbs() []jobVerb {
 	}
 }
 
-// squeueSays is what squeue prints when it is asked for addresses.
+// squeueSays makes squeue print out when it is asked for addresses.
 func squeueSays(out string) map[string]dummy {
 	return map[string]dummy{slurm.JobAddressFormat: {Stdout: out}}
 }
 
-func TestAJobIsChangedUnderItsOwnAddress(t *testing.T) {
+func TestJobIsChangedByItsOwnAddress(t *testing.T) {
 	for _, verb := range jobVerbs() {
 		c := newClient(t, dummy{Instead: squeueSays("6|5_0\n5|5_2\n")})
 		require.NoError(t, verb.do(t, c, 5))
@@ -60,7 +60,7 @@ func TestAJobIsChangedUnderItsOwnAddress(t *testing.T) {
 	}
 }
 
-func TestAHeterogeneousJobIsOneJobButForTheAdminComments(t *testing.T) {
+func TestOnlyAdminCommentChangesASingleComponent(t *testing.T) {
 	for _, verb := range jobVerbs() {
 		for id, address := range map[uint32]string{10: "10+0", 11: "10+1"} {
 			c := newClient(t, dummy{Instead: squeueSays("11|10+1\n10|10+0\n")})
@@ -73,7 +73,7 @@ func TestAHeterogeneousJobIsOneJobButForTheAdminComments(t *testing.T) {
 	}
 }
 
-func TestNothingIsDoneToAJobWithoutAnAddress(t *testing.T) {
+func TestJobWithoutAnAddressIsNotChanged(t *testing.T) {
 	down := dummy{Stderr: "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n", Exit: 1}
 	for _, verb := range jobVerbs() {
 		for _, squeue := range []dummy{{Stdout: "5|5_[0-3%2]\n"}, down, gone(), {Stdout: "6|5_0\n"}} {
@@ -85,9 +85,9 @@ func TestNothingIsDoneToAJobWithoutAnAddress(t *testing.T) {
 				require.ErrorIs(t, err, ErrNoController)
 			case "5|5_[0-3%2]\n":
 				require.ErrorContains(t, err, verb.name+": squeue: ")
-			default: // it is gone, or only its array's others remain
+			default: // unknown, or only the array's other tasks remain
 				if verb.name == "cancel" {
-					require.NoError(t, err, "as good as cancelled")
+					require.NoError(t, err, "counts as cancelled")
 				} else {
 					require.ErrorIs(t, err, ErrUnknownJob, verb.name)
 				}
@@ -99,7 +99,7 @@ func TestNothingIsDoneToAJobWithoutAnAddress(t *testing.T) {
 }
 
 // The texts are those of 22.05.8 and 24.11.5.
-func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
+func TestSlurmErrorsAboutJobsAreRecognised(t *testing.T) {
 	hold := func(c *Client) error { return c.HoldJob(t.Context(), 5) }
 	note := func(c *Client) error { return c.SetAdminComment(t.Context(), 5, "x") }
 	notify := func(c *Client) error { return c.NotifyJob(t.Context(), 5, "x") }
@@ -111,10 +111,10 @@ func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
 	}{
 		{"held after its end", hold, "Job has already finished for job 5\nslurm_suspend error: Job has already finished\n", ErrJobEnded},
 		{"a task held after its end", hold, "5_2: Job has already finished\n", ErrJobEnded},
-		{"told after its end", notify, "job notify failure: Job/step already completing or completed\n", ErrJobEnded},
-		{"a task that is gone", hold, "5_2: Invalid job id specified\n", ErrUnknownJob},
-		{"a component told after its end", note, "Job has already finished for job 5+1\nslurm_suspend error: Job has already finished\n", ErrJobEnded},
-		{"a component that is gone", note, "Invalid job id specified for job 5+1\n", ErrUnknownJob},
+		{"notified after its end", notify, "job notify failure: Job/step already completing or completed\n", ErrJobEnded},
+		{"an unknown task", hold, "5_2: Invalid job id specified\n", ErrUnknownJob},
+		{"a component notified after its end", note, "Job has already finished for job 5+1\nslurm_suspend error: Job has already finished\n", ErrJobEnded},
+		{"an unknown component", note, "Invalid job id specified for job 5+1\n", ErrUnknownJob},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := newClient(t, dummy{Instead: squeueSays("5|5_2\n"), Stderr: test.stderr, Exit: 1})
@@ -128,7 +128,7 @@ func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
 		"scontrol requeue Incomplete 5: Requested operation is presently disabled for job 5")
 }
 
-func TestTextsForAJobsOwnerAreOneShortLine(t *testing.T) {
+func TestTextsForAnOwnerAreOneShortLine(t *testing.T) {
 	text := "-Q\nfor capacity: " + strings.Repeat("é", 600)
 	c := newClient(t, dummy{Instead: squeueSays("7|7\n")})
 	require.NoError(t, c.SetAdminComment(t.Context(), 7, text))
@@ -143,12 +143,12 @@ func TestTextsForAJobsOwnerAreOneShortLine(t *testing.T) {
 	require.Equal(t, "admincomment=", calls(t, c)[5].Args[3])
 }
 
-// recordOf is what squeue prints of a job; the dummy puts its mark in.
+// recordOf returns the squeue output for a job. The dummy inserts its mark.
 func recordOf(id, adminComment string) string {
 	return id + "|" + markOfCall + "|CONFIGURING|1|1|N/A|0:00|" + adminComment + "<" + markOfCall + ">(null)\n"
 }
 
-// asked are the calls' arguments, with the same mark in all.
+// asked returns the arguments of the calls, with the same mark in all of them.
 func asked(t *testing.T, c *Client) []string {
 	t.Helper()
 	var lines []string
@@ -159,7 +159,7 @@ func asked(t *testing.T, c *Client) []string {
 	return lines
 }
 
-// gone is what Slurm's commands say of a job that is.
+// gone makes the commands fail like Slurm's for an unknown job.
 func gone() dummy {
 	return dummy{Stderr: "slurm_load_jobs error: Invalid job id specified\n", Exit: 1}
 }
@@ -167,15 +167,15 @@ func gone() dummy {
 func TestJobRecordsAreReadInOneCall(t *testing.T) {
 	c := newClient(t, dummy{Stdout: recordOf("1", "(null)") + recordOf("99", "(null)") + recordOf("3", "waits")})
 	records, err := c.JobRecords(t.Context(), []uint32{3, 1, 2, 1})
-	require.NoError(t, err, "a job that is gone is no error")
+	require.NoError(t, err, "an unknown job is not an error")
 	require.Equal(t, []slurm.JobRecord{
 		{ID: 1, State: slurm.JobConfiguring, Requeue: true, Batch: true},
 		{ID: 3, State: slurm.JobConfiguring, Requeue: true, Batch: true, AdminComment: "waits"},
-	}, records, "only those asked for, and each once")
+	}, records, "only the requested jobs, once each")
 	require.Equal(t, []string{"squeue -h -a -t all -O " + slurm.JobRecordFormat("MARK")}, asked(t, c))
 }
 
-func TestTheRecordOfOneJobIsReadByItself(t *testing.T) {
+func TestSingleJobRecordIsRequestedByID(t *testing.T) {
 	c := newClient(t, dummy{Stdout: recordOf("3", "(null)")})
 	records, err := c.JobRecords(t.Context(), []uint32{3})
 	require.NoError(t, err)
@@ -184,11 +184,11 @@ func TestTheRecordOfOneJobIsReadByItself(t *testing.T) {
 
 	c = newClient(t, gone())
 	records, err = c.JobRecords(t.Context(), []uint32{3})
-	require.NoError(t, err, "it is gone")
+	require.NoError(t, err, "unknown job")
 	require.Empty(t, records)
 }
 
-func TestNoJobRecordsAreNothingToRead(t *testing.T) {
+func TestNoRequestedRecordsRunNoCommand(t *testing.T) {
 	c := newClient(t, dummy{})
 	records, err := c.JobRecords(t.Context(), nil)
 	require.NoError(t, err)
@@ -196,9 +196,9 @@ func TestNoJobRecordsAreNothingToRead(t *testing.T) {
 	require.Empty(t, calls(t, c))
 }
 
-// A3: the rows of an earlier call, which somebody has seen and had written into
-// an AdminComment, are no rows of this one.
-func TestEachCallForJobRecordsHasAMarkOfItsOwn(t *testing.T) {
+// A3: a user may have seen the output of an earlier call and copied its rows into an AdminComment.
+// They are not rows of this call.
+func TestEachJobRecordsCallDrawsItsOwnMark(t *testing.T) {
 	c := newClient(t, dummy{Stdout: recordOf("1", "(null)")})
 	for range 2 {
 		_, err := c.JobRecords(t.Context(), []uint32{1})
@@ -208,7 +208,7 @@ func TestEachCallForJobRecordsHasAMarkOfItsOwn(t *testing.T) {
 	require.NotEqual(t, markIn(both[0].Args), markIn(both[1].Args))
 }
 
-func TestJobsThatCannotBeReadAreNotGone(t *testing.T) {
+func TestUnreadJobsAreNotUnknown(t *testing.T) {
 	c := newClient(t, dummy{Stderr: "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n", Exit: 1})
 	_, err := c.JobRecords(t.Context(), []uint32{1})
 	require.ErrorIs(t, err, ErrNoController)
@@ -222,5 +222,5 @@ func TestJobsThatCannotBeReadAreNotGone(t *testing.T) {
 	var doubt *slurm.JobRecordError
 	require.ErrorAs(t, err, &doubt)
 	require.Equal(t, uint32(1), doubt.ID)
-	require.Len(t, records, 1, "the other's is as good as ever")
+	require.Len(t, records, 1, "the other record is still read")
 }

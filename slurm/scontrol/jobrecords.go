@@ -10,10 +10,10 @@ import (
 	"slurmflex/slurm"
 )
 
-// JobRecords reads all of these jobs, each once, in no particular order. Jobs
-// that slurmctld no longer knows are not in the answer. Neither are those whose
-// record cannot be read: each is a *slurm.JobRecordError in an error that comes
-// with the other records. Any other error comes with no records.
+// JobRecords reads the records of these jobs, once each, in any order. Jobs that slurmctld no
+// longer knows are left out. Unreadable records are left out too: the error that is returned with
+// the other records has a *slurm.JobRecordError for each. With any other error no records are
+// returned.
 func (c *Client) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecord, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(ids) == 0 {
@@ -21,7 +21,7 @@ func (c *Client) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecor
 	}
 	mark := rand.Text()
 	args := []string{"-h", "-a", "-t", "all", "-O", slurm.JobRecordFormat(mark)}
-	if len(ids) == 1 { // of more, squeue asks slurmctld for all jobs anyway
+	if len(ids) == 1 { // for several ids, squeue requests all jobs from slurmctld anyway
 		args = append(args, "-j", strconv.FormatUint(uint64(ids[0]), 10))
 	}
 	out, err := c.run(ctx, "squeue", args...)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAPartitionIsClosedByItsName(t *testing.T) {
+func TestPartitionIsClosedByName(t *testing.T) {
 	c := newClient(t, dummy{})
 	require.NoError(t, c.ClosePartition(t.Context(), "train_a3.x-1"))
 	made := calls(t, c)
@@ -14,7 +14,7 @@ func TestAPartitionIsClosedByItsName(t *testing.T) {
 	require.Equal(t, []string{"scontrol", "update", "partitionname=train_a3.x-1", "state=down"}, made[0].Args)
 }
 
-func TestWhatIsNoNameOfAPartitionClosesNone(t *testing.T) {
+func TestInvalidPartitionNameClosesNothing(t *testing.T) {
 	c := newClient(t, dummy{})
 	for _, name := range []string{"", "a b", "a,b", "-a", "a state=up"} {
 		require.ErrorContains(t, c.ClosePartition(t.Context(), name), "is not a partition's name")

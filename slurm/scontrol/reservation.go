@@ -12,24 +12,23 @@ import (
 	"slurmflex/slurm"
 )
 
-// reservationName is what a reservation may be called. Slurm takes more, but
-// makes up a name when there is none.
+// reservationName matches a valid reservation name. Slurm accepts more names, but invents a name if
+// none is given.
 var reservationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// CreateReservation makes a reservation that ends by itself. It returns ErrReservationExists when
-// the name is taken, and ErrUnknownNode when Slurm does not know one of the nodes; then it makes
-// nothing. Slurm refuses a start more than 600 s ago.
+// CreateReservation creates a reservation with an end. It returns ErrReservationExists if the name
+// is taken, and ErrUnknownNode if Slurm does not know one of the nodes; it then creates nothing.
+// Slurm rejects a start more than 600 s ago.
 //
-// Reservations with Maint may overlap others of their kind, even on the same nodes. Their start
-// cannot be moved: Slurm refuses that once the reservation has started. Instead, make another
-// reservation under another name first, then delete the old one, so that the nodes are always
-// covered.
+// Reservations with Maint may overlap each other, even on the same nodes. Their start cannot be
+// moved, because Slurm rejects that once the reservation has started. Instead, create a reservation
+// under another name first and then delete the old one, so that the nodes are always covered.
 //
-// Without Maint, Slurm does not show the nodes out of service, and overlap lets the reservation
-// cover nodes of other reservations (tried on 22.05, 24.11 and 26.05).
+// Without Maint, Slurm does not show the nodes as out of service. The flag overlap lets the
+// reservation cover nodes of other reservations (tested on 22.05, 24.11 and 26.05).
 //
-// With a User, Slurm refuses all of it, with "Requested nodes are busy", if a job has one of the
-// nodes that does not end before the start.
+// With a User, Slurm rejects the whole reservation ("Requested nodes are busy") if one of the nodes
+// has a job that does not end before the start.
 func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
 	hostlist, err := reserved(spec.Name, spec.Nodes)
 	switch {
@@ -44,7 +43,7 @@ func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSp
 	if err != nil {
 		return fmt.Errorf("create reservation: %w", err)
 	}
-	// To Slurm the user is who may use the nodes all the same; there has to be one.
+	// Slurm requires a user, and lets that user use the nodes.
 	start, lasts, flags := "now", "infinite", "ignore_jobs,overlap"
 	if spec.Maint || spec.User != "" {
 		start = uts(spec.Start)
@@ -66,22 +65,22 @@ func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSp
 	return err
 }
 
-// purge is the flag of a reservation that Slurm deletes after so long without a job.
+// purge returns the flag that makes Slurm delete a reservation after this time without a job.
 func purge(after time.Duration) string { return fmt.Sprintf("purge_comp=%d", after/time.Minute) }
 
-// userName is what a user may be called; 26.05 refuses one that it does not know.
+// userName matches a valid user name. Slurm 26.05 rejects a user that it does not know.
 var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
-// uts formats a time so that scontrol reads it alike in every time zone.
+// uts formats a time so that scontrol reads it the same way in every time zone.
 func uts(t time.Time) string { return "uts" + strconv.FormatInt(t.Unix(), 10) }
 
-// SetReservation changes a reservation, even after it has started, except for its start. For an
-// unknown node, 22.05 refuses with ErrUnknownNode; 24.11 leaves the node out, and refuses with
-// ErrUnknownReservation when none is left.
+// SetReservation changes a reservation, even after it has started, except for its start. If a node
+// is unknown, 22.05 fails with ErrUnknownNode; 24.11 leaves the node out, and fails with
+// ErrUnknownReservation if no node remains.
 func (c *Client) SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error {
 	args := []string{"update", "reservationname=" + name}
 	err := checkReservationName(name)
-	if err == nil && (change.Nodes != nil || change.Start.IsZero() && change.End.IsZero() && change.Purge == 0) { // no nodes would be any nodes to Slurm
+	if err == nil && (change.Nodes != nil || change.Start.IsZero() && change.End.IsZero() && change.Purge == 0) { // for Slurm, no nodes are any nodes
 		var hostlist string
 		hostlist, err = reserved(name, change.Nodes)
 		args = append(args, "nodes="+hostlist)
@@ -102,8 +101,8 @@ func (c *Client) SetReservation(ctx context.Context, name string, change slurm.R
 	return err
 }
 
-// DeleteReservation deletes a reservation. The error is ErrUnknownReservation
-// when there is none of this name.
+// DeleteReservation deletes a reservation. The error is ErrUnknownReservation if the reservation
+// does not exist.
 func (c *Client) DeleteReservation(ctx context.Context, name string) error {
 	if err := checkReservationName(name); err != nil {
 		return fmt.Errorf("delete reservation: %w", err)
@@ -112,7 +111,7 @@ func (c *Client) DeleteReservation(ctx context.Context, name string) error {
 	return err
 }
 
-// reserved checks a reservation, and gives its nodes as a hostlist.
+// reserved checks a reservation's name and nodes, and returns the nodes as a hostlist.
 func reserved(name string, nodes []string) (string, error) {
 	if err := checkReservationName(name); err != nil {
 		return "", err

@@ -9,12 +9,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// spec is a reservation that nothing is wrong with.
+// spec returns a valid reservation.
 func spec() slurm.ReservationSpec {
 	return slurm.ReservationSpec{Name: "alpha-eol-1900000000", Nodes: []string{"f1", "f0", "f5"}, Start: time.Unix(1900000000, 999), Lasts: 10 * time.Minute, Maint: true}
 }
 
-func TestReservationsAreMadeChangedAndDeleted(t *testing.T) {
+func TestReservationsAreCreatedChangedAndDeleted(t *testing.T) {
 	c := newClient(t, dummy{})
 	require.NoError(t, c.CreateReservation(t.Context(), spec()))
 	require.NoError(t, c.SetReservation(t.Context(), spec().Name, slurm.ReservationChange{Nodes: []string{"f2", "f1"}}))
@@ -31,7 +31,7 @@ func TestReservationsAreMadeChangedAndDeleted(t *testing.T) {
 	require.Equal(t, []string{"scontrol", "delete", "reservationname=alpha-eol-1900000000"}, made[3].Args)
 }
 
-func TestAReservationThatClosesNodesForAWhileBeginsAtOnceAndIsNotOfMaint(t *testing.T) {
+func TestReservationThatClosesNodesStartsNowWithoutMaint(t *testing.T) {
 	c := newClient(t, dummy{})
 	rest := spec()
 	rest.Lasts, rest.Maint = 5*time.Minute, false
@@ -69,7 +69,7 @@ func TestReservationsOfJobsThatWaitPending(t *testing.T) {
 	require.ErrorContains(t, c.CreateReservation(t.Context(), door), `user "ann,bob"`)
 }
 
-func TestReservationsThatWouldNotBeWhatTheySayAreRefused(t *testing.T) {
+func TestInvalidReservationsAreRefused(t *testing.T) {
 	const badName = " is not 1 to 100 letters, digits, dots, dashes and underscores"
 	for _, test := range []struct {
 		name  string
@@ -103,7 +103,7 @@ func TestReservationsThatWouldNotBeWhatTheySayAreRefused(t *testing.T) {
 }
 
 // The texts are those of 22.05.8 and 24.11.5.
-func TestSlurmsErrorsAboutReservationsAreRecognised(t *testing.T) {
+func TestSlurmErrorsAboutReservationsAreRecognised(t *testing.T) {
 	create := func(c *Client) error { return c.CreateReservation(t.Context(), spec()) }
 	set := func(c *Client) error {
 		return c.SetReservation(t.Context(), "eol-x", slurm.ReservationChange{Nodes: []string{"f0"}})

@@ -19,20 +19,18 @@ import (
 )
 
 const (
-	// drainDelay is how long a command's output may stay open after the
-	// command itself has ended.
+	// drainDelay is how long a command's output may stay open after the command itself has ended.
 	drainDelay = time.Second
 
-	// maxStderr is how much is kept of what a command prints to stderr.
+	// maxStderr is the maximum number of bytes kept of a command's stderr.
 	maxStderr = 64 << 10
 )
 
-// run runs a command of Slurm and gives what it printed, which is there also
-// with the error of a command that failed.
+// run runs one of Slurm's commands and returns its output, even if the command fails.
 func (c *Client) run(ctx context.Context, program string, args ...string) ([]byte, error) {
 	call := describe(program, args)
 	if c.BinDir != "" && !filepath.IsAbs(c.BinDir) {
-		return nil, fmt.Errorf("%s: slurm_bin_dir %q is no absolute path", call, c.BinDir)
+		return nil, fmt.Errorf("%s: slurm_bin_dir %q is not an absolute path", call, c.BinDir)
 	}
 	if err := c.acquire(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", call, err)
@@ -42,7 +40,7 @@ func (c *Client) run(ctx context.Context, program string, args ...string) ([]byt
 	begun := time.Now()
 	name := nameOf(program, args)
 	last, _ := c.lengths.Load(name)
-	likely, _ := last.(int) // 0 before the first
+	likely, _ := last.(int) // 0 before the first run
 	out, err := c.exec(ctx, call, program, args, likely)
 	c.lengths.Store(name, len(out))
 	took := time.Since(begun)
@@ -55,14 +53,15 @@ func (c *Client) run(ctx context.Context, program string, args ...string) ([]byt
 	return out, err
 }
 
-// usual are the folders of Slurm's commands: that of packages, and that of a
-// Slurm built from source, as slurm-gcp's images have it.
+// usual are the usual folders of Slurm's commands: that of packages, and that of a Slurm built from
+// source, as on slurm-gcp's images.
 var usual = []string{"/usr/bin", "/usr/local/bin"}
 
 // Folder returns the folder from which the client runs a program.
 func (c *Client) Folder(program string) string { return cmp.Or(c.BinDir, folderOf(program, usual)) }
 
-// folderOf is the first of the folders that has the program, or the first of all.
+// folderOf returns the first folder that has the program. If none has it, it returns the first
+// folder.
 func folderOf(program string, folders []string) string {
 	for _, dir := range folders {
 		if _, err := os.Stat(filepath.Join(dir, program)); err == nil {
@@ -72,10 +71,10 @@ func folderOf(program string, folders []string) string {
 	return folders[0]
 }
 
-// nameOf is what kind of command it is, without what it is about.
+// nameOf returns the kind of a command, without the objects that it acts on.
 func nameOf(program string, args []string) string {
 	if program != "scontrol" {
-		return program // the others take flags only
+		return program // all other arguments are flags
 	}
 	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	n := 1
@@ -85,7 +84,7 @@ func nameOf(program string, args []string) string {
 	return strings.Join(append([]string{program}, words[:min(n, len(words))]...), " ")
 }
 
-// exec runs a command that may run now, and is likely to print so many bytes.
+// exec runs a command after acquire. likely is the expected length of its output in bytes.
 func (c *Client) exec(ctx context.Context, call, program string, args []string, likely int) ([]byte, error) {
 	timeout := cmp.Or(c.Timeout, defaultTimeout)
 	ctx, cancelTimeout := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
@@ -114,7 +113,7 @@ func (c *Client) exec(ctx context.Context, call, program string, args []string, 
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s: %w%s", call, context.Cause(ctx), after(": ", words))
 	case errors.Is(err, exec.ErrWaitDelay):
-		_ = killGroup(cmd) // what it left behind; gone already is as good
+		_ = killGroup(cmd) // its children; an error means that they have ended
 		return nil, fmt.Errorf("%s: ended, but left its output open", call)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%s: %w: is slurm_bin_dir the folder of scontrol and squeue?", call, err)
@@ -137,13 +136,12 @@ func (c *Client) acquire(ctx context.Context) error {
 
 func (c *Client) release() { <-c.slots }
 
-// killGroup kills a command and all it has started.
+// killGroup kills a command and all processes that it has started.
 func killGroup(cmd *exec.Cmd) error {
 	return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 }
 
-// output keeps what a command prints while there is room; what comes then is
-// spilled.
+// output keeps a command's output up to a limit and discards the rest.
 type output struct {
 	kept    bytes.Buffer
 	room    int64

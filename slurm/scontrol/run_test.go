@@ -16,7 +16,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestCommandsGetACleanEnvironmentAndInheritSlurmConfUnlessToldOtherwise(t *testing.T) {
+func TestCommandsInheritOnlySlurmConf(t *testing.T) {
 	t.Setenv("SQUEUE_FORMAT", "%i")
 	t.Setenv("SLURM_TIME_FORMAT", "relative")
 	c := newClient(t, dummy{})
@@ -33,7 +33,7 @@ func TestCommandsGetACleanEnvironmentAndInheritSlurmConfUnlessToldOtherwise(t *t
 	require.Len(t, calls(t, c), 2)
 }
 
-func TestACommandThatDoesNotEndWellIsKilledWithAllItStarted(t *testing.T) {
+func TestFailedCommandIsKilledWithItsChildren(t *testing.T) {
 	for want, command := range map[string]dummy{
 		"scontrol -V: ended, but left its output open":  {Leave: true, Stdout: "slurm 22.05.8\n"},
 		"scontrol -V: more than 100000 bytes of output": {Flood: true},
@@ -48,14 +48,14 @@ func TestACommandThatDoesNotEndWellIsKilledWithAllItStarted(t *testing.T) {
 	}
 }
 
-func TestACommandThatHangsIsKilledWithAllItStarted(t *testing.T) {
+func TestHangingCommandIsKilledWithItsChildren(t *testing.T) {
 	for limit := 2 * time.Second; ; limit *= 2 {
 		c := newClient(t, dummy{Hang: true, Stderr: "scontrol: error: retrying\n"})
 		c.Timeout = limit
 		_, err := c.Version(t.Context())
 		running := calls(t, c)
 		if len(running) < 2 && limit < time.Minute {
-			continue // a busy machine has not let it begin within the limit
+			continue // on a busy machine, the command may not have started within the limit
 		}
 		require.EqualError(t, err, fmt.Sprintf("scontrol -V: no answer within %s: retrying", limit))
 		require.Len(t, running, 2)
@@ -66,7 +66,7 @@ func TestACommandThatHangsIsKilledWithAllItStarted(t *testing.T) {
 	}
 }
 
-func TestACommandEndsWithItsContext(t *testing.T) {
+func TestCommandEndsWithItsContext(t *testing.T) {
 	c := newClient(t, dummy{Hang: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -93,7 +93,7 @@ func TestOutputUpToTheLimitIsRead(t *testing.T) {
 	require.EqualError(t, err, "scontrol -V: more than 13 bytes of output")
 }
 
-func TestNoMoreThanTwoCommandsRunAtOnce(t *testing.T) {
+func TestAtMostTwoCommandsRunAtOnce(t *testing.T) {
 	c := newClient(t, dummy{Hang: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -103,13 +103,13 @@ func TestNoMoreThanTwoCommandsRunAtOnce(t *testing.T) {
 			done <- err
 		}()
 	}
-	awaitCalls(t, c, 2*maxChildren) // each has started a process of its own
+	awaitCalls(t, c, 2*maxChildren) // each command has started a process of its own
 
 	impatient, giveUp := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer giveUp()
 	_, err := c.Version(impatient)
 	require.EqualError(t, err, "scontrol -V: context deadline exceeded")
-	require.Len(t, calls(t, c), 2*maxChildren, "the third has not been started")
+	require.Len(t, calls(t, c), 2*maxChildren, "the third did not start")
 
 	cancel()
 	for range maxChildren {
@@ -117,7 +117,7 @@ func TestNoMoreThanTwoCommandsRunAtOnce(t *testing.T) {
 	}
 }
 
-func TestAMissingCommandNamesTheSetting(t *testing.T) {
+func TestErrorForAMissingCommandNamesTheSetting(t *testing.T) {
 	c := &Client{BinDir: "/nonexistent/bin"}
 	_, err := c.Version(t.Context())
 	require.EqualError(t, err, "scontrol -V: fork/exec /nonexistent/bin/scontrol: no such file or directory: is slurm_bin_dir the folder of scontrol and squeue?")
@@ -128,7 +128,7 @@ func TestAMissingCommandNamesTheSetting(t *testing.T) {
 	require.ErrorContains(t, err, "permission denied: is slurm_bin_dir the folder of scontrol and squeue?")
 }
 
-func TestACommandIsLookedForInTheUsualFolders(t *testing.T) {
+func TestUsualFoldersAreSearchedForCommands(t *testing.T) {
 	empty, first, second := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(first, "squeue"), filepath.Join(second, "squeue"), filepath.Join(second, "scontrol")} {
 		require.NoError(t, os.WriteFile(path, nil, 0o755))
@@ -139,14 +139,14 @@ func TestACommandIsLookedForInTheUsualFolders(t *testing.T) {
 	require.Equal(t, empty, folderOf("scancel", folders), "an error names it")
 }
 
-func TestTheFolderOfTheCommandsIsAnAbsolutePath(t *testing.T) {
+func TestCommandFolderMustBeAnAbsolutePath(t *testing.T) {
 	for _, dir := range []string{"bin", "./bin"} {
 		_, err := (&Client{BinDir: dir}).Nodes(t.Context())
-		require.ErrorContains(t, err, "is no absolute path")
+		require.ErrorContains(t, err, "is not an absolute path")
 	}
 }
 
-func TestEveryCommandIsObservedWithoutWhatItIsAbout(t *testing.T) {
+func TestObserveGetsCommandNamesWithoutObjects(t *testing.T) {
 	c := newClient(t, dummy{Stderr: "slurm_update error: Invalid node name specified", Exit: 1})
 	core, log := observer.New(zap.DebugLevel)
 	var seen []string

@@ -15,20 +15,19 @@ import (
 )
 
 const (
-	// maxBatchNodes and maxBatchBytes bound the nodes of one update: slurmctld
-	// holds its locks for the whole of it, and one argument of a program may
-	// have 131,071 bytes.
+	// maxBatchNodes and maxBatchBytes limit the nodes of one update. slurmctld holds its locks
+	// during the whole update, and one argument of a program may have at most 131,071 bytes.
 	maxBatchNodes = 500
 	maxBatchBytes = 100_000
 
-	// maxText is the most bytes of a reason or a comment.
+	// maxText is the maximum length of a reason or a comment, in bytes.
 	maxText = 500
 )
 
-// stateWord is what State may be.
+// stateWord matches a valid State.
 var stateWord = regexp.MustCompile(`^[a-z_]+$`)
 
-// arguments gives the change as scontrol takes it.
+// arguments returns the change as arguments of scontrol.
 func arguments(change slurm.NodeChange) ([]string, error) {
 	var args []string
 	if change.State != "" {
@@ -52,10 +51,9 @@ func arguments(change slurm.NodeChange) ([]string, error) {
 	return args, nil
 }
 
-// UpdateNodes changes nodes, in batches of at most 500. A batch that fails
-// does not keep the others from being tried, and Slurm changes the nodes of a
-// batch that it knows even when it refuses others. No names is nothing to do.
-// Control characters in texts become spaces, and texts are cut to 500 bytes.
+// UpdateNodes changes nodes, in batches of at most 500. It tries all batches, even if one fails. If
+// Slurm rejects some nodes of a batch, it still changes the others. Without names, UpdateNodes does
+// nothing. Control characters in texts become spaces, and texts are cut to 500 bytes.
 func (c *Client) UpdateNodes(ctx context.Context, names []string, change slurm.NodeChange) error {
 	changes, err := arguments(change)
 	if err != nil {
@@ -102,7 +100,7 @@ func batches(names []string) ([]string, error) {
 	return hostlists, nil
 }
 
-// checkNodeNames makes sure that each is the name of one node.
+// checkNodeNames checks that each name is the name of exactly one node.
 func checkNodeNames(names []string) error {
 	for _, name := range names {
 		hosts, err := slurm.Expand(name)
@@ -117,8 +115,8 @@ func checkNodeNames(names []string) error {
 	return nil
 }
 
-// plain makes text one line of at most most bytes: control characters, line
-// separators and what is no UTF-8 become spaces.
+// plain turns text into one line of at most that many bytes. Control characters, line separators
+// and invalid UTF-8 become spaces.
 func plain(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {

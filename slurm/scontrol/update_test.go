@@ -12,7 +12,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestUpdateNodesSaysWhatChanges(t *testing.T) {
+func TestUpdateNodesPassesTheChange(t *testing.T) {
 	note, none := "a note", ""
 	for _, test := range []struct {
 		name   string
@@ -59,7 +59,7 @@ func TestUpdateNodesRefuses(t *testing.T) {
 	}
 }
 
-func TestUpdatingNoNodesIsNothingToDo(t *testing.T) {
+func TestUpdatingNoNodesRunsNoCommand(t *testing.T) {
 	c := newClient(t, dummy{})
 	require.NoError(t, c.UpdateNodes(t.Context(), nil, slurm.NodeChange{State: "resume"}))
 	require.Empty(t, calls(t, c))
@@ -97,7 +97,7 @@ func TestNoBatchIsTooLongForAnArgument(t *testing.T) {
 	require.ElementsMatch(t, names, all)
 }
 
-func TestABatchThatFailsDoesNotKeepTheOthersFromBeingTried(t *testing.T) {
+func TestFailedBatchDoesNotStopTheOthers(t *testing.T) {
 	var names []string
 	for i := range 1200 {
 		names = append(names, fmt.Sprintf("f%d", i))

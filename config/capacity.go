@@ -2,25 +2,26 @@ package config
 
 import "time"
 
-// Capacity is the kind of capacity that a nodeset's machines come from.
+// Capacity is the kind of capacity that a nodeset's machines use.
 type Capacity string
 
-// The kinds. All but FlexStart give machines at once or refuse them.
+// The kinds of capacity. Google creates machines of every kind except FlexStart immediately, or
+// rejects the request.
 const (
-	FlexStart   Capacity = "flex_start" // of a nodeset with dws_flex
+	FlexStart   Capacity = "flex_start" // for a nodeset with dws_flex
 	OnDemand    Capacity = "on_demand"
 	Spot        Capacity = "spot"
-	Reservation Capacity = "reservation" // a named one, which the machines consume
+	Reservation Capacity = "reservation" // a named reservation, which the machines consume
 )
 
-// NoLease is how far away the end of a machine without a lease is: ten years.
+// NoLease is the lease assumed for a machine without one: ten years.
 const NoLease = 10 * 365 * 24 * time.Hour
 
-// AtOnce reports whether machines come at once or are refused: Google has no queue
-// for them.
+// AtOnce reports whether Google creates machines immediately or rejects the request. Without
+// AtOnce, requests wait in Google's queue.
 func (c Capacity) AtOnce() bool { return c != FlexStart }
 
-// Model is the provisioning model of such machines, in the API's word. Source: discovery
+// Model returns the provisioning model of such machines, as the API spells it. Source: discovery
 // document, Scheduling.provisioningModel.
 func (c Capacity) Model() string {
 	switch c {
@@ -32,19 +33,19 @@ func (c Capacity) Model() string {
 	return "STANDARD"
 }
 
-// readCapacity reads the keys of a nodeset with capacity, whose machines have no lease
-// and come by bulk insert: all of a job's, or none.
+// readCapacity reads the keys of a nodeset with capacity. Its machines do not have a lease. Bulk
+// insert creates all machines of a job or none.
 func readCapacity(s *section) *Flex {
 	values := defaults[Flex]()
 	f := &values
-	f.MaxRunDuration, f.SalvageTimeout = 0, 0 // no lease, and nothing to salvage
+	f.MaxRunDuration, f.SalvageTimeout = 0, 0 // without a lease, and without machines to salvage
 	f.UseBulkInsert = true
 	s.read(f, besideCapacity)
 	if s.text("capacity", "") == "" {
-		s.problem("capacity", "empty; give %s, %s or %s", OnDemand, Spot, Reservation)
+		s.problem("capacity", "empty; must be %s, %s or %s", OnDemand, Spot, Reservation)
 	}
 	if f.Capacity == Reservation && !reservationName.MatchString(f.Reservation) {
-		s.problem("reservation_name", "%s; give NAME, or projects/PROJECT/reservations/NAME for one that is shared",
+		s.problem("reservation_name", "%s; must be NAME, or projects/PROJECT/reservations/NAME for a shared reservation",
 			unlike(f.Reservation, "is not the name of a reservation"))
 	}
 	return f

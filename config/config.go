@@ -1,8 +1,7 @@
-// Package config reads the configuration file: the keys of slurm-gcp's
-// config.yaml, so that the file of an existing cluster loads as it is, and our
-// own dws_flex and slurmflex sections. Everything wrong with a file is reported at
-// once, each problem with its line and its fix. After Load there is no I/O, and a
-// Config may be read by any number of goroutines.
+// Package config reads the configuration file. The file has the keys of slurm-gcp's config.yaml, so
+// that the file of an existing cluster loads unchanged, and the sections dws_flex and slurmflex.
+// Parse reports all problems of a file together, each with its line and its fix. A loaded Config
+// does no I/O, and any number of goroutines may read it.
 package config
 
 import (
@@ -22,41 +21,41 @@ import (
 	"slurmflex/config/regular"
 )
 
-// MaxSize is the size in bytes of the largest file that is read: some hundred
-// times that of a large cluster.
+// MaxSize is the maximum size of a configuration file in bytes: about a hundred times the file of a
+// large cluster.
 const MaxSize = 4 << 20
 
 // Config is a configuration that has been checked.
 type Config struct {
-	// The first part of every node's and group's name.
+	// Cluster is the first part of every node name and group name.
 	Cluster string `key:"slurm_cluster_name" form:"cluster" reload:"restart"`
-	// The project that the nodes are made in.
+	// Project is the project of the nodes.
 	Project string `key:"project" form:"project" reload:"restart"`
-	// Where scontrol and squeue are; empty: a usual place.
+	// SlurmBinDir is the folder of scontrol and squeue; empty means one of the usual folders.
 	SlurmBinDir string `key:"slurm_bin_dir" form:"path" reload:"restart"`
 	SlurmLogDir string `key:"slurm_log_dir" form:"path" default:"/var/log/slurm"`
 
 	Partitions []Partition `key:"partitions"` // sorted by name
-	NodeSets   []*NodeSet  `key:"nodeset"`    // ours and others', sorted by name; no two have the same
+	NodeSets   []*NodeSet  `key:"nodeset"`    // all, sorted by name, which is unique
 	Options    Options     `key:"slurmflex"`
-	Ignored    []Ignored   `key:"-"` // what the file says that we do not use, sorted by line
+	Ignored    []Ignored   `key:"-"` // unused parts of the file, sorted by line
 
-	file string     // its name
-	root *yaml.Node // what it says
+	file string     // the name of the file
+	root *yaml.Node // the content of the file
 }
 
-// Ignored is a key outside our own sections that was passed over, or a nodeset that is not
-// ours and was passed over but for its name and size.
+// Ignored is a key outside slurmflex's own sections that slurmflex does not read, or a nodeset that
+// slurmflex does not provision. Of such a nodeset, only the name and the size are read.
 type Ignored struct {
 	Key  string // the path of the key, such as nodeset.a3.network_storage
 	Line int
 }
 
-// Load reads and checks the file at path. Its errors name the path; if the
-// content is at fault they are Problems. It refuses a file that others than its
-// owner may write, and one that names a credentials file that others may read or
-// write, because anyone who can change them decides what runs as SlurmUser. It refuses a file
-// without a newline at its end, which may be cut off.
+// Load reads and checks the file at path. Its errors name the path. Errors in the content are
+// Problems. Load refuses a file that users other than its owner can write. It also refuses a file
+// that names a credentials file that other users can read or write. Anyone who can change these
+// files decides what runs as SlurmUser. Load refuses a file without a newline at its end, because
+// it may be truncated.
 func Load(path string) (*Config, error) {
 	data, err := read(path)
 	if err != nil {
@@ -75,8 +74,8 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
-// cutOff returns a problem if the last line of a file has no newline. Such a file may be cut off,
-// and what is left of it may be a valid configuration with other values or fewer nodesets.
+// cutOff returns a problem if the last line of a file lacks a newline. Such a file may be
+// truncated, and its beginning may be a valid configuration with other values or fewer nodesets.
 func cutOff(path string, data []byte) error {
 	if len(data) == 0 || len(data) > MaxSize || bytes.HasSuffix(data, []byte("\n")) {
 		return nil
@@ -87,12 +86,13 @@ func cutOff(path string, data []byte) error {
 	}}
 }
 
-// read stops one byte after MaxSize, which is enough for Parse to refuse.
+// read reads the file. It stops one byte after MaxSize, which is enough for Parse to refuse the
+// content.
 func read(path string) ([]byte, error) {
 	f, err := regular.OpenPipe(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w; write the file or give another path", err)
+		return nil, fmt.Errorf("%w; create the file or use another path", err)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%w; let this user read it", err)
 	case err != nil:
@@ -104,13 +104,13 @@ func read(path string) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
-		return nil, fmt.Errorf("%w; give a file that can be read", err)
+		return nil, fmt.Errorf("%w; use a readable file", err)
 	}
 	return data, nil
 }
 
-// Parse checks the content of a configuration file. The name stands for the
-// file in messages. Its error is of type Problems: all of them, not the first.
+// Parse checks the content of a configuration file. name stands for the file in messages. An error
+// is of type Problems and lists all of them.
 func Parse(name string, data []byte) (*Config, error) {
 	r := &reader{file: name, faulty: make(map[string]bool), places: places(), left: maxEntries}
 	var c *Config
@@ -141,8 +141,8 @@ func (r *reader) config(root *section) *Config {
 	return c
 }
 
-// places says of each key that only slurmflex has which section it is read in. It does not
-// have enabled, which a later release of slurm-gcp may use for anything.
+// places maps each key of slurmflex to its section. It omits enabled, because a later release of
+// slurm-gcp may use that name for anything.
 func places() map[string]string {
 	places := map[string]string{"capacity": "a nodeset without dws_flex"}
 	for _, part := range []struct {
@@ -166,9 +166,9 @@ func places() map[string]string {
 	return places
 }
 
-// Find says which nodeset a node is of, ours or not, and its index there. Only
-// the exact name of a node that the nodeset has is found:
-// {cluster}-{nodeset}-{index}, the index without leading zeros.
+// Find returns the nodeset of a node, whether slurmflex provisions it or not, and the node's index
+// in it. It accepts only the exact name of an existing node: {cluster}-{nodeset}-{index}, with the
+// index without leading zeros.
 func (c *Config) Find(node string) (ns *NodeSet, index int, ok bool) {
 	rest, ok := strings.CutPrefix(node, c.Cluster)
 	dash := strings.LastIndexByte(rest, '-')
@@ -189,7 +189,7 @@ func (c *Config) Find(node string) (ns *NodeSet, index int, ok bool) {
 	return ns, index, true
 }
 
-// FlexSets are the nodesets that are ours, sorted by name.
+// FlexSets returns the nodesets that slurmflex provisions, sorted by name.
 func (c *Config) FlexSets() []*NodeSet {
 	var sets []*NodeSet
 	for _, ns := range c.NodeSets {
@@ -200,7 +200,7 @@ func (c *Config) FlexSets() []*NodeSet {
 	return sets
 }
 
-// FlexSetOf returns the nodeset of a node if that is ours, otherwise nil.
+// FlexSetOf returns the nodeset of a node if slurmflex provisions it, and nil otherwise.
 func (c *Config) FlexSetOf(node string) *NodeSet {
 	if ns, _, ok := c.Find(node); ok && ns.Flex != nil {
 		return ns
@@ -208,7 +208,7 @@ func (c *Config) FlexSetOf(node string) *NodeSet {
 	return nil
 }
 
-// FlexSet is the nodeset of that name that is ours; nil if there is none.
+// FlexSet returns the nodeset of that name if slurmflex provisions it, otherwise nil.
 func (c *Config) FlexSet(name string) *NodeSet {
 	for _, ns := range c.FlexSets() {
 		if ns.Name == name {
@@ -218,7 +218,7 @@ func (c *Config) FlexSet(name string) *NodeSet {
 	return nil
 }
 
-// NeedFlexSet is FlexSet, or an error that names those that there are.
+// NeedFlexSet is like FlexSet, but returns an error that names the nodesets to choose from.
 func (c *Config) NeedFlexSet(name string) (*NodeSet, error) {
 	if ns := c.FlexSet(name); ns != nil {
 		return ns, nil
@@ -230,12 +230,13 @@ func (c *Config) NeedFlexSet(name string) (*NodeSet, error) {
 	return nil, UnknownFlexSet(name, names)
 }
 
-// UnknownFlexSet is the error for a nodeset that is not one of ours, which are known.
+// UnknownFlexSet returns the error for a nodeset that slurmflex does not provision; known names those
+// that it does.
 func UnknownFlexSet(name string, known []string) error {
 	return fmt.Errorf("unknown flex-start nodeset %q; choose one of: %s", name, strings.Join(known, ", "))
 }
 
-// FlexRegions are the regions that have a nodeset of ours, sorted.
+// FlexRegions returns the regions of the nodesets that slurmflex provisions, sorted.
 func (c *Config) FlexRegions() []string {
 	var regions []string
 	for _, ns := range c.FlexSets() {
@@ -245,7 +246,7 @@ func (c *Config) FlexRegions() []string {
 	return slices.Compact(regions)
 }
 
-// FlexZones returns the zones of slurmflex's nodesets, sorted.
+// FlexZones returns the zones of the nodesets that slurmflex provisions, sorted.
 func (c *Config) FlexZones() []string {
 	var zones []string
 	for _, ns := range c.FlexSets() {
@@ -266,8 +267,7 @@ func (c *Config) Partition(name string) (*Partition, bool) {
 	return &c.Partitions[at], true
 }
 
-// Exclusive reports whether the partition is known and gives whole nodes to
-// one job at a time.
+// Exclusive reports whether the partition exists and gives whole nodes to one job at a time.
 func (c *Config) Exclusive(partition string) bool {
 	p, ok := c.Partition(partition)
 	return ok && p.Exclusive

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// minimal is the smallest file with a nodeset of ours.
+// minimal is the smallest file with a nodeset that slurmflex provisions.
 const minimal = `slurm_cluster_name: hpc
 project: example-project
 partitions:
@@ -47,13 +47,14 @@ func nodeSet(t *testing.T, c *Config, name string) *NodeSet {
 	return nil
 }
 
-// TestConfigurePage has the defaults of all keys.
-func TestDefaultsThatFollowFromOtherKeys(t *testing.T) {
+// TestConfigurePage covers the defaults of all keys. This test covers defaults that depend on other
+// keys.
+func TestDefaultsFollowOtherKeys(t *testing.T) {
 	options := parse(t, minimal).Options
-	assert.Equal(t, options, parse(t, minimal+"slurmflex:\n").Options, "an empty section says nothing")
+	assert.Equal(t, options, parse(t, minimal+"slurmflex:\n").Options, "an empty section sets nothing")
 	assert.Equal(t, "/var/log/slurm/slurmflex.log", options.LogFile)
 	o := parse(t, minimal+"slurm_log_dir: /logs/\ngoogle_app_cred_path: /etc/app.json\n").Options
-	assert.Equal(t, []string{"/logs/slurmflex.log", "/etc/app.json"}, []string{o.LogFile, o.CredentialsFile}, "where slurm-gcp has its own")
+	assert.Equal(t, []string{"/logs/slurmflex.log", "/etc/app.json"}, []string{o.LogFile, o.CredentialsFile}, "slurm-gcp's own paths")
 	f := parse(t, minimal).NodeSets[0].Flex
 	assert.Equal(t, MaxRunDuration, f.MaxRunDuration)
 	assert.Equal(t, FlexStart, f.Capacity)
@@ -66,7 +67,7 @@ func TestBoundsInTagsAreTheConstants(t *testing.T) {
 	assert.EqualValues(t, MaxNodes, nodes.high)
 }
 
-func TestTheNodesOfANodeset(t *testing.T) {
+func TestNodesetListsItsNodes(t *testing.T) {
 	c := parse(t, `
 slurm_cluster_name: alpha
 project: example.com:my-project
@@ -111,8 +112,8 @@ func TestEffectiveLoadsAsTheSameConfiguration(t *testing.T) {
 	assert.NotContains(t, string(text), "null")
 }
 
-// loadExisting loads the file of a cluster of slurm-gcp from a folder that is
-// ours alone, whatever the modes in this working copy are.
+// loadExisting loads the file of a slurm-gcp cluster from a private folder, whatever the file modes
+// in this working copy are.
 func loadExisting(t testing.TB) *Config {
 	t.Helper()
 	data, err := os.ReadFile("testdata/slurm-gcp.yaml")
@@ -124,7 +125,7 @@ func loadExisting(t testing.TB) *Config {
 	return c
 }
 
-func TestTheFileOfAnExistingClusterLoadsAsItIs(t *testing.T) {
+func TestFileOfAnExistingClusterLoadsUnchanged(t *testing.T) {
 	c := loadExisting(t)
 
 	names := func(sets []*NodeSet) (names []string) {
@@ -136,9 +137,9 @@ func TestTheFileOfAnExistingClusterLoadsAsItIs(t *testing.T) {
 	assert.Equal(t, []string{"a3mega", "cpu", "dyn", "g2static", "h4dlegacy", "v4"}, names(c.NodeSets))
 	assert.Equal(t, []string{"a3mega", "g2static", "h4dlegacy"}, names(c.FlexSets()))
 	assert.NotNil(t, c.FlexSet("a3mega"))
-	assert.Nil(t, c.FlexSet("cpu"), "which is not ours")
+	assert.Nil(t, c.FlexSet("cpu"), "not provisioned by slurmflex")
 	assert.Equal(t, "a3mega", c.FlexSetOf("hpc-a3mega-0").Name)
-	assert.Nil(t, c.FlexSetOf("hpc-cpu-0"), "which is not ours")
+	assert.Nil(t, c.FlexSetOf("hpc-cpu-0"), "not provisioned by slurmflex")
 	assert.Nil(t, c.FlexSetOf("hpc-gone-0"))
 	assert.Equal(t, []string{"europe-west4", "us-central1"}, c.FlexRegions())
 	assert.Equal(t, "/usr/local/bin", c.SlurmBinDir)
@@ -161,7 +162,7 @@ func TestTheFileOfAnExistingClusterLoadsAsItIs(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestWhatIsIgnoredIsListed(t *testing.T) {
+func TestIgnoredKeysAreListed(t *testing.T) {
 	c := loadExisting(t)
 	want, err := os.ReadFile("testdata/slurm-gcp.ignored")
 	require.NoError(t, err)
@@ -173,7 +174,7 @@ func TestWhatIsIgnoredIsListed(t *testing.T) {
 }
 
 // C1: each release of the Cluster Toolkit adds keys.
-func TestAnUnknownKeyOutsideOurSectionsIsListedAndNoError(t *testing.T) {
+func TestUnknownKeyOutsideOurSectionsIsIgnored(t *testing.T) {
 	c := parse(t, `enable_expedited_requeue: true
 enabled: true
 experimental: {anything: [1, 2]}
@@ -186,18 +187,18 @@ experimental: {anything: [1, 2]}
 	assert.Equal(t, []string{"enable_expedited_requeue", "enabled", "experimental", "partitions.train.brand_new", "nodeset.a3.brand_new"}, keys)
 }
 
-// Whatever keys dws_flex gets, they have no effect beside it and are no key of slurm-gcp.
-func TestNoKeyOfDWSFlexIsIgnoredBesideIt(t *testing.T) {
+// Every key of dws_flex must be rejected outside dws_flex, because slurm-gcp does not know it.
+func TestDWSFlexKeysOutsideDWSFlexAreErrors(t *testing.T) {
 	r := &reader{faulty: make(map[string]bool)}
 	block := r.newSection("", "", 0, nil)
 	readFlex(block, true)
 	require.Contains(t, block.known(), "salvage")
 	for _, key := range block.known() {
 		for beside, want := range map[string]string{
-			"dws_flex: {}":               "has no effect here; give it inside dws_flex",
-			"dws_flex: {enabled: false}": "has no effect here; give it inside dws_flex",
-			"zone_policy_deny: []":       "has no effect here; give it inside dws_flex",
-			"capacity: spot":             "has no effect with capacity, whose machines come at once or are refused, and have no lease; remove it",
+			"dws_flex: {}":               "has no effect here; move it into dws_flex",
+			"dws_flex: {enabled: false}": "has no effect here; move it into dws_flex",
+			"zone_policy_deny: []":       "has no effect here; move it into dws_flex",
+			"capacity: spot":             "has no effect with capacity, because its machines are created immediately or not at all, and without a lease; remove it",
 		} {
 			if beside == "capacity: spot" && slices.Contains([]string{"provision_timeout", "on_provision_timeout", "boot_timeout", "keep_idle"}, key) {
 				continue
@@ -208,21 +209,21 @@ func TestNoKeyOfDWSFlexIsIgnoredBesideIt(t *testing.T) {
 	}
 }
 
-func TestANodesetOfSlurmGCPThatDoesNotPlaceTakesCapacity(t *testing.T) {
+func TestSlurmGCPNodesetWithoutPlacementAcceptsCapacity(t *testing.T) {
 	c := parse(t, strings.Replace(minimal, "dws_flex: {}",
 		"dws_flex: {enabled: false, max_run_duration: 604800}\n    enable_placement: false\n    placement_max_distance: null\n    capacity: spot\n    provision_timeout: 61", 1))
 	assert.Equal(t, Spot, c.NodeSets[0].Flex.Capacity)
 	assert.Empty(t, c.Ignored)
 }
 
-func TestPlacementIsIgnoredByBulkInsertAndListed(t *testing.T) {
+func TestPlacementWithBulkInsertIsListedAsIgnored(t *testing.T) {
 	c := parse(t, strings.Replace(minimal, "dws_flex: {}", "enable_placement: true\n    dws_flex: {use_bulk_insert: true}", 1))
 	assert.True(t, c.NodeSets[0].Flex.UseBulkInsert)
 	assert.False(t, c.NodeSets[0].Placement)
 	assert.Equal(t, []Ignored{{Key: "nodeset.a3.enable_placement", Line: 12}}, c.Ignored)
 }
 
-func TestADWSFlexBlockAloneMakesANodeSetOurs(t *testing.T) {
+func TestDWSFlexBlockAloneEnablesSlurmflex(t *testing.T) {
 	for block, ours := range map[string]bool{
 		"dws_flex: {}":                               true,
 		"dws_flex:":                                  true,
@@ -238,7 +239,7 @@ func TestADWSFlexBlockAloneMakesANodeSetOurs(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOursIsNotCheckedForFlexStart(t *testing.T) {
+func TestOtherNodesetsAreNotCheckedForFlexStart(t *testing.T) {
 	c := parse(t, `
 slurm_cluster_name: hpc
 project: example-project
@@ -263,7 +264,7 @@ partitions:
 	require.True(t, ok)
 	assert.Equal(t, []string{"cpu", "v4", "Dyn_1"}, p.NodeSets)
 	ns, index, ok := c.Find("hpc-cpu-2")
-	require.True(t, ok, "we can say whose node it is")
+	require.True(t, ok, "the node's nodeset is found")
 	assert.Equal(t, "cpu", ns.Name)
 	assert.Equal(t, 2, index)
 }
@@ -291,16 +292,16 @@ nodeset:
 `)
 	a, b, cc := c.NodeSets[0], c.NodeSets[1], c.NodeSets[2]
 	assert.Equal(t, 4, a.Size())
-	assert.Equal(t, 8, b.Size(), "a key of its own wins over one that is merged")
+	assert.Equal(t, 8, b.Size(), "an own key overrides a merged key")
 	assert.Equal(t, "r1", b.Region)
 	assert.Equal(t, 600*time.Second, b.Flex.MaxRunDuration)
 	assert.True(t, b.Flex.UseJobDuration)
-	assert.Equal(t, 2, b.Flex.MaxAttempts, "of two merged ones, the first wins")
+	assert.Equal(t, 2, b.Flex.MaxAttempts, "the first of two merged keys wins")
 	assert.Equal(t, a.Flex, cc.Flex)
 	assert.Equal(t, []string{"r1-a"}, cc.Zones)
 }
 
-func TestFindTakesExactNamesOnly(t *testing.T) {
+func TestFindAcceptsOnlyExactNames(t *testing.T) {
 	c := parse(t, `
 slurm_cluster_name: hpc
 project: example-project
@@ -323,12 +324,12 @@ nodeset:
 		assert.Equal(t, node, ns.NodeName(c.Cluster, index))
 	}
 	for _, node := range []string{
-		"hpc-n-11", "hpc-n-1-1", "hpc-gpu-8x-12", "hpc-none-0", // beyond the last
-		"hpc-n-01", "hpc-n--1", "hpc-n-+1", "hpc-n-1 ", "hpc-n-1_0", "hpc-n-99999999999999999999", // no index
+		"hpc-n-11", "hpc-n-1-1", "hpc-gpu-8x-12", "hpc-none-0", // past the last index
+		"hpc-n-01", "hpc-n--1", "hpc-n-+1", "hpc-n-1 ", "hpc-n-1_0", "hpc-n-99999999999999999999", // malformed
 		"hpc-n-", "hpc-n", "hpc-", "hpc", "", "hpc-x-0", "xhpc-n-1", "hp-n-1", "HPC-n-1",
 	} {
 		_, _, ok := c.Find(node)
-		assert.False(t, ok, "%q is nobody's", node)
+		assert.False(t, ok, "%q is not a node", node)
 	}
 	n := nodeSet(t, c, "n")
 	assert.True(t, n.IsStatic(0) && n.IsStatic(1))
@@ -358,24 +359,24 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
+func TestUnreadableFileIsNamed(t *testing.T) {
 	dir := ownFolder(t)
 	_, err := Load(filepath.Join(dir, "none.yaml"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	assert.Equal(t, "read configuration: open "+dir+"/none.yaml: no such file or directory; write the file or give another path", err.Error())
+	assert.Equal(t, "read configuration: open "+dir+"/none.yaml: no such file or directory; create the file or use another path", err.Error())
 
 	_, err = Load(dir)
 	require.Error(t, err)
-	assert.Equal(t, "read configuration: open "+dir+": is a directory; give a file", err.Error())
+	assert.Equal(t, "read configuration: open "+dir+": is a directory; use a file", err.Error())
 
 	huge := filepath.Join(dir, "huge.yaml")
 	require.NoError(t, os.WriteFile(huge, []byte(minimal), 0o600))
 	require.NoError(t, os.Truncate(huge, MaxSize+1))
 	_, err = Load(huge)
-	require.EqualError(t, err, huge+": larger than 4 MiB; a configuration is much smaller, so give another file")
+	require.EqualError(t, err, huge+": larger than 4 MiB; a configuration is much smaller, so use another file")
 }
 
-func TestANodesetWithCapacityIsOursAndHasNoLease(t *testing.T) {
+func TestNodesetWithCapacityIsOursWithoutALease(t *testing.T) {
 	c := parse(t, strings.Replace(minimal, "dws_flex: {}", "capacity: reservation\n    reservation_name: h100s\n    keep_idle: 600", 1))
 	want := defaults[Flex]()
 	want.Capacity, want.Reservation, want.KeepIdle = Reservation, "h100s", 10*time.Minute
@@ -383,7 +384,7 @@ func TestANodesetWithCapacityIsOursAndHasNoLease(t *testing.T) {
 	assert.Equal(t, &want, c.NodeSets[0].Flex)
 	text, err := c.Effective()
 	require.NoError(t, err)
-	assert.Equal(t, without(c), without(parse(t, string(text))), "config check --effective keeps it")
+	assert.Equal(t, without(c), without(parse(t, string(text))), "config check --effective keeps the capacity")
 	assert.True(t, c.IsOurs(c.Partitions[0]))
 	assert.True(t, c.LongerThanLeases(c.Partitions[0]))
 	assert.Zero(t, c.LongestJob(c.Partitions[0]))

@@ -14,23 +14,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxEntries bounds the keys and list items that are read, so that a few
-// aliases cannot make millions of a small file.
+// maxEntries limits the keys and list items that are read, so that aliases cannot turn a small file
+// into millions of entries.
 const maxEntries = 50_000
 
-// reader gathers what is found while a file is read.
+// reader collects problems and facts while a file is read.
 type reader struct {
 	file     string
 	problems Problems
-	faulty   map[string]bool // keys that have a problem
+	faulty   map[string]bool // keys with a problem
 	ignored  []Ignored
-	places   map[string]string // of places
-	left     int               // of maxEntries
+	places   map[string]string // the result of places
+	left     int               // entries left of maxEntries
 	root     *yaml.Node
 }
 
-// problem records what is wrong with a key. A key has one problem at most: the
-// first is the cause of those that follow from it.
+// problem records a problem of a key. Only the first problem of a key is kept, because later ones
+// usually follow from it.
 func (r *reader) problem(line int, key, format string, args ...any) {
 	if r.faulty[key] {
 		return
@@ -39,7 +39,7 @@ func (r *reader) problem(line int, key, format string, args ...any) {
 	r.problems = append(r.problems, Problem{File: r.file, Line: line, Key: key, Text: fmt.Sprintf(format, args...)})
 }
 
-// spend takes one entry from what may be read, and reports whether there was one.
+// spend takes one entry from the budget. It reports false if the budget is used up.
 func (r *reader) spend(line int) bool {
 	if r.left == 0 {
 		r.problem(line, "", "more than %d keys and list items with aliases written out; use fewer aliases", maxEntries)
@@ -49,18 +49,17 @@ func (r *reader) spend(line int) bool {
 	return true
 }
 
-// document parses the file and returns its top level; nil if there is a
-// problem with the file as a whole.
+// document parses the file and returns its top level; nil if the file as a whole has a problem.
 func (r *reader) document(data []byte) *section {
 	if len(data) > MaxSize {
-		r.problem(0, "", "larger than %d MiB; a configuration is much smaller, so give another file", MaxSize>>20)
+		r.problem(0, "", "larger than %d MiB; a configuration is much smaller, so use another file", MaxSize>>20)
 		return nil
 	}
 	var doc, more yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	err := d.Decode(&doc)
 	if errors.Is(err, io.EOF) || err == nil && doc.Content[0].ShortTag() == "!!null" {
-		r.problem(0, "", "empty; give at least slurm_cluster_name and project")
+		r.problem(0, "", "empty; set at least slurm_cluster_name and project")
 		return nil
 	}
 	if err != nil {
@@ -76,7 +75,7 @@ func (r *reader) document(data []byte) *section {
 		return nil
 	}
 	if top := doc.Content[0]; top.Kind != yaml.MappingNode {
-		r.problem(top.Line, "", "%s is not a mapping; give keys and values", describe(top))
+		r.problem(top.Line, "", "%s is not a mapping; write keys and values", describe(top))
 		return nil
 	}
 	r.root = doc.Content[0]
@@ -85,8 +84,8 @@ func (r *reader) document(data []byte) *section {
 
 var syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
-// syntax records an error of the YAML parser. Its line is not always that of
-// the error: the parser counts some from 0, or from where the value begins.
+// syntax records an error of the YAML parser. Its line may be inexact, because the parser counts
+// some lines from 0, or from the start of the value.
 func (r *reader) syntax(err error) {
 	where, text := "", err.Error()
 	if m := syntaxError.FindStringSubmatch(text); m != nil {
@@ -98,14 +97,14 @@ func (r *reader) syntax(err error) {
 	r.problem(0, "", "not YAML%s: %s; fix the syntax", where, text)
 }
 
-// section is a mapping of the file. Its methods read one key each; a null is
-// the same as a key that is not there, which is how slurm-gcp writes it. What
-// was asked for is known, so finish can tell what is not.
+// section is a mapping in the file. Its methods read one key each. A null counts as a missing key,
+// because slurm-gcp writes null for unset keys. The section remembers the keys that were read, so
+// that finish can report the rest.
 type section struct {
 	r       *reader
 	path    string // empty at the top level
 	name    string // the last part of path, as written in the file
-	line    int    // of the section's own key
+	line    int    // the line of the section's own key
 	keys    []string
 	entries map[string]entry
 	asked   map[string]bool
@@ -116,7 +115,7 @@ type entry struct {
 	value *yaml.Node
 }
 
-// newSection reads a mapping; nil is an empty one.
+// newSection reads a mapping. A nil node is an empty mapping.
 func (r *reader) newSection(path, name string, line int, n *yaml.Node) *section {
 	s := &section{
 		r: r, path: path, name: name, line: line,
@@ -128,13 +127,12 @@ func (r *reader) newSection(path, name string, line int, n *yaml.Node) *section 
 	return s
 }
 
-// add takes the entries of a mapping, its own before those that it merges with
-// <<. A mapping that was merged already has nothing to add, which also ends
-// the loop of one that merges itself.
+// add adds the entries of a mapping: its own entries first, then those that it merges with <<. A
+// mapping is merged only once, so that a mapping that merges itself does not loop.
 func (s *section) add(n *yaml.Node, merged map[*yaml.Node]bool) {
 	n = resolve(n)
 	if n.Kind != yaml.MappingNode {
-		s.r.problem(s.line, s.path, "%s is not a mapping; give keys and values", describe(n))
+		s.r.problem(s.line, s.path, "%s is not a mapping; write keys and values", describe(n))
 		return
 	}
 	if merged[n] {
@@ -151,7 +149,7 @@ func (s *section) add(n *yaml.Node, merged map[*yaml.Node]bool) {
 		case key.ShortTag() == "!!merge":
 			merges = append(merges, value)
 		case key.Kind != yaml.ScalarNode:
-			s.r.problem(key.Line, s.path, "%s is not a key; give a word", describe(key))
+			s.r.problem(key.Line, s.path, "%s is not a key; write a word", describe(key))
 		case own[key.Value] > 0:
 			s.r.problem(key.Line, s.key(key.Value), "appears twice, first on line %d; keep one", own[key.Value])
 		default:
@@ -179,7 +177,7 @@ func (s *section) put(key string, e entry) {
 
 var plainKey = regexp.MustCompile(`^[\w-]+$`)
 
-// key is the path of a key of the section, in one line whatever the key is.
+// key returns the path of a key in the section, on one line even if the key has line breaks.
 func (s *section) key(key string) string {
 	if !plainKey.MatchString(key) {
 		key = quote(key)
@@ -190,8 +188,8 @@ func (s *section) key(key string) string {
 	return s.path + "." + key
 }
 
-// lineOf is the line of a key of the section or, if it is not there, the
-// section's own.
+// lineOf returns the line of a key in the section. For a missing key it returns the line of the
+// section.
 func (s *section) lineOf(key string) int {
 	if e, ok := s.entries[key]; ok {
 		return e.line
@@ -199,12 +197,12 @@ func (s *section) lineOf(key string) int {
 	return s.line
 }
 
-// problem records what is wrong with a key of the section.
+// problem records a problem of a key in the section.
 func (s *section) problem(key, format string, args ...any) {
 	s.r.problem(s.lineOf(key), s.key(key), format, args...)
 }
 
-// value returns a key's value; false if it is not there or null.
+// value returns a key's value; false if the key is missing or null.
 func (s *section) value(key string) (*yaml.Node, bool) {
 	s.asked[key] = true
 	e, ok := s.entries[key]
@@ -218,13 +216,13 @@ func (s *section) value(key string) (*yaml.Node, bool) {
 	return n, true
 }
 
-// has reports whether the key is there, even with a null.
+// has reports whether the key exists, even with a null.
 func (s *section) has(key string) bool {
 	_, ok := s.entries[key]
 	return ok
 }
 
-// section reads a mapping, which is empty if the key is not there.
+// section reads a mapping. A missing key is an empty mapping.
 func (s *section) section(key string) *section {
 	n, _ := s.value(key)
 	return s.r.newSection(s.key(key), key, s.lineOf(key), n)
@@ -240,7 +238,7 @@ func (s *section) sections(key string) []*section {
 	return all
 }
 
-// finish reports every key of a section of ours that nobody asked for.
+// finish reports every key in a section of slurmflex that has not been read.
 func (s *section) finish() {
 	for _, key := range s.unread() {
 		if instead, known := removed[s.key(key)]; known {
@@ -251,19 +249,20 @@ func (s *section) finish() {
 	}
 }
 
-// removed names what replaces each key that a release has read and that this one does not know.
+// removed maps keys that an earlier release read, and this release does not know, to their
+// replacements.
 var removed = map[string]string{
 	"slurmflex.max_gates": "set waiting: pending for jobs that start as soon as their machines are up",
 }
 
-// ignore returns the keys of a section of slurm-gcp's that were not read: each
-// release has more of them. One of a section of ours is reported, and one that is most
-// likely a misspelling of a key that is read.
+// ignore returns the unread keys in a section of slurm-gcp, because each release of slurm-gcp adds
+// keys. It reports two kinds as problems: keys of slurmflex's sections, and likely misspellings of
+// keys that were read.
 func (s *section) ignore() []Ignored {
 	var ignored []Ignored
 	for _, key := range s.unread() {
 		if place, ours := s.r.places[key]; ours {
-			s.problem(key, "has no effect here; give it inside %s", place)
+			s.problem(key, "has no effect here; move it into %s", place)
 		} else if near, ok := nearest(key, s.known()); ok && edits(key, near) <= maxSlip {
 			s.problem(key, "unknown key; did you mean %s?", near)
 		} else {
@@ -273,20 +272,20 @@ func (s *section) ignore() []Ignored {
 	return ignored
 }
 
-// maxSlip is how many letters of a key may differ for it to be a slip.
+// maxSlip is the maximum number of differing letters in a misspelled key.
 const maxSlip = 2
 
-// unread are the keys that nobody asked for.
+// unread returns the keys that have not been read.
 func (s *section) unread() []string {
 	return slices.DeleteFunc(slices.Clone(s.keys), func(key string) bool { return s.asked[key] })
 }
 
-// known are the keys that were read, whether they are there or not.
+// known returns the keys that have been read, whether they exist or not.
 func (s *section) known() []string { return slices.Sorted(maps.Keys(s.asked)) }
 
 func (s *section) suggest(key string) string {
 	if place, ours := s.r.places[key]; ours {
-		return "give it inside " + place
+		return "move it into " + place
 	}
 	if near, ok := nearest(key, s.known()); ok {
 		return fmt.Sprintf("did you mean %s?", near)
@@ -294,7 +293,7 @@ func (s *section) suggest(key string) string {
 	return "remove it"
 }
 
-// resolve follows an alias to what it stands for.
+// resolve follows an alias to its node.
 func resolve(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -302,7 +301,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// describe says in a message what is in the file.
+// describe describes a node for a message.
 func describe(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -318,7 +317,7 @@ func describe(n *yaml.Node) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// quote puts a text of the file into a message: one line, and not endless.
+// quote formats text of the file for a message: on one line, shortened.
 func quote(text string) string {
 	const longest = 80
 	if len(text) > longest {

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Effective returns the configuration as a file with every key that has an effect, also
-// those that are not given. It loads as the same configuration.
+// Effective returns the configuration as a file with every key that has an effect, including unset
+// keys. The file loads as the same configuration.
 func (c *Config) Effective() ([]byte, error) {
 	w := writer{}
 	top := w.mapping(reflect.ValueOf(c).Elem(), all)
@@ -26,7 +26,7 @@ func (c *Config) Effective() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writer writes the fields of the configuration; err is the first that one of them had.
+// writer writes the fields of the configuration. err is the first error.
 type writer struct{ err error }
 
 // mapping returns the keys of selected fields of a struct.
@@ -49,7 +49,7 @@ func (w *writer) put(m *yaml.Node, key string, value *yaml.Node) {
 	m.Content = append(m.Content, w.encoded(key), value)
 }
 
-// value returns the value of a field; nil if it is the same as none.
+// value returns the value of a field; nil if the value is the same as no value.
 func (w *writer) value(f field, v reflect.Value) *yaml.Node {
 	named := &yaml.Node{Kind: yaml.MappingNode}
 	switch value := v.Interface().(type) {

@@ -2,20 +2,20 @@ package config
 
 import "regexp"
 
-// Glance is what of a configuration leads to its cluster's daemon.
+// Glance holds the part of a configuration that clients need to find the cluster's daemon.
 type Glance struct {
-	Cluster     string // empty if it cannot be read
+	Cluster     string // empty if unreadable
 	RunDir      string
 	HTTPAddress string
 }
 
-// Glance is where the configuration says that the daemon is.
+// Glance returns the daemon's location according to the configuration.
 func (c *Config) Glance() Glance {
 	return Glance{Cluster: c.Cluster, RunDir: c.Options.RunDir, HTTPAddress: c.Options.HTTPAddress}
 }
 
-// The keys of a Glance wherever they are in a file, even one that is not YAML.
-// A comment is not read.
+// These patterns match the keys of a Glance anywhere in a file, even in one that is not valid YAML.
+// They skip comments.
 var (
 	glanceCluster = glanceKey("slurm_cluster_name")
 	glanceRunDir  = glanceKey("run_dir")
@@ -26,10 +26,10 @@ func glanceKey(key string) *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:[^#\n]*[\s{,])?` + key + `:[ \t]+["']?([^\s"',}#]+)`)
 }
 
-// GlanceAt reads what it can of the file at path, which may be broken or out of
-// reach; what it cannot read has its default.
+// GlanceAt reads what it can from the file at path, which may be broken or inaccessible. Keys that
+// it cannot read have their defaults.
 func GlanceAt(path string) Glance {
-	text, _ := read(path) // nothing of it: the defaults
+	text, _ := read(path) // nothing if unreadable, which results in the defaults
 	unset := defaults[Options]()
 	find := func(key *regexp.Regexp, otherwise string) string {
 		if m := key.FindSubmatch(text); m != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// valid has all that the invalid files below are made from.
+// valid is the file that the tests below make invalid.
 const valid = `slurm_cluster_name: hpc
 project: example-project
 slurm_bin_dir: /usr/bin
@@ -34,51 +34,51 @@ func TestInvalidFiles(t *testing.T) {
 	tests := map[string]struct {
 		replace string // a part of valid
 		by      string
-		want    string // of each line what follows the name of the file
+		want    string // for each line, the text after the name of the file
 	}{
-		// the file as a whole
-		"advice that is no boolean": {"interval: 30s", "capacity_advice: 1", `18: slurmflex.capacity_advice: 1 is not a boolean; give true or false`},
-		"a misspelt key at the top": {"slurm_bin_dir:", "slurm_bindir:", `3: slurm_bindir: unknown key; did you mean slurm_bin_dir?`},
-		"a key given twice":         {"slurm_bin_dir: /usr/bin", "project: other-project", `3: project: appears twice, first on line 2; keep one`},
-		"a nodeset given twice":     {"  cpu: {nodeset_name: cpu", "  a3: {nodeset_name: a3", `14: nodeset.a3: appears twice, first on line 5; keep one`},
+		// The file as a whole.
+		"advice that is not a boolean": {"interval: 30s", "capacity_advice: 1", `18: slurmflex.capacity_advice: 1 is not a boolean; must be true or false`},
+		"a misspelt key at the top":    {"slurm_bin_dir:", "slurm_bindir:", `3: slurm_bindir: unknown key; did you mean slurm_bin_dir?`},
+		"a key given twice":            {"slurm_bin_dir: /usr/bin", "project: other-project", `3: project: appears twice, first on line 2; keep one`},
+		"a nodeset given twice":        {"  cpu: {nodeset_name: cpu", "  a3: {nodeset_name: a3", `14: nodeset.a3: appears twice, first on line 5; keep one`},
 		"a key of a hundred letters": {
 			"  interval:", "  " + strings.Repeat("é", 50) + ":",
 			`18: slurmflex."` + strings.Repeat("é", 40) + `…": unknown key; remove it`,
 		},
-		"a mapping as a key":      {"slurm_bin_dir:", "{a: b}:", `3: a mapping is not a key; give a word`},
+		"a mapping as a key":      {"slurm_bin_dir:", "{a: b}:", `3: a mapping is not a key; write a word`},
 		"a key with a line break": {"  interval:", `  "a\nb":`, `18: slurmflex."a\nb": unknown key; remove it`},
 		"no cluster name": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name:",
-			`1: slurm_cluster_name: missing; give the name that the names of the cluster's nodes begin with`,
+			`1: slurm_cluster_name: missing; set it to the first part of the node names`,
 		},
 		"an empty cluster name": {
 			"slurm_cluster_name: hpc", `slurm_cluster_name: ""`,
-			`1: slurm_cluster_name: missing; give the name that the names of the cluster's nodes begin with`,
+			`1: slurm_cluster_name: missing; set it to the first part of the node names`,
 		},
 		"an ill-formed cluster name": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name: 1_hpc-",
-			`1: slurm_cluster_name: "1_hpc-" is not a Compute name; give a letter, then letters, digits and inner dashes, all lower case`,
+			`1: slurm_cluster_name: "1_hpc-" is not a Compute name; must be a letter followed by letters, digits and inner dashes, all lower case`,
 		},
 		"a cluster name that is too long": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name: " + long,
-			`1: slurm_cluster_name: "` + long + `" has 47 characters; give at most 38, because the name of an instance group has at most 63`,
+			`1: slurm_cluster_name: "` + long + `" has 47 characters; must have at most 38, because an instance group's name has at most 63`,
 		},
 		"a cluster name that is a number": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name: 7",
-			`1: slurm_cluster_name: 7 is not a string; give one, in quotes`,
+			`1: slurm_cluster_name: 7 is not a string; write a string in quotes`,
 		},
-		"no project": {"project: example-project\n", "", `1: project: missing; give the id of the project that the nodes are made in`},
+		"no project": {"project: example-project\n", "", `1: project: missing; set it to the id of the nodes' project`},
 		"a project that is a link": {
 			"project: example-project", "project: projects/x",
-			`2: project: "projects/x" is not a project's id; give it as the console shows it, such as my-project-123`,
+			`2: project: "projects/x" is not a project id; use the id shown in the console, such as my-project-123`,
 		},
 		"a relative slurm_bin_dir": {
 			"slurm_bin_dir: /usr/bin", "slurm_bin_dir: bin",
-			`3: slurm_bin_dir: "bin" is not an absolute path; begin it with /`,
+			`3: slurm_bin_dir: "bin" is not an absolute path; start it with /`,
 		},
-		"a list of nodesets": {"nodeset:\n", "nodeset: []\nnodeset_tpu:\n", `4: nodeset: a list is not a mapping; give keys and values`},
+		"a list of nodesets": {"nodeset:\n", "nodeset: []\nnodeset_tpu:\n", `4: nodeset: a list is not a mapping; write keys and values`},
 
-		// nodesets
+		// Nodesets.
 		"a misspelt dws_flex": {"dws_flex:", "dws_flx:", `12: nodeset.a3.dws_flx: unknown key; did you mean dws_flex?`},
 		"a misspelt key in a nodeset that is not ours": {
 			"node_count_static: 1", "node_count_statc: 1",
@@ -86,7 +86,7 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a nodeset that is not a mapping": {
 			"cpu: {nodeset_name: cpu, node_count_static: 1}", "cpu: 5",
-			`14: nodeset.cpu: 5 is not a mapping; give keys and values`,
+			`14: nodeset.cpu: 5 is not a mapping; write keys and values`,
 		},
 		"a nodeset under another key": {
 			"nodeset_name: a3", "nodeset_name: a4",
@@ -96,67 +96,67 @@ func TestInvalidFiles(t *testing.T) {
 		"two nodesets of one name": {
 			"nodeset_name: cpu", "nodeset_name: a3",
 			`14: nodeset.cpu.nodeset_name: "a3" differs from its key "cpu"; write the same name in both` + "\n" +
-				`14: nodeset.cpu: has the same node names as nodeset "a3" on line 5; give it another name`,
+				`14: nodeset.cpu: has the same node names as nodeset "a3" on line 5; rename it`,
 		},
 		"a TPU nodeset of the same name": {
 			"partitions:", "nodeset_tpu: {a3: {}}\npartitions:",
-			`15: nodeset_tpu.a3: has the same node names as nodeset "a3" on line 5; give it another name`,
+			`15: nodeset_tpu.a3: has the same node names as nodeset "a3" on line 5; rename it`,
 		},
 		"a nodeset name that Compute refuses": {
 			"a3:\n    nodeset_name: a3", "A_3:\n    nodeset_name: A_3",
-			`6: nodeset.A_3.nodeset_name: "A_3" cannot be part of a Compute name; give letters, digits and inner dashes, all lower case` + "\n" +
+			`6: nodeset.A_3.nodeset_name: "A_3" cannot be part of a Compute name; must have only letters, digits and inner dashes, all lower case` + "\n" +
 				`16: partitions.train.partition_nodeset[0]: unknown nodeset "a3"; define it or remove it`,
 		},
 		"names that are too long together": {
 			"a3:\n    nodeset_name: a3", long + ":\n    nodeset_name: " + long,
-			`6: nodeset.` + long + `.nodeset_name: "` + long + `" has 47 characters; give at most 36, because with the cluster's name and a job id a name has at most 63` + "\n" +
+			`6: nodeset.` + long + `.nodeset_name: "` + long + `" has 47 characters; must have at most 36, because a group's name adds the cluster's name and a job id and has at most 63` + "\n" +
 				`16: partitions.train.partition_nodeset[0]: unknown nodeset "a3"; define it or remove it`,
 		},
-		"fewer than no static nodes": {
+		"a negative number of static nodes": {
 			"node_count_static: 0", "node_count_static: -1",
-			`7: nodeset.a3.node_count_static: -1 is below 0; give 0 to 100000`,
+			`7: nodeset.a3.node_count_static: -1 is below 0; must be 0 to 100000`,
 		},
 		"too many dynamic nodes": {
 			"node_count_dynamic_max: 64", "node_count_dynamic_max: 100001",
-			`8: nodeset.a3.node_count_dynamic_max: 100001 is above 100000; give 0 to 100000`,
+			`8: nodeset.a3.node_count_dynamic_max: 100001 is above 100000; must be 0 to 100000`,
 		},
 		"too many nodes together": {
 			"node_count_static: 0", "node_count_static: 99999",
-			`8: nodeset.a3.node_count_dynamic_max: makes 100063 nodes with the static ones; give at most 100000 together`,
+			`8: nodeset.a3.node_count_dynamic_max: adds up to 100063 nodes with the static ones; the sum must be at most 100000`,
 		},
 		"a node count in quotes": {
 			"node_count_static: 0", `node_count_static: "0"`,
-			`7: nodeset.a3.node_count_static: "0" is not a whole number; give 0 to 100000`,
+			`7: nodeset.a3.node_count_static: "0" is not a whole number; must be 0 to 100000`,
 		},
 		"a node count that is not whole": {
 			"node_count_static: 0", `node_count_static: 1.5`,
-			`7: nodeset.a3.node_count_static: 1.5 is not a whole number; give 0 to 100000`,
+			`7: nodeset.a3.node_count_static: 1.5 is not a whole number; must be 0 to 100000`,
 		},
 		"a node count beyond 64 bits": {
 			"node_count_static: 0", `node_count_static: 18446744073709551615`,
-			`7: nodeset.a3.node_count_static: 18446744073709551615 is out of range; give 0 to 100000`,
+			`7: nodeset.a3.node_count_static: 18446744073709551615 is out of range; must be 0 to 100000`,
 		},
-		"a renewal before a lease has begun": {
+		"a renewal before the lease starts": {
 			"max_run_duration: 604800", "max_run_duration: 600\n      renew_before: 600",
-			`14: nodeset.a3.dws_flex.renew_before: 600 s is no shorter than a lease of 600 s, so it would be renewed forever; give less than max_run_duration`,
+			`14: nodeset.a3.dws_flex.renew_before: 600 s is not shorter than a lease of 600 s, so the node would be renewed forever; must be less than max_run_duration`,
 		},
-		"a warning before a lease has begun": {
+		"a warning before the lease starts": {
 			"max_run_duration: 604800", "max_run_duration: 600\n      lease_end_warning: 600",
-			`14: nodeset.a3.dws_flex.lease_end_warning: 600 s is no shorter than a lease of 600 s, so each job would be signalled as it begins; give less than max_run_duration`,
+			`14: nodeset.a3.dws_flex.lease_end_warning: 600 s is not shorter than a lease of 600 s, so each job would be signalled when it starts; must be less than max_run_duration`,
 		},
-		"keeping what a lease for one job leaves": {
+		"keep_idle with a lease for one job": {
 			"max_run_duration: 604800", "use_job_duration: true\n      keep_idle: 600",
-			`14: nodeset.a3.dws_flex.keep_idle: a lease that follows a job's time limit ends with the job, so nothing is left to keep; remove use_job_duration or this`,
+			`14: nodeset.a3.dws_flex.keep_idle: cannot be combined with use_job_duration, because such a lease ends with its job; remove use_job_duration or this`,
 		},
-		"keeping a machine for the whole of a lease": {
+		"keep_idle for a whole lease": {
 			"max_run_duration: 604800", "max_run_duration: 3600\n      keep_idle: 3000",
-			`14: nodeset.a3.dws_flex.keep_idle: 3000 s leaves nothing of a lease of 3600 s for a job; give less than max_run_duration - 600, which is 3000`,
+			`14: nodeset.a3.dws_flex.keep_idle: 3000 s leaves no usable part of a lease of 3600 s; must be less than max_run_duration - 600, which is 3000`,
 		},
-		"salvage of nodes that come each by itself": {
+		"salvage with node_by_node": {
 			"max_run_duration: 604800", "provisioning: node_by_node\n      salvage: true",
-			`14: nodeset.a3.dws_flex.salvage: nodes that come each by itself are no gang; remove provisioning: node_by_node or this`,
+			`14: nodeset.a3.dws_flex.salvage: cannot be combined with provisioning: node_by_node, which requests each node separately; remove provisioning or this`,
 		},
-		"salvage by bulk insert": {
+		"salvage with bulk insert": {
 			"max_run_duration: 604800", "use_bulk_insert: true\n      salvage: true",
 			`14: nodeset.a3.dws_flex.salvage: bulk insert does not wait for a replacement's capacity; remove use_bulk_insert or this`,
 		},
@@ -176,19 +176,19 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"capacity beside dws_flex": {
 			"dws_flex:", "capacity: spot\n    dws_flex:",
-			`12: nodeset.a3.capacity: dws_flex provisions these nodes by flex-start; remove this, or set dws_flex.enabled: false`,
+			`12: nodeset.a3.capacity: conflicts with dws_flex, which provisions these nodes with flex-start; remove this, or set dws_flex.enabled: false`,
 		},
-		"capacity of no kind": {
+		"an empty capacity": {
 			"dws_flex:\n      max_run_duration: 604800", "capacity: null",
-			`12: nodeset.a3.capacity: empty; give on_demand, spot or reservation`,
+			`12: nodeset.a3.capacity: empty; must be on_demand, spot or reservation`,
 		},
-		"capacity of a kind that there is not": {
+		"an unknown capacity": {
 			"dws_flex:\n      max_run_duration: 604800", "capacity: calendar",
-			`12: nodeset.a3.capacity: "calendar" is not known; give on_demand, spot or reservation`,
+			`12: nodeset.a3.capacity: "calendar" is not known; must be on_demand, spot or reservation`,
 		},
 		"a reservation without its name": {
 			"dws_flex:\n      max_run_duration: 604800", "capacity: reservation",
-			`5: nodeset.a3.reservation_name: missing; give NAME, or projects/PROJECT/reservations/NAME for one that is shared`,
+			`5: nodeset.a3.reservation_name: missing; must be NAME, or projects/PROJECT/reservations/NAME for a shared reservation`,
 		},
 		"two kinds of capacity": {
 			"dws_flex:\n      max_run_duration: 604800", "capacity: on_demand\n    spot: true\n    reservation_name: r",
@@ -197,153 +197,153 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"placement of other capacity": {
 			"dws_flex:\n      max_run_duration: 604800", "capacity: spot\n    enable_placement: true\n    placement_max_distance: 2",
-			`13: nodeset.a3.enable_placement: has no effect with capacity, whose machines are in no group that a policy could place; remove it` + "\n" +
-				`14: nodeset.a3.placement_max_distance: has no effect with capacity, whose machines are in no group that a policy could place; remove it`,
+			`13: nodeset.a3.enable_placement: has no effect with capacity, because its machines are not in a group with a placement policy; remove it` + "\n" +
+				`14: nodeset.a3.placement_max_distance: has no effect with capacity, because its machines are not in a group with a placement policy; remove it`,
 		},
 		"a key of dws_flex beside capacity": {
 			"dws_flex:\n      max_run_duration: 604800", "capacity: spot\n    fallback_after: 3600",
-			`13: nodeset.a3.fallback_after: has no effect with capacity, whose machines come at once or are refused, and have no lease; remove it`,
+			`13: nodeset.a3.fallback_after: has no effect with capacity, because its machines are created immediately or not at all, and without a lease; remove it`,
 		},
 		"a key of dws_flex beside it": {
 			"dws_flex:", "fallback_after: 3600\n    dws_flex:",
-			`12: nodeset.a3.fallback_after: has no effect here; give it inside dws_flex`,
+			`12: nodeset.a3.fallback_after: has no effect here; move it into dws_flex`,
 		},
-		"a key of dws_flex in a nodeset that has none": {
+		"a key of dws_flex in a nodeset without dws_flex": {
 			"node_count_static: 1", "keep_idle: 600",
-			`14: nodeset.cpu.keep_idle: has no effect here; give it inside dws_flex`,
+			`14: nodeset.cpu.keep_idle: has no effect here; move it into dws_flex`,
 		},
 		"a switch of dws_flex that is not indented": {
 			"dws_flex:\n      max_run_duration: 604800", "dws_flex:\n    enabled: false",
-			`13: nodeset.a3.enabled: has no effect here; give it inside dws_flex`,
+			`13: nodeset.a3.enabled: has no effect here; move it into dws_flex`,
 		},
 		"keys of slurmflex, dws_flex and nodesets at the top": {
 			"slurm_bin_dir:", "interval: 60\nprovision_timeout: 60\ncapacity: spot\nresume_program: /x\nslurm_bin_dir:",
-			`3: interval: has no effect here; give it inside slurmflex` + "\n" +
-				`4: provision_timeout: has no effect here; give it inside dws_flex of a nodeset` + "\n" +
-				`5: capacity: has no effect here; give it inside a nodeset without dws_flex` + "\n" +
-				`6: resume_program: has no effect here; give it inside slurmflex.delegate`,
+			`3: interval: has no effect here; move it into slurmflex` + "\n" +
+				`4: provision_timeout: has no effect here; move it into dws_flex of a nodeset` + "\n" +
+				`5: capacity: has no effect here; move it into a nodeset without dws_flex` + "\n" +
+				`6: resume_program: has no effect here; move it into slurmflex.delegate`,
 		},
 		"a target shape of many zones": {
 			"dws_flex:", "zone_target_shape: BALANCED\n    dws_flex:",
-			`12: nodeset.a3.zone_target_shape: "BALANCED" is not for nodes of slurmflex, which come in one zone; give ANY_SINGLE_ZONE`,
+			`12: nodeset.a3.zone_target_shape: "BALANCED" is not supported, because slurmflex requests a job's nodes in one zone; must be ANY_SINGLE_ZONE`,
 		},
 		"no subnetwork": {
 			"    subnetwork: projects/p/regions/us-central1/subnetworks/default\n", "",
-			`5: nodeset.a3.subnetwork: missing; give projects/PROJECT/regions/REGION/subnetworks/NAME`,
+			`5: nodeset.a3.subnetwork: missing; must be projects/PROJECT/regions/REGION/subnetworks/NAME`,
 		},
 		"a subnetwork without a region": {
 			"projects/p/regions/us-central1/subnetworks/default", "default",
-			`10: nodeset.a3.subnetwork: "default" names no region; give projects/PROJECT/regions/REGION/subnetworks/NAME`,
+			`10: nodeset.a3.subnetwork: "default" names no region; must be projects/PROJECT/regions/REGION/subnetworks/NAME`,
 		},
 		"no instance template": {
 			"instance_template: projects/p/regions/us-central1/instanceTemplates/a3", "instance_template: null",
-			`9: nodeset.a3.instance_template: missing; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME`,
+			`9: nodeset.a3.instance_template: missing; must be projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME`,
 		},
 		"a bare instance template": {
 			"projects/p/regions/us-central1/instanceTemplates/a3", "a3",
-			`9: nodeset.a3.instance_template: "a3" is not the link of a template; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME`,
+			`9: nodeset.a3.instance_template: "a3" is not a template link; must be projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME`,
 		},
 		"a zonal instance template": {
 			"projects/p/regions/us-central1/instanceTemplates/a3", "projects/p/zones/us-central1-a/instanceTemplates/a3",
-			`9: nodeset.a3.instance_template: "projects/p/zones/us-central1-a/instanceTemplates/a3" is not the link of a template; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME`,
+			`9: nodeset.a3.instance_template: "projects/p/zones/us-central1-a/instanceTemplates/a3" is not a template link; must be projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME`,
 		},
 		"a template of another region": {
 			"regions/us-central1/instanceTemplates", "regions/us-east4/instanceTemplates",
-			`9: nodeset.a3.instance_template: is of region "us-east4" but the subnetwork of "us-central1"; give a template of "us-central1" or a global one`,
+			`9: nodeset.a3.instance_template: is in region "us-east4", but the subnetwork is in "us-central1"; use a template in "us-central1" or a global template`,
 		},
 		"no zones": {
 			"zone_policy_allow: [us-central1-a]", "zone_policy_allow: []",
-			`11: nodeset.a3.zone_policy_allow: no zone is allowed and not denied; give one or more of the subnetwork's region`,
+			`11: nodeset.a3.zone_policy_allow: no zone is left; allow at least one zone of the subnetwork's region and do not deny it`,
 		},
 		"every zone denied": {
 			"dws_flex:", "zone_policy_deny: [us-central1-a, us-central1-b]\n    dws_flex:",
-			`11: nodeset.a3.zone_policy_allow: no zone is allowed and not denied; give one or more of the subnetwork's region`,
+			`11: nodeset.a3.zone_policy_allow: no zone is left; allow at least one zone of the subnetwork's region and do not deny it`,
 		},
 		"zones outside the region": {
 			"[us-central1-a]", "[us-central1-a, us-central2-a, us-central1, us-central1-a-b]",
-			`11: nodeset.a3.zone_policy_allow[1]: "us-central2-a" is not a zone of the subnetwork's region; give zones of "us-central1"` + "\n" +
-				`11: nodeset.a3.zone_policy_allow[2]: "us-central1" is not a zone of the subnetwork's region; give zones of "us-central1"` + "\n" +
-				`11: nodeset.a3.zone_policy_allow[3]: "us-central1-a-b" is not a zone of the subnetwork's region; give zones of "us-central1"`,
+			`11: nodeset.a3.zone_policy_allow[1]: "us-central2-a" is not a zone of the subnetwork's region; use zones of "us-central1"` + "\n" +
+				`11: nodeset.a3.zone_policy_allow[2]: "us-central1" is not a zone of the subnetwork's region; use zones of "us-central1"` + "\n" +
+				`11: nodeset.a3.zone_policy_allow[3]: "us-central1-a-b" is not a zone of the subnetwork's region; use zones of "us-central1"`,
 		},
 		"a zone instead of a list": {
 			"[us-central1-a]", "us-central1-a",
-			`11: nodeset.a3.zone_policy_allow: "us-central1-a" is not a list; give one in brackets`,
+			`11: nodeset.a3.zone_policy_allow: "us-central1-a" is not a list; write a list in brackets`,
 		},
 		"zones that are not strings": {
 			"[us-central1-a]", "[1, [us-central1-a], null, \"\"]",
-			`11: nodeset.a3.zone_policy_allow[0]: 1 is not a name; give a string` + "\n" +
-				`11: nodeset.a3.zone_policy_allow[1]: a list is not a name; give a string` + "\n" +
-				`11: nodeset.a3.zone_policy_allow[2]: null is not a name; give a string` + "\n" +
-				`11: nodeset.a3.zone_policy_allow[3]: "" is not a name; give a string`,
+			`11: nodeset.a3.zone_policy_allow[0]: 1 is not a name; write a string` + "\n" +
+				`11: nodeset.a3.zone_policy_allow[1]: a list is not a name; write a string` + "\n" +
+				`11: nodeset.a3.zone_policy_allow[2]: null is not a name; write a string` + "\n" +
+				`11: nodeset.a3.zone_policy_allow[3]: "" is not a name; write a string`,
 		},
 		"a placement distance out of range": {
 			"dws_flex:", "placement_max_distance: 4\n    dws_flex:",
-			`12: nodeset.a3.placement_max_distance: 4 is above 3; give 1 to 3`,
+			`12: nodeset.a3.placement_max_distance: 4 is above 3; must be 1 to 3`,
 		},
-		"a topology of A4X": {
+		"a topology for A4X": {
 			"dws_flex:", "accelerator_topology: 1x72\n    dws_flex:",
-			`12: nodeset.a3.accelerator_topology: "1x72" is of A4X machines, which slurmflex does not provision; remove it, or what makes the nodes slurmflex's`,
+			`12: nodeset.a3.accelerator_topology: "1x72" is for A4X machines, which slurmflex does not support; remove it, or provision these nodes without slurmflex`,
 		},
 		"a placement distance of 0": {
 			"dws_flex:", "placement_max_distance: 0\n    dws_flex:",
-			`12: nodeset.a3.placement_max_distance: 0 is below 1; give 1 to 3`,
+			`12: nodeset.a3.placement_max_distance: 0 is below 1; must be 1 to 3`,
 		},
 		"a word for a boolean": {
 			"dws_flex:", "enable_placement: \"true\"\n    dws_flex:",
-			`12: nodeset.a3.enable_placement: "true" is not a boolean; give true or false`,
+			`12: nodeset.a3.enable_placement: "true" is not a boolean; must be true or false`,
 		},
 		"node parameters that are not single values": {
 			"dws_flex:", "node_conf: {Gres: [gpu]}\n    dws_flex:",
-			`12: nodeset.a3.node_conf.Gres: a list is not a single value; give one`,
+			`12: nodeset.a3.node_conf.Gres: a list is not a single value; write a single value`,
 		},
 
-		// dws_flex
+		// dws_flex.
 		"an unknown key in dws_flex": {
 			"max_run_duration:", "max_run_durations:",
 			`13: nodeset.a3.dws_flex.max_run_durations: unknown key; did you mean max_run_duration?`,
 		},
 		"dws_flex that is not a mapping": {
 			"dws_flex:\n      max_run_duration: 604800", "dws_flex: true",
-			`12: nodeset.a3.dws_flex: true is not a mapping; give keys and values`,
+			`12: nodeset.a3.dws_flex: true is not a mapping; write keys and values`,
 		},
-		"a run duration that is too short": {"604800", "300", `13: nodeset.a3.dws_flex.max_run_duration: 300 s is below 600 s; give 600 to 604800`},
+		"a run duration that is too short": {"604800", "300", `13: nodeset.a3.dws_flex.max_run_duration: 300 s is below 600 s; must be 600 to 604800`},
 		"a run duration that is too long": {
 			"604800", "604801",
-			`13: nodeset.a3.dws_flex.max_run_duration: 604801 s is above 604800 s; give 600 to 604800`,
+			`13: nodeset.a3.dws_flex.max_run_duration: 604801 s is above 604800 s; must be 600 to 604800`,
 		},
-		"a run duration in words": {"604800", "7d", `13: nodeset.a3.dws_flex.max_run_duration: "7d" is not a whole number; give 600 to 604800`},
+		"a run duration in words": {"604800", "7d", `13: nodeset.a3.dws_flex.max_run_duration: "7d" is not a whole number; must be 600 to 604800`},
 		"a negative margin": {
 			"max_run_duration: 604800", "job_duration_margin: -1",
-			`13: nodeset.a3.dws_flex.job_duration_margin: -1 s is below 0 s; give 0 to 604800`,
+			`13: nodeset.a3.dws_flex.job_duration_margin: -1 s is below 0 s; must be 0 to 604800`,
 		},
 		"a negative time-out": {
 			"max_run_duration: 604800", "provision_timeout: -5",
-			`13: nodeset.a3.dws_flex.provision_timeout: -5 s is below 0 s; give 0 to 31536000`,
+			`13: nodeset.a3.dws_flex.provision_timeout: -5 s is below 0 s; must be 0 to 31536000`,
 		},
-		"a key under its name and its former one": {
+		"a key under its current and its former name": {
 			"max_run_duration: 604800", "fallback_after: 30\n      ask_elsewhere_after: 60",
 			`13: nodeset.a3.dws_flex.fallback_after: is the former name of ask_elsewhere_after, which is set too; remove this`,
 		},
-		"a request that is replaced before it has waited": {
+		"a request that is replaced too soon": {
 			"max_run_duration: 604800", "refresh_after: 600",
-			`13: nodeset.a3.dws_flex.refresh_after: 600 s leaves a request no time in Google's queue; give 3600 or more, or 0 to keep requests for as long as they wait`,
+			`13: nodeset.a3.dws_flex.refresh_after: 600 s is too short for a request to wait in Google's queue; must be 3600 or more, or 0 to never replace requests`,
 		},
-		"a request that would be replaced when its wait has ended": {
+		"a request that is replaced after its wait ends": {
 			"max_run_duration: 604800", "refresh_after: 7200\n      provision_timeout: 7200",
-			`13: nodeset.a3.dws_flex.refresh_after: provision_timeout ends the wait first; give less than that, which is 7200, or 0 to keep requests for as long as they wait`,
+			`13: nodeset.a3.dws_flex.refresh_after: provision_timeout ends the wait first; must be less than provision_timeout, which is 7200, or 0 to never replace requests`,
 		},
 		"an unknown provisioning": {
 			"max_run_duration: 604800", "provisioning: bulk",
-			`13: nodeset.a3.dws_flex.provisioning: "bulk" is not known; give queued or node_by_node`,
+			`13: nodeset.a3.dws_flex.provisioning: "bulk" is not known; must be queued or node_by_node`,
 		},
 		"an unknown action after a time-out": {
 			"max_run_duration: 604800", "on_provision_timeout: kill",
-			`13: nodeset.a3.dws_flex.on_provision_timeout: "kill" is not known; give requeue, hold or cancel`,
+			`13: nodeset.a3.dws_flex.on_provision_timeout: "kill" is not known; must be requeue, hold or cancel`,
 		},
-		"no shared machines": {"max_run_duration: 604800", "share_requests: 1001", `13: nodeset.a3.dws_flex.share_requests: 1001 is above 1000; give 1 to 1000`},
-		"no attempts":        {"max_run_duration: 604800", "max_attempts: 0", `13: nodeset.a3.dws_flex.max_attempts: 0 is below 1; give 1 to 1000`},
+		"no shared machines": {"max_run_duration: 604800", "share_requests: 1001", `13: nodeset.a3.dws_flex.share_requests: 1001 is above 1000; must be 1 to 1000`},
+		"no attempts":        {"max_run_duration: 604800", "max_attempts: 0", `13: nodeset.a3.dws_flex.max_attempts: 0 is below 1; must be 1 to 1000`},
 
-		// partitions
+		// Partitions.
 		"a partition of an unknown nodeset": {
 			"{partition_name: train, partition_nodeset: [a3]}", "\n    partition_nodeset:\n    - cpu\n    - a33\n    - nothing",
 			`19: partitions.train.partition_nodeset[1]: unknown nodeset "a33"; did you mean a3?` + "\n" +
@@ -355,66 +355,66 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a key of dws_flex in a partition": {
 			"partition_name: train", "fallback_after: 3600",
-			`16: partitions.train.fallback_after: has no effect here; give it inside dws_flex of a nodeset`,
+			`16: partitions.train.fallback_after: has no effect here; move it into dws_flex of a nodeset`,
 		},
 		"an unknown key in a partition": {
 			"partition_name: train", "enable_jobs_exclusive: true",
 			`16: partitions.train.enable_jobs_exclusive: unknown key; did you mean enable_job_exclusive?`,
 		},
 
-		// slurmflex
-		"an unknown key in slurmflex":     {"interval:", "intervall:", `18: slurmflex.intervall: unknown key; did you mean interval?`},
-		"a key of dws_flex in slurmflex":  {"interval: 30s", "max_attempts: 3", `18: slurmflex.max_attempts: unknown key; give it inside dws_flex of a nodeset`},
-		"an unknown key in delegate":      {"interval: 30s", "delegate: {resume: /x}", `18: slurmflex.delegate.resume: unknown key; remove it`},
-		"an interval that is too short":   {"30s", "500ms", `18: slurmflex.interval: 500ms is out of range; give 1s to 1h0m0s`},
-		"an interval of too many seconds": {"30s", "3601", `18: slurmflex.interval: 3601 s is above 3600 s; give 1 to 3600`},
-		"an interval that is no duration": {"30s", "often", `18: slurmflex.interval: "often" is not a duration; give 1s to 1h0m0s`},
-		"a removed key":                   {"interval: 30s", "max_gates: 10", `18: slurmflex.max_gates: no longer a key; remove it, and set waiting: pending for jobs that start as soon as their machines are up`},
-		"no active requests":              {"interval: 30s", "max_active_requests: 0", `18: slurmflex.max_active_requests: 0 is below 1; give 1 to 100000`},
-		"a limit for a user below 0":      {"interval: 30s", "max_active_requests_per_user: -1", `18: slurmflex.max_active_requests_per_user: -1 is below 0; give 0 to 100000`},
-		"a place held for more than a year": {
+		// slurmflex.
+		"an unknown key in slurmflex":        {"interval:", "intervall:", `18: slurmflex.intervall: unknown key; did you mean interval?`},
+		"a key of dws_flex in slurmflex":     {"interval: 30s", "max_attempts: 3", `18: slurmflex.max_attempts: unknown key; move it into dws_flex of a nodeset`},
+		"an unknown key in delegate":         {"interval: 30s", "delegate: {resume: /x}", `18: slurmflex.delegate.resume: unknown key; remove it`},
+		"an interval that is too short":      {"30s", "500ms", `18: slurmflex.interval: 500ms is out of range; must be 1s to 1h0m0s`},
+		"an interval of too many seconds":    {"30s", "3601", `18: slurmflex.interval: 3601 s is above 3600 s; must be 1 to 3600`},
+		"an interval that is not a duration": {"30s", "often", `18: slurmflex.interval: "often" is not a duration; must be 1s to 1h0m0s`},
+		"a removed key":                      {"interval: 30s", "max_gates: 10", `18: slurmflex.max_gates: no longer a key; remove it, and set waiting: pending for jobs that start as soon as their machines are up`},
+		"no active requests":                 {"interval: 30s", "max_active_requests: 0", `18: slurmflex.max_active_requests: 0 is below 1; must be 1 to 100000`},
+		"a limit for a user below 0":         {"interval: 30s", "max_active_requests_per_user: -1", `18: slurmflex.max_active_requests_per_user: -1 is below 0; must be 0 to 100000`},
+		"a queue position held for more than a year": {
 			"interval: 30s", "yield_after: 31536001",
-			`18: slurmflex.yield_after: 31536001 s is above 31536000 s; give 0 to 31536000`,
+			`18: slurmflex.yield_after: 31536001 s is above 31536000 s; must be 0 to 31536000`,
 		},
 		"an address without a port": {
 			"interval: 30s", "http_address: localhost",
-			`18: slurmflex.http_address: "localhost" is not host:port; give one such as 127.0.0.1:8918`,
+			`18: slurmflex.http_address: "localhost" is not host:port; use an address such as 127.0.0.1:8918`,
 		},
 		"an address with a port out of range": {
 			"interval: 30s", `http_address: ":65536"`,
-			`18: slurmflex.http_address: ":65536" is not host:port; give one such as 127.0.0.1:8918`,
+			`18: slurmflex.http_address: ":65536" is not host:port; use an address such as 127.0.0.1:8918`,
 		},
 		"an endpoint with a path": {
 			"interval: 30s", `compute_endpoint: http://localhost:1/compute`,
-			`18: slurmflex.compute_endpoint: "http://localhost:1/compute" is not http://HOST:PORT or https://HOST; give one of them, without a path`,
+			`18: slurmflex.compute_endpoint: "http://localhost:1/compute" is not http://HOST:PORT or https://HOST; use that form, without a path`,
 		},
-		"an endpoint that would get tokens in the clear": {
+		"an endpoint that would receive unencrypted tokens": {
 			"interval: 30s", `{compute_endpoint: "http://10.0.0.5:8900", credentials_file: /etc/key.json}`,
-			`18: slurmflex.compute_endpoint: the tokens of credentials file /etc/key.json would go to http://10.0.0.5:8900 unencrypted; give https://HOST or an address of this host`,
+			`18: slurmflex.compute_endpoint: the tokens of credentials file /etc/key.json would be sent to http://10.0.0.5:8900 unencrypted; use https://HOST or an address of this host`,
 		},
 		"an endpoint without a scheme": {
 			"interval: 30s", `compute_endpoint: localhost:8080`,
-			`18: slurmflex.compute_endpoint: "localhost:8080" is not http://HOST:PORT or https://HOST; give one of them, without a path`,
+			`18: slurmflex.compute_endpoint: "localhost:8080" is not http://HOST:PORT or https://HOST; use that form, without a path`,
 		},
 		"relative paths": {
 			"interval: 30s", `{run_dir: a, state_dir: f, log_file: b, credentials_file: c, delegate: {resume_program: d, suspend_program: e}}`,
-			`18: slurmflex.delegate.resume_program: "d" is not an absolute path; begin it with /` + "\n" +
-				`18: slurmflex.delegate.suspend_program: "e" is not an absolute path; begin it with /` + "\n" +
-				`18: slurmflex.run_dir: "a" is not an absolute path; begin it with /` + "\n" +
-				`18: slurmflex.state_dir: "f" is not an absolute path; begin it with /` + "\n" +
-				`18: slurmflex.log_file: "b" is not an absolute path; begin it with /` + "\n" +
-				`18: slurmflex.credentials_file: "c" is not an absolute path; begin it with /`,
+			`18: slurmflex.delegate.resume_program: "d" is not an absolute path; start it with /` + "\n" +
+				`18: slurmflex.delegate.suspend_program: "e" is not an absolute path; start it with /` + "\n" +
+				`18: slurmflex.run_dir: "a" is not an absolute path; start it with /` + "\n" +
+				`18: slurmflex.state_dir: "f" is not an absolute path; start it with /` + "\n" +
+				`18: slurmflex.log_file: "b" is not an absolute path; start it with /` + "\n" +
+				`18: slurmflex.credentials_file: "c" is not an absolute path; start it with /`,
 		},
-		"an unknown log format": {"interval: 30s", `log_format: xml`, `18: slurmflex.log_format: "xml" is not known; give auto, json or console`},
+		"an unknown log format": {"interval: 30s", `log_format: xml`, `18: slurmflex.log_format: "xml" is not known; must be auto, json or console`},
 		"an unknown log level": {
 			"interval: 30s", `log_level: loud`,
-			`18: slurmflex.log_level: "loud" is not known; give info, debug, warn or error`,
+			`18: slurmflex.log_level: "loud" is not known; must be info, debug, warn or error`,
 		},
 
-		"several problems, each told once, by line": {
+		"several problems, each once, by line": {
 			"slurm_cluster_name: hpc\nproject: example-project", "slurm_cluster_name: [hpc]\nprojct: x",
-			`1: slurm_cluster_name: a list is not a string; give one, in quotes` + "\n" +
-				`1: project: missing; give the id of the project that the nodes are made in` + "\n" +
+			`1: slurm_cluster_name: a list is not a string; write a string in quotes` + "\n" +
+				`1: project: missing; set it to the id of the nodes' project` + "\n" +
 				`2: projct: unknown key; did you mean project?`,
 		},
 	}

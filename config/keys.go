@@ -7,11 +7,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Keys is the value of each key of a configuration file, and its line, as written: for messages, and for keys that Load passes over. A key is a
-// path such as nodeset.a3.dws_flex; an item of a list has its number in it:
-// zone_policy_allow[0].
+// Keys holds each key of a configuration file with its value as written and its line. It serves
+// messages, and readers of keys that Load ignores. A key is a path such as nodeset.a3.dws_flex. An
+// item of a list has its index in the path: zone_policy_allow[0].
 type Keys struct {
-	File  string // its name
+	File  string // the name of the file
 	keys  map[string]written
 	order []string
 }
@@ -19,24 +19,23 @@ type Keys struct {
 type written struct {
 	line  int
 	value string // of a scalar that is not null
-	given bool   // there is a value
+	given bool   // the value exists
 }
 
-// Keys lists the keys of the file that the configuration was read from.
+// Keys returns the keys of the file that the configuration was read from.
 func (c *Config) Keys() *Keys {
 	k := &Keys{File: c.file, keys: map[string]written{}}
 	if c.root != nil {
-		silent := &reader{faulty: make(map[string]bool), left: maxEntries} // Parse has named the problems
+		silent := &reader{faulty: make(map[string]bool), left: maxEntries} // Parse reports them
 		k.add(silent, "", c.root, 0)
 	}
 	return k
 }
 
-// maxDepth is how deep keys may lie in each other. No key of ours lies deeper
-// than four.
+// maxDepth is the maximum nesting depth of keys. slurmflex's own keys are at most four deep.
 const maxDepth = 16
 
-// add notes what stands below a key.
+// add adds the entries below a key.
 func (k *Keys) add(r *reader, path string, n *yaml.Node, depth int) {
 	if n = resolve(n); depth > maxDepth {
 		return
@@ -73,8 +72,8 @@ func (k *Keys) Has(key string) bool {
 	return there
 }
 
-// Line is the line of a key, from 1; of one that is not there, that of what it
-// would stand in; 0 if that is not there either.
+// Line returns the line of a key, from 1. For a missing key it returns the line of the nearest
+// existing parent; 0 if no parent exists.
 func (k *Keys) Line(key string) int {
 	for {
 		if w, there := k.keys[key]; there {
@@ -88,8 +87,7 @@ func (k *Keys) Line(key string) int {
 	}
 }
 
-// Value is a single value as it is written; false if the key is not there, is
-// null, or has more below it.
+// Value returns a scalar value as written; false if the key is missing, null, or a mapping or list.
 func (k *Keys) Value(key string) (string, bool) {
 	w := k.keys[key]
 	return w.value, w.given
@@ -98,7 +96,7 @@ func (k *Keys) Value(key string) (string, bool) {
 // Setting is a key and its value.
 type Setting struct{ Key, Value string }
 
-// Below are the single values right below a key, in the order of the file.
+// Below returns the scalar values directly below a key, in the order of the file.
 func (k *Keys) Below(key string) []Setting {
 	var all []Setting
 	for _, path := range k.order {

@@ -22,7 +22,8 @@ list:
   - {name: x}
 `
 
-// keysOf lists the keys of a file, which need not be right; nil if it is no mapping.
+// keysOf returns the keys of a file, even of an invalid configuration; nil if the file is not a
+// mapping.
 func keysOf(text string) *Keys {
 	r := &reader{faulty: make(map[string]bool), left: maxEntries}
 	if r.document([]byte(text)) == nil {
@@ -31,7 +32,7 @@ func keysOf(text string) *Keys {
 	return (&Config{root: r.root}).Keys()
 }
 
-func TestALineIsThatOfTheKeyOrOfWhatItWouldStandIn(t *testing.T) {
+func TestLineOfAMissingKeyIsThatOfItsParent(t *testing.T) {
 	k := keysOf(keyed)
 	for key, line := range map[string]int{
 		"project":                 2,
@@ -52,7 +53,7 @@ func TestALineIsThatOfTheKeyOrOfWhatItWouldStandIn(t *testing.T) {
 	}
 }
 
-func TestAValueIsWhatIsWritten(t *testing.T) {
+func TestValueIsReturnedAsWritten(t *testing.T) {
 	k := keysOf(keyed)
 	for key, want := range map[string]string{"project": "demo", "nodeset.b3.zones[0]": "us-central1-c", "nodeset.a3.node_conf.Gres": ""} {
 		v, given := k.Value(key)
@@ -69,16 +70,16 @@ func TestAValueIsWhatIsWritten(t *testing.T) {
 	assert.Empty(t, k.Below("nodeset.a3.node"))
 }
 
-func TestTheKeysAreThoseOfTheFileThatWasRead(t *testing.T) {
+func TestKeysAreThoseOfTheFileRead(t *testing.T) {
 	c, err := Parse("c.yaml", []byte(valid))
 	require.NoError(t, err)
 	assert.Equal(t, "c.yaml", c.Keys().File)
 	project, _ := c.Keys().Value("project")
 	assert.Equal(t, c.Project, project)
-	assert.Zero(t, new(Config).Keys().Line("project"), "one that was not read has none")
+	assert.Zero(t, new(Config).Keys().Line("project"), "a configuration that was not read from a file")
 }
 
-func TestAliasesCannotMakeTheKeysEndless(t *testing.T) {
+func TestAliasesCannotMakeKeysEndless(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 {x: 1, y: 2, z: 3, u: 4, v: 5, w: 6, p: 7, q: 8, r: 9}\n")
 	for i := range 9 {
@@ -99,12 +100,12 @@ func FuzzKeys(f *testing.F) {
 		}
 		_, given := k.Value(key)
 		if given && k.Line(key) < 1 {
-			t.Errorf("%q has a value and no line", key)
+			t.Errorf("%q has a value but no line", key)
 		}
 	})
 }
 
-// A node is found by its exact name only, however it is written.
+// FuzzFind checks that a node is found by its exact name only.
 func FuzzFind(f *testing.F) {
 	c, err := Parse("c.yaml", []byte(valid))
 	require.NoError(f, err)

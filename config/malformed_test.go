@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFilesThatAreNoConfiguration(t *testing.T) {
+func TestMalformedFilesAreRefused(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"an empty file":       {"", "c.yaml: empty; give at least slurm_cluster_name and project"},
-		"only a comment":      {"# nothing\n", "c.yaml: empty; give at least slurm_cluster_name and project"},
-		"only a null":         {"~\n", "c.yaml: empty; give at least slurm_cluster_name and project"},
-		"only a document end": {"---\n...\n", "c.yaml: empty; give at least slurm_cluster_name and project"},
-		"a list":              {"\n- a\n", "c.yaml:2: a list is not a mapping; give keys and values"},
-		"a word":              {"hello", `c.yaml:1: "hello" is not a mapping; give keys and values`},
+		"an empty file":       {"", "c.yaml: empty; set at least slurm_cluster_name and project"},
+		"only a comment":      {"# nothing\n", "c.yaml: empty; set at least slurm_cluster_name and project"},
+		"only a null":         {"~\n", "c.yaml: empty; set at least slurm_cluster_name and project"},
+		"only a document end": {"---\n...\n", "c.yaml: empty; set at least slurm_cluster_name and project"},
+		"a list":              {"\n- a\n", "c.yaml:2: a list is not a mapping; write keys and values"},
+		"a word":              {"hello", `c.yaml:1: "hello" is not a mapping; write keys and values`},
 		"not YAML":            {"a: 1\nb: [1, 2\n", "c.yaml: not YAML near line 1: did not find expected ',' or ']'; fix the syntax"},
 		"not text":            {"\xff\xfe\x00", "c.yaml: not YAML: incomplete UTF-16 character; fix the syntax"},
 		"an unknown alias":    {"a: *b\n", "c.yaml: not YAML: unknown anchor 'b' referenced; fix the syntax"},
@@ -37,7 +37,7 @@ func TestFilesThatAreNoConfiguration(t *testing.T) {
 }
 
 // D11
-func TestFileCutOffInALineIsRefused(t *testing.T) {
+func TestTruncatedFileIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
 	for n := 1; n < len(valid); n++ {
 		require.NoError(t, os.WriteFile(path, []byte(valid[:n]), 0o600))
@@ -54,7 +54,7 @@ func TestFileCutOffInALineIsRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestProblemsAreAnErrorOfTheirOwnType(t *testing.T) {
+func TestProblemsHaveTheirOwnErrorType(t *testing.T) {
 	_, err := Parse("c.yaml", []byte("project: p1\nslurm_cluster_name: X\n"))
 	var problems Problems
 	require.ErrorAs(t, err, &problems)
@@ -64,7 +64,7 @@ func TestProblemsAreAnErrorOfTheirOwnType(t *testing.T) {
 	assert.Equal(t, "slurm_cluster_name", problems[0].Key)
 }
 
-func TestAliasesCannotMakeALotOfALittle(t *testing.T) {
+func TestAliasesCannotMultiplyASmallFile(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("slurm_cluster_name: hpc\nproject: example-project\nnodeset:\n  a: &a {")
 	for i := range 1000 {
@@ -82,7 +82,7 @@ func TestAliasesCannotMakeALotOfALittle(t *testing.T) {
 	}))
 }
 
-func TestAMappingThatMergesItselfEnds(t *testing.T) {
+func TestMappingMayMergeItself(t *testing.T) {
 	parse(t, minimal+"slurmflex: &s\n  log_level: warn\n  <<: [*s, *s]\n")
 }
 
@@ -112,11 +112,11 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestALongTextIsCutBetweenItsCharacters(t *testing.T) {
+func TestLongTextIsCutBetweenCharacters(t *testing.T) {
 	for shift := range 4 {
 		long := strings.Repeat("x", 77+shift) + strings.Repeat("ü", 20)
 		_, err := Parse("c.yaml", []byte("slurm_cluster_name: hpc\nproject: "+long+"\n"))
 		require.ErrorContains(t, err, "…")
-		assert.NotContains(t, err.Error(), `\x`, "no half of a character: %v", err)
+		assert.NotContains(t, err.Error(), `\x`, "a character was cut: %v", err)
 	}
 }

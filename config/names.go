@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// maxName is the longest name of a Compute resource.
-	// Source: Compute's naming convention, RFC 1035 labels.
+	// maxName is the longest name of a Compute resource. Source: Compute's naming convention, RFC
+	// 1035 labels.
 	maxName = 63
-	// longestJob is the longest that is put after a nodeset's name: a group's
-	// name has the job's number, which Slurm keeps in 32 bits, its part and its try.
+	// longestJob is the longest suffix of a nodeset's name in a group name: the job's number, which
+	// Slurm stores in 32 bits, the part and the attempt.
 	longestJob = "-job-4294967295-p99-r99"
 )
 
@@ -24,18 +24,18 @@ var (
 	subnetLink      = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?regions/([^/]+)/subnetworks/[^/]+$`)
 )
 
-// clusterName reads the cluster's name, which every name that we give begins with.
+// clusterName reads the cluster's name, the first part of every name that slurmflex creates.
 func (s *section) clusterName(key string) string {
 	const longest = maxName - len("-n") - len(longestJob)
 	name := s.text(key, "")
 	switch {
 	case name == "":
-		s.problem(key, "missing; give the name that the names of the cluster's nodes begin with")
+		s.problem(key, "missing; set it to the first part of the node names")
 	case len(name) > longest:
-		s.problem(key, "%s has %d characters; give at most %d, because the name of an instance group has at most %d",
+		s.problem(key, "%s has %d characters; must have at most %d, because an instance group's name has at most %d",
 			quote(name), len(name), longest, maxName)
 	case !computeName.MatchString(name):
-		s.problem(key, "%s is not a Compute name; give a letter, then letters, digits and inner dashes, all lower case", quote(name))
+		s.problem(key, "%s is not a Compute name; must be a letter followed by letters, digits and inner dashes, all lower case", quote(name))
 	}
 	return name
 }
@@ -45,15 +45,14 @@ func (s *section) project(key string) string {
 	id := s.text(key, "")
 	switch {
 	case id == "":
-		s.problem(key, "missing; give the id of the project that the nodes are made in")
+		s.problem(key, "missing; set it to the id of the nodes' project")
 	case !projectID.MatchString(id):
-		s.problem(key, "%s is not a project's id; give it as the console shows it, such as my-project-123", quote(id))
+		s.problem(key, "%s is not a project id; use the id shown in the console, such as my-project-123", quote(id))
 	}
 	return id
 }
 
-// ownName reads the name that a nodeset or partition says it has, which must
-// be that of its key. It may be left out.
+// ownName reads the name inside a nodeset or partition. It must equal the key. It may be left out.
 func (s *section) ownName(key string) string {
 	name := s.text(key, s.name)
 	if name != s.name {
@@ -66,7 +65,7 @@ func (s *section) ownName(key string) string {
 func (s *section) absolute(key, unset string) string {
 	path := s.text(key, unset)
 	if path != unset && !strings.HasPrefix(path, "/") {
-		s.problem(key, "%s is not an absolute path; begin it with /", quote(path))
+		s.problem(key, "%s is not an absolute path; start it with /", quote(path))
 	}
 	return path
 }

@@ -6,43 +6,44 @@ import (
 	"slices"
 )
 
-// MaxNodes is the largest nodeset: far more than Slurm runs well with, so a
-// larger number is a mistake.
+// MaxNodes is the maximum size of a nodeset. Slurm does not run well with nearly as many nodes, so
+// a larger number is a mistake.
 const MaxNodes = 100_000
 
-// NodeSet is a set of nodes that are made alike. Of a nodeset that is not ours
-// only Name, Static, DynamicMax and Line are read.
+// NodeSet is a set of nodes with the same properties. For a nodeset that slurmflex does not
+// provision, only Name, Static, DynamicMax and Line are read.
 type NodeSet struct {
 	Name string `key:"nodeset_name" form:"name"`
-	// The first nodes are static: always wanted.
+	// Static is the number of static nodes, which are always wanted. They have the lowest indexes.
 	Static int `key:"node_count_static" unit:"nodes" range:"0 to 100000"`
-	// The nodes after them are created when a job wants them.
+	// DynamicMax is the number of dynamic nodes, which are created when a job needs them.
 	DynamicMax int `key:"node_count_dynamic_max" unit:"nodes" range:"0 to 100000"`
 	Line       int `key:"-"`
 
-	// Link of the instance template: global, or of Region.
+	// Template is the link of the instance template, which is global or in Region.
 	Template   string `key:"instance_template"`
-	Subnetwork string `key:"subnetwork"` // link
-	Region     string `key:"-"`          // that of Subnetwork
-	// Of Region, at least one: those allowed and not denied, in the order of the file.
+	Subnetwork string `key:"subnetwork"` // a link
+	Region     string `key:"-"`          // the region of Subnetwork
+	// Zones are the zones in Region that are allowed and not denied, in the order of the file.
+	// There is at least one.
 	Zones []string `key:"zone_policy_allow"`
-	// The nodes of a cohort are placed close together.
+	// Placement places the nodes of a cohort close together.
 	Placement bool `key:"enable_placement"`
-	// The longest way between them; 0: unset.
+	// PlacementDistance is the longest distance between the nodes; 0 means unset.
 	PlacementDistance int `key:"placement_max_distance" range:"1 to 3"`
-	// nil: the nodeset is not ours.
+	// Flex is nil if slurmflex does not provision the nodeset.
 	Flex *Flex `key:"dws_flex"`
-	// Parameters of the node lines in slurm.conf.
+	// NodeConf has parameters for the node lines in slurm.conf.
 	NodeConf map[string]string `key:"node_conf"`
 }
 
-// Size is the number of nodes: their indexes are 0 to Size-1.
+// Size returns the number of nodes. Their indexes are 0 to Size-1.
 func (ns *NodeSet) Size() int { return ns.Static + ns.DynamicMax }
 
 // IsStatic reports whether the node of that index is static.
 func (ns *NodeSet) IsStatic(index int) bool { return 0 <= index && index < ns.Static }
 
-// NodeName is the name of a node, in Slurm and in Compute: cluster-nodeset-index.
+// NodeName returns the name of a node, in Slurm and in Compute: cluster-nodeset-index.
 func (ns *NodeSet) NodeName(cluster string, index int) string {
 	return fmt.Sprintf("%s-%s-%d", cluster, ns.Name, index)
 }
@@ -55,7 +56,7 @@ func readNodeSets(root *section, cluster string) []*NodeSet {
 		for _, s := range root.sections(key) {
 			ns := readNodeSet(s, key == "nodeset", cluster)
 			if other, taken := byName[ns.Name]; taken {
-				s.r.problem(s.line, s.path, "has the same node names as nodeset %s on line %d; give it another name", quote(ns.Name), other.Line)
+				s.r.problem(s.line, s.path, "has the same node names as nodeset %s on line %d; rename it", quote(ns.Name), other.Line)
 				continue
 			}
 			byName[ns.Name] = ns
@@ -66,20 +67,20 @@ func readNodeSets(root *section, cluster string) []*NodeSet {
 	return all
 }
 
-// readNodeSet reads a nodeset; those on TPUs and those that register
-// themselves (instances is false) are never ours.
+// readNodeSet reads a nodeset. If instances is false, the nodeset has TPUs or its nodes register
+// themselves, and slurmflex never provisions it.
 func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 	ns := &NodeSet{Line: s.line}
 	s.read(ns, inSize)
 	if ns.Size() > MaxNodes {
-		s.problem("node_count_dynamic_max", "makes %d nodes with the static ones; give at most %d together", ns.Size(), MaxNodes)
+		s.problem("node_count_dynamic_max", "adds up to %d nodes with the static ones; the sum must be at most %d", ns.Size(), MaxNodes)
 	}
 	if instances {
 		block := s.section("dws_flex")
 		ns.Flex = readFlex(block, s.has("dws_flex"))
 		switch given := s.has("capacity"); {
 		case given && ns.Flex != nil:
-			s.problem("capacity", "dws_flex provisions these nodes by flex-start; remove this, or set dws_flex.enabled: false")
+			s.problem("capacity", "conflicts with dws_flex, which provisions these nodes with flex-start; remove this, or set dws_flex.enabled: false")
 		case given:
 			ns.Flex = readCapacity(s)
 		}
@@ -87,7 +88,7 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 	}
 	if ns.Flex == nil {
 		if instances {
-			s.ignore() // for a slip in dws_flex
+			s.ignore() // reports a misspelled dws_flex
 		}
 		s.r.ignored = append(s.r.ignored, Ignored{Key: s.path, Line: s.line})
 		return ns
@@ -95,7 +96,7 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 	s.checkNodeSetName(ns.Name, cluster)
 	s.refuseOtherProvisioning(ns.Flex.Capacity)
 	ns.readPlace(s)
-	switch { // instances of bulk insert are in no group that a policy could place
+	switch { // bulk insert creates instances outside groups, so no policy can place them
 	case ns.Flex.Capacity.AtOnce():
 		s.refusePlacement()
 	case !ns.Flex.UseBulkInsert:
@@ -106,21 +107,22 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 	return ns
 }
 
-// checkNodeSetName checks a name against Compute's rules, because it is part of the
-// names of instances and groups.
+// checkNodeSetName checks a name against Compute's rules, because the name is part of instance and
+// group names.
 func (s *section) checkNodeSetName(name, cluster string) {
 	longest := maxName - len(cluster) - len("-") - len(longestJob)
 	switch {
 	case !nodeSetName.MatchString(name):
-		s.problem("nodeset_name", "%s cannot be part of a Compute name; give letters, digits and inner dashes, all lower case", quote(name))
+		s.problem("nodeset_name", "%s cannot be part of a Compute name; must have only letters, digits and inner dashes, all lower case", quote(name))
 	case longest > 0 && len(name) > longest:
-		s.problem("nodeset_name", "%s has %d characters; give at most %d, because with the cluster's name and a job id a name has at most %d",
+		s.problem("nodeset_name", "%s has %d characters; must have at most %d, because a group's name adds the cluster's name and a job id and has at most %d",
 			quote(name), len(name), longest, maxName)
 	}
 }
 
-// refuseOtherProvisioning reports ways to get instances that exclude the nodeset's.
-// Source: Compute's documentation of resize requests in a MIG, and of provisioning models.
+// refuseOtherProvisioning reports keys for other ways of provisioning, which exclude the nodeset's
+// capacity. Source: Compute's documentation of resize requests in a MIG, and of provisioning
+// models.
 func (s *section) refuseOtherProvisioning(capacity Capacity) {
 	fix := "excludes flex-start; remove it or set dws_flex.enabled: false"
 	if capacity.AtOnce() {
@@ -137,32 +139,32 @@ func (s *section) refuseOtherProvisioning(capacity Capacity) {
 		}
 	}
 	if topology := s.text("accelerator_topology", ""); topology != "" {
-		s.problem("accelerator_topology", "%s is of A4X machines, which slurmflex does not provision; remove it, or what makes the nodes slurmflex's", quote(topology))
+		s.problem("accelerator_topology", "%s is for A4X machines, which slurmflex does not support; remove it, or provision these nodes without slurmflex", quote(topology))
 	}
 	const one = "ANY_SINGLE_ZONE"
 	if shape := s.text("zone_target_shape", one); shape != one {
-		s.problem("zone_target_shape", "%s is not for nodes of slurmflex, which come in one zone; give %s", quote(shape), one)
+		s.problem("zone_target_shape", "%s is not supported, because slurmflex requests a job's nodes in one zone; must be %s", quote(shape), one)
 	}
 }
 
-// refuseFlexKeys reports keys of dws_flex that are in the nodeset itself, where slurm-gcp
-// has none of these names. Those that a nodeset with capacity may have were read before.
+// refuseFlexKeys reports keys of dws_flex that are set directly in the nodeset. slurm-gcp uses none
+// of these names. Keys that are allowed with capacity were read before.
 func (s *section) refuseFlexKeys(keys []string, f *Flex) {
 	for _, key := range s.unread() {
 		switch {
 		case !slices.Contains(keys, key):
 		case f != nil && f.Capacity.AtOnce():
-			s.problem(key, "has no effect with capacity, whose machines come at once or are refused, and have no lease; remove it")
+			s.problem(key, "has no effect with capacity, because its machines are created immediately or not at all, and without a lease; remove it")
 		default:
-			s.problem(key, "has no effect here; give it inside dws_flex")
+			s.problem(key, "has no effect here; move it into dws_flex")
 		}
 	}
 }
 
-// refusePlacement reports what asks for nodes close together. Slurm-gcp writes both keys
-// into each nodeset, false and null where they are not set.
+// refusePlacement reports keys that request placement. slurm-gcp writes both keys into each
+// nodeset, as false and null if they are not set.
 func (s *section) refusePlacement() {
-	const text = "has no effect with capacity, whose machines are in no group that a policy could place; remove it"
+	const text = "has no effect with capacity, because its machines are not in a group with a placement policy; remove it"
 	if s.flag("enable_placement") {
 		s.problem("enable_placement", text)
 	}
@@ -171,23 +173,22 @@ func (s *section) refusePlacement() {
 	}
 }
 
-// readPlace reads the region and zones that the nodes are made in, and from
-// which template.
+// readPlace reads the region, the zones and the template of the nodes.
 func (ns *NodeSet) readPlace(s *section) {
 	s.read(ns, only("subnetwork", "instance_template"))
 	if m := subnetLink.FindStringSubmatch(ns.Subnetwork); m != nil {
 		ns.Region = m[1]
 	} else {
-		s.problem("subnetwork", "%s; give projects/PROJECT/regions/REGION/subnetworks/NAME", unlike(ns.Subnetwork, "names no region"))
+		s.problem("subnetwork", "%s; must be projects/PROJECT/regions/REGION/subnetworks/NAME", unlike(ns.Subnetwork, "names no region"))
 	}
 
 	m := templateLink.FindStringSubmatch(ns.Template)
 	switch {
 	case m == nil:
-		s.problem("instance_template", "%s; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME",
-			unlike(ns.Template, "is not the link of a template"))
+		s.problem("instance_template", "%s; must be projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME",
+			unlike(ns.Template, "is not a template link"))
 	case m[1] != "" && ns.Region != "" && m[1] != ns.Region:
-		s.problem("instance_template", "is of region %s but the subnetwork of %s; give a template of %[2]s or a global one", quote(m[1]), quote(ns.Region))
+		s.problem("instance_template", "is in region %s, but the subnetwork is in %s; use a template in %[2]s or a global template", quote(m[1]), quote(ns.Region))
 	}
 	ns.readZones(s)
 }
@@ -197,18 +198,18 @@ func (ns *NodeSet) readZones(s *section) {
 	denied := s.texts("zone_policy_deny")
 	for i, zone := range s.texts(key) {
 		if m := zoneName.FindStringSubmatch(zone); ns.Region != "" && (m == nil || m[1] != ns.Region) {
-			s.itemProblem(key, i, "%s is not a zone of the subnetwork's region; give zones of %s", quote(zone), quote(ns.Region))
+			s.itemProblem(key, i, "%s is not a zone of the subnetwork's region; use zones of %s", quote(zone), quote(ns.Region))
 		}
 		if !slices.Contains(denied, zone) && !slices.Contains(ns.Zones, zone) {
 			ns.Zones = append(ns.Zones, zone)
 		}
 	}
 	if len(ns.Zones) == 0 {
-		s.problem(key, "no zone is allowed and not denied; give one or more of the subnetwork's region")
+		s.problem(key, "no zone is left; allow at least one zone of the subnetwork's region and do not deny it")
 	}
 }
 
-// unlike says that a link is missing or what is wrong with it.
+// unlike returns "missing" for an empty link, and otherwise the link with what is wrong.
 func unlike(link, wrong string) string {
 	if link == "" {
 		return "missing"

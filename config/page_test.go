@@ -26,7 +26,7 @@ import (
 
 const configurePage = "../docs/configure.md"
 
-// smallest is the least that loads: it has the required keys and no others.
+// smallest is the smallest valid file. It has only the required keys.
 const smallest = `
 slurm_cluster_name: alpha
 project: my-project
@@ -45,8 +45,8 @@ nodeset:
 slurmflex: {delegate: {}}
 `
 
-// TestConfigurePage holds the page against the code. UPDATE=1 writes the
-// columns unit, range and default; meaning and example are written by hand.
+// TestConfigurePage compares the page with the code. UPDATE=1 writes the columns unit, range and
+// default. Meaning and example are written by hand.
 func TestConfigurePage(t *testing.T) {
 	old, err := os.ReadFile(configurePage)
 	require.NoError(t, err)
@@ -58,19 +58,20 @@ func TestConfigurePage(t *testing.T) {
 		require.NoError(t, os.WriteFile(configurePage, []byte(text), 0o644))
 	}
 	for _, section := range sections {
-		assert.Contains(t, text, "<!-- keys "+section+" -->", "the page has no table of these keys")
+		assert.Contains(t, text, "<!-- keys "+section+" -->", "the page lacks a table of these keys")
 	}
-	assert.Equal(t, text, string(old), "UPDATE=1 go test ./config -run TestConfigurePage writes what the code says")
+	assert.Equal(t, text, string(old), "UPDATE=1 go test ./config -run TestConfigurePage updates the page from the code")
 }
 
-// marked is a table below its mark, up to an empty line.
+// marked matches a table below its mark, up to an empty line.
 var marked = regexp.MustCompile(`(?m)^<!-- keys (\S+) -->\n((?:.+\n)+)`)
 
-// sections are the tables: of neededFirst, and of each mapping that has keys of ours; top is the file
-// itself.
+// sections are the tables: one for neededFirst, and one for each mapping that has keys of
+// slurmflex. top is the file itself.
 var sections = []string{"first", "top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate"}
 
-// besides names sections whose table has only the keys that another one does not have.
+// besides maps each section to another one. The first section's table lists only the keys that the
+// second one's table lacks.
 var besides = map[string]string{"nodeset.spot": "nodeset.a3"}
 
 // neededFirst are the keys that every site sets, in the order of their table, which has the mark
@@ -89,7 +90,7 @@ var neededFirst = []key{
 // key is a key of a section.
 type key struct{ section, name string }
 
-// tagged are the structs whose fields are the keys of a section.
+// tagged maps each section to the structs with its keys as fields.
 var tagged = map[string][]any{
 	"top": {Config{}}, "partitions.train": {Partition{}}, "nodeset.a3": {NodeSet{}}, "nodeset.a3.dws_flex": {Flex{}},
 	"nodeset.spot": {Flex{}}, "slurmflex": {Options{}}, "slurmflex.delegate": {Delegate{}},
@@ -107,21 +108,22 @@ func (k key) field() (field, bool) {
 	return field{}, false
 }
 
-// TestEveryFieldHasAKey: a field without a key would be left out of the page, and of config
-// check --effective.
+// TestEveryFieldHasAKey checks that every field has a key. Without one it would be missing on the
+// page and in config check --effective.
 func TestEveryFieldHasAKey(t *testing.T) {
 	for _, structs := range tagged {
 		for _, of := range structs {
 			for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 				if f.IsExported() && f.Tag.Get("key") == "" {
-					t.Errorf("%T.%s has no key; write its tags, as those of its neighbours", of, f.Name)
+					t.Errorf("%T.%s lacks a key; write tags like those of the fields around it", of, f.Name)
 				}
 			}
 		}
 	}
 }
 
-// label names a key in the first column: in the table of all sections, by its path.
+// label returns a key's text in the first column. In the table of all sections, it is the key's
+// path.
 func (k key) label(table string) string {
 	if table != "first" {
 		return k.name
@@ -148,8 +150,8 @@ func tableKeys(t *testing.T, table string) (keys []key) {
 	return keys
 }
 
-// keyTable writes a table of keys. Range and default follow the code; old has what was written by
-// hand.
+// keyTable writes a table of keys. Range and default follow the code. old has the columns that were
+// written by hand.
 func keyTable(t *testing.T, table, old string) string {
 	rows := make(map[string][]string)
 	for line := range strings.Lines(old) {
@@ -168,7 +170,7 @@ func keyTable(t *testing.T, table, old string) string {
 		if row == nil && os.Getenv("UPDATE") != "" {
 			row = []string{"", "", "–", "", "", ""}
 		}
-		if !assert.Len(t, row, 6, "%s of %s is not in the table; UPDATE=1 adds a row, whose meaning and example you write", k.name, table) {
+		if !assert.Len(t, row, 6, "%s of %s is not in the table; UPDATE=1 adds a row; then write its meaning and example", k.name, table) {
 			continue
 		}
 		if limits := limits(k.section, k.name); limits != "" {
@@ -178,7 +180,7 @@ func keyTable(t *testing.T, table, old string) string {
 			row[2] = f.unit
 		}
 		row[4] = unset(t, k.section, k.name)
-		assert.NotEmpty(t, row[1], "%s of %s has no meaning; write it and an example", k.name, table)
+		assert.NotEmpty(t, row[1], "%s of %s lacks a meaning; write a meaning and an example", k.name, table)
 		if row[2] != "–" {
 			checkBounds(t, k.section, k.name, row[3])
 		}
@@ -188,11 +190,11 @@ func keyTable(t *testing.T, table, old string) string {
 	return out.String()
 }
 
-// checkBounds sets a key that has a unit to what is just outside its range.
+// checkBounds sets a key that has a unit to values just outside its range.
 func checkBounds(t *testing.T, section, key, cell string) {
 	t.Helper()
 	low, high, both := strings.Cut(cell, " to ")
-	require.True(t, both, "%s of %s has no bounds", key, section)
+	require.True(t, both, "%s of %s lacks bounds", key, section)
 	beside := func(bound string, by int) any {
 		if n, err := strconv.Atoi(bound); err == nil {
 			return n + by
@@ -207,13 +209,13 @@ func checkBounds(t *testing.T, section, key, cell string) {
 	}
 }
 
-// checkExample sets a key to what its example says. config check --effective keeps the value
-// of a key that has a field.
+// checkExample sets a key to its example. For a key with a field, config check --effective must
+// keep the value.
 func checkExample(t *testing.T, k key, cell, unset string) {
 	t.Helper()
 	_, has := k.field()
 	if cell == "" || cell == "–" {
-		assert.False(t, has && strings.HasPrefix(unset, "`"), "%s of %s has no example", k.name, k.section)
+		assert.False(t, has && strings.HasPrefix(unset, "`"), "%s of %s lacks an example", k.name, k.section)
 		return
 	}
 	var value any
@@ -225,7 +227,7 @@ func checkExample(t *testing.T, k key, cell, unset string) {
 	}
 	plain, err := Parse("plain", []byte(smallest))
 	require.NoError(t, err)
-	assert.NotEqual(t, without(plain), without(c), "the example of %s of %s is its default; write another", k.name, k.section)
+	assert.NotEqual(t, without(plain), without(c), "the example of %s of %s is its default; choose a different value", k.name, k.section)
 	text, err := c.Effective()
 	require.NoError(t, err)
 	again, err := Parse("again", text)
@@ -262,12 +264,12 @@ func isKnown(section, key string) bool {
 }
 
 var (
-	fix   = regexp.MustCompile(`is not a (?:whole number|duration|boolean); give (.*)$`)
-	words = regexp.MustCompile(`is not known; give (.*)$`)
+	fix   = regexp.MustCompile(`is not a (?:whole number|duration|boolean); must be (.*)$`)
+	words = regexp.MustCompile(`is not known; must be (.*)$`)
 )
 
-// limits is the range of a key that has one, as its problems tell it: of a
-// number, a duration, a boolean or a choice of words.
+// limits returns the range of a key from the text of its problems: for a number, a duration, a
+// boolean or a choice of words.
 func limits(section, key string) string {
 	for _, try := range []struct {
 		value any
@@ -283,7 +285,7 @@ func limits(section, key string) string {
 	return ""
 }
 
-// unset is what a key is when it is not given.
+// unset returns the value that a key has when it is not set.
 func unset(t *testing.T, section, key string) string {
 	t.Helper()
 	if _, err := Parse("probe", with(section, key, nil)); err != nil {
@@ -308,7 +310,7 @@ func unset(t *testing.T, section, key string) string {
 	}
 }
 
-// with is the smallest configuration with one more key.
+// with returns the smallest configuration with one more key.
 func with(section, key string, value any) []byte {
 	var all map[string]any
 	must.Do(yaml.Unmarshal([]byte(smallest), &all))
@@ -319,7 +321,7 @@ func with(section, key string, value any) []byte {
 	return must.Get(yaml.Marshal(all))
 }
 
-// at is a section of a configuration.
+// at returns a section of a configuration.
 func at(all map[string]any, section string) map[string]any {
 	if section == "top" {
 		return all
@@ -343,8 +345,8 @@ func problemsOf(err error) Problems {
 	return all
 }
 
-// TestOperateNamesTheKeysThatTakeARestart holds docs/operate.md against the tags.
-func TestOperateNamesTheKeysThatTakeARestart(t *testing.T) {
+// TestOperatePageNamesTheKeysThatNeedARestart compares docs/operate.md with the tags.
+func TestOperatePageNamesTheKeysThatNeedARestart(t *testing.T) {
 	page, err := os.ReadFile("../docs/operate.md")
 	require.NoError(t, err)
 	_, list, _ := strings.Cut(string(page), "These keys take a restart")
@@ -363,7 +365,7 @@ func TestOperateNamesTheKeysThatTakeARestart(t *testing.T) {
 
 var keyForm = regexp.MustCompile(`^[a-z][a-z_]+$`)
 
-// literals are all words in the package's source that could be a key.
+// literals returns all words in the package's source that could be a key.
 func literals(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("*.go")

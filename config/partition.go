@@ -11,11 +11,11 @@ import (
 type Partition struct {
 	Name      string   `key:"partition_name" form:"name"`
 	Exclusive bool     `key:"enable_job_exclusive"` // a job gets whole nodes
-	NodeSets  []string `key:"partition_nodeset"`    // ours and others', in the order of the file
+	NodeSets  []string `key:"partition_nodeset"`    // all, in the order of the file
 	Line      int      `key:"-"`
 }
 
-// SetsOf are a partition's nodesets, ours and others'.
+// SetsOf returns a partition's nodesets, including those that slurmflex does not provision.
 func (c *Config) SetsOf(p Partition) []*NodeSet {
 	var sets []*NodeSet
 	for _, set := range c.NodeSets {
@@ -31,13 +31,13 @@ func (c *Config) IsOurs(p Partition) bool {
 	return slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool { return set.Flex != nil })
 }
 
-// longestPendingInterval is the longest interval with which jobs wait pending: the daemon moves the
-// start of a job's door, five minutes ahead, in its passes.
+// longestPendingInterval is the longest interval at which jobs can wait pending, because the start of
+// a job's door is at most five minutes ahead, and only the daemon's passes move it.
 const longestPendingInterval = 2 * time.Minute
 
-// Uncovered returns why the jobs of nodesets of ours cannot wait pending, as far as the configuration
-// shows: a job of one of their partitions may fit some of the nodes and not others. Other nodesets are
-// not in the map.
+// Uncovered returns, for nodesets of slurmflex, why their jobs cannot wait pending, as far as the
+// configuration shows. A job of one of their partitions may fit some of the nodes and not others.
+// Nodesets without such a reason are not in the map.
 func (c *Config) Uncovered() map[*NodeSet]string {
 	why, used := map[*NodeSet]string{}, map[*NodeSet]bool{}
 	for _, p := range c.Partitions {
@@ -63,8 +63,8 @@ func (c *Config) Uncovered() map[*NodeSet]string {
 	return why
 }
 
-// LongestJob is the longest time limit, in whole minutes as Slurm counts it, that
-// every lease in a partition covers; 0 if none of its machines has a lease.
+// LongestJob returns the longest time limit that every lease in a partition covers, in whole
+// minutes as Slurm counts it; 0 if the partition's machines do not have leases.
 func (c *Config) LongestJob(p Partition) time.Duration {
 	var longest time.Duration
 	for _, set := range c.SetsOf(p) {
@@ -81,8 +81,9 @@ func (c *Config) LongestJob(p Partition) time.Duration {
 	return longest
 }
 
-// LongerThanLeases reports whether jobs of a partition of ours may run longer than any
-// lease: each of its nodesets requeues them before a lease ends, or has none.
+// LongerThanLeases reports whether jobs of a slurmflex partition may run longer than any lease.
+// That is true if each of its nodesets either requeues jobs before a lease ends or does not have
+// leases.
 func (c *Config) LongerThanLeases(p Partition) bool {
 	return c.IsOurs(p) && !slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool {
 		return set.Flex != nil && set.Flex.MaxRunDuration > 0 && set.Flex.OnLeaseEnd != RequeueFirst
@@ -94,8 +95,8 @@ func (c *Config) LeasesFollow(p Partition) bool {
 	return slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool { return set.Flex != nil && set.Flex.UseJobDuration })
 }
 
-// KeepIdle is the longest that an idle node of a partition may stay, by keep_idle or by salvage; 0 if
-// none may.
+// KeepIdle returns the longest time that keep_idle or salvage may keep a node of the partition
+// idle; 0 if neither does.
 func (c *Config) KeepIdle(p Partition) (longest time.Duration) {
 	for _, set := range c.SetsOf(p) {
 		if set.Flex != nil {
@@ -108,7 +109,7 @@ func (c *Config) KeepIdle(p Partition) (longest time.Duration) {
 	return longest
 }
 
-// readPartitions reads the partitions, sorted by name; known are all nodesets.
+// readPartitions reads the partitions, sorted by name. known has all nodesets.
 func readPartitions(root *section, known []*NodeSet) []Partition {
 	var names []string
 	for _, ns := range known {
@@ -137,7 +138,7 @@ func readPartition(s *section, known []string) Partition {
 	return p
 }
 
-// instead is the fix for a nodeset that does not exist.
+// instead returns the fix for a nodeset that does not exist.
 func instead(name string, known []string) string {
 	if near, ok := nearest(name, known); ok {
 		return "did you mean " + near + "?"

@@ -38,13 +38,13 @@ func partition(t *testing.T, c *Config, name string) Partition {
 	return *p
 }
 
-func TestAPartitionHasItsNodeSetsOursAndOthers(t *testing.T) {
+func TestPartitionListsAllItsNodesets(t *testing.T) {
 	c := parse(t, mixed)
 	assert.Equal(t, []*NodeSet{nodeSet(t, c, "cpu"), nodeSet(t, c, "long"), nodeSet(t, c, "short")}, c.SetsOf(partition(t, c, "both")))
 	assert.Equal(t, []*NodeSet{nodeSet(t, c, "cpu")}, c.SetsOf(partition(t, c, "cpu")))
 }
 
-func TestTheLongestJobIsWhatEveryLeaseOfThePartitionCovers(t *testing.T) {
+func TestLongestJobFitsEveryLeaseOfThePartition(t *testing.T) {
 	c := parse(t, mixed)
 	assert.Equal(t, 2*time.Hour, c.LongestJob(partition(t, c, "both")), "the shortest of its nodesets")
 	assert.Equal(t, 7*24*time.Hour-2*time.Minute, c.LongestJob(partition(t, c, "long")), "the margin goes off, in whole minutes")

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a configuration file, and its fix.
+// Problem is one problem of a configuration file, with its fix.
 type Problem struct {
 	File string
-	Line int    // from 1; 0 if the problem is of the file as a whole
-	Key  string // the path of the key, such as nodeset.a3.dws_flex; empty if there is none
-	Text string // what is wrong; how to fix it
+	Line int    // from 1; 0 if the problem concerns the file as a whole
+	Key  string // the path of the key, such as nodeset.a3.dws_flex; may be empty
+	Text string // the problem and its fix
 }
 
-// Error is the problem in one line: file:line: key: what; fix.
+// Error returns the problem on one line: file:line: key: problem; fix.
 func (p Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -29,11 +29,10 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Problems is everything that is wrong with a file, sorted by line. As an
-// error it is never empty.
+// Problems are all problems of a file, sorted by line. An error of this type is never empty.
 type Problems []Problem
 
-// Error is all the problems, one a line.
+// Error returns all problems, one per line.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {

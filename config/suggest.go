@@ -1,10 +1,9 @@
 package config
 
-// nearest returns the candidate that is spelled most like the word; false if
-// none is near enough to be what was meant. Of equals, the first in the
-// alphabet wins.
+// nearest returns the candidate with the spelling closest to the word; false if no candidate is
+// close enough. Of equally close candidates, it returns the first in alphabetical order.
 func nearest(word string, candidates []string) (string, bool) {
-	const longest = 64 // no key is longer, so neither is a misspelt one
+	const longest = 64 // longer than any key, so longer words are not misspelled keys
 	if len(word) > longest {
 		return "", false
 	}
@@ -20,7 +19,7 @@ func nearest(word string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
-// edits is the number of letters to insert, delete or change to make b of a.
+// edits returns the number of letters to insert, delete or change to turn a into b.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1) // row[j]: from the part of a so far to b[:j]
 	for j := range row {

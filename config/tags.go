@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// field is a field of the configuration, as its struct tags describe it. The tags serve
-// Parse, Effective, Reload, Unmet and the tables of docs/configure.md:
+// field is a field of the configuration, as its struct tags describe it. The tags serve Parse,
+// Effective, Reload, Unmet and the tables of docs/configure.md:
 //
 //	key       the key in the file; "-" for a field that follows from other fields
-//	was       the former name of the key, which is read still
+//	was       the former name of the key, which is still accepted
 //	range     the bounds of a number or duration, such as "1 to 1000" or "10m to 168h"
 //	unit      the unit of a number or duration; a duration in "s" is a whole number of seconds
 //	default   the value without the key
@@ -27,7 +27,7 @@ type field struct {
 	key       string
 	was       string
 	unit      string
-	low, high int64 // of a duration in nanoseconds
+	low, high int64 // for a duration in nanoseconds
 	unset     string
 	words     []string
 	form      string
@@ -60,7 +60,7 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// The fields of a Flex by where they are set.
+// These functions select the fields of a Flex by the place where they are set.
 func inFlexBlock(f field) bool    { return f.capacity != "only" }
 func besideCapacity(f field) bool { return f.capacity != "" }
 
@@ -71,12 +71,13 @@ func only(keys ...string) func(field) bool {
 	return func(f field) bool { return slices.Contains(keys, f.key) }
 }
 
-// inSize selects the fields that every nodeset has, ours or not.
+// inSize selects the fields that every nodeset has, including those that slurmflex does not
+// provision.
 var inSize = only("nodeset_name", "node_count_static", "node_count_dynamic_max")
 
 var duration = reflect.TypeFor[time.Duration]()
 
-// number reads a bound or default in a tag. A tag with a mistake is a bug.
+// number parses a bound or default in a tag. A malformed tag is a bug.
 func number(t reflect.Type, text string) int64 {
 	if t == duration {
 		d, err := time.ParseDuration(text)
@@ -92,7 +93,7 @@ func number(t reflect.Type, text string) int64 {
 	return n
 }
 
-// defaults returns a struct whose fields have their defaults.
+// defaults returns a struct with the default of each field.
 func defaults[T any]() T {
 	var of T
 	v := reflect.ValueOf(&of).Elem()
@@ -109,8 +110,8 @@ func defaults[T any]() T {
 	return of
 }
 
-// read reads the keys of selected fields of a struct from a section. A field whose key is
-// not there keeps its value.
+// read reads the keys of selected fields of a struct from a section. If a key is missing, its field
+// keeps its value.
 func (s *section) read(into any, selects func(field) bool) {
 	v := reflect.ValueOf(into).Elem()
 	for _, f := range fieldsOf(v.Type()) {
@@ -175,10 +176,10 @@ func (s *section) formed(form, key, unset string) string {
 type Unmet struct {
 	Key   string
 	Needs string
-	Set   string // what to write to set the key that is needed
+	Set   string // the text that sets the needed key
 }
 
-// Unmet returns the keys that have no effect in a nodeset, whether the file has them or not.
+// Unmet returns the keys that have no effect in a nodeset, whether they are in the file or not.
 func (f *Flex) Unmet() []Unmet {
 	var unmet []Unmet
 	v := reflect.ValueOf(f).Elem()

@@ -9,15 +9,14 @@ import (
 	"syscall"
 )
 
-// The bits of a mode by which others than the owner have access.
+// The mode bits that grant access to users other than the owner.
 const (
 	othersWrite = 0o022
 	othersAny   = 0o077
 )
 
-// CheckSecret returns an error if others than its owner may read or write the
-// file of a secret, or exchange it for another one. If it does not exist or
-// is not visible to us, its reader reports that.
+// CheckSecret returns an error if users other than its owner can read, write or replace the file of
+// a secret. If the file does not exist or is not visible to this process, its reader reports that.
 func CheckSecret(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -35,21 +34,20 @@ func CheckSecret(path string) error {
 	return checkWay(path)
 }
 
-// checkFile returns an error if others than its owner may write the open file,
-// or exchange it for another one.
+// checkFile returns an error if users other than its owner can write or replace the open file.
 func checkFile(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return nil // such as a shell's <(…), which others cannot reach
+		return nil // such as a shell's <(…), which other users cannot reach
 	}
 	return checkOpen(f.Name(), info)
 }
 
-// CheckProgram returns an error if others may exchange or write a program that is
-// to be run. If it does not exist, the caller reports that.
+// CheckProgram returns an error if other users can replace or write a program that will be run. If
+// it does not exist, the caller reports that.
 func CheckProgram(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -58,7 +56,7 @@ func CheckProgram(path string) error {
 	return checkOpen(path, info)
 }
 
-// checkOpen is checkFile for what was found at that path.
+// checkOpen does the same as checkFile for the file found at that path.
 func checkOpen(path string, info os.FileInfo) error {
 	if err := checkOwner(path, info); err != nil {
 		return err
@@ -69,8 +67,8 @@ func checkOpen(path string, info os.FileInfo) error {
 	return checkWay(path)
 }
 
-// checkOwner returns an error if a file or folder belongs to another user than
-// root, us, or slurm, as whom Slurm and slurmflex usually run.
+// checkOwner returns an error if a file or folder belongs to a user other than root, this process's
+// user, and slurm, the usual user of Slurm and slurmflex.
 func checkOwner(path string, info os.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || stat.Uid == 0 || int(stat.Uid) == os.Geteuid() {
@@ -83,9 +81,9 @@ func checkOwner(path string, info os.FileInfo) error {
 	return fmt.Errorf("%s is owned by uid %s, who could change it; run chown root %s", path, uid, path)
 }
 
-// checkWay returns an error if others may exchange a file by way of a folder on
-// its path, as given and with links resolved. In a sticky folder, such
-// as /tmp, only its owner may exchange a file.
+// checkWay returns an error if other users can replace a file through a folder on its path, as
+// given and with links resolved. In a sticky folder, such as /tmp, only its owner can replace a
+// file.
 func checkWay(path string) error {
 	given, err := filepath.Abs(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ownFolder is a folder that only we may write.
+// ownFolder returns a folder that only this user can write.
 func ownFolder(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -20,9 +20,8 @@ func ownFolder(t testing.TB) string {
 	return dir
 }
 
-// lay puts what a layout says into a folder: files of a mode, "config.yaml 0644",
-// folders, "open/ 0777", and links, "config.yaml -> open/real.yaml". What is "given"
-// becomes another user's.
+// lay creates a layout in a folder: files with a mode, "config.yaml 0644"; folders, "open/ 0777";
+// and links, "config.yaml -> open/real.yaml". An entry with "given" gets another owner.
 func lay(t *testing.T, dir, layout string) {
 	t.Helper()
 	for entry := range strings.SplitSeq(layout, "; ") {
@@ -43,7 +42,7 @@ func lay(t *testing.T, dir, layout string) {
 		if bits&0o1000 != 0 {
 			mode |= os.ModeSticky
 		}
-		require.NoError(t, os.Chmod(path, mode)) // whatever the umask is
+		require.NoError(t, os.Chmod(path, mode)) // independent of the umask
 		if len(words) > 2 {
 			if os.Geteuid() != 0 {
 				t.Skip("only root can give files away")
@@ -54,26 +53,26 @@ func lay(t *testing.T, dir, layout string) {
 }
 
 // C16, C15: owner, mode and kind of the file and of each folder above it.
-func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
+func TestFileIsReadOnlyIfOnlyItsOwnerCanChangeIt(t *testing.T) {
 	const others, folder = " is writable by other users (mode ", "), who could replace DIR/config.yaml; run chmod go-w DIR"
 	for name, test := range map[string]struct {
-		layout string // of DIR, of which config.yaml is loaded
-		want   string // empty: it is read
+		layout string // of DIR; the test loads config.yaml in it
+		want   string // empty: the file is read
 	}{
-		"others may read it":       {"config.yaml 0444", ""},
-		"its owner may write it":   {"config.yaml 0644", ""},
-		"its group may write it":   {"config.yaml 0664", "DIR/config.yaml" + others + "0664); run chmod go-w DIR/config.yaml"},
-		"all may write it":         {"config.yaml 0602", "DIR/config.yaml" + others + "0602); run chmod go-w DIR/config.yaml"},
-		"all may write its folder": {"config.yaml 0644; ./ 0757", "folder DIR" + others + "0757" + folder},
-		"all may write its folder, but not exchange what is in it": {"config.yaml 0644; ./ 1777", ""},
-		"it is a link to a file as it should be":                   {"real.yaml 0644; config.yaml -> real.yaml", ""},
+		"others may read it":                                  {"config.yaml 0444", ""},
+		"its owner may write it":                              {"config.yaml 0644", ""},
+		"its group may write it":                              {"config.yaml 0664", "DIR/config.yaml" + others + "0664); run chmod go-w DIR/config.yaml"},
+		"all may write it":                                    {"config.yaml 0602", "DIR/config.yaml" + others + "0602); run chmod go-w DIR/config.yaml"},
+		"all may write its folder":                            {"config.yaml 0644; ./ 0757", "folder DIR" + others + "0757" + folder},
+		"all may write its folder, but not replace its files": {"config.yaml 0644; ./ 1777", ""},
+		"it is a link to a safe file":                         {"real.yaml 0644; config.yaml -> real.yaml", ""},
 		"it is a link to a file that others may write": {
 			"real.yaml 0666; config.yaml -> real.yaml", "DIR/config.yaml" + others + "0666); run chmod go-w DIR/config.yaml",
 		},
 		"it is a link into a folder that others may write": {
 			"open/ 0777; open/real.yaml 0644; config.yaml -> open/real.yaml", "folder DIR/open" + others + "0777" + folder + "/open",
 		},
-		"it is a link that others may exchange": {
+		"it is a link that others may replace": {
 			"safe/ 0755; safe/real.yaml 0644; config.yaml -> safe/real.yaml; ./ 0775", "folder DIR" + others + "0775" + folder,
 		},
 		"it belongs to another user": {
@@ -83,7 +82,7 @@ func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 			"his/ 0755 given; his/real.yaml 0644; config.yaml -> his/real.yaml",
 			"folder DIR/his is owned by uid 12345, who could change it; run chown root DIR/his",
 		},
-		"it is a device": {"config.yaml -> /dev/zero", "open DIR/config.yaml: is no regular file; give one"},
+		"it is a device": {"config.yaml -> /dev/zero", "open DIR/config.yaml: is not a regular file; use a regular file"},
 		"its folder's folder is one that others may write": {
 			"open/ 0777; open/safe/ 0755; open/safe/real.yaml 0644; config.yaml -> DIR/open/safe/real.yaml",
 			"folder DIR/open" + others + "0777" + folder + "/open",
@@ -102,7 +101,7 @@ func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 	}
 }
 
-func TestAPipeIsReadAsItIs(t *testing.T) {
+func TestPipeIsRead(t *testing.T) {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	defer read.Close()
@@ -113,7 +112,7 @@ func TestAPipeIsReadAsItIs(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestCredentialsAreSeenByTheirOwnerOnly(t *testing.T) {
+func TestCredentialsMustBePrivate(t *testing.T) {
 	for mode, seen := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o604: true, 0o620: true} {
 		for name, key := range map[string]string{"key.json": "google_app_cred_path: %s", "link.json": "slurmflex: {credentials_file: %s}"} {
 			dir := ownFolder(t)
@@ -130,27 +129,27 @@ func TestCredentialsAreSeenByTheirOwnerOnly(t *testing.T) {
 	}
 }
 
-func TestCredentialsInAFolderThatOthersMayWriteAreRefused(t *testing.T) {
+func TestCredentialsInAWritableFolderAreRefused(t *testing.T) {
 	dir := ownFolder(t)
 	lay(t, dir, "open/ 0777; open/key.json 0600")
 	assert.EqualError(t, CheckSecret(dir+"/open/key.json"),
 		"folder "+dir+"/open is writable by other users (mode 0777), who could replace "+dir+"/open/key.json; run chmod go-w "+dir+"/open")
 }
 
-func TestMissingCredentialsAreForTheirReaderToName(t *testing.T) {
+func TestMissingCredentialsAreNotAConfigError(t *testing.T) {
 	dir := ownFolder(t)
 	require.NoError(t, os.WriteFile(dir+"/config.yaml", []byte(minimal+"google_app_cred_path: "+dir+"/none.json\n"), 0o600))
 	_, err := Load(dir + "/config.yaml")
-	require.NoError(t, err, "a file is checked far from its cluster too")
+	require.NoError(t, err, "files are also checked away from their cluster")
 	assert.NoError(t, CheckSecret(""))
 }
 
-// C16: a program that SlurmUser runs is nobody else's to change.
-func TestAProgramThatOthersCanChangeIsNotRun(t *testing.T) {
+// C16: only SlurmUser may change a program that runs as SlurmUser.
+func TestProgramThatOthersCanChangeIsRefused(t *testing.T) {
 	dir := ownFolder(t)
 	lay(t, dir, "program 0755")
 	require.NoError(t, CheckProgram(dir+"/program"))
-	require.NoError(t, CheckProgram(dir+"/gone"), "its caller says so")
+	require.NoError(t, CheckProgram(dir+"/gone"), "the caller reports it")
 	lay(t, dir, "program 0777")
 	assert.EqualError(t, CheckProgram(dir+"/program"), dir+"/program is writable by other users (mode 0777); run chmod go-w "+dir+"/program")
 	lay(t, dir, "program 0755 given")

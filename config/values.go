@@ -9,14 +9,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// text reads a string; an empty one is the same as none, as slurm-gcp has it.
+// text reads a string. An empty string is the same as a missing key, as in slurm-gcp.
 func (s *section) text(key, unset string) string {
 	n, ok := s.value(key)
 	if !ok {
 		return unset
 	}
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		s.problem(key, "%s is not a string; give one, in quotes", describe(n))
+		s.problem(key, "%s is not a string; write a string in quotes", describe(n))
 		return unset
 	}
 	if n.Value == "" {
@@ -25,7 +25,7 @@ func (s *section) text(key, unset string) string {
 	return n.Value
 }
 
-// flag reads a boolean, which is false if it is not there.
+// flag reads a boolean. A missing key is false.
 func (s *section) flag(key string) bool { return s.flagOr(key, false) }
 
 func (s *section) flagOr(key string, unset bool) bool {
@@ -35,7 +35,7 @@ func (s *section) flagOr(key string, unset bool) bool {
 	}
 	var b bool
 	if n.ShortTag() != "!!bool" || n.Decode(&b) != nil {
-		s.problem(key, "%s is not a boolean; give true or false", describe(n))
+		s.problem(key, "%s is not a boolean; must be true or false", describe(n))
 		return unset
 	}
 	return b
@@ -58,19 +58,19 @@ func (s *section) seconds(key string, unset, low, high time.Duration) time.Durat
 	return time.Second * time.Duration(s.whole(key, n, int(unset/time.Second), int(low/time.Second), int(high/time.Second), " s"))
 }
 
-// whole is a whole number of a unit from low to high; otherwise it is a problem, and
-// the number is what it would be without the key.
+// whole parses a whole number of a unit from low to high. For any other value it records a problem
+// and returns unset.
 func (s *section) whole(key string, n *yaml.Node, unset, low, high int, unit string) int {
 	var i int
 	switch {
 	case n.ShortTag() != "!!int":
-		s.problem(key, "%s is not a whole number; give %d to %d", describe(n), low, high)
+		s.problem(key, "%s is not a whole number; must be %d to %d", describe(n), low, high)
 	case n.Decode(&i) != nil:
-		s.problem(key, "%s is out of range; give %d to %d", describe(n), low, high)
+		s.problem(key, "%s is out of range; must be %d to %d", describe(n), low, high)
 	case i < low:
-		s.problem(key, "%d%s is below %d%s; give %d to %d", i, unit, low, unit, low, high)
+		s.problem(key, "%d%s is below %d%s; must be %d to %d", i, unit, low, unit, low, high)
 	case i > high:
-		s.problem(key, "%d%s is above %d%s; give %d to %d", i, unit, high, unit, low, high)
+		s.problem(key, "%d%s is above %d%s; must be %d to %d", i, unit, high, unit, low, high)
 	default:
 		return i
 	}
@@ -89,24 +89,24 @@ func (s *section) duration(key string, unset, low, high time.Duration) time.Dura
 	d, err := time.ParseDuration(n.Value)
 	switch {
 	case n.ShortTag() != "!!str" || err != nil:
-		s.problem(key, "%s is not a duration; give %s to %s", describe(n), low, high)
+		s.problem(key, "%s is not a duration; must be %s to %s", describe(n), low, high)
 	case d < low || d > high:
-		s.problem(key, "%s is out of range; give %s to %s", d, low, high)
+		s.problem(key, "%s is out of range; must be %s to %s", d, low, high)
 	default:
 		return d
 	}
 	return unset
 }
 
-// texts reads a list of strings; null and missing are an empty list, and so is
-// one with a problem.
+// texts reads a list of strings. It returns an empty list for null, for a missing key, and for a
+// list with a problem.
 func (s *section) texts(key string) []string {
 	n, ok := s.value(key)
 	if !ok {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		s.problem(key, "%s is not a list; give one in brackets", describe(n))
+		s.problem(key, "%s is not a list; write a list in brackets", describe(n))
 		return nil
 	}
 	list := make([]string, 0, len(n.Content))
@@ -116,7 +116,7 @@ func (s *section) texts(key string) []string {
 		case !s.r.spend(item.Line):
 			return nil
 		case item.ShortTag() != "!!str" || item.Value == "":
-			s.itemProblem(key, i, "%s is not a name; give a string", describe(item))
+			s.itemProblem(key, i, "%s is not a name; write a string", describe(item))
 			s.r.faulty[s.key(key)] = true
 		default:
 			list = append(list, item.Value)
@@ -128,14 +128,14 @@ func (s *section) texts(key string) []string {
 	return list
 }
 
-// itemProblem records what is wrong with an item of a list, counted from 0.
+// itemProblem records a problem of a list item, counted from 0.
 func (s *section) itemProblem(key string, i int, format string, args ...any) {
 	item := resolve(s.entries[key].value).Content[i]
 	s.r.problem(item.Line, fmt.Sprintf("%s[%d]", s.key(key), i), format, args...)
 }
 
-// settings reads a mapping whose values are words, numbers or booleans, as
-// written in the file; a null is left out.
+// settings reads a mapping of words, numbers or booleans, as written in the file. Nulls are left
+// out.
 func (s *section) settings(key string) map[string]string {
 	inner := s.section(key)
 	all := make(map[string]string, len(inner.keys))
@@ -144,7 +144,7 @@ func (s *section) settings(key string) map[string]string {
 		switch {
 		case !ok:
 		case n.Kind != yaml.ScalarNode:
-			inner.problem(k, "%s is not a single value; give one", describe(n))
+			inner.problem(k, "%s is not a single value; write a single value", describe(n))
 		default:
 			all[k] = n.Value
 		}
@@ -152,12 +152,12 @@ func (s *section) settings(key string) map[string]string {
 	return all
 }
 
-// choice reads one of some words.
+// choice reads one of the given words.
 func (s *section) choice(key, unset string, words []string) string {
 	word := s.text(key, unset)
 	if !slices.Contains(words, word) {
 		last := len(words) - 1
-		s.problem(key, "%s is not known; give %s or %s", quote(word), strings.Join(words[:last], ", "), words[last])
+		s.problem(key, "%s is not known; must be %s or %s", quote(word), strings.Join(words[:last], ", "), words[last])
 		return unset
 	}
 	return word

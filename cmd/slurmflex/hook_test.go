@@ -171,8 +171,8 @@ func TestAResumeFileThatIsNoFileIsRefusedAtOnce(t *testing.T) {
 		lay  func(t *testing.T, path string)
 		says string
 	}{
-		"a device": {func(t *testing.T, path string) { require.NoError(t, os.Symlink("/dev/zero", path)) }, "is no regular file"},
-		"a pipe":   {func(t *testing.T, path string) { require.NoError(t, unix.Mkfifo(path, 0o600)) }, "is no regular file"},
+		"a device": {func(t *testing.T, path string) { require.NoError(t, os.Symlink("/dev/zero", path)) }, "is not a regular file"},
+		"a pipe":   {func(t *testing.T, path string) { require.NoError(t, unix.Mkfifo(path, 0o600)) }, "is not a regular file"},
 		"a folder": {func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o700)) }, "is a directory"},
 		"a huge file": {func(t *testing.T, path string) {
 			require.NoError(t, os.WriteFile(path, nil, 0o600))

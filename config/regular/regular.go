@@ -1,6 +1,6 @@
-// Package regular reads files whose path, or content, somebody else may have
-// chosen: what is no file, such as a device, has no end, and a pipe may have no
-// other one. It replaces files whole or not at all.
+// Package regular reads files whose path or content another user may have chosen. Such a path may
+// name a device, which never ends, or a pipe that is never written to. It replaces files whole or not
+// at all.
 package regular
 
 import (
@@ -14,17 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeTime is how long the writer of a pipe may take.
+// pipeTime is the longest time that a read waits for the writer of a pipe.
 const pipeTime = 5 * time.Second
 
 // Open opens a regular file for reading.
 func Open(path string) (*os.File, error) { return open(path, 0) }
 
-// OpenPipe opens a regular file, or a pipe such as a shell's <(…), which is read
-// for five seconds at most.
+// OpenPipe opens a regular file, or a pipe such as a shell's <(…). Reads fail after five seconds.
 func OpenPipe(path string) (*os.File, error) { return open(path, os.ModeNamedPipe) }
 
-// open opens a regular file or one of that type, without waiting for anybody.
+// open opens a regular file or one of the type also, without waiting for a pipe's writer.
 func open(path string, also os.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -40,15 +39,15 @@ func open(path string, also os.FileMode) (*os.File, error) {
 			return f, nil
 		}
 	case info.IsDir():
-		err = &os.PathError{Op: "open", Path: path, Err: errors.New("is a directory; give a file")}
+		err = &os.PathError{Op: "open", Path: path, Err: errors.New("is a directory; use a file")}
 	default:
-		err = &os.PathError{Op: "open", Path: path, Err: errors.New("is no regular file; give one")}
+		err = &os.PathError{Op: "open", Path: path, Err: errors.New("is not a regular file; use a regular file")}
 	}
 	f.Close()
 	return nil, err
 }
 
-// Read reads a regular file of at most so many bytes, whole MiB.
+// Read reads a regular file of at most that many bytes, which must be a whole number of MiB.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

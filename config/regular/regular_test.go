@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// C15: what is no file is refused at once, and a file is read up to a limit.
-func TestOnlyRegularFilesOfALimitedSizeAreRead(t *testing.T) {
+// C15: only regular files are read, up to a size limit.
+func TestOnlyRegularFilesOfLimitedSizeAreRead(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	require.NoError(t, os.WriteFile(path("file"), []byte("text"), 0o600))
@@ -25,10 +25,10 @@ func TestOnlyRegularFilesOfALimitedSizeAreRead(t *testing.T) {
 	assert.Equal(t, "text", string(text))
 	for name, want := range map[string]string{
 		path("huge"): path("huge") + ": larger than 1 MiB",
-		path("pipe"): "open " + path("pipe") + ": is no regular file; give one",
-		path("link"): "open " + path("link") + ": is no regular file; give one",
-		"/dev/zero":  "open /dev/zero: is no regular file; give one",
-		dir:          "open " + dir + ": is a directory; give a file",
+		path("pipe"): "open " + path("pipe") + ": is not a regular file; use a regular file",
+		path("link"): "open " + path("link") + ": is not a regular file; use a regular file",
+		"/dev/zero":  "open /dev/zero: is not a regular file; use a regular file",
+		dir:          "open " + dir + ": is a directory; use a file",
 		path("gone"): "open " + path("gone") + ": no such file or directory",
 	} {
 		_, err := Read(name, 1<<20)
@@ -36,8 +36,8 @@ func TestOnlyRegularFilesOfALimitedSizeAreRead(t *testing.T) {
 	}
 }
 
-// C15: a pipe into which nobody writes is empty, and not waited for.
-func TestAPipeWithoutAWriterIsEmpty(t *testing.T) {
+// C15: reading a pipe that has no writer returns at once.
+func TestPipeWithoutAWriterIsEmpty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, unix.Mkfifo(path, 0o600))
 	f, err := OpenPipe(path)
@@ -50,8 +50,8 @@ func TestAPipeWithoutAWriterIsEmpty(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// C15: somebody who holds a pipe and writes nothing is waited for a while only.
-func TestAPipeWhoseWriterSaysNothingIsGivenUp(t *testing.T) {
+// C15: a writer that keeps a pipe open without writing is waited for only a short time.
+func TestSilentPipeTimesOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, unix.Mkfifo(path, 0o600))
 	writer, err := os.OpenFile(path, os.O_RDWR, 0)

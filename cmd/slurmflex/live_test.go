@@ -217,7 +217,7 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 		},
 		"a partition that does not": {
 			plant: func(t *testing.T, w *world) { w.configure(t, "enable_job_exclusive: true, ", "") },
-			fault: "config.yaml:6: partitions.train.enable_job_exclusive: Slurm gives the nodes of train to one job at a time; set this to true",
+			fault: "config.yaml:6: partitions.train.enable_job_exclusive: Slurm allocates the nodes of train to one job at a time; set this to true",
 		},
 		"nodes that keep_idle keeps and Slurm does not": {
 			plant: keepIdle("1200", "SuspendTime=GLOBAL", "SuspendTime=1800"),
@@ -255,7 +255,7 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 			plant: func(t *testing.T, w *world) {
 				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6")
 			},
-			fault: "config.yaml:10: nodeset.a3.node_count_dynamic_max: Slurm also has alpha-a3-[6-7], for which slurmflex never requests machines; set this to 8 or remove them from slurm.conf",
+			fault: "config.yaml:10: nodeset.a3.node_count_dynamic_max: Slurm also has alpha-a3-[6-7], but slurmflex never requests machines for them; set this to 8 or remove them from slurm.conf",
 		},
 		"nodes that are not in the cloud": {
 			plant: func(t *testing.T, w *world) { w.nodes(t, "IDLE", 0, 7) },

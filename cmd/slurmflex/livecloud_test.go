@@ -40,7 +40,7 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 		},
 		"no such template": {
 			plant: func(t *testing.T, w *world) { w.configure(t, "instanceTemplates/a3", "instanceTemplates/a4") },
-			fault: "config.yaml:11: nodeset.a3.instance_template: read instance template projects/demo/regions/us-central1/instanceTemplates/a4: 404 notFound: The resource 'projects/demo/regions/us-central1/instanceTemplates/a4' was not found; give an existing template that the credentials may read",
+			fault: "config.yaml:11: nodeset.a3.instance_template: read instance template projects/demo/regions/us-central1/instanceTemplates/a4: 404 notFound: The resource 'projects/demo/regions/us-central1/instanceTemplates/a4' was not found; use an existing template that the credentials may read",
 		},
 		"a template of standard machines": {
 			plant: template(func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "STANDARD" }),
@@ -71,7 +71,7 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 		},
 		"a zone that is not there": {
 			plant: func(t *testing.T, w *world) { w.configure(t, "us-central1-b]", "us-central1-z]") },
-			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[1]: zone us-central1-z does not exist; give another one of us-central1",
+			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[1]: zone us-central1-z does not exist; use another zone of us-central1",
 		},
 		"a zone that is down": {
 			plant: func(_ *testing.T, w *world) { w.cloud.SetZoneUp("us-central1-b", false) },
@@ -79,7 +79,7 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 		},
 		"a zone without such machines": {
 			plant: func(_ *testing.T, w *world) { w.cloud.Withdraw("us-central1-a", "a3-highgpu-8g") },
-			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[0]: zone us-central1-a has no a3-highgpu-8g; remove it, or give a template with a machine type that it has",
+			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[0]: zone us-central1-a has no a3-highgpu-8g; remove it, or use a template with a machine type that the zone has",
 		},
 		"no quota for a single machine": {
 			plant: func(t *testing.T, w *world) { require.NoError(t, w.cloud.SetQuota("us-central1", h100, 0)) },
@@ -91,7 +91,7 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 		},
 		"a clock that is behind": {
 			plant: func(_ *testing.T, w *world) { w.cloud.Advance(10*time.Minute + 500*time.Millisecond) },
-			fault: "config.yaml: clock: this host's clock is 10m0s behind Compute's, by which leases end; synchronize it with chrony or ntpd",
+			fault: "config.yaml: clock: this host's clock is 10m0s behind Compute's, which determines when leases end; synchronize it with chrony or ntpd",
 		},
 	} {
 		t.Run(name, m.check)

@@ -10,8 +10,8 @@ import (
 	"slurmflex/flex/slurmconf"
 )
 
-// Advise says what could be better in a valid configuration, and lists the keys that
-// are ignored. It works offline.
+// Advise returns advice on a valid configuration, and lists the keys that are ignored. It works
+// offline.
 func Advise(cfg *config.Config) Findings {
 	a := adviser{cfg: cfg, keys: cfg.Keys()}
 	for _, set := range cfg.FlexSets() {
@@ -23,7 +23,7 @@ func Advise(cfg *config.Config) Findings {
 	a.others()
 	for _, i := range cfg.Ignored {
 		if strings.HasSuffix(i.Key, ".partition_conf") || a.advises(i.Key) {
-			continue // config slurm-conf writes it into slurm.conf, or advice says what matters about it
+			continue // config slurm-conf writes this key into slurm.conf, or advice covers it
 		}
 		a.found = append(a.found, Finding{Ignored, a.keys.File, i.Line, i.Key, "used only by slurm-gcp"})
 	}
@@ -40,20 +40,20 @@ func (a *adviser) advise(key, format string, args ...any) {
 	a.found = append(a.found, Finding{Advice, a.keys.File, a.keys.Line(key), key, fmt.Sprintf(format, args...)})
 }
 
-// advises reports whether there is advice about a key, or one below it.
+// advises reports whether there is advice about a key, or about a key below it.
 func (a *adviser) advises(key string) bool {
 	return slices.ContainsFunc(a.found, func(f Finding) bool { return f.Key == key || strings.HasPrefix(f.Key, key+".") })
 }
 
-// quickestBoot is about the least that a GPU machine takes from its start to
-// slurmd's registration.
+// quickestBoot is about the shortest time that a GPU machine takes from its start to slurmd's
+// registration.
 const quickestBoot = 2 * time.Minute
 
-// flex is about how the nodes of a nodeset are provisioned.
+// flex gives advice on how the nodes of a nodeset are provisioned.
 func (a *adviser) flex(set *config.NodeSet) {
 	block, ends := "nodeset."+set.Name+".dws_flex.", "its lease ends"
 	if set.Flex.Capacity.AtOnce() {
-		block, ends = "nodeset."+set.Name+".", "somebody deletes it"
+		block, ends = "nodeset."+set.Name+".", "someone deletes it"
 	}
 	if set.Flex.UseJobDuration && set.Flex.JobDurationMargin == 0 {
 		a.advise(block+"job_duration_margin",
@@ -61,21 +61,21 @@ func (a *adviser) flex(set *config.NodeSet) {
 	}
 	for _, u := range set.Flex.Unmet() {
 		if a.keys.Has(block + u.Key) {
-			a.advise(block+u.Key, "has no effect without %s; set %s or remove this", u.Needs, u.Set)
+			a.advise(block+u.Key, "takes effect only with %s; set %s or remove this", u.Needs, u.Set)
 		}
 	}
 	if lead, warning := a.cfg.RequeueLead(), set.Flex.LeaseEndWarning; warning > 0 && warning <= lead && set.Flex.OnLeaseEnd == config.RequeueFirst {
-		a.advise(block+"lease_end_warning", "a script has no time to save its work: its job is requeued %.0f s before the lease ends; set this to %.0f or more",
+		a.advise(block+"lease_end_warning", "a script cannot save its work: its job is requeued %.0f s before the lease ends; set this to %.0f or more",
 			lead.Seconds(), (lead + 2*time.Minute).Seconds())
 	}
 	if set.Flex.Salvage && (a.cfg.Options.Waiting != config.Pending || a.cfg.Uncovered()[set] != "") {
-		a.advise(block+"salvage", "has no effect: it needs waiting: pending, and partitions that are exclusive and have no other nodeset; change that or remove this")
+		a.advise(block+"salvage", "takes effect only with waiting: pending and exclusive partitions without other nodesets; change that or remove this")
 	}
 	if why := unshared(set); set.Flex.ShareRequests > 1 && why != "" {
-		a.advise(block+"share_requests", "has no effect %s; remove this", why)
+		a.advise(block+"share_requests", "is ignored %s; remove this", why)
 	}
 	if set.Flex.RenewBefore > 0 && set.Static == 0 {
-		a.advise(block+"renew_before", "only static nodes are renewed, and there are none; set node_count_static or remove this")
+		a.advise(block+"renew_before", "only static nodes are renewed; set node_count_static or remove this")
 	}
 	if t := set.Flex.BootTimeout; t > 0 && t < quickestBoot {
 		a.advise(block+"boot_timeout", "%.0f s is shorter than a GPU machine takes to boot, so its node would be powered down again; set this to 1800", t.Seconds())
@@ -85,23 +85,22 @@ func (a *adviser) flex(set *config.NodeSet) {
 	}
 }
 
-// unshared says why no tasks of an array share the requests of a nodeset; empty if they may.
+// unshared returns why array tasks do not share the requests of a nodeset; empty if they may.
 func unshared(set *config.NodeSet) string {
 	switch {
 	case set.Flex.UseBulkInsert:
-		return "with use_bulk_insert, which makes no requests"
+		return "with use_bulk_insert, which creates no requests"
 	case set.Placement:
-		return "with enable_placement, by which each job has a group of its own"
+		return "with enable_placement, because each job then has its own group"
 	case set.Flex.Provisioning == config.NodeByNode:
-		return "with provisioning: node_by_node, by which each node has a request of its own"
+		return "with provisioning: node_by_node, because each node has its own request"
 	case set.Size() <= set.Static:
-		return "because the nodeset has only static nodes, each of which has a request of its own"
+		return "because the nodeset has only static nodes, and each has its own request"
 	}
 	return ""
 }
 
-// static is about static nodes in exclusive partitions, and about nodes that no
-// job can use.
+// static gives advice on static nodes in exclusive partitions, and on nodes that no job can use.
 func (a *adviser) static(set *config.NodeSet) {
 	key := "nodeset." + set.Name
 	used := false
@@ -125,7 +124,7 @@ func (a *adviser) static(set *config.NodeSet) {
 	}
 }
 
-// requests is about nodes that are requested one by one.
+// requests gives advice on nodes that are requested separately.
 func (a *adviser) requests() {
 	most := a.cfg.Options.MaxActiveRequests
 	nodes, sets := map[string]int{}, map[string][]string{}
@@ -144,8 +143,8 @@ func (a *adviser) requests() {
 	}
 }
 
-// resumeTimeouts is about those that slurm-gcp's scripts write into cloud.conf for
-// partitions with nodes of ours: the partition's own, otherwise the cluster's.
+// resumeTimeouts gives advice on the ResumeTimeout that slurm-gcp's scripts write into cloud.conf
+// for partitions with slurmflex nodes: the partition's own value, or else the cluster's.
 func (a *adviser) resumeTimeouts() {
 	needs := slurmconf.Needs{Config: a.cfg}
 	var others []string
@@ -167,7 +166,7 @@ func (a *adviser) resumeTimeouts() {
 	}
 }
 
-// others is about the nodes without flex-start.
+// others gives advice on the nodes without flex-start.
 func (a *adviser) others() {
 	var sets []string
 	for _, set := range a.cfg.NodeSets {

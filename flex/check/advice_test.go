@@ -35,7 +35,7 @@ slurmflex:
   delegate: {resume_program: /r, suspend_program: /s}
 `
 
-// changed is the right configuration with one part replaced.
+// changed returns the valid configuration with one part replaced.
 func changed(t *testing.T, old, text string) *config.Config {
 	t.Helper()
 	require.Contains(t, right, old)
@@ -55,31 +55,31 @@ func TestAdvice(t *testing.T) {
 			assert.Equal(t, want, advice)
 		})
 	}
-	in("nothing, where all is well", "project", "project")
+	in("no advice if all is well", "project", "project")
 	in("a lease as long as its job", ", job_duration_margin: 600", "",
 		"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)")
-	in("a margin of nothing", "use_job_duration: true, ", "",
-		"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: has no effect without use_job_duration; set use_job_duration: true or remove this")
-	in("which signal, but never one", "margin: 600", "margin: 600, lease_end_signal: TERM",
-		"c.yaml:12: nodeset.a3.dws_flex.lease_end_signal: advice: has no effect without lease_end_warning; set lease_end_warning or remove this")
-	in("a warning that comes with the requeue", "margin: 600", "margin: 600, lease_end_warning: 120, on_lease_end: requeue",
-		"c.yaml:12: nodeset.a3.dws_flex.lease_end_warning: advice: a script has no time to save its work: its job is requeued 120 s before the lease ends; set this to 240 or more")
-	in("what to do at the end of no wait", "margin: 600", "margin: 600, on_provision_timeout: hold",
-		"c.yaml:12: nodeset.a3.dws_flex.on_provision_timeout: advice: has no effect without provision_timeout; set provision_timeout or remove this")
-	in("how long to salvage, but never to", "margin: 600", "margin: 600, salvage_timeout: 600",
-		"c.yaml:12: nodeset.a3.dws_flex.salvage_timeout: advice: has no effect without salvage; set salvage: true or remove this")
-	in("requests that are shared", "margin: 600", "margin: 600, share_requests: 50")
-	in("requests that nothing shares: bulk insert", "margin: 600", "margin: 600, share_requests: 50, use_bulk_insert: true",
-		"c.yaml:12: nodeset.a3.dws_flex.share_requests: advice: has no effect with use_bulk_insert, which makes no requests; remove this")
-	in("requests that nothing shares: nodes by themselves", "renew_before: 600", "renew_before: 600, share_requests: 50",
-		"c.yaml:19: nodeset.one.dws_flex.share_requests: advice: has no effect with provisioning: node_by_node, by which each node has a request of its own; remove this")
-	in("requests that nothing shares: placement", "dws_flex: {use", "enable_placement: true\n    dws_flex: {share_requests: 2, use",
-		"c.yaml:13: nodeset.a3.dws_flex.share_requests: advice: has no effect with enable_placement, by which each job has a group of its own; remove this")
-	in("renewal of nothing", "margin: 600", "margin: 600, renew_before: 60",
-		"c.yaml:12: nodeset.a3.dws_flex.renew_before: advice: only static nodes are renewed, and there are none; set node_count_static or remove this")
+	in("a margin without use_job_duration", "use_job_duration: true, ", "",
+		"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: takes effect only with use_job_duration; set use_job_duration: true or remove this")
+	in("a signal without a warning", "margin: 600", "margin: 600, lease_end_signal: TERM",
+		"c.yaml:12: nodeset.a3.dws_flex.lease_end_signal: advice: takes effect only with lease_end_warning; set lease_end_warning or remove this")
+	in("a warning at the time of the requeue", "margin: 600", "margin: 600, lease_end_warning: 120, on_lease_end: requeue",
+		"c.yaml:12: nodeset.a3.dws_flex.lease_end_warning: advice: a script cannot save its work: its job is requeued 120 s before the lease ends; set this to 240 or more")
+	in("an action without a time-out", "margin: 600", "margin: 600, on_provision_timeout: hold",
+		"c.yaml:12: nodeset.a3.dws_flex.on_provision_timeout: advice: takes effect only with provision_timeout; set provision_timeout or remove this")
+	in("a salvage_timeout without salvage", "margin: 600", "margin: 600, salvage_timeout: 600",
+		"c.yaml:12: nodeset.a3.dws_flex.salvage_timeout: advice: takes effect only with salvage; set salvage: true or remove this")
+	in("shared requests", "margin: 600", "margin: 600, share_requests: 50")
+	in("unshared requests: bulk insert", "margin: 600", "margin: 600, share_requests: 50, use_bulk_insert: true",
+		"c.yaml:12: nodeset.a3.dws_flex.share_requests: advice: is ignored with use_bulk_insert, which creates no requests; remove this")
+	in("unshared requests: node_by_node", "renew_before: 600", "renew_before: 600, share_requests: 50",
+		"c.yaml:19: nodeset.one.dws_flex.share_requests: advice: is ignored with provisioning: node_by_node, because each node has its own request; remove this")
+	in("unshared requests: placement", "dws_flex: {use", "enable_placement: true\n    dws_flex: {share_requests: 2, use",
+		"c.yaml:13: nodeset.a3.dws_flex.share_requests: advice: is ignored with enable_placement, because each job then has its own group; remove this")
+	in("renew_before without static nodes", "margin: 600", "margin: 600, renew_before: 60",
+		"c.yaml:12: nodeset.a3.dws_flex.renew_before: advice: only static nodes are renewed; set node_count_static or remove this")
 	in("a boot_timeout in minutes, C17", "margin: 600", "margin: 600, boot_timeout: 20",
 		"c.yaml:12: nodeset.a3.dws_flex.boot_timeout: advice: 20 s is shorter than a GPU machine takes to boot, so its node would be powered down again; set this to 1800")
-	in("machines that may boot for ever", "margin: 600", "margin: 600, boot_timeout: 0",
+	in("no limit for boots", "margin: 600", "margin: 600, boot_timeout: 0",
 		"c.yaml:12: nodeset.a3.dws_flex.boot_timeout: advice: a machine that never boots costs money until its lease ends; set this to 1800 or remove it")
 	in("static nodes of an exclusive partition", "[one, cpu]", "[one, cpu], enable_job_exclusive: true",
 		"c.yaml:14: nodeset.one.node_count_static: advice: exclusive partition serve powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false")
@@ -94,12 +94,12 @@ func TestAdvice(t *testing.T) {
 	in("slurm-gcp's own ResumeTimeout of a flex partition", "partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 65535}")
 	in("a short ResumeTimeout of a flex partition", "partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 300}",
 		"c.yaml:4: partitions.train.partition_conf.ResumeTimeout: advice: slurm-gcp's scripts write this into cloud.conf: 300 s is shorter than a boot, which may take 00:30:00; set it to 65533")
-	in("nobody for the other nodes", ", suspend_program: /s", "",
+	in("no program for the other nodes", ", suspend_program: /s", "",
 		"c.yaml:23: slurmflex.delegate: advice: no program is called for the nodes of cpu, which do not use flex-start; set resume_program and suspend_program to the programs that power them up and down")
 }
 
-func TestSalvageIsAdvisedAgainstWhereNodesAreNotCovered(t *testing.T) {
-	const uncovered = "c.yaml:12: nodeset.a3.dws_flex.salvage: advice: has no effect: it needs waiting: pending, and partitions that are exclusive and have no other nodeset; change that or remove this"
+func TestSalvageOfUncoveredNodesGetsAdvice(t *testing.T) {
+	const uncovered = "c.yaml:12: nodeset.a3.dws_flex.salvage: advice: takes effect only with waiting: pending and exclusive partitions without other nodesets; change that or remove this"
 	for name, test := range map[string]struct {
 		old, text string
 		advises   bool
@@ -120,7 +120,7 @@ func TestSalvageIsAdvisedAgainstWhereNodesAreNotCovered(t *testing.T) {
 	}
 }
 
-func TestWhatIsIgnoredIsNamed(t *testing.T) {
+func TestIgnoredKeysAreNamed(t *testing.T) {
 	cfg := changed(t, "project: demo\n", "project: demo\nlogin_groups: {}\n")
 	ignored := Advise(cfg).Of(Ignored)
 	require.Len(t, ignored, 2)
@@ -129,7 +129,7 @@ func TestWhatIsIgnoredIsNamed(t *testing.T) {
 }
 
 // C17
-func TestAKeyThatHasAdviceIsNotCalledIgnoredToo(t *testing.T) {
+func TestKeyWithAdviceIsNotAlsoIgnored(t *testing.T) {
 	cfg := changed(t, "project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\n")
 	found := Advise(cfg)
 	require.Len(t, found.Of(Advice), 1)

@@ -1,6 +1,6 @@
-// Package check compares a configuration with good practice, with what Slurm is
-// configured to do, and with what Compute has. It observes first and judges then
-// what it has seen, so that the judgement is a pure function.
+// Package check compares a configuration with good practice, with Slurm's configuration, and with
+// Compute. It first observes everything and then judges the observations, so that the judgement is
+// a pure function.
 package check
 
 import (
@@ -14,7 +14,7 @@ import (
 // Level is how much a finding matters.
 type Level string
 
-// The levels, the worst first.
+// The levels, most severe first.
 const (
 	Fault   Level = "fault"   // it does not work: some job is lost or never starts
 	Unread  Level = "unread"  // it could not be looked at, so nothing is known
@@ -22,7 +22,7 @@ const (
 	Ignored Level = "ignored" // a key that slurmflex does not use
 )
 
-// Finding is one thing to know, and what to do about it.
+// Finding is one fact about the configuration or the cluster, with its fix.
 type Finding struct {
 	Level Level  `json:"level"`
 	File  string `json:"file"`          // of the line to change, or of the configuration
@@ -31,8 +31,8 @@ type Finding struct {
 	Text  string `json:"text"`          // what is wrong; what to do
 }
 
-// String is the finding in one line: file:line: key: text; fix. All but faults are
-// labelled with their level.
+// String returns the finding on one line: file:line: key: text; fix. The level is included, except
+// for faults.
 func (f Finding) String() string { return f.problem().Error() }
 
 func (f Finding) problem() config.Problem {
@@ -44,10 +44,10 @@ func (f Finding) problem() config.Problem {
 	return config.Problem{File: f.File, Line: f.Line, Key: f.Key, Text: word + text}
 }
 
-// Findings are what was found, by file and line.
+// Findings is a list of findings, by file and line.
 type Findings []Finding
 
-// Of are those of some levels.
+// Of returns the findings of the given levels.
 func (fs Findings) Of(levels ...Level) Findings {
 	var kept Findings
 	for _, f := range fs {
@@ -58,7 +58,7 @@ func (fs Findings) Of(levels ...Level) Findings {
 	return kept
 }
 
-// Problems are the findings as an error, one a line.
+// Problems returns the findings as an error, one per line.
 func (fs Findings) Problems() config.Problems {
 	var all config.Problems
 	for _, f := range fs {
@@ -67,8 +67,7 @@ func (fs Findings) Problems() config.Problems {
 	return all
 }
 
-// sort orders findings by file and line; those of one line stay as they were
-// found.
+// sort orders findings by file and line. Findings of one line keep their order.
 func (fs Findings) sort() Findings {
 	slices.SortStableFunc(fs, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))

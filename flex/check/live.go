@@ -8,7 +8,7 @@ import (
 	"slurmflex/mig"
 )
 
-// Compare compares a configuration with the world.
+// Compare compares a configuration with an observed world.
 func Compare(cfg *config.Config, w World) Findings {
 	j := &judge{cfg: cfg, keys: cfg.Keys(), world: w}
 	if w.Client != nil {
@@ -20,7 +20,7 @@ func Compare(cfg *config.Config, w World) Findings {
 	return j.found.sort()
 }
 
-// compute is about everything that Compute says.
+// compute checks everything that Compute reports.
 func (j *judge) compute() {
 	j.credentials()
 	for _, set := range j.cfg.FlexSets() {
@@ -35,7 +35,7 @@ func (j *judge) compute() {
 	j.advice()
 }
 
-// judge gathers what it finds wrong between a configuration and the world.
+// judge collects differences between a configuration and the world.
 type judge struct {
 	cfg   *config.Config
 	keys  *config.Keys
@@ -43,13 +43,13 @@ type judge struct {
 	found Findings
 }
 
-// say notes something about a key of the configuration.
+// say adds a finding about a key of the configuration.
 func (j *judge) say(level Level, key, format string, args ...any) {
 	j.found = append(j.found, Finding{level, j.keys.File, j.keys.Line(key), key, fmt.Sprintf(format, args...)})
 }
 
-// unread notes that something was not read. Missing permissions and wrong names are
-// faults, because they do not go away.
+// unread adds a finding about a failed read. Missing permissions and wrong names are faults,
+// because they are permanent.
 func (j *judge) unread(key string, err error, fix string) {
 	level := Unread
 	switch mig.CauseOf(err) {
@@ -59,13 +59,13 @@ func (j *judge) unread(key string, err error, fix string) {
 	j.say(level, key, "%v; %s", err, fix)
 }
 
-// absent reports whether what was asked for does not exist.
+// absent reports whether the error means that the requested object does not exist.
 func absent(err error) bool {
 	cause := mig.CauseOf(err)
 	return cause == mig.CauseNotFound || cause == mig.CauseConfig
 }
 
-// credentials says of each region whether groups can be listed in it at all.
+// credentials checks for each region whether its groups can be listed.
 func (j *judge) credentials() {
 	for _, region := range j.cfg.FlexRegions() {
 		switch err := j.world.Groups[region]; {
@@ -78,12 +78,12 @@ func (j *judge) credentials() {
 	}
 }
 
-// place is about the region and zones of a nodeset.
+// place checks the region and the zones of a nodeset.
 func (j *judge) place(set *config.NodeSet) {
 	key := "nodeset." + set.Name + "."
 	switch r := j.world.Regions[set.Region]; {
 	case r.Err != nil:
-		j.unread(key+"subnetwork", r.Err, "give a subnetwork of an existing region, and the credentials the permission compute.regions.get")
+		j.unread(key+"subnetwork", r.Err, "use a subnetwork in an existing region, and grant the credentials the permission compute.regions.get")
 		return
 	case !r.Is.Up:
 		j.say(Fault, key+"subnetwork", "region %s is DOWN according to Compute; wait, or use another region", set.Region)
@@ -92,16 +92,16 @@ func (j *judge) place(set *config.NodeSet) {
 		at := j.zoneKey(set, zone)
 		switch z := j.world.Zones[zone]; {
 		case absent(z.Err):
-			j.say(Fault, at, "zone %s does not exist; give another one of %s", zone, set.Region)
+			j.say(Fault, at, "zone %s does not exist; use another zone of %s", zone, set.Region)
 		case z.Err != nil:
-			j.unread(at, z.Err, "give the credentials the permission compute.zones.get")
+			j.unread(at, z.Err, "grant the credentials the permission compute.zones.get")
 		case !z.Is.Up:
 			j.say(Fault, at, "zone %s is DOWN according to Compute; wait, or remove it", zone)
 		}
 	}
 }
 
-// zoneKey is the key of a zone in zone_policy_allow.
+// zoneKey returns the key of a zone in zone_policy_allow.
 func (j *judge) zoneKey(set *config.NodeSet, zone string) string {
 	list := "nodeset." + set.Name + ".zone_policy_allow"
 	for i := 0; ; i++ {
@@ -115,16 +115,16 @@ func (j *judge) zoneKey(set *config.NodeSet, zone string) string {
 	}
 }
 
-// template is about the instance template's settings for flex-start.
+// template checks the instance template's settings for flex-start.
 func (j *judge) template(set *config.NodeSet) {
 	key := "nodeset." + set.Name + ".instance_template"
 	t := j.world.Templates[set.Template]
 	if t.Err != nil {
-		j.unread(key, t.Err, "give an existing template that the credentials may read")
+		j.unread(key, t.Err, "use an existing template that the credentials may read")
 		return
 	}
 	wrong := t.Is.Contradictions()
-	if set.Flex.UseBulkInsert { // which says these things itself
+	if set.Flex.UseBulkInsert { // bulk insert sets these fields itself
 		wrong = t.Is.Excludes(set.Flex.Capacity.Model())
 	}
 	for _, text := range wrong {
@@ -143,7 +143,7 @@ func (j *judge) template(set *config.NodeSet) {
 	}
 }
 
-// machines is about the machine type in the nodeset's zones.
+// machines checks the machine type in the nodeset's zones.
 func (j *judge) machines(set *config.NodeSet) {
 	t := j.world.Templates[set.Template]
 	for _, zone := range set.Zones {
@@ -151,9 +151,9 @@ func (j *judge) machines(set *config.NodeSet) {
 		switch {
 		case !asked:
 		case absent(m.Err):
-			j.say(Fault, j.zoneKey(set, zone), "zone %s has no %s; remove it, or give a template with a machine type that it has", zone, t.Is.MachineType)
+			j.say(Fault, j.zoneKey(set, zone), "zone %s has no %s; remove it, or use a template with a machine type that the zone has", zone, t.Is.MachineType)
 		case m.Err != nil:
-			j.unread(j.zoneKey(set, zone), m.Err, "give the credentials the permission compute.machineTypes.get")
+			j.unread(j.zoneKey(set, zone), m.Err, "grant the credentials the permission compute.machineTypes.get")
 		}
 	}
 	if m, ok := j.machine(set); ok && !m.FlexStart() && !set.Flex.UseBulkInsert {
@@ -162,8 +162,7 @@ func (j *judge) machines(set *config.NodeSet) {
 	}
 }
 
-// machine is the machine type of a nodeset, as the first zone has it that has
-// it.
+// machine returns the machine type of a nodeset, from the first zone that has it.
 func (j *judge) machine(set *config.NodeSet) (mig.MachineType, bool) {
 	t := j.world.Templates[set.Template]
 	for _, zone := range set.Zones {
@@ -174,22 +173,22 @@ func (j *judge) machine(set *config.NodeSet) (mig.MachineType, bool) {
 	return mig.MachineType{}, false
 }
 
-// advice is about Compute's own advice, which estimates do without.
+// advice checks access to Compute's own advice, which estimates can do without.
 func (j *judge) advice() {
 	switch err := j.world.Advice; {
 	case err == nil:
 	case mig.CauseOf(err) == mig.CausePermission:
-		j.say(Advice, "slurmflex.capacity_advice", "%v; give the credentials the permission compute.advice.capacity, or remove this", err)
+		j.say(Advice, "slurmflex.capacity_advice", "%v; grant the credentials the permission compute.advice.capacity, or remove this", err)
 	default:
-		j.say(Advice, "slurmflex.capacity_advice", "%v; estimates come without Compute's advice, so remove this unless it passes", err)
+		j.say(Advice, "slurmflex.capacity_advice", "%v; estimates lack Compute's advice, so remove this if the error persists", err)
 	}
 }
 
-// maxOff is how far the clocks may be apart. Leases end by Compute's clock, and
-// reservations start by ours; Google's tokens tolerate some minutes.
+// maxOff is the largest tolerated difference between the clocks. Leases end by Compute's clock, and
+// reservations start by this host's clock. Google's tokens tolerate some minutes.
 const maxOff = 30 * time.Second
 
-// clock compares ours with Compute's.
+// clock compares this host's clock with Compute's.
 func (j *judge) clock() {
 	if j.world.Clock.Err != nil {
 		j.unread("clock", j.world.Clock.Err, "check that this host's clock is synchronized")
@@ -205,6 +204,6 @@ func (j *judge) clock() {
 	}
 	j.found = append(j.found, Finding{
 		Level: Fault, File: j.keys.File, Key: "clock",
-		Text: fmt.Sprintf("this host's clock is %s %s Compute's, by which leases end; synchronize it with chrony or ntpd", off.Abs().Round(time.Second), way),
+		Text: fmt.Sprintf("this host's clock is %s %s Compute's, which determines when leases end; synchronize it with chrony or ntpd", off.Abs().Round(time.Second), way),
 	})
 }

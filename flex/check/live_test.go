@@ -17,15 +17,15 @@ import (
 	"slurmflex/slurm"
 )
 
-// cloud is a Compute that is right for everybody, but for what is changed.
+// cloud is a Compute without problems, except for the fields that a test sets.
 type cloud struct {
 	unseen map[string]error
 	quotas []mig.Quota
 	zone   error
 	region error
-	clock  time.Duration // ahead
+	clock  time.Duration // how far Compute's clock is ahead
 	advice error
-	asked  int // calls but for Groups
+	asked  int // number of calls except Groups
 }
 
 func (c *cloud) Groups(context.Context, string, []string) ([]mig.Group, map[string]error) {
@@ -63,14 +63,14 @@ func (c *cloud) CapacityAdvice(context.Context, mig.AdviceSpec) (mig.Advice, err
 	return mig.Advice{}, c.advice
 }
 
-// controller is a Slurm that is right, but for what is changed.
+// controller is a Slurm without problems, except for the fields that a test sets.
 type controller struct {
-	config                slurm.Config // beside its version and file
+	config                slurm.Config // besides its version and file
 	version               string       // empty: 24.11.5
 	partitions            []slurm.Partition
 	nodes                 []slurm.Node
 	reserved              []slurm.Reservation
-	noPartitions, noNodes error // why they are not known
+	noPartitions, noNodes error // why they are unknown
 }
 
 func (c controller) Config(context.Context) (slurm.Config, error) {
@@ -89,7 +89,7 @@ func (c controller) Reservations(context.Context) ([]slurm.Reservation, error) {
 	return c.reserved, nil
 }
 
-// keys are what was found in the configuration at a level, by key.
+// keys returns the findings of one level about the configuration, by key.
 func keys(found Findings, level Level) map[string]string {
 	all := map[string]string{}
 	for _, f := range found.Of(level) {
@@ -106,18 +106,18 @@ func compared(t *testing.T, c *cloud, s Scheduler) Findings {
 	return Compare(cfg, Observe(t.Context(), cfg, s, c, time.Now))
 }
 
-func TestARegionThatCannotBeReadIsNotQueriedFurther(t *testing.T) {
+func TestUnreadableRegionIsNotQueriedFurther(t *testing.T) {
 	c := &cloud{unseen: map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("no answer")}}}
 	found := compared(t, c, controller{})
 	assert.Contains(t, keys(found, Unread), "project")
 	assert.Zero(t, c.asked)
 	for key := range keys(found, Fault) {
-		assert.NotContains(t, key, "zone", "what was not looked at is not wrong")
+		assert.NotContains(t, key, "zone", "an unread zone is not a fault")
 		assert.NotContains(t, key, "instance_template")
 	}
 }
 
-func TestWithoutComputeSlurmIsCheckedAllTheSame(t *testing.T) {
+func TestSlurmIsCheckedWithoutCompute(t *testing.T) {
 	cfg := changed(t, "project", "project")
 	world := Observe(t.Context(), cfg, controller{}, nil, time.Now)
 	world.Client, world.Hooks = errors.New("no credentials"), "/opt/slurmflex"
@@ -126,7 +126,7 @@ func TestWithoutComputeSlurmIsCheckedAllTheSame(t *testing.T) {
 	assert.Contains(t, found.Problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; set ResumeProgram=/opt/slurmflex/resume")
 }
 
-func TestAQuotaThatComputeShowsIsComparedWithTheConfiguration(t *testing.T) {
+func TestShownQuotaIsComparedWithTheConfiguration(t *testing.T) {
 	const key = "slurmflex.max_active_requests"
 	for limit, want := range map[float64]string{
 		5: "6 active requests in us-central1 are more than the project's quota ACTIVE_RESIZE_REQUESTS of 5; set this to 5 or ask Google for more",
@@ -137,26 +137,26 @@ func TestAQuotaThatComputeShowsIsComparedWithTheConfiguration(t *testing.T) {
 	}
 }
 
-// B5: each job has a group of its own.
-func TestAQuotaOfGroupsSaysHowManyJobsMayHaveNodes(t *testing.T) {
+// B5: each job has its own group.
+func TestGroupQuotaLimitsTheJobsWithNodes(t *testing.T) {
 	for _, metric := range []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} {
 		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: metric, Limit: 3}}}, controller{})
-		assert.Contains(t, fmt.Sprint(found), "quota "+metric+" of us-central1 is 3: each waiting or running job on flex-start nodes has a group of its own, so at most 3 jobs can have nodes at once")
+		assert.Contains(t, fmt.Sprint(found), "quota "+metric+" of us-central1 is 3: each waiting or running job on flex-start nodes has its own group, so at most 3 jobs can have nodes at once")
 		found = compared(t, &cloud{quotas: []mig.Quota{{Metric: metric, Limit: 1e6}}}, controller{})
 		assert.NotContains(t, fmt.Sprint(found), metric)
 	}
 }
 
-func TestRequestsThatAreMadeAtOnceAreComparedWithTheOperationsThatMayBe(t *testing.T) {
+func TestActiveRequestsAreComparedWithConcurrentOperations(t *testing.T) {
 	for most, wrong := range map[string]bool{"500": false, "501": true} {
 		cfg := changed(t, "max_active_requests: 6", "max_active_requests: "+most)
 		found := Compare(cfg, Observe(t.Context(), cfg, controller{}, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: 1e6}}}, time.Now))
 		advice := keys(found, Advice)["slurmflex.max_active_requests"]
-		assert.Equal(t, wrong, strings.HasPrefix(advice, most+" active requests in us-central1 can be made at once, and Compute documents a default of 500 concurrent operations; "), advice)
+		assert.Equal(t, wrong, strings.HasPrefix(advice, most+" active requests in us-central1 may be created at once, and Compute documents a default of 500 concurrent operations; "), advice)
 	}
 }
 
-func TestTheNodesetsOfARegionShareItsQuota(t *testing.T) {
+func TestNodesetsOfARegionShareItsQuota(t *testing.T) {
 	const h100 = "PREEMPTIBLE_NVIDIA_H100_GPUS"
 	for limit, wrong := range map[float64]bool{112: false, 111: true} { // 8 nodes of a3 and 6 of one, 8 GPUs each
 		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: h100, Limit: limit}}}, controller{})
@@ -164,7 +164,7 @@ func TestTheNodesetsOfARegionShareItsQuota(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyAnsweredIsNotChecked(t *testing.T) {
+func TestUnansweredQueriesAreNotChecked(t *testing.T) {
 	passing := &mig.Error{Op: "read", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("503")}
 	denied := &mig.Error{Op: "read", Object: "x", Cause: mig.CausePermission, Err: errors.New("403")}
 	found := compared(t, &cloud{zone: passing, region: nil}, controller{noPartitions: errors.New("hung"), noNodes: errors.New("hung")})
@@ -172,19 +172,19 @@ func TestWhatNobodyAnsweredIsNotChecked(t *testing.T) {
 	assert.Equal(t, "hung", keys(found, Unread)["nodeset"])
 	assert.Contains(t, keys(found, Unread), "nodeset.a3.zone_policy_allow[0]")
 	found = compared(t, &cloud{region: denied}, controller{})
-	assert.Equal(t, "read x: 403; give a subnetwork of an existing region, and the credentials the permission compute.regions.get", keys(found, Fault)["nodeset.a3.subnetwork"])
+	assert.Equal(t, "read x: 403; use a subnetwork in an existing region, and grant the credentials the permission compute.regions.get", keys(found, Fault)["nodeset.a3.subnetwork"])
 }
 
-func TestAnOldSlurmIsTheOnlyFinding(t *testing.T) {
+func TestOldSlurmIsTheOnlyFinding(t *testing.T) {
 	found := compared(t, &cloud{}, controller{version: "21.08.8", noNodes: errors.New("no nodes")})
 	assert.Equal(t, []string{"/nonexistent/slurm.conf: SLURM_VERSION: Slurm 21.08.8 is older than 22.05, the oldest that slurmflex works with; upgrade it"},
 		strings.Split(found.Problems().Error(), "\n"))
 }
 
-func TestASlurmWithKnownVulnerabilitiesGetsAdvice(t *testing.T) {
+func TestVulnerableSlurmGetsAdvice(t *testing.T) {
 	for version, least := range map[string]string{
 		"25.05.8": "25.05.9", "25.11.0": "25.11.8",
-		"25.05.9": "", "25.11.12": "", "24.11.5": "", "26.05.4": "", // of these it is not known, or there is no fix
+		"25.05.9": "", "25.11.12": "", "24.11.5": "", "26.05.4": "", // unknown, or without a fix
 	} {
 		says := fmt.Sprint(compared(t, &cloud{}, controller{version: version}).Of(Advice))
 		if least == "" {
@@ -195,7 +195,7 @@ func TestASlurmWithKnownVulnerabilitiesGetsAdvice(t *testing.T) {
 	}
 }
 
-func TestOurClockIsComparedWithComputes(t *testing.T) {
+func TestClockIsComparedWithComputes(t *testing.T) {
 	for ahead, wrong := range map[time.Duration]bool{0: false, 20 * time.Second: false, -20 * time.Second: false, 5 * time.Minute: true, -5 * time.Minute: true} {
 		found := compared(t, &cloud{clock: ahead}, controller{})
 		assert.Equal(t, wrong, keys(found, Fault)["clock"] != "", ahead)
@@ -203,22 +203,22 @@ func TestOurClockIsComparedWithComputes(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct{ before, after, off time.Duration }{
 		{-time.Second, time.Second, 0},
-		{900 * time.Millisecond, 2 * time.Second, 0}, // Compute has whole seconds
+		{900 * time.Millisecond, 2 * time.Second, 0}, // Compute reports whole seconds
 		{3 * time.Second, 4 * time.Second, 2 * time.Second},
 		{-3 * time.Second, -2 * time.Second, -2 * time.Second},
-		{-time.Hour, time.Hour, 0}, // it took its time to answer
+		{-time.Hour, time.Hour, 0}, // a slow answer
 	} {
 		assert.Equal(t, c.off, Clock{Before: at.Add(c.before), There: at, After: at.Add(c.after)}.Off())
 	}
 }
 
-func TestFindingsAreInTheOrderOfTheFile(t *testing.T) {
+func TestFindingsFollowTheOrderOfTheFile(t *testing.T) {
 	found := Findings{{File: "b"}, {File: "a", Line: 9, Text: "x\ny"}, {File: "a", Line: 2}}.sort()
 	require.Equal(t, []int{2, 9, 0}, []int{found[0].Line, found[1].Line, found[2].Line})
 	assert.Equal(t, "a:9: x y", found[1].String(), "in one line")
 }
 
-func TestNodesThatAreAlwaysOnMustBeExceptFromPowerSaving(t *testing.T) {
+func TestAlwaysOnNodesMustBeExemptFromPowerSaving(t *testing.T) {
 	const names = "SuspendExcNodes: lacks the nodes alpha-one-[0-1],node[01-02], which Slurm would power down"
 	site := controller{
 		config:     slurm.Config{"SuspendTime": "300 sec", "SuspendExcParts": "login"},
@@ -230,7 +230,7 @@ func TestNodesThatAreAlwaysOnMustBeExceptFromPowerSaving(t *testing.T) {
 	assert.NotContains(t, compared(t, &cloud{}, site).Problems().Error(), "node[01-02]")
 }
 
-func TestTheClustersResumeTimeoutCountsUnlessEachFlexPartitionHasItsOwn(t *testing.T) {
+func TestPartitionsResumeTimeoutsOverrideTheClusters(t *testing.T) {
 	const wrong = "ResumeTimeout: is not set, which means 60 s"
 	own := slurm.Limit{Kind: slurm.Unlimited}
 	for name, c := range map[string]struct {
@@ -248,28 +248,28 @@ func TestTheClustersResumeTimeoutCountsUnlessEachFlexPartitionHasItsOwn(t *testi
 	}
 	cfg := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
 	found := Compare(cfg, Observe(t.Context(), cfg, controller{}, &cloud{}, time.Now))
-	assert.ErrorContains(t, found.Problems(), wrong, "of nodes in no partition")
+	assert.ErrorContains(t, found.Problems(), wrong, "for nodes in no partition")
 }
 
-func TestThatComputeGivesNoAdviceIsSaidWhereItIsWanted(t *testing.T) {
+func TestMissingComputeAdviceIsReportedIfEnabled(t *testing.T) {
 	const key = "slurmflex.capacity_advice"
 	refused := func(cause mig.Cause) *cloud {
 		return &cloud{advice: &mig.Error{Op: "read capacity advice of", Object: "us-central1", Cause: cause, Err: errors.New("no")}}
 	}
 	wanted := changed(t, "slurmflex:", "slurmflex:\n  capacity_advice: true")
 	for cause, want := range map[mig.Cause]string{
-		mig.CausePermission: "read capacity advice of us-central1: no; give the credentials the permission compute.advice.capacity, or remove this",
-		mig.CauseConfig:     "read capacity advice of us-central1: no; estimates come without Compute's advice, so remove this unless it passes",
+		mig.CausePermission: "read capacity advice of us-central1: no; grant the credentials the permission compute.advice.capacity, or remove this",
+		mig.CauseConfig:     "read capacity advice of us-central1: no; estimates lack Compute's advice, so remove this if the error persists",
 	} {
 		found := Compare(wanted, Observe(t.Context(), wanted, controller{}, refused(cause), time.Now))
 		assert.Equal(t, want, keys(found, Advice)[key])
-		assert.NotContains(t, keys(compared(t, refused(cause), controller{}), Advice), key, "it is not wanted")
+		assert.NotContains(t, keys(compared(t, refused(cause), controller{}), Advice), key, "capacity_advice is off")
 	}
 	found := Compare(wanted, Observe(t.Context(), wanted, controller{}, &cloud{}, time.Now))
-	assert.NotContains(t, keys(found, Advice), key, "Compute gives advice")
+	assert.NotContains(t, keys(found, Advice), key, "Compute has advice")
 }
 
-func TestGresThatDiffersFromTheMachineIsNamed(t *testing.T) {
+func TestGresThatDiffersFromTheMachineIsReported(t *testing.T) {
 	for gres, want := range map[string]string{
 		"gpu:h100:8":  "",
 		"gpu:8":       "Gres=gpu:8 names no type, so Slurm refuses jobs that request gpu:h100; set Gres=gpu:h100:8, and Type=h100 in gres.conf, or add Gres: \"gpu:8\" to node_conf to keep it",
@@ -293,7 +293,7 @@ func TestGresThatDiffersFromTheMachineIsNamed(t *testing.T) {
 	}
 }
 
-func TestPartitionWithoutDefaultTimeIsNamedWhereLeasesFollowJobs(t *testing.T) {
+func TestMissingDefaultTimeIsReportedIfLeasesFollowJobs(t *testing.T) {
 	const advice = "has no DefaultTime, so slurmflex requests machines for MaxTime=7-00:00:00 for a job without --time"
 	for limit, named := range map[string]bool{"NONE": true, "UNLIMITED": true, "1:00:00": false} {
 		site := controller{partitions: []slurm.Partition{{Name: "train", MaxTime: slurm.ParseLimit("7-00:00:00"), DefaultTime: slurm.ParseLimit(limit)}}}

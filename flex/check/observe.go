@@ -18,7 +18,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Scheduler is what a check needs of Slurm.
+// Scheduler is the part of Slurm that a check reads.
 type Scheduler interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Partitions(ctx context.Context) ([]slurm.Partition, error)
@@ -26,7 +26,7 @@ type Scheduler interface {
 	Reservations(ctx context.Context) ([]slurm.Reservation, error)
 }
 
-// Cloud is what a check needs of Compute.
+// Cloud is the part of Compute that a check reads.
 type Cloud interface {
 	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
 	Template(ctx context.Context, link string) (mig.Template, error)
@@ -37,45 +37,45 @@ type Cloud interface {
 	CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advice, error)
 }
 
-// Seen is something that was looked at, or why it could not be.
+// Seen is an observation, or the error of the attempt.
 type Seen[T any] struct {
 	Is  T
 	Err error
 }
 
-// World is what a check looked at.
+// World is everything that a check observed.
 type World struct {
-	At         time.Time // when that was
-	User       int       // uid of who looks
+	At         time.Time // when the world was observed
+	User       int       // uid of the observer
 	Conf       Seen[slurm.Config]
 	Partitions Seen[[]slurm.Partition]
 	Nodes      Seen[[]slurm.Node]
 	Reserved   Seen[[]slurm.Reservation]
-	File       *slurmconf.File    // nil if it cannot be read here
-	Programs   map[string]Program // those that slurm.conf names, by path
-	Hooks      string             // folder of our programs that it should name; empty: the packages' one
+	File       *slurmconf.File    // nil if unreadable here
+	Programs   map[string]Program // programs named in slurm.conf, by path
+	Hooks      string             // folder of slurmflex's programs; empty: the packages' one
 
-	Client    error            // why Compute cannot be asked at all
-	Groups    map[string]error // by region: why its groups cannot be listed, nil if they can
+	Client    error            // why Compute cannot be queried at all
+	Groups    map[string]error // by region: why its groups cannot be listed; nil if they can
 	Regions   map[string]Seen[mig.Region]
 	Zones     map[string]Seen[mig.Zone]
 	Templates map[string]Seen[mig.Template] // by link
 	Machines  map[Offer]Seen[mig.MachineType]
 	Clock     Clock
-	Advice    error // why Compute gives no advice where capacity_advice is set; nil if it does
+	Advice    error // why capacity_advice fails; nil if Compute answers
 }
 
 // Offer is a machine type in a zone.
 type Offer struct{ Zone, Machine string }
 
-// Clock compares Compute's clock with ours.
+// Clock compares Compute's clock with this host's.
 type Clock struct {
-	Before, There, After time.Time // ours, theirs, ours again; zero if Compute could not be queried
+	Before, There, After time.Time // here, at Compute, here; zero if Compute was not queried
 	Err                  error
 }
 
-// Off is how far our clock is from Compute's, which has whole seconds: more than 0 if
-// ours is ahead.
+// Off returns the difference between this host's clock and Compute's, which has whole seconds. It
+// is positive if this host's clock is ahead.
 func (c Clock) Off() time.Duration {
 	switch {
 	case c.Before.After(c.There.Add(time.Second)):
@@ -86,8 +86,8 @@ func (c Clock) Off() time.Duration {
 	return 0
 }
 
-// Observe reads everything that a check is about, concurrently. What could not be
-// read is in the world with its error. Without a Cloud it reads only Slurm.
+// Observe reads everything that a check needs, concurrently. Failed reads are recorded as errors in
+// the world. Without a Cloud it reads only Slurm.
 func Observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, now func() time.Time) World {
 	w := World{
 		At: now(), User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{},
@@ -105,7 +105,7 @@ func Observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, now 
 
 func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
 	if w.Conf.Is, w.Conf.Err = s.Config(ctx); w.Conf.Err != nil {
-		return // the rest would fail too
+		return // the remaining reads would also fail
 	}
 	w.Partitions.Is, w.Partitions.Err = s.Partitions(ctx)
 	w.Nodes.Is, w.Nodes.Err = s.Nodes(ctx)
@@ -124,11 +124,11 @@ func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
 	}
 }
 
-// sideBySide bounds the concurrent calls to Compute.
+// sideBySide limits the concurrent calls to Compute.
 const sideBySide = 8
 
-// observeCompute reads the regions first: one whose groups cannot be listed is not
-// queried further.
+// observeCompute reads the regions first. It skips everything else in a region if listing its
+// groups fails.
 func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud, now func() time.Time) {
 	regions := cfg.FlexRegions()
 	_, unseen := c.Groups(ctx, cfg.Cluster, regions)
@@ -164,7 +164,7 @@ func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud,
 			return nil
 		})
 	}
-	_ = side.Wait() // each keeps its error in the world
+	_ = side.Wait() // each call records its error in the world
 	w.observeMachines(ctx, cfg, c, unseen)
 }
 
@@ -195,7 +195,7 @@ func (w *World) observeMachines(ctx context.Context, cfg *config.Config, c Cloud
 	}
 }
 
-// zonesOf are the zones of our nodesets in the regions that can be read.
+// zonesOf returns the zones of slurmflex nodesets in the readable regions.
 func zonesOf(cfg *config.Config, unseen map[string]error) []string {
 	var zones []string
 	known := map[string]bool{}
@@ -212,22 +212,23 @@ func zonesOf(cfg *config.Config, unseen map[string]error) []string {
 
 // Program is a file that slurm.conf names as a program.
 type Program struct {
-	Err  error // why it cannot be looked at
+	Err  error // why the file could not be examined
 	Mode os.FileMode
-	Ours bool // it mentions slurmflex, as our hooks do
-	Bare bool // it is no script, so that it cannot give slurmflex a verb
+	Ours bool // the file mentions slurmflex, like slurmflex's hooks
+	Bare bool // the file is not a script, so it passes no verb to slurmflex
 }
 
-// programPath is the path in a program's setting, which may have arguments.
+// programPath returns the path in a program's setting, which may have arguments.
 func programPath(value string) string {
 	path, _, _ := strings.Cut(value, " ")
 	return path
 }
 
-// headSize is how much of a file head reads: the tables of thousands of partitions.
+// headSize is the maximum number of bytes that head reads: enough for the tables of thousands of
+// partitions.
 const headSize = 1 << 20
 
-// lookAt looks at a program and at what its first part says.
+// lookAt examines a program and the first part of its content.
 func lookAt(path string) Program {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {

@@ -35,8 +35,8 @@ func (j *judge) partitions(version slurm.Version) {
 	}
 }
 
-// partition compares one of Slurm's partitions with the configuration's; nodes are
-// those of ours that it should have.
+// partition compares one of Slurm's partitions with the configuration's. nodes are the slurmflex
+// nodes that the partition should have.
 func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Partition, nodes []string) {
 	if missing := without(nodes, is.Nodes); len(missing) > 0 {
 		j.record(Fault, "PartitionName", p.Name, "lacks %s of partition_nodeset; add them to its Nodes=", slurm.Fold(missing))
@@ -48,7 +48,7 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 	case p.Exclusive && !is.Exclusive:
 		j.record(Fault, "PartitionName", p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s", slurmconf.Exclusive(version))
 	case !p.Exclusive && is.Exclusive:
-		j.say(Fault, "partitions."+p.Name+".enable_job_exclusive", "Slurm gives the nodes of %s to one job at a time; set this to true", p.Name)
+		j.say(Fault, "partitions."+p.Name+".enable_job_exclusive", "Slurm allocates the nodes of %s to one job at a time; set this to true", p.Name)
 	case j.cfg.KeepIdle(p) > 0:
 		j.keepIdle(version, p, is)
 	case p.Exclusive && !is.PowerDownOnIdle && slurmconf.PowersDownOnIdle(version):
@@ -62,8 +62,8 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 	j.resumeTimeout(p, is)
 }
 
-// keepIdle is about what ends the keeping of idle nodes: not their job, and Slurm where
-// slurmflex does not.
+// keepIdle checks what ends the idle time of kept nodes. Their job must not end it, and Slurm must
+// if slurmflex does not.
 func (j *judge) keepIdle(version slurm.Version, p config.Partition, is slurm.Partition) {
 	if is.PowerDownOnIdle {
 		j.record(Fault, "PartitionName", p.Name, "powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES")
@@ -79,8 +79,8 @@ func (j *judge) keepIdle(version slurm.Version, p config.Partition, is slurm.Par
 	}
 }
 
-// suspendTime is the SuspendTime that counts for the nodes of a partition: its own, or
-// the cluster's. scontrol of 22.05 does not show a partition's; slurm.conf has it.
+// suspendTime returns the SuspendTime that applies to the nodes of a partition: the partition's
+// own, or the cluster's. scontrol of 22.05 does not show a partition's own, but slurm.conf has it.
 func (j *judge) suspendTime(version slurm.Version, is slurm.Partition) (after slurm.Limit, known bool) {
 	if is.SuspendTime.Kind != slurm.LimitUnknown {
 		return is.SuspendTime, true
@@ -102,7 +102,7 @@ func (j *judge) suspendTime(version slurm.Version, is slurm.Partition) (after sl
 	return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(seconds) * time.Second}, known
 }
 
-// resumeTimeout is about a partition's own, which overrides the cluster's.
+// resumeTimeout checks a partition's own ResumeTimeout, which overrides the cluster's.
 func (j *judge) resumeTimeout(p config.Partition, is slurm.Partition) {
 	value := ""
 	switch is.ResumeTimeout.Kind {
@@ -124,7 +124,7 @@ func (j *judge) nodes(version slurm.Version) {
 	for _, n := range j.world.Nodes.Is {
 		there[n.Name] = n
 	}
-	// Slurm hides powered-down nodes then, so that none can be missed.
+	// In this case Slurm hides powered-down nodes, so a missing node is not a finding.
 	hidden := !version.AtLeast(23, 2) && !slices.Contains(j.world.Conf.Is.List("PrivateData"), "cloud")
 	for _, set := range j.cfg.FlexSets() {
 		var missing, fixed []string
@@ -154,7 +154,7 @@ func (j *judge) gres(set *config.NodeSet, there map[string]slurm.Node) {
 		return
 	}
 	want := slurmconf.GPUsOf(set, m)
-	others := map[string][]string{} // by what Slurm has
+	others := map[string][]string{} // by Slurm's Gres
 	for _, name := range slurmconf.Names(j.cfg, set) {
 		if is := slurmconf.ParseGPUs(there[name].Gres); is != want && there[name].Name != "" {
 			others[is.String()] = append(others[is.String()], name)
@@ -177,7 +177,7 @@ func (j *judge) gres(set *config.NodeSet, there map[string]slurm.Node) {
 	}
 }
 
-// written returns what slurm.conf and gres.conf must have for these GPUs.
+// written returns the text for these GPUs in slurm.conf and gres.conf.
 func written(g slurmconf.GPUs) string {
 	switch {
 	case g.Count == 0:
@@ -188,8 +188,8 @@ func written(g slurmconf.GPUs) string {
 	return fmt.Sprintf("Gres=%s, and Type=%s in gres.conf", g, g.Type)
 }
 
-// superfluous is about nodes that have a nodeset's name but none of its indexes:
-// jobs would wait for them in vain.
+// superfluous checks for nodes with a nodeset's name and an index that the nodeset does not have.
+// Jobs would wait for them in vain.
 func (j *judge) superfluous(set *config.NodeSet) {
 	var names []string
 	highest := 0
@@ -203,12 +203,12 @@ func (j *judge) superfluous(set *config.NodeSet) {
 		}
 	}
 	if len(names) > 0 {
-		j.say(Fault, "nodeset."+set.Name+".node_count_dynamic_max", "Slurm also has %s, for which slurmflex never requests machines; set this to %d or remove them from slurm.conf",
+		j.say(Fault, "nodeset."+set.Name+".node_count_dynamic_max", "Slurm also has %s, but slurmflex never requests machines for them; set this to %d or remove them from slurm.conf",
 			slurm.Fold(names), highest+1-set.Static)
 	}
 }
 
-// without are the names that are not among the others.
+// without returns the names that are not among the others.
 func without(names, others []string) []string {
 	among := map[string]bool{}
 	for _, o := range others {

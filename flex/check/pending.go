@@ -8,18 +8,18 @@ import (
 	"slurmflex/slurm"
 )
 
-// shortestSuspend is for how long the first machine of a job that waits pending may have to wait for
-// the last one.
+// shortestSuspend is the shortest SuspendTime for jobs that wait pending. The first machine of such
+// a job may have to wait this long for the last one.
 const shortestSuspend = 5 * time.Minute
 
-// pending is about jobs that wait pending.
+// pending checks the settings for jobs that wait pending.
 func (j *judge) pending(version slurm.Version) {
 	j.covers()
 	if j.cfg.Options.Waiting != config.Pending {
 		return
 	}
 	if j.world.Conf.Is.Preempts() {
-		j.conf(Advice, "PreemptType", "%s: jobs wait CONFIGURING and not PENDING, because jobs that wait PENDING would preempt others; if that is as it should be, set waiting: configuring",
+		j.conf(Advice, "PreemptType", "%s: jobs wait CONFIGURING and not PENDING, because jobs that wait PENDING would preempt others; if you want that, set waiting: configuring",
 			j.world.Conf.Is["PreemptType"])
 	}
 	for _, is := range j.world.Partitions.Is {
@@ -34,7 +34,7 @@ func (j *judge) pending(version slurm.Version) {
 	}
 }
 
-// covers is about reservations over powered-down nodes that no daemon keeps up.
+// covers checks for reservations over powered-down nodes that no daemon maintains.
 func (j *judge) covers() {
 	if j.world.Reserved.Err != nil {
 		j.say(Unread, "slurmflex.waiting", "%v", j.world.Reserved.Err)

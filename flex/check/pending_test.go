@@ -12,7 +12,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestSettingsThatKeepJobsFromWaitingPending(t *testing.T) {
+func TestSettingsThatPreventPendingAreReported(t *testing.T) {
 	const preempts, short = "PreemptType: advice: preempt/partition_prio: jobs wait CONFIGURING and not PENDING", "waiting is pending, and Slurm powers down"
 	after := func(seconds int) slurm.Limit {
 		return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(seconds) * time.Second}
@@ -23,10 +23,10 @@ func TestSettingsThatKeepJobsFromWaitingPending(t *testing.T) {
 		suspend         int
 		preempts, short bool
 	}{
-		"good":               {config.Pending, "preempt/none", 300, false, false},
-		"preemption":         {config.Pending, "preempt/partition_prio", 300, true, false},
-		"too early":          {config.Pending, "", 299, false, true},
-		"jobs wait as today": {config.Configuring, "preempt/partition_prio", 60, false, false},
+		"good":                  {config.Pending, "preempt/none", 300, false, false},
+		"preemption":            {config.Pending, "preempt/partition_prio", 300, true, false},
+		"too early":             {config.Pending, "", 299, false, true},
+		"jobs wait CONFIGURING": {config.Configuring, "preempt/partition_prio", 60, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := changed(t, "project", "project")
@@ -39,12 +39,12 @@ func TestSettingsThatKeepJobsFromWaitingPending(t *testing.T) {
 	}
 }
 
-// says reports whether a finding contains the text.
+// says reports whether any finding contains the text.
 func says(found Findings, text string) bool {
 	return slices.ContainsFunc(found, func(f Finding) bool { return strings.Contains(f.String(), text) })
 }
 
-func TestCoverWithoutADaemonIsNamed(t *testing.T) {
+func TestCoverWithoutADaemonIsReported(t *testing.T) {
 	now := time.Now()
 	for ago, named := range map[time.Duration]bool{time.Minute: false, 10 * time.Minute: true} {
 		cfg := changed(t, "project", "project")

@@ -7,7 +7,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// prologs returns the values of PrologSlurmctld. Slurm 26.05 shows several, as PrologSlurmctld[0]
+// prologs returns the values of PrologSlurmctld. Slurm 26.05 shows several as PrologSlurmctld[0]
 // and so on.
 func prologs(conf slurm.Config) (values []string) {
 	for key, value := range conf {
@@ -18,8 +18,8 @@ func prologs(conf slurm.Config) (values []string) {
 	return values
 }
 
-// formerGate reports a PrologSlurmctld that v0.1.0 proposed. While the program is missing, Slurm starts
-// no job.
+// formerGate reports a PrologSlurmctld that v0.1.0 proposed. If the program is missing, Slurm
+// starts no jobs.
 func (j *judge) formerGate() {
 	for _, value := range prologs(j.world.Conf.Is) {
 		name := programPath(value)

@@ -9,8 +9,7 @@ import (
 	"slurmflex/mig"
 )
 
-// need is what the nodesets of a region take of a quota when all their nodes
-// are there.
+// need is the part of a quota that the nodesets of a region use when all their nodes exist.
 type need struct {
 	region      string
 	of          mig.GPUs
@@ -19,8 +18,8 @@ type need struct {
 	machine     mig.MachineType // of the first of sets
 }
 
-// quotas compares what the nodesets may need with what the project has. Compute does
-// not show every quota with its region; those that it does not show are skipped.
+// quotas compares the largest possible use of the nodesets with the project's quotas. Compute does
+// not show every quota with its region. Quotas that it does not show are skipped.
 func (j *judge) quotas() {
 	for _, n := range j.needs() {
 		if q, shown := j.world.Regions[n.region].Is.GPUQuota(n.of); shown {
@@ -36,7 +35,7 @@ func (j *judge) quotas() {
 		}
 		j.groups(region, r.Is)
 		if most > mig.DefaultOperations {
-			j.say(Advice, key, "%d active requests in %s can be made at once, and Compute documents a default of %d concurrent operations; it does not show the project's quota regional_concurrent_operations, so look it up in the console, and ask for more or set this to %[3]d",
+			j.say(Advice, key, "%d active requests in %s may be created at once, and Compute documents a default of %d concurrent operations; it does not show the project's quota regional_concurrent_operations, so look it up in the console, and ask for more or set this to %[3]d",
 				most, region, mig.DefaultOperations)
 		}
 		q, shown := r.Is.Quota(mig.ActiveRequestsQuota)
@@ -51,9 +50,8 @@ func (j *judge) quotas() {
 	}
 }
 
-// groups compares the nodes of a region with its quotas of groups: each job that
-// waits or runs has a group of its own, and so has each node that is requested by
-// itself.
+// groups compares the nodes of a region with its quotas of groups. Each waiting or running job has
+// its own group, and so has each node that is requested separately.
 func (j *judge) groups(region string, r mig.Region) {
 	key, nodes := "", 0
 	for _, set := range j.cfg.FlexSets() {
@@ -65,13 +63,13 @@ func (j *judge) groups(region string, r mig.Region) {
 	}
 	for _, metric := range mig.GroupQuotas() {
 		if q, shown := r.Quota(metric); shown && int(q.Limit) < nodes {
-			j.say(Advice, key, "quota %s of %s is %d: each waiting or running job on flex-start nodes has a group of its own, so at most %[3]d jobs can have nodes at once, although there are %d nodes; ask Google for more if jobs are that small",
+			j.say(Advice, key, "quota %s of %s is %d: each waiting or running job on flex-start nodes has its own group, so at most %[3]d jobs can have nodes at once, although there are %d nodes; ask Google for more if jobs are so small",
 				metric, region, int(q.Limit), nodes)
 		}
 	}
 }
 
-// needs are sorted by region and GPUs.
+// needs returns the needs, sorted by region and GPUs.
 func (j *judge) needs() []*need {
 	var all []*need
 	for _, set := range j.cfg.FlexSets() {
@@ -79,7 +77,7 @@ func (j *judge) needs() []*need {
 			continue
 		}
 		m, ok := j.machine(set)
-		if !ok || m.GPU == "" || set.Flex.Capacity == config.Reservation { // what it consumes is counted already
+		if !ok || m.GPU == "" || set.Flex.Capacity == config.Reservation { // already counted
 			continue
 		}
 		gpus := mig.GPUs{Type: m.GPU, OnDemand: set.Flex.Capacity == config.OnDemand}

@@ -13,7 +13,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// slurm is about everything that Slurm is configured to do.
+// slurm checks Slurm's configuration.
 func (j *judge) slurm() {
 	conf := j.world.Conf
 	if conf.Err != nil {
@@ -49,8 +49,7 @@ func (j *judge) slurm() {
 	}
 }
 
-// conf notes something about a setting of slurm.conf, at its line if the file
-// can be read here.
+// conf adds a finding about a setting in slurm.conf, with its line if the file is readable here.
 func (j *judge) conf(level Level, key, format string, args ...any) {
 	at := slurmconf.Place{File: j.world.Conf.Is["SLURM_CONF"]}
 	if j.world.File != nil {
@@ -59,7 +58,7 @@ func (j *judge) conf(level Level, key, format string, args ...any) {
 	j.found = append(j.found, Finding{level, at.File, at.Line, key, fmt.Sprintf(format, args...)})
 }
 
-// record notes something about a line that begins with key=name.
+// record adds a finding about a line that starts with key=name.
 func (j *judge) record(level Level, key, name, format string, args ...any) {
 	at := slurmconf.Place{File: j.world.Conf.Is["SLURM_CONF"]}
 	if j.world.File != nil {
@@ -68,10 +67,10 @@ func (j *judge) record(level Level, key, name, format string, args ...any) {
 	j.found = append(j.found, Finding{level, at.File, at.Line, key + "=" + name, fmt.Sprintf(format, args...)})
 }
 
-// settings compares slurm.conf with what flex-start nodes need.
+// settings compares slurm.conf with the needs of flex-start nodes.
 func (j *judge) settings(version slurm.Version) {
 	needs := slurmconf.Needs{Config: j.cfg, Version: version}
-	// If the file cannot be read, that is unknown, and no finding.
+	// If the file is unreadable, the answer is unknown, which must not become a finding.
 	needs.PartitionsSuspend = j.world.File == nil || j.world.File.AnyHas("PartitionName", "SuspendTime")
 	for _, p := range j.world.Partitions.Is {
 		if slices.Contains(j.world.Conf.Is.List("SuspendExcParts"), p.Name) {
@@ -93,8 +92,8 @@ func (j *judge) settings(version slurm.Version) {
 	}
 }
 
-// partitionsResume reports whether every partition of ours has a ResumeTimeout
-// of its own, so that the cluster's counts for no node of ours.
+// partitionsResume reports whether every slurmflex partition has its own ResumeTimeout, so that the
+// cluster's applies to no slurmflex node.
 func (j *judge) partitionsResume() bool {
 	own := map[string]bool{}
 	for _, p := range j.world.Partitions.Is {
@@ -104,8 +103,8 @@ func (j *judge) partitionsResume() bool {
 	return len(ours) > 0 && !slices.ContainsFunc(ours, func(p config.Partition) bool { return !own[p.Name] })
 }
 
-// ordinary are the nodes that are always on and that no nodeset has. Without a
-// SuspendTime for the whole cluster Slurm leaves them alone.
+// ordinary returns the nodes that are always on and not in a nodeset. Without a SuspendTime for the
+// whole cluster, Slurm never powers them down.
 func (j *judge) ordinary() []string {
 	if seconds, ok := slurmconf.Seconds(j.world.Conf.Is["SuspendTime"]); !ok || seconds < 0 {
 		return nil
@@ -119,7 +118,7 @@ func (j *judge) ordinary() []string {
 	return names
 }
 
-// hooks is about the programs that Slurm calls.
+// hooks checks the programs that Slurm calls.
 func (j *judge) hooks() {
 	for _, h := range slurmconf.Hooks() {
 		value := j.world.Conf.Is[h.Key]
@@ -129,8 +128,8 @@ func (j *judge) hooks() {
 	}
 }
 
-// programs is the folder of our hooks: that of one which slurm.conf names, otherwise
-// where they are.
+// programs returns the folder of slurmflex's hooks: the folder of a hook in slurm.conf, or else the
+// folder of this installation.
 func (j *judge) programs() string {
 	for _, h := range slurmconf.Hooks() {
 		if path := programPath(j.world.Conf.Is[h.Key]); j.world.Programs[path].Ours {
@@ -140,7 +139,7 @@ func (j *judge) programs() string {
 	return cmp.Or(j.world.Hooks, slurmconf.Folder)
 }
 
-// wrongHook is why Slurm does not call a program, or calls another than ours.
+// wrongHook returns why Slurm does not call a program, or calls one that is not slurmflex's.
 func (j *judge) wrongHook(h slurmconf.Hook, value string) string {
 	path := programPath(value)
 	p := j.world.Programs[path]
@@ -169,7 +168,7 @@ func (j *judge) wrongHook(h slurmconf.Hook, value string) string {
 	return ""
 }
 
-// user is about the user of this check: files and credentials are those of SlurmUser.
+// user checks the user of this check, because files and credentials must be those of SlurmUser.
 func (j *judge) user() {
 	name, uid, ok := j.world.Conf.Is.User("SlurmUser")
 	if ok && uid != j.world.User {
@@ -178,7 +177,7 @@ func (j *judge) user() {
 	}
 }
 
-// userName is the name of a user, or the uid if there is none.
+// userName returns the name of a user, or the uid if the name is unknown.
 func userName(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return u.Username

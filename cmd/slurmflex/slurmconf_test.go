@@ -105,7 +105,7 @@ func TestSlurmConfSaysWhatItDoesNotKnow(t *testing.T) {
 	w.configure(t, "instanceTemplates/a3", "instanceTemplates/gone")
 	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitFailed)
 	r.complains(t, "nodeset a3: the CPUs and memory of its nodes are unknown: read instance template ", "404 notFound",
-		"set CPUs and RealMemory in nodeset.a3.node_conf, or give the machine type with --machine a3=TYPE")
+		"set CPUs and RealMemory in nodeset.a3.node_conf, or set the machine type with --machine a3=TYPE")
 
 	w.configure(t, "    dws_flex:", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex:")
 	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone)

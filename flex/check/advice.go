@@ -49,7 +49,7 @@ func (a *adviser) advises(key string) bool {
 // registration.
 const quickestBoot = 2 * time.Minute
 
-// flex gives advice on how the nodes of a nodeset are provisioned.
+// flex advises on how the nodes of a nodeset are provisioned.
 func (a *adviser) flex(set *config.NodeSet) {
 	block, ends := "nodeset."+set.Name+".dws_flex.", "its lease ends"
 	if set.Flex.Capacity.AtOnce() {
@@ -100,7 +100,7 @@ func unshared(set *config.NodeSet) string {
 	return ""
 }
 
-// static gives advice on static nodes in exclusive partitions, and on nodes that no job can use.
+// static advises on static nodes in exclusive partitions, and on nodes that no job can use.
 func (a *adviser) static(set *config.NodeSet) {
 	key := "nodeset." + set.Name
 	used := false
@@ -124,7 +124,7 @@ func (a *adviser) static(set *config.NodeSet) {
 	}
 }
 
-// requests gives advice on nodes that are requested separately.
+// requests advises on nodes that are requested separately.
 func (a *adviser) requests() {
 	most := a.cfg.Options.MaxActiveRequests
 	nodes, sets := map[string]int{}, map[string][]string{}
@@ -143,7 +143,7 @@ func (a *adviser) requests() {
 	}
 }
 
-// resumeTimeouts gives advice on the ResumeTimeout that slurm-gcp's scripts write into cloud.conf
+// resumeTimeouts advises on the ResumeTimeout that slurm-gcp's scripts write into cloud.conf
 // for partitions with slurmflex nodes: the partition's own value, or else the cluster's.
 func (a *adviser) resumeTimeouts() {
 	needs := slurmconf.Needs{Config: a.cfg}
@@ -166,7 +166,7 @@ func (a *adviser) resumeTimeouts() {
 	}
 }
 
-// others gives advice on the nodes without flex-start.
+// others advises on the nodes without flex-start.
 func (a *adviser) others() {
 	var sets []string
 	for _, set := range a.cfg.NodeSets {

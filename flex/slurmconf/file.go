@@ -1,6 +1,5 @@
-// Package slurmconf knows slurm.conf: where in it a setting stands, what a
-// cluster with flex-start nodes needs in it, and how that part is written, and the
-// Lua beside it.
+// Package slurmconf reads slurm.conf, knows the settings that flex-start nodes need, and writes
+// these settings and the Lua plug-ins for them.
 package slurmconf
 
 import (
@@ -11,8 +10,7 @@ import (
 	"slurmflex/config/regular"
 )
 
-// maxConf bounds the size in bytes of a file, and maxFiles how many it may
-// include.
+// maxConf limits the size of a file in bytes, and maxFiles the number of included files.
 const (
 	maxConf  = 16 << 20
 	maxFiles = 64
@@ -25,16 +23,16 @@ type File struct {
 	files   int
 }
 
-// entry is a line Key=Value, of which there may be more: the value of
-// PartitionName=train Nodes=… is all behind the first =.
+// entry is a line Key=Value. In a line such as PartitionName=train Nodes=…, everything after the
+// first = is the value. A key may occur more than once.
 type entry struct {
 	file       string
 	line       int
 	key, value string
 }
 
-// Read reads a slurm.conf and what it includes. A file that cannot be read is
-// an error, also an included one: half of the settings are not the settings.
+// Read reads a slurm.conf and the files that it includes. An unreadable file is an error, even an
+// included one, because an incomplete configuration is misleading.
 func Read(path string) (*File, error) {
 	f := &File{Path: path}
 	if err := f.read(path); err != nil {
@@ -54,9 +52,9 @@ func (f *File) read(path string) error {
 	return f.parse(path, string(data))
 }
 
-// parse notes the settings of a file. Slurm's lines may go on behind a
-// backslash, # begins a comment unless a backslash is before it, and a file is
-// included by its path, relative to that of slurm.conf.
+// parse reads the settings of a file. In slurm.conf, a backslash continues a line, # starts a
+// comment unless a backslash precedes it, and the path of an included file is relative to
+// slurm.conf.
 func (f *File) parse(path, text string) error {
 	whole, begun := "", 0
 	for number, line := range strings.Split(text, "\n") {
@@ -105,8 +103,8 @@ func withoutComment(line string) string {
 	return line
 }
 
-// Setting is where a setting stands and what its value is. Of one that is given
-// twice the last counts. Source: slurmctld's "latest value used".
+// Setting returns the place and the value of a setting. The last occurrence counts. Source:
+// slurmctld's "latest value used".
 func (f *File) Setting(key string) (at Place, value string, ok bool) {
 	for i := len(f.entries) - 1; i >= 0; i-- {
 		if e := f.entries[i]; strings.EqualFold(e.key, key) {
@@ -116,8 +114,8 @@ func (f *File) Setting(key string) (at Place, value string, ok bool) {
 	return Place{File: f.Path}, "", false
 }
 
-// Record is where the line of a partition or of nodes stands: that which begins
-// with KEY=NAME.
+// Record returns the place and the parameters of the line that starts with KEY=NAME, such as the
+// line of a partition or of nodes.
 func (f *File) Record(key, name string) (at Place, parameters []Parameter, ok bool) {
 	for i := len(f.entries) - 1; i >= 0; i-- {
 		e := f.entries[i]
@@ -128,7 +126,7 @@ func (f *File) Record(key, name string) (at Place, parameters []Parameter, ok bo
 	return Place{File: f.Path}, nil, false
 }
 
-// AnyHas reports whether any line that begins with KEY= has the parameter.
+// AnyHas reports whether any line that starts with KEY= has the parameter.
 func (f *File) AnyHas(key, parameter string) bool {
 	for _, e := range f.entries {
 		if !strings.EqualFold(e.key, key) {
@@ -146,10 +144,10 @@ func (f *File) AnyHas(key, parameter string) bool {
 // Place is a line of a file.
 type Place struct {
 	File string
-	Line int // from 1; 0 if it is not there yet
+	Line int // from 1; 0 if the line does not exist yet
 }
 
-// String is file:line, or the file alone.
+// String returns file:line, or the file alone.
 func (p Place) String() string {
 	if p.Line == 0 {
 		return p.File

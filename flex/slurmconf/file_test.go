@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// files writes a slurm.conf and others beside it, and reads the first.
+// files writes a slurm.conf and the files beside it, and reads slurm.conf.
 func files(t *testing.T, texts map[string]string) (*File, string, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -21,7 +21,7 @@ func files(t *testing.T, texts map[string]string) (*File, string, error) {
 	return f, dir, err
 }
 
-func TestSettingsAreFoundWhereTheyStand(t *testing.T) {
+func TestSettingsAreFoundWithTheirPlaces(t *testing.T) {
 	f, dir, err := files(t, map[string]string{
 		"slurm.conf": "# ResumeRate=1\nClusterName = alpha\nresumerate=300 # too many\n\nInclude cloud.conf\nSuspendTime=300\n",
 		"cloud.conf": "ResumeRate=0\r\nSlurmctldParameters=a,\\\nb\nPartitionName=train Nodes=n[0-1] \\\n  SuspendTime=60\nNodeName=n[0-1] CPUs=2",
@@ -33,7 +33,7 @@ func TestSettingsAreFoundWhereTheyStand(t *testing.T) {
 		value string
 	}{
 		"ClusterName":         {"slurm.conf", 2, "alpha"},
-		"ResumeRate":          {"cloud.conf", 1, "0"}, // the latest counts
+		"ResumeRate":          {"cloud.conf", 1, "0"}, // the last value counts
 		"SLURMCTLDPARAMETERS": {"cloud.conf", 2, "a, b"},
 		"SuspendTime":         {"slurm.conf", 6, "300"},
 	} {
@@ -56,7 +56,7 @@ func TestSettingsAreFoundWhereTheyStand(t *testing.T) {
 	assert.False(t, f.AnyHas("NodeName", "SuspendTime"))
 }
 
-func TestASlurmConfThatCannotAllBeReadIsAnError(t *testing.T) {
+func TestIncompleteSlurmConfIsAnError(t *testing.T) {
 	for want, text := range map[string]string{
 		"gone.conf: no such file or directory":         "include gone.conf\n",
 		"more than 64 files include each other":        "include slurm.conf\n",
@@ -74,7 +74,7 @@ func FuzzParseSlurmConf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		file := &File{Path: "/nonexistent/slurm.conf"}
 		if file.parse(file.Path, text) != nil {
-			return // an include
+			return // with an include
 		}
 		for _, e := range file.entries {
 			at, _, ok := file.Setting(e.key)

@@ -8,14 +8,14 @@ import (
 	"slurmflex/mig"
 )
 
-// GPUs are those of a node, as its Gres names them: gpu:8, gpu:h100:8. A request for
-// gpu:h100 needs the type; a request for gpu fits either. Tried on 22.05, 24.11 and 26.05.
+// GPUs are the GPUs of a node, as its Gres names them: gpu:8, gpu:h100:8. A request for gpu:h100
+// needs the type; a request for gpu matches either. Tested on 22.05, 24.11 and 26.05.
 type GPUs struct {
-	Type  string // empty: none
+	Type  string // empty if the Gres does not have a type
 	Count int
 }
 
-// ParseGPUs reads the first GPUs of a Gres, as slurm.conf has it or scontrol shows it:
+// ParseGPUs parses the first GPUs of a Gres, as in slurm.conf or scontrol's output:
 // gpu:h100:8(S:0-1),shard:64. It returns zero for a Gres without a number of GPUs.
 func ParseGPUs(gres string) GPUs {
 	for item := range strings.SplitSeq(gres, ",") {
@@ -34,8 +34,8 @@ func ParseGPUs(gres string) GPUs {
 	return GPUs{}
 }
 
-// GPUsOf returns the GPUs of a nodeset's nodes: those of its node_conf, otherwise those of
-// the machine type, under the name that users and their tools request.
+// GPUsOf returns the GPUs of a nodeset's nodes: those in node_conf, or else those of the machine
+// type, under the name that users and their tools request.
 func GPUsOf(set *config.NodeSet, m mig.MachineType) GPUs {
 	for key, value := range set.NodeConf {
 		if strings.EqualFold(key, "Gres") {

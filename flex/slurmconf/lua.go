@@ -11,27 +11,27 @@ import (
 	"slurmflex/mig"
 )
 
-// SubmitRule is something that job_submit.lua checks.
+// SubmitRule is a check of job_submit.lua.
 type SubmitRule struct {
 	Name    string
 	Default string // one of SubmitLevels
-	Broken  string // by which jobs
+	Broken  string // the condition that breaks the rule
 }
 
-// SubmitRules are all there are.
+// SubmitRules returns all rules.
 func SubmitRules() []SubmitRule {
 	return []SubmitRule{
-		{"time", "refuse", "the time limit is longer than nodes stay"},
+		{"time", "refuse", "the time limit is longer than any lease"},
 		{"nodes", "refuse", "the job needs more nodes than the partition has"},
 		{"placement", "warn", "it needs more nodes than can be placed close together"},
 		{"gpus", "warn", "it requests no GPUs in a partition of whole nodes with GPUs"},
 		{"requeue", "warn", "it has --no-requeue"},
-		{"no_time", "warn", "it has no --time where leases follow it, and its partition no DefaultTime"},
+		{"no_time", "warn", "it lacks --time, leases follow it, and its partition lacks DefaultTime"},
 		{"partitions", "warn", "only some partitions of its list refuse it"},
 	}
 }
 
-// SubmitLevels are what a rule does about a job.
+// SubmitLevels returns the possible reactions to a job that breaks a rule.
 func SubmitLevels() []string { return []string{"refuse", "warn", "off"} }
 
 // CheckLevels returns an error for rules, or levels, that are unknown.
@@ -57,12 +57,12 @@ const submitMark = "-- Written by slurmflex config lua job_submit"
 //go:embed lua/job_submit.lua
 var jobSubmit string
 
-// JobSubmit is a job_submit.lua that checks jobs by the configuration. Levels are
-// those of rules that do not have their default.
+// JobSubmit returns a job_submit.lua that checks jobs against the configuration. levels has the
+// rules with a level other than their default.
 func JobSubmit(in Input, levels map[string]string) (string, error) {
 	var b strings.Builder
 	b.WriteString(submitMark + ". Regenerate it after changing the\n" +
-		"-- configuration; what the rules do is set by --rule.\nlocal rules = {")
+		"-- configuration; --rule sets what the rules do.\nlocal rules = {")
 	for i, rule := range SubmitRules() {
 		level, given := levels[rule.Name]
 		if !given {
@@ -87,8 +87,9 @@ func JobSubmit(in Input, levels map[string]string) (string, error) {
 	return b.String(), nil
 }
 
-// submitLimits are the limits of jobs in a partition as a Lua table; empty if it has
-// no node of ours. The number of nodes and of GPUs is known where all are ours.
+// submitLimits returns the limits of jobs in a partition as a Lua table. It is empty if slurmflex
+// provisions none of the partition's nodes. The numbers of nodes and GPUs are included only if
+// slurmflex provisions all nodes.
 func submitLimits(in Input, p config.Partition) (string, error) {
 	if !in.Config.IsOurs(p) {
 		return "", nil
@@ -129,7 +130,7 @@ func submitLimits(in Input, p config.Partition) (string, error) {
 	return limits, nil
 }
 
-// luaString is a text as Lua of any version writes it.
+// luaString quotes a text for any version of Lua.
 func luaString(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

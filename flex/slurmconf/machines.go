@@ -8,16 +8,16 @@ import (
 	"slurmflex/mig"
 )
 
-// Cloud is what Machines needs of Compute.
+// Cloud is the part of Compute that Machines needs.
 type Cloud interface {
 	Template(ctx context.Context, link string) (mig.Template, error)
 	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
 }
 
-// Machines are the machine types of our nodesets: those that are given, otherwise
-// those of the templates. Given ones are described by the table in mig if it has
-// them, the others by Compute, or by the table if Compute does not answer. noCloud is why
-// Compute cannot be asked; nil if it can.
+// Machines returns the machine types of slurmflex's nodesets: the given ones, or else those of the
+// templates. A given type is described by the table in mig, or by Compute if the table lacks it.
+// Other types are described by Compute, or by the table if Compute does not answer. noCloud is the
+// reason why Compute cannot be queried; nil if it can.
 func Machines(ctx context.Context, cfg *config.Config, cloud Cloud, noCloud error, given map[string]string) map[string]Machine {
 	all := map[string]Machine{}
 	for _, set := range cfg.FlexSets() {
@@ -42,7 +42,7 @@ func Machines(ctx context.Context, cfg *config.Config, cloud Cloud, noCloud erro
 	return all
 }
 
-// describe asks Compute for a nodeset's machine type, whose name is that of its
+// describe queries Compute for a nodeset's machine type. The name of the type is that of the
 // template unless it is given.
 func describe(ctx context.Context, cloud Cloud, set *config.NodeSet, given string) (name string, m mig.MachineType, err error) {
 	var t mig.Template

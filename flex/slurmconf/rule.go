@@ -13,24 +13,23 @@ import (
 	"slurmflex/slurm"
 )
 
-// Rule is a setting of slurm.conf that flex-start nodes need.
+// Rule is a setting in slurm.conf that flex-start nodes need.
 type Rule struct {
 	Key    string
-	Advice bool // it works without, but worse
+	Advice bool // not required, but recommended
 
-	// Judge says what is wrong with a value, as slurm.conf has it or scontrol
-	// shows it, and what to set instead; "" if nothing is. An empty value is
-	// one that is not set.
+	// Judge returns what is wrong with a value, as in slurm.conf or scontrol's output, and the
+	// value to set instead; "" if the value is right. An empty value means that the setting is not
+	// set.
 	Judge func(value string) (wrong, write string)
 }
 
-// longestWait is the longest ResumeTimeout that every Slurm understands as
-// itself: 65534 means unset, and 65535 is infinite, which before 25.05 means
-// 65,535 s all the same, and is restarted like any other. Source: trials on 22.05 to
-// 26.05, and slurm.conf(5).
+// longestWait is the longest ResumeTimeout, in seconds, that every version of Slurm takes
+// literally. 65534 means unset. 65535 means infinite; before 25.05 it still means 65,535 s, and it
+// needs a restart like any other value. Source: trials on 22.05 to 26.05, and slurm.conf(5).
 const longestWait = 65533
 
-// TooOld says so of a Slurm that is older than 22.05; it is empty for others.
+// TooOld returns a message for a Slurm older than 22.05; empty for other versions.
 func TooOld(v slurm.Version) string {
 	if v.AtLeast(22, 5) {
 		return ""
@@ -38,8 +37,8 @@ func TooOld(v slurm.Version) string {
 	return fmt.Sprintf("Slurm %s is older than 22.05, the oldest that slurmflex works with", v)
 }
 
-// Vulnerable says so of a release that lacks the fixes of September 2026, and names the
-// one that has them; it is empty for others, and for those that only a distribution
+// Vulnerable returns a message for a release that lacks the fixes of September 2026, with the
+// release that has them. It is empty for other releases, and for those that only a distribution
 // still maintains. Source: SchedMD's announcement of CVE-2026-65107 to 65168.
 func Vulnerable(v slurm.Version) string {
 	fixed := map[slurm.Version]int{{Major: 25, Minor: 5}: 9, {Major: 25, Minor: 11}: 8}
@@ -51,25 +50,25 @@ func Vulnerable(v slurm.Version) string {
 		v, v.Major, v.Minor, least)
 }
 
-// Needs is what the rules go by.
+// Needs is the input of the rules.
 type Needs struct {
 	Config  *config.Config
 	Version slurm.Version
-	// PartitionsSuspend: some partition has a SuspendTime of its own.
+	// PartitionsSuspend is true if some partition has its own SuspendTime.
 	PartitionsSuspend bool
-	// PartitionsResume: each partition with nodes of ours has a ResumeTimeout of
-	// its own, which counts for them instead of the cluster's.
+	// PartitionsResume is true if each partition with slurmflex nodes has its own ResumeTimeout,
+	// which overrides the cluster's.
 	PartitionsResume bool
-	// Ordinary are nodes that are always on and that no nodeset has. Slurm
-	// suspends them as all others.
+	// Ordinary are nodes that are always on and not in any nodeset. Slurm suspends them like all
+	// other nodes.
 	Ordinary []string
-	// Exempt are nodes that are never suspended for another reason than
-	// SuspendExcNodes: the partitions of SuspendExcParts have them.
+	// Exempt are nodes that are exempt from suspension for a reason other than SuspendExcNodes:
+	// they are in partitions of SuspendExcParts.
 	Exempt []string
 }
 
-// Rules are the settings that this configuration needs of this Slurm, but for
-// the programs, in the order in which they are best written.
+// Rules returns the settings that this configuration needs on this Slurm, without the programs, in
+// the best order for writing.
 func Rules(n Needs) []Rule {
 	var rules []Rule
 	if !n.PartitionsResume {
@@ -93,8 +92,8 @@ func Rules(n Needs) []Rule {
 	return rules
 }
 
-// Seconds reads a time in seconds as slurm.conf has it or scontrol shows it:
-// "300", "300 sec". What is infinite is -1.
+// Seconds parses a time in seconds, as in slurm.conf or scontrol's output: "300", "300 sec". An
+// infinite time is -1.
 func Seconds(value string) (seconds int, ok bool) {
 	switch strings.ToUpper(value) {
 	case "INFINITE", "UNLIMITED", "NONE", "-1":
@@ -104,7 +103,7 @@ func Seconds(value string) (seconds int, ok bool) {
 	return seconds, err == nil
 }
 
-// ResumeTimeout is the rule for it, in slurm.conf as a whole or in a partition.
+// ResumeTimeout is the rule for ResumeTimeout, for the whole of slurm.conf or for a partition.
 func (n Needs) ResumeTimeout(value string) (wrong, write string) {
 	write = strconv.Itoa(longestWait)
 	seconds, ok := Seconds(value)
@@ -124,7 +123,7 @@ func (n Needs) ResumeTimeout(value string) (wrong, write string) {
 	return "", ""
 }
 
-// bootTime is the longest time that a machine of ours may take to boot.
+// bootTime returns the longest time that a slurmflex machine may take to boot.
 func bootTime(cfg *config.Config) time.Duration {
 	longest := 10 * time.Minute
 	for _, set := range cfg.FlexSets() {
@@ -190,18 +189,18 @@ func privateData(value string) (wrong, write string) {
 	return "lacks cloud; without it Slurm before 23.02 hides powered-down nodes", strings.Join(append(has, "cloud"), ",")
 }
 
-// counted is a part of SuspendExcNodes such as NODES:2, from Slurm 23.02 on: it
-// exempts two of its nodes, whichever they are.
+// counted matches a part of SuspendExcNodes such as NODES:2, which Slurm accepts since 23.02. It
+// exempts any two of its nodes.
 var (
 	counted = regexp.MustCompile(`[^,\[\]]+(?:\[[^\]]*\])?:\d+`)
 	commas  = regexp.MustCompile(`,+`)
 )
 
-// suspendExcNodes wants the nodes that are always on among those that are never suspended.
+// suspendExcNodes requires that SuspendExcNodes contains the nodes that are always on.
 func suspendExcNodes(value string, static []string) (wrong, write string) {
 	some := counted.FindAllString(value, -1)
 	all := commas.ReplaceAllString(counted.ReplaceAllString(value, ""), ",")
-	exempt, _ := slurm.Expand(strings.Trim(all, ",")) // what cannot be parsed exempts no node
+	exempt, _ := slurm.Expand(strings.Trim(all, ",")) // an unparsable list exempts no nodes
 	missing := slices.DeleteFunc(slices.Clone(static), func(name string) bool { return slices.Contains(exempt, name) })
 	if len(missing) == 0 {
 		return "", ""
@@ -210,8 +209,8 @@ func suspendExcNodes(value string, static []string) (wrong, write string) {
 		strings.Join(append([]string{slurm.Fold(append(exempt, missing...))}, some...), ",")
 }
 
-// staticNodes are the static nodes of all nodesets, ours and others', because
-// slurm.conf has one list for all.
+// staticNodes returns the static nodes of all nodesets, including those that slurmflex does not
+// provision, because slurm.conf has one list for all.
 func staticNodes(cfg *config.Config) []string {
 	var names []string
 	for _, set := range cfg.NodeSets {
@@ -222,19 +221,19 @@ func staticNodes(cfg *config.Config) []string {
 	return names
 }
 
-// Hook is a program that slurm.conf names and that is ours.
+// Hook is a slurmflex program that slurm.conf names.
 type Hook struct{ Key, Verb string }
 
-// Hooks are the programs that slurm.conf must name. Each is called by the name
-// of its verb, which is how it knows what to do.
+// Hooks returns the programs that slurm.conf must name. Each program recognizes its verb by the
+// name under which Slurm calls it.
 func Hooks() []Hook {
 	return []Hook{{"ResumeProgram", "resume"}, {"SuspendProgram", "suspend"}, {"ResumeFailProgram", "resume-fail"}}
 }
 
-// Program is the path of a hook in the folder of our programs.
+// Program returns the path of a hook in the folder of slurmflex's programs.
 func (h Hook) Program(folder string) string { return path.Join(folder, h.Verb) }
 
-// said is a value, or what it means that none is set.
+// said describes a value, or the meaning of an unset value.
 func said(value, unset string) string {
 	if value == "" {
 		return "not set, which means " + unset + ","
@@ -246,10 +245,10 @@ func list(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// clock writes a duration as Slurm writes time limits.
+// clock formats a duration like Slurm's time limits.
 func clock(d time.Duration) string {
 	return slurm.Limit{Kind: slurm.LimitSet, Duration: d}.String()
 }
 
-// Folder is where slurmflex's packages put the programs that Slurm calls.
+// Folder is the folder where slurmflex's packages install the programs that Slurm calls.
 const Folder = "/usr/libexec/slurmflex"

@@ -44,7 +44,7 @@ func alpha(t *testing.T) *config.Config {
 	return cfg
 }
 
-// judge is what the rule for a key says of a value, if there is one.
+// judge applies the rule for a key to a value, if such a rule exists.
 func judge(n Needs, key, value string) (wrong, write string, judged bool) {
 	for _, rule := range Rules(n) {
 		if rule.Key == key {
@@ -55,12 +55,12 @@ func judge(n Needs, key, value string) (wrong, write string, judged bool) {
 	return wrong, write, judged
 }
 
-func TestARuleSaysWhatIsWrongWithAValueAndWhatToWrite(t *testing.T) {
+func TestRuleNamesTheProblemAndTheValueToSet(t *testing.T) {
 	v22, v24 := slurm.Version{Major: 22, Minor: 5}, slurm.Version{Major: 24, Minor: 11}
 	for _, c := range []struct {
 		version    slurm.Version
 		key, value string
-		wrong      string // a part of it; empty: it is right
+		wrong      string // a part of the message; empty: the value is right
 		write      string
 	}{
 		{v24, "ResumeTimeout", "65533 sec", "", ""},
@@ -100,13 +100,13 @@ func TestARuleSaysWhatIsWrongWithAValueAndWhatToWrite(t *testing.T) {
 			assert.Equal(t, c.write, write)
 			if write != "" {
 				wrong, _, _ = judge(Needs{Config: alpha(t), Version: c.version}, c.key, write)
-				assert.Empty(t, wrong, "what is to be written is right")
+				assert.Empty(t, wrong, "the proposed value is right")
 			}
 		})
 	}
 }
 
-func TestPartitionsMaySetTheTimesThemselves(t *testing.T) {
+func TestPartitionsMaySetTheirOwnTimes(t *testing.T) {
 	wrong, _, _ := judge(Needs{Config: alpha(t), PartitionsSuspend: true}, "SuspendTime", "INFINITE")
 	assert.Empty(t, wrong)
 	_, _, judged := judge(Needs{Config: alpha(t), PartitionsResume: true}, "ResumeTimeout", "")
@@ -125,7 +125,7 @@ func TestOnlyOldSlurmNeedsPrivateData(t *testing.T) {
 	assert.False(t, judged)
 }
 
-func TestANodesLineHasWhatItsMachineTypeHas(t *testing.T) {
+func TestNodeLineDescribesItsMachineType(t *testing.T) {
 	for name, want := range map[string]string{
 		"a2-highgpu-1g":    " CPUs=12 Sockets=1 CoresPerSocket=6 ThreadsPerCore=2 RealMemory=81817 Gres=gpu:a100:1",
 		"a3-megagpu-8g":    " CPUs=208 Sockets=2 CoresPerSocket=52 ThreadsPerCore=2 RealMemory=1801912 Gres=gpu:h100:8",
@@ -141,10 +141,10 @@ func TestANodesLineHasWhatItsMachineTypeHas(t *testing.T) {
 	}
 	parameters, err := nodeParameters(&config.NodeSet{}, Machine{MachineType: mig.MachineType{Name: "z9-4", CPUs: 4, Memory: 1000}, Source: "here"})
 	require.NoError(t, err)
-	assert.Equal(t, " CPUs=4 RealMemory=940", joined(parameters), "of a type whose sockets are not known")
+	assert.Equal(t, " CPUs=4 RealMemory=940", joined(parameters), "of a type with an unknown number of sockets")
 }
 
-func TestNodeConfWinsOverTheMachineType(t *testing.T) {
+func TestNodeConfOverridesTheMachineType(t *testing.T) {
 	m, _ := mig.KnownMachine("a3-highgpu-8g")
 	for want, conf := range map[string]map[string]string{
 		" CPUs=208 Sockets=2 CoresPerSocket=52 ThreadsPerCore=2 RealMemory=1801912 Gres=gpu:h100:8":    {"corespersocket": "52", "ThreadsPerCore": "2"},
@@ -165,10 +165,10 @@ func TestNodeConfWinsOverTheMachineType(t *testing.T) {
 	}
 }
 
-func TestWithoutMachineTypeNodeConfMustSayWhatANodeHas(t *testing.T) {
+func TestNodeConfIsRequiredWithoutAMachineType(t *testing.T) {
 	unknown := Machine{Err: errors.New("no rights")}
 	_, err := nodeParameters(&config.NodeSet{Name: "a3"}, unknown)
-	require.EqualError(t, err, "nodeset a3: the CPUs and memory of its nodes are unknown: no rights; set CPUs and RealMemory in nodeset.a3.node_conf, or give the machine type with --machine a3=TYPE")
+	require.EqualError(t, err, "nodeset a3: the CPUs and memory of its nodes are unknown: no rights; set CPUs and RealMemory in nodeset.a3.node_conf, or set the machine type with --machine a3=TYPE")
 	parameters, err := nodeParameters(&config.NodeSet{NodeConf: map[string]string{"CPUs": "4"}}, unknown)
 	require.NoError(t, err)
 	assert.Equal(t, " CPUs=4", joined(parameters))

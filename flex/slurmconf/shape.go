@@ -14,21 +14,20 @@ import (
 // Machine is the machine type of a nodeset's nodes.
 type Machine struct {
 	mig.MachineType
-	Source string // where its numbers are from, for the reader; empty: nothing is known
+	Source string // the source of its numbers, for readers; empty if nothing is known
 	Err    error  // why nothing is known
 }
 
-// family is how the virtual CPUs of a family of machine types are made.
+// family describes the virtual CPUs of a family of machine types.
 type family struct {
 	prefix  string
-	threads int // per core
-	socket  int // virtual CPUs of a socket
+	threads int // threads per core
+	socket  int // virtual CPUs per socket
 }
 
-// familyOf is a machine type's family; false for one that is not known here.
-// Source: Compute's page "CPU platforms": A2 and G2 run on Cascade Lake, A3 High
-// and Mega on Sapphire Rapids, A3 Ultra and A4 on Emerald Rapids, H4D on Turin
-// without SMT, all of them with two sockets in the largest type.
+// familyOf returns a machine type's family; false if it is unknown here. Source: Compute's page
+// "CPU platforms". A2 and G2 run on Cascade Lake, A3 High and Mega on Sapphire Rapids, A3 Ultra and
+// A4 on Emerald Rapids, and H4D on Turin without SMT. The largest type of each has two sockets.
 func familyOf(machine string) (family, bool) {
 	families := []family{
 		{"a2-", 2, 48},
@@ -46,19 +45,18 @@ func familyOf(machine string) (family, bool) {
 	return families[i], true
 }
 
-// usable is the part of a machine's memory, in percent, that is left to Slurm:
-// the kernel keeps a 64th for its tables, and slurmctld refuses a node that has
-// less than its RealMemory.
+// usable is the part of a machine's memory, in percent, that remains for Slurm. The kernel keeps a
+// 64th for its tables, and slurmctld rejects a node with less memory than its RealMemory.
 const usable = 94
 
-// shapeKeys are the parameters that describe a node's CPUs. If one of them is given,
-// all must be, because they must fit together.
+// shapeKeys returns the parameters that describe a node's CPUs. They must fit together, so they
+// must be set together or not at all.
 func shapeKeys() []string {
 	return []string{"CPUs", "Procs", "Boards", "SocketsPerBoard", "Sockets", "CoresPerSocket", "ThreadsPerCore"}
 }
 
-// nodeParameters are those of a nodeset's line: node_conf's, and for what it
-// does not say the machine type's. An empty one in node_conf is left out.
+// nodeParameters returns the parameters of a nodeset's line: those of node_conf, and the machine
+// type's for the rest. A parameter that is empty in node_conf is left out.
 func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
 	given := func(keys ...string) bool {
 		for key := range set.NodeConf {
@@ -71,7 +69,7 @@ func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
 	var all []Parameter
 	if !given(shapeKeys()...) {
 		if m.Source == "" {
-			return nil, fmt.Errorf("nodeset %s: the CPUs and memory of its nodes are unknown: %w; set CPUs and RealMemory in nodeset.%[1]s.node_conf, or give the machine type with --machine %[1]s=TYPE", set.Name, m.Err)
+			return nil, fmt.Errorf("nodeset %s: the CPUs and memory of its nodes are unknown: %w; set CPUs and RealMemory in nodeset.%[1]s.node_conf, or set the machine type with --machine %[1]s=TYPE", set.Name, m.Err)
 		}
 		all = shape(m.MachineType)
 	} else if !given("CPUs", "Procs") && m.CPUs > 0 {
@@ -96,7 +94,7 @@ func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
 	return all, nil
 }
 
-// shape is what CPUs a machine type has, as slurmd finds them.
+// shape returns a machine type's CPUs as slurmd finds them.
 func shape(m mig.MachineType) []Parameter {
 	all := []Parameter{{"CPUs", strconv.Itoa(m.CPUs)}}
 	f, known := familyOf(m.Name)
@@ -110,8 +108,8 @@ func shape(m mig.MachineType) []Parameter {
 		Parameter{"ThreadsPerCore", strconv.Itoa(f.threads)})
 }
 
-// sockets is how many there must be where node_conf says only what is in one of
-// them; none if that does not come out even, or node_conf says it.
+// sockets returns the number of sockets if node_conf only describes one socket. It returns nothing
+// if the number would not be whole, or if node_conf sets it.
 func sockets(set *config.NodeSet, cpus int) []Parameter {
 	per := 1
 	for key, value := range set.NodeConf {
@@ -132,8 +130,7 @@ func sockets(set *config.NodeSet, cpus int) []Parameter {
 	return []Parameter{{"Sockets", strconv.Itoa(cpus / per)}}
 }
 
-// rank orders the parameters of a line: the CPUs, then RealMemory and Gres, then
-// all others.
+// rank orders the parameters of a line: the CPUs, then RealMemory and Gres, then all others.
 func rank(key string) int {
 	order := append(shapeKeys(), "RealMemory", "Gres")
 	if i := slices.IndexFunc(order, func(k string) bool { return strings.EqualFold(k, key) }); i >= 0 {

@@ -11,7 +11,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Input is what the part of slurm.conf is written from.
+// Input is the input for the part of slurm.conf that slurmflex writes.
 type Input struct {
 	Config   *config.Config
 	Version  slurm.Version
@@ -19,14 +19,14 @@ type Input struct {
 	Machines map[string]Machine // by nodeset
 }
 
-// alwaysOn follows the last of the rules, SuspendExcNodes, because only the admin
-// knows the nodes that are in no nodeset.
+// alwaysOn follows SuspendExcNodes, the last of the rules, because only the admin knows the nodes
+// that are not in a nodeset.
 const alwaysOn = `# SuspendTime applies to all nodes. Add nodes that are always on and in no nodeset to
 # SuspendExcNodes, or their partition to SuspendExcParts; otherwise Slurm powers them down.
 `
 
-// Text is the part of slurm.conf that this configuration needs on this version
-// of Slurm: programs, times, nodes and partitions.
+// Text returns the part of slurm.conf that this configuration needs on this version of Slurm:
+// programs, times, nodes and partitions.
 func Text(in Input) (string, error) {
 	nodes, gres, err := nodeLines(in)
 	if err != nil {
@@ -53,7 +53,7 @@ func Text(in Input) (string, error) {
 
 func setting(b *strings.Builder, key, value string) { fmt.Fprintf(b, "%s=%s\n", key, value) }
 
-// nodeLines are the lines of our nodesets, and those of gres.conf for nodesets with
+// nodeLines returns the lines of slurmflex's nodesets, and the gres.conf lines for nodesets with
 // GPUs, each as a comment.
 func nodeLines(in Input) (nodes, gres string, err error) {
 	var n, g strings.Builder
@@ -87,7 +87,7 @@ func about(set *config.NodeSet, m Machine) string {
 	return fmt.Sprintf("nodeset %s: %s, %s", set.Name, m.Name, m.Source)
 }
 
-// Names are the names of a nodeset's nodes.
+// Names returns the names of a nodeset's nodes.
 func Names(cfg *config.Config, set *config.NodeSet) []string {
 	names := make([]string, set.Size())
 	for i := range names {
@@ -96,7 +96,7 @@ func Names(cfg *config.Config, set *config.NodeSet) []string {
 	return names
 }
 
-// partitionLines are the lines of the partitions that have nodes of ours.
+// partitionLines returns the lines of the partitions with slurmflex nodes.
 func partitionLines(in Input) string {
 	var b strings.Builder
 	keys := in.Config.Keys()
@@ -139,8 +139,8 @@ func partitionParameters(in Input, p config.Partition) []Parameter {
 	return append(all, Parameter{"MaxTime", longest})
 }
 
-// merged are the parameters of a line with those of others in place of their
-// own. A ResumeTimeout is left out: the cluster's is correct.
+// merged replaces parameters of a line by those of others. It leaves out ResumeTimeout, because the
+// cluster's value is correct.
 func merged(own, others []Parameter) []Parameter {
 	is := func(key string) func(Parameter) bool {
 		return func(p Parameter) bool { return strings.EqualFold(p.Key, key) }
@@ -155,9 +155,9 @@ func merged(own, others []Parameter) []Parameter {
 	return own
 }
 
-// Exclusive is what gives a partition's nodes to one job at a time. 26.05 still
-// takes OverSubscribe=EXCLUSIVE, but not where PartitionName=DEFAULT or the line
-// itself has an Exclusive. Source: its slurm.conf(5), and a trial on 26.05.5.
+// Exclusive returns the parameter that makes Slurm share no node between jobs. 26.05 still
+// accepts OverSubscribe=EXCLUSIVE, except if PartitionName=DEFAULT or the line itself has an
+// Exclusive. Source: its slurm.conf(5), and a trial on 26.05.5.
 func Exclusive(v slurm.Version) Parameter {
 	if v.AtLeast(26, 5) {
 		return Parameter{"Exclusive", "NODE"}
@@ -165,13 +165,14 @@ func Exclusive(v slurm.Version) Parameter {
 	return Parameter{"OverSubscribe", "EXCLUSIVE"}
 }
 
-// PowersDownOnIdle reports whether partitions have PowerDownOnIdle. Before,
-// slurmflex marks the nodes itself.
+// PowersDownOnIdle reports whether partitions support PowerDownOnIdle. On older versions, slurmflex
+// marks the nodes itself.
 func PowersDownOnIdle(v slurm.Version) bool { return v.AtLeast(23, 2) }
 
-// SuspendTime is what has Slurm power down the idle nodes of a partition after
-// keep_idle or salvage_timeout, even while slurmflex is down. A node in several partitions has the longest
-// of theirs, and the cluster's if none has one. Source: trials on 22.05, 24.11 and 26.05.
+// SuspendTime returns the parameter that makes Slurm power down a partition's idle nodes after
+// keep_idle or salvage_timeout, even while slurmflex is down. A node in several partitions gets the
+// longest of their values, or else the cluster's value. Source: trials on 22.05,
+// 24.11 and 26.05.
 func SuspendTime(keep time.Duration) Parameter {
 	return Parameter{"SuspendTime", strconv.Itoa(int(keep.Seconds()))}
 }

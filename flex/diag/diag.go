@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Bounds of each part.
+// The limits of each part.
 const (
 	timeLimit = time.Minute
 	sizeLimit = 16 << 20 // bytes
@@ -58,7 +58,7 @@ func clip(text string) string {
 }
 
 // Write reads the parts one after the other and writes an archive of them without secrets. The
-// archive's first file is its index, to which Write adds a line for each part.
+// archive's first file is its index, and Write adds a line to it for each part.
 func Write(ctx context.Context, w io.Writer, index *Index, parts []Part, now time.Time) error {
 	texts := make([][]byte, len(parts))
 	for i, p := range parts {

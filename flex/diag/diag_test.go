@@ -100,7 +100,7 @@ func TestCommandKeepsJSONApartFromErrors(t *testing.T) {
 	assert.Len(t, text, sizeLimit+1)
 }
 
-func TestLogStartsAtTheFirstLineOfTheTime(t *testing.T) {
+func TestLogStartsAtTheRequestedTime(t *testing.T) {
 	const log = `{"level":"info","ts":"2026-11-25T13:59:59Z","msg":"old"}
 2026-11-25T13:59:59Z info old too
 {"level":"info","ts":"2026-11-25T14:00:00Z","msg":"new"}
@@ -125,7 +125,7 @@ a line without a time
 	assert.True(t, strings.HasPrefix(string(text), "2026-11-25T14:00:01Z"))
 }
 
-func TestOnlyTranscriptsAreTaken(t *testing.T) {
+func TestOnlyTranscriptsAreAccepted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trial.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte("root:x:0:0\n"), 0o600))
 	text, err := Host{Trial: path}.transcript(t.Context())

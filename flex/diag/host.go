@@ -18,15 +18,15 @@ import (
 	"slurmflex/flex/trial/transcript"
 )
 
-// Host is where a cluster's slurmflex runs.
+// Host describes where a cluster's slurmflex runs.
 type Host struct {
 	Slurmflex string // the program
 	Config    string // its configuration file
-	BinDir    string // of Slurm's commands; empty: the PATH
-	LogFile   string // of hooks; empty: unknown
+	BinDir    string // of Slurm's commands; empty: from PATH
+	LogFile   string // of the hooks; empty: unknown
 	Trial     string // the transcript of a trial; empty: none
 	Metrics   func(context.Context) ([]byte, error)
-	Since     time.Time // of logs
+	Since     time.Time // start of the logs
 }
 
 // parts are the files of a bug report.
@@ -54,7 +54,7 @@ func (h Host) parts() []Part {
 	}
 }
 
-// journalLines is how many of the journal's newest lines are read.
+// journalLines is the number of the journal's newest lines that are read.
 const journalLines = 50_000
 
 // command returns the output of a command: both streams, or stdout with stderr as the error.
@@ -80,7 +80,7 @@ func command(both bool, program string, args ...string) func(context.Context) ([
 	}
 }
 
-// limited keeps the beginning of what is written, and one byte more than a part may have.
+// limited keeps the beginning of its input, up to one byte more than a part may have.
 type limited struct{ kept bytes.Buffer }
 
 func (l *limited) Write(b []byte) (int, error) {
@@ -116,7 +116,7 @@ func (h Host) logFile(context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if from > 0 { // within a line
+	if from > 0 { // from may be in the middle of a line
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
 	if text = since(text, h.Since); len(text) == 0 {
@@ -125,8 +125,8 @@ func (h Host) logFile(context.Context) ([]byte, error) {
 	return text, nil
 }
 
-// since returns the lines from the first one of that time or later on. Lines are in either of the forms
-// of a log: JSON with the time as "ts", or readable with the time first.
+// since returns the lines from the first one at or after that time. Log lines have one of two
+// forms: JSON with the time as "ts", or readable with the time first.
 func since(text []byte, from time.Time) []byte {
 	for rest := text; len(rest) > 0; {
 		line, after, _ := bytes.Cut(rest, []byte("\n"))

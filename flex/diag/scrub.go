@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// removed stands for a secret.
+// removed replaces a secret.
 const removed = "REMOVED"
 
 // secretName matches the names of keys that have secret values.
@@ -26,7 +26,8 @@ type replacement struct {
 var (
 	secretKey = regexp.MustCompile(`^` + secretName + `$`)
 
-	// shapes match secrets that need no name. Each pattern starts with a literal, which makes the search fast.
+	// shapes match secrets that are recognizable without a name. Each pattern starts with a
+	// literal, which makes the search fast.
 	shapes = []replacement{
 		{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)`), removed},
 		{regexp.MustCompile(`ya29\.[\w.-]+`), removed},             // Google's access tokens
@@ -34,12 +35,12 @@ var (
 		{regexp.MustCompile(`://[^/\s:@"']*:[^/\s@"']+@`), "://" + removed + "@"},
 	}
 
-	// words in lower case: each line with a named secret has one of them.
+	// words are lower-case. Each line with a named secret contains at least one of them.
 	words = [][]byte{
 		[]byte("pass"), []byte("secret"), []byte("token"), []byte("key"), []byte("credential"), []byte("jwt"), []byte("bearer"), []byte("basic"),
 	}
 
-	// named are secrets in a line that names them.
+	// named match secrets that follow their names in a line.
 	named = []replacement{
 		{regexp.MustCompile(`(?i)\b(bearer|basic) [\w.~+/=-]{8,}`), "$1 " + removed},                                  // HTTP
 		{regexp.MustCompile(`("` + secretName + `"\s*:\s*)"(?:[^"\\]|\\.)*"`), `${1}"` + removed + `"`},               // JSON

@@ -19,18 +19,18 @@ type Answers struct {
 	Project   string
 	Region    string
 	Partition string
-	Machine   string // machine type
+	Machine   string // the machine type
 	Time      string // the longest job, in sbatch's format
 	Nodes     int
-	Zones     []string // without any: two that nearly all regions have
+	Zones     []string // empty means two zones that nearly all regions have
 }
 
 // Question asks for one of the answers.
 type Question struct {
-	Flag    string // that answers it too
+	Flag    string // the flag that answers it too
 	Text    string
 	Example string
-	Default string // empty: there must be an answer
+	Default string // empty if an answer is required
 	Answer  *string
 
 	form  *regexp.Regexp

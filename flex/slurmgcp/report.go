@@ -1,5 +1,5 @@
-// Package slurmgcp describes how to move a cluster that slurm-gcp's scripts run to
-// slurmflex. It changes nothing.
+// Package slurmgcp describes how to move a cluster from slurm-gcp's scripts to slurmflex. It
+// changes nothing.
 package slurmgcp
 
 import (
@@ -14,18 +14,18 @@ import (
 	"slurmflex/slurm"
 )
 
-// Cluster is a cluster of slurm-gcp's scripts.
+// Cluster is a cluster run by slurm-gcp's scripts.
 type Cluster struct {
 	Config    *config.Config
-	SlurmConf *slurmconf.File // with its cloud.conf; nil if it is not given
+	SlurmConf *slurmconf.File // with its cloud.conf; nil if none is given
 	Version   slurm.Version   // of Slurm
 	Programs  string          // folder of slurmflex's hooks
 
 	keys *config.Keys // of the configuration
 }
 
-// Report says what to append to the configuration and which lines to edit; verbosely
-// also what changes, what to consider, the steps in order, and what is ignored.
+// Report lists what to append to the configuration and which lines to edit. With verbose it also
+// lists the changes for users and admins, advice, the steps in order, and the ignored keys.
 func Report(c Cluster, verbose bool) string {
 	c.keys = c.Config.Keys()
 	var b strings.Builder
@@ -72,8 +72,8 @@ func texts(found check.Findings) []string {
 	return all
 }
 
-// ignored lists keys by what they are in: the cluster's, then each partition's
-// and nodeset's.
+// ignored groups the ignored keys by their place: the cluster's first, then each partition's and
+// nodeset's.
 func ignored(found check.Findings) []string {
 	const wrapAt = 100
 	keys, order := map[string][]string{}, []string{"cluster"}
@@ -106,7 +106,7 @@ func ignored(found check.Findings) []string {
 	return lines
 }
 
-// sets are the names of the nodesets that are ours, and of the others.
+// sets returns the names of the nodesets that slurmflex provisions, and of the others.
 func (c Cluster) sets() (ours, others []string) {
 	for _, set := range c.Config.NodeSets {
 		if set.Flex != nil {
@@ -125,7 +125,7 @@ func counted(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// changes are what users and admins will notice.
+// changes returns the changes that users and admins will notice.
 func (c Cluster) changes() []string {
 	all := []string{
 		"The programs that Slurm calls return at once; slurmflex daemon does the work, or slurmflex sync from cron.",
@@ -146,7 +146,7 @@ func (c Cluster) changes() []string {
 	return all
 }
 
-// additions are the keys of our own that the file needs.
+// additions returns slurmflex's own keys that the file needs.
 func (c Cluster) additions(others []string) []string {
 	d := c.Config.Options.Delegate
 	if len(others) == 0 || d.ResumeProgram != "" && d.SuspendProgram != "" {
@@ -171,7 +171,7 @@ func (c Cluster) additions(others []string) []string {
 	}
 }
 
-// edits are the settings of slurm.conf and of the partitions that must change.
+// edits returns the settings of slurm.conf and of the partitions that must change.
 func (c Cluster) edits() []string {
 	var all []string
 	for _, h := range slurmconf.Hooks() {
@@ -180,7 +180,7 @@ func (c Cluster) edits() []string {
 			all = append(all, edit(at, h.Key, value, want))
 		}
 	}
-	// The cluster's ResumeTimeout stays that of slurm-gcp's other nodes.
+	// The cluster's ResumeTimeout still applies to slurm-gcp's other nodes.
 	needs := slurmconf.Needs{Config: c.Config, Version: c.Version, PartitionsResume: true}
 	needs.PartitionsSuspend = c.SlurmConf == nil || c.SlurmConf.AnyHas("PartitionName", "SuspendTime")
 	for _, rule := range slurmconf.Rules(needs) {
@@ -211,8 +211,8 @@ func edit(at slurmconf.Place, key, value, write string) string {
 	return fmt.Sprintf("%s: %s=%s: set %[2]s=%[4]s", at, key, value, write)
 }
 
-// resumeTimeout is what applies to a partition whose line has none: the cluster's, or
-// if cloud.conf is not given, what slurm-gcp would write there.
+// resumeTimeout returns the value for a partition without its own: the cluster's or, if cloud.conf
+// is not given, the value that slurm-gcp would write there.
 func (c Cluster) resumeTimeout(p config.Partition) string {
 	if c.SlurmConf != nil {
 		_, value, _ := c.SlurmConf.Setting("ResumeTimeout")
@@ -223,7 +223,7 @@ func (c Cluster) resumeTimeout(p config.Partition) string {
 	return cmp.Or(own, all)
 }
 
-// partition is what must change in a partition's line; empty if nothing must.
+// partition returns the changes to a partition's line; empty if the line needs none.
 func (c Cluster) partition(p config.Partition) string {
 	longest := c.Config.LongestJob(p)
 	if !c.Config.IsOurs(p) {
@@ -263,7 +263,7 @@ func (c Cluster) partition(p config.Partition) string {
 	return fmt.Sprintf("%s: PartitionName=%s: %s", at, p.Name, strings.Join(all, "; "))
 }
 
-// steps are how to move from slurm-gcp to slurmflex.
+// steps returns the steps from slurm-gcp to slurmflex.
 func (c Cluster) steps(others []string) []string {
 	all := []string{
 		"1. Copy " + c.keys.File + " to /etc/slurmflex/config.yaml, because slurm-gcp's scripts regenerate theirs.",

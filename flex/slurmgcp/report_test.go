@@ -14,7 +14,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// A report on a whole cluster of slurm-gcp's is a golden file of cmd/slurmflex.
+// A report on a complete cluster of slurm-gcp is a golden file of cmd/slurmflex.
 
 const allFlex = `slurm_cluster_name: hpc
 project: demo
@@ -36,7 +36,7 @@ func report(t *testing.T, text string, version slurm.Version) string {
 	return Report(Cluster{Config: cfg, Version: version, Programs: "/opt/slurmflex"}, true)
 }
 
-func TestAClusterWithFlexNodesOnlyNeedsNoDelegate(t *testing.T) {
+func TestClusterWithOnlyFlexNodesNeedsNoDelegate(t *testing.T) {
 	text := report(t, allFlex, slurm.Version{Major: 22, Minor: 5})
 	assert.Contains(t, text, "config.yaml loads as it is. Cluster hpc: slurmflex will provision a3.\n")
 	assert.Contains(t, text, "7. Keep slurmsync in the crontab of slurm-gcp: it applies changes of the blueprint.\n")
@@ -46,7 +46,7 @@ func TestAClusterWithFlexNodesOnlyNeedsNoDelegate(t *testing.T) {
 	assert.NotContains(t, text, "ignores")
 }
 
-func TestTheResumeTimeoutOfAFlexPartitionIsAllThatMustBeLong(t *testing.T) {
+func TestOnlyFlexPartitionsNeedALongResumeTimeout(t *testing.T) {
 	v24 := slurm.Version{Major: 24, Minor: 11}
 	assert.Contains(t, report(t, allFlex, v24), "  cloud.conf: PartitionName=train: set ResumeTimeout=65533 (is not set, which means 60 s)")
 	cluster := allFlex + "cloud_parameters: {resume_timeout: 300}\n"
@@ -55,20 +55,20 @@ func TestTheResumeTimeoutOfAFlexPartitionIsAllThatMustBeLong(t *testing.T) {
 	assert.NotContains(t, report(t, own, v24), "ResumeTimeout=")
 }
 
-func TestADelegateThatIsThereIsNotAskedFor(t *testing.T) {
+func TestExistingDelegateIsNotRequested(t *testing.T) {
 	text := report(t, allFlex+"  cpu: {node_count_dynamic_max: 1}\nslurmflex:\n  delegate: {resume_program: /r, suspend_program: /s}\n", slurm.Version{Major: 24, Minor: 11})
 	assert.NotContains(t, text, "resume_program")
 	assert.Contains(t, text, "7. Keep slurmsync in the crontab of slurm-gcp: it applies changes of the blueprint, and manages cpu.\n")
 	assert.NotContains(t, text, "PrivateData")
 }
 
-func TestAClusterWithoutFlexNodesIsToldSo(t *testing.T) {
+func TestClusterWithoutFlexNodesIsReported(t *testing.T) {
 	text := report(t, "slurm_cluster_name: hpc\nproject: demo\nnodeset:\n  cpu: {node_count_dynamic_max: 1}\n", slurm.Version{Major: 24, Minor: 11})
 	assert.Contains(t, text, "Cluster hpc: slurmflex will provision no nodeset; slurm-gcp's scripts keep cpu.\n")
 }
 
 // A8: 26.05 has Exclusive=NODE instead of OverSubscribe=EXCLUSIVE.
-func TestAnExclusivePartitionIsGivenTheKeyThatItsSlurmHas(t *testing.T) {
+func TestExclusivePartitionGetsTheKeyOfItsSlurm(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cloud.conf")
 	for version, advice := range map[slurm.Version]map[string]string{
 		{Major: 25, Minor: 11}: {"OverSubscribe=EXCLUSIVE": "", "OverSubscribe=NO": "add OverSubscribe=EXCLUSIVE"},

@@ -65,7 +65,7 @@ func TestSecondPlaceHalvesExponentialWaits(t *testing.T) {
 	assert.Less(t, *p.Outcomes[1].Half, *p.Outcomes[2].Half, "dependent waits gain less")
 
 	text := w.flex(t, "estimate", "-p", "us,eu,asia", "-N", "2", "--places", "--correlation", "0").exits(t, exitDone).stdout.String()
-	assert.Contains(t, text, "nodeset asia: no history: 9 of 10 requests like this have got machines; left out\n")
+	assert.Contains(t, text, "nodeset asia: no history: 9 of 10 requests like this got machines; left out\n")
 	assert.Contains(t, text, "places, in this order: us, eu\n")
 	assert.Regexp(t, `(?m)^  1 +- +2h\d\dm / \d+h\d\dm +1.0 +\d.\d +0 s per node$`, text)
 	assert.Regexp(t, `(?m)^  2 +0 +1h\d\dm / \dh\d\dm +2.0 +\d.\d +\d+ s per node$`, text)
@@ -102,5 +102,5 @@ func TestPlacesWithoutHistoryAreNamed(t *testing.T) {
 	w.regions(t, map[string]int{"us": 30, "eu": 3})
 	text := w.flex(t, "estimate", "-p", "us,eu", "-N", "2", "--places").exits(t, exitDone).stdout.String()
 	assert.Regexp(t, `^nodeset us, 2 nodes: median wait .*\n`+
-		`nodeset eu: no history: 3 of 10 requests like this have got machines; left out\nfewer than two places have enough history to simulate\n$`, text)
+		`nodeset eu: no history: 3 of 10 requests like this got machines; left out\nfewer than two places have enough history to simulate\n$`, text)
 }

@@ -12,21 +12,21 @@ import (
 	"slurmflex/flex/history"
 )
 
-// law is how many times longer than usual a request waits that is made then.
+// law returns how many times longer than usual a request waits that is made at that time.
 type law func(history.Time) float64
 
 const (
-	length    = 60 // days that a simulated history has
+	length    = 60 // days in a simulated history
 	changeDay = 40
 	firstDay  = 400 * day
 )
 
-// askedDays are the days on which the test examines estimates; day 1 is the day of the change.
+// askedDays are the days when the test examines estimates. Day 1 is the day of the change.
 var askedDays = []int{4, 5, 6, 7, 8, 11, 15, 20}
 
 func stable(history.Time) float64 { return 1 }
 
-// slower is a law that is four times slower from one moment on.
+// slower returns a law that is four times slower from one moment on.
 func slower(t history.Time) float64 {
 	if t >= firstDay+changeDay*day {
 		return 4
@@ -39,14 +39,14 @@ func dayAndNight(t history.Time) float64 {
 	return map[Hours]float64{Working: 4, Night: 1, Weekend: .5}[hoursOf(t.Time())]
 }
 
-// usual is the median wait of a request under a law of 1, in seconds. Waits are
-// distributed log-normally about it, with a sigma of 1.
+// usual returns the median wait of a request under a law of 1, in seconds. The waits are log-normal
+// around it, with a sigma of 1.
 func usual(r Request) float64 {
 	return 1200 * math.Pow(float64(r.Count), .5) * math.Pow(float64(r.Lease)/hour, .2)
 }
 
-// simulate is a history of requests under a law. Their owners lose patience, on average
-// after a day.
+// simulate returns a history of requests under a law. Their owners cancel them after a day on
+// average.
 func simulate(random *rand.Rand, law law) (entries []history.Entry) {
 	for at := float64(firstDay); at < firstDay+length*day; at += day / 48 * random.ExpFloat64() {
 		r := shapes[random.IntN(len(shapes))]
@@ -81,7 +81,7 @@ var shapes = []Request{
 	{8, day},
 }
 
-// known are the waits as the history has them at some moment.
+// known returns the waits that the history contains at that time.
 func known(entries []history.Entry, now history.Time) *Samples {
 	b := NewBook(now, time.UTC)
 	for _, e := range entries {
@@ -96,11 +96,11 @@ func known(entries []history.Entry, now history.Time) *Samples {
 	return b.Of("a3", "")
 }
 
-// coverage measures how often waits end within their estimates.
+// coverage counts how often waits end within their estimates.
 type coverage struct {
 	asked, median, ninety    int
 	underMedian, underNinety float64
-	changes                  int // that were reported
+	changes                  int // reported changes
 }
 
 func (c *coverage) add(r Request, now history.Time, s *Samples, law law) {
@@ -136,8 +136,8 @@ func (c *coverage) calibrated(t *testing.T, of string) {
 	assert.Greater(t, c.ninety*20, c.asked*17, says)
 }
 
-// An estimate is calibrated if it covers the stated part of the next waits. That holds overall,
-// at each time of the week, and from the fourth day after a change.
+// An estimate is calibrated if it covers the stated part of the next waits. The test requires that
+// overall, at each time of the week, and from the fourth day after a change.
 func TestEstimatesAreCalibrated(t *testing.T) {
 	for name, law := range map[string]law{"stable": stable, "four times slower": slower, "day and night": dayAndNight} {
 		t.Run(name, func(t *testing.T) {

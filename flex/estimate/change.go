@@ -8,10 +8,11 @@ import (
 	"slurmflex/flex/history"
 )
 
-// Change compares the waits of the last days with the waits before.
+// Change compares the waits of the last days with earlier waits.
 type Change struct {
-	Days   int     `json:"days"`
-	Slower float64 `json:"times_slower"` // the median since the change, divided by the median before; below 1: faster
+	Days int `json:"days"`
+	// Slower is the median since the change, divided by the median before. Below 1 means faster.
+	Slower float64 `json:"times_slower"`
 }
 
 // notable is the smallest factor that a text mentions. Texts stop mentioning a change after
@@ -21,8 +22,8 @@ const (
 	newsDays = 28
 )
 
-// changeOf compares an estimate from waits since the change with waits before it. It returns nil
-// if they hardly differ.
+// changeOf compares an estimate from waits since the change with earlier waits. It returns nil if
+// they hardly differ.
 func (s *Samples) changeOf(e Estimate, r Request, with reach, now history.Time, like []Sample) *Change {
 	days := int((now - s.changed) / day)
 	if with.since == 0 || days > newsDays {
@@ -48,8 +49,8 @@ func (s *Samples) stratumOf(w Sample) stratum {
 	return stratum{bits.Len(uint(w.count)), bits.Len64(uint64(w.lease)) / 2, w.hours, w.Begun >= s.changed}
 }
 
-// strata groups the nodeset's own waits since that time by stratum. Each group keeps the order of
-// a curve.
+// strata groups the nodeset's own waits since that time by stratum. Each group keeps the order of a
+// curve.
 func (s *Samples) strata(since history.Time, of func(Sample) stratum) (groups [][]Sample) {
 	place := map[stratum]int{}
 	for _, w := range s.all {
@@ -68,7 +69,7 @@ func (s *Samples) strata(since history.Time, of func(Sample) stratum) (groups []
 // maxCompared limits how many of the nodeset's newest waits are compared.
 const maxCompared = 10_000
 
-// compared returns the time since which the nodeset's waits are compared; 0: all of them.
+// compared returns the start of the nodeset's waits that are compared; 0 means all waits.
 func (s *Samples) compared() history.Time {
 	var begun []history.Time
 	for _, w := range s.all {
@@ -84,7 +85,7 @@ func (s *Samples) compared() history.Time {
 }
 
 // certain is the smallest log-rank statistic that shows a difference between two groups. Chance
-// alone exceeds 4 once in 16,000 comparisons, and one estimate makes about 30 of them.
+// alone exceeds 4 once in 16,000 comparisons, and one estimate makes about 30 comparisons.
 const certain = 4
 
 // findChange finds the last time at which the law of the nodeset's waits changed. A change of
@@ -133,14 +134,14 @@ func (s *Samples) findHours(since history.Time) bool {
 	return false
 }
 
-// logRank tests, stratum by stratum, whether two groups of waits follow one law. Source: Mantel,
-// Evaluation of Survival Data, 1966.
+// logRank tests, stratum by stratum, whether two groups of waits follow the same law. Source:
+// Mantel, Evaluation of Survival Data, 1966.
 type logRank struct {
-	surplus  float64 // waits of the first group that were granted beyond the expected number
+	surplus  float64 // granted waits of the first group, less the expected number
 	variance float64
 }
 
-// add adds a stratum, in the order of a curve.
+// add adds a stratum, which must be in the order of a curve.
 func (l *logRank) add(sorted []Sample, first func(Sample) bool) {
 	var risk, granted struct{ all, first float64 }
 	for _, w := range sorted {
@@ -171,7 +172,8 @@ func (l *logRank) add(sorted []Sample, first func(Sample) bool) {
 	}
 }
 
-// statistic is normally distributed, with variance 1, if the groups follow one law.
+// statistic returns a normally distributed number with variance 1 if the groups follow the same
+// law.
 func (l *logRank) statistic() float64 {
 	if l.variance == 0 {
 		return 0

@@ -11,9 +11,9 @@ import (
 	"slurmflex/flex/history"
 )
 
-// The example is Freireich's of 1963, as textbooks have it: remissions of leukaemia in
-// weeks, with a drug and without. Its log-rank statistic is the root of 16.79.
-func TestLogRankIsThatOfTheTextbook(t *testing.T) {
+// The example is Freireich's from 1963, as in textbooks: remissions of leukaemia in weeks, with a
+// drug and without. Its log-rank statistic is the root of 16.79.
+func TestLogRankMatchesTheTextbook(t *testing.T) {
 	const drug, placebo = 1, 2 // the count of a sample
 	var waits []Sample
 	for _, weeks := range []int64{6, 6, 6, -6, 7, -9, 10, -10, -11, 13, 16, -17, -19, -20, 22, 23, -25, -32, -32, -34, -35} {
@@ -64,7 +64,7 @@ func TestLongWaitIsEstimatedFromBeforeTheChange(t *testing.T) {
 	assert.NotEmpty(t, e.Chances(waited))
 }
 
-func TestHoursAreThoseOfTheZone(t *testing.T) {
+func TestHoursFollowTheTimeZone(t *testing.T) {
 	zone := time.FixedZone("", -8*hour)
 	for text, want := range map[string]Hours{
 		"2026-11-20T15:59:00Z": Night, "2026-11-20T16:00:00Z": Working, "2026-11-21T01:59:00Z": Working,

@@ -1,22 +1,20 @@
-// Package estimate says how long a request for machines may wait, by how long
-// requests like it have waited. It is pure: no clock, no I/O.
+// Package estimate estimates how long a request for machines may wait, from the waits of similar
+// requests. It is pure: no clock, no I/O.
 package estimate
 
 import "sort"
 
-// Curve is the Kaplan–Meier estimate of how many waits last longer than a time.
-// Source: Kaplan and Meier, Nonparametric Estimation from Incomplete Observations,
-// 1958.
+// Curve is the Kaplan–Meier estimate of the part of waits that last longer than a time. Source:
+// Kaplan and Meier, Nonparametric Estimation from Incomplete Observations, 1958.
 type Curve struct {
 	samples int
-	at      []int64   // seconds at which waits were granted, in their order
-	longer  []float64 // after which this part of all waits goes on
-	risk    []int     // waits that had lasted until then
+	at      []int64   // seconds at which waits were granted, ascending
+	longer  []float64 // the part of all waits that lasts longer than this
+	risk    []int     // the number of waits that lasted at least this long
 }
 
-// KaplanMeier makes the curve of waits that are sorted by how long they took, and
-// of those that took the same with the granted first. A wait that was not granted
-// says only that it would have taken longer.
+// KaplanMeier computes the curve of waits that are sorted by duration. Of equal durations, granted
+// waits must be first. A wait that was not granted only shows that it would have lasted longer.
 func KaplanMeier(sorted []Sample) Curve {
 	c := Curve{samples: len(sorted)}
 	part := 1.0
@@ -36,7 +34,7 @@ func KaplanMeier(sorted []Sample) Curve {
 	return c
 }
 
-// Longer is the part of all waits that last longer than that many seconds.
+// Longer returns the part of all waits that last longer than that many seconds.
 func (c Curve) Longer(seconds int64) float64 {
 	i := sort.Search(len(c.at), func(i int) bool { return c.at[i] > seconds })
 	if i == 0 {
@@ -45,13 +43,13 @@ func (c Curve) Longer(seconds int64) float64 {
 	return c.longer[i-1]
 }
 
-// rounding is what sums of fractions may be off by.
+// rounding is the tolerance for rounding errors in sums of fractions.
 const rounding = 1e-9
 
-// Quantile is the time, in seconds, within which a next wait ends with chance p,
-// from 0 to 1. Of n waits the k-th shortest is such a time for k/(n+1), for the next
-// one falls into each of the n+1 gaps between them alike. It reports false if
-// the waits do not say: too few are known, or too many were given up before.
+// Quantile returns the time, in seconds, within which the next wait ends with probability p, from 0
+// to 1. Of n waits, the k-th shortest is such a time for k/(n+1), because the next wait is equally
+// likely to fall into each of the n+1 gaps between them. It reports false if the waits do not
+// determine the time: too few are known, or too many were cancelled earlier.
 func (c Curve) Quantile(p float64) (seconds int64, ok bool) {
 	rest := 1 - p*float64(c.samples+1)/float64(c.samples)
 	i := sort.Search(len(c.longer), func(i int) bool { return c.longer[i] <= rest+rounding })
@@ -61,8 +59,7 @@ func (c Curve) Quantile(p float64) (seconds int64, ok bool) {
 	return c.at[i], true
 }
 
-// After is the curve of what is left to wait for those that have waited that many
-// seconds.
+// After returns the curve of the remaining wait after that many seconds.
 func (c Curve) After(seconds int64) Curve {
 	from := sort.Search(len(c.at), func(i int) bool { return c.at[i] > seconds })
 	whole := c.Longer(seconds)
@@ -76,7 +73,7 @@ func (c Curve) After(seconds int64) Curve {
 	return rest
 }
 
-// Known is the longest time, in seconds, that the curve says anything about.
+// Known returns the longest time, in seconds, that the curve covers.
 func (c Curve) Known() int64 {
 	if len(c.at) == 0 {
 		return 0

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// longer is the reference: at each second, those granted then of those that had
-// waited until then, in exact fractions.
+// longer is the reference. At each second it divides the waits granted then by the waits that had
+// lasted until then, in exact fractions.
 func longer(samples []Sample, seconds int64) *big.Rat {
 	part := big.NewRat(1, 1)
 	for at := int64(0); at <= seconds; at++ {
@@ -38,14 +38,14 @@ func drawSamples(r *rapid.T) []Sample {
 	}), 0, 60).Draw(r, "samples")
 }
 
-// curveOf is the curve of samples in any order.
+// curveOf returns the curve of samples in any order.
 func curveOf(samples []Sample) Curve {
 	sorted := slices.Clone(samples)
 	inOrder(sorted)
 	return KaplanMeier(sorted)
 }
 
-func TestTheCurveIsTheReferences(t *testing.T) {
+func TestCurveMatchesTheReference(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		samples := drawSamples(r)
 		c := curveOf(samples)
@@ -56,7 +56,7 @@ func TestTheCurveIsTheReferences(t *testing.T) {
 	})
 }
 
-func TestAQuantileIsTheFirstTimeAtWhichTheReferenceHasCrossedIt(t *testing.T) {
+func TestQuantileIsWhereTheReferenceCrossesIt(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		samples := drawSamples(r)
 		percent := rapid.SampledFrom([]int64{10, 50, 90}).Draw(r, "percent")
@@ -74,7 +74,7 @@ func TestAQuantileIsTheFirstTimeAtWhichTheReferenceHasCrossedIt(t *testing.T) {
 	})
 }
 
-func TestWhoHasWaitedHasTheRestOfTheCurve(t *testing.T) {
+func TestEstimateIsConditionalOnElapsedWait(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		samples := drawSamples(r)
 		waited := rapid.Int64Range(0, 40).Draw(r, "waited")
@@ -82,7 +82,7 @@ func TestWhoHasWaitedHasTheRestOfTheCurve(t *testing.T) {
 		rest := curveOf(samples).After(waited)
 		for more := range int64(42) {
 			if whole.Sign() == 0 {
-				require.Equal(r, 1.0, rest.Longer(more), "nobody is known to have waited so long")
+				require.Equal(r, 1.0, rest.Longer(more), "no known wait is so long")
 				continue
 			}
 			want, _ := new(big.Rat).Quo(longer(samples, waited+more), whole).Float64()
@@ -91,7 +91,7 @@ func TestWhoHasWaitedHasTheRestOfTheCurve(t *testing.T) {
 	})
 }
 
-func TestWaitsThatWereGivenUpMakeTheOthersCountMore(t *testing.T) {
+func TestCancelledWaitsIncreaseTheWeightOfLongerWaits(t *testing.T) {
 	var all, granted []Sample
 	for i := range int64(100) {
 		s := Sample{Took: i + 1, Granted: i%2 == 0}
@@ -108,7 +108,7 @@ func TestWaitsThatWereGivenUpMakeTheOthersCountMore(t *testing.T) {
 	assert.True(t, slices.IsSortedFunc(all, func(a, b Sample) int { return cmp.Compare(a.Took, b.Took) }))
 }
 
-func TestEightWaitsSayNothingOfNineInTen(t *testing.T) {
+func TestEightWaitsDoNotDetermineThe90thPercentile(t *testing.T) {
 	var samples []Sample
 	for i := range int64(8) {
 		samples = append(samples, Sample{Took: i, Granted: true})

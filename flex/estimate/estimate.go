@@ -9,19 +9,19 @@ import (
 	"slurmflex/mig"
 )
 
-// reach says which waits are taken for ones like a request.
+// reach determines which waits count as similar to a request.
 type reach struct {
-	anySet bool    // those of other nodesets with the same machine type too
-	size   float64 // as many nodes, up to this factor more or fewer
-	lease  float64 // as long, up to this factor longer or shorter; 0: however long
-	days   int     // begun in so many days
+	anySet bool    // also waits of other nodesets with the same machine type
+	size   float64 // number of nodes, up to this factor more or fewer
+	lease  float64 // lease, up to this factor longer or shorter; 0: any lease
+	days   int     // started in this number of days
 
-	hours Hours        // only waits of this part of the week
-	since history.Time // only waits of the nodeset since then
+	hours Hours        // only waits in this part of the week
+	since history.Time // only the nodeset's waits since this time
 }
 
-// reaches are tried one after the other until there are enough waits. None goes so
-// far as to take one node for many: that is another kind of wait.
+// reaches are tried in order until there are enough waits. None of them compares single nodes with
+// many, because their waits differ in kind.
 var reaches = []reach{
 	{size: 1.5, lease: 2, days: 28},
 	{size: 1.5, lease: 2, days: 90},
@@ -32,28 +32,28 @@ var reaches = []reach{
 	{anySet: true, size: 3, days: 365},
 }
 
-// How many waits must have been granted: enough ends the search, and with fewer than
-// the least at its end there is no estimate.
+// These constants are numbers of granted waits. The search ends with enough. It returns no estimate
+// if it finds fewer than least.
 const (
 	enough = 30
 	least  = 10
 )
 
-// Estimate is how long a request may wait.
+// Estimate is an estimate of a request's wait.
 type Estimate struct {
-	Like    string // which waits it is of, in words
-	Samples int    // waits, those included that were given up or go on
-	Granted int    // of them
+	Like    string // describes the waits
+	Samples int    // number of waits, including cancelled and ongoing ones
+	Granted int    // granted waits
 	Oldest  history.Time
-	Newest  history.Time // when they were begun
+	Newest  history.Time // start times of the waits
 	Curve   Curve
 
-	Change *Change // nil: the waits are about as long as before
+	Change *Change // nil if the waits are about as long as before
 }
 
-// For estimates the wait of a request that has waited for that many seconds so far. It reports
-// false if the history lacks similar waits. For prefers waits since the last change and, if hours
-// matter, waits of the same hours.
+// For estimates the wait of a request that has already waited for that many seconds. It reports
+// false if the history lacks similar waits. For prefers waits since the last change and, if waits
+// differ between the parts of the week, waits in the same part.
 func (s *Samples) For(r Request, waited int64, now history.Time) (Estimate, bool) {
 	hours := AnyHours
 	if s.hourly {
@@ -81,7 +81,8 @@ func (s *Samples) For(r Request, waited int64, now history.Time) (Estimate, bool
 	return Estimate{}, false
 }
 
-// known returns how many waits inform the estimate for a request that has waited that long.
+// known returns the number of waits that inform the estimate for a request that has waited that
+// long.
 func (e Estimate) known(waited int64) int {
 	if waited == 0 {
 		return e.Granted
@@ -90,7 +91,7 @@ func (e Estimate) known(waited int64) int {
 }
 
 // of estimates from the waits of one reach that started by now. It collects them in like, which
-// has room for all.
+// must have room for all waits.
 func (s *Samples) of(r Request, reach reach, now history.Time, like []Sample) Estimate {
 	e := Estimate{Like: s.says(reach, r, now)}
 	since := now - history.Time(reach.days*day)
@@ -113,10 +114,10 @@ func (s *Samples) of(r Request, reach reach, now history.Time, like []Sample) Es
 	return e
 }
 
-// near reports whether two are alike up to a factor; 0: any two are.
+// near reports whether two numbers are equal up to a factor; 0 means any numbers.
 func near(a, b, factor float64) bool { return factor == 0 || a <= b*factor && b <= a*factor }
 
-// says names the waits of a reach for a request.
+// says describes the waits of a reach for a request.
 func (s *Samples) says(r reach, of Request, now history.Time) string {
 	what := "nodeset " + s.NodeSet
 	if r.anySet {
@@ -148,7 +149,7 @@ func (s *Samples) says(r reach, of Request, now history.Time) string {
 	return fmt.Sprintf("%s, %s, %s, %s", what, nodes, lease, begun)
 }
 
-// around is the range of whole numbers that are near one.
+// around returns the range of whole numbers within the factor.
 func around(n, factor float64) (low, high int) {
 	low = int(n / factor)
 	for !near(float64(low), n, factor) || low < 1 {
@@ -157,8 +158,7 @@ func around(n, factor float64) (low, high int) {
 	return low, int(n * factor)
 }
 
-// hours says a number of seconds in hours with a decimal, or in minutes if it is
-// short.
+// hours formats seconds as hours with one decimal, or as minutes if they are few.
 func hours(seconds float64) string {
 	if seconds < 3*hour {
 		return fmt.Sprintf("%.0f min", seconds/60)

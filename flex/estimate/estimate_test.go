@@ -12,10 +12,10 @@ import (
 	"slurmflex/flex/history"
 )
 
-// now is when the tests ask, a year and more after the first wait.
+// now is the time of the tests, more than a year after the first wait.
 const now = history.Time(400 * day)
 
-// wait is one of a3 that was begun so many days ago and granted.
+// wait returns a granted wait for nodeset a3 that started that many days ago.
 func wait(took int64, count int, lease int64, daysAgo int) *history.Entry {
 	from := now - history.Time(daysAgo*day)
 	return &history.Entry{NodeSet: "a3", Machine: "a3-highgpu-8g", Count: count, Seconds: lease, From: from, To: from + history.Time(took), End: history.Granted}
@@ -29,7 +29,7 @@ func of(entries ...*history.Entry) *Samples {
 	return b.Of("a3", "a3-highgpu-8g")
 }
 
-// times is that many of the wait, each a second longer than the one before.
+// times returns copies of a wait, each a second longer than the previous one.
 func times(n int, e *history.Entry) (entries []*history.Entry) {
 	for i := range n {
 		one := *e
@@ -39,7 +39,7 @@ func times(n int, e *history.Entry) (entries []*history.Entry) {
 	return entries
 }
 
-func TestWaitsLikeTheRequestAreLookedForStepByStep(t *testing.T) {
+func TestReachWidensUntilWaitsAreEnough(t *testing.T) {
 	request := Request{Count: 4, Lease: 4 * hour}
 	elsewhere := wait(100, 4, 4*hour, 5)
 	elsewhere.NodeSet = "a3-eu"
@@ -47,16 +47,16 @@ func TestWaitsLikeTheRequestAreLookedForStepByStep(t *testing.T) {
 		entry *history.Entry
 		like  string
 	}{
-		"ones like it":               {wait(100, 5, 3*hour, 5), "nodeset a3, 3 to 6 nodes, leases of 120 min to 8 h, the last 28 days"},
-		"ones of last month":         {wait(100, 5, 3*hour, 50), "nodeset a3, 3 to 6 nodes, leases of 120 min to 8 h, the last 90 days"},
-		"older ones":                 {wait(100, 5, 3*hour, 200), "nodeset a3, 3 to 6 nodes, leases of 120 min to 8 h, the last 365 days"},
-		"ones less like it":          {wait(100, 12, 20*hour, 5), "nodeset a3, 2 to 12 nodes, leases of 40 min to 24 h, the last 365 days"},
-		"ones of any lease":          {wait(100, 4, 100*hour, 5), "nodeset a3, 2 to 12 nodes, any lease, the last 365 days"},
-		"ones of its machine type":   {elsewhere, "machine type a3-highgpu-8g, 2 to 12 nodes, leases of 40 min to 24 h, the last 365 days"},
-		"ones of many more nodes":    {wait(100, 13, 4*hour, 5), ""},
-		"ones of long ago":           {wait(100, 4, 4*hour, 366), ""},
-		"ones of another kind":       {&history.Entry{NodeSet: "g2", Machine: "g2-standard-4", Count: 4, Seconds: 4 * hour, From: now - day, To: now, End: history.Granted}, ""},
-		"ones without a known lease": {wait(100, 4, 0, 5), ""},
+		"similar waits":               {wait(100, 5, 3*hour, 5), "nodeset a3, 3 to 6 nodes, leases of 120 min to 8 h, the last 28 days"},
+		"waits of last month":         {wait(100, 5, 3*hour, 50), "nodeset a3, 3 to 6 nodes, leases of 120 min to 8 h, the last 90 days"},
+		"older ones":                  {wait(100, 5, 3*hour, 200), "nodeset a3, 3 to 6 nodes, leases of 120 min to 8 h, the last 365 days"},
+		"less similar waits":          {wait(100, 12, 20*hour, 5), "nodeset a3, 2 to 12 nodes, leases of 40 min to 24 h, the last 365 days"},
+		"waits with any lease":        {wait(100, 4, 100*hour, 5), "nodeset a3, 2 to 12 nodes, any lease, the last 365 days"},
+		"waits for its machine type":  {elsewhere, "machine type a3-highgpu-8g, 2 to 12 nodes, leases of 40 min to 24 h, the last 365 days"},
+		"waits for many more nodes":   {wait(100, 13, 4*hour, 5), ""},
+		"waits of long ago":           {wait(100, 4, 4*hour, 366), ""},
+		"waits of another kind":       {&history.Entry{NodeSet: "g2", Machine: "g2-standard-4", Count: 4, Seconds: 4 * hour, From: now - day, To: now, End: history.Granted}, ""},
+		"waits without a known lease": {wait(100, 4, 0, 5), ""},
 	} {
 		e, ok := of(times(30, c.entry)...).For(request, 0, now)
 		assert.Equal(t, c.like != "", ok, name)
@@ -68,7 +68,7 @@ func TestWaitsLikeTheRequestAreLookedForStepByStep(t *testing.T) {
 	}
 }
 
-func TestTheMachineTypeIsThatOfTheNewestWait(t *testing.T) {
+func TestMachineTypeIsThatOfTheNewestWait(t *testing.T) {
 	b := NewBook(now, time.UTC)
 	older, newer := wait(100, 4, hour, 30), wait(100, 4, hour, 5)
 	older.Machine = "a2-highgpu-8g"
@@ -79,7 +79,7 @@ func TestTheMachineTypeIsThatOfTheNewestWait(t *testing.T) {
 	assert.Empty(t, b.Of("g2", "").Machine)
 }
 
-func TestThereIsNoEstimateFromAFewWaits(t *testing.T) {
+func TestFewWaitsGiveNoEstimate(t *testing.T) {
 	request := Request{Count: 4, Lease: 4 * hour}
 	given := wait(100, 4, 4*hour, 5)
 	given.End = history.Withdrawn
@@ -91,7 +91,7 @@ func TestThereIsNoEstimateFromAFewWaits(t *testing.T) {
 	assert.Equal(t, 10, e.Granted)
 }
 
-func TestWaitsThatWouldBeTooManyAreDroppedTheOldestFirst(t *testing.T) {
+func TestOldestWaitsAreDroppedFirst(t *testing.T) {
 	b := NewBook(now, time.UTC)
 	for i := range 3 * maxSamples {
 		b.Take(wait(60, 4, 4*hour, 80-i*70/(3*maxSamples)))
@@ -103,7 +103,7 @@ func TestWaitsThatWouldBeTooManyAreDroppedTheOldestFirst(t *testing.T) {
 	assert.Greater(t, e.Oldest, now-60*day)
 }
 
-func TestTheTableAsksForHalfTheSameAndDouble(t *testing.T) {
+func TestTableHasHalfSameAndDoubleNodes(t *testing.T) {
 	s := of(times(30, wait(100, 4, 4*hour, 5))...)
 	shape := func(r Request, most int) (shape string) {
 		for _, row := range s.WhatIf(r, []int64{hour, 6 * hour}, most, now) {
@@ -118,10 +118,10 @@ func TestTheTableAsksForHalfTheSameAndDouble(t *testing.T) {
 	assert.Equal(t, "1×1h:false 2×1h:true 1×6h:false 2×6h:true ", shape(Request{Count: 1, Lease: hour}, 64))
 }
 
-func TestTheChanceOfAWaitingJobRegardsHowLongItHasWaited(t *testing.T) {
+func TestChanceIsConditionalOnElapsedWait(t *testing.T) {
 	var entries []*history.Entry
 	for i := range int64(100) {
-		entries = append(entries, wait(i*hour/10, 4, 4*hour, 5)) // one each six minutes, up to 9.9 h
+		entries = append(entries, wait(i*hour/10, 4, 4*hour, 5)) // every six minutes
 	}
 	e, ok := of(entries...).For(Request{Count: 4, Lease: 4 * hour}, 0, now)
 	require.True(t, ok)
@@ -130,10 +130,10 @@ func TestTheChanceOfAWaitingJobRegardsHowLongItHasWaited(t *testing.T) {
 	assert.InDelta(t, .2, waited[0].Chance, .011)
 	assert.Equal(t, []int{1, 2, 4, 8}, []int{waited[0].Hours, waited[1].Hours, waited[2].Hours, waited[3].Hours})
 	assert.Len(t, waited, 4, "nothing is known beyond")
-	assert.Empty(t, e.Chances(9*hour+1), "too few have waited so long")
+	assert.Empty(t, e.Chances(9*hour+1), "too few known waits are so long")
 }
 
-// BenchmarkEstimate is an estimate and its table from a hundred thousand waits.
+// BenchmarkEstimate measures an estimate and its table from a hundred thousand waits.
 func BenchmarkEstimate(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	end := history.Time(firstDay + length*day)

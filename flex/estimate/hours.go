@@ -2,14 +2,14 @@ package estimate
 
 import "time"
 
-// Hours are a part of the week.
+// Hours is a part of the week.
 type Hours uint8
 
-// The parts of a week.
+// The parts of the week.
 const (
 	AnyHours Hours = iota
 	Working        // Monday to Friday, 8:00 to 18:00
-	Night          // the other hours of these days
+	Night          // the rest of these days
 	Weekend        // Saturday and Sunday
 )
 
@@ -24,7 +24,7 @@ func hoursOf(local time.Time) Hours {
 	return Night
 }
 
-// String names the hours as they follow a list of conditions.
+// String describes the hours at the end of a list of conditions.
 func (h Hours) String() string {
 	return [...]string{"", "weekdays 8:00 to 18:00", "weekdays 18:00 to 8:00", "weekends"}[h]
 }

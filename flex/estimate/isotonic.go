@@ -26,8 +26,8 @@ func (a *Answer) isotonic() {
 	}
 }
 
-// rise replaces the known numbers of a column by the closest numbers that never fall. It pools
-// adjacent violators and weighs each number by its samples. Source: Ayer and others, An Empirical
+// rise replaces the known numbers in a column with the closest numbers that never fall. It pools
+// adjacent violators and weights each number by its samples. Source: Ayer and others, An Empirical
 // Distribution Function for Sampling with Incomplete Information, 1955.
 func rise(column []*Other, of func(*Other) **int64) {
 	type block struct {

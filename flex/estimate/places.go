@@ -11,50 +11,55 @@ import (
 	"slurmflex/flex/view"
 )
 
-// Places is what asking in several places at once is worth to a job. Durations are in seconds.
+// Places shows how a job benefits from requests in several places at the same time. Durations are
+// in seconds.
 type Places struct {
-	Simulated []string `json:"simulated"` // nodesets, in the order of the request
+	Simulated []string `json:"simulated"` // nodesets, in the order of the requests
 	Missing   []Short  `json:"missing"`   // nodesets without enough history
 	Boot      int64    `json:"boot_seconds"`
 	Boots     int      `json:"boots"` // number of leases behind this median; 0: assumed
 	Poll      int64    `json:"poll_seconds"`
 	Deletion  int64    `json:"deletion_seconds"`
-	After     []int64  `json:"after_seconds,omitempty"` // from the job's first request to that in each place; absent: all at once
+	// After is the time from the job's first request to the request in each place. It is absent if
+	// all are made at the same time.
+	After []int64 `json:"after_seconds,omitempty"`
 
 	Outcomes []Outcome `json:"outcomes"`
 }
 
-// Short is a nodeset with too few requests like the job's.
+// Short is a nodeset with too few requests similar to the job's.
 type Short struct {
 	NodeSet string `json:"nodeset"`
 	Granted int    `json:"granted"`
 	Needed  int    `json:"needed"`
 }
 
-// What is assumed where nothing has been measured, in seconds.
+// The assumed values for times that have not been measured, in seconds.
 const (
 	assumedBoot     = 300
 	assumedDeletion = 60
 )
 
-// drawnJobs is how many jobs a simulation draws: the chance error of a quantile is below 1 % of the jobs.
+// drawnJobs is the number of jobs in a simulation. With it, the chance error of a quantile is below
+// 1 % of the jobs.
 const drawnJobs = 50_000
 
-// Boots are how long the machines of some nodesets took to boot.
+// Boots holds the boot times of some nodesets' machines.
 type Boots struct {
 	NodeSets []string
 	seconds  []int64
 }
 
-// Take adds a lease of the history, if its machine has booted.
+// Take adds a lease of the history if its machine has booted.
 func (b *Boots) Take(e *history.Entry) {
 	if e.Booting > 0 && e.Used+e.Idle > 0 && slices.Contains(b.NodeSets, e.NodeSet) {
 		b.seconds = append(b.seconds, e.Booting)
 	}
 }
 
-// PlacesOf simulates a job that asks in the nodesets of these questions, in this order. A nodeset
-// without enough history delays no request. The samples are those of the questions.
+// PlacesOf simulates a job that requests machines in the nodesets of these questions, in this
+// order. A nodeset without enough history delays no request. The samples must be those of the
+// questions.
 func PlacesOf(questions []Question, samples []*Samples, correlations []float64, poll time.Duration, boots Boots, now history.Time) *Places {
 	p := &Places{
 		Simulated: []string{}, Missing: []Short{}, Outcomes: []Outcome{},
@@ -81,22 +86,23 @@ func PlacesOf(questions []Question, samples []*Samples, correlations []float64, 
 		return p
 	}
 	for i, correlation := range correlations {
-		race.Correlation = correlation // which one place does not have
+		race.Correlation = correlation // correlation needs two places
 		p.Outcomes = append(p.Outcomes, race.Run(rand.New(rand.NewPCG(1, 1)), drawnJobs)[min(i, 1):]...)
 	}
 	return p
 }
 
-// granted counts the requests like this one that got machines, as far as any estimate looks.
+// granted returns the number of similar requests that got machines, within the widest reach of any
+// estimate.
 func (s *Samples) granted(r Request, now history.Time) int {
 	return s.of(r, reaches[len(reaches)-1], now, nil).Granted
 }
 
-// String is a table with a line for each number of places, and what it assumes.
+// String returns a table with a line for each number of places, and its assumptions.
 func (p *Places) String() string {
 	var b strings.Builder
 	for _, m := range p.Missing {
-		fmt.Fprintf(&b, "nodeset %s: no history: %d of %d requests like this have got machines; left out\n", m.NodeSet, m.Granted, m.Needed)
+		fmt.Fprintf(&b, "nodeset %s: no history: %d of %d requests like this got machines; left out\n", m.NodeSet, m.Granted, m.Needed)
 	}
 	if len(p.Outcomes) == 0 {
 		b.WriteString("fewer than two places have enough history to simulate\n")

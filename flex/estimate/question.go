@@ -14,7 +14,7 @@ import (
 // whatIfTimes are the time limits of the table.
 var whatIfTimes = []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 
-// ask is the question about a request for a nodeset.
+// ask returns the question about a request for a nodeset.
 func ask(set *config.NodeSet, partition string, nodes int, lease time.Duration) Question {
 	q := Question{
 		NodeSet: set.Name, Partition: partition, Request: Request{Count: nodes, Lease: int64(lease.Seconds())}, Most: set.Size(),
@@ -32,7 +32,7 @@ func ask(set *config.NodeSet, partition string, nodes int, lease time.Duration) 
 	return q
 }
 
-// leaseOf is the lease that a job of that time limit needs; 0: it has none.
+// leaseOf returns the lease that a job with that time limit needs; 0 without leases.
 func leaseOf(set *config.NodeSet, limit time.Duration) time.Duration {
 	longest := min(set.Flex.MaxRunDuration, mig.MaxDuration)
 	if !set.Flex.UseJobDuration || limit == 0 {
@@ -61,7 +61,7 @@ func ofPartition(cfg *config.Config, partition string, nodes int, limit time.Dur
 	return questions, nil
 }
 
-// flexSetsOf are the nodesets of a partition that are provisioned by flex-start.
+// flexSetsOf returns the flex-start nodesets of a partition.
 func flexSetsOf(cfg *config.Config, partition string) (sets []*config.NodeSet, err error) {
 	var others []string
 	for _, p := range cfg.Partitions {
@@ -77,7 +77,7 @@ func flexSetsOf(cfg *config.Config, partition string) (sets []*config.NodeSet, e
 	return nil, fmt.Errorf("partition %q has no flex-start nodes; choose one of: %s", partition, strings.Join(others, ", "))
 }
 
-// OfJob returns the questions about a job that waits, one for each nodeset.
+// OfJob returns the questions about a waiting job, one for each nodeset.
 func OfJob(cfg *config.Config, v *view.View, name string, now time.Time) (questions []Question, err error) {
 	job, rows, err := v.Find(name)
 	if err != nil {

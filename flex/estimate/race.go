@@ -6,43 +6,44 @@ import (
 	"slices"
 )
 
-// Place is where a job may ask for its machines.
+// Place is a nodeset where a job may request machines.
 type Place struct {
-	// Wait returns the seconds within which a request gets machines with chance p, from 0 to 1. It
-	// reports false beyond the longest wait that is known.
+	// Wait returns the seconds within which a request gets machines with probability p, from 0 to
+	// 1. It reports false beyond the longest known wait.
 	Wait  func(p float64) (seconds int64, ok bool)
-	Known int64 // the longest wait that is known, in seconds
+	Known int64 // the longest known wait, in seconds
 	After int64 // seconds from the job's first request to its request here
 }
 
-// Race is a job that asks in several places. Where machines are created first, the job runs. All
-// other requests are cancelled once these machines have booted. All durations are in seconds.
+// Race is a job with requests in several places. The job runs in the place where machines are
+// created first. All other requests are cancelled once these machines have booted. All durations
+// are in seconds.
 type Race struct {
 	Places      []Place
-	Correlation float64 // of the waits in two places, 0 to 1: that of their normal scores
+	Correlation float64 // between the waits of two places, 0 to 1, in their normal scores
 	Boot        int64   // from the creation of machines until the job runs on them
-	Poll        int64   // from then on until the other requests are cancelled
-	Deletion    int64   // from then on until the machines of these requests are deleted
+	Poll        int64   // from then until the other requests are cancelled
+	Deletion    int64   // from then until the machines of those requests are deleted
 }
 
-// Outcome is what asking in the first places of a race comes to.
+// Outcome is the result of requests in the first places of a race.
 type Outcome struct {
 	Places      int     `json:"places"`
 	Correlation float64 `json:"correlation"`
 
-	Half      *int64  `json:"half_within_seconds,omitempty"`        // from the first request on
-	Ninety    *int64  `json:"nine_of_ten_within_seconds,omitempty"` // the 90th percentile; absent if the history lacks it
-	Lost      float64 `json:"lost_seconds"`                         // mean, of each machine of the job
-	Requests  float64 `json:"requests"`                             // mean number that the job makes
-	Requested float64 `json:"request_seconds"`                      // mean, of all its requests together
+	Half      *int64  `json:"half_within_seconds,omitempty"`        // from the first request
+	Ninety    *int64  `json:"nine_of_ten_within_seconds,omitempty"` // 90th percentile; absent if unknown
+	Lost      float64 `json:"lost_seconds"`                         // mean per machine of the job
+	Requests  float64 `json:"requests"`                             // mean number per job
+	Requested float64 `json:"request_seconds"`                      // mean total per job
 }
 
 // never is longer than any wait.
 const never = math.MaxInt64 / 4
 
-// Run draws the waits of so many jobs. It returns the outcome of one place, of the first two, and so
-// on, all from the same waits. A wait beyond the longest known one counts as that long in
-// Requested, and leaves quantiles that it decides unknown.
+// Run draws the waits of that many jobs. It returns the outcome for one place, for the first two,
+// and so on, all from the same waits. A wait beyond the longest known one counts as that long in
+// Requested. Quantiles that depend on such a wait remain unknown.
 func (r Race) Run(random *rand.Rand, jobs int) []Outcome {
 	outcomes, waits := make([]Outcome, len(r.Places)), make([][]int64, len(r.Places))
 	granted := make([]int64, len(r.Places))
@@ -65,8 +66,8 @@ func (r Race) Run(random *rand.Rand, jobs int) []Outcome {
 	return outcomes
 }
 
-// draw draws when each place grants machines, in seconds from the first request on. A normal variable
-// that all places share makes their waits depend on each other (a Gaussian copula).
+// draw draws the time at which each place grants machines, in seconds from the first request. A
+// normal variable shared by all places makes their waits correlated (a Gaussian copula).
 func (r Race) draw(random *rand.Rand, granted []int64) {
 	shared, own := math.Sqrt(r.Correlation), math.Sqrt(1-r.Correlation)
 	common := random.NormFloat64()

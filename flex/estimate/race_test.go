@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exponential is a place with waits of that mean, in seconds.
+// exponential returns a place with exponential waits of that mean, in seconds.
 func exponential(mean float64) Place {
 	return Place{Known: 100 * day, Wait: func(p float64) (int64, bool) { return int64(-mean * math.Log1p(-p)), true }}
 }
 
 func run(r Race) []Outcome { return r.Run(rand.New(rand.NewPCG(29, 10)), 200_000) }
 
-// The least of n exponential waits is exponential, and its mean is an nth of theirs.
+// The minimum of n exponential waits is exponential, with one nth of their mean.
 func TestRaceOfExponentialWaitsHasTheirLaw(t *testing.T) {
 	const mean, boot, poll, deletion = 4 * hour, 240., 30., 60.
 	outcomes := run(Race{
@@ -30,8 +30,8 @@ func TestRaceOfExponentialWaitsHasTheirLaw(t *testing.T) {
 		assert.InEpsilon(t, mean/n*math.Ln10, *o.Ninety, .02, "90th percentile of %v", n)
 		assert.InDelta(t, n, o.Requests, 0)
 
-		// Exponential waits are memoryless: the rest of each loser's wait, from the winner's grant
-		// on, has the same law.
+		// Exponential waits are memoryless: after the winner's grant, the rest of each loser's wait
+		// follows the same law.
 		window := boot + poll
 		missed := math.Exp(-window / mean)
 		assert.InDelta(t, (n-1)*((window+deletion)*(1-missed)-(mean-missed*(window+mean))), o.Lost, .03*o.Lost+1e-9, "lost of %v", n)
@@ -43,10 +43,10 @@ func TestFasterPlaceWinsMoreOften(t *testing.T) {
 	outcomes := run(Race{Places: []Place{exponential(3 * hour), exponential(hour)}})
 	assert.InEpsilon(t, 3*hour*math.Ln2, *outcomes[0].Half, .02)
 	assert.InEpsilon(t, .75*hour*math.Ln2, *outcomes[1].Half, .02)
-	assert.Zero(t, outcomes[1].Lost, "cancelled at once")
+	assert.Zero(t, outcomes[1].Lost, "cancelled immediately")
 }
 
-func TestPlacesThatWaitAlikeGainNothing(t *testing.T) {
+func TestFullyCorrelatedPlacesGainNothing(t *testing.T) {
 	race := Race{Places: []Place{exponential(hour), exponential(hour)}, Correlation: 1, Boot: 200, Poll: 30, Deletion: 70}
 	outcomes := run(race)
 	assert.Equal(t, outcomes[0].Half, outcomes[1].Half)
@@ -59,8 +59,8 @@ func TestPlacesThatWaitAlikeGainNothing(t *testing.T) {
 	assert.IsIncreasing(t, medians)
 }
 
-// Two normal scores are both above their median with chance 1/4 + asin(correlation)/(2 pi).
-func TestCorrelationIsThatOfNormalScores(t *testing.T) {
+// Two normal scores are both above their median with probability 1/4 + asin(correlation)/(2 pi).
+func TestCorrelationAppliesToNormalScores(t *testing.T) {
 	coin := Place{Known: hour, Wait: func(p float64) (int64, bool) {
 		if p <= .5 {
 			return 0, true
@@ -74,7 +74,7 @@ func TestCorrelationIsThatOfNormalScores(t *testing.T) {
 	}
 }
 
-func TestPlaceIsAskedOnlyWhileTheJobWaits(t *testing.T) {
+func TestPlaceIsRequestedOnlyWhileTheJobWaits(t *testing.T) {
 	second := exponential(hour)
 	second.After = 2 * hour
 	outcomes := run(Race{Places: []Place{exponential(hour), second}, Boot: 120})
@@ -87,8 +87,8 @@ func TestWaitsBeyondTheHistoryStayUnknown(t *testing.T) {
 	short := Place{Known: hour, Wait: func(p float64) (int64, bool) { return int64(p / .6 * hour), p <= .6 }}
 	outcomes := run(Race{Places: []Place{short, short, short}})
 	assert.NotNil(t, outcomes[0].Half)
-	assert.Nil(t, outcomes[0].Ninety, "40 in 100 waits are longer than is known")
-	assert.NotNil(t, outcomes[2].Ninety, "only 6 in 100 times all three are")
+	assert.Nil(t, outcomes[0].Ninety, "40 in 100 waits are longer than the longest known one")
+	assert.NotNil(t, outcomes[2].Ninety, "only 6 in 100 times are all three longer")
 	assert.InEpsilon(t, .6*.5*hour+.4*hour, outcomes[0].Requested, .01)
 }
 

@@ -5,70 +5,76 @@ import (
 	"slurmflex/flex/view"
 )
 
-// Report is what the command shows. Durations are in seconds.
+// Report is the output of the command. Durations are in seconds.
 type Report struct {
 	view.Envelope
 	Cluster   string   `json:"cluster"`
 	Estimates []Answer `json:"estimates"`
 	Bad       int      `json:"unread_lines"`     // of the history
-	Places    *Places  `json:"places,omitempty"` // absent if it was not asked for
+	Places    *Places  `json:"places,omitempty"` // absent if not requested
 }
 
 // Answer is the estimate for one nodeset.
 type Answer struct {
-	Job       string `json:"job,omitempty"` // that waits, as squeue shows it
+	Job       string `json:"job,omitempty"` // the waiting job, as squeue shows it
 	Partition string `json:"partition,omitempty"`
 	NodeSet   string `json:"nodeset"`
 	Machine   string `json:"machine_type,omitempty"`
 	Nodes     int    `json:"nodes"`
 	Lease     int64  `json:"lease_seconds"`
-	Waited    int64  `json:"waited_seconds,omitempty"` // by the job so far
+	Waited    int64  `json:"waited_seconds,omitempty"` // the job's wait so far
 
-	History bool         `json:"history"`           // there is enough of it; without it the rest is absent
-	Like    string       `json:"like,omitempty"`    // which waits the estimate is from
-	Samples int          `json:"samples,omitempty"` // how many, those included that were given up or go on
-	Granted int          `json:"granted,omitempty"` // how many of them brought machines
-	Oldest  history.Time `json:"oldest,omitzero"`   // when they were begun
+	History bool         `json:"history"`           // false: too little history; the rest is absent
+	Like    string       `json:"like,omitempty"`    // describes the waits behind the estimate
+	Samples int          `json:"samples,omitempty"` // waits, also cancelled and ongoing ones
+	Granted int          `json:"granted,omitempty"` // waits that brought machines
+	Oldest  history.Time `json:"oldest,omitzero"`   // start times of the waits
 	Newest  history.Time `json:"newest,omitzero"`
-	Half    *int64       `json:"half_within_seconds,omitempty"`        // from the request on, or for a job that waits from now on
-	Ninety  *int64       `json:"nine_of_ten_within_seconds,omitempty"` // likewise; absent if the history does not say
-	Change  *Change      `json:"change,omitempty"`                     // of recent waits; absent if they are about as long as before
-	Chances []Chance     `json:"chances,omitempty"`                    // of a job that waits
+	// Half and Ninety count from the request; for a waiting job, from now. Ninety is absent if the
+	// history lacks it.
+	Half    *int64   `json:"half_within_seconds,omitempty"`
+	Ninety  *int64   `json:"nine_of_ten_within_seconds,omitempty"`
+	Change  *Change  `json:"change,omitempty"`  // absent if recent waits are about as long as before
+	Chances []Chance `json:"chances,omitempty"` // of a waiting job
 
-	Advice *Advice `json:"compute_advice,omitempty"` // absent if it was not asked for
+	Advice *Advice `json:"compute_advice,omitempty"` // absent if not requested
 
 	WhatIf []Other `json:"what_if"`
 }
 
-// Advice is what Compute's advice.capacity says about the request, if it were made now.
+// Advice is Compute's advice.capacity for the request, if it were made now.
 type Advice struct {
-	Obtainability *float64 `json:"obtainability,omitempty"` // how likely all nodes are obtained, 0 to 1; absent with an error
-	Zones         []string `json:"zones,omitempty"`         // that it recommends
-	Error         string   `json:"error,omitempty"`         // why it gave none
+	// Obtainability is the probability, 0 to 1, that all nodes are obtained. It is absent with an
+	// error.
+	Obtainability *float64 `json:"obtainability,omitempty"`
+	Zones         []string `json:"zones,omitempty"` // recommended zones
+	Error         string   `json:"error,omitempty"` // why Compute gave no advice
 }
 
-// Other is another request for the nodeset. Without samples there is no history.
+// Other is another request for the nodeset. Zero samples mean that the history lacks similar waits.
 type Other struct {
-	Time    int64  `json:"time_seconds,omitempty"` // the job's time limit; absent where leases do not follow it
+	Time    int64  `json:"time_seconds,omitempty"` // the job's limit; absent if leases do not follow it
 	Nodes   int    `json:"nodes"`
 	Half    *int64 `json:"half_within_seconds,omitempty"`
 	Ninety  *int64 `json:"nine_of_ten_within_seconds,omitempty"`
 	Samples int    `json:"samples"`
 }
 
-// Question is what is asked of the history of a nodeset.
+// Question asks about a request for a nodeset.
 type Question struct {
 	NodeSet        string
-	Machine        string // empty: the history has the machine type
+	Machine        string // empty: the machine type in the history
 	Job, Partition string // for the answer
 	Request        Request
-	Waited         int64   // seconds
-	Most           int     // nodes of the nodeset
-	After          int64   // seconds from a job's request here until it also asks in its next place
-	Times, Leases  []int64 // of the table: time limits, 0 for any, and the leases that they need, in seconds
+	Waited         int64 // seconds
+	Most           int   // nodes of the nodeset
+	After          int64 // seconds from the request here to that in the next place
+	// Times are the time limits of the table, 0 for any. Leases are the leases that they need, in
+	// seconds.
+	Times, Leases []int64
 }
 
-// Answer answers the question by the samples.
+// Answer answers the question from the samples.
 func (s *Samples) Answer(q Question, now history.Time) Answer {
 	a := Answer{
 		Job: q.Job, Partition: q.Partition, NodeSet: s.NodeSet, Machine: s.Machine,
@@ -90,8 +96,8 @@ func (s *Samples) Answer(q Question, now history.Time) Answer {
 	return a
 }
 
-// take takes over an estimate. For a job that has waited it speaks of the rest, as
-// far as enough others have waited so long.
+// take copies an estimate into the answer. For a job that has already waited, it covers the
+// remaining wait, provided that enough known waits are so long.
 func (a *Answer) take(e Estimate) {
 	curve := e.Curve
 	if a.Waited > 0 {
@@ -104,7 +110,7 @@ func (a *Answer) take(e Estimate) {
 	a.Half, a.Ninety, a.Change = quantile(curve, .5), quantile(curve, .9), e.Change
 }
 
-// quantile is one of a curve; nil if the waits do not say.
+// quantile returns a quantile of a curve; nil if the waits do not determine it.
 func quantile(c Curve, p float64) *int64 {
 	if seconds, ok := c.Quantile(p); ok {
 		return &seconds

@@ -8,31 +8,31 @@ import (
 	"slurmflex/flex/history"
 )
 
-// Request is what is or would be requested.
+// Request is an existing or a possible request.
 type Request struct {
 	Count int   // nodes, 1 or more
 	Lease int64 // seconds, 1 or more
 }
 
-// Sample is a wait of the past, or one that goes on.
+// Sample is a past or an ongoing wait.
 type Sample struct {
 	Begun   history.Time
-	Took    int64 // seconds, so far if it goes on
-	Granted bool  // it brought machines
+	Took    int64 // seconds; for an ongoing wait, so far
+	Granted bool  // machines were created
 
 	count   int
 	lease   int64
 	hours   Hours // the part of the week when it started
-	sameSet bool  // it was for the request's nodeset, and not only for its machine type
+	sameSet bool  // for the request's nodeset, and not only for its machine type
 }
 
-// Bounds of what is looked at.
+// The limits of the waits that are used.
 const (
 	maxAge     = 365 * 24 * 3600 // seconds
-	maxSamples = 100_000         // the newest of them
+	maxSamples = 100_000         // the newest waits
 )
 
-// kind is what waits are kept apart by.
+// kind groups waits that are not mixed.
 type kind struct{ nodeset, machine string }
 
 // Book holds the waits of a year, by nodeset and machine type.
@@ -42,14 +42,13 @@ type Book struct {
 	waits map[kind][]Sample
 }
 
-// NewBook returns an empty book for waits that started in the year before now. Hours of the day
-// are in the given zone.
+// NewBook returns an empty book for waits that started in the year before now. Hours of the day are
+// in the given zone.
 func NewBook(now history.Time, zone *time.Location) *Book {
 	return &Book{now: now, zone: zone, waits: map[kind][]Sample{}}
 }
 
-// Take adds a wait of the history; one that goes on has no end. One whose lease is
-// not known says nothing.
+// Take adds a wait from the history. Take ignores a wait with an unknown lease.
 func (b *Book) Take(e *history.Entry) {
 	if e.From < b.now-maxAge || e.Seconds <= 0 {
 		return
@@ -67,8 +66,8 @@ func (b *Book) Take(e *history.Entry) {
 
 func (b *Book) hoursOf(t history.Time) Hours { return hoursOf(t.Time().In(b.zone)) }
 
-// newest drops the oldest of too many samples. It leaves them in the order of time, in
-// which most of them come: then they are soon sorted.
+// newest drops the oldest samples if there are too many. It returns them in the order of time. Most
+// samples arrive in that order, so sorting them is fast.
 func newest(samples []Sample) []Sample {
 	if len(samples) > maxSamples {
 		slices.SortFunc(samples, func(a, b Sample) int { return cmp.Compare(a.Begun, b.Begun) })
@@ -77,11 +76,11 @@ func newest(samples []Sample) []Sample {
 	return samples
 }
 
-// Samples are the waits that may say something about requests for a nodeset, those
-// for its machine type included.
+// Samples are the waits that may inform requests for a nodeset, including those for its machine
+// type.
 type Samples struct {
 	NodeSet string
-	Machine string // empty if it is not known
+	Machine string // empty if unknown
 
 	all     []Sample     // in the order of a curve
 	changed history.Time // when the law of the nodeset's waits last changed; 0: never
@@ -89,8 +88,8 @@ type Samples struct {
 	hoursOf func(history.Time) Hours
 }
 
-// Of are the samples for a nodeset with that machine type; without one, that of its
-// newest wait.
+// Of returns the samples for a nodeset with that machine type. If machine is empty, the type of the
+// nodeset's newest wait is used.
 func (b *Book) Of(nodeset, machine string) *Samples {
 	if machine == "" {
 		machine = b.machineOf(nodeset)
@@ -113,7 +112,7 @@ func (b *Book) Of(nodeset, machine string) *Samples {
 	return s
 }
 
-// machineOf is the machine type of the nodeset's newest wait; empty if none says.
+// machineOf returns the machine type of the nodeset's newest wait; empty if no wait has one.
 func (b *Book) machineOf(nodeset string) (machine string) {
 	var last history.Time
 	for key, waits := range b.waits {
@@ -126,7 +125,7 @@ func (b *Book) machineOf(nodeset string) (machine string) {
 	return machine
 }
 
-// inOrder puts samples in the order of a curve.
+// inOrder sorts samples into the order of a curve.
 func inOrder(samples []Sample) {
 	slices.SortFunc(samples, func(a, b Sample) int {
 		return cmp.Or(cmp.Compare(a.Took, b.Took), cmp.Compare(grantedFirst(a), grantedFirst(b)))

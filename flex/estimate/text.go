@@ -9,7 +9,7 @@ import (
 	"slurmflex/flex/view"
 )
 
-// String is the report for people.
+// String returns the report for people.
 func (r Report) String() string {
 	var b strings.Builder
 	if r.Places != nil {
@@ -68,7 +68,7 @@ func answerText(b *strings.Builder, a Answer) {
 	whatIfText(b, a.WhatIf)
 }
 
-// Short is the report in a line for each nodeset that has a history.
+// Short returns the report with one line for each nodeset that has a history.
 func (r Report) Short() string {
 	var b strings.Builder
 	for _, a := range r.Estimates {
@@ -99,7 +99,7 @@ func within(a Answer) string {
 	return wait
 }
 
-// whatIfText writes the table: a line for each time limit.
+// whatIfText writes the table, with one line for each time limit.
 func whatIfText(b *strings.Builder, others []Other) {
 	if !slices.ContainsFunc(others, func(o Other) bool { return o.Samples > 0 }) {
 		return
@@ -127,14 +127,14 @@ func whatIfText(b *strings.Builder, others []Other) {
 	b.WriteString("\n")
 }
 
-// trimRight takes the blanks off the end of what is written so far.
+// trimRight removes the blanks at the end of the text so far.
 func trimRight(b *strings.Builder) {
 	text := strings.TrimRight(b.String(), " ")
 	b.Reset()
 	b.WriteString(text)
 }
 
-// quantiles are a cell of the table.
+// quantiles returns a cell of the table.
 func quantiles(o Other) string {
 	if o.Half == nil {
 		return "no history"
@@ -144,10 +144,11 @@ func quantiles(o Other) string {
 
 func span(seconds int64) string { return view.Span(time.Duration(seconds) * time.Second) }
 
-// adviceError is how many characters of an error people are shown; JSON has all.
+// adviceError is the maximum length of an error in the text, in characters. JSON has the whole
+// error.
 const adviceError = 200
 
-// String is the advice, or that there is none, in one line.
+// String returns the advice, or why it is missing, on one line.
 func (a *Advice) String() string {
 	if a.Error != "" {
 		return "Compute gave no advice: " + view.Clip(view.Printable(a.Error), adviceError)
@@ -159,7 +160,7 @@ func (a *Advice) String() string {
 	return text
 }
 
-// Seconds is a number of seconds in a view; 0 for nil.
+// Seconds returns seconds for a view; 0 for nil.
 func Seconds(n *int64) view.Seconds {
 	if n == nil {
 		return 0

@@ -8,15 +8,15 @@ const (
 	day  = 24 * hour
 )
 
-// Cell is what another request would wait.
+// Cell is the estimate for another request.
 type Cell struct {
 	Request  Request
-	Estimate *Estimate // nil: there is no history that says
+	Estimate *Estimate // nil if the history lacks similar waits
 }
 
-// WhatIf is a table of requests for the same nodeset: a row for each of these
-// leases, in seconds, and in it half as many nodes, the same and twice as many, of
-// at least 1 and at most so many.
+// WhatIf returns a table of requests for the same nodeset. It has a row for each of these leases,
+// in seconds. Each row has half as many nodes, the same number and twice as many, limited to 1 to
+// most.
 func (s *Samples) WhatIf(r Request, leases []int64, most int, now history.Time) (rows [][]Cell) {
 	var counts []int
 	for _, count := range []int{(r.Count + 1) / 2, r.Count, 2 * r.Count} {
@@ -38,18 +38,18 @@ func (s *Samples) WhatIf(r Request, leases []int64, most int, now history.Time) 
 	return rows
 }
 
-// Chance is that machines come within some hours.
+// Chance is the probability that machines are created within some hours.
 type Chance struct {
 	Hours  int     `json:"hours"`
 	Chance float64 `json:"chance"` // 0 to 1
 }
 
-// chanceHours are the hours for which a chance is given.
+// chanceHours are the hours of the chances that a report shows.
 var chanceHours = []int{1, 2, 4, 8, 12, 24, 48, 96, 168}
 
-// Chances says how likely machines come within some hours, for one of the waits that
-// has lasted so many seconds. It ends with what the history knows, and is nil if
-// fewer than the least are known to have waited so long.
+// Chances returns how likely machines are created within some hours, for a wait that has lasted
+// that many seconds. It ends at the longest known wait. It is nil if fewer than the least number of
+// known waits are so long.
 func (e Estimate) Chances(waited int64) (chances []Chance) {
 	rest := e.Curve.After(waited)
 	if rest.samples < least {

@@ -13,10 +13,10 @@ import (
 	"slurmflex/flex/history"
 )
 
-// By says what there is a row of the bill for.
+// By determines the rows of a bill.
 type By string
 
-// What a bill can be by. What is not a job's, or not known, has an empty key.
+// The ways to divide a bill. Time without a job, or with an unknown job, has an empty key.
 const (
 	Account   By = "account"
 	User      By = "user"
@@ -26,24 +26,24 @@ const (
 	Day       By = "day"
 )
 
-// Ways are all that a bill can be by.
+// Ways returns all ways to divide a bill.
 func Ways() []By { return []By{Account, User, Partition, NodeSet, Job, Day} }
 
-// Sum is what a row, or the whole bill, comes to.
+// Sum is the total of a row or of the whole bill.
 type Sum struct {
 	Machine [purposes]float64 // machine seconds by purpose
 	GPU     [purposes]float64 // GPU seconds by purpose
 
-	rates map[rate]float64 // machine seconds by price
+	rates map[rate]float64 // machine seconds by rate
 }
 
-// rate is what machine seconds have one price by.
+// rate determines the price of machine seconds.
 type rate struct {
-	machine string // type
+	machine string // machine type
 	model   Model
 }
 
-// All are the machine seconds of all purposes.
+// All returns the machine seconds of all purposes.
 func (s *Sum) All() (seconds float64) {
 	for _, n := range s.Machine {
 		seconds += n
@@ -51,7 +51,7 @@ func (s *Sum) All() (seconds float64) {
 	return seconds
 }
 
-// AllGPU are the GPU seconds of all purposes.
+// AllGPU returns the GPU seconds of all purposes.
 func (s *Sum) AllGPU() (seconds float64) {
 	for _, n := range s.GPU {
 		seconds += n
@@ -72,7 +72,7 @@ func (s *Sum) charge(r rate, seconds float64) {
 	s.rates[r] += seconds
 }
 
-// inOrder returns the rates in one order, so that their costs always add up to the same amount.
+// inOrder returns the rates in a fixed order, so that their costs always add up to the same amount.
 func (s *Sum) inOrder() []rate {
 	return slices.SortedFunc(maps.Keys(s.rates), func(a, b rate) int {
 		return cmp.Or(cmp.Compare(a.machine, b.machine), cmp.Compare(a.model, b.model))
@@ -90,13 +90,13 @@ func (s *Sum) plus(other *Sum) {
 	}
 }
 
-// Row is what one key comes to.
+// Row is the sum of one key.
 type Row struct {
 	Key string
 	*Sum
 }
 
-// Bill is what the leases of a time come to.
+// Bill sums up the leases of a period.
 type Bill struct {
 	by       By
 	from, to history.Time
@@ -107,7 +107,7 @@ type Bill struct {
 	raceLost int64   // machine seconds for jobs that started in another nodeset
 	ongoing  int     // leases that have not ended
 
-	day dayOf // the last that was asked for
+	day dayOf // the day of the last call of setDay
 }
 
 // dayOf is a day and its name.
@@ -116,11 +116,11 @@ type dayOf struct {
 	name     string
 }
 
-// never is later than all that is billed.
+// never is later than any time in a bill.
 const never = history.Time(math.MaxInt64)
 
-// NewBill is an empty bill for the time between two moments, where 0 is no bound.
-// Days are those of the zone.
+// NewBill returns an empty bill for the period between two times; 0 means no bound. Days follow the
+// given time zone.
 func NewBill(by By, from, to history.Time, zone *time.Location) *Bill {
 	if to == 0 {
 		to = never
@@ -128,7 +128,7 @@ func NewBill(by By, from, to history.Time, zone *time.Location) *Bill {
 	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[string]*Sum{}}
 }
 
-// Take adds the seconds of a lease that are in the bill's time.
+// Take adds the seconds of a lease that fall within the bill's period.
 func (b *Bill) Take(e *history.Entry) {
 	if e.To <= b.from || e.From >= b.to {
 		return
@@ -196,7 +196,7 @@ func (b *Bill) key(e *history.Entry, who *history.Who) string {
 	return strconv.FormatUint(uint64(who.Job), 10)
 }
 
-// setDay finds the day of a moment in the bill's zone.
+// setDay finds the day of a time in the bill's zone.
 func (b *Bill) setDay(at history.Time) {
 	if b.day.from <= at && at < b.day.to {
 		return
@@ -206,7 +206,7 @@ func (b *Bill) setDay(at history.Time) {
 	b.day = dayOf{history.At(first), history.At(time.Date(year, month, day+1, 0, 0, 0, 0, b.zone)), first.Format(time.DateOnly)}
 }
 
-// Rows returns the bill's rows, the largest first; days in their order.
+// Rows returns the bill's rows, largest first. Days are in order of time.
 func (b *Bill) Rows() []Row {
 	rows := make([]Row, 0, len(b.rows))
 	for name, sum := range b.rows {

@@ -14,13 +14,13 @@ import (
 
 const start = history.Time(1793491200) // 2026-11-01 00:00 UTC
 
-// ada and bob have jobs.
+// ada and bob own jobs.
 var (
 	ada = history.Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}
 	bob = history.Who{Job: 815, Name: "813_2", User: "bob", Account: "physics", Partition: "train"}
 )
 
-// lease is one of a machine that was obtained for ada and lasted so many seconds.
+// lease returns a lease of a machine that was obtained for ada and lasted that many seconds.
 func lease(took int64, uses ...history.Use) *history.Entry {
 	return &history.Entry{
 		NodeSet: "a3", Machine: "a3-highgpu-8g", Count: 1, GPUs: 8, From: start, To: start + history.Time(took), Who: ada, FlexStart: true, Uses: uses,
@@ -31,7 +31,7 @@ func use(who history.Who, from, to history.Time) history.Use {
 	return history.Use{Who: who, From: start + from, To: start + to}
 }
 
-// rowsOf are the machine seconds by key: used, booting, idle, wasted.
+// rowsOf returns the machine seconds by key: used, booting, idle, wasted.
 func rowsOf(b *Bill) map[string][4]float64 {
 	rows := map[string][4]float64{}
 	for _, r := range b.Rows() {
@@ -40,7 +40,7 @@ func rowsOf(b *Bill) map[string][4]float64 {
 	return rows
 }
 
-func TestUnusedTimeIsForTheJobThatObtainedTheMachineOrHadItLast(t *testing.T) {
+func TestUnusedTimeIsChargedToTheFirstOrLastJob(t *testing.T) {
 	e := lease(1000, use(ada, 100, 400), use(bob, 500, 900))
 	e.Booting, e.Used, e.Idle = 100, 700, 200
 	for by, want := range map[By]map[string][4]float64{
@@ -59,8 +59,8 @@ func TestUnusedTimeIsForTheJobThatObtainedTheMachineOrHadItLast(t *testing.T) {
 	}
 }
 
-// U14: the user who came first pays no idle time after the jobs of others.
-func TestIdleTimeOfASharedMachineIsForTheJobThatLeftItLast(t *testing.T) {
+// U14: the first user of a machine pays no idle time after the jobs of others.
+func TestSharedIdleTimeIsChargedToTheLastJob(t *testing.T) {
 	eve := history.Who{Job: 820, User: "eve"}
 	e := lease(1000, use(ada, 100, 300), use(bob, 200, 500), use(eve, 250, 400), use(eve, 600, 700))
 	e.Booting, e.Used, e.Idle = 50, 500, 450
@@ -73,7 +73,7 @@ func TestIdleTimeOfASharedMachineIsForTheJobThatLeftItLast(t *testing.T) {
 	assert.Equal(t, map[string]float64{"ada": 50, "bob": 100, "eve": 300}, idle)
 }
 
-func TestALeaseThatServedNobodyIsAllWasted(t *testing.T) {
+func TestUnusedLeaseIsWasted(t *testing.T) {
 	e := lease(1000)
 	e.Wasted = 1000
 	b := NewBill(User, 0, 0, time.UTC)
@@ -81,7 +81,7 @@ func TestALeaseThatServedNobodyIsAllWasted(t *testing.T) {
 	assert.Equal(t, map[string][4]float64{"ada": {0, 0, 0, 1000}}, rowsOf(b))
 }
 
-func TestAStaticNodeIsNobodysUntilItIsUsed(t *testing.T) {
+func TestUnusedStaticNodeIsChargedToNoJob(t *testing.T) {
 	e := lease(1000, use(bob, 100, 400))
 	e.Who, e.Booting, e.Used, e.Idle = history.Who{}, 100, 300, 600
 	b := NewBill(User, 0, 0, time.UTC)
@@ -89,15 +89,15 @@ func TestAStaticNodeIsNobodysUntilItIsUsed(t *testing.T) {
 	assert.Equal(t, map[string][4]float64{"": {0, 100, 600, 0}, "bob": {300, 0, 0, 0}}, rowsOf(b))
 }
 
-func TestJobsThatShareAMachineShareItsSeconds(t *testing.T) {
+func TestJobsOnOneMachineShareItsSeconds(t *testing.T) {
 	e := lease(11, use(ada, 0, 11), use(bob, 4, 11))
 	e.Used = 11
 	b := NewBill(User, 0, 0, time.UTC)
 	b.Take(e)
-	assert.Equal(t, map[string][4]float64{"ada": {7.5, 0, 0, 0}, "bob": {3.5, 0, 0, 0}}, rowsOf(b), "4 alone, and half of 7")
+	assert.Equal(t, map[string][4]float64{"ada": {7.5, 0, 0, 0}, "bob": {3.5, 0, 0, 0}}, rowsOf(b), "4 alone and half of 7")
 }
 
-func TestOnlyTheTimeOfTheBillIsCounted(t *testing.T) {
+func TestOnlyTheBilledPeriodIsCounted(t *testing.T) {
 	e := lease(1000, use(ada, 100, 900))
 	e.Booting, e.Used, e.Idle = 100, 800, 100
 	b := NewBill(User, start+50, start+950, time.UTC)
@@ -110,19 +110,19 @@ func TestOnlyTheTimeOfTheBillIsCounted(t *testing.T) {
 	}
 }
 
-func TestDaysAreThoseOfTheZone(t *testing.T) {
+func TestDaysFollowTheTimeZone(t *testing.T) {
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
-		t.Skip("there is no time zone database")
+		t.Skip("the time zone database is missing")
 	}
-	e := lease(12 * hour) // from 20:00 of the day before, and the clock goes back at night
+	e := lease(12 * hour) // from 20:00 of the previous day; the clock is set back at night
 	e.Idle = 12 * hour
 	b := NewBill(Day, 0, 0, zone)
 	b.Take(e)
 	assert.Equal(t, map[string][4]float64{"2026-10-31": {0, 0, 4 * hour, 0}, "2026-11-01": {0, 0, 8 * hour, 0}}, rowsOf(b))
 }
 
-// month is a simulated month of machines that come, boot or do not, and are shared.
+// month returns a simulated month of machines that are created, boot or fail to, and are shared.
 func month(random *rand.Rand) (leases []*history.Entry) {
 	for range 2000 {
 		e := lease(int64(random.IntN(7 * 24 * hour)))
@@ -155,9 +155,9 @@ func month(random *rand.Rand) (leases []*history.Entry) {
 	return leases
 }
 
-// Of a simulated month, jobs plus overhead are the leases' seconds, however the bill is
-// made, and days add up to what the month is as a whole, key by key.
-func TestJobsPlusOverheadAreTheLeasesSeconds(t *testing.T) {
+// In a simulated month, jobs plus overhead equal the leases' seconds for every way to divide the
+// bill. The days add up to the whole month, key by key.
+func TestJobsPlusOverheadEqualTheLeases(t *testing.T) {
 	leases := month(rand.New(rand.NewPCG(1, 2)))
 	var want [4]float64
 	for _, e := range leases {
@@ -165,7 +165,7 @@ func TestJobsPlusOverheadAreTheLeasesSeconds(t *testing.T) {
 			want[purpose] += float64(seconds)
 		}
 	}
-	const tenth = 0.1 // of a second, in a sum of 2,000 leases
+	const tenth = 0.1 // of a second, in a sum over 2,000 leases
 	for _, by := range Ways() {
 		b := NewBill(by, 0, 0, time.UTC)
 		for _, e := range leases {
@@ -197,7 +197,7 @@ func TestJobsPlusOverheadAreTheLeasesSeconds(t *testing.T) {
 	}
 }
 
-func TestTimeLostInARaceIsThatOfTheBill(t *testing.T) {
+func TestRaceLossesAreInTheBill(t *testing.T) {
 	lost, given := lease(1000), lease(2000, use(bob, 700, 2000))
 	lost.Wasted, lost.RaceLost = 1000, 1000
 	given.Booting, given.Used, given.RaceLost = 700, 1300, 600
@@ -209,7 +209,7 @@ func TestTimeLostInARaceIsThatOfTheBill(t *testing.T) {
 	}
 }
 
-func TestTheLargestRowComesFirst(t *testing.T) {
+func TestLargestRowIsFirst(t *testing.T) {
 	b := NewBill(User, 0, 0, time.UTC)
 	small, large := lease(10), lease(20)
 	small.Idle, large.Idle, large.User = 10, 20, "bob"
@@ -218,7 +218,7 @@ func TestTheLargestRowComesFirst(t *testing.T) {
 	assert.Equal(t, []string{"bob", "ada"}, []string{b.Rows()[0].Key, b.Rows()[1].Key})
 }
 
-// BenchmarkBill is a bill of a million leases.
+// BenchmarkBill measures a bill of a million leases.
 func BenchmarkBill(b *testing.B) {
 	for _, by := range []By{Account, Day} {
 		b.Run(fmt.Sprint(by), func(b *testing.B) {

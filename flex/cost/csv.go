@@ -24,7 +24,7 @@ func inCSV(key string) string {
 	return key
 }
 
-// WriteCSV writes the rows, without a total: its reader adds them up.
+// WriteCSV writes the rows without a total, because readers of CSV add the rows up.
 func (r Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	head := []string{string(r.By)}

@@ -18,18 +18,18 @@ import (
 	"slurmflex/config"
 )
 
-// Model is how a machine is billed.
+// Model is the way a machine is billed.
 type Model string
 
-// The models.
+// The billing models.
 const (
 	Flex     Model = "flex"
 	Spot     Model = "spot"
 	OnDemand Model = "on_demand"
 )
 
-// ModelOf is how the machines of such capacity are billed. What a reservation costs
-// counts as on demand. Source: Compute's page "VM instance pricing".
+// ModelOf returns how machines with this capacity are billed. A reservation is billed as on demand.
+// Source: Compute's page "VM instance pricing".
 func ModelOf(c config.Capacity) Model {
 	switch c {
 	case config.FlexStart:
@@ -40,11 +40,11 @@ func ModelOf(c config.Capacity) Model {
 	return OnDemand
 }
 
-// Prices are those of a price file.
+// Prices holds the prices in a price file.
 type Prices struct {
 	Currency string
-	Date     string                       // of the prices, as the file has it
-	machines map[string]map[Model]float64 // for a machine and an hour
+	Date     string                       // of the prices, as in the file
+	machines map[string]map[Model]float64 // per machine and hour
 }
 
 // ReadPrices reads the price file; nil if there is none and none was asked for.
@@ -66,7 +66,7 @@ func ReadPrices(path string, wanted bool) (*Prices, error) {
 // amount is a price as the file has it.
 var amount = regexp.MustCompile(`^\d{1,9}(\.\d{1,9})?$`)
 
-// ParsePrices reads a price file. An error names the line and what is wrong.
+// ParsePrices parses a price file. An error names the line and the problem.
 func ParsePrices(text []byte) (*Prices, error) {
 	var file struct {
 		Currency string                          `yaml:"currency"`
@@ -87,7 +87,7 @@ func ParsePrices(text []byte) (*Prices, error) {
 		for _, model := range slices.Sorted(maps.Keys(file.Machines[machine])) {
 			node := file.Machines[machine][model]
 			if !slices.Contains([]Model{Flex, Spot, OnDemand}, Model(model)) {
-				return nil, fmt.Errorf("line %d: %s of %s: not known; give %s, %s or %s", node.Line, model, machine, Flex, Spot, OnDemand)
+				return nil, fmt.Errorf("line %d: %s of %s: not known; must be %s, %s or %s", node.Line, model, machine, Flex, Spot, OnDemand)
 			}
 			price, err := strconv.ParseFloat(node.Value, 64)
 			if err != nil || !amount.MatchString(node.Value) {
@@ -99,7 +99,8 @@ func ParsePrices(text []byte) (*Prices, error) {
 	return p, nil
 }
 
-// Hour returns the price of a machine of that type for an hour, and whether there is one.
+// Hour returns the price of a machine of that type for an hour. known is false if the file lacks
+// it.
 func (p *Prices) Hour(machine string, model Model) (price float64, known bool) {
 	price, known = p.machines[machine][model]
 	return price, known
@@ -108,8 +109,8 @@ func (p *Prices) Hour(machine string, model Model) (price float64, known bool) {
 // hour is an hour in seconds.
 const hour = 3600
 
-// Of returns what the sum cost, and the machine types that have no price, by name: what
-// they cost is not in it.
+// Of returns the cost of the sum, and the names of the machine types without a price. The cost does
+// not include them.
 func (p *Prices) Of(s *Sum) (cost float64, unpriced []string) {
 	for _, r := range s.inOrder() {
 		price, known := p.Hour(r.machine, r.model)
@@ -122,8 +123,8 @@ func (p *Prices) Of(s *Sum) (cost float64, unpriced []string) {
 	return cost, slices.Compact(unpriced)
 }
 
-// As returns what the sum would have cost if all of it were billed by that model, and
-// whether each of its machine types has a price for it.
+// As returns the cost of the sum if all of it were billed with that model. known is false if a
+// machine type lacks a price for the model.
 func (p *Prices) As(s *Sum, model Model) (cost float64, known bool) {
 	for _, r := range s.inOrder() {
 		price, ok := p.Hour(r.machine, model)

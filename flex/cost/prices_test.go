@@ -44,7 +44,7 @@ func TestEachModelHasItsOwnPrice(t *testing.T) {
 	assert.Empty(t, r.Unpriced)
 }
 
-func TestWhatKeepingMachinesCostsAndBringsIsSummed(t *testing.T) {
+func TestKeptMachinesShowCostAndReuse(t *testing.T) {
 	b := NewBill(Account, 0, 0, time.UTC)
 	kept, static := lease(4*hour, use(ada, 0, hour), use(bob, 2*hour, 4*hour)), lease(hour, use(bob, 0, hour))
 	kept.Used, kept.Idle = 3*hour, hour
@@ -56,7 +56,7 @@ func TestWhatKeepingMachinesCostsAndBringsIsSummed(t *testing.T) {
 	assert.Equal(t, "40.50", r.IdleCost)
 }
 
-func TestWhatHasNoPriceIsNamed(t *testing.T) {
+func TestMissingPricesAreNamed(t *testing.T) {
 	b := NewBill(User, 0, 0, time.UTC)
 	flex, other := lease(hour), lease(hour)
 	flex.Idle, other.Idle, other.Machine = hour, hour, "a4-highgpu-8g"
@@ -66,10 +66,10 @@ func TestWhatHasNoPriceIsNamed(t *testing.T) {
 	assert.Equal(t, "40.50", r.Total.Cost)
 	assert.True(t, r.Total.Partial)
 	assert.Equal(t, []string{"a4-highgpu-8g"}, r.Unpriced)
-	assert.Empty(t, r.AsSpot, "it would be a part only")
+	assert.Empty(t, r.AsSpot, "the cost would be incomplete")
 }
 
-func TestWithoutPricesThereIsNoCost(t *testing.T) {
+func TestWithoutPricesCostsAreAbsent(t *testing.T) {
 	b := NewBill(User, start, start+10, time.UTC)
 	e := lease(hour)
 	e.Idle = hour
@@ -80,12 +80,12 @@ func TestWithoutPricesThereIsNoCost(t *testing.T) {
 	assert.Equal(t, start+10, r.To)
 }
 
-func TestAPriceFileThatIsWrongSaysWhere(t *testing.T) {
+func TestPriceFileErrorsNameTheLine(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                                     "currency or machines is missing",
 		"currency: USD\n":                      "currency or machines is missing",
 		"color: red\n":                         "line 1: field color not found",
-		"currency: USD\nmachines: {a: {b: 1}}": "line 2: b of a: not known; give flex, spot or on_demand",
+		"currency: USD\nmachines: {a: {b: 1}}": "line 2: b of a: not known; must be flex, spot or on_demand",
 		"currency: USD\nmachines: {a: {spot: -1}}": `line 2: spot of a: "-1" is not an amount`,
 		"currency: USD\nmachines: {a: {spot: $}}":  `line 2: spot of a: "$" is not an amount`,
 		"currency: USD\nmachines: {a: {spot: []}}": `line 2: spot of a: "" is not an amount`,
@@ -96,7 +96,7 @@ func TestAPriceFileThatIsWrongSaysWhere(t *testing.T) {
 	}
 }
 
-func TestTheExampleOfPricesIsSound(t *testing.T) {
+func TestExamplePriceFileIsValid(t *testing.T) {
 	text, err := os.ReadFile("../../scripts/package/prices.yaml")
 	require.NoError(t, err)
 	p, err := ParsePrices(text)

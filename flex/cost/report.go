@@ -8,20 +8,20 @@ import (
 	"slurmflex/flex/view"
 )
 
-// Report is a bill as the command shows it.
+// Report is a bill for output.
 type Report struct {
 	view.Envelope
 	Cluster  string       `json:"cluster"`
 	By       By           `json:"by"`
-	From     history.Time `json:"from,omitzero"` // absent: from the first lease on
+	From     history.Time `json:"from,omitzero"` // absent: from the first lease
 	To       history.Time `json:"to,omitzero"`   // absent: to the last look
 	Currency string       `json:"currency,omitempty"`
 	Priced   string       `json:"prices_of,omitempty"`
 	Rows     []Line       `json:"rows"`
 	Total    Line         `json:"total"`
-	Reused   int64        `json:"reused_machine_seconds"`    // of those used: by jobs that the machines were not requested for
-	RaceLost int64        `json:"race_lost_machine_seconds"` // of those not used: for jobs that started in another nodeset
-	IdleCost string       `json:"idle_cost,omitempty"`       // of the total's
+	Reused   int64        `json:"reused_machine_seconds"`    // used by jobs that they were not requested for
+	RaceLost int64        `json:"race_lost_machine_seconds"` // for jobs that started in another nodeset
+	IdleCost string       `json:"idle_cost,omitempty"`       // part of the total
 	AsSpot   string       `json:"total_at_spot_prices,omitempty"`
 	AsDemand string       `json:"total_at_on_demand_prices,omitempty"`
 	Unpriced []string     `json:"machine_types_without_price"`
@@ -29,18 +29,18 @@ type Report struct {
 	Bad      int          `json:"unread_lines"`   // of the history
 }
 
-// Line is a row of a report. Costs are amounts with two decimals; a row's is absent
-// without a price file. They are rounded each by itself.
+// Line is a row of a report. Costs are amounts with two decimals, absent without a price file. Each
+// cost is rounded separately.
 type Line struct {
-	Key     string  `json:"key"` // empty for what is of no job, or not known
+	Key     string  `json:"key"` // empty without a job, or if unknown
 	Machine Seconds `json:"machine_seconds"`
 	GPU     Seconds `json:"gpu_seconds"`
 	Cost    string  `json:"cost,omitempty"`
-	Partial bool    `json:"cost_is_partial,omitempty"` // some of its machines have no price
+	Partial bool    `json:"cost_is_partial,omitempty"` // some of its machines lack a price
 }
 
-// Seconds are seconds by purpose, each rounded to a whole one: jobs that share a machine
-// share its seconds evenly.
+// Seconds are seconds by purpose, each rounded to whole seconds. Jobs on the same machine share its
+// seconds equally.
 type Seconds struct {
 	Used    int64 `json:"used"`
 	Booting int64 `json:"booting"`
@@ -49,7 +49,7 @@ type Seconds struct {
 	All     int64 `json:"all"`
 }
 
-// Report returns the bill with its prices; nil for none.
+// Report returns the bill with prices. prices may be nil.
 func (b *Bill) Report(cluster string, prices *Prices) Report {
 	rows, total := b.Rows(), b.Total()
 	r := Report{
@@ -95,5 +95,5 @@ func seconds(by [purposes]float64, all float64) Seconds {
 
 func whole(seconds float64) int64 { return int64(math.Round(seconds)) }
 
-// text writes an amount with two decimals.
+// text formats an amount with two decimals.
 func text(amount float64) string { return strconv.FormatFloat(math.Round(amount*100)/100, 'f', 2, 64) }

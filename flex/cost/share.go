@@ -7,35 +7,35 @@ import (
 	"slurmflex/flex/history"
 )
 
-// Purpose is what a machine's second was for.
+// Purpose is the use of a machine's second.
 type Purpose int
 
-// The purposes. Each second of a lease has one.
+// The purposes. Each second of a lease has exactly one.
 const (
 	Used    Purpose = iota // a job was on the machine
-	Booting                // it was made, and its node was not at Slurm's disposal yet
-	Idle                   // no job was on it
-	Wasted                 // it never served a job: it did not boot, or its gang did not complete
+	Booting                // the machine existed, but its node was not yet available to Slurm
+	Idle                   // the machine was up without a job
+	Wasted                 // never served a job: no boot, or other nodes of its job were missing
 	purposes
 )
 
-// part is a time of one purpose, and for whom it was. Jobs that share a machine have a part
-// each, of the same time.
+// part is a period with one purpose and one beneficiary. Jobs that share a machine have one part
+// each, for the same period.
 type part struct {
 	purpose  Purpose
 	who      *history.Who
 	from, to history.Time
-	sharers  int // of this time, at least 1
+	sharers  int // of this period, at least 1
 }
 
-// seconds returns the share of the part between two times.
+// seconds returns the part's share of the period between two times.
 func (p part) seconds(from, to history.Time) float64 {
 	return float64(max(0, min(to, p.to)-max(from, p.from))) / float64(p.sharers)
 }
 
-// parts calls each for each part of a lease. What no job used is for the job that the
-// machine was obtained for until a job has used it, and then for the job that left it last.
-// A static node's is for no job.
+// parts calls each for each part of a lease. Unused time is charged to the job that the machine was
+// obtained for. Once a job has used the machine, it is charged to the job that left last. Unused
+// time of a static node is not charged to any job.
 func parts(e *history.Entry, each func(part)) {
 	alone := func(purpose Purpose, who *history.Who, from, to history.Time) {
 		if from < to {
@@ -71,7 +71,7 @@ func lastOn(e *history.Entry, u *history.Use) *history.Who {
 	return &u.Who
 }
 
-// inTurn reports whether each job began when the one before it was over.
+// inTurn reports whether each job started after the previous one had ended.
 func inTurn(uses []history.Use) bool {
 	for i := 1; i < len(uses); i++ {
 		if uses[i].From < uses[i-1].To {
@@ -81,7 +81,7 @@ func inTurn(uses []history.Use) bool {
 	return true
 }
 
-// shared are the parts of a lease of several jobs, cut wherever one begins or ends.
+// shared calls each for the parts of a lease with several jobs, cut wherever a job starts or ends.
 func shared(e *history.Entry, up history.Time, each func(part)) {
 	cuts := []history.Time{up, e.To}
 	for _, u := range e.Uses {

@@ -10,7 +10,7 @@ import (
 	"slurmflex/flex/view"
 )
 
-// WriteTable writes the report for people: hours with one decimal.
+// WriteTable writes the report for people, in hours with one decimal.
 func (r Report) WriteTable(w io.Writer) error {
 	head := []string{string(r.By), "used h", "booting h", "idle h", "wasted h", "machine h", "GPU h"}
 	if r.Currency != "" {
@@ -33,7 +33,7 @@ func (r Report) WriteTable(w io.Writer) error {
 	return t.Flush()
 }
 
-// cells are a row of the table.
+// cells returns a row of the table.
 func cells(key string, l Line) []string {
 	row := append(make([]string, 0, 8), key)
 	for _, seconds := range []int64{l.Machine.Used, l.Machine.Booting, l.Machine.Idle, l.Machine.Wasted, l.Machine.All, l.GPU.All} {
@@ -48,7 +48,7 @@ func cells(key string, l Line) []string {
 	return row
 }
 
-// writeNotes says what the numbers are not.
+// writeNotes explains the limits of the numbers.
 func (r Report) writeNotes(b io.Writer) {
 	if r.Reused > 0 {
 		fmt.Fprintf(b, "reused: %s of the used hours, by jobs that the machines were not requested for\n", hours(r.Reused))
@@ -84,7 +84,7 @@ func (r Report) writeNotes(b io.Writer) {
 	}
 }
 
-// hours are seconds in hours, rounded to a tenth.
+// hours formats seconds as hours, rounded to a tenth.
 func hours(seconds int64) string {
 	return fmt.Sprintf("%.1f", float64((seconds+180)/360)/10)
 }

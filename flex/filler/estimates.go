@@ -11,31 +11,30 @@ import (
 	"slurmflex/flex/view"
 )
 
-// How old the waits may be that estimates are from, and that are too few for one. A history that
-// takes long is read less often: reading it takes at most one part in readShare of the time.
+// These constants limit the age of an estimate's waits, and define how many waits are too few.
+// Reading a long history takes at most one part in readShare of the time, so it is read less often.
 const (
 	bookAge   = 10 * time.Minute
 	fewAge    = time.Minute
 	readShare = 100
 )
 
-// Estimates estimates the waits of a view by the history. Where the history cannot be
-// read, or has not been read yet, there are no estimates. It is read beside the passes,
-// which no disk that hangs may hold up.
+// Estimates adds estimates from the history to a view. Without a readable history it adds none. It
+// reads the history in the background, so that a hanging disk does not delay passes.
 type Estimates struct {
 	dir, cluster string
 
 	mu    sync.Mutex
-	asked time.Time      // when the history was last asked for; zero: never
-	reads bool           // it is being read
+	asked time.Time      // when the history was last requested; zero: never
+	reads bool           // the history is being read
 	lacks bool           // a row of the last view lacked an estimate
-	size  int64          // of the history's file when it was read
-	took  time.Duration  // to read it
-	book  *estimate.Book // nil: not read yet
+	size  int64          // size of the history file when it was read
+	took  time.Duration  // how long the read took
+	book  *estimate.Book // nil before the first read
 	waits map[string]*estimate.Samples
 }
 
-// NewEstimates makes a forecaster of a cluster.
+// NewEstimates returns an Estimates for a cluster.
 func NewEstimates(cfg *config.Config) *Estimates {
 	return &Estimates{dir: cfg.Options.StateDir, cluster: cfg.Cluster}
 }
@@ -79,8 +78,7 @@ func (f *Estimates) Fill(v *view.View) {
 	}
 }
 
-// read takes over the history as it is. For want of estimates it does so only if the history
-// has grown.
+// read reads the history as it is now. If few is true, it does so only if the history has grown.
 func (f *Estimates) read(now time.Time, few bool) {
 	begun, size := time.Now(), int64(0)
 	if file, err := os.Stat(history.Path(f.dir, f.cluster)); err == nil {
@@ -91,7 +89,7 @@ func (f *Estimates) read(now time.Time, few bool) {
 	}
 	book := estimate.NewBook(history.At(now), time.Local)
 	if _, err := history.Read(f.dir, f.cluster, history.Wait, book.Take); err != nil {
-		book, size = estimate.NewBook(history.At(now), time.Local), -1 // it is tried again
+		book, size = estimate.NewBook(history.At(now), time.Local), -1 // retried later
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,8 +97,8 @@ func (f *Estimates) read(now time.Time, few bool) {
 	f.size, f.took = size, time.Since(begun)
 }
 
-// isRead reports whether the history was read when its file had that size. Then there is nothing
-// to read.
+// isRead reports whether the history was read when its file had that size. A new read would find
+// nothing new.
 func (f *Estimates) isRead(size int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"slurmflex/flex/view"
 )
 
-// past writes a history of that many waits of two nodes, of a minute, two minutes and so on in a
-// mixed order, so that they show no trend. 17 must not divide their number.
+// past writes a history with that many waits for two nodes. The waits last one minute, two minutes
+// and so on, in mixed order, so that they show no trend. 17 must not divide their number.
 func past(t *testing.T, dir string, waits int) {
 	t.Helper()
 	var entries []history.Entry
@@ -27,7 +27,7 @@ func past(t *testing.T, dir string, waits int) {
 	require.NoError(t, history.Append(dir, "alpha", false, entries))
 }
 
-func TestAWaitThatIsShownHasItsEstimate(t *testing.T) {
+func TestShownWaitHasAnEstimate(t *testing.T) {
 	dir := t.TempDir()
 	past(t, dir, 39)
 	now := time.Now().UTC()
@@ -41,12 +41,12 @@ func TestAWaitThatIsShownHasItsEstimate(t *testing.T) {
 	f.read(now, false)
 	f.Fill(&v)
 	assert.Equal(t, "The median wait of 39 requests like this one is another 18m, the 90th percentile 32m", v.Rows[0].Estimate.String())
-	assert.Nil(t, v.Rows[1].Estimate, "none has waited so long")
-	assert.Nil(t, v.Rows[2].Estimate, "nothing is requested")
+	assert.Nil(t, v.Rows[1].Estimate, "no known wait is so long")
+	assert.Nil(t, v.Rows[2].Estimate, "the row has no request")
 }
 
-// U14: the page has an estimate a minute after the command has one.
-func TestMissingEstimateReadsTheHistoryAgain(t *testing.T) {
+// U14: the page shows an estimate at most a minute after the command does.
+func TestMissingEstimateRereadsTheHistory(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now().UTC()
 	f := &Estimates{dir: dir, cluster: "alpha", asked: now}
@@ -65,9 +65,9 @@ func TestMissingEstimateReadsTheHistoryAgain(t *testing.T) {
 	require.Eventually(t, func() bool { return estimated(61 * time.Second) }, time.Minute, time.Millisecond)
 }
 
-func TestHistoryIsReadAgainOnlyIfItHasGrown(t *testing.T) {
+func TestHistoryIsRereadOnlyIfItHasGrown(t *testing.T) {
 	dir := t.TempDir()
-	past(t, dir, 1) // too few
+	past(t, dir, 1) // too few waits
 	now := time.Now().UTC()
 	f := &Estimates{dir: dir, cluster: "alpha"}
 	f.read(now, false)
@@ -76,7 +76,7 @@ func TestHistoryIsReadAgainOnlyIfItHasGrown(t *testing.T) {
 	assert.Same(t, first, f.book)
 	assert.False(t, f.reads)
 	f.read(now.Add(bookAge), false)
-	assert.NotSame(t, first, f.book, "it is older")
+	assert.NotSame(t, first, f.book, "the estimate is older")
 	first = f.book
 	past(t, dir, 39)
 	f.read(now.Add(bookAge), true)

@@ -1,3 +1,3 @@
-// Package filler adds to views what passes do not see: estimates, prices and quotas. No pass waits
-// for any of them.
+// Package filler adds data to views that passes do not collect: estimates, prices and quotas.
+// Passes never wait for it.
 package filler

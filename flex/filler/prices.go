@@ -16,7 +16,7 @@ type Prices struct {
 	Path string // of the price file
 	Log  *zap.Logger
 
-	changed time.Time // the file, when it was last read
+	changed time.Time // the file at its last read
 	prices  *cost.Prices
 }
 

@@ -15,14 +15,14 @@ import (
 	"slurmflex/flex/view"
 )
 
-func TestANodesetHasThePriceThatThePriceFileHasNow(t *testing.T) {
+func TestNodesetPriceFollowsThePriceFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prices.yaml")
 	core, log := observer.New(zap.WarnLevel)
 	p := &Prices{Path: path, Log: zap.New(core)}
 	price := func() *view.Price {
 		v := view.View{NodeSets: []view.NodeSet{{Name: "a3", Capacity: config.FlexStart, Machine: "a3-highgpu-8g"}, {Name: "g2", Capacity: config.FlexStart, Machine: "g2-standard-4"}}}
 		p.Fill(&v)
-		assert.Nil(t, v.NodeSets[1].Price, "the file has none")
+		assert.Nil(t, v.NodeSets[1].Price, "the file lacks the price")
 		return v.NodeSets[0].Price
 	}
 	write := func(text string, age time.Duration) {
@@ -30,7 +30,7 @@ func TestANodesetHasThePriceThatThePriceFileHasNow(t *testing.T) {
 		require.NoError(t, os.Chmod(path, 0o644))
 		require.NoError(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 	}
-	assert.Nil(t, price(), "there is no file")
+	assert.Nil(t, price(), "the file is missing")
 	write("currency: USD\nmachines: {a3-highgpu-8g: {flex: 40.5, on_demand: 80}}\n", 3*time.Hour)
 	assert.Equal(t, &view.Price{Hour: 40.5, Currency: "USD"}, price())
 	write("currency: EUR\nmachines: {a3-highgpu-8g: {flex: 41}}\n", 2*time.Hour)

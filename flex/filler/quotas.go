@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	quotaAge   = 5 * time.Minute  // how old the quotas may be that are shown
-	quotaLimit = 10 * time.Second // for reading those of one region
+	quotaAge   = 5 * time.Minute  // maximum age of shown quotas
+	quotaLimit = 10 * time.Second // for the quotas of one region
 )
 
-// Quotas adds to views what the project has and uses of the quotas of each region. In a daemon
-// they are read beside the passes, which need none of them.
+// Quotas adds each region's quotas to views: the limits and their use by the project. In a daemon
+// they are read in the background, because passes do not need them.
 type Quotas struct {
 	Region func(ctx context.Context, name string) (mig.Region, error)
-	Note   func(region string, quotas []mig.Quota) // takes those that flex-start uses
+	Note   func(region string, quotas []mig.Quota) // receives the quotas that flex-start uses
 
 	mu    sync.Mutex
 	known map[string]*knownQuotas // by region
 }
 
-// knownQuotas is what was read of a region.
+// knownQuotas holds the quotas of a region as last read.
 type knownQuotas struct {
-	asked time.Time // when it was last asked for
-	at    time.Time // when it was last read; zero: never
+	asked time.Time // when they were last requested
+	at    time.Time // when they were last read; zero: never
 	is    mig.Region
 	err   error
 }
 
-// Fill adds what is known, and begins to read what is too old.
+// Fill adds the known quotas, and starts to read those that are too old.
 func (q *Quotas) Fill(ctx context.Context, v *view.View) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,7 +55,7 @@ func (q *Quotas) Fill(ctx context.Context, v *view.View) {
 	}
 }
 
-// Now reads regions that are about to be shown, and begins at once.
+// Now immediately starts to read the quotas of regions that are about to be shown.
 func (q *Quotas) Now(ctx context.Context, regions []string) (wait func()) {
 	var reads sync.WaitGroup
 	for _, region := range regions {
@@ -67,7 +67,7 @@ func (q *Quotas) Now(ctx context.Context, regions []string) (wait func()) {
 	return reads.Wait
 }
 
-// of is what is known of a region; q.mu must be held.
+// of returns the known quotas of a region. q.mu must be held.
 func (q *Quotas) of(region string) *knownQuotas {
 	if q.known == nil {
 		q.known = map[string]*knownQuotas{}

@@ -13,7 +13,7 @@ import (
 	"slurmflex/mig"
 )
 
-func TestTheDaemonReadsQuotasEveryFiveMinutesBesideThePasses(t *testing.T) {
+func TestQuotasAreReadInTheBackgroundEveryFiveMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, noted := 0, []mig.Quota(nil)
 		answer := error(nil)

@@ -1,7 +1,6 @@
-// Package past remembers the last day of a cluster: how many nodes waited and ran,
-// what leases were used for, and what became of jobs. People look at it; nothing is
-// decided by it, and it is lost when the daemon stops. It is pure: its times are
-// those of the views.
+// Package past remembers the last day of a cluster: how many nodes waited and ran, how leases were
+// used, and the stories of jobs. It is only for people: nothing is decided from it, and it is lost
+// when the daemon stops. It is pure: its times are those of the views.
 package past
 
 import (
@@ -12,30 +11,30 @@ import (
 	"slurmflex/flex/view"
 )
 
-// The bounds of what a day holds.
+// The limits of a day.
 const (
 	Length     = 24 * time.Hour
 	pace       = time.Minute // between samples
 	mostJobs   = 2000
-	mostEvents = 60 // of a job
-	mostUses   = 60 // of a lease
+	mostEvents = 60 // per job
+	mostUses   = 60 // per lease
 )
 
-// Day is what was seen in the last day. A copy that Clone made does not change.
+// Day holds the observations of the last day. A copy returned by Clone does not change.
 type Day struct {
-	Since   time.Time // when it began to look; zero if it has not
-	Samples []Sample  // the oldest first
+	Since   time.Time // time of the first observation; zero before it
+	Samples []Sample  // oldest first
 
 	jobs   map[uint32]Job
 	leases map[lease][]Use
 }
 
-// Clone is the day as it is now.
+// Clone returns a copy of the day as it is now.
 func (d *Day) Clone() Day {
 	return Day{Since: d.Since, Samples: d.Samples, jobs: maps.Clone(d.jobs), leases: d.leases}
 }
 
-// See adds what a pass saw. What was seen in part is no sample.
+// See adds the observations of a pass. An incomplete observation does not become a sample.
 func (d *Day) See(v view.View) {
 	if d.Since.IsZero() {
 		d.Since, d.jobs = v.SeenAt, map[uint32]Job{}
@@ -53,8 +52,8 @@ func (d *Day) See(v view.View) {
 	d.follow(v)
 }
 
-// Job is the story of the job that squeue shows by that name, or whose raw id that
-// is. It reports false if there is none.
+// Job returns the story of the job that squeue shows by that name, or that has it as its raw id. ok
+// is false if the job is unknown.
 func (d *Day) Job(name string) (job Job, ok bool) {
 	for _, j := range d.jobs {
 		if j.Is(name) {
@@ -64,7 +63,7 @@ func (d *Day) Job(name string) (job Job, ok bool) {
 	return Job{}, false
 }
 
-// Story is what the day knows of a job; nil if that is nothing.
+// Story returns the recorded story of a job; nil if the job is unknown.
 func (d *Day) Story(name string) *view.Past {
 	j, ok := d.Job(name)
 	if !ok || len(j.events) == 0 {
@@ -73,7 +72,7 @@ func (d *Day) Story(name string) *view.Past {
 	return &view.Past{Job: j.Job, EndedAt: j.EndedAt, Since: d.Since, Events: j.Events()}
 }
 
-// Ended are the jobs that have left Slurm's queue, the last first.
+// Ended returns the jobs that have left Slurm's queue, the last one first.
 func (d *Day) Ended() []Job {
 	var ended []Job
 	for _, j := range d.jobs {

@@ -16,8 +16,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 
-// seen is what a pass saw some minutes after noon, of nodeset a3 with its
-// partition train.
+// seen returns the view of a pass some minutes after noon, with nodeset a3 and its partition train.
 func seen(minutes int, rows []view.Row, jobs ...view.Job) view.View {
 	return view.View{
 		Cluster: "alpha", SeenAt: at(minutes), Rows: rows, Jobs: jobs,
@@ -32,7 +31,7 @@ func job(state slurm.JobState, nodes string, start time.Time) view.Job {
 	return view.Job{ID: 812, Partition: "train", State: string(state), Nodes: nodes, StartAt: start}
 }
 
-// row is of both nodes of job 812.
+// row returns the row of both nodes of job 812.
 func row(state view.State, since time.Time) []view.Row {
 	return []view.Row{{
 		NodeSet: "a3", Jobs: []uint32{812}, ShownAs: []string{"812"}, Nodes: "n[0-1]", Count: 2, State: state, Since: since, Group: "g812",
@@ -46,7 +45,7 @@ func eventsOf(j Job) (told []string) {
 	return told
 }
 
-func TestAJobsStoryIsToldFromTheQueueToItsEnd(t *testing.T) {
+func TestJobStoryCoversQueueToEnd(t *testing.T) {
 	var d Day
 	failed := row(view.Waiting, at(1))
 	failed[0].Failed, failed[0].Cause = 1, "capacity"
@@ -84,7 +83,7 @@ func TestAJobsStoryIsToldFromTheQueueToItsEnd(t *testing.T) {
 }
 
 // U3: the story shows the signal that was sent.
-func TestAJobsStoryHasItsSignal(t *testing.T) {
+func TestJobStoryHasItsSignal(t *testing.T) {
 	var d Day
 	running := job(slurm.JobRunning, "n[0-1]", at(5))
 	d.See(seen(9, row(view.Running, at(4)), running))
@@ -96,7 +95,7 @@ func TestAJobsStoryHasItsSignal(t *testing.T) {
 	assert.Equal(t, "12:20 signalled USR1, because its nodes end before its time limit", told[len(told)-1])
 }
 
-func TestAJobThatIsRequeuedBeginsAgain(t *testing.T) {
+func TestRequeuedJobStartsOver(t *testing.T) {
 	var d Day
 	lost := row(view.Lost, time.Time{})
 	lost[0].Obstacle, lost[0].Group = "machines of n[0-1] are gone", ""
@@ -115,7 +114,7 @@ func TestAJobThatIsRequeuedBeginsAgain(t *testing.T) {
 	}, eventsOf(story))
 }
 
-func TestOfMachinesThatWereThereOnlyTheNewOnesAreCreatedForAJob(t *testing.T) {
+func TestOnlyNewMachinesAreCreatedForAJob(t *testing.T) {
 	var d Day
 	machines := append(row(view.Running, at(-9)), row(view.Booting, at(2))...)
 	machines[0].Nodes, machines[0].Count, machines[0].Group = "n0", 1, "g700"
@@ -125,7 +124,7 @@ func TestOfMachinesThatWereThereOnlyTheNewOnesAreCreatedForAJob(t *testing.T) {
 	assert.Equal(t, []string{"12:01 nodes allocated n[0-1]", "12:02 machines created 1 of 2 nodes"}, eventsOf(story))
 }
 
-func TestATaskOfAnArrayHasAStoryByItsNameAndItsRawID(t *testing.T) {
+func TestArrayTaskHasStoryByNameAndRawID(t *testing.T) {
 	var d Day
 	task, last := job(slurm.JobPending, "", time.Time{}), job(slurm.JobPending, "", time.Time{})
 	task.ArrayID, task.ArrayTask = 811, "3"
@@ -137,7 +136,7 @@ func TestATaskOfAnArrayHasAStoryByItsNameAndItsRawID(t *testing.T) {
 	}
 }
 
-func TestAJobWhoseRowCannotBeReadHasNotEnded(t *testing.T) {
+func TestJobWithUnreadableRowHasNotEnded(t *testing.T) {
 	var d Day
 	d.See(seen(0, nil, job(slurm.JobPending, "", time.Time{})))
 	for _, name := range []string{"812", ""} {
@@ -150,7 +149,7 @@ func TestAJobWhoseRowCannotBeReadHasNotEnded(t *testing.T) {
 	assert.Len(t, d.Ended(), 1)
 }
 
-func TestADayHoldsASampleAMinuteAndLimitedStories(t *testing.T) {
+func TestDayHoldsOneSamplePerMinuteAndLimitedStories(t *testing.T) {
 	var d Day
 	for second := range 5 {
 		v := seen(0, row(view.Queued, noon))
@@ -170,7 +169,7 @@ func TestADayHoldsASampleAMinuteAndLimitedStories(t *testing.T) {
 	partly := seen(26*60, nil)
 	partly.Regions = []view.Region{{Name: "us", ReadFail: "503"}}
 	d.See(partly)
-	assert.True(t, d.Samples[len(d.Samples)-1].At.Before(partly.SeenAt), "what could not be read is not counted as none")
+	assert.True(t, d.Samples[len(d.Samples)-1].At.Before(partly.SeenAt), "unread nodes are not counted as zero")
 
 	var many []view.Job
 	for id := range mostJobs + 10 {
@@ -183,10 +182,10 @@ func TestADayHoldsASampleAMinuteAndLimitedStories(t *testing.T) {
 	d.See(seen(26*60+2, nil, many[5:]...))
 	assert.Len(t, d.jobs, mostJobs)
 	_, ok := d.Job("1")
-	assert.True(t, ok, "what ended in this pass has its story")
+	assert.True(t, ok, "a job that ended in this pass has a story")
 	d.See(seen(26*60+3, nil, many[5:]...))
 	_, ok = d.Job("1")
-	assert.False(t, ok, "it made room")
+	assert.False(t, ok, "the oldest story was dropped")
 	_, ok = d.Job(fmt.Sprint(mostJobs + 5))
 	assert.True(t, ok)
 
@@ -201,7 +200,7 @@ func TestADayHoldsASampleAMinuteAndLimitedStories(t *testing.T) {
 	assert.Equal(t, view.EventSubmitted, story.Events()[0].Kind)
 }
 
-func TestALeaseIsRememberedByWhatItWasUsedFor(t *testing.T) {
+func TestLeaseRemembersItsUses(t *testing.T) {
 	var d Day
 	uses := func(rows []view.Row) (told []string) {
 		for _, u := range d.Uses(rows[0]) {
@@ -218,18 +217,18 @@ func TestALeaseIsRememberedByWhatItWasUsedFor(t *testing.T) {
 	part := row(view.Idle, at(1))
 	part[0].Nodes, part[0].ShownAs = "n1", nil
 	d.See(seen(6, append(row(view.Running, at(1)), part...)))
-	assert.Equal(t, []string{"12:01 booting 812", "12:04 running 812", "12:06 idle "}, uses(part), "a part of it")
+	assert.Equal(t, []string{"12:01 booting 812", "12:04 running 812", "12:06 idle "}, uses(part), "a part of the lease")
 	partly := seen(7, nil)
 	partly.Regions = []view.Region{{Name: "us", ReadFail: "503"}}
 	d.See(partly)
-	assert.Len(t, uses(part), 3, "it may be there still")
+	assert.Len(t, uses(part), 3, "the lease may still exist")
 	d.See(seen(8, nil))
 	assert.Empty(t, uses(part))
 
 	d = Day{}
 	d.See(seen(9, row(view.Running, at(1)), job(slurm.JobRunning, "n[0-1]", at(3))))
-	assert.Equal(t, []string{"12:03 running 812"}, uses(running), "what it did before is not known")
+	assert.Equal(t, []string{"12:03 running 812"}, uses(running), "its earlier uses are unknown")
 	d = Day{}
 	d.See(seen(9, running, job(slurm.JobRunning, "n[0-1]", time.Time{})))
-	assert.Equal(t, []string{"12:09 running 812"}, uses(running), "nor since when it has run")
+	assert.Equal(t, []string{"12:09 running 812"}, uses(running), "the start of its run is unknown")
 }

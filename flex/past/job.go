@@ -12,23 +12,23 @@ import (
 	"slurmflex/slurm"
 )
 
-// Job is the story of a job in Slurm's queue, or of one that has left it.
+// Job is the story of a job that is in Slurm's queue or has left it.
 type Job struct {
-	view.Job           // as it was last seen
-	EndedAt  time.Time // when it was first missed in the queue; zero if it is there
+	view.Job           // as last seen
+	EndedAt  time.Time // when it was first missing in the queue; zero while it is there
 	events   []view.Event
 
-	allocated time.Time // when Slurm gave it its present nodes; zero if it has none, or it is not known
-	placed    bool      // it has nodes
-	machines  int       // of its nodes, how many were made for it
+	allocated time.Time // when Slurm allocated its present nodes; zero if none or unknown
+	placed    bool      // the job has nodes
+	machines  int       // number of its machines that were created for it
 }
 
-// Events are what happened to the job, the oldest first.
+// Events returns the job's events, oldest first.
 func (j Job) Events() []view.Event {
 	return slices.SortedStableFunc(slices.Values(j.events), func(a, b view.Event) int { return a.At.Compare(b.At) })
 }
 
-// follow brings the stories of jobs up to date.
+// follow updates the stories of jobs.
 func (d *Day) follow(v view.View) {
 	rows := make(map[uint32][]*view.Row, len(v.Jobs))
 	for i := range v.Rows {
@@ -40,7 +40,7 @@ func (d *Day) follow(v view.View) {
 	for i := range v.Groups {
 		groups[v.Groups[i].Name] = &v.Groups[i]
 	}
-	ended := d.Ended() // of too many jobs the one that ended first makes room
+	ended := d.Ended() // if there are too many jobs, the one that ended first is dropped
 	queued := map[uint32]bool{}
 	for _, j := range v.Jobs {
 		queued[j.ID] = true
@@ -65,8 +65,8 @@ func (d *Day) follow(v view.View) {
 	d.miss(v, queued)
 }
 
-// miss ends the stories of jobs that are not in the queue, and drops those that
-// ended a day ago. A row that could not be read may be a job's.
+// miss ends the stories of jobs that are missing in the queue, and drops those that ended a day
+// ago. An unreadable row may belong to any job.
 func (d *Day) miss(v view.View, queued map[uint32]bool) {
 	unread := func(id uint32) bool {
 		return slices.ContainsFunc(v.Skipped, func(s view.Skipped) bool {
@@ -86,7 +86,7 @@ func (d *Day) miss(v view.View, queued map[uint32]bool) {
 	}
 }
 
-// see notes what is new about a job in the queue. The rows are those of its nodes.
+// see records news about a job in the queue. rows are the rows of its nodes.
 func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group) {
 	state := slurm.JobState(j.State)
 	switch {
@@ -125,7 +125,7 @@ func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group)
 	}
 }
 
-// seeRequests notes the requests for a row, and their failures.
+// seeRequests records the requests for a row, and their failures.
 func (j *Job) seeRequests(at time.Time, r *view.Row, g *view.Group) {
 	if g == nil {
 		g = &view.Group{}
@@ -144,7 +144,7 @@ func (j *Job) seeRequests(at time.Time, r *view.Row, g *view.Group) {
 	}
 }
 
-// seeMachines notes machines that were made for the job, and when all are up.
+// seeMachines records machines that were created for the job, and the time when all of them are up.
 func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*view.Group) {
 	made, up := 0, 0
 	var last time.Time
@@ -178,8 +178,8 @@ func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*vie
 
 func madeFor(g *view.Group, job uint32) bool { return g != nil && g.Job == job }
 
-// once notes an event, unless it is known: with that time, or since the job was
-// last requeued.
+// once records an event unless the same event is already recorded, with that time or since the
+// job's last requeue.
 func (j *Job) once(at time.Time, kind, text string) {
 	earlier := false
 	for _, e := range slices.Backward(j.events) {
@@ -191,7 +191,7 @@ func (j *Job) once(at time.Time, kind, text string) {
 	j.note(at, kind, text)
 }
 
-// note notes an event. The first stays; of too many, those after it go.
+// note records an event. If there are too many, it keeps the first event and drops those after it.
 func (j *Job) note(at time.Time, kind, text string) {
 	j.events = append(slices.Clip(j.events), view.Event{At: at, Kind: kind, Text: text})
 	if len(j.events) > mostEvents {

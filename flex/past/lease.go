@@ -8,21 +8,20 @@ import (
 	"slurmflex/slurm"
 )
 
-// Use is what the machines of a lease did from a time on.
+// Use is a use of a lease's machines, from a time on.
 type Use struct {
 	From  time.Time
 	State view.State
-	Jobs  string // as squeue shows them
+	Jobs  string // as in squeue
 }
 
-// lease names the machines of a row: its group, and its nodes as a hostlist.
+// lease identifies the machines of a row: its group, and its nodes as a hostlist.
 type lease struct{ group, nodes string }
 
-// Uses are what the machines of a row have done, the oldest first. What they did
-// before the first is not known.
+// Uses returns the uses of a row's machines, oldest first. Earlier uses are unknown.
 func (d *Day) Uses(r view.Row) []Use { return d.leases[lease{r.Group, r.Nodes}] }
 
-// use notes what each lease is used for.
+// use records how each lease is used.
 func (d *Day) use(v view.View) {
 	now := map[lease][]Use{}
 	for _, r := range v.Rows {
@@ -42,8 +41,8 @@ func (d *Day) use(v view.View) {
 	d.leases = now
 }
 
-// partOf are the uses of the row that these machines were in so far: rows part and
-// come together as their nodes' states do.
+// partOf returns the uses of the row that contained these machines until now. Rows split and merge
+// when their nodes' states change.
 func (d *Day) partOf(key lease) []Use {
 	first := firstOf(key.nodes)
 	for old, uses := range d.leases {
@@ -55,8 +54,8 @@ func (d *Day) partOf(key lease) []Use {
 	return nil
 }
 
-// beginOf is when a row came to be as it is, as far as that is known: for one that
-// is seen for the first time, also from before that.
+// beginOf returns when a row entered its present state, as far as known. For a row that is seen for
+// the first time, that may be before the first observation.
 func beginOf(v view.View, r view.Row, first bool) time.Time {
 	at := v.SeenAt
 	if first && r.State == view.Booting && !r.Since.IsZero() {

@@ -7,20 +7,20 @@ import (
 	"slurmflex/mig"
 )
 
-// Sample is how many nodes and GPUs waited and ran at a time.
+// Sample is the number of waiting and running nodes and GPUs at a time.
 type Sample struct {
 	At          time.Time
 	Nodes, GPUs Counts
-	Unknown     bool // the GPUs, because a machine type is not known
+	Unknown     bool // the GPUs are unknown, because a machine type is
 }
 
-// Counts is a number for each of the states that cost time or money.
+// Counts has a number for each state that costs time or money.
 type Counts struct{ Waiting, Booting, Running, Idle int }
 
-// Sum is how many there are in all of these states.
+// Sum returns the total over these states.
 func (c Counts) Sum() int { return c.Waiting + c.Booting + c.Running + c.Idle }
 
-// SampleOf counts what a view shows.
+// SampleOf counts the nodes and GPUs in a view.
 func SampleOf(v view.View) Sample {
 	s := Sample{At: v.SeenAt}
 	for _, r := range v.Rows {
@@ -34,7 +34,7 @@ func SampleOf(v view.View) Sample {
 	return s
 }
 
-// add counts a row n times, and reports whether it is in one of the states.
+// add counts a row n times, and reports whether the row is in one of the states.
 func (c *Counts) add(r view.Row, n int) bool {
 	switch {
 	case r.Waits():

@@ -1,6 +1,6 @@
-// Package recorded shows what happened to a job from the history, in the same words as the daemon
-// tells it from what its passes saw. A history has what the job waited for and which machines it
-// had; it lacks what only passes see, such as lost machines.
+// Package recorded reconstructs a job's story from the history, in the words that the daemon uses
+// for its own observations. The history contains the job's waits and machines. It lacks events that
+// only passes observe, such as lost machines.
 package recorded
 
 import (
@@ -55,7 +55,7 @@ func fromHistory(dir, cluster, name string) (*view.Past, error) {
 	return past, nil
 }
 
-// record is the lines of one job.
+// record holds the lines of one job.
 type record struct {
 	name  string
 	waits []history.Entry
@@ -70,7 +70,7 @@ type use struct {
 	goesOn bool
 }
 
-// take keeps what the entry has of the job.
+// take keeps the entry if it concerns the job.
 func (r *record) take(e *history.Entry) {
 	switch {
 	case !r.isOf(e.Who):
@@ -88,14 +88,15 @@ func (r *record) take(e *history.Entry) {
 	}
 }
 
-// isOf reports whether that is the job. An array's last task has the array's id as its raw id.
+// isOf reports whether who is the job. An array's last task has the array's id as its raw id.
 func (r *record) isOf(who history.Who) bool {
 	id := fmt.Sprint(who.Job)
 	return who.Job != 0 && (r.name == cmp.Or(who.Name, id) || r.name == id && !strings.HasPrefix(who.Name, id+"_"))
 }
 
-// reused is how long a job's lines may be apart. Lines that are further apart are of two jobs:
-// slurmctld counts from the beginning once it has reached MaxJobId, or has lost its state.
+// reused is the longest time between two lines of the same job. Lines that are further apart belong
+// to two jobs: slurmctld starts again from the first number after MaxJobId, or after losing its
+// state.
 const reused = history.Time(30 * 24 * time.Hour / time.Second)
 
 // last drops the lines of earlier jobs with the same number.
@@ -127,7 +128,7 @@ func (r *record) last() {
 	r.uses = slices.DeleteFunc(r.uses, func(u use) bool { return u.From < first })
 }
 
-// job is the job as far as the history knows it.
+// job returns the job as far as the history knows it.
 func (r *record) job() view.Job {
 	var who history.Who
 	told, at := "", history.Time(-1)
@@ -149,13 +150,13 @@ func (r *record) job() view.Job {
 	return job
 }
 
-// goesOn reports whether a wait or a use of the job had not ended when a pass last looked.
+// goesOn reports whether a wait or a use of the job had not ended at the last observation.
 func (r *record) goesOn() bool {
 	return slices.ContainsFunc(r.waits, func(e history.Entry) bool { return e.Ongoing }) ||
 		slices.ContainsFunc(r.uses, func(u use) bool { return u.goesOn })
 }
 
-// end is when the job was last seen.
+// end returns when the job was last seen.
 func (r *record) end() (at history.Time) {
 	for _, e := range r.waits {
 		at = max(at, e.To)
@@ -171,7 +172,7 @@ func (r *record) end() (at history.Time) {
 	return at
 }
 
-// events are what happened to the job but for its end, the oldest first.
+// events returns the job's events except its end, oldest first.
 func (r *record) events() []view.Event {
 	var all []view.Event
 	note := func(at history.Time, kind, text string) {
@@ -216,7 +217,7 @@ func (r *record) events() []view.Event {
 	return all
 }
 
-// together puts leases together whose machines were created within a minute of each other.
+// together groups leases with machines that were created within a minute of each other.
 func together(leases []history.Entry) (batches [][]history.Entry) {
 	leases = slices.SortedStableFunc(slices.Values(leases), func(a, b history.Entry) int { return cmp.Compare(a.From, b.From) })
 	for _, e := range leases {
@@ -231,7 +232,7 @@ func together(leases []history.Entry) (batches [][]history.Entry) {
 	return batches
 }
 
-// run is a time in which the job ran without a break.
+// run is a period of uninterrupted running.
 type run struct {
 	from, to history.Time
 	nodes    []string

@@ -19,7 +19,7 @@ var (
 
 func at(minutes int) history.Time { return history.At(noon) + history.Time(60*minutes) }
 
-// wait is for two machines, by its first and last minute.
+// wait returns a wait for two machines, given its first and last minute.
 func wait(who history.Who, from, to int, end history.End) history.Entry {
 	return history.Entry{
 		Version: history.Version, Kind: history.Wait, ID: fmt.Sprintf("wait %v %d", who, from), NodeSet: "a3", Region: "us-central1",
@@ -27,7 +27,8 @@ func wait(who history.Who, from, to int, end history.End) history.Entry {
 	}
 }
 
-// lease is of a machine made for job 812, with the minutes of the job on it.
+// lease returns a lease of a machine that was created for job 812, with the minutes of the job on
+// it.
 func lease(node string, who history.Who, from, to int, uses ...history.Use) history.Entry {
 	e := history.Entry{
 		Version: history.Version, Kind: history.Lease, ID: fmt.Sprintf("%s@%d", node, from), NodeSet: "a3", Region: "us-central1", Zone: "us-central1-a",
@@ -46,7 +47,7 @@ func on(who history.Who, from, to int, told string) history.Use {
 	return history.Use{Who: who, From: at(from), To: at(to), Told: told}
 }
 
-// read is what the history shows of a job after these lines.
+// read returns the history's story of a job after these entries.
 func read(t *testing.T, name string, entries ...history.Entry) *view.Past {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,7 +68,7 @@ func told(p *view.Past) (lines []string) {
 	return lines
 }
 
-// U10: without a daemon the history has the story of an ended job.
+// U10: without a daemon, the history has the story of an ended job.
 func TestHistoryShowsStoryOfEndedJob(t *testing.T) {
 	const message = "flex-start: its nodes end at 2026-11-21T13:20:00Z"
 	past := read(t, "812",

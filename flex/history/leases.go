@@ -12,31 +12,30 @@ import (
 	"slurmflex/slurm"
 )
 
-// maxUses bounds the jobs in one line: a lease with more of them is cut into
-// several lines.
+// maxUses limits the jobs in one line. A lease with more jobs is cut into several lines.
 const maxUses = 1000
 
-// openLease is a lease that has not ended. Uses that go on have no To.
+// openLease is a lease that has not ended. Ongoing uses have a zero To.
 type openLease struct {
 	Entry
-	Made  Time `json:"made"`            // with the zone and the name it says which machine it is
-	Up    Time `json:"up,omitempty"`    // when its node was first at Slurm's disposal; 0: not yet
-	Stops Time `json:"stops,omitempty"` // when the lease ends at the latest; 0 if that is not known
-	Gone  Time `json:"gone,omitempty"`  // the first look that did not show it
+	Made  Time `json:"made"`            // with the zone and the name, identifies the machine
+	Up    Time `json:"up,omitempty"`    // when its node first became available to Slurm; 0: not yet
+	Stops Time `json:"stops,omitempty"` // latest end of the lease; 0 if unknown
+	Gone  Time `json:"gone,omitempty"`  // the first look without it
 	Part  int  `json:"part,omitempty"`  // how often it was cut
 
-	// Presumed is the job that is about to run, as all its nodes are up, and Slurm does not
-	// show yet when it started: it may be over at the next look.
+	// Presumed is the job that is about to run: all its nodes are up, but Slurm does not yet show
+	// its start. It may have ended by the next look.
 	Presumed uint32 `json:"presumed,omitempty"`
 
-	// Losing says that the machine's job starts or has started in another nodeset, and that no other
-	// job has got the machine yet.
+	// Losing is true if the machine's job is starting or has started in another nodeset, and no
+	// other job has got the machine yet.
 	Losing bool `json:"losing,omitempty"`
 
 	shown int // the last of memory.looks that showed it
 }
 
-// machine names an instance: its name alone may come again.
+// machine identifies an instance, because a name may be reused.
 type machine struct {
 	zone, name string
 	made       Time
@@ -44,7 +43,7 @@ type machine struct {
 
 func (o *openLease) machine() machine { return machine{o.Zone, o.Node, o.Made} }
 
-// leases brings the open leases up to date, and returns those that have ended.
+// leases updates the open leases, and returns those that have ended.
 func (m *memory) leases(l *look) (ended []Entry) {
 	m.looks++
 	for same := range sameName(l.scene.Machines()) {
@@ -56,7 +55,7 @@ func (m *memory) leases(l *look) (ended []Entry) {
 		o := m.openLeases[key]
 		switch {
 		case in.Stopped():
-			continue // nobody pays for it any more
+			continue // no longer billed
 		case o == nil:
 			o = l.open(in)
 			m.openLeases[key], m.changed = o, true
@@ -178,8 +177,9 @@ func (o *openLease) follow(l *look, in scene.Machine) (changed bool) {
 	return o.race(l) || changed
 }
 
-// race notes whether the job of the machine has started in another nodeset before any job had the
-// machine, and reports whether anything has changed. RaceLost is set when another job gets the machine.
+// race records whether the job of the machine has started in another nodeset before any job had the
+// machine, and reports whether anything has changed. RaceLost is set when another job gets the
+// machine.
 func (o *openLease) race(l *look) (changed bool) {
 	if o.Job == 0 || len(o.Uses) > 0 && !o.Losing {
 		return false
@@ -200,13 +200,13 @@ func (o *openLease) race(l *look) (changed bool) {
 	return o.Losing != was
 }
 
-// isAnothers reports whether a job for which the machine was not made has the machine, or will have it.
+// isAnothers reports whether the machine serves, or will serve, a job that it was not created for.
 func (o *openLease) isAnothers(l *look) bool {
 	return slices.ContainsFunc(l.scene.HoldersOf(o.Node), func(j *slurm.Job) bool { return j.ID != o.Job })
 }
 
-// tell notes what the job was told, and reports whether that is new. A job of many nodes is told
-// once: the lease of its first node has it.
+// tell records the message to the job's owner, and reports whether it is new. For a job of many
+// nodes, only the lease of its first node has the message.
 func (o *openLease) tell(l *look, u *Use) (changed bool) {
 	told := l.told(u.Job)
 	if told == "" || told == u.Told {
@@ -230,7 +230,7 @@ func (o *openLease) release(now Time, stays func(job uint32) bool) (changed bool
 	return changed
 }
 
-// over is when a lease ended that is not shown any more.
+// over returns when a lease ended that is no longer shown.
 func (o *openLease) over() Time {
 	if o.Stops != 0 && o.Stops < o.Gone {
 		return max(o.Stops, o.From)
@@ -238,10 +238,9 @@ func (o *openLease) over() Time {
 	return max(o.Gone, o.From)
 }
 
-// end is the line of the lease if it ended at that time. Each of its seconds is
-// one of four: those before its node was at Slurm's disposal, those with a job,
-// the others, and if no job ever came to a machine that was obtained for one, or
-// the machine never came up, all are wasted.
+// end returns the line of the lease, given its end. Each of its seconds counts once: as booting
+// before its node was available to Slurm, as used with a job, and otherwise as idle. All seconds
+// are wasted if the machine never came up, or if it was obtained for a job and never served any.
 func (o *openLease) end(at Time) Entry {
 	e := o.Entry
 	e.To, e.Uses = at, nil
@@ -271,8 +270,7 @@ func (o *openLease) end(at Time) Entry {
 	return e
 }
 
-// covered counts the seconds in which there was a job. The uses are in the order
-// of their beginnings.
+// covered counts the seconds with at least one job. uses must be ordered by start.
 func covered(uses []Use) (seconds int64) {
 	var until Time
 	for _, u := range uses {
@@ -284,7 +282,7 @@ func covered(uses []Use) (seconds int64) {
 	return seconds
 }
 
-// cut ends the line of a lease that goes on, and begins the next.
+// cut ends the line of an ongoing lease, and starts the next line.
 func (o *openLease) cut(now Time) Entry {
 	e := o.end(now)
 	o.Part++

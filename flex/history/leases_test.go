@@ -18,7 +18,7 @@ import (
 
 const node = "alpha-a3-1"
 
-// booting is a machine that was made at noon for job 812.
+// booting returns a world with a machine that was created at noon for job 812.
 func booting(t *testing.T) *world {
 	w := newWorld(t)
 	w.requests(812, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
@@ -55,7 +55,7 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	}, e)
 }
 
-func TestAKeptMachineIsIdleBetweenItsJobsAndAfterThem(t *testing.T) {
+func TestKeptMachineIsIdleBetweenAndAfterItsJobs(t *testing.T) {
 	w := booting(t)
 	for _, id := range []uint32{812, 813} {
 		w.Snap.Jobs = nil
@@ -75,7 +75,7 @@ func TestAKeptMachineIsIdleBetweenItsJobsAndAfterThem(t *testing.T) {
 	assert.EqualValues(t, 20*60, e.Idle)
 }
 
-func TestAJobThatIsOverBeforeItIsSeenToRunHasUsedItsMachine(t *testing.T) {
+func TestUnobservedShortJobHasUsedItsMachine(t *testing.T) {
 	w := booting(t)
 	w.Nodes(node, busy)
 	w.look(2 * time.Minute)
@@ -88,7 +88,8 @@ func TestAJobThatIsOverBeforeItIsSeenToRunHasUsedItsMachine(t *testing.T) {
 	assert.Len(t, e.Uses, 1)
 }
 
-// bootingBehindADoor is a machine that was made at noon for job 812, which waits pending.
+// bootingBehindADoor returns a world with a machine that was created at noon for job 812, which
+// waits pending.
 func bootingBehindADoor(t *testing.T) *world {
 	w := newWorld(t)
 	w.requests(812, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
@@ -102,13 +103,13 @@ func bootingBehindADoor(t *testing.T) *world {
 	return w
 }
 
-// opens has the machine behind the door have registered, and the door be open.
+// opens registers the machine behind the door and opens the door.
 func (w *world) opens() {
 	w.Nodes(node, free+"+RESERVED")
 	w.Snap.Reservations[0].Start = w.Snap.Now
 }
 
-// U14: a job of some seconds is never seen to run.
+// U14: a job of a few seconds is never observed running.
 func TestShortJobBehindADoorHasUsedItsMachine(t *testing.T) {
 	w := bootingBehindADoor(t)
 	w.opens()
@@ -124,7 +125,7 @@ func TestShortJobBehindADoorHasUsedItsMachine(t *testing.T) {
 	assert.EqualValues(t, 812, e.Uses[0].Job)
 }
 
-func TestJobThatDoesNotStartBehindItsOpenDoorUsesNoMachine(t *testing.T) {
+func TestJobThatDoesNotStartUsesNoMachine(t *testing.T) {
 	w := bootingBehindADoor(t)
 	w.opens()
 	w.look(2 * time.Minute)
@@ -136,15 +137,15 @@ func TestJobThatDoesNotStartBehindItsOpenDoorUsesNoMachine(t *testing.T) {
 	assert.Equal(t, e.Took(), e.Wasted)
 }
 
-func TestALeaseThatServedNobodyIsWasted(t *testing.T) {
+func TestLeaseWithoutAJobIsWasted(t *testing.T) {
 	for name, c := range map[string]func(*world){
-		"the machine does not come up": func(*world) {},
-		"the gang does not complete": func(w *world) {
+		"the machine does not boot": func(*world) {},
+		"other nodes of the job are missing": func(w *world) {
 			w.Nodes(node, busy)
 			w.job(812, slurm.JobConfiguring, noon, node, "alpha-a3-2")
 		},
-		"the job left before it came up":  func(w *world) { w.Snap.Jobs = nil; w.Nodes(node, free) },
-		"it is stopped before it came up": func(w *world) { w.Snap.Instances[0].Status = "TERMINATED" },
+		"the job left before the boot":           func(w *world) { w.Snap.Jobs = nil; w.Nodes(node, free) },
+		"the machine is stopped before the boot": func(w *world) { w.Snap.Instances[0].Status = "TERMINATED" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := booting(t)
@@ -159,7 +160,7 @@ func TestALeaseThatServedNobodyIsWasted(t *testing.T) {
 	}
 }
 
-func TestAStaticNodeThatWaitsForJobsIsIdle(t *testing.T) {
+func TestWaitingStaticNodeIsIdle(t *testing.T) {
 	w := newWorld(t)
 	w.requests(0, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
 	w.Machine(node, group)
@@ -175,7 +176,7 @@ func TestAStaticNodeThatWaitsForJobsIsIdle(t *testing.T) {
 	assert.Zero(t, e.Job)
 }
 
-func TestALeaseEndsWithItsTermEvenIfItIsSeenLater(t *testing.T) {
+func TestLeaseEndsAtItsTermEvenIfObservedLater(t *testing.T) {
 	w := booting(t)
 	w.Snap.Instances[0].Terminates = noon.Add(time.Hour)
 	w.job(812, slurm.JobRunning, noon.Add(time.Minute), node)
@@ -188,7 +189,7 @@ func TestALeaseEndsWithItsTermEvenIfItIsSeenLater(t *testing.T) {
 	assert.EqualValues(t, 59*60, e.Used)
 }
 
-func TestAnotherProcessGoesOnFromWhatIsSaved(t *testing.T) {
+func TestNewProcessContinuesFromTheSavedState(t *testing.T) {
 	w := booting(t)
 	w.restart()
 	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
@@ -203,7 +204,7 @@ func TestAnotherProcessGoesOnFromWhatIsSaved(t *testing.T) {
 	assert.EqualValues(t, 120, w.only(Lease).Used)
 }
 
-func TestAProcessThatKnowsNothingFindsWhatSlurmAndComputeKnow(t *testing.T) {
+func TestProcessWithoutStateRecoversItFromSlurmAndCompute(t *testing.T) {
 	w := booting(t)
 	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
 	w.look(time.Hour)
@@ -218,17 +219,17 @@ func TestAProcessThatKnowsNothingFindsWhatSlurmAndComputeKnow(t *testing.T) {
 	assert.EqualValues(t, 58*60, e.Used)
 }
 
-func TestAHostThatStoodByForgetsWhatItSaw(t *testing.T) {
+func TestStandbyHostForgetsItsObservations(t *testing.T) {
 	w := booting(t)
 	w.recorder.Stood(flex.ErrStandby)
-	w.Snap.Instances[0].Created = noon.Add(time.Hour) // another machine of that name came and is there
+	w.Snap.Instances[0].Created = noon.Add(time.Hour) // another machine has the same name
 	w.look(2 * time.Hour)
 	w.look(2 * time.Minute)
 	lease := w.only(Lease)
-	assert.EqualValues(t, 7200, (&lease).Took(), "and takes up what is in the folder")
+	assert.EqualValues(t, 7200, (&lease).Took(), "the saved state is loaded")
 }
 
-func TestALeaseOfManyJobsIsCutIntoLines(t *testing.T) {
+func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {
 	w := booting(t)
 	const jobs = 2*maxUses + 10
 	for id := range uint32(jobs) {
@@ -258,8 +259,8 @@ func TestALeaseOfManyJobsIsCutIntoLines(t *testing.T) {
 	assert.Equal(t, took, used)
 }
 
-// Whatever passes see, the parts of each line are its whole.
-func TestTheLinesOfAnyLifeAreSound(t *testing.T) {
+// The parts of every line must add up to the whole, whatever the passes observe.
+func TestRandomLivesHaveConsistentLines(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		w := booting(t)
 		states := []string{rising, busy, free, "DOWN+CLOUD", "IDLE+CLOUD+POWERING_DOWN"}
@@ -278,7 +279,7 @@ func TestTheLinesOfAnyLifeAreSound(t *testing.T) {
 		}
 		ends := At(w.Snap.Now)
 		w.gone()
-		e := w.only(Lease) // reading checks it
+		e := w.only(Lease) // reading checks the line
 		require.Equal(r, ends-At(noon), e.To-e.From, fmt.Sprint(e))
 	})
 }
@@ -298,7 +299,7 @@ func TestHistoryHasLastMessageToTheOwner(t *testing.T) {
 	assert.Equal(t, "flex-start: waiting 1m", w.only(Wait).Told)
 	w.Snap.Told[812] = "flex-start: its nodes are there, until 2026-11-21T16:00:00Z"
 	w.look(time.Minute)
-	w.Snap.Told[812] = "a site's own"
+	w.Snap.Told[812] = "a comment of the site"
 	w.look(time.Minute)
 	w.Snap.Jobs, w.Snap.Told = nil, nil
 	w.look(time.Minute)

@@ -10,18 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The modes of the file: everybody may read it, unless Slurm hides jobs from users
-// who do not own them.
+// The modes of the file. Everyone may read it, unless Slurm hides jobs from other users.
 const (
 	openMode    = 0o644
 	privateMode = 0o640
 	othersRead  = 0o004
 )
 
-// Append appends entries to the cluster's file, which it makes if there is none.
-// The file is opened for that alone, so that it can be rotated at any time, and
-// two processes may append to it: each writes whole lines, all at once. Where
-// Slurm hides jobs, private keeps other users from reading it.
+// Append appends entries to the cluster's file, and creates the file if necessary. It opens the
+// file only for this write, so that the file can be rotated at any time. Two processes may append
+// to the same file, because each writes complete lines in a single write. If Slurm hides jobs,
+// private keeps other users from reading the file.
 func Append(dir, cluster string, private bool, entries []Entry) error {
 	var lines []byte
 	for i := range entries {
@@ -45,7 +44,7 @@ func Append(dir, cluster string, private bool, entries []Entry) error {
 	return nil
 }
 
-// openLedger opens the file, which must be no link: it may lead elsewhere.
+// openLedger opens the file. It refuses a link, which could point to another file.
 func openLedger(path string, private bool) (*os.File, error) {
 	const flags = os.O_APPEND | os.O_RDWR | unix.O_NOFOLLOW
 	mode := os.FileMode(openMode)
@@ -62,7 +61,7 @@ func openLedger(path string, private bool) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && (isNew || private && info.Mode()&othersRead != 0) {
-		err = f.Chmod(mode) // whatever the umask is
+		err = f.Chmod(mode) // independent of the umask
 	}
 	if err != nil {
 		f.Close()
@@ -71,7 +70,7 @@ func openLedger(path string, private bool) (*os.File, error) {
 	return f, nil
 }
 
-// torn reports whether the last writer did not come to the end of a line.
+// torn reports whether the last writer failed to finish its line.
 func torn(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {

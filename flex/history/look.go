@@ -12,7 +12,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// look is what one pass saw, as the history needs it.
+// look is the observation of one pass, in the form that the history needs.
 type look struct {
 	scene    *scene.Scene
 	plan     plan.Plan
@@ -57,8 +57,8 @@ func (l *look) isRegistered(node string) bool {
 	return n != nil && Registered(n.State)
 }
 
-// atWork returns the jobs on a node that run, or are about to, and whether the node is one of a job
-// that has not all its nodes yet.
+// atWork returns the jobs on a node that run or are about to. coming reports whether a job on the
+// node still waits for other nodes.
 func (l *look) atWork(node string) (jobs []*slurm.Job, coming bool) {
 	for _, j := range l.scene.HoldersOf(node) {
 		if l.runs[j.ID] {
@@ -70,7 +70,7 @@ func (l *look) atWork(node string) (jobs []*slurm.Job, coming bool) {
 	return jobs, coming
 }
 
-// waits reports whether the job waits in the queue: it has not started, or not again.
+// waits reports whether the job waits in the queue, before its first start or after a requeue.
 func (l *look) waits(id uint32) bool {
 	j := l.scene.Job(id)
 	return j != nil && j.State.Waits()
@@ -79,8 +79,8 @@ func (l *look) waits(id uint32) bool {
 // reads reports whether the region could be read.
 func (l *look) reads(region string) bool { return l.scene.Seen.Unseen[region] == nil }
 
-// who is the job of that raw id, and whose it is as far as that is known still. Of a job that waits in
-// several partitions, it names the one of the nodes.
+// who returns the job of that raw id and its owner, as far as they are still known. For a job that
+// waits in several partitions, it names the partition of the nodes.
 func (l *look) who(id uint32, nodes ...string) Who {
 	j := l.scene.Job(id)
 	if j == nil {
@@ -100,7 +100,7 @@ func (l *look) who(id uint32, nodes ...string) Who {
 	return w
 }
 
-// told returns slurmflex's AdminComment of a job in the queue; empty if there is none.
+// told returns slurmflex's AdminComment of a job in the queue; empty if the job has none.
 func (l *look) told(id uint32) string {
 	if told := l.scene.Seen.Told[id]; l.scene.Job(id) != nil && memo.IsOurs(told) {
 		return told
@@ -108,8 +108,8 @@ func (l *look) told(id uint32) string {
 	return ""
 }
 
-// madeFor is the job that what bears the stamp was made for; in a group that tasks of an
-// array share, one of them that has one of the nodes; 0 if there is none.
+// madeFor returns the job that the stamped object was created for. For a group that array tasks
+// share, it returns a task that has one of the nodes. It returns 0 if no such job exists.
 func (l *look) madeFor(stamp mig.Stamp, nodes ...string) (job uint32) {
 	if stamp.Array == 0 {
 		return stamp.Job
@@ -123,7 +123,7 @@ func (l *look) madeFor(stamp mig.Stamp, nodes ...string) (job uint32) {
 	return job
 }
 
-// place fills in what a nodeset's machines are.
+// place fills in the properties of a nodeset's machines.
 func (l *look) place(e *Entry, nodeset, region string, count int) {
 	e.Version, e.NodeSet, e.Region, e.Count = Version, nodeset, region, count
 	for _, set := range l.scene.Config.FlexSets() {
@@ -135,14 +135,13 @@ func (l *look) place(e *Entry, nodeset, region string, count int) {
 	e.GPUs = count * machine.GPUs
 }
 
-// Registered reports whether the slurmd of a node in that state has registered,
-// and answers still.
+// Registered reports whether the slurmd of a node in that state has registered and still answers.
 func Registered(s slurm.State) bool {
 	const without = slurm.PoweredDown | slurm.PoweringDown | slurm.PoweringUp | slurm.PowerUp | slurm.NotResponding
 	up := s.Base == slurm.Idle || s.Base == slurm.Allocated || s.Base == slurm.Mixed
 	return up && s.Flags&without == 0
 }
 
-// goneAfter is for how long lists must have lacked a thing before it is taken for
-// gone: they lag, and may be wrong once.
+// goneAfter is how long lists must lack an object before it counts as gone, because lists lag and
+// may be wrong once.
 const goneAfter = Time(time.Minute / time.Second)

@@ -12,10 +12,9 @@ import (
 	"slurmflex/mig"
 )
 
-// memory is what has not ended yet. It is kept in a file beside the ledger, for
-// passes that cron begins know nothing of each other. Without the file the next
-// look finds most of it again: when machines and requests were made, and since
-// when jobs have run.
+// memory holds the waits and leases that have not ended. It is saved in a file beside the ledger,
+// because passes started by cron share no memory. Without the file, the next look recovers most of
+// it: when machines and requests were created, and since when jobs have run.
 type memory struct {
 	looked     map[string]Time // by region: the last look
 	openWaits  map[mig.GroupID][]*openWait
@@ -25,7 +24,7 @@ type memory struct {
 	changed bool // since it was saved
 }
 
-// saved is the memory as the file has it.
+// saved is the memory as stored in the file.
 type saved struct {
 	Version int             `json:"v"`
 	Looked  map[string]Time `json:"looked"`
@@ -37,10 +36,10 @@ func newMemory() *memory {
 	return &memory{looked: map[string]Time{}, openWaits: map[mig.GroupID][]*openWait{}, openLeases: map[machine]*openLease{}}
 }
 
-// openPath is the file of a cluster's memory.
+// openPath returns the file of a cluster's memory.
 func openPath(dir, cluster string) string { return filepath.Join(dir, "open-"+cluster+".json") }
 
-// load reads the memory. No file is an empty one.
+// load reads the memory. A missing file is an empty memory.
 func load(dir, cluster string) (*memory, error) {
 	m := newMemory()
 	text, err := os.ReadFile(openPath(dir, cluster))
@@ -73,7 +72,7 @@ func load(dir, cluster string) (*memory, error) {
 	return m, nil
 }
 
-// save replaces the file, whole or not at all.
+// save replaces the file atomically.
 func (m *memory) save(dir, cluster string, private bool) error {
 	s := saved{Version: Version, Looked: m.looked, Waits: []*openWait{}, Leases: []*openLease{}}
 	for _, open := range m.openWaits {
@@ -97,8 +96,8 @@ func (m *memory) save(dir, cluster string, private bool) error {
 	return nil
 }
 
-// ongoing are the waits or leases that had not ended when a pass last looked, as
-// they were then; none if nobody has looked yet.
+// ongoing returns the waits or leases that had not ended at the last look, as of that look; none
+// before the first look.
 func ongoing(dir, cluster string, kind Kind) (entries []Entry, err error) {
 	m, err := load(dir, cluster)
 	if kind == Wait {

@@ -24,8 +24,8 @@ func (w *world) door(job, node string, made, start time.Time) *slurm.Reservation
 	return &w.Snap.Reservations[len(w.Snap.Reservations)-1]
 }
 
-// racing is job 812, which waits PENDING in partitions train and other. The machine in train was made
-// at noon; none was made in other.
+// racing returns a world with job 812, which waits PENDING in partitions train and other. The
+// machine in train was created at noon. No machine was created in other.
 func racing(t *testing.T) *world {
 	w := newWorld(t)
 	w.requests(812, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
@@ -39,7 +39,8 @@ func racing(t *testing.T) *world {
 	return w
 }
 
-// decided is a race that the job has won in other 10 minutes after noon. Its door in train is gone.
+// decided returns a race that the job has won in other, 10 minutes after noon. Its door in train is
+// gone.
 func decided(t *testing.T) *world {
 	w := racing(t)
 	w.Snap.Reservations = nil
@@ -48,7 +49,7 @@ func decided(t *testing.T) *world {
 	return w
 }
 
-func TestMachineOfALosingPlaceIsLostUntilItsDeletion(t *testing.T) {
+func TestLosingMachineIsLostUntilItsDeletion(t *testing.T) {
 	w := decided(t)
 	_, ongoing := w.all(Lease)
 	assert.EqualValues(t, 10*60, ongoing[0].RaceLost)
@@ -63,7 +64,7 @@ func TestMachineOfALosingPlaceIsLostUntilItsDeletion(t *testing.T) {
 	assert.Equal(t, e.RaceLost, e.Wasted)
 }
 
-func TestMachineOfALosingPlaceIsLostUntilAnotherJobGetsIt(t *testing.T) {
+func TestLosingMachineIsLostUntilAnotherJobGetsIt(t *testing.T) {
 	for name, gets := range map[string]func(w *world){
 		"a door over it": func(w *world) {
 			w.job(815, slurm.JobPending, time.Time{})
@@ -107,7 +108,7 @@ func TestMachineIsLostOnceTheOtherDoorHasOpened(t *testing.T) {
 	assert.Zero(t, ongoing[0].RaceLost, "the job has not started there, and waits in both places again")
 }
 
-func TestMachinesOfNoLosingPlaceAreNotLost(t *testing.T) {
+func TestOtherMachinesAreNotLost(t *testing.T) {
 	for name, happens := range map[string]func(w *world){
 		"the job waits in both places":  func(*world) {},
 		"the job starts on the machine": func(w *world) { w.job(812, slurm.JobRunning, w.Snap.Now, node) },
@@ -144,7 +145,7 @@ func TestMachinesOfNoLosingPlaceAreNotLost(t *testing.T) {
 	}
 }
 
-// A bill charges what a machine costs before its job starts.
+// A bill also charges the cost of a machine before its job starts.
 func TestLeaseOfAPendingJobHasAccountAndPartition(t *testing.T) {
 	w := newWorld(t)
 	w.accounts[812] = "ml"

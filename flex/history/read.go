@@ -16,18 +16,18 @@ import (
 	"time"
 )
 
-// maxLine bounds a line, in bytes; what is longer is none of ours.
+// maxLine is the maximum length of a line, in bytes. slurmflex never writes longer lines.
 const maxLine = 1 << 20
 
-// Path is the file that lines are appended to.
+// Path returns the file for new lines.
 func Path(dir, cluster string) string { return filepath.Join(dir, "history-"+cluster+".jsonl") }
 
-// Tally is what a reading came to.
+// Tally counts the results of a read.
 type Tally struct {
-	Entries  int // that were taken
-	Bad      int // lines that are no entry of a version that is known
-	Repeated int // lines whose entry was there before
-	Ongoing  int // of the entries, those that have not ended
+	Entries  int // accepted entries
+	Bad      int // lines that are not valid entries of a known version
+	Repeated int // lines with an entry that was already read
+	Ongoing  int // entries that have not ended
 }
 
 // ErrNone is the error of a command that needs a history where none has been recorded.
@@ -75,7 +75,7 @@ func Read(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
 	}
 	ongoing, err := ongoing(dir, cluster, kind)
 	if err != nil {
-		tally.Bad++ // it is a part only, and soon written again
+		tally.Bad++ // the file is incomplete, and soon rewritten
 	}
 	for i := range ongoing {
 		if r.enter(&ongoing[i]) {
@@ -85,7 +85,7 @@ func Read(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
 	return tally, nil
 }
 
-// filesOf lists the file and what logrotate has made of it, the oldest first.
+// filesOf lists the file and its rotated copies, oldest first.
 func filesOf(path string) (names []string, err error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,7 @@ func filesOf(path string) (names []string, err error) {
 	return names, nil
 }
 
-// reader reads files one after the other.
+// reader reads files one after another.
 type reader struct {
 	kind  Kind
 	take  func(*Entry)
@@ -128,8 +128,8 @@ func (r *reader) file(name string) error {
 	return nil
 }
 
-// lines takes the entries of a text up to its last line that is whole. A compressed file that
-// is cut short ends where it is cut.
+// lines takes the entries of a text up to its last complete line. A truncated compressed file ends
+// where it was cut.
 func (r *reader) lines(text *bufio.Reader) error {
 	tooLong := false
 	for {
@@ -153,7 +153,7 @@ func (r *reader) lines(text *bufio.Reader) error {
 	}
 }
 
-// otherKind is how lines begin that are of the other kind and ours.
+// otherKind maps each kind to the start of valid lines of the other kind.
 var otherKind = map[Kind][]byte{Wait: []byte(`{"v":1,"kind":"lease",`), Lease: []byte(`{"v":1,"kind":"wait",`)}
 
 func (r *reader) line(text []byte) {
@@ -173,7 +173,7 @@ func (r *reader) line(text []byte) {
 	}
 }
 
-// enter takes an entry, unless one of its ID was taken before.
+// enter takes an entry, unless its ID was taken before.
 func (r *reader) enter(e *Entry) (isNew bool) {
 	if _, again := r.seen[e.ID]; again {
 		return false

@@ -24,7 +24,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// granted is a wait of an hour with that id.
+// granted returns a wait of one hour with that id.
 func granted(id string) Entry {
 	return Entry{
 		Version: 1, Kind: Wait, ID: id, NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us, Zone: "us-central1-a", Count: 2, GPUs: 16,
@@ -33,7 +33,7 @@ func granted(id string) Entry {
 	}
 }
 
-// used is a lease of an hour with that id and two jobs.
+// used returns a lease of one hour with that id and two jobs.
 func used(id string) Entry {
 	return Entry{
 		Version: 1, Kind: Lease, ID: id, NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us, Zone: "us-central1-a", Node: node,
@@ -46,7 +46,7 @@ func used(id string) Entry {
 	}
 }
 
-// write puts text into a file of the folder, that long before noon.
+// write writes text to a file in the folder, with a modification time that long before noon.
 func write(t *testing.T, dir, name, text string, before time.Duration) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -68,7 +68,7 @@ func idsOf(t *testing.T, dir string, kind Kind) (ids []string, tally Tally) {
 	return ids, tally
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestReadReturnsWrittenEntries(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("a"), used("b")}))
 	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("c")}))
@@ -77,19 +77,19 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	assert.Equal(t, []Entry{used("b")}, w.read(Lease))
 }
 
-func TestLinesThatAreNoEntryAreCountedAndPassedOver(t *testing.T) {
+func TestBadLinesAreCountedAndSkipped(t *testing.T) {
 	dir := t.TempDir()
 	good := line(t, granted("a"))
 	for name, bad := range map[string]string{
-		"no JSON":                  "rubbish\n",
-		"cut short and written on": good[:40] + "\n",
-		"a newer version":          strings.Replace(line(t, granted("x")), `"v":1`, `"v":2`, 1),
-		"a kind of its own":        strings.Replace(line(t, granted("x")), `"wait"`, `"walk"`, 1),
-		"an end of its own":        strings.Replace(line(t, granted("x")), `"granted"`, `"lost"`, 1),
-		"an end before its start":  strings.Replace(line(t, granted("x")), "T13:", "T11:", 1),
-		"a day that is none":       strings.Replace(line(t, granted("x")), "2026-11-21T13", "2026-02-29T13", 1),
-		"a line without end":       strings.Repeat("x", 3*maxLine) + "\n",
-		"another type":             strings.Replace(line(t, granted("x")), `"count":2`, `"count":[2]`, 1),
+		"no JSON":                 "rubbish\n",
+		"truncated and continued": good[:40] + "\n",
+		"a newer version":         strings.Replace(line(t, granted("x")), `"v":1`, `"v":2`, 1),
+		"an unknown kind":         strings.Replace(line(t, granted("x")), `"wait"`, `"walk"`, 1),
+		"an unknown end":          strings.Replace(line(t, granted("x")), `"granted"`, `"lost"`, 1),
+		"an end before its start": strings.Replace(line(t, granted("x")), "T13:", "T11:", 1),
+		"an invalid day":          strings.Replace(line(t, granted("x")), "2026-11-21T13", "2026-02-29T13", 1),
+		"a line without end":      strings.Repeat("x", 3*maxLine) + "\n",
+		"another type":            strings.Replace(line(t, granted("x")), `"count":2`, `"count":[2]`, 1),
 	} {
 		write(t, dir, "history-alpha.jsonl", bad+good, 0)
 		ids, tally := idsOf(t, dir, Wait)
@@ -100,22 +100,22 @@ func TestLinesThatAreNoEntryAreCountedAndPassedOver(t *testing.T) {
 	lease.Idle++
 	write(t, dir, "history-alpha.jsonl", line(t, lease), 0)
 	_, tally := idsOf(t, dir, Lease)
-	assert.Equal(t, 1, tally.Bad, "parts that are more than the whole")
+	assert.Equal(t, 1, tally.Bad, "parts that exceed the whole")
 }
 
-func TestATornLastLineIsPassedOverAndTheNextBeginsAnother(t *testing.T) {
+func TestTornLastLineIsSkippedAndTheNextIsKept(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "history-alpha.jsonl", line(t, granted("a"))+line(t, granted("b"))[:50], 0)
 	ids, tally := idsOf(t, dir, Wait)
 	assert.Equal(t, []string{"a"}, ids)
-	assert.Zero(t, tally.Bad, "it may be being written")
+	assert.Zero(t, tally.Bad, "it may still be in progress")
 	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("c")}))
 	ids, tally = idsOf(t, dir, Wait)
 	assert.Equal(t, []string{"a", "c"}, ids)
 	assert.Equal(t, 1, tally.Bad)
 }
 
-func TestRotatedAndPackedFilesAreReadTheOldestFirst(t *testing.T) {
+func TestRotatedFilesAreReadOldestFirst(t *testing.T) {
 	dir := t.TempDir()
 	var packed strings.Builder
 	z := gzip.NewWriter(&packed)
@@ -130,7 +130,7 @@ func TestRotatedAndPackedFilesAreReadTheOldestFirst(t *testing.T) {
 	assert.Equal(t, []string{"a", "b", "c"}, ids)
 }
 
-func TestOfLinesWithOneIDTheFirstCounts(t *testing.T) {
+func TestFirstLineOfAnIDCounts(t *testing.T) {
 	dir := t.TempDir()
 	again := granted("a")
 	again.To++
@@ -141,14 +141,14 @@ func TestOfLinesWithOneIDTheFirstCounts(t *testing.T) {
 	assert.Equal(t, Tally{Entries: 2, Repeated: 1}, tally)
 }
 
-func TestNoFolderIsNoHistory(t *testing.T) {
+func TestMissingFolderIsAnEmptyHistory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	ids, tally := idsOf(t, dir, Wait)
 	assert.Empty(t, ids)
 	assert.Zero(t, tally)
 }
 
-func TestSeveralMayAppendAtOnce(t *testing.T) {
+func TestConcurrentAppendsAreSafe(t *testing.T) {
 	dir := t.TempDir()
 	var side sync.WaitGroup
 	for writer := range 4 {
@@ -164,7 +164,7 @@ func TestSeveralMayAppendAtOnce(t *testing.T) {
 	assert.Equal(t, Tally{Entries: 200}, tally)
 }
 
-func TestEverybodyMayReadItUnlessSlurmHidesJobs(t *testing.T) {
+func TestHistoryIsPrivateIfSlurmHidesJobs(t *testing.T) {
 	dir := t.TempDir()
 	mode := func() os.FileMode {
 		info, err := os.Stat(Path(dir, "alpha"))
@@ -177,10 +177,10 @@ func TestEverybodyMayReadItUnlessSlurmHidesJobs(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o640), mode())
 	require.NoError(t, os.Chmod(Path(dir, "alpha"), 0o600))
 	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("c")}))
-	assert.Equal(t, os.FileMode(0o600), mode(), "what an admin has set stays")
+	assert.Equal(t, os.FileMode(0o600), mode(), "an admin's mode is kept")
 }
 
-func TestAFolderThatCannotBeWrittenIsOneWarning(t *testing.T) {
+func TestUnwritableFolderIsOneWarning(t *testing.T) {
 	w := booting(t)
 	core, seen := observer.New(zapcore.WarnLevel)
 	w.log, w.Config.Options.StateDir = zap.New(core), "/proc/none"
@@ -192,7 +192,7 @@ func TestAFolderThatCannotBeWrittenIsOneWarning(t *testing.T) {
 	assert.Contains(t, seen.All()[0].Message, "set slurmflex.state_dir")
 }
 
-func TestALeaseIsReadWhileItGoesOn(t *testing.T) {
+func TestOngoingLeaseIsRead(t *testing.T) {
 	w := booting(t)
 	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
 	w.look(time.Hour)
@@ -203,11 +203,11 @@ func TestALeaseIsReadWhileItGoesOn(t *testing.T) {
 	ended := ongoing[0]
 	require.NoError(t, Append(w.dir, "alpha", false, []Entry{ended}))
 	lines, ongoing = w.all(Lease)
-	assert.Len(t, lines, 1, "the file of what goes on is older than its line")
+	assert.Len(t, lines, 1, "the file of ongoing leases is older than the line")
 	assert.Empty(t, ongoing)
 }
 
-func TestAStateFileThatCannotBeReadIsReplaced(t *testing.T) {
+func TestUnreadableStateFileIsReplaced(t *testing.T) {
 	w := booting(t)
 	require.NoError(t, os.WriteFile(openPath(w.dir, "alpha"), []byte("{"), 0o644))
 	w.restart()
@@ -216,7 +216,7 @@ func TestAStateFileThatCannotBeReadIsReplaced(t *testing.T) {
 	assert.Len(t, leases, 1)
 }
 
-func TestALineWithEscapesAndKeysOfLaterVersionsIsRead(t *testing.T) {
+func TestLineWithEscapesAndUnknownKeysIsRead(t *testing.T) {
 	dir := t.TempDir()
 	e := granted("a")
 	e.User = `a"b\c`
@@ -237,7 +237,7 @@ func TestLinesBeforeReadErrorAreTaken(t *testing.T) {
 	assert.Zero(t, tally.Bad)
 }
 
-// BenchmarkRead reads waits and leases as they alternate in a file.
+// BenchmarkRead reads waits and leases that alternate in a file.
 func BenchmarkRead(b *testing.B) {
 	dir := b.TempDir()
 	const lines = 100_000

@@ -15,33 +15,33 @@ import (
 	"slurmflex/slurm"
 )
 
-// saveEvery is how often a process saves what is open: a lost minute of it is found
-// again by the next look.
+// saveEvery is how often a process saves the open waits and leases. The next look recovers a lost
+// minute.
 const saveEvery = time.Minute
 
-// Recorder writes the history of what passes see, beside them. It is a flex.Watcher. A
-// folder that cannot be written is a warning, and no reason to do anything differently;
-// one on a disk that hangs holds up no pass.
+// Recorder writes the history of the observations of passes, in the background. It is a
+// flex.Watcher. A folder that cannot be written only causes a warning. A hanging disk delays no
+// pass.
 type Recorder struct {
 	dir      string
 	log      *zap.Logger
-	accounts func(jobs []uint32) (map[uint32]string, error) // of the accounts that jobs are charged to
+	accounts func(jobs []uint32) (map[uint32]string, error) // of the accounts of jobs
 	leased   func(e *Entry, ended bool)
 
 	mu   sync.Mutex
-	next *sight         // what is to be recorded next; nil: nothing
-	use  *config.Config // for what comes next
-	done chan struct{}  // closed when nothing is left to record; nil: nothing is
+	next *sight         // the next observation to record; nil: none
+	use  *config.Config // for the next observation
+	done chan struct{}  // closed when nothing is left to record; nil: nothing is being recorded
 
-	// What follows is for the one look that is recorded at a time.
+	// Only one look is recorded at a time. The fields below belong to it.
 	cfg     *config.Config
 	memory  *memory   // nil before the first look
 	saved   time.Time // when the memory was last saved
-	failing bool      // the last attempt to write has failed
+	failing bool      // the last attempt to write failed
 	known   map[uint32]string
 }
 
-// sight is what a pass saw.
+// sight is the observation of a pass.
 type sight struct {
 	scene *scene.Scene
 	plan  plan.Plan
@@ -49,23 +49,23 @@ type sight struct {
 
 var _ flex.Watcher = (*Recorder)(nil)
 
-// New makes a recorder that writes into the configuration's state folder. Accounts
-// says which accounts jobs are charged to; it is asked once for each job that has a
-// machine or waits for one. Leased is called at each look with each lease that goes on,
-// and once with each that has ended, or a part of it that was cut off.
+// New returns a recorder that writes to the configuration's state folder. accounts returns the
+// accounts of jobs. It is called once for each job that has a machine or waits for one. leased is
+// called at each look with each ongoing lease, and once with each lease, or cut-off part of one,
+// that has ended.
 func New(cfg *config.Config, log *zap.Logger, accounts func(jobs []uint32) (map[uint32]string, error), leased func(e *Entry, ended bool)) *Recorder {
 	return &Recorder{use: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, leased: leased, known: map[uint32]string{}}
 }
 
-// Use has the recorder go by another configuration; the folder stays.
+// Use makes the recorder follow another configuration. The folder does not change.
 func (r *Recorder) Use(cfg *config.Config) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.use = cfg
 }
 
-// Saw has what a pass saw recorded, and does not wait for it. Of passes that come while
-// an earlier one is recorded, the last one is.
+// Saw records the observation of a pass in the background. If further passes arrive meanwhile, only
+// the last of them is recorded.
 func (r *Recorder) Saw(s *scene.Scene, p plan.Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *Recorder) Saw(s *scene.Scene, p plan.Plan) {
 	}
 }
 
-// Wait waits until all that was seen is recorded, but no longer than that.
+// Wait waits until all observations are recorded, but no longer than atMost.
 func (r *Recorder) Wait(atMost time.Duration) {
 	r.mu.Lock()
 	done := r.done
@@ -90,7 +90,7 @@ func (r *Recorder) Wait(atMost time.Duration) {
 	}
 }
 
-// work records what was seen until nothing is left.
+// work records observations until none is left.
 func (r *Recorder) work(done chan struct{}) {
 	for {
 		r.mu.Lock()
@@ -108,11 +108,11 @@ func (r *Recorder) work(done chan struct{}) {
 	}
 }
 
-// record writes what has ended since the last look.
+// record writes the waits and leases that have ended since the last look.
 func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
 	snap := s.Seen
 	if r.memory == nil {
-		_ = os.Mkdir(r.dir, 0o755) // if it cannot be made, writing says so
+		_ = os.Mkdir(r.dir, 0o755) // the write reports a failure
 		m, err := load(r.dir, r.cfg.Cluster)
 		r.memory = m
 		r.report(err)
@@ -143,7 +143,7 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
 	r.report(err)
 }
 
-// report says once that the history cannot be kept, and again only after it could.
+// report logs once that the history cannot be kept, and again only after a success.
 func (r *Recorder) report(err error) {
 	if err != nil && !r.failing {
 		r.log.Warn("history is not kept; give SlurmUser a folder to write into, or set slurmflex.state_dir; nothing else depends on it",
@@ -152,7 +152,7 @@ func (r *Recorder) report(err error) {
 	r.failing = err != nil
 }
 
-// accountsOf are the accounts of the jobs that the look speaks of.
+// accountsOf returns the accounts of the jobs in the look.
 func (r *Recorder) accountsOf(s *scene.Scene) map[uint32]string {
 	waiting := map[uint32]bool{} // jobs that wait PENDING for machines
 	for _, d := range s.Doors() {
@@ -185,16 +185,16 @@ func (r *Recorder) accountsOf(s *scene.Scene) map[uint32]string {
 	return known
 }
 
-// hasFlex reports whether the job has a node of ours.
+// hasFlex reports whether the job has a slurmflex node.
 func (r *Recorder) hasFlex(j slurm.Job) bool {
 	return len(j.Nodes) > 0 && r.cfg.FlexSetOf(j.Nodes[0]) != nil
 }
 
-// Did records nothing: what came of an action the next look shows.
+// Did records nothing, because the next look shows the effect of an action.
 func (r *Recorder) Did(plan.Action, time.Time, time.Duration, error) {}
 
-// Stood forgets what was seen here once another host makes the passes: it is out of
-// date by the time this one does again.
+// Stood forgets the observations when another host makes the passes. They would be outdated by the
+// time this host takes over again.
 func (r *Recorder) Stood(err error) {
 	if errors.Is(err, flex.ErrStandby) {
 		r.memory = nil

@@ -12,7 +12,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// BenchmarkSaw is what a pass over 5,000 nodes with a machine and a job each costs.
+// BenchmarkSaw measures a pass over 5,000 nodes with a machine and a job each.
 func BenchmarkSaw(b *testing.B) {
 	const size = 5000
 	w := &world{World: scenetest.New(alpha(size)), dir: b.TempDir(), log: zap.NewNop()}

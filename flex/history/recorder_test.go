@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestWhatHangsHoldsUpNoPass(t *testing.T) {
+func TestHangingDiskDelaysNoPass(t *testing.T) {
 	w := newWorld(t)
 	w.job(1, slurm.JobRunning, w.ago(time.Hour), "alpha-a3-0")
 	synctest.Test(t, func(t *testing.T) {
@@ -29,10 +29,10 @@ func TestWhatHangsHoldsUpNoPass(t *testing.T) {
 		}
 		begun := time.Now()
 		r.Wait(time.Second)
-		assert.Equal(t, time.Second, time.Since(begun), "one who waits for it does so for a while")
+		assert.Equal(t, time.Second, time.Since(begun), "Wait returns after its limit")
 		close(hang)
 		r.Wait(time.Hour)
 		assert.Equal(t, time.Second, time.Since(begun))
-		assert.Equal(t, 2, asked, "of the looks that came meanwhile the last one is recorded")
+		assert.Equal(t, 2, asked, "the last of the looks that arrived meanwhile is recorded")
 	})
 }

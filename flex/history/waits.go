@@ -9,19 +9,19 @@ import (
 	"slurmflex/mig"
 )
 
-// openWait is a wait that has not ended, or whose requests are on record still.
+// openWait is a wait that has not ended, or an ended one with requests that are still on record.
 type openWait struct {
 	Entry
 	Group    string   `json:"group"`
-	Requests []string `json:"requests"`          // their names, the oldest first
+	Requests []string `json:"requests"`          // their names, oldest first
 	Failing  bool     `json:"failing,omitempty"` // the last of them has failed
-	Over     bool     `json:"over,omitempty"`    // it has its line, or is to have none
-	Gone     Time     `json:"gone,omitempty"`    // the first look that did not show its requests
+	Over     bool     `json:"over,omitempty"`    // its line is written, or will never be
+	Gone     Time     `json:"gone,omitempty"`    // the first look without its requests
 }
 
 func (o *openWait) id() mig.GroupID { return mig.GroupID{Region: o.Region, Name: o.Group} }
 
-// waits brings the open waits up to date, and returns those that have ended.
+// waits updates the open waits, and returns those that have ended.
 func (m *memory) waits(l *look) (ended []Entry) {
 	shown := map[*openWait]bool{}
 	for _, g := range l.scene.Groups() {
@@ -56,7 +56,7 @@ func (m *memory) waits(l *look) (ended []Entry) {
 	return append(ended, m.goneWaits(l, shown)...)
 }
 
-// goneWaits ends the waits whose requests are not there any more.
+// goneWaits ends the waits with requests that no longer exist.
 func (m *memory) goneWaits(l *look, shown map[*openWait]bool) (ended []Entry) {
 	for id, open := range m.openWaits {
 		if g := l.scene.Owned(id); !l.reads(id.Region) || g != nil && g.Unread != "" {
@@ -88,7 +88,7 @@ func (m *memory) goneWaits(l *look, shown map[*openWait]bool) (ended []Entry) {
 	return ended
 }
 
-// waitOf is the open wait that a run of requests belongs to; nil if it is new.
+// waitOf returns the open wait for a run of requests; nil if the wait is new.
 func (m *memory) waitOf(id mig.GroupID, run []mig.Request) *openWait {
 	for _, o := range m.openWaits[id] {
 		for _, r := range run {
@@ -100,7 +100,7 @@ func (m *memory) waitOf(id mig.GroupID, run []mig.Request) *openWait {
 	return nil
 }
 
-// begin is the wait that a run of requests begins.
+// begin returns the wait that starts with a run of requests.
 func (l *look) begin(g *mig.Group, run []mig.Request) *openWait {
 	o := &openWait{Group: g.Name}
 	l.place(&o.Entry, g.Stamp.NodeSet, g.Region, 1)
@@ -112,8 +112,7 @@ func (l *look) begin(g *mig.Group, run []mig.Request) *openWait {
 	return o
 }
 
-// follow takes over what the requests say, and reports whether anything of it is
-// new.
+// follow updates the wait from its requests, and reports whether anything has changed.
 func (o *openWait) follow(run []mig.Request) (changed bool) {
 	for _, r := range run {
 		if !slices.Contains(o.Requests, r.Name) {
@@ -133,8 +132,8 @@ func (o *openWait) follow(run []mig.Request) (changed bool) {
 	return changed
 }
 
-// endOf says how the wait has ended and when; empty if it goes on. What a first
-// look finds ended has a time only if machines are there to say it.
+// endOf returns how and when the wait ended; empty if it is ongoing. For a wait that had ended
+// before the first look, the time is known only if its machines exist.
 func (l *look) endOf(o *openWait, g *mig.Group, run []mig.Request, known bool) (end End, at Time) {
 	last := run[len(run)-1]
 	now := l.now
@@ -155,12 +154,11 @@ func (l *look) endOf(o *openWait, g *mig.Group, run []mig.Request, known bool) (
 	return "", 0
 }
 
-// isFinal reports whether a request that failed so is not made again before an
-// admin has changed something.
+// isFinal reports whether a request with this failure is only repeated after an admin's change.
 func isFinal(cause mig.Cause) bool { return cause == mig.CauseConfig || cause == mig.CausePermission }
 
-// made is when the first of the machines was made that the request has brought; 0
-// if none shows.
+// made returns the creation time of the first machine that the request has created; 0 if no machine
+// is shown.
 func (l *look) made(g *mig.Group, r mig.Request) (first Time) {
 	if !brings(r) {
 		return 0
@@ -173,7 +171,7 @@ func (l *look) made(g *mig.Group, r mig.Request) (first Time) {
 		if slices.ContainsFunc(g.Requests, func(later mig.Request) bool {
 			return brings(later) && later.Created.After(r.Created) && !later.Created.After(in.Created) && later.Names(name)
 		}) {
-			continue // it is the later one's
+			continue // it belongs to the later one
 		}
 		if at := At(in.Created); first == 0 || at < first {
 			first = at
@@ -182,7 +180,7 @@ func (l *look) made(g *mig.Group, r mig.Request) (first Time) {
 	return first
 }
 
-// brings reports whether the request has brought machines, or may.
+// brings reports whether the request has created machines, or still may.
 func brings(r mig.Request) bool { return r.State == mig.Succeeded || r.State.Live() }
 
 // left reports whether the job has left the queue.
@@ -190,7 +188,7 @@ func (l *look) left(job uint32) bool {
 	return job != 0 && l.scene.Job(job) == nil && len(l.scene.Seen.Unread) == 0
 }
 
-// givenUp says why requests without machines are not wanted any more.
+// givenUp returns why requests without machines are no longer wanted.
 func (l *look) givenUp(o *openWait) End {
 	j := l.scene.Job(o.Job)
 	switch {
@@ -202,8 +200,7 @@ func (l *look) givenUp(o *openWait) End {
 	return Withdrawn
 }
 
-// waitsElsewhere reports whether the wait's job now waits for nodes of another
-// nodeset, and for none of this one.
+// waitsElsewhere reports whether the wait's job now waits only for nodes of another nodeset.
 func (l *look) waitsElsewhere(o *openWait) (elsewhere bool) {
 	for _, w := range l.plan.Waits {
 		switch {
@@ -217,7 +214,7 @@ func (l *look) waitsElsewhere(o *openWait) (elsewhere bool) {
 	return elsewhere
 }
 
-// end is the wait's line.
+// end returns the wait's line.
 func (o *openWait) end(end End, at Time, l *look, run []mig.Request) Entry {
 	e := o.Entry
 	e.End, e.To = end, max(at, o.From)
@@ -231,9 +228,9 @@ func (o *openWait) end(end End, at Time, l *look, run []mig.Request) Entry {
 	return e
 }
 
-// runsOf cuts the requests of a group, the oldest first, into those of one wait: an
-// attempt that failed for a while is followed by the next.
-// In a group that tasks share, each request is a wait of its own.
+// runsOf splits the requests of a group, oldest first, into runs that belong to one wait. After a
+// temporary failure, the next attempt continues the wait. In a group that array tasks share, each
+// request is a wait of its own.
 func runsOf(g *mig.Group) (runs [][]mig.Request) {
 	begin, requests := 0, g.Requests
 	for i, r := range requests {

@@ -15,7 +15,7 @@ import (
 
 var both = []string{"alpha-a3-0", "alpha-a3-1"}
 
-// waiting is job 812 that waits for two nodes from noon on.
+// waiting returns a world with job 812, which waits for two nodes since noon.
 func waiting(t *testing.T) *world {
 	w := newWorld(t)
 	w.accounts[812] = "ml"
@@ -25,7 +25,7 @@ func waiting(t *testing.T) *world {
 	return w
 }
 
-func TestAWaitIsGrantedWhenItsFirstMachineIsMade(t *testing.T) {
+func TestWaitIsGrantedWithItsFirstMachine(t *testing.T) {
 	w := waiting(t)
 	w.look(2 * time.Hour)
 	w.requests(812, request("a1", mig.Succeeded, noon, both...))
@@ -40,7 +40,7 @@ func TestAWaitIsGrantedWhenItsFirstMachineIsMade(t *testing.T) {
 	}, w.only(Wait))
 }
 
-func TestAttemptsThatFailedForAWhileAreOfOneWait(t *testing.T) {
+func TestTemporarilyFailedAttemptsAreOneWait(t *testing.T) {
 	w := waiting(t)
 	failed := request("a1", mig.Failed, noon, both...)
 	failed.Cause = mig.CauseCapacity
@@ -61,7 +61,7 @@ func TestAttemptsThatFailedForAWhileAreOfOneWait(t *testing.T) {
 	assert.Equal(t, Granted, e.End)
 }
 
-func TestAWaitThatNobodyWantsAnyMoreIsWithdrawn(t *testing.T) {
+func TestUnwantedWaitIsWithdrawn(t *testing.T) {
 	for name, c := range map[string]func(*world){
 		"its request is cancelled": func(w *world) {
 			w.requests(812, request("a1", mig.Cancelled, noon, both...))
@@ -86,14 +86,14 @@ func TestAWaitThatNobodyWantsAnyMoreIsWithdrawn(t *testing.T) {
 	}
 }
 
-func TestAWaitFailsForGoodOrWithItsJob(t *testing.T) {
+func TestWaitFailsPermanentlyOrWithItsJob(t *testing.T) {
 	for name, c := range map[string]func(*world){
-		"a cause that does not pass": func(w *world) {
+		"a permanent cause": func(w *world) {
 			failed := request("a1", mig.Failed, noon, both...)
 			failed.Cause = mig.CausePermission
 			w.requests(812, failed)
 		},
-		"the job leaves after an attempt that failed": func(w *world) {
+		"the job leaves after a failed attempt": func(w *world) {
 			failed := request("a1", mig.Failed, noon, both...)
 			failed.Cause = mig.CauseQuota
 			w.requests(812, failed)
@@ -112,7 +112,7 @@ func TestAWaitFailsForGoodOrWithItsJob(t *testing.T) {
 	}
 }
 
-func TestAWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
+func TestWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
 	for name, c := range map[string]func(*world){
 		"in another partition": func(w *world) { w.Snap.Jobs[0].Partition = "other" },
 		"for another nodeset":  func(w *world) { w.plan.Waits = []plan.Wait{{Job: 812, NodeSet: "g2"}} },
@@ -127,7 +127,7 @@ func TestAWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
 	}
 }
 
-func TestARequestAfterACancelledOneIsAnotherWait(t *testing.T) {
+func TestRequestAfterACancelledOneIsANewWait(t *testing.T) {
 	w := waiting(t)
 	later := noon.Add(time.Hour)
 	w.requests(812, request("a1", mig.Cancelled, noon, both...), request("a2", mig.Accepted, later, both...))
@@ -139,7 +139,7 @@ func TestARequestAfterACancelledOneIsAnotherWait(t *testing.T) {
 	assert.Empty(t, waits[0].End)
 }
 
-func TestWhatCannotBeReadHasNotEnded(t *testing.T) {
+func TestUnreadWaitsHaveNotEnded(t *testing.T) {
 	w := waiting(t)
 	w.Machine("alpha-a3-9", group)
 	w.look(time.Minute)
@@ -153,7 +153,7 @@ func TestWhatCannotBeReadHasNotEnded(t *testing.T) {
 	assert.Empty(t, w.read(Lease))
 }
 
-func TestAListThatIsWrongOnceEndsNothing(t *testing.T) {
+func TestSingleWrongListEndsNothing(t *testing.T) {
 	w := waiting(t)
 	w.Machine("alpha-a3-9", group)
 	w.look(time.Minute)
@@ -168,7 +168,7 @@ func TestAListThatIsWrongOnceEndsNothing(t *testing.T) {
 	assert.Empty(t, w.read(Lease))
 }
 
-func TestWhatEndedBeforeTheFirstLookIsTakenOnlyIfMachinesSayWhen(t *testing.T) {
+func TestEarlierWaitIsRecordedOnlyIfItsMachinesExist(t *testing.T) {
 	w := newWorld(t)
 	w.Config.Options.StateDir = t.TempDir()
 	w.dir = w.Config.Options.StateDir

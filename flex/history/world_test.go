@@ -16,7 +16,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// alpha has nodesets a3 and g2, with so many nodes that are not static in a3.
+// alpha returns a configuration with nodesets a3 and g2, and with that many dynamic nodes in a3.
 func alpha(dynamic int) *config.Config {
 	return scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\n  other: {partition_nodeset: [g2]}",
 		scenetest.FlexSet("a3", "us-central1-a", fmt.Sprint("node_count_static: 1, node_count_dynamic_max: ", dynamic), ""),
@@ -32,7 +32,7 @@ const (
 
 var noon = scenetest.Noon
 
-// world is what passes see, and a recorder that watches them.
+// world is the input of passes, and a recorder that watches them.
 type world struct {
 	*scenetest.World
 	t        *testing.T
@@ -42,12 +42,12 @@ type world struct {
 	accounts map[uint32]string
 	plan     plan.Plan
 
-	leasedOpen     int     // how often a lease was reported that goes on
-	leasedOpenLost int64   // what was lost in a race of the one that was reported last
-	leasedEnded    []Entry // those that were reported as ended
+	leasedOpen     int     // how often an ongoing lease was reported
+	leasedOpenLost int64   // race losses of the last reported ongoing lease
+	leasedEnded    []Entry // leases that were reported as ended
 }
 
-// leased notes what the recorder reports of leases.
+// leased records the recorder's reports of leases.
 func (w *world) leased(e *Entry, ended bool) {
 	if !ended {
 		w.leasedOpen++
@@ -57,7 +57,7 @@ func (w *world) leased(e *Entry, ended bool) {
 	w.leasedEnded = append(w.leasedEnded, *e)
 }
 
-// newWorld is an empty cluster at noon that a recorder has looked at once.
+// newWorld returns an empty cluster at noon after the recorder's first look.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, World: scenetest.New(alpha(8)), dir: t.TempDir(), log: zap.NewNop(), accounts: map[uint32]string{}}
@@ -70,12 +70,12 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// restart is another process.
+// restart replaces the recorder, as a new process does.
 func (w *world) restart() {
 	w.recorder = New(w.Config, w.log, func([]uint32) (map[uint32]string, error) { return w.accounts, nil }, w.leased)
 }
 
-// look is a pass that much later.
+// look makes a pass that much later.
 func (w *world) look(after time.Duration) {
 	w.Snap.Now = w.Snap.Now.Add(after)
 	w.recorder.Saw(w.Scene(), w.plan)
@@ -84,7 +84,7 @@ func (w *world) look(after time.Duration) {
 
 func (w *world) ago(d time.Duration) time.Time { return w.Snap.Now.Add(-d) }
 
-// job puts a job of ada's into the queue, or changes it.
+// job adds one of ada's jobs to the queue, or changes it.
 func (w *world) job(id uint32, state slurm.JobState, start time.Time, nodes ...string) *slurm.Job {
 	j := w.Job(id, "train", strings.Join(nodes, ","), state)
 	j.Start, j.User = start, "ada"
@@ -93,7 +93,7 @@ func (w *world) job(id uint32, state slurm.JobState, start time.Time, nodes ...s
 
 const group = "alpha-a3-job-812"
 
-// requests are those of the group, which is that job's; none: there is no group.
+// requests sets the requests in that job's group. Without requests, the group does not exist.
 func (w *world) requests(job uint32, requests ...mig.Request) {
 	if len(requests) == 0 {
 		w.NoGroup(group)
@@ -102,21 +102,21 @@ func (w *world) requests(job uint32, requests ...mig.Request) {
 	w.Group(group, mig.Stamp{NodeSet: "a3", Job: job}, requests...)
 }
 
-// gone removes all instances, and has looks find it so for long enough.
+// gone removes all instances, and makes enough looks to notice it.
 func (w *world) gone() {
 	w.Snap.Instances = nil
 	w.look(0)
 	w.look(2 * time.Minute)
 }
 
-// read are the lines of a kind.
+// read returns the lines of a kind.
 func (w *world) read(kind Kind) (lines []Entry) {
 	w.t.Helper()
 	lines, _ = w.all(kind)
 	return lines
 }
 
-// all are the lines of a kind, and what has not ended.
+// all returns the lines of a kind, and the ongoing entries.
 func (w *world) all(kind Kind) (lines, ongoing []Entry) {
 	w.t.Helper()
 	tally, err := Read(w.dir, "alpha", kind, func(e *Entry) {
@@ -134,7 +134,7 @@ func (w *world) all(kind Kind) (lines, ongoing []Entry) {
 	return lines, ongoing
 }
 
-// only is the one line of its kind.
+// only returns the single line of a kind.
 func (w *world) only(kind Kind) Entry {
 	w.t.Helper()
 	entries := w.read(kind)

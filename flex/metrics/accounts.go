@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	maxAccounts  = 100    // accounts with counters of their own
+	maxAccounts  = 100    // accounts with their own counters
 	maxTallied   = 10_000 // accounts with known seconds
 	moreAccounts = "(other)"
 )
 
-// accounts counts machine time by account, by the rules of slurmflex cost.
+// accounts counts machine time by account, with the rules of slurmflex cost.
 type accounts struct {
 	seconds *prometheus.CounterVec // by account and use
-	begun   map[string]bool        // the accounts that have counters
+	begun   map[string]bool        // the accounts with counters
 	tally   map[string]float64     // machine seconds since the process started, by account
 }
 
@@ -36,13 +36,13 @@ func newAccounts(f promauto.Factory) accounts {
 	}
 }
 
-// uses are the values of the label, by purpose.
+// uses returns the values of the label, by purpose.
 func uses() map[cost.Purpose]string {
 	return map[cost.Purpose]string{cost.Used: used, cost.Booting: "booting", cost.Idle: idle, cost.Wasted: "wasted"}
 }
 
-// label is the account's name as a label. Counters start before they count: Prometheus sees an
-// increase only of a counter that is there.
+// label returns the account's name as a label. It creates counters before they count, because
+// Prometheus only sees an increase of a counter that already exists.
 func (a *accounts) label(account string) string {
 	name := view.Name(account)
 	if !a.begun[name] && len(a.begun) >= maxAccounts {
@@ -62,8 +62,8 @@ func (a *accounts) begin(name string) {
 	}
 }
 
-// count adds to an account's counters. An account that has used more than the smallest account
-// with counters replaces it, from the next lease on.
+// count adds to an account's counters. An account that has used more than the smallest account with
+// counters replaces that account, from the next lease on.
 func (a *accounts) count(row cost.Row) {
 	label, name := a.label(row.Key), view.Name(row.Key)
 	for purpose, use := range uses() {
@@ -84,13 +84,13 @@ func (a *accounts) count(row cost.Row) {
 		a.seconds.DeletePartialMatch(prometheus.Labels{"account": least})
 		a.begin(name)
 	}
-	if len(a.tally) > maxTallied { // users make accounts up
+	if len(a.tally) > maxTallied { // users may invent accounts
 		maps.DeleteFunc(a.tally, func(name string, _ float64) bool { return !a.begun[name] })
 	}
 }
 
-// Leased takes over a lease that goes on or has ended, as the history has it. It may be
-// called beside all other methods.
+// Leased records a lease of the history that is ongoing or has ended. It may run concurrently with
+// all other methods.
 func (m *Metrics) Leased(e *history.Entry, ended bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 
 const byAccount = "slurmflex_account_machine_seconds_total"
 
-// lease is of a machine that was obtained for a job of the account: 100 s of boot, 300 s
-// with that job, 200 s with one of biology, and 50 s without any.
+// lease returns a lease of a machine that was obtained for a job of the account: 100 s of boot,
+// 300 s with that job, 200 s with a job of biology, and 50 s without any job.
 func lease(account string) *history.Entry {
 	who := history.Who{Job: 1, Account: account}
 	return &history.Entry{
@@ -29,7 +29,7 @@ func (w *world) accountSeconds(account, use string) float64 {
 	return testutil.ToFloat64(w.accounts.seconds.WithLabelValues(account, use))
 }
 
-func TestMachineTimeIsCountedByAccountWhenALeaseHasEnded(t *testing.T) {
+func TestAccountTimeIsCountedAtTheEndOfALease(t *testing.T) {
 	w := newWorld(t)
 	w.Leased(lease("physics"), false)
 	assert.Equal(t, 8, testutil.CollectAndCount(w.accounts.seconds), "the counters of both accounts are there before they count")
@@ -46,26 +46,26 @@ func TestMachineTimeIsCountedByAccountWhenALeaseHasEnded(t *testing.T) {
 	assert.InDelta(t, 300, w.accountSeconds("(none)", "used"), 0)
 }
 
-func TestMetricsHaveNoAccountsUnlessTheyAreWanted(t *testing.T) {
+func TestAccountMetricsAreOffByDefault(t *testing.T) {
 	w := newWorld(t)
 	w.Config.Options.MetricsByAccount = false
 	w.Leased(lease("physics"), true)
 	assert.Zero(t, testutil.CollectAndCount(w.accounts.seconds))
 }
 
-func TestAfterTheFirstHundredAccountsTheOthersAreOne(t *testing.T) {
+func TestFurtherAccountsShareOneLabel(t *testing.T) {
 	w := newWorld(t)
 	for i := range 250 {
 		w.Leased(lease(fmt.Sprintf("a%d", i)), true)
 	}
 	assert.Equal(t, 4*101, testutil.CollectAndCount(w.accounts.seconds))
 	assert.InDelta(t, 300, w.accountSeconds("a98", "used"), 0)
-	assert.InDelta(t, 151*300, w.accountSeconds("(other)", "used"), 0, "biology was the second")
+	assert.InDelta(t, 151*300, w.accountSeconds("(other)", "used"), 0, "biology was second")
 	w.Leased(lease("a98"), true)
-	assert.InDelta(t, 600, w.accountSeconds("a98", "used"), 0, "who has counters keeps them")
+	assert.InDelta(t, 600, w.accountSeconds("a98", "used"), 0, "existing counters are kept")
 }
 
-// D9: a user who makes accounts up must not use up the names.
+// D9: a user who invents accounts must not use up the names.
 func TestLargestAccountsKeepTheirCounters(t *testing.T) {
 	w := newWorld(t)
 	junk := func(i int) *history.Entry {
@@ -99,7 +99,7 @@ func TestTallyOfAccountsIsBounded(t *testing.T) {
 	assert.LessOrEqual(t, len(w.accounts.tally), maxTallied+1)
 }
 
-func TestNoNameOfAnAccountBreaksTheExposition(t *testing.T) {
+func TestAccountNamesDoNotBreakTheExposition(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"a\"} 1\nevil_total 7\n", "\xff\xfe", "\x00\x1b[2J", strings.Repeat("ü", 500), `\`} {
 		w.Leased(lease(name), true)

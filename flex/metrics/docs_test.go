@@ -17,8 +17,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// rows are the rows of the table of docs/metrics.md that all the metrics which
-// there can be would make.
+// rows returns the rows of the table in docs/metrics.md for all possible metrics.
 func rows(t *testing.T) (rows []string, names map[string]bool) {
 	t.Helper()
 	w := busy(t)
@@ -54,7 +53,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-func TestThePageOfTheMetricsIsTheRegistry(t *testing.T) {
+func TestMetricsPageMatchesTheRegistry(t *testing.T) {
 	want, _ := rows(t)
 	var got []string
 	for line := range strings.Lines(read(t, "docs/metrics.md")) {
@@ -65,18 +64,17 @@ func TestThePageOfTheMetricsIsTheRegistry(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// known checks that there are all the metrics of an expression, and that it has
-// any.
+// known checks that all metrics in an expression exist, and that it has at least one.
 func known(t *testing.T, names map[string]bool, expr string) {
 	t.Helper()
 	used := regexp.MustCompile(`slurmflex_\w+`).FindAllString(expr, -1)
 	assert.NotEmpty(t, used, expr)
 	for _, name := range used {
-		assert.True(t, names[name], "there is no %s: %s", name, expr)
+		assert.True(t, names[name], "%s does not exist: %s", name, expr)
 	}
 }
 
-func TestEachAlertIsOfMetricsThatExistAndLeadsToItsFix(t *testing.T) {
+func TestAlertsUseExistingMetricsAndLinkToTheirFix(t *testing.T) {
 	_, names := rows(t)
 	page := read(t, "docs/metrics.md")
 	var file struct {
@@ -100,11 +98,11 @@ func TestEachAlertIsOfMetricsThatExistAndLeadsToItsFix(t *testing.T) {
 		assert.Contains(t, []string{"warning", "critical"}, rule.Labels["severity"], rule.Alert)
 	}
 	for _, heading := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(page, -1) {
-		assert.Contains(t, alerts, heading[1], "the page speaks of it")
+		assert.Contains(t, alerts, heading[1], "the page mentions it")
 	}
 }
 
-func TestEachAlertIsTestedToFireAndNotTo(t *testing.T) {
+func TestEachAlertHasATestForFiringAndForSilence(t *testing.T) {
 	rules, tests := read(t, "scripts/prometheus/slurmflex.rules.yaml"), read(t, "scripts/prometheus/slurmflex.rules.test.yaml")
 	for _, alert := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1) {
 		assert.Regexp(t, `\{alertname: `+alert[1]+`, eval_time: \w+, exp_alerts: \[\]\}`, tests)
@@ -112,7 +110,7 @@ func TestEachAlertIsTestedToFireAndNotTo(t *testing.T) {
 	}
 }
 
-func TestTheDashboardIsOfMetricsThatThereAre(t *testing.T) {
+func TestDashboardUsesExistingMetrics(t *testing.T) {
 	_, names := rows(t)
 	var board struct {
 		Templating struct {

@@ -11,9 +11,9 @@ import (
 	"slurmflex/mig"
 )
 
-// ledger counts what happens between passes: machines that are created, nodes that
-// register, requests that fail, machine time. What exists when a region is first read
-// is only noted: when it came is not known, or an earlier process has counted it.
+// ledger counts events between passes: created machines, registered nodes, failed requests, and
+// machine time. Objects that exist when a region is first read are only recorded, because their
+// start is unknown or an earlier process has counted them.
 type ledger struct {
 	queueWait *prometheus.HistogramVec // by nodeset
 	boot      *prometheus.HistogramVec // by nodeset
@@ -22,26 +22,26 @@ type ledger struct {
 	losses    *prometheus.CounterVec   // by nodeset and cause
 	raceLost  *prometheus.CounterVec   // by nodeset
 
-	lost     map[string]int       // nodes whose machine was gone under a job in the last look, and in how many
+	lost     map[string]int       // nodes that lost their machine, and in how many looks
 	looked   map[string]time.Time // by region: the last look
-	machines map[machine]seen     // that were there then
-	failed   map[request]bool     // that were on record then
-	raced    map[string]int64     // by ID of a lease that has not ended: the seconds that were counted as lost in races
+	machines map[machine]seen     // at the last look
+	failed   map[request]bool     // on record at the last look
+	raced    map[string]int64     // race losses already counted, by ID of an ongoing lease
 }
 
-// machine names an instance: its name alone may come again.
+// machine identifies an instance, because a name may be reused.
 type machine struct {
 	region, zone, name string
 	created            time.Time
 }
 
-// seen is what the last look saw of a machine.
+// seen is the state of a machine at the last look.
 type seen struct {
-	registered bool   // its node had, then or before
-	job        uint32 // the last that reused it; 0: none
+	registered bool   // its node has registered
+	job        uint32 // the last job that reused it; 0: none
 }
 
-// request names a resize request.
+// request identifies a resize request.
 type request struct{ region, group, name string }
 
 func newLedger(f promauto.Factory) ledger {
@@ -86,8 +86,8 @@ func (l *ledger) begin(nodeset string) {
 	}
 }
 
-// lose counts the machines that are lost to a job for certain, or that two looks in a row
-// found so: a list may be wrong once.
+// lose counts lost machines. A loss counts if it is certain, or if two consecutive looks found it,
+// because a list may be wrong once.
 func (l *ledger) lose(losses []scene.Loss) {
 	now := map[string]int{}
 	for _, loss := range losses {
@@ -104,14 +104,14 @@ func (l *ledger) lose(losses []scene.Loss) {
 	l.lost = now
 }
 
-// forget makes the next look the first.
+// forget makes the next look count as the first one.
 func (l *ledger) forget() {
 	l.lost = nil
 	l.looked, l.machines, l.failed, l.raced = map[string]time.Time{}, map[machine]seen{}, map[request]bool{}, map[string]int64{}
 }
 
-// enterRace counts what a lease has lost in a race since the last look. An earlier process has counted
-// what an ongoing lease shows at the first look.
+// enterRace counts the race losses of a lease since the last look. Losses that an ongoing lease
+// shows at the first look were counted by an earlier process.
 func (l *ledger) enterRace(e *history.Entry, ended bool) {
 	was, known := l.raced[e.ID]
 	if (known || ended) && e.RaceLost > was {
@@ -123,11 +123,10 @@ func (l *ledger) enterRace(e *history.Entry, ended bool) {
 	}
 }
 
-// enter counts what has happened since the last look, and returns the causes of
-// the requests that have failed.
+// enter counts the events since the last look, and returns the causes of failed requests.
 func (l *ledger) enter(s *scene.Scene) (failures []mig.Cause) {
 	next := ledger{machines: make(map[machine]seen, len(l.machines)), failed: map[request]bool{}}
-	for key, registered := range l.machines { // what could not be read is not gone
+	for key, registered := range l.machines { // unread machines are not gone
 		if s.Seen.Unseen[key.region] != nil {
 			next.machines[key] = registered
 		}
@@ -172,7 +171,7 @@ func (l *ledger) enter(s *scene.Scene) (failures []mig.Cause) {
 	return failures
 }
 
-// knows reports whether the region has been looked at before.
+// knows reports whether an earlier look has read the region.
 func (l *ledger) knows(region string) bool { return !l.looked[region].IsZero() }
 
 // enterMachine counts one machine that is used so and is seen so, and returns what
@@ -207,11 +206,11 @@ func (l *ledger) enterMachine(key machine, in scene.Machine, nodeset, use string
 	return is
 }
 
-// askedAt is when the machine was first requested: when the request was made that
-// has brought it, or the first of those for it that failed just before; zero if no
-// request on record has brought it.
+// askedAt returns when the machine was first requested: when the request was made that created it,
+// or the first of the failed requests for it immediately before. It returns zero if that request is
+// no longer on record.
 func askedAt(in mig.Instance, requests []mig.Request) (at time.Time) {
-	var since time.Time // of the attempts that have failed in a row
+	var since time.Time // start of the current series of failed attempts
 	for _, r := range requests {
 		switch {
 		case !r.Names(in.Name) || r.Created.After(in.Created):

@@ -1,6 +1,5 @@
-// Package metrics exports to Prometheus what reconcile passes see and do.
-// docs/metrics.md explains each metric; their names are stable. Counters and
-// histograms start at 0 with each process.
+// Package metrics exports to Prometheus what reconcile passes observe and do. docs/metrics.md
+// explains each metric. The names are stable. Counters and histograms start at 0 with each process.
 package metrics
 
 import (
@@ -19,8 +18,7 @@ import (
 	"slurmflex/mig"
 )
 
-// Metrics is what is counted and measured. It is a flex.Watcher, and safe for
-// concurrent use.
+// Metrics holds all counters and gauges. It is a flex.Watcher, and safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	cfg      *config.Config
@@ -42,10 +40,10 @@ type Metrics struct {
 	quotaLimit    *prometheus.GaugeVec // by region and quota
 	sight         sight
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	ledger   ledger
 	accounts accounts
-	begun    time.Time // when the last pass that saw anything began to read
+	begun    time.Time // start of the last pass that read anything
 }
 
 var _ flex.Watcher = (*Metrics)(nil)
@@ -140,8 +138,8 @@ func (m *Metrics) ConfigRead(valid bool) {
 	}
 }
 
-// begin creates the counters: to Prometheus a counter that appears with 1 has not
-// increased.
+// begin creates the counters, because Prometheus sees no increase in a counter that first appears
+// with 1.
 func (m *Metrics) begin() {
 	for _, kind := range plan.Kinds() {
 		for _, outcome := range []string{done, failed} {
@@ -165,7 +163,7 @@ func (m *Metrics) begin() {
 	}
 }
 
-// Saw takes over what a pass saw.
+// Saw records the observation of a pass.
 func (m *Metrics) Saw(s *scene.Scene, p plan.Plan) {
 	m.sight.set(see(s, p))
 	m.mu.Lock()
@@ -182,13 +180,13 @@ func (m *Metrics) Saw(s *scene.Scene, p plan.Plan) {
 	}
 }
 
-// fails reports whether a request has failed, or waits because its last attempt
-// has: to Compute, a request that exceeds a quota is waiting.
+// fails reports whether a request has failed, or waits because its last attempt has failed. Compute
+// reports a request that exceeds a quota as waiting.
 func fails(r mig.Request) bool {
 	return r.State == mig.Failed || r.State.Live() && r.Cause != mig.CauseNone
 }
 
-// noteFailure notes that there is a failure of that cause now.
+// noteFailure records a failure with that cause at the present time.
 func (m *Metrics) noteFailure(cause string) {
 	m.lastFailure.WithLabelValues(cause).Set(seconds(m.now()))
 }
@@ -205,7 +203,7 @@ func (m *Metrics) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
 	m.actions.WithLabelValues(a.About().Kind, outcome).Inc()
 }
 
-// causeOf names the cause of an action's failure.
+// causeOf returns the cause of an action's failure.
 func causeOf(err error) string {
 	var cloud *mig.Error
 	if errors.As(err, &cloud) {
@@ -214,8 +212,8 @@ func causeOf(err error) string {
 	return causeSlurm
 }
 
-// Stood counts a pass. If another host reconciles, what was seen here is out of date,
-// and is forgotten.
+// Stood counts a pass. If another host reconciles, this host's observations are outdated and are
+// forgotten.
 func (m *Metrics) Stood(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -238,8 +236,7 @@ func (m *Metrics) Stood(err error) {
 	m.passes.WithLabelValues(outcome).Inc()
 }
 
-// Quotas takes over what Compute shows of a region's quotas; none if it could not be
-// read.
+// Quotas records a region's quotas as Compute shows them; none if they could not be read.
 func (m *Metrics) Quotas(region string, quotas []mig.Quota) {
 	if len(quotas) == 0 {
 		m.quotaUsed.DeletePartialMatch(prometheus.Labels{"region": region})
@@ -278,5 +275,5 @@ func (m *Metrics) Ran(command string, took time.Duration, err error) {
 	m.slurmTime.WithLabelValues(command).Observe(took.Seconds())
 }
 
-// seconds is a time as Prometheus has it.
+// seconds returns a time in the format of Prometheus.
 func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -22,7 +22,7 @@ import (
 
 var noon = scenetest.Noon
 
-// world is metrics at a time that the test sets, and what the next pass sees.
+// world holds metrics with a settable clock, and the input of the next pass.
 type world struct {
 	*Metrics
 	*scenetest.World
@@ -32,7 +32,7 @@ type world struct {
 	plan     plan.Plan
 }
 
-// newWorld is a world at noon with all nodes powered down.
+// newWorld returns a world at noon with all nodes powered down.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	cfg := scenetest.Cluster("slurmflex: {metrics_by_account: true}",
@@ -45,7 +45,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// pass is a pass of two seconds, that long after the last one.
+// pass makes a pass of two seconds, that long after the last one.
 func (w *world) pass(after time.Duration) {
 	w.now = w.now.Add(after)
 	w.Snap.Begun, w.Snap.Now = w.now.Add(-time.Second), w.now
@@ -55,7 +55,7 @@ func (w *world) pass(after time.Duration) {
 	w.now = w.now.Add(-time.Second)
 }
 
-// has holds the metrics of some names against lines of a page of metrics.
+// has compares the metrics with these names with the lines of an exposition.
 func (w *world) has(lines string, names ...string) {
 	w.t.Helper()
 	families, err := w.registry.Gather()
@@ -76,7 +76,7 @@ func (w *world) has(lines string, names ...string) {
 	require.NoError(w.t, testutil.GatherAndCompare(w.registry, strings.NewReader(help.String()), names...))
 }
 
-// value is the value of one counter or gauge.
+// value returns the value of a counter or gauge.
 func (w *world) value(name string, labels ...string) float64 {
 	w.t.Helper()
 	families, err := w.registry.Gather()
@@ -110,7 +110,7 @@ func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
 		assert.Equal(t, want, w.value("slurmflex_actions_total", "create_group", outcome), outcome)
 	}
 	assert.Equal(t, 1.0, w.value("slurmflex_actions_total", "signal_job", "done"))
-	assert.Zero(t, w.value("slurmflex_actions_total", "return_nodes", "done"), "it was not returned")
+	assert.Zero(t, w.value("slurmflex_actions_total", "return_nodes", "done"), "the error was not returned")
 	for cause, want := range map[string]float64{"quota": 1, "slurm": 1, "permission": 0, "unknown": 0} {
 		assert.Equal(t, want, w.value("slurmflex_failures_total", cause), cause)
 	}
@@ -118,12 +118,12 @@ func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
 	assert.Zero(t, w.value("slurmflex_last_failure_timestamp_seconds", "permission"))
 }
 
-func TestAQuotaThatARequestWaitsForIsAFailureAsLongAsItDoes(t *testing.T) {
+func TestWaitForQuotaIsAFailureWhileItLasts(t *testing.T) {
 	w := newWorld(t)
 	request := mig.Request{Name: "a1", State: mig.Accepted, Instances: []string{"alpha-a3-0"}}
 	w.Snap.Groups = []mig.Group{{Name: "alpha-a3-job-812", Region: "us-central1", Requests: []mig.Request{request}}}
 	w.pass(0)
-	assert.Zero(t, w.value("slurmflex_last_failure_timestamp_seconds", "quota"), "it waits, and nothing is wrong")
+	assert.Zero(t, w.value("slurmflex_last_failure_timestamp_seconds", "quota"), "the request waits normally")
 
 	requests := w.Snap.Groups[0].Requests
 	requests[0].Cause = mig.CauseQuota
@@ -137,7 +137,7 @@ func TestAQuotaThatARequestWaitsForIsAFailureAsLongAsItDoes(t *testing.T) {
 	assert.InDelta(t, last, w.value("slurmflex_last_failure_timestamp_seconds", "quota"), 0)
 }
 
-func TestCallsAndCommandsAreCountedWithTheirTime(t *testing.T) {
+func TestCallsAndCommandsAreCountedAndTimed(t *testing.T) {
 	w := newWorld(t)
 	w.Called("instances.aggregatedList", 200, 300*time.Millisecond)
 	w.Called("instances.aggregatedList", 0, 30*time.Second)
@@ -152,7 +152,7 @@ slurmflex_slurm_commands_total{command="scontrol update",outcome="failed"} 1
 	assert.InDelta(t, 0.05, w.value("slurmflex_slurm_command_duration_seconds", "scontrol update"), 1e-9)
 }
 
-func TestPassesAreCountedAndTheLastGoodOneIsKnown(t *testing.T) {
+func TestPassesAreCountedWithTheLastSuccess(t *testing.T) {
 	w := newWorld(t)
 	assert.Zero(t, w.value("slurmflex_last_good_pass_timestamp_seconds"), "none yet")
 	w.pass(time.Minute)
@@ -163,7 +163,7 @@ func TestPassesAreCountedAndTheLastGoodOneIsKnown(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	w.Stood(errors.New("read nodes: slurmctld is on fire"))
 	assert.Equal(t, good, w.value("slurmflex_last_good_pass_timestamp_seconds"))
-	assert.Equal(t, 1.0, w.value("slurmflex_nodes", "g2", "powered down"), "what was seen last stays")
+	assert.Equal(t, 1.0, w.value("slurmflex_nodes", "g2", "powered down"), "the last observation is kept")
 
 	w.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
 	assert.Equal(t, float64(w.now.Unix()), w.value("slurmflex_last_good_pass_timestamp_seconds"))
@@ -173,7 +173,7 @@ slurmflex_passes_total{outcome="standby"} 1
 `, "slurmflex_passes_total", "slurmflex_nodes", "slurmflex_leases")
 }
 
-// asked is a request of 11:00 that brings node 0.
+// asked adds a request of 11:00 that creates the machine of node 0.
 func (w *world) asked(state mig.RequestState) {
 	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"}, mig.Request{
 		Name: "a1", State: state, Instances: []string{"alpha-a3-0"}, Created: noon.Add(-time.Hour),
@@ -181,7 +181,7 @@ func (w *world) asked(state mig.RequestState) {
 	w.Nodes("alpha-a3-0", scenetest.PoweringUp)
 }
 
-func TestAWaitIsOverWhenTheMachineIsMadeAndABootWhenItsNodeRegisters(t *testing.T) {
+func TestWaitEndsAtCreationAndBootAtRegistration(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Accepted)
 	w.pass(0)
@@ -195,12 +195,12 @@ func TestAWaitIsOverWhenTheMachineIsMadeAndABootWhenItsNodeRegisters(t *testing.
 	for range 3 {
 		w.pass(time.Minute)
 		assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"), "it is counted once")
-		assert.Equal(t, 120.0, w.value("slurmflex_boot_seconds", "a3"), "likewise")
+		assert.Equal(t, 120.0, w.value("slurmflex_boot_seconds", "a3"), "it is counted once")
 	}
 }
 
-// C14: an attempt that failed does not shorten the wait.
-func TestAWaitBeginsWithTheFirstAttempt(t *testing.T) {
+// C14: a failed attempt does not shorten the wait.
+func TestWaitStartsWithTheFirstAttempt(t *testing.T) {
 	made := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	attempt := func(state mig.RequestState, ago time.Duration) mig.Request {
 		return mig.Request{State: state, Instances: []string{"n"}, Created: made.Add(-ago)}
@@ -209,20 +209,20 @@ func TestAWaitBeginsWithTheFirstAttempt(t *testing.T) {
 		requests []mig.Request
 		want     time.Duration
 	}{
-		"the first attempt":         {[]mig.Request{attempt(mig.Succeeded, time.Hour)}, time.Hour},
-		"two that failed before it": {[]mig.Request{attempt(mig.Failed, 3*time.Hour), attempt(mig.Failed, 2*time.Hour), attempt(mig.Succeeded, time.Hour)}, 3 * time.Hour},
-		"one that was for another":  {[]mig.Request{attempt(mig.Cancelled, 3*time.Hour), attempt(mig.Succeeded, time.Hour)}, time.Hour},
-		"one that it had before":    {[]mig.Request{attempt(mig.Succeeded, 9*time.Hour), attempt(mig.Failed, 2*time.Hour), attempt(mig.Succeeded, time.Hour)}, 2 * time.Hour},
+		"the first attempt":                   {[]mig.Request{attempt(mig.Succeeded, time.Hour)}, time.Hour},
+		"two that failed before it":           {[]mig.Request{attempt(mig.Failed, 3*time.Hour), attempt(mig.Failed, 2*time.Hour), attempt(mig.Succeeded, time.Hour)}, 3 * time.Hour},
+		"an attempt for another machine":      {[]mig.Request{attempt(mig.Cancelled, 3*time.Hour), attempt(mig.Succeeded, time.Hour)}, time.Hour},
+		"an attempt for its previous machine": {[]mig.Request{attempt(mig.Succeeded, 9*time.Hour), attempt(mig.Failed, 2*time.Hour), attempt(mig.Succeeded, time.Hour)}, 2 * time.Hour},
 	} {
 		assert.Equal(t, made.Add(-c.want), askedAt(mig.Instance{Name: "n", Created: made}, c.requests), name)
 	}
 }
 
-func TestWhatWasThereBeforeTheFirstLookIsNotCounted(t *testing.T) {
+func TestEarlierObjectsAreNotCounted(t *testing.T) {
 	for name, first := range map[string]func(*world){
-		"of a process":  func(*world) {},
-		"after standby": func(w *world) { w.pass(time.Minute); w.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby)) },
-		"at a region": func(w *world) {
+		"first look of a process": func(*world) {},
+		"after standby":           func(w *world) { w.pass(time.Minute); w.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby)) },
+		"first look at a region": func(w *world) {
 			groups, machines := w.Snap.Groups, w.Snap.Instances
 			w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = map[string]error{scenetest.US: errors.New("503")}, nil, nil
 			w.pass(time.Minute)
@@ -241,12 +241,12 @@ func TestWhatWasThereBeforeTheFirstLookIsNotCounted(t *testing.T) {
 			assert.Zero(t, w.value("slurmflex_boot_seconds", "a3"))
 			assert.Zero(t, w.value("slurmflex_failures_total", "quota"))
 			assert.Zero(t, w.value("slurmflex_machine_seconds_total", "a3", "used"))
-			assert.InDelta(t, w.now.Unix(), w.value("slurmflex_last_failure_timestamp_seconds", "quota"), 0, "but it stands")
+			assert.InDelta(t, w.now.Unix(), w.value("slurmflex_last_failure_timestamp_seconds", "quota"), 0, "the request still exists")
 		})
 	}
 }
 
-func TestWhatCouldNotBeReadForAWhileIsNotCountedAgain(t *testing.T) {
+func TestUnreadObjectsAreNotCountedTwice(t *testing.T) {
 	w := newWorld(t)
 	w.pass(0)
 	w.asked(mig.Succeeded)
@@ -260,10 +260,10 @@ func TestWhatCouldNotBeReadForAWhileIsNotCountedAgain(t *testing.T) {
 	w.pass(time.Minute)
 	assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"))
 	assert.Equal(t, 1.0, w.value("slurmflex_failures_total", "quota"))
-	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"), "it was there all the time")
+	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"), "the machine always existed")
 }
 
-func TestTheTimeOfMachinesIsUsedWhileAJobIsOnTheNode(t *testing.T) {
+func TestMachineTimeIsUsedWhileTheNodeHasAJob(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Succeeded)
 	w.pass(0)
@@ -277,11 +277,11 @@ func TestTheTimeOfMachinesIsUsedWhileAJobIsOnTheNode(t *testing.T) {
 
 	w.Snap.Instances[0].Status = "TERMINATED"
 	w.pass(time.Hour)
-	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"), "a stopped one is not paid for")
+	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"), "a stopped machine is not billed")
 }
 
-// A kept machine is idle for its next job, and once keep_idle has passed for nobody.
-func TestKeptAndReusedMachinesAreToldApart(t *testing.T) {
+// A kept machine is kept for its next job, and idle once keep_idle has passed.
+func TestKeptAndReusedMachinesAreDistinguished(t *testing.T) {
 	w := newWorld(t)
 	w.Config.FlexSetOf("alpha-a3-2").Flex.KeepIdle = 2 * time.Minute
 	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"}).Stamp.Job = 1
@@ -315,7 +315,7 @@ func TestKeptAndReusedMachinesAreToldApart(t *testing.T) {
 	assert.Equal(t, 2.0, w.value("slurmflex_machine_reuses_total", "a3"), "job 1 has its own machine again")
 }
 
-func TestAMachineOfASharedGroupIsReusedByJobsOutsideItsArray(t *testing.T) {
+func TestSharedGroupMachineIsReusedOutsideItsArray(t *testing.T) {
 	w := newWorld(t)
 	w.Group("alpha-a3-arr-5", mig.Stamp{NodeSet: "a3"}).Stamp.Array = 5
 	w.Machine("alpha-a3-2", "alpha-a3-arr-5")
@@ -332,7 +332,7 @@ func TestAMachineOfASharedGroupIsReusedByJobsOutsideItsArray(t *testing.T) {
 	assert.Equal(t, 1.0, w.value("slurmflex_machine_reuses_total", "a3"))
 }
 
-func TestAMachineIsCountedFromWhenItWasMade(t *testing.T) {
+func TestMachineIsCountedFromItsCreation(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Succeeded)
 	w.pass(0)
@@ -341,7 +341,7 @@ func TestAMachineIsCountedFromWhenItWasMade(t *testing.T) {
 	assert.Equal(t, 10.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"))
 }
 
-func TestARequestThatFailsIsCountedOnce(t *testing.T) {
+func TestFailedRequestIsCountedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Accepted)
 	w.pass(0)
@@ -357,9 +357,8 @@ func TestARequestThatFailsIsCountedOnce(t *testing.T) {
 	assert.Equal(t, at, w.value("slurmflex_last_failure_timestamp_seconds", "configuration"), "it is being tried again")
 }
 
-// C5: a machine that is gone under a job is counted, once, when two looks in a row
-// find it so.
-func TestMachinesThatAreGoneUnderAJobAreCounted(t *testing.T) {
+// C5: a machine that disappears under a job counts once two consecutive looks find it.
+func TestMachinesLostUnderAJobAreCounted(t *testing.T) {
 	w := newWorld(t)
 	lost := plan.Plan{Losses: []scene.Loss{{NodeSet: "a3", Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Jobs: []uint32{7}, Cause: scene.Gone}}}
 	count := func() float64 { return w.value("slurmflex_machines_lost_total", "gone", "a3") }
@@ -373,16 +372,16 @@ func TestMachinesThatAreGoneUnderAJobAreCounted(t *testing.T) {
 	lost.Losses[0].Certain, lost.Losses[0].Nodes = true, []string{"alpha-a3-2"}
 	w.Saw(w.Scene(), lost)
 	w.Saw(w.Scene(), lost)
-	assert.Equal(t, 3.0, count(), "what two passes have found needs no other look")
+	assert.Equal(t, 3.0, count(), "a loss found by two passes counts immediately")
 }
 
-func TestQuotasAreThoseThatWereReadLast(t *testing.T) {
+func TestQuotasAreTheLastOnesRead(t *testing.T) {
 	w := newWorld(t)
 	w.Quotas(scenetest.US, []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: 7}})
 	w.Quotas(scenetest.Europe, []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 100, Usage: 1}})
 	w.Quotas(scenetest.Europe, nil)
-	assert.InDelta(t, 7, testutil.ToFloat64(w.quotaUsed), 0, "the only one")
+	assert.InDelta(t, 7, testutil.ToFloat64(w.quotaUsed), 0, "the only quota")
 	assert.InDelta(t, 150, testutil.ToFloat64(w.quotaLimit), 0)
 	w.Stood(flex.ErrStandby)
-	assert.Zero(t, testutil.CollectAndCount(w.quotaUsed)+testutil.CollectAndCount(w.quotaLimit), "this host knows no longer")
+	assert.Zero(t, testutil.CollectAndCount(w.quotaUsed)+testutil.CollectAndCount(w.quotaLimit), "this host no longer knows the quotas")
 }

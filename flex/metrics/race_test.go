@@ -10,7 +10,7 @@ import (
 
 const raceLost = "slurmflex_race_lost_machine_seconds_total"
 
-func TestTimeLostInARaceIsCountedOnce(t *testing.T) {
+func TestRaceLossIsCountedOnce(t *testing.T) {
 	w := newWorld(t)
 	assert.Zero(t, w.value(raceLost, "a3"), "the counter exists before it counts")
 	deleted, reused := lease("physics"), lease("biology")
@@ -30,7 +30,7 @@ func TestTimeLostInARaceIsCountedOnce(t *testing.T) {
 	assert.Empty(t, w.ledger.raced)
 }
 
-func TestTimeThatAnEarlierProcessHasCountedIsNotCountedAgain(t *testing.T) {
+func TestRaceLossOfAnEarlierProcessIsNotCountedAgain(t *testing.T) {
 	w := newWorld(t)
 	e := lease("physics")
 	e.NodeSet, e.RaceLost = "a3", 300

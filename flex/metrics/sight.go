@@ -15,8 +15,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// sight is what the last pass saw, as gauges. All of them change at once. Those of a
-// region that could not be read are as last known.
+// sight holds the observation of the last pass as gauges, which all change together. Gauges of a
+// region that could not be read keep their last values.
 type sight struct {
 	mu   sync.Mutex
 	last []prometheus.Metric
@@ -33,7 +33,7 @@ func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect gives what was seen last.
+// Collect sends the last observation.
 func (s *sight) Collect(ch chan<- prometheus.Metric) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,14 +60,14 @@ func descriptions() described {
 	return described{
 		nodes:        desc("nodes", "Nodes by their state in Slurm, in the words of slurmflex status.", "nodeset", "state"),
 		active:       desc("active_requests", "Resize requests that can still provide machines, by state.", "nodeset", "state"),
-		waiting:      desc("waiting_nodes", "Nodes that are needed and have no machine yet.", "nodeset"),
-		starving:     desc("starving_jobs", "Pending jobs that have lacked only nodes for five minutes, and for which no machines are requested without a known reason.", "nodeset"),
+		waiting:      desc("waiting_nodes", "Nodes that are needed but lack a machine.", "nodeset"),
+		starving:     desc("starving_jobs", "Pending jobs that have lacked only nodes for five minutes, without requested machines and without a known reason.", "nodeset"),
 		longest:      desc("longest_wait_seconds", "Longest wait of a node; 0 if none is waiting.", "nodeset"),
 		leases:       desc("leases", "Existing machines, excluding those being deleted.", "nodeset"),
-		nextEnd:      desc("next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if there is none.", "nodeset"),
-		maintain:     desc("next_maintenance_timestamp_seconds", "Time when announced maintenance of a machine's host begins next; absent if there is none.", "nodeset"),
-		cutOff:       desc("next_cutoff_timestamp_seconds", "Time when the next lease ends, or maintenance begins, before the time limit of a running job; absent if there is none.", "nodeset"),
-		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has had no job, less keep_idle; 0 if none.", "nodeset"),
+		nextEnd:      desc("next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if none.", "nodeset"),
+		maintain:     desc("next_maintenance_timestamp_seconds", "Time when announced maintenance of a machine's host starts next; absent if none.", "nodeset"),
+		cutOff:       desc("next_cutoff_timestamp_seconds", "Time when the next lease ends, or maintenance starts, before the time limit of a running job; absent if none.", "nodeset"),
+		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has been without a job, less keep_idle; 0 if none.", "nodeset"),
 		gpus:         desc("gpus", "GPUs of existing machines by the state of their nodes, and of waiting nodes; absent for an unknown machine type.", "nodeset", "state"),
 		breaker:      desc("breaker_open", "1 while the nodeset is blocked after too many failed boots in a row.", "nodeset"),
 		readable:     desc("region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", "region"),
@@ -79,14 +79,14 @@ func descriptions() described {
 	}
 }
 
-// see makes gauges of what a pass saw.
+// see returns gauges of a pass's observation.
 func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
 	cfg, unseen := s.Config, s.Seen.Unseen
 	s = s.Recalled()
 	sets := map[string]*tally{}
 	for _, set := range cfg.FlexSets() {
 		sets[set.Name] = &tally{
-			nodes:    map[string]int{view.Word(slurm.State{}): 0}, // those that are not understood
+			nodes:    map[string]int{view.Word(slurm.State{}): 0}, // nodes with an unknown state
 			active:   map[string]int{word(mig.Creating): 0, word(mig.Accepted): 0},
 			machines: map[string]int{},
 			keep:     set.Flex.KeepIdle,
@@ -116,8 +116,8 @@ func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
 	return gauges(s, unseen, sets, orphans)
 }
 
-// count counts nodes, requests and machines, and returns the number of machines
-// by region that belong to no node.
+// count counts nodes, requests and machines. It returns the number of machines that belong to no
+// node, by region.
 func count(s *scene.Scene, sets map[string]*tally) (orphans map[string]int) {
 	for _, n := range s.Nodes() {
 		sets[n.Set.Name].nodes[view.Word(n.State)]++
@@ -142,8 +142,8 @@ func count(s *scene.Scene, sets map[string]*tally) (orphans map[string]int) {
 	return orphans
 }
 
-// gauges are the figures as metrics. Those of a region that could not be read, one of
-// unseen, are as last known, or left out.
+// gauges returns the counts as metrics. Counts of an unread region, in unseen, keep their last
+// values, or are left out.
 func gauges(s *scene.Scene, unseen map[string]error, sets map[string]*tally, orphans map[string]int) []prometheus.Metric {
 	cfg, snap := s.Config, s.Seen
 	var all []prometheus.Metric
@@ -230,7 +230,7 @@ func gauges(s *scene.Scene, unseen map[string]error, sets map[string]*tally, orp
 	return all
 }
 
-// readAt is when the region was last read; it reports false if that is not known.
+// readAt returns when the region was last read; false if that is unknown.
 func readAt(snap scene.Snapshot, unseen map[string]error, region string) (time.Time, bool) {
 	if unseen[region] == nil {
 		return snap.Now, true
@@ -239,8 +239,8 @@ func readAt(snap scene.Snapshot, unseen map[string]error, region string) (time.T
 	return known.At, ok
 }
 
-// word is a request's state as a label. A state that is not known is one of its
-// own, so that labels stay few.
+// word returns a request's state as a label. All unknown states share one label, so that labels
+// stay few.
 func word(s mig.RequestState) string {
 	if s == mig.Creating || s == mig.Accepted {
 		return strings.ToLower(string(s))

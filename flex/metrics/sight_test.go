@@ -18,8 +18,8 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// busy has a bit of everything: a request that waits, machines that run and
-// boot, one that is nobody's, and a nodeset that is blocked.
+// busy returns a world with something of everything: a waiting request, machines that run and boot,
+// an orphaned machine, and a blocked nodeset.
 func busy(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -66,7 +66,7 @@ var sightNames = []string{
 	"slurmflex_gpus", "slurmflex_longest_idle_seconds", "slurmflex_next_cutoff_timestamp_seconds", "slurmflex_held_jobs",
 }
 
-// busyGauges are those of what is busy.
+// busyGauges are the gauges of busy.
 const busyGauges = `slurmflex_nodes{nodeset="a3",state="in use"} 1
 slurmflex_nodes{nodeset="a3",state="not understood"} 1
 slurmflex_nodes{nodeset="a3",state="powering up"} 2
@@ -108,13 +108,13 @@ slurmflex_unread_rows{kind="policy"} 2
 slurmflex_unread_rows{kind="reservation"} 0
 `
 
-func TestTheGaugesReflectTheLastPass(t *testing.T) {
+func TestGaugesReflectTheLastPass(t *testing.T) {
 	w := busy(t)
 	w.pass(0)
 	w.has(busyGauges, sightNames...)
 }
 
-func TestOfARegionThatCouldNotBeReadNothingIsSaid(t *testing.T) {
+func TestUnreadRegionHasNoMetrics(t *testing.T) {
 	w := busy(t)
 	w.Snap.Unseen = map[string]error{scenetest.US: errors.New("503 backendError")}
 	w.Snap.Groups, w.Snap.Instances = nil, nil
@@ -132,8 +132,8 @@ func TestOfARegionThatCouldNotBeReadNothingIsSaid(t *testing.T) {
 	w.has(want, sightNames...)
 }
 
-// C4: the gauges of a region that was read before stay, with the time of that.
-func TestOfARegionThatWasReadBeforeTheGaugesAreAsLastKnown(t *testing.T) {
+// C4: a region that was read before keeps its gauges, and the time of that read.
+func TestRegionReadBeforeKeepsItsGauges(t *testing.T) {
 	w := busy(t)
 	w.pass(0)
 	leases := w.value("slurmflex_leases", "a3")
@@ -148,7 +148,7 @@ func TestOfARegionThatWasReadBeforeTheGaugesAreAsLastKnown(t *testing.T) {
 	assert.Equal(t, seconds(at), w.value("slurmflex_region_last_read_timestamp_seconds", scenetest.US))
 }
 
-func TestAMachineIsIdleSinceItsLastJobOrSinceItWasMade(t *testing.T) {
+func TestMachineIsIdleSinceItsLastJobOrCreation(t *testing.T) {
 	for _, c := range []struct {
 		state string
 		busy  time.Time
@@ -174,7 +174,7 @@ func TestAMachineIsIdleSinceItsLastJobOrSinceItWasMade(t *testing.T) {
 	}
 }
 
-func TestAMachineThatIsKeptIsIdleFromTheEndOfKeepIdleOn(t *testing.T) {
+func TestKeptMachineIsIdleAfterKeepIdle(t *testing.T) {
 	w := newWorld(t)
 	w.Config.FlexSetOf("alpha-a3-1").Flex.KeepIdle = 90 * time.Minute
 	w.Nodes("alpha-a3-1", scenetest.Idle)
@@ -186,18 +186,18 @@ func TestAMachineThatIsKeptIsIdleFromTheEndOfKeepIdleOn(t *testing.T) {
 	assert.Equal(t, (30 * time.Minute).Seconds(), w.value("slurmflex_longest_idle_seconds", "a3"))
 }
 
-func TestALeaseCutsAJobOffThatMayRunLonger(t *testing.T) {
+func TestLeaseCutsOffALongerJob(t *testing.T) {
 	limit := func(d time.Duration) slurm.Limit { return slurm.Limit{Kind: slurm.LimitSet, Duration: d} }
 	for name, c := range map[string]struct {
 		state slurm.JobState
 		limit slurm.Limit
 		cuts  bool
 	}{
-		"its limit is longer":           {slurm.JobRunning, limit(4 * time.Hour), true},
-		"it has no limit":               {slurm.JobRunning, slurm.Limit{Kind: slurm.Unlimited}, true},
-		"its limit ends with the lease": {slurm.JobRunning, limit(3 * time.Hour), false},
-		"its limit is not known":        {slurm.JobRunning, slurm.Limit{}, false},
-		"its nodes boot":                {slurm.JobConfiguring, limit(9 * time.Hour), false},
+		"the limit is longer":           {slurm.JobRunning, limit(4 * time.Hour), true},
+		"no limit":                      {slurm.JobRunning, slurm.Limit{Kind: slurm.Unlimited}, true},
+		"the limit ends with the lease": {slurm.JobRunning, limit(3 * time.Hour), false},
+		"unknown limit":                 {slurm.JobRunning, slurm.Limit{}, false},
+		"the nodes boot":                {slurm.JobConfiguring, limit(9 * time.Hour), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

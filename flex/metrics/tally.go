@@ -9,7 +9,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// tally is the figures of one nodeset.
+// tally holds the counts of one nodeset.
 type tally struct {
 	nodes    map[string]int // by state
 	active   map[string]int // by state
@@ -19,9 +19,9 @@ type tally struct {
 	machines map[string]int // by the state of their nodes
 	nextEnd  time.Time      // of a lease
 	maintain time.Time      // the next maintenance of a host
-	cutOff   time.Time      // the next end under a job
+	cutOff   time.Time      // the next lease end or maintenance under a running job
 	keep     time.Duration  // keep_idle
-	idle     time.Duration  // beyond that
+	idle     time.Duration  // longest idle time beyond keep_idle
 	blocked  bool
 }
 
@@ -44,7 +44,7 @@ func (t *tally) enter(in scene.Machine, now time.Time) {
 	t.idle = max(t.idle, now.Sub(since)-t.keep)
 }
 
-// earlier is the earlier of two times; the zero time is none.
+// earlier returns the earlier of two times. A zero time is ignored.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -52,8 +52,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// jobsEnd is the latest time until which their time limits let the jobs of a node run; zero if there
-// are none.
+// jobsEnd returns the latest time until which time limits let the jobs of a node run; zero without
+// jobs.
 func jobsEnd(n *scene.Node) (last time.Time) {
 	const never = 1 << 30 * time.Second // more than thirty years
 	for _, j := range n.Holders {
@@ -69,7 +69,7 @@ func jobsEnd(n *scene.Node) (last time.Time) {
 	return last
 }
 
-// heldJobs is how many jobs are held by an admin or by slurmflex, which has told why.
+// heldJobs counts the held jobs with an AdminComment of slurmflex, which explains the hold.
 func heldJobs(snap scene.Snapshot) (held int) {
 	for _, j := range snap.Jobs {
 		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.IsOurs(snap.Told[j.ID]) {

@@ -12,10 +12,10 @@ import (
 // The uses of a machine.
 const (
 	used     = "used"     // its node has a job and is up
-	reused   = "reused"   // likewise, and the machine was requested for another job
+	reused   = "reused"   // used, but requested for another job
 	kept     = "kept"     // its node is idle, no longer than keep_idle
-	salvaged = "salvaged" // a job that has lost others keeps it
-	idle     = "idle"     // anything else that is paid for: boots, waits for a job, drains, shutdowns
+	salvaged = "salvaged" // kept by a job that has lost other machines
+	idle     = "idle"     // billed for anything else: boots, waits for a job, drains, shutdowns
 )
 
 // useOf is what a machine is used for now. Other: the jobs on it are not the one that it
@@ -51,13 +51,13 @@ func heldNodes(s *scene.Scene) map[string]bool {
 	return nodes
 }
 
-// otherJob returns a job that is on a machine although the machine was requested for another job,
-// which is not on it; 0 if there is none. A machine of a shared group was requested for any task of
-// the array: a started job does not show whether it was before the machine.
+// otherJob returns a job on a machine that was requested for a different job, if that job is not on
+// the machine; 0 otherwise. A machine of a shared group counts as requested for any task of the
+// array, because a started job does not show whether the machine is older.
 func otherJob(s *scene.Scene, in scene.Machine) (other uint32) {
 	stamp := s.StampOf(in)
 	if stamp.Job == 0 && stamp.Array == 0 {
-		return 0 // a static node, or not ours
+		return 0 // a static node, or not a slurmflex machine
 	}
 	for _, j := range s.HoldersOf(in.Name) {
 		if stamp.IsFor(j.ID, j.Array()) {

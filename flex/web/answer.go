@@ -10,16 +10,16 @@ import (
 	"slurmflex/flex/view"
 )
 
-// answerData is what the answer to why shows.
+// answerData is the data of an answer to why.
 type answerData struct {
 	Cluster, Query, Error string
 	SeenAt                time.Time
 	Answer                view.Story
-	Story                 *jobStory // nil unless it is about a job of the last day
+	Story                 *jobStory // nil unless the subject is a job of the last day
 }
 
-// why answers a browser with a page, and other clients with text; verbose=1 adds the
-// details to the text, which the page always has.
+// why answers browsers with a page and other clients with text. verbose=1 adds the details to the
+// text. The page always has them.
 func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 	v, ok := s.view(w)
 	if !ok {
@@ -56,7 +56,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(story.Text(verbose)))
 }
 
-// story answers with what was recorded of a job, for `slurmflex why`.
+// story answers with the recorded events of a job, for `slurmflex why`.
 func (s *Server) story(w http.ResponseWriter, r *http.Request) {
 	past := s.Board.Story(strings.TrimSpace(r.URL.Query().Get("q")))
 	if past == nil {
@@ -64,5 +64,5 @@ func (s *Server) story(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(past) // it fails only if the client is gone
+	_ = json.NewEncoder(w).Encode(past) // fails only if the client is gone
 }

@@ -14,35 +14,35 @@ import (
 	"slurmflex/flex/view"
 )
 
-// Board holds what the daemon's last pass saw and the recent actions. It is a
+// Board holds the observation of the daemon's last pass and the recent actions. It is a
 // flex.Watcher.
 type Board struct {
-	Fill func(*view.View) // adds estimates and prices to what a pass saw; nil: none
+	Fill func(*view.View) // adds estimates and prices to a view; may be nil
 
 	now func() time.Time
 
 	mu      sync.Mutex
 	cfg     *config.Config
-	problem string     // of the configuration file; empty if there is none
+	problem string     // of the configuration file; empty: none
 	taken   taken      // when another process last had http_address
 	seen    *view.View // nil before the first pass
-	private bool       // Slurm hides jobs from users who do not own them
+	private bool       // Slurm hides jobs from other users
 	history view.History
 	day     past.Day
 	begun   time.Time
 	good    time.Time // when a pass last succeeded, here or on another host
 	failed  error     // why the last pass failed
-	tried   time.Time // when that was
+	tried   time.Time // when the last pass failed
 }
 
 var _ flex.Watcher = (*Board)(nil)
 
-// NewBoard makes an empty board for a daemon that begins now.
+// NewBoard returns an empty board for a daemon that starts now.
 func NewBoard(cfg *config.Config, now func() time.Time) *Board {
 	return &Board{cfg: cfg, now: now, begun: now()}
 }
 
-// Saw notes what a pass saw.
+// Saw records the observation of a pass.
 func (b *Board) Saw(s *scene.Scene, p plan.Plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,59 +54,59 @@ func (b *Board) Saw(s *scene.Scene, p plan.Plan) {
 	b.day.See(seen)
 }
 
-// Private reports whether Slurm hid jobs from users who do not own them when a pass last
-// looked, or none has looked yet.
+// Private reports whether Slurm hid jobs from other users at the last pass. It is true before the
+// first pass.
 func (b *Board) Private() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.seen == nil || b.private
 }
 
-// Day is what passes saw in the last day.
+// Day returns the observations of the last day.
 func (b *Board) Day() past.Day {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.day.Clone()
 }
 
-// Story is what passes saw of a job in the last day; nil if that is nothing.
+// Story returns the observed events of a job in the last day; nil if the job is unknown.
 func (b *Board) Story(job string) *view.Past {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.day.Story(job)
 }
 
-// Use has the board go by another configuration.
+// Use makes the board follow another configuration.
 func (b *Board) Use(cfg *config.Config) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cfg = cfg
 }
 
-// Cluster is the name of the cluster that the daemon serves.
+// Cluster returns the name of the daemon's cluster.
 func (b *Board) Cluster() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.cfg.Cluster
 }
 
-// NoteConfig notes what is wrong with the configuration file; empty if nothing is.
+// NoteConfig records the problem of the configuration file; empty means none.
 func (b *Board) NoteConfig(problem string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.problem = problem
 }
 
-// taken is a time in which another process listened on http_address.
+// taken is a period when another process listened on http_address.
 type taken struct {
-	holder   string // empty: there was none
+	holder   string // empty: none
 	from, to time.Time
 }
 
-// takenShown is for how long it is shown.
+// takenShown is how long the page shows this period.
 const takenShown = time.Hour
 
-// NoteTaken notes that another process listened on http_address until now. Its owner could answer
+// NoteTaken records that another process listened on http_address until now. Its owner could answer
 // in the daemon's name.
 func (b *Board) NoteTaken(holder string, from, to time.Time) {
 	b.mu.Lock()
@@ -114,14 +114,14 @@ func (b *Board) NoteTaken(holder string, from, to time.Time) {
 	b.taken = taken{holder, from, to}
 }
 
-// Did notes an action.
+// Did records an action.
 func (b *Board) Did(a plan.Action, begun time.Time, took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.history.Add(view.Record(a, begun, took, err))
 }
 
-// Stood notes how the last pass went.
+// Stood records the outcome of the last pass.
 func (b *Board) Stood(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,7 +131,7 @@ func (b *Board) Stood(err error) {
 	}
 }
 
-// View is what the daemon shows. Before the first pass it is an error.
+// View returns what the daemon shows. Before the first pass it returns an error.
 func (b *Board) View() (view.View, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,18 +154,18 @@ func (b *Board) View() (view.View, error) {
 		v.Problems = append([]string{b.problem}, v.Problems...)
 	}
 	if t := b.taken; t.holder != "" && b.now().Sub(t.to) < takenShown {
-		v.Problems = append([]string{fmt.Sprintf("%s listened on http_address from %s to %s: what browsers, Prometheus and other hosts read then was not from slurmflex",
+		v.Problems = append([]string{fmt.Sprintf("%s listened on http_address from %s to %s: browsers, Prometheus and other hosts did not get slurmflex's data in that time",
 			t.holder, t.from.UTC().Format("15:04:05"), t.to.UTC().Format("15:04:05 MST"))}, v.Problems...)
 	}
 	return v, nil
 }
 
-// margin is how much longer than three intervals the next pass may take, for the
-// time that it takes to read Slurm and Compute.
+// margin is how much later than three intervals the next pass may end, because it takes time to
+// read Slurm and Compute.
 const margin = time.Minute
 
-// Healthy is nil unless no pass has succeeded for three intervals and a margin. A
-// daemon on standby is healthy.
+// Healthy returns an error if no pass has succeeded for three intervals and a margin. A daemon on
+// standby is healthy.
 func (b *Board) Healthy() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

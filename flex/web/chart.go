@@ -7,19 +7,18 @@ import (
 	"slurmflex/flex/view"
 )
 
-// Along a chart, places are in percent of its width, so that it fits any screen;
-// down it, in pixels.
+// Horizontal positions in a chart are percentages of its width, so that it fits any screen.
+// Vertical positions are pixels.
 
-// span is the time that a chart shows.
+// span is the period that a chart shows.
 type span struct{ from, to time.Time }
 
-// at is the place of a time, in percent; a time outside is at the edge.
+// at returns the position of a time, in percent. A time outside the span is at the edge.
 func (s span) at(t time.Time) float64 {
 	return 100 * min(max(float64(t.Sub(s.from))/float64(max(s.to.Sub(s.from), time.Second)), 0), 1)
 }
 
-// piece is the piece of a bar from a time to another; its width is 0 if that is
-// outside.
+// piece returns the piece of a bar between two times. Its width is 0 outside the span.
 func (s span) piece(from, to time.Time, kind string) piece {
 	x := s.at(from)
 	return piece{X: percent(x), Width: percent(s.at(to) - x), Kind: kind, empty: s.at(to)-x < 0.005}
@@ -36,7 +35,7 @@ type tick struct {
 	X, Anchor, Text string
 }
 
-// kindOf is the pattern of a state.
+// kindOf returns the pattern of a state.
 func kindOf(s view.State) string {
 	switch s {
 	case view.Booting, view.Starting, view.Running, view.Idle:
@@ -49,7 +48,7 @@ func kindOf(s view.State) string {
 	return "waiting"
 }
 
-// key says what a pattern stands for.
+// key explains a pattern.
 type key struct{ Kind, Text string }
 
 func percent(f float64) string { return fmt.Sprintf("%.2f%%", f) }

@@ -10,13 +10,13 @@ import (
 	"slurmflex/flex/view"
 )
 
-// filter is what of the cluster the page shows. Empty fields show all.
+// filter selects the part of the cluster that the page shows. Empty fields show everything.
 type filter struct {
 	User, Partition, State string
 	Zoom                   zoom
 }
 
-// filterOf reads a filter from a URL's query.
+// filterOf parses a filter from a URL's query.
 func filterOf(query url.Values) filter {
 	f := filter{User: query.Get("user"), Partition: query.Get("partition"), State: query.Get("state"), Zoom: zooms[0]}
 	for _, z := range zooms {
@@ -27,10 +27,10 @@ func filterOf(query url.Values) filter {
 	return f
 }
 
-// Active reports whether something is left out.
+// Active reports whether the filter hides anything.
 func (f filter) Active() bool { return f.User+f.Partition+f.State != "" }
 
-// With is the query for the same filter at another zoom.
+// With returns the query for the same filter with another zoom.
 func (f filter) With(z zoom) string {
 	query := url.Values{"zoom": {z.Name}}
 	for name, value := range map[string]string{"user": f.User, "partition": f.Partition, "state": f.State} {
@@ -41,14 +41,14 @@ func (f filter) With(z zoom) string {
 	return "/?" + query.Encode()
 }
 
-// shows reports whether a row is wanted: of a partition are the nodes of its jobs,
+// shows reports whether the filter shows a row. The rows of a partition are the nodes of its jobs,
 // and machines without a job that it could use.
 func (f filter) shows(v view.View, r view.Row) bool {
 	return (f.User == "" || slices.Contains(r.Users, f.User)) && (f.State == "" || string(r.State) == f.State) &&
 		(f.Partition == "" || slices.Contains(partitionsOf(v, r), f.Partition))
 }
 
-// showsEnded reports whether a job that has ended is wanted.
+// showsEnded reports whether the filter shows an ended job.
 func (f filter) showsEnded(j past.Job) bool {
 	return f.State == "" && (f.User == "" || j.User == f.User) &&
 		(f.Partition == "" || slices.Contains(strings.Split(j.Partition, ","), f.Partition))
@@ -73,7 +73,7 @@ type choice struct {
 	Values              []string
 }
 
-// choices are the fields with what can be chosen; what is chosen stays among that.
+// choices returns the fields with their possible values. The current value is always among them.
 func (f filter) choices(v view.View) []choice {
 	user := choice{Name: "user", Label: "User", Chosen: f.User}
 	partition := choice{Name: "partition", Label: "Partition", Chosen: f.Partition}

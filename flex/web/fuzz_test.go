@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// FuzzAQuestion asks anything, of a cluster in which others have written
-// anything: each is answered, nothing but a look is allowed, and no text of
-// others comes into a page as markup.
+// FuzzAQuestion sends arbitrary requests to a cluster with arbitrary text by other users. Each
+// request must get an answer, only reads are allowed, and text of others must never become markup
+// in a page.
 func FuzzAQuestion(f *testing.F) {
 	f.Add("GET", "/", "localhost:8918", "none left")
 	f.Add("GET", "/why?q=812", "127.0.0.1:8918", "<script>alert(1)</script>")
@@ -22,11 +22,11 @@ func FuzzAQuestion(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, target, host, text string) {
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost:8918/", nil)
 		if err != nil {
-			t.Skip("no client can send that method")
+			t.Skip("clients cannot send that method")
 		}
 		u, err := r.URL.Parse(target)
 		if err != nil {
-			t.Skip("nor that target")
+			t.Skip("or that target")
 		}
 		r.URL, r.Host = u, host
 		asBrowser(r)

@@ -9,7 +9,7 @@ import (
 	"slurmflex/flex/view"
 )
 
-// history is the nodes, or GPUs, of the last day as columns.
+// history shows the nodes, or the GPUs, of the last day as columns.
 type history struct {
 	ID, Title, Desc string
 	Most            int
@@ -17,23 +17,23 @@ type history struct {
 	Ticks           []tick
 }
 
-// column is a number of nodes in a state for a time.
+// column is a number of nodes in a state during a period.
 type column struct {
 	piece
 	Y, Height string
 }
 
 const (
-	plotHeight  = 96              // of history's columns, in pixels; see page.html
-	plotTop     = 18              // above them
-	mostColumns = 200             // next to each other
-	shortest    = 2 * time.Minute // that is shown
+	plotHeight  = 96              // height of history's columns, in pixels; see page.html
+	plotTop     = 18              // above the columns
+	mostColumns = 200             // side by side
+	shortest    = 2 * time.Minute // shortest period that is shown
 )
 
-// historyKeys are the patterns of the history, from the bottom up.
+// historyKeys are the patterns of the history, from bottom to top.
 var historyKeys = []key{{"running", "running"}, {"idle", "idle"}, {"booting", "booting"}, {"waiting", "waiting"}}
 
-// newHistories draws the last day: the nodes, and the GPUs if there were any.
+// newHistories draws the last day: the nodes, and the GPUs if any were observed.
 func newHistories(day past.Day, interval time.Duration, now time.Time) (all []history) {
 	if len(day.Samples) == 0 {
 		return nil
@@ -47,8 +47,7 @@ func newHistories(day past.Day, interval time.Duration, now time.Time) (all []hi
 	return all
 }
 
-// newHistory draws one of the two numbers. Where no sample was taken for three
-// intervals there is a gap.
+// newHistory draws the nodes or the GPUs. A time without a sample for three intervals is a gap.
 func newHistory(title string, day past.Day, interval time.Duration, now time.Time, of func(past.Sample) (past.Counts, bool)) history {
 	first := day.Samples[0].At
 	shown := span{from: now.Add(-min(max(now.Sub(first), shortest), past.Length)), to: now}
@@ -96,7 +95,7 @@ func newHistory(title string, day past.Day, interval time.Duration, now time.Tim
 	return h
 }
 
-// stack puts the columns of a time on top of each other.
+// stack puts the columns of a period on top of each other.
 func (h *history) stack(shown span, from, to time.Time, c past.Counts) {
 	top := float64(plotTop + plotHeight)
 	for i, n := range []int{c.Running, c.Idle, c.Booting, c.Waiting} {

@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// roomCheck is how often a connection that waits looks whether another one has fallen silent.
+// roomCheck is how often a waiting connection checks whether another one has fallen silent.
 const roomCheck = 100 * time.Millisecond
 
-// stuckAfter is how long a client may leave what it is sent unread while others wait for its slot.
+// stuckAfter is how long a client may leave its answer unread while other clients wait for its
+// slot.
 const stuckAfter = 2 * time.Second
 
-// limited is a listener with a limited number of connections at a time. A new connection takes the
-// place of the one that has been silent the longest: it has sent no request yet, has its answer, or
-// has read nothing of it for stuckAfter.
+// limited is a listener with a limited number of connections at a time. A new connection replaces
+// the connection that has been silent the longest. A connection is silent if it has sent no request
+// yet, has received its answer, or has read nothing of its answer for stuckAfter.
 type limited struct {
 	net.Listener
 	slots  chan struct{}
@@ -35,7 +36,7 @@ func limit(l net.Listener, most int) *limited {
 	}
 }
 
-// Accept waits for a connection, and then for a slot if all others are being answered.
+// Accept waits for a connection, and then for a slot if all other connections are being answered.
 func (l *limited) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
@@ -58,7 +59,7 @@ func (l *limited) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// takeSlot reports false if the listener was closed meanwhile.
+// takeSlot returns false if the listener was closed.
 func (l *limited) takeSlot() bool {
 	again := time.NewTicker(roomCheck)
 	defer again.Stop()
@@ -76,7 +77,7 @@ func (l *limited) takeSlot() bool {
 	}
 }
 
-// closeSilent closes the connection that has been silent the longest, if any is.
+// closeSilent closes the connection that has been silent the longest, if any is silent.
 func (l *limited) closeSilent() {
 	l.mu.Lock()
 	var longest *limitedConn
@@ -96,7 +97,7 @@ func (l *limited) closeSilent() {
 	}
 }
 
-// Close ends Accept too.
+// Close also ends Accept.
 func (l *limited) Close() error { return l.close() }
 
 // limitedConn is a connection of a limited listener.
@@ -105,9 +106,9 @@ type limitedConn struct {
 	of   *limited
 	free func()
 
-	// Guarded by the listener's mu.
-	silent time.Time // since when it has no request to answer; zero: it has one
-	sends  time.Time // since when it waits for its client to read; zero: it does not
+	// The listener's mu guards these fields.
+	silent time.Time // since when without a request to answer; zero: answering one
+	sends  time.Time // since when waiting for its client to read; zero: not waiting
 }
 
 // Write sends a part of an answer. It waits while the client reads nothing.
@@ -129,10 +130,10 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// connKey is the key of a context's value: the connection that a request came over.
+// connKey is the context key for a request's connection.
 type connKey struct{}
 
-// watch has a server note which connections are being answered.
+// watch makes a server record which connections are being answered.
 func (l *limited) watch(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, conn)

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// callers is a listener whose connections are pipes.
+// callers is a listener with pipes as connections.
 type callers struct {
 	calls    chan net.Conn
 	accepted atomic.Int32
@@ -42,8 +42,7 @@ func (c *callers) Accept() (net.Conn, error) {
 func (c *callers) Close() error   { c.close(); return nil }
 func (c *callers) Addr() net.Addr { return &net.TCPAddr{} }
 
-// call is the caller's end of a connection, which is there even before somebody
-// accepts it.
+// call returns the caller's end of a connection, even before the connection is accepted.
 func (c *callers) call(t *testing.T) net.Conn {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -75,9 +74,9 @@ func serving(t *testing.T) (*callers, func(net.Conn) error) {
 	}
 }
 
-// C11, D5: clients that open connections and say nothing, or stop halfway, take no more files of the
-// daemon than its limit, and nobody waits for them.
-func TestThePageHasALimitedNumberOfConnections(t *testing.T) {
+// C11, D5: clients that open connections and send nothing, or stop halfway, use no more of the
+// daemon's files than its limit, and delay no other client.
+func TestConnectionsAreLimited(t *testing.T) {
 	for name, begins := range map[string]string{"says nothing": "", "stops halfway": "GET /healthz HTTP/1.1\r\nHost: local"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -97,7 +96,7 @@ func TestThePageHasALimitedNumberOfConnections(t *testing.T) {
 				for range 3 {
 					require.NoError(t, ask(c.call(t)))
 				}
-				assert.Less(t, time.Since(begun), roomCheck, "nobody waits")
+				assert.Less(t, time.Since(begun), roomCheck, "no client waits")
 				open := 0
 				for i, conn := range silent {
 					err := conn.SetReadDeadline(time.Now().Add(time.Millisecond))
@@ -107,7 +106,7 @@ func TestThePageHasALimitedNumberOfConnections(t *testing.T) {
 					if errors.Is(err, os.ErrDeadlineExceeded) {
 						open++
 					} else {
-						assert.Less(t, i, 3, "the longest silent are hung up on")
+						assert.Less(t, i, 3, "the longest silent connections are closed")
 					}
 				}
 				assert.Equal(t, connections-3, open)
@@ -123,13 +122,13 @@ func TestIdleConnectionsLeaveSlots(t *testing.T) {
 		begun := time.Now()
 		lone := c.call(t)
 		require.NoError(t, ask(lone))
-		require.NoError(t, ask(lone), "a lone client keeps its connection")
+		require.NoError(t, ask(lone), "a single client keeps its connection")
 		synctest.Wait()
-		time.Sleep(time.Millisecond) // so that it is silent longer than the others
+		time.Sleep(time.Millisecond) // this connection is then silent longer than the others
 		for range 2 * connections {
 			require.NoError(t, ask(c.call(t)))
 		}
-		assert.Less(t, time.Since(begun), time.Second, "nobody waits for others to go idle")
+		assert.Less(t, time.Since(begun), time.Second, "no client waits for others to go idle")
 		assert.Error(t, ask(lone), "it was silent the longest")
 	})
 }
@@ -151,7 +150,7 @@ func TestUnreadAnswersLeaveSlots(t *testing.T) {
 	})
 }
 
-// D5: a connection whose request is being answered is not hung up on for others.
+// D5: a connection with an unfinished answer is not closed for others.
 func TestAnsweredConnectionKeepsItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCallers()
@@ -183,7 +182,7 @@ func TestAnsweredConnectionKeepsItsSlot(t *testing.T) {
 }
 
 // C11: a full server can still be stopped.
-func TestAListenerWithoutAFreeSlotCanBeClosed(t *testing.T) {
+func TestFullListenerCanBeClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCallers()
 		l := limit(c, 1)

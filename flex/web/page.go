@@ -19,20 +19,20 @@ var assets embed.FS
 
 var pages = template.Must(template.ParseFS(assets, "assets/*.html"))
 
-// pageData is what the page shows.
+// pageData is the data of the page.
 type pageData struct {
 	Cluster  string
 	SeenAt   time.Time
-	At       string // when it was seen, in words
+	At       string // time of the observation, as text
 	Tiles    []tile
 	Filter   filter
 	Choices  []choice
 	Bad      []string
-	Unread   bool // some region could not be read
+	Unread   bool // a region could not be read
 	Waits    []rowData
 	Notes    []note
 	Machines []rowData
-	Timeline *timeline // nil if there are no machines
+	Timeline *timeline // nil without machines
 	History  []history
 	Keys     []key // of the history
 	Since    string
@@ -47,14 +47,14 @@ type pageData struct {
 type rowData struct {
 	view.Row
 	Asked, When, Detail, Group, GPUs, Estimate string
-	Names                                      []string // the first of its jobs
-	More                                       int      // how many others there are
+	Names                                      []string // the first jobs of the row
+	More                                       int      // number of further jobs
 }
 
-// mostNames is how many jobs of a row, or of a note, are named.
+// mostNames is the maximum number of jobs named in a row or a note.
 const mostNames = 6
 
-// newRow is what the page shows of a row.
+// newRow returns the page's data for a row.
 func newRow(v view.View, r view.Row, now time.Time) rowData {
 	row := rowData{Row: r, When: r.When(v.SeenAt), Detail: r.Detail(now), Group: r.Group, Asked: r.Leases()}
 	row.Names = r.ShownAs[:min(len(r.ShownAs), mostNames)]
@@ -78,7 +78,7 @@ type setData struct {
 type actionData struct {
 	view.Action
 	When, Ran string
-	Known     bool // a later action has failed with the same error
+	Known     bool // a later action failed with the same error
 }
 
 type endedData struct {
@@ -86,10 +86,10 @@ type endedData struct {
 	When string
 }
 
-// How much of the past the page shows.
+// These constants limit the part of the past that the page shows.
 const (
 	actionsShown = 50
-	actionsFirst = 3 // without a click
+	actionsFirst = 3 // shown without a click
 	endedShown   = 50
 )
 
@@ -101,8 +101,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	render(w, http.StatusOK, "page.html", newPage(v, s.Board.Day(), filterOf(r.URL.Query()), s.now(r)))
 }
 
-// now is the time in the reader's zone, which page.js names; the daemon's if it
-// does not.
+// now returns the time in the reader's zone, which page.js sends, or else in the daemon's zone.
 func (s *Server) now(r *http.Request) time.Time {
 	now := s.Now()
 	if name := r.Header.Get("Time-Zone"); name != "" {
@@ -113,7 +112,7 @@ func (s *Server) now(r *http.Request) time.Time {
 	return now
 }
 
-// newPage is the view for a person who looks now.
+// newPage returns the page for a reader at that time.
 func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: view.Moment(v.SeenAt, now) + now.Format(" MST"),
@@ -171,7 +170,7 @@ func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 	return p
 }
 
-// once is the texts without those that came before.
+// once returns the texts without repetitions.
 func once(texts []string) (all []string) {
 	for _, text := range texts {
 		if !slices.Contains(all, text) {
@@ -181,16 +180,17 @@ func once(texts []string) (all []string) {
 	return all
 }
 
-// note is what several waits have in common.
+// note is a detail that several waiting rows share.
 type note struct {
 	Text string
-	Of   []string // jobs, or nodes without one
-	More int      // how many others there are
+	Of   []string // jobs, or nodes without a job
+	More int      // number of further jobs or nodes
 }
 
-// takeNotes takes out of the rows' details what is the same for several of them.
+// takeNotes removes from the rows the details that several of them share, and returns these as
+// notes.
 func takeNotes(rows []rowData) (notes []note) {
-	const and = "; "                                      // as view.Row.Detail joins them
+	const and = "; "                                      // the separator in view.Row.Detail
 	of, shared := map[string][]string{}, map[string]int{} // names, and rows
 	for _, r := range rows {
 		names := r.ShownAs
@@ -218,7 +218,7 @@ func takeNotes(rows []rowData) (notes []note) {
 	return notes
 }
 
-// render writes a page, or nothing of it.
+// render writes a page, or an error if rendering fails.
 func render(w http.ResponseWriter, status int, name string, data any) {
 	var text bytes.Buffer
 	if err := pages.ExecuteTemplate(&text, name, data); err != nil {

@@ -20,7 +20,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// shapes are a bar's pieces in a line.
+// shapes formats a bar's pieces, one per line.
 func shapes(b bar) (all []string) {
 	for _, p := range b.Pieces {
 		text := p.Kind + " " + p.X + " " + p.Width
@@ -32,10 +32,10 @@ func shapes(b bar) (all []string) {
 	return all
 }
 
-// day1 shows a day.
+// day1 is the filter that shows a day.
 var day1 = filterOf(url.Values{"zoom": {"1d"}})
 
-func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
+func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	row := func(nodes string, state view.State, ends time.Duration) view.Row {
 		return view.Row{NodeSet: "a3", Nodes: nodes, State: state, Since: noon.Add(-3 * time.Hour), EndsAt: noon.Add(ends), Group: nodes, Jobs: []uint32{7}, ShownAs: []string{"7"}}
 	}
@@ -53,7 +53,7 @@ func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
 		{State: view.Queued, Since: noon.Add(-9 * time.Hour)}, running, young, row("c", view.Leaving, time.Hour),
 	}
 	got := newTimeline(rows, jobs, day, day1, noon)
-	require.Len(t, got.Bars, 3, "what waits has no lease")
+	require.Len(t, got.Bars, 3, "a waiting row lacks a lease")
 	assert.Equal(t, "c · job 7 · leaving · ends 13:00:00", got.Bars[0].Label, "the first end is on top")
 	assert.Equal(t, []string{"unknown 12.50% 12.50%"}, shapes(got.Bars[0]), "nothing is left of its lease")
 	assert.Equal(t, []string{"booting 12.50% 4.17%", "running 16.67% 8.33%", "running 25.00% 25.00% planned", "left 50.00% 25.00%"}, shapes(got.Bars[2]))
@@ -79,13 +79,13 @@ func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
 	assert.Equal(t, 5, full.More)
 }
 
-func TestTheHistoryStacksWhatWasSeenAndLeavesGaps(t *testing.T) {
+func TestHistoryStacksSamplesAndLeavesGaps(t *testing.T) {
 	sample := func(minutes int, running, waiting int) past.Sample {
 		return past.Sample{At: noon.Add(time.Duration(minutes) * time.Minute), Nodes: past.Counts{Running: running, Waiting: waiting}}
 	}
 	day := past.Day{Samples: []past.Sample{sample(-60, 2, 2), sample(-59, 2, 2), sample(-30, 1, 0), sample(-29, 1, 0), sample(-28, 0, 0)}}
 	all := newHistories(day, time.Minute, noon)
-	require.Len(t, all, 1, "there were no GPUs")
+	require.Len(t, all, 1, "the day had only nodes")
 	h := all[0]
 	assert.Equal(t, 4, h.Most)
 	var columns []string
@@ -107,11 +107,11 @@ func TestTheHistoryStacksWhatWasSeenAndLeavesGaps(t *testing.T) {
 	all = newHistories(long, time.Minute, noon)
 	require.Len(t, all, 2)
 	assert.LessOrEqual(t, len(all[0].Columns), 4*mostColumns)
-	assert.Len(t, all[1].Columns, 1, "what does not change is one column")
+	assert.Len(t, all[1].Columns, 1, "a constant number is one column")
 	assert.Empty(t, newHistories(past.Day{}, time.Minute, noon))
 }
 
-// U8: in a day, leases of ten minutes were slivers.
+// U8: at the zoom of a day, leases of ten minutes were slivers.
 func TestTimelineFitsTheLeases(t *testing.T) {
 	lease := func(left time.Duration) view.Row {
 		return view.Row{State: view.Running, Since: noon.Add(-time.Minute), EndsAt: noon.Add(left)}
@@ -151,7 +151,7 @@ func TestPageShowsPendingJobs(t *testing.T) {
 	assert.Contains(t, w.get("/?state=pending").Body.String(), `<tr class="pending">`)
 }
 
-// U8: all tiles weighed the same.
+// U8: all tiles looked equally important.
 func TestWrongTilesStandOut(t *testing.T) {
 	kinds := map[string]string{}
 	note := func(tiles []tile) {
@@ -167,7 +167,7 @@ func TestWrongTilesStandOut(t *testing.T) {
 	note(tilesOf(v, 2))
 	assert.Equal(t, map[string]string{
 		"jobs waiting": calm, "jobs running": plain, "jobs held": wrong, "problems": wrong, "longest wait": calm, "nodes waiting": calm, "nodes up": plain,
-		"GPUs used": plain, "GPUs idle": money, "GPUs requested": calm, "lease ends": calm,
+		"GPUs used": plain, "GPUs idle": money, "GPUs requested": calm, "next lease end": calm,
 	}, kinds)
 	note(tilesOf(view.View{SeenAt: noon}, 0))
 	for name, kind := range kinds {
@@ -175,7 +175,7 @@ func TestWrongTilesStandOut(t *testing.T) {
 	}
 }
 
-func TestThePageIsFilteredByUserPartitionAndState(t *testing.T) {
+func TestPageIsFilteredByUserPartitionAndState(t *testing.T) {
 	w := newWorld()
 	w.pass("ada")
 	shown := func(query string) (jobs string) {
@@ -199,14 +199,14 @@ func TestThePageIsFilteredByUserPartitionAndState(t *testing.T) {
 	assert.True(t, filter{Partition: "train"}.shows(v, idle), "its nodeset is in it")
 	assert.False(t, filter{Partition: "other"}.shows(v, idle))
 	page := w.get("/?user=grace&zoom=7d").Body.String()
-	assert.Contains(t, page, "<option selected>grace</option>", "what is chosen can be seen")
+	assert.Contains(t, page, "<option selected>grace</option>", "the chosen value is visible")
 	assert.Contains(t, page, "<option>train</option>")
 	assert.Contains(t, page, "No jobs are waiting that the filter shows.")
 	assert.Contains(t, page, `<a href="/?zoom=7d">show all</a>`)
 	assert.Contains(t, w.get("/?user=ada&zoom=7d").Body.String(), `<a href="/?user=ada&amp;zoom=1h">1 h</a>`, "zooming keeps the filter")
 }
 
-func TestAJobsPageHasItsStoryEvenAfterItsEnd(t *testing.T) {
+func TestJobPageHasItsStoryAfterTheEnd(t *testing.T) {
 	w := newWorld()
 	w.pass("train")
 	story := w.get("/why?q=812", asBrowser).Body.String()
@@ -238,13 +238,13 @@ func TestStoryIsTheSameForProgramsAndThePage(t *testing.T) {
 	for _, e := range past.Events {
 		assert.Contains(t, page, fmt.Sprintf("<time datetime=%q>%s</time> <b>%s</b>", e.At.Format(time.RFC3339), e.At.Format("15:04:05"), template.HTMLEscapeString(e.Kind)))
 	}
-	assert.NotContains(t, w.get("/why?q=812").Body.String(), "Story:", "it is long")
+	assert.NotContains(t, w.get("/why?q=812").Body.String(), "Story:", "the name is long")
 	assert.Contains(t, w.get("/why?q=812&verbose=1").Body.String(), "Story:")
 	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon.Add(time.Hour)}), plan.Plan{})
 	assert.Contains(t, w.get("/why?q=812").Body.String(), "Story:", "the job has ended")
 }
 
-func TestAJobsPageHasItsEstimateAndItsCost(t *testing.T) {
+func TestJobPageHasEstimateAndCost(t *testing.T) {
 	w := newWorld()
 	w.Board.Fill = func(v *view.View) {
 		v.NodeSets[0].Price = &view.Price{Hour: 40, Currency: "USD"}
@@ -260,7 +260,7 @@ func TestAJobsPageHasItsEstimateAndItsCost(t *testing.T) {
 	assert.Contains(t, w.get("/why?q=813", asBrowser).Body.String(), "<p>So far: 1.0 machine hours, 40.00 USD.</p>")
 }
 
-func TestTimesAreInTheZoneThatTheReaderNames(t *testing.T) {
+func TestTimesAreInTheReadersZone(t *testing.T) {
 	w := newWorld()
 	w.pass("ada")
 	for name, says := range map[string]string{"": ">12:00:00 UTC<", "Asia/Tokyo": ">21:00:00 JST<", "../etc/passwd": ">12:00:00 UTC<", "nowhere": ">12:00:00 UTC<"} {

@@ -1,6 +1,5 @@
-// Package web is the daemon's HTTP server: a page, its data as JSON, answers to
-// why, and its health. It is read-only, so it does not authenticate, and listens on
-// loopback unless configured otherwise.
+// Package web is the daemon's HTTP server: a page, its data as JSON, answers to why, and health. It
+// is read-only, so it does not authenticate. It listens on loopback unless configured differently.
 package web
 
 import (
@@ -25,25 +24,25 @@ type Server struct {
 	Address string // host:port to listen on
 	Log     *zap.Logger
 	Now     func() time.Time
-	Metrics http.Handler // what /metrics answers; nil: nothing is there
+	Metrics http.Handler // handler of /metrics; nil: none
 
 	again time.Duration // between attempts to listen; 0: listenAgain
 }
 
-// The limits of a connection. Clients send nothing but a short question.
+// The limits of a connection. Clients only send short requests.
 const (
-	connections = 128 // at a time; a new one takes the place of a silent one
+	connections = 128 // at a time; a new one replaces a silent one
 	readLimit   = 5 * time.Second
 	writeLimit  = 30 * time.Second
 	idleLimit   = 15 * time.Second
 	headerLimit = 16 << 10 // bytes
 )
 
-// listenAgain is how long the server waits where it cannot listen.
+// listenAgain is the time between attempts to listen.
 const listenAgain = 5 * time.Second
 
-// Run serves until ctx ends. If it cannot listen it logs that once, and retries: the
-// page must not hold up nodes.
+// Run serves until ctx ends. If it cannot listen, it logs that once and retries, because nodes must
+// not wait for the page.
 func (s *Server) Run(ctx context.Context) {
 	var failing time.Time // since when it cannot listen; zero: it can
 	holder := ""
@@ -72,7 +71,7 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-// holderOf returns who listens at an address of this host; empty if that is unknown.
+// holderOf returns which process listens at an address of this host; empty if unknown.
 func holderOf(address string) string {
 	at, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit,
 		MaxHeaderBytes: headerLimit,
-		ErrorLog:       zap.NewStdLog(zap.NewNop()), // mistakes of clients are not the daemon's concern
+		ErrorLog:       zap.NewStdLog(zap.NewNop()), // clients' mistakes do not matter
 	}
 	limited.watch(server)
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -102,7 +101,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	return server.Serve(limited)
 }
 
-// Handler answers requests.
+// Handler returns the handler of all requests.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for path, handler := range s.routes() {
@@ -111,7 +110,7 @@ func (s *Server) Handler() http.Handler {
 	return s.guard(mux)
 }
 
-// routes is who answers which path.
+// routes maps paths to handlers.
 func (s *Server) routes() map[string]http.Handler {
 	all := map[string]http.Handler{
 		"/{$}":         http.HandlerFunc(s.page),
@@ -129,12 +128,11 @@ func (s *Server) routes() map[string]http.Handler {
 	return all
 }
 
-// policy lets a page load what is ours, and nothing else.
+// policy lets a page load only the daemon's own content.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guard lets through what only reads, and says to browsers what they may do
-// with the answer.
+// guard allows only reads, and sends browsers the restrictions of the answer.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -154,9 +152,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// knows reports whether a request that came over loopback calls us by a name of
-// loopback. A page of the web whose name has come to mean 127.0.0.1 does not,
-// and would otherwise read in its visitors' browsers what is here.
+// knows reports whether a request over loopback uses a loopback name for this host. A web page with
+// a DNS name that now points to 127.0.0.1 does not. Otherwise such a page could read the daemon's
+// data in its visitors' browsers.
 func (s *Server) knows(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if ok && !local.IP.IsLoopback() {
@@ -167,7 +165,7 @@ func (s *Server) knows(r *http.Request) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback() || host != "" && strings.EqualFold(host, hostOf(s.Address))
 }
 
-// hostOf is the host of host[:port], without the brackets of an IPv6 address.
+// hostOf returns the host of host[:port], without the brackets of an IPv6 address.
 func hostOf(address string) string {
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		return host
@@ -175,7 +173,7 @@ func hostOf(address string) string {
 	return strings.Trim(address, "[]")
 }
 
-// view is what the daemon shows, or answers that there is nothing yet.
+// view returns what the daemon shows. Before the first pass it answers with an error.
 func (s *Server) view(w http.ResponseWriter) (view.View, bool) {
 	v, err := s.Board.View()
 	if err != nil {
@@ -192,7 +190,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // it fails only if the client is gone
+	_ = json.NewEncoder(w).Encode(v) // fails only if the client is gone
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {

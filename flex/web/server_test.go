@@ -32,7 +32,7 @@ import (
 
 var noon = scenetest.Noon
 
-// world is a server and its board, at a time that the test sets.
+// world is a server and its board, with a settable clock.
 type world struct {
 	*Server
 	cfg *config.Config
@@ -50,8 +50,8 @@ func newWorld() *world {
 	return w
 }
 
-// pass is a pass that saw job 812 wait and job 813 run. Every text in it that comes
-// from others is the given one.
+// pass makes a pass that observes job 812 waiting and job 813 running. text replaces every text
+// that other users can write.
 func (w *world) pass(text string) {
 	stamp := mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3"}
 	snap := scene.Snapshot{
@@ -89,7 +89,7 @@ func (w *world) pass(text string) {
 	w.Board.Stood(nil)
 }
 
-// get asks the handler as a client on this host does.
+// get sends the handler a request from a client on this host.
 func (w *world) get(target string, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "http://localhost:8918"+target, nil)
 	for _, c := range change {
@@ -102,7 +102,7 @@ func (w *world) get(target string, change ...func(*http.Request)) *httptest.Resp
 
 func asBrowser(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml") }
 
-func TestThePageAsksForTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
+func TestPageLinksTasksAndComponentsBySqueueName(t *testing.T) {
 	w := newWorld()
 	wait := func(job uint32, node string) plan.Wait {
 		return plan.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Stage: plan.Asking, Since: noon}
@@ -118,13 +118,13 @@ func TestThePageAsksForTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 	assert.Contains(t, w.get("/why?q=820%2b1").Body.String(), "job 820+1, as of")
 }
 
-func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
+func TestPageShowsWaitsRunsAndActions(t *testing.T) {
 	w := newWorld()
 	w.pass("none left")
 	page := w.get("/").Body.String()
 	for _, shown := range []string{
 		"<title>slurmflex · alpha</title>", "As of", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
-		`<a href="/why?q=813">813</a>`, "<b>running</b>", "<dt>jobs waiting</dt><dd>1</dd>", "<dt>lease ends</dt><dd>in 1h00m</dd>",
+		`<a href="/why?q=813">813</a>`, "<b>running</b>", "<dt>jobs waiting</dt><dd>1</dd>", "<dt>next lease end</dt><dd>in 1h00m</dd>",
 		"ends 13:00:00", "now, 12:00", "blocked until 13:00:00", "failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
 		"Nodes in the last day", "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.",
 	} {
@@ -132,7 +132,7 @@ func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
 	}
 }
 
-func TestTheHistoryEndsWithWhatIsThereNow(t *testing.T) {
+func TestHistoryEndsWithThePresent(t *testing.T) {
 	w := newWorld()
 	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
 	w.now = noon.Add(30 * time.Second)
@@ -140,7 +140,7 @@ func TestTheHistoryEndsWithWhatIsThereNow(t *testing.T) {
 	assert.Contains(t, w.get("/").Body.String(), "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.")
 }
 
-func TestAPageWithNothingOnItSaysSo(t *testing.T) {
+func TestEmptyPageSaysThatItIsEmpty(t *testing.T) {
 	w := newWorld()
 	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
 	page := w.get("/").Body.String()
@@ -150,7 +150,7 @@ func TestAPageWithNothingOnItSaysSo(t *testing.T) {
 }
 
 // C19: a cause is shown until the next attempt, which may be minutes away.
-func TestADaemonThatHasStoppedReconcilingSaysSoOnItsPage(t *testing.T) {
+func TestPageReportsThatReconcilingHasStopped(t *testing.T) {
 	w := newWorld()
 	w.pass("")
 	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
@@ -158,7 +158,7 @@ func TestADaemonThatHasStoppedReconcilingSaysSoOnItsPage(t *testing.T) {
 	assert.Contains(t, w.get("/").Body.String(), "<li>slurmflex has stopped reconciling: read nodes: slurmctld is on fire (as of 12:00:00 UTC)</li>")
 }
 
-func TestWhatOthersWriteIsTextAndNeverMarkup(t *testing.T) {
+func TestTextOfOthersIsNeverMarkup(t *testing.T) {
 	const hostile = `<script>alert(1)</script><img src=x onerror=alert(1)>" onload="alert(1)`
 	w := newWorld()
 	w.pass(hostile)
@@ -176,7 +176,7 @@ func TestWhatOthersWriteIsTextAndNeverMarkup(t *testing.T) {
 	assert.NotContains(t, w.get("/status.json").Body.String(), "<script>")
 }
 
-func TestTheStatusIsTheView(t *testing.T) {
+func TestStatusIsTheView(t *testing.T) {
 	w := newWorld()
 	w.pass("none left")
 	var v view.View
@@ -213,7 +213,7 @@ func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
 	}
 }
 
-func TestBeforeTheFirstPassThereIsNothingToShowAndItSaysWhy(t *testing.T) {
+func TestBeforeTheFirstPassAnErrorExplainsWhy(t *testing.T) {
 	w := newWorld()
 	for _, target := range []string{"/", "/status.json", "/why?q=812"} {
 		answer := w.get(target)
@@ -224,7 +224,7 @@ func TestBeforeTheFirstPassThereIsNothingToShowAndItSaysWhy(t *testing.T) {
 	assert.Contains(t, w.get("/status.json").Body.String(), "the daemon has not completed a pass yet: slurmctld is active on ctl2")
 }
 
-func TestHealthIsAPassWithinThreeIntervalsAndAMargin(t *testing.T) {
+func TestHealthNeedsAPassWithinThreeIntervalsAndAMargin(t *testing.T) {
 	w := newWorld()
 	healthy := func(want int, says string) {
 		t.Helper()
@@ -248,7 +248,7 @@ func TestHealthIsAPassWithinThreeIntervalsAndAMargin(t *testing.T) {
 	healthy(http.StatusOK, "ok")
 }
 
-func TestOnlyReadingIsAllowed(t *testing.T) {
+func TestOnlyReadsAreAllowed(t *testing.T) {
 	w := newWorld()
 	w.pass("")
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
@@ -262,8 +262,8 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	}
 }
 
-// C16: host names have no case.
-func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
+// C16: host names are case-insensitive.
+func TestLoopbackRequiresALoopbackName(t *testing.T) {
 	w := newWorld()
 	w.Address = "ctl1:8918"
 	w.pass("")
@@ -281,10 +281,10 @@ func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
 		assert.Equal(t, http.StatusOK, over("10.0.0.7", host), "the admin made it listen there to be reached")
 	}
 	unknown := w.get("/", func(r *http.Request) { r.Host = "evil.example" })
-	assert.Equal(t, http.StatusMisdirectedRequest, unknown.Code, "a connection that is not known is taken for loopback")
+	assert.Equal(t, http.StatusMisdirectedRequest, unknown.Code, "an unknown connection counts as loopback")
 }
 
-func TestEveryAnswerLimitsWhatBrowsersMayDo(t *testing.T) {
+func TestEveryAnswerRestrictsBrowsers(t *testing.T) {
 	w := newWorld()
 	w.pass("")
 	for _, target := range []string{"/", "/status.json", "/why?q=812", "/why?q=x", "/healthz", "/page.js", "/style.css", "/icon.svg", "/nothing"} {
@@ -299,7 +299,7 @@ func TestEveryAnswerLimitsWhatBrowsersMayDo(t *testing.T) {
 	assert.Equal(t, "image/svg+xml", w.get("/icon.svg").Header().Get("Content-Type"))
 }
 
-func TestNothingOnThePagesIsFromAnotherHostOrInline(t *testing.T) {
+func TestPagesHaveNoForeignOrInlineContent(t *testing.T) {
 	w := newWorld()
 	w.pass("none left")
 	for _, target := range []string{"/", "/why?q=812"} {
@@ -310,13 +310,13 @@ func TestNothingOnThePagesIsFromAnotherHostOrInline(t *testing.T) {
 	}
 }
 
-func TestMetricsAreAnsweredByTheirOwner(t *testing.T) {
+func TestMetricsHandlerAnswersMetrics(t *testing.T) {
 	w := newWorld()
 	w.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
 	assert.Equal(t, "up 1\n", w.get("/metrics").Body.String())
 }
 
-func TestAnAddressThatIsTakenIsLoggedOnceAndServedWhenItIsFree(t *testing.T) {
+func TestTakenAddressIsLoggedOnceAndServedWhenFree(t *testing.T) {
 	w := newWorld()
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -352,7 +352,7 @@ func TestAnAddressThatIsTakenIsLoggedOnceAndServedWhenItIsFree(t *testing.T) {
 	stop()
 	<-ended
 	_, err = net.Dial("tcp", w.Address)
-	assert.Error(t, err, "nobody listens any more")
+	assert.Error(t, err, "the listener is closed")
 }
 
 func TestEachPathIsDocumented(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"slurmflex/flex/view"
 )
 
-// jobStory is what happened to a job, as a bar and as a list.
+// jobStory shows the events of a job as a bar and as a list.
 type jobStory struct {
-	Since  string // since when, and where it is recorded
+	Since  string // the recorded period and its source
 	Events []eventData
 	Pieces []piece
 	Ticks  []tick
@@ -19,12 +19,12 @@ type jobStory struct {
 
 type eventData struct {
 	At        time.Time
-	When, Gap string // the time, and how long it took from the one before
+	When, Gap string // the time, and the time since the previous event
 	Kind      string
 	Text      string
 }
 
-// phases is how a job's bar goes on after an event; after others as before.
+// phases maps an event to the job's state after it. Other events do not change the state.
 var phases = map[string]string{
 	view.EventSubmitted: "pending", view.EventRequeued: "pending", view.EventAllocated: "waiting", view.EventRequested: "waiting",
 	view.EventGranted: "booting", view.EventRunning: "running", view.EventLost: "trouble", view.EventReturned: "trouble",
@@ -39,7 +39,7 @@ var phaseKeys = []key{
 	{"trouble", "without its machines"},
 }
 
-// newStory draws what was recorded of a job; nil if that is nothing.
+// newStory draws a job's recorded events; nil without any.
 func newStory(j *view.Past, now time.Time) *jobStory {
 	if j == nil {
 		return nil

@@ -6,21 +6,21 @@ import (
 	"slurmflex/flex/view"
 )
 
-// tile is a number of the summary.
+// tile is a number in the summary.
 type tile struct {
 	Name, Value string
-	Kind        string // how it is shown: one of the kinds below
+	Kind        string // one of the kinds below
 }
 
-// The kinds of tiles. What is wrong stands out, and what is nothing recedes.
+// The kinds of tiles. Problems stand out, and zeros recede.
 const (
 	plain = ""
 	calm  = "calm"
 	wrong = "wrong"
-	money = "money" // it costs money, and nobody uses it
+	money = "money" // it costs money without use
 )
 
-// tilesOf are the totals; an en dash stands for what is not known or not there.
+// tilesOf returns the totals. An en dash marks an unknown or missing value.
 func tilesOf(v view.View, problems int) []tile {
 	t := v.Totals()
 	wait, end := "–", "–"
@@ -41,7 +41,7 @@ func tilesOf(v view.View, problems int) []tile {
 		{"GPUs used", "–", plain},
 		{"GPUs idle", "–", plain},
 		{"GPUs requested", "–", plain},
-		{"lease ends", end, plain},
+		{"next lease end", end, plain},
 	}
 	if g := t.GPUs; g != (view.GPUs{}) {
 		copy(tiles[7:], []tile{number("GPUs used", g.Used, plain), number("GPUs idle", g.Idle, money), number("GPUs requested", g.Requested, plain)})
@@ -54,7 +54,7 @@ func tilesOf(v view.View, problems int) []tile {
 	return tiles
 }
 
-// number is a tile of that kind, unless there are none.
+// number returns a tile of that kind, or of a receding kind for zero.
 func number(name string, n int, kind string) tile {
 	if n == 0 {
 		kind = calm

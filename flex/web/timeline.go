@@ -10,14 +10,14 @@ import (
 	"slurmflex/flex/view"
 )
 
-// timeline is the leases as bars, the one that ends first on top.
+// timeline shows the leases as bars, the earliest end at the top.
 type timeline struct {
 	Height int
 	Bars   []bar
 	Ticks  []tick
 	Now    tick
 	Zooms  []zoomLink
-	More   int // leases that there is no room for
+	More   int // number of further leases without a bar
 	Keys   []key
 }
 
@@ -26,19 +26,19 @@ type bar struct {
 	LabelY, Y    int
 	Label, Title string
 	Pieces       []piece
-	End          string // its place; empty if that is outside or not known
+	End          string // its position; empty if outside the span or unknown
 }
 
-// zoom is how much time the timeline shows; a quarter of it is past.
+// zoom is the period that the timeline shows. A quarter of it is in the past.
 type zoom struct {
 	Name, Text string
 	length     time.Duration
 	tick       time.Duration
-	form       string // of a tick's time
+	form       string // format of a tick's time
 }
 
 var zooms = []zoom{
-	{Name: "leases", Text: "leases"}, // as long as the leases need; see fit
+	{Name: "leases", Text: "leases"}, // as long as the leases; see fit
 	{"1h", "1 h", time.Hour, 15 * time.Minute, "15:04"},
 	{"1d", "1 d", 24 * time.Hour, 6 * time.Hour, "15:04"},
 	{"7d", "7 d", 7 * 24 * time.Hour, 48 * time.Hour, "Jan 2"},
@@ -49,10 +49,10 @@ type zoomLink struct {
 	Current   bool
 }
 
-// The measures of the timeline, in pixels.
+// The dimensions of the timeline, in pixels.
 const (
 	axisHeight = 36
-	barStep    = 38 // from one bar to the next: the label is between them
+	barStep    = 38 // from one bar to the next, with the label in between
 	labelLine  = 14 // from a step's top to its label's base line
 	barTop     = 19 // from there to its bar, which is 14 high; see page.html
 
@@ -71,7 +71,7 @@ var leaseKeys = []key{
 	{"left", "rest of the lease"},
 }
 
-// newTimeline draws the machines of these rows; nil if there are none.
+// newTimeline draws the machines of these rows; nil without machines.
 func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, f filter, now time.Time) *timeline {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r view.Row) bool {
 		return r.Waits() || r.State == view.Pending || r.Since.IsZero() || r.State == view.Cancelling
@@ -106,7 +106,7 @@ func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, f filter, now t
 	return t
 }
 
-// fits are the lengths that fit chooses from.
+// fits are the periods that fit chooses from.
 var fits = []zoom{
 	{length: 20 * time.Minute, tick: 5 * time.Minute, form: "15:04"},
 	{length: time.Hour, tick: 15 * time.Minute, form: "15:04"},
@@ -117,8 +117,8 @@ var fits = []zoom{
 	{length: 10 * 24 * time.Hour, tick: 48 * time.Hour, form: "Jan 2"},
 }
 
-// fit returns the shortest zoom in which half of the leases end. Short leases would be slivers in
-// one that shows the longest. The rows are in the order of their ends.
+// fit returns the shortest zoom that shows the end of half of the leases. Short leases would be
+// slivers in a zoom that shows the longest one. The rows must be ordered by their ends.
 func fit(rows []view.Row, now time.Time) zoom {
 	middle := endOf(rows[(len(rows)-1)/2], now)
 	for _, z := range fits {
@@ -129,8 +129,8 @@ func fit(rows []view.Row, now time.Time) zoom {
 	return fits[len(fits)-1]
 }
 
-// ticks are at even times of the reader's day, where neither an edge nor the
-// now-line is in their way.
+// ticks returns ticks at even times of the reader's day that are not too close to an edge or to the
+// now-line.
 func ticks(shown span, z zoom, current time.Time) (all []tick) {
 	zone, now := current.Location(), shown.at(current)
 	day := shown.from.In(zone)
@@ -154,7 +154,7 @@ func newBar(r view.Row, jobs []view.Job, uses []past.Use, shown span, now time.T
 		label = append(label, "ends "+view.Moment(r.EndsAt, now))
 		what := "lease ends"
 		if !r.Maintain.IsZero() {
-			what = "maintenance begins"
+			what = "maintenance starts"
 		}
 		b.Title += ", " + what + " at " + view.Moment(r.EndsAt, now)
 		if shown.from.Before(r.EndsAt) && r.EndsAt.Before(shown.to) {
@@ -178,8 +178,8 @@ func newBar(r view.Row, jobs []view.Job, uses []past.Use, shown span, now time.T
 	return b
 }
 
-// plannedEnd is when the last of a running row's jobs reaches its time limit, at
-// most the end of the lease; now if none runs.
+// plannedEnd returns when the last of a running row's jobs reaches its time limit, at most the end
+// of the lease. It returns now if the row has no running jobs.
 func plannedEnd(r view.Row, jobs []view.Job, now time.Time) time.Time {
 	last := now
 	for _, j := range jobs {
@@ -197,8 +197,8 @@ func plannedEnd(r view.Row, jobs []view.Job, now time.Time) time.Time {
 	return last
 }
 
-// endOf is when a row's machines end as far as that is known: before they run, the
-// latest time, and now once they are being deleted.
+// endOf returns when a row's machines end, as far as known: the latest possible time before they
+// run, and now once they are being deleted.
 func endOf(r view.Row, now time.Time) time.Time {
 	switch {
 	case r.State == view.Leaving:

@@ -17,8 +17,8 @@ const (
 // NoLease is the lease assumed for a machine without one: ten years.
 const NoLease = 10 * 365 * 24 * time.Hour
 
-// AtOnce reports whether Google creates machines immediately or rejects the request. Without
-// AtOnce, requests wait in Google's queue.
+// AtOnce reports whether Google creates machines immediately or rejects the request. It is
+// false for FlexStart: those requests wait in Google's queue.
 func (c Capacity) AtOnce() bool { return c != FlexStart }
 
 // Model returns the provisioning model of such machines, as the API spells it. Source: discovery

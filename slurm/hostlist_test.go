@@ -33,7 +33,7 @@ func TestExpand(t *testing.T) {
 		{"brackets side by side", "f[1-2][3-4]", []string{"f13", "f14", "f23", "f24"}},
 		{"a suffix after the bracket", "f[1-2]-ib,g", []string{"f1-ib", "f2-ib", "g"}},
 		{"a bracket alone", "[1-2]", []string{"1", "2"}},
-		{"order and repetitions stay", "b,a[2,1],b", []string{"b", "a2", "a1", "b"}},
+		{"order and repetitions are kept", "b,a[2,1],b", []string{"b", "a2", "a1", "b"}},
 		{"the largest number", "f[999999999999999998-999999999999999999]", []string{"f999999999999999998", "f999999999999999999"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -116,7 +116,7 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 		require.Len(t, unread, 1)
 		require.Empty(t, jobs)
 	})
-	t.Run("where lines follow that may be its own text or rows, one more is unread", func(t *testing.T) {
+	t.Run("if ambiguous lines follow, one more row is unread", func(t *testing.T) {
 		jobs, err := readSqueue([]byte(before + "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|m4rk<x\n9|9|N/A|1\n" + behind))
 		cut := known(JobRunning, "f0")
 		cut.Why = "15 fields, not 16"

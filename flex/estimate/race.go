@@ -20,7 +20,7 @@ type Place struct {
 // are in seconds.
 type Race struct {
 	Places      []Place
-	Correlation float64 // between the waits of two places, 0 to 1, in their normal scores
+	Correlation float64 // of the normal scores of two places' waits, 0 to 1
 	Boot        int64   // from the creation of machines until the job runs on them
 	Poll        int64   // from then until the other requests are cancelled
 	Deletion    int64   // from then until the machines of those requests are deleted

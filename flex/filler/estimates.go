@@ -11,8 +11,9 @@ import (
 	"slurmflex/flex/view"
 )
 
-// These constants limit the age of an estimate's waits, and define how many waits are too few.
-// Reading a long history takes at most one part in readShare of the time, so it is read less often.
+// bookAge is the maximum age of the history that estimates use. fewAge is its maximum age if it has
+// too few waits for an estimate. A history that takes long to read is read less often: reading takes
+// at most one part in readShare of the time.
 const (
 	bookAge   = 10 * time.Minute
 	fewAge    = time.Minute

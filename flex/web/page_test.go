@@ -54,11 +54,11 @@ func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	}
 	got := newTimeline(rows, jobs, day, day1, noon)
 	require.Len(t, got.Bars, 3, "a waiting row lacks a lease")
-	assert.Equal(t, "c · job 7 · leaving · ends 13:00:00", got.Bars[0].Label, "the first end is on top")
-	assert.Equal(t, []string{"unknown 12.50% 12.50%"}, shapes(got.Bars[0]), "nothing is left of its lease")
+	assert.Equal(t, "c · job 7 · leaving · ends 13:00:00", got.Bars[0].Label, "the earliest end is on top")
+	assert.Equal(t, []string{"unknown 12.50% 12.50%"}, shapes(got.Bars[0]), "its lease is over")
 	assert.Equal(t, []string{"booting 12.50% 4.17%", "running 16.67% 8.33%", "running 25.00% 25.00% planned", "left 50.00% 25.00%"}, shapes(got.Bars[2]))
 	assert.Equal(t, "75.00%", got.Bars[2].End)
-	assert.Equal(t, []string{"unknown 20.83% 4.17%", "left 25.00% 25.00%"}, shapes(got.Bars[1]), "nothing is known before the daemon looked")
+	assert.Equal(t, []string{"unknown 20.83% 4.17%", "left 25.00% 25.00%"}, shapes(got.Bars[1]), "the time before the daemon's start is unknown")
 	assert.Equal(t, tick{"25.00%", "middle", "now, 12:00"}, got.Now)
 	assert.Equal(t, []tick{{"50.00%", "middle", "18:00"}, {"75.00%", "middle", "00:00"}}, got.Ticks)
 	assert.Nil(t, newTimeline(nil, nil, day, filter{}, noon))
@@ -196,7 +196,7 @@ func TestPageIsFilteredByUserPartitionAndState(t *testing.T) {
 	v, err := w.Board.View()
 	require.NoError(t, err)
 	idle := view.Row{NodeSet: "a3", State: view.Idle}
-	assert.True(t, filter{Partition: "train"}.shows(v, idle), "its nodeset is in it")
+	assert.True(t, filter{Partition: "train"}.shows(v, idle), "the partition has its nodeset")
 	assert.False(t, filter{Partition: "other"}.shows(v, idle))
 	page := w.get("/?user=grace&zoom=7d").Body.String()
 	assert.Contains(t, page, "<option selected>grace</option>", "the chosen value is visible")

@@ -11,14 +11,14 @@ import (
 	"slurmflex/config"
 )
 
-// Level is how much a finding matters.
+// Level is the severity of a finding.
 type Level string
 
 // The levels, most severe first.
 const (
-	Fault   Level = "fault"   // it does not work: some job is lost or never starts
-	Unread  Level = "unread"  // it could not be looked at, so nothing is known
-	Advice  Level = "advice"  // it works, but this would be better
+	Fault   Level = "fault"   // something does not work: some job is lost or never starts
+	Unread  Level = "unread"  // something could not be read, so nothing is known
+	Advice  Level = "advice"  // it works, but could be better
 	Ignored Level = "ignored" // a key that slurmflex does not use
 )
 
@@ -26,9 +26,9 @@ const (
 type Finding struct {
 	Level Level  `json:"level"`
 	File  string `json:"file"`          // of the line to change, or of the configuration
-	Line  int    `json:"line,omitzero"` // from 1; 0 if it is not there yet, or not known
+	Line  int    `json:"line,omitzero"` // from 1; 0 if unknown or not written yet
 	Key   string `json:"key,omitempty"` // such as nodeset.a3.dws_flex or ResumeTimeout
-	Text  string `json:"text"`          // what is wrong; what to do
+	Text  string `json:"text"`          // the problem and its fix
 }
 
 // String returns the finding on one line: file:line: key: text; fix. The level is included, except

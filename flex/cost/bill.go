@@ -1,5 +1,5 @@
-// Package cost adds up what machines were used for, by whom, and what that cost. Read
-// and ReadPrices read files; everything else is pure.
+// Package cost computes the use of machines, by user and other keys, and its cost. It is pure: no
+// clock, no I/O.
 package cost
 
 import (

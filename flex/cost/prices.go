@@ -47,7 +47,7 @@ type Prices struct {
 	machines map[string]map[Model]float64 // per machine and hour
 }
 
-// ReadPrices reads the price file; nil if there is none and none was asked for.
+// ReadPrices reads the price file. It returns nil if the file does not exist and wanted is false.
 func ReadPrices(path string, wanted bool) (*Prices, error) {
 	text, err := os.ReadFile(path)
 	switch {
@@ -63,7 +63,7 @@ func ReadPrices(path string, wanted bool) (*Prices, error) {
 	return prices, nil
 }
 
-// amount is a price as the file has it.
+// amount matches a price in the file.
 var amount = regexp.MustCompile(`^\d{1,9}(\.\d{1,9})?$`)
 
 // ParsePrices parses a price file. An error names the line and the problem.

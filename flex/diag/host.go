@@ -29,7 +29,7 @@ type Host struct {
 	Since     time.Time // start of the logs
 }
 
-// parts are the files of a bug report.
+// parts returns the files of a bug report.
 func (h Host) parts() []Part {
 	slurm := func(name, about string, args ...string) Part {
 		return Part{name, about, command(false, filepath.Join(h.BinDir, "scontrol"), args...)}

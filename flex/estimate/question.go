@@ -41,8 +41,8 @@ func leaseOf(set *config.NodeSet, limit time.Duration) time.Duration {
 	return min(max(limit+set.Flex.JobDurationMargin, mig.MinDuration), longest)
 }
 
-// ofPartition returns the questions about a job of so many nodes, one for each nodeset of the
-// partition. A limit of 0 is no time limit.
+// ofPartition returns the questions about a job with that many nodes, one for each nodeset of the
+// partition. A limit of 0 means no time limit.
 func ofPartition(cfg *config.Config, partition string, nodes int, limit time.Duration) (questions []Question, err error) {
 	sets, err := flexSetsOf(cfg, partition)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"slurmflex/flex/view"
 )
 
-// Prices adds prices to views, which all users may see: so it uses the price file only
-// if all may read that. It reads the file again when it has changed.
+// Prices adds prices to views. Because all users may see a view, it uses the price file only if all
+// users may read the file. It rereads the file after a change.
 type Prices struct {
 	Path string // of the price file
 	Log  *zap.Logger

@@ -87,7 +87,7 @@ func (m *memory) leases(l *look) (ended []Entry) {
 	return ended
 }
 
-// sameName are the machines of each name. They must be sorted by name.
+// sameName yields the machines of each name. The machines must be sorted by name.
 func sameName(machines []scene.Machine) iter.Seq[[]scene.Machine] {
 	return func(yield func([]scene.Machine) bool) {
 		for len(machines) > 0 {
@@ -103,7 +103,7 @@ func sameName(machines []scene.Machine) iter.Seq[[]scene.Machine] {
 	}
 }
 
-// open is the lease of a machine that was not seen before.
+// open returns the lease of a new machine.
 func (l *look) open(in scene.Machine) *openLease {
 	o := &openLease{Made: At(in.Created)}
 	stamp := in.Stamp
@@ -129,7 +129,7 @@ func (l *look) open(in scene.Machine) *openLease {
 	return o
 }
 
-// follow brings the lease up to date, and reports whether anything has changed.
+// follow updates the lease, and reports whether anything has changed.
 func (o *openLease) follow(l *look, in scene.Machine) (changed bool) {
 	if o.Gone != 0 {
 		o.Gone, changed = 0, true

@@ -18,7 +18,7 @@ type look struct {
 	plan     plan.Plan
 	now      Time
 	accounts map[uint32]string
-	runs     map[uint32]bool // jobs that run, or are about to because all their nodes have registered
+	runs     map[uint32]bool // jobs that run, or are about to: all their nodes are up
 }
 
 func newLook(s *scene.Scene, p plan.Plan, accounts map[uint32]string) *look {

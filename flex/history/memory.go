@@ -21,7 +21,7 @@ type memory struct {
 	openLeases map[machine]*openLease
 
 	looks   int  // of this process
-	changed bool // since it was saved
+	changed bool // since the last save
 }
 
 // saved is the memory as stored in the file.

@@ -30,11 +30,11 @@ type Tally struct {
 	Ongoing  int // entries that have not ended
 }
 
-// ErrNone is the error of a command that needs a history where none has been recorded.
+// ErrNone is the error of a command that needs a history if none has been recorded.
 var ErrNone = errors.New("no history")
 
-// ReadForCommand is Read for a command: its error says what to do about it, also where there is no
-// entry of the cluster (ErrNone).
+// ReadForCommand is Read for a command: its error names the fix. A history without entries of the
+// cluster is an error, too (ErrNone).
 func ReadForCommand(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
 	tally, err := Read(dir, cluster, kind, take)
 	switch {
@@ -55,12 +55,11 @@ func ReadForCommand(dir, cluster string, kind Kind, take func(*Entry)) (Tally, e
 		"machines, or correct slurmflex.state_dir", ErrNone, dir, cluster, unread)
 }
 
-// Read calls take for each entry of the kind that is in the cluster's file and in
-// those that logrotate has made of it, also compressed ones; the oldest file comes
-// first. Bad lines are passed
-// over and counted, a last line without its end is passed over. No file is no
-// entry. What has not ended comes last, as a pass saw it no more than some minutes
-// ago. The error names a file or folder that cannot be read.
+// Read calls take for each entry of the given kind, in the cluster's file and in the files that
+// logrotate has made from it, including compressed ones. The oldest file is read first. Bad lines
+// are skipped and counted. A last line without its end is skipped. A missing file has no entries.
+// Ongoing entries are last, as observed by a pass at most some minutes ago. The error names a file
+// or folder that cannot be read.
 func Read(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
 	var tally Tally
 	files, err := filesOf(Path(dir, cluster))

@@ -174,8 +174,8 @@ func (l *ledger) enter(s *scene.Scene) (failures []mig.Cause) {
 // knows reports whether an earlier look has read the region.
 func (l *ledger) knows(region string) bool { return !l.looked[region].IsZero() }
 
-// enterMachine counts one machine that is used so and is seen so, and returns what
-// there is to know of it next time.
+// enterMachine counts a machine with its use and state, and returns the state to compare with at
+// the next look.
 func (l *ledger) enterMachine(key machine, in scene.Machine, nodeset, use string, is seen, now time.Time) seen {
 	was, there := l.machines[key]
 	is.registered = is.registered || was.registered

@@ -58,8 +58,7 @@ const (
 // causeSlurm is the cause of a failure that is not the cloud's.
 const causeSlurm = "slurm"
 
-// New registers the metrics of a process that begins now. The version is its
-// own.
+// New registers the metrics of a process that starts now. version is the version of the process.
 func New(r *prometheus.Registry, cfg *config.Config, version string, now func() time.Time) *Metrics {
 	f := promauto.With(r)
 	m := &Metrics{
@@ -262,7 +261,7 @@ func (m *Metrics) Called(method string, status int, took time.Duration) {
 	m.apiTime.WithLabelValues(method).Observe(took.Seconds())
 }
 
-// Ran counts a command of Slurm's; see scontrol.Client. Nil metrics count nothing.
+// Ran counts a Slurm command; see scontrol.Client.
 func (m *Metrics) Ran(command string, took time.Duration, err error) {
 	if m == nil {
 		return

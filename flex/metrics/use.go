@@ -18,8 +18,8 @@ const (
 	idle     = "idle"     // billed for anything else: boots, waits for a job, drains, shutdowns
 )
 
-// useOf is what a machine is used for now. Other: the jobs on it are not the one that it
-// was requested for. Held: a job that has lost others keeps it.
+// useOf returns the present use of a machine. other is true if its jobs are not the job that it was
+// requested for. held is true if a job that has lost other machines keeps it.
 func useOf(in scene.Machine, other, held bool, now time.Time) string {
 	n := in.Node
 	switch {
@@ -40,7 +40,8 @@ func useOf(in scene.Machine, other, held bool, now time.Time) string {
 // isRegistered reports whether Slurm shows the machine's node as registered.
 func isRegistered(in scene.Machine) bool { return in.Node != nil && history.Registered(in.Node.State) }
 
-// heldNodes returns the nodes whose machines jobs keep that have lost others, until these run.
+// heldNodes returns the nodes with machines that jobs keep after losing others, until these jobs
+// run.
 func heldNodes(s *scene.Scene) map[string]bool {
 	nodes := map[string]bool{}
 	for _, d := range s.Doors() {

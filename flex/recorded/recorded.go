@@ -16,8 +16,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Join joins what the daemon has seen of a job, if a daemon runs, and the cluster's history of the job.
-// If both are empty, past is nil, and why says so.
+// Join joins what the daemon has seen of a job, if a daemon runs, with the cluster's history of the
+// job. If both are empty, past is nil, and why says so.
 func Join(cfg *config.Config, daemon bool, seen *view.Past, job string) (past *view.Past, why string) {
 	past, err := fromHistory(cfg.Options.StateDir, cfg.Cluster, job)
 	if err != nil {
@@ -30,13 +30,13 @@ func Join(cfg *config.Config, daemon bool, seen *view.Past, job string) (past *v
 	return seen.Join(past), why
 }
 
-// Unknown says that a job's story is unknown because of an error.
+// Unknown returns the sentence for a story that is unknown because of an error.
 func Unknown(err error) string {
 	return fmt.Sprintf("Its story is unknown: %s.", view.Printable(err.Error()))
 }
 
-// fromHistory returns what the history in a folder has of the job that squeue shows by that name, or that
-// has that raw id; nil if it has nothing.
+// fromHistory returns the history of the job that squeue shows by that name, or that has it as its raw
+// id. It returns nil if the history does not contain the job. dir is the folder of the history.
 func fromHistory(dir, cluster, name string) (*view.Past, error) {
 	r := &record{name: name}
 	for _, kind := range []history.Kind{history.Wait, history.Lease} {

@@ -34,7 +34,7 @@ func SubmitRules() []SubmitRule {
 // SubmitLevels returns the possible reactions to a job that breaks a rule.
 func SubmitLevels() []string { return []string{"refuse", "warn", "off"} }
 
-// CheckLevels returns an error for rules, or levels, that are unknown.
+// CheckLevels returns an error for an unknown rule or level.
 func CheckLevels(levels map[string]string) error {
 	var names []string
 	for _, rule := range SubmitRules() {
@@ -51,7 +51,7 @@ func CheckLevels(levels map[string]string) error {
 	return nil
 }
 
-// submitMark begins each job_submit.lua that JobSubmit has written.
+// submitMark is the first line of each job_submit.lua that JobSubmit has written.
 const submitMark = "-- Written by slurmflex config lua job_submit"
 
 //go:embed lua/job_submit.lua

@@ -121,12 +121,12 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 
 	state := wordAfter(fields, "State")
 	if state == "" {
-		return Node{}, known, errors.New("State= is missing")
+		return Node{}, known, errors.New("without State=")
 	}
 	node.State = ParseState(state)
 	beforeTimes, _, found := cutKey(fields, "BootTime")
 	if !found {
-		return Node{}, known, errors.New("BootTime= is missing")
+		return Node{}, known, errors.New("without BootTime=")
 	}
 	if !isTail(beforeTimes, fields[len(beforeTimes):]) {
 		return Node{}, known, errors.New("its MCS_label holds other fields")

@@ -148,8 +148,8 @@ func TestUnreadableRowAffectsOnlyItsNode(t *testing.T) {
 		{"a blank line", "\n", "", `a node row cannot be read: "": not a node record`},
 		{"a node without a name", "NodeName= RealMemory=1\n", "", `a node row cannot be read: "NodeName= RealMemory=1": not a node record`},
 		{"a line cut off", "NodeName=f1 Arch=x86_64\n", "f1", "node f1 cannot be read: it has RealMemory= 0 times, not once"},
-		{"a line cut off before the state", "NodeName=f1 RealMemory=1\n", "f1", "node f1 cannot be read: State= is missing"},
-		{"a line cut off in its middle", "NodeName=f1 RealMemory=1 State=IDLE\n", "f1", "node f1 cannot be read: BootTime= is missing"},
+		{"a line cut off before the state", "NodeName=f1 RealMemory=1\n", "f1", "node f1 cannot be read: without State="},
+		{"a line cut off in its middle", "NodeName=f1 RealMemory=1 State=IDLE\n", "f1", "node f1 cannot be read: without BootTime="},
 		{
 			"a malformed time", strings.Replace(nodeLine("f1", plainOS, "IDLE", ""), "BootTime=2026", "BootTime=26", 1), "f1",
 			`node f1 cannot be read: BootTime: time "26-11-21T03:00:00": not like 2006-01-02T15:04:05`,

@@ -56,7 +56,7 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 	}
 	known.Name = name
 	if countKey(line, "Nodes") == 0 {
-		return Partition{}, known, errors.New("Nodes= is missing")
+		return Partition{}, known, errors.New("without Nodes=")
 	}
 	nodes, err := Expand(wordAfter(line, "Nodes"))
 	if err != nil {

@@ -88,7 +88,7 @@ func parseReservation(line string) (reservation Reservation, known UnreadRow, er
 		return Reservation{}, known, err
 	}
 	if countKey(fields, "Nodes") == 0 {
-		return Reservation{}, known, errors.New("Nodes= is missing")
+		return Reservation{}, known, errors.New("without Nodes=")
 	}
 	if reservation.Nodes, err = Expand(wordAfter(fields, "Nodes")); err != nil {
 		return Reservation{}, known, err

@@ -56,7 +56,7 @@ func TestParseReservationsRefuses(t *testing.T) {
 		"ReservationName=a\n": "reservation a cannot be read: StartTime= is missing",
 		"ReservationName=a StartTime=soon EndTime=None Nodes=f0\n":                               `reservation a cannot be read: StartTime: time "soon": not like 2006-01-02T15:04:05`,
 		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=never Nodes=f0\n":               `reservation a cannot be read: EndTime: time "never": not like 2006-01-02T15:04:05`,
-		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T17:46:40\n":          "reservation a cannot be read: Nodes= is missing",
+		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T17:46:40\n":          "reservation a cannot be read: without Nodes=",
 		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T17:46:40 Nodes=f[\n": `reservation a cannot be read: hostlist "f[": a number is missing at character 3`,
 	} {
 		reservations, err := ParseReservations([]byte(out))
@@ -99,7 +99,7 @@ func TestParsePartitionsRefuses(t *testing.T) {
 		"":                                  "scontrol show partition: no output",
 		"x PartitionName=a Nodes=f0\n":      `scontrol show partition: "x PartitionName=a Nodes=f0": not a partition record`,
 		"PartitionName=a Nodes=f0":          "scontrol show partition: the output breaks off in its last line",
-		"PartitionName=a AllocNodes=ALL\n":  "partition a cannot be read: Nodes= is missing",
+		"PartitionName=a AllocNodes=ALL\n":  "partition a cannot be read: without Nodes=",
 		"PartitionName=a Nodes=f[ State=\n": `partition a cannot be read: hostlist "f[": a number is missing at character 3`,
 	} {
 		partitions, err := ParsePartitions([]byte(out))

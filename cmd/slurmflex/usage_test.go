@@ -9,7 +9,6 @@ import (
 
 // DIR is the folder of a world.
 func TestWrongUsageIsOneLineThatNamesTheFix(t *testing.T) {
-	const longest = "--output, -o"
 	w := newWorld(t)
 	w.write(t, "bad.yaml", "currency: USD\nmachines: {a3: {flex: cheap}}\n")
 	for call, says := range map[string]string{
@@ -44,7 +43,7 @@ func TestWrongUsageIsOneLineThatNamesTheFix(t *testing.T) {
 		"estimate -p night":                      `partition "night" has no flex-start nodes; choose`,
 		"estimate -p train -N 9":                 "--nodes 9: partition train has nodesets of up to 8",
 		"estimate -p train -N 0":                 "--nodes 0: partition train has nodesets of up to 8",
-		"estimate -p train -t 4h":                `--time: time "4h": give it as sbatch --time takes it`,
+		"estimate -p train -t 4h":                `--time: time "4h": must be in the format of sbatch --time`,
 		"estimate 812 --places":                  "--places needs -p PARTITION,PARTITION",
 		"estimate -p train --places":             "--places compares nodesets, and partition train has one that fits",
 		"estimate -p train,night":                `partition "train,night" has no flex-start nodes`,

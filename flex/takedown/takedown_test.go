@@ -324,16 +324,16 @@ func TestWhatCannotBeJudgedStaysAndIsNamed(t *testing.T) {
 		},
 		"a job's reservation that cannot be read": {
 			func(s *scenetest.World) {
-				s.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Name: "slurmflex-alpha.salvage-7", Why: "Nodes= is missing"}}
+				s.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Name: "slurmflex-alpha.salvage-7", Why: "without Nodes="}}
 			},
-			"reservation slurmflex-alpha.salvage-7 cannot be read: Nodes= is missing",
+			"reservation slurmflex-alpha.salvage-7 cannot be read: without Nodes=",
 			"0 instances, 0 groups, 0 requests, 0 policies, 1 reservation",
 		},
 		"a reservation that cannot be read": {
 			func(s *scenetest.World) {
-				s.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Name: "slurmflex-alpha-1900000000", Why: "Nodes= is missing"}}
+				s.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Name: "slurmflex-alpha-1900000000", Why: "without Nodes="}}
 			},
-			"reservation slurmflex-alpha-1900000000 cannot be read: Nodes= is missing",
+			"reservation slurmflex-alpha-1900000000 cannot be read: without Nodes=",
 			"0 instances, 0 groups, 0 requests, 0 policies, 1 reservation",
 		},
 	} {

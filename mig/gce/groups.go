@@ -185,7 +185,7 @@ func (c *Client) listGroups(ctx context.Context, cluster, region string, said *s
 			if err != nil || !ok {
 				return err
 			}
-			if other := groups.add(thing{name: g.Name}, g); other != nil {
+			if other := groups.add(g.Name, g); other != nil {
 				other.Unread = contradiction
 			}
 			return nil

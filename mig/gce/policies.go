@@ -50,7 +50,7 @@ func (c *Client) listPolicies(ctx context.Context, cluster, region string) ([]mi
 			if !ours || stamp.Newer() {
 				return nil
 			}
-			if other := policies.add(thing{name: m.Name}, policyOf(m, region, stamp, wrong)); other != nil {
+			if other := policies.add(m.Name, policyOf(m, region, stamp, wrong)); other != nil {
 				other.Unread = contradiction
 			}
 			return nil

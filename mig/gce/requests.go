@@ -47,7 +47,7 @@ func (c *Client) listRequests(ctx context.Context, region, group string) (all []
 	ctx = calling(ctx, "regionInstanceGroupManagerResizeRequests.list")
 	err = c.readAll(ctx, escaped("regions", region, "instanceGroupManagers", group, "resizeRequests"), url.Values{"fields": {requestFields}}, func(s *stream) error {
 		return eachRow(s, func(m listedRequest, wrong faulty) error {
-			other := requests.add(thing{name: m.Name}, requestOf(m, wrong))
+			other := requests.add(m.Name, requestOf(m, wrong))
 			if other != nil {
 				wrong.note(contradiction, errors.New(string(other.State)+" and "+m.State))
 			}

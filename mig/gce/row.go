@@ -101,28 +101,25 @@ func readFields[T any](text []byte) (one T, wrong faulty) {
 	return one, wrong
 }
 
-// distinct holds each thing of a list once, in the list's order.
+// distinct holds each thing of a list once, by its name, in the list's order.
 type distinct[T any] struct {
 	all []T
-	at  map[thing]int
+	at  map[string]int
 }
-
-// thing is what tells things of a list apart.
-type thing struct{ zone, name string }
 
 // add keeps v, unless it is there already. It returns the one that is, if that is
 // not the same: then nobody can say which of the two holds.
-func (d *distinct[T]) add(key thing, v T) (other *T) {
-	if i, there := d.at[key]; there {
+func (d *distinct[T]) add(name string, v T) (other *T) {
+	if i, there := d.at[name]; there {
 		if reflect.DeepEqual(d.all[i], v) {
 			return nil
 		}
 		return &d.all[i]
 	}
 	if d.at == nil {
-		d.at = map[thing]int{}
+		d.at = map[string]int{}
 	}
-	d.at[key] = len(d.all)
+	d.at[name] = len(d.all)
 	d.all = append(d.all, v)
 	return nil
 }

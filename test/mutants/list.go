@@ -361,7 +361,7 @@ var mutants = []mutant{
 	},
 	{
 		"B2: what a list has twice is there twice", "mig/gce/row.go",
-		"if i, there := d.at[key]; there {", "if i, there := d.at[key]; false && there {", client,
+		"if i, there := d.at[name]; there {", "if i, there := d.at[name]; false && there {", client,
 	},
 	{
 		"B2: an instance that a list has twice is there twice", "mig/gce/instances.go",

@@ -46,3 +46,11 @@ func TestEveryNodeOfARisingClusterIsAskedForAndEveryMachineOfALeavingOneDeleted(
 	}
 	assert.Equal(t, []int{400, 400}, []int{asked, deleted})
 }
+
+func TestEveryJobOfAWaitingClusterHasADoorAndARequest(t *testing.T) {
+	cfg := cluster(t, 400)
+	snap := Waiting(cfg, noon.Add(time.Second/2), 100)
+	assert.Empty(t, plan.Compute(scene.Of(cfg, snap)).Actions)
+	assert.Len(t, snap.Groups, 100)
+	assert.Len(t, snap.Reservations, 101, "the cover and the doors")
+}

@@ -15,7 +15,7 @@ import (
 // Waiting returns a cluster in which so many jobs of four wait PENDING for capacity, each behind its
 // door with an ACCEPTED request, and all other nodes are under the cover.
 func Waiting(cfg *config.Config, now time.Time, jobs int) scene.Snapshot {
-	b := newBuilder(cfg, now)
+	b := newBuilder(cfg, now.Truncate(time.Second)) // as exact as Slurm's times
 	b.snap.Promises, b.snap.SuspendTime = true, 5*time.Minute
 	for range jobs {
 		b.jobs++
@@ -49,10 +49,11 @@ func (b *builder) arrive(actions []plan.Action) (said bool) {
 			}
 			b.snap.Reservations = append(b.snap.Reservations, made)
 		case plan.SetReservation:
-			at := slices.IndexFunc(b.snap.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name })
-			if a.Nodes != nil {
-				b.snap.Reservations[at].Nodes = a.Nodes
+			if a.Nodes == nil {
+				continue
 			}
+			at := slices.IndexFunc(b.snap.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name })
+			b.snap.Reservations[at].Nodes = a.Nodes
 		case plan.UseReservation:
 			b.snap.Jobs[a.Job-1].Reservation = a.Name
 		default:

@@ -12,47 +12,45 @@ import (
 	"slurmflex/slurm"
 )
 
-// Controllers is what is asked of Slurm before a pass, to know whether it is
-// ours to make.
+// Controllers lists the calls to Slurm that decide, before a pass, whether this host makes it.
 type Controllers interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Controllers(ctx context.Context) ([]slurm.Controller, error)
 }
 
-// Permission says whether this process may reconcile: as SlurmUser only, and where
-// a cluster has several controllers, on one of their hosts only.
+// Permission decides whether this process may reconcile: only as SlurmUser and, if a cluster has
+// several controllers, only on one controller's host.
 //
-// Of several controllers the first that is up acts, in the order of slurm.conf:
-// the primary if it is, else the first backup. That is where slurmctld is
-// active, but for a moment around a takeover, and with three controllers after
-// scontrol takeover 2, when the first backup is up and in standby. Even then
-// one host acts and not two, for all of them see the same ones up. Two hosts
-// that cannot reach each other see different ones; but slurmctld does not take
-// over from one that still writes into the StateSaveLocation, and a host whose
-// slurmctld is in standby gets no answer to anything else, and does not reconcile.
+// The first controller that is up, in the order of slurm.conf, acts: the primary, or else the first
+// backup. slurmctld is active on that host, except for a moment during a takeover. With three
+// controllers, another exception follows scontrol takeover 2, when the first backup is up and in
+// standby. Even then exactly one host acts, because all hosts see the same controllers as up. Two
+// hosts that cannot reach each other see different controllers as up. But slurmctld does not take
+// over from a slurmctld that still writes to the StateSaveLocation. A host with slurmctld in
+// standby gets only that one answer from Slurm, so it does not reconcile.
 //
-// A host that is no controller acts, no matter who is up: it was chosen by the one who
-// started slurmflex there, Slurm calls nobody on it, and no other host is
-// to take its place. If slurmflex runs there, it must not run on the
-// controllers. A single controller is not waited for either.
+// A host that is not a controller always acts, whichever controllers are up. The admin chose that
+// host by starting slurmflex there, Slurm runs no hooks there, and no other host may replace it. If
+// slurmflex runs on such a host, it must not run on the controllers. A single controller always
+// acts too.
 //
-// A Permission is not for concurrent use.
+// A Permission is not safe for concurrent use.
 type Permission struct {
 	Slurm Controllers
-	Host  string // as uname gives it; empty: this host's
+	Host  string // as in uname; empty: this host's name
 
-	ours bool // we are SlurmUser
+	ours bool // this process runs as SlurmUser
 }
 
-// ErrStandby says that another controller's host reconciles.
+// ErrStandby is the error if another controller's host reconciles.
 var ErrStandby = errors.New("slurmctld is active")
 
-// ErrNotSlurmUser says that this process runs as another user than slurmctld.
-// It does not pass.
+// ErrNotSlurmUser is the error if this process runs as a user other than SlurmUser. Such a process
+// makes no passes.
 var ErrNotSlurmUser = errors.New("not SlurmUser")
 
-// check returns nil if a pass may begin. It asks Slurm once, and the first
-// time twice. A nil Permission allows everything.
+// check returns nil if a pass may start. It asks Slurm once, and twice on the first call. A nil
+// Permission allows everything.
 func (s *Permission) check(ctx context.Context) error {
 	if s == nil {
 		return nil
@@ -74,8 +72,8 @@ func (s *Permission) check(ctx context.Context) error {
 	return standing(host, controllers)
 }
 
-// standing is nil if the host is to act, ErrStandby if another one is, and
-// another error if there is none to act.
+// standing returns nil if the host must act, ErrStandby if another host must, and another error if
+// no slurmctld is up.
 func standing(host string, controllers []slurm.Controller) error {
 	var states []string
 	active, among := "", false
@@ -101,15 +99,15 @@ func standing(host string, controllers []slurm.Controller) error {
 	return nil
 }
 
-// isHost reports whether a SlurmctldHost is the host of that name, as slurmctld
-// itself decides which one it is: by the name or what of it is before a dot.
+// isHost reports whether a SlurmctldHost is the named host. Like slurmctld, it compares the full
+// name and the part before the first dot.
 func isHost(controller, host string) bool {
 	short, _, _ := strings.Cut(host, ".")
 	return controller == host || controller == short
 }
 
-// checkUser returns an error unless this process runs as SlurmUser. The answer
-// is remembered: slurmctld cannot change its user without a restart of all.
+// checkUser returns an error unless this process runs as SlurmUser. It remembers success, because a
+// change of SlurmUser needs a restart of all daemons.
 func (s *Permission) checkUser(ctx context.Context) error {
 	if s.ours {
 		return nil
@@ -130,7 +128,7 @@ func (s *Permission) checkUser(ctx context.Context) error {
 	return nil
 }
 
-// userName is the name of a uid, or the uid if it has none.
+// userName returns the name of a uid, or "uid N" if the uid lacks a name.
 func userName(uid string) string {
 	if u, err := user.LookupId(uid); err == nil {
 		return u.Username

@@ -20,15 +20,15 @@ import (
 	"slurmflex/slurm"
 )
 
-// pair is a cluster with a backup controller, as a Permission asks it.
+// pair answers a Permission for a cluster with a backup controller.
 type pair struct {
 	mu        sync.Mutex
-	user      string // SlurmUser as scontrol prints it; empty: ours
-	primary   bool   // whether the primary is up
+	user      string // SlurmUser as scontrol prints it; empty: this user
+	primary   bool   // the primary is up
 	backup    bool
-	others    []slurm.Controller // instead of these two
-	down      error              // why nothing can be asked
-	asked     int                // how often the controllers were
+	others    []slurm.Controller // replace these two
+	down      error              // error of each call
+	asked     int                // number of calls for the controllers
 	usersRead int
 }
 
@@ -51,13 +51,13 @@ func (p *pair) Controllers(context.Context) ([]slurm.Controller, error) {
 	return []slurm.Controller{{Role: "primary", Host: "ctl1", Up: p.primary}, {Role: "backup", Host: "ctl2", Up: p.backup}}, p.down
 }
 
-// set says which of the two is up.
+// set sets which of the two controllers are up.
 func (p *pair) set(primary, backup bool) {
 	defer locked(&p.mu)()
 	p.primary, p.backup = primary, backup
 }
 
-func TestOnOneHostOfSeveralPassesAreMade(t *testing.T) {
+func TestPassesAreMadeOnOneHostOnly(t *testing.T) {
 	up := func(hosts ...string) []slurm.Controller {
 		var all []slurm.Controller
 		for i, role := range []string{"primary", "backup1", "backup2"}[:len(hosts)] {
@@ -73,7 +73,7 @@ func TestOnOneHostOfSeveralPassesAreMade(t *testing.T) {
 	for name, test := range map[string]struct {
 		host        string
 		controllers []slurm.Controller
-		want        string // empty: here
+		want        string // empty: this host acts
 	}{
 		"on the primary's": {"ctl1", up("ctl1", "ctl2"), ""},
 		"not on the backup's while the primary is up":    {"ctl2", up("ctl1", "ctl2"), "slurmctld is active on ctl1"},
@@ -104,9 +104,9 @@ func TestOnOneHostOfSeveralPassesAreMade(t *testing.T) {
 	}
 }
 
-func TestHoweverManyAreUpExactlyOneControllerActs(t *testing.T) {
+func TestExactlyOneControllerActs(t *testing.T) {
 	hosts := []string{"ctl1", "ctl2", "ctl3"}
-	for up := 1; up < 1<<len(hosts); up++ { // as bits
+	for up := 1; up < 1<<len(hosts); up++ { // one bit per host
 		var controllers []slurm.Controller
 		for i, host := range hosts {
 			controllers = append(controllers, slurm.Controller{Role: "backup", Host: host, Up: up>>i&1 == 1})
@@ -121,7 +121,7 @@ func TestHoweverManyAreUpExactlyOneControllerActs(t *testing.T) {
 	}
 }
 
-func TestAPassIsSlurmUsersOnly(t *testing.T) {
+func TestOnlySlurmUserMakesPasses(t *testing.T) {
 	us := userName(strconv.Itoa(os.Geteuid()))
 	for name, test := range map[string]struct{ user, want string }{
 		"us": {"", ""},
@@ -149,7 +149,7 @@ func TestAPassIsSlurmUsersOnly(t *testing.T) {
 	}
 }
 
-func TestWithoutAnAnswerNobodyIsTakenForActive(t *testing.T) {
+func TestNoHostActsWithoutAnAnswerFromSlurm(t *testing.T) {
 	p := &pair{primary: true, down: errors.New("scontrol: no answer within 30s")}
 	permission := &Permission{Slurm: p, Host: "ctl1"}
 	require.EqualError(t, permission.check(t.Context()), "read slurm.conf: scontrol: no answer within 30s")
@@ -159,7 +159,7 @@ func TestWithoutAnAnswerNobodyIsTakenForActive(t *testing.T) {
 	require.EqualError(t, permission.check(t.Context()), "read controllers: scontrol: no answer within 30s")
 }
 
-func TestASeatThatNamesNoHostIsThisHosts(t *testing.T) {
+func TestPermissionDefaultsToThisHost(t *testing.T) {
 	name, err := os.Hostname()
 	require.NoError(t, err)
 	me := slurm.Controller{Role: "backup", Host: name, Up: true}
@@ -167,7 +167,7 @@ func TestASeatThatNamesNoHostIsThisHosts(t *testing.T) {
 	require.ErrorIs(t, permission.check(t.Context()), ErrStandby)
 }
 
-// watched is a scheduler that notes who reconciles.
+// watched is a scheduler that records which daemon reconciles.
 type watched struct {
 	Scheduler
 	passes func()
@@ -178,8 +178,8 @@ func (w watched) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return w.Scheduler.Nodes(ctx)
 }
 
-// second starts another daemon beside the world's, with a lock of its own. Both
-// note their passes by name.
+// second starts another daemon beside the world's, with a lock of its own. passes is called with
+// the daemon's name in each pass.
 func (w *world) second(name string, lock Lock, passes func(name string)) (log *observer.ObservedLogs, stop func()) {
 	core, log := observer.New(zapcore.InfoLevel)
 	r := &Reconciler{
@@ -192,7 +192,7 @@ func (w *world) second(name string, lock Lock, passes func(name string)) (log *o
 	return log, func() { cancel(); require.NoError(w.t, <-ended) }
 }
 
-// tally counts passes by who made them.
+// tally counts the passes of each daemon.
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -203,7 +203,7 @@ func (c *tally) add(name string) {
 	c.counts[name]++
 }
 
-// since returns the counts since it was last called.
+// since returns the counts since its last call.
 func (c *tally) since() map[string]int {
 	defer locked(&c.mu)()
 	was := c.counts
@@ -211,7 +211,7 @@ func (c *tally) since() map[string]int {
 	return was
 }
 
-func TestOfTwoDaemonsOnOneHostOneActsAtATime(t *testing.T) {
+func TestTwoDaemonsOnOneHostActOneAtATime(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		passes := &tally{counts: map[string]int{}}
 		h := hang(w, "alpha-a3-job-1")
@@ -235,7 +235,7 @@ func TestOfTwoDaemonsOnOneHostOneActsAtATime(t *testing.T) {
 	})
 }
 
-func TestTheBackupTakesOverAndHandsBack(t *testing.T) {
+func TestBackupTakesOverAndHandsBack(t *testing.T) {
 	backupsDir := privateFolder(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		ctlds, passes := &pair{primary: true, backup: true}, &tally{counts: map[string]int{}}
@@ -248,7 +248,7 @@ func TestTheBackupTakesOverAndHandsBack(t *testing.T) {
 		for i, acting := range []string{"ctl1", "ctl2", "ctl1"} {
 			ctlds.set(acting == "ctl1", true)
 			time.Sleep(twoPasses)
-			passes.since() // from here on only one acts
+			passes.since() // from now on only one daemon acts
 			time.Sleep(10 * time.Minute)
 			made := passes.since()
 			assert.InDelta(t, 20, made[acting], 3)
@@ -268,7 +268,7 @@ func TestTheBackupTakesOverAndHandsBack(t *testing.T) {
 	})
 }
 
-func TestTheBackupsHooksAndCronLeaveThePassToThePrimary(t *testing.T) {
+func TestHooksAndCronOnTheBackupMakeNoPass(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.lock.Permission = &Permission{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
@@ -281,7 +281,7 @@ func TestTheBackupsHooksAndCronLeaveThePassToThePrimary(t *testing.T) {
 	})
 }
 
-func TestADaemonOfTheWrongUserEndsBeforeItsFirstPass(t *testing.T) {
+func TestDaemonOfTheWrongUserMakesNoPass(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.lock.Permission = &Permission{Slurm: &pair{user: "slurm(4294967294)"}, Host: "ctl1"}
 		require.ErrorIs(t, w.Run(t.Context(), w.lock, nil), ErrNotSlurmUser)

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// overlap is by how much something may be noted later than a pass began that looks at it:
-// actions go on while the next pass reads.
+// overlap is how much later than the start of a pass an event can be recorded and still be seen by
+// that pass: actions continue while the next pass reads.
 const overlap = 10 * time.Minute
 
-// age is how long ago that was. What is still to come was noted before this host's clock
-// was set back, and is as good as forgotten: nothing waits until the clock is there again.
+// age returns how long ago then was. A time in the future was recorded before this host's clock was
+// set back. It counts as very old, so that nothing waits until the clock reaches that time again.
 func age(now, then time.Time) time.Duration {
 	if then.Sub(now) > overlap {
 		return math.MaxInt64

@@ -11,9 +11,9 @@ import (
 	"slurmflex/mig"
 )
 
-// The clock of a host may be ahead for a while; what was noted then must not hold until
-// that time has come.
-func TestNothingWaitsForAClockThatWasAhead(t *testing.T) {
+// A host's clock may run ahead for a while. Times recorded meanwhile must not delay anything until
+// the clock reaches them.
+func TestTimesInTheFutureDelayNothing(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ahead := now.Add(24 * time.Hour)
 

@@ -13,30 +13,29 @@ import (
 	"slurmflex/mig"
 )
 
-// actionLimit bounds one action. Compute may take over a minute to validate a
-// resize request; what is not done by then is found by the next pass.
+// actionLimit bounds one action. Compute may take over a minute to validate a resize request. The
+// next pass finds everything that was not done by then.
 const actionLimit = 3 * time.Minute
 
-// flights are the queues that are being worked off. A queue in flight is not
-// begun again, and no two flights ask for the same instance. That holds until the
-// next pass begins to look, also when a flight has ended: this one may have looked
-// too early to see what came of it. Only the pass itself uses them.
+// flights are the action queues in progress. A queue in progress is not started again, and no two
+// flights request the same instance. Both rules hold until the next pass starts to look, even if
+// the flight has ended: the current pass may have looked too early to see the flight's results.
+// Only the pass itself uses flights.
 type flights struct {
 	queues map[string]*flight
-	failed atomic.Int64 // actions left undone since the last count
+	failed atomic.Int64 // actions that failed since the last count
 }
 
-// flight is one queue on its way.
+// flight is one queue in progress.
 type flight struct {
 	actions []plan.Action
-	asks    []string      // the instances that are requested
-	ended   chan struct{} // closed when it has
+	asks    []string      // instances that the queue requests
+	ended   chan struct{} // closed when the flight has ended
 }
 
-// apply begins to carry out the plan, queues side by side, and waits until all
-// queues in flight have ended or patience is over. What is in flight then goes
-// on beside the next passes. It returns how many actions were left undone since
-// it was last called.
+// apply starts the plan's queues in parallel and waits until all flights have ended or patience has
+// elapsed. Remaining flights continue during the next passes. It returns the number of actions that
+// failed since its last call.
 func (r *Reconciler) apply(ctx context.Context, p plan.Plan, patience time.Duration) (failed int) {
 	for _, f := range r.flights.begin(p.Actions) {
 		go func() {
@@ -53,8 +52,8 @@ func (r *Reconciler) apply(ctx context.Context, p plan.Plan, patience time.Durat
 	return int(r.flights.failed.Swap(0))
 }
 
-// begin notes the queues of actions as in flight, and returns them in their order,
-// but for those that are, or that ask for an instance for which another one does.
+// begin records the queues of actions as flights and returns them in order. It skips queues that
+// are already in progress and queues that request an instance that another flight requests.
 func (f *flights) begin(actions []plan.Action) (begun []*flight) {
 	var order []string
 	queues, asked := map[string]*flight{}, map[string]bool{}
@@ -90,13 +89,12 @@ func (f *flights) begin(actions []plan.Action) (begun []*flight) {
 	return begun
 }
 
-// forget lets go of the queues that have ended. A pass that begins to look now
-// sees what came of them.
+// forget drops the flights that have ended. A pass that starts to look now sees their results.
 func (f *flights) forget() {
 	maps.DeleteFunc(f.queues, func(_ string, q *flight) bool { return q.hasEnded() })
 }
 
-// asking returns the instances that the queues in flight ask for.
+// asking returns the instances that current flights request.
 func (f *flights) asking() map[string]bool {
 	names := map[string]bool{}
 	for _, q := range f.queues {
@@ -110,7 +108,7 @@ func (f *flights) asking() map[string]bool {
 	return names
 }
 
-// landed is closed when the last queue has ended; nil if none is in flight.
+// landed returns a channel that is closed when the last flight has ended; nil without flights.
 func (f *flights) landed() <-chan struct{} {
 	flying := slices.DeleteFunc(slices.Collect(maps.Values(f.queues)), (*flight).hasEnded)
 	if len(flying) == 0 {
@@ -135,9 +133,10 @@ func (f *flight) hasEnded() bool {
 	}
 }
 
-// work does the actions of one queue in their order, without those that need one
-// which was not done, and returns how many are left. A queue whose action fails after
-// actionLimit ends: then somebody is more likely to hang than to refuse.
+// work executes the actions of one queue in order. It skips actions with a retry that is not due
+// yet, and actions that depend on a skipped or failed action. If an action fails after actionLimit,
+// the whole queue ends: the cause is then more likely a hang than a rejection. It returns the
+// number of undone actions, not counting retries that are not due.
 func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (failed int) {
 	began := r.Now()
 	var left []plan.Action
@@ -171,7 +170,8 @@ func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (failed in
 	return failed
 }
 
-// act does one action. What is there already, or gone already, is done.
+// act executes one action. Creating something that exists and deleting something that does not
+// exist succeed.
 func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	switch a := a.(type) {
 	case plan.CreateGroup:
@@ -234,7 +234,8 @@ func (r *Reconciler) createGroup(ctx context.Context, a plan.CreateGroup) error 
 }
 
 func (r *Reconciler) createRequest(ctx context.Context, a plan.CreateRequest) error {
-	r.made.noteRequest(a.Group.Region, a.Group.Name, a.Spec, r.Now()) // a pass that looks meanwhile counts it
+	// The request is recorded before the call, for a pass that looks meanwhile.
+	r.made.noteRequest(a.Group.Region, a.Group.Name, a.Spec, r.Now())
 	err := r.Cloud.CreateRequest(ctx, a.Group.Region, a.Group.Name, a.Spec)
 	switch {
 	case mig.CauseOf(err) == mig.CauseExists:
@@ -264,16 +265,16 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 	return err
 }
 
-// noteOutcome remembers what became of creating something for a job's group. What
-// an earlier process has seen fail is in the job's AdminComment.
+// noteOutcome records the outcome of creating something for a job's group. Failures that an earlier
+// process saw are in the job's AdminComment.
 func (r *Reconciler) noteOutcome(group string, job uint32, err error) {
 	known := r.owners.last(job)
 	r.refusals.note(group, err, r.Now(), memo.ParseFailed(known.told))
 }
 
-// lookAgain is for a thing whose name is taken: it may be our own, made by a
-// pass that was cut off, or a stranger's. Only its stamp says, when the next pass
-// reads it.
+// lookAgain adds the next step to the error for a name that is already taken. The existing thing
+// may be the cluster's own, from an interrupted pass, or foreign. Its ownership stamp decides when
+// the next pass reads it.
 func lookAgain(err error) error {
 	if mig.CauseOf(err) == mig.CauseExists {
 		return fmt.Errorf("look at it again: %w", err)

@@ -21,7 +21,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-func TestAGroupThatFailsStopsNoOther(t *testing.T) {
+func TestFailedGroupStopsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
@@ -42,13 +42,14 @@ func TestAGroupThatFailsStopsNoOther(t *testing.T) {
 	})
 }
 
-// A4: what Slurm refuses for one node stops no update of another, and is tried
-// again, ever more rarely up to once a minute.
-func TestARefusedNodeUpdateStopsNoOther(t *testing.T) {
+// A4: a rejected update of one node stops no other update. It is retried less and less often, down
+// to once a minute.
+func TestRejectedNodeUpdateStopsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.frozen = "alpha-one-0"
-		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERING_DOWN") // without a machine
-		w.slurm.submit(1, "train", "alpha-a3-0")               // whose nodes go when it ends
+		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERING_DOWN") // has no machine
+		// The partition is exclusive: the job's nodes will be powered down after the job.
+		w.slurm.submit(1, "train", "alpha-a3-0")
 		assert.Equal(t, 1, w.mustPass(t.Context()).Failed)
 		assert.True(t, w.slurm.nodes["alpha-a3-0"].State.Has(slurm.PowerDown), "in the same pass")
 		w.passes(600, time.Second)
@@ -62,8 +63,9 @@ func TestARefusedNodeUpdateStopsNoOther(t *testing.T) {
 	})
 }
 
-// A4: the same where a job is to be returned whose nodes Slurm does not take.
-func TestAReturnThatSlurmRefusesStopsNoOther(t *testing.T) {
+// A4: a job cannot be returned because Slurm rejects the update of its nodes. Other jobs are
+// returned.
+func TestRejectedReturnStopsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hopeless(w)
 		w.slurm.frozen = "alpha-a3-0"
@@ -77,7 +79,7 @@ func TestAReturnThatSlurmRefusesStopsNoOther(t *testing.T) {
 	})
 }
 
-func TestARequestThatCanNeverSucceedGivesItsNodesBackInGooglesWords(t *testing.T) {
+func TestPermanentErrorReturnsNodesWithGooglesMessage(t *testing.T) {
 	const words = "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes"
 	for name, switches := range map[string]fakegce.Switches{
 		"with a record of it": {}, "without a record of it": {ForgetRefused: true},
@@ -98,7 +100,7 @@ func TestARequestThatCanNeverSucceedGivesItsNodesBackInGooglesWords(t *testing.T
 	}
 }
 
-func TestWhatIsPlannedIsDone(t *testing.T) {
+func TestPlannedActionsAreExecuted(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
 		"a fixed template counts for the job that was held for the old one": func(t *testing.T, w *world) {
 			hopeless(w)
@@ -112,7 +114,7 @@ func TestWhatIsPlannedIsDone(t *testing.T) {
 			w.slurm.cfg.NodeSets[0].Template = fixed
 			w.begin()
 			time.Sleep(time.Minute)
-			w.slurm.submit(1, "train", "alpha-a3-0") // as scontrol release has it
+			w.slurm.submit(1, "train", "alpha-a3-0") // as after scontrol release
 			w.settle()
 			groups, _ := w.Cloud.Groups(t.Context(), "alpha", []string{us})
 			at := slices.IndexFunc(groups, func(g mig.Group) bool { return g.Name == "alpha-a3-job-1-r1" })
@@ -172,7 +174,8 @@ func TestWhatIsPlannedIsDone(t *testing.T) {
 			there := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}
 			made := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-2"}}
 			p := plan.Plan{Actions: []plan.Action{
-				plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-none"}}}, // gone already: done
+				// Deleting a group that does not exist succeeds.
+				plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-none"}}},
 				plan.CreatePolicy{Of: made, Spec: mig.PolicySpec{Name: made.Group.Name, Region: us}},
 				plan.CreateGroup{Of: made, Spec: mig.GroupSpec{Name: made.Group.Name, Region: us}},
 				plan.CreateRequest{Of: made, Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-1"}}},
@@ -215,9 +218,9 @@ func TestWhatIsPlannedIsDone(t *testing.T) {
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
-// A6: Slurm starts a job with --requeue=expedite again at once, with nodes of any
-// state. The failed attempts of its group count on.
-func TestAnExpeditedJobThatComesStraightBackWaitsForItsNextAttempt(t *testing.T) {
+// A6: Slurm restarts a job with --requeue=expedite immediately, on nodes in any state. The job's
+// group keeps its failure count.
+func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.NodeSets[0].Flex.MaxAttempts = 1
 		w.refuses("regionInstanceGroupManagerResizeRequests.insert", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
@@ -240,7 +243,7 @@ func TestAnExpeditedJobThatComesStraightBackWaitsForItsNextAttempt(t *testing.T)
 	})
 }
 
-func TestARefusedRequestIsTriedAsOftenAsConfigured(t *testing.T) {
+func TestRejectedRequestIsTriedMaxAttemptsTimes(t *testing.T) {
 	for name, switches := range map[string]fakegce.Switches{
 		"with a record of each attempt": {}, "without a record of any": {ForgetRefused: true},
 	} {
@@ -264,7 +267,7 @@ func TestARefusedRequestIsTriedAsOftenAsConfigured(t *testing.T) {
 	}
 }
 
-func TestAnActionThatHangsHoldsNothingElseUp(t *testing.T) {
+func TestHangingActionDelaysNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		h := hang(w, "alpha-a3-job-1")
@@ -283,7 +286,7 @@ func TestAnActionThatHangsHoldsNothingElseUp(t *testing.T) {
 		assert.Contains(t, w.owned(), "request alpha-a3-job-2/a1 for alpha-a3-2: ACCEPTED")
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1, "alpha-a3-job-2": 1}, h.begun())
 
-		// Slurm places job 3 on a node that is still asked for, for job 1.
+		// Slurm places job 3 on a node that is still being requested for job 1.
 		w.slurm.cancel(1)
 		w.slurm.submit(3, "train", "alpha-a3-1")
 		impatient()
@@ -302,7 +305,7 @@ func TestAnActionThatHangsHoldsNothingElseUp(t *testing.T) {
 	})
 }
 
-func TestAHundredJobsWaitForTheRateLimitAndNotForEachOther(t *testing.T) {
+func TestHundredJobsWaitOnlyForTheRateLimit(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		w.slurm.cfg.NodeSets[0].DynamicMax = 100
@@ -317,7 +320,7 @@ func TestAHundredJobsWaitForTheRateLimitAndNotForEachOther(t *testing.T) {
 	})
 }
 
-func TestAnActionIsGivenUpAfterThreeMinutes(t *testing.T) {
+func TestActionsTimeOutAfterThreeMinutes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		h := hang(w, "alpha-a3-job-1")
 		w.slurm.submit(1, "shared", "alpha-a3-0")
@@ -332,7 +335,7 @@ func TestAnActionIsGivenUpAfterThreeMinutes(t *testing.T) {
 	})
 }
 
-func TestWhatEndsWhileAPassLooksIsJudgedByTheNext(t *testing.T) {
+func TestNextPassSeesActionsThatEndDuringALook(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		h := hang(w, "alpha-a3-job-1")
@@ -346,11 +349,12 @@ func TestWhatEndsWhileAPassLooksIsJudgedByTheNext(t *testing.T) {
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun(), "it looked before the request for job 1 was there")
 		w.settle()
 		w.owns("group alpha-a3-job-1 in us-central1 of size 1",
-			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED") // job 2 takes it over
+			// for job 2, which adopts the request
+			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED")
 	})
 }
 
-// hungSlurm takes a minute to say that it does not answer.
+// hungSlurm fails each update after a minute, because slurmctld does not answer.
 type hungSlurm struct{ *controller }
 
 func (hungSlurm) UpdateNodes(context.Context, []string, slurm.NodeChange) error {
@@ -358,7 +362,7 @@ func (hungSlurm) UpdateNodes(context.Context, []string, slurm.NodeChange) error 
 	return errors.New("Unable to contact slurm controller")
 }
 
-func TestAnUpdateThatSlurmRefusesStopsNothingInTheCloud(t *testing.T) {
+func TestRejectedNodeUpdateStopsNoCloudAction(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := plan.Plan{Actions: []plan.Action{
 			plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "levitate"},
@@ -372,7 +376,7 @@ func TestAnUpdateThatSlurmRefusesStopsNothingInTheCloud(t *testing.T) {
 	})
 }
 
-func TestOnlyARefusalIsRememberedAsOne(t *testing.T) {
+func TestConflictsDoNotCountAsRejections(t *testing.T) {
 	for _, cause := range []mig.Cause{
 		mig.CauseConflict, mig.CauseNotFound,
 	} {
@@ -386,7 +390,7 @@ func TestOnlyARefusalIsRememberedAsOne(t *testing.T) {
 	assert.Empty(t, refusalsAfter(mig.CauseConfig, mig.CauseNone), "it was accepted at last")
 }
 
-// refusalsAfter is what is remembered after calls that ended with the causes.
+// refusalsAfter returns the remembered rejections after calls that ended with these causes.
 func refusalsAfter(causes ...mig.Cause) map[string]scene.Refusal {
 	var refused refusals
 	for _, cause := range causes {

@@ -12,7 +12,7 @@ import (
 )
 
 // G1
-func TestJobThatWaitsForItsTurnIsNotCancelled(t *testing.T) {
+func TestQueuedJobIsNotCancelled(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.Options.MaxActiveRequests = 1
 		a3 := w.slurm.cfg.NodeSets[0].Flex
@@ -34,7 +34,7 @@ func TestJobThatWaitsForItsTurnIsNotCancelled(t *testing.T) {
 	})
 }
 
-// A refused bulk insert leaves no record in Compute, so the process counts the time.
+// A rejected bulk insert leaves no record in Compute, so the process measures the time itself.
 func TestProvisionTimeoutCountsRefusalsOverPasses(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a3 := w.slurm.cfg.NodeSets[0].Flex

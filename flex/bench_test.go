@@ -17,7 +17,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// still is a Slurm in which nothing changes.
+// still is a Slurm without changes.
 type still struct {
 	flex.Scheduler
 	snap scene.Snapshot
@@ -36,8 +36,8 @@ func (s still) UpdateNodes(context.Context, []string, slurm.NodeChange) error {
 	return nil
 }
 
-// A pass makes the groups and instances that are then read again and again,
-// from memory.
+// A first pass creates the groups and instances. The benchmark then reads them repeatedly, from
+// memory.
 func BenchmarkObserve(b *testing.B) {
 	for _, nodes := range []int{1_000, 5_000} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) { benchmarkObserve(b, nodes) })

@@ -9,9 +9,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// Unblock has instances of a nodeset asked for again, from the next pass on,
-// after too many did not come up. It returns the nodes whose record of that it
-// has cleared. A node of it that could not be read is an error.
+// Unblock lets the next pass request instances of a nodeset again after too many failed to boot. It
+// returns the nodes with a cleared failure record. It fails if it cannot read a node of the
+// nodeset.
 func Unblock(ctx context.Context, s Scheduler, cfg *config.Config, nodeset string) ([]string, error) {
 	var unread slurm.Unread
 	nodes, err := s.Nodes(ctx)

@@ -9,14 +9,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// Calls is the nodes of one call by Slurm, by whom they concern.
+// Calls holds the nodes of one call by Slurm, grouped by the program that serves them.
 type Calls struct {
-	Ours    []string // of nodesets with dws_flex
-	Others  []string // of nodesets that the configuration knows without it
-	Unknown []string // of no nodeset
+	Ours    []string // in nodesets with dws_flex
+	Others  []string // in configured nodesets without dws_flex
+	Unknown []string // outside all configured nodesets
 }
 
-// Sort divides the nodes of a call by who creates their machines.
+// Sort groups the nodes of a call by the program that creates their machines.
 func Sort(cfg *config.Config, names []string) Calls {
 	var c Calls
 	for _, name := range names {
@@ -32,12 +32,12 @@ func Sort(cfg *config.Config, names []string) Calls {
 	return c
 }
 
-// resumeFileSize is the size in bytes of the largest file of resumed jobs that is
-// read: that of 1,000 jobs on 5,000 nodes is below 1 MiB.
+// resumeFileSize is the largest accepted size of a file of resumed jobs, in bytes. A file for 1,000
+// jobs on 5,000 nodes is below 1 MiB.
 const resumeFileSize = 32 << 20
 
-// ResumedJobs returns the ids of the jobs that the file speaks of that
-// SLURM_RESUME_FILE names. Those that could be read come also with an error.
+// ResumedJobs returns the ids of the jobs in the file that SLURM_RESUME_FILE names. With an error,
+// it still returns the ids that it could read.
 func ResumedJobs(path string) ([]uint32, error) {
 	if path == "" {
 		return nil, errors.New("SLURM_RESUME_FILE is not set: called by hand, or by a Slurm that was built without JSON")

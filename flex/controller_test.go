@@ -15,8 +15,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// controller stands for slurmctld: nodes, jobs, and what scontrol update does
-// to them as far as a pass uses it.
+// controller models slurmctld: nodes, jobs, and the effects of scontrol update, as far as passes
+// depend on them.
 type controller struct {
 	cfg *config.Config
 
@@ -25,20 +25,20 @@ type controller struct {
 	jobs       map[uint32]*slurm.Job
 	updates    []string
 	eol        map[string]slurm.Reservation
-	records    map[uint32]slurm.JobRecord // what differs from a batch job that may be requeued
-	comment    map[uint32]string          // AdminComments
-	notices    []string                   // to interactive jobs
+	records    map[uint32]slurm.JobRecord // differences from a requeueable batch job
+	comment    map[uint32]string          // AdminComments by job
+	notices    []string                   // messages to interactive jobs
 	signals    []string
-	unwritable error // of each AdminComment that is set
+	unwritable error // error of each write of an AdminComment
 	held       []uint32
-	reads      []time.Time // when the nodes were read
-	maxTime    slurm.Limit // of each partition
-	down       error       // why it cannot be asked
-	asked      [][]uint32  // the jobs of each read of records
-	illegible  error       // why no record can be read
-	deaf       bool        // no slurmd's registration is heard
-	frozen     string      // a node that refuses every update
-	closed     []string    // partitions
+	reads      []time.Time // times of reads of the nodes
+	maxTime    slurm.Limit // for each partition
+	down       error       // error of each call
+	asked      [][]uint32  // jobs in each read of records
+	illegible  error       // error of each read of records
+	deaf       bool        // registrations of slurmd are ignored
+	frozen     string      // node that rejects all updates
+	closed     []string    // closed partitions
 }
 
 func newController(cfg *config.Config) *controller {
@@ -79,7 +79,7 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 	c.updates = append(c.updates, fmt.Sprintf("%s %s %s", slurm.Fold(names), change.State, change.Reason))
 	for _, name := range names {
 		if name == c.frozen {
-			continue // Slurm changes the others all the same
+			continue // Slurm changes the remaining nodes all the same
 		}
 		n := c.nodes[name]
 		n.Reason = change.Reason
@@ -90,7 +90,7 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 			n.Extra = *change.Extra
 		}
 		switch change.State {
-		case "power_down": // once it is idle
+		case "power_down": // takes effect once the node is idle
 			n.State.Flags |= slurm.PowerDown
 			if !n.State.Held() {
 				n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
@@ -108,7 +108,7 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 			n.LastBusyTime = time.Time{}
 		case "power_up":
 			n.State.Flags = n.State.Flags&^slurm.PoweredDown | slurm.PoweringUp
-		case "", "idle": // the power state stays
+		case "", "idle": // the power state does not change
 		default:
 			return fmt.Errorf("slurm_update error: Invalid node state specified: %s", change.State)
 		}
@@ -129,8 +129,7 @@ func (c *controller) Config(context.Context) (slurm.Config, error) {
 	return slurm.Config{"ResumeTimeout": "65533 sec"}, c.down
 }
 
-// Partitions are those of the configuration, whose jobs may be as long as Slurm
-// was told last.
+// Partitions returns the configured partitions, with the MaxTime that slurmflex set last.
 func (c *controller) Partitions(context.Context) ([]slurm.Partition, error) {
 	defer locked(&c.mu)()
 	var all []slurm.Partition
@@ -258,7 +257,7 @@ func (c *controller) CancelJob(_ context.Context, job uint32) error {
 	return nil
 }
 
-// set puts nodes into a state.
+// set sets the state of nodes.
 func (c *controller) set(list, state string) {
 	defer locked(&c.mu)()
 	for _, name := range names(list) {
@@ -266,7 +265,7 @@ func (c *controller) set(list, state string) {
 	}
 }
 
-// submit places a job of an hour on nodes, and powers those up that are down.
+// submit places a job of one hour on nodes, and powers up the nodes that are down.
 func (c *controller) submit(id uint32, partition, list string) {
 	defer locked(&c.mu)()
 	c.jobs[id] = &slurm.Job{
@@ -278,15 +277,15 @@ func (c *controller) submit(id uint32, partition, list string) {
 	}
 }
 
-// cancel takes a job out of the queue. Its nodes go on powering up for nobody,
-// or stay up, but for those that are marked to be powered down then.
+// cancel removes a job from the queue. Its nodes continue to power up or remain up, except for
+// nodes that are marked to power down after the job.
 func (c *controller) cancel(id uint32) {
 	defer locked(&c.mu)()
 	c.free(c.jobs[id].Nodes)
 	delete(c.jobs, id)
 }
 
-// requeue puts back into the queue the jobs that have the node.
+// requeue requeues the jobs on the node.
 func (c *controller) requeue(name string) {
 	for _, j := range c.jobs {
 		if slices.Contains(j.Nodes, name) {
@@ -312,7 +311,7 @@ func (c *controller) free(nodes []string) {
 	}
 }
 
-// register is what slurmd does when it comes up on the machine.
+// register does what slurmd does when it starts on the machine.
 func (c *controller) register(name string) {
 	defer locked(&c.mu)()
 	if !c.deaf {
@@ -320,25 +319,25 @@ func (c *controller) register(name string) {
 	}
 }
 
-// refuse has every question answered with an error; nil ends that.
+// refuse makes every call fail with an error; nil ends that.
 func (c *controller) refuse(err error) {
 	defer locked(&c.mu)()
 	c.down = err
 }
 
-// updated is what nodes were updated to so far.
+// updated returns the node updates so far.
 func (c *controller) updated() []string {
 	defer locked(&c.mu)()
 	return slices.Clone(c.updates)
 }
 
-// passes is when passes began.
+// passes returns the start times of the passes.
 func (c *controller) passes() []time.Time {
 	defer locked(&c.mu)()
 	return slices.Clone(c.reads)
 }
 
-// queue is the jobs in the queue by their state.
+// queue returns the state of each job in the queue.
 func (c *controller) queue() map[uint32]slurm.JobState {
 	defer locked(&c.mu)()
 	states := map[uint32]slurm.JobState{}
@@ -356,14 +355,14 @@ func names(list string) []string {
 	return all
 }
 
-// hungCloud is a cloud whose CreateRequest for one group does not come back
-// until it is let go, and then acts.
+// hungCloud is a cloud in which CreateRequest for one group blocks until let is closed, and then
+// acts.
 type hungCloud struct {
 	Cloud
 	group string
 	let   chan struct{}
 	mu    sync.Mutex
-	asked map[string]int // how often requests were created, by group
+	asked map[string]int // number of CreateRequest calls, by group
 }
 
 func hang(w *world, group string) *hungCloud {
@@ -386,14 +385,14 @@ func (h *hungCloud) CreateRequest(ctx context.Context, region, group string, spe
 	return h.Cloud.CreateRequest(ctx, region, group, spec)
 }
 
-// begun is how often requests were created, by group.
+// begun returns the number of CreateRequest calls, by group.
 func (h *hungCloud) begun() map[string]int {
 	defer locked(&h.mu)()
 	return maps.Clone(h.asked)
 }
 
-// listingCloud is a cloud that takes minutes to list its groups, in the middle of
-// which something happens.
+// listingCloud is a cloud that takes minutes to list its groups. An event happens in the middle of
+// the list.
 type listingCloud struct {
 	Cloud
 	meanwhile func()
@@ -406,8 +405,7 @@ func (l listingCloud) Groups(ctx context.Context, cluster string, regions []stri
 	return l.Cloud.Groups(ctx, cluster, regions)
 }
 
-// lateCloud is a hungCloud that is let go while the second pass still reads
-// its instances.
+// lateCloud is a hungCloud that unblocks while the second pass is still reading instances.
 type lateCloud struct {
 	*hungCloud
 	reads int
@@ -423,7 +421,7 @@ func (l *lateCloud) Instances(ctx context.Context, cluster string, regions []str
 	return instances, unseen
 }
 
-// slowCloud is a cloud whose DeleteGroup takes a minute.
+// slowCloud is a cloud in which DeleteGroup takes a minute.
 type slowCloud struct {
 	Cloud
 	deletions atomic.Int32
@@ -435,8 +433,7 @@ func (s *slowCloud) DeleteGroup(ctx context.Context, region, group string) error
 	return s.Cloud.DeleteGroup(ctx, region, group)
 }
 
-// silentCloud is a cloud that answers no list of groups before the caller has
-// had enough.
+// silentCloud is a cloud in which lists of groups block until the caller's context ends.
 type silentCloud struct{ Cloud }
 
 func (silentCloud) Groups(ctx context.Context, _ string, regions []string) ([]mig.Group, map[string]error) {

@@ -11,8 +11,8 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// story is the life of two jobs, one of which never gets its node. It returns
-// what the cloud had at each stage.
+// story runs two jobs, one of them without capacity for its node. It returns the cloud's contents
+// at each stage.
 func story(w *world) (stages [][]string) {
 	stage := func() {
 		w.settle()
@@ -49,11 +49,11 @@ func wantStory() [][]string {
 	}
 }
 
-func TestWhereverAProcessDiesTheNextOneEndsInTheSameState(t *testing.T) {
+func TestDeathAtAnyCallLeadsToTheSameState(t *testing.T) {
 	for when, acts := range map[string]bool{"before the call acts": false, "after it has acted": true} {
 		t.Run(when, func(t *testing.T) {
 			calls := 1
-			for last := 0; last <= calls; last++ { // at 0 nobody dies
+			for last := 0; last <= calls; last++ { // at 0 no process dies
 				inWorld(t, func(t *testing.T, w *world) {
 					w.wire.lastCall, w.wire.lastActs = last, acts
 					require.Equal(t, wantStory(), story(w), "the process died at call %d", last)
@@ -66,7 +66,7 @@ func TestWhereverAProcessDiesTheNextOneEndsInTheSameState(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsLostChangesNothing(t *testing.T) {
+func TestLostAnswersChangeNothing(t *testing.T) {
 	lost := 1
 	for skip := 0; lost > 0; skip++ {
 		inWorld(t, func(t *testing.T, w *world) {

@@ -16,35 +16,35 @@ import (
 	"slurmflex/flex/takedown"
 )
 
-// PartitionCloser has a partition begin no more jobs.
+// PartitionCloser stops partitions from starting jobs.
 type PartitionCloser interface {
 	ClosePartition(ctx context.Context, name string) error
 }
 
-// Down takes a cluster or a nodeset down. It looks and acts again and again, each time
-// under the lock, so that the passes of a daemon and of cron come in between. These know
-// of it by what Slurm says: where no job can begin, they request nothing. A Down that is
-// killed leaves what the next one takes for its beginning.
+// Down tears down a cluster or a nodeset. It looks and acts repeatedly, each time under the lock,
+// so that passes of the daemon and of cron can run in between. Those passes learn of the takedown
+// from Slurm: they request nothing for partitions in which no job can start. If a Down is killed,
+// the next Down continues from the state that it finds.
 type Down struct {
 	R          *Reconciler
 	Lock       Lock // without a Permission if Slurm does not answer
 	Partitions PartitionCloser
 	Options    takedown.Options
-	Say        func(takedown.Plan) // what a look has shown; nil: nobody listens
+	Say        func(takedown.Plan) // is called with the result of each look; nil: not called
 }
 
-// stuckAfter is after how many looks in a row nothing is expected to get less: nothing was
-// done between them, and nothing is on its way.
+// stuckAfter is the number of consecutive looks without progress after which Run stops: no action
+// succeeded between them, and nothing was under way.
 const stuckAfter = 5
 
-// Look says what is to be done, and changes nothing.
+// Look returns the takedown plan and changes nothing.
 func (d *Down) Look(ctx context.Context) (takedown.Plan, error) {
 	_, p, err := d.look(ctx)
 	return p, err
 }
 
-// Run takes down what is to be, and returns what is left at the end: nothing, or what
-// neither time nor another try takes away.
+// Run tears everything down and returns what is left: nothing, or what further waiting or retries
+// would not remove.
 func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
 	var done doneCount
 	watch := d.R.Watch
@@ -61,7 +61,7 @@ func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
 			return left, err
 		case err == nil && left.Done():
 			return left, nil
-		case errors.Is(err, ErrQueued): // it makes its pass now
+		case errors.Is(err, ErrQueued): // the queued process makes its pass now
 		case done.Load() > before:
 			idle, pause = 0, soonest
 		case err == nil && len(left.Waits) > 0:
@@ -127,8 +127,8 @@ func (d *Down) look(ctx context.Context) (*scene.Scene, takedown.Plan, error) {
 	return s, p, nil
 }
 
-// observe reads what a pass does, and more: partitions as they are now, the records of all
-// jobs that have nodes, and workload policies of earlier configurations.
+// observe reads what a reconcile pass reads. It also reads current partitions, the records of all
+// jobs with nodes, and workload policies of earlier configurations.
 func (d *Down) observe(ctx context.Context) (snap scene.Snapshot, err error) {
 	if d.Options.NoSlurm {
 		snap = scene.Snapshot{Begun: d.R.Now(), Unseen: map[string]error{}}
@@ -147,7 +147,7 @@ func (d *Down) observe(ctx context.Context) (snap scene.Snapshot, err error) {
 	return snap, cmp.Or(err, ctx.Err())
 }
 
-// act does the actions that no pass plans.
+// act executes the actions that only a takedown plans.
 func (d *Down) act(ctx context.Context, a plan.Action) error {
 	switch a := a.(type) {
 	case takedown.ClosePartition:
@@ -160,9 +160,9 @@ func (d *Down) act(ctx context.Context, a plan.Action) error {
 	return fmt.Errorf("%T is not a known action", a)
 }
 
-// endJob requeues or cancels a job that still has nodes. It fails if the job must be requeued and
-// Slurm would not requeue it by now. The owner reads the reason first: while Slurm cannot write
-// the AdminComment, the job waits for the next look.
+// endJob requeues or cancels a job that still has nodes. It fails if the job should be requeued but
+// Slurm would no longer requeue it. The owner is notified first: while Slurm cannot write the
+// AdminComment, the job waits for the next look.
 func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 	records, err := d.R.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {
@@ -184,7 +184,7 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 	return d.R.Scheduler.RequeueJob(ctx, a.Job)
 }
 
-// tellJob notifies a job's owner in its AdminComment, and on its terminal or in its output.
+// tellJob notifies a job's owner in the AdminComment, and on the job's terminal or in its output.
 func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
 	records, err := d.R.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() && !records[0].State.Waits() {
@@ -196,18 +196,18 @@ func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
 	return d.R.tell(ctx, records[0], memo.OwnComment+a.Because())
 }
 
-// doneCount counts the actions that were done. It is a Watcher.
+// doneCount is a Watcher that counts successful actions.
 type doneCount struct{ atomic.Int64 }
 
-// Saw counts nothing.
+// Saw does nothing.
 func (*doneCount) Saw(*scene.Scene, plan.Plan) {}
 
-// Did counts what was done.
+// Did counts a successful action.
 func (c *doneCount) Did(_ plan.Action, _ time.Time, _ time.Duration, err error) {
 	if err == nil {
 		c.Add(1)
 	}
 }
 
-// Stood counts nothing.
+// Stood does nothing.
 func (*doneCount) Stood(error) {}

@@ -16,8 +16,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// down takes the world's cluster down in a process of its own. One that dies is followed by
-// another.
+// down tears down the world's cluster in a new process. If the process dies, another one follows.
 func (w *world) down(o takedown.Options) takedown.Plan {
 	w.t.Helper()
 	for {
@@ -35,7 +34,7 @@ func (w *world) down(o takedown.Options) takedown.Plan {
 	}
 }
 
-// inUse has a job at work, one that waits, and a stranger's group.
+// inUse creates a running job, a waiting job, and another cluster's group.
 func (w *world) inUse() {
 	w.t.Helper()
 	w.running(1, "train", "alpha-a3-[0-1]")
@@ -50,11 +49,11 @@ func (w *world) inUse() {
 
 const strangers = "group alpha-b-a3-job-1 in us-central1 of size 0"
 
-func TestDownWhereverItDiesEndsWithNothingOfOursAndAllOfOthers(t *testing.T) {
+func TestDownCompletesAfterDeathAtAnyCall(t *testing.T) {
 	for when, acts := range map[string]bool{"before the call acts": false, "after it has acted": true} {
 		t.Run(when, func(t *testing.T) {
 			calls := 1
-			for last := 0; last <= calls; last += 7 { // at 0 nobody dies
+			for last := 0; last <= calls; last += 7 { // at 0 no process dies
 				inWorld(t, func(t *testing.T, w *world) {
 					w.inUse()
 					w.wire.calls, w.wire.lastCall, w.wire.lastActs = 0, last, acts
@@ -71,7 +70,7 @@ func TestDownWhereverItDiesEndsWithNothingOfOursAndAllOfOthers(t *testing.T) {
 	}
 }
 
-func TestADaemonBesideRequestsNothingForWhatIsDown(t *testing.T) {
+func TestDaemonRequestsNothingForClosedPartitions(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.inUse()
 		stop := w.daemon(nil)
@@ -83,7 +82,7 @@ func TestADaemonBesideRequestsNothingForWhatIsDown(t *testing.T) {
 	})
 }
 
-func TestAJobThatSlurmWouldNotRequeueIsToldOnceAndKeepsItsMachinesUnlessItIsNow(t *testing.T) {
+func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false}}
 		w.running(1, "train", "alpha-a3-0")
@@ -99,7 +98,7 @@ func TestAJobThatSlurmWouldNotRequeueIsToldOnceAndKeepsItsMachinesUnlessItIsNow(
 	})
 }
 
-func TestWithDrainItWaitsUntilTheJobEnds(t *testing.T) {
+func TestDownWithDrainWaitsUntilJobsEnd(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State = slurm.JobRunning
@@ -110,7 +109,7 @@ func TestWithDrainItWaitsUntilTheJobEnds(t *testing.T) {
 	})
 }
 
-func TestWhatComputeRefusesToDeleteIsLeftBehindAfterSomeTries(t *testing.T) {
+func TestDownStopsAfterRepeatedlyRejectedDeletions(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-0")
 		w.slurm.cancel(1)
@@ -122,7 +121,7 @@ func TestWhatComputeRefusesToDeleteIsLeftBehindAfterSomeTries(t *testing.T) {
 	})
 }
 
-func TestWithoutSlurmctldOnlyTheCloudIsTakenDown(t *testing.T) {
+func TestDownWithoutSlurmctldClearsOnlyTheCloud(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.inUse()
 		updates := w.slurm.updated()
@@ -136,7 +135,7 @@ func TestWithoutSlurmctldOnlyTheCloudIsTakenDown(t *testing.T) {
 	})
 }
 
-func TestToUndoItOnlyPartitionsAreOpenedThatItHasClosed(t *testing.T) {
+func TestUndoOpensOnlyPartitionsThatDownClosed(t *testing.T) {
 	const open = "scontrol update partitionname=train state=up"
 	inWorld(t, func(t *testing.T, w *world) {
 		left := w.down(takedown.Options{})
@@ -148,7 +147,7 @@ func TestToUndoItOnlyPartitionsAreOpenedThatItHasClosed(t *testing.T) {
 	})
 }
 
-func TestAJobInOneOfOurReservationsWaitsOnWithoutIt(t *testing.T) {
+func TestDownReleasesJobsFromItsReservations(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.jobs[7] = &slurm.Job{ID: 7, State: slurm.JobPending, Partition: "train", Reservation: "slurmflex-alpha.salvage-7"}
 		w.slurm.eol["slurmflex-alpha.salvage-7"] = slurm.Reservation{Name: "slurmflex-alpha.salvage-7", Nodes: []string{"alpha-a3-0"}}
@@ -168,9 +167,8 @@ func TestDownEndsIfSlurmctldStopsAnswering(t *testing.T) {
 	})
 }
 
-// Without a nodeset that wants placement, slurmflex may lack the permission to read
-// workload policies.
-func TestWorkloadPoliciesThatMayNotBeReadCountOnlyWhereTheyAreUsed(t *testing.T) {
+// If no nodeset requires placement, slurmflex may lack the permission to read workload policies.
+func TestUnreadablePoliciesMatterOnlyWithPlacement(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "resourcePolicies.list", Status: 403, Message: "no permission"}))
 		assert.True(t, w.down(takedown.Options{Jobs: takedown.Requeue}).Done())

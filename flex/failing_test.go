@@ -18,14 +18,14 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// failingCall is a kind of call that fails.
+// failingCall is a kind of failing call.
 type failingCall struct {
 	fault   fakegce.Fault
 	prepare func(*testing.T, *world)
-	words   string // the text that every face shows
+	words   string // the text in every output
 }
 
-// faces records what every pass shows of job 1, from the first pass that starts after the first
+// faces records every pass's outputs about job 1, from the first pass that starts after the first
 // failed call.
 type faces struct {
 	w       *world
@@ -34,7 +34,7 @@ type faces struct {
 	mu      sync.Mutex
 	failed  time.Time
 	looked  int
-	aloft   int // passes during which a call was in flight
+	aloft   int // passes with a call in flight
 	comment []string
 }
 

@@ -17,7 +17,7 @@ import (
 	"slurmflex/flex/plan"
 )
 
-// TestEveryActionIsClassified names what an action that is new in flex/plan still lacks.
+// TestEveryActionIsClassified reports what is still missing for a new action in flex/plan.
 func TestEveryActionIsClassified(t *testing.T) {
 	kinds := actionsOfThePlanner(t)
 	assert.ElementsMatch(t, slices.Collect(maps.Values(kinds)), plan.Kinds(), "flex/plan/action.go lists the kinds of actions in kinds")
@@ -29,7 +29,7 @@ func TestEveryActionIsClassified(t *testing.T) {
 }
 
 // actionsOfThePlanner returns the types in flex/plan's source that have a method About, with the
-// kind that it returns.
+// kind that About returns.
 func actionsOfThePlanner(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("plan/*.go")
@@ -59,7 +59,7 @@ func actionsOfThePlanner(t *testing.T) map[string]string {
 	return kinds
 }
 
-// casesOfAct returns the types of flex/plan that act carries out.
+// casesOfAct returns the types of flex/plan that act executes.
 func casesOfAct(t *testing.T) (types []string) {
 	t.Helper()
 	for _, decl := range parse(t, "apply.go").Decls {

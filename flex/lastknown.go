@@ -12,23 +12,23 @@ import (
 	"slurmflex/mig"
 )
 
-// regions remembers what was last read of each region, and since when one cannot be
-// read. What is forgotten in a restart is not known then.
+// regions remembers the last reading of each region, and the start of each outage. A restart clears
+// it.
 type regions struct {
 	mu     sync.Mutex
 	known  map[string]scene.LastKnown
 	unread map[string]outage
 }
 
-// outage is a time in which a region cannot be read.
+// outage is a period during which a region cannot be read.
 type outage struct {
 	since time.Time
-	err   error // the first of its cause
+	err   error // first error with this cause
 }
 
-// recall adds to a snapshot what was last known of the regions that it could not
-// read, and remembers the others. As long as the cause is the same it is told in the
-// same words, so that the log names it once.
+// recall adds the last readings of unreadable regions to a snapshot, and remembers the readings of
+// the other regions. As long as the cause of an outage is the same, the snapshot has the same error
+// text, so that the log names the outage once.
 func (r *regions) recall(snap *scene.Snapshot, all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,8 +61,8 @@ func (r *regions) recall(snap *scene.Snapshot, all []string) {
 	}
 }
 
-// only are those of all that are in it, without room for the others; all itself if there
-// are none.
+// only returns the elements of all that match, in a slice of exact capacity, or all itself if every
+// element matches.
 func only[T any](all []T, in func(*T) bool) []T {
 	n := 0
 	for i := range all {
@@ -82,7 +82,7 @@ func only[T any](all []T, in func(*T) bool) []T {
 	return some
 }
 
-// report logs the regions that are read again.
+// report logs the regions that can be read again.
 func (r *regions) report(log *zap.Logger, snap scene.Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

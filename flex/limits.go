@@ -10,13 +10,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// Limiter reads Slurm's limits: those of licenses, and with accounting those of accounts, users and QOS.
+// Limiter reads Slurm's limits: the limits of licenses and, with accounting, of accounts, users and
+// QOS.
 type Limiter interface {
 	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
 }
 
-// observeAllowances reads Slurm's limits if jobs wait pending for machines or a limit. It reads them after the
-// jobs, so that a job that starts in between is counted.
+// observeAllowances reads Slurm's limits if jobs wait pending for machines or a limit. It reads the
+// limits after the jobs, so that a job that starts in between is counted.
 func (r *Reconciler) observeAllowances(ctx context.Context, snap *scene.Snapshot) {
 	snap.Allowances, snap.AllowancesErr = slurm.Allowances{}, nil
 	if !r.Promises || r.Config.Options.Waiting != config.Pending || !slices.ContainsFunc(snap.Jobs, plan.NeedsLimits) {

@@ -12,7 +12,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// limitless is a Slurm that counts how often its limits are read, and does not answer.
+// limitless is a Slurm that counts the reads of its limits and fails each.
 type limitless struct {
 	Scheduler
 	reads *[]bool

@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	readTime   = 500 * time.Millisecond // for the daemon, to read a wake-up
-	hooksTaken = 64                     // whose wake-ups are read at once; others wait for their turn
-	sockCheck  = time.Second            // at the socket, whether it is there
+	readTime = 500 * time.Millisecond // for the daemon to read a wake-up
+	// hooksTaken is the number of wake-ups read in parallel. Further hooks wait in the backlog.
+	hooksTaken = 64
+	sockCheck  = time.Second // between checks that the socket still exists
 )
 
-// ear is where the daemon listens for wake-ups.
+// ear listens for wake-ups on the daemon's socket.
 type ear struct {
 	path    string
 	cluster string
@@ -33,9 +34,9 @@ type ear struct {
 	file     os.FileInfo // the listener's socket
 }
 
-// Listen takes the wake-ups of one cluster on a private socket until ctx ends, and
-// makes the socket again if somebody removes it. A wake-up that comes while another
-// waits to be seen is acknowledged and dropped: one pass serves both.
+// Listen receives the wake-ups of one cluster on a private socket until ctx ends. If the socket is
+// removed, Listen creates it again. While a wake-up is waiting to be handled, Listen acknowledges
+// and drops further ones, because one pass serves all of them.
 func Listen(ctx context.Context, path, cluster string, log *zap.Logger) (chan WakeUp, error) {
 	e := &ear{path: path, cluster: cluster, log: log, wakeUps: make(chan WakeUp, 1), slots: make(chan struct{}, hooksTaken)}
 	if err := e.open(ctx); err != nil {
@@ -45,14 +46,13 @@ func Listen(ctx context.Context, path, cluster string, log *zap.Logger) (chan Wa
 	return e.wakeUps, nil
 }
 
-// open makes the socket and serves it.
+// open creates the socket and serves it.
 func (e *ear) open(ctx context.Context) error {
 	if err := private(filepath.Dir(e.path)); err != nil {
 		return err
 	}
 	if err := trustworthy(e.path); err == nil {
-		// A socket of our own is left from a daemon that was killed, unless
-		// somebody answers on it.
+		// A killed daemon leaves its socket behind. The socket is stale if connecting to it fails.
 		if conn, err := net.Dial("unix", e.path); err == nil {
 			conn.Close()
 			return fmt.Errorf("another daemon listens on %s; stop it first", e.path)
@@ -79,7 +79,7 @@ func (e *ear) open(ctx context.Context) error {
 	return nil
 }
 
-// keep makes the socket again when hooks could not find it any more.
+// keep creates the socket again if hooks can no longer find it.
 func (e *ear) keep(ctx context.Context) {
 	again := time.NewTicker(sockCheck)
 	defer again.Stop()
@@ -93,7 +93,7 @@ func (e *ear) keep(ctx context.Context) {
 		if now, err := os.Lstat(e.path); err == nil && os.SameFile(now, e.file) || ctx.Err() != nil {
 			continue
 		}
-		e.listener.SetUnlinkOnClose(false) // what has that name now is not ours
+		e.listener.SetUnlinkOnClose(false) // the path now belongs to something else
 		e.listener.Close()
 		switch err := e.open(ctx); {
 		case err == nil:
@@ -106,7 +106,7 @@ func (e *ear) keep(ctx context.Context) {
 	}
 }
 
-// serve takes wake-ups until the listener is closed.
+// serve accepts wake-ups until the listener is closed.
 func (e *ear) serve(listener net.Listener) {
 	trouble := ""
 	for {
@@ -142,7 +142,7 @@ func (e *ear) receive(conn net.Conn) {
 	}
 	var h WakeUp
 	switch err := json.NewDecoder(io.LimitReader(conn, wakeUpSize)).Decode(&h); {
-	case errors.Is(err, io.EOF): // another daemon has looked whether there is one
+	case errors.Is(err, io.EOF): // another daemon has checked for a running daemon
 		return
 	case err != nil:
 		e.log.Warn("wake-up refused: not readable", zap.Error(err))
@@ -159,7 +159,7 @@ func (e *ear) receive(conn net.Conn) {
 	_, _ = io.WriteString(conn, "ok\n")
 }
 
-// knownPeer checks that the caller is our own user or root.
+// knownPeer checks that the caller runs as this process's user or root.
 func knownPeer(conn net.Conn) error {
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// C12: hooks find the daemon again after somebody has cleaned run_dir.
-func TestASocketThatIsRemovedIsMadeAgainAndThatIsLogged(t *testing.T) {
+// C12: hooks find the daemon again after run_dir was cleaned.
+func TestRemovedSocketIsCreatedAgain(t *testing.T) {
 	path, wakeUps, log := heard(t, "alpha")
 	for range 2 {
 		require.NoError(t, os.Remove(path))
@@ -32,8 +32,8 @@ func TestASocketThatIsRemovedIsMadeAgainAndThatIsLogged(t *testing.T) {
 	assert.Equal(t, os.ModeSocket|0o600, info.Mode())
 }
 
-// C12: what is in the socket's place is not ours to remove, and said once.
-func TestASocketThatCannotBeMadeAgainIsToldOnceAndMadeWhenItCanBe(t *testing.T) {
+// C12: the daemon does not remove a foreign file in the socket's place. It logs that once.
+func TestBlockedSocketIsLoggedOnceAndCreatedLater(t *testing.T) {
 	path, wakeUps, log := heard(t, "alpha")
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
@@ -46,8 +46,8 @@ func TestASocketThatCannotBeMadeAgainIsToldOnceAndMadeWhenItCanBe(t *testing.T) 
 	assert.Equal(t, "socket was removed; listening on a new one", log.All()[1].Message)
 }
 
-// C10: two clusters whose configurations have the same run_dir.
-func TestAWakeUpOfAnotherClusterIsRefusedAndNamesTheDaemons(t *testing.T) {
+// C10: two clusters have configurations with the same run_dir.
+func TestWakeUpOfAnotherClusterIsRejected(t *testing.T) {
 	path, wakeUps, log := heard(t, "beta")
 	err := send(t, path, someWakeUp)
 	require.ErrorAs(t, err, new(UnreceiptedError), "the hook is to do the work itself")
@@ -60,8 +60,8 @@ func TestAWakeUpOfAnotherClusterIsRefusedAndNamesTheDaemons(t *testing.T) {
 	assert.Len(t, wakeUps, 1)
 }
 
-// C11: callers who say nothing take no more than their share of the files.
-func TestOnlySoManyWakeUpsAreReadAtOnce(t *testing.T) {
+// C11: silent callers use only their share of file descriptors.
+func TestParallelReadsOfWakeUpsAreLimited(t *testing.T) {
 	path, wakeUps := listening(t)
 	before := openFiles(t)
 	for range 4 * hooksTaken {
@@ -81,8 +81,8 @@ func openFiles(t *testing.T) int {
 	return len(files)
 }
 
-// C11: only a file that may not be ours is to be removed.
-func TestAFileThatCannotBeOpenedIsAdvisedUponByItsCause(t *testing.T) {
+// C11: only for a file that may be foreign does the error advise to remove the file.
+func TestFileErrorsNameTheRemedyForTheirCause(t *testing.T) {
 	for cause, want := range map[error]string{
 		unix.EMFILE: fmt.Sprintf("too many open files in this process; see ls -l /proc/%d/fd, and LimitNOFILE= of its unit", os.Getpid()),
 		unix.ENFILE: "too many open files in system; see sysctl fs.file-nr and fs.file-max",
@@ -96,8 +96,8 @@ func TestAFileThatCannotBeOpenedIsAdvisedUponByItsCause(t *testing.T) {
 	}
 }
 
-// Whatever comes in whatever pieces is acknowledged or hung up on, and the next
-// caller is served.
+// The listener acknowledges or hangs up on any input, in any pieces, and then serves the next
+// caller.
 func FuzzPieces(f *testing.F) {
 	f.Add([]byte(`{"verb":"resume","nodes":"alpha-a3-[0-3]","jobs":[812]}`+"\n"), uint8(1))
 	f.Add([]byte(`{"verb":"resume","nodes":"alpha-a3-0"}{"verb":"suspend","nodes":"alpha-a3-1"}`), uint8(30))
@@ -110,13 +110,13 @@ func FuzzPieces(f *testing.F) {
 		defer conn.Close()
 		for piece := range slices.Chunk(bytes, int(size)+1) {
 			if _, err := conn.Write(piece); err != nil {
-				break // the daemon has read what it wants to
+				break // the daemon has stopped reading
 			}
 		}
 		_ = conn.(*net.UnixConn).CloseWrite()
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 		answer, err := io.ReadAll(conn)
-		if err != nil { // there was more than the daemon has read
+		if err != nil { // the daemon has left some input unread
 			require.ErrorIs(t, err, unix.ECONNRESET)
 		}
 		select {
@@ -130,7 +130,7 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-func TestManyWhoSayNothingAreHungUpOnAndLeaveNothing(t *testing.T) {
+func TestSilentCallersAreDisconnected(t *testing.T) {
 	path, wakeUps := listening(t)
 	before := runtime.NumGoroutine()
 	var mute []net.Conn
@@ -139,7 +139,7 @@ func TestManyWhoSayNothingAreHungUpOnAndLeaveNothing(t *testing.T) {
 		require.NoError(t, err)
 		mute = append(mute, conn)
 	}
-	arrives(t, path, wakeUps) // while they say nothing
+	arrives(t, path, wakeUps) // while the others are silent
 	var side sync.WaitGroup
 	for _, conn := range mute {
 		side.Go(func() {

@@ -11,21 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock lets one process reconcile. It serialises those on one host: the
-// daemon's, those that hooks start, and cron's. For that it is two files in a
-// private folder; the kernel frees them when their holder dies. Between hosts
-// the Permission decides, whenever a pass is about to begin.
+// Lock lets one process on this host reconcile at a time: the daemon, passes that hooks start, or
+// cron. It consists of two files in a private folder. The kernel releases them when their holder
+// dies. Between hosts, the Permission decides before each pass.
 type Lock struct {
-	Dir        string      // must exist, with mode 0700, and belong to the user that runs the passes
-	Permission *Permission // nil: the process that has the files may reconcile
+	Dir        string      // must exist with mode 0700 and belong to the user that makes the passes
+	Permission *Permission // nil: any process that holds the files may reconcile
 }
 
-// ErrQueued says that another process is already waiting to begin a pass, so
-// that one more would see nothing that it does not.
+// ErrQueued is the error if another process is already waiting to start a pass. One more pass would
+// see nothing new.
 var ErrQueued = errors.New("another pass is about to begin")
 
-// Take waits until no other pass is under way. It returns ErrQueued at once if
-// somebody is waiting already: that pass has not looked at the world yet.
+// Take waits until no other pass is running. It returns ErrQueued immediately if another process is
+// already waiting, because that process's pass has not started to look.
 func (l Lock) Take(ctx context.Context) (release func(), err error) {
 	next, err := l.open("next.lock")
 	if err != nil {
@@ -49,7 +48,7 @@ func (l Lock) Take(ctx context.Context) (release func(), err error) {
 	return func() { pass.Close() }, nil
 }
 
-// Usable reports why the lock could not be taken, no matter who holds it.
+// Usable returns why the lock cannot be taken, regardless of its current holder.
 func (l Lock) Usable() error {
 	f, err := l.open("next.lock")
 	if err != nil {
@@ -69,7 +68,7 @@ func (l Lock) open(name string) (*os.File, error) {
 	return f, nil
 }
 
-// advised adds to an error of a file or socket what would help.
+// advised adds a remedy to an error about a file or socket.
 func advised(err error) error {
 	switch {
 	case errors.Is(err, unix.EMFILE):
@@ -84,8 +83,8 @@ func advised(err error) error {
 	return err
 }
 
-// waitFor takes the lock of f, asking again until ctx ends: a blocking flock
-// could not be given up.
+// waitFor takes the lock of f, polling until ctx ends, because a blocking flock cannot be
+// interrupted.
 func waitFor(ctx context.Context, f *os.File) error {
 	ask := time.NewTicker(50 * time.Millisecond)
 	defer ask.Stop()

@@ -15,14 +15,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// take takes a lock that can be had.
+// take takes a lock that is available.
 func take(t *testing.T, lock Lock) (release func()) {
 	release, err := lock.Take(t.Context())
 	assert.NoError(t, err)
 	return release
 }
 
-func TestOnePassIsUnderWayAndOneWaits(t *testing.T) {
+func TestLockAllowsOnePassAndOneWaiter(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
 		release := take(t, lock)
@@ -48,7 +48,7 @@ func TestOnePassIsUnderWayAndOneWaits(t *testing.T) {
 	})
 }
 
-func TestWaitingForTheLockEndsWithItsContext(t *testing.T) {
+func TestLockWaitEndsWithItsContext(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
 		release := take(t, lock)
@@ -59,11 +59,11 @@ func TestWaitingForTheLockEndsWithItsContext(t *testing.T) {
 		assert.EqualError(t, err, "lock "+filepath.Join(lock.Dir, "round.lock")+": context deadline exceeded")
 
 		release()
-		take(t, lock)() // one that gave up is not in the way
+		take(t, lock)() // the waiter that stopped does not block the queue
 	})
 }
 
-func TestTheLockOfAProcessThatDiesIsFree(t *testing.T) {
+func TestDeadProcessReleasesItsLock(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	holder := as(t, roleHolder)
 	holder.Dir = lock.Dir
@@ -88,7 +88,7 @@ func TestTheLockOfAProcessThatDiesIsFree(t *testing.T) {
 	assert.ErrorContains(t, holder.Wait(), "killed")
 }
 
-func TestALockThatCannotBeTakenNamesTheFix(t *testing.T) {
+func TestLockErrorNamesTheRemedy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	for name, problem := range map[string]func() error{
 		"take":   func() error { _, err := Lock{Dir: dir}.Take(t.Context()); return err },
@@ -99,7 +99,7 @@ func TestALockThatCannotBeTakenNamesTheFix(t *testing.T) {
 	}
 }
 
-// privateFolder is a folder that is fit for a lock and a socket.
+// privateFolder creates a folder suitable for a lock and a socket.
 func privateFolder(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -107,7 +107,7 @@ func privateFolder(t testing.TB) string {
 	return dir
 }
 
-func TestAFolderThatOthersCanReachIntoHoldsNoLockAndNoSocket(t *testing.T) {
+func TestLockAndSocketNeedAPrivateFolder(t *testing.T) {
 	in := func(name, want string, spoil func(t *testing.T, dir string) error) {
 		t.Run(name, func(t *testing.T) {
 			dir := privateFolder(t)
@@ -132,7 +132,7 @@ func TestAFolderThatOthersCanReachIntoHoldsNoLockAndNoSocket(t *testing.T) {
 	in("it is a file", "DIR is not a folder; remove it, or set slurmflex.run_dir", aFile)
 }
 
-func TestALockFileIsNeverReachedThroughALink(t *testing.T) {
+func TestLockFileMustNotBeALink(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	target := filepath.Join(t.TempDir(), "precious")
 	require.NoError(t, os.Symlink(target, filepath.Join(lock.Dir, "next.lock")))
@@ -141,13 +141,13 @@ func TestALockFileIsNeverReachedThroughALink(t *testing.T) {
 	assert.NoFileExists(t, target)
 }
 
-func TestALockIsUsableNoMatterWhoHoldsIt(t *testing.T) {
+func TestHeldLockIsUsable(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	defer take(t, lock)()
 	assert.NoError(t, lock.Usable())
 }
 
-func TestLockFilesAreForTheirOwnerOnly(t *testing.T) {
+func TestLockFilesAreAccessibleToTheirOwnerOnly(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	take(t, lock)()
 	files, err := os.ReadDir(lock.Dir)

@@ -13,12 +13,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// remindAfter is after how long the log names again what lasts: a problem, or an action
-// that fails in each reconcile pass in the same way.
+// remindAfter is the time after which the log repeats a lasting problem, or an action that fails
+// the same way in each reconcile pass.
 const remindAfter = time.Hour
 
-// failures are the errors of actions, by what they change, with when the log last named
-// them.
+// failures holds the last errors of actions, keyed by what the actions change, with the time when
+// each error was logged.
 type failures struct {
 	mu     sync.Mutex
 	logged map[string]failure
@@ -29,8 +29,8 @@ type failure struct {
 	at   time.Time
 }
 
-// isNews reports whether the log is to name an error. With no error, the action is done
-// and its next failure is news.
+// isNews reports whether the log should show an error. A nil error means that the action succeeded,
+// so its next failure is news.
 func (f *failures) isNews(a plan.Action, err error, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,7 +50,7 @@ func (f *failures) isNews(a plan.Action, err error, now time.Time) bool {
 	return true
 }
 
-// logAction writes one line about an action that is over.
+// logAction writes one line about an action that has ended.
 func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
 	about := a.About()
 	fields := []zap.Field{zap.String("action", a.String())}
@@ -75,7 +75,7 @@ func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
 	}
 }
 
-// event is what has happened once an action is done.
+// event describes the effect of a successful action.
 func event(a plan.Action) string {
 	switch a := a.(type) {
 	case plan.ReturnNodes:
@@ -86,7 +86,7 @@ func event(a plan.Action) string {
 	return eventOf(a.About().Kind)
 }
 
-// endOf is what has happened to a job whose nodes were taken.
+// endOf describes what happened to a job that lost its nodes.
 func endOf(then plan.Then) string {
 	return map[plan.Then]string{
 		plan.Requeue: "job requeued", plan.Hold: "job held", plan.Cancel: "job cancelled",
@@ -119,9 +119,9 @@ func eventOf(kind string) string {
 	}[kind]
 }
 
-// severity is how much an action that was done matters to an admin: one that
-// holds or ends a user's job, or could not without its end, is for a person to look
-// at; what goes with another action, or is in the job's AdminComment, is for debugging.
+// severity returns the log level of a successful action. Actions that hold or cancel a user's job
+// need an admin's attention (warn). Actions that belong to another action, or that the job's
+// AdminComment shows, are for debugging.
 func severity(a plan.Action) zapcore.Level {
 	switch a := a.(type) {
 	case plan.CreateGroup, plan.CreatePolicy, plan.DeletePolicy, plan.DeleteRequest, plan.CommentJob:

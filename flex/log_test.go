@@ -14,7 +14,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-func TestAnHourInWhichAHundredJobsComeAndWaitIsUnderTwoHundredLines(t *testing.T) {
+func TestHourWithHundredWaitingJobsLogsUnder200Lines(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		w.slurm.cfg.NodeSets[0].DynamicMax = 100
@@ -30,7 +30,7 @@ func TestAnHourInWhichAHundredJobsComeAndWaitIsUnderTwoHundredLines(t *testing.T
 	})
 }
 
-func TestAnActionThatFailsInEachPassIsLoggedOnceAnHour(t *testing.T) {
+func TestRepeatedFailureIsLoggedOnceAnHour(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		failing := func(message string) {
 			w.cloud.ClearFaults()
@@ -54,7 +54,7 @@ func TestAnActionThatFailsInEachPassIsLoggedOnceAnHour(t *testing.T) {
 	})
 }
 
-func TestEachKindOfActionIsAnEventOfTheLog(t *testing.T) {
+func TestEachKindOfActionHasALogEvent(t *testing.T) {
 	for _, kind := range plan.Kinds() {
 		if kind != (plan.ReturnNodes{}).About().Kind {
 			assert.NotEmpty(t, eventOf(kind), kind)

@@ -11,33 +11,34 @@ import (
 	"slurmflex/slurm"
 )
 
-// listsLag is for how long what was made may be missing from Compute's lists.
+// listsLag is how long a new thing may be missing from Compute's lists.
 const listsLag = 2 * time.Minute
 
-// made remembers what this process has had made until a list has shown it, so
-// that lists that lag behind do not have it made twice. A group or request that a list
-// has shown and shows no more is gone: another process has deleted it. It is forgotten in a
-// restart, and need not be known then: most names follow from the job.
+// made remembers what this process has created until a list shows it, so that lagging lists do not
+// cause a second creation. If a list has shown a group or request and then no longer does, another
+// process has deleted it. A restart clears made, which is harmless: most names follow from the job.
 type made struct {
-	mu       sync.Mutex
-	groups   map[string]madeGroup // by region/name
-	inserted map[string]time.Time // instances without a group, by name: when they were made, or first left out; zero: the last list showed them
+	mu     sync.Mutex
+	groups map[string]madeGroup // by region/name
+	// inserted maps instances without a group to their creation time, or to the time of the first
+	// list without the instance. It maps an instance to zero if the last list showed it.
+	inserted map[string]time.Time
 }
 
 type madeGroup struct {
 	at       time.Time
-	spec     mig.GroupSpec // without a name if only requests were made in it
+	spec     mig.GroupSpec // without a name if this process made only requests in the group
 	requests []mig.Request
 }
 
-// noteGroup remembers a group that was made.
+// noteGroup records a group that was created.
 func (m *made) noteGroup(spec mig.GroupSpec, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.put(spec.Region+"/"+spec.Name, madeGroup{at: at, spec: spec})
 }
 
-// noteRequest remembers a request that is being made, or was.
+// noteRequest records a request that is being created or was created.
 func (m *made) noteRequest(region, group string, spec mig.RequestSpec, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,7 +50,7 @@ func (m *made) noteRequest(region, group string, spec mig.RequestSpec, at time.T
 	m.put(region+"/"+group, g)
 }
 
-// dropRequest forgets a request that was not made.
+// dropRequest removes a request that was not created.
 func (m *made) dropRequest(region, group, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +59,7 @@ func (m *made) dropRequest(region, group, name string) {
 	m.put(region+"/"+group, g)
 }
 
-// noteInserted remembers instances that were made without a group.
+// noteInserted records instances that were created without a group.
 func (m *made) noteInserted(names []string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +75,7 @@ func (m *made) note(instance string, at time.Time) {
 	m.inserted[instance] = at
 }
 
-// forget has a group, or instances, taken for what the lists say of them.
+// forget removes a group and instances from the memory, so that the lists alone decide.
 func (m *made) forget(region, group string, instances []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,8 +92,8 @@ func (m *made) put(key string, g madeGroup) {
 	m.groups[key] = g
 }
 
-// complete adds to a snapshot what lists do not show yet, and forgets what they
-// do, or should by now.
+// complete adds to a snapshot what the lists do not show yet. It forgets what the lists show, and
+// what has been missing from them for longer than listsLag.
 func (m *made) complete(snap *scene.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +110,7 @@ func (m *made) complete(snap *scene.Snapshot) {
 		g := m.groups[key]
 		g.requests = slices.DeleteFunc(slices.Clone(g.requests), func(r mig.Request) bool { return age(snap.Now, r.Created) > listsLag })
 		there := shown[key]
-		if there != nil { // what the list has shown is what the list says, also when it is gone
+		if there != nil { // from now on the list alone decides, even if the thing disappears
 			g.spec, g.requests = mig.GroupSpec{}, g.missing(there.Requests)
 		}
 		m.groups[key] = g
@@ -129,9 +130,9 @@ func (m *made) complete(snap *scene.Snapshot) {
 	}
 }
 
-// completeInserted adds the instances without a group that the lists do not show. One that
-// a list has shown may be left out by the next, and no group counts it: until its node is up
-// it is taken to be there for as long as one that was made just then.
+// completeInserted adds the instances without a group that the lists do not show. A list may omit
+// an instance that an earlier list showed, and no group counts that instance. Until the instance's
+// node is up, completeInserted therefore treats an omitted instance like one that was just created.
 func (m *made) completeInserted(snap *scene.Snapshot) {
 	listed := map[string]bool{}
 	for _, in := range snap.Instances {
@@ -163,7 +164,7 @@ func (m *made) completeInserted(snap *scene.Snapshot) {
 	}
 }
 
-// missing are the requests that were made and are not among those of a list.
+// missing returns the created requests that a list does not show.
 func (g madeGroup) missing(listed []mig.Request) (missing []mig.Request) {
 	for _, r := range g.requests {
 		if !slices.ContainsFunc(listed, func(l mig.Request) bool { return l.Name == r.Name }) {

@@ -12,7 +12,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-func TestWhatAListDoesNotShowYetIsNotMadeTwice(t *testing.T) {
+func TestLaggingListsCauseNoSecondCreation(t *testing.T) {
 	eachInWorld(t, map[string]string{
 		"the list of groups":   "regionInstanceGroupManagers.list",
 		"the list of requests": "regionInstanceGroupManagerResizeRequests.list",
@@ -32,8 +32,8 @@ func TestWhatAListDoesNotShowYetIsNotMadeTwice(t *testing.T) {
 	})
 }
 
-// D10: another process, such as down --now, deletes what this one has made.
-func TestGroupThatAListHadAndHasNoMoreIsGone(t *testing.T) {
+// D10: another process, such as down --now, deletes what this process created.
+func TestGroupThatDisappearsFromAListIsDeleted(t *testing.T) {
 	for name, gone := range map[string]func(*testing.T, *world){
 		"its group": func(t *testing.T, w *world) {
 			require.NoError(t, w.Cloud.DeleteGroup(t.Context(), us, "alpha-a3-job-1"))
@@ -64,13 +64,13 @@ func TestGroupThatAListHadAndHasNoMoreIsGone(t *testing.T) {
 	}
 }
 
-func TestInstancesThatAreListedWhileTheyWaitForCapacityChangeNothing(t *testing.T) {
+func TestListedInstancesWithoutCapacityChangeNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		w.settle()
 		asked := w.mutations()
-		w.passes(300, time.Minute) // longer than any machine may boot
+		w.passes(300, time.Minute) // longer than any boot timeout
 		assert.Equal(t, asked, w.mutations())
 		assert.Equal(t, slurm.JobConfiguring, w.slurm.queue()[1])
 
@@ -81,7 +81,7 @@ func TestInstancesThatAreListedWhileTheyWaitForCapacityChangeNothing(t *testing.
 	}, func(o *fakegce.Options) { o.Switches.PendingInstances = true })
 }
 
-func TestInstancesThatNoListShowsYetAreNotInsertedTwice(t *testing.T) {
+func TestUnlistedInstancesAreNotInsertedTwice(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: 30 * time.Second}))
@@ -92,9 +92,9 @@ func TestInstancesThatNoListShowsYetAreNotInsertedTwice(t *testing.T) {
 	})
 }
 
-// Chaos, day 8148: an instance without a group that a list had shown was left out by
-// the next one.
-func TestInstancesThatAListLeavesOutAreNotInsertedTwice(t *testing.T) {
+// Chaos, day 8148: a list showed an instance without a group, and the next list omitted that
+// instance.
+func TestInstancesOmittedFromAListAreNotInsertedTwice(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
@@ -107,7 +107,7 @@ func TestInstancesThatAListLeavesOutAreNotInsertedTwice(t *testing.T) {
 	}, func(o *fakegce.Options) { o.BootTime = 5 * time.Minute })
 }
 
-func TestARequestThatIsBeingMadeCountsAsActive(t *testing.T) {
+func TestRequestInCreationCountsAsActive(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.Options.MaxActiveRequests = 1
 		w.cloud.SetCapacity("", "", 0)
@@ -123,12 +123,12 @@ func TestARequestThatIsBeingMadeCountsAsActive(t *testing.T) {
 	})
 }
 
-func TestARequestWhoseGroupIsBeingMadeHasItsTurn(t *testing.T) {
+func TestRequestKeepsItsTurnWhileItsGroupIsCreated(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.Options.MaxActiveRequests = 1
 		w.cloud.SetCapacity("", "", 0)
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.within(100 * time.Millisecond) // the group takes a second
+		w.within(100 * time.Millisecond) // creating the group takes a second
 		w.slurm.submit(2, "train", "alpha-a3-1")
 		w.slurm.jobs[2].Priority = 100
 		w.within(100 * time.Millisecond)
@@ -140,17 +140,17 @@ func TestARequestWhoseGroupIsBeingMadeHasItsTurn(t *testing.T) {
 	})
 }
 
-func TestAfterBootsThatFailNothingMoreIsAskedForUntilAnAdminLiftsIt(t *testing.T) {
+func TestBootFailuresBlockTheNodesetUntilUnblock(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		set := w.slurm.cfg.NodeSets[0]
 		set.Flex.BootTimeout, set.Flex.BootFailures = time.Minute, 1
-		w.slurm.deaf = true // no slurmd registers
+		w.slurm.deaf = true // slurmd never registers
 		w.served(1, "train", "alpha-a3-0")
 		time.Sleep(2 * time.Minute)
 		w.settle()
 		assert.Empty(t, w.owned(), "it did not come up, and is deleted")
 
-		w.begin() // a process that remembers nothing
+		w.begin() // a new process without memory
 		w.served(2, "train", "alpha-a3-1")
 		assert.Empty(t, w.owned(), "nothing more is asked for")
 		assert.Contains(t, w.slurm.comment[2], "nodeset a3 is blocked because 1 machines in a row failed to boot; ask an admin")
@@ -166,7 +166,7 @@ func TestAfterBootsThatFailNothingMoreIsAskedForUntilAnAdminLiftsIt(t *testing.T
 	})
 }
 
-// placing has the nodes of a3 come close together, on machines that can.
+// placing gives nodeset a3 compact placement and a machine type that supports it.
 func placing(t *testing.T, w *world) {
 	t.Helper()
 	link, err := w.cloud.AddTemplate(us, fakegce.FlexTemplate("close", "a4-highgpu-8g"))
@@ -175,7 +175,7 @@ func placing(t *testing.T, w *world) {
 	set.Template, set.Placement, set.PlacementDistance = link, true, 2
 }
 
-func TestAPlacementComesBeforeItsGroupAndGoesAfterIt(t *testing.T) {
+func TestPlacementOutlivesItsGroup(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		placing(t, w)
 		w.running(1, "train", "alpha-a3-[0-1]")
@@ -186,7 +186,7 @@ func TestAPlacementComesBeforeItsGroupAndGoesAfterIt(t *testing.T) {
 	})
 }
 
-func TestAPlacementThatIsRefusedGivesTheNodesBackAndLeavesNothing(t *testing.T) {
+func TestRejectedPlacementReturnsNodesAndLeavesNothing(t *testing.T) {
 	const words = "Required 'compute.resourcePolicies.create' permission for 'projects/demo'"
 	faults := map[string]fakegce.Fault{
 		"at once":          {Status: http.StatusForbidden, Message: words},

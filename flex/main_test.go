@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// roleKey is the environment variable that has this program play another
-// process instead of running tests.
+// roleKey is the environment variable that makes this program act as another process instead of
+// running tests.
 const roleKey = "FLEX_TEST_ROLE"
 
 const (
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// as is this program in another role, not started yet.
+// as returns a command that runs this program in a role. The caller starts the command.
 func as(t *testing.T, role string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
@@ -55,7 +55,7 @@ func as(t *testing.T, role string) *exec.Cmd {
 	return cmd
 }
 
-// must ends a process that cannot play its role.
+// must exits with the error if there is one.
 func must(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -63,12 +63,11 @@ func must(err error) {
 	}
 }
 
-// slurmMask is the mask that a ResumeProgram of Slurm 22.05 is started with.
-// Go's runtime itself unblocks those of its signals that end a program, TERM
-// among them, but no others.
+// slurmMask is the signal mask with which Slurm 22.05 starts a ResumeProgram. Go's runtime unblocks
+// those of its signals that end a program, such as TERM, but no others.
 const slurmMask = 0x887a27
 
-func TestAProcessThatSlurmStartedWithSignalsBlockedBeginsAgainWithNone(t *testing.T) {
+func TestProcessWithBlockedSignalsRestartsWithoutThem(t *testing.T) {
 	out, err := as(t, roleBlocker).Output()
 	require.NoError(t, err)
 	said := strings.Fields(string(out))
@@ -77,7 +76,7 @@ func TestAProcessThatSlurmStartedWithSignalsBlockedBeginsAgainWithNone(t *testin
 	assert.Equal(t, []string{noSignal, "unblocked"}, said[1:])
 }
 
-func TestAProcessThatWasStartedWithNoSignalBlockedGoesOn(t *testing.T) {
+func TestProcessWithoutBlockedSignalsContinues(t *testing.T) {
 	out, err := as(t, roleUnblocker).Output()
 	require.NoError(t, err)
 	assert.Equal(t, []string{noSignal, "unblocked"}, strings.Fields(string(out)))
@@ -85,10 +84,10 @@ func TestAProcessThatWasStartedWithNoSignalBlockedGoesOn(t *testing.T) {
 
 const noSignal = "0000000000000000"
 
-// becomeUnblocker blocks signals as Slurm does and begins this program again. It returns only if
+// becomeUnblocker blocks signals as Slurm does and executes this program again. It returns only if
 // that fails.
 func becomeUnblocker() error {
-	runtime.LockOSThread() // exec hands on the mask of the thread that calls it
+	runtime.LockOSThread() // exec passes on the mask of the calling thread
 	blocked := unix.Sigset_t{Val: [16]uint64{slurmMask}}
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &blocked, nil); err != nil {
 		return err
@@ -103,7 +102,7 @@ func becomeUnblocker() error {
 	return unix.Exec(exe, os.Args, os.Environ())
 }
 
-// blockedSignals is the process's mask as the kernel shows it, in hexadecimal.
+// blockedSignals returns the process's mask as the kernel shows it, in hexadecimal.
 func blockedSignals() string {
 	status, err := os.ReadFile("/proc/self/status")
 	must(err)

@@ -10,28 +10,29 @@ import (
 	"slurmflex/slurm"
 )
 
-// missed remembers which nodes that are up have had a machine of ours, and which of them
-// the last pass found without one, so that no node is set down by one list alone. What
-// is forgotten in a restart is found again two passes later: by the records of requests
-// or, since bulk insert leaves none, by its nodes being up.
+// missed remembers which running nodes had one of the cluster's machines, and which of those nodes
+// the last pass found without a machine. A single list therefore never sets a node DOWN. After a
+// restart, missed needs two passes to find a loss again. It then recognizes the nodes by the
+// records of requests. Bulk insert leaves no records, so for bulk insert it is enough that the node
+// is up.
 type missed struct {
 	mu    sync.Mutex
 	nodes map[string]*missedNode // by name; nil before the first pass
 }
 
-// missedNode is what is known of a node, or of a machine's name.
+// missedNode is the knowledge about a node, or about a machine's name.
 type missedNode struct {
-	counts bool      // a machine of ours was there, or a request names it
-	once   bool      // had, and the last pass missed its machine
+	counts bool      // one of the cluster's machines existed, or a request names it
+	once   bool      // had is set, and the last pass missed the machine
 	spot   bool      // missed, and a pass saw that Google preempted the machine
-	ends   time.Time // when the machine of a node that is up was to end
+	ends   time.Time // scheduled end of the machine, for a node that is up
 
-	up, had   bool // in this pass: the node is up; up, and a machine of ours was there or was brought
-	there     bool // a list has its machine
-	preempted bool // a list has it as preempted
+	up, had   bool // in this pass: up means the node is up; had means the node is up and counts
+	there     bool // a list shows the machine
+	preempted bool // a list shows the machine as preempted
 }
 
-// of returns what is known of a name, for the caller to fill in.
+// of returns the entry of a name, which the caller fills in.
 func (m *missed) of(name string) *missedNode {
 	n := m.nodes[name]
 	if n == nil {
@@ -41,9 +42,9 @@ func (m *missed) of(name string) *missedNode {
 	return n
 }
 
-// complete adds to a snapshot the nodes whose machine two passes in a row have missed, and when the
-// machines of nodes that are up were to end.
-// A look at a region that could not be read is none.
+// complete adds to a snapshot the nodes with a machine missing in two consecutive passes, and the
+// scheduled ends of the machines of nodes that are up. A pass that could not read the region does
+// not count.
 func (m *missed) complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +70,7 @@ func (m *missed) complete(snap *scene.Snapshot, cfg *config.Config) {
 	}
 }
 
-// take notes which nodes are up, and which machines the lists have.
+// take records which nodes are up and which machines the lists show.
 func (m *missed) take(snap *scene.Snapshot, cfg *config.Config) {
 	first := m.nodes == nil
 	if first {

@@ -11,7 +11,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// downs are the nodes that were set down.
+// downs returns the nodes that were set DOWN.
 func (w *world) downs() (nodes []string) {
 	for _, u := range w.slurm.updates {
 		if name, rest, _ := strings.Cut(u, " "); strings.HasPrefix(rest, "down ") {
@@ -21,7 +21,7 @@ func (w *world) downs() (nodes []string) {
 	return nodes
 }
 
-func TestANodeIsSetDownByTheSecondPassThatMissesItsMachine(t *testing.T) {
+func TestSecondPassWithoutTheMachineSetsTheNodeDown(t *testing.T) {
 	eachInWorld(t, map[string]func(w *world) error{
 		"it is gone":      func(w *world) error { return w.cloud.DeleteVM("alpha-a3-1") },
 		"it has stopped":  func(w *world) error { return w.cloud.StopVM("alpha-a3-1") },
@@ -37,7 +37,7 @@ func TestANodeIsSetDownByTheSecondPassThatMissesItsMachine(t *testing.T) {
 	})
 }
 
-func TestNoNodeIsSetDownByListsThatWereNotRead(t *testing.T) {
+func TestUnreadListsSetNoNodeDown(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-[0-1]")
 		w.mustPass(t.Context())
@@ -55,7 +55,7 @@ func TestNoNodeIsSetDownByListsThatWereNotRead(t *testing.T) {
 	})
 }
 
-func TestAProcessThatWasJustStartedFindsALossByTheRequestThatBroughtTheMachine(t *testing.T) {
+func TestRestartFindsLostMachineByItsRequest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-[0-1]")
 		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
@@ -66,9 +66,9 @@ func TestAProcessThatWasJustStartedFindsALossByTheRequestThatBroughtTheMachine(t
 	})
 }
 
-// Chaos, day 27: machines that bulk insert has made, and that go while no daemon runs,
-// have left no record.
-func TestAProcessThatWasJustStartedFindsALossOfBulkInsertWhenSlurmMissesItToo(t *testing.T) {
+// Chaos, day 27: machines from bulk insert that disappear while the daemon is stopped leave no
+// record.
+func TestRestartFindsLostBulkInsertOnceSlurmMissesItToo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
 		w.running(1, "train", "alpha-a3-[0-1]")
@@ -85,7 +85,7 @@ func TestAProcessThatWasJustStartedFindsALossOfBulkInsertWhenSlurmMissesItToo(t 
 }
 
 // U14
-func TestEndOfALostMachineIsRememberedToTheSecond(t *testing.T) {
+func TestScheduledEndOfALostMachineIsRemembered(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-[0-1]")
 		w.mustPass(t.Context())

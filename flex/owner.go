@@ -19,23 +19,23 @@ import (
 	"slurmflex/slurm"
 )
 
-// owners remembers what was read of jobs, and what their owners were told since.
-// What is forgotten in a restart is read again.
+// owners remembers the records of jobs and the last message to each owner. After a restart, it
+// reads the records again.
 type owners struct {
 	mu    sync.Mutex
 	known map[uint32]owner
 }
 
 type owner struct {
-	told     string // the AdminComment
-	read     bool   // whether the rest is known
-	requeues bool   // Slurm puts the job back into the queue when it loses its nodes
+	told     string // AdminComment
+	read     bool   // the other fields are known
+	requeues bool   // Slurm requeues the job when it loses its nodes
 	limits   scene.JobLimits
 	reach    scene.Reach
 }
 
-// keep forgets the jobs that are not in the queue any more, and adds to a snapshot
-// what is known of the others.
+// keep forgets the jobs that have left the queue, and adds the known records of the others to a
+// snapshot.
 func (o *owners) keep(snap *scene.Snapshot) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +60,7 @@ func (o *owners) keep(snap *scene.Snapshot) {
 	}
 }
 
-// note takes over a record as it is now, but for what the owner was told last.
+// note stores a record, except for an AdminComment that is already known.
 func (o *owners) note(rec slurm.JobRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -76,7 +76,7 @@ func (o *owners) note(rec slurm.JobRecord) {
 	o.known[rec.ID] = owner{known.told, true, rec.Requeues(), limits, scene.ReachOf(rec)}
 }
 
-// noteTold remembers what a job's owner was told, no matter who wrote the AdminComment.
+// noteTold stores a job's AdminComment, regardless of its author.
 func (o *owners) noteTold(job uint32, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,17 +85,17 @@ func (o *owners) noteTold(job uint32, text string) {
 	o.known[job] = known
 }
 
-// last is what is known of a job.
+// last returns the known record of a job.
 func (o *owners) last(job uint32) owner {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.known[job]
 }
 
-// observeOwners reads in one go the records of jobs of which nothing is known yet:
-// of those that wait for nodes of ours, of those that run where gangs are salvaged, when
-// this process begins of all that have some and of those that were requeued or held, and of
-// those that wait in the queue for partitions where fallback_after counts.
+// observeOwners reads the missing records of jobs with one call: of pending jobs with a door, of
+// jobs on flex nodes that are powering up, and of jobs on flex nodes with salvage. In the first
+// pass of a process, it also reads the records of all other jobs on flex nodes, and of pending jobs
+// that were requeued or held.
 func (r *Reconciler) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	rising := make(map[string]bool, len(snap.Nodes))
 	for _, n := range snap.Nodes {
@@ -121,15 +121,16 @@ func (r *Reconciler) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 		}
 	}
 	if _, err := r.records(ctx, ids...); err != nil {
-		r.Log.Debug("job records not read", zap.Error(err)) // they are not returned, and read by the next pass
+		// Those jobs are not returned to Slurm, and the next pass reads their records.
+		r.Log.Debug("job records not read", zap.Error(err))
 	}
 }
 
-// requeuePause is for how long Slurm keeps a requeued job from starting, and a little more.
+// requeuePause is slightly longer than the time for which Slurm keeps a requeued job from starting.
 const requeuePause = 3 * time.Minute
 
-// isBack reports whether a pending job of a partition with nodes of ours was held, or requeued a
-// moment ago.
+// isBack reports whether a pending job of a partition with flex-start nodes is held or was just
+// requeued.
 func (r *Reconciler) isBack(j slurm.Job, now time.Time) bool {
 	if j.Reason != "JobHeldAdmin" && (j.Reason != slurm.BeginTime || j.Start.Sub(now) > requeuePause) {
 		return false
@@ -139,8 +140,7 @@ func (r *Reconciler) isBack(j slurm.Job, now time.Time) bool {
 	})
 }
 
-// records reads the records of jobs, and remembers them. Jobs that have gone are
-// not among them.
+// records reads and remembers the records of jobs. It omits jobs that no longer exist.
 func (r *Reconciler) records(ctx context.Context, ids ...uint32) ([]slurm.JobRecord, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -152,7 +152,7 @@ func (r *Reconciler) records(ctx context.Context, ids ...uint32) ([]slurm.JobRec
 	return records, err
 }
 
-// tell writes a job's AdminComment, unless somebody else has written one.
+// tell writes a job's AdminComment, unless it holds a comment by another author.
 func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string) error {
 	if memo.MayWrite(rec.AdminComment) {
 		if err := r.Scheduler.SetAdminComment(ctx, rec.ID, text); err != nil {
@@ -163,8 +163,8 @@ func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string)
 	return nil
 }
 
-// commentJob writes a job's AdminComment, if the job still exists. The first one is shown
-// on the terminal too of a salloc or srun, which says nothing while it waits.
+// commentJob writes a job's AdminComment if the job still exists. The first comment also appears on
+// the terminal of a salloc or srun, which prints nothing while waiting.
 func (r *Reconciler) commentJob(ctx context.Context, a plan.CommentJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 {
@@ -199,11 +199,11 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 		return err
 	}
 	if !slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == a.Job }) {
-		return nil // it has gone
+		return nil // the job no longer exists
 	}
 	for _, rec := range records {
 		switch {
-		case rec.State == slurm.JobRunning: // nodes that have come up late are nobody's to take
+		case rec.State == slurm.JobRunning: // late nodes of a running job must not be taken
 			return fmt.Errorf("job %d has begun", rec.ID)
 		case a.Door == "" && a.Then != plan.Cancel && !rec.Requeues():
 			return fmt.Errorf("job %d keeps its nodes: Slurm would end it", rec.ID)
@@ -221,7 +221,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 			r.notifyTerminal(ctx, rec, text)
 		}
 	}
-	// Held first, it goes from CONFIGURING to held, and cannot start in between.
+	// A job that is held first changes from CONFIGURING to held, and cannot start in between.
 	switch a.Then {
 	case plan.Hold:
 		err = r.Scheduler.HoldJob(ctx, a.Job)
@@ -237,7 +237,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 	}
 	for _, extra := range slices.Sorted(maps.Keys(byExtra)) {
 		change := slurm.NodeChange{State: "power_down_force", Reason: memo.ReasonPrefix + a.Reason}
-		if a.Door != "" { // their machines go with the door
+		if a.Door != "" { // deleting the door also deletes the machines
 			change = slurm.NodeChange{}
 		}
 		if extra != "" {
@@ -253,10 +253,10 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 	return r.deleteReservation(ctx, plan.DeleteReservation{OfReservation: plan.OfReservation{Name: a.Door}, Job: a.Job, Unused: a.Unused})
 }
 
-// signalJob signals a running batch script if its owner still asks for the signal. It warns an
-// interactive job on its terminal instead. The AdminComment announces the warning first and
-// confirms it afterwards. A signal that was sent never counts as a failed action: it may have
-// ended the job, and Slurm does not let an ended job's AdminComment be changed.
+// signalJob signals a running batch script if its owner still wants the signal. An interactive job
+// gets a warning on its terminal instead. The AdminComment announces the warning first and confirms
+// it afterwards. A signal that was sent never counts as a failed action: it may have ended the job,
+// and Slurm rejects changes to the AdminComment of an ended job.
 func (r *Reconciler) signalJob(ctx context.Context, a plan.SignalJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning {
@@ -281,7 +281,7 @@ func (r *Reconciler) signalJob(ctx context.Context, a plan.SignalJob) error {
 	return nil
 }
 
-// requeueJob requeues a running job, unless Slurm would not by now.
+// requeueJob requeues a running job, unless Slurm would no longer requeue it.
 func (r *Reconciler) requeueJob(ctx context.Context, a plan.RequeueJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning || !records[0].Requeues() {

@@ -17,13 +17,13 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// hopeless has every request of the cloud fail for a reason that will not pass.
+// hopeless makes every request in the cloud fail with a permanent error.
 func hopeless(w *world) {
 	w.refuses("regionInstanceGroupManagerResizeRequests.insert", "INVALID_ARGUMENT", "no")
 }
 
-// Slurm would end such a job if it lost its nodes.
-func TestJobThatSlurmWouldEndIsToldAndKeepsItsNodes(t *testing.T) {
+// Slurm would end such a job when it loses its nodes.
+func TestUnrequeueableJobKeepsItsNodes(t *testing.T) {
 	eachInWorld(t, map[string]slurm.JobRecord{
 		"salloc":       {Batch: false, Requeue: true},
 		"--no-requeue": {Batch: true, Requeue: false},
@@ -32,7 +32,7 @@ func TestJobThatSlurmWouldEndIsToldAndKeepsItsNodes(t *testing.T) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: record}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.passes(2, 0)
-		for range 6 { // each by a process that remembers nothing, as cron's are
+		for range 6 { // each in a new process, as with cron
 			time.Sleep(10 * time.Second)
 			w.begin()
 			w.mustPass(t.Context())
@@ -43,7 +43,7 @@ func TestJobThatSlurmWouldEndIsToldAndKeepsItsNodes(t *testing.T) {
 	})
 }
 
-func TestAJobAndItsOwner(t *testing.T) {
+func TestJobOwnersAreNotified(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
 		"what takes one component of a heterogeneous job is told to all": func(t *testing.T, w *world) {
 			w.cloud.SetCapacity("", "", 0)
@@ -99,7 +99,8 @@ func TestAJobAndItsOwner(t *testing.T) {
 			hopeless(w)
 			w.slurm.submit(1, "train", "alpha-a3-0")
 			w.mustPass(t.Context())
-			w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: false}} // scontrol update
+			// The owner runs scontrol update.
+			w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: false}}
 			assert.Equal(t, 1, w.mustPass(t.Context()).Failed)
 			assert.Empty(t, w.slurm.held)
 			time.Sleep(time.Second)
@@ -116,7 +117,7 @@ func TestAJobAndItsOwner(t *testing.T) {
 			w.mustPass(t.Context())
 			assert.Len(t, w.slurm.asked, 1)
 			assert.ElementsMatch(t, []uint32{2, 3}, w.slurm.asked[0])
-			w.settle() // they are told that they wait
+			w.settle() // writes their AdminComments
 			w.slurm.asked = nil
 			w.mustPass(t.Context())
 			assert.Empty(t, w.slurm.asked)
@@ -132,7 +133,7 @@ func TestAJobAndItsOwner(t *testing.T) {
 				j := w.slurm.jobs[id]
 				j.State, j.Reason, j.Start = slurm.JobPending, reason, time.Now().Add(2*time.Minute)
 			}
-			w.slurm.jobs[3].Start = time.Now().Add(time.Hour) // by its owner's --begin
+			w.slurm.jobs[3].Start = time.Now().Add(time.Hour) // set by the owner's --begin
 			w.slurm.comment = map[uint32]string{1: "flex-start: held: no right"}
 			w.begin()
 			snap, _, err := w.Look(t.Context())
@@ -200,7 +201,7 @@ func TestAJobAndItsOwner(t *testing.T) {
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
-func TestAReservationComesWithTheInstanceAndGoesWithIt(t *testing.T) {
+func TestReservationExistsAsLongAsItsInstance(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "shared", "alpha-one-[0-1]")
 		in, _ := w.cloud.State().Instance("alpha-one-0")
@@ -218,7 +219,7 @@ func TestAReservationComesWithTheInstanceAndGoesWithIt(t *testing.T) {
 	})
 }
 
-func TestTheShortestResumeTimeoutOfOurNodesCounts(t *testing.T) {
+func TestShortestResumeTimeoutOfFlexNodesCounts(t *testing.T) {
 	set := func(d time.Duration) slurm.Limit { return slurm.Limit{Kind: slurm.LimitSet, Duration: d} }
 	unlimited, global := slurm.Limit{Kind: slurm.Unlimited}, slurm.Limit{}
 	of := func(limit slurm.Limit, nodes ...string) slurm.Partition {
@@ -242,7 +243,7 @@ func TestTheShortestResumeTimeoutOfOurNodesCounts(t *testing.T) {
 	}
 }
 
-func TestALeaseIsReservedFromWhenTheMachineIsThereAndNotFromWhenItWasAskedFor(t *testing.T) {
+func TestLeaseReservationCountsFromMachineCreation(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.waiting(1, "shared", "alpha-one-0")
 		time.Sleep(3 * time.Hour)
@@ -266,7 +267,7 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 		signals  []string
 		notices  int
 		state    slurm.JobState
-		comments string // the end of its AdminComment
+		comments string // suffix of the AdminComment
 	}
 	eachInWorld(t, map[string]outcome{
 		"is signalled once and requeued": {
@@ -290,7 +291,7 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 		time.Sleep(set.Flex.MaxRunDuration - 15*time.Minute)
 		w.settle()
 		assert.Empty(t, w.slurm.signals)
-		for range 26 { // each by a process that remembers nothing
+		for range 26 { // each in a new process
 			time.Sleep(30 * time.Second)
 			w.begin()
 			w.mustPass(t.Context())
@@ -302,8 +303,8 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 	})
 }
 
-// U3: an owner reads why before anything happens to the job.
-func TestNothingHappensToAJobWhoseCommentFails(t *testing.T) {
+// U3: owners learn the reason before slurmflex acts on their job.
+func TestFailedCommentPreventsTheAction(t *testing.T) {
 	told := func(before string) plan.CommentJob {
 		return plan.CommentJob{OfJob: plan.OfJob{Job: 1}, Text: "flex-start: why", Before: before, Why: "why"}
 	}
@@ -335,8 +336,8 @@ func TestNothingHappensToAJobWhoseCommentFails(t *testing.T) {
 	})
 }
 
-// U3: the signal may end the job, and Slurm changes nothing of an ended one.
-func TestASentSignalIsNoFailedAction(t *testing.T) {
+// U3: the signal may end the job, and Slurm rejects changes to an ended job.
+func TestSentSignalCountsAsSuccess(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Comment: "slurmflex:signal"}}
 		w.slurm.submit(1, "train", "alpha-a3-0")
@@ -347,7 +348,7 @@ func TestASentSignalIsNoFailedAction(t *testing.T) {
 	})
 }
 
-func TestAnUrgentRequeueWaitsForNoComment(t *testing.T) {
+func TestUrgentRequeueDoesNotWaitForAComment(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Socket timed out")

@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// The pace while something is expected to change: quick at first, slower the
-// longer it takes.
+// These waits apply while a change is expected: short at first, longer the longer it takes.
 const (
 	soonest = 500 * time.Millisecond
 	latest  = 10 * time.Second
 )
 
-// rarest is the longest wait while Slurm cannot be read, unless the interval of
-// passes is longer. A wake-up ends it: where slurmctld calls, it can be read.
+// rarest is the longest wait while Slurm cannot be read, unless the interval of passes is longer. A
+// wake-up ends the wait, because slurmctld can be read when it calls a hook.
 const rarest = 5 * time.Minute
 
-// pace is how long the daemon waits between its passes.
+// pace computes the daemon's wait between passes.
 type pace struct {
 	interval time.Duration
 	jitter   func(time.Duration) time.Duration
-	quick    time.Duration // the next wait while something is expected; 0: soonest
-	failed   int           // passes in a row that could not be made
+	quick    time.Duration // next wait while a change is expected; 0: soonest
+	failed   int           // consecutive passes that failed
 }
 
-// next is the wait after a pass that ended with that error, and whether
-// something is expected to change soon.
+// next returns the wait after a pass that ended with err. soon reports that a change is expected
+// soon.
 func (p *pace) next(err error, soon bool) time.Duration {
 	if errors.Is(err, ErrQueued) { // another process makes this pass
 		return latest
@@ -47,11 +46,11 @@ func (p *pace) next(err error, soon bool) time.Duration {
 	return min(quick, wait)
 }
 
-// hurry starts over with the quickest pace.
+// hurry resets the pace to the shortest wait.
 func (p *pace) hurry() { p.quick = 0 }
 
-// backOff is the wait after so many failures in a row: the interval at first,
-// doubling up to rarest.
+// backOff returns the wait after a number of consecutive failures: first the interval, then twice
+// as long each time, up to rarest.
 func backOff(interval time.Duration, failures int) time.Duration {
 	wait := interval
 	for range failures - 1 {
@@ -63,8 +62,9 @@ func backOff(interval time.Duration, failures int) time.Duration {
 	return wait
 }
 
-// jitter is the pass's Jitter, or sooner by a twentieth to a seventh, never
-// later: what happens is seen, and a second's work done, within the interval.
+// jitter returns the wait from Reconciler.Jitter, or d shortened by a twentieth to a seventh. It
+// never returns a longer wait: the next pass must see a change, and finish a second's work, within
+// the interval.
 func (r *Reconciler) jitter(d time.Duration) time.Duration {
 	if r.Jitter != nil {
 		return r.Jitter(d)

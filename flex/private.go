@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// private checks that a folder is ours alone: what lies in it decides who makes
-// passes, and whose word the daemon takes for Slurm's.
+// private checks that only this user can access a folder. Its files decide who makes passes, and
+// which process the daemon accepts as Slurm.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// problems are those that the last pass found, by their kind and what they are about,
-// with when the log last named them: what they say may change while they last.
+// problems holds the problems that the last pass found, by kind and subject, with the time when
+// each was last logged. The text of a problem may change while the problem lasts.
 type problems map[problemKey]time.Time
 
 type problemKey struct{ kind, about string }
 
-// report logs what an admin should know: when it is new, and now and then while it
-// lasts. A pass comes every few seconds, and one line is to be one event.
+// report logs a problem when it is new, and occasionally while it lasts. Passes run every few
+// seconds, and one event must be one line.
 func (r *Reconciler) report(found scene.Problems) {
 	now := problems{}
 	for _, problem := range found {

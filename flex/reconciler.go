@@ -1,7 +1,6 @@
-// Package flex keeps a cluster's flex-start nodes in order: it observes Slurm
-// and the cloud, lets flex/plan decide, and carries the plan out, pass after
-// pass. What a pass finds is all it knows, so a lost call, a crash or a
-// change by hand is healed by the next one.
+// Package flex manages a cluster's flex-start nodes. In each pass it observes Slurm and the cloud,
+// lets flex/plan decide, and executes the plan. A pass relies only on its own observation, so the
+// next pass repairs a lost call, a crash or a manual change.
 package flex
 
 import (
@@ -24,7 +23,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Scheduler is what a pass needs of Slurm.
+// Scheduler lists the calls to Slurm that a pass makes.
 type Scheduler interface {
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	Jobs(ctx context.Context) ([]slurm.Job, error)
@@ -38,20 +37,21 @@ type Scheduler interface {
 	Limiter
 }
 
-// Settings is what a pass needs to know of slurm.conf, now and then.
+// Settings reads the parts of slurm.conf that passes need from time to time.
 type Settings interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Partitions(ctx context.Context) ([]slurm.Partition, error)
 }
 
-// Reserver keeps jobs off nodes whose lease ends, and others off those that a job is to have.
+// Reserver manages reservations. They keep jobs off nodes with an ending lease, and keep other jobs
+// off nodes that are meant for one job.
 type Reserver interface {
 	CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error
 	SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error
 	DeleteReservation(ctx context.Context, name string) error
 }
 
-// Owners reaches jobs and their owners. A job is named by its raw id.
+// Owners reads jobs and notifies their owners. A raw id identifies a job.
 type Owners interface {
 	JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error)
 	SetAdminComment(ctx context.Context, job uint32, text string) error
@@ -64,16 +64,16 @@ type Owners interface {
 	CancelJob(ctx context.Context, job uint32) error
 }
 
-// Cloud is what a pass needs of Compute. Reading answers with the regions that
-// could not be read beside what could; a change returns when it is done, or an
-// error with its mig.Cause.
+// Cloud lists the calls to Compute that a pass makes. A reading call returns what it could read,
+// and an error for each region that it could not. A changing call returns when the change is done,
+// or with an error that has a mig.Cause.
 type Cloud interface {
 	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
 	Instances(ctx context.Context, cluster string, regions []string, zones ...string) ([]mig.Instance, map[string]error)
 	Template(ctx context.Context, link string) (mig.Template, error)
 	Policies(ctx context.Context, cluster string, regions []string) ([]mig.Policy, map[string]error)
 	Foreign(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
-	Date() time.Time // Compute's own time in its last answer; zero before the first
+	Date() time.Time // Compute's time in its last answer; zero before the first answer
 	Members(ctx context.Context, region, group string) ([]mig.Member, error)
 
 	CreateGroup(ctx context.Context, spec mig.GroupSpec) error
@@ -89,31 +89,33 @@ type Cloud interface {
 	DeletePolicy(ctx context.Context, region, name string) error
 }
 
-// Reconciler reconciles. Only one pass may be under way at a time; see Lock.
+// Reconciler reconciles. Only one pass may run at a time; see Lock.
 type Reconciler struct {
 	Config    *config.Config
 	Scheduler Scheduler
 	Cloud     Cloud
 	Log       *zap.Logger
 	Now       func() time.Time
-	Jitter    func(time.Duration) time.Duration // spreads the passes of many clusters over time; nil: by up to a seventh sooner
+	// Jitter spreads the passes of many clusters over time; nil: up to a seventh sooner.
+	Jitter func(time.Duration) time.Duration
 
-	Watch Watcher // nil: nobody watches
+	Watch Watcher // nil: no watcher
 
-	// Between is what Run is to do between two passes, such as to change Config.
+	// Between delivers functions that Run executes between two passes, for example to change
+	// Config.
 	Between <-chan func()
 
-	// Promises says that this process makes passes until it ends: it is the daemon, and may keep jobs
-	// pending while machines are requested for them.
+	// Promises means that this process makes passes until it ends. Only the daemon does so; it may
+	// keep jobs pending while it requests machines for them.
 	Promises bool
 
-	Adopt bool // passes also remove what slurm-gcp's scripts have left
+	Adopt bool // passes also remove leftovers of slurm-gcp's scripts
 
-	// Remnants makes passes also delete what killed trials have left. AllPolicies makes them read
+	// Remnants makes passes also delete the remains of killed trials. AllPolicies makes them read
 	// workload policies even if no nodeset has placement.
 	Remnants, AllPolicies bool
 
-	started  time.Time // when the first pass began to look
+	started  time.Time // start of the first pass
 	flights  flights
 	owners   owners
 	made     made
@@ -125,31 +127,32 @@ type Reconciler struct {
 	failures failures
 	problems problems
 	regions  regions
-	asked    map[string]scene.Asked // of the last plan; see scene.Snapshot
-	unasked  map[uint32]time.Time   // of the last plan; see scene.Snapshot
+	asked    map[string]scene.Asked // from the last plan; see scene.Snapshot
+	unasked  map[uint32]time.Time   // from the last plan; see scene.Snapshot
 
-	more func(context.Context, plan.Action) error // does the actions that no pass plans; nil: there are none
+	// more executes actions that passes never plan; nil if such actions cannot occur.
+	more func(context.Context, plan.Action) error
 }
 
-// slurmAge is how old what Slurm said may be when the cloud has been read: jobs
-// begin and end meanwhile.
+// slurmAge is the maximum age of Slurm's answers once the cloud has been read, because jobs start
+// and end meanwhile.
 const slurmAge = 5 * time.Second
 
-// membersAtOnce bounds the groups that are asked for their members at once.
+// membersAtOnce bounds the number of parallel member lists.
 const membersAtOnce = 16
 
-// cloudLimit bounds what one pass reads of the cloud, in every mode: what has not
-// been read by then is unseen.
+// cloudLimit bounds the time for reading the cloud in one pass, in every mode. Everything not read
+// by then counts as unread.
 const cloudLimit = 5 * time.Minute
 
-// inTime is a context for reading the cloud.
+// inTime returns a context for reading the cloud.
 func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, cloudLimit, fmt.Errorf("not read within %s", cloudLimit))
 }
 
-// Observe reads Slurm and the cloud. If Slurm cannot be read there is no
-// snapshot; a region that cannot be read is named in it. A cloud that takes its
-// time, as one region that hangs does, has Slurm read again.
+// Observe reads Slurm and the cloud. It fails if Slurm cannot be read. The snapshot names each
+// region that cannot be read. If the cloud takes long, for example because a region hangs, Observe
+// reads Slurm again.
 func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
 	snap := scene.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Asked: r.asked, Unasked: r.unasked}
 	if r.started.IsZero() {
@@ -189,14 +192,16 @@ func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
 		err = r.observeSlurm(asked, &snap)
 	}
 	if err != nil {
-		return scene.Snapshot{}, err // cut short, it has seen nothing, not nothing there
+		// An interrupted reading proves nothing, so it must not look like an empty cluster.
+		return scene.Snapshot{}, err
 	}
 	r.doubt(asked, &snap, unseenGroups, unseenInstances)
 	r.observeOwners(asked, &snap)
 	leaveOut(&snap, unseenGroups, unseenInstances)
 	snap.Now = r.Now()
 	snap.Skew = compute.skew(snap.Now)
-	snap.Asking = r.flights.asking() // before what is made is added, which it then is
+	// The flights are read before made.complete adds what they create.
+	snap.Asking = r.flights.asking()
 	r.made.complete(&snap)
 	r.missed.complete(&snap, r.Config)
 	r.regions.recall(&snap, regions)
@@ -207,9 +212,9 @@ func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
 	return snap, nil
 }
 
-// observeMachines reads the groups, then the instances, so that what a request has
-// brought is in the list. It returns the regions of which either could not be read, and
-// the time by Compute's clock.
+// observeMachines reads the groups first and the instances second, so that the list has every
+// machine that a request has created. It returns the regions with unreadable groups or instances,
+// and the time on Compute's clock.
 func (r *Reconciler) observeMachines(ctx context.Context, snap *scene.Snapshot) (unseenGroups, unseenInstances map[string]error, compute dated) {
 	regions := r.Config.FlexRegions()
 	snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
@@ -224,9 +229,9 @@ func (r *Reconciler) observeMachines(ctx context.Context, snap *scene.Snapshot) 
 	return unseenGroups, unseenInstances, compute
 }
 
-// doubt reads regions again in which an instance is missing: that of a node that is up or, in the
-// first pass, of one that powers up. Such an instance may be in a zone that has left the
-// configuration and cannot be read, which only a list without zones says.
+// doubt reads a region again if an instance is missing there: an instance of a node that is up or,
+// in the first pass, of a node that is powering up. The instance may be in an unreadable zone that
+// is no longer configured. Only a list without zones reports such a zone.
 func (r *Reconciler) doubt(ctx context.Context, snap *scene.Snapshot, unseenGroups, unseenInstances map[string]error) {
 	there := make(map[string]bool, len(snap.Instances))
 	for i := range snap.Instances {
@@ -266,11 +271,12 @@ func zonesOf(cfg *config.Config, groups []mig.Group) []string {
 	return slices.DeleteFunc(slices.Compact(zones), func(zone string) bool { return unclear[mig.RegionOf(zone)] })
 }
 
-// dated is what Compute's clock said, and when that was by a clock that does not jump.
+// dated is a time from Compute's clock, and the local time of its reading, from a clock that does
+// not jump.
 type dated struct{ date, at time.Time }
 
-// skew is by how much now is ahead of Compute's clock, also if this host's clock was set
-// since that said its time; zero if it said none.
+// skew returns how far now is ahead of Compute's clock, even if this host's clock was set after the
+// reading. It returns zero without a reading.
 func (d dated) skew(now time.Time) time.Duration {
 	if d.date.IsZero() {
 		return 0
@@ -278,8 +284,8 @@ func (d dated) skew(now time.Time) time.Duration {
 	return now.Sub(d.date) - time.Since(d.at)
 }
 
-// leaveOut notes the regions that could not be read. What was read of one is not to be
-// judged by without the rest.
+// leaveOut records the regions that could not be read, and drops partial readings of these regions,
+// because decisions need a complete one.
 func leaveOut(snap *scene.Snapshot, unseenGroups, unseenInstances map[string]error) {
 	maps.Copy(snap.Unseen, unseenInstances)
 	maps.Copy(snap.Unseen, unseenGroups)
@@ -288,8 +294,8 @@ func leaveOut(snap *scene.Snapshot, unseenGroups, unseenInstances map[string]err
 	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 }
 
-// members has groups that hide members say what they are, but for those whose
-// instances could not be read.
+// members lists the members of groups with hidden members, except in regions with unreadable
+// instances.
 func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map[string]error) map[mig.GroupID]scene.Members {
 	hidden := slices.DeleteFunc(groups, func(g mig.Group) bool { return unseen[g.Region] != nil })
 	found := make([]scene.Members, len(hidden))
@@ -309,8 +315,8 @@ func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map
 	return members
 }
 
-// observeSlurm reads nodes before jobs, so that a job which has just begun is seen.
-// Rows that cannot be read are noted.
+// observeSlurm reads nodes before jobs, so that it sees a job that has just started. It records
+// rows that cannot be read.
 func (r *Reconciler) observeSlurm(ctx context.Context, snap *scene.Snapshot) (err error) {
 	snap.Unread = nil
 	snap.Nodes, err = r.Scheduler.Nodes(ctx)
@@ -336,9 +342,9 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *scene.Snapshot) (er
 	return nil
 }
 
-// observeTasks reads the tasks of arrays that have a door, which the queue hides among the array's
-// other tasks. An array's last task keeps the array's record. If that task uses a door, its row replaces
-// the row that squeue shows for all pending tasks (26.05).
+// observeTasks reads the tasks of arrays that have a door, because the queue hides such a task
+// among the array's other tasks. An array's last task keeps the array's record. If that task uses a
+// door, its row replaces the row that squeue shows for all pending tasks (26.05).
 func (r *Reconciler) observeTasks(ctx context.Context, snap *scene.Snapshot) error {
 	var addresses []string
 	for _, held := range snap.Reservations {
@@ -368,8 +374,8 @@ func (r *Reconciler) observeTasks(ctx context.Context, snap *scene.Snapshot) err
 	return nil
 }
 
-// observePolicies reads the workload policies. The call needs its own permission, and a project
-// without placement may lack it.
+// observePolicies reads the workload policies. The call needs its own permission, which a project
+// without placement may lack.
 func (r *Reconciler) observePolicies(ctx context.Context, snap *scene.Snapshot) {
 	snap.Policies, snap.UnseenPolicies = r.Cloud.Policies(ctx, r.Config.Cluster, r.Config.FlexRegions())
 	if !r.places() {
@@ -377,24 +383,24 @@ func (r *Reconciler) observePolicies(ctx context.Context, snap *scene.Snapshot) 
 	}
 }
 
-// places reports whether any nodeset wants its nodes close together.
+// places reports whether any nodeset requires its nodes to be close together.
 func (r *Reconciler) places() bool {
 	return slices.ContainsFunc(r.Config.FlexSets(), func(n *config.NodeSet) bool { return n.Placement })
 }
 
-// Outcome is what a pass did.
+// Outcome is the result of a pass.
 type Outcome struct {
 	Plan   plan.Plan
-	Failed int // actions that could not be carried out; the next pass handles them
+	Failed int // actions that failed; the next pass retries them
 }
 
-// Soon reports whether the next pass should come in seconds: something is
-// under way that will end without us.
+// Soon reports whether the next pass should run within seconds, because something under way will
+// end without further action.
 func (o Outcome) Soon() bool { return len(o.Plan.Expect) > 0 || o.Failed > 0 }
 
-// Pass observes, plans and acts once, and waits until what it began is done.
-// It fails only if nothing could be observed; an action that fails is logged
-// and counted, and stops none but those that need it.
+// Pass observes, plans and acts once, and waits until its actions have ended. It fails only if it
+// cannot observe anything. A failed action is logged and counted, and stops only the actions that
+// depend on it.
 func (r *Reconciler) Pass(ctx context.Context, only ...Filter) (Outcome, error) {
 	return r.pass(ctx, 2*actionLimit, only...)
 }
@@ -413,13 +419,13 @@ func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...F
 	return Outcome{Plan: p, Failed: r.apply(ctx, p, patience)}, nil
 }
 
-// Plan says what a pass would do, and changes nothing.
+// Plan returns the plan of a pass and changes nothing.
 func (r *Reconciler) Plan(ctx context.Context, only ...Filter) (plan.Plan, error) {
 	_, p, err := r.Look(ctx, only...)
 	return p, err
 }
 
-// Look says what a pass would see and do, and changes nothing.
+// Look returns the observation and the plan of a pass, and changes nothing.
 func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, plan.Plan, error) {
 	snap, err := r.Observe(ctx)
 	if err != nil {
@@ -450,8 +456,8 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, pl
 // Filter narrows a plan before it is carried out.
 type Filter func(plan.Plan) plan.Plan
 
-// OnlyCollect keeps the actions that clean up in the cloud. A request that yields its place is
-// left to a pass that writes the AdminComment first.
+// OnlyCollect keeps the actions that clean up in the cloud. It drops the cancellation of a request
+// that yields its place, because a full pass must write the AdminComment first.
 func OnlyCollect(p plan.Plan) plan.Plan {
 	var kept []plan.Action
 	for _, a := range p.Actions {

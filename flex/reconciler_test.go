@@ -35,7 +35,7 @@ func TestAPass(t *testing.T) {
 		"without an answer from Slurm there is no pass": func(t *testing.T, w *world) {
 			w.running(1, "train", "alpha-a3-0")
 			before := w.owned()
-			w.slurm.cancel(1) // there is a machine to delete
+			w.slurm.cancel(1) // leaves a machine to delete
 			down := errors.New("slurm_load_node error: Unable to contact slurm controller")
 			w.slurm.refuse(down)
 			w.cloud.ResetCalls()
@@ -79,10 +79,10 @@ func TestAPass(t *testing.T) {
 		},
 		"collecting only creates nothing and sets no node": func(t *testing.T, w *world) {
 			w.running(1, "train", "alpha-a3-0")
-			w.slurm.cancel(1)                        // a machine and a group to collect
-			w.slurm.submit(2, "train", "alpha-a3-1") // nothing to collect
+			w.slurm.cancel(1)                        // leaves a machine and a group to clean up
+			w.slurm.submit(2, "train", "alpha-a3-1") // leaves nothing to clean up
 			w.slurm.submit(3, "train", "alpha-a3-2")
-			w.slurm.cancel(3) // a node to return
+			w.slurm.cancel(3) // leaves a node to return
 			updates := w.slurm.updated()
 			for range 5 {
 				w.mustPass(t.Context(), OnlyCollect)
@@ -95,7 +95,8 @@ func TestAPass(t *testing.T) {
 			w.successor()
 			was := w.owned()
 			w.Adopt = true
-			stop := w.daemon(nil) // alpha-a3-0 is powered down, and job 1 unknown: ours would be deleted
+			// alpha-a3-0 is powered down and job 1 is unknown, so a pass would delete the machine.
+			stop := w.daemon(nil)
 			time.Sleep(time.Hour)
 			stop()
 			assert.Equal(t, was, w.owned())
@@ -131,11 +132,11 @@ func TestAPass(t *testing.T) {
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
-func TestTheSamePassAgainChangesNothing(t *testing.T) {
+func TestRepeatedPassChangesNothing(t *testing.T) {
 	stages := map[string]func(*world){
 		"while a job waits for capacity": func(w *world) {
 			w.waiting(1, "train", "alpha-a3-[0-1]")
-			time.Sleep(time.Minute) // then its nodes say so
+			time.Sleep(time.Minute) // until its nodes show the wait
 			w.settle()
 		},
 		"while a job runs":      func(w *world) { w.running(1, "train", "alpha-a3-[0-1]") },
@@ -155,7 +156,7 @@ func TestTheSamePassAgainChangesNothing(t *testing.T) {
 	})
 }
 
-func TestASuspendedNodeLosesItsInstanceAndTheLastOneTheGroupToo(t *testing.T) {
+func TestLastSuspendedNodeDeletesTheGroup(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "shared", "alpha-a3-[0-1]")
 		w.cancelled(1)
@@ -178,7 +179,7 @@ func TestASuspendedNodeLosesItsInstanceAndTheLastOneTheGroupToo(t *testing.T) {
 	})
 }
 
-func TestACancelledJobsRequestsAreCancelledAndItsNodesGoBack(t *testing.T) {
+func TestCancelledJobLosesItsRequestsAndNodes(t *testing.T) {
 	for _, nodes := range []string{"alpha-a3-[0-1]", "alpha-one-[0-1]"} {
 		t.Run(nodes, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
@@ -194,8 +195,8 @@ func TestACancelledJobsRequestsAreCancelledAndItsNodesGoBack(t *testing.T) {
 	}
 }
 
-// E1: one dead zone may fail the list of all instances as a whole.
-func TestADeadZoneStopsNoOtherRegion(t *testing.T) {
+// E1: one dead zone may make the whole list of instances fail.
+func TestDeadZoneStopsNoOtherRegion(t *testing.T) {
 	for name, switches := range map[string]fakegce.Switches{
 		"partial success":            {},
 		"partial success is refused": {RefusePartialSuccess: true},
@@ -206,12 +207,12 @@ func TestADeadZoneStopsNoOtherRegion(t *testing.T) {
 				w.running(1, "shared", "alpha-one-0")
 				w.running(2, "shared", "alpha-one-1")
 				before := w.owned()
-				w.slurm.cancel(1) // a machine to delete
+				w.slurm.cancel(1) // leaves a machine to delete
 				w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERED_DOWN")
 
 				w.cloud.SetZoneDead("europe-west4-b", true)
 				w.cloud.ResetCalls()
-				w.slurm.submit(3, "shared", "alpha-one-2") // a group to create
+				w.slurm.submit(3, "shared", "alpha-one-2") // needs a new group
 				w.slurm.submit(4, "train", "alpha-a3-0")
 				stop := w.daemon(nil)
 				time.Sleep(time.Hour)
@@ -233,8 +234,8 @@ func TestADeadZoneStopsNoOtherRegion(t *testing.T) {
 	}
 }
 
-// A zone without nodesets and groups cannot have machines of ours.
-func TestADeadZoneWithoutNodesetsStopsNothing(t *testing.T) {
+// A zone without nodesets and groups cannot contain machines of the cluster.
+func TestDeadZoneWithoutNodesetsStopsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetZoneDead("us-central1-f", true)
 		snap := w.observed()
@@ -242,9 +243,9 @@ func TestADeadZoneWithoutNodesetsStopsNothing(t *testing.T) {
 	})
 }
 
-// E1: a zone that left the configuration may have a machine without a group, and be dead when the
-// process starts.
-func TestMachineInAForgottenDeadZoneIsNotTakenForLost(t *testing.T) {
+// E1: a zone that is no longer configured may contain a machine without a group, and may be dead
+// when the process starts.
+func TestMachineInADeadUnconfiguredZoneIsNotLost(t *testing.T) {
 	for name, switches := range map[string]fakegce.Switches{"partial success": {}, "partial success is refused": {RefusePartialSuccess: true}} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
@@ -254,7 +255,7 @@ func TestMachineInAForgottenDeadZoneIsNotTakenForLost(t *testing.T) {
 				before, queued := w.slurm.updated(), w.slurm.queue()
 				set.Zones = []string{"us-central1-b"}
 				w.cloud.SetZoneDead("us-central1-a", true)
-				w.begin() // a process that remembers nothing
+				w.begin() // a new process without memory
 				w.passes(5, time.Minute)
 				s, _, err := w.Look(t.Context())
 				require.NoError(t, err)
@@ -274,7 +275,7 @@ func TestMachineInAForgottenDeadZoneIsNotTakenForLost(t *testing.T) {
 	}
 }
 
-func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
+func TestUnreadRegionIsLeftUnchanged(t *testing.T) {
 	unreadable := map[string]fakegce.Fault{
 		"groups":    {Method: "regionInstanceGroupManagers.list", Object: "/europe-west4/", Status: http.StatusForbidden},
 		"requests":  {Method: "regionInstanceGroupManagerResizeRequests.list", Object: "/europe-west4/", Status: http.StatusForbidden},
@@ -284,11 +285,11 @@ func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 		w.running(1, "shared", "alpha-one-0")
 		w.waiting(2, "shared", "alpha-one-1")
 		before := w.owned()
-		w.slurm.cancel(1) // a machine to delete
+		w.slurm.cancel(1) // leaves a machine to delete
 		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERED_DOWN")
-		w.slurm.cancel(2)                          // a request to cancel
-		w.slurm.submit(3, "shared", "alpha-one-2") // a group to create
-		w.slurm.submit(4, "train", "alpha-a3-0")   // and one where all can be read
+		w.slurm.cancel(2)                          // leaves a request to cancel
+		w.slurm.submit(3, "shared", "alpha-one-2") // needs a new group
+		w.slurm.submit(4, "train", "alpha-a3-0")   // needs a new group in a readable region
 
 		require.NoError(t, w.cloud.AddFault(fault))
 		out := w.mustPass(t.Context())
@@ -307,7 +308,7 @@ func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 	})
 }
 
-// slowSlurm is a slurmctld that takes its time to list its nodes.
+// slowSlurm is a slurmctld that lists its nodes slowly.
 type slowSlurm struct{ *controller }
 
 func (s slowSlurm) Nodes(ctx context.Context) ([]slurm.Node, error) {
@@ -315,7 +316,7 @@ func (s slowSlurm) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return s.controller.Nodes(ctx)
 }
 
-func TestARefusalIsForgottenAfterAnHour(t *testing.T) {
+func TestRejectionIsForgottenAfterAnHour(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var refused refusals
 	refused.note("g", &mig.Error{Op: "create group", Object: "g", Cause: mig.CauseQuota, Err: errors.New("none left")}, at, 0)
@@ -330,7 +331,7 @@ func TestARefusalIsForgottenAfterAnHour(t *testing.T) {
 	assert.Empty(t, refused.matter(at.Add(time.Hour+time.Second)))
 }
 
-func TestAJobCancelledWhileItsRequestIsMadeLeavesNothingInTheQueue(t *testing.T) {
+func TestJobCancelledDuringItsRequestLeavesNoRequest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		h := hang(w, "alpha-a3-job-1")
@@ -346,7 +347,7 @@ func TestAJobCancelledWhileItsRequestIsMadeLeavesNothingInTheQueue(t *testing.T)
 	})
 }
 
-func TestAGroupWhoseLeasesHaveEndedIsDeleted(t *testing.T) {
+func TestGroupIsDeletedAfterItsLeasesEnd(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "shared", "alpha-one-0")
 		w.slurm.cancel(1)
@@ -358,8 +359,8 @@ func TestAGroupWhoseLeasesHaveEndedIsDeleted(t *testing.T) {
 	})
 }
 
-// successor has a newer slurmflex of the same cluster make a group for job 1,
-// with a machine for node alpha-a3-0.
+// successor creates a group for job 1 with a machine for node alpha-a3-0, as a newer slurmflex of
+// the same cluster would.
 func (w *world) successor() {
 	w.t.Helper()
 	stamp := mig.Stamp{Version: mig.StampVersion + 1, Cluster: "alpha", NodeSet: "a3", Job: 1}
@@ -376,13 +377,14 @@ func (w *world) successor() {
 }
 
 // B10: the host's clock jumps a day ahead while machines boot.
-func TestAClockThatJumpsGivesNoMachineBack(t *testing.T) {
+func TestClockJumpReleasesNoMachine(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		w.passes(20, time.Second)
 		require.Len(t, w.cloud.State().Instances, 2)
 		made := w.mutations()
-		at := time.Now().Add(time.Second) // while a slow Slurm is read, and Compute has said its time
+		// The clock jumps during the slow read of Slurm, after Compute has sent its time.
+		at := time.Now().Add(time.Second)
 		w.Now = func() time.Time {
 			if now := time.Now(); now.Before(at) {
 				return now
@@ -399,7 +401,7 @@ func TestAClockThatJumpsGivesNoMachineBack(t *testing.T) {
 	}, func(o *fakegce.Options) { o.BootTime = time.Hour })
 }
 
-func TestCollectionLeavesRequestThatYields(t *testing.T) {
+func TestCollectionSkipsRequestsThatYield(t *testing.T) {
 	p := OnlyCollect(plan.Plan{Actions: []plan.Action{plan.CancelRequest{Request: "a1", Yields: true}, plan.CancelRequest{Request: "a2"}}})
 	assert.Equal(t, []plan.Action{plan.CancelRequest{Request: "a2"}}, p.Actions)
 }

@@ -10,18 +10,18 @@ import (
 	"slurmflex/mig"
 )
 
-// refusalMatters is how long a refusal is remembered: longer than the longest
-// wait before another attempt.
+// refusalMatters is how long a rejection is remembered: longer than the longest wait before another
+// attempt.
 const refusalMatters = time.Hour
 
-// refusals remembers what the cloud turned down, which leaves no record there;
-// see scene.Snapshot. Actions run side by side.
+// refusals remembers what Compute rejected, because a rejection leaves no record in Compute; see
+// scene.Snapshot. It is safe for concurrent use, because actions run in parallel.
 type refusals struct {
 	mu      sync.Mutex
 	byGroup map[string]scene.Refusal
 }
 
-// matter returns a copy of the refusals that still do.
+// matter returns a copy of the rejections that are recent enough to matter.
 func (f *refusals) matter(now time.Time) map[string]scene.Refusal {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -29,7 +29,7 @@ func (f *refusals) matter(now time.Time) map[string]scene.Refusal {
 	return maps.Clone(f.byGroup)
 }
 
-// note remembers the outcome of creating something for a group.
+// note records the outcome of creating something for a group.
 func (f *refusals) note(group string, err error, now time.Time, before int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// B15: cron's sync is a process of its own each time, and no list of Compute
-// shows that a group was refused.
-func TestCronCountsTheGroupsThatWereRefused(t *testing.T) {
+// B15: each sync by cron is a new process, and Compute's lists do not show that a group was
+// rejected.
+func TestCronCountsRejectedGroups(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.refuses("regionInstanceGroupManagers.insert", "QUOTA_EXCEEDED", "Quota 'INSTANCE_GROUPS' exceeded.")
 		w.slurm.submit(1, "train", "alpha-a3-0")
@@ -33,7 +33,7 @@ func TestCronCountsTheGroupsThatWereRefused(t *testing.T) {
 }
 
 // B17
-func TestACallThatComesAtABadMomentIsShownAndCountsForNothing(t *testing.T) {
+func TestRateLimitErrorIsShownButNotCounted(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	rate := &mig.Error{Op: "create request", Object: "a1", Cause: mig.CauseRate, Err: errors.New("429: slow down")}
 	var refused refusals

@@ -12,16 +12,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// lateRest is for how long no machines are requested for a pending job that did not start when all
-// its machines had come. What it lacks may have changed by then.
+// lateRest is how long slurmflex requests no machines for a pending job that did not start when all
+// its machines were up. The reason may have disappeared by then.
 const lateRest = 5 * time.Minute
 
-// lateMemory is for how long after that slurmflex leaves the choice of the job's nodes to Slurm: the
-// job may need others than slurmflex would choose.
+// lateMemory is how much longer slurmflex leaves the choice of the job's nodes to Slurm, because
+// the job may need other nodes than slurmflex would choose.
 const lateMemory = time.Hour
 
-// createReservation makes a reservation. If slurmctld makes none for the user of a job, slurmflex
-// requests no machines for the job for some minutes, and why shows the reason.
+// createReservation creates a reservation. If slurmctld rejects a reservation for the user of a
+// job, slurmflex requests no machines for the job for some minutes, and why shows the reason.
 func (r *Reconciler) createReservation(ctx context.Context, a plan.CreateReservation) error {
 	err := r.Scheduler.CreateReservation(ctx, slurm.ReservationSpec{
 		Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge,
@@ -32,7 +32,8 @@ func (r *Reconciler) createReservation(ctx context.Context, a plan.CreateReserva
 	return err
 }
 
-// setReservation changes a reservation. One that has started by itself needs no new start.
+// setReservation changes a reservation. If Slurm rejects a new start because the reservation has
+// already started, it succeeds.
 func (r *Reconciler) setReservation(ctx context.Context, a plan.SetReservation) error {
 	err := r.Scheduler.SetReservation(ctx, a.Name, a.ReservationChange)
 	if !a.Start.IsZero() && errors.Is(err, slurm.ErrReservationStarted) {
@@ -41,7 +42,7 @@ func (r *Reconciler) setReservation(ctx context.Context, a plan.SetReservation) 
 	return err
 }
 
-// useReservation has a pending job use a reservation, or leave it.
+// useReservation makes a pending job use a reservation, or stop using it.
 func (r *Reconciler) useReservation(ctx context.Context, a plan.UseReservation) error {
 	name := a.Name
 	if a.Leave {
@@ -50,7 +51,7 @@ func (r *Reconciler) useReservation(ctx context.Context, a plan.UseReservation) 
 	return r.Scheduler.SetReservationOf(ctx, a.Address, name)
 }
 
-// deleteReservation deletes a reservation, which Slurm refuses while a job uses it.
+// deleteReservation deletes a reservation. Slurm rejects this while a job uses the reservation.
 func (r *Reconciler) deleteReservation(ctx context.Context, a plan.DeleteReservation) error {
 	if a.Late != "" {
 		r.late.note(a.Job, scene.Late{Until: r.Now().Add(lateRest), Reason: a.Late})
@@ -69,7 +70,7 @@ func (r *Reconciler) deleteReservation(ctx context.Context, a plan.DeleteReserva
 	return r.Scheduler.DeleteReservation(ctx, a.Name)
 }
 
-// latecomers holds the jobs that did not start in time. Several goroutines use it.
+// latecomers holds the jobs that did not start in time. It is safe for concurrent use.
 type latecomers struct {
 	mu   sync.Mutex
 	jobs map[uint32]scene.Late
@@ -84,7 +85,7 @@ func (l *latecomers) note(job uint32, late scene.Late) {
 	l.jobs[job] = late
 }
 
-// matter returns those that are not forgotten, and forgets the others.
+// matter returns the remembered jobs and forgets the expired ones.
 func (l *latecomers) matter(now time.Time) map[uint32]scene.Late {
 	l.mu.Lock()
 	defer l.mu.Unlock()

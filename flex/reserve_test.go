@@ -13,7 +13,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// tasksOnly is a Slurm that shows tasks of arrays.
+// tasksOnly is a Slurm that shows only the tasks of arrays.
 type tasksOnly struct {
 	Scheduler
 	tasks []slurm.Job
@@ -21,8 +21,9 @@ type tasksOnly struct {
 
 func (o tasksOnly) TaskJobs(context.Context, []string) ([]slurm.Job, error) { return o.tasks, nil }
 
-// The rows are those of squeue 26.05 for an array of four pending tasks, of which two have doors.
-func TestTasksWithDoorsAreReadBesideTheRowOfTheirArray(t *testing.T) {
+// The rows are those of squeue 26.05 for an array of four pending tasks. Two of the tasks have
+// doors.
+func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 	const first, last = "slurmflex-alpha.door-7_0-1795262400", "slurmflex-alpha.door-7_1-1795262400"
 	row := func(id uint32, task, reservation string) slurm.Job {
 		return slurm.Job{ID: id, ArrayID: 7, ArrayTask: task, State: slurm.JobPending, Reservation: reservation}
@@ -54,14 +55,14 @@ func TestTasksWithDoorsAreReadBesideTheRowOfTheirArray(t *testing.T) {
 	}
 }
 
-// strict is a Slurm that makes no reservations for users.
+// strict is a Slurm that rejects reservations for users.
 type strict struct{ Scheduler }
 
 func (strict) CreateReservation(context.Context, slurm.ReservationSpec) error {
 	return slurm.ErrUserUnknown
 }
 
-func TestJobWhoseUserMayHaveNoReservationIsLeftAloneForAWhile(t *testing.T) {
+func TestRejectedReservationDelaysTheJob(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	r := &Reconciler{Config: alphaConfig(t), Scheduler: strict{}, Now: func() time.Time { return now }}
 	require.ErrorIs(t, r.createReservation(t.Context(), plan.CreateReservation{Job: 7, User: "eve"}), slurm.ErrUserUnknown)

@@ -10,24 +10,24 @@ import (
 	"slurmflex/slurm"
 )
 
-// rarestRetry is the longest wait between two tries of what Slurm refuses: it
-// takes that long at most until a fixed cause is noticed.
+// rarestRetry is the longest wait between two attempts at a change that Slurm rejects. It bounds
+// the time until slurmflex notices that the cause was fixed.
 const rarestRetry = time.Minute
 
-// retries are the changes that Slurm refused when they were last tried, by what
-// they change. A plan has them again in each reconcile pass, every few seconds.
+// retries holds the changes that Slurm rejected at the last attempt, keyed by what they change. The
+// plan repeats such a change in each reconcile pass, every few seconds.
 type retries struct {
 	mu      sync.Mutex
 	refused map[string]refusedChange
 }
 
 type refusedChange struct {
-	times int // in a row
+	times int // consecutive rejections
 	last  time.Time
 }
 
-// isDue reports whether an action is to be tried now: a second after it was
-// refused, then after two, four; rarestRetry is the longest wait.
+// isDue reports whether an action may be tried now: one second after the first rejection, then
+// after two, four and so on, up to rarestRetry.
 func (r *retries) isDue(a plan.Action, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,8 +35,8 @@ func (r *retries) isDue(a plan.Action, now time.Time) bool {
 	return !refused || age(now, was.last) >= min(time.Second<<min(was.times-1, 10), rarestRetry)
 }
 
-// inSlurm says of each kind of action whether Slurm carries it out. isDue and note delay what
-// Slurm refused; the planner delays what Compute refused.
+// inSlurm reports whether Slurm executes a kind of action. isDue and note delay changes that Slurm
+// rejected; the planner delays changes that Compute rejected.
 func inSlurm(kind string) (slurm, known bool) {
 	slurm, known = map[string]bool{
 		"create_group":       false,
@@ -63,7 +63,7 @@ func inSlurm(kind string) (slurm, known bool) {
 	return slurm, known
 }
 
-// note remembers how an action on Slurm ended.
+// note records the outcome of an action in Slurm.
 func (r *retries) note(a plan.Action, err error, now time.Time) {
 	if slurm, _ := inSlurm(a.About().Kind); !slurm {
 		return
@@ -82,7 +82,7 @@ func (r *retries) note(a plan.Action, err error, now time.Time) {
 	r.refused[key] = refusedChange{times: r.refused[key].times + 1, last: now}
 }
 
-// changed names what an action changes, and to which state.
+// changed names what an action changes, and the new state.
 func changed(a plan.Action) string {
 	about := a.About()
 	key := fmt.Sprintf("%s %s %d %s", a.Queue(), about.Kind, about.Job, slurm.Fold(about.Nodes))

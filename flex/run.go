@@ -8,14 +8,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// patience is how long the daemon's pass waits for what it began. Slow
-// operations go on beside the next passes, so that one cannot hold up the rest.
+// patience is how long the daemon's pass waits for its actions. Slow operations continue during the
+// next passes, so that one operation cannot delay the others.
 const patience = 5 * time.Second
 
-// Run reconciles until ctx ends: one every interval, or up to a seventh sooner,
-// at once when a wake-up comes or something is expected to change, and ever more
-// rarely while Slurm cannot be read. It holds the lock as long as anything that
-// it began is in flight. It fails if it runs as another user than SlurmUser.
+// Run reconciles until ctx ends. It makes one pass per interval, or up to a seventh sooner. It
+// makes a pass immediately when a wake-up arrives or a change is expected, and less and less often
+// while Slurm cannot be read. It holds the lock as long as any of its actions is in progress. It
+// fails if it runs as a user other than SlurmUser.
 func (r *Reconciler) Run(ctx context.Context, lock Lock, wakeUps <-chan WakeUp) error {
 	var release func() // nil while the lock is not held
 	defer func() {
@@ -61,7 +61,7 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, wakeUps <-chan WakeUp) 
 		case change := <-r.Between:
 			change()
 			pace.hurry()
-		case <-landed: // what follows from it is to be done
+		case <-landed: // the next pass acts on the result
 			pace.hurry()
 		case <-time.After(pace.next(err, landed != nil || out.Soon())):
 		}
@@ -69,11 +69,10 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, wakeUps <-chan WakeUp) 
 	return nil
 }
 
-// stance is why the daemon does not reconcile, empty while it does.
+// stance is why the daemon does not reconcile; empty while it does.
 type stance string
 
-// tell logs a change of stance, once. That another process is about to make the
-// pass is none.
+// tell logs each change of stance once. A queued pass of another process is not a change.
 func (s *stance) tell(log *zap.Logger, err error) {
 	var now stance
 	if err != nil {
@@ -92,9 +91,9 @@ func (s *stance) tell(log *zap.Logger, err error) {
 	*s = now
 }
 
-// Settle reconciles until nothing is under way that would soon need another,
-// or the limit has passed. It does what a hook asks where no daemon runs, and
-// leaves off at once if somebody else is about to, here or on another host.
+// Settle reconciles until nothing under way will soon need another pass, or the limit has passed.
+// It serves hooks on hosts without a daemon. It stops immediately if another process, here or on
+// another host, will reconcile.
 func (r *Reconciler) Settle(ctx context.Context, lock Lock, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -110,17 +109,17 @@ func (r *Reconciler) Settle(ctx context.Context, lock Lock, limit time.Duration)
 		}
 		select {
 		case <-ctx.Done():
-			return nil // cron's next sync goes on from here
+			return nil // cron's next sync continues
 		case <-time.After(pace):
 		}
 	}
 }
 
-// syncTries is how many passes Sync makes at most.
+// syncTries is the maximum number of passes of one Sync.
 const syncTries = 3
 
-// Sync makes one pass, and another one where an action failed: most often
-// because a pass that was cut off has left something half made.
+// Sync makes one pass, and further passes if an action failed. The usual cause is a half-finished
+// change of an interrupted pass.
 func (r *Reconciler) Sync(ctx context.Context, lock Lock, only ...Filter) (out Outcome, err error) {
 	for try := range syncTries {
 		out, err = r.LockedPass(ctx, lock, only...)

@@ -16,8 +16,8 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// daemon runs passes in the background until stop is called, which waits for
-// its end and returns how long that took.
+// daemon makes passes in the background until stop is called. stop waits for the end and returns
+// how long that took.
 func (w *world) daemon(wakeUps <-chan WakeUp) (stop func() time.Duration) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
@@ -30,7 +30,7 @@ func (w *world) daemon(wakeUps <-chan WakeUp) (stop func() time.Duration) {
 	}
 }
 
-// locked reports whether a pass that wants to begin has to wait.
+// locked reports whether a pass would have to wait.
 func (w *world) locked() bool {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
@@ -44,7 +44,7 @@ func (w *world) locked() bool {
 	return false
 }
 
-func TestTheDaemon(t *testing.T) {
+func TestDaemon(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
 		"passes come every interval": func(t *testing.T, w *world) {
 			stop := w.daemon(nil)
@@ -60,14 +60,14 @@ func TestTheDaemon(t *testing.T) {
 			h := hang(w, "alpha-a3-job-1")
 			w.slurm.submit(1, "train", "alpha-a3-0")
 			defer w.daemon(nil)()
-			time.Sleep(time.Minute) // by now passes come every ten seconds, and end after five
+			time.Sleep(time.Minute) // by now passes wait ten seconds, and the call returns after five
 			before := len(w.slurm.passes())
 			for seen := before; before == seen; before = len(w.slurm.passes()) {
 				time.Sleep(100 * time.Millisecond)
 			}
 			time.Sleep(patience + time.Second)
 			close(h.let)
-			time.Sleep(1100 * time.Millisecond) // an operation
+			time.Sleep(1100 * time.Millisecond) // for an operation
 			assert.Len(t, w.slurm.passes(), before+1)
 		},
 		"a wake-up makes the next pass come at once": func(t *testing.T, w *world) {
@@ -90,7 +90,7 @@ func TestTheDaemon(t *testing.T) {
 			stop := w.daemon(nil)
 			time.Sleep(5 * time.Second)
 			assert.Greater(t, len(w.slurm.passes()), 1)
-			time.Sleep(10 * time.Minute) // long running by now
+			time.Sleep(10 * time.Minute) // the job has been running for long
 			n := len(w.slurm.passes())
 			time.Sleep(10 * time.Minute)
 			assert.InDelta(t, 20, len(w.slurm.passes())-n, 3, "only every interval once nothing is to be expected")
@@ -176,7 +176,7 @@ func TestTheDaemon(t *testing.T) {
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
-func TestRunEndsAtOnceWhereverItIs(t *testing.T) {
+func TestRunStopsImmediatelyInAnyState(t *testing.T) {
 	places := map[string]func(*testing.T, *world){
 		"between passes":        func(*testing.T, *world) {},
 		"while something hangs": func(_ *testing.T, w *world) { hang(w, "alpha-a3-job-1"); w.slurm.submit(1, "train", "alpha-a3-0") },
@@ -195,7 +195,7 @@ func TestRunEndsAtOnceWhereverItIs(t *testing.T) {
 	})
 }
 
-// taken has another process make a pass that does not end before the test.
+// taken makes another process hold the lock until the test ends.
 func (w *world) taken(t *testing.T) {
 	t.Helper()
 	release, err := w.lock.Take(t.Context())
@@ -203,11 +203,11 @@ func (w *world) taken(t *testing.T) {
 	t.Cleanup(release)
 }
 
-// queued has another process wait for its turn until the test ends.
+// queued makes another process wait for the lock until the test ends.
 func (w *world) queued(t *testing.T) {
 	go func() {
 		if release, err := w.lock.Take(t.Context()); err == nil {
-			release() // the test is over: it may come to its turn yet
+			release() // the waiter may get the lock after the test
 		}
 	}()
 	synctest.Wait()
@@ -251,7 +251,7 @@ func TestSettle(t *testing.T) {
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
-func TestSyncTriesAgainWhatFailed(t *testing.T) {
+func TestSyncRetriesFailedActions(t *testing.T) {
 	fault := fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Status: http.StatusConflict, Reason: "resourceNotReady"}
 	tests := map[string]struct{ times, passes, failed int }{
 		"not at all":  {0, 1, 0},
@@ -273,7 +273,7 @@ func TestSyncTriesAgainWhatFailed(t *testing.T) {
 	})
 }
 
-func TestPassesBackOffWhileSlurmCannotBeRead(t *testing.T) {
+func TestPassesBackOffWhileSlurmIsUnreadable(t *testing.T) {
 	for interval, want := range map[time.Duration][]time.Duration{
 		30 * time.Second: {30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute},
 		time.Second:      {time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second},
@@ -290,7 +290,7 @@ func TestPassesBackOffWhileSlurmCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestThePaceFollowsWhatIsExpected(t *testing.T) {
+func TestPaceFollowsExpectedChanges(t *testing.T) {
 	p := pace{interval: 30 * time.Second, jitter: func(d time.Duration) time.Duration { return d }}
 	var waits []time.Duration
 	for range 7 {

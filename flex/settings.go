@@ -13,30 +13,30 @@ import (
 	"slurmflex/slurm"
 )
 
-// settingsAge is for how long what rarely changes is taken for read: slurm.conf
-// and instance templates.
+// settingsAge is how long slurm.conf and instance templates, which rarely change, count as current.
 const settingsAge = 10 * time.Minute
 
-// settings keeps what rarely changes between passes. Passes look one after the
-// other, and what Slurm and Compute say is read side by side, so the two halves
-// stay apart.
+// settings caches rarely changing data between passes. Passes look one after the other. Within a
+// pass, Slurm and Compute are read in parallel, so the data of the two are in separate fields.
 type settings struct {
-	templates      map[string]scene.Template // those that could be read
-	templatesRead  time.Time
-	resumeTimeout  time.Duration // the shortest that Slurm has for nodes of ours; 0: they may power up for ever
-	suspendTime    time.Duration // the shortest after which Slurm powers down idle nodes of ours; 0: never
+	templates     map[string]scene.Template // templates that could be read
+	templatesRead time.Time
+	// resumeTimeout is the shortest ResumeTimeout of flex nodes; 0: nodes may power up forever.
+	resumeTimeout time.Duration
+	// suspendTime is the shortest SuspendTime of flex nodes; 0: Slurm never powers them down.
+	suspendTime    time.Duration
 	slurmctldSince time.Time
 	partitions     []slurm.Partition
-	unread         slurm.Unread // partitions
-	private        bool         // PrivateData has jobs or users
+	unread         slurm.Unread // rows of partitions
+	private        bool         // PrivateData includes jobs or users
 	preempts       bool         // see slurm.Config.Preempts
 	limited        bool         // Slurm enforces the limits of accounts and QOS
 	settingsRead   time.Time
 }
 
-// readSettings reads slurm.conf as slurmctld has it, unless that was done of
-// late. A process that keeps a cover reads it each time, because the partitions say what it may cover,
-// and because the cover's clock starts again with slurmctld.
+// readSettings reads slurm.conf as slurmctld sees it, unless the last reading is recent. A process
+// that keeps a cover reads it every time, because the partitions limit what the cover may include,
+// and because a restart of slurmctld restarts the cover's clock.
 func (r *Reconciler) readSettings(ctx context.Context) error {
 	s := &r.settings
 	covers := r.Promises && r.Config.Options.Waiting == config.Pending
@@ -60,21 +60,20 @@ func (r *Reconciler) readSettings(ctx context.Context) error {
 	return nil
 }
 
-// hidesJobs reports whether Slurm keeps jobs, or who their owners are, from
-// other users.
+// hidesJobs reports whether Slurm hides jobs, or their owners, from other users.
 func hidesJobs(conf slurm.Config) bool {
 	return slices.ContainsFunc(conf.List("PrivateData"), func(word string) bool {
 		return word == "jobs" || word == "users"
 	})
 }
 
-// infinite is what ResumeTimeout=INFINITE means before Slurm 25.05. From there on
-// nodes do power up for ever, and a count that starts over does no harm.
+// infinite is the meaning of ResumeTimeout=INFINITE before Slurm 25.05. From 25.05 on, nodes can
+// power up forever, and a count that starts over does no harm.
 const infinite = 65_535 * time.Second
 
-// limits returns the limits of one kind that count for nodes of ours: those of the partitions that
-// have any, and the cluster's for a partition without one. Of a node in several partitions Slurm takes
-// the longest.
+// limits returns the limits of one kind that apply to flex nodes: those of partitions that set the
+// limit, and the cluster's limit for partitions that do not. For a node in several partitions,
+// Slurm uses the longest limit.
 func (r *Reconciler) limits(cluster slurm.Limit, partitions []slurm.Partition, of func(slurm.Partition) slurm.Limit) []slurm.Limit {
 	var limits []slurm.Limit
 	for _, p := range partitions {
@@ -92,7 +91,7 @@ func (r *Reconciler) limits(cluster slurm.Limit, partitions []slurm.Partition, o
 	return limits
 }
 
-// shortest is the shortest of the limits that are set; 0 if none is.
+// shortest returns the shortest of the limits that are set; 0 if none is.
 func shortest(limits []slurm.Limit) time.Duration {
 	var least time.Duration
 	for _, l := range limits {
@@ -106,8 +105,8 @@ func shortest(limits []slurm.Limit) time.Duration {
 	return least
 }
 
-// templates reads the instance templates of our nodesets, each once. What could
-// not be read is asked for again in the next pass.
+// templates reads each instance template of the flex nodesets once. The next pass reads missing
+// templates again.
 func (r *Reconciler) templates(ctx context.Context) map[string]scene.Template {
 	s := &r.settings
 	if age(r.Now(), s.templatesRead) >= settingsAge {

@@ -14,8 +14,8 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// inWide runs a test in a world where nodeset a3 has that many nodes, and dws_flex those
-// keys, too.
+// inWide runs a test in a world with that many nodes in nodeset a3, and with additional keys in
+// dws_flex.
 func inWide(t *testing.T, nodes int, keys string, run func(*testing.T, *world)) {
 	t.Helper()
 	cfg, err := config.Parse("alpha.yaml", []byte(strings.NewReplacer("node_count_dynamic_max: 8", fmt.Sprint("node_count_dynamic_max: ", nodes),
@@ -32,7 +32,7 @@ func inWide(t *testing.T, nodes int, keys string, run func(*testing.T, *world)) 
 	})
 }
 
-// live counts what the cloud has: groups, and requests that wait.
+// live counts the cloud's groups and its waiting requests.
 func (w *world) live() (groups, requests int) {
 	st := w.cloud.State()
 	for _, g := range st.Groups {
@@ -45,7 +45,7 @@ func (w *world) live() (groups, requests int) {
 	return len(st.Groups), requests
 }
 
-func TestFiveThousandTasksMakeAtMostAHundredRequestsAndGroups(t *testing.T) {
+func TestFiveThousandTasksNeedAtMost100Requests(t *testing.T) {
 	const tasks = 5000
 	inWide(t, tasks, "share_requests: 50", func(t *testing.T, w *world) {
 		for i := range tasks {
@@ -76,8 +76,8 @@ func TestFiveThousandTasksMakeAtMostAHundredRequestsAndGroups(t *testing.T) {
 	})
 }
 
-// Each job has a group of its own, and the region has no room for all.
-func TestAThousandJobsAllRunUnderAQuotaOfAHundredAndFiftyGroups(t *testing.T) {
+// Each job has its own group, and the region's quota is too small for all groups.
+func TestThousandJobsRunWithAQuotaOf150Groups(t *testing.T) {
 	const jobs, quota = 1000, 150
 	inWide(t, jobs, "max_attempts: 5", func(t *testing.T, w *world) {
 		require.NoError(t, w.cloud.SetQuota(us, "REGIONAL_INSTANCE_GROUP_MANAGERS", quota))
@@ -99,8 +99,7 @@ func TestAThousandJobsAllRunUnderAQuotaOfAHundredAndFiftyGroups(t *testing.T) {
 	})
 }
 
-// finish ends the jobs whose nodes are up, and gives those that were requeued their nodes
-// again.
+// finish ends the jobs on running nodes, and places requeued jobs on nodes again.
 func (w *world) finish(ran map[uint32]bool) {
 	for id, state := range w.slurm.queue() {
 		node := fmt.Sprintf("alpha-a3-%d", id-100)

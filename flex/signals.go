@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UnblockSignals begins the program again with no signal blocked if it was
-// started with some. Slurm 22.05 starts its programs with TERM, PIPE, USR1 and
-// others blocked. Go takes back those that end a program, such as TERM, but
-// hands the rest on to every child.
+// UnblockSignals executes the program again without blocked signals if it was started with blocked
+// signals. Slurm 22.05 starts its programs with TERM, PIPE, USR1 and others blocked. Go unblocks
+// signals that end a program, such as TERM, but every child inherits the remaining mask.
 func UnblockSignals() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -26,6 +25,6 @@ func UnblockSignals() error {
 	if err != nil {
 		return fmt.Errorf("unblock signals: %w", err)
 	}
-	// The mask of the thread that calls exec is the new program's mask.
+	// The new program inherits the mask of the thread that calls exec.
 	return fmt.Errorf("unblock signals: %w", unix.Exec(exe, os.Args, os.Environ()))
 }

@@ -10,8 +10,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// setNodes changes nodes. Before a change that would take nodes from jobs, it reads the queue again
-// and leaves out nodes that a job has got since the pass read the queue.
+// setNodes changes nodes. Before a change that takes nodes from jobs, it reads the queue again and
+// leaves out nodes that a job got after the pass read the queue.
 func (r *Reconciler) setNodes(ctx context.Context, a plan.SetNodes) error {
 	nodes, change := a.Nodes, slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}
 	var taken error
@@ -27,9 +27,9 @@ func (r *Reconciler) setNodes(ctx context.Context, a plan.SetNodes) error {
 	return taken
 }
 
-// untaken reads Slurm's queue and returns the nodes that no job has, without counting these jobs
-// and jobs that are completing. The error names the others. A node whose job could not be read is
-// not returned either. Slurm has no lock, so a job may still get a node before the caller's next
+// untaken reads Slurm's queue and returns the nodes that no job has, not counting the given jobs
+// and completing jobs. The error names the other nodes. It also leaves out the nodes of jobs that
+// it cannot read. Slurm lacks a lock, so a job may still get a node before the caller's next
 // command reaches slurmctld.
 func (r *Reconciler) untaken(ctx context.Context, nodes []string, jobs ...uint32) ([]string, error) {
 	queue, err := r.Scheduler.Jobs(ctx)

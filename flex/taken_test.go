@@ -27,7 +27,7 @@ func (l *late) Jobs(ctx context.Context) ([]slurm.Job, error) {
 }
 
 // G7
-func TestJobKeepsNodesThatItGotDuringAPass(t *testing.T) {
+func TestJobKeepsNodesAllocatedDuringAPass(t *testing.T) {
 	type test struct {
 		begin func(w *world)
 		want  []string
@@ -47,7 +47,7 @@ func TestJobKeepsNodesThatItGotDuringAPass(t *testing.T) {
 }
 
 // G7
-func TestJobKeepsNodesOfAJobThatReturns(t *testing.T) {
+func TestJobKeepsNodesOfAReturnedJob(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.waiting(1, "train", "alpha-a3-0")
 		w.slurm.submit(2, "shared", "alpha-a3-0")

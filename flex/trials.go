@@ -11,7 +11,7 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// OtherTrials describes what other trials of the cluster have created, and names regions that it
+// OtherTrials describes what other trials of the cluster created, and names the regions that it
 // could not read.
 func OtherTrials(ctx context.Context, cfg *config.Config, cloud Cloud) (says []string) {
 	snap := scene.Snapshot{Now: time.Now(), Unseen: map[string]error{}}

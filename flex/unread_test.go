@@ -14,7 +14,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// spoiled is a slurmctld of which one row of everything cannot be read.
+// spoiled is a slurmctld with one unreadable row in each list.
 type spoiled struct{ *controller }
 
 func spoil[T any](kind, name string, rows []T, err error) ([]T, error) {
@@ -50,11 +50,11 @@ func (s spoiled) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 }
 
 // A1
-func TestARowThatCannotBeReadStopsNoPass(t *testing.T) {
+func TestUnreadableRowStopsNoPass(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Scheduler = spoiled{w.slurm}
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		for range 2 { // partitions are read in the first only
+		for range 2 { // only the first pass reads partitions
 			out := w.mustPass(t.Context())
 			for _, row := range []string{"node alpha-a3-2", "job 666", "reservation later", "partition spare"} {
 				assert.Contains(t, out.Plan.Problems.Texts(), "a row of Slurm's output was skipped: "+row+" cannot be read: rubbish")
@@ -70,9 +70,9 @@ func TestARowThatCannotBeReadStopsNoPass(t *testing.T) {
 	})
 }
 
-// C4: a region that cannot be read is one warning, and one line when it is read
-// again; what was known of it stays to be seen, and nothing is done by it.
-func TestWhatWasLastReadOfARegionStaysKnown(t *testing.T) {
+// C4: an unreadable region causes one warning, and one line when it can be read again. Its last
+// reading remains visible, but causes no action.
+func TestLastReadingOfARegionIsKept(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "shared", "alpha-one-0")
 		w.waiting(2, "shared", "alpha-one-1")
@@ -101,9 +101,9 @@ func TestWhatWasLastReadOfARegionStaysKnown(t *testing.T) {
 	})
 }
 
-// B4: the list of instances lags when a request has just been served that has
-// waited for longer than lists ever lag.
-func TestWhatAnOldRequestHasJustBroughtIsNotAskedForAgain(t *testing.T) {
+// B4: a request is served after a wait longer than any lag of lists, and the list of instances
+// lags.
+func TestMachinesOfAnOldRequestAreNotRequestedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.waiting(1, "train", "alpha-a3-[0-1]")
 		time.Sleep(time.Hour)
@@ -118,8 +118,8 @@ func TestWhatAnOldRequestHasJustBroughtIsNotAskedForAgain(t *testing.T) {
 	})
 }
 
-// B1: a group that counts a machine which is gone for good goes in the end.
-func TestAGroupThatHasLostAMachineIsCollected(t *testing.T) {
+// B1: a group that counts a deleted machine is deleted in the end.
+func TestGroupWithALostMachineIsDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-[0-1]")
 		require.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 2")
@@ -133,9 +133,9 @@ func TestAGroupThatHasLostAMachineIsCollected(t *testing.T) {
 	})
 }
 
-// B3: every observation, in the daemon, for cron, in a hook or only to ask, gives up
-// what does not end.
-func TestAnyProcessThatLooksGivesUpAListThatDoesNotEnd(t *testing.T) {
+// B3: every process that observes (the daemon, cron, a hook or a plan) stops reading a list that
+// never ends.
+func TestObservationStopsReadingAnEndlessList(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world) error{
 		"sync": func(t *testing.T, w *world) error {
 			_, err := w.Sync(t.Context(), w.lock)
@@ -156,7 +156,8 @@ func TestAnyProcessThatLooksGivesUpAListThatDoesNotEnd(t *testing.T) {
 	})
 }
 
-// D12: Slurm's side of a pass waits a minute at most for a Compute that accepts calls and never answers.
+// D12: Slurm's part of a pass waits at most a minute for a Compute that accepts calls and never
+// answers.
 func TestSilentComputeHoldsSlurmForAMinute(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*", Delay: time.Hour}))
@@ -169,7 +170,7 @@ func TestSilentComputeHoldsSlurmForAMinute(t *testing.T) {
 }
 
 // B2, B3: duplicates and endless pages cost neither a request nor a machine.
-func TestNeitherDuplicatesNorEndlessPagesCostARequest(t *testing.T) {
+func TestDuplicatesAndEndlessPagesCostNoRequest(t *testing.T) {
 	eachInWorld(t, map[string]fakegce.Fault{
 		"duplicates":              {Method: "*ist", Doubled: true},
 		"alternating tokens":      {Method: "*ist", Endless: fakegce.Alternating},

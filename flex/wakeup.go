@@ -14,33 +14,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WakeUp notifies the daemon that Slurm has called one of our programs. It makes the
-// next pass come at once, and decides nothing: who wants a node is what Slurm
-// says when the pass looks.
+// WakeUp notifies the daemon that Slurm has called a hook. It starts the next pass immediately and
+// decides nothing: when the pass looks, Slurm's state shows which jobs need nodes.
 type WakeUp struct {
-	Cluster string   `json:"cluster,omitempty"` // whose slurmctld has called; empty if that cannot be known
+	Cluster string   `json:"cluster,omitempty"` // the calling slurmctld's cluster; empty if unknown
 	Verb    string   `json:"verb"`              // resume, suspend or resume-fail
-	Nodes   string   `json:"nodes"`             // the hostlist of the call
-	Jobs    []uint32 `json:"jobs,omitempty"`    // the jobs that SLURM_RESUME_FILE spoke of
+	Nodes   string   `json:"nodes"`             // hostlist of the call
+	Jobs    []uint32 `json:"jobs,omitempty"`    // jobs in SLURM_RESUME_FILE
 }
 
 const (
-	wakeUpSize = 8 << 20               // bytes; a wake-up of 5,000 nodes and 1,000 jobs is far below 1 MiB
-	wakeUpTime = 60 * time.Millisecond // a hook must not keep slurmctld waiting
+	// wakeUpSize is in bytes. A wake-up for 5,000 nodes and 1,000 jobs is far below 1 MiB.
+	wakeUpSize = 8 << 20
+	wakeUpTime = 60 * time.Millisecond // a hook must not delay slurmctld
 )
 
-// SocketPath is where the daemon listens.
+// SocketPath returns the path of the daemon's socket.
 func SocketPath(dir string) string { return filepath.Join(dir, "slurmflex.sock") }
 
-// UnreceiptedError is that a wake-up went to the daemon, who may have taken it, but
-// that no receipt came back. The caller that gets it need not send the wake-up again.
+// UnreceiptedError is the error for a wake-up without a receipt. The daemon may have received the
+// wake-up, so the caller need not send it again.
 type UnreceiptedError struct{ error }
 
 func (e UnreceiptedError) Unwrap() error { return e.error }
 
-// Send hands a wake-up over to the daemon and waits for its receipt. It fails if
-// no daemon answers within 60 ms, or if the socket is not to be trusted. From the
-// moment that it is connected, its errors are UnreceiptedErrors.
+// Send sends a wake-up to the daemon and waits for the receipt. It fails if the daemon does not
+// answer within 60 ms, or if the socket is not trustworthy. After the connection is made, its
+// errors are UnreceiptedErrors.
 func Send(ctx context.Context, path string, h WakeUp) error {
 	if err := trustworthy(path); err != nil {
 		return err
@@ -77,7 +77,7 @@ func exchange(conn net.Conn, path string, h WakeUp) error {
 	return nil
 }
 
-// trustworthy checks that only we, or root, can stand behind the socket.
+// trustworthy checks that only this user or root can listen on the socket.
 func trustworthy(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 var someWakeUp = WakeUp{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-3]", Jobs: []uint32{812, 813}}
 
-// socketPath is short: the kernel takes no path of more than 107 bytes.
+// socketPath returns a short path: the kernel rejects paths over 107 bytes.
 func socketPath(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "flex")
@@ -30,7 +30,7 @@ func socketPath(t testing.TB) string {
 	return SocketPath(dir)
 }
 
-// listening is a daemon's ear, and where it is.
+// listening starts a daemon's listener and returns its path.
 func listening(t testing.TB) (path string, wakeUps <-chan WakeUp) {
 	t.Helper()
 	path = socketPath(t)
@@ -39,7 +39,7 @@ func listening(t testing.TB) (path string, wakeUps <-chan WakeUp) {
 	return path, wakeUps
 }
 
-// heard is the ear of a cluster's daemon, and its log of what is wrong.
+// heard starts the listener of a cluster's daemon, and returns its log of errors.
 func heard(t *testing.T, cluster string) (path string, wakeUps <-chan WakeUp, log *observer.ObservedLogs) {
 	t.Helper()
 	path = socketPath(t)
@@ -49,7 +49,7 @@ func heard(t *testing.T, cluster string) (path string, wakeUps <-chan WakeUp, lo
 	return path, wakeUps, log
 }
 
-// send sends a wake-up, again where a busy machine lets the daemon be late.
+// send sends a wake-up, and retries if the daemon is late on a busy machine.
 func send(t testing.TB, path string, h WakeUp) error {
 	t.Helper()
 	for {
@@ -60,14 +60,14 @@ func send(t testing.TB, path string, h WakeUp) error {
 	}
 }
 
-// arrives sends a wake-up that the daemon takes.
+// arrives sends a wake-up and checks that the daemon receives it.
 func arrives(t *testing.T, path string, wakeUps <-chan WakeUp) {
 	t.Helper()
 	require.NoError(t, send(t, path, someWakeUp))
 	assert.Equal(t, someWakeUp, <-wakeUps)
 }
 
-// pretender listens where a daemon would.
+// pretender listens at the path of a daemon.
 func pretender(t *testing.T) (path string, ear net.Listener) {
 	t.Helper()
 	path = socketPath(t)
@@ -78,21 +78,21 @@ func pretender(t *testing.T) (path string, ear net.Listener) {
 	return path, ear
 }
 
-// say writes bytes to the socket and returns the whole answer.
+// say writes bytes to the socket and returns the complete answer.
 func say(t testing.TB, path string, bytes []byte) string {
 	t.Helper()
 	conn, err := net.Dial("unix", path)
-	if !assert.NoError(t, err) { // require may not be called in a goroutine of the test's
+	if !assert.NoError(t, err) { // require must not be called in the test's goroutines
 		return err.Error()
 	}
 	defer conn.Close()
-	_, _ = conn.Write(bytes) // the daemon may hang up before it has read all
+	_, _ = conn.Write(bytes) // the daemon may hang up before it has read everything
 	_ = conn.(*net.UnixConn).CloseWrite()
 	answer, _ := io.ReadAll(conn)
 	return string(answer)
 }
 
-func TestAWakeUpArrivesAsItWasSent(t *testing.T) {
+func TestWakeUpArrivesUnchanged(t *testing.T) {
 	path, wakeUps := listening(t)
 	arrives(t, path, wakeUps)
 	info, err := os.Lstat(path)
@@ -100,7 +100,7 @@ func TestAWakeUpArrivesAsItWasSent(t *testing.T) {
 	assert.Equal(t, os.ModeSocket|0o600, info.Mode())
 }
 
-func TestAWakeUpBesideOneThatWaitsIsAcknowledgedAndDropped(t *testing.T) {
+func TestSecondWakeUpIsAcknowledgedAndDropped(t *testing.T) {
 	path, wakeUps := listening(t)
 	require.NoError(t, send(t, path, someWakeUp))
 	require.NoError(t, send(t, path, WakeUp{Verb: "suspend", Nodes: "alpha-a3-9"}))
@@ -108,14 +108,14 @@ func TestAWakeUpBesideOneThatWaitsIsAcknowledgedAndDropped(t *testing.T) {
 	assert.Empty(t, wakeUps)
 }
 
-func TestAWakeUpOfAWholeClusterFits(t *testing.T) {
+func TestWakeUpForAWholeClusterFits(t *testing.T) {
 	path, wakeUps := listening(t)
 	h := WakeUp{Verb: "resume", Nodes: strings.Repeat("alpha-a3-12345,", 5000), Jobs: make([]uint32, 1000)}
 	require.NoError(t, send(t, path, h))
 	assert.Equal(t, h, <-wakeUps)
 }
 
-func TestWithoutADaemonThereIsNoSocket(t *testing.T) {
+func TestSocketExistsOnlyWithADaemon(t *testing.T) {
 	path := socketPath(t)
 	require.ErrorIs(t, Send(t.Context(), path, someWakeUp), os.ErrNotExist)
 
@@ -127,7 +127,7 @@ func TestWithoutADaemonThereIsNoSocket(t *testing.T) {
 		time.Minute, time.Millisecond, "a daemon that has ended leaves none")
 }
 
-func TestASocketThatOthersCouldStandBehindIsNotTrusted(t *testing.T) {
+func TestUntrustworthySocketIsNotUsed(t *testing.T) {
 	in := func(name, want string, spoil func(t *testing.T, path string) error) {
 		t.Run(name, func(t *testing.T) {
 			path, wakeUps := listening(t)
@@ -152,7 +152,7 @@ func TestASocketThatOthersCouldStandBehindIsNotTrusted(t *testing.T) {
 // anothers gives a file to another user.
 func anothers(t *testing.T, path string) error { asRoot(t); return os.Chown(path, 12345, -1) }
 
-// aFile has a file be where something else was, and aLink a link to that.
+// aFile replaces a file by a regular file; aLink replaces it by a link to the moved original.
 func aFile(_ *testing.T, path string) error {
 	return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600))
 }
@@ -168,7 +168,7 @@ func asRoot(t *testing.T) {
 	}
 }
 
-func TestACallerOfAnotherUserIsRefused(t *testing.T) {
+func TestCallerOfAnotherUserIsRejected(t *testing.T) {
 	asRoot(t)
 	path, wakeUps, log := heard(t, "alpha")
 	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
@@ -176,7 +176,7 @@ func TestACallerOfAnotherUserIsRefused(t *testing.T) {
 
 	answer := make(chan string)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with this goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), 12345, ^uintptr(0)); errno != 0 {
 			answer <- errno.Error()
 			return
@@ -189,11 +189,13 @@ func TestACallerOfAnotherUserIsRefused(t *testing.T) {
 	assert.EqualError(t, log.All()[0].Context[0].Interface.(error), "caller has uid 12345, not 0 or 0")
 }
 
-func TestADaemonThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
+func TestSendTimesOutWithoutAReceipt(t *testing.T) {
 	path, _ := pretender(t)
 	var begun time.Time
 	var err error
-	for !errors.As(err, new(UnreceiptedError)) { // it may have taken it; a busy machine may take all the time to connect
+	// Connecting may take the whole time on a busy machine, so the test retries until it has
+	// connected.
+	for !errors.As(err, new(UnreceiptedError)) {
 		begun = time.Now()
 		err = Send(t.Context(), path, someWakeUp)
 		require.Error(t, err)
@@ -204,7 +206,7 @@ func TestADaemonThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
 	assert.Less(t, time.Since(begun), time.Minute) // the machine may be busy
 }
 
-func TestAnotherReceiptThanOursIsNone(t *testing.T) {
+func TestUnexpectedReceiptIsAnError(t *testing.T) {
 	path, other := pretender(t)
 	go func() {
 		for conn, err := other.Accept(); err == nil; conn, err = other.Accept() {
@@ -216,7 +218,7 @@ func TestAnotherReceiptThanOursIsNone(t *testing.T) {
 	assert.EqualError(t, err, `the daemon at `+path+` refused the wake-up: "HTTP/1.1 400 Bad Request\n"`)
 }
 
-func TestNothingThatIsSaidStopsTheListener(t *testing.T) {
+func TestNoInputStopsTheListener(t *testing.T) {
 	path, wakeUps := listening(t)
 	for name, bytes := range map[string][]byte{
 		"nothing":        {},
@@ -235,12 +237,12 @@ func TestNothingThatIsSaidStopsTheListener(t *testing.T) {
 	mute, err := net.Dial("unix", path)
 	require.NoError(t, err)
 	defer mute.Close()
-	arrives(t, path, wakeUps) // while somebody says nothing
+	arrives(t, path, wakeUps) // while another caller is silent
 	_, err = mute.Read(make([]byte, 1))
 	assert.ErrorIs(t, err, io.EOF, "who says nothing is hung up on")
 }
 
-func TestTheSocketOfADaemonThatWasKilledIsReplaced(t *testing.T) {
+func TestSocketOfAKilledDaemonIsReplaced(t *testing.T) {
 	path := socketPath(t)
 	killed, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	require.NoError(t, err)
@@ -256,14 +258,14 @@ func TestTheSocketOfADaemonThatWasKilledIsReplaced(t *testing.T) {
 	arrives(t, path, wakeUps)
 }
 
-func TestASecondDaemonIsRefused(t *testing.T) {
+func TestSecondDaemonIsRejected(t *testing.T) {
 	path, wakeUps := listening(t)
 	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.EqualError(t, err, "another daemon listens on "+path+"; stop it first")
-	arrives(t, path, wakeUps) // the first one goes on
+	arrives(t, path, wakeUps) // the first daemon continues
 }
 
-func TestADaemonWithoutItsFolderNamesTheFix(t *testing.T) {
+func TestListenErrorNamesTheMissingFolder(t *testing.T) {
 	path := SocketPath(filepath.Join(t.TempDir(), "none"))
 	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -286,7 +288,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-func TestTheNodesOfACallAreSortedByWhomTheyConcern(t *testing.T) {
+func TestSortGroupsTheNodesOfACall(t *testing.T) {
 	assert.Equal(t, Calls{
 		Ours:    []string{"alpha-a3-0", "alpha-one-3"},
 		Others:  []string{"alpha-cpu-1"},
@@ -297,7 +299,7 @@ func TestTheNodesOfACallAreSortedByWhomTheyConcern(t *testing.T) {
 	assert.Equal(t, Calls{}, Sort(alphaConfig(t), nil))
 }
 
-func TestTheJobsOfACallAreThoseOfItsResumeFile(t *testing.T) {
+func TestResumedJobsReadsTheResumeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resume.json")
 	_, err := ResumedJobs("")
 	require.EqualError(t, err, "SLURM_RESUME_FILE is not set: called by hand, or by a Slurm that was built without JSON")

@@ -7,38 +7,38 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// Watcher is told what passes see and do, so that people can be. Actions are
-// told of side by side, and passes wait for the answers.
+// Watcher observes what passes see and do, for reports to users and admins. Actions report
+// concurrently, and passes wait until the methods return.
 type Watcher interface {
-	// Saw is called in each pass before it acts.
+	// Saw is called in each pass before the pass acts.
 	Saw(s *scene.Scene, p plan.Plan)
 
-	// Did is called when an action is over. The error is nil if it was done.
+	// Did is called when an action has ended. A nil error means success.
 	Did(a plan.Action, begun time.Time, took time.Duration, err error)
 
-	// Stood is called when the daemon has made a pass, with nil, or has not,
-	// with the reason. ErrStandby is one of them.
+	// Stood is called with nil when the daemon has made a pass, and with the reason when it has
+	// not, for example ErrStandby.
 	Stood(err error)
 }
 
-// Watchers are all told the same, one after the other.
+// Watchers forwards each call to all its elements, in order.
 type Watchers []Watcher
 
-// Saw says all of them.
+// Saw calls Saw of each element.
 func (all Watchers) Saw(s *scene.Scene, p plan.Plan) {
 	for _, w := range all {
 		w.Saw(s, p)
 	}
 }
 
-// Did says all of them.
+// Did calls Did of each element.
 func (all Watchers) Did(a plan.Action, begun time.Time, took time.Duration, err error) {
 	for _, w := range all {
 		w.Did(a, begun, took, err)
 	}
 }
 
-// Stood says all of them.
+// Stood calls Stood of each element.
 func (all Watchers) Stood(err error) {
 	for _, w := range all {
 		w.Stood(err)

@@ -18,7 +18,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// notes is a watcher that writes down what it is told.
+// notes is a watcher that records its calls.
 type notes struct {
 	mu    sync.Mutex
 	lines []string
@@ -39,7 +39,7 @@ func (n *notes) write(format string, args ...any) {
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
 
-func TestAllWatchersAreToldTheSame(t *testing.T) {
+func TestWatchersGetTheSameCalls(t *testing.T) {
 	var one, other notes
 	all := Watchers{&one, &other}
 	all.Saw(&scene.Scene{}, plan.Plan{})
@@ -49,7 +49,7 @@ func TestAllWatchersAreToldTheSame(t *testing.T) {
 	assert.Equal(t, one.lines, other.lines)
 }
 
-func TestTheLogAndItsWatchers(t *testing.T) {
+func TestLogAndWatchersShowPasses(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
 		"the daemon shows its watcher how it stands": func(t *testing.T, w *world) {
 			var told notes
@@ -99,7 +99,7 @@ func TestTheLogAndItsWatchers(t *testing.T) {
 }
 
 // C13
-func TestTheSeverityOfAnActionIsWhatItMattersToAnAdmin(t *testing.T) {
+func TestSeverityReflectsAnActionsImportance(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hopeless(w)
 		w.slurm.submit(1, "train", "alpha-a3-0")

@@ -21,8 +21,8 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// alpha is a cluster in two regions: nodes of a3 come job by job, those of one
-// each by itself.
+// alpha is a cluster in two regions. Nodes of a3 are provisioned job by job, nodes of one
+// individually.
 const alpha = `
 slurm_cluster_name: alpha
 project: demo
@@ -51,8 +51,8 @@ func alphaConfig(t testing.TB) *config.Config {
 	return cfg
 }
 
-// world is a reconciler between a Slurm of the tests' own and a fake Compute
-// that it reaches through the real client, all in a bubble's time.
+// world connects a reconciler to the tests' own Slurm and, through the real client, to a fake
+// Compute, all with fake time.
 type world struct {
 	*Reconciler
 	t     *testing.T
@@ -63,8 +63,8 @@ type world struct {
 	lock  Lock
 }
 
-// inWorld runs a test in a world where operations take a second and machines
-// boot in ten. A machine that has booted registers with Slurm.
+// inWorld runs a test in a world with operations of one second and machines that boot in ten
+// seconds. A booted machine registers with Slurm.
 func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce.Options)) {
 	t.Helper()
 	dir := privateFolder(t)
@@ -88,7 +88,7 @@ func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce
 	})
 }
 
-// eachInWorld runs a test of cases, each in a world of its own.
+// eachInWorld runs a test for each case, each in a world of its own.
 func eachInWorld[T any](t *testing.T, cases map[string]T, run func(*testing.T, *world, T)) {
 	t.Helper()
 	for name, c := range cases {
@@ -98,8 +98,7 @@ func eachInWorld[T any](t *testing.T, cases map[string]T, run func(*testing.T, *
 	}
 }
 
-// begin puts a reconciler in place that remembers nothing, as that of a
-// process that has just been started.
+// begin replaces the reconciler by a new one without memory, as in a process that has just started.
 func (w *world) begin() {
 	w.t.Helper()
 	client, err := gce.New(w.t.Context(), gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: w.wire})
@@ -111,11 +110,11 @@ func (w *world) begin() {
 	}
 }
 
-// wire carries the calls to the cloud. At one of them the process may die,
-// before the call acts or just after it.
+// wire carries the calls to the cloud. The process may die at one of the calls, before the call
+// acts or immediately afterwards.
 type wire struct {
 	next     http.RoundTripper
-	lastCall int // the number of that call; 0: none
+	lastCall int // number of the call at which the process dies; 0: none
 	lastActs bool
 	mu       sync.Mutex
 	calls    int
@@ -137,13 +136,13 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, context.Canceled
 }
 
-// onDeath names what ends the process.
+// onDeath sets the function that ends the process.
 func (w *wire) onDeath(die context.CancelFunc) {
 	defer locked(&w.mu)()
 	w.die = die
 }
 
-// mustRound makes a pass that must succeed in looking.
+// mustPass makes a pass that must observe successfully.
 func (w *world) mustPass(ctx context.Context, only ...Filter) Outcome {
 	w.t.Helper()
 	out, err := w.Pass(ctx, only...)
@@ -151,14 +150,14 @@ func (w *world) mustPass(ctx context.Context, only ...Filter) Outcome {
 	return out
 }
 
-// within makes a pass that is not waited for longer than that.
+// within makes a pass and waits for its actions for at most patience.
 func (w *world) within(patience time.Duration) {
 	w.t.Helper()
 	_, err := w.pass(w.t.Context(), patience)
 	require.NoError(w.t, err)
 }
 
-// observed is what is seen now.
+// observed returns a new snapshot.
 func (w *world) observed() scene.Snapshot {
 	w.t.Helper()
 	snap, err := w.Observe(w.t.Context())
@@ -166,7 +165,7 @@ func (w *world) observed() scene.Snapshot {
 	return snap
 }
 
-// refuses has operations of a method end with an error.
+// refuses makes operations of a method end with an error.
 func (w *world) refuses(method, code, words string) {
 	w.t.Helper()
 	require.NoError(w.t, w.cloud.AddFault(fakegce.Fault{
@@ -174,8 +173,7 @@ func (w *world) refuses(method, code, words string) {
 	}))
 }
 
-// settle reconciles until nothing is to be expected soon. A process that
-// dies is followed by another.
+// settle reconciles until no change is expected soon. If the process dies, another one follows.
 func (w *world) settle() {
 	w.t.Helper()
 	for range 60 {
@@ -197,7 +195,7 @@ func (w *world) settle() {
 	w.t.Fatalf("not settled after 60 passes; the cloud has %q", w.owned())
 }
 
-// running has a job's machines there and booted.
+// running submits a job and waits until its machines have booted.
 func (w *world) running(job uint32, partition, nodes string) {
 	w.t.Helper()
 	w.served(job, partition, nodes)
@@ -205,28 +203,28 @@ func (w *world) running(job uint32, partition, nodes string) {
 	w.settle()
 }
 
-// served has a job submitted, and its nodes requested.
+// served submits a job and requests its nodes.
 func (w *world) served(job uint32, partition, nodes string) {
 	w.t.Helper()
 	w.slurm.submit(job, partition, nodes)
 	w.settle()
 }
 
-// waiting has a job wait for nodes that there is no capacity for.
+// waiting submits a job for nodes without capacity.
 func (w *world) waiting(job uint32, partition, nodes string) {
 	w.t.Helper()
 	w.cloud.SetCapacity("", "", 0)
 	w.served(job, partition, nodes)
 }
 
-// cancelled has a job cancelled, and what it leaves put away.
+// cancelled cancels a job and cleans up after it.
 func (w *world) cancelled(job uint32) {
 	w.t.Helper()
 	w.slurm.cancel(job)
 	w.settle()
 }
 
-// passes makes so many, that far apart.
+// passes makes n passes, apart from each other by the given time.
 func (w *world) passes(n int, apart time.Duration) {
 	w.t.Helper()
 	for range n {
@@ -235,7 +233,7 @@ func (w *world) passes(n int, apart time.Duration) {
 	}
 }
 
-// mutations are the methods that were called to change something.
+// mutations returns the methods of the changing calls.
 func (w *world) mutations() []string {
 	methods := []string{}
 	for _, c := range w.cloud.Calls() {
@@ -247,13 +245,13 @@ func (w *world) mutations() []string {
 	return methods
 }
 
-// owns holds what the cloud has against lines of owned.
+// owns compares the cloud's contents with lines of owned.
 func (w *world) owns(lines ...string) {
 	w.t.Helper()
 	require.Equal(w.t, lines, w.owned())
 }
 
-// owned is what the cloud has, a line for each thing, without times.
+// owned lists the cloud's contents, one line per thing, without times.
 func (w *world) owned() []string {
 	lines := []string{}
 	st := w.cloud.State()
@@ -269,7 +267,7 @@ func (w *world) owned() []string {
 	return lines
 }
 
-// locked locks until the function that it returns is called.
+// locked locks mu until the returned function is called.
 func locked(mu *sync.Mutex) (unlock func()) {
 	mu.Lock()
 	return mu.Unlock

@@ -10,21 +10,21 @@ const (
 	Standard  = "STANDARD"
 )
 
-// BulkSpec says which instances one bulk insert must make: all of them in one
-// zone, or none. No group manages them; their labels hold Stamp.
+// BulkSpec describes the instances of one bulk insert: Compute creates all of them in one zone, or
+// none. No group manages these instances; their labels hold Stamp.
 type BulkSpec struct {
 	Region    string
 	Zones     []string      // short names of zones of Region; at least one
 	Template  Template      // as read back: its link and labels are used
 	Instances []string      // 1 to MaxInstances names
 	Model     string        // the provisioning model
-	Duration  time.Duration // with FlexStart MinDuration to MaxDuration, whole seconds; 0 with the others: for ever
+	Duration  time.Duration // FlexStart: MinDuration to MaxDuration in whole seconds; other models: 0, no limit
 	Stamp     Stamp
 
-	// Reservation is the name, or link, of the one that they consume; empty: none.
+	// Reservation is the name or link of the reservation that the instances consume; empty: none.
 	Reservation string
 
-	// Occasion names what the instances are made for. Of calls that bear the same
-	// one, no matter who makes them, Compute acts on the first. Empty: each call acts.
+	// Occasion identifies the purpose of the call. Compute acts only on the first of several calls
+	// with one occasion, no matter who sends them. With an empty occasion, every call acts.
 	Occasion string
 }

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Cause says why the cloud did not do what was asked, in the classes that
-// decide what happens next. mig/gce maps the API's codes to it in one place.
+// Cause classifies why the cloud rejected or failed a request. The classes decide the next step.
+// Only mig/gce maps the API's codes to causes.
 type Cause uint8
 
-// The causes, with what each means for what happens next.
+// The causes, each with its next step.
 const (
 	CauseNone        Cause = iota
 	CauseCapacity          // no machines now: ask again later
-	CauseQuota             // a quota of the project is used up: ask again later, and say so
+	CauseQuota             // a quota of the project is used up: ask again later and report it
 	CauseRate              // too many calls: slow down
-	CauseConfig            // the request can never succeed as it is: an admin must change something
-	CausePermission        // our credentials may not do this: an admin must change something
-	CauseNotFound          // what the call names does not exist (with weak rights this shows as CausePermission)
-	CauseExists            // a thing of that name is there already
-	CauseConflict          // the thing is busy or in a state that forbids the call: look again
-	CauseUnavailable       // the API did not answer, or answered 5xx: the outcome is unknown
-	CauseUnknown           // a code that this program does not know
+	CauseConfig            // the request can never succeed unchanged: an admin must change something
+	CausePermission        // our credentials lack the permission: an admin must change something
+	CauseNotFound          // the named object does not exist (weak accounts get CausePermission)
+	CauseExists            // an object of that name already exists
+	CauseConflict          // the object is busy or in a state that forbids the call: read it again
+	CauseUnavailable       // the API did not answer or answered 5xx: the outcome is unknown
+	CauseUnknown           // this program does not know the code
 )
 
 var causeNames = [...]string{
@@ -39,21 +39,21 @@ func (c Cause) String() string {
 	return causeNames[CauseUnknown]
 }
 
-// Trouble is why a call or a resize request has brought no machines.
+// Trouble explains why a call or a resize request created no machines.
 type Trouble struct {
 	Cause   Cause
 	Message string // Google's error message, in one line
-	Quota   UsedUp // with CauseQuota: which one, if Google named it
+	Quota   UsedUp // with CauseQuota: the quota, if Google named it
 }
 
 // UsedUp is a quota that leaves no room for a request.
 type UsedUp struct {
-	Metric string  // the API's word, such as PREEMPTIBLE_NVIDIA_H100_GPUS
+	Metric string  // the API's name, such as PREEMPTIBLE_NVIDIA_H100_GPUS
 	Limit  float64 // 0: unknown
 	Region string  // empty: unknown
 }
 
-// String names the quota, its limit and its region, as far as they are known.
+// String returns the quota's name, its limit and its region, as far as they are known.
 func (q UsedUp) String() string {
 	if q.Metric == "" {
 		return "a quota of the project is used up"
@@ -68,12 +68,12 @@ func (q UsedUp) String() string {
 	return text
 }
 
-// briefSize is the most characters of Google's error message that Brief keeps.
+// briefSize is the maximum number of characters of Google's error message in Brief.
 const briefSize = 120
 
-// Brief is the trouble in a few words, for owners of jobs. It stays the same from one attempt to
-// the next: Google's messages contain operation names, ports and places that change. Only where
-// somebody must change something does it quote Google.
+// Brief returns the trouble in a few words for job owners. The text does not change between
+// attempts, because it leaves out the operation names, ports and locations of Google's messages. It
+// quotes Google only where an admin must change something.
 func (t Trouble) Brief() string {
 	switch t.Cause {
 	case CauseCapacity:
@@ -92,17 +92,17 @@ func (t Trouble) Brief() string {
 	return string(text)
 }
 
-// Error is a call to the cloud that failed. Its text is one line that names
-// the operation and the object.
+// Error is a failed call to the cloud. Its text is one line that names the operation and the
+// object.
 type Error struct {
-	Op     string // what was tried, such as "create resize request"
-	Object string // on what, such as "alpha-a3-job-812/a1"
+	Op     string // the operation, such as "create resize request"
+	Object string // its object, such as "alpha-a3-job-812/a1"
 	Cause  Cause
-	Quota  UsedUp // with CauseQuota: which one, if Google named it
+	Quota  UsedUp // with CauseQuota: the quota, if Google named it
 	Err    error
 
-	// Owner is the cluster whose stamp is on the thing of that name, where the
-	// cause is CauseExists and a stamp says it.
+	// Owner is the cluster named by the stamp of the existing object if the cause is CauseExists
+	// and the object has a stamp.
 	Owner string
 }
 
@@ -110,8 +110,8 @@ func (e *Error) Error() string { return e.Op + " " + e.Object + ": " + e.Err.Err
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// CauseOf is the cause of an error that came from the cloud, CauseNone for nil
-// and CauseUnknown for any other error.
+// CauseOf returns the cause of an error from the cloud, CauseNone for nil, and CauseUnknown for any
+// other error.
 func CauseOf(err error) Cause {
 	if err == nil {
 		return CauseNone
@@ -123,8 +123,8 @@ func CauseOf(err error) Cause {
 	return CauseUnknown
 }
 
-// TroubleOf returns what an error says, without the operation and object that its reader knows
-// already.
+// TroubleOf returns the error's trouble without the operation and the object, which the reader
+// already knows.
 func TroubleOf(err error) Trouble {
 	if err == nil {
 		return Trouble{}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestTheBriefFormOfATroubleDoesNotChangeWithGooglesWords(t *testing.T) {
+func TestBriefTroubleDoesNotDependOnGooglesWording(t *testing.T) {
 	for text, trouble := range map[string]Trouble{
 		"no capacity":                                    {Cause: CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED: try another zone"},
 		"rate limit":                                     {Cause: CauseRate, Message: "429: slow down"},

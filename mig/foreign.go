@@ -8,12 +8,11 @@ import (
 
 var foreignName = regexp.MustCompile(`^(.+?)(?:-job-([0-9]+))?-[0-9a-f]{8}$`)
 
-// ParseForeign reads the name of a group as slurm-gcp makes it for a cluster:
-// {cluster}-{nodeset}[-job-{id}]-{8 hex}. job is 0 if the group is for no job.
-// It reports false for any other name.
+// ParseForeign parses a group name as slurm-gcp writes it: {cluster}-{nodeset}[-job-{id}]-{8 hex}.
+// job is 0 if the name has no job. ok is false for any other name.
 //
-// Names of several clusters may look alike: alpha-b-a3-0123abcd is of cluster
-// alpha only if alpha has a nodeset b-a3.
+// Names of different clusters may look alike: alpha-b-a3-0123abcd belongs to cluster alpha only if
+// alpha has a nodeset b-a3.
 func ParseForeign(cluster, name string) (nodeset string, job uint32, ok bool) {
 	rest, ok := strings.CutPrefix(name, cluster+"-")
 	m := foreignName.FindStringSubmatch(rest)

@@ -1,6 +1,6 @@
-// Package mig holds the values of our domain on the cloud's side: managed
-// instance groups, the resize requests in them and the instances they made.
-// It talks to nobody; mig/gce maps these values to and from the Compute API.
+// Package mig holds the cloud values of our domain: managed instance groups, their resize requests,
+// and the instances that these create. It makes no calls; mig/gce maps the values to and from the
+// Compute API.
 package mig
 
 import (
@@ -8,36 +8,35 @@ import (
 	"time"
 )
 
-// Limits of flex-start that hold for every machine type.
-// Source: Compute's documentation of resize requests in a MIG.
+// Limits of flex-start for all machine types. Source: Compute's documentation of resize requests in
+// a MIG.
 const (
 	MinDuration  = 600 * time.Second     // shortest run duration of a request
 	MaxDuration  = 604_800 * time.Second // longest run duration of a request
-	MaxInstances = 1000                  // instances that one request, or one deleteInstances call, may name
+	MaxInstances = 1000                  // most instances in one request or one deleteInstances call
 )
 
-// Group is a regional managed instance group: ours, or (without a stamp) one
-// that slurm-gcp left.
+// Group is a regional managed instance group: ours, or (without a stamp) left by slurm-gcp.
 type Group struct {
 	Name       string
 	Region     string
 	Stamp      Stamp
-	Template   string   // path of its instance template without the project; empty if that is not known
-	Zones      []string // short names of those that it may choose from, sorted; none if that is not known
-	Policy     string   // name of its workload policy; empty if it has none
+	Template   string   // path of its instance template without the project; empty if unknown
+	Zones      []string // short names of the zones that it may use, sorted; empty if unknown
+	Policy     string   // name of its workload policy; empty: none
 	TargetSize int
-	Creating   int // members that are being created, which includes those that wait for capacity
+	Creating   int // members being created, including those that wait for capacity
 	Created    time.Time
-	Requests   []Request // every resize request on record, the oldest first
+	Requests   []Request // all resize requests on record, oldest first
 
-	// Unread says what of the group or of its requests could not be read; empty if
-	// all was. Then the other fields are what could be, and nothing may be done to
-	// the group, nor to the nodes that its requests name. Only Name, Region and the
-	// requests' names are always there; without a Stamp it may be ours.
+	// Unread names the parts of the group or of its requests that could not be read; empty: none.
+	// If it is set, the other fields hold the parts that could be read, and slurmflex must not act
+	// on the group or on the nodes of its requests. Only Name, Region and the names of the requests
+	// are always set; a group without a Stamp may still be ours.
 	Unread string
 }
 
-// Live returns the group's resize requests that may still bring instances.
+// Live returns the group's resize requests that may still create instances.
 func (g Group) Live() []Request {
 	var live []Request
 	for _, r := range g.Requests {
@@ -48,9 +47,9 @@ func (g Group) Live() []Request {
 	return live
 }
 
-// Hidden counts the members of the group that are neither among the instances that
-// show, nor asked for by a live request, and reports whether the group is creating
-// some that no live request asks for: then the list of requests lags.
+// Hidden counts the group's members that are neither among the shown instances nor requested by a
+// live request. creating is true if the group is creating members that no live request covers: then
+// the list of requests lags behind.
 func (g Group) Hidden(shown int) (members int, creating bool) {
 	asked := 0
 	for _, r := range g.Live() {
@@ -59,28 +58,27 @@ func (g Group) Hidden(shown int) (members int, creating bool) {
 	return g.TargetSize - shown - asked, g.Creating > asked
 }
 
-// GroupSpec says what a new group must be. Everything that flex-start
-// prescribes and nobody may choose (size 0, one zone, no redistribution, no
-// repairs) is not a field: mig/gce writes it.
+// GroupSpec describes a new group. The settings that flex-start prescribes (size 0, one zone, no
+// redistribution, no repairs) are not fields: mig/gce sets them.
 type GroupSpec struct {
 	Name     string
 	Region   string
-	Template string   // a link or path of the instance template, global or of the same region
+	Template string   // link or path of the instance template, global or in the same region
 	Zones    []string // short names; at least one
-	Policy   string   // name of a workload policy of the same region; empty for none
+	Policy   string   // name of a workload policy in the same region; empty for none
 	Stamp    Stamp
 }
 
-// GroupID names a managed instance group: a name is unique in its region only.
+// GroupID identifies a managed instance group: names are unique only within a region.
 type GroupID struct{ Region, Name string }
 
-// ID names the group.
+// ID returns the group's region and name.
 func (g Group) ID() GroupID { return GroupID{g.Region, g.Name} }
 
-// String is region/name.
+// String returns region/name.
 func (id GroupID) String() string { return id.Region + "/" + id.Name }
 
-// Compare orders by region, then by name.
+// Compare orders IDs by region, then by name.
 func (id GroupID) Compare(other GroupID) int {
 	return cmp.Or(cmp.Compare(id.Region, other.Region), cmp.Compare(id.Name, other.Name))
 }

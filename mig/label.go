@@ -2,7 +2,7 @@ package mig
 
 import "strconv"
 
-// The labels that hold the stamp of an instance that no group made.
+// The labels that hold the stamp of an instance without a group.
 const (
 	labelVersion = "slurmflex-version"
 	labelCluster = "slurmflex-cluster"
@@ -11,8 +11,8 @@ const (
 	labelNode    = "slurmflex-node"
 )
 
-// Labels is the stamp as labels of an instance. Its names are parts of names
-// of instances, so they are fit for the values of labels as they are.
+// Labels returns the stamp as instance labels. The parts of a stamp are also parts of instance
+// names, so they are valid label values.
 func (s Stamp) Labels() map[string]string {
 	labels := map[string]string{labelVersion: strconv.Itoa(s.Version), labelCluster: s.Cluster, labelNodeSet: s.NodeSet}
 	if s.Job != 0 {
@@ -24,9 +24,9 @@ func (s Stamp) Labels() map[string]string {
 	return labels
 }
 
-// StampOfLabels reads an instance's labels. It reports false if they are not a
-// stamp of a version that this program knows, with a cluster and a nodeset in
-// it: such an instance is not ours. The first instances had no version yet.
+// StampOfLabels parses the stamp from an instance's labels. It returns false unless the labels hold
+// a cluster and a nodeset and a stamp version that this program knows: such an instance is not
+// ours. The earliest instances have no version label and are accepted.
 func StampOfLabels(labels map[string]string) (Stamp, bool) {
 	s := Stamp{Version: 1, Cluster: labels[labelCluster], NodeSet: labels[labelNodeSet], Node: labels[labelNode]}
 	if version, ok := labels[labelVersion]; ok {

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// ActiveRequestsQuota is the metric that the live resize requests of a region
-// count to, and DefaultActiveRequests what a project has of it that did not ask
-// for more. Source: GKE's documentation of queued provisioning.
+// ActiveRequestsQuota is the quota metric for a region's live resize requests.
+// DefaultActiveRequests is its limit in a project that has not requested a higher one. Source:
+// GKE's documentation of queued provisioning.
 const (
 	ActiveRequestsQuota   = "ACTIVE_RESIZE_REQUESTS"
 	DefaultActiveRequests = 100
 )
 
-// DefaultOperations is how many operations of a kind a project may have in flight
-// unless Google raised it. Source: Compute's page "Concurrent operation quotas", which
-// gives it for global operations, and that regions have such a quota each.
+// DefaultOperations is the default limit of a project's concurrent operations of one kind. Source:
+// Compute's page "Concurrent operation quotas": 500 for global operations; each region has such a
+// quota, too.
 const DefaultOperations = 500
 
-// MachineType is what an instance of a machine type has.
+// MachineType holds the resources of a machine type.
 type MachineType struct {
 	Name   string
-	CPUs   int    // virtual ones, as the instance sees them
+	CPUs   int    // vCPUs
 	Memory int    // MB
 	GPU    string // accelerator type, such as nvidia-h100-80gb; empty: none
 	GPUs   int
 }
 
-// FlexStart reports whether flex-start has such machines: those with GPUs, but
-// for A4X, and H4D. Those of N1 get their GPUs from the template. Source:
-// Compute's documentation "About resize requests in a MIG", 2026.
+// FlexStart reports whether flex-start supports the machine type: all types with GPUs except A4X,
+// and H4D. N1 machines get their GPUs from the template. Source: Compute's documentation "About
+// resize requests in a MIG", 2026.
 func (m MachineType) FlexStart() bool {
 	switch family, _, _ := strings.Cut(m.Name, "-"); family {
 	case "a4x":
@@ -41,9 +41,9 @@ func (m MachineType) FlexStart() bool {
 	return m.GPUs > 0
 }
 
-// PreemptibleQuota is the metric that GPUs of a type count to when they come by
-// flex-start; false for one that is not known here. Source: the discovery
-// document's Quota.metric, and for later types Compute's "GPU quota" page.
+// PreemptibleQuota returns the quota metric for GPUs of a type obtained by flex-start; known is
+// false for an unknown type. Source: Quota.metric in the discovery document, and Compute's "GPU
+// quota" page for later types.
 func PreemptibleQuota(gpu string) (metric string, known bool) {
 	gpus := []struct{ gpu, metric string }{
 		{"nvidia-a100-80gb", "A100_80GB"},
@@ -64,20 +64,21 @@ func PreemptibleQuota(gpu string) (metric string, known bool) {
 	return "PREEMPTIBLE_NVIDIA_" + gpus[i].metric + "_GPUS", true
 }
 
-// GPUType returns the name by which people call an accelerator type: h100 for
-// nvidia-h100-80gb and nvidia-h100-mega-80gb, t4 for nvidia-tesla-t4. NVML's names of
-// these GPUs contain it, as Slurm's AutoDetect requires of a type.
+// GPUType returns the common name of an accelerator type: h100 for nvidia-h100-80gb and
+// nvidia-h100-mega-80gb, t4 for nvidia-tesla-t4. NVML's names for these GPUs contain the common
+// name, as Slurm's AutoDetect requires.
 func GPUType(accelerator string) string {
 	name := strings.TrimPrefix(strings.TrimPrefix(accelerator, "nvidia-"), "tesla-")
 	return variant.ReplaceAllString(name, "")
 }
 
-// variant matches the end of an accelerator type behind the GPU's name: memory, network, workstation.
+// variant matches the suffix of an accelerator type after the GPU's name: memory, network,
+// workstation.
 var variant = regexp.MustCompile(`(-mega)?(-\d+gb)?(-vws)?$`)
 
-// KnownMachine is what is known here of the machine types that are common with
-// flex-start, for where Compute cannot be asked. Source: Compute's pages "GPU
-// machine types" (A2, A3, A4, G2) and "Compute-optimized machine family" (H4D).
+// KnownMachine returns the built-in data of the machine types most used with flex-start, for
+// commands that cannot ask Compute. Source: Compute's pages "GPU machine types" (A2, A3, A4, G2)
+// and "Compute-optimized machine family" (H4D).
 func KnownMachine(name string) (MachineType, bool) {
 	const gib = 1024
 	known := []MachineType{

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestFlexStartHasMachinesWithGPUsAndH4D(t *testing.T) {
+func TestFlexStartSupportsGPUMachinesAndH4D(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a3-highgpu-8g": true, "g2-standard-4": true, "h4d-standard-192": true, "n1-standard-8": true,
 		"n2-standard-2": false, "e2-standard-4": false, "a4x-highgpu-4g": false,
@@ -22,7 +22,7 @@ func TestFlexStartHasMachinesWithGPUsAndH4D(t *testing.T) {
 	assert.False(t, MachineType{Name: "a4x-highgpu-4g", GPU: "nvidia-gb200", GPUs: 4}.FlexStart())
 }
 
-func TestGPUsCountToTheQuotaOfPreemptibleOnes(t *testing.T) {
+func TestFlexStartGPUsCountTowardsPreemptibleQuota(t *testing.T) {
 	metric, known := PreemptibleQuota("nvidia-h100-mega-80gb")
 	assert.True(t, known)
 	assert.Equal(t, "PREEMPTIBLE_NVIDIA_H100_MEGA_GPUS", metric)
@@ -32,7 +32,7 @@ func TestGPUsCountToTheQuotaOfPreemptibleOnes(t *testing.T) {
 	}
 }
 
-func TestAQuotaThatARegionDoesNotShowIsNotZero(t *testing.T) {
+func TestQuotaMissingFromRegionIsUnknown(t *testing.T) {
 	r := Region{Quotas: []Quota{{"A", 0, 0}, {"B", 8, 1}}}
 	for metric, want := range map[string]struct {
 		limit float64
@@ -44,7 +44,7 @@ func TestAQuotaThatARegionDoesNotShowIsNotZero(t *testing.T) {
 	}
 }
 
-func TestAProjectWithoutPreemptibleGPUsUsesItsStandardOnes(t *testing.T) {
+func TestProjectWithoutPreemptibleQuotaUsesStandardQuota(t *testing.T) {
 	const standard, preemptible = "NVIDIA_L4_GPUS", "PREEMPTIBLE_NVIDIA_L4_GPUS"
 	for name, test := range map[string]struct {
 		quotas []Quota
@@ -67,7 +67,7 @@ func TestAProjectWithoutPreemptibleGPUsUsesItsStandardOnes(t *testing.T) {
 	assert.Equal(t, standard, q.Metric, "on demand")
 }
 
-func TestTheQuotasOfFlexStartAreThoseThatCountHere(t *testing.T) {
+func TestFlexQuotasListsEachRelevantQuotaOnce(t *testing.T) {
 	r := Region{Quotas: []Quota{{"STATIC_ADDRESSES", 8, 8}, {"INSTANCES", 9, 1}, {"PREEMPTIBLE_NVIDIA_L4_GPUS", 4, 2}, {"INSTANCE_GROUPS", 5, 0}}}
 	assert.Equal(t, []Quota{{"INSTANCE_GROUPS", 5, 0}, {"INSTANCES", 9, 1}, {"PREEMPTIBLE_NVIDIA_L4_GPUS", 4, 2}},
 		r.FlexQuotas([]GPUs{{Type: "nvidia-l4"}, {}, {Type: "nvidia-l4"}}))
@@ -81,11 +81,11 @@ func fit() Template {
 	}
 }
 
-func TestATemplateThatExcludesFlexStartSaysHowAndTheFix(t *testing.T) {
+func TestContradictionNamesItsCauseAndFix(t *testing.T) {
 	const without = "without, and set enable_placement if nodes must be close together"
 	for name, test := range map[string]struct {
 		change  func(*Template)
-		is, fix string // empty: nothing is wrong
+		is, fix string // empty: no contradiction
 	}{
 		"fit":                        {func(*Template) {}, "", ""},
 		"fit, with the shortest run": {func(t *Template) { t.MaxRun = 600 * time.Second }, "", ""},
@@ -117,11 +117,11 @@ func TestATemplateThatExcludesFlexStartSaysHowAndTheFix(t *testing.T) {
 	}
 }
 
-func TestATemplateSaysAllThatIsWrongAtOnce(t *testing.T) {
+func TestContradictionsListsAllFaults(t *testing.T) {
 	assert.Len(t, Template{Policies: []string{"compact"}}.Contradictions(), 6)
 }
 
-func TestAPlacementHoldsWhatItsMachineTypeAndDistanceAllow(t *testing.T) {
+func TestPlacementLimitDependsOnMachineTypeAndDistance(t *testing.T) {
 	tests := []struct {
 		machineType string
 		distance    int
@@ -154,7 +154,7 @@ func TestAPlacementHoldsWhatItsMachineTypeAndDistanceAllow(t *testing.T) {
 	}
 }
 
-func TestATemplateThatExcludesAKindOfCapacity(t *testing.T) {
+func TestExcludesNamesSettingsThatPreventAModel(t *testing.T) {
 	flex := fit()
 	assert.Empty(t, flex.Excludes(FlexStart))
 	assert.Equal(t, []string{"maxRunDuration is 7200 s, after which Compute deletes the machines; make a template without"}, flex.Excludes(Spot))
@@ -172,7 +172,7 @@ func TestGPUTypeReturnsTheCommonName(t *testing.T) {
 	}
 }
 
-func TestMachineHasTheGPUsThatItsTemplateAttaches(t *testing.T) {
+func TestMachineIncludesGPUsAttachedByTemplate(t *testing.T) {
 	n1 := MachineType{Name: "n1-standard-8"}
 	assert.Equal(t, MachineType{Name: "n1-standard-8", GPU: "nvidia-tesla-t4", GPUs: 2}, Template{GPU: "nvidia-tesla-t4", GPUs: 2}.Machine(n1))
 	a3, _ := KnownMachine("a3-highgpu-8g")

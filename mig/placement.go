@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// Policy is a workload policy that carries our stamp: it has the instances of
-// the groups that name it placed close together.
+// Policy is a workload policy with our stamp. Compute places the instances of the groups that use
+// the policy close together.
 type Policy struct {
 	Name     string
 	Region   string
 	Stamp    Stamp
-	Distance string // maxTopologyDistance in the API's words; empty: as close as can be had
+	Distance string // maxTopologyDistance in the API's words; empty: as close as possible
 	Created  time.Time
-	Unread   string // what of it could not be read; empty if all was. It is there, and stays
+	Unread   string // the parts that could not be read; empty: none. If set, the policy exists and must be kept
 }
 
-// PolicySpec says what a new workload policy must be.
+// PolicySpec describes a new workload policy.
 type PolicySpec struct {
-	Name     string // begins with the cluster's name and a hyphen, or Policies does not find it
+	Name     string // must begin with the cluster's name and a hyphen, because Policies filters by this prefix
 	Region   string
-	Distance string // as PlacementLimit names it
+	Distance string // as returned by PlacementLimit
 	Stamp    Stamp
 }
 
-// PlacementLimit is how many instances of a machine type one workload policy
-// may hold within a distance, and the distance's name in the API. The distances
-// are those of slurm-gcp's placement_max_distance: 1 is a sub-block, 2 a block,
-// 3 a cluster, and 0 leaves it to Compute, which names none. It is false for a
-// machine type that workload policies do not support, or not at that distance.
+// PlacementLimit returns the most instances of a machine type that one workload policy may hold
+// within a distance, and the API's name for that distance. Distances are those of slurm-gcp's
+// placement_max_distance: 1 is a subblock, 2 a block, 3 a cluster; 0 leaves the distance to Compute
+// and has an empty name. ok is false if workload policies do not support the machine type, or not
+// at this distance.
 //
-// A limit may be above MaxInstances: a resize request has its own.
+// The limit may exceed MaxInstances, which bounds one resize request.
 func PlacementLimit(machineType string, distance int) (limit int, name string, ok bool) {
 	a3 := strings.HasPrefix(machineType, "a3-ultragpu-")
 	if !a3 && !strings.HasPrefix(machineType, "a4-") && !strings.HasPrefix(machineType, "h4d-") {

@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// RegionOf returns the region of a zone: us-central1 of us-central1-a.
+// RegionOf returns the region of a zone: us-central1 for us-central1-a.
 func RegionOf(zone string) string { return zone[:max(0, strings.LastIndex(zone, "-"))] }
 
-// GroupQuotas are the metrics that each regional group counts to.
+// GroupQuotas returns the quota metrics that every regional group counts towards.
 func GroupQuotas() []string { return []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} }
 
 // Quota is a quota of a project in one region.
 type Quota struct {
-	Metric       string // the API's word, such as PREEMPTIBLE_NVIDIA_H100_GPUS
+	Metric       string // the API's name, such as PREEMPTIBLE_NVIDIA_H100_GPUS
 	Limit, Usage float64
 }
 
-// Full is the used part of the limit: from 0 to 1, or more where the limit was
-// lowered.
+// Full returns usage divided by limit: 0 to 1, or more than 1 if the limit was lowered.
 func (q Quota) Full() float64 {
 	if q.Limit <= 0 {
 		return 1
@@ -30,10 +29,10 @@ func (q Quota) Full() float64 {
 type Region struct {
 	Name   string
 	Up     bool
-	Quotas []Quota // those that Compute shows here, which are not all
+	Quotas []Quota // the quotas that Compute shows with the region, not all that exist
 }
 
-// Quota returns the quota of a metric; false if Compute does not show it.
+// Quota returns the quota of a metric; shown is false if Compute does not show it.
 func (r Region) Quota(metric string) (q Quota, shown bool) {
 	i := slices.IndexFunc(r.Quotas, func(q Quota) bool { return q.Metric == metric })
 	if i < 0 {
@@ -42,16 +41,16 @@ func (r Region) Quota(metric string) (q Quota, shown bool) {
 	return r.Quotas[i], true
 }
 
-// GPUs are those of a type that come on demand, or by a model that is preemptible to
-// quotas: flex-start and Spot.
+// GPUs describes GPUs of one type: on demand, or obtained by flex-start or Spot, which both use
+// preemptible quota.
 type GPUs struct {
 	Type     string
 	OnDemand bool
 }
 
-// GPUQuota returns the quota that such GPUs count to, as far as Compute shows it: the
-// standard one on demand, and otherwise the preemptible one, or in a project that
-// has none of it the standard one. Source: Compute's page "Allocation quotas".
+// GPUQuota returns the quota for such GPUs, as far as Compute shows it. On-demand GPUs use the
+// standard quota. Others use the preemptible quota, or the standard quota in a project without
+// preemptible quota. Source: Compute's page "Allocation quotas".
 func (r Region) GPUQuota(gpus GPUs) (q Quota, shown bool) {
 	metric, known := PreemptibleQuota(gpus.Type)
 	if !known {
@@ -68,8 +67,8 @@ func (r Region) GPUQuota(gpus GPUs) (q Quota, shown bool) {
 	return q, shown
 }
 
-// FlexQuotas are the quotas that machines with such GPUs, their groups and requests
-// count to, as far as Compute shows them, each once.
+// FlexQuotas returns each quota that machines with such GPUs, their groups and their requests count
+// towards, once, as far as Compute shows it.
 func (r Region) FlexQuotas(gpus []GPUs) []Quota {
 	var all []Quota
 	for _, metric := range append(GroupQuotas(), ActiveRequestsQuota, "INSTANCES") {

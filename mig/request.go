@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// RequestState is the state of a resize request in the API's own words. A word
-// that we do not know is kept as it came; see Live.
+// RequestState is the state of a resize request in the API's own words. Unknown words are kept
+// unchanged; see Live.
 type RequestState string
 
-// The states of API v1. No transition leaves Succeeded, Failed or Cancelled.
+// The states of API v1. Succeeded, Failed and Cancelled are final.
 const (
 	Creating  RequestState = "CREATING"
 	Accepted  RequestState = "ACCEPTED"
@@ -18,40 +18,39 @@ const (
 	Cancelled RequestState = "CANCELLED"
 )
 
-// Live reports whether the request may still bring instances. A state that we
-// do not know counts as live: what is not understood is not gone.
+// Live reports whether the request may still create instances. An unknown state counts as live,
+// because it may not be final.
 func (s RequestState) Live() bool {
 	return s != Succeeded && s != Failed && s != Cancelled
 }
 
-// Request is a resize request: all its instances at once, or none.
+// Request is a resize request: Compute creates all its instances together, or none.
 type Request struct {
 	Name      string // unique only within its group
 	State     RequestState
-	Instances []string // the names it asked for; empty if it was made with a count only
-	Count     int      // how many it asked for, if it was made with a count only
+	Instances []string // the requested names; empty if the request has only a count
+	Count     int      // the requested number, if the request has only a count
 	Duration  time.Duration
 	Created   time.Time
 
-	// Cause, Message and Quota say why a Failed request failed, or why the last
-	// attempt for a live one did not find capacity (which is not final). They
-	// are empty if nothing went wrong.
+	// Cause, Message and Quota explain why a Failed request failed, or why the last attempt for a
+	// live request found no capacity (which is not final). They are empty if no error is on record.
 	Cause   Cause
 	Message string
 	Quota   UsedUp
 }
 
-// Trouble is why the request failed, or why its last attempt did not find capacity; zero if
-// nothing went wrong.
+// Trouble returns the reason why the request failed or why its last attempt found no capacity; zero
+// if no error is on record.
 func (r Request) Trouble() Trouble { return Trouble{r.Cause, r.Message, r.Quota} }
 
-// Names reports whether the request asked for the instance of that name.
+// Names reports whether the request names the instance.
 func (r Request) Names(instance string) bool { return slices.Contains(r.Instances, instance) }
 
-// Size is how many instances the request asks for.
+// Size returns the number of requested instances.
 func (r Request) Size() int { return max(len(r.Instances), r.Count) }
 
-// RequestSpec says what a new resize request must be.
+// RequestSpec describes a new resize request.
 type RequestSpec struct {
 	Name      string
 	Instances []string      // 1 to MaxInstances names

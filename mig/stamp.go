@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// StampVersion is the version of the stamps that this program writes. Groups
-// with a newer one belong to a newer program and are left alone.
+// StampVersion is the version of the stamps that this program writes. Groups with a newer version
+// belong to a newer program and are left alone.
 const StampVersion = 1
 
-// Stamp is what we write into a group's description, as JSON. It says that the
-// group is ours, of which cluster and nodeset, and for whom it was made: for all
-// nodes of a job (Node ""), for one node of a job, or (Job 0) for one node or for the
-// tasks of an array that have one node each.
+// Stamp is the JSON that slurmflex writes into a group's description. It marks the group as ours
+// and names its cluster and nodeset. It also records the group's purpose: all nodes of a job (Node
+// ""), one node of a job, or (Job 0) a single node or the tasks of an array with one node each.
 type Stamp struct {
 	Version int    `json:"slurmflex"`
 	Cluster string `json:"cluster"`
@@ -22,7 +21,7 @@ type Stamp struct {
 	Node    string `json:"node,omitempty"`
 }
 
-// String is the stamp as written into a group's description.
+// String returns the stamp as JSON, as in a group's description.
 func (s Stamp) String() string {
 	b, err := json.Marshal(s)
 	if err != nil { // a struct of strings and numbers always encodes
@@ -31,10 +30,9 @@ func (s Stamp) String() string {
 	return string(b)
 }
 
-// ParseStamp reads a group's description. It reports false for anything that
-// is not a stamp with a cluster and a nodeset in it: such a group is not ours to
-// touch. Of a newer stamp it reads the version and the cluster only, which every
-// version has.
+// ParseStamp parses a group's description. It returns false unless the description is a stamp with
+// a cluster and a nodeset: slurmflex must not touch such a group. For a stamp of a newer version it
+// reads only the version and the cluster, which every version has.
 func ParseStamp(description string) (Stamp, bool) {
 	var head struct {
 		Version int    `json:"slurmflex"`
@@ -53,8 +51,8 @@ func ParseStamp(description string) (Stamp, bool) {
 	return s, true
 }
 
-// MayBeStampOf reports whether a description that is no stamp may be what is left
-// of one of the cluster's: it has our key, and names no other cluster.
+// MayBeStampOf reports whether an invalid stamp may be a damaged stamp of the cluster: the
+// description contains our key and names no other cluster.
 func MayBeStampOf(cluster, description string) bool {
 	var head struct {
 		Cluster string `json:"cluster"`
@@ -63,18 +61,16 @@ func MayBeStampOf(cluster, description string) bool {
 	return strings.Contains(description, `"slurmflex"`) && (err != nil || head.Cluster == "" || head.Cluster == cluster)
 }
 
-// IsFor reports whether the stamp is of what was made for the job, a task of that array;
-// array is 0 for a job that is no task.
+// IsFor reports whether the stamp belongs to the job or to the job's array; array is 0 for a job
+// outside an array.
 func (s Stamp) IsFor(job, array uint32) bool {
 	return s.Job != 0 && s.Job == job || s.Array != 0 && s.Array == array
 }
 
-// Newer reports whether a newer program has written the stamp: what bears it is
-// left alone.
+// Newer reports whether a newer program wrote the stamp. Objects with such a stamp are left alone.
 func (s Stamp) Newer() bool { return s.Version > StampVersion }
 
-// known reports whether the stamp is complete, and of a version that this
-// program knows: its own, or an older one.
+// known reports whether the stamp is complete and its version is not newer than this program's.
 func (s Stamp) known() bool {
 	return s.Version >= 1 && s.Version <= StampVersion && s.Cluster != "" && s.NodeSet != ""
 }

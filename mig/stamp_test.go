@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAStampIsReadBackAsItWasWritten(t *testing.T) {
+func TestStampSurvivesARoundTrip(t *testing.T) {
 	for _, s := range []Stamp{
 		{Version: StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 4294967295},
 		{Version: StampVersion, Cluster: "alpha", NodeSet: "a3-x", Node: "alpha-a3-x-7"},
@@ -22,7 +22,7 @@ func TestAStampIsReadBackAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestWhatCarriesNoStampOfOursIsNotOurs(t *testing.T) {
+func TestParseStampRejectsOtherDescriptions(t *testing.T) {
 	for name, description := range map[string]string{
 		"no description":               "",
 		"words":                        "made by hand for alpha",
@@ -37,7 +37,7 @@ func TestWhatCarriesNoStampOfOursIsNotOurs(t *testing.T) {
 	}
 }
 
-func TestOfANewerStampOnlyWhatEveryVersionHasIsRead(t *testing.T) {
+func TestNewerStampYieldsOnlyVersionAndCluster(t *testing.T) {
 	for _, description := range []string{
 		`{"slurmflex":2,"cluster":"alpha","nodeset":"a3","job":7}`,
 		`{"slurmflex":2,"cluster":"alpha","nodeset":["a3"],"job":{"id":7}}`,
@@ -61,13 +61,13 @@ func FuzzParseStamp(f *testing.F) {
 	})
 }
 
-func TestInstancesFromBeforeStampsHadAVersionAreStillOurs(t *testing.T) {
+func TestLabelsWithoutVersionAreAccepted(t *testing.T) {
 	stamp, ok := StampOfLabels(map[string]string{labelCluster: "alpha", labelNodeSet: "a3", labelJob: "812"})
 	assert.True(t, ok)
 	assert.Equal(t, Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 812}, stamp)
 }
 
-func TestLabelsOfOthersAreNoStamp(t *testing.T) {
+func TestStampOfLabelsRejectsOtherLabels(t *testing.T) {
 	for name, labels := range map[string]map[string]string{
 		"none":                {},
 		"of another program":  {"slurm_cluster_name": "alpha", "slurm_instance_role": "compute"},
@@ -85,7 +85,7 @@ func TestLabelsOfOthersAreNoStamp(t *testing.T) {
 	}
 }
 
-func TestANameOfSlurmGCPSaysForWhomTheGroupIs(t *testing.T) {
+func TestParseForeignReadsNodesetAndJob(t *testing.T) {
 	for name, want := range map[string]struct {
 		nodeset string
 		job     uint32
@@ -112,7 +112,7 @@ func TestANameOfSlurmGCPSaysForWhomTheGroupIs(t *testing.T) {
 	}
 }
 
-func TestARequestNamesItsInstancesAndNoneWhoseNameBeginsAlike(t *testing.T) {
+func TestRequestNamesMatchesWholeNames(t *testing.T) {
 	r := Request{Instances: []string{"alpha-a3-1", "alpha-a3-20"}}
 	for name, want := range map[string]bool{
 		"alpha-a3-1": true, "alpha-a3-20": true, "alpha-a3-10": false, "alpha-a3-2": false, "": false,
@@ -121,7 +121,7 @@ func TestARequestNamesItsInstancesAndNoneWhoseNameBeginsAlike(t *testing.T) {
 	}
 }
 
-func TestARequestLivesUntilItIsKnownToHaveEnded(t *testing.T) {
+func TestRequestIsLiveUntilAKnownFinalState(t *testing.T) {
 	for state, want := range map[RequestState]int{
 		Creating: 1, Accepted: 1, "PROVISIONING": 1, "": 1, Succeeded: 0, Failed: 0, Cancelled: 0,
 	} {
@@ -152,8 +152,8 @@ func FuzzParseForeign(f *testing.F) {
 	})
 }
 
-// A stamp comes back out of labels as it went in, and what is in no label
-// makes no stamp.
+// Labels returns what StampOfLabels parses, and values that are not in the labels never appear in
+// the stamp.
 func FuzzStampOfLabels(f *testing.F) {
 	f.Add("alpha", "a3", "812", "alpha-a3-0")
 	f.Add("alpha", "a3", "", "")

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// Template is what an instance template says about the things that flex-start
-// prescribes. The words are the API's own; an empty one is not in the template.
+// Template holds the settings of an instance template that flex-start prescribes, in the API's own
+// words. An empty field is not set in the template.
 type Template struct {
 	Link        string        // its path, such as projects/P/regions/R/instanceTemplates/T
 	MachineType string        // short name, such as a3-ultragpu-8g
 	Model       string        // provisioningModel
-	MaxRun      time.Duration // maxRunDuration; 0 if there is none
+	MaxRun      time.Duration // maxRunDuration; 0: not set
 	Termination string        // instanceTerminationAction
 	Maintenance string        // onHostMaintenance
 	Reservation string        // consumeReservationType
-	Policies    []string      // resource policies that its instances get
+	Policies    []string      // resource policies of its instances
 	Labels      map[string]string
-	GPU         string // accelerator type that it attaches to the machine type; empty: none
+	GPU         string // accelerator type attached to the machine type; empty: none
 	GPUs        int
 }
 
-// Machine returns what an instance of a machine type has with the GPUs that the template
-// attaches: N1 machine types have none of their own.
+// Machine returns the machine type with the GPUs that the template attaches: N1 machine types have
+// no GPUs of their own.
 func (t Template) Machine(m MachineType) MachineType {
 	if m.GPUs == 0 {
 		m.GPU, m.GPUs = t.GPU, t.GPUs
@@ -31,9 +31,8 @@ func (t Template) Machine(m MachineType) MachineType {
 	return m
 }
 
-// Contradictions returns what in the template excludes flex-start, each with
-// its fix; none if the template is fit. Source: Compute's documentation "About
-// resize requests in a MIG".
+// Contradictions returns the template settings that exclude flex-start, each with its fix; empty if
+// the template is suitable. Source: Compute's documentation "About resize requests in a MIG".
 func (t Template) Contradictions() []string {
 	var all []string
 	for _, field := range []struct{ name, got, unset, want string }{
@@ -61,9 +60,9 @@ func (t Template) Contradictions() []string {
 	return all
 }
 
-// Excludes returns what in the template excludes machines of a provisioning model that
-// come by bulk insert, each with its fix: what that says goes over the template, but takes
-// nothing out of it.
+// Excludes returns the template settings that prevent a bulk insert with the provisioning model,
+// each with its fix. The bulk insert's own properties override template settings, but cannot unset
+// them.
 func (t Template) Excludes(model string) []string {
 	var all []string
 	if model != FlexStart && t.MaxRun > 0 {
@@ -75,8 +74,7 @@ func (t Template) Excludes(model string) []string {
 	return all
 }
 
-// wrongMaxRun says what a template's run duration is if flex-start does not
-// allow it.
+// wrongMaxRun describes a template's maxRunDuration if flex-start does not allow it.
 func wrongMaxRun(d time.Duration) string {
 	switch {
 	case d == 0:

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestTrialIsKnownByItsNameAndItsStamp(t *testing.T) {
+func TestTrialIsRecognizedByNameAndStamp(t *testing.T) {
 	stamp := Stamp{Version: StampVersion, Cluster: "alpha-trial-kxqzv", NodeSet: "a3"}
 	assert.Equal(t, "alpha-trial-kxqzv", TrialName("alpha", "kxqzv"))
 	for _, name := range []string{TrialGroup(stamp.Cluster), TrialPolicy(stamp.Cluster)} {

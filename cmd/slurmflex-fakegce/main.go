@@ -1,7 +1,6 @@
-// Command slurmflex-fakegce is a fake Compute Engine: it keeps managed instance
-// groups, resize requests and instances in memory, lets them change over time as
-// real ones do, and can run a program when an instance boots and when it is
-// deleted. See its --help.
+// Command slurmflex-fakegce is a fake Compute Engine. It keeps managed instance groups, resize
+// requests and instances in memory and changes them over time as Compute does. It can run a program
+// when an instance boots and when it is deleted. See its --help.
 package main
 
 import (

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A slurm.conf of v0.1.0 may name the gate as PrologSlurmctld: no job starts if it fails.
+// A slurm.conf of v0.1.0 may use the gate as PrologSlurmctld: if the gate fails, no job starts.
 func TestFormerGateRunsOnlyTheSitesProlog(t *testing.T) {
 	w := newWorld(t)
 	wrapper, err := os.ReadFile("../../scripts/gate")

@@ -1,11 +1,11 @@
-// Command slurmflex-hook hands a call of slurmctld to slurmflex's daemon, in a
-// fraction of the time and memory that slurmflex takes to start:
+// Command slurmflex-hook passes a call by slurmctld to slurmflex's daemon, in a fraction of the
+// time and memory that slurmflex needs to start:
 //
 //	slurmflex-hook resume|suspend|resume-fail --config FILE -- HOSTLIST
 //
-// In every other case it executes slurmflex with the same arguments and
-// environment: for other arguments, if something cannot be read, if not all nodes
-// are flex nodes, and if the daemon is not reachable.
+// In every other case it executes slurmflex with the same arguments and environment: for other
+// arguments, if an input cannot be read, if some nodes are not flex nodes, or if the daemon is not
+// reachable.
 package main
 
 import (
@@ -30,32 +30,32 @@ func main() {
 		return
 	}
 	var unreceipted flex.UnreceiptedError
-	if errors.As(err, &unreceipted) { // what was sent is not sent again
+	if errors.As(err, &unreceipted) { // the wake-up was sent; do not send it again
 		args = slices.Insert(slices.Clone(args), 1, "--unreceipted", err.Error())
 	}
 	fmt.Fprintln(os.Stderr, "slurmflex-hook:", runSlurmflex(args))
 	os.Exit(1)
 }
 
-// errNotPlain means that slurmflex is needed; slurmflex finds out why.
+// errNotPlain means that slurmflex must handle the call and report what is wrong.
 var errNotPlain = errors.New("not a plain call for flex nodes")
 
-// handOver gives a plain call for flex nodes to the daemon.
+// handOver passes a plain call for flex nodes to the daemon.
 func handOver(args []string) error {
 	if len(args) != 5 || args[1] != "--config" || args[3] != "--" {
 		return errNotPlain
 	}
 	verb, path, nodes := args[0], args[2], args[4]
-	// Slurm keeps the file only while the program runs, and around a reconfigure not
-	// even that long: read it first. If it is gone when slurmflex reads it again, the
-	// jobs are found with squeue.
+	// Slurm keeps the file only while the program runs, and removes it earlier around a
+	// reconfigure: read it first. If it is gone when slurmflex reads it again, squeue lists the
+	// jobs.
 	jobs, err := flex.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
 	switch verb {
 	case "resume":
 		if err != nil {
 			return err
 		}
-	case "suspend", "resume-fail": // for which there is no such file
+	case "suspend", "resume-fail": // for these Slurm writes no such file
 	default:
 		return errNotPlain
 	}
@@ -74,11 +74,10 @@ func handOver(args []string) error {
 	return flex.Send(context.Background(), flex.SocketPath(cfg.Options.RunDir), flex.WakeUp{Cluster: cfg.Cluster, Verb: verb, Nodes: nodes, Jobs: jobs})
 }
 
-// systems is where slurmflex is unless it is in the folder of this program.
+// systems is the path of slurmflex if it is not in this program's folder.
 const systems = "/usr/bin/slurmflex"
 
-// runSlurmflex executes slurmflex in place of this program; it returns only if that
-// fails.
+// runSlurmflex replaces this process by slurmflex; it returns only on failure.
 func runSlurmflex(args []string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -19,21 +19,21 @@ import (
 	"slurmflex/test/bench/site"
 )
 
-func TestACallForFlexNodesIsHandedOver(t *testing.T) {
+func TestCallForFlexNodesIsHandedOver(t *testing.T) {
 	for _, verb := range []string{"resume", "suspend", "resume-fail"} {
 		w := newWorld(t)
 		wakeUps := w.listen(t)
 		assert.Empty(t, w.requireHandedOver(t, w.env(), w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-[0-1]")...))
 		require.Len(t, wakeUps, 1)
 		assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
-		if verb != "resume" { // which alone needs a resume file
+		if verb != "resume" { // only resume needs a resume file
 			w.requireHandedOver(t, []string{beProgram}, w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-7")...)
 			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-7"}, <-wakeUps)
 		}
 	}
 }
 
-func TestInAllOtherCasesItExecutesSlurmflex(t *testing.T) {
+func TestHookExecutesSlurmflexInAllOtherCases(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes string // empty: alpha-a3-[0-1]
 		spoil func(t *testing.T, w *world)
@@ -67,7 +67,7 @@ func TestInAllOtherCasesItExecutesSlurmflex(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatAreNotAPlainCallAreSlurmflexs(t *testing.T) {
+func TestUnusualArgumentsArePassedToSlurmflex(t *testing.T) {
 	for _, args := range [][]string{
 		{""},
 		{"version"},
@@ -89,14 +89,14 @@ func TestArgumentsThatAreNotAPlainCallAreSlurmflexs(t *testing.T) {
 	}
 }
 
-func TestWithoutADaemonItBecomesSlurmflex(t *testing.T) {
+func TestHookBecomesSlurmflexWithoutADaemon(t *testing.T) {
 	w := newWorld(t)
 	w.requireBecomes(t, w.plain("suspend", "alpha-a3-[0-1]")...)
 }
 
-func TestWhatWasSentIsNotSentAgain(t *testing.T) {
+func TestSentWakeUpIsNotSentAgain(t *testing.T) {
 	for name, daemon := range map[string]struct {
-		answers string // empty: it never does
+		answers string // empty: never
 		says    string
 	}{
 		"a daemon that hangs":   {"", "no receipt from the daemon at "},
@@ -115,7 +115,8 @@ func TestWhatWasSentIsNotSentAgain(t *testing.T) {
 			}
 			args := w.plain("resume", "alpha-a3-[0-1]")
 			var got []string
-			for begun := time.Now(); len(got) != 7 || !strings.Contains(got[2], daemon.says); { // a busy machine may let the daemon be late
+			// A busy machine may delay the daemon.
+			for begun := time.Now(); len(got) != 7 || !strings.Contains(got[2], daemon.says); {
 				require.Less(t, time.Since(begun), slack, "%v", got)
 				code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
 				require.Equal(t, becameSlurmflex, code)
@@ -128,7 +129,7 @@ func TestWhatWasSentIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// answer reads the wake-up of each caller and hangs up with this answer.
+// answer reads each caller's wake-up, sends this answer and hangs up.
 func answer(listener net.Listener, words string) {
 	for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
 		_ = json.NewDecoder(conn).Decode(&flex.WakeUp{})
@@ -137,8 +138,8 @@ func answer(listener net.Listener, words string) {
 	}
 }
 
-// Slurm 22.05 starts its programs so.
-func TestItNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
+// Slurm 22.05 starts its programs without open files and without an environment.
+func TestHookNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	const closed = `exec "$0" "$@" <&- >&- 2>&-`
 	w := newWorld(t)
 	wakeUps := w.listen(t)
@@ -152,7 +153,7 @@ func TestItNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	assert.Equal(t, args[3:], w.lines(t, "arguments"))
 }
 
-func TestASlurmflexThatCannotBeRunIsNamed(t *testing.T) {
+func TestErrorNamesASlurmflexThatCannotRun(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Chmod(w.path("slurmflex"), 0o644))
 	code, printed := run(t, w.env(), w.path("slurmflex-hook"), "version")
@@ -168,10 +169,10 @@ func TestASlurmflexThatCannotBeRunIsNamed(t *testing.T) {
 	assert.Equal(t, "slurmflex-hook: neither "+w.path("slurmflex")+" nor "+systems+" exists; install slurmflex\n", printed)
 }
 
-// mostMemory is twice what the hook takes. slurmflex takes 26 MiB for the same.
+// mostMemory is twice what the hook needs. slurmflex needs 26 MiB for the same call.
 const mostMemory = 16 << 20
 
-func TestTheHookOfAWholeClusterIsSmall(t *testing.T) {
+func TestHookForAWholeClusterNeedsLittleMemory(t *testing.T) {
 	w := newWorld(t)
 	const nodes, jobs = 5000, 1000
 	w.write(t, "config.yaml", site.Text(nodes, "  run_dir: DIR/run\n"), 0o644)
@@ -185,7 +186,7 @@ func TestTheHookOfAWholeClusterIsSmall(t *testing.T) {
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	// Without folding, for the longest hostlist.
+	// The names of the longest hostlist, not folded.
 	wakeUps := w.listen(t)
 	var list []byte
 	for _, name := range site.Nodes(0, nodes) {

@@ -18,7 +18,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// beProgram in the environment makes the test binary slurmflex-hook.
+// beProgram in the environment makes the test binary run as slurmflex-hook.
 const beProgram = "SLURMFLEX_HOOK_RUN_MAIN=1"
 
 func TestMain(m *testing.M) {
@@ -30,9 +30,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// world is a folder with what the hook finds on a controller: the
-// configuration of a cluster with flex nodes alpha-a3-[0-7] and others
-// alpha-cpu-[0-1], and beside the hook a dummy for slurmflex.
+// world is a folder with the files that the hook finds on a controller: the configuration of a
+// cluster with flex nodes alpha-a3-[0-7] and other nodes alpha-cpu-[0-1], and a dummy slurmflex
+// next to the hook.
 type world struct{ dir string }
 
 const configText = `slurm_cluster_name: alpha
@@ -50,7 +50,7 @@ nodeset:
 slurmflex: {run_dir: DIR/run}
 `
 
-// The dummy notes how it was called, and exits with 7.
+// The dummy records its call and exits with 7.
 const dummy = `#!/bin/sh
 printf '%s\n' "$@" >DIR/arguments
 tr '\0' '\n' </proc/$$/environ >DIR/environ
@@ -61,7 +61,7 @@ const becameSlurmflex = 7 // the dummy's exit code
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{dir: must.Get(os.MkdirTemp("", "hook"))} // short: the kernel takes no path of a socket of more than 107 bytes
+	w := &world{dir: must.Get(os.MkdirTemp("", "hook"))} // short: the kernel limits a socket's path to 107 bytes
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(w.dir)) })
 	must.Do(os.Chmod(w.dir, 0o755)) // whatever the umask is
 	must.Do(os.Mkdir(w.path("run"), 0o700))
@@ -75,13 +75,13 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// write writes a file; DIR in its text is the world's folder.
+// write writes a file; DIR in the text is replaced by the world's folder.
 func (w *world) write(t *testing.T, name, text string, mode os.FileMode) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(w.path(name), []byte(strings.ReplaceAll(text, "DIR", w.dir)), mode))
 }
 
-// listen is a daemon that only takes wake-ups.
+// listen starts a daemon that only accepts wake-ups.
 func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
 	t.Helper()
 	wakeUps, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
@@ -89,33 +89,32 @@ func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
 	return wakeUps
 }
 
-// plain are the arguments of a call such as the wrapper makes.
+// plain returns the arguments of a wrapper's call.
 func (w *world) plain(verb, nodes string) []string {
 	return []string{verb, "--config", w.path("config.yaml"), "--", nodes}
 }
 
-// env is the environment of a call.
+// env returns the environment of a call.
 func (w *world) env() []string {
 	return []string{beProgram, "SLURM_CONF=/etc/slurm/slurm.conf", "SLURM_RESUME_FILE=" + w.path("resume.json")}
 }
 
-// run runs a program in the environment, and returns its exit code and what it
-// prints.
+// run runs a program in the environment and returns its exit code and its output.
 func run(t *testing.T, env []string, program string, args ...string) (code int, printed string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	var out bytes.Buffer
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, &out, &out
 	require.NoError(t, cmd.Start())
-	_ = cmd.Wait() // its exit code is returned
+	_ = cmd.Wait() // the exit code is returned
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// slack is how long a busy machine may let the daemon be late for every hook.
+// slack is how long a busy machine may delay the daemon for every hook.
 const slack = time.Minute
 
-// requireHandedOver checks that a program ends well without slurmflex. It is run
-// again where a busy machine lets the daemon be late. It returns what is printed.
+// requireHandedOver asserts that a program succeeds without slurmflex, and returns its output. It
+// repeats the run if a busy machine delays the daemon.
 func (w *world) requireHandedOver(t *testing.T, env []string, program string, args ...string) string {
 	t.Helper()
 	for begun := time.Now(); ; {
@@ -129,7 +128,7 @@ func (w *world) requireHandedOver(t *testing.T, env []string, program string, ar
 	}
 }
 
-// lines are those of a file of the world.
+// lines returns the lines of a file of the world.
 func (w *world) lines(t *testing.T, name string) []string {
 	t.Helper()
 	b, err := os.ReadFile(w.path(name))
@@ -137,8 +136,8 @@ func (w *world) lines(t *testing.T, name string) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
-// requireBecomes checks that the hook becomes slurmflex with its own arguments and
-// environment. What is wrong is slurmflex's to say.
+// requireBecomes asserts that the hook becomes slurmflex with its own arguments and environment,
+// and leaves error messages to slurmflex.
 func (w *world) requireBecomes(t *testing.T, args ...string) {
 	t.Helper()
 	code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// standingBy makes this the host of the backup controller, and says whether the
-// primary is up.
+// standingBy makes this host the backup controller's, with the primary in the given state.
 func (w *world) standingBy(t *testing.T, primary string) {
 	t.Helper()
 	host, err := os.Hostname()
@@ -19,7 +18,7 @@ func (w *world) standingBy(t *testing.T, primary string) {
 	w.write(t, "controllers", fmt.Sprintf("Slurmctld(primary) at ctl1 is %s\nSlurmctld(backup) at %s is UP\n", primary, host))
 }
 
-func TestOnTheBackupsHostNothingIsDoneWhileThePrimaryIsUp(t *testing.T) {
+func TestBackupHostDoesNothingWhileThePrimaryIsUp(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	w.standingBy(t, "UP")
@@ -49,7 +48,7 @@ func (w *world) slurmUser(t *testing.T, user string) {
 	w.answer(t, "scontrol", strings.Replace(knowing, ours, user+`\n'`, 1))
 }
 
-func TestWhatChangesAnythingRunsAsSlurmUserOnly(t *testing.T) {
+func TestModifyingCommandsRunOnlyAsSlurmUser(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	w.slurmUser(t, "slurm(4294967294)")
@@ -65,7 +64,7 @@ func TestWhatChangesAnythingRunsAsSlurmUserOnly(t *testing.T) {
 	w.assertUntouched(t)
 }
 
-func TestWhatOnlyAsksRunsAsAnybody(t *testing.T) {
+func TestReadOnlyCommandsRunAsAnyUser(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	w.slurmUser(t, "slurm(4294967294)")

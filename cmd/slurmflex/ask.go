@@ -13,12 +13,12 @@ import (
 	"slurmflex/flex/view"
 )
 
-// daemon is the configuration's daemon.
+// daemon returns the configuration's daemon.
 func (a *app) daemon() ask.Daemon { return ask.Daemon{Config: a.configPath} }
 
-// see returns what the daemon saw last, which any user may ask for, or if none
-// answers, what this process finds by itself. The configuration must exist, but may be
-// invalid or unreadable: the daemon runs with a valid one.
+// see returns the daemon's last observation, which any user may read. Without a daemon, this
+// process reads Slurm and Compute itself. The configuration must exist, but may be invalid or
+// unreadable, because a running daemon has a valid one.
 func (a *app) see(ctx context.Context) (view.View, error) {
 	cfg, err := a.config()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,7 +33,7 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 	case daemonErr == nil:
 		return v, nil
 	case errors.As(daemonErr, &ask.Impostor{}):
-		return view.View{}, daemonErr // an admin must know, so nothing is shown instead
+		return view.View{}, daemonErr // an admin must know, so nothing else is shown
 	case err != nil:
 		return view.View{}, err
 	}
@@ -55,7 +55,7 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 	return v, nil
 }
 
-// look is see, with the progress on stderr.
+// look calls see and shows the progress on stderr.
 func (a *app) look(ctx context.Context) (view.View, error) {
 	defer a.progress.Begin("reading Slurm and Compute")()
 	return a.see(ctx)

@@ -14,8 +14,8 @@ import (
 // completeLimit bounds how long a shell waits for names.
 const completeLimit = time.Second
 
-// complete completes the only argument, or the value of a flag, with names that the
-// daemon knows. It says nothing if no daemon answers.
+// complete completes the only argument, or the value of a flag, with names that the daemon knows.
+// Without a daemon it completes nothing.
 func (a *app) complete(names func(v view.View, prefix string) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -42,12 +42,12 @@ func completeFlags(cmd *cobra.Command, values map[string]cobra.CompletionFunc) {
 	}
 }
 
-// choices completes with words.
+// choices completes with the words.
 func choices(words string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(strings.Split(words, ", "), cobra.ShellCompDirectiveNoFileComp)
 }
 
-// completeNoFiles has the shell complete no file names where a command takes none.
+// completeNoFiles prevents the completion of file names for commands that take none.
 func completeNoFiles(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		completeNoFiles(sub)

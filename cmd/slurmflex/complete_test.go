@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestAShellCompletesWhatTheDaemonKnows(t *testing.T) {
+func TestShellCompletesTheDaemonsNames(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting(t)

@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wireFunc carries calls to Compute.
+// wireFunc adapts a function to a transport of calls to Compute.
 type wireFunc func(*http.Request) (*http.Response, error)
 
 func (f wireFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// unreachable are the ways in which Compute is not there.
+// unreachable lists the ways in which Compute can be unreachable.
 var unreachable = map[string]struct {
 	wire wireFunc
 	says string
@@ -40,8 +40,8 @@ var unreachable = map[string]struct {
 	},
 }
 
-// inside runs a command in this process, where time passes only while everything
-// is idle, over the given wire. It returns what it printed and logged.
+// inside runs a command in this process with the given transport and with fake time, which passes
+// only while all goroutines are idle. It returns the output and the log.
 func (w *world) inside(t *testing.T, wire wireFunc, command ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -60,11 +60,11 @@ func (w *world) inside(t *testing.T, wire wireFunc, command ...string) (stdout, 
 	return out.String(), string(logged), err
 }
 
-func TestWithoutComputeAPassSaysWhoWaitsAndDeletesNothing(t *testing.T) {
+func TestPassWithoutComputeNamesWaitingJobsAndDeletesNothing(t *testing.T) {
 	for name, c := range unreachable {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.left(t) // which would be deleted
+			w.left(t) // with Compute, their machines would be deleted
 			w.nodes(t, poweringUp, 2, 2)
 			w.jobs(t, "813 1:00:00 CONFIGURING alpha-a3-2")
 			synctest.Test(t, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestWithoutComputeAPassSaysWhoWaitsAndDeletesNothing(t *testing.T) {
 	}
 }
 
-func TestWithoutComputePlanAndStatusSaySo(t *testing.T) {
+func TestPlanAndStatusReportThatComputeIsUnreachable(t *testing.T) {
 	for name, c := range unreachable {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -100,10 +100,10 @@ func TestWithoutComputePlanAndStatusSaySo(t *testing.T) {
 	}
 }
 
-// everyCall is any call to Compute.
+// everyCall matches any call to Compute.
 func everyCall(*http.Request) bool { return true }
 
-func TestAHookIsOverBeforeComputeAnswers(t *testing.T) {
+func TestHookEndsBeforeComputeAnswers(t *testing.T) {
 	w := newWorld(t)
 	reached, goOn := w.halts(t, everyCall)
 	w.waiting(t)
@@ -115,7 +115,7 @@ func TestAHookIsOverBeforeComputeAnswers(t *testing.T) {
 	w.requireAsked(t)
 }
 
-func TestAPassThatWaitsForComputeCanBeStopped(t *testing.T) {
+func TestPassThatWaitsForComputeCanBeStopped(t *testing.T) {
 	w := newWorld(t)
 	reached, _ := w.halts(t, everyCall)
 	w.waiting(t)
@@ -128,7 +128,7 @@ func TestAPassThatWaitsForComputeCanBeStopped(t *testing.T) {
 	w.assertUntouched(t)
 }
 
-func TestCredentialsThatCannotBeReadAreNamed(t *testing.T) {
+func TestErrorNamesUnreadableCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, "  compute_endpoint: ", "  credentials_file: DIR/key.json #")
 	r := w.flex(t, "sync").exits(t, exitFailed)

@@ -85,11 +85,11 @@ something could not be checked, 2 if it is invalid.`,
 	return cmd
 }
 
-// liveLimit bounds how long a check waits for Slurm and Compute, because somebody
-// is waiting for it.
+// liveLimit bounds how long a check waits for Slurm and Compute, because a person waits for its
+// result.
 const liveLimit = time.Minute
 
-// observe looks at Slurm and Compute.
+// observe reads the settings of Slurm and Compute.
 func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, error) {
 	bounded, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 // updateGolden in the environment rewrites the golden files: UPDATE=1 go test.
 const updateGolden = "UPDATE"
 
-// requireGolden holds a text against a golden file.
+// requireGolden compares a text with a golden file.
 func requireGolden(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -29,19 +29,19 @@ func requireGolden(t *testing.T, name, text string) {
 	require.Equal(t, string(want), text)
 }
 
-// within takes the world's folder and Compute's address out of a text.
+// within replaces the world's folder and Compute's address in a text.
 func (w *world) within(text string) string {
 	text = strings.ReplaceAll(text, w.dir+"/", "")
 	return regexp.MustCompile(`http://127\.0\.0\.1:\d+`).ReplaceAllString(text, "ENDPOINT")
 }
 
-// margin gives the world's nodeset a margin, so that there is no advice.
+// margin sets a margin for the world's nodeset, so that the check prints no advice.
 func (w *world) margin(t *testing.T) {
 	t.Helper()
 	w.configure(t, "{use_job_duration: true}", "{use_job_duration: true, job_duration_margin: 600}")
 }
 
-func TestAValidConfigurationIsOneLine(t *testing.T) {
+func TestValidConfigurationPrintsOneLine(t *testing.T) {
 	w := newWorld(t)
 	w.margin(t)
 	r := w.flex(t, "config", "check").exits(t, exitDone)
@@ -54,7 +54,7 @@ func TestAValidConfigurationIsOneLine(t *testing.T) {
 	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: 0 of 1 nodeset use flex-start, 1 other capacity\n", r.stdout.String())
 }
 
-func TestAConfigurationWithAdviceIsValid(t *testing.T) {
+func TestConfigurationWithAdviceIsValid(t *testing.T) {
 	w := newWorld(t)
 	r := w.flex(t, "config", "check").exits(t, exitDone)
 	assert.Equal(t, `config.yaml:14: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)
@@ -63,7 +63,7 @@ config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start
 	assert.Empty(t, r.stderr.String())
 }
 
-func TestSlurmGCPsConfigurationIsValidAndIgnoredKeysAreListed(t *testing.T) {
+func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
 	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(t, exitDone)
 	lines := strings.Split(strings.TrimSuffix(r.stdout.String(), "\n"), "\n")
@@ -74,12 +74,13 @@ func TestSlurmGCPsConfigurationIsValidAndIgnoredKeysAreListed(t *testing.T) {
 	for line := range strings.Lines(string(ignored)) {
 		number, key, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		says := path + ":" + number + ": " + key + ": ignored (used only by slurm-gcp)"
-		used := strings.HasSuffix(key, ".partition_conf") || key == "cloud_parameters" // by config slurm-conf, and by advice
+		// These keys are used by config slurm-conf and by advice.
+		used := strings.HasSuffix(key, ".partition_conf") || key == "cloud_parameters"
 		assert.Equal(t, !used, slices.Contains(lines, says), says)
 	}
 }
 
-func TestTheEffectiveConfigurationIsPrinted(t *testing.T) {
+func TestEffectiveConfigurationIsPrinted(t *testing.T) {
 	w := newWorld(t)
 	r := w.flex(t, "config", "check", "--effective").exits(t, exitDone)
 	assert.Empty(t, r.stderr.String())
@@ -91,7 +92,7 @@ func TestTheEffectiveConfigurationIsPrinted(t *testing.T) {
 	assert.Equal(t, string(text), r.stdout.String())
 }
 
-func TestFromSlurmGCPSaysWhatToEditAndWritesNothing(t *testing.T) {
+func TestFromSlurmGCPPrintsEditsAndWritesNothing(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
 	report := func(args ...string) string {
 		r := prepare(t, nil, os.Args[0], append([]string{"config", "from-slurm-gcp", path, "--slurm-version", "24.11"}, args...)...).exits(t, exitDone)
@@ -106,7 +107,7 @@ func TestFromSlurmGCPSaysWhatToEditAndWritesNothing(t *testing.T) {
 	assert.Contains(t, without, "resume_program: /slurm/scripts/resume_wrapper.sh\n")
 }
 
-func TestFromSlurmGCPNamesWhatItCannotRead(t *testing.T) {
+func TestFromSlurmGCPNamesUnreadableFiles(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
 	r := prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", path, "--slurm-version", "24.11", "--slurm-conf", "gone.conf").exits(t, exitUsage)
 	r.complains(t, "gone.conf: no such file or directory")

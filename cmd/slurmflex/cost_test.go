@@ -16,7 +16,7 @@ import (
 	"slurmflex/flex/view"
 )
 
-// leases writes a history of two leases: ada's, used, and bob's, wasted.
+// leases writes a history of two leases: ada's was used, bob's was wasted.
 func (w *world) leases(t *testing.T) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))
@@ -34,7 +34,7 @@ func (w *world) leases(t *testing.T) {
 	w.write(t, "prices.yaml", "currency: USD\ndate: 2026-11-01\nmachines: {a3-highgpu-8g: {flex: 40, on_demand: 80}}\n")
 }
 
-func TestTheBillIsATable(t *testing.T) {
+func TestBillIsATable(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
 	assert.Equal(t, `account  used h  booting h  idle h  wasted h  machine h  GPU h     USD
@@ -62,7 +62,7 @@ func TestBillNamesTimeLostInRaces(t *testing.T) {
 	assert.NotContains(t, text, "races")
 }
 
-func TestPricesAreBesideTheConfiguration(t *testing.T) {
+func TestPricesAreReadFromTheConfigurationsFolder(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
 	assert.Contains(t, w.flex(t, "cost").exits(t, exitDone).stdout.String(), "prices of 2026-11-01\n")
@@ -70,7 +70,7 @@ func TestPricesAreBesideTheConfiguration(t *testing.T) {
 	assert.NotContains(t, w.flex(t, "cost").exits(t, exitDone).stdout.String(), "prices of")
 }
 
-func TestTheBillIsOfATime(t *testing.T) {
+func TestBillCoversTheRequestedTime(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
 	text := w.flex(t, "cost", "--by=user", "--from=2026-11-03T13:00", "--to=2026-11-04", "--csv").exits(t, exitDone).stdout.String()
@@ -80,8 +80,8 @@ func TestTheBillIsOfATime(t *testing.T) {
 	}, strings.Split(strings.TrimSpace(text), "\n"))
 }
 
-// D9: users choose their accounts where Slurm does not check them.
-func TestHostileAccountsAreClippedAndNoFormulas(t *testing.T) {
+// D9: if Slurm does not check accounts, users choose them freely.
+func TestHostileAccountNamesAreClippedAndNotFormulas(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
 	from := history.At(time.Date(2026, 11, 3, 12, 0, 0, 0, time.Local))
@@ -115,7 +115,7 @@ func TestHostileAccountsAreClippedAndNoFormulas(t *testing.T) {
 	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--json").exits(t, exitDone).stdout.Bytes(), &r))
 }
 
-func TestTheBillInJSON(t *testing.T) {
+func TestBillIsPrintedAsJSON(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
 	var r cost.Report
@@ -126,8 +126,8 @@ func TestTheBillInJSON(t *testing.T) {
 	assert.Equal(t, "USD", r.Currency)
 }
 
-// What sync sees is on the bill: a machine that is there counts up to then.
-func TestAMachineIsOnTheBillWhileItRuns(t *testing.T) {
+// A sync bills a running machine up to the time of the sync.
+func TestRunningMachineIsBilled(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	w.jobs(t, "812 2:00:00 RUNNING alpha-a3-[0-1]")
@@ -138,7 +138,7 @@ func TestAMachineIsOnTheBillWhileItRuns(t *testing.T) {
 	assert.Contains(t, text, "2 leases still running, counted up to now\n")
 }
 
-func TestCostCountsMonth(t *testing.T) {
+func TestCostCoversTheMonth(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
 	for month, total := range map[string]string{"2026-11": "4.0", "2026-10": "0.0"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// delegating is a world with nodes alpha-cpu-0 and alpha-cpu-1 that are not
-// ours. The programs for them note how they were called and exit with 7.
+// delegating returns a world with other nodes alpha-cpu-0 and alpha-cpu-1. The programs for these
+// nodes record their calls and exit with 7.
 func delegating(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -28,8 +28,7 @@ exit 7
 	return w
 }
 
-// requireDelegated checks which of the others' programs was called last, and
-// with what argument.
+// requireDelegated asserts which of the other nodes' programs was called last, and its argument.
 func (w *world) requireDelegated(t *testing.T, program, hostlist string) {
 	t.Helper()
 	b, err := os.ReadFile(w.path("delegated"))
@@ -37,7 +36,7 @@ func (w *world) requireDelegated(t *testing.T, program, hostlist string) {
 	require.Equal(t, w.path("bin/"+program)+"\n"+hostlist+"\n", string(b))
 }
 
-func TestNodesOfOthersGoToTheirProgramAsSlurmGaveThem(t *testing.T) {
+func TestOtherNodesArePassedUnchangedToTheirProgram(t *testing.T) {
 	for verb, program := range map[string]string{
 		"resume": "others-resume", "suspend": "others-suspend", "resume-fail": "others-suspend",
 	} {
@@ -56,7 +55,7 @@ func TestNodesOfOthersGoToTheirProgramAsSlurmGaveThem(t *testing.T) {
 	}
 }
 
-func TestUnknownNodesAreNamedAndStopNobody(t *testing.T) {
+func TestUnknownNodesAreNamedAndDoNotStopOthers(t *testing.T) {
 	w := delegating(t)
 	w.waiting(t)
 	const call = "alpha-a3-[0-1],beta-a3-0,alpha-a3-99,alpha-cpu-0"
@@ -67,7 +66,7 @@ func TestUnknownNodesAreNamedAndStopNobody(t *testing.T) {
 	assert.Contains(t, w.log(t, "error")[0], `"unknown":"alpha-a3-99,beta-a3-0"`)
 }
 
-func TestUnknownNodesAloneAreNamedInTheLog(t *testing.T) {
+func TestCallForOnlyUnknownNodesIsLogged(t *testing.T) {
 	w := newWorld(t)
 	w.hook(t, "suspend", "beta-[0-1]").exits(t, exitDone).saysNothing(t)
 	require.Len(t, w.log(t, "error"), 1)
@@ -75,7 +74,7 @@ func TestUnknownNodesAloneAreNamedInTheLog(t *testing.T) {
 	assert.Empty(t, w.calls(t))
 }
 
-func TestWithoutAProgramForThemNodesOfOthersAreLeftAlone(t *testing.T) {
+func TestOtherNodesWithoutAProgramAreLeftAlone(t *testing.T) {
 	w := delegating(t)
 	w.configure(t, "  delegate: {resume_program: "+w.path("bin/others-resume")+", suspend_program: "+w.path("bin/others-suspend")+"}\n", "")
 	r := w.hook(t, "suspend", "alpha-cpu-[0-1]").exits(t, exitDone)
@@ -85,7 +84,7 @@ func TestWithoutAProgramForThemNodesOfOthersAreLeftAlone(t *testing.T) {
 	assert.Contains(t, w.log(t, "warn")[0], `"others":"alpha-cpu-[0-1]"`)
 }
 
-func TestAProgramForThemThatCannotBeRunIsAFailureButOursAreServed(t *testing.T) {
+func TestFailingDelegateDoesNotStopFlexNodes(t *testing.T) {
 	w := delegating(t)
 	w.waiting(t)
 	require.NoError(t, os.Remove(w.path("bin/others-resume")))
@@ -96,7 +95,7 @@ func TestAProgramForThemThatCannotBeRunIsAFailureButOursAreServed(t *testing.T) 
 	assert.Len(t, w.log(t, "error"), 1)
 }
 
-func TestNodesOfOthersAreHandedOnThoughOursCannotBe(t *testing.T) {
+func TestOtherNodesAreDelegatedEvenIfFlexNodesFail(t *testing.T) {
 	w := delegating(t)
 	require.NoError(t, os.Remove(w.path("run")))
 	w.waiting(t)
@@ -106,8 +105,8 @@ func TestNodesOfOthersAreHandedOnThoughOursCannotBe(t *testing.T) {
 	assert.Contains(t, w.updates(t)[0], "nodename=alpha-a3-[0-1] state=power_down_force")
 }
 
-// C16: SlurmUser runs nobody else's program.
-func TestAProgramForOthersThatAnybodyCouldChangeIsNotRun(t *testing.T) {
+// C16: SlurmUser must not run a program that another user can change.
+func TestDelegateWritableByOthersIsNotRun(t *testing.T) {
 	w := delegating(t)
 	require.NoError(t, os.Chmod(w.path("bin/others-resume"), 0o777))
 	r := w.hook(t, "resume", "alpha-cpu-0", w.resumeFile(t)).exits(t, exitFailed)

@@ -50,7 +50,7 @@ func (a *app) diag(cmd *cobra.Command, output, trial string, span time.Duration)
 		Config: a.configPath, Trial: trial, Since: now.Add(-span),
 		Metrics: func(ctx context.Context) ([]byte, error) { return a.daemon().Metrics(ctx, daemon) },
 	}
-	if cfg, err := a.config(); err == nil { // otherwise config-check.txt has the error
+	if cfg, err := a.config(); err == nil { // otherwise config-check.txt contains the error
 		host.BinDir, host.LogFile = a.scheduler(cfg).Folder("scontrol"), cfg.Options.LogFile
 	}
 	var err error

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unpacked returns the files of an archive that diag wrote.
+// unpacked returns the files in a diag archive.
 func unpacked(t *testing.T, path string) map[string]string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -35,7 +35,7 @@ func unpacked(t *testing.T, path string) map[string]string {
 	}
 }
 
-func TestDiagCollectsWhatABugReportNeeds(t *testing.T) {
+func TestDiagCollectsTheFilesOfABugReport(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, "project: demo\n", "project: demo\ncloudsql: {password: hunter2}\n")
 	w.write(t, "log/slurmflex.log", `{"level":"info","ts":"2001-01-01T00:00:00Z","msg":"old"}`+"\n"+

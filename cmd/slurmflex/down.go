@@ -17,7 +17,7 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// takeDown is a call of down.
+// takeDown is one call of the down command.
 type takeDown struct {
 	app                     *app
 	nodeSet                 string
@@ -104,8 +104,9 @@ func (d *takeDown) jobs() takedown.Jobs {
 	return takedown.Requeue
 }
 
-// findSlurm finds out whether slurmctld answers. If it does not, Slurm is left out, which
-// takes --now. What else fails, such as scontrol, says nothing of slurmctld.
+// findSlurm checks whether slurmctld answers. If it does not, Slurm is left out, which requires
+// --now. Any other failure, such as a missing scontrol, is an error, because slurmctld may still
+// run.
 func (d *takeDown) findSlurm(ctx context.Context, cfg *config.Config, down *flex.Down) error {
 	err := d.app.scheduler(cfg).Reach(ctx)
 	switch {
@@ -121,12 +122,12 @@ func (d *takeDown) findSlurm(ctx context.Context, cfg *config.Config, down *flex
 	return nil
 }
 
-// say writes a line on stderr.
+// say writes a line to stderr.
 func (d *takeDown) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(&d.app.progress, "down: "+format+"\n", args...)
 }
 
-// confirm asks for the cluster's name.
+// confirm asks the user to type the cluster's name.
 func (d *takeDown) confirm(ctx context.Context, cluster string, p takedown.Plan) error {
 	what := "cluster " + cluster
 	if d.nodeSet != "" {
@@ -148,7 +149,7 @@ func (d *takeDown) confirm(ctx context.Context, cluster string, p takedown.Plan)
 	return nil
 }
 
-// takeDown takes it down, and says what is left.
+// takeDown tears the cluster down and reports the remaining objects.
 func (d *takeDown) takeDown(ctx context.Context, down *flex.Down) error {
 	did := view.NewPassLog(down.R.Config.Cluster)
 	down.R.Watch = flex.Watchers{down.R.Watch, &d.app.progress, did}

@@ -12,7 +12,7 @@ import (
 	"slurmflex/flex/view"
 )
 
-func TestDownWithoutATerminalWantsYes(t *testing.T) {
+func TestDownWithoutATerminalRequiresYes(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	r := w.flex(t, "down").exits(t, exitUsage)
@@ -20,7 +20,7 @@ func TestDownWithoutATerminalWantsYes(t *testing.T) {
 	assert.Empty(t, w.calls(t))
 }
 
-func TestDownBeginsOnlyIfTheClustersNameIsTyped(t *testing.T) {
+func TestDownStartsOnlyAfterTheClusterNameIsTyped(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	for _, test := range []struct {
@@ -47,7 +47,7 @@ func TestDownBeginsOnlyIfTheClustersNameIsTyped(t *testing.T) {
 	assert.Empty(t, w.cloud.State().Groups)
 }
 
-func TestDownSaysWhatItHasDoneAsJSON(t *testing.T) {
+func TestDownReportsAsJSON(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	r := w.flex(t, "down", "--yes", "--json").exits(t, exitDone)
@@ -65,7 +65,7 @@ func TestDownSaysWhatItHasDoneAsJSON(t *testing.T) {
 	assert.NotContains(t, r.stdout.String(), "null")
 }
 
-func TestDownCanSayItsSteps(t *testing.T) {
+func TestDownCanListItsSteps(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	r := w.flex(t, "down", "--nodeset", "a3", "--dry-run").exits(t, exitDone)
@@ -77,7 +77,7 @@ delete group alpha-a3-job-812, once its machines are gone
 	w.assertUntouched(t)
 }
 
-func TestToUndoDownAPartitionThatWasClosedBeforeIsOpenedOnlyIfAnEarlierDownHasClosedIt(t *testing.T) {
+func TestUndoOpensOnlyPartitionsThatDownClosed(t *testing.T) {
 	w := newWorld(t)
 	w.answer(t, "scontrol", `case "$*" in *partition) echo "PartitionName=train Nodes=alpha-a3-[0-7] State=DOWN"; exit ;; esac
 `+knowing)
@@ -86,7 +86,7 @@ func TestToUndoDownAPartitionThatWasClosedBeforeIsOpenedOnlyIfAnEarlierDownHasCl
 	assert.Contains(t, r.stderr.String(), "down: to undo, if an earlier down has closed it: scontrol update partitionname=train state=up\n")
 }
 
-func TestDownNamesWhatIsLeftAndFails(t *testing.T) {
+func TestDownFailsAndNamesRemainingObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.waiting(t)
@@ -101,7 +101,7 @@ esac`)
 	assert.True(t, strings.HasSuffix(r.stderr.String(), "\nslurmflex: not all is down; once what is named is fixed, run it again\n"), r.stderr.String())
 }
 
-func TestDownLeavesASlurmctldOutThatDoesNotAnswer(t *testing.T) {
+func TestDownSkipsASlurmctldThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.left(t)
@@ -113,7 +113,7 @@ func TestDownLeavesASlurmctldOutThatDoesNotAnswer(t *testing.T) {
 	assert.Empty(t, w.machines())
 }
 
-func TestDownDoesNothingIfSlurmCannotBeReadThoughSlurmctldMayAnswer(t *testing.T) {
+func TestDownDoesNothingIfOnlySlurmsCommandsFail(t *testing.T) {
 	for name, c := range map[string]struct{ does, says string }{
 		"scontrol is missing": {"", "/bin/scontrol: no such file or directory: is slurm_bin_dir the folder of scontrol and squeue?"},
 		"nobody vouches for us": {

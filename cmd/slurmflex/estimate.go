@@ -90,7 +90,7 @@ Places whose history is too short are named and left out.`,
 	return cmd
 }
 
-// questions are those about a job that waits, or of the query.
+// questions returns the questions about a waiting job, or about the query.
 func (a *app) questions(ctx context.Context, cfg *config.Config, q estimate.Query, jobs []string, now time.Time) ([]estimate.Question, error) {
 	if len(jobs) == 1 {
 		v, err := a.look(ctx)
@@ -109,5 +109,5 @@ func (a *app) questions(ctx context.Context, cfg *config.Config, q estimate.Quer
 			questions[i].Machine = set.Machine
 		}
 	}
-	return questions, nil // without a daemon the history says what machines they are
+	return questions, nil // without a daemon, the history shows the machine types
 }

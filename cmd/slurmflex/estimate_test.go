@@ -18,8 +18,8 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// past writes a history of that many waits of two nodes, of a minute, two minutes and so on in a
-// mixed order, so that they show no trend. 17 must not divide their number.
+// past writes a history of that many waits for two nodes. The waits last one minute, two minutes
+// and so on, in a mixed order without a trend. Their number must not be a multiple of 17.
 func (w *world) past(t *testing.T, waits int) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))
@@ -34,7 +34,7 @@ func (w *world) past(t *testing.T, waits int) {
 	require.NoError(t, history.Append(w.path("history"), "alpha", false, entries))
 }
 
-func TestAnEstimateIsFromTheHistory(t *testing.T) {
+func TestEstimateUsesTheHistory(t *testing.T) {
 	w := newWorld(t)
 	w.past(t, 39)
 	text := w.flex(t, "estimate", "-p", "train", "-N", "2", "-t", "2:00:00").exits(t, exitDone).stdout.String()
@@ -51,7 +51,7 @@ func TestAnEstimateIsFromTheHistory(t *testing.T) {
 	assert.Len(t, report.Estimates[0].WhatIf, 12)
 }
 
-func TestAShortEstimateIsALineOrNothing(t *testing.T) {
+func TestShortEstimateIsOneLineOrEmpty(t *testing.T) {
 	w := newWorld(t)
 	assert.Empty(t, w.flex(t, "estimate", "-p", "train", "-N", "2", "--short").exits(t, exitDone).stdout.String())
 	w.past(t, 39)
@@ -59,8 +59,8 @@ func TestAShortEstimateIsALineOrNothing(t *testing.T) {
 	assert.Equal(t, "nodeset a3, 2 nodes: median wait 20m, 90th percentile 36m\n", text)
 }
 
-// U9: cost printed zeros, and estimate "too few requests", where nothing had been recorded at all.
-func TestNoHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
+// U9: without any history, cost printed zeros and estimate printed "too few requests".
+func TestMissingHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
 	w := newWorld(t)
 	for _, command := range []string{"estimate -p train", "estimate -p train --json", "cost", "cost --by user --csv", "cost --json"} {
 		r := w.flex(t, strings.Fields(command)...).exits(t, exitFailed)
@@ -70,15 +70,15 @@ func TestNoHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
 	assert.Contains(t, w.flex(t, "why", "811").exits(t, exitDone).stdout.String(), "Its story is unknown: ")
 }
 
-func TestWithoutHistoryThereIsNoEstimate(t *testing.T) {
+func TestEmptyHistoryGivesNoEstimate(t *testing.T) {
 	w := newWorld(t)
 	w.past(t, 1)
 	text := w.flex(t, "estimate", "-p", "train").exits(t, exitDone).stdout.String()
 	assert.Equal(t, "partition train, nodeset a3 (a3-highgpu-8g): 1 node, lease 7d00h\n  no history: too few requests like this are known\n", text)
 }
 
-// A job that waits is recorded by sync, and its estimate is for the rest.
-func TestTheEstimateOfAJobRegardsHowLongItHasWaited(t *testing.T) {
+// sync records a waiting job, and the estimate is for its remaining wait.
+func TestEstimateDependsOnTheJobsElapsedWait(t *testing.T) {
 	w := newWorld(t)
 	w.past(t, 39)
 	w.waiting(t)
@@ -89,7 +89,7 @@ func TestTheEstimateOfAJobRegardsHowLongItHasWaited(t *testing.T) {
 	assert.Regexp(t, `^job 812, nodeset a3 \(a3-highgpu-8g\): 2 nodes, lease 2h00m, waiting for \d+[smhd]`, text)
 }
 
-func TestAJobThatDoesNotWaitHasNoEstimate(t *testing.T) {
+func TestRunningJobHasNoEstimate(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	w.jobs(t, "812 2:00:00 RUNNING alpha-a3-[0-1]", "813 2:00:00 PENDING (null)")
@@ -98,7 +98,7 @@ func TestAJobThatDoesNotWaitHasNoEstimate(t *testing.T) {
 	w.flex(t, "estimate", "814").exits(t, exitFailed).complains(t, "job 814 is not in Slurm's queue")
 }
 
-// advised is a world whose estimates have Compute's advice too.
+// advised returns a world with Compute's advice for its estimates.
 func advised(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -106,7 +106,7 @@ func advised(t *testing.T) *world {
 	return w
 }
 
-func TestComputesAdviceIsShownBesideTheEstimate(t *testing.T) {
+func TestComputesAdviceIsShownWithTheEstimate(t *testing.T) {
 	w := advised(t)
 	w.past(t, 39)
 	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 1)
@@ -127,7 +127,7 @@ func TestComputesAdviceIsShownBesideTheEstimate(t *testing.T) {
 	assert.Contains(t, text, "\n  Compute's advice: obtainability 0 of 1\n")
 }
 
-func TestNodesOfTheirOwnMayComeFromSeveralZones(t *testing.T) {
+func TestIndependentNodesMayUseSeveralZones(t *testing.T) {
 	w := advised(t)
 	w.configure(t, "use_job_duration: true", "use_job_duration: true, provisioning: node_by_node")
 	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 1)
@@ -136,7 +136,7 @@ func TestNodesOfTheirOwnMayComeFromSeveralZones(t *testing.T) {
 	assert.Contains(t, text, "\n  Compute's advice: obtainability 1 of 1, in us-central1-a, us-central1-b\n")
 }
 
-func TestThatComputeGivesNoAdviceIsNoError(t *testing.T) {
+func TestMissingAdviceIsNotAnError(t *testing.T) {
 	w := advised(t)
 	w.past(t, 39)
 	require.NoError(t, w.cloud.AddFault(fakegce.Fault{
@@ -155,17 +155,17 @@ func TestThatComputeGivesNoAdviceIsNoError(t *testing.T) {
 	assert.Contains(t, report.Estimates[0].Advice.Error, "Really. Really.")
 }
 
-// Many users have no credentials, or wrong ones.
-func TestWithoutCredentialsThereIsNoAdvice(t *testing.T) {
+// Many users have no credentials, or credentials of another project.
+func TestAdviceNeedsCredentials(t *testing.T) {
 	w := advised(t)
 	w.past(t, 39)
-	w.write(t, "key.json", "{}") // which all may read
+	w.write(t, "key.json", "{}") // readable by everyone
 	r := w.flex(t, "estimate", "-p", "train", "-N", "2")
 	r.Env = append(r.Env, "GOOGLE_APPLICATION_CREDENTIALS="+w.path("key.json"))
 	assert.Contains(t, r.exits(t, exitDone).stdout.String(), "\n  Compute gave no advice: GOOGLE_APPLICATION_CREDENTIALS: ")
 }
 
-func TestComputeIsNotAskedForAdviceUnlessItIsWanted(t *testing.T) {
+func TestComputeIsAskedForAdviceOnlyOnRequest(t *testing.T) {
 	w := newWorld(t)
 	w.past(t, 39)
 	assert.NotContains(t, w.flex(t, "estimate", "-p", "train", "-N", "2").exits(t, exitDone).stdout.String(), "advice")

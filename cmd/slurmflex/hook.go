@@ -12,8 +12,8 @@ import (
 	"slurmflex/flex/logs"
 )
 
-// hookMark marks the commands that only slurmctld calls. Help does not list them; the man page
-// of slurmflex does.
+// hookMark marks the commands that only slurmctld calls. The man page of slurmflex lists them; its
+// help does not.
 const hookMark = "called by slurmctld"
 
 func isHook(cmd *cobra.Command) bool {
@@ -33,8 +33,8 @@ arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 		Example: "  slurmflex " + verb + " 'alpha-a3-[0-3]'",
 		Args:    exactly(1, "alpha-a3-[0-3]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Slurm keeps this file only while the program runs, and around a
-			// reconfigure not even that long: read it first.
+			// Slurm keeps this file only while the program runs, and removes it earlier around a
+			// reconfigure: read it first.
 			jobs, fileErr := flex.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
 			cfg, err := a.config()
 			if err != nil {
@@ -54,6 +54,6 @@ arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 		},
 	}
 	cmd.Flags().StringVar(&unreceipted, "unreceipted", "", "the daemon was called already, and `why` it has not answered")
-	_ = cmd.Flags().MarkHidden("unreceipted") // slurmflex-hook's; it fails for unknown flags only
+	_ = cmd.Flags().MarkHidden("unreceipted") // for slurmflex-hook, which fails only for unknown flags
 	return cmd
 }

@@ -25,7 +25,7 @@ func (w *world) hook(t *testing.T, verb, nodes string, env ...string) *process {
 	return r
 }
 
-// requireAsked checks that job 812's machines were asked for, once.
+// requireAsked asserts that job 812's machines were requested exactly once.
 func (w *world) requireAsked(t *testing.T) {
 	t.Helper()
 	require.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.changes())
@@ -37,7 +37,7 @@ func (w *world) requireAsked(t *testing.T) {
 	assert.Equal(t, "2h0m0s", g.Requests[0].Duration.String())
 }
 
-func TestResumeWithoutADaemonStartsAPassOfItsOwn(t *testing.T) {
+func TestResumeWithoutADaemonStartsAPass(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
@@ -53,7 +53,7 @@ func TestResumeWithoutADaemonStartsAPassOfItsOwn(t *testing.T) {
 	assert.Equal(t, w.path("slurm.conf"), first.conf)
 }
 
-func TestARelativePathOfTheConfigurationServesThePassToo(t *testing.T) {
+func TestRelativeConfigurationPathWorksForThePass(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	r := prepare(t, w.env(w.resumeFile(t)), os.Args[0], "resume", "--config", "config.yaml", "alpha-a3-[0-1]")
@@ -62,7 +62,7 @@ func TestARelativePathOfTheConfigurationServesThePassToo(t *testing.T) {
 	w.requireAsked(t)
 }
 
-func TestThePassContinuesWithoutALogFile(t *testing.T) {
+func TestPassContinuesWithoutALogFile(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	require.NoError(t, os.Remove(w.path("log")))
@@ -72,7 +72,7 @@ func TestThePassContinuesWithoutALogFile(t *testing.T) {
 	w.requireAsked(t)
 }
 
-func TestEachPassLogsJSONWithTheFailureOnce(t *testing.T) {
+func TestPassLogsItsFailureOnceAsJSON(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	w.answer(t, "scontrol", "echo 'scontrol: error: slurmctld is on fire' >&2; exit 1")
@@ -83,7 +83,7 @@ func TestEachPassLogsJSONWithTheFailureOnce(t *testing.T) {
 	assert.Empty(t, w.changes())
 }
 
-// listen is a daemon that only takes wake-ups.
+// listen starts a daemon that only accepts wake-ups.
 func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
 	t.Helper()
 	wakeUps, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
@@ -91,9 +91,9 @@ func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
 	return wakeUps
 }
 
-// handedOver runs a hook in a world with a daemon that only takes wake-ups, and says
-// nothing. On a busy machine the daemon may be late, and the hook starts a pass,
-// with a warning: then there is another try in another world.
+// handedOver runs a hook in a world with a daemon that only accepts wake-ups, and asserts that the
+// hook prints nothing. On a busy machine the daemon may be late. Then the hook starts a pass with a
+// warning, and handedOver tries again in a new world.
 func handedOver(t *testing.T, hook func(w *world) *process) (*world, <-chan flex.WakeUp) {
 	t.Helper()
 	for begun := time.Now(); ; {
@@ -110,7 +110,7 @@ func handedOver(t *testing.T, hook func(w *world) *process) (*world, <-chan flex
 	}
 }
 
-func TestWithADaemonAHookOnlyHandsOver(t *testing.T) {
+func TestHookOnlyHandsOverToADaemon(t *testing.T) {
 	for verb, jobs := range map[string][]uint32{"resume": {812}, "suspend": nil, "resume-fail": nil} {
 		t.Run(verb, func(t *testing.T) {
 			w, wakeUps := handedOver(t, func(w *world) *process {
@@ -128,7 +128,7 @@ func TestWithADaemonAHookOnlyHandsOver(t *testing.T) {
 	}
 }
 
-func TestADeadDaemonsSocketDoesNotStopAHook(t *testing.T) {
+func TestDeadDaemonsSocketDoesNotStopAHook(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	socket, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
@@ -142,7 +142,7 @@ func TestADeadDaemonsSocketDoesNotStopAHook(t *testing.T) {
 	assert.Contains(t, w.log(t, "warn")[0], "daemon not reachable")
 }
 
-func TestAResumeFileThatCannotBeReadIsOneWarning(t *testing.T) {
+func TestUnreadableResumeFileIsOneWarning(t *testing.T) {
 	for name, c := range map[string]struct{ content, says string }{
 		"not named": {"", "SLURM_RESUME_FILE is not set"},
 		"cut off":   {`{"jobs":[{"job_id":812,"nodes_al`, "unexpected end of JSON input"},
@@ -164,9 +164,9 @@ func TestAResumeFileThatCannotBeReadIsOneWarning(t *testing.T) {
 	}
 }
 
-// C15: the file that is named has no end, no writer, or a size that is no file
-// of Slurm's; the call is served all the same.
-func TestAResumeFileThatIsNoFileIsRefusedAtOnce(t *testing.T) {
+// C15: the named file is endless, is a pipe without a writer, or has an implausible size; the call
+// is still served.
+func TestResumeFileThatIsNotRegularIsRejectedImmediately(t *testing.T) {
 	for name, c := range map[string]struct {
 		lay  func(t *testing.T, path string)
 		says string
@@ -191,8 +191,8 @@ func TestAResumeFileThatIsNoFileIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// C16: a log file that is a link may lead to a file that is precious.
-func TestALogFileIsNotReachedThroughALink(t *testing.T) {
+// C16: a log file that is a symbolic link may lead to another file, which must not be changed.
+func TestLogFileIsNotOpenedThroughALink(t *testing.T) {
 	w := newWorld(t)
 	w.write(t, "precious", "")
 	require.NoError(t, os.Symlink(w.path("precious"), w.path("log/slurmflex.log")))
@@ -203,7 +203,7 @@ func TestALogFileIsNotReachedThroughALink(t *testing.T) {
 	assert.Empty(t, text)
 }
 
-func TestAHostlistThatNamesNoNodesIsWrongUsage(t *testing.T) {
+func TestEmptyHostlistIsWrongUsage(t *testing.T) {
 	for hostlist, says := range map[string]string{
 		"alpha-a3-[0-1": "alpha-a3-[0-1",
 		"alpha-a3-[x]":  "alpha-a3-[x]",
@@ -219,7 +219,7 @@ func TestAHostlistThatNamesNoNodesIsWrongUsage(t *testing.T) {
 	}
 }
 
-func TestNodesAreReturnedToSlurmIfNeitherDaemonNorPassCanRun(t *testing.T) {
+func TestNodesAreReturnedIfNeitherDaemonNorPassCanRun(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
 	w.waiting(t)
@@ -236,13 +236,13 @@ func TestNodesAreReturnedToSlurmIfNeitherDaemonNorPassCanRun(t *testing.T) {
 	assert.Empty(t, w.cloud.Calls())
 }
 
-// A2: a call for nodes on which jobs run, by hand or late, takes nothing away
-// from them; nor does a call whose nodes cannot be looked at.
-func TestAResumeThatNobodyTakesPowersDownOnlyNodesWithoutWork(t *testing.T) {
+// A2: a late or manual call for nodes with running jobs takes no nodes away from these jobs, even
+// if the nodes cannot be read.
+func TestFailedResumePowersDownOnlyNodesWithoutJobs(t *testing.T) {
 	const call = "alpha-a3-[0-4]"
 	for name, c := range map[string]struct {
 		given func(t *testing.T, w *world)
-		back  string // the nodes that are returned; empty: none
+		back  string // the nodes that are returned to Slurm; empty: none
 		fails string
 	}{
 		"jobs run on some": {func(t *testing.T, w *world) {
@@ -279,7 +279,7 @@ func TestAResumeThatNobodyTakesPowersDownOnlyNodesWithoutWork(t *testing.T) {
 	}
 }
 
-func TestNodesThatCannotBeReturnedAreReportedWithSlurmsError(t *testing.T) {
+func TestFailedReturnOfNodesIsReportedWithSlurmsError(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
 	w.waiting(t)
@@ -300,7 +300,7 @@ func TestSuspendThatCannotBeHandedOverLeavesSlurmAlone(t *testing.T) {
 	assert.Empty(t, w.calls(t))
 }
 
-func TestAHookNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
+func TestSlurmflexHookNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	r := prepare(t, w.env(w.resumeFile(t)), "/bin/sh", "-c", `exec "$0" "$@" <&- >&- 2>&-`,
@@ -314,12 +314,12 @@ func TestAHookNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	assert.Equal(t, []string{w.path("log/slurmflex.log")}, files, "nothing else is written where it runs")
 }
 
-// startBlocked starts a program as Slurm 22.05 does: with signals blocked.
+// startBlocked starts a program as Slurm 22.05 does: with blocked signals.
 func startBlocked(t *testing.T, r *process) {
 	t.Helper()
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with its mask
+		runtime.LockOSThread() // never unlocked: the thread ends with its signal mask
 		some := unix.Sigset_t{}
 		for _, s := range []syscall.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGTERM} {
 			some.Val[0] |= 1 << (s - 1)

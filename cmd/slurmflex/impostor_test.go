@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// D6: a user took the page's port while the daemon restarted, and answered in its name.
-func TestAnotherUsersServerIsNotBelieved(t *testing.T) {
+// D6: a user took over the page's port while the daemon restarted, and answered in the daemon's
+// place.
+func TestAnotherUsersServerIsRejected(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to listen as another user")
 	}

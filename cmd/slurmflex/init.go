@@ -11,7 +11,7 @@ import (
 	"slurmflex/flex/slurmconf"
 )
 
-// initOptions is how the command init was called.
+// initOptions holds the flags of the init command.
 type initOptions struct {
 	setup.Answers
 	slurmconf.Options

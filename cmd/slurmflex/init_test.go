@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// begun prepares init with the names of new files and an input.
+// begun prepares init with names of new files and with an input.
 func (w *world) begun(t *testing.T, input string, args ...string) *process {
 	t.Helper()
 	r := prepare(t, w.env("PATH="+w.path("bin")+":/usr/bin:/bin"), os.Args[0],
@@ -18,7 +18,7 @@ func (w *world) begun(t *testing.T, input string, args ...string) *process {
 	return r
 }
 
-func TestInitWritesFilesThatConfigCheckAccepts(t *testing.T) {
+func TestConfigCheckAcceptsTheFilesOfInit(t *testing.T) {
 	w := newWorld(t)
 	r := w.begun(t, "my-project\nus-central1\n\na3-megagpu-8g\n\n", "--cluster", "alpha", "--zones", "us-central1-a").exits(t, exitDone)
 	assert.Contains(t, r.stderr.String(), "Partition of slurm.conf [train]: ")
@@ -34,7 +34,7 @@ func TestInitWritesFilesThatConfigCheckAccepts(t *testing.T) {
 	w.begun(t, "").exits(t, exitUsage).complains(t, "new.yaml exists already, and init replaces no file")
 }
 
-func TestInitTakesEveryAnswerAsAFlag(t *testing.T) {
+func TestInitAcceptsEveryAnswerAsAFlag(t *testing.T) {
 	w := newWorld(t)
 	all := []string{"--cluster", "beta", "--project", "my-project", "--region", "us-central1", "--partition", "train", "--machine-type", "a3-megagpu-8g", "--time", "4:00:00"}
 	r := w.begun(t, "", all...).exits(t, exitDone)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// write writes what a command has to say, for people or as JSON.
+// write writes a command's document as text or as JSON.
 func write(w io.Writer, asJSON bool, document fmt.Stringer) error {
 	if !asJSON {
 		_, err := io.WriteString(w, document.String())

@@ -18,7 +18,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// documents has each object that --json prints, with the commands that print it.
+// documents lists each object that --json prints, with the commands that print it.
 var documents = []struct {
 	kind     string
 	of       any
@@ -29,19 +29,19 @@ var documents = []struct {
 	{"plan", view.Plan{}, []string{"plan", "gc --dry-run", "down --dry-run"}},
 	{"pass", view.Pass{}, []string{"gc", "sync", "sync"}},
 	{"unblock", view.Unblock{}, []string{"unblock a3"}},
-	{"down", view.Takedown{}, nil}, // see TestDownSaysWhatItHasDoneAsJSON
+	{"down", view.Takedown{}, nil}, // see TestDownReportsAsJSON
 	{"check", check.Report{}, []string{"config check"}},
 	{"effective_config", check.Effective{}, []string{"config check --effective"}},
 	{"version", view.Build{}, []string{"version"}},
 }
 
-// fields are the rows that docs/status.md must have of a JSON object, and of
-// those in it that it has not described before: "rows.zone string?".
+// fields returns the rows that docs/status.md must have for a JSON object and for the objects in it
+// that were not described before: "rows.zone string?".
 func fields(of reflect.Type, path string, described map[reflect.Type]bool) []string {
 	described[of] = true
 	var rows, inner []string
 	for f := range of.Fields() {
-		if f.Anonymous || !f.IsExported() { // the envelope, and what is no JSON
+		if f.Anonymous || !f.IsExported() { // the envelope, and fields that are not in the JSON
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -57,7 +57,7 @@ func fields(of reflect.Type, path string, described map[reflect.Type]bool) []str
 	return append(rows, inner...)
 }
 
-// kindOf is the word for a type, and the type of the objects in it.
+// kindOf returns the word for a type, and the type of the objects in it.
 func kindOf(of reflect.Type) (word string, object reflect.Type) {
 	switch {
 	case of == reflect.TypeFor[time.Time]():
@@ -81,7 +81,7 @@ func kindOf(of reflect.Type) (word string, object reflect.Type) {
 	return "number", nil
 }
 
-func TestThePageOfTheJSONHasEachOfItsFieldsAndNoOther(t *testing.T) {
+func TestJSONPageListsExactlyTheFields(t *testing.T) {
 	page, err := os.ReadFile("../../docs/status.md")
 	require.NoError(t, err)
 	row := regexp.MustCompile("^\\| `(\\w+)` \\| (\\w+\\??) \\| .+ \\|$")
@@ -108,7 +108,7 @@ func TestThePageOfTheJSONHasEachOfItsFieldsAndNoOther(t *testing.T) {
 	assert.Contains(t, string(page), fmt.Sprintf("| `schema_version` | number | %d; ", view.Schema))
 }
 
-func TestEveryCommandThatShowsSomethingPrintsItsDocument(t *testing.T) {
+func TestEveryReportingCommandPrintsItsDocument(t *testing.T) {
 	for name, w := range map[string]*world{"with nothing to do": newWorld(t), "with much to do": mixed(t)} {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range documents {
@@ -128,7 +128,7 @@ func TestEveryCommandThatShowsSomethingPrintsItsDocument(t *testing.T) {
 	}
 }
 
-func TestAFailureIsInTheDocumentAndInTheExitStatus(t *testing.T) {
+func TestFailureIsInTheDocumentAndInTheExitStatus(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	require.NoError(t, w.cloud.AddFault(fakegce.Fault{

@@ -14,9 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// liveWorld is a world in which Slurm and Compute are set up as the
-// configuration needs it: with what a real Slurm of that version printed, our
-// nodes and programs put into it.
+// liveWorld returns a world in which Slurm and Compute are set up correctly for the configuration.
+// Slurm's output is that of a real Slurm of the given version, with our nodes and programs added.
 func liveWorld(t *testing.T, version string) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -70,7 +69,7 @@ func realSlurm(t *testing.T, version, name string) string {
 	return string(b)
 }
 
-// change replaces a part of a file of the world, which must be there.
+// change replaces a part of a file of the world. The part must exist.
 func (w *world) change(t *testing.T, name, old, text string) {
 	t.Helper()
 	b, err := os.ReadFile(w.path(name))
@@ -80,14 +79,14 @@ func (w *world) change(t *testing.T, name, old, text string) {
 	w.write(t, name, strings.Replace(string(b), old, text, 1))
 }
 
-// set changes a setting of Slurm, as scontrol show config prints it.
+// set changes a setting in the output of scontrol show config.
 func (w *world) set(t *testing.T, key, old, value string) {
 	t.Helper()
 	pad := strings.Repeat(" ", max(0, 24-len(key)))
 	w.change(t, "config.txt", key+pad+"= "+old+"\n", key+pad+"= "+value+"\n")
 }
 
-func TestNothingIsFoundWhereSlurmAndComputeAreSetUpCorrectly(t *testing.T) {
+func TestCheckAcceptsACorrectSlurmAndCompute(t *testing.T) {
 	for _, version := range []string{"22.05.8", "23.02.8", "23.11.11", "24.11.5", "25.05.8", "26.05.3"} {
 		t.Run(version, func(t *testing.T) {
 			w := liveWorld(t, version)
@@ -104,10 +103,10 @@ func TestNothingIsFoundWhereSlurmAndComputeAreSetUpCorrectly(t *testing.T) {
 	}
 }
 
-// mistake is one thing that is not as it should be. Its fault is all that
-// stands on stderr, or else its advice all that stands before the last line.
+// mistake is one faulty setting. Its fault is the only text on stderr, or its advice is the only
+// text before the last line.
 type mistake struct {
-	version string // of Slurm; 24.11.5 unless it is given
+	version string // of Slurm; default: 24.11.5
 	plant   func(*testing.T, *world)
 	fault   string
 	advice  string
@@ -137,7 +136,7 @@ func (m mistake) check(t *testing.T) {
 	w.assertUntouched(t)
 }
 
-func TestMistakesInSlurmsSettingsAreFound(t *testing.T) {
+func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 	set := func(key, old, value string) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) { w.set(t, key, old, value) }
 	}
@@ -197,7 +196,7 @@ func TestMistakesInSlurmsSettingsAreFound(t *testing.T) {
 	}
 }
 
-func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
+func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 	partition := func(old, text string) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) { w.change(t, "partitions.txt", old, text) }
 	}
@@ -280,7 +279,7 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAskedIsNotTakenForRight(t *testing.T) {
+func TestCheckFailsIfItCannotReadASetting(t *testing.T) {
 	w := liveWorld(t, "24.11.5")
 	w.answer(t, "scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
 	r := w.flex(t, "config", "check", "--live").exits(t, exitFailed)
@@ -289,7 +288,7 @@ func TestWhatCannotBeAskedIsNotTakenForRight(t *testing.T) {
 		strings.Replace(w.within(r.stderr.String()), "config.yaml:3:", "config.yaml:", 1))
 }
 
-func TestACheckDoesNotWaitLongForAComputeThatNeverAnswers(t *testing.T) {
+func TestCheckDoesNotWaitLongForASilentCompute(t *testing.T) {
 	w := liveWorld(t, "24.11.5")
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -300,7 +299,7 @@ func TestACheckDoesNotWaitLongForAComputeThatNeverAnswers(t *testing.T) {
 	})
 }
 
-// me is the name of the user of this test, or the uid if there is none.
+// me returns the name of the user who runs this test, or the uid if the user has no name.
 func me(t *testing.T) string {
 	t.Helper()
 	if u, err := user.Current(); err == nil {

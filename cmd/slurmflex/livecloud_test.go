@@ -20,7 +20,7 @@ func (w *world) template(t *testing.T, change func(*compute.InstanceProperties))
 	w.configure(t, "instanceTemplates/a3", "instanceTemplates/other")
 }
 
-func TestMistakesInTheCloudAreFound(t *testing.T) {
+func TestCheckFindsMistakesInTheCloud(t *testing.T) {
 	const h100 = "PREEMPTIBLE_NVIDIA_H100_GPUS"
 	template := func(change func(*compute.InstanceProperties)) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) { w.template(t, change) }

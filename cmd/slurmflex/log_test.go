@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestAnActionIsALineWithWhatItIsAbout(t *testing.T) {
+func TestActionIsOneLogLineWithItsSubject(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	w.configure(t, "  interval:", "  log_format: json\n  interval:")
@@ -34,7 +34,7 @@ func TestAnActionIsALineWithWhatItIsAbout(t *testing.T) {
 	}}, requests)
 }
 
-func TestTheFileOfTheHooksHasTheFormatThatIsConfigured(t *testing.T) {
+func TestHooksLogFileHasTheConfiguredFormat(t *testing.T) {
 	for format, want := range map[string]string{
 		"auto": `{"level":"error","ts":"`, "json": `{"level":"error","ts":"`, "console": ` error nothing done {"hook": "suspend"`,
 	} {
@@ -49,7 +49,7 @@ func TestTheFileOfTheHooksHasTheFormatThatIsConfigured(t *testing.T) {
 	}
 }
 
-func TestDebugShowsEachCallAndEachCommand(t *testing.T) {
+func TestDebugLogsEachCallAndEachCommand(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	quiet := w.flex(t, "plan").exits(t, exitDone).stderr.String()
@@ -59,10 +59,10 @@ func TestDebugShowsEachCallAndEachCommand(t *testing.T) {
 	assert.Contains(t, loud, ` debug slurm {"command": "scontrol -a -o show nodes", "took": "`)
 }
 
-func TestSIGUSR1SwitchesTheDaemonsLogToDebugAndBack(t *testing.T) {
+func TestSIGUSR1TogglesDebugLogging(t *testing.T) {
 	w := newWorld(t)
 	d, says := w.talking(t)
-	says("daemon ready") // from when on nothing ends it that is not meant to
+	says("daemon ready") // from here on, only the intended signal ends it
 	require.NoError(t, d.Process.Signal(unix.SIGUSR1))
 	says(`log level changed by SIGUSR1 {"level": "debug"}`)
 	w.waiting(t)
@@ -74,7 +74,7 @@ func TestSIGUSR1SwitchesTheDaemonsLogToDebugAndBack(t *testing.T) {
 	d.exits(t, exitDone)
 }
 
-func TestTheJournalGetsPrioritiesAndNoTimes(t *testing.T) {
+func TestJournalLinesHavePrioritiesButNoTimes(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	journal, err := os.Create(filepath.Join(t.TempDir(), "journal"))
@@ -95,6 +95,6 @@ func TestTheJournalGetsPrioritiesAndNoTimes(t *testing.T) {
 	}
 
 	r = w.flex(t, "sync")
-	r.Env = append(r.Env, "JOURNAL_STREAM=1:1") // inherited: the journal is another file
+	r.Env = append(r.Env, "JOURNAL_STREAM=1:1") // inherited, but for another file than the journal
 	assert.NotContains(t, r.exits(t, exitDone).stderr.String(), "<6>")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestJobSubmitLuaHasTheLimitsOfEachPartition(t *testing.T) {
+func TestJobSubmitLuaContainsEachPartitionsLimits(t *testing.T) {
 	w := manyKindsWorld(t)
 	text := w.flex(t, "config", "lua", "job_submit").exits(t, exitDone).stdout.String()
 	assert.Contains(t, text, `local rules = {time = "refuse", nodes = "refuse", placement = "warn", gpus = "warn", requeue = "warn", no_time = "warn", partitions = "warn"}

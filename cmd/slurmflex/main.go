@@ -1,5 +1,5 @@
-// Command slurmflex gives a Slurm cluster on Google Compute Engine nodes
-// obtained by DWS Flex-Start.
+// Command slurmflex provides a Slurm cluster on Google Compute Engine with nodes obtained by DWS
+// Flex-Start.
 package main
 
 import (
@@ -44,7 +44,7 @@ func run(a *app) int {
 	return exitCode(err)
 }
 
-// changesSomething reports whether a call may change something in Compute or Slurm.
+// changesSomething reports whether a call may change Compute or Slurm.
 func changesSomething(cmd *cobra.Command) bool {
 	if dry, err := cmd.Flags().GetBool("dry-run"); err == nil && dry {
 		return false
@@ -52,13 +52,13 @@ func changesSomething(cmd *cobra.Command) bool {
 	return cmd.GroupID == "run" || isHook(cmd) || cmd.Name() == "trial" || cmd.Name() == "pass"
 }
 
-// outlive lets a command outlive its terminal and the reader of what it prints, so that it
-// ends in order and not half-way: a write that nobody reads is an error and no more,
-// and a hangup ends the command as TERM does. A hangup that was to be ignored (nohup) is
-// ignored, and to the daemon it means something else.
+// outlive keeps a command running after its terminal or the reader of its output is gone, so that
+// the command can finish cleanly. A write without a reader is only an error, and SIGHUP cancels the
+// command like SIGTERM. An ignored SIGHUP (nohup) remains ignored; the daemon handles SIGHUP
+// itself.
 func outlive(cmd *cobra.Command) (stop func()) {
-	// To be notified keeps the signal from ending the process; to ignore it would make
-	// our children ignore it too.
+	// Notify keeps the signal from ending the process. Ignoring it would make our child processes
+	// ignore it, too.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	if cmd.Name() == "daemon" || signal.Ignored(unix.SIGHUP) {
 		return func() {}
@@ -81,17 +81,17 @@ func report(err error) {
 	}
 }
 
-// loggedError is an error that is in the log already.
+// loggedError is an error that was already logged.
 type loggedError struct{ error }
 
 func (e loggedError) Unwrap() error { return e.error }
 
-// usageError is a wrong call, or a configuration that cannot be used.
+// usageError is a wrong call or an unusable configuration.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// usage is a wrong call, unless the error is nil.
+// usage wraps an error as a usageError; nil remains nil.
 func usage(err error) error {
 	if err == nil {
 		return nil

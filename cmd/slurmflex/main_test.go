@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// beProgram in the environment makes the test binary slurmflex: as a test
-// starts it, and as it starts itself for a detached pass.
+// beProgram in the environment makes the test binary run as slurmflex, both when a test starts it
+// and when it starts itself for a detached pass.
 const beProgram = "SLURMFLEX_RUN_MAIN=1"
 
-// syslogSocketOf is the variable that names another socket of syslog.
+// syslogSocketOf is the environment variable for another syslog socket.
 const syslogSocketOf = "SLURMFLEX_TEST_SYSLOG"
 
 func TestMain(m *testing.M) {
@@ -30,19 +30,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// slack is how long a test waits for what must come.
+// slack is how long a test waits for an expected event.
 const slack = time.Minute
 
 // process is one run of slurmflex.
 type process struct {
 	*exec.Cmd
 	stdout, stderr bytes.Buffer
-	alive          *os.File // ends when the last process that the run began has
-	held           *os.File // its other end, inherited by all of them
+	alive          *os.File // reports end of file when the last process started by the run has ended
+	held           *os.File // the other end of the pipe, inherited by all these processes
 }
 
-// prepare prepares a program with only the given environment, and what makes
-// the test binary slurmflex.
+// prepare prepares a program with only the given environment, plus beProgram.
 func prepare(t *testing.T, env []string, program string, args ...string) *process {
 	t.Helper()
 	r := &process{Cmd: exec.CommandContext(t.Context(), program, args...)}
@@ -60,19 +59,19 @@ func prepare(t *testing.T, env []string, program string, args ...string) *proces
 	return r
 }
 
-// exits runs it to its end, or waits for its end if it is under way, and
-// checks the exit code. What the run has begun may go on.
+// exits runs the process to its end, or waits for its end if it is running, and checks the exit
+// code. Its child processes may continue.
 func (r *process) exits(t *testing.T, code int) *process {
 	t.Helper()
 	if r.Process == nil {
 		require.NoError(t, r.Start())
 	}
-	_ = r.Wait() // its exit code is checked
+	_ = r.Wait() // the exit code is checked
 	require.Equal(t, code, r.ProcessState.ExitCode(), "stdout: %sstderr: %s", &r.stdout, &r.stderr)
 	return r
 }
 
-// settle waits until every process that the run began has ended.
+// settle waits until every process started by the run has ended.
 func (r *process) settle(t *testing.T) {
 	t.Helper()
 	r.held.Close()
@@ -81,14 +80,14 @@ func (r *process) settle(t *testing.T) {
 	require.NoError(t, err, "a process is left behind")
 }
 
-// saysNothing checks that nothing was printed.
+// saysNothing asserts that the output is empty.
 func (r *process) saysNothing(t *testing.T) {
 	t.Helper()
 	assert.Empty(t, r.stdout.String())
 	assert.Empty(t, r.stderr.String())
 }
 
-// complains checks that stderr is one line, with all of the words.
+// complains asserts that stderr is one line that contains all the words.
 func (r *process) complains(t *testing.T, words ...string) {
 	t.Helper()
 	requireLine(t, r.stderr.String(), words...)

@@ -10,15 +10,15 @@ import (
 	"slurmflex/config"
 )
 
-// page is a man page that is being written, in roff. Source: man(7).
+// page is a man page under construction, in roff. Source: man(7).
 type page struct{ strings.Builder }
 
-// roff is text that roff prints as it is.
+// roff escapes a text so that roff prints it unchanged.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(text)
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") { // otherwise it is a request
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") { // otherwise roff reads it as a request
 			b.WriteString(`\&`)
 		}
 		b.WriteString(line)
@@ -28,7 +28,7 @@ func roff(text string) string {
 
 func (p *page) section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
 
-// text writes paragraphs. Those whose lines are indented stay as they are.
+// text writes paragraphs. Paragraphs with indented lines are not filled.
 func (p *page) text(text string) {
 	for paragraph := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
 		p.WriteString(".PP\n")
@@ -40,12 +40,12 @@ func (p *page) text(text string) {
 	}
 }
 
-// item writes a term and what it means.
+// item writes a term and its meaning.
 func (p *page) item(term, meaning string) {
 	fmt.Fprintf(p, ".TP\n.B %s\n%s\n", roff(term), roff(meaning))
 }
 
-// options writes what the flags do, but for --help.
+// options writes the descriptions of the flags except --help.
 func (p *page) options(title string, flags *pflag.FlagSet) {
 	first := true
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -72,13 +72,13 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 	})
 }
 
-// fileOf is the name of a command's page.
+// fileOf returns the file name of a command's page.
 func fileOf(c *cobra.Command) string { return dashed(c) + ".1" }
 
 func dashed(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// pageOf is the man page of a command, where these options count if none are
-// given. That of slurmflex itself has more.
+// pageOf returns the man page of a command; unset holds the defaults of options. The page of
+// slurmflex itself has more sections.
 func pageOf(c *cobra.Command, unset config.Options) string {
 	p := &page{}
 	p.WriteString(".\\\" Written by UPDATE=1 go test ./cmd/slurmflex -run TestManPages; do not edit.\n")
@@ -104,7 +104,7 @@ func pageOf(c *cobra.Command, unset config.Options) string {
 	return p.String()
 }
 
-// synopsis is what follows the command's own name.
+// synopsis returns the text after the command's own name.
 func synopsis(c *cobra.Command) string {
 	if c.HasAvailableSubCommands() {
 		return "[OPTION]... COMMAND"
@@ -113,14 +113,14 @@ func synopsis(c *cobra.Command) string {
 	return strings.TrimSpace("[OPTION]... " + arguments)
 }
 
-// commands lists the commands of a command, by their groups.
+// commands lists the subcommands by group.
 func commands(p *page, c *cobra.Command) {
 	if !c.HasAvailableSubCommands() {
 		return
 	}
 	p.section("COMMANDS")
 	for _, g := range append(c.Groups(), &cobra.Group{ID: hookMark, Title: "Called by slurmctld:"}, &cobra.Group{Title: "Others:"}) {
-		heading := c.HasParent() // one without groups needs none
+		heading := c.HasParent() // without groups, no heading is needed
 		for _, sub := range c.Commands() {
 			group := sub.GroupID
 			if isHook(sub) {
@@ -138,8 +138,8 @@ func commands(p *page, c *cobra.Command) {
 	}
 }
 
-// related are the pages of the command's parent and of its own commands, or for one that
-// has neither, that of slurmflex.
+// related returns the pages of the command's parent and of its subcommands. A command with neither
+// is related to slurmflex's page.
 func related(c *cobra.Command) []string {
 	var pages []string
 	switch {
@@ -159,8 +159,8 @@ func related(c *cobra.Command) []string {
 	return pages
 }
 
-// hasPage is whether a command has a page of its own: those that complete for
-// one shell have not.
+// hasPage reports whether a command has a page of its own: completion commands for one shell do
+// not.
 func hasPage(c *cobra.Command) bool {
 	return (c.IsAvailableCommand() || isHook(c)) && c.Name() != "help" && !(c.HasParent() && c.Parent().Name() == "completion")
 }

@@ -18,7 +18,7 @@ import (
 
 const manPages = "../../docs/man"
 
-// described is what a command's help says before its flags.
+// described returns the part of a command's help before its flags.
 func described(c *cobra.Command) string {
 	switch {
 	case c.Parent() != nil && c.Parent().Name() == "completion":
@@ -52,10 +52,10 @@ func reference(p *page, unset config.Options) {
 	p.item("NOTIFY_SOCKET, WATCHDOG_USEC", "Set by systemd for the daemon.")
 }
 
-// libexec is where the packages put the programs that slurmctld calls.
+// libexec is the packages' folder for the programs that slurmctld calls.
 const libexec = "/usr/libexec/slurmflex"
 
-// walk calls do with a command and all below it that people see.
+// walk calls do with a command and all its visible subcommands.
 func walk(c *cobra.Command, do func(*cobra.Command)) {
 	do(c)
 	for _, sub := range c.Commands() {
@@ -65,8 +65,7 @@ func walk(c *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// TestManPages holds the pages equal to the commands; with UPDATE=1 it writes
-// them.
+// TestManPages compares the pages with the commands; with UPDATE=1 it rewrites them.
 func TestManPages(t *testing.T) {
 	unset, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
 	require.NoError(t, err)
@@ -95,7 +94,7 @@ func TestManPages(t *testing.T) {
 	}
 }
 
-func TestManFindsNoFaultWithThePages(t *testing.T) {
+func TestManPagesHaveNoWarnings(t *testing.T) {
 	man, err := exec.LookPath("man")
 	if err != nil {
 		t.Skip("man is not installed; it is in the package man-db")
@@ -115,7 +114,7 @@ func TestManFindsNoFaultWithThePages(t *testing.T) {
 	}
 }
 
-func TestEveryCommandExplainsItselfWithAnExampleThatItTakes(t *testing.T) {
+func TestEveryCommandHasAValidExample(t *testing.T) {
 	walk(newRoot(&app{}), func(c *cobra.Command) {
 		assert.NotEmpty(t, described(c), "%s has no Long", c.CommandPath())
 		named := false

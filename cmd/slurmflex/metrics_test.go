@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheDaemonShowsItsMetrics(t *testing.T) {
+func TestDaemonServesItsMetrics(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	address := w.listening(t)
@@ -68,7 +68,7 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 	assert.Equal(t, []string{file}, left)
 }
 
-func TestAFolderThatMetricsCannotBeWrittenToStopsNoPass(t *testing.T) {
+func TestUnwritableMetricsFolderDoesNotStopThePass(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	r := w.flex(t, "sync", "--textfile", w.path("none/slurmflex.prom")).exits(t, exitFailed)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// manager is what systemd is to a service: a socket that hears of it.
+// manager plays systemd's part for a service: a socket that receives notifications.
 type manager struct{ *net.UnixConn }
 
 func newManager(t *testing.T, socket string) manager {
@@ -40,7 +40,7 @@ func (m manager) hears(t *testing.T) map[string]string {
 	return state
 }
 
-// hearsNothing checks that no message has come.
+// hearsNothing asserts that no message has arrived.
 func (m manager) hearsNothing(t *testing.T) {
 	t.Helper()
 	require.NoError(t, m.SetReadDeadline(time.Now()))
@@ -56,7 +56,7 @@ func (w *world) service(t *testing.T, socket string) *process {
 	return d
 }
 
-func TestTheDaemonNotifiesSystemd(t *testing.T) {
+func TestDaemonNotifiesSystemd(t *testing.T) {
 	for name, socket := range map[string]func(*world) string{
 		"over a file":             func(w *world) string { return w.path("notify") },
 		"over an abstract socket": func(w *world) string { return "@slurmflex-test-" + w.dir },
@@ -69,7 +69,7 @@ func TestTheDaemonNotifiesSystemd(t *testing.T) {
 			require.NoError(t, d.Start())
 			assert.Equal(t, map[string]string{
 				"READY": "1", "STATUS": "ready; first pass running",
-				"WATCHDOG_USEC": "4800000000", // an interval of 1 h, and 20 min for the work
+				"WATCHDOG_USEC": "4800000000", // an interval of 1 h, and 20 min for the pass
 			}, m.hears(t))
 			state := m.hears(t)
 			assert.Equal(t, "1", state["WATCHDOG"])
@@ -86,7 +86,7 @@ func TestTheDaemonNotifiesSystemd(t *testing.T) {
 	}
 }
 
-// locked reports whether a process holds the file's lock, without touching it.
+// locked reports whether a process holds the file's lock, without touching the lock.
 func (w *world) locked(t *testing.T, name string) bool {
 	t.Helper()
 	var stat unix.Stat_t
@@ -120,7 +120,7 @@ func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 	d.exits(t, exitDone).settle(t)
 }
 
-func TestSystemdIsNotifiedWhyNoPassSucceeds(t *testing.T) {
+func TestSystemdIsNotifiedWhyPassesFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		given func(*world)
 		says  string
@@ -142,7 +142,7 @@ func TestSystemdIsNotifiedWhyNoPassSucceeds(t *testing.T) {
 	}
 }
 
-func TestADaemonThatSystemdDoesNotHearSaysSoOnceAndServes(t *testing.T) {
+func TestDaemonReportsAMissingNotifySocketOnceAndServes(t *testing.T) {
 	w := newWorld(t)
 	d := w.service(t, w.path("gone"))
 	require.NoError(t, d.Start())
@@ -152,20 +152,19 @@ func TestADaemonThatSystemdDoesNotHearSaysSoOnceAndServes(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(d.stderr.String(), "cannot notify systemd"), "%s", &d.stderr)
 }
 
-// A watchdog that has waited in vain sends ABRT. Go would answer it with exit
-// code 2, as it does a panic, and that is what a wrong configuration ends with
-// and what the unit is not started again after.
-func TestTheWatchdogsSignalDoesNotLookLikeAWrongConfiguration(t *testing.T) {
+// A watchdog timeout sends ABRT. By default, Go would exit with code 2, as it does after a panic.
+// That is also the exit code for a wrong configuration, after which the unit is not restarted.
+func TestWatchdogTimeoutDiffersFromAWrongConfiguration(t *testing.T) {
 	assert.Contains(t, unit(t, "slurmflex.service"), "Environment=GOTRACEBACK=crash")
 	w := newWorld(t)
 	m := newManager(t, w.path("notify"))
 	d := w.service(t, w.path("notify"))
-	d.Dir = w.dir // should there be a core
+	d.Dir = w.dir // in case of a core dump
 	require.NoError(t, d.Start())
 	require.Equal(t, "1", m.hears(t)["READY"])
 	require.Equal(t, "1", m.hears(t)["WATCHDOG"])
 	require.NoError(t, d.Process.Signal(unix.SIGABRT))
-	_ = d.Wait() // how it ended is checked
+	_ = d.Wait() // the exit is checked
 	d.settle(t)
 	status := d.ProcessState.Sys().(syscall.WaitStatus)
 	assert.True(t, status.Signaled(), "%v", d.ProcessState)

@@ -25,8 +25,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// settleLimit bounds how long a pass without a daemon waits for deletions. Cron's
-// next sync continues from there.
+// settleLimit bounds how long a pass without a daemon waits for deletions. Cron's next sync
+// continues from there.
 const settleLimit = 5 * time.Minute
 
 func newDaemon(a *app) *cobra.Command {
@@ -51,7 +51,7 @@ feeds the watchdog.`,
 
 // daemonize runs the daemon until ctx ends.
 func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
-	// From here on no HUP or USR1 ends the daemon, however early it comes.
+	// From here on, HUP and USR1 never end the daemon, however early they arrive.
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, unix.SIGHUP)
 	defer signal.Stop(hangups)
@@ -155,7 +155,7 @@ or an hour passes. It must run as SlurmUser.`,
 	return cmd
 }
 
-// newPass is what a hook starts, detached, when no daemon is running.
+// newPass returns the command that a hook starts, detached, when no daemon is running.
 func newPass(a *app) *cobra.Command {
 	wakeUp := flex.WakeUp{}
 	cmd := &cobra.Command{
@@ -192,14 +192,14 @@ func textfileFlag(cmd *cobra.Command, file *string) {
 	cmd.PreRunE = func(*cobra.Command, []string) error { return usage(metrics.CheckTextfile(*file)) }
 }
 
-// onePass runs one pass, says what it has done, and writes its metrics into the file.
+// onePass runs one pass, prints its actions, and writes its metrics into the file.
 func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file string, only ...flex.Filter) error {
 	ctx, did := cmd.Context(), view.NewPassLog(r.Config.Cluster)
 	r.Watch = flex.Watchers{r.Watch, &a.progress, did}
 	over := a.progress.Begin("reading Slurm and Compute")
 	out, err := r.Sync(ctx, a.lock(r.Config), only...)
 	over()
-	a.history.Wait(recordLimit) // which counts machine time by account
+	a.history.Wait(recordLimit) // the history counts machine time by account
 	pass := did.Pass()
 	if errors.Is(err, flex.ErrQueued) || errors.Is(err, flex.ErrStandby) {
 		pass.Skipped = err.Error()
@@ -211,8 +211,8 @@ func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file 
 	return errors.Join(verdict(ctx, out, err), said, a.measures.WriteTextfile(file, err))
 }
 
-// verdict is what went wrong in a pass. It is no error if another process that is
-// about to start a pass does our work, or the one on the active controller's host.
+// verdict returns the error of a pass. It returns nil if another process does the work: one that is
+// about to start a pass, or slurmflex on the active controller's host.
 func verdict(ctx context.Context, out flex.Outcome, err error) error {
 	switch {
 	case errors.Is(err, flex.ErrQueued), errors.Is(err, flex.ErrStandby):

@@ -14,8 +14,8 @@ import (
 	"slurmflex/flex"
 )
 
-// mixed is a world with machines to delete, of nodes 0 and 1, and some to
-// create, for node 2.
+// mixed returns a world with machines of nodes 0 and 1 to delete, and a machine for node 2 to
+// create.
 func mixed(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -25,7 +25,7 @@ func mixed(t *testing.T) *world {
 	return w
 }
 
-func TestGCOnlyCollects(t *testing.T) {
+func TestGCOnlyDeletes(t *testing.T) {
 	w := mixed(t)
 	r := w.flex(t, "gc").exits(t, exitDone)
 	assert.Equal(t, "1 action done\n", r.stdout.String())
@@ -38,7 +38,7 @@ func TestGCOnlyCollects(t *testing.T) {
 	assert.Empty(t, w.updates(t))
 }
 
-func TestGCCanSayWhatItWouldCollect(t *testing.T) {
+func TestGCCanListWhatItWouldDelete(t *testing.T) {
 	w := mixed(t)
 	r := w.flex(t, "gc", "--dry-run").exits(t, exitDone)
 	assert.Equal(t, "delete instances alpha-a3-[0-1] of alpha-a3-job-812\n"+
@@ -46,7 +46,7 @@ func TestGCCanSayWhatItWouldCollect(t *testing.T) {
 	w.assertUntouched(t)
 }
 
-func TestSyncLeavesThePassToTheOneThatIsAboutToStart(t *testing.T) {
+func TestSyncLeavesThePassToAQueuedProcess(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	next, err := os.Create(w.path("run/next.lock"))
@@ -75,8 +75,7 @@ func (w *world) daemon(t *testing.T) *process {
 	return d
 }
 
-// wakeUp hands a wake-up over to the daemon, again where a busy machine lets it be
-// late.
+// wakeUp sends a wake-up to the daemon, repeatedly if a busy machine delays the daemon.
 func (w *world) wakeUp(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -84,7 +83,8 @@ func (w *world) wakeUp(t *testing.T) {
 	}, slack, poll, "the daemon is late each time")
 }
 
-// talking starts a daemon, and returns how to wait until its log says something.
+// talking starts a daemon. It also returns a function that waits until the daemon's log contains a
+// text.
 func (w *world) talking(t *testing.T) (d *process, says func(text string)) {
 	t.Helper()
 	d = w.flex(t, "daemon")
@@ -97,10 +97,10 @@ func (w *world) talking(t *testing.T) (d *process, says func(text string)) {
 	}
 }
 
-// poll is how often a test looks whether what it waits for has come.
+// poll is the interval at which a test checks its condition.
 const poll = 5 * time.Millisecond
 
-// count is how often dummies were run whose command line begins so.
+// count returns how many dummy runs have a command line with this prefix.
 func (w *world) count(t *testing.T, prefix string) int {
 	t.Helper()
 	n := 0
@@ -112,13 +112,13 @@ func (w *world) count(t *testing.T, prefix string) int {
 	return n
 }
 
-func TestTheDaemonServesAHookAtOnceAndStopsWhenTold(t *testing.T) {
+func TestDaemonServesAHookImmediatelyAndStopsOnSignal(t *testing.T) {
 	w := newWorld(t)
 	d, says := w.talking(t)
 	says("daemon ready")
 	require.Eventually(t, func() bool { return w.count(t, "squeue") > 0 }, slack, poll, "its first pass has read the nodes")
 	w.waiting(t)
-	for begun := time.Now(); ; { // a busy machine may let the daemon be late, and the hook makes a pass of its own
+	for begun := time.Now(); ; { // a busy machine may delay the daemon, and the hook starts a pass itself
 		w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
 		late := w.log(t, "warn")
 		if len(late) == 0 {
@@ -135,7 +135,7 @@ func TestTheDaemonServesAHookAtOnceAndStopsWhenTold(t *testing.T) {
 	assert.NoFileExists(t, flex.SocketPath(w.path("run")))
 }
 
-func TestUnblockClearsTheFailedBootsOfANodeset(t *testing.T) {
+func TestUnblockClearsANodesetsFailedBoots(t *testing.T) {
 	w := newWorld(t)
 	out := w.flex(t, "unblock", "a3").exits(t, exitDone).stdout.String()
 	assert.Equal(t, "nodeset a3 has no record of failed boots\n", out)
@@ -150,7 +150,7 @@ func TestUnblockClearsTheFailedBootsOfANodeset(t *testing.T) {
 	assert.Equal(t, []string{"nodename=alpha-a3-[0-7] extra="}, w.updates(t))
 }
 
-func TestGCAdoptsWhatSlurmGCPHasLeftWhenTold(t *testing.T) {
+func TestGCAdoptsSlurmGCPGroupsOnRequest(t *testing.T) {
 	w := newWorld(t)
 	w.flex(t, "gc").exits(t, exitDone)
 	assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagers.list"], "not without a reload")

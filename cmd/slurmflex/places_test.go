@@ -16,8 +16,8 @@ import (
 	"slurmflex/flex/history"
 )
 
-// regions adds the partitions us, eu and asia, each of one nodeset, and a history with so many granted
-// waits in each: exponential, with a mean of four hours.
+// regions adds the partitions us, eu and asia with one nodeset each, and a history with the given
+// number of granted waits for each: exponential, with a mean of four hours.
 func (w *world) regions(t *testing.T, waits map[string]int) {
 	t.Helper()
 	w.configure(t, "partitions:\n", "partitions:\n  us: {partition_name: us, enable_job_exclusive: true, partition_nodeset: [us]}\n"+
@@ -47,7 +47,7 @@ func (w *world) regions(t *testing.T, waits map[string]int) {
 	require.NoError(t, history.Append(w.path("history"), "alpha", false, entries))
 }
 
-func TestSecondPlaceHalvesExponentialWaits(t *testing.T) {
+func TestSecondPartitionHalvesExponentialWaits(t *testing.T) {
 	w := newWorld(t)
 	w.regions(t, map[string]int{"us": 2000, "eu": 2000, "asia": 9})
 	var report estimate.Report
@@ -73,10 +73,11 @@ func TestSecondPlaceHalvesExponentialWaits(t *testing.T) {
 	assert.Contains(t, text, "are independent (correlation 0)")
 }
 
-func TestPlacesAreAskedAsTheConfigurationSays(t *testing.T) {
+func TestPartitionsAreQueriedAsConfigured(t *testing.T) {
 	w := newWorld(t)
 	w.regions(t, map[string]int{"us": 30, "eu": 30, "asia": 30})
-	w.configure(t, "dws_flex: {enabled: true}", "dws_flex: {enabled: true, ask_elsewhere_after: 3600}") // of asia
+	// This is asia's dws_flex block.
+	w.configure(t, "dws_flex: {enabled: true}", "dws_flex: {enabled: true, ask_elsewhere_after: 3600}")
 	for _, c := range []struct {
 		places string
 		flags  []string
@@ -97,7 +98,7 @@ func TestPlacesAreAskedAsTheConfigurationSays(t *testing.T) {
 	}
 }
 
-func TestPlacesWithoutHistoryAreNamed(t *testing.T) {
+func TestPartitionsWithoutHistoryAreNamed(t *testing.T) {
 	w := newWorld(t)
 	w.regions(t, map[string]int{"us": 30, "eu": 3})
 	text := w.flex(t, "estimate", "-p", "us,eu", "-N", "2", "--places").exits(t, exitDone).stdout.String()

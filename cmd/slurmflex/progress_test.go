@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestATerminalIsToldWhatTakesSoLong(t *testing.T) {
+func TestTerminalShowsTheProgress(t *testing.T) {
 	for _, command := range []string{"sync", "gc", "plan", "config check --live", "status", "why 812", "unblock a3"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
@@ -25,7 +25,7 @@ func TestATerminalIsToldWhatTakesSoLong(t *testing.T) {
 			assert.Contains(t, term.shown(), "ing Slurm")
 			assert.NotContains(t, term.shown(), "\n", "it is one line")
 			w.write(t, "go", "")
-			_ = r.Wait() // whatever it found
+			_ = r.Wait() // the outcome does not matter
 			assert.NotContains(t, r.stdout.String(), "…", "it is not in the way of a pipe")
 			require.Eventually(t, func() bool { return strings.Contains(term.shown(), "…\r"+clearLine) }, slack, poll, "it is taken away")
 		})

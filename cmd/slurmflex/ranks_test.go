@@ -11,7 +11,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-func TestRanksPrintsEachNodeOfAJobForEachOfItsTasks(t *testing.T) {
+func TestRanksPrintsEachNodeOncePerTask(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting(t)

@@ -16,13 +16,13 @@ import (
 	"slurmflex/flex"
 )
 
-// breakConfig spoils the configuration file.
+// breakConfig makes the configuration file invalid.
 func (w *world) breakConfig(t *testing.T) {
 	t.Helper()
 	w.configure(t, "project: demo\n", "project: [demo\n")
 }
 
-// shown is what the daemon answers at a path; empty if it does not.
+// shown returns the daemon's answer at a path; empty if it does not answer.
 func shown(address, path string) string {
 	answer, err := http.Get("http://" + address + path)
 	if err != nil {
@@ -33,11 +33,10 @@ func shown(address, path string) string {
 	return string(text)
 }
 
-// unwrapped is what was printed, in one line.
+// unwrapped returns the output in one line.
 func unwrapped(r *process) string { return strings.Join(strings.Fields(r.stdout.String()), " ") }
 
-// servedAt starts a daemon at an address of its own and waits until it shows its
-// first pass.
+// servedAt starts a daemon at an address of its own and waits until it serves its first pass.
 func (w *world) servedAt(t *testing.T) (address string, d *process, says func(text string)) {
 	t.Helper()
 	address = w.listening(t)
@@ -46,8 +45,8 @@ func (w *world) servedAt(t *testing.T) (address string, d *process, says func(te
 	return address, d, says
 }
 
-// C6: a broken file on disk stops nothing that runs, and is named everywhere.
-func TestABrokenConfigurationFileIsNamedAndStopsNeitherTheDaemonNorItsReaders(t *testing.T) {
+// C6: a broken file on disk does not stop running processes, and every command names the file.
+func TestBrokenConfigurationFileIsNamedButStopsNoProcess(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting(t)
@@ -75,8 +74,8 @@ func TestABrokenConfigurationFileIsNamedAndStopsNeitherTheDaemonNorItsReaders(t 
 	d.exits(t, exitDone).settle(t)
 }
 
-// C6: what a reload changes, what it names, and that nothing is begun again.
-func TestAReloadTakesAValidConfigurationAndNamesWhatNeedsARestart(t *testing.T) {
+// C6: a reload applies changes, names the keys that need a restart, and restarts nothing.
+func TestReloadAppliesAValidFileAndNamesKeysForARestart(t *testing.T) {
 	w := newWorld(t)
 	address, d, says := w.servedAt(t)
 	w.configure(t, "interval: 1h", "interval: 30m")
@@ -103,9 +102,9 @@ func TestAReloadTakesAValidConfigurationAndNamesWhatNeedsARestart(t *testing.T) 
 	d.exits(t, exitDone).settle(t)
 }
 
-// C6: a hook cannot serve a delegate without a valid configuration, but the daemon
-// can serve the flex nodes; and slurmctld discards what hooks print.
-func TestAHookWithABrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
+// C6: without a valid configuration a hook cannot call a delegate, but the daemon can serve the
+// flex nodes; slurmctld discards the hooks' output.
+func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, w *world)
 		names string
@@ -133,7 +132,7 @@ func TestAHookWithABrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 			assert.Contains(t, logged, `"nodes": "alpha-a3-[0-1]"`)
 
 			wakeUps := w.listen(t)
-			for len(wakeUps) == 0 { // a busy machine may let the daemon be late
+			for len(wakeUps) == 0 { // a busy machine may delay the daemon
 				_, logged = resume(exitDone)
 			}
 			assert.Contains(t, logged, "the daemon was woken up")
@@ -144,9 +143,9 @@ func TestAHookWithABrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 	}
 }
 
-// C6: the journal has what hooks log beside what the daemon does; without a log file
-// also why nothing is logged in it.
-func TestAHookWithoutALogFileLogsToSyslog(t *testing.T) {
+// C6: the journal contains the hooks' log next to the daemon's; without a log file it also contains
+// the reason why the file is not written.
+func TestHookWithoutALogFileLogsToSyslog(t *testing.T) {
 	w := newWorld(t)
 	syslog := newManager(t, w.path("syslog"))
 	w.hook(t, "suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(t, exitUsage)
@@ -162,7 +161,7 @@ func TestAHookWithoutALogFileLogsToSyslog(t *testing.T) {
 	}
 }
 
-func TestAHookDoesNotWaitForASyslogThatHangs(t *testing.T) {
+func TestHookDoesNotWaitForAHungSyslog(t *testing.T) {
 	w := newWorld(t)
 	newManager(t, w.path("syslog"))
 	full, err := net.Dial("unixgram", w.path("syslog"))
@@ -178,8 +177,8 @@ func TestAHookDoesNotWaitForASyslogThatHangs(t *testing.T) {
 	assert.Len(t, w.log(t, "error"), 1)
 }
 
-// C10: the page of another cluster's daemon is not taken for ours, but any
-// cluster's will do for those who cannot know which is theirs.
+// C10: the page of another cluster's daemon is not used as ours. If the configuration is
+// unreadable, any cluster's page will do, because the user cannot know the right one.
 func TestUnreadableConfigurationLeadsToTheDefaultDaemon(t *testing.T) {
 	if l, err := net.Listen("tcp", "127.0.0.1:8918"); err != nil {
 		t.Skip("somebody listens at the default address")
@@ -190,7 +189,7 @@ func TestUnreadableConfigurationLeadsToTheDefaultDaemon(t *testing.T) {
 		}()
 	}
 	w := newWorld(t)
-	unreadable := w.path("config.yaml") + "/x" // root, who may run this, can read any file
+	unreadable := w.path("config.yaml") + "/x" // root may run this test and can read any file
 	r := prepare(t, nil, os.Args[0], "--config", unreadable, "status").exits(t, exitDone)
 	assert.Contains(t, r.stdout.String(), "cluster alpha at ")
 }

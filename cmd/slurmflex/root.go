@@ -10,7 +10,7 @@ import (
 	"slurmflex/flex/hook"
 )
 
-// defaultConfig is the configuration file without --config.
+// defaultConfig is the configuration file used without --config.
 const defaultConfig = "/etc/slurmflex/config.yaml"
 
 func newRoot(a *app) *cobra.Command {
@@ -57,8 +57,8 @@ reconciles the difference between what Slurm wants and what Compute has.`,
 	return root
 }
 
-// refuseHelpOnNothing makes --help after a command that does not exist fail like
-// the command without it, because cobra prints help before it checks arguments.
+// refuseHelpOnNothing makes --help fail after a command that does not exist, as the command would
+// fail without --help: cobra prints help before it checks arguments.
 func refuseHelpOnNothing(a *app, root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -71,8 +71,7 @@ func refuseHelpOnNothing(a *app, root *cobra.Command) {
 	})
 }
 
-// addCompletion adds cobra's command of that name, and has it report wrong usage
-// as our commands do.
+// addCompletion adds cobra's completion command and makes it report wrong usage like our commands.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -88,8 +87,7 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// exactly accepts n arguments; any other number is an error with the usage and an
-// example.
+// exactly accepts n arguments; any other number is an error with the usage and an example.
 func exactly(n int, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -100,7 +98,7 @@ func exactly(n int, example string) cobra.PositionalArgs {
 	}
 }
 
-// noArguments is for commands that take flags only.
+// noArguments rejects arguments for commands that take only flags.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usageError{fmt.Errorf("%s takes no arguments, not even %q; see %[1]s --help", cmd.CommandPath(), args[0])}
@@ -108,8 +106,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// onlyCommands is for commands that only have subcommands: an argument is an
-// unknown one. Its error names commands with a similar name.
+// onlyCommands rejects an argument of a command that has only subcommands, as an unknown
+// subcommand. The error suggests commands with a similar name.
 func onlyCommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -16,7 +16,8 @@ import (
 	"slurmflex/flex/view"
 )
 
-// namesOf are the names in the JSON of a type, those of embedded ones too, but for the envelope's.
+// namesOf returns the JSON names of a type's fields, including embedded ones, except the
+// envelope's.
 func namesOf(of reflect.Type) (names []string) {
 	for f := range of.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -31,7 +32,7 @@ func namesOf(of reflect.Type) (names []string) {
 	return names
 }
 
-func TestThePageOfTheHistoryHasEachOfItsNames(t *testing.T) {
+func TestHistoryPageListsEveryName(t *testing.T) {
 	page, err := os.ReadFile("../../docs/status.md")
 	require.NoError(t, err)
 	for heading, types := range map[string][]reflect.Type{

@@ -18,9 +18,8 @@ import (
 
 const plantedToken = "ya29.planted-token"
 
-// authenticated gives the world a service account's key and puts its Compute
-// behind authentication. It returns the key's secret, line by line, and how many
-// tokens were given.
+// authenticated gives the world a service account's key and makes its Compute require
+// authentication. It returns the key's secret, line by line, and the number of tokens issued.
 func (w *world) authenticated(t *testing.T) (wire wireFunc, secret []string, given *atomic.Int32) {
 	t.Helper()
 	given = &atomic.Int32{}
@@ -50,7 +49,7 @@ func (w *world) authenticated(t *testing.T) (wire wireFunc, secret []string, giv
 	return wire, append(lines[1:len(lines)-1], plantedToken, key.ID, "assertion="), given
 }
 
-func TestNoSecretGetsIntoALogOrOutput(t *testing.T) {
+func TestSecretsAreNeitherLoggedNorPrinted(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	wire, secret, given := w.authenticated(t)
@@ -77,7 +76,7 @@ func TestNoSecretGetsIntoALogOrOutput(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatOthersCanReadAreRefused(t *testing.T) {
+func TestCredentialsReadableByOthersAreRejected(t *testing.T) {
 	w := newWorld(t)
 	w.write(t, "key.json", "{}")
 	for _, command := range []string{"sync", "daemon", "plan", "status"} {
@@ -93,7 +92,7 @@ func TestCredentialsThatOthersCanReadAreRefused(t *testing.T) {
 	assert.Empty(t, w.calls(t))
 }
 
-func TestAConfigurationThatOthersCanWriteIsRefused(t *testing.T) {
+func TestConfigurationWritableByOthersIsRejected(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Chmod(w.path("config.yaml"), 0o664))
 	for _, command := range []string{"sync", "plan", "config check"} {

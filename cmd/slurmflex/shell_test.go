@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// starters are the functions that start or become another program, by package.
+// starters lists the functions that start or become another program, by package.
 var starters = map[string][]string{
 	"exec":    {"Command", "CommandContext"},
 	"os":      {"StartProcess"},
@@ -23,19 +23,19 @@ var starters = map[string][]string{
 	"unix":    {"Exec"},
 }
 
-// shells are words that would hand a string to a shell.
+// shells lists words that would pass a string to a shell.
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "env", "xargs", "-c"}
 
-// programs is where each part of the product starts programs.
+// programs lists where each part of the product starts programs.
 var programs = []string{
 	"cmd/slurmflex-hook/main.go", // slurmflex, which it becomes
-	"flex/diag/host.go",          // ourselves, scontrol and journalctl, for a bug report
-	"flex/hook/hook.go",          // a pass of our own, and the delegate
-	"flex/signals.go",            // ourselves again
+	"flex/diag/host.go",          // this program, scontrol and journalctl, for a bug report
+	"flex/hook/hook.go",          // a detached pass, and the delegate
+	"flex/signals.go",            // this program again
 	"slurm/scontrol/run.go",      // Slurm's commands
 }
 
-func TestNoProgramIsStartedThroughAShell(t *testing.T) {
+func TestProgramsAreNotStartedThroughAShell(t *testing.T) {
 	var starting []string
 	for _, top := range []string{"cmd", "config", "flex", "mig", "slurm"} {
 		err := filepath.WalkDir(filepath.Join("../..", top), func(path string, _ fs.DirEntry, err error) error {
@@ -61,8 +61,7 @@ func TestNoProgramIsStartedThroughAShell(t *testing.T) {
 	assert.Equal(t, programs, starting, "the files that start programs are known")
 }
 
-// starts reports whether the file calls, or hands on, a function that starts a
-// program.
+// starts reports whether the file calls or passes on a function that starts a program.
 func starts(file *ast.File) (yes bool) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
@@ -75,7 +74,7 @@ func starts(file *ast.File) (yes bool) {
 	return yes
 }
 
-// words are the strings in the file, and their words.
+// words returns the strings in the file, and their words.
 func words(file *ast.File) (all []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {

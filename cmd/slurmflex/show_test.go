@@ -16,7 +16,7 @@ import (
 	"slurmflex/config"
 )
 
-func TestWithoutAUsableConfigurationNothingIsDone(t *testing.T) {
+func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
 	commands := [][]string{
 		{"config", "check"},
 		{"sync"},
@@ -47,7 +47,7 @@ func TestWithoutAUsableConfigurationNothingIsDone(t *testing.T) {
 			}
 
 			if slices.Contains([]string{"resume", "suspend", "resume-fail"}, c[0]) {
-				return // without a configuration, hooks hand over to the daemon of the default run_dir
+				return // without a configuration, hooks use the daemon in the default run_dir
 			}
 			gone := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(t, exitUsage)
 			gone.complains(t, w.path("gone.yaml")+": no such file or directory")
@@ -57,7 +57,7 @@ func TestWithoutAUsableConfigurationNothingIsDone(t *testing.T) {
 	assert.Empty(t, w.calls(t))
 }
 
-func TestMissingConfigurationLeadsToNoOtherDaemon(t *testing.T) {
+func TestMissingConfigurationDoesNotUseAnotherDaemon(t *testing.T) {
 	l, err := net.Listen("tcp", config.GlanceAt("/nonexistent").HTTPAddress)
 	if err == nil { // otherwise a daemon of this host already listens there
 		daemon := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -75,7 +75,7 @@ func TestMissingConfigurationLeadsToNoOtherDaemon(t *testing.T) {
 	}
 }
 
-func TestPlanPrintsWhatAPassWouldDoAndDoesNothing(t *testing.T) {
+func TestPlanPrintsThePassAndDoesNothing(t *testing.T) {
 	w := mixed(t)
 	r := w.flex(t, "plan").exits(t, exitDone)
 	assert.Equal(t, `create group alpha-a3-job-813 in us-central1
@@ -89,12 +89,12 @@ delete instances alpha-a3-[0-1] of alpha-a3-job-812
 	w.assertUntouched(t)
 }
 
-func TestPlanSaysThatThereIsNothingToDo(t *testing.T) {
+func TestPlanReportsAnEmptyPlan(t *testing.T) {
 	r := newWorld(t).flex(t, "plan").exits(t, exitDone)
 	assert.Equal(t, "nothing to do\n", r.stdout.String())
 }
 
-func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
+func TestFailedPrintIsAnError(t *testing.T) {
 	w := newWorld(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	}
 }
 
-func TestHelpListsCommandsThatPeopleCall(t *testing.T) {
+func TestHelpListsUserCommands(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"help"}} {
 		r := prepare(t, nil, os.Args[0], args...).exits(t, exitDone)
 		assert.Empty(t, r.stderr.String())

@@ -12,7 +12,7 @@ import (
 	"slurmflex/flex/logs"
 )
 
-func TestWithoutSlurmNoPassSucceeds(t *testing.T) {
+func TestPassFailsWithoutSlurm(t *testing.T) {
 	for name, c := range map[string]struct {
 		program, does string
 		says          []string
@@ -43,7 +43,7 @@ func TestWithoutSlurmNoPassSucceeds(t *testing.T) {
 	}
 }
 
-func TestAllOfAProcessAsksSlurmThroughOneClient(t *testing.T) {
+func TestProcessHasOneSlurmClient(t *testing.T) {
 	a := &app{}
 	cfg := &config.Config{SlurmBinDir: "/usr/bin", Project: "demo", Options: config.Options{ComputeEndpoint: "http://compute.test"}}
 	require.NoError(t, a.with(t.Context(), cfg, logs.Log{Logger: zap.NewNop()}, func(r *flex.Reconciler) error {

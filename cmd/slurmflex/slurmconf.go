@@ -51,7 +51,7 @@ func machineFlag(cmd *cobra.Command, machines *map[string]string) {
 	cmd.Flags().Lookup("machine").DefValue = "" // otherwise the help shows [] as the default
 }
 
-// put writes a text to the file that --output names, otherwise to stdout.
+// put writes a text to the file in --output, or to stdout.
 func put(stdout io.Writer, output string, written func() (string, error)) error {
 	if output != "" {
 		if err := setup.CheckOutput(output); err != nil {
@@ -69,7 +69,7 @@ func put(stdout io.Writer, output string, written func() (string, error)) error 
 	return err
 }
 
-// slurmConf is the part of slurm.conf that a configuration needs.
+// slurmConf returns the part of slurm.conf that a configuration needs.
 func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmconf.Options) (text string, err error) {
 	in := slurmconf.Input{Config: cfg, Programs: o.Programs}
 	if in.Version, err = a.slurmVersion(ctx, cfg, o.Version); err != nil {
@@ -101,7 +101,7 @@ func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string
 	return v, nil
 }
 
-// machines are the machine types of our nodesets.
+// machines returns the machine types of our nodesets.
 func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string]string) map[string]slurmconf.Machine {
 	defer a.progress.Begin("querying Compute for machine types")()
 	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())

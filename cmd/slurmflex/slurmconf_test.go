@@ -11,8 +11,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// manyKinds has a nodeset of every kind: by job, static, with parameters of its
-// own, and one that is not ours.
+// manyKinds has one nodeset of each kind: by job, static, with parameters of its own, and not ours.
 const manyKinds = `slurm_cluster_name: alpha
 project: demo
 slurm_bin_dir: DIR/bin
@@ -68,7 +67,7 @@ func TestSlurmConfWritesWhatTheConfigurationNeeds(t *testing.T) {
 	}
 }
 
-func TestSlurmConfAsksSlurmForItsVersionAndNamesThePackagesProgramsWhereNoneAreBesideIt(t *testing.T) {
+func TestSlurmConfReadsSlurmsVersionAndDefaultsToPackagePaths(t *testing.T) {
 	w := newWorld(t)
 	w.answer(t, "scontrol", `[ "$*" = -V ] && echo slurm-wlm 24.11.5`)
 	r := w.flex(t, "config", "slurm-conf").exits(t, exitDone)
@@ -76,7 +75,7 @@ func TestSlurmConfAsksSlurmForItsVersionAndNamesThePackagesProgramsWhereNoneAreB
 	assert.Contains(t, r.stdout.String(), "\nResumeProgram=/usr/libexec/slurmflex/resume\n")
 }
 
-func TestSlurmConfTakesItsTableWhereComputeIsNotToBeAsked(t *testing.T) {
+func TestSlurmConfUsesItsTableWithoutCompute(t *testing.T) {
 	w := manyKindsWorld(t)
 	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--machine", "a3=a4-highgpu-8g,g2=g2-standard-96").exits(t, exitDone)
 	assert.Contains(t, r.stdout.String(), "# nodeset a3: a4-highgpu-8g, from slurmflex's built-in table\n"+
@@ -88,7 +87,7 @@ func TestSlurmConfTakesItsTableWhereComputeIsNotToBeAsked(t *testing.T) {
 	assert.Contains(t, r.stdout.String(), "# nodeset a3: a3-highgpu-8g, from slurmflex's built-in table, because Compute could not be queried: read machine type us-central1-a/a3-highgpu-8g: 404 notFound: ")
 }
 
-func TestSlurmConfHasTheGPUsThatATemplateAttaches(t *testing.T) {
+func TestSlurmConfContainsGPUsAttachedByTemplates(t *testing.T) {
 	w := newWorld(t)
 	spec := fakegce.FlexTemplate("t4", "n1-standard-8")
 	spec.Properties.GuestAccelerators = []*compute.AcceleratorConfig{{AcceleratorType: "nvidia-tesla-t4", AcceleratorCount: 2}}
@@ -100,7 +99,7 @@ func TestSlurmConfHasTheGPUsThatATemplateAttaches(t *testing.T) {
 	assert.Contains(t, r.stdout.String(), " Name=gpu Type=t4 File=/dev/nvidia[0-1]\n")
 }
 
-func TestSlurmConfSaysWhatItDoesNotKnow(t *testing.T) {
+func TestSlurmConfNamesUnknownMachineTypes(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, "instanceTemplates/a3", "instanceTemplates/gone")
 	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitFailed)
@@ -116,13 +115,13 @@ func TestSlurmConfSaysWhatItDoesNotKnow(t *testing.T) {
 	r.complains(t, `nodeset.a3.node_conf.Feature: "a b" contains a space, which slurm.conf does not allow here; remove it`)
 }
 
-func TestSlurmConfRefusesASlurmThatIsTooOld(t *testing.T) {
+func TestSlurmConfRejectsAnOldSlurm(t *testing.T) {
 	w := newWorld(t)
 	w.answer(t, "scontrol", `[ "$*" = -V ] && echo slurm 20.11.9`)
 	w.flex(t, "config", "slurm-conf").exits(t, exitUsage).complains(t, "Slurm 20.11.9 is older than 22.05")
 }
 
-func TestWhatSlurmConfWritesIsWhatTheCheckWants(t *testing.T) {
+func TestCheckAcceptsSlurmConfsOutput(t *testing.T) {
 	w := liveWorld(t, "24.11.5")
 	text := w.flex(t, "config", "slurm-conf", "--programs", w.path("bin")).exits(t, exitDone).stdout.String()
 	for _, line := range []string{
@@ -134,7 +133,7 @@ func TestWhatSlurmConfWritesIsWhatTheCheckWants(t *testing.T) {
 	}
 }
 
-func TestJobsThatAreRequeuedBeforeTheirLeaseEndsMayBeLonger(t *testing.T) {
+func TestRequeuedJobsMayExceedTheirLease(t *testing.T) {
 	w := liveWorld(t, "24.11.5")
 	w.configure(t, "use_job_duration: true", "use_job_duration: true, on_lease_end: requeue")
 	text := w.flex(t, "config", "slurm-conf").exits(t, exitDone).stdout.String()
@@ -143,7 +142,7 @@ func TestJobsThatAreRequeuedBeforeTheirLeaseEndsMayBeLonger(t *testing.T) {
 	assert.NotContains(t, w.flex(t, "config", "check", "--live").exits(t, exitDone).stdout.String(), "MaxTime")
 }
 
-func TestSlurmConfHasSlurmEndKeepIdleInPlaceOfPowerDownOnIdle(t *testing.T) {
+func TestSlurmConfReplacesPowerDownOnIdleForKeepIdle(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, "    dws_flex: {use_job_duration: true}", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex: {keep_idle: 1200}")
 	for version, exclusive := range map[string]string{"22.05": "OverSubscribe=EXCLUSIVE", "24.11": "OverSubscribe=EXCLUSIVE", "26.05": "Exclusive=NODE"} {
@@ -153,7 +152,7 @@ func TestSlurmConfHasSlurmEndKeepIdleInPlaceOfPowerDownOnIdle(t *testing.T) {
 }
 
 // C17
-func TestSlurmConfReplacesAFileWholeOrNotAtAll(t *testing.T) {
+func TestSlurmConfReplacesAFileAtomically(t *testing.T) {
 	w := newWorld(t)
 	call := []string{"config", "slurm-conf", "--slurm-version", "24.11", "--programs", "/opt/slurmflex", "--output", w.path("flex.conf")}
 	printed := w.flex(t, call[:len(call)-2]...).exits(t, exitDone).stdout.String()

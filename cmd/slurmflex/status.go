@@ -13,7 +13,7 @@ import (
 	"slurmflex/flex/view"
 )
 
-// status is how the command of that name was called.
+// status holds the flags of the status command.
 type status struct {
 	json, watch, me bool
 	filter          view.Filter
@@ -71,7 +71,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	return cmd
 }
 
-// check finds flags that cannot be obeyed, and replaces --me by the user.
+// check returns an error for contradictory flags, and replaces --me by the user's name.
 func (s *status) check() error {
 	switch {
 	case s.json && s.watch:
@@ -109,7 +109,7 @@ func (s *status) see(ctx context.Context, a *app) (view.View, error) {
 	return v.Only(s.filter), nil
 }
 
-// look is how the table is to look, but for the terminal's width.
+// look returns the table's layout, except for the terminal's width.
 func (s *status) look() view.Look {
 	return view.Look{Wide: s.output == "wide", Order: view.Order(s.order), Filtered: s.filter != view.Filter{}}
 }

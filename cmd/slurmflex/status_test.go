@@ -17,7 +17,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// listening configures an address for the daemon's page that is free.
+// listening configures a free address for the daemon's page.
 func (w *world) listening(t *testing.T) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -28,7 +28,7 @@ func (w *world) listening(t *testing.T) (address string) {
 	return address
 }
 
-// served starts a daemon and waits until it shows its first pass.
+// served starts a daemon and waits until it serves its first pass.
 func (w *world) served(t *testing.T) *process {
 	t.Helper()
 	address := w.listening(t)
@@ -44,13 +44,13 @@ func (w *world) served(t *testing.T) *process {
 	return d
 }
 
-// withoutSlurm takes Slurm's commands away.
+// withoutSlurm removes Slurm's commands.
 func (w *world) withoutSlurm(t *testing.T) {
 	t.Helper()
 	w.answer(t, "scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1")
 }
 
-func TestStatusShowsWhatWaitsAndWhatRuns(t *testing.T) {
+func TestStatusShowsWaitingAndRunningJobs(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting(t)
@@ -76,7 +76,7 @@ region us-central1: 1 of 100 active requests
 	assert.Empty(t, r.stderr.String())
 }
 
-func TestAnyoneWhoAsksTheDaemonNeedsNeitherSlurmNorCredentials(t *testing.T) {
+func TestStatusFromTheDaemonNeedsNoSlurmOrCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting(t)
@@ -100,7 +100,7 @@ func TestAnyoneWhoAsksTheDaemonNeedsNeitherSlurmNorCredentials(t *testing.T) {
 	assert.Empty(t, why.stderr.String())
 }
 
-func TestWhoCanAskNobodyIsToldBothReasonsInOneLine(t *testing.T) {
+func TestStatusWithoutAnySourceNamesBothReasonsInOneLine(t *testing.T) {
 	w := newWorld(t)
 	w.withoutSlurm(t)
 	for _, command := range [][]string{{"status"}, {"status", "--json"}, {"why", "812"}} {
@@ -110,7 +110,7 @@ func TestWhoCanAskNobodyIsToldBothReasonsInOneLine(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThisClustersDaemonIsNotBelieved(t *testing.T) {
+func TestAnotherClustersDaemonIsRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		code         int
 		answer, says string
@@ -140,7 +140,7 @@ func TestWhatIsNotThisClustersDaemonIsNotBelieved(t *testing.T) {
 	}
 }
 
-func TestStatusShowsOneUsersJobsIfSlurmSaysWhoseTheyAre(t *testing.T) {
+func TestStatusFiltersByUserIfSlurmNamesTheOwners(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	for call, shown := range map[string]bool{"--user ada": true, "--user grace": false, "--partition train": true, "--me": false} {
@@ -155,7 +155,7 @@ func TestStatusShowsOneUsersJobsIfSlurmSaysWhoseTheyAre(t *testing.T) {
 	w.flex(t, "status", "--user", "ada").exits(t, exitFailed).complains(t, "Slurm hides whose jobs these are (PrivateData)")
 }
 
-func TestStatusShowsTheRestWithoutTheQuotas(t *testing.T) {
+func TestStatusWithoutQuotasShowsEverythingElse(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regions.get", Status: 403, Reason: "forbidden", Message: "Required 'compute.regions.get' permission"}))
 	r := w.flex(t, "status").exits(t, exitDone)

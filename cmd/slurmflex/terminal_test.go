@@ -23,7 +23,7 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-// pseudo is a pseudo terminal: what is shown on it, and its keyboard.
+// pseudo is a pseudo terminal: its screen and its keyboard.
 type pseudo struct {
 	keyboard, tty *os.File
 	mu            sync.Mutex
@@ -56,7 +56,7 @@ func newTerminal(t *testing.T, rows, columns uint16) *pseudo {
 		}
 	}()
 	t.Cleanup(func() {
-		tty.Close() // which ends the reading
+		tty.Close() // this ends the reading
 		<-read
 		keyboard.Close()
 	})
@@ -84,7 +84,7 @@ func (w *world) on(t *testing.T, term *pseudo, args ...string) *process {
 	return r
 }
 
-func TestWatchRefreshesUntilQIsPressedAndLeavesTheTerminalAsItWas(t *testing.T) {
+func TestWatchRefreshesUntilQAndRestoresTheTerminal(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting(t)
@@ -105,7 +105,7 @@ func TestWatchRefreshesUntilQIsPressedAndLeavesTheTerminalAsItWas(t *testing.T) 
 	assert.Contains(t, term.shown(), "alpha-a3-[0-1]")
 }
 
-func TestWatchEndsWhenItIsInterrupted(t *testing.T) {
+func TestWatchEndsOnInterrupt(t *testing.T) {
 	w := newWorld(t)
 	term := newTerminal(t, 40, 100)
 	before := term.settings(t)
@@ -118,7 +118,7 @@ func TestWatchEndsWhenItIsInterrupted(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.HasSuffix(term.shown(), leaveScreen) }, slack, 20*time.Millisecond)
 }
 
-func TestWatchFitsTheTerminalAndSaysWhatGoesWrong(t *testing.T) {
+func TestWatchFitsTheTerminalAndShowsErrors(t *testing.T) {
 	w := newWorld(t)
 	w.nodes(t, "IDLE+CLOUD+LEVITATING", 0, 7)
 	term := newTerminal(t, 6, 40)
@@ -140,7 +140,7 @@ func TestWatchFitsTheTerminalAndSaysWhatGoesWrong(t *testing.T) {
 	}
 }
 
-// uncolored is a text without the words that color it.
+// uncolored removes the color escapes from a text.
 func uncolored(text string) string {
 	for strings.Contains(text, "\x1b[") {
 		before, after, _ := strings.Cut(text, "\x1b[")
@@ -150,7 +150,7 @@ func uncolored(text string) string {
 	return text
 }
 
-func TestColorsAreForTerminalsThatWantThem(t *testing.T) {
+func TestColorsDependOnTheTerminalsSettings(t *testing.T) {
 	w := newWorld(t)
 	for name, c := range map[string]struct {
 		env  string

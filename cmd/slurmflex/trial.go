@@ -20,7 +20,7 @@ import (
 	"slurmflex/flex/trial/transcript"
 )
 
-// trialOptions is how the command trial was called.
+// trialOptions holds the flags of the trial command.
 type trialOptions struct {
 	trial.Options
 	yes, dryRun bool
@@ -106,8 +106,8 @@ func (a *app) trial(cmd *cobra.Command, cfg *config.Config, o trialOptions) erro
 	return runTrial(cmd, t, o.record)
 }
 
-// notStarted is an error before anything is created. It counts as wrong usage unless somebody
-// has interrupted the trial.
+// notStarted returns the error of a trial that failed before it created anything. It counts as
+// wrong usage unless the trial was interrupted.
 func notStarted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("trial interrupted: %w", context.Cause(ctx))
@@ -115,7 +115,7 @@ func notStarted(ctx context.Context, err error) error {
 	return usageError{err}
 }
 
-// confirm asks whether to go on; anything but yes is an error.
+// confirm asks whether to continue; any answer but yes is an error.
 func confirm(ctx context.Context, out io.Writer, in io.Reader) error {
 	fmt.Fprint(out, "Proceed? [y/N] ")
 	line, err := terminal.Answer(ctx, in)
@@ -125,8 +125,8 @@ func confirm(ctx context.Context, out io.Writer, in io.Reader) error {
 	return err
 }
 
-// runTrial makes the trial and prints its report. What differs, or is left, is in the
-// report already.
+// runTrial runs the trial and prints its report. The report already contains failed checks and
+// remaining resources.
 func runTrial(cmd *cobra.Command, t trial.Trial, record string) error {
 	var recorder *transcript.Recorder
 	if record != "" {

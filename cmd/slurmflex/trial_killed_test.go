@@ -15,7 +15,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// lateClock is behind the host's by so much.
+// lateClock lags behind the host's clock.
 type lateClock struct {
 	*fakegce.WallClock
 	behind *atomic.Int64
@@ -23,8 +23,8 @@ type lateClock struct {
 
 func (c lateClock) Now() time.Time { return c.WallClock.Now().Add(-time.Duration(c.behind.Load())) }
 
-// killedTrial runs a trial and kills it at the first call that matches. Until then the fake's
-// clock is behind by ago, so that the trial's resources look that old afterwards.
+// killedTrial runs a trial and kills it at the first matching call. Until then the fake's clock
+// lags by ago, so that the trial's resources look that old afterwards.
 func (w *world) killedTrial(t *testing.T, ago time.Duration, at func(*http.Request) bool) {
 	t.Helper()
 	var behind atomic.Int64
@@ -38,8 +38,8 @@ func (w *world) killedTrial(t *testing.T, ago time.Duration, at func(*http.Reque
 		if at(r) {
 			last := false
 			once.Do(func() { last = true })
-			if last { // it never reaches Compute
-				_, _ = io.Copy(io.Discard, r.Body) // or the end of its caller does not show
+			if last { // this call never reaches Compute
+				_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the caller is not noticed
 				close(come)
 				<-r.Context().Done()
 				return
@@ -68,7 +68,7 @@ func (w *world) requestWaits(r *http.Request) bool {
 }
 
 // D4
-func TestGCDeletesWhatAKilledTrialHasLeft(t *testing.T) {
+func TestGCDeletesResourcesOfAKilledTrial(t *testing.T) {
 	for name, at := range map[string]func(*world) func(*http.Request) bool{
 		"a request that waits": func(w *world) func(*http.Request) bool { return w.requestWaits },
 		"a machine that runs":  func(w *world) func(*http.Request) bool { return w.machineRuns },
@@ -102,14 +102,14 @@ func TestGCDeletesWhatAKilledTrialHasLeft(t *testing.T) {
 	}
 }
 
-func TestDownDeletesWhatAKilledTrialHasLeft(t *testing.T) {
+func TestDownDeletesResourcesOfAKilledTrial(t *testing.T) {
 	w := newWorld(t)
 	w.killedTrial(t, 2*time.Hour, w.requestWaits)
 	w.flex(t, "down", "--yes").exits(t, exitDone)
 	assert.Empty(t, w.cloud.State().Groups)
 }
 
-func TestTrialThatMayRunIsLeftAlone(t *testing.T) {
+func TestTrialThatMayStillRunIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.killedTrial(t, 50*time.Minute, w.requestWaits)
 	w.flex(t, "gc").exits(t, exitDone)

@@ -16,7 +16,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// unread gives a process one pipe for all that it prints. It returns the pipe's reader.
+// unread connects a process's whole output to one pipe and returns the pipe's reader.
 func (r *process) unread(t *testing.T) *os.File {
 	t.Helper()
 	reader, writer, err := os.Pipe()
@@ -26,8 +26,8 @@ func (r *process) unread(t *testing.T) *os.File {
 	return reader
 }
 
-// halts has the world's Compute keep the first call for which that is so until goOn is
-// called. reached returns when it has come.
+// halts makes the world's Compute hold the first matching call until goOn is called. reached
+// returns when that call has arrived.
 func (w *world) halts(t *testing.T, at func(*http.Request) bool) (reached, goOn func()) {
 	t.Helper()
 	come, on := make(chan struct{}), make(chan struct{})
@@ -51,13 +51,13 @@ func (w *world) halts(t *testing.T, at func(*http.Request) bool) (reached, goOn 
 	}, goOn
 }
 
-// machineRuns reports whether a call lists a machine that runs.
+// machineRuns reports whether a call lists a running machine.
 func (w *world) machineRuns(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/aggregated/instances") && strings.Contains(strings.Join(w.machines(), ","), " RUNNING")
 }
 
-// trialThatNobodyReads is a trial whose machine runs, and which waits for goOn; the reader
-// of its output is gone.
+// trialThatNobodyReads starts a trial with a closed output pipe. Its machine runs, and the trial
+// waits for goOn.
 func (w *world) trialThatNobodyReads(t *testing.T) (trial *process, goOn func()) {
 	t.Helper()
 	reached, goOn := w.halts(t, w.machineRuns)
@@ -69,9 +69,9 @@ func (w *world) trialThatNobodyReads(t *testing.T) (trial *process, goOn func())
 	return trial, goOn
 }
 
-// Control-C also ends tee, and a terminal that is closed takes nothing any more: what a
-// trial prints must not end it before it has deleted everything.
-func TestAnInterruptedTrialWhoseOutputNobodyReadsLeavesNothing(t *testing.T) {
+// Control-C also ends tee, and a closed terminal accepts no more output: a failed write must not
+// end a trial before it has deleted everything.
+func TestInterruptedTrialWithClosedOutputCleansUp(t *testing.T) {
 	for _, s := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
 		t.Run(unix.SignalName(s), func(t *testing.T) {
 			t.Parallel()
@@ -87,9 +87,9 @@ func TestAnInterruptedTrialWhoseOutputNobodyReadsLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestATrialWhoseReportNobodyReadsFailsAndLeavesNothing(t *testing.T) {
+func TestTrialWithUnreadReportFailsAndCleansUp(t *testing.T) {
 	w := newWorld(t)
-	w.cloud = fakegce.New(fakegce.Options{}) // whose clock is right: no fact differs
+	w.cloud = fakegce.New(fakegce.Options{}) // with a correct clock, all checks pass
 	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
 	require.NoError(t, err)
 	trial, goOn := w.trialThatNobodyReads(t)
@@ -99,7 +99,7 @@ func TestATrialWhoseReportNobodyReadsFailsAndLeavesNothing(t *testing.T) {
 	assert.Empty(t, w.machines())
 }
 
-func TestATrialUnderNohupGoesOnWhenItsTerminalIsClosed(t *testing.T) {
+func TestTrialUnderNohupSurvivesAClosedTerminal(t *testing.T) {
 	w := newWorld(t)
 	reached, goOn := w.halts(t, w.machineRuns)
 	trial := prepare(t, w.env(), "/bin/sh", "-c", `trap "" HUP; exec "$0" "$@"`,
@@ -113,16 +113,16 @@ func TestATrialUnderNohupGoesOnWhenItsTerminalIsClosed(t *testing.T) {
 	assert.Contains(t, trial.stdout.String(), " facts held, 1 differed; left behind: nothing\n")
 }
 
-func TestAPassWhoseOutputNobodyReadsIsNotLeftHalfDone(t *testing.T) {
+func TestPassWithClosedOutputCompletes(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	gc := w.flex(t, "gc")
 	require.NoError(t, gc.unread(t).Close())
-	gc.exits(t, exitFailed) // what it says is lost
+	gc.exits(t, exitFailed) // its output is lost
 	assert.Empty(t, w.machines())
 }
 
-func TestWhatOnlyPrintsEndsQuietlyWhenNobodyReadsIt(t *testing.T) {
+func TestReadOnlyCommandWithClosedOutputEndsQuietly(t *testing.T) {
 	w := newWorld(t)
 	for _, args := range [][]string{{"status"}, {"trial", "--nodeset", "a3", "--dry-run"}, {"gc", "--dry-run"}} {
 		r := w.flex(t, args...)

@@ -15,8 +15,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// tried runs slurmflex trial in a bubble's time on a project where machines take their
-// time.
+// tried runs slurmflex trial in fake time, on a project where machines take their usual time.
 func (w *world) tried(t *testing.T, prepare func(*fakegce.Server), args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +34,7 @@ func (w *world) tried(t *testing.T, prepare func(*fakegce.Server), args ...strin
 
 func asExpected(*fakegce.Server) {}
 
-func TestATrialReportsEachFactAndRecordsItsCalls(t *testing.T) {
+func TestTrialReportsEachCheckAndRecordsItsCalls(t *testing.T) {
 	w := newWorld(t)
 	out, _, err := w.tried(t, asExpected, "--yes", "--record", w.path("trial.jsonl"))
 	require.NoError(t, err, out)
@@ -57,7 +56,7 @@ held       role        may read templates: compute.instanceTemplates.get
 	assert.Greater(t, len(exchanges), 50)
 }
 
-func TestATrialThatFindsADifferenceFails(t *testing.T) {
+func TestTrialWithAFailedCheckFails(t *testing.T) {
 	w := newWorld(t)
 	out, _, err := w.tried(t, func(cloud *fakegce.Server) {
 		require.NoError(t, cloud.AddFault(fakegce.Fault{Method: "zones.get", Status: 403, Message: "Required 'compute.zones.get' permission"}))
@@ -69,7 +68,7 @@ func TestATrialThatFindsADifferenceFails(t *testing.T) {
 	assert.Contains(t, out, " facts held, 1 differed; left behind: nothing\n")
 }
 
-func TestATrialShowsItsCallsAndMakesNone(t *testing.T) {
+func TestTrialCanListItsCallsWithoutMakingThem(t *testing.T) {
 	w := newWorld(t)
 	out, _, err := w.tried(t, func(cloud *fakegce.Server) { assert.Empty(t, cloud.Calls()) }, "--dry-run")
 	require.NoError(t, err)
@@ -77,7 +76,7 @@ func TestATrialShowsItsCallsAndMakesNone(t *testing.T) {
 	assert.Regexp(t, `\nDELETE projects/demo/regions/us-central1/instanceGroupManagers/alpha-trial-[a-z]{5}-g\n$`, out)
 }
 
-func TestATrialCreatesNothingUnasked(t *testing.T) {
+func TestTrialCreatesNothingWithoutConfirmation(t *testing.T) {
 	w := newWorld(t)
 	for name, args := range map[string][]string{
 		"not confirmed; nothing was created (--yes skips the question)": nil,
@@ -107,7 +106,7 @@ func TestATrialCreatesNothingUnasked(t *testing.T) {
 }
 
 // H5
-func TestTrialThatCannotStartIsWrongUsage(t *testing.T) {
+func TestTrialThatCannotStartIsAUsageError(t *testing.T) {
 	w := newWorld(t)
 	_, _, err := w.tried(t, func(cloud *fakegce.Server) {
 		require.NoError(t, cloud.AddFault(fakegce.Fault{Method: "regionInstanceTemplates.get", Status: 403, Message: "Required 'compute.instanceTemplates.get' permission"}))
@@ -123,13 +122,13 @@ func TestTrialThatCannotStartIsWrongUsage(t *testing.T) {
 	assert.Equal(t, exitUsage, exitCode(err))
 }
 
-func TestTrialHelpNamesWhatIsCreated(t *testing.T) {
+func TestTrialHelpListsCreatedResources(t *testing.T) {
 	for _, created := range []string{"instance group", "workload policy", "resize requests"} {
 		assert.Contains(t, newTrial(&app{}).Long, created)
 	}
 }
 
-func TestATrialOfANodesetThatUsesBulkInsertionIsRefused(t *testing.T) {
+func TestTrialRejectsBulkInsertNodesets(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, "dws_flex: {use_job_duration: true}", "dws_flex: {use_job_duration: true, use_bulk_insert: true}")
 	_, _, err := w.tried(t, asExpected, "--yes")

@@ -18,11 +18,11 @@ import (
 
 const units = "../../scripts/systemd"
 
-// exposure is the most that systemd-analyze security may say of a unit, in
-// tenths: 14 with systemd 252.
+// exposure is the highest score that systemd-analyze security may report for a unit, in tenths: 14
+// with systemd 252.
 const exposure = "15"
 
-// unit is the lines of a unit, comments left out.
+// unit returns the lines of a unit without comments.
 func unit(t *testing.T, name string) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(units, name))
@@ -37,7 +37,7 @@ func unit(t *testing.T, name string) []string {
 }
 
 // C6, C11: a reload checks the file first, and memory and tasks are bounded.
-func TestTheUnitsFitTheDefaultsAndTheHooksWrapper(t *testing.T) {
+func TestUnitsMatchTheDefaultsAndTheHookWrapper(t *testing.T) {
 	cfg, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
 	require.NoError(t, err)
 	wrapper, err := os.ReadFile(filepath.Join(scripts, "resume"))
@@ -51,11 +51,11 @@ func TestTheUnitsFitTheDefaultsAndTheHooksWrapper(t *testing.T) {
 		assert.Contains(t, lines, "StateDirectoryMode=0755", "everybody may read the history")
 		assert.Contains(t, lines, "ExecStart=/usr/bin/slurmflex --config "+defaultConfig+" "+verb, name)
 		assert.Contains(t, lines, "User=slurm", name)
-		// C11: whatever the daemon is fed, it does not take the host's memory.
+		// C11: the daemon cannot use up the host's memory, whatever input it receives.
 		assert.Contains(t, lines, "MemoryMax=2G", name)
 		assert.Contains(t, lines, "TasksMax=512", name)
 	}
-	// C6: a reload with a file that cannot be used fails, and is seen to.
+	// C6: a reload with an unusable file fails visibly.
 	assert.Contains(t, strings.Join(unit(t, "slurmflex.service"), "\n"),
 		"ExecReload=/usr/bin/slurmflex --config "+defaultConfig+" config check\nExecReload=/bin/kill -HUP $MAINPID\n")
 	assert.Contains(t, string(wrapper), "program=/usr/bin/slurmflex\n")
@@ -63,7 +63,7 @@ func TestTheUnitsFitTheDefaultsAndTheHooksWrapper(t *testing.T) {
 	assert.Equal(t, []string{"d " + cfg.Options.RunDir + " 0700 slurm slurm -", "d " + cfg.Options.StateDir + " 0755 slurm slurm -"}, unit(t, "slurmflex.tmpfiles"))
 }
 
-func TestTheWatchdogOfTheUnitSuitsTheDefaultInterval(t *testing.T) {
+func TestUnitsWatchdogSuitsTheDefaultInterval(t *testing.T) {
 	cfg, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
 	require.NoError(t, err)
 	lines := unit(t, "slurmflex.service")
@@ -74,9 +74,9 @@ func TestTheWatchdogOfTheUnitSuitsTheDefaultInterval(t *testing.T) {
 	assert.Equal(t, watchdog, systemd.WatchdogFor(fmt.Sprint(watchdog.Microseconds()-1), cfg.Options.Interval), "and no shorter one does")
 }
 
-// The line is the timer for those who have no systemd, and does nothing before
-// somebody takes its # away.
-func TestTheCronLineRunsAPassEveryMinuteOnceItIsEnabled(t *testing.T) {
+// The line replaces the timer on hosts without systemd. It is inactive until an admin removes its
+// #.
+func TestEnabledCronLineRunsAPassEveryMinute(t *testing.T) {
 	text, err := os.ReadFile("../../scripts/cron/slurmflex")
 	require.NoError(t, err)
 	assert.Empty(t, unit(t, "../cron/slurmflex"), "it is disabled")
@@ -84,7 +84,7 @@ func TestTheCronLineRunsAPassEveryMinuteOnceItIsEnabled(t *testing.T) {
 		"the line stays when the package is removed")
 }
 
-func TestBothServicesAreHardenedAlike(t *testing.T) {
+func TestBothServicesHaveTheSameHardening(t *testing.T) {
 	hardening := func(name string) string {
 		text := strings.Join(unit(t, name), "\n")
 		_, rest, found := strings.Cut(text, "CapabilityBoundingSet=")
@@ -95,7 +95,7 @@ func TestBothServicesAreHardenedAlike(t *testing.T) {
 	assert.Equal(t, hardening("slurmflex.service"), hardening("slurmflex-sync.service"))
 }
 
-func TestSystemdFindsNoFaultWithTheUnits(t *testing.T) {
+func TestSystemdAcceptsTheUnits(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		t.Skip("systemd-analyze is not installed; it is in the package systemd")
@@ -104,7 +104,7 @@ func TestSystemdFindsNoFaultWithTheUnits(t *testing.T) {
 	for _, name := range []string{"slurmflex.service", "slurmflex-sync.service", "slurmflex-sync.timer"} {
 		text, err := os.ReadFile(filepath.Join(units, name))
 		require.NoError(t, err)
-		// The program of the unit need not be installed where this runs.
+		// The unit's program need not be installed on the host of this test.
 		text = []byte(strings.ReplaceAll(string(text), "/usr/bin/slurmflex", os.Args[0]))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 		out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", filepath.Join(dir, name)).CombinedOutput()

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// DIR is the folder of a world.
-func TestWrongUsageIsOneLineThatNamesTheFix(t *testing.T) {
+// DIR stands for a world's folder.
+func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 	w := newWorld(t)
 	w.write(t, "bad.yaml", "currency: USD\nmachines: {a3: {flex: cheap}}\n")
 	for call, says := range map[string]string{

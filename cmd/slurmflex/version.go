@@ -23,7 +23,7 @@ the Go version, and the version of the Compute API client.`,
 	return cmd
 }
 
-// thisBuild is what this program was built from.
+// thisBuild returns the build information of this program.
 func thisBuild() view.Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok { // built without module support

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestVersionNamesWhatItWasBuiltOf(t *testing.T) {
+func TestVersionNamesItsSources(t *testing.T) {
 	r := prepare(t, nil, os.Args[0], "version").exits(t, exitDone)
 	assert.Regexp(t, `^slurmflex \S+
 commit    \S.*
@@ -20,7 +20,7 @@ compute   cloud\.google\.com/go/compute v1\.\d+\.\d+
 $`, r.stdout.String())
 }
 
-func TestTheBuildOfARepositoryKnowsItsCommit(t *testing.T) {
+func TestRepositoryBuildKnowsItsCommit(t *testing.T) {
 	switch folder, err := os.Stat("../../.git"); {
 	case err != nil:
 		t.Skip("this is no repository: ", err)
@@ -40,7 +40,7 @@ func TestTheBuildOfARepositoryKnowsItsCommit(t *testing.T) {
 	assert.Regexp(t, `(?m)^date      20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$`, string(out))
 }
 
-func TestTheFlagPrintsWhatTheCommandDoes(t *testing.T) {
+func TestVersionFlagPrintsTheCommandsOutput(t *testing.T) {
 	flag := prepare(t, nil, os.Args[0], "--version").exits(t, exitDone)
 	command := prepare(t, nil, os.Args[0], "version").exits(t, exitDone)
 	assert.Equal(t, command.stdout.String(), flag.stdout.String())

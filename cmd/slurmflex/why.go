@@ -73,8 +73,8 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	return cmd
 }
 
-// past returns what the daemon and the history recorded of a job, or why there is nothing. Where
-// this user may not read the history, the daemon's record is all there is.
+// past returns the job's record in the daemon and in the history, or why there is none. If this
+// user may not read the history, only the daemon's record is available.
 func (a *app) past(ctx context.Context, v view.View, job string) (past *view.Past, why string) {
 	var seen *view.Past
 	if v.Daemon != nil {

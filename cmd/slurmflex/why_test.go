@@ -10,7 +10,7 @@ import (
 	"slurmflex/flex/view"
 )
 
-func TestWhyWorksWithoutADaemonToo(t *testing.T) {
+func TestWhyWorksWithoutADaemon(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting(t)
@@ -29,14 +29,14 @@ func TestWhyWorksWithoutADaemonToo(t *testing.T) {
 	}
 }
 
-func TestWhyOfSomethingUnknownIsAFailureThatNamesIt(t *testing.T) {
+func TestWhyFailsForAnUnknownNameAndPrintsIt(t *testing.T) {
 	w := newWorld(t)
 	r := w.flex(t, "why", "alpha-a3-8").exits(t, exitFailed)
 	r.complains(t, `no job, node or group named "alpha-a3-8"`)
 	assert.Empty(t, r.stdout.String())
 }
 
-func TestWhyShowsWhatFewPeopleNeedOnlyIfItIsVerbose(t *testing.T) {
+func TestWhyShowsDetailsOnlyWithVerbose(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting(t)
@@ -50,7 +50,7 @@ func TestWhyShowsWhatFewPeopleNeedOnlyIfItIsVerbose(t *testing.T) {
 	assert.NotContains(t, verbose, "For more:")
 }
 
-// U10: an ended job was "no such job" in the terminal, while the page showed its story.
+// U10: for an ended job, the terminal printed "no such job", while the page showed its story.
 func TestWhyShowsStoryOfEndedJobWithoutADaemon(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
@@ -73,7 +73,7 @@ func TestWhyShowsStoryOfEndedJobWithoutADaemon(t *testing.T) {
 	assert.NotContains(t, text, "  ended\n", "it is in the queue")
 }
 
-func TestWhyShowsStoryThatTheDaemonRecorded(t *testing.T) {
+func TestWhyShowsTheDaemonsStory(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	w.served(t)

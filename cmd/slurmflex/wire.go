@@ -25,22 +25,22 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// app builds the real things from the configuration.
+// app builds the real clients from the configuration.
 type app struct {
 	configPath string
-	unhelped   error // --help was given to a command that does not exist
+	unhelped   error // an error if --help was used with an unknown command
 
-	transport http.RoundTripper // carries the calls to Compute; nil for TCP
+	transport http.RoundTripper // transport for calls to Compute; nil for TCP
 	syslog    string            // the socket of syslog; empty for the usual one
 
-	slurm *scontrol.Client // only one, because it bounds how many commands run at once
+	slurm *scontrol.Client // only one, because it bounds the number of parallel commands
 
-	logLevel string   // that the command line asks for; empty: the configuration's
-	log      logs.Log // its Logger is nil before there is one
+	logLevel string   // from the command line; empty: from the configuration
+	log      logs.Log // its Logger is nil before logging starts
 	progress terminal.Progress
-	measures *metrics.Metrics  // nil before there are passes
-	history  *history.Recorder // nil before there are passes
-	quotas   *filler.Quotas    // nil before there are passes
+	measures *metrics.Metrics  // nil before the first pass
+	history  *history.Recorder // nil before the first pass
+	quotas   *filler.Quotas    // nil before the first pass
 }
 
 func (a *app) config() (*config.Config, error) {
@@ -57,7 +57,7 @@ func (a *app) config() (*config.Config, error) {
 	return cfg, nil
 }
 
-// configured is what a command does that needs the configuration.
+// configured returns the body of a command that needs the configuration.
 func (a *app) configured(do func(cmd *cobra.Command, args []string, cfg *config.Config) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := a.config()
@@ -68,7 +68,7 @@ func (a *app) configured(do func(cmd *cobra.Command, args []string, cfg *config.
 	}
 }
 
-// reconciling is what a command does with a reconciler that logs to stderr.
+// reconciling returns the body of a command with a reconciler that logs to stderr.
 func (a *app) reconciling(do func(cmd *cobra.Command, r *flex.Reconciler) error) func(*cobra.Command, []string) error {
 	return a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
 		log := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
@@ -77,7 +77,7 @@ func (a *app) reconciling(do func(cmd *cobra.Command, r *flex.Reconciler) error)
 	})
 }
 
-// with builds a reconciler on the real Slurm and the real Compute, and hands it over.
+// with builds a reconciler for the real Slurm and the real Compute, and calls do with it.
 func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do func(*flex.Reconciler) error) error {
 	a.log, a.measures = log, metrics.New(prometheus.NewRegistry(), cfg, thisBuild().Version, time.Now)
 	cloud, err := a.cloud(ctx, cfg, log.Logger)
@@ -98,17 +98,17 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do fun
 	})
 }
 
-// logForHooks is the log of hooks, and of the passes that they start.
+// logForHooks returns the logger of hooks and of the passes that they start.
 func (a *app) logForHooks(o config.Options) *zap.Logger {
 	return logs.ForHooks(o.LogFile, o.LogFormat, o.LogLevel, a.syslog)
 }
 
-// recordLimit is how long a process that ends waits until the history is written: disks
-// that hang do not keep it.
+// recordLimit is how long an ending process waits for the history to be written, so that a hung
+// disk does not block it.
 const recordLimit = 5 * time.Second
 
 func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*gce.Client, error) {
-	if cfg.Options.CredentialsFile == "" { // otherwise it has been checked
+	if cfg.Options.CredentialsFile == "" { // otherwise it was already checked
 		if err := config.CheckSecret(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {
 			return nil, usageError{fmt.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)}
 		}
@@ -136,7 +136,8 @@ func (a *app) lock(cfg *config.Config) flex.Lock {
 	return flex.Lock{Dir: cfg.Options.RunDir, Permission: &flex.Permission{Slurm: a.scheduler(cfg)}}
 }
 
-// filler adds to views what passes do not see: estimates, prices and quotas.
+// filler returns a function that adds to a view the data that passes do not read: estimates, prices
+// and quotas.
 func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) func(*view.View) {
 	f, p := filler.NewEstimates(cfg), &filler.Prices{Path: a.pricesPath(), Log: log}
 	return func(v *view.View) {
@@ -146,6 +147,6 @@ func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) f
 	}
 }
 
-// pricesPath is the price file that is used without --prices: prices.yaml in the
-// configuration file's directory.
+// pricesPath returns the price file used without --prices: prices.yaml in the configuration file's
+// directory.
 func (a *app) pricesPath() string { return filepath.Join(filepath.Dir(a.configPath), "prices.yaml") }

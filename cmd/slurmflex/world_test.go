@@ -21,15 +21,14 @@ import (
 	"slurmflex/test/fakeslurm"
 )
 
-// world is a folder with everything that slurmflex finds on a controller,
-// dummies for Slurm's commands, and a fake Compute.
+// world is a folder with all files that slurmflex finds on a controller, dummies for Slurm's
+// commands, and a fake Compute.
 type world struct {
 	dir   string
 	cloud *fakegce.Server
 }
 
-// In configText and dummy, DIR is the world's folder and ENDPOINT Compute's
-// address.
+// In configText and dummy, DIR is the world's folder and ENDPOINT is Compute's address.
 const configText = `slurm_cluster_name: alpha
 project: demo
 slurm_bin_dir: DIR/bin
@@ -52,15 +51,15 @@ slurmflex:
   http_address: 127.0.0.1:0
 `
 
-// A dummy notes its arguments, its SLURM_CONF, its session, the process that
-// started it, and the signals that it blocks; then it does as the test says.
+// A dummy records its arguments, its SLURM_CONF, its session, its parent process, and its blocked
+// signals; then it runs the test's script.
 const dummy = `#!/bin/sh
 echo "${0##*/} $*;$SLURM_CONF;$(cut -d' ' -f6 /proc/$$/stat);$PPID;$(sed -n 's/^SigBlk:.//p' /proc/self/status)" >>DIR/calls
 . DIR/${0##*/}.answer
 `
 
-// knowing is a scontrol that takes every update, and knows of nothing but nodes.
-// A node that is resumed is powered down at once.
+// knowing is a scontrol that accepts every update and knows only nodes. A resumed node is powered
+// down immediately.
 const knowing = `case "$*" in
 *state=resume*) sed -i s/POWERING_DOWN/POWERED_DOWN/ DIR/nodes ;;
 update*|hold*) ;;
@@ -72,8 +71,7 @@ ping) cat DIR/controllers ;;
 *) cat DIR/nodes ;;
 esac`
 
-// newWorld is a world in which Slurm has no job, and all nodes are powered
-// down.
+// newWorld returns a world without jobs, where all nodes are powered down.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{dir: shortDir(t), cloud: fakegce.New(fakegce.Options{Clock: slowClock{fakegce.NewWallClock()}})}
@@ -100,8 +98,7 @@ esac`)
 	return w
 }
 
-// shortDir is a folder for sockets: the kernel takes no path of more than 107
-// bytes.
+// shortDir returns a folder for sockets: the kernel limits a socket's path to 107 bytes.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "flex")
@@ -110,16 +107,16 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// slowClock is a minute slow, so that what is made in the cloud is old enough to
-// be collected at once.
+// slowClock lags by a minute, so that resources created in the cloud are old enough for immediate
+// garbage collection.
 type slowClock struct{ *fakegce.WallClock }
 
 func (c slowClock) Now() time.Time { return c.WallClock.Now().Add(-time.Minute) }
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// write writes a file, executable if it is a script. A script replaces an
-// older one, which may be being run.
+// write writes a file, executable if it is a script. A script replaces the old file, because that
+// may be running.
 func (w *world) write(t *testing.T, name, text string) {
 	t.Helper()
 	mode := os.FileMode(0o644)
@@ -141,7 +138,7 @@ func (w *world) configure(t *testing.T, old, text string) {
 	w.write(t, "config.yaml", strings.Replace(string(b), old, text, 1))
 }
 
-// serve makes the handler the Compute of the configuration.
+// serve makes the handler serve the configuration's Compute endpoint.
 func (w *world) serve(t *testing.T, compute http.Handler) {
 	t.Helper()
 	server := httptest.NewServer(compute)
@@ -149,13 +146,13 @@ func (w *world) serve(t *testing.T, compute http.Handler) {
 	w.configure(t, "ENDPOINT", server.URL)
 }
 
-// answer says in sh's words what a dummy does.
+// answer sets a dummy's action, as a shell script.
 func (w *world) answer(t *testing.T, program, does string) {
 	t.Helper()
 	w.write(t, program+".answer", does+"\n")
 }
 
-// nodes sets the state of the nodes first to last of nodeset a3, as the model of Slurm prints them.
+// nodes sets the state of the nodes first to last of nodeset a3, in the format of the Slurm model.
 func (w *world) nodes(t *testing.T, state string, first, last int) {
 	t.Helper()
 	nodes := make([]slurm.Node, 8)
@@ -169,8 +166,8 @@ func (w *world) nodes(t *testing.T, state string, first, last int) {
 	w.write(t, "nodes", fakeslurm.PrintNodes(nodes))
 }
 
-// jobs sets what squeue prints: id, time limit, state and nodes of each job,
-// such as "812 2:00:00 CONFIGURING alpha-a3-[0-1]".
+// jobs sets the output of squeue: id, time limit, state and nodes of each job, such as "812 2:00:00
+// CONFIGURING alpha-a3-[0-1]".
 func (w *world) jobs(t *testing.T, jobs ...string) {
 	t.Helper()
 	var all []slurm.Job
@@ -191,14 +188,14 @@ func (w *world) jobs(t *testing.T, jobs ...string) {
 
 const poweringUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN"
 
-// waiting is that job 812 waits for nodes 0 and 1, which are powering up.
+// waiting makes job 812 wait for nodes 0 and 1, which are powering up.
 func (w *world) waiting(t *testing.T) {
 	t.Helper()
 	w.nodes(t, poweringUp, 0, 1)
 	w.jobs(t, "812 2:00:00 CONFIGURING alpha-a3-[0-1]")
 }
 
-// left is that nodes 0 and 1 have machines, and no job any more.
+// left creates machines for nodes 0 and 1, which have no job any more.
 func (w *world) left(t *testing.T) {
 	t.Helper()
 	w.waiting(t)
@@ -210,8 +207,7 @@ func (w *world) left(t *testing.T) {
 	w.cloud.ResetCalls()
 }
 
-// flex prepares slurmflex with the world's configuration and Slurm's
-// environment.
+// flex prepares slurmflex with the world's configuration and Slurm's environment.
 func (w *world) flex(t *testing.T, args ...string) *process {
 	t.Helper()
 	return prepare(t, w.env(), os.Args[0], append([]string{"--config", w.path("config.yaml")}, args...)...)
@@ -221,8 +217,8 @@ func (w *world) env(more ...string) []string {
 	return append([]string{"SLURM_CONF=" + w.path("slurm.conf")}, more...)
 }
 
-// resumeFile writes the file that Slurm 24.11 gives for job 812, and returns
-// the variable that names it.
+// resumeFile writes the file that Slurm 24.11 writes for job 812, and returns the environment
+// variable for it.
 func (w *world) resumeFile(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile("../../slurm/testdata/24.11.5/resumefile-0.json")
@@ -238,7 +234,7 @@ type call struct {
 	blocked         string // signals, in hex
 }
 
-// calls are the runs of the dummies so far.
+// calls returns the dummies' runs so far.
 func (w *world) calls(t *testing.T) []call {
 	t.Helper()
 	b, err := os.ReadFile(w.path("calls"))
@@ -249,14 +245,14 @@ func (w *world) calls(t *testing.T) []call {
 	var calls []call
 	for line := range strings.Lines(string(b)) {
 		f := strings.Split(strings.TrimSpace(line), ";")
-		// A reason may have a semicolon of its own.
+		// A reason may contain a semicolon.
 		args, rest := strings.Join(f[:len(f)-4], ";"), f[len(f)-4:]
 		calls = append(calls, call{args, rest[0], rest[1], rest[2], rest[3]})
 	}
 	return calls
 }
 
-// updates are the changes that scontrol was requested.
+// updates returns the changes requested from scontrol.
 func (w *world) updates(t *testing.T) []string {
 	t.Helper()
 	var updates []string
@@ -268,7 +264,7 @@ func (w *world) updates(t *testing.T) []string {
 	return updates
 }
 
-// log are the entries of the log file of that level. Each of its lines is one.
+// log returns the log file's entries of this level and asserts that each line is one entry.
 func (w *world) log(t *testing.T, level string) []string {
 	t.Helper()
 	b, err := os.ReadFile(w.path("log/slurmflex.log"))
@@ -288,7 +284,7 @@ func (w *world) log(t *testing.T, level string) []string {
 	return entries
 }
 
-// machines are the instances in the cloud, with their status.
+// machines returns the cloud's instances with their status.
 func (w *world) machines() []string {
 	var machines []string
 	for _, v := range w.cloud.State().Instances {
@@ -297,7 +293,7 @@ func (w *world) machines() []string {
 	return machines
 }
 
-// changes are the calls so far that would change something in the cloud.
+// changes returns the calls so far that could change the cloud.
 func (w *world) changes() []string {
 	var changes []string
 	for _, c := range w.cloud.Calls() {
@@ -308,7 +304,7 @@ func (w *world) changes() []string {
 	return changes
 }
 
-// assertUntouched checks that nothing was changed in the cloud nor in Slurm.
+// assertUntouched asserts that neither the cloud nor Slurm was changed.
 func (w *world) assertUntouched(t *testing.T) {
 	t.Helper()
 	assert.Empty(t, w.changes())

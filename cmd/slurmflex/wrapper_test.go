@@ -15,7 +15,7 @@ import (
 
 const scripts = "../../scripts"
 
-// install puts the hooks' wrappers beside the configuration, and slurmflex.
+// install puts the hooks' wrappers and slurmflex next to the configuration.
 func (w *world) install(t *testing.T) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(scripts, "resume"))
@@ -44,7 +44,7 @@ func hookProgram(t *testing.T) []byte {
 	return b
 }
 
-func TestTheWrappersCallTheirHookWithWhatIsBesideThem(t *testing.T) {
+func TestWrappersUseTheFilesNextToThem(t *testing.T) {
 	for _, verb := range []string{"resume", "suspend", "resume-fail"} {
 		t.Run(verb, func(t *testing.T) {
 			_, wakeUps := handedOver(t, func(w *world) *process {
@@ -60,7 +60,7 @@ func TestTheWrappersCallTheirHookWithWhatIsBesideThem(t *testing.T) {
 	}
 }
 
-func TestAPassThatAWrapperStartsFindsTheConfigurationToo(t *testing.T) {
+func TestPassStartedByAWrapperFindsTheConfiguration(t *testing.T) {
 	w := newWorld(t)
 	w.install(t)
 	w.waiting(t)
@@ -70,13 +70,13 @@ func TestAPassThatAWrapperStartsFindsTheConfigurationToo(t *testing.T) {
 	w.requireAsked(t)
 }
 
-func TestAWrapperCalledWithoutNodesIsWrongUsage(t *testing.T) {
+func TestWrapperWithoutNodesIsWrongUsage(t *testing.T) {
 	w := newWorld(t)
 	w.install(t)
 	prepare(t, nil, w.path("suspend")).exits(t, exitUsage).complains(t, "no nodes in hostlist")
 }
 
-func TestWithoutAConfigurationBesideItAWrapperTakesTheSystems(t *testing.T) {
+func TestWrapperDefaultsToTheSystemsConfiguration(t *testing.T) {
 	if _, err := os.Stat(defaultConfig); err == nil {
 		t.Skip(defaultConfig + " exists: this machine runs slurmflex")
 	}
@@ -86,7 +86,7 @@ func TestWithoutAConfigurationBesideItAWrapperTakesTheSystems(t *testing.T) {
 	prepare(t, nil, w.path("resume"), "alpha-a3-0").exits(t, exitUsage).complains(t, defaultConfig, "no such file or directory")
 }
 
-func TestTheSlimHookBesideAWrapperIsPreferred(t *testing.T) {
+func TestWrapperPrefersTheSlimHook(t *testing.T) {
 	program := hookProgram(t)
 	installed := func(t *testing.T, w *world) {
 		t.Helper()
@@ -98,7 +98,7 @@ func TestTheSlimHookBesideAWrapperIsPreferred(t *testing.T) {
 		installed(t, w)
 		require.NoError(t, os.Remove(w.path("slurmflex")))
 		wakeUps := w.listen(t)
-		for code := -1; code != exitDone; { // a busy machine may let the daemon be late
+		for code := -1; code != exitDone; { // a busy machine may delay the daemon
 			r := prepare(t, []string{w.resumeFile(t)}, w.path("resume"), "alpha-a3-[0-1]")
 			require.NoError(t, r.Start())
 			_ = r.Wait()

@@ -1,4 +1,4 @@
-// Package ask asks the daemon of this host what it saw last.
+// Package ask asks this host's daemon about the cluster, about jobs and for metrics.
 package ask
 
 import (
@@ -19,19 +19,19 @@ import (
 	"slurmflex/flex/view"
 )
 
-// askLimit bounds a question to the daemon, which answers from memory.
+// askLimit bounds a request to the daemon, which answers from memory.
 const askLimit = 10 * time.Second
 
-// answerSize is the longest answer that is read, in bytes: that of some hundred
-// thousand jobs.
+// answerSize is the longest answer that Daemon reads, in bytes: enough for some hundred thousand
+// jobs.
 const answerSize = 64 << 20
 
-// Daemon is the daemon of a configuration, which may be invalid or unreadable.
+// Daemon is the daemon of a configuration. The configuration may be invalid or unreadable.
 type Daemon struct {
-	Config string // the path of the file
+	Config string // path of the configuration file
 }
 
-// View asks the daemon what it saw last.
+// View returns the daemon's latest view of the cluster.
 func (d Daemon) View(ctx context.Context, at config.Glance) (view.View, error) {
 	address := reachable(at.HTTPAddress)
 	status, body, err := d.get(ctx, address, "/status.json")
@@ -53,7 +53,7 @@ func (d Daemon) View(ctx context.Context, at config.Glance) (view.View, error) {
 	return v, nil
 }
 
-// Story asks the daemon what it recorded of a job; nil if it recorded nothing.
+// Story returns the daemon's record of a job, or nil.
 func (d Daemon) Story(ctx context.Context, at config.Glance, job string) *view.Past {
 	status, body, err := d.get(ctx, reachable(at.HTTPAddress), "/story.json?q="+url.QueryEscape(job))
 	var past view.Past
@@ -63,7 +63,7 @@ func (d Daemon) Story(ctx context.Context, at config.Glance, job string) *view.P
 	return &past
 }
 
-// Metrics asks the daemon for its metrics, in Prometheus's text format.
+// Metrics returns the daemon's metrics in Prometheus's text format.
 func (d Daemon) Metrics(ctx context.Context, at config.Glance) ([]byte, error) {
 	status, body, err := d.get(ctx, reachable(at.HTTPAddress), "/metrics")
 	if err == nil && status != http.StatusOK {
@@ -72,7 +72,7 @@ func (d Daemon) Metrics(ctx context.Context, at config.Glance) ([]byte, error) {
 	return body, err
 }
 
-// get gets a path from the daemon at an address.
+// get requests a path from the daemon at an address.
 func (d Daemon) get(ctx context.Context, address, path string) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
@@ -95,8 +95,8 @@ func (d Daemon) get(ctx context.Context, address, path string) (status int, body
 	return answer.StatusCode, body, nil
 }
 
-// reachable is the address under which a daemon can be asked that listens on
-// the given one: without a host it listens on all.
+// reachable turns a listen address into one that clients can dial. Without a host, the daemon
+// listens on all addresses.
 func reachable(address string) string {
 	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
 		return net.JoinHostPort("localhost", port)
@@ -104,7 +104,7 @@ func reachable(address string) string {
 	return address
 }
 
-// cause is the bare reason why a call has failed, where it is a usual one.
+// cause reduces the error of a failed call to its reason, for the usual reasons.
 func cause(err error) error {
 	var errno unix.Errno
 	switch {

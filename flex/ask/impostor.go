@@ -12,8 +12,8 @@ import (
 	"slurmflex/flex/port"
 )
 
-// Impostor is that another user listens at the daemon's address: any user may take the port while
-// the daemon restarts.
+// Impostor is the error if another user listens at the daemon's address. Any user may take the port
+// while the daemon restarts.
 type Impostor struct {
 	at  *net.TCPAddr
 	who string
@@ -24,8 +24,8 @@ func (i Impostor) Error() string {
 		"ss -ltnp sport = :%d and end it: the daemon tries to listen again every few seconds", i.who, i.at, i.at.Port)
 }
 
-// dial connects to the daemon. On this host it refuses one that another user runs; who
-// listens on another host cannot be known.
+// dial connects to the daemon. On this host, it rejects a daemon that runs as an untrusted user.
+// The owner of a socket on another host is unknown, and dial accepts it.
 func (d Daemon) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
@@ -53,8 +53,8 @@ func (d Daemon) checkListener(conn net.Conn) error {
 	return nil
 }
 
-// trusted are the users whose daemon is believed: root, SlurmUser, to whom run_dir belongs, the
-// configuration's owner, and the user who asks.
+// trusted returns the users that may run the daemon: root, SlurmUser (the owner of run_dir), the
+// configuration's owner, and the calling user.
 func (d Daemon) trusted() []uint32 {
 	users := []uint32{0, uint32(os.Geteuid())}
 	if info, err := os.Stat(d.Config); err == nil {

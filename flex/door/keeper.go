@@ -1,6 +1,6 @@
-// Package door watches jobs that wait pending between the daemon's passes. It opens the door of a job
-// in the second in which the job's last machine has registered, and calls for a pass when another job
-// waits for machines.
+// Package door watches pending jobs between the daemon's passes. It opens a job's door within a
+// second after the job's last machine has registered, and requests a pass when another job waits
+// for machines.
 package door
 
 import (
@@ -20,48 +20,48 @@ import (
 )
 
 const (
-	lookPace  = 500 * time.Millisecond // at nodes that may register at any time
-	queuePace = 2 * time.Second        // at the queue
+	lookPace  = 500 * time.Millisecond // between reads of nodes that may register at any time
+	queuePace = 2 * time.Second        // between reads of the queue
 )
 
-// Scheduler is what a Keeper needs of Slurm.
+// Scheduler lists the calls to Slurm that a Keeper makes.
 type Scheduler interface {
-	// NodesNamed reads only these nodes.
+	// NodesNamed reads only the named nodes.
 	NodesNamed(ctx context.Context, names []string) ([]slurm.Node, error)
-	// PendingJobs reads the jobs that wait pending.
+	// PendingJobs reads the pending jobs.
 	PendingJobs(ctx context.Context) ([]slurm.Job, error)
 	SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error
 }
 
-// Keeper is a flex.Watcher that looks at jobs that wait pending between passes.
+// Keeper is a flex.Watcher that looks at pending jobs between passes.
 type Keeper struct {
 	slurm Scheduler
 	log   *zap.Logger
 	now   func() time.Time
 	call  chan<- flex.WakeUp
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	cfg   *config.Config
-	near  []*scene.Door   // whose machines all exist
-	known map[string]bool // jobs that the last pass has seen wait for machines
+	near  []*scene.Door   // doors of jobs that have all their machines
+	known map[string]bool // rows of jobs that the last pass saw waiting for machines
 	ours  bool            // this host makes the passes
 }
 
 var _ flex.Watcher = (*Keeper)(nil)
 
-// New returns a keeper that calls for passes. It looks while Run runs.
+// New returns a keeper that requests passes through call. It works only while Run runs.
 func New(cfg *config.Config, s Scheduler, call chan<- flex.WakeUp, log *zap.Logger, now func() time.Time) *Keeper {
 	return &Keeper{slurm: s, log: log, now: now, call: call, cfg: cfg}
 }
 
-// Use makes another configuration apply.
+// Use switches the keeper to another configuration.
 func (k *Keeper) Use(cfg *config.Config) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.cfg = cfg
 }
 
-// Saw takes over what a pass has seen.
+// Saw records the doors and the waiting jobs that a pass saw.
 func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -74,10 +74,10 @@ func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
 	}
 }
 
-// Did takes no part.
+// Did does nothing.
 func (k *Keeper) Did(plan.Action, time.Time, time.Duration, error) {}
 
-// Stood takes over whether this host makes the passes.
+// Stood records whether this host makes the passes.
 func (k *Keeper) Stood(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -86,7 +86,7 @@ func (k *Keeper) Stood(err error) {
 	}
 }
 
-// Run looks until ctx ends.
+// Run looks at pending jobs until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
 	look, queue := time.NewTicker(lookPace), time.NewTicker(queuePace)
 	defer look.Stop()
@@ -103,7 +103,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// open opens the doors whose nodes have all registered.
+// open opens each door once all its nodes have registered.
 func (k *Keeper) open(ctx context.Context) {
 	k.mu.Lock()
 	near := k.near
@@ -131,7 +131,7 @@ func (k *Keeper) open(ctx context.Context) {
 		err := k.slurm.SetReservation(ctx, d.Name, slurm.ReservationChange{Start: k.now()})
 		if err != nil && !errors.Is(err, slurm.ErrReservationStarted) {
 			k.log.Debug("door not opened", zap.String("job", d.Address), zap.Error(err))
-			continue // the next pass does
+			continue // the next pass opens the door
 		}
 		k.log.Info("door opened", zap.String("job", d.Address), zap.String("nodes", slurm.Fold(d.Nodes)))
 		k.forget(d)
@@ -139,14 +139,14 @@ func (k *Keeper) open(ctx context.Context) {
 	}
 }
 
-// forget looks at the door no more.
+// forget stops watching a door.
 func (k *Keeper) forget(d *scene.Door) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.near = slices.DeleteFunc(slices.Clone(k.near), func(other *scene.Door) bool { return other == d })
 }
 
-// watch calls for a pass if a job waits for machines that the last pass did not see wait.
+// watch requests a pass if a job waits for machines and the last pass did not see it wait.
 func (k *Keeper) watch(ctx context.Context) {
 	k.mu.Lock()
 	ours, known := k.ours && k.cfg.Options.Waiting == config.Pending, k.known
@@ -164,7 +164,7 @@ func (k *Keeper) watch(ctx context.Context) {
 	}
 }
 
-// wake calls for a pass, unless one has been called for.
+// wake requests a pass, unless a request is already pending.
 func (k *Keeper) wake() {
 	select {
 	case k.call <- flex.WakeUp{Verb: "door"}:
@@ -177,5 +177,5 @@ func waits(j *slurm.Job) bool {
 	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && slurm.LacksNodes(j.Reason)
 }
 
-// row names a job's row. That of an array's tasks changes as tasks leave it.
+// row names a job's row in the queue. The row of an array changes as tasks leave it.
 func row(j *slurm.Job) string { return j.ArrayTask + " " + j.Name() + " " + j.Partition }

@@ -1,5 +1,5 @@
-// Package hook serves a call by slurmctld. The daemon, or a pass that the hook starts, serves
-// flex-start nodes. The delegate serves the other nodes.
+// Package hook serves a call by slurmctld. The daemon, or a pass that the hook starts, handles
+// flex-start nodes. The delegate handles all other nodes.
 package hook
 
 import (
@@ -23,30 +23,32 @@ import (
 	"slurmflex/slurm"
 )
 
-// The programs that slurm.conf names.
+// These are the programs that slurm.conf names.
 const (
 	Resume     = "resume"
 	Suspend    = "suspend"
 	ResumeFail = "resume-fail"
 )
 
-// Scheduler is what a hook needs of Slurm.
+// Scheduler lists the calls to Slurm that a hook makes.
 type Scheduler interface {
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	Jobs(ctx context.Context) ([]slurm.Job, error)
 	UpdateNodes(ctx context.Context, names []string, change slurm.NodeChange) error
 }
 
-// Hook is one call of slurmctld. It must be over within milliseconds:
-// slurmctld may be waiting for it.
+// Hook serves one call of slurmctld. It must finish within milliseconds, because slurmctld may be
+// waiting for it.
 type Hook struct {
 	Config *config.Config
-	File   string // of the configuration
+	File   string // path of the configuration
 	Slurm  Scheduler
 	Lock   flex.Lock
 	Log    *zap.Logger
 
-	Unreceipted string // why the daemon, which was called already, has not answered; empty: it was not called
+	// Unreceipted is why the daemon, which was already called, has not answered; empty if it was
+	// not called.
+	Unreceipted string
 }
 
 // Names returns the nodes of a call's hostlist. An empty hostlist is an error.
@@ -77,11 +79,12 @@ func (h Hook) Run(ctx context.Context, wakeUp flex.WakeUp, names []string) error
 	return failed
 }
 
-// OnlyHandOver sends a call to the daemon when the hook has no valid configuration. The daemon has
-// one, and so knows which nodes are flex-start nodes.
+// OnlyHandOver sends a call to the daemon when the hook lacks a valid configuration. The daemon
+// still runs with a valid one, so it can recognize which nodes are flex-start nodes.
 func OnlyHandOver(ctx context.Context, at config.Glance, log *zap.Logger, wakeUp flex.WakeUp, wrong error) error {
 	log = log.With(zap.String("hook", wakeUp.Verb), zap.String("nodes", wakeUp.Nodes),
-		zap.String("wrong", view.Clip(wrong.Error(), 2000))) // what does not fit into a message is lost
+		// A message that is too long would be lost.
+		zap.String("wrong", view.Clip(wrong.Error(), 2000)))
 	wakeUp.Cluster = at.Cluster
 	if err := flex.Send(ctx, flex.SocketPath(at.RunDir), wakeUp); err != nil {
 		log.Error("nothing done: the configuration is invalid and the daemon is not reachable", zap.Error(err))
@@ -91,8 +94,8 @@ func OnlyHandOver(ctx context.Context, at config.Glance, log *zap.Logger, wakeUp
 	return nil
 }
 
-// handOver gives the call to the daemon, or to a pass of its own. If neither is
-// possible, the nodes are returned to Slurm.
+// handOver sends the call to the daemon, or starts a pass. If both fail, it returns the nodes to
+// Slurm.
 func (h Hook) handOver(ctx context.Context, wakeUp flex.WakeUp, ours []string) error {
 	sent := h.send(ctx, wakeUp)
 	if sent == nil {
@@ -116,11 +119,11 @@ func (h Hook) handOver(ctx context.Context, wakeUp flex.WakeUp, ours []string) e
 	return err
 }
 
-// returnToSlurm powers down those of the nodes that nobody will request machines
-// for. The call may come from a shell, or late: the state in Slurm decides, and if
-// that cannot be read no node is changed.
+// returnToSlurm powers down the called nodes that will get no machines. The call may come from a
+// shell or arrive late, so the node states in Slurm decide. If Slurm cannot be read, no node
+// changes.
 func (h Hook) returnToSlurm(ctx context.Context, called []string, why error) error {
-	nodes, err := h.Slurm.Nodes(ctx) // before the jobs, so that a job that has just started is seen
+	nodes, err := h.Slurm.Nodes(ctx) // before the jobs, so that jobs that start in between are seen
 	if err != nil {
 		return fmt.Errorf("read nodes: %w", err)
 	}
@@ -139,7 +142,7 @@ func (h Hook) returnToSlurm(ctx context.Context, called []string, why error) err
 	return nil
 }
 
-// send calls the daemon, unless it was called already.
+// send sends the call to the daemon, unless the daemon was already called.
 func (h Hook) send(ctx context.Context, wakeUp flex.WakeUp) error {
 	if h.Unreceipted != "" {
 		return errors.New(h.Unreceipted)
@@ -147,9 +150,9 @@ func (h Hook) send(ctx context.Context, wakeUp flex.WakeUp) error {
 	return flex.Send(ctx, flex.SocketPath(h.Config.Options.RunDir), wakeUp)
 }
 
-// startPass starts a pass that outlives this process. From 23.02 slurmctld kills
-// the program's process group when the program exits, so the pass has a session of
-// its own, and has it before Start returns.
+// startPass starts a pass that outlives this process. Since 23.02, slurmctld kills the program's
+// process group when the program exits. The pass therefore has its own session before Start
+// returns.
 func (h Hook) startPass(wakeUp flex.WakeUp) error {
 	if err := h.Lock.Usable(); err != nil {
 		return err
@@ -173,8 +176,8 @@ func (h Hook) startPass(wakeUp flex.WakeUp) error {
 	return pass.Start()
 }
 
-// delegate becomes the program that serves other nodes, with their part of the
-// hostlist as its argument and our environment. It returns only if that fails.
+// delegate executes the program that serves other nodes, with their part of the hostlist as its
+// argument and with the hook's environment. It returns only if that fails.
 func (h Hook) delegate(wakeUp flex.WakeUp, calls flex.Calls) error {
 	program := h.Config.Options.Delegate.ResumeProgram
 	if wakeUp.Verb != Resume {

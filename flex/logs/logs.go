@@ -1,5 +1,5 @@
-// Package logs has the forms of slurmflex's log lines, and where the lines go: the log file of
-// hooks, the journal and syslog.
+// Package logs formats slurmflex's log lines and writes them to the log file of hooks, the journal
+// and syslog.
 package logs
 
 import (
@@ -16,14 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Log is a log whose level can change.
+// Log is a log with a level that can change.
 type Log struct {
 	*zap.Logger
 	level zap.AtomicLevel
 }
 
-// New makes the log of a command that a user or systemd runs. It writes JSON if the format is "json",
-// otherwise readable lines, in the journal's form if stderr is the journal.
+// New makes the log of a command that a user or systemd runs. It writes JSON if the format is
+// "json". Otherwise it writes readable lines, in the journal's form if stderr is the journal.
 func New(stderr zapcore.WriteSyncer, format, level string) Log {
 	encoder := readable()
 	switch {
@@ -35,16 +35,16 @@ func New(stderr zapcore.WriteSyncer, format, level string) Log {
 	return newLog(encoder, stderr, level)
 }
 
-// ForHooks makes the log of hooks, which must work even if they cannot log. It writes to the file, as
-// JSON unless the format is "console", and to syslog, so the journal has these lines beside the daemon's.
-// If the file cannot be opened, it writes to syslog only.
+// ForHooks makes the log of hooks, which must work even if logging fails. It writes to the file, as
+// JSON unless the format is "console", and to syslog, so that the journal shows these lines beside
+// the daemon's. If the file cannot be opened, it writes to syslog only.
 func ForHooks(path, format, level, syslog string) *zap.Logger {
 	encoder := jsonLines()
 	if format == "console" {
 		encoder = readable()
 	}
-	// Rotating the file needs no signal: no process keeps it open for longer than a
-	// hook, or a pass without a daemon, lasts.
+	// Rotating the file needs no signal: a process keeps the file open only while a hook, or a pass
+	// without a daemon, runs.
 	file, err := Open(path)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "slurmflex: open log: %v; create its folder for SlurmUser, or set slurmflex.log_file\n", err)
@@ -56,12 +56,12 @@ func ForHooks(path, format, level, syslog string) *zap.Logger {
 }
 
 func newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level string) Log {
-	least, _ := zapcore.ParseLevel(level) // the configuration has checked it
+	least, _ := zapcore.ParseLevel(level) // loading the configuration has checked the level
 	at := zap.NewAtomicLevelAt(least)
 	return Log{zap.New(zapcore.NewCore(encoder, to, at), zap.ErrorOutput(zapcore.Lock(os.Stderr))), at}
 }
 
-// ToggleDebug switches the log to debug, and back again, on each SIGUSR1 until stop is called.
+// ToggleDebug toggles debug level on each SIGUSR1 until stop is called.
 func (l Log) ToggleDebug() (stop func()) {
 	usual := l.level.Level()
 	if usual == zapcore.DebugLevel {
@@ -76,7 +76,7 @@ func (l Log) ToggleDebug() (stop func()) {
 			if l.level.Level() == now {
 				now = usual
 			}
-			l.level.SetLevel(min(now, zapcore.InfoLevel)) // so that it is logged
+			l.level.SetLevel(min(now, zapcore.InfoLevel)) // so that the change is logged
 			l.Info("log level changed by SIGUSR1", zap.Stringer("level", now))
 			l.level.SetLevel(now)
 		}
@@ -88,17 +88,17 @@ func (l Log) ToggleDebug() (stop func()) {
 	}
 }
 
-// Open opens the log file of hooks, which must not be a link, because that may
-// lead anywhere. A pipe that nobody reads is an error.
+// Open opens the log file of hooks. It rejects a link, which could point to any file, and a pipe
+// without a reader.
 func Open(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o640)
 }
 
-// syslogSocket is where syslog, or the journal in its place, takes messages.
+// syslogSocket is the socket of syslog, or of the journal that replaces it.
 const syslogSocket = "/dev/log"
 
-// ToSyslog logs to a socket of syslog; empty for the usual one. Without syslog nothing is
-// logged.
+// ToSyslog logs to a syslog socket; an empty path means the usual socket. Without syslog, nothing
+// is logged.
 func ToSyslog(socket string) *zap.Logger {
 	conn, err := net.Dial("unixgram", cmp.Or(socket, syslogSocket))
 	if err != nil {
@@ -110,7 +110,7 @@ func ToSyslog(socket string) *zap.Logger {
 	return zap.New(zapcore.NewCore(encoder, zapcore.AddSync(impatient{conn}), zapcore.InfoLevel))
 }
 
-// impatient is a connection to a syslog that may hang, for which no hook may wait.
+// impatient is a connection to a syslog that may hang. It never keeps a hook waiting.
 type impatient struct{ net.Conn }
 
 func (c impatient) Write(line []byte) (int, error) {
@@ -128,14 +128,14 @@ func keys() zapcore.EncoderConfig {
 	return c
 }
 
-// jsonLines writes an object per line.
+// jsonLines writes one JSON object per line.
 func jsonLines() zapcore.Encoder { return zapcore.NewJSONEncoder(keys()) }
 
 // readable writes lines for people.
 func readable() zapcore.Encoder { return zapcore.NewConsoleEncoder(keys()) }
 
-// journalLines writes readable lines without what the journal has itself: the time
-// and, as a prefix, the priority.
+// journalLines writes readable lines without the time and the level. The journal records the time
+// itself, and gets the priority as a prefix.
 func journalLines() zapcore.Encoder {
 	c := keys()
 	c.TimeKey, c.LevelKey = "", ""
@@ -153,8 +153,8 @@ func isJournal(f *os.File) bool {
 // syslogDaemon is the facility of daemons. Source: RFC 3164, 4.1.1.
 const syslogDaemon = 3 << 3
 
-// journal puts the priority before each line, and for syslog a tag. Sources:
-// sd-daemon(3), RFC 3164.
+// journal writes the priority before each line, and for syslog also a tag. Sources: sd-daemon(3),
+// RFC 3164.
 type journal struct {
 	zapcore.Encoder
 	facility int

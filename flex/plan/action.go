@@ -9,23 +9,23 @@ import (
 	"slurmflex/slurm"
 )
 
-// Action is one thing to do, and why.
+// Action is one change that a pass makes, and the reason for it.
 type Action interface {
-	fmt.Stringer // what is done, in one line
+	fmt.Stringer // describes the action in one line
 
-	// Because is the reason, for the log and for `slurmflex plan`.
+	// Because returns the reason, for the log and for `slurmflex plan`.
 	Because() string
 
-	// Queue names what the action works on. Actions of one queue are done in
-	// the plan's order, without those that need one which was not done; queues do
-	// not wait for each other.
+	// Queue names what the action works on. The actions of one queue run in the plan's order. An
+	// action that needs an earlier, failed action of its queue is skipped; see Needs. Queues do not
+	// wait for each other.
 	Queue() string
 
-	// About says what kind of action it is, and on what.
+	// About returns the kind of action and what it changes.
 	About() Subject
 }
 
-// kinds has one of each kind.
+// kinds contains one action of each kind.
 var kinds = []Action{
 	CreateGroup{},
 	CreateRequest{},
@@ -48,7 +48,7 @@ var kinds = []Action{
 	RequeueJob{},
 }
 
-// Kinds are the kinds of actions.
+// Kinds returns the names of all kinds of actions.
 func Kinds() (names []string) {
 	for _, a := range kinds {
 		names = append(names, a.About().Kind)
@@ -56,17 +56,17 @@ func Kinds() (names []string) {
 	return names
 }
 
-// Subject is what an action is about, for logs and metrics.
+// Subject describes what an action changes, for logs and metrics.
 type Subject struct {
 	Kind  string   // one of Kinds
-	Group string   // the managed instance group, or the workload policy of that name; empty: none
-	Job   uint32   // that the action is for, or that its group was made for; 0: none
-	Nodes []string // or the instances of that name
+	Group string   // the managed instance group, or the workload policy with its name; empty: none
+	Job   uint32   // the job that the action, or its group, is for; 0: none
+	Nodes []string // the nodes, or the instances with their names
 }
 
-// Needs reports whether an action can only be done after an earlier one of its queue
-// that was not. Others stand by themselves: a plan changes no node twice, and
-// requests nothing that another request or an instance is in the way of.
+// Needs reports whether an action can only run after undone, an earlier action of its queue that
+// did not succeed. All other actions are independent: a plan changes no node twice, and requests
+// nothing that another request or an instance obstructs.
 func Needs(a, undone Action) bool {
 	switch a.(type) {
 	case CreateGroup, CreateRequest:
@@ -80,7 +80,7 @@ func Needs(a, undone Action) bool {
 	case CancelRequest:
 		_, telling := undone.(CommentJob)
 		return telling
-	case DeleteGroup: // which must be empty
+	case DeleteGroup: // a group must be empty before it is deleted
 		return true
 	}
 	told, comments := undone.(CommentJob)
@@ -104,45 +104,47 @@ func acts(a Action) []uint32 {
 	return nil
 }
 
-// Why is the reason for an action.
+// Why holds the reason for an action.
 type Why string
 
 // Because returns the reason.
 func (w Why) Because() string { return string(w) }
 
-// Of is what an action in a group, or on a workload policy of that name, works on.
+// Of identifies the group that an action changes, or the workload policy with the group's name.
 type Of struct {
 	Group mig.GroupID
-	Job   uint32 // that the group is made for; 0: none
+	Job   uint32 // the job that the group is for; 0: none
 }
 
 func of(g *mig.Group) Of { return Of{g.ID(), g.Stamp.Job} }
 
-// Queue is the group, so that a policy comes before its group and that before its requests.
+// Queue returns the group, so that a policy is created before its group and the group before its
+// requests.
 func (o Of) Queue() string { return o.Group.String() }
 
 func (o Of) about(kind string, nodes ...string) Subject {
 	return Subject{Kind: kind, Group: o.Group.Name, Job: o.Job, Nodes: nodes}
 }
 
-// OfJob is what an action on a job works on.
+// OfJob identifies the job that an action changes.
 type OfJob struct{ Job uint32 }
 
-// Queue is the job's own.
+// Queue returns a queue for this job alone.
 func (o OfJob) Queue() string { return fmt.Sprintf("job/%d", o.Job) }
 
-// OfReservation is what an action on a reservation works on.
+// OfReservation identifies the reservation that an action changes.
 type OfReservation struct{ Name string }
 
-// Queue is each reservation's own: one that Slurm refuses stops nothing else.
+// Queue returns a queue for this reservation alone: if Slurm refuses one change, all others still
+// run.
 func (o OfReservation) Queue() string { return "reservation/" + o.Name }
 
-// counted says how many nodes these are, and which: 2 nodes (alpha-a3-[0-1]).
+// counted formats the number of nodes and their names: 2 nodes (alpha-a3-[0-1]).
 func counted(nodes []string) string {
 	return fmt.Sprintf("%s (%s)", amount(len(nodes), "node"), slurm.Fold(nodes))
 }
 
-// clock writes a duration as Slurm writes time limits: 2:00:00, 7-00:00:00.
+// clock formats a duration as Slurm formats time limits: 2:00:00, 7-00:00:00.
 func clock(d time.Duration) string {
 	return slurm.Limit{Kind: slurm.LimitSet, Duration: d}.String()
 }

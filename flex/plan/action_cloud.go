@@ -7,7 +7,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// CreateGroup makes a managed instance group of size 0.
+// CreateGroup creates a managed instance group of size 0.
 type CreateGroup struct {
 	Of
 	Spec mig.GroupSpec
@@ -19,17 +19,17 @@ func (a CreateGroup) String() string {
 	return fmt.Sprintf("create group %s in %s", a.Group.Name, a.Group.Region)
 }
 
-// CreateRequest makes a resize request in a group.
+// CreateRequest creates a resize request in a group.
 type CreateRequest struct {
 	Of
 	Spec   mig.RequestSpec
-	Shared bool // its group is: it fails by itself
+	Shared bool // its group is shared: the request fails independently of others
 	Apart  bool // it waits for no other action in its group
 	Why
 }
 
-// Queue is the request's own if it is to wait for nothing: Compute may take a minute to
-// make one.
+// Queue returns a queue for this request alone if it must not wait for others: Compute may take a
+// minute to create a request.
 func (a CreateRequest) Queue() string {
 	if a.Apart {
 		return a.Of.Queue() + "/" + a.Spec.Name
@@ -46,7 +46,7 @@ func (a CreateRequest) String() string {
 type CancelRequest struct {
 	Of
 	Request string
-	Yields  bool // it makes room for another request; its job's owner reads so first
+	Yields  bool // it makes room for another request; slurmflex notifies its job's owner first
 	Why
 }
 
@@ -67,7 +67,7 @@ func (a DeleteRequest) String() string {
 	return fmt.Sprintf("delete record of request %s/%s", a.Group.Name, a.Request)
 }
 
-// DeleteInstances deletes instances through the group that made them.
+// DeleteInstances deletes instances through the group that created them.
 type DeleteInstances struct {
 	Of
 	Instances []mig.Instance
@@ -91,8 +91,8 @@ type DeleteGroup struct {
 func (a DeleteGroup) About() Subject { return a.about("delete_group") }
 func (a DeleteGroup) String() string { return "delete group " + a.Group.Name }
 
-// CreatePolicy makes the workload policy that places a group's nodes close
-// together. It bears the group's name.
+// CreatePolicy creates the workload policy that places a group's nodes close together. The policy
+// has the group's name.
 type CreatePolicy struct {
 	Of
 	Spec mig.PolicySpec
@@ -113,8 +113,9 @@ type DeletePolicy struct {
 func (a DeletePolicy) About() Subject { return a.about("delete_policy") }
 func (a DeletePolicy) String() string { return "delete workload policy " + a.Group.Name }
 
-// BulkInsert makes instances without a group: those of capacity that comes at once, and
-// on the legacy path of use_bulk_insert. It is all or nothing, and does not wait.
+// BulkInsert creates instances without a group: for provisioning models without a queue, and on the
+// legacy path of use_bulk_insert. Compute creates either all of them or none, and does not wait for
+// capacity.
 type BulkInsert struct {
 	Of   // the group that the cohort would have
 	Spec mig.BulkSpec
@@ -126,7 +127,7 @@ func (a BulkInsert) String() string {
 	return fmt.Sprintf("insert %s in %s for %s", counted(a.Spec.Instances), a.Spec.Region, lasting(a.Spec))
 }
 
-// lasting is how long the instances of a bulk insert last.
+// lasting describes the lease of the instances of a bulk insert.
 func lasting(spec mig.BulkSpec) string {
 	if spec.Duration == 0 {
 		return fmt.Sprintf("no fixed time (%s)", spec.Model)
@@ -134,7 +135,7 @@ func lasting(spec mig.BulkSpec) string {
 	return clock(spec.Duration)
 }
 
-// DeleteVMs deletes instances of ours that no group made.
+// DeleteVMs deletes instances of ours that no group created.
 type DeleteVMs struct {
 	Instances []mig.Instance
 	Why
@@ -144,5 +145,5 @@ func (a DeleteVMs) About() Subject { return Subject{Kind: "delete_vms", Nodes: m
 
 func (a DeleteVMs) String() string { return "delete instances " + slurm.Fold(mig.Names(a.Instances)) }
 
-// Queue is one for all: the calls go side by side.
+// Queue returns one queue for all such actions: their calls run in parallel.
 func (a DeleteVMs) Queue() string { return "instances" }

@@ -9,14 +9,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// SetNodes gives nodes in Slurm a new power state, or other texts.
+// SetNodes sets a new power state, or new texts, for nodes in Slurm.
 type SetNodes struct {
 	Nodes   []string
-	State   string   // scontrol's word: power_down, power_down_force, …; empty: as it is
-	Reason  string   // written to the nodes; empty: none
-	Comment *string  // written to the nodes; nil: none
-	Extra   *string  // written to the nodes; nil: none
-	Jobs    []uint32 // jobs that it ends or requeues, after their owners are notified
+	State   string   // as scontrol spells it: power_down, power_down_force, …; empty: unchanged
+	Reason  string   // written to the nodes; empty: unchanged
+	Comment *string  // written to the nodes; nil: unchanged
+	Extra   *string  // written to the nodes; nil: unchanged
+	Jobs    []uint32 // the jobs that the change ends or requeues, after their owners are notified
 	Why
 }
 
@@ -35,32 +35,34 @@ func (a SetNodes) String() string {
 	return text
 }
 
-// Queue is one for all nodes: slurmctld takes one update at a time anyway, and
-// one that comes late from an earlier plan must not undo a newer one.
+// Queue returns one queue for all nodes. slurmctld processes one update at a time anyway, and a
+// late update from an earlier plan must not undo a newer update.
 func (a SetNodes) Queue() string { return "slurm" }
 
-// Then says what becomes of a job whose nodes go back to Slurm.
+// Then is what happens to a job after slurmflex returns its nodes to Slurm.
 type Then string
 
-// What may become of it.
+// The values of Then.
 const (
-	Requeue Then = "requeue" // Slurm starts it again when it can
-	Hold    Then = "hold"    // it stays in the queue until an admin releases it
-	Cancel  Then = "cancel"  // it ends
+	Requeue Then = "requeue" // Slurm starts the job again when it can
+	Hold    Then = "hold"    // the job remains in the queue until an admin releases it
+	Cancel  Then = "cancel"  // the job is cancelled
 )
 
-// ReturnNodes powers down nodes of a job, so that Slurm takes the job back, and
-// does with it what Then says.
+// ReturnNodes powers down nodes of a job, so that the job loses them. Then is what happens to the
+// job.
 type ReturnNodes struct {
 	OfJob
-	Name   string   // as squeue shows it
-	Others []uint32 // that hold any of the nodes too
+	Name   string   // the job, as squeue shows it
+	Others []uint32 // other jobs that hold any of the nodes
 	Nodes  []string
-	Extra  map[string]string // written to nodes, by their names; nil: none
+	Extra  map[string]string // written to the nodes, by node name; nil: unchanged
 	Reason string
 	Then   Then
-	Door   string // the reservation of the nodes, if the job waits pending: it goes, and Slurm has nothing to take back
-	Unused bool   // the job does not use Door
+	// The reservation of the nodes, if the job waits pending: slurmflex deletes it, and the job has
+	// no nodes to lose.
+	Door   string
+	Unused bool // the job does not use Door
 }
 
 func (a ReturnNodes) About() Subject {
@@ -74,8 +76,8 @@ func (a ReturnNodes) String() string {
 // Because returns the reason.
 func (a ReturnNodes) Because() string { return a.Reason }
 
-// Comment returns the text for the owner of a job that loses its nodes by the action. Slurm requeues
-// the other jobs on these nodes.
+// Comment returns the AdminComment for a job that loses its nodes by the action. Slurm requeues the
+// other jobs on these nodes.
 func (a ReturnNodes) Comment(job uint32, at time.Time) string {
 	d := memo.Done{Deed: memo.Requeued, At: at, Reason: a.Reason}
 	switch {
@@ -90,16 +92,16 @@ func (a ReturnNodes) Comment(job uint32, at time.Time) string {
 	return d.String()
 }
 
-// CommentJob writes a job's AdminComment, which its owner sees in scontrol show job
-// and in squeue -O admin_comment.
+// CommentJob writes a job's AdminComment, which its owner sees in scontrol show job and in squeue
+// -O admin_comment.
 type CommentJob struct {
 	OfJob
 	Text   string
-	Before string // the queue of the action that waits for it; empty: the job's own
+	Before string // the queue of the action that waits for this one; empty: the job's own queue
 	Why
 }
 
-// Queue is that of the action that waits for it.
+// Queue returns the queue of the action that waits for this one.
 func (a CommentJob) Queue() string { return cmp.Or(a.Before, a.OfJob.Queue()) }
 
 func (a CommentJob) About() Subject { return Subject{Kind: "comment_job", Job: a.Job} }
@@ -111,7 +113,7 @@ func (a CommentJob) String() string {
 // and then writes that to its AdminComment.
 type SignalJob struct {
 	OfJob
-	Signal string // its name without SIG; empty: the terminal is notified
+	Signal string // the signal's name without SIG; empty: slurmflex notifies the terminal
 	Text   string // the AdminComment
 	Why
 }
@@ -127,24 +129,26 @@ func (a SignalJob) String() string {
 // RequeueJob requeues a running job.
 type RequeueJob struct {
 	OfJob
-	Urgent bool // its machines end before it could be tried again
+	Urgent bool // its machines end before the requeue could be retried
 	Why
 }
 
 func (a RequeueJob) About() Subject { return Subject{Kind: "requeue_job", Job: a.Job} }
 func (a RequeueJob) String() string { return fmt.Sprintf("requeue job %d", a.Job) }
 
-// CreateReservation keeps jobs off nodes around the end of their lease, for some time from now on, or
-// until machines have come; or all jobs but one.
+// CreateReservation keeps jobs off nodes: all jobs around the end of a lease, all jobs while a
+// cover closes powered-down nodes, or all jobs except the one that a door is for.
 type CreateReservation struct {
 	OfReservation
 	Nodes []string
 	Start time.Time
-	Lasts time.Duration // in whole minutes; 0: without end
+	Lasts time.Duration // in whole minutes; 0: unlimited
 	Maint bool          // for the end of a lease
-	User  string        // of the one job; empty: all are kept off
-	Job   uint32        // that one; 0: all are kept off
-	Purge time.Duration // after which Slurm deletes it unless a pass raises that or a job uses it; 0: never
+	User  string        // the user of the one job that may use it; empty: no job may
+	Job   uint32        // the one job that may use it; 0: no job may
+	// Purge_comp: Slurm deletes the reservation if no job uses it and no pass raises this value for
+	// so long; 0: never.
+	Purge time.Duration
 	Why
 }
 
@@ -184,7 +188,7 @@ func (a SetReservation) String() string {
 	return text
 }
 
-// UseReservation has a pending job use a reservation of ours, or no reservation any more.
+// UseReservation makes a pending job use one of our reservations, or none.
 type UseReservation struct {
 	OfReservation
 	Job     uint32
@@ -204,10 +208,12 @@ func (a UseReservation) String() string {
 // DeleteReservation deletes a reservation of ours.
 type DeleteReservation struct {
 	OfReservation
-	Job     uint32 // that is to use it no longer; 0: none
-	Address string // of a pending job that is to use it no longer; empty: none
-	Late    string // Slurm's reason why the job did not start in it with all its machines; empty: it is not late
-	Unused  bool   // the job does not use it
+	Job     uint32 // the job that must stop using it; 0: none
+	Address string // the address of a pending job that must stop using it; empty: none
+	// Slurm's reason why the job did not start although all its machines were there; empty: the job
+	// is not late.
+	Late   string
+	Unused bool // the job does not use it
 	Why
 }
 

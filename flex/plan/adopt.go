@@ -9,9 +9,9 @@ import (
 )
 
 // adopt removes the groups that slurm-gcp's scripts have left for the cluster's flex nodesets; see
-// Snapshot.Foreign. It cancels their requests unless a node that they name is wanted, and deletes their
-// machines once Slurm has powered the nodes down. It deletes a group that holds nothing, unless a node
-// in use could have its machine there unseen.
+// Snapshot.Foreign. It cancels their requests unless a job needs a node that they name, and deletes
+// their machines once Slurm has powered the nodes down. It deletes an empty group unless the group
+// could contain the unseen machine of a node in use.
 func adopt(s *scene.Scene, b *budget) (actions []Action) {
 	groups := slices.SortedFunc(slices.Values(s.Seen.Foreign), func(a, b mig.Group) int { return a.ID().Compare(b.ID()) })
 	for _, g := range groups {
@@ -33,8 +33,8 @@ func adopt(s *scene.Scene, b *budget) (actions []Action) {
 	return actions
 }
 
-// leftOf reports whether the group's name says that it was made for one of the
-// cluster's flex nodesets, of the same region.
+// leftOf reports whether the group's name shows that it was created for one of the cluster's flex
+// nodesets, in the same region.
 func leftOf(s *scene.Scene, g mig.Group) bool {
 	name, _, ok := mig.ParseForeign(s.Config.Cluster, g.Name)
 	return ok && slices.ContainsFunc(s.Config.FlexSets(), func(n *config.NodeSet) bool {
@@ -42,7 +42,7 @@ func leftOf(s *scene.Scene, g mig.Group) bool {
 	})
 }
 
-// offIn deletes the group's instances with nodes that are powered down and that no job holds.
+// offIn deletes the group's instances on nodes that are powered down and that no job holds.
 func offIn(s *scene.Scene, g mig.Group, b *budget) (actions []Action) {
 	const asked, unasked = "slurm-gcp has left them, and Slurm has powered their nodes down", "slurm-gcp has left them, and their nodes are powered down"
 	off := map[Why][]mig.Instance{}

@@ -11,7 +11,7 @@ import (
 	"slurmflex/mig"
 )
 
-func TestWhatSlurmGCPHasLeft(t *testing.T) {
+func TestSlurmGCPRemnantsAreRemoved(t *testing.T) {
 	left := func(name string, requests ...mig.Request) mig.Group {
 		return mig.Group{Name: name, Region: "us-central1", Created: noon.Add(-time.Hour), Requests: requests}
 	}
@@ -51,7 +51,8 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 	in("stays if its name is another's", left("alpha-a3-precious"), seen())
 }
 
-// G2: gc deleted twice as many instances in a pass, and did not say that there were more.
+// G2: gc deleted twice as many instances in a pass as allowed, and did not report that more
+// remained.
 func TestAdoptionSharesTheDeletionLimit(t *testing.T) {
 	given := seen(nodes("alpha-a3-[0-3]", poweredDown), groupOf(7), vms("alpha-a3-[0-1]", "alpha-a3-job-7", "RUNNING"),
 		vms("alpha-a3-[2-3]", "alpha-a3-0a1b2c3d", "RUNNING"))
@@ -70,7 +71,7 @@ func TestAdoptionSharesTheDeletionLimit(t *testing.T) {
 	assert.Contains(t, p.Problems.Texts(), "more instances are to be deleted than max_deletions_per_round allows: slurm-gcp has left them, and their nodes are powered down")
 }
 
-func TestAGroupThatTheConfigurationWouldMakeOtherwiseIsNotUsedAgain(t *testing.T) {
+func TestGroupOfAnOlderConfigurationIsReplaced(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
 	given := func(change func(*mig.Group), more ...part) scene.Snapshot {
 		return seen(append(more, awaits(7, "alpha-a3-0"), started(7, time.Second),
@@ -98,9 +99,9 @@ func TestAGroupThatTheConfigurationWouldMakeOtherwiseIsNotUsedAgain(t *testing.T
 	in("what nobody can say", func(g *mig.Group) { g.Template, g.Zones = "", nil }, again)
 }
 
-// B8: a job that Slurm adds to a node whose request waits takes nothing from the
-// jobs that wait there already, however long it is.
-func TestALongerJobOnTheSameNodeDoesNotCancelARequestThatServesAnother(t *testing.T) {
+// B8: if Slurm adds a longer job to a node with a waiting request, the jobs that already wait there
+// keep the request.
+func TestLongerJobOnTheSameNodeKeepsTheRequestOfAnother(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	hour := request("a1", mig.Accepted, "alpha-a3-0", time.Hour)
 	cancels := func(more ...part) []string {
@@ -133,8 +134,8 @@ func cancelled(p Plan) (all []string) {
 	return all
 }
 
-// B8: the longer job is told what it gets.
-func TestALongerJobOnTheSameNodeIsToldThatItsLeaseIsTooShort(t *testing.T) {
+// B8: the owner of the longer job is notified of the lease that the job gets.
+func TestOwnerOfALongerJobReadsThatTheLeaseIsTooShort(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
 		job(7, "shared", "1:00:00", configured, "alpha-a3-0"), job(8, "shared", "2:00:00", configured, "alpha-a3-0"), started(8, 5*time.Minute),
 		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), asked(time.Hour))))

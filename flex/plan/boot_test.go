@@ -14,12 +14,13 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestTheBreakerOfANodeset(t *testing.T) {
+func TestBootFailuresBlockANodeset(t *testing.T) {
 	// boot_failures is 5, the default.
 	record := func(n int, ago time.Duration) string {
 		return fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-ago).Format(time.RFC3339))
 	}
-	apart := func(list string, ago time.Duration) part { // each a second before the one before it
+	// Each created a second before the previous one.
+	apart := func(list string, ago time.Duration) part {
 		return func(s *setting) {
 			for i, n := range names(list) {
 				extra(n, record(1, ago+time.Duration(i)*time.Second))(s)
@@ -36,7 +37,8 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 		return seen(awaits(7, "alpha-a3-0"),
 			nodes("alpha-a3-[1-5]", poweredDown), nodes("alpha-fix-0", poweredDown), and(more...))
 	}
-	up := func(made time.Duration) part { // made that long ago, by a group for an hour
+	// Created that long ago, in a group with a lease of an hour.
+	up := func(made time.Duration) part {
 		return and(nodes("alpha-a3-9", running), job(8, "train", "1:00:00", "RUNNING", "alpha-a3-9"), groupOf(8),
 			ending("alpha-a3-9", "alpha-a3-job-8", made, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-9", noon))
@@ -63,8 +65,9 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 		asksFor...)
 }
 
-// B12: a gang of as many nodes as boot_failures that does not register is one failure.
-func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
+// B12: if all nodes of one job fail to register, they count as one failure, even if there are as
+// many nodes as boot_failures.
+func TestFailedBootsOfOneJobCountOnce(t *testing.T) {
 	given := func(jobs int) scene.Snapshot {
 		parts := []part{awaits(99, "alpha-a3-9")}
 		for i := range jobs {
@@ -79,7 +82,7 @@ func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}}, Compute(scene.Of(with(t, "boot_timeout: 600"), given(5))).Blocks)
 }
 
-func TestABootThatFailsIsOnRecord(t *testing.T) {
+func TestFailedBootIsRecorded(t *testing.T) {
 	late := func(more ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-[0-2]", risingIdle), leasedTo(7, "alpha-a3-[0-2]", 10*time.Minute, 50*time.Minute), and(more...))
 	}
@@ -94,7 +97,7 @@ func TestABootThatFailsIsOnRecord(t *testing.T) {
 		"set nodes alpha-a3-[0-2] power_down_force")
 }
 
-func TestJobsAreToldOfABootThatFails(t *testing.T) {
+func TestOwnersReadOfAFailedBoot(t *testing.T) {
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), extra("alpha-a3-0", memo.Boots{Failed: 2, Last: noon.Add(-30 * time.Minute)}.String()),
 		extra("alpha-a3-1", "rack 7"), job(7, "shared", "1:00:00", configured, "alpha-a3-[0-1]"), job(8, "shared", "1:00:00", configured, "alpha-a3-1"),
 		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
@@ -110,7 +113,7 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 	assert.Equal(t, before, Compute(scene.Of(with(t, "boot_timeout: 600"), s)).Actions, "one of its machines in each of two zones changes nothing")
 }
 
-func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
+func TestMachineOlderThanThePowerUpIsReplaced(t *testing.T) {
 	given := func(made, start time.Duration, jobs ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(6,
 			"alpha-a3-0", made, 50*time.Minute), started(7, start), and(jobs...))
@@ -124,7 +127,7 @@ func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
 		"delete instances alpha-a3-0 of alpha-a3-job-6", "its job is there still")
 }
 
-func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing.T) {
+func TestMachineOfAnotherJobIsReplacedIfItsLeaseIsTooShort(t *testing.T) {
 	given := func(ends time.Duration, limit string, machine ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
 			started(7, time.Minute),
@@ -159,7 +162,7 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 		"the legacy path's too, before the job's nodes are asked for together")
 }
 
-func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
+func TestJobIsReturnedIfItsOtherNodeEndsTooSoon(t *testing.T) {
 	given := func(by uint32, ends time.Duration, more ...part) scene.Snapshot {
 		name := fmt.Sprintf("alpha-a3-job-%d", by)
 		return seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00",
@@ -175,8 +178,8 @@ func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
 	assert.Empty(t, actions(Compute(scene.Of(cfg, given(6, 50*time.Minute, func(s *setting) { s.Jobs[0].State = slurm.JobRunning })))))
 }
 
-// C9: a nodeset that is blocked is a problem, also while no job waits for it.
-func TestABlockedNodesetIsNamedWithoutAJob(t *testing.T) {
+// C9: a blocked nodeset is reported as a problem even if no job waits for it.
+func TestBlockedNodesetIsReportedWithoutAJob(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-[0-2]", poweredDown),
 		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339)))))
 
@@ -184,11 +187,11 @@ func TestABlockedNodesetIsNamedWithoutAJob(t *testing.T) {
 	assert.Equal(t, []string{"nodeset a3 is blocked because 5 machines in a row failed to boot; to unblock it: slurmflex unblock a3"}, p.Problems.Texts())
 }
 
-// A2: what a hook whose call is lost may return to Slurm.
-func TestOnlyANodeThatPowersUpWithoutAJobAtWorkIsPoweringUpForNothing(t *testing.T) {
+// A2: the nodes that a hook may return to Slurm after its call was lost.
+func TestOnlyNodesWithoutARunningJobPowerUpForNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		state string
-		job   slurm.JobState // on the node; empty: none
+		job   slurm.JobState // the job on the node; empty: none
 		want  bool
 	}{
 		"a job waits for it":                 {"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP", configured, true},

@@ -12,7 +12,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestTheLegacyPathOfBulkInsert(t *testing.T) {
+func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 	const both = "alpha-bulk-[0-1]"
 	wanted := func(more ...part) scene.Snapshot {
 		return seen(append(more, nodes(both, poweringUp), job(7, "shared", "15:00", configured, both))...)
@@ -40,7 +40,7 @@ func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 		inserted("alpha-bulk-0", 0)))
 }
 
-func TestABulkInsertSaysAllThatComputeMustKnow(t *testing.T) {
+func TestBulkInsertNamesAllThatComputeNeeds(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"))))
 	require.Len(t, p.Actions, 1)
 	spec := p.Actions[0].(BulkInsert).Spec
@@ -49,7 +49,7 @@ func TestABulkInsertSaysAllThatComputeMustKnow(t *testing.T) {
 	assert.Equal(t, mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: 7}, spec.Stamp)
 }
 
-func TestAnAttemptToInsertHasAnOccasionOfItsOwn(t *testing.T) {
+func TestEachInsertAttemptHasItsOwnOccasion(t *testing.T) {
 	occasion := func(start time.Duration, more ...part) string {
 		given := started(7, start)
 		s := seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"), given, and(more...))

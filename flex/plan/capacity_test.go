@@ -15,7 +15,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// mixed has a flex-start nodeset, one of a reservation, and one of Spot machines.
+// mixed returns a configuration with a flex-start nodeset, a nodeset in a reservation, and a Spot
+// nodeset.
 func mixed(t testing.TB) *config.Config {
 	return parsed(t, `
 slurm_cluster_name: alpha
@@ -35,19 +36,19 @@ nodeset:
 `)
 }
 
-// spotWaits is job 7, which was given a node of the Spot nodeset so long ago.
+// spotWaits returns a snapshot: Slurm allocated a node of the Spot nodeset to job 7 that long ago.
 func spotWaits(ago time.Duration, more ...part) scene.Snapshot {
 	return seen(nodes("alpha-fix-0", poweringUp), job(7, "spot", "15:00", configured, "alpha-fix-0"), started(7, ago), and(more...))
 }
 
-// spotMachines are those of job 7.
+// spotMachines adds machines of job 7.
 func spotMachines(list, status string) part {
 	return made(list, "", status, func(in *mig.Instance) {
 		in.Model, in.Stamp = mig.Spot, mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "fix", Job: 7}
 	})
 }
 
-func TestCapacityThatComesAtOnceIsInsertedAsItsNodesetSays(t *testing.T) {
+func TestInsertUsesTheCapacityOfItsNodeset(t *testing.T) {
 	insert := func(given scene.Snapshot) mig.BulkSpec {
 		p := Compute(scene.Of(mixed(t), given))
 		require.Len(t, p.Actions, 1)
@@ -63,7 +64,7 @@ func TestCapacityThatComesAtOnceIsInsertedAsItsNodesetSays(t *testing.T) {
 	assert.Equal(t, "alpha-one-0", static.Stamp.Node)
 }
 
-func TestASpotMachineThatIsPreemptedIsLostAtOnce(t *testing.T) {
+func TestPreemptedSpotMachineIsLostAtOnce(t *testing.T) {
 	works := and(nodes("alpha-fix-0", running), job(7, "spot", "1:00:00", slurm.JobRunning, "alpha-fix-0"), missing("alpha-fix-0"))
 	preempted := func(s *setting) { s.Preempted = map[string]bool{"alpha-fix-0": true} }
 	for name, test := range map[string]struct {
@@ -93,7 +94,7 @@ func TestASpotMachineThatIsPreemptedIsLostAtOnce(t *testing.T) {
 	}
 }
 
-func TestAMachineWithoutALeaseNeedsNoReservation(t *testing.T) {
+func TestMachineWithoutALeaseNeedsNoReservation(t *testing.T) {
 	idle := and(freed("alpha-fix-0", "IDLE+CLOUD"), spotMachines("alpha-fix-0", "RUNNING"))
 	in := situations(t, mixed(t))
 	in("and is kept for keep_idle", seen(idle))

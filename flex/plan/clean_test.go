@@ -13,7 +13,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestAnInstanceThatHasStopped(t *testing.T) {
+func TestStoppedInstanceIsDeleted(t *testing.T) {
 	group7 := groupOf(7, succeeded("alpha-a3-0"))
 	job7 := job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0")
 	in := situations(t, alphaConfig(t))
@@ -29,7 +29,7 @@ func TestAnInstanceThatHasStopped(t *testing.T) {
 		vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING")))
 }
 
-// E10: backfill does not use a node after power_down_force.
+// E10: backfill does not use a node after power_down_force until it is set idle.
 func TestPoweredDownNodesAreOpenedToBackfill(t *testing.T) {
 	const forced, down = memo.ReasonPrefix + "no job waits for this node any more", "IDLE+CLOUD+POWERED_DOWN"
 	in := situations(t, alphaConfig(t))
@@ -43,7 +43,7 @@ func TestPoweredDownNodesAreOpenedToBackfill(t *testing.T) {
 	in("a static node is powered up instead", seen(because("alpha-one-0", down, forced)), "set nodes alpha-one-0 power_up")
 }
 
-// deleting is alpha's configuration with another max_deletions_per_round.
+// deleting returns alpha's configuration with another max_deletions_per_round.
 func deleting(t *testing.T, most int) *config.Config {
 	t.Helper()
 	cfg := alphaConfig(t)
@@ -51,7 +51,7 @@ func deleting(t *testing.T, most int) *config.Config {
 	return cfg
 }
 
-func TestAnInstanceThatBelongsToNoNode(t *testing.T) {
+func TestOrphanedInstanceIsDeleted(t *testing.T) {
 	const beyond = "alpha-a3-[3000-3002]" // nodeset a3 has 3000 nodes
 	stranded := func(ago time.Duration) scene.Snapshot {
 		return seen(groupOf(7), vms(beyond, "alpha-a3-job-7", "RUNNING"), aged(ago))
@@ -70,14 +70,15 @@ func TestAnInstanceThatBelongsToNoNode(t *testing.T) {
 		"more instances are to be deleted than max_deletions_per_round allows: the configuration knows no node of that name")
 }
 
-// The job that has their nodes now may have to wait for that, and has no failed boot.
-func TestMachinesThatCameForAnotherJobAreDeletedAFewAtATime(t *testing.T) {
+// The node's present job may have to wait for the deletion, and this does not count as a failed
+// boot.
+func TestMachinesOfAnotherJobAreDeletedWithinTheLimit(t *testing.T) {
 	given := seen(nodes("alpha-a3-[0-2]", poweringUp), job(8, "train", "15:00", configured, "alpha-a3-[0-2]"), started(8, 30*time.Minute),
 		groupOf(7), machinesOf(7, "alpha-a3-[0-2]"), aged(time.Hour))
 	situations(t, deleting(t, 2))("and nothing else", given, "delete instances alpha-a3-[0-1] of alpha-a3-job-7")
 }
 
-func TestARequestForNodesThatTheConfigurationHasNoLonger(t *testing.T) {
+func TestRequestForUnconfiguredNodesIsCancelled(t *testing.T) {
 	given := func(ago time.Duration, more ...part) scene.Snapshot {
 		waits := group("alpha-gone-job-7", forJob("gone", 7), accepted("alpha-gone-[0-1]"))
 		return seen(waits, asked(ago), and(more...))
@@ -88,7 +89,7 @@ func TestARequestForNodesThatTheConfigurationHasNoLonger(t *testing.T) {
 	in("not while a job waits", given(time.Hour, job(7, "train", "15:00", configured, "alpha-gone-[0-1]")))
 }
 
-func TestRequestsOfSuspendedNodes(t *testing.T) {
+func TestRequestsOfSuspendedNodesAreCancelled(t *testing.T) {
 	in := situations(t, alphaConfig(t))
 	in("only the one that names the node is cancelled, though others wait for the same template",
 		seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", poweringDown), nodes("alpha-a3-[2-10]", poweringUp),
@@ -107,7 +108,7 @@ func TestRequestsOfSuspendedNodes(t *testing.T) {
 }
 
 // B11: a slurmctld that has lost its state shows every node as powered down.
-func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
+func TestMachinesOfPoweredDownNodesAreDeleted(t *testing.T) {
 	const made = 3 * time.Hour
 	given := func(state string, change func(*slurm.Node)) scene.Snapshot {
 		s := seen(nodes("alpha-a3-[0-2]", state), groupOf(7), machinesOf(7, "alpha-a3-[0-2]"), aged(made))
@@ -135,8 +136,8 @@ func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
 	}
 }
 
-// B14: somebody has made a group whose clock is ahead.
-func TestAGroupFromTheFutureIsCollected(t *testing.T) {
+// B14: a group was created by a process with a clock that was ahead.
+func TestGroupFromTheFutureIsDeleted(t *testing.T) {
 	given := func(in time.Duration) Plan {
 		return Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), groupOf(7), created(-in))))
 	}
@@ -144,8 +145,8 @@ func TestAGroupFromTheFutureIsCollected(t *testing.T) {
 	assert.Empty(t, actions(given(4*time.Minute)), "a clock may differ by as much")
 }
 
-// B14: nobody can tell whose nodes its instances would be.
-func TestARequestThatNamesNoInstances(t *testing.T) {
+// B14: the nodes of such a request's instances are unknown.
+func TestRequestWithoutInstanceNamesIsCancelled(t *testing.T) {
 	given := func(count int, ago time.Duration) scene.Snapshot {
 		r := mig.Request{Name: "resize", State: mig.Accepted, Count: count, Created: noon.Add(-ago)}
 		return seen(nodes("alpha-a3-0", poweredDown), groupOf(7, r), counting(count), creating(count))
@@ -156,8 +157,8 @@ func TestARequestThatNamesNoInstances(t *testing.T) {
 	in("not if it has no number either", given(0, time.Hour))
 }
 
-// B14: a name is unique in a zone only.
-func TestTheSecondMachineOfANodeIsNamed(t *testing.T) {
+// B14: a name is unique only within a zone.
+func TestSecondMachineOfANodeIsReported(t *testing.T) {
 	s := seen(runsOn(7, "alpha-a3-0"), groupOf(7),
 		machinesOf(7, "alpha-a3-0"), vms("alpha-a3-0", "", "RUNNING"), func(s *setting) { s.Instances[1].Zone = "us-central1-b" })
 	const named = "node alpha-a3-0 has a machine in each of the zones us-central1-a, us-central1-b; " +
@@ -167,14 +168,14 @@ func TestTheSecondMachineOfANodeIsNamed(t *testing.T) {
 	assert.NotContains(t, Compute(scene.Of(alphaConfig(t), s)).Problems.Texts(), named)
 }
 
-func TestANodeIsNotTakenForOneWhoseNameBeginsAlike(t *testing.T) {
+func TestNodeIsNotMistakenForOneWithALongerName(t *testing.T) {
 	for gone, there := range map[string]string{"alpha-a3-1": "alpha-a3-10", "alpha-a3-10": "alpha-a3-1"} {
 		s := seen(nodes("alpha-a3-1,alpha-a3-10", givenUp), groupOf(7), vms(there, "alpha-a3-job-7", "RUNNING"))
 		assert.Equal(t, []string{"set nodes " + gone + " power_down_force"}, planned(t, s))
 	}
 }
 
-func TestWhatIsYoungIsNotCollected(t *testing.T) {
+func TestYoungResourcesAreNotDeleted(t *testing.T) {
 	given := func(age time.Duration) scene.Snapshot {
 		s := seen(nodes("alpha-a3-0", poweredDown), groupOf(7), created(age), policy("alpha-a3-job-8", forJob("a3", 8)))
 		s.Policies[0].Created = noon.Add(-age)
@@ -184,7 +185,7 @@ func TestWhatIsYoungIsNotCollected(t *testing.T) {
 	assert.Equal(t, []string{"delete group alpha-a3-job-7", "delete workload policy alpha-a3-job-8"}, planned(t, given(youngAge)))
 }
 
-func TestTheRecordOfARequest(t *testing.T) {
+func TestOldRequestRecordIsDeleted(t *testing.T) {
 	done := func(name string, state mig.RequestState, ago time.Duration) mig.Request {
 		return mig.Request{Name: name, State: state, Instances: names("alpha-a3-0"), Created: noon.Add(-ago)}
 	}

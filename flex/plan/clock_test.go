@@ -18,7 +18,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// askedFor sets what earlier passes counted for a group, until now.
+// askedFor sets the count that earlier passes recorded for a group, up to now.
 func askedFor(key string, long time.Duration) part {
 	return func(s *setting) {
 		if s.Asked == nil {
@@ -28,7 +28,7 @@ func askedFor(key string, long time.Duration) part {
 	}
 }
 
-// returned are the actions that take a job off its nodes.
+// returned lists the actions that take a job off its nodes.
 func returned(p Plan) (lines []string) {
 	for _, a := range p.Actions {
 		if back, ok := a.(ReturnNodes); ok {
@@ -38,7 +38,7 @@ func returned(p Plan) (lines []string) {
 	return lines
 }
 
-// obstacles keep slurmflex from requesting machines for job 7.
+// obstacles returns parts that each keep slurmflex from requesting machines for job 7.
 func obstacles() map[string]part {
 	others := and(component(7, 0), nodes("alpha-fix-0", poweringUp), job(8, "train", "15:00", configured, "alpha-fix-0"), component(7, 1))
 	return map[string]part{
@@ -54,7 +54,7 @@ func obstacles() map[string]part {
 }
 
 // G1
-func TestClocksStandStillWhileNothingIsAsked(t *testing.T) {
+func TestTimersPauseWhileNothingIsRequested(t *testing.T) {
 	for name, obstacle := range obstacles() {
 		for key, settings := range map[string]string{
 			"provision_timeout": "provision_timeout: 3600, on_provision_timeout: cancel, boot_failures: 1",
@@ -124,7 +124,7 @@ func TestFreePlacesLimitRenewals(t *testing.T) {
 }
 
 // G1
-func TestWaitThatItsOwnerLimitsCountsFromItsNodes(t *testing.T) {
+func TestOwnersWaitLimitCountsFromTheAllocation(t *testing.T) {
 	given := func(then string, more ...part) []string {
 		cfg := with(t, "provision_timeout: 7200, boot_failures: 1, on_provision_timeout: "+then)
 		cfg.Options.MaxActiveRequests = 1
@@ -144,7 +144,7 @@ func TestWaitThatItsOwnerLimitsCountsFromItsNodes(t *testing.T) {
 	assert.Empty(t, given("cancel", unseen("us-central1")), "its machines may be there")
 }
 
-func TestEndOfWaitSaysNoCapacityOnlyWhereCapacityLacked(t *testing.T) {
+func TestEndOfWaitNamesCapacityOnlyIfCapacityLacked(t *testing.T) {
 	given := func(limit scene.JobLimits, parts ...part) []string {
 		return returned(Compute(scene.Of(with(t, "provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor("alpha-a3-job-7", time.Hour),
 			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limit} }))))
@@ -158,8 +158,8 @@ func TestEndOfWaitSaysNoCapacityOnlyWhereCapacityLacked(t *testing.T) {
 		given(scene.JobLimits{Deadline: noon}, func(s *setting) { s.Asked = nil }))
 }
 
-// The count outlives requests and obstacles, but not the job's allocation.
-func TestClockGoesOnOverRequestsAndObstacles(t *testing.T) {
+// The count continues across requests and obstacles, but not across allocations of the job.
+func TestTimerContinuesAcrossRequestsAndObstacles(t *testing.T) {
 	cfg := with(t, "provision_timeout: 36000, boot_failures: 1")
 	var known map[string]scene.Asked
 	pass := func(at time.Duration, more ...part) scene.Asked {
@@ -184,15 +184,15 @@ func TestClockGoesOnOverRequestsAndObstacles(t *testing.T) {
 	assert.Zero(t, pass(110*time.Minute, started(7, -105*time.Minute)), "the job got its nodes again")
 }
 
-// One job lives through drawn steps. The test counts how long a request is live or refused, and
-// the plan must not count more.
-func TestPropertyClocksCountNothingElse(t *testing.T) {
+// One job goes through randomly drawn steps. The test counts how long a request is live or refused.
+// The plan must not count more.
+func TestPropertyTimersCountOnlyRequestedTime(t *testing.T) {
 	cfg := with(t, "provision_timeout: 600, on_provision_timeout: cancel, boot_failures: 1, max_attempts: 1000")
 	cfg.Options.MaxActiveRequests = 1
 	ended := 0
 	rapid.Check(t, func(t *rapid.T) {
-		const step = 50 * time.Second // the first refusal is tried again after a minute
-		var truth, sure time.Duration // asked in all, and since the last restart
+		const step = 50 * time.Second // the first refusal is retried after a minute
+		var truth, sure time.Duration // requested time in total, and since the last restart
 		var known map[string]scene.Asked
 		var live time.Time
 		for now := noon; ; now = now.Add(step) {
@@ -240,7 +240,7 @@ func TestPropertyClocksCountNothingElse(t *testing.T) {
 }
 
 // G1
-func TestClockThatIsAheadCountsNoWait(t *testing.T) {
+func TestClockAheadCountsNoWait(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), func(s *setting) {
 		s.Skew = time.Hour
 		s.Asked = map[string]scene.Asked{"alpha-a3-job-7": {For: time.Minute, At: noon.Add(-time.Minute), Runs: true}}

@@ -1,47 +1,48 @@
-// Package plan decides what a pass does. Compute is one pure function of the
-// configuration and of what was seen: no I/O, no clock, no memory, and an
-// answer for every combination of states. Who wants a node is what Slurm's
-// queue says now; what we own is what carries our stamp.
+// Package plan decides what a pass does. Compute is a pure function of the configuration and of
+// what the pass saw: it does no I/O, reads no clock, keeps no state, and handles every combination
+// of states. Slurm's queue alone determines which jobs need a node. Our stamp alone determines
+// which resources are ours.
 package plan
 
 import (
 	"slurmflex/flex/plan/scene"
 )
 
-// Plan is what a pass is to do.
+// Plan is what a pass will do, and what it found.
 type Plan struct {
 	Actions []Action
 
-	// Expect says what will change soon without us: look again in seconds, not
-	// in minutes. A request that waits for capacity is not in it.
+	// Expect lists what will change soon without an action of ours, so that the next pass runs in
+	// seconds, not in minutes. It does not include requests that wait for capacity.
 	Expect []string
 
-	// Problems says what an admin should know. What it speaks of was left alone.
+	// Problems lists what an admin should know. slurmflex leaves alone whatever a problem
+	// describes.
 	Problems scene.Problems
 
-	// Waits are the nodes that have no machine yet, the most important job's
-	// first, and Blocks the nodesets whose instances do not come up.
+	// Waits are the nodes without a machine, those of the most important job first. Blocks are the
+	// nodesets that get no requests because their instances do not boot.
 	Waits  []Wait
 	Blocks []scene.Block
 
-	// Held are the waits of pending jobs that no machines are requested for. They are of no nodes.
-	// Since is when this process first saw the job lack only nodes, without a reason that may last;
-	// zero: it has a reason.
+	// Held are the waits of pending jobs that slurmflex requests no machines for. They contain no
+	// nodes. Since is when this process first saw the job lack only nodes without a reason that may
+	// last. It is zero if there is such a reason.
 	Held []Wait
 
-	// Losses are the nodes whose machine is gone while a job has them.
+	// Losses are the nodes that jobs hold although their machine is lost.
 	Losses []scene.Loss
 
 	// Asked counts how long requests for each waiting cohort were live or refused. The next pass
-	// reads it from its snapshot.
+	// reads the counts from its snapshot.
 	Asked map[string]scene.Asked
 
-	// Unseen is how many regions could not be read.
+	// Unseen is the number of regions that could not be read.
 	Unseen int
 }
 
-// Compute decides what to do about a scene. It is pure and total, and the same scene in another order
-// gives the same plan.
+// Compute decides what to do about a scene. It is pure and total. Its plan does not depend on the
+// order of the scene's contents.
 func Compute(s *scene.Scene) Plan {
 	p := compute(s)
 	if recalled := s.Recalled(); recalled != s {
@@ -51,13 +52,13 @@ func Compute(s *scene.Scene) Plan {
 }
 
 func compute(s *scene.Scene) Plan {
-	w := match(s)                             // who must arrive together, and the request that serves each
-	verdicts := judge(w)                      // what becomes of each cohort: the first rule that decides
-	verdicts = inTurn(w, perJob(w, verdicts)) // a job goes back as a whole; max_active_requests by rank
-	verdicts = nameFailing(w, verdicts)       // a call that failed comes before the next one in every text
+	w := match(s)                             // nodes that must arrive together, and the request that serves each
+	verdicts := judge(w)                      // the first rule that applies decides on each cohort
+	verdicts = inTurn(w, perJob(w, verdicts)) // a job loses its nodes as a whole; max_active_requests by rank
+	verdicts = nameFailing(w, verdicts)       // every text names a failed call first
 	verdicts = nameWaits(w, verdicts)         // what each cohort waits for, which all texts render
 
-	d := newDraft(s) // what is planned; nothing else changes
+	d := newDraft(s) // the actions; nothing after this point changes a verdict
 	d.report(problemsOf(w))
 	d.cancel(w.settled)
 	d.carryOut(w, verdicts)

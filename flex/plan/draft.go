@@ -12,19 +12,21 @@ import (
 	"slurmflex/slurm"
 )
 
-// draft is the plan as it grows. What comes first claims a node: a plan changes no node
-// twice.
+// draft is a plan under construction. The first action for a node claims the node, so a plan
+// changes no node twice.
 type draft struct {
 	plan     Plan
-	claims   map[string]string        // what changes the node, by its name
-	names    map[mig.GroupID][]string // the requests that are planned
-	reported map[scene.Problem]bool   // the problems that it names
-	heard    map[uint32]bool          // the jobs whose owners hear of a return or a warning
-	yielded  []scene.Live             // requests that yield their places
-	before   map[uint32]string        // by job: the queue of its request, which yields after the AdminComment
+	claims   map[string]string        // by node name: the sweep or rule that changes the node
+	names    map[mig.GroupID][]string // the planned requests
+	reported map[scene.Problem]bool   // the problems already added
+	// Jobs with an owner whom this plan already notifies of a return or a warning.
+	heard   map[uint32]bool
+	yielded []scene.Live // requests that yield their queue positions
+	// By job: the queue of its request, which yields after the AdminComment is written.
+	before map[uint32]string
 }
 
-// step is what one sweep wants done.
+// step is the output of one sweep.
 type step struct {
 	actions  []Action
 	expect   []string
@@ -40,7 +42,7 @@ func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...)
 
 func (d *draft) expect(what ...string) { d.plan.Expect = append(d.plan.Expect, what...) }
 
-// report adds problems, each once: tasks that share a group have the same.
+// report adds problems without duplicates: tasks that share a group have the same problems.
 func (d *draft) report(problems []scene.Problem) {
 	for _, p := range problems {
 		if !d.reported[p] {
@@ -50,8 +52,9 @@ func (d *draft) report(problems []scene.Problem) {
 	}
 }
 
-// take adds a sweep's actions, without nodes that are claimed already. A job that an earlier step
-// of the plan has acted on waits for the next pass, so that its owner reads one reason at a time.
+// take adds a sweep's actions, except for nodes that are already claimed. If an earlier step of the
+// plan has acted on a job, the sweep's action on that job waits for the next pass, so that its
+// owner reads one reason at a time.
 func (d *draft) take(s *scene.Scene, sweep string, wants step) {
 	earlier := maps.Clone(d.heard)
 	for _, a := range wants.actions {
@@ -81,8 +84,8 @@ func (d *draft) take(s *scene.Scene, sweep string, wants step) {
 	d.plan.Held = append(d.plan.Held, wants.held...)
 }
 
-// before returns the action that writes the AdminComment before an action on the job; none if the
-// AdminComment is there already.
+// before returns the action that writes an AdminComment before another action changes the job. It
+// returns none if the AdminComment is already there.
 func before(s *scene.Scene, job uint32, text, queue string) []Action {
 	text = memo.OwnComment + text
 	if s.Seen.Told[job] == text {
@@ -91,9 +94,8 @@ func before(s *scene.Scene, job uint32, text, queue string) []Action {
 	return []Action{CommentJob{OfJob: OfJob{job}, Text: text, Before: queue, Why: "its owner should know first"}}
 }
 
-// setNodes plans a change for the nodes that nothing has claimed yet. One that a job may
-// hold which could not be read is not powered down. Nodes that are changed alike are
-// changed in one go.
+// setNodes plans a change for those nodes that no earlier action has claimed. It does not power
+// down a node that an unreadable job may hold. One SetNodes covers all nodes with the same change.
 func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
 	down := strings.HasPrefix(change.State, "power_down")
 	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool {
@@ -118,7 +120,7 @@ func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
 	d.add(change)
 }
 
-// isLike reports whether both changes are the same.
+// isLike reports whether both changes are the same, apart from the nodes.
 func (a SetNodes) isLike(b SetNodes) bool {
 	return a.State == b.State && a.Reason == b.Reason && same(a.Comment, b.Comment) && same(a.Extra, b.Extra)
 }

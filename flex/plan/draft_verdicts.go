@@ -12,7 +12,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// carryOut does what the verdicts say: first it gives jobs back, then it requests.
+// carryOut plans the actions of the verdicts: first it returns jobs to Slurm, then it requests
+// machines.
 func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 	for _, v := range verdicts {
 		d.report(v.problems)
@@ -46,8 +47,8 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 	}
 }
 
-// yields makes a request yield its place, once for all cohorts that it serves. notify writes to
-// their jobs first.
+// yields makes a request yield its queue position, once for all cohorts that it serves. notify
+// writes to their jobs first.
 func (d *draft) yields(v verdict) {
 	r := *v.yields
 	for _, j := range v.cohort.holders {
@@ -58,8 +59,8 @@ func (d *draft) yields(v verdict) {
 	}
 }
 
-// request requests the nodes of a cohort, and of those that join it, that nothing brings
-// yet.
+// request requests those nodes of a cohort, and of the cohorts that join it, that lack both a
+// machine and a request.
 func (d *draft) request(w *wanted, v verdict) {
 	c := v.cohort
 	record, missing, why := slices.Clone(d.names[c.id()]), c.missing, c.why()
@@ -85,7 +86,7 @@ func (d *draft) request(w *wanted, v verdict) {
 	d.expect("request for " + c.group + " to be accepted")
 }
 
-// createGroup plans the cohort's group, and before it the policy that it needs.
+// createGroup plans the cohort's group, preceded by the workload policy if the group needs one.
 func (d *draft) createGroup(w *wanted, c *cohort) {
 	spec := mig.GroupSpec{Name: c.group, Region: c.set.Region, Template: c.set.Template, Zones: c.zones, Stamp: c.stamp}
 	if c.set.Placement {
@@ -103,7 +104,7 @@ func (d *draft) createGroup(w *wanted, c *cohort) {
 	d.add(CreateGroup{Of: c.of(), Spec: spec, Why: c.why()})
 }
 
-// insert requests a cohort's nodes without a group, as its nodeset's capacity wants it.
+// insert requests a cohort's nodes without a group, by bulk insert.
 func (d *draft) insert(w *wanted, c *cohort) {
 	d.add(BulkInsert{Of: c.of(), Spec: mig.BulkSpec{
 		Region: c.set.Region, Zones: c.set.Zones, Template: w.scene.Seen.Templates[c.set.Template].Template,
@@ -113,19 +114,19 @@ func (d *draft) insert(w *wanted, c *cohort) {
 	d.expect("the instances of " + c.group + " to be made")
 }
 
-// occasionAge is for how long an attempt is taken for the same one: longer than
-// lists lag, and not so long that machines which are lost could not be had again.
+// occasionAge is how long repeated calls count as the same attempt. It is longer than Compute's
+// lists lag, and short enough that lost machines can soon be requested again.
 const occasionAge = 10 * time.Minute
 
-// occasion names an attempt to get a job's nodes, so that a process which knows
-// nothing of it, for the one that made it has died, makes no second machines.
-// It is empty for nodes that no job waits for: nothing says their attempts apart.
+// occasion returns a name for an attempt to create a job's machines. If the process that made the
+// attempt has died, another process derives the same name and so creates no second set of machines.
+// The name is empty for nodes without a job, because nothing distinguishes their attempts.
 func occasion(s *scene.Scene, c *cohort, missing []string) string {
 	if c.job == nil || c.job.Start.IsZero() {
 		return ""
 	}
 	failures, _, _ := failures(s, c, nil)
-	failures = max(failures, memo.ParseFailed(s.Seen.Told[c.job.ID])) // another process may know of more
+	failures = max(failures, memo.ParseFailed(s.Seen.Told[c.job.ID])) // another process may have counted more
 	return fmt.Sprintf("%s of %d for %s, %d failures, %d", c.group, c.job.Start.Unix(), slurm.Fold(missing),
 		failures, s.Seen.Now.Sub(c.job.Start)/occasionAge)
 }

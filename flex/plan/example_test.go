@@ -11,9 +11,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// A job has been allocated two nodes that have no machine yet: the plan is a
-// group for the job, one request for both machines, and a mark on the nodes so
-// that Slurm powers them down once the job has ended.
+// A job has been allocated two nodes without machines. The plan creates a group for the job and one
+// request for both machines. It also marks the nodes, so that Slurm powers them down once the job
+// has ended.
 func ExampleCompute() {
 	cfg, err := config.Parse("config.yaml", []byte(`
 slurm_cluster_name: alpha

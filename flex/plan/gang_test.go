@@ -13,7 +13,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) {
+func TestRequeuedJobWithAnOldMachineHasTheFullGangTimeout(t *testing.T) {
 	given := func(ago time.Duration) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", "MIXED+CLOUD"), nodes("alpha-a3-1", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
 			job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), started(7, ago),
@@ -26,8 +26,8 @@ func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) 
 	}, planned(t, given(10*time.Minute)))
 }
 
-// B13: two gangs hold each other's half.
-func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
+// B13: each of two jobs holds machines that the other lacks.
+func TestTwoIncompleteAllocationsAreReturnedOneAfterTheOther(t *testing.T) {
 	half := func(id uint32, has, lacks string, came time.Duration) part {
 		name := memo.JobGroup("alpha", "a3", id, 0)
 		return and(nodes(has, running), nodes(lacks, poweringUp),
@@ -58,7 +58,7 @@ func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
 	assert.ElementsMatch(t, []uint32{8, 7}, givenBack(given(20*time.Minute)), "no longer than twice gang_timeout")
 }
 
-func TestNodesOfARegionThatCouldNotBeReadAreNotMissedInAGang(t *testing.T) {
+func TestUnreadRegionMakesNoAllocationIncomplete(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	booting := seen(nodes("alpha-a3-0", mixed), nodes("alpha-one-3", mixed), job(7, "shared", "15:00", configured,
 		"alpha-a3-0,alpha-one-3"), started(7, 12*time.Minute), groupOf(7, succeeded("alpha-a3-0")),

@@ -13,8 +13,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// saying has the last group say what its members are: those that have a VM, and
-// those that have lost theirs.
+// saying sets the members that the last group reports: those in there have a VM, and those in lost
+// have lost theirs.
 func saying(there, lost string) part {
 	return func(s *setting) {
 		var all []mig.Member
@@ -28,7 +28,7 @@ func saying(there, lost string) part {
 	}
 }
 
-// silent has the last group not say what its members are.
+// silent makes the read of the last group's members fail.
 func silent(s *setting) { s.say(scene.Members{Err: errors.New("503")}) }
 
 func (s *setting) say(m scene.Members) {
@@ -45,8 +45,8 @@ func brought(list string, ago time.Duration) part {
 	return groupOf(7, r)
 }
 
-// B4: a request that has waited for long may have ended a moment ago.
-func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
+// B4: a request that has waited for a long time may have ended a moment ago.
+func TestGroupDecidesWhetherAHiddenInstanceExists(t *testing.T) {
 	wanted := []part{nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0")}
 	in := situations(t, alphaConfig(t))
 	in("is there if the group says so, however long its request has waited",
@@ -93,8 +93,8 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 	assert.Contains(t, p.Problems.Texts(), "group us-central1/alpha-a3-job-7 counts machines that Compute does not list, and is left alone until its members can be listed: 503")
 }
 
-// B1: the list of instances alone says that the group is empty.
-func TestAGroupThatCountsMachinesWhichDoNotShow(t *testing.T) {
+// B1: the list of instances alone would suggest that the group is empty.
+func TestGroupWithHiddenMachinesIsKept(t *testing.T) {
 	works := and(nodes("alpha-a3-[0-1]", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
 		brought("alpha-a3-[0-1]", time.Hour))
 	recordless := func(s *setting) { s.Groups[0].Requests = nil }
@@ -126,8 +126,8 @@ func TestAGroupThatCountsMachinesWhichDoNotShow(t *testing.T) {
 		saying("", "alpha-a3-[0-1]")))
 }
 
-// B1: what shows without its maker for a moment is taken for nobody's.
-func TestAMachineThatShowsWithoutItsMaker(t *testing.T) {
+// B1: an instance that briefly shows without its group would count as orphaned.
+func TestMachineThatShowsWithoutItsGroupKeepsItsRequest(t *testing.T) {
 	waits := []part{nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0")}
 	in := situations(t, alphaConfig(t))
 	in("does not cost the request that is bringing it", seen(append(waits, groupOf(7, request("a1", mig.Accepted,
@@ -147,16 +147,16 @@ func TestAMachineThatShowsWithoutItsMaker(t *testing.T) {
 	assert.Empty(t, Compute(scene.Of(alphaConfig(t), booting)).Problems.Texts(), "it is not to be deleted as a stranger's")
 }
 
-// B1, B4: a list that lacks the machines of a gang for one pass gives up no job.
-func TestAJobKeepsItsNodesWhoseMachinesDoNotShow(t *testing.T) {
+// B1, B4: if a list lacks the machines of a job for one pass, the job keeps its nodes.
+func TestJobKeepsNodesWithHiddenMachines(t *testing.T) {
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, 3*time.Hour),
 		brought("alpha-a3-[0-1]", 3*time.Hour), counting(2), saying("alpha-a3-[0-1]", ""))
 	assert.Empty(t, actions(Compute(scene.Of(with(t, "provision_timeout: 7200"), s))))
 }
 
-// C5: a machine that is gone under a job is a problem, a loss with its cause, and
-// what its job is told.
-func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
+// C5: a machine lost under a job appears as a problem, as a loss with its cause, and in the job's
+// AdminComment.
+func TestMachineLostUnderAJobIsReported(t *testing.T) {
 	given := func(more ...part) Plan {
 		return Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", running+"+NOT_RESPONDING"), nodes("alpha-a3-1", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
 			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), asked(time.Hour),
@@ -199,8 +199,8 @@ func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
 	}
 }
 
-// U14: the machines of a job end within seconds of each other, and are one loss.
-func TestLossOfALeaseNamesTheFirstSecondInWhichItEnded(t *testing.T) {
+// U14: the machines of a job end within seconds of each other, and count as one loss.
+func TestLossNamesTheFirstSecondInWhichALeaseEnded(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-[0-1]", running+"+NOT_RESPONDING"), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
 		groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), asked(time.Hour),
 		reserved("slurmflex-alpha-1795262100", "alpha-a3-[0-1]", noon.Add(-5*time.Minute)), func(s *setting) {

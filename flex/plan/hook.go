@@ -7,10 +7,10 @@ import (
 	"slurmflex/slurm"
 )
 
-// PoweringUpForNothing are those of the nodes that a hook was called for whose
-// machines nobody is going to request if the call is lost: Slurm powers them up,
-// and no job is at work on them. A node that was not read, or whose state or
-// jobs are not understood, is not among them.
+// PoweringUpForNothing returns those of the called nodes that would power up for nothing if the
+// hook call were lost: Slurm is powering them up, no job is running on them, and slurmflex would
+// never request their machines. It leaves out nodes that were not read, or that have an unknown
+// state or unknown jobs.
 func PoweringUpForNothing(called []string, nodes []slurm.Node, jobs []slurm.Job) []string {
 	var free []string
 	for _, n := range nodes {
@@ -22,7 +22,7 @@ func PoweringUpForNothing(called []string, nodes []slurm.Node, jobs []slurm.Job)
 	return free
 }
 
-// isAtWork reports whether a job may have begun on its nodes.
+// isAtWork reports whether a job may have started on its nodes.
 func isAtWork(j slurm.Job) bool {
 	return j.State != slurm.JobConfiguring && j.State != slurm.JobPending
 }

@@ -12,16 +12,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// keeping is alpha's configuration with keep_idle: 1800 for nodeset fix, whose leases
-// are an hour.
+// keeping returns alpha's configuration with keep_idle: 1800 for nodeset fix, which has leases of
+// an hour.
 func keeping(t testing.TB) *config.Config {
 	cfg := alphaConfig(t)
 	cfg.FlexSetOf("alpha-fix-0").Flex.KeepIdle = 30 * time.Minute
 	return cfg
 }
 
-// idleFor has nodes that a job left that long ago, with machines of its group and that
-// much of their leases left.
+// idleFor adds nodes that a job left that long ago, with machines of the job's group and with the
+// given rest of their leases.
 func idleFor(list, state string, idle, left time.Duration) part {
 	return and(nodes(list, state), onNodes(list, func(n *slurm.Node) { n.LastBusyTime = noon.Add(-idle) }),
 		group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, list, time.Hour)), leased(list, "alpha-fix-job-7", idle+time.Minute, left))
@@ -29,7 +29,7 @@ func idleFor(list, state string, idle, left time.Duration) part {
 
 const idleUp = "IDLE+CLOUD"
 
-func TestAnIdleMachineIsKeptForKeepIdle(t *testing.T) {
+func TestIdleMachineIsKeptForKeepIdle(t *testing.T) {
 	in := situations(t, keeping(t))
 	in("it stays, and so does its group, though its job has left the queue", seen(idleFor("alpha-fix-[0-1]", idleUp, 29*time.Minute, time.Hour)))
 	in("then it goes", seen(idleFor("alpha-fix-[0-1]", idleUp, 30*time.Minute, time.Hour)), "set nodes alpha-fix-[0-1] power_down")
@@ -45,19 +45,19 @@ func TestAnIdleMachineIsKeptForKeepIdle(t *testing.T) {
 		job(8, "train", "5:00", slurm.JobRunning, "alpha-fix-0")))
 }
 
-func TestAMachineOfAJobIsMarkedToGoWithItUnlessItIsKept(t *testing.T) {
+func TestMachineOfAJobIsMarkedUnlessKeepIdleApplies(t *testing.T) {
 	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Hour, time.Hour), job(7, "train", "30:00", slurm.JobRunning, "alpha-fix-0"))
 	assert.Empty(t, actions(Compute(scene.Of(keeping(t), given))))
 	assert.Equal(t, []string{"set nodes alpha-fix-0 power_down"}, planned(t, given), "Slurm 22.05 has no PowerDownOnIdle")
 }
 
-func TestAJobThatGetsAKeptMachineAndAColdNodeHasOneRequestForTheColdOne(t *testing.T) {
+func TestJobWithAWarmMachineRequestsOnlyTheColdNode(t *testing.T) {
 	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Minute, time.Hour), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
 		job(8, "train", "30:00", configured, "alpha-fix-[0-1]"))
 	assert.Equal(t, []string{"create group alpha-fix-job-8 in us-central1", "request 1 node (alpha-fix-1) in alpha-fix-job-8/a1 for 01:00:00"}, actions(Compute(scene.Of(keeping(t), given))))
 }
 
-func TestTheMachinesOfATornGangAreNotKeptForIt(t *testing.T) {
+func TestMachinesOfAnIncompleteAllocationAreNotKept(t *testing.T) {
 	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", 20*time.Minute, 40*time.Minute), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
 		job(7, "train", "30:00", configured, "alpha-fix-[0-1]"), started(7, 15*time.Minute))
 	assert.Subset(t, actions(Compute(scene.Of(keeping(t), given))), []string{
@@ -66,7 +66,7 @@ func TestTheMachinesOfATornGangAreNotKeptForIt(t *testing.T) {
 	}, "or Slurm would give it the same machine again, and it would be as torn")
 }
 
-func TestAJobThatHoldsAKeptMachineForGangTimeoutGivesItBack(t *testing.T) {
+func TestJobReleasesAWarmMachineAfterGangTimeout(t *testing.T) {
 	given := func(ago time.Duration) scene.Snapshot {
 		return seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", 20*time.Minute, 40*time.Minute), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
 			job(8, "train", "30:00", configured, "alpha-fix-[0-1]"), started(8, ago),

@@ -16,20 +16,20 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestWhatWaitsOutlastsAChangeOfTheConfiguration(t *testing.T) {
+func TestWaitOutlastsAChangeOfTheConfiguration(t *testing.T) {
 	given := func(of uint32, limit string) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
 			group("alpha-a3-job-7", forJob("a3", of), request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute)))
 	}
 	cancelled := []string{"cancel request alpha-a3-job-7/a1"}
-	longer := with(t, "job_duration_margin: 600") // it was 0
+	longer := with(t, "job_duration_margin: 600") // the margin was 0
 	assert.Empty(t, actions(Compute(scene.Of(longer, given(7, "20:00")))), "it keeps the lease with which it was asked for")
 	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(7, "21:00")))), "the job itself needs longer")
 	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(7, "UNLIMITED")))))
 	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(6, "20:00")))), "another job's is no longer enough")
 }
 
-func TestJobsOfManyKinds(t *testing.T) {
+func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	in := situations(t, alphaConfig(t))
 	in("on a shared node the lease is the longest of the jobs' time limits", seen(nodes("alpha-a3-0", mixed),
@@ -102,10 +102,10 @@ func TestJobsOfManyKinds(t *testing.T) {
 		job(7, "train", "15:00", "LEVITATING", "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0")))
 }
 
-func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
+func TestUnreadableTimeLimitIsReported(t *testing.T) {
 	for list, want := range map[string][]string{
 		"alpha-a3-0":  {"alpha-a3-job-7: the time limit of job 7 is not understood; its lease is 7-00:00:00"},
-		"alpha-fix-0": nil, // whose lease does not depend on it
+		"alpha-fix-0": nil, // its lease does not depend on the time limit
 	} {
 		p := Compute(scene.Of(alphaConfig(t), seen(nodes(list, poweringUp), job(7, "train", "SOON", configured, list))))
 		assert.Len(t, p.Actions, 2)
@@ -125,13 +125,13 @@ func TestJobThatSlurmWouldEndKeepsWaiting(t *testing.T) {
 	assert.Equal(t, "flex-start: attempt 1 failed: STOCKOUT: none; retrying at 2026-11-21T12:00:59Z", tells(Compute(scene.Of(cfg, s)))[7])
 }
 
-// A3: no text in the AdminComment decides what a job loses.
+// A3: no text in the AdminComment decides whether a job loses nodes.
 func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 	const refused, late = "return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none", "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 1h00m (provision_timeout 00:10:00)"
 	for name, c := range map[string]struct {
 		requeues, unread bool
 		told             string
-		hopeless, not    []string // what is done if nothing helps the job, and if something may
+		hopeless, not    []string // the actions if no attempt can help the job, and if one may
 	}{
 		"a job that is requeued":          {requeues: true, hopeless: []string{refused}, not: []string{late}},
 		"the same, with a forged warning": {requeues: true, told: "flex-start: told 2026-11-21T11:00:00Z: x", hopeless: []string{refused}, not: []string{late}},
@@ -177,7 +177,7 @@ func TestOnlyCancelEndsTheWaitOfAJobThatSlurmWouldEnd(t *testing.T) {
 	assert.Contains(t, strings.Join(actions(plan(0, "requeue")), "\n"), "and cancel job 7: ", "its --deadline cannot be met")
 }
 
-func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {
+func TestOwnerReadsWhenNodesEndBeforeTheLimit(t *testing.T) {
 	for _, limit := range []string{"2:00:00", "UNLIMITED"} {
 		s := seen(nodes("alpha-fix-0", running), job(7, "train", limit, slurm.JobRunning, "alpha-fix-0"),
 			group("alpha-fix-job-7", forJob("fix", 7)), leased("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour))
@@ -186,7 +186,7 @@ func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {
 	}
 }
 
-func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
+func TestOwnerOfARunningJobReadsWhenItsNodesEnd(t *testing.T) {
 	given := func(start time.Duration, state slurm.JobState) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", state, "alpha-a3-0"), leasedTo(7,
 			"alpha-a3-0", 0, time.Hour), func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
@@ -197,7 +197,7 @@ func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
 	assert.Empty(t, planned(t, given(time.Second, configured)), "its start is not known before it runs")
 }
 
-func TestAJobThatGoesBackLeavesAnotherTheNodeThatItsRequestWaitsFor(t *testing.T) {
+func TestReturnedJobLeavesAnotherTheNodeOfItsRequest(t *testing.T) {
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
 		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", mig.MaxDuration)))
@@ -207,7 +207,7 @@ func TestAJobThatGoesBackLeavesAnotherTheNodeThatItsRequestWaitsFor(t *testing.T
 	})
 }
 
-func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
+func TestOwnerReadsThatTheWaitIsOver(t *testing.T) {
 	const there = `set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
 	given := func(more ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
@@ -222,8 +222,8 @@ func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 	in("nor over what others told it", given(told(7, "see Operations")))
 }
 
-// slurmdbd keeps what a job was told last, so sacct has it.
-func TestAJobIsToldHowLongItHasWaited(t *testing.T) {
+// slurmdbd keeps the last AdminComment, so sacct can show it.
+func TestOwnerReadsHowLongTheJobWaited(t *testing.T) {
 	const end = "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"
 	given := func(told string, requests ...mig.Request) scene.Snapshot {
 		return seen(nodes("alpha-a3-[0-1]", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
@@ -236,7 +236,7 @@ func TestAJobIsToldHowLongItHasWaited(t *testing.T) {
 	assert.Equal(t, end+"; waited 2h10m for 2 × a3-machine", tells(Compute(scene.Of(alphaConfig(t), waiting)))[7])
 	assert.Empty(t, tells(Compute(scene.Of(alphaConfig(t), given(end+"; waited 2h10m for 2 × a3-machine")))), "the records are gone")
 
-	// A pass that was late asked for its machines seconds after Slurm had given it its nodes.
+	// A late pass requested the job's machines seconds after Slurm had allocated its nodes.
 	late := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)),
 		ending("alpha-a3-[0-1]", "alpha-a3-job-7", 0, time.Hour), func(s *setting) {
@@ -250,7 +250,7 @@ func TestAJobIsToldHowLongItHasWaited(t *testing.T) {
 	assert.Equal(t, "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit", tells(Compute(scene.Of(alphaConfig(t), coming)))[7], "one is coming")
 }
 
-func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
+func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
 	const reason = "no capacity for 1 × a3-machine in 2h10m (provision_timeout 02:00:00)"
 	given := func(comment string) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
@@ -276,7 +276,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	}, "nothing could help either of them")
 }
 
-func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.T) {
+func TestJobWithAHopelessRequestRetriesOnlyOnceReleased(t *testing.T) {
 	given := func(started, refused time.Duration) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, refused)),
 			func(s *setting) { s.Jobs[0].Start = noon.Add(-started) })

@@ -12,8 +12,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// runsFor is job 7 with that limit, which has run for an hour on nodes of which the
-// first ends so long from now.
+// runsFor makes job 7, with that time limit, have run for an hour. The first of its nodes ends
+// after the given time.
 func runsFor(limit string, left time.Duration) part {
 	return and(nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN"),
 		job(7, "train", limit, slurm.JobRunning, "alpha-a3-[0-1]"), started(7, time.Hour),
@@ -27,20 +27,20 @@ func endsAt(left time.Duration) string {
 
 const warnedThen = "; warned at 2026-11-21T11:55:00Z with USR1"
 
-// reached is job 7 if it can be warned that way.
+// reached makes job 7 warnable in that way.
 func reached(how scene.Reach) part {
 	return func(s *setting) { s.Reach = map[uint32]scene.Reach{7: how} }
 }
 
-// says returns the action that sets job 7's AdminComment.
+// says formats the action that sets job 7's AdminComment.
 func says(text string) string { return fmt.Sprintf("set AdminComment of job 7: %q", text) }
 
-// requeuesAt is the AdminComment of a job that is requeued so long before its lease ends.
+// requeuesAt formats the AdminComment of a job that is requeued that long before its lease ends.
 func requeuesAt(left time.Duration) string {
 	return says("flex-start: requeued: the lease of its nodes ends at " + noon.Add(left).Format(time.RFC3339) + ", before its time limit")
 }
 
-func TestAJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
+func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	const signals, requeued, sends = "send USR1 to job 7", "requeue job 7", "; slurmflex sends it USR1"
 	asks := reached(scene.BySignal)
 	guarded := with(t, "on_lease_end: requeue, lease_end_warning: 600")
@@ -68,8 +68,8 @@ func TestAJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	situations(t, alphaConfig(t))("by default neither is done", seen(runsFor("5:00:00", time.Minute), asks))
 }
 
-// U3: a script that does not catch the signal dies of it.
-func TestOnlyAJobThatAskedIsSignalled(t *testing.T) {
+// U3: the signal kills a script that does not catch it.
+func TestOnlyAJobThatAskedForTheSignalIsSignalled(t *testing.T) {
 	in := situations(t, with(t, "on_lease_end: requeue, lease_end_warning: 600"))
 	in("not a script whose owner did not ask", seen(runsFor("5:00:00", 300*time.Second)))
 	in("nor one that asked, in the last minute: it is requeued", seen(runsFor("5:00:00", 50*time.Second), reached(scene.BySignal)), requeuesAt(50*time.Second), "requeue job 7")
@@ -80,7 +80,7 @@ func TestOnlyAJobThatAskedIsSignalled(t *testing.T) {
 	in("a --no-requeue job reads when its nodes end", kept, says(endsAt(300*time.Second)))
 }
 
-func TestAHeterogeneousJobIsRequeuedOnceForTheComponentThatEndsFirst(t *testing.T) {
+func TestHeterogeneousJobIsRequeuedOnceAtItsFirstLeaseEnd(t *testing.T) {
 	both := seen(nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN"),
 		job(7, "train", "5:00:00", slurm.JobRunning, "alpha-a3-0"), component(7, 0), started(7, time.Hour),
 		job(8, "train", "5:00:00", slurm.JobRunning, "alpha-a3-1"), component(7, 1), started(8, time.Hour),
@@ -94,7 +94,7 @@ func TestAHeterogeneousJobIsRequeuedOnceForTheComponentThatEndsFirst(t *testing.
 	assert.Equal(t, []uint32{8}, requeued)
 }
 
-func TestThereIsTimeForSlurmctldAndAPassBetweenARequeueAndTheEnd(t *testing.T) {
+func TestRequeueLeadCoversSlurmctldAndAPass(t *testing.T) {
 	cfg := &config.Config{Options: config.Options{Interval: time.Minute}}
 	assert.Equal(t, 150*time.Second, cfg.RequeueLead())
 }

@@ -24,7 +24,7 @@ const (
 	configured = slurm.JobConfiguring
 )
 
-func TestTheLifeOfAStaticNode(t *testing.T) {
+func TestStaticNodeIsPoweredUpAndRenewed(t *testing.T) {
 	in := situations(t, alphaConfig(t))
 	in("it is powered up at the start", seen(nodes("alpha-one-[0-2]", poweredDown)),
 		"set nodes alpha-one-[0-1] power_up")
@@ -78,7 +78,7 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 		ending("alpha-one-0", "alpha-one-node-0", time.Hour, 61*time.Minute)))
 }
 
-func TestTheReasonOfAnEndedLeaseIsRecorded(t *testing.T) {
+func TestReasonRecordsAnEndedLease(t *testing.T) {
 	end := noon.Add(-5 * time.Minute)
 	name := fmt.Sprintf("slurmflex-alpha-%d", end.Unix())
 	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-one-0", givenUp), reserved(name, "alpha-one-0", end))))
@@ -144,7 +144,7 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 		vms("alpha-a3-0", "alpha-a3-job-7", "STAGING")))
 }
 
-func TestAPlaceInTheQueueRarelyChanges(t *testing.T) {
+func TestQueuePositionRarelyChanges(t *testing.T) {
 	for n, want := range map[int]string{
 		1: "1", 9: "9", 10: "10 or later", 19: "10 or later", 20: "20 or later", 99: "90 or later",
 		100: "100 or later", 11_499: "10000 or later",
@@ -153,7 +153,7 @@ func TestAPlaceInTheQueueRarelyChanges(t *testing.T) {
 	}
 }
 
-func TestAWaitForCapacity(t *testing.T) {
+func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 	waiting := func(ago time.Duration, more ...part) scene.Snapshot {
 		parts := []part{awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]")), asked(ago)}
 		return seen(append(parts, more...)...)
@@ -233,7 +233,7 @@ func TestAWaitForCapacity(t *testing.T) {
 		commented("alpha-a3-[0-1]", comment), told(7, waited)))
 	situations(t, with(t, "provision_timeout: 7200"))("counts for a job from when it was given its nodes",
 		waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, strings.Replace(waited, "2h10m", "1h00m", 1)), func(s *setting) {
-			s.Jobs[0].Start = noon.Add(-time.Hour) // the request was another job's before
+			s.Jobs[0].Start = noon.Add(-time.Hour) // another job made the request earlier
 		}))
 	situations(t, with(t, "provision_timeout: 600"))("ends there also where refusals leave no record",
 		seen(awaits(7, "alpha-a3-0"), func(s *setting) {
@@ -245,7 +245,7 @@ func TestAWaitForCapacity(t *testing.T) {
 		commented("alpha-a3-[0-1]", comment), told(7, waited), vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
 }
 
-func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
+func TestMaxActiveRequestsHoldsAndImportantJobsAreFirst(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 2
 	s := seen(nodes("alpha-a3-[0-3]", poweringUp), job(5, "train", "15:00", configured, "alpha-a3-0"), job(6, "train",
@@ -260,7 +260,7 @@ func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
 	}, actions(Compute(scene.Of(cfg, s))))
 }
 
-func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
+func TestIncompleteAllocationIsReturned(t *testing.T) {
 	half := func(age time.Duration) scene.Snapshot {
 		return seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-1099]", poweringUp), job(7, "train",
 			"15:00", configured, "alpha-a3-[0-1099]"), leasedTo(7, "alpha-a3-[0-999]", age, time.Hour),
@@ -273,7 +273,7 @@ func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
 	assert.Empty(t, actions(Compute(scene.Of(with(t, "gang_timeout: 0"), half(10*time.Hour)))), "0 is off")
 }
 
-func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
+func TestOnlyTheNodeThatNeverRegistersIsPoweredDown(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
 		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
 	assert.Equal(t, []string{
@@ -283,7 +283,7 @@ func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
 	assert.Empty(t, actions(Compute(scene.Of(with(t, "boot_timeout: 0"), s))), "0 is off")
 }
 
-func TestATemplate(t *testing.T) {
+func TestUnusableTemplateIsReported(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
 	given := func(change func(*scene.Template)) scene.Snapshot {
 		s := seen(awaits(7, "alpha-a3-0"))
@@ -307,7 +307,7 @@ func TestATemplate(t *testing.T) {
 	assert.Empty(t, Compute(scene.Of(alphaConfig(t), s)).Actions, "unread is not fit")
 }
 
-func TestAnInstanceThatDidNotComeByFlexStartIsNamed(t *testing.T) {
+func TestInstanceOfAnotherProvisioningModelIsReported(t *testing.T) {
 	s := seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"))
 	s.Instances[0].Model = mig.Standard
 	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Problems.Texts(),
@@ -315,7 +315,7 @@ func TestAnInstanceThatDidNotComeByFlexStartIsNamed(t *testing.T) {
 			"projects/demo/global/instanceTemplates/a3 and delete it")
 }
 
-func TestARequestThatIsAboutToBeMadeHasItsTurn(t *testing.T) {
+func TestRequestUnderWayHoldsItsPlace(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 1
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), job(8, "train", "15:00", configured, "alpha-a3-1"),

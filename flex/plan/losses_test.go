@@ -12,7 +12,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// missing has two passes in a row have found no machine of these nodes that runs.
+// missing makes two consecutive passes find no running machine of these nodes.
 func missing(list string) part {
 	return func(s *setting) {
 		s.Missed = map[string]bool{}
@@ -22,7 +22,7 @@ func missing(list string) part {
 	}
 }
 
-// maintained has maintenance of the hosts of these nodes' machines begin so long from now.
+// maintained makes maintenance of the hosts of these nodes' machines start after the given time.
 func maintained(list string, left time.Duration) part {
 	return func(s *setting) {
 		for i := range s.Instances {
@@ -35,8 +35,8 @@ func maintained(list string, left time.Duration) part {
 	}
 }
 
-// D13: what costs money for no job is named.
-func TestRunningMachineOfADownNodeIsNamed(t *testing.T) {
+// D13: a machine that is billed without a job is reported.
+func TestRunningMachineOfADownNodeIsReported(t *testing.T) {
 	const problem = "node alpha-a3-0 is DOWN, and its machine runs or is requested for no job: scontrol update nodename=alpha-a3-0 state=resume returns the node, " +
 		"state=power_down deletes the machine"
 	problems := func(parts ...part) []string {
@@ -51,7 +51,7 @@ func TestRunningMachineOfADownNodeIsNamed(t *testing.T) {
 }
 
 // D13
-func TestMachineOfANodeThatSlurmflexDoesNotServeIsNamed(t *testing.T) {
+func TestMachineOfAnUnservedNodeIsReported(t *testing.T) {
 	const what = "machines of alpha-a3-0 run or are requested for no job, and Slurm does not have these nodes: " +
 		"give slurm.conf the nodes of nodeset a3 (slurmflex config slurm-conf), or delete the machines and requests"
 	problems := func(parts ...part) []string {
@@ -70,7 +70,7 @@ func TestMachineOfANodeThatSlurmflexDoesNotServeIsNamed(t *testing.T) {
 }
 
 // D13
-func TestRequestThatNamesNoNodesIsCancelled(t *testing.T) {
+func TestRequestWithoutNodeNamesIsCancelled(t *testing.T) {
 	byCount := func(ago time.Duration) part {
 		return and(groupOf(7, mig.Request{Name: "a1", State: mig.Accepted, Count: 2, Duration: time.Hour}), asked(ago))
 	}
@@ -79,7 +79,7 @@ func TestRequestThatNamesNoNodesIsCancelled(t *testing.T) {
 	in("not before its record may be complete", seen(byCount(9*time.Minute)))
 }
 
-func TestANodeWhoseMachineIsLostIsSetDownAtOnceAndItsJobRequeuedBySlurm(t *testing.T) {
+func TestNodeWithALostMachineIsSetDownAndSlurmRequeuesItsJob(t *testing.T) {
 	const gone = "set nodes alpha-a3-0 down"
 	at := func(state string) part {
 		return and(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
@@ -122,7 +122,7 @@ func TestANodeWhoseMachineIsLostIsSetDownAtOnceAndItsJobRequeuedBySlurm(t *testi
 		asked(time.Hour), missing("alpha-a3-[0-2]")), "set nodes alpha-a3-[0-2] down")
 }
 
-func TestANodeThatIsDownBecauseItsMachineIsLostIsPoweredDownAndUsedAgain(t *testing.T) {
+func TestNodeSetDownForALossIsPoweredDownAndUsedAgain(t *testing.T) {
 	const lost = "slurmflex: machine lost: the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google"
 	const off = "set nodes alpha-a3-0 power_down_force"
 	in := situations(t, alphaConfig(t))
@@ -135,7 +135,7 @@ func TestANodeThatIsDownBecauseItsMachineIsLostIsPoweredDownAndUsedAgain(t *test
 	in("not by one look", seen(nodes("alpha-a3-0", "IDLE+CLOUD")))
 }
 
-func TestMaintenanceEndsAMachineAsTheEndOfItsLeaseDoes(t *testing.T) {
+func TestMaintenanceEndsAMachineLikeALeaseEnd(t *testing.T) {
 	in := situations(t, with(t, "on_lease_end: requeue"))
 	early := and(nodes("alpha-a3-0", running), job(7, "train", "1:30:00", slurm.JobRunning, "alpha-a3-0"), groupOf(7), ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, 5*time.Hour))
 	in("its node is reserved from then on", seen(early, maintained("alpha-a3-0", 2*time.Hour)), "reserve alpha-a3-0 from 2026-11-21T14:00:00Z for 10 min")

@@ -5,24 +5,29 @@ import (
 	"slurmflex/mig"
 )
 
-// wanted is a scene, and who wants its nodes: the cohorts, and which of them each live
-// request serves. It does not change once it is made.
+// wanted is a scene and the demand for its nodes: the cohorts, and the cohort that each live
+// request serves. It does not change once it is built.
 type wanted struct {
 	scene   *scene.Scene
-	cohorts []*cohort            // by rank
-	of      []*cohort            // by node, in the order of the scene's nodes; nil: not wanted, or not rising
-	groupOf map[mig.GroupID]bool // the groups of the cohorts
-	settled []settled            // every live request
+	cohorts []*cohort // by rank
+	// By node, in the order of the scene's nodes; nil: no job needs the node, or it is not rising.
+	of      []*cohort
+	groupOf map[mig.GroupID]bool // the cohorts' groups
+	settled []settled            // all live requests
 
-	incomplete map[uint32]bool          // heterogeneous jobs with a later component that waits for a machine
-	survivors  map[uint32][]*scene.Node // running jobs that have lost machines, and the nodes whose machines they keep
-	short      map[uint32]bool          // jobs that have lost machines and keep none, because of their time limits
-	handed     handout                  // what jobs that wait pending get
-	torn       map[*cohort]string       // gangs that have waited too long for their other nodes, and how they stand
+	// Heterogeneous jobs with a later component that waits for a machine.
+	incomplete map[uint32]bool
+	// Running jobs that have lost machines, with the nodes of the machines that they keep.
+	survivors map[uint32][]*scene.Node
+	// Jobs that have lost machines and keep none, because of their time limits.
+	short  map[uint32]bool
+	handed handout // what jobs that wait pending get
+	// Jobs that have waited too long for their remaining nodes, with a description.
+	torn map[*cohort]string
 }
 
-// match puts every rising node that somebody wants into its cohort, and gives each
-// live request to the cohort that it serves.
+// match assigns every rising node in demand to a cohort, and every live request to the cohort that
+// it serves.
 func match(s *scene.Scene) *wanted {
 	w := &wanted{
 		scene: s, of: make([]*cohort, len(s.Nodes())), groupOf: map[mig.GroupID]bool{},
@@ -44,5 +49,5 @@ func match(s *scene.Scene) *wanted {
 	return w
 }
 
-// cohortOf is the cohort of a node; nil unless it is wanted and rising.
+// cohortOf returns the cohort of a node; nil unless the node is rising and in demand.
 func (w *wanted) cohortOf(m *scene.Node) *cohort { return w.of[m.At] }

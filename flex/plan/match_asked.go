@@ -34,7 +34,7 @@ func (w *wanted) askedFor(c *cohort) scene.Asked {
 	if c.job == nil {
 		return scene.Asked{}
 	}
-	now := w.scene.Seen.Now.Round(0) // comparisons must see a clock that was set back
+	now := w.scene.Seen.Now.Round(0) // so that comparisons notice a clock that was set back
 	known := w.scene.Seen.Asked[c.askedKey()]
 	if known.At.Before(c.job.Start) || known.At.After(now) {
 		known = scene.Asked{}
@@ -73,7 +73,7 @@ func (w *wanted) askedSince(c *cohort) (since, until time.Time, counts bool) {
 	}
 	n, _, last := failures(w.scene, c, w.scene.Group(c.id()))
 	if r := refusal(w.scene, c); n == 0 && c.set.Flex.Capacity.AtOnce() && r.Failing.Times > 0 {
-		n, last = 1, r.Failing.Last // it is repeated at once, until Compute answers
+		n, last = 1, r.Failing.Last // the call is repeated immediately, until Compute answers
 	}
 	end := last.Add(retryAfter(n))
 	if end.After(now) {
@@ -90,8 +90,8 @@ func (w *wanted) isBeingAsked(c *cohort) bool {
 		slices.ContainsFunc(c.nodes, func(name string) bool { return w.scene.Seen.Asking[name] || w.scene.Seen.Inserted[name] }))
 }
 
-// lacksSince returns the start of the cohort's wait for capacity without its pauses: now minus
-// the count of Asked. It returns zero while the clocks stand still.
+// lacksSince returns the start of the cohort's wait for capacity without its pauses: now minus the
+// count of Asked. It returns zero while the timers pause.
 func (w *wanted) lacksSince(c *cohort) time.Time {
 	if !c.asked.Runs {
 		return time.Time{}

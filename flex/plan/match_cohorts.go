@@ -13,33 +13,36 @@ import (
 	"slurmflex/slurm"
 )
 
-// cohort is the nodes that must arrive together: the nodes of one nodeset that
-// one job was allocated and that have no machine yet, or one node by itself.
+// cohort is a set of nodes that must arrive together: the nodes without a machine that one job has
+// in one nodeset, or a single node.
 type cohort struct {
 	set     *config.NodeSet
 	job     *slurm.Job // nil if no job waits for it
-	group   string     // the name of its managed instance group, which tasks of an array share
+	group   string     // the name of its managed instance group; array tasks may share the group
 	stamp   mig.Stamp
-	nodes   []string     // the ones that are rising, in the order of their index
-	holders []*slurm.Job // the jobs that hold any of these
+	nodes   []string     // the rising nodes, by index
+	holders []*slurm.Job // the jobs that hold any of the nodes
 	lease   time.Duration
-	zones   []string // in which its machines may be made
-	policy  string   // the workload policy of the machines that it is to be placed with; empty: its own
-	static  bool
-	door    *scene.Door // that slurmflex chose the nodes by, because the job waits pending; nil: Slurm or a site chose them
-	live    *scene.Live // the live request that will bring it, if there is one
+	zones   []string // the zones where its machines may be created
+	// The workload policy of the machines that its machines must be near; empty: a policy of its
+	// own.
+	policy string
+	static bool
+	// The door for whose pending job slurmflex chose the nodes; nil: Slurm or a site chose them.
+	door *scene.Door
+	live *scene.Live // the live request for its nodes, if there is one
 
-	missing []string    // nodes that neither have an instance nor are requested
-	first   []string    // what has to come before anything is requested
-	asked   scene.Asked // how long a request of its own was live or refused
+	missing []string    // nodes that have neither an instance nor a request
+	first   []string    // what must happen before anything can be requested
+	asked   scene.Asked // how long a request for the cohort was live or refused
 }
 
-// id names the cohort's group.
+// id returns the ID of the cohort's group.
 func (c *cohort) id() mig.GroupID { return mig.GroupID{Region: c.set.Region, Name: c.group} }
 
 func (c *cohort) of() Of { return Of{c.id(), c.stamp.Job} }
 
-// gather makes the cohorts.
+// gather builds the cohorts.
 func (w *wanted) gather() {
 	var all []*cohort
 	byGroup := map[string]*cohort{}
@@ -49,8 +52,8 @@ func (w *wanted) gather() {
 		queued := job != nil && m.Set.Flex.Provisioning == config.Queued && !m.Set.IsStatic(m.Index)
 		part := 0
 		if queued {
-			// The part follows from the whole allocation, not from the nodes
-			// still to come, so it is the same in every pass.
+			// The part depends on the whole allocation, not on the nodes without a machine, so it
+			// is the same in every pass.
 			r := rank{job.ID, m.Set.Name}
 			part = ranks[r] / partSize(w.scene, m.Set)
 			ranks[r]++
@@ -80,8 +83,8 @@ func (w *wanted) gather() {
 	w.cohorts = all
 }
 
-// byRank orders cohorts: what an admin or the configuration wants first, then jobs by their
-// importance, and after all jobs' first places their second ones.
+// byRank orders cohorts: first those without a job, which an admin or the configuration powered up,
+// then jobs by importance. The second door of any job sorts after the first doors of all jobs.
 func byRank(a, b *cohort) int {
 	switch {
 	case a.job == nil && b.job == nil:
@@ -94,11 +97,10 @@ func byRank(a, b *cohort) int {
 	return cmp.Or(cmp.Compare(a.place(), b.place()), scene.ByImportance(a.job, b.job))
 }
 
-// hasRivals reports whether the cohort's job waits in other places, too.
+// hasRivals reports whether the cohort's job also waits at other doors.
 func (c *cohort) hasRivals() bool { return c.door != nil && len(c.door.Rivals) > 0 }
 
-// place returns how many of the job's other places come before the cohort's in its list of
-// partitions.
+// place returns how many of the job's other doors come before the cohort's in its partition list.
 func (c *cohort) place() int {
 	if c.door == nil {
 		return 0
@@ -106,7 +108,7 @@ func (c *cohort) place() int {
 	return c.door.Place
 }
 
-// rank counts a job's nodes of one nodeset.
+// rank identifies a job's nodes of one nodeset, to count them.
 type rank struct {
 	job uint32
 	set string
@@ -135,9 +137,9 @@ func newCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part 
 	return c
 }
 
-// askedIn is the name of the part of the job's nodes in which a live request
-// asks for the node; empty if none does. How many nodes a part holds follows from
-// the template and the configuration: what waits stays as it is when these change.
+// askedIn returns the name of the group of the job's nodes that has a live request for the node;
+// empty if no such group exists. The size of the group depends on the template and the
+// configuration. Nodes that already wait keep their group when either changes.
 func askedIn(s *scene.Scene, m *scene.Node, job *slurm.Job) (part string) {
 	for _, r := range s.RequestsOf(m.Name) {
 		stamp := r.Group.Stamp
@@ -151,11 +153,10 @@ func askedIn(s *scene.Scene, m *scene.Node, job *slurm.Job) (part string) {
 	return part
 }
 
-// risesByItself reports whether a node is wanted though no job waits for it: a
-// static one, or one that an admin powered up by hand. The latter shows in a
-// group that was made for that node alone, or in that no job ever freed it:
-// slurmctld sets LastBusyTime when a job leaves the node and clears it when the
-// node is powered down (tried on 22.05, 24.11 and 26.05).
+// risesByItself reports whether a node powers up without a job: a static node, or one that an admin
+// powered up by hand. slurmflex recognizes the latter by a group that was created for that node
+// alone, or by the fact that no job has left the node: slurmctld sets LastBusyTime when a job
+// leaves the node and clears it when the node is powered down (tried on 22.05, 24.11 and 26.05).
 func risesByItself(s *scene.Scene, m *scene.Node) bool {
 	if m.Set.IsStatic(m.Index) || hasOwnGroup(s, m) {
 		return true
@@ -164,8 +165,8 @@ func risesByItself(s *scene.Scene, m *scene.Node) bool {
 		len(m.Machines) == 0
 }
 
-// hasOwnGroup reports whether a group that was made for this node alone, and
-// for no job, still brings, or has brought, its machine.
+// hasOwnGroup reports whether a group that was created for this node alone, and for no job, has
+// created or is creating its machine.
 func hasOwnGroup(s *scene.Scene, m *scene.Node) bool {
 	own := func(g *mig.Group) bool { return g != nil && g.Stamp.Node == m.Name && g.Stamp.Job == 0 }
 	for _, r := range s.RequestsOf(m.Name) {
@@ -188,13 +189,13 @@ func (c *cohort) why() Why {
 	return Why("node " + slurm.Fold(c.nodes) + " is powering up")
 }
 
-// startedAfter reports whether the cohort's job was given its nodes after that
-// time. A failure before it has had its consequence.
+// startedAfter reports whether the cohort's job was allocated its nodes after that time. A failure
+// before that time has already taken effect.
 func (c *cohort) startedAfter(t time.Time) bool { return c.job != nil && c.job.Start.After(t) }
 
-// waitsSince is when the cohort's job began to wait for its nodes: when it was
-// given them, or if that is not known, when they were first asked for. It is
-// zero if neither is known, or nothing waits.
+// waitsSince returns when the cohort's job started to wait for its nodes: when Slurm allocated
+// them, or if that is unknown, when they were first requested. It returns zero if neither is known
+// or no job waits.
 func waitsSince(c *cohort) time.Time {
 	switch {
 	case c.job == nil:
@@ -213,7 +214,7 @@ func waitsSince(c *cohort) time.Time {
 	return first
 }
 
-// partSize is how many nodes of the nodeset one group may hold.
+// partSize returns how many nodes of the nodeset fit in one group.
 func partSize(s *scene.Scene, set *config.NodeSet) int {
 	if set.Placement {
 		if limit, _, ok := placement(s, set); ok {
@@ -223,8 +224,8 @@ func partSize(s *scene.Scene, set *config.NodeSet) int {
 	return mig.MaxInstances
 }
 
-// isUnsized reports whether nobody can say now how many nodes one group of the
-// nodeset may hold: its template has not been read.
+// isUnsized reports whether the maximum group size of the nodeset is unknown because its template
+// has not been read.
 func isUnsized(s *scene.Scene, set *config.NodeSet) bool {
 	return set.Placement && s.Seen.Templates[set.Template].MachineType == ""
 }

@@ -1,7 +1,7 @@
 package plan
 
-// noteComponents notes the heterogeneous jobs of which a component other than the
-// first has nodes without a machine.
+// noteComponents records the heterogeneous jobs that still lack machines in a component other than
+// the first.
 func (w *wanted) noteComponents() {
 	for _, c := range w.cohorts {
 		if c.job != nil && c.job.HetID != 0 && !c.isFirst() && len(w.scene.WithoutMachine(c.nodes)) > 0 {
@@ -10,5 +10,5 @@ func (w *wanted) noteComponents() {
 	}
 }
 
-// isFirst reports whether the cohort is of a heterogeneous job's first component.
+// isFirst reports whether the cohort belongs to a heterogeneous job's first component.
 func (c *cohort) isFirst() bool { return c.job != nil && c.job.HetID == c.job.ID }

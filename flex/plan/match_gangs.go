@@ -10,12 +10,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// tornGangs are the cohorts of jobs of whose nodes some have come and others not,
-// for longer than gang_timeout: the machines that are there cost money and
-// nobody can use them. The least important goes first, and one that lacks nodes of a
-// nodeset stays for another gang_timeout at most while machines of that nodeset are
-// being left: two may hold each other's half. One that keeps machines behind a door after a loss
-// has salvage_timeout instead.
+// tornGangs returns the cohorts of incomplete allocations: for longer than gang_timeout, some of
+// the job's nodes have had machines and others have not. The existing machines are billed and
+// unusable meanwhile. The least important job is returned to Slurm first. Jobs may each hold the
+// machines that the other lacks. A job that lacks nodes of a nodeset with machines that are being
+// released therefore waits for up to one further gang_timeout. A job that keeps machines behind a
+// door after a loss has salvage_timeout instead.
 func (w *wanted) tornGangs() map[*cohort]string {
 	torn, going, left := map[*cohort]string{}, map[uint32]bool{}, w.beingLeft()
 	for _, c := range slices.Backward(w.cohorts) {
@@ -47,7 +47,7 @@ func (w *wanted) tornGangs() map[*cohort]string {
 	return torn
 }
 
-// beingLeft are the nodesets of which a machine goes, or has no job any more.
+// beingLeft returns the nodesets with a machine that is being deleted or no longer has a job.
 func (w *wanted) beingLeft() map[*config.NodeSet]bool {
 	left := map[*config.NodeSet]bool{}
 	for _, in := range w.scene.Machines() {
@@ -59,8 +59,8 @@ func (w *wanted) beingLeft() map[*config.NodeSet]bool {
 }
 
 // came counts the job's nodes with a machine that was created for this job or was kept, and returns
-// when the first became available to the job. A machine from before the allocation became available
-// with the allocation.
+// when the first such machine became available to the job. A machine from before the allocation
+// became available with the allocation.
 func came(s *scene.Scene, job *slurm.Job) (n int, since time.Time) {
 	for _, name := range job.Nodes {
 		for _, in := range s.MachinesOf(name) {

@@ -7,9 +7,9 @@ import (
 	"slurmflex/mig"
 )
 
-// missing returns the cohort's nodes that neither have an instance nor are requested,
-// and what has to come first. There are none while an old instance or request of the
-// same name is still in the way: they are requested together once it has gone.
+// missing returns the cohort's nodes that have neither an instance nor a request, and what must
+// happen before they can be requested. While an old instance or request of the same name is in the
+// way, missing returns no nodes: they are all requested together afterwards.
 func (w *wanted) missing(c *cohort) (missing, first []string) {
 	if g := w.scene.Group(c.id()); g != nil && w.scene.Creates(g) {
 		return nil, []string{"the request of " + c.group + " to show"}
@@ -36,9 +36,9 @@ func (w *wanted) missing(c *cohort) (missing, first []string) {
 	return missing, first
 }
 
-// countsLost reports whether the group says that it has lost an instance that it
-// counts still. Compute keeps the place of a lost instance, and takes no other of
-// that name into the group. Of one that is shared, the cohort's alone matters.
+// countsLost reports whether the group reports an instance as lost and still counts it. Compute
+// keeps the slot of a lost instance and accepts no other instance of that name into the group. In a
+// shared group, only the cohort's own instance matters.
 func countsLost(s *scene.Scene, g *mig.Group, c *cohort) bool {
 	members, creating := s.Hidden(g)
 	all, _ := s.MembersOf(g)

@@ -9,10 +9,10 @@ import (
 	"slurmflex/mig"
 )
 
-// place is the name of the first group for a cohort that neither counts a lost instance nor is
-// another job's or made by a configuration that has changed since: its own, or that
-// with -r1, -r2 and so on. A group that is shared takes any node whose instance it has
-// not lost.
+// place returns the first suitable group name for a cohort: its own name, or that name with -r1,
+// -r2 and so on. A group is unsuitable if it counts a lost instance, belongs to another job, or was
+// created from an older configuration. A shared group accepts any node unless it has lost the
+// node's instance.
 func place(s *scene.Scene, c *cohort) string {
 	place := c.group
 	for again := 1; ; again++ {
@@ -24,10 +24,10 @@ func place(s *scene.Scene, c *cohort) string {
 	}
 }
 
-// isOf reports whether the group is as the configuration would make it now, as far as
-// that is known, or still has a request: a group keeps its template, zones and policy
-// for good. One that is shared may have requests as long as its array has tasks: new ones
-// get another.
+// isOf reports whether the group matches what the configuration would create now, as far as that is
+// known, or still has a request. A group's template, zones and policy never change. A shared group
+// may have requests for as long as its array has tasks, so new requests get another group after a
+// change.
 func isOf(s *scene.Scene, g *mig.Group, c *cohort) bool {
 	if g.Stamp.Array == 0 && (len(g.Live()) > 0 || s.Creates(g)) {
 		return true

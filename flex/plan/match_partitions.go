@@ -8,12 +8,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// partitionsOf returns the partitions in which a pending job may start.
+// partitionsOf returns a pending job's partition list.
 func partitionsOf(j *slurm.Job) []string { return strings.Split(j.Partition, ",") }
 
-// openTo returns the partitions of a pending job's list in which Slurm would start it, as far as
-// slurmflex can tell. Partitions that take some users only are left out, unless the list has no
-// others. A job with one partition keeps it: Slurm shows why the job cannot start there.
+// openTo returns the partitions of a pending job's list that would start the job, as far as
+// slurmflex knows. Partitions that are restricted to some users are left out, unless the list has
+// no others. A job with one partition keeps it: Slurm shows why the job cannot start there.
 func openTo(s *scene.Scene, j *slurm.Job) []string {
 	list := partitionsOf(j)
 	if len(list) == 1 {
@@ -36,7 +36,7 @@ func openTo(s *scene.Scene, j *slurm.Job) []string {
 	return open
 }
 
-// takes reports whether the partition starts jobs of the job's length and size.
+// takes reports whether the partition accepts the job's time limit and size.
 func takes(p slurm.Partition, j *slurm.Job) bool {
 	long := p.MaxTime.Kind == slurm.LimitSet && (j.Limit.Kind != slurm.LimitSet || j.Limit.Duration > p.MaxTime.Duration)
 	return p.Up && p.MaxTime.Kind != slurm.LimitUnknown && !long &&

@@ -9,19 +9,19 @@ import (
 	"slurmflex/slurm"
 )
 
-// settled is a live request, and why it is to be cancelled; empty if it stays.
+// settled is a live request, and why it must be cancelled; empty if it is kept.
 type settled struct {
 	scene.Live
 	misfit string
 }
 
-// settleRequests gives each live request to the cohort that it serves, and says why
-// one that serves none must go. A request is all or nothing, so one node that nobody
-// wants makes the whole of it wrong, but if tasks share it, only when nobody wants more than
-// half of them, because the others would lose their place in Google's queue. A node of the
-// configuration that Slurm does not show, or shows in a state that we do not understand,
-// never makes a request wrong. Those whose lease is long enough for all jobs of their nodes
-// come first, and then the older ones.
+// settleRequests assigns each live request to the cohort that it serves, and decides why a request
+// that serves none must be cancelled. Compute grants a request as a whole, so a single node that no
+// job needs makes the request wrong. A request that tasks share is wrong only if no job needs more
+// than half of its nodes, because the remaining tasks would lose their queue position at Google. A
+// configured node that Slurm does not show, or shows in an unknown state, never makes a request
+// wrong. Requests with a lease that is long enough for all jobs of their nodes are considered
+// first, then older requests.
 func (w *wanted) settleRequests() {
 	var short []scene.Live
 	for _, r := range w.scene.LiveRequests() {
@@ -40,9 +40,9 @@ func (w *wanted) settleRequests() {
 }
 
 // refreshOldest replaces the request that has waited longest, if it has waited longer than its
-// nodeset's refresh_after. Each pass replaces one request, so that a queue of them does not lose
-// all its places at Google at once. refreshOldest keeps a request that creates machines, and a
-// request that could not be made again now.
+// nodeset's refresh_after. Each pass replaces one request, so that a queue of requests does not
+// lose all its positions at Google at once. refreshOldest keeps a request that creates machines,
+// and a request that could not be made again now.
 func (w *wanted) refreshOldest() {
 	var oldest *cohort
 	for _, c := range w.cohorts {
@@ -72,7 +72,7 @@ func (w *wanted) refreshOldest() {
 	}
 }
 
-// onlyWaits reports whether a live request waits for capacity: it creates no machine.
+// onlyWaits reports whether a live request waits for capacity and is not creating a machine.
 func onlyWaits(s *scene.Scene, r *scene.Live) bool {
 	return r.Request.State == mig.Accepted && !anyPresent(s, r.Request.Instances)
 }
@@ -82,8 +82,8 @@ func isShort(r scene.Live, c *cohort) bool {
 	return r.Request.Duration > 0 && r.Request.Duration < c.lease
 }
 
-// misfit says why a live request must go; empty if it is to stay. A request
-// that stays is noted in the cohort that it serves.
+// misfit returns why a live request must be cancelled; empty if it is kept. A kept request becomes
+// the live request of the cohort that it serves.
 func (w *wanted) misfit(r scene.Live) string {
 	if len(r.Request.Instances) == 0 {
 		if r.Request.Count > 0 && w.scene.IsOld(r.Request.Created, strandedAfter) {
@@ -109,14 +109,14 @@ func (w *wanted) misfit(r scene.Live) string {
 		case m == nil || m.Power == scene.Unclear || m.Power == scene.On, c == nil && m.Doubted:
 			continue
 		case m.Power == scene.Off && len(m.Holders) > 0:
-			continue // a job has just been given it, or is leaving
+			continue // a job has just been allocated the node, or is leaving it
 		case shared && (m.Power == scene.Off || c == nil && !m.State.Held()):
 			unwanted = append(unwanted, name)
 			continue
 		case m.Power == scene.Off:
 			return "node " + name + " is powered down"
 		case c == nil && m.State.Held():
-			continue // a job is coming or going: the next pass will see clearly
+			continue // a job is arriving or leaving: the next pass will have a clear state
 		case c == nil:
 			return "no job wants node " + name + " any more"
 		case !shared && len(serves) > 0 && serves[0] != c:
@@ -131,7 +131,7 @@ func (w *wanted) misfit(r scene.Live) string {
 	}
 	for _, c := range serves {
 		if c.live == nil && w.lacks(r, c) != "" && anyDoubted(w.scene, r.Request.Instances) {
-			return "" // it may serve the job that could not be read
+			return "" // the request may serve the unreadable job
 		}
 		if why := w.fails(r, c); why != "" {
 			return why
@@ -143,7 +143,7 @@ func (w *wanted) misfit(r scene.Live) string {
 	return ""
 }
 
-// fails says why the request cannot serve the cohort; empty if it can.
+// fails returns why the request cannot serve the cohort; empty if it can.
 func (w *wanted) fails(r scene.Live, c *cohort) string {
 	if c.live != nil {
 		return fmt.Sprintf("%s/%s asks for the same nodes", c.live.Group.Name, c.live.Request.Name)
@@ -158,8 +158,8 @@ func (w *wanted) fails(r scene.Live, c *cohort) string {
 	return ""
 }
 
-// lacks is a node of the cohort that neither has a machine nor gets one by the request;
-// empty if there is none.
+// lacks returns a node of the cohort that lacks a machine and that the request does not name; empty
+// if there is no such node.
 func (w *wanted) lacks(r scene.Live, c *cohort) string {
 	for _, name := range c.nodes {
 		if stays, _ := w.scene.Stays(name); !stays && !r.Request.Names(name) && !isUnsized(w.scene, c.set) {
@@ -169,12 +169,11 @@ func (w *wanted) lacks(r scene.Live, c *cohort) string {
 	return ""
 }
 
-// isEnough reports whether the request's lease is long enough for any of the jobs
-// that wait for the nodes: a job that Slurm adds to them takes from no other its
-// place in Google's queue. For the job that it was made for the time limit alone
-// counts, so that it keeps its lease when only what the configuration adds has
-// grown. What was asked for without a job is nobody's to cancel, nor is what a job may
-// wait for that could not be read.
+// isEnough reports whether the request's lease is long enough for at least one job that waits for
+// the nodes, so that a job that Slurm adds later does not cost another job its queue position at
+// Google. For the job that the request was made for, only the time limit counts. That job keeps its
+// request when only the extra time in the configuration has grown. A request without a job counts
+// as long enough, as does a request that an unreadable job may wait for.
 func isEnough(s *scene.Scene, r scene.Live, c *cohort) bool {
 	asked, made := r.Request.Duration, r.Group.Stamp
 	return c.job == nil || made.Job == 0 && made.Array == 0 || anyDoubted(s, c.nodes) || slices.ContainsFunc(c.holders, func(j *slurm.Job) bool {
@@ -183,8 +182,8 @@ func isEnough(s *scene.Scene, r scene.Live, c *cohort) bool {
 	})
 }
 
-// superfluous reports whether every instance that the request asks for is there
-// already, by another group.
+// superfluous reports whether every instance that the request names already exists in another
+// group.
 func superfluous(s *scene.Scene, r scene.Live) bool {
 	for _, name := range r.Request.Instances {
 		elsewhere := slices.ContainsFunc(s.MachinesOf(name), func(in scene.Machine) bool {

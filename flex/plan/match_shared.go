@@ -9,9 +9,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// mayShare reports whether the job's node comes by a group that it shares with other
-// tasks of its array: each has one node, so that none is part of a gang, and where on
-// the network it is does not matter.
+// mayShare reports whether the job's node may be requested in a group that other tasks of its array
+// share. Each such task has a single node, so its place in the network does not matter.
 func mayShare(set *config.NodeSet, job *slurm.Job) bool {
 	return job.Array() != 0 && len(job.Nodes) == 1 && job.HetID == 0 && !set.Placement && !set.Flex.UseBulkInsert
 }
@@ -19,8 +18,8 @@ func mayShare(set *config.NodeSet, job *slurm.Job) bool {
 // shares reports whether other tasks of an array may be in the cohort's group.
 func (c *cohort) shares() bool { return c.stamp.Array != 0 }
 
-// outcome is the key in Snapshot.Refused of what became of its requests: those of a
-// group that is shared fail each by itself.
+// outcome returns the key in Snapshot.Refused for the cohort's requests. Requests in a shared group
+// fail independently of each other, so each has its own key.
 func (c *cohort) outcome() string {
 	if c.shares() {
 		return Outcome(c.group, c.nodes[0])
@@ -28,11 +27,11 @@ func (c *cohort) outcome() string {
 	return c.group
 }
 
-// Outcome is the key in Snapshot.Refused of a request for a node in a shared group.
+// Outcome returns the key in Snapshot.Refused of a request for a node in a shared group.
 func Outcome(group, node string) string { return group + "/" + node }
 
-// requestsOf are the requests of a group that were made for the cohort, the oldest
-// first: in one that is shared, those that name its node.
+// requestsOf returns a group's requests for the cohort, oldest first. In a shared group these are
+// the requests that name the cohort's node.
 func (c *cohort) requestsOf(g *mig.Group) (made []mig.Request) {
 	switch {
 	case g == nil:
@@ -48,8 +47,7 @@ func (c *cohort) requestsOf(g *mig.Group) (made []mig.Request) {
 	return made
 }
 
-// isQueuedFor reports whether a job that the group was made for is in the queue, or
-// may be.
+// isQueuedFor reports whether a job that the group was created for is, or may be, in the queue.
 func isQueuedFor(s *scene.Scene, stamp mig.Stamp) bool {
 	return s.IsQueued(stamp.Job) || stamp.Array != 0 && s.HasArray(stamp.Array)
 }

@@ -10,9 +10,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// findSurvivors finds the running jobs of covered nodesets that have lost machines, and the machines that
-// such a job keeps: all others, if its time limit fits their leases. The job gets a door over them
-// once Slurm has requeued it.
+// findSurvivors finds the running jobs of covered nodesets that have lost machines, and the
+// machines that each keeps. A job keeps all its other machines if its time limit fits their leases.
+// Once Slurm has requeued the job, it gets a door over them.
 func (w *wanted) findSurvivors() {
 	sets := covered(w.scene)
 	for i := range w.scene.Seen.Jobs {
@@ -27,8 +27,9 @@ func (w *wanted) findSurvivors() {
 	}
 }
 
-// survivorsOf returns the nodes whose machines are left to a running job of several nodes that has lost
-// others; none unless Slurm will requeue the job and slurmflex may give it a door.
+// survivorsOf returns the nodes of the remaining machines of a running job that has several nodes
+// and lost some. It returns none unless Slurm will requeue the job and slurmflex may make a door
+// for it.
 func survivorsOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (left []*scene.Node) {
 	if j.State != slurm.JobRunning || len(j.Nodes) < 2 || j.HetID != 0 || j.User == "" || j.Pinned() || j.Limit.Kind != slurm.LimitSet ||
 		j.Reservation != "" || !s.Seen.Requeues[j.ID] || s.Seen.Skew > scene.MaxSkew {
@@ -51,8 +52,8 @@ func (w *wanted) areCovered(job *slurm.Job) bool {
 	return !slices.ContainsFunc(w.survivors[job.ID], func(m *scene.Node) bool { return !m.Cover })
 }
 
-// survives reports whether the job can keep the node's machine: it is up, nobody has withdrawn it, and no
-// other job has it.
+// survives reports whether the job can keep the node's machine: the machine is up and not
+// withdrawn, and no other job holds the node.
 func survives(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 	_, known := s.FreeUntil(m)
 	return known && m.Set.Flex.Salvage && !m.Set.IsStatic(m.Index) && m.Power == scene.On && m.State.Base != slurm.Down && !m.Doubted && !s.IsUnread(m) &&
@@ -60,7 +61,8 @@ func survives(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 		!slices.ContainsFunc(m.Holders, func(other *slurm.Job) bool { return other.ID != j.ID })
 }
 
-// hasLost reports whether a running job has lost machines, and the state of each of its nodes is certain.
+// hasLost reports whether a running job has lost machines and the state of each of its nodes is
+// certain.
 func hasLost(s *scene.Scene, j *slurm.Job) (lost bool) {
 	for _, name := range j.Nodes {
 		m := s.Node(name)
@@ -87,8 +89,8 @@ func membersNamed(s *scene.Scene, names []string) (all []*scene.Node) {
 	return all
 }
 
-// join has the cohort's machines created beside those of other nodes of its job: in their zones, placed
-// with them, and for the rest of their leases.
+// join requests the cohort's machines to match those of other nodes of its job: in the same zones,
+// placed with them, and for the rest of their leases.
 func join(s *scene.Scene, c *cohort, others []string) {
 	if len(others) == 0 {
 		return

@@ -16,8 +16,8 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// waitingPending is a cluster of four covered nodes in which job 7 waits for two machines, behind a
-// door over the first two that was made a minute ago.
+// waitingPending is a cluster of four covered nodes where job 7 waits for two machines. The job has
+// a door over the first two nodes that was made a minute ago.
 type waitingPending struct{ *scenetest.World }
 
 var (
@@ -48,13 +48,13 @@ func (w waitingPending) reserve(name string, starts time.Duration, nodes, flags 
 	})
 }
 
-// job is job 7.
+// job returns job 7.
 func (w waitingPending) job() *slurm.Job { return &w.Snap.Jobs[0] }
 
-// door is the reservation of job 7.
+// door returns the reservation of job 7.
 func (w waitingPending) door() *slurm.Reservation { return &w.Snap.Reservations[1] }
 
-// up has machines of the nodes have registered.
+// up makes machines of the nodes register.
 func (w waitingPending) up(nodes string) {
 	w.Nodes(nodes, "IDLE+CLOUD+RESERVED")
 	group := w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
@@ -66,7 +66,7 @@ func (w waitingPending) up(nodes string) {
 	}
 }
 
-// inSlurm returns what a plan does with reservations and nodes.
+// inSlurm lists a plan's actions on reservations and nodes.
 func (w waitingPending) inSlurm() string {
 	var done []string
 	for _, a := range plan.Compute(w.Scene()).Actions {
@@ -79,7 +79,7 @@ func (w waitingPending) inSlurm() string {
 	return strings.Join(done, "\n")
 }
 
-func TestJobLeavesItsDoorBesideIdleMachinesThatFit(t *testing.T) {
+func TestJobLeavesItsDoorIfIdleMachinesFit(t *testing.T) {
 	w := newWaitingPending()
 	w.keep()
 	w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
@@ -106,7 +106,7 @@ func TestIdleMachinesArePromisedToOneJob(t *testing.T) {
 	assert.Equal(t, "have job 7 leave reservation DOOR\nreserve alpha-a3-1 from 2026-11-21T12:05:00Z\nhave job 8 use reservation NEW8", w.done())
 }
 
-func TestDoorOfAJobThatWaitsPending(t *testing.T) {
+func TestDoorFollowsAJobThatWaitsPending(t *testing.T) {
 	for name, test := range map[string]struct {
 		given func(w waitingPending)
 		want  string
@@ -129,8 +129,8 @@ func TestDoorOfAJobThatWaitsPending(t *testing.T) {
 	}
 }
 
-// Any step of a job that waits pending may be the last one that a daemon makes, and anything may have
-// happened when the next one looks.
+// A daemon may stop after any step for a job that waits pending, and anything may have happened by
+// the time the next daemon starts.
 func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 	states := map[string]struct {
 		up    string // the nodes that have registered
@@ -147,8 +147,8 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 	for event, what := range map[string]struct {
 		happens func(w waitingPending)
 		want    string
-		frees   bool              // the machines that are up go
-		except  map[string]string // by state
+		frees   bool              // the machines that are up are deleted
+		except  map[string]string // exceptions by state
 	}{
 		"the job runs": {func(w waitingPending) {
 			w.up("alpha-a3-[0-1]")
@@ -196,7 +196,8 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 	}
 }
 
-// D8: Slurm lets no reservation be deleted that a job names, and machines behind a door are for its job.
+// D8: Slurm refuses to delete a reservation that a job names, and the machines behind a door are
+// for its job only.
 func TestNoOtherJobOfTheOwnerUsesADoor(t *testing.T) {
 	w := newWaitingPending()
 	other := *w.job()
@@ -253,7 +254,8 @@ func TestPendingJobsGetDoors(t *testing.T) {
 	}
 }
 
-// A kept node whose machine goes must not be given to a job in the second in which it is off.
+// A kept node that loses its machine must not be allocated to another job in the moment when the
+// node is off.
 func TestCoverClosesNodesThatPowerDown(t *testing.T) {
 	w := newWaitingPending()
 	w.keep()
@@ -263,7 +265,7 @@ func TestCoverClosesNodesThatPowerDown(t *testing.T) {
 	assert.Contains(t, w.inSlurm(), "change reservation COVER to alpha-a3-[0-3]")
 }
 
-// keep has machines stay for an hour after their jobs.
+// keep keeps machines for an hour after their jobs.
 func (w waitingPending) keep() {
 	for _, set := range w.Config.FlexSets() {
 		set.Flex.KeepIdle = time.Hour
@@ -273,7 +275,7 @@ func (w waitingPending) keep() {
 	}
 }
 
-func TestTasksOfAnArrayGetDoorsUpToTheirThrottle(t *testing.T) {
+func TestArrayTasksGetDoorsUpToTheirThrottle(t *testing.T) {
 	w := newWaitingPending()
 	w.Snap.Reservations = w.Snap.Reservations[:1]
 	j := w.job()
@@ -282,7 +284,7 @@ func TestTasksOfAnArrayGetDoorsUpToTheirThrottle(t *testing.T) {
 		strings.NewReplacer(memo.DoorReservation("alpha", "7_2", noon), "A", memo.DoorReservation("alpha", "7_5", noon), "B").Replace(w.inSlurm()))
 }
 
-func TestAHeterogeneousJobGetsAnOpenDoor(t *testing.T) {
+func TestHeterogeneousJobGetsAnOpenDoor(t *testing.T) {
 	w := newWaitingPending()
 	w.Snap.Reservations = w.Snap.Reservations[:1]
 	j := w.job()
@@ -320,7 +322,7 @@ func TestCoverIsMadeRaisedAndReplaced(t *testing.T) {
 	}
 }
 
-// A machine that registered long ago is not lost to SuspendTime behind its job's door.
+// A registered machine behind its job's door must not be lost to SuspendTime.
 func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 	w := newWaitingPending()
 	w.up("alpha-a3-0")
@@ -341,8 +343,9 @@ func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 	assert.Equal(t, "interval is longer than 2m0s", plan.Uncovered(w.Scene())[w.Config.NodeSets[0]])
 }
 
-// Machines that no job has any more go, and nobody is placed on their nodes first.
-func TestIdleMachinesOfCoveredNodesGo(t *testing.T) {
+// Machines that no longer have a job are deleted, and Slurm places no job on their nodes before
+// that.
+func TestIdleMachinesOfCoveredNodesAreDeleted(t *testing.T) {
 	w := newWaitingPending()
 	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
 	w.up("alpha-a3-0")
@@ -352,7 +355,7 @@ func TestIdleMachinesOfCoveredNodesGo(t *testing.T) {
 }
 
 // The machine may register before a pass has taken the node out of the cover.
-func TestMachineOfANodeThatAnAdminHasPoweredUpStays(t *testing.T) {
+func TestMachineOfANodePoweredUpByAnAdminIsKept(t *testing.T) {
 	w := newWaitingPending()
 	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
 	w.Nodes("alpha-a3-0", "IDLE+CLOUD+RESERVED")
@@ -363,7 +366,7 @@ func TestMachineOfANodeThatAnAdminHasPoweredUpStays(t *testing.T) {
 	assert.NotContains(t, w.inSlurm(), "power_down")
 }
 
-// inCompute returns what a plan does elsewhere.
+// inCompute lists a plan's actions outside Slurm.
 func (w waitingPending) inCompute() (done []string) {
 	for _, a := range plan.Compute(w.Scene()).Actions {
 		done = append(done, a.String())
@@ -371,8 +374,9 @@ func (w waitingPending) inCompute() (done []string) {
 	return done
 }
 
-// next is job 8, of lower rank than job 7. It waits for two machines behind a door over the last two
-// nodes that was made half a minute ago, and its request is queued at Google.
+// next adds job 8, which is less important than job 7. Job 8 waits for two machines behind a door
+// over the last two nodes that was made half a minute ago. Its request is queued at Google. next
+// returns the name of the door.
 func (w waitingPending) next() string {
 	door := memo.DoorReservation("alpha", "8", noon.Add(-30*time.Second))
 	j := *w.job()
@@ -385,13 +389,13 @@ func (w waitingPending) next() string {
 	return door
 }
 
-// done returns a plan, with names for the doors.
+// done lists a plan's actions, with names for the doors.
 func (w waitingPending) done() string {
 	return strings.NewReplacer(memo.DoorReservation("alpha", "7", noon), "NEW7", memo.DoorReservation("alpha", "8", noon), "NEW8",
 		memo.DoorReservation("alpha", "8", noon.Add(-30*time.Second)), "DOOR8").Replace(w.inSlurm())
 }
 
-func TestMachinesOfADoorThatEndsGoToTheNextJob(t *testing.T) {
+func TestNextJobGetsTheMachinesOfADoorThatEnds(t *testing.T) {
 	const (
 		ends   = "delete reservation DOOR\n"
 		opened = ends + "reserve alpha-a3-[0-1] from 2026-11-21T12:00:00Z\nhave job 8 use reservation NEW8"
@@ -446,8 +450,8 @@ func TestMachinesOfADoorThatEndsGoToTheNextJob(t *testing.T) {
 	}
 }
 
-// The door that the next job had goes with its request.
-func TestJobWithMachinesOfAnotherLeavesItsOwnDoor(t *testing.T) {
+// The next job's own door and its request are deleted.
+func TestJobWithInheritedMachinesLeavesItsOwnDoor(t *testing.T) {
 	w := newWaitingPending()
 	w.next()
 	w.up("alpha-a3-[0-1]")
@@ -458,7 +462,7 @@ func TestJobWithMachinesOfAnotherLeavesItsOwnDoor(t *testing.T) {
 	assert.Contains(t, w.inCompute(), "cancel request alpha-a3-job-8/a1")
 }
 
-// salvaging has job 7 of three nodes run with its machines kept after a loss.
+// salvaging makes job 7 run on three nodes, with salvage enabled.
 func (w waitingPending) salvaging() {
 	for _, set := range w.Config.FlexSets() {
 		set.Flex.Salvage, set.Flex.SalvageTimeout = true, 10*time.Minute
@@ -473,13 +477,13 @@ func (w waitingPending) salvaging() {
 	j.State, j.Nodes, j.NodeCount, j.Reservation, j.Reason, j.Start = slurm.JobRunning, scenetest.Names("alpha-a3-[0-2]"), 3, "", "", noon.Add(-15*time.Minute)
 }
 
-// lose has the machine of the third node vanish.
+// lose removes the machine of the third node.
 func (w waitingPending) lose() {
 	w.Snap.Instances = w.Snap.Instances[:2]
 	w.Snap.Missed = map[string]bool{"alpha-a3-2": true}
 }
 
-// requeued has Slurm take the job off its nodes.
+// requeued makes Slurm requeue the job.
 func (w waitingPending) requeued() {
 	w.lose()
 	w.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD+RESERVED")
@@ -491,7 +495,7 @@ func (w waitingPending) requeued() {
 	j.State, j.Nodes, j.Reason, j.Start = slurm.JobPending, nil, slurm.BeginTime, noon.Add(115*time.Second)
 }
 
-func TestGangThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
+func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 	const again = "reserve alpha-a3-[0-1,3] from 2026-11-21T12:05:00Z\nhave job 7 use reservation NEW7"
 	for name, test := range map[string]struct {
 		given func(w waitingPending)
@@ -539,7 +543,8 @@ func TestGangThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 	}
 }
 
-// behindADoor has the gang wait for its replacement behind a door that was made a while ago.
+// behindADoor makes the job wait for its replacement behind a door that was made at that time
+// before now.
 func (w waitingPending) behindADoor(made time.Duration) {
 	w.requeued()
 	w.Nodes("alpha-a3-2", scenetest.PoweredDown)
@@ -548,7 +553,7 @@ func (w waitingPending) behindADoor(made time.Duration) {
 	w.job().Reservation = name
 }
 
-func TestGangWaitsForItsReplacementUntilSalvageTimeout(t *testing.T) {
+func TestJobWaitsForItsReplacementUntilSalvageTimeout(t *testing.T) {
 	w := newWaitingPending()
 	w.salvaging()
 	w.behindADoor(time.Minute)
@@ -585,7 +590,7 @@ func TestDoorOfARequeuedJobOpensWhenSlurmLetsItStart(t *testing.T) {
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:00:00Z", w.inSlurm())
 }
 
-// Somebody has reserved the node, so no cover closes it.
+// A reservation that is not ours covers the node, so our cover does not.
 func TestMachineOfAForeignReservationIsNotKept(t *testing.T) {
 	w := newWaitingPending()
 	w.reserve("theirs", time.Hour, "alpha-a3-3", "")

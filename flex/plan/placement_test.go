@@ -15,14 +15,14 @@ import (
 	"slurmflex/mig"
 )
 
-// placed is alpha's configuration with placement of nodeset a3 within distance.
+// placed returns alpha's configuration with placement of nodeset a3 within that distance.
 func placed(t testing.TB, distance string) *config.Config {
 	t.Helper()
 	const size = "node_count_dynamic_max: 3000, "
 	return parsed(t, strings.Replace(alpha, size, size+"enable_placement: true, placement_max_distance: "+distance+", ", 1))
 }
 
-// machines gives nodeset a3's template a machine type.
+// machines sets the machine type in nodeset a3's template.
 func machines(machineType string) part {
 	return func(s *setting) {
 		const link = "projects/demo/global/instanceTemplates/a3"
@@ -32,7 +32,7 @@ func machines(machineType string) part {
 	}
 }
 
-func TestPlacement(t *testing.T) {
+func TestMachinesOfAJobArePlacedTogether(t *testing.T) {
 	a4 := machines("a4-highgpu-8g")
 	waiting := func(list string, more ...part) scene.Snapshot {
 		return seen(append(more, nodes(list, poweringUp), job(7, "train", "15:00", configured, list))...)
@@ -66,7 +66,7 @@ func TestPlacement(t *testing.T) {
 	in("a policy stays where its group could not be read", seen(a4, policy7, unseen("us-central1")))
 }
 
-func TestAPolicyNamesTheDistanceInComputesWords(t *testing.T) {
+func TestPolicyNamesTheDistanceAsComputeDoes(t *testing.T) {
 	for distance, want := range map[string]string{"1": "SUBBLOCK", "2": "BLOCK", "3": "CLUSTER", "null": ""} {
 		p := Compute(scene.Of(placed(t, distance), seen(machines("a4-highgpu-8g"), awaits(7, "alpha-a3-0"))))
 		require.Len(t, p.Actions, 3)
@@ -77,7 +77,7 @@ func TestAPolicyNamesTheDistanceInComputesWords(t *testing.T) {
 	}
 }
 
-func TestWhatAPartedJobWaitsForOutlastsItsTemplate(t *testing.T) {
+func TestWaitInPartsOutlastsItsTemplate(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
 	part0 := groupOf(7, accepted("alpha-a3-[0-149]"))
 	part1 := func(r mig.Request) part { return group("alpha-a3-job-7-p1", forJob("a3", 7), r) }
@@ -101,7 +101,7 @@ func TestWhatAPartedJobWaitsForOutlastsItsTemplate(t *testing.T) {
 	}
 }
 
-func TestPoliciesThatCouldNotBeReadHoldUpOnlyWhatNeedsThem(t *testing.T) {
+func TestUnreadPoliciesBlockOnlyRequestsThatNeedThem(t *testing.T) {
 	s := seen(awaits(7, "alpha-a3-0"), func(s *setting) {
 		s.UnseenPolicies = map[string]error{"us-central1": errors.New("503")}
 	})

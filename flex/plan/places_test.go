@@ -15,7 +15,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// severalPlaces is a cluster with three partitions of two nodes each, in which job 7 names all
+// severalPlaces is a cluster with three partitions of two nodes each. Job 7 lists all three
 // partitions and waits for two machines.
 type severalPlaces struct{ *scenetest.World }
 
@@ -50,7 +50,7 @@ func (w severalPlaces) reserve(name string, starts time.Duration, nodes string) 
 	w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{Name: name, Start: noon.Add(starts), End: noon.Add(365 * 24 * time.Hour), Nodes: scenetest.Names(nodes)})
 }
 
-// waits gives job 7 a door in us, which it uses, and one in eu, both made so long ago.
+// waits makes two doors for job 7 that long ago: one in us, which the job uses, and one in eu.
 func (w severalPlaces) waits(ago time.Duration) (us, eu string) {
 	us = memo.DoorReservation("alpha", "7", noon.Add(-ago))
 	eu = memo.FurtherDoor(us, 1)
@@ -60,14 +60,14 @@ func (w severalPlaces) waits(ago time.Duration) (us, eu string) {
 	return us, eu
 }
 
-// made has machines of job 7 exist, whose nodes have this state.
+// made creates machines for job 7 and sets the state of their nodes.
 func (w severalPlaces) made(set, state string) {
 	w.Nodes("alpha-"+set+"-[0-1]", state)
 	w.Group("alpha-"+set+"-job-7", mig.Stamp{NodeSet: set, Job: 7}).Created = noon
 	w.Machines("alpha-"+set+"-[0-1]", "alpha-"+set+"-job-7")
 }
 
-// reservations returns what a plan does with reservations.
+// reservations lists a plan's actions on reservations.
 func (w severalPlaces) reservations(names ...string) string {
 	var done []string
 	for _, a := range plan.Compute(w.Scene()).Actions {
@@ -79,7 +79,7 @@ func (w severalPlaces) reservations(names ...string) string {
 	return strings.Join(done, "\n")
 }
 
-func TestPendingJobWaitsInAllItsPlaces(t *testing.T) {
+func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 	const us, eu = "reserve alpha-us-[0-1] from 2026-11-21T12:05:00Z", "reserve alpha-eu-[0-1] from 2026-11-21T12:05:00Z"
 	const od = "reserve alpha-od-[0-1] from 2026-11-21T12:05:00Z"
 	first := memo.DoorReservation("alpha", "7", noon)
@@ -118,7 +118,7 @@ func TestPendingJobWaitsInAllItsPlaces(t *testing.T) {
 	}
 }
 
-func TestPendingJobUsesTheDoorThatIsFurthest(t *testing.T) {
+func TestPendingJobUsesItsMostAdvancedDoor(t *testing.T) {
 	for name, test := range map[string]struct {
 		given func(w severalPlaces, eu string)
 		want  string
@@ -152,7 +152,7 @@ func TestPendingJobUsesTheDoorThatIsFurthest(t *testing.T) {
 	}
 }
 
-func TestSecondPlaceGivesItsNamesToAFirst(t *testing.T) {
+func TestSecondDoorHandsItsNamesToAFirstDoor(t *testing.T) {
 	w := newSeveralPlaces("")
 	_, eu := w.waits(time.Minute)
 	w.submit(6, "eu")
@@ -161,8 +161,8 @@ func TestSecondPlaceGivesItsNamesToAFirst(t *testing.T) {
 	assert.NotContains(t, w.reservations(eu, "EU"), "delete", "its machines exist")
 }
 
-// In both places, no attempt can succeed; in one of them, none was made yet.
-func TestJobIsHeldOnlyWithoutHopeInAnyPlace(t *testing.T) {
+// At first, only one of the two doors is hopeless. Then both are.
+func TestJobIsHeldOnlyIfNoPartitionCanServeIt(t *testing.T) {
 	w := newSeveralPlaces("")
 	w.waits(time.Minute)
 	refuse := func(group string) {
@@ -174,7 +174,7 @@ func TestJobIsHeldOnlyWithoutHopeInAnyPlace(t *testing.T) {
 	assert.Contains(t, texts(plan.Compute(w.Scene())), "and hold job 7")
 }
 
-// texts returns the plan's actions, one per line.
+// texts formats the plan's actions, one per line.
 func texts(p plan.Plan) string {
 	var all []string
 	for _, a := range p.Actions {

@@ -14,7 +14,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestAPass(t *testing.T) {
+func TestPassReconcilesJobsAndMachines(t *testing.T) {
 	const min15 = 15 * time.Minute
 	in := situations(t, alphaConfig(t))
 	in("does nothing when nothing is wanted", seen(nodes("alpha-a3-[0-9]", poweredDown)))
@@ -177,7 +177,7 @@ func TestAPass(t *testing.T) {
 		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))), "delete group alpha-a3-job-7")
 }
 
-func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
+func TestJobOfMoreThanAThousandNodesIsSplitIntoParts(t *testing.T) {
 	whole := seen(awaits(7, "alpha-a3-[0-2499]"))
 	want := []string{
 		"create group alpha-a3-job-7 in us-central1",
@@ -189,14 +189,14 @@ func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
 	}
 	assert.Equal(t, want, planned(t, whole))
 
-	// A part that has come changes nothing about the names of the others.
+	// A complete part does not change the names of the other parts.
 	rest := seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-2499]", poweringUp), job(7, "train",
 		"15:00", configured, "alpha-a3-[0-2499]"), groupOf(7, succeeded("alpha-a3-[0-999]")), machinesOf(7,
 		"alpha-a3-[0-999]"))
 	assert.Equal(t, want[2:], planned(t, rest))
 }
 
-func TestPowerOfANode(t *testing.T) {
+func TestNodeStateDeterminesItsPower(t *testing.T) {
 	for state, want := range map[string]slurm.Power{
 		"IDLE+CLOUD+POWERED_DOWN":                                scene.Off,
 		"IDLE+CLOUD+POWERED_DOWN+PLANNED":                        scene.Off,
@@ -222,7 +222,7 @@ func TestPowerOfANode(t *testing.T) {
 	}
 }
 
-func TestLease(t *testing.T) {
+func TestLeaseFollowsTheTimeLimit(t *testing.T) {
 	flex := func(s string) *config.Flex {
 		return parsed(t, strings.Replace(alpha, "{use_job_duration: true}", s, 1)).NodeSets[0].Flex
 	}

@@ -20,8 +20,8 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// What the answer to one node depends on, apart from times, limits and other
-// nodes: its state in Slurm, and all that is around it.
+// These axes determine the answer to one node, apart from times, limits and other nodes: the node's
+// state in Slurm, and everything around the node.
 var (
 	stateAxes = []axis{
 		{"base", []string{"IDLE", "ALLOCATED", "MIXED", "DOWN", "ERROR", "UNKNOWN", "FUTURE", "IDLE+LEVITATING"}},
@@ -46,12 +46,12 @@ no pass has missed a machine before.
 
 const answersFile = "testdata/answers.txt"
 
-// TestEveryCombinationHasAnAnswer holds every answer against all rules and
-// against those on record. After a change that is meant, UPDATE=1 writes the
-// record again, to be read.
+// TestEveryCombinationHasAnAnswer checks every answer against all rules and against the recorded
+// answers. After an intended change, UPDATE=1 writes the record again for review.
 func TestEveryCombinationHasAnAnswer(t *testing.T) {
 	cfg := houseConfig(t)
-	answers := make([][]string, combinations(stateAxes)) // by state, then by what is around it
+	// By state, then by the node's surroundings.
+	answers := make([][]string, combinations(stateAxes))
 	var side sync.WaitGroup
 	for i := range stateAxes[0].values {
 		side.Go(func() { answer(t, cfg, answers, i) })
@@ -69,8 +69,8 @@ func TestEveryCombinationHasAnAnswer(t *testing.T) {
 	}
 }
 
-// answer finds the answers to all states with the base of that number, and says
-// of the first that breaks a rule.
+// answer computes the answers to all states that start with the numbered base. It reports the first
+// answer that breaks a rule.
 func answer(t *testing.T, cfg *config.Config, answers [][]string, base int) {
 	part, wrong := len(answers)/len(stateAxes[0].values), []string(nil)
 	for i := base * part; i < (base+1)*part; i++ {
@@ -90,7 +90,7 @@ func answer(t *testing.T, cfg *config.Config, answers [][]string, base int) {
 	}
 }
 
-// stateOf is a node's state by the values of its axes.
+// stateOf returns a node's state for the values of its axes.
 func stateOf(values []string) slurm.State {
 	words := values[:1:1]
 	for i, value := range values {
@@ -101,11 +101,11 @@ func stateOf(values []string) slurm.State {
 	return slurm.ParseState(strings.Join(words, "+"))
 }
 
-// record writes the answers as a table: a numbered column for each class of states
-// that are treated alike, a row for what is around the node.
+// record formats the answers as a table, with a numbered column for each class of states with the
+// same answers, and a row for each situation around the node.
 func record(answers [][]string) string {
 	var columns [][]string
-	classes := make([]string, len(answers)) // of each state
+	classes := make([]string, len(answers)) // the class of each state
 	for i, a := range answers {
 		at := slices.IndexFunc(columns, func(c []string) bool { return slices.Equal(c, a) })
 		if at < 0 {
@@ -130,7 +130,7 @@ func record(answers [][]string) string {
 	return text + "\n" + table(aroundAxes, fold(aroundAxes, rows), head)
 }
 
-// lone is a snapshot of one node.
+// lone returns a snapshot of one node.
 func lone(state slurm.State, around []string) scene.Snapshot {
 	kind, jobState, status, requestState := around[0], around[1], around[2], around[3]
 	node, set, region := "alpha-a3-0", "a3", america
@@ -176,7 +176,7 @@ func lone(state slurm.State, around []string) scene.Snapshot {
 	return snap
 }
 
-// letters are all that a plan may do about one node.
+// letters are all actions that a plan may take on one node.
 var letters = []struct {
 	letter, means string
 	is            func(plan.Action) bool
@@ -207,8 +207,7 @@ func sets(state string) func(plan.Action) bool {
 	}
 }
 
-// inLetters is what a plan does in a letter for each action, and an action that
-// has none as it is.
+// inLetters formats a plan's actions as one letter each, and actions without a letter in full.
 func inLetters(p plan.Plan) string {
 	text := ""
 	for _, a := range p.Actions {
@@ -229,16 +228,16 @@ func inLetters(p plan.Plan) string {
 	return "."
 }
 
-// axis is one thing that a combination is made of, with its values.
+// axis is one dimension of a combination, with its values.
 type axis struct {
 	name   string
 	values []string
 }
 
-// flag is the axis of a flag of a node's state.
+// flag returns the axis of a flag in a node's state.
 func flag(name string) axis { return axis{name, []string{"no", "yes"}} }
 
-// combinations is how many there are of one value of each axis.
+// combinations returns the number of combinations of one value per axis.
 func combinations(axes []axis) int {
 	n := 1
 	for _, a := range axes {
@@ -247,7 +246,7 @@ func combinations(axes []axis) int {
 	return n
 }
 
-// combination is the i-th one: the last axis goes around the fastest.
+// combination returns the i-th combination. The last axis varies fastest.
 func combination(axes []axis, i int) []string {
 	values := make([]string, len(axes))
 	for at := len(axes) - 1; at >= 0; at-- {
@@ -258,22 +257,22 @@ func combination(axes []axis, i int) []string {
 	return values
 }
 
-// folded is the answer to all combinations that its conditions describe, one for
-// each axis: some of its values, or nothing if it makes no difference.
+// folded is the answer to all combinations that match its conditions. There is one condition per
+// axis: some of its values, or nothing if the axis makes no difference.
 type folded struct {
 	conditions []string
 	answer     string
 }
 
-// fold writes the answers to all combinations as few lines: values of an axis
-// that make no difference to anything after it share a line.
+// fold merges the answers to all combinations into few lines. Values of an axis share a line if
+// they make no difference to anything after the axis.
 func fold(axes []axis, answers []string) []folded {
 	if len(axes) == 0 {
 		return []folded{{nil, answers[0]}}
 	}
 	size := len(answers) / len(axes[0].values)
-	var classes [][]string // of answers
-	var members [][]string // the values that have them
+	var classes [][]string // classes of equal answers
+	var members [][]string // the values in each class
 	for i, value := range axes[0].values {
 		part := answers[i*size : (i+1)*size]
 		at := slices.IndexFunc(classes, func(c []string) bool { return slices.Equal(c, part) })
@@ -297,8 +296,8 @@ func fold(axes []axis, answers []string) []folded {
 	return lines
 }
 
-// table lays lines out under the axes' names, each line with its answer at its
-// end; head stands over the answers.
+// table formats lines under the axes' names, with each line's answer at its end. head is the
+// heading of the answers.
 func table(axes []axis, lines []folded, head string) string {
 	widths := make([]int, len(axes))
 	names := make([]string, len(axes))

@@ -16,7 +16,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// drawAsked draws what earlier passes counted for some jobs, and limits by their owners.
+// drawAsked draws counts by earlier passes for some jobs, and wait limits set by their owners.
 func (w *world) drawAsked(t *rapid.T) {
 	w.Asked = map[string]scene.Asked{}
 	for _, j := range inOrder(w.jobs) {
@@ -35,9 +35,9 @@ func (w *world) drawAsked(t *rapid.T) {
 	}
 }
 
-// endsOnlyWhatWasAsked: provision_timeout and fallback_after return a job's nodes only if a
-// request of the job is live or refused now, and was for as long as the limit says. A reason
-// says "no capacity" only if a request is live or was refused for capacity or quota.
+// endsOnlyWhatWasAsked: provision_timeout and fallback_after return a job's nodes only if a request
+// of the job is live or refused now, and has been for as long as the limit. A reason contains "no
+// capacity" only if a request is live or was refused for capacity or quota.
 func endsOnlyWhatWasAsked(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		back, ok := a.(plan.ReturnNodes)
@@ -65,8 +65,8 @@ func endsOnlyWhatWasAsked(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// askedFor bounds the time in which a request for the job's node was live or refused; zero if
-// none is now.
+// askedFor returns how long, at most, a request for the job's node has been live or refused; zero
+// if none is now.
 func (s *sight) askedFor(j slurm.Job, node string) (most time.Duration) {
 	now := s.snap.Now
 	since := now.Add(time.Second)
@@ -92,7 +92,7 @@ func (s *sight) askedFor(j slurm.Job, node string) (most time.Duration) {
 			begins(now)
 		}
 	}
-	for _, in := range s.instances[node] { // not ours, and has its name
+	for _, in := range s.instances[node] { // an instance with the node's name that is not ours
 		begins(in.Created)
 	}
 	if since.After(now) {
@@ -107,7 +107,7 @@ func (s *sight) askedFor(j slurm.Job, node string) (most time.Duration) {
 	return most
 }
 
-// isFor reports whether what is remembered under that key is the job's, or the node's.
+// isFor reports whether the key in the process's memory is the job's or the node's.
 func isFor(key string, j slurm.Job, node string) bool {
 	set, index, _ := strings.Cut(strings.TrimPrefix(node, cluster+"-"), "-")
 	return strings.HasSuffix(key, fmt.Sprintf("-job-%d", j.ID)) || key == cluster+"-"+set+"-node-"+index || strings.HasSuffix(key, "/"+node)
@@ -123,7 +123,7 @@ func (s *sight) refusedTo(j slurm.Job, node string) (all []scene.Refusal) {
 }
 
 // lacksCapacity reports whether a request for one of the job's nodes waits at Google, or was
-// refused for want of capacity or quota.
+// refused for lack of capacity or quota.
 func (s *sight) lacksCapacity(j slurm.Job) bool {
 	lacks := func(cause mig.Cause) bool { return cause == mig.CauseCapacity || cause == mig.CauseQuota }
 	return slices.ContainsFunc(j.Nodes, func(node string) bool {
@@ -132,7 +132,7 @@ func (s *sight) lacksCapacity(j slurm.Job) bool {
 	})
 }
 
-// requestsFor are all requests of ours that name the node.
+// requestsFor returns all requests of ours that name the node.
 func (s *sight) requestsFor(node string) (all []mig.Request) {
 	for _, g := range s.groups {
 		for _, r := range g.Requests {

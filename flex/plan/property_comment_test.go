@@ -16,8 +16,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// ends says of each kind of action whether it ends, signals, moves, requeues, holds or
-// cancels a job, or takes a node from a job.
+// ends holds, for each kind of action, whether it ends, signals, moves, requeues, holds or cancels
+// a job, or takes a node from a job.
 var ends = map[string]string{
 	"set_nodes":    "a node of a job is set down",
 	"signal_job":   "its script is signalled",
@@ -25,11 +25,11 @@ var ends = map[string]string{
 	"return_nodes": "its nodes go back: the action writes the AdminComments of all their jobs first",
 
 	"create_group": "", "create_request": "", "bulk_insert": "", "create_policy": "", "delete_policy": "", "delete_request": "", "delete_group": "",
-	"cancel_request": "", "delete_instances": "", "delete_vms": "", // "spares what a job runs on" holds of these
+	"cancel_request": "", "delete_instances": "", "delete_vms": "", // see sparesWhatAJobRunsOn
 	"create_reservation": "", "set_reservation": "", "delete_reservation": "", "use_reservation": "", "comment_job": "",
 }
 
-func TestEachKindOfActionEndsJobsOrDoesNot(t *testing.T) {
+func TestEachKindOfActionIsClassified(t *testing.T) {
 	var known []string
 	for kind := range ends {
 		known = append(known, kind)
@@ -37,9 +37,9 @@ func TestEachKindOfActionEndsJobsOrDoesNot(t *testing.T) {
 	assert.ElementsMatch(t, plan.Kinds(), known, "does the new kind end a job? Then its AdminComment comes first")
 }
 
-// commentsFirst: before an action ends, signals, moves or requeues a job, its AdminComment
-// says why: from an earlier pass, or by an action of the same queue without which it is
-// not done. No comment of the plan replaces that one afterwards.
+// commentsFirst: before an action ends, signals, moves or requeues a job, the job's AdminComment
+// states the reason. Either an earlier pass wrote it, or an action of the same queue does, and the
+// ending action needs that action. No later comment of the plan replaces that AdminComment.
 func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 	for i, a := range p.Actions {
 		for _, job := range s.ended(a) {
@@ -66,8 +66,8 @@ func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// ended are the jobs that an action ends, signals, moves or requeues, but for those that
-// ReturnNodes and ChangePartitions are about.
+// ended returns the jobs that an action ends, signals, moves or requeues, except the subjects of
+// ReturnNodes and ChangePartitions.
 func (s *sight) ended(a plan.Action) (jobs []uint32) {
 	switch a := a.(type) {
 	case plan.SignalJob, plan.RequeueJob:
@@ -86,7 +86,7 @@ func (s *sight) ended(a plan.Action) (jobs []uint32) {
 	return jobs
 }
 
-// saysWhyOf reports whether an AdminComment says why the action is done.
+// saysWhyOf reports whether an AdminComment states the reason for the action.
 func saysWhyOf(a plan.Action, told string) bool {
 	text, ours := strings.CutPrefix(told, memo.OwnComment)
 	switch a := a.(type) {
@@ -105,7 +105,7 @@ func tellsLoss(told string) bool {
 	return ok && done.Deed == memo.Loss
 }
 
-// Jobs of a world run beyond the end of their lease rarely, so these do more often.
+// Jobs in random worlds rarely outlast their lease, so this test draws such jobs more often.
 func TestEndingJobsReadWhyFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

@@ -16,9 +16,9 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// What random worlds have found, as small as it could be made.
+// The smallest forms of failures that random worlds have found.
 
-// where is a world with nodes in one state that a job has, if it is not empty.
+// where returns a world with nodes in one state. A job has the nodes if its state is not empty.
 func where(t *testing.T, state string, job slurm.JobState, nodes ...string) *world {
 	t.Helper()
 	w := emptyWorld(houseConfig(t))
@@ -50,7 +50,7 @@ func asksFor(state mig.RequestState, nodes ...string) mig.Request {
 	return mig.Request{Name: "a1", State: state, Instances: nodes, Duration: 12 * time.Hour, Created: noon.Add(-5 * time.Second)}
 }
 
-func TestNoRuleIsBrokenWhen(t *testing.T) {
+func TestRulesHoldInFoundWorlds(t *testing.T) {
 	const powersUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	forJob1 := mig.Stamp{NodeSet: "a3", Job: 1}
 	changed := where(t, powersUp, slurm.JobRunning, "alpha-a3-0")
@@ -76,7 +76,7 @@ func TestNoRuleIsBrokenWhen(t *testing.T) {
 	}
 }
 
-func TestThePlanIsTheSameWhen(t *testing.T) {
+func TestPlanDoesNotDependOnOrderInFoundWorlds(t *testing.T) {
 	for name, c := range map[string]struct {
 		given *world
 		turn  func(*scene.Snapshot)
@@ -118,7 +118,7 @@ func TestThePlanIsTheSameWhen(t *testing.T) {
 	}
 }
 
-// The old group was made for a job that has ended, and no pass has deleted the group yet.
+// The old group was created for a job that has ended, and no pass has deleted the group yet.
 func TestNodePoweredUpByHandGetsGroupBesideOldOne(t *testing.T) {
 	for _, state := range []string{"IDLE+CLOUD", "IDLE+CLOUD+DRAIN"} {
 		w := where(t, state+"+NOT_RESPONDING+POWERING_UP", "", "alpha-one-2").

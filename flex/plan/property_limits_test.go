@@ -16,8 +16,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// leavesUnseenRegions: nothing of a region that could not be read is created,
-// cancelled or deleted.
+// leavesUnseenRegions: nothing in a region that could not be read is created, cancelled or deleted.
 func leavesUnseenRegions(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var regions []string
@@ -45,7 +44,7 @@ func leavesUnseenRegions(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// asked are the nodes that a plan asks the cloud for.
+// asked returns the nodes that a plan requests.
 func asked(p plan.Plan) (names []string) {
 	for _, a := range p.Actions {
 		switch a.(type) {
@@ -56,8 +55,8 @@ func asked(p plan.Plan) (names []string) {
 	return names
 }
 
-// asksForNoNodeTwice: a node is asked for once, and not while a request of ours
-// asks for it or an instance of its name is there, whatever its state.
+// asksForNoNodeTwice: a plan requests a node once, and not while a request of ours names it or an
+// instance of its name exists in any state.
 func asksForNoNodeTwice(s *sight, p plan.Plan) (wrong []string) {
 	seen := map[string]bool{}
 	for _, n := range asked(p) {
@@ -69,7 +68,7 @@ func asksForNoNodeTwice(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// asksForNoNodeThatItGivesBack: what is powered down is not asked for.
+// asksForNoNodeThatItGivesBack: a plan does not request a node that it powers down.
 func asksForNoNodeThatItGivesBack(_ *sight, p plan.Plan) (wrong []string) {
 	wanted := asked(p)
 	for _, a := range p.Actions {
@@ -91,8 +90,7 @@ func asksForNoNodeThatItGivesBack(_ *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// keepsToMaxActiveRequests: no request is made that is one too many in its
-// region.
+// keepsToMaxActiveRequests: no request exceeds the limit of its region.
 func keepsToMaxActiveRequests(s *sight, p plan.Plan) (wrong []string) {
 	active := map[string]int{}
 	for _, g := range s.groups {
@@ -109,8 +107,8 @@ func keepsToMaxActiveRequests(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// keepsToMaxDeletions: of the instances that a plan deletes, no more belong to
-// nodes that Slurm has not powered down, or given up at ResumeTimeout, than are allowed.
+// keepsToMaxDeletions: of the instances that a plan deletes, the allowed number at most belong to
+// nodes that Slurm has neither powered down nor set DOWN at ResumeTimeout.
 func keepsToMaxDeletions(s *sight, p plan.Plan) []string {
 	var unasked []string
 	for _, a := range p.Actions {
@@ -136,9 +134,8 @@ func keepsToMaxDeletions(s *sight, p plan.Plan) []string {
 	return nil
 }
 
-// deletesOnlyWhatIsFinished: a group goes when it has neither instances nor live
-// requests, and not in a plan that uses it; a request's record when it is not
-// live.
+// deletesOnlyWhatIsFinished: a group is deleted only if it is empty and without live requests, and
+// not by a plan that uses it. A request's record is deleted only if the request is not live.
 func deletesOnlyWhatIsFinished(s *sight, p plan.Plan) (wrong []string) {
 	used := map[string]bool{}
 	for _, a := range p.Actions {
@@ -168,11 +165,11 @@ func deletesOnlyWhatIsFinished(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// fitName is a name that Compute takes: an RFC 1035 label.
+// fitName matches a name that Compute accepts: an RFC 1035 label.
 var fitName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// givesFitNames: what is made has a name that Compute takes, and no request has
-// that of one on record.
+// givesFitNames: new resources have names that Compute accepts, and no new request has the name of
+// a recorded one.
 func givesFitNames(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		name := "a1"
@@ -196,8 +193,8 @@ func givesFitNames(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// saysWhy: each action has a reason and a line for the log, each problem and
-// each thing to expect is one line.
+// saysWhy: each action has a reason and a line for the log. Each problem and each expectation is
+// one line.
 func saysWhy(_ *sight, p plan.Plan) (wrong []string) {
 	lines := slices.Concat(p.Expect, p.Problems.Texts())
 	for _, a := range p.Actions {
@@ -211,9 +208,8 @@ func saysWhy(_ *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// leavesNothingInSilence: for each node that a job waits for there is exactly one of
-// a live request, a dated next attempt, an obstacle that is named, or what this plan
-// does about it.
+// leavesNothingInSilence: for each node that a job waits for there is exactly one explanation: a
+// live request, a next attempt with a time, a named obstacle, or an action of this plan.
 func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
 	s = sightOf(s.cfg, scene.Of(s.cfg, s.snap).Recalled().Seen)
 	waits := map[string][]plan.Wait{}
@@ -225,7 +221,7 @@ func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
 	done := slices.Concat(asked(p), s.takenBack(p))
 	shown := slices.Clone(s.snap.Nodes)
 	for name := range s.jobs {
-		if _, there := s.nodes[name]; !there { // powers up, as far as we know
+		if _, there := s.nodes[name]; !there { // an unread node counts as powering up
 			shown = append(shown, slurm.Node{Name: name, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")})
 		}
 	}
@@ -252,8 +248,8 @@ func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// takenBack are the nodes of jobs that a plan returns to Slurm, which lose them as
-// a whole, and those that it powers down.
+// takenBack returns the nodes of jobs that lose all their nodes by the plan, and the nodes that the
+// plan powers down.
 func (s *sight) takenBack(p plan.Plan) (names []string) {
 	for _, a := range p.Actions {
 		switch a := a.(type) {
@@ -273,8 +269,7 @@ func (s *sight) takenBack(p plan.Plan) (names []string) {
 	return names
 }
 
-// isAwaited reports whether a job that has not begun waits for the node, and none is
-// at work on it.
+// isAwaited reports whether a job that has not started waits for the node, and no job runs on it.
 func (s *sight) isAwaited(n slurm.Node) bool {
 	waits := func(state slurm.JobState) bool { return state == slurm.JobConfiguring || state == slurm.JobPowerUpNode }
 	registered := n.State.Unknown == "" && n.State.Base != slurm.BaseUnknown && n.State.Base != slurm.Future &&
@@ -282,8 +277,7 @@ func (s *sight) isAwaited(n slurm.Node) bool {
 	return s.busy(n.Name, waits) && !s.busy(n.Name, atWork) && !registered
 }
 
-// hasMachine reports whether an instance of ours is there for the node that may yet
-// come up.
+// hasMachine reports whether the node has an instance of ours that may still boot.
 func (s *sight) hasMachine(node string) bool {
 	return slices.ContainsFunc(s.instances[node], func(in mig.Instance) bool {
 		g, ours := s.groups[in.Region+"/"+in.Group]
@@ -292,8 +286,8 @@ func (s *sight) hasMachine(node string) bool {
 	})
 }
 
-// B8: a job of another user that Slurm places on nodes which a job waits for takes
-// from that job no request.
+// B8: if Slurm places another user's job on nodes that a job waits for, the waiting job keeps its
+// request.
 func TestNoJobCancelsTheRequestOfAnother(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -314,7 +308,7 @@ func TestNoJobCancelsTheRequestOfAnother(t *testing.T) {
 	})
 }
 
-// cancelledBy are the requests that the plan for a world cancels.
+// cancelledBy returns the requests that the plan for a world cancels.
 func cancelledBy(w *world) map[string]plan.CancelRequest {
 	all := map[string]plan.CancelRequest{}
 	for _, a := range plan.Compute(scene.Of(w.cfg, w.snapshot())).Actions {
@@ -325,8 +319,8 @@ func cancelledBy(w *world) map[string]plan.CancelRequest {
 	return all
 }
 
-// waitsForAll reports whether the job that a group was made for, or tasks of the array,
-// wait for all that one of its requests is to bring.
+// waitsForAll reports whether the job or array tasks that a group was created for wait for all
+// nodes that one of the group's requests names.
 func (w *world) waitsForAll(g mig.Group, request string) bool {
 	at := slices.IndexFunc(g.Requests, func(r mig.Request) bool { return r.Name == request })
 	return !slices.ContainsFunc(g.Requests[at].Instances, func(name string) bool {

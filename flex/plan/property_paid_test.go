@@ -11,8 +11,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// leavesNothingPaidInSilence (D13): each machine and each live request of ours that is old enough to be
-// judged is wanted, going, or a named problem.
+// leavesNothingPaidInSilence (D13): each machine and each live request of ours that is old enough
+// to be judged is needed, is being deleted, or is named in a problem.
 func leavesNothingPaidInSilence(s *sight, p plan.Plan) (wrong []string) {
 	says := strings.Join(slices.Concat(p.Problems.Texts(), p.Expect), "\n")
 	for _, in := range s.snap.Instances {
@@ -46,14 +46,16 @@ func leavesNothingPaidInSilence(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// isYoung reports whether what was made at that time may not have shown its node or job yet.
+// isYoung reports whether something created at that time may not have shown its node or job yet.
 func (s *sight) isYoung(made time.Time) bool { return s.snap.Now.Sub(made) < 10*time.Minute }
 
-// isBeyondReach reports whether the clock or Slurm's rows are such that nothing is given up.
+// isBeyondReach reports whether slurmflex abandons nothing in this snapshot, because some of
+// Slurm's rows are unreadable.
 func (s *sight) isBeyondReach() bool { return len(s.snap.Unread) > 0 }
 
-// isNodeWanted reports whether a job has the node, as its row or the node itself shows, or Slurm is to decide
-// about it: Slurm powers an idle node down, and gives up a node that does not boot.
+// isNodeWanted reports whether a job has the node, according to the job's row or the node itself,
+// or the node is left to Slurm: Slurm powers down an idle node, and sets a node DOWN that does not
+// boot.
 func (s *sight) isNodeWanted(name string) bool {
 	n, shown := s.nodes[name]
 	set, index, known := s.cfg.Find(name)
@@ -69,7 +71,7 @@ func (s *sight) isNodeWanted(name string) bool {
 	return n.State.Power() == slurm.On && (n.State.Base != slurm.Down || static) || static && n.State.Power() != slurm.Off
 }
 
-// touches reports whether the plan ends the node's machine.
+// touches reports whether the plan deletes the node's machine.
 func touches(p plan.Plan, node string) bool {
 	return slices.ContainsFunc(p.Actions, func(a plan.Action) bool {
 		switch a := a.(type) {
@@ -86,7 +88,7 @@ func touches(p plan.Plan, node string) bool {
 	})
 }
 
-// names reports whether a text names a thing by its whole name, also in a hostlist.
+// names reports whether a text contains a thing's whole name, alone or in a hostlist.
 func names(text, name string) bool {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \n;:()\"/", r) }) {
 		word = strings.TrimSuffix(word, ",")

@@ -14,18 +14,18 @@ import (
 	"slurmflex/slurm"
 )
 
-// TestAJobThatWaitsPendingIsPlannedForAsOneThatHasItsNodes draws worlds in which jobs wait for
-// powered-down nodes, and has the same jobs wait pending, behind doors over the same nodes. What is
-// done in Compute is the same.
-func TestAJobThatWaitsPendingIsPlannedForAsOneThatHasItsNodes(t *testing.T) {
+// TestPendingJobIsPlannedForLikeOneWithNodes draws worlds where jobs wait for powered-down nodes.
+// It compares each with a world where the same jobs wait pending behind doors over the same nodes.
+// The plans must do the same in Compute.
+func TestPendingJobIsPlannedForLikeOneWithNodes(t *testing.T) {
 	twins := 0
-	for range 20 { // of 100 worlds each; -rapid.checks=500 draws 10,000
+	for range 20 { // 100 worlds each; -rapid.checks=500 draws 10,000
 		rapid.Check(t, func(t *rapid.T) {
 			w := drawWorld(t)
-			for _, set := range w.flexSets() { // what only a job that is CONFIGURING has
+			for _, set := range w.flexSets() { // only a job that is CONFIGURING has these
 				set.Flex.KeepIdle, set.Flex.GangTimeout, set.Flex.Salvage = 0, 0, false
 			}
-			w.Reservations, w.Requeues = nil, map[uint32]bool{} // Slurm requeues all
+			w.Reservations, w.Requeues = nil, map[uint32]bool{} // Slurm requeues all jobs
 			waiting := w.awaitMachines()
 			configuring := inCompute(w.snapshot(), w)
 			if w.waitPending(waiting); len(waiting) == 0 {
@@ -42,7 +42,7 @@ func TestAJobThatWaitsPendingIsPlannedForAsOneThatHasItsNodes(t *testing.T) {
 	}
 }
 
-// inCompute returns what a plan does in Compute.
+// inCompute lists a plan's actions in Compute.
 func inCompute(snap scene.Snapshot, w *world) (done []string) {
 	for _, a := range plan.Compute(scene.Of(w.cfg, snap)).Actions {
 		switch a.(type) {
@@ -55,7 +55,7 @@ func inCompute(snap scene.Snapshot, w *world) (done []string) {
 	return done
 }
 
-// awaitMachines has the jobs that hold flex nodes of their own wait for these to be powered up.
+// awaitMachines makes the jobs that hold flex nodes of their own wait until these are powered up.
 func (w *world) awaitMachines() (waiting []slurm.Job) {
 	held := map[string]int{}
 	for _, j := range w.jobs {
@@ -83,7 +83,7 @@ func (w *world) awaitMachines() (waiting []slurm.Job) {
 	return waiting
 }
 
-// waitPending has these jobs wait pending behind doors over their nodes.
+// waitPending makes these jobs wait pending behind doors over their nodes.
 func (w *world) waitPending(jobs []slurm.Job) {
 	for _, j := range jobs {
 		door := memo.DoorReservation(cluster, j.Address(), j.Start)

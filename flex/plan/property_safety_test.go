@@ -16,15 +16,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// sight is a snapshot looked up by what a plan names.
+// sight is a snapshot indexed by the names that a plan uses.
 type sight struct {
 	cfg       *config.Config
 	snap      scene.Snapshot
 	nodes     map[string]slurm.Node
-	jobs      map[string][]slurm.Job    // by the nodes that they list, whatever their state
-	groups    map[string]mig.Group      // of ours, by region/name
+	jobs      map[string][]slurm.Job    // by the nodes in their rows, whatever the job's state
+	groups    map[string]mig.Group      // groups of ours, by region/name
 	instances map[string][]mig.Instance // by name
-	live      map[string][]string       // live requests of ours, as region/group/request, by the nodes they ask for
+	// Live requests of ours, as region/group/request, by the nodes that they name.
+	live map[string][]string
 }
 
 func sightOf(cfg *config.Config, snap scene.Snapshot) *sight {
@@ -57,10 +58,10 @@ func sightOf(cfg *config.Config, snap scene.Snapshot) *sight {
 	return s
 }
 
-// rule names what a plan does that no plan may; nil if all is well.
+// rule returns what a plan does although no plan may; nil if the plan keeps the rule.
 type rule func(s *sight, p plan.Plan) []string
 
-// rules are all that holds of every plan.
+// rules are the rules for every plan.
 var rules = map[string]rule{
 	"spares what a job runs on":        sparesWhatAJobRunsOn,
 	"keeps what keep_idle keeps":       keepsWhatIsKept,
@@ -89,7 +90,7 @@ var rules = map[string]rule{
 	"reserves no longer than needed":   reservesNoLongerThanNeeded,
 }
 
-// broken names all rules that a plan breaks, and how.
+// broken returns all rules that a plan breaks, and how.
 func broken(s *sight, p plan.Plan) (all []string) {
 	for name, r := range rules {
 		for _, wrong := range r(s, p) {
@@ -99,7 +100,7 @@ func broken(s *sight, p plan.Plan) (all []string) {
 	return all
 }
 
-// breaksNoRule fails unless the world's plan, which it returns, keeps all rules.
+// breaksNoRule fails the test unless the world's plan keeps all rules. It returns the plan.
 func breaksNoRule(t *rapid.T, w *world) plan.Plan {
 	t.Helper()
 	snap := w.snapshot()
@@ -110,8 +111,8 @@ func breaksNoRule(t *rapid.T, w *world) plan.Plan {
 	return p
 }
 
-// atWork reports whether a job in that state runs on its nodes: it has them,
-// and does not wait for them. A state that nobody knows is one of a job at work.
+// atWork reports whether a job in that state runs on its nodes: it has nodes and does not wait for
+// them. An unknown state counts as running.
 func atWork(state slurm.JobState) bool {
 	switch state {
 	case slurm.JobConfiguring, slurm.JobPowerUpNode:
@@ -120,7 +121,7 @@ func atWork(state slurm.JobState) bool {
 	return holdsNodes(state)
 }
 
-// holdsNodes reports whether a job in that state has its nodes still.
+// holdsNodes reports whether a job in that state still has its nodes.
 func holdsNodes(state slurm.JobState) bool {
 	switch state {
 	case slurm.JobPending, slurm.JobCompleted, slurm.JobCancelled, slurm.JobFailed, slurm.JobTimeout, slurm.JobNodeFail,
@@ -131,13 +132,13 @@ func holdsNodes(state slurm.JobState) bool {
 	return true
 }
 
-// busy reports whether a job that the test picks has the node.
+// busy reports whether the node has a job with a state that passes the test.
 func (s *sight) busy(node string, test func(slurm.JobState) bool) bool {
 	return slices.ContainsFunc(s.jobs[node], func(j slurm.Job) bool { return test(j.State) })
 }
 
-// keepsWhatIsKept: no machine that is idle, kept by keep_idle and of use to another job
-// is powered down or deleted, for whichever reason.
+// keepsWhatIsKept: no idle machine that keep_idle keeps and that another job could use is powered
+// down or deleted for any reason.
 func keepsWhatIsKept(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var nodes []string
@@ -162,8 +163,8 @@ func keepsWhatIsKept(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// isKept reports whether Slurm shows the node as idle and up for less than keep_idle, and
-// its one machine runs for ten minutes yet.
+// isKept reports whether Slurm shows the node as idle and up for less than keep_idle, and its one
+// machine runs for another ten minutes.
 func (s *sight) isKept(name string) bool {
 	set, index, known := s.cfg.Find(name)
 	n, machines := s.nodes[name], s.instances[name]
@@ -172,8 +173,8 @@ func (s *sight) isKept(name string) bool {
 		len(machines) == 1 && machines[0].Status == "RUNNING" && machines[0].Until().Sub(s.snap.Now) > 10*time.Minute
 }
 
-// changesNoNodeTwice: no change of nodes depends on another in the plan, so that
-// one which is refused need stop no other.
+// changesNoNodeTwice: no change of nodes depends on another change in the plan, so that a refused
+// change does not stop any other.
 func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
 	by := map[string]plan.Action{}
 	for _, a := range p.Actions {
@@ -194,9 +195,9 @@ func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// sparesWhatAJobRunsOn: no machine of a node that a job has is deleted unless it
-// has stopped, and no node that a job runs on is powered down or returned, nor
-// loses the one request that brings its machine.
+// sparesWhatAJobRunsOn: no machine of a node that a job has is deleted unless the machine has
+// stopped. No node that a job runs on is powered down or returned, or loses the only request for
+// its machine.
 func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var nodes []string
@@ -221,7 +222,8 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// endsNoJobButByCancel: a job loses nodes only if Slurm requeues it, as was read, or if it is cancelled.
+// endsNoJobButByCancel: a job loses nodes only if the job's record shows that Slurm requeues it, or
+// if it is cancelled.
 func endsNoJobButByCancel(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		back, ok := a.(plan.ReturnNodes)
@@ -238,15 +240,15 @@ func endsNoJobButByCancel(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// endsJobsInTime: a job is signalled or requeued only while it runs on a machine whose
-// lease ends soon, and not requeued if Slurm would lose it.
+// endsJobsInTime: a job is signalled or requeued only while it runs on a machine with a lease that
+// ends soon. It is not requeued if Slurm would lose it.
 func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var job uint32
 		within := s.cfg.RequeueLead()
 		switch a := a.(type) {
 		case plan.SignalJob:
-			job, within = a.Job, 10*time.Minute // the longest lease_end_warning that is drawn
+			job, within = a.Job, 10*time.Minute // the longest lease_end_warning that worlds draw
 			if a.Signal != "" && s.snap.Reach[a.Job] != scene.BySignal {
 				wrong = append(wrong, fmt.Sprintf("job %d did not ask: %s", a.Job, a))
 			}
@@ -271,10 +273,10 @@ func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// setsDownOnlyWhatIsLost: a node is set down only if two passes have missed its machine,
-// in a region that was read, and what this one shows of it is ours and does not run, or is
-// a Spot machine that stops; one that no group made Slurm misses, too, or it was seen to be
-// pre-empted; and with a reason that says so.
+// setsDownOnlyWhatIsLost: a node is set DOWN only in a readable region, if two passes have missed
+// its machine, and if all instances that this pass shows are ours and not running, or are Spot
+// machines that are stopping. For a machine without a group, Slurm must also miss it, or a pass
+// must have seen its preemption. The reason states the loss.
 func setsDownOnlyWhatIsLost(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		set, ok := a.(plan.SetNodes)
@@ -299,23 +301,23 @@ func setsDownOnlyWhatIsLost(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// atWork returns the nodes on which a job runs.
+// atWork returns those of the nodes that a job runs on.
 func (s *sight) atWork(nodes []string) []string {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !s.works(n) })
 }
 
-// works reports whether a job is at work on the node. One that completes shows all nodes
-// that it had, also those that another waits for.
+// works reports whether a job runs on the node. A completing job shows all nodes that it had,
+// including those that another job waits for.
 func (s *sight) works(node string) bool {
 	waits := s.busy(node, func(state slurm.JobState) bool { return holdsNodes(state) && !atWork(state) })
 	return s.busy(node, func(state slurm.JobState) bool { return atWork(state) && (state != slurm.JobCompleting || !waits) })
 }
 
-// spared returns the instances that are not to be deleted, unless they have
-// stopped: those whose node a job holds; and of those that came for a job which
-// has left, those on which one is at work, for on a node that is powered up again
-// an old machine may be no help. One of a shared group came for the task that was there,
-// and one that came for its node for the jobs that were given it before it had booted.
+// spared returns the instances that must not be deleted, unless they have stopped: those on a node
+// that a job holds. An instance that was created for a job that has left is spared only if a job
+// runs on it, because an old machine may not help on a node that is powered up again. An instance
+// of a shared group counts as created for the task that was there. An instance created for its node
+// counts as created for the jobs that were allocated the node before the instance had booted.
 func (s *sight) spared(instances []mig.Instance) []string {
 	return running(slices.DeleteFunc(slices.Clone(instances), func(in mig.Instance) bool {
 		stamp, busy := in.Stamp, s.works(in.Name)
@@ -336,14 +338,14 @@ func (s *sight) spared(instances []mig.Instance) []string {
 	}))
 }
 
-// running are the names of the instances that have not stopped for good.
+// running returns the names of the instances that have not stopped for good.
 func running(instances []mig.Instance) []string {
 	return mig.Names(slices.DeleteFunc(slices.Clone(instances), mig.Instance.Stopped))
 }
 
-// broughtBy are the nodes of a request that is cancelled, if a job runs on all
-// of them and their machines come by that request or not at all. A request is
-// all or nothing: one node that is not wanted makes the whole of it wrong.
+// broughtBy returns the nodes of a cancelled request, if a job runs on all of them and their
+// machines come from that request or not at all. Compute grants a request as a whole, so one node
+// without a job makes the whole request wrong.
 func (s *sight) broughtBy(a plan.CancelRequest) []string {
 	requests := s.groups[a.Group.String()].Requests
 	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == a.Request })
@@ -359,8 +361,8 @@ func (s *sight) broughtBy(a plan.CancelRequest) []string {
 	return requests[at].Instances
 }
 
-// touchesOnlyOurs: what an action names carries our stamp and cluster, or is a
-// node of a flex nodeset of ours that Slurm shows, or a job in the queue.
+// touchesOnlyOurs: each resource in an action carries our stamp and cluster, or is a node of a flex
+// nodeset of ours that Slurm shows, or a job in the queue.
 func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 	made := map[string]bool{}
 	for _, a := range p.Actions {
@@ -417,8 +419,8 @@ func (s *sight) hasGroup(region, name string) bool {
 	return ok
 }
 
-// mayReserve reports whether there are nodes, and each is a flex node or has the reservation
-// already.
+// mayReserve reports whether the list contains nodes, and each is a flex node or already has the
+// reservation.
 func (s *sight) mayReserve(reservation string, nodes []string) bool {
 	return len(nodes) > 0 && !slices.ContainsFunc(nodes, func(node string) bool {
 		return !s.haveNodes([]string{node}) && !slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
@@ -431,8 +433,8 @@ func (s *sight) hasJob(id uint32) bool {
 	return slices.ContainsFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
 }
 
-// haveNodes reports whether all of them, and there are some, are flex nodes of
-// ours that Slurm shows.
+// haveNodes reports whether the list contains names, and all are flex nodes of ours that Slurm
+// shows.
 func (s *sight) haveNodes(names []string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
 		set, _, known := s.cfg.Find(name)
@@ -441,8 +443,8 @@ func (s *sight) haveNodes(names []string) bool {
 	})
 }
 
-// reservesNoLongerThanNeeded: each reservation of ours ends by itself soon after what it is
-// for, or Slurm deletes it when nobody uses it any more.
+// reservesNoLongerThanNeeded: each reservation of ours ends soon after its purpose does, or Slurm
+// deletes it when no job uses it any more.
 func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
 	grace := max(10*time.Minute, 2*s.cfg.Options.Interval+time.Minute)
 	last := func(name string) (at time.Time, ends bool) {
@@ -476,8 +478,8 @@ func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// ourReservation reports whether a reservation is for the end of a lease, or of another kind: the name
-// of a cluster has no dot.
+// ourReservation reports whether a reservation is ours: for the end of a lease, or of another kind.
+// A cluster name contains no dot.
 func ourReservation(name string) bool {
 	rest, ours := strings.CutPrefix(name, "slurmflex-"+cluster)
 	return ours && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "-") && strings.Trim(rest[1:], "0123456789") == "")

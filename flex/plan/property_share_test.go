@@ -14,12 +14,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// theArray is the id of the array whose tasks all jobs are.
+// theArray is the ID of the array that all jobs are tasks of.
 const theArray = 50
 
-// joinArray makes all jobs tasks of one array. The groups of those of one node of a3
-// become one that they share, and its requests that wait at times a single one; others that
-// wait have one, too.
+// joinArray makes all jobs tasks of one array. It merges the groups of tasks with one node of a3
+// into one shared group, and at times their waiting requests into one request. Other waiting tasks
+// also get a request.
 func (w *world) joinArray(t *rapid.T) {
 	waiting := w.drawTasks(t)
 	shared := mig.Group{Name: memo.ArrayGroup(cluster, "a3", theArray, 0), Region: america, Created: drawAge(t)}
@@ -57,7 +57,7 @@ func (w *world) joinArray(t *rapid.T) {
 	w.groups[america+"/"+shared.Name] = shared
 }
 
-// drawTasks adds jobs of one node that wait for it, and returns the nodes.
+// drawTasks adds jobs of one node each that wait for the node, and returns the nodes.
 func (w *world) drawTasks(t *rapid.T) (names []string) {
 	set := w.flexSets()[0]
 	for i := range set.Size() {
@@ -76,7 +76,7 @@ func (w *world) drawTasks(t *rapid.T) (names []string) {
 	return names
 }
 
-// merged makes one of the requests that are in the same state.
+// merged combines requests in the same state into one.
 func merged(requests []mig.Request) (some []mig.Request) {
 	for _, r := range requests {
 		at := slices.IndexFunc(some, func(s mig.Request) bool { return s.State == r.State })
@@ -93,8 +93,8 @@ func merged(requests []mig.Request) (some []mig.Request) {
 	return some
 }
 
-// sharesAmongEquals: a request for tasks of an array has at most share_requests
-// machines, each for a task of one node, and the lease is what each of them needs.
+// sharesAmongEquals: a request for array tasks has at most share_requests machines, each for a task
+// of one node, and its lease is what each of the tasks needs.
 func sharesAmongEquals(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		r, ok := a.(plan.CreateRequest)

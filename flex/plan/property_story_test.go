@@ -14,15 +14,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// drawIdleNodes makes most nodes known to Slurm, powered down.
+// drawIdleNodes adds most nodes to Slurm as powered down.
 func (w *world) drawIdleNodes(t *rapid.T) {
 	for _, name := range distinct(t, "powered down", 6, w.nodeNames()) {
 		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(usual[0])}
 	}
 }
 
-// drawStory makes a job whose nodes, requests and instances fit together more
-// or less.
+// drawStory draws a job with nodes, requests and instances that mostly match.
 func (w *world) drawStory(t *rapid.T) {
 	set := pick(t, "nodeset", w.flexSets()...)
 	names := distinct(t, "nodes of the job", 3, w.nodesOf(set))
@@ -57,7 +56,7 @@ func (w *world) drawStory(t *rapid.T) {
 	}
 }
 
-// drawGroupFor makes a job's group, with a request and instances or without.
+// drawGroupFor draws a job's group, with or without a request and instances.
 func (w *world) drawGroupFor(t *rapid.T, set *config.NodeSet, name string, stamp mig.Stamp, nodes []string) {
 	g := mig.Group{Name: name, Region: set.Region, Stamp: stamp, Created: drawAge(t)}
 	switch upTo(t, "how far it is", 3) {
@@ -74,7 +73,7 @@ func (w *world) drawGroupFor(t *rapid.T, set *config.NodeSet, name string, stamp
 	w.groups[g.Region+"/"+g.Name] = g
 }
 
-// drawInstances makes the machines of most of the nodes.
+// drawInstances draws the machines of most of the nodes.
 func (w *world) drawInstances(t *rapid.T, set *config.NodeSet, names []string, group string) {
 	for _, name := range names {
 		if !rarely(t, "does not show") {
@@ -83,7 +82,7 @@ func (w *world) drawInstances(t *rapid.T, set *config.NodeSet, names []string, g
 	}
 }
 
-// drawJob adds a job, of any kind and state, and returns its id.
+// drawJob adds a job of any kind and state, and returns its ID.
 func (w *world) drawJob(t *rapid.T, nodes []string) uint32 {
 	id := uint32(len(w.jobs) + 1)
 	w.jobs[id] = slurm.Job{
@@ -105,7 +104,7 @@ func (w *world) joinJobs() {
 	}
 }
 
-// drawNode puts a node into a state that may be impossible.
+// drawNode sets a node to a state that may be impossible.
 func (w *world) drawNode(t *rapid.T, name string) {
 	state := pick(t, "state", usual...)
 	if rarely(t, "impossible") {
@@ -122,17 +121,17 @@ func (w *world) drawNode(t *rapid.T, name string) {
 	}
 }
 
-// waits is the comment of a node that waits.
+// waits returns the Comment of a node that waits.
 func waits(armed string) string {
 	return "slurmflex: waits in alpha-a3-job-1/a1 since 2026-11-21T11:29:00Z, armed " + armed
 }
 
-// bootsFailed is the Extra of a node whose instances did not come up.
+// bootsFailed returns the Extra of a node with instances that did not boot.
 func bootsFailed(n int, made time.Time) string {
 	return fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, made.Format(time.RFC3339))
 }
 
-// drawGroup adds a group that need fit to nothing.
+// drawGroup adds a group that need not match anything.
 func (w *world) drawGroup(t *rapid.T) {
 	id := uint32(1 + upTo(t, "for job", 4))
 	set := pick(t, "for nodeset", "a3", "one", "near", "gone")
@@ -151,7 +150,7 @@ func (w *world) drawGroup(t *rapid.T) {
 	w.groups[g.Region+"/"+g.Name] = g
 }
 
-// drawStamp is a stamp of ours, mostly.
+// drawStamp draws a stamp, mostly one of ours.
 func drawStamp(t *rapid.T, set string, id uint32) mig.Stamp {
 	s := mig.Stamp{Version: 1, Cluster: cluster, NodeSet: set, Job: id}
 	if rarely(t, "of another cluster") {
@@ -166,7 +165,7 @@ func drawStamp(t *rapid.T, set string, id uint32) mig.Stamp {
 	return s
 }
 
-// drawRequests are up to three requests for the nodes, the oldest first.
+// drawRequests draws up to three requests for the nodes, oldest first.
 func drawRequests(t *rapid.T, nodes []string) []mig.Request {
 	var all []mig.Request
 	created := noon.Add(-5 * time.Hour)
@@ -190,7 +189,7 @@ func drawRequests(t *rapid.T, nodes []string) []mig.Request {
 	return all
 }
 
-// drawMaker says where an instance is and who made it.
+// drawMaker draws where an instance is and what created it.
 func (w *world) drawMaker(t *rapid.T) mig.Instance {
 	in := mig.Instance{Region: pick(t, "where", america, europe)}
 	switch upTo(t, "made by", 2) {
@@ -206,7 +205,7 @@ func (w *world) drawMaker(t *rapid.T) mig.Instance {
 	return in
 }
 
-// drawInstance adds an instance where and of whom is given.
+// drawInstance adds an instance with the location and maker of in.
 func (w *world) drawInstance(t *rapid.T, name string, in mig.Instance) {
 	in.Name, in.Zone = name, in.Region+"-a"
 	if in.Region == europe {

@@ -17,7 +17,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// drawTorn makes a gang of covered nodeset a3 that has lost machines, at some point until it starts again.
+// drawTorn draws a job on several nodes of covered nodeset a3 that has lost machines. The snapshot
+// may be at any point until the job starts again.
 func (w *world) drawTorn(t *rapid.T) {
 	set := w.cfg.NodeSets[0]
 	w.Promises, w.cfg.Options.Waiting = true, config.Pending
@@ -36,7 +37,7 @@ func (w *world) drawTorn(t *rapid.T) {
 		Limit: slurm.ParseLimit(pick(t, "limit", "15:00", "2:00:00")), Start: noon.Add(-20 * time.Minute), Reason: "Priority",
 	}
 	name := fmt.Sprintf("alpha-a3-job-%d", id)
-	asked := pick(t, "asked", 3*time.Minute, time.Hour) // a list of Compute may lag behind by ten minutes
+	asked := pick(t, "asked", 3*time.Minute, time.Hour) // a list of Compute may lag by ten minutes
 	counted := upTo(t, "lost ones that the group counts still", lost)
 	g := mig.Group{
 		Name: name, Region: america, Created: noon.Add(-time.Hour), TargetSize: size - lost + counted,
@@ -100,8 +101,8 @@ func (w *world) drawTorn(t *rapid.T) {
 	}
 }
 
-// The rules hold also in worlds made for gangs that lose machines.
-func TestEveryPlanForGangsThatLoseMachines(t *testing.T) {
+// The rules also hold in worlds drawn for jobs that lose machines.
+func TestEveryPlanKeepsRulesForJobsThatLoseMachines(t *testing.T) {
 	downs, doors := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := emptyWorld(drawConfig(t))
@@ -120,8 +121,8 @@ func TestEveryPlanForGangsThatLoseMachines(t *testing.T) {
 	}
 }
 
-// sparesWhatAGangKeeps: no machine goes that a job which waits pending has kept after a loss, behind a
-// door before salvage_timeout, or while it gets one.
+// sparesWhatAGangKeeps: no machine is deleted that a job that waits pending has kept after a loss,
+// behind a door before salvage_timeout, or while the job gets a door.
 func sparesWhatAGangKeeps(s *sight, p plan.Plan) (wrong []string) {
 	if !s.snap.Promises || len(s.snap.Unread) > 0 || len(s.snap.Unseen) > 0 || s.snap.Skew != 0 {
 		return nil
@@ -155,7 +156,7 @@ func sparesWhatAGangKeeps(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// madeFor returns the nodes whose machines were made for a job.
+// madeFor returns the nodes with machines that were created for a job.
 func (s *sight) madeFor(j slurm.Job) (names []string) {
 	for name, instances := range s.instances {
 		if slices.ContainsFunc(instances, func(in mig.Instance) bool { return s.groups[in.Region+"/"+in.Group].Stamp.Job == j.ID }) {

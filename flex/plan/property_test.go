@@ -32,13 +32,13 @@ func holds(t *testing.T, r rule) {
 	})
 }
 
-func TestEveryPlan(t *testing.T) {
+func TestEveryPlanKeepsTheRules(t *testing.T) {
 	for name, r := range rules {
 		t.Run(name, func(t *testing.T) { holds(t, r) })
 	}
 }
 
-func TestTheOrderOfWhatIsSeenChangesNothingInAPlan(t *testing.T) {
+func TestPlanDoesNotDependOnTheOrderOfItsInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		want := plan.Compute(scene.Of(w.cfg, w.snapshot()))
@@ -47,8 +47,8 @@ func TestTheOrderOfWhatIsSeenChangesNothingInAPlan(t *testing.T) {
 	})
 }
 
-// shuffled is the snapshot with every list in another order, but for a group's
-// requests, which are listed the oldest first.
+// shuffled returns the snapshot with every list in random order, except a group's requests, which
+// are always listed oldest first.
 func shuffled(t *rapid.T, s scene.Snapshot) scene.Snapshot {
 	s.Nodes, s.Jobs, s.Groups = mixed(t, s.Nodes), mixed(t, s.Jobs), mixed(t, s.Groups)
 	s.Instances, s.Policies, s.Reservations = mixed(t, s.Instances), mixed(t, s.Policies), mixed(t, s.Reservations)
@@ -75,12 +75,12 @@ func mixed[T any](t *rapid.T, list []T) []T {
 	return rapid.Permutation(list).Draw(t, "order")
 }
 
-// The nodes of nodeset one come each by itself, the first two of them also for
-// no job; all are powering up, and there is not room for all.
-func TestTheMostImportantJobsAreServedFirst(t *testing.T) {
+// The nodes of nodeset one are requested separately, the first two of them also without a job. All
+// are powering up, and there are too few places for all.
+func TestMostImportantJobsAreServedFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := emptyWorld(drawConfig(t))
-		priority := map[string]uint64{} // of the nodes that a job waits for
+		priority := map[string]uint64{} // priority of the nodes that a job waits for
 		for i, name := range []string{"alpha-one-0", "alpha-one-1", "alpha-one-2", "alpha-one-3"} {
 			w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}
 			if i >= 2 || rapid.Bool().Draw(t, "wanted by a job") {
@@ -102,9 +102,9 @@ func TestTheMostImportantJobsAreServedFirst(t *testing.T) {
 	})
 }
 
-// Others may write where we read: a node's comment, reason and Extra, a job's
-// AdminComment, a reservation's name, a request's name and its error. No text
-// makes a plan that breaks a rule.
+// Other programs may write the fields that we read: a node's comment, reason and Extra, a job's
+// AdminComment, a reservation's name, a request's name and its error. No text may lead to a plan
+// that breaks a rule.
 func FuzzWhatOthersWrite(f *testing.F) {
 	cfg := houseConfig(f)
 	cfg.NodeSets[0].Flex.BootFailures = 2
@@ -132,20 +132,20 @@ func FuzzWhatOthersWrite(f *testing.F) {
 	})
 }
 
-// B1, B4: lists lack machines of ours, or show them without their maker; their
-// groups count them, and say so or nothing.
-func TestNoMachineIsLostByAListThatLacksIt(t *testing.T) {
+// B1, B4: lists lack machines of ours, or show them without their group. The groups count these
+// machines, and report them or fail to.
+func TestIncompleteListLosesNoMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		snap := w.snapshot()
-		snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { // a group makes none of another nodeset
+		snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { // not of another nodeset
 			set := w.cfg.FlexSetOf(in.Name)
 			return slices.ContainsFunc(snap.Groups, func(g mig.Group) bool {
 				return g.ID() == in.GroupID() && (set == nil || g.Stamp.NodeSet != set.Name)
 			})
 		})
 		truth := sightOf(w.cfg, snap)
-		there := map[string][]mig.Instance{} // of ours, by region/group
+		there := map[string][]mig.Instance{} // instances of ours, by region/group
 		for _, in := range snap.Instances {
 			if key := in.Region + "/" + in.Group; truth.hasGroup(in.Region, in.Group) && !in.Leaving() {
 				there[key] = append(there[key], in)
@@ -183,9 +183,9 @@ func TestNoMachineIsLostByAListThatLacksIt(t *testing.T) {
 	})
 }
 
-// isOthers reports whether another job has the node than a group was made for that does
-// not say which machines it hides: that it still has one of that name shows nowhere, and
-// Compute refuses a second.
+// isOthers reports whether the node now belongs to a job other than the one that the group was
+// created for, while the group does not name its hidden machines. Nothing then shows that the group
+// still has a machine of that name, and Compute refuses a second one.
 func isOthers(s *sight, group, node string) bool {
 	for _, g := range s.snap.Groups {
 		if g.ID().String() == group && len(s.jobs[node]) > 0 {
@@ -195,7 +195,7 @@ func isOthers(s *sight, group, node string) bool {
 	return false
 }
 
-// hideSome are the instances without some, and some without their maker.
+// hideSome returns the instances without some of them, and some without their group.
 func hideSome(t *rapid.T, all []mig.Instance) (seen []mig.Instance) {
 	for _, in := range all {
 		switch upTo(t, "how it shows", 2) {
@@ -209,7 +209,7 @@ func hideSome(t *rapid.T, all []mig.Instance) (seen []mig.Instance) {
 	return seen
 }
 
-// drawMembers is what a group says of its instances.
+// drawMembers draws what a group reports about its instances.
 func drawMembers(t *rapid.T, all []mig.Instance) (m scene.Members) {
 	if rarely(t, "it does not say") {
 		return scene.Members{Err: errors.New("503")}
@@ -220,10 +220,10 @@ func drawMembers(t *rapid.T, all []mig.Instance) (m scene.Members) {
 	return m
 }
 
-// A1: of a job whose row could not be read, no machine is deleted and no node
-// powered down, whatever could be read of it: all that it needs to keep its
-// nodes. Where these are not known, the nodes' own states speak for it.
-func TestAJobThatCannotBeReadKeepsItsNodes(t *testing.T) {
+// A1: if a job's row is unreadable, none of its machines is deleted and none of its nodes is
+// powered down, whichever part of the row could be read. If the row's nodes are unreadable, the
+// nodes' own states protect them.
+func TestUnreadableJobKeepsItsNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		w.Partitions = []slurm.Partition{{Name: "train", Exclusive: true}, {Name: "shared"}}
@@ -253,8 +253,8 @@ func TestAJobThatCannotBeReadKeepsItsNodes(t *testing.T) {
 	})
 }
 
-// showHeld reports whether all of the job's nodes show that a job has them, and
-// no other has them to itself.
+// showHeld reports whether all of the job's nodes show that a job has them, and no other job holds
+// them exclusively.
 func (w *world) showHeld(job slurm.Job) bool {
 	return !slices.ContainsFunc(job.Nodes, func(name string) bool {
 		n, shown := w.nodes[name]

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// told is a world in some lines, for the reader of a rule that was broken.
+// told describes a world in a few lines, for the reader of a broken rule.
 func told(w *world) string {
 	var b strings.Builder
 	s := w.snapshot()

@@ -16,15 +16,15 @@ import (
 	"slurmflex/slurm"
 )
 
-// holder is a wait that a live request is to end.
+// holder is a wait that a live request serves.
 type holder struct {
 	plan.Wait
 	request mig.Request
-	jobs    []slurm.Job // those that wait for one of the request's nodes
+	jobs    []slurm.Job // the jobs that wait for one of the request's nodes
 }
 
-// holders are the requests of the regions that could be read, each for the first wait that
-// names it, which is that of the most important job.
+// holders returns the requests of the readable regions, each with the first wait that names it: the
+// wait of the most important job.
 func (s *sight) holders(p plan.Plan) map[string]holder {
 	all := map[string]holder{}
 	for _, w := range p.Waits {
@@ -56,8 +56,8 @@ func (s *sight) job(id uint32) slurm.Job {
 	return s.snap.Jobs[at]
 }
 
-// yieldsTo reports whether a request has held its place for long, and all jobs that it is for
-// are less important than that of a wait.
+// yieldsTo reports whether a request has held its place for yield_after and all its jobs are less
+// important than the wait's job.
 func (s *sight) yieldsTo(h holder, w plan.Wait) bool {
 	held := s.cfg.Options.YieldAfter
 	return held > 0 && s.snap.Now.Sub(h.request.Created) >= held && h.Region == w.Region && h.Job != 0 && h.request.State == mig.Accepted &&
@@ -65,15 +65,15 @@ func (s *sight) yieldsTo(h holder, w plan.Wait) bool {
 		(w.Job == 0 || !slices.ContainsFunc(h.jobs, func(j slurm.Job) bool { return j.Priority >= s.job(w.Job).Priority }))
 }
 
-// waitsForTurn reports whether a wait is for a place, and whether for one of its user's.
+// waitsForTurn reports whether a wait is for a place, and whether it is for one of its user's
+// places.
 func waitsForTurn(w plan.Wait) (waits, ofUser bool) {
 	text, waits := strings.CutPrefix(w.Obstacle, memo.Waiting+"for its turn: ")
 	return waits, strings.HasPrefix(text, "its user")
 }
 
-// freesPlacesForTheImportant: no job waits for its turn while a less important one has held a
-// place for yield_after, unless a place becomes free in this pass, or the job with the place
-// leaves it.
+// freesPlacesForTheImportant: no job waits for its turn while a less important job has held a place
+// for yield_after, unless a place becomes free in this pass or the job with the place leaves it.
 func freesPlacesForTheImportant(s *sight, p plan.Plan) (wrong []string) {
 	frees, leaves := map[string]bool{}, map[uint32]bool{}
 	for _, a := range p.Actions {
@@ -101,9 +101,9 @@ func freesPlacesForTheImportant(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// freesOnlyWhatWasHeldLong: a request yields its place only to a more important job that
-// waits for its turn, after yield_after, one in a pass and region, and never while it creates
-// machines; and its job is told first.
+// freesOnlyWhatWasHeldLong: a request yields its place only to a more important job that waits for
+// its turn, after yield_after, once per pass and region, and never while the request creates
+// machines. The job's owner is notified first.
 func freesOnlyWhatWasHeldLong(s *sight, p plan.Plan) (wrong []string) {
 	told, yields := map[uint32]bool{}, map[string]int{}
 	for _, a := range p.Actions {
@@ -128,8 +128,7 @@ func freesOnlyWhatWasHeldLong(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// keepsToMaxActivePerUser: no request is made that is one too many in its region for its
-// user.
+// keepsToMaxActivePerUser: no request exceeds the limit of its user in its region.
 func keepsToMaxActivePerUser(s *sight, p plan.Plan) (wrong []string) {
 	most := s.cfg.Options.MaxActivePerUser
 	if most == 0 {
@@ -168,9 +167,9 @@ func keepsToMaxActivePerUser(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// TestEveryPlanWherePlacesAreScarce draws worlds in which jobs of one or two nodes wait, some
+// TestEveryPlanKeepsRulesIfPlacesAreScarce draws worlds where jobs of one or two nodes wait, some
 // of them with requests.
-func TestEveryPlanWherePlacesAreScarce(t *testing.T) {
+func TestEveryPlanKeepsRulesIfPlacesAreScarce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := emptyWorld(drawConfig(t))
 		for _, set := range w.flexSets() {
@@ -184,7 +183,7 @@ func TestEveryPlanWherePlacesAreScarce(t *testing.T) {
 	})
 }
 
-// drawQueue has jobs wait for the nodeset's dynamic nodes.
+// drawQueue makes jobs wait for the nodeset's dynamic nodes.
 func (w *world) drawQueue(t *rapid.T, set *config.NodeSet) {
 	names := w.nodesOf(set)[set.Static:]
 	for len(names) > 0 {

@@ -15,9 +15,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// TestEachPendingJobIsAskedForOrToldWhyNot draws worlds with a cover, in which jobs wait pending for
-// nodes only. Each gets a door, or the plan says why it gets none.
-func TestEachPendingJobIsAskedForOrToldWhyNot(t *testing.T) {
+// TestEachPendingJobIsServedOrHasAReason draws worlds with a cover, where jobs wait pending for
+// nodes only. Each job gets a door, or the plan states why not.
+func TestEachPendingJobIsServedOrHasAReason(t *testing.T) {
 	asked, told := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

@@ -19,8 +19,8 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// house has nodesets of every kind: of whole jobs, of single nodes with static
-// ones, placed close together, inserted in bulk, of Spot capacity, and one that is not ours.
+// house has nodesets of every kind: for whole jobs, for single nodes including static nodes, with
+// placement, with bulk insert, with Spot capacity, and one that slurmflex does not manage.
 const house = `
 slurm_cluster_name: alpha
 project: demo
@@ -52,12 +52,12 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// strangers are nodes that are none of ours: beyond what the configuration has,
-// of a nodeset that it does not know, of one that is not ours, and of clusters
-// of other names, one of which begins with ours.
+// strangers are nodes that are not ours: beyond the size in the configuration, of an unknown
+// nodeset, of an unmanaged nodeset, and of clusters with other names. One of these cluster names
+// starts with ours.
 var strangers = []string{"alpha-a3-6", "alpha-gone-0", "alpha-cpu-0", "alpha-a3-x-0", "beta-a3-0"}
 
-// usual are the states that Slurm shows on a node's way.
+// usual are the states that Slurm shows in a node's normal life cycle.
 var usual = []string{
 	"IDLE+CLOUD+POWERED_DOWN", "ALLOCATED+CLOUD+POWERED_DOWN", "IDLE+CLOUD+POWERED_DOWN+POWER_UP",
 	"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP",
@@ -67,7 +67,7 @@ var usual = []string{
 	"IDLE+CLOUD+POWERING_DOWN", "ALLOCATED+CLOUD+POWERING_DOWN",
 }
 
-// theRest are flags that may come with any state; the last is not Slurm's yet.
+// theRest are flags that may occur with any state. Slurm does not have the last one yet.
 var theRest = []string{
 	"COMPLETING", "DRAIN", "FAIL", "MAINTENANCE", "POWER_DOWN", "POWER_UP", "POWERED_DOWN", "POWERING_UP",
 	"POWERING_DOWN", "NOT_RESPONDING", "PLANNED", "RESERVED", "LEVITATING",
@@ -84,19 +84,19 @@ var statuses = []string{
 	"RUNNING", "PROVISIONING", "STAGING", "STOPPING", "TERMINATED", "STOPPED", "SUSPENDED", "REPAIRING", "DREAMING",
 }
 
-// world is what is, of which a snapshot shows what could be seen.
+// world is the actual state of Slurm and Compute. A snapshot shows the visible part of it.
 type world struct {
 	cfg       *config.Config
 	nodes     map[string]slurm.Node
 	jobs      map[uint32]slurm.Job
 	groups    map[string]mig.Group    // by region/name
 	instances map[string]mig.Instance // by zone/name
-	recalled  []string                // regions of which all was known before
-	unread    map[uint32]bool         // jobs whose record could not be read
+	recalled  []string                // unread regions with a complete earlier state
+	unread    map[uint32]bool         // jobs with an unreadable record
 	scene.Snapshot
 }
 
-// snapshot is what a pass sees: nothing of the cloud in unseen regions.
+// snapshot returns what a pass sees: nothing of Compute in unseen regions.
 func (w *world) snapshot() scene.Snapshot {
 	s := w.Snapshot
 	s.Nodes, s.Jobs, s.Groups, s.Instances = inOrder(w.nodes), inOrder(w.jobs), nil, nil
@@ -119,7 +119,7 @@ func (w *world) snapshot() scene.Snapshot {
 	return s
 }
 
-// recall adds what was known of regions that are unseen.
+// recall adds the last known state of unseen regions.
 func (w *world) recall(s *scene.Snapshot) {
 	for _, region := range w.recalled {
 		if s.Unseen[region] == nil {
@@ -151,7 +151,7 @@ func inOrder[K interface{ ~string | ~uint32 }, V any](m map[K]V) []V {
 	return all
 }
 
-// emptyWorld has templates that are fit, and nothing else.
+// emptyWorld returns a world with usable templates and nothing else.
 func emptyWorld(cfg *config.Config) *world {
 	w := &world{
 		cfg: cfg, nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
@@ -168,8 +168,8 @@ func emptyWorld(cfg *config.Config) *world {
 	return w
 }
 
-// drawWorld makes a world out of jobs whose nodes are somewhere on their way,
-// and of what fits to nothing.
+// drawWorld draws a world of jobs with nodes at any point of their life cycle, and of resources
+// that match nothing.
 func drawWorld(t *rapid.T) *world {
 	w := emptyWorld(drawConfig(t))
 	w.ResumeTimeout = pick(t, "ResumeTimeout", 0, time.Hour, 18*time.Hour)
@@ -201,8 +201,8 @@ func drawWorld(t *rapid.T) *world {
 	return w
 }
 
-// reserveEnds has an earlier pass have reserved the nodes around the end of their leases;
-// older versions did for a year.
+// reserveEnds adds the reservations that an earlier pass would have made around the ends of leases.
+// Older versions reserved for a year.
 func (w *world) reserveEnds(lasts time.Duration) {
 	nodes := map[string][]string{}
 	for _, key := range slices.Sorted(maps.Keys(w.instances)) {
@@ -219,7 +219,7 @@ func (w *world) reserveEnds(lasts time.Duration) {
 	}
 }
 
-// houseConfig is the configuration of the house as it stands.
+// houseConfig returns the configuration of the house.
 func houseConfig(t interface{ Fatal(...any) }) *config.Config {
 	cfg, err := config.Parse("house.yaml", []byte(house))
 	if err != nil {
@@ -257,8 +257,7 @@ func drawConfig(t *rapid.T) *config.Config {
 	return cfg
 }
 
-// nodeNames are the flex nodes that worlds are made of; of the near ones the
-// first few.
+// nodeNames returns up to six nodes of each flex nodeset.
 func (w *world) nodeNames() []string {
 	var names []string
 	for _, set := range w.cfg.NodeSets {
@@ -277,12 +276,12 @@ func (w *world) nodesOf(set *config.NodeSet) []string {
 	return names
 }
 
-// flexSets are the nodesets that are ours.
+// flexSets returns the nodesets that slurmflex manages.
 func (w *world) flexSets() []*config.NodeSet {
 	return slices.DeleteFunc(slices.Clone(w.cfg.NodeSets), func(s *config.NodeSet) bool { return s.Flex == nil })
 }
 
-// drawMemory makes up all that is neither node nor job nor of the cloud.
+// drawMemory draws everything that is neither a node nor a job nor in Compute.
 func (w *world) drawMemory(t *rapid.T) {
 	for _, set := range w.flexSets() {
 		w.drawTemplate(t, set)
@@ -342,8 +341,8 @@ func (w *world) drawMemory(t *rapid.T) {
 	w.drawPolicies(t)
 }
 
-// drawUsers says who submitted the jobs: the tasks of an array, and the components of a
-// heterogeneous job, are one user's.
+// drawUsers draws the users who submitted the jobs. The tasks of an array, and the components of a
+// heterogeneous job, have the same user.
 func (w *world) drawUsers(t *rapid.T) {
 	users := map[uint32]string{}
 	for _, j := range inOrder(w.jobs) {
@@ -356,7 +355,7 @@ func (w *world) drawUsers(t *rapid.T) {
 	}
 }
 
-// drawTemplate gives a nodeset a template that is fit, or not, or not read.
+// drawTemplate draws a nodeset's template: usable, unusable or unread.
 func (w *world) drawTemplate(t *rapid.T, set *config.NodeSet) {
 	template := scenetest.FlexTemplate(pick(t, "machine type", "a4-highgpu-8g", "a3-highgpu-8g"))
 	if rarely(t, "template is not fit") {
@@ -375,7 +374,7 @@ func (w *world) drawTemplate(t *rapid.T, set *config.NodeSet) {
 	w.Templates[set.Template] = template
 }
 
-// drawPolicies makes some workload policies, of groups that are there or not.
+// drawPolicies draws some workload policies, of existing and of missing groups.
 func (w *world) drawPolicies(t *rapid.T) {
 	for _, name := range distinct(t, "policies", 2, append(slices.Sorted(maps.Keys(w.groups)), america+"/alpha-near-job-1")) {
 		region, short, _ := strings.Cut(name, "/")
@@ -387,7 +386,7 @@ func drawCause(t *rapid.T) mig.Cause {
 	return mig.Cause(1 + upTo(t, "cause - 1", int(mig.CauseUnknown)-1))
 }
 
-// drawAge is a time from a moment to some hours ago.
+// drawAge draws a time between a moment and some hours ago.
 func drawAge(t *rapid.T) time.Time {
 	ago := pick(t, "ago", 5*time.Second, 59*time.Second, 3*time.Minute, 10*time.Minute, 31*time.Minute, 5*time.Hour)
 	return noon.Add(-ago)
@@ -397,10 +396,10 @@ func pick[T any](t *rapid.T, what string, from ...T) T { return rapid.SampledFro
 
 func upTo(t *rapid.T, what string, most int) int { return rapid.IntRange(0, most).Draw(t, what) }
 
-// rarely is true once in eight times, and shrinks to false.
+// rarely returns true once in eight times, and shrinks to false.
 func rarely(t *rapid.T, what string) bool { return upTo(t, what, 7) == 7 }
 
-// distinct are some of these, at most so many.
+// distinct draws up to most different values.
 func distinct(t *rapid.T, what string, most int, from []string) []string {
 	if len(from) == 0 {
 		return nil

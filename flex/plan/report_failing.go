@@ -9,9 +9,9 @@ import (
 	"slurmflex/mig"
 )
 
-// nameFailing adds the failure of a cohort's calls to its verdict, while the calls are repeated
-// or an attempt is in flight. Every text about the cohort starts with that failure.
-// Requests of a region that fail alike are one problem.
+// nameFailing adds the failure of a cohort's calls to its verdict, while the calls are repeated or
+// an attempt is in flight. Every text about the cohort starts with that failure. Requests of a
+// region that fail for the same reason are reported as one problem.
 func nameFailing(w *wanted, verdicts []verdict) []verdict {
 	type likeness struct{ region, message string }
 	alike := map[likeness][]*verdict{}
@@ -36,8 +36,8 @@ func nameFailing(w *wanted, verdicts []verdict) []verdict {
 	return verdicts
 }
 
-// failing returns how the calls for a cohort fail, and zero if nothing is being requested
-// or no call has failed since the job received its nodes.
+// failing returns how the calls for a cohort fail. It returns zero if nothing is being requested or
+// no call has failed since the job was allocated its nodes.
 func (w *wanted) failing(v *verdict) scene.Failing {
 	c := v.cohort
 	f := refusal(w.scene, c).Failing
@@ -50,7 +50,7 @@ func (w *wanted) failing(v *verdict) scene.Failing {
 	return f
 }
 
-// inGooglesWords ends a problem with Google's message, which its admin may need in full.
+// inGooglesWords formats Google's message as the end of a problem. The admin may need it in full.
 func inGooglesWords(message string) string {
 	if message == "" {
 		return ""

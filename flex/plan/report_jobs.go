@@ -14,13 +14,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// tellsAtOnce is how many AdminComments a pass writes at most. Each is two of
-// slurmctld's calls, and a shared node may have hundreds of jobs.
+// tellsAtOnce limits how many AdminComments a pass writes. Each takes two calls to slurmctld, and a
+// shared node may have hundreds of jobs.
 const tellsAtOnce = 100
 
-// notify lets the owners of jobs know what their nodes wait for, and when
-// they end before the job may. What a job was told last is not told again, nor
-// anything beside a return.
+// notify writes to the AdminComment of jobs what their nodes wait for, and when the nodes end if
+// that is before the job's time limit. It does not repeat the last text, and adds nothing when the
+// job is being returned to Slurm.
 func (d *draft) notify(w *wanted, verdicts []verdict) {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
@@ -34,7 +34,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 	for id, some := range waits {
 		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")
 	}
-	waited, back := waited(w.scene), map[uint32]string{} // by heterogeneous job, which Slurm takes back as a whole
+	waited, back := waited(w.scene), map[uint32]string{} // by heterogeneous job: Slurm requeues it as a whole
 	for _, v := range verdicts {
 		if v.do == goesBack && v.cohort.job.HetID != 0 {
 			back[v.cohort.job.HetID] = memo.OwnComment + v.back.Comment(v.cohort.job.ID, time.Time{})
@@ -84,8 +84,8 @@ func (d *draft) tell(told, texts map[uint32]string) {
 	}
 }
 
-// notice says to a job of the cohort's nodes what they wait for; empty if there is
-// nothing to say yet.
+// notice returns the text about what the cohort's nodes wait for, for the owner of one of their
+// jobs. It is empty while there is nothing to report.
 func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	c, n := v.cohort, v.queued
 	if why := v.obstacle(); why != "" {
@@ -99,7 +99,7 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 		return ""
 	}
 	if since := cmp.Or(j.Start, waitsSince(c)); !since.IsZero() {
-		waited = w.scene.Seen.Now.Sub(since) // also for earlier requests
+		waited = w.scene.Seen.Now.Sub(since) // include earlier requests
 	}
 	wanted := c.live.Request.Size()
 	if c.shares() {
@@ -121,9 +121,9 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	return text
 }
 
-// lossText says to a job that machines of its nodes are gone; empty if none is, or
-// Slurm still gets an answer from one of them and no second list misses its machine: a list
-// may be wrong for a moment.
+// lossText describes the lost machines of a job for its owner; empty if the job lost none. It
+// leaves out a loss while any of its nodes still responds to Slurm and no second list has confirmed
+// the loss, because a single list may be wrong for a moment.
 func lossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 	for _, l := range losses {
 		answers := func(name string) bool {
@@ -139,8 +139,8 @@ func lossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 	return text
 }
 
-// endText says when a job's nodes end, if that is before its time limit, or if
-// its owner was told that it waits, which it does no longer; else it is empty.
+// endText describes when a job's nodes end, if that is before the job's time limit or if the job's
+// owner was last notified of a wait that is now over. Otherwise it is empty.
 func endText(s *scene.Scene, j *slurm.Job, waited bool) string {
 	end, _ := s.FirstEnd(j)
 	text := memo.OwnComment
@@ -155,7 +155,7 @@ func endText(s *scene.Scene, j *slurm.Job, waited bool) string {
 		return ""
 	}
 	if told := s.Seen.Told[j.ID]; memo.Continues(told, text) {
-		return told // it stays as it is when the records that say so go
+		return told // keep the text when the records that it came from are deleted
 	}
 	if !haveCome(s, j) {
 		return text
@@ -163,11 +163,11 @@ func endText(s *scene.Scene, j *slurm.Job, waited bool) string {
 	return text + waitText(s, j)
 }
 
-// waitText says how long the job has waited for its machines, as the notice did while it
-// waited: from when it was given its nodes, or from its first request if it runs, which
-// sets its start, to the last machine. It is empty if the records do not say, or others'
-// machines were there.
-// slurmdbd stores it with the job's end, so that sacct has it.
+// waitText describes how long the job waited for its machines, as the notice did during the wait.
+// The wait starts when the job was allocated its nodes, or at its first request if it is already
+// running, because Slurm resets the start of a running job. It ends when the last machine was
+// created. The text is empty if the records are missing or the machines were created for other
+// jobs. slurmdbd stores the text when the job ends, so sacct can show it.
 func waitText(s *scene.Scene, j *slurm.Job) string {
 	var first, last time.Time
 	var types []string
@@ -200,8 +200,7 @@ func waitText(s *scene.Scene, j *slurm.Job) string {
 	return fmt.Sprintf(memo.Waited+"%s for %d × %s", roughly(last.Sub(first)), count, strings.Join(slices.Compact(types), ", "))
 }
 
-// haveCome reports whether each of the job's nodes has its machine, and is up or
-// will be.
+// haveCome reports whether each of the job's nodes has its machine and is up or powering up.
 func haveCome(s *scene.Scene, j *slurm.Job) bool {
 	return j.State != slurm.JobCompleting && !slices.ContainsFunc(j.Nodes, func(name string) bool {
 		m := s.Node(name)
@@ -210,9 +209,8 @@ func haveCome(s *scene.Scene, j *slurm.Job) bool {
 	})
 }
 
-// outlives reports whether the job may run on after its nodes have ended. Until
-// it runs its start is not known, and only a limit longer than the longest lease
-// says.
+// outlives reports whether the job may run longer than its nodes. The start of a job is unknown
+// until it runs. Until then, only a time limit longer than the longest lease counts.
 func outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
 	switch {
 	case j.Limit.Kind == slurm.LimitUnknown:
@@ -228,8 +226,7 @@ func outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
 	})
 }
 
-// waited are the jobs whose owner, or a comment of whose nodes, was told of a
-// wait.
+// waited returns the jobs with an AdminComment of ours or with a node Comment that records a wait.
 func waited(s *scene.Scene) map[uint32]bool {
 	jobs := map[uint32]bool{}
 	for id, text := range s.Seen.Told {
@@ -245,8 +242,8 @@ func waited(s *scene.Scene) map[uint32]bool {
 	return jobs
 }
 
-// roughly gives a wait in steps that grow with it, so that what a job is told
-// does not change every pass: minutes, from an hour on tens of minutes.
+// roughly formats a wait in whole minutes, and from one hour on in steps of ten minutes, so that an
+// AdminComment does not change in every pass.
 func roughly(d time.Duration) string {
 	step := time.Minute
 	if d >= time.Hour {

@@ -12,18 +12,18 @@ import (
 	"slurmflex/slurm"
 )
 
-// problemsOf are the problems with what was seen, and with how it could be read.
+// problemsOf returns the problems with what the pass saw, and with what it could not read.
 func problemsOf(w *wanted) []scene.Problem {
 	return slices.Concat(w.scene.Problems(), unseenRegions(w.scene), unreadMembers(w.scene), unreadAllowances(w.scene), skewedClock(w.scene), blockedSets(w.scene), unreadLimits(w),
 		lateBoots(w.scene), leftByTrials(w.scene), starving(w.scene, w.handed.held), abandonedCovers(w.scene))
 }
 
-// problemsOfMachines are the problems with machines and nodes that are there.
+// problemsOfMachines returns the problems with existing machines and nodes.
 func problemsOfMachines(s *scene.Scene, losses []scene.Loss) []scene.Problem {
 	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s), unconfigured(s), unserved(s))
 }
 
-// abandonedCovers names the covers that no daemon keeps up.
+// abandonedCovers reports the covers that no daemon extends.
 func abandonedCovers(s *scene.Scene) (ps []scene.Problem) {
 	for _, h := range s.Covers() {
 		if s.Seen.Promises || !IsAbandoned(s, h) {
@@ -42,7 +42,7 @@ func unseenRegions(s *scene.Scene) (ps []scene.Problem) {
 	return ps
 }
 
-// unreadMembers names the groups that did not say what they hide.
+// unreadMembers reports the groups with hidden members that could not be read.
 func unreadMembers(s *scene.Scene) (ps []scene.Problem) {
 	for _, key := range slices.SortedFunc(maps.Keys(s.Seen.Members), mig.GroupID.Compare) {
 		if err := s.Seen.Members[key].Err; err != nil {
@@ -52,7 +52,7 @@ func unreadMembers(s *scene.Scene) (ps []scene.Problem) {
 	return ps
 }
 
-// skewedClock names a clock that differs from Compute's.
+// skewedClock reports a clock that differs from Compute's.
 func skewedClock(s *scene.Scene) []scene.Problem {
 	how, effect := "ahead of", "; slurmflex gives up nothing by age until it is correct"
 	switch {
@@ -72,8 +72,7 @@ func blockedSets(s *scene.Scene) (ps []scene.Problem) {
 	return ps
 }
 
-// unreadLimits names the jobs whose time limit decides a cohort's lease and is not
-// understood.
+// unreadLimits reports the jobs with an unreadable time limit that determines a cohort's lease.
 func unreadLimits(w *wanted) (ps []scene.Problem) {
 	for _, c := range w.cohorts {
 		if !c.set.Flex.UseJobDuration {
@@ -88,7 +87,7 @@ func unreadLimits(w *wanted) (ps []scene.Problem) {
 	return ps
 }
 
-// lateBoots names the nodes whose instances did not come up in time.
+// lateBoots reports the nodes with instances that did not boot in time.
 func lateBoots(s *scene.Scene) (ps []scene.Problem) {
 	for _, set := range s.Config.NodeSets {
 		if b := s.Boots(set); b != nil && len(b.Late) > 0 {
@@ -105,10 +104,10 @@ func lostMachines(losses []scene.Loss) (ps []scene.Problem) {
 	return ps
 }
 
-// billedOtherwise names the instances of ours that are of another provisioning model than
-// their nodeset's, whatever their template says.
+// billedOtherwise reports our instances with a provisioning model other than their nodeset's,
+// whatever their template contains.
 func billedOtherwise(s *scene.Scene) (ps []scene.Problem) {
-	for _, in := range s.Machines() { // by name
+	for _, in := range s.Machines() { // sorted by name
 		if in.Node == nil || !s.Ours(in) || in.Leaving() || in.Unread != "" {
 			continue
 		}
@@ -120,8 +119,8 @@ func billedOtherwise(s *scene.Scene) (ps []scene.Problem) {
 	return ps
 }
 
-// doubles names the nodes that have several machines: a name is unique in a zone
-// only, and all but one cost money for nothing.
+// doubles reports the nodes that have several machines. A name is unique only within a zone. All
+// machines of a node but one are billed for nothing.
 func doubles(s *scene.Scene) (ps []scene.Problem) {
 	for _, m := range s.Nodes() {
 		var zones []string
@@ -138,7 +137,7 @@ func doubles(s *scene.Scene) (ps []scene.Problem) {
 	return ps
 }
 
-// unclearNodes names the nodes that are left alone because their state is not understood.
+// unclearNodes reports the nodes that slurmflex leaves alone because their state is unknown.
 func unclearNodes(s *scene.Scene) (ps []scene.Problem) {
 	for _, m := range s.Nodes() {
 		if m.Power == scene.Unclear && !isSkipped(s, slurm.NodeRow, m.Name) {
@@ -148,8 +147,8 @@ func unclearNodes(s *scene.Scene) (ps []scene.Problem) {
 	return ps
 }
 
-// unconfigured names the machines of ours that jobs use though the configuration has no such nodes,
-// because a nodeset is smaller than before. By job, because a job may have many.
+// unconfigured reports our machines that jobs use and that are no longer configured, because a
+// nodeset was made smaller. It groups them by job, because a job may have many.
 func unconfigured(s *scene.Scene) (ps []scene.Problem) {
 	nodes, names := map[uint32][]string{}, map[uint32]string{}
 	for _, in := range s.Machines() {
@@ -167,9 +166,9 @@ func unconfigured(s *scene.Scene) (ps []scene.Problem) {
 	return ps
 }
 
-// unserved names the nodes of the configuration for which slurmflex does nothing, because Slurm does not
-// have them or their nodeset is not slurmflex's any more, and whose machines run, or are requested, for
-// no job.
+// unserved reports configured nodes that slurmflex does nothing for, although their machines run or
+// are requested without a job. Either Slurm does not have the nodes, or slurmflex no longer manages
+// their nodeset.
 func unserved(s *scene.Scene) (ps []scene.Problem) {
 	paid := map[*config.NodeSet][]string{}
 	note := func(name string, since time.Time) {

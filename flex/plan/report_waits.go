@@ -10,46 +10,49 @@ import (
 	"slurmflex/slurm"
 )
 
-// Wait is nodes that must arrive together and have no machine yet: what they wait for. It is made
-// once in a pass, after the verdicts. The AdminComment, the nodes' Comment, and every row, story
-// and page only render it.
+// Wait describes what a set of nodes without machines waits for. The nodes must arrive together. It
+// is built once in a pass, after the verdicts. The AdminComment, the nodes' Comment, and every row,
+// story and page only render it.
 type Wait struct {
-	Job     uint32 // that waits for them; 0 for a static node or one that was powered up by hand
+	// The job that waits for the nodes; 0 for a static node, or for one powered up by hand.
+	Job     uint32
 	NodeSet string
 	Region  string
-	Group   string        // their managed instance group, made or to be made
-	Nodes   []string      // those without a machine
-	Lease   time.Duration // that is asked for, or will be
+	Group   string        // their managed instance group, which may not exist yet
+	Nodes   []string      // the nodes without a machine
+	Lease   time.Duration // the lease that is or will be requested
 
 	Stage     Stage
-	Request   string    // the live request that is to bring them; empty if there is none
-	Requested time.Time // when that was made
-	Since     time.Time // when they began to wait; zero if that is not known
+	Request   string    // the live request for the nodes; empty: none
+	Requested time.Time // when that request was created
+	Since     time.Time // when the nodes started to wait; zero if unknown
 
-	Obstacle string        // why nothing is asked for now, or why they are returned; empty if nothing is in the way
-	Failed   int           // attempts in a row that have failed, where that is the obstacle
-	Next     time.Time     // when the next attempt comes, where that is known
-	Failing  scene.Failing // where Failed counts calls that are repeated in every pass
+	// Why nothing is requested now, or why the nodes are returned; empty: nothing prevents a
+	// request.
+	Obstacle string
+	Failed   int           // consecutive failed attempts, if they are the obstacle
+	Next     time.Time     // when the next attempt will be made, if known
+	Failing  scene.Failing // if Failed counts calls that every pass repeats
 
-	mig.Trouble // why the last attempt, or the request so far, has brought no machines
+	mig.Trouble // why the last attempt, or the current request so far, has created no machines
 
-	Until time.Time // when the wait ends, or its job is lost; zero: never
-	Then  Then      // what becomes of the job then, or of one that loses its nodes now
-	By    Limiter   // what ends the wait
+	Until time.Time // when the wait ends or the job is lost; zero: never
+	Then  Then      // what happens to the job then, or now if it loses its nodes
+	By    Limiter   // the limit that ends the wait
 }
 
-// Stage says how far a wait has come.
+// Stage is the progress of a wait.
 type Stage string
 
 // The stages.
 const (
-	Asking   Stage = "asking"   // the request is being made, or checked by Compute
+	Asking   Stage = "asking"   // the request is being created, or Compute is checking it
 	Queued   Stage = "queued"   // the request waits for capacity
-	Waiting  Stage = "waiting"  // nothing is requested; Obstacle says why
-	Returned Stage = "returned" // their job loses them now
+	Waiting  Stage = "waiting"  // nothing is requested; Obstacle explains why
+	Returned Stage = "returned" // their job loses the nodes in this pass
 )
 
-// nameWaits makes the waits of each cohort.
+// nameWaits builds the waits of each cohort.
 func nameWaits(w *wanted, verdicts []verdict) []verdict {
 	back := map[uint32]*ReturnNodes{}
 	for _, v := range verdicts {
@@ -68,11 +71,11 @@ func nameWaits(w *wanted, verdicts []verdict) []verdict {
 	return verdicts
 }
 
-// giveBack makes it a wait that ends now.
+// giveBack marks the wait as one that ends in this pass.
 func (n *Wait) giveBack(a *ReturnNodes) { n.Stage, n.Obstacle, n.Then = Returned, a.Reason, a.Then }
 
-// waitsOf returns the waits of the cohorts that lack machines, and of the nodes that Slurm does
-// not power up for their job.
+// waitsOf returns the waits of the cohorts that lack machines, and of the nodes that Slurm does not
+// power up for their job.
 func waitsOf(w *wanted, verdicts []verdict) (waits []Wait) {
 	waits = make([]Wait, 0, len(verdicts))
 	for _, v := range verdicts {
@@ -85,8 +88,8 @@ func waitsOf(w *wanted, verdicts []verdict) (waits []Wait) {
 	return append(append(waits, unready(w.scene)...), unshownWaits(w.scene)...)
 }
 
-// waits returns the wait of the cohort's nodes that its live request names, and that of the nodes
-// for which nothing is requested. A wait without nodes is over.
+// waits returns two waits: one for the cohort's nodes that its live request names, and one for
+// those without a request. A wait without nodes is over.
 func (v verdict) waits(w *wanted) (queued, lacking Wait) {
 	c := v.cohort
 	var asked, rest []string
@@ -129,8 +132,8 @@ func (v verdict) waits(w *wanted) (queued, lacking Wait) {
 	return queued, lacking
 }
 
-// unready says what the nodes wait for that a job has been given and that Slurm
-// does not power up: nothing is requested before.
+// unready returns the waits of nodes that Slurm has allocated to a job and does not power up.
+// slurmflex requests no machine until Slurm does.
 func unready(s *scene.Scene) (waits []Wait) {
 	for _, m := range s.Nodes() {
 		job := m.Owner()
@@ -148,8 +151,8 @@ func unready(s *scene.Scene) (waits []Wait) {
 	return waits
 }
 
-// unshownWaits says what the nodes wait for that a job was given and that no row of
-// Slurm's list of nodes shows, because a row without a name could not be read.
+// unshownWaits returns the waits of nodes that a job was allocated and that Slurm's node list does
+// not show, because a row without a name could not be read.
 func unshownWaits(s *scene.Scene) (waits []Wait) {
 	for _, name := range s.UnshownNodes() {
 		set, _, ok := s.Config.Find(name)
@@ -165,10 +168,10 @@ func unshownWaits(s *scene.Scene) (waits []Wait) {
 	return waits
 }
 
-// recallWaits are the waits as they are, and of regions that could not be read as
-// they were last known: of what was not requested then nothing is requested now. A
-// node that waits in a region that was read, because its nodeset has moved there, waits
-// only there.
+// recallWaits returns the current waits, and for unread regions the waits as they were last known.
+// Where nothing was requested then, nothing is requested now, and the obstacle is the unread
+// region. A node that waits in a readable region, because its nodeset has moved there, appears only
+// in that region.
 func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 	recalled := func(n Wait) bool { _, ok := snap.LastKnown[n.Region]; return ok }
 	waits := slices.DeleteFunc(now, recalled)
@@ -186,7 +189,7 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 		case n.Request == "":
 			n.Stage, n.Obstacle = Waiting, unreadText(n.Region, snap.Unseen[n.Region])
 			n.Failed, n.Next, n.Failing = 0, time.Time{}, scene.Failing{}
-		case n.Stage == Returned: // nothing is returned in a region that could not be read
+		case n.Stage == Returned: // slurmflex returns no nodes in an unread region
 			n.Stage, n.Obstacle, n.Then = Queued, "", ""
 		}
 		if !n.Until.After(snap.Now) {
@@ -197,8 +200,8 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 	return waits
 }
 
-// waitEnds says when a cohort's wait ends, and what becomes of its job then. It is never
-// if Slurm would end the job rather than requeue it.
+// waitEnds returns when a cohort's wait ends, and what happens to its job then. The wait never ends
+// if Slurm would end the job instead of requeueing it.
 func (w *wanted) waitEnds(c *cohort) waitEnd {
 	end := w.endOfWait(c)
 	if c.job == nil || end.then != Cancel && keeps(w.scene, c) {

@@ -20,7 +20,7 @@ func unreadJob(name string, state slurm.JobState, nodes ...string) slurm.UnreadR
 }
 
 // A1
-func TestAJobThatCannotBeRead(t *testing.T) {
+func TestUnreadableJobKeepsWhatItMayNeed(t *testing.T) {
 	const stopped = "ALLOCATED+CLOUD+NOT_RESPONDING"
 	exclusive := func(s *setting) { s.Partitions = []slurm.Partition{{Name: "train", Exclusive: true}, {Name: "shared"}} }
 	forJob7 := func(state mig.RequestState) part {
@@ -66,7 +66,7 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 }
 
 // A1
-func TestANodeThatCannotBeReadIsLeftAloneAndKeepsItsReservation(t *testing.T) {
+func TestUnreadableNodeIsLeftAloneAndKeepsItsReservation(t *testing.T) {
 	const reservation = "slurmflex-alpha-1795266000"
 	row := slurm.UnreadRow{Kind: slurm.NodeRow, Name: "alpha-a3-0", Why: "no State="}
 	p := Compute(scene.Of(alphaConfig(t), seen(unread(row), func(s *setting) {
@@ -79,7 +79,7 @@ func TestANodeThatCannotBeReadIsLeftAloneAndKeepsItsReservation(t *testing.T) {
 }
 
 // A1
-func TestAGangOfWhichARowCannotBeReadIsNotAskedForInParts(t *testing.T) {
+func TestJobWithAnUnreadableNodeIsNotRequestedInParts(t *testing.T) {
 	for name, row := range map[string]slurm.UnreadRow{
 		"of a node with a name": {Kind: slurm.NodeRow, Name: "alpha-a3-1", Why: "no State="},
 		"of a node without one": {Kind: slurm.NodeRow, Why: "not a node record"},
@@ -105,7 +105,7 @@ func TestAGangOfWhichARowCannotBeReadIsNotAskedForInParts(t *testing.T) {
 }
 
 // A1
-func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) {
+func TestUnreadableReservationIsNeitherRemadeNorDeleted(t *testing.T) {
 	end := time.Unix(1795266000, 0)
 	given := []part{
 		runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"),
@@ -121,7 +121,7 @@ func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) 
 	}
 }
 
-// D11: a nodeset was missing from a file that was cut off.
+// D11: a truncated configuration file lacked a nodeset.
 func TestUnknownNodesKeepTheirReservation(t *testing.T) {
 	const at13 = "slurmflex-alpha-1795266000"
 	end := noon.Add(time.Hour)
@@ -132,21 +132,21 @@ func TestUnknownNodesKeepTheirReservation(t *testing.T) {
 	in("nobody extends it for them", seen(reserved(at13, "alpha-gone-0", end), func(s *setting) { s.Now = end.Add(9 * time.Minute) }))
 }
 
-// D11: the owner of a machine could not be read.
+// D11: the stamp of a machine could not be read.
 func TestStrangersMachineEndsNoReservation(t *testing.T) {
 	const at13 = "slurmflex-alpha-1795266000"
 	situations(t, alphaConfig(t))("of a node that is up", seen(runsOn(7, "alpha-a3-0"), vms("alpha-a3-0", "alpha-a3-job-7", ""),
 		func(s *setting) { s.Instances[0].Terminates = noon.Add(time.Hour) }, reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
 }
 
-// A5: the end was in 9999, or 1970, for one pass.
-func TestAReservationStaysWhileTheEndOfItsNodesLeaseIsNotKnown(t *testing.T) {
+// A5: the end of the lease was in 9999, or 1970, for one pass.
+func TestReservationStaysWhileTheLeaseEndIsUnknown(t *testing.T) {
 	assert.Empty(t, planned(t, seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"),
 		reserved("slurmflex-alpha-1795266000", "alpha-a3-0", time.Time{}))))
 }
 
 // A7: Slurm 26.05.0 to 26.05.4, after a reconfigure.
-func TestANodeOfUnknownBaseThatIsPoweredDownIsAsOneThatIsIdle(t *testing.T) {
+func TestPoweredDownNodeOfUnknownBaseCountsAsIdle(t *testing.T) {
 	const unknown = "UNKNOWN+CLOUD+POWERED_DOWN"
 	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", unknown), nodes("alpha-one-0", unknown),
 		groupOf(7), machinesOf(7, "alpha-a3-0"))))
@@ -159,8 +159,8 @@ func TestANodeOfUnknownBaseThatIsPoweredDownIsAsOneThatIsIdle(t *testing.T) {
 	assert.Equal(t, []string{"node alpha-a3-0 is left alone: state UNKNOWN+CLOUD is not understood"}, p.Problems.Texts())
 }
 
-// A job whose row cannot be read may wait for what was requested for it.
-func TestARequestOfAJobThatCannotBeReadIsNotCancelledForALongerOne(t *testing.T) {
+// A job with an unreadable row may wait for machines that were requested for it.
+func TestRequestOfAnUnreadableJobOutlivesALongerJob(t *testing.T) {
 	given := func(parts ...part) scene.Snapshot {
 		return seen(append(parts, nodes("alpha-a3-0", "ALLOCATED+CLOUD+POWERED_DOWN"),
 			groupOf(2, accepted("alpha-a3-0")), job(5, "shared", "365-00:00:00", configured, "alpha-a3-0"))...)
@@ -169,7 +169,7 @@ func TestARequestOfAJobThatCannotBeReadIsNotCancelledForALongerOne(t *testing.T)
 	assert.Empty(t, cancelled(Compute(scene.Of(alphaConfig(t), given(unread(slurm.UnreadRow{Kind: slurm.JobRow, Name: "2", Why: "time"}))))))
 }
 
-func TestARequestOfAJobThatCannotBeReadIsNotCancelledForOneOfMoreNodes(t *testing.T) {
+func TestRequestOfAnUnreadableJobOutlivesALargerJob(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"), nodes("alpha-a3-1", poweringUp),
 		job(3, "shared", "15:00", configured, "alpha-a3-[0-1]"), unread(unreadJob("1", configured, "alpha-a3-0")),
 		groupOf(1, accepted("alpha-a3-0")))))
@@ -177,9 +177,9 @@ func TestARequestOfAJobThatCannotBeReadIsNotCancelledForOneOfMoreNodes(t *testin
 	assert.Empty(t, p.Actions, "nor are the other nodes requested by themselves")
 }
 
-// B2: what could not be read is not absent: nothing is done to it, nor to the nodes
-// that it concerns, and it is named.
-func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
+// B2: something that could not be read is not absent. slurmflex leaves it and the nodes that it
+// concerns alone, and reports it.
+func TestUnreadableThingsAreLeftAlone(t *testing.T) {
 	spoilt := func(s *setting) { s.Groups[len(s.Groups)-1].Unread = "description: it is no whole stamp" }
 	unstamped := func(s *setting) { s.Groups[len(s.Groups)-1].Stamp = mig.Stamp{} }
 	veiled := func(s *setting) { s.Instances[0].Unread = "status: it is missing" }

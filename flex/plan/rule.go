@@ -7,45 +7,45 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// verdict says what becomes of a cohort in this pass, and why.
+// verdict is the decision on a cohort in this pass, and the reason.
 type verdict struct {
 	cohort *cohort
 	do     deed
-	rule   int // the place in the rules of the one that decided
+	rule   int // the index of the deciding rule
 
-	why      string        // the obstacle to a request, or what ends the wait
-	quiet    bool          // that is under way already, so that the job's owner need not know
-	failed   int           // failed attempts in a row, if they are the reason
-	next     time.Time     // when the next attempt is made
-	back     *ReturnNodes  // what to return
-	pending  bool          // the request is being made
-	failing  scene.Failing // how the calls for it fail
-	underWay bool          // all machines are there, requested or being requested
-	gone     bool          // the job returns to Slurm in this pass
-	with     []*cohort     // other cohorts that its request serves, too
-	joins    bool          // an earlier verdict's request serves it, too
-	yields   *scene.Live   // its request, which yields its place
+	why      string        // the obstacle to a request, or the reason why the wait ends
+	quiet    bool          // why is already under way, so the job's owner is not notified
+	failed   int           // consecutive failed attempts, if they are the reason
+	next     time.Time     // when the next attempt will be made
+	back     *ReturnNodes  // the nodes to return
+	pending  bool          // the request is being created
+	failing  scene.Failing // how the cohort's calls fail
+	underWay bool          // all machines exist, are requested, or are being requested
+	gone     bool          // the job loses its nodes in this pass
+	with     []*cohort     // other cohorts that its request also serves
+	joins    bool          // an earlier verdict's request also serves this cohort
+	yields   *scene.Live   // its live request, which yields its queue position
 
-	queued, lacking Wait // what its nodes wait for: those that its live request names, and the others
+	queued, lacking Wait // its waits: the nodes that its live request names, and the others
 
 	expect   []string
 	problems []scene.Problem
 }
 
-// deed is what is done for a cohort.
+// deed is what slurmflex does for a cohort.
 type deed uint8
 
 const (
-	unsaid     deed = iota // the rule has nothing to say
-	noted                  // the rule has something to say, and the next ones decide
-	waits                  // nothing for now
-	requests               // its missing nodes are requested
-	goesBack               // its job's nodes go back to Slurm
-	powersDown             // its nodes, which no job waits for, go back to Slurm
+	unsaid     deed = iota // the rule does not apply
+	noted                  // the rule adds a note, and the next rules decide
+	waits                  // do nothing for now
+	requests               // request its missing nodes
+	goesBack               // return its job's nodes to Slurm
+	powersDown             // power down its nodes, which lack a job
 )
 
-// rule is one reason not to request a cohort's nodes. It is a pure function of what was
-// seen and of the cohort.
+// rule is one reason not to request a cohort's nodes. It is a pure function of the scene and the
+// cohort.
 type rule struct {
 	name  string
 	judge func(w *wanted, c *cohort) verdict
@@ -57,12 +57,12 @@ type bar uint8
 
 const (
 	barsNothing bar = iota
-	refuses         // Compute refused it, or would: the clocks run
-	obstructs       // the request waits for something else: the clocks stand still
+	refuses         // Compute refused the request, or would refuse it: the timers run
+	obstructs       // the request waits for something else: the timers pause
 )
 
-// rules are asked in this order; the first that does more than note something decides.
-// Where all are silent, the nodes are requested.
+// rules apply in this order. The first rule that does more than add a note decides. If none
+// applies, slurmflex requests the nodes.
 var rules = []rule{
 	{"boot_timeout", bootLate, barsNothing},
 	{"provision_timeout", waitedTooLong, barsNothing},
@@ -80,8 +80,8 @@ var rules = []rule{
 	{"other components first", componentsFirst, obstructs},
 }
 
-// judge gives each cohort its verdict: what the first rule says that decides, and what
-// was noted before.
+// judge returns the verdict on each cohort: the decision of the first rule that decides, with the
+// notes of the rules before it.
 func judge(w *wanted) []verdict {
 	verdicts := make([]verdict, len(w.cohorts))
 	for i, c := range w.cohorts {
@@ -111,19 +111,19 @@ func (w *wanted) verdict(c *cohort) verdict {
 	return said
 }
 
-// allocation is the nodes that a job leaves together: those behind one of its doors, or, without
-// a door, all.
+// allocation identifies the nodes that a job leaves together: the nodes behind one of its doors, or
+// all of its nodes if it is without a door.
 type allocation struct {
 	job  uint32
 	door string
 }
 
-// perJob returns an allocation as a whole, for the reason that comes first in the rules: nothing is
-// requested for the job's other cohorts. A job is held or cancelled only if that is the verdict on
-// each of its doors, and leaves all of them. A job keeps its nodes while it is unknown whether Slurm
-// would requeue it, and its other cohorts go on.
+// perJob extends a decision to return nodes to the whole allocation, with the reason that comes
+// first in the rules. The job's other cohorts get no requests. A job is held or cancelled only if
+// that is the verdict at each of its doors, and then loses all of them. While it is unknown whether
+// Slurm would requeue the job, the job keeps its nodes and its other cohorts proceed.
 func perJob(w *wanted, verdicts []verdict) []verdict {
-	first := map[allocation]int{} // the verdict that decides
+	first := map[allocation]int{} // the deciding verdict
 	keepHope(verdicts)
 	for i, v := range verdicts {
 		if v.do != goesBack {
@@ -161,8 +161,8 @@ func perJob(w *wanted, verdicts []verdict) []verdict {
 	return verdicts
 }
 
-// keepHope has a job wait that would be held or cancelled because of one of its doors, while it may
-// get machines behind another.
+// keepHope keeps a job waiting that one of its doors would hold or cancel, as long as it may get
+// machines at another door.
 func keepHope(verdicts []verdict) {
 	ends := map[string]bool{} // by door
 	isEnd := func(v *verdict) bool { return v.do == goesBack && v.back.Door != "" && v.back.Then != Requeue }
@@ -179,8 +179,8 @@ func keepHope(verdicts []verdict) {
 	}
 }
 
-// obstacle is what is in the way and concerns the job's owner; empty if there is
-// nothing of that kind.
+// obstacle returns the obstacle that the job's owner should know about; empty if the owner need not
+// know of any.
 func (v verdict) obstacle() string {
 	if v.quiet || v.do == goesBack || v.do == powersDown {
 		return ""

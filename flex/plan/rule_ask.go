@@ -1,12 +1,12 @@
 package plan
 
 // mayAsk returns the obstacle to a request for the cohort now: first a rule's bar, then
-// max_active_requests. refresh_after and renew_before ask mayAsk before they release anything,
-// and the clocks use the same rules. The place of the cohort's own live request counts as free,
-// unless a more important job would take it.
+// max_active_requests. refresh_after and renew_before call mayAsk before they release anything, and
+// the timers use the same rules. The cohort's own live request does not count against the limit,
+// unless a more important job would take its place.
 func (w *wanted) mayAsk(c *cohort) bar { return w.mayAskIn(w.placesNow(), c) }
 
-// mayAskIn is mayAsk where these places are taken.
+// mayAskIn is mayAsk for a given count of requests.
 func (w *wanted) mayAskIn(p places, c *cohort) bar {
 	if b := w.barred(c); b != barsNothing || c.set.Flex.UseBulkInsert {
 		return b
@@ -20,8 +20,8 @@ func (w *wanted) mayAskIn(p places, c *cohort) bar {
 	return barsNothing
 }
 
-// barred returns the strongest bar that a rule sets to a request for the cohort. A rule that
-// obstructs is stronger than a refusal, because slurmflex requests nothing meanwhile.
+// barred returns the strongest bar that any rule sets to a request for the cohort. An obstruction
+// is stronger than a refusal, because slurmflex requests nothing while it lasts.
 func (w *wanted) barred(c *cohort) (b bar) {
 	for _, r := range rules {
 		if r.bar > b && r.judge(w, c).do > noted {

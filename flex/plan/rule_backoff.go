@@ -10,13 +10,13 @@ import (
 	"slurmflex/mig"
 )
 
-// The wait before another attempt doubles from firstRetry to lastRetry.
+// The wait before another attempt doubles from firstRetry up to lastRetry.
 const (
 	firstRetry = 60 * time.Second
 	lastRetry  = 1800 * time.Second
 )
 
-// retryAfter is the wait after so many failures in a row.
+// retryAfter returns the wait after a number of consecutive failures.
 func retryAfter(failures int) time.Duration {
 	wait := firstRetry
 	for ; failures > 1 && wait < lastRetry; failures-- {
@@ -25,23 +25,24 @@ func retryAfter(failures int) time.Duration {
 	return min(wait, lastRetry)
 }
 
-// backOff judges by what came of the cohort's earlier attempts. Where no attempt can
-// succeed its job is held; where max_attempts have failed it is requeued, once for each
-// attempt that fails.
+// backOff decides by the results of the cohort's earlier attempts. It holds the job if no attempt
+// can succeed. After max_attempts failures it requeues the job, and again after each further
+// failure.
 func backOff(w *wanted, c *cohort) verdict {
 	failures, trouble, last := failures(w.scene, c, w.scene.Group(c.id()))
 	if failures == 0 {
 		return verdict{}
 	}
 	hopeless := slices.Contains([]mig.Cause{mig.CauseConfig, mig.CausePermission, mig.CauseNotFound}, trouble.Cause)
-	unheld := hopeless && c.job != nil && !keeps(w.scene, c) && !c.startedAfter(last) && !c.hasRivals() // its job is yet to be held
+	unheld := hopeless && c.job != nil && !keeps(w.scene, c) && !c.startedAfter(last) && !c.hasRivals() // its job is not held yet
 	if over := w.scene.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
 		return verdict{}
 	}
 	switch {
 	case trouble.Cause == mig.CauseExists:
 		return occupied(w, c)
-	case hopeless && !keeps(w.scene, c) && !c.startedAfter(last): // an admin may have released the job since
+	// An admin may have released the job.
+	case hopeless && !keeps(w.scene, c) && !c.startedAfter(last):
 		return w.giveUp(c, Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
 	case failures >= c.set.Flex.MaxAttempts && !stays(w.scene, c) && !c.startedAfter(last):
 		return w.giveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
@@ -54,7 +55,7 @@ func backOff(w *wanted, c *cohort) verdict {
 	}.quoting(trouble)
 }
 
-// quoting has the verdict's problems end with Google's message, unless they quote it.
+// quoting appends Google's message to the verdict's problems, unless they already contain it.
 func (v verdict) quoting(t mig.Trouble) verdict {
 	if t.Message != t.Brief() {
 		for i := range v.problems {
@@ -64,8 +65,8 @@ func (v verdict) quoting(t mig.Trouble) verdict {
 	return v
 }
 
-// occupied says who has the name of the cohort's group. What a newer slurmflex has made
-// is a problem that is named already.
+// occupied describes the owner of a resource with the name of the cohort's group. Resources that a
+// newer slurmflex created are already reported as a problem.
 func occupied(w *wanted, c *cohort) verdict {
 	for _, g := range w.scene.Seen.Groups {
 		if g.Name == c.group && g.Region == c.set.Region && g.Stamp.Newer() {
@@ -80,11 +81,11 @@ func occupied(w *wanted, c *cohort) verdict {
 	return verdict{do: waits, why: p.Text, problems: []scene.Problem{p}}
 }
 
-// failures counts how many attempts for the cohort failed in a row, and why and
-// when the last one did. The requests on record count, or what the cloud
-// refused if that is more: it may keep a record of a refusal, or none. A
-// request's end is not recorded, so its creation stands for it: a request that
-// waited for hours is tried again at once.
+// failures returns the number of consecutive failed attempts for the cohort, and the cause and time
+// of the last one. It counts the recorded requests or the refusals that this process knows,
+// whichever are more: Compute may or may not record a refusal. Compute does not record when a
+// request ended, so the creation time is used: a request that waited for hours is retried
+// immediately.
 func failures(s *scene.Scene, c *cohort, group *mig.Group) (n int, trouble mig.Trouble, last time.Time) {
 	requests := c.requestsOf(group)
 	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
@@ -101,8 +102,8 @@ func failures(s *scene.Scene, c *cohort, group *mig.Group) (n int, trouble mig.T
 	return n, trouble, last
 }
 
-// refusal is what the cloud refused last to make for the cohort: its group, or if that
-// is shared, the request for its node.
+// refusal returns Compute's last refusal to create the cohort's group, or for a shared group, the
+// request for the cohort's node.
 func refusal(s *scene.Scene, c *cohort) scene.Refusal {
 	last := s.Seen.Refused[c.group]
 	if own := s.Seen.Refused[c.outcome()]; own.Last().After(last.Last()) {

@@ -2,7 +2,7 @@ package plan
 
 import "fmt"
 
-// nodesetBlocked: too many instances of the nodeset in a row did not come up.
+// nodesetBlocked: too many consecutive instances of the nodeset did not boot.
 func nodesetBlocked(w *wanted, c *cohort) verdict {
 	n := w.scene.Blocked(c.set)
 	if n == 0 {

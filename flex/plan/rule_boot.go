@@ -8,8 +8,8 @@ import (
 	"slurmflex/flex/plan/memo"
 )
 
-// bootLate returns the nodes of a job whose instance has run for boot_timeout and
-// no slurmd has registered from it, and keeps count of that in the nodes' Extra.
+// bootLate returns the nodes of a job if their instances have run for boot_timeout without
+// registering. It counts these failures in the nodes' Extra.
 func bootLate(w *wanted, c *cohort) verdict {
 	b := w.scene.Boots(c.set)
 	if len(b.Late) == 0 || c.job == nil || !slices.ContainsFunc(c.nodes, func(name string) bool { return slices.Contains(b.Late, name) }) {
@@ -25,8 +25,8 @@ func bootText(set *config.NodeSet) string {
 	return fmt.Sprintf("the machine did not join Slurm within boot_timeout %s", clock(set.Flex.BootTimeout))
 }
 
-// failedBoots are the records of one more failure of the nodes' boots, by node. An
-// Extra that is somebody else's stays.
+// failedBoots returns, by node, the records after one more failed boot. It leaves an Extra that
+// slurmflex did not write unchanged.
 func (w *wanted) failedBoots(nodes []string) map[string]string {
 	records := map[string]string{}
 	for _, name := range nodes {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 )
 
-// componentsFirst: the first component of a heterogeneous job lets the others go first.
-// The job's script is in it, and slurmctld takes a script for lost that has not begun a
-// minute or more after the first component's nodes are up: it requeues the job, and all
-// would be requested again. Source: a trial on 22.05.
+// componentsFirst: the first component of a heterogeneous job waits until the others have machines.
+// The job's script runs in the first component. If the script has not started a minute or more
+// after that component's nodes are up, slurmctld counts it as lost and requeues the job, and all
+// machines would be requested again. Source: a trial on 22.05.
 func componentsFirst(w *wanted, c *cohort) verdict {
 	if !c.isFirst() || !w.incomplete[c.job.HetID] {
 		return verdict{}

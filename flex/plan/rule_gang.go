@@ -1,7 +1,6 @@
 package plan
 
-// gangTorn gives a job back of whose nodes some have come and others have not within
-// gang_timeout.
+// gangTorn returns a job to Slurm if its allocation is still incomplete after gang_timeout.
 func gangTorn(w *wanted, c *cohort) verdict {
 	if w.torn[c] == "" {
 		return verdict{}

@@ -8,10 +8,10 @@ import (
 	"slurmflex/slurm"
 )
 
-// giveUp ends a cohort's wait. All nodes of its job that have no machine yet go
-// at once: had one been left out, another job could be placed on it without a
-// call. A static node keeps waiting, because nobody would request it again. It is only
-// noted if the job, or another one that holds the nodes, keeps them because Slurm would end it.
+// giveUp ends a cohort's wait. It returns all nodes of the job that still lack a machine, because
+// Slurm could place another job on a remaining node without calling slurmflex. A static node keeps
+// waiting, because nothing would request it again. If Slurm would end the job, or another job that
+// holds the nodes, giveUp only adds a note and the jobs keep their nodes.
 func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string) verdict {
 	v := verdict{why: reason, problems: []scene.Problem{scene.NewProblem(key, c.group, "%s: %s", c.group, reason)}}
 	switch {
@@ -29,8 +29,9 @@ func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string)
 	return v
 }
 
-// takeBack returns nodes of the cohort's job to Slurm, unless Slurm would end a job by that: such a job
-// is only cancelled. If nothing helps the job, its owner is told why it waits.
+// takeBack returns nodes of the cohort's job to Slurm, unless Slurm would end one of the nodes'
+// jobs instead of requeueing it: then only a cancellation is carried out. If no attempt can help
+// the job, its owner is notified of the reason for the wait.
 func (v *verdict) takeBack(w *wanted, c *cohort, hopeless bool, a ReturnNodes) {
 	job := c.job
 	holders := holdersOf(w.scene, a.Nodes)
@@ -54,8 +55,8 @@ func (v *verdict) takeBack(w *wanted, c *cohort, hopeless bool, a ReturnNodes) {
 	v.do, v.quiet, v.back = goesBack, false, &a
 }
 
-// needRecords leaves a job its nodes while it is unknown whether Slurm would requeue a job that loses
-// nodes.
+// needRecords lets a job keep its nodes while it is unknown whether Slurm would requeue a job that
+// loses nodes.
 func (v *verdict) needRecords(w *wanted) {
 	for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
 		if _, read := w.scene.Seen.Requeues[id]; read {
@@ -68,18 +69,19 @@ func (v *verdict) needRecords(w *wanted) {
 	}
 }
 
-// decided is a verdict after which nothing is requested, even if the job is spared.
+// decided returns the verdict changed so that nothing is requested, even if the job keeps its
+// nodes.
 func (v verdict) decided() verdict {
 	v.do = max(v.do, waits)
 	return v
 }
 
-// keeps reports whether the cohort waits on where another would not: Slurm would end one of its jobs
-// rather than requeue it.
+// keeps reports whether the cohort must keep its nodes because Slurm would end one of its jobs
+// instead of requeueing it.
 func keeps(s *scene.Scene, c *cohort) bool { return wouldEnd(s, c.holders) }
 
-// stays reports whether a cohort would keep its nodes if it were given up though
-// there is hope.
+// stays reports whether a cohort would keep its nodes if slurmflex gave up on it although another
+// attempt may succeed.
 func stays(s *scene.Scene, c *cohort) bool {
 	if c.job == nil {
 		return c.static
@@ -87,9 +89,9 @@ func stays(s *scene.Scene, c *cohort) bool {
 	return keeps(s, c) || len(takeable(s, c.job, false)) == 0
 }
 
-// wouldEnd reports whether Slurm would end one of the jobs, rather than requeue it, if the job lost its
-// nodes: a job of salloc or srun, or one with --no-requeue. A job that waits PENDING has no nodes to
-// lose.
+// wouldEnd reports whether Slurm would end one of the jobs, instead of requeueing it, if the job
+// lost its nodes: a job of salloc or srun, or one with --no-requeue. A job that waits PENDING has
+// no nodes to lose.
 func wouldEnd(s *scene.Scene, jobs []*slurm.Job) bool {
 	return slices.ContainsFunc(jobs, func(j *slurm.Job) bool {
 		requeues, read := s.Seen.Requeues[j.ID]
@@ -97,11 +99,11 @@ func wouldEnd(s *scene.Scene, jobs []*slurm.Job) bool {
 	})
 }
 
-// takeable returns the nodes that can be taken from a job. Nodes that other jobs hold too are
-// included only with forAll, when nothing could help those jobs either, and only if no live request
-// names the node. Then one job may be left that keeps waiting. Nodes that an unreadable job may
-// hold are left out, because its needs are unknown, and so are nodes in an unread region, because a
-// machine may exist there.
+// takeable returns the nodes that can be taken from a job. It includes nodes that other jobs also
+// hold only with forAll, which means that no attempt could help those jobs either, and only if no
+// live request names the node. One job may then remain waiting. It leaves out nodes that an
+// unreadable job may hold, because that job's needs are unknown, and nodes in an unread region,
+// because a machine may exist there.
 func takeable(s *scene.Scene, job *slurm.Job, forAll bool) []string {
 	return slices.DeleteFunc(unbooted(s, job), func(name string) bool {
 		m := s.Node(name)
@@ -109,8 +111,7 @@ func takeable(s *scene.Scene, job *slurm.Job, forAll bool) []string {
 	})
 }
 
-// unbooted returns the job's flex nodes that are rising and have no machine of ours, as far as the
-// lists show.
+// unbooted returns the job's rising flex nodes without a machine of ours in Compute's lists.
 func unbooted(s *scene.Scene, job *slurm.Job) []string {
 	var names []string
 	for _, name := range job.Nodes {
@@ -122,7 +123,7 @@ func unbooted(s *scene.Scene, job *slurm.Job) []string {
 	return names
 }
 
-// holdersOf returns the jobs that hold any of the nodes, each once.
+// holdersOf returns the jobs that hold any of the nodes, without duplicates.
 func holdersOf(s *scene.Scene, nodes []string) []*slurm.Job {
 	var jobs []*slurm.Job
 	for _, name := range nodes {

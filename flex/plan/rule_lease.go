@@ -8,9 +8,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// leaseTooShort gives a job back that waits for nodes, while another of its nodes is up
-// that came for another job, and whose lease ends before the job could finish even
-// if it began now: Slurm judged that when it gave it the nodes.
+// leaseTooShort returns a waiting job to Slurm if one of its other nodes is up with the machine of
+// an earlier job, and that machine's lease ends before the job could finish even if it started now.
+// Slurm checked the lease only when it allocated the node.
 func leaseTooShort(w *wanted, c *cohort) verdict {
 	if c.job == nil || c.job.State == slurm.JobRunning || len(c.nodes) == len(c.job.Nodes) {
 		return verdict{}

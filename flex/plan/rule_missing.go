@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// nothingMissing: there is nothing to request, or not before something else has come,
-// which is noted if the rest is requested meanwhile.
+// nothingMissing: nothing needs to be requested, or something else must happen first. If other
+// nodes of the cohort are requested meanwhile, the rule adds only a note.
 func nothingMissing(_ *wanted, c *cohort) verdict {
 	var v verdict
 	for _, what := range c.first {
@@ -17,7 +17,7 @@ func nothingMissing(_ *wanted, c *cohort) verdict {
 	return v
 }
 
-// beingRequested: an earlier pass is about to make the request.
+// beingRequested: an earlier pass is still creating the request.
 func beingRequested(w *wanted, c *cohort) verdict {
 	if len(w.scene.Seen.Asking) == 0 || !slices.ContainsFunc(c.missing, func(name string) bool { return w.scene.Seen.Asking[name] }) {
 		return verdict{}

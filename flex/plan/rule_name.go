@@ -9,8 +9,8 @@ import (
 	"slurmflex/mig"
 )
 
-// nameTaken: nothing is requested while an instance that is not ours has the name of
-// one of the nodes.
+// nameTaken: nothing is requested while an instance that is not ours has the name of one of the
+// nodes.
 func nameTaken(w *wanted, c *cohort) verdict {
 	stranger := stranger(w.scene, c)
 	if stranger == "" {
@@ -19,9 +19,9 @@ func nameTaken(w *wanted, c *cohort) verdict {
 	return verdict{do: waits, why: stranger, problems: []scene.Problem{scene.NewProblem("name-taken", c.group, "%s: %s", c.group, stranger)}}
 }
 
-// stranger names an instance that is not ours and has the name of one of the
-// cohort's nodes; empty if there is none. Nothing is requested while it is there:
-// it is not ours to delete, and may yet register with Slurm.
+// stranger describes an instance that is not ours and has the name of one of the cohort's nodes;
+// empty if no such instance exists. While it exists, slurmflex requests nothing: slurmflex must not
+// delete the instance, and it may still register with Slurm.
 func stranger(s *scene.Scene, c *cohort) string {
 	in, found := firstStranger(s, c)
 	what := "slurmflex did not create it"
@@ -36,7 +36,7 @@ func stranger(s *scene.Scene, c *cohort) string {
 	return fmt.Sprintf("instance %s in %s has the name of a node that waits, and %s; unless it joins Slurm by itself, delete it", in.Name, in.Zone, what)
 }
 
-// firstStranger returns the first of these instances; see stranger.
+// firstStranger returns the first instance of this kind; see stranger.
 func firstStranger(s *scene.Scene, c *cohort) (in scene.Machine, found bool) {
 	for _, name := range c.nodes {
 		for _, in := range s.MachinesOf(name) {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// cannotPlace: the machines cannot be placed as the nodeset wants them, or nobody can
-// say whether.
+// cannotPlace: the machines cannot be placed as the nodeset requires, or it is unknown whether they
+// can.
 func cannotPlace(w *wanted, c *cohort) verdict {
 	if !c.set.Placement {
 		return verdict{}

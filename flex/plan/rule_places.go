@@ -8,12 +8,12 @@ import (
 	"slurmflex/mig"
 )
 
-// places counts live requests, for the limits of their number.
+// places counts live requests against the limits on their number.
 type places struct {
 	*wanted
 	inRegion map[string]int
 	ofSet    map[string]int
-	ofUser   map[userIn]int          // where max_active_requests_per_user limits them
+	ofUser   map[userIn]int          // only where max_active_requests_per_user applies
 	users    map[*mig.Request]userIn // the users who submitted the requests' jobs
 }
 
@@ -71,16 +71,16 @@ func (p places) take(c *cohort) {
 	p.ofUser[userOf(c)]++
 }
 
-// free stops counting a live request.
+// free removes a live request from the count.
 func (p places) free(r scene.Live) {
 	p.inRegion[r.Group.Region]--
 	p.ofSet[r.Group.Stamp.NodeSet]--
 	p.ofUser[p.users[r.Request]]--
 }
 
-// hasRoom reports whether the cohort may make one more request. A nodeset that has a request
-// leaves free places to the region's other nodesets without one, because requests that cannot be
-// served would fill all places. At most a quarter of all places is reserved this way.
+// hasRoom reports whether the cohort may make another request. A nodeset that already has a request
+// leaves free places to the region's other nodesets without a request. Otherwise requests that
+// cannot be granted would fill all places. At most a quarter of all places is reserved this way.
 func (p places) hasRoom(c *cohort) bool {
 	most := p.scene.Config.Options.MaxActiveRequests
 	free := most - p.inRegion[c.set.Region]

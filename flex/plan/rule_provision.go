@@ -10,30 +10,33 @@ import (
 	"slurmflex/mig"
 )
 
-// Limiter is what ends a wait, as those know it who have set it.
+// Limiter is the limit that ends a wait, by the name that its setter knows.
 type Limiter string
 
-// What may end a wait.
+// The limits.
 const (
-	ByTimeout  Limiter = "provision_timeout" // of the nodeset
+	ByTimeout  Limiter = "provision_timeout" // the nodeset's
 	ByComment  Limiter = "slurmflex:wait"    // in the job's --comment
-	ByDeadline Limiter = "--deadline"        // of the job
+	ByDeadline Limiter = "--deadline"        // the job's
 )
 
-// waitEnd is when a cohort's wait for capacity ends, what ends it, and what becomes of
-// its job then.
+// waitEnd is when a cohort's wait for capacity ends, which limit ends it, and what happens to its
+// job then.
 type waitEnd struct {
-	at   time.Time // zero: it may wait for ever
+	at   time.Time // zero: it may wait forever
 	by   Limiter
 	what string // the limit, as its owner or the admin set it
 	then Then
 }
 
-// endOfWait returns the earliest of three ends: of provision_timeout, which counts while a
-// request is live or refused; of the wait limit that the job's owner sets, which counts from the
-// job's allocation, whatever delays the job; and the last moment at which the job can start and
-// still end by its --deadline. At that moment Slurm itself ends a job without nodes, but not a
-// job that waits for its nodes.
+// endOfWait returns the earliest of three times:
+//   - the end of provision_timeout, which counts only while a request is live or refused
+//   - the end of the job owner's wait limit, which counts from the job's allocation, whatever
+//     delays the job
+//   - the last moment at which the job can start and still end by its --deadline
+//
+// At that last moment, Slurm itself ends a job without nodes, but not a job that waits for its
+// nodes.
 func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 	var own scene.JobLimits
 	if c.job != nil {
@@ -63,8 +66,8 @@ func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 	return end
 }
 
-// hopesElsewhere reports whether the cohort's job waits in another place, too, where
-// provision_timeout will not end the wait by that time.
+// hopesElsewhere reports whether the cohort's job also waits at another door where
+// provision_timeout will not have ended the wait by that time.
 func (w *wanted) hopesElsewhere(c *cohort, at time.Time) bool {
 	if c.door == nil {
 		return false
@@ -79,7 +82,7 @@ func (w *wanted) hopesElsewhere(c *cohort, at time.Time) bool {
 	})
 }
 
-// cohortBehind returns a cohort of the door's nodes; nil if all of them have their machines.
+// cohortBehind returns the cohort of the door's nodes; nil if all of them have their machines.
 func (w *wanted) cohortBehind(d *scene.Door) *cohort {
 	for _, name := range d.Nodes {
 		if m := w.scene.Node(name); m != nil && w.cohortOf(m) != nil {
@@ -89,7 +92,7 @@ func (w *wanted) cohortBehind(d *scene.Door) *cohort {
 	return nil
 }
 
-// waitsSinceFirst returns when the cohort's job began to wait in the first of its places.
+// waitsSinceFirst returns when the cohort's job started to wait at the first of its doors.
 func (w *wanted) waitsSinceFirst(c *cohort) time.Time {
 	since := waitsSince(c)
 	if c.door != nil {
@@ -102,9 +105,9 @@ func (w *wanted) waitsSinceFirst(c *cohort) time.Time {
 	return since
 }
 
-// onOwnersWait returns what becomes of a job after the wait that its owner has limited without
-// saying what comes then. A requeued job would wait again, for as long, and lose its place in the
-// cloud's queue each time.
+// onOwnersWait returns what happens to a job after a wait limit with no action set by its owner. It
+// does not requeue the job: a requeued job would wait again for the same time, and would lose its
+// queue position at Google each time.
 func onOwnersWait(sites Then) Then {
 	if sites == Requeue {
 		return Hold
@@ -112,7 +115,7 @@ func onOwnersWait(sites Then) Then {
 	return sites
 }
 
-// waitedTooLong gives a cohort up whose wait for capacity has come to its end.
+// waitedTooLong ends the cohort's wait for capacity at its limit.
 func waitedTooLong(w *wanted, c *cohort) verdict {
 	end := w.endOfWait(c)
 	if end.at.IsZero() || !w.scene.IsOld(end.at, 0) || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
@@ -133,8 +136,8 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 }
 
 // lackedUntil describes what the cohort lacked until its wait ended, and for how long. It states
-// only what is known to be true: if slurmflex did not request machines all the time, the text
-// does not blame capacity.
+// only what is certain: if slurmflex did not request machines for the whole time, the text does not
+// blame capacity.
 func (w *wanted) lackedUntil(c *cohort, end waitEnd) string {
 	lacked, waited := w.lacked(c), c.asked.For
 	if since := waitsSince(c); end.by == ByComment && since.Before(w.scene.Seen.Now.Add(-waited-tellAfter)) {
@@ -147,7 +150,7 @@ func (w *wanted) lackedUntil(c *cohort, end waitEnd) string {
 	return text + fmt.Sprintf(" (%s %s)", end.by, end.what)
 }
 
-// lacked names what the cohort lacks: capacity while a request is live or after a refusal for
+// lacked returns what the cohort lacks: capacity while a request is live or after a refusal for
 // lack of capacity or quota, and machines otherwise.
 func (w *wanted) lacked(c *cohort) string {
 	_, trouble, _ := failures(w.scene, c, w.scene.Group(c.id()))
@@ -157,7 +160,7 @@ func (w *wanted) lacked(c *cohort) string {
 	return "no machines"
 }
 
-// lastAttempt is why the cohort's live request, or its last attempt, has brought no machines.
+// lastAttempt returns why the cohort's live request, or its last attempt, has created no machines.
 func lastAttempt(s *scene.Scene, c *cohort) mig.Trouble {
 	if c.live != nil {
 		return c.live.Request.Trouble()

@@ -6,16 +6,16 @@ import (
 	"slurmflex/mig"
 )
 
-// sharing is what the requests of this plan have in common: which of them tasks of an
-// array may still join.
+// sharing records the requests of this plan that other tasks of an array may still join.
 type sharing struct {
-	open    map[needs]*verdict       // the last request for such needs, while there is room in it
-	begun   map[mig.GroupID]*verdict // the first request in a group that this plan makes
-	pending map[needs]bool           // requests that an earlier pass is about to make
+	open map[needs]*verdict // by needs: the last request that has room for more tasks
+	// By group: the first request in a group that this plan creates.
+	begun   map[mig.GroupID]*verdict
+	pending map[needs]bool // the needs of requests that an earlier pass is still creating
 }
 
-// needs are what tasks must have in common to be in one request: the array, nodeset and
-// configuration, for which the group stands, and the lease.
+// needs is what tasks must have in common to share a request: the array, nodeset and configuration,
+// which the group stands for, and the lease.
 type needs struct {
 	group mig.GroupID
 	lease time.Duration
@@ -27,8 +27,8 @@ func newSharing() sharing {
 
 func (c *cohort) needs() needs { return needs{c.id(), c.lease} }
 
-// isFirst reports whether a request that is about to be made for the cohort is not
-// counted yet.
+// isFirst reports whether the cohort's request, which is still being created, has not been counted
+// yet.
 func (s sharing) isFirst(c *cohort) bool {
 	if !c.shares() {
 		return true
@@ -38,10 +38,10 @@ func (s sharing) isFirst(c *cohort) bool {
 	return !counted
 }
 
-// share has the cohort join a request of this plan for the same needs, up to
-// share_requests, or makes one of its own if there is room for it. While its group
-// is being made, only the first request comes with it: others would wait behind that one,
-// and in the next pass do not.
+// share lets the cohort join a request of this plan for the same needs, up to share_requests. If
+// none exists, share makes a new request if there is a free place. While the cohort's group is
+// being created, share makes only the first request in it: further requests would have to wait for
+// the first, and the next pass can make them without that wait.
 func (t *turns) share(v *verdict) {
 	c := v.cohort
 	if first := t.shared.open[c.needs()]; first != nil {

@@ -7,8 +7,8 @@ import (
 	"slurmflex/mig"
 )
 
-// badTemplate: nothing is created from an instance template that cannot give flex-start
-// nodes, or that was not read: what it makes might be billed otherwise.
+// badTemplate: nothing is created from an unread instance template, or from one that cannot create
+// flex-start nodes. Its machines might be billed in another way.
 func badTemplate(w *wanted, c *cohort) verdict {
 	t, read := w.scene.Seen.Templates[c.set.Template]
 	name := "instance template " + c.set.Template
@@ -25,7 +25,7 @@ func badTemplate(w *wanted, c *cohort) verdict {
 			return w.giveUp(c, Hold, true, "template", trouble.Brief()).quoting(trouble).decided()
 		}
 		return unreadFor(c, "template", t.Err)
-	case c.set.Flex.UseBulkInsert: // the call itself says what the template leaves open
+	case c.set.Flex.UseBulkInsert: // the call sets whatever the template leaves open
 		return verdict{}
 	}
 	if wrong := t.Contradictions(); len(wrong) > 0 {

@@ -21,7 +21,7 @@ type turns struct {
 	leaves    map[*cohort]bool       // cohorts that lose their nodes in this pass
 	yields    map[string]*scene.Live // by region: the request that yields its place
 	worth     map[*scene.Live]uint64 // by live request: the priority of the most important job it serves
-	keep      map[string]bool        // by region: no request yields to the cohorts that follow
+	keep      map[string]bool        // by region: requests do not yield to the cohorts that follow
 	shared    sharing
 }
 
@@ -37,7 +37,7 @@ func inTurn(w *wanted, verdicts []verdict) []verdict {
 		}
 	}
 	for _, v := range verdicts {
-		if v.pending && t.shared.isFirst(v.cohort) { // its request is as good as made
+		if v.pending && t.shared.isFirst(v.cohort) { // count its request as created
 			t.take(v.cohort)
 		}
 		if v.do == goesBack {
@@ -117,10 +117,11 @@ func (t *turns) wait(v *verdict, p places) {
 }
 
 // yieldsTo returns the request that yields its place to the cohort, or nil. Candidates are less
-// important requests that have held their places for yield_after, and requests for a job's second or
-// later place. yieldsTo picks the least important of them, and the youngest of equals. A request keeps its place if it creates
-// machines, may serve a job that could not be read, or serves a job that is about to leave its
-// nodes. If the cohort waits because of its user's other jobs, only their requests yield.
+// important requests that have held their places for yield_after, and requests for a job's second
+// or later door. yieldsTo picks the least important candidate, and the youngest of equals. A
+// request keeps its place if it creates machines, may serve an unreadable job, or serves a job that
+// is about to leave its nodes. If the cohort waits because of its user's other jobs, only their
+// requests yield.
 func (t *turns) yieldsTo(c *cohort) (least *scene.Live) {
 	after := t.scene.Config.Options.YieldAfter
 	own, user := uint64(math.MaxUint64), t.now.isUserFull(c)
@@ -141,7 +142,7 @@ func (t *turns) yieldsTo(c *cohort) (least *scene.Live) {
 }
 
 // worth returns the priority of the most important job that waits for the cohort's nodes, and 0 for
-// a job's second or later place. Nodes without a job rank above all jobs.
+// a job's second or later door. Nodes without a job rank above all jobs.
 func (c *cohort) worth() (most uint64) {
 	switch {
 	case c.job == nil:
@@ -157,8 +158,8 @@ func (c *cohort) worth() (most uint64) {
 	return most
 }
 
-// roughPlace gives a place in a queue, from 10 on in its first digit only: each
-// job of thousands moves up with every one that leaves, and is told of it.
+// roughPlace keeps only the first digit of a queue position, from 10 on. Otherwise each job that
+// leaves a queue of thousands would cause a new AdminComment for every job behind it.
 func roughPlace(n int) string {
 	step := 1
 	for n/step >= 10 {

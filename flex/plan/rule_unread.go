@@ -9,7 +9,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// regionUnread: nothing is requested in a region of which nothing is known.
+// regionUnread: nothing is requested in a region that could not be read.
 func regionUnread(w *wanted, c *cohort) verdict {
 	if !w.scene.Unseen(c.set.Region) {
 		return verdict{}
@@ -17,7 +17,7 @@ func regionUnread(w *wanted, c *cohort) verdict {
 	return verdict{do: waits, quiet: true, why: unreadText(c.set.Region, w.scene.Seen.Unseen[c.set.Region])}
 }
 
-// recordUnread: what could not be read may be a machine or a node of the cohort's.
+// recordUnread: something that could not be read may be a machine or a node of the cohort.
 func recordUnread(w *wanted, c *cohort) verdict {
 	what := cmp.Or(unreadOf(w.scene, c), unshownOf(w.scene, c))
 	if what == "" {
@@ -26,8 +26,8 @@ func recordUnread(w *wanted, c *cohort) verdict {
 	return verdict{do: waits, quiet: true, why: what}
 }
 
-// unreadOf says what could not be read that concerns the cohort, leaving its
-// region aside; empty if there is nothing.
+// unreadOf describes what could not be read that concerns the cohort, apart from its region; empty
+// if all of it was read.
 func unreadOf(s *scene.Scene, c *cohort) string {
 	for _, name := range c.nodes {
 		if what := s.Unread(name); what != "" {
@@ -43,8 +43,8 @@ func unreadText(region string, err error) string {
 
 const unshownText = "no row of Slurm's list of nodes shows it, as far as the list can be read"
 
-// unshownOf names a node of the cohort's job whose row could not be read: a gang is
-// requested as a whole.
+// unshownOf returns a node of the cohort's job with an unreadable row; empty if all rows were read.
+// All nodes of a job are requested together.
 func unshownOf(s *scene.Scene, c *cohort) string {
 	if c.job == nil || c.stamp.Node != "" {
 		return ""

@@ -45,7 +45,7 @@ var noon = scenetest.Noon
 
 func alphaConfig(t testing.TB) *config.Config { return parsed(t, alpha) }
 
-// with is alpha's configuration with other dws_flex keys for nodesets a3 and one.
+// with returns alpha's configuration with other dws_flex keys for nodesets a3 and one.
 func with(t testing.TB, keys string) *config.Config {
 	t.Helper()
 	return parsed(t, strings.NewReplacer("{use_job_duration: true}", "{use_job_duration: true, "+keys+"}",
@@ -59,26 +59,26 @@ func parsed(t testing.TB, text string) *config.Config {
 	return cfg
 }
 
-// The states that Slurm prints on a node's way.
+// The states that Slurm prints in a node's life cycle.
 const (
 	poweredDown  = "IDLE+CLOUD+POWERED_DOWN"
 	aboutToRise  = "ALLOCATED+CLOUD+POWERED_DOWN"
-	poweringUp   = "ALLOCATED+CLOUD+POWER_DOWN+NOT_RESPONDING+POWERING_UP" // marked already
+	poweringUp   = "ALLOCATED+CLOUD+POWER_DOWN+NOT_RESPONDING+POWERING_UP" // already marked
 	risingIdle   = "IDLE+CLOUD+NOT_RESPONDING+POWERING_UP"
 	running      = "ALLOCATED+CLOUD+POWER_DOWN"
 	poweringDown = "IDLE+CLOUD+POWERING_DOWN"
 )
 
-// A setting is a world in the making, of parts.
+// A setting is a world under construction. Parts change it.
 type (
 	setting struct {
 		world           *scenetest.World
-		*scene.Snapshot // the world's
+		*scene.Snapshot // the world's snapshot
 	}
 	part = func(*setting)
 )
 
-// alphaWorld is alpha's configuration, for the places of its nodesets only.
+// alphaWorld is alpha's configuration, used only for the locations of its nodesets.
 var alphaWorld = must.Get(config.Parse("alpha.yaml", []byte(alpha)))
 
 func seen(parts ...part) scene.Snapshot {
@@ -119,7 +119,7 @@ func onNodes(list string, change func(*slurm.Node)) part {
 	}
 }
 
-// freed are nodes whose job left them a moment ago.
+// freed adds nodes that their job left a moment ago.
 func freed(list, state string) part {
 	return and(nodes(list, state), onNodes(list, func(n *slurm.Node) { n.LastBusyTime = noon.Add(-5 * time.Second) }))
 }
@@ -138,12 +138,12 @@ func job(id uint32, partition, limit string, state slurm.JobState, list string) 
 	return func(s *setting) { s.world.Job(id, partition, list, state).Limit = slurm.ParseLimit(limit) }
 }
 
-// awaits has a job of the partition train wait for nodes that power up.
+// awaits adds a job of the partition train that waits for nodes that power up.
 func awaits(id uint32, list string) part {
 	return and(nodes(list, poweringUp), job(id, "train", "15:00", configured, list))
 }
 
-// runsOn has such a job run on its nodes.
+// runsOn adds a job of the partition train that runs on its nodes.
 func runsOn(id uint32, list string) part {
 	return and(nodes(list, running), job(id, "train", "15:00", slurm.JobRunning, list))
 }
@@ -158,7 +158,7 @@ func started(job uint32, ago time.Duration) part {
 	}
 }
 
-// lastJob changes the job before it.
+// lastJob changes the job that was added last.
 func lastJob(change func(*slurm.Job)) part {
 	return func(s *setting) { change(&s.Jobs[len(s.Jobs)-1]) }
 }
@@ -170,7 +170,7 @@ func task(array uint32, index string) part {
 	return lastJob(func(j *slurm.Job) { j.ArrayID, j.ArrayTask = array, index })
 }
 
-// component makes the last job one of a heterogeneous job.
+// component makes the last job a component of a heterogeneous job.
 func component(first, offset uint32) part {
 	return lastJob(func(j *slurm.Job) { j.HetID, j.HetOffset = first, offset })
 }
@@ -189,17 +189,17 @@ func group(name string, stamp mig.Stamp, requests ...mig.Request) part {
 	return func(s *setting) { s.world.Group(name, stamp, requests...) }
 }
 
-// groupOf is the group that was made for a job's nodes of nodeset a3.
+// groupOf adds the group that was created for a job's nodes of nodeset a3.
 func groupOf(id uint32, requests ...mig.Request) part {
 	return group(memo.JobGroup("alpha", "a3", id, 0), forJob("a3", id), requests...)
 }
 
-// nodeGroup is the group of a node of nodeset one.
+// nodeGroup adds the group of a node of nodeset one.
 func nodeGroup(i int, requests ...mig.Request) part {
 	return group(fmt.Sprint("alpha-one-node-", i), forNode("one", fmt.Sprint("alpha-one-", i)), requests...)
 }
 
-// lastGroup changes the group before it.
+// lastGroup changes the group that was added last.
 func lastGroup(change func(*mig.Group)) part {
 	return func(s *setting) { change(&s.Groups[len(s.Groups)-1]) }
 }
@@ -208,7 +208,7 @@ func created(ago time.Duration) part {
 	return lastGroup(func(g *mig.Group) { g.Created = noon.Add(-ago) })
 }
 
-// creating has the last group create that many members, and counting sets its target size.
+// creating sets how many members the last group is creating. counting sets the group's target size.
 func creating(n int) part { return lastGroup(func(g *mig.Group) { g.Creating = n }) }
 func counting(n int) part { return lastGroup(func(g *mig.Group) { g.TargetSize = n }) }
 
@@ -235,7 +235,7 @@ func failed(name, list string, cause mig.Cause, ago time.Duration) mig.Request {
 	return r
 }
 
-// made are instances of which each is changed.
+// made adds instances and applies a change to each.
 func made(list, group, status string, change func(*mig.Instance)) part {
 	return func(s *setting) {
 		machines := s.world.Machines(list, group)
@@ -248,29 +248,29 @@ func made(list, group, status string, change func(*mig.Instance)) part {
 
 func vms(list, group, status string) part { return made(list, group, status, func(*mig.Instance) {}) }
 
-// machinesOf are the machines of a job's group.
+// machinesOf adds the machines of a job's group.
 func machinesOf(id uint32, list string) part {
 	return vms(list, memo.JobGroup("alpha", "a3", id, 0), "RUNNING")
 }
 
-// inserted are instances of ours that no group made.
+// inserted adds instances of ours that no group created.
 func inserted(list string, job uint32) part {
 	stamp := mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: job}
 	return made(list, "", "RUNNING", func(in *mig.Instance) { in.Stamp = stamp })
 }
 
-// ending gives the instances an end and an age.
+// ending adds instances with an end and an age.
 func ending(list, group string, age, left time.Duration) part {
 	return made(list, group, "RUNNING", func(in *mig.Instance) { in.Created, in.Terminates = noon.Add(-age), noon.Add(left) })
 }
 
-// leased are instances as ending has them, with a reservation from their end on.
+// leased adds instances as ending does, with a reservation from their end on.
 func leased(list, group string, age, left time.Duration) part {
 	end := noon.Add(left)
 	return and(ending(list, group, age, left), reserved(fmt.Sprintf("slurmflex-alpha-%d", end.Truncate(time.Minute).Unix()), list, end))
 }
 
-// leasedTo are such instances of a job's group.
+// leasedTo adds such instances in a job's group.
 func leasedTo(id uint32, list string, age, left time.Duration) part {
 	return and(groupOf(id), leased(list, memo.JobGroup("alpha", "a3", id, 0), age, left))
 }
@@ -327,14 +327,14 @@ func actions(p Plan) []string {
 	return lines
 }
 
-// planned is what is planned with alpha's configuration.
+// planned returns what is planned with alpha's configuration.
 func planned(t testing.TB, given scene.Snapshot) []string {
 	t.Helper()
 	return actions(Compute(scene.Of(alphaConfig(t), given)))
 }
 
-// situations are the subtests of one test: in the situation of a name, that is
-// planned, and each action has a reason.
+// situations returns a function that runs one subtest: in the named situation the plan has these
+// actions, and each action has a reason.
 func situations(t *testing.T, cfg *config.Config) (in func(name string, given scene.Snapshot, want ...string)) {
 	return func(name string, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
@@ -347,7 +347,7 @@ func situations(t *testing.T, cfg *config.Config) (in func(name string, given sc
 	}
 }
 
-// withoutComments are the actions of a plan without AdminComments.
+// withoutComments returns a plan's actions without AdminComments.
 func withoutComments(p Plan) []string {
 	var rest []Action
 	for _, a := range p.Actions {

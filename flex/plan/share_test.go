@@ -13,7 +13,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// tasks have tasks of array 5, from job 100 on, wait for a node of nodeset a3 each.
+// tasks adds tasks of array 5, from job 100 on, that each wait for a node of nodeset a3.
 func tasks(from, to int) part {
 	return func(s *setting) {
 		for i := from; i <= to; i++ {
@@ -24,7 +24,7 @@ func tasks(from, to int) part {
 	}
 }
 
-// arrayGroup is the group that tasks of array 5 share.
+// arrayGroup adds the group that tasks of array 5 share.
 func arrayGroup(requests ...mig.Request) part {
 	return group("alpha-a3-arr-5", mig.Stamp{NodeSet: "a3", Array: 5}, requests...)
 }
@@ -39,16 +39,16 @@ func madeBy(p Plan) (requests []string) {
 	return requests
 }
 
-// sharedBy are the requests that are made with share_requests: n.
+// sharedBy returns the requests that are made with share_requests: n.
 func sharedBy(t *testing.T, n int, parts ...part) []string {
 	t.Helper()
 	return madeBy(Compute(scene.Of(with(t, fmt.Sprint("share_requests: ", n)), seen(parts...))))
 }
 
-// withdrawn is a node that powers up for a task that was cancelled.
+// withdrawn adds nodes that power up for a cancelled task.
 func withdrawn(list string) part { return freed(list, risingIdle) }
 
-func TestTasksOfAnArrayShareAGroup(t *testing.T) {
+func TestArrayTasksShareAGroup(t *testing.T) {
 	assert.Equal(t, []string{
 		"create group alpha-a3-arr-5 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-arr-5/a1 for 00:15:00",
 	}, sharedBy(t, 1, tasks(0, 2)), "the others do not wait behind it in a group that is being made")
@@ -65,7 +65,7 @@ func TestTasksOfAnArrayShareAGroup(t *testing.T) {
 	}, sharedBy(t, 9, gang), "not tasks of several nodes")
 }
 
-func TestTasksComeInRequestsOfShareRequestsMachines(t *testing.T) {
+func TestRequestHoldsUpToShareRequestsTasks(t *testing.T) {
 	assert.Equal(t, []string{
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-arr-5/a1 for 00:15:00",
 		"request 2 nodes (alpha-a3-[2-3]) in alpha-a3-arr-5/a2 for 00:15:00",
@@ -84,7 +84,7 @@ func TestTasksComeInRequestsOfShareRequestsMachines(t *testing.T) {
 }
 
 // Only the requests take places, not the tasks.
-func TestARequestOfManyTasksTakesOnePlace(t *testing.T) {
+func TestRequestOfManyTasksTakesOnePlace(t *testing.T) {
 	cfg := with(t, "share_requests: 2")
 	cfg.Options.MaxActiveRequests = 2
 	p := Compute(scene.Of(cfg, seen(tasks(0, 4), arrayGroup())))
@@ -95,8 +95,8 @@ func TestARequestOfManyTasksTakesOnePlace(t *testing.T) {
 	assert.Contains(t, strings.Join(actions(p), "\n"), `AdminComment of job 104: "flex-start: waiting for its turn: place 1 in us-central1`)
 }
 
-// The others would lose their place in Google's queue.
-func TestARequestIsKeptUntilMoreThanHalfOfItsMachinesAreUnwanted(t *testing.T) {
+// The other machines would lose their queue position at Google.
+func TestSharedRequestIsKeptWhileHalfOfItIsNeeded(t *testing.T) {
 	waiting := arrayGroup(accepted("alpha-a3-[0-3]"))
 	assert.Empty(t, sharedBy(t, 4, tasks(0, 3), waiting))
 	assert.Empty(t, sharedBy(t, 4, tasks(0, 1), withdrawn("alpha-a3-[2-3]"), waiting))
@@ -105,15 +105,15 @@ func TestARequestIsKeptUntilMoreThanHalfOfItsMachinesAreUnwanted(t *testing.T) {
 	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, sharedBy(t, 4, withdrawn("alpha-a3-[0-3]"), waiting))
 }
 
-func TestAMachineThatNoTaskWantsAnyMoreIsDeletedWhenItComes(t *testing.T) {
+func TestUnneededMachineOfASharedRequestIsDeletedOnArrival(t *testing.T) {
 	p := Compute(scene.Of(with(t, "share_requests: 2"), seen(runsOn(100, "alpha-a3-0"), task(5, "0"), nodes("alpha-a3-1", poweredDown),
 		arrayGroup(succeeded("alpha-a3-[0-1]")), vms("alpha-a3-[0-1]", "alpha-a3-arr-5", "RUNNING"))))
 
 	assert.Equal(t, []string{"delete instances alpha-a3-1 of alpha-a3-arr-5"}, actions(p), "and no other")
 }
 
-// A job of any kind gets the machine that comes for its node, if its lease is long enough.
-func TestAJobThatIsGivenANodeOfASharedRequestWaitsForItsMachine(t *testing.T) {
+// A job of any kind gets the machine that is requested for its node, if the lease is long enough.
+func TestJobOnANodeOfASharedRequestWaitsForItsMachine(t *testing.T) {
 	waiting := arrayGroup(accepted("alpha-a3-[0-1]"))
 	assert.Empty(t, sharedBy(t, 2, tasks(0, 0), awaits(7, "alpha-a3-1"), waiting))
 	long := lastJob(func(j *slurm.Job) { j.Limit = slurm.ParseLimit("2:00:00") })
@@ -122,7 +122,7 @@ func TestAJobThatIsGivenANodeOfASharedRequestWaitsForItsMachine(t *testing.T) {
 		"a job of two nodes needs both at once")
 }
 
-func TestATasksAttemptsAreItsOwn(t *testing.T) {
+func TestTaskAttemptsAreCountedSeparately(t *testing.T) {
 	failing := failed("a1", "alpha-a3-0", mig.CauseCapacity, 30*time.Second)
 	assert.Equal(t, []string{"request 1 node (alpha-a3-1) in alpha-a3-arr-5/a2 for 00:15:00"},
 		sharedBy(t, 4, tasks(0, 1), arrayGroup(failing)), "the first waits before its next")
@@ -131,7 +131,7 @@ func TestATasksAttemptsAreItsOwn(t *testing.T) {
 	assert.Empty(t, sharedBy(t, 4, tasks(0, 1), refused("alpha-a3-arr-5", mig.CauseQuota, 30*time.Second, 1)), "the group is for all")
 }
 
-// One change for all, and not one for each.
+// One change covers all nodes.
 func TestNodesOfASharedRequestAreCommentedTogether(t *testing.T) {
 	p := Compute(scene.Of(with(t, "share_requests: 4"), seen(tasks(0, 3), arrayGroup(accepted("alpha-a3-[0-3]")), asked(5*time.Minute))))
 	var changes []string
@@ -143,14 +143,14 @@ func TestNodesOfASharedRequestAreCommentedTogether(t *testing.T) {
 	assert.Equal(t, []string{"alpha-a3-[0-3]"}, changes)
 }
 
-func TestATaskWaitsFromItsOwnFirstRequest(t *testing.T) {
+func TestTaskWaitCountsFromItsOwnFirstRequest(t *testing.T) {
 	other := failed("a1", "alpha-a3-1", mig.CauseCapacity, 3*time.Hour)
 	p := Compute(scene.Of(with(t, "share_requests: 4, provision_timeout: 7200"), seen(tasks(0, 0), started(100, time.Hour), arrayGroup(other, accepted("alpha-a3-0")))))
 	assert.Empty(t, madeBy(p))
 	assert.NotContains(t, strings.Join(actions(p), "\n"), "return")
 }
 
-func TestANewTemplateTakesEffectForTasksThatAreRequestedThen(t *testing.T) {
+func TestNewTemplateAppliesToLaterRequests(t *testing.T) {
 	old := and(arrayGroup(accepted("alpha-a3-0")), lastGroup(func(g *mig.Group) { g.Template = "global/instanceTemplates/old" }))
 	s := seen(tasks(0, 1), old)
 	for name, tpl := range s.Templates {
@@ -162,7 +162,7 @@ func TestANewTemplateTakesEffectForTasksThatAreRequestedThen(t *testing.T) {
 	}, madeBy(Compute(scene.Of(with(t, "share_requests: 4"), s))))
 }
 
-func TestALostMachineOfASharedGroupHitsItsTaskAlone(t *testing.T) {
+func TestLostMachineOfASharedGroupAffectsOnlyItsTask(t *testing.T) {
 	given := []part{
 		runsOn(100, "alpha-a3-0"), task(5, "0"), runsOn(101, "alpha-a3-1"), task(5, "1"), tasks(2, 2),
 		arrayGroup(succeeded("alpha-a3-[0-1]"), accepted("alpha-a3-2")), vms("alpha-a3-1", "alpha-a3-arr-5", "RUNNING"),
@@ -175,7 +175,7 @@ func TestALostMachineOfASharedGroupHitsItsTaskAlone(t *testing.T) {
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-arr-5/a2 for 00:15:00"}, sharedBy(t, 2, again...), "and gets another")
 }
 
-func TestAMachineThatATaskHasLeftIsKeptByItself(t *testing.T) {
+func TestMachineThatATaskHasLeftIsKeptSeparately(t *testing.T) {
 	cfg := keeping(t)
 	left := func(idle time.Duration) scene.Snapshot {
 		return seen(nodes("alpha-fix-0", idleUp), onNodes("alpha-fix-0", func(n *slurm.Node) { n.LastBusyTime = noon.Add(-idle) }),
@@ -187,7 +187,7 @@ func TestAMachineThatATaskHasLeftIsKeptByItself(t *testing.T) {
 	assert.Equal(t, []string{"set nodes alpha-fix-0 power_down"}, actions(Compute(scene.Of(cfg, left(31*time.Minute)))))
 }
 
-func TestASharedRequestIsReplacedForAllItsTasks(t *testing.T) {
+func TestSharedRequestIsReplacedForAllItsTasks(t *testing.T) {
 	cfg := with(t, "share_requests: 2, refresh_after: 3600")
 	waiting := arrayGroup(request("a1", mig.Accepted, "alpha-a3-[0-1]", time.Hour), request("a2", mig.Accepted, "alpha-a3-2", time.Hour))
 	p := Compute(scene.Of(cfg, seen(tasks(0, 2), waiting, asked(2*time.Hour))))
@@ -198,7 +198,7 @@ func TestASharedRequestIsReplacedForAllItsTasks(t *testing.T) {
 }
 
 // U1: the failure of a shared request is recorded under its first node.
-func TestSharedRequestThatFailsIsNamed(t *testing.T) {
+func TestFailedSharedRequestIsReported(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(tasks(0, 0), arrayGroup(), refused(Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseRate, time.Second, 8))))
 	assert.Contains(t, p.Problems[0].Text, "alpha-a3-arr-5: refused for now (rate limit) since ")
 }

@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
+func TestEveryActionHasASubject(t *testing.T) {
 	g := Of{mig.GroupID{Name: "g"}, 7}
 	nodes := []string{"n-0", "n-1"}
 	machines := []mig.Instance{{Name: "n-0"}, {Name: "n-1"}}

@@ -14,7 +14,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// tornAndOpen has job 7 lose a machine while keep_idle keeps the cover off the others.
+// tornAndOpen makes job 7 lose a machine while keep_idle keeps the others out of the cover.
 func tornAndOpen() waitingPending {
 	w := newWaitingPending()
 	w.salvaging()
@@ -29,7 +29,7 @@ const (
 	closed   = "change reservation COVER to alpha-a3-[0-1,3]"
 )
 
-func TestGangKeepsNoMachinesUnlessItCanStartOnThemAgain(t *testing.T) {
+func TestJobKeepsMachinesOnlyIfItCanStartOnThemAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		given func(w waitingPending)
 		want  string
@@ -57,7 +57,7 @@ func TestGangKeepsNoMachinesUnlessItCanStartOnThemAgain(t *testing.T) {
 	}
 }
 
-func TestOwnerReadsThatTheOtherMachinesGoBack(t *testing.T) {
+func TestOwnerReadsThatTheOtherMachinesAreReleased(t *testing.T) {
 	for limit, short := range map[time.Duration]bool{time.Hour: false, 4 * time.Hour: true} {
 		w := newWaitingPending()
 		w.salvaging()
@@ -74,7 +74,7 @@ func TestOwnerReadsThatTheOtherMachinesGoBack(t *testing.T) {
 	}
 }
 
-func TestReplacementIsPlacedBesideTheOthersAndForAsLong(t *testing.T) {
+func TestReplacementMatchesPlacementAndLeaseOfTheOthers(t *testing.T) {
 	w := newWaitingPending()
 	set := w.Config.FlexSetOf("alpha-a3-0")
 	set.Zones, set.Placement, set.PlacementDistance = []string{"us-central1-a", "us-central1-b"}, true, 2
@@ -103,8 +103,8 @@ func TestReplacementIsPlacedBesideTheOthersAndForAsLong(t *testing.T) {
 	assert.Equal(t, 220*time.Minute, request.Duration)
 }
 
-// Where jobs wait CONFIGURING, or a nodeset is not covered, salvage keeps no machines.
-func TestUncoveredGangLosesAllItsMachines(t *testing.T) {
+// If jobs wait CONFIGURING, or a nodeset is not covered, salvage keeps no machines.
+func TestUncoveredJobLosesAllItsMachines(t *testing.T) {
 	for name, uncover := range map[string]func(w waitingPending){
 		"waiting: configuring": func(w waitingPending) { w.Config.Options.Waiting = config.Configuring },
 		"two nodesets in its partition": func(w waitingPending) {

@@ -1,14 +1,12 @@
 package plan
 
-// sweep cleans up one kind of thing: a pure function of what was seen and of the
-// verdicts.
+// sweep cleans up one kind of resource. It is a pure function of the scene and the verdicts.
 type sweep struct {
 	name string
 	plan func(w *wanted, verdicts []verdict) step
 }
 
-// sweeps are run in this order. Of those that would change the same node, the first
-// one does.
+// sweeps run in this order. If several sweeps would change the same node, only the first one does.
 var sweeps = []sweep{
 	{"failed boots", powerDownLate},
 	{"instances", deleteInstances},

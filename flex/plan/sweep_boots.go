@@ -7,8 +7,8 @@ import (
 	"slurmflex/flex/plan/memo"
 )
 
-// powerDownLate powers down the nodes whose instance has run for boot_timeout and no
-// slurmd has registered from it, and that no job holds.
+// powerDownLate powers down nodes without a job if their instances have run for boot_timeout
+// without registering.
 func powerDownLate(w *wanted, _ []verdict) (s step) {
 	for _, set := range w.scene.Config.NodeSets {
 		b := w.scene.Boots(set)
@@ -34,7 +34,7 @@ func powerDownLate(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// forgetBoots clears the records of failed boots that count no longer.
+// forgetBoots clears the records of failed boots that no longer count.
 func forgetBoots(w *wanted, _ []verdict) (s step) {
 	var nodes []string
 	for _, set := range w.scene.Config.NodeSets {

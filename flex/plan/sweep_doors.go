@@ -13,18 +13,22 @@ import (
 	"slurmflex/slurm"
 )
 
-// doorStage says how far a job that waits pending has come.
+// doorStage is the progress of a job that waits pending.
 type doorStage uint8
 
 const (
-	unsure   doorStage = iota // something could not be read: nothing is done
-	ended                     // the job runs, has left the queue, or must not start: the door goes
-	broken                    // a node of the door cannot be the job's any more: the door goes
-	single                    // the task of an array is still one record with others, until it is named
-	booting                   // machines are requested, or boot
-	ready                     // all machines have registered
-	starting                  // the door has started, and the job is to start within lateAfter
-	late                      // it has not: the machines are not what it lacks
+	unsure doorStage = iota // something could not be read: slurmflex does nothing
+	// The job runs, has left the queue, or must not start: slurmflex deletes the door.
+	ended
+	// A node of the door is no longer available to the job: slurmflex deletes the door.
+	broken
+	// The array task still shares one record with others; slurmflex must address it separately
+	// first.
+	single
+	booting  // machines are requested or booting
+	ready    // all machines have registered
+	starting // the door has started, and the job should start within lateAfter
+	late     // the job has not started, so it lacks something other than machines
 )
 
 // stageOf returns the stage of a door's job, and why.
@@ -86,7 +90,7 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 	}
 }
 
-// byReservation returns the jobs that wait, by the reservation that they name.
+// byReservation returns the waiting jobs, by the reservation that they name.
 func byReservation(s *scene.Scene) map[string][]*slurm.Job {
 	named := map[string][]*slurm.Job{}
 	for i := range s.Seen.Jobs {
@@ -97,15 +101,16 @@ func byReservation(s *scene.Scene) map[string][]*slurm.Job {
 	return named
 }
 
-// isForDoor reports whether the job, or a job or task that it is a part of, is the one that the door is for.
+// isForDoor reports whether the door was made for the job, or for a job or task that the job is
+// part of.
 func isForDoor(d *scene.Door, j *slurm.Job) bool {
 	whole := wholeOf(d.Address)
 	return slices.ContainsFunc([]uint32{j.ID, j.ArrayID, j.HetID}, func(id uint32) bool { return strconv.FormatUint(uint64(id), 10) == whole })
 }
 
-// keepDoors brings each job that waits pending a step further: it names the job's door, moves the
-// door ahead while machines boot, opens it when all have registered, and deletes it when the job runs
-// or must wait again.
+// keepDoors moves each job that waits pending to its next stage. It makes the job use its door,
+// moves the door ahead while machines boot, opens it when all have registered, and deletes it when
+// the job runs or must wait again.
 func keepDoors(w *wanted, _ []verdict) (s step) {
 	promises, named := w.scene.Seen.Promises, byReservation(w.scene)
 	for _, d := range w.scene.Doors() {
@@ -124,7 +129,7 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 		}
 		switch stage, why := stageOf(w.scene, d); {
 		case stage == unsure || !promises && stage != ended:
-			// Slurm opens the door by itself.
+			// Slurm opens the door without an action of ours.
 		case stage == ended || stage == broken || stage == late:
 			end := DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Why: Why(why)}
 			if stage == late {
@@ -159,8 +164,8 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// isBest reports whether the job is to use this door of its doors: the first whose machines have all
-// registered, otherwise the first whose machines all exist, otherwise the first.
+// isBest reports whether the job should use this one of its doors: the first that has only
+// registered machines, otherwise the first that has all its machines, otherwise the first.
 func isBest(s *scene.Scene, d *scene.Door) bool {
 	return !slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool {
 		ours, theirs := progressOf(s, d), progressOf(s, r)
@@ -168,8 +173,8 @@ func isBest(s *scene.Scene, d *scene.Door) bool {
 	})
 }
 
-// progressOf returns how far the machines of a door have come: 0 if one does not exist, 1 if all
-// exist, 2 if all have registered.
+// progressOf returns the progress of a door's machines: 0 if one does not exist, 1 if all exist, 2
+// if all have registered.
 func progressOf(s *scene.Scene, d *scene.Door) int {
 	switch stage, _ := stageOf(s, d); {
 	case stage == ready || stage == starting:
@@ -180,8 +185,8 @@ func progressOf(s *scene.Scene, d *scene.Door) int {
 	return 0
 }
 
-// NearDoors returns the doors that have not opened, that their jobs use or will use, and whose
-// machines all exist: their nodes may register at any time.
+// NearDoors returns the unopened doors that their jobs use or will use and that have all their
+// machines. Their nodes may register at any time.
 func NearDoors(s *scene.Scene) (near []*scene.Door) {
 	for _, d := range s.Doors() {
 		if stage, _ := stageOf(s, d); stage == booting && isBest(s, d) && !d.Opened(s.Seen.Now) && !startsLater(s, d.Job, 0) && len(s.WithoutMachine(d.Nodes)) == 0 {
@@ -191,9 +196,9 @@ func NearDoors(s *scene.Scene) (near []*scene.Door) {
 	return near
 }
 
-// pushed returns the new start of a door whose machines are still to come: doorAhead from now, but
-// before Slurm powers down the first machine that has registered, because SuspendTime counts behind a
-// door too. Machines that a job keeps after a loss wait for the replacement until salvage_timeout.
+// pushed returns the new start of a door that still lacks machines: doorAhead from now, but before
+// Slurm powers down the first machine that has registered, because SuspendTime also counts behind a
+// door. Machines that a job keeps after a loss wait for the replacement until salvage_timeout.
 func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	start := s.Seen.Now.Add(doorAhead).Truncate(time.Second)
 	if len(Survivors(s, d)) > 0 {
@@ -211,8 +216,8 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	return start
 }
 
-// pushEvery returns after how long a door is pushed again: when half of doorAhead is over, or earlier
-// if the next two passes would come too late.
+// pushEvery returns how long a door keeps its start before it is moved again: half of doorAhead, or
+// less if the next two passes would be too late.
 func pushEvery(s *scene.Scene) time.Duration {
 	return max(time.Minute, min(doorAhead/2, doorAhead-2*s.Config.Options.Interval))
 }
@@ -256,26 +261,29 @@ func makeDoors(w *wanted, _ []verdict) (s step) {
 
 // The times of covers.
 const (
-	coverAge   = time.Hour   // a cover is replaced: Slurm counts purge_comp from its own start after a restart
-	coverRaise = time.Minute // how much of pending_grace may pass before purge_comp is raised
+	// Age at which a cover is replaced: after a restart, slurmctld counts purge_comp from its own
+	// start.
+	coverAge   = time.Hour
+	coverRaise = time.Minute // how much of pending_grace may pass before a pass raises purge_comp
 
-	coverForgotten = time.Hour // a cover that was not raised for so long is deleted
+	coverForgotten = time.Hour // how long after the last raise a cover is deleted
 )
 
-// raisedAt returns when a daemon has last raised the cover, at the earliest.
+// raisedAt returns the earliest time at which a daemon can last have raised the cover's purge_comp.
 func raisedAt(s *scene.Scene, h scene.Hold) time.Time {
 	return memo.CoverRaised(h.Start.Add(h.Purge()), s.Config.Options.PendingGrace)
 }
 
-// IsAbandoned reports whether no daemon keeps the cover up.
+// IsAbandoned reports whether no daemon maintains the cover any longer.
 func IsAbandoned(s *scene.Scene, h scene.Hold) bool {
 	return s.IsOld(raisedAt(s, h), memo.CoverAbandoned+s.Config.Options.Interval)
 }
 
-// keepCover keeps one reservation over the powered-down nodes of covered nodesets, so that jobs wait
-// pending. It has no end: beside one that ends soon, backfill would plan jobs at its end and leave
-// idle machines to them. Slurm deletes it pending_grace after the last pass that raised purge_comp.
-// A replacement is made before the old one goes, so that there is no gap.
+// keepCover maintains one reservation over the powered-down nodes of covered nodesets, so that jobs
+// wait pending. The reservation never ends: if it ended soon, backfill would plan jobs at its end
+// and leave them idle machines. Slurm deletes it pending_grace after the last pass that raised
+// purge_comp. The replacement is made before the old reservation is deleted, so that the nodes are
+// always covered.
 func keepCover(w *wanted, _ []verdict) (s step) {
 	covers := w.scene.Covers()
 	if !w.scene.Seen.Promises {
@@ -321,9 +329,9 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// coverNodes returns the nodes, sorted, that jobs are kept from: all that go with their job, and with
-// keep_idle those that have no machine, whose machine is for one job, or that have been idle for long
-// enough. Machines that were made for no job are anybody's.
+// coverNodes returns the nodes that jobs are kept from, sorted. Without keep_idle these are all
+// nodes, except running nodes that an admin powered up. With keep_idle they are the nodes without a
+// machine, with a machine that is reserved for one job, or that have been idle for long enough.
 func (w *wanted) coverNodes() (nodes []string) {
 	s, sets := w.scene, covered(w.scene)
 	for _, m := range s.Nodes() {
@@ -338,7 +346,8 @@ func (w *wanted) coverNodes() (nodes []string) {
 	return nodes
 }
 
-// isAnybodys reports whether the node's machine was made for no job: an admin powered the node up.
+// isAnybodys reports whether the node's machine was created for no job, because an admin powered up
+// the node.
 func isAnybodys(m *scene.Node) bool {
 	return len(m.Machines) > 0 && !slices.ContainsFunc(m.Machines, func(in scene.Machine) bool {
 		origin := in.Origin()

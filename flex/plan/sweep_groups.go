@@ -8,18 +8,18 @@ import (
 	"slurmflex/mig"
 )
 
-// Minimum ages of what is collected.
+// The minimum ages for deletion.
 const (
-	// youngAge is that of a group or policy: it may be another process's that
-	// has not come to its request yet.
+	// youngAge applies to groups and policies: another process may have created a younger one and
+	// not yet made its request.
 	youngAge = 30 * time.Second
 
-	// recordAge is that of a finished request, from when it was made. Compute
-	// keeps it for 14 days, and each pass reads it.
+	// recordAge applies to finished requests, from their creation. Compute keeps them for 14 days,
+	// and each pass reads them.
 	recordAge = time.Hour
 )
 
-// deleteGroups deletes our groups that hold nothing and that nobody needs.
+// deleteGroups deletes our groups that are empty and no longer needed.
 func deleteGroups(w *wanted, _ []verdict) (s step) {
 	for _, g := range w.scene.UsableGroups() {
 		key := g.ID()
@@ -32,8 +32,8 @@ func deleteGroups(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// isYoung reports whether something was made too short a time ago to be
-// collected. One whose age is not known is not, nor one from the future.
+// isYoung reports whether something was created too recently to be deleted. It reports false if the
+// age is unknown or the creation time is in the future.
 func isYoung(s *scene.Scene, to *step, what string, created time.Time) bool {
 	if created.IsZero() || isFuture(s, created) || s.IsOld(created, youngAge) {
 		return false
@@ -42,15 +42,15 @@ func isYoung(s *scene.Scene, to *step, what string, created time.Time) bool {
 	return true
 }
 
-// deleteRequests deletes the records of finished requests in groups that stay.
-// The newest stays, for the next attempt's name follows it; so do those that
-// failed while a job or node waits, because they are counted, and those that say whose
-// the machines of the group are.
+// deleteRequests deletes the records of finished requests in groups that are kept. It keeps the
+// newest record, because the name of the next attempt follows from it; failed requests while a job
+// or node waits, because they count as attempts; and records that show which job the group's
+// machines belong to.
 func deleteRequests(w *wanted, _ []verdict) (s step) {
 	for _, g := range w.scene.UsableGroups() {
 		key := g.ID()
 		if w.scene.InGroup(key) == 0 && len(g.Live()) == 0 {
-			continue // the group itself goes, or its records are needed
+			continue // the group itself is deleted, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
 			counts := r.State == mig.Failed && w.counts(g, r)
@@ -62,8 +62,8 @@ func deleteRequests(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// counts reports whether a job that waits, or may again, is owed the count of a request
-// that has failed.
+// counts reports whether a failed request still counts as an attempt for a job that waits or may
+// wait again.
 func (w *wanted) counts(g *mig.Group, r mig.Request) bool {
 	if g.Stamp.Array == 0 {
 		return w.groupOf[g.ID()] || w.scene.IsQueued(g.Stamp.Job)
@@ -74,25 +74,23 @@ func (w *wanted) counts(g *mig.Group, r mig.Request) bool {
 	})
 }
 
-// shows reports whether the request has brought machines that are there, or may be.
+// shows reports whether the request created machines that exist or may exist.
 func shows(s *scene.Scene, r mig.Request) bool {
 	return r.State == mig.Succeeded && slices.ContainsFunc(r.Instances, func(n string) bool {
 		return len(s.MachinesOf(n)) > 0 || s.MayShow(n)
 	})
 }
 
-// done reports whether nobody needs an empty group's records or its place: the
-// job that it was made for has left the queue or owes it no failed attempt, and
-// neither a request nor the machine of a node in use could be there unseen, by what
-// the lists say and by what the group itself counts.
+// done reports whether an empty group may be deleted: no queued job needs its count of failed
+// attempts, and it neither hides a request nor the machine of a node in use, according to both the
+// lists and the group's own count.
 func done(s *scene.Scene, g *mig.Group) bool {
 	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
 	return !(counts && isQueuedFor(s, g.Stamp)) && !unaccounted(s, *g) && !s.Creates(g) && !s.MayHold(g)
 }
 
-// unaccounted reports whether the group has brought a machine for a node that
-// is in use, and what the node has now does not show elsewhere, or a machine that
-// could not be read.
+// unaccounted reports whether the group created a machine that could not be read, or the machine of
+// a node that is in use and without any other known machine or request.
 func unaccounted(s *scene.Scene, g mig.Group) bool {
 	for _, r := range g.Requests {
 		if r.State != mig.Succeeded {
@@ -110,8 +108,8 @@ func unaccounted(s *scene.Scene, g mig.Group) bool {
 	return false
 }
 
-// isElsewhere reports whether a live request asks for the node, or its machine is of
-// another group of ours, and both say so: the machine, and the record of a request.
+// isElsewhere reports whether a live request names the node, or another group of ours created its
+// machine. The latter counts only if both the machine and the record of a request name that group.
 func isElsewhere(s *scene.Scene, node string, g mig.Group) bool {
 	return len(s.RequestsOf(node)) > 0 || slices.ContainsFunc(s.MachinesOf(node), func(in scene.Machine) bool {
 		if in.Maker == nil {
@@ -121,7 +119,7 @@ func isElsewhere(s *scene.Scene, node string, g mig.Group) bool {
 	})
 }
 
-// isFuture reports whether a time lies in the future by both clocks.
+// isFuture reports whether a time is in the future by both clocks.
 func isFuture(s *scene.Scene, t time.Time) bool {
 	return s.Seen.Skew >= -scene.MaxSkew && t.Sub(s.Seen.Now) > scene.MaxSkew
 }

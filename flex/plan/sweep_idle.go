@@ -11,14 +11,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// KeptUntil is when an idle dynamic node of the nodeset, whose lease ends, or for
-// whose host maintenance is announced, at that time, is powered down: when it has been
-// idle for keep_idle, or too little of the lease is left to be of use, whichever comes
-// first. It is zero for a node that is not kept, and while Slurm does not say since when
-// it is idle.
+// KeptUntil returns when an idle dynamic node of the nodeset is powered down. end is when its lease
+// ends or announced maintenance of its host starts. The node is powered down after keep_idle, or
+// when too little of the lease is left to be useful, whichever is first. KeptUntil returns zero for
+// a node that is not kept, and while Slurm does not show since when the node is idle.
 //
-// slurmctld sets LastBusyTime when a job leaves the node and when its slurmd registers,
-// and by 22.05 and 23.11 for all nodes when it starts.
+// slurmctld sets LastBusyTime when a job leaves the node and when the node's slurmd registers.
+// Slurm 22.05 and 23.11 also set it for all nodes when slurmctld starts.
 func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 	if set.Flex.KeepIdle == 0 || n.LastBusyTime.IsZero() {
 		return time.Time{}
@@ -30,10 +29,10 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 	return until
 }
 
-// powerDownKept powers down the idle nodes that keep_idle has kept for long enough, and those
-// that salvage alone keeps from being marked while their job runs. Slurm
-// itself does by its SuspendTime, but knows neither the end of a lease nor
-// nodesets. If a job takes such a node first, the mark waits for the job's end.
+// powerDownKept powers down the idle nodes that keep_idle has kept for long enough, and those that
+// were not marked during their job only because of salvage. Slurm's SuspendTime does the same, but
+// does not take leases or nodesets into account. If a job takes such a node first, the mark takes
+// effect at the job's end.
 func powerDownKept(w *wanted, _ []verdict) (s step) {
 	sets := covered(w.scene)
 	for _, m := range w.scene.Nodes() {
@@ -61,25 +60,25 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// wasForAJob reports whether the node's machine was created for a job, not for an admin who has powered
+// wasForAJob reports whether the node's machine was created for a job, not for an admin who powered
 // up the node.
 func wasForAJob(m *scene.Node) bool {
 	return slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return in.Origin().Job != 0 || in.Origin().Array != 0 })
 }
 
-// isOpen reports whether Slurm would give the node to a waiting job as soon as it is powered down:
-// the cover, which keeps jobs from its nodeset, does not have it yet.
+// isOpen reports whether Slurm would allocate the node to a waiting job as soon as it is powered
+// down, because the cover, which keeps jobs from its nodeset, does not include the node yet.
 func (w *wanted) isOpen(m *scene.Node, sets map[*config.NodeSet]bool) bool {
 	return sets[m.Set] && !m.Cover && !isForeign(w.scene, m)
 }
 
-// keptUntil is when the idle node is powered down, as KeptUntil says.
+// keptUntil returns when the idle node is powered down; see KeptUntil.
 func keptUntil(s *scene.Scene, m *scene.Node) time.Time {
 	end, _ := endingOf(s, m)
 	return KeptUntil(m.Set, *m.Node, end)
 }
 
-// endingOf is when the node's machine ends, and by what; zero if it does not.
+// endingOf returns when the node's machine ends, and the reason; zero if it never ends.
 func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 	for _, in := range m.Machines {
 		if s.Ours(in) && !in.Until().IsZero() {
@@ -89,8 +88,8 @@ func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 	return end, ends
 }
 
-// isLeft reports whether the machine of an idle node of a nodeset with salvage was created for a job that
-// has left the node. A machine that the cover closes may still get a door.
+// isLeft reports whether the machine of an idle node in a nodeset with salvage was created for a
+// job that has left the node. A machine that the cover closes may still get a door.
 func (w *wanted) isLeft(m *scene.Node) bool {
 	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.scene.HasMachine(m.Name) && m.Machines[0].Origin().Job != 0
 }

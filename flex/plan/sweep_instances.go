@@ -10,13 +10,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// deleteInstances deletes the instances of ours that stand behind nodes that
-// Slurm has powered down, and, as far as max_deletions_per_round allows, those
-// that nobody needs; then what slurm-gcp has left, within the same limit. It never deletes the instance
-// of a node with a running job.
+// deleteInstances deletes our instances of nodes that Slurm has powered down. Within
+// max_deletions_per_round, it also deletes our instances that are no longer needed, and then the
+// remains of slurm-gcp. It never deletes the instance of a node with a running job.
 func deleteInstances(w *wanted, _ []verdict) (s step) {
 	b := budget{left: w.scene.Config.Options.MaxDeletions}
-	gone := map[mig.GroupID]*departure{} // those that no group made under none
+	gone := map[mig.GroupID]*departure{} // instances without a group have the zero ID
 	for _, in := range w.scene.Machines() {
 		if !w.scene.Ours(in) {
 			continue
@@ -55,20 +54,20 @@ func deleteInstances(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// departure is what is deleted by one call.
+// departure collects the instances that one call deletes.
 type departure struct {
 	instances []mig.Instance
-	why       Why // of the last
+	why       Why // the reason for the last instance
 }
 
-// budget is how many instances may be deleted that Slurm did not ask to delete.
+// budget limits how many instances may be deleted without a power-down from Slurm.
 type budget struct {
 	left     int
 	problems []scene.Problem
 }
 
-// unasked counts a deletion that Slurm did not ask for, and returns its reason,
-// or nothing once the budget is spent.
+// unasked counts a deletion without a power-down from Slurm, and returns its reason. It returns an
+// empty reason once the budget is spent.
 func (b *budget) unasked(why string) string {
 	if b.left == 0 {
 		b.problems = append(b.problems, scene.NewProblem("max-deletions", why, "more instances are to be deleted than max_deletions_per_round allows: %s", why))
@@ -78,12 +77,12 @@ func (b *budget) unasked(why string) string {
 	return why
 }
 
-// strandedAfter is the age at which an instance or a request of ours that belongs
-// to no node is taken for a remnant.
+// strandedAfter is the age at which an instance or a request of ours without a node counts as
+// orphaned.
 const strandedAfter = 10 * time.Minute
 
-// useless says why an instance of ours is to be deleted; empty if it is not.
-// A stopped one is: by flex-start it can never start again.
+// useless returns why an instance of ours must be deleted; empty if it is kept. A stopped instance
+// is useless: a flex-start instance can never be started again.
 func (w *wanted) useless(in scene.Machine, b *budget) (why string, stopped bool) {
 	m := in.Node
 	stopped = in.Stopped()

@@ -13,13 +13,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// endInTime ends running jobs in good order before their nodes' lease ends or their hosts are
-// maintained. First, lease_end_warning before the end, it signals the script of a job that asked
-// for the signal, once, so that the script can save its work: any other script would die of the
-// signal. Then it requeues the job, early enough for slurmctld to end it before Compute deletes
-// the machines. A job that Slurm would not requeue runs on; since its start, its AdminComment
-// shows when its nodes end. Two passes must have seen that end: the reservation in Slurm is from
-// an earlier pass. endInTime writes each reason to the AdminComment before it acts.
+// endInTime ends running jobs cleanly before their nodes' lease ends or their hosts are maintained.
+// First, lease_end_warning before the end, it signals the script of a job that asked for the
+// signal, once, so that the script can save its work: any other script would die of the signal.
+// Then it requeues the job, early enough for slurmctld to end it before Compute deletes the
+// machines. A job that Slurm would not requeue runs on; since its start, its AdminComment shows
+// when its nodes end. Two passes must have seen that end: the reservation in Slurm is from an
+// earlier pass. endInTime writes each reason to the AdminComment before it acts.
 func endInTime(w *wanted, _ []verdict) (s step) {
 	if w.scene.Seen.Skew > scene.MaxSkew {
 		return s
@@ -33,7 +33,7 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 		requeues, known := w.scene.Seen.Requeues[e.job.ID]
 		reach := w.scene.Seen.Reach[e.job.ID]
 		requeuesNow := e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.scene.Config.RequeueLead() && (requeues || !known)
-		// A signal that cannot be sent must not hold up the requeue, nor be sent after it.
+		// A signal that cannot be sent must not delay the requeue, and must not be sent after it.
 		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
 		late := left < lastTry || w.scene.Seen.Told[e.job.ID] == memo.OwnComment+requeued
 		switch {
@@ -60,16 +60,16 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 // written: after that, Compute would delete the machines under the job.
 const lastTry = time.Minute
 
-// leaseEnd is a running job whose first lease ends before it does.
+// leaseEnd is a running job with a lease that ends before the job does.
 type leaseEnd struct {
 	job  *slurm.Job
 	at   time.Time
-	ends string // what ends then
+	ends string // what ends at that time
 	flex *config.Flex
 }
 
-// endings are those jobs, by id; of a heterogeneous job, which is signalled and requeued
-// as a whole, the component whose lease ends first, by the id of the whole.
+// endings returns those jobs by ID. A heterogeneous job is signalled and requeued as a whole. For
+// such a job endings returns the component with the first lease end, by the ID of the whole job.
 func endings(s *scene.Scene) map[uint32]leaseEnd {
 	first := map[uint32]leaseEnd{}
 	for i := range s.Seen.Jobs {
@@ -94,8 +94,7 @@ func endings(s *scene.Scene) map[uint32]leaseEnd {
 	return first
 }
 
-// isReserved reports whether a reservation of ours keeps jobs off the node from that end
-// of its lease on.
+// isReserved reports whether a reservation of ours keeps jobs off the node from that lease end on.
 func isReserved(s *scene.Scene, node string, end time.Time) bool {
 	return slices.ContainsFunc(s.Holds(), func(h scene.Hold) bool {
 		return h.Kind == memo.LeaseHold && h.At.Equal(end.Truncate(time.Minute)) && slices.Contains(h.Nodes, node)

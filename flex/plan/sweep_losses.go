@@ -10,11 +10,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// takeDownLost sets a job's nodes DOWN when their machines are lost, so that Slurm requeues the
-// job at once instead of after SlurmdTimeout. One update sets all lost nodes of a job: once the
-// job is requeued, Slurm powers down those that are not down. takeDownLost leaves a node that an
-// admin drains to Slurm. The owner reads the reason first: Slurm releases the node by itself
-// anyway, so nothing is lost if the reason cannot be written for a while.
+// takeDownLost sets a job's nodes DOWN when their machines are lost, so that Slurm requeues the job
+// at once instead of after SlurmdTimeout. One update sets all lost nodes of a job: once the job is
+// requeued, Slurm powers down those that are not DOWN. takeDownLost leaves a node that an admin
+// drains to Slurm. The owner is notified first. Slurm releases the node by itself anyway, so
+// nothing is lost if the AdminComment cannot be written for a while.
 func takeDownLost(w *wanted, _ []verdict) (s step) {
 	lost := map[string]bool{}
 	for _, m := range w.scene.Nodes() {
@@ -53,15 +53,15 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// takenText returns what a job's owner reads when the job's nodes are set DOWN, as notify writes
+// takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
 // it.
 func (w *wanted) takenText(id uint32, losses []scene.Loss, why string) string {
 	at := slices.IndexFunc(w.scene.Seen.Jobs, func(j slurm.Job) bool { return j.ID == id })
 	return w.lossComment(id, cmp.Or(lossText(w.scene, &w.scene.Seen.Jobs[at], losses), why))
 }
 
-// lossComment is the text for the owner of a job with lost machines. It says if the other machines
-// are not held for the job.
+// lossComment returns the text for the owner of a job with lost machines. It mentions if the job
+// does not keep its other machines.
 func (w *wanted) lossComment(id uint32, what string) string {
 	if w.short[id] {
 		what += memo.Short
@@ -69,10 +69,10 @@ func (w *wanted) lossComment(id uint32, what string) string {
 	return memo.Done{Deed: memo.Loss, Reason: what}.String()
 }
 
-// recoverVanished powers down the nodes whose machine is lost and that no job has any
-// more: the cloud was read and has none of that name, and its lease has ended, Slurm gets
-// no answer from it either, or two passes have missed it; or we have set the node down.
-// A node with a job is left to Slurm until it has given the node up.
+// recoverVanished powers down nodes without a job that have lost their machine. A machine counts as
+// lost if slurmflex has set its node DOWN or two passes found it lost. It also counts as lost if
+// Compute shows nothing for the node and either the lease has ended or the node does not respond to
+// Slurm. recoverVanished leaves a node with a job to Slurm until the job has left the node.
 func recoverVanished(w *wanted, _ []verdict) (s step) {
 	for _, m := range w.scene.Nodes() {
 		if m.Power != scene.On || w.scene.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
@@ -99,8 +99,9 @@ func recoverVanished(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// reportDown names DOWN nodes whose machines run and cost money, or are requested, for no job. slurmflex leaves them to
-// the admin: an admin has set them DOWN to look at the machine, or its slurmd has failed.
+// reportDown reports DOWN nodes without a job if their machines run and are billed, or are
+// requested. slurmflex leaves them to the admin: either an admin set them DOWN to examine the
+// machine, or the node's slurmd has failed.
 func reportDown(w *wanted, _ []verdict) (s step) {
 	for _, m := range w.scene.Nodes() {
 		if m.Power == scene.On && m.State.Base == slurm.Down && !m.State.Has(slurm.PowerDown) && !m.Taken() && !m.IsTakenDown() &&

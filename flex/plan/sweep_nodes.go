@@ -8,9 +8,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// powerDownOrphans hands back the nodes that are powering up for nobody: their
-// job was cancelled or requeued, and Slurm itself would leave them so, or place
-// another job on them without a call. Drained and downed nodes are the admin's.
+// powerDownOrphans powers down rising nodes without a job: the job was cancelled or requeued. Slurm
+// itself would leave them as they are, or place another job on them without calling slurmflex. It
+// leaves drained and DOWN nodes to the admin.
 func powerDownOrphans(w *wanted, _ []verdict) (s step) {
 	var orphans []string
 	for _, m := range w.scene.Nodes() {
@@ -31,10 +31,10 @@ func powerDownOrphans(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// resumeEmpty makes nodes usable again that are powering down with no machine
-// left: Slurm would wait for SuspendTimeout. ResumeTimeout leaves nodes down;
-// they go back into the pool too, once what was requested for them is gone, and so do
-// those that Slurm was powering down already when we set them down.
+// resumeEmpty makes nodes usable again that are powering down and have lost their machine, because
+// Slurm would wait for SuspendTimeout. It does the same for nodes that ResumeTimeout set DOWN, once
+// their machines and requests are gone, and for nodes that slurmflex set DOWN while Slurm was
+// already powering them down.
 func resumeEmpty(w *wanted, _ []verdict) (s step) {
 	var empty, tooLate, lost []string
 	for _, m := range w.scene.Nodes() {
@@ -64,11 +64,11 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// openToBackfill sets powered-down nodes idle that slurmflex has powered down: backfill ignores a
-// node after power_down_force until its slurmd registers, slurmctld restarts or the node is set
-// idle. The node stays powered down. Slurm refuses the change for a node that a job has got
-// meanwhile, and changes the others. The node's Reason shows that slurmflex has changed it; a node
-// that lost its Reason is usable.
+// openToBackfill sets nodes idle that slurmflex has powered down. Backfill ignores a node after
+// power_down_force until its slurmd registers, slurmctld restarts or the node is set idle. The node
+// remains powered down. If a job has been allocated one of the nodes meanwhile, Slurm refuses the
+// change for that node and changes the others. The node's Reason shows that slurmflex has changed
+// it; a node that lost its Reason is usable.
 func openToBackfill(w *wanted, _ []verdict) step {
 	var names []string
 	for _, m := range w.scene.Nodes() {
@@ -82,11 +82,11 @@ func openToBackfill(w *wanted, _ []verdict) step {
 	}}}
 }
 
-// powerDownOnIdle marks the nodes of exclusive jobs, so that they are powered
-// down as soon as their job ends. Where the partition has PowerDownOnIdle,
-// Slurm has set the mark already; Slurm 22.05 knows no such setting. With keep_idle or salvage
-// nothing is marked, because the mark of an allocated node cannot be taken back, except
-// when gang_timeout returns the job: it would get the same nodes again, and wait as before.
+// powerDownOnIdle marks the nodes of exclusive jobs, so that they are powered down as soon as their
+// job ends. In a partition with PowerDownOnIdle, Slurm has already set the mark; Slurm 22.05 does
+// not have that setting. With keep_idle or salvage nothing is marked, because an allocated node
+// cannot be unmarked. A job that gang_timeout returns is the exception: without the mark it would
+// get the same nodes again and wait as before.
 func powerDownOnIdle(w *wanted, verdicts []verdict) step {
 	torn := map[*slurm.Job]bool{}
 	for _, v := range verdicts {

@@ -8,8 +8,8 @@ import (
 	"slurmflex/mig"
 )
 
-// deletePolicies deletes the workload policies of ours that no group has. In
-// a region that could not be read it may only be unseen.
+// deletePolicies deletes our workload policies that no group uses. It deletes none in an unread
+// region, where the group may only be unseen.
 func deletePolicies(w *wanted, _ []verdict) (s step) {
 	policies := slices.SortedFunc(slices.Values(w.scene.Seen.Policies), func(a, b mig.Policy) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
@@ -28,7 +28,7 @@ func deletePolicies(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// isUsed reports whether a group has the policy.
+// isUsed reports whether a group uses the policy.
 func isUsed(s *scene.Scene, p mig.Policy) bool {
 	return slices.ContainsFunc(s.Seen.Groups, func(g mig.Group) bool { return g.Region == p.Region && g.Policy == p.Name })
 }

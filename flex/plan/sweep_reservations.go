@@ -12,14 +12,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// reserve keeps jobs that would not be done in time off nodes whose lease ends, or whose
-// host is to be maintained: one reservation for each end, to the minute before, from the
-// moment that the instance has one until Slurm knows that it is gone. What could not be read, or
-// is not understood, keeps its reservation, and so do nodes that the configuration does not have:
-// its file may be cut off.
+// reserve keeps jobs that would not finish in time off nodes with an ending lease or with announced
+// maintenance of their host. It makes one reservation for each end, rounded down to the minute. The
+// reservation exists from the moment that the instance has an end until Slurm knows that the
+// instance is gone. Nodes that could not be read, or that have an unknown state, keep their
+// reservation, as do nodes outside the configuration: the configuration file may be truncated.
 //
-// Each reservation ends soon after the lease, so that Slurm expects no job to wait for
-// longer. Passes extend it while a node of the configuration is up.
+// Each reservation ends soon after the lease, so that Slurm does not expect jobs to wait longer.
+// Passes extend it while a configured node in it is up.
 func reserve(w *wanted, _ []verdict) (s step) {
 	want, maintained := allEnds(w.scene)
 	have := map[string]*slurm.Reservation{}
@@ -28,7 +28,7 @@ func reserve(w *wanted, _ []verdict) (s step) {
 			have[h.Name] = h.Reservation
 		}
 	}
-	unknown := map[string]bool{} // reservations that only nodes outside the configuration need
+	unknown := map[string]bool{} // reservations that only unconfigured nodes need
 	for name, r := range have {
 		unknown[name] = want[name] == nil
 		for _, node := range r.Nodes {
@@ -72,7 +72,7 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// deleteFormer deletes our reservations of kinds that this version does not make.
+// deleteFormer deletes our reservations of kinds that this version no longer makes.
 func deleteFormer(w *wanted, _ []verdict) (s step) {
 	for _, h := range w.scene.Holds() {
 		if h.Kind == memo.FormerHold {
@@ -87,17 +87,17 @@ func deleteFormer(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// leaseGrace is how long a reservation outlasts the lease, or the pass that extended it:
-// half of it is left at the next pass. If slurmflex does not run, Slurm must see within
-// leaseGrace that the machine is gone: it pings nodes every third of SlurmdTimeout, which
-// is 5 minutes by default.
+// leaseGrace returns how long a reservation outlasts the lease, or the pass that extended it. Half
+// of it is left at the next pass. If slurmflex does not run, Slurm must notice within leaseGrace
+// that the machine is gone: Slurm pings nodes every third of SlurmdTimeout, which is 5 minutes by
+// default.
 func leaseGrace(cfg *config.Config) time.Duration {
 	return max(10*time.Minute, (2*cfg.Options.Interval + time.Minute - 1).Truncate(time.Minute))
 }
 
-// mayHaveLease reports whether the node may still have the machine for which it is reserved: it
-// could not be read, or it is up and no machine of ours with a known end, or without an end,
-// replaces that machine.
+// mayHaveLease reports whether the node may still have the machine that it is reserved for. Either
+// the machine could not be read, or the node is up and lacks another machine of ours with a known
+// end or without an end.
 func mayHaveLease(s *scene.Scene, m *scene.Node) bool {
 	switch {
 	case s.IsUnread(m), m.Power == scene.Unclear:
@@ -110,12 +110,12 @@ func mayHaveLease(s *scene.Scene, m *scene.Node) bool {
 	})
 }
 
-// allEnds returns the nodes whose instance has an end, by the reservation's name, and of
-// which reservations that is maintenance of a host.
+// allEnds returns the nodes with an instance that has an end, by reservation name, and which of
+// these reservations are for host maintenance.
 func allEnds(s *scene.Scene) (nodes map[string][]string, maintained map[string]bool) {
 	nodes, maintained = map[string][]string{}, map[string]bool{}
 	for _, m := range s.Nodes() {
-		if m.Power != scene.On && m.Power != scene.Rising || m.Door != nil { // the job may outlast the lease by its boot
+		if m.Power != scene.On && m.Power != scene.Rising || m.Door != nil { // the boot may delay the job's end
 			continue
 		}
 		for _, in := range m.Machines {

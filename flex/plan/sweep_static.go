@@ -8,8 +8,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// powerUpStatic powers up the static nodes that are down for no reason: at the
-// cluster's start, and when their lease has ended. Slurm itself never does.
+// powerUpStatic powers up static nodes that are powered down without a reason: when the cluster
+// starts, and after their lease has ended. Slurm itself never does.
 func powerUpStatic(w *wanted, _ []verdict) step {
 	var names []string
 	for _, m := range w.scene.Nodes() {
@@ -21,9 +21,9 @@ func powerUpStatic(w *wanted, _ []verdict) step {
 	return step{actions: []Action{SetNodes{Nodes: names, State: "power_up", Why: "static nodes are always wanted"}}}
 }
 
-// renewStatic powers idle static nodes down shortly before their lease ends, so that the new
-// lease starts when no job is hurt. A node keeps its machine while a new request could not be
-// made: of ten nodes, one free place renews one at a time.
+// renewStatic powers down idle static nodes shortly before their lease ends, so that the new lease
+// starts without harm to a job. A node keeps its machine while a new request could not be made. If
+// ten nodes are due and one place is free, they are renewed one at a time.
 func renewStatic(w *wanted, _ []verdict) (s step) {
 	p := w.placesOfStatic()
 	for _, m := range w.scene.Nodes() {
@@ -45,8 +45,8 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// placesOfStatic counts the live requests, and those that static nodes without a machine will
-// need.
+// placesOfStatic counts the live requests, and the requests that static nodes without a machine
+// will need.
 func (w *wanted) placesOfStatic() places {
 	p := w.placesNow()
 	for _, m := range w.scene.Nodes() {
@@ -58,7 +58,7 @@ func (w *wanted) placesOfStatic() places {
 	return p
 }
 
-// renewal is the cohort of a static node that was powered down and up again.
+// renewal returns the cohort that a static node would have after it is powered down and up again.
 func (w *wanted) renewal(m *scene.Node) *cohort {
 	c := newCohort(w.scene, m, nil, false, 0)
 	c.nodes = []string{m.Name}

@@ -11,13 +11,13 @@ import (
 	"slurmflex/mig"
 )
 
-// tellAfter is how long a request waits before its nodes say so: most waits are
-// over sooner, and cost slurmctld nothing.
+// tellAfter is how long a request waits before slurmflex writes the wait to its nodes. Most waits
+// end sooner and so cause no load on slurmctld.
 const tellAfter = time.Minute
 
-// comment returns the Comment that a cohort's nodes need while no machine is being created: the
-// request that they wait for, or their turn, the next attempt, the end of a rate limit, or an
-// admin. It reports false if they need none.
+// comment returns the Comment for a cohort's nodes while no machine is being created: they wait for
+// a request, a place, the next attempt, the end of a rate limit, or an admin. It reports false if
+// the nodes need no Comment.
 func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
 	c := v.cohort
 	if q := v.queued; q.Request != "" {
@@ -28,10 +28,9 @@ func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
 	return memo.Wait{Place: l.Group, Since: l.Since, Armed: l.Since}, (v.obstacle() != "" || l.Failing.Times > 0) && !v.gone && !anyOurs(w.scene, c.nodes)
 }
 
-// keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18
-// hours at most before 25.05: a power_up begins the count again. It must stop when
-// the machine is being made, for slurmctld refuses a node that booted before it
-// was last powered up.
+// keepWaiting lets nodes wait longer than Slurm's ResumeTimeout, which is at most 18 hours before
+// 25.05: a power_up resets the timer. It must stop once the machine is being created, because
+// slurmctld refuses a node that booted before it was last powered up.
 func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 	for _, v := range verdicts {
 		c := v.cohort
@@ -40,7 +39,7 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 			continue
 		}
 		due := w.scene.Seen.ResumeTimeout / 3
-		nodes := w.scene.WithoutMachine(c.nodes) // an earlier request may have brought others
+		nodes := w.scene.WithoutMachine(c.nodes) // an earlier request may have created the others
 		last, known := firstArmed(w.scene, nodes)
 		switch waited := w.scene.Seen.Now.Sub(now.Since); {
 		case known:
@@ -49,16 +48,16 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 				now.Since = last.Since
 			}
 		case now.Since.IsZero() && c.job != nil:
-			continue // Slurm has not said when it was given its nodes
-		case now.Since.IsZero(): // from now on it is known
+			continue // Slurm does not show yet when the job was allocated its nodes
+		case now.Since.IsZero(): // record the start of the wait from now on
 			now.Since, now.Armed = w.scene.Seen.Now.Truncate(time.Second), w.scene.Seen.Now.Truncate(time.Second)
 		case (waited < tellAfter || v.failing.Times > 0) && (due == 0 || waited < due):
-			continue // it may be over at once
+			continue // the wait may end at once
 		case c.job != nil && !c.job.Start.IsZero() && c.job.Start.Before(now.Armed):
 			now.Armed = c.job.Start
 		}
 		change := SetNodes{Nodes: nodes, Why: c.why()}
-		// One from the future was noted by a clock that was ahead, and says nothing.
+		// A time in the future was written by a clock that was ahead, so it is ignored.
 		if age := w.scene.Seen.Now.Sub(now.Armed); due > 0 && (age >= due || age < -scene.MaxSkew) {
 			now.Armed = w.scene.Seen.Now.Truncate(time.Second)
 			change.State = "power_up"
@@ -72,9 +71,9 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 	return s
 }
 
-// firstArmed is what the node's Comment says for which Slurm has counted ResumeTimeout for
-// longest: slurmctld may have refused to power up one of those of a job. It reports false
-// if one of the nodes says nothing.
+// firstArmed returns the Comment of the node with the longest-running ResumeTimeout timer:
+// slurmctld may have refused to power up some of a job's nodes. It reports false if one of the
+// nodes lacks such a Comment.
 func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 	for i, name := range nodes {
 		comment := s.Node(name).Comment
@@ -92,7 +91,7 @@ func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 	return first, true
 }
 
-// stopWaiting clears the comments of nodes that wait no longer.
+// stopWaiting clears the Comment of nodes that no longer wait.
 func stopWaiting(w *wanted, _ []verdict) step {
 	var names []string
 	for _, m := range w.scene.Nodes() {
@@ -104,9 +103,10 @@ func stopWaiting(w *wanted, _ []verdict) step {
 	return step{actions: []Action{SetNodes{Nodes: names, Comment: &empty, Why: "they wait no longer"}}}
 }
 
-// anyOurs reports whether any of the nodes has an instance that is ours, or may be ours: its group
-// has a name like ours and is not listed. An instance of an unlisted group no longer counts once it
-// is older than half of ResumeTimeout: Slurm would set the node DOWN before the instance joins.
+// anyOurs reports whether any of the nodes has an instance that is ours, or may be ours because its
+// group has a name like ours and is not listed. An instance of an unlisted group no longer counts
+// once it is older than half of ResumeTimeout: Slurm would set the node DOWN before the instance
+// joins.
 func anyOurs(s *scene.Scene, nodes []string) bool {
 	return slices.ContainsFunc(nodes, func(name string) bool {
 		return slices.ContainsFunc(s.MachinesOf(name), func(in scene.Machine) bool {

@@ -14,7 +14,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// says are the AdminComments that a plan writes.
+// tells(p) returns the AdminComments that plan p writes.
 func tells(p Plan) map[uint32]string {
 	texts := map[uint32]string{}
 	for _, a := range p.Actions {
@@ -25,9 +25,9 @@ func tells(p Plan) map[uint32]string {
 	return texts
 }
 
-// C2: every job that waits for a shared node is told so, each with its own wait
-// and its own time limit.
-func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
+// C2: every job that waits for a shared node gets an AdminComment, with its own wait and time
+// limit.
+func TestEveryJobOnASharedNodeReadsWhatItWaitsFor(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	given := func(more ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", mixed),
@@ -65,8 +65,8 @@ func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 	})
 }
 
-// C3: what a job is told of nodes that are there ends with them.
-func TestAJobThatHasLostItsNodesDoesNotReadThatTheyAreThere(t *testing.T) {
+// C3: an AdminComment about nodes that are up is replaced when the job loses them.
+func TestAdminCommentChangesWhenAJobLosesItsNodes(t *testing.T) {
 	const there = "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"
 	given := func(state slurm.JobState, node string, more ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", node), job(7, "train", "1:00:00", state, "alpha-a3-0"), started(7, time.Hour),

@@ -10,8 +10,8 @@ import (
 	"slurmflex/mig"
 )
 
-// trialAge is the time without a new resource after which a trial counts as killed. A trial makes
-// something new, or ends, more often than that.
+// trialAge is the time without a new resource after which a trial counts as killed. A running trial
+// creates resources, or ends, more often than that.
 const trialAge = time.Hour
 
 // WithoutTrials separates a cluster's own groups from those of its trials.
@@ -30,20 +30,20 @@ func WithoutTrials(cluster string, groups []mig.Group) (ours, trials []mig.Group
 	return ours, trials
 }
 
-// Trial is a group, or a workload policy, that slurmflex trial has made for the cluster.
+// Trial is a group, or a workload policy, that slurmflex trial created for the cluster.
 type Trial struct {
 	Of
 	NodeSet  string
 	Policy   bool          // a workload policy; otherwise a group
 	Live     []mig.Request // of the group
 	Machines int           // of the group
-	Stays    string        // why it is left alone; empty: the trial was killed
+	Stays    string        // why slurmflex leaves it alone; empty: the trial was killed
 }
 
 // mayRun is the usual reason to leave a trial alone.
 const mayRun = "its trial may still be running"
 
-// String names it.
+// String returns the kind and name of the resource.
 func (t Trial) String() string {
 	kind := "group"
 	if t.Policy {
@@ -52,7 +52,7 @@ func (t Trial) String() string {
 	return kind + " " + t.Group.Name + " in " + t.Group.Region
 }
 
-// has lists the group's live requests and machines, which cost money now or soon.
+// has lists the group's live requests and machines, which are billed now or will be soon.
 func (t Trial) has() string {
 	if len(t.Live)+t.Machines == 0 {
 		return ""
@@ -75,7 +75,8 @@ func (t Trial) Told() string {
 	return fmt.Sprintf("%s was left by a killed trial%s; slurmflex gc deletes it", t, t.has())
 }
 
-// Trials returns what the cluster's trials have made and what could be read, sorted by name.
+// Trials returns the resources that the cluster's trials created and that could be read, sorted by
+// name.
 func Trials(s *scene.Scene) (trials []Trial) {
 	for _, g := range s.Seen.Trials {
 		if s.Seen.Unseen[g.Region] != nil || !g.Stamp.IsTrialOf(s.Config.Cluster, g.Name) {
@@ -114,8 +115,8 @@ func unreadable(what string) string {
 	return "it cannot be read: " + what
 }
 
-// keepsTrial returns why a trial's group or policy is left alone, judging by its stamp and by
-// when the trial last made something. It returns an empty text if the trial was killed.
+// keepsTrial returns why a trial's group or policy is left alone. It decides by the stamp and by
+// when the trial last created something. It returns an empty text if the trial was killed.
 func keepsTrial(s *scene.Snapshot, stamp mig.Stamp, last time.Time) string {
 	switch {
 	case stamp.Newer():
@@ -128,8 +129,8 @@ func keepsTrial(s *scene.Snapshot, stamp mig.Stamp, last time.Time) string {
 	return ""
 }
 
-// Ends returns the actions that delete it. A group's machines are deleted with it. A request that
-// Compute is still creating cannot be cancelled: the next pass ends it.
+// Ends returns the actions that delete the resource. A group's machines are deleted with the group.
+// A request that Compute is still creating cannot be cancelled, so the next pass cancels it.
 func (t Trial) Ends() (actions []Action) {
 	const why = "its trial was killed"
 	switch {
@@ -147,7 +148,7 @@ func (t Trial) Ends() (actions []Action) {
 	return append(actions, DeleteGroup{Of: t.Of, Why: why})
 }
 
-// leftByTrials names what killed trials have left.
+// leftByTrials reports the remains of killed trials.
 func leftByTrials(s *scene.Scene) (ps []scene.Problem) {
 	for _, t := range Trials(s) {
 		if t.Stays != mayRun {

@@ -12,7 +12,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// trialGroup is the group of a trial that made it and its request so long ago.
+// trialGroup returns the group of a trial that created the group and its request that long ago.
 func trialGroup(age time.Duration, requests ...mig.Request) mig.Group {
 	g := mig.Group{
 		Name: "alpha-trial-kxqzv-g", Region: "us-central1", Created: noon.Add(-age), Requests: requests,
@@ -22,7 +22,7 @@ func trialGroup(age time.Duration, requests ...mig.Request) mig.Group {
 }
 
 // D4
-func TestKilledTrialIsNamedAndItsRemnantsGo(t *testing.T) {
+func TestRemnantsOfAKilledTrialAreReportedAndDeleted(t *testing.T) {
 	const stays, long = time.Hour - time.Second, time.Hour
 	asks := func(age time.Duration, state mig.RequestState) mig.Request {
 		r := request("deleted", state, "alpha-trial-kxqzv-0", mig.MinDuration)
@@ -111,7 +111,7 @@ func endsOf(t *testing.T, snap scene.Snapshot) (said []string) {
 	return said
 }
 
-func TestPolicyOfAKilledTrialGoes(t *testing.T) {
+func TestPolicyOfAKilledTrialIsDeleted(t *testing.T) {
 	policy := mig.Policy{Name: "alpha-trial-kxqzv-p", Region: "us-central1", Created: noon.Add(-time.Hour), Stamp: trialGroup(0).Stamp}
 	snap := seen(func(s *setting) { s.Policies = append(s.Policies, policy) })
 	assert.Equal(t, []string{"delete workload policy alpha-trial-kxqzv-p"}, endsOf(t, snap))
@@ -122,11 +122,11 @@ func TestPolicyOfAKilledTrialGoes(t *testing.T) {
 	assert.Empty(t, endsOf(t, snap))
 }
 
-func TestTrialsAreNoGroupsOfTheCluster(t *testing.T) {
+func TestTrialGroupsDoNotCountAsTheClusters(t *testing.T) {
 	ours := groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Minute))
 	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"), ours)
 	named := trialGroup(0)
-	named.Stamp.Job = 8 // of a cluster that is named like a trial
+	named.Stamp.Job = 8 // a cluster with the name of a trial
 	groups, trials := WithoutTrials("alpha", []mig.Group{trialGroup(0), s.Groups[0], named})
 	assert.Equal(t, []mig.Group{s.Groups[0], named}, groups)
 	assert.Equal(t, []mig.Group{trialGroup(0)}, trials)

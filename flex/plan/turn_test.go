@@ -15,8 +15,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// hogged has jobs of nodeset a3 wait for requests of theirs, from job 1 on, each of
-// the priority of its number.
+// hogged makes jobs of nodeset a3 wait for requests of their own. They start at job 1, and each has
+// its number as priority.
 func hogged(n int, state mig.RequestState) part {
 	return func(s *setting) {
 		for i := range n {
@@ -29,9 +29,9 @@ func hogged(n int, state mig.RequestState) part {
 	}
 }
 
-// B9: requests of one nodeset do not take the last places of a region that nodesets
-// without any could need.
-func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
+// B9: the requests of one nodeset do not take the last places of a region, which nodesets without a
+// request may need.
+func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	cfg := alphaConfig(t) // us-central1 has nodesets a3 and fix, and bulk, which makes no requests
 	cfg.Options.MaxActiveRequests = 4
 	another := and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"))
@@ -45,8 +45,8 @@ func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	assert.Equal(t, asks, actions(Compute(scene.Of(cfg, seen(another)))), "with one place for all nobody waits for nothing")
 }
 
-// yields are what a plan does to free places: what it writes to jobs that lose theirs, and what
-// it cancels.
+// yields lists what a plan does to free places: the AdminComments of jobs that lose theirs, and the
+// cancelled requests.
 func yields(p Plan) (done []string) {
 	for _, a := range p.Actions {
 		c, tells := a.(CommentJob)
@@ -59,10 +59,10 @@ func yields(p Plan) (done []string) {
 }
 
 // D3: a request that has held a place for an hour yields it to a more important job that waits.
-func TestAPlaceHeldForLongIsFreedForAMoreImportantJob(t *testing.T) {
+func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 4
-	held := func(ago time.Duration) part { // by jobs 1 to 4 of these priorities
+	held := func(ago time.Duration) part { // places held by jobs 1 to 4 with these priorities
 		return func(s *setting) {
 			for i := range s.Groups {
 				s.Groups[i].Requests[0].Created = noon.Add(-ago)
@@ -108,8 +108,8 @@ func TestAPlaceHeldForLongIsFreedForAMoreImportantJob(t *testing.T) {
 	in("none if yield_after is 0", nil, hogged(4, mig.Accepted), held(100*time.Hour), waits(1000))
 }
 
-// D3: a comment that Slurm does not take keeps the request.
-func TestARequestIsCancelledOnceItsJobIsTold(t *testing.T) {
+// D3: if Slurm does not accept the comment, the request is kept.
+func TestRequestIsCancelledOnlyAfterItsOwnerIsNotified(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 1
 	p := Compute(scene.Of(cfg, seen(hogged(1, mig.Accepted), asked(time.Hour), awaits(9, "alpha-a3-9"), important(1000))))
@@ -120,8 +120,8 @@ func TestARequestIsCancelledOnceItsJobIsTold(t *testing.T) {
 	assert.True(t, Needs(p.Actions[at], p.Actions[tells]))
 }
 
-// D3: the place goes to the job that it was freed for, and what lost it takes no other's.
-func TestAFreedPlaceGoesToTheImportantJob(t *testing.T) {
+// D3: the job that a place was freed for gets it, and the job that lost its place takes no other's.
+func TestFreedPlaceGoesToTheImportantJob(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 1
 	s := seen(hogged(1, mig.Cancelled), nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"), important(1000))
@@ -135,8 +135,8 @@ func TestAFreedPlaceGoesToTheImportantJob(t *testing.T) {
 	assert.Empty(t, yields(Compute(scene.Of(cfg, s))), "job 1 waits for job 2, which is more important")
 }
 
-// A static node comes before all jobs.
-func TestAPlaceIsFreedForAStaticNode(t *testing.T) {
+// A static node ranks above all jobs.
+func TestPlaceIsFreedForAStaticNode(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 1
 	s := seen(nodes("alpha-one-0", risingIdle), nodes("alpha-one-3", poweringUp), job(7, "train", "15:00", configured, "alpha-one-3"),
@@ -144,8 +144,8 @@ func TestAPlaceIsFreedForAStaticNode(t *testing.T) {
 	assert.Equal(t, []string{"cancel request alpha-one-node-3/a1"}, cancelled(Compute(scene.Of(cfg, s))))
 }
 
-// A request that tasks share is worth as much as the most important of them.
-func TestASharedRequestOfAnImportantTaskKeepsItsPlace(t *testing.T) {
+// A shared request has the priority of its most important task.
+func TestSharedRequestOfAnImportantTaskKeepsItsPlace(t *testing.T) {
 	cfg := with(t, "share_requests: 4")
 	cfg.Options.MaxActiveRequests = 1
 	given := func(priority uint64) scene.Snapshot {
@@ -157,7 +157,7 @@ func TestASharedRequestOfAnImportantTaskKeepsItsPlace(t *testing.T) {
 
 // D3: max_active_requests_per_user limits one user's requests in a region. Static nodes do not
 // count.
-func TestAUserHasALimitOfActiveRequests(t *testing.T) {
+func TestActiveRequestsAreLimitedPerUser(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActivePerUser = 2
 	of := func(user string) part { return lastJob(func(j *slurm.Job) { j.User = user }) }
@@ -182,7 +182,7 @@ func TestAUserHasALimitOfActiveRequests(t *testing.T) {
 }
 
 // B16
-func TestAJobThatHasWaitedWhileNoDaemonRanIsAskedForFirst(t *testing.T) {
+func TestJobThatWaitedWithoutADaemonIsRequestedFirst(t *testing.T) {
 	given := func(requests ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), and(requests...))
 	}

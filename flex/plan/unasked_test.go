@@ -14,7 +14,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// newUnasked is a cluster of four covered nodes in which job 7 waits for two, and has no door.
+// newUnasked returns a cluster of four covered nodes. Job 7 waits for two of them, without a door.
 func newUnasked() waitingPending {
 	w := newWaitingPending()
 	w.Snap.Reservations = w.Snap.Reservations[:1]
@@ -22,11 +22,11 @@ func newUnasked() waitingPending {
 	return w
 }
 
-func TestWhyNoMachinesAreRequestedForAJob(t *testing.T) {
+func TestPlanNamesWhyAJobHasNoRequest(t *testing.T) {
 	for name, test := range map[string]struct {
 		given    func(w waitingPending)
 		want     string
-		unknown  bool // the reason is not to last
+		unknown  bool // the reason should not last
 		unlisted bool
 	}{
 		"they are":                      {given: func(waitingPending) {}, unlisted: true},
@@ -66,8 +66,8 @@ func TestWhyNoMachinesAreRequestedForAJob(t *testing.T) {
 
 var coldName = memo.ColdReservation("alpha", "7", noon)
 
-// slip is a job that Slurm leaves pending beside idle machines that seem to fit it, while two names are
-// left.
+// slip returns a cluster where Slurm leaves a job pending although idle machines seem to fit it.
+// Two names are left.
 func slip(since time.Duration) waitingPending {
 	w := newUnasked()
 	w.keep()
@@ -77,7 +77,7 @@ func slip(since time.Duration) waitingPending {
 	return w
 }
 
-func TestStarvingJobIsNamedAndSlurmChoosesItsNodes(t *testing.T) {
+func TestStarvingJobIsReportedAndSlurmChoosesItsNodes(t *testing.T) {
 	w := slip(5 * time.Minute)
 	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:00:00Z\nhave job 7 use reservation COLD", strings.ReplaceAll(w.inSlurm(), coldName, "COLD"))
 	assert.Equal(t, []string{"job 7 has lacked only nodes of a3 for 5m, and no machines are requested for it (idle machines fit it, and Slurm has not started it yet); " +
@@ -94,14 +94,14 @@ func TestStarvingJobIsNamedAndSlurmChoosesItsNodes(t *testing.T) {
 	assert.Empty(t, plan.Compute(w.Scene()).Problems)
 }
 
-func TestJobStarvesAfterFiveMinutesOnly(t *testing.T) {
+func TestJobStarvesOnlyAfterFiveMinutes(t *testing.T) {
 	w := slip(4*time.Minute + 59*time.Second)
 	assert.Empty(t, w.inSlurm())
 	assert.Empty(t, plan.Compute(w.Scene()).Problems)
 	assert.Equal(t, map[uint32]time.Time{7: noon.Add(-4*time.Minute - 59*time.Second)}, plan.WithoutReason(plan.Compute(w.Scene()).Held))
 }
 
-func TestOneStarvingJobAtATimeHasADoor(t *testing.T) {
+func TestOnlyOneStarvingJobHasADoorAtATime(t *testing.T) {
 	w := slip(5 * time.Minute)
 	w.reserve(memo.ColdReservation("alpha", "6", noon), 0, "alpha-a3-0", "")
 	other := *w.job()
@@ -111,7 +111,7 @@ func TestOneStarvingJobAtATimeHasADoor(t *testing.T) {
 	assert.Empty(t, w.inSlurm())
 }
 
-// Machines are not requested twice for a job that needs more than machines.
+// slurmflex does not request machines a second time for a job that lacks more than machines.
 func TestSlurmChoosesTheNodesOfAJobThatWasLate(t *testing.T) {
 	w := newUnasked()
 	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(-time.Second)}}
@@ -129,7 +129,7 @@ func TestColdDoorIsDeletedIfTheJobDoesNotStart(t *testing.T) {
 	assert.Equal(t, "delete reservation COLD", strings.ReplaceAll(w.inSlurm(), coldName, "COLD"))
 }
 
-// A component in another partition has no nodes of ours, and uses no door.
+// A component in another partition uses none of our nodes and no door.
 func TestHeterogeneousJobWithAForeignComponentGetsADoor(t *testing.T) {
 	w := newUnasked()
 	w.job().HetID, w.job().HetOffset = 7, 0
@@ -143,13 +143,13 @@ func TestHeterogeneousJobWithAForeignComponentGetsADoor(t *testing.T) {
 	assert.Equal(t, "component 7+1 waits for something else (Licenses)", plan.Compute(w.Scene()).Held[0].Obstacle)
 }
 
-func TestNothingIsCoveredWhereSlurmPreempts(t *testing.T) {
+func TestCoverIsOffIfSlurmPreempts(t *testing.T) {
 	w := newUnasked()
 	w.Snap.Preempts = true
 	assert.Equal(t, "delete reservation COVER", w.inSlurm())
 }
 
-func TestCoverWithoutADaemonIsNamedAndDeletedAfterAnHour(t *testing.T) {
+func TestAbandonedCoverIsReportedAndDeletedAfterAnHour(t *testing.T) {
 	for name, test := range map[string]struct {
 		raised time.Duration // ago
 		named  bool

@@ -12,7 +12,7 @@ import (
 	"slurmflex/mig"
 )
 
-func TestANodeThatBootsIsNotPoweredUpAgainWithThoseThatWait(t *testing.T) {
+func TestBootingNodeIsNotPoweredUpAgainWithWaitingNodes(t *testing.T) {
 	s := seen(awaits(7, "alpha-a3-[0-1]"), started(7, 4*time.Minute), resumeTimeout(10*time.Minute), groupOf(7,
 		request("a2", mig.Accepted, "alpha-a3-1", 15*time.Minute)), asked(4*time.Minute), machinesOf(7, "alpha-a3-0"))
 	assert.Equal(t, []string{
@@ -22,7 +22,7 @@ func TestANodeThatBootsIsNotPoweredUpAgainWithThoseThatWait(t *testing.T) {
 }
 
 // B17
-func TestARequestThatCannotBeMadeForTheMomentSaysWhy(t *testing.T) {
+func TestRequestThatCannotBeMadeNowHasAReason(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseRate, time.Second, 0))))
 
@@ -59,7 +59,7 @@ func TestProvisionTimeoutOfAFirstComponentWaitsForTheOthers(t *testing.T) {
 		"return alpha-a3-0 to Slurm and cancel job 6+0: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
 }
 
-func TestRefreshAfterReplacesOneRequestInAPass(t *testing.T) {
+func TestRefreshAfterReplacesOneRequestPerPass(t *testing.T) {
 	cancels := func(state mig.RequestState, ago time.Duration, more ...part) []string {
 		return cancelled(Compute(scene.Of(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-a3-1"),
 			groupOf(7, request("a1", state, "alpha-a3-0", 15*time.Minute)), asked(ago+time.Minute),
@@ -75,9 +75,9 @@ func TestRefreshAfterReplacesOneRequestInAPass(t *testing.T) {
 	assert.Contains(t, actions(next), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
 }
 
-// B7: a machine that is not ours and has the name of a node that waits is named at
-// once, whatever its state, and is an obstacle with its fix.
-func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
+// B7: a machine that is not ours and has the name of a waiting node is reported immediately,
+// whatever its state, as an obstacle with its fix.
+func TestStrangersMachineWithANodesNameIsReported(t *testing.T) {
 	const named = "instance alpha-a3-0 in us-central1-a has the name of a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"
 	given := func(status string, age time.Duration, stamp mig.Stamp) Plan {
 		return Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-[0-1]"),
@@ -101,8 +101,8 @@ func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
 	assert.NotContains(t, ours.Problems.Texts(), "alpha-a3-job-7: "+named)
 }
 
-// B7: whose it is that it says is what is known: a group may be missing in a list.
-func TestAMachineOfAGroupThatIsNotListedIsNotCalledAStrangers(t *testing.T) {
+// B7: the owner in the machine's own stamp counts, because a list may lack its group.
+func TestMachineOfAnUnlistedGroupIsNotCalledAStrangers(t *testing.T) {
 	given := func(group string, more ...part) string {
 		p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"), and(more...))))
 		require.Len(t, p.Waits, 1)
@@ -116,8 +116,8 @@ func TestAMachineOfAGroupThatIsNotListedIsNotCalledAStrangers(t *testing.T) {
 	assert.Contains(t, given("theirs", newer), "a newer slurmflex created it; run that version")
 }
 
-// B7: provision_timeout ends that wait as any other, and takes the node.
-func TestProvisionTimeoutEndsTheWaitForANodeWhoseNameIsTaken(t *testing.T) {
+// B7: provision_timeout ends this wait like any other, and releases the node.
+func TestProvisionTimeoutEndsTheWaitForATakenName(t *testing.T) {
 	for _, status := range []string{"RUNNING", "TERMINATED"} {
 		p := Compute(scene.Of(with(t, "provision_timeout: 7200"), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour), vms("alpha-a3-0", "", status), aged(2*time.Hour))))
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and requeue job 7: instance alpha-a3-0 in us-central1-a has the name of a node that waits, " +
@@ -125,8 +125,8 @@ func TestProvisionTimeoutEndsTheWaitForANodeWhoseNameIsTaken(t *testing.T) {
 	}
 }
 
-// B7: ResumeTimeout, at which Slurm would take the node down, does not end it.
-func TestANodeWhoseNameIsTakenOutlastsResumeTimeout(t *testing.T) {
+// B7: the wait outlasts ResumeTimeout, at which Slurm would set the node DOWN.
+func TestNodeWithATakenNameOutlastsResumeTimeout(t *testing.T) {
 	given := func(group string, age time.Duration) Plan {
 		return Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
 			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), aged(age), resumeTimeout(time.Hour))))
@@ -137,8 +137,9 @@ func TestANodeWhoseNameIsTakenOutlastsResumeTimeout(t *testing.T) {
 	assert.Contains(t, actions(given("alpha-a3-job-7", 30*time.Minute)), rearmed, "it has had its time, and Slurm would take the node down")
 }
 
-// C20: a clash of two clusters' names says whose the group is, and not to delete it.
-func TestAGroupOfAnotherClustersNamesThatCluster(t *testing.T) {
+// C20: if the names of two clusters clash, the problem names the group's owner and warns against
+// deleting the group.
+func TestGroupOfAnotherClusterNamesThatCluster(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseExists, 0, 1), func(s *setting) {
 			r := s.Refused["alpha-a3-job-7"]
@@ -149,13 +150,13 @@ func TestAGroupOfAnotherClustersNamesThatCluster(t *testing.T) {
 	assert.Contains(t, p.Problems.Texts(), "group alpha-a3-job-7 in us-central1 belongs to cluster alpha-a3; rename this cluster's nodeset a3, or one of the two clusters, so that their names differ")
 }
 
-// ahead has our clock jump ahead of Compute's.
+// ahead sets our clock ahead of Compute's.
 func ahead(by time.Duration) part {
 	return func(s *setting) { s.Now, s.Skew = s.Now.Add(by), by }
 }
 
-// B10: a clock that is wrong makes everything look old.
-func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
+// B10: a wrong clock makes everything look old.
+func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, given := range map[string][]part{
 		"machines that boot": {
@@ -202,7 +203,7 @@ func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 	assert.Equal(t, []string{"the clock of this host is 1h00m behind Compute's: synchronize it (chronyc tracking; chronyc makestep)"}, behind.Problems.Texts())
 }
 
-// U7: a job whose owner had limited its wait was requeued for ever.
+// U7: a job with a wait limit set by its owner was requeued forever.
 func TestOwnersWaitEndsWithoutARequeue(t *testing.T) {
 	for site, want := range map[string]string{"requeue": "hold", "hold": "hold", "cancel": "cancel"} {
 		given := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour), func(s *setting) {
@@ -213,7 +214,7 @@ func TestOwnersWaitEndsWithoutARequeue(t *testing.T) {
 	}
 }
 
-func TestAJobMayWaitForLessThanTheNodesetLetsIt(t *testing.T) {
+func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
 	in := situations(t, with(t, "provision_timeout: 7200, on_provision_timeout: hold"))
 	given := func(limits scene.JobLimits, parts ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour),

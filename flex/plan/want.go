@@ -15,24 +15,25 @@ import (
 	"slurmflex/slurm"
 )
 
-// want is a job that waits pending, lacks nothing but nodes, and has no door yet in this place.
+// want is a pending job that lacks only nodes, and a nodeset that can serve it through a new door.
 type want struct {
 	job     *slurm.Job
-	address string // of the job, or of one task of an array
+	address string // of the job, or of one array task
 	set     *config.NodeSet
-	nodes   []string // the names that its machines are to have
-	open    bool     // its door is open at once: its machines are up
-	inherit bool     // it gets machines that no job has
-	further bool     // the job has a door in another place, and uses that
-	cold    bool     // no machines can be requested for it: it is to wait CONFIGURING on these nodes
-	users   []string // the addresses of the components that use the door, if not all do
+	nodes   []string // the node names for its machines
+	open    bool     // its door opens at once: its machines are up
+	inherit bool     // it gets existing machines that no job has
+	further bool     // the job already has a door elsewhere and uses that one
+	// No machines can be requested for it: the job must wait CONFIGURING on these nodes.
+	cold  bool
+	users []string // the addresses of the components that use the door, unless all do
 }
 
-// doorsAtOnce limits how many doors a pass makes. Each takes two calls of slurmctld.
+// doorsAtOnce limits how many doors a pass makes. Each takes two calls to slurmctld.
 const doorsAtOnce = 200
 
-// covered returns the nodesets whose powered-down nodes this process keeps from jobs, so that these
-// wait pending. It returns none unless the process promises another pass.
+// covered returns the nodesets with powered-down nodes that this process keeps from jobs, so that
+// their jobs wait pending. It returns none unless the process promises another pass.
 func covered(s *scene.Scene) map[*config.NodeSet]bool {
 	sets := map[*config.NodeSet]bool{}
 	if !s.Seen.Promises || s.Config.Options.Waiting != config.Pending {
@@ -45,7 +46,7 @@ func covered(s *scene.Scene) map[*config.NodeSet]bool {
 	return sets
 }
 
-// Uncovered returns why the jobs of nodesets cannot wait pending. Other nodesets are not in the map.
+// Uncovered returns why the jobs of nodesets cannot wait pending. Covered nodesets are left out.
 func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 	why := s.Config.Uncovered()
 	if s.Seen.Preempts {
@@ -73,9 +74,9 @@ func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 	return why
 }
 
-// hetWants returns the heterogeneous jobs whose components wait pending for nodes alone. Slurm gives
-// all components their nodes at once, so they wait CONFIGURING, each on nodes of its own partition.
-// Slurm takes care of those without a component in a covered nodeset.
+// hetWants returns the heterogeneous jobs with components that wait pending for nodes alone. Slurm
+// allocates the nodes of all components at once, so the components wait CONFIGURING, each on nodes
+// of its own partition. Jobs without a component in a covered nodeset are left to Slurm.
 func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet]*stock, has map[string]bool) (all []want) {
 	ours := map[*config.NodeSet]bool{}
 	for _, set := range s.Config.FlexSets() {
@@ -120,7 +121,7 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 			continue
 		}
 		if len(w.users) == len(components) {
-			w.users = nil // the job's id names them all
+			w.users = nil // the ID of the whole job addresses all components
 		}
 		for set, names := range taken {
 			free[set].cold = without(free[set].cold, names)
@@ -131,7 +132,7 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 	return all
 }
 
-// byTier returns the jobs in the order in which Slurm tries them: by the highest tier of their
+// byTier returns the jobs in the order that Slurm tries them: by the highest tier of their
 // partitions, then by priority.
 func byTier(s *scene.Scene) []*slurm.Job {
 	tiers := map[string]int{}
@@ -149,37 +150,39 @@ func byTier(s *scene.Scene) []*slurm.Job {
 	return jobs
 }
 
-// needsMachines reports whether machines can be requested for the job, which waits for nothing else.
+// needsMachines reports whether machines can be requested for the job, and whether it lacks nothing
+// beyond them.
 func needsMachines(s *scene.Scene, j *slurm.Job) bool {
 	return LacksNodes(*j) && j.HetID == 0 && !wasLate(s, j)
 }
 
-// waitsForOthers reports whether a component in a partition without nodes of ours waits for the other
-// components only, as far as Slurm says. Slurm does not look at its nodes before.
+// waitsForOthers reports whether a component in a partition without nodes of ours waits only for
+// the other components, according to Slurm. Slurm does not consider that component's nodes before.
 func waitsForOthers(j *slurm.Job) bool {
 	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && (slurm.LacksNodes(j.Reason) || j.Reason == "None")
 }
 
-// wasLate reports whether the job did not start in the last hour though all its machines had come.
+// wasLate reports whether, within the last hour, the job failed to start although all its machines
+// were there.
 func wasLate(s *scene.Scene, j *slurm.Job) bool {
 	return s.Seen.Late[cmp.Or(j.HetID, j.ID)] != (scene.Late{})
 }
 
-// isLate reports whether that was in the last minutes.
+// isLate reports whether that happened within the last minutes.
 func isLate(s *scene.Scene, j *slurm.Job) bool {
 	return s.Seen.Late[cmp.Or(j.HetID, j.ID)].Until.After(s.Seen.Now)
 }
 
-// LacksNodes reports whether the job waits pending for nothing but nodes, as far as Slurm says. A
-// reason of None means that Slurm has not looked at the job yet: its number of nodes may still change.
-// A job with a reservation of its own is Slurm's.
+// LacksNodes reports whether the pending job lacks only nodes, according to Slurm. A reason of None
+// means that Slurm has not considered the job yet, so its number of nodes may still change. A job
+// with a reservation of its own is left to Slurm.
 func LacksNodes(j slurm.Job) bool {
 	lacks := slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance") || j.Reason == "Reservation"
 	return j.State == slurm.JobPending && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" && j.NodeCount > 0
 }
 
-// placesOf returns the nodesets among sets of the partitions in which the job may start, in the order
-// of its list.
+// placesOf returns those nodesets among sets where the job may start, in the order of its partition
+// list.
 func placesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (places []*config.NodeSet) {
 	for _, name := range openTo(s, j) {
 		p, known := s.Config.Partition(name)
@@ -195,28 +198,30 @@ func placesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (plac
 	return places
 }
 
-// isCold reports whether nothing is there or to come for the node, and nobody else has plans for it.
+// isCold reports whether the node is free for a new request: it is powered down without a machine,
+// request or job, and covered by no foreign reservation.
 func isCold(s *scene.Scene, m *scene.Node) bool {
 	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
 		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !s.Present(m.Name) && !s.MayShow(m.Name) &&
 		!isForeign(s, m)
 }
 
-// isForeign reports whether somebody else has reserved the node, now or later.
+// isForeign reports whether a reservation that is not ours covers the node, now or later.
 func isForeign(s *scene.Scene, m *scene.Node) bool {
 	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool {
 		return memo.ParseHold(s.Config.Cluster, r.Name).Kind == memo.NoHold
 	})
 }
 
-// isWarm reports whether the node is idle and Slurm may give it to a job.
+// isWarm reports whether the node is idle and available to any job.
 func isWarm(m *scene.Node) bool {
 	return m.Power == scene.On && m.Idle() && !m.Taken() && !m.Cover && m.Door == nil &&
 		m.State.Base != slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.NotResponding) == 0
 }
 
-// usable returns the idle nodes that the job does not exclude and whose machines stay for as long as
-// the job may run, those that it asks for first; none if it asks for another node.
+// usable returns the idle nodes that the job does not exclude and that last as long as the job may
+// run. Nodes that the job requires sort first. It returns none if the job requires a node that is
+// not among them.
 func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
@@ -241,12 +246,13 @@ func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
 	return append(asked, left...)
 }
 
-// namesFor returns the names for that many machines: those that the job asks for, then the lowest that
-// it does not exclude; nil if there are too few. A job that asks for none gets names that follow each
-// other, if there are such: it may be one with --contiguous, which Slurm does not start on others.
+// namesFor returns names for the job's machines: first the names that the job requires, then the
+// lowest that it does not exclude; nil if there are too few. A job that requires none gets
+// consecutive names if possible: it may be a job with --contiguous, which Slurm does not start on
+// other nodes.
 func namesFor(free []string, j *slurm.Job) []string { return namesWith(nil, free, j) }
 
-// namesWith returns names as namesFor does, these first.
+// namesWith returns names in the way of namesFor, with the names in first before all others.
 func namesWith(first, free []string, j *slurm.Job) []string {
 	names, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
@@ -268,8 +274,7 @@ func namesWith(first, free []string, j *slurm.Job) []string {
 	return names
 }
 
-// runOf returns the first names of nodes that follow each other, if there are so many; otherwise all of
-// them.
+// runOf returns the first consecutive names if there are enough, otherwise all names.
 func runOf(free []string, count int) []string {
 	start := 0
 	for i := range free {
@@ -305,8 +310,8 @@ func tasksAtWork(s *scene.Scene) map[uint32]int {
 	return count
 }
 
-// addresses returns the addresses of the jobs that a row stands for: as many tasks of an array as may
-// start at once beside those at work, the lowest first, without those that have a door.
+// addresses returns the addresses of the jobs that a row stands for: as many array tasks as may
+// start beside those at work, lowest first, without those that have a door.
 func addresses(j *slurm.Job, working int, has map[string]bool) (list []string) {
 	if !j.IsTasks() {
 		if has[j.Address()] {
@@ -328,15 +333,15 @@ func addresses(j *slurm.Job, working int, has map[string]bool) (list []string) {
 
 // The times of doors.
 const (
-	// doorAhead is how far ahead a door starts. If no daemon moves the door, the job is given its
-	// nodes then.
+	// doorAhead is how far ahead a door starts. If no daemon moves the door by then, Slurm
+	// allocates its nodes to the job.
 	doorAhead = 5 * time.Minute
 
-	// lateAfter is how long a job with all its machines may take to start after its door has opened.
-	// Slurm's backfill, which starts jobs with a range of node counts, takes up to its interval of
-	// 30 s.
+	// lateAfter is how long a job with all its machines may take to start after its door has
+	// opened. Slurm's backfill starts jobs with a range of node counts, and may take its whole
+	// interval of 30 s.
 	lateAfter = 40 * time.Second
 
-	// doorPurge is after how long Slurm deletes a door that no job uses.
+	// doorPurge is how long Slurm keeps a door that no job uses.
 	doorPurge = 5 * time.Minute
 )

@@ -12,14 +12,15 @@ import (
 	"slurmflex/slurm"
 )
 
-// ceiling is a limit that a job counts for, with the name of its holder.
+// ceiling is a limit that applies to a job, with the name of its holder.
 type ceiling struct {
 	*slurm.Allowance
 	whose string
 	byQOS bool // a QOS sets it
 }
 
-// key names what a ceiling limits. Where a QOS limits that, the association's own limit does not count.
+// key identifies what a ceiling limits. If a QOS limits the same thing, the association's own limit
+// does not count.
 func (c ceiling) key() string {
 	if c.Limit == "MaxJobs" {
 		return "MaxJobsPU " + c.Of
@@ -27,14 +28,14 @@ func (c ceiling) key() string {
 	return c.Limit + " " + c.Of
 }
 
-// limits counts what jobs have of Slurm's limits: what Slurm counts, and what the jobs take that have a
-// door or get one in this pass. Limits that could not be read hold no job back.
+// limits tracks the use of Slurm's limits: what Slurm counts, plus what jobs use that have a door
+// or get one in this pass. Limits that could not be read do not hold back any job.
 type limits struct {
 	*scene.Scene
 	taken map[*slurm.Allowance]int64
 }
 
-// limitsOf returns the limits with what jobs that have a door take of them.
+// limitsOf returns the limits, including the use by jobs that have a door.
 func limitsOf(s *scene.Scene) *limits {
 	l := &limits{s, map[*slurm.Allowance]int64{}}
 	for _, d := range s.Doors() {
@@ -45,7 +46,7 @@ func limitsOf(s *scene.Scene) *limits {
 	return l
 }
 
-// take counts a job on so many nodes of the nodeset.
+// take counts a job on a number of nodes of the nodeset.
 func (l *limits) take(j *slurm.Job, set *config.NodeSet, nodes int) {
 	p, needs := l.needs(j, set, nodes)
 	for _, c := range l.ceilings(j, p, needs) {
@@ -53,10 +54,10 @@ func (l *limits) take(j *slurm.Job, set *config.NodeSet, nodes int) {
 	}
 }
 
-// obstacle names the limit that keeps the job from starting on nodes of the nodeset now; empty: none does.
-// If the partition and the job have QOS with the same limit, it counts as the more generous one: Slurm
-// takes that of the partition, unless the job's QOS has the flag OverPartQOS, which slurmctld does not
-// show.
+// obstacle returns the limit that keeps the job from starting on nodes of the nodeset now; empty if
+// no limit does. If the QOS of the partition and of the job set the same limit, the more generous
+// one counts: Slurm uses the partition's limit, unless the job's QOS has the flag OverPartQOS,
+// which slurmctld does not show.
 func (l *limits) obstacle(j *slurm.Job, set *config.NodeSet) string {
 	p, needs := l.needs(j, set, j.NodeCount)
 	all := l.ceilings(j, p, needs)
@@ -79,12 +80,12 @@ func (l *limits) obstacle(j *slurm.Job, set *config.NodeSet) string {
 	return ""
 }
 
-// exceeds reports whether the ceiling leaves too little for what a job needs.
+// exceeds reports whether the job needs more than the ceiling leaves.
 func (l *limits) exceeds(c ceiling, needs map[string]int64) bool {
 	return needs[c.Of] > 0 && l.used(c)+needs[c.Of] > c.Most
 }
 
-// used returns what jobs have of the ceiling, or are about to have.
+// used returns how much of the ceiling jobs use or are about to use.
 func (l *limits) used(c ceiling) int64 {
 	if c.Limit == slurm.PerJob {
 		return 0
@@ -92,8 +93,8 @@ func (l *limits) used(c ceiling) int64 {
 	return c.Used + l.taken[c.Allowance]
 }
 
-// needs returns what the job takes of each resource. All CPUs and GPUs of exclusive nodes count,
-// whatever the job asks for.
+// needs returns the amount of each resource that the job takes. All CPUs and GPUs of exclusive
+// nodes count, whatever the job requests.
 func (l *limits) needs(j *slurm.Job, set *config.NodeSet, nodes int) (slurm.Partition, map[string]int64) {
 	needs := map[string]int64{slurm.JobCount: 1, "node": int64(nodes)}
 	for name, count := range l.Seen.Allowances.ChargeOf(j).NeedsLicenses() {
@@ -111,8 +112,9 @@ func (l *limits) needs(j *slurm.Job, set *config.NodeSet, nodes int) (slurm.Part
 	return slurm.Partition{}, needs
 }
 
-// ceilings returns the limits that a job in the partition counts for: of licenses, of QOS, and of its
-// association and the accounts above. If a QOS or the association is not known, it returns licenses only.
+// ceilings returns the limits that apply to a job in the partition: of licenses, of QOS, and of its
+// association and the accounts above. If a QOS or the association is unknown, it returns only the
+// licenses.
 func (l *limits) ceilings(j *slurm.Job, p slurm.Partition, needs map[string]int64) (all []ceiling) {
 	known, charge := l.Seen.Allowances, l.Seen.Allowances.ChargeOf(j)
 	add := func(whose string, byQOS bool, allowances []slurm.Allowance, prefix string) {
@@ -142,7 +144,8 @@ func (l *limits) ceilings(j *slurm.Job, p slurm.Partition, needs map[string]int6
 	}
 	add("its owner in account "+charge.Account, false, own.Allowances, "")
 	for account := own.Parent; account != nil; account = account.Parent {
-		add("account "+account.Account, false, account.Allowances, "Grp") // its other limits are those of its users
+		// The account's other limits apply to its users.
+		add("account "+account.Account, false, account.Allowances, "Grp")
 	}
 	return all
 }
@@ -161,7 +164,7 @@ func (l *limits) text(c ceiling, needs map[string]int64) string {
 	return fmt.Sprintf("%s may use %s at once (%s): %d are in use or requested, and the job needs %d", c.whose, what, c.Limit, l.used(c), needs[c.Of])
 }
 
-// amountOf names an amount of a trackable resource.
+// amountOf formats an amount of a trackable resource.
 func amountOf(n int64, of string) string {
 	word := map[string]string{slurm.JobCount: "job", "node": "node", "cpu": "CPU", "gres/gpu": "GPU"}[of]
 	switch {
@@ -173,21 +176,23 @@ func amountOf(n int64, of string) string {
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-// heldBack returns the wait of a job that is held back by a limit.
+// heldBack returns the wait of a job that a limit holds back.
 func heldBack(j *slurm.Job, set *config.NodeSet, why string) Wait {
 	return Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why}
 }
 
-// mayBeLimited reports whether a limit may keep the job pending: Slurm shows the limit, and from time to
-// time None in its place.
+// mayBeLimited reports whether a limit may keep the job pending. Slurm shows the limit as the
+// reason, and from time to time None in its place.
 func mayBeLimited(j slurm.Job) bool {
 	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && slurm.MayBeLimited(j.Reason)
 }
 
-// NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's limits.
+// NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's
+// limits.
 func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
 
-// lateWaits returns the waits of jobs that did not start on their machines, or may have none.
+// lateWaits returns the waits of jobs that did not start on their machines, or that slurmctld makes
+// no reservation for.
 func lateWaits(s *scene.Scene) (held []Wait) {
 	for _, j := range s.ByImportance() {
 		if late := s.Seen.Late[j.ID]; j.State.Waits() && isLate(s, j) {

@@ -17,8 +17,8 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// limitedPending is a covered cluster of eight nodes, of 4 CPUs and 2 GPUs each, and a tree of accounts:
-// root, phys below it, and in phys the accounts ml and chem, with user ann in both.
+// limitedPending is a covered cluster of eight nodes with 4 CPUs and 2 GPUs each, and a tree of
+// accounts: phys below root, and in phys the accounts ml and chem, with user ann in both.
 type limitedPending struct{ waitingPending }
 
 func newLimitedPending() limitedPending {
@@ -47,7 +47,7 @@ func newLimitedPending() limitedPending {
 	return w
 }
 
-// waits has a job of ann's wait for that many nodes; earlier jobs are more important.
+// waits adds a job of ann's that waits for that many nodes. Earlier jobs are more important.
 func (w limitedPending) waits(nodes int, charge slurm.Charge) *slurm.Job {
 	id := uint32(len(w.Snap.Jobs) + 1)
 	w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{
@@ -63,7 +63,7 @@ func (w limitedPending) account(above *slurm.Association, name string) *slurm.As
 	return a
 }
 
-// of returns an account's association, or ann's in it ("ml/ann").
+// of returns an account's association, or ann's association in it ("ml/ann").
 func (w limitedPending) of(name string) *slurm.Association {
 	account, user, _ := strings.Cut(name, "/")
 	return w.Snap.Allowances.Associations[slurm.AssociationKey{Account: account, User: user}]
@@ -75,7 +75,7 @@ func (w limitedPending) limit(name, limit, of string, most, used int64) {
 	a.Allowances = append(a.Allowances, slurm.Allowance{Limit: limit, Of: of, Most: most, Used: used})
 }
 
-// doors returns the jobs that get doors, and what is said of those that do not.
+// doors returns the jobs that get doors, and the obstacles of those that do not.
 func (w limitedPending) doors() (doors []uint32, held map[uint32]string) {
 	p := plan.Compute(w.Scene())
 	held = map[uint32]string{}
@@ -85,7 +85,8 @@ func (w limitedPending) doors() (doors []uint32, held map[uint32]string) {
 		}
 	}
 	for _, wait := range p.Held {
-		if !strings.HasPrefix(wait.Obstacle, "it needs") && !strings.HasPrefix(wait.Obstacle, "idle machines") { // of no limit
+		// Not a limit.
+		if !strings.HasPrefix(wait.Obstacle, "it needs") && !strings.HasPrefix(wait.Obstacle, "idle machines") {
 			held[wait.Job] = wait.Obstacle
 		}
 	}
@@ -99,7 +100,8 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 		w.Snap.Allowances.QOS[name] = &slurm.QOS{Allowances: limits}
 	}
 	for name, test := range map[string]struct {
-		given func(w limitedPending) // jobs 1, 2 and 3 of ml want one node each, and job 4 of chem
+		// Jobs 1, 2 and 3 of ml need one node each, as does job 4 of chem.
+		given func(w limitedPending)
 		doors []uint32
 		held  map[uint32]string
 	}{
@@ -237,7 +239,7 @@ func TestLimitsCountJobsWithDoors(t *testing.T) {
 	assert.Equal(t, []uint32{2}, doors, "Slurm counts a job that runs")
 }
 
-func TestTasksOfAnArrayGetDoorsUpToALimit(t *testing.T) {
+func TestArrayTasksGetDoorsUpToALimit(t *testing.T) {
 	w := newLimitedPending()
 	w.waits(1, ml).ArrayTask = "0-9"
 	w.limit("ml", "GrpTRES", "node", 2, 0)
@@ -246,7 +248,7 @@ func TestTasksOfAnArrayGetDoorsUpToALimit(t *testing.T) {
 	assert.Contains(t, held[1], "account ml may use 2 nodes")
 }
 
-func TestJobThatIsHeldBackLeavesIdleMachinesToOthers(t *testing.T) {
+func TestHeldBackJobLeavesIdleMachinesToOthers(t *testing.T) {
 	w := newLimitedPending()
 	w.keep()
 	w.Nodes("alpha-a3-7", scenetest.Idle)
@@ -259,7 +261,7 @@ func TestJobThatIsHeldBackLeavesIdleMachinesToOthers(t *testing.T) {
 	assert.Len(t, held, 1)
 }
 
-func TestLateJobGetsTheNodesThatSlurmShowsNow(t *testing.T) {
+func TestLateJobIsHeldAndThenGetsItsCurrentNodeCount(t *testing.T) {
 	w := newLimitedPending()
 	j := w.waits(3, ml)
 	w.Snap.Late = map[uint32]scene.Late{1: {Until: noon.Add(time.Minute), Reason: "Licenses"}}
@@ -273,7 +275,7 @@ func TestLateJobGetsTheNodesThatSlurmShowsNow(t *testing.T) {
 	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-3] from")
 }
 
-func TestUnreadLimitsAreNamedAndHoldNothingBack(t *testing.T) {
+func TestUnreadLimitsAreReportedAndHoldNothingBack(t *testing.T) {
 	w := newLimitedPending()
 	w.waits(1, ml)
 	w.Snap.Allowances, w.Snap.AllowancesErr = slurm.Allowances{}, errors.New("scontrol: no answer within 30s")
@@ -283,8 +285,8 @@ func TestUnreadLimitsAreNamedAndHoldNothingBack(t *testing.T) {
 	assert.Equal(t, []uint32{1}, doors)
 }
 
-// TestLimitsHoldForAllDoors draws limits, jobs and doors. No limit is exceeded by what has doors, and
-// each job that is held back would exceed one.
+// TestLimitsHoldForAllDoors draws limits, jobs and doors. Jobs with doors exceed no limit, and each
+// job that is held back would exceed one.
 func TestLimitsHoldForAllDoors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newLimitedPending()

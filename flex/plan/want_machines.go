@@ -9,29 +9,31 @@ import (
 	"slurmflex/slurm"
 )
 
-// handout says what jobs that wait pending get in a pass: doors over machines and names, or idle
-// machines from Slurm.
+// handout is what pending jobs get in a pass: doors over machines and names, or idle machines from
+// Slurm.
 type handout struct {
-	wants  []want
-	held   []Wait               // see Plan.Held
-	ends   []*scene.Door        // doors of later places that end, so that other jobs get the names for their first
-	leaves map[*scene.Door]bool // doors whose jobs can start on idle machines instead
-	kept   map[*scene.Node]bool // nodes whose machines no job has now, and a job gets or keeps
+	wants []want
+	held  []Wait // see Plan.Held
+	// Doors of later places that end, so that other jobs get the names for their first places.
+	ends   []*scene.Door
+	leaves map[*scene.Door]bool // doors of jobs that can start on idle machines instead
+	// Nodes with machines that no job has now, and that a job gets or keeps.
+	kept   map[*scene.Node]bool
 	limits *limits
 }
 
-// stock is what a nodeset has for jobs that wait pending.
+// stock is what a nodeset has available for pending jobs.
 type stock struct {
-	cold []string      // names of nodes without machines, the lowest first
-	warm []*scene.Node // idle machines that Slurm may give to any job
-	left []*scene.Node // machines that no job has, and that Slurm keeps from all jobs
+	cold []string      // names of nodes without machines, lowest first
+	warm []*scene.Node // idle machines that Slurm may allocate to any job
+	left []*scene.Node // machines that no job has and that Slurm keeps from all jobs
 }
 
-// handOut gives jobs machines and names, the most important job first, so that each is given once. A
-// job that idle machines fit is left to Slurm. Otherwise the job gets machines that another job has
-// left, if these suffice, or the lowest names that are free. A job that has lost some of its machines
-// gets the others first. A job's second place comes after all jobs' first places, and gives its names
-// up to them.
+// handOut assigns machines and names to jobs, the most important job first, so that none is
+// assigned twice. A job that fits idle machines is left to Slurm. Otherwise the job gets machines
+// that another job has left, if there are enough, or the lowest free names. A job that has lost
+// some of its machines first gets its others. A job's second place is served after the first places
+// of all jobs, and hands over its names to them.
 func handOut(s *scene.Scene) handout {
 	h := handout{leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}}
 	if len(s.Covers()) == 0 {
@@ -70,7 +72,7 @@ func handOut(s *scene.Scene) handout {
 	return h
 }
 
-// givePlace gives a job names in the first nodeset that has enough.
+// givePlace assigns a job names in the first nodeset that has enough.
 func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, spare map[*config.NodeSet][]*scene.Door, k *seeker) {
 	for _, set := range k.next(s) {
 		of, first := stocks[set], len(k.has) == 0
@@ -106,8 +108,8 @@ func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, s
 	}
 }
 
-// hold reports whether a limit keeps the job from starting in each of the places, and notes the limit
-// once.
+// hold reports whether a limit keeps the job from starting in each of the places, and records the
+// limit once.
 func (h *handout) hold(j *slurm.Job, places []*config.NodeSet) bool {
 	if len(places) == 0 || slices.ContainsFunc(places, func(set *config.NodeSet) bool { return h.limits.obstacle(j, set) == "" }) {
 		return false
@@ -118,8 +120,8 @@ func (h *handout) hold(j *slurm.Job, places []*config.NodeSet) bool {
 	return true
 }
 
-// stocksOf returns what each nodeset has. Nodesets that are not covered have names for heterogeneous
-// jobs only.
+// stocksOf returns the stock of each nodeset. Nodesets that are not covered have names for
+// heterogeneous jobs only.
 func stocksOf(s *scene.Scene, sets map[*config.NodeSet]bool) map[*config.NodeSet]*stock {
 	stocks := map[*config.NodeSet]*stock{}
 	for _, set := range s.Config.FlexSets() {
@@ -148,8 +150,8 @@ func stocksOf(s *scene.Scene, sets map[*config.NodeSet]bool) map[*config.NodeSet
 	return stocks
 }
 
-// isSound reports whether the node's only machine is ours and can serve another job: it runs or
-// boots, and nobody has withdrawn or reserved the node.
+// isSound reports whether the node's only machine is ours and can serve another job: the machine
+// runs or boots, and the node is not withdrawn or reserved.
 func isSound(s *scene.Scene, m *scene.Node) bool {
 	const unfit = slurm.PowerDown | slurm.PoweringDown | slurm.NotResponding | slurm.Drain | slurm.Fail | slurm.Maintenance
 	_, known := s.FreeUntil(m)
@@ -157,24 +159,24 @@ func isSound(s *scene.Scene, m *scene.Node) bool {
 		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(s.RequestsOf(m.Name)) == 0 && !s.IsUnread(m) && !isForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
 }
 
-// isStillBooting reports whether the job of the door waits for machines.
+// isStillBooting reports whether the door's job waits for machines.
 func isStillBooting(s *scene.Scene, d *scene.Door) bool {
 	stage, _ := stageOf(s, d)
 	return stage == booting
 }
 
-// hasWant reports whether the job has been given something.
+// hasWant reports whether the job has been assigned anything.
 func (h *handout) hasWant(j *slurm.Job) bool {
 	return slices.ContainsFunc(h.wants, func(w want) bool { return w.job == j })
 }
 
-// inherits reports whether the job has been given machines.
+// inherits reports whether the job has been assigned existing machines.
 func (h *handout) inherits(j *slurm.Job) bool {
 	return slices.ContainsFunc(h.wants, func(w want) bool { return w.job == j && w.inherit })
 }
 
-// takeWarm reports whether idle machines fit the job, and takes them out of the stock: Slurm is about
-// to start the job there.
+// takeWarm reports whether the job fits idle machines, and removes these from the stock: Slurm is
+// about to start the job there.
 func takeWarm(s *scene.Scene, stocks map[*config.NodeSet]*stock, j *slurm.Job) bool {
 	for _, name := range partitionsOf(j) {
 		p, known := s.Config.Partition(name)
@@ -195,7 +197,8 @@ func takeWarm(s *scene.Scene, stocks map[*config.NodeSet]*stock, j *slurm.Job) b
 	return false
 }
 
-// inherit gives the job machines that no job has, if enough of them last as long as the job may run.
+// inherit assigns the job machines that no job has, if enough of them last as long as the job may
+// run.
 func (h *handout) inherit(s *scene.Scene, of *stock, set *config.NodeSet, k *seeker) bool {
 	if k.job.Limit.Kind != slurm.LimitSet {
 		return false
@@ -208,7 +211,7 @@ func (h *handout) inherit(s *scene.Scene, of *stock, set *config.NodeSet, k *see
 	return true
 }
 
-// take gives the machines and names to a job.
+// take assigns the machines and names to a job.
 func (h *handout) take(s *scene.Scene, of *stock, w want) {
 	w.open = !startsLater(s, w.job, 0)
 	for _, m := range membersNamed(s, w.nodes) {
@@ -222,11 +225,12 @@ func (h *handout) take(s *scene.Scene, of *stock, w want) {
 	h.wants = append(h.wants, w)
 }
 
-// beginAhead is how far ahead the begin of a requeued job may be: Slurm lets it start after two minutes.
+// beginAhead limits how far in the future the BeginTime of a requeued job may be: Slurm sets it two
+// minutes ahead.
 const beginAhead = 5 * time.Minute
 
-// startsLater reports whether the job must not start before that long from now, because Slurm has
-// requeued it or its owner wants so.
+// startsLater reports whether the job must not start within that time, because Slurm has requeued
+// it or its owner set a later start.
 func startsLater(s *scene.Scene, j *slurm.Job, ahead time.Duration) bool {
 	return j.Reason == slurm.BeginTime && j.Start.After(s.Seen.Now.Add(ahead))
 }
@@ -238,7 +242,7 @@ func namesOf(nodes []*scene.Node) (names []string) {
 	return names
 }
 
-// without returns names that are not among others.
+// without returns those names that are not among others.
 func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }

@@ -9,17 +9,17 @@ import (
 	"slurmflex/slurm"
 )
 
-// seeker is a job that machines can be requested for, in one place or more.
+// seeker is a job that machines can be requested for, in one or more nodesets.
 type seeker struct {
 	job     *slurm.Job
 	address string
-	places  []*config.NodeSet // of the job's list of partitions
-	has     []*config.NodeSet // where the job has doors, or gets one now
-	since   time.Time         // when the first door was made, or now
+	places  []*config.NodeSet // the nodesets of the job's partition list
+	has     []*config.NodeSet // the nodesets where the job has doors, or gets one now
+	since   time.Time         // when its first door was made, or now
 }
 
-// seekers returns the jobs that wait pending for machines, the most important first, with the places
-// in which they wait already. It leaves jobs that idle machines fit to Slurm.
+// seekers returns the pending jobs that need machines, most important first, with the nodesets
+// where they already wait. It leaves jobs that fit idle machines to Slurm.
 func (h *handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks map[*config.NodeSet]*stock, jobs []*slurm.Job, has map[string]bool) (all []seeker) {
 	tasks := tasksAtWork(s)
 	for _, j := range jobs {
@@ -49,7 +49,7 @@ func (h *handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 			}
 			continue
 		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return len(s.WithoutMachine(d.Nodes)) < len(d.Nodes) }):
-			continue // its machines have come somewhere
+			continue // one of its doors already has a machine
 		}
 		for _, d := range doors {
 			if m := s.Node(d.Nodes[0]); m != nil {
@@ -69,11 +69,11 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// next returns the nodesets in which a job may be given another door now, in the order of the job's
-// list of partitions. ask_elsewhere_after of each nodeset delays those behind it; for a job without a
-// door these come last, in case that none before them has enough names. dearer_after delays on_demand
-// nodesets, unless the job has no others, wherever they are in the list: Slurm reorders the list of a
-// requeued job.
+// next returns the nodesets where a job may get another door now, in the order of the job's
+// partition list. ask_elsewhere_after of each nodeset delays the nodesets after it. For a job
+// without a door, the delayed nodesets are appended at the end, in case none before them has enough
+// names. dearer_after delays on_demand nodesets wherever they are in the list, because Slurm
+// reorders the list of a requeued job. It does not apply to a job with on_demand nodesets only.
 func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
 	var later []*config.NodeSet
 	waited, delay := s.Seen.Now.Sub(k.since), time.Duration(0)
@@ -92,8 +92,8 @@ func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
 	return append(sets, later...)
 }
 
-// spareDoors returns, by nodeset, the doors of jobs' second and later places that have no machine
-// yet, those of the least important job first.
+// spareDoors returns, by nodeset, the unused doors of jobs' second and later places that still lack
+// all machines. The doors of the least important job sort first.
 func spareDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.Door {
 	spare := map[*config.NodeSet][]*scene.Door{}
 	for _, k := range slices.Backward(seekers) {
@@ -109,8 +109,8 @@ func spareDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.D
 	return spare
 }
 
-// namesOver returns names for the job's machines from free names and from those of other jobs' doors,
-// which must end; nil if there are too few.
+// namesOver returns names for the job's machines, from the free names and from other jobs' doors.
+// It also returns these doors, which must end. It returns nil if there are too few names.
 func namesOver(free []string, spare []*scene.Door, j *slurm.Job) (names []string, over []*scene.Door) {
 	for i, d := range spare {
 		free = slices.Concat(free, d.Nodes)

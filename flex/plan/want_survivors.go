@@ -9,8 +9,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// keepSurvivors gives a job that Slurm has requeued the machines that it had, and names for those
-// that it has lost. Until there are names, the machines are kept.
+// keepSurvivors assigns a requeued job the machines that it still has, with names for the machines
+// that it has lost. As long as names are lacking, the machines are kept.
 func (h *handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job) {
 	if !set.Flex.Salvage || !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
 		j.Limit.Kind != slurm.LimitSet || startsLater(s, j, beginAhead) || isLate(s, j) {
@@ -33,8 +33,8 @@ func (h *handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, 
 	h.take(s, of, want{job: j, address: j.Address(), set: set, nodes: names, inherit: true})
 }
 
-// isKept reports whether the node's machine, which no job has now, is for a job that waits, or for one
-// that has lost other machines.
+// isKept reports whether the node's machine, which no job has now, is kept for a waiting job or for
+// a job that has lost other machines.
 func (w *wanted) isKept(m *scene.Node) bool {
 	if w.handed.kept[m] {
 		return true
@@ -49,8 +49,8 @@ func (w *wanted) isKept(m *scene.Node) bool {
 	return job != nil && job.State == slurm.JobCompleting
 }
 
-// Survivors returns the nodes of the door whose machines its job had before it lost others; none unless
-// the nodeset has salvage.
+// Survivors returns those nodes of the door that have machines from before the job lost others. It
+// returns none unless the nodeset has salvage.
 func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
 	for _, m := range membersNamed(s, d.Nodes) {
 		if d.Taker != nil && m.Set.Flex.Salvage && m.Power == scene.On && s.HasMachine(m.Name) && len(m.Machines) == 1 && m.Machines[0].Created.Before(d.At) {
@@ -60,8 +60,8 @@ func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
 	return names
 }
 
-// keptTooLong returns why the machines that a job keeps behind its door wait no longer for the
-// replacement; empty if they do.
+// keptTooLong returns why the machines that a job keeps behind its door stop waiting for the
+// replacement; empty if they continue to wait.
 func keptTooLong(s *scene.Scene, d *scene.Door) string {
 	survivors := membersNamed(s, Survivors(s, d))
 	if len(survivors) == 0 {

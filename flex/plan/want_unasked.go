@@ -11,24 +11,24 @@ import (
 	"slurmflex/slurm"
 )
 
-// starvesAfter is how long a job may wait without a request and without a reason for that. Slurm's
-// backfill, which starts jobs on idle machines, may take several of its intervals of 30 s.
+// starvesAfter is how long a job may wait without a request and without a reason for having none.
+// Slurm's backfill, which starts jobs on idle machines, may take several of its intervals of 30 s.
 const starvesAfter = 5 * time.Minute
 
-// Starves reports whether a job of Plan.Held has waited for too long.
+// Starves reports whether a job of Plan.Held has waited too long.
 func (w Wait) Starves(now time.Time) bool {
 	return !w.Since.IsZero() && now.Sub(w.Since) >= starvesAfter
 }
 
-// unasked returns the waits of pending jobs of covered nodesets that lack nothing but nodes, and for
-// which no machines are requested, nor by these wants, without those that are held back. Those without
-// a reason keep the time of the last pass.
+// unasked returns the waits of pending jobs of covered nodesets that lack only nodes, are without a
+// request and a want, and are not held back. A wait without a reason keeps the start that an
+// earlier pass recorded.
 func unasked(s *scene.Scene, wants []want, held []Wait) (all []Wait) {
 	sets := covered(s)
 	if len(s.Covers()) == 0 {
 		return nil
 	}
-	asked := map[string]bool{} // by the id of the job, of the array, or of the heterogeneous job
+	asked := map[string]bool{} // by the ID of the job, the array, or the heterogeneous job
 	for _, d := range s.Doors() {
 		asked[wholeOf(d.Address)] = asked[wholeOf(d.Address)] || !d.Cold
 	}
@@ -65,23 +65,23 @@ func unasked(s *scene.Scene, wants []want, held []Wait) (all []Wait) {
 	return all
 }
 
-// isBehindColdDoor reports whether Slurm is choosing the job's nodes among those of its door.
+// isBehindColdDoor reports whether Slurm is choosing the job's nodes from those of its door.
 func isBehindColdDoor(s *scene.Scene, j *slurm.Job) bool {
 	return j.State == slurm.JobPending && slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool {
 		return d.Cold && d.Job != nil && (d.Job.ID == j.ID || j.HetID != 0 && d.Job.HetID == j.HetID)
 	})
 }
 
-// wholeOf returns the id in a job's address: that of the array for one of its tasks.
+// wholeOf returns the ID in a job's address. For an array task this is the ID of the array.
 func wholeOf(address string) string {
 	id, _, _ := strings.Cut(address, "_")
 	return id
 }
 
-// unknown is the obstacle of a job of which slurmflex does not know why no machines are requested.
+// unknown is the obstacle for a job with no known reason for the lack of a request.
 const unknown = "it lacks only nodes, and slurmflex does not know why it requests no machines"
 
-// obstacle returns why no machines are requested for a job, and whether that may last.
+// obstacle returns why no machines are requested for a job, and whether that reason may last.
 func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why string, lasts bool) {
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
@@ -111,7 +111,7 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why
 	return unknown, false
 }
 
-// starving names the jobs that wait without a request and without a reason.
+// starving reports the jobs that wait without a request and without a reason.
 func starving(s *scene.Scene, held []Wait) (ps []scene.Problem) {
 	for _, w := range held {
 		if w.Starves(s.Seen.Now) {
@@ -122,7 +122,8 @@ func starving(s *scene.Scene, held []Wait) (ps []scene.Problem) {
 	return ps
 }
 
-// WithoutReason returns since when jobs of Plan.Held wait without a reason, for the next pass.
+// WithoutReason returns since when jobs of Plan.Held have waited without a reason, for the next
+// pass.
 func WithoutReason(held []Wait) map[uint32]time.Time {
 	sinces := map[uint32]time.Time{}
 	for _, w := range held {
@@ -133,9 +134,10 @@ func WithoutReason(held []Wait) map[uint32]time.Time {
 	return sinces
 }
 
-// coldWant returns the most important job that slurmflex cannot request machines for, with all names
-// that are left, among which Slurm chooses; none while another job has such a door, or no names are
-// left. It is a job that has not started when all its machines had come, or one that starves.
+// coldWant returns a want for the most important job that slurmflex cannot request machines for: a
+// job that did not start although all its machines were there, or one that starves. The want
+// contains all remaining names, and Slurm chooses among them. It returns none while another job has
+// such a door, or if no names are left.
 func coldWant(s *scene.Scene, wants []want, held []Wait) []want {
 	if slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool { return d.Cold && d.Job != nil && d.Job.HetID == 0 }) {
 		return nil

@@ -1,5 +1,5 @@
-// Package port finds out who listens at a TCP address of this host. Any user may take a port that
-// is free, such as the daemon's while it restarts.
+// Package port finds the user that listens at a TCP address of this host. Any user may take a free
+// port, such as the daemon's while the daemon restarts.
 package port
 
 import (
@@ -20,10 +20,9 @@ func Local(conn net.Conn) bool {
 	return here != nil && there != nil && (there.IP.IsLoopback() || there.IP.Equal(here.IP))
 }
 
-// Owner returns the user who listens at an address of this host. It is an error if nobody listens
-// there.
+// Owner returns the user that listens at an address of this host, or an error if the port is free.
 func Owner(at *net.TCPAddr) (uid uint32, err error) {
-	proc, err := procfs.NewFS("/proc/self") // what its unit shows the daemon of /proc/net
+	proc, err := procfs.NewFS("/proc/self") // /proc/net as the daemon's unit shows it to the daemon
 	if err != nil {
 		return 0, fmt.Errorf("find out who listens at %s: %w", at, err)
 	}
@@ -31,10 +30,10 @@ func Owner(at *net.TCPAddr) (uid uint32, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("find out who listens at %s: %w", at, err)
 	}
-	if sockets6, err := proc.NetTCP6(); err == nil { //nolint:staticcheck // likewise; a host may have no IPv6
+	if sockets6, err := proc.NetTCP6(); err == nil { //nolint:staticcheck // as above; a host may lack IPv6
 		sockets = append(sockets, sockets6...)
 	}
-	// A socket that is bound to the address comes before one that is bound to all.
+	// A socket bound to this address has precedence over one bound to all addresses.
 	for _, ip := range []net.IP{at.IP, net.IPv4zero, net.IPv6zero} {
 		if ip.Equal(net.IPv4zero) && at.IP.To4() == nil {
 			continue
@@ -48,7 +47,7 @@ func Owner(at *net.TCPAddr) (uid uint32, err error) {
 	return 0, fmt.Errorf("find out who listens at %s: nobody does", at)
 }
 
-// NameOf returns how a user is named in messages: "uid 1001 (ada)".
+// NameOf formats a user for messages: "uid 1001 (ada)".
 func NameOf(uid uint32) string {
 	u, err := user.LookupId(fmt.Sprint(uid))
 	if err != nil {

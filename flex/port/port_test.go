@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is a user who has nothing to do with Slurm.
+// nobody is a user unrelated to Slurm.
 const nobody = 65534
 
-func TestOwnerIsWhoListens(t *testing.T) {
+func TestOwnerIsTheListeningUser(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", ":0", "[::1]:0"} {
 		l, err := net.Listen("tcp", address)
 		if err != nil && address == "[::1]:0" {
-			continue // this host has no IPv6
+			continue // this host lacks IPv6
 		}
 		require.NoError(t, err)
 		at := *l.Addr().(*net.TCPAddr)
@@ -34,12 +34,13 @@ func TestOwnerIsWhoListens(t *testing.T) {
 	}
 }
 
-// Of two sockets with one port, the kernel prefers the one that is bound to the address.
+// If two sockets share a port, the kernel prefers the socket bound to the address.
 func TestOwnerIsOfTheMostSpecificSocket(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to listen as another user")
 	}
-	runtime.LockOSThread() // the thread ends with the goroutine, and so does its user
+	// The thread ends with the goroutine, so no other goroutine runs as this user.
+	runtime.LockOSThread()
 	_, err := unix.SetfsuidRetUid(nobody)
 	require.NoError(t, err)
 	theirs, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,4 +1,4 @@
-// Package reload reads a daemon's configuration file again on HUP, and reports differences between the
+// Package reload rereads the daemon's configuration file on HUP and reports differences between the
 // file and the running configuration.
 package reload
 
@@ -22,26 +22,28 @@ const lookAgain = time.Second
 
 // Reloader reloads the configuration. An invalid file changes nothing.
 type Reloader struct {
-	File   string
-	Read   func() (*config.Config, error)
-	R      *flex.Reconciler
-	Users  []User            // other users of the configuration than the reconciler
-	Valid  func(valid bool)  // is called with the validity of the file
-	Differ func(says string) // is called with the difference between the file and the running configuration; empty for none
+	File  string
+	Read  func() (*config.Config, error)
+	R     *flex.Reconciler
+	Users []User           // users of the configuration other than the reconciler
+	Valid func(valid bool) // is called with the validity of the file
+	// Differ is called with the difference between the file and the running configuration; empty
+	// for none.
+	Differ func(says string)
 
-	running *config.Config // what the passes use
-	taken   *config.Config // the file as it was read for that
-	at      time.Time      // when
-	restart []string       // the keys of it that take a restart
-	seen    os.FileInfo    // the file when it was last read, nil if it was not there
-	said    string         // what was last said of it
+	running *config.Config // the configuration that passes use
+	taken   *config.Config // the file as read when running was made from it
+	at      time.Time      // when taken was read
+	restart []string       // keys of taken that need a restart
+	seen    os.FileInfo    // the file when it was last read; nil if it did not exist
+	said    string         // the last report about the file
 	between chan func()
 }
 
-// User uses the configuration of the last call.
+// User uses the configuration of the last call to Use.
 type User interface{ Use(*config.Config) }
 
-// Start serves HUPs until ctx ends. wait returns after that.
+// Start serves HUPs until ctx ends. The returned function waits until the last reload is done.
 func (l *Reloader) Start(ctx context.Context, hangups <-chan os.Signal) (wait func()) {
 	l.running, l.taken, l.at, l.between = l.R.Config, l.R.Config, time.Now(), make(chan func())
 	l.R.Between = l.between
@@ -64,7 +66,7 @@ func (l *Reloader) Start(ctx context.Context, hangups <-chan os.Signal) (wait fu
 	return func() { <-over }
 }
 
-// reload has the next pass and those after it use the file, if it is valid.
+// reload switches to the configuration in the file from the next pass on, if the file is valid.
 func (l *Reloader) reload(ctx context.Context) {
 	read, err := l.Read()
 	if err != nil {
@@ -86,10 +88,10 @@ func (l *Reloader) reload(ctx context.Context) {
 	l.R.Log.Info("configuration reloaded", zap.String("file", l.File))
 }
 
-// look reads the file if it has changed, and reports what is wrong with it: once in
-// the log, and in the status for as long as that lasts.
+// look reads the file if it has changed. It logs a new problem once, and reports it in the status
+// as long as it lasts.
 func (l *Reloader) look() {
-	now, _ := os.Stat(l.File) // reading it says why it cannot be read
+	now, _ := os.Stat(l.File) // if it fails, reading the file returns the error
 	if l.seen != nil && now != nil && os.SameFile(now, l.seen) && now.ModTime().Equal(l.seen.ModTime()) && now.Size() == l.seen.Size() {
 		return
 	}

@@ -1,4 +1,4 @@
-// Package systemd notifies systemd that the daemon is ready, how its passes go, and that it stops.
+// Package systemd notifies systemd when the daemon is ready, how its passes end, and when it stops.
 package systemd
 
 import (
@@ -21,36 +21,35 @@ import (
 	"slurmflex/mig"
 )
 
-// The longest that a healthy daemon takes from one pass to the next: its wait,
-// which is the interval, or up to longestWait while Slurm cannot be read, and then
-// the work: another process' pass, which gives up its actions after six minutes,
-// and its own, in which each of Slurm's commands is given up after 30 s and each
-// call to Compute after a few tries of 30 s.
+// These constants add up to the longest time that a healthy daemon needs from one pass to the next.
+// It first waits for the interval, or up to longestWait while Slurm cannot be read. It may then
+// wait for another process's pass, which abandons its actions after six minutes. Its own pass
+// abandons each Slurm command after 30 s, and each call to Compute after a few tries of 30 s.
 const (
 	longestWait = 5 * time.Minute
 	longestWork = 20 * time.Minute
 )
 
-// notifyLimit bounds a message to systemd, whose queue may be full.
+// notifyLimit bounds the time to send a message to systemd, because systemd's queue may be full.
 const notifyLimit = time.Second
 
-// supervisor notifies systemd that the daemon is ready, how its passes go, and that
-// it stops. The passes themselves feed the watchdog, so that a daemon whose passes
-// hang is restarted. Source: sd_notify(3).
+// supervisor notifies systemd when the daemon is ready, how its passes end, and when it stops. The
+// passes themselves feed the watchdog, so that systemd restarts a daemon with a hanging pass.
+// Source: sd_notify(3).
 type supervisor struct {
-	socket string // NOTIFY_SOCKET; one that begins with @ is abstract
+	socket string // NOTIFY_SOCKET; a leading @ means an abstract socket
 	log    *zap.Logger
 
-	interval func() time.Duration // of passes
-	watched  time.Duration        // the interval that the watchdog was asked to suit; only passes use it
+	interval func() time.Duration // between passes
+	watched  time.Duration        // interval at the last watchdog request; only passes use it
 
 	mu   sync.Mutex
-	seen string // what the running pass saw
-	deaf bool   // it was logged that systemd does not answer
+	seen string // summary of the running pass's scene
+	deaf bool   // a missing answer from systemd was already logged
 }
 
-// Supervise notifies systemd until ctx ends, if it started us and wants
-// that. What it returns waits for the last message.
+// Supervise notifies systemd until ctx ends, if systemd started the daemon and expects messages.
+// The returned function waits until the last message is sent.
 func Supervise(ctx context.Context, r *flex.Reconciler) (wait func()) {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
@@ -64,7 +63,7 @@ func Supervise(ctx context.Context, r *flex.Reconciler) (wait func()) {
 	return stopping
 }
 
-// suitWatchdog adds what to ask of the watchdog, if the interval has changed.
+// suitWatchdog appends a new watchdog time if the interval has changed.
 func (s *supervisor) suitWatchdog(state ...string) []string {
 	if s.interval() == s.watched {
 		return state
@@ -76,8 +75,8 @@ func (s *supervisor) suitWatchdog(state ...string) []string {
 	return state
 }
 
-// WatchdogFor is the time to ask of the watchdog in place of the given one, in
-// µs, if that might end a healthy daemon; otherwise 0. No number is no watchdog.
+// WatchdogFor returns the watchdog time in µs to request instead of the given time, if the given
+// time could kill a healthy daemon; otherwise 0. If given is not a number, the watchdog is off.
 func WatchdogFor(given string, interval time.Duration) time.Duration {
 	usec, err := strconv.ParseInt(given, 10, 64)
 	need := max(interval, longestWait) + longestWork
@@ -87,7 +86,7 @@ func WatchdogFor(given string, interval time.Duration) time.Duration {
 	return need
 }
 
-// Saw notes what there is.
+// Saw records a summary of the scene.
 func (s *supervisor) Saw(seen *scene.Scene, _ plan.Plan) {
 	waiting := 0
 	for _, g := range seen.Seen.Groups {
@@ -103,10 +102,10 @@ func (s *supervisor) Saw(seen *scene.Scene, _ plan.Plan) {
 		view.Count(len(seen.Seen.Instances), "machine"), view.Count(waiting, "request"), seen.Seen.Now.UTC().Format(time.RFC3339))
 }
 
-// Did does nothing: a pass says what it saw.
+// Did does nothing: Stood reports the whole pass.
 func (s *supervisor) Did(plan.Action, time.Time, time.Duration, error) {}
 
-// Stood reports how the last pass went, and feeds the watchdog.
+// Stood reports how the last pass ended, and feeds the watchdog.
 func (s *supervisor) Stood(err error) {
 	s.mu.Lock()
 	status := s.seen

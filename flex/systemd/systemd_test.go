@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestTheWatchdogHasTimeForAHealthyDaemon(t *testing.T) {
+func TestWatchdogSparesAHealthyDaemon(t *testing.T) {
 	const usec = 1_000_000
 	for given, want := range map[string]time.Duration{
 		"":                              0,

@@ -6,20 +6,20 @@ import (
 	"slurmflex/flex/plan"
 )
 
-// ClosePartition has a partition begin no jobs.
+// ClosePartition stops a partition from starting jobs.
 type ClosePartition struct {
 	Name string
 	plan.Why
 }
 
-// About says that it concerns no job and no node.
+// About returns a subject without a job and nodes.
 func (a ClosePartition) About() plan.Subject { return plan.Subject{Kind: "close_partition"} }
 func (a ClosePartition) String() string      { return "close partition " + a.Name }
 
-// Queue is the partition's own.
+// Queue returns a queue for this partition alone.
 func (a ClosePartition) Queue() string { return "partition/" + a.Name }
 
-// EndJob takes a job's nodes from it: it is requeued, or cancelled.
+// EndJob takes a job's nodes away: it requeues or cancels the job.
 type EndJob struct {
 	plan.OfJob
 	Name string    // as squeue shows it
@@ -27,17 +27,17 @@ type EndJob struct {
 	plan.Why
 }
 
-// About says which job it concerns.
+// About returns the job as the subject.
 func (a EndJob) About() plan.Subject { return plan.Subject{Kind: "end_job", Job: a.Job} }
 func (a EndJob) String() string      { return fmt.Sprintf("%s job %s", a.Then, a.Name) }
 
-// TellJob notifies the owner of a job that keeps its nodes, or that waits pending for them.
+// TellJob notifies the owner of a job that keeps its nodes or waits pending for nodes.
 type TellJob struct {
 	plan.OfJob
 	Name string // as squeue shows it
 	plan.Why
 }
 
-// About says which job it concerns.
+// About returns the job as the subject.
 func (a TellJob) About() plan.Subject { return plan.Subject{Kind: "tell_job", Job: a.Job} }
 func (a TellJob) String() string      { return "notify the owner of job " + a.Name }

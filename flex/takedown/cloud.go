@@ -9,9 +9,8 @@ import (
 	"slurmflex/mig"
 )
 
-// clear cancels the requests, and deletes the machines, then the groups and then the
-// workload policies, of nodes that no job has. What could not be read stays, and so does
-// what a newer slurmflex has made.
+// clear cancels requests, then deletes machines, groups and workload policies of nodes that no job
+// holds. It keeps everything that could not be read or that a newer slurmflex made.
 func (d *draft) clear() {
 	for _, region := range slices.Sorted(maps.Keys(d.scene.Seen.Unseen)) {
 		if d.usesRegion(region) {
@@ -19,7 +18,7 @@ func (d *draft) clear() {
 		}
 	}
 	machines := map[mig.GroupID][]mig.Instance{}
-	var single []mig.Instance // that no group has made
+	var single []mig.Instance // without a group
 	for _, in := range d.sortedInstances() {
 		switch {
 		case in.Group != "":
@@ -41,7 +40,7 @@ func (d *draft) clear() {
 	d.deletePolicies(there)
 }
 
-// clearTrials deletes what killed trials have left.
+// clearTrials deletes the leftovers of killed trials.
 func (d *draft) clearTrials() {
 	for _, t := range plan.Trials(d.scene) {
 		if !d.isOurs(t.NodeSet) {
@@ -67,7 +66,7 @@ func (d *draft) clearTrials() {
 	}
 }
 
-// usesRegion reports whether anything that is taken down may be in the region.
+// usesRegion reports whether the region may hold anything that the takedown deletes.
 func (d *draft) usesRegion(region string) bool {
 	for _, set := range d.scene.Config.FlexSets() {
 		if set.Region == region && d.isOurs(set.Name) {
@@ -85,8 +84,8 @@ func (d *draft) sortedInstances() []mig.Instance {
 	return seen
 }
 
-// isOursGroup reports whether a group is to be taken down, or may be: whose a group is
-// that could not be read, or that a newer slurmflex has made, is not known.
+// isOursGroup reports whether the takedown deletes a group or may have to. The owner is unknown if
+// the group could not be read or a newer slurmflex made it.
 func (d *draft) isOursGroup(g mig.Group) bool {
 	switch {
 	case g.Stamp == mig.Stamp{}:
@@ -97,7 +96,7 @@ func (d *draft) isOursGroup(g mig.Group) bool {
 	return g.Stamp.Newer() || d.isOurs(g.Stamp.NodeSet)
 }
 
-// clearGroup takes down a group and all that is in it.
+// clearGroup tears down a group with its requests and machines.
 func (d *draft) clearGroup(g mig.Group, machines []mig.Instance) {
 	live := g.Live()
 	d.plan.Left.Groups++
@@ -117,7 +116,7 @@ func (d *draft) clearGroup(g mig.Group, machines []mig.Instance) {
 		switch {
 		case r.State == mig.Creating:
 			d.await("request %s/%s to be created", g.Name, r.Name)
-		case len(r.Instances) == 0: // it may bring machines for any node
+		case len(r.Instances) == 0: // may create machines for any node
 			d.do(plan.CancelRequest{Of: of, Request: r.Name, Why: why}, d.setInUse(g.Stamp.NodeSet))
 		default:
 			d.do(plan.CancelRequest{Of: of, Request: r.Name, Why: why}, d.anyInUse(r.Instances))
@@ -127,10 +126,11 @@ func (d *draft) clearGroup(g mig.Group, machines []mig.Instance) {
 	d.do(plan.DeleteGroup{Of: of, Why: why}, cmp.Or(d.groupInUse(g), d.holds(g, machines)))
 }
 
-// why is the reason for all that is done in the cloud.
+// why is the reason for all actions in the cloud.
 const why = plan.Why("it is taken down")
 
-// groupInUse says what keeps a group: a node that it may bring a machine for.
+// groupInUse returns the reason to keep a group, or "": a node in use that may get a machine from
+// the group.
 func (d *draft) groupInUse(g mig.Group) string {
 	names := []string{g.Stamp.Node}
 	for _, r := range g.Requests {
@@ -144,8 +144,8 @@ func (d *draft) groupInUse(g mig.Group) string {
 	return d.anyInUse(names)
 }
 
-// holds says what has to leave a group before it is deleted. Members that no list shows
-// go with it, once no node of its nodeset is in use.
+// holds returns the condition for deleting a group; empty if it can be deleted now. Members missing
+// from all lists are deleted with the group, once no node of the nodeset is in use.
 func (d *draft) holds(g mig.Group, machines []mig.Instance) string {
 	if len(g.Live()) > 0 {
 		return "its requests are cancelled"
@@ -159,7 +159,7 @@ func (d *draft) holds(g mig.Group, machines []mig.Instance) string {
 	return ""
 }
 
-// setInUse is inUse of the first node of the nodeset that is.
+// setInUse returns the result of inUse for the first node of the nodeset in use.
 func (d *draft) setInUse(nodeset string) string {
 	for _, n := range d.nodes {
 		if n.Set.Name == nodeset {
@@ -171,7 +171,7 @@ func (d *draft) setInUse(nodeset string) string {
 	return ""
 }
 
-// deleteMachines deletes machines of one group, or of none.
+// deleteMachines deletes machines of one group, or machines without a group.
 func (d *draft) deleteMachines(group mig.GroupID, job uint32, machines []mig.Instance) {
 	later := map[string][]mig.Instance{}
 	for _, in := range machines {
@@ -194,7 +194,7 @@ func (d *draft) deleteMachines(group mig.GroupID, job uint32, machines []mig.Ins
 	}
 }
 
-// deletePolicies deletes the workload policies whose group is gone.
+// deletePolicies deletes the workload policies of groups that no longer exist.
 func (d *draft) deletePolicies(there map[mig.GroupID]bool) {
 	for _, region := range slices.Sorted(maps.Keys(d.scene.Seen.UnseenPolicies)) {
 		if d.usesRegion(region) && d.scene.Seen.Unseen[region] == nil {

@@ -20,8 +20,8 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// anyWorld is a world in which everything may be: ours and others' things, in every state,
-// with parts that could not be read. With a readable one all of it is understood.
+// anyWorld generates a world with the cluster's own and foreign things in any state, some of them
+// unreadable. If readable is set, everything can be read and understood.
 func anyWorld(t *rapid.T, readable bool) *scenetest.World {
 	s := atRest(rapid.Bool().Draw(t, "mixed"))
 	for i := range s.Snap.Partitions {
@@ -106,7 +106,7 @@ func anyOptions(t *rapid.T) Options {
 	}
 }
 
-func TestOnlyWhatIsOursAndUnderstoodIsTouchedWhateverTheWorld(t *testing.T) {
+func TestTakedownChangesOnlyOwnAndUnderstoodThings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, o := anyWorld(t, false), anyOptions(t)
 		for _, step := range Compute(s.Scene(), o).Steps {
@@ -186,9 +186,8 @@ func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o
 	}
 }
 
-// Whatever is done first, and however often it is cut short: the steps of what is seen
-// then lead to the end.
-func TestTheStepsLeadToNothingThatIsOursFromWhereverTheyBegin(t *testing.T) {
+// Any prefix of the steps may run, any number of times, before the takedown runs to its end.
+func TestTakedownCompletesFromAnyState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, o := anyWorld(t, true), Options{Jobs: Now, NoSlurm: rapid.Bool().Draw(t, "without slurmctld")}
 		var strangers []mig.Group
@@ -219,7 +218,7 @@ func TestTheStepsLeadToNothingThatIsOursFromWhereverTheyBegin(t *testing.T) {
 	})
 }
 
-// act does to a world what an action does.
+// act applies an action to a world.
 func act(s *scenetest.World, a plan.Action) {
 	switch a := a.(type) {
 	case ClosePartition:
@@ -243,7 +242,7 @@ func act(s *scenetest.World, a plan.Action) {
 				n.State.Flags |= slurm.Drain
 				n.Reason = a.Reason
 			default:
-				n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN") // which ends the drain
+				n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN") // ends the drain
 			}
 		}
 	case plan.CancelRequest:
@@ -278,7 +277,7 @@ func act(s *scenetest.World, a plan.Action) {
 	}
 }
 
-// settle lets what is leaving be gone.
+// settle completes all transitions in a world.
 func settle(s *scenetest.World) {
 	for _, in := range s.Snap.Instances {
 		if in.Status == "STOPPING" {

@@ -10,17 +10,17 @@ import (
 	"slurmflex/slurm"
 )
 
-// closeAll has no job begin on the nodes any more: it closes the partitions that have no
-// others, and drains the nodes of partitions that do. So are static nodes, for
-// otherwise they are powered up again. Powering a node down ends its drain, so a node
-// is drained once more while it goes.
+// closeAll prevents new jobs on the nodes. It closes partitions that consist of these nodes only,
+// and drains the nodes of partitions that also have other nodes. It drains static nodes too,
+// because Slurm would otherwise power them up again. A power-down ends a node's drain, so closeAll
+// drains a node again while the node powers down.
 func (d *draft) closeAll() {
-	open := map[string]bool{} // nodes of partitions that stay open
+	open := map[string]bool{} // nodes of partitions that remain open
 	for _, row := range d.scene.Seen.Unread {
 		if row.Kind != slurm.PartitionRow {
 			continue
 		}
-		for _, n := range d.nodes { // any may be in it
+		for _, n := range d.nodes { // any node may be in the partition
 			open[n.Name] = true
 		}
 	}
@@ -46,12 +46,12 @@ func (d *draft) closeAll() {
 	}
 }
 
-// isWhole reports whether all nodes of a partition, and there are any, are taken down.
+// isWhole reports whether the takedown covers all nodes of a partition that has at least one node.
 func (d *draft) isWhole(p slurm.Partition) bool {
 	return len(p.Nodes) > 0 && !slices.ContainsFunc(p.Nodes, func(name string) bool { return !d.takes(name) })
 }
 
-// endJobs requeues or cancels the jobs that have nodes, or waits for them.
+// endJobs requeues or cancels the jobs that hold nodes, or waits for those jobs to end.
 func (d *draft) endJobs() {
 	once := d.isClosed()
 	for _, j := range d.jobs {
@@ -77,7 +77,7 @@ func (d *draft) endJobs() {
 	}
 }
 
-// tell notifies a job's owner, once. It reports whether that was done before.
+// tell notifies a job's owner, once. It reports whether an earlier look did so.
 func (d *draft) tell(j *slurm.Job, why, once string) bool {
 	if !d.o.Told[j.ID] {
 		d.do(TellJob{OfJob: plan.OfJob{Job: j.ID}, Name: j.Name(), Why: plan.Why(why)}, once)
@@ -85,12 +85,13 @@ func (d *draft) tell(j *slurm.Job, why, once string) bool {
 	return d.o.Told[j.ID]
 }
 
-// powerDown powers down the nodes that no job has.
+// powerDown powers down the nodes that no job holds.
 func (d *draft) powerDown() {
 	var idle, rising, held []node
 	for _, n := range d.nodes {
 		switch {
-		case n.State.Power() == slurm.Off && !n.State.Held() || n.doubt != "": // or a door is all that its job has
+		// Powered-down nodes need no step: a job may hold nothing but their door.
+		case n.State.Power() == slurm.Off && !n.State.Held() || n.doubt != "":
 		case len(n.Holders) > 0:
 			held = append(held, n)
 		case n.State.Held():
@@ -119,8 +120,9 @@ func (d *draft) powerDown() {
 	}
 }
 
-// deleteReservations deletes the cluster's reservations whose nodes are powered down, and
-// has the jobs in them wait on without. One that has other nodes too keeps them.
+// deleteReservations deletes the cluster's reservations on nodes that are powered down. Jobs in
+// such a reservation continue to wait without it. A reservation that also has other nodes keeps
+// them.
 func (d *draft) deleteReservations() {
 	left := 0
 	for _, row := range d.scene.Seen.Unread {
@@ -130,7 +132,9 @@ func (d *draft) deleteReservations() {
 	}
 	for _, r := range d.scene.Holds() {
 		if r.Kind == memo.CoverHold && !plan.IsAbandoned(d.scene, r) {
-			continue // the daemon would make it again, and Slurm deletes it after the daemon's end
+			// The daemon would create the reservation again. Slurm deletes it after the daemon has
+			// stopped.
+			continue
 		}
 		var others, ours []string
 		for _, name := range r.Nodes {
@@ -158,8 +162,8 @@ func (d *draft) deleteReservations() {
 	d.plan.Left.Reservations = &left
 }
 
-// jobIn is a job that is in a reservation, which Slurm keeps as long as there is one; 0:
-// none. Of several jobs the next look has the next.
+// jobIn returns a job that uses a reservation, because Slurm keeps a reservation while a job uses
+// it; 0 for none. The next look returns the next job.
 func (d *draft) jobIn(reservation string) uint32 {
 	for i := range d.scene.Seen.Jobs {
 		if j := &d.scene.Seen.Jobs[i]; j.Reservation == reservation {
@@ -169,8 +173,8 @@ func (d *draft) jobIn(reservation string) uint32 {
 	return 0
 }
 
-// unlessTold notifies the owner of the job that waits pending for a door's nodes. It returns what must
-// happen before slurmflex deletes the door; empty if the owner has been notified.
+// unlessTold notifies the owner of the job that waits pending for a door's nodes. It returns the
+// condition for deleting the door; empty if the owner has been notified.
 func (d *draft) unlessTold(r scene.Hold) string {
 	for _, door := range d.scene.Doors() {
 		if door.Name == r.Name && door.Taker != nil && !d.tell(door.Taker, "its nodes are taken down; it waits pending, and machines are requested again once the nodes are back", "") {
@@ -180,7 +184,7 @@ func (d *draft) unlessTold(r scene.Hold) string {
 	return ""
 }
 
-// nameUndo names the commands that open partitions and nodes again.
+// nameUndo lists the commands that reopen partitions and nodes.
 func (d *draft) nameUndo() {
 	for _, p := range d.scene.Seen.Partitions {
 		open := fmt.Sprintf("scontrol update partitionname=%s state=up", p.Name)

@@ -1,7 +1,6 @@
-// Package takedown decides how a cluster, or a nodeset, is taken down: what is to be
-// done now, what once something else is over, and what stays. Compute is a pure function
-// of what was seen, and remembers nothing: the steps of a cluster that is half down
-// are the other half.
+// Package takedown decides how to tear down a cluster or a nodeset: which actions are due now,
+// which must wait, and what is kept. Compute is a pure function of one observation, without memory:
+// for a half torn down cluster, it returns the remaining steps.
 package takedown
 
 import (
@@ -16,36 +15,39 @@ import (
 	"slurmflex/slurm"
 )
 
-// Jobs says what becomes of the jobs that have nodes.
+// Jobs selects how to handle jobs that hold nodes.
 type Jobs string
 
-// What may become of them.
+// These are the ways to handle jobs.
 const (
-	Requeue Jobs = "requeue" // those that Slurm requeues are; the others keep their nodes
-	Drain   Jobs = "drain"   // they go on until they end; those that wait for machines are requeued
-	Now     Jobs = "now"     // those that Slurm requeues are; the others are cancelled
+	Requeue Jobs = "requeue" // requeue jobs that Slurm can requeue; other jobs keep their nodes
+	// Drain lets running jobs continue until they end, and requeues jobs that wait for machines.
+	Drain Jobs = "drain"
+	Now   Jobs = "now" // requeue jobs that Slurm can requeue; cancel other jobs
 )
 
-// Options say what is taken down.
+// Options select what to tear down.
 type Options struct {
-	NodeSet string // only this one; empty: all of the cluster
+	NodeSet string // tear down only this nodeset; empty: the whole cluster
 	Jobs    Jobs
-	NoSlurm bool // slurmctld does not answer, and nobody waits for it
+	NoSlurm bool // slurmctld does not answer, and the takedown does not wait for slurmctld
 
-	WereUp map[string]bool // of the partitions that began jobs in an earlier look; false: in DRAIN
-	Told   map[uint32]bool // the jobs whose owners have been notified
+	// WereUp lists the partitions that could start jobs in an earlier look; false: the partition
+	// was in DRAIN.
+	WereUp map[string]bool
+	Told   map[uint32]bool // jobs with owners that were notified
 }
 
-// reason is that of nodes that are taken down.
+// reason is the reason in Slurm of nodes that a takedown drains.
 const reason = memo.ReasonPrefix + "taken down"
 
-// Step is something to do.
+// Step is an action and its condition.
 type Step struct {
 	plan.Action
-	Once string // what has to be over before; empty: it is to be done now
+	Once string // condition for the action; empty: due now
 }
 
-// String is the action, and when it is done.
+// String formats the action and its condition.
 func (s Step) String() string {
 	if s.Once == "" {
 		return s.Action.String()
@@ -53,20 +55,20 @@ func (s Step) String() string {
 	return s.Action.String() + ", once " + s.Once
 }
 
-// Plan is how things are taken down, as it follows from one look at them.
+// Plan describes how to tear things down, according to one observation.
 type Plan struct {
-	Steps []Step   // in the order in which they are done
-	Waits []string // what is on its way to be over, and is waited for
-	Left  Left     // what is there
-	Kept  []string // what stays, and why
-	Undo  []string // the commands that open again what is closed
+	Steps []Step   // in order of execution
+	Waits []string // transitions under way that the takedown waits for
+	Left  Left     // what still exists
+	Kept  []string // what the takedown keeps, and why
+	Undo  []string // commands that undo the closing of partitions and nodes
 
-	// UndoEarlier are the commands that open partitions which were closed in every look: by
-	// an earlier takedown, or by an admin.
+	// UndoEarlier lists the commands that open partitions that every look found closed. An earlier
+	// takedown or an admin has closed them.
 	UndoEarlier []string
 }
 
-// Due are the actions to be done now.
+// Due returns the actions to execute now.
 func (p Plan) Due() (due []plan.Action) {
 	for _, s := range p.Steps {
 		if s.Once == "" {
@@ -76,10 +78,10 @@ func (p Plan) Due() (due []plan.Action) {
 	return due
 }
 
-// Done reports whether all is down.
+// Done reports whether the takedown is complete.
 func (p Plan) Done() bool { return len(p.Steps)+len(p.Waits)+len(p.Kept) == 0 && p.Left.none() }
 
-// Jobs says what becomes of how many jobs.
+// Jobs counts jobs by how the plan handles them.
 func (p Plan) Jobs() string {
 	var requeued, cancelled, told int
 	for _, s := range p.Steps {
@@ -98,7 +100,7 @@ func (p Plan) Jobs() string {
 		count(requeued, "job", "jobs"), count(cancelled, "job", "jobs"), count(told, "job", "jobs"))
 }
 
-// Progress says what is there, and what is waited for.
+// Progress names what still exists and what the takedown waits for.
 func (p Plan) Progress() string {
 	text := "there are " + p.Left.String()
 	if len(p.Waits) > 0 {
@@ -110,20 +112,21 @@ func (p Plan) Progress() string {
 	return text
 }
 
-// Left counts what is there of what is to be taken down.
+// Left counts what the takedown still has to remove.
 type Left struct {
-	Instances    int  `json:"instances"`
-	Groups       int  `json:"groups"`
-	Requests     int  `json:"requests"` // those that have not ended
-	Policies     int  `json:"policies"`
-	Reservations *int `json:"reservations,omitempty"` // absent: not known, because slurmctld does not answer
+	Instances int `json:"instances"`
+	Groups    int `json:"groups"`
+	Requests  int `json:"requests"` // active ones only
+	Policies  int `json:"policies"`
+	// Reservations is nil if the number is unknown, because slurmctld does not answer.
+	Reservations *int `json:"reservations,omitempty"`
 }
 
 func (l Left) none() bool {
 	return l.Instances+l.Groups+l.Requests+l.Policies == 0 && (l.Reservations == nil || *l.Reservations == 0)
 }
 
-// String counts all of it, as in "0 instances, 1 group".
+// String formats all counts, as in "0 instances, 1 group".
 func (l Left) String() string {
 	text := strings.Join([]string{
 		count(l.Instances, "instance", "instances"), count(l.Groups, "group", "groups"),
@@ -142,7 +145,7 @@ func count(n int, one, more string) string {
 	return fmt.Sprint(n, " ", more)
 }
 
-// Compute says what is to be done.
+// Compute plans the takedown of what the scene shows.
 func Compute(s *scene.Scene, o Options) Plan {
 	d := look(s, o)
 	if !o.NoSlurm {
@@ -161,32 +164,32 @@ func Compute(s *scene.Scene, o Options) Plan {
 	return d.plan
 }
 
-// draft is the plan as it grows, and what it follows from.
+// draft is an incomplete plan with its inputs.
 type draft struct {
 	scene *scene.Scene
 	o     Options
-	nodes []node       // those that are taken down, by nodeset and index
-	jobs  []*slurm.Job // that hold any of them, in the order of their ids
-	lost  bool         // a node that could not be read may be any
+	nodes []node       // to tear down, by nodeset and index
+	jobs  []*slurm.Job // holding any of the nodes, in order of id
+	lost  bool         // an unreadable row may belong to any node
 	plan  Plan
 }
 
-// node is one that is taken down.
+// node is a node that the takedown powers down.
 type node struct {
 	*scene.Node
-	doubt string // why it is not known whether a job holds it; empty: it is
+	doubt string // why it is unknown whether a job holds the node; empty if known
 }
 
-// isOurs reports whether something of a nodeset is to be taken down.
+// isOurs reports whether the takedown covers a nodeset.
 func (d *draft) isOurs(nodeset string) bool { return d.o.NodeSet == "" || nodeset == d.o.NodeSet }
 
-// takes reports whether Slurm shows a flex node of that name that is to be taken down.
+// takes reports whether the takedown covers a node that Slurm shows under that name.
 func (d *draft) takes(name string) bool {
 	n := d.scene.Node(name)
 	return n != nil && d.isOurs(n.Set.Name)
 }
 
-// look finds the nodes, and the jobs that hold them.
+// look finds the nodes and the jobs that hold them.
 func look(s *scene.Scene, o Options) *draft {
 	d := &draft{scene: s, o: o}
 	for _, n := range s.Nodes() {
@@ -217,14 +220,14 @@ func look(s *scene.Scene, o Options) *draft {
 	return d
 }
 
-// isOwn reports whether a reservation of that name is one of the cluster's.
+// isOwn reports whether a reservation belongs to the cluster.
 func (d *draft) isOwn(reservation string) bool {
 	return memo.ParseHold(d.scene.Config.Cluster, reservation).Kind != memo.NoHold
 }
 
-// doubt says why it is not known whether a job holds a node; empty if it is. A job whose row could not
-// be read may hold the nodes of its row, and if these are not known, every node that Slurm does not
-// show to be off.
+// doubt returns why it is unknown whether a job holds a node; empty if known. A job with an
+// unreadable row may hold the nodes of that row. If those are unknown too, it may hold every node
+// that Slurm does not show as powered down.
 func (d *draft) doubt(n *slurm.Node) (why string) {
 	if n.State.Power() == slurm.Unclear {
 		why = fmt.Sprintf("node %s: state %s is not understood", n.Name, n.State)
@@ -253,8 +256,7 @@ func (d *draft) keep(format string, args ...any) {
 	d.plan.Kept = append(d.plan.Kept, fmt.Sprintf(format, args...))
 }
 
-// isClosed is what has to be over before anything is taken from jobs: empty once no
-// job can begin any more.
+// isClosed returns the condition for taking anything from jobs; empty once no job can start.
 func (d *draft) isClosed() string {
 	if slices.ContainsFunc(d.plan.Steps, func(s Step) bool {
 		_, closes := s.Action.(ClosePartition)
@@ -265,8 +267,8 @@ func (d *draft) isClosed() string {
 	return ""
 }
 
-// inUse says what keeps a node's machine: empty if Slurm has powered the node down and no
-// job holds it, or knows no such node.
+// inUse returns why a node's machine is still in use. It is empty if Slurm has powered the node
+// down and no job holds it, or if Slurm does not know the node.
 func (d *draft) inUse(name string) string {
 	n := d.scene.Shown(name)
 	switch {
@@ -288,7 +290,7 @@ func (d *draft) inUse(name string) string {
 	return ""
 }
 
-// anyInUse is inUse of the first of the nodes that is.
+// anyInUse returns the result of inUse for the first node in use.
 func (d *draft) anyInUse(names []string) string {
 	for _, name := range names {
 		if once := d.inUse(name); once != "" {
@@ -307,7 +309,7 @@ func namesOf(nodes []node) []string {
 	return names
 }
 
-// isOwnReason reports whether a node's reason is ours, or there is none.
+// isOwnReason reports whether slurmflex set a node's reason, or the reason is empty.
 func isOwnReason(reason string) bool {
 	return reason == "" || memo.IsOurReason(reason)
 }

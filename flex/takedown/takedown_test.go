@@ -21,7 +21,7 @@ const (
 	off    = scenetest.PoweredDown
 )
 
-// alpha is a cluster whose partition mixed has nodes of others too.
+// alpha is a cluster with a partition, mixed, that also has foreign nodes.
 func alpha() *config.Config {
 	return scenetest.Cluster(`
 partitions:
@@ -35,12 +35,11 @@ partitions:
 		"cpu: {node_count_dynamic_max: 1}")
 }
 
-// flexNodes are those that are ours.
+// flexNodes are the cluster's own nodes.
 var flexNodes = []string{"alpha-a3-0", "alpha-a3-1", "alpha-a3-2", "alpha-a3-3", "alpha-g2-0", "alpha-g2-1", "alpha-st-0"}
 
-// atRest is a cluster whose nodes are powered down, and nothing is in the cloud. With
-// mixed, partition mixed has the nodes that it has in the configuration, otherwise only
-// those of others.
+// atRest is a cluster with powered-down nodes and nothing in the cloud. With mixed, partition mixed
+// has all its configured nodes, otherwise only the foreign ones.
 func atRest(mixed bool) *scenetest.World {
 	of := []string{"alpha-cpu-0"}
 	if mixed {
@@ -56,7 +55,7 @@ func atRest(mixed bool) *scenetest.World {
 	return s
 }
 
-// closed is a cluster at rest in which no job can begin.
+// closed is a cluster at rest that starts no jobs.
 func closed(changes ...func(*scenetest.World)) *scenetest.World {
 	s := atRest(false)
 	for i := range s.Snap.Partitions {
@@ -69,7 +68,7 @@ func closed(changes ...func(*scenetest.World)) *scenetest.World {
 	return s
 }
 
-// drain puts a node into a state, with the reason of nodes that are taken down if it drains.
+// drain sets a node's state. If the state drains the node, it also sets the takedown's reason.
 func drain(s *scenetest.World, state, node string) {
 	s.Nodes(node, state)
 	if n := s.Node(node); n.State.Has(slurm.Drain) {
@@ -77,7 +76,7 @@ func drain(s *scenetest.World, state, node string) {
 	}
 }
 
-// give has a job on nodes, which Slurm requeues or not.
+// give starts a job on nodes. requeues sets whether Slurm may requeue the job.
 func give(s *scenetest.World, id uint32, state slurm.JobState, requeues bool, nodes ...string) {
 	list := strings.Join(nodes, ",")
 	s.Job(id, "", list, state)
@@ -85,8 +84,8 @@ func give(s *scenetest.World, id uint32, state slurm.JobState, requeues bool, no
 	s.Nodes(list, scenetest.Busy)
 }
 
-// made is a group of a job in us-central1, with a request for a node in that state, and its machine if
-// that has succeeded.
+// made creates a job's group in us-central1 with a request for a node in the given state. A request
+// that has succeeded also gets its machine.
 func made(s *scenetest.World, stamp mig.Stamp, name string, state mig.RequestState, node string) *mig.Group {
 	if state == mig.Succeeded {
 		in := s.Machine(node, name)
@@ -101,7 +100,7 @@ func stampOf(nodeset string, job uint32) mig.Stamp {
 	return mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: nodeset, Job: job}
 }
 
-// said are the steps as they are shown.
+// said returns the steps as text.
 func said(p Plan) (lines []string) {
 	for _, s := range p.Steps {
 		lines = append(lines, s.String())
@@ -109,7 +108,7 @@ func said(p Plan) (lines []string) {
 	return lines
 }
 
-func TestStepsFollowFromWhatIsThere(t *testing.T) {
+func TestStepsMatchTheObservedState(t *testing.T) {
 	inUse := func(state slurm.JobState, requeues bool, request mig.RequestState) *scenetest.World {
 		s := closed()
 		give(s, 7, state, requeues, "alpha-a3-0")
@@ -241,7 +240,7 @@ func TestStepsFollowFromWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestWhatIsDownIsDoneAndSaysHowToUndoIt(t *testing.T) {
+func TestCompletePlanNamesUndoCommands(t *testing.T) {
 	p := Compute(closed().Scene(), Options{WereUp: map[string]bool{"static": true, "train": true}})
 	assert.True(t, p.Done())
 	assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies, 0 reservations", p.Left.String())
@@ -252,19 +251,19 @@ func TestWhatIsDownIsDoneAndSaysHowToUndoIt(t *testing.T) {
 	assert.Empty(t, p.UndoEarlier)
 }
 
-func TestAPartitionThatWasClosedBeforeIsOpenedOnlyIfAnEarlierDownHasClosedIt(t *testing.T) {
+func TestUndoSeparatesPartitionsFoundClosed(t *testing.T) {
 	p := Compute(closed().Scene(), Options{WereUp: map[string]bool{"train": true}})
 	assert.NotContains(t, p.Undo, "scontrol update partitionname=static state=up")
 	assert.Equal(t, []string{"scontrol update partitionname=static state=up"}, p.UndoEarlier)
 }
 
-func TestAPartitionThatAnAdminDrainedIsNotOpened(t *testing.T) {
+func TestUndoLeavesPartitionsThatAnAdminDrained(t *testing.T) {
 	p := Compute(closed().Scene(), Options{WereUp: map[string]bool{"static": false, "train": true}})
 	assert.NotContains(t, p.Undo, "scontrol update partitionname=static state=up")
 	assert.Empty(t, p.UndoEarlier)
 }
 
-func TestWhatCannotBeJudgedStaysAndIsNamed(t *testing.T) {
+func TestUncertainThingsAreKeptAndNamed(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*scenetest.World)
 		kept   string
@@ -349,7 +348,7 @@ func TestWhatCannotBeJudgedStaysAndIsNamed(t *testing.T) {
 	}
 }
 
-func TestAReservationGoesWithItsNodesAndKeepsThoseOfOtherNodesets(t *testing.T) {
+func TestReservationLosesOnlyNodesOfTheNodeset(t *testing.T) {
 	s := closed()
 	s.Nodes("alpha-g2-0", "IDLE+CLOUD")
 	s.Snap.Reservations = []slurm.Reservation{
@@ -372,7 +371,7 @@ func TestAReservationGoesWithItsNodesAndKeepsThoseOfOtherNodesets(t *testing.T) 
 	assert.Equal(t, 6, *p.Left.Reservations)
 }
 
-func TestAJobWaitsForNoReservationThatIsDeleted(t *testing.T) {
+func TestJobsLeaveAReservationBeforeItIsDeleted(t *testing.T) {
 	s := closed()
 	s.Snap.Jobs = []slurm.Job{{ID: 6, State: slurm.JobPending}, {ID: 7, State: slurm.JobPending, Reservation: "slurmflex-alpha.salvage-7"}}
 	s.Snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha.job-6", Nodes: []string{"alpha-a3-0"}}, {Name: "slurmflex-alpha.salvage-7", Nodes: []string{"alpha-a3-1"}}}
@@ -386,7 +385,7 @@ func TestAJobWaitsForNoReservationThatIsDeleted(t *testing.T) {
 }
 
 // D4
-func TestDownDeletesWhatKilledTrialsHaveLeft(t *testing.T) {
+func TestDownDeletesLeftoversOfKilledTrials(t *testing.T) {
 	trial := mig.Stamp{Version: mig.StampVersion, Cluster: "alpha-trial-kxqzv", NodeSet: "a3"}
 	s := closed()
 	s.Snap.Trials = []mig.Group{{
@@ -412,7 +411,7 @@ func TestDownDeletesWhatKilledTrialsHaveLeft(t *testing.T) {
 	assert.False(t, p.Done())
 }
 
-func TestEachActionSaysWhatItIsAbout(t *testing.T) {
+func TestActionsNameTheirSubjects(t *testing.T) {
 	of := plan.OfJob{Job: 7}
 	for _, test := range []struct {
 		action plan.Action
@@ -428,7 +427,7 @@ func TestEachActionSaysWhatItIsAbout(t *testing.T) {
 	}
 }
 
-func TestDoorGoesAtOnceAndTheDaemonsCoverStays(t *testing.T) {
+func TestDoorIsDeletedNowAndTheDaemonsCoverRemains(t *testing.T) {
 	s := closed()
 	s.Snap.Reservations = []slurm.Reservation{
 		{Name: "slurmflex-alpha.door-7_2-1795262400", Nodes: []string{"alpha-a3-0"}},
@@ -440,7 +439,7 @@ func TestDoorGoesAtOnceAndTheDaemonsCoverStays(t *testing.T) {
 	assert.Equal(t, 2, *p.Left.Reservations)
 }
 
-func TestOwnerOfAJobThatWaitsPendingIsNotifiedBeforeItsDoorGoes(t *testing.T) {
+func TestOwnerIsNotifiedBeforeTheDoorIsDeleted(t *testing.T) {
 	const door = "slurmflex-alpha.door-7-1795262400"
 	s := closed()
 	s.Snap.Jobs = []slurm.Job{{ID: 7, State: slurm.JobPending, Reason: "Reservation", Partition: "train", NodeCount: 1, Priority: 1, Reservation: door}}

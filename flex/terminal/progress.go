@@ -10,23 +10,23 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// footAfter is how long somebody at a terminal waits without a message.
+// footAfter is the time without a message after which Progress shows its line.
 const footAfter = time.Second
 
-// Progress is stderr: on a terminal its last line says what takes so long. It is a
-// zapcore.WriteSyncer, so that log lines come above that line, and a flex.Watcher
-// that shows the progress of a pass.
+// Progress wraps stderr. On a terminal, the last line names the operation that is taking long.
+// Progress is a zapcore.WriteSyncer, so that log lines appear above that line, and a flex.Watcher,
+// so that the line shows the progress of a pass.
 type Progress struct {
 	mu    sync.Mutex
-	what  string    // that takes so long
-	since time.Time // when it began
+	what  string    // operation shown in the last line
+	since time.Time // start of the operation
 	shown bool
 	due   int // actions of the pass
-	over  int // how many of them have finished
+	over  int // actions that have finished
 }
 
-// Begin shows what is being done until the function that it returns is called.
-// Where stderr is no terminal it shows nothing.
+// Begin shows the named operation until the returned function is called. If stderr is not a
+// terminal, it shows nothing.
 func (f *Progress) Begin(what string) (end func()) {
 	if !Is(os.Stderr) {
 		return func() {}
@@ -56,22 +56,22 @@ func (f *Progress) Begin(what string) (end func()) {
 	return func() { close(stop); <-stopped }
 }
 
-// draw rewrites the line. A terminal that is gone is no reason to stop. The lock is
-// held.
+// draw rewrites the line. It ignores write errors, because a closed terminal must not stop the
+// command. The caller holds the lock.
 func (f *Progress) draw() {
 	if f.shown {
 		_, _ = fmt.Fprintf(os.Stderr, "\r%s%s, %s …", clearLine, f.what, time.Since(f.since).Round(time.Second))
 	}
 }
 
-// clear takes the line away. The lock is held.
+// clear erases the line. The caller holds the lock.
 func (f *Progress) clear() {
 	if f.shown {
 		_, _ = fmt.Fprintf(os.Stderr, "\r%s", clearLine)
 	}
 }
 
-// Write writes whole lines above that line.
+// Write writes whole lines above the progress line.
 func (f *Progress) Write(lines []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +83,7 @@ func (f *Progress) Write(lines []byte) (int, error) {
 // Sync does nothing: stderr is not buffered.
 func (f *Progress) Sync() error { return nil }
 
-// Saw shows how much there is to do.
+// Saw counts the actions that the pass has planned.
 func (f *Progress) Saw(_ *scene.Scene, p plan.Plan) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,7 +91,7 @@ func (f *Progress) Saw(_ *scene.Scene, p plan.Plan) {
 	f.count()
 }
 
-// Did shows that an action has finished.
+// Did counts an action that has finished.
 func (f *Progress) Did(plan.Action, time.Time, time.Duration, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,10 +99,10 @@ func (f *Progress) Did(plan.Action, time.Time, time.Duration, error) {
 	f.count()
 }
 
-// Stood shows nothing: the pass is over.
+// Stood does nothing, because the pass is over.
 func (f *Progress) Stood(error) {}
 
-// count shows the progress of the pass. The lock is held.
+// count shows the progress of the pass. The caller holds the lock.
 func (f *Progress) count() {
 	f.what = fmt.Sprintf("%d of %d actions done", f.over, f.due)
 	f.draw()

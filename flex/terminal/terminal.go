@@ -1,5 +1,4 @@
-// Package terminal shows things on a terminal: the cluster, again and again, and on stderr what
-// takes so long.
+// Package terminal shows the cluster on a terminal with --watch, and progress on stderr.
 package terminal
 
 import (
@@ -20,9 +19,9 @@ import (
 // watchPace is how often --watch refreshes.
 const watchPace = 2 * time.Second
 
-// Escape sequences for a terminal.
+// These are escape sequences for a terminal.
 const (
-	enterScreen = "\x1b[?1049h\x1b[?25l" // another page, and no cursor
+	enterScreen = "\x1b[?1049h\x1b[?25l" // alternate screen, cursor hidden
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
 	goHome      = "\x1b[H"
 	clearLine   = "\x1b[K"
@@ -39,11 +38,10 @@ func Is(w any) bool {
 	return err == nil
 }
 
-// ErrNone is that there is no terminal.
+// ErrNone is the error for --watch without a terminal.
 var ErrNone = errors.New("--watch needs a terminal; omit it to write to a file or pipe")
 
-// Watch shows the cluster on a terminal until q is pressed or ctx ends, and
-// leaves the terminal as it was.
+// Watch shows the cluster on a terminal until q is pressed or ctx ends, then restores the terminal.
 func Watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Context) (view.View, error), look view.Look) (err error) {
 	if !Is(in) || !Is(out) {
 		return ErrNone
@@ -78,8 +76,8 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Co
 	return nil
 }
 
-// readKeys has the terminal give each key at once, and show none. Control-C goes
-// on to interrupt. What it returns undoes that.
+// readKeys makes the terminal deliver each key immediately and without echo. Control-C still
+// interrupts. restore undoes the change.
 func readKeys(keyboard *os.File) (restore func() error, err error) {
 	fd := int(keyboard.Fd())
 	was, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -100,7 +98,7 @@ func readKeys(keyboard *os.File) (restore func() error, err error) {
 	}, nil
 }
 
-// awaitQuit returns when q is pressed, or no key can come any more.
+// awaitQuit returns when q is pressed or the keyboard is closed.
 func awaitQuit(keyboard io.Reader) {
 	key := make([]byte, 1)
 	for {
@@ -111,8 +109,8 @@ func awaitQuit(keyboard io.Reader) {
 	}
 }
 
-// sizeOf is the size of a terminal in lines and characters; false if the file is
-// none, or it does not say.
+// sizeOf returns the size of a terminal in lines and characters. ok is false if the file is not a
+// terminal or its size is unknown.
 func sizeOf(screen *os.File) (rows, columns int, ok bool) {
 	size, err := unix.IoctlGetWinsize(int(screen.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Row == 0 || size.Col == 0 {
@@ -121,7 +119,7 @@ func sizeOf(screen *os.File) (rows, columns int, ok bool) {
 	return int(size.Row), int(size.Col), true
 }
 
-// frame is what replaces the page on the screen.
+// frame returns the text that replaces the page on the screen.
 func frame(screen *os.File, v view.View, err error, look view.Look) string {
 	rows, columns, ok := sizeOf(screen)
 	if !ok {
@@ -141,7 +139,7 @@ func frame(screen *os.File, v view.View, err error, look view.Look) string {
 	return goHome + strings.Join(lines, clearLine+"\n") + clearLine + clearBelow
 }
 
-// Table is the table of a view for the reader of what is written.
+// Table formats a view for the terminal or file that w writes to.
 func Table(w io.Writer, v view.View, look view.Look) string {
 	look.Now, look.Color = time.Now(), Is(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if screen, isFile := w.(*os.File); isFile {
@@ -152,7 +150,8 @@ func Table(w io.Writer, v view.View, look view.Look) string {
 	return v.Table(look)
 }
 
-// Answer reads a line, which is the answer to a question. At the end of the input it is what was read.
+// Answer reads one line as the answer to a question. At the end of the input it returns the text
+// read so far.
 func Answer(ctx context.Context, in io.Reader) (string, error) {
 	answer := make(chan string, 1)
 	go func() {

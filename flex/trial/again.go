@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// Again carries calls, and sends one of them a second time when it is armed: a repeat
-// with the same requestId must be the same operation. It is safe for concurrent use.
+// Again carries calls to Compute. Arm makes it send the next creating call twice: Compute must
+// answer both calls with the same operation, because they have the same requestId. It is safe for
+// concurrent use.
 type Again struct {
 	Next http.RoundTripper
 
@@ -19,15 +20,15 @@ type Again struct {
 	names [2]string
 }
 
-// Arm has the next call that creates something sent twice.
+// Arm makes Again send the next creating call twice.
 func (a *Again) Arm() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.armed, a.names = true, [2]string{}
 }
 
-// Operations are the names of the operations in the two answers, empty where there
-// was none.
+// Operations returns the names of the operations in the two answers, with "" for an answer without
+// an operation.
 func (a *Again) Operations() [2]string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,7 +45,7 @@ func (a *Again) take(r *http.Request) bool {
 	return was
 }
 
-// RoundTrip makes a call. Of one that is sent twice the caller gets the first answer.
+// RoundTrip makes a call. If the call is sent twice, the caller gets the first answer.
 func (a *Again) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !a.take(r) {
 		return a.Next.RoundTrip(r)
@@ -58,12 +59,12 @@ func (a *Again) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if second, err := a.send(r, body, 1); err == nil {
-		_ = second.Body.Close() // it is in memory
+		_ = second.Body.Close() // the answer is in memory
 	}
 	return first, nil
 }
 
-// send makes the call and notes the operation in its n-th answer.
+// send makes the call and records the operation in its n-th answer.
 func (a *Again) send(r *http.Request, body []byte, n int) (*http.Response, error) {
 	out := r.Clone(r.Context())
 	out.Body = io.NopCloser(bytes.NewReader(body))
@@ -72,7 +73,7 @@ func (a *Again) send(r *http.Request, body []byte, n int) (*http.Response, error
 		return nil, err
 	}
 	answer, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close() // all of it was read
+	_ = resp.Body.Close() // the body was read completely
 	resp.Body = io.NopCloser(bytes.NewReader(answer))
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func (t *Trial) read(ctx context.Context) (l look, err error) {
 	return l, err
 }
 
-// listMachines are the trial's machines, as the list of instances shows them.
+// listMachines returns the trial's machines from the list of instances.
 func (t *Trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
 	at := t.Now()
 	machines, unseen := t.Cloud.Instances(ctx, t.Spec.Name(), []string{t.Spec.Region}, t.Spec.Zones...)
@@ -44,8 +44,8 @@ func (t *Trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
 	return machines, nil
 }
 
-// listed is what lists show of the trial: its group and its policy, if there are such, and
-// its machines.
+// listed returns what the lists show of the trial: its group and its policy, if they exist, and its
+// machines.
 func (t *Trial) listed(ctx context.Context) (l look, err error) {
 	groups, unseen := t.Cloud.Groups(ctx, t.Spec.Name(), []string{t.Spec.Region})
 	if err := unseen[t.Spec.Region]; err != nil {
@@ -72,20 +72,21 @@ func (t *Trial) mayHavePolicy() bool {
 	return r.ok() || r.unanswered()
 }
 
-// lagging is how many more looks there are until a list shows what a group does.
+// lagging is the number of further looks that a trial makes until a list reflects a change of the
+// group.
 const lagging = 15
 
-// errInterrupted is that somebody has interrupted the trial while it waited.
+// errInterrupted is the error of a wait that the user interrupted.
 var errInterrupted = errors.New("interrupted")
 
-// awaiting is what people are told before await.
+// awaiting is the message for the user before await.
 func (t *Trial) awaiting(request string) string {
 	return fmt.Sprintf("await machine %s for up to %s", t.Spec.request(request).Instances[0], t.Spec.Wait)
 }
 
-// await waits until the request has ended, and its machine runs and shows its lease. It
-// returns what it saw at both times, as far as it came. A machine that has not come in
-// time is not waited for: its request is cancelled.
+// await waits until the request has ended and its machine runs and shows its lease. It returns the
+// looks at both moments, or nil for a moment that it did not reach. When the time is up, it cancels
+// the request.
 func (t *Trial) await(ctx context.Context, request string) (ended, running *look, err error) {
 	name, begun, more := t.Spec.request(request).Instances[0], t.Now(), lagging
 	for ctx.Err() == nil {
@@ -108,7 +109,7 @@ func (t *Trial) await(ctx context.Context, request string) (ended, running *look
 		case runs:
 			more--
 		case t.Now().Sub(begun) >= t.Spec.Wait:
-			_ = t.cancelLive(ctx, l.group) // leave tries again
+			_ = t.cancelLive(ctx, l.group) // if it fails, leave tries again
 			return ended, nil, fmt.Errorf("no machine within %s %s", t.Spec.Wait, r.Message)
 		}
 		sleep(ctx, lookPause)
@@ -116,7 +117,8 @@ func (t *Trial) await(ctx context.Context, request string) (ended, running *look
 	return ended, nil, errInterrupted
 }
 
-// awaitGone is a step that waits until a machine is gone, and its group shows that.
+// awaitGone returns a step that waits until a machine is deleted and its group no longer counts the
+// machine.
 func (t *Trial) awaitGone(name string) func(context.Context) (*look, error) {
 	return func(ctx context.Context) (*look, error) {
 		begun := t.Now()
@@ -145,7 +147,7 @@ func (t *Trial) cancelLive(ctx context.Context, g mig.Group) (errs error) {
 	for _, r := range g.Live() {
 		t.Say("cancel request " + r.Name)
 		_, err := t.ending(t.Cloud.CancelRequest, r.Name)(ctx)
-		if mig.CauseOf(err) != mig.CauseConflict { // it has ended by itself
+		if mig.CauseOf(err) != mig.CauseConflict { // the request has ended by itself
 			errs = errors.Join(errs, err)
 		}
 	}
@@ -162,16 +164,16 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// ledger counts how long machines were there, by what lists have shown.
+// ledger adds up how long machines existed, according to lists.
 type ledger struct {
-	last  time.Time // of the last look
+	last  time.Time // time of the last look
 	from  map[string]time.Time
 	spent time.Duration
 	count int
 }
 
-// note takes in a list. A machine counts from the look before the one that shows it
-// first, to the first one that does not.
+// note records a list. A machine counts from the look before the first one that shows it until the
+// first one that no longer shows it.
 func (l *ledger) note(machines []mig.Instance, at time.Time) {
 	if l.from == nil {
 		l.from, l.last = map[string]time.Time{}, at
@@ -194,7 +196,7 @@ func (l *ledger) note(machines []mig.Instance, at time.Time) {
 	l.last = at
 }
 
-// sum is what all machines have used until the last look.
+// sum returns the machine time up to the last look.
 func (l *ledger) sum() time.Duration {
 	sum := l.spent
 	for _, from := range l.from {

@@ -17,20 +17,20 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// deviation is a Compute that does something else than slurmflex relies on.
+// deviation makes Compute behave differently from what slurmflex expects.
 type deviation struct {
 	switches fakegce.Switches
 	fault    fakegce.Fault
 	via      func(w *world) func(http.RoundTripper, *http.Request) (*http.Response, error)
 }
 
-// forbidden is that a method is refused for lack of a permission.
+// forbidden rejects calls of a method for lack of a permission.
 func forbidden(method string) deviation {
 	return deviation{fault: fakegce.Fault{Method: method, Status: http.StatusForbidden, Message: "Required permission"}}
 }
 
-// oddly is that one call of a method, behind the first ones, is refused for another
-// reason than it should, or at all.
+// oddly rejects one call of a method with status 400, after letting the first calls through. The
+// trial expects another reason, or no rejection.
 func oddly(method string, behind int) deviation {
 	return deviation{fault: fakegce.Fault{Method: method, Skip: behind, Times: 1, Status: http.StatusBadRequest}}
 }
@@ -38,7 +38,7 @@ func oddly(method string, behind int) deviation {
 // object is a JSON object.
 type object = map[string]any
 
-// answers is that the answers to calls of a verb and path, which ends so, are others.
+// answers changes the answers to calls with this verb and with a path that ends in path.
 func answers(verb, path string, change func(w *world, answer object)) deviation {
 	return deviation{via: func(w *world) func(http.RoundTripper, *http.Request) (*http.Response, error) {
 		return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
@@ -58,7 +58,7 @@ func answers(verb, path string, change func(w *world, answer object)) deviation 
 	}}
 }
 
-// asking is that calls of a verb and path arrive as others.
+// asking changes calls with this verb and path before they reach Compute.
 func asking(verb, path string, change func(w *world, r *http.Request, body string) (string, *http.Response)) deviation {
 	return deviation{via: func(w *world) func(http.RoundTripper, *http.Request) (*http.Response, error) {
 		return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
@@ -79,14 +79,14 @@ func asking(verb, path string, change func(w *world, r *http.Request, body strin
 	}}
 }
 
-// answer is an answer of that status and body.
+// answer returns an answer with this status and body.
 func answer(status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
 const forbiddenBody = `{"error":{"code":403,"message":"Required permission","errors":[{"reason":"forbidden","message":"Required permission"}]}}`
 
-// group changes the group as it is read, once it is as told.
+// group changes the group in answers, once the condition holds.
 func group(when func(w *world) bool, change func(g object)) deviation {
 	return answers(http.MethodGet, "/alpha-trial-kxqzv-g", func(w *world, g object) {
 		if when(w) {
@@ -95,7 +95,7 @@ func group(when func(w *world) bool, change func(g object)) deviation {
 	})
 }
 
-// request changes the record of a request, once it is as told.
+// request changes the record of a request, once the condition holds.
 func request(name string, when func(w *world) bool, change func(r object)) deviation {
 	return answers(http.MethodGet, "/resizeRequests", func(w *world, list object) {
 		items, _ := list["items"].([]any)
@@ -107,7 +107,7 @@ func request(name string, when func(w *world) bool, change func(r object)) devia
 	})
 }
 
-// members changes the list of members, once it is as told.
+// members changes the list of members, once the condition holds.
 func members(when func(w *world) bool, change func(all []any) []any) deviation {
 	return answers(http.MethodPost, "/listManagedInstances", func(w *world, list object) {
 		all, _ := list["managedInstances"].([]any)
@@ -157,7 +157,8 @@ func isDeleted(w *world) bool {
 	return is(requestDeleted, "SUCCEEDED")(w) && len(w.cloud.State().Instances) == 0
 }
 
-// deviations are by the fact that they contradict. Most contradict others as well.
+// deviations maps each fact to a deviation that contradicts it. Most deviations contradict other
+// facts too.
 var deviations = map[string]deviation{
 	"may read templates":            forbidden("*nstanceTemplates.get"),
 	"may read regions":              forbidden("regions.get"),
@@ -255,7 +256,7 @@ var deviations = map[string]deviation{
 	}),
 }
 
-func TestEveryFactDiffersWhereComputeDoesSomethingElse(t *testing.T) {
+func TestDeviationFromAFactIsReported(t *testing.T) {
 	var names []string
 	for _, f := range Facts() {
 		names = append(names, f.Name)

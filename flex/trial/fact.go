@@ -2,43 +2,43 @@ package trial
 
 import "slurmflex/mig"
 
-// Mark says how a fact is known.
+// Mark names the source of a fact.
 type Mark string
 
-// The marks of the facts that slurmflex was built on.
+// These are the marks of the facts that slurmflex depends on.
 const (
-	Documented Mark = "documented" // by Google, or in the discovery document
-	Evident    Mark = "evident"    // in Google's own clients, or in users' reports
-	Inferred   Mark = "inferred"   // from those
-	Role       Mark = "role"       // the role that the credentials have
+	Documented Mark = "documented" // by Google's documentation or the discovery document
+	Evident    Mark = "evident"    // from Google's own clients or users' reports
+	Inferred   Mark = "inferred"   // from documented and evident facts
+	Role       Mark = "role"       // about the permissions of the credentials' role
 )
 
-// Fact is something that slurmflex relies on Compute to do.
+// Fact is a behavior of Compute that slurmflex depends on.
 type Fact struct {
 	Name  string
 	Mark  Mark
-	Does  string // what the trial does
-	Wants string // what must be seen then
+	Does  string // action of the trial
+	Wants string // expected observation
 	saw   func(*seen) sight
 }
 
-// sight is what was seen of a fact.
+// sight is the observation that decides about a fact.
 type sight struct {
-	text   string // empty: it was not tried
-	detail string // Compute's own words, for people
+	text   string // empty: the fact was not tried
+	detail string // Compute's error message, for the user
 }
 
-// Verdict says whether a fact held.
+// Verdict is the result of checking a fact.
 type Verdict string
 
-// The verdicts.
+// These are the verdicts.
 const (
 	Held     Verdict = "held"
 	Differed Verdict = "differed"
 	NotTried Verdict = "not tried"
 )
 
-// judge compares a fact with what was seen.
+// judge compares a fact with the observation.
 func (f Fact) judge(s *seen) (Verdict, sight) {
 	switch got := f.saw(s); got.text {
 	case "":
@@ -50,24 +50,24 @@ func (f Fact) judge(s *seen) (Verdict, sight) {
 	}
 }
 
-// result is how a step ended; a nil one was not made.
+// result is the outcome of a step; nil if the step was skipped.
 type result struct {
-	look *look // what it saw, if it looked
+	look *look // nil if the step did not look
 	err  error
 }
 
-// ok reports whether the step was made and succeeded.
+// ok reports whether the step was executed and succeeded.
 func (r *result) ok() bool { return r != nil && r.err == nil }
 
-// unanswered reports whether a call was made, and may have been taken.
+// unanswered reports whether a call was sent and Compute may have accepted it without an answer.
 func (r *result) unanswered() bool { return r != nil && mig.CauseOf(r.err) == mig.CauseUnavailable }
 
 const taken = "accepted"
 
-// refused is the text for a call that was refused for a cause.
+// refused returns the text for a call that Compute rejected for a cause.
 func refused(c mig.Cause) string { return "refused: " + c.String() }
 
-// ended sees how the call of a step ended.
+// ended returns an observer of how the call of a step ended.
 func ended(step string) func(*seen) sight {
 	return func(s *seen) sight {
 		switch r := s.results[step]; {
@@ -83,8 +83,8 @@ func ended(step string) func(*seen) sight {
 
 const allowed = "allowed"
 
-// may is the fact that the credentials may do what a step does. A call that fails for any
-// other reason shows nothing.
+// may returns the fact that the credentials have the permission for a step. A call that fails for
+// another reason proves nothing.
 func may(do, permission, step string) Fact {
 	return Fact{"may " + do, Role, permission, allowed, func(s *seen) sight {
 		switch r := s.results[step]; {
@@ -98,7 +98,7 @@ func may(do, permission, step string) Fact {
 	}}
 }
 
-// saw sees something of what a step looked at.
+// saw returns an observer of a step's look.
 func saw(step string, text func(s *seen, l look) string) func(*seen) sight {
 	return func(s *seen) sight {
 		if l := s.look(step); l != nil {
@@ -108,12 +108,12 @@ func saw(step string, text func(s *seen, l look) string) func(*seen) sight {
 	}
 }
 
-// sawSize sees the group's target size.
+// sawSize returns an observer of the group's target size.
 func sawSize(step string) func(*seen) sight {
 	return saw(step, func(_ *seen, l look) string { return size(l) })
 }
 
-// sawState sees the state of a request.
+// sawState returns an observer of a request's state.
 func sawState(step, request string) func(*seen) sight {
 	return saw(step, func(_ *seen, l look) string { return l.state(request) })
 }

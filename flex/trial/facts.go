@@ -9,20 +9,19 @@ import (
 	"slurmflex/mig"
 )
 
-// Facts are what slurmflex relies on, in the order in which a trial tries them.
+// Facts returns the facts that slurmflex depends on, in the order in which a trial tries them.
 func Facts() []Fact {
 	return slices.Concat(permissions(), groupFacts(), requestFacts(), machineFacts(), endFacts())
 }
 
-// permissions are those of scripts/iam/slurmflex-role.yaml that a trial can try. It does
-// not try:
-//   - compute.resourcePolicies.use: only a group of the few machine types that workload
-//     policies support may use one, and the trial's machine should be a small one;
-//   - compute.globalOperations.list: read only of a bulk insertion that has failed, and
-//     what a bulk insertion makes is not in a group, whose deletion leaves nothing;
-//   - those that creating instances needs (of disks, images and subnetworks,
-//     compute.instances.create and set…): a lack of one shows as a refusal of the group
-//     or of its requests.
+// permissions returns the facts about those permissions in scripts/iam/slurmflex-role.yaml that a
+// trial can try. A trial does not try these permissions:
+//   - compute.resourcePolicies.use: only groups of the few machine types that support workload
+//     policies can use a policy, and the trial's machine should be small.
+//   - compute.globalOperations.list: slurmflex needs it only after a failed bulk insert. A trial
+//     makes no bulk insert, because deleting the group would not delete machines of a bulk insert.
+//   - the permissions to create instances (disks, images and subnetworks, compute.instances.create
+//     and set…): if one is missing, Compute rejects the group or its requests.
 func permissions() []Fact {
 	return []Fact{
 		may("read templates", "compute.instanceTemplates.get", "read template"),
@@ -48,7 +47,7 @@ func permissions() []Fact {
 	}
 }
 
-// maxOff is how far Compute's clock may be from ours.
+// maxOff is the largest accepted difference between Compute's clock and this host's clock.
 const maxOff = 30 * time.Second
 
 func groupFacts() []Fact {
@@ -109,7 +108,8 @@ func requestFacts() []Fact {
 			return fmt.Sprintf("names %s, %s", strings.Join(r.Instances, ", "), r.Duration)
 		})},
 		{"waiting member", Documented, "read the member that waits", "action CREATING, no machine", saw("waiting request", func(s *seen, l look) string {
-			if l.has(s.spec.instance(1)) { // its machine is being created: it does not wait
+			// The machine is being created, so the request does not wait.
+			if l.has(s.spec.instance(1)) {
 				return ""
 			}
 			return l.memberText(s.spec.instance(1))
@@ -134,7 +134,8 @@ func requestFacts() []Fact {
 		{"second request", Inferred, "create a request of the same name", refused(mig.CauseExists), ended("request machine again")},
 		{"delete while waiting", Inferred, "delete a request that waits", refused(mig.CauseConflict), func(s *seen) sight {
 			l := s.look("active request")
-			if l == nil || l.has(s.spec.instance(0)) { // its machine came meanwhile: it did not wait
+			// The machine was created meanwhile, so the request did not wait.
+			if l == nil || l.has(s.spec.instance(0)) {
 				return sight{}
 			}
 			return ended("delete active request")(s)
@@ -187,9 +188,9 @@ func machineFacts() []Fact {
 	}
 }
 
-// leaseText says whether the lease ends as requested: no earlier than that long after
-// the machine's creation, and no later than after it was seen running. Compute gives
-// whole seconds.
+// leaseText reports whether the lease ends as requested: the requested time after the machine's
+// creation at the earliest, and the requested time after it was seen running at the latest. Compute
+// reports whole seconds.
 func leaseText(s *seen, in mig.Instance) string {
 	if in.Terminates.IsZero() {
 		return "no end"

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	leaveLimit  = 15 * time.Minute // until all must be gone
+	leaveLimit  = 15 * time.Minute // to delete everything
 	leavePause  = 10 * time.Second
-	lateLimit   = 2 * time.Minute // for a group to appear of whose creation nothing is known
-	mostRefused = 5               // refusals in a row after which no deletion is tried
+	lateLimit   = 2 * time.Minute // for a group to appear after a create call with unknown outcome
+	mostRefused = 5               // consecutive rejections of a deletion before leave stops trying
 )
 
-// leave deletes what is left of the trial. It returns the names of what it cannot
-// delete, or why that cannot be said. It does not end when ctx does.
+// leave deletes the trial's remains. It returns the names of everything that it cannot delete, or
+// an error if it cannot read what exists. It continues after ctx has ended.
 func (t *Trial) leave(ctx context.Context) (left []string, err error) {
 	if !t.created {
 		return nil, nil
@@ -50,8 +50,8 @@ func (t *Trial) leave(ctx context.Context) (left []string, err error) {
 	}
 }
 
-// clear deletes the policy, and the group, or, if there is none, the machines that it has
-// left.
+// clear deletes the policy and the group. Without a group, it deletes the machines that the group
+// left behind.
 func (t *Trial) clear(ctx context.Context, l look) (err error) {
 	if len(l.policies) > 0 {
 		err = t.remove(ctx, "delete policy "+t.Spec.Policy(), t.deletePolicy)
@@ -59,7 +59,7 @@ func (t *Trial) clear(ctx context.Context, l look) (err error) {
 	return errors.Join(err, t.clearGroup(ctx, l))
 }
 
-// remove makes a call that deletes something, which may be gone already.
+// remove makes a call that deletes something. It succeeds if the thing no longer exists.
 func (t *Trial) remove(ctx context.Context, does string, call func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -90,7 +90,7 @@ func (t *Trial) clearGroup(ctx context.Context, l look) error {
 	return t.remove(ctx, "delete the group's machines", func(ctx context.Context) error { return t.Cloud.DeleteVMs(ctx, ours) })
 }
 
-// names are those of what a look shows.
+// names returns the names of everything that a look shows.
 func names(l look) (left []string) {
 	if l.group.Name != "" {
 		left = append(left, "group "+l.group.Name)

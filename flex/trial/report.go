@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Finding is what became of a fact.
+// Finding is the result for one fact.
 type Finding struct {
 	Fact
 	Verdict Verdict
-	Saw     string // what was seen where it differed
-	Detail  string // Compute's own words there
+	Saw     string // the observation, if it differs from the expectation
+	Detail  string // Compute's error message for the difference
 }
 
-// Report is what a trial has found.
+// Report is the result of a trial.
 type Report struct {
 	Findings []Finding
 	Obstacle string        // why some facts were not tried; empty if all were
-	Machines int           // that came
-	Used     time.Duration // how long they were there in total
-	Left     []string      // what could not be deleted
-	Unsure   error         // why it cannot be said that all is deleted
+	Machines int           // machines that were created
+	Used     time.Duration // total machine time
+	Left     []string      // names of things that could not be deleted
+	Unsure   error         // why it is unknown whether everything was deleted
 }
 
 func (t *Trial) report(left []string, unsure error) Report {
@@ -37,7 +37,7 @@ func (t *Trial) report(left []string, unsure error) Report {
 	return r
 }
 
-// Count is how many facts got a verdict.
+// Count returns how many facts have a verdict.
 func (r Report) Count(v Verdict) (n int) {
 	for _, f := range r.Findings {
 		if f.Verdict == v {
@@ -47,12 +47,12 @@ func (r Report) Count(v Verdict) (n int) {
 	return n
 }
 
-// Good reports whether no fact differed, at least one held, and nothing is left.
+// Good reports whether no fact failed, at least one passed, and everything was deleted.
 func (r Report) Good() bool {
 	return r.Count(Differed) == 0 && r.Count(Held) > 0 && len(r.Left) == 0 && r.Unsure == nil
 }
 
-// String is a line for each fact, what the trial has used, and the result.
+// String formats the report: one line per fact, the machine time, and the result.
 func (r Report) String() string {
 	var b strings.Builder
 	for _, f := range r.Findings {

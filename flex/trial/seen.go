@@ -8,15 +8,15 @@ import (
 	"slurmflex/mig"
 )
 
-// seen is what a trial has seen. What it has not tried is not there.
+// seen holds a trial's observations. Skipped steps have none.
 type seen struct {
 	spec       Spec
 	clock      *offset
-	operations *[2]string         // of one insertion sent twice
-	results    map[string]*result // by the names of steps; also of the last reading of group and members
+	operations *[2]string         // names of the operations of one insertion that was sent twice
+	results    map[string]*result // by step; also the last reading of group and members
 }
 
-// note keeps the result of a step.
+// note records the result of a step.
 func (s *seen) note(name string, l *look, err error) {
 	if s.results == nil {
 		s.results = map[string]*result{}
@@ -24,10 +24,10 @@ func (s *seen) note(name string, l *look, err error) {
 	s.results[name] = &result{l, err}
 }
 
-// forget drops the result of a step that turned out to have tried nothing.
+// forget drops the result of a step that found nothing to try.
 func (s *seen) forget(name string) { delete(s.results, name) }
 
-// look is what a step has seen; nil if it has seen nothing.
+// look returns the look of a step; nil if the step did not look.
 func (s *seen) look(name string) *look {
 	if r := s.results[name]; r.ok() {
 		return r.look
@@ -35,14 +35,14 @@ func (s *seen) look(name string) *look {
 	return nil
 }
 
-// offset is Compute's clock between two readings of ours.
+// offset brackets a reading of Compute's clock between two readings of this host's clock.
 type offset struct{ before, there, after time.Time }
 
-// look is the trial's group with its members and the trial's machines, at one time.
+// look shows the trial's group with its members, and the trial's machines, at one time.
 type look struct {
 	at       time.Time
 	group    mig.Group
-	policies []mig.Policy // read only when lists are, and the trial may have one
+	policies []mig.Policy // read together with lists, if the trial may have created a policy
 	members  []mig.Member
 	machines []mig.Instance
 }
@@ -77,7 +77,7 @@ func (l look) has(name string) bool {
 	return ok && m.Status != ""
 }
 
-// state is the state of a request in words.
+// state describes the state of a request.
 func (l look) state(name string) string {
 	if r, ok := l.request(name); ok {
 		return string(r.State)
@@ -85,7 +85,7 @@ func (l look) state(name string) string {
 	return "no record"
 }
 
-// memberText is a member in words.
+// memberText describes a member.
 func (l look) memberText(name string) string {
 	m, ok := l.member(name)
 	switch {

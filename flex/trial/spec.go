@@ -1,10 +1,11 @@
-// Package trial proves on a project whether Compute does what slurmflex relies on:
-// it creates a group and a few requests of one machine, reads each answer, deletes
-// everything, and compares what it saw with a table of facts.
+// Package trial checks in a project that Compute behaves as slurmflex expects. A trial creates a
+// group and a few requests of one machine each, reads each answer, deletes everything, and compares
+// its observations with a table of facts.
 //
-// What a trial creates has names of its own, and the stamp of a cluster of that
-// name: passes of the real cluster leave it alone, and the trial touches nothing else. What a
-// killed trial leaves is named by passes, and deleted by gc and down, an hour later.
+// Everything that a trial creates has names of its own and the ownership stamp of a cluster with
+// that name. Passes of the real cluster therefore leave it alone, and the trial changes no other
+// resources. If a trial is killed, passes report its remains, and gc and down delete them after an
+// hour.
 package trial
 
 import (
@@ -19,31 +20,32 @@ import (
 	"slurmflex/mig"
 )
 
-// Spec says what a trial is about.
+// Spec describes a trial.
 type Spec struct {
 	Project  string
 	Cluster  string
 	NodeSet  string
 	Region   string
 	Zones    []string
-	Template mig.Template  // as read back, fit for flex-start
-	Random   string        // letters that no other trial of the cluster has
-	Wait     time.Duration // for each of the two machines; then the facts that need one are not tried
+	Template mig.Template // as read from Compute, suitable for flex-start
+	Random   string       // letters that distinguish this trial from the cluster's other trials
+	// Wait is the limit for each of the two machines. After that, the trial skips the facts that
+	// need the machine.
+	Wait time.Duration
 }
 
-// Options are what the flags of a trial say.
+// Options are the flags of a trial.
 type Options struct {
 	NodeSet  string
-	Template string // another one than the nodeset's; empty: that one
+	Template string // replaces the nodeset's template; empty: the nodeset's
 	Wait     time.Duration
 }
 
 // longestWait is the longest time to wait for a machine. It is shorter than the hour after which a
-// trial counts as killed.
+// trial is considered killed.
 const longestWait = 45 * time.Minute
 
-// Check returns the nodeset, whose template is the one that is tried, or an error for flags that
-// cannot be obeyed.
+// Check returns the nodeset with the template to try, or an error for invalid flags.
 func (o Options) Check(cfg *config.Config) (*config.NodeSet, error) {
 	if o.Wait <= 0 || o.Wait > longestWait {
 		return nil, fmt.Errorf("--wait %s: must be more than 0 and at most %.0fm, such as 5m", o.Wait, longestWait.Minutes())
@@ -58,7 +60,7 @@ func (o Options) Check(cfg *config.Config) (*config.NodeSet, error) {
 	return set, nil
 }
 
-// Spec is what a trial of the nodeset is about. It reads the template.
+// Spec returns the spec of a trial of the nodeset. It reads the template.
 func (o Options) Spec(ctx context.Context, cfg *config.Config, set *config.NodeSet, cloud Cloud) (spec Spec, err error) {
 	template, err := cloud.Template(ctx, cmp.Or(o.Template, set.Template))
 	if err != nil {
@@ -76,7 +78,7 @@ func (o Options) Spec(ctx context.Context, cfg *config.Config, set *config.NodeS
 	}, nil
 }
 
-// randomLetters are n letters that make no word.
+// randomLetters returns n random consonants, so that they never form a word.
 func randomLetters(n int) string {
 	const letters = "bcdfghjkmnpqrstvwxz"
 	b := make([]byte, n)
@@ -86,20 +88,20 @@ func randomLetters(n int) string {
 	return string(b)
 }
 
-// String says what a trial uses.
+// String describes the resources of a trial.
 func (s Spec) String() string {
 	return fmt.Sprintf("Nodeset %s: project %s, region %s, zones %s. All names begin with %s.\n"+
 		"At most %d machine seconds of %s: 4 requests of 1 machine, 2 of which should bring none.\n",
 		s.NodeSet, s.Project, s.Region, strings.Join(s.Zones, ", "), s.Name(), int(s.Most().Seconds()), s.Template.MachineType)
 }
 
-// Name is what all names of the trial begin with, and the cluster of its stamp.
+// Name is the prefix of all names of the trial, and the cluster name in its ownership stamp.
 func (s Spec) Name() string { return mig.TrialName(s.Cluster, s.Random) }
 
-// Group names the trial's only group.
+// Group returns the name of the trial's only group.
 func (s Spec) Group() string { return mig.TrialGroup(s.Name()) }
 
-// Policy names the trial's workload policy, which nothing uses.
+// Policy returns the name of the trial's workload policy, which nothing uses.
 func (s Spec) Policy() string { return mig.TrialPolicy(s.Name()) }
 
 func (s Spec) instance(n int) string { return fmt.Sprintf("%s-%d", s.Name(), n) }
@@ -123,15 +125,15 @@ func (s Spec) advice() mig.AdviceSpec {
 	return mig.AdviceSpec{Region: s.Region, Template: s.Template.Link, Model: mig.FlexStart, Zones: s.Zones, Count: 1, OneZone: true}
 }
 
-// tooShort is a lease below the least that Compute takes.
+// tooShort is a lease below Compute's minimum.
 const tooShort = time.Minute
 
-// The trial's requests, each of one machine.
+// These are the trial's requests, for one machine each.
 const (
-	requestCancelled = "cancelled" // cancelled as soon as it is accepted
-	requestShort     = "short"     // must be refused
-	requestDeleted   = "deleted"   // its machine is deleted as slurmflex does it
-	requestLost      = "lost"      // its machine is deleted without its group
+	requestCancelled = "cancelled" // cancelled as soon as Compute has accepted it
+	requestShort     = "short"     // must be rejected
+	requestDeleted   = "deleted"   // its machine is deleted through the group, as slurmflex does
+	requestLost      = "lost"      // its machine is deleted behind the group's back
 )
 
 func (s Spec) request(name string) mig.RequestSpec {
@@ -145,8 +147,8 @@ func (s Spec) request(name string) mig.RequestSpec {
 	return r
 }
 
-// Most is how long machines run in total if every request brings one, also those
-// that should bring none, and none is deleted before its lease ends.
+// Most returns the total machine time if every request creates a machine, even requests that must
+// not, and every machine runs until its lease ends.
 func (s Spec) Most() time.Duration {
 	sum := time.Duration(0)
 	for _, name := range []string{requestCancelled, requestShort, requestDeleted, requestLost} {
@@ -155,20 +157,20 @@ func (s Spec) Most() time.Duration {
 	return sum
 }
 
-// Call is a call of the API that a trial makes.
+// Call is an API call of a trial.
 type Call struct {
 	Verb string
-	Path string // after /compute/v1/
+	Path string // below /compute/v1/
 	Note string
 }
 
-// String is the call in one line.
+// String formats the call as one line.
 func (c Call) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%-6s %s  %s", c.Verb, c.Path, c.Note))
 }
 
-// Calls are the calls that change something, in their order, each with the reads
-// that follow it left out. The zone of an instance is known when it is there.
+// Calls returns the calls that change something, in order, without the reads in between. The zone
+// of an instance is unknown until the instance exists.
 func (s Spec) Calls() []Call {
 	region := "projects/" + s.Project + "/regions/" + s.Region
 	groups, policies := region+"/instanceGroupManagers", region+"/resourcePolicies"

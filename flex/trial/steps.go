@@ -8,20 +8,20 @@ import (
 	"slurmflex/mig"
 )
 
-// step is one step of a trial: a call, or a look at what earlier calls have done. A step
-// may fail: some calls must be refused.
+// step is one step of a trial: a call, or a look at the result of earlier calls. A step may fail,
+// because Compute must reject some calls.
 type step struct {
 	name  string
 	needs []string // steps that must have succeeded
-	after string   // a step that must have been made, whatever came of it
-	does  string   // what people are told; empty: nothing
+	after string   // a step that must have been executed, with any outcome
+	does  string   // message for the user; empty: none
 	run   func(ctx context.Context) (*look, error)
 }
 
 // errNotTried is the error of a step that found nothing to try.
 var errNotTried = errors.New("not tried")
 
-// steps are the steps of a trial, in their order. Facts name them.
+// steps returns the steps of a trial, in order. Facts name them.
 func (t *Trial) steps() []step {
 	var (
 		group   = []string{"create group"}
@@ -71,18 +71,18 @@ func (t *Trial) steps() []step {
 			return err
 		})},
 
-		// The group.
+		// Create the group.
 		{"create group", nil, "", "create group " + t.Spec.Group() + ", sent twice", call(t.createTwice)},
 		{"empty group", group, "", "", t.look},
 		{"create group again", group, "", "create it again", call(t.createGroup)},
 
-		// A workload policy, if it can be seen whether one is left.
+		// Create a workload policy, if the trial can list policies to see whether one is left.
 		{"create policy", []string{"create group", "list policies"}, "", "create policy " + t.Spec.Policy(), call(func(ctx context.Context) error {
 			return t.Cloud.CreatePolicy(ctx, t.Spec.policy())
 		})},
 		{"delete policy", []string{"create policy"}, "", "delete policy " + t.Spec.Policy(), call(t.deletePolicy)},
 
-		// A request that is cancelled at once.
+		// Create a request and cancel it at once.
 		{"create request", group, "", "create request " + requestCancelled, t.ask(requestCancelled)},
 		{"waiting request", []string{"create request"}, "", "", t.look},
 		{"cancel request", waiting, "", "cancel request " + requestCancelled, t.ending(t.Cloud.CancelRequest, requestCancelled)},
@@ -91,11 +91,11 @@ func (t *Trial) steps() []step {
 		{"delete request", []string{"cancel request", "cancelled request"}, "", "delete its record", t.ending(t.Cloud.DeleteRequest, requestCancelled)},
 		{"deleted request", nil, "delete request", "", t.look},
 
-		// A request that must be refused.
+		// Create a request that Compute must reject.
 		{"create short request", settled, "", "create request " + requestShort, t.ask(requestShort)},
 		{"short request", nil, "create short request", "", t.look},
 
-		// A request whose machine is deleted when it runs.
+		// Create a request, and delete its machine through the group once it runs.
 		{"request machine", settled, "", "create request " + requestDeleted, t.ask(requestDeleted)},
 		{"request machine again", []string{"request machine"}, "", "create request " + requestDeleted, t.ask(requestDeleted)},
 		{"delete active request", []string{"request machine"}, "", "", t.deleteActive},
@@ -113,7 +113,7 @@ func (t *Trial) steps() []step {
 		})},
 		{"deleted machine", []string{"delete machine"}, "", "await its end", t.awaitGone(t.Spec.instance(0))},
 
-		// A request for the same name, whose machine is deleted without its group.
+		// Create a request for the same name, and delete its machine without its group.
 		{"request name again", []string{"deleted machine"}, "", "create request " + requestLost, t.ask(requestLost)},
 		{"second machine", []string{"request name again"}, "", t.awaiting(requestLost), func(ctx context.Context) (*look, error) {
 			_, running, err := t.await(ctx, requestLost)
@@ -124,7 +124,7 @@ func (t *Trial) steps() []step {
 		})},
 		{"lost machine", []string{"lose machine"}, "", "await its end", t.awaitGone(t.Spec.instance(0))},
 
-		// The end. What fails here, leave tries again.
+		// Delete everything. If a step fails here, leave tries again.
 		{"cancel all", group, "", "", func(ctx context.Context) (*look, error) {
 			l, err := t.look(ctx)
 			if err != nil {
@@ -150,7 +150,7 @@ func (t *Trial) steps() []step {
 	}
 }
 
-// call is a step that makes one call.
+// call returns a step that makes one call.
 func call(do func(context.Context) error) func(context.Context) (*look, error) {
 	return func(ctx context.Context) (*look, error) { return nil, bounded(ctx, do) }
 }
@@ -168,7 +168,7 @@ func (t *Trial) createGroup(ctx context.Context) error {
 	return t.Cloud.CreateGroup(ctx, t.Spec.group())
 }
 
-// createTwice makes the group, by a call that is sent twice.
+// createTwice creates the group with a call that is sent twice.
 func (t *Trial) createTwice(ctx context.Context) error {
 	t.created = true
 	t.Again.Arm()
@@ -184,20 +184,21 @@ func (t *Trial) deletePolicy(ctx context.Context) error {
 	return t.Cloud.DeletePolicy(ctx, t.Spec.Region, t.Spec.Policy())
 }
 
-// ask is a step that makes a request.
+// ask returns a step that creates a request.
 func (t *Trial) ask(request string) func(context.Context) (*look, error) {
 	return call(func(ctx context.Context) error {
 		return t.Cloud.CreateRequest(ctx, t.Spec.Region, t.Spec.Group(), t.Spec.request(request))
 	})
 }
 
-// ending is a step that ends a request, or its record.
+// ending returns a step that ends a request or deletes its record.
 func (t *Trial) ending(end func(ctx context.Context, region, group, request string) error, request string) func(context.Context) (*look, error) {
 	return call(func(ctx context.Context) error { return end(ctx, t.Spec.Region, t.Spec.Group(), request) })
 }
 
-// seeCancelled looks at the request after its cancellation, when its member is gone. If the
-// machine was created first, nothing was cancelled while it waited: the machine is deleted.
+// seeCancelled looks at the request after its cancellation, once its member no longer exists. If
+// the machine was created first, the request was not cancelled while waiting, and seeCancelled
+// deletes the machine.
 func (t *Trial) seeCancelled(ctx context.Context) (*look, error) {
 	name := t.Spec.instance(1)
 	l, err := t.look(ctx)
@@ -219,7 +220,7 @@ func (t *Trial) seeCancelled(ctx context.Context) (*look, error) {
 	return l, nil
 }
 
-// deleteActive deletes a request that waits, if it does.
+// deleteActive tries to delete a request that waits, if there is one.
 func (t *Trial) deleteActive(ctx context.Context) (*look, error) {
 	l, err := t.look(ctx)
 	if err != nil || l.state(requestDeleted) != string(mig.Accepted) {
@@ -233,7 +234,7 @@ func (t *Trial) deleteInGroup(ctx context.Context, machines []mig.Instance) erro
 	return t.Cloud.DeleteInstances(ctx, t.Spec.Region, t.Spec.Group(), machines)
 }
 
-// discard deletes the machine that a step has seen running.
+// discard deletes the machine that a step saw running.
 func (t *Trial) discard(ctx context.Context, seenBy string, by func(context.Context, []mig.Instance) error) error {
 	return t.discardFrom(ctx, t.seen.results[seenBy].look, t.Spec.instance(0), by)
 }

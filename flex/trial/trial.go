@@ -8,7 +8,7 @@ import (
 	"slurmflex/mig"
 )
 
-// Cloud is what a trial needs of Compute.
+// Cloud lists the calls to Compute that a trial makes.
 type Cloud interface {
 	Template(ctx context.Context, link string) (mig.Template, error)
 	Clock(ctx context.Context, region string) (time.Time, error)
@@ -35,9 +35,10 @@ type Cloud interface {
 }
 
 const (
-	callLimit = 4 * time.Minute // for one call and its operation; the validation of a request alone may take two
-	lookPause = 2 * time.Second // between two looks while it waits
-	goneLimit = 5 * time.Minute // for a machine that is being deleted
+	// callLimit bounds one call and its operation. Validating a request alone may take two minutes.
+	callLimit = 4 * time.Minute
+	lookPause = 2 * time.Second // between two looks while waiting
+	goneLimit = 5 * time.Minute // for the deletion of a machine
 )
 
 // Trial is one trial. Its methods are not safe for concurrent use.
@@ -46,16 +47,16 @@ type Trial struct {
 	Cloud Cloud
 	Again *Again            // carries the cloud's calls
 	Now   func() time.Time  // this host's clock
-	Say   func(what string) // is told of each step before it is done
+	Say   func(what string) // is called with a message before each step
 
 	seen     seen
 	machines ledger
-	obstacle string // why what follows was not tried; the first one
+	obstacle string // the first reason why later facts were not tried
 	created  bool   // a group may have been created
 }
 
-// Run makes the trial, and deletes everything that it has created, also if ctx ends.
-// A call that has begun is not broken off: what it creates is to be known.
+// Run makes the trial and deletes everything that the trial created, even if ctx ends. It finishes
+// a call that has started, so that it knows what the call created.
 func (t *Trial) Run(ctx context.Context) Report {
 	t.seen.spec = t.Spec
 	for _, s := range t.steps() {
@@ -65,7 +66,7 @@ func (t *Trial) Run(ctx context.Context) Report {
 	return t.report(left, err)
 }
 
-// step makes a step if the steps that it needs were made.
+// step executes a step if the steps that it needs were executed.
 func (t *Trial) step(ctx context.Context, s step) {
 	if ctx.Err() != nil {
 		t.give("interrupted")
@@ -91,14 +92,14 @@ func (t *Trial) step(ctx context.Context, s step) {
 	}
 }
 
-// give notes why the rest is not tried.
+// give records why the remaining facts are not tried.
 func (t *Trial) give(reason string) {
 	if t.obstacle == "" {
 		t.obstacle = reason
 	}
 }
 
-// bounded makes a call, which outlives ctx and has a limit of its own.
+// bounded makes a call with a time limit of its own. The call continues after ctx has ended.
 func bounded(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
 	defer cancel()

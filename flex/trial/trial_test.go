@@ -14,7 +14,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-func TestEveryFactHoldsOfAProjectThatDoesAsExpected(t *testing.T) {
+func TestAllFactsPassInAnOrdinaryProject(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		r := w.tries(t, t.Context())
 		assert.Empty(t, r.verdicts(Differed), r.String())
@@ -37,7 +37,7 @@ func TestReportNamesWhyChecksWereSkipped(t *testing.T) {
 	})
 }
 
-// changes are the calls so far that change something, as Spec.Calls writes them.
+// changes returns the changing calls so far, in the format of Spec.Calls.
 func (w *world) changes() (changes []string) {
 	for _, c := range w.cloud.Calls() {
 		if c.Verb == http.MethodGet || strings.HasSuffix(c.Path, "/wait") || strings.HasSuffix(c.Path, "/listManagedInstances") ||
@@ -50,7 +50,7 @@ func (w *world) changes() (changes []string) {
 	return changes
 }
 
-func TestATrialMakesTheCallsThatItShowsBefore(t *testing.T) {
+func TestTrialMakesExactlyTheAnnouncedCalls(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var shown []string
 		for _, c := range w.Spec.Calls() {
@@ -61,7 +61,7 @@ func TestATrialMakesTheCallsThatItShowsBefore(t *testing.T) {
 	})
 }
 
-func TestAllThatATrialCreatesHasItsOwnNameAndStamp(t *testing.T) {
+func TestTrialNamesAndStampsEverythingItCreates(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.wire.via = func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			state := w.cloud.State()
@@ -81,7 +81,7 @@ func TestAllThatATrialCreatesHasItsOwnNameAndStamp(t *testing.T) {
 	})
 }
 
-func TestAMachineThatDoesNotComeIsNotWaitedForAndCostsNothing(t *testing.T) {
+func TestMissingMachineSkipsItsChecksAndCostsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		begun := time.Now()
@@ -98,7 +98,7 @@ func TestAMachineThatDoesNotComeIsNotWaitedForAndCostsNothing(t *testing.T) {
 	})
 }
 
-func TestAMachineThatComesBeforeItsRequestIsCancelledIsDeletedAndNoDifference(t *testing.T) {
+func TestMachineCreatedBeforeCancellationIsDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		r := w.tries(t, t.Context())
 		assert.Empty(t, r.verdicts(Differed), r.String())
@@ -110,8 +110,7 @@ func TestAMachineThatComesBeforeItsRequestIsCancelledIsDeletedAndNoDifference(t 
 	}, func(o *fakegce.Options) { o.QueueTime, o.BootTime = 0, 0 })
 }
 
-// A trial may be interrupted at any of its calls.
-func TestAnInterruptedTrialLeavesNothing(t *testing.T) {
+func TestTrialInterruptedAtAnyCallLeavesNothing(t *testing.T) {
 	calls := 0
 	inWorld(t, func(t *testing.T, w *world) {
 		w.tries(t, t.Context())
@@ -135,7 +134,7 @@ func TestAnInterruptedTrialLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestATrialLeavesNothingOfACallWhoseAnswerIsLost(t *testing.T) {
+func TestTrialCleansUpAfterLostAnswers(t *testing.T) {
 	for _, method := range []string{
 		"*GroupManagers.insert", "*ResizeRequests.insert", "*ResizeRequests.cancel", "*GroupManagers.delete", "regionOperations.wait",
 		"resourcePolicies.insert", "resourcePolicies.delete",
@@ -149,7 +148,7 @@ func TestATrialLeavesNothingOfACallWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDeletedIsNamed(t *testing.T) {
+func TestReportNamesThingsThatCannotBeDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*GroupManagers.delete", Status: 403, Message: "Required permission"}))
 		r := w.Run(t.Context())
@@ -159,7 +158,7 @@ func TestWhatCannotBeDeletedIsNamed(t *testing.T) {
 	})
 }
 
-func TestAPolicyThatCannotBeDeletedIsNamed(t *testing.T) {
+func TestReportNamesAPolicyThatCannotBeDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "resourcePolicies.delete", Status: 403, Message: "Required permission"}))
 		r := w.Run(t.Context())
@@ -169,7 +168,7 @@ func TestAPolicyThatCannotBeDeletedIsNamed(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeListedIsNotCalledGone(t *testing.T) {
+func TestReportIsUnsureIfInstancesCannotBeListed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Status: 403, Message: "Required permission"}))
 		r := w.Run(t.Context())
@@ -179,6 +178,6 @@ func TestWhatCannotBeListedIsNotCalledGone(t *testing.T) {
 	})
 }
 
-func TestTheMostThatATrialCanCostIsAllLeasesInFull(t *testing.T) {
+func TestMaximumCostIsAllLeasesInFull(t *testing.T) {
 	assert.Equal(t, 1860*time.Second, Spec{}.Most())
 }

@@ -18,7 +18,7 @@ const (
 	machine = "g2-standard-4"
 )
 
-// world is a fake project in a bubble's time, and a trial of it.
+// world is a fake project with fake time, and a trial in that project.
 type world struct {
 	*Trial
 	cloud *fakegce.Server
@@ -26,10 +26,10 @@ type world struct {
 	said  []string
 }
 
-// wire carries calls, each as the test says.
+// wire carries calls, each through the test's function.
 type wire struct {
 	next http.RoundTripper
-	via  func(next http.RoundTripper, r *http.Request) (*http.Response, error) // nil: as they are
+	via  func(next http.RoundTripper, r *http.Request) (*http.Response, error) // nil: unchanged
 }
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -39,8 +39,8 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.via(w.next, r)
 }
 
-// inWorld runs a test in a world where operations take a second, a request waits for
-// three and machines boot in ten.
+// inWorld runs a test in a world with operations of one second, requests that wait for three
+// seconds and machines that boot in ten.
 func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce.Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce
 	})
 }
 
-// verdicts are the names of the facts that got a verdict.
+// verdicts returns the names of the facts with a verdict.
 func (r Report) verdicts(v Verdict) (names []string) {
 	for _, f := range r.Findings {
 		if f.Verdict == v {
@@ -79,12 +79,12 @@ func (r Report) verdicts(v Verdict) (names []string) {
 	return names
 }
 
-// tries makes the trial, and checks that nothing of it is left.
+// tries makes the trial and checks that nothing is left.
 func (w *world) tries(t *testing.T, ctx context.Context) Report {
 	t.Helper()
 	w.cloud.ResetCalls()
 	r := w.Run(ctx)
-	time.Sleep(time.Minute) // for what is on its way out
+	time.Sleep(time.Minute) // for deletions that are under way
 	state := w.cloud.State()
 	require.Empty(t, state.Groups)
 	require.Empty(t, state.Instances)

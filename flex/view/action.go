@@ -8,22 +8,22 @@ import (
 	"slurmflex/slurm"
 )
 
-// Action is something that slurmflex has done, or tried to.
+// Action is something that slurmflex did or tried to do.
 type Action struct {
-	At    time.Time `json:"at"` // when it was begun, the last time
+	At    time.Time `json:"at"` // start of the last attempt
 	Took  Seconds   `json:"took_seconds"`
-	Kind  string    `json:"kind"` // such as create_request
+	Kind  string    `json:"kind"` // for example create_request
 	What  string    `json:"what"`
 	Why   string    `json:"why"`
-	Error string    `json:"error,omitempty"` // why it was not done; empty if it was
-	Times int       `json:"times"`           // in a row, with the same outcome
+	Error string    `json:"error,omitempty"` // why the action failed; empty if it succeeded
+	Times int       `json:"times"`           // consecutive attempts with the same outcome
 
-	Group string `json:"group,omitempty"` // that it was about
+	Group string `json:"group,omitempty"` // subject of the action
 	Job   uint32 `json:"job,omitzero"`
-	Nodes string `json:"nodes,omitempty"` // a hostlist
+	Nodes string `json:"nodes,omitempty"` // hostlist
 }
 
-// Record is the record of an action that has come to an end.
+// Record returns the record of an action that has ended.
 func Record(a plan.Action, begun time.Time, took time.Duration, err error) Action {
 	about := a.About()
 	r := Action{
@@ -36,17 +36,16 @@ func Record(a plan.Action, begun time.Time, took time.Duration, err error) Actio
 	return r
 }
 
-// HistorySize is how many actions a History keeps.
+// HistorySize is the number of actions that a History keeps.
 const HistorySize = 300
 
-// History is the last actions of a daemon. It is not for concurrent use.
+// History holds the last actions of a daemon. It is not safe for concurrent use.
 type History struct {
-	actions []Action // the oldest first
+	actions []Action // oldest first
 }
 
-// Add adds an action. What fails again and again is kept once, and counted.
-// Messages to jobs are left out: the job shows them, and they would soon fill the
-// history.
+// Add adds an action. It keeps repeated failures as one action with a count. It omits messages to
+// jobs: the job shows them, and they would soon fill the history.
 func (h *History) Add(a Action) {
 	if a.Kind == (plan.CommentJob{}).About().Kind && a.Error == "" {
 		return
@@ -62,7 +61,7 @@ func (h *History) Add(a Action) {
 	}
 }
 
-// Last returns the actions, the newest first.
+// Last returns the actions, newest first.
 func (h *History) Last() []Action {
 	last := append([]Action{}, h.actions...)
 	slices.Reverse(last)

@@ -13,23 +13,23 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// twin has a partition twin besides, of nodes like those of partition train.
+// twin adds a partition twin with nodes like those of partition train.
 const twin = "\n  twin: {partition_nodeset: [b3]}"
 
-// twinSet is its nodeset.
+// twinSet is the nodeset of partition twin.
 var twinSet = scenetest.FlexSet("b3", "us-central1-b", "node_count_dynamic_max: 2", "max_run_duration: 14400")
 
-// twins is the configuration with partition twin, of which a text is replaced.
+// twins returns the configuration with partition twin, and with one text replaced.
 func twins(old, text string) *config.Config {
 	change := func(in string) string { return strings.Replace(in, old, text, 1) }
 	return scenetest.Cluster(strings.Replace(partitions, "partitions:", "partitions:"+change(twin), 1),
 		append(flexSets(), change(twinSet))...)
 }
 
-// A job of partition train, of four hours, waits in each.
-func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
+// A job of four hours waits in partition train of each configuration.
+func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 	for name, test := range map[string]struct {
-		old, text string // of the configuration
+		old, text string // replaced in the configuration
 		given     func(*world)
 		then      func(*View)
 		want      string

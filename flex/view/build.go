@@ -10,19 +10,19 @@ import (
 // ComputeModule is the client for the Compute API.
 const ComputeModule = "cloud.google.com/go/compute"
 
-// Build is what a program was built from. What is not known is "unknown".
+// Build describes the sources of a program. Unknown parts are "unknown".
 type Build struct {
 	Envelope
-	Version  string `json:"version"` // of the module: a tag, or one made of the commit
+	Version  string `json:"version"` // of the module: a tag, or derived from the commit
 	Commit   string `json:"commit"`
-	Modified bool   `json:"modified"` // there were changes that are not in the commit
+	Modified bool   `json:"modified"` // the sources had uncommitted changes
 	Date     string `json:"date"`     // of the commit, RFC 3339, UTC
 	Go       string `json:"go"`
-	Platform string `json:"platform"` // such as linux/amd64
+	Platform string `json:"platform"` // for example linux/amd64
 	Compute  string `json:"compute"`  // version of ComputeModule
 }
 
-// BuildOf is what a program was built from.
+// BuildOf returns the build that info describes.
 func BuildOf(info *debug.BuildInfo) Build {
 	settings := map[string]string{}
 	for _, s := range info.Settings {
@@ -47,7 +47,7 @@ func BuildOf(info *debug.BuildInfo) Build {
 	return b
 }
 
-// String is the build, a line for each part.
+// String formats the build, one line per part.
 func (b Build) String() string {
 	var text strings.Builder
 	commit := b.Commit

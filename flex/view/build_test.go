@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestABuildOfACommit(t *testing.T) {
+func TestBuildDescribesACommit(t *testing.T) {
 	info := &debug.BuildInfo{
 		GoVersion: "go1.26.8", Main: debug.Module{Path: "slurmflex", Version: "v1.2.0"},
 		Deps: []*debug.Module{{Path: "cloud.google.com/go/auth", Version: "v0.24.1"}, {Path: ComputeModule, Version: "v1.72.0"}},
@@ -29,7 +29,7 @@ compute   cloud.google.com/go/compute v1.72.0
 	assert.Contains(t, BuildOf(info).String(), "commit    6a815ea448d532a66fb3d62d6a5e9d4f8f27cf63, modified\n")
 }
 
-func TestABuildThatSaysNothingIsUnknown(t *testing.T) {
+func TestBuildWithoutInformationIsUnknown(t *testing.T) {
 	assert.Equal(t, Build{
 		Envelope: EnvelopeOf("version"), Version: "unknown", Commit: "unknown", Date: "unknown", Go: "unknown", Platform: "unknown/unknown", Compute: "unknown",
 	}, BuildOf(&debug.BuildInfo{}))

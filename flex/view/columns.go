@@ -12,16 +12,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// column is one of a table's.
+// column is a column of a table.
 type column struct {
 	name  string
-	least int // its width where the terminal is narrow; 0: it holds numbers, which are never clipped
+	least int // minimum width on a narrow terminal; 0: holds numbers, which are never clipped
 	wide  bool
 	cell  func(v View, r Row) string
 }
 
-// columns are those of the rows. Those with a least width are clipped to it where a
-// terminal is too narrow, the first of narrowing first.
+// columns are the columns of rows. If a terminal is too narrow, columns with a minimum width are
+// clipped to that width, in the order of narrowing.
 var columns = []column{
 	{"NODESET", 7, false, func(_ View, r Row) string { return r.NodeSet }},
 	{"JOB", 0, false, func(_ View, r Row) string { return abridged(r.ShownAs, 14) }},
@@ -43,7 +43,7 @@ const nodesAt = 3
 
 var narrowing = []int{nodesAt, 0, 2} // NODES, NODESET, USER
 
-// gap is between two columns.
+// gap is the space between two columns.
 const gap = 2
 
 func numberOf(n int) string {
@@ -74,7 +74,7 @@ func (v View) GPUsOf(r Row) (n int, known bool) {
 	return r.Count * machine.GPUs, known
 }
 
-// rows writes the rows, and below them what more there is to know.
+// rows writes the rows, with further details below them.
 func (t *table) rows(v View) {
 	rows := t.look.Order.Sort(sorted(slices.Concat(v.Rows, v.Pending())))
 	shown := keep(columns, func(c column) bool { return t.look.Wide || !c.wide })
@@ -108,7 +108,7 @@ func (t *table) rows(v View) {
 	}
 }
 
-// fit gives the widths of the columns for these cells.
+// fit returns the widths of the columns for these cells.
 func (t *table) fit(cells [][]string) []int {
 	widths := make([]int, len(cells[0]))
 	total := gap * (len(widths) - 1)
@@ -131,7 +131,7 @@ func (t *table) fit(cells [][]string) []int {
 	return widths
 }
 
-// row writes cells, and on another line those that the terminal has no room for.
+// row writes cells. Cells without room on the terminal are written on a second line.
 func (t *table) row(tone Tone, cells []string, widths []int) {
 	const indent = 4
 	line, used := "", 0
@@ -147,7 +147,7 @@ func (t *table) row(tone Tone, cells []string, widths []int) {
 	t.line(tone, "%s", strings.TrimRight(line, " "))
 }
 
-// detail writes what more there is to know of a row, on two lines at most.
+// detail writes a row's details, on two lines at most.
 func (t *table) detail(text string) {
 	lines := wrap(Printable(text), "    ", t.textWidth())
 	first, rest, _ := strings.Cut(strings.TrimSuffix(lines, "\n"), "\n")
@@ -159,11 +159,11 @@ func (t *table) detail(text string) {
 	}
 }
 
-// Pending are rows for the jobs to which Slurm has allocated no nodes yet, in partitions with
-// flex-start nodes. One row has all jobs of a user and a partition that wait for the same reason.
+// Pending returns rows for jobs without allocated nodes in partitions with flex-start nodes. One
+// row covers all jobs of a user and a partition that wait for the same reason.
 func (v View) Pending() []Row {
 	type likeness struct{ partition, user, reason string }
-	at := map[likeness]int{} // in rows
+	at := map[likeness]int{} // indices into rows
 	var rows []Row
 	for _, j := range v.Jobs {
 		sets := v.setsOf(j.Partition)
@@ -196,7 +196,7 @@ func (v View) Pending() []Row {
 	return rows
 }
 
-// longer returns the longer of two time limits. A job without one may run the longest.
+// longer returns the longer of two time limits. A job without a time limit may run longest.
 func longer(a, b Seconds) Seconds {
 	if a == 0 || b == 0 {
 		return 0
@@ -212,8 +212,8 @@ func shorter(a, b Seconds) Seconds {
 	return min(a, b)
 }
 
-// Leases returns the row's lease, or the shortest and the longest time limit of pending jobs;
-// empty if there is none.
+// Leases returns the row's lease, or the shortest and the longest time limit of pending jobs; empty
+// if there is none.
 func (r Row) Leases() string {
 	switch {
 	case r.least != 0 && r.Lease == 0:
@@ -226,10 +226,10 @@ func (r Row) Leases() string {
 	return ""
 }
 
-// JobList is the row's jobs as squeue shows them.
+// JobList returns the row's jobs as squeue shows them.
 func (r Row) JobList() string { return strings.Join(r.ShownAs, ",") }
 
-// When says how long the row has waited, or has left.
+// When returns how long the row has waited, or how much time it has left.
 func (r Row) When(seen time.Time) string {
 	switch {
 	case r.State == Lost:
@@ -244,7 +244,7 @@ func (r Row) When(seen time.Time) string {
 	return ""
 }
 
-// Tone is how a state is shown.
+// Tone returns the color of a state.
 func (s State) Tone() Tone {
 	switch s {
 	case Running, Idle:

@@ -8,20 +8,20 @@ import (
 	"slurmflex/slurm"
 )
 
-// Schema is the version of all JSON. It rises when a name goes or its meaning
-// changes, not when one is added.
+// Schema is the version of all JSON. It increases when a name is removed or its meaning changes,
+// not when a name is added.
 const Schema = 1
 
-// Envelope begins every JSON object that a command prints or the daemon answers.
+// Envelope starts every JSON object that a command prints or the daemon answers.
 type Envelope struct {
 	Schema int    `json:"schema_version"`
-	Kind   string `json:"kind"` // which object it is
+	Kind   string `json:"kind"` // kind of object
 }
 
-// EnvelopeOf is that of an object of that kind.
+// EnvelopeOf returns the envelope of a kind of object.
 func EnvelopeOf(kind string) Envelope { return Envelope{Schema, kind} }
 
-// Plan is what a reconcile pass would do.
+// Plan describes what a reconcile pass would do.
 type Plan struct {
 	Envelope
 	Cluster  string    `json:"cluster"`
@@ -29,17 +29,17 @@ type Plan struct {
 	Problems []string  `json:"problems"`
 }
 
-// Planned is an action that a reconcile pass would take.
+// Planned is an action that a reconcile pass would execute.
 type Planned struct {
 	Kind  string `json:"kind"`
 	What  string `json:"what"`
 	Why   string `json:"why"`
 	Group string `json:"group,omitempty"`
 	Job   uint32 `json:"job,omitzero"`
-	Nodes string `json:"nodes,omitempty"` // a hostlist
+	Nodes string `json:"nodes,omitempty"` // hostlist
 }
 
-// PlanOf is what a plan says.
+// PlanOf returns the description of a plan.
 func PlanOf(cluster string, p plan.Plan) Plan {
 	of := Plan{EnvelopeOf("plan"), cluster, []Planned{}, append([]string{}, p.Problems.Texts()...)}
 	for _, a := range p.Actions {
@@ -49,7 +49,7 @@ func PlanOf(cluster string, p plan.Plan) Plan {
 	return of
 }
 
-// String is the plan for people: each action and its reason, then the problems.
+// String formats the plan for people: each action with its reason, then the problems.
 func (p Plan) String() string {
 	var text strings.Builder
 	for _, a := range p.Actions {
@@ -64,16 +64,16 @@ func (p Plan) String() string {
 	return text.String()
 }
 
-// Pass is what a reconcile pass has done.
+// Pass describes what a reconcile pass did.
 type Pass struct {
 	Envelope
 	Cluster  string   `json:"cluster"`
-	Skipped  string   `json:"skipped,omitempty"` // why there was no pass
+	Skipped  string   `json:"skipped,omitempty"` // why no pass was made
 	Actions  []Action `json:"actions"`           // in the order in which they ended
 	Problems []string `json:"problems"`
 }
 
-// String counts in a line what was done: the log has said each action.
+// String summarizes the pass in one line, because the log already shows each action.
 func (p Pass) String() string {
 	failed := 0
 	for _, a := range p.Actions {

@@ -6,13 +6,17 @@ import (
 	"time"
 )
 
-// Estimate is how much longer nodes may wait, by how long requests like theirs have
-// waited on this cluster.
+// Estimate is how much longer nodes may wait, according to the waits of similar requests on this
+// cluster.
 type Estimate struct {
-	Half     Seconds `json:"half_within_seconds,omitempty"`        // the median; absent if the history lacks it
-	Ninety   Seconds `json:"nine_of_ten_within_seconds,omitempty"` // the 90th percentile; absent if the history lacks it
-	Requests int     `json:"requests"`                             // that it is from
-	Change   *Change `json:"change,omitempty"`                     // of recent waits; absent if they are about as long as before
+	// Half is the median; absent if the history lacks it.
+	Half Seconds `json:"half_within_seconds,omitempty"`
+	// Ninety is the 90th percentile; absent if the history lacks it.
+	Ninety Seconds `json:"nine_of_ten_within_seconds,omitempty"`
+	// Requests is the number of requests behind the estimate.
+	Requests int `json:"requests"`
+	// Change compares recent waits with earlier ones; absent if they are about equal.
+	Change *Change `json:"change,omitempty"`
 }
 
 // Short returns the estimate for a table cell: the median and the 90th percentile. A question
@@ -28,7 +32,7 @@ func (e Estimate) Short() string {
 	return half + " / " + ninety
 }
 
-// String says the estimate in a sentence.
+// String formats the estimate as a sentence.
 func (e Estimate) String() string {
 	like := Count(e.Requests, "request") + " like this one"
 	says := fmt.Sprintf("The median wait of %s is another %s", like, Span(time.Duration(e.Half)))
@@ -44,10 +48,11 @@ func (e Estimate) String() string {
 	return says
 }
 
-// Change compares the waits of the last days with the waits before.
+// Change compares the waits of the last days with earlier waits.
 type Change struct {
-	Days   int     `json:"days"`
-	Slower float64 `json:"times_slower"` // the median since the change, divided by the median before; below 1: faster
+	Days int `json:"days"`
+	// Slower is the median since the change, divided by the median before; below 1: faster.
+	Slower float64 `json:"times_slower"`
 }
 
 // String describes the change.

@@ -20,9 +20,9 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// situations are what may happen to job 812, and the words that every face has in its first line:
-// the AdminComment, why, and the row of status, which the page and the JSON have too. A face without
-// such a line is empty.
+// situations lists what may happen to job 812, and the words that the first line of every output
+// must contain: the AdminComment, why, and the row of status, which the page and the JSON share. An
+// output without such a line is empty.
 var situations = []struct {
 	name                 string
 	given                func(*world)
@@ -101,7 +101,7 @@ var situations = []struct {
 	}, "", "It has been running", "running: "},
 }
 
-// requested has job 812 wait with a request that has met trouble.
+// requested makes job 812 wait with a request in trouble.
 func (s *world) requested(trouble mig.Trouble) {
 	s.waiting(812, "alpha-a3-[0-1]")
 	r := request("a1", mig.Accepted, "alpha-a3-[0-1]", trouble.Message, time.Hour)
@@ -109,13 +109,14 @@ func (s *world) requested(trouble mig.Trouble) {
 	s.group(812, r)
 }
 
-// back has job 812 be in the queue again after a deed.
+// back puts job 812 back into the queue after it was held or requeued.
 func (s *world) back(reason string, done memo.Done) {
 	s.pending(812, reason).Start = noon.Add(time.Minute)
 	s.Snap.Told[812] = memo.OwnComment + done.String()
 }
 
-// faces are what the faces say of job 812: the AdminComment, what why prints, and the rows of status.
+// faces returns the outputs about job 812: the AdminComment, the text of why, and the rows of
+// status.
 func (s *world) faces(t *testing.T) (comment string, why Story, rows []string) {
 	t.Helper()
 	v := s.view()
@@ -129,8 +130,8 @@ func (s *world) faces(t *testing.T) (comment string, why Story, rows []string) {
 	return s.comment(812), why, rows
 }
 
-// The faces render one value, so none says what another does not.
-func TestEverySituationHasOneCauseOnEveryFace(t *testing.T) {
+// All outputs render one value, so they cannot contradict each other.
+func TestEveryOutputNamesTheSameCause(t *testing.T) {
 	for _, test := range situations {
 		t.Run(test.name, func(t *testing.T) {
 			s := newWorld()
@@ -147,8 +148,8 @@ func TestEverySituationHasOneCauseOnEveryFace(t *testing.T) {
 	}
 }
 
-// Slurm shows a start for a job that is held, and one for a requeued job before which it cannot start.
-func TestStatusExpectsNoStartThatSlurmDoesNot(t *testing.T) {
+// Slurm shows a start for a held job. It also shows the earliest start of a requeued job.
+func TestStatusShowsOnlyStartsThatSlurmExpects(t *testing.T) {
 	for reason, want := range map[string]string{
 		"JobHeldAdmin": "pending: pending in partition train: JobHeldAdmin",
 		"JobHeldUser":  "pending: pending in partition train: JobHeldUser",
@@ -162,7 +163,7 @@ func TestStatusExpectsNoStartThatSlurmDoesNot(t *testing.T) {
 	}
 }
 
-// facesPage has a table of the situations between these marks.
+// facesPage contains a table of the situations between these marks.
 const (
 	facesPage  = "../../docs/status.md"
 	facesStart = "<!-- faces: UPDATE=1 go test ./flex/view -run TestPageShowsEverySituation -->\n"
@@ -193,7 +194,7 @@ func TestPageShowsEverySituation(t *testing.T) {
 	assert.Equal(t, table, old)
 }
 
-// comment is the AdminComment that a job has after the pass.
+// comment returns the AdminComment of a job after the pass.
 func (s *world) comment(job uint32) string {
 	comment := s.Snap.Told[job]
 	for _, a := range plan.Compute(scene.Of(s.Config, s.Snap)).Actions {

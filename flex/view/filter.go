@@ -10,14 +10,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// Filter says which part of a view is wanted; what is empty is no condition.
+// Filter selects a part of a view. Empty fields match everything.
 type Filter struct {
 	NodeSet   string
-	Partition string // also of a job that may choose among several
+	Partition string // also matches jobs with several partitions
 	User      string
 }
 
-// Check returns an error if the view has no such nodeset or partition.
+// Check returns an error if the view lacks the nodeset or partition.
 func (f Filter) Check(v View) error {
 	sets, partitions := v.NodeSetNames(), v.Partitions()
 	switch {
@@ -29,8 +29,8 @@ func (f Filter) Check(v View) error {
 	return nil
 }
 
-// Only is the part of the view that the filter lets through. Problems and actions
-// stay, and all jobs of a nodeset's partitions.
+// Only returns the part of the view that matches the filter. It keeps all problems and actions, and
+// all jobs of a nodeset's partitions.
 func (v View) Only(f Filter) View {
 	if f == (Filter{}) {
 		return v
@@ -51,7 +51,7 @@ func (v View) Only(f Filter) View {
 	})
 	nodes := map[string]bool{}
 	for _, r := range v.Rows {
-		names, _ := slurm.Expand(r.Nodes) // it was folded here
+		names, _ := slurm.Expand(r.Nodes) // hostlist made by this package
 		for _, name := range names {
 			nodes[name] = true
 		}
@@ -63,7 +63,7 @@ func (v View) Only(f Filter) View {
 	return v
 }
 
-// hasJobOf reports whether a row has one of the jobs that are left, or may get one.
+// hasJobOf reports whether a row has one of the remaining jobs, or may get one.
 func (v View) hasJobOf(r Row, f Filter) bool {
 	if f.User == "" && (f.Partition == "" || len(r.Jobs) == 0) {
 		return true
@@ -76,12 +76,12 @@ func (j Job) mayUse(partition string) bool {
 	return slices.Contains(strings.Split(j.Partition, ","), partition)
 }
 
-// HidesUsers reports whether Slurm hides whose jobs these are.
+// HidesUsers reports whether Slurm hides the owners of jobs.
 func (v View) HidesUsers() bool {
 	return len(v.Jobs) > 0 && !slices.ContainsFunc(v.Jobs, func(j Job) bool { return j.User != "" })
 }
 
-// keep is what of a list is wanted; the list stays as it is.
+// keep returns the matching elements of a list, without changing the list.
 func keep[T any](list []T, wanted func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(item T) bool { return !wanted(item) })
 }
@@ -89,8 +89,7 @@ func keep[T any](list []T, wanted func(T) bool) []T {
 // Order is a way to sort rows.
 type Order string
 
-// orders compare rows. Those that compare equal keep their order, which is by
-// nodeset, state and time.
+// orders compares rows. Equal rows keep their order: by nodeset, state and time.
 var orders = map[Order]func(a, b Row) int{
 	"nodeset": func(a, b Row) int { return cmp.Compare(a.NodeSet, b.NodeSet) },
 	"state":   func(a, b Row) int { return cmp.Compare(rank(a.State), rank(b.State)) },
@@ -125,14 +124,13 @@ func emptyLast(a, b int) int {
 	return cmp.Compare(min(b, 1), min(a, 1))
 }
 
-// Orders are the names of all orders.
+// Orders lists the names of all orders.
 const Orders = "nodeset, job, user, nodes, state, wait, lease"
 
-// Known reports whether there is an order of that name.
+// Known reports whether an order of that name exists.
 func (o Order) Known() bool { return orders[o] != nil }
 
-// Sort sorts rows: those with the most nodes, the longest wait or the next end of
-// a lease first.
+// Sort sorts rows. The most nodes, the longest wait or the next lease end comes first.
 func (o Order) Sort(rows []Row) []Row {
 	rows = slices.Clone(rows)
 	if compare := orders[o]; compare != nil {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Find returns the job with the number that squeue shows (812, 812_3, 812+1), or with
-// that raw id, and the rows of its nodes. It fails if there is no such job, or if
-// the number stands for several.
+// Find returns the job with the number that squeue shows (812, 812_3, 812+1) or with that raw id,
+// and the rows of its nodes. It fails if the job does not exist, or if the number is ambiguous.
 func (v View) Find(name string) (Job, []Row, error) {
 	n, ok := parseNumber(name)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAJobIsFoundByTheNumberThatSqueueShows(t *testing.T) {
+func TestFindAcceptsTheNumberThatSqueueShows(t *testing.T) {
 	v := View{
 		Jobs: []Job{
 			{ID: 812}, {ID: 903, ArrayID: 900, ArrayTask: "3"}, {ID: 904, ArrayID: 900, ArrayTask: "4"}, {ID: 950, HetID: 949, HetOffset: 1},

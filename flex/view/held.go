@@ -9,11 +9,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// Held names the jobs that are held and that slurmflex has told why, those
-// together that it has told the same.
+// Held lists the held jobs for which slurmflex has recorded a reason. Jobs with the same reason are
+// listed together.
 func (v View) Held() []string {
 	var words []string
-	told, let := map[string][]string{}, map[string][]string{} // what to name, and what to release
+	// These map a reason to the jobs to name, and to the jobs to release.
+	told, let := map[string][]string{}, map[string][]string{}
 	for _, j := range v.Jobs {
 		if j.Told == "" || !slurm.JobState(j.State).Waits() || j.Reason != "JobHeldAdmin" || len(v.setsOf(j.Partition)) == 0 {
 			continue

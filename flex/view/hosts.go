@@ -11,7 +11,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Host is where a node's machine is, in Compute's ids.
+// Host is the location of a node's machine, as ids of Compute.
 type Host struct {
 	Node     string `json:"node"`
 	Cluster  string `json:"cluster"`
@@ -20,12 +20,12 @@ type Host struct {
 	Host     string `json:"host"`
 }
 
-// byPlace puts machines that are near each other together.
+// byPlace compares machines by location, so that sorting puts neighbours together.
 func byPlace(a, b Host) int {
 	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Block, b.Block), cmp.Compare(a.Subblock, b.Subblock), cmp.Compare(a.Host, b.Host))
 }
 
-// hosts are those of our machines, in the order of their names.
+// hosts returns the locations of the cluster's machines, by name.
 func (b *builder) hosts() []Host {
 	all := make([]Host, 0, len(b.scene.Machines()))
 	for _, in := range b.scene.Machines() {
@@ -36,7 +36,7 @@ func (b *builder) hosts() []Host {
 	return all
 }
 
-// hostsOf are those of nodes, as far as they are known, neighbours together.
+// hostsOf returns the known locations of nodes, with neighbours together.
 func (v View) hostsOf(nodes []string) []Host {
 	wanted := map[string]bool{}
 	for _, name := range nodes {
@@ -47,28 +47,28 @@ func (v View) hostsOf(nodes []string) []Host {
 	return found
 }
 
-// machines are the nodes that a story is about.
+// machines returns the nodes that a story is about.
 func (t *teller) machines() []string {
 	nodes := slices.Clone(t.nodes)
 	for _, j := range t.Jobs {
 		if t.id != 0 && j.ID == t.id {
-			names, _ := slurm.Expand(j.Nodes) // it was folded here
+			names, _ := slurm.Expand(j.Nodes) // hostlist made by this package
 			nodes = append(nodes, names...)
 		}
 	}
 	for _, name := range t.groups {
 		if g, ok := t.find(name); ok && t.id == 0 && len(t.nodes) == 0 {
-			names, _ := slurm.Expand(g.Instances) // likewise
+			names, _ := slurm.Expand(g.Instances) // hostlist made by this package
 			nodes = append(nodes, names...)
 		}
 	}
 	return nodes
 }
 
-// shownID is how much of an id people are shown, in characters; JSON has all.
+// shownID is the number of characters of an id that texts show. JSON shows the whole id.
 const shownID = 12
 
-// HostTable is where the machines are, as text.
+// HostTable formats the locations of the machines.
 func (s Story) HostTable() string {
 	if len(s.Hosts) == 0 {
 		return "  Compute does not show where its machines are.\n"
@@ -83,13 +83,13 @@ func (s Story) HostTable() string {
 	for _, h := range s.Hosts {
 		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", h.Node, Printable(cmp.Or(h.Cluster, "-")), short(h.Block), short(h.Subblock), short(h.Host))
 	}
-	_ = w.Flush() // a strings.Builder takes all
+	_ = w.Flush() // a strings.Builder never fails
 	return text.String()
 }
 
-// Ranks are a job's nodes in the order in which its ranks should be on them:
-// neighbours together, then those of which Compute does not show where they are, in
-// Slurm's order. It fails if there is no such job, or it has no nodes.
+// Ranks returns a job's nodes in the best order for the job's ranks: neighbours together, followed
+// by the nodes without a known location, in Slurm's order. It fails if the job does not exist or
+// lacks nodes.
 func (v View) Ranks(job string) (nodes, unknown []string, err error) {
 	j, _, err := v.Find(job)
 	if err != nil {

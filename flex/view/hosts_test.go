@@ -9,8 +9,8 @@ import (
 	"slurmflex/mig"
 )
 
-// placed is a view in which job 813 has alpha-a3-[2-4], and Compute shows where the
-// first of them and the last are.
+// placed returns a view in which job 813 has alpha-a3-[2-4]. Compute shows the locations of the
+// first and last node.
 func placed(t *testing.T) View {
 	t.Helper()
 	s := busy()
@@ -25,7 +25,7 @@ func placed(t *testing.T) View {
 	return s.view()
 }
 
-func TestAJobsRanksAreOnNeighboursInTurnAndThenOnWhatIsNotKnown(t *testing.T) {
+func TestRanksListNeighboursFirstAndUnknownLast(t *testing.T) {
 	v := placed(t)
 	nodes, unknown, err := v.Ranks("813")
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func TestAJobsRanksAreOnNeighboursInTurnAndThenOnWhatIsNotKnown(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnknown)
 }
 
-func TestHostsAreOrderedByClusterBlockSubblockAndHost(t *testing.T) {
+func TestHostsAreSortedByLocation(t *testing.T) {
 	v := View{Hosts: []Host{
 		{"n1", "c2", "b1", "s1", "h1"}, {"n2", "c1", "b2", "s1", "h1"}, {"n3", "c1", "b1", "s2", "h1"}, {"n4", "c1", "b1", "s1", "h2"}, {"n5", "c1", "b1", "s1", "h1"},
 	}, Jobs: []Job{{ID: 7, ArrayID: 7, State: "RUNNING", Nodes: "n[1-5]"}}}
@@ -47,7 +47,7 @@ func TestHostsAreOrderedByClusterBlockSubblockAndHost(t *testing.T) {
 	assert.Empty(t, unknown)
 }
 
-func TestWhyShowsWhereTheMachinesOfAJobANodeOrAGroupAre(t *testing.T) {
+func TestWhyShowsTheLocationOfMachines(t *testing.T) {
 	v := placed(t)
 	for subject, want := range map[string][]string{
 		"813": {"alpha-a3-4", "alpha-a3-2"}, "alpha-a3-2": {"alpha-a3-2"}, "alpha-a3-job-813": {"alpha-a3-4", "alpha-a3-2"}, "812": {},
@@ -71,7 +71,7 @@ func TestWhyShowsWhereTheMachinesOfAJobANodeOrAGroupAre(t *testing.T) {
 	assert.Equal(t, "  Compute does not show where its machines are.\n", story.HostTable())
 }
 
-func TestAFilterKeepsTheHostsOfItsNodes(t *testing.T) {
+func TestFilterKeepsTheHostsOfItsNodes(t *testing.T) {
 	v := placed(t)
 	assert.Len(t, v.Only(Filter{User: "ada"}).Hosts, 2)
 	assert.Empty(t, v.Only(Filter{NodeSet: "st"}).Hosts)

@@ -11,16 +11,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// Name is the job as squeue shows it; see slurm.Job.Name.
+// Name returns the job's name as squeue shows it; see slurm.Job.Name.
 func (j Job) Name() string { return j.inSlurm().Name() }
 
-// inSlurm is what Slurm numbers the job by.
+// inSlurm returns the numbers by which Slurm identifies the job.
 func (j Job) inSlurm() slurm.Job {
 	return slurm.Job{ID: j.ID, ArrayID: cmp.Or(j.ArrayID, j.ID), ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset}
 }
 
-// address is the number by which Slurm's commands change the job. They change a
-// heterogeneous job as a whole, and tasks that are not split off yet together.
+// address returns the number for Slurm commands that change the job. They change all components of
+// a heterogeneous job, and all pending tasks that Slurm has not yet split off.
 func (j Job) address() string {
 	switch {
 	case j.HetID != 0:
@@ -31,7 +31,7 @@ func (j Job) address() string {
 	return j.Name()
 }
 
-// title is the job's name, and its raw id where that is another.
+// title returns the job's name, followed by its raw id if that differs.
 func (j Job) title() string {
 	if name := j.Name(); name != fmt.Sprint(j.ID) {
 		return fmt.Sprintf("%s, raw id %d", name, j.ID)
@@ -39,8 +39,8 @@ func (j Job) title() string {
 	return j.Name()
 }
 
-// hasTask reports whether the job is that task of an array, or a set with it: Slurm
-// splits pending tasks off late. A set that cannot be read may have it.
+// hasTask reports whether the job is that task of an array, or a set of tasks that includes it:
+// Slurm splits pending tasks off late. An unreadable set may include the task.
 func (j Job) hasTask(task string) bool {
 	if j.ArrayTask == task {
 		return true
@@ -50,8 +50,8 @@ func (j Job) hasTask(task string) bool {
 	return err != nil || slices.Contains(tasks, "t"+task)
 }
 
-// nameOf is the name of the job with that raw id, which is its name too once it
-// has left the queue.
+// nameOf returns the name of the job with that raw id. For a job that has left the queue, the name
+// is the raw id.
 func (v View) nameOf(id uint32) string {
 	for _, j := range v.Jobs {
 		if j.ID == id {
@@ -61,15 +61,14 @@ func (v View) nameOf(id uint32) string {
 	return fmt.Sprint(id)
 }
 
-// number is how somebody asks for a job.
+// number is a job number as users write it.
 type number struct {
 	id     uint32
-	task   string // of an array, or a set of tasks; "" if none is named
-	offset string // of a component of a heterogeneous job; likewise
+	task   string // task of an array, or a set of tasks; "" for none
+	offset string // component of a heterogeneous job; "" for none
 }
 
-// numberForm is the number of a job, of an array's task or tasks, or of a
-// component.
+// numberForm matches the number of a job, of an array's task or tasks, or of a component.
 var numberForm = regexp.MustCompile(`^(\d{1,10})(?:_(\d+)|_\[([\d,:%-]+)\]|\+(\d+))?$`)
 
 // parseNumber reads the number of a job.
@@ -88,10 +87,11 @@ func IsJob(subject string) bool {
 	return ok
 }
 
-// isRaw reports whether it is a number alone, such as a raw id.
+// isRaw reports whether the number is a bare number, such as a raw id.
 func (n number) isRaw() bool { return n.task == "" && n.offset == "" }
 
-// isOf reports whether the number, not a raw id, is the job's or its array's.
+// isOf reports whether the number, taken as a name and not as a raw id, belongs to the job or its
+// array.
 func (n number) isOf(j Job) bool {
 	if n.offset != "" {
 		return j.HetID == n.id && fmt.Sprint(j.HetOffset) == n.offset
@@ -99,8 +99,8 @@ func (n number) isOf(j Job) bool {
 	return j.ArrayID == n.id && (n.task == "" || j.hasTask(n.task))
 }
 
-// JobNamed returns the job with that raw id that squeue shows by that name; empty if the name is
-// the raw id.
+// JobNamed returns the job that has this raw id and that squeue shows by this name; an empty name
+// means that the name is the raw id.
 func JobNamed(id uint32, name string) Job {
 	j := Job{ID: id}
 	n, _ := parseNumber(name)

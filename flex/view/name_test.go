@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAJobIsNamedAsSqueueShowsIt(t *testing.T) {
+func TestJobNamesMatchSqueue(t *testing.T) {
 	for name, test := range map[string]struct {
 		job                  Job
 		name, address, title string
@@ -30,7 +30,7 @@ func TestAJobIsNamedAsSqueueShowsIt(t *testing.T) {
 	}
 }
 
-func TestANumberIsOfNoOtherJob(t *testing.T) {
+func TestJobNumbersDoNotCollide(t *testing.T) {
 	for shown, other := range map[string]Job{
 		"4+1":   {ID: 5, HetID: 3, HetOffset: 1},
 		"4+0":   {ID: 4},

@@ -7,7 +7,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// NodeSetNames are the names of the flex-start nodesets.
+// NodeSetNames returns the names of the flex-start nodesets.
 func (v View) NodeSetNames() (names []string) {
 	for _, set := range v.NodeSets {
 		names = append(names, set.Name)
@@ -15,7 +15,7 @@ func (v View) NodeSetNames() (names []string) {
 	return names
 }
 
-// Partitions are those with flex-start nodes.
+// Partitions returns the partitions with flex-start nodes.
 func (v View) Partitions() (names []string) {
 	for _, set := range v.NodeSets {
 		names = append(names, set.Partitions...)
@@ -24,7 +24,7 @@ func (v View) Partitions() (names []string) {
 	return slices.Compact(names)
 }
 
-// Users are the owners of jobs.
+// Users returns the owners of jobs.
 func (v View) Users() (names []string) {
 	for _, j := range v.Jobs {
 		if j.User != "" {
@@ -35,12 +35,13 @@ func (v View) Users() (names []string) {
 	return slices.Compact(names)
 }
 
-// Subjects are the jobs, groups and nodes that Why can be asked about and that begin
-// so. Nodes, of which there may be thousands, are left out unless something is given.
+// Subjects returns the jobs, groups and nodes with this prefix that Why can explain. Nodes, which
+// may number thousands, are omitted for an empty prefix.
 func (v View) Subjects(prefix string) []string {
 	var names []string
 	for _, j := range v.Jobs {
-		if name := j.Name(); !strings.Contains(name, "[") { // tasks that are not split off yet
+		// Tasks that are not split off yet have a set as their name.
+		if name := j.Name(); !strings.Contains(name, "[") {
 			names = append(names, name)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Of is the view of what a reconcile pass saw and decided. It knows nothing of the
-// daemon and of actions: their owner adds them.
+// Of returns the view of what a reconcile pass saw and decided. The daemon adds its own state and
+// the actions.
 func Of(seen *scene.Scene, p plan.Plan) View {
 	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, cancelled: map[string]bool{}}
 	for _, a := range p.Actions {
@@ -48,8 +48,8 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 
 // builder makes the parts of a view.
 type builder struct {
-	scene     *scene.Scene     // unread regions as last known
-	unseen    map[string]error // the unread regions
+	scene     *scene.Scene     // shows unread regions as last known
+	unseen    map[string]error // errors of the unread regions
 	plan      plan.Plan
 	cancelled map[string]bool // region/group/request
 }
@@ -102,8 +102,7 @@ func (b *builder) nodeSets() []NodeSet {
 	return all
 }
 
-// knownAt is when a region was last read that could not be read now; zero if it was
-// read, or never.
+// knownAt returns when an unread region was last read; zero if it was read now, or never.
 func (b *builder) knownAt(region string) time.Time {
 	if known, ok := b.scene.Seen.LastKnown[region]; ok {
 		return second(known.At)
@@ -121,8 +120,8 @@ func (b *builder) partitions(nodeset string) []string {
 	return names
 }
 
-// alternatives are the partitions that a nodeset's jobs could go to as well, and
-// that Slurm lets take jobs. A machine type that is not known is like no other.
+// alternatives returns the partitions that are up and could also serve a nodeset's jobs. An unknown
+// machine type matches no other.
 func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 	all := []Alternative{}
 	machine := b.machineType(set)
@@ -147,12 +146,13 @@ func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 	return all
 }
 
-// machineType is that of a nodeset's template; empty while it could not be read.
+// machineType returns the machine type of a nodeset's template; empty while the template cannot be
+// read.
 func (b *builder) machineType(set *config.NodeSet) string {
 	return b.scene.Seen.Templates[set.Template].MachineType
 }
 
-// states puts the nodeset's nodes together that Slurm shows alike.
+// states groups the nodeset's nodes by the state that Slurm shows.
 func (b *builder) states(set *config.NodeSet) []Nodes {
 	type look struct {
 		static     bool
@@ -180,7 +180,7 @@ func (b *builder) states(set *config.NodeSet) []Nodes {
 }
 
 func (b *builder) groups() []Group {
-	names := map[mig.GroupID][]string{} // of the instances of each
+	names := map[mig.GroupID][]string{} // names of each group's instances
 	for _, in := range b.scene.Machines() {
 		names[in.GroupID()] = append(names[in.GroupID()], in.Name)
 	}
@@ -235,13 +235,13 @@ func (b *builder) jobs() []Job {
 	return all
 }
 
-// farthestStart is how far ahead an expected start may be. Slurm assumes that a job without a
-// time limit ends in a year.
+// farthestStart is the latest expected start that is shown. Slurm assumes that a job without a time
+// limit ends in a year.
 const farthestStart = 30 * 24 * time.Hour
 
-// start returns when a job started, or when Slurm expects it to start. It returns zero for a job that
-// is held, and if one of our reservations on nodes of its partitions starts by then: those nodes will
-// be powered down, so the expected start is wrong.
+// start returns when a job started, or when Slurm expects it to start. It returns zero for a held
+// job. It also returns zero if one of the cluster's reservations on nodes of the job's partitions
+// starts by then: those nodes will be powered down, so the expected start is wrong.
 func (b *builder) start(j *slurm.Job) time.Time {
 	if j.State.Waits() && (j.Priority == 0 || strings.HasPrefix(j.Reason, "JobHeld")) {
 		return time.Time{}
@@ -260,8 +260,8 @@ func (b *builder) start(j *slurm.Job) time.Time {
 	return j.Start
 }
 
-// whyPlaced returns why a job waits CONFIGURING, although the daemon lets jobs wait PENDING; empty if
-// that is not known.
+// whyPlaced returns why a job waits CONFIGURING although the daemon lets jobs wait PENDING; empty
+// if unknown.
 func (b *builder) whyPlaced(j *slurm.Job, uncovered map[*config.NodeSet]string) string {
 	if j.State != slurm.JobConfiguring || len(j.Nodes) == 0 || !b.scene.Seen.Promises || b.scene.Config.Options.Waiting != config.Pending {
 		return ""
@@ -286,8 +286,8 @@ func (b *builder) mayUse(j *slurm.Job, nodes []string) bool {
 	})
 }
 
-// unused is how many GPUs of each node a job does not ask for and no other job can
-// have; 0 also if that is not known.
+// unused returns how many GPUs per node a job does not request while other jobs cannot use them
+// either; 0 also if that is unknown.
 func (b *builder) unused(j *slurm.Job) int {
 	if j.GPUs == 0 || !b.scene.Config.Exclusive(j.Partition) {
 		return 0
@@ -302,7 +302,7 @@ func (b *builder) unused(j *slurm.Job) int {
 	return max(0, least-j.GPUs)
 }
 
-// numbered is a job of which only the numbers are given.
+// numbered returns a job that has only its numbers.
 func numbered(j *slurm.Job) Job {
 	job := Job{ID: j.ID, ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset}
 	if j.ArrayID != j.ID || j.ArrayTask != "" {
@@ -311,7 +311,7 @@ func numbered(j *slurm.Job) Job {
 	return job
 }
 
-// user is whose job it is, or nothing where Slurm hides that.
+// user returns the owner of the job, or "" if Slurm hides the owner.
 func (b *builder) user(j *slurm.Job) string {
 	if b.scene.Seen.Private {
 		return ""
@@ -319,5 +319,5 @@ func (b *builder) user(j *slurm.Job) string {
 	return j.User
 }
 
-// second is a time as it is shown: in UTC, to the second.
+// second returns a time as shown: in UTC, to the second.
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }

@@ -9,18 +9,18 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// PassLog notes what a pass does. It is a flex.Watcher.
+// PassLog records what a pass does. It is a flex.Watcher.
 type PassLog struct {
 	mu   sync.Mutex
 	pass Pass
 }
 
-// NewPassLog is that of a pass that has done nothing yet.
+// NewPassLog returns an empty log of a pass.
 func NewPassLog(cluster string) *PassLog {
 	return &PassLog{pass: Pass{Envelope: EnvelopeOf("pass"), Cluster: cluster, Actions: []Action{}, Problems: []string{}}}
 }
 
-// Pass is what was noted.
+// Pass returns the record of the pass.
 func (l *PassLog) Pass() Pass {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,14 +29,14 @@ func (l *PassLog) Pass() Pass {
 	return pass
 }
 
-// Saw notes the problems.
+// Saw records the problems.
 func (l *PassLog) Saw(_ *scene.Scene, p plan.Plan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pass.Problems = append([]string{}, p.Problems.Texts()...)
 }
 
-// Did notes an action. One that is tried again is noted once, with its last outcome.
+// Did records an action. A retried action is recorded once, with its last outcome.
 func (l *PassLog) Did(a plan.Action, begun time.Time, took time.Duration, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,5 +51,5 @@ func (l *PassLog) Did(a plan.Action, begun time.Time, took time.Duration, err er
 	l.pass.Actions = append(l.pass.Actions, action)
 }
 
-// Stood notes nothing: only the daemon calls it.
+// Stood does nothing, because only the daemon calls it.
 func (l *PassLog) Stood(error) {}

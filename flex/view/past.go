@@ -9,27 +9,28 @@ import (
 	"slurmflex/flex/plan/memo"
 )
 
-// Past is what happened to a job, as far as it was recorded. The job's page and `slurmflex why`
-// render it.
+// Past is the recorded history of a job. The job's page and `slurmflex why` render it.
 //
-// Only view knows from Slurm's queue whether the job has ended: a history also ends with a requeue.
+// Whether the job has ended follows only from Slurm's queue, because a history may also end with a
+// requeue.
 type Past struct {
-	Job     Job       `json:"job"`                     // as it was last seen
-	EndedAt time.Time `json:"ended_at,omitzero"`       // when the job had left Slurm's queue; zero: it had not
-	Since   time.Time `json:"recorded_since,omitzero"` // when recording started
-	Events  []Event   `json:"events"`                  // the oldest first
-	From    string    `json:"recorded_in,omitempty"`   // the folder of the history that it was read from
+	Job Job `json:"job"` // as last seen
+	// EndedAt is when the job had left Slurm's queue; zero: it had not.
+	EndedAt time.Time `json:"ended_at,omitzero"`
+	Since   time.Time `json:"recorded_since,omitzero"` // start of the recording
+	Events  []Event   `json:"events"`                  // oldest first
+	From    string    `json:"recorded_in,omitempty"`   // folder of the history with the record
 }
 
 // Event is something that happened to a job.
 type Event struct {
 	At   time.Time `json:"at"`
 	Kind string    `json:"event"`          // what happened, in words
-	Text string    `json:"text,omitempty"` // more about it
+	Text string    `json:"text,omitempty"` // further details
 }
 
-// The events of a job, in their usual order. Slurm and Compute have dated some of them; others
-// are dated by the pass that first saw them.
+// These are the events of a job, in their usual order. Slurm and Compute provide the times of some
+// events. The others have the time of the pass that first saw them.
 const (
 	EventSubmitted = "seen in Slurm's queue" // for the first time
 	EventAllocated = "nodes allocated"
@@ -46,7 +47,7 @@ const (
 	EventEnded     = "ended"
 )
 
-// text lists the events, with the time that each took from the one before.
+// text lists the events with the time since the preceding event.
 func (p *Past) text(now time.Time) string {
 	var text strings.Builder
 	text.WriteString("Story:\n")
@@ -67,7 +68,7 @@ func (p *Past) text(now time.Time) string {
 	return text.String()
 }
 
-// Recorded says where the record is from.
+// Recorded names the source of the record.
 func (p *Past) Recorded(now time.Time) string {
 	switch {
 	case p.From != "" && !p.Since.IsZero():
@@ -80,7 +81,7 @@ func (p *Past) Recorded(now time.Time) string {
 	return ""
 }
 
-// ended shows what was recorded of a job that has left Slurm's queue.
+// ended describes the record of a job that has left Slurm's queue.
 func (t *teller) ended(p *Past) {
 	if p.EndedAt.IsZero() {
 		p.EndedAt = t.SeenAt
@@ -104,7 +105,7 @@ func (t *teller) ended(p *Past) {
 	t.fact("If accounting is enabled, `sacct -j %s` shows its exit status.", p.Job.Name())
 }
 
-// ran returns where and since when the job ran last, if its last recorded nodes ran it.
+// ran returns where the job ran last and when it started there, if its last recorded nodes ran it.
 func (p *Past) ran() (where string, start time.Time) {
 	for _, e := range p.Events {
 		switch e.Kind {
@@ -134,14 +135,13 @@ func (j Job) place() string {
 	return fmt.Sprintf("Partition %s, %s", j.Partition, limit)
 }
 
-// Is reports whether squeue shows the job by that name, or whether that is its raw id. The raw
-// id of an array's last task is also the array's.
+// Is reports whether squeue shows the job by that name, or whether the name is the job's raw id.
+// The raw id of an array's last task is also the id of the array.
 func (j Job) Is(name string) bool {
 	return j.Name() == name || fmt.Sprint(j.ID) == name && j.ID != j.ArrayID
 }
 
-// Join adds the events of the history to those that the daemon saw. It leaves out those that the
-// daemon saw too.
+// Join adds the events of the history to those that the daemon saw, without duplicates.
 func (p *Past) Join(history *Past) *Past {
 	switch {
 	case p == nil:
@@ -160,7 +160,7 @@ func (p *Past) Join(history *Past) *Past {
 	return &joined
 }
 
-// isNear reports whether another record has the event too, dated by another pass.
+// isNear reports whether two events are the same event, recorded by different passes.
 func (e Event) isNear(other Event) bool {
 	return e.Kind == other.Kind && e.At.Sub(other.At).Abs() < time.Minute
 }

@@ -11,7 +11,7 @@ import (
 
 var seenAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// past is what was recorded of job 812, which ran for eight minutes.
+// past returns the history of job 812, which ran for eight minutes.
 func past() *Past {
 	at := func(minutes int) time.Time { return seenAt.Add(time.Duration(minutes) * time.Minute) }
 	return &Past{
@@ -23,7 +23,7 @@ func past() *Past {
 	}
 }
 
-// U10: the page showed the story of an ended job, and why said that there is no such job.
+// U10: the page showed the story of an ended job, but why reported that the job did not exist.
 func TestWhyShowsEndAndStoryOfEndedJob(t *testing.T) {
 	v := View{SeenAt: seenAt}
 	story, err := v.WhyWith("812", seenAt, past())
@@ -82,7 +82,7 @@ func TestHistoryFillsTimeBeforeTheDaemon(t *testing.T) {
 	assert.Same(t, history, none.Join(history))
 }
 
-func TestJobIsNamedAsSqueueShowsIt(t *testing.T) {
+func TestJobNamedUsesTheNameFromSqueue(t *testing.T) {
 	for name, id := range map[string]uint32{"": 812, "811_3": 812, "811+1": 812} {
 		j := JobNamed(id, name)
 		if name == "" {

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// reasons say what a pending job is waiting for, by Slurm's word for it; JOB stands
-// for its address, and START for when Slurm means to start it.
-// Source: squeue(1), JOB REASON CODES, and the words that 22.05 to 26.05 have
-// beside those.
+// reasons explains Slurm's reasons for a pending job. JOB is replaced by the job's address, and
+// START by the planned start. Sources: squeue(1), JOB REASON CODES, and the additional reasons of
+// 22.05 to 26.05.
 var reasons = map[string]string{
 	"Priority":          "It is waiting for its turn: jobs of higher priority go first",
 	"Resources":         "It is waiting until Slurm has enough free nodes for it",
@@ -50,11 +49,10 @@ var reasons = map[string]string{
 	"FedJobLock":                  "It is waiting for another cluster of the federation",
 }
 
-// limitText is for the many words for limits.
+// limitText explains the many reasons for limits.
 const limitText = "A limit of its account or quality of service holds it back"
 
-// pendingFor says what a pending job is waiting for. start is when Slurm means to
-// start it.
+// pendingFor explains what a pending job waits for. start is when Slurm plans to start the job.
 func pendingFor(j Job, start string) string {
 	word, _, _ := strings.Cut(j.Reason, ",")
 	if j.Reason == "" {

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// The picture of status in docs/status.md is the table itself: UPDATE=1 draws it again.
-func TestThePictureOfStatusShowsWhatItPrints(t *testing.T) {
+// The picture of status in docs/status.md is the table itself. UPDATE=1 draws it again.
+func TestPictureOfStatusMatchesItsOutput(t *testing.T) {
 	golden(t, "../../../docs/status.svg", picture(busy().view().Table(Look{Now: noon, Width: Width, Color: true})))
 }
 
-// picture draws what a terminal shows of a text, as SVG.
+// picture draws a terminal's output of a text as SVG.
 func picture(text string) string {
 	colors := strings.NewReplacer(
 		string(Good), `<tspan class="good">`, string(Warn), `<tspan class="warn">`, string(Bad), `<tspan class="bad">`,

@@ -11,24 +11,25 @@ import (
 	"slurmflex/mig"
 )
 
-// GPUQuota is how much of a region's quota of GPUs is taken.
+// GPUQuota is the usage of a region's GPU quota.
 type GPUQuota struct {
-	Quota     string   `json:"quota"`            // in the API's words
-	Families  []string `json:"machine_families"` // of the nodesets whose GPUs count to it, such as a3-highgpu
-	Used      int      `json:"used"`             // by the whole project
-	Requested int      `json:"requested"`        // by live requests of this cluster
+	Quota string `json:"quota"` // in the API's words
+	// Families are those of nodesets with GPUs that count toward the quota, such as a3-highgpu.
+	Families  []string `json:"machine_families"`
+	Used      int      `json:"used"`      // by the whole project
+	Requested int      `json:"requested"` // by live requests of this cluster
 	Allowed   int      `json:"allowed"`
 }
 
-// QuotaUsage is how much of a region's quota is used.
+// QuotaUsage is the usage of a region's quota.
 type QuotaUsage struct {
 	Quota   string `json:"quota"`
 	Used    int    `json:"used"`
 	Allowed int    `json:"allowed"`
 }
 
-// Quotas returns a line for each of the region's quotas, a line with their age from a minute on,
-// and the reason if they could not be read.
+// Quotas returns one line for each of the region's quotas, a line with their age if they are at
+// least a minute old, and the reason if they could not be read.
 func (r Region) Quotas(now time.Time) []string {
 	var lines []string
 	for _, q := range r.GPUs {
@@ -47,8 +48,8 @@ func (r Region) Quotas(now time.Time) []string {
 	return lines
 }
 
-// GPUs are those of a region's nodesets, as far as they are known, each kind once. What
-// consumes a reservation counts to no quota a second time.
+// GPUs returns the known kinds of GPUs in a region's nodesets. It omits machines from reservations,
+// which do not count toward a quota a second time.
 func (v View) GPUs(region string) []mig.GPUs {
 	var all []mig.GPUs
 	for _, set := range v.NodeSets {
@@ -65,8 +66,8 @@ func (s NodeSet) gpus() mig.GPUs {
 	return mig.GPUs{Type: machine.GPU, OnDemand: s.Capacity.Model() == mig.Standard}
 }
 
-// SetQuotas shows the quotas that Compute had for a region at a time. The view's regions
-// must not be shared.
+// SetQuotas stores a region's quotas as Compute reported them at a time. The view's regions must
+// not be shared.
 func (v View) SetQuotas(is mig.Region, at time.Time) {
 	i := slices.IndexFunc(v.Regions, func(r Region) bool { return r.Name == is.Name })
 	if i < 0 {
@@ -86,7 +87,7 @@ func (v View) SetQuotas(is mig.Region, at time.Time) {
 	}
 }
 
-// gpuQuota is a quota to which such GPUs count.
+// gpuQuota returns the usage of a quota that such GPUs count toward.
 func (v View) gpuQuota(region string, gpus mig.GPUs, q mig.Quota) GPUQuota {
 	taken := GPUQuota{Quota: q.Metric, Families: []string{}, Used: int(q.Usage), Allowed: int(q.Limit)}
 	for _, set := range v.NodeSets {

@@ -11,7 +11,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-func TestARegionShowsTheGPUsThatAreUsedRequestedAndAllowed(t *testing.T) {
+func TestRegionShowsItsGPUQuotas(t *testing.T) {
 	const h100 = "PREEMPTIBLE_NVIDIA_H100_GPUS"
 	v := busy().view()
 	requested := 0
@@ -40,7 +40,7 @@ func TestARegionShowsTheGPUsThatAreUsedRequestedAndAllowed(t *testing.T) {
 	assert.Contains(t, v.Table(Look{Now: noon}), "149 of 150 used\n  quotas were read 4m ago\n")
 }
 
-func TestQuotasThatCouldNotBeReadAreOneLine(t *testing.T) {
+func TestUnreadQuotasAreOneLine(t *testing.T) {
 	v := busy().view()
 	v.Regions[1].QuotaFail = "read region us-central1: 403"
 	assert.Contains(t, v.Table(Look{Now: noon}), "\n  quotas could not be read: read region us-central1: 403\n")

@@ -10,12 +10,12 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// remark is what more there is to know of a row: a word for the cause rather than
-// Google's error message. It may be nothing.
+// remark is a row's additional detail: a word for the cause instead of Google's error message. It
+// may be empty.
 type remark struct {
-	known string // "last known at …"; empty: it is known now
+	known string // "last known at …"; empty: current
 	text  string
-	next  string // what is done at a time, such as "retrying"
+	next  string // next step at a time, such as "retrying"
 	at    time.Time
 }
 
@@ -64,7 +64,7 @@ func (r Row) remark(now time.Time) remark {
 // pass.
 func (r Row) failing() bool { return r.State == Waiting && !r.FailingSince.IsZero() }
 
-// failure describes the calls that have failed since a time, and when the next call is made.
+// failure describes the failed calls since a time, and when the next call follows.
 func (r Row) failure(since string) string {
 	if r.RetryEvery == 0 {
 		return fmt.Sprintf("%s, once, at %s, tried again in the next pass", scene.FailingText(r.Cause, r.Brief), since)
@@ -72,7 +72,7 @@ func (r Row) failure(since string) string {
 	return fmt.Sprintf("%s, %d times since %s, tried again every %s", scene.FailingText(r.Cause, r.Brief), r.Failed, since, Span(time.Duration(r.RetryEvery)))
 }
 
-// said is the remark about some rows, of which the others' times are later.
+// said formats the remark of one or more rows. later means that some of the rows have later times.
 func (m remark) said(now time.Time, later bool) string {
 	parts := []string{m.known, m.text}
 	if m.next != "" {
@@ -85,18 +85,18 @@ func (m remark) said(now time.Time, later bool) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
 
-// Detail says what more there is to know of a row.
+// Detail returns a row's additional detail.
 func (r Row) Detail(now time.Time) string { return r.remark(now).said(now, false) }
 
-// details are the lines to be put below rows. What is to be said of several of one
-// nodeset is said once, below the last of them.
+// details returns the lines to show below rows. If several rows of a nodeset have the same detail,
+// it appears once, below the last of them.
 func details(rows []Row, now time.Time) []string {
 	lines := make([]string, len(rows))
 	type likeness struct {
 		nodeset string
 		remark  remark // without the time
 	}
-	alike := map[likeness][]int{} // rows
+	alike := map[likeness][]int{} // indices of rows
 	for i, r := range rows {
 		m := r.remark(now)
 		m.at = time.Time{}
@@ -124,7 +124,7 @@ func details(rows []Row, now time.Time) []string {
 	return lines
 }
 
-// names are what a row is called by: its jobs, or nodes.
+// names returns a row's jobs, or its nodes if it lacks jobs.
 func (r Row) names() []string {
 	if len(r.ShownAs) > 0 {
 		return r.ShownAs
@@ -132,8 +132,8 @@ func (r Row) names() []string {
 	return []string{r.Nodes}
 }
 
-// abridged are as many of the names as have room, at least one, and how many more
-// there are.
+// abridged returns as many names as there is room for, at least one, and the number of omitted
+// names.
 func abridged(names []string, room int) string {
 	text := ""
 	for i, name := range names {

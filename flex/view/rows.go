@@ -12,11 +12,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// rows are the nodes that wait and the machines that exist.
+// rows returns the waiting nodes and the existing machines.
 func (b *builder) rows() []Row {
 	all := []Row{}
 	served := map[string]bool{}  // region/group/request
-	failing := map[string]bool{} // nodes
+	failing := map[string]bool{} // by node
 	for _, w := range b.plan.Waits {
 		all = append(all, b.waiting(w))
 		for _, name := range w.Nodes {
@@ -49,7 +49,7 @@ func (b *builder) rows() []Row {
 
 // sorted returns rows by nodeset, state and time.
 func sorted(rows []Row) []Row {
-	order := make([]*Row, len(rows)) // a row is long to move
+	order := make([]*Row, len(rows)) // pointers, because rows are large
 	for i := range rows {
 		order[i] = &rows[i]
 	}
@@ -65,14 +65,14 @@ func sorted(rows []Row) []Row {
 	return all
 }
 
-// rank puts what waits before what runs, and what goes last.
+// rank sorts waiting rows before running ones, and rows that are being deleted last.
 func rank(s State) int {
 	return slices.Index([]State{
 		Waiting, Asking, Queued, Returned, Pending, Lost, Booting, Starting, Running, Idle, Down, Cancelling, Leaving, Stranded,
 	}, s)
 }
 
-// row is a row about these nodes, with the jobs that hold them.
+// row returns a row for these nodes with the jobs that hold them.
 func (b *builder) row(names []string) Row {
 	r := Row{Nodes: slurm.Fold(names), Count: len(names), Jobs: []uint32{}, ShownAs: []string{}, Users: []string{}}
 	for _, name := range names {
@@ -90,7 +90,7 @@ func (b *builder) row(names []string) Row {
 	return r
 }
 
-// waiting is the row of nodes that have no machine yet.
+// waiting returns the row of nodes without machines.
 func (b *builder) waiting(w plan.Wait) Row {
 	row := b.row(w.Nodes)
 	row.NodeSet, row.Region, row.Group, row.Request = w.NodeSet, w.Region, w.Group, w.Request
@@ -103,7 +103,7 @@ func (b *builder) waiting(w plan.Wait) Row {
 	return row
 }
 
-// trouble notes why the row's last attempt, or its request so far, has brought no machines.
+// trouble records why the row's last attempt, or its current request, has not created machines.
 func (r *Row) trouble(t mig.Trouble) {
 	r.Cause, r.Brief, r.Error = causeOf(t.Cause), t.Brief(), t.Message
 	if t.Quota.Metric != "" {
@@ -111,7 +111,7 @@ func (r *Row) trouble(t mig.Trouble) {
 	}
 }
 
-// causeOf is the word for a cause, empty if there is none.
+// causeOf returns the word for a cause; empty for no cause.
 func causeOf(c mig.Cause) string {
 	if c == mig.CauseNone {
 		return ""
@@ -129,7 +129,7 @@ func (b *builder) arrived(r mig.Request) bool {
 	return len(r.Instances) > 0
 }
 
-// unserved is the row of a live request that no wait is for.
+// unserved returns the row of a live request for which no nodes wait.
 func (b *builder) unserved(g mig.Group, r mig.Request, key string) Row {
 	row := b.row(r.Instances)
 	row.NodeSet, row.Region, row.Group, row.Request = g.Stamp.NodeSet, g.Region, g.Name, r.Name
@@ -146,18 +146,18 @@ func (b *builder) unserved(g mig.Group, r mig.Request, key string) Row {
 	return row
 }
 
-// likeness is what the machines of one row have in common.
+// likeness holds what the machines of one row have in common.
 type likeness struct {
 	nodeset, region, zone, group string
 	state                        State
 	ends, maintained             time.Time
-	job                          uint32 // the first of those that hold them
-	jobs                         string // the others
+	job                          uint32 // first of the jobs that hold the machines
+	jobs                         string // the remaining jobs
 	static                       bool
 	lease                        time.Duration
 }
 
-// leases are the rows of machines, of nodes that are not lost.
+// leases returns the rows of machines, except those of lost nodes.
 func (b *builder) leases(lost map[string]bool) []Row {
 	type lot struct {
 		likeness
@@ -170,7 +170,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 			continue
 		}
 		key := b.likenessOf(in)
-		if last < 0 || lots[last].likeness != key { // neighbours are mostly alike
+		if last < 0 || lots[last].likeness != key { // neighbours are usually alike
 			at, isKnown := known[key]
 			if !isKnown {
 				at = len(lots)
@@ -206,7 +206,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 	return all
 }
 
-// likenessOf is what a machine may have in common with others.
+// likenessOf returns the properties of a machine by which rows group machines.
 func (b *builder) likenessOf(in scene.Machine) likeness {
 	key := likeness{region: in.Region, zone: in.Zone, group: in.Group, ends: second(in.Until()), lease: b.askedFor(in)}
 	if !in.Until().Equal(in.Terminates) {
@@ -228,8 +228,7 @@ func (b *builder) likenessOf(in scene.Machine) likeness {
 	return key
 }
 
-// askedFor is the lease that a machine was asked for with; 0 if no request on
-// record says so.
+// askedFor returns the lease in the machine's request; 0 if no recorded request shows it.
 func (b *builder) askedFor(in scene.Machine) (lease time.Duration) {
 	if in.Owned == nil {
 		return 0
@@ -242,7 +241,8 @@ func (b *builder) askedFor(in scene.Machine) (lease time.Duration) {
 	return lease
 }
 
-// keptTo is until when the idle machine of a dynamic node is kept; zero if it is not.
+// keptTo returns when the warm machine of a dynamic node will be powered down; zero if the machine
+// is not kept.
 func (b *builder) keptTo(in scene.Machine) time.Time {
 	set, index, ok := b.scene.Config.Find(in.Name)
 	if !ok || set.Flex == nil || set.IsStatic(index) {
@@ -255,7 +255,7 @@ func (b *builder) keptTo(in scene.Machine) time.Time {
 	return second(plan.KeptUntil(set, node, in.Until()))
 }
 
-// boots says until when the machines of a row may boot.
+// boots sets the boot deadline of a row.
 func (b *builder) boots(row *Row) {
 	if row.State != Booting || row.Since.IsZero() {
 		return
@@ -265,7 +265,7 @@ func (b *builder) boots(row *Row) {
 	}
 }
 
-// firstOf is the first node of a hostlist.
+// firstOf returns the first node of a hostlist.
 func firstOf(hostlist string) string {
 	names, err := slurm.Expand(hostlist)
 	if err != nil || len(names) == 0 {
@@ -274,8 +274,8 @@ func firstOf(hostlist string) string {
 	return names[0]
 }
 
-// stateOf is the state of a machine whose name is that of a node of ours, or is not, with the jobs
-// that hold it.
+// stateOf returns the state of a machine. named means that the machine has the name of a flex node,
+// and holders are the jobs that hold the machine.
 func (b *builder) stateOf(in scene.Machine, named bool, holders []*slurm.Job) State {
 	switch {
 	case in.Leaving():
@@ -286,7 +286,8 @@ func (b *builder) stateOf(in scene.Machine, named bool, holders []*slurm.Job) St
 	state := stateOf(Word(in.Node.State))
 	waited := len(holders) > 0 && !slices.ContainsFunc(holders, func(j *slurm.Job) bool { return j.State.AtWork() })
 	switch {
-	case waited && in.Node.Power == scene.Rising: // Slurm shows the node of a job that waits pending as powered down
+	// If the job waits pending, Slurm shows the node as powered down.
+	case waited && in.Node.Power == scene.Rising:
 		return Booting
 	case waited && (state == Running || state == Idle):
 		return Starting

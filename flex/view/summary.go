@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Summary is the view in a line: jobs and nodes that wait and run, GPUs in use, idle
-// and requested, the longest wait, the next end of a lease, jobs that are held, problems.
+// Summary returns the view in one line: waiting and running jobs and nodes; GPUs in use, idle and
+// requested; the longest wait; the next lease end; held jobs; problems.
 func (v View) Summary() string {
 	t := v.Totals()
 	parts := []string{

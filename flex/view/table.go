@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// Width is how wide a text is at most, in characters. A table's rows may be
-// wider where the terminal is.
+// Width is the maximum width of text, in characters. A table's rows may be wider if the terminal is
+// wider.
 const Width = 100
 
-// Look says how a table is to look.
+// Look describes how to format a table.
 type Look struct {
-	Now   time.Time // when it is looked at, in the zone of the person who looks
+	Now   time.Time // current time, in the reader's time zone
 	Color bool
-	Width int   // of the terminal, in characters; 0: no terminal, as wide as it is
-	Wide  bool  // with more columns, and nothing clipped
+	Width int   // of the terminal, in characters; 0: not a terminal, unlimited
+	Wide  bool  // more columns, nothing clipped
 	Order Order // of the rows; empty: by nodeset, state and time
 
-	Filtered bool // the view is only a part, so that no rows do not mean that there are none
+	Filtered bool // the view is only a part, so missing rows do not mean that nothing exists
 }
 
-// Table is the view as text for a terminal: a summary, held jobs and problems, a line for each row
-// with its last error or obstacle below, then each nodeset and region. Where Look has a width, no line is longer than that; otherwise no
-// line is broken.
+// Table formats the view for a terminal: a summary, held jobs and problems, one line per row with
+// its last error or obstacle below, then each nodeset and region. If Look has a width, no line is
+// longer; otherwise no line is broken.
 func (v View) Table(look Look) string {
 	t := &table{look: look}
 	t.paragraph(Plain, v.headline(look.Now))
@@ -48,7 +48,7 @@ func (v View) Table(look Look) string {
 	return t.text.String()
 }
 
-// headline says which cluster this is and how old the view is.
+// headline names the cluster and the age of the view.
 func (v View) headline(now time.Time) string {
 	text := fmt.Sprintf("cluster %s at %s %s", v.Cluster, Moment(v.SeenAt, now), now.Format("MST"))
 	switch old := now.Sub(v.SeenAt); {
@@ -60,10 +60,10 @@ func (v View) headline(now time.Time) string {
 	return text
 }
 
-// shownProblems is how many problems a table lists that is not wide.
+// shownProblems is the number of problems that a table lists unless it is wide.
 const shownProblems = 10
 
-// problems lists the problems, a line for each.
+// problems lists the problems, one line each.
 func (t *table) problems(all []string) {
 	shown := len(all)
 	if !t.look.Wide && shown > shownProblems {
@@ -77,16 +77,16 @@ func (t *table) problems(all []string) {
 	}
 }
 
-// table grows line by line.
+// table collects lines of text.
 type table struct {
 	look Look
 	text strings.Builder
 }
 
-// Tone is what color a text has where there are colors.
+// Tone is the color of a text on terminals with colors.
 type Tone string
 
-// The tones, in the words of the terminal.
+// These are the tones, as escape sequences.
 const (
 	Plain Tone = ""
 	Good  Tone = "\x1b[32m"
@@ -114,7 +114,7 @@ func (t *table) paragraph(tone Tone, text string) {
 	}
 }
 
-// textWidth is how wide running text is.
+// textWidth returns the width of running text.
 func (t *table) textWidth() int {
 	if t.look.Width == 0 {
 		return math.MaxInt
@@ -122,7 +122,7 @@ func (t *table) textWidth() int {
 	return min(t.look.Width, Width)
 }
 
-// nodeSet sums up a nodeset.
+// nodeSet summarizes a nodeset.
 func (t *table) nodeSet(v View, set NodeSet) {
 	t.paragraph(Plain, v.SummaryOf(set))
 	for _, n := range set.States {
@@ -165,12 +165,13 @@ func (v View) SummaryOf(s NodeSet) string {
 	return text + "; " + Count(s.Active, "active request")
 }
 
-// Blocked says why the nodeset is blocked, and which command of an admin unblocks it.
+// Blocked explains why the nodeset is blocked, and names the admin's command to unblock it.
 func (s NodeSet) Blocked(now time.Time) string {
 	return fmt.Sprintf("%s; to unblock it: slurmflex unblock %s", s.blocked(now), s.Name)
 }
 
-// BlockedForUsers says why the nodeset is blocked. A job's owner cannot unblock it.
+// BlockedForUsers explains why the nodeset is blocked. It omits the command, because a job's owner
+// cannot unblock the nodeset.
 func (s NodeSet) BlockedForUsers(now time.Time) string {
 	return s.blocked(now) + "; your admin can unblock it once the cause is fixed"
 }

@@ -15,7 +15,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// wide is a view with a row that no usual terminal has room for.
+// wide returns a view with a row that is too wide for any usual terminal.
 func wide() View {
 	v := busy().view()
 	v.Rows = append(v.Rows, Row{
@@ -51,7 +51,7 @@ func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
 	}
 }
 
-func TestAFileHasEachParagraphInOneLine(t *testing.T) {
+func TestFileHasEachParagraphOnOneLine(t *testing.T) {
 	text := wide().Table(Look{Now: noon})
 	assert.Regexp(t, `(?m)^jobs: 4 waiting.* problems?$`, text)
 	assert.Regexp(t, `(?m)^a-nodeset-of-a-long-name +4294967290_17 \+2 +somebody-with-a-long-name +alpha-a-nodeset-of-a-long-name-\[0-63\] .* ends in 11h59m$`, text)
@@ -70,7 +70,7 @@ func TestStatusShowsItsAgeFromTheFirstSecond(t *testing.T) {
 	}
 }
 
-func TestTheWideTableHasMoreColumns(t *testing.T) {
+func TestWideTableHasMoreColumns(t *testing.T) {
 	v := busy().view()
 	for i := range v.Rows {
 		if v.Rows[i].State == Queued {
@@ -84,7 +84,7 @@ func TestTheWideTableHasMoreColumns(t *testing.T) {
 	assert.NotContains(t, busy().view().Table(Look{Now: noon}), "GPUS")
 }
 
-func TestWhatSeveralRowsHaveInCommonIsSaidOnce(t *testing.T) {
+func TestCommonDetailOfRowsAppearsOnce(t *testing.T) {
 	s := newWorld()
 	for i := range uint32(4) {
 		node := fmt.Sprintf("alpha-a3-%d", i)
@@ -103,7 +103,7 @@ func TestWhatSeveralRowsHaveInCommonIsSaidOnce(t *testing.T) {
 		"each nodeset for itself")
 }
 
-func TestJobsWithoutNodesAreShownAndThoseOfOneUserThatAreAlikeInOneRow(t *testing.T) {
+func TestSimilarPendingJobsOfAUserShareARow(t *testing.T) {
 	s := newWorld()
 	for id := range uint32(12) {
 		s.pending(820+id, "Priority")
@@ -118,7 +118,7 @@ func TestJobsWithoutNodesAreShownAndThoseOfOneUserThatAreAlikeInOneRow(t *testin
 	assert.Contains(t, text, "\njobs: 13 waiting, ")
 }
 
-// U13: 2,000 pending jobs with 300 time limits were 300 rows.
+// U13: 2,000 pending jobs with 300 different time limits used to fill 300 rows.
 func TestPendingJobsOfAUserAreOneRow(t *testing.T) {
 	s := busy()
 	v := s.view()
@@ -142,7 +142,7 @@ func TestPendingJobsOfAUserAreOneRow(t *testing.T) {
 	assert.Equal(t, "from 01:00:00", v.Pending()[0].Leases(), "one has no time limit")
 }
 
-func TestAFilterShowsOnlyWhatItNames(t *testing.T) {
+func TestFilterShowsOnlyMatches(t *testing.T) {
 	s := busy()
 	s.pending(817, "Resources").Partition = "train,short"
 	s.job(818, "always", "alpha-st-0", slurm.JobRunning).User = "grace"
@@ -189,7 +189,7 @@ func TestAFilterShowsOnlyWhatItNames(t *testing.T) {
 	assert.Len(t, all.Rows, 6, "the view itself stays as it is")
 }
 
-func TestRowsAreSortedByWhatIsAskedFor(t *testing.T) {
+func TestRowsAreSortedByTheGivenOrder(t *testing.T) {
 	rows := []Row{
 		{Nodes: "a", NodeSet: "z", State: Running, Jobs: []uint32{9}, Users: []string{"b"}, Count: 2, Since: noon, EndsAt: noon.Add(2 * time.Hour)},
 		{Nodes: "b", NodeSet: "y", State: Queued, Jobs: []uint32{8}, Users: []string{"a"}, Count: 3, Since: noon.Add(-time.Hour)},

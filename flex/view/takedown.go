@@ -8,18 +8,19 @@ import (
 	"slurmflex/flex/takedown"
 )
 
-// Takedown is what slurmflex down has done.
+// Takedown describes what slurmflex down did.
 type Takedown struct {
 	Envelope
 	Cluster string        `json:"cluster"`
-	NodeSet string        `json:"nodeset,omitempty"` // only this one
+	NodeSet string        `json:"nodeset,omitempty"` // only this nodeset
 	Actions []Action      `json:"actions"`           // in the order in which they ended
 	Left    takedown.Left `json:"left"`
 	Reasons []string      `json:"reasons"` // why something is left
 	Undo    []string      `json:"undo"`    // commands
 }
 
-// TakedownOf is what a takedown with these actions has left. Why steps failed to the end are reasons too.
+// TakedownOf describes a takedown by its actions and by what is left. The reasons include the
+// errors of steps that failed to the end.
 func TakedownOf(cluster, nodeSet string, actions []Action, left takedown.Plan) Takedown {
 	d := Takedown{
 		Envelope: EnvelopeOf("down"), Cluster: cluster, NodeSet: nodeSet, Actions: actions,
@@ -37,7 +38,7 @@ func TakedownOf(cluster, nodeSet string, actions []Action, left takedown.Plan) T
 	return d
 }
 
-// String says what is left, and why, and how to undo what Slurm was told.
+// String formats what is left, why, and how to undo the changes in Slurm.
 func (d Takedown) String() string {
 	var text strings.Builder
 	for _, command := range d.Undo {
@@ -50,7 +51,7 @@ func (d Takedown) String() string {
 	return text.String()
 }
 
-// StepsOf are the steps of a takedown as a plan.
+// StepsOf returns the steps of a takedown as a plan.
 func StepsOf(cluster string, p takedown.Plan) Plan {
 	steps := plan.Plan{}
 	for _, s := range p.Steps {
@@ -61,11 +62,11 @@ func StepsOf(cluster string, p takedown.Plan) Plan {
 	return of
 }
 
-// Unblock is what slurmflex unblock has done.
+// Unblock describes what slurmflex unblock did.
 type Unblock struct {
 	Envelope
 	NodeSet string `json:"nodeset"`
-	Nodes   string `json:"nodes"` // a hostlist: those whose record is cleared
+	Nodes   string `json:"nodes"` // hostlist of the nodes with a cleared failure record
 }
 
 func (u Unblock) String() string {

@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Clip cuts text to a number of characters, but no number in two. What is cut ends in
+// Clip shortens text to a number of characters without splitting a number. Shortened text ends in
 // an ellipsis.
 func Clip(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
@@ -27,7 +27,7 @@ func Clip(text string, width int) string {
 	return strings.TrimRight(cut, " ") + "…"
 }
 
-// clipStart cuts text likewise, but keeps its end: what tells nodes apart.
+// clipStart shortens text like Clip but keeps its end, which distinguishes nodes.
 func clipStart(text string, width int) string {
 	runes := []rune(text)
 	if len(runes) <= width {
@@ -44,7 +44,7 @@ func clipStart(text string, width int) string {
 	return "…" + rest
 }
 
-// nameWidth is the most characters shown of a name that a user chose.
+// nameWidth is the maximum number of characters shown of a name that a user chose.
 const nameWidth = 64
 
 // Name returns a name that a user chose, such as an account's, for printing: printable, clipped,
@@ -56,8 +56,8 @@ func Name(name string) string {
 	return Clip(Printable(name), nameWidth)
 }
 
-// Printable replaces what a terminal would take for a command, because messages
-// come from others.
+// Printable replaces characters that a terminal would take for a command, because messages come
+// from foreign sources.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -67,7 +67,7 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Span says a duration in its two largest units: 45s, 12m, 1h30m, 2d03h.
+// Span formats a duration in its two largest units: 45s, 12m, 1h30m, 2d03h.
 func Span(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -81,8 +81,8 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
-// Moment says a time in the zone of now, as after "at" or "until": the time of day
-// alone if it is that day's.
+// Moment formats a time in the zone of now, for use after "at" or "until". On the same day it shows
+// only the time of day.
 func Moment(t, now time.Time) string {
 	t = t.In(now.Location())
 	switch {
@@ -94,13 +94,13 @@ func Moment(t, now time.Time) string {
 	return t.Format("15:04 on Jan 2, 2006")
 }
 
-// Limit says a lease or a time limit as Slurm does: 02:00:00, 7-00:00:00.
+// Limit formats a lease or a time limit as Slurm does: 02:00:00, 7-00:00:00.
 func (s Seconds) Limit() string {
 	return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(s)}.String()
 }
 
-// wrap breaks a text into lines of at most width characters that begin with the
-// indent, and where the text itself begins with spaces, with these too.
+// wrap breaks a text into lines of at most width characters. Each line starts with the indent,
+// followed by the text's own leading spaces.
 func wrap(text, indent string, width int) string {
 	indent += text[:len(text)-len(strings.TrimLeft(text, " "))]
 	var lines strings.Builder
@@ -119,7 +119,7 @@ func wrap(text, indent string, width int) string {
 	return lines.String() + line + "\n"
 }
 
-// Count says a number of things.
+// Count formats a number of things.
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

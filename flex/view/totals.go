@@ -8,22 +8,22 @@ import (
 	"slurmflex/slurm"
 )
 
-// Totals is the view in numbers.
+// Totals holds the view's totals.
 type Totals struct {
-	Waiting, Running, Held int // jobs
+	Waiting, Running, Held int // numbers of jobs
 	WaitingNodes, Machines int
-	GPUs                   GPUs // zero also if the machine type of some is not known
+	GPUs                   GPUs // zero also if some machine types are unknown
 	LongestWait            time.Duration
-	NextEnd                time.Time // of a lease; zero if none is known
+	NextEnd                time.Time // of leases; zero if unknown
 }
 
-// GPUs are those of machines and requests.
+// GPUs counts the GPUs of machines and requests.
 type GPUs struct{ Used, Idle, Requested int }
 
 // Totals counts what the view shows.
 func (v View) Totals() Totals {
 	var t Totals
-	unknown := false // how many GPUs some have
+	unknown := false // some rows have an unknown number of GPUs
 	waits, runs := map[uint32]bool{}, map[uint32]bool{}
 	for _, r := range v.Rows {
 		gpus, known := v.GPUsOf(r)
@@ -35,7 +35,7 @@ func (v View) Totals() Totals {
 		case Asking, Queued:
 			t.GPUs.Requested += gpus
 		default:
-			known = true // none of these
+			known = true // counts no GPUs
 		}
 		unknown = unknown || !known
 		switch {
@@ -77,7 +77,7 @@ func (v View) Totals() Totals {
 	return t
 }
 
-// OnFlexNodes reports whether the job is of a partition with flex-start nodes.
+// OnFlexNodes reports whether the job's partition has flex-start nodes.
 func (v View) OnFlexNodes(j Job) bool { return len(v.setsOf(j.Partition)) > 0 }
 
 func add(set map[uint32]bool, ids []uint32) {

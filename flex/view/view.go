@@ -1,11 +1,10 @@
-// Package view describes what a cluster's flex-start nodes are doing in one value,
-// View, from which everything that people look at is made: the table and the JSON
-// of `slurmflex status`, the story of `slurmflex why`, the web page. It is pure: no
-// clock, no I/O.
+// Package view describes the state of a cluster's flex-start nodes in one value, View. Everything
+// that people see derives from this value: the table and the JSON of `slurmflex status`, the story
+// of `slurmflex why`, and the web page. The package is pure: it uses no clock and no I/O.
 //
-// The names of the JSON are stable; docs/status.md explains them. Times are in
-// UTC, durations in seconds. Jobs' names are not in it, and where Slurm hides
-// jobs from users who do not own them, neither are their owners.
+// The JSON names are stable; docs/status.md explains them. Times are in UTC, durations in seconds.
+// A View omits the names of jobs. If Slurm hides jobs from users other than their owners, a View
+// also omits the owners.
 package view
 
 import (
@@ -25,29 +24,28 @@ type View struct {
 	SeenAt   time.Time `json:"seen_at"`
 	Daemon   *Daemon   `json:"daemon,omitempty"` // nil unless a daemon answers
 	Regions  []Region  `json:"regions"`
-	NodeSets []NodeSet `json:"nodesets"` // the flex-start ones
+	NodeSets []NodeSet `json:"nodesets"` // with flex-start nodes
 	Rows     []Row     `json:"rows"`
 	Groups   []Group   `json:"groups"`
-	Hosts    []Host    `json:"hosts"`       // of machines of which Compute shows where they are
+	Hosts    []Host    `json:"hosts"`       // machines with a location from Compute
 	Jobs     []Job     `json:"jobs"`        // every job in Slurm's queue
-	Skipped  []Skipped `json:"unread_rows"` // of Slurm's output
+	Skipped  []Skipped `json:"unread_rows"` // rows of Slurm's output
 	Problems []string  `json:"problems"`
-	Listed   []Problem `json:"problem_list"` // the problems that a pass found, with what they are about
-	Actions  []Action  `json:"actions"`      // the last ones, the newest first
+	Listed   []Problem `json:"problem_list"` // problems that a pass found, with their subjects
+	Actions  []Action  `json:"actions"`      // last actions, newest first
 
-	// OtherNodes is the nodes, as a hostlist, that Slurm has and slurmflex does
-	// not manage.
+	// OtherNodes is the hostlist of Slurm's nodes that slurmflex does not manage.
 	OtherNodes string `json:"other_nodes"`
 }
 
-// Problem is one that a pass found.
+// Problem is a problem that a pass found.
 type Problem struct {
-	Kind  string `json:"kind"`            // such as boot-timeout
+	Kind  string `json:"kind"`            // for example boot-timeout
 	About string `json:"about,omitempty"` // the group, nodes, nodeset, region or job
 	Text  string `json:"problem"`
 }
 
-// Daemon is how the daemon's reconcile passes go.
+// Daemon describes the daemon's reconcile passes.
 type Daemon struct {
 	LastGoodAt time.Time `json:"last_good_pass_at,omitzero"`
 	Interval   Seconds   `json:"interval_seconds"`
@@ -56,8 +54,7 @@ type Daemon struct {
 	ErrorAt    time.Time `json:"error_at,omitzero"`
 }
 
-// Says is what is wrong with the passes; empty if nothing is, or no daemon
-// answers.
+// Says returns what is wrong with the passes; empty if all is well or no daemon answers.
 func (d *Daemon) Says() string {
 	switch {
 	case d == nil || d.Error == "":
@@ -68,8 +65,8 @@ func (d *Daemon) Says() string {
 	return "slurmflex has stopped reconciling: " + d.Error + d.at()
 }
 
-// at is when the error was seen. The next attempt may be minutes away, and the
-// cause may be gone by then.
+// at returns when the error occurred. The next attempt may be minutes away, and the cause may have
+// disappeared by then.
 func (d *Daemon) at() string {
 	if d.ErrorAt.IsZero() {
 		return ""
@@ -77,170 +74,190 @@ func (d *Daemon) at() string {
 	return " (as of " + d.ErrorAt.UTC().Format("15:04:05 MST") + ")"
 }
 
-// Region is a region of Compute that has flex nodesets.
+// Region is a region of Compute with flex nodesets.
 type Region struct {
 	Name     string `json:"region"`
 	Active   int    `json:"active_requests"`
 	Most     int    `json:"max_active_requests"`
 	ReadFail string `json:"error,omitempty"` // why it could not be read
 
-	KnownAt time.Time `json:"last_known_at,omitzero"` // when it was last read, if it could not be read now
+	// KnownAt is the time of the last reading, if the region could not be read now.
+	KnownAt time.Time `json:"last_known_at,omitzero"`
 
-	GPUs      []GPUQuota  `json:"gpu_quotas"`               // those of its nodesets' machines that Compute shows
-	Tightest  *QuotaUsage `json:"tightest_quota,omitempty"` // nil if Compute shows none
+	// GPUs are the quotas for the GPUs of the region's nodesets, as far as Compute shows them.
+	GPUs      []GPUQuota  `json:"gpu_quotas"`
+	Tightest  *QuotaUsage `json:"tightest_quota,omitempty"` // nil if Compute shows no quota
 	QuotaFail string      `json:"quota_error,omitempty"`    // why the quotas could not be read
 	QuotasAt  time.Time   `json:"quotas_at,omitzero"`       // when the quotas were read; zero: never
 }
 
-// NodeSet is a nodeset whose nodes slurmflex provisions.
+// NodeSet is a nodeset with nodes that slurmflex provisions.
 type NodeSet struct {
-	Name       string          `json:"nodeset"`
-	Capacity   config.Capacity `json:"capacity"`
-	Region     string          `json:"region"`
-	Zones      []string        `json:"zones"`                  // where its machines may come from
-	Machine    string          `json:"machine_type,omitempty"` // empty while its template could not be read
-	Price      *Price          `json:"price,omitempty"`        // nil if the price file has none
-	Partitions []string        `json:"partitions"`
-	Static     int             `json:"static_nodes"`
-	Size       int             `json:"nodes"`
-	Active     int             `json:"active_requests"`
-	JobLease   bool            `json:"lease_follows_time_limit"`
-	Margin     Seconds         `json:"lease_margin_seconds"`              // added to the time limit
-	ByJob      bool            `json:"comes_by_job"`                      // all nodes of a job at once, or none
-	Requeues   Seconds         `json:"requeues_before_lease_end_seconds"` // a running job, this long before the lease ends; 0: never
-	Block      *Block          `json:"blocked,omitempty"`
-	States     []Nodes         `json:"states"`
+	Name     string          `json:"nodeset"`
+	Capacity config.Capacity `json:"capacity"`
+	Region   string          `json:"region"`
+	Zones    []string        `json:"zones"` // possible zones of its machines
+	// Machine is empty while the nodeset's template cannot be read.
+	Machine    string   `json:"machine_type,omitempty"`
+	Price      *Price   `json:"price,omitempty"` // nil if missing in the price file
+	Partitions []string `json:"partitions"`
+	Static     int      `json:"static_nodes"`
+	Size       int      `json:"nodes"`
+	Active     int      `json:"active_requests"`
+	JobLease   bool     `json:"lease_follows_time_limit"`
+	Margin     Seconds  `json:"lease_margin_seconds"` // added to the time limit
+	// ByJob means that a job gets all of its nodes at once, or none.
+	ByJob bool `json:"comes_by_job"`
+	// Requeues is how long before the lease end running jobs are requeued; 0: never.
+	Requeues Seconds `json:"requeues_before_lease_end_seconds"`
+	Block    *Block  `json:"blocked,omitempty"`
+	States   []Nodes `json:"states"`
 
 	Alternatives []Alternative `json:"alternatives"`
 }
 
-// Price is what a machine of a nodeset costs.
+// Price is the price of a nodeset's machines.
 type Price struct {
 	Hour     float64 `json:"machine_hour"` // 0 or more
 	Currency string  `json:"currency"`
 }
 
-// Alternative is a partition that is up, has none of a nodeset's nodes, and only
-// flex-start nodes of the same machine type.
+// Alternative is a partition that is up, shares no nodes with a nodeset, and has only flex-start
+// nodes of the same machine type.
 type Alternative struct {
-	Partition string  `json:"partition"`
-	Size      int     `json:"nodes"`
-	Longest   Seconds `json:"longest_job_seconds"` // the time limit that every lease in it covers, or Slurm's MaxTime if that is less
+	Partition string `json:"partition"`
+	Size      int    `json:"nodes"`
+	// Longest is the time limit that every lease in the partition covers, or Slurm's MaxTime if
+	// lower.
+	Longest Seconds `json:"longest_job_seconds"`
 }
 
-// Block says that nothing is requested, because too many machines in a row failed
-// to boot.
+// Block means that nothing is requested because too many machines in a row failed to boot.
 type Block struct {
 	Failed int       `json:"failed_boots"`
 	Until  time.Time `json:"until"`
 }
 
-// Nodes is the nodes of a nodeset that Slurm shows alike.
+// Nodes are the nodes of a nodeset with the same state in Slurm.
 type Nodes struct {
-	Nodes    string `json:"nodes"` // a hostlist
-	Count    int    `json:"count"`
-	Static   bool   `json:"static"`
-	State    string `json:"state"` // in a word or two; see Word
-	Slurm    string `json:"slurm_state"`
-	Reason   string `json:"reason,omitempty"` // Slurm's, of being down, drained or powered down
+	Nodes  string `json:"nodes"` // hostlist
+	Count  int    `json:"count"`
+	Static bool   `json:"static"`
+	State  string `json:"state"` // one or two words; see Word
+	Slurm  string `json:"slurm_state"`
+	// Slurm's reason for down, drained or powered-down nodes
+	Reason   string `json:"reason,omitempty"`
 	ReasonBy string `json:"reason_by,omitempty"`
 }
 
-// Row is nodes that wait together, or whose machines are alike.
+// Row is a set of nodes that wait together, or nodes with similar machines.
 type Row struct {
-	NodeSet string   `json:"nodeset"`  // empty for machines of no node that is configured
-	Jobs    []uint32 `json:"jobs"`     // that hold the nodes, the most important first, by their raw ids
-	ShownAs []string `json:"shown_as"` // the same as squeue shows them; see Job.Name
-	Users   []string `json:"users"`    // their owners
-	Nodes   string   `json:"nodes"`    // a hostlist
+	NodeSet string `json:"nodeset"` // empty for machines without a configured node
+	// Jobs are the raw ids of the jobs that hold the nodes, most important first.
+	Jobs    []uint32 `json:"jobs"`
+	ShownAs []string `json:"shown_as"` // the same jobs as squeue shows them; see Job.Name
+	Users   []string `json:"users"`    // owners of the jobs
+	Nodes   string   `json:"nodes"`    // hostlist
 	Count   int      `json:"count"`
 	Static  bool     `json:"static"`
 	State   State    `json:"state"`
 
 	Region  string  `json:"region"`
 	Zone    string  `json:"zone,omitempty"`
-	Group   string  `json:"group,omitempty"`   // the managed instance group
-	Request string  `json:"request,omitempty"` // the live resize request in it
+	Group   string  `json:"group,omitempty"`   // managed instance group
+	Request string  `json:"request,omitempty"` // live resize request in the group
 	Lease   Seconds `json:"lease_seconds,omitempty"`
 
-	RequestedAt time.Time `json:"requested_at,omitzero"` // when the live request was made
+	RequestedAt time.Time `json:"requested_at,omitzero"` // creation of the live request
 
-	least  Seconds // of pending jobs: the shortest time limit; Lease is the longest, 0 if one has none
-	begins bool    // of pending jobs: NextAt is when Slurm lets the first start, not when it expects that
+	// least is the shortest time limit of pending jobs. Lease is the longest, or 0 if a job lacks a
+	// limit.
+	least Seconds
+	// begins means, for pending jobs, that NextAt is the earliest start that Slurm allows, not the
+	// expected start.
+	begins bool
 
-	KnownAt  time.Time `json:"last_known_at,omitzero"`   // the time of what is said of the cloud, if its region could not be read since
-	Since    time.Time `json:"since,omitzero"`           // of the wait, or when the machines were made
-	EndsAt   time.Time `json:"ends_at,omitzero"`         // of the lease, or when maintenance begins
-	Maintain time.Time `json:"maintenance_at,omitzero"`  // when maintenance of their hosts begins, if that is before their lease ends
-	KeptTo   time.Time `json:"kept_until,omitzero"`      // of idle machines: when the first of them is powered down unless a job takes it
-	Obstacle string    `json:"obstacle,omitempty"`       // why nothing is requested now, or what became of lost machines
-	Failed   int       `json:"failed_attempts,omitzero"` // in a row
+	// KnownAt is the time of the cloud data, if the region could not be read since.
+	KnownAt time.Time `json:"last_known_at,omitzero"`
+	// Since is the start of the wait, or the creation of the machines.
+	Since  time.Time `json:"since,omitzero"`
+	EndsAt time.Time `json:"ends_at,omitzero"` // lease end, or start of maintenance
+	// Maintain is the start of host maintenance, if that is before the lease end.
+	Maintain time.Time `json:"maintenance_at,omitzero"`
+	// KeptTo is when the first idle machine is powered down unless a job takes it.
+	KeptTo time.Time `json:"kept_until,omitzero"`
+	// Obstacle is why nothing is requested now, or what happened to lost machines.
+	Obstacle string    `json:"obstacle,omitempty"`
+	Failed   int       `json:"failed_attempts,omitzero"` // consecutive failures
 	NextAt   time.Time `json:"next_attempt_at,omitzero"`
 
-	FailingSince time.Time `json:"failing_since,omitzero"`          // when the first call failed, if calls are repeated in every pass
-	RetryEvery   Seconds   `json:"retry_interval_seconds,omitzero"` // average time between two of these calls
+	// FailingSince is the time of the first failed call, if calls are repeated in every pass.
+	FailingSince time.Time `json:"failing_since,omitzero"`
+	// RetryEvery is the average time between two of these calls.
+	RetryEvery Seconds `json:"retry_interval_seconds,omitzero"`
 
 	GiveUpAt time.Time `json:"gives_up_at,omitzero"`
-	GiveUpBy string    `json:"gives_up_by,omitempty"` // the limit that this is of
-	Then     string    `json:"then,omitempty"`        // what is done with the job then
-	Estimate *Estimate `json:"estimate,omitempty"`    // of a wait, where the history says
+	GiveUpBy string    `json:"gives_up_by,omitempty"` // name of the limit behind GiveUpAt
+	Then     string    `json:"then,omitempty"`        // what happens to the job then
+	Estimate *Estimate `json:"estimate,omitempty"`    // of the wait, if the history suffices
 	Cause    string    `json:"cause,omitempty"`       // of the last error
-	Brief    string    `json:"brief,omitempty"`       // that error in a few words
-	Quota    *UsedUp   `json:"quota,omitempty"`       // that is used up, if Google named it
-	Error    string    `json:"error,omitempty"`       // the last of Google's error messages
+	Brief    string    `json:"brief,omitempty"`       // the last error in a few words
+	Quota    *UsedUp   `json:"quota,omitempty"`       // exhausted quota, if Google named it
+	Error    string    `json:"error,omitempty"`       // Google's last error message
 }
 
-// UsedUp is a quota that leaves no room for a request.
+// UsedUp is a quota without room for a request.
 type UsedUp struct {
 	Quota  string  `json:"quota"`            // in the API's words
 	Limit  float64 `json:"limit,omitzero"`   // 0: unknown
 	Region string  `json:"region,omitempty"` // of the quota; empty: unknown
 }
 
-// State says what the nodes of a row are doing.
+// State is the state of a row's nodes.
 type State string
 
-// The states of rows.
+// These are the states of rows.
 const (
-	Asking     State = "asking"     // their request is being made, or checked by Compute
-	Queued     State = "queued"     // their request waits for capacity
-	Waiting    State = "waiting"    // nothing is requested; Obstacle says why
-	Returned   State = "returned"   // they are returned to Slurm, with their job
-	Pending    State = "pending"    // the jobs have no nodes yet; only in the table
-	Cancelling State = "cancelling" // no job needs their request any more
-	Lost       State = "lost"       // their machines are gone under a job; Obstacle says why
-	Booting    State = "booting"    // their machines exist, and have not registered with Slurm
-	Starting   State = "starting"   // their machines are up, and their job has not started yet
-	Running    State = "running"    // a job has them
+	Asking     State = "asking"     // the request is being created, or Compute is checking it
+	Queued     State = "queued"     // the request waits for capacity
+	Waiting    State = "waiting"    // nothing is requested; Obstacle explains why
+	Returned   State = "returned"   // being returned to Slurm, with their job
+	Pending    State = "pending"    // the jobs are without nodes; only in the table
+	Cancelling State = "cancelling" // no job needs the request any more
+	Lost       State = "lost"       // a job has lost its machines; Obstacle explains why
+	Booting    State = "booting"    // the machines exist but have not registered with Slurm
+	Starting   State = "starting"   // the machines are up, but the job has not started
+	Running    State = "running"    // a job runs on them
 	Idle       State = "idle"
 	Down       State = "down" // Slurm does not use them: down, drained, or not responding
 	Leaving    State = "leaving"
-	Stranded   State = "stranded" // machines of ours that belong to no node
+	Stranded   State = "stranded" // the cluster's machines without a node
 )
 
-// Waits reports whether the row's nodes have no machines yet.
+// Waits reports whether the row's nodes lack machines.
 func (r Row) Waits() bool {
 	return r.State == Asking || r.State == Queued || r.State == Waiting || r.State == Returned
 }
 
-// Group is a managed instance group of ours.
+// Group is one of the cluster's managed instance groups.
 type Group struct {
 	Name      string    `json:"group"`
 	Region    string    `json:"region"`
 	NodeSet   string    `json:"nodeset"`
-	Job       uint32    `json:"job,omitzero"`   // that it was made for
-	Array     uint32    `json:"array,omitzero"` // whose tasks share it
-	Node      string    `json:"node,omitempty"` // the one that it was made for, by itself
+	Job       uint32    `json:"job,omitzero"`   // job for which the group was created
+	Array     uint32    `json:"array,omitzero"` // array with tasks that share the group
+	Node      string    `json:"node,omitempty"` // only node for which the group was created
 	CreatedAt time.Time `json:"created_at,omitzero"`
-	Instances string    `json:"instances"` // a hostlist
-	Requests  []Request `json:"requests"`  // the oldest first
+	Instances string    `json:"instances"` // hostlist
+	Requests  []Request `json:"requests"`  // oldest first
 }
 
 // Request is a resize request.
 type Request struct {
-	Name      string    `json:"request"`
-	State     string    `json:"state"` // in the API's words: CREATING, ACCEPTED, SUCCEEDED, FAILED, CANCELLED
-	Nodes     string    `json:"nodes"` // a hostlist
+	Name string `json:"request"`
+	// State is in the API's words: CREATING, ACCEPTED, SUCCEEDED, FAILED, CANCELLED.
+	State     string    `json:"state"`
+	Nodes     string    `json:"nodes"` // hostlist
 	Count     int       `json:"count"`
 	Lease     Seconds   `json:"lease_seconds"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
@@ -250,37 +267,46 @@ type Request struct {
 
 // Job is a job in Slurm's queue.
 type Job struct {
-	ID        uint32    `json:"job"`
-	ArrayID   uint32    `json:"array,omitzero"` // of an array's task
-	ArrayTask string    `json:"array_task,omitempty"`
-	HetID     uint32    `json:"het,omitzero"` // of a heterogeneous job's component
-	HetOffset uint32    `json:"het_offset,omitzero"`
-	User      string    `json:"user,omitempty"`
-	Partition string    `json:"partition"`
-	State     string    `json:"state"`                         // Slurm's word
-	Reason    string    `json:"reason,omitempty"`              // why it is pending, in Slurm's words
-	Obstacle  string    `json:"obstacle,omitempty"`            // why no machines are requested for it while it is pending
-	NextAt    time.Time `json:"next_attempt_at,omitzero"`      // when they are requested again, if that is known
-	Nodes     string    `json:"nodes"`                         // a hostlist
-	Placed    string    `json:"waits_configuring,omitempty"`   // why it waits CONFIGURING where other jobs wait PENDING
-	Awaits    string    `json:"awaits,omitempty"`              // a hostlist of nodes: their machines are requested for it while it is pending
-	Places    int       `json:"places,omitempty"`              // of these nodes: it starts in the first whose machines have all registered
-	NodeCount int       `json:"node_count,omitzero"`           // that it has, or while it is pending needs at least
-	GPUs      int       `json:"gpus_per_node,omitzero"`        // that it asks for by --gres or --gpus-per-node
-	Unused    int       `json:"unused_gpus_per_node,omitzero"` // the others, where it gets whole nodes
-	StartAt   time.Time `json:"start_at,omitzero"`
-	Limit     Seconds   `json:"time_limit_seconds,omitempty"` // absent: none, or not known
-	Told      string    `json:"told,omitempty"`               // what slurmflex has written into its AdminComment
+	ID        uint32 `json:"job"`
+	ArrayID   uint32 `json:"array,omitzero"` // for an array's task
+	ArrayTask string `json:"array_task,omitempty"`
+	HetID     uint32 `json:"het,omitzero"` // for a heterogeneous job's component
+	HetOffset uint32 `json:"het_offset,omitzero"`
+	User      string `json:"user,omitempty"`
+	Partition string `json:"partition"`
+	State     string `json:"state"`            // Slurm's word
+	Reason    string `json:"reason,omitempty"` // why it is pending, in Slurm's words
+	// Obstacle is why no machines are requested while the job is pending.
+	Obstacle string `json:"obstacle,omitempty"`
+	// NextAt is when machines are requested again, if known.
+	NextAt time.Time `json:"next_attempt_at,omitzero"`
+	Nodes  string    `json:"nodes"` // hostlist
+	// Placed is why the job waits CONFIGURING where other jobs wait PENDING.
+	Placed string `json:"waits_configuring,omitempty"`
+	// Awaits is a hostlist of the nodes with machines requested while the job is pending.
+	Awaits string `json:"awaits,omitempty"`
+	// Places is the number of alternative places in Awaits. The job starts in the first place with
+	// all machines registered.
+	Places int `json:"places,omitempty"`
+	// NodeCount is the number of nodes that the job has, or its minimum while it is pending.
+	NodeCount int `json:"node_count,omitzero"`
+	// GPUs are those requested by --gres or --gpus-per-node.
+	GPUs int `json:"gpus_per_node,omitzero"`
+	// Unused is the number of GPUs per node that the job does not request, if it gets whole nodes.
+	Unused  int       `json:"unused_gpus_per_node,omitzero"`
+	StartAt time.Time `json:"start_at,omitzero"`
+	Limit   Seconds   `json:"time_limit_seconds,omitempty"` // absent: none, or unknown
+	Told    string    `json:"told,omitempty"`               // its AdminComment from slurmflex
 }
 
-// Skipped is a row of Slurm's output that could not be read.
+// Skipped is an unreadable row of Slurm's output.
 type Skipped struct {
 	Kind  string `json:"kind"`           // job, node, reservation or partition
-	Name  string `json:"name,omitempty"` // or the raw id of a job; absent if that could not be read
+	Name  string `json:"name,omitempty"` // or a job's raw id; absent if unreadable
 	Error string `json:"error"`
 }
 
-// holds reports whether the node is among those of the hostlist.
+// holds reports whether a hostlist contains the node.
 func holds(hostlist, node string) bool {
 	names, err := slurm.Expand(hostlist)
 	return err == nil && slices.Contains(names, node)
@@ -301,8 +327,8 @@ func (v View) unread(region string) bool {
 	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.Name == region && r.ReadFail != "" })
 }
 
-// lastKnown is when a region was last read that could not be read now; zero if it
-// never was. It reports false if it was read.
+// lastKnown returns when a region that cannot be read now was last read; zero if never. unread is
+// false if the region was read.
 func (v View) lastKnown(region string) (at time.Time, unread bool) {
 	for _, r := range v.Regions {
 		if r.Name == region && r.ReadFail != "" {
@@ -312,8 +338,8 @@ func (v View) lastKnown(region string) (at time.Time, unread bool) {
 	return time.Time{}, false
 }
 
-// Unread reports whether some region could not be read, so that what is not
-// seen may exist after all.
+// Unread reports whether some region could not be read, so that things missing from the view may
+// exist.
 func (v View) Unread() bool {
 	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.ReadFail != "" })
 }
@@ -321,7 +347,7 @@ func (v View) Unread() bool {
 // Seconds is a duration that is a number of seconds in JSON.
 type Seconds time.Duration
 
-// MarshalJSON writes seconds, with a fraction if there is one.
+// MarshalJSON writes seconds, with a fraction if needed.
 func (s Seconds) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, time.Duration(s).Seconds(), 'f', -1, 64), nil
 }

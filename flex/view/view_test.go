@@ -21,7 +21,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-func TestTheTableShowsWhatWaitsWhatRunsAndWhatIsWrong(t *testing.T) {
+func TestTableShowsWaitsLeasesAndProblems(t *testing.T) {
 	v := busy().view()
 	look := Look{Now: noon.Add(90 * time.Second), Width: Width}
 	text := v.Table(look)
@@ -36,7 +36,7 @@ func TestTheTableShowsWhatWaitsWhatRunsAndWhatIsWrong(t *testing.T) {
 	assert.NotEqual(t, text, v.Table(Look{Now: look.Now, Width: Width, Color: true}))
 }
 
-func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
+func TestTableShowsBlockedNodesetsAndUnclearStates(t *testing.T) {
 	s := newWorld()
 	s.block()
 	s.Nodes("alpha-a3-0", "IDLE+CLOUD+LEVITATING")
@@ -57,7 +57,7 @@ func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotReadIsNotReportedAsAbsent(t *testing.T) {
+func TestUnreadThingsAreNotReportedAsAbsent(t *testing.T) {
 	s := newWorld()
 	s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")
 	s.Snap.Instances, s.Snap.Groups = nil, nil
@@ -68,7 +68,7 @@ func TestWhatIsNotReadIsNotReportedAsAbsent(t *testing.T) {
 		"problem: region us-central1 could not be read, and nothing is done in it: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'", "the whole reason")
 }
 
-func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
+func TestHeldJobsHaveAReasonAndAReleaseCommand(t *testing.T) {
 	s := newWorld()
 	for _, id := range []uint32{816, 817, 818} {
 		s.pending(id, "JobHeldAdmin")
@@ -88,8 +88,8 @@ func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
 	assert.Empty(t, v.Only(Filter{NodeSet: "g2"}).Held(), "a3 has their partition")
 }
 
-// A6: a job with --requeue=expedite is EXPEDITING while it is held.
-func TestAnExpeditedJobThatIsHeldIsNamedLikeOthers(t *testing.T) {
+// A6: a held job with --requeue=expedite has the state EXPEDITING.
+func TestHeldExpeditedJobIsListedAsHeld(t *testing.T) {
 	s := newWorld()
 	s.pending(816, "JobHeldAdmin").State = slurm.JobExpediting
 	s.Snap.Told[816] = memo.OwnComment + "no template"
@@ -107,7 +107,7 @@ func TestAnExpeditedJobThatIsHeldIsNamedLikeOthers(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-func TestHeldTasksAndComponentsAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesThem(t *testing.T) {
+func TestHeldTasksAreReleasedByTheNumbersThatSlurmAccepts(t *testing.T) {
 	s := newWorld()
 	s.task(901, 900, "0")
 	s.pending(900, "").ArrayID, s.Snap.Jobs[1].ArrayTask = 900, "1-3%2"
@@ -122,7 +122,7 @@ func TestHeldTasksAndComponentsAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesT
 	}, s.view().Held())
 }
 
-func TestTheTableNamesTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
+func TestTableNamesTasksAndComponentsLikeSqueue(t *testing.T) {
 	s := newWorld()
 	s.components(820)
 	s.waiting(901, "alpha-a3-2")
@@ -133,7 +133,7 @@ func TestTheTableNamesTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 	}
 }
 
-func TestTheJSONIsAsItIsDocumentedAndIsReadBack(t *testing.T) {
+func TestJSONMatchesTheDocumentationAndReadsBack(t *testing.T) {
 	v := busy().view()
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -147,7 +147,7 @@ func TestTheJSONIsAsItIsDocumentedAndIsReadBack(t *testing.T) {
 	assert.NotContains(t, text.String(), "null")
 }
 
-func TestWithoutAnythingEveryListIsEmptyAndNoneIsNull(t *testing.T) {
+func TestEmptyViewHasEmptyListsInsteadOfNull(t *testing.T) {
 	s := newWorld()
 	s.Snap = scene.Snapshot{Now: noon}
 	text, err := json.Marshal(s.view())
@@ -157,7 +157,7 @@ func TestWithoutAnythingEveryListIsEmptyAndNoneIsNull(t *testing.T) {
 	assert.Contains(t, s.view().Table(Look{Now: noon}), "nodeset a3: 8 nodes, none of them known to Slurm; 0 active requests\n")
 }
 
-func TestWhereSlurmHidesJobsNobodyIsNamed(t *testing.T) {
+func TestHiddenJobsHaveNoOwner(t *testing.T) {
 	s := busy()
 	s.Snap.Private = true
 	v := s.view()
@@ -171,7 +171,7 @@ func TestWhereSlurmHidesJobsNobodyIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
+func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 	tests := map[string]struct {
 		given func(*world)
 		want  State
@@ -286,7 +286,7 @@ func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
 	}
 }
 
-func TestMachinesOfStrangersAreNotShown(t *testing.T) {
+func TestForeignMachinesAreNotShown(t *testing.T) {
 	s := newWorld()
 	s.Snap.Instances = append(s.Snap.Instances, mig.Instance{Name: "alpha-a3-0", Region: scenetest.US, Group: "theirs", Status: "RUNNING"})
 	s.Snap.Groups = append(s.Snap.Groups, mig.Group{Name: "theirs", Region: scenetest.US, Stamp: mig.Stamp{Cluster: "beta", NodeSet: "a3"}})
@@ -294,7 +294,7 @@ func TestMachinesOfStrangersAreNotShown(t *testing.T) {
 	assert.Len(t, s.view().Groups, 2)
 }
 
-func TestJobsOnOneSharedNodeAreNamedByImportance(t *testing.T) {
+func TestJobsOnASharedNodeAreSortedByPriority(t *testing.T) {
 	s := newWorld()
 	s.job(820, "always", "alpha-st-0", slurm.JobRunning)
 	s.job(819, "always", "alpha-st-0", slurm.JobRunning).User = "grace"
@@ -305,7 +305,7 @@ func TestJobsOnOneSharedNodeAreNamedByImportance(t *testing.T) {
 	assert.Equal(t, []string{"grace", "ada"}, row.Users)
 }
 
-func TestWhatFailsAgainAndAgainIsOneActionThatIsCounted(t *testing.T) {
+func TestRepeatedFailuresAreOneCountedAction(t *testing.T) {
 	var h History
 	remove := plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "g"}}, Why: "it is empty"}
 	for i := range 3 {
@@ -319,7 +319,7 @@ func TestWhatFailsAgainAndAgainIsOneActionThatIsCounted(t *testing.T) {
 	assert.Equal(t, noon.Add(2*time.Minute), last[1].At)
 }
 
-func TestWhatJobsAreToldIsNoActionToRememberUnlessItFails(t *testing.T) {
+func TestHistoryKeepsMessagesToJobsOnlyIfTheyFail(t *testing.T) {
 	var h History
 	h.Add(Record(plan.CommentJob{OfJob: plan.OfJob{Job: 7}}, noon, time.Second, nil))
 	assert.Empty(t, h.Last())
@@ -327,7 +327,7 @@ func TestWhatJobsAreToldIsNoActionToRememberUnlessItFails(t *testing.T) {
 	assert.Equal(t, "Invalid job id specified", h.Last()[0].Error)
 }
 
-func TestTheOldestActionsAreForgotten(t *testing.T) {
+func TestHistoryForgetsTheOldestActions(t *testing.T) {
 	var h History
 	for i := range HistorySize + 7 {
 		h.Add(Record(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Name: fmt.Sprint(i)}}}, noon, 0, nil))
@@ -338,14 +338,14 @@ func TestTheOldestActionsAreForgotten(t *testing.T) {
 	assert.Equal(t, "7", last[HistorySize-1].Group)
 }
 
-func TestAnActionSaysWhatItWasAbout(t *testing.T) {
+func TestRecordNamesTheSubjectOfAnAction(t *testing.T) {
 	a := Record(plan.ReturnNodes{OfJob: plan.OfJob{Job: 7}, Nodes: []string{"n-0", "n-1"}}, noon, 0, nil)
 	assert.Equal(t, uint32(7), a.Job)
 	assert.Equal(t, "n-[0-1]", a.Nodes)
 	assert.Equal(t, "g", Record(plan.CreateRequest{Of: plan.Of{Group: mig.GroupID{Name: "g"}}}, noon, 0, nil).Group)
 }
 
-func TestANodesStateIsSaidInAWord(t *testing.T) {
+func TestWordNamesTheStateOfANode(t *testing.T) {
 	for state, want := range map[string]string{
 		"IDLE+CLOUD+POWERED_DOWN":                 "powered down",
 		"IDLE+CLOUD+POWERING_DOWN":                "powering down",
@@ -406,8 +406,8 @@ func TestSpansAndMomentsAreShort(t *testing.T) {
 	assert.Equal(t, "a [2Jb ü", Printable("a\x1b[2Jb\nü"))
 }
 
-// C4: what was known of a region that cannot be read is shown, with its time.
-func TestWhatWasLastKnownOfARegionIsShownWithItsTime(t *testing.T) {
+// C4: the last reading of an unreadable region is shown with its time.
+func TestLastReadingOfARegionIsShownWithItsTime(t *testing.T) {
 	s := newWorld()
 	s.waiting(812, "alpha-a3-[0-1]")
 	s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
@@ -431,7 +431,7 @@ func TestWhatWasLastKnownOfARegionIsShownWithItsTime(t *testing.T) {
 	assert.Contains(t, text, "last known: 1 active request")
 }
 
-func TestGPUsThatAJobDoesNotAskForAreUnusedWhereNoOtherJobCanHaveThem(t *testing.T) {
+func TestUnrequestedGPUsAreUnusedOnExclusiveNodes(t *testing.T) {
 	for _, test := range []struct {
 		name, partition, machine string
 		asked, want              int
@@ -458,7 +458,7 @@ func TestGPUsThatAJobDoesNotAskForAreUnusedWhereNoOtherJobCanHaveThem(t *testing
 	}
 }
 
-func TestWhySuggestsPackingWhereMostGPUsOfAMachineAreUnused(t *testing.T) {
+func TestWhySuggestsPackingIfMostGPUsAreUnused(t *testing.T) {
 	for gpus, suggests := range map[int]bool{0: false, 1: true, 3: true, 4: false, 8: false} {
 		s := newWorld()
 		s.pending(816, "Resources").GPUs = gpus

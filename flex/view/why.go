@@ -12,37 +12,38 @@ import (
 // MaxQuery is the longest question, in bytes.
 const MaxQuery = 256
 
-// ErrUnknown says that a question is about nothing that the view knows.
+// ErrUnknown is the error for a question about something that the view does not contain.
 var ErrUnknown = errors.New("no such job, node or group")
 
-// unknownError is an ErrUnknown that says what was asked and how to ask.
+// unknownError is an ErrUnknown that names the question and how to ask.
 type unknownError string
 
 func (e unknownError) Error() string { return string(e) }
 
 func (e unknownError) Is(target error) bool { return target == ErrUnknown }
 
-// Story answers why something is as it is, in three layers.
+// Story explains the state of something in three layers.
 type Story struct {
 	Envelope
 	Subject string   `json:"subject"`
-	Summary string   `json:"summary"`         // state, cause, since when, and what comes next
-	Facts   []string `json:"facts"`           // the few facts that matter to the job's owner
-	Details []string `json:"details"`         // earlier attempts, Google's whole error messages, recent actions
-	Hosts   []Host   `json:"hosts"`           // of the machines, those near each other together
-	Past    *Past    `json:"story,omitempty"` // nil unless it is asked for, or the job has ended
+	Summary string   `json:"summary"` // state, cause, start, and what follows
+	Facts   []string `json:"facts"`   // the few facts that matter to the job's owner
+	// Details are earlier attempts, Google's whole error messages, and recent actions.
+	Details []string `json:"details"`
+	Hosts   []Host   `json:"hosts"`           // of the machines, neighbours together
+	Past    *Past    `json:"story,omitempty"` // nil unless requested, or the job has ended
 
 	now time.Time
 }
 
-// Sentences is the whole story, the summary first.
+// Sentences returns the whole story, summary first.
 func (s Story) Sentences() []string { return slices.Concat([]string{s.Summary}, s.Facts, s.Details) }
 
-// String is the story as text, without its details.
+// String formats the story without its details.
 func (s Story) String() string { return s.Text(false) }
 
-// Text is the story as text, with its details if verbose. Each sentence begins a
-// line, and no line is longer than Width unless a word is.
+// Text formats the story, with its details if verbose. Each sentence starts a line. No line is
+// longer than Width, except for a longer word.
 func (s Story) Text(verbose bool) string {
 	if !verbose {
 		s.Details = nil
@@ -62,8 +63,8 @@ func (s Story) Text(verbose bool) string {
 // in the zone of now.
 func (v View) Why(subject string, now time.Time) (Story, error) { return v.WhyWith(subject, now, nil) }
 
-// WhyWith explains the same with what was recorded of the job, if anything was. It shows the end
-// of a job that has left Slurm's queue.
+// WhyWith explains a subject like Why, and uses the job's recorded history, if any. For a job that
+// has left Slurm's queue, it describes the end.
 func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) {
 	subject = strings.TrimSpace(subject)
 	if subject == "" || len(subject) > MaxQuery {
@@ -81,7 +82,8 @@ func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) 
 		t.job(subject, job)
 	case t.node(subject):
 	case t.group(group):
-	case strings.Contains(subject, ",") || strings.HasSuffix(subject, "]"): // as status shows nodes that wait together
+	// Status shows nodes that wait together like this.
+	case strings.Contains(subject, ",") || strings.HasSuffix(subject, "]"):
 		return Story{}, unknownError(fmt.Sprintf("%q names more than one; give one of them", Printable(subject)))
 	default:
 		return Story{}, unknownError(fmt.Sprintf("no job, node or group named %q%s", Printable(subject), v.butUnread()))
@@ -97,8 +99,7 @@ func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) 
 	return t.story, nil
 }
 
-// butUnread says which regions could not be read, where a group may be that is
-// not known.
+// butUnread names the regions that could not be read and may contain an unknown group.
 func (v View) butUnread() string {
 	var names []string
 	for _, r := range v.Regions {
@@ -112,25 +113,24 @@ func (v View) butUnread() string {
 	return "; " + strings.Join(names, ", ") + " could not be read"
 }
 
-// teller gathers a story.
+// teller collects a story.
 type teller struct {
 	View
 	now   time.Time
 	story Story
 
-	groups []string // that the story is about
-	nodes  []string // likewise
-	id     uint32   // likewise, 0: no job
+	groups []string // groups that the story is about
+	nodes  []string // nodes that the story is about
+	id     uint32   // job that the story is about; 0: none
 
-	ends time.Time // of a lease, if that was said
+	ends time.Time // lease end, once the story mentions it
 }
 
 func (t *teller) subject(format string, args ...any) {
 	t.story.Subject = fmt.Sprintf(format, args...) + ", as of " + Moment(t.SeenAt, t.now) + t.now.Format(" MST")
 }
 
-// lead says what the story is about in a line. What comes after the first lead is
-// a fact.
+// lead states the subject of the story in one line. Further leads become facts.
 func (t *teller) lead(format string, args ...any) {
 	if t.story.Summary == "" {
 		t.story.Summary = fmt.Sprintf(format, args...)
@@ -139,25 +139,24 @@ func (t *teller) lead(format string, args ...any) {
 	t.fact(format, args...)
 }
 
-// fact adds a fact, unless it was said.
+// fact adds a fact, unless the story already has it.
 func (t *teller) fact(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(t.story.Facts, text) {
 		t.story.Facts = append(t.story.Facts, text)
 	}
 }
 
-// detail adds what few people need, unless it was said.
+// detail adds a detail that few people need, unless the story already has it.
 func (t *teller) detail(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(t.story.Details, text) {
 		t.story.Details = append(t.story.Details, text)
 	}
 }
 
-// briefSize is how much of a long error is shown outside the details, in
-// characters.
+// briefSize is how much of a long error is shown outside the details, in characters.
 const briefSize = 120
 
-// brief is an error in a few words. What it leaves out is in the details.
+// brief shortens an error to a few words. The details show the whole error.
 func (t *teller) brief(text string) string {
 	text = sentence(text)
 	if utf8.RuneCountInString(text) <= briefSize {
@@ -167,13 +166,13 @@ func (t *teller) brief(text string) string {
 	return Clip(text, briefSize)
 }
 
-// sentence is a text without its full stop.
+// sentence returns a text without its full stop.
 func sentence(text string) string { return strings.TrimSuffix(strings.TrimSpace(text), ".") }
 
-// at says when something was or will be.
+// at formats a past or future time.
 func (t *teller) at(when time.Time) string { return Moment(when, t.now) }
 
-// on says when something was or will be, and how far off that is.
+// on formats a past or future time and the time until then.
 func (t *teller) on(when time.Time) string {
 	if when.After(t.SeenAt) {
 		return t.at(when) + " (in " + t.until(when) + ")"
@@ -181,17 +180,17 @@ func (t *teller) on(when time.Time) string {
 	return t.at(when) + " (" + t.since(when) + " ago)"
 }
 
-// since says how long ago something was at the view's time.
+// since returns how long ago something was at the view's time.
 func (t *teller) since(when time.Time) string { return Span(t.SeenAt.Sub(when)) }
 
-// until says how far off something is at the view's time.
+// until returns how far away something is at the view's time.
 func (t *teller) until(when time.Time) string { return Span(when.Sub(t.SeenAt)) }
 
-// shownActions is how many of the recent actions a story has.
+// shownActions is the number of recent actions in a story.
 const shownActions = 5
 
-// epilogue says what holds for every story: what an admin should know of it,
-// whether passes are made, and what was done last.
+// epilogue adds what belongs in every story: problems for an admin, whether passes are made, and
+// recent actions.
 func (t *teller) epilogue() {
 	for _, p := range t.Listed {
 		if t.isAbout(p) && !slices.Contains(ofRows, p.Kind) {
@@ -214,7 +213,7 @@ func (t *teller) epilogue() {
 	}
 }
 
-// told is one action of the past.
+// told describes a past action.
 func (t *teller) told(a Action) string {
 	text := t.at(a.At) + " " + a.What
 	switch {
@@ -228,8 +227,8 @@ func (t *teller) told(a Action) string {
 	return text + ": failed: " + a.Error
 }
 
-// ofRows are the kinds of problems that rows have as their obstacle or state, so that a story has
-// them anyway.
+// ofRows lists the kinds of problems that rows show as their obstacle or state, so that a story
+// includes them anyway.
 var ofRows = []string{
 	"request-failing", "request-failed", "request-refused", "group-name-taken", "name-taken", "template", "policies-unread", "placement",
 	"provision-timeout", "gang-timeout", "lease-too-short", "machine-lost", "nodeset-blocked", "unseen-region", "unread-row",
@@ -255,7 +254,7 @@ func (t *teller) concerns(a Action) bool {
 	return slices.ContainsFunc(t.nodes, func(node string) bool { return holds(a.Nodes, node) })
 }
 
-// groupsOf are the groups that were made for a job, also those of the past.
+// groupsOf returns the groups that were created for a job, including deleted groups.
 func (t *teller) groupsOf(job uint32) []string {
 	var names []string
 	for _, g := range t.Groups {
@@ -277,8 +276,8 @@ func (t *teller) groupsOf(job uint32) []string {
 	return slices.Compact(names)
 }
 
-// sayUnread says which regions could not be read, so that what is not seen may
-// exist after all; it reports whether there are any.
+// sayUnread names the regions that could not be read and may contain things missing from the view.
+// It reports whether there are any.
 func (t *teller) sayUnread() bool {
 	for _, r := range t.Regions {
 		if r.ReadFail != "" {

@@ -20,8 +20,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// stories are what people ask, and of what. The answers are in
-// testdata/why.golden.
+// stories lists questions and their situations. The answers are in testdata/why.golden.
 var stories = []struct {
 	name    string
 	given   func(*world)
@@ -305,15 +304,15 @@ var stories = []struct {
 	{"a group of one node", func(*world) {}, "alpha-st-node-0"},
 }
 
-// pending puts a job of partition train into the queue that has no nodes.
+// pending adds a job without nodes to partition train.
 func (s *world) pending(id uint32, reason string) *slurm.Job {
 	j := s.job(id, "train", "", slurm.JobPending)
 	j.Reason, j.Start = reason, time.Time{}
 	return j
 }
 
-// full has four jobs use all nodes of nodeset a3. Their leases end after one to four hours,
-// and reservations of the old version start then.
+// full adds four jobs on all nodes of nodeset a3. Their leases end after one to four hours.
+// Reservations of the old version start at those times.
 func (s *world) full() {
 	for i := range 4 {
 		id, list := uint32(801+i), fmt.Sprintf("alpha-a3-[%d-%d]", 2*i, 2*i+1)
@@ -351,16 +350,16 @@ func TestJobStartIsBelievedOnlyBeforeOurReservations(t *testing.T) {
 	assert.Zero(t, s.view().Jobs[0].StartAt, "no job ends after a year")
 }
 
-// task is a pending task of an array.
+// task adds a pending task of an array.
 func (s *world) task(id, array uint32, task string) {
 	j := s.pending(id, "Priority")
 	j.ArrayID, j.ArrayTask = array, task
 }
 
-// component makes a job one of a heterogeneous job.
+// component makes a job a component of a heterogeneous job.
 func (s *world) component(j *slurm.Job, first, offset uint32) { j.HetID, j.HetOffset = first, offset }
 
-// components are a heterogeneous job of two components that wait.
+// components adds a heterogeneous job with two waiting components.
 func (s *world) components(first uint32) {
 	for offset, list := range []string{"alpha-a3-0", "alpha-a3-1"} {
 		s.waiting(first+uint32(offset), list)
@@ -369,7 +368,7 @@ func (s *world) components(first uint32) {
 	s.group(first + 1)
 }
 
-// block has two instances of nodeset a3 not come up.
+// block makes two instances of nodeset a3 fail to boot.
 func (s *world) block() {
 	for i := range s.Snap.Nodes {
 		if n := &s.Snap.Nodes[i]; n.Name == "alpha-a3-7" {
@@ -378,7 +377,7 @@ func (s *world) block() {
 	}
 }
 
-// booting has the machines of a job's nodes come a minute before noon.
+// booting creates the machines of a job's nodes a minute before noon.
 func (s *world) booting(id uint32) {
 	s.waiting(id, "alpha-a3-[0-1]")
 	s.machines("alpha-a3-job-812", "a3", "alpha-a3-[0-1]", 4*time.Hour)
@@ -408,7 +407,7 @@ func TestWhyExplains(t *testing.T) {
 	golden(t, "why.golden", all.String())
 }
 
-func TestEveryStateOfARowHasItsSentences(t *testing.T) {
+func TestEveryRowStateHasAnExplanation(t *testing.T) {
 	for _, state := range []State{Asking, Queued, Waiting, Returned, Cancelling, Booting, Running, Idle, Down, Leaving, Stranded} {
 		v := View{Cluster: "alpha", Rows: []Row{{State: state, Group: "g", Nodes: "alpha-a3-0", Obstacle: "so it is"}}}
 		story, err := v.Why("g", noon)
@@ -417,9 +416,8 @@ func TestEveryStateOfARowHasItsSentences(t *testing.T) {
 	}
 }
 
-// pendingWords are the words of Slurm 22.05 to 26.05 for why a job waits, but for
-// those of limits, which begin with Assoc, QOS or Max. Source: the words that its
-// library libslurmfull holds.
+// pendingWords are the reasons for pending jobs in Slurm 22.05 to 26.05, except those for limits,
+// which start with Assoc, QOS or Max. Source: the strings in Slurm's library libslurmfull.
 const pendingWords = `None Priority Dependency Resources PartitionNodeLimit PartitionTimeLimit PartitionDown
 	PartitionInactive JobHeldAdmin JobHeldUser BeginTime ReqNodeNotAvail NvidiaImexChannels SchedDefer NodeDown
 	BadConstraints InvalidAccount InvalidQOS Cleaning QOSNotAllowed AccountNotAllowed DependencyNeverSatisfied
@@ -427,8 +425,8 @@ const pendingWords = `None Priority Dependency Resources PartitionNodeLimit Part
 	PartitionConfig AccountingPolicy FedJobLock Licenses Reservation ReservationDeleted ReservationInvalid
 	MpiPortsBusy QOSGrpNodeLimit AssocMaxJobsLimit MaxGRESPerAccount`
 
-// A9: InvalidAccount, which 23.11 and 24.05 show in passing, and all others.
-func TestWhyExplainsEachWordThatSlurmHasForAWait(t *testing.T) {
+// A9: all reasons, including InvalidAccount, which 23.11 and 24.05 show temporarily.
+func TestWhyExplainsEachReasonOfSlurm(t *testing.T) {
 	for _, word := range append(strings.Fields(pendingWords), "job requeued in held state", "launch failed requeued held") {
 		text := pendingFor(Job{ID: 7, Reason: word, StartAt: noon}, "12:00:00")
 		assert.NotContains(t, text, "slurmflex does not know", word)
@@ -436,7 +434,7 @@ func TestWhyExplainsEachWordThatSlurmHasForAWait(t *testing.T) {
 	}
 }
 
-func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
+func TestExplanationsIncludeSlurmsReason(t *testing.T) {
 	for reason := range reasons {
 		text := pendingFor(Job{ID: 7, Reason: reason, StartAt: noon}, "12:00:00")
 		assert.NotContains(t, text, "%!", reason)
@@ -453,7 +451,7 @@ func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
 	}
 }
 
-func TestASubjectThatIsNotKnownIsAnErrorThatNamesIt(t *testing.T) {
+func TestUnknownSubjectIsNamedInTheError(t *testing.T) {
 	v := newWorld().view()
 	for _, subject := range []string{"alpha-a3-8", "alpha-a3", "alpha-a3-job-812", "wat", "-1", "0", "4294967296", "99999999999", "812;ls", "812+", "812_[", "812+1+1", "+1", "\x1b[2J", "/", strings.Repeat("9", 11) + "x"} {
 		_, err := v.Why(subject, noon)
@@ -472,7 +470,7 @@ func TestASubjectThatIsNotKnownIsAnErrorThatNamesIt(t *testing.T) {
 	assert.EqualError(t, err, `no job, node or group named "alpha-a3-job-812"; europe-west4 could not be read`)
 }
 
-func TestOfSeveralNodesOrJobsOneIsToBeAskedFor(t *testing.T) {
+func TestWhyRejectsSeveralNodesOrJobs(t *testing.T) {
 	v := newWorld().view()
 	for _, subject := range []string{"alpha-a3-[0-1]", "alpha-a3-0,alpha-a3-3", "812,813"} {
 		_, err := v.Why(subject, noon)
@@ -481,14 +479,14 @@ func TestOfSeveralNodesOrJobsOneIsToBeAskedFor(t *testing.T) {
 	}
 }
 
-func TestAStoryIsInTheZoneOfWhoAsks(t *testing.T) {
+func TestStoryUsesTheReadersTimeZone(t *testing.T) {
 	story, err := busy().view().Why("813", noon.In(time.FixedZone("CET", 3600)))
 	require.NoError(t, err)
 	assert.Contains(t, story.Subject, "as of 13:00:00 CET")
 	assert.Contains(t, strings.Join(story.Sentences(), " "), "The lease ends at 15:00:00")
 }
 
-func TestWithoutADaemonALostMachineIsLeftToSlurm(t *testing.T) {
+func TestSlurmHandlesALostMachineWithoutADaemon(t *testing.T) {
 	s := newWorld()
 	s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
 	s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD")
@@ -505,7 +503,7 @@ func TestWithoutADaemonALostMachineIsLeftToSlurm(t *testing.T) {
 	assert.NotContains(t, says(), "next pass")
 }
 
-func TestADaemonThatHasStoppedReconcilingSaysSoInEveryStory(t *testing.T) {
+func TestEveryStoryReportsAStoppedDaemon(t *testing.T) {
 	v := busy().view()
 	v.Daemon.Error = "read nodes: slurmctld is on fire"
 	for _, subject := range []string{"812", "alpha-a3-0", "alpha-a3-job-812"} {
@@ -519,7 +517,7 @@ func TestADaemonThatHasStoppedReconcilingSaysSoInEveryStory(t *testing.T) {
 	assert.Contains(t, v.Table(Look{Now: noon}), "\nslurmflex has stopped reconciling: read nodes: slurmctld is on fire\n")
 }
 
-func TestAJobWithNodesOfWhichNothingIsKnownIsNotLeftUnexplained(t *testing.T) {
+func TestJobOnUnknownNodesIsExplained(t *testing.T) {
 	v := newWorld().view()
 	v.Jobs = []Job{{ID: 7, State: "RUNNING", Nodes: "alpha-a3-0", Partition: "train"}, {ID: 8, State: "RUNNING", Partition: "train"}}
 	story, err := v.Why("7", noon)
@@ -534,7 +532,7 @@ func TestAJobWithNodesOfWhichNothingIsKnownIsNotLeftUnexplained(t *testing.T) {
 	assert.Contains(t, story.String(), "Slurm shows it as RUNNING, without nodes.")
 }
 
-// Whatever the question and the cloud's messages, a terminal can show the answer.
+// Any question and any message from the cloud must produce an answer that a terminal can show.
 func FuzzWhy(f *testing.F) {
 	for _, test := range stories {
 		f.Add(test.subject, "none left")
@@ -564,7 +562,7 @@ func FuzzWhy(f *testing.F) {
 func TestAdviceFitsTheCause(t *testing.T) {
 	for name, c := range map[string]struct {
 		cause mig.Cause
-		limit string // that the job has now; it was requested with 4 hours
+		limit string // current limit; the request was made for 4 hours
 		want  string
 	}{
 		"no capacity":                   {mig.CauseCapacity, "4:00:00", "a shorter --time (the machines are requested for 04:00:00) or fewer nodes (now 2), but"},
@@ -589,7 +587,7 @@ func TestAdviceFitsTheCause(t *testing.T) {
 	}
 }
 
-func TestALongErrorIsWholeOnlyInTheDetails(t *testing.T) {
+func TestLongErrorIsCompleteOnlyInTheDetails(t *testing.T) {
 	long := "403 forbidden: " + strings.Repeat("Required permission. ", 20)
 	s := newWorld()
 	s.waiting(812, "alpha-a3-[0-1]")
@@ -601,7 +599,7 @@ func TestALongErrorIsWholeOnlyInTheDetails(t *testing.T) {
 	assert.Contains(t, strings.Join(story.Details, "\n"), strings.TrimSuffix(strings.TrimSpace(long), "."))
 }
 
-func TestFreeNodesAreOfInterestOnlyToAJobThatLacksNodes(t *testing.T) {
+func TestFreeNodesAreShownOnlyForJobsThatLackNodes(t *testing.T) {
 	for reason, want := range map[string]bool{
 		"Resources": true, "Priority": true, "Nodes required for job are DOWN, DRAINED or reserved": true, "ReqNodeNotAvail, May be reserved": true,
 		"Dependency": false, "JobHeldUser": false, "QOSMaxJobsPerUserLimit": false, "None": false,
@@ -614,7 +612,7 @@ func TestFreeNodesAreOfInterestOnlyToAJobThatLacksNodes(t *testing.T) {
 	}
 }
 
-func TestTheSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
+func TestSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
 	s := busy()
 	s.pending(817, "JobHeldUser")
 	s.Snap.Jobs[len(s.Snap.Jobs)-1].Partition = "train"
@@ -627,8 +625,8 @@ func TestTheSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
 	assert.Equal(t, "jobs: 0 waiting, 0 running, 0 held; nodes: 0 waiting, 0 with a machine", s.view().Summary())
 }
 
-func TestAJobHasCostWhatItsMachinesHaveSinceTheyAreItsOwn(t *testing.T) {
-	s := busy() // job 813 began at 10:30, on machines that were made for it at 10:00
+func TestJobCostCountsFromItsUseOfTheMachines(t *testing.T) {
+	s := busy() // job 813 started at 10:30 on machines that were created for it at 10:00
 	v := s.view()
 	soFar := func() string {
 		story, err := v.Why("813", noon)
@@ -647,7 +645,7 @@ func TestAJobHasCostWhatItsMachinesHaveSinceTheyAreItsOwn(t *testing.T) {
 
 	for i := range v.Groups {
 		if v.Groups[i].Job == 813 {
-			v.Groups[i].Job = 811 // they were made for another job
+			v.Groups[i].Job = 811 // created for another job
 		}
 	}
 	assert.Equal(t, "So far: 4.5 machine hours, 36.0 GPU hours, 182.25 USD.", soFar())
@@ -656,7 +654,7 @@ func TestAJobHasCostWhatItsMachinesHaveSinceTheyAreItsOwn(t *testing.T) {
 }
 
 // U6
-func TestAShorterTimeLimitIsAdvisedOnlyIfItShortensTheLeaseByATenth(t *testing.T) {
+func TestShorterLimitIsAdvisedOnlyForATenthLessLease(t *testing.T) {
 	for name, test := range map[string]struct {
 		lease, margin time.Duration
 		want          bool
@@ -683,7 +681,7 @@ func TestAShorterTimeLimitIsAdvisedOnlyIfItShortensTheLeaseByATenth(t *testing.T
 }
 
 // U6
-func TestAJobThatHoldsMachinesGetsNoAdviceToBeResubmitted(t *testing.T) {
+func TestJobWithMachinesIsNotAdvisedToResubmit(t *testing.T) {
 	s := newWorld()
 	s.waiting(812, "alpha-a3-[0-1]")
 	s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD")
@@ -697,13 +695,13 @@ func TestAJobThatHoldsMachinesGetsNoAdviceToBeResubmitted(t *testing.T) {
 }
 
 // U13
-func TestMachinesOfAJobThatHasNotStartedAreStarting(t *testing.T) {
+func TestMachinesAreStartingUntilTheirJobStarts(t *testing.T) {
 	for state, want := range map[slurm.JobState]State{
 		slurm.JobConfiguring: Starting, slurm.JobRunning: Running, slurm.JobCompleting: Running,
 	} {
 		s := newWorld()
 		s.job(813, "train", "alpha-a3-[2-3]", state)
-		s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD") // held while the other one boots
+		s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD") // held while the other node boots
 		s.Nodes("alpha-a3-3", rising)
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-3]", 2*time.Hour)
 		states := map[string]State{}
@@ -715,8 +713,8 @@ func TestMachinesOfAJobThatHasNotStartedAreStarting(t *testing.T) {
 	}
 }
 
-// U5: of a held job too (H6).
-func TestWhatHappenedLastToAPendingJobComesFirst(t *testing.T) {
+// U5: also for a held job (H6).
+func TestWhyStartsWithThePendingJobsLastEvent(t *testing.T) {
 	const boot = "the machine did not join Slurm within boot_timeout 00:30:00"
 	done := func(deed memo.Deed, reason string) string {
 		return memo.OwnComment + memo.Done{Deed: deed, At: noon.Add(-11 * time.Second), Reason: reason}.String()
@@ -761,7 +759,7 @@ func TestWhatHappenedLastToAPendingJobComesFirst(t *testing.T) {
 }
 
 // U14
-func TestMachinesOfNodesThatAreNoLongerConfiguredStayWithTheirJob(t *testing.T) {
+func TestMachinesOfRemovedNodesRemainWithTheirJob(t *testing.T) {
 	s := newWorld()
 	s.job(813, "train", "alpha-a3-[7-8]", slurm.JobRunning)
 	s.Nodes("alpha-a3-7", "ALLOCATED+CLOUD")
@@ -797,7 +795,7 @@ func TestStatusListsAsManyProblemsAsItCounts(t *testing.T) {
 	assert.Equal(t, 12, strings.Count(v.Table(Look{Now: noon, Wide: true}), "problem: "))
 }
 
-func TestAPendingJobWhoseMachinesAreRequestedSaysSo(t *testing.T) {
+func TestPendingJobShowsItsRequestedMachines(t *testing.T) {
 	s := newWorld()
 	j := s.pending(816, "Reservation")
 	j.Partition, j.NodeCount, j.User, j.Reservation = "train", 2, "ann", memo.DoorReservation("alpha", "816", noon.Add(-time.Hour))
@@ -840,7 +838,7 @@ func TestAPendingJobWhoseMachinesAreRequestedSaysSo(t *testing.T) {
 	assert.NotContains(t, why(), "within seconds")
 }
 
-func TestWhySaysWhyAJobWaitsConfiguring(t *testing.T) {
+func TestWhyExplainsWhyAJobWaitsConfiguring(t *testing.T) {
 	for want, change := range map[string]func(*world, *slurm.Job){
 		"jobs of partition train share nodes": func(s *world, _ *slurm.Job) {
 			for i := range s.Config.Partitions {
@@ -861,7 +859,7 @@ func TestWhySaysWhyAJobWaitsConfiguring(t *testing.T) {
 	}
 }
 
-func TestWhyBeginsWithTheLimitThatHoldsAJobBack(t *testing.T) {
+func TestWhyStartsWithTheLimitThatBlocksTheJob(t *testing.T) {
 	s := newWorld()
 	j := s.pending(816, "AssocGrpNodeLimit")
 	j.Partition, j.User = "train", "ann"

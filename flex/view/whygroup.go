@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// group explains a managed instance group, and reports whether
-// anything is known of one of that name.
+// group explains a managed instance group, and reports whether anything is known about a group of
+// that name.
 func (t *teller) group(name string) bool {
 	t.groups = []string{name}
 	if g, ok := t.find(name); ok {
@@ -69,7 +69,7 @@ func (t *teller) oneGroup(g Group) {
 	}
 }
 
-// empty says what becomes of a group without machines and live requests.
+// empty explains what happens to a group without machines and live requests.
 func (t *teller) empty(g Group) {
 	inQueue := slices.ContainsFunc(t.Jobs, func(j Job) bool { return j.ID == g.Job })
 	if g.Job != 0 && inQueue {

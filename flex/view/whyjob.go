@@ -13,7 +13,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// job explains a job, or of an array.
+// job explains a job or an array.
 func (t *teller) job(subject string, n number) {
 	var tasks []Job
 	for _, j := range t.Jobs {
@@ -37,10 +37,10 @@ func (t *teller) job(subject string, n number) {
 	}
 }
 
-// array sums up an array of which several tasks are in the queue.
+// array summarizes an array with several tasks in the queue.
 func (t *teller) array(id uint32, tasks []Job) {
 	t.subject("job array %d", id)
-	alike := map[string][]string{} // the tasks by what Slurm shows of them
+	alike := map[string][]string{} // tasks by their description in Slurm
 	for _, j := range tasks {
 		set, _, _ := strings.Cut(j.ArrayTask, "%")
 		shown := j.State + inBrackets(cmp.Or(j.Obstacle, j.Reason))
@@ -52,7 +52,7 @@ func (t *teller) array(id uint32, tasks []Job) {
 	t.fact("Ask about one task for more, such as %s.", tasks[0].example(id))
 }
 
-// tasksOf names tasks of an array that are alike: "Tasks 0-3,7 are".
+// tasksOf names similar tasks of an array: "Tasks 0-3,7 are".
 func tasksOf(sets []string) string {
 	names, err := slurm.Expand("t[" + strings.Join(sets, ",") + "]")
 	switch {
@@ -64,14 +64,14 @@ func tasksOf(sets []string) string {
 	return "Tasks " + strings.Trim(slurm.Fold(names)[1:], "[]") + " are"
 }
 
-// example is how a task of an array is asked for.
+// example returns a number with which users can ask about a task of an array.
 func (j Job) example(array uint32) string {
 	first := strings.FieldsFunc(j.ArrayTask, func(r rune) bool { return r < '0' || r > '9' })
 	return fmt.Sprintf("%d_%s", array, strings.Join(first[:min(1, len(first))], ""))
 }
 
-// gone describes a job that is not in the queue. It is no longer known which raw id
-// a task or component had, and the groups are named after that.
+// gone describes a job that is not in the queue. The raw id of a former task or component is
+// unknown, and groups are named after the raw id.
 func (t *teller) gone(subject string, n number) {
 	if n.isRaw() {
 		t.id, t.groups = n.id, t.groupsOf(n.id)
@@ -103,7 +103,7 @@ func (t *teller) gone(subject string, n number) {
 	}
 }
 
-// remains says what is left of a group whose job is gone.
+// remains describes what is left of a group without its job.
 func (t *teller) remains(g Group) {
 	switch {
 	case g.Instances != "":
@@ -142,7 +142,7 @@ func (t *teller) oneJob(j Job, name string) {
 	t.components(j)
 }
 
-// components describes the others of a heterogeneous job.
+// components describes the other components of a heterogeneous job.
 func (t *teller) components(j Job) {
 	if j.HetID == 0 {
 		return
@@ -156,7 +156,7 @@ func (t *teller) components(j Job) {
 	t.fact("%s.", text)
 }
 
-// setsOf are the flex nodesets of a partition, or of several joined by commas.
+// setsOf returns the flex nodesets of a partition, or of several partitions joined by commas.
 func (v View) setsOf(partition string) []NodeSet {
 	var sets []NodeSet
 	for _, set := range v.NodeSets {
@@ -167,11 +167,10 @@ func (v View) setsOf(partition string) []NodeSet {
 	return sets
 }
 
-// isUnplaced reports whether the job waits in the queue, and neither Slurm nor slurmflex has chosen
-// nodes for it.
+// isUnplaced reports whether the job waits in the queue without nodes chosen by Slurm or slurmflex.
 func (j Job) isUnplaced() bool { return slurm.JobState(j.State).Waits() && j.Awaits == "" }
 
-// placed describes a job that has nodes, or whose machines are requested.
+// placed describes a job that has nodes, or for which machines are requested.
 func (t *teller) placed(j Job) {
 	j.Nodes = cmp.Or(j.Nodes, j.Awaits)
 	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r Row) bool { return !slices.Contains(r.Jobs, j.ID) })
@@ -216,14 +215,14 @@ func (t *teller) placed(j Job) {
 	t.advise(j, rows)
 }
 
-// begins reports whether Slurm does not consider the pending job before a certain time.
+// begins reports whether Slurm ignores the pending job until a certain time.
 func (j Job) begins() bool {
 	return j.Reason == slurm.BeginTime && j.Awaits != "" && !j.StartAt.IsZero()
 }
 
-// isReady reports whether all nodes of a job that has not begun are up, as far as
-// these rows tell: slurmctld looks at such jobs every 30 seconds, or sooner if it waits pending. Of a component
-// only Slurm knows whether it waits for the others.
+// isReady reports whether all nodes of a job that has not started are up, according to these rows.
+// slurmctld checks such a job every 30 seconds, and a job that waits pending sooner. It returns
+// false for a component, because only Slurm knows whether the component waits for the others.
 func (j Job) isReady(rows []Row) bool {
 	names, _ := slurm.Expand(j.Nodes)
 	up := 0
@@ -236,8 +235,7 @@ func (j Job) isReady(rows []Row) bool {
 	return waits && j.HetID == 0 && up == len(names)
 }
 
-// placedElsewhere describes a job with nodes of which slurmflex has no machine
-// and no wait.
+// placedElsewhere describes a job on nodes for which slurmflex has neither a machine nor a wait.
 func (t *teller) placedElsewhere(j Job) {
 	switch names, _ := slurm.Expand(j.Nodes); {
 	case len(names) == 0:
@@ -249,7 +247,7 @@ func (t *teller) placedElsewhere(j Job) {
 	}
 }
 
-// withoutMachines describes a job on nodes of slurmflex where no machine is seen.
+// withoutMachines describes a job on flex nodes without visible machines.
 func (t *teller) withoutMachines(j Job) {
 	for _, set := range t.setsOf(j.Partition) {
 		if t.unread(set.Region) {
@@ -265,8 +263,8 @@ func (t *teller) withoutMachines(j Job) {
 	t.lead("Slurm shows the job as %s on %s, but slurmflex finds no machine and no request there. %s.", j.State, j.Nodes, next)
 }
 
-// early says that a job's nodes end before its time limit, and when that is; zero if
-// they do not.
+// early reports that a job's nodes end before its time limit, and returns when; zero if they do
+// not.
 func (t *teller) early(j Job, rows []Row) time.Time {
 	var first time.Time
 	var set string
@@ -297,12 +295,12 @@ func (t *teller) early(j Job, rows []Row) time.Time {
 	return first
 }
 
-// advise says what the owner of a job could do about its wait. What an admin has to
-// change first no other job gets around.
+// advise suggests how the owner of a job could shorten its wait. It suggests nothing if an admin
+// has to fix the cause first, because no job avoids such a cause.
 func (t *teller) advise(j Job, rows []Row) {
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Queued || r.State == Waiting })
 	if at < 0 || slices.ContainsFunc(rows, func(r Row) bool { return r.State == Starting || r.State == Booting }) {
-		return // it would lose the machines that it has
+		return // a resubmitted job would lose the machines that it has
 	}
 	set, ok := t.NodeSet(rows[at].NodeSet)
 	if !ok {
@@ -314,7 +312,8 @@ func (t *teller) advise(j Job, rows []Row) {
 		return
 	}
 	var could []string
-	short := rows[at].State == Queued || rows[at].Failed > 0 // otherwise less would not start sooner
+	// Otherwise a smaller job would not start sooner.
+	short := rows[at].State == Queued || rows[at].Failed > 0
 	capacity := short && (cause == "" || cause == mig.CauseCapacity.String())
 	if capacity && set.mayShorten(rows[at].Lease) {
 		could = append(could, fmt.Sprintf("a shorter --time (the machines are requested for %s)", rows[at].Lease.Limit()))
@@ -335,8 +334,8 @@ func (s NodeSet) mayShorten(lease Seconds) bool {
 	return s.JobLease && lease-lease/10 >= max(Seconds(mig.MinDuration), s.Margin+Seconds(time.Minute))
 }
 
-// otherPartitions are the alternatives to a nodeset that have as many nodes to
-// request as the job has, for as long as it may run, and where capacity may differ.
+// otherPartitions returns the alternatives to a nodeset that have as many nodes to request as the
+// job has, allow its time limit, and may have other capacity.
 func (t *teller) otherPartitions(set NodeSet, j Job) []string {
 	nodes, _ := slurm.Expand(j.Nodes)
 	var names []string
@@ -348,8 +347,8 @@ func (t *teller) otherPartitions(set NodeSet, j Job) []string {
 	return names
 }
 
-// differs reports whether machines may be requested from another nodeset now, of capacity that this
-// one does not have: of another kind, region or zone.
+// differs reports whether machines can be requested from another nodeset now, with capacity that
+// this nodeset does not use: another kind, region or zone.
 func (s NodeSet) differs(other NodeSet) bool {
 	open := other.Block == nil && other.Size > other.Static
 	elsewhere := slices.ContainsFunc(other.Zones, func(zone string) bool { return !slices.Contains(s.Zones, zone) })

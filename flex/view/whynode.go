@@ -7,7 +7,7 @@ import (
 	"slurmflex/flex/plan/memo"
 )
 
-// node explains a node, and reports whether there is one of that name.
+// node explains a node, and reports whether a node of that name exists.
 func (t *teller) node(name string) bool {
 	if holds(t.OtherNodes, name) {
 		t.subject("node %s", name)
@@ -59,7 +59,7 @@ func (t *teller) flexNode(name string, set NodeSet, n Nodes) {
 	}
 }
 
-// outOfService says who took a node out of service, and what brings it back.
+// outOfService explains who took a node out of service, and how it returns to service.
 func (t *teller) outOfService(name string, n Nodes) {
 	reason := n.Reason
 	switch {
@@ -86,7 +86,7 @@ func (t *teller) outOfService(name string, n Nodes) {
 	}
 }
 
-// withoutMachine describes a node that has no machine and no request.
+// withoutMachine describes a node without a machine and a request.
 func (t *teller) withoutMachine(set NodeSet, n Nodes) {
 	at := slices.IndexFunc(t.Regions, func(r Region) bool { return r.Name == set.Region && r.ReadFail != "" })
 	switch {

@@ -12,7 +12,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// pending says what a job without nodes is waiting for.
+// pending explains what a job without nodes waits for.
 func (t *teller) pending(j Job) {
 	sets := t.setsOf(j.Partition)
 	last := t.lastDone(j, sets)
@@ -68,13 +68,13 @@ func (t *teller) pending(j Job) {
 	}
 }
 
-// isBack reports whether a pending job only waits because slurmflex or Slurm has taken it off its
-// nodes: it is held, may not start yet, or Slurm has not considered it again.
+// isBack reports whether a pending job waits only because slurmflex or Slurm has taken its nodes:
+// it is held, may not start yet, or Slurm has not considered it again.
 func (j Job) isBack() bool {
 	return slices.Contains([]string{"", "None", slurm.BeginTime, "JobHeldAdmin", "job requeued in held state"}, j.Reason)
 }
 
-// allBlocked returns the first of the nodesets if all of them are blocked; otherwise nil.
+// allBlocked returns the first nodeset if all of them are blocked; otherwise nil.
 func allBlocked(sets []NodeSet) *NodeSet {
 	if len(sets) == 0 || slices.ContainsFunc(sets, func(s NodeSet) bool { return s.Block == nil }) {
 		return nil
@@ -82,8 +82,8 @@ func allBlocked(sets []NodeSet) *NodeSet {
 	return &sets[0]
 }
 
-// lastDone says why a pending job lost its nodes, when, and when it goes on; empty if slurmflex has
-// not said why.
+// lastDone explains why and when a pending job lost its nodes, and when it can start again; empty
+// if slurmflex has not recorded the reason.
 func (t *teller) lastDone(j Job, sets []NodeSet) string {
 	done, ok := memo.DoneOf(j.Told)
 	held := j.Reason == "JobHeldAdmin"
@@ -115,13 +115,13 @@ func (t *teller) lastDone(j Job, sets []NodeSet) string {
 	return what + "."
 }
 
-// doneAt is when a job lost its nodes: as its AdminComment says, or when the daemon last acted on
-// it. It is zero if neither is known.
+// doneAt returns when a job lost its nodes, according to its AdminComment or to the daemon's last
+// action on the job. It returns zero if neither is known.
 func (t *teller) doneAt(j Job, done memo.Done) time.Time {
 	if !done.At.IsZero() {
 		return done.At
 	}
-	for _, a := range t.Actions { // the newest first
+	for _, a := range t.Actions { // newest first
 		if a.Job == j.ID && a.Error == "" && slices.Contains([]string{"return_nodes", "requeue_job"}, a.Kind) {
 			return a.At
 		}
@@ -136,7 +136,7 @@ func (t *teller) full(j Job, sets []NodeSet) string {
 		return ""
 	}
 	size, free := 0, 0
-	var ends []time.Time // of the nodes that jobs hold
+	var ends []time.Time // of the jobs that hold nodes
 	var names []string
 	for _, set := range sets {
 		names = append(names, set.Name)
@@ -181,8 +181,8 @@ func nodesets(names []string) string {
 	return "nodesets " + strings.Join(names, " and ")
 }
 
-// fits returns the longest time limit, in whole minutes, that ends before the lease of enough
-// idle machines does. It returns 0 if the job waits for something else, or if its own limit is as
+// fits returns the longest time limit, in whole minutes, that ends before the leases of enough idle
+// machines do. It returns 0 if the job waits for something else, or if its own limit is already as
 // short.
 func (t *teller) fits(j Job, sets []NodeSet) Seconds {
 	if word, _, _ := strings.Cut(j.Reason, ","); word != "ReqNodeNotAvail" {
@@ -203,7 +203,8 @@ func (t *teller) fits(j Job, sets []NodeSet) Seconds {
 		return 0
 	}
 	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
-	left := ends[lacks-1].Sub(t.now).Truncate(time.Minute) - 2*time.Minute // the reservation starts on the minute
+	// The reservation starts on the minute.
+	left := ends[lacks-1].Sub(t.now).Truncate(time.Minute) - 2*time.Minute
 	if left < time.Minute || j.Limit > 0 && time.Duration(j.Limit) <= left {
 		return 0
 	}
@@ -222,7 +223,7 @@ func (s NodeSet) count(state string) (n int) {
 	return n
 }
 
-// needs says what a pending job asks for.
+// needs describes the resources that a pending job requests.
 func (j Job) needs() string {
 	text := "It needs "
 	if strings.ContainsAny(j.ArrayTask, "-,") {
@@ -238,7 +239,7 @@ func (j Job) needs() string {
 	return text
 }
 
-// free counts the nodes that Slurm could allocate now, and what the others are doing.
+// free counts the nodes that Slurm could allocate now, and describes the others.
 func (s NodeSet) free() string {
 	count, nodes := map[string]int{}, s.countFree()
 	var words []string
@@ -262,18 +263,17 @@ func (s NodeSet) free() string {
 	return text + " (" + strings.Join(words, ", ") + ")"
 }
 
-// holder is a job that has nodes of a nodeset.
+// holder is a job that holds nodes of a nodeset.
 type holder struct {
 	Job
-	nodes string    // a hostlist
+	nodes string    // hostlist
 	until time.Time // at the latest; zero if unknown
 }
 
 // shownHolders is how many jobs a story names outside the details.
 const shownHolders = 3
 
-// holders says which jobs have the nodes of a nodeset until when, those that end
-// first before the others.
+// holders lists the jobs that hold nodes of a nodeset with their ends, earliest first.
 func (t *teller) holders(set NodeSet) {
 	all, say := t.holdersOf(set), t.fact
 	for i, h := range all {
@@ -333,8 +333,8 @@ func unknownLast(at time.Time) int {
 	return 0
 }
 
-// end is when a job ends at the latest: at its time limit, or when the first of its
-// leases ends. It is zero if neither is known.
+// end returns when a job ends at the latest: at its time limit, or when the first of its leases
+// ends. It returns zero if neither is known.
 func (v View) end(j Job) (end time.Time) {
 	if j.Limit > 0 && !j.StartAt.IsZero() && slurm.JobState(j.State).AtWork() {
 		end = j.StartAt.Add(time.Duration(j.Limit))

@@ -11,7 +11,7 @@ import (
 	"slurmflex/mig"
 )
 
-// row says what the nodes of a row are doing, why, and what comes next.
+// row explains what the nodes of a row are doing, why, and what follows.
 func (t *teller) row(r Row) {
 	if !r.KnownAt.IsZero() {
 		t.sayLastKnown(r)
@@ -40,7 +40,8 @@ func (t *teller) row(r Row) {
 	}
 }
 
-// stranded describes machines of no configured node. While a job has them they are not deleted.
+// stranded describes machines without a configured node. They are not deleted while a job runs on
+// them.
 func (t *teller) stranded(r Row) {
 	if len(r.Jobs) > 0 {
 		t.lead("%s in use by job %s, but the configuration has no such %s: a nodeset is smaller than before. slurmflex deletes %s once no job has %s.",
@@ -50,8 +51,8 @@ func (t *teller) stranded(r Row) {
 	t.lead("%s to no node that slurmflex knows, and %s deleted ten minutes after creation.", r.machines("belongs", "belong"), r.one("is", "are"))
 }
 
-// lost says who takes the job off its lost machines: a daemon, which knows after two
-// passes, or Slurm alone.
+// lost explains how the job leaves its lost machines: through the daemon, which knows after two
+// passes, or through Slurm alone.
 func (t *teller) lost(r Row) {
 	what := strings.ToUpper(r.Obstacle[:1]) + t.brief(r.Obstacle[1:])
 	if t.Daemon == nil {
@@ -62,7 +63,7 @@ func (t *teller) lost(r Row) {
 		what, r.one("node", "nodes"), r.one("node", "nodes"))
 }
 
-// one is the first word for one node, the second for several.
+// one returns the first word for one node, the second for several.
 func (r Row) one(one, several string) string {
 	if r.Count == 1 {
 		return one
@@ -70,7 +71,7 @@ func (r Row) one(one, several string) string {
 	return several
 }
 
-// machines begins a sentence about the machines of a row.
+// machines returns the start of a sentence about the machines of a row.
 func (r Row) machines(one, several string) string {
 	if r.Count == 1 {
 		return "The machine of " + r.Nodes + " " + one
@@ -78,7 +79,7 @@ func (r Row) machines(one, several string) string {
 	return "The machines of " + r.Nodes + " " + several
 }
 
-// sayLastKnown says that what follows is of an earlier time.
+// sayLastKnown announces that the following statements are from an earlier time.
 func (t *teller) sayLastKnown(r Row) {
 	for _, region := range t.Regions {
 		if region.Name == r.Region {
@@ -88,7 +89,7 @@ func (t *teller) sayLastKnown(r Row) {
 	}
 }
 
-// asked says what was or will be requested of Google.
+// asked describes what was or will be requested from Google.
 func (t *teller) asked(r Row) string {
 	machine := "machine"
 	if set, ok := t.NodeSet(r.NodeSet); ok && set.Machine != "" {
@@ -101,13 +102,12 @@ func (t *teller) asked(r Row) string {
 	return fmt.Sprintf("%s (%s) %s", Count(r.Count, machine), r.Nodes, lasts)
 }
 
-// requested says when a row's live request was made, and of what.
+// requested describes a row's live request and when it was created.
 func (t *teller) requested(r Row) {
 	t.fact("Requested at %s: %s, in request %s/%s.", t.on(r.RequestedAt), t.asked(r), r.Group, r.Request)
 }
 
-// atOnce reports whether the row's machines are of capacity that comes at once, and have
-// no lease.
+// atOnce reports whether the row's capacity is created immediately or rejected, without a lease.
 func (t *teller) atOnce(r Row) bool {
 	set, known := t.NodeSet(r.NodeSet)
 	return known && set.Capacity.AtOnce()
@@ -149,7 +149,7 @@ func (t *teller) queued(r Row) {
 	}
 }
 
-// givesUp says when the wait ends, and what becomes of the job.
+// givesUp explains when the wait ends, and what happens to the job.
 func (t *teller) givesUp(r Row) {
 	switch {
 	case r.GiveUpAt.IsZero():
@@ -160,8 +160,7 @@ func (t *teller) givesUp(r Row) {
 	}
 }
 
-// zones names those that a row's machines may come from, or the region if they are
-// not known.
+// zones names the possible zones of a row's machines, or the region if the zones are unknown.
 func (t *teller) zones(r Row) string {
 	set, _ := t.NodeSet(r.NodeSet)
 	if len(set.Zones) == 0 {
@@ -209,7 +208,7 @@ func (t *teller) records(r Row) bool {
 	return slices.ContainsFunc(g.Requests, func(request Request) bool { return request.State == "FAILED" && request.Error == r.Error })
 }
 
-// earlier describes the attempts that failed before.
+// earlier describes the failed attempts.
 func (t *teller) earlier(r Row) {
 	g, _ := t.find(r.Group)
 	for _, request := range g.Requests {
@@ -220,7 +219,7 @@ func (t *teller) earlier(r Row) {
 	}
 }
 
-// returned says why a job loses its nodes, and how it gets going again.
+// returned explains why a job loses its nodes, and how it starts again.
 func (t *teller) returned(r Row) {
 	t.lead("%s being returned to Slurm, and the job is %s: %s.", r.one("Node "+r.Nodes+" is", "Nodes "+r.Nodes+" are"), becomes(r.Then), t.brief(r.Obstacle))
 	if r.Error != "" {
@@ -244,7 +243,7 @@ func (t *teller) booting(r Row) {
 	}
 }
 
-// machine describes machines that have come up.
+// machine describes machines that are up.
 func (t *teller) machine(r Row) {
 	state := "Slurm is not using " + r.one("it", "them")
 	switch r.State {
@@ -280,8 +279,8 @@ func (t *teller) machine(r Row) {
 	}
 }
 
-// soFar says what the machines of rows have come to: those that were made for the job
-// that the story is about since they were created, others since it has had them.
+// soFar adds up the machine time and cost of rows. Machines that were created for the story's job
+// count from their creation, other machines from the start of the job.
 func (t *teller) soFar(rows []Row) {
 	var machineHours, gpuHours, money float64
 	currency, unpriced, shared := "", false, false
@@ -320,7 +319,7 @@ func (t *teller) soFar(rows []Row) {
 	t.fact("So far: %s.", text)
 }
 
-// paidSince is when a row's machines began to cost what the story is about.
+// paidSince returns when a row's machines started to count toward the story's cost.
 func (t *teller) paidSince(r Row) time.Time {
 	g, _ := t.find(r.Group)
 	for _, j := range t.Jobs {
@@ -338,7 +337,7 @@ func inZone(zone string) string {
 	return " in " + zone
 }
 
-// becomes says what is done with a job when its nodes are given up.
+// becomes describes what happens to a job when it loses its nodes.
 func becomes(then string) string {
 	switch then {
 	case "hold":

@@ -2,7 +2,7 @@ package view
 
 import "slurmflex/slurm"
 
-// The words for a node's state in Slurm.
+// These are the words for a node's state in Slurm.
 const (
 	notUnderstood = "not understood"
 	poweredDown   = "powered down"
@@ -17,8 +17,8 @@ const (
 	idle          = "idle"
 )
 
-// Word says what a node is doing, of all that Slurm says about it what matters
-// most to people. A state that slurmflex does not understand is one of them.
+// Word returns the one state of a node that matters most to people, out of everything that Slurm
+// reports. States that slurmflex does not understand are included.
 func Word(s slurm.State) string {
 	switch {
 	case s.Power() == slurm.Unclear:
@@ -45,7 +45,7 @@ func Word(s slurm.State) string {
 	return idle
 }
 
-// stateOf is the state of a row of machines whose node shows that word.
+// stateOf returns the state of a row of machines on nodes with that word.
 func stateOf(word string) State {
 	switch word {
 	case poweringUp:

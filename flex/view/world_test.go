@@ -30,7 +30,7 @@ partitions:
 slurmflex: {max_active_requests: 2}
 `
 
-// flexSets are the nodesets of the world.
+// flexSets returns the nodesets of the world.
 func flexSets() []string {
 	return []string{
 		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8",
@@ -41,7 +41,7 @@ func flexSets() []string {
 	}
 }
 
-// spot has nodeset a3 be of Spot capacity.
+// spot makes nodeset a3 use Spot capacity.
 func (s *world) spot() {
 	flex := s.Config.FlexSetOf("alpha-a3-0").Flex
 	flex.Capacity, flex.MaxRunDuration, flex.UseJobDuration, flex.UseBulkInsert = config.Spot, 0, false, true
@@ -51,7 +51,7 @@ const rising = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN"
 
 var noon = scenetest.Noon
 
-// world is what a pass at noon sees. It begins with every node powered down.
+// world is what a pass at noon sees. Initially, every node is powered down.
 type world struct {
 	*scenetest.World
 	did History
@@ -72,7 +72,7 @@ func newWorld() *world {
 	return s
 }
 
-// because gives nodes another state, and the reason that somebody noted.
+// because sets the state of nodes, and the reason that a user has set.
 func (s *world) because(list, state, reason, by string) {
 	s.Nodes(list, state)
 	for _, name := range scenetest.Names(list) {
@@ -81,20 +81,20 @@ func (s *world) because(list, state, reason, by string) {
 	}
 }
 
-// job puts a job of ada's into the queue that was given its nodes at 10:30.
+// job adds a job of user ada that got its nodes at 10:30.
 func (s *world) job(id uint32, partition, list string, state slurm.JobState) *slurm.Job {
 	j := s.Job(id, partition, list, state)
 	j.Limit, j.User, j.Priority, j.Start = slurm.ParseLimit("4:00:00"), "ada", uint64(1000-id), noon.Add(-90*time.Minute)
 	return j
 }
 
-// waiting has a job of partition train wait for its nodes.
+// waiting adds a job of partition train that waits for its nodes.
 func (s *world) waiting(id uint32, list string) {
 	s.job(id, "train", list, slurm.JobConfiguring)
 	s.Nodes(list, rising)
 }
 
-// refusing makes Compute refuse the request of job 812. Its ninth attempt is in flight.
+// refusing makes Compute reject the request of job 812. Its ninth attempt is in flight.
 func (s *world) refusing() {
 	s.waiting(812, "alpha-a3-[0-1]")
 	s.group(812, request("a1", mig.Creating, "alpha-a3-[0-1]", "", 6*time.Second))
@@ -104,13 +104,13 @@ func (s *world) refusing() {
 	}}
 }
 
-// group makes the group of a job's nodes of nodeset a3, with these requests.
+// group creates the group for a job's nodes in nodeset a3, with these requests.
 func (s *world) group(job uint32, requests ...mig.Request) {
 	g := s.Group(fmt.Sprint("alpha-a3-job-", job), mig.Stamp{NodeSet: "a3", Job: job}, requests...)
 	g.Created = noon.Add(-89 * time.Minute)
 }
 
-// request was made that long before noon.
+// request returns a request that was created that long before noon.
 func request(name string, state mig.RequestState, list, message string, ago time.Duration) mig.Request {
 	r := mig.Request{
 		Name: name, State: state, Instances: scenetest.Names(list), Duration: 4 * time.Hour, Created: noon.Add(-ago), Message: message,
@@ -121,7 +121,7 @@ func request(name string, state mig.RequestState, list, message string, ago time
 	return r
 }
 
-// machines are instances that were made two hours before noon.
+// machines adds instances that were created two hours before noon.
 func (s *world) machines(group, nodeset, list string, left time.Duration) {
 	made := request("a1", mig.Succeeded, list, "", 2*time.Hour)
 	made.Duration = left + 2*time.Hour
@@ -135,7 +135,7 @@ func (s *world) machines(group, nodeset, list string, left time.Duration) {
 	}
 }
 
-// unread has a region not be read that was read at 11:53.
+// unread makes a region unreadable that was last read at 11:53.
 func (s *world) unread(region string) {
 	known := scene.LastKnown{At: noon.Add(-7 * time.Minute)}
 	for _, g := range s.Snap.Groups {
@@ -154,12 +154,12 @@ func (s *world) unread(region string) {
 	s.Snap.Unseen[region] = errors.New("list groups of " + region + ": 503 backendError")
 }
 
-// done notes an action of that long before noon.
+// done records an action from that long before noon.
 func (s *world) done(a plan.Action, ago time.Duration, err error) {
 	s.did.Add(Record(a, noon.Add(-ago), 1500*time.Millisecond, err))
 }
 
-// view is what the daemon would show a minute after noon.
+// view returns the daemon's view a minute after noon.
 func (s *world) view() View {
 	v := Of(s.Scene(), plan.Compute(s.Scene()))
 	v.Daemon = &Daemon{LastGoodAt: noon, Interval: Seconds(30 * time.Second)}
@@ -167,7 +167,7 @@ func (s *world) view() View {
 	return v
 }
 
-// busy has a bit of everything.
+// busy returns a world with many different things.
 func busy() *world {
 	s := newWorld()
 	s.waiting(812, "alpha-a3-[0-1]")
@@ -195,7 +195,7 @@ func busy() *world {
 	return s
 }
 
-// golden compares a text with a file, and rewrites the file under UPDATE=1.
+// golden compares a text with a file. With UPDATE=1 it rewrites the file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

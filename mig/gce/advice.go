@@ -13,10 +13,10 @@ import (
 	"slurmflex/mig"
 )
 
-// CapacityAdvice asks Compute how likely machines of a template are obtained by
-// flex-start. The v1 schema has FLEX_START, but the documentation speaks of Spot
-// only (2026-10), so a refusal, mig.CauseConfig, is to be expected. Local SSDs that
-// the template adds to its machine type are not regarded.
+// CapacityAdvice asks Compute how likely flex-start would provide machines of a template. The v1
+// schema has FLEX_START, but the documentation mentions only Spot (2026-10), so callers must expect
+// a rejection with mig.CauseConfig. The request ignores local SSDs that the template adds to its
+// machine type.
 func (c *Client) CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advice, error) {
 	const op = "read capacity advice of"
 	_, p, err := c.readTemplate(ctx, a.Template)
@@ -36,7 +36,7 @@ func (c *Client) CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advi
 	return advice, nil
 }
 
-// adviceBody is the question. Source: discovery document, CapacityAdviceRequest.
+// adviceBody returns the request's body. Source: discovery document, CapacityAdviceRequest.
 func adviceBody(a mig.AdviceSpec, p *properties) *computepb.CapacityAdviceRequest {
 	shape := "ANY"
 	if a.OneZone {
@@ -66,7 +66,7 @@ func adviceBody(a mig.AdviceSpec, p *properties) *computepb.CapacityAdviceReques
 	}
 }
 
-// adviceOf is the first recommendation, which balances what there is to be balanced.
+// adviceOf returns Compute's first recommendation, which balances all scores.
 func adviceOf(answer *computepb.CapacityAdviceResponse) (mig.Advice, error) {
 	if len(answer.GetRecommendations()) == 0 {
 		return mig.Advice{}, errors.New("an answer without a recommendation")

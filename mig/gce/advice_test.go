@@ -18,7 +18,7 @@ func (w world) adviceAbout(count int) mig.AdviceSpec {
 	return mig.AdviceSpec{Region: region, Model: mig.FlexStart, Template: w.template, Zones: []string{"us-central1-a", "us-central1-b"}, Count: count, OneZone: true}
 }
 
-func TestAdviceIsAboutTheTemplatesMachinesInTheNodesetsZones(t *testing.T) {
+func TestAdviceAsksForTheTemplateInTheNodesetsZones(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("us-central1-a", machine, 1)
 		w.cloud.SetCapacity("us-central1-b", machine, 2)
@@ -41,8 +41,8 @@ func TestAdviceIsAboutTheTemplatesMachinesInTheNodesetsZones(t *testing.T) {
 	})
 }
 
-// GPUs that are added to a machine type of N1 are a part of what is asked for.
-func TestAdviceRegardsTheGPUsOfTheTemplate(t *testing.T) {
+// The request includes GPUs that the template adds to an N1 machine type.
+func TestAdviceIncludesTheTemplatesGPUs(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		spec := fakegce.FlexTemplate("t4", "n1-standard-8")
 		spec.Properties.GuestAccelerators = []*compute.AcceleratorConfig{{AcceleratorType: "nvidia-tesla-t4", AcceleratorCount: 2}}
@@ -57,7 +57,7 @@ func TestAdviceRegardsTheGPUsOfTheTemplate(t *testing.T) {
 	})
 }
 
-func TestARefusalOfAdviceIsOfItsCause(t *testing.T) {
+func TestRejectedAdviceHasItsCause(t *testing.T) {
 	for cause, fault := range map[mig.Cause]fakegce.Fault{
 		mig.CauseConfig:     {Status: http.StatusBadRequest, Reason: "invalid", Message: "Invalid value 'FLEX_START'."},
 		mig.CausePermission: {Status: http.StatusForbidden, Reason: "forbidden", Message: "no right"},
@@ -72,7 +72,7 @@ func TestARefusalOfAdviceIsOfItsCause(t *testing.T) {
 	}
 }
 
-func TestAdviceThatSaysNothingIsAnError(t *testing.T) {
+func TestEmptyAdviceIsAnError(t *testing.T) {
 	for answer, says := range map[string]string{
 		``:                                   "an answer without a recommendation",
 		`{}`:                                 "an answer without obtainability",

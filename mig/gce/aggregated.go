@@ -20,35 +20,35 @@ import (
 )
 
 const (
-	// partialSuccess has an aggregated list leave out the zones that it cannot read and
-	// name them, instead of failing. Source: the REST reference of v1, "To prevent failure,
-	// we recommend that you set the returnPartialSuccess parameter to true". The discovery
-	// document of v1 lacks the parameter, so v1 may refuse it as unknown.
+	// partialSuccess makes Compute omit unreadable zones from an aggregated list and name them,
+	// instead of failing the call. Source: the REST reference of v1, "To prevent failure, we
+	// recommend that you set the returnPartialSuccess parameter to true". The discovery document of
+	// v1 lacks the parameter, so v1 may reject it as unknown.
 	partialSuccess = "returnPartialSuccess"
 
-	// refusalTime is how long the parameter is not sent after Compute has refused it.
+	// refusalTime is how long slurmflex omits the parameter after Compute has rejected it.
 	refusalTime = time.Hour
 
-	// apartTime is how long the zones are listed one by one after the aggregated list has
-	// failed. Then the aggregated list is tried again.
+	// apartTime is how long slurmflex lists the zones one by one after the aggregated list has
+	// failed.
 	apartTime = 5 * time.Minute
 
-	// togetherTime bounds an aggregated list if the zones can be listed one by one. It
-	// leaves time for that when Compute does not answer.
+	// togetherTime bounds an aggregated list if the zones can be listed one by one. The bound
+	// leaves time for these lists when Compute does not answer.
 	togetherTime = 2 * time.Minute
 )
 
-// outages remembers how lists of several zones have failed, for a bounded time.
+// outages records for a limited time how lists of several zones have failed.
 type outages struct {
 	mu           sync.Mutex
-	withoutUntil time.Time       // the parameter partialSuccess is not sent before
-	apartUntil   time.Time       // the zones are listed one by one before
-	apartWhy     error           // how the aggregated list failed when it was last read; nil if it did not
-	dead         map[string]bool // the zones whose own list failed when it was last read
+	withoutUntil time.Time       // omit the parameter partialSuccess until then
+	apartUntil   time.Time       // list the zones one by one until then
+	apartWhy     error           // error of the last aggregated list; nil if it succeeded
+	dead         map[string]bool // zones with a failed last list of their own
 	used         map[string]map[string]bool
 }
 
-// sendsPartial reports whether the parameter partialSuccess is worth a try.
+// sendsPartial reports whether to send the parameter partialSuccess.
 func (l *outages) sendsPartial(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,8 @@ func (l *outages) refusePartial(now time.Time) {
 	l.withoutUntil = now.Add(refusalTime)
 }
 
-// apart returns why the zones are listed one by one, nil if they are not.
+// apart returns the error that made slurmflex list the zones one by one; nil if it lists them
+// together.
 func (l *outages) apart(now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,14 +72,14 @@ func (l *outages) apart(now time.Time) error {
 	return nil
 }
 
-// hasFailed reports whether the aggregated list failed when it was last read.
+// hasFailed reports whether the last aggregated list failed.
 func (l *outages) hasFailed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.apartWhy != nil
 }
 
-// noteTogether remembers how reading the aggregated list ended.
+// noteTogether records the result of an aggregated list.
 func (l *outages) noteTogether(err error, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +96,7 @@ func (l *outages) isDead(zone string) bool {
 	return l.dead[zone]
 }
 
-// noteZone remembers how reading a zone's own list ended.
+// noteZone records the result of a zone's own list.
 func (l *outages) noteZone(zone string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,15 +106,15 @@ func (l *outages) noteZone(zone string, err error) {
 	l.dead[zone] = err != nil
 }
 
-// usedBy returns the zones that had instances of the cluster when they were last read.
+// usedBy returns the zones that last showed instances of the cluster.
 func (l *outages) usedBy(cluster string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Sorted(maps.Keys(l.used[cluster]))
 }
 
-// noteUsed remembers the zones that have instances of the cluster. A zone that could not
-// be read, or was not asked for, has those that it had.
+// noteUsed records the zones that have instances of the cluster. Zones that could not be read or
+// were not requested keep their previous value.
 func (l *outages) noteUsed(cluster string, has map[string]bool, unread func(zone string) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,8 +129,8 @@ func (l *outages) noteUsed(cluster string, has map[string]bool, unread func(zone
 	l.used[cluster] = has
 }
 
-// readAggregated reads an aggregated list with what readAll takes, and asks for partial
-// success as long as Compute takes that.
+// readAggregated is readAll for an aggregated list. It asks for partial success unless Compute has
+// recently rejected the parameter.
 func (c *Client) readAggregated(ctx context.Context, collection string, query url.Values, items func(*stream) error, page func(head) error) error {
 	now := time.Now()
 	below := "aggregated/" + collection
@@ -146,25 +147,25 @@ func (c *Client) readAggregated(ctx context.Context, collection string, query ur
 	return c.readAll(ctx, below, query, items, page)
 }
 
-// refusesPartial reports whether Compute has refused a call for its parameter
-// partialSuccess, which it does before the first page.
+// refusesPartial reports whether Compute rejected the call because of its parameter partialSuccess.
+// Compute does so before the first page.
 func refusesPartial(err error) bool {
 	var answer *googleapi.Error
 	return errors.As(err, &answer) && answer.Code == http.StatusBadRequest &&
 		strings.Contains(answerFault(answer).message, partialSuccess)
 }
 
-// TakesPartialSuccess lists instances of the cluster with the parameter by which an
-// aggregated list names the zones that it cannot read instead of failing. The error says
-// how Compute refuses the parameter.
+// TakesPartialSuccess lists the cluster's instances with the parameter that makes an aggregated
+// list name unreadable zones instead of failing. The error holds Compute's reason for rejecting the
+// parameter.
 func (c *Client) TakesPartialSuccess(ctx context.Context, cluster string) error {
 	query := url.Values{"filter": {namesOf(cluster)}, "fields": {"kind,nextPageToken"}, partialSuccess: {"true"}}
 	err := c.readAll(calling(ctx, aggregatedInstances), "aggregated/instances", query, func(s *stream) error { s.next(); return nil }, nil)
 	return failure("list instances with", partialSuccess, reading, err)
 }
 
-// mayListApart reports whether the zones' own lists may succeed where the aggregated list
-// has failed. A lack of permission or too many calls concern these as well.
+// mayListApart reports whether the zones' own lists may succeed after the aggregated list has
+// failed. They cannot after a missing permission or too many calls.
 func mayListApart(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() != nil {
 		return false
@@ -173,8 +174,8 @@ func mayListApart(ctx context.Context, err error) bool {
 	return cause != mig.CausePermission && cause != mig.CauseRate
 }
 
-// readTogether reads all instances from the aggregated list. If the zones can be listed
-// one by one, it gives up early, and after one attempt if the list failed last time.
+// readTogether reads all instances from the aggregated list. If the zones can be listed one by one,
+// it stops early, and makes only one attempt if the previous list failed.
 func (c *Client) readTogether(ctx context.Context, v *view) error {
 	query := url.Values{"filter": {namesOf(v.cluster)}, "fields": {aggregated + ",items/*/instances(" + v.fields() + ")"}}
 	ctx = calling(ctx, aggregatedInstances)
@@ -189,9 +190,9 @@ func (c *Client) readTogether(ctx context.Context, v *view) error {
 	return c.readAggregated(ctx, "instances", query, v.addItems, v.add)
 }
 
-// readApart reads the instances from the zones' own lists, side by side. A region with a
-// zone that could not be read is missed, and so is one whose zones are not known, for the
-// reason why the aggregated list failed.
+// readApart reads the instances from the zones' own lists in parallel. It marks a region as missed
+// if one of its zones could not be read. If a region's zones are unknown, the region is missed with
+// the aggregated list's error.
 func (c *Client) readApart(ctx context.Context, v *view, why error) {
 	for region := range v.seen {
 		if len(v.zones[region]) == 0 {
@@ -218,9 +219,9 @@ func (c *Client) readApart(ctx context.Context, v *view, why error) {
 	}
 }
 
-// eachZoneApart calls each with the place of a zone and the text of an instance in the
-// zone's list. It reads the zones side by side, and those whose list failed last time in
-// one attempt. It returns the zones' errors.
+// eachZoneApart calls each with the index of a zone and the text of an instance in the zone's list.
+// It reads the zones in parallel, with a single attempt for zones with a failed last list. It
+// returns one error per zone.
 func (c *Client) eachZoneApart(ctx context.Context, zones []string, query url.Values, each func(i int, text []byte) error) []error {
 	errs := make([]error, len(zones))
 	ctx = calling(ctx, "instances.list")
@@ -243,8 +244,8 @@ func (c *Client) eachZoneApart(ctx context.Context, zones []string, query url.Va
 	return errs
 }
 
-// findMakersApart asks the zones that were read who made their machines of which that is
-// not known. A region with a zone that does not say is missed.
+// findMakersApart asks the zones that were read for the unknown groups of their machines. It marks
+// a region as missed if one of its zones does not answer.
 func (c *Client) findMakersApart(ctx context.Context, v *view) map[machineID]trace {
 	names := map[string][]string{}
 	for _, seen := range v.seen {
@@ -278,7 +279,7 @@ func (c *Client) findMakersApart(ctx context.Context, v *view) map[machineID]tra
 	return found
 }
 
-// tellApart logs that the zones are listed one by one from now on.
+// tellApart logs that the zones will be listed one by one.
 func (c *Client) tellApart(err error) {
 	c.log.Warn("the aggregated list of instances fails: zones are listed one by one",
 		zap.String("error", textOf(err)), zap.Duration("for", apartTime))

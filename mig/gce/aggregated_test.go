@@ -17,11 +17,11 @@ const (
 	list   = "instances.aggregatedList"
 )
 
-// zonesInUse are the zones that the configuration of these tests names.
+// zonesInUse are the zones that these tests configure.
 var zonesInUse = []string{"us-central1-a", "us-central1-b", "europe-west4-a", "europe-west4-b"}
 
-// spread has a machine alpha-a3-0 in us-central1-b and a machine alpha-eu-0 in
-// europe-west4-a, and returns a client that has read nothing yet.
+// spread creates machine alpha-a3-0 in us-central1-b and machine alpha-eu-0 in europe-west4-a, and
+// returns a new client that has read nothing yet.
 func spread(t *testing.T, w world) {
 	t.Helper()
 	template, err := w.cloud.AddTemplate(europe, fakegce.FlexTemplate("a3", machine))
@@ -57,7 +57,7 @@ func struck(f fakegce.Fault) func(*testing.T, world) {
 	return func(t *testing.T, w world) { require.NoError(t, w.cloud.AddFault(f)) }
 }
 
-func TestADeadZoneCostsItsRegionAlone(t *testing.T) {
+func TestUnreadableZoneAffectsOnlyItsRegion(t *testing.T) {
 	both, american, european := []string{"alpha-a3-0", "alpha-eu-0"}, []string{"alpha-a3-0"}, []string{"alpha-eu-0"}
 	for name, test := range map[string]struct {
 		switches fakegce.Switches
@@ -103,7 +103,7 @@ func TestADeadZoneCostsItsRegionAlone(t *testing.T) {
 	}
 }
 
-func TestAFailingListIsTriedAgainAfterMinutes(t *testing.T) {
+func TestFailedAggregatedListIsRetriedAfterMinutes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		spread(t, w)
 		w.Groups(t.Context(), "alpha", []string{region, europe})
@@ -136,7 +136,7 @@ func TestAFailingListIsTriedAgainAfterMinutes(t *testing.T) {
 	})
 }
 
-func TestADeadZoneIsTriedOnceAPass(t *testing.T) {
+func TestUnreadableZoneGetsOneAttemptPerPass(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		spread(t, w)
 		w.cloud.SetZoneDead("us-central1-b", true)
@@ -152,7 +152,7 @@ func TestADeadZoneIsTriedOnceAPass(t *testing.T) {
 	}, func(o *fakegce.Options) { o.Switches.RefusePartialSuccess = true })
 }
 
-func TestARefusedParameterIsNotSentAgain(t *testing.T) {
+func TestRejectedParameterIsNotSentAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		for _, calls := range []int{2, 1} {
 			w.cloud.ResetCalls()
@@ -166,8 +166,8 @@ func TestARefusedParameterIsNotSentAgain(t *testing.T) {
 	}, func(o *fakegce.Options) { o.Switches.RefusePartialSuccess = true })
 }
 
-// A zone that left the configuration may still have machines of the cluster.
-func TestAZoneWhereMachinesWereSeenCounts(t *testing.T) {
+// A zone that was removed from the configuration may still have machines of the cluster.
+func TestZoneWithKnownMachinesIsStillListed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		spread(t, w)
 		_, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
@@ -180,8 +180,9 @@ func TestAZoneWhereMachinesWereSeenCounts(t *testing.T) {
 	})
 }
 
-// E1: what is known of a region's zones outlasts passes in which the region is unread, or not asked for.
-func TestUsedZonesAreRememberedWhileTheirRegionIsUnread(t *testing.T) {
+// E1: the known zones of a region survive passes in which the region cannot be read or is not
+// requested.
+func TestUsedZonesAreKeptWhileTheirRegionIsUnread(t *testing.T) {
 	for name, between := range map[string]func(*testing.T, world){
 		"the region is unread": func(t *testing.T, w world) {
 			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Unreachable: []string{region}}))
@@ -208,8 +209,9 @@ func TestUsedZonesAreRememberedWhileTheirRegionIsUnread(t *testing.T) {
 	}
 }
 
-// E1: a call that has one attempt, because it failed last time, outlasts a refusal for too many calls.
-func TestRateLimitAfterAnOutageCostsNoPass(t *testing.T) {
+// E1: a call with a single attempt, because its last one failed, is still repeated after a
+// rate-limit error.
+func TestRateLimitAfterAnOutageDoesNotFailThePass(t *testing.T) {
 	for _, status := range []fakegce.Fault{{Status: http.StatusTooManyRequests}, {Status: http.StatusForbidden, Reason: "rateLimitExceeded"}} {
 		inWorld(t, func(t *testing.T, w world) {
 			spread(t, w)

@@ -22,12 +22,12 @@ const (
 	credentialsLimit = 1 << 20 // bytes; such a file has a few thousand
 
 	tokenTime  = 10 * time.Second // for fetching an access token
-	tokenLimit = 64 << 10         // bytes of the token endpoint's answer, which has a few thousand
+	tokenLimit = 64 << 10         // bytes of the token endpoint's answer, typically a few thousand
 )
 
-// authenticated is base with an access token on each request, if the API wants
-// one. It lies below rate limit and retries: each attempt of a call gets a
-// token that is valid then, and fetching one costs no rate.
+// authenticated returns base with an access token on each request, if the API requires one. It lies
+// below the rate limit and the retries: each attempt gets a valid token, and fetching a token does
+// not count towards the rate.
 func (o Options) authenticated(ctx context.Context, base http.RoundTripper) (http.RoundTripper, error) {
 	if o.Endpoint != "" && o.CredentialsFile == "" {
 		return base, nil
@@ -39,7 +39,7 @@ func (o Options) authenticated(ctx context.Context, base http.RoundTripper) (htt
 	return withTokens(ctx, base, creds)
 }
 
-// withTokens is base with an access token of the credentials on each request.
+// withTokens returns base with an access token from the credentials on each request.
 func withTokens(ctx context.Context, base http.RoundTripper, creds *auth.Credentials) (http.RoundTripper, error) {
 	creds.TokenProvider = auth.NewCachedTokenProvider(creds.TokenProvider, nil)
 	next, err := transport.NewTransport(ctx, base, option.WithAuthCredentials(creds), option.WithTelemetryDisabled())
@@ -49,16 +49,16 @@ func withTokens(ctx context.Context, base http.RoundTripper, creds *auth.Credent
 	return &tokens{next: next, provider: creds}, nil
 }
 
-// tokens has the access token fetched before a call that needs a new one. All calls wait for the
-// same fetch, for tokenTime at most. Google's transport would let one call after the other fetch a
-// token, each for as long as its own time limit allows.
+// tokens fetches an access token before a call that needs a new one. All calls wait for the same
+// fetch, for tokenTime at most. Google's transport would fetch a token for each call in turn, each
+// bounded only by that call's own timeout.
 type tokens struct {
 	next     http.RoundTripper
-	provider auth.TokenProvider // keeps the token until it expires
+	provider auth.TokenProvider // caches the token until it expires
 	fetches  singleflight.Group
 }
 
-// RoundTrip sends the request when there is a token for it.
+// RoundTrip waits for a token, then sends the request.
 func (t *tokens) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.await(req.Context()); err != nil {
 		if req.Body != nil {
@@ -87,8 +87,8 @@ func (t *tokens) await(ctx context.Context) error {
 	}
 }
 
-// noTokenError says that the token endpoint did not answer in time. The call is not tried again, so
-// that the pass goes on; the next pass fetches a token again.
+// noTokenError reports that the token endpoint did not answer in time. The call is not retried, so
+// the pass continues; the next pass fetches a token again.
 type noTokenError struct{ err error }
 
 func (e noTokenError) Error() string {
@@ -97,8 +97,8 @@ func (e noTokenError) Error() string {
 
 func (e noTokenError) Unwrap() error { return e.err }
 
-// tokenClient returns the client that fetches tokens. It follows no redirect, because the redirected
-// request would carry the signed assertion to another host.
+// tokenClient returns the client that fetches tokens. It follows no redirects, because the
+// redirected request would carry the signed assertion to another host.
 func tokenClient() *http.Client {
 	return &http.Client{Transport: tokenTransport{defaultTransport()}, CheckRedirect: noRedirect, Timeout: tokenTime}
 }
@@ -117,14 +117,14 @@ func (t tokenTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// findCredentials reads the credentials in file or, if that is empty, the
-// Application Default Credentials: GOOGLE_APPLICATION_CREDENTIALS, gcloud's
-// file in the home directory if there is one, the metadata server.
+// findCredentials reads the credentials in file. If file is empty, it reads the Application Default
+// Credentials: GOOGLE_APPLICATION_CREDENTIALS, gcloud's file in the home directory, or the metadata
+// server, in this order.
 func findCredentials(file string) (*auth.Credentials, error) {
 	o := &credentials.DetectOptions{Scopes: []string{computeScope}, Client: tokenClient()}
 	creds, err := readCredentials(file, o)
 	if err == nil && needsCertificate(creds.JSON()) {
-		o.Client = nil // Google's own client shows the certificate
+		o.Client = nil // Google's own client presents the certificate
 		creds, err = readCredentials(file, o)
 	}
 	return creds, err
@@ -149,8 +149,8 @@ func readCredentials(file string, o *credentials.DetectOptions) (*auth.Credentia
 	return creds, nil
 }
 
-// needsCertificate reports whether credentials identify this host by the certificate that its
-// certificate configuration names. Source: "Workload identity federation with X.509 certificates".
+// needsCertificate reports whether the credentials identify this host by the certificate in its
+// certificate configuration. Source: "Workload identity federation with X.509 certificates".
 func needsCertificate(file []byte) bool {
 	var f struct {
 		Source struct {
@@ -162,8 +162,7 @@ func needsCertificate(file []byte) bool {
 	return json.Unmarshal(file, &f) == nil && f.Source.Certificate.Default
 }
 
-// refused reports whether no token could be had because Google does not accept
-// the credentials, which trying again does not change.
+// refused reports whether Google rejected the credentials, so that a retry cannot help.
 func refused(err error) bool {
 	var e *auth.Error
 	if !errors.As(err, &e) || e.Response == nil {

@@ -19,13 +19,13 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// issuer is a source of tokens in a function.
+// issuer adapts a function to a source of tokens.
 type issuer func(context.Context) (*auth.Token, error)
 
 func (f issuer) Token(ctx context.Context) (*auth.Token, error) { return f(ctx) }
 
-// D12: a token endpoint that accepts and never answers.
-func TestSilentTokenEndpointHoldsNoPass(t *testing.T) {
+// D12: the token endpoint accepts connections and never answers.
+func TestSilentTokenEndpointDoesNotBlockThePass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fetches atomic.Int32
 		creds := auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: issuer(func(ctx context.Context) (*auth.Token, error) {
@@ -54,7 +54,7 @@ func TestSilentTokenEndpointHoldsNoPass(t *testing.T) {
 	})
 }
 
-func TestCallsShareTheirToken(t *testing.T) {
+func TestConcurrentCallsShareOneTokenFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fetches atomic.Int32
 		creds := auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: issuer(func(context.Context) (*auth.Token, error) {
@@ -72,8 +72,9 @@ func TestCallsShareTheirToken(t *testing.T) {
 	})
 }
 
-// D12: a redirect would carry the signed assertion to another host, and an answer may be of any length.
-func TestTokenEndpointIsNotFollowedAndNotTrusted(t *testing.T) {
+// D12: a redirect would carry the signed assertion to another host, and an answer may have any
+// length.
+func TestTokenEndpointRedirectsAndLongAnswersAreRejected(t *testing.T) {
 	bare(t)
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { assert.Fail(t, "followed") }))
 	defer other.Close()
@@ -98,7 +99,7 @@ func TestTokenEndpointIsNotFollowedAndNotTrusted(t *testing.T) {
 	}
 }
 
-func TestCertificateOfTheHostIsShownByGooglesClient(t *testing.T) {
+func TestGooglesClientPresentsTheHostsCertificate(t *testing.T) {
 	assert.True(t, needsCertificate([]byte(`{"type":"external_account","credential_source":{"certificate":{"use_default_certificate_config":true}}}`)))
 	assert.False(t, needsCertificate([]byte(`{"type":"external_account","credential_source":{"file":"/token"}}`)))
 	assert.False(t, needsCertificate(nil))

@@ -13,8 +13,8 @@ import (
 	"slurmflex/test/must"
 )
 
-// full is a client of a project that has a page of groups, and in one of them
-// a page of instances. It answers from memory.
+// full returns a client for a project with one page of groups and, in one of the groups, one page
+// of instances. The client answers from memory.
 func full(b *testing.B) *gce.Client {
 	b.Helper()
 	fake := fakegce.New(fakegce.Options{})
@@ -36,7 +36,7 @@ func full(b *testing.B) *gce.Client {
 	return c
 }
 
-// readPages reads a list of 500 things again and again.
+// readPages repeatedly reads a list of 500 items.
 func readPages[T any](b *testing.B, read func(context.Context, string, []string) ([]T, map[string]error)) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -16,14 +16,14 @@ import (
 	"slurmflex/mig"
 )
 
-// BulkInsert makes instances without a group, all of them in one zone or none,
-// and waits until they exist. If they do not come, the error has what Compute
-// says of each zone that it tried, and one cause for all of it.
+// BulkInsert creates instances without a group, either all of them in one zone or none, and waits
+// until they exist. If Compute creates none, the error quotes Compute for each zone that it tried
+// and has one cause for all zones.
 //
-// A name that is taken is an error with mig.CauseConflict, but names are taken
-// zone by zone: of several zones another one may be chosen. So a caller that does not
-// know how an earlier call ended must look at the instances before the next, or
-// repeat it with the same Occasion.
+// A name that is taken is an error with mig.CauseConflict. Names are unique per zone, and with
+// several zones another zone may be chosen. So a caller that does not know the outcome of an
+// earlier call must read the instances before the next call, or repeat the call with the same
+// Occasion.
 func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
 	do, on := c.bulkInRegion, c.inRegion(b.Region)
 	if len(b.Zones) == 1 {
@@ -43,7 +43,7 @@ func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
 	return failure("bulk insert", bulkObject(b), creating, err)
 }
 
-// bulkInZone begins a bulk insert in the spec's one zone.
+// bulkInZone starts a bulk insert in the spec's only zone.
 func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec) (*computepb.Operation, error) {
 	return begin(ctx, "instances.bulkInsert", c.occasion(b), func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.instances.BulkInsert(ctx, &computepb.BulkInsertInstanceRequest{
@@ -53,8 +53,7 @@ func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec) (*computepb.Ope
 	})
 }
 
-// bulkInRegion begins a bulk insert in whichever of the spec's zones can take
-// all of it.
+// bulkInRegion starts a bulk insert in any one of the spec's zones that can hold all instances.
 func (c *Client) bulkInRegion(ctx context.Context, b mig.BulkSpec) (*computepb.Operation, error) {
 	zones, err := c.zonesOf(ctx, b.Region)
 	if err != nil {
@@ -73,7 +72,7 @@ func (c *Client) bulkInRegion(ctx context.Context, b mig.BulkSpec) (*computepb.O
 	})
 }
 
-// occasion is the requestId of a bulk insert: that of its Occasion, or a new one.
+// occasion returns the requestId of a bulk insert: derived from its Occasion, or new.
 func (c *Client) occasion(b mig.BulkSpec) string {
 	if b.Occasion == "" {
 		return uuid.NewString()
@@ -81,9 +80,9 @@ func (c *Client) occasion(b mig.BulkSpec) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("slurmflex/"+c.project+"/"+b.Region+"/"+b.Occasion)).String()
 }
 
-// bulkBody is a bulk insert as its provisioning model prescribes it, in any zone. What it
-// says goes over what the template says, as of JSON Merge Patch. Source:
-// discovery document, BulkInsertInstanceResource.
+// bulkBody returns the bulk insert that the provisioning model prescribes, without a zone. Its
+// properties override the template's by JSON Merge Patch. Source: discovery document,
+// BulkInsertInstanceResource.
 func bulkBody(b mig.BulkSpec) *computepb.BulkInsertInstanceResource {
 	each := make(map[string]*computepb.BulkInsertInstanceResourcePerInstanceProperties, len(b.Instances))
 	for _, name := range b.Instances {
@@ -109,10 +108,10 @@ func bulkBody(b mig.BulkSpec) *computepb.BulkInsertInstanceResource {
 	}
 }
 
-// scheduling has machines deleted that end by their lease or by pre-emption, and none
-// started again whose host has failed. What maintenance does to a standard one its template
-// says: not every machine type may be terminated by it. Source: Compute's pages "Spot VMs"
-// and "Limit the run time of a VM"; the fake's refusal of e2 with TERMINATE.
+// scheduling makes Compute delete machines at the end of their lease or after preemption, and not
+// restart machines after a host failure. For standard machines, the template decides about
+// maintenance, because some machine types do not allow TERMINATE. Sources: Compute's pages "Spot
+// VMs" and "Limit the run time of a VM"; the fake rejects e2 with TERMINATE.
 func scheduling(b mig.BulkSpec) *computepb.Scheduling {
 	s := &computepb.Scheduling{ProvisioningModel: proto.String(b.Model), AutomaticRestart: proto.Bool(false)}
 	if b.Model != mig.Standard {
@@ -124,7 +123,7 @@ func scheduling(b mig.BulkSpec) *computepb.Scheduling {
 	return s
 }
 
-// affinity has machines consume a named reservation, and otherwise none, which is what
+// affinity makes machines consume the named reservation. Without a name they consume none, as
 // flex-start and Spot prescribe. Source: Compute's page "Consume reservations".
 func affinity(reservation string) *computepb.ReservationAffinity {
 	if reservation == "" {
@@ -136,8 +135,8 @@ func affinity(reservation string) *computepb.ReservationAffinity {
 	}
 }
 
-// locations allow the zones that are wanted and deny the region's others: a
-// zone that is not denied is allowed.
+// locations allows the wanted zones and denies the region's other zones: a zone that is not denied
+// is allowed.
 func locations(all, wanted []string) map[string]*computepb.LocationPolicyLocation {
 	m := make(map[string]*computepb.LocationPolicyLocation, len(all))
 	for _, zone := range all {
@@ -165,7 +164,7 @@ func (c *Client) zonesOf(ctx context.Context, name string) ([]string, error) {
 	return zones, nil
 }
 
-// bulkObject names what a bulk insert makes, and where.
+// bulkObject returns the instances and the location of a bulk insert, for error messages.
 func bulkObject(b mig.BulkSpec) string {
 	what := "no instances"
 	switch n := len(b.Instances); n {

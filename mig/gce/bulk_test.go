@@ -14,7 +14,7 @@ import (
 	"slurmflex/mig"
 )
 
-// testBulk is a bulk insert of two instances into the zones.
+// testBulk returns a bulk insert of two instances in the zones.
 func testBulk(zones ...string) mig.BulkSpec {
 	return mig.BulkSpec{
 		Region: testRegion, Zones: zones,
@@ -31,7 +31,7 @@ const (
 	tooFewError = `"httpErrorStatusCode":503,"httpErrorMessage":"X","error":{"errors":[{"code":"VM_MIN_COUNT_NOT_REACHED","message":"Requested minimum count of 2 VMs could not be created."}]}`
 )
 
-func TestARegionalBulkInsertDeniesTheZonesThatAreNotItsOwn(t *testing.T) {
+func TestRegionalBulkInsertDeniesOtherZones(t *testing.T) {
 	api := answers(ok(regionJSON), ok(done))
 	require.NoError(t, clientOf(t, inMemory{api}).BulkInsert(t.Context(), testBulk("us-central1-a", "us-central1-b")))
 	require.Len(t, api.calls, 2)
@@ -45,7 +45,7 @@ func TestARegionalBulkInsertDeniesTheZonesThatAreNotItsOwn(t *testing.T) {
 		"zones/us-central1-c":{"preference":"DENY"}}}`, string(sent.LocationPolicy))
 }
 
-func TestABulkInsertIsWaitedForWhereItsOperationIs(t *testing.T) {
+func TestBulkInsertWaitsInTheScopeOfItsOperation(t *testing.T) {
 	for path, zones := range map[string][]string{
 		"/compute/v1/projects/p/zones/us-central1-a/operations/operation-1/wait": {"us-central1-a"},
 		regionPath + "/operations/operation-1/wait":                              {"us-central1-a", "us-central1-b"},
@@ -53,7 +53,7 @@ func TestABulkInsertIsWaitedForWhereItsOperationIs(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				held := func(w http.ResponseWriter, r *http.Request) {
-					time.Sleep(2 * time.Minute) // longer than the limit of other calls
+					time.Sleep(2 * time.Minute) // longer than the timeout of other calls
 					ok(done)(w, r)
 				}
 				mux := http.NewServeMux()
@@ -68,10 +68,10 @@ func TestABulkInsertIsWaitedForWhereItsOperationIs(t *testing.T) {
 	}
 }
 
-func TestABulkInsertThatFailsSaysWhereAndWhy(t *testing.T) {
+func TestFailedBulkInsertNamesZonesAndReasons(t *testing.T) {
 	const group = `,"operationGroupId":"g-1"`
 	tests := map[string]struct {
-		operation string // but for its name and status
+		operation string // without its name and status
 		parts     http.HandlerFunc
 		cause     mig.Cause
 		want      string
@@ -136,14 +136,14 @@ func TestABulkInsertThatFailsSaysWhereAndWhy(t *testing.T) {
 	}
 }
 
-func TestABulkInsertThatFilledASecondZoneIsASuccess(t *testing.T) {
+func TestBulkInsertInASecondZoneSucceeds(t *testing.T) {
 	api := answers(ok(regionJSON), ok(`{"name":"operation-1","status":"DONE","instancesBulkInsertOperationMetadata":{"perLocationStatus":{
 		"zones/us-central1-a":{"status":"DONE","targetVmCount":2,"failedToCreateVmCount":2,"deletedVmCount":0},
 		"zones/us-central1-b":{"status":"DONE","targetVmCount":2,"createdVmCount":2}}}}`))
 	require.NoError(t, clientOf(t, inMemory{api}).BulkInsert(t.Context(), testBulk("us-central1-a", "us-central1-b")))
 }
 
-func TestNothingIsInsertedWhereTheZonesCannotBeRead(t *testing.T) {
+func TestBulkInsertFailsIfTheZonesCannotBeRead(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
 		cause  mig.Cause
@@ -164,14 +164,14 @@ func TestNothingIsInsertedWhereTheZonesCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfABulkInsertNamesOneInstanceByItself(t *testing.T) {
+func TestBulkInsertErrorNamesASingleInstance(t *testing.T) {
 	one := testBulk("us-central1-a")
 	one.Instances = one.Instances[:1]
 	err := clientOf(t, inMemory{answers(refusal(400, "invalid", "no"))}).BulkInsert(t.Context(), one)
 	require.EqualError(t, err, "bulk insert alpha-a3-0 in us-central1-a: 400 invalid: no")
 }
 
-func TestInstancesAreDeletedSideBySideAndTheOthersInSpiteOfOne(t *testing.T) {
+func TestFailedDeletionDoesNotStopTheOthers(t *testing.T) {
 	const zone = "zones/us-central1-a/instances/"
 	slow := func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(time.Second)
@@ -210,14 +210,14 @@ func vms(names ...string) []mig.Instance {
 	return instances
 }
 
-func TestADeletionThatIsRefusedInItsOperationIsAnError(t *testing.T) {
+func TestDeletionRejectedInItsOperationIsAnError(t *testing.T) {
 	api := answers(ok(doneWith(400, "RESOURCE_NOT_READY", "not ready")))
 	err := clientOf(t, inMemory{api}).DeleteVMs(t.Context(), vms("n0"))
 	require.EqualError(t, err, "delete instance us-central1-a/n0: 400 RESOURCE_NOT_READY: not ready")
 	assert.Equal(t, mig.CauseConflict, mig.CauseOf(err))
 }
 
-func TestABulkInsertSaysWhatItsCapacityPrescribes(t *testing.T) {
+func TestBulkInsertSetsWhatItsModelPrescribes(t *testing.T) {
 	for model, want := range map[string]string{
 		mig.Standard: `{"provisioningModel":"STANDARD","automaticRestart":false}`,
 		mig.Spot:     `{"provisioningModel":"SPOT","instanceTerminationAction":"DELETE","onHostMaintenance":"TERMINATE","automaticRestart":false}`,
@@ -235,7 +235,7 @@ func TestABulkInsertSaysWhatItsCapacityPrescribes(t *testing.T) {
 		string(sentProperties(t, api)["reservationAffinity"]))
 }
 
-// sentProperties are the instanceProperties of the only call.
+// sentProperties returns the instanceProperties of the only call.
 func sentProperties(t *testing.T, api *script) map[string]json.RawMessage {
 	t.Helper()
 	require.Len(t, api.calls, 1)

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// shortfall is the error of a bulk insert that ended without one, but by its
-// own count made fewer instances than were wanted.
+// shortfall returns an error if a bulk insert ended without one, but by its own count created fewer
+// instances than wanted.
 func shortfall(op *computepb.Operation, wanted int) error {
 	status := op.GetInstancesBulkInsertOperationMetadata().GetPerLocationStatus()
 	created := 0
@@ -30,8 +30,8 @@ func shortfall(op *computepb.Operation, wanted int) error {
 	}}}
 }
 
-// locationTexts say how far a bulk insert came in each location that it tried;
-// no other operation has any.
+// locationTexts describes the progress of a bulk insert in each location that it tried; it is empty
+// for other operations.
 func locationTexts(op *computepb.Operation) []string {
 	status := op.GetInstancesBulkInsertOperationMetadata().GetPerLocationStatus()
 	var texts []string
@@ -43,10 +43,10 @@ func locationTexts(op *computepb.Operation) []string {
 	return texts
 }
 
-// partFaults are the faults of the operations that a bulk insert consists of,
-// one of each code in each zone. Often only they say why the instances did not
-// come: the bulk insert's own error may be that they were too few. They are
-// left out if they cannot be read, for the error stands without them.
+// partFaults returns the faults of the operations that make up a bulk insert, one per code and
+// zone. Often only these explain the missing instances: the bulk insert's own error may only report
+// that too few were created. Read errors are ignored, because the bulk insert's error is reported
+// in any case.
 func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fault {
 	if bulk.GetOperationGroupId() == "" {
 		return nil
@@ -73,12 +73,12 @@ func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fa
 	return faults
 }
 
-// understand reads a message of Google's.
+// understand unmarshals a protobuf message of Google's from JSON.
 func understand(text []byte, m proto.Message) error {
 	return notUnderstood((protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, m))
 }
 
-// distinctFaults are the faults of a zone's operations, one of each code.
+// distinctFaults returns the faults of a zone's operations, one per code.
 func distinctFaults(operations []*computepb.Operation, except, zone string) []fault {
 	var faults []fault
 	for _, op := range operations {

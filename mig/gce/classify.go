@@ -8,26 +8,26 @@ import (
 	"slurmflex/mig"
 )
 
-// intent is what a call that failed was meant to do. The same code means
-// another thing to someone who makes a thing than to someone who ends it.
+// intent is the purpose of a failed call. One code can have different causes when an object is
+// created and when it is deleted.
 type intent uint8
 
 const (
 	reading  intent = iota
-	creating        // also: what became of a resize request after it was made
+	creating        // also for the outcome of a resize request after its creation
 	ending          // cancel and delete
 )
 
-// fault is one thing that the API says went wrong.
+// fault is one error that the API reported.
 type fault struct {
 	status  int    // HTTP status; 0 if there was none, as in a resize request's record
-	code    string // an operation's or a record's code, or an answer's reason
+	code    string // an operation's or a record's code, or an HTTP answer's reason
 	message string
-	details []string   // what else helps the reader, such as a quota's limit
-	quota   mig.UsedUp // as the details have it; zero: they have none
+	details []string   // further details for the reader, such as a quota's limit
+	quota   mig.UsedUp // the quota in the details; zero: none
 }
 
-// cause classifies the fault by the first rule that fits.
+// cause returns the cause of the first matching rule.
 func (f fault) cause(want intent) mig.Cause {
 	for _, r := range rules {
 		if r.fits(f, want) {
@@ -37,9 +37,9 @@ func (f fault) cause(want intent) mig.Cause {
 	return mig.CauseUnknown
 }
 
-// causeOf is the cause of several faults of one event. They are in the order
-// of time, so the last that is known decides; but a quota stays before a lack
-// of capacity, because somebody can do something about it.
+// causeOf returns the cause of several faults of one event. The faults are in chronological order,
+// and the last known cause decides; but quota takes precedence over lack of capacity, because an
+// admin can raise a quota.
 func causeOf(faults []fault, want intent) mig.Cause {
 	cause := mig.CauseUnknown
 	for _, f := range faults {
@@ -53,8 +53,8 @@ func causeOf(faults []fault, want intent) mig.Cause {
 	return cause
 }
 
-// rule gives the cause of the faults that fit all its conditions. Fields left
-// empty are no condition.
+// rule maps the faults that match all its conditions to a cause. An empty field matches every
+// fault.
 type rule struct {
 	codes  []string
 	status int
@@ -70,9 +70,9 @@ func (r rule) fits(f fault, want intent) bool {
 		(r.wants == nil || slices.Contains(r.wants, want))
 }
 
-// rules are all that this program knows of Compute's codes. Codes in capitals
-// stand in operations and in resize requests, the others are the reasons of
-// HTTP answers. A status decides only where no code does.
+// rules holds everything that this program knows about Compute's codes. Codes in capitals occur in
+// operations and in resize requests; the others are reasons of HTTP answers. A status decides only
+// if no code does.
 var rules = []rule{
 	{codes: []string{
 		"ZONE_RESOURCE_POOL_EXHAUSTED", "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
@@ -80,16 +80,16 @@ var rules = []rule{
 		"insufficientCapacity",
 	}, cause: mig.CauseCapacity},
 
-	// The sum of a bulk insert's faults, which says nothing of why, whatever
-	// the status beside it.
+	// This code sums up a bulk insert's faults. It does not explain them, whatever status comes
+	// with it.
 	{codes: []string{"VM_MIN_COUNT_NOT_REACHED"}, cause: mig.CauseUnknown},
 
-	// Two limits share this code: the time that Compute gives a request, and
-	// the size of a group, which no waiting changes.
+	// Two limits share this code: the time that Compute allows for a request, and the size of a
+	// group. Waiting does not change the latter.
 	{codes: []string{"LIMIT_EXCEEDED"}, says: "MAX_INSTANCES_IN_INSTANCE_GROUP", cause: mig.CauseConfig},
 	{codes: []string{"LIMIT_EXCEEDED"}, cause: mig.CauseCapacity},
 
-	// Addresses come back when other instances go, as quota does.
+	// Addresses, like quota, become available when other instances are deleted.
 	{codes: []string{
 		"QUOTA_EXCEEDED", "quotaExceeded", "IP_SPACE_EXHAUSTED", "IP_SPACE_EXHAUSTED_WITH_DETAILS",
 	}, cause: mig.CauseQuota},
@@ -104,13 +104,13 @@ var rules = []rule{
 		"forbidden", "accessNotConfigured", "insufficientPermissions", "authError",
 	}, cause: mig.CausePermission},
 
-	// A reservation that is full: what consumes it may go.
+	// The reservation is full; it has room again when its instances are deleted.
 	{
 		codes: []string{"CONDITION_NOT_MET", "conditionNotMet"}, says: "does not have available resources",
 		wants: []intent{creating}, cause: mig.CauseCapacity,
 	},
 
-	// Who creates meets an organization's policy, who ends meets a state.
+	// On creation the code means an organization policy; on deletion it means a state.
 	{codes: []string{"CONDITION_NOT_MET", "conditionNotMet"}, wants: []intent{creating}, cause: mig.CauseConfig},
 	{codes: []string{"CONDITION_NOT_MET", "conditionNotMet"}, cause: mig.CauseConflict},
 
@@ -124,24 +124,24 @@ var rules = []rule{
 		"resourceNotReady", "RESOURCE_NOT_READY",
 	}, cause: mig.CauseConflict},
 
-	// The name of an instance is taken while an older one is being deleted:
-	// that says nothing about the group or request that was to be made.
+	// An instance's name is taken while an older instance of that name is being deleted. This is
+	// not a conflict with the group or request to be created.
 	{codes: alreadyExists, says: "/instances/", cause: mig.CauseConflict},
 	{codes: alreadyExists, cause: mig.CauseExists},
 
-	// A creation that misses something else than its group misses a part of
-	// the configuration, such as the template.
+	// If a creation misses anything but its group, a part of the configuration is missing, such as
+	// the template.
 	{codes: notFound, wants: []intent{creating}, says: "/instanceGroupManagers/", cause: mig.CauseNotFound},
-	// A workload policy is ours to make, so one that is missing has been
-	// collected too early, or is not there yet.
+	// slurmflex creates workload policies itself, so a missing policy was deleted too early or does
+	// not exist yet.
 	{codes: notFound, wants: []intent{creating}, says: "/resourcePolicies/", cause: mig.CauseConflict},
 	{codes: notFound, wants: []intent{creating}, cause: mig.CauseConfig},
 	{codes: notFound, cause: mig.CauseNotFound},
 
 	{codes: []string{"INTERNAL_ERROR", "backendError", "internalError"}, cause: mig.CauseUnavailable},
 
-	// An answer without Google's body of errors is some other machine's: it
-	// says nothing about what the call names.
+	// An answer without Google's error body comes from another server, so it is no evidence that
+	// the named object is missing.
 	{codes: []string{notGoogles}, cause: mig.CauseUnavailable},
 
 	{status: http.StatusBadRequest, cause: mig.CauseConfig},
@@ -163,5 +163,5 @@ var (
 	alreadyExists = []string{"alreadyExists", "RESOURCE_ALREADY_EXISTS"}
 )
 
-// notGoogles stands for the code that an answer in other words does not have.
+// notGoogles stands in for the missing code of an answer that is not in Google's format.
 const notGoogles = "not Google's answer"

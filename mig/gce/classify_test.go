@@ -8,14 +8,14 @@ import (
 	"slurmflex/mig"
 )
 
-// faultOf is a fault without details.
+// faultOf returns a fault without details.
 func faultOf(status int, code, message string) fault {
 	return fault{status: status, code: code, message: message}
 }
 
-// Each row is a fault as Compute sends it: in answer to a call, in an operation,
-// in the record of a request's last attempt or of its failure.
-func TestEveryKnownFaultHasItsCause(t *testing.T) {
+// Each row is a fault as Compute sends it: in the answer to a call, in an operation, or in a
+// request's record of its last attempt or of its failure.
+func TestEveryKnownFaultHasACause(t *testing.T) {
 	tests := []struct {
 		name  string
 		fault fault
@@ -91,7 +91,7 @@ func TestEveryKnownFaultHasItsCause(t *testing.T) {
 	}
 }
 
-func TestOfSeveralFaultsTheLastKnownOneDecidesButQuotaComesBeforeCapacity(t *testing.T) {
+func TestLastKnownFaultDecidesButQuotaPrecedesCapacity(t *testing.T) {
 	var (
 		quota      = fault{code: "QUOTA_EXCEEDED"}
 		capacity   = fault{code: "ZONE_RESOURCE_POOL_EXHAUSTED"}
@@ -120,7 +120,7 @@ func TestOfSeveralFaultsTheLastKnownOneDecidesButQuotaComesBeforeCapacity(t *tes
 	}
 }
 
-func TestAQuotaThatIsUsedUpIsNamedWhereGoogleNamesIt(t *testing.T) {
+func TestUsedUpQuotaIsNamedIfGoogleNamesIt(t *testing.T) {
 	long := faultOf(403, "quotaExceeded", "Quota 'GPUS' exceeded.  Limit: 1.0 in region us-central1.")
 	detailed := faultOf(0, "QUOTA_EXCEEDED", "Some other words")
 	detailed.quota = mig.UsedUp{Metric: "CPUS", Limit: 24, Region: "europe-west4"}

@@ -1,11 +1,9 @@
-// Package gce is the one place that talks to Compute Engine. It maps regional
-// managed instance groups, their resize requests, instances, instance templates
-// and workload policies to the values of package mig, and every error of the
-// API to a mig.Cause.
+// Package gce is the only package that calls Compute Engine. It maps regional managed instance
+// groups, their resize requests, instances, instance templates and workload policies to the values
+// of package mig, and every API error to a mig.Cause.
 //
-// A Client keeps no picture of the cloud but of what cannot change unseen (see
-// settled): each method asks Compute again, and what could not be read is reported as
-// unseen, never as empty.
+// A Client caches only data that cannot change unnoticed (see settled): each method asks Compute
+// again. Data that could not be read is reported as unseen, never as empty.
 package gce
 
 import (
@@ -26,52 +24,50 @@ import (
 
 const googleEndpoint = "https://compute.googleapis.com"
 
-// Compute's oldest default quota is 1,500 calls a minute for a group of
-// methods, refilled at each full minute: a minute at defaultRate with a burst
-// of burstSeconds before it makes 1,400.
+// Compute's lowest default quota is 1,500 calls per minute for a group of methods, reset at each
+// full minute. One minute at defaultRate after a burst of burstSeconds makes 1,400 calls.
 const (
 	defaultRate  = 20 // calls per second
 	burstSeconds = 10
 )
 
-// Options says how to reach Compute. Only Project is required.
+// Options configures the access to Compute. Only Project is required.
 type Options struct {
 	Project string // the project's id
 	Version string // of this program, for the User-Agent; empty for "unknown"
 
-	// Endpoint is the scheme and host of another API than Google's own, such as
-	// http://127.0.0.1:8900. It gets a token only of a CredentialsFile.
+	// Endpoint is the scheme and host of an API other than Google's own, such as
+	// http://127.0.0.1:8900. Such an API receives tokens only from a CredentialsFile, never from
+	// the default credentials.
 	Endpoint string
 
-	// CredentialsFile is a file of Google credentials. Without it, Google's own
-	// API gets the Application Default Credentials.
+	// CredentialsFile is a file of Google credentials. If it is empty, calls to Google's own API
+	// use the Application Default Credentials.
 	CredentialsFile string
 
-	// Transport carries the calls, nil for a default one over TCP.
+	// Transport sends the calls; nil for a default transport over TCP.
 	Transport http.RoundTripper
 
-	Rate  float64 // calls per second, 0 for 20; operations are waited for at a rate of their own, the same
+	Rate  float64 // calls per second, 0 for 20; calls that wait for operations have a separate limit of this rate
 	Burst int     // calls that may be made at once after a pause, 0 for 10 s of Rate
 
-	// Jitter chooses the pause before a call is tried again, below the most; nil
-	// for one by chance.
+	// Jitter chooses the pause before a retry, up to most; nil for a random pause.
 	Jitter func(most time.Duration) time.Duration
 
 	Log *zap.Logger // one line per call at debug level; nil for none
 
-	// Observe is told of every call, also of each retry: the API's name of the
-	// method, such as instances.aggregatedList, and the HTTP status, 0 if no
-	// answer came. It is called by many goroutines at once. May be nil.
+	// Observe is called after every call, including retries, with the API's name of the method,
+	// such as instances.aggregatedList, and the HTTP status, 0 without an answer. Several
+	// goroutines may call it at once. It may be nil.
 	Observe func(method string, status int, took time.Duration)
 }
 
-// Client calls Compute for one project. It is safe for concurrent use; all its
-// calls share one rate limit, but for those that wait for operations: Compute
-// counts these by themselves.
+// Client calls Compute for one project. It is safe for concurrent use. All its calls share one rate
+// limit, except those that wait for operations, because Compute counts these separately.
 type Client struct {
 	project  string
 	endpoint string
-	base     http.RoundTripper // what http sends its calls over in the end
+	base     http.RoundTripper // the underlying transport of http
 	http     *http.Client
 
 	settled settled
@@ -79,7 +75,7 @@ type Client struct {
 	said    rows
 	outages outages
 	log     *zap.Logger
-	date    *atomic.Int64 // Compute's time in its last answer, in epoch seconds; 0: there was none
+	date    *atomic.Int64 // Compute's time in its last answer, in epoch seconds; 0: no answer yet
 
 	groups           *compute.RegionInstanceGroupManagersClient
 	requests         *compute.RegionInstanceGroupManagerResizeRequestsClient
@@ -91,8 +87,8 @@ type Client struct {
 	advice           *compute.AdviceClient
 }
 
-// New makes a client. It makes no call to Compute, but may ask the metadata
-// server whether there is one when it looks for credentials.
+// New creates a client. It makes no call to Compute, but the search for credentials may look for a
+// metadata server.
 func New(ctx context.Context, o Options) (*Client, error) {
 	if o.Project == "" {
 		return nil, errors.New("compute client: no project: set project in the configuration")
@@ -123,7 +119,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	return c, nil
 }
 
-// connect makes Google's clients, all of which send their calls over c.http.
+// connect creates Google's clients, all of which send their calls through c.http.
 func (c *Client) connect(ctx context.Context) error {
 	google := []option.ClientOption{option.WithHTTPClient(c.http), option.WithEndpoint(c.endpoint)}
 	var errs [8]error
@@ -138,8 +134,7 @@ func (c *Client) connect(ctx context.Context) error {
 	return cmp.Or(errs[:]...)
 }
 
-// Date is the time that Compute gave in its last answer, in whole seconds; zero
-// before the first.
+// Date returns the time in Compute's last answer, in whole seconds; zero before the first answer.
 func (c *Client) Date() time.Time {
 	if at := c.date.Load(); at != 0 {
 		return time.Unix(at, 0)
@@ -147,18 +142,19 @@ func (c *Client) Date() time.Time {
 	return time.Time{}
 }
 
-// Close frees idle connections. Calls under way go on to their end.
+// Close closes idle connections. It does not interrupt running calls.
 func (c *Client) Close() error {
 	(&http.Client{Transport: c.base}).CloseIdleConnections()
 	return nil
 }
 
-// noRedirect makes a redirect an answer like any other: the API sends none, so
-// a server that does is not the API.
+// noRedirect treats a redirect like any other answer: the API sends none, so a server that
+// redirects is not the API.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// userAgent names the program. Compute compresses an answer only if the User-Agent contains "gzip",
-// besides the Accept-Encoding that http.Transport sends. Source: "Improving performance", Using gzip.
+// userAgent returns the program's name and version. Compute compresses an answer only if the
+// User-Agent contains "gzip", in addition to the Accept-Encoding that http.Transport sends. Source:
+// "Improving performance", Using gzip.
 func (o Options) userAgent() string {
 	return "slurmflex/" + cmp.Or(o.Version, "unknown") + " (gzip)"
 }

@@ -20,7 +20,7 @@ import (
 	"slurmflex/test/must"
 )
 
-func TestOptionsThatCannotWorkAreRefusedInOneLine(t *testing.T) {
+func TestInvalidOptionsAreRejectedInOneLine(t *testing.T) {
 	dir := t.TempDir()
 	broken := filepath.Join(dir, "broken.json")
 	require.NoError(t, os.WriteFile(broken, []byte("{"), 0o600))
@@ -47,7 +47,8 @@ func TestOptionsThatCannotWorkAreRefusedInOneLine(t *testing.T) {
 	}
 }
 
-// bare takes from the test what a program started by slurmctld may not have.
+// bare removes from the test's environment the variables that a program started by slurmctld may
+// lack.
 func bare(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"HOME", "PATH", "GOOGLE_APPLICATION_CREDENTIALS"} {
@@ -56,7 +57,7 @@ func bare(t *testing.T) {
 	}
 }
 
-// tokenServer gives tokens, or refuses them with that status, and counts.
+// tokenServer issues tokens, or rejects requests with its status, and counts them.
 type tokenServer struct {
 	*httptest.Server
 	asked atomic.Int32
@@ -77,8 +78,7 @@ func newTokenServer(t *testing.T, status int) *tokenServer {
 	return s
 }
 
-// serviceAccount writes the key file of a service account that gets its tokens
-// from that server.
+// serviceAccount writes the key file of a service account that gets its tokens from that server.
 func serviceAccount(t *testing.T, tokens *tokenServer) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "key.json")
@@ -86,7 +86,7 @@ func serviceAccount(t *testing.T, tokens *tokenServer) string {
 	return file
 }
 
-// google stands where Google's API is, behind authentication.
+// google is an API server that requires authentication, as Google's does.
 type google struct {
 	*script
 	hosts, tokens []string
@@ -98,7 +98,7 @@ func (g *google) RoundTrip(req *http.Request) (*http.Response, error) {
 	return inMemory{g.script}.RoundTrip(req)
 }
 
-func TestWithoutHomeAndPathCallsAreAuthenticated(t *testing.T) {
+func TestCallsAreAuthenticatedWithoutHomeAndPath(t *testing.T) {
 	tests := map[string]func(*testing.T, *tokenServer) Options{
 		"from a file named in the options": func(t *testing.T, s *tokenServer) Options {
 			return Options{CredentialsFile: serviceAccount(t, s)}
@@ -125,7 +125,7 @@ func TestWithoutHomeAndPathCallsAreAuthenticated(t *testing.T) {
 			api := &google{script: answers(answer(503, ""), ok(done))}
 			o := given(t, tokens)
 			o.Project, o.Transport = testProject, api
-			o.Rate, o.Burst = 0.001, 2 // two calls and no more for a quarter of an hour
+			o.Rate, o.Burst = 0.001, 2 // two calls, then none for a quarter of an hour
 			c, err := New(t.Context(), o)
 			require.NoError(t, err)
 			require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g"))
@@ -136,7 +136,7 @@ func TestWithoutHomeAndPathCallsAreAuthenticated(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatGoogleRefusesAreAMatterOfPermission(t *testing.T) {
+func TestRejectedCredentialsArePermissionErrors(t *testing.T) {
 	bare(t)
 	tokens := newTokenServer(t, http.StatusBadRequest)
 	api := &google{script: answers(ok(done))}
@@ -150,7 +150,7 @@ func TestCredentialsThatGoogleRefusesAreAMatterOfPermission(t *testing.T) {
 	assert.Empty(t, api.hosts)
 }
 
-func TestAnEndpointGetsNoTokenOfTheDefaultCredentials(t *testing.T) {
+func TestEndpointGetsNoTokenFromDefaultCredentials(t *testing.T) {
 	bare(t)
 	api := &google{script: answers(ok(done), ok(done))}
 	c := clientOf(t, api, func(o *Options) { o.Endpoint = "http://127.0.0.1:8900/" })
@@ -165,7 +165,7 @@ func TestAnEndpointGetsNoTokenOfTheDefaultCredentials(t *testing.T) {
 	assert.Equal(t, "Bearer secret", api.tokens[1], "what the admin names for it")
 }
 
-func TestACallThatWouldWaitForTheRateBeyondItsTimeIsNotSent(t *testing.T) {
+func TestCallThatWouldExceedItsDeadlineIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := answers(ok(done))
 		c := clientOf(t, inMemory{api}, func(o *Options) { o.Rate, o.Burst = 0.001, 1 })
@@ -179,8 +179,8 @@ func TestACallThatWouldWaitForTheRateBeyondItsTimeIsNotSent(t *testing.T) {
 	})
 }
 
-// B10: the time in Compute's answers is the witness for our own clock.
-func TestTheDateIsThatOfComputesLastAnswer(t *testing.T) {
+// B10: the time in Compute's answers serves to check our own clock.
+func TestDateIsTheTimeOfComputesLastAnswer(t *testing.T) {
 	client := clientOf(t, inMemory{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", "Sun, 01 Nov 2026 09:00:00 GMT")
 		aList(`{}`)(w, r)

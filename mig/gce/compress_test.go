@@ -12,7 +12,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// E3: Compute compresses the answers to slurmflex, as its User-Agent asks.
+// E3: Compute compresses its answers because the User-Agent asks for it.
 func TestAnswersAreCompressed(t *testing.T) {
 	cloud := fakegce.New(fakegce.Options{Project: testProject})
 	api := httptest.NewServer(cloud)

@@ -12,8 +12,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// bulk is a bulk insert of two instances into the zones, from the world's
-// template as it is read back.
+// bulk returns a bulk insert of two instances in the zones, with the world's template as read back.
 func (w world) bulk(t *testing.T, zones ...string) mig.BulkSpec {
 	t.Helper()
 	template, err := w.Template(t.Context(), w.template)
@@ -25,7 +24,7 @@ func (w world) bulk(t *testing.T, zones ...string) mig.BulkSpec {
 	}
 }
 
-// seen is the instances that the client sees.
+// seen returns the instances that the client sees.
 func (w world) seen(t *testing.T) []mig.Instance {
 	t.Helper()
 	instances, unseen := w.Instances(t.Context(), "alpha", []string{region})
@@ -33,7 +32,7 @@ func (w world) seen(t *testing.T) []mig.Instance {
 	return instances
 }
 
-func TestTheLifeOfABulkInsert(t *testing.T) {
+func TestBulkInsertLifeCycle(t *testing.T) {
 	for name, zones := range map[string][]string{
 		"in one zone":             {"us-central1-b"},
 		"in the first that fits":  {"us-central1-a", "us-central1-b"},
@@ -67,7 +66,7 @@ func TestTheLifeOfABulkInsert(t *testing.T) {
 	}
 }
 
-func TestANameThatIsTakenInTheZoneIsAConflict(t *testing.T) {
+func TestTakenNameInTheZoneIsAConflict(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		b := w.bulk(t, "us-central1-b")
 		require.NoError(t, w.BulkInsert(t.Context(), b))
@@ -78,7 +77,7 @@ func TestANameThatIsTakenInTheZoneIsAConflict(t *testing.T) {
 	})
 }
 
-func TestABulkInsertThatFindsNoRoomMakesNothingAndNamesTheZone(t *testing.T) {
+func TestBulkInsertWithoutCapacityNamesTheZone(t *testing.T) {
 	tests := map[string]struct {
 		shorten func(*fakegce.Server)
 		cause   mig.Cause
@@ -106,7 +105,7 @@ func TestABulkInsertThatFindsNoRoomMakesNothingAndNamesTheZone(t *testing.T) {
 	}
 }
 
-func TestABulkInsertIsMadeOnceForItsOccasion(t *testing.T) {
+func TestBulkInsertActsOncePerOccasion(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		zones := []string{"us-central1-a", "us-central1-b"}
 		w.cloud.SetCapacity("us-central1-a", machine, 2)
@@ -128,7 +127,7 @@ func (w world) policy(name string) mig.PolicySpec {
 	return mig.PolicySpec{Name: name, Region: region, Distance: "BLOCK", Stamp: w.spec(name, 812).Stamp}
 }
 
-func TestTheLifeOfAWorkloadPolicy(t *testing.T) {
+func TestWorkloadPolicyLifeCycle(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		ctx := t.Context()
 		spec := w.spec("alpha-a3-job-812", 812)
@@ -157,7 +156,7 @@ func TestTheLifeOfAWorkloadPolicy(t *testing.T) {
 	})
 }
 
-func TestOnlyARequestThatHasEndedCanBeTakenOffTheRecords(t *testing.T) {
+func TestOnlyEndedRequestsCanBeDeleted(t *testing.T) {
 	tests := map[string]struct {
 		capacity int
 		cancel   bool
@@ -187,7 +186,7 @@ func TestOnlyARequestThatHasEndedCanBeTakenOffTheRecords(t *testing.T) {
 	}
 }
 
-func TestCapacityThatComesAtOnceIsHadOrRefused(t *testing.T) {
+func TestBulkInsertSucceedsOrIsRejected(t *testing.T) {
 	const zone = "us-central1-b"
 	for name, test := range map[string]struct {
 		model, reservation string

@@ -22,15 +22,14 @@ const (
 	machine = "a3-highgpu-8g"
 )
 
-// world is a fake cloud in a bubble's time and a client of it.
+// world is a fake cloud with the time of a synctest bubble, and a client for it.
 type world struct {
 	*gce.Client
 	cloud    *fakegce.Server
 	template string
 }
 
-// inWorld runs a test in a fake cloud where operations take a second and VMs
-// boot in ten.
+// inWorld runs a test in a fake cloud where operations take a second and VMs boot in ten seconds.
 func inWorld(t *testing.T, run func(*testing.T, world), change ...func(*fakegce.Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +54,7 @@ func (w world) spec(name string, job uint32) mig.GroupSpec {
 	}
 }
 
-// group is the one group that the client sees.
+// group returns the only group that the client sees.
 func (w world) group(t *testing.T) mig.Group {
 	t.Helper()
 	groups, unseen := w.Groups(t.Context(), "alpha", []string{region})
@@ -68,14 +67,14 @@ func request(instances ...string) mig.RequestSpec {
 	return mig.RequestSpec{Name: "a1", Instances: instances, Duration: 2 * time.Hour}
 }
 
-// asked has group alpha-x ask for one machine.
+// asked creates a request for one machine in group alpha-x.
 func (w world) asked(t *testing.T) {
 	t.Helper()
 	require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
 	require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
 }
 
-func TestTheLifeOfACohort(t *testing.T) {
+func TestGroupLifeCycle(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		ctx, start := t.Context(), time.Now()
 		spec := w.spec("alpha-a3-job-812", 812)
@@ -120,7 +119,7 @@ func TestTheLifeOfACohort(t *testing.T) {
 	})
 }
 
-func TestAQueuedRequestSaysWhatItWaitsForAndCanBeCancelledOnce(t *testing.T) {
+func TestQueuedRequestShowsItsReasonAndIsCancelledOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
 		ctx := t.Context()
@@ -139,7 +138,7 @@ func TestAQueuedRequestSaysWhatItWaitsForAndCanBeCancelledOnce(t *testing.T) {
 	})
 }
 
-func TestAGroupMayHaveTheLongestNameThatThereIs(t *testing.T) {
+func TestGroupAcceptsTheLongestName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		name := "alpha-" + strings.Repeat("x", 51) + "-" + strings.Repeat("y", 5)
 		require.NoError(t, w.CreateGroup(t.Context(), w.spec(name, 1)))
@@ -147,7 +146,7 @@ func TestAGroupMayHaveTheLongestNameThatThereIs(t *testing.T) {
 	})
 }
 
-func TestWhatIsThereAlreadyAndWhatIsNot(t *testing.T) {
+func TestExistingAndMissingObjectsHaveTheirCauses(t *testing.T) {
 	tests := map[string]struct {
 		do   func(context.Context, world) error
 		want mig.Cause
@@ -185,7 +184,7 @@ func TestWhatIsThereAlreadyAndWhatIsNot(t *testing.T) {
 	}
 }
 
-func TestMutationsHappenOnceWhateverBecomesOfTheAnswers(t *testing.T) {
+func TestMutationsHappenOnceEvenIfAnswersAreLost(t *testing.T) {
 	faults := map[string]fakegce.Fault{
 		"cut before it acts":     {Method: "*", Drop: true, Times: 3},
 		"cut after it acted":     {Method: "*", DropAfter: true, Times: 3},

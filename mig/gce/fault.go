@@ -14,14 +14,14 @@ import (
 	"slurmflex/mig"
 )
 
-// endOfTime begins the date that Compute gives where it expects no date.
+// endOfTime is the prefix of the date that Compute reports when it expects no date.
 const endOfTime = "9999-"
 
-// messageLimit bounds a message in bytes: it ends in a line of a log and in a
-// job's comment.
+// messageLimit bounds a message in bytes, because the message appears in a log line and in a job's
+// comment.
 const messageLimit = 1000
 
-// failure is the error of a call as package mig knows it, nil if err is nil.
+// failure wraps err in a mig.Error; nil if err is nil.
 func failure(op, object string, want intent, err error) error {
 	if err == nil {
 		return nil
@@ -30,7 +30,7 @@ func failure(op, object string, want intent, err error) error {
 	return &mig.Error{Op: op, Object: object, Cause: cause, Quota: quota, Err: &textError{textOf(err), err}}
 }
 
-// causeOfError returns the error's cause, and the quota that is used up, if there is one.
+// causeOfError returns the error's cause, and the used-up quota if the error names one.
 func causeOfError(err error, want intent) (mig.Cause, mig.UsedUp) {
 	var (
 		lost   *lostError
@@ -38,7 +38,7 @@ func causeOfError(err error, want intent) (mig.Cause, mig.UsedUp) {
 		answer *googleapi.Error
 	)
 	switch {
-	case errors.As(err, &lost): // first: what it wraps is not about the thing
+	case errors.As(err, &lost): // first: the wrapped error is not about the object
 		return mig.CauseUnavailable, mig.UsedUp{}
 	case errors.As(err, &ended):
 		return causeOf(ended.faults, want), usedUpIn(ended.faults)
@@ -51,8 +51,8 @@ func causeOfError(err error, want intent) (mig.Cause, mig.UsedUp) {
 	return mig.CauseUnavailable, mig.UsedUp{}
 }
 
-// textOf is the error in one line and in the API's own words, without the
-// address of the call: the object says what it was about.
+// textOf returns the error in one line, in the API's own words and without the URL of the call: the
+// object already names the target.
 func textOf(err error) string {
 	var (
 		lost   *lostError
@@ -73,7 +73,7 @@ func textOf(err error) string {
 	return oneLine(err.Error())
 }
 
-// textError is an error with its text in one line.
+// textError is an error with a one-line text.
 type textError struct {
 	text string
 	err  error
@@ -82,12 +82,12 @@ type textError struct {
 func (e *textError) Error() string { return e.text }
 func (e *textError) Unwrap() error { return e.err }
 
-// operationError is an operation that ended with errors.
+// operationError is the error of an operation that ended with faults.
 type operationError struct{ faults []fault }
 
 func (e *operationError) Error() string { return describe(e.faults) }
 
-// zoneError is the error of a list about one of its zones.
+// zoneError is a list's error about one of its zones.
 type zoneError struct {
 	zone string
 	err  error
@@ -96,7 +96,7 @@ type zoneError struct {
 func (e *zoneError) Error() string { return "zone " + e.zone + ": " + textOf(e.err) }
 func (e *zoneError) Unwrap() error { return e.err }
 
-// lostError is an operation of which nobody knows how it ended.
+// lostError is the error of an operation with an unknown outcome.
 type lostError struct {
 	operation string
 	err       error
@@ -108,14 +108,14 @@ func (e *lostError) Error() string {
 
 func (e *lostError) Unwrap() error { return e.err }
 
-// answerFault is the fault in an HTTP answer that is not a success.
+// answerFault returns the fault in an unsuccessful HTTP answer.
 func answerFault(e *googleapi.Error) fault {
 	f := fault{status: e.Code, message: e.Message}
 	switch {
 	case e.Message == "" && len(e.Errors) == 0:
 		f.code, f.message = notGoogles, fmt.Sprintf("%s: %q", http.StatusText(e.Code), excerpt([]byte(e.Body)))
 	case len(e.Errors) > 0:
-		// Not apierror's Reason, which is empty for every answer in this form.
+		// apierror's Reason is empty for every answer in this form.
 		f.code = e.Errors[0].Reason
 	case infoReason(e.Details) != "":
 		f.code = infoReason(e.Details)
@@ -125,8 +125,7 @@ func answerFault(e *googleapi.Error) fault {
 	return f
 }
 
-// infoReason is the reason of the google.rpc.ErrorInfo among an answer's
-// details.
+// infoReason returns the reason of the google.rpc.ErrorInfo in an answer's details.
 func infoReason(details []any) string {
 	for _, d := range details {
 		if info, ok := d.(map[string]any); ok {
@@ -138,9 +137,9 @@ func infoReason(details []any) string {
 	return ""
 }
 
-// operationFaults are the faults of an operation that is done. Both places
-// count: an operation may carry errors without an HTTP status, which Google's
-// own Wait takes for a success.
+// operationFaults returns the faults of an operation that is done. It reads both places, because an
+// operation may carry errors without an HTTP status. Google's own Wait treats such an operation as
+// a success.
 func operationFaults(op *computepb.Operation) []fault {
 	status := int(op.GetHttpErrorStatusCode())
 	faults := recordOf(op.GetError()).faults()
@@ -167,7 +166,7 @@ func pairs(m map[string]string) []string {
 	return texts
 }
 
-// String is the fault in one line, as Google words it.
+// String returns the fault in one line that quotes Google's error message.
 func (f fault) String() string {
 	var head []string
 	if f.status != 0 {
@@ -186,7 +185,7 @@ func (f fault) String() string {
 	return oneLine(text)
 }
 
-// describe is all faults in one line.
+// describe joins all faults in one line.
 func describe(faults []fault) string {
 	texts := make([]string, len(faults))
 	for i, f := range faults {
@@ -195,7 +194,7 @@ func describe(faults []fault) string {
 	return oneLine(strings.Join(texts, "; "))
 }
 
-// oneLine folds white space and cuts what is too long.
+// oneLine collapses white space and truncates long text.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > messageLimit {
@@ -204,7 +203,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// excerpt is the beginning of an answer that makes no sense.
+// excerpt returns the first part of an answer that could not be parsed.
 func excerpt(body []byte) string {
 	const length = 80
 	return oneLine(strings.ToValidUTF8(string(body[:min(len(body), length)]), ""))

@@ -19,8 +19,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// leavesOf are the fields of a selection, each as its path: a,b(c,d/e) is a, b/c and
-// b/d/e.
+// leavesOf returns the fields of a selection as paths: a,b(c,d/e) becomes a, b/c and b/d/e.
 func leavesOf(fields string) (leaves []string) {
 	var (
 		within []string
@@ -49,12 +48,12 @@ func leavesOf(fields string) (leaves []string) {
 	return leaves
 }
 
-// altered carries calls, with the selection of fields to instead of from, and takes a
-// field from the answers. It notes the selections that it is asked for.
+// altered sends each call with the selection of fields to instead of from, and removes a field from
+// the answers. It records the requested selections.
 type altered struct {
 	next     http.RoundTripper
 	from, to string
-	lacks    string    // the field; "" for none
+	lacks    string    // the removed field; "" for none
 	asked    *sync.Map // by selection
 }
 
@@ -82,7 +81,7 @@ func (a altered) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// situation is something that lists have to say.
+// situation is a state of the cloud that lists must report.
 type situation struct {
 	faults []fakegce.Fault
 	lacks  string // a field that no answer has
@@ -100,12 +99,12 @@ func situations() []situation {
 	}
 }
 
-// instancesOfAll is how many instances there are when everybody has come, which with one
-// a page are the calls of a list.
+// instancesOfAll is the number of instances in a crowded project. With one instance per page, it is
+// also the number of calls of a list.
 const instancesOfAll = 6
 
-// crowded is a project with two of everything, one a page, and with machines that have
-// come within the last minute, one of which is to be maintained.
+// crowded creates a project with two of every object, one per page, and with machines created
+// within the last minute. One of these has announced maintenance.
 func crowded(t *testing.T, w world) {
 	t.Helper()
 	ctx := t.Context()
@@ -130,8 +129,8 @@ func crowded(t *testing.T, w world) {
 	require.NoError(t, w.cloud.AnnounceMaintenance("alpha-a3-6", time.Hour, time.Hour))
 }
 
-// Every field that is asked for is read: an answer without it shows less, somewhere.
-func TestEachFieldOfAListIsRead(t *testing.T) {
+// Every requested field is read: without it, a list shows less in some situation.
+func TestEachListFieldIsRead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		crowded(t, w)
 		var asked sync.Map

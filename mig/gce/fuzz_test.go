@@ -18,16 +18,15 @@ import (
 	"slurmflex/mig"
 )
 
-// A list is one of those that a pass reads: whose first page is asked for, and
-// what the client makes of it.
+// list is one of the lists that a pass reads.
 type list struct {
 	path string
-	what string // as errors call it
-	page string // with one item that counts
-	item string // one that counts, with its name left open
+	what string // the list's name in errors
+	page string // a page with one item that counts
+	item string // an item that counts, with %s for its name
 	read func(context.Context, *Client) (found []any, unseen map[string]error)
-	// count is the names of the items of a page that count, by another reader than
-	// the client's.
+	// count returns the names of the page's items that count. It uses another parser than the
+	// client.
 	count func(page map[string]any) map[string]bool
 }
 
@@ -84,15 +83,15 @@ var lists = []list{
 	},
 }
 
-// readPage has a client read the list from an API whose page has these bytes.
+// readPage makes a client read the list from an API that answers with this page.
 func (l list) readPage(t *testing.T, page []byte) (found []any, unseen map[string]error) {
 	return l.readFrom(t, ok(string(page)))
 }
 
-// readFrom has a client read the list that is answered so.
+// readFrom makes a client read the list from an API with this handler.
 func (l list) readFrom(t *testing.T, answer http.HandlerFunc) (found []any, unseen map[string]error) {
 	answers := map[string]http.HandlerFunc{l.path: answer}
-	if l.path == requestsPath { // which is only read of a group that is there
+	if l.path == requestsPath { // requests are only read for an existing group
 		answers[groupsPath] = ok(lists[0].page)
 	}
 	return l.read(t.Context(), clientOf(t, inMemory{atPaths(answers)}))
@@ -129,7 +128,7 @@ func FuzzAPage(f *testing.F) {
 	})
 }
 
-func TestAPageThatBreaksOffIsNotAShorterList(t *testing.T) {
+func TestTruncatedPageIsNotAShorterList(t *testing.T) {
 	for _, l := range lists {
 		synctest.Test(t, func(t *testing.T) {
 			found, unseen := l.readPage(t, []byte(l.page))
@@ -186,8 +185,8 @@ func FuzzAnAnswer(f *testing.F) {
 	})
 }
 
-// requireFailure holds an error to what the rest of the program counts on: a
-// cause that is one, and a text of one line.
+// requireFailure asserts the properties of an error that the rest of the program relies on: a known
+// cause and a one-line text.
 func requireFailure(t *testing.T, err error) {
 	t.Helper()
 	var failed *mig.Error
@@ -208,7 +207,7 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-// anything is the values as values of any type.
+// anything converts the values to values of type any.
 func anything[T any](all []T) (found []any) {
 	for _, one := range all {
 		found = append(found, one)
@@ -216,7 +215,7 @@ func anything[T any](all []T) (found []any) {
 	return found
 }
 
-// nameOf is the name of what a list has brought, with an instance's zone.
+// nameOf returns the name of a list's item, with the zone of an instance.
 func nameOf(one any) string {
 	switch one := one.(type) {
 	case mig.Group:
@@ -231,7 +230,7 @@ func nameOf(one any) string {
 	return ""
 }
 
-// namesIn are the names of items, each behind the prefix.
+// namesIn returns the names of items, each with the prefix.
 func namesIn(items []any, prefix string) map[string]bool {
 	names := map[string]bool{}
 	for _, item := range items {
@@ -242,7 +241,7 @@ func namesIn(items []any, prefix string) map[string]bool {
 	return names
 }
 
-// stamped are the items whose description is the cluster's stamp.
+// stamped returns the items with the cluster's stamp as their description.
 func stamped(page map[string]any) map[string]bool {
 	return namesIn(slices.DeleteFunc(itemsOf(page), func(item any) bool {
 		description, _ := item.(map[string]any)["description"].(string)
@@ -256,7 +255,7 @@ func itemsOf(page map[string]any) []any {
 	return slices.Clone(items)
 }
 
-// ourInstances are the instances of the cluster's in the region.
+// ourInstances returns the cluster's instances in the region.
 func ourInstances(page map[string]any) map[string]bool {
 	names := map[string]bool{}
 	scopes, _ := page["items"].(map[string]any)

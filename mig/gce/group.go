@@ -7,9 +7,9 @@ import (
 	"slurmflex/mig"
 )
 
-// Group reads one group, of anybody's, and all its resize requests, as they are
-// now. One that does not exist is an error with mig.CauseNotFound, one that can be
-// read in part only another.
+// Group reads one group, no matter who created it, and all its resize requests. A missing group is
+// an error with mig.CauseNotFound; a group that can be read only in part is an error with another
+// cause.
 func (c *Client) Group(ctx context.Context, region, name string) (mig.Group, error) {
 	const op = "read group"
 	p, err := c.readGroup(ctx, region, name)
@@ -32,7 +32,7 @@ func (c *Client) Group(ctx context.Context, region, name string) (mig.Group, err
 	return g, nil
 }
 
-// readGroup reads what a group says by itself.
+// readGroup reads the group's own record.
 func (c *Client) readGroup(ctx context.Context, region, name string) (g listedGroup, err error) {
 	path := c.within("regions", region, "instanceGroupManagers", name)
 	err = c.get(calling(ctx, "regionInstanceGroupManagers.get"), path, &g)

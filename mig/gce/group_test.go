@@ -10,7 +10,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-func TestAGroupIsReadWithItsRequestsAsTheyAreNow(t *testing.T) {
+func TestGroupReadsItsCurrentRequests(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
 		w.asked(t)
@@ -24,7 +24,7 @@ func TestAGroupIsReadWithItsRequestsAsTheyAreNow(t *testing.T) {
 	})
 }
 
-func TestAGroupThatCannotBeReadWholeIsAnError(t *testing.T) {
+func TestPartlyReadableGroupIsAnError(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		_, err := w.Client.Group(t.Context(), region, "alpha-x")
 		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(err))

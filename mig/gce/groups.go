@@ -14,16 +14,15 @@ import (
 	"slurmflex/mig"
 )
 
-// sideBySide bounds the lists of resize requests that are read at once in a
-// region, and the instances that are deleted at once.
+// sideBySide bounds concurrent lists of resize requests in a region, and concurrent deletions of
+// instances.
 const sideBySide = 16
 
-// Groups reads the groups that carry our stamp with this cluster's name, or that of one of
-// its trials, those of a newer program too, with all their resize requests; those of settled
-// groups are not read each time. A group that could be read in part only says so,
-// and so does one of which nobody can say whether the stamp is ours. A region of
-// which anything else could not be read is in unseen, with the reason, and none of
-// its groups are returned.
+// Groups reads the groups with our stamp for this cluster or one of its trials, including stamps of
+// a newer program, with all their resize requests. The requests of settled groups are not read each
+// time. A group that could be read only in part, or with an unreadable stamp that may be ours, has
+// Unread set. A region with any other read error is in unseen, with the reason, and none of its
+// groups are returned.
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
 		return c.groupsIn(ctx, cluster, region, &c.settled, &c.said.groups, func(m listedGroup, wrong faulty) (mig.Stamp, bool) {
@@ -32,12 +31,11 @@ func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (
 	})
 }
 
-// Foreign reads the groups that slurm-gcp has left for the cluster: those that have
-// a name of its pattern and no description, which it does not write, and whose
-// instance template has its label of this cluster: names of two clusters may look
-// alike. They have no stamp; whether their nodeset is one of this cluster's, as
-// mig.ParseForeign reads it, is for the caller to see. A region of which
-// anything could not be read is in unseen, as with Groups.
+// Foreign reads the groups that slurm-gcp has left for the cluster. Their names match slurm-gcp's
+// pattern, they have no description, and their instance template has slurm-gcp's label of this
+// cluster, because names of two clusters may look alike. They have no stamp. The caller checks
+// whether their nodeset (see mig.ParseForeign) is one of this cluster's. A region with any read
+// error is in unseen, as in Groups.
 func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
 		groups, err := c.groupsIn(ctx, cluster, region, new(settled), new(said[mig.Group]), func(m listedGroup, _ faulty) (mig.Stamp, bool) {
@@ -54,7 +52,7 @@ func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) 
 // clusterLabel is slurm-gcp's label for the cluster, on its templates and machines.
 const clusterLabel = "slurm_cluster_name"
 
-// labelled are the groups whose template has slurm-gcp's label of the cluster.
+// labelled returns the groups with slurm-gcp's label of the cluster on their template.
 func (c *Client) labelled(ctx context.Context, cluster string, groups []mig.Group) (ours []mig.Group, err error) {
 	templates := map[string]mig.Template{}
 	for _, g := range groups {
@@ -72,12 +70,12 @@ func (c *Client) labelled(ctx context.Context, cluster string, groups []mig.Grou
 	return ours, nil
 }
 
-// selection says whether a group is one of those that are read, and which stamp
-// it has. It goes by the group's text alone.
+// selection reports whether to read a group, and returns its stamp. It decides by the group's own
+// record.
 type selection func(listedGroup, faulty) (mig.Stamp, bool)
 
-// stampOf reads the stamp that a description should be, and reports whether it is
-// the cluster's or one of its trials', or may be and cannot be read, which is noted.
+// stampOf parses a description as a stamp. It reports whether the stamp belongs to the cluster or
+// to one of its trials, or may belong to the cluster but cannot be read, which it notes in wrong.
 func stampOf(cluster, name, description string, wrong faulty) (mig.Stamp, bool) {
 	if wrong["description"] != nil {
 		return mig.Stamp{}, true
@@ -97,7 +95,7 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 	if err != nil {
 		return nil, failure("list groups of", region, reading, err)
 	}
-	missing := make([]bool, len(groups)) // deleted since they were listed, or not read
+	missing := make([]bool, len(groups)) // deleted since the list, or not read
 	side, ctx := errgroup.WithContext(ctx)
 	side.SetLimit(sideBySide)
 	for i := range groups {
@@ -110,7 +108,7 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 		side.Go(func() error {
 			requests, wrong, err := c.listRequests(ctx, region, groups[i].Name)
 			if err == nil && wrong != "" && groups[i].Stamp == (mig.Stamp{}) {
-				err = errors.New(wrong) // nobody can say which nodes the group is for
+				err = errors.New(wrong) // the nodes of the group are unknown
 			}
 			if err == nil {
 				groups[i].Requests, missing[i] = requests, false
@@ -131,18 +129,18 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 			there = append(there, g)
 		}
 	}
-	known.note(region, there, begun) // after an error too: the next look goes on from there
+	known.note(region, there, begun) // after an error too: the next pass continues from there
 	if err != nil {
 		return nil, err
 	}
 	return there, nil
 }
 
-// groupFields are those of a list of groups that are read.
+// groupFields selects the fields of a list of groups.
 const groupFields = "kind,nextPageToken,warning(code,message),items(name,description,creationTimestamp,targetSize," +
 	"currentActions/creating,versions/instanceTemplate,distributionPolicy/zones/zone,resourcePolicies/workloadPolicy)"
 
-// listedGroup is a group as far as it is read.
+// listedGroup is a group with the fields that are read.
 type listedGroup struct {
 	Name              string `json:"name"`
 	Description       string `json:"description"`
@@ -217,8 +215,8 @@ func groupOf(m listedGroup, region string, stamp mig.Stamp, wrong faulty) mig.Gr
 	return g
 }
 
-// templateOfGroup is the template that the group makes instances from, from behind
-// its project on, which has a name and a number; empty if it has no one template.
+// templateOfGroup returns the link of the group's template without its project, which has a name
+// and a number; empty if the group does not have exactly one template.
 func templateOfGroup(m listedGroup) string {
 	if len(m.Versions) != 1 {
 		return ""

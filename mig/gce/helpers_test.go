@@ -28,8 +28,7 @@ var testGroup = mig.GroupSpec{
 	Stamp:    testStamp,
 }
 
-// inMemory is a handler reached without a network, so that it can be used
-// where time is not real.
+// inMemory calls a handler without a network, for tests with fake time.
 type inMemory struct{ http.Handler }
 
 func (m inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -47,12 +46,12 @@ func (m inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// roundTripper is a transport in a function.
+// roundTripper adapts a function to a transport.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// clientOf is a client whose calls go to the transport.
+// clientOf returns a client that sends its calls to the transport.
 func clientOf(t *testing.T, transport http.RoundTripper, change ...func(*Options)) *Client {
 	t.Helper()
 	o := Options{Project: testProject, Endpoint: "http://compute.test", Transport: transport}
@@ -65,8 +64,8 @@ func clientOf(t *testing.T, transport http.RoundTripper, change ...func(*Options
 	return c
 }
 
-// script answers the n-th call with the n-th answer, and all further ones with
-// the last; it remembers the calls.
+// script answers the n-th call with the n-th answer, and all further calls with the last answer; it
+// records the calls.
 type script struct {
 	mu      sync.Mutex
 	answers []http.HandlerFunc
@@ -101,17 +100,17 @@ func answer(status int, body string) http.HandlerFunc {
 
 func ok(body string) http.HandlerFunc { return answer(http.StatusOK, body) }
 
-// aList is an answer of the kind that every list has, with these fields too.
+// aList returns an answer of the kind that every list has, with these additional fields.
 func aList(fields string) http.HandlerFunc {
 	return ok(strings.Replace(`{"kind":"compute#list",`+fields[1:], ",}", "}", 1))
 }
 
-// items is an answer with these items.
+// items returns an answer with these items.
 func items(all ...string) http.HandlerFunc {
 	return aList(`{"items":[` + strings.Join(all, ",") + `]}`)
 }
 
-// refusal is an answer in Google's envelope.
+// refusal returns an error answer in Google's format.
 func refusal(status int, reason, message string) http.HandlerFunc {
 	return answer(status, fmt.Sprintf(
 		`{"error":{"code":%d,"message":%q,"errors":[{"message":%q,"domain":"global","reason":%q}]}}`,

@@ -15,16 +15,16 @@ import (
 	"slurmflex/mig"
 )
 
-// aggregated are the fields of an aggregated list of instances that say whether it is
-// whole, and instanceFields those of an instance that are read, but for its metadata.
-// A list has no others: a field that is read must be here.
+// aggregated selects the fields of an aggregated list that show whether it is complete.
+// instanceFields selects the fields of an instance, except its metadata. The answers contain no
+// other fields, so every field that the code reads must be listed here.
 const (
 	aggregated     = "kind,nextPageToken,unreachables,warning(code,message),items/*/warning(code,message)"
 	instanceFields = "name,status,creationTimestamp,labels,scheduling/provisioningModel," +
 		"resourceStatus(physicalHostTopology,scheduling/terminationTimestamp,upcomingMaintenance/windowStartTime)"
 )
 
-// listedInstance is an instance as far as it is read.
+// listedInstance is an instance with the fields that are read.
 type listedInstance struct {
 	Name              string            `json:"name"`
 	Status            string            `json:"status"`
@@ -61,17 +61,15 @@ func (m listedInstance) name() string { return m.Name }
 
 const aggregatedInstances = "instances.aggregatedList"
 
-// Instances reads the instances of the regions whose names begin with the
-// cluster's and a hyphen, no matter who made them, sorted by name. One that no group
-// made has the stamp of its labels, if that is the cluster's. Those of groups that
-// wait for capacity are left out. One that could be read in part only says so. A
-// region of which anything else could not be read is in unseen, with the reason,
-// and none of its instances are returned.
+// Instances reads the instances in the regions. It returns the instances with the cluster's name
+// and a hyphen as prefix, no matter who created them, sorted by name. An instance without a group
+// gets the stamp in its labels, if that is the cluster's. Instances of groups that wait for
+// capacity are left out. An instance that could be read only in part has Unread set. A region with
+// any other read error is in unseen, with the reason, and none of its instances are returned.
 //
-// zones are all those in which the cluster may have instances. A zone that is not among
-// them, and in which none was seen before, may be unreachable. If the aggregated list
-// fails, these zones are listed one by one. A region without any of them is read as a
-// whole or not at all.
+// zones are all zones in which the cluster may have instances. Any other zone may be unreachable,
+// unless instances were seen in it before. If the aggregated list fails, these zones are listed one
+// by one. A region without any zone in zones must be read completely, or it is unseen.
 func (c *Client) Instances(ctx context.Context, cluster string, regions []string, zones ...string) (instances []mig.Instance, unseen map[string]error) {
 	now := time.Now()
 	v := c.viewOf(cluster, regions, zones, now)
@@ -119,7 +117,7 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 	return instances, unseen
 }
 
-// viewOf is a view of the regions of which nothing was read yet.
+// viewOf returns an empty view of the regions.
 func (c *Client) viewOf(cluster string, regions, zones []string, now time.Time) *view {
 	v := &view{
 		cluster: cluster, seen: make(map[string][]sighting), zones: make(map[string][]string), missed: make(map[string]error),
@@ -142,8 +140,8 @@ func (c *Client) viewOf(cluster string, regions, zones []string, now time.Time) 
 	return v
 }
 
-// findMakers asks who made the machines of which that is not known. One that is not
-// listed again may be gone: nothing may be done to it before that is known.
+// findMakers reads the unknown groups of listed machines. A machine that is missing from this
+// second list may be gone, so it is marked unread: slurmflex must not act on it.
 func (c *Client) findMakers(ctx context.Context, v *view) error {
 	var names []string
 	for _, seen := range v.seen {
@@ -179,27 +177,27 @@ func (c *Client) findMakers(ctx context.Context, v *view) error {
 	return nil
 }
 
-// waitsForCapacity is the status of a flex-start instance that Compute has no
-// machine for yet: the time that it waits is no time to boot, and the group's
-// request names it. Source: discovery document, Instance.status.
+// waitsForCapacity is the status of a flex-start instance without a machine at Compute. Its waiting
+// time does not count as boot time, and the group's request names it. Source: discovery document,
+// Instance.status.
 const waitsForCapacity = "PENDING"
 
-// view is what the pages read so far show of the regions asked for.
+// view collects what the pages read so far show of the requested regions.
 type view struct {
-	cluster string                         // whose names count
-	seen    map[string][]sighting          // by region; its keys are the regions asked for
+	cluster string                         // filters the names
+	seen    map[string][]sighting          // by region; its keys are the requested regions
 	zones   map[string][]string            // by region: where the cluster may have instances; none: anywhere
-	missed  map[string]error               // by region: why what was seen is not all
-	apart   bool                           // it was read from the lists of the zones
-	pages   int                            // that the list had so far
-	told    bool                           // the list has the instances' metadata
-	made    func(machineID) (string, bool) // which group made an instance, if that is known
+	missed  map[string]error               // by region: why its list is incomplete
+	apart   bool                           // it was read from the zones' own lists
+	pages   int                            // of the list so far
+	told    bool                           // the list contains the instances' metadata
+	made    func(machineID) (string, bool) // the group of an instance, if known
 	said    *saying[*shown]
 
-	missedZones map[string]bool // zones of which what was seen is not all
+	missedZones map[string]bool // zones with incomplete lists
 }
 
-// fields are those of an instance that are read.
+// fields returns the selection of an instance's fields.
 func (v *view) fields() string {
 	if v.told {
 		return instanceFields + ",metadata/items"
@@ -207,7 +205,7 @@ func (v *view) fields() string {
 	return instanceFields
 }
 
-// use adds a zone in which the cluster may have instances, if its region is asked for.
+// use adds a zone in which the cluster may have instances, if its region was requested.
 func (v *view) use(zone string) {
 	region := mig.RegionOf(zone)
 	if _, asked := v.seen[region]; asked && !slices.Contains(v.zones[region], zone) {
@@ -215,8 +213,8 @@ func (v *view) use(zone string) {
 	}
 }
 
-// miss notes why a zone could not be read, and its region with it if the cluster may
-// have instances in the zone.
+// miss records why a zone could not be read. If the cluster may have instances in the zone, its
+// region is missed, too.
 func (v *view) miss(region, zone string, err error) {
 	v.missedZones[zone] = true
 	zones := v.zones[region]
@@ -225,14 +223,14 @@ func (v *view) miss(region, zone string, err error) {
 	}
 }
 
-// isUnread reports whether a zone, or its region, could not be read or was not asked for.
+// isUnread reports whether a zone or its region could not be read or was not requested.
 func (v *view) isUnread(zone string) bool {
 	region := mig.RegionOf(zone)
 	_, asked := v.seen[region]
 	return !asked || v.missed[region] != nil || v.missedZones[zone]
 }
 
-// used are the zones that have instances.
+// used returns the zones that have instances.
 func (v *view) used() map[string]bool {
 	zones := map[string]bool{}
 	for _, seen := range v.seen {
@@ -243,29 +241,29 @@ func (v *view) used() map[string]bool {
 	return zones
 }
 
-// shown is what a list says of an instance, by itself. It does not change.
+// shown is the content of an instance's own record in a list. It is immutable.
 type shown struct {
 	mig.Instance
 	id    machineID
-	stamp mig.Stamp // of its labels, if that is the cluster's
+	stamp mig.Stamp // from its labels, if it is the cluster's
 }
 
-// sighting is an instance of a list, with who made it.
+// sighting is a listed instance and its group.
 type sighting struct {
 	*shown
 	group  string
-	known  bool   // which group made it
-	asked  bool   // that was read just now
-	unread string // why it is not known
+	known  bool   // its group is known
+	asked  bool   // its group was just read
+	unread string // why its group is unknown
 }
 
-// learn takes the maker from what the instance's metadata say.
+// learn sets the group from the instance's metadata.
 func (s *sighting) learn(from trace) {
 	s.group, s.unread = from.group, from.unread
 	s.known, s.asked = s.unread == "", s.unread == ""
 }
 
-// instance is all that was seen of it.
+// instance returns the sighting as an instance.
 func (s *sighting) instance() mig.Instance {
 	in := s.Instance
 	in.Group, in.Unread = s.group, cmp.Or(in.Unread, s.unread)
@@ -275,7 +273,7 @@ func (s *sighting) instance() mig.Instance {
 	return in
 }
 
-// settle are the instances that are there, each once, sorted by name and zone.
+// settle returns the instances without duplicates, sorted by name and zone.
 func settle(seen []sighting) []mig.Instance {
 	slices.SortStableFunc(seen, func(a, b sighting) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Zone, b.Zone))
@@ -298,7 +296,7 @@ func settle(seen []sighting) []mig.Instance {
 	return there
 }
 
-// add takes in what a page says besides its items. Its error concerns all regions.
+// add reads a page's fields other than its items. Its error affects all regions.
 func (v *view) add(p head) error {
 	v.pages++
 	for _, scope := range p.unreachables {
@@ -312,7 +310,7 @@ func (v *view) add(p head) error {
 	return nil
 }
 
-// addItems takes in the items of a page.
+// addItems reads the items of a page.
 func (v *view) addItems(s *stream) error {
 	return eachZone(s, func(region, zone string) error {
 		_, asked := v.seen[region]
@@ -329,8 +327,8 @@ func (v *view) addItems(s *stream) error {
 	})
 }
 
-// eachZone calls each with the scopes of the aggregated list of what is in zones that
-// comes next, which it is to read.
+// eachZone calls each for every scope of the zonal aggregated list that comes next; each must read
+// the scope's value.
 func eachZone(s *stream, each func(region, zone string) error) error {
 	return s.members(func(scope string) error {
 		region, ok := regionOfScope(scope)
@@ -341,8 +339,8 @@ func eachZone(s *stream, each func(region, zone string) error) error {
 	})
 }
 
-// readZone calls each with the texts of the instances that a page has of the zone that
-// comes next. It returns why these are not all, if they are not.
+// readZone calls each with the text of every instance in the zone that comes next. It returns the
+// reason if the zone's list is incomplete.
 func readZone(s *stream, each func(text []byte) error) (missed, err error) {
 	err = s.members(func(key string) error {
 		switch key {
@@ -393,14 +391,14 @@ func (v *view) shownBy(m listedInstance, region, zone string, wrong faulty) *sho
 	return s
 }
 
-// only is what is wrong with one field.
+// only returns the faults of one field.
 func only(wrong faulty, field string) faulty {
 	one := faulty{}
 	one.note(field, wrong[field])
 	return one
 }
 
-// instanceOf is the instance as far as it can be read.
+// instanceOf returns the instance with all fields that can be read.
 func instanceOf(m listedInstance, region, zone string, wrong faulty) mig.Instance {
 	created, err := timeOf(m.CreationTimestamp)
 	wrong.note("creationTimestamp", err)
@@ -427,12 +425,12 @@ func instanceOf(m listedInstance, region, zone string, wrong faulty) mig.Instanc
 	return in
 }
 
-// once returns a text that many instances have, which the process then has once.
+// once returns a canonical copy of a text that many instances share, to save memory.
 func once(text string) string { return unique.Make(text).Value() }
 
-// maintenanceOf is when maintenance of the instance's host begins, zero if none is
-// announced that it can live to see. A window that cannot be read is no reason to leave
-// the instance alone.
+// maintenanceOf returns the start of announced maintenance of the instance's host, or zero if none
+// is announced before the longest lease ends. An unreadable window is ignored, because it is no
+// reason to leave the instance alone.
 func maintenanceOf(m listedInstance, created time.Time) time.Time {
 	begins, err := timeOf(m.ResourceStatus.UpcomingMaintenance.WindowStartTime)
 	if err != nil || begins.Before(created) || begins.After(created.Add(mig.MaxDuration+startDelay)) {
@@ -441,19 +439,18 @@ func maintenanceOf(m listedInstance, created time.Time) time.Time {
 	return begins
 }
 
-// startDelay is how long after its creation an instance may begin to run, which
-// is when its lease begins.
+// startDelay is the longest time from an instance's creation until it runs, which is when its lease
+// starts.
 const startDelay = 24 * time.Hour
 
-// mayEnd reports whether the instance's lease can end when Compute says. Any
-// other time, such as the year 9999, counts as unknown.
+// mayEnd reports whether Compute's end of the lease is possible. Any other time, such as the year
+// 9999, counts as unknown.
 func mayEnd(in mig.Instance) bool {
 	return !in.Terminates.Before(in.Created) &&
 		(in.Model != mig.FlexStart || !in.Terminates.After(in.Created.Add(mig.MaxDuration+startDelay)))
 }
 
-// groupThatMade is the regional group of that region that made the instance,
-// empty if none did.
+// groupThatMade returns the region's regional group that created the instance; empty if none did.
 func groupThatMade(m metadata, region string) string {
 	for _, item := range m.Items {
 		if item.Key != "created-by" {

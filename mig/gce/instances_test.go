@@ -23,7 +23,7 @@ func createdBy(path string) string {
 	return `,"metadata":{"items":[{"key":"startup-script","value":"#!/bin/sh"},{"key":"created-by","value":"` + path + `"}]}`
 }
 
-// listed is what Instances makes of one page, with times in UTC.
+// listed returns the result of Instances for one page, with times in UTC.
 func listed(t *testing.T, page string, regions ...string) ([]mig.Instance, map[string]error) {
 	t.Helper()
 	api := atPaths(map[string]http.HandlerFunc{"aggregated/instances": aList(page)})
@@ -34,7 +34,7 @@ func listed(t *testing.T, page string, regions ...string) ([]mig.Instance, map[s
 	return instances, unseen
 }
 
-func TestAnInstanceIsReadWithItsGroupItsLeaseAndItsModel(t *testing.T) {
+func TestInstanceIsReadWithGroupLeaseAndModel(t *testing.T) {
 	instances, unseen := listed(t, `{"items":{
 		"zones/us-central1-b":{"instances":[`+instanceJSON("alpha-a3-1", createdBy(madeBy)+
 		`,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"2026-03-01T20:00:00Z"},"physicalHostTopology":{"cluster":"c","block":"b","subblock":"s","host":"h"}}`)+`]},
@@ -53,7 +53,7 @@ func TestAnInstanceIsReadWithItsGroupItsLeaseAndItsModel(t *testing.T) {
 	}, instances, "a name of another cluster does not count even if it is listed, nor does another region's")
 }
 
-// listedOne is what Instances makes of alpha-a3-0 with these fields too.
+// listedOne returns the result of Instances for alpha-a3-0 with these additional fields.
 func listedOne(t *testing.T, more string) mig.Instance {
 	t.Helper()
 	instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", more)+`]}}}`, testRegion)
@@ -63,7 +63,7 @@ func listedOne(t *testing.T, more string) mig.Instance {
 }
 
 // A5: an end in 9999 became a reservation that Slurm could not print.
-func TestAnEndThatALeaseCannotHaveIsNotKnown(t *testing.T) {
+func TestImpossibleLeaseEndIsUnknown(t *testing.T) {
 	for end, known := range map[string]bool{
 		"9999-12-31T23:59:59Z": false, "1970-01-01T00:00:00Z": false,
 		created.Add(-time.Second).Format(time.RFC3339):                               false,
@@ -76,7 +76,7 @@ func TestAnEndThatALeaseCannotHaveIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestAnnouncedMaintenanceIsReadIfTheInstanceCanLiveToSeeIt(t *testing.T) {
+func TestMaintenanceWithinTheLeaseIsRead(t *testing.T) {
 	for begins, known := range map[string]bool{
 		"9999-12-31T23:59:59Z": false, "soon": false, "": false,
 		created.Add(-time.Second).Format(time.RFC3339): false,
@@ -88,7 +88,7 @@ func TestAnnouncedMaintenanceIsReadIfTheInstanceCanLiveToSeeIt(t *testing.T) {
 	}
 }
 
-func TestAnInstanceOfAGroupThatWaitsForCapacityIsNotThereYet(t *testing.T) {
+func TestInstanceWaitingForCapacityIsOmitted(t *testing.T) {
 	pending := func(name, more string) string {
 		return strings.Replace(instanceJSON(name, more), "RUNNING", "PENDING", 1)
 	}
@@ -98,7 +98,7 @@ func TestAnInstanceOfAGroupThatWaitsForCapacityIsNotThereYet(t *testing.T) {
 	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances), "of one that no group made no request says")
 }
 
-func TestOnlyARegionalGroupOfTheSameRegionMadeAnInstance(t *testing.T) {
+func TestOnlyRegionalGroupOfTheSameRegionIsAnInstancesGroup(t *testing.T) {
 	for path, want := range map[string]string{
 		madeBy: "alpha-a3-job-812",
 		"projects/1234567/zones/us-central1-a/instanceGroupManagers/g":         "",
@@ -113,7 +113,7 @@ func TestOnlyARegionalGroupOfTheSameRegionMadeAnInstance(t *testing.T) {
 	}
 }
 
-func TestOnlyLabelsOfTheClusterOnAnInstanceWithoutGroupAreAStamp(t *testing.T) {
+func TestOnlyGrouplessInstancesOfTheClusterHaveStamps(t *testing.T) {
 	const labels = `,"labels":{"slurmflex-cluster":"alpha","slurmflex-nodeset":"a3","slurmflex-job":"812"}`
 	for name, test := range map[string]struct {
 		more string
@@ -131,10 +131,10 @@ func TestOnlyLabelsOfTheClusterOnAnInstanceWithoutGroupAreAStamp(t *testing.T) {
 	}
 }
 
-func TestARegionWhoseInstancesAreNotAllListedIsUnseen(t *testing.T) {
+func TestRegionWithIncompleteInstanceListIsUnseen(t *testing.T) {
 	const both = "both regions"
 	for name, test := range map[string]struct {
-		in, beside string // the list's items, besides one of each region, and what it says beside them
+		in, beside string // the list's items besides one per region, and its fields beside the items
 		unseen     string
 		want       string
 	}{
@@ -177,7 +177,7 @@ func TestARegionWhoseInstancesAreNotAllListedIsUnseen(t *testing.T) {
 	}
 }
 
-func TestAWarningOnALaterPageCountsToo(t *testing.T) {
+func TestWarningOnALaterPageCounts(t *testing.T) {
 	api := answers(
 		aList(`{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", "")+`]}},"nextPageToken":"t"}`),
 		aList(`{"unreachables":["zones/us-central1-b"],"nextPageToken":"u"}`),

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// urgency orders the calls that wait for the rate limit. What ends costs first:
-// then what somebody waits for, then what only looks.
+// urgency orders the calls that wait for the rate limit: first calls that reduce cost, then calls
+// that a job waits for, then calls that only read.
 type urgency int
 
 const (
@@ -20,7 +20,7 @@ const (
 	urgencies
 )
 
-// urgencyOf is how urgent a call is.
+// urgencyOf returns the urgency of a call.
 func urgencyOf(req *http.Request) urgency {
 	verb := path.Base(req.URL.Path)
 	switch {
@@ -32,26 +32,26 @@ func urgencyOf(req *http.Request) urgency {
 	return toCreate
 }
 
-// isWait reports whether a call is one of operations.wait.
+// isWait reports whether the call is an operations.wait.
 func isWait(req *http.Request) bool { return path.Base(req.URL.Path) == "wait" }
 
-// limiter lets calls through at a rate, after a pause a burst of them at once,
-// and of those that wait the most urgent first, in the order of their coming.
+// limiter lets calls through at a rate, or in a burst after a pause. The most urgent calls are sent
+// first; calls of equal urgency are sent in order of arrival.
 type limiter struct {
 	interval time.Duration // between calls
 	burst    int
 
 	mu      sync.Mutex
-	spent   time.Time // when, at the rate, the last call let through was due
+	spent   time.Time // due time, at the rate, of the last call let through
 	waiting [urgencies][]chan struct{}
-	timer   *time.Timer // lets the next one through; nil while nobody waits
+	timer   *time.Timer // lets the next call through; nil if no call waits
 }
 
 func newLimiter(perSecond float64, burst int) *limiter {
 	return &limiter{interval: time.Duration(float64(time.Second) / perSecond), burst: burst}
 }
 
-// wait returns when the call may be made, or with ctx's error.
+// wait returns when the call may be sent, or with ctx's error.
 func (l *limiter) wait(ctx context.Context, u urgency) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -74,8 +74,8 @@ func (l *limiter) wait(ctx context.Context, u urgency) error {
 	}
 }
 
-// letThrough lets as many calls through as the rate allows now, and comes again
-// for the rest. The lock is held.
+// letThrough lets as many calls through as the rate allows now and sets the timer for the next. The
+// caller holds the lock.
 func (l *limiter) letThrough() {
 	l.timer = nil
 	now := time.Now()

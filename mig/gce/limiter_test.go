@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCallsComeAtTheRateAfterABurst(t *testing.T) {
+func TestCallsFollowTheRateAfterABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, begun := newLimiter(2, 3), time.Now()
 		var at []time.Duration
@@ -33,7 +33,7 @@ func TestCallsComeAtTheRateAfterABurst(t *testing.T) {
 	})
 }
 
-func TestOfTheCallsThatWaitTheUrgentComeFirst(t *testing.T) {
+func TestUrgentCallsAreSentFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(1, 1)
 		require.NoError(t, l.wait(t.Context(), toLook))
@@ -67,7 +67,7 @@ func TestOfTheCallsThatWaitTheUrgentComeFirst(t *testing.T) {
 	})
 }
 
-func TestACallThatIsGivenUpTakesNobodysTurn(t *testing.T) {
+func TestCancelledCallDoesNotUseTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, begun := newLimiter(1, 1), time.Now()
 		require.NoError(t, l.wait(t.Context(), toLook))

@@ -19,28 +19,28 @@ import (
 )
 
 const (
-	pageSize  = "500" // the most that Compute gives
+	pageSize  = "500" // Compute's maximum
 	pageLimit = 1000  // pages of one list: half a million records
 )
 
-// head is what a page of a collection says besides its items.
+// head holds a page's fields other than its items.
 type head struct {
 	kind, next   string
 	warning      *warning
 	unreachables []string
 }
 
-// warning is what Compute warns of in a list.
+// warning is a warning that Compute adds to a list.
 type warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// readAll reads a collection page by page. It calls items with each page's items, which
-// it is to read, and, if page is not nil, page with the rest of it. A list that does not
-// end is an error, never a shorter list. It does not use Google's own List, which sends
-// its calls without the caller's context (compute v1.72.0) and passes over the warnings
-// of a page that has no items; nor Google's types, which take three times as long to read.
+// readAll reads a collection page by page. It calls items to read each page's items and, if page is
+// not nil, page with the remaining fields. An endless list is an error, never a shorter list.
+// readAll does not use Google's List, which ignores the caller's context (compute v1.72.0) and
+// skips the warnings of pages without items. Nor does it use Google's types, which take three times
+// as long to read.
 func (c *Client) readAll(ctx context.Context, collection string, query url.Values, items func(*stream) error, page func(head) error) error {
 	query.Set("maxResults", pageSize)
 	query.Set("prettyPrint", "false") // otherwise Compute indents each field
@@ -55,7 +55,7 @@ func (c *Client) readAll(ctx context.Context, collection string, query url.Value
 		if err != nil {
 			return err
 		}
-		if p.kind == "" { // which every list has: what is none must not pass for an empty one
+		if p.kind == "" { // every list has a kind; without it, the answer must not pass for an empty list
 			return errors.New("answer not understood: it is no list")
 		}
 		if err := incomplete(p.warning); err != nil {
@@ -78,7 +78,7 @@ func (c *Client) readAll(ctx context.Context, collection string, query url.Value
 	return fmt.Errorf("the list does not end: there is more after %d pages", pageLimit)
 }
 
-// readPage reads a page, whose items are for items to read.
+// readPage reads a page. It calls items to read the page's items.
 func readPage(body []byte, items func(*stream) error) (p head, err error) {
 	s := streamOf(body)
 	err = s.members(func(key string) error {
@@ -100,14 +100,14 @@ func readPage(body []byte, items func(*stream) error) (p head, err error) {
 	return p, err
 }
 
-// get reads one record into m. It does not use Google's own Get, which repeats on top of wire
-// what wire has given up; nor Google's types, whose descriptions fill 9 MiB from the first
-// message on that is read into one.
+// get reads one record into m. It does not use Google's Get, which would retry what wire has
+// stopped retrying, nor Google's types, which allocate 9 MiB of descriptors when the first message
+// is read.
 func (c *Client) get(ctx context.Context, path string, m any) error {
 	return c.ask(ctx, http.MethodGet, path, m)
 }
 
-// ask reads the answer to a call that changes nothing into m.
+// ask sends a read-only call and reads the answer into m.
 func (c *Client) ask(ctx context.Context, verb, path string, m any) error {
 	_, body, err := c.answer(ctx, verb, path, nil)
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *Client) ask(ctx context.Context, verb, path string, m any) error {
 	return notUnderstood(json.Unmarshal(body, m))
 }
 
-// answer is what Compute answers: its header and its body.
+// answer returns the header and the body of Compute's answer.
 func (c *Client) answer(ctx context.Context, verb, path string, query url.Values) (http.Header, []byte, error) {
 	address := c.endpoint + "/compute/v1/" + path
 	if len(query) > 0 {
@@ -134,8 +134,8 @@ func (c *Client) answer(ctx context.Context, verb, path string, query url.Values
 	return resp.Header, body, googleapi.CheckResponseWithBody(resp, body)
 }
 
-// incomplete is the error that a warning in a list stands for. Only the
-// warning that a list is empty takes nothing from it.
+// incomplete returns the error for a warning in a list. Only the warning about an empty list does
+// not make the list incomplete.
 func incomplete(w *warning) error {
 	if w == nil || w.Code == "NO_RESULTS_ON_PAGE" {
 		return nil
@@ -143,15 +143,14 @@ func incomplete(w *warning) error {
 	return fmt.Errorf("incomplete answer: %s: %s", w.Code, w.Message)
 }
 
-// namesOf is the filter for the names that begin with the cluster's and a
-// hyphen. The expression must match the whole name. Source: discovery document,
-// parameter filter.
+// namesOf returns the filter for names that begin with the cluster's name and a hyphen. The
+// expression must match the whole name. Source: discovery document, parameter filter.
 func namesOf(cluster string) string {
 	return `name eq "` + regexp.QuoteMeta(cluster) + `-.*"`
 }
 
-// regionOfScope is the region that a scope such as projects/p/zones/z or
-// regions/r lies in, and false if it is neither.
+// regionOfScope returns the region of a scope such as projects/p/zones/z or regions/r; false for
+// any other scope.
 func regionOfScope(scope string) (string, bool) {
 	kind, name := path.Base(path.Dir(scope)), path.Base(scope)
 	switch kind {
@@ -163,9 +162,8 @@ func regionOfScope(scope string) (string, bool) {
 	return "", false
 }
 
-// perRegion reads something of every region, all side by side. A region of
-// which anything could not be read is in unseen, with the reason, and nothing
-// of it is returned.
+// perRegion calls read for every region in parallel. A region with a read error is in unseen, with
+// the reason, and none of its results are returned.
 func perRegion[T any](regions []string, read func(region string) ([]T, error)) (all []T, unseen map[string]error) {
 	regions = slices.Compact(slices.Sorted(slices.Values(regions)))
 	found := make([][]T, len(regions))
@@ -184,7 +182,7 @@ func perRegion[T any](regions []string, read func(region string) ([]T, error)) (
 	return slices.Concat(found...), unseen
 }
 
-// escaped is a path of these parts.
+// escaped joins the parts to a path and escapes each part.
 func escaped(parts ...string) string {
 	for i, p := range parts {
 		parts[i] = url.PathEscape(p)

@@ -19,7 +19,7 @@ const createdText = "2026-03-01T10:00:00.123-08:00"
 
 var created = time.Date(2026, 3, 1, 18, 0, 0, 123_000_000, time.UTC)
 
-// atPaths answers by the end of a call's path, and with an empty list elsewhere.
+// atPaths answers by the end of a call's path, and with an empty list for any other path.
 func atPaths(answers map[string]http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", aList(`{}`))
@@ -35,7 +35,7 @@ func groupJSON(name, description string) string {
 
 const groupsPath, requestsPath = "regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/alpha-x/resizeRequests"
 
-// groupsOf are the groups that an API lists, with times in UTC.
+// groupsOf returns the groups that Groups reads from the API, with times in UTC.
 func groupsOf(t *testing.T, api http.Handler) []mig.Group {
 	t.Helper()
 	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
@@ -49,7 +49,7 @@ func groupsOf(t *testing.T, api http.Handler) []mig.Group {
 	return groups
 }
 
-func TestOnlyGroupsThatCarryOurStampAreReturned(t *testing.T) {
+func TestOnlyGroupsWithOurStampAreReturned(t *testing.T) {
 	beta, newer := testStamp, testStamp
 	beta.Cluster, newer.Version = "beta", mig.StampVersion+1
 	assert.Equal(t, []mig.Group{
@@ -59,10 +59,10 @@ func TestOnlyGroupsThatCarryOurStampAreReturned(t *testing.T) {
 		groupJSON("alpha-newer", newer.String()), groupJSON("alpha-bare", ""), groupJSON("alpha-by-hand", "group of team alpha")), aList(`{}`))))
 }
 
-func TestAListAsksForTheNamesOfOneCluster(t *testing.T) {
+func TestListsFilterByClusterName(t *testing.T) {
 	for _, l := range lists {
 		if l.path == requestsPath {
-			continue // a group's are all asked for
+			continue // a group's requests are listed without a filter
 		}
 		api := answers(aList(`{}`))
 		_, unseen := l.read(t.Context(), clientOf(t, inMemory{api}))
@@ -71,7 +71,7 @@ func TestAListAsksForTheNamesOfOneCluster(t *testing.T) {
 		assert.Equal(t, "/compute/v1/projects/p/"+l.path, api.calls[0].path)
 		query, err := url.ParseQuery(api.calls[0].query)
 		require.NoError(t, err)
-		query.Del("fields") // see TestAPartialAnswerSaysAsMuchAsAWholeOne
+		query.Del("fields") // see TestPartialAnswerShowsAsMuchAsAWholeAnswer
 		want := url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}, "prettyPrint": {"false"}}
 		if strings.HasPrefix(l.path, "aggregated/") {
 			want.Set("returnPartialSuccess", "true")
@@ -80,7 +80,7 @@ func TestAListAsksForTheNamesOfOneCluster(t *testing.T) {
 	}
 }
 
-func TestAGroupIsReadWithItsTemplateItsZonesAndItsWorkloadPolicy(t *testing.T) {
+func TestGroupIsReadWithTemplateZonesAndPolicy(t *testing.T) {
 	const google = "https://www.googleapis.com/compute/v1/projects/"
 	const made = `,"versions":[{"instanceTemplate":"` + google + `1234/regions/us-central1/instanceTemplates/a3"}],
 		"distributionPolicy":{"zones":[{"zone":"` + google + `p/zones/us-central1-b"},{"zone":"projects/p/zones/us-central1-a"}]},
@@ -96,7 +96,7 @@ func TestAGroupIsReadWithItsTemplateItsZonesAndItsWorkloadPolicy(t *testing.T) {
 }
 
 // B6: cluster alpha has a nodeset a3-x, cluster alpha-a3 a nodeset x.
-func TestForeignGroupsAreThoseThatSlurmGCPLeft(t *testing.T) {
+func TestForeignReturnsGroupsLeftBySlurmGCP(t *testing.T) {
 	from := func(group, template string) string {
 		return strings.Replace(groupJSON(group, ""), "{", `{"versions":[{"instanceTemplate":"https://www.googleapis.com/compute/v1/projects/p/global/instanceTemplates/`+template+`"}],`, 1)
 	}
@@ -128,7 +128,7 @@ func TestForeignGroupsAreThoseThatSlurmGCPLeft(t *testing.T) {
 	}
 }
 
-func TestAResizeRequestSaysWhatItAskedForAndWhatWentWrong(t *testing.T) {
+func TestResizeRequestIsReadWithSizeAndTrouble(t *testing.T) {
 	const waiting = "Waiting for resources. Currently there are not enough resources available to fulfill the request. Expected time is indefinite."
 	tests := map[string]struct {
 		json string
@@ -181,7 +181,7 @@ func TestAResizeRequestSaysWhatItAskedForAndWhatWentWrong(t *testing.T) {
 	}
 }
 
-func TestRequestsAreReturnedTheOldestFirst(t *testing.T) {
+func TestRequestsAreReturnedOldestFirst(t *testing.T) {
 	api := atPaths(map[string]http.HandlerFunc{
 		groupsPath: items(groupJSON("alpha-x", testStamp.String())),
 		requestsPath: aList(`{"items":[
@@ -196,7 +196,7 @@ func TestRequestsAreReturnedTheOldestFirst(t *testing.T) {
 	assert.Equal(t, []string{"a1", "a2", "a3"}, names)
 }
 
-func TestARegionOfWhichAListCannotBeReadWhollyIsUnseen(t *testing.T) {
+func TestRegionWithIncompleteListIsUnseen(t *testing.T) {
 	forbidden := refusal(403, "forbidden", "no right")
 	for _, l := range lists {
 		for name, test := range map[string]struct {
@@ -229,9 +229,9 @@ func TestARegionOfWhichAListCannotBeReadWhollyIsUnseen(t *testing.T) {
 	require.EqualError(t, unseen[testRegion], lists[1].what+": incomplete answer: unreachable: zones/us-central1-c")
 }
 
-func TestOfARegionThatIsUnseenNothingIsReturnedAndOfTheOthersAll(t *testing.T) {
+func TestUnseenRegionDoesNotAffectOtherRegions(t *testing.T) {
 	c := clientOf(t, inMemory{atPaths(map[string]http.HandlerFunc{
-		// Nobody can say whose the group is, nor what was requested in it.
+		// Neither the group's owner nor its requests are known.
 		groupsPath:   items(groupJSON("alpha-x", `{"slurmflex":1`)),
 		requestsPath: aList(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `"}]}`),
 		"regions/europe-west4/instanceGroupManagers": items(groupJSON("alpha-europe", testStamp.String())),
@@ -250,7 +250,7 @@ func TestOfARegionThatIsUnseenNothingIsReturnedAndOfTheOthersAll(t *testing.T) {
 	assert.Equal(t, "alpha-europe", policies[0].Name)
 }
 
-func TestAGroupDeletedBetweenTwoListsIsGoneAndItsRegionIsSeen(t *testing.T) {
+func TestGroupDeletedBetweenListsLeavesRegionSeen(t *testing.T) {
 	groups := groupsOf(t, atPaths(map[string]http.HandlerFunc{
 		groupsPath:   items(groupJSON("alpha-x", testStamp.String()), groupJSON("alpha-y", testStamp.String())),
 		requestsPath: refusal(404, "notFound", "was not found"),
@@ -259,7 +259,7 @@ func TestAGroupDeletedBetweenTwoListsIsGoneAndItsRegionIsSeen(t *testing.T) {
 	assert.Equal(t, "alpha-y", groups[0].Name)
 }
 
-func TestTheRequestsOfGroupsAreReadSideBySide(t *testing.T) {
+func TestRequestsOfGroupsAreReadInParallel(t *testing.T) {
 	slow := func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(time.Second)
 		aList(`{}`)(w, r)
@@ -278,7 +278,7 @@ func TestTheRequestsOfGroupsAreReadSideBySide(t *testing.T) {
 	})
 }
 
-func TestAGroupSaysWhichMembersItHasLost(t *testing.T) {
+func TestMembersShowsLostMembers(t *testing.T) {
 	const instances = "https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-a/instances/"
 	api := answers(ok(`{"managedInstances":[
 		{"instance":"` + instances + `alpha-a3-0","name":"alpha-a3-0","id":"1","instanceStatus":"RUNNING","currentAction":"NONE"},
@@ -294,7 +294,7 @@ func TestAGroupSaysWhichMembersItHasLost(t *testing.T) {
 	assert.Equal(t, "/compute/v1/projects/p/regions/us-central1/instanceGroupManagers/alpha-a3-job-812/listManagedInstances", api.calls[0].path)
 }
 
-func TestAPartOfAGroupsMembersIsNotAllOfThem(t *testing.T) {
+func TestPartialMemberListIsAnError(t *testing.T) {
 	client := clientOf(t, inMemory{answers(ok(`{"managedInstances":[{"name":"alpha-a3-0","currentAction":"NONE"}],"nextPageToken":"x"}`))})
 	_, err := client.Members(t.Context(), testRegion, "alpha-a3-job-812")
 	assert.ErrorContains(t, err, "another page")
@@ -307,7 +307,7 @@ func policyJSON(name, description, distance string) string {
 
 const policiesPath = "regions/us-central1/resourcePolicies"
 
-func TestOnlyWorkloadPoliciesThatCarryOurStampAreReturned(t *testing.T) {
+func TestOnlyWorkloadPoliciesWithOurStampAreReturned(t *testing.T) {
 	beta, newer := testStamp, testStamp
 	beta.Cluster, newer.Version = "beta", mig.StampVersion+1
 	policies, unseen := clientOf(t, inMemory{items(policyJSON("alpha-x", testStamp.String(), `,"maxTopologyDistance":"BLOCK"`),

@@ -13,38 +13,36 @@ import (
 )
 
 const (
-	// strangerAge is how old a machine must be, and for how long it is then taken for
-	// one that no group of the cluster has made: a list may show a machine before its
-	// maker, or its group.
+	// strangerAge is how old a machine must be before slurmflex concludes that no group of the
+	// cluster created it, and how long that conclusion holds: a list may show a machine before its
+	// group or its metadata.
 	strangerAge = 5 * time.Minute
 
-	// namesAtOnce bounds the names in a filter, which is part of a call's address.
+	// namesAtOnce bounds the names in a filter, because the filter is part of a call's URL.
 	namesAtOnce = 100
 )
 
-// makers remembers which group made a machine. That is in the machine's metadata,
-// which Compute sends as a whole or not at all, with startup scripts of any size, and
-// does not change. So metadata are read of those machines alone whose maker is not known.
+// makers caches the group of each machine. The group's name is in the machine's metadata, which
+// never changes, but which Compute sends completely or not at all, including startup scripts of any
+// size. So slurmflex reads the metadata only of machines with an unknown group.
 //
-// All-instances configurations, by which a group could label its machines, are not for
-// groups with resize requests. Source: Compute's documentation "About resize requests
-// in a MIG".
+// A group could label its machines by an all-instances configuration, but groups with resize
+// requests do not support these. Source: Compute's documentation "About resize requests in a MIG".
 type makers struct {
 	mu    sync.Mutex
 	known map[string]map[machineID]maker // by region
 }
 
-// machineID tells a machine from all others, also from later ones of its name.
+// machineID identifies a machine, even among later machines of the same name.
 type machineID struct{ zone, name, created string }
 
-// maker is the regional group that made a machine, of the machine's region; empty if
-// none did.
+// maker is the regional group that created a machine, in the machine's region; empty if none did.
 type maker struct {
 	group string
-	until time.Time // when to read that again; zero: never
+	until time.Time // when to read the group again; zero: never
 }
 
-// trace is what an instance's metadata say of its maker, or why they do not.
+// trace is the group in an instance's metadata, or the reason why it could not be read.
 type trace struct{ group, unread string }
 
 func traceOf(m listedInstance, region string, wrong faulty) trace {
@@ -58,14 +56,14 @@ func idOf(zone string, m listedInstance) machineID {
 	return machineID{zone, m.Name, m.CreationTimestamp}
 }
 
-// any reports whether any machine's maker is known.
+// any reports whether the group of any machine is known.
 func (k *makers) any() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.known) > 0
 }
 
-// of returns the name of the group that made the machine, if that is known.
+// of returns the name of the machine's group, if known.
 func (k *makers) of(id machineID, now time.Time) (group string, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,14 +71,14 @@ func (k *makers) of(id machineID, now time.Time) (group string, known bool) {
 	return m.group, ok && (m.until.IsZero() || now.Before(m.until))
 }
 
-// note remembers who made the machines that a list has of a region, and forgets the
-// region's others. ours reports whether a group is one of the cluster's.
+// note records the groups of a region's listed machines and forgets the region's other machines.
+// ours reports whether a group belongs to the cluster.
 func (k *makers) note(region string, listed []sighting, ours func(mig.GroupID) bool, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.known[region]
 	if len(before) == len(listed) && !slices.ContainsFunc(listed, func(s sighting) bool { return s.asked || !s.known }) {
-		return // they are the same
+		return // unchanged
 	}
 	known := make(map[machineID]maker, len(listed))
 	for _, s := range listed {
@@ -101,16 +99,15 @@ func (k *makers) note(region string, listed []sighting, ours func(mig.GroupID) b
 	}
 }
 
-// makerFields are those of a list of instances that say who made them. What it says
-// of places that it does not reach is not read.
+// makerFields selects the fields of an instance list that show each machine's group. Its text about
+// unreachable places is not read.
 const (
 	makerFields = "kind,nextPageToken,warning(code,message),items/*/instances(" + makerOf + ")"
 	makerOf     = "name,creationTimestamp,metadata/items"
 )
 
-// readMakers reads who made the machines of these names: by name if that takes fewer
-// calls than the whole list, which took pages. What is missing in a zone that could not
-// be read is missing in what it returns.
+// readMakers reads the groups of the named machines: by name if that takes fewer calls than the
+// whole list, which had pages pages. Machines in an unreadable zone are missing from the result.
 func (c *Client) readMakers(ctx context.Context, cluster string, names []string, pages int) (map[machineID]trace, error) {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	var filters []string
@@ -140,7 +137,7 @@ func (c *Client) readMakers(ctx context.Context, cluster string, names []string,
 	return found, nil
 }
 
-// anyName is the filter for these names.
+// anyName returns the filter for these names.
 func anyName(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {

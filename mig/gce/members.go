@@ -9,8 +9,8 @@ import (
 	"slurmflex/mig"
 )
 
-// Members reads the managed instances of a group. Our groups list them without
-// pages, so an answer that has another page is not understood.
+// Members reads the managed instances of a group. Our groups list them without pages, so an answer
+// with a second page is an error.
 func (c *Client) Members(ctx context.Context, region, group string) ([]mig.Member, error) {
 	var p struct {
 		NextPageToken    string `json:"nextPageToken"`

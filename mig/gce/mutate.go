@@ -14,13 +14,12 @@ import (
 	"slurmflex/mig"
 )
 
-// baseNameLimit is the length that Compute allows for baseInstanceName, which
-// must be a name as of RFC 1035 too. Source: discovery document,
-// InstanceGroupManager.
+// baseNameLimit is the longest baseInstanceName that Compute allows. The name must also conform to
+// RFC 1035. Source: discovery document, InstanceGroupManager.
 const baseNameLimit = 58
 
-// CreateGroup makes an empty group as flex-start prescribes it and waits until
-// it exists. That it exists already is an error with mig.CauseExists.
+// CreateGroup creates an empty group with the settings that flex-start prescribes and waits until
+// it exists. An existing group is an error with mig.CauseExists.
 func (c *Client) CreateGroup(ctx context.Context, g mig.GroupSpec) error {
 	err := mutate(ctx, c.inRegion(g.Region), "regionInstanceGroupManagers.insert", func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.groups.Insert(ctx, &computepb.InsertRegionInstanceGroupManagerRequest{
@@ -36,8 +35,8 @@ func (c *Client) CreateGroup(ctx context.Context, g mig.GroupSpec) error {
 	return err
 }
 
-// ownerOf is the cluster whose stamp a group has; empty if it has none, or cannot
-// be read.
+// ownerOf returns the cluster in a group's stamp; empty if the group has no stamp or cannot be
+// read.
 func (c *Client) ownerOf(ctx context.Context, region, group string) string {
 	g, err := c.readGroup(ctx, region, group)
 	if err != nil {
@@ -47,9 +46,9 @@ func (c *Client) ownerOf(ctx context.Context, region, group string) string {
 	return stamp.Cluster
 }
 
-// groupBody is the group as flex-start prescribes it: size 0, one zone of its
-// choice, nothing moved, nothing repaired, nothing updated by itself. Source:
-// "Create a MIG with A4 or A3 Ultra".
+// groupBody returns the group that flex-start prescribes: size 0, a single zone of Compute's
+// choice, no redistribution, no repairs, no automatic updates. Source: "Create a MIG with A4 or A3
+// Ultra".
 func groupBody(project string, g mig.GroupSpec) *computepb.InstanceGroupManager {
 	zones := make([]*computepb.DistributionPolicyZoneConfiguration, len(g.Zones))
 	for i, z := range g.Zones {
@@ -80,9 +79,8 @@ func groupBody(project string, g mig.GroupSpec) *computepb.InstanceGroupManager 
 	return body
 }
 
-// CreateRequest makes a resize request in the group and waits until Compute
-// has looked it over, which may take minutes. That it exists already is an
-// error with mig.CauseExists.
+// CreateRequest creates a resize request in the group and waits until Compute has validated it,
+// which may take minutes. An existing request is an error with mig.CauseExists.
 func (c *Client) CreateRequest(ctx context.Context, region, group string, r mig.RequestSpec) error {
 	defer c.settled.forget(region, group)
 	instances := make([]*computepb.PerInstanceConfig, len(r.Instances))
@@ -102,9 +100,9 @@ func (c *Client) CreateRequest(ctx context.Context, region, group string, r mig.
 	return failure("create resize request", group+"/"+r.Name, creating, err)
 }
 
-// CancelRequest cancels a resize request that is accepted. In any other state
-// it is an error with mig.CauseConflict: a request that has ended is read as
-// such in the next pass, and one that is still being created is cancelled then.
+// CancelRequest cancels an accepted resize request. Any other state is an error with
+// mig.CauseConflict: the next pass reads the final state of an ended request, or cancels a request
+// that was still being created.
 func (c *Client) CancelRequest(ctx context.Context, region, group, request string) error {
 	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.cancel", func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.requests.Cancel(ctx, &computepb.CancelRegionInstanceGroupManagerResizeRequestRequest{
@@ -114,8 +112,8 @@ func (c *Client) CancelRequest(ctx context.Context, region, group, request strin
 	return failure("cancel resize request", group+"/"+request, ending, err)
 }
 
-// DeleteRequest takes a resize request that has ended off Compute's records; its
-// instances stay. One that has not ended is an error with mig.CauseConflict.
+// DeleteRequest deletes the record of an ended resize request and keeps its instances. A request
+// that has not ended is an error with mig.CauseConflict.
 func (c *Client) DeleteRequest(ctx context.Context, region, group, request string) error {
 	defer c.settled.forget(region, group)
 	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
@@ -126,9 +124,8 @@ func (c *Client) DeleteRequest(ctx context.Context, region, group, request strin
 	return failure("delete resize request", group+"/"+request, ending, err)
 }
 
-// DeleteInstances deletes instances of the group, any number of them; those
-// that are no longer in it are passed over. It returns when Compute has
-// scheduled the deletions, and at the first call that fails.
+// DeleteInstances deletes any number of instances of the group and skips those that are no longer
+// in it. It returns when Compute has scheduled the deletions, or at the first failed call.
 func (c *Client) DeleteInstances(ctx context.Context, region, group string, instances []mig.Instance) error {
 	for some := range slices.Chunk(instances, mig.MaxInstances) {
 		paths := make([]string, len(some))
@@ -151,9 +148,9 @@ func (c *Client) DeleteInstances(ctx context.Context, region, group string, inst
 	return nil
 }
 
-// DeleteGroup deletes the group, its resize requests and its instances, and
-// waits until they are gone. While Compute creates instances for a request,
-// that is not before all of them exist: cancel the request first.
+// DeleteGroup deletes the group, its resize requests and its instances, and waits until they are
+// gone. While Compute creates a request's instances, DeleteGroup waits until all of them exist:
+// cancel the request first.
 func (c *Client) DeleteGroup(ctx context.Context, region, group string) error {
 	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagers.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.groups.Delete(ctx, &computepb.DeleteRegionInstanceGroupManagerRequest{

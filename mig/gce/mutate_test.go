@@ -18,7 +18,7 @@ import (
 
 const regionPath = "/compute/v1/projects/p/regions/us-central1"
 
-func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
+func TestMutationsAreSentInComputesFormat(t *testing.T) {
 	const flexGroup = `{"name":"alpha-a3-job-812","baseInstanceName":"alpha-a3-job-812","targetSize":0,
 		"description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
 		"versions":[{"instanceTemplate":"projects/p/regions/us-central1/instanceTemplates/T"}],
@@ -116,7 +116,7 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 	}
 }
 
-func TestDeleteInstancesSplitsWhatOneCallMayNotName(t *testing.T) {
+func TestDeleteInstancesSplitsLongLists(t *testing.T) {
 	instances := make([]mig.Instance, 2001)
 	for i := range instances {
 		instances[i] = mig.Instance{Name: fmt.Sprintf("alpha-a3-%d", i), Zone: "us-central1-a"}
@@ -135,7 +135,7 @@ func TestDeleteInstancesSplitsWhatOneCallMayNotName(t *testing.T) {
 	assert.Len(t, api.calls, 3, "nothing to delete is no call")
 }
 
-func TestAnOperationIsWaitedForUntilItIsDone(t *testing.T) {
+func TestMutationWaitsUntilItsOperationIsDone(t *testing.T) {
 	held := func(by time.Duration, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			time.Sleep(by)
@@ -164,9 +164,9 @@ func TestAnOperationIsWaitedForUntilItIsDone(t *testing.T) {
 	}
 }
 
-// Google's own Wait takes an operation with errors and no HTTP status for a
-// success, and of one with a status loses the codes.
-func TestAnOperationThatEndsWithErrorsFailsTheCall(t *testing.T) {
+// Google's Wait treats an operation with errors but without HTTP status as a success, and drops the
+// codes of an operation with a status.
+func TestOperationWithErrorsFailsTheCall(t *testing.T) {
 	const message = "Cancelling resize request that has reached a final state is not possible."
 	tests := map[string]struct{ operation, want string }{
 		"without an HTTP status": {doneWith(0, "CONDITION_NOT_MET", message), "cancel resize request g/a1: CONDITION_NOT_MET: " + message},
@@ -187,8 +187,8 @@ func TestAnOperationThatEndsWithErrorsFailsTheCall(t *testing.T) {
 	}
 }
 
-// The Go client's apierror has no Reason for answers that carry "errors".
-func TestARefusalIsClassifiedByItsReason(t *testing.T) {
+// The Go client's apierror has no Reason for answers that contain "errors".
+func TestErrorAnswerIsClassifiedByItsReason(t *testing.T) {
 	const (
 		ended = `{"error":{"code":412,"message":"Cancelling is not possible.","errors":[{"message":"Cancelling is not possible.","domain":"global",
 			"reason":"conditionNotMet","location":"If-Match","locationType":"header"}]}}`
@@ -248,7 +248,7 @@ func TestARefusalIsClassifiedByItsReason(t *testing.T) {
 	}
 }
 
-func TestTheDetailsOfAnErrorAreKept(t *testing.T) {
+func TestErrorDetailsAreKept(t *testing.T) {
 	api := answers(ok(`{"name":"operation-1","status":"DONE","error":{"errors":[{"code":"QUOTA_EXCEEDED",
 		"message":"Quota 'ACTIVE_RESIZE_REQUESTS' exceeded.  Limit: 100.0 in region us-central1.",
 		"errorDetails":[
@@ -261,7 +261,7 @@ func TestTheDetailsOfAnErrorAreKept(t *testing.T) {
 	assert.Equal(t, mig.UsedUp{Metric: "ACTIVE_RESIZE_REQUESTS", Limit: 100, Region: "us-central1"}, mig.TroubleOf(err).Quota)
 }
 
-func TestAnOperationWhoseEndIsNotSeenHasAnUnknownOutcome(t *testing.T) {
+func TestUnfinishedOperationHasAnUnknownOutcome(t *testing.T) {
 	tests := map[string]struct {
 		wait http.HandlerFunc
 		want string
@@ -283,13 +283,13 @@ func TestAnOperationWhoseEndIsNotSeenHasAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNoOperationIsNotASuccess(t *testing.T) {
+func TestAnswerWithoutAnOperationIsAnError(t *testing.T) {
 	err := clientOf(t, inMemory{answers(aList(`{}`))}).DeleteGroup(t.Context(), testRegion, "g")
 	require.EqualError(t, err, "delete group g: the answer is not an operation")
 	assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
 }
 
-func TestTheEndOfTheContextCanBeSeenInTheError(t *testing.T) {
+func TestErrorWrapsTheContextsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -299,8 +299,8 @@ func TestTheEndOfTheContextCanBeSeenInTheError(t *testing.T) {
 	})
 }
 
-// C20: a group's name that another cluster has taken names that cluster.
-func TestAGroupThatIsThereAlreadySaysWhoseItIs(t *testing.T) {
+// C20: if another cluster owns the group of that name, the error names the cluster.
+func TestExistingGroupErrorNamesItsOwner(t *testing.T) {
 	theirs := testStamp
 	theirs.Cluster = "beta"
 	for description, owner := range map[string]string{theirs.String(): "beta", "by hand": ""} {

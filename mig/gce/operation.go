@@ -10,15 +10,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// waitPace is the least time between two calls of operations.wait. Compute
-// holds each until the operation is done, for up to 120 s, but may also answer
-// at once when it is overloaded.
+// waitPace is the minimum time between two calls of operations.wait. Compute holds each call until
+// the operation is done, for up to 120 s, but may answer immediately when it is overloaded.
 const waitPace = time.Second
 
-// send sends a mutation under a requestId.
+// send sends a mutation with a requestId.
 type send func(ctx context.Context, requestID *string) (*compute.Operation, error)
 
-// wait is one call of operations.wait where the operation is on record.
+// wait makes one operations.wait call in the operation's scope.
 type wait func(ctx context.Context, operation string) (*computepb.Operation, error)
 
 func (c *Client) inRegion(region string) wait {
@@ -47,8 +46,8 @@ func mutate(ctx context.Context, on wait, method string, do send) error {
 	return err
 }
 
-// begin sends a mutation under a requestId, the same for each attempt, and
-// returns its operation, which may still be running.
+// begin sends a mutation with the same requestId on each attempt, and returns its operation, which
+// may still be running.
 func begin(ctx context.Context, method, id string, do send) (*computepb.Operation, error) {
 	op, err := do(calling(ctx, method), &id)
 	if err != nil {
@@ -60,8 +59,7 @@ func begin(ctx context.Context, method, id string, do send) (*computepb.Operatio
 	return op.Proto(), outcome(op.Proto())
 }
 
-// await waits until the operation is done, and reads its outcome from its own
-// record.
+// await waits until the operation is done and reads the outcome from the operation's record.
 func await(ctx context.Context, on wait, op *computepb.Operation) (*computepb.Operation, error) {
 	name := op.GetName()
 	for op.GetStatus() != computepb.Operation_DONE {
@@ -77,7 +75,7 @@ func await(ctx context.Context, on wait, op *computepb.Operation) (*computepb.Op
 	return op, outcome(op)
 }
 
-// outcome is the error that an operation carries, nil while it has none.
+// outcome returns the operation's error; nil if it has none.
 func outcome(op *computepb.Operation) error {
 	if faults := operationFaults(op); len(faults) > 0 {
 		return &operationError{faults}

@@ -17,7 +17,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// inFull carries calls that ask for whole answers, whatever fields they name.
+// inFull removes the field selection from calls, so that answers are complete.
 type inFull struct{ next http.RoundTripper }
 
 func (f inFull) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -28,7 +28,7 @@ func (f inFull) RoundTrip(req *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(req)
 }
 
-// metered counts the bytes of the answers to lists of instances.
+// metered counts the bytes of instance list answers.
 type metered struct {
 	next  http.RoundTripper
 	bytes atomic.Int64
@@ -52,7 +52,7 @@ func another(t *testing.T, transport http.RoundTripper) *gce.Client {
 	return c
 }
 
-// everything is what a pass reads of the cloud.
+// everything holds all data that a pass reads from the cloud.
 type everything struct {
 	groups    []mig.Group
 	instances []mig.Instance
@@ -79,7 +79,7 @@ func readAll(t *testing.T, c *gce.Client) (e everything) {
 	return e
 }
 
-// peopled is a project with one of everything that a list may show.
+// peopled creates a project with one of each object that a list may show.
 func peopled(t *testing.T, w world) {
 	t.Helper()
 	ctx := t.Context()
@@ -102,8 +102,9 @@ func peopled(t *testing.T, w world) {
 	time.Sleep(time.Minute)
 }
 
-// What is read must be asked for: an answer that lacks it would not show that.
-func TestAPartialAnswerSaysAsMuchAsAWholeOne(t *testing.T) {
+// Every field that the code reads must be requested: without it, the partial answer would show less
+// than the whole answer.
+func TestPartialAnswerShowsAsMuchAsAWholeAnswer(t *testing.T) {
 	for name, faults := range map[string][]fakegce.Fault{
 		"all is well":                           nil,
 		"a zone is out of reach":                {{Method: "instances.aggregatedList", Unreachable: []string{"us-central1-a"}}},
@@ -134,10 +135,10 @@ func TestAPartialAnswerSaysAsMuchAsAWholeOne(t *testing.T) {
 	}
 }
 
-// script is a startup script of the size that sites have.
+// script returns a startup script as long as those of real sites.
 func script() string { return strings.Repeat("# set up the node\n", 2000) }
 
-// scripted has the machines of a world come with a startup script.
+// scripted makes the machines of a world start with a startup script.
 func scripted(t *testing.T, w *world) {
 	t.Helper()
 	text, template := script(), fakegce.FlexTemplate("scripted", machine)
@@ -147,7 +148,7 @@ func scripted(t *testing.T, w *world) {
 	require.NoError(t, err)
 }
 
-func TestTheMetadataOfAMachineAreReadOnce(t *testing.T) {
+func TestMachineMetadataIsReadOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		scripted(t, &w)
 		meter := &metered{next: w.cloud.Transport()}
@@ -198,7 +199,7 @@ func TestTheMetadataOfAMachineAreReadOnce(t *testing.T) {
 	})
 }
 
-func TestAMachineOfNoGroupOfTheClusterIsAskedAboutAgain(t *testing.T) {
+func TestMachineOutsideOurGroupsIsReadAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		scripted(t, &w)
 		meter := &metered{next: w.cloud.Transport()}
@@ -223,8 +224,7 @@ func TestAMachineOfNoGroupOfTheClusterIsAskedAboutAgain(t *testing.T) {
 	})
 }
 
-// newcomer has a group of a machine that is known, and a new one, alpha-a3-1, of which
-// no list has been read.
+// newcomer creates a new machine alpha-a3-1, not yet listed, in a group with a known machine.
 func (w world) newcomer(t *testing.T) {
 	t.Helper()
 	w.asked(t)
@@ -235,7 +235,7 @@ func (w world) newcomer(t *testing.T) {
 	time.Sleep(time.Minute)
 }
 
-func TestARegionWhoseNewMachinesMakersCannotBeReadIsUnseen(t *testing.T) {
+func TestRegionWithUnreadableNewMachinesIsUnseen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.newcomer(t)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Status: http.StatusForbidden, Reason: "forbidden", Message: "no right"}))
@@ -245,7 +245,7 @@ func TestARegionWhoseNewMachinesMakersCannotBeReadIsUnseen(t *testing.T) {
 	})
 }
 
-func TestAZoneThatIsOutOfReachHasTheNewMachinesOfAnotherListedWithTheirGroup(t *testing.T) {
+func TestUnreadableZoneDoesNotHideAnotherZonesNewMachines(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.newcomer(t)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Unreachable: []string{"europe-west4"}}))
@@ -255,7 +255,7 @@ func TestAZoneThatIsOutOfReachHasTheNewMachinesOfAnotherListedWithTheirGroup(t *
 	})
 }
 
-func TestANewMachineThatIsNotListedAgainIsUnread(t *testing.T) {
+func TestNewMachineMissingFromTheSecondListIsUnread(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.newcomer(t)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Times: 1, Omitted: "alpha-a3-1"}))

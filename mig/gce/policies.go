@@ -11,10 +11,9 @@ import (
 	"slurmflex/mig"
 )
 
-// Policies reads the workload policies that carry our stamp with this cluster's name, or
-// that of one of its trials. One that could be read in part only says so. A region of which
-// anything else could not be read is in unseen, with the reason, and none of its
-// policies are returned.
+// Policies reads the workload policies with our stamp for this cluster or one of its trials. A
+// policy that could be read only in part has Unread set. A region with any other read error is in
+// unseen, with the reason, and none of its policies are returned.
 func (c *Client) Policies(ctx context.Context, cluster string, regions []string) (policies []mig.Policy, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Policy, error) {
 		policies, err := c.listPolicies(ctx, cluster, region)
@@ -25,10 +24,10 @@ func (c *Client) Policies(ctx context.Context, cluster string, regions []string)
 	})
 }
 
-// policyFields are those of a list of workload policies that are read.
+// policyFields selects the fields of a list of workload policies.
 const policyFields = "kind,nextPageToken,warning(code,message),items(name,description,creationTimestamp,workloadPolicy/maxTopologyDistance)"
 
-// listedPolicy is a workload policy as far as it is read.
+// listedPolicy is a workload policy with the fields that are read.
 type listedPolicy struct {
 	Name              string `json:"name"`
 	Description       string `json:"description"`
@@ -68,8 +67,8 @@ func policyOf(m listedPolicy, region string, stamp mig.Stamp, wrong faulty) mig.
 	}
 }
 
-// CreatePolicy makes a workload policy and waits until it exists. That it
-// exists already is an error with mig.CauseExists.
+// CreatePolicy creates a workload policy and waits until it exists. An existing policy is an error
+// with mig.CauseExists.
 func (c *Client) CreatePolicy(ctx context.Context, p mig.PolicySpec) error {
 	workload := &computepb.ResourcePolicyWorkloadPolicy{Type: proto.String("HIGH_THROUGHPUT")}
 	if p.Distance != "" {
@@ -88,8 +87,8 @@ func (c *Client) CreatePolicy(ctx context.Context, p mig.PolicySpec) error {
 	return failure("create workload policy", p.Name, creating, err)
 }
 
-// DeletePolicy deletes a workload policy. That a group names it still is an
-// error with mig.CauseConflict.
+// DeletePolicy deletes a workload policy. If a group still uses it, the error has
+// mig.CauseConflict.
 func (c *Client) DeletePolicy(ctx context.Context, region, name string) error {
 	err := mutate(ctx, c.inRegion(region), "resourcePolicies.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.policies.Delete(ctx, &computepb.DeleteResourcePolicyRequest{

@@ -9,7 +9,7 @@ import (
 	"slurmflex/mig"
 )
 
-// record is what an operation or a resize request lists of what went wrong.
+// record is the error list of an operation or a resize request.
 type record struct {
 	Errors []recorded `json:"errors"`
 }
@@ -21,7 +21,7 @@ type recorded struct {
 	Details []detail `json:"errorDetails"`
 }
 
-// detail is a detail of an error. It has one of the two.
+// detail is a detail of an error. Only one of its two fields is set.
 type detail struct {
 	Info struct {
 		Reason    string            `json:"reason"`
@@ -30,7 +30,7 @@ type detail struct {
 	Quota *exceeded `json:"quotaInfo"`
 }
 
-// exceeded is a quota that is used up.
+// exceeded is a used-up quota.
 type exceeded struct {
 	MetricName string            `json:"metricName"`
 	LimitName  string            `json:"limitName"`
@@ -38,7 +38,7 @@ type exceeded struct {
 	Dimensions map[string]string `json:"dimensions"`
 }
 
-// recordOf is the record of an operation.
+// recordOf returns the record of an operation.
 func recordOf(e *computepb.Error) (r record) {
 	for _, one := range e.GetErrors() {
 		r.Errors = append(r.Errors, recorded{Code: one.GetCode(), Message: one.GetMessage()})
@@ -55,7 +55,7 @@ func recordOf(e *computepb.Error) (r record) {
 	return r
 }
 
-// faults are the faults that the record lists.
+// faults returns the faults in the record.
 func (r record) faults() []fault {
 	var faults []fault
 	for _, one := range r.Errors {
@@ -71,7 +71,7 @@ func (r record) faults() []fault {
 	return faults
 }
 
-// texts are the parts of a detail that help the reader of the error.
+// texts returns the parts of a detail that help the reader of the error.
 func (d detail) texts() []string {
 	var texts []string
 	if d.Info.Reason != "" {
@@ -85,7 +85,7 @@ func (d detail) texts() []string {
 	return texts
 }
 
-// usedUp returns the quota in the metric's word that regions have.
+// usedUp returns the quota under the metric name that regions use.
 func (q *exceeded) usedUp() mig.UsedUp {
 	_, metric, _ := strings.Cut(q.MetricName, "/")
 	return mig.UsedUp{Metric: strings.ToUpper(metric), Limit: q.Limit, Region: q.Dimensions["region"]}

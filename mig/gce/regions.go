@@ -11,7 +11,7 @@ import (
 	"slurmflex/mig"
 )
 
-// region is a region as far as it is read.
+// region is a region with the fields that are read.
 type region struct {
 	Name               string   `json:"name"`
 	Status             string   `json:"status"`
@@ -24,8 +24,8 @@ type region struct {
 	} `json:"quotas"`
 }
 
-// Region reads a region and the quotas that Compute shows with it. One that
-// does not exist is an error with mig.CauseNotFound or mig.CauseConfig.
+// Region reads a region and the quotas that Compute shows with it. A missing region is an error
+// with mig.CauseNotFound or mig.CauseConfig.
 func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
 	var p region
 	err := c.get(calling(ctx, "regions.get"), c.within("regions", name), &p)
@@ -45,8 +45,7 @@ func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
 	return r, nil
 }
 
-// Zone reads a zone. One that does not exist is an error with
-// mig.CauseNotFound or mig.CauseConfig.
+// Zone reads a zone. A missing zone is an error with mig.CauseNotFound or mig.CauseConfig.
 func (c *Client) Zone(ctx context.Context, name string) (mig.Zone, error) {
 	var p struct {
 		Name   string `json:"name"`
@@ -62,8 +61,8 @@ func (c *Client) Zone(ctx context.Context, name string) (mig.Zone, error) {
 	return mig.Zone{Name: p.Name, Up: p.Status == "UP"}, nil
 }
 
-// MachineType reads a machine type as a zone has it. One that the zone does
-// not have is an error with mig.CauseNotFound.
+// MachineType reads a machine type in a zone. A machine type that the zone lacks is an error with
+// mig.CauseNotFound.
 func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.MachineType, error) {
 	var p struct {
 		Name         string `json:"name"`
@@ -88,8 +87,7 @@ func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.Machin
 	return m, nil
 }
 
-// Clock is the time that Compute has when it answers about a region, in whole
-// seconds.
+// Clock returns Compute's time in its answer about a region, in whole seconds.
 func (c *Client) Clock(ctx context.Context, region string) (time.Time, error) {
 	const op = "read Compute's clock in"
 	header, _, err := c.answer(calling(ctx, "regions.get"), http.MethodGet, c.within("regions", region), nil)
@@ -103,7 +101,7 @@ func (c *Client) Clock(ctx context.Context, region string) (time.Time, error) {
 	return now, nil
 }
 
-// within is the path of these parts in our project.
+// within returns the path of the parts within our project.
 func (c *Client) within(parts ...string) string {
 	return escaped(append([]string{"projects", c.project}, parts...)...)
 }

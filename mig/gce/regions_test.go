@@ -14,7 +14,7 @@ import (
 	"slurmflex/mig/gce"
 )
 
-func TestARegionShowsItsStateAndTheQuotasThatItShows(t *testing.T) {
+func TestRegionReadsStateAndQuotas(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		require.NoError(t, w.cloud.SetQuota(region, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16))
 		r, err := w.Region(t.Context(), region)
@@ -32,7 +32,7 @@ func TestARegionShowsItsStateAndTheQuotasThatItShows(t *testing.T) {
 	})
 }
 
-func TestAZoneShowsWhetherItIsUp(t *testing.T) {
+func TestZoneReadsItsState(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		z, err := w.Zone(t.Context(), "us-central1-a")
 		require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestAZoneShowsWhetherItIsUp(t *testing.T) {
 	})
 }
 
-func TestAMachineTypeIsReadAsItsZoneHasIt(t *testing.T) {
+func TestMachineTypeIsReadFromItsZone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		m, err := w.MachineType(t.Context(), "us-central1-a", machine)
 		require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestAMachineTypeIsReadAsItsZoneHasIt(t *testing.T) {
 	})
 }
 
-func TestComputesClockIsRead(t *testing.T) {
+func TestClockReturnsComputesTime(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.Advance(time.Hour)
 		there, err := w.Clock(t.Context(), region)
@@ -73,7 +73,7 @@ func TestComputesClockIsRead(t *testing.T) {
 	})
 }
 
-func TestWhatARegionOrZoneDoesNotTellIsAnError(t *testing.T) {
+func TestIncompleteRegionOrZoneIsAnError(t *testing.T) {
 	for name, answer := range map[string]string{
 		"not even a name":   `{}`,
 		"no quotas for now": `{"name":"r","quotaStatusWarning":{"code":"QUOTA_INFO_UNAVAILABLE","message":"later"}}`,
@@ -91,7 +91,7 @@ func TestWhatARegionOrZoneDoesNotTellIsAnError(t *testing.T) {
 	}
 }
 
-// saying is a Compute that gives everybody the same answer.
+// saying is a Compute that returns the same answer to every call.
 type saying string
 
 func (s saying) RoundTrip(r *http.Request) (*http.Response, error) {

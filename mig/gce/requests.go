@@ -14,11 +14,11 @@ import (
 	"slurmflex/mig"
 )
 
-// requestFields are those of a list of resize requests that are read.
+// requestFields selects the fields of a list of resize requests.
 const requestFields = "kind,nextPageToken,warning(code,message),unreachables,items(name,state,creationTimestamp,resizeBy," +
 	"requestedRunDuration/seconds,instances/name,status(error,lastAttempt/error))"
 
-// listedRequest is a resize request as far as it is read.
+// listedRequest is a resize request with the fields that are read.
 type listedRequest struct {
 	Name                 string `json:"name"`
 	State                string `json:"state"`
@@ -40,8 +40,8 @@ type listedRequest struct {
 
 func (m listedRequest) name() string { return m.Name }
 
-// listRequests reads all resize requests of a group, the oldest first, and says
-// what of them could not be read; empty if all was.
+// listRequests reads all resize requests of a group, oldest first. It also returns a text that
+// names the parts that could not be read; empty: none.
 func (c *Client) listRequests(ctx context.Context, region, group string) (all []mig.Request, unread string, err error) {
 	var requests distinct[mig.Request]
 	ctx = calling(ctx, "regionInstanceGroupManagerResizeRequests.list")
@@ -68,7 +68,7 @@ func (c *Client) listRequests(ctx context.Context, region, group string) (all []
 	return requests.all, unread, err
 }
 
-// requestOf is the request as far as it can be read.
+// requestOf returns the request with all fields that can be read.
 func requestOf(m listedRequest, wrong faulty) mig.Request {
 	if m.State == "" {
 		wrong.note("state", errors.New("it is missing"))
@@ -95,9 +95,9 @@ func requestOf(m listedRequest, wrong faulty) mig.Request {
 	return r
 }
 
-// troubleOf says why a request failed or, for a live one, why the last attempt
-// found no capacity. The record of a last attempt may be older than the state:
-// it says nothing about a request that has ended.
+// troubleOf returns why a request failed or, for a live request, why its last attempt found no
+// capacity. The record of the last attempt may be older than the state, so it is ignored for an
+// ended request.
 func troubleOf(m listedRequest, state mig.RequestState) mig.Trouble {
 	var faults []fault
 	switch {

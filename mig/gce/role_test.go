@@ -16,31 +16,32 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// role is the custom role that the controllers' service account is given.
+// role is the file with the custom role for the controllers' service account.
 const role = "../../scripts/iam/slurmflex-role.yaml"
 
-// creatingInstances is what Compute checks of an account that has instances created
-// from a template. Source: "Create VMs in bulk", Required permissions, for a
-// template with image, subnetwork, metadata, tags, labels and service account;
-// iam.serviceAccounts.actAs is for the one account, and not in the role.
+// creatingInstances are the permissions that Compute checks when an account creates instances from
+// a template. Source: "Create VMs in bulk", Required permissions, for a template with image,
+// subnetwork, metadata, tags, labels and service account. The role leaves out
+// iam.serviceAccounts.actAs, which is granted on that one account.
 var creatingInstances = []string{
 	"compute.disks.create", "compute.images.useReadOnly", "compute.instanceTemplates.useReadOnly", "compute.instances.create",
 	"compute.instances.setLabels", "compute.instances.setMetadata", "compute.instances.setServiceAccount",
 	"compute.instances.setTags", "compute.subnetworks.use",
 }
 
-// permissions are what each method of the API checks. Sources:
-//   - R: the method's page in the API reference, IAM permissions; it was read.
-//   - M: "Create a MIG with A4 or A3 Ultra", Required permissions; it was read.
-//   - E: roles that others give to accounts that create groups have it; a group is an
-//     instance group too, and its creator also needs what creating instances does.
-//   - K: known from the API's names for methods and permissions; read nowhere.
+// permissions lists the permissions that each API method checks. Sources:
+//   - R: IAM permissions on the method's page in the API reference, which was read.
+//   - M: "Create a MIG with A4 or A3 Ultra", Required permissions, which was read.
+//   - E: roles that other projects give to creators of groups contain the permission. A managed
+//     group is also an instance group, and creating it also requires the permissions for
+//     creating instances.
+//   - K: inferred from the API's naming of methods and permissions, not documented.
 var permissions = map[string][]string{
 	"regionInstanceGroupManagers.list": {"compute.instanceGroupManagers.list"}, // K
 	"regionInstanceGroupManagers.insert": append([]string{
 		"compute.instanceGroupManagers.create", // M
 		"compute.instanceGroups.create",        // E
-		"compute.resourcePolicies.use",         // K, of a workload policy
+		"compute.resourcePolicies.use",         // K, for a workload policy
 	}, creatingInstances...), // E
 	"regionInstanceGroupManagers.get":                  {"compute.instanceGroupManagers.get"},                                     // K
 	"regionInstanceGroupManagers.listManagedInstances": {"compute.instanceGroupManagers.get"},                                     // K
@@ -54,8 +55,8 @@ var permissions = map[string][]string{
 
 	"instances.aggregatedList":   {"compute.instances.list"},   // K
 	"instances.list":             {"compute.instances.list"},   // K
-	"instances.bulkInsert":       creatingInstances,            // as above
-	"regionInstances.bulkInsert": creatingInstances,            // as above
+	"instances.bulkInsert":       creatingInstances,            // see above
+	"regionInstances.bulkInsert": creatingInstances,            // see above
 	"instances.delete":           {"compute.instances.delete"}, // K
 
 	"instanceTemplates.get":       {"compute.instanceTemplates.get"}, // K
@@ -75,8 +76,8 @@ var permissions = map[string][]string{
 	"advice.capacity": {"compute.advice.capacity"}, // R
 }
 
-// uses call every method of the client in all the ways that reach another method
-// of the API, each in a world of its own where there is no capacity.
+// uses call every method of the client, in every way that reaches another method of the API. Each
+// use has its own world without capacity.
 var uses = map[string]func(t *testing.T, w world){
 	"Groups": func(t *testing.T, w world) { w.asked(t); w.group(t) },
 	"Group": func(t *testing.T, w world) {
@@ -175,7 +176,7 @@ var uses = map[string]func(t *testing.T, w world){
 	},
 }
 
-// called are the API's methods that the uses of the client have called.
+// called returns the API methods that the uses of the client call.
 func called(t *testing.T) []string {
 	t.Helper()
 	methods := map[string]int{}
@@ -191,11 +192,11 @@ func called(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(methods))
 }
 
-func TestTheRoleHasWhatTheClientNeedsAndNoMore(t *testing.T) {
+func TestRoleHasExactlyTheNeededPermissions(t *testing.T) {
 	client := reflect.TypeFor[*gce.Client]()
 	var offered []string
 	for i := range client.NumMethod() {
-		if name := client.Method(i).Name; name != "Close" && name != "Date" { // which call nothing
+		if name := client.Method(i).Name; name != "Close" && name != "Date" { // methods without calls
 			offered = append(offered, name)
 		}
 	}

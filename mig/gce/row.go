@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// timeOf reads a time of Compute's. It is in UTC, because each time in another zone keeps a copy of that.
+// timeOf parses one of Compute's times. It returns UTC, because each time in another zone keeps its
+// own copy of the zone.
 func timeOf(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
 	return t.UTC(), err
@@ -20,10 +21,10 @@ func timeOf(text string) (time.Time, error) {
 // named is a record of a list.
 type named interface{ name() string }
 
-// faulty is what of a record could not be read, by the name of its field.
+// faulty holds the read errors of a record by field name.
 type faulty map[string]error
 
-// String is empty if all could be read.
+// String describes one read error, that of the first field by name; it is empty if there is none.
 func (f faulty) String() string {
 	for _, field := range slices.Sorted(maps.Keys(f)) {
 		return oneLine(fmt.Sprintf("%s: %v", field, f[field]))
@@ -31,19 +32,19 @@ func (f faulty) String() string {
 	return ""
 }
 
-// note adds a fault, unless the field has one already.
+// note adds a field's error unless the field already has one.
 func (f faulty) note(field string, err error) {
 	if _, known := f[field]; err != nil && !known {
 		f[field] = err
 	}
 }
 
-// errNameless is a record that may be anything.
+// errNameless reports a record without a name, which could be any object.
 var errNameless = errors.New("answer not understood: a record without a name")
 
-// eachRow calls each with the records of the array that comes next. A record that is
-// not as it should be costs what of it cannot be read, and not the list. One without a
-// name is an error, which is returned when all are read.
+// eachRow calls each with every record of the array that comes next. A malformed record loses only
+// its unreadable fields and does not make the list fail. A record without a name is an error, which
+// eachRow returns after reading all records.
 func eachRow[T named](s *stream, each func(T, faulty) error) error {
 	return eachText(s, func(text []byte) error {
 		one, wrong, err := readRow[T](text)
@@ -54,7 +55,8 @@ func eachRow[T named](s *stream, each func(T, faulty) error) error {
 	})
 }
 
-// eachText calls each with the texts of these records, as eachRow does with what they say.
+// eachText calls each with the text of every record of the array that comes next. Errors of each
+// are handled as in eachRow.
 func eachText(s *stream, each func(text []byte) error) error {
 	var nameless error
 	err := s.elements(func() error {
@@ -67,7 +69,7 @@ func eachText(s *stream, each func(text []byte) error) error {
 	return cmp.Or(err, nameless)
 }
 
-// readRow reads a record, and says what of it cannot be read.
+// readRow reads a record and returns the errors of its unreadable fields.
 func readRow[T named](text []byte) (one T, wrong faulty, err error) {
 	wrong = faulty{}
 	if json.Unmarshal(text, &one) != nil {
@@ -79,8 +81,7 @@ func readRow[T named](text []byte) (one T, wrong faulty, err error) {
 	return one, wrong, err
 }
 
-// readFields reads the fields of a record that can be read, and says which
-// cannot.
+// readFields reads all readable fields of a record and returns the errors of the others.
 func readFields[T any](text []byte) (one T, wrong faulty) {
 	wrong = faulty{}
 	var fields map[string]json.RawMessage
@@ -101,14 +102,14 @@ func readFields[T any](text []byte) (one T, wrong faulty) {
 	return one, wrong
 }
 
-// distinct holds each thing of a list once, by its name, in the list's order.
+// distinct holds the items of a list without duplicate names, in the list's order.
 type distinct[T any] struct {
 	all []T
 	at  map[string]int
 }
 
-// add keeps v, unless it is there already. It returns the one that is, if that is
-// not the same: then nobody can say which of the two holds.
+// add keeps v unless an item of that name exists. It returns the existing item if it differs from
+// v: then neither can be trusted.
 func (d *distinct[T]) add(name string, v T) (other *T) {
 	if i, there := d.at[name]; there {
 		if reflect.DeepEqual(d.all[i], v) {
@@ -124,5 +125,5 @@ func (d *distinct[T]) add(name string, v T) (other *T) {
 	return nil
 }
 
-// contradiction is what is unread of a thing that a list has twice, and not alike.
+// contradiction is the Unread text of an item that a list contains twice with different content.
 const contradiction = "the list has it twice, and not alike"

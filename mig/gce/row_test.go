@@ -15,7 +15,7 @@ import (
 	"slurmflex/mig"
 )
 
-// pageOf is a page of the list with these items.
+// pageOf returns a page of the list with these items.
 func (l list) pageOf(items ...string) string {
 	all := strings.Join(items, ",")
 	if l.path == "aggregated/instances" {
@@ -24,11 +24,10 @@ func (l list) pageOf(items ...string) string {
 	return `{"kind":"compute#list","items":[` + all + `]}`
 }
 
-// named is an item of the list.
+// named returns an item of the list with this name.
 func (l list) named(name string) string { return fmt.Sprintf(l.item, name) }
 
-// unreadOf says what of a thing could not be read; of a request that is its
-// group's to say.
+// unreadOf returns an item's Unread text; for a request, it is part of its group's.
 func unreadOf(one any) string {
 	switch one := one.(type) {
 	case mig.Group:
@@ -41,8 +40,8 @@ func unreadOf(one any) string {
 	return ""
 }
 
-// B2: whatever is in one field of one record, the others come out as before,
-// and the record does not look absent.
+// B2: whatever one field of one record contains, the other records are unaffected and the record
+// does not look absent.
 func FuzzARecord(f *testing.F) {
 	for i := range lists {
 		for _, field := range []string{"creationTimestamp", "targetSize", "state", "status", "description", "instances", "metadata", "labels", "resourceStatus", "name", "versions"} {
@@ -67,11 +66,11 @@ func FuzzARecord(f *testing.F) {
 			require.Len(t, good, 2)
 			found, unseen := l.readPage(t, []byte(l.pageOf(l.named("alpha-w"), string(hostile), l.named("alpha-y"))))
 			if field == "name" {
-				return // it may be anything: then the region is unseen
+				return // it could be any object: then the region is unseen
 			}
 			require.Empty(t, unseen)
 			isOther := func(one any) bool { return !strings.HasSuffix(nameOf(one), "alpha-x") }
-			if l.path == requestsPath { // which belong together
+			if l.path == requestsPath { // all requests belong to one group
 				require.Len(t, found, 3)
 				found = slices.DeleteFunc(found, func(one any) bool { return !isOther(one) })
 				require.Equal(t, good, found)
@@ -85,8 +84,8 @@ func FuzzARecord(f *testing.F) {
 	})
 }
 
-// B2: a page boundary that moves gives things twice.
-func TestWhatAListHasTwiceIsThereOnce(t *testing.T) {
+// B2: items appear twice if a page boundary moves between calls.
+func TestDuplicateItemsAreReturnedOnce(t *testing.T) {
 	for _, l := range lists {
 		synctest.Test(t, func(t *testing.T) {
 			found, unseen := l.readPage(t, []byte(l.pageOf(l.named("alpha-x"), l.named("alpha-y"), l.named("alpha-x"))))
@@ -99,8 +98,8 @@ func TestWhatAListHasTwiceIsThereOnce(t *testing.T) {
 	}
 }
 
-// B2: of two copies that differ nobody can say which holds, so neither does.
-func TestWhatAListHasTwiceAndNotAlikeIsUnread(t *testing.T) {
+// B2: of two copies that differ, neither can be trusted.
+func TestContradictoryDuplicatesAreUnread(t *testing.T) {
 	const later = "2026-03-02T10:00:00.123-08:00"
 	for _, l := range lists {
 		synctest.Test(t, func(t *testing.T) {
@@ -120,7 +119,7 @@ func TestWhatAListHasTwiceAndNotAlikeIsUnread(t *testing.T) {
 	}
 }
 
-func TestARecordThatCannotBeReadSaysSo(t *testing.T) {
+func TestUnreadableRecordHasUnreadSet(t *testing.T) {
 	group, instance, policy := lists[0], lists[2], lists[3]
 	for name, c := range map[string]struct {
 		list     list
@@ -148,8 +147,8 @@ func TestARecordThatCannotBeReadSaysSo(t *testing.T) {
 	}
 }
 
-// B3: a list that never ends is an error, and no shorter list.
-func TestAListThatNeverEndsIsUnseen(t *testing.T) {
+// B3: an endless list is an error, not a shorter list.
+func TestEndlessListIsUnseen(t *testing.T) {
 	for name, c := range map[string]struct {
 		next func(n int) string
 		most int

@@ -7,24 +7,23 @@ import (
 	"slurmflex/mig"
 )
 
-// rows are those of the lists that every pass reads.
+// rows caches the parsed rows of the lists that every pass reads.
 type rows struct {
 	groups    said[mig.Group]
 	instances said[*shown]
 }
 
-// said remembers what the rows of lists were understood to say: one whose text is the
-// same says the same. Only those of the last whole list are kept, and only their texts'
-// hashes, of 64 bits by a secret of the process.
+// said caches the parsed rows of a list: equal text has equal meaning. It keeps only the rows of
+// the last complete list, keyed by a 64-bit hash of their text with a secret seed of the process.
 type said[T any] struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
 	lists map[string]map[rowText]T
 }
 
-// rowText is the text of a row.
+// rowText identifies the text of a row.
 type rowText struct {
-	place string // the zone that it is of, where the row itself does not say
+	place string // the row's zone, if the row does not contain it
 	hash  uint64
 }
 
@@ -35,7 +34,7 @@ type saying[T any] struct {
 	before, now map[rowText]T
 }
 
-// begin begins to read a list.
+// begin starts to read a list.
 func (s *said[T]) begin(name string) *saying[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,15 +45,14 @@ func (s *said[T]) begin(name string) *saying[T] {
 	return &saying[T]{s, name, before, make(map[rowText]T, len(before))}
 }
 
-// end remembers the list, all of which was read.
+// end stores the rows of a list that was read completely.
 func (l *saying[T]) end() {
 	l.said.mu.Lock()
 	defer l.said.mu.Unlock()
 	l.said.lists[l.name] = l.now
 }
 
-// row is what a row says: as before, or as read finds it. What is not whole is read
-// again each time.
+// row returns the cached value of a row, or calls read. Incomplete values are not cached.
 func (l *saying[T]) row(place string, text []byte, read func() (one T, whole bool, err error)) (T, error) {
 	key := rowText{place, maphash.Bytes(l.said.seed, text)}
 	one, known := l.before[key]

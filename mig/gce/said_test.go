@@ -10,7 +10,7 @@ import (
 	"slurmflex/mig"
 )
 
-func TestWhatIsRememberedOfAListIsWhatItSays(t *testing.T) {
+func TestCachedRowsEqualParsedRows(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		ctx := t.Context()
 		require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
@@ -21,7 +21,7 @@ func TestWhatIsRememberedOfAListIsWhatItSays(t *testing.T) {
 			switch step {
 			case 10:
 				require.NoError(t, w.DeleteInstances(ctx, region, "alpha-x", seen.instances[:1]))
-			case 20: // another of the same name
+			case 20: // another item of the same name
 				again := mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-0"}, Duration: time.Hour}
 				require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", again))
 			case 30:

@@ -9,37 +9,35 @@ import (
 	"slurmflex/mig"
 )
 
-// settledAge is for how long the requests of a settled group are taken for
-// read, at least; at most it is twice that, by the group's name, so that not all
-// groups are read at once.
+// settledAge is the minimum time for which the cached requests of a settled group are valid. The
+// maximum is twice that; the group's name decides, so that not all groups are read at once.
 const settledAge = 30 * time.Minute
 
-// settled remembers the resize requests of the groups in which all have ended
-// and nothing is being created. A request that has ended stays as it is, and a
-// new one raises the group's target size by the time that it is accepted: so
-// there is nothing to read in such a group before its size grows, or we ourselves
-// change its requests. A request of another process that is still being created
-// may be overlooked; it bears the name that we would give it, and there is no
-// second of that name.
+// settled caches the resize requests of groups in which all requests have ended and no instance is
+// being created. An ended request does not change, and a new request raises the group's target size
+// no later than its acceptance. So the requests must be read again only if the group's size grows
+// or slurmflex itself changes the requests. A request that another process is still creating may be
+// overlooked; this is harmless, because it has the name that we would choose, and a second request
+// of that name cannot exist.
 type settled struct {
 	mu      sync.Mutex
-	regions map[string]map[string]settledGroup // the groups that there are, by region and name
+	regions map[string]map[string]settledGroup // the existing groups, by region and name
 }
 
 // settledGroup is zero for a group that is not settled.
 type settledGroup struct {
 	created  time.Time
-	size     int // the target size when it was last seen
+	size     int // the last known target size
 	requests []mig.Request
 	until    time.Time
 }
 
-// isOf reports whether the requests are still those of the group.
+// isOf reports whether the cached requests are still valid for the group.
 func (r settledGroup) isOf(g mig.Group, now time.Time) bool {
 	return g.TargetSize <= r.size && g.Creating == 0 && r.created.Equal(g.Created) && !now.After(r.until)
 }
 
-// requestsOf returns the group's requests if they are known.
+// requestsOf returns the group's cached requests, if valid.
 func (s *settled) requestsOf(g mig.Group, now time.Time) (requests []mig.Request, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,15 +48,15 @@ func (s *settled) requestsOf(g mig.Group, now time.Time) (requests []mig.Request
 	return slices.Clone(r.requests), true
 }
 
-// note remembers what was read of a region at that time, and forgets the groups
-// that are there no longer.
+// note records the groups of a region as read at that time, and forgets groups that no longer
+// exist.
 func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, listed := s.regions[region], make(map[string]settledGroup, len(groups))
 	for _, g := range groups {
 		var r settledGroup
-		if len(g.Live()) == 0 && g.Creating == 0 && g.Unread == "" { // the list of requests may lag behind that of groups
+		if len(g.Live()) == 0 && g.Creating == 0 && g.Unread == "" { // the requests may lag
 			if r = before[g.Name]; !r.isOf(g, now) {
 				r = settledGroup{g.Created, g.TargetSize, slices.Clone(g.Requests), now.Add(spread(g.Name))}
 			}
@@ -72,7 +70,7 @@ func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 	s.regions[region] = listed
 }
 
-// has reports whether the group was there when its region was last read.
+// has reports whether the group existed when its region was last read.
 func (s *settled) has(id mig.GroupID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +78,7 @@ func (s *settled) has(id mig.GroupID) bool {
 	return there
 }
 
-// forget has a group's requests read again.
+// forget makes the next pass read the group's requests again.
 func (s *settled) forget(region, group string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-func TestTheRequestsOfASettledGroupAreReadOnce(t *testing.T) {
+func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 	const list = "regionInstanceGroupManagerResizeRequests.list"
 	inWorld(t, func(t *testing.T, w world) {
 		ctx := t.Context()
@@ -60,7 +60,7 @@ func TestTheRequestsOfASettledGroupAreReadOnce(t *testing.T) {
 	})
 }
 
-func TestALookThatFailsHalfwayIsGoneOnWith(t *testing.T) {
+func TestResumesAfterAFailedObservation(t *testing.T) {
 	const list = "regionInstanceGroupManagerResizeRequests.list"
 	inWorld(t, func(t *testing.T, w world) {
 		ctx := t.Context()
@@ -80,7 +80,7 @@ func TestALookThatFailsHalfwayIsGoneOnWith(t *testing.T) {
 	})
 }
 
-func TestAGroupMadeAgainUnderItsOldNameIsReadAgain(t *testing.T) {
+func TestRecreatedGroupIsReadAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		ctx, spec := t.Context(), w.spec("alpha-a3-job-812", 812)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
@@ -99,7 +99,7 @@ func TestAGroupMadeAgainUnderItsOldNameIsReadAgain(t *testing.T) {
 	})
 }
 
-func TestAGroupThatCreatesWhatNoRequestShowsIsNotSettled(t *testing.T) {
+func TestGroupWithUnexplainedCreationIsNotSettled(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
 		w.asked(t)

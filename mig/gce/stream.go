@@ -7,9 +7,8 @@ import (
 	"fmt"
 )
 
-// stream goes through a text of JSON value by value. The text must be valid, as all
-// that wire hands on is: so where a value ends is plain, and only those that are read are
-// looked at more closely.
+// stream reads a JSON text value by value. The text must be valid, as wire guarantees. So the end
+// of a value is easy to find, and only the values that are read are parsed completely.
 type stream struct {
 	text []byte
 	at   int
@@ -17,10 +16,10 @@ type stream struct {
 
 func streamOf(text []byte) *stream { return &stream{text: text} }
 
-// read reads the next value into v.
+// read parses the next value into v.
 func (s *stream) read(v any) error { return notUnderstood(json.Unmarshal(s.next(), v)) }
 
-// next passes the next value and returns its text, which is empty at the end.
+// next skips the next value and returns its text, which is empty at the end.
 func (s *stream) next() []byte {
 	first, begin := s.peek(), s.at
 	switch first {
@@ -38,7 +37,7 @@ func (s *stream) next() []byte {
 	return s.text[begin:s.at]
 }
 
-// passString passes the string that begins here.
+// passString skips the string at the current position.
 func (s *stream) passString() {
 	for s.at++; s.at < len(s.text); s.at++ {
 		switch s.text[s.at] {
@@ -52,7 +51,7 @@ func (s *stream) passString() {
 	s.at = len(s.text)
 }
 
-// passNested passes the object or the array that begins here.
+// passNested skips the object or array at the current position.
 func (s *stream) passNested() {
 	for depth := 0; s.at < len(s.text); {
 		switch s.text[s.at] {
@@ -71,7 +70,8 @@ func (s *stream) passNested() {
 	}
 }
 
-// peek is the first byte of the next value, or what ends a list of them; 0 at the end.
+// peek returns the first byte of the next value, or the byte that ends the enclosing list; 0 at the
+// end.
 func (s *stream) peek() byte {
 	for ; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; c {
@@ -83,8 +83,8 @@ func (s *stream) peek() byte {
 	return 0
 }
 
-// members calls each with the keys of the object that comes next, whose values it is to
-// read. An object that is null has none.
+// members calls each with every key of the object that comes next; each must read the value. A null
+// object has zero keys.
 func (s *stream) members(each func(key string) error) error {
 	return s.within('{', func() error {
 		var key string
@@ -95,8 +95,8 @@ func (s *stream) members(each func(key string) error) error {
 	})
 }
 
-// elements calls each before every element of the array that comes next, which it is to
-// read. An array that is null has none.
+// elements calls each before every element of the array that comes next; each must read the
+// element. A null array has zero elements.
 func (s *stream) elements(each func() error) error { return s.within('[', each) }
 
 func (s *stream) within(begin byte, each func() error) error {

@@ -48,7 +48,7 @@ func FuzzAStreamHasTheValuesThatJSONHas(f *testing.F) {
 	})
 }
 
-func TestARowIsOfTheZoneThatThePageHasItIn(t *testing.T) {
+func TestRowBelongsToItsZoneOnThePage(t *testing.T) {
 	row := `{"name":"alpha-a3-0","status":"RUNNING","creationTimestamp":"` + createdText + `"}`
 	zone := "us-central1-a"
 	c := clientOf(t, inMemory{http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

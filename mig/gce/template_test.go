@@ -11,7 +11,7 @@ import (
 	"slurmflex/mig"
 )
 
-func TestATemplateIsReadByAnyFormOfItsLink(t *testing.T) {
+func TestTemplateIsReadByAnyFormOfLink(t *testing.T) {
 	const global, regional = "global/instanceTemplates/T", "regions/us-central1/instanceTemplates/T"
 	tests := map[string]struct{ path, method string }{
 		global:                 {"projects/p/" + global, "instanceTemplates.get"},
@@ -37,7 +37,7 @@ func TestATemplateIsReadByAnyFormOfItsLink(t *testing.T) {
 	}
 }
 
-func TestATemplateIsReadWithAllThatFlexStartPrescribes(t *testing.T) {
+func TestTemplateReadsTheSettingsForFlexStart(t *testing.T) {
 	tests := map[string]struct {
 		properties string
 		want       mig.Template
@@ -73,7 +73,7 @@ func TestATemplateIsReadWithAllThatFlexStartPrescribes(t *testing.T) {
 	}
 }
 
-func TestATemplateThatCannotBeReadIsNotAnEmptyOne(t *testing.T) {
+func TestUnreadableTemplateIsAnError(t *testing.T) {
 	const link = "global/instanceTemplates/T"
 	tests := map[string]struct {
 		link   string

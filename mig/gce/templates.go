@@ -15,10 +15,10 @@ import (
 
 const readingTemplate = "read instance template"
 
-// templateLink has a link's project, if it names one, and what follows it.
+// templateLink matches a link's project, if present, and the rest of the link.
 var templateLink = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/([^/]+)/)?((global|regions/[^/]+)/instanceTemplates/[^/]+)$`)
 
-// properties are those of a template that are read.
+// properties are the template properties that are read.
 type properties struct {
 	MachineType       string `json:"machineType"` // may be a link
 	GuestAccelerators []struct {
@@ -41,7 +41,7 @@ type properties struct {
 	Labels           map[string]string `json:"labels"`
 }
 
-// maxRun is the template's maxRunDuration; 0 if it has none.
+// maxRun returns the template's maxRunDuration; 0 if it is not set.
 func (p *properties) maxRun() (time.Duration, error) {
 	d := p.Scheduling.MaxRunDuration
 	if d.Seconds == "" {
@@ -51,9 +51,8 @@ func (p *properties) maxRun() (time.Duration, error) {
 	return time.Duration(seconds)*time.Second + time.Duration(d.Nanos), notUnderstood(err)
 }
 
-// Template reads an instance template by its URL or path, with or without its
-// project, which may be another one. One that does not exist is an error with
-// mig.CauseNotFound.
+// Template reads an instance template by its URL or path. The project is optional and may be
+// another project. A missing template is an error with mig.CauseNotFound.
 func (c *Client) Template(ctx context.Context, link string) (mig.Template, error) {
 	where, p, err := c.readTemplate(ctx, link)
 	if err != nil {
@@ -66,7 +65,8 @@ func (c *Client) Template(ctx context.Context, link string) (mig.Template, error
 	return t, nil
 }
 
-// readTemplate reads a template's path and properties, which have a machine type.
+// readTemplate reads a template's path and properties. A template without a machine type is an
+// error.
 func (c *Client) readTemplate(ctx context.Context, link string) (where string, _ *properties, _ error) {
 	m := templateLink.FindStringSubmatch(link)
 	if m == nil {

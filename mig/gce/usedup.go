@@ -8,10 +8,11 @@ import (
 	"slurmflex/mig"
 )
 
-// usedUpForm is Google's message about a quota, which in answers to calls has no details.
+// usedUpForm matches Google's message about a quota. Answers to calls have no other details of the
+// quota.
 var usedUpForm = regexp.MustCompile(`[Qq]uota '([^']+)' exceeded\.?(?:\s+Limit: ([0-9.]*[0-9]))?(?: in region ([a-z0-9-]+))?`)
 
-// usedUpIn returns the quota that the last fault about one names; zero if none does.
+// usedUpIn returns the quota in the last fault that names one; zero if none does.
 func usedUpIn(faults []fault) (last mig.UsedUp) {
 	for _, f := range faults {
 		if f.cause(creating) != mig.CauseQuota {

@@ -11,9 +11,9 @@ import (
 	"slurmflex/mig"
 )
 
-// DeleteVMs deletes instances that no group made, side by side; those that are
-// no longer there are passed over. It tries all of them, and returns the first
-// error when Compute has begun the other deletions, which take minutes to end.
+// DeleteVMs deletes instances without a group in parallel and skips those that no longer exist. It
+// tries all of them. It returns the first error when Compute has started the other deletions, which
+// take minutes to complete.
 func (c *Client) DeleteVMs(ctx context.Context, instances []mig.Instance) error {
 	var side errgroup.Group
 	side.SetLimit(sideBySide)

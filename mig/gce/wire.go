@@ -24,26 +24,25 @@ import (
 
 const (
 	maxAttempts   = 6
-	firstPause    = 500 * time.Millisecond // the longest pause after the first attempt; doubles with each
-	longestPause  = 60 * time.Second       // a Retry-After beyond it ends the call
+	firstPause    = 500 * time.Millisecond // longest pause after the first attempt; doubles with each attempt
+	longestPause  = 60 * time.Second       // a longer Retry-After ends the call
 	answerTime    = 30 * time.Second       // for one attempt
-	waitTime      = 150 * time.Second      // for one attempt of operations.wait, which Compute answers within 120 s
-	answerLimit   = 16 << 20               // bytes: 150 resize requests for 1,000 instances each stay below it
-	metadataLimit = 64 << 20               // bytes of a list with metadata: 500 instances with startup scripts of 64 KiB stay below it
-	likelyLimit   = 1 << 20                // bytes that are made room for because the last answer had them
+	waitTime      = 150 * time.Second      // for one attempt of operations.wait; Compute answers within 120 s
+	answerLimit   = 16 << 20               // bytes: 150 resize requests for 1,000 instances each fit
+	metadataLimit = 64 << 20               // bytes of a list with metadata: room for 500 startup scripts of 64 KiB
+	likelyLimit   = 1 << 20                // bytes to allocate in advance if the last answer was that long
 	unnamedMethod = "unknown"
 )
 
-// methodKey is the key of a context's value: the API's name of the method that
-// is being called, under which the call is counted and logged.
+// methodKey is the context key for the API's name of the called method, for metrics and the log.
 type methodKey struct{}
 
 func calling(ctx context.Context, method string) context.Context {
 	return context.WithValue(ctx, methodKey{}, method)
 }
 
-// onceKey is the key of a context's value: the call is not tried again, unless Compute
-// refuses it because there are too many calls.
+// onceKey is the context key that limits a call to one attempt, unless Compute rejects the call
+// because there are too many calls.
 type onceKey struct{}
 
 func tryingOnce(ctx context.Context) context.Context {
@@ -57,24 +56,23 @@ func methodOf(ctx context.Context) string {
 	return unnamedMethod
 }
 
-// wire carries calls to the API: within the rate limit, each attempt within a
-// time limit, and again with growing pauses while the answer is one that may
-// change. Every call can be repeated: reads change nothing, and each mutation
-// carries a requestId, so that Compute acts on it once.
+// wire sends calls to the API within the rate limit, bounds each attempt in time, and retries with
+// growing pauses while the answer is a transient fault. Every call can be repeated: reads change
+// nothing, and each mutation has a requestId, so that Compute acts on it once.
 //
-// It hands on answers that are complete: the whole body, and JSON if the call
-// succeeded. Anything else is a failed attempt.
+// It returns only complete answers: the whole body, and valid JSON if the call succeeded. Any other
+// answer is a failed attempt.
 type wire struct {
 	next    http.RoundTripper
 	agent   string // the User-Agent
 	limiter *limiter
-	waits   *limiter // for operations.wait, which Compute counts by itself
+	waits   *limiter // for operations.wait, which Compute counts separately
 	log     *zap.Logger
 	jitter  func(most time.Duration) time.Duration
 	observe func(method string, status int, took time.Duration)
-	date    *atomic.Int64 // where the time of the last answer is kept, in epoch seconds
-	lengths sync.Map      // of the last answer to each method, which the next is likely to have
-	answers atomic.Int64  // how many calls have been answered
+	date    *atomic.Int64 // stores the time of the last answer, in epoch seconds
+	lengths sync.Map      // of each method's last answer, to predict the next length
+	answers atomic.Int64  // number of answered calls
 }
 
 func newWire(o Options, next http.RoundTripper, date *atomic.Int64) *wire {
@@ -88,8 +86,8 @@ func newWire(o Options, next http.RoundTripper, date *atomic.Int64) *wire {
 	return w
 }
 
-// RoundTrip makes a call. The request's body must have a GetBody, as those of
-// Google's client have.
+// RoundTrip makes a call. The request's body must have a GetBody, as the bodies of Google's client
+// do.
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, limiter := req.Context(), w.limiter
 	if isWait(req) {
@@ -103,7 +101,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp, err := w.attempt(req)
 		pause, again := w.nextPause(n, resp, err)
 		if again && n > 1 && err != nil && errors.Is(err, context.DeadlineExceeded) && onlyLooks(req) {
-			again = w.answers.Load() > before // otherwise Compute is silent, and the pass goes on without it
+			again = w.answers.Load() > before // otherwise Compute is silent: the pass continues
 		}
 		if ctx.Value(onceKey{}) != nil && !tooMany(resp) {
 			again = false
@@ -131,8 +129,7 @@ func (w *wire) attempt(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// exchange sends the request and reads its whole answer within the time limit
-// of an attempt.
+// exchange sends the request and reads the whole answer within an attempt's time limit.
 func (w *wire) exchange(req *http.Request) (*http.Response, error) {
 	limit := answerTime
 	if isWait(req) {
@@ -148,7 +145,7 @@ func (w *wire) exchange(req *http.Request) (*http.Response, error) {
 	if err == nil {
 		method := methodOf(ctx)
 		last, _ := w.lengths.Load(method)
-		likely, _ := last.(int64) // 0 before the first
+		likely, _ := last.(int64) // 0 before the first answer
 		err = readWhole(resp, min(likely, likelyLimit), limitOf(req))
 		w.lengths.Store(method, resp.ContentLength)
 	}
@@ -165,10 +162,10 @@ func (w *wire) exchange(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// onlyLooks reports whether a call is one that a pass makes before it plans.
+// onlyLooks reports whether a pass makes this call before it plans.
 func onlyLooks(req *http.Request) bool { return urgencyOf(req) == toLook && !isWait(req) }
 
-// limitOf returns how many bytes the answer to a call may have.
+// limitOf returns the maximum length of the call's answer, in bytes.
 func limitOf(req *http.Request) int {
 	if strings.Contains(req.URL.Query().Get("fields"), "metadata") {
 		return metadataLimit
@@ -176,7 +173,7 @@ func limitOf(req *http.Request) int {
 	return answerLimit
 }
 
-// copyOf is the request with a fresh body, to be sent under ctx.
+// copyOf returns a copy of the request with a fresh body, to be sent under ctx.
 func (w *wire) copyOf(ctx context.Context, req *http.Request) (*http.Request, error) {
 	out := req.Clone(ctx)
 	out.Header.Set("User-Agent", w.agent)
@@ -200,7 +197,7 @@ func (whole) Close() error { return nil }
 
 func wholeOf(text []byte) whole { return whole{bytes.NewReader(text), text} }
 
-// readWhole reads an answer as readBody does, and rejects a successful one that is not JSON.
+// readWhole reads an answer like readBody and rejects a successful answer that is not JSON.
 func readWhole(resp *http.Response, likely int64, limit int) error {
 	if err := readBody(resp, likely, limit); err != nil {
 		return err
@@ -211,13 +208,13 @@ func readWhole(resp *http.Response, likely int64, limit int) error {
 	return nil
 }
 
-// readBody replaces the answer's body, whose length is likely to be that unless it
-// says, by its bytes in memory, at most limit.
+// readBody replaces the answer's body by its bytes in memory, limit at most. It allocates likely
+// bytes in advance unless the answer declares its length.
 func readBody(resp *http.Response, likely int64, limit int) error {
 	defer resp.Body.Close()
 	var text bytes.Buffer
 	if n := cmp.Or(max(0, resp.ContentLength), likely); n > 0 && n <= int64(limit) {
-		text.Grow(int(n) + bytes.MinRead) // which ReadFrom wants free to see the end
+		text.Grow(int(n) + bytes.MinRead) // ReadFrom needs free space to detect the end
 	}
 	_, err := text.ReadFrom(io.LimitReader(resp.Body, int64(limit)+1))
 	body := text.Bytes()
@@ -231,9 +228,8 @@ func readBody(resp *http.Response, likely int64, limit int) error {
 	return nil
 }
 
-// nextPause says whether the n-th attempt of a call is worth another one, and
-// after how long: a time of the jitter's choice below a bound that doubles, and
-// no less than the answer asks for.
+// nextPause reports whether to retry after the n-th attempt, and after which pause: the jitter
+// chooses below a bound that doubles, but no less than the answer's Retry-After.
 func (w *wire) nextPause(n int, resp *http.Response, err error) (time.Duration, bool) {
 	if n >= maxAttempts {
 		return 0, false
@@ -249,20 +245,19 @@ func (w *wire) nextPause(n int, resp *http.Response, err error) (time.Duration, 
 	return pause, pause <= longestPause
 }
 
-// tooMany reports whether Compute refuses a call because there are too many. The answer is one that
-// nextPause has seen.
+// tooMany reports whether Compute rejected the call because of too many calls. The answer must have
+// passed through nextPause.
 func tooMany(resp *http.Response) bool {
 	return resp != nil && (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden)
 }
 
-// passing reports whether the answer is a fault that may pass by itself. The
-// answer's body must be in memory.
+// passing reports whether the answer is a transient fault. The answer's body must be in memory.
 func passing(resp *http.Response) bool {
 	switch resp.StatusCode {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
-	case http.StatusForbidden: // Compute's own way to say that there are too many calls
+	case http.StatusForbidden: // Compute's own status for too many calls
 		body, err := io.ReadAll(resp.Body)
 		resp.Body = wholeOf(body)
 		var e *googleapi.Error
@@ -272,8 +267,7 @@ func passing(resp *http.Response) bool {
 	return false
 }
 
-// retryAfter is the time that a Retry-After header asks for, in seconds or as
-// a date; 0 if it is none.
+// retryAfter parses a Retry-After header, in seconds or as a date; 0 if it is neither.
 func retryAfter(header string, now time.Time) time.Duration {
 	if s, err := strconv.ParseUint(header, 10, 31); err == nil {
 		return time.Duration(s) * time.Second
@@ -284,7 +278,7 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// sleep waits for d, or reports false as soon as ctx ends.
+// sleep waits for d, or returns false as soon as ctx ends.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -296,8 +290,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// defaultTransport is Go's default transport with room for the calls that a
-// pass makes side by side, and with pings that find dead connections.
+// defaultTransport returns Go's default transport with enough connections for a pass's parallel
+// calls, and with pings that detect dead connections.
 func defaultTransport() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {

@@ -23,7 +23,7 @@ import (
 	"slurmflex/mig"
 )
 
-func TestAFaultThatMayPassIsTriedAgain(t *testing.T) {
+func TestTransientFaultIsRetried(t *testing.T) {
 	const concurrent = `{"error":{"code":403,"message":"Rate Limit Exceeded","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo",
 		"reason":"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED","domain":"compute.googleapis.com"}]}}`
 	for _, faults := range []struct {
@@ -66,7 +66,7 @@ func TestAFaultThatMayPassIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAFaultThatDoesNotPassEndsTheCallAfterSixAttempts(t *testing.T) {
+func TestPersistentFaultEndsTheCallAfterSixAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, start := answers(refusal(503, "backendError", "Try again")), time.Now()
 		err := clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "alpha-x")
@@ -77,7 +77,7 @@ func TestAFaultThatDoesNotPassEndsTheCallAfterSixAttempts(t *testing.T) {
 	})
 }
 
-func TestARepeatedMutationCarriesTheSameRequestIDAndBody(t *testing.T) {
+func TestRetriedMutationKeepsRequestIDAndBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := answers(answer(503, ""), answer(503, ""), ok(done))
 		c := clientOf(t, inMemory{api})
@@ -122,7 +122,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
-func TestCallsOfAllMethodsShareOneRateLimit(t *testing.T) {
+func TestAllMethodsShareOneRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, start := answers(ok(done)), time.Now()
 		c := clientOf(t, inMemory{api}, func(o *Options) { o.Rate, o.Burst = 10, 1 })
@@ -136,13 +136,13 @@ func TestCallsOfAllMethodsShareOneRateLimit(t *testing.T) {
 	})
 }
 
-// hung is an API that takes calls and never answers.
+// hung is an API that accepts calls and never answers.
 func hung(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()
 }
 
-func TestACallThatIsNotAnsweredIsTriedAgainAfterThirtySeconds(t *testing.T) {
+func TestUnansweredCallIsRetriedAfter30Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		_, unseen := clientOf(t, roundTripper(hung)).Instances(t.Context(), "alpha", []string{testRegion})
@@ -153,7 +153,7 @@ func TestACallThatIsNotAnsweredIsTriedAgainAfterThirtySeconds(t *testing.T) {
 	})
 }
 
-func TestAHungCallIsTriedAgainWhileComputeAnswersOthers(t *testing.T) {
+func TestHungCallIsRetriedWhileComputeAnswersOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		c := clientOf(t, roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -178,7 +178,7 @@ func TestAHungCallIsTriedAgainWhileComputeAnswersOthers(t *testing.T) {
 	})
 }
 
-func TestAnswersHaveALimitByWhatTheyAreAskedFor(t *testing.T) {
+func TestAnswerLimitDependsOnTheRequestedFields(t *testing.T) {
 	c := clientOf(t, inMemory{aList(`{"items":[],"x":"` + strings.Repeat("x", answerLimit) + `"}`)}, func(o *Options) { o.Rate = 1e6 })
 	err := c.readAll(tryingOnce(t.Context()), "x", url.Values{"fields": {"items(name)"}}, func(s *stream) error { s.next(); return nil }, nil)
 	require.ErrorContains(t, err, "answer longer than 16777216 bytes")
@@ -187,7 +187,7 @@ func TestAnswersHaveALimitByWhatTheyAreAskedFor(t *testing.T) {
 }
 
 // The List of Google's client does not pass its context on.
-func TestACancelledContextEndsAHungCallAtOnce(t *testing.T) {
+func TestCancelledContextEndsAHungCallImmediately(t *testing.T) {
 	reached := make(chan struct{}, 8)
 	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -223,7 +223,7 @@ func TestACancelledContextEndsAHungCallAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnUnusableEndpointIsAClearErrorInOneLine(t *testing.T) {
+func TestUnusableEndpointIsAClearOneLineError(t *testing.T) {
 	refused := func(*http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
@@ -253,7 +253,7 @@ func TestAnUnusableEndpointIsAClearErrorInOneLine(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsReadUpToItsLimit(t *testing.T) {
+func TestAnswerIsReadUpToItsLimit(t *testing.T) {
 	whole := func(limit int) error {
 		return readWhole(&http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[]}`))}, 0, limit)
 	}
@@ -261,8 +261,8 @@ func TestAnAnswerIsReadUpToItsLimit(t *testing.T) {
 	require.EqualError(t, whole(11), "answer longer than 11 bytes")
 }
 
-// C16: a small answer that unpacks to a large one, and one without an end.
-func TestTheLimitOfAnAnswerCountsWhatItUnpacksTo(t *testing.T) {
+// C16: a small answer that unpacks to a large one, and an endless answer.
+func TestAnswerLimitCountsUncompressedBytes(t *testing.T) {
 	for name, send := range map[string]func(w http.ResponseWriter){
 		"packed": func(w http.ResponseWriter) {
 			w.Header().Set("Content-Encoding", "gzip")
@@ -286,7 +286,7 @@ func TestTheLimitOfAnAnswerCountsWhatItUnpacksTo(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatBreaksOffIsTriedAgain(t *testing.T) {
+func TestTruncatedAnswerIsRetried(t *testing.T) {
 	const page = `{"kind":"compute#list","items":[]}`
 	first := true
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -302,7 +302,7 @@ func TestAnAnswerThatBreaksOffIsTriedAgain(t *testing.T) {
 	assert.False(t, first)
 }
 
-func TestEachAttemptIsObservedAndLoggedWithoutItsQuery(t *testing.T) {
+func TestEachAttemptIsObservedAndLoggedWithoutQuery(t *testing.T) {
 	type observation struct {
 		method string
 		status int

@@ -7,39 +7,39 @@ import (
 	"time"
 )
 
-// OwnComment begins every AdminComment that we write. One that begins otherwise
-// is somebody else's, and stays.
+// OwnComment is the prefix of every AdminComment that slurmflex writes. slurmflex never overwrites
+// an AdminComment with another prefix.
 const OwnComment = "flex-start: "
 
-// IsOurs reports whether slurmflex has written an AdminComment.
+// IsOurs reports whether slurmflex wrote an AdminComment.
 func IsOurs(comment string) bool { return strings.HasPrefix(comment, OwnComment) }
 
-// MayWrite reports whether slurmflex may write over an AdminComment: it is ours, or empty.
+// MayWrite reports whether slurmflex may overwrite an AdminComment: it is ours or empty.
 func MayWrite(comment string) bool { return comment == "" || IsOurs(comment) }
 
-// Text returns what an AdminComment of ours says.
+// Text returns an AdminComment without OwnComment.
 func Text(comment string) string { return strings.TrimPrefix(comment, OwnComment) }
 
-// Deed is what became of a job that lost its nodes.
+// Deed is what happened to a job that lost its nodes.
 type Deed string
 
-// The deeds. Each begins an AdminComment.
+// The deeds. An AdminComment starts with one of them.
 const (
 	Requeued  Deed = "requeued"
-	Again     Deed = "machines requested again" // for a job that waits pending
+	Again     Deed = "machines requested again" // for a job that waits PENDING
 	JobHeld   Deed = "held"
 	Cancelled Deed = "cancelled"
-	Loss      Deed = "machine lost" // Slurm then requeues the job, or ends it
+	Loss      Deed = "machine lost" // Slurm then requeues or ends the job
 )
 
-// Done is a deed as an AdminComment says it.
+// Done holds a deed and its details, as an AdminComment states them.
 type Done struct {
 	Deed   Deed
-	At     time.Time // zero: not said
+	At     time.Time // zero: the AdminComment states no time
 	Reason string
 }
 
-// String is the text of the AdminComment.
+// String returns the text of the AdminComment.
 func (d Done) String() string {
 	if d.At.IsZero() {
 		return fmt.Sprintf("%s: %s", d.Deed, d.Reason)
@@ -47,8 +47,8 @@ func (d Done) String() string {
 	return fmt.Sprintf("%s at %s: %s", d.Deed, d.At.UTC().Format(time.RFC3339), d.Reason)
 }
 
-// DoneOf returns the deed of an AdminComment of ours, without Short. It reports false if the comment
-// says none.
+// DoneOf parses the deed from an AdminComment of ours, without Short. It reports false if the
+// comment contains no deed.
 func DoneOf(comment string) (d Done, ok bool) {
 	head, reason, found := strings.Cut(Text(comment), ": ")
 	deed, at, dated := strings.Cut(head, " at ")
@@ -65,10 +65,11 @@ func DoneOf(comment string) (d Done, ok bool) {
 
 const failedForm = "attempt %d failed"
 
-// Failed says how many attempts have failed in a row, and why the last one did.
+// Failed formats how many attempts have failed in a row, and why the last one failed.
 func Failed(attempts int, why string) string { return fmt.Sprintf(failedForm+": %s", attempts, why) }
 
-// ParseFailed is how many attempts an AdminComment of ours says to have failed; 0 if none.
+// ParseFailed returns the number of failed attempts in an AdminComment of ours; 0 if it contains
+// none.
 func ParseFailed(comment string) (attempts int) {
 	if at := strings.Index(comment, "attempt "); at >= 0 && IsOurs(comment) {
 		_, _ = fmt.Sscanf(comment[at:], failedForm, &attempts)
@@ -76,24 +77,24 @@ func ParseFailed(comment string) (attempts int) {
 	return attempts
 }
 
-// Short is what a job is told that has lost a machine and whose others are not held.
+// Short ends the AdminComment of a job that has lost a machine and keeps none of its others.
 const Short = "; the others go back, because the job's time limit does not fit the rest of their lease"
 
 // IsShort reports whether an AdminComment ends with Short.
 func IsShort(comment string) bool { return IsOurs(comment) && strings.HasSuffix(comment, Short) }
 
-// What a job is told of nodes that it has, which is over when it has none.
+// Texts about nodes that the job has. They stop applying when the job loses its nodes.
 const (
 	Waiting = "waiting "
 	There   = "its nodes are there, until "
 	End     = "its nodes end at "
-	Sends   = "; slurmflex sends it " // after End: the signal that follows
+	Sends   = "; slurmflex sends it " // after End: the signal that slurmflex will send
 	Warned  = "; warned at "          // after End: when the job was signalled
-	Waited  = "; waited "             // after There and End: how long, and for what
+	Waited  = "; waited "             // after There and End: how long the job waited, and for what
 	Back    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm allocates nodes to the job"
 )
 
-// Yielded ends the AdminComment of a job that lost its place in the queue to another request.
+// Yielded ends the AdminComment of a job that lost its queue position to another request.
 const Yielded = "; it lost its place in Google's queue to a request of higher priority"
 
 // HasYielded reports whether an AdminComment of ours contains Yielded.
@@ -101,8 +102,8 @@ func HasYielded(comment string) bool {
 	return IsOurs(comment) && strings.Contains(comment, Yielded)
 }
 
-// Continues reports whether an AdminComment says the text, and then how long its job has waited,
-// which signal follows, or when the job was warned.
+// Continues reports whether an AdminComment consists of the text, followed at most by how long its
+// job has waited, which signal follows, or when the job was warned.
 func Continues(comment, text string) bool {
 	rest, begins := strings.CutPrefix(comment, text)
 	return begins && slices.ContainsFunc([]string{Waited, Warned, Sends}, func(next string) bool { return strings.HasPrefix(rest, next) })
@@ -134,7 +135,7 @@ func WasSent(comment string) (at time.Time, signal string, sent bool) {
 	return at, signal, warned && sent && err == nil && IsOurs(comment)
 }
 
-// IsOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.
+// IsOfNodes reports whether an AdminComment of ours is about nodes that the job has.
 func IsOfNodes(comment string) bool {
 	text, ours := strings.CutPrefix(comment, OwnComment)
 	return ours && slices.ContainsFunc([]string{Waiting, There, End}, func(begin string) bool { return strings.HasPrefix(text, begin) })

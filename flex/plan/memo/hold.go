@@ -12,31 +12,36 @@ type HoldKind uint8
 
 // The kinds.
 const (
-	NoHold     HoldKind = iota // a reservation that is not ours
-	LeaseHold                  // keeps jobs off nodes from the end of their leases on
+	NoHold     HoldKind = iota // a reservation that slurmflex did not make
+	LeaseHold                  // keeps jobs off nodes once their leases end
 	CoverHold                  // closes powered-down nodes, so that jobs wait PENDING
 	DoorHold                   // holds the nodes of machines that are requested for a job that waits PENDING
-	FormerHold                 // of a kind that earlier versions made
+	FormerHold                 // a kind that only earlier versions made
 )
 
 // Hold contains the parts of a reservation's name.
 type Hold struct {
-	Kind    HoldKind
-	At      time.Time // LeaseHold: the end of the leases; CoverHold, DoorHold: when it was made
-	Job     uint32    // FormerHold: of the job that used it, or 0
-	Address string    // DoorHold: of the job; see slurm.Job.Address
-	Cold    bool      // DoorHold: the job waits CONFIGURING on nodes of the door; no machines are requested before
+	Kind HoldKind
+	// LeaseHold: the end of the leases; CoverHold, DoorHold: when the reservation was made.
+	At      time.Time
+	Job     uint32 // FormerHold: the job that used the reservation, or 0
+	Address string // DoorHold: the job's address; see slurm.Job.Address
+	// DoorHold: the job waits CONFIGURING on nodes of the door; no machines are requested before
+	// that.
+	Cold bool
 }
 
-// The prefixes of the reservations' names, after the cluster's own. The name of a cluster has no dot.
+// The prefixes of the reservations' names, after the cluster's name. A cluster name contains no
+// dot.
 const (
-	leasePart   = "-"
-	coverPart   = ".cover-"
-	doorPart    = ".door-"
-	coldPart    = ".cold-"
-	restPart    = ".rest-"    // FormerHold: closed a nodeset, whose name follows
-	movePart    = ".job-"     // FormerHold: a job moved to warm machines in it
-	salvagePart = ".salvage-" // FormerHold: held machines for a job that had lost others
+	leasePart = "-"
+	coverPart = ".cover-"
+	doorPart  = ".door-"
+	coldPart  = ".cold-"
+	restPart  = ".rest-" // FormerHold: closed the nodeset with the name that follows
+	movePart  = ".job-"  // FormerHold: the reservation on warm machines that a job moved to
+	// FormerHold: kept the remaining machines of a job that had lost others.
+	salvagePart = ".salvage-"
 )
 
 func holdName(cluster, part, rest string) string { return "slurmflex-" + cluster + part + rest }
@@ -52,12 +57,12 @@ func CoverReservation(cluster string, made time.Time) string {
 	return holdName(cluster, coverPart, strconv.FormatInt(made.Unix(), 10))
 }
 
-// CoverAbandoned is after how long without being raised, beside the interval between passes, a cover
-// has no daemon.
+// CoverAbandoned is the grace period after which a cover that was not extended counts as abandoned
+// by its daemon. It is added to the interval between passes.
 const CoverAbandoned = 3 * time.Minute
 
-// CoverRaised returns when a daemon last raised a cover, at the earliest: the one that Slurm deletes at
-// end, pending_grace after the daemon's last pass.
+// CoverRaised returns the earliest time at which a daemon can last have extended a cover that Slurm
+// deletes at end. The daemon sets the end to pending_grace after its pass.
 func CoverRaised(end time.Time, grace time.Duration) time.Time { return end.Add(-grace - time.Minute) }
 
 // DoorReservation returns the name of a reservation, made at that time, for the job with that
@@ -66,17 +71,17 @@ func DoorReservation(cluster, address string, made time.Time) string {
 	return holdName(cluster, doorPart, address+"-"+strconv.FormatInt(made.Unix(), 10))
 }
 
-// FurtherDoor returns the name of another reservation for the job of the first one, made in the same
-// second. number must be 1 to 99.
+// FurtherDoor returns the name of another reservation for the job of the first one, made in the
+// same second. number must be 1 to 99.
 func FurtherDoor(first string, number int) string { return first + "-" + strconv.Itoa(number) }
 
-// ColdReservation returns the name of a reservation, made at that time, for the job with that address,
-// which waits CONFIGURING there.
+// ColdReservation returns the name of a reservation, made at that time, for the job with that
+// address. The job waits CONFIGURING there.
 func ColdReservation(cluster, address string, made time.Time) string {
 	return holdName(cluster, coldPart, address+"-"+strconv.FormatInt(made.Unix(), 10))
 }
 
-// parseTime parses seconds since 1970 that are written as the functions above write them.
+// parseTime parses seconds since 1970 in the format of the functions above.
 func parseTime(digits string) (time.Time, bool) {
 	seconds, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || strconv.FormatInt(seconds, 10) != digits || seconds < 0 {
@@ -85,10 +90,10 @@ func parseTime(digits string) (time.Time, bool) {
 	return time.Unix(seconds, 0).UTC(), true
 }
 
-// jobAddress is a job's id, or a task of an array.
+// jobAddress matches the ID of a job or of an array task.
 var jobAddress = regexp.MustCompile(`^[1-9][0-9]*(_(0|[1-9][0-9]*))?$`)
 
-// doorNumber is the number in the name of a job's further door.
+// doorNumber matches the number in the name of a job's further door.
 var doorNumber = regexp.MustCompile(`^[1-9][0-9]?$`)
 
 // ParseHold parses the name of a reservation. The kind is NoHold unless the name is exactly what

@@ -1,7 +1,7 @@
-// Package memo has the texts and names in which slurmflex remembers what must outlive
-// a process: in Slurm the AdminComment of jobs, the Comment, Extra and Reason of nodes
-// and the names of reservations, in Compute the names of groups and requests. Each is
-// written and read here and nowhere else.
+// Package memo defines the texts and names that keep slurmflex's state beyond the life of a
+// process. In Slurm these are the AdminComment of jobs, the Comment, Extra and Reason of nodes, and
+// the names of reservations. In Compute they are the names of groups and requests. Only this
+// package writes and parses them.
 package memo
 
 import (
@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// ReasonPrefix marks the node reasons and comments that are ours.
+// ReasonPrefix marks the node reasons and comments that slurmflex wrote.
 const ReasonPrefix = "slurmflex: "
 
-// Lost begins the reason of a node that was set down because its machine is lost.
+// Lost is the prefix of the reason of a node that was set DOWN because its machine was lost.
 const Lost = ReasonPrefix + "machine lost: "
 
-// Usable is the reason of a node that was powered down by slurmflex and that backfill uses again.
-// Slurm 22.05 and 26.05 clear the reason of such a node.
+// Usable is the reason of a node that slurmflex powered down and that backfill may use again. Slurm
+// 22.05 and 26.05 clear the reason of such a node.
 const Usable = ReasonPrefix + "powered down, and free for other jobs"
 
-// IsOurReason reports whether slurmflex has given a node its reason.
+// IsOurReason reports whether slurmflex set a node's reason.
 func IsOurReason(reason string) bool { return strings.HasPrefix(reason, ReasonPrefix) }
 
-// IsLost reports whether slurmflex has set a node down because its machine is lost.
+// IsLost reports whether slurmflex set a node DOWN because its machine was lost.
 func IsLost(reason string) bool { return strings.HasPrefix(reason, Lost) }
 
-// ReasonText returns what a reason of ours says.
+// ReasonText returns a reason without ReasonPrefix.
 func ReasonText(reason string) string { return strings.TrimPrefix(reason, ReasonPrefix) }
 
-// Boots is what a node's Extra says of its instances that did not come up.
+// Boots is the record of failed boots in a node's Extra.
 type Boots struct {
-	Failed int       // instances in a row
-	Last   time.Time // when the last of them was made
+	Failed int       // consecutive instances that did not boot
+	Last   time.Time // when the last of them was created
 }
 
 const bootsForm = ReasonPrefix + "%d boots failed, the last of an instance made %s"
@@ -41,7 +41,7 @@ func (b Boots) String() string {
 	return fmt.Sprintf(bootsForm, b.Failed, b.Last.UTC().Format(time.RFC3339))
 }
 
-// ParseBoots reads a node's Extra. It reports false if that is not ours.
+// ParseBoots parses a node's Extra. It reports false if slurmflex did not write it.
 func ParseBoots(extra string) (b Boots, ok bool) {
 	if !strings.HasPrefix(extra, ReasonPrefix) {
 		return Boots{}, false
@@ -57,8 +57,8 @@ func ParseBoots(extra string) (b Boots, ok bool) {
 
 const waitPrefix = ReasonPrefix + "waits in "
 
-// Wait is what the Comment of a node that waits says: where, since when, and when Slurm
-// last began to count ResumeTimeout for it.
+// Wait is the content of a waiting node's Comment: where the node waits, since when, and when Slurm
+// last reset its ResumeTimeout timer.
 type Wait struct {
 	Place        string // the group, and the request if there is one
 	Since, Armed time.Time
@@ -69,10 +69,10 @@ func (w Wait) String() string {
 		w.Since.UTC().Format(time.RFC3339), w.Armed.UTC().Format(time.RFC3339))
 }
 
-// IsWait reports whether a node's Comment says that it waits, though perhaps not since when.
+// IsWait reports whether a node's Comment records a wait. The start of the wait may be missing.
 func IsWait(comment string) bool { return strings.HasPrefix(comment, waitPrefix) }
 
-// ParseWait reads a node's Comment. It reports false if that is not ours.
+// ParseWait parses a node's Comment. It reports false if slurmflex did not write it.
 func ParseWait(comment string) (w Wait, ok bool) {
 	place, rest, _ := strings.Cut(strings.TrimPrefix(comment, waitPrefix), " since ")
 	since, armed, _ := strings.Cut(rest, ", armed ")

@@ -9,7 +9,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func TestWhatIsWrittenIsReadBack(t *testing.T) {
+func TestWrittenTextsAreParsedBack(t *testing.T) {
 	boots, ok := ParseBoots(Boots{2, noon}.String())
 	assert.True(t, ok)
 	assert.Equal(t, Boots{2, noon}, boots)
@@ -37,7 +37,8 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	assert.Equal(t, "a3", NextAttempt([]string{"a1", "a2", "by-hand"}))
 }
 
-// Others may write where we read: what we take for ours is what we would have written.
+// Other programs may write the fields that we parse. A text counts as ours only if we would have
+// written exactly the same text.
 func FuzzParse(f *testing.F) {
 	f.Add(Boots{2, noon}.String())
 	f.Add(Wait{"alpha-a3-job-7/a1", noon, noon}.String())

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAJobsCommentMayLimitItsWait(t *testing.T) {
+func TestJobCommentLimitsItsWait(t *testing.T) {
 	type limit struct {
 		wait time.Duration
 		then string
@@ -37,7 +37,7 @@ func TestAJobsCommentMayLimitItsWait(t *testing.T) {
 	}
 }
 
-func TestAJobsCommentMayAskForASignal(t *testing.T) {
+func TestJobCommentRequestsASignal(t *testing.T) {
 	for comment, asks := range map[string]bool{
 		"slurmflex:signal":                     true,
 		"run 3, slurmflex:signal; thanks":      true,
@@ -52,7 +52,7 @@ func TestAJobsCommentMayAskForASignal(t *testing.T) {
 	}
 }
 
-func TestASentSignalIsReadAgain(t *testing.T) {
+func TestSentSignalIsParsedBack(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at, signal, sent := WasSent(Sent(OwnComment+End+"soon", noon, "USR1"))
 	assert.True(t, sent)

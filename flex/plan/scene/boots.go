@@ -16,19 +16,20 @@ const breakerRest = time.Hour
 
 // Boots holds what a pass has seen of the boots of a nodeset's instances.
 type Boots struct {
-	Records   map[string]memo.Boots // records of earlier passes, by node
-	newest    time.Time             // when the newest recorded instance was created
-	failed    map[time.Time]int     // recorded failures by the creation time of the last; a gang counts once
-	up        time.Time             // when the newest booted instance was created
-	Late      []string              // nodes without a boot within boot_timeout
-	gangs     map[string]time.Time  // when the newest late instance was created, by gang
-	Recovered []string              // nodes with an outdated record of failed boots
-	inRow     int                   // consecutive failures, with the late instances
-	until     time.Time             // when the failures stop counting
+	Records map[string]memo.Boots // records of earlier passes, by node
+	newest  time.Time             // when the newest recorded instance was created
+	// Recorded failures by the creation time of the last; all nodes of a job count once.
+	failed    map[time.Time]int
+	up        time.Time            // when the newest booted instance was created
+	Late      []string             // nodes without a boot within boot_timeout
+	gangs     map[string]time.Time // when the newest late instance was created, by job
+	Recovered []string             // nodes with an outdated record of failed boots
+	inRow     int                  // consecutive failures, with the late instances
+	until     time.Time            // when the failures stop counting
 }
 
-// gang returns the job for which the instance and others were created, or the name of its node if
-// there is no job.
+// gang returns the job that the instance was created for, or without a job, the name of its node.
+// Instances with the same gang belong together.
 func (in Machine) gang() string {
 	if job := in.Origin().Job; job != 0 {
 		return strconv.FormatUint(uint64(job), 10)
@@ -45,9 +46,9 @@ func (b *Boots) LastMade(m *Node) (made time.Time) {
 	return made
 }
 
-// lookAtBoots finds the instances that have booted and those that did not boot within boot_timeout.
-// The late instances of one job count as one failure. A boot that succeeds resets the count of
-// consecutive failures, and so does an hour without another failure.
+// lookAtBoots finds the instances that booted and those that did not boot within boot_timeout. The
+// late instances of one job count as one failure. A successful boot resets the count of consecutive
+// failures, as does an hour without another failure.
 func (s builder) lookAtBoots() {
 	sets := map[*config.NodeSet]*Boots{}
 	for _, m := range s.nodes {
@@ -74,8 +75,8 @@ func (s builder) lookAtBoots() {
 	}
 }
 
-// Blocked returns the number of consecutive failed boots of the nodeset if that is enough to stop
-// requests; otherwise 0.
+// Blocked returns the number of consecutive failed boots of the nodeset if it is high enough to
+// block requests; otherwise 0.
 func (s *Scene) Blocked(set *config.NodeSet) int {
 	b := s.Boots(set)
 	if b == nil || set.Flex.BootFailures == 0 || b.inRow < set.Flex.BootFailures {
@@ -91,7 +92,7 @@ func (s builder) watchBoot(m *Node, b *Boots) {
 		b.failed[r.Last] = max(b.failed[r.Last], r.Failed)
 		b.newest = Later(b.newest, r.Last)
 	}
-	late := false // one of several instances in as many zones is enough
+	late := false // if there are instances in several zones, one on time is enough
 	for _, in := range m.Machines {
 		if !s.Ours(in) || in.Leaving() || in.Created.IsZero() || in.Unread != "" {
 			continue
@@ -127,7 +128,7 @@ type Block struct {
 	Until   time.Time // when the failures stop counting
 }
 
-// Blocks returns the blocked nodesets. Nothing is requested for them.
+// Blocks returns the blocked nodesets. slurmflex requests no machines for them.
 func (s *Scene) Blocks() (blocks []Block) {
 	for _, set := range s.Config.NodeSets {
 		if set.Flex == nil {

@@ -10,42 +10,44 @@ import (
 	"slurmflex/slurm"
 )
 
-// Door is a reservation of ours for one job that waits pending: over the nodes whose machines are
-// requested for the job. It starts a few minutes ahead, and is moved to now when all machines have
-// registered.
+// Door is one of our reservations for a single job that waits pending. It covers the nodes that
+// machines are requested for. The reservation starts a few minutes ahead. When all machines have
+// registered, slurmflex sets its start to now.
 type Door struct {
 	Hold
-	Job *slurm.Job // as Slurm shows it, perhaps with other tasks of its array; nil: it has left the queue, or could not be read
+	// As Slurm shows it, perhaps with other tasks of its array; nil: it has left the queue or could
+	// not be read.
+	Job *slurm.Job
 
-	// Taker is the job as one that Slurm has given the door's nodes; nil unless it waits pending.
-	// The planner plans for it as for a job that is CONFIGURING on these nodes. A job with several
-	// doors is the taker of each, until one of them opens for it.
+	// Taker is the job as if Slurm had allocated the door's nodes to it; nil unless it waits
+	// pending. The planner plans for it as for a job that is CONFIGURING on these nodes. A job with
+	// several doors is the taker of each door until one opens for the job.
 	Taker *slurm.Job
 
-	Rivals []*Door // the other doors of the job, in the order of its list of partitions
-	Place  int     // how many of them come before this one in that list
-	at     int     // the place of its nodes' partition in that list
+	Rivals []*Door // the other doors of the job, in the order of its partition list
+	Place  int     // how many of the rivals come before this door in that list
+	at     int     // the index of its nodes' partition in that list
 
-	Stray   bool // none of its job's partitions has the nodes
-	Doubted bool // the row of its job may be among those that could not be read
+	Stray   bool // none of its job's partitions contains the nodes
+	Doubted bool // the unreadable rows may include its job
 	used    bool // a component of its job uses the door
 }
 
-// Named reports whether the job uses the door, or a component of it.
+// Named reports whether the job, or a component of the job, uses the door.
 func (d *Door) Named() bool { return d.used || d.Job != nil && d.Job.Reservation == d.Name }
 
 // Opened reports whether the door has started.
 func (d *Door) Opened(now time.Time) bool { return !d.Start.After(now) }
 
-// Lost reports whether the job uses another door instead, which has opened, or is over other nodes of
+// Lost reports whether the job uses another door instead that has opened or covers other nodes of
 // the same partition.
 func (d *Door) Lost(now time.Time) bool {
 	return slices.ContainsFunc(d.Rivals, func(r *Door) bool { return r.Named() && (r.Opened(now) || r.at == d.at) })
 }
 
-// addDoors gives each door its job, and makes the door's powered-down nodes Rising: their machines
-// are to come, as if Slurm had allocated the nodes to the job. A node that Slurm is powering down
-// stays Off until it is down.
+// addDoors assigns each door its job and marks the door's powered-down nodes Rising, as if Slurm
+// had allocated the nodes to the job. A node that Slurm is powering down remains Off until it is
+// down.
 func (s builder) addDoors() {
 	for _, h := range s.covers {
 		for _, name := range h.Nodes {
@@ -103,7 +105,8 @@ func (s builder) addDoors() {
 	}
 }
 
-// addColdDoor keeps the door's nodes from other jobs. Slurm chooses among them, so none is its job's yet.
+// addColdDoor keeps the door's nodes from other jobs. Slurm chooses among the nodes, so none
+// belongs to the job yet.
 func (s builder) addColdDoor(d *Door) {
 	for _, name := range d.Nodes {
 		if m := s.Node(name); m != nil && m.Door == nil {
@@ -115,7 +118,7 @@ func (s builder) addColdDoor(d *Door) {
 	})
 }
 
-// addRivals gives each door the other doors of its job.
+// addRivals sets the Rivals of each door: the other doors of its job.
 func (s builder) addRivals() {
 	all := make(map[string][]*Door, len(s.doors))
 	for _, d := range s.doors {
@@ -134,8 +137,8 @@ func (s builder) addRivals() {
 	}
 }
 
-// placeOf returns the place, from 0, of the door's nodes in the job's list of partitions, and whether
-// the list lacks them.
+// placeOf returns the index of the door's nodes in the job's partition list, and whether the list
+// lacks them.
 func (s builder) placeOf(d *Door) (place int, stray bool) {
 	list := strings.Split(d.Job.Partition, ",")
 	for at, name := range list {
@@ -150,8 +153,8 @@ func (s builder) placeOf(d *Door) (place int, stray bool) {
 	return len(list), true
 }
 
-// arrayOf returns the row of an array's tasks that are still one record, among them the task with that
-// address; nil if there is none.
+// arrayOf returns the row of the pending array tasks that still share one record and include the
+// addressed task; nil if no such row exists.
 func (s builder) arrayOf(address string) *slurm.Job {
 	array, task, _ := strings.Cut(address, "_")
 	number, err := strconv.Atoi(task)
@@ -167,8 +170,8 @@ func (s builder) arrayOf(address string) *slurm.Job {
 	return nil
 }
 
-// partitionFor returns the partition, of those that the job names, that has the node; all that it
-// names if the configuration knows none.
+// partitionFor returns the first of the job's partitions that contains the node. It returns the
+// whole partition list if the configuration knows none of them.
 func (s builder) partitionFor(j *slurm.Job, m *Node) string {
 	for name := range strings.SplitSeq(j.Partition, ",") {
 		if p, known := s.Config.Partition(name); known && slices.Contains(p.NodeSets, m.Set.Name) {
@@ -178,8 +181,8 @@ func (s builder) partitionFor(j *slurm.Job, m *Node) string {
 	return j.Partition
 }
 
-// StartsOutside reports whether the job has nodes, or uses a door that has opened, and none of these
-// nodes is in the nodeset.
+// StartsOutside reports whether the job has nodes, or uses a door that has opened, and none of
+// these nodes is in the nodeset.
 func (s *Scene) StartsOutside(job uint32, nodeset string) bool {
 	outside := func(nodes []string) bool {
 		return len(nodes) > 0 && !slices.ContainsFunc(nodes, func(name string) bool {
@@ -195,7 +198,7 @@ func (s *Scene) StartsOutside(job uint32, nodeset string) bool {
 	})
 }
 
-// Doors returns the doors, in the order in which Slurm lists them.
+// Doors returns the doors in Slurm's order.
 func (s *Scene) Doors() []*Door { return s.doors }
 
 // DoorsOf returns the doors of a job that waits pending, in the order of the job's list of
@@ -209,7 +212,7 @@ func (s *Scene) DoorsOf(job uint32) []*Door {
 	return nil
 }
 
-// Covers returns our covers, the oldest first.
+// Covers returns our covers, oldest first.
 func (s *Scene) Covers() []Hold {
 	return slices.SortedStableFunc(slices.Values(s.covers), func(a, b Hold) int { return a.At.Compare(b.At) })
 }

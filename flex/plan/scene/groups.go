@@ -17,7 +17,8 @@ type Live struct {
 
 func (s builder) addGroup(g *mig.Group) {
 	if g.Stamp.Cluster != s.Config.Cluster {
-		return // the reader leaves these out already; what is not ours is never touched
+		// The reader leaves these groups out; slurmflex never touches a group that is not ours.
+		return
 	}
 	r := s.ofGroup(g.ID())
 	r.group = g
@@ -37,7 +38,7 @@ func (s builder) addGroup(g *mig.Group) {
 		one := []Live{{g, r}}
 		for _, name := range r.Instances {
 			if of := s.note(name); of.requests == nil {
-				of.requests = one // which all names share: appending to it makes a copy
+				of.requests = one // all names share this slice: appending to it makes a copy
 			} else {
 				of.requests = append(of.requests, one...)
 			}
@@ -71,14 +72,14 @@ func (s builder) sortGroups() {
 	}
 }
 
-// lostAfter is the age from which a request's instance that no list shows counts as lost. Compute's
-// lists may lag behind each other.
+// lostAfter is the age at which a requested instance that no list shows counts as lost. Compute's
+// lists can lag behind each other.
 const lostAfter = 10 * time.Minute
 
 // Hidden returns the groups that count more members than the instances and requests show, and that
-// are not creating them. Only the group itself can name these members: an instance may be missing
+// are not creating them. Only the group itself can name these members. An instance may be missing
 // from every list for now, may show without its group, or may be lost. A group may or may not count
-// an instance that is being deleted, so such an instance does not stand for another.
+// an instance that is being deleted, so such an instance does not account for another.
 func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
 	shown := map[mig.GroupID]int{}
 	for _, in := range s.Instances {
@@ -115,11 +116,11 @@ func (s *Scene) Creates(g *mig.Group) bool {
 }
 
 // noteHidden records the names of instances that the group may have although no list shows them:
-// members that the group does not name as lost, and instances of recent requests. If the node of a
-// member is up, or has booted since the request, the member has existed. It counts as lost as soon as
-// the group names it as lost, or, if its node is up, both the group and the list show it as broken. If
-// the group's members were not read, the node in its stamp counts too, and each node of its nodeset
-// that no other job holds: the group's own job may have been requeued since.
+// members that the group does not report as lost, and instances of recent requests. A member has
+// existed if its node is up or has booted since the request. Such a member counts as lost as soon
+// as the group reports it as lost, or, if its node is up, once both the group and the list show it
+// as broken. If the group's members were not read, the node in its stamp counts too, as does each
+// node of its nodeset that no other job holds: the group's own job may have been requeued since.
 func (s builder) noteHidden(g *mig.Group) {
 	if n, _ := s.Hidden(g); n <= 0 {
 		return
@@ -159,16 +160,16 @@ func (s builder) noteHidden(g *mig.Group) {
 	}
 }
 
-// hasBootedSince reports whether the node's slurmd has registered from a machine that booted after that
-// time. slurmctld keeps the time of the boot when the node is powered down. Source: validate_node_specs in
-// slurmctld's node_mgr.c.
+// hasBootedSince reports whether the node's slurmd has registered from a machine that booted after
+// that time. slurmctld keeps the boot time when the node is powered down. Source:
+// validate_node_specs in slurmctld's node_mgr.c.
 func (s builder) hasBootedSince(node string, at time.Time) bool {
 	m := s.Node(node)
 	return m != nil && m.BootTime.After(at) && s.Seen.Skew <= MaxSkew
 }
 
-// MayHold reports whether the group counts hidden members that it does not name as lost. Deleting
-// the group would delete them too: slurmflex deletes each of them by itself once it shows.
+// MayHold reports whether the group counts hidden members that it does not report as lost. Deleting
+// the group would delete these members too, so slurmflex deletes each one separately once it shows.
 func (s *Scene) MayHold(g *mig.Group) bool {
 	if n, _ := s.Hidden(g); n <= 0 {
 		return false
@@ -194,8 +195,9 @@ func (s *Scene) LiveRequests() []Live {
 	return live
 }
 
-// IsNew reports whether the request may have created the instance: the instance is younger, and no
-// group of ours that counts it has created it. An instance may show before its maker does.
+// IsNew reports whether the request may have created the instance: the instance is younger than the
+// request, and no group of ours that counts the instance has created it. An instance may show
+// before its group does.
 func (s *Scene) IsNew(in Machine, r Live) bool {
 	if in.Maker != nil {
 		n, _ := s.Hidden(in.Maker)
@@ -207,7 +209,7 @@ func (s *Scene) IsNew(in Machine, r Live) bool {
 // IsFor reports whether a resource with the stamp was created for the job.
 func IsFor(stamp mig.Stamp, j *slurm.Job) bool { return stamp.IsFor(j.ID, j.Array()) }
 
-// Group returns a usable group of the cluster; nil if there is none with that name. See
+// Group returns a usable group of the cluster; nil if no usable group has that name. See
 // UsableGroups.
 func (s *Scene) Group(id mig.GroupID) *mig.Group {
 	if r := s.groups[id]; r != nil && r.usable {
@@ -216,7 +218,8 @@ func (s *Scene) Group(id mig.GroupID) *mig.Group {
 	return nil
 }
 
-// Owned returns a group of the cluster, usable or not; nil if there is none with that name.
+// Owned returns a group of the cluster, usable or not; nil if the cluster lacks a group with that
+// name.
 func (s *Scene) Owned(id mig.GroupID) *mig.Group {
 	if r := s.groups[id]; r != nil {
 		return r.group

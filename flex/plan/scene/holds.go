@@ -20,7 +20,7 @@ func (s builder) addHolds() {
 			s.holds = append(s.holds, h)
 		}
 		switch h.Kind {
-		case memo.FormerHold: // is deleted
+		case memo.FormerHold: // slurmflex deletes it
 			continue
 		case memo.CoverHold:
 			s.covers = append(s.covers, h)
@@ -37,5 +37,5 @@ func (s builder) addHolds() {
 	}
 }
 
-// Holds returns our reservations, in the order in which Slurm lists them.
+// Holds returns our reservations in Slurm's order.
 func (s *Scene) Holds() []Hold { return s.holds }

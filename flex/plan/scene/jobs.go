@@ -26,9 +26,9 @@ func (s builder) addJob(j *slurm.Job) {
 	}
 }
 
-// hasComeUp reports whether the node has come up since Slurm's nodes were read: a job is running on
-// it. A completing job still shows all nodes that it had, even if another job waits for them, so it
-// does not count on a node with an owner.
+// hasComeUp reports whether the node has registered since Slurm's nodes were read, because a job is
+// running on it. A completing job still shows all the nodes that it had, even if another job waits
+// for them, so a completing job does not count on a node with an owner.
 func (m *Node) hasComeUp() bool {
 	owned := m.Owner() != nil
 	return m.Power == Rising && slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool {
@@ -36,8 +36,8 @@ func (m *Node) hasComeUp() bool {
 	})
 }
 
-// UnshownNodes returns the sorted names of nodes that jobs hold and that are not among the nodes read
-// from Slurm.
+// UnshownNodes returns the sorted names of nodes that jobs hold and that are not among the nodes
+// read from Slurm.
 func (s *Scene) UnshownNodes() (names []string) {
 	for name, r := range s.strays {
 		if len(r.holders) > 0 {
@@ -54,10 +54,10 @@ func (s *Scene) IsQueued(job uint32) bool {
 	return s.anyJob || queued
 }
 
-// Job returns a job in the queue; nil if there is no job with that ID or its row could not be read.
+// Job returns a job in the queue; nil if no job in the queue has that ID or its row is unreadable.
 func (s *Scene) Job(id uint32) *slurm.Job { return s.jobs[id] }
 
-// ByImportance returns all jobs in the queue, the most important first.
+// ByImportance returns all jobs in the queue, most important first.
 func (s *Scene) ByImportance() []*slurm.Job {
 	jobs := make([]*slurm.Job, len(s.Seen.Jobs))
 	for i := range jobs {
@@ -67,8 +67,9 @@ func (s *Scene) ByImportance() []*slurm.Job {
 	return jobs
 }
 
-// byClaim returns the order of the jobs that hold a node: first a job for which a live request
-// already names the node, so that a later job does not break up that request; then by importance.
+// byClaim returns the order of the jobs that hold a node. A job that a live request already serves
+// on this node sorts first, so that a later job does not break up that request. The other jobs
+// follow by importance.
 func (s builder) byClaim(m *Node) func(a, b *slurm.Job) int {
 	asks := func(j *slurm.Job) int {
 		if slices.ContainsFunc(m.requests, func(r Live) bool { return IsFor(r.Group.Stamp, j) }) {
@@ -84,8 +85,8 @@ func ByImportance(a, b *slurm.Job) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
 }
 
-// HoldersOf returns the jobs that hold a node: in the order of their claims for a flex node, in the
-// order of the queue for others.
+// HoldersOf returns the jobs that hold a node: by claim for a flex node, in queue order for any
+// other node.
 func (s *Scene) HoldersOf(node string) []*slurm.Job {
 	if n := s.Node(node); n != nil {
 		return n.Holders

@@ -29,19 +29,19 @@ func Lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 	return min(max(need, mig.MinDuration), longest)
 }
 
-// bootLoss is the part of a lease that a boot may use up: an instance with a lease at most this
-// much shorter than the job needs is as good as a new one.
+// bootLoss is the part of a lease that a boot may use up. An instance with a lease that is shorter
+// than the job needs by at most this much is as good as a new one.
 const bootLoss = 5 * time.Minute
 
 // IsLeftover reports whether the instance of a rising node was created for a job that has left the
 // node, is older than the allocation of the node to its present job, and cannot serve that job, for
-// one of two reasons. The instance has had its time to boot: slurmctld ignores a slurmd that booted
-// before the node was last powered up, so the node can never register. Or its lease ends before the
-// job could finish.
+// one of two reasons. Either the instance has had its time to boot: slurmctld ignores a slurmd that
+// booted before the node was last powered up, so the node can never register. Or its lease ends
+// before the job could finish.
 //
 // The instance of a group that array tasks share was created for the task that held the node at
-// that time. An instance that was created for the node itself serves all jobs, unless it had had
-// its time to boot when they were allocated the node.
+// that time. An instance that was created for the node itself serves all jobs, unless its time to
+// boot had already passed when the jobs were allocated the node.
 func (s *Scene) IsLeftover(m *Node, in Machine) bool {
 	job, stamp := m.Owner(), in.Origin()
 	if m.Power != Rising || job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) ||
@@ -56,9 +56,8 @@ func (s *Scene) IsLeftover(m *Node, in Machine) bool {
 	return limit > 0 && s.IsOld(in.Created, limit) || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)
 }
 
-// isTooShort reports whether the instance's lease ends before the job could finish if it started at
-// start, and a new lease would not. The longest new lease is longest; 0 means that leases have no
-// end.
+// isTooShort reports whether a job that starts at start could finish on a new lease but not on the
+// instance's lease. longest is the longest new lease; 0 means that leases never end.
 func isTooShort(in Machine, job *slurm.Job, start time.Time, longest time.Duration) bool {
 	end := in.end()
 	if end.IsZero() || job.Limit.Kind != slurm.LimitSet || longest > 0 && job.Limit.Duration > longest {
@@ -68,13 +67,13 @@ func isTooShort(in Machine, job *slurm.Job, start time.Time, longest time.Durati
 }
 
 // end returns when the instance ends by its lease or for maintenance. Compute states this only once
-// the instance runs; until then, end estimates it from the request that created the instance. It
-// returns zero if neither is known.
+// the instance runs. Until then, end estimates the time from the request that created the instance.
+// It returns zero if neither is known.
 func (in Machine) end() time.Time {
 	if until := in.Until(); !until.IsZero() || in.Maker == nil {
 		return until
 	}
-	for _, r := range slices.Backward(in.Maker.Requests) { // tasks may have had the node before
+	for _, r := range slices.Backward(in.Maker.Requests) { // earlier tasks may have used the node
 		if r.State == mig.Succeeded && r.Names(in.Name) && r.Duration > 0 {
 			return in.Created.Add(r.Duration)
 		}
@@ -90,9 +89,9 @@ func (in Machine) Ending() string {
 	return "maintenance of its host begins"
 }
 
-// EndOf returns when the node's lease ended, or maintenance of its host began, according to our
-// reservations: to the second if a pass of this process saw the end, otherwise to the minute. It
-// reports false if none has ended.
+// EndOf returns when the node's lease ended, or when maintenance of its host started, according to
+// our reservations: to the second if a pass of this process saw the end, otherwise to the minute.
+// It reports false if neither has happened.
 func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
 	for _, h := range s.holds {
 		if h.Kind == memo.LeaseHold && slices.Contains(h.Nodes, node) && s.IsOld(h.At, 0) && h.At.After(end) {
@@ -105,7 +104,7 @@ func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
 	return end, ended
 }
 
-// addEnds finds the machine of each job that ends first.
+// addEnds finds, for each job, the machine that ends first.
 func (s builder) addEnds() {
 	for _, m := range s.nodes {
 		for _, in := range m.Machines {
@@ -121,7 +120,7 @@ func (s builder) addEnds() {
 	}
 }
 
-// FirstEnd returns when the first of the job's nodes ends, and its machine; zero if no end is
+// FirstEnd returns when the first of the job's machines ends, and that machine; zero if no end is
 // known.
 func (s *Scene) FirstEnd(j *slurm.Job) (time.Time, Machine) {
 	in, ends := s.ends[j.ID]

@@ -18,20 +18,21 @@ type Loss struct {
 	Jobs    []uint32 // the most important first
 	Cause   LossCause
 	Certain bool      // two passes have found the loss
-	Ended   time.Time // when the first lease ended or maintenance began, if that is the cause
+	Ended   time.Time // when the first lease ended or maintenance started, if that is the cause
 }
 
-// LossCause says why a job lost a machine.
+// LossCause is the reason why a job lost a machine.
 type LossCause string
 
 // The causes.
 const (
 	LeaseEnded LossCause = "lease_ended"
-	Maintained LossCause = "maintenance" // announced maintenance of its host has begun
-	Repaired   LossCause = "host_error"  // Compute repairs it: its host has failed
-	Preempted  LossCause = "preempted"   // Google takes a Spot machine back
-	Stopped    LossCause = "stopped"     // it is there, and cannot be started again
-	Gone       LossCause = "gone"        // Compute does not list it: deleted by somebody, or lost by Google
+	Maintained LossCause = "maintenance" // announced maintenance of its host has started
+	Repaired   LossCause = "host_error"  // Compute is repairing it: its host failed
+	Preempted  LossCause = "preempted"   // Google preempted a Spot machine
+	Stopped    LossCause = "stopped"     // it exists and cannot be restarted
+	// Compute does not list it: someone deleted it, or Google lost it.
+	Gone LossCause = "gone"
 )
 
 // LossCauses returns all causes.
@@ -61,8 +62,8 @@ func (l Loss) String() string {
 	return subject + "gone: deleted by somebody, or lost by Google"
 }
 
-// LossOf returns why the machine of a node that is up was lost, and when, if its lease or
-// maintenance ended it; empty if the machine was not lost. A machine that a list may show in a
+// LossOf returns why the machine of a node that is up was lost; empty if it was not. If the lease
+// or maintenance ended the machine, LossOf also returns when. A machine that a list may show in a
 // moment does not count as lost, and neither does one with a stranger's machine in its place.
 func (s *Scene) LossOf(m *Node) (cause LossCause, ended time.Time) {
 	if m.State.Power() != On || len(m.requests) > 0 || s.Unseen(m.Set.Region) || m.mayShow || s.Seen.Inserted[m.Name] {
@@ -97,8 +98,8 @@ func (s *Scene) LossOf(m *Node) (cause LossCause, ended time.Time) {
 
 // IsLost reports whether the machine of a node that is up is certainly lost: two passes have found
 // it lost, and every instance that Compute shows under its name is ours and was read. No group can
-// confirm the loss of a machine from bulk insert, so Slurm must miss that machine too: a list alone
-// may leave it out.
+// confirm the loss of a machine from bulk insert, and a list alone may omit a machine. Slurm must
+// therefore miss that machine too.
 func (s *Scene) IsLost(m *Node) bool {
 	cause, _ := s.LossOf(m)
 	if cause == Gone && m.Set.Flex.UseBulkInsert && !m.State.Has(slurm.NotResponding) {

@@ -9,12 +9,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// Machine is an instance with the group of ours that created it and the node with its name. Each is
-// nil if there is none.
+// Machine is an instance with the group of ours that created it and the node of the same name.
+// Either is nil if it does not exist.
 type Machine struct {
 	*mig.Instance
 	Owned *mig.Group // the cluster's group, usable or not
-	Maker *mig.Group // the same, if it is usable
+	Maker *mig.Group // the group in Owned, if it is usable
 	Node  *Node
 }
 
@@ -24,7 +24,7 @@ func (s builder) addMachines() {
 	var of *groupRecord
 	for i := range s.machines {
 		in := &s.Seen.Instances[i]
-		if key := in.GroupID(); of == nil || key != last { // neighbours are mostly of one group
+		if key := in.GroupID(); of == nil || key != last { // neighbours mostly belong to one group
 			last, of = key, s.ofGroup(key)
 		}
 		s.machines[i] = Machine{Instance: in, Owned: of.group}
@@ -98,7 +98,7 @@ func (s *Scene) WithoutMachine(nodes []string) []string {
 	return slices.DeleteFunc(slices.Clone(nodes), s.HasMachine)
 }
 
-// Present reports whether the cloud still has anything for the node: an instance in any state, or a
+// Present reports whether Compute still has anything for the node: an instance in any state, or a
 // live request.
 func (s *Scene) Present(node string) bool {
 	return len(s.MachinesOf(node)) > 0 || len(s.RequestsOf(node)) > 0
@@ -110,14 +110,15 @@ const ResumeTimeoutReached = "ResumeTimeout reached"
 
 // IsPoweredDown reports whether Slurm itself has powered down the node of this machine: Slurm is
 // powering it down now, remembers that the machine booted, or remembers that it did not boot in
-// time. A slurmctld that has lost its state shows POWERED_DOWN too, but remembers none of these.
+// time. A slurmctld that has lost its state also shows POWERED_DOWN, but remembers none of these.
 // Source: trials on 22.05, 24.11 and 26.05.
 func (m *Node) IsPoweredDown(in Machine) bool {
 	return m.State.Has(slurm.PoweringDown) || !m.BootTime.IsZero() && !m.BootTime.Before(in.Created) ||
 		m.State.Base == slurm.Down && strings.HasSuffix(m.Reason, ResumeTimeoutReached)
 }
 
-// IsStranded reports whether the configuration has no node with that name and no job holds one.
+// IsStranded reports whether the name belongs to no configured node and no job holds a node of that
+// name.
 func (s *Scene) IsStranded(node string) bool {
 	_, _, known := s.Config.Find(node)
 	return !known && !s.named(node).held && !s.anyNode
@@ -126,7 +127,8 @@ func (s *Scene) IsStranded(node string) bool {
 // Machines returns all instances, sorted by name and zone.
 func (s *Scene) Machines() []Machine { return s.machines }
 
-// MachinesOf returns the instances with a name. Instances in different zones can have the same name.
+// MachinesOf returns the instances with a name. Instances in different zones can have the same
+// name.
 func (s *Scene) MachinesOf(name string) []Machine {
 	if n := s.Node(name); n != nil {
 		return n.Machines
@@ -142,14 +144,14 @@ func (s *Scene) MachinesOf(name string) []Machine {
 	return s.machines[first:end]
 }
 
-// Belongs reports whether the instance is the cluster's, by its own stamp or by its group's. Unlike
-// Ours, it counts unreadable groups and groups that a newer slurmflex created.
+// Belongs reports whether the instance belongs to the cluster, by its own stamp or by its group's.
+// Unlike Ours, it counts unreadable groups and groups that a newer slurmflex created.
 func (s *Scene) Belongs(in Machine) bool {
 	return in.Owned != nil || in.Group == "" && in.Stamp.Cluster == s.Config.Cluster
 }
 
-// StampOf returns the stamp of the instance's group, or its own if it has no group. It returns the
-// zero stamp for a group of another cluster.
+// StampOf returns the stamp of the instance's group, or the instance's own stamp if it is in no
+// group. It returns the zero stamp for a group of another cluster.
 func (s *Scene) StampOf(in Machine) mig.Stamp {
 	switch {
 	case in.Owned != nil:

@@ -15,18 +15,19 @@ type Node struct {
 	Set      *config.NodeSet
 	Index    int
 	Power    slurm.Power
-	Holders  []*slurm.Job // the jobs that hold it, in the order of their claims
+	Holders  []*slurm.Job // the jobs that hold the node, in the order of their claims
 	Machines []Machine    // its instances
 	Doubted  bool         // an unreadable job may hold it
-	At       int          // its index in the scene's nodes
+	At       int          // its index in Scene.nodes
 
-	Cover    bool                 // one of our covers closes it
-	Door     *Door                // it is to be the node of a job that waits pending; nil: it is not
+	Cover bool // one of our covers closes it
+	// The door of the pending job that gets the node; nil: no such job.
+	Door     *Door
 	Reserved []*slurm.Reservation // its other reservations, without a nodeset's back-off
 }
 
-// addNodes adds the nodes and sorts them by nodeset and index. Slurm's own order is most often the
-// same.
+// addNodes adds the nodes and sorts them by nodeset and index. Slurm usually lists them in that
+// order.
 func (s builder) addNodes() {
 	all := make([]Node, len(s.Seen.Nodes))
 	s.nodes = make([]*Node, 0, len(all))
@@ -56,7 +57,7 @@ func (s builder) addNodes() {
 }
 
 // Owner returns the job with the first claim on the node, among those that hold it and are not
-// completing; nil if there is none.
+// completing; nil if no such job exists.
 func (m *Node) Owner() *slurm.Job {
 	for _, j := range m.Holders {
 		if j.State != slurm.JobCompleting {
@@ -75,7 +76,7 @@ func (m *Node) Idle() bool {
 // Taken reports whether a job holds the node, or an unreadable job may hold it.
 func (m *Node) Taken() bool { return len(m.Holders) > 0 || m.Doubted }
 
-// AddJobs appends the jobs that hold the node to known, each once.
+// AddJobs appends the jobs that hold the node to known, without duplicates.
 func (m *Node) AddJobs(known []*slurm.Job) []*slurm.Job {
 	for _, j := range m.Holders {
 		if !slices.Contains(known, j) {

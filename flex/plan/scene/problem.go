@@ -4,10 +4,10 @@ import (
 	"fmt"
 )
 
-// Problem describes something that slurmflex left alone and that an admin should know.
+// Problem describes something that slurmflex left alone and that an admin should know about.
 type Problem struct {
-	Key   string // what kind of problem it is; it stays the same from pass to pass
-	About string // the group, node, instance, nodeset or region that it concerns
+	Key   string // what kind of problem it is; it does not change between passes
+	About string // the group, node, instance, nodeset or region that has the problem
 	Text  string
 }
 

@@ -8,35 +8,36 @@ import (
 )
 
 // Refusal is the outcome of calls to create something. All fields except Failing describe only
-// failures that count as attempts: rate limits, for example, do not.
+// failures that count as attempts. Rate limits, for example, do not count.
 type Refusal struct {
 	Cause   mig.Cause
 	Message string
 	Quota   mig.UsedUp
 	At      time.Time // of the last failure that counts
 	Times   int       // failures in a row that count
-	Owner   string    // with CauseExists: the cluster whose stamp is on it; empty if none is known
+	// With CauseExists: the cluster in the existing resource's stamp; empty if unknown.
+	Owner string
 
-	Failing Failing // every failure in a row
+	Failing Failing // all consecutive failures
 }
 
 // Last returns the time of the last failure, whether or not it counts.
 func (r Refusal) Last() time.Time { return Later(r.At, r.Failing.Last) }
 
-// Fail adds a failed call. The count continues from the failures before, which another process
-// has seen.
+// Fail adds a failed call. before is the number of earlier failures that another process saw; the
+// count continues from there.
 func (r Refusal) Fail(why mig.Trouble, owner string, at time.Time, before int) Refusal {
 	r.Failing = r.Failing.add(why, at)
 	switch why.Cause {
 	case mig.CauseConflict, mig.CauseNotFound, mig.CauseUnavailable, mig.CauseRate:
-		return r // it came at a bad moment, or an admin has deleted the group
+		return r // the call was badly timed, or an admin deleted the group
 	}
 	r.Cause, r.Message, r.Quota, r.Owner, r.At, r.Times = why.Cause, why.Message, why.Quota, owner, at, max(r.Times, before)+1
 	return r
 }
 
-// Failing counts consecutive failed calls to create machines, whatever the cause. It is zero
-// after a successful call.
+// Failing counts consecutive failed calls to create machines, whatever the cause. It is zero after
+// a successful call.
 type Failing struct {
 	Cause   mig.Cause  // of the last call
 	Message string     // of the last call
@@ -46,7 +47,7 @@ type Failing struct {
 	Last    time.Time
 }
 
-// Trouble is why the last call failed.
+// Trouble returns why the last call failed.
 func (f Failing) Trouble() mig.Trouble {
 	return mig.Trouble{Cause: f.Cause, Message: f.Message, Quota: f.Quota}
 }
@@ -67,8 +68,8 @@ func (f Failing) Every() time.Duration {
 	return (f.Last.Sub(f.Since) / time.Duration(f.Times-1)).Round(time.Second)
 }
 
-// FailingText describes the state of a failing request by the cause, as mig.Cause spells it, and
-// by mig.Trouble's brief form.
+// FailingText describes the state of a failing request. cause is spelled as in mig.Cause, brief is
+// the brief form of mig.Trouble.
 func FailingText(cause, brief string) string {
 	switch cause {
 	case mig.CauseUnavailable.String():
@@ -81,8 +82,8 @@ func FailingText(cause, brief string) string {
 	return "refused for now (" + cause + ")"
 }
 
-// String describes the failure without the number of attempts and without words of Google's that
-// change: an AdminComment must not change with each attempt.
+// String describes the failure without the number of attempts and without the parts of Google's
+// message that vary: an AdminComment must not change with each attempt.
 func (f Failing) String() string {
 	return fmt.Sprintf("%s since %s, retrying", FailingText(f.Cause.String(), f.Trouble().Brief()), f.Since.UTC().Format(time.RFC3339))
 }

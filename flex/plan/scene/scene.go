@@ -1,6 +1,6 @@
 // Package scene holds what a pass has seen of Slurm and Compute, cross-referenced: the machines of
-// each node, the jobs that hold it, the requests that name it, and what could not be read. Of
-// builds the scene once. A scene never changes and contains no plans.
+// each node, the jobs that hold it, the requests that name it, and what could not be read. The
+// function Of builds the scene once. A scene never changes and contains no plans.
 package scene
 
 import (
@@ -21,20 +21,22 @@ type Scene struct {
 	nodes    []*Node                      // flex nodes that Slurm shows, by nodeset and index
 	table    map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
 	strays   map[string]*record           // other names of nodes and instances
-	machines []Machine                    // every instance, sorted by name and zone
-	groups   map[mig.GroupID]*groupRecord // the cluster's groups, and those of any instance
+	machines []Machine                    // all instances, sorted by name and zone
+	groups   map[mig.GroupID]*groupRecord // the cluster's groups, and the groups of all instances
 	owned    []*mig.Group                 // the cluster's groups, by region and name
-	usable   []*mig.Group                 // those that were read and that no newer slurmflex created
-	sets     map[string]*setRecord        // by nodeset
-	jobs     map[uint32]*slurm.Job        // every job in the queue, whatever its state; nil: its row could not be read
-	arrays   map[uint32]bool              // array jobs with tasks in the queue
-	ends     map[uint32]Machine           // the machine of each job that ends first
-	holds    []Hold                       // our reservations
-	covers   []Hold                       // the reservations that close powered-down nodes
-	doors    []*Door                      // the reservations for jobs that wait pending
+	// The groups that were read and that no newer slurmflex created.
+	usable []*mig.Group
+	sets   map[string]*setRecord // by nodeset
+	// Every job in the queue, in any state; nil: its row could not be read.
+	jobs   map[uint32]*slurm.Job
+	arrays map[uint32]bool    // array jobs with tasks in the queue
+	ends   map[uint32]Machine // the machine of each job that ends first
+	holds  []Hold             // our reservations
+	covers []Hold             // the reservations that close powered-down nodes
+	doors  []*Door            // the reservations for jobs that wait pending
 
 	anyJob, anyNode bool      // an unreadable job may have any ID, or hold any node
-	unreadable      []Problem // rows, instances and groups that were left alone
+	unreadable      []Problem // the rows, instances and groups that slurmflex left alone
 
 	recalled *Scene // see Recalled
 }
@@ -43,8 +45,8 @@ type Scene struct {
 type record struct {
 	node     *slurm.Node  // as Slurm shows it; only for names that are not flex nodes
 	requests []Live       // live requests that name it
-	mayShow  bool         // a group may have an instance of that name though no list shows it
-	unread   string       // what could not be read of it
+	mayShow  bool         // a group may have an instance of that name although no list shows it
+	unread   string       // why something about the name could not be read
 	held     bool         // a job holds it; counts only for names that are not flex nodes
 	holders  []*slurm.Job // the readable jobs that hold it; only for names that are not flex nodes
 }
@@ -54,7 +56,7 @@ type groupRecord struct {
 	group          *mig.Group // nil: not one of the cluster's
 	usable         bool       // it was read, and no newer slurmflex created it
 	shown, staying int        // all instances, and those that are not being deleted
-	unread         string     // what could not be read of it
+	unread         string     // why something about the group could not be read
 }
 
 // setRecord holds what is known about a nodeset as a whole.
@@ -119,7 +121,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 }
 
 // Recalled returns the scene with each unread region as it was last known, or the scene itself if
-// no unread region was ever read. It is for display only: nothing is decided by it.
+// no unread region was ever read. It is for display only. No decision uses it.
 func (s *Scene) Recalled() *Scene {
 	if s.recalled == nil {
 		return s
@@ -127,14 +129,15 @@ func (s *Scene) Recalled() *Scene {
 	return s.recalled
 }
 
-// leaveAlone records a problem that could not be read or must not be touched, and returns its text.
+// leaveAlone records something that could not be read or must not be touched, and returns the text
+// of the problem.
 func (s builder) leaveAlone(key, about, text string, args ...any) string {
 	p := NewProblem(key, about, text, args...)
 	s.unreadable = append(s.unreadable, p)
 	return p.Text
 }
 
-// Unseen reports whether the region could not be read, so that nothing may be done in it.
+// Unseen reports whether the region could not be read. slurmflex does nothing in such a region.
 func (s *Scene) Unseen(region string) bool { return s.Seen.Unseen[region] != nil }
 
 // named returns the record of a name, or an empty record if nothing is known about the name.

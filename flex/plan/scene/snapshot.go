@@ -13,10 +13,10 @@ import (
 
 // Snapshot holds what one pass saw.
 type Snapshot struct {
-	Started   time.Time     // when this process first looked
-	Begun     time.Time     // when the pass began to look
-	Now       time.Time     // when the pass had looked
-	Skew      time.Duration // how far our clock is ahead of Compute's, as far as it is known
+	Started   time.Time     // when this process started its first pass
+	Begun     time.Time     // when the pass started
+	Now       time.Time     // when the pass had finished reading
+	Skew      time.Duration // how far our clock is ahead of Compute's; 0 if unknown
 	Nodes     []slurm.Node
 	Jobs      []slurm.Job // read after Nodes, so it includes a job that has just started
 	Groups    []mig.Group // with our stamp and cluster; groups with a newer stamp are only reported
@@ -24,45 +24,46 @@ type Snapshot struct {
 	Policies  []mig.Policy // workload policies of the cluster and of its trials
 	Trials    []mig.Group  // groups of slurmflex trial
 
-	// Foreign are the groups with slurm-gcp's names and no stamp, if the pass removes what slurm-gcp's
-	// scripts have left.
+	// Foreign are the groups with slurm-gcp's names and no stamp. It is set only if the pass
+	// removes what slurm-gcp's scripts have left.
 	Foreign []mig.Group
 
-	// Reservations are all of Slurm's reservations. Those with our prefix and the cluster's name
-	// are ours.
+	// Reservations are all reservations in Slurm. A reservation with our prefix and the cluster's
+	// name is ours.
 	Reservations []slurm.Reservation
 
 	// Unread holds the rows of Slurm's output that could not be read. They are in no other list,
 	// except for the name of a node. A job among them may hold nodes.
 	Unread slurm.Unread
 
-	// ResumeTimeout is the shortest of Slurm's for our nodes; 0 if they may power up indefinitely.
+	// ResumeTimeout is the shortest ResumeTimeout of our nodes; 0 if they may power up
+	// indefinitely.
 	ResumeTimeout time.Duration
 
-	// SuspendTime is after how long Slurm powers down an idle node of ours; 0: never. It is the
-	// shortest of those of our partitions.
+	// SuspendTime is the shortest SuspendTime of our partitions: how long a node may be idle before
+	// Slurm powers it down. 0 means never.
 	SuspendTime time.Duration
 
-	// SlurmctldSince is when slurmctld has started; zero if that is not known.
+	// SlurmctldSince is when slurmctld started; zero if unknown.
 	SlurmctldSince time.Time
 
-	// Promises reports whether this process makes another pass soon: it is the daemon.
+	// Promises reports whether this process will make another pass soon, as the daemon does.
 	Promises bool
 
-	// Late holds the pending jobs that did not start when all their machines had come. A job stays in it
-	// for an hour after Until.
+	// Late holds the pending jobs that did not start although all their machines were up. A job
+	// remains in it for an hour after Until.
 	Late map[uint32]Late
 
 	// Allowances are Slurm's limits of accounts, users, QOS and licenses. They are empty if no job
-	// waits pending for machines, and if AllowancesErr prevented reading them.
+	// waits pending for machines, or if AllowancesErr is set.
 	Allowances    slurm.Allowances
 	AllowancesErr error
 
-	// Unasked holds since when this process has seen pending jobs lack nodes only, without a request
-	// and without a reason for that; see Plan.Held in package plan.
+	// Unasked holds since when this process has seen a pending job lack only nodes, without a
+	// request and without a reason for having none; see Plan.Held in package plan.
 	Unasked map[uint32]time.Time
 
-	// Preempts reports whether Slurm ends or suspends jobs for others (PreemptType).
+	// Preempts reports whether Slurm ends or suspends jobs in favour of others (PreemptType).
 	Preempts bool
 
 	// Partitions are Slurm's partitions, read within the last ten minutes.
@@ -76,17 +77,17 @@ type Snapshot struct {
 	Told map[uint32]string
 
 	// Requeues holds whether Slurm requeues a job that loses its nodes. A job with an unread record
-	// is not in it, and slurmflex takes no nodes from it.
+	// has no entry, and slurmflex takes no nodes from it.
 	Requeues map[uint32]bool
 
-	// Limits holds how long jobs' owners want to wait for machines, as far as it is known.
+	// Limits holds the known limits that jobs' owners set on the wait for machines.
 	Limits map[uint32]JobLimits
 
-	// Reach holds how running jobs can be warned besides their AdminComment. It lacks jobs that
-	// cannot be warned otherwise, and jobs with an unread record.
+	// Reach holds how running jobs can be warned in addition to their AdminComment. Jobs that
+	// cannot be warned in another way have no entry, and neither do jobs with an unread record.
 	Reach map[uint32]Reach
 
-	// Templates are our nodesets' instance templates, by their link.
+	// Templates are the instance templates of our nodesets, by link.
 	Templates map[string]Template
 
 	// Unseen holds the regions that could not be read, with the error. Their groups and instances
@@ -94,10 +95,10 @@ type Snapshot struct {
 	Unseen map[string]error
 
 	// LastKnown holds what an earlier pass read of the regions in Unseen, as far as this process
-	// remembers it. It is for display only: nothing is decided by it.
+	// remembers it. It is for display only. No decision uses it.
 	LastKnown map[string]LastKnown
 
-	// UnseenPolicies holds the regions with unreadable workload policies: only actions that need
+	// UnseenPolicies holds the regions with unreadable workload policies. Only actions that need
 	// the policies wait.
 	UnseenPolicies map[string]error
 
@@ -108,44 +109,45 @@ type Snapshot struct {
 	// has shown yet.
 	Inserted map[string]bool
 
-	// Missed holds the nodes that two consecutive passes found up in Slurm and without an unbroken
-	// machine, after a machine of ours was there. One list alone may be wrong.
+	// Missed holds the nodes that were up in Slurm without an unbroken machine in two consecutive
+	// passes, after a machine of ours had existed. A single list may be wrong.
 	Missed map[string]bool
 
-	// Preempted holds the nodes without an unbroken machine for which a pass saw that Google
-	// preempted the machine.
+	// Preempted holds the nodes without an unbroken machine where a pass saw that Google preempted
+	// the machine.
 	Preempted map[string]bool
 
-	// Ends holds when the machines of nodes that are up were to end, to the second, as this or an earlier
-	// pass saw. A reservation remembers the minute only.
+	// Ends holds, for each node that is up, when its machine ends, to the second, as this pass or
+	// an earlier one saw it. A reservation records only the minute.
 	Ends map[string]time.Time
 
-	// Asking holds the instances with a creating call under way: an earlier pass began the call,
-	// and it has not returned.
+	// Asking holds the instances that an earlier pass is still creating: the call has not returned.
 	Asking map[string]bool
 
-	// Refused holds, by group name, why the cloud refused to create a group or a request. For a
-	// request in a shared group the key is its Outcome. A refusal leaves no record in the cloud, so
+	// Refused holds, by group name, why Compute refused to create a group or a request. For a
+	// request in a shared group, the key is its Outcome. Compute keeps no record of a refusal, so
 	// the process remembers it.
 	Refused map[string]Refusal
 
-	// Asked holds how long each cohort's requests were live or refused, until this process's last
+	// Asked holds how long each cohort's requests were live or refused, up to this process's last
 	// pass; see Plan.Asked in package plan.
 	Asked map[string]Asked
 }
 
-// Late says until when slurmflex requests no machines for a pending job, and Slurm's reason why the job
-// did not start on those that it had.
+// Late holds until when slurmflex requests no machines for a pending job, and Slurm's reason why
+// the job did not start on the machines that it had.
 type Late struct {
-	Until   time.Time
-	Reason  string // why Slurm did not start it, in Slurm's words
-	Unknown string // its user, if slurmctld makes no reservation for that one, and it has had no machines
+	Until  time.Time
+	Reason string // why Slurm did not start it, in Slurm's words
+	// Its user, if slurmctld makes no reservation for that user; the job got no machines.
+	Unknown string
 }
 
 // JobLimits holds how long a job's owner is willing to wait. Each field may be zero.
 type JobLimits struct {
-	Wait     time.Duration // the longest wait for machines (its --comment)
-	Then     string        // what becomes of the job then: requeue, hold, cancel; empty: its owner has not said
+	Wait time.Duration // the longest wait for machines (its --comment)
+	// What happens to the job then: requeue, hold, cancel; empty: its owner set nothing.
+	Then     string
 	Deadline time.Time     // when the job must have ended (--deadline)
 	MinTime  time.Duration // the shortest acceptable time limit (--time-min); 0: its own limit
 }
@@ -160,8 +162,7 @@ const (
 	ByTerminal Reach = "terminal" // its owner waits in salloc or srun
 )
 
-// ReachOf returns how the job of a record can be warned; empty if only its AdminComment can warn
-// it.
+// ReachOf returns how to warn the job of a record; empty if only its AdminComment can warn it.
 func ReachOf(rec slurm.JobRecord) Reach {
 	switch {
 	case !rec.Batch:
@@ -190,8 +191,8 @@ func (s Snapshot) recall() Snapshot {
 	return s
 }
 
-// Ours returns the cluster's instances, by their index in Instances: those in its groups, and those
-// without a group that carry its stamp.
+// Ours returns the cluster's instances, by their index in Instances. These are the instances in the
+// cluster's groups, and those without a group that carry its stamp.
 func (s Snapshot) Ours(cluster string) iter.Seq2[int, mig.Instance] {
 	return func(yield func(int, mig.Instance) bool) {
 		groups := make(map[mig.GroupID]bool, len(s.Groups))
@@ -200,7 +201,7 @@ func (s Snapshot) Ours(cluster string) iter.Seq2[int, mig.Instance] {
 				groups[g.ID()] = true
 			}
 		}
-		var last mig.GroupID // neighbours mostly are of one group
+		var last mig.GroupID // neighbours mostly belong to one group
 		ours := groups[last]
 		for i, in := range s.Instances {
 			if id := in.GroupID(); id != last {
@@ -225,11 +226,11 @@ type Template struct {
 	Err error
 }
 
-// Asked counts how long a request for a cohort was live or refused since Slurm allocated the
-// nodes to its job. The clocks of provision_timeout and fallback_after count only this time.
-// Compute records neither the end of a request nor a refused bulk insert, so the process
-// remembers the time. After a restart the clocks start from the live request, the last refusal,
-// or the instance that has a node's name: later than before, never earlier.
+// Asked counts how long a request for a cohort was live or refused since Slurm allocated the nodes
+// to its job. The timers of provision_timeout and fallback_after count only this time. Compute
+// records neither the end of a request nor a refused bulk insert, so the process remembers the
+// time. After a restart the timers start from the live request, the last refusal, or the instance
+// that has a node's name. That is later than before the restart, never earlier.
 type Asked struct {
 	For  time.Duration
 	At   time.Time // the time of the pass

@@ -8,7 +8,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// skipRows records what is known of unreadable rows. A job holds the nodes of its row. If the row's
+// skipRows records what is known of unreadable rows. A job holds the nodes in its row. If the row's
 // nodes are unreadable too, the job may hold every node that is not certainly free.
 func (s builder) skipRows() {
 	for _, row := range s.Seen.Unread {
@@ -40,7 +40,7 @@ func (s builder) skipRows() {
 	}
 }
 
-// isFree reports whether no unreadable job can hold the node: Slurm shows it powered down and
+// isFree reports whether no unreadable job can hold the node: Slurm shows the node powered down and
 // without a job, or a readable job holds it exclusively.
 func (s builder) isFree(m *Node) bool {
 	return m.Power == Off && !m.State.Held() || slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool {
@@ -51,8 +51,8 @@ func (s builder) isFree(m *Node) bool {
 }
 
 // noteUnread records the groups and instances with an unreadable part, and the nodes that they may
-// concern. Unread is not absent: slurmflex requests nothing for these nodes and takes nothing from
-// them.
+// concern. Unread does not mean absent: slurmflex requests nothing for these nodes and takes
+// nothing from them.
 func (s builder) noteUnread() {
 	for _, in := range s.machines {
 		if in.Unread != "" {
@@ -75,8 +75,8 @@ func (s builder) noteUnread() {
 	}
 }
 
-// concerns returns the nodes for which a partly unreadable group may create machines, or may have
-// created them.
+// concerns returns the nodes that a partly unreadable group may create machines for or may have
+// created machines for.
 func (s builder) concerns(g mig.Group) []string {
 	var names []string
 	for _, r := range g.Requests {
@@ -98,8 +98,8 @@ func (s builder) concerns(g mig.Group) []string {
 // Unread describes what could not be read about a node or an instance; empty if all of it was read.
 func (s *Scene) Unread(name string) string { return s.named(name).unread }
 
-// UnreadGroup describes what could not be read about a group; empty if all of it was read or there
-// is no such group.
+// UnreadGroup describes what could not be read about a group; empty if all of it was read or no
+// such group exists.
 func (s *Scene) UnreadGroup(id mig.GroupID) string {
 	if r := s.groups[id]; r != nil {
 		return r.unread

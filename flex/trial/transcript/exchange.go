@@ -1,6 +1,6 @@
-// Package transcript records calls of the Compute API and their answers, without
-// what a bug report may not have: headers, project names and numbers, addresses,
-// accounts, metadata and labels. It reads such a record back.
+// Package transcript records calls of the Compute API and their answers. It removes everything that
+// must not appear in a bug report: headers, project names and numbers, addresses, accounts,
+// metadata and labels. It also reads such a record.
 package transcript
 
 import (
@@ -12,17 +12,16 @@ import (
 	"time"
 )
 
-// Version is that of the transcripts that this package writes, and the only one
-// that it reads.
+// Version is the version of the transcripts that this package writes and reads.
 const Version = 1
 
-// Project stands for every project's name and number in a transcript.
+// Project replaces every project name and number in a transcript.
 const Project = "PROJECT"
 
-// Header is a transcript's first line.
+// Header is the first line of a transcript.
 type Header struct {
 	Version   int       `json:"transcript"`
-	Slurmflex string    `json:"slurmflex"` // the version that recorded it
+	Slurmflex string    `json:"slurmflex"` // version that recorded the transcript
 	Begun     time.Time `json:"begun"`
 	Region    string    `json:"region"`
 	Machine   string    `json:"machine_type"`
@@ -30,18 +29,18 @@ type Header struct {
 
 // Exchange is a call and its answer.
 type Exchange struct {
-	At     float64         `json:"at"` // seconds since the beginning
+	At     float64         `json:"at"` // seconds since the start of the recording
 	Verb   string          `json:"verb"`
 	Path   string          `json:"path"`
 	Query  string          `json:"query,omitempty"`
 	Body   json.RawMessage `json:"body,omitempty"`
-	Status int             `json:"status"` // 0: no answer came
+	Status int             `json:"status"` // 0: the call got no answer
 	Answer json.RawMessage `json:"answer,omitempty"`
-	Error  string          `json:"error,omitempty"` // why no answer came
+	Error  string          `json:"error,omitempty"` // why the call got no answer
 }
 
-// lineLimit is the longest line that is read, in bytes: a list of 500 instances is
-// well below it.
+// lineLimit is the longest line that Read accepts, in bytes: a list of 500 instances is well below
+// this limit.
 const lineLimit = 16 << 20
 
 // Read reads a transcript. Its errors name the line.

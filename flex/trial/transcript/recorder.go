@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Recorder writes each call that it carries, a line of JSON each. It is safe for
-// concurrent use.
+// Recorder writes each call that it carries as one line of JSON. It is safe for concurrent use.
 type Recorder struct {
 	next  http.RoundTripper
 	clean scrubber
@@ -22,8 +21,8 @@ type Recorder struct {
 	err error
 }
 
-// NewRecorder writes the header, and is a recorder of the calls that go over next.
-// The header says nothing that is removed from calls.
+// NewRecorder writes the header and returns a recorder of calls sent through next. The header must
+// not contain confidential data, because NewRecorder writes it unchanged.
 func NewRecorder(out io.Writer, h Header, project string, next http.RoundTripper) (*Recorder, error) {
 	h.Version = Version
 	r := &Recorder{next: next, clean: newScrubber(project), begun: h.Begun, out: json.NewEncoder(out)}
@@ -34,15 +33,14 @@ func NewRecorder(out io.Writer, h Header, project string, next http.RoundTripper
 	return r, nil
 }
 
-// Err is why the transcript is not complete; nil if it is.
+// Err returns why the transcript is incomplete; nil if it is complete.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// RoundTrip makes a call and records it. That it cannot be recorded does not keep
-// the call from being made.
+// RoundTrip makes a call and records it. If recording fails, the call is made all the same.
 func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := take(&req.Body)
 	if err != nil {
@@ -75,13 +73,13 @@ func (r *Recorder) write(e Exchange) {
 	}
 }
 
-// take reads a body to its end, and leaves another one of the same bytes.
+// take reads a body to its end and replaces it with a copy of its bytes.
 func take(body *io.ReadCloser) ([]byte, error) {
 	if *body == nil || *body == http.NoBody {
 		return nil, nil
 	}
 	b, err := io.ReadAll(*body)
-	_ = (*body).Close() // all of it was read
+	_ = (*body).Close() // the body was read completely
 	*body = io.NopCloser(bytes.NewReader(b))
 	return b, err
 }

@@ -10,17 +10,16 @@ import (
 	"slurmflex/mig"
 )
 
-// removed stands for a text that may be anything.
+// removed replaces free text.
 const removed = "REMOVED"
 
-// closed are the fields below which every text is removed that is not one of the
-// API's own words.
+// closed lists fields below which every text is removed, except the API's own words.
 var closed = []string{
 	"advancedMachineFeatures", "customerEncryptionKey", "disks", "fingerprint", "hostname", "labels", "metadata", "networkInterfaces",
 	"params", "partnerMetadata", "resourceManagerTags", "resourcePolicies", "serviceAccounts", "tags", "user",
 }
 
-// told are the keys of metadata whose values Compute writes itself.
+// told lists the metadata keys that keep their values, because Compute writes those values.
 var told = []string{"created-by", "google-compute-mig-resize-request"}
 
 var (
@@ -32,24 +31,24 @@ var (
 	addressV6    = regexp.MustCompile(`[0-9A-Fa-f:]*::[0-9A-Fa-f:.]*|\b(?:[0-9A-Fa-f]{1,4}:){4,7}[0-9A-Fa-f]{1,4}\b`)
 )
 
-// scrubber takes out of texts and JSON what others may not see.
+// scrubber removes confidential data from texts and JSON.
 type scrubber struct {
 	project string
-	alone   *regexp.Regexp // the project's name where it is no part of another
+	alone   *regexp.Regexp // the project's name, unless it is part of another name
 }
 
 func newScrubber(project string) scrubber {
 	return scrubber{project, regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(project) + `($|[^\w-])`)}
 }
 
-// shortestProject is the length of the shortest name that Compute's projects have.
+// shortestProject is the shortest length of a Compute project name.
 const shortestProject = 6
 
-// text is a text without projects, accounts and addresses. Within another name the
-// project's becomes "project", so that the name stays one.
+// text returns t without projects, accounts and addresses. Inside another name, the project's name
+// becomes "project", so that the result is still a valid name.
 func (s scrubber) text(t string) string {
 	t = projectPart.ReplaceAllString(t, "projects/"+Project)
-	for range 2 { // of two that have one character between them, the first time finds one
+	for range 2 { // the first pass finds only one of two names that share a separator
 		t = s.alone.ReplaceAllString(t, "${1}"+Project+"${2}")
 	}
 	if len(s.project) >= shortestProject {
@@ -61,8 +60,8 @@ func (s scrubber) text(t string) string {
 	return addressV6.ReplaceAllString(t, "ADDRESS")
 }
 
-// json is a body without what others may not see. What is no JSON is not ours or
-// Google's, and only its length is kept.
+// json returns a body without confidential data. Of a body that is not JSON, which neither
+// slurmflex nor Google sends, it keeps only the length.
 func (s scrubber) json(body []byte) json.RawMessage {
 	if len(body) == 0 {
 		return nil
@@ -74,13 +73,13 @@ func (s scrubber) json(body []byte) json.RawMessage {
 		v = "not JSON: " + strings.Repeat(".", min(len(body), 80))
 	}
 	b, err := json.Marshal(s.value("", v, false))
-	if err != nil { // what was decoded always encodes
+	if err != nil { // cannot happen: decoded JSON always encodes
 		panic(err)
 	}
 	return b
 }
 
-// value is a value of a field. all: nothing but the API's own words stays.
+// value cleans the value of a field. With all, only the API's own words remain.
 func (s scrubber) value(field string, v any, all bool) any {
 	all = all || slices.Contains(closed, field)
 	switch v := v.(type) {
@@ -107,7 +106,7 @@ func (s scrubber) value(field string, v any, all bool) any {
 	return v
 }
 
-// isStamp reports whether a description is ours.
+// isStamp reports whether a description is an ownership stamp of slurmflex.
 func isStamp(description string) bool {
 	_, ours := mig.ParseStamp(description)
 	return ours

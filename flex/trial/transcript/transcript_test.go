@@ -20,7 +20,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
 
 var header = Header{Slurmflex: "v0.1.0", Begun: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Region: "us-central1", Machine: "g2-standard-4"}
 
-// recorded is the transcript of one call, and what its caller got.
+// recorded returns the transcript of one call, with the answer and the error that the caller got.
 func recorded(t *testing.T, r *http.Request, next wire) (text string, resp *http.Response, err error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -45,7 +45,7 @@ func post(t *testing.T, address, body string) *http.Request {
 	return r
 }
 
-func TestATranscriptIsReadBackAsItWasRecorded(t *testing.T) {
+func TestTranscriptReadsBackAsRecorded(t *testing.T) {
 	text, resp, err := recorded(t, post(t, "https://c/compute/v1/projects/acme-hpc/regions/r/x?requestId=7", `{"name":"n","size":"600"}`),
 		answering(200, `{"kind":"compute#operation","id":1000000000000007919,"status":"DONE"}`))
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestATranscriptIsReadBackAsItWasRecorded(t *testing.T) {
 	assert.JSONEq(t, `{"kind":"compute#operation","id":1000000000000007919,"status":"DONE"}`, string(e.Answer))
 }
 
-// secrets are in the body below, and may not be in a transcript.
+// secrets are in the body below and must not be in a transcript.
 var secrets = []string{
 	"acme", "ya29", "123456789012", "10.128.0.7", "2600:1900:4000::7", "203.0.113.9", "ada@", "iam.gserviceaccount.com", "hunter2", "shh",
 	"vault", "secret-team", "shared-vpc", "corp-net", "customer", "gold-image", "rack-door",
@@ -84,7 +84,7 @@ const private = `{
  "message": "Quota of consumer 'project_number:123456789012' (acme-hpc), seen from 10.128.0.7 and 2600:1900:4000::7 by ada@acme.example",
  "scheduling": {"provisioningModel": "FLEX_START", "terminationTimestamp": "2026-11-22T02:03:04.000-08:00"}}`
 
-func TestATranscriptHasNoSecrets(t *testing.T) {
+func TestTranscriptHidesSecrets(t *testing.T) {
 	text, _, err := recorded(t, post(t, "https://c/compute/v1/projects/acme-hpc/x?filter=acme-hpc", private), answering(200, private))
 	require.NoError(t, err)
 	for _, secret := range secrets {
@@ -99,14 +99,14 @@ func TestATranscriptHasNoSecrets(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNoJSONIsNotRecorded(t *testing.T) {
+func TestNonJSONBodyIsNotRecorded(t *testing.T) {
 	text, _, err := recorded(t, post(t, "https://c/", ""), answering(502, "<html>acme-hpc proxy</html>"))
 	require.NoError(t, err)
 	assert.Contains(t, text, `"status":502,"answer":"not JSON: `)
 	assert.NotContains(t, text, "acme")
 }
 
-func TestACallWithoutAnswerIsRecordedWithItsError(t *testing.T) {
+func TestUnansweredCallIsRecordedWithItsError(t *testing.T) {
 	text, _, err := recorded(t, post(t, "https://c/", ""), func(*http.Request) (*http.Response, error) {
 		return nil, errors.New("dial tcp 10.128.0.7:443: connection refused")
 	})
@@ -114,7 +114,7 @@ func TestACallWithoutAnswerIsRecordedWithItsError(t *testing.T) {
 	assert.Contains(t, text, `"status":0,"error":"dial tcp ADDRESS:443: connection refused"`)
 }
 
-func TestAnIncompleteTranscriptIsReported(t *testing.T) {
+func TestIncompleteTranscriptIsReported(t *testing.T) {
 	r, err := NewRecorder(&full{room: 1}, header, "acme-hpc", answering(200, "{}"))
 	require.NoError(t, err)
 	resp, err := r.RoundTrip(post(t, "https://c/", ""))
@@ -123,7 +123,7 @@ func TestAnIncompleteTranscriptIsReported(t *testing.T) {
 	assert.EqualError(t, r.Err(), "write transcript: no space")
 }
 
-// full is a disk that takes some lines.
+// full is a disk with room for some lines.
 type full struct{ room int }
 
 func (f *full) Write(b []byte) (int, error) {
@@ -133,7 +133,7 @@ func (f *full) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestWhatIsNoTranscriptIsNamedWithItsLine(t *testing.T) {
+func TestReadErrorsNameTheLine(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                                   "the file is empty",
 		"{}\n":                               "line 1: transcript version 0, and this program reads 1",

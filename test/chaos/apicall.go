@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// apiCall is what a request asks for.
+// apiCall is a parsed API request.
 type apiCall struct {
 	kind   string // such as "delete group"
-	object string // the path after the project
+	object string // path after the project
 	body   []byte
 }
 
-// aim is the name of the group, machine or policy that a call is about.
+// aim returns the name of the group, machine or policy that a call targets.
 func (a apiCall) aim() string {
 	parts := strings.Split(a.object, "/")
 	if i := slices.Index(parts, "instanceGroupManagers"); i >= 0 && i+1 < len(parts) {
@@ -23,7 +23,7 @@ func (a apiCall) aim() string {
 	return parts[len(parts)-1]
 }
 
-// aimedGroup is the group through which a call works, empty if through none.
+// aimedGroup returns the group that a call acts through, or "".
 func (a apiCall) aimedGroup() string {
 	if strings.Contains(a.object, "instanceGroupManagers/") {
 		return a.aim()
@@ -31,10 +31,10 @@ func (a apiCall) aimedGroup() string {
 	return ""
 }
 
-// request is the group/request that a call cancels.
+// request returns the group/request that a call cancels.
 func (a apiCall) request() string { return a.aim() + "/" + path.Base(path.Dir(a.object)) }
 
-// machines are those that a call is to delete.
+// machines returns the machines that a call deletes.
 func (a apiCall) machines() []string {
 	if a.kind == "delete instance" {
 		return []string{a.aim()}

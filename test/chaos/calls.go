@@ -13,19 +13,19 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// calls counts what the program asks of Compute.
+// calls counts the program's calls of Compute.
 type calls struct {
 	mu sync.Mutex
 	toll
 }
 
-// toll is how often the program did something.
+// toll counts the program's actions.
 type toll struct {
 	passes  int
-	wakeUps int // that made passes come sooner: hooks, starts of a daemon, what cron does
-	reads   int // calls that only look, operations.wait included
-	changes int // calls that are to change something
-	struck  int // calls that went wrong
+	wakeUps int // events that trigger extra passes: hooks, starts of a daemon, cron commands
+	reads   int // read-only calls, including operations.wait
+	changes int // calls that change something
+	struck  int // calls struck by a fault
 	due     int // pages that the passes had to read
 }
 
@@ -35,8 +35,8 @@ func (t toll) minus(u toll) toll {
 	}
 }
 
-// pass counts a pass that begins to look at the cloud, which gives so many
-// items a page.
+// pass counts a pass that starts to read the cloud. Compute returns at most limit items per
+// page.
 func (c *calls) pass(st fakegce.State, limit int) {
 	visible := func(name string) bool { return strings.HasPrefix(name, cluster+"-") }
 	pages := func(items int) int {
@@ -46,7 +46,7 @@ func (c *calls) pass(st fakegce.State, limit int) {
 		return max(1, (items+limit-1)/limit)
 	}
 	groups := map[string]int{}
-	due := 2 // the templates, now and then
+	due := 2 // the templates, which are read from time to time
 	for _, g := range st.Groups {
 		if visible(g.Name) {
 			groups[g.Region]++
@@ -82,18 +82,17 @@ func (c *calls) api(call apiCall, wrong bool) {
 	}
 }
 
-// soFar is the toll as it is now.
+// soFar returns the present toll.
 func (c *calls) soFar() toll {
 	defer locked(&c.mu)()
 	return c.toll
 }
 
-// excess says what was done too often in a while; empty if nothing was. Passes
-// come every ten seconds at the most while something is expected, and a wake-up
-// makes half a dozen quick ones. A pass reads everything once, and what is
-// made while it looks: twice at the most. A change is waited for with a call or
-// two for as long as its operation runs, and a call that goes wrong is made
-// again.
+// excess returns a description of what was done too often, or "". The limits: while something
+// is expected, one pass every ten seconds, plus half a dozen quick passes per wake-up. Each
+// pass reads everything once, and may reread what is created meanwhile, so at most twice. Each
+// change may be polled with one or two calls while its operation runs. A failed call is
+// repeated.
 func (t toll) excess(while time.Duration) string {
 	if most := 10 + int(while/(8*time.Second)) + 8*t.wakeUps; t.passes > most {
 		return fmt.Sprintf("%d passes in %v with %d wake-ups, and %d would do", t.passes, while, t.wakeUps, most)
@@ -104,9 +103,9 @@ func (t toll) excess(while time.Duration) string {
 	return ""
 }
 
-// idle says what was done too often in a while of rest; empty if nothing was.
-// Passes come at their interval, and nothing changes but the leases of static
-// nodes, each of which takes a dozen calls and some passes.
+// idle returns a description of what was done too often at rest, or "". The limits: passes run
+// at their interval, and only the leases of static nodes change. Each lease takes a dozen
+// calls and some passes.
 func (t toll) idle(while, interval time.Duration, static int) string {
 	const renewal = 12
 	if most := 2*int(while/interval) + 10 + 30*static; t.passes > most {
@@ -118,26 +117,26 @@ func (t toll) idle(while, interval time.Duration, static int) string {
 	return t.excess(while)
 }
 
-// passes is told what the passes of a process see and do.
+// passes observes the passes of a process.
 type passes struct{ *process }
 
-// Saw notes that a pass has been made.
+// Saw records a pass.
 func (p passes) Saw(s *scene.Scene, does plan.Plan) {
 	p.w.check.passed()
 	p.w.check.sights(p.process, s.Seen)
-	if p.name != "cron" { // whose plan is a part of one
+	if p.name != "cron" { // cron's plan is only a part of one
 		p.w.check.named(p.runsWith.Load(), s, does)
 	}
 }
 
-// Did does nothing: what is done shows in Slurm and the cloud.
+// Did does nothing, because all effects show in Slurm and the cloud.
 func (p passes) Did(plan.Action, time.Time, time.Duration, error) {}
 
 // Stood does nothing.
 func (p passes) Stood(error) {}
 
-// named judges that a plan does something about each node that a job waits for, or
-// names what that waits for: a request, the time of the next attempt, or an obstacle.
+// named fails if a job waits for a node that the plan neither acts on nor explains: by a
+// request, the time of the next attempt, or an obstacle.
 func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 	snap := s.Seen
 	named := map[string]bool{}
@@ -146,7 +145,7 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 			named[name] = wait.Request != "" || wait.Obstacle != "" || !wait.Next.IsZero()
 		}
 	}
-	given := map[uint32]bool{} // back to Slurm, which takes its nodes out of their cohorts for this pass
+	given := map[uint32]bool{} // jobs returned to Slurm, which take their nodes out of their claims in this pass
 	for _, a := range does.Actions {
 		if back, ok := a.(plan.ReturnNodes); ok {
 			given[back.Job] = true
@@ -158,7 +157,7 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 	for _, in := range s.Recalled().Machines() {
 		named[in.Name] = named[in.Name] || s.Recalled().Belongs(in)
 	}
-	for _, n := range snap.Nodes { // they have come, or go
+	for _, n := range snap.Nodes { // these nodes are up, or are powering down
 		rises := n.State.Has(slurm.PoweringUp)
 		named[n.Name] = named[n.Name] || !rises
 	}
@@ -176,18 +175,18 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 	}
 }
 
-// longest is how long no pass may be made while slurmctld answers and a daemon
-// runs: the interval at its longest, and a look at a cloud that does not answer.
+// longest is the maximum time without a pass while slurmctld answers and a daemon runs. It
+// covers the longest interval plus the observation of a cloud that does not answer.
 const longest = 10 * time.Minute
 
-// passed notes that a pass has been made.
+// passed records the time of a pass.
 func (c *check) passed() {
 	defer locked(&c.mu)()
 	c.saw = time.Now()
 }
 
-// stalled judges that no pass has been made for long. Whatever is in a list, and
-// however Compute behaves, is no reason for none.
+// stalled fails if there has been no pass for longest. Neither a list's content nor Compute's
+// behaviour excuses that.
 func (c *check) stalled() {
 	c.mu.Lock()
 	begun, late := !c.saw.IsZero(), time.Since(c.saw)

@@ -24,7 +24,7 @@ var (
 	tries       = flag.Int("tries", 120, "how many shorter days to try when one breaks an invariant")
 )
 
-// TestChaos lives through the days of many seeds, and reports what they broke.
+// TestChaos plays the days of many seeds and reports broken invariants.
 func TestChaos(t *testing.T) {
 	var sum tally
 	defer func() { fmt.Println(&sum) }()
@@ -53,12 +53,12 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-func TestADayIsTheSameWheneverItIsLivedThrough(t *testing.T) {
+func TestReplayedDayIsIdentical(t *testing.T) {
 	d := newDay(6)
 	assert.Equal(t, live(t, d).digest, live(t, d).digest)
 }
 
-// replay lives through one day, or what is kept of it.
+// replay plays one day, or a part of its script.
 func replay(t *testing.T, sum *tally) {
 	d := newDay(*seed)
 	if *keep != "all" {
@@ -87,12 +87,12 @@ func replay(t *testing.T, sum *tally) {
 	}
 }
 
-func TestASeedAlwaysHasTheSameScript(t *testing.T) {
+func TestSeedAlwaysHasTheSameScript(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(newDay(17)), fmt.Sprint(newDay(17)))
 	assert.NotEqual(t, fmt.Sprint(newDay(17).script), fmt.Sprint(newDay(18).script))
 }
 
-func TestAScriptIsInOrderAndPrintsAsOneLineForEachEvent(t *testing.T) {
+func TestScriptIsSortedAndPrintsOneLinePerEvent(t *testing.T) {
 	for seed := range uint64(200) {
 		d := newDay(seed)
 		require.NotEmpty(t, d.script)
@@ -106,7 +106,7 @@ func TestAScriptIsInOrderAndPrintsAsOneLineForEachEvent(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfTroubleComes(t *testing.T) {
+func TestScriptsContainEveryKindOfTrouble(t *testing.T) {
 	var all strings.Builder
 	for seed := range uint64(300) {
 		for _, a := range newDay(seed).script {
@@ -124,7 +124,7 @@ func TestEveryKindOfTroubleComes(t *testing.T) {
 	}
 }
 
-func TestADayKeepsTheNumbersOfItsEvents(t *testing.T) {
+func TestDayKeepsTheNumbersOfItsEvents(t *testing.T) {
 	d := newDay(3)
 	less := d.without(d.script[1:4])
 	assert.Equal(t, append([]int{1}, d.numbers()[4:]...), less.numbers())
@@ -143,7 +143,7 @@ func TestEveryEditionOfTheConfigurationIsValid(t *testing.T) {
 	}
 }
 
-func TestADrawDependsOnTheSeedAndItsSubjectAlone(t *testing.T) {
+func TestDrawDependsOnlyOnSeedAndSubject(t *testing.T) {
 	a, b := dice(7), dice(7)
 	for i := range 100 {
 		b.roll("something else", i)
@@ -154,7 +154,7 @@ func TestADrawDependsOnTheSeedAndItsSubjectAlone(t *testing.T) {
 	assert.NotEqual(t, a.roll("ab", "c"), a.roll("a", "bc"))
 }
 
-// numbered is a day of that many events.
+// numbered returns a day with n events.
 func numbered(n int) day {
 	var d day
 	for i := range n {
@@ -163,14 +163,14 @@ func numbered(n int) day {
 	return d
 }
 
-// needs makes a day break if all these events are in it.
+// needs returns a function that reports whether all these events are in a day.
 func needs(numbers ...int) func(day) bool {
 	return func(d day) bool {
 		return !slices.ContainsFunc(numbers, func(n int) bool { return !slices.Contains(d.numbers(), n) })
 	}
 }
 
-func TestTheShortestDayHasNoEventThatItDoesNotNeed(t *testing.T) {
+func TestShortestDayHasOnlyNecessaryEvents(t *testing.T) {
 	for name, wanted := range map[string][]int{
 		"one":               {17},
 		"the first":         {1},
@@ -187,7 +187,7 @@ func TestTheShortestDayHasNoEventThatItDoesNotNeed(t *testing.T) {
 	}
 }
 
-func TestTheShortestDayIsLookedForSoManyTimesOnly(t *testing.T) {
+func TestShortestDayLimitsItsTries(t *testing.T) {
 	tried := 0
 	short := shortest(numbered(50), func(d day) bool { tried++; return needs(2, 49)(d) }, 5)
 	assert.Equal(t, 5, tried)

@@ -13,26 +13,25 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// check holds what the product does against the invariants. The first one that
-// does not hold ends the day.
+// check compares what the product does with the invariants. The first violation ends the day.
 type check struct {
 	w *world
 
 	mu        sync.Mutex
 	found     []violation
-	unasked   map[string][]string  // by process: machines deleted in its present pass that Slurm did not ask for
-	unwanted  map[string]*unwanted // requests and nodes that nobody wants, by what they are
-	lost      map[string]time.Time // since when nodes are up whose machines are lost, while all is well
+	unasked   map[string][]string  // by process: machines deleted in the present pass without a request from Slurm
+	unwanted  map[string]*unwanted // unneeded requests and nodes
+	lost      map[string]time.Time // by node: since when its machine is lost while everything else is well
 	preempted map[string]sight     // machines
-	inTurn    map[uint32]time.Time // since when jobs wait for a place that a less important one has
-	looked    time.Time            // when a process last began to look
-	saw       time.Time            // when a process last made a pass
+	inTurn    map[uint32]time.Time // since when jobs wait for a queue position held by a less important job
+	looked    time.Time            // last start of an observation by any process
+	saw       time.Time            // last pass of any process
 }
 
-// unwanted is a live request, or a node that powers up, whose job has gone.
+// unwanted is a live request, or a node that is powering up, without a job.
 type unwanted struct {
 	since  time.Time
-	passes int  // begun since, while all calls were answered
+	passes int  // passes started since then while all calls were answered
 	ended  bool // it has been cancelled
 }
 
@@ -43,7 +42,7 @@ func (c *check) fail(k kind, format string, args ...any) {
 	c.found = append(c.found, v)
 }
 
-// first is the first violation, if there is one.
+// first returns the first violation, if any.
 func (c *check) first() (violation, bool) {
 	defer locked(&c.mu)()
 	if len(c.found) == 0 {
@@ -52,7 +51,7 @@ func (c *check) first() (violation, bool) {
 	return c.found[0], true
 }
 
-// before judges a call that is to change something in the cloud.
+// before checks a call that changes the cloud before it takes effect.
 func (c *check) before(p *process, call apiCall) {
 	if name := call.aim(); isNeighbours(name) {
 		c.fail(foreignChange, "%s: %s %s, which is a neighbour's", p.name, call.kind, call.object)
@@ -84,11 +83,11 @@ func (c *check) before(p *process, call apiCall) {
 	}
 }
 
-// cancelled judges that a request is cancelled, which loses its place in the queue:
-// not while the job that it was made for waits for the same nodes and fits in its
-// lease, unless it has waited for refresh_after or yields its place. A second daemon that somebody started
-// deletes what the first remembers to have made, which may then take the place of what
-// is there.
+// cancelled checks the cancellation of a request, which loses the request's queue position. It
+// fails if the request's job waits for the same nodes and fits in the lease, unless the
+// request is older than refresh_after or may yield. It excuses all cancellations while a
+// second daemon runs: that daemon deletes what the first one remembers creating, and its own
+// requests may take their place.
 func (c *check) cancelled(p *process, st fakegce.State, request string) {
 	for _, g := range c.w.ours(st) {
 		for _, r := range g.Requests {
@@ -107,7 +106,7 @@ func (c *check) cancelled(p *process, st fakegce.State, request string) {
 	}
 }
 
-// deletion judges that machines are to be deleted.
+// deletion checks the deletion of machines.
 func (c *check) deletion(p *process, st fakegce.State, names []string, group string) {
 	for _, name := range names {
 		in, there := st.Instance(name)
@@ -121,23 +120,23 @@ func (c *check) deletion(p *process, st fakegce.State, names []string, group str
 			c.fail(wrongKill, "%s deletes machine %s, on which job %d runs", p.name, name, job.ID)
 		}
 		c.spared(p, name, "deletes machine")
-		if in.Status != "TERMINATED" { // nothing runs on one that has stopped
+		if in.Status != "TERMINATED" { // no job runs on a stopped machine
 			c.brake(p, name)
 		}
 	}
 }
 
-// recent is how long ago Slurm may have wanted a machine gone that is deleted
-// now: an action may take three minutes, and a pass looks before it.
+// recent is how long ago Slurm may have released a machine that is deleted now: an action may
+// take three minutes, after the pass has read Slurm's state.
 const recent = 5 * time.Minute
 
-// brake counts a deletion that Slurm has not asked for.
+// brake counts a deletion that Slurm has not requested.
 func (c *check) brake(p *process, name string) {
 	if c.w.watch.asked(name, recent) {
 		return
 	}
 	c.mu.Lock()
-	if !slices.Contains(c.unasked[p.name], name) { // a call may be made again
+	if !slices.Contains(c.unasked[p.name], name) { // a call may be repeated
 		c.unasked[p.name] = append(c.unasked[p.name], name)
 	}
 	n, most := len(c.unasked[p.name]), p.runsWith.Load().Options.MaxDeletions
@@ -147,7 +146,7 @@ func (c *check) brake(p *process, name string) {
 	}
 }
 
-// after judges how the cloud is after a change.
+// after checks the cloud after a change.
 func (c *check) after() {
 	st := c.w.state()
 	c.doubles(st)
@@ -166,7 +165,7 @@ func (c *check) after() {
 	}
 }
 
-// doubles finds nodes that have, or will have, more than one machine.
+// doubles fails for nodes that have, or will have, more than one machine.
 func (c *check) doubles(st fakegce.State) {
 	asked := map[string]string{}
 	for _, g := range c.w.ours(st) {
@@ -193,7 +192,7 @@ func (c *check) doubles(st fakegce.State) {
 
 func alive(r fakegce.Request) bool { return r.State == "CREATING" || r.State == "ACCEPTED" }
 
-// pass judges, as a process begins to look, what its passes so far have left.
+// pass checks, when a process starts to observe, the results of its earlier passes.
 func (c *check) pass(p *process) {
 	st := c.w.state()
 	c.w.calls.pass(st, c.w.setup.cloud.PageLimit)
@@ -230,17 +229,17 @@ func (c *check) pass(p *process) {
 	}
 }
 
-// stillWanted reports whether a job holds one of the request's nodes or waits pending behind a door, or
-// the node is wanted without one.
+// stillWanted reports whether a job needs the request: a job holds one of its nodes or waits
+// behind a door, or the nodes are wanted without a job.
 func (c *check) stillWanted(g fakegce.Group, r fakegce.Request) bool {
 	stamp, _ := mig.ParseStamp(g.Description)
 	door := memo.ParseHold(cluster, c.w.slurm.JobReservation(stamp.Job)).Kind == memo.DoorHold
 	return door || stamp.Job == 0 && stamp.Array == 0 || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
 }
 
-// outstay counts the passes that a request, or a node's powering up, outlives its
-// job by. Passes may follow each other in half a second, and what one has begun
-// is not begun again, so a minute must have passed too.
+// outstay counts the passes during which a request, or a node that is powering up, outlives
+// its job. It also requires a minute: passes may be half a second apart, and a pass does not
+// repeat an action of an earlier pass that is still running.
 func (c *check) outstay(key string, well bool) {
 	c.mu.Lock()
 	u := c.unwanted[key]
@@ -257,9 +256,8 @@ func (c *check) outstay(key string, well bool) {
 	}
 }
 
-// resumeFailed judges that nodes have met ResumeTimeout, which they do not while
-// they wait for capacity. Slurm's count starts over at a third of it, but for nodes that it
-// refuses to change.
+// resumeFailed fails if nodes reach ResumeTimeout while they wait for capacity, because
+// slurmflex restarts Slurm's timer after a third of it. Nodes that refuse changes are excused.
 func (c *check) resumeFailed(nodes []string) {
 	for _, name := range nodes {
 		if c.w.lasting("stubborn " + name) {
@@ -277,7 +275,7 @@ func (c *check) resumeFailed(nodes []string) {
 	}
 }
 
-// update judges a change to nodes.
+// update checks a change of nodes.
 func (c *check) update(p *process, names []string, change slurm.NodeChange) {
 	if strings.HasPrefix(change.State, "power_down") {
 		for _, name := range names {
@@ -300,18 +298,18 @@ func (c *check) update(p *process, names []string, change slurm.NodeChange) {
 	}
 }
 
-// bootGivenUp judges that a machine is taken for one that does not come up, which
-// is noted in its node's Extra.
+// bootGivenUp fails if a machine is considered unable to boot too early. The node's Extra
+// records that decision.
 func (c *check) bootGivenUp(in fakegce.Instance, change slurm.NodeChange, limit time.Duration) {
 	if age := time.Since(in.Created); change.Extra != nil && *change.Extra != "" && age < limit-wrongClock {
 		c.fail(lostJob, "%s is taken for one that does not come up, %v after it was made", in.Name, age.Truncate(time.Second))
 	}
 }
 
-// wrongClock is by how much the daemon's clock may be wrong unnoticed.
+// wrongClock is how far the daemon's clock may be off unnoticed.
 const wrongClock = 5 * time.Minute
 
-// reservation judges a change to a reservation that exists.
+// reservation checks a change of an existing reservation.
 func (c *check) reservation(name string) {
 	if memo.ParseHold(cluster, name).Kind == memo.NoHold && !strings.HasPrefix(name, "slurmflex-"+cluster+"-") {
 		c.fail(foreignChange, "reservation %s, which is not ours, is changed", name)

@@ -13,17 +13,15 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// bootLoss is how much of a lease a boot may take.
+// bootLoss is how much of a lease a boot may use.
 const bootLoss = 5 * time.Minute
 
-// start judges that Slurm starts a job, which it does not where the job could not
-// be done before the lease of one of its nodes ends. Of a node that was up when
-// the job was given it, Slurm judges by that time, though the job may have waited
-// for its other nodes since. A job that was put on nodes of another one after the
-// last pass is excepted: Slurm calls nobody then. So is one that something kept waiting
-// since: old machines of its nodes may have been taken for good ones meanwhile, and the
-// leases of the others run. A lease that was requested for another job may lack what a
-// boot takes of it.
+// start checks that a job started by Slurm ends within the leases of its nodes. For a node
+// that was up when Slurm allocated it, Slurm compares the times at allocation, although the
+// job may then have waited for its other nodes. Three cases are excused or get slack: a job
+// allocated on another job's nodes after the last pass, because Slurm calls no program then; a
+// job delayed by a fault since, because slurmflex may have accepted old machines and other
+// leases have run on; and a lease requested for another job, which may be short by one boot.
 func (c *check) start(l life) {
 	c.elsewhere(l)
 	c.mu.Lock()
@@ -48,19 +46,19 @@ func (c *check) start(l life) {
 	}
 }
 
-// elsewhere judges that a job runs in a partition that it was submitted to.
+// elsewhere fails if a job runs in a partition that it was not submitted to.
 func (c *check) elsewhere(l life) {
 	if own := c.w.slurm.Submitted(l.ID).Partition; own != "" && l.HetID == 0 && !slices.Contains(strings.Split(own, ","), setOf(l.Nodes[0]).name) {
 		c.fail(lostJob, "job %d begins to run on %s, and it was submitted to %s", l.ID, slurm.Fold(l.Nodes), own)
 	}
 }
 
-// early judges that a node is taken from a job while its request waits, which may
-// be for provision_timeout only.
+// early fails if a node is removed from a job while its request still waits, before
+// provision_timeout.
 func (c *check) early(p *process, st fakegce.State, name string) {
 	job, limit := c.w.watch.waiter(name), flexOf(p, name).ProvisionTimeout
 	if job == nil || c.w.watch.forgiven(*job) || limit > 0 && time.Since(job.given) >= limit-wrongClock ||
-		time.Since(job.given) < commandTime { // it was given the node while that was being taken
+		time.Since(job.given) < commandTime { // the node was allocated while the command ran
 		return
 	}
 	for _, g := range c.w.ours(st) {
@@ -74,20 +72,20 @@ func (c *check) early(p *process, st fakegce.State, name string) {
 	}
 }
 
-// flexOf is how a process has a node provisioned.
+// flexOf returns the provisioning settings of a node in a process's configuration.
 func flexOf(p *process, node string) *config.Flex {
 	set, _, _ := p.runsWith.Load().Find(node)
 	return set.Flex
 }
 
-// patient judges that no request of a job which Slurm would requeue waits for machines for
-// longer than provision_timeout. Bulk insert leaves no request.
+// patient fails if a request waits for machines longer than provision_timeout although Slurm
+// would requeue its job. Bulk insert has no requests.
 func (c *check) patient() {
 	const slack = 10 * time.Minute
 	if !c.w.wellFor(slack) {
 		return
 	}
-	cfg, state := c.w.config(), sync.OnceValue(c.w.state) // few looks need the cloud
+	cfg, state := c.w.config(), sync.OnceValue(c.w.state) // read the cloud only if necessary
 	queue, _ := c.w.watch.all()
 	for _, l := range queue {
 		if l.State != slurm.JobConfiguring || l.stays || !setOf(l.Nodes[0]).exclusive || setOf(l.Nodes[0]).bulk() {
@@ -101,7 +99,7 @@ func (c *check) patient() {
 		st := state()
 		since := c.askedSince(st, l)
 		for _, name := range l.Nodes {
-			if _, there := st.Instance(name); there || c.w.lasting("stubborn "+name) { // it could not be taken back
+			if _, there := st.Instance(name); there || c.w.lasting("stubborn "+name) { // the job cannot be requeued
 				since = time.Now()
 			}
 			since = later(since, c.w.machines.of(name).left)
@@ -112,8 +110,9 @@ func (c *check) patient() {
 	}
 }
 
-// askedSince is since when a request for the job's first node is live, but not before the job
-// was given it; now if there is none, as where the job waits for its turn.
+// askedSince returns when a live request for the job's first node was created, but not a time
+// before the job's allocation. Without a request, for example because the job waits for its
+// turn, it returns now.
 func (c *check) askedSince(st fakegce.State, l life) (since time.Time) {
 	since = time.Now()
 	for _, g := range c.w.ours(st) {
@@ -133,7 +132,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// cancel judges that a job is cancelled by us.
+// cancel checks that slurmflex does not cancel a running job.
 func (c *check) cancel(job uint32) {
 	c.w.watch.drop(job)
 	if l := c.w.watch.running(job); l != nil {
@@ -141,9 +140,8 @@ func (c *check) cancel(job uint32) {
 	}
 }
 
-// requeue judges that a running job is requeued, which it is only if the lease of one of
-// its nodes ends within minutes, or maintenance of its host begins, and before the job has
-// to.
+// requeue fails if slurmflex requeues a running job without a reason. The reason is that a
+// node's lease ends, or maintenance of its host starts, within minutes.
 func (c *check) requeue(job uint32) {
 	const minutes = 5 * time.Minute
 	l := c.w.watch.running(job)

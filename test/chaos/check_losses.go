@@ -7,8 +7,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// downed judges that a node is set down within a few passes whose machine is lost while a
-// job runs there: long before Slurm would do so by itself. A pass may be three minutes away.
+// downed fails if a node whose machine was lost under a running job is not set DOWN within a
+// few passes. Slurm itself would take much longer. The next pass may be three minutes away.
 func (c *check) downed() {
 	const slack = 4 * time.Minute
 	well := c.w.wellFor(time.Minute)
@@ -26,8 +26,8 @@ func (c *check) downed() {
 	}
 }
 
-// isLost reports whether a node is up on which a job runs, and nobody has a machine of
-// its name that runs.
+// isLost reports whether a job runs on a node that is up although no running machine has its
+// name.
 func (c *check) isLost(name string) bool {
 	n, m := c.w.watch.node(name), c.w.machines.of(name)
 	const others = slurm.Drain | slurm.Fail
@@ -41,15 +41,15 @@ func (c *check) isLost(name string) bool {
 	return !stranger && (gone || in.Status == "TERMINATED" || in.Status == "REPAIRING")
 }
 
-// sawPreempted reports whether the daemon that runs has seen the machine that left then be
-// pre-empted: that it is gone is no surprise to it, though no group says so.
+// sawPreempted reports whether the running daemon has seen the preemption of a machine lost at
+// left. If so, the daemon knows about the loss, although no group shows it.
 func (c *check) sawPreempted(name string, left time.Time) bool {
 	defer locked(&c.mu)()
 	saw, p := c.preempted[name], c.w.main.running()
 	return p != nil && saw.by == p && !saw.at.Before(left)
 }
 
-// sights notes which machines a process has seen pre-empted.
+// sights records which preempted machines a process has seen.
 func (c *check) sights(p *process, snap scene.Snapshot) {
 	defer locked(&c.mu)()
 	for _, in := range snap.Instances {
@@ -59,7 +59,7 @@ func (c *check) sights(p *process, snap scene.Snapshot) {
 	}
 }
 
-// sight is when a process saw something.
+// sight records who saw something, and when.
 type sight struct {
 	by *process
 	at time.Time

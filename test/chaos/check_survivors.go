@@ -8,8 +8,8 @@ import (
 	"slurmflex/flex/plan/memo"
 )
 
-// keeper returns the job that keeps a node's machine behind its door after a loss, and since when; 0 if
-// there is none.
+// keeper returns the job that keeps a node's machine behind its door after a loss, and since
+// when. It returns 0 without such a job.
 func (w *world) keeper(node string) (job uint32, since time.Time) {
 	in, there := w.state().Instance(node)
 	reservations, err := w.slurm.Reservations(w.ctx)
@@ -29,8 +29,8 @@ func (w *world) keeper(node string) (job uint32, since time.Time) {
 	return 0, time.Time{}
 }
 
-// spared judges that a machine, or its node's power, is taken that a job keeps after a loss and can start
-// on. A machine that has been idle for half of salvage_timeout gets no other door.
+// spared fails if a process deletes a machine, or powers down a node, that a job keeps after a
+// loss and can start on. A machine idle for half of salvage_timeout gets no other door.
 func (c *check) spared(p *process, name, what string) {
 	const slack = 2 * time.Minute
 	m := c.w.machines.of(name)
@@ -48,8 +48,7 @@ func (c *check) spared(p *process, name, what string) {
 	}
 }
 
-// idles judges that a machine which came for a job is idle for no longer than a job keeps it after a
-// loss.
+// idles fails if a job's machine is idle for longer than jobs keep machines after a loss.
 func (c *check) idles() {
 	const slack = 8 * time.Minute
 	if !c.w.wellFor(slack) {

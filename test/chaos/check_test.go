@@ -20,7 +20,7 @@ import (
 	"slurmflex/test/fakeslurm"
 )
 
-// planted is a world in which a test does by hand what the product must not.
+// planted is a world in which a test itself breaks the invariants.
 type planted struct {
 	*world
 	t *testing.T
@@ -42,7 +42,7 @@ func plant(t *testing.T, run func(*planted)) {
 	})
 }
 
-// group makes a group of ours for a job, and asks for machines in it.
+// group creates a group of slurmflex for a job, and requests machines.
 func (p *planted) group(job uint32, machines ...string) {
 	p.t.Helper()
 	stamp := mig.Stamp{Version: mig.StampVersion, Cluster: cluster, NodeSet: "gang", Job: job}
@@ -55,13 +55,13 @@ func (p *planted) group(job uint32, machines ...string) {
 	}
 }
 
-// starts has Slurm start a job that was given its node then.
+// starts makes Slurm start a job that got its node at the given time.
 func (p *planted) starts(limit time.Duration, given time.Time, node string) {
 	job := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: limit}}
 	p.check.start(life{Job: job, given: given})
 }
 
-// hasList has job 1 be submitted to two partitions.
+// hasList submits job 1 to two partitions.
 func (p *planted) hasList() {
 	e := submit{partition: "spot", also: []string{"mine"}, nodes: 1, limit: time.Hour, run: time.Minute}
 	e.strike(p.world, 1)
@@ -69,7 +69,7 @@ func (p *planted) hasList() {
 
 const spotNode = "alpha-spot-0"
 
-// spotRuns has job 7 run on a Spot machine that goes.
+// spotRuns starts job 7 on a Spot machine that is then lost.
 func (p *planted) spotRuns() {
 	p.watch.look([]slurm.Node{{Name: spotNode, State: slurm.ParseState("ALLOCATED+CLOUD")}},
 		[]slurm.Job{{ID: 7, ArrayID: 7, State: slurm.JobRunning, Nodes: []string{spotNode}}})
@@ -77,7 +77,7 @@ func (p *planted) spotRuns() {
 	time.Sleep(10 * time.Second)
 }
 
-// seenPreempted has a pass have seen why.
+// seenPreempted lets a pass see the preemption.
 func (p *planted) seenPreempted() {
 	p.main.process = p.p
 	p.check.sights(p.p, scene.Snapshot{Instances: []mig.Instance{{Name: spotNode, Model: mig.Spot, Status: "STOPPING"}}})
@@ -91,7 +91,7 @@ func (p *planted) judgesLosses() {
 	}
 }
 
-// waitingFor is a node that powers up for a job.
+// waitingFor returns a snapshot with a node that is powering up for a job.
 func waitingFor(node string) scene.Snapshot {
 	return scene.Snapshot{
 		Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
@@ -101,25 +101,25 @@ func waitingFor(node string) scene.Snapshot {
 
 func groupOf(job uint32) string { return fmt.Sprintf("%s-gang-job-%d", cluster, job) }
 
-// runs has a job run on nodes.
+// runs starts a job on nodes.
 func (p *planted) runs(job uint32, nodes ...string) {
 	j := slurm.Job{ID: job, ArrayID: job, State: slurm.JobRunning, Nodes: nodes}
 	p.watch.look(nil, []slurm.Job{j})
 	time.Sleep(10 * time.Second)
 }
 
-// waits has a job wait for nodes.
+// waits makes a job wait for nodes.
 func (p *planted) waits(job uint32, nodes ...string) {
 	j := slurm.Job{ID: job, ArrayID: job, State: slurm.JobConfiguring, Nodes: nodes, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour}}
 	p.watch.look(nil, []slurm.Job{j})
 }
 
-// is has a node in a state.
+// is sets a node's state.
 func (p *planted) is(node, state string) {
 	p.watch.look([]slurm.Node{{Name: node, State: slurm.ParseState(state)}}, nil)
 }
 
-// deletes is a call that deletes machines of a group.
+// deletes returns a call that deletes machines of a group.
 func deletes(group string, machines ...string) apiCall {
 	body := fmt.Sprintf(`{"instances":["zones/us-central1-a/instances/%s"]}`, strings.Join(machines, `","zones/us-central1-a/instances/`))
 	return apiCall{kind: "delete instances", object: "regions/" + us + "/instanceGroupManagers/" + group + "/deleteInstances", body: []byte(body)}
@@ -131,17 +131,17 @@ func deletesGroup(group string) apiCall {
 
 const node = "alpha-gang-0"
 
-// step is one thing that happens in a planted world.
+// step is one action in a planted world.
 type step func(*planted)
 
-// What happens around job 7 and the node.
+// The steps below affect job 7 and the node.
 func (p *planted) hasMachine() { p.group(7, node) }
 func (p *planted) runsThere()  { p.runs(7, node) }
 func (p *planted) waitsThere() { p.waits(7, node) }
 func (p *planted) looks()      { p.check.pass(p.p) }
 func (p *planted) outlives()   { p.check.resumeFailed([]string{node}) }
 
-// outwaits has the node wait for longer than the nodeset lets it.
+// outwaits makes the node wait for longer than its nodeset allows.
 func (p *planted) outwaits() {
 	for _, set := range p.config().FlexSets() {
 		set.Flex.ProvisionTimeout = time.Hour
@@ -150,10 +150,10 @@ func (p *planted) outwaits() {
 	p.check.patient()
 }
 
-// isFull leaves room for no machine.
+// isFull removes all capacity.
 func (p *planted) isFull() { p.cloud.SetCapacity("", "", 0) }
 
-// keptThere has the node's machine kept by a job that has lost others.
+// keptThere makes a job that has lost other machines keep the node's machine.
 func (p *planted) keptThere() {
 	p.t.Helper()
 	p.setup.saves = true
@@ -169,7 +169,7 @@ func (p *planted) keptThere() {
 	p.watch.look(nil, []slurm.Job{{ID: id, ArrayID: id, State: slurm.JobPending, Priority: 1, Limit: limit}})
 }
 
-// idlesOn has the node idle for so long that no gang is to have it any more.
+// idlesOn makes the node idle for so long that no job may keep it.
 func (p *planted) idlesOn() {
 	p.setup.saves, p.setup.keep = true, 0
 	jobs, err := p.slurm.Jobs(p.ctx)
@@ -184,7 +184,7 @@ func (p *planted) forces() {
 	p.check.update(p.p, []string{node}, slurm.NodeChange{State: "power_down_force"})
 }
 
-// losesIt has the node's machine vanish, and looks for minutes at what becomes of it.
+// losesIt deletes the node's machine and then checks for several minutes.
 func (p *planted) losesIt() {
 	require.NoError(p.t, p.cloud.DeleteVM(node))
 	for range 6 * 60 {
@@ -193,7 +193,7 @@ func (p *planted) losesIt() {
 	}
 }
 
-// looksOften makes passes a minute apart.
+// looksOften makes several passes, a minute apart.
 func (p *planted) looksOften() {
 	for range 5 {
 		p.looks()
@@ -207,7 +207,7 @@ func lasting(d time.Duration) step { return func(*planted) { time.Sleep(d) } }
 
 func shown(state string) step { return func(p *planted) { p.is(node, state) } }
 
-func TestEachInvariantIsSeenToBreak(t *testing.T) {
+func TestEachInvariantDetectsItsViolation(t *testing.T) {
 	breaks := func(name string, want kind, says string, does ...step) {
 		t.Run(name, func(t *testing.T) {
 			plant(t, func(p *planted) {
@@ -228,7 +228,7 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 	full, look, looks, forced := (*planted).isFull, (*planted).looks, (*planted).looksOften, (*planted).forces
 	groups := "regions/" + us + "/instanceGroupManagers/"
 	breaks("the machine of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs",
-		machine, run, shown("ALLOCATED+CLOUD+POWERING_DOWN"), // Slurm has asked for it: the brake is another invariant
+		machine, run, shown("ALLOCATED+CLOUD+POWERING_DOWN"), // Slurm has requested it: the brake is another invariant
 		run, calling(deletes(groupOf(7), node)))
 	breaks("a node whose machine is lost stays up", stall, "the machine of alpha-gang-0 is lost, and the node has not been set down for 4m0s",
 		machine, run, shown("ALLOCATED+CLOUD"), run, (*planted).losesIt)
@@ -318,7 +318,7 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 		func(p *planted) { p.check.named(p.config(), scene.Of(p.config(), waitingFor(node)), plan.Plan{}) })
 }
 
-func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
+func TestCorrectActionsBreakNoInvariant(t *testing.T) {
 	breaksNone := func(name string, does ...step) {
 		t.Run(name, func(t *testing.T) {
 			plant(t, func(p *planted) {

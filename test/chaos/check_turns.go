@@ -10,14 +10,14 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// place is a live request of a region, and what it is for.
+// place is a live request in a region, with the stamp of its group.
 type place struct {
 	fakegce.Request
 	region string
 	stamp  mig.Stamp
 }
 
-// places are the live requests of the cluster.
+// places returns the cluster's live requests.
 func (c *check) places(st fakegce.State) (all []place) {
 	for _, g := range c.w.ours(st) {
 		stamp, _ := mig.ParseStamp(g.Description)
@@ -30,9 +30,9 @@ func (c *check) places(st fakegce.State) (all []place) {
 	return all
 }
 
-// mayYield reports whether the request of a job may be cancelled for another: it has held its
-// place for yield_after, and in its region a node waits that no request brings, for a more
-// important job or for none.
+// mayYield reports whether a request may be cancelled in favour of another. The request must
+// be older than yield_after, and a node in its region must wait without a request, for a more
+// important job or for no job.
 func (c *check) mayYield(p *process, st fakegce.State, region string, r fakegce.Request) bool {
 	after := p.runsWith.Load().Options.YieldAfter
 	if after == 0 || time.Since(r.Created) < after-wrongClock {
@@ -59,8 +59,8 @@ func (c *check) mayYield(p *process, st fakegce.State, region string, r fakegce.
 	return false
 }
 
-// priority is that of the most important job that waits for the request: on its nodes, or the job that
-// it was made for, pending.
+// priority returns the highest priority of the jobs that wait for the request: jobs on its
+// nodes, or the pending job that it was made for.
 func (c *check) priority(r fakegce.Request, job uint32) (most uint64) {
 	queue, _ := c.w.watch.all()
 	for _, l := range queue {
@@ -72,8 +72,8 @@ func (c *check) priority(r fakegce.Request, job uint32) (most uint64) {
 	return most
 }
 
-// turns judges that no job waits for its turn while a less important one has held a place in
-// its region for much longer than yield_after.
+// turns fails if a job waits for its turn although a less important job has held a queue
+// position in the region for much longer than yield_after.
 func (c *check) turns() {
 	const slack = 20 * time.Minute
 	after := c.w.config().Options.YieldAfter

@@ -14,19 +14,19 @@ import (
 	"slurmflex/test/fakeslurm"
 )
 
-// errNoController is what commands say while slurmctld does not answer.
+// errNoController is the error of commands while slurmctld does not answer.
 var errNoController = fmt.Errorf("scontrol: Unable to contact slurm controller (connect failure): %w", scontrol.ErrNoController)
 
-// commandTime is how long scontrol lets a command take.
+// commandTime is scontrol's time limit for a command.
 const commandTime = 30 * time.Second
 
-// commands carries a process's commands to Slurm, or does not.
+// commands runs a process's Slurm commands, and makes them fail according to the script.
 type commands struct {
 	process *process
 	next    *fakeslurm.Cluster
 }
 
-// command runs one command: what it is called, on what, and what it does.
+// command runs one command on an object; kind is the command's name.
 func command[T any](ctx context.Context, s *commands, kind, object string, do func(context.Context) (T, error)) (T, error) {
 	var none T
 	limited, cancel := context.WithTimeout(ctx, commandTime)
@@ -56,7 +56,7 @@ func (s *commands) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return list(ctx, s, "show nodes", s.next.Nodes, fakeslurm.PrintNodes, slurm.ParseNodes)
 }
 
-// mark is drawn by chance for each command.
+// mark separates the fields of a list. It is random for each command in production.
 const mark = "4CE2ZJ5NCFLW5RRG3ECEKMBXCB"
 
 func (s *commands) Jobs(ctx context.Context) ([]slurm.Job, error) {
@@ -79,7 +79,7 @@ func (s *commands) Reservations(ctx context.Context) ([]slurm.Reservation, error
 	return list(ctx, s, "show reservations", s.next.Reservations, fakeslurm.PrintReservations, slurm.ParseReservations)
 }
 
-// list runs a command that lists things, and reads what it prints.
+// list runs a list command and parses its output.
 func list[T any](
 	ctx context.Context, s *commands, kind string,
 	all func(context.Context) ([]T, error), printed func([]T) string, parse func([]byte) ([]T, error),
@@ -93,7 +93,7 @@ func list[T any](
 	})
 }
 
-// Config is slurm.conf, with the user of this test for SlurmUser.
+// Config returns the cluster's slurm.conf with the test's user as SlurmUser.
 func (s *commands) Config(ctx context.Context) (slurm.Config, error) {
 	return command(ctx, s, "show config", "", func(ctx context.Context) (slurm.Config, error) {
 		config, err := s.next.Config(ctx)
@@ -106,7 +106,7 @@ func (s *commands) Config(ctx context.Context) (slurm.Config, error) {
 	})
 }
 
-// Controllers is scontrol ping, which answers also while no slurmctld does.
+// Controllers acts like scontrol ping, which answers even if no slurmctld does.
 func (s *commands) Controllers(ctx context.Context) ([]slurm.Controller, error) {
 	return command(ctx, s, "ping", "", func(context.Context) ([]slurm.Controller, error) {
 		down := s.process.w.primaryDown.Load()

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// event is something that befalls the world. Events are values, and print as
-// one line each.
+// event is something that happens to the world. Events are values and print as one line each.
 type event interface {
 	fmt.Stringer
-	// strike lets it happen; no is its number in the day's script.
+	// strike makes the event happen; no is its number in the day's script.
 	strike(w *world, no int)
 }
 
-// happening is an event in a sentence, and what it does.
+// happening is an event made of a sentence and a function.
 type happening struct {
 	text   string
 	happen func(w *world, no int)
@@ -23,22 +22,22 @@ type happening struct {
 func (h happening) String() string          { return h.text }
 func (h happening) strike(w *world, no int) { h.happen(w, no) }
 
-// appointment is an event and its time.
+// appointment is an event with its time.
 type appointment struct {
-	no int           // in the script of the day's seed: it stays when others are taken out
-	at time.Duration // since the day began
+	no int           // in the seed's script; unchanged when other events are removed
+	at time.Duration // since the start of the day
 	event
 }
 
 func (a appointment) String() string { return fmt.Sprintf("#%d %s %s", a.no, clock(a.at), a.event) }
 
-// day is a seed and what is left of its script.
+// day is a seed with the remaining part of its script.
 type day struct {
 	seed   uint64
 	script []appointment
 }
 
-// without is the day without some of its events.
+// without returns the day without some of its events.
 func (d day) without(out []appointment) day {
 	left := slices.DeleteFunc(slices.Clone(d.script), func(a appointment) bool {
 		return slices.ContainsFunc(out, func(b appointment) bool { return a.no == b.no })
@@ -46,13 +45,13 @@ func (d day) without(out []appointment) day {
 	return day{d.seed, left}
 }
 
-// only is the day with the events of these numbers alone.
+// only returns the day with only these events.
 func (d day) only(numbers []int) day {
 	left := slices.DeleteFunc(slices.Clone(d.script), func(a appointment) bool { return !slices.Contains(numbers, a.no) })
 	return day{d.seed, left}
 }
 
-// numbers are the numbers of the day's events.
+// numbers returns the numbers of the day's events.
 func (d day) numbers() []int {
 	numbers := make([]int, len(d.script))
 	for i, a := range d.script {
@@ -61,9 +60,9 @@ func (d day) numbers() []int {
 	return numbers
 }
 
-// shortest takes events out of a day as long as it still breaks, in pieces that
-// get smaller, and returns the shortest day found. It tries at most so many
-// days.
+// shortest removes events from a day for as long as the day still breaks. It removes smaller
+// and smaller parts, tries at most the given number of days, and returns the shortest day
+// found.
 func shortest(d day, breaks func(day) bool, tries int) day {
 	for piece := (len(d.script) + 1) / 2; piece > 0; {
 		shorter := false

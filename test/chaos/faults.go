@@ -16,35 +16,35 @@ import (
 	"time"
 )
 
-// goal is whom a call is for.
+// goal is the recipient of a call.
 type goal string
 
-// The goals, and the program itself, which does not always run.
+// The goals. program stands for slurmflex itself, which is not always running.
 const (
 	compute    goal = "Compute"
 	controller goal = "slurmctld"
 	program    goal = "slurmflex"
 )
 
-// faults knows what goes wrong with calls at the moment.
+// faults holds the present faults of calls.
 type faults struct {
 	dice dice
 
 	mu     sync.Mutex
 	caught []caught
-	counts map[string]count // calls so far, by what they were
+	counts map[string]count // calls so far, by kind and object
 	sick   map[goal]time.Time
 }
 
-// count is how many calls of a kind there were, those of one instant being one.
+// count is the number of calls of a kind. Calls at the same instant count as one.
 type count struct {
 	n    int
 	last time.Time
 }
 
-// caught is a sickness that goes about.
+// caught is a sickness in effect.
 type caught struct {
-	no    int // of the event that brought it
+	no    int // number of the event that caused it
 	goal  goal
 	until time.Time
 	sickness
@@ -61,8 +61,7 @@ func (a *faults) heal() {
 	a.caught = nil
 }
 
-// turn is one call: which of its kind it is, how long it takes to get there,
-// and what goes wrong with it.
+// turn is one call: its identity, its travel time and its ailment.
 type turn struct {
 	goal    goal
 	key     []any
@@ -70,9 +69,9 @@ type turn struct {
 	ailment ailment // "" for none
 }
 
-// next decides about a call. All calls of a kind on an object are counted, so
-// that each has a lot of its own, but that those made at one instant have the
-// same: nothing tells them apart.
+// next decides about a call. It numbers the calls of a kind on an object, so that each is
+// decided by its own draw. Calls at the same instant share a number, because nothing
+// distinguishes them.
 func (a *faults) next(of goal, kind, object string) turn {
 	defer locked(&a.mu)()
 	if a.counts == nil {
@@ -96,7 +95,7 @@ func (a *faults) next(of goal, kind, object string) turn {
 	return t
 }
 
-// suffered notes that something has gone wrong with calls for a goal.
+// suffered records a failed call to a goal.
 func (a *faults) suffered(of goal) {
 	defer locked(&a.mu)()
 	if a.sick == nil {
@@ -105,8 +104,7 @@ func (a *faults) suffered(of goal) {
 	a.sick[of] = time.Now()
 }
 
-// well reports whether no call for these goals has gone wrong since then, and none
-// may now.
+// well reports whether no call to these goals has failed since then, and none can fail now.
 func (a *faults) well(since time.Time, goals ...goal) bool {
 	defer locked(&a.mu)()
 	for _, of := range goals {
@@ -117,19 +115,19 @@ func (a *faults) well(since time.Time, goals ...goal) bool {
 	return true
 }
 
-// errKilled is what a call of a killed process ends with; nobody sees it.
+// errKilled is the result of a killed process's call. No code sees it.
 var errKilled = errors.New("the process was killed")
 
-// errCut is a connection that broke.
+// errCut is the error of a broken connection.
 var errCut = fmt.Errorf("connection reset: %w", io.ErrUnexpectedEOF)
 
-// wire carries a process's calls to Compute, or does not.
+// wire carries a process's calls to Compute, and makes them fail according to the script.
 type wire struct {
 	process *process
 	next    http.RoundTripper
 }
 
-// apiKinds are the calls that the product makes, by verb and path.
+// apiKinds lists the product's calls by verb and path.
 var apiKinds = []struct {
 	verb string
 	path *regexp.Regexp
@@ -158,7 +156,7 @@ var apiKinds = []struct {
 	{http.MethodGet, regexp.MustCompile(`^regions/[^/]+/operations$`), "list operations"},
 }
 
-// apiCalls are the kinds of calls that a sickness may be of.
+// apiCalls returns the kinds of calls that a sickness may affect.
 func apiCalls() []string {
 	var kinds []string
 	for _, k := range apiKinds {
@@ -186,27 +184,27 @@ func callOf(r *http.Request) (apiCall, error) {
 	return c, err
 }
 
-// subject is what the call is about: its path, and the name of what it makes,
-// so that two calls made at one instant are told apart.
+// subject returns the call's path and the name of what it creates. The name distinguishes two
+// calls at the same instant.
 func (c apiCall) subject() string {
 	var made struct {
 		Name                  string
 		PerInstanceProperties map[string]any
 	}
 	if err := json.Unmarshal(c.body, &made); err != nil {
-		return c.object // without a body, or refused for it
+		return c.object // no body, or an invalid one
 	}
 	return strings.Join(append([]string{c.object, made.Name}, slices.Sorted(maps.Keys(made.PerInstanceProperties))...), " ")
 }
 
-// changes reports whether the call is to change something.
+// changes reports whether the call changes something.
 func (c apiCall) changes() bool {
 	return strings.HasPrefix(c.kind, "create ") || strings.HasPrefix(c.kind, "delete ") ||
 		strings.HasPrefix(c.kind, "cancel ") || strings.HasPrefix(c.kind, "insert ") || c.kind == "other"
 }
 
-// RoundTrip takes the time of its way, lets happen what is to happen to the
-// call, and shows it to the invariants before it acts.
+// RoundTrip delays the call, applies its ailment, and shows the call to the invariants before
+// it takes effect.
 func (l *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	c, err := callOf(req)
 	if err != nil {
@@ -219,7 +217,7 @@ func (l *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return befall(ctx, l.process, t, act, func() (*http.Response, error) { return distort(ctx, w, t, act) })
 }
 
-// act lets the call reach Compute.
+// act sends the call to Compute.
 func (l *wire) act(ctx context.Context, req *http.Request, c apiCall) (*http.Response, error) {
 	w := l.process.w
 	if c.changes() {
@@ -239,9 +237,9 @@ func (l *wire) act(ctx context.Context, req *http.Request, c apiCall) (*http.Res
 	return resp, err
 }
 
-// befall makes a call: after its way, and with what goes wrong with it. At the
-// end of the way the process may be killed. What is wrong with no call but
-// those of other's kind is for other to do.
+// befall makes a call: it waits for the travel time and then applies the ailment. The process
+// may be killed after the travel time. other handles the ailments that only one kind of call
+// can have.
 func befall[T any](ctx context.Context, p *process, t turn, act func(context.Context) (T, error), other func() (T, error)) (T, error) {
 	w := p.w
 	var none T
@@ -256,7 +254,7 @@ func befall[T any](ctx context.Context, p *process, t turn, act func(context.Con
 	}
 	if !sleep(ctx, t.way) {
 		if t.ailment == "" && w.dice.oneIn(2, append(t.key, "sent")...) {
-			w.processes.Go(func() { _, _ = act(w.ctx) }) // it was under way when its sender died
+			w.processes.Go(func() { _, _ = act(w.ctx) }) // the call was sent before its sender died
 		}
 		return none, ctx.Err()
 	}
@@ -291,7 +289,7 @@ func befall[T any](ctx context.Context, p *process, t turn, act func(context.Con
 	return other()
 }
 
-// refusals are the ailments that are an answer of Google's.
+// refusals maps ailments to error answers of Google.
 var refusals = map[ailment]struct {
 	status int
 	reason string
@@ -304,7 +302,7 @@ var refusals = map[ailment]struct {
 	notReady:    {http.StatusBadRequest, "resourceNotReady"},
 }
 
-// distort is what goes wrong with calls to Compute alone.
+// distort applies the ailments of calls to Compute.
 func distort(ctx context.Context, w *world, t turn, act func(context.Context) (*http.Response, error)) (*http.Response, error) {
 	if r, refused := refusals[t.ailment]; refused {
 		return answer(r.status, r.reason), nil
@@ -332,7 +330,7 @@ func distort(ctx context.Context, w *world, t turn, act func(context.Context) (*
 	return nil, fmt.Errorf("nobody knows how calls %s", t.ailment)
 }
 
-// answer is a refusal in Google's form.
+// answer returns an error in Google's format.
 func answer(status int, reason string) *http.Response {
 	const form = `{"error":{"code":%d,"message":%q,"errors":[{"message":%[2]q,"domain":"global","reason":%[3]q}]}}`
 	return body(status, fmt.Sprintf(form, status, http.StatusText(status), reason))
@@ -347,7 +345,7 @@ func body(status int, text string) *http.Response {
 	}
 }
 
-// sleep waits for d, or reports false as soon as ctx ends.
+// sleep waits for d. It returns false as soon as ctx ends.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// rest has every node be as it is at rest, and the static ones have machines.
+// rest brings every node to its state at rest, with machines for the static ones.
 func (p *planted) rest() {
 	p.t.Helper()
 	var nodes []slurm.Node
@@ -25,7 +25,7 @@ func (p *planted) rest() {
 	p.group(1, p.setup.slurm.SuspendExc...)
 }
 
-func TestAWorldAtRestHasNothingLeft(t *testing.T) {
+func TestWorldAtRestHasNothingLeft(t *testing.T) {
 	const static = "alpha-base-0"
 	leaves := func(name string, want kind, says string, does step) {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestAWorldAtRestHasNothingLeft(t *testing.T) {
 		func(p *planted) { require.NoError(p.t, p.slurm.DeleteReservation(p.ctx, foreignReservation)) })
 }
 
-func TestANeighbourIsSeenToBeDisturbed(t *testing.T) {
+func TestDisturbedNeighbourIsDetected(t *testing.T) {
 	n := neighbours()[0]
 	plant(t, func(p *planted) {
 		assert.Empty(t, n.disturbed(p.cloud.State()))
@@ -91,7 +91,7 @@ func TestANeighbourIsSeenToBeDisturbed(t *testing.T) {
 	})
 }
 
-func TestAJobThatEndsWithoutHavingRunIsLost(t *testing.T) {
+func TestJobThatEndsWithoutRunningIsLost(t *testing.T) {
 	submitted := func(p *planted, e submit) uint32 {
 		p.t.Helper()
 		e.job, e.partition, e.nodes, e.limit, e.run, e.on = 1, "gang", 1, time.Hour, time.Minute, node

@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// scarce is a seed of a day with few places, which are kept for a quarter of an hour.
+// scarce is the seed of a day with few queue positions, each kept for a quarter of an hour.
 const scarce = 3
 
 func at(time time.Duration, e event) appointment { return appointment{at: time, event: e} }
 
-// Each finding with a number is of the trials of November 2026. A day that broke an invariant
-// once: its seed gives the setup, and the script holds what it takes.
-func TestWhatTheTrialsFoundBreaksNoDay(t *testing.T) {
+// Covers the findings of the trials of November 2026, by number. Each day once broke an
+// invariant: its seed sets up the world, and its script holds the necessary events.
+func TestFindingsOfTheTrialsBreakNoDay(t *testing.T) {
 	const minute = time.Minute
 	in := func(name string, seed uint64, script ...appointment) {
 		for i := range script {

@@ -7,10 +7,10 @@ import (
 	"slurmflex/flex"
 )
 
-// ailment is a way in which calls go wrong.
+// ailment is a way for calls to fail.
 type ailment string
 
-// What may befall a call. The first ones are Compute's alone.
+// The ailments of calls. The first ones apply only to Compute.
 const (
 	refused503  ailment = "are refused with 503"
 	refused500  ailment = "are refused with 500"
@@ -38,10 +38,10 @@ func apiAilments() []ailment {
 
 func slurmAilments() []ailment { return []ailment{unsent, unanswered, hung, slow, lateAnswer} }
 
-// sickness is an ailment of one call in so many, for a while.
+// sickness applies an ailment to one in oneIn calls for a while.
 type sickness struct {
 	ailment ailment
-	calls   string // of which kind; everything for all
+	calls   string // kind of calls, or everything
 	oneIn   int
 	lasts   time.Duration
 }
@@ -49,7 +49,7 @@ type sickness struct {
 // everything stands for calls of all kinds.
 const everything = "all calls"
 
-// apiFault has calls to Compute go wrong.
+// apiFault makes calls to Compute fail.
 func apiFault(e sickness) event {
 	text := fmt.Sprintf("Compute: %s %s, one in %d, for %v", e.calls, e.ailment, e.oneIn, e.lasts)
 	return happening{text, func(w *world, no int) {
@@ -60,7 +60,7 @@ func apiFault(e sickness) event {
 	}}
 }
 
-// slurmFault has calls to Slurm go wrong.
+// slurmFault makes calls to Slurm fail.
 func slurmFault(e sickness) event {
 	text := fmt.Sprintf("slurmctld: %s %s, one in %d, for %v", e.calls, e.ailment, e.oneIn, e.lasts)
 	return happening{text, func(w *world, no int) {
@@ -68,7 +68,7 @@ func slurmFault(e sickness) event {
 	}}
 }
 
-// slurmDown is slurmctld out of reach for a while.
+// slurmDown makes slurmctld unreachable for a while.
 func slurmDown(lasts time.Duration, then comeback) event {
 	return happening{fmt.Sprintf("slurmctld %s %v later", then, lasts), func(w *world, no int) {
 		w.slurm.Down(errNoController)
@@ -85,18 +85,18 @@ func slurmDown(lasts time.Duration, then comeback) event {
 	}}
 }
 
-// comeback is how slurmctld is there again.
+// comeback is how slurmctld returns.
 type comeback string
 
-// How slurmctld may come back.
+// The ways for slurmctld to return.
 const (
 	reached   comeback = "is out of reach, and is reached again"
 	restarted comeback = "dies, and is started"
 	emptied   comeback = "dies, and is started without its state"
 )
 
-// forget has slurmctld lose its state. Nobody will ask for the jobs that it had, and it
-// hears none of the machines that there are: their nodes are to be powered up again.
+// forget makes slurmctld lose its state. Its jobs are never requested again. Existing machines
+// do not register with it, so their nodes must be powered up again.
 func (w *world) forget() {
 	w.slurm.LoseState()
 	w.watch.forget(w.setup.slurm.Nodes)
@@ -108,8 +108,8 @@ func (w *world) forget() {
 	w.journal.note("slurmctld has lost its state: %v", w.reserve())
 }
 
-// stubborn is a node of which slurmctld refuses every change, for a while. Those
-// that are changed with it are.
+// stubborn makes slurmctld refuse every change of a node for a while. A command that includes
+// this node still changes the other nodes.
 func stubborn(node string, lasts time.Duration) event {
 	return happening{fmt.Sprintf("slurmctld refuses to change %s, for %v", node, lasts), func(w *world, no int) {
 		w.slurm.Freeze(node, true)
@@ -120,13 +120,13 @@ func stubborn(node string, lasts time.Duration) event {
 	}}
 }
 
-// slurmAway is the key of the time in which slurmctld does not answer.
+// slurmAway is the key of the window in which slurmctld does not answer.
 const slurmAway = "slurmctld"
 
-// kill ends the daemon, as kill -9 does, around one of its next calls.
+// kill ends the daemon at one of its next calls, like kill -9.
 type kill struct {
-	calls int  // to Compute and Slurm, that it still makes
-	acts  bool // the last of them reaches its goal
+	calls int  // number of calls to Compute and Slurm before its end
+	acts  bool // the last call takes effect
 	lasts time.Duration
 }
 
@@ -145,8 +145,7 @@ func (e kill) strike(w *world, _ int) {
 	})
 }
 
-// reload stops the daemon and starts it with another edition of its
-// configuration.
+// reload restarts the daemon with another edition of its configuration.
 func reload(to edition, lasts time.Duration) event {
 	text := fmt.Sprintf("the daemon is stopped, and started %v later with configuration %d", lasts, to)
 	return happening{text, func(w *world, _ int) {
@@ -155,8 +154,8 @@ func reload(to edition, lasts time.Duration) event {
 	}}
 }
 
-// hangup is a SIGHUP after somebody has written another edition of the
-// configuration, or half of it.
+// hangup sends SIGHUP after an admin has written another edition of the configuration, or half
+// of it.
 func hangup(to edition, half bool) event {
 	if half {
 		return happening{"half a configuration is written, and the daemon gets a SIGHUP", func(w *world, _ int) {
@@ -166,13 +165,13 @@ func hangup(to edition, half bool) event {
 	}
 	return happening{fmt.Sprintf("the daemon gets a SIGHUP with configuration %d", to), func(w *world, _ int) {
 		w.setEdition(to)
-		w.faults.suffered(program) // what is judged by the old one is not late by the new one
+		w.faults.suffered(program) // the deadlines of the old edition do not apply to the new one
 		w.main.alive(func(p *process) { p.hangUp(w.setup.file(to)) })
 	}}
 }
 
-// secondDaemon is another daemon on the same host for a while: somebody has
-// started one by hand, or a unit twice.
+// secondDaemon runs a second daemon on the same host for a while, as if an admin had started one
+// by hand or installed a second unit.
 func secondDaemon(lasts time.Duration) event {
 	return happening{fmt.Sprintf("a second daemon runs for %v", lasts), func(w *world, no int) {
 		w.calls.wakeUp()
@@ -183,8 +182,8 @@ func secondDaemon(lasts time.Duration) event {
 	}}
 }
 
-// cron is what cron starts beside the daemon, or an admin: sync, gc, or gc that
-// adopts what slurm-gcp has left.
+// cron runs a command beside the daemon, as cron or an admin does: sync, gc, or the gc that
+// adopts slurm-gcp's leftovers.
 func cron(command string) event {
 	text := "cron starts slurmflex " + command
 	if command == adopt {
@@ -208,7 +207,7 @@ func cron(command string) event {
 // adopt is the gc that adopts.
 const adopt = "gc --adopt-slurm-gcp"
 
-// hookFault has Slurm's calls of its programs not come, come twice, or late.
+// hookFault drops, repeats or delays Slurm's calls of its programs for a while.
 func hookFault(fate hookFate, lasts time.Duration) event {
 	return happening{fmt.Sprintf("hooks %s, for %v", fate, lasts), func(w *world, no int) {
 		w.fate.Store(fate)
@@ -216,7 +215,7 @@ func hookFault(fate hookFate, lasts time.Duration) event {
 	}}
 }
 
-// hookFate is what becomes of a hook's call.
+// hookFate is what happens to a hook's call.
 type hookFate string
 
 // The fates.
@@ -226,7 +225,7 @@ const (
 	reordered hookFate = "come late and in no order"
 )
 
-// clockJump is a wrong clock on the daemon's host, for a while.
+// clockJump puts the clock of the daemon's host off for a while.
 func clockJump(by, lasts time.Duration) event {
 	return happening{fmt.Sprintf("the daemon's clock jumps by %v, for %v", by, lasts), func(w *world, no int) {
 		w.ahead.Store(int64(by))
@@ -237,7 +236,7 @@ func clockJump(by, lasts time.Duration) event {
 	}}
 }
 
-// unblock is an admin who has a nodeset asked for again.
+// unblock makes an admin unblock a nodeset.
 func unblock(set string) event {
 	return happening{"an admin unblocks " + set, func(w *world, _ int) {
 		nodes, err := flex.Unblock(w.ctx, w.slurm, w.config(), set)
@@ -245,11 +244,11 @@ func unblock(set string) event {
 	}}
 }
 
-// takeover is the primary's slurmctld gone for a while: the backup's
-// slurmctld takes over, and hands back.
+// takeover stops the primary slurmctld for a while: the backup takes over, and later hands
+// back.
 func takeover(lasts time.Duration) event {
 	return happening{fmt.Sprintf("the primary's slurmctld fails, and is back %v later", lasts), func(w *world, no int) {
-		const pause = 40 * time.Second // SlurmctldTimeout, and what it takes to read the state
+		const pause = 40 * time.Second // SlurmctldTimeout plus the time to read the state
 		change := func(primary bool) {
 			w.primaryDown.Store(!primary)
 			w.slurm.Down(errNoController)

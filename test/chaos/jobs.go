@@ -12,23 +12,23 @@ import (
 	"slurmflex/test/fakeslurm"
 )
 
-// submit queues a job. The script calls jobs by numbers of its own, so that it
-// reads the same when others are taken out.
+// submit queues a job. The script numbers its jobs itself, so that the numbers do not change
+// when other events are removed.
 type submit struct {
 	job       int
 	partition string
 	nodes     int
-	tasks     int // of an array; 0: none
+	tasks     int // array tasks; 0: none
 	limit     time.Duration
 	run       time.Duration
 	priority  uint64
-	srun      bool // somebody waits for it
+	srun      bool // interactive
 	noRequeue bool
-	on        string // a node that it insists on; empty: any
+	on        string // required node; empty: any
 	begin     time.Duration
-	comment   string   // AdminComment, by an operator
-	also      []string // partitions to which it may move
-	with      string   // the partition of a second component, of one node; empty: none
+	comment   string   // AdminComment, set by an operator
+	also      []string // partitions that it may fail over to
+	with      string   // partition of a second component with one node; empty: none
 }
 
 func (e submit) String() string {
@@ -89,7 +89,7 @@ func (e submit) strike(w *world, _ int) {
 	w.journal.note("submitted job %d as %d: %v", e.job, id, err)
 }
 
-// order is a command about a job.
+// order runs a command on a job.
 func order(job int, what verb) event {
 	return happening{fmt.Sprintf("%s job %d", what, job), func(w *world, no int) {
 		id, known := w.jobs[job]
@@ -122,10 +122,10 @@ func order(job int, what verb) event {
 	}}
 }
 
-// verb is what an order says.
+// verb is the command of an order.
 type verb string
 
-// The orders.
+// The verbs of an order.
 const (
 	cancel      verb = "cancel"
 	requeue     verb = "requeue"
@@ -137,7 +137,7 @@ const (
 	shrink      verb = "shrink"
 )
 
-// powerUp is an admin who powers a node up by hand.
+// powerUp makes an admin power up a node by hand.
 func powerUp(node string) event {
 	text := "an admin powers " + node + " up"
 	return happening{text, func(w *world, _ int) {
@@ -147,7 +147,7 @@ func powerUp(node string) event {
 	}}
 }
 
-// randomJob is a job of any shape.
+// randomJob returns a job of random shape.
 func randomJob(d dice, job int) submit {
 	set := pick(d, append(nodeSets(), setOf(cluster+"-spot-0")), "partition", job)
 	e := submit{
@@ -170,7 +170,8 @@ func randomJob(d dice, job int) submit {
 	e.srun = e.tasks == 0 && d.oneIn(8, "srun", job)
 	e.noRequeue = d.oneIn(8, "no requeue", job)
 	e.comment = d.comment(job)
-	// Slurm requeues one whose first component has its nodes, static ones, a minute before the others.
+	// Slurm requeues a heterogeneous job if its first component has static nodes a minute
+	// before the others have theirs.
 	if other := pick(d, nodeSets(), "component", job); e.tasks == 0 && set.static == 0 && other.name != set.name && d.oneIn(6, "heterogeneous", job) {
 		e.with, e.limit = other.name, min(e.limit, other.longest)
 		e.run = min(e.run, e.limit)
@@ -191,17 +192,17 @@ func randomJob(d dice, job int) submit {
 // never stands for sbatch --begin=now+500000weeks.
 const never = math.MaxInt64
 
-// waitsForEver is a job that its owner never lets begin.
+// waitsForEver returns a job that its owner never lets start.
 func waitsForEver(d dice, i int) submit {
 	set := pick(d, nodeSets(), "partition of ever", i)
 	return submit{job: firstEver + i, partition: set.name, nodes: 1, limit: time.Hour, run: time.Hour, begin: never}
 }
 
-// firstEver is the script's number of the first job that waits for ever.
+// firstEver is the script's number of the first job that waits forever.
 const firstEver = 1000
 
-// comment is what an operator writes into a job's AdminComment at submit, which for
-// some is such as could be taken for Slurm's words, or ours.
+// comment returns the AdminComment set by an operator at submission. Some comments imitate
+// texts of Slurm or slurmflex.
 func (d dice) comment(job int) string {
 	if !d.oneIn(3, "comment", job) {
 		return ""

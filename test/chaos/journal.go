@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// journal is what happened in a day.
+// journal is the log of a day.
 type journal struct {
 	begun time.Time
 
@@ -24,13 +24,13 @@ type journal struct {
 	lines []entry
 }
 
-// entry is one thing that happened.
+// entry is one event in the journal.
 type entry struct {
-	at   time.Duration // since the day began
+	at   time.Duration // since the start of the day
 	text string
 }
 
-// requestID is the one thing in a text that chance has made.
+// requestID matches the only random part of a text.
 var requestID = regexp.MustCompile(`"clientOperationId\\*":\\*"[0-9a-f-]*`)
 
 func (j *journal) note(format string, args ...any) {
@@ -42,8 +42,7 @@ func (j *journal) note(format string, args ...any) {
 	j.lines = append(j.lines, e)
 }
 
-// sorted are the entries in the order of time. What is noted at one instant has
-// no order of its own.
+// sorted returns the entries in order of time. Entries of the same instant are sorted by text.
 func (j *journal) sorted() []entry {
 	defer locked(&j.mu)()
 	lines := slices.Clone(j.lines)
@@ -53,8 +52,7 @@ func (j *journal) sorted() []entry {
 	return lines
 }
 
-// digest is the same for two days in which the same things happened at the same
-// times.
+// digest returns a hash that is equal for two days with the same events at the same times.
 func (j *journal) digest() string {
 	h := sha256.New()
 	for _, e := range j.sorted() {
@@ -63,7 +61,7 @@ func (j *journal) digest() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// write writes the entries, one a line.
+// write writes the entries, one per line.
 func (j *journal) write(out io.Writer) error {
 	for _, e := range j.sorted() {
 		if _, err := fmt.Fprintf(out, "%s %s\n", clock(e.at), e.text); err != nil {
@@ -73,13 +71,13 @@ func (j *journal) write(out io.Writer) error {
 	return nil
 }
 
-// clock writes a time of the day as in +01:02:03.
+// clock formats a time of the day as +01:02:03.
 func clock(d time.Duration) string {
 	d = d.Truncate(time.Second)
 	return fmt.Sprintf("+%02d:%02d:%02d", d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
 }
 
-// log is a process's log, whose lines are entries of the journal.
+// log returns a process's logger. Its lines become entries of the journal.
 func (j *journal) log(process string) *zap.Logger {
 	form := zapcore.NewConsoleEncoder(zapcore.EncoderConfig{
 		LevelKey: "level", EncodeLevel: zapcore.LowercaseLevelEncoder, MessageKey: "message",
@@ -88,7 +86,7 @@ func (j *journal) log(process string) *zap.Logger {
 	return zap.New(zapcore.NewCore(form, zapcore.AddSync(logged{j, process}), zapcore.InfoLevel))
 }
 
-// logged takes the lines of a process's log.
+// logged writes the lines of a process's log to the journal.
 type logged struct {
 	journal *journal
 	process string
@@ -114,16 +112,16 @@ const (
 
 func kinds() []kind { return []kind{overScale, orphan, wrongKill, lostJob, foreignChange, stall} }
 
-// violation is an invariant that did not hold.
+// violation is a broken invariant.
 type violation struct {
 	kind kind
-	at   time.Duration // since the day began
+	at   time.Duration // since the start of the day
 	text string        // a sentence
 }
 
 func (v violation) String() string { return fmt.Sprintf("%s: %s %s", v.kind, clock(v.at), v.text) }
 
-// tally counts days and what was found in them.
+// tally counts days and violations.
 type tally struct {
 	mu    sync.Mutex
 	days  int
@@ -144,7 +142,7 @@ func (t *tally) add(o outcome) {
 	}
 }
 
-// String is the summary: the last line of a run.
+// String returns the summary, which is the last line of a run.
 func (t *tally) String() string {
 	defer locked(&t.mu)()
 	total := 0
@@ -157,8 +155,8 @@ func (t *tally) String() string {
 		t.tears, t.days, total, strings.Join(parts, ", "))
 }
 
-// report says of a day that broke: the invariant, the script that it takes,
-// and how to see it again.
+// report describes a day that broke: the invariant, the shortest script, and how to replay the
+// day.
 func report(out io.Writer, d day, o outcome) {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "seed %d breaks an invariant: %v\n", d.seed, o.violation)
@@ -168,5 +166,5 @@ func report(out io.Writer, d day, o outcome) {
 	numbers := strings.ReplaceAll(strings.Trim(fmt.Sprint(d.numbers()), "[]"), " ", ",")
 	fmt.Fprintf(text, "replay it: go test ./test/chaos -run '^TestChaos$' -count=1 -seed=%d -keep=%s -journal=/tmp/day\n",
 		d.seed, numbers)
-	_, _ = io.WriteString(out, text.String()) // one write, for days run side by side
+	_, _ = io.WriteString(out, text.String()) // one write, because days run in parallel
 }

@@ -8,22 +8,22 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// machines runs a slurmd on each machine that the cloud boots.
+// machines runs a slurmd on each machine that boots.
 type machines struct {
 	w   *world
 	mu  sync.Mutex
-	all map[string]machine // by the names of their nodes
+	all map[string]machine // by node name
 }
 
-// machine is the last machine of a node.
+// machine is the latest machine of a node.
 type machine struct {
-	boot    time.Time // zero: it does not run
-	left    time.Time // when it went; zero: it has not
-	lease   time.Time // when its lease ends, or ended; zero: there has been none
-	answers bool      // its slurmd is there
+	boot    time.Time // boot time; zero: not running
+	left    time.Time // when it ended; zero: it has not
+	lease   time.Time // end of its lease; zero: no lease yet
+	answers bool      // its slurmd answers
 }
 
-// of is a node's last machine.
+// of returns a node's latest machine.
 func (m *machines) of(name string) machine {
 	defer locked(&m.mu)()
 	return m.all[name]
@@ -36,7 +36,7 @@ func (m *machines) change(name string, change func(*machine)) {
 	m.all[name] = one
 }
 
-// boot is a machine that has come up: its slurmd starts a little later.
+// boot records a booted machine. Its slurmd starts a little later.
 func (m *machines) boot(in fakegce.Instance) {
 	if !m.w.known[in.Name] || m.w.isStranger(in) {
 		return
@@ -56,7 +56,7 @@ func (m *machines) boot(in fakegce.Instance) {
 	})
 }
 
-// speak has a machine's slurmd register.
+// speak registers a machine's slurmd.
 func (m *machines) speak(name string) {
 	if boot := m.of(name).boot; !boot.IsZero() {
 		m.change(name, func(one *machine) { one.answers = true })
@@ -64,13 +64,13 @@ func (m *machines) speak(name string) {
 	}
 }
 
-// hush has a machine's slurmd be gone.
+// hush silences a machine's slurmd.
 func (m *machines) hush(name string) {
 	m.change(name, func(one *machine) { one.answers = false })
 	m.w.slurm.Silence(name)
 }
 
-// leave is a machine that has stopped, or is being deleted.
+// leave records that a machine has stopped or is being deleted.
 func (m *machines) leave(in fakegce.Instance) {
 	if !m.w.known[in.Name] || m.w.isStranger(in) {
 		return
@@ -80,10 +80,10 @@ func (m *machines) leave(in fakegce.Instance) {
 	m.hush(in.Name)
 }
 
-// silent reports whether the node has a machine on which no slurmd answers, and
-// has had time to, or a slurmd that Slurm still counts on and that is gone.
+// silent reports whether a node has a machine without an answering slurmd, or a lost slurmd
+// that Slurm still counts on. It allows the slurmd time to start.
 func (m *machines) silent(n slurm.Node) bool {
-	const start = 45 * time.Second // in which a slurmd starts
+	const start = 45 * time.Second // time for a slurmd to start
 	if one := m.of(n.Name); !one.boot.IsZero() {
 		return !one.answers && time.Since(one.boot) > start
 	}

@@ -12,8 +12,8 @@ import (
 	"slurmflex/mig/gce"
 )
 
-// process is a run of the program: the daemon's, a hook's without a daemon, or
-// cron's. It remembers nothing of the runs before it.
+// process is a run of the program as a daemon, as a hook without a daemon, or from cron. It
+// remembers nothing of earlier runs.
 type process struct {
 	w          *world
 	name       string
@@ -27,13 +27,12 @@ type process struct {
 	ended      chan struct{}
 
 	mu   sync.Mutex
-	left int  // calls until it is killed; negative: it is not to be
+	left int  // calls before it is killed; negative: not doomed
 	fate kill // how it is killed
 	dead bool // it has been killed
 }
 
-// newProcess makes a process with the present configuration, on a controller's
-// host.
+// newProcess creates a process with the present configuration on a controller's host.
 func (w *world) newProcess(name string, on host) *process {
 	p := &process{w: w, name: name, wakeUps: make(chan flex.WakeUp, 1), between: make(chan func()), ended: make(chan struct{}), left: -1}
 	p.ctx, p.cancel = context.WithCancel(w.ctx)
@@ -41,7 +40,7 @@ func (w *world) newProcess(name string, on host) *process {
 		Project: project, Endpoint: "http://compute.test", Transport: &wire{process: p, next: w.cloud.Transport()},
 		Jitter: func(most time.Duration) time.Duration { return w.dice.span(0, most, "pause", time.Now().UnixNano()) },
 	})
-	if err != nil { // only a wrong endpoint would make it
+	if err != nil { // only a wrong endpoint can fail
 		panic(fmt.Sprintf("compute client: %v", err))
 	}
 	slurm := &commands{process: p, next: w.slurm}
@@ -57,7 +56,7 @@ func (w *world) newProcess(name string, on host) *process {
 	return p
 }
 
-// begin has the process do something until it ends.
+// begin runs do in the process until the process ends.
 func (p *process) begin(do func()) {
 	p.w.processes.Go(func() {
 		defer close(p.ended)
@@ -65,7 +64,7 @@ func (p *process) begin(do func()) {
 	})
 }
 
-// daemon is what slurmflex daemon does.
+// daemon acts like slurmflex daemon.
 func (p *process) daemon() {
 	p.reconciler.Promises = true
 	if err := p.reconciler.Run(p.ctx, p.lock, p.wakeUps); err != nil {
@@ -73,8 +72,8 @@ func (p *process) daemon() {
 	}
 }
 
-// wake-up hands a wake-up over, as the daemon's socket does: one that comes while
-// another waits is dropped.
+// wakeUp delivers a wake-up, as the daemon's socket does. A wake-up is dropped while another
+// one waits.
 func (p *process) wakeUp(h flex.WakeUp) {
 	select {
 	case p.wakeUps <- h:
@@ -82,8 +81,8 @@ func (p *process) wakeUp(h flex.WakeUp) {
 	}
 }
 
-// hangUp has the process take its configuration from the file again, if that can
-// be read, as SIGHUP does.
+// hangUp makes the process read its configuration from the file again, as SIGHUP does. An
+// unreadable file changes nothing.
 func (p *process) hangUp(file string) {
 	read, err := config.Parse(cluster+".yaml", []byte(file))
 	p.w.journal.note("%s: configuration read again: %t", p.name, err == nil)
@@ -102,20 +101,20 @@ func (p *process) hangUp(file string) {
 	})
 }
 
-// stop ends the process and waits for it.
+// stop ends the process and waits for its end.
 func (p *process) stop() {
 	p.cancel()
 	<-p.ended
 }
 
-// doom has the process killed at one of its next calls.
+// doom makes the process die at one of its next calls.
 func (p *process) doom(k kill) {
 	defer locked(&p.mu)()
 	p.left, p.fate = k.calls, k
 }
 
-// fatal counts a call, and reports whether the process is killed by it and
-// whether the call still reaches its goal.
+// fatal counts a call. killed reports whether the call kills the process, and acts whether the
+// call still takes effect.
 func (p *process) fatal() (killed, acts bool) {
 	defer locked(&p.mu)()
 	if p.left < 0 || p.dead {
@@ -126,11 +125,11 @@ func (p *process) fatal() (killed, acts bool) {
 	return p.dead, p.fate.acts
 }
 
-// gone reports whether the process has been killed or stopped: no further call
-// of it goes anywhere.
+// gone reports whether the process has been killed or stopped. Its further calls have no
+// effect.
 func (p *process) gone() bool { return p.ctx.Err() != nil }
 
-// host is where slurmctld may run, as slurm.conf calls it.
+// host is a controller's name in slurm.conf.
 type host string
 
 // The controllers.
@@ -163,18 +162,18 @@ func (s *service) start() {
 	s.w.journal.note("%s started", s.name)
 }
 
-// away reports whether the daemon has ended and is to be started again.
+// away reports whether the daemon has ended and will be restarted.
 func (s *service) away() bool {
 	defer locked(&s.mu)()
 	return s.process == nil && !s.ended.IsZero() || s.process != nil && s.process.gone()
 }
 
-// end notes that the daemon has ended, to be started again after a while.
+// end records that the daemon has ended, and schedules its restart.
 func (s *service) end(after time.Duration) {
 	s.process, s.ended, s.again = nil, time.Now(), time.Now().Add(after)
 }
 
-// alive has the daemon do something, and reports whether there is one.
+// alive runs do with the daemon, and reports whether there is one.
 func (s *service) alive(do func(*process)) bool {
 	defer locked(&s.mu)()
 	if s.process == nil || s.process.gone() {
@@ -184,13 +183,13 @@ func (s *service) alive(do func(*process)) bool {
 	return true
 }
 
-// running is the daemon's process; nil while it does not run.
+// running returns the daemon's process, or nil while it does not run.
 func (s *service) running() *process {
 	defer locked(&s.mu)()
 	return s.process
 }
 
-// restart stops the daemon and has it started again after a while.
+// restart stops the daemon and schedules its restart.
 func (s *service) restart(after time.Duration) {
 	s.mu.Lock()
 	p := s.process
@@ -202,7 +201,7 @@ func (s *service) restart(after time.Duration) {
 	s.w.journal.note("%s stopped", s.name)
 }
 
-// tend starts the daemon again when it is time.
+// tend restarts the daemon when it is due.
 func (s *service) tend() {
 	s.mu.Lock()
 	if s.process != nil && s.process.gone() {

@@ -8,15 +8,15 @@ import (
 // firstRelay is the script's number of the first job of a relay.
 const firstRelay = 500
 
-// relay is jobs that follow others on machines that are kept: some run, then capacity
-// goes, and others wait that fit the machines of the first.
+// relay is a series of jobs on warm machines: some jobs run, then capacity ends, and later
+// jobs wait that fit the first jobs' machines.
 type relay struct {
 	no   int
 	set  nodeSet
 	from time.Duration
 }
 
-// relays are those of a day. There are some where machines are kept.
+// relays returns the relays of a day, if the setup keeps machines.
 func (d dice) relays() (all []relay) {
 	if newSetup(d).keep == 0 {
 		return nil
@@ -28,8 +28,7 @@ func (d dice) relays() (all []relay) {
 	return all
 }
 
-// crowds reports whether a job would have the nodes that the relay's first need, or those
-// for which the others wait.
+// crowds reports whether a job would compete for the nodes of the relay's jobs.
 func (r relay) crowds(e submit, at time.Duration) bool {
 	return (e.partition == r.set.name || slices.Contains(e.also, r.set.name) || e.with == r.set.name) && at > r.from-80*time.Minute && at < r.from+15*time.Minute
 }

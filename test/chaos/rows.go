@@ -10,19 +10,18 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// spoil has a row of one of Slurm's lists be such that it cannot be read, for a
-// while.
+// spoil makes one row of a Slurm list unreadable for a while.
 type spoil struct {
-	list   string // a kind of command
+	list   string // kind of command
 	damage damage
-	nth    int // of the list's rows, counted around
+	nth    int // row number, counted modulo the list's length
 	lasts  time.Duration
 }
 
 // damage is what is wrong with a row.
 type damage string
 
-// What may be wrong with a row.
+// The kinds of damage.
 const (
 	farTime damage = "has times in the year 11609"
 	noTime  damage = "has times that are none"
@@ -34,7 +33,7 @@ const (
 
 func damages() []damage { return []damage{farTime, noTime, short, rubbish, nobody, again} }
 
-// rowLists are the commands that print a list.
+// rowLists returns the commands that print a list.
 func rowLists() []string { return []string{"squeue", "show nodes", "show reservations"} }
 
 func (e spoil) String() string {
@@ -46,11 +45,11 @@ func (e spoil) strike(w *world, no int) {
 	w.holds("rows of "+e.list, no, e.lasts, func() { w.rows.set(e.list, nil) })
 }
 
-// rows knows which lists of Slurm's are spoilt.
+// rows holds the spoilt lists of Slurm.
 type rows struct {
 	mu     sync.Mutex
 	spoilt map[string]*spoil
-	ended  time.Time // when a list was last spoilt
+	ended  time.Time // end of the last damage
 }
 
 func (r *rows) set(list string, e *spoil) {
@@ -64,7 +63,7 @@ func (r *rows) set(list string, e *spoil) {
 	}
 }
 
-// any reports whether some list is spoilt.
+// any reports whether a list is spoilt.
 func (r *rows) any() bool {
 	defer locked(&r.mu)()
 	for _, e := range r.spoilt {
@@ -75,7 +74,7 @@ func (r *rows) any() bool {
 	return false
 }
 
-// well reports whether no list is spoilt, and none was since then.
+// well reports whether no list is spoilt or has been since then.
 func (r *rows) well(since time.Time) bool {
 	if r.any() {
 		return false
@@ -84,13 +83,13 @@ func (r *rows) well(since time.Time) bool {
 	return r.ended.Before(since)
 }
 
-// print is what a command prints where it should print text.
+// print returns a command's output instead of text.
 func (r *rows) print(list, text string) []byte {
 	defer locked(&r.mu)()
 	e := r.spoilt[list]
 	lines := strings.SplitAfter(text, "\n")
 	lines = lines[:len(lines)-1]
-	if e == nil || len(lines) == 0 || len(lines) == 1 && e.damage == nobody { // output without a name is no list
+	if e == nil || len(lines) == 0 || len(lines) == 1 && e.damage == nobody { // without a name, a single row is not a list
 		return []byte(text)
 	}
 	i := e.nth % len(lines)
@@ -98,10 +97,10 @@ func (r *rows) print(list, text string) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// shownTime is a time in a row.
+// shownTime matches a time in a row.
 var shownTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|Unknown|None|N/A`)
 
-// of is a row with the damage.
+// of returns a damaged row.
 func (d damage) of(row string) string {
 	switch d {
 	case farTime:
@@ -118,10 +117,10 @@ func (d damage) of(row string) string {
 	return row + row
 }
 
-// untruth is what a list says, and what is not so.
+// untruth is a wrong statement of a list.
 type untruth string
 
-// What a list may say.
+// The untruths.
 const (
 	namedTwice  untruth = "names what is on its last page twice"
 	noLastPage  untruth = "has a next page always"
@@ -134,13 +133,13 @@ const (
 	overdue     untruth = "has leases that ended in 1970"
 )
 
-// anyList are the untruths that any list may tell; the others are about machines.
+// anyList returns the untruths possible in any list. The others concern machines.
 func anyList() []untruth {
 	return []untruth{namedTwice, namedTwice, noLastPage, pagesInRing, noCreation}
 }
 
-// lie has one of Compute's lists say what is not so, for a while. It is about the
-// records that have of in their names; about all if it is empty.
+// lie makes one of Compute's lists wrong for a while. It affects the records with of in their
+// names, or all records if of is empty.
 func lie(method string, what untruth, of string, lasts time.Duration) event {
 	text := fmt.Sprintf("%s %s (%q), for %v", method, what, of, lasts)
 	f := fakegce.Fault{Method: method}
@@ -169,7 +168,7 @@ func lie(method string, what untruth, of string, lasts time.Duration) event {
 	case overdue:
 		leases("1970-01-01T00:00:00Z")
 	}
-	if what == ofNobody || what == ofAnother { // which a daemon believes that does not know better
+	if what == ofNobody || what == ofAnother { // these lies are believed by a daemon that has no other information
 		text += "; the daemon is stopped, and started"
 		return happening{text, func(w *world, no int) {
 			w.arm(no, lasts, f)
@@ -179,8 +178,8 @@ func lie(method string, what untruth, of string, lasts time.Duration) event {
 	return happening{text, func(w *world, no int) { w.arm(no, lasts, f) }}
 }
 
-// randomLie is a lie of any kind. A list leaves machines out for a pass or some:
-// for longer than they lag Compute's do not.
+// randomLie returns a random lie. Lists omit machines for only a few passes, because Compute's
+// do so only while they lag.
 func (d dice) randomLie(i int, node string, lasts func(least, most int) time.Duration) event {
 	const machines = "instances.aggregatedList"
 	method := pick(d, append(lists(), machines, machines), "list of lies", i)

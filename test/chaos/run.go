@@ -1,9 +1,9 @@
-// Package chaos lets the real reconciler, planner and Compute client live
-// through random days between a model of Slurm and a fake Compute, in which
-// everything around them fails, and holds what they did against invariants.
+// Package chaos runs the real reconciler, planner and Compute client through random days. They
+// act on a model of Slurm and a fake Compute while everything around them fails. The package
+// checks their actions against invariants.
 //
-// A seed makes a day: a script of timed events. A day that breaks an invariant
-// is shrunk to the few events that it takes. See README.md.
+// A seed determines a day: a script of timed events. A day that breaks an invariant is reduced
+// to the few necessary events. See README.md.
 package chaos
 
 import (
@@ -23,26 +23,26 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// How a day goes.
+// Durations of a day.
 const (
-	storm  = 2 * time.Hour    // in which the script's events are
-	latest = 14 * time.Hour   // when everything must be quiet
-	quiet  = 30 * time.Minute // for which it must stay so
+	storm  = 2 * time.Hour    // the period of the script's events
+	latest = 14 * time.Hour   // limit for everything to become quiet
+	quiet  = 30 * time.Minute // required time without activity
 	tick   = time.Second
 )
 
-// outcome is what a day came to.
+// outcome is the result of a day.
 type outcome struct {
 	violation violation
 	failed    bool
 	digest    string
 	journal   *journal
-	lasted    time.Duration // of the model's time
+	lasted    time.Duration // in the model's time
 	toll      toll
 	tears     tearCount
 }
 
-// live lives through a day in a bubble of its own.
+// live plays a day in its own bubble.
 func live(t *testing.T, d day) (o outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func live(t *testing.T, d day) (o outcome) {
 	return o
 }
 
-// play lets the script happen, and then time pass until all is quiet.
+// play runs the script and then advances time until everything is quiet.
 func (w *world) play(script []appointment) {
 	begun := time.Now()
 	w.begun, w.journal.begun, w.check.saw = begun, begun, begun
@@ -89,7 +89,7 @@ func (w *world) play(script []appointment) {
 	w.watchQuiet(begun)
 }
 
-// step lets a second pass. It reports false when an invariant did not hold.
+// step advances time by a second. It returns false after a violation.
 func (w *world) step() bool {
 	time.Sleep(tick)
 	w.shut(false)
@@ -119,7 +119,7 @@ func (w *world) step() bool {
 	return !failed
 }
 
-// calm ends the storm: nothing fails any more.
+// calm ends the storm: no further failures occur.
 func (w *world) calm() {
 	w.journal.note("the storm is over")
 	w.shut(true)
@@ -134,8 +134,8 @@ func (w *world) calm() {
 	}
 }
 
-// watchQuiet waits until nothing is left to be done, and then for a while that
-// nothing is done.
+// watchQuiet waits until no work remains, and then checks that there is no activity for a
+// while.
 func (w *world) watchQuiet(begun time.Time) {
 	var since time.Time
 	var then toll
@@ -167,7 +167,7 @@ func (w *world) watchQuiet(begun time.Time) {
 	}
 }
 
-// judge judges a day that has come to rest, since when the toll was another.
+// judge checks a day at rest; then is the toll at the start of that rest.
 func (w *world) judge(then toll, rest time.Duration) {
 	for _, text := range w.lostJobs() {
 		w.check.fail(lostJob, "%s", text)
@@ -187,9 +187,8 @@ func (w *world) judge(then toll, rest time.Duration) {
 	}
 }
 
-// left is the first thing that keeps the world from being at rest: a job that
-// has not run, a static node that is not up, or something of ours that nobody
-// needs.
+// left returns the first thing that keeps the world from rest: a job that has not run, a
+// static node that is not up, or an unneeded resource of slurmflex.
 func (w *world) left() (violation, bool) {
 	queue, _ := w.watch.all()
 	for _, l := range queue {
@@ -205,8 +204,8 @@ func (w *world) left() (violation, bool) {
 	return w.reservationsLeft()
 }
 
-// nodesLeft says which node is not as it should be at rest: static ones up, the
-// others powered down, and none with a word of ours.
+// nodesLeft describes a node in the wrong state at rest. Static nodes must be up, all others
+// powered down, and no node may have a text of slurmflex.
 func (w *world) nodesLeft() string {
 	for _, name := range w.setup.slurm.Nodes {
 		n := w.watch.node(name)
@@ -215,7 +214,7 @@ func (w *world) nodesLeft() string {
 			want = slurm.ParseState("IDLE+CLOUD")
 		}
 		if w.setup.waiting == config.Pending {
-			n.State.Flags &^= slurm.Reserved // by the cover
+			n.State.Flags &^= slurm.Reserved // set by the cover
 		}
 		switch {
 		case n.State != want && !stale(n.State, want):
@@ -229,8 +228,8 @@ func (w *world) nodesLeft() string {
 	return ""
 }
 
-// stale reports whether a state differs by a mark alone that releases before 26.05
-// leave on a powered-down node that was given up, or put back into service.
+// stale reports whether two states differ only by a flag that releases before 26.05 leave on a
+// powered-down node after ResumeTimeout or a return to service.
 func stale(s, want slurm.State) bool {
 	s.Flags &^= slurm.NotResponding
 	return s == want && want.Has(slurm.PoweredDown)
@@ -239,7 +238,7 @@ func stale(s, want slurm.State) bool {
 // static reports whether a node is always wanted.
 func (w *world) static(node string) bool { return slices.Contains(w.setup.slurm.SuspendExc, node) }
 
-// cloudLeft says what of ours is in the cloud that no static node needs.
+// cloudLeft describes a resource of slurmflex in the cloud that no static node needs.
 func (w *world) cloudLeft(st fakegce.State) string {
 	used := map[string]bool{}
 	for _, in := range st.Instances {
@@ -267,8 +266,8 @@ func (w *world) cloudLeft(st fakegce.State) string {
 	return ""
 }
 
-// reservationsLeft says which reservation of ours has no lease that ends then,
-// or what has become of a neighbour's.
+// reservationsLeft describes a reservation of slurmflex that matches no lease's end, or a
+// change of a neighbour's reservation.
 func (w *world) reservationsLeft() (violation, bool) {
 	all, err := w.slurm.Reservations(w.ctx)
 	if err != nil {
@@ -300,8 +299,8 @@ func (w *world) reservationsLeft() (violation, bool) {
 	return violation{}, false
 }
 
-// lostJobs are the jobs that have ended without having run, and not because the
-// script, the world or their cause would have it so.
+// lostJobs describes the jobs that ended without running, except where the script, a lost node
+// or a permanent error justifies that.
 func (w *world) lostJobs() (lost []string) {
 	_, over := w.watch.all()
 	for _, l := range over {
@@ -311,7 +310,7 @@ func (w *world) lostJobs() (lost []string) {
 		case w.watch.forgiven(l):
 		case state == slurm.JobCancelled && l.dropped: // by on_provision_timeout
 		case state == slurm.JobNodeFail && (l.taken || l.hopeless):
-		case state == slurm.JobNodeFail && l.HetID != 0 && l.stays: // its script has not begun within a minute
+		case state == slurm.JobNodeFail && l.HetID != 0 && l.stays: // its script has not started within a minute
 		default:
 			lost = append(lost, fmt.Sprintf("job %d of %s ended as %s and should have run", l.ID, l.Partition, state))
 		}

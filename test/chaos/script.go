@@ -64,7 +64,7 @@ func newDay(seed uint64) day {
 	return day{seed, script}
 }
 
-// trouble is one thing that goes wrong, of any kind.
+// trouble returns a random fault.
 func (d dice) trouble(i int) event {
 	lasts := func(least, most int) time.Duration { return d.minutes(least, most, "lasts", i) }
 	node := func() string {
@@ -134,12 +134,12 @@ func (d dice) trouble(i int) event {
 	return d.randomLie(i, node(), lasts)
 }
 
-// zones are those that the nodesets use.
+// zones returns the zones of the nodesets.
 func zones() []string {
 	return []string{"us-central1-a", "us-central1-b", "europe-west4-a", "europe-west4-b"}
 }
 
-// company is something that somebody else does beside the daemon.
+// company returns an action of another party beside the daemon.
 func (d dice) company(i int, lasts func(least, most int) time.Duration) event {
 	switch d.below(7, "company", i) {
 	case 0:
@@ -159,13 +159,12 @@ func (d dice) company(i int, lasts func(least, most int) time.Duration) event {
 	return unblock(pick(d, nodeSets(), "set", i).name)
 }
 
-// dice draws everything that a day leaves to chance. A draw depends on the
-// day's seed and on what the draw is about, never on the draws before it: the
-// goroutines of a bubble run in no fixed order, and an event taken out of a
-// script must not change what becomes of the others.
+// dice makes all random decisions of a day. A draw depends only on the day's seed and on its
+// subject, never on earlier draws. The reason: a bubble's goroutines run in no fixed order,
+// and removing an event from a script must not change the results of the others.
 type dice uint64
 
-// roll is a number that seed and subject decide.
+// roll returns a number determined by seed and subject.
 func (d dice) roll(about ...any) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, uint64(d))
@@ -182,31 +181,31 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// below is a number from 0 to n-1.
+// below returns a number from 0 to n-1.
 func (d dice) below(n int, about ...any) int {
 	return int(d.roll(about...) % uint64(n))
 }
 
-// number is one from least to most.
+// number returns a number from least to most.
 func (d dice) number(least, most int, about ...any) int {
 	return least + d.below(most-least+1, about...)
 }
 
-// oneIn is true once in n.
+// oneIn returns true once in n.
 func (d dice) oneIn(n int, about ...any) bool { return d.below(n, about...) == 0 }
 
-// span is a duration from least up to, but without, most, to the nanosecond, so
-// that two things hardly ever happen at the same instant.
+// span returns a duration from least to just below most. It has nanosecond resolution, so that
+// two events rarely share an instant.
 func (d dice) span(least, most time.Duration, about ...any) time.Duration {
 	return least + time.Duration(d.roll(about...)%uint64(most-least))
 }
 
-// minutes is a whole number of minutes from least to most.
+// minutes returns a whole number of minutes from least to most.
 func (d dice) minutes(least, most int, about ...any) time.Duration {
 	return time.Duration(d.number(least, most, about...)) * time.Minute
 }
 
-// pick is one of the choices.
+// pick returns one of the choices.
 func pick[T any](d dice, choices []T, about ...any) T {
 	return choices[d.below(len(choices), about...)]
 }

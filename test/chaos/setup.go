@@ -12,7 +12,7 @@ import (
 	"slurmflex/test/fakeslurm"
 )
 
-// The cluster, and those in the same project that are none of its business.
+// The cluster, and unrelated clusters in the same project.
 const (
 	cluster = "alpha"
 	project = "demo"
@@ -28,14 +28,14 @@ type nodeSet struct {
 	template         string
 	static, dynamic  int
 	exclusive        bool
-	flex             string        // what dws_flex holds beside what all have
-	capacity         string        // in place of dws_flex; empty: flex-start
-	placement        bool          // its nodes are placed close together
+	flex             string        // content of dws_flex in addition to the common keys
+	capacity         string        // instead of dws_flex; empty: flex-start
+	placement        bool          // compact placement
 	shortest, widest int           // of its jobs, in nodes
-	longest          time.Duration // the longest time limit of its jobs
+	longest          time.Duration // longest time limit of its jobs
 }
 
-// nodeSets are one of each kind.
+// nodeSets returns one nodeset of each kind.
 func nodeSets() []nodeSet {
 	return []nodeSet{
 		{
@@ -77,14 +77,14 @@ func nodeSets() []nodeSet {
 	}
 }
 
-// bulk reports whether the nodeset's machines come by bulk insert, of no group.
+// bulk reports whether bulk insert creates the nodeset's machines, without a group.
 func (s nodeSet) bulk() bool { return s.capacity != "" || strings.Contains(s.flex, "use_bulk_insert") }
 
-// setup is what a day is like before anything happens.
+// setup is the state of a world before the first event.
 type setup struct {
 	dice    dice
-	keep    time.Duration  // for which whole nodes stay idle after their jobs, in leases of their own length; 0: they go
-	saves   bool           // whether gangs keep whole nodes when they lose others, if jobs wait pending
+	keep    time.Duration  // idle time of whole nodes after their jobs, with full-length leases; 0: deleted at once
+	saves   bool           // pending jobs keep surviving whole nodes after a loss
 	waiting config.Waiting // how jobs wait for machines
 	cloud   fakegce.Options
 	slurm   fakeslurm.Options
@@ -137,15 +137,15 @@ func newSetup(d dice) setup {
 	return s
 }
 
-// edition counts the configurations of a day: reloading it brings another one.
+// edition numbers the configurations of a day. A reload switches to another edition.
 type edition int
 
-// config is the cluster's configuration in an edition.
+// config returns the cluster's configuration in an edition.
 func (s setup) config(e edition) (*config.Config, error) {
 	return config.Parse(cluster+".yaml", []byte(s.file(e)))
 }
 
-// file is the configuration file in an edition.
+// file returns the configuration file of an edition.
 func (s setup) file(e edition) string {
 	d := s.dice
 	text := &strings.Builder{}
@@ -174,10 +174,10 @@ func (s setup) file(e edition) string {
 	return text.String()
 }
 
-// keeps reports whether the nodeset's machines stay after their jobs.
+// keeps reports whether the nodeset's machines stay warm after their jobs.
 func (s setup) keeps(set nodeSet) bool { return s.keep > 0 && set.exclusive }
 
-// salvageTimeout is how long a gang that has lost machines keeps the others.
+// salvageTimeout is how long a job keeps its surviving machines after a loss.
 const salvageTimeout = 20 * time.Minute
 
 // salvages reports whether the nodeset has salvage.
@@ -185,7 +185,8 @@ func (s setup) salvages(set nodeSet) bool {
 	return s.saves && set.exclusive && set.widest > 1 && !set.bulk()
 }
 
-// stay is the longest that the nodeset's machines may be idle; 0: they go with their jobs.
+// stay returns how long the nodeset's machines may be idle; 0 means that they are deleted with
+// their jobs.
 func (s setup) stay(set nodeSet) (longest time.Duration) {
 	if s.keeps(set) {
 		longest = s.keep
@@ -196,7 +197,7 @@ func (s setup) stay(set nodeSet) (longest time.Duration) {
 	return longest
 }
 
-// flex is what dws_flex holds beside what all have.
+// flex returns the content of dws_flex in addition to the common keys.
 func (s setup) flex(set nodeSet) string {
 	if s.stay(set) == 0 {
 		return set.flex
@@ -211,8 +212,8 @@ func (s setup) flex(set nodeSet) string {
 	return strings.Replace(set.flex, "use_job_duration: true", keys, 1)
 }
 
-// patience is how long a nodeset waits for what, in an edition. A lease has ten
-// minutes more than its job, which begins later than it.
+// patience returns a nodeset's timeouts in an edition. A lease is ten minutes longer than its
+// job, which starts later than the lease.
 func (s setup) patience(set nodeSet, e edition) string {
 	d := s.dice
 	wait, refresh := pick(d, []int{0, 0, 1800, 3600}, "provision timeout", set.name, e), pick(d, []int{0, 0, 3600}, "refresh", set.name, e)
@@ -241,7 +242,7 @@ func (s setup) patience(set nodeSet, e edition) string {
 	return strings.Join(keys, ", ")
 }
 
-// atOnce is what a nodeset holds whose machines come at once, in an edition.
+// atOnce returns the keys of a nodeset without a queue, in an edition.
 func (s setup) atOnce(set nodeSet, e edition) string {
 	d, keys := s.dice, set.capacity
 	if s.keeps(set) {
@@ -253,7 +254,7 @@ func (s setup) atOnce(set nodeSet, e edition) string {
 		pick(d, []int{600, 900}, "boot timeout", set.name, e))
 }
 
-// ordinal writes a number for a sentence.
+// ordinal formats a number for a sentence.
 func ordinal(n int) string {
 	return fmt.Sprint(n) + cmp.Or(map[int]string{1: "st", 2: "nd", 3: "rd"}[n], "th")
 }

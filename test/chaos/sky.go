@@ -11,7 +11,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// capacity is room for so many machines in a zone, for a while.
+// capacity limits a zone to a number of machines for a while.
 func capacity(zone string, count int, lasts time.Duration) event {
 	return happening{fmt.Sprintf("%s has room for %d machines, for %v", zone, count, lasts), func(w *world, no int) {
 		w.cloud.SetCapacity(zone, "", count)
@@ -19,7 +19,7 @@ func capacity(zone string, count int, lasts time.Duration) event {
 	}}
 }
 
-// quota is a quota that is short for a while.
+// quota lowers a quota for a while.
 func quota(region, metric string, limit float64, lasts time.Duration) event {
 	return happening{fmt.Sprintf("%s allows %v %s, for %v", region, limit, metric, lasts), func(w *world, no int) {
 		must.Do(w.cloud.SetQuota(region, metric, limit))
@@ -27,12 +27,12 @@ func quota(region, metric string, limit float64, lasts time.Duration) event {
 	}}
 }
 
-// quotas are those that may be short.
+// quotas returns the metrics that may be short.
 func quotas() []string {
 	return append(mig.GroupQuotas(), "ACTIVE_RESIZE_REQUESTS", "ACTIVE_RESIZE_REQUESTS", fakegce.ConcurrentOperations)
 }
 
-// failRequest is a resize request of ours that fails while it waits.
+// failRequest makes a waiting resize request of slurmflex fail.
 func failRequest(nth int, code string) event {
 	return happening{fmt.Sprintf("the %s waiting request fails with %s", ordinal(nth+1), code), func(w *world, _ int) {
 		var all [][2]string // group and request
@@ -51,7 +51,7 @@ func failRequest(nth int, code string) event {
 	}}
 }
 
-// refuseCreation has operations that create something end with a code.
+// refuseCreation makes operations that create resources fail with a code.
 func refuseCreation(method, code string, lasts time.Duration) event {
 	return happening{fmt.Sprintf("operations of %s end with %s, for %v", method, code, lasts), func(w *world, no int) {
 		w.watch.despair(code, lasts)
@@ -60,28 +60,28 @@ func refuseCreation(method, code string, lasts time.Duration) event {
 	}}
 }
 
-// lag has lists show what was there a while ago.
+// lag makes lists show an earlier state.
 func lag(method string, behind, lasts time.Duration) event {
 	return happening{fmt.Sprintf("%s lags %v behind, for %v", method, behind, lasts), func(w *world, no int) {
 		w.arm(no, lasts, fakegce.Fault{Method: method, Lag: behind})
 	}}
 }
 
-// unreachable is a zone or region that a list does not reach.
+// unreachable makes a list unable to reach a zone or region.
 func unreachable(method, place string, lasts time.Duration) event {
 	return happening{fmt.Sprintf("%s is out of reach of %s, for %v", place, method, lasts), func(w *world, no int) {
 		w.arm(no, lasts, fakegce.Fault{Method: method, Unreachable: []string{place}})
 	}}
 }
 
-// failing is an aggregated list that fails as a whole, for a while.
+// failing makes an aggregated list fail as a whole for a while.
 func failing(method string, status int, lasts time.Duration) event {
 	return happening{fmt.Sprintf("%s fails with %d, for %v", method, status, lasts), func(w *world, no int) {
 		w.arm(no, lasts, fakegce.Fault{Method: method, Status: status})
 	}}
 }
 
-// deadZone is a zone that answers no call, for a while.
+// deadZone makes a zone answer no calls for a while.
 func deadZone(zone string, lasts time.Duration) event {
 	return happening{fmt.Sprintf("zone %s is dead, for %v", zone, lasts), func(w *world, no int) {
 		w.cloud.SetZoneDead(zone, true)
@@ -90,7 +90,7 @@ func deadZone(zone string, lasts time.Duration) event {
 	}}
 }
 
-// loss is how a machine is lost.
+// loss is a way to lose a machine.
 type loss string
 
 // The losses.
@@ -103,7 +103,7 @@ const (
 
 func losses() []loss { return []loss{vanishes, vanishes, stops, hostFails, maintained} }
 
-// loseVM is a machine that is lost, at once or when its maintenance begins.
+// loseVM loses a machine, at once or when its maintenance starts.
 func loseVM(nth int, how loss) event {
 	return happening{fmt.Sprintf("the %s machine %s", ordinal(nth+1), how), func(w *world, no int) {
 		machines := slices.DeleteFunc(w.state().Instances, func(in fakegce.Instance) bool {
@@ -127,7 +127,7 @@ func loseVM(nth int, how loss) event {
 	}}
 }
 
-// loseMachine has a machine be lost at once.
+// loseMachine loses a machine at once.
 func loseMachine(w *world, name string, how loss) {
 	w.watch.take(name)
 	var err error
@@ -142,7 +142,7 @@ func loseMachine(w *world, name string, how loss) {
 	w.journal.note("machine %s %s: %v", name, how, err)
 }
 
-// outage is a zone whose power fails: all machines of ours in it stop.
+// outage cuts the power of a zone: all machines of slurmflex there stop.
 func outage(zone string) event {
 	return happening{"all machines in " + zone + " stop", func(w *world, _ int) {
 		for _, in := range w.state().Instances {
@@ -154,7 +154,7 @@ func outage(zone string) event {
 	}}
 }
 
-// mute has the machines that boot not register with Slurm, for a while.
+// mute prevents booting machines from registering with Slurm for a while.
 func mute(lasts time.Duration) event {
 	text := fmt.Sprintf("machines boot and do not register, for %v", lasts)
 	return happening{text, func(w *world, no int) {
@@ -162,7 +162,7 @@ func mute(lasts time.Duration) event {
 	}}
 }
 
-// crash is the slurmd of a node that is gone for a while, and its machine not.
+// crash stops a node's slurmd for a while. Its machine keeps running.
 func crash(node string, lasts time.Duration) event {
 	return happening{fmt.Sprintf("the slurmd of %s is gone, for %v", node, lasts), func(w *world, no int) {
 		if w.machines.of(node).boot.IsZero() {
@@ -173,7 +173,7 @@ func crash(node string, lasts time.Duration) event {
 	}}
 }
 
-// failureCodes are those that requests and operations fail with.
+// failureCodes returns the error codes of failing requests and operations.
 func failureCodes() []string {
 	return []string{
 		"LIMIT_EXCEEDED", "QUOTA_EXCEEDED", "RESOURCE_POOL_EXHAUSTED", "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
@@ -186,8 +186,7 @@ func refusalCodes() []string {
 		"QUEUING_INFEASIBLE_NO_CAPACITY", "AGGREGATE_RESERVATION_NOT_EXIST", "UNSUPPORTED_OPERATION")
 }
 
-// hopeless reports whether a process that meets a code is right to give up: an admin
-// must change something.
+// hopeless reports whether a code is a permanent error that only an admin can fix.
 func hopeless(code string) bool {
 	return slices.Contains([]string{
 		"PERMISSIONS_ERROR", "CONDITION_NOT_MET", "INVALID_ARGUMENT", "INVALID_MACHINE_TYPE", "INVALID_GPU_TYPE",
@@ -195,7 +194,7 @@ func hopeless(code string) bool {
 	}, code)
 }
 
-// creations are the methods that refuseCreation strikes.
+// creations returns the methods that refuseCreation affects.
 func creations() []string {
 	return []string{
 		"regionInstanceGroupManagerResizeRequests.insert", "regionInstanceGroupManagers.insert",
@@ -203,7 +202,7 @@ func creations() []string {
 	}
 }
 
-// lists are the methods that lag and unreachable strike.
+// lists returns the methods that lag and unreachable affect.
 func lists() []string {
 	return []string{
 		"regionInstanceGroupManagers.list", "regionInstanceGroupManagerResizeRequests.list",

@@ -9,21 +9,21 @@ import (
 	"slurmflex/test/must"
 )
 
-// What there is of capacity that has no queue.
+// Amounts of capacity without a queue.
 const (
 	machineType  = "a3-highgpu-8g"
 	reservation  = "h100s"
 	reservedZone = "europe-west4-a"
-	reserved     = 3 // machines, of a nodeset of four
+	reserved     = 3 // machines; the nodeset has four
 )
 
-// The provisioning models of machines that come at once.
+// The provisioning models without a queue.
 const (
 	spotModel     = "SPOT"
 	standardModel = "STANDARD"
 )
 
-// stock is room for so many machines of a model in a zone, for a while.
+// stock limits a zone to a number of machines of a model for a while.
 func stock(model, zone string, count int, lasts time.Duration) event {
 	return happening{fmt.Sprintf("%s has room for %d %s machines, for %v", zone, count, model, lasts), func(w *world, no int) {
 		must.Do(w.cloud.SetModelCapacity(zone, "", model, count))
@@ -31,7 +31,7 @@ func stock(model, zone string, count int, lasts time.Duration) event {
 	}}
 }
 
-// holding is so many machines in the reservation, for a while.
+// holding limits the reservation to a number of machines for a while.
 func holding(count int, lasts time.Duration) event {
 	return happening{fmt.Sprintf("reservation %s is of %d machines, for %v", reservation, count, lasts), func(w *world, no int) {
 		hold := func(n int) { must.Do(w.cloud.SetReservation(reservation, reservedZone, machineType, n)) }
@@ -40,8 +40,8 @@ func holding(count int, lasts time.Duration) event {
 	}}
 }
 
-// stocks are what comes and goes of capacity without a queue in a day, and the Spot
-// machines that are pre-empted.
+// stocks returns a day's changes of capacity without a queue, and its preemptions of Spot
+// machines.
 func (d dice) stocks() (script []appointment) {
 	add := func(e event, about ...any) {
 		at := d.span(0, storm, append([]any{"stock"}, about...)...)
@@ -53,7 +53,7 @@ func (d dice) stocks() (script []appointment) {
 		case reservation:
 			add(holding(room, lasts), i)
 		default:
-			for _, zone := range zones()[:2] { // bulk insert takes either
+			for _, zone := range zones()[:2] { // bulk insert uses either zone
 				add(stock(model, zone, room, lasts), i)
 			}
 		}
@@ -65,8 +65,8 @@ func (d dice) stocks() (script []appointment) {
 	return script
 }
 
-// preemption is the loss of the next Spot machine that has run for a while, or of all
-// Spot machines then.
+// preemption preempts the next Spot machine that has run for long enough, or all Spot machines
+// at that time.
 type preemption struct {
 	after time.Duration
 	all   bool
@@ -81,7 +81,7 @@ func (e preemption) String() string {
 
 func (e preemption) strike(w *world, _ int) { w.preempts.lieInWait(e) }
 
-// preemptions are those that wait for their machines.
+// preemptions are the preemptions that wait for their machines.
 type preemptions struct {
 	mu      sync.Mutex
 	waiting []preemption
@@ -92,13 +92,13 @@ func (p *preemptions) lieInWait(e preemption) {
 	p.waiting = append(p.waiting, e)
 }
 
-// calm has no more machines pre-empted.
+// calm ends all preemptions.
 func (p *preemptions) calm() {
 	defer locked(&p.mu)()
 	p.waiting = nil
 }
 
-// look has the machines pre-empted that have run for long enough, one a second.
+// look preempts machines that have run for long enough, one per second.
 func (p *preemptions) look(w *world) {
 	defer locked(&p.mu)()
 	var old []string

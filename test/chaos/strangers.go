@@ -16,8 +16,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// squat is a machine of somebody else's with the name of one of the cluster's
-// nodes, for a while.
+// squat creates a foreign machine with the name of one of the cluster's nodes, for a while.
 func squat(node string, how tenancy, lasts time.Duration) event {
 	text := fmt.Sprintf("there is a machine %s, %s, for %v", node, how, lasts)
 	return happening{text, func(w *world, no int) {
@@ -46,23 +45,23 @@ func squat(node string, how tenancy, lasts time.Duration) event {
 		}
 		w.holds("squat "+node, no, lasts, func() {
 			w.evict(node)
-			time.AfterFunc(5*time.Minute, func() { w.evict(node) }) // its request may not have brought it yet
+			time.AfterFunc(5*time.Minute, func() { w.evict(node) }) // its request may not have created it yet
 		})
 	}}
 }
 
-// tenancy is whose the machine is, and what it does.
+// tenancy is the owner and the purpose of a foreign machine.
 type tenancy string
 
-// Whose a machine may be.
+// The tenancies.
 const (
 	byHand  tenancy = "made by hand"
 	stopped tenancy = "made by hand, and stopped"
 	alikes  tenancy = "of slurm-gcp's cluster alpha-a3, nodeset pool"
 )
 
-// evict has the owner of a machine take it away, and try again while Compute refuses:
-// until the machine runs, its request may have to be cancelled instead.
+// evict makes the owner of a machine delete it, and retries while Compute refuses. Until the
+// machine runs, its owner may have to cancel its request instead.
 func (w *world) evict(node string) {
 	in, there := w.stranger(node)
 	if !there {
@@ -82,13 +81,13 @@ func (w *world) evict(node string) {
 	w.journal.note("a stranger deletes his machine %s: %v", node, err)
 }
 
-// setOf is the nodeset of a node.
+// setOf returns the nodeset of a node.
 func setOf(node string) nodeSet {
 	sets := nodeSets()
 	return sets[slices.IndexFunc(sets, func(s nodeSet) bool { return strings.HasPrefix(node, cluster+"-"+s.name+"-") })]
 }
 
-// stranger is the machine of somebody else's that has the node's name.
+// stranger returns the foreign machine with the node's name.
 func (w *world) stranger(node string) (fakegce.Instance, bool) {
 	for _, in := range w.cloud.State().Instances {
 		if in.Name == node && w.isStranger(in) {
@@ -98,30 +97,29 @@ func (w *world) stranger(node string) (fakegce.Instance, bool) {
 	return fakegce.Instance{}, false
 }
 
-// isStranger reports whether a machine that has the name of one of the cluster's
-// nodes is somebody else's.
+// isStranger reports whether a machine with a node's name is foreign.
 func (w *world) isStranger(in fakegce.Instance) bool {
 	_, stamped := mig.StampOfLabels(in.Labels)
 	return w.known[in.Name] && (isNeighbours(in.Group) || in.Group == "" && !stamped)
 }
 
-// state is the cloud without the strangers' machines.
+// state returns the cloud without foreign machines.
 func (w *world) state() fakegce.State {
 	st := w.cloud.State()
 	st.Instances = slices.DeleteFunc(st.Instances, w.isStranger)
 	return st
 }
 
-// neighbour is a group with machines in the same project that is none of our
-// business: of another cluster of ours, whose name may begin as ours does, or
-// of somebody who knows nothing of us.
+// neighbour is an unrelated group with machines in the same project. It belongs to another
+// slurmflex cluster, possibly with a similar name, or to an unrelated owner.
 type neighbour struct {
 	group    string
 	machines []string
 	stamp    string // the group's description
 }
 
-// neighbours are those of every day. Each machine is of seven days.
+// neighbours returns the neighbours of every day. Each of their machines has a lease of seven
+// days.
 func neighbours() []neighbour {
 	stamp := func(cluster string, job uint32) string {
 		return mig.Stamp{Version: mig.StampVersion, Cluster: cluster, NodeSet: "gang", Job: job}.String()
@@ -130,21 +128,20 @@ func neighbours() []neighbour {
 		{"alpha2-gang-job-1", []string{"alpha2-gang-0", "alpha2-gang-1"}, stamp("alpha2", 1)},
 		{"alpha-b-gang-job-1", []string{"alpha-b-gang-0"}, stamp("alpha-b", 1)},
 		{"alpha-gang-job-900001", []string{"alpha-gang-77"}, "made by hand"},
-		{"alpha-gang-job-900002", nil, `{"slurmflex":99,"cluster":"alpha","nodeset":"gang","job":900002}`}, // by a later version of ours
+		{"alpha-gang-job-900002", nil, `{"slurmflex":99,"cluster":"alpha","nodeset":"gang","job":900002}`}, // of a later slurmflex
 		{"alpha-a3-pool-job-900003", []string{"alpha-a3-pool-77"}, stamp("alpha-a3", 900003)},
 		{alikesGroup, []string{"alpha-a3-pool-10"}, ""},
 	}
 }
 
-// alikesGroup is the group of a cluster alpha-a3, which is slurm-gcp's, of
-// its nodeset pool. Its name, and those of its machines, could be of the cluster
-// alpha and its nodeset a3-pool.
+// alikesGroup is slurm-gcp's group of a cluster alpha-a3 and its nodeset pool. The names of
+// the group and its machines could also belong to cluster alpha and nodeset a3-pool.
 const alikesGroup = "alpha-a3-pool-0123abcd"
 
-// neighbourhood is where the neighbours' groups are.
+// neighbourhood is the path of the neighbours' groups.
 const neighbourhood = "/regions/" + us + "/instanceGroupManagers"
 
-// found makes a group, as anybody may.
+// found creates a group as any user could.
 func found(cloud *fakegce.Server, group, description string) error {
 	template := "flex"
 	if group == alikesGroup {
@@ -159,7 +156,7 @@ func found(cloud *fakegce.Server, group, description string) error {
 	})
 }
 
-// populate asks for machines of seven days in a group.
+// populate requests machines with a lease of seven days in a group.
 func populate(cloud *fakegce.Server, group, request string, machines []string) error {
 	var instances []any
 	for _, name := range machines {
@@ -170,7 +167,7 @@ func populate(cloud *fakegce.Server, group, request string, machines []string) e
 	})
 }
 
-// post calls the API as anybody would.
+// post calls the API as any user could.
 func post(cloud *fakegce.Server, path string, body any) error {
 	return call(cloud, http.MethodPost, path, body)
 }
@@ -197,14 +194,14 @@ func call(cloud *fakegce.Server, method, path string, body any) error {
 	return nil
 }
 
-// isNeighbours reports whether a group or machine of that name is a neighbour's.
+// isNeighbours reports whether a group or machine name belongs to a neighbour.
 func isNeighbours(name string) bool {
 	return slices.ContainsFunc(neighbours(), func(n neighbour) bool {
 		return n.group == name || slices.Contains(n.machines, name)
 	})
 }
 
-// disturbed says what of a neighbour is not as it was; empty if all is.
+// disturbed describes a change of a neighbour, or returns "".
 func (n neighbour) disturbed(st fakegce.State) string {
 	g, there := st.Group(n.group)
 	switch {

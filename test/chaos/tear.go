@@ -12,18 +12,18 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// firstTorn is the script's number of the first job that is torn.
+// firstTorn is the script's number of the first job that loses a machine.
 const firstTorn = 700
 
-// tear is a gang's loss of a machine while it runs, and what comes on top of it.
+// tear makes a running job lose a machine, with further trouble afterwards.
 type tear struct {
 	job    int
-	after  time.Duration // of its run
+	after  time.Duration // since the job's start
 	how    loss
-	then   loss          // of another of its machines; empty: none
-	later  time.Duration // when that is lost
-	killed time.Duration // for which the daemon, killed soon after, is away; 0: it is not killed
-	calls  int           // that it makes before
+	then   loss          // loss of another machine; empty: none
+	later  time.Duration // delay of the second loss
+	killed time.Duration // how long the daemon, killed soon after, stays away; 0: not killed
+	calls  int           // calls before its end
 }
 
 func (e tear) String() string {
@@ -39,8 +39,8 @@ func (e tear) String() string {
 
 func (e tear) strike(w *world, _ int) { w.tears.lieInWait(e) }
 
-// befall has the gang lose a machine, and later another one, of those that it has then or
-// has had.
+// befall makes the job lose a machine, and later another one of its present or earlier
+// machines.
 func (e tear) befall(w *world, l *life) {
 	nodes := slices.Clone(l.Nodes)
 	w.tears.note(w, l.ID, nodes[1:])
@@ -63,21 +63,23 @@ func (e tear) befall(w *world, l *life) {
 	})
 }
 
-// tears has gangs lose machines, and counts those that run again on the machines that they have left.
+// tears makes jobs lose machines, and counts the jobs that run again on their surviving
+// machines.
 type tears struct {
 	mu      sync.Mutex
-	waiting []tear // for their jobs to run
+	waiting []tear // waiting for their jobs to run
 	torn    map[uint32]torn
 	count   tearCount
 }
 
-// torn is what a gang has left after a loss.
+// torn describes a job's surviving machines after a loss.
 type torn struct {
 	at       time.Time
 	machines []fakegce.Instance
 }
 
-// tearCount counts gangs that lose machines, and those that run again on the others.
+// tearCount counts the jobs that lost machines, and those that ran again on the surviving
+// ones.
 type tearCount struct{ gangs, again int }
 
 func (c tearCount) String() string {
@@ -89,7 +91,8 @@ func (s *tears) lieInWait(e tear) {
 	s.waiting = append(s.waiting, e)
 }
 
-// look has the gangs lose machines that have run for long enough, and looks where the others run.
+// look takes machines from jobs that have run for long enough, and checks where earlier ones
+// run again.
 func (s *tears) look(w *world) {
 	s.mu.Lock()
 	waiting, gangs := s.waiting, maps.Clone(s.torn)
@@ -112,7 +115,7 @@ func (s *tears) look(w *world) {
 	}
 }
 
-// note notes that a gang has the machines of these nodes left.
+// note records a job's surviving machines by node.
 func (s *tears) note(w *world, job uint32, nodes []string) {
 	left := torn{at: time.Now()}
 	for _, name := range nodes {
@@ -128,7 +131,7 @@ func (s *tears) note(w *world, job uint32, nodes []string) {
 	s.count.gangs++
 }
 
-// runAgain counts a gang that runs again on a machine that it had left.
+// runAgain counts a job that runs again on a surviving machine.
 func (s *tears) runAgain(j slurm.Job, gang torn, now fakegce.State) {
 	defer locked(&s.mu)()
 	delete(s.torn, j.ID)
@@ -140,7 +143,7 @@ func (s *tears) runAgain(j slurm.Job, gang torn, now fakegce.State) {
 	}
 }
 
-// calm has no more gangs lose machines.
+// calm ends all losses.
 func (s *tears) calm() {
 	defer locked(&s.mu)()
 	s.waiting = nil
@@ -151,7 +154,7 @@ func (s *tears) soFar() tearCount {
 	return s.count
 }
 
-// tears are the gangs of a day that lose machines. There are some where gangs keep the others.
+// tears returns a day's losses, if its setup keeps surviving nodes.
 func (d dice) tears() (script []appointment) {
 	s := newSetup(d)
 	if s.waiting != config.Pending {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// tornDay is a day of that seed with one gang, which loses a machine, and nothing beside it.
+// tornDay returns a seed's day with one job that loses a machine, and no other event.
 func tornDay(seed uint64, how loss) day {
 	script := []appointment{
 		at(time.Minute, submit{job: 1, partition: "gang", nodes: 3, limit: 50 * time.Minute, run: 30 * time.Minute}),
@@ -19,9 +19,9 @@ func tornDay(seed uint64, how loss) day {
 	return day{seed, script}
 }
 
-// A gang that loses a machine runs again on the others, and no invariant breaks. The seed is
-// of a day on which gangs keep machines.
-func TestAGangThatLosesAMachineRunsAgainOnTheOthers(t *testing.T) {
+// Checks that a job that loses a machine runs again on the surviving ones without breaking an
+// invariant. The seed belongs to a day on which jobs keep machines.
+func TestJobRunsAgainOnItsSurvivingMachines(t *testing.T) {
 	const saves = 10
 	for _, how := range []loss{vanishes, hostFails} {
 		t.Run(string(how), func(t *testing.T) {

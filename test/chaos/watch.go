@@ -10,8 +10,7 @@ import (
 	"slurmflex/test/fakeslurm"
 )
 
-// watch keeps an eye on jobs and nodes as they really are, whatever the product
-// is told of them.
+// watch tracks the true state of jobs and nodes, whatever the lists say to the product.
 type watch struct {
 	slurm   *fakeslurm.Cluster
 	journal *journal
@@ -19,24 +18,24 @@ type watch struct {
 	mu        sync.Mutex
 	nodes     map[string]slurm.Node
 	lives     map[uint32]*life
-	excused   map[uint32]bool      // by array id: jobs that the script itself has ended
-	staying   map[uint32]bool      // by array id: jobs that Slurm would not requeue
-	relimited map[uint32]bool      // by array id: jobs whose limit the script has changed
-	down      map[string]time.Time // when nodes were last seen powered down, or on the way there
-	forgotten map[string]bool      // nodes that slurmctld takes for powered down since it has lost its state
-	desperate time.Time            // until when something may fail of which only an admin can fix the cause
+	excused   map[uint32]bool      // by array ID: jobs ended by the script
+	staying   map[uint32]bool      // by array ID: jobs that Slurm does not requeue
+	relimited map[uint32]bool      // by array ID: jobs with a time limit changed by the script
+	down      map[string]time.Time // when nodes were last seen powered down or powering down
+	forgotten map[string]bool      // nodes considered powered down since slurmctld lost its state
+	desperate time.Time            // end of the period in which a permanent error may occur
 }
 
-// life is what became of a job, or of a task of an array.
+// life is the history of a job or an array task.
 type life struct {
 	slurm.Job
-	given    time.Time // when it was given its nodes
-	runs     time.Time // since when it runs; zero while it does not
+	given    time.Time // when it got its nodes
+	runs     time.Time // start of its run; zero: not running
 	queued   bool      // it is still in the queue
-	taken    bool      // the world has taken a node from it
-	hopeless bool      // something failed in its time of which only an admin can fix the cause
-	stays    bool      // Slurm would not requeue it
-	dropped  bool      // we have cancelled it, as on_provision_timeout says
+	taken    bool      // the world has removed one of its nodes
+	hopeless bool      // a permanent error occurred during its time
+	stays    bool      // Slurm does not requeue it
+	dropped  bool      // slurmflex has cancelled it, as on_provision_timeout demands
 }
 
 func newWatch(c *fakeslurm.Cluster, j *journal) *watch {
@@ -46,10 +45,9 @@ func newWatch(c *fakeslurm.Cluster, j *journal) *watch {
 	}
 }
 
-// look takes over how things are, and returns the jobs that have begun to run,
-// with the limit that they were submitted with and all nodes that they were
-// given.
-// While slurmctld does not answer things are as they were.
+// look records the present state and returns the jobs that have started to run, with their
+// submitted time limits and all their allocated nodes. While slurmctld does not answer, the
+// state does not change.
 func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
 	defer locked(&w.mu)()
 	now := time.Now()
@@ -79,7 +77,7 @@ func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
 		if j.State != l.State {
 			w.journal.note("job %d is %s (%s) on %s", j.ID, j.State, j.Reason, slurm.Fold(j.Nodes))
 		}
-		// One that was requeued and is held shows its last ones; one that moves may start
+		// A requeued and held job still shows its last nodes. A job that fails over may start
 		// again between two looks.
 		if len(l.Nodes) == 0 || !l.State.HoldsNodes() || l.Partition != j.Partition {
 			l.given = now
@@ -105,14 +103,14 @@ func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
 	return started
 }
 
-// note enters a job in excused, staying or relimited.
+// note adds a job to excused, staying or relimited.
 func (w *watch) note(which map[uint32]bool, id uint32) {
 	defer locked(&w.mu)()
 	which[id] = true
 }
 
-// forget notes that slurmctld has forgotten all jobs, and takes all nodes for
-// powered down, for which nobody has asked.
+// forget records that slurmctld has forgotten all jobs and considers all nodes powered down
+// and not requested.
 func (w *watch) forget(nodes []string) {
 	defer locked(&w.mu)()
 	clear(w.lives)
@@ -125,7 +123,7 @@ func (w *watch) forget(nodes []string) {
 	}
 }
 
-// requeued notes that its owner requeues a job: it may have the same nodes again before
+// requeued records that a job's owner requeues it: the job may get the same nodes again before
 // the next look.
 func (w *watch) requeued(id uint32) {
 	defer locked(&w.mu)()
@@ -136,7 +134,7 @@ func (w *watch) requeued(id uint32) {
 	}
 }
 
-// take notes that the world takes a node from the jobs that hold it.
+// take records that the world removes a node from the jobs that hold it.
 func (w *watch) take(node string) {
 	defer locked(&w.mu)()
 	for _, l := range w.lives {
@@ -148,8 +146,8 @@ func (w *watch) take(node string) {
 	}
 }
 
-// parts are the components of the heterogeneous job that a life belongs to, or the
-// life alone. The caller has the lock.
+// parts returns the components of a life's heterogeneous job, or just the life. The caller
+// holds the lock.
 func (w *watch) parts(l *life) []*life {
 	if l.HetID == 0 {
 		return []*life{l}
@@ -163,10 +161,9 @@ func (w *watch) parts(l *life) []*life {
 	return parts
 }
 
-// despair notes that something may fail with a code for a while. If only an
-// admin can fix its cause, jobs that Slurm would not requeue may be given up,
-// also by what is remembered of the failure later, or noticed when the daemon
-// runs again.
+// despair records that a code may occur for a while. If only an admin can fix its cause,
+// slurmflex may give up jobs that Slurm does not requeue. That may also happen later:
+// slurmflex remembers failures, and notices some only when the daemon runs again.
 func (w *watch) despair(code string, lasts time.Duration) {
 	const remembered = 15 * time.Minute
 	if !hopeless(code) {
@@ -181,7 +178,7 @@ func (w *watch) despair(code string, lasts time.Duration) {
 	}
 }
 
-// drop notes that we cancel a job.
+// drop records that slurmflex cancels a job.
 func (w *watch) drop(id uint32) {
 	defer locked(&w.mu)()
 	if l := w.lives[id]; l != nil {
@@ -191,7 +188,7 @@ func (w *watch) drop(id uint32) {
 	}
 }
 
-// queued is a job of the queue of which that holds; nil if there is none.
+// queued returns a queued job that matches is, or nil.
 func (w *watch) queued(is func(*life) bool) *life {
 	defer locked(&w.mu)()
 	for _, l := range w.lives {
@@ -203,9 +200,8 @@ func (w *watch) queued(is func(*life) bool) *life {
 	return nil
 }
 
-// runner is the job that has run on a node for a moment; nil if there is none.
-// The moment is that of a race that nobody can avoid: Slurm may start a job
-// between a pass's look and its command.
+// runner returns the job that has run on a node for a moment, or nil. The moment excuses an
+// unavoidable race: Slurm may start a job between a pass's observation and its command.
 func (w *watch) runner(node string) *life {
 	const moment = 5 * time.Second
 	return w.queued(func(l *life) bool {
@@ -213,9 +209,9 @@ func (w *watch) runner(node string) *life {
 	})
 }
 
-// waiter is the job that waits for a node, with the longer of the limits that it had at
-// the last look and has now; nil if there is none, or somebody has taken it back in the
-// second since that look.
+// waiter returns the job that waits for a node, or nil. It also returns nil for a job requeued
+// within the second since the last look. The job's limit is the longer of its limits then and
+// now.
 func (w *watch) waiter(node string) *life {
 	l := w.queued(func(l *life) bool {
 		return l.State == slurm.JobConfiguring && slices.Contains(l.Nodes, node) && w.slurm.JobState(l.ID).HoldsNodes()
@@ -228,7 +224,7 @@ func (w *watch) waiter(node string) *life {
 	return l
 }
 
-// running is the job of that id if it runs; nil if it does not.
+// running returns the running job with this ID, or nil.
 func (w *watch) running(id uint32) *life {
 	return w.queued(func(l *life) bool { return l.ID == id && !l.runs.IsZero() })
 }
@@ -238,14 +234,14 @@ func (w *watch) wanted(node string) bool {
 	return w.queued(func(l *life) bool { return slices.Contains(l.Nodes, node) }) != nil
 }
 
-// asked reports whether Slurm has wanted the node's machine gone a while ago.
+// asked reports whether Slurm has recently released the node's machine.
 func (w *watch) asked(node string, while time.Duration) bool {
 	defer locked(&w.mu)()
 	at, ever := w.down[node]
 	return ever && time.Since(at) <= while
 }
 
-// forNobody are the nodes that power up and that no job holds, sorted.
+// forNobody returns the nodes that are powering up without a job, sorted.
 func (w *watch) forNobody() []string {
 	defer locked(&w.mu)()
 	held := map[string]bool{}
@@ -264,7 +260,7 @@ func (w *watch) forNobody() []string {
 	return names
 }
 
-// held are the jobs that wait for an admin to release them.
+// held returns the jobs that wait for an admin's release.
 func (w *watch) held() []uint32 {
 	defer locked(&w.mu)()
 	var ids []uint32
@@ -277,8 +273,7 @@ func (w *watch) held() []uint32 {
 	return ids
 }
 
-// all are the jobs that have been submitted: those still in the queue, and those
-// that are over.
+// all returns all submitted jobs: those in the queue, and those that are over.
 func (w *watch) all() (queue, over []life) {
 	defer locked(&w.mu)()
 	for _, l := range w.lives {
@@ -294,13 +289,13 @@ func (w *watch) all() (queue, over []life) {
 	return queue, over
 }
 
-// forgiven reports whether the script has ended the job itself.
+// forgiven reports whether the script ended the job.
 func (w *watch) forgiven(l life) bool {
 	defer locked(&w.mu)()
 	return w.excused[l.ArrayID] || w.excused[l.ID] || w.excused[l.HetID]
 }
 
-// node is a node as it was last seen.
+// node returns a node as last seen.
 func (w *watch) node(name string) slurm.Node {
 	defer locked(&w.mu)()
 	return w.nodes[name]

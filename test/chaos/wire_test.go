@@ -16,7 +16,7 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// create sends a call that makes a policy.
+// create sends a call that creates a policy.
 func (p *planted) create(ctx context.Context) (*http.Response, error) {
 	const path = "http://compute.test/compute/v1/projects/" + project + "/regions/" + us + "/resourcePolicies"
 	body := `{"name":"alpha-close-job-7","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`
@@ -27,7 +27,7 @@ func (p *planted) create(ctx context.Context) (*http.Response, error) {
 
 func (p *planted) scheduler() *commands { return &commands{process: p.p, next: p.slurm} }
 
-func TestWhatBefallsACallToCompute(t *testing.T) {
+func TestAilmentsDistortCallsToCompute(t *testing.T) {
 	const no, yes, perhaps = 0, 1, 2
 	tests := map[ailment]struct {
 		acts   int
@@ -80,7 +80,7 @@ func TestWhatBefallsACallToCompute(t *testing.T) {
 	}
 }
 
-func TestACallOfADyingProcessMayStillArrive(t *testing.T) {
+func TestDyingProcessMayCompleteItsLastCall(t *testing.T) {
 	for what, acts := range map[string]bool{"before": false, "after": true} {
 		t.Run("killed "+what+" the call", func(t *testing.T) {
 			plant(t, func(p *planted) {
@@ -94,7 +94,7 @@ func TestACallOfADyingProcessMayStillArrive(t *testing.T) {
 	}
 }
 
-func TestAProcessIsKilledAtTheCallThatItIsToDieOf(t *testing.T) {
+func TestDoomedProcessDiesAtTheChosenCall(t *testing.T) {
 	plant(t, func(p *planted) {
 		p.p.doom(kill{calls: 2})
 		for range 2 {
@@ -106,7 +106,7 @@ func TestAProcessIsKilledAtTheCallThatItIsToDieOf(t *testing.T) {
 	})
 }
 
-func TestASicknessOfSlurmIsOneOfAllItsCommandsOrOfOneKind(t *testing.T) {
+func TestSlurmSicknessAffectsAllCommandsOrOneKind(t *testing.T) {
 	plant(t, func(p *planted) {
 		p.faults.catch(1, controller, sickness{unsent, "squeue", 1, time.Minute})
 		_, err := p.scheduler().Jobs(p.p.ctx)
@@ -122,7 +122,7 @@ func TestASicknessOfSlurmIsOneOfAllItsCommandsOrOfOneKind(t *testing.T) {
 	})
 }
 
-func TestACommandThatHangsIsGivenUp(t *testing.T) {
+func TestHungCommandTimesOut(t *testing.T) {
 	plant(t, func(p *planted) {
 		p.faults.catch(1, controller, sickness{hung, everything, 1, time.Minute})
 		sent := time.Now()
@@ -131,7 +131,7 @@ func TestACommandThatHangsIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestCallsAreToldApartByWhatTheyMake(t *testing.T) {
+func TestCallsAreDistinguishedByWhatTheyCreate(t *testing.T) {
 	a := apiCall{object: "regions/r/instanceGroupManagers", body: []byte(`{"name":"a"}`)}
 	b := apiCall{object: a.object, body: []byte(`{"name":"b"}`)}
 	bulk := apiCall{object: "zones/z/instances/bulkInsert", body: []byte(`{"perInstanceProperties":{"n1":{},"n0":{}}}`)}
@@ -140,7 +140,7 @@ func TestCallsAreToldApartByWhatTheyMake(t *testing.T) {
 	assert.Equal(t, "x", apiCall{object: "x"}.subject())
 }
 
-func TestCallsOfOneInstantHaveTheSameLotWhicheverComesFirst(t *testing.T) {
+func TestCallsOfOneInstantShareTheirFateInAnyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := faults{dice: 17}
 		first := a.next(compute, "list requests", "daemon g1")
@@ -153,7 +153,7 @@ func TestCallsOfOneInstantHaveTheSameLotWhicheverComesFirst(t *testing.T) {
 	})
 }
 
-func TestADigestDoesNotDependOnTheIdsOfCalls(t *testing.T) {
+func TestDigestIgnoresRequestIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		digest := func(text string) string {
 			j := journal{begun: time.Now()}
@@ -166,7 +166,7 @@ func TestADigestDoesNotDependOnTheIdsOfCalls(t *testing.T) {
 	})
 }
 
-func TestCallsWithoutReasonAreSeen(t *testing.T) {
+func TestUnnecessaryCallsAreDetected(t *testing.T) {
 	usual := toll{passes: 100, wakeUps: 5, reads: 2500, changes: 40, struck: 3, due: 2000}
 	spins, woken, rereads, struck := usual, usual, usual, usual
 	spins.passes, rereads.reads = 600, 4164
@@ -177,13 +177,13 @@ func TestCallsWithoutReasonAreSeen(t *testing.T) {
 		spins:   "600 passes in 1h0m0s with 5 wake-ups, and 500 would do",
 		woken:   "",
 		rereads: "4164 calls that only look in 100 passes, and 4163 would do",
-		struck:  "", // what went wrong is made again
+		struck:  "", // a failed call is repeated
 	} {
 		assert.Equal(t, want, day.excess(time.Hour))
 	}
 }
 
-func TestAWorldAtRestIsLeftAlone(t *testing.T) {
+func TestActivityAtRestIsDetected(t *testing.T) {
 	rest := toll{passes: 60, reads: 900, due: 900}
 	spins, busy := rest, rest
 	spins.passes, busy.changes = 131, 1

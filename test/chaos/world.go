@@ -28,8 +28,8 @@ type world struct {
 	cloud     *fakegce.Server
 	slurm     *fakeslurm.Cluster
 	lockDirs  map[host]string
-	main      *service // the daemon of the primary controller
-	other     *service // and of the backup
+	main      *service // daemon of the primary controller
+	other     *service // daemon of the backup controller
 	processes sync.WaitGroup
 	machines  machines
 	known     map[string]bool // the cluster's nodes
@@ -41,28 +41,28 @@ type world struct {
 	calls    calls
 	tears    tears
 	preempts preemptions
-	ahead    atomic.Int64 // of the daemon's clock, ns
+	ahead    atomic.Int64 // of the daemon's clock, in ns
 
-	fate        atomic.Value   // the hookFate of the moment
-	byHand      sync.Map       // nodes that an admin has powered up; they need no job
-	primaryDown atomic.Bool    // the backup's slurmctld acts
-	jobs        map[int]uint32 // ids, by the script's numbers
+	fate        atomic.Value   // the current hookFate
+	byHand      sync.Map       // nodes that an admin powered up; they need no job
+	primaryDown atomic.Bool    // the backup's slurmctld is active
+	jobs        map[int]uint32 // job IDs by the script's numbers
 
 	mu      sync.Mutex
 	current *config.Config
-	active  int // the largest max_active_requests of the day so far
+	active  int // largest max_active_requests of the day so far
 	windows map[string]window
 	armed   map[int]fakegce.Fault
 }
 
-// window is something that lasts, and how it ends.
+// window is a lasting event with its end.
 type window struct {
-	no    int // of the event that opened it
+	no    int // number of the event that opened it
 	until time.Time
 	end   func()
 }
 
-// newWorld makes the world of a seed. The folders of its locks must be removed.
+// newWorld creates the world of a seed. The caller must remove the folders of its locks.
 func newWorld(ctx context.Context, seed uint64) (*world, error) {
 	d := dice(seed)
 	w := &world{
@@ -101,7 +101,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 	return w, w.furnish()
 }
 
-// furnish puts the templates in place, and has the neighbours move in.
+// furnish adds the templates and the neighbours.
 func (w *world) furnish() error {
 	for _, t := range []struct{ region, name, machine string }{
 		{us, "flex", machineType}, {europe, "flex", machineType}, {europe, "tight", "a4-highgpu-8g"},
@@ -141,16 +141,16 @@ func (w *world) furnish() error {
 	return w.reserve()
 }
 
-// reserve makes a reservation that is another's.
+// reserve creates another cluster's reservation.
 func (w *world) reserve() error {
 	spec := slurm.ReservationSpec{Name: foreignReservation, Nodes: w.setup.slurm.Nodes[:1], Start: w.begun.Add(300 * 24 * time.Hour), Lasts: time.Hour, Maint: true}
 	return w.slurm.CreateReservation(w.ctx, spec)
 }
 
-// foreignReservation bears the name of one that alpha2 would make.
+// foreignReservation has a name that cluster alpha2 would use.
 const foreignReservation = "slurmflex-alpha2-972691200"
 
-// config is the configuration of the present edition.
+// config returns the configuration of the present edition.
 func (w *world) config() *config.Config {
 	defer locked(&w.mu)()
 	return w.current
@@ -158,7 +158,7 @@ func (w *world) config() *config.Config {
 
 func (w *world) setEdition(e edition) {
 	cfg, err := w.setup.config(e)
-	if err != nil { // the setup's fault
+	if err != nil { // a mistake in the setup
 		panic(fmt.Sprintf("configuration %d: %v", e, err))
 	}
 	defer locked(&w.mu)()
@@ -166,22 +166,22 @@ func (w *world) setEdition(e edition) {
 	w.active = max(w.active, cfg.Options.MaxActiveRequests)
 }
 
-// mostActive is how many requests may live in a region. Requests of an earlier
-// configuration stay when a later one allows fewer.
+// mostActive returns how many requests may be live in a region. Earlier requests remain when a
+// later configuration allows fewer.
 func (w *world) mostActive() int {
 	defer locked(&w.mu)()
 	return w.active
 }
 
-// now is the clock of the daemon's host.
+// now returns the time on the daemon's host.
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
-// ours are the groups of the cluster.
+// ours returns the groups of the cluster.
 func (w *world) ours(st fakegce.State) []fakegce.Group {
 	return slices.DeleteFunc(st.Groups, func(g fakegce.Group) bool { return isNeighbours(g.Name) })
 }
 
-// holds opens a window. One of the same key ends when the later one does.
+// holds opens a window. If a window with the same key is open, the later end applies.
 func (w *world) holds(key string, no int, lasts time.Duration, end func()) {
 	defer locked(&w.mu)()
 	if old, open := w.windows[key]; open && old.until.After(time.Now().Add(lasts)) {
@@ -190,14 +190,14 @@ func (w *world) holds(key string, no int, lasts time.Duration, end func()) {
 	w.windows[key] = window{no, time.Now().Add(lasts), end}
 }
 
-// lasting reports whether the window of that key is open.
+// lasting reports whether the window with this key is open.
 func (w *world) lasting(key string) bool {
 	defer locked(&w.mu)()
 	_, open := w.windows[key]
 	return open
 }
 
-// shut ends the windows whose time is over, or all of them.
+// shut ends the windows that are over, or all windows.
 func (w *world) shut(all bool) {
 	w.mu.Lock()
 	var over []func()
@@ -213,7 +213,7 @@ func (w *world) shut(all bool) {
 	}
 }
 
-// arm has the fake Compute make a fault for a while.
+// arm arms a fault of the fake Compute for a while.
 func (w *world) arm(no int, lasts time.Duration, f fakegce.Fault) {
 	w.mu.Lock()
 	w.armed[no] = f
@@ -228,18 +228,18 @@ func (w *world) arm(no int, lasts time.Duration, f fakegce.Fault) {
 	})
 }
 
-// rearm puts the armed faults, and no others, in place.
+// rearm replaces the fake's faults with the armed ones.
 func (w *world) rearm() {
 	defer locked(&w.mu)()
 	w.cloud.ClearFaults()
 	for _, no := range slices.Sorted(maps.Keys(w.armed)) {
 		if err := w.cloud.AddFault(w.armed[no]); err != nil {
-			panic(fmt.Sprintf("event %d: %v", no, err)) // the script's fault
+			panic(fmt.Sprintf("event %d: %v", no, err)) // a mistake in the script
 		}
 	}
 }
 
-// endless reports whether some list has no last page.
+// endless reports whether a list has no last page.
 func (w *world) endless() bool {
 	defer locked(&w.mu)()
 	for _, f := range w.armed {
@@ -250,8 +250,8 @@ func (w *world) endless() bool {
 	return false
 }
 
-// well reports whether the daemon has run, and everything been answered, for a
-// while: nothing that it does now is bound to be late.
+// well reports whether the daemon has run and every call has been answered for a while, so
+// that no action has an excuse to be late.
 func (w *world) well() bool { return w.wellFor(5 * time.Minute) }
 
 func (w *world) wellFor(while time.Duration) bool {
@@ -263,7 +263,7 @@ func (w *world) wellFor(while time.Duration) bool {
 		w.faults.well(since, compute, controller, program)
 }
 
-// hook is Slurm's call of one of our programs, which hands over to the daemon.
+// hook makes Slurm call one of slurmflex's programs, which wakes the daemon.
 func (w *world) hook(h flex.WakeUp) {
 	fate, _ := w.fate.Load().(hookFate)
 	now := time.Now().UnixNano()
@@ -280,11 +280,10 @@ func (w *world) hook(h flex.WakeUp) {
 	time.AfterFunc(late, func() { w.handOver(h) })
 }
 
-// settleLimit is how long the pass of a hook without a daemon stays, as in
-// cmd/slurmflex.
+// settleLimit is the maximum duration of a hook's pass without a daemon, as in cmd/slurmflex.
 const settleLimit = 5 * time.Minute
 
-// handOver gives a wake-up to the daemon, or else to a pass of its own.
+// handOver delivers a wake-up to the daemon, or else to a separate pass.
 func (w *world) handOver(h flex.WakeUp) {
 	w.calls.wakeUp()
 	at := w.main
@@ -301,7 +300,7 @@ func (w *world) handOver(h flex.WakeUp) {
 	})
 }
 
-// locked locks until the function that it returns is called.
+// locked locks mu and returns the function that unlocks it.
 func locked(mu *sync.Mutex) (unlock func()) {
 	mu.Lock()
 	return mu.Unlock

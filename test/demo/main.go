@@ -1,6 +1,6 @@
-// Command demo shows the main job: a real Slurm, the fake Compute API, and one
-// sbatch that gets its flex-start nodes, runs, and leaves nothing behind. It
-// works in a folder of its own and removes it, also when interrupted.
+// Command demo shows the main use case: a real Slurm, the fake Compute API, and one sbatch that
+// gets its flex-start nodes, runs, and leaves no resources. It works in a temporary folder and
+// removes it even when interrupted.
 package main
 
 import (
@@ -20,8 +20,8 @@ import (
 	"slurmflex/test/lab"
 )
 
-// limit bounds the whole demo; Slurm alone takes up to 30 s to start a batch
-// job after its last node is up.
+// limit bounds the whole demo; Slurm alone takes up to 30 s to start a batch job after its last
+// node is up.
 const limit = 6 * time.Minute
 
 func main() {
@@ -61,8 +61,8 @@ func demo(ctx context.Context) error {
 	return follow(ctx, l)
 }
 
-// show prints the lines of a file from the one that begins with from up to the
-// one that begins with to, without the latter where it begins another section.
+// show prints the lines of a file from the first line with prefix from to the next line with prefix
+// to. If to starts with a space, the last line belongs to the next section and is omitted.
 func show(file, from, to string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -83,7 +83,7 @@ func show(file, from, to string) error {
 	return fmt.Errorf("%s has no lines from %q to %q", file, from, to)
 }
 
-// follow submits the job, says its story and says what is left at the end.
+// follow submits the job, prints its events, and prints the remaining resources at the end.
 func follow(ctx context.Context, l *lab.Lab) error {
 	const nodes = 2
 	if err := l.Tell(ctx, "capacity", map[string]any{"zone": "", "machineType": "", "count": 0}); err != nil {
@@ -117,7 +117,7 @@ func follow(ctx context.Context, l *lab.Lab) error {
 
 var jobFields = regexp.MustCompile(`JobState=(\w+).* NodeList=(\S*)`)
 
-// jobRow is the job's state in Slurm's word and the nodes that it has or had.
+// jobRow returns the job's state in Slurm's words and the job's current or former nodes.
 func jobRow(ctx context.Context, l *lab.Lab, job string) (state string, nodes []string, err error) {
 	out, err := l.Slurm(ctx, "scontrol", "show", "job", job, "-o")
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-// story prints each event of the job's life once, with the seconds since the
-// beginning.
+// story prints each event of the job's life once, with the seconds since the start.
 type story struct {
 	lab   *lab.Lab
 	job   string
@@ -21,7 +20,7 @@ type story struct {
 	told  map[string]bool
 
 	state    string   // of the job
-	used     []string // the nodes that Slurm has given the job
+	used     []string // the job's nodes
 	cloud    fakegce.State
 	requests int
 	supplied bool
@@ -35,7 +34,7 @@ func (s *story) tell(event string) {
 	}
 }
 
-// look reads Slurm and the cloud and says what is new.
+// look reads Slurm and the cloud and prints new events.
 func (s *story) look(ctx context.Context) (err error) {
 	if s.state, s.used, err = jobRow(ctx, s.lab, s.job); err != nil {
 		return err
@@ -57,7 +56,7 @@ func (s *story) look(ctx context.Context) (err error) {
 	case "RUNNING":
 		s.tell("job running")
 	case "COMPLETED":
-		s.tell("job running") // it may be over between two looks
+		s.tell("job running") // the job may end between two looks
 		s.tell("job done")
 	}
 	if s.told["job done"] && len(s.cloud.Instances) == 0 {
@@ -94,7 +93,7 @@ func (s *story) lookAtCloud(ctx context.Context) error {
 	return nil
 }
 
-// lookAtNodes says which nodes are up and reports whether all are powered down.
+// lookAtNodes prints which nodes are up and reports whether all are powered down.
 func (s *story) lookAtNodes(nodes []slurm.Node) bool {
 	down := true
 	for _, n := range nodes {
@@ -116,7 +115,7 @@ func (s *story) flexNodes(ctx context.Context) ([]slurm.Node, error) {
 	return slices.DeleteFunc(nodes, func(n slurm.Node) bool { return !slices.Contains(n.Partitions, "train") }), err
 }
 
-// summary is the closing line.
+// summary returns the closing line.
 func (s *story) summary() string {
 	return fmt.Sprintf("demo: job %s on %d flex nodes; left behind: %d instances, %d groups, %d requests",
 		s.state, len(s.used), len(s.cloud.Instances), len(s.cloud.Groups), s.requests)

@@ -14,13 +14,13 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
+func TestAccountingKeepsAJobsWaitAndCost(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Accounting: true})
 	ctx := context.Background()
 	run(t, l, "sacctmgr", "--immediate", "add", "account", "ml")
 	run(t, l, "sacctmgr", "--immediate", "add", "user", "root", "account=ml")
 	shut(t, l)
-	// slurmctld gives slurmdbd the comment that a job has when it ends: the job outlives a slow pass.
+	// slurmctld sends slurmdbd the job's final comment: the job must run longer than a slow pass.
 	id := submitScript(t, l, "srun hostname; sleep 30", "-p", "train", "-N2", "--time=15", "-A", "ml")
 	awaitTold(t, l, 4*time.Minute, id, `waiting 2m for 2 × a3-megagpu-8g`) // its request is a little younger
 	capacity(t, l, "", 8)
@@ -36,7 +36,7 @@ func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
 	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {
 		out, err := l.Flex(ctx, "cost", "--by", "account", "--csv")
 		if err != nil {
-			return err.Error(), false // there is no history yet
+			return err.Error(), false // the history does not exist yet
 		}
 		return out, strings.Contains(out, "\nml,")
 	})

@@ -23,8 +23,8 @@ import (
 	"slurmflex/test/must"
 )
 
-// pairConf is slurm.conf of a cluster with a backup controller. Both listen on
-// the same port, each at its own address only.
+// pairConf is the slurm.conf of a cluster with a backup controller. Both controllers listen on the
+// same port, each only at its own address.
 const pairConf = `ClusterName=alpha
 SlurmctldHost=ctl1(127.0.0.2)
 SlurmctldHost=ctl2(127.0.0.3)
@@ -70,11 +70,11 @@ nodeset:
 slurmflex: {interval: 1s, compute_endpoint: "ENDPOINT", run_dir: DIR/run, state_dir: DIR/history}
 `
 
-// host is one controller's host: a UTS namespace with a name of its own, and for
-// slurmctld a mount namespace too. Its daemon reaches the cloud by its own door.
+// host is a controller's host: a UTS namespace with its own host name, and for slurmctld also a
+// mount namespace. Its daemon reaches the cloud through its own proxy.
 type host struct {
 	name  string
-	dir   string // of its own files
+	dir   string // of the host's own files
 	calls *atomic.Int64
 }
 
@@ -103,8 +103,8 @@ func newPair(t *testing.T) *pair {
 	must.Do(free.Close())
 	p.write("slurm.conf", strings.NewReplacer("DIR", dir, "PORT", port).Replace(pairConf), 0o644)
 	p.write("cgroup.conf", "CgroupPlugin=disabled\n", 0o644)
-	// Debian's way to slurmctld leads through the /etc that is covered below, and
-	// it heeds CommunicationParameters only under its own name.
+	// Debian's path to slurmctld leads through the /etc that is hidden below, and slurmctld reads
+	// CommunicationParameters only under its own name.
 	must.Do(os.Symlink(must.Get(filepath.EvalSymlinks("/usr/sbin/slurmctld")), filepath.Join(dir, "slurmctld")))
 	p.write("none", "#!/bin/sh\nexit 0\n", 0o755)
 	p.write("etc/hosts", "127.0.0.1 localhost\n127.0.0.2 ctl1\n127.0.0.3 ctl2\n", 0o644)
@@ -133,7 +133,7 @@ func (p *pair) newHost(name string) *host {
 	return h
 }
 
-// start starts a program on a host, and stops it when the test ends.
+// start starts a program on a host and stops it when the test ends.
 func (p *pair) start(h *host, script string, program ...string) *exec.Cmd {
 	p.t.Helper()
 	cmd := exec.Command("unshare", append([]string{
@@ -152,8 +152,8 @@ func (p *pair) start(h *host, script string, program ...string) *exec.Cmd {
 	return cmd
 }
 
-// propagation is how a host's mounts are kept from the others. In a root folder
-// that is no mount point, as scripts/in-root gives, they are by what it has done.
+// propagation returns unshare's option that isolates a host's mounts from other hosts. In a root
+// folder that is not a mount point, as created by scripts/in-root, the mounts are already isolated.
 func propagation(t *testing.T) string {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
@@ -168,7 +168,7 @@ func propagation(t *testing.T) string {
 
 func (p *pair) slurmctld(h *host) *exec.Cmd {
 	p.t.Helper()
-	// A pid file in a shared folder would have the second one end the first.
+	// With a pid file in a shared folder, the second slurmctld would end the first.
 	mounts := fmt.Sprintf("mount -t tmpfs none %[1]s/own && mount --bind %[1]s/etc /etc &&", p.dir)
 	return p.start(h, mounts, filepath.Join(p.dir, "slurmctld"), "-D")
 }
@@ -182,8 +182,8 @@ func (p *pair) daemon(h *host) {
 	})
 }
 
-// awaitSaved waits until slurmctld has saved its jobs once more. Another that takes over
-// before may read the file while it is replaced, and then knows no job: seen on 26.05.
+// awaitSaved waits until slurmctld has saved its jobs once more. A controller that takes over
+// earlier may read the file while it is replaced, and then loses all jobs: seen on 26.05.
 func (p *pair) awaitSaved() {
 	p.t.Helper()
 	begun := time.Now()
@@ -193,7 +193,7 @@ func (p *pair) awaitSaved() {
 	})
 }
 
-// stop ends a program and waits for its end.
+// stop ends a program and waits until it has exited.
 func (p *pair) stop(cmd *exec.Cmd) {
 	p.t.Helper()
 	require.NoError(p.t, cmd.Process.Signal(syscall.SIGTERM))
@@ -219,7 +219,7 @@ func (p *pair) remove() {
 	}
 }
 
-// slurm runs one of Slurm's commands and returns what it printed.
+// slurm runs one of Slurm's commands and returns its output.
 func (p *pair) slurm(command string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -238,20 +238,20 @@ func (p *pair) awaitPing(primary, backup string) {
 	})
 }
 
-// awaitOnlyActing waits until passes come from one host and none from the other.
+// awaitOnlyActing waits until one host makes passes and the other makes none.
 func (p *pair) awaitOnlyActing(acting, other *host) {
 	p.t.Helper()
 	await(p.t, 90*time.Second, "passes to come from "+acting.name+" only", func() bool {
 		was, idle := acting.calls.Load(), other.calls.Load()
 		deadline := time.Now().Add(10 * time.Second)
-		for acting.calls.Load() < was+12 && time.Now().Before(deadline) { // several passes' calls
+		for acting.calls.Load() < was+12 && time.Now().Before(deadline) { // the calls of several passes
 			time.Sleep(50 * time.Millisecond)
 		}
 		return acting.calls.Load() >= was+12 && other.calls.Load() == idle
 	})
 }
 
-// submit has a job of two nodes wait for its machines.
+// submit submits a two-node job that waits for its machines.
 func (p *pair) submit() (group string) {
 	p.t.Helper()
 	id, err := p.slurm("sbatch", "--parsable", "-N2", "--time=15", "-o", "/dev/null", "--wrap", "true")
@@ -267,7 +267,7 @@ func (p *pair) awaitGroup(name string, there bool) {
 	})
 }
 
-func TestOnlyWhereSlurmctldIsActiveActsAndTheBackupTakesOver(t *testing.T) {
+func TestOnlyTheActiveControllersHostActsAndBackupTakesOver(t *testing.T) {
 	p := newPair(t)
 	primary := p.slurmctld(p.ctl1)
 	p.awaitPing("UP", "DOWN")

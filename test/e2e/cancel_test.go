@@ -19,7 +19,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestAJobCancelledWhileItsRequestWaitsCostsNothing(t *testing.T) {
+func TestJobCancelledWhileWaitingCostsNothing(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -30,7 +30,7 @@ func TestAJobCancelledWhileItsRequestWaitsCostsNothing(t *testing.T) {
 
 // E10: backfill ignores nodes after power_down_force. Compute takes longer than SuspendTimeout to
 // cancel the request, so slurmflex does not resume the nodes while they are powering down.
-func TestBackfillGivesJobsTheNodesOfACancelledJob(t *testing.T) {
+func TestBackfillReusesTheNodesOfACancelledJob(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, OperationTime: 10 * time.Second})
 	long := submitScript(t, l, "sleep 600", "-p", "fixed", "-N1", "--time=50")
 	awaitJob(t, l, periodic, long, "JobState", "RUNNING")
@@ -46,7 +46,7 @@ func TestBackfillGivesJobsTheNodesOfACancelledJob(t *testing.T) {
 	awaitJob(t, l, time.Minute, short, "JobState", "CONFIGURING")
 }
 
-func TestAJobCancelledAtTheWorstMomentLeavesNothing(t *testing.T) {
+func TestJobCancelledDuringCreationIsCleanedUp(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, OperationTime: 3 * time.Second})
 	for name, moment := range map[string]func(fakegce.Group, fakegce.State) bool{
 		"while its request is CREATING": func(g fakegce.Group, _ fakegce.State) bool {
@@ -72,14 +72,14 @@ func TestAJobCancelledAtTheWorstMomentLeavesNothing(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-func TestARequestThatItsJobDoesNotWantAnyMoreIsWithdrawn(t *testing.T) {
+func TestUnneededRequestIsCancelled(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true})
 	shut(t, l)
 	for name, change := range map[string]func(*testing.T, *lab.Lab, string){
 		"when it is requeued": func(t *testing.T, l *lab.Lab, id string) {
 			run(t, l, "scontrol", "requeue", id)
 			awaitJob(t, l, time.Minute, id, "Restarts", "1")
-			awaitOnlyWanted(t, l, id) // before 24.11 Slurm allocates the same nodes again at once
+			awaitOnlyWanted(t, l, id) // before 24.11 Slurm allocates the same nodes again immediately
 		},
 		"when it is requeued and held": func(t *testing.T, l *lab.Lab, id string) {
 			run(t, l, "scontrol", "requeuehold", id)
@@ -112,8 +112,8 @@ func TestARequestThatItsJobDoesNotWantAnyMoreIsWithdrawn(t *testing.T) {
 	assert.Empty(t, booted(t, l), "no VM was ever made")
 }
 
-// awaitOnlyWanted waits until what is asked for is what the job has been
-// allocated: nothing while it is pending.
+// awaitOnlyWanted waits until the requested nodes are those allocated to the job: none while it is
+// pending.
 func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 	t.Helper()
 	awaitShown(t, time.Minute, "requests for the nodes of job "+id+" alone", func() (string, bool) {
@@ -135,8 +135,8 @@ func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 	})
 }
 
-func TestTheRequestOfACancelledJobServesTheNextOneOnItsNodesIfItsLeaseIsLongEnough(t *testing.T) {
-	l := cluster(t, lab.Options{NoHooks: true}) // each pass is made here, so that none comes in between
+func TestNextJobReusesACancelledJobsRequestWithEnoughLease(t *testing.T) {
+	l := cluster(t, lab.Options{NoHooks: true}) // the test makes each pass itself
 	shut(t, l)
 	long, next := jobAfterJob(t, l, "--time=20", "--time=15")
 	adopted := "alpha-a3-job-" + long + "/a1"
@@ -161,8 +161,8 @@ func TestTheRequestOfACancelledJobServesTheNextOneOnItsNodesIfItsLeaseIsLongEnou
 	await(t, 2*time.Minute, "nothing to be left of job "+short, func() bool { onePass(t, l); return len(state(t, l).Groups) == 0 })
 }
 
-// jobAfterJob has a job wait for machines, another one for the same nodes, and
-// cancels the first, so that Slurm gives its nodes to the second without a call.
+// jobAfterJob submits a job that waits for machines and another job for the same nodes, and cancels
+// the first, so that Slurm gives its nodes to the second without calling a hook.
 func jobAfterJob(t *testing.T, l *lab.Lab, limit, nextLimit string) (first, next string) {
 	t.Helper()
 	first = submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", limit)
@@ -178,14 +178,14 @@ func jobAfterJob(t *testing.T, l *lab.Lab, limit, nextLimit string) (first, next
 	return first, next
 }
 
-// oneRound makes one.
+// onePass runs one pass.
 func onePass(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	_, err := l.Flex(context.Background(), "sync")
 	require.NoError(t, err)
 }
 
-func TestGCCollectsWhatACancelledJobHasLeft(t *testing.T) {
+func TestGCDeletesResourcesOfACancelledJob(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{NoHooks: true})
 	ctx := context.Background()
@@ -201,14 +201,14 @@ func TestGCCollectsWhatACancelledJobHasLeft(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, out, "cancel request alpha-a3-job-"+id+"/a1\n    because no job wants node")
 	assert.Len(t, state(t, l).Groups, 1, "a dry run changes nothing")
-	// An empty group is left alone in its first half minute.
+	// An empty group is kept for its first 30 seconds.
 	await(t, 2*time.Minute, "nothing to be left in the cloud", func() bool {
 		_, err := l.Flex(ctx, "gc")
 		return err == nil && len(state(t, l).Groups) == 0
 	})
 }
 
-func TestGroupsThatAreNotOursAreLeftAlone(t *testing.T) {
+func TestForeignGroupsAreLeftAlone(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	ctx := context.Background()
@@ -248,7 +248,7 @@ func TestGroupsThatAreNotOursAreLeftAlone(t *testing.T) {
 	awaitGroups(bare, beta)
 }
 
-func TestAPassDeletesNoMoreOfItsOwnAccordThanItMay(t *testing.T) {
+func TestPassRespectsItsDeletionLimit(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Keys: "max_deletions_per_round: 1"})
 	mute(t, l, ".*")

@@ -12,8 +12,8 @@ import (
 	"slurmflex/test/lab"
 )
 
-// mixed is a cluster whose jobs wait pending, with machines that come at once in partitions spot and
-// demand.
+// mixed starts a cluster with jobs that wait PENDING. Machines in partitions spot and demand are
+// created immediately.
 func mixed(t *testing.T) *lab.Lab {
 	t.Helper()
 	l := cluster(t, lab.Options{Daemon: true, Keys: "dearer_after: 20s", NodeSets: []lab.NodeSet{
@@ -23,14 +23,14 @@ func mixed(t *testing.T) *lab.Lab {
 	return l
 }
 
-// modelCapacity gives each zone room for so many machines of a provisioning model.
+// modelCapacity sets each zone's capacity for a provisioning model.
 func modelCapacity(t *testing.T, l *lab.Lab, model string, count int) {
 	t.Helper()
 	tell(t, l, "capacity", map[string]any{"zone": "", "machineType": "", "model": model, "count": count})
 }
 
-// Flex-start and Spot have no machines. A requeued job waits in all places again.
-func TestJobRunsOnDearerMachinesAfterDearerAfter(t *testing.T) {
+// Flex-start and Spot have no capacity. A requeued job waits in all partitions again.
+func TestJobUsesMoreExpensiveMachinesAfterDearerAfter(t *testing.T) {
 	onOldest(t)
 	l := mixed(t)
 	modelCapacity(t, l, "FLEX_START", 0)
@@ -47,8 +47,8 @@ func TestJobRunsOnDearerMachinesAfterDearerAfter(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-// No request for flex-start machines can succeed, and then Google preempts the job's Spot machines.
-func TestJobRunsElsewhereAfterAPermanentErrorAndAPreemption(t *testing.T) {
+// Requests for flex-start machines fail permanently; later Google preempts the job's Spot machines.
+func TestJobFailsOverAfterAPermanentErrorAndAPreemption(t *testing.T) {
 	onOldest(t)
 	l := mixed(t)
 	modelCapacity(t, l, "FLEX_START", 0)
@@ -66,13 +66,14 @@ func TestJobRunsElsewhereAfterAPermanentErrorAndAPreemption(t *testing.T) {
 	}
 	awaitJob(t, l, 5*time.Minute, id, "Partition", "train") // Slurm starts a requeued job after two minutes
 	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
-	// A pass may see the machines stop, and requeue the job. A later pass does not see why they are gone.
+	// A pass may see that the machines stop, and requeue the job. A later pass does not see the
+	// reason.
 	assert.Regexp(t, `slurmflex_machines_lost_total{cause="(preempted|gone)",nodeset="spot"} [12]\n`, metrics(t, l))
 	cancelForGood(t, l, id)
 	awaitNothingLeft(t, l)
 }
 
-func TestAStaticNodeGetsAnotherSpotMachineWhenItsOwnIsPreempted(t *testing.T) {
+func TestStaticNodeGetsANewSpotMachineAfterPreemption(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
 		{Name: "spot", Machine: "g2-standard-4", Size: 2, Capacity: "spot", Static: true, Shared: true},

@@ -17,7 +17,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-// replaced is a change of a part that must be there.
+// replaced returns a function that replaces a part of a text. The part must exist.
 func replaced(t *testing.T, old, text string) func(string) string {
 	return func(all string) string {
 		t.Helper()
@@ -26,8 +26,8 @@ func replaced(t *testing.T, old, text string) func(string) string {
 	}
 }
 
-// rightCluster is a lab whose slurm.conf has the times that slurmflex writes, and the
-// DefaultTime that a site chooses.
+// rightCluster starts a lab with the timeouts that slurmflex writes, and with a DefaultTime, which
+// a site must choose itself.
 func rightCluster(t *testing.T) *lab.Lab {
 	t.Helper()
 	l := cluster(t, lab.Options{Daemon: true, SuspendTimeout: 300, Margin: 600})
@@ -37,7 +37,7 @@ func rightCluster(t *testing.T) *lab.Lab {
 	return l
 }
 
-// reconfigure has slurmctld read slurm.conf again.
+// reconfigure makes slurmctld read slurm.conf again.
 func reconfigure(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	run(t, l, "scontrol", "reconfigure")
@@ -52,7 +52,7 @@ func awaitSlurmctld(t *testing.T, l *lab.Lab) {
 	})
 }
 
-func TestASlurmConfThatSlurmflexWroteIsRightAndRunsAJob(t *testing.T) {
+func TestSlurmConfFromSlurmflexIsValidAndRunsAJob(t *testing.T) {
 	l := rightCluster(t)
 	out, err := l.Flex(context.Background(), "config", "check", "--live")
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestASlurmConfThatSlurmflexWroteIsRightAndRunsAJob(t *testing.T) {
 	awaitDone(t, l, submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15"))
 }
 
-func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {
+func TestConfigCheckFindsMistakesInARealSlurm(t *testing.T) {
 	l := rightCluster(t)
 	right := readFile(l.Conf())
 	exclusive := slurmconf.Exclusive(l.Version).String()
@@ -87,7 +87,7 @@ func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {
 	} else {
 		mistakes = append(mistakes, struct{ old, text, finds string }{"PowerDownOnIdle=YES MaxTime=6-23:50:00", "MaxTime=6-23:50:00", `slurm.conf:\d+: PartitionName=train: keeps its nodes .*; add PowerDownOnIdle=YES`})
 	}
-	if l.Version.AtLeast(23, 11) { // a reconfigure of 22.05 keeps the Gres that nodes have
+	if l.Version.AtLeast(23, 11) { // on 22.05, a reconfigure keeps the nodes' Gres
 		mistakes = append(mistakes, struct{ old, text, finds string }{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres=gpu:8 names no type, so Slurm refuses jobs that request gpu:h100; set Gres=gpu:h100:8, and Type=h100 in gres.conf`})
 	}
 	if l.Version.AtLeast(26, 5) { // A8: there the old key has no effect

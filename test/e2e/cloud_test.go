@@ -24,7 +24,7 @@ func state(t *testing.T, l *lab.Lab) fakegce.State {
 	return s
 }
 
-// calls are the calls that the cloud got of the methods, the oldest first.
+// calls returns the cloud's calls of these methods, oldest first.
 func calls(t *testing.T, l *lab.Lab, methods ...string) []fakegce.Call {
 	t.Helper()
 	var all []fakegce.Call
@@ -32,43 +32,42 @@ func calls(t *testing.T, l *lab.Lab, methods ...string) []fakegce.Call {
 	return slices.DeleteFunc(all, func(c fakegce.Call) bool { return !slices.Contains(methods, c.Method) })
 }
 
-// look is the call by which a pass sees the machines that there are.
+// look is the call with which a pass reads the existing machines.
 const look = "instances.aggregatedList"
 
-// tell changes something in the cloud.
+// tell changes the cloud's state.
 func tell(t *testing.T, l *lab.Lab, what string, order any) {
 	t.Helper()
 	require.NoError(t, l.Tell(context.Background(), what, order))
 }
 
-// shut leaves no capacity.
+// shut removes all capacity.
 func shut(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	capacity(t, l, "", 0)
 }
 
-// capacity gives each zone room for so many VMs of a machine type, or, if it is
-// empty, of each one that has been given none of its own.
+// capacity sets each zone's capacity for a machine type. With an empty machine type, it sets the
+// capacity of all machine types without a value of their own.
 func capacity(t *testing.T, l *lab.Lab, machineType string, count int) {
 	t.Helper()
 	tell(t, l, "capacity", map[string]any{"zone": "", "machineType": machineType, "count": count})
 }
 
-// fail has a request that is accepted, or about to be, fail for good.
+// fail makes an accepted or creating request fail permanently.
 func fail(t *testing.T, l *lab.Lab, group, request, code, message string) {
 	t.Helper()
 	awaitRequestState(t, l, group, request, "ACCEPTED")
 	tell(t, l, "fail", map[string]any{"group": group, "request": request, "code": code, "message": message})
 }
 
-// create makes a resource of the cloud by a call of its API, as somebody else
-// would.
+// create creates a cloud resource by an API call, as another client would.
 func create(t *testing.T, l *lab.Lab, collection string, resource any) {
 	t.Helper()
 	require.NoError(t, l.Create(context.Background(), collection, resource))
 }
 
-// createGroup makes an empty group of a template.
+// createGroup creates an empty group with a template.
 func createGroup(t *testing.T, l *lab.Lab, name, description, template string) {
 	t.Helper()
 	require.NoError(t, l.CreateGroup(context.Background(), name, description, template))
@@ -88,7 +87,7 @@ func awaitRequest(t *testing.T, l *lab.Lab, group string) (found fakegce.Request
 	return found
 }
 
-// awaitRequestState waits until a request of a group is in a state.
+// awaitRequestState waits until a request of a group has a state.
 func awaitRequestState(t *testing.T, l *lab.Lab, group, request, want string) (found fakegce.Request) {
 	t.Helper()
 	awaitShown(t, 100*time.Second, fmt.Sprintf("request %s/%s to be %s", group, request, want), func() (string, bool) {
@@ -102,8 +101,7 @@ func awaitRequestState(t *testing.T, l *lab.Lab, group, request, want string) (f
 	return found
 }
 
-// awaitLease waits until a group waits for machines for that long, and returns
-// its request.
+// awaitLease waits until a group has a waiting request with this lease, and returns the request.
 func awaitLease(t *testing.T, l *lab.Lab, group string, lease time.Duration) (last fakegce.Request) {
 	t.Helper()
 	awaitShown(t, time.Minute, fmt.Sprintf("%s to ask for %s", group, lease), func() (string, bool) {
@@ -117,7 +115,7 @@ func awaitLease(t *testing.T, l *lab.Lab, group string, lease time.Duration) (la
 	return last
 }
 
-// liveRequests are the requests that may still bring machines, as group/request.
+// liveRequests returns the requests that may still create machines, as group/request.
 func liveRequests(s fakegce.State) (live []string) {
 	for _, g := range s.Groups {
 		for _, r := range g.Requests {
@@ -129,8 +127,8 @@ func liveRequests(s fakegce.State) (live []string) {
 	return live
 }
 
-// awaitRounds waits until so many passes that begin from now on have looked at
-// the cloud, one of which may have begun before.
+// awaitPasses waits until n passes that start after the call have read the cloud. A pass that is
+// already running may add one more.
 func awaitPasses(t *testing.T, l *lab.Lab, n int) {
 	t.Helper()
 	looks := func() int { return len(calls(t, l, look)) }
@@ -138,17 +136,17 @@ func awaitPasses(t *testing.T, l *lab.Lab, n int) {
 	await(t, 2*time.Minute, fmt.Sprintf("%d passes", n), func() bool { return looks() > before+n })
 }
 
-// withdraw cancels jobs and waits until nothing costs money on their account, so
-// that no later job gets what was meant for them.
+// withdraw cancels jobs and waits until they cost no more money, so that later jobs do not get
+// their machines.
 func withdraw(t *testing.T, l *lab.Lab, ids ...string) {
 	t.Helper()
 	cancel(t, l, ids...)
 	awaitNoCost(t, l)
 }
 
-// awaitNoCost waits until the cloud holds no machines and is not asked for any,
-// and Slurm shows every flex node powered down. Empty groups may be left, which
-// are not collected while they are young.
+// awaitNoCost waits until the cloud has neither machines nor live requests, and Slurm shows every
+// flex node as powered down. Empty groups may remain, because they are not deleted while they are
+// young.
 func awaitNoCost(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	awaitShown(t, time.Minute, "nothing to cost money", func() (string, bool) {
@@ -158,7 +156,7 @@ func awaitNoCost(t *testing.T, l *lab.Lab) {
 	})
 }
 
-// notDown are the flex nodes that are not powered down, with their states.
+// notDown returns the flex nodes that are not powered down, with their states.
 func notDown(t *testing.T, l *lab.Lab) (nodes []string) {
 	t.Helper()
 	for _, n := range flexNodes(t, l) {
@@ -169,8 +167,7 @@ func notDown(t *testing.T, l *lab.Lab) (nodes []string) {
 	return nodes
 }
 
-// awaitNothingLeft waits until the cloud holds nothing and Slurm shows every
-// flex node powered down.
+// awaitNothingLeft waits until the cloud is empty and Slurm shows every flex node as powered down.
 func awaitNothingLeft(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	awaitShown(t, 90*time.Second, "nothing to be left behind", func() (string, bool) {
@@ -180,7 +177,7 @@ func awaitNothingLeft(t *testing.T, l *lab.Lab) {
 	})
 }
 
-// booted returns the names of the instances that slurmds were started for.
+// booted returns the names of the instances with a started slurmd.
 func booted(t *testing.T, l *lab.Lab) (names []string) {
 	t.Helper()
 	for _, n := range flexNodes(t, l) {

@@ -23,13 +23,13 @@ import (
 	"slurmflex/test/must"
 )
 
-// door is a Compute API that can be exchanged under a running cluster, and that
-// can kill its caller after the answer to a call is made and before it is sent.
+// door is a Compute API that can be replaced while a cluster runs. It can also kill its caller
+// after it has handled a call and before it sends the answer.
 type door struct {
 	mu     sync.Mutex
 	cloud  *fakegce.Server
 	calls  int
-	killAt int // the call after which to kill; 0: none
+	killAt int // kill after this call; 0: never
 	kill   func()
 }
 
@@ -47,7 +47,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.kill()
 }
 
-// fresh puts an empty cloud behind the door.
+// fresh replaces the cloud with an empty one.
 func (d *door) fresh(killAt int, kill func()) {
 	cloud := fakegce.New(fakegce.Options{Project: "demo", OperationTime: 20 * time.Millisecond})
 	cloud.SetCapacity("", "", 0)
@@ -59,7 +59,7 @@ func (d *door) fresh(killAt int, kill func()) {
 	d.cloud, d.calls, d.killAt, d.kill = cloud, 0, killAt, kill
 }
 
-// what is all that the cloud holds, but for times and operations.
+// what describes the cloud's contents without times and operations.
 func (d *door) what() string {
 	var b strings.Builder
 	for _, g := range d.cloud.State().Groups {
@@ -82,8 +82,8 @@ func (d *door) settled() bool {
 	return true
 }
 
-// waiting starts a cluster without hooks, in which a job's two nodes wait for
-// machines, and a cloud that will not give any.
+// waiting starts a cluster without hooks, with a job that waits for two machines and with a cloud
+// without capacity.
 func waiting(t *testing.T) (*lab.Lab, *door) {
 	d := &door{}
 	d.fresh(0, nil)
@@ -107,7 +107,7 @@ const undisturbed = `alpha-a3-job-1 {"slurmflex":1,"cluster":"alpha","nodeset":"
   a1 ACCEPTED [alpha-a3-0 alpha-a3-1] 15m0s
 `
 
-func TestAResumeKilledAfterAnyOfItsCallsAndOneSyncEndAsIfUndisturbed(t *testing.T) {
+func TestSyncCompletesAResumeKilledAfterAnyCall(t *testing.T) {
 	l, d := waiting(t)
 	ctx := context.Background()
 	for killAt := 1; ; killAt++ {
@@ -129,7 +129,7 @@ func TestAResumeKilledAfterAnyOfItsCallsAndOneSyncEndAsIfUndisturbed(t *testing.
 	assert.Equal(t, undisturbed, d.what())
 }
 
-func TestAResumeByHandAndTheSameAgainMakeOneRequest(t *testing.T) {
+func TestRepeatedManualResumeMakesOneRequest(t *testing.T) {
 	onOldest(t)
 	l, d := waiting(t)
 	ctx := context.Background()
@@ -150,8 +150,8 @@ func TestAResumeByHandAndTheSameAgainMakeOneRequest(t *testing.T) {
 	assert.Regexp(t, `a3 +1 +\S+ +alpha-a3-\[0-1\] +queued +00:15:00`, out)
 }
 
-// A2: the call comes by hand, or late, while nobody can take it.
-func TestAResumeThatNobodyCanTakeLeavesARunningJobItsNodes(t *testing.T) {
+// A2: a late or manual call, while neither a daemon nor a pass can handle it.
+func TestUnhandledResumeKeepsTheNodesOfARunningJob(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submitScript(t, l, "sleep 600", "-p", "train", "-N2", "--time=15")
 	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")

@@ -21,7 +21,7 @@ import (
 
 const nothingLeft = "down: left behind: 0 instances, 0 groups, 0 requests, 0 policies"
 
-// killedDown runs down, and kills it when it has written so many lines, if it gets there.
+// killedDown runs down and kills it after it has written that many lines, unless it ends earlier.
 func killedDown(t *testing.T, l *lab.Lab, lines int) {
 	t.Helper()
 	cmd := l.Command(context.Background(), nil, "down", "--yes")
@@ -36,7 +36,8 @@ func killedDown(t *testing.T, l *lab.Lab, lines int) {
 	t.Log("killed")
 }
 
-// undo runs the commands that down has printed to undo it, and what an earlier one did.
+// undo runs the commands that down has printed for undoing its own changes and those of an earlier
+// run.
 func undo(t *testing.T, l *lab.Lab, said string) (commands int) {
 	t.Helper()
 	for line := range strings.Lines(said) {
@@ -48,8 +49,7 @@ func undo(t *testing.T, l *lab.Lab, said string) (commands int) {
 	return commands
 }
 
-// requireStrangers checks that what is not ours is all that the cloud holds, and that it
-// is there.
+// requireStrangers asserts that the cloud contains exactly the resources that are not ours.
 func requireStrangers(t *testing.T, l *lab.Lab, groups ...string) {
 	t.Helper()
 	s := state(t, l)
@@ -63,7 +63,7 @@ func requireStrangers(t *testing.T, l *lab.Lab, groups ...string) {
 	require.Empty(t, s.Policies)
 }
 
-func TestDownInTheMiddleOfEverythingAndKilledLeavesOnlyWhatIsNotOurs(t *testing.T) {
+func TestKilledAndRepeatedDownLeavesOnlyForeignResources(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Static: 1, NodeSets: []lab.NodeSet{
 		{Name: "near", Machine: "h4d-standard-192", Size: 2, Keys: []string{"enable_placement: true"}, FlexKeys: "use_job_duration: true"},
 	}})
@@ -144,7 +144,7 @@ func TestDownInTheMiddleOfEverythingAndKilledLeavesOnlyWhatIsNotOurs(t *testing.
 	requireStrangers(t, l, beta, bare)
 }
 
-func TestANodesetOfAPartitionIsDrainedAndTheOthersWorkOn(t *testing.T) {
+func TestDrainedNodesetDoesNotStopTheOthers(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	ctx := context.Background()
 	update(t, l, "partitionname=open", "nodes=alpha-g2-[0-3],alpha-a3-7")

@@ -16,7 +16,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestAJobInANodesetWithoutUseJobDurationGetsTheMaximum(t *testing.T) {
+func TestJobWithoutUseJobDurationGetsTheMaximumLease(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "fixed", "-N1", "--time=15")
@@ -25,10 +25,10 @@ func TestAJobInANodesetWithoutUseJobDurationGetsTheMaximum(t *testing.T) {
 	awaitDone(t, l, id)
 }
 
-// The longest lease that there is.
+// The longest possible lease.
 const week = 7 * 24 * time.Hour
 
-func TestALeaseIsAsLongAsItsJobsNeedIt(t *testing.T) {
+func TestLeaseMatchesItsJobsTimeLimits(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, LongJobs: true, NodeSets: []lab.NodeSet{
 		{Name: "capped", Machine: "g2-standard-4", Size: 2, FlexKeys: "use_job_duration: true, max_run_duration: 1200"},
 		{Name: "margin", Machine: "g2-standard-48", Size: 2, FlexKeys: "use_job_duration: true, job_duration_margin: 600"},

@@ -18,31 +18,31 @@ import (
 	"slurmflex/test/lab"
 )
 
-// frontEnd is a tool that submits jobs for people: its options of sbatch, how it asks Slurm
-// about a job, and what it concludes. In commands, $J is the job's id and $N its name.
-// docs/front-ends.md names the releases that these were read from.
+// frontEnd is a tool that submits jobs for users: its sbatch options, its query about a job, and
+// its conclusion from the answer. In commands, $J is the job's id and $N its name.
+// docs/front-ends.md names the releases from which this data was taken.
 type frontEnd struct {
 	name      string
 	options   string
 	asks      string
 	concludes func(answer string) string // waits, runs or over
-	// configuring is its conclusion about a job that waits CONFIGURING; empty: waits.
+	// configuring is its conclusion for a job that waits CONFIGURING; empty: waits.
 	configuring string
 	cancels     string        // empty: scancel $J
-	since       slurm.Version // of the options that it uses
+	since       slurm.Version // the first version that has the options
 }
 
 var frontEnds = []frontEnd{
 	{
 		name: "SkyPilot, launch", options: "--nodes=2 --wait-all-nodes=1 --no-requeue --cpus-per-task=8 --mem=64000M --gres=gpu:h100:8",
 		asks:        "squeue -h --only-job-state --jobs $J -o %T || squeue -h --jobs $J -o %T; squeue -h --jobs $J -o %N",
-		concludes:   allocated, // a job with nodes is up: it looks their names up
+		concludes:   allocated, // a job with nodes counts as running: the tool resolves the nodes' names
 		configuring: "runs", cancels: "scancel --name $N",
 	},
 	{
 		name: "SkyPilot, managed job", options: "--no-requeue --gres=gpu:8 --time=15", // untyped
 		asks: "squeue --me -h -o '%i %t' --states pending,running --name $N", concludes: states(1, "PD", "R"),
-		configuring: "over", // it submits the job again, and does not find it to cancel it
+		configuring: "over", // the tool submits the job again, and cannot cancel the first one
 	},
 	{
 		name: "dstack", options: "--no-requeue --nodes=1 --ntasks-per-node=1 --cpus-per-task=8 --gres=gpu:1",
@@ -80,11 +80,11 @@ var frontEnds = []frontEnd{
 	},
 	{
 		name: "Martian", options: "--time=15",
-		asks: "squeue -h -o '%A %t' -j $J", concludes: states(1, "PD", "CG R RD RS SO"), configuring: "over", // it fails the stage
+		asks: "squeue -h -o '%A %t' -j $J", concludes: states(1, "PD", "CG R RD RS SO"), configuring: "over", // the tool fails the stage
 	},
 }
 
-// accounted are the front ends that ask slurmdbd.
+// accounted lists the front ends that query slurmdbd.
 var accounted = []frontEnd{
 	{
 		name: "Snakemake", options: "--comment=rule_train --time=15",
@@ -101,8 +101,8 @@ var accounted = []frontEnd{
 	},
 }
 
-// states reads a job's state, in this column of its line, as a front end's table does. A
-// job without a line, or with another state, is over.
+// states reads a job's state from a column of its line, as a front end does. A job without a line,
+// or with any other state, is over.
 func states(column int, waits, runs string) func(string) string {
 	return func(answer string) string {
 		for line := range strings.Lines(answer) {
@@ -119,7 +119,7 @@ func states(column int, waits, runs string) func(string) string {
 	}
 }
 
-// allocated reads a state and the nodes of a job.
+// allocated reads the state and the nodes of a job.
 func allocated(answer string) string {
 	state, nodes, _ := strings.Cut(answer, "\n")
 	alive := states(0, "PENDING CONFIGURING", "RUNNING")(state)
@@ -129,7 +129,7 @@ func allocated(answer string) string {
 	return alive
 }
 
-// firstState reads the first of a job's states in JSON.
+// firstState reads the first of a job's states from JSON.
 func firstState(answer string) string {
 	var all struct {
 		Jobs []struct {
@@ -149,17 +149,18 @@ type toolJob struct {
 	id string
 }
 
-// shell runs a command as the front end does, and returns what it prints, with $J for the job's id.
+// shell runs a command as the front end does and returns its output. $J stands for the job's id.
 func (j toolJob) shell(l *lab.Lab, command string) string {
 	command = strings.NewReplacer("$J", j.id, "$N", j.jobName()).Replace(command)
-	out, _ := l.Client(context.Background(), "/bin/sh", "-c", command).Output() // Slurm's commands fail for a job that is gone
+	// Slurm's commands fail for a job that is gone.
+	out, _ := l.Client(context.Background(), "/bin/sh", "-c", command).Output()
 	return regexp.MustCompile(`(?m)^`+j.id+`\b`).ReplaceAllString(string(out), "$$J")
 }
 
-// jobName returns a name without a comma, which separates names for squeue.
+// jobName returns the name without commas, which separate names in squeue's arguments.
 func (j toolJob) jobName() string { return strings.NewReplacer(",", "", " ", "-").Replace(j.name) }
 
-// concludesAll checks what each front end concludes about its job.
+// concludesAll asserts what each front end concludes about its job.
 func concludesAll(t *testing.T, l *lab.Lab, phase string, jobs []toolJob, want func(frontEnd) string) {
 	t.Helper()
 	for _, j := range jobs {
@@ -170,7 +171,7 @@ func concludesAll(t *testing.T, l *lab.Lab, phase string, jobs []toolJob, want f
 	}
 }
 
-func TestFrontEndsUnderstandAJobThatWaitsForMachines(t *testing.T) {
+func TestFrontEndsUnderstandAWaitingJob(t *testing.T) {
 	for mode, slurmdbd := range map[string]bool{
 		"pending": false, "configuring": false, "pending, with slurmdbd": true, "configuring, with slurmdbd": true,
 	} {
@@ -217,8 +218,8 @@ func TestFrontEndsUnderstandAJobThatWaitsForMachines(t *testing.T) {
 	}
 }
 
-// Behind a cover Slurm sees no node on which a job could ever start.
-func TestCommandsThatDoNotWaitFailBehindTheCover(t *testing.T) {
+// Behind a cover, Slurm sees no node on which a job could ever start.
+func TestNonWaitingCommandsFailBehindTheCover(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	for command, says := range map[string]string{
 		"sbatch --test-only -p train -N1 --wrap true":             "allocation failure: Requested node configuration is not available",

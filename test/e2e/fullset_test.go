@@ -16,7 +16,7 @@ import (
 )
 
 // U2
-func TestArrayBehindAFullNodesetExpectsASoonStart(t *testing.T) {
+func TestArrayBehindAFullNodesetExpectsAnEarlyStart(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, NodeSets: []lab.NodeSet{{
 		Name: "few", Machine: "g2-standard-4", Size: 2, FlexKeys: "max_run_duration: 3600",
 	}}})
@@ -33,7 +33,7 @@ func TestArrayBehindAFullNodesetExpectsASoonStart(t *testing.T) {
 	}
 	awaitShown(t, time.Minute, "a reservation that ends soon after the lease", endsSoon)
 
-	array := submit(t, l, "-p", "few", "-N1", "--time=50", "--array=0-7") // over the end of the lease
+	array := submit(t, l, "-p", "few", "-N1", "--time=50", "--array=0-7") // beyond the end of the lease
 	awaitShown(t, 90*time.Second, "Slurm to expect a start", func() (string, bool) {
 		shown := ask(t, l, "squeue", "-h", "--start", "-j", array, "-o", "%S %r")
 		start, err := time.ParseInLocation("2006-01-02T15:04:05", strings.Split(shown, " ")[0], time.Local)
@@ -48,7 +48,7 @@ func TestArrayBehindAFullNodesetExpectsASoonStart(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, out, "on "+time.Now().Format("Jan"), "a start on another day")
 
-	update(t, l, "reservationname="+name, "duration=infinite") // as the version before made them
+	update(t, l, "reservationname="+name, "duration=infinite") // as the previous version created them
 	awaitShown(t, 90*time.Second, "a pass to shorten a reservation of a year", endsSoon)
 	cancelForGood(t, l, array, busy)
 	awaitNothingLeft(t, l)

@@ -16,7 +16,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestAGangThatSlurmPowersUpInPortionsIsOneRequest(t *testing.T) {
+func TestJobPoweredUpInBatchesIsOneRequest(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, ResumeRate: 3})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-4]", "-N5", "--time=15")
@@ -33,7 +33,7 @@ func TestAGangThatSlurmPowersUpInPortionsIsOneRequest(t *testing.T) {
 	awaitDone(t, l, id)
 }
 
-func TestPartOfAGangIsReturnedWhenTheRestDoesNotComeInTime(t *testing.T) {
+func TestIncompleteAllocationIsReturnedAfterTheTimeout(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "a4", Machine: "a4-highgpu-8g", Size: 24,
@@ -56,8 +56,8 @@ func TestPartOfAGangIsReturnedWhenTheRestDoesNotComeInTime(t *testing.T) {
 	}
 }
 
-// madeAt is when something of that name was made whose body says that, in
-// nanoseconds.
+// madeAt returns when an object of that name was created, in nanoseconds, and asserts that the
+// call's body contains says.
 func madeAt(t *testing.T, l *lab.Lab, method, name, says string) int64 {
 	t.Helper()
 	made := calls(t, l, method)
@@ -69,7 +69,7 @@ func madeAt(t *testing.T, l *lab.Lab, method, name, says string) int64 {
 	return made[i].Time.UnixNano()
 }
 
-func TestAJobOfMoreThanAThousandNodesAsksForThemInParts(t *testing.T) {
+func TestJobOver1000NodesSplitsItsRequest(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
 		{Name: "many", Machine: "a3-highgpu-8g", Size: 1001, FlexKeys: "use_job_duration: true"},
@@ -88,7 +88,7 @@ func TestAJobOfMoreThanAThousandNodesAsksForThemInParts(t *testing.T) {
 	assert.Empty(t, booted(t, l), "no VM was ever made")
 }
 
-func TestNodeByNodeEachNodeIsAskedForByItself(t *testing.T) {
+func TestNodeByNodeRequestsEachNodeSeparately(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provisioning: node_by_node"})
 	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")

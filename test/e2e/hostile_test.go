@@ -19,21 +19,20 @@ import (
 	"slurmflex/test/lab"
 )
 
-// forged is a text like what Slurm prints of a job, and what slurmflex writes.
+// forged imitates the text that Slurm prints about a job and the text that slurmflex writes.
 const forged = "x AdminComment=flex-start: told 2020-01-01T00:00:00Z: x UserId=root(0) Command=z\n" +
 	"JobId=1 JobName=y\n1|1|N/A|15:00|RUNNING|alpha-a3-0|N/A|1|train|root|None\nslurmflex: waits \x1b[31mred\x1b]0;title\a | = %s \r\x01"
 
-// submitAsUser submits a batch job as a user who may do nothing, if Slurm
-// takes it.
+// submitAsUser submits a batch job as an unprivileged user, if Slurm accepts it.
 func submitAsUser(t *testing.T, l *lab.Lab, args ...string) (id string, taken bool) {
 	t.Helper()
 	cmd := l.Client(context.Background(), "sbatch", append([]string{"--parsable", "-N1", "--time=15"}, args...)...)
-	cmd.SysProcAttr.Credential = credential(t, "games") // 26.05 makes no reservation for nobody
+	cmd.SysProcAttr.Credential = credential(t, "games") // 26.05 creates no reservation for user nobody
 	out, err := cmd.Output()
 	return strings.TrimSpace(string(out)), err == nil
 }
 
-func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
+func TestUserTextDecidesNothing(t *testing.T) {
 	l := cluster(t, lab.Options{
 		Daemon: true, FlexKeys: "provision_timeout: 15, on_provision_timeout: hold",
 		NodeSets: []lab.NodeSet{{
@@ -43,7 +42,7 @@ func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
 	shut(t, l)
 	capacity(t, l, "g2-standard-48", 8)
 
-	// What Slurm takes of these differs by version; what it refuses is no job.
+	// Which of these texts Slurm accepts depends on the version; a rejected text creates no job.
 	folder := t.TempDir()
 	require.NoError(t, os.Chmod(filepath.Dir(folder), 0o755))
 	workDir := filepath.Join(folder, "d AdminComment=flex-start: told 2020-01-01T00:00:00Z: x Command=z")
@@ -59,7 +58,7 @@ func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
 	} {
 		hostile[option] = []string{"--" + option + "=" + forged, script}
 	}
-	jobs := map[string]string{} // what each is told in the end
+	jobs := map[string]string{} // the final comment of each job
 	for kind, args := range hostile {
 		id, taken := submitAsUser(t, l, append([]string{"-p", "train", "-o", "/dev/null"}, args...)...)
 		t.Logf("%s: taken %t, as job %s", kind, taken, id)
@@ -102,7 +101,7 @@ func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
 	cancelForGood(t, l, append(slices.Collect(maps.Keys(jobs)), beside)...)
 }
 
-func TestJobsThatBeginAfterTheYear9999StopNobodyElse(t *testing.T) {
+func TestJobsAfterTheYear9999DoNotStopOthers(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	far, taken := submitAsUser(t, l, "-p", "train", "--begin=now+500000weeks", "-o", "/dev/null", "--wrap", "true")
 	require.True(t, taken)
@@ -126,7 +125,7 @@ func TestJobsThatBeginAfterTheYear9999StopNobodyElse(t *testing.T) {
 	cancelForGood(t, l, far, rubbish)
 }
 
-func TestTheGPUsThatAJobAsksForForgeNoRow(t *testing.T) {
+func TestRequestedGPUsCannotForgeARow(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
@@ -148,7 +147,7 @@ func TestTheGPUsThatAJobAsksForForgeNoRow(t *testing.T) {
 }
 
 // D1
-func TestAccountTextBillsNobodyElse(t *testing.T) {
+func TestAccountTextDoesNotBillOthers(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "-A", "ml")
@@ -173,7 +172,7 @@ func TestAccountTextBillsNobodyElse(t *testing.T) {
 	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {
 		out, err := l.Flex(context.Background(), "cost", "--by", "account", "--csv")
 		if err != nil {
-			return err.Error(), false // there is no history yet
+			return err.Error(), false // the history does not exist yet
 		}
 		bill = out
 		return out, strings.Contains(out, "\nml,")

@@ -13,7 +13,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestInitAsksSlurmForNameAndVersion(t *testing.T) {
+func TestInitReadsNameAndVersionFromSlurm(t *testing.T) {
 	l := cluster(t, lab.Options{})
 	written, flexConf := l.Log("new.yaml"), l.Log("flex.conf")
 	answers := []string{

@@ -12,7 +12,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestAnExclusiveJobGetsItsNodesRunsAndLeavesNothingBehind(t *testing.T) {
+func TestExclusiveJobRunsAndIsCleanedUp(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	request := awaitRequest(t, l, "alpha-a3-job-"+id)
@@ -21,7 +21,7 @@ func TestAnExclusiveJobGetsItsNodesRunsAndLeavesNothingBehind(t *testing.T) {
 	awaitDone(t, l, id)
 }
 
-func TestTwoJobsAtOnceGetAGroupEach(t *testing.T) {
+func TestSimultaneousJobsGetSeparateGroups(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	first := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -34,7 +34,7 @@ func TestTwoJobsAtOnceGetAGroupEach(t *testing.T) {
 	awaitDone(t, l, second)
 }
 
-func TestTheSameWithoutADaemon(t *testing.T) {
+func TestExclusiveJobRunsWithoutADaemon(t *testing.T) {
 	l := cluster(t, lab.Options{})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	request := awaitRequest(t, l, "alpha-a3-job-"+id)
@@ -42,7 +42,7 @@ func TestTheSameWithoutADaemon(t *testing.T) {
 	awaitDone(t, l, id)
 }
 
-func TestTheSameWithSlurmctldAsUserSlurm(t *testing.T) {
+func TestExclusiveJobRunsWithSlurmctldAsUserSlurm(t *testing.T) {
 	t.Parallel()
 	for name, daemon := range map[string]bool{"with a daemon": true, "without a daemon": false} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestTheSameWithSlurmctldAsUserSlurm(t *testing.T) {
 	}
 }
 
-func TestANodePoweredUpByHandGetsARequestOfItsOwnAndGoesWhenPoweredDown(t *testing.T) {
+func TestManualPowerUpAndPowerDownOfANode(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	update(t, l, "nodename=alpha-a3-5", "state=power_up")
 	request := awaitRequest(t, l, "alpha-a3-node-5")
@@ -64,7 +64,7 @@ func TestANodePoweredUpByHandGetsARequestOfItsOwnAndGoesWhenPoweredDown(t *testi
 	awaitNothingLeft(t, l)
 }
 
-func TestNodesOfOtherNodesetsGoToTheDelegate(t *testing.T) {
+func TestOtherNodesetsAreDelegated(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	update(t, l, "nodename=alpha-cpu-[0-1]", "state=power_up")

@@ -17,14 +17,14 @@ import (
 	"slurmflex/test/lab"
 )
 
-// keeping is a cluster with a nodeset of two nodes, each of which is kept for that long.
+// keeping starts a cluster with a nodeset of two nodes and this keep_idle.
 func keeping(t *testing.T, keepIdle string) *lab.Lab {
 	return cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "kept", Machine: "a3-highgpu-8g", Size: 2, FlexKeys: "max_run_duration: 3600, keep_idle: " + keepIdle,
 	}}})
 }
 
-// worked has a job run, and returns its id.
+// worked runs a job and returns its id.
 func worked(t *testing.T, l *lab.Lab) string {
 	t.Helper()
 	id := submit(t, l, "-p", "kept", "-N1", "--time=10")
@@ -32,7 +32,7 @@ func worked(t *testing.T, l *lab.Lab) string {
 	return id
 }
 
-// metrics are the daemon's.
+// metrics returns the daemon's metrics.
 func metrics(t *testing.T, l *lab.Lab) string {
 	t.Helper()
 	answer, err := http.Get("http://" + l.HTTPAddress() + "/metrics")
@@ -43,7 +43,7 @@ func metrics(t *testing.T, l *lab.Lab) string {
 	return string(text)
 }
 
-func TestAKeptMachineServesTheNextJobAndGoesAfterKeepIdle(t *testing.T) {
+func TestWarmMachineServesNextJobAndIsDeletedAfterKeepIdle(t *testing.T) {
 	l := keeping(t, "40")
 	worked(t, l)
 	before := state(t, l)
@@ -71,7 +71,7 @@ func TestAKeptMachineServesTheNextJobAndGoesAfterKeepIdle(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-func TestAKeptMachineGoesWhenTooLittleOfItsLeaseIsLeft(t *testing.T) {
+func TestWarmMachineIsDeletedNearTheEndOfItsLease(t *testing.T) {
 	l := keeping(t, "1800")
 	worked(t, l)
 	require.Len(t, state(t, l).Instances, 1)
@@ -79,7 +79,7 @@ func TestAKeptMachineGoesWhenTooLittleOfItsLeaseIsLeft(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-func TestSlurmEndsKeepIdleWhileTheDaemonIsDead(t *testing.T) {
+func TestSlurmEndsKeepIdleWithoutTheDaemon(t *testing.T) {
 	l := keeping(t, "40")
 	worked(t, l)
 	require.NoError(t, l.StopDaemon())

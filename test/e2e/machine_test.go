@@ -18,8 +18,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-// mute has the machines of these nodes run without a slurmd from now on, and no
-// others.
+// mute makes the machines of these nodes, and of no other nodes, run without a slurmd from now on.
 func mute(t *testing.T, l *lab.Lab, nodes string) {
 	t.Helper()
 	require.NoError(t, l.Mute(nodes))
@@ -35,7 +34,7 @@ func awaitMute(t *testing.T, l *lab.Lab, nodes ...string) {
 	})
 }
 
-func TestAMachineThatStopsBeforeItsJobBeginsIsReplacedAndNoOther(t *testing.T) {
+func TestMachineStoppedBeforeItsJobStartsIsReplacedAlone(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	id, before := halfUp(t, l)
 	tell(t, l, "vms/alpha-a3-0/stop", nil)
@@ -46,7 +45,7 @@ func TestAMachineThatStopsBeforeItsJobBeginsIsReplacedAndNoOther(t *testing.T) {
 	awaitDoneAtOnce(t, l, id)
 }
 
-func TestAJobWhoseMachineVanishesBeforeItBeginsIsRequeuedAtResumeTimeoutAndRuns(t *testing.T) {
+func TestJobWithAVanishedMachineIsRequeuedAtResumeTimeout(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, ResumeTimeout: 40})
 	id, _ := halfUp(t, l)
 	tell(t, l, "vms/alpha-a3-0/delete", nil)
@@ -56,8 +55,8 @@ func TestAJobWhoseMachineVanishesBeforeItBeginsIsRequeuedAtResumeTimeoutAndRuns(
 	awaitDone(t, l, id)
 }
 
-// halfUp has a job wait for the first of its two nodes, alpha-a3-0, whose
-// machine is mute, and returns the machine of the other. Later machines register.
+// halfUp submits a job that waits for the first of its two nodes, alpha-a3-0, because its machine
+// is muted. It returns the machine of the second node. Later machines register.
 func halfUp(t *testing.T, l *lab.Lab) (id string, other fakegce.Instance) {
 	t.Helper()
 	mute(t, l, "alpha-a3-0")
@@ -71,7 +70,7 @@ func halfUp(t *testing.T, l *lab.Lab) (id string, other fakegce.Instance) {
 	return id, other
 }
 
-func TestOnAMachineThatIsGoneTheJobIsRequeuedAndNothingIsLeft(t *testing.T) {
+func TestJobOnADeletedMachineIsRequeuedAndCleanedUp(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--begin=now")
 	await(t, 2*time.Minute, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
@@ -82,7 +81,7 @@ func TestOnAMachineThatIsGoneTheJobIsRequeuedAndNothingIsLeft(t *testing.T) {
 	cancelForGood(t, l, id)
 }
 
-func TestAJobWhoseMachineIsLostIsRequeuedLongBeforeSlurmdTimeout(t *testing.T) {
+func TestJobWithALostMachineIsRequeuedBeforeSlurmdTimeout(t *testing.T) {
 	for name, how := range map[string]struct {
 		verb  string
 		order any
@@ -104,7 +103,7 @@ func TestAJobWhoseMachineIsLostIsRequeuedLongBeforeSlurmdTimeout(t *testing.T) {
 	}
 }
 
-func TestAnnouncedMaintenanceKeepsJobsOffThatWouldNotBeDone(t *testing.T) {
+func TestAnnouncedMaintenanceKeepsLongJobsOff(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	update(t, l, "nodename=alpha-g2-0", "state=power_up")
 	awaitUp(t, l, "alpha-g2-0")
@@ -122,7 +121,7 @@ func TestAnnouncedMaintenanceKeepsJobsOffThatWouldNotBeDone(t *testing.T) {
 	cancelForGood(t, l, long)
 }
 
-func TestNodesThatNeverRegisterAreReturnedAndTheirNodesetIsBlocked(t *testing.T) {
+func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "boot_timeout: 5, boot_failures: 1"})
 	mute(t, l, ".*")
 	id := submit(t, l, "-p", "train", "-N1", "--time=15")
@@ -136,7 +135,7 @@ func TestNodesThatNeverRegisterAreReturnedAndTheirNodesetIsBlocked(t *testing.T)
 	cancelForGood(t, l, id, next)
 }
 
-func TestAStaticNodeIsPoweredUpAndGetsANewLeaseWhenItsOldOneEnds(t *testing.T) {
+func TestStaticNodeGetsANewLeaseWhenTheOldOneEnds(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Static: 1})
 	awaitUp(t, l, "alpha-st-0")
 	first, _ := state(t, l).Instance("alpha-st-0")
@@ -144,7 +143,7 @@ func TestAStaticNodeIsPoweredUpAndGetsANewLeaseWhenItsOldOneEnds(t *testing.T) {
 	awaitAnotherMachine(t, l, first)
 }
 
-func TestAStaticNodeThatIsIdleShortlyBeforeItsLeaseEndsIsRenewedEarly(t *testing.T) {
+func TestIdleStaticNodeIsRenewedEarly(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Static: 1, FlexKeys: "renew_before: 300"})
 	awaitUp(t, l, "alpha-st-0")
 	first, _ := state(t, l).Instance("alpha-st-0")
@@ -154,7 +153,7 @@ func TestAStaticNodeThatIsIdleShortlyBeforeItsLeaseEndsIsRenewedEarly(t *testing
 	assert.True(t, time.Now().Before(end), "before the old lease would have ended")
 }
 
-func TestAJobThatWouldOutliveTheLeaseIsNotStartedOnTheNode(t *testing.T) {
+func TestJobLongerThanTheLeaseIsNotStarted(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	update(t, l, "nodename=alpha-g2-0", "state=power_up")
 	awaitUp(t, l, "alpha-g2-0")
@@ -171,12 +170,12 @@ func TestAJobThatWouldOutliveTheLeaseIsNotStartedOnTheNode(t *testing.T) {
 	})
 }
 
-func TestAJobThatRunsWhenTheEndOfItsLeaseComesIsLeftAlone(t *testing.T) {
+func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	over := filepath.Join(l.Dir, "over")
 	id := submitScript(t, l, "until [ -e "+over+" ]; do sleep 1; done", "-p", "fixed", "-w", "alpha-g2-0", "--time=30")
 	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
-	// Reservations begin with the minute in which a lease ends.
+	// Reservations start with the minute in which a lease ends.
 	minute := time.Now().Add(75 * time.Second).Truncate(time.Minute)
 	endLease(t, l, "alpha-g2-0", time.Until(minute.Add(50*time.Second)))
 	awaitReservation(t, l, "alpha-g2-0")
@@ -189,7 +188,7 @@ func TestAJobThatRunsWhenTheEndOfItsLeaseComesIsLeftAlone(t *testing.T) {
 	awaitDoneAtOnce(t, l, id)
 }
 
-func TestAJobThatOutlivesItsLeaseIsWarnedAndGoesOnOnOtherMachines(t *testing.T) {
+func TestJobThatOutlivesItsLeaseIsWarnedAndContinuesElsewhere(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
 		{Name: "leased", Machine: "g2-standard-4", Size: 1, FlexKeys: "max_run_duration: 3600, on_lease_end: requeue, lease_end_warning: 600"},
 	}})
@@ -215,8 +214,9 @@ func TestAJobThatOutlivesItsLeaseIsWarnedAndGoesOnOnOtherMachines(t *testing.T) 
 	awaitNothingLeft(t, l)
 }
 
-// U3: a script without a trap dies of a signal. Slurm shows nobody what --signal asked for.
-func TestAJobThatDidNotAskIsNotSignalled(t *testing.T) {
+// U3: a script without a trap is killed by a signal. Slurm does not show which signal --signal
+// requested.
+func TestJobWithoutSignalOptionIsNotSignalled(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
 		{Name: "leased", Machine: "g2-standard-4", Size: 1, FlexKeys: "max_run_duration: 3600, on_lease_end: requeue, lease_end_warning: 600"},
 	}})
@@ -229,7 +229,7 @@ func TestAJobThatDidNotAskIsNotSignalled(t *testing.T) {
 	endLease(t, l, "alpha-leased-0", 3*time.Minute) // within lease_end_warning, over a minute before the requeue
 	awaitReservation(t, l, "alpha-leased-0")
 	awaitTold(t, l, time.Minute, id, "its nodes end at ")
-	var looks []string // the states that the job shows while a signal could be sent, and later
+	var looks []string // the job's states while a signal could be sent, and later
 	await(t, 4*time.Minute, "job "+id+" to read that it is requeued", func() bool {
 		looks = append(looks, jobField(t, l, id, "JobState"))
 		return strings.Contains(jobField(t, l, id, "AdminComment"), "requeued: the lease of its nodes ends at ")
@@ -253,22 +253,22 @@ func awaitAnotherMachine(t *testing.T, l *lab.Lab, first fakegce.Instance) {
 	})
 }
 
-// endLease has the lease of a machine end after left.
+// endLease makes the lease of a node's machine end after left.
 func endLease(t *testing.T, l *lab.Lab, node string, left time.Duration) {
 	t.Helper()
 	tell(t, l, "vms/"+node+"/lease", map[string]string{"left": left.String()})
 }
 
-// awaitReservation waits until a reservation of ours keeps jobs off a node from
-// the minute on in which its machine's lease ends.
+// awaitReservation waits until our reservation keeps jobs off a node from the minute in which its
+// machine's lease ends.
 func awaitReservation(t *testing.T, l *lab.Lab, node string) {
 	t.Helper()
 	vm, _ := state(t, l).Instance(node)
 	awaitReservedFrom(t, l, node, vm.Terminates)
 }
 
-// awaitReservedFrom waits until a reservation of ours keeps jobs off a node from the
-// minute of that time on.
+// awaitReservedFrom waits until our reservation keeps jobs off a node from the minute of the given
+// time.
 func awaitReservedFrom(t *testing.T, l *lab.Lab, node string, from time.Time) {
 	t.Helper()
 	start := from.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")

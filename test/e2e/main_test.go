@@ -1,7 +1,7 @@
 //go:build e2e
 
-// Package e2e runs whole clusters: real slurmctld, slurmd and scontrol, the
-// built slurmflex, and the fake Compute API. Run it with `make e2e`.
+// Package e2e tests whole clusters: real slurmctld, slurmd and scontrol, the built slurmflex, and
+// the fake Compute API. Run it with `make e2e`.
 package e2e
 
 import (
@@ -20,7 +20,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-// The counts of the closing line.
+// The counters of the closing line.
 var (
 	passed, failed, skipped atomic.Int32
 	version                 sync.Map
@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cluster starts a lab for one scenario, counts its outcome, and keeps its logs if it
-// fails. It skips the scenario if it needs accounting and no slurmdbd can start here.
+// cluster starts a lab for one scenario, counts its result, and keeps its logs if it fails. It
+// skips a scenario that needs accounting if slurmdbd cannot start on this host.
 func cluster(t *testing.T, o lab.Options) *lab.Lab {
 	t.Parallel()
 	stage := os.Getenv("E2E_STAGE")
@@ -78,8 +78,8 @@ func cluster(t *testing.T, o lab.Options) *lab.Lab {
 	return l
 }
 
-// onOldest skips a scenario on all Slurms but the oldest, unless E2E_ALL is set: it tries what slurmflex
-// does with Compute, and Slurm's part in it is the same on all.
+// onOldest skips a scenario on all Slurm versions except the oldest, unless E2E_ALL is set. Such a
+// scenario tests slurmflex against Compute; Slurm behaves the same in it on all versions.
 func onOldest(t *testing.T) {
 	t.Helper()
 	v, err := lab.SlurmVersion(context.Background())

@@ -27,26 +27,26 @@ import (
 )
 
 const (
-	// settling is how long a command has before its effects are compared:
-	// slurmctld schedules every 2 s, and looks at power every second.
+	// settling is the time between a command and the comparison of its effects: slurmctld schedules
+	// every 2 s and checks power saving every second.
 	settling = 3 * time.Second
 
-	// usual is by when the two ends must be the same after a command, and
-	// periodic where slurmctld's 30 s period is waited for.
+	// usual is the time limit for both ends to become equal after a command. periodic is the limit
+	// for effects of slurmctld's 30 s period.
 	usual    = 20 * time.Second
 	periodic = 90 * time.Second
 )
 
-// twins are a real slurmctld and its model. Every command is given to both, and
-// then both must come into the same state.
+// twins are a real slurmctld and its model. Each command is sent to both, and then both must reach
+// the same state.
 type twins struct {
 	t     *testing.T
 	lab   *lab.Lab
 	real  *scontrol.Client
 	model *fakeslurm.Cluster
-	limit time.Duration // by when they must be the same after a command
+	limit time.Duration // time limit for both to become equal after a command
 
-	unranked bool // of priorities only whether a job is held is compared
+	unranked bool // compare only whether a job is held, not its priority
 }
 
 func newTwins(t *testing.T, o lab.Options) *twins {
@@ -72,10 +72,10 @@ func newTwins(t *testing.T, o lab.Options) *twins {
 	return w
 }
 
-// endJobs cancels what runs, and kills what is left of jobs whose slurmd is
-// gone: their processes, and the slurmstepds, which work in the folder of logs.
+// endJobs cancels all jobs and kills the remaining processes of jobs without a slurmd, including
+// slurmstepds, which run in the log folder.
 func (w *twins) endJobs() {
-	_, _ = w.lab.Slurm(context.Background(), "scancel", "-u", "root") // to cancel none is as good
+	_, _ = w.lab.Slurm(context.Background(), "scancel", "-u", "root") // it may fail if there are no jobs
 	processes, _ := filepath.Glob("/proc/[0-9]*")
 	for _, process := range processes {
 		pid, _ := strconv.Atoi(filepath.Base(process))
@@ -83,13 +83,12 @@ func (w *twins) endJobs() {
 		stepd := readFile(filepath.Join(process, "comm")) == "slurmstepd\n" && folder == w.lab.Log("")
 		environ := readFile(filepath.Join(process, "environ"))
 		if stepd || strings.Contains(environ, "SLURM_CONF="+w.lab.Conf()) && strings.Contains(environ, "SLURM_JOB_ID=") {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may already have ended
 		}
 	}
 }
 
-// both gives a command to both ends. They must answer alike, and then be the
-// same.
+// both runs a command at both ends. The ends must answer alike and then become equal.
 func (w *twins) both(what string, do func(flex.Scheduler) error) {
 	w.t.Helper()
 	w.answered(what, do(w.real), do(w.model))
@@ -102,7 +101,7 @@ func (w *twins) answered(what string, fromReal, fromModel error) {
 	w.same(w.limit)
 }
 
-// kind is what an error is about.
+// kind returns the class of an error.
 func kind(err error) string {
 	for _, k := range []error{
 		scontrol.ErrUnknownJob, scontrol.ErrJobEnded, scontrol.ErrUnknownNode,
@@ -118,8 +117,7 @@ func kind(err error) string {
 	return "done"
 }
 
-// same steps the model along until both ends show the same, from when what was
-// done last has settled.
+// same steps the model until both ends show the same state, after the last change has settled.
 func (w *twins) same(limit time.Duration) {
 	w.t.Helper()
 	var inReal, inModel string
@@ -137,8 +135,7 @@ func (w *twins) same(limit time.Duration) {
 	}))
 }
 
-// describe is what an end shows of its nodes and jobs, without what hangs on a
-// second's difference.
+// describe returns an end's nodes and jobs without the parts that depend on a second's difference.
 func (w *twins) describe(s flex.Scheduler) string {
 	ctx := context.Background()
 	nodes, err := s.Nodes(ctx)
@@ -169,15 +166,15 @@ func (w *twins) describe(s flex.Scheduler) string {
 	return text.String()
 }
 
-// jobLine is what squeue shows of a job.
+// jobLine returns squeue's line for a job.
 func jobLine(j slurm.Job) string {
 	reason, _, _ := strings.Cut(j.Reason, ",")
-	switch reason { // which of these hangs on how far backfill has come
+	switch reason { // the choice between these depends on backfill's progress
 	case "Resources", "Priority", "ReqNodeNotAvail", "Nodes required for job are DOWN":
 		reason = "nodes"
 	}
 	limit := j.Limit.String()
-	if limit == "365-00:00:00" { // what backfill makes of no limit, and the main scheduler does not
+	if limit == "365-00:00:00" { // backfill sets this if there is no limit; the main scheduler does not
 		limit = "UNLIMITED"
 	}
 	started := ""
@@ -191,8 +188,8 @@ func jobLine(j slurm.Job) string {
 		j.ID, j.ArrayID, j.ArrayTask, limit, j.State, slurm.Fold(j.Nodes), started, j.Priority, j.Reservation, reason)
 }
 
-// update is scontrol update nodename=… state=…, for one state after the other; after
-// a state, or without one, stands the reason.
+// update runs scontrol update nodename=… state=… for each step in turn. Each step is a state, a
+// state with a reason, or only a reason.
 func (w *twins) update(nodes string, steps ...string) {
 	w.t.Helper()
 	names, err := slurm.Expand(nodes)
@@ -205,7 +202,7 @@ func (w *twins) update(nodes string, steps ...string) {
 	}
 }
 
-// submit is sbatch, or salloc in the background.
+// submit runs sbatch, or salloc in the background.
 func (w *twins) submit(spec fakeslurm.JobSpec) {
 	w.t.Helper()
 	args := []string{"-p", spec.Partition, "-N", strconv.Itoa(max(1, spec.Nodes, len(spec.NodeList)))}
@@ -245,8 +242,7 @@ func (w *twins) submit(spec fakeslurm.JobSpec) {
 	w.answered(fmt.Sprintf("submit %+v", spec), fromReal, fromModel)
 }
 
-// slurm gives one of Slurm's commands to the real end, and what is the same to
-// the model.
+// slurm runs one of Slurm's commands at the real end and its equivalent in the model.
 func (w *twins) slurm(do func(*fakeslurm.Cluster) error, command string, args ...string) {
 	w.t.Helper()
 	_, fromReal := w.lab.Slurm(context.Background(), command, args...)
@@ -256,7 +252,8 @@ func (w *twins) slurm(do func(*fakeslurm.Cluster) error, command string, args ..
 	w.same(w.limit)
 }
 
-// scontrol runs a command line about reservations at both ends, which must refuse it in the same words.
+// scontrol runs a command line about reservations at both ends, which must reject it with the same
+// message.
 func (w *twins) scontrol(line string) {
 	w.t.Helper()
 	_, fromReal := w.lab.Slurm(context.Background(), "scontrol", strings.Fields(line)...)
@@ -270,7 +267,7 @@ func (w *twins) scontrol(line string) {
 	w.same(w.limit)
 }
 
-// waits requires that both ends give the reason for which a job waits.
+// waits asserts that both ends show the same reason for a waiting job.
 func (w *twins) waits(id uint32, reason string) {
 	w.t.Helper()
 	given := func(s flex.Scheduler) string {
@@ -291,13 +288,13 @@ func (w *twins) waits(id uint32, reason string) {
 	w.t.Logf("+ job %d waits: %s", id, reason)
 }
 
-// run runs a command for the real end alone.
+// run runs a command at the real end only.
 func (w *twins) run(command string, args ...string) {
 	w.t.Helper()
 	run(w.t, w.lab, command, args...)
 }
 
-// boot has the node's machine come up.
+// boot makes the machines of the nodes boot.
 func (w *twins) boot(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -308,7 +305,7 @@ func (w *twins) boot(names ...string) {
 	w.same(w.limit)
 }
 
-// bootLongAgo has a slurmd come up on a machine that has been there for long.
+// bootLongAgo starts a slurmd on a machine that booted long ago.
 func (w *twins) bootLongAgo(name string) {
 	w.t.Helper()
 	w.run("slurmd", "-N", name)
@@ -318,7 +315,7 @@ func (w *twins) bootLongAgo(name string) {
 	w.run(filepath.Join(w.lab.Dir, "bin/delete"), name)
 }
 
-// restart ends slurmctld in good order, and starts it again.
+// restart shuts slurmctld down cleanly and starts it again.
 func (w *twins) restart() {
 	w.t.Helper()
 	ctx := context.Background()
@@ -337,8 +334,8 @@ func (w *twins) restart() {
 	w.same(w.limit)
 }
 
-// vanish has the nodes' machines go, all at once. The real end may notice at once
-// or much later: slurmctld asks every ten seconds.
+// vanish removes the nodes' machines, all at once. The real end may notice immediately or much
+// later, because slurmctld pings every ten seconds.
 func (w *twins) vanish(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -349,7 +346,7 @@ func (w *twins) vanish(names ...string) {
 	w.same(periodic)
 }
 
-// await waits until the model has something, and the real one is the same.
+// await waits until the model meets a condition and the real end is equal.
 func (w *twins) await(limit time.Duration, what string, yes func() bool) {
 	w.t.Helper()
 	require.NoError(w.t, lab.Until(context.Background(), limit, what, func() (bool, error) {
@@ -360,7 +357,7 @@ func (w *twins) await(limit time.Duration, what string, yes func() bool) {
 	w.same(limit)
 }
 
-// node is a node's state in the model.
+// node returns a node's state in the model.
 func (w *twins) node(name string) string {
 	nodes, err := w.model.Nodes(context.Background())
 	require.NoError(w.t, err)

@@ -11,26 +11,26 @@ import (
 	"slurmflex/test/lab"
 )
 
-// nodesOf is a job of an hour, on any nodes of train.
+// nodesOf returns a one-hour job on any nodes of partition train.
 func nodesOf(count int) fakeslurm.JobSpec {
 	spec := hour("train")
 	spec.Nodes = count
 	return spec
 }
 
-// cover closes nodes to all jobs, for as long as it is raised.
+// cover closes nodes to all jobs until it expires or is raised again.
 func (w *twins) cover(name, nodes string, minutes int) {
 	w.t.Helper()
 	w.scontrol(fmt.Sprintf("create reservation reservationname=%s nodes=%s starttime=now duration=infinite users=root "+
 		"flags=ignore_jobs,overlap,no_hold_jobs_after,purge_comp=%d", name, nodes, minutes))
 }
 
-// doorFlags are those of a reservation in which one job is to start.
+// doorFlags are the flags of a reservation in which one job will start.
 const doorFlags = "duration=infinite users=root flags=overlap,no_hold_jobs_after"
 
 const behindCover = "ReqNodeNotAvail, May be reserved for other job"
 
-func TestModelJobsWaitBehindACover(t *testing.T) {
+func TestModelJobsWaitBehindTheCover(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.cover("C", "alpha-a3-[0-7]", 6)
 	w.scontrol("update reservationname=C flags+=purge_comp=10")
@@ -49,10 +49,11 @@ func TestModelJobsWaitBehindACover(t *testing.T) {
 	w.scontrol("delete reservationname=C")
 	w.update("alpha-a3-0", "power_up")
 	w.boot("alpha-a3-0")
-	w.boot("alpha-a3-4") // nobody has asked for it
+	w.boot("alpha-a3-4") // without a job
 	w.restart()
 	w.waits(1, behindCover)
-	w.scontrol("update reservationname=C2 nodes=alpha-a3-[1-7]") // what leaves the cover is the queue's
+	// Nodes that leave the cover are available to queued jobs.
+	w.scontrol("update reservationname=C2 nodes=alpha-a3-[1-7]")
 	w.await(usual, "the first to run", func() bool { return w.model.JobState(1) == slurm.JobRunning })
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "2")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(3) }, "scancel", "3")

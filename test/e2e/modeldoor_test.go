@@ -29,9 +29,11 @@ func TestModelJobStartsInItsDoor(t *testing.T) {
 	w.await(usual, "the job to run", func() bool { return w.model.JobState(2) == slurm.JobRunning })
 	w.scontrol("update reservationname=H starttime=now")
 	w.scontrol("update reservationname=H starttime=now+300")
-	w.scontrol("create reservation reservationname=K nodes=alpha-a3-[1-2] starttime=now+300 " + doorFlags) // job 2 is there
+	// At that time, job 2 still runs on alpha-a3-1.
+	w.scontrol("create reservation reservationname=K nodes=alpha-a3-[1-2] starttime=now+300 " + doorFlags)
 	w.scontrol("create reservation reservationname=K nodes=alpha-a3-[1-2] starttime=now " + doorFlags)
-	w.scontrol("create reservation reservationname=K nodes=alpha-a3-[1-2] starttime=now+4000 " + doorFlags) // it has ended then
+	// By that time, job 2 has ended.
+	w.scontrol("create reservation reservationname=K nodes=alpha-a3-[1-2] starttime=now+4000 " + doorFlags)
 	w.scontrol("delete reservationname=K")
 	w.scontrol("delete reservationname=H")
 	w.scontrol("update jobid=2 reservationname=")
@@ -59,17 +61,17 @@ func TestModelDoorOpensByItself(t *testing.T) {
 
 func TestModelJobDoesNotFitItsDoor(t *testing.T) {
 	w := newTwins(t, lab.Options{})
-	w.unranked = true // how far 22.05 lowers the priority of one that it has held differs
+	w.unranked = true // 22.05 lowers the priority of a job that it has held by a varying amount
 	w.cover("C", "alpha-a3-[0-7]", 60)
 	w.update("alpha-a3-[0-3]", "power_up")
 	w.boot("alpha-a3-0", "alpha-a3-1", "alpha-a3-2", "alpha-a3-3")
 	w.scontrol("create reservation reservationname=D nodes=alpha-a3-[0-1] starttime=now " + doorFlags)
-	w.submit(nodesOf(3)) // it wants more
+	w.submit(nodesOf(3)) // it needs more nodes
 	w.scontrol("update jobid=1 reservationname=D")
 	w.waits(1, "None")
 	w.scontrol("update jobid=1 reservationname=")
 	w.waits(1, behindCover)
-	w.submit(hour("train", "alpha-a3-5")) // it wants another
+	w.submit(hour("train", "alpha-a3-5")) // it needs another node
 	w.scontrol("update jobid=2 reservationname=D")
 	w.scontrol("update jobid=2 reservationname=")
 	w.waits(2, behindCover)
@@ -86,7 +88,7 @@ func TestModelJobDoesNotFitItsDoor(t *testing.T) {
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(4) }, "scontrol", "release", "4")
 	w.await(usual, "the job to run", func() bool { return w.model.JobState(4) == slurm.JobRunning })
 	w.scontrol("create reservation reservationname=E nodes=alpha-a3-[2-3] starttime=now " + doorFlags)
-	w.submit(nodesOf(1)) // it wants fewer
+	w.submit(nodesOf(1)) // it needs fewer nodes
 	w.scontrol("update jobid=5 reservationname=E")
 	w.await(usual, "the job to run", func() bool { return w.model.JobState(5) == slurm.JobRunning })
 }
@@ -101,7 +103,7 @@ func TestModelTasksAndComponentsUseDoors(t *testing.T) {
 	w.submit(array)
 	w.scontrol("create reservation reservationname=A nodes=alpha-a3-[0-1] starttime=now+300 " + doorFlags)
 	w.scontrol("update jobid=1_2 reservationname=A")
-	w.waits(1, behindCover+",Reservation") // squeue shows the tasks that wait together
+	w.waits(1, behindCover+",Reservation") // squeue shows the waiting tasks in one line
 	w.scontrol("update reservationname=A starttime=now")
 	w.await(usual, "the task to run", func() bool { return w.model.JobState(2) == slurm.JobRunning })
 	w.scontrol("update jobid=1_9 reservationname=A")

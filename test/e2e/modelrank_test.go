@@ -13,11 +13,11 @@ import (
 	"slurmflex/test/lab"
 )
 
-// aWhile is by when backfill has looked twice, if it does so every 15 s.
+// aWhile is the time in which backfill runs twice, at one run per 15 s.
 const aWhile = 90 * time.Second
 
-// halfOpen are twins of which a3-0 and a3-1 are warm and outside the cover, and a job of an hour has
-// a3-0.
+// halfOpen returns twins with warm nodes a3-0 and a3-1 outside the cover, and with a one-hour job
+// on a3-0.
 func halfOpen(t *testing.T) *twins {
 	w := newTwins(t, lab.Options{Backfill: 15})
 	w.limit = aWhile
@@ -29,34 +29,36 @@ func halfOpen(t *testing.T) *twins {
 	return w
 }
 
-// lasting is a job of one node.
+// lasting returns a one-node job.
 func lasting(limit time.Duration) fakeslurm.JobSpec {
 	return fakeslurm.JobSpec{Partition: "train", Nodes: 1, Limit: limit, Run: 10 * time.Minute}
 }
 
-func TestModelJobsPassOneThatWaits(t *testing.T) {
+func TestModelJobsOvertakeAWaitingJob(t *testing.T) {
 	w := halfOpen(t)
 	w.submit(nodesOf(2)) // it waits for job 1
 	w.waits(2, "Resources")
-	w.submit(lasting(12 * time.Hour)) // it would be in its way
+	w.submit(lasting(12 * time.Hour)) // it would delay job 2
 	w.waits(3, "Priority")
 	w.submit(lasting(10 * time.Minute))
 	w.await(aWhile, "backfill to start it", func() bool { return w.model.JobState(4) == slurm.JobRunning })
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
 	w.waits(3, "Priority")
 	w.scontrol("create reservation reservationname=H nodes=alpha-a3-[2-3] starttime=now+3000 " + doorFlags)
-	w.scontrol("update jobid=2 reservationname=H")                                                           // it is in nobody's way any more
-	w.await(aWhile, "the long job to start", func() bool { return w.model.JobState(3) != slurm.JobPending }) // on 24.11 the node is cold by now
+	// In its door, job 2 no longer delays job 3.
+	w.scontrol("update jobid=2 reservationname=H")
+	// On 24.11 the node is cold by now.
+	w.await(aWhile, "the long job to start", func() bool { return w.model.JobState(3) != slurm.JobPending })
 }
 
-func TestModelJobsPassOneThatTheCoverStops(t *testing.T) {
+func TestModelJobsOvertakeAJobBehindTheCover(t *testing.T) {
 	w := halfOpen(t)
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
 	w.submit(nodesOf(3))
 	w.waits(2, behindCover)
 	w.submit(lasting(12 * time.Hour))
 	w.await(usual, "the long job to run", func() bool { return w.model.JobState(3) == slurm.JobRunning })
-	w.waits(2, "Resources") // a node outside the cover is in use now
+	w.waits(2, "Resources") // a node outside the cover is now busy
 }
 
 func TestModelShortCoverKeepsJobsOffWarmNodes(t *testing.T) {
@@ -65,13 +67,13 @@ func TestModelShortCoverKeepsJobsOffWarmNodes(t *testing.T) {
 	w.scontrol("delete reservationname=C")
 	w.submit(nodesOf(3))
 	w.submit(lasting(12 * time.Hour))
-	time.Sleep(aWhile / 2) // both backfills have looked
+	time.Sleep(aWhile / 2) // both backfill runs are over
 	w.waits(3, "Priority")
 	w.scontrol("create reservation reservationname=C nodes=alpha-a3-[2-7] starttime=now duration=infinite users=root flags=ignore_jobs,overlap")
 	w.await(aWhile, "the long job to run", func() bool { return w.model.JobState(3) == slurm.JobRunning })
 }
 
-func TestModelBackfillMissesANodePoweredDownByForce(t *testing.T) {
+func TestModelBackfillIgnoresForciblyPoweredDownNodes(t *testing.T) {
 	w := halfOpen(t)
 	w.update("alpha-a3-1", "power_down_force it goes")
 	w.await(usual, "it to be powered down", func() bool { return w.node("alpha-a3-1") == "IDLE+CLOUD+POWERED_DOWN" })
@@ -87,13 +89,13 @@ func TestModelIdleKeepsNodesPoweredDown(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.update("alpha-a3-[0-2]", "power_up", "power_down_force it goes")
 	w.await(usual, "them to be powered down", func() bool { return w.node("alpha-a3-2") == "IDLE+CLOUD+POWERED_DOWN" })
-	w.update("alpha-a3-[0-1]", "idle it is free") // 24.11 alone keeps the reason
+	w.update("alpha-a3-[0-1]", "idle it is free") // only 24.11 keeps the reason
 	w.submit(hour("train", "alpha-a3-1"))
-	w.update("alpha-a3-[0-2]", "idle") // refused for the node with a job
+	w.update("alpha-a3-[0-2]", "idle") // rejected for the node with a job
 	require.Equal(t, slurm.JobConfiguring, w.model.JobState(1))
 }
 
-func TestModelLicensesShowOnceTheyAreWhatIsLacking(t *testing.T) {
+func TestModelShowsLicensesOnceOnlyTheyAreMissing(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.cover("C", "alpha-a3-[0-7]", 60)
 	licensed := nodesOf(1)
@@ -107,7 +109,7 @@ func TestModelLicensesShowOnceTheyAreWhatIsLacking(t *testing.T) {
 	w.waits(2, "Licenses")
 }
 
-func TestModelColdNodesThatJobsGet(t *testing.T) {
+func TestModelJobsGetColdNodes(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.update("alpha-a3-3", "drain broken")
 	w.update("alpha-a3-6", "drain broken")

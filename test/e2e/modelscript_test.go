@@ -14,12 +14,12 @@ import (
 	"slurmflex/test/lab"
 )
 
-// hour is a job of an hour, on nodes named.
+// hour returns a one-hour job on named nodes.
 func hour(partition string, nodes ...string) fakeslurm.JobSpec {
 	return fakeslurm.JobSpec{Partition: partition, NodeList: nodes, Limit: time.Hour, Run: 10 * time.Minute}
 }
 
-func TestModelNodesPoweredByHand(t *testing.T) {
+func TestModelManualPowerChanges(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.update("alpha-a3-0", "power_up", "power_up", "resume", "power_down enough", "power_up", "drain",
 		"drain an admin's", "undrain", "power_down_asap", "down broken", "resume")
@@ -37,7 +37,7 @@ func TestModelNodesPoweredByHand(t *testing.T) {
 	w.update("alpha-a3-4", "nonsense")
 }
 
-// A10: when a reason ends hangs on whether there is a slurmdbd.
+// A10: when a reason is cleared depends on whether there is a slurmdbd.
 func TestModelReasonsWithASlurmdbd(t *testing.T) {
 	w := newTwins(t, lab.Options{Accounting: true})
 	w.update("alpha-a3-0", "drain an admin's", "resume")
@@ -47,13 +47,13 @@ func TestModelReasonsWithASlurmdbd(t *testing.T) {
 	w.update("alpha-a3-4", "power_down_force it goes", "power_up")
 }
 
-func TestModelAJobsNodes(t *testing.T) {
+func TestModelNodesOfAJob(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.submit(hour("train", "alpha-a3-0", "alpha-a3-1"))
 	w.update("alpha-a3-0", "power_down_force no capacity", "resume")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Start(1) }, "scontrol", "update", "jobid=1", "starttime=now")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
-	w.submit(hour("train", "alpha-a3-1", "alpha-a3-2")) // one is powering up for nobody
+	w.submit(hour("train", "alpha-a3-1", "alpha-a3-2")) // one node is powering up without a job
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(2) }, "scontrol", "requeue", "Incomplete", "2")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Start(2) }, "scontrol", "update", "jobid=2", "starttime=now")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.RequeueHold(2) }, "scontrol", "requeuehold", "Incomplete", "2")
@@ -74,7 +74,7 @@ func TestModelAJobsNodes(t *testing.T) {
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(3) }, "scancel", "3")
 }
 
-func TestModelJobsThatSlurmWouldNotRequeue(t *testing.T) {
+func TestModelNonRequeueableJobs(t *testing.T) {
 	w := newTwins(t, lab.Options{LongJobs: true})
 	batch := hour("fixed", "alpha-g2-0")
 	batch.NoRequeue = true
@@ -143,7 +143,7 @@ func TestModelSharedNodes(t *testing.T) {
 	w.update("alpha-g2-[0-1]", "power_up")
 	w.boot("alpha-g2-0", "alpha-g2-1")
 	w.update("alpha-g2-0", "power_up", "resume")
-	w.boot("alpha-g2-2") // by itself
+	w.boot("alpha-g2-2") // without a power-up
 	one := hour("open", "alpha-g2-0")
 	w.submit(one)
 	w.submit(one)
@@ -161,7 +161,7 @@ func TestModelSharedNodes(t *testing.T) {
 	w.await(2*periodic, "the job's time to be over", func() bool { return w.model.JobState(4) == slurm.JobTimeout })
 }
 
-func TestModelMachinesComeAndGo(t *testing.T) {
+func TestModelMachinesAppearAndVanish(t *testing.T) {
 	w := newTwins(t, lab.Options{Static: 1})
 	w.update("alpha-st-0", "power_up")
 	w.boot("alpha-st-0")
@@ -249,11 +249,11 @@ func TestModelArraysAndPriorities(t *testing.T) {
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
 }
 
-func TestModelSilentAndRestarted(t *testing.T) {
+func TestModelSilentNodesAndRestarts(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.update("alpha-g2-[0-3]", "power_up")
 	w.boot("alpha-g2-0", "alpha-g2-1", "alpha-g2-2")
-	w.bootLongAgo("alpha-g2-3") // it is not taken for powered up
+	w.bootLongAgo("alpha-g2-3") // it does not count as powered up
 	w.boot("alpha-g2-3")
 	w.submit(hour("open", "alpha-g2-0"))
 	w.submit(hour("open", "alpha-g2-1"))
@@ -261,13 +261,13 @@ func TestModelSilentAndRestarted(t *testing.T) {
 	lost.NoRequeue = true
 	w.submit(lost)
 	w.submit(hour("train", "alpha-a3-0"))
-	w.submit(hour("fixed", "alpha-g2-2")) // on 24.11 its node is to be powered down after it
+	w.submit(hour("fixed", "alpha-g2-2")) // on 24.11 its node will be powered down after it
 	w.update("alpha-a3-1", "power_up")
 	w.update("alpha-a3-2", "power_down_force")
 	w.update("alpha-a3-3", "down broken")
 	w.restart()
 	w.vanish("alpha-g2-0", "alpha-g2-1", "alpha-g2-3")
-	w.limit = periodic // the real one notices a little sooner when it has a job to end there
+	w.limit = periodic // the real slurmctld notices earlier if it has to end a job there
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
 	w.await(2*periodic, "the nodes to be missed", func() bool {
 		return w.model.JobState(2) == slurm.JobPending && strings.HasPrefix(w.node("alpha-g2-0"), "DOWN")

@@ -19,7 +19,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWait(t *testing.T) {
+func TestHeterogeneousJobsComponentsShowTheirWait(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	leader := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N2", "--time=15")
@@ -49,7 +49,7 @@ func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWa
 	cancelForGood(t, l, leader)
 }
 
-func TestAHeterogeneousJobsFirstComponentComesLastSoThatItsScriptIsNotLost(t *testing.T) {
+func TestHeterogeneousJobsFirstComponentStartsLast(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	capacity(t, l, "g2-standard-48", 0)
 	first := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N1", "--time=15")
@@ -64,8 +64,8 @@ func TestAHeterogeneousJobsFirstComponentComesLastSoThatItsScriptIsNotLost(t *te
 	awaitDoneAtOnce(t, l, first)
 }
 
-// notRequeued are a batch job and two at a terminal that Slurm would not requeue,
-// and the ids of all three.
+// notRequeued submits a batch job and two interactive jobs that Slurm would not requeue, and
+// returns them and all three ids.
 func notRequeued(t *testing.T, l *lab.Lab) (batch string, atTerminal []*interactive, ids []string) {
 	t.Helper()
 	batch = submit(t, l, "-p", "train", "-N1", "--time=15", "--no-requeue")
@@ -75,7 +75,7 @@ func notRequeued(t *testing.T, l *lab.Lab) (batch string, atTerminal []*interact
 	return batch, atTerminal, []string{batch, atTerminal[0].id(t, l), atTerminal[1].id(t, l)}
 }
 
-func TestJobsThatSlurmWouldEndKeepWaiting(t *testing.T) {
+func TestNonRequeueableJobsKeepWaiting(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "provision_timeout: 10"})
 	shut(t, l)
 	batch, atTerminal, ids := notRequeued(t, l)
@@ -95,7 +95,7 @@ func TestJobsThatSlurmWouldEndKeepWaiting(t *testing.T) {
 	awaitDoneAtOnce(t, l, batch)
 }
 
-func TestJobsThatSlurmWouldEndWaitForAnAdminsCorrection(t *testing.T) {
+func TestNonRequeueableJobsWaitForAnAdminsFix(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true})
 	tell(t, l, "faults", map[string]any{
 		"method":         "regionInstanceGroupManagerResizeRequests.insert",
@@ -117,7 +117,7 @@ func TestJobsThatSlurmWouldEndWaitForAnAdminsCorrection(t *testing.T) {
 	assert.Equal(t, "0", jobField(t, l, batch, "Restarts"))
 }
 
-func TestJobAtATerminalIsHeldForAnAdminsCorrectionAndItsOwnerReadsWhy(t *testing.T) {
+func TestInteractiveJobIsHeldForAnAdminsFixAndShowsWhy(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	tell(t, l, "faults", map[string]any{
 		"method":         "regionInstanceGroupManagerResizeRequests.insert",
@@ -134,7 +134,7 @@ func TestJobAtATerminalIsHeldForAnAdminsCorrectionAndItsOwnerReadsWhy(t *testing
 	awaitNothingLeft(t, l)
 }
 
-// nobody is a user who may do nothing.
+// nobody returns the credentials of an unprivileged user.
 func nobody(t *testing.T) *syscall.Credential { return credential(t, "nobody") }
 
 func credential(t *testing.T, name string) *syscall.Credential {
@@ -147,8 +147,8 @@ func credential(t *testing.T, name string) *syscall.Credential {
 	return &c
 }
 
-// askAsNobody runs a command of slurmflex as a user who may do nothing, in an
-// environment that names no Slurm, and returns what it printed, unwrapped.
+// askAsNobody runs a slurmflex command as an unprivileged user, in an environment that does not
+// name a Slurm, and returns its unwrapped output.
 func askAsNobody(t *testing.T, l *lab.Lab, args ...string) (string, error) {
 	t.Helper()
 	cmd := l.Command(context.Background(), nil, args...)
@@ -158,7 +158,7 @@ func askAsNobody(t *testing.T, l *lab.Lab, args ...string) (string, error) {
 	return strings.Join(strings.Fields(string(out)), " "), err
 }
 
-// awaitWhy waits until the answer to why says something.
+// awaitWhy waits until the output of why matches a pattern.
 func awaitWhy(t *testing.T, l *lab.Lab, subject, pattern string) {
 	t.Helper()
 	form := regexp.MustCompile(pattern)
@@ -168,7 +168,7 @@ func awaitWhy(t *testing.T, l *lab.Lab, subject, pattern string) {
 	})
 }
 
-func TestAnybodyIsToldWhyAtEachStageOfAJobsLife(t *testing.T) {
+func TestAnyUserCanReadWhyAtEachStageOfAJob(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--hold")
@@ -185,7 +185,7 @@ func TestAnybodyIsToldWhyAtEachStageOfAJobsLife(t *testing.T) {
 	require.NoError(t, err, status)
 	assert.Regexp(t, `a3 `+id+` root alpha-a3-\[0-1\] queued 00:15:00 for `, status)
 
-	require.NoError(t, l.Mute("alpha-a3-.*")) // so that they boot until they are heard
+	require.NoError(t, l.Mute("alpha-a3-.*")) // so that they boot until they register
 	capacity(t, l, "", 8)
 	awaitWhy(t, l, id, `The machines of alpha-a3-\[0-1\] were created at .* and are booting; .*The job starts once all have`)
 	cancel(t, l, id)

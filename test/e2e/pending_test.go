@@ -17,7 +17,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestJobsWaitPendingAndStartWhenTheirMachinesAreUp(t *testing.T) {
+func TestPendingJobsStartWhenTheirMachinesAreUp(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	batch := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")
@@ -41,14 +41,14 @@ func TestJobsWaitPendingAndStartWhenTheirMachinesAreUp(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-func TestAHeterogeneousJobBehindTheCoverWaitsConfiguring(t *testing.T) {
+func TestHeterogeneousJobBehindTheCoverWaitsConfiguring(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "train", "-N2", "--time=15")
 	awaitDone(t, l, id)
 	awaitNoDoors(t, l)
 }
 
-// Two jobs need the only licence. Slurm does not say so while both wait.
+// Two jobs need the only license. Slurm does not show this while both wait.
 func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	first := submitScript(t, l, "sleep 30", "-p", "train", "-N1", "--time=15", "-L", "lic:1")
@@ -60,12 +60,13 @@ func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-// A job needs more than machines, and no limit says so: a reservation that starts soon has its license.
-func TestMachinesOfAJobThatLacksMoreThanMachinesGo(t *testing.T) {
+// A job needs more than machines, but no limit shows it: a reservation that starts soon holds its
+// license.
+func TestMachinesOfAJobWithoutALicenseAreDeleted(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
-	// If Slurm looks at the license before it looks at the nodes, it shows that at once.
+	// If Slurm checks the license before the nodes, it shows the reason immediately.
 	awaitWhy(t, l, id, "It did not start within 00:00:40 after its machines had registered .Slurm reason: .*slurmflex requests machines for it again|It is waiting for a license")
 	await(t, 2*time.Minute, "its machines to go", func() bool { return len(state(t, l).Instances) == 0 })
 	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
@@ -74,7 +75,7 @@ func TestMachinesOfAJobThatLacksMoreThanMachinesGo(t *testing.T) {
 }
 
 // An account may use two nodes at once.
-func TestAccountsLimitHoldsMachinesBack(t *testing.T) {
+func TestAccountLimitDelaysMachines(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Accounting: true, Limits: true})
 	run(t, l, "sacctmgr", "--immediate", "add", "account", "ml", "grptres=node=2")
 	run(t, l, "sacctmgr", "--immediate", "add", "account", "chem")
@@ -106,7 +107,7 @@ func TestAccountsLimitHoldsMachinesBack(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-// created returns when each machine was created.
+// created returns the creation time of each machine.
 func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 	t.Helper()
 	at := map[string]time.Time{}
@@ -116,9 +117,9 @@ func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 	return at
 }
 
-// A reservation that starts soon has the license of the first job, which is late. The second job waits
-// at Google.
-func TestMachinesOfALateJobGoToTheNextJob(t *testing.T) {
+// A reservation that starts soon holds the license of the first job, which is late. The second job
+// waits at Google.
+func TestNextJobGetsTheMachinesOfALateJob(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
 	late := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
@@ -135,7 +136,7 @@ func TestMachinesOfALateJobGoToTheNextJob(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-func TestMachinesThatBootForACancelledJobGoToTheNextJob(t *testing.T) {
+func TestNextJobGetsTheMachinesOfACancelledJob(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	require.NoError(t, l.Mute("alpha-a3-.*"))
 	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")
@@ -158,7 +159,8 @@ func TestMachinesThatBootForACancelledJobGoToTheNextJob(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-// gangOfThree is a cluster whose gangs keep machines after a loss, and a gang of three that runs there.
+// gangOfThree starts a cluster that keeps the surviving nodes after a loss, and a three-node job
+// that runs there.
 func gangOfThree(t *testing.T, salvageTimeout string) (l *lab.Lab, id string) {
 	t.Helper()
 	l = cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
@@ -184,7 +186,7 @@ func TestSurvivingMachinesAreDeletedAfterSalvageTimeout(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-func TestGangThatLosesAMachineRunsAgainOnTheOthers(t *testing.T) {
+func TestJobThatLosesAMachineIsRerunOnTheSurvivors(t *testing.T) {
 	l, id := gangOfThree(t, "600")
 	machines := created(t, l)
 	require.Len(t, machines, 3)
@@ -217,11 +219,11 @@ func awaitNoDoors(t *testing.T, l *lab.Lab) {
 	})
 }
 
-// The component in partition cpu has no reservation, and starts with the other one.
-func TestAHeterogeneousJobWithAComponentElsewhereStarts(t *testing.T) {
+// The component in partition cpu has no reservation and starts together with the other component.
+func TestHeterogeneousJobWithAForeignComponentStarts(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	update(t, l, "nodename=alpha-cpu-0", "state=power_up")
-	time.Sleep(2 * time.Second) // Slurm takes a boot in the second of the power-up for an older one
+	time.Sleep(2 * time.Second) // Slurm ignores a boot in the same second as the power-up
 	run(t, l, "slurmd", "-N", "alpha-cpu-0", "-b")
 	await(t, time.Minute, "the other node to be up", func() bool {
 		return strings.Contains(run(t, l, "scontrol", "-o", "show", "node", "alpha-cpu-0"), "State=IDLE+CLOUD ")
@@ -231,8 +233,8 @@ func TestAHeterogeneousJobWithAComponentElsewhereStarts(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-// Slurm starts it on nodes that follow each other only.
-func TestAContiguousJobIsGivenNamesThatFollowEachOther(t *testing.T) {
+// Slurm starts the job only on consecutive nodes.
+func TestContiguousJobGetsConsecutiveNodes(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15", "-w", "alpha-a3-1")
@@ -246,7 +248,7 @@ func TestAContiguousJobIsGivenNamesThatFollowEachOther(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-// The clock that lets a cover go without a daemon starts again with slurmctld.
+// The clock that lets a cover expire without a daemon restarts with slurmctld.
 func TestCoverIsReplacedWhenSlurmctldRestarts(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	cover := func() string {
@@ -261,7 +263,7 @@ func TestCoverIsReplacedWhenSlurmctldRestarts(t *testing.T) {
 	})
 }
 
-func TestAPendingJobStartsInItsFirstCompletePlace(t *testing.T) {
+func TestPendingJobStartsInItsFirstCompletePartition(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
 	}}})
@@ -278,8 +280,8 @@ func TestAPendingJobStartsInItsFirstCompletePlace(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-// Both places get machines within seconds, and the job starts in one of them.
-func TestMachinesOfALosingPlaceAreDeletedAndCounted(t *testing.T) {
+// Both partitions get machines within seconds, and the job starts in one of them.
+func TestMachinesOfALosingPartitionAreDeletedAndCounted(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
@@ -302,7 +304,7 @@ func TestMachinesOfALosingPlaceAreDeletedAndCounted(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-func TestAPendingJobTakesAMachineThatBecomesIdle(t *testing.T) {
+func TestPendingJobUsesAMachineThatBecomesIdle(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "kept", Machine: "a3-highgpu-8g", Size: 2, FlexKeys: "max_run_duration: 3600, keep_idle: 1200",
 	}}})
@@ -321,7 +323,7 @@ func TestAPendingJobTakesAMachineThatBecomesIdle(t *testing.T) {
 	assert.Len(t, state(t, l).Instances, 1)
 }
 
-// restart ends slurmctld in good order, and starts it again.
+// restart shuts slurmctld down cleanly and starts it again.
 func restart(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	run(t, l, "scontrol", "shutdown", "slurmctld")
@@ -333,7 +335,7 @@ func restart(t *testing.T, l *lab.Lab) {
 	awaitSlurmctld(t, l)
 }
 
-// The cover stays: the daemon would make it again.
+// The cover remains, because the daemon would create it again.
 func TestDownDeletesTheDoorsOfPendingJobs(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)

@@ -14,7 +14,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestTheRanksOfAJobAreOnItsNodesInTheOrderOfTheirBlocks(t *testing.T) {
+func TestRanksFollowTheBlocksOfAJobsNodes(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	hosts, notes, ranks, again, why := l.Log("hosts"), l.Log("notes"), l.Log("ranks"), l.Log("again"), l.Log("why")
 	flex := filepath.Join(l.Dir, "bin/slurmflex") + " --config " + l.Config()

@@ -16,7 +16,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestTasksOfAnArrayComeInSharedRequestsAndEachMachineGoesWithItsTask(t *testing.T) {
+func TestArrayTasksShareRequestsButNotMachines(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "share_requests: 10"})
 	shut(t, l)
 	array := submit(t, l, "-p", "train", "-N1", "--time=15", "--array=0-19")

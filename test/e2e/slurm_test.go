@@ -30,7 +30,7 @@ func submitScript(t *testing.T, l *lab.Lab, script string, args ...string) strin
 	return strings.TrimSpace(run(t, l, "sbatch", append(args, "--wrap", script)...))
 }
 
-// run runs one of Slurm's commands and returns what it printed.
+// run runs one of Slurm's commands and returns its output.
 func run(t *testing.T, l *lab.Lab, command string, args ...string) string {
 	t.Helper()
 	out, err := l.Slurm(context.Background(), command, args...)
@@ -38,8 +38,8 @@ func run(t *testing.T, l *lab.Lab, command string, args ...string) string {
 	return out
 }
 
-// ask runs a command that may be run again, such as one that only shows something. A slurmctld that is busy writing
-// its state answers late.
+// ask runs a command that may be repeated, such as a read-only command. A slurmctld that is busy
+// writing its state answers late.
 func ask(t *testing.T, l *lab.Lab, command string, args ...string) (out string) {
 	t.Helper()
 	require.NoError(t, lab.Until(context.Background(), time.Minute, command+" to answer", func() (bool, error) {
@@ -61,7 +61,7 @@ func cancel(t *testing.T, l *lab.Lab, ids ...string) {
 	ask(t, l, "scancel", ids...)
 }
 
-// jobField is what scontrol show job prints for a key: to the next key.
+// jobField returns the value of a key in scontrol show job, up to the next key.
 func jobField(t *testing.T, l *lab.Lab, id, key string) string {
 	t.Helper()
 	out := ask(t, l, "scontrol", "show", "job", id, "-o")
@@ -81,7 +81,7 @@ func awaitJob(t *testing.T, l *lab.Lab, limit time.Duration, id, key, value stri
 	})
 }
 
-// awaitTold waits until a job's owner is told something in the AdminComment.
+// awaitTold waits until a job's AdminComment matches a pattern.
 func awaitTold(t *testing.T, l *lab.Lab, limit time.Duration, id, pattern string) {
 	t.Helper()
 	form := regexp.MustCompile(pattern)
@@ -96,14 +96,14 @@ func awaitCompleted(t *testing.T, l *lab.Lab, id string) {
 	awaitJob(t, l, 150*time.Second, id, "JobState", "COMPLETED")
 }
 
-// awaitDone waits until a job has run and nothing of it is left.
+// awaitDone waits until a job has completed and all its resources are deleted.
 func awaitDone(t *testing.T, l *lab.Lab, id string) {
 	t.Helper()
 	awaitCompleted(t, l, id)
 	awaitNothingLeft(t, l)
 }
 
-// awaitDoneAtOnce waits until a job has run, for which it was never requeued.
+// awaitDoneAtOnce is awaitDone for a job that must never be requeued.
 func awaitDoneAtOnce(t *testing.T, l *lab.Lab, id string) {
 	t.Helper()
 	awaitCompleted(t, l, id)
@@ -111,7 +111,7 @@ func awaitDoneAtOnce(t *testing.T, l *lab.Lab, id string) {
 	awaitNothingLeft(t, l)
 }
 
-// cancelForGood cancels jobs and waits until nothing of them is left.
+// cancelForGood cancels jobs and waits until all their resources are deleted.
 func cancelForGood(t *testing.T, l *lab.Lab, ids ...string) {
 	t.Helper()
 	cancel(t, l, ids...)
@@ -149,16 +149,15 @@ func awaitUp(t *testing.T, l *lab.Lab, node string) {
 	})
 }
 
-// interactive is a job that somebody waits for at a terminal.
+// interactive is an interactive job of a user at a terminal.
 type interactive struct {
 	cmd   *exec.Cmd
 	name  string
-	out   string // the file of what it prints
+	out   string // the output file
 	ended chan struct{}
 }
 
-// begin begins salloc or srun as the job of that name, on one node of
-// partition train.
+// begin starts salloc or srun as a job of that name, on one node of partition train.
 func begin(t *testing.T, l *lab.Lab, command, name string, work ...string) *interactive {
 	t.Helper()
 	args := append([]string{"-J", name, "-p", "train", "-N1", "--time=15"}, work...)
@@ -182,7 +181,7 @@ func begin(t *testing.T, l *lab.Lab, command, name string, work ...string) *inte
 	return i
 }
 
-// id is the job's.
+// id returns the job's id.
 func (i *interactive) id(t *testing.T, l *lab.Lab) (id string) {
 	t.Helper()
 	await(t, time.Minute, "job "+i.name+" to be in the queue", func() bool {
@@ -192,14 +191,14 @@ func (i *interactive) id(t *testing.T, l *lab.Lab) (id string) {
 	return id
 }
 
-// awaitOnTerminal waits until the owner reads something.
+// awaitOnTerminal waits until a text appears in the user's output.
 func (i *interactive) awaitOnTerminal(t *testing.T, limit time.Duration, pattern string) {
 	t.Helper()
 	form := regexp.MustCompile(pattern)
 	await(t, limit, pattern+" on the terminal of "+i.name, func() bool { return form.MatchString(readFile(i.out)) })
 }
 
-// awaitEnd waits until the command is over and returns its exit code.
+// awaitEnd waits until the command ends and returns its exit code.
 func (i *interactive) awaitEnd(t *testing.T, limit time.Duration) int {
 	t.Helper()
 	select {
@@ -215,7 +214,7 @@ func await(t *testing.T, limit time.Duration, what string, yes func() bool) {
 	require.NoError(t, lab.Until(context.Background(), limit, what, func() (bool, error) { return yes(), nil }))
 }
 
-// awaitShown waits as await does, and on failure prints what was shown last.
+// awaitShown waits as await does, and on failure prints the last output.
 func awaitShown(t *testing.T, limit time.Duration, what string, see func() (shown string, yes bool)) {
 	t.Helper()
 	last := ""

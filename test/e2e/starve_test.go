@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Slurm does not start the job on the idle machine, which lacks a feature that the others have, and
-// slurmflex does not know why.
-func TestJobThatStarvesRaisesTheAlarmAndGetsNodesFromSlurm(t *testing.T) {
+// Slurm does not start the job on the idle machine, because that lacks a feature of the others.
+// slurmflex does not know the reason.
+func TestStarvingJobRaisesTheAlarmAndGetsNodesFromSlurm(t *testing.T) {
 	if os.Getenv("E2E_ALL") == "" {
 		t.Skip("it takes seven minutes; with E2E_ALL=1 it runs")
 	}

@@ -16,8 +16,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-// withLua is a cluster whose Slurm has loaded the job_submit.lua that config lua writes. It
-// starts no machine.
+// withLua starts a cluster with the job_submit.lua that config lua writes. It starts no machines.
 func withLua(t *testing.T) *lab.Lab {
 	t.Helper()
 	l := cluster(t, lab.Options{NoHooks: true, NodeSets: []lab.NodeSet{
@@ -33,18 +32,18 @@ func withLua(t *testing.T) *lab.Lab {
 
 func luaFile(l *lab.Lab) string { return filepath.Join(filepath.Dir(l.Conf()), "job_submit.lua") }
 
-// submitHeld submits a job that is not to start, and returns what its user reads.
+// submitHeld submits a held job and returns the text that its user reads.
 func submitHeld(l *lab.Lab, args ...string) (text string, err error) {
 	out, err := l.Client(context.Background(), "sbatch", append([]string{"--hold", "--wrap", "true"}, args...)...).CombinedOutput()
 	return string(out), err
 }
 
-func TestJobSubmitLuaRefusesWhatCanNeverStartAndWarns(t *testing.T) {
+func TestJobSubmitLuaRejectsImpossibleJobsAndWarns(t *testing.T) {
 	l := withLua(t)
 	for _, c := range []struct {
 		args    string
 		refused bool
-		told    string // nothing at all if empty
+		told    string // empty: no output
 	}{
 		{"-p train -N8 --gpus-per-node=8 --time=7-0", false, ""},
 		{"-p train -N9 --gpus-per-node=8", true, "partition train: the job needs more nodes than there are; use --nodes=8 or fewer"},
@@ -81,14 +80,14 @@ func TestJobSubmitLuaRefusesWhatCanNeverStartAndWarns(t *testing.T) {
 	}
 }
 
-func TestAJobSubmitLuaThatFailsRefusesNoJob(t *testing.T) {
+func TestFailingJobSubmitLuaAcceptsAllJobs(t *testing.T) {
 	l := withLua(t)
 	tooLong := []string{"-p", "open", "--time=61"}
 	_, err := submitHeld(l, tooLong...)
 	require.Error(t, err)
 	text := readFile(luaFile(l))
 	require.NoError(t, os.WriteFile(luaFile(l), []byte(replaced(t, "local nodes =", "local nodes = nil +")(text)), 0o644))
-	later := time.Now().Add(2 * time.Second) // slurmctld does not see a change in the second in which it has read the file
+	later := time.Now().Add(2 * time.Second) // slurmctld misses a change in the second in which it read the file
 	require.NoError(t, os.Chtimes(luaFile(l), later, later))
 	awaitShown(t, time.Minute, "the job to be taken", func() (string, bool) {
 		out, err := submitHeld(l, tooLong...)

@@ -15,7 +15,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestATrialBesideARunningDaemonLeavesJobsAndNothingBehind(t *testing.T) {
+func TestTrialWithARunningDaemonKeepsJobsAndCleansUp(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")

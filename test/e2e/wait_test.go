@@ -18,7 +18,7 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestAWaitOutlastsResumeTimeoutAndItsOwnerIsTold(t *testing.T) {
+func TestWaitOutlastsResumeTimeoutAndNotifiesTheOwner(t *testing.T) {
 	t.Parallel()
 	for name, daemon := range map[string]bool{"with a daemon": true, "with cron's sync alone": false} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestAWaitOutlastsResumeTimeoutAndItsOwnerIsTold(t *testing.T) {
 	}
 }
 
-func TestNodesThatDidNotComeInTimeAreFreeAgainAndTheirRequestIsWithdrawn(t *testing.T) {
+func TestLateNodesAreFreedAndTheirRequestIsCancelled(t *testing.T) {
 	l := cluster(t, lab.Options{ResumeTimeout: 12})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -55,8 +55,8 @@ func TestNodesThatDidNotComeInTimeAreFreeAgainAndTheirRequestIsWithdrawn(t *test
 	cancelForGood(t, l, id)
 }
 
-// Slurm itself ends a job by its deadline only while it has no nodes.
-func TestAJobThatCannotMeetItsDeadlineAnyMoreEndsWhileItWaits(t *testing.T) {
+// Slurm itself ends a job at its deadline only while the job has no nodes.
+func TestWaitingJobThatMissesItsDeadlineEnds(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=10", "--deadline=now+11minutes")
@@ -66,7 +66,7 @@ func TestAJobThatCannotMeetItsDeadlineAnyMoreEndsWhileItWaits(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-func TestAJobsCommentShortensItsWait(t *testing.T) {
+func TestJobCommentShortensItsWait(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 3600"})
 	shut(t, l)
@@ -80,7 +80,7 @@ func TestAJobsCommentShortensItsWait(t *testing.T) {
 	awaitNoCost(t, l)
 }
 
-func TestAJobThatWaitsTooLongIsDealtWithAsConfigured(t *testing.T) {
+func TestProvisionTimeoutActsAsConfigured(t *testing.T) {
 	t.Parallel()
 	for then, held := range map[string]string{"requeue": "BeginTime", "hold": "JobHeldAdmin", "cancel": ""} {
 		t.Run(then, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestAJobThatWaitsTooLongIsDealtWithAsConfigured(t *testing.T) {
 }
 
 // G1
-func TestJobThatWaitsForItsTurnHasItsOwnTimeout(t *testing.T) {
+func TestQueuedJobHasItsOwnTimeout(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{
 		Daemon: true, Keys: "max_active_requests: 1", FlexKeys: "provision_timeout: 20, on_provision_timeout: cancel",
@@ -117,7 +117,7 @@ func TestJobThatWaitsForItsTurnHasItsOwnTimeout(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-func TestWhereRequestsAreFewJobsWaitTheirTurnByPriorityAndKnowTheirPlace(t *testing.T) {
+func TestJobsQueueForRequestsByPriority(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Keys: "max_active_requests: 1"})
 	shut(t, l)
@@ -144,8 +144,8 @@ func TestWhereRequestsAreFewJobsWaitTheirTurnByPriorityAndKnowTheirPlace(t *test
 	cancelForGood(t, l, low)
 }
 
-// Slurm 25.11 and later start a job with --requeue=expedite again at once.
-func TestAJobThatComesStraightBackAfterAFailedAttemptWaitsForTheNext(t *testing.T) {
+// Slurm 25.11 and later restart a job with --requeue=expedite immediately.
+func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "max_attempts: 1"})
 	shut(t, l)
 	requeue, state := "--requeue", "PENDING"
@@ -174,7 +174,7 @@ func TestAJobThatComesStraightBackAfterAFailedAttemptWaitsForTheNext(t *testing.
 	awaitNothingLeft(t, l)
 }
 
-func TestAJobWhoseRequestCanNeverSucceedIsHeldAndToldWhy(t *testing.T) {
+func TestJobWithAPermanentErrorIsHeldAndShowsWhy(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
@@ -185,7 +185,7 @@ func TestAJobWhoseRequestCanNeverSucceedIsHeldAndToldWhy(t *testing.T) {
 	cancelForGood(t, l, id)
 }
 
-func TestAfterAFailureForCapacityTheNextAttemptComesAMinuteLater(t *testing.T) {
+func TestNextAttemptFollowsACapacityFailureAfterAMinute(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
@@ -201,7 +201,7 @@ func TestAfterAFailureForCapacityTheNextAttemptComesAMinuteLater(t *testing.T) {
 	awaitDoneAtOnce(t, l, id)
 }
 
-func TestAJobWhoseAttemptsAreUsedUpIsRequeuedAlsoWhenTheDaemonHasRestarted(t *testing.T) {
+func TestJobWithoutAttemptsLeftIsRequeuedAfterADaemonRestart(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "max_attempts: 1"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -219,7 +219,7 @@ func TestAJobWhoseAttemptsAreUsedUpIsRequeuedAlsoWhenTheDaemonHasRestarted(t *te
 	cancelForGood(t, l, id)
 }
 
-func TestAJobWhoseNodesCannotBeProvisionedByFlexStartIsHeldWithTheFixAndNothingIsMade(t *testing.T) {
+func TestJobOnNodesUnfitForFlexStartIsHeldWithTheFix(t *testing.T) {
 	onOldest(t)
 	templates := map[string]func(*compute.InstanceProperties){
 		"standard": func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "STANDARD" },
@@ -260,7 +260,7 @@ func TestAJobWhoseNodesCannotBeProvisionedByFlexStartIsHeldWithTheFixAndNothingI
 	assert.Empty(t, calls(t, l, "regionInstanceGroupManagers.insert", "resourcePolicies.insert", "regionInstances.bulkInsert"))
 }
 
-func TestTheLegacyPathMakesInstancesWithoutAGroup(t *testing.T) {
+func TestBulkInsertCreatesInstancesWithoutAGroup(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -269,7 +269,7 @@ func TestTheLegacyPathMakesInstancesWithoutAGroup(t *testing.T) {
 	awaitDone(t, l, id)
 }
 
-func TestTheLegacyPathShowsOfAStockoutAndTriesAgain(t *testing.T) {
+func TestBulkInsertIsRetriedAfterAStockout(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	shut(t, l)

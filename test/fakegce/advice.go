@@ -7,8 +7,8 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// advise says how much of a request for VMs of one machine type would fit into the zones
-// now: an obtainability of 1 is all of them.
+// advise returns how many of the requested VMs of one machine type would fit into the zones
+// now. An obtainability of 1 means that all of them fit.
 func (s *Server) advise(c *call) (any, error) {
 	spec := &compute.CapacityAdviceRequest{DistributionPolicy: new(compute.CapacityAdviceRequestDistributionPolicy)}
 	if err := s.decode(c, spec); err != nil {
@@ -40,7 +40,7 @@ func (s *Server) advise(c *call) (any, error) {
 	return s.recommend(model, machineType, zones, spec.Size, shape != "ANY"), nil
 }
 
-// advisedModel is the provisioning model that advice is wanted for.
+// advisedModel returns the provisioning model that the call asks about.
 func advisedModel(spec *compute.CapacityAdviceRequest) (string, error) {
 	const field = "instanceProperties.scheduling.provisioningModel"
 	if spec.InstanceProperties == nil || spec.InstanceProperties.Scheduling == nil || spec.InstanceProperties.Scheduling.ProvisioningModel == "" {
@@ -50,7 +50,7 @@ func advisedModel(spec *compute.CapacityAdviceRequest) (string, error) {
 	return model, checkWord(field, model, models)
 }
 
-// advisedMachine is the machine type that advice is wanted for.
+// advisedMachine returns the machine type that the call asks about.
 func (s *Server) advisedMachine(p *compute.CapacityAdviceRequestInstanceFlexibilityPolicy) (string, error) {
 	const field = "resource.instanceFlexibilityPolicy.instanceSelections"
 	if p == nil || len(p.InstanceSelections) == 0 {
@@ -69,8 +69,8 @@ func (s *Server) advisedMachine(p *compute.CapacityAdviceRequestInstanceFlexibil
 	return "", notImplemented("This fake advises on one selection with one machine type.")
 }
 
-// recommend is the one recommendation: as many VMs as fit, in the zone that takes
-// most of them or in one zone after the other.
+// recommend returns the only recommendation: as many VMs as fit, either all in the zone with
+// most room or spread over the zones in order.
 func (s *Server) recommend(model, machineType string, zones []string, size int64, single bool) *compute.CapacityAdviceResponse {
 	var shards []*compute.CapacityAdviceResponseRecommendationShard
 	got := int64(0)
@@ -98,7 +98,7 @@ func (s *Server) recommend(model, machineType string, zones []string, size int64
 	return &compute.CapacityAdviceResponse{Recommendations: []*compute.CapacityAdviceResponseRecommendation{{Scores: scores, Shards: shards}}}
 }
 
-// checkWord refuses a value of an enum that is not among the allowed ones; "" is none.
+// checkWord refuses a value that is not in the enum's list of allowed words. It accepts "".
 func checkWord(field, value, allowed string) error {
 	if value == "" || slices.Contains(strings.Fields(allowed), value) {
 		return nil

@@ -11,13 +11,14 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// adviceAbout is the body of a question about that many a3-highgpu-8g, with more at its end.
+// adviceAbout returns a request body that asks for advice about size VMs of a3-highgpu-8g. It
+// appends more to the body.
 func adviceAbout(model string, size int, more string) string {
 	return fmt.Sprintf(`{"instanceProperties":{"scheduling":{"provisioningModel":%q}},"size":%d,
 		"instanceFlexibilityPolicy":{"instanceSelections":{"a3":{"machineTypes":["a3-highgpu-8g"]}}}%s}`, model, size, more)
 }
 
-// advised is the one recommendation that a question gets.
+// advised asks for advice and returns the only recommendation.
 func (w *world) advised(body string) *compute.CapacityAdviceResponseRecommendation {
 	w.t.Helper()
 	status, answer := w.ask(http.MethodPost, "regions/us-central1/advice/capacity", body)
@@ -28,7 +29,7 @@ func (w *world) advised(body string) *compute.CapacityAdviceResponseRecommendati
 	return response.Recommendations[0]
 }
 
-func TestAdviceSaysHowMuchOfARequestFitsNow(t *testing.T) {
+func TestAdviceReportsHowManyVMsFitNow(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 0)
 	w.SetCapacity("us-central1-a", "", 1)
@@ -52,7 +53,7 @@ func TestAdviceSaysHowMuchOfARequestFitsNow(t *testing.T) {
 	assert.InDelta(t, 0, w.advised(adviceAbout("FLEX_START", 1, `,"distributionPolicy":{"zones":[{"zone":"zones/us-central1-a"}]}`)).Scores.Obtainability, 0, "n0 has the room")
 }
 
-func TestAdviceLeavesOutZonesThatAreDownOrDoNotHaveTheMachines(t *testing.T) {
+func TestAdviceOmitsZonesThatAreDownOrLackTheMachineType(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.commanded("POST", "zones", `{"zone":"us-central1-a","up":false}`)
 	w.commanded("POST", "withdraw", `{"zone":"us-central1-b","machineType":"a3-highgpu-8g"}`)
@@ -69,7 +70,7 @@ func TestAdviceLeavesOutZonesThatAreDownOrDoNotHaveTheMachines(t *testing.T) {
 	assert.InDelta(t, 1, w.advised(adviceAbout("FLEX_START", 1, "")).Scores.Obtainability, 0)
 }
 
-func TestAdviceIsRefusedWhereTheQuestionIsWrong(t *testing.T) {
+func TestAdviceRefusesInvalidQuestions(t *testing.T) {
 	w := newWorld(t, Options{})
 	selections := func(s string) string {
 		return `{"instanceProperties":{"scheduling":{"provisioningModel":"SPOT"}},"size":1,"instanceFlexibilityPolicy":{"instanceSelections":{` + s + `}}}`

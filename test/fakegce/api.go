@@ -7,27 +7,27 @@ import (
 	"sync"
 )
 
-// apiText is what the fake needs of Google's discovery document. A test holds it
-// against the document of the pinned module; UPDATE=1 writes it.
+// apiText holds the part of Google's discovery document that the fake uses. A test compares it
+// with the document of the pinned module. UPDATE=1 makes that test write the file.
 //
 //go:embed api.json
 var apiText []byte
 
-// api is the discovery document without its descriptions: the fake's methods,
-// and the schemas that these reach.
+// api is the discovery document without descriptions: the fake's methods and every schema that
+// they reach.
 type api struct {
 	Revision string             `json:"revision"`
 	Methods  map[string]bodies  `json:"methods"`
 	Schemas  map[string]*schema `json:"schemas"`
 }
 
-// bodies are what a method takes and gives; nil is no body.
+// bodies names the schemas of a method's request and response bodies; nil means no body.
 type bodies struct {
 	Request  *schema `json:"request,omitempty"`
 	Response *schema `json:"response,omitempty"`
 }
 
-// schema is what a JSON value may be.
+// schema describes which JSON values are valid.
 type schema struct {
 	Ref                  string             `json:"$ref,omitempty"`
 	Type                 string             `json:"type,omitempty"`
@@ -42,12 +42,12 @@ type schema struct {
 var theAPI = sync.OnceValue(func() *api {
 	a := new(api)
 	if err := json.Unmarshal(apiText, a); err != nil {
-		panic(fmt.Sprintf("fakegce: api.json: %v", err)) // it is part of the program
+		panic(fmt.Sprintf("fakegce: api.json: %v", err)) // api.json is embedded, so it must parse
 	}
 	return a
 })
 
-// resolve is the schema that s stands for.
+// resolve follows a $ref and returns the schema that s stands for.
 func (a *api) resolve(s *schema) *schema {
 	for s != nil && s.Ref != "" {
 		s = a.Schemas[s.Ref]
@@ -55,7 +55,7 @@ func (a *api) resolve(s *schema) *schema {
 	return s
 }
 
-// field is the schema of the field of that name; nil if there is none.
+// field returns the schema of the named field, or nil if s has no such field.
 func (a *api) field(s *schema, name string) *schema {
 	if p := s.Properties[name]; p != nil {
 		return a.resolve(p)

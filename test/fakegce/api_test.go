@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// When the pinned module is updated, this fails: UPDATE=1 writes api.json, and
-// its diff says what the fake has to follow.
+// This test fails when the pinned module is updated. UPDATE=1 writes api.json; its diff shows
+// which changes the fake must follow.
 func TestAPIDocumentIsThatOfThePinnedModule(t *testing.T) {
 	d, err := discovery()
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func TestAPIDocumentIsThatOfThePinnedModule(t *testing.T) {
 	assert.Equal(t, text, string(apiText))
 }
 
-// needed is what the fake needs of the document.
+// needed returns the part of the document that the fake uses.
 func (d *document) needed(routes []route) *api {
 	a := &api{Revision: d.Revision, Methods: make(map[string]bodies), Schemas: make(map[string]*schema)}
 	for _, r := range routes {
@@ -43,7 +43,7 @@ func (d *document) needed(routes []route) *api {
 	return a
 }
 
-// reach adds the schemas that s refers to.
+// reach adds every schema that s refers to.
 func (d *document) reach(a *api, s *schema) {
 	if s == nil {
 		return
@@ -59,7 +59,7 @@ func (d *document) reach(a *api, s *schema) {
 	d.reach(a, s.AdditionalProperties)
 }
 
-// text has one line for each method and each schema.
+// text formats the API with one line per method and per schema.
 func (a *api) text() (string, error) {
 	methods, err := rows(a.Methods)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// AnyToken is the Options.Token that has calls carry a token, whichever.
+// AnyToken is a value of Options.Token: every call must carry a token, but any token will do.
 const AnyToken = "any"
 
-// tokenPath is where the key of a service account is exchanged for a token, as at
+// tokenPath is the path where a service account exchanges its key for a token, as at
 // https://oauth2.googleapis.com/token.
 const (
 	tokenPath  = "/token"
-	tokenTime  = 3600 // seconds that a token is good for, as Google's
+	tokenTime  = 3600 // token lifetime in seconds, as at Google
 	givenToken = "ya29.of-the-fake"
 	jwtBearer  = "urn:ietf:params:oauth:grant-type:jwt-bearer" // RFC 7523
 )
 
-// ServiceAccountKey is a new key file of a service account of the fake at an
-// address, such as http://127.0.0.1:8900, which knows no accounts: any key is good.
+// ServiceAccountKey creates a key file of a service account for the fake at an address such as
+// http://127.0.0.1:8900. The fake knows no accounts: it accepts any key.
 func ServiceAccountKey(project, address string) ([]byte, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) giveToken(r *http.Request, body []byte) reply {
 	return encode(map[string]any{"access_token": cmp.Or(token, givenToken), "token_type": "Bearer", "expires_in": tokenTime})
 }
 
-// authorize refuses a call without the token that the options demand.
+// authorize refuses a call that lacks the token required by the options.
 func (s *Server) authorize(r *http.Request) error {
 	token, carried := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch {

@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// maxBatch is how many calls one batch may hold.
+// maxBatch is the maximum number of calls in one batch.
 const maxBatch = 1000
 
-// batch answers the calls in a multipart/mixed body one after the other, each as
-// if it had come alone.
+// batch answers the calls in a multipart/mixed body in order, each as if it had been sent
+// alone.
 func (s *Server) batch(r *http.Request, body []byte) reply {
 	kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Method != http.MethodPost || err != nil || kind != "multipart/mixed" || parameters["boundary"] == "" {
@@ -52,8 +52,8 @@ func (s *Server) batch(r *http.Request, body []byte) reply {
 	return reply{status: http.StatusOK, kind: "multipart/mixed; boundary=" + out.Boundary(), body: answers.Bytes()}
 }
 
-// readPart is the request in one part of a batch. It is authorized as the whole
-// is, unless it says otherwise.
+// readPart parses the request in one part of a batch. The part inherits the Authorization
+// header of the whole unless it has its own.
 func readPart(whole *http.Request, part io.Reader) (*http.Request, []byte, error) {
 	text := bufio.NewReader(part)
 	r, err := http.ReadRequest(text)

@@ -11,16 +11,16 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// bulk is a call of bulkInsert: VMs without a group, in one zone.
+// bulk is a bulkInsert call: VMs without a group, all in one zone.
 type bulk struct {
 	props    *compute.InstanceProperties
 	template string
 	zones    []string
-	names    []string // in the order in which they are given up
+	names    []string // sorted; with too little room, the last ones are dropped
 	minimum  int
 }
 
-// bulkInsert creates many VMs at once. Its operation ends when they exist.
+// bulkInsert creates many VMs at once. Its operation ends when the VMs exist.
 func (s *Server) bulkInsert(c *call) (any, error) {
 	spec := new(compute.BulkInsertInstanceResource)
 	if err := s.decode(c, spec); err != nil {
@@ -65,8 +65,8 @@ func (s *Server) launchBulk(op *operation, b bulk) {
 	})
 }
 
-// bulkRoom is the first zone that takes all of the VMs, or else the one that
-// takes most, if that is enough.
+// bulkRoom returns the first zone with room for all of the VMs. If there is none, it returns
+// the zone with most room, provided that it fits the minimum count.
 func (s *Server) bulkRoom(b bulk) (zone string, names []string, p *Problem) {
 	most := 0
 	for _, z := range b.zones {
@@ -116,7 +116,7 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 	return b, err
 }
 
-// bulkLacks refuses a call with what Compute has and this fake lacks.
+// bulkLacks refuses calls that use a feature of Compute that this fake lacks.
 func bulkLacks(spec *compute.BulkInsertInstanceResource) error {
 	shape := ""
 	if spec.LocationPolicy != nil {
@@ -133,7 +133,7 @@ func bulkLacks(spec *compute.BulkInsertInstanceResource) error {
 	return nil
 }
 
-// invalidBulk refuses a call whose properties have the problem; nil is none.
+// invalidBulk turns a problem with the call's properties into a refusal; nil stays nil.
 func invalidBulk(p *Problem) error {
 	if p == nil {
 		return nil
@@ -141,8 +141,8 @@ func invalidBulk(p *Problem) error {
 	return invalid("Invalid value for field 'resource.instanceProperties'. %s", p.Message)
 }
 
-// checkFlexBulk refuses flex-start VMs that are not as flex-start wants them, which is
-// as resize requests do.
+// checkFlexBulk refuses flex-start VMs that break the rules of flex-start. The rules are the
+// ones for resize requests.
 func (s *Server) checkFlexBulk(props *compute.InstanceProperties) error {
 	sched := schedulingOf(props)
 	if sched.ProvisioningModel != "FLEX_START" {
@@ -157,7 +157,7 @@ func (s *Server) checkFlexBulk(props *compute.InstanceProperties) error {
 	return invalidBulk(s.queuedProblem(props))
 }
 
-// bulkNames are the names that the call gives.
+// bulkNames returns the VM names that the call sets.
 func bulkNames(spec *compute.BulkInsertInstanceResource) ([]string, error) {
 	names := slices.Sorted(maps.Keys(spec.PerInstanceProperties))
 	if len(names) != int(spec.Count) {
@@ -171,7 +171,7 @@ func bulkNames(spec *compute.BulkInsertInstanceResource) ([]string, error) {
 	return names, nil
 }
 
-// bulkZones are the zones that the call may use.
+// bulkZones returns the zones that the call allows.
 func (s *Server) bulkZones(c *call, p *compute.LocationPolicy) ([]string, error) {
 	if c.at.zone != "" {
 		return []string{c.at.zone}, nil
@@ -201,8 +201,8 @@ func (s *Server) bulkZones(c *call, p *compute.LocationPolicy) ([]string, error)
 	return zones, nil
 }
 
-// bulkProperties are the template's properties, if one is named, with the
-// call's own over them as of JSON Merge Patch (RFC 7396).
+// bulkProperties merges the call's properties over those of the template, if the call names
+// one, by JSON Merge Patch (RFC 7396).
 func (s *Server) bulkProperties(c *call, spec *compute.BulkInsertInstanceResource) (*compute.InstanceProperties, string, error) {
 	merged, path := any(nil), ""
 	if spec.SourceInstanceTemplate != "" {
@@ -215,7 +215,7 @@ func (s *Server) bulkProperties(c *call, spec *compute.BulkInsertInstanceResourc
 			return nil, "", err
 		}
 	}
-	if spec.InstanceProperties != nil { // as the body has them: spec does not tell what is 0 or empty from what is not there
+	if spec.InstanceProperties != nil { // spec does not distinguish zero values from missing ones
 		var body struct {
 			Own any `json:"instanceProperties"`
 		}
@@ -240,7 +240,7 @@ func (s *Server) bulkProperties(c *call, spec *compute.BulkInsertInstanceResourc
 	return props, path, nil
 }
 
-// plain is v as JSON sees it.
+// plain converts v into generic JSON values.
 func plain(v any) (any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

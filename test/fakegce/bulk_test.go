@@ -33,7 +33,7 @@ func (w *world) bulkInsert(b *computepb.BulkInsertInstanceResource) (*compute.Op
 	})
 }
 
-func TestABulkInsertPutsItsVMsIntoOneZoneThatTakesThem(t *testing.T) {
+func TestBulkInsertPutsAllVMsIntoOneZoneWithRoom(t *testing.T) {
 	w := newWorld(t, slow())
 	w.SetCapacity("us-central1-a", testMachine, 0)
 	b := bulkOf(2, "n0", "n1")
@@ -53,7 +53,7 @@ func TestABulkInsertPutsItsVMsIntoOneZoneThatTakesThem(t *testing.T) {
 	assert.Equal(t, "FLEX_START", v.GetScheduling().GetProvisioningModel())
 }
 
-func TestABulkInsertWithoutRoomCreatesNothingOrTheLeastItMay(t *testing.T) {
+func TestBulkInsertWithoutRoomCreatesTheMinimumOrNothing(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 2)
 	op := w.begun(w.bulkInsert(bulkOf(3, "n0", "n1", "n2")))
@@ -70,7 +70,7 @@ func TestABulkInsertWithoutRoomCreatesNothingOrTheLeastItMay(t *testing.T) {
 	assert.Equal(t, []int32{3, 2, 1}, []int32{status.GetTargetVmCount(), status.GetCreatedVmCount(), status.GetFailedToCreateVmCount()})
 }
 
-func TestAVMLostDuringABulkInsertIsAConflict(t *testing.T) {
+func TestVMLostDuringBulkInsertIsAConflict(t *testing.T) {
 	w := newWorld(t, slow())
 	op := w.begun(w.bulkInsert(bulkOf(1, "n0")))
 	w.Advance(3 * time.Second)
@@ -80,11 +80,11 @@ func TestAVMLostDuringABulkInsertIsAConflict(t *testing.T) {
 	assert.EqualValues(t, 409, w.operation(op.Name()).GetHttpErrorStatusCode())
 }
 
-// bootable is what every VM must have, as part of a body.
+// bootable is the part of a body that every VM needs.
 const bootable = `"disks":[{"boot":true,"initializeParams":{"sourceImage":"projects/debian-cloud/global/images/family/debian-12"}}],
 	"networkInterfaces":[{"network":"global/networks/default"}]`
 
-func TestABulkInsertOfMachinesThatNoneOfItsZonesHasIsRefused(t *testing.T) {
+func TestBulkInsertRefusesMachineTypesMissingFromItsZones(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.Withdraw("us-central1-a", testMachine)
 	const body = `{"count":"1","perInstanceProperties":{"n-1":{}},"sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3"}`
@@ -95,7 +95,7 @@ func TestABulkInsertOfMachinesThatNoneOfItsZonesHasIsRefused(t *testing.T) {
 	assert.Equal(t, "us-central1-b", w.vm("n-1").Zone)
 }
 
-func TestABulkInsertOfStandardVMsKnowsItsAcceleratorsToo(t *testing.T) {
+func TestBulkInsertOfStandardVMsSupportsAccelerators(t *testing.T) {
 	w := newWorld(t, Options{})
 	status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n-1":{}},
 		"instanceProperties":{"machineType":"n1-standard-8",`+bootable+`,"guestAccelerators":[{"acceleratorType":"bogus","acceleratorCount":1}],
@@ -104,7 +104,7 @@ func TestABulkInsertOfStandardVMsKnowsItsAcceleratorsToo(t *testing.T) {
 	assert.Contains(t, answer, "Accelerator type 'bogus' is not available with machine type 'n1-standard-8'.")
 }
 
-func TestABulkInsertMayBeOfMoreThanAThousand(t *testing.T) {
+func TestBulkInsertMayCreateMoreThanAThousandVMs(t *testing.T) {
 	w := newWorld(t, Options{})
 	named := func(n int) (names []string) {
 		for i := range n {
@@ -118,7 +118,7 @@ func TestABulkInsertMayBeOfMoreThanAThousand(t *testing.T) {
 	assert.Len(t, w.State().Instances, 1001)
 }
 
-func TestABulkInsertMayNameItsZones(t *testing.T) {
+func TestBulkInsertMayNameItsZones(t *testing.T) {
 	w := newWorld(t, Options{})
 	b := bulkOf(1, "n0")
 	b.LocationPolicy = &computepb.LocationPolicy{
@@ -131,7 +131,7 @@ func TestABulkInsertMayNameItsZones(t *testing.T) {
 	assertRefused(t, err, http.StatusBadRequest, "invalid", "'resource.locationPolicy.zones[0].zone': 'zones/europe-west4-a'. It is not a zone of region 'us-central1'")
 }
 
-func TestAZonalBulkInsertStaysInItsZone(t *testing.T) {
+func TestZonalBulkInsertUsesOnlyItsZone(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.post("zones/europe-west4-b/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},"instanceProperties":{"machineType":"n2-standard-2",`+bootable+`}}`)
 	assert.Equal(t, "europe-west4-b", w.vm("n0").Zone)

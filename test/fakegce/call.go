@@ -14,18 +14,18 @@ import (
 type call struct {
 	route   *route
 	version string // v1 or beta
-	path    string // as it is in v1, with the project's id
+	path    string // as in v1, with the project's ID
 	vars    map[string]string
 	query   url.Values
 	body    []byte
-	at      location  // that the path names
-	fields  selection // of its answer; nil is all
-	fault   Fault     // that struck it; zero if none
+	at      location  // named by the path
+	fields  selection // fields of the answer to keep; nil keeps all
+	fault   Fault     // the fault that strikes the call, if any
 }
 
 func (c *call) name() string { return c.vars["name"] }
 
-// newCall finds out which method a request calls, on what.
+// newCall determines which method a request calls, and on which resource.
 func (s *Server) newCall(r *http.Request, body []byte) (*call, error) {
 	path := r.URL.EscapedPath()
 	rt, vars, err := s.find(r.Method, path)
@@ -43,7 +43,7 @@ func (s *Server) newCall(r *http.Request, body []byte) (*call, error) {
 	return c, nil
 }
 
-// check refuses a call that names an unknown place or parameter.
+// check refuses a call with an unknown place or parameter.
 func (s *Server) check(c *call) error {
 	if z := c.at.zone; z != "" && !slices.Contains(s.opts.Zones, z) {
 		return invalid("Invalid value for field 'zone': '%s'. Unknown zone.", z)
@@ -71,7 +71,7 @@ func (s *Server) check(c *call) error {
 	return nil
 }
 
-// everywhere reports whether a parameter is one that all methods take.
+// everywhere reports whether all methods accept the parameter.
 func everywhere(name string, values []string) bool {
 	switch name {
 	case "alt":
@@ -82,7 +82,7 @@ func everywhere(name string, values []string) bool {
 	return false
 }
 
-// has reports whether the body has the field at its top, whatever its value.
+// has reports whether the body has the field at its top level, whatever its value.
 func (c *call) has(field string) bool {
 	var fields map[string]json.RawMessage
 	return json.Unmarshal(c.body, &fields) == nil && fields[field] != nil

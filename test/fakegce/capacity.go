@@ -12,24 +12,24 @@ import (
 // spot is a machine type in a zone.
 type spot struct{ zone, machineType string }
 
-// stock is the VMs of a machine type and a provisioning model in a zone; "" stands
-// for every one.
+// stock identifies the VMs of a machine type and a provisioning model in a zone; an empty
+// field matches every value.
 type stock struct{ zone, machineType, model string }
 
-// quota is a quota's metric in a region.
+// quota identifies a quota: a metric in a region.
 type quota struct{ region, metric string }
 
-// SetCapacity says how many VMs of a machine type fit into a zone in total;
-// less than 0 is no limit, which is how every zone begins. An empty zone or
-// machineType stands for each one that has no number of its own. VMs of a
-// provisioning model with a number of its own do not count.
+// SetCapacity sets how many VMs of a machine type fit into a zone in total. A negative number
+// means no limit, which is the initial state of every zone. An empty zone or machineType
+// applies to every one without a number of its own. VMs of a provisioning model with its own
+// number (SetModelCapacity) do not count.
 func (s *Server) SetCapacity(zone, machineType string, n int) {
 	s.do(func() { s.capacity[stock{zone, machineType, ""}] = n })
 }
 
-// SetModelCapacity says it of the VMs of one provisioning model, such as SPOT,
-// alone: its numbers, also those for every zone or type, go before those of
-// SetCapacity.
+// SetModelCapacity does the same for the VMs of one provisioning model, such as SPOT. Its
+// numbers take precedence over those of SetCapacity, even if they apply to every zone or
+// machine type.
 func (s *Server) SetModelCapacity(zone, machineType, model string, n int) error {
 	if !slices.Contains(strings.Fields(models), model) {
 		return fmt.Errorf("set capacity of %s: there is no such provisioning model, but %s", model, models)
@@ -38,9 +38,9 @@ func (s *Server) SetModelCapacity(zone, machineType, model string, n int) error 
 	return nil
 }
 
-// SetQuota sets the limit of a quota's metric in a region; less than 0 is no
-// limit. The region "" has the quota of global operations. It refuses a metric that has
-// no effect here.
+// SetQuota sets the limit of a metric in a region; a negative limit means no limit. The region
+// "" holds the quota of global operations. SetQuota returns an error for a metric without
+// effect in this fake.
 func (s *Server) SetQuota(region, metric string, limit float64) error {
 	global := region == "" && metric == ConcurrentOperations
 	if !global && !slices.Contains(s.regions(), region) {
@@ -53,7 +53,7 @@ func (s *Server) SetQuota(region, metric string, limit float64) error {
 	return nil
 }
 
-// countedQuotas are the metrics that have an effect, but for those of GPUs.
+// countedQuotas returns the metrics that the fake counts, except those of GPUs.
 func countedQuotas() []string {
 	return []string{activeRequestsQuota, ConcurrentOperations, "INSTANCES", "INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"}
 }
@@ -62,7 +62,7 @@ func knownQuota(metric string) bool {
 	return slices.Contains(countedQuotas(), metric) || slices.Contains(slices.Collect(maps.Values(gpuMetrics())), strings.TrimPrefix(metric, preemptible))
 }
 
-// limit is a quota's limit, or -1.
+// limit returns a quota's limit, or -1 if it has none.
 func (s *Server) limit(q quota) float64 {
 	if limit, ok := s.quotas[q]; ok {
 		return limit
@@ -73,8 +73,8 @@ func (s *Server) limit(q quota) float64 {
 	return -1
 }
 
-// room is how many VMs of a stock there can be in total, or -1, and whether that
-// is its model's own number.
+// room returns how many VMs of a stock fit in total, or -1 for no limit. own reports whether
+// the provisioning model has its own number.
 func (s *Server) room(of stock) (n int, own bool) {
 	for _, model := range []string{of.model, ""} {
 		for _, at := range []spot{{of.zone, of.machineType}, {of.zone, ""}, {"", of.machineType}, {"", ""}} {
@@ -86,7 +86,7 @@ func (s *Server) room(of stock) (n int, own bool) {
 	return -1, false
 }
 
-// free is how many more VMs of a stock there can be, or -1.
+// free returns how many more VMs of a stock fit, or -1 for no limit.
 func (s *Server) free(of stock) int {
 	n, own := s.room(of)
 	if n < 0 {
@@ -101,11 +101,11 @@ func (s *Server) free(of stock) int {
 	return max(n, 0)
 }
 
-// nameTaken is the code of a problem with the name of a VM.
+// nameTaken is the error code for a VM name that is already in use.
 const nameTaken = "RESOURCE_ALREADY_EXISTS"
 
-// findRoom is the first of the group's zones that can take all VMs of a
-// request, or why the last of them cannot.
+// findRoom returns the first of the group's zones with room for all VMs of a request. If there
+// is none, it returns why they do not fit into the last zone.
 func (s *Server) findRoom(r *request) (zone string, p *Problem) {
 	for _, zone := range r.group.zones {
 		var n int
@@ -116,7 +116,7 @@ func (s *Server) findRoom(r *request) (zone string, p *Problem) {
 	return "", p
 }
 
-// fits is how many VMs of these names a zone can take, and why not all.
+// fits returns how many VMs with these names fit into a zone, and why the others do not.
 func (s *Server) fits(zone string, props *compute.InstanceProperties, names []string) (n int, p *Problem) {
 	if s.shut(zone, props.MachineType) {
 		return 0, stockOut(zone, props.MachineType)
@@ -156,7 +156,7 @@ func stockOut(zone, machineType string) *Problem {
 	}
 }
 
-// quotaShortage is the quota that n VMs with these needs would exceed, or nil.
+// quotaShortage returns the problem with the quota that n such VMs would exceed, or nil.
 func (s *Server) quotaShortage(region string, needs map[string]float64, n int) *Problem {
 	for _, metric := range slices.Sorted(maps.Keys(needs)) {
 		q := quota{region, metric}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Clock is where the fake's time comes from. Advance lets d pass at once.
+// Clock provides the fake's time. Advance moves it forward by d at once.
 type Clock interface {
 	Now() time.Time
 	// AfterFunc calls f once d has passed, unless stop is called first.
@@ -15,14 +15,14 @@ type Clock interface {
 	Advance(d time.Duration)
 }
 
-// WallClock is real time, plus whatever Advance has added to it. In a
-// testing/synctest bubble it is the bubble's time.
+// WallClock shows real time plus the sum of all calls of Advance. In a testing/synctest bubble
+// it shows the bubble's time.
 type WallClock struct {
 	mu    sync.Mutex
 	ahead time.Duration
 }
 
-// NewWallClock is a clock that shows the real time.
+// NewWallClock returns a clock that shows real time.
 func NewWallClock() *WallClock { return new(WallClock) }
 
 func (c *WallClock) Now() time.Time {
@@ -36,15 +36,15 @@ func (c *WallClock) AfterFunc(d time.Duration, f func()) func() {
 	return func() { t.Stop() }
 }
 
-// Advance puts the clock forward. A server notices what is due when its own
-// Advance is called, or with the next call to it.
+// Advance moves the clock forward. A server runs events that are now due at its own next
+// Advance, or at the next call to it.
 func (c *WallClock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ahead += max(d, 0)
 }
 
-// ManualClock stands still until Advance.
+// ManualClock moves only when Advance is called.
 type ManualClock struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -56,7 +56,7 @@ type alarm struct {
 	f  func()
 }
 
-// NewManualClock is a clock that shows start until it is advanced.
+// NewManualClock returns a clock that shows start until Advance is called.
 func NewManualClock(start time.Time) *ManualClock { return &ManualClock{now: start} }
 
 func (c *ManualClock) Now() time.Time {
@@ -77,8 +77,8 @@ func (c *ManualClock) AfterFunc(d time.Duration, f func()) func() {
 	}
 }
 
-// Advance lets d pass: everything that is due happens, in order and each at
-// its own time, before Advance returns.
+// Advance moves the clock forward by d. Before it returns, it runs every event that is due, in
+// order and each at its own time.
 func (c *ManualClock) Advance(d time.Duration) {
 	until := c.Now().Add(max(d, 0))
 	for f := c.next(until); f != nil; f = c.next(until) {
@@ -86,8 +86,8 @@ func (c *ManualClock) Advance(d time.Duration) {
 	}
 }
 
-// next moves to the earliest alarm due until then and hands it out, or moves
-// there and returns nil.
+// next moves the clock to the earliest alarm due by then and returns that alarm. Without one,
+// it moves the clock to until and returns nil.
 func (c *ManualClock) next(until time.Time) func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,14 +109,14 @@ func (c *ManualClock) next(until time.Time) func() {
 	return a.f
 }
 
-// event is something that will happen in the fake's world.
+// event is a future event in the fake's world.
 type event struct {
 	at  time.Time
-	seq uint64 // events of one instant happen in the order in which they were planned
+	seq uint64 // events at the same instant run in the order of scheduling
 	run func()
 }
 
-// agenda holds the events to come.
+// agenda holds the future events.
 type agenda struct {
 	events eventHeap
 	seq    uint64
@@ -127,7 +127,7 @@ func (a *agenda) add(at time.Time, run func()) {
 	heap.Push(&a.events, event{at, a.seq, run})
 }
 
-// due takes the next event out if it is due by now.
+// due removes and returns the next event if it is due by now.
 func (a *agenda) due(now time.Time) (event, bool) {
 	if len(a.events) == 0 || a.events[0].at.After(now) {
 		return event{}, false

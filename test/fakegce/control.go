@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// controlPrefix is where the control surface begins.
+// controlPrefix is the path prefix of the control surface.
 const controlPrefix = "/fake/"
 
-// control answers a request of the control surface, which slurmflex-fakegce's
-// --help lists.
+// control answers a request to the control surface. `slurmflex-fakegce --help` lists its
+// commands.
 func (s *Server) control(r *http.Request, body []byte) reply {
 	result, err := s.command(r.Method+" "+strings.TrimPrefix(r.URL.Path, controlPrefix), body)
 	if err != nil {
@@ -23,12 +23,12 @@ func (s *Server) control(r *http.Request, body []byte) reply {
 	return encode(result)
 }
 
-// done is the answer of a command that has nothing to show.
+// done is the answer of a command without output.
 type done struct {
 	Done bool `json:"done"`
 }
 
-// order is a command with a body, which must have no other fields than T.
+// order runs a command with a body of type T. It refuses unknown fields.
 func order[T any](body []byte, obey func(T) error) (any, error) {
 	var o T
 	if err := readObject(body, &o); err != nil {
@@ -173,7 +173,7 @@ func (s *Server) orderQuota(q quotaLimit) error {
 
 type faultFields Fault
 
-// faultOrder is a fault with its durations as texts.
+// faultOrder is a Fault with durations as JSON strings.
 type faultOrder struct {
 	faultFields
 	Delay duration `json:"delay"`

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// command sends one command of the control surface.
+// command sends one command to the control surface.
 func (w *world) command(verb, path, body string) (int, string) {
 	w.t.Helper()
 	return w.ask(verb, "http://fake/fake/"+path, body)
@@ -22,7 +22,7 @@ func (w *world) commanded(verb, path, body string) {
 	require.Equal(w.t, http.StatusOK, status, answer)
 }
 
-func TestTheWorldIsRuledByHTTPToo(t *testing.T) {
+func TestControlSurfaceChangesTheWorldOverHTTP(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.commanded("POST", "capacity", `{"zone":"us-central1-a","machineType":"a3-highgpu-8g","count":0}`)
 	w.givenGroup("m", "us-central1-a")
@@ -73,7 +73,7 @@ func TestTheWorldIsRuledByHTTPToo(t *testing.T) {
 	assert.Equal(t, "[]", calls)
 }
 
-func TestACommandThatIsWrongSaysWhatIs(t *testing.T) {
+func TestInvalidCommandExplainsItsError(t *testing.T) {
 	w := newWorld(t, Options{})
 	for _, c := range []struct{ verb, path, body, says string }{
 		{"GET", "nothing", "", `there is no command \"GET nothing\"`},

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// ParseSwitches reads switches from JSON.
+// ParseSwitches reads switches from a JSON object and refuses unknown fields.
 func ParseSwitches(text string) (s Switches, err error) {
 	err = readObject([]byte(text), &s)
 	return s, err
 }
 
-// readObject reads one JSON object without unknown fields. Its errors are for people
-// who do not see the program.
+// readObject reads one JSON object and refuses unknown fields. Its errors are written for
+// users who do not see the code.
 func readObject(text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -31,7 +31,7 @@ func readObject(text []byte, v any) error {
 	return nil
 }
 
-// wrongJSON says what encoding/json says, without the words of Go.
+// wrongJSON rewrites an error of encoding/json without Go's terms.
 func wrongJSON(err error) error {
 	var wrong *json.UnmarshalTypeError
 	var text notDuration
@@ -46,13 +46,13 @@ func wrongJSON(err error) error {
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return errors.New("it must be an object")
 	case errors.As(err, &wrong):
-		field := strings.TrimPrefix(wrong.Field, "faultFields.") // which a fault is embedded as
+		field := strings.TrimPrefix(wrong.Field, "faultFields.") // the name of the embedded struct
 		return fmt.Errorf("%q must be %s", field, kindOf(wrong.Type))
 	}
 	return errors.New("it is not JSON")
 }
 
-// kindOf is what JSON calls the values of a type.
+// kindOf returns JSON's name for the values of a Go type.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
@@ -69,7 +69,7 @@ func kindOf(t reflect.Type) string {
 	return "an object"
 }
 
-// duration is a time.Duration that JSON writes like "1h30m".
+// duration is a time.Duration written in JSON as a string such as "1h30m".
 type duration struct{ time.Duration }
 
 func (d *duration) UnmarshalText(text []byte) (err error) {
@@ -82,7 +82,7 @@ func (d *duration) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// notDuration is a text that should have been a duration.
+// notDuration is the error for a text that is not a duration.
 type notDuration string
 
 func (n notDuration) Error() string {

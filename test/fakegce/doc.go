@@ -1,20 +1,19 @@
-// Package fakegce is a fake of the Compute Engine API, as far as flex-start and
-// machines without a group need it: managed instance groups, resize requests,
-// instances, templates, resource policies and operations, with Google's paths,
-// bodies and errors. It keeps state: a resize request goes from CREATING to
-// ACCEPTED and on, its VMs boot, their leases end.
+// Package fakegce is a fake of the Compute Engine API. It covers what flex-start and machines
+// without a group need: managed instance groups, resize requests, instances, templates,
+// resource policies and operations, with Google's paths, bodies and errors. It keeps state: a
+// resize request moves from CREATING to ACCEPTED and further, its VMs boot, and their leases
+// (maxRunDuration) end.
 //
-// It has three doors: an http.Handler, an in-memory http.RoundTripper
-// (Transport), and the command slurmflex-fakegce. Its time is a Clock: the wall
-// clock, which in a testing/synctest bubble is the bubble's, or a manual one
-// that moves only by Advance.
+// There are three ways in: an http.Handler, an in-memory http.RoundTripper (Transport), and
+// the command slurmflex-fakegce. Time is read from a Clock: either the wall clock, which
+// follows the bubble's time in a testing/synctest bubble, or a manual clock that only Advance
+// moves.
 //
-// What Google documents, or what its clients' tests show, is built in. What is
-// only inferred is one of the Switches. It refuses what it does not know:
-// methods, query parameters, fields of a body, filters.
+// Behaviour that Google documents, or that the tests of Google's clients show, is built in.
+// Behaviour that is only inferred is one of the Switches. The fake refuses what it does not
+// know: methods, query parameters, body fields and filters.
 //
-// The world is changed from outside by methods of Server (SetCapacity,
-// SetModelCapacity, SetReservation, SetQuota, AddFault, FailRequest, DeleteVM,
-// StopVM, PreemptVM, EndLease, Advance), and by HTTP under /fake/, as
-// slurmflex-fakegce --help says.
+// Tests change the world through methods of Server (SetCapacity, SetModelCapacity,
+// SetReservation, SetQuota, AddFault, FailRequest, DeleteVM, StopVM, PreemptVM, EndLease,
+// Advance), or over HTTP under /fake/ as described in `slurmflex-fakegce --help`.
 package fakegce

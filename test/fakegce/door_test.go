@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// send serves one request as it is, without the schema's check of what is sent.
+// send serves one request unchanged. It does not check the body against the schema.
 func (w *world) send(verb, path, body string, header ...string) (int, string) {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(w.t.Context(), verb, path, strings.NewReader(body))
@@ -28,7 +28,7 @@ func (w *world) send(verb, path, body string, header ...string) (int, string) {
 	return answer.Code, string(b)
 }
 
-func TestFieldsLeaveThePartOfAnAnswerThatTheyName(t *testing.T) {
+func TestFieldsSelectsPartsOfAnAnswer(t *testing.T) {
 	w := granted(t, Options{}, "n0", "n1")
 	const machines, group = "/compute/v1/projects/demo/aggregated/instances", "/compute/v1/projects/demo/" + pathM
 	for _, c := range []struct{ path, fields, want string }{
@@ -66,7 +66,7 @@ func TestFieldsLeaveThePartOfAnAnswerThatTheyName(t *testing.T) {
 	}
 }
 
-func TestFieldsThatAnAnswerCannotHaveAreRefused(t *testing.T) {
+func TestFieldsRefusesNamesMissingFromTheSchema(t *testing.T) {
 	w := newWorld(t, Options{})
 	for _, fields := range []string{"nme", "items/nme", "items(name", "items)", "items(,)", "a,,b", "items//name", "kind/of", "%20", strings.Repeat("a(", 60)} {
 		status, body := w.send("GET", "/compute/v1/projects/demo/"+groupList+"?fields="+fields, "")
@@ -78,7 +78,7 @@ func TestFieldsThatAnAnswerCannotHaveAreRefused(t *testing.T) {
 	assert.Empty(t, w.State().Groups, "and nothing is done")
 }
 
-func TestABatchThatCannotBeParsedIsRefused(t *testing.T) {
+func TestMalformedBatchIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	for _, c := range []struct{ kind, body string }{
 		{"application/json", "--cut--"},
@@ -92,7 +92,7 @@ func TestABatchThatCannotBeParsedIsRefused(t *testing.T) {
 	}
 }
 
-func TestABatchHoldsAThousandCallsAtMost(t *testing.T) {
+func TestBatchHoldsAtMostAThousandCalls(t *testing.T) {
 	w := newWorld(t, Options{})
 	part := "--cut\r\nContent-Type: application/http\r\n\r\nGET /compute/v1/projects/demo/regions/us-central1 HTTP/1.1\r\n\r\n\r\n"
 	status, body := w.send("POST", "/batch/compute/v1", strings.Repeat(part, maxBatch+1)+"--cut--\r\n", "Content-Type", "multipart/mixed; boundary=cut")
@@ -100,7 +100,7 @@ func TestABatchHoldsAThousandCallsAtMost(t *testing.T) {
 	assert.Contains(t, body, "1000 parts")
 }
 
-func TestALinkMayNameAnyOfTheAPIsAddressesAndTheProjectsNumber(t *testing.T) {
+func TestLinkMayUseAnyAPIAddressAndTheProjectNumber(t *testing.T) {
 	for i, link := range []string{
 		"regions/us-central1/instanceTemplates/a3",
 		"projects/demo/regions/us-central1/instanceTemplates/a3",
@@ -115,7 +115,7 @@ func TestALinkMayNameAnyOfTheAPIsAddressesAndTheProjectsNumber(t *testing.T) {
 	}
 }
 
-func TestAnyTokenIsEnoughUnlessOneIsNamed(t *testing.T) {
+func TestAnyTokenIsAcceptedUnlessOptionsNameOne(t *testing.T) {
 	w := newWorld(t, Options{Token: AnyToken})
 	status, _ := w.send("GET", "/compute/v1/projects/demo/regions/us-central1", "")
 	assert.Equal(t, http.StatusUnauthorized, status)
@@ -125,7 +125,7 @@ func TestAnyTokenIsEnoughUnlessOneIsNamed(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status, "what belongs to the fake alone needs none")
 }
 
-func TestABodyMaySayANumberInSeveralWays(t *testing.T) {
+func TestBodyNumbersMayHaveSeveralForms(t *testing.T) {
 	w := newWorld(t, Options{OperationTime: time.Second})
 	w.givenGroup("m")
 	for i, duration := range []string{`"3600"`, `3600`, `3600.0`, `36e2`} {
@@ -140,7 +140,7 @@ func TestABodyMaySayANumberInSeveralWays(t *testing.T) {
 	}
 }
 
-func TestBodyTakesBothSpellingsOfAName(t *testing.T) {
+func TestBodyAcceptsBothSpellingsOfAName(t *testing.T) {
 	for body, message := range map[string]string{
 		`{"name":"r","resizeBy":2,"requestedRunDuration":{"seconds":600}}`:                                        "",
 		`{"name":"r","resize_by":2,"requested_run_duration":{"seconds":600}}`:                                     "",
@@ -162,7 +162,7 @@ func TestBodyTakesBothSpellingsOfAName(t *testing.T) {
 	}
 }
 
-func TestARefusalNeverShowsGo(t *testing.T) {
+func TestRefusalHidesGoTerms(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")
 	for _, body := range []string{
@@ -182,7 +182,7 @@ func TestARefusalNeverShowsGo(t *testing.T) {
 	assert.Contains(t, answer, `"Invalid query string."`)
 }
 
-func TestAnswersAreCompressedIfTheClientAsksTwice(t *testing.T) {
+func TestAnswersAreCompressedIfBothHeadersNameGzip(t *testing.T) {
 	w := newWorld(t, Options{})
 	const path = "/compute/v1/projects/demo/aggregated/instances"
 	_, plain := w.send("GET", path, "")

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// refusal is a call's answer other than 2xx, in Google's envelope.
+// refusal is an error answer (not 2xx) to a call, in Google's envelope.
 type refusal struct {
 	Status       int
 	Reason       string
@@ -67,7 +67,7 @@ func notFound(resource string) error {
 	}
 }
 
-// notImplemented refuses what Compute has and this fake lacks.
+// notImplemented refuses a feature of Compute that this fake lacks.
 func notImplemented(message string) error {
 	return &refusal{Status: http.StatusNotImplemented, Reason: "notImplemented", Message: message}
 }
@@ -108,21 +108,20 @@ func conditionNotMet(format string, args ...any) *refusal {
 	}
 }
 
-// Problem is an error as operations, resize requests and managed instances
-// carry it.
+// Problem is an error as operations, resize requests and managed instances carry it.
 type Problem struct {
 	Code    string   `json:"code"`
 	Message string   `json:"message"`
 	Details []Detail `json:"errorDetails,omitempty"`
 }
 
-// Detail is one of a problem's errorDetails: one of its fields is set.
+// Detail is one of a problem's errorDetails. Exactly one of its fields is set.
 type Detail struct {
 	ErrorInfo *ErrorInfo `json:"errorInfo,omitempty"`
 	QuotaInfo *QuotaInfo `json:"quotaInfo,omitempty"`
 }
 
-// ErrorInfo says in structured words what a problem's message says.
+// ErrorInfo is the machine-readable form of a problem's message.
 type ErrorInfo struct {
 	Domain    string            `json:"domain,omitempty"`
 	Reason    string            `json:"reason,omitempty"`
@@ -141,8 +140,8 @@ func problem(code, format string, args ...any) *Problem {
 	return &Problem{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// errorsOf is p in the form of any of the API's error lists, which differ only
-// in the names of their Go types.
+// errorsOf converts p into any of the API's error lists. These differ only in the names of
+// their Go types.
 func errorsOf[T any](p *Problem) *T {
 	b, err := json.Marshal(map[string][]*Problem{"errors": {p}})
 	if err != nil {
@@ -155,7 +154,7 @@ func errorsOf[T any](p *Problem) *T {
 	return list
 }
 
-// status is the HTTP status that goes with the problem in an operation.
+// status returns the HTTP status that an operation reports with the problem.
 func (p *Problem) status() int {
 	switch p.Code {
 	case "CONDITION_NOT_MET":
@@ -172,7 +171,7 @@ func (p *Problem) status() int {
 	return http.StatusBadRequest
 }
 
-// problemOf is a refusal in the form of an operation's error.
+// problemOf converts a refusal into the error of an operation.
 func problemOf(r *refusal) *Problem {
 	codes := map[string]string{
 		"conditionNotMet": "CONDITION_NOT_MET", "alreadyExists": "RESOURCE_ALREADY_EXISTS",

@@ -12,8 +12,8 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// A resize request waits for capacity; once there is some, its machine boots.
-// The caller is Google's own client, and the clock moves only by Advance.
+// A resize request waits for capacity; once there is some, its machine boots. The caller is
+// Google's own client, and only Advance moves the clock.
 func Example() {
 	clock := fakegce.NewManualClock(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
 	cloud := fakegce.New(fakegce.Options{Clock: clock, BootTime: time.Minute})
@@ -38,7 +38,7 @@ func Example() {
 	//   a3-0 in us-central1-a is RUNNING
 }
 
-// request makes a group in us-central1-a and requests one machine in it.
+// request creates a group in us-central1-a and requests one machine in it.
 func request(cloud *fakegce.Server, machine string) error {
 	const project, region = "demo", "us-central1"
 	template, err := cloud.AddTemplate(region, fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
@@ -70,7 +70,7 @@ func request(cloud *fakegce.Server, machine string) error {
 	return err
 }
 
-// show prints the requests and the machines as they are now.
+// show prints the requests and the machines in their present state.
 func show(cloud *fakegce.Server) {
 	state := cloud.State()
 	for _, group := range state.Groups {

@@ -9,32 +9,31 @@ import (
 	"time"
 )
 
-// Fault is something that goes wrong with calls of a kind. The first fault
-// that fits a call strikes it.
+// Fault makes calls fail or answer wrongly. Only the first fault that matches a call strikes
+// it.
 type Fault struct {
-	// Method is which methods it strikes, as the discovery document names
-	// them; "*" stands for any part: "*", "instances.aggregatedList",
-	// "*ResizeRequests.*".
+	// Method selects the methods that the fault strikes, by their names in the discovery
+	// document. "*" matches any text: "*", "instances.aggregatedList", "*ResizeRequests.*".
 	Method string `json:"method"`
 	Object string `json:"object"` // part of the path that it strikes; "" for all
-	Times  int    `json:"times"`  // how often it strikes; 0 for ever
-	Skip   int    `json:"skip"`   // how many calls it lets pass first
+	Times  int    `json:"times"`  // number of calls to strike; 0 means all
+	Skip   int    `json:"skip"`   // number of matching calls to let pass first
 
-	Delay     time.Duration `json:"delay"`     // before the call is looked at
-	Drop      bool          `json:"drop"`      // the connection is cut before the call acts
-	DropAfter bool          `json:"dropAfter"` // the call acts, then the connection is cut
-	Status    int           `json:"status"`    // the call is refused with this
-	Reason    string        `json:"reason"`    // default by status
-	Message   string        `json:"message"`   // default by status
+	Delay     time.Duration `json:"delay"`     // before the call is handled
+	Drop      bool          `json:"drop"`      // cut the connection before the call takes effect
+	DropAfter bool          `json:"dropAfter"` // cut the connection after the call takes effect
+	Status    int           `json:"status"`    // refuse the call with this status
+	Reason    string        `json:"reason"`    // default depends on Status
+	Message   string        `json:"message"`   // default depends on Status
 
-	OperationError *Problem      `json:"operationError"` // the call's operation ends with this, and does nothing
-	Lag            time.Duration `json:"lag"`            // a list shows what was there this long ago, as it was then or when the fault was armed; at most 10 min
-	Unreachable    []string      `json:"unreachable"`    // regions or zones that a list does not reach
-	Warning        string        `json:"warning"`        // a list carries a warning of this code, which is about all of it
-	Doubled        bool          `json:"doubled"`        // a list gives its last page twice, under another token
-	Endless        string        `json:"endless"`        // a list never ends: its page tokens are Alternating, or AlwaysNew
-	Broken         *Broken       `json:"broken"`         // a list's records that are not as they should be
-	Omitted        string        `json:"omitted"`        // a list leaves out what has this in its name
+	OperationError *Problem      `json:"operationError"` // the call's operation fails with this and has no effect
+	Lag            time.Duration `json:"lag"`            // lists show the state this long ago, or when the fault was armed if later; at most 10 min
+	Unreachable    []string      `json:"unreachable"`    // regions or zones that lists do not reach
+	Warning        string        `json:"warning"`        // lists carry a warning with this code about the whole list
+	Doubled        bool          `json:"doubled"`        // lists return their last page twice, under another token
+	Endless        string        `json:"endless"`        // lists never end: page tokens are Alternating or AlwaysNew
+	Broken         *Broken       `json:"broken"`         // a corrupted field in a list's records
+	Omitted        string        `json:"omitted"`        // lists omit records with this in their name
 }
 
 // Values of Fault.Endless.
@@ -43,20 +42,20 @@ const (
 	AlwaysNew   = "new"
 )
 
-// Broken gives a field of the records whose name contains Name another value,
-// null to take it away.
+// Broken replaces a field in every record with Name in its name. A null value removes the
+// field.
 type Broken struct {
 	Name  string `json:"name"` // "" for all
 	Field string `json:"field"`
 	Value any    `json:"value"`
 }
 
-// omits reports whether a list leaves a record out.
+// omits reports whether the fault hides a record from lists.
 func (f Fault) omits(r resource) bool {
 	return f.Omitted != "" && strings.Contains(r.about().name, f.Omitted)
 }
 
-// bodyOf is a record as a list shows it.
+// bodyOf returns a record as a list shows it under the fault.
 func (f Fault) bodyOf(r resource) any {
 	b := f.Broken
 	if b == nil || !strings.Contains(r.about().name, b.Name) {
@@ -74,7 +73,7 @@ func (f Fault) bodyOf(r resource) any {
 	return fields
 }
 
-// armedFault is a fault with what is left of it.
+// armedFault is a fault with its remaining counts.
 type armedFault struct {
 	Fault
 	passed, struck int
@@ -110,10 +109,10 @@ func (s *Server) AddFault(f Fault) error {
 // ClearFaults disarms all faults.
 func (s *Server) ClearFaults() { s.do(func() { s.faults = nil }) }
 
-// strike is the fault that strikes a call, or the zero fault.
+// strike returns the fault that strikes a call, or the zero fault.
 func (s *Server) strike(c *call) Fault {
 	for _, f := range s.faults {
-		fits, _ := path.Match(f.Method, c.route.method) // check has seen to the pattern
+		fits, _ := path.Match(f.Method, c.route.method) // check has validated the pattern
 		if !fits || !strings.Contains(c.path, f.Object) || f.Times > 0 && f.struck == f.Times {
 			continue
 		}
@@ -127,8 +126,8 @@ func (s *Server) strike(c *call) Fault {
 	return Fault{}
 }
 
-// concurrency is the reason of the refusal for too many operations at once,
-// which hides behind that for too many calls.
+// concurrency is the reason for refusing too many operations at once. The error itself reads like
+// the one for too many calls; only its details name this reason.
 const concurrency = "CONCURRENT_OPERATIONS_QUOTA_EXCEEDED"
 
 func (f Fault) refusal() *refusal {
@@ -161,7 +160,7 @@ func (f Fault) refusal() *refusal {
 	return r
 }
 
-// FailRequest has a queued resize request fail for good.
+// FailRequest makes a queued resize request fail permanently.
 func (s *Server) FailRequest(group, request, code, message string) error {
 	err := fmt.Errorf("fail resize request %s/%s: there is no such request in state %s", group, request, stateAccepted)
 	s.do(func() {

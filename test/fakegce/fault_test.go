@@ -18,7 +18,7 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-func TestAFaultStrikesTheCallsItNamesAsOftenAsItSays(t *testing.T) {
+func TestFaultStrikesItsMethodsUpToItsCount(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("one")
 	w.givenGroup("two")
@@ -39,7 +39,7 @@ func TestAFaultStrikesTheCallsItNamesAsOftenAsItSays(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-func TestADroppedCallDoesNothingAndOneDroppedAfterwardsDoes(t *testing.T) {
+func TestDropPreventsTheEffectAndDropAfterDoesNot(t *testing.T) {
 	w := newWorld(t, Options{})
 	require.NoError(t, w.AddFault(Fault{Method: "regionInstanceGroupManagers.insert", Times: 1, Drop: true}))
 	_, err := w.insertGroup(flexGroup("m"))
@@ -53,7 +53,7 @@ func TestADroppedCallDoesNothingAndOneDroppedAfterwardsDoes(t *testing.T) {
 	assert.Zero(t, w.Calls()[1].Status, "nothing was answered")
 }
 
-func TestADropOverTCPCutsTheConnection(t *testing.T) {
+func TestDropOverTCPCutsTheConnection(t *testing.T) {
 	w := newWorld(t, Options{})
 	web := httptest.NewServer(w)
 	defer web.Close()
@@ -65,7 +65,7 @@ func TestADropOverTCPCutsTheConnection(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-func TestAnOperationThatIsToFailDoesNothing(t *testing.T) {
+func TestFailingOperationHasNoEffect(t *testing.T) {
 	w := newWorld(t, Options{})
 	denied := func(method string, call func() (*compute.Operation, error)) {
 		t.Helper()
@@ -84,7 +84,7 @@ func TestAnOperationThatIsToFailDoesNothing(t *testing.T) {
 	assert.Equal(t, "1; r FAILED; works SUCCEEDED; n1 NONE RUNNING;", w.shows(), "the group is as it was")
 }
 
-func TestALaggingListShowsWhatWasThereBefore(t *testing.T) {
+func TestLaggingListShowsEarlierItems(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m", "us-central1-a")
 	w.givenRequest("m", "old", "n0")
@@ -102,7 +102,7 @@ func TestALaggingListShowsWhatWasThereBefore(t *testing.T) {
 	assert.Equal(t, map[string][]string{"zones/us-central1-a": {"n1"}}, found)
 }
 
-func TestALaggingListShowsThingsAsTheyWereBefore(t *testing.T) {
+func TestLaggingListShowsEarlierStates(t *testing.T) {
 	w := newWorld(t, slow())
 	w.SetCapacity("", "", 0)
 	w.givenGroup("m", "us-central1-a")
@@ -135,7 +135,7 @@ func TestALaggingListShowsThingsAsTheyWereBefore(t *testing.T) {
 	shows("aggregated/instances", `"status":"TERMINATED"`)
 }
 
-func TestAListOfAnUnreachablePlaceSaysSoInsteadOfBeingEmpty(t *testing.T) {
+func TestListWarnsAboutAnUnreachablePlace(t *testing.T) {
 	w := granted(t, Options{}, "n0")
 	require.NoError(t, w.AddFault(Fault{Method: "*ist", Unreachable: []string{"us-central1"}}))
 	const here = `"unreachables":["https://www.googleapis.com/compute/v1/projects/demo/`
@@ -155,12 +155,12 @@ func TestAListOfAnUnreachablePlaceSaysSoInsteadOfBeingEmpty(t *testing.T) {
 	assert.Regexp(t, `"zones/europe-west4-a":\{"warning":\{"code":"NO_RESULTS_ON_PAGE"`, body)
 }
 
-func TestADeadZoneFailsItsListsAndAggregatedLists(t *testing.T) {
+func TestDeadZoneFailsItsListsAndAggregatedLists(t *testing.T) {
 	const all, partial = "aggregated/instances", "aggregated/instances?returnPartialSuccess=true"
 	for name, c := range map[string]struct {
 		switches Switches
-		want     map[string]int // statuses
-		warns    bool           // of the whole list
+		want     map[string]int // HTTP status by method
+		warns    bool           // about the whole list
 	}{
 		"by default": {want: map[string]int{all: 503, partial: 200}},
 		"refused":    {Switches{RefusePartialSuccess: true}, map[string]int{all: 503, partial: 400}, false},
@@ -187,7 +187,7 @@ func TestADeadZoneFailsItsListsAndAggregatedLists(t *testing.T) {
 	}
 }
 
-func TestADelayedCallActsWhenTheDelayIsOverAndEndsWithItsContext(t *testing.T) {
+func TestDelayedCallActsAfterTheDelayUnlessItsContextEnds(t *testing.T) {
 	w := newWorld(t, Options{})
 	require.NoError(t, w.AddFault(Fault{Method: "*", Delay: time.Minute}))
 	answered := make(chan error)
@@ -205,14 +205,14 @@ func TestADelayedCallActsWhenTheDelayIsOverAndEndsWithItsContext(t *testing.T) {
 	assert.Len(t, w.State().Groups, 1)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	others := w.pending() // the group's operation goes on
+	others := w.pending() // the group's operation is pending, too
 	go insert(ctx)
 	require.Eventually(t, func() bool { return w.pending() == others+1 }, time.Minute, time.Millisecond)
 	cancel()
 	assert.ErrorIs(t, <-answered, context.Canceled)
 }
 
-// pending is how many events are to come.
+// pending returns the number of scheduled events.
 func (w *world) pending() (n int) {
 	w.do(func() { n = len(w.agenda.events) })
 	return n
@@ -234,7 +234,7 @@ func (w *world) listing(token string) (p listing) {
 	return p
 }
 
-// broken is a world with these groups, whose lists have a fault.
+// broken returns a world with these groups and a fault in their lists.
 func broken(t *testing.T, f Fault, groups ...string) *world {
 	t.Helper()
 	w := newWorld(t, Options{PageLimit: 2})
@@ -246,7 +246,7 @@ func broken(t *testing.T, f Fault, groups ...string) *world {
 	return w
 }
 
-func TestAListMayRepeatItsLastPageOrLeaveThingsOut(t *testing.T) {
+func TestListMayRepeatItsLastPageOrOmitRecords(t *testing.T) {
 	for want, f := range map[string]Fault{"a b c c ": {Doubled: true}, "b c ": {Omitted: "a"}} {
 		w := broken(t, f, "a", "b", "c")
 		names, token := "", ""
@@ -261,7 +261,7 @@ func TestAListMayRepeatItsLastPageOrLeaveThingsOut(t *testing.T) {
 	}
 }
 
-func TestAListMayNeverEnd(t *testing.T) {
+func TestListMayNeverEnd(t *testing.T) {
 	for endless, different := range map[string]int{Alternating: 2, AlwaysNew: 6} {
 		w := broken(t, Fault{Endless: endless}, "a")
 		token, seen := "", map[string]bool{}
@@ -274,14 +274,14 @@ func TestAListMayNeverEnd(t *testing.T) {
 	}
 }
 
-func TestARecordMayBeBroken(t *testing.T) {
+func TestRecordMayBeBroken(t *testing.T) {
 	items := broken(t, Fault{Broken: &Broken{Name: "a", Field: "targetSize", Value: "many"}}, "a1", "b1").listing("").Items
 	require.Len(t, items, 2)
 	assert.Equal(t, "many", items[0]["targetSize"])
 	assert.InDelta(t, 0, items[1]["targetSize"], 0)
 }
 
-func TestAnOperationBeyondTheQuotaIsRefusedUntilAnotherIsDone(t *testing.T) {
+func TestOperationBeyondQuotaIsRefusedUntilAnotherEnds(t *testing.T) {
 	w := newWorld(t, Options{OperationTime: time.Second})
 	require.NoError(t, w.SetQuota(testRegion, ConcurrentOperations, 2))
 	w.begun(w.insertGroup(flexGroup("a")))

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// selection is what a call's parameter fields leaves of an object: its fields by
-// name, with "*" for any, and what is left of each; nil leaves all.
+// selection holds what a call's fields parameter keeps of an object: field names ("*" matches
+// any) with what to keep of each; nil keeps everything.
 type selection map[string]selection
 
-// parseFields reads a selection, such as items(name,status),nextPageToken or
-// items/*/instances/name, for answers of the schema.
+// parseFields parses a selection such as items(name,status),nextPageToken or
+// items/*/instances/name. It checks the names against the answer's schema.
 func (a *api) parseFields(text string, s *schema) (selection, error) {
 	p := &fieldsReader{rest: text}
 	sel, ok := p.list()
@@ -29,7 +29,7 @@ func invalidFields(what string) error {
 	}
 }
 
-// checkFields refuses a name that an answer cannot have.
+// checkFields refuses names that the answer's schema lacks.
 func (a *api) checkFields(sel selection, s *schema) error {
 	for s != nil && s.Type == "array" {
 		s = a.resolve(s.Items)
@@ -52,13 +52,13 @@ func (a *api) checkFields(sel selection, s *schema) error {
 	return nil
 }
 
-// fieldsReader is a parser of selections.
+// fieldsReader parses selections.
 type fieldsReader struct {
 	rest  string
 	depth int
 }
 
-// maxDepth is how deep parentheses may nest.
+// maxDepth is the maximum nesting of parentheses.
 const maxDepth = 50
 
 var fieldName = regexp.MustCompile(`^(?:\*|[A-Za-z0-9_-]+)`)
@@ -78,7 +78,7 @@ func (p *fieldsReader) list() (selection, bool) {
 	return nil, false
 }
 
-// item adds one field, with what is selected of it, to sel.
+// item adds one field and its own selection to sel.
 func (p *fieldsReader) item(sel selection) bool {
 	name := fieldName.FindString(p.rest)
 	if p.rest = p.rest[len(name):]; name == "" {
@@ -127,8 +127,8 @@ func merged(a, b selection) selection {
 	return b
 }
 
-// of is what is left of the field of that name. In a map a name selects the keys
-// that begin with it and a slash too: items.zones has zones/us-central1-a.
+// of returns the selection of the named field. In a map, a name also selects every key that
+// starts with the name and a slash: items.zones selects zones/us-central1-a.
 func (sel selection) of(name []byte) (selection, bool) {
 	if inner, ok := sel[string(name)]; ok {
 		return inner, true
@@ -142,8 +142,8 @@ func (sel selection) of(name []byte) (selection, bool) {
 	return inner, ok
 }
 
-// keep copies what is selected of the JSON value that src begins with, which has
-// no white space between its words, and returns what comes after the value.
+// keep copies the selected parts of the JSON value at the start of src to dst. The value must
+// have no white space between its tokens. keep returns the rest of src after the value.
 func (sel selection) keep(dst *bytes.Buffer, src []byte) []byte {
 	switch {
 	case sel == nil || src[0] != '{' && src[0] != '[':
@@ -184,7 +184,7 @@ func (sel selection) keep(dst *bytes.Buffer, src []byte) []byte {
 	return src[1:]
 }
 
-// valueLength is how long the JSON value is that src begins with.
+// valueLength returns the length of the JSON value at the start of src.
 func valueLength(src []byte) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(src); i++ {

@@ -16,20 +16,20 @@ var (
 	escape         = regexp.MustCompile(`\\(.)`)
 )
 
-// predicate says whether a resource (a pointer to an API struct) matches.
+// predicate reports whether a resource (a pointer to an API struct) matches.
 type predicate func(reflect.Value) bool
 
-// filterReader is a parser of filters for items of type t.
+// filterReader parses filters for items of type t.
 type filterReader struct {
 	filter string
-	words  []string // that are still to be read
+	words  []string // not yet read
 	t      reflect.Type
 }
 
-// parseFilter reads a list's filter: comparisons of text fields, all of which must hold.
-// They are joined by AND or by nothing, each in parentheses or not. One filter may have
-// comparisons with a sign, as of AIP-160, beside those with eq or ne and a regular
-// expression, as slurm-gcp's have. What else Compute takes is refused with 501.
+// parseFilter parses a list's filter: comparisons of text fields that must all hold. They are
+// joined by AND or by nothing, with or without parentheses. One filter may mix comparison
+// signs (AIP-160) with eq or ne and a regular expression, because slurm-gcp's filters do.
+// Other syntax of Compute is refused with status 501.
 func parseFilter(filter string, t reflect.Type) (predicate, error) {
 	p := &filterReader{filter: filter, t: t}
 	for rest := filter; strings.TrimSpace(rest) != ""; {
@@ -59,7 +59,7 @@ func (p *filterReader) wrong() error {
 	return invalid("Invalid value for field 'filter': '%s'. Invalid list filter expression.", p.filter)
 }
 
-// term reads one comparison, with its parentheses if it has some.
+// term parses one comparison with its parentheses, if any.
 func (p *filterReader) term() (predicate, error) {
 	words := p.words
 	if len(words) > 1 && (words[0] == "NOT" || words[0] == "OR" || words[0][0] == '-') {
@@ -106,8 +106,8 @@ func (p *filterReader) comparison(field, op, value string) (predicate, error) {
 	return p.signed(get, op, value)
 }
 
-// signed compares a text with a value. With ":" the text need only contain the value, and
-// "*" is any text. In a value for "=", "!=" and ":" an asterisk stands for any text.
+// signed compares a text with a value. With ":" the text must contain the value, and "*"
+// matches any text. In a value for "=", "!=" or ":", an asterisk matches any text.
 func (p *filterReader) signed(get func(reflect.Value) string, op, value string) (predicate, error) {
 	holds := func(text string) bool { return holdsFor(text, op, value) }
 	switch pattern := strings.Contains(value, "*"); {
@@ -124,7 +124,7 @@ func (p *filterReader) signed(get func(reflect.Value) string, op, value string) 
 	return func(v reflect.Value) bool { return holds(get(v)) }, nil
 }
 
-// wildcard matches a whole text in which each asterisk is any text.
+// wildcard returns a pattern for a whole text; each asterisk matches any text.
 func wildcard(value string) *regexp.Regexp {
 	parts := strings.Split(value, "*")
 	for i, part := range parts {
@@ -133,8 +133,8 @@ func wildcard(value string) *regexp.Regexp {
 	return regexp.MustCompile(`^` + strings.Join(parts, ".*") + `$`)
 }
 
-// holdsFor compares a text with a value, as times if both are. A text that the resource
-// does not have only differs.
+// holdsFor compares a text with a value, as times if both are times. A missing text satisfies
+// only "!=".
 func holdsFor(text, op, value string) bool {
 	sign := cmp.Compare(text, value)
 	a, errA := time.Parse(time.RFC3339, text)
@@ -160,7 +160,7 @@ func holdsFor(text, op, value string) bool {
 }
 
 // field finds a text field by its path, such as labels.owner or scheduling.provisioningModel.
-// What it returns reads "" where a resource does not have the field.
+// The returned function yields "" for a resource without that field.
 func (p *filterReader) field(path string) (func(reflect.Value) string, error) {
 	var steps []func(reflect.Value) reflect.Value
 	t := p.t
@@ -201,7 +201,7 @@ func (p *filterReader) field(path string) (func(reflect.Value) string, error) {
 	}, nil
 }
 
-// jsonField is the field of a struct that JSON calls name.
+// jsonField returns the struct field with this JSON name.
 func jsonField(t reflect.Type, name string) (reflect.StructField, bool) {
 	for i := range t.NumField() {
 		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")

@@ -15,15 +15,15 @@ type group struct {
 	meta
 	api      *compute.InstanceGroupManager
 	template *template
-	zones    []string // where it may place instances, in its order of preference
+	zones    []string // allowed zones in order of preference
 	members  map[string]*member
 	requests shelf[*request]
-	revision int        // counts changes, for the fingerprint
+	revision int        // number of changes, for the fingerprint
 	deletion *operation // nil unless the group is being deleted
-	emptying bool       // the deletion has begun to take effect
+	emptying bool       // the deletion has taken effect on the members
 }
 
-// body is the group on the wire: its record with what its members are doing.
+// body returns the group as JSON shows it: its record plus the current actions of its members.
 func (g *group) body() any {
 	actions := &compute.InstanceGroupManagerActionsSummary{ForceSendFields: []string{
 		"Abandoning", "Creating", "CreatingWithoutRetries", "Deleting", "None", "Recreating",
@@ -55,8 +55,8 @@ func (g *group) fingerprint() string {
 	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%d", g.revision))
 }
 
-// creating reports whether one of its requests is being validated, or VMs are
-// being created for one.
+// creating reports whether Compute is validating one of the group's requests or creating VMs
+// for one.
 func (g *group) creating() bool {
 	return slices.ContainsFunc(g.requests.all(), func(r *request) bool {
 		return r.api.State == stateCreating || r.active() && r.launched
@@ -68,13 +68,13 @@ func (g *group) resize(by int) {
 	g.revision++
 }
 
-// group is the group that a call names.
+// group returns the group named by a call.
 func (s *Server) group(c *call) (*group, error) {
 	return s.groups.find(s.path(c.at, "instanceGroupManagers", c.name()))
 }
 
-// idleGroup is the group that a call wants to change; no operation may be
-// making or deleting it.
+// idleGroup returns the group that a call wants to change. It refuses a group that an
+// operation is creating or deleting.
 func (s *Server) idleGroup(c *call) (*group, error) {
 	g, err := s.group(c)
 	if err == nil && (!g.ready || g.deletion != nil) {
@@ -129,7 +129,7 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	return op.api, nil
 }
 
-// groupLacks refuses a group with what Compute has and this fake lacks.
+// groupLacks refuses group features of Compute that this fake lacks.
 func groupLacks(spec *compute.InstanceGroupManager) error {
 	switch {
 	case spec.TargetSizePolicy != nil && spec.TargetSizePolicy.Mode == "BULK":
@@ -142,12 +142,12 @@ func groupLacks(spec *compute.InstanceGroupManager) error {
 	return nil
 }
 
-// maxBaseName is how long a baseInstanceName may be: Compute puts a hyphen and
-// four characters behind it.
+// maxBaseName is the maximum length of a baseInstanceName. Compute appends a hyphen and four
+// characters.
 const maxBaseName = 58
 
-// checkBaseName refuses what no name of an instance can begin with; none is
-// given as "".
+// checkBaseName refuses a base name that cannot start an instance name; "" means that there is
+// none.
 func checkBaseName(name string) error {
 	const field = "resource.baseInstanceName"
 	switch {
@@ -159,7 +159,7 @@ func checkBaseName(name string) error {
 	return checkName(field, name)
 }
 
-// describeGroup fills in what Compute says of a group and nobody asks for.
+// describeGroup fills in the fields of a group that Compute sets by itself.
 func (s *Server) describeGroup(g *group) {
 	a := g.api
 	a.Kind, a.Id, a.SelfLink, a.CreationTimestamp = "compute#instanceGroupManager", g.id, g.link(), stamp(s.now)
@@ -179,7 +179,7 @@ func (s *Server) describeGroup(g *group) {
 	a.Versions[0].InstanceTemplate = g.template.link()
 }
 
-// groupTemplate is the template that a new group names, once.
+// groupTemplate returns the template of a new group, which must name it exactly once.
 func (s *Server) groupTemplate(c *call, spec *compute.InstanceGroupManager) (*template, error) {
 	ref := spec.InstanceTemplate
 	if len(spec.Versions) > 1 {
@@ -207,8 +207,8 @@ func (s *Server) groupTemplate(c *call, spec *compute.InstanceGroupManager) (*te
 	return t, nil
 }
 
-// groupZones are the zones where a new group may place instances: those of its
-// distribution policy, or all of its region.
+// groupZones returns the zones in which a new group may place instances: those of its
+// distribution policy, or else all zones of its region.
 func (s *Server) groupZones(c *call, spec *compute.InstanceGroupManager) ([]string, error) {
 	if spec.DistributionPolicy == nil {
 		spec.DistributionPolicy = &compute.DistributionPolicy{}
@@ -232,8 +232,8 @@ func (s *Server) groupZones(c *call, spec *compute.InstanceGroupManager) ([]stri
 	return zones, nil
 }
 
-// policyZones are the names of the zones that a policy links to; all of the region if it
-// links to none.
+// policyZones returns the zone names that a policy links to, or all zones of the region if it
+// has no links.
 func (s *Server) policyZones(policy, region string, links []string) ([]string, error) {
 	if len(links) == 0 {
 		return s.zonesOf(region), nil
@@ -249,8 +249,8 @@ func (s *Server) policyZones(policy, region string, links []string) ([]string, e
 	return zones, nil
 }
 
-// checkPolicies refuses a workload policy that is not there, and a size that is
-// not left to resize requests.
+// checkPolicies refuses a missing workload policy and a targetSize that resize requests should
+// set.
 func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *template) error {
 	if p := spec.ResourcePolicies; p != nil && p.WorkloadPolicy != "" {
 		policy, err := s.policies.find(s.canonical(p.WorkloadPolicy))
@@ -293,8 +293,8 @@ func (s *Server) listGroups(c *call) (any, error) {
 	return s.list(c, "compute#regionInstanceGroupManagerList", s.groups.seen(s.now, c.fault.Lag, in(c.at)), compute.InstanceGroupManager{})
 }
 
-// deleteGroup deletes a group with its requests and VMs. While VMs are being
-// created for a request it waits for that request to succeed.
+// deleteGroup deletes a group with its requests and VMs. If VMs are being created for a
+// request, it waits until that request succeeds.
 func (s *Server) deleteGroup(c *call) (any, error) {
 	g, err := s.idleGroup(c)
 	if err != nil {
@@ -310,7 +310,7 @@ func (s *Server) deleteGroup(c *call) (any, error) {
 	return op.api, nil
 }
 
-// goOnDeleting does the next step of a group's deletion that can be done.
+// goOnDeleting performs the next possible step of a group's deletion.
 func (s *Server) goOnDeleting(g *group) {
 	if !g.emptying || g.creating() {
 		return

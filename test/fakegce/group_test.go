@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-func TestAGroupIsReadBackAsItWasWrittenWithWhatComputeAdds(t *testing.T) {
+func TestGroupReadsBackAsWrittenPlusOutputFields(t *testing.T) {
 	w := newWorld(t, Options{})
 	spec := flexGroup("m", "us-central1-c", "us-central1-a")
 	spec.Description = proto.String(`{"cluster":"alpha"}`)
@@ -32,7 +32,7 @@ func TestAGroupIsReadBackAsItWasWrittenWithWhatComputeAdds(t *testing.T) {
 	assert.True(t, created.Equal(w.State().Now))
 }
 
-func TestAGroupMidOperationIsNotReadyForChanges(t *testing.T) {
+func TestGroupRefusesChangesDuringAnOperation(t *testing.T) {
 	w := newWorld(t, slow())
 	op := w.begun(w.insertGroup(flexGroup("m")))
 	_, err := w.insertRequest("m", namedRequest("r", "n0"))
@@ -51,7 +51,7 @@ const plainGroup = `{"name":"m","baseInstanceName":"m","targetSize":0,
 	"distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE"},"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"},
 	"updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"}}`
 
-// changed is an object with other fields in the place of its own; a null takes one away.
+// changed returns the JSON object with some fields replaced; null removes a field.
 func changed(t *testing.T, object, change string) string {
 	t.Helper()
 	fields := map[string]any{}
@@ -63,7 +63,7 @@ func changed(t *testing.T, object, change string) string {
 	return string(text)
 }
 
-func TestADeletedGroupTakesItsRequestsAndVMs(t *testing.T) {
+func TestDeletingAGroupDeletesItsRequestsAndVMs(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	w.Advance(time.Minute)
 	w.SetCapacity("", "", 0)
@@ -83,7 +83,7 @@ func TestADeletedGroupTakesItsRequestsAndVMs(t *testing.T) {
 	assert.Empty(t, w.State().Instances, "nothing comes after it")
 }
 
-func TestADeletionWaitsForTheRequestThatIsBeingCreated(t *testing.T) {
+func TestGroupDeletionWaitsForVMsBeingCreated(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	op := w.begun(w.deleteGroup("m"))
 	w.Advance(9 * time.Second)
@@ -94,7 +94,7 @@ func TestADeletionWaitsForTheRequestThatIsBeingCreated(t *testing.T) {
 	assert.Empty(t, w.outcome(op))
 }
 
-func TestARequestStillCreatingWhenItsGroupGoesIsNotAccepted(t *testing.T) {
+func TestCreatingRequestOfADeletedGroupIsNotAccepted(t *testing.T) {
 	w := newWorld(t, slow())
 	w.givenGroup("m")
 	inserted := w.begun(w.insertRequest("m", namedRequest("r", "n0")))

@@ -16,23 +16,23 @@ import (
 	"time"
 )
 
-// maxBody is how much of a request's body is read.
+// maxBody is the maximum number of bytes read from a request's body.
 const maxBody = 16 << 20
 
 // maxWait is how long operations.wait waits, by the server's clock.
 const maxWait = 2 * time.Minute
 
-// reply is what goes back on the wire; dropped is nothing at all.
+// reply is the answer to a request. With dropped set, the connection is cut without an answer.
 type reply struct {
 	status   int
-	kind     string // its Content-Type, if that is not JSON's
-	encoding string // its Content-Encoding, if the body has one
+	kind     string // Content-Type; "" means JSON
+	encoding string // Content-Encoding, if any
 	body     []byte
 	dropped  bool
 }
 
-// ServeHTTP answers calls of the API, and of the control surface under /fake/.
-// A dropped connection is made with http.ErrAbortHandler, as net/http wants it.
+// ServeHTTP answers API calls, and the control surface under /fake/. To drop a connection, it
+// panics with http.ErrAbortHandler, as net/http requires.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := s.serve(r)
 	if answer.dropped {
@@ -40,11 +40,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	maps.Copy(w.Header(), s.header(answer))
 	w.WriteHeader(answer.status)
-	_, _ = w.Write(answer.body) // the client may be gone
+	_, _ = w.Write(answer.body) // the client may have disconnected
 }
 
-// Transport is a door without a network: requests are answered in the
-// caller's own goroutine, and end when their context does.
+// Transport reaches the server without a network. Requests are answered in the caller's
+// goroutine and end when their context does.
 func (s *Server) Transport() http.RoundTripper { return door{s} }
 
 type door struct{ server *Server }
@@ -71,7 +71,7 @@ func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// header is that of every answer. Its date is by the server's clock.
+// header returns the headers of every answer. The Date follows the server's clock.
 func (s *Server) header(answer reply) http.Header {
 	header := http.Header{
 		"Content-Type": {cmp.Or(answer.kind, "application/json; charset=UTF-8")},
@@ -83,8 +83,9 @@ func (s *Server) header(answer reply) http.Header {
 	return header
 }
 
-// serve answers one request. It compresses the answer if the client accepts gzip and its User-Agent
-// contains the word too. Source: Compute's documentation "Improving performance", Using gzip.
+// serve answers one request. It compresses the answer if the client accepts gzip and its
+// User-Agent contains the word gzip. Source: Compute's documentation "Improving performance",
+// Using gzip.
 func (s *Server) serve(r *http.Request) reply {
 	answer := s.respond(r)
 	if len(answer.body) > 0 && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && strings.Contains(r.UserAgent(), "gzip") {
@@ -93,7 +94,7 @@ func (s *Server) serve(r *http.Request) reply {
 	return answer
 }
 
-// compressors holds writers for reuse: a new one allocates a megabyte.
+// compressors pools writers, because a new one allocates a megabyte.
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func compress(body []byte) []byte {
@@ -101,12 +102,12 @@ func compress(body []byte) []byte {
 	w := compressors.Get().(*gzip.Writer)
 	defer compressors.Put(w)
 	w.Reset(&packed)
-	_, _ = w.Write(body) // a buffer takes all
+	_, _ = w.Write(body) // a bytes.Buffer never fails
 	_ = w.Close()
 	return packed.Bytes()
 }
 
-// respond answers one request, uncompressed.
+// respond answers one request without compression.
 func (s *Server) respond(r *http.Request) reply {
 	body, err := readBody(r)
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *Server) respond(r *http.Request) reply {
 	return s.call(r, body)
 }
 
-// call answers one call of the API.
+// call answers one API call.
 func (s *Server) call(r *http.Request, body []byte) reply {
 	r, body = overridden(r, body)
 	c, err := s.newCall(r, body)
@@ -140,8 +141,8 @@ func (s *Server) call(r *http.Request, body []byte) reply {
 	return answer
 }
 
-// overridden is the request that a POST with X-HTTP-Method-Override stands for. A
-// GET has its query in the body then, as what is too long for a URL.
+// overridden returns the request meant by a POST with X-HTTP-Method-Override. If that is a
+// GET, its query is in the body, because it is too long for a URL.
 func overridden(r *http.Request, body []byte) (*http.Request, []byte) {
 	verb := r.Header.Get("X-HTTP-Method-Override")
 	if r.Method != http.MethodPost || verb == "" {
@@ -156,8 +157,8 @@ func overridden(r *http.Request, body []byte) (*http.Request, []byte) {
 	return r, body
 }
 
-// trim leaves of an answer what the call's parameter fields selects, with links
-// of the call's version of the API.
+// trim reduces an answer to the call's fields selection, and rewrites links for the call's API
+// version.
 func (c *call) trim(answer reply) reply {
 	if answer.status != http.StatusOK {
 		return answer
@@ -185,7 +186,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// answer is what a call gets, with the fault that strikes it, if any.
+// answer runs a call, together with the fault that strikes it, if any.
 func (s *Server) answer(ctx context.Context, c *call) reply {
 	s.do(func() { c.fault = s.strike(c) })
 	if s.sleep(ctx, c.fault.Delay, nil) != nil || c.fault.Drop {
@@ -204,13 +205,14 @@ func (s *Server) answer(ctx context.Context, c *call) reply {
 	return answer
 }
 
-// act does what the call says, all in one instant.
+// act runs the call's method in one instant.
 func (s *Server) act(c *call) (answer reply) {
 	s.do(func() { answer = replyTo(s.result(c)) })
 	return answer
 }
 
-// result is what the call's method gives, or an earlier call with the same requestId.
+// result returns what the call's method returns, or the operation of an earlier call with the
+// same requestId.
 func (s *Server) result(c *call) (any, error) {
 	if err := cmp.Or(s.check(c), s.buried(c)); err != nil {
 		return nil, err
@@ -224,7 +226,7 @@ func (s *Server) result(c *call) (any, error) {
 	return c.route.handle(s, c)
 }
 
-// await answers operations.wait once the operation is done, or maxWait later.
+// await answers operations.wait when the operation is done, or after maxWait.
 func (s *Server) await(ctx context.Context, c *call) (answer reply) {
 	var done chan struct{}
 	s.do(func() {
@@ -239,7 +241,7 @@ func (s *Server) await(ctx context.Context, c *call) (answer reply) {
 	return answer
 }
 
-// sleep lets d pass by the server's clock, or less if early is closed first.
+// sleep waits for d by the server's clock. It ends sooner if early is closed or ctx ends.
 func (s *Server) sleep(ctx context.Context, d time.Duration, early <-chan struct{}) error {
 	if d <= 0 {
 		return nil
@@ -263,7 +265,7 @@ func encode(v any) reply {
 	return reply{status: http.StatusOK, body: b}
 }
 
-// replyTo is the reply with a result, or the one that says err.
+// replyTo returns the reply that carries result, or err if it is not nil.
 func replyTo(result any, err error) reply {
 	if err != nil {
 		return refuse(err)
@@ -271,7 +273,7 @@ func replyTo(result any, err error) reply {
 	return encode(result)
 }
 
-// refuse is the reply that says err; the zero reply for nil.
+// refuse returns the reply that carries err; for nil, the zero reply.
 func refuse(err error) reply {
 	if err == nil {
 		return reply{}

@@ -21,8 +21,8 @@ func (s *Server) seenInstances(c *call, here func(location) bool) []resource {
 	return append(s.instances.seen(s.now, c.fault.Lag, here), s.waiting(c.fault.Lag, here)...)
 }
 
-// deleteInstance deletes a VM without a word to the group that manages it. The
-// operation is done when the VM is gone.
+// deleteInstance deletes a VM without informing the group that manages it. The operation ends
+// when the VM no longer exists.
 func (s *Server) deleteInstance(c *call) (any, error) {
 	v, err := s.instances.find(s.path(c.at, "instances", c.name()))
 	if err != nil {
@@ -39,14 +39,14 @@ func (s *Server) deleteInstance(c *call) (any, error) {
 	return op.api, nil
 }
 
-// DeleteVM has the instance of that name vanish at once, behind everyone's
-// back.
+// DeleteVM deletes the named instance at once, without an operation or the knowledge of its
+// group.
 func (s *Server) DeleteVM(name string) error {
 	return s.toVM("delete", name, s.vanish)
 }
 
-// StopVM has the instance of that name stop at once and stay so: a crash, or a
-// shutdown from within.
+// StopVM stops the named instance at once and permanently, as a crash or a shutdown from
+// within would.
 func (s *Server) StopVM(name string) error {
 	return s.toVM("stop", name, func(v *vm) {
 		if v.api.Status != "STOPPING" {
@@ -55,8 +55,8 @@ func (s *Server) StopVM(name string) error {
 	})
 }
 
-// EndLease has the lease of the running instance of that name end after left:
-// nobody has to wait for the ten minutes that a lease takes at least.
+// EndLease makes the lease of the named running instance end after left. Tests use it to avoid
+// waiting for ten minutes, the shortest lease.
 func (s *Server) EndLease(name string, left time.Duration) error {
 	err := fmt.Errorf("end lease of instance %s: it has none, because it does not run", name)
 	missing := s.toVM("end lease of", name, func(v *vm) {
@@ -82,5 +82,5 @@ func (s *Server) toVM(verb, name string, do func(*vm)) error {
 	return err
 }
 
-// lastPart is what stands after the last slash of a path.
+// lastPart returns the text after the last slash of a path.
 func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Call is a call of the API as it came in.
+// Call is an API call as the fake received it.
 type Call struct {
 	Time   time.Time `json:"time"`
 	Method string    `json:"method"` // as the discovery document names it; "" if it has none
@@ -14,10 +14,10 @@ type Call struct {
 	Path   string    `json:"path"`
 	Query  string    `json:"query,omitempty"`
 	Body   string    `json:"body,omitempty"`
-	Status int       `json:"status"` // 0 while it is not answered, and if it was dropped
+	Status int       `json:"status"` // 0 until answered, and for a dropped call
 }
 
-// maxCalls is how many calls the journal remembers.
+// maxCalls is the maximum number of calls in the journal.
 const maxCalls = 100_000
 
 type journal struct {
@@ -25,7 +25,7 @@ type journal struct {
 	counts map[string]int // by method
 }
 
-// record enters a call in the journal; c is nil if it is not of the API.
+// record adds a call to the journal. A nil c marks a request that is not an API call.
 func (s *Server) record(r *http.Request, c *call, body []byte) *Call {
 	entry := &Call{Verb: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Body: string(body)}
 	if c != nil {
@@ -44,7 +44,7 @@ func (s *Server) record(r *http.Request, c *call, body []byte) *Call {
 
 func (s *Server) settle(entry *Call, answer reply) { s.do(func() { entry.Status = answer.status }) }
 
-// Calls are the calls of the API so far, the oldest first.
+// Calls returns the journaled API calls, the oldest first.
 func (s *Server) Calls() []Call {
 	calls := []Call{}
 	s.do(func() {
@@ -55,14 +55,14 @@ func (s *Server) Calls() []Call {
 	return calls
 }
 
-// Counts is how often each method was called.
+// Counts returns how often each method was called.
 func (s *Server) Counts() map[string]int {
 	var counts map[string]int
 	s.do(func() { counts = maps.Clone(s.journal.counts) })
 	return counts
 }
 
-// ResetCalls forgets all calls.
+// ResetCalls clears the journal and the counts.
 func (s *Server) ResetCalls() {
 	s.do(func() { s.journal = journal{counts: make(map[string]int)} })
 }

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// machine is a machine type: a zone has it unless it is withdrawn there.
+// machine describes a machine type. Every zone offers it unless it is withdrawn there.
 type machine struct {
 	name   string
 	cpus   int64
@@ -16,9 +16,9 @@ type machine struct {
 	gpus   int64
 }
 
-// machines are the machine types that the fake knows, by name. Source: the
-// "Accelerator-optimized machine family" and "General-purpose machine family"
-// pages of Compute's documentation.
+// machines returns the machine types that the fake knows, by name. Source: the
+// "Accelerator-optimized machine family" and "General-purpose machine family" pages of
+// Compute's documentation.
 func machines() map[string]machine {
 	const gib = 1024
 	all := make(map[string]machine)
@@ -46,11 +46,11 @@ func machines() map[string]machine {
 	return all
 }
 
-// preemptible is what the metrics of GPUs begin with that Compute may take back, or
-// give for a while only.
+// preemptible is the prefix of the metrics for GPUs that Compute may take back or grants for a
+// limited time.
 const preemptible = "PREEMPTIBLE_"
 
-// gpuMetrics are the quotas that GPUs count to, by type, when they are had on demand.
+// gpuMetrics returns the quota metric of each GPU type for on-demand machines.
 func gpuMetrics() map[string]string {
 	return map[string]string{
 		"nvidia-tesla-t4": "NVIDIA_T4_GPUS", "nvidia-tesla-v100": "NVIDIA_V100_GPUS",
@@ -61,10 +61,9 @@ func gpuMetrics() map[string]string {
 	}
 }
 
-// gpuQuota is the metric that GPUs of a model count to in a region, of which
-// standard is the one on demand. Spot and flex-start have a quota of their own; a
-// project that has none of it uses the standard one. Source: Compute's page
-// "Allocation quotas".
+// gpuQuota returns the quota metric for GPUs of a provisioning model in a region; standard is
+// the on-demand metric. Spot and flex-start have a separate quota. A project without that
+// quota uses the standard one. Source: Compute's page "Allocation quotas".
 func (s *Server) gpuQuota(region, standard, model string) string {
 	metric := preemptible + standard
 	none := s.limit(quota{region, metric}) == 0 && s.limit(quota{region, standard}) != 0
@@ -74,8 +73,8 @@ func (s *Server) gpuQuota(region, standard, model string) string {
 	return metric
 }
 
-// listedQuotas are the metrics that regions.get shows, which are not all: of the
-// standard GPUs, the discovery document has neither the H100 nor what came later.
+// listedQuotas returns the metrics that regions.get shows. The list is incomplete: among the
+// standard GPUs, the discovery document lacks the H100 and all later types.
 func listedQuotas() []string {
 	return []string{
 		"INSTANCES", "INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS",
@@ -85,8 +84,8 @@ func listedQuotas() []string {
 	}
 }
 
-// needs is what one VM with these properties takes of its region's quotas. The
-// GPUs of a reservation count to them while it stands, consumed or not.
+// needs returns how much of its region's quotas one VM with these properties uses. The GPUs of
+// a reservation count as long as the reservation exists, whether or not VMs consume it.
 func (s *Server) needs(region string, props *compute.InstanceProperties) map[string]float64 {
 	needs := map[string]float64{"INSTANCES": 1}
 	if namesReservation(props) {
@@ -100,7 +99,7 @@ func (s *Server) needs(region string, props *compute.InstanceProperties) map[str
 	return needs
 }
 
-// gpus are the GPUs of one VM with these properties, by type.
+// gpus returns the number of GPUs by type of one VM with these properties.
 func (s *Server) gpus(props *compute.InstanceProperties) map[string]float64 {
 	if m := s.machine[props.MachineType]; m.gpu != "" {
 		return map[string]float64{m.gpu: float64(m.gpus)}

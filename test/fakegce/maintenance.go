@@ -6,10 +6,10 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// AnnounceMaintenance has the host of the running instance of that name be maintained
-// in so long, for so long: the instance says so until then, and stops when the window
-// begins, because a machine with GPUs cannot be moved. Source: Compute's pages "About
-// host events" and "Monitor and plan for a host maintenance event".
+// AnnounceMaintenance schedules maintenance of the named running instance's host: the window
+// starts after in and lasts for lasts. Until then, the instance shows the announcement. When
+// the window starts, the instance stops, because a machine with GPUs cannot migrate. Source:
+// Compute's pages "About host events" and "Monitor and plan for a host maintenance event".
 func (s *Server) AnnounceMaintenance(name string, in, lasts time.Duration) error {
 	return s.toVM("announce maintenance of", name, func(v *vm) {
 		if !v.running() {
@@ -29,9 +29,9 @@ func (s *Server) AnnounceMaintenance(name string, in, lasts time.Duration) error
 	})
 }
 
-// FailHost has the host of the instance of that name fail at once: the instance is
-// REPAIRING for so long, then TERMINATED, because a flex-start machine is not restarted.
-// Source: Compute's pages "About host events" and "Instance life cycle".
+// FailHost makes the host of the named instance fail at once. The instance is REPAIRING for
+// the repair time, then TERMINATED, because a flex-start machine is not restarted. Source:
+// Compute's pages "About host events" and "Instance life cycle".
 func (s *Server) FailHost(name string, repair time.Duration) error {
 	return s.toVM("fail the host of", name, func(v *vm) {
 		if !v.running() {

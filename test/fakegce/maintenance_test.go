@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAnnouncedMaintenanceShowsOnTheInstanceAndStopsItWhenItsWindowBegins(t *testing.T) {
+func TestAnnouncedMaintenanceStopsTheInstanceWhenItsWindowStarts(t *testing.T) {
 	w := granted(t, Options{}, "n0")
 	w.Advance(time.Minute)
 	w.commanded("POST", "vms/n0/maintenance", `{"in":"10m","lasts":"2h"}`)
@@ -26,7 +26,7 @@ func TestAnnouncedMaintenanceShowsOnTheInstanceAndStopsItWhenItsWindowBegins(t *
 	assert.Equal(t, "TERMINATED", w.vm("n0").Status)
 }
 
-func TestAnInstanceWhoseHostFailsIsInRepairAndThenStopped(t *testing.T) {
+func TestHostFailureRepairsAndThenStopsTheInstance(t *testing.T) {
 	w := granted(t, Options{}, "n0")
 	w.Advance(time.Minute)
 	w.commanded("POST", "vms/n0/host-error", `{"repair":"5m"}`)

@@ -8,21 +8,21 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// member is a managed instance: what a group says of one of its instances,
-// which may have a VM or not.
+// member is a managed instance: a group's record of one of its instances, with or without a
+// VM.
 type member struct {
-	meta    // its path stands for nothing: managed instances have none
+	meta    // the path identifies nothing: managed instances have none
 	group   *group
-	request *request // that brought it
-	vm      *vm      // nil before it is created, and after it was lost
-	action  string   // but see shownAction
-	hasty   bool     // it has no action once it is created
-	url     string   // of its VM, kept when that is lost
-	problem *Problem // of the last attempt to create it
+	request *request // that added the instance
+	vm      *vm      // nil before creation and after a loss
+	action  string   // stored action; clients see shownAction
+	hasty   bool     // shows no action as soon as it is created
+	url     string   // of its VM; kept after the VM is lost
+	problem *Problem // from the last attempt to create the VM
 }
 
-// shownAction is the member's currentAction: its group is creating it until it
-// runs, also when its request has succeeded.
+// shownAction returns the member's currentAction. It is CREATING until the VM runs, even if
+// the request has already succeeded.
 func (m *member) shownAction() string {
 	if m.action == "NONE" && !m.hasty && m.vm != nil && m.vm.booting() {
 		return "CREATING"
@@ -30,7 +30,7 @@ func (m *member) shownAction() string {
 	return m.action
 }
 
-// targetStatus is what becomes of the member's instance, as far as its group knows.
+// targetStatus returns the status that the group wants for the member's instance.
 func (m *member) targetStatus() string {
 	if m.leaving() {
 		return "DELETED"
@@ -57,7 +57,7 @@ func (m *member) body() any {
 	return a
 }
 
-// sorted are the group's members by name.
+// sorted returns the group's members by name.
 func (g *group) sorted() []*member {
 	list := make([]*member, 0, len(g.members))
 	for _, name := range slices.Sorted(maps.Keys(g.members)) {
@@ -66,10 +66,10 @@ func (g *group) sorted() []*member {
 	return list
 }
 
-// leaving reports whether the member is on its way out of its group.
+// leaving reports whether the member is being deleted.
 func (m *member) leaving() bool { return m.action == "DELETING" }
 
-// dismiss deletes a member with its VM, and lowers the group's targetSize.
+// dismiss deletes a member with its VM and lowers the group's targetSize.
 func (s *Server) dismiss(m *member) {
 	if m.leaving() {
 		return
@@ -86,17 +86,17 @@ func (s *Server) dismiss(m *member) {
 	s.remove(m.vm)
 }
 
-// maxNamed is how many instances one call may name.
+// maxNamed is the maximum number of instances that one call may name.
 const maxNamed = 1000
 
-// named is what a call says of the instances it is about.
+// named is the list of instances in a call's body.
 type named struct {
 	Instances                      []string `json:"instances"`
 	SkipInstancesOnValidationError bool     `json:"skipInstancesOnValidationError"`
 }
 
-// deleteMembers begins the deletion of the named members. Its operation is done when
-// that is scheduled, not when the VMs are gone.
+// deleteMembers starts the deletion of the named members. Its operation ends when the
+// deletions are scheduled, not when the VMs no longer exist.
 func (s *Server) deleteMembers(c *call) (any, error) {
 	g, err := s.idleGroup(c)
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *Server) deleteMembers(c *call) (any, error) {
 	return op.api, nil
 }
 
-// namedMembers are the members that a call names. Members that a request still
-// waits for cannot be deleted: that request is to be cancelled.
+// namedMembers returns the members that a call names. It refuses members that an active
+// request still waits for: the caller must cancel that request instead.
 func (s *Server) namedMembers(g *group, list named) ([]*member, *refusal) {
 	var members []*member
 	byName := false
@@ -163,9 +163,8 @@ func (s *Server) namedMembers(g *group, list named) ([]*member, *refusal) {
 	return members, nil
 }
 
-// memberAt is the member that a URL names, or a name alone, which only an
-// instance without a VM can be named by. A URL that is malformed or of a
-// place where the group cannot be is always wrong.
+// memberAt returns the member with this URL or name; a name works only for an instance without
+// a VM. It refuses a URL that is malformed or names a place outside the group.
 func (s *Server) memberAt(g *group, ref string) (*member, *refusal) {
 	if !strings.Contains(ref, "/") {
 		m := g.members[ref]

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAnInstanceSaysWhoMadeItAndWhenItEnds(t *testing.T) {
+func TestInstanceShowsItsCreatorAndLeaseEnd(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	w.Advance(10 * time.Second)
 	v := w.instance("us-central1-a", "n0")
@@ -36,7 +36,7 @@ func TestAnInstanceSaysWhoMadeItAndWhenItEnds(t *testing.T) {
 	assert.NotEmpty(t, v.GetNetworkInterfaces()[0].GetNetworkIP())
 }
 
-func TestAnEndedLeaseDeletesTheVMAndLowersTheTargetSize(t *testing.T) {
+func TestLeaseEndDeletesTheVMAndLowersTheTargetSize(t *testing.T) {
 	w := granted(t, slow(), "n0", "n1")
 	w.Advance(20*time.Second + time.Hour)
 	assert.Equal(t, "0; r SUCCEEDED; n0 DELETING STOPPING; n1 DELETING STOPPING;", w.shows())
@@ -50,7 +50,7 @@ const (
 	pathM = "regions/us-central1/instanceGroupManagers/m"
 )
 
-func TestDeletedInstancesGoWithTheirVMs(t *testing.T) {
+func TestDeletingInstancesDeletesTheirVMs(t *testing.T) {
 	w := granted(t, slow(), "n0", "n1")
 	w.Advance(time.Minute)
 	op := w.begun(w.deleteInstances("m", "projects/demo/"+refN0))
@@ -72,7 +72,7 @@ func TestDeletedCapacityCanBeUsedAgain(t *testing.T) {
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r2").GetState())
 }
 
-func TestInstancesThatWaitForCapacityMayBeListed(t *testing.T) {
+func TestQueuedInstancesMayBeListed(t *testing.T) {
 	w := queued(t, Options{Switches: Switches{PendingInstances: true}}, "n0", "n1")
 	w.clock.Advance(time.Minute)
 	status, body := w.ask(http.MethodGet, "aggregated/instances", "")
@@ -104,7 +104,7 @@ func TestInstanceBeingDeletedIsNotDeletedAgain(t *testing.T) {
 	assert.Equal(t, "0; r SUCCEEDED;", w.shows())
 }
 
-func TestAVMLostBehindTheGroupsBackIsNotRepaired(t *testing.T) {
+func TestGroupDoesNotRepairALostVM(t *testing.T) {
 	for _, booting := range []bool{true, false} {
 		w := granted(t, slow(), "lost", "stopped")
 		w.Advance(10 * time.Second)
@@ -127,7 +127,7 @@ func TestAVMLostBehindTheGroupsBackIsNotRepaired(t *testing.T) {
 	}
 }
 
-func TestAnInstanceDeletedByNameIsDoneWhenItIsGone(t *testing.T) {
+func TestInstanceDeletionEndsWhenTheVMNoLongerExists(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	w.Advance(time.Minute)
 	op := w.begun(w.instances.Delete(t.Context(), &computepb.DeleteInstanceRequest{
@@ -142,7 +142,7 @@ func TestAnInstanceDeletedByNameIsDoneWhenItIsGone(t *testing.T) {
 	assertRefused(t, err, http.StatusNotFound, "notFound", "The resource 'projects/demo/"+refN0+"' was not found")
 }
 
-func TestALeaseMayBeGivenAnotherEnd(t *testing.T) {
+func TestLeaseEndCanBeChanged(t *testing.T) {
 	w := granted(t, Options{}, "sooner", "later", "stopped")
 	whole := w.vm("sooner").Terminates.Sub(w.State().Now)
 	require.NoError(t, w.EndLease("sooner", time.Minute))
@@ -157,7 +157,7 @@ func TestALeaseMayBeGivenAnotherEnd(t *testing.T) {
 	assert.Len(t, w.members("m"), 1, "only the stopped one is left")
 }
 
-func TestALeaseMayEndInAStop(t *testing.T) {
+func TestLeaseEndMayStopTheVM(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.post("zones/us-central1-a/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},
 		"instanceProperties":{"machineType":"n2-standard-2",`+bootable+`,"scheduling":{"maxRunDuration":{"seconds":"60"},"instanceTerminationAction":"STOP"}}}`)
@@ -169,7 +169,7 @@ func TestDeleteInstancesRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		refs     string
 		skip     bool
-		code     string // of the operation; empty: it ends well
+		code     string // of the operation; empty if it succeeds
 		survives bool
 	}{
 		"a malformed URL, even when it may skip":           {`"zones//n0"`, true, "INVALID_ARGUMENT", true},

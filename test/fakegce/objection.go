@@ -10,23 +10,23 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// Limits of resize requests.
+// Limits of resize requests, bulkInsert and groups.
 const (
 	minDuration = 600 * time.Second
 	maxDuration = 604_800 * time.Second
-	maxRequest  = 1000 // instances a request
-	maxBulk     = 5000 // instances a bulkInsert
-	maxGroup    = 2000 // instances a group
+	maxRequest  = 1000 // instances per request
+	maxBulk     = 5000 // instances per bulkInsert
+	maxGroup    = 2000 // instances per group
 
 	activeRequestsQuota = "ACTIVE_RESIZE_REQUESTS"
 )
 
-// groupQuotas are the metrics that a managed instance group counts to.
+// groupQuotas returns the metrics that each managed instance group counts against.
 func groupQuotas() []string {
 	return []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"}
 }
 
-// checkGroupQuotas refuses a group beyond what its region may have.
+// checkGroupQuotas refuses a new group that would exceed a quota of its region.
 func (s *Server) checkGroupQuotas(region string) error {
 	for _, metric := range groupQuotas() {
 		q := quota{region, metric}
@@ -39,7 +39,7 @@ func (s *Server) checkGroupQuotas(region string) error {
 	return nil
 }
 
-// groupsOf is how many groups count to the quota.
+// groupsOf returns how many groups count against the quota.
 func (s *Server) groupsOf(q quota) (n int) {
 	for _, g := range s.groups.live {
 		if g.at.region == q.region && slices.Contains(groupQuotas(), q.metric) {
@@ -49,8 +49,7 @@ func (s *Server) groupsOf(q quota) (n int) {
 	return n
 }
 
-// objection is why a request that was inserted can never be granted: nil if it
-// can be.
+// objection returns why an inserted request can never be granted, or nil if it can.
 func (s *Server) objection(r *request) *Problem {
 	if r.group.deletion != nil {
 		return problem("RESOURCE_NOT_READY", "%s", notReadyText(r.group.path))
@@ -69,7 +68,7 @@ func (s *Server) durationObjection(r *request) *Problem {
 	zero := r.api.RequestedRunDuration != nil && seconds(r.api.RequestedRunDuration) == 0
 	switch d := s.runDuration(r); {
 	case d == 0 && !zero && reservationBound(r.group.template.api.Properties):
-		return nil // they run until their reservation ends
+		return nil // these VMs run until their reservation ends
 	case d == 0 && !zero:
 		return problem("INVALID_ARGUMENT", "Specified resize request has no requestedRunDuration, and its instance template no maxRunDuration.")
 	case zero || d < minDuration:
@@ -88,7 +87,7 @@ func (s *Server) templateObjection(r *request) *Problem {
 	return nil
 }
 
-// flexFault is what flex-start misses in the properties of a VM; "" is nothing.
+// flexFault returns what a VM's properties lack for flex-start, or "".
 func flexFault(props *compute.InstanceProperties) string {
 	sched := schedulingOf(props)
 	affinity := ""
@@ -119,8 +118,8 @@ func (s *Server) machineObjection(r *request) *Problem {
 	return s.queuedProblem(props)
 }
 
-// machineProblem is why there can be no machine with these properties in any of the
-// zones: nil if there can.
+// machineProblem returns why none of the zones can create machines with these properties, or
+// nil if one can.
 func (s *Server) machineProblem(props *compute.InstanceProperties, zones []string) *Problem {
 	m, known := s.machine[props.MachineType]
 	has := func(zone string) bool { return !s.withdrawn[spot{zone, m.name}] }
@@ -136,8 +135,8 @@ func (s *Server) machineProblem(props *compute.InstanceProperties, zones []strin
 	return nil
 }
 
-// queuedProblem is why machines with these properties are not for flex-start, or for
-// resize requests: nil if they are.
+// queuedProblem returns why machines with these properties do not suit flex-start or resize
+// requests, or nil if they do.
 func (s *Server) queuedProblem(props *compute.InstanceProperties) *Problem {
 	switch m := props.MachineType; {
 	case len(props.ResourcePolicies) > 0:
@@ -150,7 +149,7 @@ func (s *Server) queuedProblem(props *compute.InstanceProperties) *Problem {
 	return nil
 }
 
-// groupObjection holds the group against what flex-start allows of it.
+// groupObjection returns the problem if the group breaks the rules of flex-start.
 func (s *Server) groupObjection(r *request) *Problem {
 	a := r.group.api
 	repairs := a.InstanceLifecyclePolicy == nil || a.InstanceLifecyclePolicy.DefaultActionOnFailure != "DO_NOTHING"

@@ -6,19 +6,21 @@ import (
 	"strings"
 )
 
-// SetZoneUp says whether a zone is UP, as every zone is at first, or DOWN. Only
-// its own resource says.
+// SetZoneUp sets a zone's status to UP, the initial status, or to DOWN. Only the zone's own
+// resource shows the status.
 func (s *Server) SetZoneUp(zone string, up bool) {
 	s.do(func() { s.closed[zone] = !up })
 }
 
-// SetZoneDead says whether a zone is dead: Compute answers no call about what is in it,
-// no aggregated list reaches it, and no machine is created there. Its machines run on.
+// SetZoneDead makes a zone dead or alive. While a zone is dead, Compute answers no call about
+// resources in the zone, aggregated lists do not reach it, and no machines are created there.
+// Its existing machines keep running.
 func (s *Server) SetZoneDead(zone string, dead bool) {
 	s.do(func() { s.dead[zone] = dead })
 }
 
-// buried refuses a call about what is in a dead zone. The zone's own resource is not in it.
+// buried refuses a call about a resource in a dead zone. The zone's own resource is still
+// readable.
 func (s *Server) buried(c *call) error {
 	if !s.dead[c.at.zone] || strings.HasPrefix(c.route.method, "zones.") {
 		return nil
@@ -26,26 +28,26 @@ func (s *Server) buried(c *call) error {
 	return backendError()
 }
 
-// unreached reports whether a list does not reach a place.
+// unreached reports whether a list cannot reach a place.
 func (s *Server) unreached(c *call, at location) bool {
 	return s.dead[at.zone] || slices.ContainsFunc(c.fault.Unreachable, unreachable(at))
 }
 
-// takesPartial reports whether a parameter is that of partial success, and the list takes it.
+// takesPartial reports whether the parameter is returnPartialSuccess and the list accepts it.
 func (s *Server) takesPartial(c *call, name string) bool {
 	return name == partialSuccess && strings.HasSuffix(c.route.method, ".aggregatedList") && (c.version != "v1" || !s.opts.Switches.RefusePartialSuccess)
 }
 
-// partialSuccess is the parameter by which a list names the places that it does not reach
-// instead of failing.
+// partialSuccess is the parameter that makes a list name the places it cannot reach instead of
+// failing.
 const partialSuccess = "returnPartialSuccess"
 
-// backendError is the answer of a place that does not work.
+// backendError is the answer about a place that does not work.
 func backendError() error {
 	return &refusal{Status: http.StatusServiceUnavailable, Reason: "backendError", Message: "Backend Error"}
 }
 
-// status is a zone's.
+// status returns a zone's status.
 func (s *Server) status(zone string) string {
 	if s.closed[zone] {
 		return "DOWN"
@@ -53,13 +55,12 @@ func (s *Server) status(zone string) string {
 	return "UP"
 }
 
-// shut reports whether a zone has nothing to give of a machine type, whatever its capacity.
+// shut reports whether a zone cannot supply a machine type, whatever its capacity.
 func (s *Server) shut(zone, machineType string) bool {
 	return s.closed[zone] || s.dead[zone] || s.withdrawn[spot{zone, machineType}]
 }
 
-// Withdraw takes a machine type out of a zone, as many types are in some zones
-// only.
+// Withdraw removes a machine type from a zone. At Google, many types exist only in some zones.
 func (s *Server) Withdraw(zone, machineType string) {
 	s.do(func() { s.withdrawn[spot{zone, machineType}] = true })
 }

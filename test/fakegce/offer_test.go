@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAMachineTypeThatIsWithdrawnIsInNoListOfItsZone(t *testing.T) {
+func TestWithdrawnMachineTypeIsNotListedInItsZone(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.Withdraw("us-central1-a", testMachine)
 	_, list := w.ask(http.MethodGet, "aggregated/machineTypes?filter=name="+testMachine, "")
@@ -19,7 +19,7 @@ func TestAMachineTypeThatIsWithdrawnIsInNoListOfItsZone(t *testing.T) {
 	}
 }
 
-func TestAZoneThatIsDownOrHasNoSuchMachinesGrantsNothing(t *testing.T) {
+func TestZoneThatIsDownOrLacksTheMachineTypeGrantsNothing(t *testing.T) {
 	for name, shut := range map[string]func(*world){
 		"down":      func(w *world) { w.SetZoneUp("us-central1-a", false) },
 		"withdrawn": func(w *world) { w.Withdraw("us-central1-a", testMachine) },

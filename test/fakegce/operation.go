@@ -11,19 +11,19 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// keepRecords is how long Compute keeps what is over: operations that are
-// done, and resize requests in a final state.
+// keepRecords is how long Compute keeps finished operations and resize requests in a final
+// state.
 const keepRecords = 14 * 24 * time.Hour
 
-// operation is what every mutation returns at once and ends later.
+// operation is the record that every mutation returns at once. It ends later.
 type operation struct {
 	meta
 	api    *compute.Operation
 	method string
-	path   string // of the call that began it
+	path   string // of the call that started it
 	done   chan struct{}
-	forced *Problem       // ends with this instead of taking effect
-	undo   func(*Problem) // takes back what was done ahead, if it ends with an error
+	forced *Problem       // the operation ends with this and has no effect
+	undo   func(*Problem) // reverts early effects if the operation ends with an error
 }
 
 func (o *operation) body() any { return o.api }
@@ -59,11 +59,11 @@ func (s *Server) begin(c *call, target *meta) *operation {
 	return op
 }
 
-// ConcurrentOperations is the quota of operations that run at once in a region
-// and its zones, or globally.
+// ConcurrentOperations is the quota for operations that run at the same time, either in a
+// region with its zones or globally.
 const ConcurrentOperations = "CONCURRENT_OPERATIONS"
 
-// admitOperation refuses a call that would begin one operation too many.
+// admitOperation refuses a call that would start one operation too many.
 func (s *Server) admitOperation(c *call) error {
 	region := c.at.regionName()
 	limit := s.limit(quota{region, ConcurrentOperations})
@@ -73,8 +73,8 @@ func (s *Server) admitOperation(c *call) error {
 	return Fault{Status: http.StatusForbidden, Reason: concurrency}.refusal()
 }
 
-// later runs act when the operation has taken its time. act is to see that the
-// operation ends; an operation that a fault has doomed ends without it.
+// later runs act after the operation time. act must finish the operation. If a fault makes the
+// operation fail, later finishes it without act.
 func (s *Server) later(op *operation, act func()) {
 	s.after(s.opts.OperationTime, func() {
 		if op.forced != nil {
@@ -85,8 +85,7 @@ func (s *Server) later(op *operation, act func()) {
 	})
 }
 
-// complete runs act when the operation has taken its time, and ends the
-// operation with what it returns.
+// complete runs act after the operation time and finishes the operation with act's result.
 func (s *Server) complete(op *operation, act func() *Problem) {
 	s.later(op, func() { s.finish(op, act()) })
 }
@@ -113,8 +112,8 @@ func (s *Server) finish(op *operation, p *Problem) {
 	})
 }
 
-// refused is the answer to what a state forbids: err, or under the switch
-// LateRefusals an operation that ends with it.
+// refused rejects a call that the target's state forbids: with err, or under the switch
+// LateRefusals with an operation that fails with err.
 func (s *Server) refused(c *call, target *meta, err *refusal) (any, error) {
 	if !s.opts.Switches.LateRefusals {
 		return nil, err
@@ -124,7 +123,7 @@ func (s *Server) refused(c *call, target *meta, err *refusal) (any, error) {
 	return op.api, nil
 }
 
-// repeat is the operation that an earlier call with the same requestId began.
+// repeat returns the operation started by an earlier call with the same requestId.
 func (s *Server) repeat(c *call) *operation {
 	op, ok := s.repeats[c.query.Get("requestId")]
 	if !ok || op.method != c.route.method || op.path != c.path {
@@ -133,7 +132,7 @@ func (s *Server) repeat(c *call) *operation {
 	return op
 }
 
-// operationName has the form of Google's: operation-<ms>-<13 hex>-<8>-<8>.
+// operationName returns a name in Google's form: operation-<ms>-<13 hex>-<8>-<8>.
 func operationName(id uint64, now time.Time) string {
 	h := fnv.New64a()
 	fmt.Fprint(h, id)
@@ -141,7 +140,7 @@ func operationName(id uint64, now time.Time) string {
 	return fmt.Sprintf("operation-%d-%013x-%08x-%08x", now.UnixMilli(), id&(1<<52-1), sum>>32, sum&(1<<32-1))
 }
 
-// operationType is the name that a method's operations have.
+// operationType returns the operationType of a method's operations.
 func operationType(method string) string {
 	resource, verb, _ := strings.Cut(method, ".")
 	switch resource {

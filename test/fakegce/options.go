@@ -6,26 +6,25 @@ import (
 	"time"
 )
 
-// Options says what world the fake is. The zero value is a project "demo" with
-// two regions where nothing takes any time and nothing ever runs out.
+// Options describes the world that the fake starts with. The zero value is a project "demo"
+// with two regions where everything is instant and capacity is unlimited.
 type Options struct {
 	Project string   // default "demo"
-	Zones   []string // such as us-central1-a; the regions follow; default DefaultZones
-	Clock   Clock    // default the wall clock
+	Zones   []string // such as us-central1-a; their regions are derived; default DefaultZones
+	Clock   Clock    // default: the wall clock
 
 	OperationTime   time.Duration // from an operation's start to DONE
 	QueueTime       time.Duration // from ACCEPTED to the first attempt to find capacity
 	AttemptInterval time.Duration // between attempts; 0 is DefaultAttemptInterval
-	BootTime        time.Duration // PROVISIONING to RUNNING; STAGING, and SUCCEEDED, come halfway
-	DeleteTime      time.Duration // STOPPING to gone
+	BootTime        time.Duration // PROVISIONING to RUNNING; STAGING and SUCCEEDED are halfway
+	DeleteTime      time.Duration // from STOPPING to deleted
 
-	PageLimit int    // results a page at most, whatever maxResults asks; 0 is no such limit
+	PageLimit int    // maximum results per page, even with a larger maxResults; 0: no limit
 	Token     string // that calls must carry: Authorization: Bearer TOKEN; AnyToken: whichever; "": they need none
 
-	// OnBoot is called when an instance enters RUNNING, and OnDelete when an
-	// instance that was RUNNING leaves it, stopped or gone: every OnDelete has
-	// its OnBoot before it. Hooks run one after the other, in the order of the
-	// events, and may call the server.
+	// OnBoot is called when an instance enters RUNNING. OnDelete is called when an instance
+	// leaves RUNNING, because it stops or is deleted; OnBoot has always been called before.
+	// Hooks run one at a time, in the order of events, and may call the server.
 	OnBoot, OnDelete func(Instance)
 
 	Switches Switches
@@ -34,7 +33,7 @@ type Options struct {
 // DefaultAttemptInterval is the time between a queued request's attempts.
 const DefaultAttemptInterval = 30 * time.Second
 
-// DefaultZones are the zones of a world that names none.
+// DefaultZones returns the zones used when Options names none.
 func DefaultZones() []string {
 	return []string{
 		"us-central1-a", "us-central1-b", "us-central1-c", "us-central1-f",
@@ -42,53 +41,52 @@ func DefaultZones() []string {
 	}
 }
 
-// Switches choose between the readings of what Google does not document. The
-// zero value is the reading that the evidence favours.
+// Switches select how the fake behaves where Google's behaviour is undocumented. The zero
+// value is what the evidence favours.
 type Switches struct {
-	// TargetSizeAt is when a resize request raises the group's targetSize:
-	// at once (""), when it is "ACCEPTED", or only when it has "SUCCEEDED".
+	// TargetSizeAt is the moment when a resize request raises the group's targetSize: at once
+	// (""), on "ACCEPTED", or only on "SUCCEEDED".
 	TargetSizeAt string `json:"targetSizeAt,omitempty"`
-	// ExpiryKeepsTargetSize: the end of a lease leaves targetSize as it is.
+	// ExpiryKeepsTargetSize: the end of a lease does not change targetSize.
 	ExpiryKeepsTargetSize bool `json:"expiryKeepsTargetSize,omitempty"`
-	// LostInstancesLeave: an instance deleted behind the group's back leaves
-	// the group too, instead of staying a member without a VM.
+	// LostInstancesLeave: an instance deleted without its group's knowledge leaves the group,
+	// instead of remaining a member without a VM.
 	LostInstancesLeave bool `json:"lostInstancesLeave,omitempty"`
-	// QueuedDeletable: deleteInstances may name the instances that a resize
-	// request still waits for, and cancels that request.
+	// QueuedDeletable: deleteInstances may name instances that a resize request still waits
+	// for. This cancels the request.
 	QueuedDeletable bool `json:"queuedDeletable,omitempty"`
-	// CancelWhileCreating: a request may be cancelled in CREATING too.
+	// CancelWhileCreating: a request can also be cancelled in CREATING.
 	CancelWhileCreating bool `json:"cancelWhileCreating,omitempty"`
-	// LateRefusals: what a state forbids (cancel or delete of a request in the
-	// wrong state, a duplicate request name) is refused by the operation's error
-	// instead of by the call's status.
+	// LateRefusals: a call that the state forbids (cancel or delete of a request in the wrong
+	// state, a duplicate request name) returns an operation that fails, instead of an error
+	// status.
 	LateRefusals bool `json:"lateRefusals,omitempty"`
-	// RequestErrorStatus: operations on resize requests that end with an error
-	// carry httpErrorStatusCode too.
+	// RequestErrorStatus: failed operations on resize requests also carry httpErrorStatusCode.
 	RequestErrorStatus bool `json:"requestErrorStatus,omitempty"`
-	// ForgetRefused: a request that fails its validation leaves no record.
+	// ForgetRefused: a request that fails validation leaves no record.
 	ForgetRefused bool `json:"forgetRefused,omitempty"`
-	// PendingInstances: the instances that a queued request waits for are listed,
-	// as PENDING. Compute's page "Instance life cycle" says so of flex-start
-	// instances of groups, and of resize requests nothing.
+	// PendingInstances: lists show the instances that a queued request waits for as PENDING.
+	// Compute's page "Instance life cycle" documents this for flex-start instances of groups,
+	// but does not mention resize requests.
 	PendingInstances bool `json:"pendingInstances,omitempty"`
-	// NoStaging: instances go from PROVISIONING to RUNNING directly.
+	// NoStaging: instances change from PROVISIONING directly to RUNNING.
 	NoStaging bool `json:"noStaging,omitempty"`
-	// NoActionOnceCreated: an instance's currentAction is NONE from the moment
-	// when its request has succeeded, instead of CREATING until it runs.
+	// NoActionOnceCreated: an instance's currentAction is NONE as soon as its request has
+	// succeeded, instead of CREATING until the instance runs.
 	NoActionOnceCreated bool `json:"noActionOnceCreated,omitempty"`
-	// TemplateDuration: the template's maxRunDuration wins over the request's.
+	// TemplateDuration: the template's maxRunDuration overrides the request's.
 	TemplateDuration bool `json:"templateDuration,omitempty"`
-	// NameConflictFails: a name that another VM holds fails the request,
-	// instead of making it wait.
+	// NameConflictFails: a name in use by another VM fails the request, instead of making it
+	// wait.
 	NameConflictFails bool `json:"nameConflictFails,omitempty"`
-	// RefusePartialSuccess: v1 refuses the parameter returnPartialSuccess as unknown,
-	// because its discovery document lacks it. The REST reference of v1 recommends it.
+	// RefusePartialSuccess: v1 refuses the parameter returnPartialSuccess as unknown, because
+	// the v1 discovery document lacks it. The REST reference of v1 recommends it.
 	RefusePartialSuccess bool `json:"refusePartialSuccess,omitempty"`
-	// PartialUnasked: an aggregated list names the places that it does not reach even if
-	// the call lacks returnPartialSuccess, instead of failing as a whole.
+	// PartialUnasked: an aggregated list names the places that it cannot reach even without
+	// returnPartialSuccess, instead of failing as a whole.
 	PartialUnasked bool `json:"partialUnasked,omitempty"`
-	// WarnOfAll: an aggregated list that does not reach a place carries a warning about
-	// the whole list too.
+	// WarnOfAll: an aggregated list that cannot reach a place also carries a warning about the
+	// whole list.
 	WarnOfAll bool `json:"warnOfAll,omitempty"`
 }
 
@@ -98,7 +96,7 @@ const (
 	AtSucceeded = "SUCCEEDED"
 )
 
-// filled is the options with their defaults in place.
+// filled returns the options with defaults filled in.
 func (o Options) filled() Options {
 	if o.Project == "" {
 		o.Project = "demo"
@@ -116,7 +114,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// regionOf is the region of a zone: its name without the last part.
+// regionOf returns the region of a zone: the zone's name without its last part.
 func regionOf(zone string) string {
 	if i := strings.LastIndexByte(zone, '-'); i > 0 {
 		return zone[:i]

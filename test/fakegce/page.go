@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// defaultPage is the results a page that Compute gives, and gives at most.
+// defaultPage is Compute's default and maximum number of results per page.
 const defaultPage = 500
 
 // listReply is the answer of a list method.
@@ -35,7 +35,7 @@ type aggregateReply struct {
 	Unreachables  []string                  `json:"unreachables,omitempty"`
 }
 
-// page is one page of results; next is empty on the last.
+// page is one page of results; next is empty on the last page.
 type page struct {
 	results []resource
 	next    string
@@ -49,8 +49,8 @@ func (p page) bodies(f Fault) []any {
 	return bodies
 }
 
-// list answers a list method. example is a value of the items' type. Of a place
-// that is not reached there are no items, and a warning.
+// list answers a list method. example is a value of the items' type. For a place that the list
+// cannot reach, it returns a warning and no items.
 func (s *Server) list(c *call, kind string, all []resource, example any) (any, error) {
 	lost := s.unreached(c, c.at)
 	if lost {
@@ -67,16 +67,16 @@ func (s *Server) list(c *call, kind string, all []resource, example any) (any, e
 	}
 	if lost {
 		answer.Warning = notReached(c.at.String())
-		if kind == regionalRequests { // the one of these lists that has the field
+		if kind == regionalRequests { // the only one of these lists with that field
 			answer.Unreachables = []string{s.placeLink(c.at)}
 		}
 	}
 	return answer, nil
 }
 
-// aggregate answers an aggregatedList method: every place of the kinds where
-// such resources are, with its results or a warning that it has none. A place that is not
-// reached fails the list, unless the call asks for partial success.
+// aggregate answers an aggregatedList method. It lists every place that can hold such
+// resources, with its results or a warning that it has none. A place that cannot be reached
+// fails the list, unless the call asks for partial success.
 func (s *Server) aggregate(c *call, collection string, all []resource, example any) (any, error) {
 	scopes := s.scopes(collection)
 	lost := slices.ContainsFunc(scopes, func(at location) bool { return s.unreached(c, at) })
@@ -119,10 +119,11 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 	return answer, nil
 }
 
-// wholeList is what a warning about a whole list says.
+// wholeList is the message of a warning about a whole list.
 const wholeList = "The list may not be complete."
 
-// unreachable reports for the name of a region or zone whether it covers at.
+// unreachable returns a function that reports whether the region or zone of a given name
+// contains at.
 func unreachable(at location) func(string) bool {
 	return func(name string) bool {
 		return name != "" && (name == at.zone || name == at.region || at.zone != "" && name == regionOf(at.zone))
@@ -140,8 +141,8 @@ func notReached(scope string) map[string]any {
 	return warning("UNREACHABLE", "The scope '"+scope+"' is unreachable.", scope)
 }
 
-// scopes are the zones, where the resources of all collections are; operations are also
-// global and in regions.
+// scopes returns the places of an aggregated list: all zones, and for operations also the
+// regions and the global scope.
 func (s *Server) scopes(collection string) []location {
 	var scopes []location
 	if collection == "operations" {
@@ -156,16 +157,16 @@ func (s *Server) scopes(collection string) []location {
 	return scopes
 }
 
-// cursor is what a page token holds: the path of the last result that was given, and
-// the question. A token that names results, not a number of them, loses none when
-// others go between two pages.
+// cursor is the content of a page token: the path of the last result returned, and the
+// question. Because the token names a result instead of counting results, no result is lost if
+// others are deleted between two pages.
 type cursor struct {
 	Path  string `json:"p"`
 	Query string `json:"q"`
-	Turn  int    `json:"t,omitempty"` // of a page that a fault gives again
+	Turn  int    `json:"t,omitempty"` // counts pages repeated by a fault
 }
 
-// page gives one page of the results that a call asks for, by name.
+// page returns one page of the call's results, sorted by path.
 func (s *Server) page(c *call, all []resource, example any) (page, error) {
 	matches, err := parseFilter(c.query.Get("filter"), reflect.TypeOf(example))
 	if err != nil {
@@ -197,7 +198,7 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 		last.Turn = 1
 	case c.fault.Endless == Alternating:
 		last.Turn = 1 + last.Turn%2
-	case c.fault.Endless == AlwaysNew: // of pages without items, behind the last one that has some
+	case c.fault.Endless == AlwaysNew: // behind the last page with items, return empty pages
 		if last.Turn > 0 {
 			p.results = nil
 		}
@@ -210,7 +211,7 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 	return p, nil
 }
 
-// question is the part of a call that must not change from page to page.
+// question returns the part of a call that must not change between pages.
 func question(c *call) string {
 	return c.path + "?" + c.query.Get("filter")
 }
@@ -233,7 +234,7 @@ func parseToken(token string) (cursor, error) {
 	return c, err
 }
 
-// pageSize reads maxResults, 0 to 500; 0 is the default.
+// pageSize parses maxResults, 0 to 500; 0 means the default.
 func (s *Server) pageSize(maxResults string) (int, error) {
 	size := defaultPage
 	if maxResults != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPagesLoseNothingWhenWhatTheyShowedIsGone(t *testing.T) {
+func TestPagesSkipNothingWhenListedItemsAreDeleted(t *testing.T) {
 	w := granted(t, Options{PageLimit: 2}, "n0", "n1", "n2", "n3", "n4")
 	it := w.instances.AggregatedList(t.Context(), &computepb.AggregatedListInstancesRequest{Project: testProject})
 	seen := make(map[string]bool)
@@ -19,13 +19,13 @@ func TestPagesLoseNothingWhenWhatTheyShowedIsGone(t *testing.T) {
 			seen[v.GetName()] = true
 		}
 		if seen["n1"] && !seen["n2"] {
-			_ = w.DeleteVM("n0") // is gone the second time
+			_ = w.DeleteVM("n0") // missing on the second call
 		}
 	}
 	assert.Equal(t, map[string]bool{"n0": true, "n1": true, "n2": true, "n3": true, "n4": true}, seen)
 }
 
-func TestAPageTokenIsGoodForItsOwnListOnly(t *testing.T) {
+func TestPageTokenIsValidOnlyForItsOwnList(t *testing.T) {
 	w := newWorld(t, Options{PageLimit: 1})
 	w.givenGroup("a")
 	w.givenGroup("b")
@@ -35,7 +35,7 @@ func TestAPageTokenIsGoodForItsOwnListOnly(t *testing.T) {
 	assert.Contains(t, body, "pageToken")
 }
 
-func TestFiltersPickWhatTheySay(t *testing.T) {
+func TestFiltersSelectMatchingItems(t *testing.T) {
 	w := newWorld(t, Options{BootTime: time.Minute})
 	w.givenGroup("alpha", "us-central1-a")
 	w.givenRequest("alpha", "r", "alpha-0", "alpha-1")
@@ -59,7 +59,7 @@ func TestFiltersPickWhatTheySay(t *testing.T) {
 		`status = RUNNING AND name = beta-0`:               none,
 		`(status = RUNNING) (name:alpha)`:                  alpha,
 		`creationTimestamp < "2026-11-01T08:30:00Z"`:       alpha,
-		`creationTimestamp <= "2026-11-01T01:00:00-07:00"`: alpha, // the same instant, in another zone
+		`creationTimestamp <= "2026-11-01T01:00:00-07:00"`: alpha, // the same instant in another time zone
 		`creationTimestamp >= 2026`:                        both,
 		`scheduling.provisioningModel = FLEX_START`:        both,
 		`resourceStatus.scheduling.terminationTimestamp:*`: alpha,
@@ -71,7 +71,7 @@ func TestFiltersPickWhatTheySay(t *testing.T) {
 		`name != *-0`:                                      {zoneA: {"alpha-1"}},
 		`name eq alpha-.*`:                                 alpha,
 		`name eq "alpha-[1-9]"`:                            {zoneA: {"alpha-1"}},
-		`name eq alpha`:                                    none, // the whole field
+		`name eq alpha`:                                    none, // must match the whole field
 		`name ne 'alpha-.*'`:                               beta,
 		`(zone eq .*/us-central1-a) AND (status = RUNNING) AND (creationTimestamp > "2026-01-01T00:00:00Z")`: alpha,
 	} {
@@ -82,7 +82,7 @@ func TestFiltersPickWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestAFilterThatIsNotUnderstoodIsRefused(t *testing.T) {
+func TestUnsupportedFilterIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	for _, filter := range []string{
 		"name", "name =", "= x", "nme = x", "name == x", "name = x AND", "AND name = x", "(name = x", "name = x)", "name ~ x",

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// look is how a resource looked from a time on.
+// look is the appearance of a resource from a point in time on.
 type look struct {
 	at   time.Time
 	body any
 }
 
-// then is a resource as a list that lags shows it.
+// then is a resource as a lagging list shows it.
 type then struct {
 	resource
 	looked any
@@ -20,8 +20,7 @@ type then struct {
 
 func (t then) body() any { return t.looked }
 
-// asOf is the resource as it looked at a time, or else at the first that is
-// remembered.
+// asOf returns the resource as it looked at the given time, or else as it looked first.
 func asOf(r resource, at time.Time) resource {
 	looks := r.about().looks
 	if len(looks) == 0 {
@@ -34,8 +33,8 @@ func asOf(r resource, at time.Time) resource {
 	return then{r, looks[max(later-1, 0)].body}
 }
 
-// remember notes how everything looks that lists may show as it was, as long as
-// some fault has them lag.
+// remember records the present state of all resources that lagging lists may show. It does so
+// only while a fault makes lists lag.
 func (s *Server) remember() {
 	lags := slices.ContainsFunc(s.faults, func(f *armedFault) bool { return f.Lag > 0 })
 	if !lags && !s.remembers {
@@ -63,8 +62,7 @@ func (s *Server) remember() {
 	}
 }
 
-// note remembers a body that is not as it was, and forgets what no list shows
-// any more.
+// note records a body if it has changed, and discards states too old for any list.
 func (m *meta) note(now time.Time, body any) {
 	if n := len(m.looks); n > 0 && reflect.DeepEqual(m.looks[n-1].body, body) {
 		return
@@ -75,8 +73,8 @@ func (m *meta) note(now time.Time, body any) {
 	}
 }
 
-// copied is a copy of what body points at. What that points at in turn is
-// replaced when it changes, never changed in place.
+// copied returns a shallow copy of what body points at. Nested objects are replaced on change
+// and never modified, so they need no copy.
 func copied(body any) any {
 	c := reflect.New(reflect.TypeOf(body).Elem())
 	c.Elem().Set(reflect.ValueOf(body).Elem())

@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// payload reads a call's body beside its schema. It refuses what the schema does
-// not have, and puts what JSON can say in several ways into one: names in
-// camelCase, 64-bit numbers as text and the others as numbers, no null. Like any
-// parser of ProtoJSON it takes each name in camelCase or in snake_case.
+// payload checks a call's body against its schema. It refuses unknown fields. Where JSON
+// allows several forms, it returns one: names in camelCase, 64-bit numbers as strings and
+// other numbers as numbers, no null. Like any ProtoJSON parser, it accepts names in camelCase
+// and in snake_case.
 type payload struct{ api *api }
 
-// decode reads the body into v and refuses a field that the API does not have,
-// or has in other capitals, as Google does.
+// decode parses the body into v. It refuses fields that the API lacks or spells with other
+// capitals, as Google does.
 func (s *Server) decode(c *call, v any) error {
 	if len(c.body) == 0 {
 		return required("resource")
@@ -58,7 +58,7 @@ func parseJSON(body []byte) (raw any, err error) {
 	return nil, badRequest("Invalid JSON payload received. Unexpected token.\n%s\n^", near)
 }
 
-// value is a decoded value in its one form.
+// value converts a decoded value to its canonical form.
 func (p payload) value(raw any, s *schema, at string) (any, error) {
 	s = p.api.resolve(s)
 	switch s.Type {
@@ -129,7 +129,7 @@ func (p payload) list(raw any, s *schema, at string) (any, error) {
 	return items, nil
 }
 
-// number is a number, which may come as text, if it is one of its format.
+// number parses a number, which may be a string, and checks it against its format.
 func number(raw any, s *schema, at string) (json.Number, error) {
 	n, ok := raw.(json.Number)
 	if digits, isText := raw.(string); isText {
@@ -143,7 +143,7 @@ func number(raw any, s *schema, at string) (json.Number, error) {
 		return json.Number(strconv.FormatFloat(f, 'g', -1, 64)), nil
 	}
 	whole := string(n)
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 { // 5.0 and 5e0 are 5 too
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 { // 5.0 and 5e0 are also 5
 		whole = strconv.FormatFloat(f, 'f', 0, 64)
 	}
 	if !fitsFormat(whole, s.Format) {
@@ -152,7 +152,7 @@ func number(raw any, s *schema, at string) (json.Number, error) {
 	return json.Number(whole), nil
 }
 
-// fitsFormat reports whether a whole number is of a format such as uint64.
+// fitsFormat reports whether a whole number fits a format such as uint64.
 func fitsFormat(whole, format string) bool {
 	bits := 32
 	if strings.HasSuffix(format, "64") {
@@ -181,7 +181,7 @@ func text(raw any, s *schema, at string) (any, error) {
 	return value, nil
 }
 
-// wrongType refuses a value that is of another type than its field.
+// wrongType returns the refusal of a value with the wrong type.
 func wrongType(at, want string, raw any) error {
 	got, err := json.Marshal(raw)
 	if err != nil {
@@ -190,7 +190,7 @@ func wrongType(at, want string, raw any) error {
 	return badRequest("Invalid value at '%s' (TYPE_%s), %s", at, want, got[:min(len(got), 200)])
 }
 
-// camelCase is the name in camelCase of one in snake_case.
+// camelCase converts a snake_case name.
 func camelCase(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words[1:] {

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// waiting are the instances that queued requests wait for, where the switches say
-// that Compute lists them. They take no capacity, and nothing can be done to them.
+// waiting returns the instances that queued requests wait for, if the switches make Compute
+// list them. They use no capacity, and no call can change them.
 func (s *Server) waiting(lag time.Duration, here func(location) bool) []resource {
 	if !s.opts.Switches.PendingInstances {
 		return nil
@@ -18,7 +18,7 @@ func (s *Server) waiting(lag time.Duration, here func(location) bool) []resource
 			if r.api.State != stateAccepted || r.launched || r.created.After(s.now.Add(-lag)) {
 				continue
 			}
-			at := location{zone: g.zones[0]} // where it will be is not known
+			at := location{zone: g.zones[0]} // its zone is not yet known
 			for _, name := range r.names {
 				if m := g.members[name]; m != nil && m.vm == nil && here(at) {
 					list = append(list, s.pendingVM(m, r, at))
@@ -29,7 +29,7 @@ func (s *Server) waiting(lag time.Duration, here func(location) bool) []resource
 	return list
 }
 
-// pendingVM is the instance that a member waits for.
+// pendingVM returns the instance that a member waits for.
 func (s *Server) pendingVM(m *member, r *request, at location) *vm {
 	about := m.meta
 	about.at, about.path, about.ready = at, s.path(at, "instances", m.name), true

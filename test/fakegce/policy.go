@@ -36,8 +36,7 @@ func (s *Server) insertPolicy(c *call) (any, error) {
 	return op.api, nil
 }
 
-// checkPolicy refuses a policy of no kind, or of a kind that the fake does not
-// have.
+// checkPolicy refuses a policy without a kind, or with a kind that the fake does not support.
 func checkPolicy(spec *compute.ResourcePolicy) error {
 	if err := checkName("resource.name", spec.Name); err != nil {
 		return err

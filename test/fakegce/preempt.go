@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// PreemptVM has Compute take back the running Spot instance of that name: it is
-// STOPPING while its guest shuts down, and then stops or goes, as its scheduling
-// says.
+// PreemptVM preempts the named running Spot instance. The instance is STOPPING while its guest
+// shuts down, and is then stopped or deleted according to its scheduling.
 func (s *Server) PreemptVM(name string) error {
 	err := fmt.Errorf("preempt instance %s: it is not a Spot instance that runs", name)
 	missing := s.toVM("preempt", name, func(v *vm) {
@@ -26,7 +25,7 @@ func (s *Server) preempt(v *vm) {
 	}
 	s.halt(v, "STOPPING")
 	s.after(s.opts.DeleteTime, func() {
-		if len(v.onGone) > 0 { // somebody has deleted it meanwhile
+		if len(v.onGone) > 0 { // it was deleted during the preemption
 			s.vanish(v)
 			return
 		}

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// spotBulk is a call of bulkInsert for one Spot instance.
+// spotBulk returns a bulkInsert call for one Spot instance.
 func spotBulk(name, action string) *computepb.BulkInsertInstanceResource {
 	b := bulkOf(1, name)
 	b.SourceInstanceTemplate = nil
@@ -23,7 +23,7 @@ func spotBulk(name, action string) *computepb.BulkInsertInstanceResource {
 	return b
 }
 
-func TestAPreemptedInstanceStopsOrGoesAsItsSchedulingSays(t *testing.T) {
+func TestPreemptionStopsOrDeletesTheInstanceByItsScheduling(t *testing.T) {
 	w := newWorld(t, slow())
 	w.begun(w.bulkInsert(spotBulk("stays", "STOP")))
 	w.begun(w.bulkInsert(spotBulk("goes", "DELETE")))
@@ -37,7 +37,7 @@ func TestAPreemptedInstanceStopsOrGoesAsItsSchedulingSays(t *testing.T) {
 	assert.Empty(t, w.vm("goes").Status)
 }
 
-func TestOnlyASpotInstanceThatRunsIsPreempted(t *testing.T) {
+func TestOnlyARunningSpotInstanceCanBePreempted(t *testing.T) {
 	w := granted(t, Options{}, "flex")
 	w.Advance(time.Minute)
 	assert.ErrorContains(t, w.PreemptVM("flex"), "it is not a Spot instance that runs")

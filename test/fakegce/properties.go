@@ -10,11 +10,10 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// Limits of what users write on their resources. Source: Compute's page "Organize
-// resources using labels".
+// Limits of labels and descriptions. Source: Compute's page "Organize resources using labels".
 const (
 	maxDescription = 2048 // characters
-	maxLabels      = 64   // a resource
+	maxLabels      = 64   // per resource
 )
 
 // Limits of a VM's run time. Source: Compute's page "Limit the run time of a VM".
@@ -28,7 +27,7 @@ var (
 	labelValue = regexp.MustCompile(`^[\p{Ll}\p{Lo}\p{N}_-]{0,63}$`)
 )
 
-// checkProperties refuses properties that no VM can be made of; at is their field.
+// checkProperties refuses properties that no VM can have; at is their field in the body.
 func (s *Server) checkProperties(at string, p *compute.InstanceProperties) error {
 	switch {
 	case len(p.Disks) == 0:
@@ -64,7 +63,7 @@ func checkLabels(at string, labels map[string]string) error {
 	return nil
 }
 
-// describeProperties fills in the kinds of the parts of a template or a machine.
+// describeProperties fills in the kind fields in a template's or a machine's properties.
 func describeProperties(p *compute.InstanceProperties) {
 	if p.Metadata != nil {
 		p.Metadata.Kind = "compute#metadata"

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// assertRefused holds an error of Google's client against a refusal; an empty
-// reason is any.
+// assertRefused checks that err is a refusal with this status, reason and message; an empty
+// reason matches any.
 func assertRefused(t *testing.T, err error, status int, reason, message string) {
 	t.Helper()
 	var api *googleapi.Error
@@ -28,7 +28,7 @@ func assertRefused(t *testing.T, err error, status int, reason, message string) 
 	assert.Contains(t, api.Message, message)
 }
 
-func TestARefusalHasGooglesEnvelope(t *testing.T) {
+func TestRefusalHasGooglesEnvelope(t *testing.T) {
 	w := granted(t, Options{}, "n0")
 	status, body := w.ask(http.MethodPost, "regions/us-central1/instanceGroupManagers/m/resizeRequests/r/cancel", "")
 	assert.Equal(t, 412, status)
@@ -37,7 +37,7 @@ func TestARefusalHasGooglesEnvelope(t *testing.T) {
 		"reason":"conditionNotMet","location":"If-Match","locationType":"header"}]}}`, body)
 }
 
-func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
+func TestUnknownMethodsAndFieldsAreRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")
 	const flex = `"versions":[{"instanceTemplate":"projects/demo/regions/us-central1/instanceTemplates/a3"}]`
@@ -87,7 +87,7 @@ func TestRouteOutsideAPIDocumentSaysHowToUpdate(t *testing.T) {
 	assert.Contains(t, body, "UPDATE=1 go test ./test/fakegce -run TestAPIDocumentIsThatOfThePinnedModule")
 }
 
-func TestARepeatedRequestIDGivesTheFirstOperationAgain(t *testing.T) {
+func TestRepeatedRequestIDReturnsTheFirstOperation(t *testing.T) {
 	w := newWorld(t, slow())
 	w.givenGroup("m")
 	id := uuid.NewString()

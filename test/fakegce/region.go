@@ -7,12 +7,12 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// placeLink is the URL of a region or zone.
+// placeLink returns the URL of a region or zone.
 func (s *Server) placeLink(at location) string {
 	return apiRoot + "projects/" + s.opts.Project + "/" + at.String()
 }
 
-// regions are the regions of the world's zones.
+// regions returns the regions of all zones.
 func (s *Server) regions() []string {
 	set := make(map[string]bool)
 	for _, z := range s.opts.Zones {
@@ -21,7 +21,7 @@ func (s *Server) regions() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// zonesOf are the zones of a region.
+// zonesOf returns the zones of a region.
 func (s *Server) zonesOf(region string) []string {
 	return slices.DeleteFunc(slices.Clone(s.opts.Zones), func(z string) bool { return regionOf(z) != region })
 }
@@ -44,8 +44,8 @@ func (s *Server) getRegion(c *call) (any, error) {
 	return r, nil
 }
 
-// shownLimit is a quota's limit as regions.get shows it: a quota without a
-// limit has a very large one.
+// shownLimit returns a quota's limit as regions.get shows it. A quota without a limit shows a
+// very large number.
 func (s *Server) shownLimit(q quota) float64 {
 	if limit := s.limit(q); limit >= 0 {
 		return limit

@@ -22,20 +22,20 @@ type request struct {
 	meta
 	api      *compute.InstanceGroupManagerResizeRequest
 	group    *group
-	names    []string // of its instances, in their order
-	counted  bool     // it has raised the group's targetSize
-	launched bool     // its VMs are there, if not all of them created yet
+	names    []string // of its instances, in order
+	counted  bool     // the group's targetSize includes it
+	launched bool     // its VMs exist, though some may still be booting
 	attempts int
 }
 
 func (r *request) body() any { return r.api }
 
-// active reports whether the request may still bring instances.
+// active reports whether the request may still create instances.
 func (r *request) active() bool {
 	return r.api.State == stateCreating || r.api.State == stateAccepted
 }
 
-// count raises the group's targetSize by the request's size, once.
+// count raises the group's targetSize by the request's size, at most once.
 func (r *request) count() {
 	if !r.counted {
 		r.counted = true
@@ -43,7 +43,7 @@ func (r *request) count() {
 	}
 }
 
-// request is the resize request that a call names, with its group.
+// request returns the resize request named by a call.
 func (s *Server) request(c *call) (*request, error) {
 	g, err := s.group(c)
 	if err != nil {
@@ -52,7 +52,8 @@ func (s *Server) request(c *call) (*request, error) {
 	return g.requests.find(g.path + "/resizeRequests/" + c.vars["request"])
 }
 
-// idleRequest is the request that a call wants to change.
+// idleRequest returns the request that a call wants to change. It refuses one in a group that
+// an operation is creating or deleting.
 func (s *Server) idleRequest(c *call) (*request, error) {
 	if _, err := s.idleGroup(c); err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func (s *Server) insertRequest(c *call) (any, error) {
 	return op.api, nil
 }
 
-// checkRequest refuses a resize request that is wrong by itself.
+// checkRequest refuses a resize request with invalid fields.
 func checkRequest(c *call, spec *compute.InstanceGroupManagerResizeRequest) error {
 	if err := checkName("resource.name", spec.Name); err != nil {
 		return err
@@ -131,7 +132,7 @@ func checkRequest(c *call, spec *compute.InstanceGroupManagerResizeRequest) erro
 	return nil
 }
 
-// enqueue puts a new request, and its instances, on record.
+// enqueue records a new request and its instances.
 func (s *Server) enqueue(c *call, g *group, spec *compute.InstanceGroupManagerResizeRequest) *request {
 	r := &request{meta: s.newMeta(c.at, "", spec.Name), api: spec, group: g}
 	r.path = g.path + "/resizeRequests/" + spec.Name
@@ -161,7 +162,7 @@ func (s *Server) enqueue(c *call, g *group, spec *compute.InstanceGroupManagerRe
 	return r
 }
 
-// inventNames makes names as a group does: base-xxxx.
+// inventNames generates names as a group does: base-xxxx.
 func (s *Server) inventNames(g *group, n int) []string {
 	var names []string
 	for len(names) < n {
@@ -173,7 +174,7 @@ func (s *Server) inventNames(g *group, n int) []string {
 	return names
 }
 
-// accept puts a valid request in the queue for capacity.
+// accept moves a valid request into the queue for capacity.
 func (s *Server) accept(r *request) {
 	r.api.State = stateAccepted
 	if s.opts.Switches.TargetSizeAt != AtSucceeded {
@@ -182,8 +183,7 @@ func (s *Server) accept(r *request) {
 	s.after(s.opts.QueueTime, func() { s.attempt(r) })
 }
 
-// attempt tries to find room for a queued request, and if there is none tries
-// again later.
+// attempt looks for room for a queued request. Without room, it schedules the next attempt.
 func (s *Server) attempt(r *request) {
 	if r.api.State != stateAccepted {
 		return
@@ -214,7 +214,7 @@ func (s *Server) attempt(r *request) {
 	again()
 }
 
-// launchAll creates a request's VMs; the request succeeds once they exist.
+// launchAll creates a request's VMs. The request succeeds when they exist.
 func (s *Server) launchAll(r *request, zone string) {
 	r.launched = true
 	for _, name := range r.names {
@@ -236,7 +236,7 @@ func (s *Server) succeed(r *request) {
 	s.retire(r)
 }
 
-// fail ends a request for good, and takes back what VMs it had got.
+// fail ends a request permanently and deletes the VMs already created.
 func (s *Server) fail(r *request, p *Problem) {
 	if !r.active() {
 		return
@@ -248,7 +248,7 @@ func (s *Server) fail(r *request, p *Problem) {
 	s.release(r)
 }
 
-// cancel ends an active request as its owner wished.
+// cancel ends an active request on behalf of its owner.
 func (s *Server) cancel(r *request) {
 	if r.active() {
 		r.api.State = stateCancelled
@@ -256,7 +256,7 @@ func (s *Server) cancel(r *request) {
 	}
 }
 
-// release takes an unsuccessful request's instances out of its group.
+// release removes an unsuccessful request's instances from its group.
 func (s *Server) release(r *request) {
 	for _, name := range r.names {
 		m := r.group.members[name]
@@ -276,15 +276,15 @@ func (s *Server) release(r *request) {
 	s.retire(r)
 }
 
-// retire has a request in a final state forgotten when its time is over, and
-// its last attempt at once.
+// retire clears the last attempt of a request in a final state, and removes the request after
+// keepRecords.
 func (s *Server) retire(r *request) {
 	r.api.Status = &compute.InstanceGroupManagerResizeRequestStatus{Error: r.api.Status.Error}
 	s.goOnDeleting(r.group)
 	s.after(keepRecords, func() { r.group.requests.remove(r, s.now) })
 }
 
-// runDuration is how long the request's VMs may run.
+// runDuration returns how long the request's VMs may run.
 func (s *Server) runDuration(r *request) time.Duration {
 	own, template := seconds(r.api.RequestedRunDuration), r.group.template.runDuration()
 	if own == 0 || template != 0 && s.opts.Switches.TemplateDuration {
@@ -295,8 +295,8 @@ func (s *Server) runDuration(r *request) time.Duration {
 
 const finalStateText = "Cancelling resize request that has reached a final state is not possible."
 
-// cancelRequest cancels a queued request. Between the call and the end of its
-// operation the request may reach a final state; then the operation fails.
+// cancelRequest cancels a queued request. If the request reaches a final state before the
+// operation ends, the operation fails.
 func (s *Server) cancelRequest(c *call) (any, error) {
 	r, err := s.idleRequest(c)
 	if err != nil {
@@ -319,7 +319,7 @@ func (s *Server) cancelRequest(c *call) (any, error) {
 	return op.api, nil
 }
 
-// deleteRequest forgets a request in a final state. Its VMs stay.
+// deleteRequest removes the record of a request in a final state. Its VMs keep running.
 func (s *Server) deleteRequest(c *call) (any, error) {
 	r, err := s.idleRequest(c)
 	if err != nil {

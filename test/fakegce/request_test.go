@@ -10,14 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slow is a world where each thing takes a time of its own, to be told apart.
+// slow returns options that give each step a different duration, so that a test can
+// distinguish them.
 func slow() Options {
 	return Options{
 		OperationTime: 2 * time.Second, BootTime: 20 * time.Second, DeleteTime: 10 * time.Second, AttemptInterval: time.Minute,
 	}
 }
 
-func TestARequestIsCreatingUntilItsOperationEndsThenAccepted(t *testing.T) {
+func TestRequestIsCreatingUntilItsOperationEndsThenAccepted(t *testing.T) {
 	w := newWorld(t, slow())
 	w.SetCapacity("", "", 0)
 	w.givenGroup("m")
@@ -39,7 +40,7 @@ func TestARequestIsCreatingUntilItsOperationEndsThenAccepted(t *testing.T) {
 	assert.Equal(t, "2; r ACCEPTED; n0 CREATING; n1 CREATING;", w.shows())
 }
 
-func TestAStockedOutRequestStaysAcceptedAndSaysWhyUntilThereIsRoom(t *testing.T) {
+func TestRequestWithoutCapacityStaysAcceptedAndShowsWhy(t *testing.T) {
 	w := newWorld(t, slow())
 	w.SetCapacity("", testMachine, 1)
 	w.givenGroup("m", "us-central1-a", "us-central1-c")
@@ -62,7 +63,7 @@ func TestAStockedOutRequestStaysAcceptedAndSaysWhyUntilThereIsRoom(t *testing.T)
 	assert.Nil(t, w.request("m", "r").GetStatus().GetLastAttempt(), "cleared")
 }
 
-func TestARequestIsAcceptedUntilTheLastVMExists(t *testing.T) {
+func TestRequestIsAcceptedUntilTheLastVMExists(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	assert.Equal(t, "1; r ACCEPTED; n0 CREATING PROVISIONING;", w.shows())
 	w.Advance(10 * time.Second)
@@ -74,7 +75,7 @@ func TestARequestIsAcceptedUntilTheLastVMExists(t *testing.T) {
 	assert.True(t, w.group("m").GetStatus().GetIsStable())
 }
 
-func TestAQuotaShortageIsAWaitNotAFailure(t *testing.T) {
+func TestQuotaShortageMakesARequestWait(t *testing.T) {
 	w := newWorld(t, slow())
 	require.NoError(t, w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 8))
 	w.givenGroup("m")
@@ -89,7 +90,7 @@ func TestAQuotaShortageIsAWaitNotAFailure(t *testing.T) {
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
 }
 
-func TestAFailedRequestKeepsItsErrorAndReturnsWhatItHad(t *testing.T) {
+func TestFailedRequestKeepsItsErrorAndReleasesItsVMs(t *testing.T) {
 	for code, fail := range map[string]func(*world) error{
 		"IP_SPACE_EXHAUSTED": func(w *world) error { return w.FailRequest("m", "r", "IP_SPACE_EXHAUSTED", "no addresses") },
 		"CONFLICT":           func(w *world) error { return w.DeleteVM("n0") },
@@ -108,7 +109,7 @@ func TestAFailedRequestKeepsItsErrorAndReturnsWhatItHad(t *testing.T) {
 	}
 }
 
-func TestACancelledRequestTakesItsInstancesWithIt(t *testing.T) {
+func TestCancellingARequestRemovesItsInstances(t *testing.T) {
 	w := queued(t, slow(), "n0", "n1")
 	op := w.begun(w.cancelRequest("m", "r"))
 	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState(), "until the operation ends")
@@ -120,7 +121,7 @@ func TestACancelledRequestTakesItsInstancesWithIt(t *testing.T) {
 	assert.Empty(t, w.State().Instances, "it does not come back")
 }
 
-func TestACancelThatLosesTheRaceEndsInAnOperationErrorWithoutStatus(t *testing.T) {
+func TestLateCancelFailsItsOperationWithoutHTTPStatus(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	w.Advance(9 * time.Second)
 	op := w.begun(w.cancelRequest("m", "r"))
@@ -133,7 +134,7 @@ func TestACancelThatLosesTheRaceEndsInAnOperationErrorWithoutStatus(t *testing.T
 	assert.NoError(t, op.Poll(t.Context()), "so Google's client takes it for a success")
 }
 
-func TestTheLastAttemptIsForgottenWhenARequestEnds(t *testing.T) {
+func TestEndedRequestHasNoLastAttempt(t *testing.T) {
 	for end, act := range map[string]func(w *world){
 		"FAILED":    func(w *world) { require.NoError(w.t, w.FailRequest("m", "r", "LIMIT_EXCEEDED", "too late")) },
 		"CANCELLED": func(w *world) { w.begun(w.cancelRequest("m", "r")) },
@@ -147,7 +148,7 @@ func TestTheLastAttemptIsForgottenWhenARequestEnds(t *testing.T) {
 	}
 }
 
-func TestADeletedRequestLeavesItsVMs(t *testing.T) {
+func TestDeletingARequestKeepsItsVMs(t *testing.T) {
 	w := granted(t, Options{}, "n0")
 	w.begun(w.deleteRequest("m", "r"))
 	g, _ := w.State().Group("m")
@@ -155,7 +156,7 @@ func TestADeletedRequestLeavesItsVMs(t *testing.T) {
 	assert.Equal(t, []Member{{Name: "n0", Action: "NONE", Status: "RUNNING", Request: "r"}}, g.Members)
 }
 
-func TestARequestInAFinalStateIsForgottenAfterFourteenDays(t *testing.T) {
+func TestFinishedRequestIsRemovedAfterFourteenDays(t *testing.T) {
 	w := queued(t, Options{AttemptInterval: time.Hour}, "n0")
 	w.givenRequest("m", "waits", "n1")
 	w.begun(w.cancelRequest("m", "r"))
@@ -168,7 +169,7 @@ func TestARequestInAFinalStateIsForgottenAfterFourteenDays(t *testing.T) {
 	assert.Equal(t, 14*24+1, g.Requests[0].Attempts)
 }
 
-func TestANameThatAnotherVMHoldsIsWaitedForUntilItIsGone(t *testing.T) {
+func TestRequestWaitsForANameInUse(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	w.givenGroup("new", "us-central1-a")
 	w.Advance(time.Minute)
@@ -182,14 +183,14 @@ func TestANameThatAnotherVMHoldsIsWaitedForUntilItIsGone(t *testing.T) {
 	assert.Equal(t, "SUCCEEDED", w.request("new", "r").GetState())
 }
 
-// counted is the body of a resize request for a number of instances.
+// counted returns the body of a resize request for a number of unnamed instances.
 func counted(name string, count int32) *computepb.InstanceGroupManagerResizeRequest {
 	r := namedRequest(name)
 	r.ResizeBy = &count
 	return r
 }
 
-func TestARequestWithACountNamesItsInstancesAfterTheGroup(t *testing.T) {
+func TestRequestWithACountNamesInstancesAfterTheGroup(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")
 	w.begun(w.insertRequest("m", counted("r", 3)))
@@ -200,7 +201,7 @@ func TestARequestWithACountNamesItsInstancesAfterTheGroup(t *testing.T) {
 	}
 }
 
-func TestTheTemplatesLeaseServesARequestThatNamesNone(t *testing.T) {
+func TestRequestWithoutDurationUsesTheTemplatesLease(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")
 	r := namedRequest("r", "n0")
@@ -209,7 +210,7 @@ func TestTheTemplatesLeaseServesARequestThatNamesNone(t *testing.T) {
 	assert.Equal(t, 7*24*time.Hour, w.vm("n0").Terminates.Sub(w.vm("n0").Created))
 }
 
-func TestTheHundredAndFirstActiveRequestOfARegionExceedsItsQuota(t *testing.T) {
+func TestRegionAllowsAHundredActiveRequests(t *testing.T) {
 	w := queued(t, Options{}, "n1")
 	require.NoError(t, w.SetQuota(testRegion, "ACTIVE_RESIZE_REQUESTS", 2))
 	w.givenRequest("m", "r2", "n2")
@@ -223,7 +224,7 @@ func TestTheHundredAndFirstActiveRequestOfARegionExceedsItsQuota(t *testing.T) {
 	assert.Equal(t, "ACCEPTED", w.request("m", "r4").GetState(), "cancelled requests do not count")
 }
 
-func TestAGroupHoldsTwoThousandInstances(t *testing.T) {
+func TestGroupHoldsAtMostTwoThousandInstances(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 0)
 	w.givenGroup("m")

@@ -8,19 +8,19 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// reservation is machines that Compute holds for the VMs that name it.
+// reservation is a number of machines that Compute holds for the VMs that name the
+// reservation.
 type reservation struct {
 	machineType string
 	count, used int
 }
 
-// held is a reservation's zone and name.
+// held identifies a reservation by zone and name.
 type held struct{ zone, name string }
 
-// SetReservation makes a reservation of n machines in a zone, or makes one larger
-// or smaller. Only VMs that name it consume it, and they take nothing of the zone's
-// capacity. The name of another project's reservation is
-// projects/PROJECT/reservations/NAME.
+// SetReservation creates or resizes a reservation of n machines in a zone. Only VMs that name
+// the reservation consume it, and they use none of the zone's capacity. The name of another
+// project's reservation is projects/PROJECT/reservations/NAME.
 func (s *Server) SetReservation(name, zone, machineType string, n int) (err error) {
 	m, known := s.machine[machineType]
 	switch {
@@ -42,7 +42,7 @@ func (s *Server) SetReservation(name, zone, machineType string, n int) (err erro
 			err = fmt.Errorf("set reservation %s: it is of %s", name, r.machineType)
 			return
 		}
-		if !strings.Contains(at.name, "/") { // another project's count there
+		if !strings.Contains(at.name, "/") { // another project's GPUs count against that project
 			s.usage[quota{regionOf(zone), gpuMetrics()[m.gpu]}] += float64(m.gpus) * float64(n-r.count)
 		}
 		r.count = n
@@ -50,16 +50,16 @@ func (s *Server) SetReservation(name, zone, machineType string, n int) (err erro
 	return err
 }
 
-// heldAt is where the reservation is that a VM in a zone names.
+// heldAt returns the identity of the reservation that a VM in a zone names.
 func (s *Server) heldAt(zone, name string) held {
 	return held{zone, strings.TrimPrefix(name, "projects/"+s.opts.Project+"/reservations/")}
 }
 
-// namesReservation reports whether VMs with these properties name the reservation
-// that they consume.
+// namesReservation reports whether VMs with these properties name the reservation that they
+// consume.
 func namesReservation(props *compute.InstanceProperties) bool { return affinityFault(props) == "" }
 
-// affinityFault is what the properties of a VM miss to name a reservation; "" is nothing.
+// affinityFault returns what a VM's properties lack to name a reservation, or "".
 func affinityFault(props *compute.InstanceProperties) string {
 	affinity := props.ReservationAffinity
 	switch {
@@ -71,8 +71,8 @@ func affinityFault(props *compute.InstanceProperties) string {
 	return ""
 }
 
-// reservationOf is the reservation that a VM with these properties consumes in a
-// zone, or nil.
+// reservationOf returns the reservation that a VM with these properties consumes in a zone, or
+// nil.
 func (s *Server) reservationOf(zone string, props *compute.InstanceProperties) *reservation {
 	if !namesReservation(props) {
 		return nil
@@ -80,10 +80,10 @@ func (s *Server) reservationOf(zone string, props *compute.InstanceProperties) *
 	return s.reserved[s.heldAt(zone, props.ReservationAffinity.Values[0])]
 }
 
-// reservedFree is how many VMs with these properties the reservation that they name
-// still has in a zone, and why not more. Source: the code and the last text were
-// seen by SkyPilot (its pull request 2352) at the end of an operation, all three by
-// Kubernetes' cluster-autoscaler on managed instances (its test of FetchMigInstances).
+// reservedFree returns how many more VMs with these properties fit into the reservation that
+// they name in a zone, and why no more fit. Source: SkyPilot (pull request 2352) saw the code
+// and the last text at the end of an operation; Kubernetes' cluster-autoscaler saw all three
+// texts on managed instances (its test of FetchMigInstances).
 func (s *Server) reservedFree(zone string, props *compute.InstanceProperties) (n int, p *Problem) {
 	at := s.heldAt(zone, props.ReservationAffinity.Values[0])
 	path := at.name
@@ -100,11 +100,11 @@ func (s *Server) reservedFree(zone string, props *compute.InstanceProperties) (n
 	return max(r.count-r.used, 0), problem("CONDITION_NOT_MET", "Specified reservation '%s' does not have available resources for the request.", path)
 }
 
-// reservedZones are those of the zones that have the reservation which VMs with
-// these properties name; all if they name none. Source: bulkInsert refuses a
-// reservation that is not to be named so by the call, and in this form (SkyPilot's
-// issue 3327); that it does the same to one that is not there or is of other
-// machines is inferred, as is how it chooses among a region's zones.
+// reservedZones returns those zones that hold the reservation named by these properties, or
+// all zones if none is named. Source: bulkInsert refuses in this form a reservation that the
+// call may not name (SkyPilot's issue 3327). That it refuses a missing reservation, or one of
+// another machine type, in the same way is inferred; the choice among a region's zones is
+// inferred, too.
 func (s *Server) reservedZones(zones []string, props *compute.InstanceProperties) ([]string, error) {
 	if !namesReservation(props) {
 		return zones, nil

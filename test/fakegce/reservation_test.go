@@ -13,7 +13,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// affinityTo is that of VMs that consume the reservation of that name.
+// affinityTo returns the affinity of VMs that consume the named reservation.
 func affinityTo(name string) *computepb.ReservationAffinity {
 	return &computepb.ReservationAffinity{
 		ConsumeReservationType: proto.String("SPECIFIC_RESERVATION"),
@@ -21,7 +21,7 @@ func affinityTo(name string) *computepb.ReservationAffinity {
 	}
 }
 
-// fromReservation is a call of bulkInsert for VMs that consume a reservation.
+// fromReservation returns a bulkInsert call for VMs that consume a reservation.
 func fromReservation(reservation string, names ...string) *computepb.BulkInsertInstanceResource {
 	b := groupless("STANDARD", names...)
 	b.InstanceProperties.ReservationAffinity = affinityTo(reservation)
@@ -54,7 +54,7 @@ func TestVMsConsumeTheReservationThatTheyName(t *testing.T) {
 	require.Error(t, w.SetReservation("mine", "us-central1-b", "a2-highgpu-8g", 3), "its machines stay what they are")
 }
 
-func TestAReservationThatIsNotThereOrOfOtherMachinesIsRefused(t *testing.T) {
+func TestReservationMissingOrOfAnotherTypeIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	require.NoError(t, w.SetReservation("mine", "europe-west4-a", testMachine, 1))
 	require.NoError(t, w.SetReservation("other", "us-central1-a", "a2-highgpu-8g", 1))
@@ -67,7 +67,7 @@ func TestAReservationThatIsNotThereOrOfOtherMachinesIsRefused(t *testing.T) {
 	assertRefused(t, err, http.StatusBadRequest, "invalid", field+"No available resources in specified reservations")
 }
 
-func TestARequestBoundToAReservationWaitsForIt(t *testing.T) {
+func TestReservationBoundRequestWaitsForItsReservation(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.reservedTemplate()
 	g := flexGroup("m", "us-central1-a")
@@ -83,7 +83,7 @@ func TestARequestBoundToAReservationWaitsForIt(t *testing.T) {
 	assert.Equal(t, "RESERVATION_BOUND", w.vm("n0").Model)
 }
 
-func TestTheGPUsOfAReservationCountToTheStandardQuotaOnce(t *testing.T) {
+func TestReservedGPUsCountOnceAgainstTheStandardQuota(t *testing.T) {
 	w := newWorld(t, Options{})
 	require.NoError(t, w.SetQuota(testRegion, "NVIDIA_L4_GPUS", 4))
 	require.NoError(t, w.SetReservation("mine", "us-central1-a", "g2-standard-48", 2))
@@ -98,7 +98,7 @@ func TestTheGPUsOfAReservationCountToTheStandardQuotaOnce(t *testing.T) {
 	assert.Contains(t, body, `{"limit":4,"metric":"NVIDIA_L4_GPUS","usage":4}`)
 }
 
-// reservedTemplate is a template "r" whose machines are bound to a reservation.
+// reservedTemplate adds a template "r" for machines bound to a reservation.
 func (w *world) reservedTemplate() {
 	spec := FlexTemplate("r", testMachine)
 	p := spec.Properties
@@ -108,7 +108,7 @@ func (w *world) reservedTemplate() {
 	must.Get(w.AddTemplate(testRegion, spec))
 }
 
-func TestARequestBoundToAReservationNeedsNoDuration(t *testing.T) {
+func TestReservationBoundRequestNeedsNoDuration(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.reservedTemplate()
 	require.NoError(t, w.SetReservation("mine", "us-central1-a", testMachine, 1))

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// location is where a resource lives: in a zone, in a region, or (zero) nowhere
-// in particular.
+// location is the place of a resource: a zone, a region, or (zero) global.
 type location struct{ region, zone string }
 
 func (l location) String() string {
@@ -23,7 +22,7 @@ func (l location) String() string {
 	return "global"
 }
 
-// regionName is the region that the location is or lies in.
+// regionName returns the region that the location is or belongs to.
 func (l location) regionName() string {
 	if l.zone != "" {
 		return regionOf(l.zone)
@@ -31,14 +30,14 @@ func (l location) regionName() string {
 	return l.region
 }
 
-// meta is what all resources have.
+// meta holds the fields that all resources have.
 type meta struct {
 	path    string // projects/P/regions/R/instanceGroupManagers/M
 	name    string
 	at      location
 	id      uint64
 	created time.Time
-	ready   bool   // no operation is making or deleting it
+	ready   bool   // no operation is creating or deleting it
 	looks   []look // the oldest first; see remember
 }
 
@@ -46,7 +45,7 @@ func (m *meta) about() *meta { return m }
 
 func (m *meta) link() string { return apiRoot + m.path }
 
-// resource is anything that can be listed. body is its form on the wire.
+// resource is anything that a list can show. body returns its JSON form.
 type resource interface {
 	about() *meta
 	body() any
@@ -65,8 +64,8 @@ func (s *Server) path(at location, collection, name string) string {
 
 var linkRoot = regexp.MustCompile(`^(https://(www\.googleapis\.com|compute\.googleapis\.com)/compute/(v1|beta)/|//compute\.googleapis\.com/)`)
 
-// canonical is the full path that a reference in a body stands for: a URL, a
-// path from projects/ on, or the part of it after the project.
+// canonical returns the full path for a reference in a body. The reference is a URL, a path
+// that starts with projects/, or the rest of such a path after the project.
 func (s *Server) canonical(ref string) string {
 	if !strings.HasPrefix(ref, "projects/") {
 		ref = linkRoot.ReplaceAllString(ref, "")
@@ -77,12 +76,12 @@ func (s *Server) canonical(ref string) string {
 	return "projects/" + s.opts.Project + "/" + ref
 }
 
-// plainPath is a path with the project's id where it has the project's number.
+// plainPath replaces the project's number in a path by its ID.
 func (s *Server) plainPath(path string) string {
 	return strings.Replace(path, "projects/"+projectNumber+"/", "projects/"+s.opts.Project+"/", 1)
 }
 
-// maxLag is how long departed resources are remembered for lists that lag.
+// maxLag is how long deleted resources are remembered for lagging lists.
 const maxLag = 10 * time.Minute
 
 // shelf holds the resources of one kind by path.
@@ -101,7 +100,7 @@ func (s *shelf[T]) get(path string) (T, bool) {
 	return r, ok
 }
 
-// find is the resource at a path, or the refusal that there is none.
+// find returns the resource at a path, or a refusal if there is none.
 func (s *shelf[T]) find(path string) (T, error) {
 	r, ok := s.live[path]
 	if !ok {
@@ -123,7 +122,7 @@ func (s *shelf[T]) remove(r T, now time.Time) {
 	s.gone = append(slices.DeleteFunc(s.gone, forgotten), departed[T]{r, now})
 }
 
-// all is what is on the shelf, by path.
+// all returns the shelf's resources, sorted by path.
 func (s *shelf[T]) all() []T {
 	paths := slices.Sorted(maps.Keys(s.live))
 	list := make([]T, len(paths))
@@ -133,8 +132,8 @@ func (s *shelf[T]) all() []T {
 	return list
 }
 
-// seen is what a list shows of the shelf's resources at the locations that
-// here picks: those that were there lag ago, as they were.
+// seen returns what a list shows of the resources at the locations that here selects. With a
+// lag, it returns the resources that existed that long ago, in their state at that time.
 func (s *shelf[T]) seen(now time.Time, lag time.Duration, here func(location) bool) []resource {
 	then := now.Add(-lag)
 	var list []resource
@@ -160,7 +159,7 @@ func anywhere(location) bool { return true }
 
 var namePattern = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// checkName refuses what is not a resource name (RFC 1035).
+// checkName refuses a text that is not a valid resource name (RFC 1035).
 func checkName(field, name string) error {
 	if name == "" {
 		return required(field)

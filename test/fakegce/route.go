@@ -8,14 +8,14 @@ import (
 
 // route is one method of the API.
 type route struct {
-	method  string // as the discovery document names it, such as instances.delete
+	method  string // name in the discovery document, such as instances.delete
 	verb    string
-	pattern []string // of the path after projects/P/; {x} stands for any one part
-	query   []string // parameters that it takes
+	pattern []string // of the path after projects/P/; {x} matches any one part
+	query   []string // accepted parameters
 	handle  func(*Server, *call) (any, error)
 }
 
-// match gives the values of the pattern's variables if path is one of its.
+// match returns the values of the pattern's variables if path matches the pattern.
 func (r *route) match(path []string) (map[string]string, bool) {
 	if len(path) != len(r.pattern) {
 		return nil, false
@@ -32,8 +32,8 @@ func (r *route) match(path []string) (map[string]string, bool) {
 	return vars, true
 }
 
-// find returns the route for a call, or its refusal. A method that this fake lacks
-// must not look like a resource that is gone, so it is refused with 501.
+// find returns the route for a call, or a refusal. A method that this fake lacks is refused
+// with 501, because a 404 would look like a missing resource.
 func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	rest, ok := strings.CutPrefix(path, "/compute/v1/projects/")
 	if !ok {
@@ -63,7 +63,7 @@ func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	return nil, nil, notImplemented("This fake does not implement " + verb + " " + path + ".")
 }
 
-// routeFault refuses a route that api.json lacks, and resources named by their ids.
+// routeFault refuses a route that api.json lacks, and resources named by numeric ID.
 func routeFault(r *route, vars map[string]string) error {
 	if _, known := theAPI().Methods[r.method]; !known {
 		return notImplemented("This fake's api.json lacks " + r.method + ": UPDATE=1 go test ./test/fakegce -run TestAPIDocumentIsThatOfThePinnedModule writes it.")
@@ -76,10 +76,10 @@ func routeFault(r *route, vars map[string]string) error {
 	return nil
 }
 
-// once is the parameter that all methods take that begin an operation.
+// once is the parameter of all methods that start an operation.
 const once = "requestId"
 
-// routes are the methods that the fake has.
+// routes returns the methods that the fake supports.
 func routes() []route {
 	var all []route
 	add := func(method, verb, path string, handle func(*Server, *call) (any, error), query ...string) {

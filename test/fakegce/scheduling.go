@@ -6,10 +6,10 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// models are the provisioning models.
+// models lists the provisioning models.
 const models = "FLEX_START RESERVATION_BOUND SPOT STANDARD"
 
-// schedulingOf is the scheduling of properties that may have none.
+// schedulingOf returns the properties' scheduling, or an empty one if there is none.
 func schedulingOf(p *compute.InstanceProperties) *compute.Scheduling {
 	if p.Scheduling == nil {
 		return &compute.Scheduling{}
@@ -17,8 +17,8 @@ func schedulingOf(p *compute.InstanceProperties) *compute.Scheduling {
 	return p.Scheduling
 }
 
-// modelOf is the provisioning model of properties that may say it in the old way,
-// or not at all.
+// modelOf returns the provisioning model of the properties, which may use the old preemptible
+// field or set nothing.
 func modelOf(p *compute.InstanceProperties) string {
 	sched := schedulingOf(p)
 	switch {
@@ -30,11 +30,11 @@ func modelOf(p *compute.InstanceProperties) string {
 	return sched.ProvisioningModel
 }
 
-// checkScheduling refuses scheduling that contradicts itself, in a template too. Source:
-// the texts are Google's, of preemptible VMs and as users report them (cluster-toolkit's
-// pull request 4435, travis-ci/worker's 487, elasticluster's issue 568); that Spot VMs
-// get the same is inferred, and that an end of their own frees standard VMs of the
-// first is of Compute's page "Limit the run time of a VM".
+// checkScheduling refuses contradictory scheduling, in templates as well. Source: the texts
+// are Google's for preemptible VMs, as reported by users (cluster-toolkit's pull request 4435,
+// travis-ci/worker's 487, elasticluster's issue 568). That Spot VMs get the same texts is
+// inferred. Compute's page "Limit the run time of a VM" documents that a standard
+// VM with a maxRunDuration or terminationTime may set a termination action.
 func checkScheduling(at string, p *compute.InstanceProperties) error {
 	sched, model := schedulingOf(p), modelOf(p)
 	ends := sched.MaxRunDuration != nil || sched.TerminationTime != ""
@@ -52,10 +52,9 @@ func checkScheduling(at string, p *compute.InstanceProperties) error {
 	return nil
 }
 
-// checkMigration refuses VMs whose machines cannot do what is to happen when their
-// host is maintained, which is to migrate unless they say otherwise. Source: Google's
-// texts as users report them (karpenter-provider-gcp's issue 167, google-compute-engine-
-// plugin's 215).
+// checkMigration refuses VMs whose machines do not support their onHostMaintenance setting
+// (default: migrate). Source: Google's texts as reported by users (karpenter-provider-gcp's
+// issue 167, google-compute-engine-plugin's 215).
 func (s *Server) checkMigration(p *compute.InstanceProperties) error {
 	model, terminates := modelOf(p), schedulingOf(p).OnHostMaintenance == "TERMINATE"
 	switch {
@@ -67,9 +66,9 @@ func (s *Server) checkMigration(p *compute.InstanceProperties) error {
 	return nil
 }
 
-// checkReservation refuses VMs that are to consume a reservation and do not say which,
-// and Spot VMs, which consume none. Source: Compute's page "Consume reservations"; the
-// texts are not Google's.
+// checkReservation refuses VMs that must consume a reservation but do not name it, and Spot
+// VMs, which cannot consume one. Source: Compute's page "Consume reservations"; the texts are
+// not Google's.
 func checkReservation(p *compute.InstanceProperties) error {
 	affinity := p.ReservationAffinity
 	wanted := affinity != nil && affinity.ConsumeReservationType == "SPECIFIC_RESERVATION"
@@ -88,8 +87,7 @@ func checkReservation(p *compute.InstanceProperties) error {
 	return nil
 }
 
-// reservationFault is what the properties of a VM that is bound to a reservation
-// miss; "" is nothing.
+// reservationFault returns what the properties of a reservation-bound VM lack, or "".
 func reservationFault(props *compute.InstanceProperties) string {
 	if action := schedulingOf(props).InstanceTerminationAction; action != "DELETE" {
 		return "scheduling.instanceTerminationAction DELETE, not '" + action + "'"
@@ -97,8 +95,8 @@ func reservationFault(props *compute.InstanceProperties) string {
 	return affinityFault(props)
 }
 
-// modelFault is what the properties of a VM miss for their provisioning model, which
-// is one of those that create machines all at once; "" is nothing.
+// modelFault returns what the properties lack for their provisioning model, or "". It covers
+// only models that create all machines at once.
 func modelFault(props *compute.InstanceProperties) string {
 	if reservationBound(props) {
 		return reservationFault(props)

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// groupless is a call of bulkInsert for VMs of a provisioning model, of which no group
-// and no template knows.
+// groupless returns a bulkInsert call for VMs of a provisioning model, without a group or a
+// template.
 func groupless(model string, names ...string) *computepb.BulkInsertInstanceResource {
 	b := bulkOf(int64(len(names)), names...)
 	b.SourceInstanceTemplate = nil
@@ -32,7 +32,7 @@ func groupless(model string, names ...string) *computepb.BulkInsertInstanceResou
 	return b
 }
 
-func TestAProvisioningModelMayHaveCapacityOfItsOwn(t *testing.T) {
+func TestProvisioningModelMayHaveItsOwnCapacity(t *testing.T) {
 	const stockedOut = "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS"
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 0)
@@ -55,7 +55,7 @@ func TestAProvisioningModelMayHaveCapacityOfItsOwn(t *testing.T) {
 	require.Error(t, w.SetModelCapacity("", "", "ON_DEMAND", 1))
 }
 
-func TestProvisioningModelsWithoutCapacityOfTheirOwnShareTheZones(t *testing.T) {
+func TestProvisioningModelsWithoutOwnCapacityShareTheZones(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 1)
 	w.SetCapacity("us-central1-a", testMachine, 2)
@@ -66,13 +66,13 @@ func TestProvisioningModelsWithoutCapacityOfTheirOwnShareTheZones(t *testing.T) 
 	assert.NotEqual(t, "us-central1-a", w.vm("s0").Zone)
 }
 
-// obtainable is how much of a request for one VM of a model would fit now.
+// obtainable returns the advised obtainability of one VM of a model.
 func (w *world) obtainable(model string) string {
 	w.t.Helper()
 	return fmt.Sprintf("%.2f", w.advised(adviceAbout(model, 1, "")).Scores.Obtainability)
 }
 
-func TestGPUsCountToTheQuotaOfTheirProvisioningModel(t *testing.T) {
+func TestGPUsCountAgainstTheQuotaOfTheirProvisioningModel(t *testing.T) {
 	const standard, preemptible = "NVIDIA_H100_GPUS", "PREEMPTIBLE_NVIDIA_H100_GPUS"
 	for name, c := range map[string]struct {
 		limits          map[string]float64
@@ -102,7 +102,7 @@ func TestGPUsCountToTheQuotaOfTheirProvisioningModel(t *testing.T) {
 	}
 }
 
-func TestSchedulingThatContradictsItselfIsRefused(t *testing.T) {
+func TestContradictorySchedulingIsRefused(t *testing.T) {
 	const migration = "Instances with guest accelerators do not support live migration."
 	w := newWorld(t, Options{})
 	for name, c := range map[string]struct {
@@ -161,14 +161,14 @@ func TestSchedulingThatContradictsItselfIsRefused(t *testing.T) {
 	assert.Empty(t, w.State().Instances)
 }
 
-func TestATemplateOfMachinesOnDemandHasNoTerminationAction(t *testing.T) {
+func TestOnDemandTemplateHasNoTerminationAction(t *testing.T) {
 	spec := FlexTemplate("t", testMachine)
 	spec.Properties.Scheduling.ProvisioningModel, spec.Properties.Scheduling.MaxRunDuration = "STANDARD", nil
 	_, err := newWorld(t, Options{}).AddTemplate(testRegion, spec)
 	assert.ErrorContains(t, err, "'resource.properties.scheduling.instanceTerminationAction': 'DELETE'. You cannot specify a termination action")
 }
 
-func TestPartialListsTellHowAMachineIsHadAndItsLabels(t *testing.T) {
+func TestPartialListsShowProvisioningModelAndLabels(t *testing.T) {
 	w := newWorld(t, Options{})
 	for model, name := range map[string]string{"STANDARD": "n0", "SPOT": "s0"} {
 		b := groupless(model, name)
@@ -182,7 +182,7 @@ func TestPartialListsTellHowAMachineIsHadAndItsLabels(t *testing.T) {
 	assert.Equal(t, "SPOT", w.vm("s0").Model)
 }
 
-func TestAMachineOnDemandRunsUntilItIsDeleted(t *testing.T) {
+func TestOnDemandMachineRunsUntilDeleted(t *testing.T) {
 	w := newWorld(t, slow())
 	w.begun(w.bulkInsert(groupless("STANDARD", "n0")))
 	w.Advance(30 * 24 * time.Hour)

@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// document is Google's discovery document, as far as it is needed here.
+// document is the part of Google's discovery document that the tests read.
 type document struct {
 	Revision   string             `json:"revision"`
 	Schemas    map[string]*schema `json:"schemas"`
-	Parameters map[string]any     `json:"parameters"` // of every method
+	Parameters map[string]any     `json:"parameters"` // accepted by every method
 	Resources  map[string]struct {
 		Methods map[string]*method `json:"methods"`
 	} `json:"resources"`
@@ -35,7 +35,7 @@ type method struct {
 	bodies
 }
 
-// discovery reads the document from the module that it ships in.
+// discovery reads the document from the pinned module.
 var discovery = sync.OnceValues(func() (*document, error) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "google.golang.org/api").Output()
 	if err != nil {
@@ -49,7 +49,7 @@ var discovery = sync.OnceValues(func() (*document, error) {
 	return d, json.Unmarshal(b, d)
 })
 
-// method is the method of that name, such as instances.aggregatedList.
+// method returns the named method, such as instances.aggregatedList.
 func (d *document) method(name string) *method {
 	resource, verb, _ := strings.Cut(name, ".")
 	return d.Resources[resource].Methods[verb]
@@ -85,7 +85,7 @@ func (w *world) post(path, body string) {
 	require.Equal(w.t, http.StatusOK, status, answer)
 }
 
-// ask sends one plain request to a path of the project, or to an address.
+// ask sends one request without a client library, to a path of the project or to a URL.
 func (w *world) ask(verb, path, body string) (int, string) {
 	w.t.Helper()
 	if !strings.HasPrefix(path, "http") {

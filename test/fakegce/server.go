@@ -7,9 +7,8 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// Server is the fake Compute Engine of one project. It is safe for concurrent
-// use. Its doors are ServeHTTP, Transport, and the methods that change the
-// world or look at it.
+// Server is the fake Compute Engine of one project. It is safe for concurrent use. Callers
+// reach it through ServeHTTP, Transport, and the methods that change or inspect the world.
 type Server struct {
 	opts    Options
 	routes  []route
@@ -17,7 +16,7 @@ type Server struct {
 	machine map[string]machine
 
 	mu         sync.Mutex
-	now        time.Time // of the event or call at hand
+	now        time.Time // of the current event or call
 	agenda     agenda
 	stopAlarm  func()
 	lastID     uint64
@@ -27,25 +26,25 @@ type Server struct {
 	policies   shelf[*policy]
 	operations shelf[*operation]
 	repeats    map[string]*operation // by requestId
-	capacity   map[stock]int         // VMs that fit
-	placed     map[stock]int         // VMs that are there, but for those in reservations
+	capacity   map[stock]int         // maximum number of VMs
+	placed     map[stock]int         // existing VMs, except those in reservations
 	reserved   map[held]*reservation
 	quotas     map[quota]float64 // limits
 	usage      map[quota]float64
 	running    map[string]int  // operations, by region
-	withdrawn  map[spot]bool   // machine types that a zone does not have
+	withdrawn  map[spot]bool   // machine types that a zone lacks
 	closed     map[string]bool // zones that are DOWN
 	dead       map[string]bool // zones that do not answer
 	faults     []*armedFault
 	journal    journal
-	remembers  bool // how things look, for lists that lag
+	remembers  bool // past states are kept for lagging lists
 
 	hookMu  sync.Mutex
-	hooks   []func() // still to be called
+	hooks   []func() // pending calls
 	hooking bool
 }
 
-// New is a fake of an empty project.
+// New returns a fake of an empty project.
 func New(opts Options) *Server {
 	opts = opts.filled()
 	s := &Server{
@@ -67,15 +66,15 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Advance lets d pass at once. What is due by then happens in order, each
-// thing at its own time, before Advance returns.
+// Advance moves the clock forward by d. Before it returns, it runs every event that is due, in
+// order and each at its own time.
 func (s *Server) Advance(d time.Duration) {
 	s.clock.Advance(d)
 	s.do(func() {})
 }
 
-// do runs act in the world as it is now: what was due before has happened, and
-// what act made due at once happens before do returns. act may not block.
+// do runs act in the present world: events due earlier run before act, and events that act
+// makes due at once run before do returns. act must not block.
 func (s *Server) do(act func()) {
 	s.mu.Lock()
 	s.catchUp()
@@ -87,7 +86,7 @@ func (s *Server) do(act func()) {
 	s.callHooks()
 }
 
-// catchUp lets everything happen that is due by now.
+// catchUp runs every event that is due.
 func (s *Server) catchUp() {
 	now := s.clock.Now()
 	if now.Before(s.now) { // the wall clock was set back
@@ -104,10 +103,10 @@ func (s *Server) catchUp() {
 	s.now = now
 }
 
-// after plans an event.
+// after schedules an event.
 func (s *Server) after(d time.Duration, run func()) { s.agenda.add(s.now.Add(max(d, 0)), run) }
 
-// setAlarm has the clock wake the server for its next event.
+// setAlarm makes the clock wake the server for its next event.
 func (s *Server) setAlarm() {
 	s.stopAlarm()
 	s.stopAlarm = func() {}
@@ -117,7 +116,8 @@ func (s *Server) setAlarm() {
 	}
 }
 
-// hook plans a call of one of the owner's hooks, after the lock is returned.
+// hook queues a call of one of the owner's hooks. The call runs after the server's lock is
+// released.
 func (s *Server) hook(f func(Instance), v *vm) {
 	if f == nil {
 		return
@@ -128,8 +128,8 @@ func (s *Server) hook(f func(Instance), v *vm) {
 	s.hooks = append(s.hooks, func() { f(instance) })
 }
 
-// callHooks calls the planned hooks one after the other. If another goroutine
-// is at it already, or a hook called the server, that one goes on with them.
+// callHooks runs the queued hooks one at a time. If another goroutine is already running them,
+// or a hook called the server, the earlier callHooks also runs the new ones.
 func (s *Server) callHooks() {
 	s.hookMu.Lock()
 	defer s.hookMu.Unlock()
@@ -147,7 +147,7 @@ func (s *Server) callHooks() {
 	}
 }
 
-// newID is the next resource id: 19 digits, as Google's are.
+// newID returns the next resource ID: 19 digits, like Google's.
 func (s *Server) newID() uint64 {
 	s.lastID++
 	return 1_000_000_000_000_000_000 + s.lastID*7919
@@ -158,8 +158,8 @@ const (
 	projectNumber = "123456789012"
 )
 
-// timeFormat is how Google writes a time: RFC 3339 with milliseconds, in the
-// time of its home, which is not UTC.
+// timeFormat is Google's time format: RFC 3339 with milliseconds in Google's local time zone,
+// not UTC.
 const timeFormat = "2006-01-02T15:04:05.000-07:00"
 
 func stamp(t time.Time) string {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestInABubbleTimeIsTheBubbles(t *testing.T) {
+func TestServerUsesTheBubblesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options{
 			Clock: NewWallClock(), OperationTime: time.Second, BootTime: time.Minute, DeleteTime: time.Minute,
@@ -36,7 +36,7 @@ func TestInABubbleTimeIsTheBubbles(t *testing.T) {
 	})
 }
 
-func TestWaitGivesUpAfterTwoMinutes(t *testing.T) {
+func TestWaitReturnsAfterTwoMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options{Clock: NewWallClock(), OperationTime: time.Hour})
 		op := w.begun(w.insertGroup(flexGroup("m")))
@@ -62,7 +62,7 @@ func (w *world) wait(op *compute.Operation, err error) *computepb.Operation {
 	return now
 }
 
-func TestTheWallClockCanBePutForward(t *testing.T) {
+func TestWallClockCanBeAdvanced(t *testing.T) {
 	w := granted(t, Options{Clock: NewWallClock(), BootTime: time.Hour}, "n0")
 	w.Advance(2*time.Hour + time.Minute)
 	assert.Empty(t, w.State().Instances, "booted after an hour, and ended an hour later")
@@ -91,7 +91,7 @@ func TestHooksAreCalledOncePerInstanceInOrder(t *testing.T) {
 	}, calls)
 }
 
-func TestAHookMayCallTheServer(t *testing.T) {
+func TestHookMayCallTheServer(t *testing.T) {
 	var s *Server
 	var seen []string
 	w := newWorld(t, Options{
@@ -106,7 +106,7 @@ func TestAHookMayCallTheServer(t *testing.T) {
 	assert.Len(t, seen, 4)
 }
 
-func TestManyCallersAtOnceLeaveAWorldThatAddsUp(t *testing.T) {
+func TestConcurrentCallersLeaveAConsistentWorld(t *testing.T) {
 	w := newWorld(t, Options{Clock: NewWallClock(), OperationTime: time.Millisecond, BootTime: time.Millisecond, DeleteTime: time.Millisecond, AttemptInterval: time.Millisecond})
 	w.SetCapacity("", "", 5)
 	w.givenGroup("m")
@@ -115,7 +115,7 @@ func TestManyCallersAtOnceLeaveAWorldThatAddsUp(t *testing.T) {
 		all.Go(func() {
 			_, err := w.insertRequest("m", namedRequest(fmt.Sprintf("r%d", i), fmt.Sprintf("n%d", i)))
 			assert.NoError(t, err)
-			_, _ = w.cancelRequest("m", fmt.Sprintf("r%d", i)) // may come too late
+			_, _ = w.cancelRequest("m", fmt.Sprintf("r%d", i)) // may be too late
 		})
 	}
 	all.Wait()
@@ -137,7 +137,7 @@ func TestManyCallersAtOnceLeaveAWorldThatAddsUp(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 }
 
-func TestTheManualClockRunsAlarmsInOrderAtTheirTimes(t *testing.T) {
+func TestManualClockRunsAlarmsInOrderAtTheirTimes(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := NewManualClock(start)
 	var rang []time.Duration
@@ -151,7 +151,7 @@ func TestTheManualClockRunsAlarmsInOrderAtTheirTimes(t *testing.T) {
 	assert.Equal(t, start.Add(4*time.Second), c.Now())
 }
 
-func TestTheJournalKeepsEveryCallWithItsAnswer(t *testing.T) {
+func TestJournalKeepsEveryCallWithItsAnswer(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")
 	_, _ = w.list(t.Context(), "name = n0")
@@ -173,7 +173,7 @@ func TestTheJournalKeepsEveryCallWithItsAnswer(t *testing.T) {
 	assert.Empty(t, w.Counts())
 }
 
-func TestARegionShowsItsQuotas(t *testing.T) {
+func TestRegionShowsItsQuotas(t *testing.T) {
 	w := newWorld(t, Options{})
 	require.NoError(t, w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 64))
 	w.givenGroup("m")

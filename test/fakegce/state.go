@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// State is the world at one instant. Its lists are sorted by name, but
-// requests and operations by age.
+// State is the world at one instant. Its lists are sorted by name, except requests and
+// operations, which are sorted by age.
 type State struct {
 	Now        time.Time   `json:"now"`
 	Groups     []Group     `json:"groups"`
@@ -36,7 +36,7 @@ type Group struct {
 type Member struct {
 	Name    string `json:"name"`
 	Action  string `json:"action"`
-	Status  string `json:"status,omitempty"` // of its VM; empty if there is none
+	Status  string `json:"status,omitempty"` // of its VM; empty without one
 	Request string `json:"request"`
 }
 
@@ -47,25 +47,25 @@ type Request struct {
 	Instances   []string      `json:"instances"`
 	Duration    time.Duration `json:"duration"` // ns
 	Created     time.Time     `json:"created"`
-	Attempts    int           `json:"attempts"` // to find capacity
+	Attempts    int           `json:"attempts"` // number of searches for capacity
 	Error       string        `json:"error,omitempty"`
 	LastAttempt string        `json:"lastAttempt,omitempty"`
 }
 
-// Instance is a VM, as a State and the hooks show it.
+// Instance is a VM, in the form used by State and by hooks.
 type Instance struct {
 	Name        string    `json:"name"`
 	Zone        string    `json:"zone"`
 	Region      string    `json:"region"`
-	Group       string    `json:"group,omitempty"`   // that made it
-	Request     string    `json:"request,omitempty"` // that brought it
+	Group       string    `json:"group,omitempty"`   // that created it
+	Request     string    `json:"request,omitempty"` // that created it
 	Template    string    `json:"template,omitempty"`
 	MachineType string    `json:"machineType"`
 	Model       string    `json:"model"` // provisioning model
 	Status      string    `json:"status"`
 	Created     time.Time `json:"created"`
-	Terminates  time.Time `json:"terminates,omitzero"` // the end of its lease
-	Maintained  time.Time `json:"maintained,omitzero"` // when announced maintenance of its host begins
+	Terminates  time.Time `json:"terminates,omitzero"` // end of its lease
+	Maintained  time.Time `json:"maintained,omitzero"` // start of announced host maintenance
 
 	Labels map[string]string `json:"labels,omitempty"`
 }
@@ -79,7 +79,7 @@ type Operation struct {
 	Error  string `json:"error,omitempty"` // code: message
 }
 
-// State is a copy of the world as it is now.
+// State returns a copy of the present world.
 func (s *Server) State() State {
 	st := State{
 		Groups: []Group{}, Instances: []Instance{}, Templates: []string{}, Policies: []string{}, Operations: []Operation{},
@@ -107,7 +107,7 @@ func (s *Server) State() State {
 	return st
 }
 
-// Instance is the VM of that name, in State's form.
+// Instance returns the named VM.
 func (st State) Instance(name string) (Instance, bool) {
 	i := slices.IndexFunc(st.Instances, func(v Instance) bool { return v.Name == name })
 	if i < 0 {
@@ -116,7 +116,7 @@ func (st State) Instance(name string) (Instance, bool) {
 	return st.Instances[i], true
 }
 
-// Group is the group of that name, in State's form.
+// Group returns the named group.
 func (st State) Group(name string) (Group, bool) {
 	i := slices.IndexFunc(st.Groups, func(g Group) bool { return g.Name == name })
 	if i < 0 {

@@ -16,7 +16,7 @@ func switched(s Switches) Options {
 	return o
 }
 
-func TestTheTargetSizeMayRiseLater(t *testing.T) {
+func TestTargetSizeMayRiseLater(t *testing.T) {
 	for at, want := range map[string][3]int32{"": {1, 1, 1}, AtAccepted: {0, 1, 1}, AtSucceeded: {0, 0, 1}} {
 		w := newWorld(t, switched(Switches{TargetSizeAt: at}))
 		w.givenGroup("m")
@@ -34,12 +34,12 @@ func TestTheTargetSizeMayRiseLater(t *testing.T) {
 	}
 }
 
-// Each switch but those of when the size rises, and what is different with it.
-func TestWhatASwitchChanges(t *testing.T) {
+// Covers every switch except TargetSizeAt.
+func TestSwitchesChangeBehaviour(t *testing.T) {
 	for name, c := range map[string]struct {
 		switches Switches
 		noRoom   bool
-		happens  func(*testing.T, *world) // to a group whose request r for n0 has been accepted
+		happens  func(*testing.T, *world) // after request r for n0 in the group was accepted
 		passes   time.Duration
 		shows    string
 	}{

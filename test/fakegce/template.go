@@ -23,8 +23,8 @@ func (t *template) flexStart() bool { return modelOf(t.api.Properties) == "FLEX_
 
 func (t *template) runDuration() time.Duration { return seconds(t.scheduling().MaxRunDuration) }
 
-// FlexTemplate is a valid flex-start template for a machine type, with a lease
-// of at most seven days.
+// FlexTemplate returns a valid flex-start template for a machine type, with a lease of at most
+// seven days.
 func FlexTemplate(name, machineType string) *compute.InstanceTemplate {
 	no := false
 	return &compute.InstanceTemplate{
@@ -46,8 +46,8 @@ func FlexTemplate(name, machineType string) *compute.InstanceTemplate {
 	}
 }
 
-// PlainTemplate is a template that says nothing of how its instances are provisioned,
-// but that maintenance ends them, which GPUs demand.
+// PlainTemplate returns a template that sets no provisioning model. It only sets that host
+// maintenance terminates the instance, which GPUs require.
 func PlainTemplate(name, machineType string) *compute.InstanceTemplate {
 	spec := FlexTemplate(name, machineType)
 	spec.Properties.Scheduling = &compute.Scheduling{OnHostMaintenance: "TERMINATE"}
@@ -55,8 +55,8 @@ func PlainTemplate(name, machineType string) *compute.InstanceTemplate {
 	return spec
 }
 
-// AddTemplate puts a template in place at once, without a call of the API: in
-// a region, or a global one if region is empty. It returns the template's path.
+// AddTemplate adds a template at once, without an API call. An empty region makes the template
+// global. AddTemplate returns the template's path.
 func (s *Server) AddTemplate(region string, spec *compute.InstanceTemplate) (path string, err error) {
 	s.do(func() {
 		if region != "" && !slices.Contains(s.regions(), region) {

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// topology is where the host of a running VM is, or nil if Compute does not show it:
-// it does of the machine types below, and of VMs whose group has a workload policy.
-// Neighbours by name are on hosts of different blocks. Source: Compute's page "View
+// topology returns the location of a running VM's host, or nil if Compute does not show it.
+// Compute shows it for the machine types below, and for VMs of a group with a workload policy.
+// VMs with adjacent names are on hosts in different blocks. Source: Compute's page "View
 // compute instance topology".
 func (s *Server) topology(v *vm) *compute.ResourceStatusPhysicalHostTopology {
 	shown := slices.ContainsFunc([]string{"a3-highgpu-8g", "a3-megagpu-", "a3-ultragpu-", "a4-", "a4x-", "h4d-"}, func(prefix string) bool {

@@ -9,7 +9,7 @@ import (
 	"slurmflex/test/must"
 )
 
-func TestARunningVMOfALargeMachineShowsItsHostToItsEnd(t *testing.T) {
+func TestLargeRunningVMShowsItsHostUntilItStops(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	w.Advance(10 * time.Second)
 	v := w.instance("us-central1-a", "n0")
@@ -22,7 +22,7 @@ func TestARunningVMOfALargeMachineShowsItsHostToItsEnd(t *testing.T) {
 	assert.NotEmpty(t, v.GetResourceStatus().GetScheduling().GetTerminationTimestamp())
 }
 
-func TestASmallMachineShowsItsHostIfItsGroupHasAPolicy(t *testing.T) {
+func TestSmallVMShowsItsHostIfItsGroupHasAPolicy(t *testing.T) {
 	for policy, shown := range map[string]bool{`{}`: false, `{"resourcePolicies":{"workloadPolicy":"regions/us-central1/resourcePolicies/wp"}}`: true} {
 		w := newWorld(t, slow())
 		must.Get(w.AddTemplate(testRegion, FlexTemplate("g2", "g2-standard-48")))

@@ -14,16 +14,16 @@ type vm struct {
 	meta
 	api        *compute.Instance
 	member     *member            // nil if no group manages it
-	origin     string             // path of the group that made it
-	request    string             // name of the resize request that brought it
+	origin     string             // path of the group that created it
+	request    string             // name of the resize request that created it
 	template   string             // path of its template
-	duration   time.Duration      // of its lease; 0 is none
-	ends       time.Time          // the end of its lease, while it is RUNNING
-	maintained time.Time          // when announced maintenance of its host begins
-	needs      map[string]float64 // of quotas
-	holds      *reservation       // that it consumes; nil is none
+	duration   time.Duration      // of its lease; 0 means unlimited
+	ends       time.Time          // end of its lease, while RUNNING
+	maintained time.Time          // start of announced host maintenance
+	needs      map[string]float64 // use of each quota metric
+	holds      *reservation       // the reservation that it consumes, or nil
 	gone       bool
-	onGone     []func() // what waits for it to be gone
+	onGone     []func() // called when the VM no longer exists
 }
 
 func (v *vm) body() any { return v.api }
@@ -33,10 +33,10 @@ func (v *vm) machineType() string { return lastPart(v.api.MachineType) }
 // running reports whether the instance's guest is up.
 func (v *vm) running() bool { return v.api.Status == "RUNNING" }
 
-// booting reports whether the instance is created, and its guest not yet up.
+// booting reports whether the instance exists but its guest is not up yet.
 func (v *vm) booting() bool { return v.api.Status == "PROVISIONING" || v.api.Status == "STAGING" }
 
-// launch creates a VM, which begins to boot.
+// launch creates a VM and starts its boot.
 func (s *Server) launch(zone, name string, props *compute.InstanceProperties, extra ...*compute.MetadataItems) *vm {
 	v := &vm{meta: s.newMeta(location{zone: zone}, "instances", name), needs: s.needs(regionOf(zone), props)}
 	v.ready = true
@@ -75,12 +75,12 @@ func (s *Server) launchMember(m *member, zone string, duration time.Duration) {
 	m.vm, m.url = v, v.link()
 }
 
-// numbered is a path with the project's number, as metadata of instances have it.
+// numbered replaces the project's ID in a path by its number, as instance metadata has it.
 func (s *Server) numbered(path string) string {
 	return strings.Replace(path, "projects/"+s.opts.Project+"/", "projects/"+projectNumber+"/", 1)
 }
 
-// describeVM is a new VM's record.
+// describeVM returns a new VM's record.
 func (s *Server) describeVM(v *vm, props *compute.InstanceProperties, extra []*compute.MetadataItems) *compute.Instance {
 	metadata := &compute.Metadata{Kind: "compute#metadata", Fingerprint: "AA=="}
 	if props.Metadata != nil {
@@ -110,7 +110,8 @@ func (s *Server) describeVM(v *vm, props *compute.InstanceProperties, extra []*c
 	}
 }
 
-// use counts a VM in (1) or out (-1) of its zone and of its region's quotas.
+// use adds (by 1) or removes (by -1) a VM in the usage of its zone or reservation and of its
+// region's quotas.
 func (s *Server) use(v *vm, by int) {
 	if v.holds != nil {
 		v.holds.used += by
@@ -122,7 +123,7 @@ func (s *Server) use(v *vm, by int) {
 	}
 }
 
-// run has a booted VM enter RUNNING; its lease begins.
+// run moves a booted VM to RUNNING and starts its lease.
 func (s *Server) run(v *vm) {
 	if !v.booting() {
 		return
@@ -135,15 +136,14 @@ func (s *Server) run(v *vm) {
 	s.hook(s.opts.OnBoot, v)
 }
 
-// lease has a running VM's lease end after left, whatever its end was before.
+// lease sets the end of a running VM's lease to left from now, replacing any earlier end.
 func (s *Server) lease(v *vm, left time.Duration) {
 	v.ends = s.now.Add(left)
 	v.api.ResourceStatus.Scheduling = &compute.ResourceStatusScheduling{TerminationTimestamp: stamp(v.ends)}
 	s.after(left, func() { s.expire(v) })
 }
 
-// expire deletes a VM whose lease has ended, or stops it if that is what its
-// scheduling says.
+// expire deletes a VM at the end of its lease, or stops it if its termination action is STOP.
 func (s *Server) expire(v *vm) {
 	if !v.running() || s.now.Before(v.ends) {
 		return
@@ -162,7 +162,7 @@ func (s *Server) expire(v *vm) {
 	s.remove(v)
 }
 
-// remove deletes a VM, which takes its time; then it calls what waits for it.
+// remove deletes a VM. After DeleteTime, it calls then.
 func (s *Server) remove(v *vm, then ...func()) {
 	v.onGone = append(v.onGone, then...)
 	if v.api.Status == "STOPPING" {
@@ -172,13 +172,13 @@ func (s *Server) remove(v *vm, then ...func()) {
 	s.after(s.opts.DeleteTime, func() { s.vanish(v) })
 }
 
-// stop turns a VM off; a flex-start VM stays so.
+// stop turns a VM off.
 func (s *Server) stop(v *vm) {
 	s.halt(v, "TERMINATED")
 	v.api.LastStopTimestamp = stamp(s.now)
 }
 
-// halt has a VM leave the status it is in.
+// halt moves a VM to the given status and clears the state of a running VM.
 func (s *Server) halt(v *vm, status string) {
 	ran := v.running()
 	v.api.Status, v.ends, v.maintained = status, time.Time{}, time.Time{}
@@ -188,8 +188,8 @@ func (s *Server) halt(v *vm, status string) {
 	}
 }
 
-// vanish has a VM be gone. A member that was not meant to go stays behind
-// without its VM, and a request that was still creating it fails.
+// vanish removes a VM. A member not being deleted remains in its group without a VM. A request
+// that was still creating the VM fails.
 func (s *Server) vanish(v *vm) {
 	if v.gone {
 		return
@@ -206,7 +206,7 @@ func (s *Server) vanish(v *vm) {
 	}
 }
 
-// bereave is what a member's loss of its VM does to its group.
+// bereave updates a group after a member has lost its VM.
 func (s *Server) bereave(m *member) {
 	m.vm = nil
 	switch {

@@ -25,7 +25,7 @@ const (
 	testMachine = "a3-highgpu-8g"
 )
 
-// world is a fake with a manual clock, seen through Google's own client. Test/foreign
+// world is a fake with a manual clock, accessed through Google's own client. test/foreign
 // compares answers with the discovery document.
 type world struct {
 	*Server
@@ -35,10 +35,10 @@ type world struct {
 	instances *compute.InstancesClient
 	ops       *compute.RegionOperationsClient
 	http      *http.Client
-	options   []option.ClientOption // for further clients
+	options   []option.ClientOption // for additional clients
 }
 
-// newWorld is a world with a flex-start template "a3".
+// newWorld returns a world with a flex-start template "a3".
 func newWorld(t *testing.T, opts Options) *world {
 	t.Helper()
 	if opts.Clock == nil {
@@ -56,14 +56,13 @@ func newWorld(t *testing.T, opts Options) *world {
 	return w
 }
 
-// granted is a world whose group m has a request r for these instances, which
-// has been accepted.
+// granted returns a world with an accepted request r for these instances in group m.
 func granted(t *testing.T, opts Options, instances ...string) *world {
 	t.Helper()
 	return newWorld(t, opts).given(instances)
 }
 
-// queued is such a world where there is no capacity.
+// queued returns the same world as granted, but without capacity.
 func queued(t *testing.T, opts Options, instances ...string) *world {
 	t.Helper()
 	w := newWorld(t, opts)
@@ -77,7 +76,7 @@ func (w *world) given(instances []string) *world {
 	return w
 }
 
-// flexGroup is the body of a group as flex-start wants it.
+// flexGroup returns the body of a group that suits flex-start.
 func flexGroup(name string, zones ...string) *computepb.InstanceGroupManager {
 	g := &computepb.InstanceGroupManager{
 		Name: proto.String(name), BaseInstanceName: proto.String(name), TargetSize: proto.Int32(0),
@@ -105,14 +104,14 @@ func (w *world) insertGroup(g *computepb.InstanceGroupManager) (*compute.Operati
 	})
 }
 
-// givenGroup has a flex-start group in place.
+// givenGroup creates a flex-start group.
 func (w *world) givenGroup(name string, zones ...string) {
 	w.t.Helper()
 	w.begun(w.insertGroup(flexGroup(name, zones...)))
 	w.Advance(w.opts.OperationTime)
 }
 
-// namedRequest is the body of a resize request for one hour.
+// namedRequest returns the body of a resize request for one hour.
 func namedRequest(name string, instances ...string) *computepb.InstanceGroupManagerResizeRequest {
 	r := &computepb.InstanceGroupManagerResizeRequest{
 		Name: proto.String(name), RequestedRunDuration: &computepb.Duration{Seconds: proto.Int64(3600)},
@@ -130,7 +129,7 @@ func (w *world) insertRequest(group string, r *computepb.InstanceGroupManagerRes
 	})
 }
 
-// givenRequest has a resize request accepted.
+// givenRequest creates a resize request and waits until it is accepted.
 func (w *world) givenRequest(group, name string, instances ...string) {
 	w.t.Helper()
 	op := w.begun(w.insertRequest(group, namedRequest(name, instances...)))
@@ -149,7 +148,7 @@ func (w *world) request(group, name string) *computepb.InstanceGroupManagerResiz
 	return nil
 }
 
-// requestsOf are a group's resize requests by name.
+// requestsOf returns a group's resize requests, sorted by name.
 func (w *world) requestsOf(group string) (all []*computepb.InstanceGroupManagerResizeRequest) {
 	w.t.Helper()
 	for r, err := range w.requests.List(w.t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
@@ -195,7 +194,7 @@ func (w *world) deleteInstances(group string, refs ...string) (*compute.Operatio
 	})
 }
 
-// instance is an instance as the list of its zone shows it.
+// instance returns an instance as its zone's list shows it.
 func (w *world) instance(zone, name string) *computepb.Instance {
 	w.t.Helper()
 	filter := "name=" + name
@@ -204,7 +203,7 @@ func (w *world) instance(zone, name string) *computepb.Instance {
 	return v
 }
 
-// members are a group's managed instances by name, as Google's client sees them.
+// members returns a group's managed instances by name, as Google's client sees them.
 func (w *world) members(group string) map[string]*computepb.ManagedInstance {
 	w.t.Helper()
 	found := make(map[string]*computepb.ManagedInstance)
@@ -218,15 +217,15 @@ func (w *world) members(group string) map[string]*computepb.ManagedInstance {
 	return found
 }
 
-// begun is the operation of a call that was taken.
+// begun returns a call's operation and fails the test on an error.
 func (w *world) begun(op *compute.Operation, err error) *compute.Operation {
 	w.t.Helper()
 	require.NoError(w.t, err)
 	return op
 }
 
-// shows is what group m shows: its size, the states of its requests, and what is
-// done with each member and what that is.
+// shows summarizes group m: its target size, its requests' states, and each member's current
+// action and instance status.
 func (w *world) shows() string {
 	w.t.Helper()
 	text := fmt.Sprint(w.group("m").GetTargetSize())
@@ -240,7 +239,7 @@ func (w *world) shows() string {
 	return strings.ReplaceAll(text+";", " ;", ";")
 }
 
-// hindrance is why the last attempt of request r found nothing.
+// hindrance returns the error of the last attempt of request r.
 func (w *world) hindrance(group string) *computepb.Errors {
 	w.t.Helper()
 	all := w.request(group, "r").GetStatus().GetLastAttempt().GetError().GetErrors()
@@ -248,7 +247,7 @@ func (w *world) hindrance(group string) *computepb.Errors {
 	return all[0]
 }
 
-// vm is an instance as it is, also if it is gone.
+// vm returns an instance from the world's state, or the zero Instance if it does not exist.
 func (w *world) vm(name string) Instance {
 	v, _ := w.State().Instance(name)
 	return v
@@ -261,8 +260,8 @@ func (w *world) operation(name string) *computepb.Operation {
 	return op
 }
 
-// outcome is the code of the error that an operation ended with, "" if it ended
-// well, and its status if it has not ended.
+// outcome returns the error code of a finished operation ("" for success), or the status of an
+// unfinished one.
 func (w *world) outcome(op *compute.Operation) string {
 	w.t.Helper()
 	now := w.operation(op.Name())
@@ -275,7 +274,7 @@ func (w *world) outcome(op *compute.Operation) string {
 	return ""
 }
 
-// list gives the names that instances.aggregatedList finds by zone.
+// list returns the instance names by zone from instances.aggregatedList.
 func (w *world) list(ctx context.Context, filter string) (map[string][]string, error) {
 	found := make(map[string][]string)
 	r := &computepb.AggregatedListInstancesRequest{Project: testProject}

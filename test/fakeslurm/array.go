@@ -9,8 +9,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// split takes the next task out of an array that is to start. It gets an id of
-// its own, but for the last one, which keeps that of the array.
+// split separates the next task from an array so that it can start. The task gets its own job
+// ID; the last task keeps the array's ID.
 func (c *Cluster) split(j *job) *job {
 	if len(j.tasks) < 2 {
 		return j
@@ -23,7 +23,7 @@ func (c *Cluster) split(j *job) *job {
 	return &task
 }
 
-// task returns a task of an array as a job of its own; nil: the array has no such pending task.
+// task separates a pending task from its array and returns it. Without such a task, it returns nil.
 func (c *Cluster) task(array uint32, text string) *job {
 	number, err := strconv.Atoi(text)
 	for _, j := range c.queue {
@@ -37,12 +37,13 @@ func (c *Cluster) task(array uint32, text string) *job {
 	return nil
 }
 
-// together reports whether the job stands for tasks that have not been told
-// apart yet.
+// together reports whether the job stands for several array tasks that are not yet separate
+// jobs.
 func (j *job) together() bool { return len(j.tasks) > 1 }
 
-// shownWith returns the pending array whose squeue row includes this pending task: without -r, squeue
-// merges pending tasks of an array into one row; nil: the job has its own row.
+// shownWith returns the pending array with the squeue row that includes this pending task, or
+// nil if the job has its own row. Without -r, squeue merges an array's pending tasks into one
+// row.
 func (c *Cluster) shownWith(j *job) *job {
 	if j.arrayID == 0 || j.together() || j.state != slurm.JobPending || j.unconfirmed > 0 {
 		return nil

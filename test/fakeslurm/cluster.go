@@ -1,11 +1,10 @@
-// Package fakeslurm is a model of slurmctld and its power saving in one
-// process, for tests at scale and in a bubble's time: nodes, jobs,
-// reservations, and what scontrol, squeue, sbatch and slurmd do to them.
+// Package fakeslurm is a model of slurmctld and its power saving in one process. It lets tests
+// run at scale and in the time of a testing/synctest bubble. It models nodes, jobs and
+// reservations, and how scontrol, squeue, sbatch and slurmd act on them.
 //
-// It is the Slurm of trials, not of the manual: what it does was seen on real
-// ones of many releases, and an end-to-end test runs the same commands on the
-// model and on a real slurmctld. It is deterministic: the same calls at the same times have
-// the same answers.
+// The model follows trials, not the manual: its behaviour was observed on many releases of
+// Slurm, and an end-to-end test runs the same commands on the model and on a real slurmctld.
+// The model is deterministic: the same calls at the same times get the same answers.
 package fakeslurm
 
 import (
@@ -18,38 +17,37 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// Options says what the cluster is like. At the start all its nodes are
-// State=CLOUD and powered down. It has ReturnToService=2, ResumeRate=0,
-// SuspendRate=0 and idle_on_node_suspend; nodes have two cores.
+// Options describes the cluster. All nodes are State=CLOUD and initially powered down. The
+// cluster has ReturnToService=2, ResumeRate=0, SuspendRate=0 and idle_on_node_suspend; each
+// node has two cores.
 type Options struct {
-	Version    string   // the release whose habits it has, such as 22.05 or 26.05.5; empty: 24.11.5
-	Accounting bool     // it has a slurmdbd
-	Nodes      []string // the names of all nodes
-	// Partitions is where jobs are placed, on those of its nodes that the
-	// cluster has. A MaxTime that is not set is none.
+	Version    string   // Slurm release to imitate, such as 22.05 or 26.05.5; empty: 24.11.5
+	Accounting bool     // slurmdbd is configured
+	Nodes      []string // names of all nodes
+	// Partitions lists the partitions. Each uses those of its nodes that the cluster has. An
+	// unset MaxTime means no limit.
 	Partitions []slurm.Partition
 
 	ResumeTimeout  time.Duration // at most 65,533 s, as before 25.05; 0: 60 s
 	SuspendTimeout time.Duration // 0: 30 s
-	SuspendTime    time.Duration // 0: nodes are never powered down for being idle
+	SuspendTime    time.Duration // 0: idle nodes are never powered down
 	SuspendExc     []string      // nodes that are never powered down for being idle
 	SlurmdTimeout  time.Duration // 0: 300 s
-	Backfill       time.Duration // how often backfill looks (bf_interval); 0: whenever the main scheduler does
-	Licenses       int           // that jobs may have at once
+	Backfill       time.Duration // interval of backfill (bf_interval); 0: backfill runs with the main scheduler
+	Licenses       int           // number of licenses in use at the same time
 	Limits         []UserLimit
-	PrivateCloud   bool // PrivateData=cloud: powered-down nodes are shown by every release
+	PrivateCloud   bool // PrivateData=cloud: every release shows powered-down nodes
 
-	// Now is the clock; nil is time.Now, a bubble's in testing/synctest.
+	// Now returns the time; nil means time.Now, which follows the bubble in testing/synctest.
 	Now func() time.Time
 
-	// The programs. Step calls them, one after the other, without the model's
-	// lock; nil is a program that does nothing. The jobs are those of the resume
-	// file.
+	// Slurm's programs. Step calls them one at a time, without holding the model's lock; nil
+	// does nothing. jobs holds the jobs of the resume file.
 	Resume              func(nodes []string, jobs []uint32)
 	Suspend, ResumeFail func(nodes []string)
 }
 
-// What slurm.conf has where Options does not say.
+// Settings of slurm.conf that Options does not cover.
 const (
 	defaultResumeTimeout  = 60 * time.Second
 	longestResumeTimeout  = 65533 * time.Second
@@ -57,34 +55,34 @@ const (
 	defaultSlurmdTimeout  = 300 * time.Second
 )
 
-// Cluster is a model of a Slurm cluster. It satisfies flex.Scheduler, and does
-// what a slurm/scontrol client does over a real slurmctld. It is safe for
-// concurrent use. Time passes in it by Step only.
+// Cluster is a model of a Slurm cluster. It implements flex.Scheduler and behaves as a
+// slurm/scontrol client with a real slurmctld does. It is safe for concurrent use. Only Step
+// makes time pass in the model.
 type Cluster struct {
 	o      Options
 	habits habits
 
 	mu           sync.Mutex
-	down         error // why slurmctld does not answer; nil: it does
+	down         error // returned while slurmctld does not answer; nil: it answers
 	nodes        []*node
 	byName       map[string]*node
 	partitions   []*partition
-	queue        []*job          // not yet ended, or ended on nodes that do not answer, by id
-	jobs         map[uint32]*job // all that there ever were
+	queue        []*job          // jobs not yet ended, and jobs ended on nodes that have not confirmed it; by ID
+	jobs         map[uint32]*job // all jobs ever submitted
 	reservations []*reservation
 	lastID       uint32
 	lastPriority uint64
-	powered      time.Time // when power saving last looked
-	pinged       time.Time // when slurmds were last asked whether they are there
-	period       time.Time // when waiting jobs are next started, and late ones stopped
-	backfill     time.Time // when backfill next looks
-	opened       time.Time // when it was last looked which reservations have begun
-	stirred      bool      // something has changed that may let a job start
-	nextBegin    time.Time // when a pending job's begin time comes; zero: never
-	calls        []func()  // programs to be called when the lock is free
+	powered      time.Time // last pass of power saving
+	pinged       time.Time // last ping of the slurmds
+	period       time.Time // next start of waiting jobs and stop of late jobs
+	backfill     time.Time // next pass of backfill
+	opened       time.Time // last check for reservations that have started
+	stirred      bool      // a change may let a job start
+	nextBegin    time.Time // next begin time of a pending job; zero: none
+	calls        []func()  // program calls to make without the lock
 }
 
-// New sets a cluster up.
+// New returns a cluster as described by o.
 func New(o Options) *Cluster {
 	o.ResumeTimeout = min(cmp.Or(o.ResumeTimeout, defaultResumeTimeout), longestResumeTimeout)
 	o.SuspendTimeout = cmp.Or(o.SuspendTimeout, defaultSuspendTimeout)
@@ -108,9 +106,8 @@ func New(o Options) *Cluster {
 	return c
 }
 
-// Step does all that slurmctld would have to do now, and then calls the
-// programs. It is meant to be called about once a second: what follows from
-// something in it follows in the next one.
+// Step does everything that slurmctld would do now, and then calls the programs. Tests call it
+// about once a second. Consequences of one step take effect in the next.
 func (c *Cluster) Step() {
 	for _, call := range c.step() {
 		call()
@@ -139,24 +136,24 @@ func (c *Cluster) step() (calls []func()) {
 	return calls
 }
 
-// Down has slurmctld gone: every command fails with err (nil: that it does not
-// answer), and nothing happens in a Step, until Up or Restart.
+// Down makes slurmctld unavailable until Up or Restart: every command fails with err (nil: no
+// answer), and Step does nothing.
 func (c *Cluster) Down(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.down = cmp.Or(err, scontrol.ErrNoController)
 }
 
-// Up ends Down: slurmctld goes on where it was.
+// Up ends Down. slurmctld continues from where it was.
 func (c *Cluster) Up() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.down = nil
 }
 
-// Restart is a slurmctld that ends, if it had not, and starts again with what it
-// saved. It calls no program for nodes that are powering up or down already,
-// and ResumeTimeout goes on from where it was.
+// Restart ends slurmctld, if it is still running, and starts it again from its saved state. It
+// calls no program for nodes that are already powering up or down, and their ResumeTimeout
+// continues to run.
 func (c *Cluster) Restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,10 +177,10 @@ func (c *Cluster) Restart() {
 	}
 }
 
-// LoseState is a slurmctld that ends, if it had not, and starts again with an
-// empty StateSaveLocation: it knows of no job and no reservation, takes every node
-// for powered down, and gives ids from 1 on. What runs on machines it does not
-// hear of.
+// LoseState ends slurmctld, if it is still running, and starts it again with an empty
+// StateSaveLocation. Afterwards slurmctld knows no job and no reservation, considers every
+// node powered down, and numbers jobs from 1. It does not learn about processes that still run
+// on machines.
 func (c *Cluster) LoseState() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,8 +195,8 @@ func (c *Cluster) LoseState() {
 	c.period, c.stirred = c.o.Now().Add(batchPeriod), true
 }
 
-// ask begins a command: it takes the lock, unless ctx has ended or slurmctld
-// does not answer. The caller gives the lock back.
+// ask starts a command: it takes the lock, or returns an error if ctx has ended or slurmctld
+// does not answer. The caller must release the lock.
 func (c *Cluster) ask(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// The methods below are what a job's owner or an admin does. An array's id
-// stands for all its tasks.
+// The methods below are the commands of a job's owner or an admin. An array's ID stands for
+// all its tasks.
 
-// Cancel is scancel.
+// Cancel acts like scancel.
 func (c *Cluster) Cancel(id uint32) error {
 	return c.toJobs(id, "scancel", func(j *job) error {
 		c.cancel(j)
@@ -27,8 +27,8 @@ func (c *Cluster) cancel(j *job) {
 	}
 }
 
-// Requeue is scontrol requeue Incomplete: a job that waits or has ended is left
-// alone. Nodes that are powering up go on doing so.
+// Requeue acts like scontrol requeue Incomplete: it does not change a job that waits or has
+// ended. Nodes that are powering up continue to do so.
 func (c *Cluster) Requeue(id uint32) error {
 	return c.toJobs(id, "scontrol requeue", func(j *job) error {
 		_, err := c.takeBack(j)
@@ -36,7 +36,7 @@ func (c *Cluster) Requeue(id uint32) error {
 	})
 }
 
-// RequeueHold is scontrol requeuehold Incomplete.
+// RequeueHold acts like scontrol requeuehold Incomplete.
 func (c *Cluster) RequeueHold(id uint32) error {
 	return c.toJobs(id, "scontrol requeuehold", func(j *job) error {
 		had, configuring := j.nodes, j.state == slurm.JobConfiguring
@@ -54,7 +54,7 @@ func (c *Cluster) RequeueHold(id uint32) error {
 	})
 }
 
-// takeBack requeues a job that has nodes, and reports whether it had.
+// takeBack requeues a job that has nodes. taken reports whether it had nodes.
 func (c *Cluster) takeBack(j *job) (taken bool, err error) {
 	call := fmt.Sprintf("scontrol requeue Incomplete %d", j.id)
 	switch {
@@ -73,8 +73,7 @@ func (c *Cluster) takeBack(j *job) (taken bool, err error) {
 	return true, nil
 }
 
-// Release is scontrol release: it ends a hold. The job has the priority of one
-// that has just come.
+// Release acts like scontrol release: it ends a hold. The job gets the priority of a new job.
 func (c *Cluster) Release(id uint32) error {
 	return c.toJobs(id, "scontrol release", func(j *job) error {
 		if j.over() {
@@ -89,8 +88,8 @@ func (c *Cluster) Release(id uint32) error {
 	})
 }
 
-// Start is scontrol update jobid=… starttime=now: a job that waits for its
-// begin time waits no longer.
+// Start acts like scontrol update jobid=… starttime=now: it ends a job's wait for its begin
+// time.
 func (c *Cluster) Start(id uint32) error {
 	return c.toJobs(id, "scontrol update", func(j *job) error {
 		if !c.startNow(j) {
@@ -108,7 +107,7 @@ func (c *Cluster) startNow(j *job) bool {
 	return true
 }
 
-// SetLimit is scontrol update jobid=… timelimit=….
+// SetLimit acts like scontrol update jobid=… timelimit=….
 func (c *Cluster) SetLimit(id uint32, limit time.Duration) error {
 	return c.toJobs(id, "scontrol update", func(j *job) error {
 		if j.over() {
@@ -119,7 +118,7 @@ func (c *Cluster) SetLimit(id uint32, limit time.Duration) error {
 	})
 }
 
-// SetPriority is scontrol update jobid=… priority=…. 0 holds the job.
+// SetPriority acts like scontrol update jobid=… priority=…. Priority 0 holds the job.
 func (c *Cluster) SetPriority(id uint32, priority uint64) error {
 	return c.toJobs(id, "scontrol update", func(j *job) error {
 		if j.over() {
@@ -135,7 +134,7 @@ func (c *Cluster) SetPriority(id uint32, priority uint64) error {
 	})
 }
 
-// Shrink is scontrol update jobid=… numnodes=… on a running job, which keeps its
+// Shrink acts like scontrol update jobid=… numnodes=… on a running job. The job keeps its
 // first nodes.
 func (c *Cluster) Shrink(id uint32, nodes int) error {
 	return c.toJobs(id, "scontrol update", func(j *job) error {
@@ -156,8 +155,8 @@ func (c *Cluster) Shrink(id uint32, nodes int) error {
 	})
 }
 
-// toJobs does something to a job, or to all tasks of an array that have not
-// ended; the first error is told.
+// toJobs applies do to a job, or to all unfinished tasks of an array. It returns the first
+// error.
 func (c *Cluster) toJobs(id uint32, what string, do func(*job) error) error {
 	if err := c.ask(context.Background()); err != nil {
 		return fmt.Errorf("%s %d: %w", what, id, err)

@@ -11,13 +11,13 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// scontrol must be taken.
+// scontrol requires that a command succeeds.
 func (w *world) scontrol(line string) {
 	w.t.Helper()
 	require.NoError(w.t, w.Scontrol(w.t.Context(), line))
 }
 
-// says requires that a command is refused with these words.
+// says requires that a command fails with these words.
 func (w *world) says(words, line string) {
 	w.t.Helper()
 	require.ErrorContains(w.t, w.Scontrol(w.t.Context(), line), words)
@@ -30,7 +30,7 @@ func (w *world) cover(name, nodes string) {
 		"flags=ignore_jobs,overlap,no_hold_jobs_after,purge_comp=6")
 }
 
-// waits requires that a job is pending for a reason.
+// waits requires that a job is pending with this reason.
 func (w *world) waits(id uint32, reason string) {
 	w.t.Helper()
 	j := w.queued(id)
@@ -41,7 +41,7 @@ func TestMachineInsideTheCoverIsSuspendedForBeingIdle(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.cover("C", "a[0-3]")
 	w.submit(train())
-	w.boot("a0") // nobody has asked for it
+	w.boot("a0") // no job requested it
 	w.shows("a0", "IDLE+CLOUD+RESERVED")
 	w.pass(99 * time.Second)
 	require.Empty(t, w.programs())

@@ -13,8 +13,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// day lives through a random day and says it: what was done, and what became
-// of it.
+// day runs a random day and returns a log of every action and of the final state.
 func day(t *testing.T, version string, seed uint64) string {
 	w := newWorld(t, version)
 	draw := rand.New(rand.NewPCG(seed, 0))
@@ -31,7 +30,7 @@ func day(t *testing.T, version string, seed uint64) string {
 	return story.String()
 }
 
-// something is one thing that users, admins and machines do.
+// something performs one random action of a user, an admin or a machine.
 func (w *world) something(draw *rand.Rand) string {
 	node := w.o.Nodes[draw.IntN(len(w.o.Nodes))]
 	id := uint32(draw.IntN(int(w.lastID) + 2))
@@ -81,7 +80,7 @@ func (w *world) something(draw *rand.Rand) string {
 	return fmt.Sprintf("%s %s job %d: %v", verb.name, node, id, verb.do())
 }
 
-// consistent requires what holds whatever happens.
+// consistent checks the model's invariants.
 func (w *world) consistent(done string) {
 	w.t.Helper()
 	for _, n := range w.nodes {
@@ -104,7 +103,7 @@ func (w *world) consistent(done string) {
 	}
 }
 
-func TestTheSameDayEndsTheSame(t *testing.T) {
+func TestSameSeedGivesTheSameDay(t *testing.T) {
 	for _, version := range Releases() {
 		for seed := range uint64(2) {
 			require.Equal(t, day(t, version, seed), day(t, version, seed), "seed %d of %s", seed, version)
@@ -112,7 +111,7 @@ func TestTheSameDayEndsTheSame(t *testing.T) {
 	}
 }
 
-// large is a cluster of 4,000 nodes with 1,000 jobs, of which a part runs.
+// large returns a cluster with 4,000 nodes and 1,000 jobs, some of them running.
 func large(tb testing.TB) (*Cluster, func()) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	o := Options{Now: func() time.Time { return now }, Partitions: []slurm.Partition{{Name: "train", Exclusive: true, PowerDownOnIdle: true}}}
@@ -138,7 +137,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 	for i := 0; b.Loop(); i++ {
 		c.mu.Lock()
-		c.stirred = true // a job ended somewhere
+		c.stirred = true // as if a job had ended
 		c.mu.Unlock()
 		step()
 	}

@@ -11,7 +11,7 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// door reserves nodes for one job, from so many seconds on.
+// door reserves nodes for one job, starting after this many seconds.
 func (w *world) door(name, nodes string, seconds int) {
 	w.t.Helper()
 	w.scontrol(doorText(name, nodes, seconds))
@@ -21,14 +21,14 @@ func doorText(name, nodes string, seconds int) string {
 	return fmt.Sprintf("create reservation reservationname=%s nodes=%s starttime=now+%d duration=infinite users=root flags=overlap,no_hold_jobs_after", name, nodes, seconds)
 }
 
-// behindCover is a world whose nodes a0 to a3 are closed.
+// behindCover returns a world with nodes a0 to a3 closed.
 func behindCover(t *testing.T, version string, change ...func(*Options)) *world {
 	w := newWorld(t, version, change...)
 	w.cover("C", "a[0-3]")
 	return w
 }
 
-// gang is a job of an hour on so many nodes.
+// gang returns a one-hour job on this many nodes.
 func gang(nodes int) JobSpec {
 	return JobSpec{Partition: "train", Nodes: nodes, Limit: time.Hour, Run: 10 * time.Minute}
 }

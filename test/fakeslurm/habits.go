@@ -6,65 +6,63 @@ import (
 	"slurmflex/slurm"
 )
 
-// Releases are those of Slurm whose habits the model knows, the oldest that
-// slurmflex works with first.
+// Releases returns the Slurm releases that the model imitates. The first is the oldest release
+// that slurmflex supports.
 func Releases() []string {
 	return []string{"22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05"}
 }
 
-// habits are what Slurm's releases do differently. Source: trials on 22.05.8,
-// 23.02.8, 23.11.11, 24.05.8, 24.11.5, 25.05.8, 25.11 and 26.05.5; the
-// TestModel… scenarios hold them against the releases that Debian has.
+// habits are the differences between Slurm's releases. Source: trials on 22.05.8, 23.02.8,
+// 23.11.11, 24.05.8, 24.11.5, 25.05.8, 25.11 and 26.05.5. The TestModel… scenarios check them
+// against the releases in Debian.
 type habits struct {
-	// hidesPoweredDown: without PrivateData=cloud, nodes that are powered down are
-	// not shown.
+	// hidesPoweredDown: without PrivateData=cloud, powered-down nodes are hidden.
 	hidesPoweredDown bool
-	// partitionPower: partitions have a PowerDownOnIdle, and show it, their ResumeTimeout
-	// and their SuspendTime.
+	// partitionPower: partitions have a PowerDownOnIdle, and show it together with their
+	// ResumeTimeout and SuspendTime.
 	partitionPower bool
-	// marksNoLongerDown: a node that is marked to be powered down loses
-	// POWERED_DOWN.
+	// marksNoLongerDown: marking a node to be powered down clears POWERED_DOWN.
 	marksNoLongerDown bool
-	// silentOnceGivenUp: a node stays NOT_RESPONDING after ResumeTimeout.
+	// silentOnceGivenUp: a node remains NOT_RESPONDING after ResumeTimeout.
 	silentOnceGivenUp bool
-	// refusesUnknownNodes: a reservation takes no list that has an unknown node.
-	// Others leave it out.
+	// refusesUnknownNodes: a reservation refuses a node list with an unknown node. Other
+	// releases skip the unknown node.
 	refusesUnknownNodes bool
 	// wholeNodeLists: scontrol update refuses nodes+= and nodes-= of reservations.
 	wholeNodeLists bool
-	// holdsMisfits: a job that needs nodes outside its reservation has priority 0 and the reason
-	// BadConstraints until its reservation changes; then it has the priority of a new job.
+	// holdsMisfits: a job that needs nodes outside its reservation gets priority 0 and the
+	// reason BadConstraints. When its reservation changes, it gets the priority of a new job.
 	holdsMisfits bool
-	// addsReasons: a reason of slurmctld's own is added to the one that is there.
+	// addsReasons: slurmctld appends its own reason to an existing one.
 	addsReasons bool
-	// clearsReasons: a node that is back in service, or powered up by hand, has no
-	// reason any more.
+	// clearsReasons: returning a node to service, or powering it up by hand, clears its
+	// reason.
 	clearsReasons bool
-	// remembersWhyDown: one that is down keeps its reason when it is powered up.
+	// remembersWhyDown: a node that is down keeps its reason when it is powered up.
 	remembersWhyDown bool
-	// expectsPoweredDown: slurmctld waits for the slurmd of a node that is put back
-	// into service, even if it is powered down.
+	// expectsPoweredDown: slurmctld waits for the slurmd of a node returned to service, even
+	// if the node is powered down.
 	expectsPoweredDown bool
 
-	// shortestRun: of powered-down nodes, a job gets those of the shortest run of consecutive free
-	// nodes that is long enough. Otherwise it gets the first. Releases between 24.11 and 26.05 are
-	// not tried.
+	// shortestRun: among powered-down nodes, a job gets the shortest sufficient run of
+	// consecutive free nodes. Without it, the job gets the first nodes. Releases between 24.11
+	// and 26.05 are untested.
 	shortestRun bool
-	// descendingPriority: each job's priority is one less than that of the job
-	// before (priority/basic). Otherwise all have the same.
+	// descendingPriority: each job's priority is one less than the previous job's
+	// (priority/basic). Without it, all jobs have the same priority.
 	descendingPriority bool
-	// busyOnRestart: a slurmctld that starts takes all nodes that are not powered
-	// down to have been busy just now.
+	// busyOnRestart: a starting slurmctld considers all nodes that are not powered down as
+	// just used.
 	busyOnRestart bool
-	// requeuesAtOnce: a job that is requeued while it is configuring may start
-	// again at once. If it is held too, squeue goes on to show its nodes.
+	// requeuesAtOnce: a job requeued while configuring may start again at once. If the job is
+	// also held, squeue still shows its nodes.
 	requeuesAtOnce bool
-	// refusesTooWide: sbatch refuses a job of more nodes than its partition has.
-	// Otherwise it waits.
+	// refusesTooWide: sbatch refuses a job with more nodes than its partition has. Without it,
+	// the job waits.
 	refusesTooWide bool
 }
 
-// habitsOf are the habits of a release, with or without a slurmdbd.
+// habitsOf returns the habits of a release, with or without slurmdbd.
 func habitsOf(v slurm.Version, accounting bool) habits {
 	before := func(major, minor int) bool { return !v.AtLeast(major, minor) }
 	return habits{
@@ -87,8 +85,8 @@ func habitsOf(v slurm.Version, accounting bool) habits {
 	}
 }
 
-// version is the release that the options name. They are of a test: one that
-// cannot be read is a mistake in it.
+// version parses the release in the options. It panics if the release is invalid, because that
+// is a mistake in a test.
 func (o Options) version() slurm.Version {
 	v, err := slurm.ParseVersion(cmp.Or(o.Version, "24.11.5"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// A10: the model has the habits of each release, with a slurmdbd and without.
+// Covers A10: the model imitates each release, with and without slurmdbd.
 func TestEachReleaseHasItsHabits(t *testing.T) {
 	forgets := func(w *world) bool {
 		require.NoError(t, w.refused("a0", "drain", "an admin's"))

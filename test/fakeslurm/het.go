@@ -8,12 +8,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// scriptWait is how long slurmctld waits for the script of a heterogeneous job to
-// begin once the nodes of its first component are up. Source: a trial on 22.05.
+// scriptWait is how long slurmctld waits for a heterogeneous job's script to start after the
+// nodes of the first component are up. Source: a trial on 22.05.
 const scriptWait = time.Minute
 
-// SubmitHet queues a heterogeneous job of these components, which are of different
-// partitions, and gives the id of the first; the others have those after it.
+// SubmitHet queues a heterogeneous job with these components, each in a different partition.
+// It returns the ID of the first component; the other components have the following IDs.
 func (c *Cluster) SubmitHet(specs ...JobSpec) (id uint32, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,8 +35,8 @@ func (c *Cluster) SubmitHet(specs ...JobSpec) (id uint32, err error) {
 	return parts[0].id, nil
 }
 
-// parts are the components of the job, or the job alone. What is done to one is
-// done to all.
+// parts returns the job's components, or just the job. Every action on one component applies
+// to all.
 func (j *job) parts() []*job {
 	if j.het == nil {
 		return []*job{j}
@@ -44,7 +44,7 @@ func (j *job) parts() []*job {
 	return j.het
 }
 
-// hetID is the id of the first component; 0 if the job is none.
+// hetID returns the ID of the first component, or 0 if the job is not heterogeneous.
 func (j *job) hetID() uint32 {
 	if j.het == nil {
 		return 0
@@ -52,7 +52,8 @@ func (j *job) hetID() uint32 {
 	return j.het[0].id
 }
 
-// together starts a heterogeneous job if all its components have nodes. Only backfill starts such jobs.
+// together starts a heterogeneous job if all its components have nodes. Only backfill starts
+// such jobs.
 func (p *pass) together(j *job) {
 	if !p.backfills || j != j.het[0] || slices.ContainsFunc(j.het, func(part *job) bool { return part.unconfirmed > 0 }) {
 		return
@@ -79,8 +80,8 @@ func (p *pass) together(j *job) {
 	}
 }
 
-// missScripts requeues the heterogeneous jobs whose script has not begun: it runs
-// on the first component's nodes, once those of all are up. Those of srun have none.
+// missScripts requeues heterogeneous jobs if their script is late. The script runs on the first
+// component's nodes after the nodes of all components are up. Jobs of srun do not have one.
 func (c *Cluster) missScripts(now time.Time) {
 	waits := func(j *job) bool { return j.state == slurm.JobConfiguring }
 	for _, j := range slices.Clone(c.queue) {

@@ -11,27 +11,26 @@ import (
 )
 
 const (
-	// batchPeriod is how often slurmctld starts jobs whose nodes have come up,
-	// and stops those whose time is over; it is compiled in.
+	// batchPeriod is how often slurmctld starts jobs when all their nodes are up, and stops
+	// jobs at their time limit. It is a compile-time constant of Slurm.
 	batchPeriod = 30 * time.Second
 
-	// requeueDelay is how long a requeued job waits: AuthInfo's cred_expire and
-	// a second.
+	// requeueDelay is how long a requeued job waits: cred_expire of AuthInfo plus one second.
 	requeueDelay = 121 * time.Second
 
-	// minJobAge is how long slurmctld remembers a job that has ended.
+	// minJobAge is how long slurmctld remembers an ended job.
 	minJobAge = 300 * time.Second
 
-	// firstPriority is above that of the first job where priorities descend, and
-	// samePriority that of all jobs where they do not.
+	// firstPriority is one above the first job's priority where priorities descend.
+	// samePriority is every job's priority where they do not.
 	firstPriority = 4294901760
 	samePriority  = 1
 
-	// year is what slurmctld makes of a time that is unlimited.
+	// year is slurmctld's value for an unlimited time.
 	year = 365 * 24 * time.Hour
 )
 
-// The reasons that jobs have to wait.
+// Reasons of pending jobs.
 const (
 	reasonNone        = "None"
 	reasonHeld        = "JobHeldAdmin"
@@ -48,63 +47,63 @@ const (
 	reasonOutOfNodes  = "ReqNodeNotAvail, UnavailableNodes:"
 )
 
-// JobSpec is what sbatch, salloc or srun is asked for.
+// JobSpec holds the options of sbatch, salloc or srun.
 type JobSpec struct {
-	Partition    string        // or several, joined by commas
-	Nodes        int           // how many; 0: as many as NodeList, at least one
-	NodeList     []string      // -w: these are among them
-	Exclude      []string      // --exclude: these are not
-	Licenses     int           // -L: of the one kind that there is
+	Partition    string        // may list several, separated by commas
+	Nodes        int           // number of nodes; 0: the length of NodeList, at least one
+	NodeList     []string      // -w: nodes that the job must get
+	Exclude      []string      // --exclude: nodes that the job must not get
+	Licenses     int           // -L: number of licenses; there is only one kind
 	Limit        time.Duration // rounded up to minutes; 0: the partition's MaxTime
-	Run          time.Duration // how long the job runs if nothing stops it
+	Run          time.Duration // how long the job runs unless it is stopped
 	Begin        time.Time     // --begin; zero: at once
-	Priority     uint64        // 0: the release's usual one
-	Tasks        int           // of an array, 0 to Tasks-1; 0: no array
-	Interactive  bool          // from salloc or srun
+	Priority     uint64        // 0: the release's default
+	Tasks        int           // array tasks 0 to Tasks-1; 0: not an array
+	Interactive  bool          // submitted with salloc or srun
 	NoRequeue    bool
 	User         string // empty: root
-	AdminComment string // --admin-comment, which operators may give
+	AdminComment string // --admin-comment, which operators may set
 	Comment      string
 	Deadline     time.Time     // --deadline; zero: none
 	MinTime      time.Duration // --time-min; 0: none
 }
 
-// job is a job as slurmctld knows it, or the tasks of an array that have not
-// been told apart yet.
+// job is a job in slurmctld's memory. It may stand for several array tasks that are not yet
+// separate jobs.
 type job struct {
-	id, arrayID uint32 // arrayID is 0 for no array
-	tasks       []int  // of an array: one, or all that are not told apart yet
-	het         []*job // the components of the heterogeneous job that it belongs to; nil: to none
+	id, arrayID uint32 // arrayID is 0 for a job without an array
+	tasks       []int  // of an array: one, or all that are not yet separate jobs
+	het         []*job // components of its heterogeneous job; nil: none
 	spec        JobSpec
-	partitions  []*partition // that it may choose from; one while it has nodes shows only that
-	partition   *partition   // in which it has nodes, or else the first
-	count       int          // of nodes that it wants
-	named       []*node      // that must be among them
-	excluded    []*node      // that must not be
-	reservation *reservation // that it uses; nil: none
-	used        time.Time    // when it was told to, or not to
+	partitions  []*partition // possible partitions; squeue shows only one of them while the job has nodes
+	partition   *partition   // the partition of its nodes, or the first one
+	count       int          // number of nodes required
+	named       []*node      // nodes that it must get
+	excluded    []*node      // nodes that it must not get
+	reservation *reservation // reservation that it uses; nil: none
+	used        time.Time    // last change of reservation
 
 	state        slurm.JobState
-	nodes        []*node // allocated now, or before it ended
+	nodes        []*node // allocated now, or before the job ended
 	limit        slurm.Limit
 	priority     uint64 // 0: held
 	reason       string
-	begin        time.Time // before which it does not start
+	begin        time.Time // earliest start
 	start        time.Time // see slurm.Job
 	ended        time.Time
 	restarts     int
-	unconfirmed  int // nodes that have not confirmed its end
+	unconfirmed  int // nodes that have not confirmed the job's end
 	adminComment string
 	notices      []string
 }
 
-// tooLate reports whether the job cannot end by its deadline if it starts now. slurmctld
-// looks at this only while the job may start, so not while its nodes power up.
+// tooLate reports whether the job would miss its deadline if it started now. slurmctld checks
+// this only while the job may start, so not while its nodes power up.
 func (j *job) tooLate(now time.Time) bool {
 	return !j.spec.Deadline.IsZero() && now.Add(cmp.Or(j.spec.MinTime, j.limit.Duration)).After(j.spec.Deadline)
 }
 
-// Submit queues a job and gives its id: that of the array for an array.
+// Submit queues a job and returns its ID. For an array, it returns the array's ID.
 func (c *Cluster) Submit(spec JobSpec) (id uint32, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +118,7 @@ func (c *Cluster) Submit(spec JobSpec) (id uint32, err error) {
 	return j.id, nil
 }
 
-// placed is a new job for which there is a place.
+// placed returns a new job. It fails if no partition can run the job.
 func (c *Cluster) placed(spec JobSpec) (*job, error) {
 	partitions := c.partitionsOf(strings.Split(spec.Partition, ","))
 	j := &job{
@@ -132,7 +131,7 @@ func (c *Cluster) placed(spec JobSpec) (*job, error) {
 	return j, c.place(j)
 }
 
-// queueUp gives a job its id and its place in the queue.
+// queueUp assigns an ID to a job and adds the job to the queue.
 func (c *Cluster) queueUp(j *job) {
 	spec := j.spec
 	c.lastID++
@@ -148,7 +147,7 @@ func (c *Cluster) queueUp(j *job) {
 	c.add(j)
 }
 
-// place finds out where a job is to run.
+// place determines the partition and nodes of a job.
 func (c *Cluster) place(j *job) error {
 	if j.partition == nil {
 		return refuse("sbatch", "Invalid partition name specified", nil)
@@ -173,15 +172,15 @@ func (c *Cluster) place(j *job) error {
 	return nil
 }
 
-// unavailable refuses a job that could never run, which uses up its id and its
-// place in the queue.
+// unavailable refuses a job that can never run. Like Slurm, it still uses up a job ID and a
+// priority.
 func (c *Cluster) unavailable() error {
 	c.lastID++
 	c.usualPriority()
 	return refuse("sbatch", "Requested node configuration is not available", nil)
 }
 
-// usualPriority is the priority of a job that did not ask for one.
+// usualPriority returns the priority of a job that did not request one.
 func (c *Cluster) usualPriority() uint64 {
 	if !c.habits.descendingPriority {
 		return samePriority
@@ -196,13 +195,13 @@ func (c *Cluster) add(j *job) {
 	c.stirred = true
 }
 
-// over reports whether the job has ended, and its nodes have confirmed it or not.
+// over reports whether the job has ended, even if its nodes have not confirmed that.
 func (j *job) over() bool { return !j.ended.IsZero() }
 
 // active reports whether the job has nodes.
 func (j *job) active() bool { return j.state == slurm.JobConfiguring || j.state == slurm.JobRunning }
 
-// shown is the state as squeue shows it.
+// shown returns the state that squeue shows.
 func (j *job) shown() slurm.JobState {
 	if j.unconfirmed > 0 {
 		return slurm.JobCompleting
@@ -210,10 +209,10 @@ func (j *job) shown() slurm.JobState {
 	return j.state
 }
 
-// held reports whether the job is not to be started.
+// held reports whether the job is held.
 func (j *job) held() bool { return j.priority == 0 }
 
-// until is when a job that starts at a time has to be done.
+// until returns when a job that starts at the given time must end.
 func (j *job) until(start time.Time) time.Time {
 	if j.limit.Kind != slurm.LimitSet {
 		return start.Add(year)
@@ -221,8 +220,8 @@ func (j *job) until(start time.Time) time.Time {
 	return start.Add(j.limit.Duration)
 }
 
-// JobState is a job's state, also of one that slurmctld has forgotten; "" if
-// there never was one. It is no command: it works also while slurmctld is down.
+// JobState returns a job's state, even if slurmctld has forgotten the job; "" means that the
+// job never existed. It is not a command, so it works while slurmctld is down.
 func (c *Cluster) JobState(id uint32) slurm.JobState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,8 +231,8 @@ func (c *Cluster) JobState(id uint32) slurm.JobState {
 	return ""
 }
 
-// JobLimit is a job's time limit, also of one that slurmctld has forgotten; the zero
-// Limit if there never was one. It is no command: it works also while slurmctld is down.
+// JobLimit returns a job's time limit, even if slurmctld has forgotten the job; the zero Limit
+// means that the job never existed. It is not a command, so it works while slurmctld is down.
 func (c *Cluster) JobLimit(id uint32) slurm.Limit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,8 +242,8 @@ func (c *Cluster) JobLimit(id uint32) slurm.Limit {
 	return slurm.Limit{}
 }
 
-// JobReservation is the name of the reservation that a job uses; "" for none. It is no
-// command: it works also while slurmctld is down.
+// JobReservation returns the name of a job's reservation, or "". It is not a command, so it
+// works while slurmctld is down.
 func (c *Cluster) JobReservation(id uint32) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -254,7 +253,7 @@ func (c *Cluster) JobReservation(id uint32) string {
 	return ""
 }
 
-// AdminComment is the job's; empty if there is no such job.
+// AdminComment returns a job's AdminComment, or "" for an unknown job.
 func (c *Cluster) AdminComment(id uint32) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -264,8 +263,8 @@ func (c *Cluster) AdminComment(id uint32) string {
 	return ""
 }
 
-// Submitted is a job as it was submitted; zero if there is none, or slurmctld has forgotten
-// it. It is no command: it works also while slurmctld is down.
+// Submitted returns a job's specification, or the zero JobSpec if slurmctld does not know the
+// job. It is not a command, so it works while slurmctld is down.
 func (c *Cluster) Submitted(id uint32) JobSpec {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -275,7 +274,7 @@ func (c *Cluster) Submitted(id uint32) JobSpec {
 	return JobSpec{}
 }
 
-// Notices is what was printed on the terminal of an interactive job's owner.
+// Notices returns the messages printed on the terminal of an interactive job's owner.
 func (c *Cluster) Notices(id uint32) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-func TestNodesThatAreUpOrPoweringUpAreTakenFirst(t *testing.T) {
+func TestJobsPreferNodesThatAreUpOrPoweringUp(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.update("a2", "power_up")
 	w.pass(2 * time.Second)
@@ -19,7 +19,7 @@ func TestNodesThatAreUpOrPoweringUpAreTakenFirst(t *testing.T) {
 	require.Equal(t, []string{"a2"}, w.queued(id).Nodes)
 }
 
-func TestTheTimeLimitIsNotEnforcedWhileNodesCome(t *testing.T) {
+func TestTimeLimitDoesNotRunWhileNodesPowerUp(t *testing.T) {
 	w := newWorld(t, "24.11", func(o *Options) { o.ResumeTimeout = 10 * time.Minute })
 	short := train("a0")
 	short.Limit = time.Minute
@@ -33,8 +33,8 @@ func TestTheTimeLimitIsNotEnforcedWhileNodesCome(t *testing.T) {
 	require.Equal(t, slurm.JobTimeout, w.JobState(id))
 }
 
-// Slurm 22.05.8: DEADLINE once its BeginTime had passed, and not a moment earlier.
-func TestADeadlineEndsAJobThatMayStartAndNoneThatHasNodes(t *testing.T) {
+// Slurm 22.05.8 ends such a job with DEADLINE exactly when its BeginTime passes.
+func TestDeadlineEndsOnlyJobsWithoutNodes(t *testing.T) {
 	w := newWorld(t, "22.05", func(o *Options) { o.ResumeTimeout = time.Hour })
 	spec := train("a0")
 	spec.Limit, spec.Deadline = 10*time.Minute, w.now.Add(15*time.Minute)
@@ -53,7 +53,7 @@ func TestADeadlineEndsAJobThatMayStartAndNoneThatHasNodes(t *testing.T) {
 	require.Equal(t, slurm.JobConfiguring, w.JobState(id), "it takes less time")
 }
 
-func TestALimitThatIsNoneIsAYearOnceNodesAreAllocated(t *testing.T) {
+func TestUnlimitedJobShowsOneYearAfterAllocation(t *testing.T) {
 	w := newWorld(t, "24.11")
 	endless := train("a0")
 	endless.Limit, endless.Begin = 0, w.now.Add(time.Minute)
@@ -65,7 +65,7 @@ func TestALimitThatIsNoneIsAYearOnceNodesAreAllocated(t *testing.T) {
 	require.Equal(t, "365-00:00:00", w.queued(id).Limit.String())
 }
 
-func TestAJobsOwnerIsReachedAsByScontrol(t *testing.T) {
+func TestOwnerCommandsBehaveLikeScontrol(t *testing.T) {
 	w := newWorld(t, "24.11")
 	ctx := t.Context()
 	salloc, batch := train("a0"), train("a1")
@@ -92,7 +92,7 @@ func TestAJobsOwnerIsReachedAsByScontrol(t *testing.T) {
 	require.Equal(t, slurm.JobCancelled, w.JobState(waits))
 }
 
-func TestWhatIsWrongWithAJobIsRefusedInSlurmsWords(t *testing.T) {
+func TestInvalidJobsAreRefusedInSlurmsWords(t *testing.T) {
 	w := newWorld(t, "24.11")
 	for words, spec := range map[string]JobSpec{
 		"Invalid partition name specified":                   {Partition: "nowhere"},
@@ -112,7 +112,7 @@ func TestWhatIsWrongWithAJobIsRefusedInSlurmsWords(t *testing.T) {
 	require.Equal(t, "PartitionNodeLimit", old.queued(id).Reason)
 }
 
-func TestAJobHeldWhileItsNodesComeIsHeldWhenTheyGo(t *testing.T) {
+func TestJobHeldDuringPowerUpStaysHeldAfterItsNodeIsLost(t *testing.T) {
 	w := newWorld(t, "24.11")
 	id := w.submit(train("a0"))
 	w.pass(2 * time.Second)
@@ -128,7 +128,7 @@ func TestAJobHeldWhileItsNodesComeIsHeldWhenTheyGo(t *testing.T) {
 	require.Equal(t, slurm.JobConfiguring, w.JobState(id))
 }
 
-func TestAJobThatEndsOnASilentNodeIsCompletingUntilTheNodeIsDown(t *testing.T) {
+func TestJobOnASilentNodeIsCompletingUntilTheNodeIsDown(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.powered("b0")
 	id := w.submit(open("b0"))
@@ -143,7 +143,7 @@ func TestAJobThatEndsOnASilentNodeIsCompletingUntilTheNodeIsDown(t *testing.T) {
 	require.Equal(t, slurm.JobCancelled, w.JobState(id))
 }
 
-func TestJobsThatSlurmRequeuesForNobody(t *testing.T) {
+func TestNoRequeueAndInteractiveJobsCannotBeRequeued(t *testing.T) {
 	w := newWorld(t, "24.11")
 	batch, salloc := train("a0"), train("a1")
 	batch.NoRequeue, salloc.Interactive = true, true
@@ -158,7 +158,7 @@ func TestJobsThatSlurmRequeuesForNobody(t *testing.T) {
 	require.False(t, records[1].Batch)
 }
 
-// het is a job of a node of each of two partitions.
+// het submits a heterogeneous job with one node in each of two partitions.
 func (w *world) het() (first, second uint32) {
 	w.t.Helper()
 	first, err := w.SubmitHet(
@@ -170,7 +170,7 @@ func (w *world) het() (first, second uint32) {
 	return first, first + 1
 }
 
-func TestAHeterogeneousJobIsOneForItsNodesAndItsEnd(t *testing.T) {
+func TestHeterogeneousComponentsStartAndEndTogether(t *testing.T) {
 	onEachRelease(t, func(t *testing.T, w *world) {
 		first, second := w.het()
 		require.Equal(t, []string{"resume a0,b0 for job 1 for job 2"}, w.programs())
@@ -186,7 +186,7 @@ func TestAHeterogeneousJobIsOneForItsNodesAndItsEnd(t *testing.T) {
 	})
 }
 
-func TestAHeterogeneousJobIsTakenBackAsAWhole(t *testing.T) {
+func TestHeterogeneousJobIsRequeuedAsAWhole(t *testing.T) {
 	onEachRelease(t, func(t *testing.T, w *world) {
 		first, second := w.het()
 		w.update("b0", "power_down_force")
@@ -198,7 +198,7 @@ func TestAHeterogeneousJobIsTakenBackAsAWhole(t *testing.T) {
 	})
 }
 
-func TestAScriptIsTakenForLostWhereTheOtherComponentsComeLate(t *testing.T) {
+func TestHeterogeneousJobIsRequeuedIfAComponentIsLate(t *testing.T) {
 	w := newWorld(t, "22.05", func(o *Options) { o.ResumeTimeout = time.Hour })
 	first, second := w.het()
 	w.boot("a0")

@@ -7,8 +7,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// begin gives a job its nodes. It runs at once if they are all up; else it is
-// configuring until they are, and its time starts over then.
+// begin allocates nodes to a job. If all nodes are up, the job runs at once. Otherwise it is
+// configuring until they are up, and its time limit starts then.
 func (c *Cluster) begin(j *job, nodes []*node, now time.Time) {
 	j.nodes, j.start, j.reason, j.state = nodes, now, reasonNone, slurm.JobRunning
 	if j.limit.Kind == slurm.Unlimited {
@@ -26,7 +26,7 @@ func (c *Cluster) begin(j *job, nodes []*node, now time.Time) {
 	}
 }
 
-// startConfigured starts the jobs whose nodes are all up now.
+// startConfigured starts configuring jobs as soon as all their nodes are up.
 func (c *Cluster) startConfigured(now time.Time) {
 	for _, j := range c.queue {
 		waiting := func(n *node) bool { return !n.ready() }
@@ -38,7 +38,7 @@ func (c *Cluster) startConfigured(now time.Time) {
 	c.missScripts(now)
 }
 
-// stopLate stops the jobs that have run for their whole time limit.
+// stopLate stops jobs that have reached their time limit.
 func (c *Cluster) stopLate(now time.Time) {
 	for _, j := range slices.Clone(c.queue) {
 		if j.state == slurm.JobRunning && j.limit.Kind == slurm.LimitSet && now.Sub(j.start) >= j.limit.Duration {
@@ -47,8 +47,8 @@ func (c *Cluster) stopLate(now time.Time) {
 	}
 }
 
-// endJobs ends the jobs that are done, unless nobody can tell, and forgets those
-// that ended long ago.
+// endJobs completes jobs that have run for their Run time. It skips jobs with a silent node,
+// because no slurmd could report their end.
 func (c *Cluster) endJobs(now time.Time) {
 	silent := func(n *node) bool { return !n.slurmd.up }
 	atWork := func(j *job) bool {
@@ -61,7 +61,7 @@ func (c *Cluster) endJobs(now time.Time) {
 	}
 }
 
-// end ends a job in a state.
+// end ends a job in the given state.
 func (c *Cluster) end(j *job, state slurm.JobState, now time.Time) {
 	for _, part := range j.parts() {
 		c.leave(part, now)
@@ -70,15 +70,14 @@ func (c *Cluster) end(j *job, state slurm.JobState, now time.Time) {
 	}
 }
 
-// retire takes a job out of the queue when it has ended and all its nodes know.
+// retire removes an ended job from the queue after all its nodes have confirmed the end.
 func (c *Cluster) retire(j *job) {
 	if j.over() && j.unconfirmed == 0 {
 		c.queue = slices.DeleteFunc(c.queue, func(q *job) bool { return q == j })
 	}
 }
 
-// leave takes a job off its nodes. A slurmd that does not answer cannot confirm
-// that what ran has ended.
+// leave removes a job from its nodes. A silent slurmd cannot confirm the end of a running job.
 func (c *Cluster) leave(j *job, now time.Time) {
 	if !j.active() {
 		return
@@ -94,7 +93,7 @@ func (c *Cluster) leave(j *job, now time.Time) {
 	c.stirred = true
 }
 
-// requeue takes a job back to PENDING; it may start again after a delay.
+// requeue returns a job to PENDING. The job may start again after the delay.
 func (c *Cluster) requeue(j *job, delay time.Duration, now time.Time) {
 	for _, part := range j.parts() {
 		c.leave(part, now)
@@ -107,8 +106,8 @@ func (c *Cluster) requeue(j *job, delay time.Duration, now time.Time) {
 	}
 }
 
-// loseNode takes a job off its nodes because one of them is lost: it is
-// requeued, or has failed if that is not wanted.
+// loseNode removes a job from its nodes after one of them was lost. The job is requeued, or
+// fails if it must not be requeued.
 func (c *Cluster) loseNode(j *job, now time.Time) {
 	if j.requeueable() {
 		c.requeue(j, requeueDelay, now)
@@ -118,5 +117,5 @@ func (c *Cluster) loseNode(j *job, now time.Time) {
 	c.end(j, slurm.JobNodeFail, now)
 }
 
-// requeueable reports whether Slurm may start the job again.
+// requeueable reports whether Slurm may restart the job.
 func (j *job) requeueable() bool { return !j.spec.NoRequeue && !j.spec.Interactive }

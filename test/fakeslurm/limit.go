@@ -1,14 +1,15 @@
 package fakeslurm
 
-// UserLimit limits what one user's jobs may use at once, as an association does.
+// UserLimit limits the resources that one user's jobs may use at the same time, as an
+// association does.
 type UserLimit struct {
 	User  string
 	Jobs  int // MaxJobs; 0: no limit
 	Nodes int // GrpTRES=node; 0: no limit
 }
 
-// limitOf returns the reason Slurm shows when a limit keeps the job from starting; empty: no limit
-// does. Pending jobs do not count.
+// limitOf returns the reason that Slurm shows when a limit prevents the job from starting, or
+// "". Pending jobs do not count towards limits.
 func (c *Cluster) limitOf(j *job) string {
 	if len(c.o.Limits) == 0 && j.spec.Licenses == 0 {
 		return ""

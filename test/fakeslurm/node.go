@@ -8,38 +8,38 @@ import (
 )
 
 const (
-	// coresPerNode is how many jobs of a shared partition a node takes.
+	// coresPerNode is the number of jobs that fit on a node of a shared partition.
 	coresPerNode = 2
 
-	// messageTimeout is how long slurmctld waits for an answer of a slurmd.
+	// messageTimeout is how long slurmctld waits for a slurmd's answer.
 	messageTimeout = 10 * time.Second
 )
 
 // node is a node as slurmctld sees it.
 type node struct {
 	name          string
-	order         int // in the cluster
+	order         int // position in the cluster
 	partitions    []string
-	exempt        bool // in SuspendExcNodes
+	exempt        bool // listed in SuspendExcNodes
 	resumeTimeout time.Duration
 	suspendTime   time.Duration // 0: never
 
 	down         bool
-	flags        slurm.Flags    // but those that follow from the rest
-	jobs         []*job         // that have it allocated
-	completing   []*job         // that have ended on it, which it did not confirm
-	reservations []*reservation // that have it
-	reserved     bool           // one of them has begun
-	maintained   bool           // one for maintenance has
-	frozen       bool           // changes of it are refused
-	plan         span           // for a job that is to start later; zero: for none
+	flags        slurm.Flags    // except flags derived from other fields
+	jobs         []*job         // jobs allocated on the node
+	completing   []*job         // ended jobs that the node has not confirmed
+	reservations []*reservation // reservations that include the node
+	reserved     bool           // a reservation is active
+	maintained   bool           // a maintenance reservation is active
+	frozen       bool           // changes are refused
+	plan         span           // time planned for a later job; zero: none
 	hidden       bool           // backfill does not use it (after power_down_force)
 
 	reason, reasonBy, comment, extra string
 
-	boot      time.Time // of its machine, as slurmd said last
+	boot      time.Time // machine's boot time according to slurmd
 	busy      time.Time // LastBusyTime; zero: unknown
-	asked     time.Time // when it was last resumed
+	asked     time.Time // last resume request
 	suspended time.Time
 
 	slurmd slurmd
@@ -48,9 +48,9 @@ type node struct {
 // slurmd is the daemon on a node's machine.
 type slurmd struct {
 	up    bool
-	heard bool // slurmctld has its registration
+	heard bool // slurmctld has the registration
 	boot  time.Time
-	lost  time.Time // since when it does not answer
+	lost  time.Time // since when slurmd does not answer
 }
 
 func (c *Cluster) makeNodes() {
@@ -69,16 +69,16 @@ func (n *node) set(flags slurm.Flags) { n.flags |= flags }
 
 func (n *node) clear(flags slurm.Flags) { n.flags &^= flags }
 
-// powerStates are the flags of which a node has none that is up.
+// powerStates are the flags of nodes without a running machine.
 const powerStates = slurm.PoweredDown | slurm.PoweringUp | slurm.PoweringDown
 
-// up reports whether the node has a machine, as far as slurmctld knows.
+// up reports whether slurmctld believes that the node's machine is running.
 func (n *node) up() bool { return !n.hasAny(powerStates) }
 
-// ready reports whether a job may begin to run on the node.
+// ready reports whether a job may start on the node.
 func (n *node) ready() bool { return n.up() && !n.down && !n.has(slurm.NotResponding) }
 
-// state is what scontrol prints of it.
+// state returns the state that scontrol prints.
 func (n *node) state() slurm.State {
 	s := slurm.State{Base: slurm.Idle, Flags: n.flags | slurm.Cloud}
 	switch {
@@ -104,12 +104,12 @@ func (n *node) state() slurm.State {
 	return s
 }
 
-// full reports whether no other job fits beside those that the node has.
+// full reports whether the node cannot take another job.
 func (n *node) full() bool {
 	return len(n.jobs) >= coresPerNode || slices.ContainsFunc(n.jobs, func(j *job) bool { return j.partition.Exclusive })
 }
 
-// why gives the node a reason that slurmctld thinks of itself.
+// why sets a reason on behalf of slurmctld.
 func (c *Cluster) why(n *node, reason string) {
 	if c.habits.addsReasons && n.reason != "" {
 		reason = n.reason + " : " + reason
@@ -117,20 +117,20 @@ func (c *Cluster) why(n *node, reason string) {
 	n.reason, n.reasonBy = reason, slurmUser
 }
 
-// clearReason forgets the reason of a node that is back in service.
+// clearReason clears the reason of a node that has returned to service.
 func (c *Cluster) clearReason(n *node) {
 	if c.habits.clearsReasons {
 		n.reason = ""
 	}
 }
 
-// slurmUser is whom slurmctld runs as, and the commands too.
+// slurmUser is the user of slurmctld and of all commands.
 const slurmUser = "root"
 
-// Register is a slurmd that comes up on a machine that booted at boot. Jobs
-// that were on the node before are lost. It tries until slurmctld hears it, and
-// answers until Silence. slurmctld does not take a node as powered up whose
-// machine booted before it was last asked for.
+// Register starts a slurmd on a machine that booted at boot. Jobs that ran on the node before
+// that boot are lost. slurmd retries until slurmctld accepts the registration, and answers
+// until Silence. slurmctld does not consider the node powered up if its machine booted before
+// the latest resume request.
 func (c *Cluster) Register(name string, boot time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,8 +139,7 @@ func (c *Cluster) Register(name string, boot time.Time) {
 	}
 }
 
-// Silence is a machine that is gone, and its slurmd with it. slurmctld finds
-// out only when it asks.
+// Silence removes a machine and its slurmd. slurmctld notices only at its next ping.
 func (c *Cluster) Silence(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,9 +148,8 @@ func (c *Cluster) Silence(name string) {
 	}
 }
 
-// reach hears the slurmds that have come up, and gives up those that are silent.
-// Now and then it asks: a node that somebody has set down, and whose slurmd
-// answers, is back then.
+// reach accepts registrations of new slurmds and notes silent ones. At each ping, it returns a
+// node that was set DOWN to service if its slurmd answers.
 func (c *Cluster) reach(now time.Time) {
 	asks := now.Sub(c.pinged) >= c.o.SlurmdTimeout/3
 	if asks {
@@ -170,13 +168,13 @@ func (c *Cluster) reach(now time.Time) {
 	}
 }
 
-// asks reports whether slurmctld asks now and then whether the node is there.
+// asks reports whether slurmctld pings the node.
 func (n *node) asks() bool {
 	leaving := n.has(slurm.PowerDown) && len(n.jobs) == 0 && len(n.completing) == 0
 	return n.up() && !n.down && !leaving && !n.slurmd.lost.IsZero()
 }
 
-// hear takes a registration.
+// hear accepts a registration.
 func (c *Cluster) hear(n *node, now time.Time) {
 	n.slurmd.heard = true
 	c.loseJobs(n, now)
@@ -201,7 +199,7 @@ func (c *Cluster) hear(n *node, now time.Time) {
 	c.stirred = true
 }
 
-// loseJobs ends what ran on the node before its machine booted.
+// loseJobs ends jobs that started before the node's machine booted.
 func (c *Cluster) loseJobs(n *node, now time.Time) {
 	c.complete(n)
 	for _, j := range slices.Clone(n.jobs) {
@@ -211,8 +209,8 @@ func (c *Cluster) loseJobs(n *node, now time.Time) {
 	}
 }
 
-// miss notes that a node does not answer. slurmctld asks three times in
-// SlurmdTimeout, and waits for an answer each time.
+// miss notes that a node does not answer. slurmctld pings three times per SlurmdTimeout and
+// waits for each answer.
 func (c *Cluster) miss(n *node, now time.Time) {
 	silent := now.Sub(n.slurmd.lost)
 	noticed := c.o.SlurmdTimeout/3 + messageTimeout
@@ -227,7 +225,7 @@ func (c *Cluster) miss(n *node, now time.Time) {
 	}
 }
 
-// fail takes the node from all its jobs.
+// fail removes all jobs from the node.
 func (c *Cluster) fail(n *node, now time.Time) {
 	c.complete(n)
 	for _, j := range slices.Clone(n.jobs) {
@@ -235,7 +233,7 @@ func (c *Cluster) fail(n *node, now time.Time) {
 	}
 }
 
-// complete lets go of the jobs that have ended on the node.
+// complete releases the ended jobs that the node has not confirmed.
 func (c *Cluster) complete(n *node) {
 	for _, j := range n.completing {
 		j.unconfirmed--

@@ -9,11 +9,10 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// The methods below are slurm/scontrol's, which change the one job with a raw
-// id, or none: it is an error to name the tasks of an array that slurmctld has
-// not told apart yet.
+// The methods below match slurm/scontrol's. They change at most one job, named by its raw ID.
+// They return an error for array tasks that are not yet separate jobs.
 
-// SetAdminComment sets the comment that scontrol show job shows.
+// SetAdminComment sets the AdminComment that scontrol show job shows.
 func (c *Cluster) SetAdminComment(ctx context.Context, id uint32, text string) error {
 	return c.toJob(ctx, id, "set the admin comment", func(j *job) error {
 		if j.over() {
@@ -24,8 +23,8 @@ func (c *Cluster) SetAdminComment(ctx context.Context, id uint32, text string) e
 	})
 }
 
-// HoldJob keeps a job from being started. One that has its nodes goes on, and is
-// held once it is requeued.
+// HoldJob prevents a job from starting. A job with nodes continues, and is held after a
+// requeue.
 func (c *Cluster) HoldJob(ctx context.Context, id uint32) error {
 	return c.toJob(ctx, id, "hold", func(j *job) error {
 		if j.over() {
@@ -39,7 +38,7 @@ func (c *Cluster) HoldJob(ctx context.Context, id uint32) error {
 	})
 }
 
-// CancelJob cancels a job. One that is over, or gone, is as good as cancelled.
+// CancelJob cancels a job. It succeeds if the job has ended or does not exist.
 func (c *Cluster) CancelJob(ctx context.Context, id uint32) error {
 	err := c.toJob(ctx, id, "cancel", func(j *job) error {
 		c.cancel(j)
@@ -51,8 +50,8 @@ func (c *Cluster) CancelJob(ctx context.Context, id uint32) error {
 	return err
 }
 
-// NotifyJob prints text on the terminal of an interactive job's owner. For a
-// batch job nobody sees it, and before it has nodes it is refused.
+// NotifyJob prints text on the terminal of an interactive job's owner. It fails for a batch
+// job without nodes. A notice to a batch job reaches no terminal.
 func (c *Cluster) NotifyJob(ctx context.Context, id uint32, text string) error {
 	return c.toJob(ctx, id, "notify", func(j *job) error {
 		switch {
@@ -67,7 +66,7 @@ func (c *Cluster) NotifyJob(ctx context.Context, id uint32, text string) error {
 	})
 }
 
-// toJob does something to the one job with a raw id.
+// toJob applies do to the job with this raw ID.
 func (c *Cluster) toJob(ctx context.Context, id uint32, what string, do func(*job) error) error {
 	if err := c.ask(ctx); err != nil {
 		return err
@@ -87,7 +86,7 @@ func ended(call string, j *job) error {
 	return refuse(call, fmt.Sprintf("Job has already finished for job %d", j.id), scontrol.ErrJobEnded)
 }
 
-// SignalJob sends a signal to a running batch job's script, which catches it.
+// SignalJob sends a signal to a running batch job's script, which handles it.
 func (c *Cluster) SignalJob(ctx context.Context, id uint32, _ string) error {
 	return c.toJob(ctx, id, "signal", func(j *job) error {
 		switch {
@@ -100,7 +99,7 @@ func (c *Cluster) SignalJob(ctx context.Context, id uint32, _ string) error {
 	})
 }
 
-// RequeueJob takes a job back that has nodes, and leaves others alone.
+// RequeueJob requeues a job that has nodes. It does not change other jobs.
 func (c *Cluster) RequeueJob(ctx context.Context, id uint32) error {
 	return c.toJob(ctx, id, "requeue", func(j *job) error {
 		_, err := c.takeBack(j)

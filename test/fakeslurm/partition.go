@@ -6,15 +6,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// partition is where jobs are placed.
+// partition is a partition with those of its nodes that the cluster has.
 type partition struct {
 	slurm.Partition
 	nodes []*node
 }
 
-// addPartition adds a partition with those of its nodes that the cluster has.
-// The longest ResumeTimeout and SuspendTime of a node's partitions count for it, and the
-// cluster's if none has one.
+// addPartition adds a partition with those of its nodes that the cluster has. A node uses the
+// longest ResumeTimeout and SuspendTime of its partitions, or the cluster's if none sets them.
 func (c *Cluster) addPartition(p slurm.Partition) {
 	if p.MaxTime.Kind == slurm.LimitUnknown {
 		p.MaxTime = slurm.Limit{Kind: slurm.Unlimited}
@@ -38,7 +37,7 @@ func (c *Cluster) addPartition(p slurm.Partition) {
 	c.partitions = append(c.partitions, added)
 }
 
-// partition finds a partition by its name; nil: there is none.
+// partition returns the named partition, or nil.
 func (c *Cluster) partition(name string) *partition {
 	for _, p := range c.partitions {
 		if p.Name == name {
@@ -48,7 +47,7 @@ func (c *Cluster) partition(name string) *partition {
 	return nil
 }
 
-// partitionsOf finds partitions by their names; nil: one of them is not there.
+// partitionsOf returns the named partitions, or nil if one of them does not exist.
 func (c *Cluster) partitionsOf(names []string) (found []*partition) {
 	for _, name := range names {
 		p := c.partition(name)
@@ -60,18 +59,17 @@ func (c *Cluster) partitionsOf(names []string) (found []*partition) {
 	return found
 }
 
-// takes reports whether jobs of that time limit start in the partition.
+// takes reports whether jobs with this time limit can start in the partition.
 func (p *partition) takes(limit slurm.Limit) bool {
 	return p.MaxTime.Kind != slurm.LimitSet || limit.Kind == slurm.LimitSet && limit.Duration <= p.MaxTime.Duration
 }
 
-// powersDownOnIdle reports whether a job marks its nodes to be powered down
-// after it.
+// powersDownOnIdle reports whether nodes are marked to be powered down after a job.
 func (c *Cluster) powersDownOnIdle(p *partition) bool {
 	return p.PowerDownOnIdle && c.habits.partitionPower
 }
 
-// limit is a job's time limit as the partition has it for want.
+// limit returns the time limit of a job in the partition that requests want.
 func (p *partition) limit(want time.Duration) slurm.Limit {
 	if want == 0 {
 		return p.MaxTime

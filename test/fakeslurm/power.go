@@ -7,12 +7,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// powerInterval is how often power saving looks (power_save_interval=1): for so
-// long a node may show that it is allocated and powered down.
+// powerInterval is the interval of power saving (power_save_interval=1). For that long, a node
+// may show as allocated and powered down.
 const powerInterval = time.Second
 
-// power does what slurmctld's power saving does. What it resumes and suspends
-// together is one call of the program.
+// power runs one pass of slurmctld's power saving. All nodes that it resumes or suspends share
+// one call of the program.
 func (c *Cluster) power(now time.Time) {
 	if now.Sub(c.powered) < powerInterval {
 		return
@@ -36,14 +36,13 @@ func (c *Cluster) power(now time.Time) {
 	c.suspend(suspended, now)
 }
 
-// toResume reports whether the node is to be powered up: for a job, or because
-// somebody asked for it.
+// toResume reports whether the node must be powered up, for a job or on request.
 func (n *node) toResume() bool {
 	return n.has(slurm.PowerUp) || n.has(slurm.PoweredDown) && len(n.jobs) > 0
 }
 
-// toSuspend reports whether the node is to be powered down: because it is
-// marked, or idle for too long. A node that is powering up is not.
+// toSuspend reports whether the node must be powered down, because it is marked or has been
+// idle for SuspendTime. It is false for a node that is powering up.
 func (n *node) toSuspend(now time.Time) bool {
 	if len(n.jobs) > 0 || len(n.completing) > 0 || n.hasAny(slurm.PoweringUp|slurm.PoweringDown) {
 		return false
@@ -54,8 +53,8 @@ func (n *node) toSuspend(now time.Time) bool {
 	return n.suspendTime > 0 && !n.exempt && n.up() && !n.busy.IsZero() && now.Sub(n.busy) >= n.suspendTime
 }
 
-// giveUp has nodes down that did not register within ResumeTimeout. They stay
-// so until somebody acts, and SuspendProgram is not called.
+// giveUp sets nodes DOWN that did not register within ResumeTimeout. They stay DOWN until an
+// admin acts. SuspendProgram is not called for them.
 func (c *Cluster) giveUp(nodes []*node, now time.Time) {
 	for _, n := range nodes {
 		n.down = true
@@ -71,8 +70,8 @@ func (c *Cluster) giveUp(nodes []*node, now time.Time) {
 	c.call(c.o.ResumeFail, nodes)
 }
 
-// resume powers nodes up. A node that is asked for again, though it is powering
-// up already, has all of ResumeTimeout again, and no job is named for it.
+// resume powers nodes up. A further request for a node that is already powering up restarts
+// its ResumeTimeout, and the resume file names no job for it.
 func (c *Cluster) resume(nodes []*node, now time.Time) {
 	if len(nodes) == 0 {
 		return
@@ -99,8 +98,8 @@ func (c *Cluster) resume(nodes []*node, now time.Time) {
 	}
 }
 
-// suspend powers nodes down. With idle_on_node_suspend a node that was down or
-// drained is idle from then on.
+// suspend powers nodes down. Because of idle_on_node_suspend, a node that was down or drained
+// becomes idle.
 func (c *Cluster) suspend(nodes []*node, now time.Time) {
 	for _, n := range nodes {
 		n.down = false
@@ -111,7 +110,7 @@ func (c *Cluster) suspend(nodes []*node, now time.Time) {
 	c.call(c.o.Suspend, nodes)
 }
 
-// powerOff has a node powered down at last.
+// powerOff marks a node as powered down.
 func (c *Cluster) powerOff(n *node) {
 	n.clear(slurm.PoweringDown)
 	n.set(slurm.PoweredDown)
@@ -119,7 +118,7 @@ func (c *Cluster) powerOff(n *node) {
 	c.stirred = true
 }
 
-// call has a program called with nodes, once the lock is free.
+// call schedules a program call with nodes, to run without the lock.
 func (c *Cluster) call(program func([]string), nodes []*node) {
 	if program == nil || len(nodes) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestAnAllocatedNodeIsPoweredUpRunsItsJobAndIsPoweredDown(t *testing.T) {
+func TestAllocatedNodePowersUpRunsItsJobAndPowersDown(t *testing.T) {
 	w := newWorld(t, "24.11")
 	id := w.submit(train("a0", "a1"))
 	w.Step()
@@ -37,7 +37,7 @@ func TestAnAllocatedNodeIsPoweredUpRunsItsJobAndIsPoweredDown(t *testing.T) {
 	require.Zero(t, w.node("a0").LastBusyTime)
 }
 
-func TestANodeIsPoweredDownAfterSuspendTimeUnlessItIsExempt(t *testing.T) {
+func TestIdleNodePowersDownAfterSuspendTimeUnlessExempt(t *testing.T) {
 	onEachRelease(t, func(t *testing.T, w *world) {
 		w.powered("b0,s0")
 		w.pass(90 * time.Second)
@@ -49,7 +49,7 @@ func TestANodeIsPoweredDownAfterSuspendTimeUnlessItIsExempt(t *testing.T) {
 	})
 }
 
-func TestSuspendTimeCountsFromWhenAJobLeft(t *testing.T) {
+func TestSuspendTimeCountsFromTheEndOfTheJob(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.powered("b0")
 	w.submit(open("b0"))
@@ -60,7 +60,7 @@ func TestSuspendTimeCountsFromWhenAJobLeft(t *testing.T) {
 	w.shows("b0", "IDLE+CLOUD+POWERING_DOWN")
 }
 
-func TestTheSuspendTimeOfAPartitionCountsForItsNodes(t *testing.T) {
+func TestPartitionSuspendTimeAppliesToItsNodes(t *testing.T) {
 	for _, version := range []string{"22.05", "24.11", "26.05"} {
 		w := newWorld(t, version, func(o *Options) {
 			o.SuspendTime = 0
@@ -77,7 +77,7 @@ func TestTheSuspendTimeOfAPartitionCountsForItsNodes(t *testing.T) {
 	}
 }
 
-func TestResumeTimeoutHasTheNodeDownAndItsJobRequeued(t *testing.T) {
+func TestResumeTimeoutSetsTheNodeDownAndRequeuesItsJob(t *testing.T) {
 	for version, state := range map[string]string{
 		"22.05": "DOWN+CLOUD+POWERED_DOWN+NOT_RESPONDING", "24.11": "DOWN+CLOUD+POWERED_DOWN",
 	} {
@@ -96,7 +96,7 @@ func TestResumeTimeoutHasTheNodeDownAndItsJobRequeued(t *testing.T) {
 			require.Equal(t, slurm.JobPending, w.JobState(id))
 			require.Equal(t, slurm.JobNodeFail, w.JobState(failed))
 			w.pass(time.Hour)
-			w.shows("a0", state) // until somebody acts
+			w.shows("a0", state) // until an admin acts
 			w.update("a0", "resume")
 			require.True(t, w.node("a0").State.Has(slurm.PoweredDown))
 			w.pass(3 * time.Second)
@@ -105,7 +105,7 @@ func TestResumeTimeoutHasTheNodeDownAndItsJobRequeued(t *testing.T) {
 	}
 }
 
-func TestAPartitionsResumeTimeoutCountsForItsNodes(t *testing.T) {
+func TestPartitionResumeTimeoutAppliesToItsNodes(t *testing.T) {
 	w := newWorld(t, "24.11", func(o *Options) {
 		o.Partitions[0].ResumeTimeout = slurm.Limit{Kind: slurm.LimitSet, Duration: 5 * time.Minute}
 	})
@@ -131,7 +131,7 @@ func TestPowerUpOfANodePoweringUpRestartsResumeTimeout(t *testing.T) {
 	})
 }
 
-func TestAVanishedNodeOfAJobHealsItself(t *testing.T) {
+func TestLostNodeOfAJobRecovers(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.powered("b0")
 	id := w.submit(open("b0"))
@@ -146,7 +146,7 @@ func TestAVanishedNodeOfAJobHealsItself(t *testing.T) {
 	require.Equal(t, []string{"suspend b0"}, w.programs())
 }
 
-func TestAJobOnAMachineThatBootedAgainIsLost(t *testing.T) {
+func TestRebootedMachineLosesItsJob(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.powered("b0")
 	id := w.submit(open("b0"))
@@ -156,7 +156,7 @@ func TestAJobOnAMachineThatBootedAgainIsLost(t *testing.T) {
 	w.shows("b0", "IDLE+CLOUD")
 }
 
-func TestARestartRunsNoProgramAgainAndOn2205NodesWereBusyThen(t *testing.T) {
+func TestRestartRunsNoProgramAgainAndResetsIdleTimeOn2205(t *testing.T) {
 	for version, busy := range map[string]bool{"22.05": true, "24.11": false} {
 		t.Run(version, func(t *testing.T) {
 			w := newWorld(t, version)
@@ -178,7 +178,7 @@ func TestARestartRunsNoProgramAgainAndOn2205NodesWereBusyThen(t *testing.T) {
 	}
 }
 
-func TestASlurmctldWithoutItsStateTakesAllNodesForPoweredDown(t *testing.T) {
+func TestSlurmctldWithoutStateConsidersAllNodesPoweredDown(t *testing.T) {
 	onEachRelease(t, func(t *testing.T, w *world) {
 		w.powered("a0")
 		first := w.submit(JobSpec{Partition: "train", Nodes: 1, Limit: time.Hour, Run: time.Hour})

@@ -10,12 +10,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// owners is what a command prints in a field that the model does not know: those
-// that it knows are Slurm's own words, and the others are what a job's owner
-// writes, which may be anything.
+// owners is printed in every field that the model does not know. The known fields hold Slurm's
+// own words. The others hold texts of job owners, which may contain anything.
 const owners = "x AdminComment=flex-start: told 2000-01-01T00:00:00Z: x|1|1|\n1|1|N/A|1:00|RUNNING|alpha-gang-[0-5]|x\x1b[31m\xff"
 
-// PrintNodes is what scontrol show nodes -o prints of nodes.
+// PrintNodes formats nodes as scontrol show nodes -o does.
 func PrintNodes(nodes []slurm.Node) string {
 	if len(nodes) == 0 {
 		return "No nodes in the system\n"
@@ -42,7 +41,7 @@ func PrintNodes(nodes []slurm.Node) string {
 	return text.String()
 }
 
-// PrintJobs is what squeue -h with slurm.SqueueFormat(mark) prints of jobs.
+// PrintJobs formats jobs as squeue -h with slurm.SqueueFormat(mark) does.
 func PrintJobs(jobs []slurm.Job, mark string) string {
 	text := &strings.Builder{}
 	for _, j := range jobs {
@@ -64,7 +63,7 @@ func PrintJobs(jobs []slurm.Job, mark string) string {
 	return text.String()
 }
 
-// address is what squeue calls a job.
+// address returns squeue's name for a job.
 func address(j slurm.Job) string {
 	switch {
 	case j.HetID != 0:
@@ -77,7 +76,7 @@ func address(j slurm.Job) string {
 	return idText(j.ID)
 }
 
-// PrintReservations is what scontrol show reservation -o prints of reservations.
+// PrintReservations formats reservations as scontrol show reservation -o does.
 func PrintReservations(reservations []slurm.Reservation) string {
 	if len(reservations) == 0 {
 		return "No reservations in the system\n"
@@ -93,8 +92,7 @@ func PrintReservations(reservations []slurm.Reservation) string {
 	return text.String()
 }
 
-// PrintJobRecords is what squeue -h with slurm.JobRecordFormat(mark) prints of the
-// records of jobs.
+// PrintJobRecords formats job records as squeue -h with slurm.JobRecordFormat(mark) does.
 func PrintJobRecords(records []slurm.JobRecord, mark string) string {
 	text := &strings.Builder{}
 	for _, r := range records {
@@ -112,7 +110,7 @@ func PrintJobRecords(records []slurm.JobRecord, mark string) string {
 	return text.String()
 }
 
-// known is a field's value, or what somebody wrote if the model knows none.
+// known returns a field's value, or the text owners for an unknown field.
 func known(fields map[string]string, field string) string {
 	if value, ok := fields[field]; ok {
 		return value
@@ -122,11 +120,11 @@ func known(fields map[string]string, field string) string {
 
 func idText(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 
-// null is a value as Slurm prints it where there may be none.
+// null returns a value, or "(null)" where Slurm prints that for an empty value.
 func null(value string) string { return cmp.Or(value, "(null)") }
 
-// timeText is a time as Slurm prints it under TZ=UTC, or the word for none. Slurm
-// knows years of more than four digits.
+// timeText formats a time as Slurm does under TZ=UTC; none is the word for the zero time.
+// Slurm prints years with more than four digits in full.
 func timeText(t time.Time, none string) string {
 	if t.IsZero() {
 		return none

@@ -11,7 +11,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestWhatIsPrintedIsReadBack(t *testing.T) {
+func TestPrintedListsParseBack(t *testing.T) {
 	onEachRelease(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		id := w.submit(JobSpec{Partition: "train", Nodes: 2, Limit: 26 * time.Hour, User: "bob", AdminComment: "theirs"})
@@ -35,16 +35,16 @@ func TestWhatIsPrintedIsReadBack(t *testing.T) {
 	})
 }
 
-// same requires that a list is read back as it is printed.
+// same requires that parsing the printed list returns the same list.
 func same[T any](w *world, list func(context.Context) ([]T, error), show func([]T) string, parse func([]byte) ([]T, error)) {
 	w.t.Helper()
 	all := listed(w, list)
 	read, err := parse([]byte(show(all)))
 	require.NoError(w.t, err)
-	require.Equal(w.t, fmt.Sprintf("%+v", all), fmt.Sprintf("%+v", read)) // for which no nodes are no nodes, nil or not
+	require.Equal(w.t, fmt.Sprintf("%+v", all), fmt.Sprintf("%+v", read)) // as text, nil and empty node lists are equal
 }
 
-func TestATimeFarAheadIsPrintedWithAllItsDigits(t *testing.T) {
+func TestDistantTimeIsPrintedWithAllDigits(t *testing.T) {
 	w := newWorld(t, "22.05")
 	w.submit(JobSpec{Partition: "open", Limit: time.Hour, Begin: w.now.AddDate(9583, 0, 0)})
 	w.pass(time.Second)

@@ -9,14 +9,15 @@ import (
 	"slurmflex/slurm"
 )
 
-// everyHalfMinute has backfill look by itself, as Slurm does unless slurm.conf says otherwise.
+// everyHalfMinute runs backfill on its own schedule, as Slurm does by default.
 func everyHalfMinute(o *Options) {
 	o.Backfill = 30 * time.Second
 	o.SuspendTime = 0
 	o.Partitions[0].PowerDownOnIdle = false
 }
 
-// halfOpen is a world of which a0 and a1 are warm and outside the cover, and a job of an hour has a0.
+// halfOpen returns a world with a0 and a1 warm and outside the cover. A one-hour job runs on
+// a0.
 func halfOpen(t *testing.T) *world {
 	w := behindCover(t, "24.11", everyHalfMinute)
 	w.scontrol("update reservationname=C flags+=purge_comp=900")
@@ -28,7 +29,7 @@ func halfOpen(t *testing.T) *world {
 	return w
 }
 
-// lasting is a job of one node.
+// lasting returns a job on one node.
 func lasting(limit time.Duration) JobSpec {
 	return JobSpec{Partition: "train", Limit: limit, Run: limit}
 }
@@ -110,5 +111,5 @@ func TestLimitsShowOnlyWhenNothingElseIsInTheWay(t *testing.T) {
 	w.waits(blocked, reasonResources)
 	later := of("ada", 1, 0)
 	w.pass(time.Second)
-	w.waits(later, reasonPriority) // its limit is not looked at
+	w.waits(later, reasonPriority) // its limit is not checked
 }

@@ -35,8 +35,8 @@ func (c *Cluster) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return list, nil
 }
 
-// Jobs lists what squeue shows, by id: jobs that have not ended, and those whose
-// end some node has not confirmed.
+// Jobs returns the jobs that squeue shows, sorted by ID: unfinished jobs, and ended jobs that
+// some node has not confirmed.
 func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	if err := c.ask(ctx); err != nil {
 		return nil, err
@@ -52,7 +52,8 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	return list, nil
 }
 
-// Allowances returns none: Slurm shows limits as the reasons of jobs that they hold back.
+// Allowances returns no limits: Slurm shows limits only as the reasons of the jobs that they
+// hold back.
 func (c *Cluster) Allowances(ctx context.Context, _ bool) (slurm.Allowances, error) {
 	if err := c.ask(ctx); err != nil {
 		return slurm.Allowances{}, err
@@ -61,7 +62,7 @@ func (c *Cluster) Allowances(ctx context.Context, _ bool) (slurm.Allowances, err
 	return slurm.Allowances{}, nil
 }
 
-// TaskJobs lists tasks of arrays, each in a row of its own.
+// TaskJobs lists array tasks, each in its own row.
 func (c *Cluster) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
 	if err := c.ask(ctx); err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (c *Cluster) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job
 	return list, nil
 }
 
-// row is a job's row.
+// row returns a job's row.
 func (c *Cluster) row(j *job, now time.Time) slurm.Job {
 	shown := slurm.Job{
 		ID: j.id, ArrayID: j.id, ArrayTask: c.taskText(j), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
@@ -102,7 +103,8 @@ func (c *Cluster) row(j *job, now time.Time) slurm.Job {
 	return shown
 }
 
-// partitionShown is the one in which the job has nodes, or all that it may choose from.
+// partitionShown returns the partition of the job's nodes, or all partitions that the job may
+// use.
 func (j *job) partitionShown() string {
 	if j.state != slurm.JobPending {
 		return j.partition.Name
@@ -114,7 +116,7 @@ func (j *job) partitionShown() string {
 	return strings.Join(list, ",")
 }
 
-// startShown is a job's start as squeue has it.
+// startShown returns a job's start as squeue shows it.
 func (j *job) startShown(now time.Time) time.Time {
 	if j.state == slurm.JobPending && j.begin.After(now) {
 		return j.begin.Truncate(time.Second)
@@ -129,7 +131,7 @@ func (j *job) user() string {
 	return j.spec.User
 }
 
-// JobRecords reads all of these jobs that slurmctld still knows, by id.
+// JobRecords returns those of the named jobs that slurmctld still knows, sorted by ID.
 func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecord, error) {
 	if err := c.ask(ctx); err != nil {
 		return nil, err
@@ -149,7 +151,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 	return list, nil
 }
 
-// find is a job that slurmctld still knows; nil: it does not.
+// find returns a job that slurmctld still knows, or nil.
 func (c *Cluster) find(id uint32) *job {
 	j := c.jobs[id]
 	if j == nil || j.over() && c.o.Now().Sub(j.ended) > minJobAge {
@@ -158,7 +160,7 @@ func (c *Cluster) find(id uint32) *job {
 	return j
 }
 
-// Config is slurmctld's configuration, as far as it says more than its defaults.
+// Config returns the parts of slurmctld's configuration that the model sets.
 func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
 	if err := c.ask(ctx); err != nil {
 		return nil, err
@@ -189,7 +191,7 @@ func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%d sec", d/time.Second) }
 
-// Partitions lists the partitions, which are always up.
+// Partitions lists the partitions. All of them are always up.
 func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 	if err := c.ask(ctx); err != nil {
 		return nil, err

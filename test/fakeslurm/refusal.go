@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// refusal is a command that Slurm says has failed, in Slurm's own words.
+// refusal is a failed command's error in Slurm's own words.
 type refusal struct {
 	call, words string
 	kind        error // one of slurm/scontrol's, or nil
@@ -18,10 +18,10 @@ func (r *refusal) Error() string { return r.call + ": " + r.words }
 
 func (r *refusal) Unwrap() error { return r.kind }
 
-// maxText is the most bytes of a text that slurm/scontrol hands on.
+// maxText is the maximum number of bytes in a text that slurm/scontrol passes on.
 const maxText = 500
 
-// plain is a text as slurm/scontrol hands it on: one line, cut short.
+// plain returns a text as slurm/scontrol passes it on: on one line, and truncated.
 func plain(text string) string {
 	text = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {

@@ -10,18 +10,18 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// mode is a set of a reservation's flags.
+// mode is a reservation's set of flags.
 type mode uint8
 
 const (
-	maint      mode = 1 << iota // its nodes show MAINTENANCE
-	overlap                     // it and other reservations may have the same nodes
-	ignoreJobs                  // its nodes may have jobs
-	noHold                      // its jobs are not held when it ends
+	maint      mode = 1 << iota // nodes show MAINTENANCE
+	overlap                     // may share nodes with other reservations
+	ignoreJobs                  // nodes may have running jobs
+	noHold                      // jobs are not held when it ends
 )
 
-// flagWords lists the flags in the order in which Slurm prints them. The model's reservations always
-// name their nodes, so SPEC_NODES follows IGNORE_JOBS.
+// flagWords lists the flags in Slurm's print order. The model's reservations always name their
+// nodes, so SPEC_NODES follows IGNORE_JOBS.
 var flagWords = []struct {
 	flag mode
 	word string
@@ -32,10 +32,10 @@ type reservation struct {
 	name       string
 	nodes      []*node
 	start, end time.Time
-	user       string // whose jobs may use it
+	user       string // jobs of this user may use it
 	mode       mode
-	purge      time.Duration // Slurm deletes it after so long without a job (purge_comp); 0: never
-	idle       time.Time     // when its last job left
+	purge      time.Duration // Slurm deletes it after this time without a job (purge_comp); 0: never
+	idle       time.Time     // end of its last job
 	made       time.Time
 }
 
@@ -43,13 +43,13 @@ func (r *reservation) has(flag mode) bool { return r.mode&flag != 0 }
 
 func (r *reservation) begun(now time.Time) bool { return !r.start.After(now) }
 
-// within reports whether the reservation is there at some time from start to end.
+// within reports whether the reservation is active at any time from start to end.
 func (r *reservation) within(start, end time.Time) bool {
 	return r.start.Before(end) && start.Before(r.end)
 }
 
-// bars reports whether the reservation keeps a job off its nodes. If the job's own reservation has the
-// flag overlap, only maintenance reservations keep the job off.
+// bars reports whether the reservation keeps a job off its nodes. If the job's own reservation
+// has the flag overlap, only maintenance reservations keep the job off.
 func (r *reservation) bars(j *job) bool {
 	own := j.reservation
 	return own == nil || own != r && !own.has(maint) && (r.has(maint) || !own.has(overlap))

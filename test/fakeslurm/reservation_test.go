@@ -10,12 +10,12 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// reserveFrom asks for nodes from a time on.
+// reserveFrom creates a maintenance reservation of nodes, starting after in.
 func (w *world) reserveFrom(name string, in time.Duration, nodes ...string) error {
 	return w.CreateReservation(w.t.Context(), slurm.ReservationSpec{Name: name, Nodes: nodes, Start: w.now.Add(in), Lasts: time.Hour, Maint: true})
 }
 
-func TestAReservationThatHasBegunMarksItsNodesAndStopsNothing(t *testing.T) {
+func TestActiveReservationMarksItsNodesAndStopsNoJob(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.powered("b[0-1]")
 	running := w.submit(open("b0"))
@@ -34,19 +34,19 @@ func TestAReservationThatHasBegunMarksItsNodesAndStopsNothing(t *testing.T) {
 	w.shows("b1", "IDLE+CLOUD+POWERED_DOWN")
 }
 
-func TestAReservationThatClosesNodesForAWhileKeepsJobsOffAndEnds(t *testing.T) {
+func TestTemporaryReservationKeepsJobsOffUntilItEnds(t *testing.T) {
 	w := newWorld(t, "24.11")
 	require.NoError(t, w.CreateReservation(t.Context(), slurm.ReservationSpec{Name: "rest", Nodes: []string{"b0", "b1"}, Lasts: 5 * time.Minute}))
 	id := w.submit(open("b0"))
 	w.pass(4 * time.Minute)
-	w.shows("b0", "IDLE+CLOUD+RESERVED+POWERED_DOWN+PLANNED") // backfill plans the job for its end
+	w.shows("b0", "IDLE+CLOUD+RESERVED+POWERED_DOWN+PLANNED") // backfill plans the job for the reservation's end
 	require.Equal(t, slurm.JobPending, w.JobState(id))
 	w.pass(2 * time.Minute)
 	require.Equal(t, slurm.JobConfiguring, w.JobState(id))
 	require.Empty(t, listed(w, w.Reservations))
 }
 
-func TestReservationEndsWhereItWasMovedTo(t *testing.T) {
+func TestReservationEndsAtItsNewEnd(t *testing.T) {
 	w := newWorld(t, "24.11")
 	require.NoError(t, w.reserveFrom("eol", time.Minute, "a0"))
 	w.now = w.now.Add(50 * time.Minute)

@@ -11,7 +11,7 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// oldestStart is how long ago a new reservation may have begun.
+// oldestStart is how far in the past a new reservation may start.
 const oldestStart = 600 * time.Second
 
 // create adds a reservation of the listed nodes, or refuses as slurmctld does. The call names the
@@ -62,7 +62,7 @@ func (c *Cluster) busy(r *reservation) bool {
 	return !r.has(ignoreJobs) && slices.ContainsFunc(r.nodes, func(n *node) bool { return slices.ContainsFunc(n.jobs, stays) })
 }
 
-// CreateReservation makes a reservation that keeps jobs off nodes.
+// CreateReservation creates a reservation that keeps jobs off nodes.
 func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
 	if err := c.ask(ctx); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (c *Cluster) SetReservation(ctx context.Context, name string, change slurm.
 	return c.setTimes(r, name, change)
 }
 
-// setTimes moves a reservation that has not started, and sets its end and when it is purged.
+// setTimes changes the start of a future reservation, its end and its purge time.
 func (c *Cluster) setTimes(r *reservation, name string, change slurm.ReservationChange) error {
 	call := "scontrol update reservationname=" + name
 	switch {
@@ -139,7 +139,8 @@ func (c *Cluster) setNodes(r *reservation, name string, list []string) error {
 	return nil
 }
 
-// known are the nodes of these names, each once and in the cluster's order.
+// known returns the named nodes, each once and in the cluster's order. unknown reports whether
+// a name is unknown.
 func (c *Cluster) known(list []string) (nodes []*node, unknown bool) {
 	for _, name := range list {
 		if n := c.byName[name]; n != nil {

@@ -2,8 +2,9 @@ package fakeslurm
 
 import "slices"
 
-// fromRuns chooses so many of these nodes, which are in order: from the shortest run of consecutive
-// nodes that is long enough, or else first the longest run. It returns fewer if there are too few.
+// fromRuns chooses count of these nodes, which are in order. It takes them from the shortest
+// sufficient run of consecutive nodes. If no run suffices, it takes the longest run first and
+// continues with the rest. It returns fewer if there are too few.
 func fromRuns(nodes []*node, count int) (chosen []*node) {
 	runs := runsOf(nodes)
 	for len(chosen) < count && len(runs) > 0 {

@@ -8,8 +8,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// maxJudged limits for how many jobs backfill plans nodes. Later jobs only start on unplanned nodes
-// (bf_max_job_test; Slurm's is 100 or more).
+// maxJudged is the maximum number of jobs with planned nodes in a pass of backfill. Later jobs only
+// start on unplanned nodes (bf_max_job_test; Slurm's is 100 or more).
 const maxJudged = 5
 
 // pass is one run through the queue, by the main scheduler, by backfill, or by both.
@@ -20,7 +20,7 @@ type pass struct {
 	backfills bool                   // backfill runs
 	free      map[*partition][]*node // nodes that can take a job now, the best first
 	judged    int                    // jobs with planned nodes
-	blocked   map[*partition]bool    // partitions in which a job waits for busy nodes
+	blocked   map[*partition]bool    // partitions with a job that waits for busy nodes
 	guarded   map[*node]bool         // nodes that the main scheduler keeps for a waiting job
 	known     map[shape]string       // reasons of jobs without planned nodes
 }
@@ -31,9 +31,9 @@ type record struct {
 	in *partition
 }
 
-// schedule starts jobs by PriorityTier, priority and age. The main scheduler runs after each change.
-// When a job waits for busy nodes, the main scheduler starts no later job in that partition. Backfill
-// starts later jobs that do not delay earlier ones.
+// schedule starts jobs by PriorityTier, priority and age. The main scheduler runs after each
+// change. When a job waits for busy nodes, the main scheduler starts no later job in that
+// partition. Backfill starts later jobs that do not delay earlier ones.
 func (c *Cluster) schedule(now time.Time) {
 	if c.stirred || !c.nextBegin.IsZero() && !now.Before(c.nextBegin) {
 		c.stirred, c.nextBegin = false, time.Time{}
@@ -146,7 +146,7 @@ func (p *pass) mayStart(j *job, in *partition) bool {
 	return !wrong
 }
 
-// choose returns nodes on which a job can start now, without the taken ones; nil: too few.
+// choose returns nodes that a job can start on now, without the taken ones; nil: too few.
 func (p *pass) choose(j *job, taken ...*node) []*node {
 	chosen := make([]*node, 0, j.count)
 	for _, n := range j.named {
@@ -193,8 +193,8 @@ func (p *pass) passes(j *job, n *node) bool {
 	return p.backfills && !n.hidden && !(n.planned() && j.until(p.now).After(n.plan.start))
 }
 
-// candidates returns the nodes to choose from: those of the job's reservation, or unreserved nodes of
-// its partition.
+// candidates returns the nodes to choose from: those of the job's reservation, or unreserved
+// nodes of its partition.
 func (p *pass) candidates(j *job) []*node {
 	if j.reservation == nil {
 		return p.freeIn(j.partition)
@@ -204,8 +204,8 @@ func (p *pass) candidates(j *job) []*node {
 	})
 }
 
-// freeIn returns a partition's free unreserved nodes, powered-up nodes first, as Slurm's weights order
-// them.
+// freeIn returns a partition's free unreserved nodes, powered-up nodes first, as Slurm's
+// weights order them.
 func (p *pass) freeIn(in *partition) []*node {
 	free, known := p.free[in]
 	if !known {
@@ -222,7 +222,7 @@ func (p *pass) freeIn(in *partition) []*node {
 	return free
 }
 
-// take notes that nodes have got another job.
+// take removes nodes from the free lists after a job got them.
 func (p *pass) take(nodes []*node) {
 	taken := map[*node]bool{}
 	for _, n := range nodes {
@@ -233,19 +233,19 @@ func (p *pass) take(nodes []*node) {
 	}
 }
 
-// usable reports whether the node takes jobs at all. One that is powering up
-// does, also if it is marked to be powered down.
+// usable reports whether the node accepts jobs. A node that is powering up does, even if it is
+// marked to be powered down.
 func (n *node) usable() bool {
 	switch {
 	case n.down || n.hasAny(slurm.Drain|slurm.PoweringDown) || len(n.completing) > 0:
 		return false
 	case n.has(slurm.PowerDown) && !n.has(slurm.PoweringUp) && len(n.jobs) == 0:
-		return false // it is about to go
+		return false // will be powered down shortly
 	}
 	return !n.has(slurm.NotResponding) || n.hasAny(slurm.PoweredDown|slurm.PoweringUp)
 }
 
-// vacant reports whether there is room for another job of a partition.
+// vacant reports whether another job of a partition fits.
 func (n *node) vacant(in *partition) bool {
 	return len(n.jobs) == 0 || !in.Exclusive && !n.full()
 }
@@ -259,7 +259,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// earlier is the earlier of two times of which zero is none.
+// earlier returns the earlier of two times; zero means none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b

@@ -9,7 +9,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestAJobDoesNotStartWhereItsNodesAreNotToBeHad(t *testing.T) {
+func TestJobWaitsWhileItsNodesAreUnavailable(t *testing.T) {
 	for _, state := range []string{"down", "drain", "power_down_force"} {
 		w := newWorld(t, "24.11")
 		require.NoError(t, w.refused("a0", state, "an admin's"))
@@ -31,7 +31,7 @@ func TestIdleIsRefusedForANodeWithAJob(t *testing.T) {
 	require.Equal(t, slurm.JobConfiguring, w.JobState(id))
 }
 
-func TestWhatIsLeftOfANodeMarkedToGoTakesNoJobUnlessItIsPoweringUp(t *testing.T) {
+func TestMarkedNodeTakesNoJobUnlessItIsPoweringUp(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.powered("b0")
 	w.submit(open("b0"))

@@ -12,9 +12,9 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// Scontrol runs an scontrol command line that creates, updates or deletes a reservation, or that sets
-// a job's reservation. jobid= takes a job id or an array task (7_2). Scontrol refuses keys, flags and
-// times that the model does not support.
+// Scontrol runs an scontrol command line that creates, updates or deletes a reservation, or
+// that sets a job's reservation. jobid= takes a job id or an array task (7_2). Scontrol
+// refuses keys, flags and times that the model does not support.
 func (c *Cluster) Scontrol(ctx context.Context, line string) error {
 	if err := c.ask(ctx); err != nil {
 		return err

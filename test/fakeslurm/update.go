@@ -10,8 +10,8 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// UpdateNodes is scontrol update nodename=…: the nodes that slurmctld knows and
-// that can take the state are changed, also when it refuses others.
+// UpdateNodes acts like scontrol update nodename=…: it changes every known node that can take
+// the state, even if it refuses others.
 func (c *Cluster) UpdateNodes(ctx context.Context, list []string, change slurm.NodeChange) error {
 	if err := c.ask(ctx); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (c *Cluster) UpdateNodes(ctx context.Context, list []string, change slurm.N
 	return err
 }
 
-// Freeze has slurmctld refuse every change of a node from now on, or no longer.
+// Freeze makes slurmctld refuse every change of a node, or ends that.
 func (c *Cluster) Freeze(name string, frozen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,8 +55,8 @@ func (c *Cluster) Freeze(name string, frozen bool) {
 	}
 }
 
-// change changes a node, and reports whether its state could be as is wanted.
-// A reason without a state is kept where reasons are not cleared.
+// change changes a node and reports whether the node could take the wanted state. A reason
+// without a state is kept only on releases that do not clear reasons.
 func (c *Cluster) change(n *node, change slurm.NodeChange, now time.Time) bool {
 	if change.Comment != nil {
 		n.comment = plain(*change.Comment)
@@ -70,8 +70,8 @@ func (c *Cluster) change(n *node, change slurm.NodeChange, now time.Time) bool {
 	return change.State == "" || c.transition(change.State)(n, now)
 }
 
-// transition is how a node takes the state that a word stands for; nil: there is
-// no such word. It reports whether the node could.
+// transition returns the function that moves a node to the state named by word, or nil for an
+// unknown word. The function reports whether the node could take the state.
 func (c *Cluster) transition(word string) func(n *node, now time.Time) bool {
 	switch word {
 	case "power_up":
@@ -96,9 +96,9 @@ func (c *Cluster) transition(word string) func(n *node, now time.Time) bool {
 	return nil
 }
 
-// powerUp asks for a node that is powered down, or for one that is powering up
-// once more. For all others, one that is powering down and one whose machine
-// has vanished too, it does nothing.
+// powerUp requests a powered-down node, or once more a node that is powering up. It does
+// nothing for all other nodes, including a node that is powering down and a node that has lost
+// its machine.
 func (c *Cluster) powerUp(n *node, _ time.Time) bool {
 	if n.hasAny(slurm.PoweredDown | slurm.PoweringUp) {
 		n.set(slurm.PowerUp | slurm.PoweredDown)
@@ -106,8 +106,8 @@ func (c *Cluster) powerUp(n *node, _ time.Time) bool {
 	return true
 }
 
-// powerDown marks a node to be powered down once it is idle. It does not reach
-// one that is powering up, unless that is down.
+// powerDown marks a node to be powered down when idle. It does not affect a node that is
+// powering up, unless the node is DOWN.
 func (c *Cluster) powerDown(n *node, now time.Time) bool {
 	if n.down {
 		return c.powerDownNow(n, now)
@@ -121,16 +121,16 @@ func (c *Cluster) powerDown(n *node, now time.Time) bool {
 	return true
 }
 
-// powerDownSoon lets the node's jobs end, and no others begin.
+// powerDownSoon lets the node's jobs end, but no others start.
 func (c *Cluster) powerDownSoon(n *node, now time.Time) bool {
 	n.set(slurm.Drain)
 	if n.reason == "" {
-		n.reason, n.reasonBy = "POWER_DOWN_ASAP", "" // of no user
+		n.reason, n.reasonBy = "POWER_DOWN_ASAP", "" // not set by a user
 	}
 	return c.powerDown(n, now)
 }
 
-// powerDownNow takes a node from its jobs and powers it down, wherever it is.
+// powerDownNow removes the node's jobs and powers it down in any state.
 func (c *Cluster) powerDownNow(n *node, now time.Time) bool {
 	if n.has(slurm.PoweringDown) {
 		return true
@@ -146,8 +146,8 @@ func (c *Cluster) powerDownNow(n *node, now time.Time) bool {
 	return true
 }
 
-// resumeNode puts a node back into service. One that is powering down is
-// powered down at once; one that is in service already cannot be resumed.
+// resumeNode returns a node to service. A node that is powering down becomes powered down at
+// once. A node that is already in service is refused.
 func (c *Cluster) resumeNode(n *node, now time.Time) bool {
 	outOfService := n.down || n.has(slurm.Drain)
 	if !outOfService && !n.has(slurm.PoweringDown) {
@@ -164,7 +164,7 @@ func (c *Cluster) resumeNode(n *node, now time.Time) bool {
 	return true
 }
 
-// undrain ends a drain; a node that is down stays so.
+// undrain ends a drain. A DOWN node stays DOWN.
 func (c *Cluster) undrain(n *node, now time.Time) bool {
 	c.askAgain(n, now)
 	if !n.down {
@@ -173,8 +173,8 @@ func (c *Cluster) undrain(n *node, now time.Time) bool {
 	return true
 }
 
-// idle has a node that is down or drained in service again, and opens it to backfill. Its power
-// state stays. A node with a job is refused.
+// idle returns a DOWN or drained node to service and opens it to backfill. It keeps the power
+// state. A node with a job is refused.
 func (c *Cluster) idle(n *node, now time.Time) bool {
 	if len(n.jobs) > 0 {
 		return false
@@ -187,7 +187,7 @@ func (c *Cluster) idle(n *node, now time.Time) bool {
 	return true
 }
 
-// serve has a node in service, not down and not drained.
+// serve makes a node neither DOWN nor drained.
 func (c *Cluster) serve(n *node, now time.Time) {
 	n.down = false
 	n.clear(slurm.Drain)
@@ -197,7 +197,7 @@ func (c *Cluster) serve(n *node, now time.Time) {
 	}
 }
 
-// askAgain has slurmctld wait for the node's slurmd to register again.
+// askAgain makes slurmctld wait for a new registration of the node's slurmd.
 func (c *Cluster) askAgain(n *node, now time.Time) {
 	if n.has(slurm.PoweredDown) && !c.habits.expectsPoweredDown {
 		return
@@ -207,8 +207,7 @@ func (c *Cluster) askAgain(n *node, now time.Time) {
 	n.slurmd.lost = now
 }
 
-// drain lets the node's jobs end, and no others begin. A job that is still
-// configuring is requeued.
+// drain lets the node's jobs end, but no others start. A configuring job is requeued.
 func (c *Cluster) drain(n *node, now time.Time) bool {
 	n.set(slurm.Drain)
 	for _, j := range slices.Clone(n.jobs) {
@@ -219,7 +218,7 @@ func (c *Cluster) drain(n *node, now time.Time) bool {
 	return true
 }
 
-// setDown takes a node from its jobs and out of service.
+// setDown removes the node's jobs and sets it DOWN.
 func (c *Cluster) setDown(n *node, now time.Time) bool {
 	n.down = true
 	c.fail(n, now)

@@ -13,7 +13,7 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-func TestTextsOfANodeAreKeptWhenItIsPoweredDown(t *testing.T) {
+func TestPowerDownKeepsANodesTexts(t *testing.T) {
 	w := newWorld(t, "24.11")
 	text, long := "armed\n10:00", strings.Repeat("é", 600)
 	require.NoError(t, w.UpdateNodes(t.Context(), []string{"a0"}, slurm.NodeChange{Comment: &text, Extra: &long}))
@@ -28,7 +28,7 @@ func TestTextsOfANodeAreKeptWhenItIsPoweredDown(t *testing.T) {
 	require.Empty(t, w.node("a0").Comment)
 }
 
-func TestOn2205NodesThatArePoweredDownAreHiddenWithoutPrivateCloud(t *testing.T) {
+func TestSlurm2205HidesPoweredDownNodesWithoutPrivateCloud(t *testing.T) {
 	for version, shown := range map[string]int{"22.05": 2, "24.11": 7} {
 		t.Run(version, func(t *testing.T) {
 			w := newWorld(t, version, func(o *Options) { o.PrivateCloud = false })
@@ -41,7 +41,7 @@ func TestOn2205NodesThatArePoweredDownAreHiddenWithoutPrivateCloud(t *testing.T)
 	}
 }
 
-func TestNothingAnswersWhileSlurmctldIsDownAndNothingHappens(t *testing.T) {
+func TestSlurmctldThatIsDownNeitherAnswersNorActs(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.powered("b0")
 	id := w.submit(open("b0"))
@@ -75,7 +75,7 @@ func TestNothingAnswersWhileSlurmctldIsDownAndNothingHappens(t *testing.T) {
 	require.ErrorIs(t, w.HoldJob(ended, id), context.Canceled)
 }
 
-func TestTheConfigurationIsAsScontrolShowsIt(t *testing.T) {
+func TestConfigMatchesScontrol(t *testing.T) {
 	for version, full := range map[string]string{"22.05": "22.05.0", "25.05.8": "25.05.8", "": "24.11.5"} {
 		w := newWorld(t, version)
 		config := listed(w, w.Config)

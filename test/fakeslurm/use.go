@@ -41,8 +41,8 @@ func (c *Cluster) SetReservationOf(ctx context.Context, address, name string) er
 	return err
 }
 
-// useReservation sets or clears the reservation of a job id or an array task. Naming a task splits it
-// from its array.
+// useReservation sets or clears the reservation of a job id or an array task. Naming a task
+// splits it from its array.
 func (c *Cluster) useReservation(address, name string) error {
 	whole, task, isTask := strings.Cut(address, "_")
 	id, err := strconv.ParseUint(whole, 10, 32)
@@ -83,9 +83,10 @@ func (c *Cluster) use(j *job, name string) error {
 	return nil
 }
 
-// misfit reports whether a job can never start in its active reservation, and the reason that Slurm
-// shows. With too few nodes Slurm leaves the reason unchanged. Before 24.11 Slurm sets the priority of
-// a job that needs nodes outside its reservation to 0 until the job's reservation changes.
+// misfit reports whether a job can never start in its active reservation, and the reason that
+// Slurm shows. With too few nodes Slurm leaves the reason unchanged. Before 24.11 Slurm sets
+// the priority of a job that needs nodes outside its reservation to 0 until the job's
+// reservation changes.
 func (c *Cluster) misfit(j *job) (reason string, wrong bool) {
 	r := j.reservation
 	excluded := func(n *node) bool { return slices.Contains(j.excluded, n) }

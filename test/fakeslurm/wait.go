@@ -8,10 +8,10 @@ import (
 	"slurmflex/slurm"
 )
 
-// span is for how long a node is planned for a job.
+// span is the period that a node is planned for a job.
 type span struct{ start, end time.Time }
 
-// chance is a node and from when on a job can have it.
+// chance is a node with the time when a job can first use it.
 type chance struct {
 	*node
 	from time.Time
@@ -70,7 +70,7 @@ func (p *pass) weigh(j *job) (planned bool) {
 	chances := make([]chance, 0, len(j.partition.nodes))
 	var absent []*node
 	reserved, hidden, busy := false, false, false
-	named := 0 // of those named, how many can be had
+	named := 0 // number of named nodes that are available
 	for _, n := range j.partition.nodes {
 		if slices.Contains(j.excluded, n) {
 			continue
@@ -106,8 +106,8 @@ func (p *pass) weigh(j *job) (planned bool) {
 	return false
 }
 
-// clear returns when reservations first let the job run on the node, and whether that time is within
-// bfWindow.
+// clear returns when reservations first let the job run on the node, and whether that time is
+// within bfWindow.
 func (p *pass) clear(j *job, n *node, from time.Time) (at time.Time, ok bool) {
 	for again := true; again; {
 		again = false
@@ -120,7 +120,7 @@ func (p *pass) clear(j *job, n *node, from time.Time) (at time.Time, ok bool) {
 	return from, from.Before(p.now.Add(bfWindow))
 }
 
-// plan keeps nodes for a job from the time when the last of them is free.
+// plan plans nodes for a job from the time when the last of them is free.
 func (p *pass) plan(j *job, chances []chance) {
 	p.block(j)
 	if p.judged++; !p.backfills {
@@ -140,8 +140,8 @@ func (p *pass) plan(j *job, chances []chance) {
 	}
 }
 
-// block keeps nodes for a job that waits for busy nodes: the nodes that it names, or else its whole
-// partition. The main scheduler starts no later job on them.
+// block keeps nodes for a job that waits for busy nodes: the nodes that it names, or else its
+// whole partition. The main scheduler starts no later job on them.
 func (p *pass) block(j *job) {
 	j.reason = reasonPriority
 	if !p.blocked[j.partition] {
@@ -157,8 +157,8 @@ func (p *pass) block(j *job) {
 	}
 }
 
-// soonest are the nodes that a job is to have: those that it names, and the
-// others that can be had first.
+// soonest returns the nodes to plan for a job: those that it names, and the others that are
+// free first.
 func soonest(j *job, chances []chance) []chance {
 	chosen := make([]chance, 0, j.count+1)
 	others := j.count - len(j.named)
@@ -180,8 +180,8 @@ func soonest(j *job, chances []chance) []chance {
 	return chosen
 }
 
-// freeFrom is when a node has room for another job, by the time limits of those
-// that have it.
+// freeFrom returns when the node has room for another job, according to the time limits of its
+// jobs.
 func (p *pass) freeFrom(n *node, in *partition) time.Time {
 	from := p.now
 	if n.planned() {

@@ -17,13 +17,13 @@ import (
 
 var _ flex.Scheduler = (*Cluster)(nil)
 
-// world is a cluster whose time the test makes: nodes a0 to a3 for exclusive
-// jobs, b0 and b1 to be shared, and s0 that is never idle for too long.
+// world is a cluster with a clock set by the test. Nodes a0 to a3 are for exclusive jobs, b0
+// and b1 are shared, and s0 is exempt from SuspendTime.
 type world struct {
 	*Cluster
 	t     *testing.T
 	now   time.Time
-	calls []string // of the programs
+	calls []string // of Slurm's programs
 }
 
 func newWorld(t *testing.T, version string, change ...func(*Options)) *world {
@@ -66,7 +66,7 @@ func (w *world) called(program string, nodes []string, jobs ...uint32) {
 	w.calls = append(w.calls, call)
 }
 
-// pass lets time pass, a step each second.
+// pass advances time and calls Step every second.
 func (w *world) pass(d time.Duration) {
 	for range d / time.Second {
 		w.now = w.now.Add(time.Second)
@@ -74,19 +74,19 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// update must be taken.
+// update requires that a node update succeeds.
 func (w *world) update(nodes, state string) {
 	w.t.Helper()
 	require.NoError(w.t, w.refused(nodes, state, ""))
 }
 
-// refused is the answer to an update.
+// refused returns the error of a node update.
 func (w *world) refused(nodes, state, reason string) error {
 	w.t.Helper()
 	return w.UpdateNodes(w.t.Context(), must.Get(slurm.Expand(nodes)), slurm.NodeChange{State: state, Reason: reason})
 }
 
-// submit must be taken.
+// submit requires that a submission succeeds.
 func (w *world) submit(spec JobSpec) uint32 {
 	w.t.Helper()
 	id, err := w.Submit(spec)
@@ -94,7 +94,7 @@ func (w *world) submit(spec JobSpec) uint32 {
 	return id
 }
 
-// boot has machines come up now.
+// boot registers the machines of nodes now.
 func (w *world) boot(nodes string) {
 	w.t.Helper()
 	for _, name := range must.Get(slurm.Expand(nodes)) {
@@ -103,7 +103,7 @@ func (w *world) boot(nodes string) {
 	w.pass(time.Second)
 }
 
-// powered has nodes up.
+// powered powers nodes up.
 func (w *world) powered(nodes string) {
 	w.t.Helper()
 	w.update(nodes, "power_up")
@@ -112,7 +112,7 @@ func (w *world) powered(nodes string) {
 	w.calls = nil
 }
 
-// are requires that jobs are in states.
+// are requires that jobs are in this state.
 func (w *world) are(state slurm.JobState, jobs ...uint32) {
 	w.t.Helper()
 	for _, id := range jobs {
@@ -120,7 +120,7 @@ func (w *world) are(state slurm.JobState, jobs ...uint32) {
 	}
 }
 
-// shows requires that a node shows a state.
+// shows requires that a node shows this state.
 func (w *world) shows(name, state string) {
 	w.t.Helper()
 	require.Equal(w.t, slurm.ParseState(state).String(), w.node(name).State.String(), "%s", name)
@@ -134,7 +134,7 @@ func (w *world) node(name string) slurm.Node {
 	return nodes[i]
 }
 
-// queued is the job in the queue.
+// queued returns a job from the queue.
 func (w *world) queued(id uint32) slurm.Job {
 	w.t.Helper()
 	jobs := listed(w, w.Jobs)
@@ -143,7 +143,7 @@ func (w *world) queued(id uint32) slurm.Job {
 	return jobs[i]
 }
 
-// listed is what a list shows.
+// listed returns a list and fails the test on an error.
 func listed[T any](w *world, list func(context.Context) (T, error)) T {
 	w.t.Helper()
 	shown, err := list(w.t.Context())
@@ -151,7 +151,7 @@ func listed[T any](w *world, list func(context.Context) (T, error)) T {
 	return shown
 }
 
-// squeue is the queue, a line for each job.
+// squeue formats the queue with one line per job.
 func (w *world) squeue() string {
 	w.t.Helper()
 	var lines []string
@@ -161,19 +161,19 @@ func (w *world) squeue() string {
 	return strings.Join(lines, "\n")
 }
 
-// programs are those that were called since the last time.
+// programs returns the program calls since the last call.
 func (w *world) programs() []string {
 	calls := w.calls
 	w.calls = nil
 	return calls
 }
 
-// train is a job of an hour that takes ten minutes.
+// train returns a one-hour job that runs for ten minutes.
 func train(nodes ...string) JobSpec {
 	return JobSpec{Partition: "train", NodeList: nodes, Limit: time.Hour, Run: 10 * time.Minute}
 }
 
-// open is a job that shares its node.
+// open returns a job that shares its node.
 func open(nodes ...string) JobSpec {
 	return JobSpec{Partition: "open", NodeList: nodes, Limit: time.Hour, Run: 10 * time.Minute}
 }

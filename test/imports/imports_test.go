@@ -1,6 +1,6 @@
-// Package imports holds the import graph of the design: each package may reach
-// only the ones of ours that its row names, and the pure ones no network, no
-// process and no clock.
+// Package imports checks the import graph of the design. Each package may reach only those
+// packages of this module that its row names. Pure packages may use no network, process or
+// clock.
 package imports
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mayReach has a row for every package of ours that is not a test, a command or
-// a program of scripts.
+// mayReach has a row for every package of this module except tests, commands and programs in
+// scripts.
 var mayReach = map[string][]string{
 	"slurmflex/slurm":                 nil,
 	"slurmflex/mig":                   nil,
@@ -56,7 +56,7 @@ var mayReach = map[string][]string{
 	"slurmflex/test/fakegce":          nil,
 }
 
-func TestPackagesReachOnlyWhatTheDesignAllows(t *testing.T) {
+func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 	for pkg, allowed := range mayReach {
 		for _, dep := range deps(t, pkg) {
 			if strings.HasPrefix(dep, "slurmflex/") && dep != pkg && !slices.Contains(allowed, dep) {
@@ -75,8 +75,8 @@ func TestEveryPackageHasARow(t *testing.T) {
 	}
 }
 
-// The memory and the time of the hook are those of what is linked into it.
-func TestTheHookLinksNoClient(t *testing.T) {
+// The packages linked into the hook determine its memory and its run time.
+func TestHookLinksNoClient(t *testing.T) {
 	light := []string{"slurmflex/", "go.uber.org/zap", "go.uber.org/multierr", "golang.org/x/sync/", "golang.org/x/sys/", "go.yaml.in/yaml/v3"}
 	for _, dep := range lines(t, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "slurmflex/cmd/slurmflex-hook") {
 		if !slices.ContainsFunc(light, func(prefix string) bool { return strings.HasPrefix(dep, prefix) }) {
@@ -90,7 +90,7 @@ func TestTheHookLinksNoClient(t *testing.T) {
 	}
 }
 
-func TestThePlannerIsPure(t *testing.T) {
+func TestPlannerIsPure(t *testing.T) {
 	impure := []string{"net", "net/http", "os/exec", "math/rand", "math/rand/v2"}
 	for _, pkg := range []string{"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/past", "slurmflex/slurm", "slurmflex/mig"} {
 		for _, dep := range deps(t, pkg) {
@@ -112,7 +112,7 @@ func TestThePlannerIsPure(t *testing.T) {
 
 func deps(t *testing.T, pkg string) []string { return lines(t, "list", "-deps", pkg) }
 
-// lines are those that a go command prints, without the empty ones.
+// lines returns the non-empty lines that a go command prints.
 func lines(t *testing.T, args ...string) []string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
@@ -123,11 +123,11 @@ func lines(t *testing.T, args ...string) []string {
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
 }
 
-// What an AdminComment or a reason of ours says is read by package memo alone; everything else has it
-// as a value. Nothing finds it out from a sentence.
+// Only package memo may parse slurmflex's AdminComments and reasons. All other packages use
+// values, and must not derive anything from a sentence.
 func TestOnlyMemoReadsOurSentences(t *testing.T) {
 	sentence := regexp.MustCompile(`(strings\.(Has|Contains|Cut|Trim|Index)|regexp\.)\w*\(.*(memo\.|\.Told|AdminComment|Obstacle|\bproblem\b|\.Message\b)`)
-	trimmed := regexp.MustCompile(`strings\.TrimSuffix\([^,]+, "\."\)`) // a full stop at its end
+	trimmed := regexp.MustCompile(`strings\.TrimSuffix\([^,]+, "\."\)`) // removes a final full stop
 	for _, file := range lines(t, "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`, "slurmflex/flex/...", "slurmflex/cmd/...") {
 		if strings.Contains(file, "/flex/plan/memo/") {
 			continue

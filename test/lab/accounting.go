@@ -29,7 +29,7 @@ StorageUser=root
 StorageLoc=slurm
 `
 
-// accountingConf is what slurm.conf has of it.
+// accountingConf is the part of slurm.conf for accounting.
 const accountingConf = `
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=127.0.0.1
@@ -40,14 +40,13 @@ AccountingStorageEnforce=associations,limits,qos
 {{- end}}
 `
 
-// DBDPort is slurmdbd's.
+// DBDPort returns slurmdbd's port.
 func (d fileData) DBDPort() int { return d.port + 3 }
 
-// StoragePort is that of slurmdbd's MariaDB.
+// StoragePort returns the port of slurmdbd's MariaDB.
 func (d fileData) StoragePort() int { return d.port + 4 }
 
-// startAccounting starts a MariaDB and a slurmdbd of the lab's own, and has it know
-// the cluster.
+// startAccounting starts a MariaDB and a slurmdbd for the lab and registers the cluster with them.
 func (l *Lab) startAccounting(ctx context.Context) {
 	if l.User != "" {
 		must.Do(errors.New("a lab with accounting runs as root"))
@@ -56,7 +55,8 @@ func (l *Lab) startAccounting(ctx context.Context) {
 	conf := l.path("etc/slurmdbd.conf")
 	write(conf, dbdConf, d)
 	must.Do(os.Chmod(conf, 0o600))
-	// A MariaDB that starts removes all temporary tables in its tmpdir, also another MariaDB's.
+	// A starting MariaDB removes all temporary tables in its tmpdir, including those of another
+	// MariaDB.
 	data, tmp := "--datadir="+l.path("db"), "--tmpdir="+l.path("run")
 	must.Get(l.run(ctx, nil, "/usr/bin/mariadb-install-db", "--no-defaults", "--user=root",
 		"--auth-root-authentication-method=normal", "--skip-test-db", "--force", data, tmp))
@@ -65,24 +65,25 @@ func (l *Lab) startAccounting(ctx context.Context) {
 		"--bind-address=127.0.0.1", "--loose-innodb-snapshot-isolation=OFF", fmt.Sprint("--port=", d.StoragePort()))
 	startServer(ctx, storage, d.StoragePort())
 	dbd := l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/slurmdbd", "-D")
-	dbd.Env = append(dbd.Env, "LD_LIBRARY_PATH="+filepath.Join(l.Build, "lib")) // an older libmariadb, where Slurm's own refuses
+	// An older libmariadb, if Slurm's own rejects the server.
+	dbd.Env = append(dbd.Env, "LD_LIBRARY_PATH="+filepath.Join(l.Build, "lib"))
 	must.Do(l.noAccounting(must.Try(func() { startServer(ctx, dbd, d.DBDPort()) })))
 	must.Get(l.Slurm(ctx, "sacctmgr", "--immediate", "add", "cluster", "alpha"))
 }
 
-// NoAccountingError says that this host's slurmdbd cannot work with its MariaDB, whatever
-// the lab is.
+// NoAccountingError reports that this host's slurmdbd cannot work with its MariaDB in any lab.
 type NoAccountingError struct {
-	Says string // what slurmdbd logged last
+	Says string // slurmdbd's last error message
 }
 
 func (e *NoAccountingError) Error() string { return "slurmdbd does not start: " + e.Says }
 
-// hopeless finds slurmdbd's own words for a host without a usable MySQL plugin: libmariadb
-// 11.8.9 refuses its first query (error 5027), or the plugin is not installed.
+// hopeless matches slurmdbd's messages on a host without a usable MySQL plugin: libmariadb 11.8.9
+// rejects its first query (error 5027), or the plugin is not installed.
 var hopeless = regexp.MustCompile(`(?m)(?:fatal: _check_mysql_concat_is_sane: .*|error: .*cannot find accounting_storage plugin.*)$`)
 
-// noAccounting is err, or a NoAccountingError if slurmdbd's log says that none can start.
+// noAccounting returns err, or a NoAccountingError if slurmdbd's log shows that no slurmdbd can
+// start on this host.
 func (l *Lab) noAccounting(err error) error {
 	if err == nil {
 		return nil
@@ -94,7 +95,7 @@ func (l *Lab) noAccounting(err error) error {
 	return err
 }
 
-// startServer starts a server, which Stop kills, and waits until it listens or ends.
+// startServer starts a server and waits until it listens or exits. Stop kills the server.
 func startServer(ctx context.Context, server *exec.Cmd, port int) {
 	must.Do(server.Start())
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -20,7 +20,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// startFake starts the fake Compute API, whose VMs are slurmds.
+// startFake starts the fake Compute API. Its VMs are slurmds.
 func (l *Lab) startFake() {
 	log := must.Get(os.Create(l.Log("fakegce.log")))
 	defer log.Close()
@@ -49,12 +49,11 @@ func (l *Lab) startFake() {
 	}
 }
 
-// key is the file of the service account that slurmflex speaks to the fake as.
+// key returns the path of the service account's key that slurmflex uses for the fake.
 func (l *Lab) key() string { return l.path("etc/key.json") }
 
-// Create makes a resource of the cloud by a call of its API, as somebody else would,
-// and returns when it is made. A collection is that of the region, such as
-// "instanceGroupManagers".
+// Create creates a cloud resource by an API call, as another client would, and returns when the
+// resource exists. The collection is a regional one, such as "instanceGroupManagers".
 func (l *Lab) Create(ctx context.Context, collection string, resource any) error {
 	return must.Try(func() {
 		url := l.Endpoint + "/compute/v1/projects/demo/regions/us-central1/" + collection
@@ -78,7 +77,7 @@ func (l *Lab) Create(ctx context.Context, collection string, resource any) error
 	})
 }
 
-// CreateGroup makes an empty group of a template of the region, such as "a3".
+// CreateGroup creates an empty group with a template of the region, such as "a3".
 func (l *Lab) CreateGroup(ctx context.Context, name, description, template string) error {
 	return l.Create(ctx, "instanceGroupManagers", &compute.InstanceGroupManager{
 		Name: name, Description: description, ForceSendFields: []string{"TargetSize"},
@@ -89,12 +88,12 @@ func (l *Lab) CreateGroup(ctx context.Context, name, description, template strin
 	})
 }
 
-// Ask reads JSON from the fake's control surface, such as "state".
+// Ask reads JSON from the fake's control interface, such as "state".
 func (l *Lab) Ask(ctx context.Context, what string, answer any) error {
 	return (&remote.Fake{Endpoint: l.Endpoint}).Ask(ctx, what, answer)
 }
 
-// Tell changes something in the fake's world, such as "capacity".
+// Tell changes the fake's world, such as its "capacity".
 func (l *Lab) Tell(ctx context.Context, what string, order any) error {
 	return (&remote.Fake{Endpoint: l.Endpoint}).Tell(ctx, what, order)
 }

@@ -18,9 +18,9 @@ import (
 	"slurmflex/test/must"
 )
 
-// topConf is the part of slurm.conf that slurmflex has no say in, down to the
-// mark behind which stands what slurmflex config slurm-conf prints. With
-// config_overrides nodes have what that says, and not what this machine has.
+// topConf is the part of slurm.conf that slurmflex does not write, up to the mark where the output
+// of slurmflex config slurm-conf is inserted. With config_overrides, nodes have the configured
+// resources instead of this machine's.
 const topConf = `ClusterName=alpha
 SlurmctldHost={{.Host}}(127.0.0.1)
 SlurmUser={{or .User "root"}}
@@ -58,10 +58,10 @@ NodeName=alpha-cpu-[0-1] NodeAddr=127.0.0.1 Port={{.Ports 30 2}} CPUs=2 State=CL
 PartitionName=cpu Nodes=alpha-cpu-[0-1] State=UP
 `
 
-// The cluster has two exclusive partitions of flex nodes, whose leases follow
-// the job's TimeLimit (train) and the nodeset's maximum (fixed), a shared one
-// (open), one of ordinary nodes that are not ours, and one for each further
-// nodeset. All nodes are slurmds on this machine, at ports of their own.
+// The cluster has two exclusive partitions of flex nodes with leases that follow the job's
+// TimeLimit (train) or the nodeset's maximum (fixed), a shared partition (open), a partition of
+// ordinary nodes that are not ours, and one partition for each further nodeset. All nodes are
+// slurmds on this machine, each with its own port.
 const configYAML = `slurm_cluster_name: alpha
 project: demo
 slurm_log_dir: {{.Dir}}/log
@@ -144,8 +144,8 @@ slurmflex:
 {{- define "partition"}}{{if .LongJobs}}, partition_conf: {MaxTime: UNLIMITED}{{end}}{{end}}
 `
 
-// A VM is a slurmd, unless it is muted. It reports a fresh boot (-b), as a new
-// machine would.
+// A VM is a slurmd, unless it is muted. The slurmd reports a fresh boot (-b), as a new machine
+// would.
 const bootProgram = `#!/bin/sh
 echo "$1" | /usr/bin/grep -xEf {{.Dir}}/run/mute >> {{.Dir}}/log/mute.log && exit 0
 export SLURM_CONF={{.Dir}}/etc/slurm.conf PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -169,12 +169,11 @@ exit 0
 type fileData struct {
 	*Lab
 	Host             string
-	Key              string // of the fake's service account; empty: somebody else's API needs none
+	Key              string // of the fake's service account; empty for another API, which needs none
 	Port, SlurmdPort int
 }
 
-// Ports are those of so many slurmds, the first of them so far into the lab's
-// window.
+// Ports returns the ports of this many slurmds, starting at offset at in the lab's window.
 func (d fileData) Ports(at, nodes int) string {
 	first := d.port + at
 	if nodes == 1 {
@@ -183,8 +182,8 @@ func (d fileData) Ports(at, nodes int) string {
 	return fmt.Sprintf("[%d-%d]", first, first+nodes-1)
 }
 
-// NodeConf is the node_conf of a nodeset: its slurmds' ports, and if CPUs are
-// given, these in place of what its machine type has.
+// NodeConf returns the node_conf of a nodeset: its slurmds' ports and, unless cpus is 0, CPUs that
+// replace those of the machine type.
 func (d fileData) NodeConf(ports string, cpus int) string {
 	conf := "NodeAddr: 127.0.0.1, Port: '" + ports + "'"
 	if cpus > 0 {
@@ -193,11 +192,11 @@ func (d fileData) NodeConf(ports string, cpus int) string {
 	return "node_conf: {" + conf + "}"
 }
 
-// setPorts is how many slurmds a further nodeset has ports for.
+// setPorts is the number of slurmd ports of a further nodeset.
 const setPorts = 8
 
-// MorePorts are those of a further nodeset's slurmds. The nodes of one that has
-// too many share a port.
+// MorePorts returns the ports of a further nodeset's slurmds. If the nodeset has more nodes than
+// ports, all nodes share one port.
 func (d fileData) MorePorts(i int) string {
 	nodes := d.NodeSets[i].Size
 	if nodes > setPorts {
@@ -206,7 +205,7 @@ func (d fileData) MorePorts(i int) string {
 	return d.Ports(50+setPorts*i, nodes)
 }
 
-// writeFiles writes the configuration of slurmflex, and with it that of Slurm.
+// writeFiles writes slurmflex's configuration and uses it to write Slurm's.
 func (l *Lab) writeFiles(ctx context.Context) {
 	host, _, _ := strings.Cut(must.Get(os.Hostname()), ".")
 	d := fileData{Lab: l, Host: host, Port: l.port, SlurmdPort: l.port + 1}
@@ -214,7 +213,7 @@ func (l *Lab) writeFiles(ctx context.Context) {
 		d.Key = l.key()
 	}
 	write(l.Config(), configYAML, d)
-	write(l.Conf(), topConf, d) // Slurm's commands want one to tell their version
+	write(l.Conf(), topConf, d) // Slurm's commands need a slurm.conf to print their version
 	part := l.ownPart(ctx)
 	l.writeGPUs(part)
 	text := topConf + part + endConf
@@ -227,8 +226,8 @@ func (l *Lab) writeFiles(ctx context.Context) {
 	}
 }
 
-// cgroupConf keeps slurmd off the machine's cgroups, which it insists on from the
-// release on that knows the word; no slurmd of an older one starts with it.
+// cgroupConf keeps slurmd from using the machine's cgroups. Slurm requires the setting from 24.05
+// on; an older slurmd does not start with it.
 func cgroupConf(v slurm.Version) string {
 	if !v.AtLeast(24, 5) {
 		return ""
@@ -236,8 +235,8 @@ func cgroupConf(v slurm.Version) string {
 	return "CgroupPlugin=disabled\n"
 }
 
-// ownPart is the part of slurm.conf that slurmflex prints, but for the single
-// values that a cluster on one machine, or the scenario, wants otherwise.
+// ownPart returns the part of slurm.conf that slurmflex prints. It replaces single values where a
+// cluster on one machine, or the scenario, needs others.
 func (l *Lab) ownPart(ctx context.Context) string {
 	args := []string{"config", "slurm-conf"}
 	if l.NoHooks {
@@ -246,7 +245,7 @@ func (l *Lab) ownPart(ctx context.Context) string {
 	part := must.Get(l.Flex(ctx, args...))
 	for _, o := range []struct {
 		key   string
-		value string // behind it; empty: as it is printed
+		value string // empty: as printed
 	}{
 		{"SlurmctldParameters", "idle_on_node_suspend,cloud_dns,power_save_interval=1"},
 		{"ResumeTimeout", number(l.ResumeTimeout)},
@@ -265,14 +264,14 @@ func (l *Lab) ownPart(ctx context.Context) string {
 	return part
 }
 
-// gpuLine is a line that slurmflex prints for gres.conf, behind a #.
+// gpuLine matches a commented line for gres.conf in slurmflex's output.
 var gpuLine = regexp.MustCompile(`(?m)^# (NodeName=\S+ Name=gpu .*?File=)(/dev/nvidia\S+)$`)
 
-// mostGPUs is how many a machine has at most.
+// mostGPUs is the maximum number of GPUs per machine.
 const mostGPUs = 8
 
-// writeGPUs writes gres.conf as slurmflex prints it, with devices of the lab's
-// own that are as good as /dev/null.
+// writeGPUs writes gres.conf as slurmflex prints it, with the lab's own device files, which behave
+// like /dev/null.
 func (l *Lab) writeGPUs(part string) {
 	var conf strings.Builder
 	for _, line := range gpuLine.FindAllStringSubmatch(part, -1) {
@@ -287,7 +286,7 @@ func (l *Lab) writeGPUs(part string) {
 	must.Do(os.WriteFile(l.path("etc/gres.conf"), []byte(conf.String()), 0o644))
 }
 
-// number is a value of slurm.conf; none for 0.
+// number formats a value for slurm.conf; empty for 0.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -295,7 +294,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// writePrograms puts everything that others start into the cluster's bin.
+// writePrograms copies all programs that other programs start into the cluster's bin.
 func (l *Lab) writePrograms(ctx context.Context) {
 	for name, text := range map[string]string{
 		"bin/boot": bootProgram, "bin/delete": deleteProgram, "bin/delegate": delegateProgram,
@@ -312,9 +311,8 @@ func (l *Lab) writePrograms(ctx context.Context) {
 	}
 }
 
-// Mute has the VMs of the nodes whose name fits the extended regular expression
-// boot without a slurmd from now on, and no others. Those that have done so stand
-// in the log mute.log.
+// Mute makes the VMs of nodes with names that match the extended regular expression boot without a
+// slurmd from now on. All other VMs boot with a slurmd. The log mute.log lists the muted boots.
 func (l *Lab) Mute(nodes string) error {
 	return os.WriteFile(l.path("run/mute"), []byte(nodes+"\n"), 0o644)
 }

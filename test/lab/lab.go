@@ -1,7 +1,6 @@
-// Package lab sets up a whole cluster in one directory, for the end-to-end
-// tests and the demo: a private slurmctld, a slurmd for every VM, the fake
-// Compute API as a process of its own, and the built slurmflex between them.
-// Labs do not disturb each other nor a Slurm that runs on the machine.
+// Package lab sets up a whole cluster in one directory for the end-to-end tests and the demo: a
+// private slurmctld, a slurmd for every VM, the fake Compute API in its own process, and the built
+// slurmflex between them. Labs do not disturb each other or a Slurm that runs on the machine.
 package lab
 
 import (
@@ -26,46 +25,46 @@ import (
 	"slurmflex/test/must"
 )
 
-// Options says what the cluster is like.
+// Options describes the cluster.
 type Options struct {
 	Build          string        // folder of the built programs
 	Scripts        string        // folder of the hooks' wrappers
 	Name           string        // of the cluster's temporary folder: slurmflex-NAME-…
-	User           string        // whom slurmctld and slurmflex run as; empty: root
-	ResumeTimeout  int           // s; 0: what slurmflex writes
-	ResumeRate     int           // nodes a minute; 0: what slurmflex writes, no limit
+	User           string        // user of slurmctld and slurmflex; empty: root
+	ResumeTimeout  int           // s; 0: the value that slurmflex writes
+	ResumeRate     int           // nodes per minute; 0: the value that slurmflex writes, no limit
 	SuspendTimeout int           // s; 0: 5
 	Backfill       int           // s between passes of backfill; 0: 2
-	CPUs           int           // of a node; 0: what its machine type has
-	LongJobs       bool          // partitions take jobs that are longer than their leases
+	CPUs           int           // per node; 0: those of the machine type
+	LongJobs       bool          // partitions accept jobs that are longer than their leases
 	NoHooks        bool          // slurm.conf names programs that do nothing
 	Daemon         bool          // whether a daemon runs
-	Configuring    bool          // whether jobs wait CONFIGURING although a daemon runs
-	Accounting     bool          // whether slurmctld has a slurmdbd; slurmctld runs as root then
-	Limits         bool          // whether it enforces the limits of accounts and QOS
+	Configuring    bool          // whether jobs wait CONFIGURING even with a daemon
+	Accounting     bool          // whether slurmctld has a slurmdbd; slurmctld then runs as root
+	Limits         bool          // whether slurmdbd enforces the limits of accounts and QOS
 	Static         int           // static nodes, alpha-st-0 …; at most 2
-	NodeSets       []NodeSet     // beside a3 and g2; at most 6
-	Margin         int           // s of job_duration_margin of a3
+	NodeSets       []NodeSet     // besides a3 and g2; at most 6
+	Margin         int           // a3's job_duration_margin in s
 	FlexKeys       string        // more keys for the dws_flex blocks of a3, g2 and st, such as "boot_timeout: 60"
 	Keys           string        // another key of the slurmflex section, such as "max_active_requests: 1"
-	OperationTime  time.Duration // of the fake Compute API's operations; 0: 500 ms
-	Endpoint       string        // a Compute API that runs already; empty: start slurmflex-fakegce
+	OperationTime  time.Duration // duration of the fake Compute API's operations; 0: 500 ms
+	Endpoint       string        // a running Compute API; empty: start slurmflex-fakegce
 }
 
-// NodeSet is a further nodeset, with a template and a partition of its name.
+// NodeSet is a further nodeset with a template and a partition of the same name.
 type NodeSet struct {
 	Name     string
-	Machine  string   // of its template; empty: the scenario makes the template
-	Size     int      // nodes; mute them if there are more than 8, for slurmds have no more ports
+	Machine  string   // of its template; empty: the scenario creates the template
+	Size     int      // nodes; with more than 8, mute them, because there are only 8 slurmd ports
 	Shared   bool     // whether jobs share the nodes of its partition
 	Static   bool     // whether its nodes are static
 	Keys     []string // more keys, such as "enable_placement: true"
-	FlexKeys string   // the keys of its dws_flex block
-	Capacity string   // in place of that block, such as "spot"
+	FlexKeys string   // keys of its dws_flex block
+	Capacity string   // replaces the dws_flex block, such as "spot"
 }
 
-// CPUs are those of its nodes that node_conf gives: what the lab wants, or one
-// where there is no machine type yet. 0: what the machine type has.
+// CPUs returns the number of CPUs for the nodeset's node_conf: the lab's, or one if the machine
+// type is not known yet. 0: use the machine type's.
 func (s NodeSet) CPUs(wanted int) int {
 	if s.Machine == "" {
 		return max(wanted, 1)
@@ -76,17 +75,17 @@ func (s NodeSet) CPUs(wanted int) int {
 // Lab is a running cluster.
 type Lab struct {
 	Options
-	Dir      string        // the cluster's own folder
-	Version  slurm.Version // Slurm's
+	Dir      string        // the cluster's folder
+	Version  slurm.Version // Slurm's version
 	Endpoint string        // the Compute API's address
 	port     int
 	release  func()
 	cred     *syscall.Credential
 	daemon   *exec.Cmd
-	fake     *remote.Fake // nil: there is none, or it is somebody else's
+	fake     *remote.Fake // nil: the API belongs to the caller, or there is none
 }
 
-// Start sets the cluster up. Stop or Remove must be called even if it fails.
+// Start sets the cluster up. The caller must call Stop or Remove even if Start fails.
 func Start(ctx context.Context, o Options) (*Lab, error) {
 	l := &Lab{Options: o, Endpoint: o.Endpoint}
 	err := must.Try(func() { l.start(ctx) })
@@ -98,7 +97,7 @@ func (l *Lab) start(ctx context.Context) {
 		must.Do(errors.New("a lab needs root: slurmd sets the user of a job's processes"))
 	}
 	l.Version = must.Get(SlurmVersion(ctx))
-	unix.Umask(0o022) // other users' processes work in the folder, whatever that of our caller is
+	unix.Umask(0o022) // processes of other users work in the folder, whatever the caller's umask
 	l.Dir = must.Get(os.MkdirTemp("", "slurmflex-"+l.Name+"-"))
 	must.Do(os.Chmod(l.Dir, 0o755))
 	var err error
@@ -126,7 +125,7 @@ func (l *Lab) start(ctx context.Context) {
 	}
 }
 
-// AwaitCover waits until the daemon keeps powered-down nodes from jobs.
+// AwaitCover waits until the daemon keeps jobs off powered-down nodes.
 func (l *Lab) AwaitCover(ctx context.Context) error {
 	return Until(ctx, time.Minute, "the cover", func() (bool, error) {
 		out, err := l.Slurm(ctx, "scontrol", "show", "reservation")
@@ -138,7 +137,7 @@ func (l *Lab) makeFolders() {
 	for _, d := range []string{"bin/none", "dev", "etc", "state", "log", "run", "spool", "history"} {
 		must.Do(os.MkdirAll(l.path(d), 0o755))
 	}
-	must.Do(os.Chmod(l.path("run"), 0o700)) // as the socket in it needs
+	must.Do(os.Chmod(l.path("run"), 0o700)) // required by the socket in this folder
 	if l.User == "" {
 		return
 	}
@@ -151,13 +150,13 @@ func (l *Lab) makeFolders() {
 	}
 }
 
-// Conf is the path of slurm.conf.
+// Conf returns the path of slurm.conf.
 func (l *Lab) Conf() string { return l.path("etc/slurm.conf") }
 
-// Config is the path of slurmflex's configuration.
+// Config returns the path of slurmflex's configuration.
 func (l *Lab) Config() string { return l.path("bin/config.yaml") }
 
-// HTTPAddress is where the daemon answers over HTTP.
+// HTTPAddress returns the address of the daemon's HTTP server.
 func (l *Lab) HTTPAddress() string { return fmt.Sprintf("127.0.0.1:%d", l.port+2) }
 
 // Log returns the path of a log file.
@@ -165,27 +164,24 @@ func (l *Lab) Log(name string) string { return l.path("log/" + name) }
 
 func (l *Lab) path(name string) string { return filepath.Join(l.Dir, name) }
 
-// Slurm runs one of Slurm's commands against this cluster and returns what it
-// printed on standard output.
+// Slurm runs one of Slurm's commands against this cluster and returns its standard output.
 func (l *Lab) Slurm(ctx context.Context, command string, args ...string) (string, error) {
 	return l.run(ctx, nil, command, args...)
 }
 
-// Flex runs slurmflex with this cluster's configuration, as the user that
-// slurmctld runs as.
+// Flex runs slurmflex with this cluster's configuration, as slurmctld's user.
 func (l *Lab) Flex(ctx context.Context, args ...string) (string, error) {
 	return l.run(ctx, l.cred, l.path("bin/slurmflex"), append([]string{"--config", l.Config()}, args...)...)
 }
 
-// Command prepares slurmflex as Flex runs it, with more of an environment.
+// Command prepares slurmflex as Flex runs it, with additional environment variables.
 func (l *Lab) Command(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	cmd := l.command(ctx, l.cred, l.path("bin/slurmflex"), append([]string{"--config", l.Config()}, args...)...)
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
 
-// Client prepares one of Slurm's commands, such as salloc, to be run beside
-// others.
+// Client prepares one of Slurm's commands, such as salloc, to run in parallel with others.
 func (l *Lab) Client(ctx context.Context, command string, args ...string) *exec.Cmd {
 	return l.command(ctx, nil, command, args...)
 }
@@ -204,7 +200,7 @@ func (l *Lab) run(ctx context.Context, cred *syscall.Credential, name string, ar
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	if errors.Is(err, exec.ErrWaitDelay) { // a daemon holds the pipe; the command itself is done
+	if errors.Is(err, exec.ErrWaitDelay) { // a daemon holds the pipe; the command itself has ended
 		err = nil
 	}
 	if err != nil {
@@ -232,7 +228,7 @@ func (l *Lab) StartDaemon(ctx context.Context) error {
 	})
 }
 
-// StopDaemon stops the daemon as systemd would.
+// StopDaemon stops the daemon as systemd does.
 func (l *Lab) StopDaemon() error {
 	if l.daemon == nil {
 		return nil
@@ -245,12 +241,12 @@ func (l *Lab) StopDaemon() error {
 	return err
 }
 
-// KillDaemon ends the daemon without a chance to do anything more.
+// KillDaemon kills the daemon immediately.
 func (l *Lab) KillDaemon() error {
 	if err := l.daemon.Process.Kill(); err != nil {
 		return err
 	}
-	_ = l.daemon.Wait() // which says that it was killed
+	_ = l.daemon.Wait() // it reports the kill
 	l.daemon = nil
 	return nil
 }
@@ -263,13 +259,13 @@ func (l *Lab) Remove() {
 	}
 }
 
-// Stop kills everything that belongs to the cluster. It leaves the folder.
+// Stop kills all processes of the cluster. It leaves the folder.
 func (l *Lab) Stop() {
 	if l.Dir == "" {
 		return // it was never set up
 	}
-	// A process may just be starting another: slurmctld starts itself again when
-	// it is told to reconfigure, from 23.11 on.
+	// A process may just be starting another: from 23.11 on, slurmctld restarts itself on
+	// reconfigure.
 	for quiet, left := 0, 50; quiet < 5 && left > 0; left-- {
 		quiet++
 		for _, pid := range l.processes() {
@@ -289,17 +285,16 @@ func (l *Lab) Stop() {
 	}
 }
 
-// daemons are the programs of a cluster that do not name its folder in their
-// command line.
+// daemons lists the cluster's programs that do not have its folder in their command line.
 var daemons = []string{"slurmctld", "slurmscriptd", "slurmd", "slurmdbd", "slurmstepd", "slurmflex"}
 
-// debian is what Debian's programs have behind their names, and the kernel names
-// a slurmctld by that which has started itself again.
+// debian is the suffix of Debian's program names. The kernel shows it for a slurmctld that has
+// restarted itself.
 const debian = "-wlm"
 
-// processes are those of the cluster: programs that name its folder in their
-// command line, and daemons that have it in their environment. A person's shell
-// that has set SLURM_CONF is none.
+// processes returns the cluster's processes: programs with its folder in their command line, and
+// daemons with its folder in their environment. A user's shell with SLURM_CONF in its environment
+// does not count.
 func (l *Lab) processes() []int {
 	var pids []int
 	entries, _ := os.ReadDir("/proc")
@@ -320,7 +315,7 @@ func (l *Lab) processes() []int {
 	return pids
 }
 
-// SlurmVersion is that of the slurmctld that labs start.
+// SlurmVersion returns the version of the slurmctld that labs start.
 func SlurmVersion(ctx context.Context) (slurm.Version, error) {
 	cmd := exec.CommandContext(ctx, "slurmctld", "-V")
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -344,9 +339,9 @@ func lookIn(folder, name string) (string, error) {
 	return path, nil
 }
 
-// copyProgram puts a program where the cluster's hooks expect it, for all users to
-// start. Another process writes it: what this one has open for writing nobody could
-// start.
+// copyProgram copies a program to the path that the cluster's hooks expect, executable by all
+// users. Another process writes the copy, because a program that is open for writing cannot be
+// started.
 func copyProgram(ctx context.Context, from, to string) error {
 	if out, err := exec.CommandContext(ctx, "/usr/bin/install", "--mode=755", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s: %w: %s", filepath.Base(from), err, strings.TrimSpace(string(out)))
@@ -354,7 +349,7 @@ func copyProgram(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Until asks until the answer is yes, and fails after the limit.
+// Until polls until the answer is yes, and fails after the limit.
 func Until(ctx context.Context, limit time.Duration, what string, yes func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestASlurmctldThatHasRestartedItselfIsStoppedWithItsCluster(t *testing.T) {
+func TestStopEndsASlurmctldThatRestartedItself(t *testing.T) {
 	l := &Lab{Dir: t.TempDir()}
 	cat, err := exec.LookPath("cat")
 	require.NoError(t, err)
@@ -29,15 +29,15 @@ func TestASlurmctldThatHasRestartedItselfIsStoppedWithItsCluster(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() {
-			_ = stdin.Close() // which ends it
+			_ = stdin.Close() // this ends it
 			_ = cmd.Wait()
 		})
 	}
 	assert.Equal(t, []int{ours.Process.Pid}, l.processes())
 }
 
-// A11: the value disabled came with 24.05, and no older slurmd starts with it.
-func TestCgroupsAreSwitchedOffWhereSlurmKnowsTheWord(t *testing.T) {
+// A11: the value disabled exists since 24.05, and an older slurmd does not start with it.
+func TestCgroupsAreDisabledIfSlurmSupportsIt(t *testing.T) {
 	for version, want := range map[slurm.Version]string{
 		{Major: 22, Minor: 5}: "", {Major: 23, Minor: 2}: "", {Major: 23, Minor: 11, Patch: 11}: "",
 		{Major: 24, Minor: 5}: "CgroupPlugin=disabled\n", {Major: 24, Minor: 11}: "CgroupPlugin=disabled\n", {Major: 26, Minor: 5}: "CgroupPlugin=disabled\n",

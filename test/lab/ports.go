@@ -10,16 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Each lab has a window of ports below the range that the kernel gives out by
-// itself.
+// Each lab has a window of ports below the kernel's ephemeral port range.
 const (
 	firstPort  = 12000
 	lastPort   = 31000
 	portWindow = 100
 )
 
-// claimPorts claims a window of ports that no other lab has and nobody listens
-// on. The claim is a lock that ends with this process at the latest.
+// claimPorts claims a window of ports that no other lab uses and on which no process listens. The
+// claim is a lock that ends with this process at the latest.
 func claimPorts() (base int, release func(), err error) {
 	dir := filepath.Join(os.TempDir(), "slurmflex-lab-ports")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -22,39 +22,39 @@ import (
 
 // bench is one run of the trials.
 type bench struct {
-	build   string // the folder of the built programs; absolute
-	scripts string // the folder of the hooks' wrappers; absolute
+	build   string // folder of the built programs; absolute
+	scripts string // folder of the hooks' wrappers; absolute
 	dir     string // a temporary folder
 }
 
-// host is the world of a trial: a cluster of package site, whose slurmctld calls
-// the real hooks.
+// host is the world of a trial: a cluster of package site with a slurmctld that calls the real
+// hooks.
 type host struct {
 	world
 	*bench
-	daemon *daemon // nil: none runs
+	daemon *daemon // nil: not running
 	deaf   atomic.Bool
-	called atomic.Pointer[time.Time] // when slurmctld first called a program since the last forget
+	called atomic.Pointer[time.Time] // time of slurmctld's first program call since the last forget
 	failed atomic.Pointer[error]     // of a hook
 }
 
-// setting is what a trial's host is like.
+// setting configures a trial's host.
 type setting struct {
-	nodes    int           // in each region
+	nodes    int           // per region
 	regions  int           // 0: one
-	rate     int           // of the daemon's calls, per second
-	interval time.Duration // of the passes that it makes by itself
+	rate     int           // the daemon's calls per second
+	interval time.Duration // between the daemon's own passes
 	cloud    fakegce.Options
-	room     int           // for machines of a region; 0: for all
-	keep     time.Duration // keep_idle; 0: machines go with their jobs
+	room     int           // machines per region; 0: enough for all
+	keep     time.Duration // keep_idle; 0: machines are deleted with their jobs
 	pending  bool          // whether jobs wait PENDING
 	front    func(http.Handler) http.Handler
 }
 
-// usualRate is how many calls a second slurmflex makes unless configured.
+// usualRate is the default rate of slurmflex's calls per second.
 const usualRate = 20
 
-// newHost makes a host on which no daemon runs.
+// newHost creates a host without a daemon.
 func (b *bench) newHost(s setting) *host {
 	h := &host{bench: b}
 	places := site.Places(s.regions)
@@ -101,7 +101,7 @@ func (b *bench) newHost(s setting) *host {
 	return h
 }
 
-// begin starts a daemon, and returns when it has looked once.
+// begin starts a daemon and returns after its first pass.
 func (h *host) begin(ctx context.Context) {
 	h.cloud.ResetCalls()
 	cmd := exec.CommandContext(ctx, filepath.Join(h.build, "slurmflex"), "daemon", "--config", h.path("config.yaml"))
@@ -110,18 +110,18 @@ func (h *host) begin(ctx context.Context) {
 	h.await(ctx, "the first pass", func() bool { return h.cloud.Counts()["instances.aggregatedList"] > 0 })
 }
 
-// end ends all of the host.
+// end stops the host completely.
 func (h *host) end() {
 	if h.daemon != nil {
-		_ = h.daemon.stop() // what it did was measured
+		_ = h.daemon.stop() // its work was already measured
 	}
 	h.shut()
 }
 
-// submit has n jobs of so many nodes each get nodes that are powered down.
+// submit submits n jobs and gives each of them size powered-down nodes.
 func (h *host) submit(n, size int) (jobs []uint32) { return h.submitFor(n, size, site.Limit) }
 
-// submitFor has jobs submitted that each run for so long.
+// submitFor submits jobs that each run for the given time.
 func (h *host) submitFor(n, size int, run time.Duration) (jobs []uint32) {
 	return h.submitTo("train", n, size, run)
 }
@@ -134,8 +134,8 @@ func (h *host) submitTo(partition string, n, size int, run time.Duration) (jobs 
 	return jobs
 }
 
-// hook is slurmctld's call of a program. To the daemon, a call for suspended nodes
-// is one as for resumed ones: it looks.
+// hook is slurmctld's call of a program. The daemon handles a call for suspended nodes like one for
+// resumed nodes: it starts a pass.
 func (h *host) hook(nodes []string, ids []uint32) {
 	now := time.Now()
 	h.called.CompareAndSwap(nil, &now)
@@ -152,8 +152,8 @@ func (h *host) hook(nodes []string, ids []uint32) {
 	}
 }
 
-// call prepares a call of slurm.conf's ResumeProgram for these jobs and nodes,
-// as slurmctld makes it.
+// call prepares a call of slurm.conf's ResumeProgram for these jobs and nodes, as slurmctld makes
+// it.
 func (h *host) call(ctx context.Context, nodes []string, jobs []slurm.Job) *exec.Cmd {
 	must.Do(os.WriteFile(h.path("resume.json"), site.ResumeFile(jobs), 0o600))
 	cmd := exec.CommandContext(ctx, h.path("resume"), slurm.Fold(nodes))
@@ -162,14 +162,14 @@ func (h *host) call(ctx context.Context, nodes []string, jobs []slurm.Job) *exec
 	return cmd
 }
 
-// How often a condition is looked at, and so how exact a time is; and how often
-// slurmctld does its work, which takes it a second.
+// The interval between checks of a condition, which limits the precision of times; and the interval
+// of slurmctld's main loop, one second.
 const (
 	pollPace = 25 * time.Millisecond
 	stepPace = 500 * time.Millisecond
 )
 
-// await lets time pass until a condition holds, for some minutes at most.
+// await lets time pass until a condition holds, for a few minutes at most.
 func (h *host) await(ctx context.Context, what string, holds func() bool) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
@@ -192,7 +192,7 @@ func (h *host) await(ctx context.Context, what string, holds func() bool) {
 	}
 }
 
-// awaitRest waits until no call has come to the cloud for so long.
+// awaitRest waits until the cloud has received no calls for the given time.
 func (h *host) awaitRest(ctx context.Context, what string, rest time.Duration) {
 	calls, since := 0, time.Now()
 	h.await(ctx, what, func() bool {
@@ -203,10 +203,10 @@ func (h *host) awaitRest(ctx context.Context, what string, rest time.Duration) {
 	})
 }
 
-// sinceCall is how long ago slurmctld called a program for the first time.
+// sinceCall returns the time since slurmctld's first program call.
 func (h *host) sinceCall() time.Duration { return time.Since(*h.called.Load()) }
 
-// requests counts the requests in that state.
+// requests counts the requests in a state.
 func (h *host) requests(state mig.RequestState) (n int) {
 	for _, g := range h.cloud.State().Groups {
 		for _, r := range g.Requests {

@@ -10,15 +10,17 @@ import (
 	"slurmflex/test/must"
 )
 
-// The clients of churn: each submits a job, cancels it after churnPause, and submits the next.
+// The clients of churn: each client submits a job, cancels it after churnPause, and submits the
+// next.
 const (
 	churnClients = 20
 	churnPause   = time.Minute
 	churnTime    = 10 * time.Minute
 )
 
-// churn has clients submit and cancel jobs that never get machines. It returns the calls for each job
-// that change something, the groups left once all jobs are cancelled, and the passes in a minute.
+// churn makes clients submit and cancel jobs that never get machines. It returns the number of
+// modifying calls per job, the groups that are left after all jobs are cancelled, and the passes
+// per minute.
 func (b *bench) churn(ctx context.Context) []float64 {
 	h := b.newHost(setting{
 		nodes: 5 * churnClients, rate: usualRate, interval: usualInterval, pending: true,

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	_ "net/http/pprof" // the soak looks into the daemon
+	_ "net/http/pprof" // the soak profiles the daemon
 	"os"
 	"os/exec"
 	"strconv"
@@ -25,21 +25,20 @@ import (
 	"slurmflex/test/must"
 )
 
-// daemonVerb has this program be the daemon of a soak.
+// daemonVerb makes this program run as the daemon of a soak.
 const daemonVerb = "daemon"
 
-// commandLimit is how long a command of Slurm's may hang: the better part of an
-// hour of the model's time.
+// commandLimit is the timeout of Slurm's commands: most of an hour in the model's time.
 const commandLimit = 2 * time.Second
 
-// daemonOfSoak prepares the daemon of a world that goes by a clock.
+// daemonOfSoak prepares a daemon for a world that follows a clock.
 func (w *world) daemonOfSoak(ctx context.Context, c clock, profiles string) *exec.Cmd {
 	begun := strconv.FormatInt(c.begun.UnixNano(), 10)
 	return exec.CommandContext(ctx, must.Get(os.Executable()), daemonVerb, w.path("config.yaml"), begun, profiles)
 }
 
-// soakedDaemon is that daemon: its configuration, when its clock begins, and where
-// it shows profiles of itself.
+// soakedDaemon runs that daemon. Its arguments are the configuration, the start of its clock, and
+// the address of its profiles.
 func soakedDaemon(ctx context.Context, args []string) error {
 	if len(args) != 3 {
 		return fmt.Errorf("%s is for soak", daemonVerb)
@@ -50,8 +49,8 @@ func soakedDaemon(ctx context.Context, args []string) error {
 	})
 }
 
-// showAndRun does what slurmflex daemon does, with all of its parts, but by the
-// model's clock, and shows profiles of this process at an address.
+// showAndRun runs all parts of slurmflex daemon with the model's clock, and serves profiles of this
+// process at an address.
 func showAndRun(ctx context.Context, path string, c clock, profiles string) {
 	listener := must.Get(net.Listen("tcp", profiles))
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second} // its handler is pprof's, http.DefaultServeMux

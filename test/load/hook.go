@@ -14,15 +14,14 @@ import (
 	"slurmflex/test/must"
 )
 
-// What a hook is called for.
+// The calls of a hook.
 const (
 	hookNodes = 5_000
 	hookJobs  = 1_000
 	hookRuns  = 40
 )
 
-// hookWithDaemon calls the hook beside a daemon, which looks at 5,000 nodes
-// each time.
+// hookWithDaemon measures the hook with a daemon that reads 5,000 nodes for each call.
 func (b *bench) hookWithDaemon(ctx context.Context) []float64 {
 	h, hook := b.hookHost(ctx)
 	defer h.end()
@@ -32,8 +31,7 @@ func (b *bench) hookWithDaemon(ctx context.Context) []float64 {
 	return []float64{took, memory}
 }
 
-// hookWithoutDaemon calls the hook where no daemon runs, so that it starts a
-// detached pass each time.
+// hookWithoutDaemon measures the hook without a daemon, where each call starts a detached pass.
 func (b *bench) hookWithoutDaemon(ctx context.Context) []float64 {
 	h, hook := b.hookHost(ctx)
 	defer h.end()
@@ -41,17 +39,16 @@ func (b *bench) hookWithoutDaemon(ctx context.Context) []float64 {
 	return []float64{took}
 }
 
-// hookHost is a host whose nodes are all powered down, and a call for all of
-// them, whose file speaks of 1,000 jobs. slurmctld has not started these, so that
-// there is nothing to do.
+// hookHost returns a host with all nodes powered down, and a call for all of them. Its resume file
+// names 1,000 jobs that slurmctld has not started, so that the pass has nothing to do.
 func (b *bench) hookHost(ctx context.Context) (*host, *exec.Cmd) {
 	h := b.newHost(setting{nodes: hookNodes, rate: usualRate, interval: time.Hour})
 	jobs := site.Rising(must.Get(site.Config(hookNodes)), time.Now()).Jobs
 	return h, h.call(ctx, site.Nodes(0, hookNodes), jobs[:hookJobs])
 }
 
-// laps runs a command so many times under the stopwatch, and says how many ms it
-// took, in the median, and how many MiB at most.
+// laps runs a command repeatedly under the stopwatch and returns its median duration in ms and its
+// maximum memory in MiB.
 func (b *bench) laps(ctx context.Context, runs int, cmd *exec.Cmd) (took, memory float64) {
 	watch := exec.CommandContext(ctx, filepath.Join(b.build, "stopwatch"), append([]string{fmt.Sprint(runs)}, cmd.Args...)...)
 	watch.Env, watch.Stderr = cmd.Env, os.Stderr
@@ -67,7 +64,7 @@ func (b *bench) laps(ctx context.Context, runs int, cmd *exec.Cmd) (took, memory
 	return float64(median(all)) / millisecond, memory
 }
 
-// binary looks at the program itself, which make build has made.
+// binary measures the program file itself, which make build has built.
 func (b *bench) binary(ctx context.Context) []float64 {
 	program := filepath.Join(b.build, "slurmflex")
 	size := must.Get(os.Stat(program)).Size()

@@ -8,14 +8,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// keptRun is how long a job on a kept machine runs: for a job of a minute, shortened.
+// keptRun is how long a job on a warm machine runs: a job of a minute, shortened.
 const keptRun = 3 * time.Second
 
-// keptMachines is how many machines the jobs share.
+// keptMachines is the number of machines that the jobs share.
 const keptMachines = 10
 
-// hundredJobsOnKept works 100 exclusive jobs of one node off on 10 machines that are
-// kept. The first ten are requested; each of the others begins when one before it ends.
+// hundredJobsOnKept runs 100 exclusive one-node jobs on 10 warm machines. The first ten jobs
+// request machines; each other job starts when an earlier job ends.
 func (b *bench) hundredJobsOnKept(ctx context.Context) []float64 {
 	const jobs, machines = 100, keptMachines
 	h := b.newHost(setting{nodes: machines, rate: usualRate, interval: usualInterval, keep: time.Hour})
@@ -28,7 +28,7 @@ func (b *bench) hundredJobsOnKept(ctx context.Context) []float64 {
 	begun := time.Now()
 	h.await(ctx, "all jobs to end", func() bool { return !slices.ContainsFunc(ids, func(id uint32) bool { return !ended(id) }) })
 	took, calls := time.Since(begun), h.cloud.Counts()
-	const others = jobs/machines - 1 // on each machine, after its first
+	const others = jobs/machines - 1 // on each machine, after its first job
 	return []float64{
 		float64(calls["regionInstanceGroupManagers.insert"]),
 		float64(calls["regionInstanceGroupManagerResizeRequests.insert"]),

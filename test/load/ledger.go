@@ -14,13 +14,13 @@ import (
 	"slurmflex/test/must"
 )
 
-// The history of a busy year: as many waits as leases, each of them for a job.
+// The history of a busy year: each job has one wait and one lease.
 const (
 	ledgerLines = 100_000
 	ledgerRuns  = 5
 )
 
-// ledger has commands read a history of 100,000 lines, on a host without a daemon.
+// ledger measures commands that read a history of 100,000 lines, on a host without a daemon.
 func (b *bench) ledger(ctx context.Context) (values []float64) {
 	dir := must.Get(os.MkdirTemp(b.dir, "ledger-"))
 	config := filepath.Join(dir, "config.yaml")
@@ -38,7 +38,7 @@ func (b *bench) ledger(ctx context.Context) (values []float64) {
 	return values
 }
 
-// writeLedger writes a year of waits and leases, by the time they ended.
+// writeLedger writes a year of waits and leases, ordered by their end.
 func writeLedger(dir string, now time.Time) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const batch = 10_000

@@ -12,9 +12,8 @@ import (
 	"slurmflex/test/must"
 )
 
-// left is what keeps the world from being at rest: a job, a node that is up
-// without being static or down though it is, or what is in the cloud for none.
-// It is empty at rest.
+// left returns what keeps the world from being at rest: a job, a dynamic node that is up, a static
+// node that is down, or a cloud resource without an owner. It is empty at rest.
 func (l *life) left(ctx context.Context) string {
 	if jobs := must.Get(l.slurm.Jobs(ctx)); len(jobs) > 0 {
 		j := jobs[0]
@@ -34,7 +33,7 @@ func (l *life) left(ctx context.Context) string {
 	return l.leftInCloud(l.cloud.State())
 }
 
-// leftInCloud is what is there for no static node.
+// leftInCloud returns the cloud resources that do not belong to a static node.
 func (l *life) leftInCloud(st fakegce.State) string {
 	for _, in := range st.Instances {
 		if !l.static[in.Name] {
@@ -55,7 +54,7 @@ func (l *life) leftInCloud(st fakegce.State) string {
 
 func (l *life) isStatic(node string) bool { return l.static[node] }
 
-// waiting are the requests that wait for capacity.
+// waiting returns the requests that wait for capacity.
 func (l *life) waiting() (all []request) {
 	for _, g := range l.cloud.State().Groups {
 		for _, r := range g.Requests {
@@ -70,7 +69,7 @@ func (l *life) waiting() (all []request) {
 // request names a resize request.
 type request struct{ group, name string }
 
-// machines are the names of those that run, sorted.
+// machines returns the names of the running machines, sorted.
 func (l *life) machines() []string {
 	names := map[string]bool{}
 	for _, in := range l.cloud.State().Instances {
@@ -81,7 +80,7 @@ func (l *life) machines() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// release releases the jobs that are held, as an admin does now and then.
+// release releases the held jobs, as an admin does now and then.
 func (l *life) release(ctx context.Context) {
 	for _, j := range must.Get(l.slurm.Jobs(ctx)) {
 		if j.State == slurm.JobPending && strings.Contains(strings.ToLower(j.Reason), "held") {

@@ -1,18 +1,16 @@
-// Command load puts load on slurmflex: real programs, in front of the model of
-// Slurm behind commands that are run as child processes, and the fake Compute
-// API over TCP.
+// Command load tests slurmflex under load. It runs the real programs against the model of Slurm,
+// behind commands that run as child processes, and against the fake Compute API over TCP.
 //
 //	load bench [--build build] [--scripts scripts] [--json] [--run REGEXP]
 //	load soak [--for 1h]
 //
-// bench measures slurmflex against its targets and prints a line for each: what,
-// how much, the target, and whether it is met. Operations of Compute take a
-// second.
+// bench measures slurmflex against its targets and prints one line per row: its name, its value,
+// its target, and whether it meets the target. Compute's operations take a second.
 //
-// soak has one daemon live through model days, one after the other, and says
-// whether it holds ever more memory, goroutines, open files or children.
+// soak runs one daemon through consecutive model days and reports whether its memory, goroutines,
+// open files or child processes keep growing.
 //
-// Each exits with 1 if anything is short of its target, or grows.
+// Each command exits with 1 if a row misses its target or a value grows.
 package main
 
 import (
@@ -32,7 +30,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// What is wrong with slurmflex; the output says so already.
+// The failures of slurmflex; the output has already reported them.
 var (
 	errShort = errors.New("short of a target")
 	errGrows = errors.New("something grows")
@@ -100,7 +98,7 @@ func parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// measure makes the trials that are wanted, one after the other.
+// measure runs the selected trials one after the other.
 func measure(ctx context.Context, build, scripts string, wanted *regexp.Regexp, write func([]row) error) error {
 	return must.Try(func() {
 		b := &bench{build: must.Get(filepath.Abs(build)), scripts: must.Get(filepath.Abs(scripts)), dir: must.Get(os.MkdirTemp("", "slurmflex-bench-"))}

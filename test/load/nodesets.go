@@ -18,24 +18,24 @@ const (
 	zone    = "us-central1-a"
 )
 
-// The templates, which bear the names of their machine types. Only those of the
-// second can be placed close together.
+// The templates, named after their machine types. Only machines of the second can be placed close
+// together.
 const (
 	loose = "a3-highgpu-8g"
 	tight = "a4-highgpu-8g"
 )
 
-// nodeSet is a nodeset, with a partition of the same name.
+// nodeSet is a nodeset with a partition of the same name.
 type nodeSet struct {
 	name            string
 	static, dynamic int
 	exclusive       bool
 	template        string
 	flex            string
-	widest          int // of its jobs, in nodes
+	widest          int // its largest job, in nodes
 }
 
-// nodeSets are one of each way in which nodes are obtained.
+// nodeSets returns one nodeset for each way of obtaining nodes.
 func nodeSets() []nodeSet {
 	return []nodeSet{
 		{name: "gang", dynamic: 24, exclusive: true, template: loose, flex: "use_job_duration: true, job_duration_margin: 3600", widest: 8},
@@ -47,14 +47,14 @@ func nodeSets() []nodeSet {
 	}
 }
 
-// longest is the longest time limit of a job: what it waits for its machines
-// fits into the shortest lease with it.
+// longest is the longest time limit of a job: the limit plus the wait for the job's machines fits
+// in the shortest lease.
 const longest = 2 * time.Hour
 
 func (s nodeSet) node(i int) string { return fmt.Sprintf("%s-%s-%d", cluster, s.name, i) }
 
-// soakConfig is the daemon's configuration. The interval of passes is the
-// longest, for in the model's time a second is long: wake-ups bring them about.
+// soakConfig returns the daemon's configuration. It sets the longest interval between passes,
+// because a real second is long in the model's time: wake-ups start the passes.
 func soakConfig(w *world) string {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "slurm_cluster_name: %s\nproject: %s\nslurm_bin_dir: %s/bin\n", cluster, project, w.dir)
@@ -77,7 +77,7 @@ func soakConfig(w *world) string {
 	return text.String()
 }
 
-// slurmOptions are those of the model of Slurm, without its programs.
+// slurmOptions returns the options of the Slurm model, without its programs.
 func slurmOptions(now func() time.Time) fakeslurm.Options {
 	o := fakeslurm.Options{
 		ResumeTimeout: 65_533 * time.Second, SuspendTimeout: 5 * time.Minute, SuspendTime: 10 * time.Minute, Now: now,
@@ -96,7 +96,7 @@ func slurmOptions(now func() time.Time) fakeslurm.Options {
 	return o
 }
 
-// cloudOptions are those of the model of Compute, without its hooks.
+// cloudOptions returns the options of the Compute model, without its hooks.
 func cloudOptions(c fakegce.Clock) fakegce.Options {
 	return fakegce.Options{
 		Project: project, Clock: c,

@@ -12,18 +12,18 @@ import (
 	"slurmflex/test/must"
 )
 
-// Once each job has a door, its owner is told within settles. Then the load is measured.
+// Within settles, each job gets a door and its owner is notified. Then the load is measured.
 const (
 	settles  = time.Minute
 	measured = 3 * time.Minute
 )
 
-// waitingPending is how many jobs wait PENDING at once.
+// waitingPending is the number of jobs that wait PENDING at once.
 const waitingPending = 500
 
-// jobsWaitPending has jobs of two nodes wait PENDING for capacity on the machine's own Slurm, in a
-// nodeset of 2,000 nodes. It returns the seconds that the daemon's Slurm commands take in a minute, and
-// slurmctld's mean main scheduling cycle meanwhile, in ms.
+// jobsWaitPending makes two-node jobs wait PENDING for capacity on the machine's own Slurm, in a
+// nodeset of 2,000 nodes. It returns the seconds per minute that the daemon's Slurm commands take,
+// and slurmctld's mean main scheduling cycle in the meantime, in ms.
 func (b *bench) jobsWaitPending(ctx context.Context) []float64 {
 	l, err := lab.Start(ctx, lab.Options{
 		Build: b.build, Scripts: b.scripts, Name: "bench", Daemon: true,
@@ -52,7 +52,7 @@ var (
 	commands  = regexp.MustCompile(`slurmflex_slurm_command_duration_seconds_sum\{.*\} (\S+)`)
 )
 
-// seconds returns how long the daemon's Slurm commands have taken so far.
+// seconds returns the total duration of the daemon's Slurm commands so far.
 func seconds(ctx context.Context, l *lab.Lab) (sum float64) {
 	answer := must.Get(http.DefaultClient.Do(must.Get(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+l.HTTPAddress()+"/metrics", nil))))
 	defer answer.Body.Close()

@@ -11,9 +11,8 @@ import (
 	"slurmflex/test/must"
 )
 
-// hundredJobsInTwoPlaces has 100 jobs of one node wait PENDING in two partitions at once. It returns
-// the seconds until each has an ACCEPTED request in both, and the calls for each job that change
-// something.
+// hundredJobsInTwoPlaces makes 100 one-node jobs wait PENDING in two partitions at once. It returns
+// the seconds until each job has an ACCEPTED request in both, and the modifying calls per job.
 func (b *bench) hundredJobsInTwoPlaces(ctx context.Context) []float64 {
 	const jobs = 100
 	h := b.newHost(setting{

@@ -15,9 +15,8 @@ import (
 	"slurmflex/test/must"
 )
 
-// planner computes plans for clusters of three sizes in three states, and
-// reports the state that takes longest. The times are those that its thread had
-// a processor, the median of some runs.
+// planner computes plans for clusters of three sizes in three states, and reports the slowest
+// state. It measures the thread's CPU time and takes the median of several runs.
 func (*bench) planner(context.Context) (values []float64) {
 	for _, nodes := range []int{1_000, 10_000, 100_000} {
 		cfg := must.Get(site.Config(nodes))
@@ -35,12 +34,12 @@ func (*bench) planner(context.Context) (values []float64) {
 	return append(values, math.Log(large/small)/math.Log(100), float64(inQueue)/millisecond)
 }
 
-// mostGrowth is the largest power of the number of nodes with which the planner's
-// time may grow. Linear is 1, and n log n is 1.1 between 1,000 and 100,000; the
-// rest is for the processor's caches, which 1,000 nodes fit into.
+// mostGrowth is the highest acceptable exponent of the planner's growth with the number of nodes.
+// Linear growth is 1, and n log n is 1.1 between 1,000 and 100,000. The remaining margin covers the
+// CPU caches, which are large enough for 1,000 nodes.
 const mostGrowth = 1.3
 
-// cpuOf is the median of what some runs of do take of a processor's time.
+// cpuOf returns the median CPU time of several runs of do.
 func cpuOf(do func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -14,8 +14,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// reaction is something that happens to a job of two nodes that waits for
-// capacity, and what is to come of it.
+// reaction is an event for a two-node job that waits for capacity, and its expected consequence.
 type reaction struct {
 	name    string
 	happens func(context.Context, *host, uint32)
@@ -53,8 +52,8 @@ func isPending(h *host, job uint32) bool               { return h.slurm.JobState
 func cancelJob(_ context.Context, h *host, job uint32) { must.Do(h.slurm.Cancel(job)) }
 func isCancelled(h *host, _ uint32) bool               { return h.requests(mig.Cancelled) == 1 }
 
-// reactionTime is how long it takes from when something happens, just after a
-// pass has looked, to what comes of it, in seconds. A wake-up is given or not.
+// reactionTime returns the seconds from an event, just after a pass has observed the cluster, to
+// its consequence, with or without a wake-up.
 func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Duration, wakeUp bool) float64 {
 	h := b.newHost(setting{
 		nodes: 2, rate: usualRate, interval: interval, cloud: fakegce.Options{AttemptInterval: 100 * time.Millisecond},
@@ -84,8 +83,8 @@ func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Dura
 	return time.Since(began).Seconds()
 }
 
-// reactionsOnWakeUp measures one after the other, where no pass would come by
-// itself.
+// reactionsOnWakeUp measures the reactions one after the other, with an interval so long that only
+// wake-ups start passes.
 func (b *bench) reactionsOnWakeUp(ctx context.Context) (values []float64) {
 	for _, r := range reactions() {
 		values = append(values, b.reactionTime(ctx, r, time.Hour, true))
@@ -93,10 +92,10 @@ func (b *bench) reactionsOnWakeUp(ctx context.Context) (values []float64) {
 	return values
 }
 
-// usualInterval is that of the passes unless configured.
+// usualInterval is the default interval between passes.
 const usualInterval = 30 * time.Second
 
-// reactionsWithinInterval measures all at once, because they are mostly waiting.
+// reactionsWithinInterval measures all reactions in parallel, because they mostly wait.
 func (b *bench) reactionsWithinInterval(ctx context.Context) []float64 {
 	all := reactions()
 	values := make([]float64, len(all))

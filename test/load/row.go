@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// row is one thing that was measured. Less is better in every unit.
+// row is one measured value. Lower is better in every unit.
 type row struct {
 	Name   string  `json:"name"`
 	Value  float64 `json:"value"`
 	Unit   string  `json:"unit"`
-	Target float64 `json:"target"` // at most
+	Target float64 `json:"target"` // maximum
 	OK     bool    `json:"ok"`
 }
 
@@ -24,12 +24,12 @@ const (
 	millisecond = float64(time.Millisecond)
 )
 
-// median is the middle of the values, of which there is at least one.
+// median returns the median of at least one value.
 func median[T ~int64 | ~float64](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
-// writeTable writes the rows for people, and how many are short.
+// writeTable writes the rows for people and the number of missed targets.
 func writeTable(out io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
@@ -46,7 +46,7 @@ func writeTable(out io.Writer, rows []row) error {
 	return err
 }
 
-// figure is a value with as many digits as are worth reading.
+// figure formats a value with a useful number of digits.
 func figure(v float64) string {
 	digits := 2
 	switch {
@@ -67,7 +67,7 @@ func short(rows []row) (n int) {
 	return n
 }
 
-// writeJSON writes the rows for programs.
+// writeJSON writes the rows as JSON.
 func writeJSON(out io.Writer, rows []row) error {
 	e := json.NewEncoder(out)
 	e.SetIndent("", "  ")

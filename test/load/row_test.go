@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheTableSaysWhatIsShort(t *testing.T) {
+func TestTableShowsMissedTargets(t *testing.T) {
 	rows := trial{rows: []target{{"hook", "ms", 30}, {"planner", "ms", 300}, {"calls", "calls", 2.2}}}.measured([]float64{17.26, 312.4, 2.2})
 	var out bytes.Buffer
 	require.NoError(t, writeTable(&out, rows))
@@ -32,7 +32,7 @@ func TestPageNamesTheNumberOfRows(t *testing.T) {
 	assert.Contains(t, string(page), fmt.Sprintf("`bench: %d rows, N short`", rows))
 }
 
-func TestCallsThatLookOrWaitChangeNothing(t *testing.T) {
+func TestReadAndWaitCallsDoNotCountAsChanges(t *testing.T) {
 	calls := map[string]int{
 		"regionInstanceGroupManagers.insert": 3, "regionInstanceGroupManagerResizeRequests.cancel": 2,
 		"instances.aggregatedList": 5, "regionOperations.wait": 7, "regionInstanceTemplates.get": 1,
@@ -42,8 +42,8 @@ func TestCallsThatLookOrWaitChangeNothing(t *testing.T) {
 	assert.Equal(t, 22, total(calls))
 }
 
-func TestTheFloorIsWhatTheRateLimitAllows(t *testing.T) {
-	// 500 calls of which a fifth comes again are 625: 31.25 s at 20 a second,
-	// less 10 s saved up, and two operations.
+func TestFloorFollowsFromTheRateLimit(t *testing.T) {
+	// If a fifth of the calls is rejected and repeated, 500 calls become 625: 31.25 s at 20 calls
+	// per second, minus the 10 s saved up, plus two operations.
 	assert.Equal(t, 23250*time.Millisecond, floor())
 }

@@ -13,17 +13,17 @@ import (
 	"slurmflex/test/must"
 )
 
-// sample is what a process holds at one instant.
+// sample holds a process's resource use at one instant.
 type sample struct {
-	heap       float64 // bytes that are in use after a garbage collection
+	heap       float64 // bytes in use after a garbage collection
 	memory     float64 // bytes, the resident set
 	goroutines float64
-	files      float64 // open file descriptors, of sockets and pipes too
-	children   float64 // processes, also those that have ended and were not waited for
-	passes     float64 // made so far
+	files      float64 // open file descriptors, including sockets and pipes
+	children   float64 // child processes, including zombies
+	passes     float64 // so far
 }
 
-// String lists what is held.
+// String lists the values.
 func (s sample) String() string {
 	var texts []string
 	for _, h := range holdings() {
@@ -32,13 +32,14 @@ func (s sample) String() string {
 	return fmt.Sprintf("%s, %.0f passes", strings.Join(texts, ", "), s.passes)
 }
 
-// takeSample has the daemon of that process tell what it holds, and keeps profiles
-// of it under that number: they tell what it is that grows.
+// takeSample reads the daemon's resource use and stores numbered profiles of the daemon, which show
+// the cause of any growth.
 func (w *world) takeSample(ctx context.Context, pid int, profiles string, number int) (s sample) {
 	pages := map[string]string{}
 	for _, page := range []struct{ name, address string }{
 		{"heap", profiles + "/debug/pprof/heap?gc=1&debug=1"},
-		{"heap", profiles + "/debug/pprof/heap?gc=1&debug=1"}, // without what the first has finalized
+		// A second collection frees what the finalizers of the first have released.
+		{"heap", profiles + "/debug/pprof/heap?gc=1&debug=1"},
 		{"goroutine", profiles + "/debug/pprof/goroutine"},
 		{"metrics", w.page + "/metrics"},
 	} {
@@ -65,7 +66,7 @@ func (w *world) takeSample(ctx context.Context, pid int, profiles string, number
 	return s
 }
 
-// fetch reads a page, by a connection of its own.
+// fetch reads a page over a connection of its own.
 func fetch(ctx context.Context, address string) []byte {
 	req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address, nil))
 	req.Close = true
@@ -88,16 +89,16 @@ func countChildren(pid int) (n float64) {
 	return n
 }
 
-// holding is a thing that a process may hold ever more of.
+// holding is a resource that a leaking process would accumulate.
 type holding struct {
 	name  string
 	of    func(sample) float64
 	unit  string
-	share float64 // of what there was, by which it may grow
-	slack float64 // and by how much more
+	share float64 // the allowed growth, relative to the start
+	slack float64 // plus this absolute amount
 }
 
-// amount is how much of it there is, in words.
+// amount formats an amount of the resource with its unit.
 func (h holding) amount(n float64) string {
 	if h.unit == "" {
 		return fmt.Sprintf("%.0f", n)
@@ -105,12 +106,12 @@ func (h holding) amount(n float64) string {
 	return fmt.Sprintf("%.2f %s", n, h.unit)
 }
 
-// holdings are judged in this order. What a process holds at rest differs from
-// day to day by a little: a command or connection under way, and what is made but
-// once, such as a metric with a new label or protobuf's tables for a message that
-// has not come before, to 0.1 MiB in all. The heap may grow by three times that:
-// by what 60 bytes a job come to in an hour. The resident set depends on when
-// garbage is collected too, and says only of what is not in the heap.
+// holdings returns the resources in the order in which they are judged. At rest, a process varies a
+// little from day to day, by at most 0.1 MiB: a running command or connection, and one-time
+// allocations, such as a metric with a new label or protobuf's tables for a new message type. The
+// heap may grow by three times that amount, which corresponds to a leak of 60 bytes per job in an
+// hour. The resident set also depends on the timing of garbage collections, so it only detects
+// growth outside the heap.
 func holdings() []holding {
 	return []holding{
 		{"heap", func(s sample) float64 { return s.heap / mebibyte }, "MiB", 0.02, 0.125},
@@ -121,7 +122,7 @@ func holdings() []holding {
 	}
 }
 
-// course is how much of a holding there was at first and at last.
+// course is the amount of a resource at the start and at the end.
 type course struct {
 	holding
 	from, to float64
@@ -134,16 +135,16 @@ func (c course) String() string {
 	return fmt.Sprintf("%s %s→%s", c.name, from, c.amount(c.to))
 }
 
-// warmUp is the part of the samples that is not judged: caches and buffers fill
-// up. At least one is.
+// warmUp is the divisor for the samples that are not judged, because caches and buffers are filling
+// up: one in warmUp, at least one.
 const warmUp = 10 // one in
 
-// fewest is how many samples can be judged: two quarters of one each behind one
-// that warms up.
+// fewest is the minimum number of samples for a judgement: one for the warm-up and one for each of
+// the two quarters.
 const fewest = 3
 
-// courses compares the median of the first quarter after the warm-up with that
-// of the last one.
+// courses compares the median of the first quarter after the warm-up with the median of the last
+// quarter.
 func courses(samples []sample) []course {
 	warm := samples[max(1, len(samples)/warmUp):]
 	quarter := max(1, len(warm)/4)

@@ -9,19 +9,19 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// scaleUp is jobs that Slurm gives nodes in one call of the hook.
+// scaleUp describes jobs that get nodes from Slurm in one call of the hook.
 type scaleUp struct {
-	jobs, size int // how many, of how many nodes each
-	requests   int // that come of them
-	rate       int // calls a second
+	jobs, size int // number of jobs, and nodes per job
+	requests   int // expected number of requests
+	rate       int // calls per second
 }
 
-// run says how many seconds it takes from the call of the hook until all requests
-// are ACCEPTED, and which calls of the API it cost.
+// run returns the seconds from the call of the hook until all requests are ACCEPTED, and the API
+// calls in that time.
 func (u scaleUp) run(b *bench, ctx context.Context) (took float64, calls map[string]int) {
 	h := b.newHost(setting{
 		nodes: u.jobs * u.size, rate: u.rate, interval: time.Hour,
-		cloud: fakegce.Options{QueueTime: time.Hour}, // ACCEPTED for as long as we look
+		cloud: fakegce.Options{QueueTime: time.Hour}, // ACCEPTED during the whole measurement
 	})
 	defer h.end()
 	h.begin(ctx)
@@ -31,7 +31,7 @@ func (u scaleUp) run(b *bench, ctx context.Context) (took float64, calls map[str
 	return h.sinceCall().Seconds(), h.cloud.Counts()
 }
 
-// oneJob is one job of so many nodes.
+// oneJob measures one job with that many nodes.
 func oneJob(nodes int) func(*bench, context.Context) []float64 {
 	u := scaleUp{jobs: 1, size: nodes, requests: (nodes + mig.MaxInstances - 1) / mig.MaxInstances, rate: usualRate}
 	return func(b *bench, ctx context.Context) []float64 {
@@ -40,13 +40,13 @@ func oneJob(nodes int) func(*bench, context.Context) []float64 {
 	}
 }
 
-// hundredJobs is 100 exclusive jobs of one node each in one call.
+// hundredJobs measures 100 exclusive one-node jobs in one call.
 func (b *bench) hundredJobs(ctx context.Context) []float64 {
 	took, calls := scaleUp{jobs: 100, size: 1, requests: 100, rate: 40}.run(b, ctx)
 	return []float64{took, float64(changes(calls)) / 100}
 }
 
-// changes counts the calls that are not made to look or to wait.
+// changes counts the calls that modify the cloud.
 func changes(calls map[string]int) (n int) {
 	for method, times := range calls {
 		switch _, verb, _ := strings.Cut(method, "."); verb {

@@ -14,33 +14,32 @@ import (
 	"slurmflex/test/must"
 )
 
-// How a day goes: people work and things fail until the afternoon, and what has
-// begun is seen through until nothing is left.
+// The course of a day: users work and faults occur until the afternoon. After that, all running
+// work is completed.
 const (
-	work    = 12 * time.Hour // in which jobs are submitted, and in which things fail
-	trouble = 14 * time.Hour // after which nothing fails any more
-	latest  = 96 * time.Hour // when the world must be at rest
+	work    = 12 * time.Hour // period in which jobs are submitted and faults occur
+	trouble = 14 * time.Hour // no faults after this time
+	latest  = 96 * time.Hour // deadline for the world to be at rest
 )
 
-// How much happens in a day.
+// The number of events per day.
 const (
 	jobsADay     = 150
 	lostMachines = 4
-	badRequests  = 4  // that fail while they wait
-	apiFaults    = 40 // each strikes one to three calls
+	badRequests  = 4  // these fail while they wait
+	apiFaults    = 40 // each affects one to three calls
 	hungCommands = 2
 	outages      = 2 // of slurmctld
-	droughts     = 2 // in which there is no capacity
+	droughts     = 2 // periods without capacity
 )
 
-// event is something that happens at a time of the day.
+// event is an event at a time of the day.
 type event struct {
 	at   time.Duration
 	what func(context.Context, *life)
 }
 
-// newScript is what happens in a day of that number, by time. It is the same
-// whenever it is made.
+// newScript returns the events of a numbered day, by time. Equal numbers give equal scripts.
 func newScript(number int) []event {
 	r := rand.New(rand.NewPCG(uint64(number), 0))
 	var all []event
@@ -68,7 +67,7 @@ func upTo(r *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(r.Int64N(int64(most)))
 }
 
-// newJob is a job, and its end if somebody cancels it or has it start over.
+// newJob returns a job's submission, and its end if the job is cancelled or requeued.
 func newJob(at time.Duration, r *rand.Rand) []event {
 	set := nodeSets()[r.IntN(len(nodeSets()))]
 	run := time.Minute + upTo(r, longest*4/5)
@@ -93,21 +92,21 @@ func newJob(at time.Duration, r *rand.Rand) []event {
 	return all
 }
 
-// toJob gives an order about a job, unless slurmctld did not take the job.
+// toJob sends a command about a job, unless slurmctld rejected the job.
 func toJob(id uint32, order func(uint32) error) {
 	if id != 0 {
 		mayBeRefused(order(id))
 	}
 }
 
-// mayBeRefused leaves out what people are told when they ask for what cannot be.
+// mayBeRefused ignores Slurm's rejection of invalid commands.
 func mayBeRefused(err error) {
 	if !errors.Is(err, errNoController) && !errors.Is(err, scontrol.ErrUnknownJob) && !errors.Is(err, scontrol.ErrJobEnded) {
 		must.Do(err)
 	}
 }
 
-// loseMachine is a machine that is deleted behind everyone's back, or crashes.
+// loseMachine deletes a machine without notice, or crashes it.
 func loseMachine(at time.Duration, r *rand.Rand) []event {
 	which, crash := r.Int(), r.IntN(2) == 0
 	return []event{{at, func(_ context.Context, l *life) {
@@ -121,7 +120,7 @@ func loseMachine(at time.Duration, r *rand.Rand) []event {
 	}}}
 }
 
-// failRequest is a request that fails while it waits.
+// failRequest makes a request fail while it waits.
 func failRequest(at time.Duration, r *rand.Rand) []event {
 	codes := []string{"ZONE_RESOURCE_POOL_EXHAUSTED", "QUOTA_EXCEEDED", "INTERNAL_ERROR", "PERMISSIONS_ERROR"}
 	which, code := r.Int(), codes[r.IntN(len(codes))]
@@ -133,7 +132,7 @@ func failRequest(at time.Duration, r *rand.Rand) []event {
 	}}}
 }
 
-// failCalls is some calls of a kind to Compute that go wrong.
+// failCalls makes some calls of one kind to Compute fail.
 func failCalls(at time.Duration, r *rand.Rand) []event {
 	methods := []string{"*", "regionInstanceGroupManagers.*", "*ResizeRequests.*", "instances.*", "*perations.wait"}
 	f := fakegce.Fault{Method: methods[r.IntN(len(methods))], Times: 1 + r.IntN(3)}
@@ -154,12 +153,12 @@ func failCalls(at time.Duration, r *rand.Rand) []event {
 	return []event{{at, func(_ context.Context, l *life) { must.Do(l.cloud.AddFault(f)) }}}
 }
 
-// hangCommand is a command of Slurm's that hangs until it is killed.
+// hangCommand makes a Slurm command hang until it is killed.
 func hangCommand(at time.Duration, _ *rand.Rand) []event {
 	return []event{{at, func(_ context.Context, l *life) { l.slurmctld.mute.Store(1) }}}
 }
 
-// stopSlurmctld is slurmctld gone for a while.
+// stopSlurmctld stops slurmctld for a while.
 func stopSlurmctld(at time.Duration, _ *rand.Rand) []event {
 	return []event{
 		{at, func(_ context.Context, l *life) { l.slurm.Down(errNoController) }},
@@ -167,7 +166,7 @@ func stopSlurmctld(at time.Duration, _ *rand.Rand) []event {
 	}
 }
 
-// stopCapacity is an hour without capacity.
+// stopCapacity removes all capacity for an hour.
 func stopCapacity(at time.Duration, _ *rand.Rand) []event {
 	set := func(count int) func(context.Context, *life) {
 		return func(_ context.Context, l *life) { l.cloud.SetCapacity("", "", count) }

@@ -22,15 +22,14 @@ import (
 	"slurmflex/test/must"
 )
 
-// What commands say while slurmctld does not answer, and of a job that it does
-// not know.
+// The output of commands while slurmctld does not answer, and for a job that it does not know.
 var (
 	errNoController = errors.New("slurm_load: Unable to contact slurm controller (connect failure)")
 	errNoJob        = errors.New("slurm_load_jobs: Invalid job id specified")
 )
 
-// command stands for scontrol, squeue and scancel: it hands its name and its
-// arguments over, prints the answer, and fails if it is told to.
+// command stands in for scontrol, squeue and scancel: it sends its name and its arguments to the
+// model, prints the answer, and fails if the answer requires it.
 const command = `#!/bin/bash
 exec 3<>/dev/tcp/%s/%s || exit 1
 printf '%%s\0' $# "${0##*/}" "$@" >&3
@@ -40,7 +39,7 @@ cat <&3 >&2
 exit 1
 `
 
-// writeCommands puts Slurm's commands into a folder, which ask at an address.
+// writeCommands writes Slurm's commands into a folder. The commands query an address.
 func writeCommands(dir string, address net.Addr) error {
 	host, port, err := net.SplitHostPort(address.String())
 	for _, program := range []string{"scontrol", "squeue", "scancel"} {
@@ -49,16 +48,15 @@ func writeCommands(dir string, address net.Addr) error {
 	return err
 }
 
-// slurmctld answers the commands, for the model.
+// slurmctld answers the commands from the model.
 type slurmctld struct {
 	model *fakeslurm.Cluster
 	now   func() time.Time
-	mute  atomic.Int32 // how many of the next commands are left without an answer, until they are killed
-	looks atomic.Int32 // how often the nodes were read
+	mute  atomic.Int32 // number of next commands that get no answer, until they are killed
+	looks atomic.Int32 // number of node reads
 }
 
-// serve answers until the listener is closed, and returns when all that were
-// asked are answered.
+// serve answers until the listener is closed, and returns when all commands are answered.
 func (s *slurmctld) serve(listener net.Listener) {
 	var answers sync.WaitGroup
 	defer answers.Wait()
@@ -88,7 +86,7 @@ func (s *slurmctld) answer(conn net.Conn) {
 	_, _ = io.WriteString(conn, status+text) // a client that has gone needs no answer
 }
 
-// question is a command's name and its arguments, behind the number of these.
+// question reads a command's name and arguments, which follow their number.
 func question(in *bufio.Reader) ([]string, error) {
 	var more int
 	if _, err := fmt.Fscanf(in, "%d\x00", &more); err != nil {
@@ -105,7 +103,7 @@ func question(in *bufio.Reader) ([]string, error) {
 	return words, nil
 }
 
-// run does what a command says.
+// run executes a command.
 func (s *slurmctld) run(ctx context.Context, program string, args []string) string {
 	for len(args) > 0 && program == "scontrol" && strings.HasPrefix(args[0], "-") {
 		args = args[1:]
@@ -122,7 +120,7 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 		}
 		return fmt.Sprintf("%d|%[1]d\n", records[0].ID)
 	case program == "squeue" && strings.Contains(strings.Join(args, " "), "<%a>"):
-		return "" // no job is charged to an account
+		return "" // jobs have no accounts here
 	case program == "squeue" && slices.Contains(args, "-O"):
 		return s.records(ctx, args)
 	case program == "squeue":
@@ -154,7 +152,7 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 	return ""
 }
 
-// asked is the job that squeue is asked for, or none.
+// asked returns the job ids that squeue is asked for; empty: all.
 func asked(args []string) (ids []uint32) {
 	if at := slices.Index(args, "-j"); at > 0 {
 		ids = append(ids, jobID(args[at+1]))
@@ -187,7 +185,7 @@ func (s *slurmctld) show(ctx context.Context, what string, which []string) strin
 	return ""
 }
 
-// records answers for one job, or for all.
+// records prints one job, or all jobs.
 func (s *slurmctld) records(ctx context.Context, args []string) string {
 	_, format, _ := strings.Cut(args[slices.Index(args, "-O")+1], "|")
 	mark, _, _ := strings.Cut(format, "|")
@@ -204,7 +202,7 @@ func (s *slurmctld) records(ctx context.Context, args []string) string {
 	return fakeslurm.PrintJobRecords(records, mark)
 }
 
-// change is an update with settings.
+// change applies an update with settings.
 func (s *slurmctld) change(ctx context.Context, verb string, set map[string]string) error {
 	switch {
 	case verb != "update":
@@ -222,8 +220,8 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 	return s.model.UpdateNodes(ctx, must.Get(slurm.Expand(set["nodename"])), change)
 }
 
-// settings are arguments such as state=resume by key; a word alone, such as
-// reservation, has no value.
+// settings parses arguments such as state=resume into a map; a word without =, such as reservation,
+// has no value.
 func settings(args []string) map[string]string {
 	set := map[string]string{}
 	for _, arg := range args {

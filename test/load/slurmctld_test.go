@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// commandsOf is a cluster behind the commands of Slurm, as the daemon finds them.
+// commandsOf returns a cluster and a client that uses Slurm's commands, as the daemon does.
 func commandsOf(t *testing.T) (*slurmctld, *scontrol.Client) {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,7 +38,7 @@ func commandsOf(t *testing.T) (*slurmctld, *scontrol.Client) {
 	return s, &scontrol.Client{BinDir: dir, Timeout: 10 * time.Second}
 }
 
-func TestTheCommandsSayWhatTheModelKnows(t *testing.T) {
+func TestCommandsShowTheModel(t *testing.T) {
 	s, commands := commandsOf(t)
 	ctx := t.Context()
 	_, err := s.model.Submit(fakeslurm.JobSpec{Partition: "gang", Nodes: 2, Limit: time.Hour, Run: time.Hour, User: "ada"})
@@ -73,8 +73,7 @@ func TestTheCommandsSayWhatTheModelKnows(t *testing.T) {
 	assert.Equal(t, []slurm.Controller{{Role: "primary", Host: "localhost", Up: true}}, controllers)
 }
 
-// same checks that something is read the same from the model and from the
-// commands.
+// same asserts that the model and the commands return the same.
 func same[T any](t *testing.T, model, commands func(context.Context) ([]T, error)) {
 	t.Helper()
 	want, err := model(t.Context())
@@ -85,7 +84,7 @@ func same[T any](t *testing.T, model, commands func(context.Context) ([]T, error
 	assert.Equal(t, want, got)
 }
 
-func TestTheCommandsChangeTheModel(t *testing.T) {
+func TestCommandsChangeTheModel(t *testing.T) {
 	s, commands := commandsOf(t)
 	ctx := t.Context()
 	id, err := s.model.Submit(fakeslurm.JobSpec{Partition: "gang", Nodes: 2, Limit: time.Hour, Interactive: true})
@@ -113,7 +112,7 @@ func TestTheCommandsChangeTheModel(t *testing.T) {
 	require.ErrorIs(t, err, scontrol.ErrNoController)
 }
 
-func TestACommandThatIsLeftWithoutAnAnswerIsKilled(t *testing.T) {
+func TestUnansweredCommandIsKilled(t *testing.T) {
 	s, commands := commandsOf(t)
 	commands.Timeout = 300 * time.Millisecond
 	s.mute.Store(1)
@@ -123,7 +122,7 @@ func TestACommandThatIsLeftWithoutAnAnswerIsKilled(t *testing.T) {
 	require.NoError(t, err, "only one was")
 }
 
-func TestAQuestionThatIsNotKnownIsRefused(t *testing.T) {
+func TestUnknownCommandIsRejected(t *testing.T) {
 	s, _ := commandsOf(t)
 	err := must.Try(func() { s.run(t.Context(), "squeue", []string{"-h", "-o", "%A"}) })
 	require.ErrorContains(t, err, "squeue -h -o %A: not known")

@@ -15,35 +15,33 @@ import (
 	"slurmflex/test/must"
 )
 
-// speed is how much faster than real time the model's time passes: a day takes
-// a minute. Passes take a tenth of a second and more, so they are some minutes
-// of the model apart, as rarely as a site might have them.
+// speed is the ratio of the model's time to real time: a day takes a minute. Passes take a tenth of
+// a second or more, so they are some minutes apart in the model's time, as on a site with a long
+// interval.
 const speed = 1440
 
-// day is a day of the model's time.
+// day is a day in the model's time.
 const day = 24 * time.Hour
 
-// clock shows the model's time, in every process the same.
+// clock shows the model's time, the same in every process.
 type clock struct {
-	begun time.Time // when it was the real time
+	begun time.Time // when it showed the real time
 }
 
 func (c clock) now() time.Time { return c.begun.Add(speed * time.Since(c.begun)) }
 
-// settle is how long the daemon is left alone before it is looked at, in real
-// time: what callers have left behind has timed out by then, and what the last
-// ones brought about is done.
+// settle is how long the daemon is left alone before a sample, in real time: all connections of
+// former callers have timed out, and the last wake-ups are handled.
 const settle = 3 * time.Second
 
-// tick is how often the models are let do what is due, in real time.
+// tick is the interval at which the models process due events, in real time.
 const tick = 10 * time.Millisecond
 
-// life is the world of a soak: its models go by a clock of which a day takes a
-// minute.
+// life is the world of a soak: its models follow a clock with one day per minute.
 type life struct {
 	world
 	clock  clock
-	time   *fakegce.ManualClock // which the models go by; it follows clock
+	time   *fakegce.ManualClock // the models' clock; it follows clock
 	static map[string]bool      // nodes
 }
 
@@ -64,14 +62,14 @@ func newLife(dir string) *life {
 	return l
 }
 
-// hook is Slurm's call of one of the programs. That the daemon has no time for it
-// within 60 ms loses nothing: the next pass sees what there is to do.
+// hook is Slurm's call of one of the programs. If the daemon does not accept it within 60 ms, this
+// is harmless, because the next pass finds the same work.
 func (l *life) hook(verb string, nodes []string) {
 	l.running.Go(func() { _ = l.wakeUp(context.Background(), flex.WakeUp{Verb: verb, Nodes: slurm.Fold(nodes)}) })
 }
 
-// soak lives through days in a folder of their own and judges them. The folder
-// is kept when something grows, or a day does not end.
+// soak runs days in a folder of their own and judges them. The folder is kept if a value grows or a
+// day does not end.
 func soak(ctx context.Context, lasts time.Duration, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "slurmflex-soak-")
 	if err != nil {
@@ -94,8 +92,7 @@ func soak(ctx context.Context, lasts time.Duration, out io.Writer) error {
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// days has a daemon live through days until then, and takes a sample of it at the
-// end of each.
+// days runs a daemon through days until the given time, and takes a sample at the end of each day.
 func (l *life) days(ctx context.Context, until time.Time, out io.Writer) (samples []sample) {
 	profiles := freeAddress()
 	d := l.startDaemon(l.daemonOfSoak(ctx, l.clock, profiles))
@@ -116,12 +113,11 @@ func (l *life) days(ctx context.Context, until time.Time, out io.Writer) (sample
 	return samples
 }
 
-// live lives through a day, and returns when it is over, the world at rest and
-// nobody calls the daemon any more.
+// live runs through a day. It returns when the world is at rest and the daemon has no more callers.
 func (l *life) live(ctx context.Context, script []event) {
 	begun := l.clock.now()
 	guests := letIn(ctx, &l.world)
-	defer guests.sendAway() // also from a day that fails
+	defer guests.sendAway() // also after a day that fails
 	l.passUntil(ctx, func() bool {
 		now := l.time.Now().Sub(begun)
 		for len(script) > 0 && script[0].at <= now {
@@ -142,7 +138,7 @@ func (l *life) live(ctx context.Context, script []event) {
 	l.passUntil(ctx, func() bool { return time.Since(gone) > settle })
 }
 
-// passUntil lets time pass until something holds.
+// passUntil lets time pass until a condition holds.
 func (l *life) passUntil(ctx context.Context, holds func() bool) {
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
@@ -157,7 +153,7 @@ func (l *life) passUntil(ctx context.Context, holds func() bool) {
 	}
 }
 
-// judge prints the last line, and fails if anything grows.
+// judge prints the last line, and fails if a value grows.
 func judge(samples []sample, took time.Duration, out io.Writer) error {
 	var texts, grown []string
 	for _, c := range courses(samples) {

@@ -14,7 +14,7 @@ import (
 	"slurmflex/test/must"
 )
 
-func TestADayHasTheSameScriptWheneverItIsMade(t *testing.T) {
+func TestScriptOfADayIsDeterministic(t *testing.T) {
 	times := func(number int) (all []time.Duration) {
 		for _, e := range newScript(number) {
 			all = append(all, e.at)
@@ -27,7 +27,7 @@ func TestADayHasTheSameScriptWheneverItIsMade(t *testing.T) {
 	assert.Less(t, times(7)[len(times(7))-1], latest)
 }
 
-func TestAWorldIsAtRestWhenTheDaemonHasItsStaticNodesUp(t *testing.T) {
+func TestWorldIsAtRestWhenItsStaticNodesAreUp(t *testing.T) {
 	l := newLife(t.TempDir())
 	defer l.shut()
 	assert.Equal(t, "node alpha-base-0 is IDLE+CLOUD+POWERED_DOWN ()", l.left(t.Context()))
@@ -51,7 +51,7 @@ func TestAWorldIsAtRestWhenTheDaemonHasItsStaticNodesUp(t *testing.T) {
 	assert.NoError(t, <-ended)
 }
 
-// hour is what a flat hour looks like: days that differ by a little.
+// hour returns samples of an hour without growth: days that differ slightly.
 func hour() []sample {
 	var samples []sample
 	for i := range 60 {
@@ -70,16 +70,16 @@ func judged(samples []sample) (string, error) {
 	return out.String(), err
 }
 
-func TestAnHourInWhichNothingGrowsIsFlat(t *testing.T) {
+func TestHourWithoutGrowthIsFlat(t *testing.T) {
 	text, err := judged(hour())
 	require.NoError(t, err)
 	assert.Equal(t, "soak: 1h0m0s, 60 days, 18000 passes, heap 12.02→12.02 MiB, goroutines 21→21, files 14→15, children 0→0, "+
 		"memory 52.00→52.00 MiB, flat\n", text)
 }
 
-func TestWhatGrowsIsNamed(t *testing.T) {
+func TestGrowingValueIsNamed(t *testing.T) {
 	grow := map[string]func(s *sample, day int){
-		"heap":       func(s *sample, day int) { s.heap += float64(day << 14) }, // 100 bytes a job
+		"heap":       func(s *sample, day int) { s.heap += float64(day << 14) }, // 100 bytes per job
 		"goroutines": func(s *sample, day int) { s.goroutines += float64(day / 6) },
 		"files":      func(s *sample, day int) { s.files += float64(day / 6) },
 		"children":   func(s *sample, day int) { s.children += float64(day / 20) },
@@ -97,7 +97,7 @@ func TestWhatGrowsIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatFillsUpInTheFirstDaysDoesNotCountAsGrowth(t *testing.T) {
+func TestGrowthInTheFirstDaysDoesNotCount(t *testing.T) {
 	samples := hour()
 	for day := range 6 {
 		samples[day].goroutines, samples[day].heap = 1, mebibyte
@@ -106,7 +106,7 @@ func TestWhatFillsUpInTheFirstDaysDoesNotCountAsGrowth(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-func TestTheFewestSamplesCanBeJudged(t *testing.T) {
+func TestFewestSamplesCanBeJudged(t *testing.T) {
 	_, err := judged(hour()[:fewest])
 	require.NoError(t, err)
 	err = run(t.Context(), []string{"soak", "--for", "2m"}, new(bytes.Buffer))

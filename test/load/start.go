@@ -12,12 +12,14 @@ import (
 	"slurmflex/test/must"
 )
 
-// startOfAJob starts jobs that wait pending, and one that waits configuring, on the machine's own Slurm.
+// startOfAJob starts jobs that wait PENDING, and a job that waits CONFIGURING, on the machine's own
+// Slurm.
 func (b *bench) startOfAJob(ctx context.Context) []float64 {
 	return []float64{median(b.starts(ctx, lab.Options{}, 3)), median(b.starts(ctx, lab.Options{Configuring: true}, 1))}
 }
 
-// starts returns the seconds from the registration of each job's last node to the start of its script.
+// starts returns the seconds from the registration of each job's last node to the start of its
+// script.
 func (b *bench) starts(ctx context.Context, o lab.Options, jobs int) (seconds []float64) {
 	o.Build, o.Scripts, o.Name, o.Daemon = b.build, b.scripts, "bench", true
 	l, err := lab.Start(ctx, o)
@@ -40,7 +42,8 @@ var (
 	door  = regexp.MustCompile(`\.door-(\d+)-.*\n *Nodes=(\S+)`)
 )
 
-// areUp reports whether the job has nodes or a door, and all of these nodes have registered.
+// areUp reports whether the job has nodes or a door, and whether all of these nodes have
+// registered.
 func areUp(ctx context.Context, l *lab.Lab, id string) bool {
 	nodes := strings.TrimSpace(must.Get(l.Slurm(ctx, "squeue", "-h", "-j", id, "-o", "%N")))
 	for _, d := range door.FindAllStringSubmatch(must.Get(l.Slurm(ctx, "scontrol", "show", "reservation")), -1) {
@@ -51,7 +54,7 @@ func areUp(ctx context.Context, l *lab.Lab, id string) bool {
 	return nodes != "" && !notUp.MatchString(must.Get(l.Slurm(ctx, "scontrol", "show", "node", nodes)))
 }
 
-// awaitTime returns when a condition came to hold.
+// awaitTime returns the time at which a condition became true.
 func awaitTime(ctx context.Context, what string, holds func() bool) time.Time {
 	must.Do(lab.Until(ctx, 2*time.Minute, what, func() (bool, error) { return holds(), nil }))
 	return time.Now()

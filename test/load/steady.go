@@ -18,52 +18,51 @@ import (
 	"slurmflex/test/must"
 )
 
-// The steady cluster: 5,000 nodes, of which 4,000 run 1,000 jobs, 200 wait for
-// 20 requests, and the others are powered down.
+// The steady cluster: of 5,000 nodes, 4,000 run 1,000 jobs, 200 wait for 20 requests, and the
+// others are powered down.
 const (
 	steadyNodes = 5_000
 	steadyJobs  = 1_000
 	steadySize  = 4
 	waitingJobs = 20
 	waitingSize = 10
-	page        = 500 // results a page, the most that Compute gives
+	page        = 500 // results per page, Compute's maximum
 )
 
-// A steady pass reads the pages of groups and instances, and each request
-// that waits.
+// A steady pass reads the pages of groups and instances, and each waiting request.
 const steadyCalls = (steadyJobs+waitingJobs+page-1)/page + (steadyJobs*steadySize+page-1)/page + waitingJobs
 
-// Passes that a daemon makes before it is measured: the first read what later
-// ones know. And those that are measured, of the steady cluster and of the wide one.
+// The unmeasured first passes of a daemon, which fill its caches; and the measured passes of the
+// steady cluster and of the wide cluster.
 const (
 	warmPasses     = 3
 	measuredPasses = 9
 	wideMeasured   = 3
 )
 
-// steadyPass has a daemon reconcile over the steady cluster.
+// steadyPass measures a daemon's passes over the steady cluster.
 func (b *bench) steadyPass(ctx context.Context) []float64 {
 	s := b.steady(ctx, 1, measuredPasses)
 	return []float64{s.cpu, s.memory, s.calls, s.sent}
 }
 
-// wideRegions are those of the site in docs/scale.md, each of which is as large as the
+// wideRegions is the number of regions of the site in docs/scale.md. Each region is as large as the
 // steady cluster.
 const wideRegions = 10
 
-// widePass has a daemon reconcile over the steady cluster ten times, in ten regions.
+// widePass measures a daemon's passes over ten steady clusters in ten regions.
 func (b *bench) widePass(ctx context.Context) []float64 {
 	s := b.steady(ctx, wideRegions, wideMeasured)
 	return []float64{s.cpu, s.memory, s.calls, s.sent}
 }
 
-// steadily is what a steady pass takes.
+// steadily is the cost of a steady pass.
 type steadily struct {
 	cpu, memory, calls, sent float64 // in ms, MiB, calls and MiB
 }
 
-// steady has a new daemon reconcile over the steady cluster, in which nothing is to be
-// done in the cloud, or over as many of it as there are regions.
+// steady measures a new daemon's passes over one steady cluster per region. The passes change
+// nothing in the cloud.
 func (b *bench) steady(ctx context.Context, regions, passes int) steadily {
 	var sent atomic.Int64
 	h := b.newHost(setting{
@@ -95,7 +94,7 @@ func (b *bench) steady(ctx context.Context, regions, passes int) steadily {
 	}
 }
 
-// counting adds up the bytes of the bodies that next answers with.
+// counting adds up the bytes of the bodies in next's answers.
 func counting(next http.Handler, sent *atomic.Int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&countedWriter{w, sent}, r)
@@ -113,8 +112,8 @@ func (w *countedWriter) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// fill brings the steady cluster about in each region, one after the other, so that
-// not all wait for operations at once.
+// fill creates the steady cluster in each region, one region after the other, so that not all
+// regions wait for operations at once.
 func (h *host) fill(ctx context.Context, regions int) {
 	for i, p := range site.Places(regions) {
 		jobs := h.submitTo(p.Partition, steadyJobs, steadySize, site.Limit)
@@ -122,38 +121,37 @@ func (h *host) fill(ctx context.Context, regions int) {
 		h.submitTo(p.Partition, waitingJobs, waitingSize, site.Limit)
 		h.await(ctx, "requests to wait", func() bool { return h.requests(mig.Accepted) == (i+1)*waitingJobs })
 	}
-	for range 3 { // what is left to be done, such as reservations
+	for range 3 { // remaining actions, such as reservations
 		h.pass(ctx)
 	}
 }
 
-// pass has the daemon make a pass, and returns when it has long been at rest.
+// pass makes the daemon run a pass, and returns when the daemon has long been at rest.
 func (h *host) pass(ctx context.Context) {
 	looks := h.slurmctld.looks.Load()
 	err := h.wakeUp(ctx, flex.WakeUp{Verb: "resume"})
-	if !errors.As(err, new(flex.UnreceiptedError)) { // a late one was told
+	if !errors.As(err, new(flex.UnreceiptedError)) { // the daemon has got a wake-up without a receipt, too
 		must.Do(err)
 	}
 	h.await(ctx, "a pass", func() bool { return h.slurmctld.looks.Load() > looks })
 	h.awaitRest(ctx, "the end of a pass", time.Second)
 }
 
-// clockOf is the clock of the processors' time of a process, garbage collection
-// included, as clock_getcpuclockid says it.
+// clockOf returns the CPU-time clock of a process, as defined by clock_getcpuclockid. It includes
+// garbage collection.
 func clockOf(pid int) int32 { return int32(^pid<<3 | 2) }
 
-// cpuTime is the time of processors that a thread, or a process, has had so far,
-// in the kernel and outside of it. Unlike getrusage's, it is exact to less than
-// a tick.
+// cpuTime returns the CPU time of a thread or a process so far, in user mode and in the kernel.
+// Unlike getrusage's, it is more precise than a tick.
 func cpuTime(clock int32) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(clock, &t); err != nil {
-		panic(err) // it fails for wrong arguments only
+		panic(err) // it fails only for wrong arguments
 	}
 	return time.Duration(t.Nano())
 }
 
-// mostMemory is the maximum resident set of a process, in MiB.
+// mostMemory returns the maximum resident set of a process, in MiB.
 func mostMemory(pid int) float64 {
 	_, rest, _ := strings.Cut(string(must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))), "\nVmHWM:")
 	var kib float64

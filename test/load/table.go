@@ -12,18 +12,18 @@ import (
 // trial measures rows of the table.
 type trial struct {
 	name string
-	run  func(*bench, context.Context) []float64 // a value for each row, in their order
+	run  func(*bench, context.Context) []float64 // returns one value per row, in order
 	rows []target
 }
 
-// target is what a row's value may be at most.
+// target is the maximum value of a row.
 type target struct {
 	name string
 	unit string
 	most float64
 }
 
-// trials are the table: what is measured, and what it may be at most.
+// trials returns the table: all rows with their targets.
 func trials() []trial {
 	const seconds = "s"
 	return []trial{
@@ -118,7 +118,7 @@ func trials() []trial {
 	}
 }
 
-// measure makes the trials that are wanted, one after the other.
+// measure runs the selected trials one after the other.
 func (b *bench) measure(ctx context.Context, wanted *regexp.Regexp) (rows []row) {
 	for _, t := range trials() {
 		if wanted.MatchString(t.name) {
@@ -129,7 +129,7 @@ func (b *bench) measure(ctx context.Context, wanted *regexp.Regexp) (rows []row)
 	return rows
 }
 
-// measured are the rows of a trial with their values.
+// measured returns the rows of a trial with their values.
 func (t trial) measured(values []float64) (rows []row) {
 	if len(values) != len(t.rows) {
 		must.Do(fmt.Errorf("trial %s has %d values for %d rows", t.name, len(values), len(t.rows)))

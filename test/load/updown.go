@@ -15,29 +15,28 @@ import (
 const (
 	manyJobs = 250
 	manySize = 16
-	// Each job costs a group and a request on the way up, the deletion of its
-	// instances and of its group on the way down.
+	// Each job costs a group and a request on scale-up, and the deletion of its instances and its
+	// group on scale-down.
 	manyCalls = 2 * manyJobs
 )
 
-// savingTime is for how long a client saves up calls that it does not make.
+// savingTime is the period of unused calls that a client may save up for a burst.
 const savingTime = 10 * time.Second
 
-// floor is the least time in which one way can be gone: the calls, those that
-// are refused and come again included, less what is saved up, and the two
-// operations of the last one.
+// floor is the minimum duration of a scale-up or scale-down: the calls, including rejected calls
+// that are repeated, minus the saved-up calls, plus the two operations of the last job.
 func floor() time.Duration {
 	calls := manyCalls / (1 - throttled)
 	return time.Duration(calls/usualRate*float64(time.Second)) - savingTime + 2*time.Second
 }
 
-// throttled is the part of the calls that throttle refuses.
+// throttled is the part of the calls that throttle rejects.
 const throttled = 0.2
 
 const tooMany = `{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"message":"Rate Limit Exceeded","domain":"usageLimits","reason":"rateLimitExceeded"}]}}`
 
-// throttle refuses a part of the calls as Compute does when there are too many,
-// by the dice of one seed.
+// throttle rejects a part of the calls, as Compute does when there are too many. The choice is
+// random with a fixed seed.
 func throttle(next http.Handler) http.Handler {
 	var mu sync.Mutex
 	dice := rand.New(rand.NewPCG(1, 2))
@@ -55,8 +54,8 @@ func throttle(next http.Handler) http.Handler {
 	})
 }
 
-// upAndDown gives 4,000 nodes to 250 jobs at once, and takes them away again.
-// A fifth of the calls to the cloud is refused.
+// upAndDown gives 4,000 nodes to 250 jobs at once, and then removes them. The cloud rejects a fifth
+// of the calls.
 func (b *bench) upAndDown(ctx context.Context) []float64 {
 	h := b.newHost(setting{nodes: manyJobs * manySize, rate: usualRate, interval: usualInterval, front: throttle})
 	defer h.end()

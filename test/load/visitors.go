@@ -11,15 +11,15 @@ import (
 	"slurmflex/flex"
 )
 
-// How often visitors come, in real time.
+// The intervals between visits, in real time.
 const (
 	wakeUpPace = 100 * time.Millisecond
 	pagePace   = 250 * time.Millisecond
 	rudePace   = 200 * time.Millisecond
 )
 
-// visitors call the daemon: hooks that hand wake-ups over, people and Prometheus
-// who look at its page, and those who hang up in the middle.
+// visitors call the daemon: hooks that send wake-ups, users and Prometheus that read its pages, and
+// clients that hang up halfway.
 type visitors struct {
 	socket string // of the daemon
 	page   string // host:port
@@ -28,8 +28,8 @@ type visitors struct {
 	stop   context.CancelFunc
 }
 
-// letIn has visitors come until send away. Of what they are answered nothing is
-// judged: the daemon may be busy, or not yet there.
+// letIn makes visitors call the daemon until sendAway. Their answers are ignored: the daemon may be
+// busy or not started yet.
 func letIn(ctx context.Context, w *world) *visitors {
 	v := &visitors{
 		socket: flex.SocketPath(w.path("run")), page: w.page,
@@ -43,7 +43,7 @@ func letIn(ctx context.Context, w *world) *visitors {
 	return v
 }
 
-// each does something again and again at a pace, with how often it was done.
+// each calls a function repeatedly at a pace, with the number of calls so far.
 func (v *visitors) each(ctx context.Context, pace time.Duration, do func(n int)) {
 	v.coming.Go(func() {
 		for n := 0; ; n++ {
@@ -57,7 +57,7 @@ func (v *visitors) each(ctx context.Context, pace time.Duration, do func(n int))
 	})
 }
 
-// sendAway ends the visits, and every connection of theirs.
+// sendAway ends the visits and closes all their connections.
 func (v *visitors) sendAway() {
 	v.stop()
 	v.coming.Wait()
@@ -78,7 +78,7 @@ func (v *visitors) look(ctx context.Context, page string) {
 	_, _ = io.Copy(io.Discard, resp.Body)
 }
 
-// hangUp begins to say something and hangs up.
+// hangUp sends an incomplete message and hangs up.
 func (v *visitors) hangUp(ctx context.Context, n int) {
 	texts := []string{"", "GET / HTTP/1.1\r\nHost: local", "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", "\x16\x03\x01"}
 	network, address, text := "tcp", v.page, texts[n/2%len(texts)]

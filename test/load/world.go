@@ -19,8 +19,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// world is the Slurm and the Compute that slurmflex is given, and the host that
-// it finds them from.
+// world is the Slurm and the Compute that slurmflex uses, and the host on which it runs.
 type world struct {
 	dir       string // the host's folder
 	endpoint  string // Compute's
@@ -33,22 +32,21 @@ type world struct {
 	close   []func()
 }
 
-// models are those of a world. front is what its calls to Compute go through; nil
-// is nothing.
+// models are the models of a world. Calls to Compute pass through front; nil: directly.
 type models struct {
 	slurm  fakeslurm.Options
 	cloud  fakegce.Options
 	front  func(http.Handler) http.Handler
-	config func(*world) string // the text of slurmflex' configuration
+	config func(*world) string // returns the text of slurmflex's configuration
 }
 
-// idleTime is how long Compute keeps a connection that nobody uses: shorter than
-// a daemon is left alone before the soak looks at it, so that only those are
-// counted that it has not let go of.
+// idleTime is how long Compute keeps an unused connection. It is shorter than the time for which
+// the soak leaves the daemon alone before a sample, so that the sample counts only connections that
+// the daemon itself keeps.
 const idleTime = time.Second
 
-// start fills a world whose folder is there and empty. The machines of its cloud
-// have the slurmds of its Slurm's nodes.
+// start fills a world with an existing, empty folder. The machines of its cloud run the slurmds of
+// its Slurm's nodes.
 func (w *world) start(dir string, m models) {
 	w.dir = dir
 	now := m.slurm.Now
@@ -77,7 +75,7 @@ func (w *world) start(dir string, m models) {
 	must.Do(os.WriteFile(w.path("config.yaml"), []byte(m.config(w)), 0o600))
 }
 
-// shut ends what start has begun.
+// shut stops everything that start has started.
 func (w *world) shut() {
 	for _, end := range w.close {
 		end()
@@ -87,27 +85,26 @@ func (w *world) shut() {
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// wake-up hands one over to the daemon, which may have no time for it.
+// wakeUp sends a wake-up to the daemon, which may be too busy to accept it.
 func (w *world) wakeUp(ctx context.Context, h flex.WakeUp) error {
 	return flex.Send(ctx, flex.SocketPath(w.path("run")), h)
 }
 
-// freeAddress is one on which nobody listens at the moment.
+// freeAddress returns an address on which no process listens at the moment.
 func freeAddress() string {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	must.Do(listener.Close())
 	return listener.Addr().String()
 }
 
-// daemon is slurmflex' daemon in a process of its own, so that what it takes is
-// not mixed with what the models do.
+// daemon is slurmflex's daemon in a process of its own, so that its resource use can be told apart
+// from the models'.
 type daemon struct {
 	cmd *exec.Cmd
 	log *os.File
 }
 
-// startDaemon has a daemon run until it is stopped, or ctx ends. Its log goes into
-// the world's folder.
+// startDaemon runs a daemon until it is stopped or ctx ends. The log is in the world's folder.
 func (w *world) startDaemon(cmd *exec.Cmd) *daemon {
 	d := &daemon{cmd: cmd, log: must.Get(os.Create(w.path("daemon.log")))}
 	cmd.Stderr = d.log

@@ -1,25 +1,24 @@
-// Package must ends what a harness attempts at the first thing in the world
-// around slurmflex that goes wrong, as FailNow ends a test: by a panic, which is
-// caught where the attempt began.
+// Package must ends a harness's attempt at the first failure in the world around slurmflex, as
+// FailNow ends a test. It panics, and Try recovers where the attempt started.
 package must
 
 // failure is the error that ends an attempt.
 type failure struct{ error }
 
-// Do ends the attempt if there is an error.
+// Do ends the attempt if err is not nil.
 func Do(err error) {
 	if err != nil {
 		panic(failure{err})
 	}
 }
 
-// Get is a value without which the attempt ends.
+// Get returns value, or ends the attempt if err is not nil.
 func Get[T any](value T, err error) T {
 	Do(err)
 	return value
 }
 
-// Try attempts something and returns the error that ended it.
+// Try runs attempt and returns the error that ended it, or nil.
 func Try(attempt func()) (err error) {
 	defer func() {
 		switch r := recover().(type) {

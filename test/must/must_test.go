@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAnAttemptEndsAtItsFirstError(t *testing.T) {
+func TestAttemptEndsAtItsFirstError(t *testing.T) {
 	reached := false
 	err := Try(func() {
 		Do(nil)

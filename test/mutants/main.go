@@ -1,7 +1,6 @@
-// Command mutants plants one deliberate bug after the other and says which
-// tests find it. Nothing in the tree is changed: the Go tool is given the
-// mutated file in the place of the real one. Its argument, a regular expression, selects
-// mutants by the bug or the file.
+// Command mutants plants one deliberate bug after another and reports the tests that find it.
+// It does not change the tree: the Go tool gets the mutated file as an overlay. The argument
+// is a regular expression that selects mutants by bug or file.
 package main
 
 import (
@@ -33,7 +32,7 @@ func main() {
 	}
 }
 
-// hunt runs the tests against each mutant, and returns how many were found.
+// hunt runs the tests against each mutant and returns how many mutants they found.
 func hunt(ctx context.Context, out io.Writer, all []mutant) (found int, err error) {
 	for _, m := range all {
 		by, err := m.foundBy(ctx)
@@ -51,16 +50,16 @@ func hunt(ctx context.Context, out io.Writer, all []mutant) (found int, err erro
 	return found, nil
 }
 
-// mutant is one deliberate bug: in the file, old stands for what is right and
-// is there once.
+// mutant is one deliberate bug. The text old is the correct code and occurs exactly once in
+// the file.
 type mutant struct {
 	bug       string
 	file      string
 	old, with string
-	tests     []string // the packages whose tests should find it, the quickest first
+	tests     []string // packages with tests that should find it, fastest first
 }
 
-// planted is the text of the file with the bug in it.
+// planted returns the text of the file with the bug.
 func (m mutant) planted() (string, error) {
 	text, err := os.ReadFile(m.file)
 	if err != nil {
@@ -72,7 +71,7 @@ func (m mutant) planted() (string, error) {
 	return strings.Replace(string(text), m.old, m.with, 1), nil
 }
 
-// foundBy returns the first test that fails with the bug, or nothing.
+// foundBy returns the first test that fails with the bug, or "".
 func (m mutant) foundBy(ctx context.Context) (test string, err error) {
 	text, err := m.planted()
 	if err != nil {
@@ -105,7 +104,7 @@ func (m mutant) foundBy(ctx context.Context) (test string, err error) {
 	return "", nil
 }
 
-// goTest runs the tests of a package in its module: the tools have their own.
+// goTest runs the tests of a package in its module; the tools have a module of their own.
 func goTest(ctx context.Context, overlay, pkg string) (output []byte, err error) {
 	args := []string{"test"}
 	if tool, ok := strings.CutPrefix(pkg, "test/tools/"); ok {
@@ -115,7 +114,7 @@ func goTest(ctx context.Context, overlay, pkg string) (output []byte, err error)
 	return exec.CommandContext(ctx, "go", args...).CombinedOutput()
 }
 
-// overlay writes the mutated file, and the file that has the Go tool take it.
+// overlay writes the mutated file, and the overlay file that makes the Go tool use it.
 func (m mutant) overlay(dir, text string) (path string, err error) {
 	original, err := filepath.Abs(m.file)
 	if err != nil {
@@ -135,7 +134,7 @@ func (m mutant) overlay(dir, text string) (path string, err error) {
 
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// firstFailure names the innermost of the first tests that failed.
+// firstFailure returns the innermost of the first failed tests.
 func firstFailure(output string) string {
 	name := "(it hangs, panics or is reported as a race)"
 	for _, match := range failure.FindAllStringSubmatch(output, -1) {

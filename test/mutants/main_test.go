@@ -20,7 +20,7 @@ func TestEveryMutantStillApplies(t *testing.T) {
 	}
 }
 
-func TestTheFirstTestThatFailsIsNamed(t *testing.T) {
+func TestFirstFailureIsNamed(t *testing.T) {
 	assert.Equal(t, "TestB/two/three", firstFailure("ok\n--- FAIL: TestB (0.00s)\n    --- FAIL: TestB/two (0.00s)\n"+
 		"        --- FAIL: TestB/two/three (0.00s)\n--- FAIL: TestC (0.00s)\n"))
 	assert.Contains(t, firstFailure("panic: test timed out"), "hangs")

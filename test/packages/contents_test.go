@@ -12,7 +12,7 @@ import (
 	"slurmflex/config"
 )
 
-// contents are the sources of what the packages install, with where to.
+// contents returns the sources of the files that the packages install, with their targets.
 func contents(t *testing.T) map[string]string {
 	t.Helper()
 	var nfpm struct{ Contents []struct{ Src, Dst string } }
@@ -24,7 +24,7 @@ func contents(t *testing.T) map[string]string {
 	return dst
 }
 
-func TestThePackagesHaveAllThatIsToInstall(t *testing.T) {
+func TestPackagesContainEveryFileToInstall(t *testing.T) {
 	dst := contents(t)
 	for _, folder := range []string{"cron", "logrotate", "systemd"} {
 		files, err := os.ReadDir(filepath.Join("../../scripts", folder))
@@ -40,19 +40,19 @@ func TestThePackagesHaveAllThatIsToInstall(t *testing.T) {
 	}
 }
 
-func TestThePackagesHaveTheRoleBesideTerraform(t *testing.T) {
+func TestPackagesPutTheRoleBesideTerraform(t *testing.T) {
 	dst := contents(t)
 	assert.Equal(t, "/usr/share/slurmflex/iam/", dst["scripts/iam/*"])
 	assert.Equal(t, "/usr/share/slurmflex/terraform/", dst["scripts/terraform/*"])
 }
 
-func TestThePackagesSayWhatIsInThemAndUnderWhichLicenses(t *testing.T) {
+func TestPackagesIncludeBillOfMaterialsAndNotices(t *testing.T) {
 	dst := contents(t)
 	assert.Equal(t, "/usr/share/doc/slurmflex/bom.cdx.json", dst["${STAGE}/bom.cdx.json"])
 	assert.Equal(t, "/usr/share/doc/slurmflex/third-party-notices.gz", dst["${STAGE}/third-party-notices.gz"])
 }
 
-func TestTheExampleOfTheConfigurationIsRight(t *testing.T) {
+func TestExampleConfigurationIsValid(t *testing.T) {
 	cfg, err := config.Load("../../scripts/package/config.yaml")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"us-central1"}, cfg.FlexRegions())

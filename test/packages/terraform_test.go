@@ -20,8 +20,8 @@ const (
 	role   = "../../scripts/iam/slurmflex-role.yaml"
 )
 
-// terraform runs Terraform on a folder, without a network: providers cannot be
-// had, so that what their schemas say is not checked.
+// terraform runs Terraform on a folder without a network. It cannot download providers, so it
+// does not check provider schemas.
 func terraform(t *testing.T, dir, stdin string, args ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("terraform")
@@ -59,13 +59,13 @@ func TestTerraformIsFormatted(t *testing.T) {
 	assert.Empty(t, terraform(t, module, "", "fmt", "-check", "-diff"))
 }
 
-func TestTheRoleOfTerraformIsThatOfTheYAML(t *testing.T) {
+func TestTerraformRoleMatchesTheYAML(t *testing.T) {
 	text := read(t, filepath.Join(module, "main.tf"))
 	assert.Contains(t, text, "permissions = local.role.includedPermissions\n")
 	locals := regexp.MustCompile(`(?s)\nlocals \{.*?\n\}\n`).FindString(text)
 	require.NotEmpty(t, locals)
 
-	// As the packages have them: the folders side by side.
+	// The packages install the two folders side by side.
 	dir := t.TempDir()
 	for path, text := range map[string]string{"terraform/main.tf": locals, "iam/" + filepath.Base(role): read(t, role)} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755))
@@ -79,7 +79,7 @@ func TestTheRoleOfTerraformIsThatOfTheYAML(t *testing.T) {
 	assert.Equal(t, permissions(t), got)
 }
 
-func TestTheVariablesOfTerraform(t *testing.T) {
+func TestTerraformVariablesAreDeclaredAndUsed(t *testing.T) {
 	main := read(t, filepath.Join(module, "main.tf"))
 	blocks := regexp.MustCompile(`(?s)variable "(\w+)" \{(.*?)\n\}`).FindAllStringSubmatch(read(t, filepath.Join(module, "variables.tf")), -1)
 	var declared, required []string
@@ -103,7 +103,7 @@ func TestTheVariablesOfTerraform(t *testing.T) {
 	assert.Subset(t, declared, example)
 }
 
-func TestTheTemplateIsFitForFlexStart(t *testing.T) {
+func TestTerraformTemplateSuitsFlexStart(t *testing.T) {
 	main := read(t, filepath.Join(module, "main.tf"))
 	for _, setting := range []string{
 		`provisioning_model          = "FLEX_START"`, `instance_termination_action = "DELETE"`, `on_host_maintenance         = "TERMINATE"`,

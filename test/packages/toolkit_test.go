@@ -15,7 +15,7 @@ import (
 
 const toolkit = "../../scripts/cluster-toolkit"
 
-func TestTheTailMakesAConfigurationOfSlurmGCPOurs(t *testing.T) {
+func TestTailAdaptsSlurmGCPsConfiguration(t *testing.T) {
 	theirs := read(t, "../../config/testdata/slurm-gcp.yaml")
 	require.NotContains(t, theirs, "\nslurmflex:")
 	path := filepath.Join(t.TempDir(), "config.yaml")
@@ -28,7 +28,7 @@ func TestTheTailMakesAConfigurationOfSlurmGCPOurs(t *testing.T) {
 	assert.NotEmpty(t, cfg.FlexRegions())
 }
 
-func TestTheTailOfSlurmConfNamesWhatThePackagesInstall(t *testing.T) {
+func TestSlurmConfTailNamesInstalledFiles(t *testing.T) {
 	nfpm := read(t, "../../scripts/package/nfpm.yaml")
 	lines := 0
 	for line := range strings.Lines(read(t, filepath.Join(toolkit, "slurm.conf.tail"))) {
@@ -43,7 +43,7 @@ func TestTheTailOfSlurmConfNamesWhatThePackagesInstall(t *testing.T) {
 	assert.Equal(t, 3, lines)
 }
 
-func TestTheFragmentOfABlueprintIsYAMLWithTheModulesOfTheText(t *testing.T) {
+func TestBlueprintFragmentHasTheDocumentedModules(t *testing.T) {
 	var modules []struct {
 		ID, Source string
 		Use        []string
@@ -54,7 +54,7 @@ func TestTheFragmentOfABlueprintIsYAMLWithTheModulesOfTheText(t *testing.T) {
 	for _, m := range modules {
 		for setting := range m.Settings {
 			switch setting {
-			case "name", "machine_type", "node_count_dynamic_max", "partition_name": // of any cluster
+			case "name", "machine_type", "node_count_dynamic_max", "partition_name": // set by any cluster
 			default:
 				assert.Contains(t, text, "| `"+setting+"` |", m.ID)
 			}

@@ -1,6 +1,5 @@
-// Command play keeps a cluster running for a person to try things on: a real
-// Slurm, the fake Compute API, and slurmflex's daemon between them. It goes when
-// interrupted.
+// Command play runs a cluster for manual experiments: a real Slurm, the fake Compute API, and
+// slurmflex's daemon. It ends when interrupted.
 package main
 
 import (
@@ -46,10 +45,10 @@ The daemon's page is http://%[6]s and its log %[7]s.
 Control-C here ends it all.
 `
 
-// fault is a line to type.
+// fault is a command line to type, and its effect.
 type fault struct{ line, shows string }
 
-// faults are what can go wrong with the cloud, and with machines of job 1's nodes.
+// faults lists possible faults of the cloud and of the machines of job 1's nodes.
 var faults = []fault{
 	{`capacity -d '{"count":0}'`, "no capacity; -1: no limit again"},
 	{`faults -d '{"method":"*ResizeRequests.insert","status":429}'`, "Google takes no requests: rate limit"},
@@ -67,7 +66,7 @@ var faults = []fault{
 	{`vms/alpha-a3-0/maintenance -d '{"in":"10m","lasts":"1h"}'`, "maintenance is announced"},
 }
 
-// faultLines are the lines to type, with what each shows.
+// faultLines returns the command lines with their effects.
 func faultLines() string {
 	var text strings.Builder
 	for _, f := range faults {

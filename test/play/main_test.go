@@ -13,7 +13,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// U9: a newcomer types these lines.
+// U9: a new user types these lines.
 func TestFakeTakesEachFault(t *testing.T) {
 	assert.GreaterOrEqual(t, len(faults), 12)
 	form := regexp.MustCompile(`^(\S+) (?:-d '(.+)'|-X (POST|DELETE))$`)
@@ -26,7 +26,7 @@ func TestFakeTakesEachFault(t *testing.T) {
 		}
 		answer := httptest.NewRecorder()
 		fakegce.New(fakegce.Options{}).ServeHTTP(answer, httptest.NewRequest(method, "/fake/"+m[1], strings.NewReader(m[2])))
-		if strings.HasPrefix(m[1], "vms/") { // there is no machine: the command is understood
+		if strings.HasPrefix(m[1], "vms/") { // the machine is missing, but the command is valid
 			assert.Contains(t, answer.Body.String(), "alpha-a3-0", f.line)
 			continue
 		}

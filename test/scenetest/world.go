@@ -1,4 +1,5 @@
-// Package scenetest builds what a pass sees, for the tests of all that reads a scene.
+// Package scenetest builds the observations of a pass, for tests of packages that read a
+// scene.
 package scenetest
 
 import (
@@ -13,7 +14,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// Noon is when a new world is seen.
+// Noon is the time of a new world.
 var Noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // The regions of the tests' nodesets.
@@ -30,7 +31,7 @@ const (
 	Idle        = "IDLE+CLOUD"
 )
 
-// World is a cluster's configuration, and what a pass sees of the cluster.
+// World is a cluster's configuration and a pass's observation of the cluster.
 type World struct {
 	Config *config.Config
 	Snap   scene.Snapshot
@@ -44,8 +45,8 @@ func New(cfg *config.Config) *World {
 	}}
 }
 
-// Cluster returns the configuration of cluster alpha in project demo, with nodesets
-// that FlexSet wrote and other sections.
+// Cluster returns the configuration of cluster alpha in project demo, with nodesets written by
+// FlexSet and other sections.
 func Cluster(sections string, nodesets ...string) *config.Config {
 	text := "slurm_cluster_name: alpha\nproject: demo\n" + sections + "\nnodeset:\n"
 	for _, set := range nodesets {
@@ -54,8 +55,8 @@ func Cluster(sections string, nodesets ...string) *config.Config {
 	return must.Get(config.Parse("alpha.yaml", []byte(text)))
 }
 
-// FlexSet writes a flex-start nodeset, such as "a3" in "us-central1-a", with its size
-// and its dws_flex.
+// FlexSet returns the configuration of a flex-start nodeset, such as "a3" in "us-central1-a",
+// with its size and its dws_flex.
 func FlexSet(name, zone, size, flex string) string {
 	region := "projects/demo/regions/" + zone[:len(zone)-2]
 	return fmt.Sprintf("%s: {%s, instance_template: %s/instanceTemplates/%s, subnetwork: %s/subnetworks/default, zone_policy_allow: [%s], dws_flex: {%s}}",
@@ -76,7 +77,7 @@ func Names(list string) []string { return must.Get(slurm.Expand(list)) }
 // Scene returns the scene of the world.
 func (w *World) Scene() *scene.Scene { return scene.Of(w.Config, w.Snap) }
 
-// Nodes has Slurm show nodes in a state. Nodes that Slurm did not show are added.
+// Nodes sets the state of nodes in Slurm, and adds nodes that Slurm did not show yet.
 func (w *World) Nodes(list, state string) {
 	for _, name := range Names(list) {
 		if n := w.Node(name); n != nil {
@@ -96,8 +97,8 @@ func (w *World) Node(name string) *slurm.Node {
 	return &w.Snap.Nodes[i]
 }
 
-// Job puts a job with these nodes into the queue, or replaces the job with its number.
-// Slurm requeues it if it loses its nodes.
+// Job adds a job with these nodes to the queue, or replaces the job with this ID. Slurm
+// requeues the job if it loses its nodes.
 func (w *World) Job(id uint32, partition, list string, state slurm.JobState) *slurm.Job {
 	w.Snap.Requeues[id] = true
 	job := slurm.Job{ID: id, ArrayID: id, Partition: partition, State: state, Nodes: Names(list)}
@@ -109,8 +110,8 @@ func (w *World) Job(id uint32, partition, list string, state slurm.JobState) *sl
 	return &w.Snap.Jobs[i]
 }
 
-// Group makes a group in its nodeset's region, or replaces the group of its name. The
-// group was created an hour ago. A stamp that names no cluster is ours.
+// Group creates a group in its nodeset's region, or replaces the group with this name. The
+// group was created an hour ago. A stamp without a cluster gets this cluster's name.
 func (w *World) Group(name string, stamp mig.Stamp, requests ...mig.Request) *mig.Group {
 	region, _ := w.placeOf(func(ns *config.NodeSet) bool { return ns.Name == stamp.NodeSet })
 	if stamp.Cluster == "" {
@@ -128,7 +129,8 @@ func (w *World) NoGroup(name string) {
 	w.Snap.Groups = slices.DeleteFunc(slices.Clone(w.Snap.Groups), func(g mig.Group) bool { return g.Name == name })
 }
 
-// Machines creates machines in a group now, which run. The slice is that of the snapshot.
+// Machines creates running machines in a group, created now. It returns them as a slice of the
+// snapshot.
 func (w *World) Machines(list, group string) []mig.Instance {
 	before := len(w.Snap.Instances)
 	for _, name := range Names(list) {
@@ -143,7 +145,8 @@ func (w *World) Machines(list, group string) []mig.Instance {
 // Machine creates a machine as Machines does.
 func (w *World) Machine(name, group string) *mig.Instance { return &w.Machines(name, group)[0] }
 
-// placeOf returns the region and the first zone of a nodeset, or those of the first one.
+// placeOf returns the region and the first zone of the first matching nodeset, or of the first
+// nodeset if none matches.
 func (w *World) placeOf(is func(*config.NodeSet) bool) (region, zone string) {
 	sets := w.Config.FlexSets()
 	set := sets[max(0, slices.IndexFunc(sets, is))]

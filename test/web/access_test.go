@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// axNode is a node of the tree that Chromium gives to screen readers.
+// axNode is a node of Chromium's accessibility tree for screen readers.
 type axNode struct {
 	Ignored    bool
 	Role, Name struct{ Value any }
@@ -21,14 +21,14 @@ type axNode struct {
 	}
 }
 
-// named are the roles whose nodes need a name.
+// named lists the roles that require a name.
 var named = map[string]bool{
 	"link": true, "button": true, "textbox": true, "searchbox": true, "combobox": true, "DisclosureTriangle": true,
 	"image": true, "img": true, "form": true, "search": true, "heading": true, "columnheader": true, "option": true,
 }
 
-// accessible checks what a screen reader finds on the page, and what a person with
-// weak sight sees of it, in both color schemes.
+// accessible checks the page for users of screen readers and for users with low vision, in both
+// color schemes.
 func accessible(t *testing.T, b *browser, width int) {
 	t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
@@ -67,7 +67,7 @@ func accessible(t *testing.T, b *browser, width int) {
 	}
 }
 
-// faultsInDOM finds what the tree does not show. Contrast is that of WCAG 2.1,
+// faultsInDOM finds faults that the accessibility tree does not show. Contrast follows WCAG 2.1,
 // 1.4.3, for small text.
 const faultsInDOM = `(() => {
   const faults = [];

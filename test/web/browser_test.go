@@ -20,8 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// browser is a headless Chromium with one page, told what to do over a pipe by
-// the DevTools protocol.
+// browser is a headless Chromium with one page, controlled over a pipe by the DevTools protocol.
 type browser struct {
 	t       *testing.T
 	out     *os.File
@@ -30,10 +29,10 @@ type browser struct {
 	mu      sync.Mutex
 	next    int
 	answers map[int]chan message
-	console []string // the errors on the page's console
+	console []string // errors on the page's console
 }
 
-// message is one of the DevTools protocol's.
+// message is a DevTools protocol message.
 type message struct {
 	ID      int             `json:"id,omitempty"`
 	Session string          `json:"sessionId,omitempty"`
@@ -45,7 +44,7 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// openBrowser starts Chromium, which is killed when the test ends.
+// openBrowser starts Chromium and kills it when the test ends.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	toIt, ours, err := os.Pipe()
@@ -86,7 +85,7 @@ func openBrowser(t *testing.T) *browser {
 	return b
 }
 
-// read takes what the browser says until it is gone.
+// read handles the browser's messages until the browser exits.
 func (b *browser) read(from io.Reader) {
 	in := bufio.NewReader(from)
 	for {
@@ -160,7 +159,7 @@ func (b *browser) eval(expression string) string {
 	return fmt.Sprint(got.Result.Value)
 }
 
-// screen gives the page another size, in pixels, and color scheme.
+// screen sets the page's size in pixels and its color scheme.
 func (b *browser) screen(width, height int, scheme string) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{
@@ -172,7 +171,7 @@ func (b *browser) screen(width, height int, scheme string) {
 	}, nil)
 }
 
-// shoot writes what the page looks like to a file.
+// shoot writes a screenshot of the page to a file.
 func (b *browser) shoot(path string) {
 	b.t.Helper()
 	var shot struct{ Data string }
@@ -182,20 +181,19 @@ func (b *browser) shoot(path string) {
 	require.NoError(b.t, os.WriteFile(path, image, 0o644))
 }
 
-// zone has the browser be in a time zone.
+// zone sets the browser's time zone.
 func (b *browser) zone(name string) {
 	b.t.Helper()
 	b.call("Emulation.setTimezoneOverride", map[string]any{"timezoneId": name}, nil)
 }
 
-// scripts allows the pages' scripts, or not.
+// scripts enables or disables the page's scripts.
 func (b *browser) scripts(allowed bool) {
 	b.t.Helper()
 	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": !allowed}, nil)
 }
 
-// click clicks on the first element that a selector finds, and waits for the page
-// that this leads to.
+// click clicks the first element that matches a selector and waits for the next page.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	b.eval("window.stays = true; document.querySelector(" + strconv.Quote(selector) + ").click()")
@@ -203,7 +201,7 @@ func (b *browser) click(selector string) {
 		time.Minute, 100*time.Millisecond, selector)
 }
 
-// errors are the errors on the console so far.
+// errors returns the errors on the console so far.
 func (b *browser) errors() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -24,18 +24,18 @@ import (
 
 const dashboardFile = "scripts/grafana/slurmflex.json" // scripts/web-test runs the test from the root
 
-// variables are what Grafana puts into a panel's query, for a dashboard that
-// shows everything of the last minutes.
+// variables replaces Grafana's variables in a panel's query, for a dashboard that shows all data of
+// the last minutes.
 var variables = strings.NewReplacer("$__rate_interval", "20s", "$__range", "5m", "$instance", ".*", "$nodeset", ".*")
 
-// panel is a panel of a Grafana dashboard, or a row of them.
+// panel is a panel of a Grafana dashboard, or a row of panels.
 type panel struct {
 	Title   string
 	Targets []struct{ Expr string }
 	Panels  []panel
 }
 
-// panels are the dashboard's panels, those in rows included.
+// panels returns the dashboard's panels, including those in rows.
 func panels(t *testing.T) (all []panel) {
 	t.Helper()
 	text, err := os.ReadFile(dashboardFile)
@@ -53,10 +53,10 @@ func panels(t *testing.T) (all []panel) {
 	return all
 }
 
-// TestEveryPanelOfTheDashboardShowsSomething evaluates each query in a real
-// Prometheus that scrapes a cluster on which jobs run, wait, fail and lose a
-// machine, and of which a host has maintenance soon.
-func TestEveryPanelOfTheDashboardShowsSomething(t *testing.T) {
+// TestEveryDashboardPanelShowsData evaluates each query in a real Prometheus. The
+// Prometheus scrapes a cluster with jobs that run, wait, fail and lose a machine, and with a host
+// that has maintenance soon.
+func TestEveryDashboardPanelShowsData(t *testing.T) {
 	l := cluster(t)
 	p := startPrometheus(t, l)
 	capacity(t, l, 3)
@@ -89,7 +89,7 @@ func state(t *testing.T, l *lab.Lab, job string) string {
 	return strings.TrimSpace(out)
 }
 
-// lose deletes one machine under a running job.
+// lose deletes one machine of a running job.
 func lose(t *testing.T, l *lab.Lab, job string) {
 	t.Helper()
 	node, err := l.Slurm(t.Context(), "squeue", "-h", "-o", "%B", "-j", job)
@@ -97,7 +97,7 @@ func lose(t *testing.T, l *lab.Lab, job string) {
 	require.NoError(t, l.Tell(t.Context(), "vms/"+strings.TrimSpace(node)+"/delete", nil))
 }
 
-// prometheus is a server that scrapes a lab's daemon each second.
+// prometheus is a server that scrapes a lab's daemon every second.
 type prometheus struct{ address string }
 
 func startPrometheus(t *testing.T, l *lab.Lab) prometheus {
@@ -123,12 +123,13 @@ func startPrometheus(t *testing.T, l *lab.Lab) prometheus {
 			return false
 		}
 		resp.Body.Close()
-		return resp.StatusCode == http.StatusOK && p.shows(t, "slurmflex_info") // what was counted before it looked is no increase
+		// Counts from before the first scrape are not an increase.
+		return resp.StatusCode == http.StatusOK && p.shows(t, "slurmflex_info")
 	}, time.Minute, 100*time.Millisecond, "Prometheus does not start")
 	return p
 }
 
-// shows reports whether a query has a number for a moment of the last minute.
+// shows reports whether a query has a value at some point in the last minute.
 func (p prometheus) shows(t *testing.T, query string) bool {
 	t.Helper()
 	now := time.Now().Unix()

@@ -1,7 +1,7 @@
 //go:build web
 
-// Package web looks at the daemon's page in a headless Chromium, on a cluster
-// with a real Slurm and the fake Compute API. Run it with `make web-test`.
+// Package web tests the daemon's page in a headless Chromium, on a cluster with a real Slurm and
+// the fake Compute API. Run it with `make web-test`.
 package web
 
 import (
@@ -49,17 +49,17 @@ func submit(t *testing.T, l *lab.Lab, args ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// awaitOnPage waits until the page says something, without loading it again.
+// awaitOnPage waits until the page shows the expected state without a reload.
 func awaitOnPage(t *testing.T, b *browser, expression, what string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.eval(expression) == "true" }, 90*time.Second, 200*time.Millisecond,
 		"%s; the page says:\n%s", what, b.eval("document.body.innerText"))
 }
 
-// waiting is how many jobs wait on the picture of the page on a phone.
+// waiting is the number of waiting jobs in the picture of the page on a phone.
 const waiting = 10
 
-func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
+func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	l := cluster(t, lab.NodeSet{Name: "a2", Machine: "a2-highgpu-1g", Size: 8})
 	b := openBrowser(t)
 	page := "http://" + l.HTTPAddress() + "/"
@@ -76,7 +76,7 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	second := submit(t, l, "-p", "train", "-N4", "--time=2:00:00", "--wrap", "sleep 300")
 
 	b.screen(1100, 900, "light")
-	b.visit(page + "?zoom=1h") // in a day, a boot of one interval may be too short to show
+	b.visit(page + "?zoom=1h") // on a day's scale, a boot of one interval may be too short to show
 	assert.Equal(t, "slurmflex · alpha", b.eval("document.title"))
 	assert.Equal(t, page+"icon.svg", b.eval(`document.querySelector("link[rel=icon]").href`))
 	awaitOnPage(t, b, shown("running", first), "job "+first+" to run")
@@ -113,7 +113,7 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	assert.Equal(t, second, b.eval(`document.getElementById("q").value`), "what is being typed stays")
 
 	t.Run("filter and zoom", func(t *testing.T) {
-		b.scripts(false) // they are links and a form
+		b.scripts(false) // links and a form must do
 		defer b.scripts(true)
 		b.visit(page)
 		b.eval(`document.querySelector("select[name=partition]").value = "fixed"`)
@@ -171,18 +171,19 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	awaitOnPage(t, b, `document.body.innerText.includes("the daemon does not answer")`, "the page to say that nobody answers")
 }
 
-// drawn is whether a chart of a class has a piece with the pattern of a kind.
+// drawn returns an expression for whether a chart of a class has a piece with the pattern of a
+// kind.
 func drawn(class, kind string) string {
 	return `document.querySelector("svg.` + class + ` rect[fill='url(#p-` + kind + `)']") !== null`
 }
 
-// happened is whether a job's story has an event.
+// happened returns an expression for whether a job's story has an event.
 func happened(kind string) string {
 	return `[...document.querySelectorAll(".events b")].some(e => e.innerText == "` + kind + `")`
 }
 
-// makeHistory lets two more jobs run each minute, if pictures are wanted: they
-// show the last minutes.
+// makeHistory runs two more jobs per minute if pictures are wanted, because the pictures show the
+// last minutes.
 func makeHistory(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	for machines := 2; machines <= 6 && os.Getenv("WEB_SHOTS") != ""; machines += 2 {
@@ -191,7 +192,7 @@ func makeHistory(t *testing.T, l *lab.Lab) {
 	}
 }
 
-// shoot keeps what the page looks like, for the documentation.
+// shoot saves a screenshot of the page for the documentation.
 func shoot(t *testing.T, b *browser, name string) {
 	t.Helper()
 	if dir := os.Getenv("WEB_SHOTS"); dir != "" {

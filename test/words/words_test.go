@@ -1,5 +1,5 @@
-// Package words holds the texts of the project to its words: docs, comments,
-// string literals and the names of tests.
+// Package words checks the wording of the project: docs, comments, string literals and test
+// names.
 package words
 
 import (
@@ -21,9 +21,9 @@ import (
 //go:embed words.txt
 var list string
 
-// word is one that is not ours any more.
+// word is a word or phrase that the project no longer uses.
 type word struct {
-	pattern, unless *regexp.Regexp // unless is nil where nothing is excepted
+	pattern, unless *regexp.Regexp // unless is nil without exceptions
 	better          string
 }
 
@@ -52,7 +52,7 @@ func whole(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + pattern)
 }
 
-// in returns the first of its kind in a text.
+// in returns the first match in a text, or "".
 func (w word) in(text string) string {
 	if w.unless != nil {
 		text = w.unless.ReplaceAllString(text, "")
@@ -60,13 +60,13 @@ func (w word) in(text string) string {
 	return w.pattern.FindString(text)
 }
 
-// passage is a piece of text that a person reads.
+// passage is a piece of text for people.
 type passage struct {
 	line int
 	text string
 }
 
-func TestOnlyOurWordsAreUsed(t *testing.T) {
+func TestTextsUseOnlyOurWords(t *testing.T) {
 	words := words(t)
 	root := os.DirFS("../..")
 	require.NoError(t, fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func TestOnlyOurWordsAreUsed(t *testing.T) {
 			return err
 		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata" || entry.Name() == "build"):
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || strings.HasPrefix(path, "test/words/"): // which has the words themselves
+		case !entry.Type().IsRegular() || strings.HasPrefix(path, "test/words/"): // the list itself contains the words
 			return nil
 		}
 		content, err := fs.ReadFile(root, path)
@@ -93,7 +93,7 @@ func TestOnlyOurWordsAreUsed(t *testing.T) {
 	}))
 }
 
-func TestAWordIsFound(t *testing.T) {
+func TestWordIsFound(t *testing.T) {
 	source := "package p\n// A round.\nfunc TestARoundEnds() { _ = `so\nelse` }\n"
 	var found []string
 	for _, p := range passages("p_test.go", []byte(source)) {
@@ -107,8 +107,8 @@ func TestAWordIsFound(t *testing.T) {
 	require.Empty(t, word{pattern: whole("else"), unless: whole("nothing else")}.in("nothing else"))
 }
 
-// passages are the lines of a file that a person reads as text: of Go its
-// comments, string literals and names of tests.
+// passages returns the lines of a file that people read as text. In Go files, these are
+// comments, string literals and test names.
 func passages(path string, content []byte) (found []passage) {
 	if filepath.Ext(path) != ".go" {
 		return split(1, string(content))
@@ -129,8 +129,7 @@ func passages(path string, content []byte) (found []passage) {
 	}
 }
 
-// code is the keyword else where it is code: of a page's template, of JavaScript, of
-// Python, or of a shell script.
+// code matches the keyword else in code: page templates, JavaScript, Python and shell scripts.
 var code = regexp.MustCompile(`\{\{else\b[^}]*\}\}|^\s*(\} )?else( \{|:)?\s*$|; else `)
 
 func split(first int, text string) (found []passage) {

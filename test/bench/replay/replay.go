@@ -1,4 +1,4 @@
-// Package replay takes the server out of a benchmark of its client.
+// Package replay removes the server's cost from a benchmark of its client.
 package replay
 
 import (
@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Transport answers each call as next has answered the first one of that
-// method and URL. It does not tell calls apart by their bodies.
+// Transport answers each call with next's first answer to that method and URL. It ignores the
+// bodies of the calls.
 type Transport struct {
 	next http.RoundTripper
 
@@ -23,12 +23,12 @@ type answer struct {
 	body   []byte
 }
 
-// Of makes a Transport that has no answer yet.
+// Of returns a Transport with an empty memory.
 func Of(next http.RoundTripper) *Transport {
 	return &Transport{next: next, answers: map[string]answer{}}
 }
 
-// RoundTrip answers from memory, or asks next and keeps what it says.
+// RoundTrip answers from memory, or calls next and stores the answer.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	key := req.Method + " " + req.URL.String()
 	t.mu.Lock()

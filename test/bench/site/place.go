@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Place is where a nodeset's machines come from, and the partition that has its nodes.
+// Place names a nodeset, the partition with its nodes, and the region and zone of its machines.
 type Place struct{ NodeSet, Partition, Region, Zone string }
 
-// Places are so many, each in a region of its own. The first one is that of the
-// clusters which have no other.
+// Places returns n places, each in a region of its own. The first is the place of clusters with a
+// single place.
 func Places(n int) []Place {
 	places := []Place{{NodeSet, "train", Region, Zone}}
 	for i := 1; i < n; i++ {
@@ -19,7 +19,7 @@ func Places(n int) []Place {
 	return places
 }
 
-// Nodes are the names of n nodes of the place, from the first index on.
+// Nodes returns the names of n nodes of the place, starting at index first.
 func (p Place) Nodes(first, n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -28,11 +28,11 @@ func (p Place) Nodes(first, n int) []string {
 	return names
 }
 
-// FlexBlock is how the nodes are provisioned.
+// FlexBlock is the provisioning block of each nodeset.
 const FlexBlock = "dws_flex: {use_job_duration: true, job_duration_margin: 600, max_attempts: 1}"
 
-// TextOf is the configuration of a cluster of so many nodes in each place. More are
-// further lines of its slurmflex section.
+// TextOf returns the configuration of a cluster with that many nodes in each place; more holds
+// additional lines of its slurmflex section.
 func TextOf(places []Place, nodes int, more string) string {
 	var partitions, sets strings.Builder
 	for _, p := range places {

@@ -7,7 +7,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// ResumeFile is what slurmctld writes for these jobs into SLURM_RESUME_FILE.
+// ResumeFile returns the content that slurmctld writes to SLURM_RESUME_FILE for these jobs.
 func ResumeFile(jobs []slurm.Job) []byte {
 	var out bytes.Buffer
 	var all []string

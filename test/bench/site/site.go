@@ -1,5 +1,4 @@
-// Package site makes up clusters of any size in states that benchmarks begin
-// from, as a pass would find them.
+// Package site generates clusters of any size for benchmarks, in the states that a pass may find.
 package site
 
 import (
@@ -8,7 +7,7 @@ import (
 	"slurmflex/config"
 )
 
-// What all of them have in common.
+// The names that all clusters share.
 const (
 	Cluster  = "alpha"
 	Project  = "demo"
@@ -22,19 +21,19 @@ const (
 // ActiveRequests is the project's quota ACTIVE_RESIZE_REQUESTS in the region.
 const ActiveRequests = 5_000
 
-// Text is the configuration of a cluster of so many nodes. More are further
-// lines of its slurmflex section.
+// Text returns the configuration of a cluster with that many nodes; more holds additional lines of
+// its slurmflex section.
 func Text(nodes int, more string) string {
 	return TextOf(Places(1), nodes, more)
 }
 
-// Config is that configuration, read.
+// Config parses the configuration that Text returns.
 func Config(nodes int) (*config.Config, error) {
 	return config.Parse("bench.yaml", []byte(Text(nodes, "")))
 }
 
-// Node is the name of a node by its index.
+// Node returns the name of the node with this index.
 func Node(i int) string { return fmt.Sprintf("%s-%s-%d", Cluster, NodeSet, i) }
 
-// Nodes are the names of n nodes from the first index on.
+// Nodes returns the names of n nodes, starting at index first.
 func Nodes(first, n int) []string { return Places(1)[0].Nodes(first, n) }

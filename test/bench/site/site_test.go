@@ -21,7 +21,7 @@ func cluster(t *testing.T, nodes int) *config.Config {
 	return cfg
 }
 
-func TestNothingIsToBeDoneInASteadyCluster(t *testing.T) {
+func TestSteadyClusterNeedsNoActions(t *testing.T) {
 	cfg := cluster(t, 5000)
 	snap := Steady(cfg, noon)
 	assert.Empty(t, plan.Compute(scene.Of(cfg, snap)).Actions)
@@ -31,7 +31,7 @@ func TestNothingIsToBeDoneInASteadyCluster(t *testing.T) {
 	assert.NotEmpty(t, snap.Reservations)
 }
 
-func TestEveryNodeOfARisingClusterIsAskedForAndEveryMachineOfALeavingOneDeleted(t *testing.T) {
+func TestRisingRequestsEveryNodeAndLeavingDeletesEveryMachine(t *testing.T) {
 	cfg := cluster(t, 400)
 	asked, deleted := 0, 0
 	for _, a := range plan.Compute(scene.Of(cfg, Rising(cfg, noon))).Actions {
@@ -47,7 +47,7 @@ func TestEveryNodeOfARisingClusterIsAskedForAndEveryMachineOfALeavingOneDeleted(
 	assert.Equal(t, []int{400, 400}, []int{asked, deleted})
 }
 
-func TestEveryJobOfAWaitingClusterHasADoorAndARequest(t *testing.T) {
+func TestEveryJobOfAWaitingClusterHasADoorAndRequest(t *testing.T) {
 	cfg := cluster(t, 400)
 	snap := Waiting(cfg, noon.Add(time.Second/2), 100)
 	assert.Empty(t, plan.Compute(scene.Of(cfg, snap)).Actions)

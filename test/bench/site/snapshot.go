@@ -24,10 +24,9 @@ const (
 // Limit is the time limit of every job.
 const Limit = time.Hour
 
-// Steady is a cluster in which nothing is to be done: four fifths of the nodes
-// run jobs of four, one in 25 waits for capacity in jobs of ten, and the others
-// are powered down. The leases of jobs that began in the same minute share a
-// reservation.
+// Steady returns a cluster that needs no actions: four fifths of the nodes run four-node jobs, one
+// in 25 waits for capacity in ten-node jobs, and the others are powered down. The leases of jobs
+// that started in the same minute share a reservation.
 func Steady(cfg *config.Config, now time.Time) scene.Snapshot {
 	b := newBuilder(cfg, now)
 	size := len(b.snap.Nodes)
@@ -47,8 +46,8 @@ func Steady(cfg *config.Config, now time.Time) scene.Snapshot {
 	return b.snap
 }
 
-// Rising is a cluster that has just been given all its work: every node powers
-// up for a job of four, and nothing has been asked for yet.
+// Rising returns a cluster in which all jobs have just started: every node powers up for a
+// four-node job, and no request exists yet.
 func Rising(cfg *config.Config, now time.Time) scene.Snapshot {
 	b := newBuilder(cfg, now)
 	for i := range len(b.snap.Nodes) / 4 {
@@ -57,8 +56,8 @@ func Rising(cfg *config.Config, now time.Time) scene.Snapshot {
 	return b.snap
 }
 
-// Leaving is a cluster that Slurm has just powered down: every job is over, and
-// every machine is still there.
+// Leaving returns a cluster that Slurm has just powered down: every job has ended, and every
+// machine still exists.
 func Leaving(cfg *config.Config, now time.Time) scene.Snapshot {
 	b := newBuilder(cfg, now)
 	for i := range len(b.snap.Nodes) / 4 {
@@ -72,7 +71,7 @@ func Leaving(cfg *config.Config, now time.Time) scene.Snapshot {
 	return b.snap
 }
 
-// builder puts a snapshot of the config's nodeset together.
+// builder builds a snapshot of the config's nodeset.
 type builder struct {
 	snap scene.Snapshot
 	jobs uint32
@@ -93,12 +92,12 @@ func newBuilder(cfg *config.Config, now time.Time) *builder {
 	return b
 }
 
-// sort puts the instances into the order in which package gce gives them.
+// sort orders the instances as package gce does.
 func (b *builder) sort() {
 	slices.SortFunc(b.snap.Instances, func(a, b mig.Instance) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// allocate gives a new job n nodes from the first index on.
+// allocate gives a new job n nodes, starting at index first.
 func (b *builder) allocate(first, n int, nodes string, job slurm.JobState, since time.Time) slurm.Job {
 	b.jobs++
 	j := slurm.Job{
@@ -113,7 +112,7 @@ func (b *builder) allocate(first, n int, nodes string, job slurm.JobState, since
 	return j
 }
 
-// run has n nodes run a job since then, on machines that came a minute before.
+// run makes n nodes run a job since that time, on machines that were created a minute earlier.
 func (b *builder) run(first, n int, since time.Time) {
 	j := b.allocate(first, n, Running, slurm.JobRunning, since)
 	group := b.request(j, mig.Succeeded, since.Add(-time.Minute))
@@ -125,13 +124,13 @@ func (b *builder) run(first, n int, since time.Time) {
 	}
 }
 
-// wait has n nodes wait for capacity since then.
+// wait makes n nodes wait for capacity since that time.
 func (b *builder) wait(first, n int, since time.Time) {
 	j := b.allocate(first, n, PoweringUp, slurm.JobConfiguring, since)
 	b.request(j, mig.Accepted, since)
 }
 
-// request makes a job's group with its request, and returns the group's name.
+// request creates a job's group and request, and returns the group's name.
 func (b *builder) request(j slurm.Job, state mig.RequestState, at time.Time) string {
 	name := fmt.Sprintf("%s-%s-job-%d", Cluster, NodeSet, j.ID)
 	b.snap.Groups = append(b.snap.Groups, mig.Group{

@@ -12,10 +12,10 @@ import (
 	"slurmflex/slurm"
 )
 
-// Waiting returns a cluster in which so many jobs of four wait PENDING for capacity, each behind its
-// door with an ACCEPTED request, and all other nodes are under the cover.
+// Waiting returns a cluster in which the given number of four-node jobs wait PENDING for capacity.
+// Each has a door and an ACCEPTED request. All other nodes are under the cover.
 func Waiting(cfg *config.Config, now time.Time, jobs int) scene.Snapshot {
-	b := newBuilder(cfg, now.Truncate(time.Second)) // as exact as Slurm's times
+	b := newBuilder(cfg, now.Truncate(time.Second)) // as precise as Slurm's times
 	b.snap.Promises, b.snap.SuspendTime = true, 5*time.Minute
 	for range jobs {
 		b.jobs++
@@ -29,7 +29,7 @@ func Waiting(cfg *config.Config, now time.Time, jobs int) scene.Snapshot {
 	return b.snap
 }
 
-// arrive does what a plan says of requests and reservations, and reports whether it said anything.
+// arrive applies a plan's requests and reservations, and reports whether it contained any.
 func (b *builder) arrive(actions []plan.Action) (said bool) {
 	for _, a := range actions {
 		switch a := a.(type) {

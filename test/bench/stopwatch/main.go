@@ -1,12 +1,11 @@
-// Command stopwatch runs a program a number of times, one after the other, and
-// prints as JSON how long each run took and how much memory it had at most:
+// Command stopwatch runs a program several times, one run after the other, and prints each run's
+// duration and maximum memory as JSON:
 //
 //	stopwatch 50 build/slurmflex version
 //
-// What a run has left behind, such as a detached pass, has ended before the
-// next begins. The stopwatch is a program of its own because Linux counts the
-// memory that the caller of exec had into that of the program: here it is next
-// to nothing.
+// The processes that a run leaves behind, such as a detached pass, end before the next run starts.
+// The stopwatch is a separate, small program, because Linux counts the memory of exec's caller
+// towards the new program.
 package main
 
 import (
@@ -76,7 +75,7 @@ func once(program string, args []string) (lap, error) {
 	return lap{Took: took, Memory: usage.Maxrss << 10}, nil
 }
 
-// reap waits until everything has ended that the run has left behind.
+// reap waits until all processes that the run left behind have ended.
 func reap() error {
 	for {
 		_, err := unix.Wait4(-1, nil, 0, nil)

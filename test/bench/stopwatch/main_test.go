@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEachRunIsTimedAndWhatItLeavesBehindIsWaitedFor(t *testing.T) {
+func TestStopwatchTimesRunsAndWaitsForTheirOrphans(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	var out bytes.Buffer
 	const leavesBehind = `echo begin >>"$0"; (while kill -0 $$ 2>/dev/null; do :; done; sleep 0.3; echo end >>"$0") &`
 	begun := time.Now()
 	require.NoError(t, run([]string{"2", "/bin/sh", "-c", leavesBehind, log}, &out))
-	inRuns := time.Since(begun) - 2*300*time.Millisecond // at most: what is left behind waits for the end of its run
+	inRuns := time.Since(begun) - 2*300*time.Millisecond // at most: orphans are waited for after the run
 	assert.Positive(t, inRuns)
 
 	b, err := os.ReadFile(log)

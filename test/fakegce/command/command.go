@@ -1,4 +1,4 @@
-// Package command is slurmflex-fakegce, the fake Compute Engine as a command.
+// Package command implements slurmflex-fakegce, the fake Compute Engine as a command.
 package command
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// usageError is a wrong flag or argument.
+// usageError reports a wrong flag or argument.
 type usageError struct{ error }
 
-// ExitCode is 2 for wrong usage and 1 for other failures.
+// ExitCode returns 2 for wrong usage and 1 for other failures.
 func ExitCode(err error) int {
 	if errors.As(err, new(usageError)) {
 		return 2
@@ -68,7 +68,7 @@ Inspect and change its state under /fake/:
   curl ADDRESS/fake/vms/NAME/maintenance -d '{"in":"1h", "lasts":"2h"}'  announce maintenance of its host
   curl ADDRESS/fake/vms/NAME/host-error -d '{"repair":"5m"}'  its host fails: REPAIRING, then TERMINATED`
 
-// New is the command.
+// New returns the command.
 func New() *cobra.Command {
 	var s settings
 	c := &cobra.Command{
@@ -127,7 +127,7 @@ func run(c *cobra.Command, s settings) error {
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	case <-c.Context().Done():
 	}
-	cancelCalls() // ends the calls that wait
+	cancelCalls() // ends waiting calls
 	grace, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := web.Shutdown(grace); err != nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// running is the command, serving.
+// running is a serving command.
 type running struct {
 	url  string
-	log  string // the file of its standard error
+	log  string // file with its standard error
 	stop func() error
 }
 
-// start runs the command until the test ends, or stop is called.
+// start runs the command until the test ends or stop is called.
 func start(t *testing.T, args ...string) running {
 	t.Helper()
 	out, in := io.Pipe()
@@ -67,7 +67,7 @@ func (r running) do(t *testing.T, verb, path, body string) string {
 	return string(b)
 }
 
-// grow has a group with one instance n0 by way of the API.
+// grow creates a group with one instance n0 through the API.
 func (r running) grow(t *testing.T) {
 	t.Helper()
 	const groups = "/compute/v1/projects/p/regions/us-central1/instanceGroupManagers"
@@ -91,7 +91,7 @@ func script(t *testing.T, text string) string {
 	return path
 }
 
-func TestTheCommandRunsAProgramWhenAnInstanceBootsAndWhenItGoes(t *testing.T) {
+func TestCommandRunsProgramsOnBootAndOnDelete(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	hook := script(t, `echo "$0 $1 $INSTANCE_NAME $INSTANCE_ZONE $INSTANCE_GROUP $INSTANCE_TEMPLATE $(cut -d' ' -f6 /proc/$$/stat) $$" >>`+log)
 	r := start(t, instant("--boot-command", hook, "--delete-command", hook)...)
@@ -112,7 +112,7 @@ func TestTheCommandRunsAProgramWhenAnInstanceBootsAndWhenItGoes(t *testing.T) {
 	require.Eventually(t, func() bool { return len(lines()) == 2 }, time.Minute, time.Millisecond)
 }
 
-func TestAFailingProgramIsReported(t *testing.T) {
+func TestFailingProgramIsReported(t *testing.T) {
 	hook := script(t, "echo sad >&2; exit 3")
 	r := start(t, instant("--boot-command", hook)...)
 	r.grow(t)
@@ -124,7 +124,7 @@ func TestAFailingProgramIsReported(t *testing.T) {
 	assert.True(t, said("sad"))
 }
 
-func TestTheCommandStopsCleanlyWhileACallWaits(t *testing.T) {
+func TestCommandStopsCleanlyWhileACallWaits(t *testing.T) {
 	r := start(t, instant("--operation-time", "1h")...)
 	body := r.do(t, "POST", "/compute/v1/projects/p/global/instanceTemplates", `{"name":"new","properties":{"machineType":"g2-standard-4",
 		"disks":[{"boot":true}],"networkInterfaces":[{"network":"global/networks/default"}]}}`)
@@ -143,7 +143,7 @@ func TestTheCommandStopsCleanlyWhileACallWaits(t *testing.T) {
 	<-waiting
 }
 
-func TestTheCommandTakesCapacitySwitchesAndAManualClock(t *testing.T) {
+func TestCommandTakesCapacitySwitchesAndAManualClock(t *testing.T) {
 	r := start(t, instant("--capacity", "0", "--switches", `{"targetSizeAt":"SUCCEEDED"}`, "--manual-clock")...)
 	r.grow(t)
 	state := r.do(t, "GET", "/fake/state", "")
@@ -156,7 +156,7 @@ func TestTheCommandTakesCapacitySwitchesAndAManualClock(t *testing.T) {
 	assert.Contains(t, state, `"targetSize":1`)
 }
 
-func TestTheCommandTakesTheTokensThatItGivesForItsKey(t *testing.T) {
+func TestCommandAcceptsTokensIssuedForItsKey(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key.json")
 	r := start(t, "--token", "its own", "--key", key)
 	c, err := credentials.NewCredentialsFromFile(credentials.ServiceAccount, key, &credentials.DetectOptions{Scopes: []string{"compute"}})
@@ -205,13 +205,13 @@ func TestWrongUsageNamesTheFlag(t *testing.T) {
 	assert.Contains(t, err.Error(), "choose another address with --listen")
 }
 
-// The transcript of a trial that ended before it created anything.
+// brief is the transcript of a trial that ended before it created anything.
 const brief = `{"transcript":1,"slurmflex":"v0.1.0","begun":"2026-11-22T10:00:00Z","region":"us-central1","machine_type":"g2-standard-4"}
 {"at":0.1,"verb":"GET","path":"/compute/v1/projects/PROJECT/global/instanceTemplates/small","status":200,"answer":{"kind":"compute#instanceTemplate","id":"1","creationTimestamp":"2026-11-01T00:00:00.000-07:00","selfLink":"https://x/small","name":"small","properties":{"machineType":"g2-standard-4","disks":[{"kind":"compute#attachedDisk","index":0,"boot":true,"initializeParams":{"sourceImage":"REMOVED"}}],"networkInterfaces":[{"kind":"compute#networkInterface","network":"REMOVED"}]}}}
 {"at":0.2,"verb":"GET","path":"/compute/v1/projects/PROJECT/zones/us-central1-a/machineTypes/nope","status":STATUS,"answer":{"error":{"code":STATUS,"message":"?","errors":[{"reason":"notFound","domain":"global","message":"?"}]}}}
 `
 
-func TestTheCommandComparesItsAnswersWithATranscript(t *testing.T) {
+func TestCommandComparesItsAnswersWithATranscript(t *testing.T) {
 	for status, c := range map[string]struct{ prints, fails string }{
 		"404": {"compare: exchanges: 2, differences: 0\n", ""},
 		"403": {
@@ -237,7 +237,7 @@ func TestTheCommandComparesItsAnswersWithATranscript(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoTranscriptIsWrongUsage(t *testing.T) {
+func TestInvalidTranscriptFileIsAUsageError(t *testing.T) {
 	cmd := New()
 	cmd.SetArgs([]string{"--compare", "/etc/hostname"})
 	err := cmd.ExecuteContext(t.Context())

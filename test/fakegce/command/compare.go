@@ -9,8 +9,8 @@ import (
 	"slurmflex/test/fakegce/compare"
 )
 
-// compareWith compares the fake with the transcript in a file. That they differ is an
-// error.
+// compareWith compares the fake with the transcript in a file. It returns an error if they
+// differ.
 func compareWith(out io.Writer, path string) error {
 	file, err := os.Open(path)
 	if err != nil {

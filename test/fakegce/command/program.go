@@ -10,8 +10,8 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// program is a hook that runs the program at path for an instance. It does not
-// wait for it: what boots an instance may stay as long as the instance does.
+// program returns a hook that runs the program at path for an instance. The hook does not wait
+// for the program, which may run as long as the instance does.
 func program(path string, stderr io.Writer) func(fakegce.Instance) {
 	return func(v fakegce.Instance) {
 		c := exec.Command(path, v.Name)

@@ -48,7 +48,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVar(&s.deleteCommand, "delete-command", "", "absolute `path` of the program to run when an instance is deleted")
 }
 
-// server is the fake that the settings describe. Hooks' failures go to stderr.
+// server returns the fake that the settings describe. Hook failures are written to stderr.
 func (s *settings) server(stderr io.Writer) (*fakegce.Server, error) {
 	switches, err := fakegce.ParseSwitches(s.switches)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *settings) server(stderr io.Writer) (*fakegce.Server, error) {
 	return server, nil
 }
 
-// checkProgram refuses what cannot be run.
+// checkProgram refuses a path that is not executable.
 func checkProgram(path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("the path must be absolute")
@@ -98,7 +98,7 @@ func checkProgram(path string) error {
 	return nil
 }
 
-// addTemplate adds the flex-start template that NAME=MACHINETYPE[@REGION] is.
+// addTemplate adds the flex-start template described by NAME=MACHINETYPE[@REGION].
 func addTemplate(server *fakegce.Server, text string) error {
 	name, rest, ok := strings.Cut(text, "=")
 	machineType, region, _ := strings.Cut(rest, "@")
@@ -109,7 +109,7 @@ func addTemplate(server *fakegce.Server, text string) error {
 	return err
 }
 
-// writeKey writes the key that was wished for, which only its owner may read.
+// writeKey writes the requested key file, readable only by its owner.
 func (s *settings) writeKey(address string) error {
 	if s.key == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package compare sends the calls of a transcript to the fake, and finds where the
-// fake answers differently than Compute did: in status, shape and states.
+// Package compare replays the calls of a transcript against the fake, and finds where the
+// fake's answers differ from Compute's in status, shape or states.
 package compare
 
 import (
@@ -22,7 +22,8 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// The fake's times. catchUp is above the sum of those that a state may wait for.
+// Durations in the fake. catchUp exceeds the sum of the others, so every state is reached
+// within it.
 const (
 	operationTime = time.Second
 	queueTime     = 5 * time.Second
@@ -32,10 +33,9 @@ const (
 	catchUp       = 45 * time.Second
 )
 
-// Run sends the calls of a transcript to a new fake, prints each difference once, and
-// at the end how many there are. The fake's clock moves only until the fake shows the
-// states that the transcript shows; where it never does, later differences may follow
-// from that.
+// Run replays a transcript against a new fake, prints each difference once, and then prints
+// their number. The fake's clock moves only until the fake shows the transcript's states. If
+// the fake never reaches a state, later differences may be consequences of that.
 func Run(out io.Writer, h transcript.Header, exchanges []transcript.Exchange) (differences int, err error) {
 	r, err := newReplay(out, h, exchanges)
 	if err != nil {
@@ -51,14 +51,14 @@ func Run(out io.Writer, h transcript.Header, exchanges []transcript.Exchange) (d
 	return len(r.found), nil
 }
 
-// replay is a transcript on its way to a fake.
+// replay is a transcript being replayed against a fake.
 type replay struct {
 	out        io.Writer
 	server     *fakegce.Server
-	operations map[string]string // the fake's by the transcript's
-	zones      []string          // by exchange: where there is room for the next machine; empty: nowhere
+	operations map[string]string // the fake's operations by the transcript's
+	zones      []string          // zone with room for the next machine, by exchange; empty: none
 	room       string            // the zone that has room now
-	found      map[string]bool   // what was printed
+	found      map[string]bool   // differences already printed
 	missed     map[string]bool   // states that the fake did not reach
 }
 
@@ -96,7 +96,7 @@ func newReplay(out io.Writer, h transcript.Header, exchanges []transcript.Exchan
 	return r, r.addTemplate(exchanges)
 }
 
-// addTemplate gives the fake the template that the transcript has read.
+// addTemplate adds the template that the transcript read to the fake.
 func (r *replay) addTemplate(exchanges []transcript.Exchange) error {
 	for _, e := range exchanges {
 		m := templatePath.FindStringSubmatch(e.Path)
@@ -113,8 +113,8 @@ func (r *replay) addTemplate(exchanges []transcript.Exchange) error {
 	return errors.New("the transcript has no instance template: its trial could not read one")
 }
 
-// place gives room only to the zone in which the transcript shows the next machine, and
-// not before an attempt that has found none.
+// place allows capacity only in the zone of the transcript's next machine. If the transcript shows
+// a failed attempt before that machine, place allows no capacity until that attempt is over.
 func (r *replay) place(i int) {
 	if r.zones[i] == r.room {
 		return
@@ -133,10 +133,10 @@ func (r *replay) exchange(e transcript.Exchange) error {
 	if name != "" {
 		known, ok := r.operations[name]
 		if !ok {
-			return nil // of a call that the fake has refused, which is a difference already
+			return nil // concerns a call that the fake refused: already reported
 		}
 		e.Path = strings.Replace(e.Path, name, known, 1)
-		verb, e.Path = http.MethodGet, strings.TrimSuffix(e.Path, "/wait") // nobody waits for a clock that stands
+		verb, e.Path = http.MethodGet, strings.TrimSuffix(e.Path, "/wait") // the clock does not move during a wait
 	}
 	status, fake, err := r.send(verb, e)
 	if err != nil || e.Status == 0 { // the transcript has no answer
@@ -165,7 +165,7 @@ func (r *replay) exchange(e transcript.Exchange) error {
 	return nil
 }
 
-// send makes a call of the fake.
+// send calls the fake.
 func (r *replay) send(verb string, e transcript.Exchange) (status int, answer any, err error) {
 	req := &http.Request{
 		Method: verb, URL: &url.URL{Scheme: "http", Host: "fake", Path: e.Path, RawQuery: e.Query},
@@ -179,8 +179,8 @@ func (r *replay) send(verb string, e transcript.Exchange) (status int, answer an
 	return resp.StatusCode, answer, json.NewDecoder(resp.Body).Decode(&answer)
 }
 
-// await lets time pass until the fake shows the states of the transcript, or all times
-// are over. It does not wait again for what the fake did not reach before.
+// await advances the clock until the fake shows the transcript's states or all durations have
+// passed. It does not wait again for states that the fake failed to reach before.
 func (r *replay) await(verb string, e transcript.Exchange, was any, status int, fake any) (int, any, error) {
 	for waited := time.Duration(0); waited < catchUp && r.behind(kindOf(e.Path), was, fake); waited += time.Second {
 		r.server.Advance(time.Second)
@@ -192,7 +192,7 @@ func (r *replay) await(verb string, e transcript.Exchange, was any, status int, 
 	return status, fake, nil
 }
 
-// unequal are the states that differ, as texts.
+// unequal returns the states that differ, as texts.
 func unequal(was, fake any) (texts []string) {
 	from, to := states(was), states(fake)
 	for at, is := range from {
@@ -216,8 +216,8 @@ func orNone(state string) string {
 	return state
 }
 
-// behind reports whether the fake shows other states, apart from those that it did not
-// reach before.
+// behind reports whether the fake's states differ, ignoring states that it failed to reach
+// before.
 func (r *replay) behind(kind string, was, fake any) bool {
 	return slices.ContainsFunc(unequal(was, fake), func(text string) bool { return !r.missed[kind+text] })
 }
@@ -230,7 +230,7 @@ func (r *replay) compareStates(what string, was, fake any) {
 	}
 }
 
-// report prints a difference, once.
+// report prints a difference, unless it was printed before.
 func (r *replay) report(text string) {
 	if !r.found[text] {
 		r.found[text] = true
@@ -238,7 +238,7 @@ func (r *replay) report(text string) {
 	}
 }
 
-// operationOf is the operation that a path is about; empty if it is about none.
+// operationOf returns the operation that a path names, or "".
 func operationOf(at string) string {
 	dir, last := path.Split(strings.TrimSuffix(at, "/wait"))
 	if path.Base(dir) == "operations" {
@@ -247,7 +247,7 @@ func operationOf(at string) string {
 	return ""
 }
 
-// operationName is the name of the operation that an answer is; empty if it is none.
+// operationName returns the name of an answer that is an operation, or "".
 func operationName(answer any) string {
 	fields, _ := answer.(map[string]any)
 	if fields["kind"] != "compute#operation" {
@@ -256,7 +256,7 @@ func operationName(answer any) string {
 	return nameOf(answer)
 }
 
-// messageOf is the message of an answer that is an error.
+// messageOf returns the message of an error answer.
 func messageOf(answer any) string {
 	fields, _ := answer.(map[string]any)
 	err, _ := fields["error"].(map[string]any)
@@ -264,7 +264,7 @@ func messageOf(answer any) string {
 	return message
 }
 
-// kindOf is a path with a star for each name.
+// kindOf replaces each name in a path with a star.
 func kindOf(at string) string {
 	_, below, _ := strings.Cut(at, "/projects/"+transcript.Project+"/")
 	parts := strings.Split(below, "/")

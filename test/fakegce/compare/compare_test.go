@@ -19,12 +19,13 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// wire answers calls as the test says.
+// wire is an http.RoundTripper made of a function.
 type wire func(*http.Request) (*http.Response, error)
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
 
-// recorded is the transcript of a trial on a project that does some things otherwise.
+// recorded returns a trial's transcript of a project that may behave differently from the
+// fake.
 func recorded(t *testing.T, change func(*fakegce.Options), via func(cloud *fakegce.Server, r *http.Request) (*http.Response, error)) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -65,8 +66,8 @@ func asItIs(cloud *fakegce.Server, r *http.Request) (*http.Response, error) {
 
 func unchanged(*fakegce.Options) {}
 
-// compared is what Run prints of a transcript, without its last line, and how many
-// differences it found.
+// compared returns the lines that Run prints about a transcript, except the last, and the
+// number of differences.
 func compared(t *testing.T, text string) (lines []string, n int) {
 	t.Helper()
 	header, exchanges, err := transcript.Read(strings.NewReader(text))
@@ -81,12 +82,12 @@ func compared(t *testing.T, text string) (lines []string, n int) {
 	return lines[:last], n
 }
 
-func TestATranscriptOfTheFakeShowsNoDifference(t *testing.T) {
+func TestTranscriptOfTheFakeShowsNoDifference(t *testing.T) {
 	lines, n := compared(t, recorded(t, unchanged, asItIs))
 	assert.Zero(t, n, "%s", strings.Join(lines, "\n"))
 }
 
-func TestATranscriptWithoutCapacityShowsNoDifference(t *testing.T) {
+func TestTranscriptWithoutCapacityShowsNoDifference(t *testing.T) {
 	for name, until := range map[string]time.Duration{"for ever": 365 * 24 * time.Hour, "for a minute": time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Time{}
@@ -106,7 +107,7 @@ func TestATranscriptWithoutCapacityShowsNoDifference(t *testing.T) {
 	}
 }
 
-// edited changes the text of answers to calls of a verb and path, which ends so.
+// edited replaces text in the answers to calls with a verb and a path suffix.
 func edited(verb, path, old, text string) func(*fakegce.Server, *http.Request) (*http.Response, error) {
 	return func(cloud *fakegce.Server, r *http.Request) (*http.Response, error) {
 		resp, err := cloud.Transport().RoundTrip(r)
@@ -119,7 +120,7 @@ func edited(verb, path, old, text string) func(*fakegce.Server, *http.Request) (
 	}
 }
 
-func TestWhereComputeAnswersOtherwiseIsFound(t *testing.T) {
+func TestDifferentAnswersAreFound(t *testing.T) {
 	const requests = "regions/*/instanceGroupManagers/*/resizeRequests"
 	for name, c := range map[string]struct {
 		switches fakegce.Switches
@@ -182,7 +183,7 @@ func TestWhereComputeAnswersOtherwiseIsFound(t *testing.T) {
 	}
 }
 
-func TestATranscriptWithoutATemplateCannotBeCompared(t *testing.T) {
+func TestTranscriptWithoutATemplateCannotBeCompared(t *testing.T) {
 	_, err := Run(io.Discard, transcript.Header{}, nil)
 	assert.EqualError(t, err, "the transcript has no instance template: its trial could not read one")
 }

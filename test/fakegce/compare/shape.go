@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// removed is what a transcript has where it says nothing.
+// removed replaces a redacted value in a transcript.
 const removed = "REMOVED"
 
-// place is where in an answer something is, without positions and zones.
+// place is the position of a value in an answer, without list indexes and zones.
 type place string
 
-// shape is the JSON type of each leaf of an answer; of one that is one of the API's
-// words, and not in a list of several, also the word.
+// shape maps each leaf of an answer to its JSON type. If the leaf is one of the API's enum
+// words and not an item of a longer list, the entry also has the word.
 type shape map[place]string
 
 var (
@@ -25,7 +25,7 @@ var (
 	rows    = []string{"items", "managedInstances", "instances"}
 )
 
-// shapeOf is an answer's shape.
+// shapeOf returns an answer's shape.
 func shapeOf(answer any) shape {
 	s := shape{}
 	s.add("", "", answer, true)
@@ -57,7 +57,8 @@ func (s shape) add(at place, field string, v any, alone bool) {
 	}
 }
 
-// below is the place of a field. A scope of an aggregated list is any of its kind.
+// below returns the place of a field. All scopes of one kind in an aggregated list share one
+// place.
 func (p place) below(name string) place {
 	if scope := path.Dir(name); scope == "zones" || scope == "regions" {
 		name = scope + "/*"
@@ -68,8 +69,8 @@ func (p place) below(name string) place {
 	return p + "." + place(name)
 }
 
-// differences are the fields that only one of two shapes has, or that are of another
-// type or word. Beside an answer that is empty there are none of its parts.
+// differences returns the fields that only one of the two shapes has, and those with different
+// types or words.
 func (s shape) differences(fake shape) (texts []string) {
 	for at, is := range s {
 		other, ok := fake[at]
@@ -89,11 +90,11 @@ func (s shape) differences(fake shape) (texts []string) {
 	return texts
 }
 
-// apart is a leaf's type without its word.
+// apart returns a leaf's type without its word.
 func apart(is string) string { t, _, _ := strings.Cut(is, " "); return t }
 
-// states are what of an answer changes with time, by its place; rows of lists are told
-// apart by their names.
+// states returns the parts of an answer that change over time, by place. Rows of a list are
+// distinguished by name.
 func states(answer any) map[string]string {
 	all := map[string]string{}
 	addStates(all, "", "", answer)
@@ -133,7 +134,7 @@ func addStates(all map[string]string, at, field string, v any) {
 
 func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
 
-// nameOf is the name of a row; empty if it has none.
+// nameOf returns the name of a row, or "".
 func nameOf(row any) string {
 	fields, _ := row.(map[string]any)
 	name, _ := fields["name"].(string)

@@ -1,5 +1,5 @@
-// Package remote runs slurmflex-fakegce, the fake Compute API, as a process of
-// its own, and speaks to its control surface.
+// Package remote runs slurmflex-fakegce, the fake Compute API, as a separate process and uses
+// its control surface.
 package remote
 
 import (
@@ -19,12 +19,11 @@ import (
 // Fake is a fake Compute API in another process.
 type Fake struct {
 	Endpoint string    // such as http://127.0.0.1:8080
-	process  *exec.Cmd // nil if somebody else started it
+	process  *exec.Cmd // nil if another party started it
 }
 
-// Start starts the program in a session of its own, and returns when it listens.
-// What it logs goes to log, of which a file is best: nobody copies then. Stop
-// must be called.
+// Start starts the program in its own session and returns once it listens. The program's log
+// is written to log; a file avoids a copying goroutine. The caller must call Stop.
 func Start(program string, log io.Writer, args ...string) (*Fake, error) {
 	f := &Fake{process: exec.Command(program, append([]string{"--listen", "127.0.0.1:0"}, args...)...)}
 	f.process.Stderr = log
@@ -54,7 +53,7 @@ func (f *Fake) Stop() {
 	}
 }
 
-// Ask reads something of the fake's world, such as "state".
+// Ask reads part of the fake's world, such as "state", into answer.
 func (f *Fake) Ask(ctx context.Context, what string, answer any) error {
 	text, err := f.control(ctx, http.MethodGet, what, nil)
 	if err != nil {
@@ -63,7 +62,7 @@ func (f *Fake) Ask(ctx context.Context, what string, answer any) error {
 	return json.Unmarshal(text, answer)
 }
 
-// Tell changes something in the fake's world, such as "capacity".
+// Tell changes part of the fake's world, such as "capacity".
 func (f *Fake) Tell(ctx context.Context, what string, order any) error {
 	body, err := json.Marshal(order)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-func TestAFakeIsAskedAndTold(t *testing.T) {
+func TestAskReadsAndTellChangesTheFake(t *testing.T) {
 	server := httptest.NewServer(fakegce.New(fakegce.Options{Clock: fakegce.NewWallClock()}))
 	defer server.Close()
 	f := &Fake{Endpoint: server.URL}
-	defer f.Stop() // it is somebody else's
+	defer f.Stop() // does not end a process that it did not start
 	require.NoError(t, f.Tell(t.Context(), "capacity", map[string]any{"zone": "us-central1-a", "machineType": "a3-highgpu-8g", "count": 3}))
 	var counts map[string]int
 	require.NoError(t, f.Ask(t.Context(), "counts", &counts))
@@ -26,7 +26,7 @@ func TestAFakeIsAskedAndTold(t *testing.T) {
 	assert.ErrorContains(t, f.Tell(t.Context(), "capacity", map[string]any{}), `POST /fake/capacity: 400 Bad Request: `)
 }
 
-func TestAProgramIsStartedAndStopped(t *testing.T) {
+func TestStartRunsAProgramAndStopEndsIt(t *testing.T) {
 	says := func(text string) string {
 		program := filepath.Join(t.TempDir(), "fake")
 		require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+text+"\n"), 0o755))

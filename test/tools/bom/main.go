@@ -1,6 +1,6 @@
-// Command bom writes what programs are built of, as the Go linker noted it in
-// them: a CycloneDX bill of materials, and the licenses and notices of Go and of
-// the modules. Usage: bom FOLDER PROGRAM [PROGRAM]
+// Command bom writes a CycloneDX bill of materials of Go programs, from the data that the Go
+// linker stores in them, and the licenses and notices of Go and of all modules. Usage: bom
+// FOLDER PROGRAM [PROGRAM]
 package main
 
 import (
@@ -49,10 +49,10 @@ func run(args []string) error {
 	)
 }
 
-// part is a module that is in a program; Go's library is the module std.
+// part is a module in a program. Go's library is the module std.
 type part struct{ path, version string }
 
-// partsOf is what is in the programs, sorted, and the version of the first.
+// partsOf returns the sorted modules of the programs, and the version of the first program.
 func partsOf(programs []string) (parts []part, version string, err error) {
 	for _, program := range programs {
 		info, err := buildinfo.ReadFile(program)
@@ -74,8 +74,8 @@ func partsOf(programs []string) (parts []part, version string, err error) {
 	return slices.Compact(parts), version, nil
 }
 
-// list is the bill of materials. It has no time and no serial number, so that the
-// same programs have the same.
+// list returns the bill of materials. It contains no time and no serial number, so it is the
+// same for the same programs.
 func list(parts []part, version string) *cdx.BOM {
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
@@ -98,8 +98,8 @@ func list(parts []part, version string) *cdx.BOM {
 
 var license = regexp.MustCompile(`^(?i:licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// notices is the text of all files of licenses in the modules. A module without
-// one is an error: nobody may distribute it.
+// notices returns the text of all license files in the modules. A module without a license is
+// an error, because it must not be distributed.
 func notices(parts []part) ([]byte, error) {
 	var text bytes.Buffer
 	for _, p := range parts {
@@ -132,7 +132,7 @@ func notices(parts []part) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// folder is where a module's files are; Go downloads them if they are not there.
+// folder returns the folder of a module's files. Go downloads missing files.
 func folder(p part) (string, error) {
 	if p.path == "std" {
 		out, err := exec.Command("go", "env", "GOROOT").Output()

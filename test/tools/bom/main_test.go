@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestABillHasEveryModuleOfAProgramWithItsLicense(t *testing.T) {
+func TestBillListsEveryModuleWithItsLicense(t *testing.T) {
 	dir, again := t.TempDir(), t.TempDir()
 	require.NoError(t, run([]string{dir, os.Args[0]}))
 	require.NoError(t, run([]string{again, os.Args[0], os.Args[0]}))
@@ -34,7 +34,7 @@ func TestABillHasEveryModuleOfAProgramWithItsLicense(t *testing.T) {
 	assert.Equal(t, notices, read(t, again, "third-party-notices"))
 }
 
-func TestWhatCannotBeAskedIsAnError(t *testing.T) {
+func TestInvalidInputIsAnError(t *testing.T) {
 	require.EqualError(t, run([]string{t.TempDir()}), "usage: bom FOLDER PROGRAM [PROGRAM]")
 	require.ErrorContains(t, run([]string{t.TempDir(), "main.go"}), "main.go")
 	_, err := notices([]part{{"example.invalid/none", "v1.0.0"}})

@@ -14,23 +14,21 @@ import (
 	"slurmflex/test/must"
 )
 
-// cloneName is the name in a scratch folder of what stands for a clone of this
-// repository.
+// cloneName is the folder in the scratch folder that stands for a clone of this repository.
 const cloneName = "slurmflex"
 
-// firstJob is the number of a page's first job.
+// firstJob is the ID of a page's first job.
 const firstJob = 812
 
-// cluster is a page's cluster with the root folder that its commands see.
+// cluster is a page's cluster together with the root folder for the page's commands.
 type cluster struct {
 	*lab.Lab
 	*root
-	home string // the scratch folder, of the user that types
+	home string // scratch folder of the user who types
 	cred *syscall.Credential
 }
 
-// installed are the files of this repository that the packages put where pages
-// speak of them.
+// installed lists files of this repository by the paths where packages install them.
 var installed = map[string]string{
 	"scripts/resume":                          "/usr/libexec/slurmflex/resume",
 	"scripts/suspend":                         "/usr/libexec/slurmflex/suspend",
@@ -50,7 +48,7 @@ var standIns = []string{
 	"nvidia-smi", "all_reduce_perf", "torchrun", "python3", "jupyter", "mail",
 }
 
-// start sets up what a page needs. Remove must be called even if it fails.
+// start sets up a page's cluster. The caller must call Remove even if start fails.
 func (c *cluster) start(ctx context.Context, s setting) {
 	build := must.Get(filepath.Abs("build"))
 	c.cred = credential(s.user)
@@ -68,7 +66,7 @@ func (c *cluster) start(ctx context.Context, s setting) {
 	c.furnish(build, s)
 }
 
-// makeHome makes the scratch folder, with the clone in it.
+// makeHome creates the scratch folder and the clone.
 func (c *cluster) makeHome() {
 	c.home = filepath.Join(c.Lab.Dir, "home")
 	must.Do(os.Mkdir(c.home, 0o755))
@@ -76,8 +74,7 @@ func (c *cluster) makeHome() {
 	must.Do(os.Chown(c.home, int(c.cred.Uid), int(c.cred.Gid)))
 }
 
-// startLab starts a lab, has its jobs numbered from firstJob on, and starts its
-// daemon.
+// startLab starts a lab with job IDs from firstJob, and its daemon.
 func (c *cluster) startLab(ctx context.Context, o lab.Options, build string) {
 	daemon := o.Daemon
 	o.Build, o.Scripts, o.Name, o.Daemon = build, "scripts", "docs", false
@@ -92,7 +89,7 @@ func (c *cluster) startLab(ctx context.Context, o lab.Options, build string) {
 	}
 }
 
-// furnish puts everything into the root folder that an installed cluster has.
+// furnish fills the root folder with the files of an installed cluster.
 func (c *cluster) furnish(build string, s setting) {
 	at := func(path string) string { return filepath.Join(c.path, path) }
 	for _, d := range []string{"/etc/slurmflex", "/etc/slurm"} {
@@ -121,10 +118,11 @@ func (c *cluster) furnish(build string, s setting) {
 	c.bind(filepath.Join(c.Lab.Dir, "log"), "/var/log/slurm")
 }
 
-// standInFolder is in the cluster's own folder, so that its jobs have it too.
+// standInFolder returns the folder of the stand-ins. It is in the cluster's own folder, so
+// that jobs can use it.
 func (c *cluster) standInFolder() string { return filepath.Join(c.Lab.Dir, "stand-ins") }
 
-// copyFile copies a file for all users, whatever the umask of who made it was.
+// copyFile copies a file and makes it readable for all users, whatever the umask.
 func copyFile(from, to string) {
 	text, info := must.Get(os.ReadFile(from)), must.Get(os.Stat(from))
 	must.Do(os.MkdirAll(filepath.Dir(to), 0o755))
@@ -133,14 +131,14 @@ func copyFile(from, to string) {
 		mode = 0o755
 	}
 	_ = os.Remove(to)
-	// No command of another page is forked while this file is open for writing:
-	// until that one runs, exec would find the file busy.
+	// While this file is open for writing, no other page may fork a command: the child would
+	// inherit the file, and exec would find the file busy.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	must.Do(os.WriteFile(to, text, mode))
 }
 
-// command prepares a program as the page's user runs it.
+// command prepares a program to run as the page's user.
 func (c *cluster) command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = []string{
@@ -167,7 +165,7 @@ func (c *cluster) Remove() error {
 	return nil
 }
 
-// credential is that of a user of the machine; root without a name.
+// credential returns the credential of a user of this machine. An empty name means root.
 func credential(name string) *syscall.Credential {
 	var c syscall.Credential
 	if name != "" {

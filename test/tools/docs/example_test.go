@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A reader who follows CONTRIBUTING.md to add a rule ends with a test that passes.
-func TestTheExampleOfARuleIsGreen(t *testing.T) {
+// Checks that CONTRIBUTING.md's example of a new rule leads to a passing test.
+func TestExampleOfARulePasses(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))

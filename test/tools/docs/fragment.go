@@ -17,14 +17,13 @@ import (
 	"slurmflex/test/must"
 )
 
-// configPath is where a page's configuration is.
+// configPath is the path of a page's configuration.
 const configPath = "/etc/slurmflex/config.yaml"
 
-// model is the nodeset whose keys a new one of a fragment has where the
-// fragment does not give them.
+// model is the nodeset that supplies missing keys to new nodesets of a fragment.
 const model = "a3"
 
-// load checks that a part of config.yaml loads as part of the page's.
+// load checks that a fragment of config.yaml loads as part of the page's configuration.
 func (r *run) load(b block) {
 	if r.setting.bare {
 		r.problem(b.line, "a part of config.yaml on a page without a cluster; name a file")
@@ -39,8 +38,8 @@ func (r *run) load(b block) {
 	}
 }
 
-// ownConfig is a page's whole configuration, which must load by itself, over
-// that of the cluster, whose addresses and folders stay.
+// ownConfig completes a page's own configuration, which must load by itself, with the
+// addresses and folders of the cluster.
 func (r *run) ownConfig(text string) string {
 	must.Get(config.Parse(configPath, []byte(text)))
 	base := must.Get(os.ReadFile(r.cluster.Config()))
@@ -64,8 +63,8 @@ func merge(base, over []byte) []byte {
 	return must.Get(yaml.Marshal(put(below, above)))
 }
 
-// complete gives each new nodeset the keys of the model, without its dws_flex
-// where the nodeset names other capacity.
+// complete adds the model's keys to each new nodeset. It omits dws_flex if the nodeset names
+// other capacity.
 func complete(below, above map[string]any) {
 	known, _ := below["nodeset"].(map[string]any)
 	more, _ := above["nodeset"].(map[string]any)
@@ -84,8 +83,7 @@ func complete(below, above map[string]any) {
 	}
 }
 
-// put puts the keys of above over those of below; where both have a mapping,
-// its keys.
+// put writes the keys of above over those of below. It merges mappings that both have.
 func put(below, above map[string]any) map[string]any {
 	if below == nil {
 		below = make(map[string]any)
@@ -101,7 +99,7 @@ func put(below, above map[string]any) map[string]any {
 	return below
 }
 
-// parse has Slurm's own parser read lines of slurm.conf.
+// parse checks lines of slurm.conf with Slurm's own parser.
 func (r *run) parse(ctx context.Context, b block) {
 	if r.setting.bare {
 		r.problem(b.line, "lines of slurm.conf on a page without a cluster")
@@ -116,7 +114,7 @@ func (r *run) parse(ctx context.Context, b block) {
 	ping.Env = append(ping.Env, "SLURM_CONF="+conf)
 	var said bytes.Buffer
 	ping.Stdout, ping.Stderr = &said, &said
-	_ = ping.Run() // there is no such controller; the parser comes before
+	_ = ping.Run() // the controller does not exist, but parsing comes first
 	for line := range strings.Lines(said.String()) {
 		if strings.Contains(line, "error:") || strings.Contains(line, "fatal:") {
 			r.problem(b.line, "Slurm does not take it: %s", strings.TrimSpace(line))
@@ -124,11 +122,11 @@ func (r *run) parse(ctx context.Context, b block) {
 	}
 }
 
-// newer are parameters that a Slurm of the lab's age does not know. Source: the
-// release notes of Slurm 23.02.
+// newer matches parameters that the lab's Slurm does not know. Source: the release notes of
+// Slurm 23.02.
 var newer = regexp.MustCompile(` +PowerDownOnIdle=(YES|NO)\b`)
 
-// slurmConf makes a file that Slurm reads of lines of one.
+// slurmConf completes lines of slurm.conf to a file that Slurm accepts.
 func slurmConf(lines string) string {
 	lines = newer.ReplaceAllString(lines, "")
 	head := []string{"ClusterName=alpha", "SlurmctldHost=localhost(127.0.0.1)", "SlurmctldPort=1", "AuthType=auth/none", "CredType=cred/none"}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// checkLinks follows every link that stays in the repository at root, and
-// returns how many there are.
+// checkLinks follows every link within the repository at root. It returns the number of links
+// and the broken ones.
 func checkLinks(root string, pages []*page) (count int, problems []problem) {
 	byPath := make(map[string]*page)
 	for _, p := range pages {
@@ -32,7 +32,7 @@ func outside(target string) bool {
 	return strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:")
 }
 
-// follow says what is wrong with a link; empty: nothing.
+// follow returns what is wrong with a link, or "".
 func follow(root string, pages map[string]*page, from *page, target string) string {
 	file, anchor, _ := strings.Cut(target, "#")
 	path := from.path

@@ -1,8 +1,7 @@
-// Command docs checks the documentation against the product: every link
-// inside the repository leads somewhere, every command runs in a cluster of the
-// page's own, every configuration loads. docs/testing.md has the conventions
-// of the pages. It needs root and a mount namespace of its own:
-// make docs-check.
+// Command docs checks the documentation against the product: every link inside the repository
+// leads somewhere, every command runs in the page's own cluster, and every configuration
+// loads. docs/testing.md describes the conventions for pages. The command needs root and its
+// own mount namespace: make docs-check.
 package main
 
 import (
@@ -22,7 +21,7 @@ import (
 const (
 	// limit bounds the check of all pages.
 	limit = 20 * time.Minute
-	// atOnce is how many pages have a cluster at the same time.
+	// atOnce is the number of pages with a cluster at the same time.
 	atOnce = 4
 )
 
@@ -40,18 +39,17 @@ func main() {
 	}
 }
 
-// problem is what is wrong with a line of a page.
+// problem describes what is wrong with a line of a page.
 type problem struct {
 	page string
-	line int // from 1
+	line int // starting at 1
 	text string
 }
 
 func (p problem) String() string { return fmt.Sprintf("%s:%d: %s", p.page, p.line, p.text) }
 
-// check checks the repository in the working directory, and prints what is
-// wrong and a line of counts. Of the pages it runs those that are asked for, or
-// all.
+// check checks the repository in the working directory. It prints the problems and a line of
+// counts. It runs only the requested pages, or all pages if none is requested.
 func check(ctx context.Context, out io.Writer, asked []string) (right bool, err error) {
 	pages, err := readPages(".")
 	if err != nil {
@@ -77,7 +75,7 @@ func check(ctx context.Context, out io.Writer, asked []string) (right bool, err 
 	return len(problems) == 0, nil
 }
 
-// runPages runs the pages side by side, and returns how many commands ran.
+// runPages runs the pages in parallel and returns the number of commands run.
 func runPages(ctx context.Context, out io.Writer, pages []*page, asked []string) (typed int, problems []problem, err error) {
 	results := make([]run, len(pages))
 	group, ctx := errgroup.WithContext(ctx)

@@ -19,19 +19,19 @@ import (
 
 const runbook = "../../../docs/operate.md"
 
-func TestEachMessageOfTheLogHasAnEntryInTheRunbook(t *testing.T) {
+func TestRunbookHasAnEntryForEachLogMessage(t *testing.T) {
 	assert.ElementsMatch(t, messages(t, 0, isLogged), entries(t, "log messages"))
 }
 
-func TestEachProblemOfAPlanHasAnEntryInTheRunbook(t *testing.T) {
+func TestRunbookHasAnEntryForEachPlanProblem(t *testing.T) {
 	assert.ElementsMatch(t, messages(t, 2, isProblem), entries(t, "problems"))
 }
 
-func TestEachActionHasAnEntryInTheRunbook(t *testing.T) {
+func TestRunbookHasAnEntryForEachAction(t *testing.T) {
 	assert.ElementsMatch(t, actions(t), entries(t, "actions"))
 }
 
-// actions are what the planner's actions call themselves.
+// actions returns the names of the planner's actions.
 func actions(t *testing.T) []string {
 	t.Helper()
 	acts, said := make(map[string]bool), make(map[string]string)
@@ -60,7 +60,7 @@ func actions(t *testing.T) []string {
 	return slices.Compact(all)
 }
 
-// firstWords is what the first text in a function says.
+// firstWords returns the first text in a function.
 func firstWords(of ast.Node) (words string) {
 	ast.Inspect(of, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
@@ -74,7 +74,7 @@ func firstWords(of ast.Node) (words string) {
 
 var entry = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
 
-// entries are the first cells of the table below a mark in the runbook.
+// entries returns the first cells of the table below a mark in the runbook.
 func entries(t *testing.T, mark string) []string {
 	t.Helper()
 	text, err := os.ReadFile(runbook)
@@ -94,14 +94,14 @@ func isLogged(receiver, method string) bool {
 	return (method == "Error" || method == "Warn") && (receiver == "log" || receiver == "Log")
 }
 
-// isProblem reports whether a call notes a problem in a plan.
+// isProblem reports whether a call adds a problem to a plan.
 func isProblem(_, method string) bool {
 	return method == "NewProblem" || method == "leaveAlone"
 }
 
-// messages are the texts, at that place among the arguments, of all such calls in the
-// source, each once and sorted.
-// What varies in them is "…"; one that has no words of its own is left out.
+// messages returns the texts of all matching calls in the source, sorted and without
+// duplicates. The text is the argument at index at. "…" replaces the variable parts. Texts
+// without words of their own are omitted.
 func messages(t *testing.T, at int, is func(receiver, method string) bool) []string {
 	t.Helper()
 	var all []string
@@ -120,7 +120,7 @@ func messages(t *testing.T, at int, is func(receiver, method string) bool) []str
 	return slices.Compact(all)
 }
 
-// sources are the files below a folder that are part of the programs.
+// sources returns the files below a folder that are part of the programs.
 func sources(t *testing.T, folder string) []*ast.File {
 	t.Helper()
 	var all []*ast.File
@@ -141,7 +141,7 @@ func sources(t *testing.T, folder string) []*ast.File {
 	return all
 }
 
-// called is the last name of a call's receiver, and its method.
+// called returns the last name of a call's receiver, and its method.
 func called(call *ast.CallExpr) (receiver, method string) {
 	if function, ok := call.Fun.(*ast.Ident); ok {
 		return "", function.Name
@@ -161,7 +161,7 @@ func called(call *ast.CallExpr) (receiver, method string) {
 
 var verb = regexp.MustCompile(`%[-+# 0-9.\[\]]*[a-zA-Z]`)
 
-// wording is what an expression says, with "…" for what varies.
+// wording returns the text of an expression, with "…" for variable parts.
 func wording(of ast.Expr) string {
 	switch e := of.(type) {
 	case *ast.BasicLit:

@@ -17,37 +17,37 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// page is a page of the documentation.
+// page is a documentation page.
 type page struct {
-	path    string // from the repository's root
+	path    string // relative to the repository's root
 	blocks  []block
 	links   []link
 	anchors map[string]bool
 }
 
-// block is a fenced block. Its language says what becomes of it:
+// block is a fenced block. Its language determines its use:
 //
-//	sh          commands as typed, which must exit 0 without an error of Slurm's
-//	bash NAME   a job script, or what a file NAME says that is made executable
+//	sh          commands as typed; they must exit 0 and print no Slurm error
+//	bash NAME   a job script, or the content of an executable file NAME
 //	yaml NAME   a file
-//	yaml        a part of config.yaml, which must load
-//	slurm       lines of slurm.conf, which Slurm must know; with a NAME a file too
+//	yaml        a fragment of config.yaml, which must load
+//	slurm       lines of slurm.conf, which Slurm must accept; with a NAME, also a file
 //	go          code; the tests follow the example of CONTRIBUTING.md
 //	text        output, or a picture
 type block struct {
 	language string
 	name     string // of the file; empty: none
-	line     int    // of the first line in it
+	line     int    // first line of the content
 	text     string
 }
 
 // link is a link to a place in the repository or elsewhere.
 type link struct {
 	target string
-	line   int // of the paragraph or table that it is in
+	line   int // first line of its paragraph or table
 }
 
-// singlePages are the pages, beside all of docs.
+// singlePages lists the pages outside docs.
 var singlePages = []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "test/README.md", "test/chaos/README.md"}
 
 // readPages reads all pages of the repository at root.
@@ -87,11 +87,11 @@ var (
 	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-// parsePage takes a page apart.
+// parsePage parses a page.
 func parsePage(path string, source []byte) (*page, error) {
 	p := &page{path: path, anchors: make(map[string]bool)}
 	root := goldmark.New(goldmark.WithExtensions(extension.Table)).Parser().Parse(text.NewReader(source))
-	line := 0 // of the block that is walked
+	line := 0 // of the current block
 	return p, ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -134,7 +134,7 @@ func (p *page) addTags(html string, line int) {
 	}
 }
 
-// words is the text in a node, without what marks it up.
+// words returns the text of a node without markup.
 func words(n ast.Node, source []byte) (all string) {
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
 		if t, ok := child.(*ast.Text); ok {
@@ -146,8 +146,7 @@ func words(n ast.Node, source []byte) (all string) {
 	return all
 }
 
-// addAnchor adds the anchor that GitHub gives a heading: a second one of the
-// same words is numbered.
+// addAnchor adds the anchor that GitHub assigns to a heading. Repeated headings are numbered.
 func (p *page) addAnchor(heading string) {
 	name := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 	unique := name
@@ -157,12 +156,12 @@ func (p *page) addAnchor(heading string) {
 	p.anchors[unique] = true
 }
 
-// runs reports whether something on the page is to be run, written or loaded.
+// runs reports whether a block of the page must be run, written or loaded.
 func (p *page) runs() bool {
 	return slices.ContainsFunc(p.blocks, func(b block) bool { return b.language != "text" && b.language != "go" })
 }
 
-// types reports whether a command of the page has the word.
+// types reports whether a command of the page contains the word.
 func (p *page) types(word string) bool {
 	return slices.ContainsFunc(p.blocks, func(b block) bool { return b.language == "sh" && strings.Contains(b.text, word) })
 }

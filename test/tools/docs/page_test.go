@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAPageIsTakenApart(t *testing.T) {
+func TestParsePageFindsBlocksAndLinks(t *testing.T) {
 	p, err := parsePage("docs/a.md", []byte("# The `sync` command, again!\n\nSee [b](b.md#x) and ![p](p.png \"a picture\").\n`[no](link)`\n\n"+
 		"```bash job.sh\n#!/bin/bash\n[not](a link)\n```\n## Again\n## Again\n```text\nout\n```\n"))
 	require.NoError(t, err)
@@ -19,18 +19,18 @@ func TestAPageIsTakenApart(t *testing.T) {
 	assert.True(t, p.runs())
 }
 
-func TestAPageOfOutputHasNothingToRun(t *testing.T) {
+func TestPageWithOnlyOutputHasNothingToRun(t *testing.T) {
 	p, err := parsePage("a.md", []byte("```text\nout\n```\n"))
 	require.NoError(t, err)
 	assert.False(t, p.runs())
 }
 
-func TestABlockThatDoesNotEndIsNamed(t *testing.T) {
+func TestUnclosedBlockIsReported(t *testing.T) {
 	_, err := parsePage("a.md", []byte("text\n```sh\nid\n"))
 	require.EqualError(t, err, "a.md:2: a block that does not end; close it with ```")
 }
 
-func TestALinkLeadsSomewhereOrIsNamed(t *testing.T) {
+func TestBrokenLinksAreReported(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "docs"), 0o755))
 	for _, name := range []string{"README.md", "docs/a.md", "Makefile"} {
@@ -63,7 +63,7 @@ func TestALinkLeadsSomewhereOrIsNamed(t *testing.T) {
 	}
 }
 
-func TestEachPageThatRunsHasASettingAndTheOtherWayPass(t *testing.T) {
+func TestRunnablePagesHaveSettings(t *testing.T) {
 	pages, err := readPages("../../..")
 	require.NoError(t, err)
 	known := make(map[string]bool)
@@ -78,7 +78,7 @@ func TestEachPageThatRunsHasASettingAndTheOtherWayPass(t *testing.T) {
 	}
 }
 
-func TestAPartOfAConfigurationGoesOverTheWhole(t *testing.T) {
+func TestFragmentOverridesTheConfiguration(t *testing.T) {
 	const base = "project: p\nnodeset:\n  a3: {subnetwork: s, dws_flex: {max_attempts: 3}}\n"
 	for name, c := range map[string]struct{ over, want string }{
 		"a key is added":                           {"slurmflex: {interval: 5s}", base + "slurmflex: {interval: 5s}\n"},
@@ -90,7 +90,7 @@ func TestAPartOfAConfigurationGoesOverTheWhole(t *testing.T) {
 	}
 }
 
-func TestLinesOfSlurmConfGetTheHeadThatTheyLack(t *testing.T) {
+func TestSlurmConfLinesAreCompletedToAFile(t *testing.T) {
 	assert.Equal(t, "ClusterName=alpha\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\nAuthType=auth/none\nCredType=cred/none\n"+
 		"GresTypes=gpu\nNodeName=alpha-a3-[0-63] State=CLOUD\nResumeRate=0\n", slurmConf("ResumeRate=0\n"))
 	assert.NotContains(t, slurmConf("ClusterName=beta\n"), "ClusterName=alpha")

@@ -12,16 +12,16 @@ import (
 	"slurmflex/test/must"
 )
 
-// root is this machine's root folder as a page sees it: what the page changes
-// in it is kept apart, and goes with it.
+// root is this machine's root folder as a page sees it. A page's changes are kept separate and
+// are deleted with root.
 type root struct {
-	dir    string // of everything
-	path   string // the root folder itself
+	dir    string // folder of all data
+	path   string // the page's root folder
 	mounts []string
 }
 
-// make makes a root folder that has the given folders, the devices and the
-// processes in common with the machine. Remove must be called even if it fails.
+// make creates a root folder that shares the given folders, the devices and the processes with
+// the machine. The caller must call Remove even if make fails.
 func (r *root) make(common ...string) {
 	r.dir = must.Get(os.MkdirTemp("", "slurmflex-docs-root-"))
 	r.path = filepath.Join(r.dir, "root")
@@ -36,7 +36,7 @@ func (r *root) make(common ...string) {
 	}
 }
 
-// bind shows a folder of the machine at a path of the root folder.
+// bind mounts a folder of the machine at a path in the root folder.
 func (r *root) bind(from, at string) {
 	to := filepath.Join(r.path, at)
 	must.Do(os.MkdirAll(to, 0o755))
@@ -50,7 +50,7 @@ func (r *root) mount(from, to, kind string, flags uintptr, options string) {
 	r.mounts = append(r.mounts, to)
 }
 
-// Remove takes the root folder away. It deletes nothing that is still mounted.
+// Remove deletes the root folder. It deletes nothing that is still mounted.
 func (r *root) Remove() error {
 	if r == nil || r.dir == "" {
 		return nil

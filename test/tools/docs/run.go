@@ -21,21 +21,21 @@ import (
 )
 
 const (
-	// blockLimit bounds what is typed in one block.
+	// blockLimit bounds the run of one block.
 	blockLimit = 5 * time.Minute
 	// jobLimit bounds the wait for a page's jobs at its end.
 	jobLimit = 10 * time.Minute
-	// shown is how many lines of a block's output a problem has.
+	// shown is the number of output lines in a problem.
 	shown = 15
 )
 
-// run is one page on its cluster.
+// run is the run of one page on its cluster.
 type run struct {
 	page     *page
 	setting  setting
 	cluster  *cluster
-	scripts  []block // the job scripts so far
-	typed    int     // commands
+	scripts  []block // job scripts so far
+	typed    int     // number of commands
 	problems []problem
 }
 
@@ -43,8 +43,8 @@ func (r *run) problem(line int, format string, args ...any) {
 	r.problems = append(r.problems, problem{r.page.path, line, fmt.Sprintf(format, args...)})
 }
 
-// all goes through the page from its first block to its last. The first block
-// of commands that fails is the last that is run, for the others need it.
+// all runs the page from the first block to the last. After a block of commands has failed, it
+// runs no further commands, because they depend on the failed ones.
 func (r *run) all(ctx context.Context) (err error) {
 	r.cluster = &cluster{}
 	defer func() { err = errors.Join(err, r.cluster.Remove()) }()
@@ -80,7 +80,7 @@ func (r *run) all(ctx context.Context) (err error) {
 	return ctx.Err()
 }
 
-// own puts this cluster's own names into what the page says of any.
+// own replaces a page's general names by those of this cluster.
 func (r *run) own(text string) string {
 	pairs := []string{"my-project", "demo"}
 	if !r.setting.bare {
@@ -90,7 +90,7 @@ func (r *run) own(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// dir is where things are typed.
+// dir returns the working folder of commands.
 func (r *run) dir() string {
 	if r.setting.repository {
 		if here, err := os.Getwd(); err == nil {
@@ -100,7 +100,7 @@ func (r *run) dir() string {
 	return r.cluster.home
 }
 
-// typeIn runs a block of commands and reports whether it ended well.
+// typeIn runs a block of commands and reports whether it succeeded.
 func (r *run) typeIn(ctx context.Context, b block) bool {
 	limited, cancel := context.WithTimeout(ctx, blockLimit)
 	defer cancel()
@@ -114,7 +114,7 @@ func (r *run) typeIn(ctx context.Context, b block) bool {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // what the block has left running
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // ends what the block has left running
 	}
 	switch {
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
@@ -130,7 +130,8 @@ func (r *run) typeIn(ctx context.Context, b block) bool {
 	return false
 }
 
-// slurmError is what squeue says of a column that it does not know, and exits 0.
+// slurmError matches Slurm's error messages. For an unknown column, for example, squeue prints
+// one and still exits 0.
 var slurmError = regexp.MustCompile(`(?m)^(?:sbatch|scontrol|sinfo|squeue): error: .*$`)
 
 var stopsDaemon = regexp.MustCompile(`(?m)^systemctl (stop|disable --now) slurmflex$`)
@@ -140,14 +141,14 @@ func (r *run) awaitBefore(ctx context.Context, text string) (err error) {
 	if strings.Contains(text, "slurmflex why") {
 		err = r.awaitPass(ctx)
 	}
-	if err == nil && stopsDaemon.MatchString(text) { // which nobody does while jobs wait
+	if err == nil && stopsDaemon.MatchString(text) { // an admin would not stop it while jobs wait
 		_, err = r.jobsEnd(ctx)
 	}
 	return err
 }
 
-// awaitPass waits until the daemon has seen what the page did: a person takes
-// as long to type.
+// awaitPass waits until the daemon has noticed the page's actions. Typing takes a person as
+// long.
 func (r *run) awaitPass(ctx context.Context) error {
 	now := time.Now()
 	return lab.Until(ctx, time.Minute, "the daemon to make a pass", func() (bool, error) {
@@ -163,8 +164,7 @@ func (r *run) awaitPass(ctx context.Context) error {
 	})
 }
 
-// commands counts the commands of a block: its lines without comments and
-// without those that go on.
+// commands counts the commands of a block: its lines, except comments and continuation lines.
 func commands(text string) (count int) {
 	goesOn := false
 	for _, line := range strings.Split(text, "\n") {
@@ -195,7 +195,7 @@ func (r *run) write(ctx context.Context, b block, mode os.FileMode) {
 			return
 		}
 	}
-	// The page's root folder has links that lead out of it on this side.
+	// The page's root folder has links that would lead outside it if followed from here.
 	cmd := r.cluster.command(ctx, "/", "/bin/bash", "-e", "-c", `mkdir -p "${1%/*}"; cat >"$1"; chmod "$2" "$1"`, "bash", path, fmt.Sprintf("%o", mode))
 	cmd.Stdin = strings.NewReader(text)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -205,8 +205,8 @@ func (r *run) write(ctx context.Context, b block, mode os.FileMode) {
 
 var jobLine = regexp.MustCompile(`(?m)^JobId=\d+ .* Priority=(\d+) .* JobState=(\w+) .* Command=(\S+)`)
 
-// awaitJobs waits for the jobs of the page's scripts. Each that was submitted
-// must have completed once, and none may have failed.
+// awaitJobs waits for the jobs of the page's scripts. Each submitted script must have
+// completed once, and none may have failed.
 func (r *run) awaitJobs(ctx context.Context) {
 	if len(r.scripts) == 0 {
 		return
@@ -227,8 +227,8 @@ func (r *run) awaitJobs(ctx context.Context) {
 	}
 }
 
-// jobsEnd waits until the jobs of the page's scripts are over or held, and returns their
-// states by the script's name.
+// jobsEnd waits until the jobs of the page's scripts have ended or are held. It returns their
+// states by script name.
 func (r *run) jobsEnd(ctx context.Context) (states map[string][]string, err error) {
 	err = lab.Until(ctx, jobLimit, "the page's jobs to end", func() (bool, error) {
 		out, err := r.cluster.Slurm(ctx, "scontrol", "show", "jobs", "-o")
@@ -247,10 +247,10 @@ func (r *run) jobsEnd(ctx context.Context) (states map[string][]string, err erro
 	return states, err
 }
 
-// endings are the states of jobs that are over.
+// endings lists the states of ended jobs.
 var endings = []string{"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
 
-// output is the end of what the page's jobs have written.
+// output returns the end of the output of the page's jobs.
 func (r *run) output() string {
 	files, _ := filepath.Glob(filepath.Join(r.cluster.home, "*.out"))
 	var all strings.Builder

@@ -2,22 +2,22 @@ package main
 
 import "slurmflex/test/lab"
 
-// setting is who types a page's commands, where, and what cluster there is.
+// setting describes the user, the folder and the cluster of a page's commands.
 type setting struct {
 	user       string // empty: root
-	repository bool   // typed in the repository's root instead of a scratch folder
-	bare       bool   // no cluster: what is typed has to do with none
-	leftover   string // name of a group that slurm-gcp's scripts have left; empty: none
+	repository bool   // typed in the repository's root instead of the scratch folder
+	bare       bool   // no cluster: the commands do not need one
+	leftover   string // name of a group left by slurm-gcp's scripts; empty: none
 	lab        lab.Options
 }
 
-// nobody is the user of a cluster who has no rights.
+// nobody is a cluster user without rights.
 const nobody = "nobody"
 
-// withDaemon is a cluster whose daemon runs as SlurmUser.
+// withDaemon describes a cluster with a daemon that runs as SlurmUser.
 var withDaemon = lab.Options{Daemon: true, User: "slurm"}
 
-// settings are the pages that have something to run.
+// settings has an entry for each page with something to run.
 var settings = map[string]setting{
 	"README.md":               {lab: withDaemon},
 	"CONTRIBUTING.md":         {repository: true, bare: true},
@@ -40,7 +40,7 @@ var settings = map[string]setting{
 	"docs/testing.md":         {repository: true, bare: true},
 }
 
-// withShare has a partition besides whose nodes jobs share.
+// withShare adds a partition with nodes shared by jobs.
 var withShare = lab.Options{
 	Daemon: true, User: "slurm",
 	NodeSets: []lab.NodeSet{{Name: "share", Machine: "g2-standard-48", Shared: true, Size: 4, FlexKeys: "use_job_duration: true"}},

@@ -13,7 +13,7 @@ import (
 
 const role = "title: t\nstage: GA\nincludedPermissions:\n  - compute.zones.get\n"
 
-func TestAStandInChecksWhatItIsGiven(t *testing.T) {
+func TestStandInChecksItsArguments(t *testing.T) {
 	script, err := filepath.Abs("stand-in")
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
@@ -31,7 +31,7 @@ func TestAStandInChecksWhatItIsGiven(t *testing.T) {
 	for _, c := range []struct {
 		program string
 		args    []string
-		want    string // empty: nothing is wrong
+		want    string // empty: no error
 	}{
 		{"apt", []string{"install", "./slurmflex_1.0-1_amd64.deb"}, ""},
 		{"apt", []string{"install", "./other_1.0_amd64.deb"}, "./other_1.0_amd64.deb is neither a package of ours nor one of Slurm's"},
@@ -70,7 +70,7 @@ func TestAStandInChecksWhatItIsGiven(t *testing.T) {
 	}
 }
 
-func TestAProgramOnTheNodesWritesWhatItWasCalledWith(t *testing.T) {
+func TestNodeProgramWritesItsArguments(t *testing.T) {
 	script, err := filepath.Abs("stand-in")
 	require.NoError(t, err)
 	program := filepath.Join(t.TempDir(), "torchrun")

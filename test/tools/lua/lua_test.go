@@ -1,5 +1,5 @@
-// Package lua runs job_submit.lua and the cli_filter.lua of the documentation as slurmctld and
-// sbatch do.
+// Package lua runs job_submit.lua and the documented cli_filter.lua as slurmctld and sbatch
+// do.
 package lua
 
 import (
@@ -16,8 +16,8 @@ import (
 	"slurmflex/mig"
 )
 
-// submitted has a partition for each limit that job_submit.lua knows, one that has a
-// node which is not ours, and one with none of ours.
+// submitted has a partition for each limit in job_submit.lua, a partition with one foreign
+// node, and a partition with only foreign nodes.
 const submitted = `
 slurm_cluster_name: alpha
 project: demo
@@ -72,10 +72,10 @@ func submittedInput(t *testing.T) slurmconf.Input {
 	return in
 }
 
-// fields are what a job's description, or the options of its command, has.
+// fields are the fields of a job description or of a command's options.
 type fields map[string]lua.LValue
 
-// with adds fields, each as name and value.
+// with adds fields, each as a name and a value.
 func (f fields) with(more ...any) fields {
 	for i := 0; i < len(more); i += 2 {
 		switch value := more[i+1].(type) {
@@ -90,25 +90,25 @@ func (f fields) with(more ...any) fields {
 	return f
 }
 
-// in is a job that requests GPUs in a partition.
+// in returns a job that requests GPUs in a partition.
 func in(partition string) fields {
 	return fields{}.with("partition", partition, "tres_per_node", "gres/gpu:8")
 }
 
 // slurmctld runs a job_submit.lua as slurmctld does.
 type slurmctld struct {
-	job *lua.LTable // the last that was submitted
+	job *lua.LTable // the last submitted job
 	*lua.LState
 	told []string
 }
 
-// unset is Slurm's NO_VAL, and unlimited its INFINITE. Source: slurm.h.
+// unset is Slurm's NO_VAL and unlimited its INFINITE. Source: slurm.h.
 const (
 	unset     = lua.LNumber(4294967294)
 	unlimited = lua.LNumber(4294967295)
 )
 
-// The answers to a submission. Source: slurm_errno.h.
+// Answers to a submission. Source: slurm_errno.h.
 const (
 	accepted     = 0
 	refused      = -1
@@ -116,7 +116,7 @@ const (
 	invalidTime  = 2051
 )
 
-// load runs a file that Slurm's plug-ins load, with the names that they give it.
+// load runs a Lua plugin file with the names that Slurm's plugins define.
 func load(t *testing.T, text string) *slurmctld {
 	t.Helper()
 	s := &slurmctld{LState: lua.NewState()}
@@ -146,7 +146,7 @@ func jobSubmitted(t *testing.T, levels map[string]string) *slurmctld {
 	return load(t, text)
 }
 
-// submits returns the answer to a job with these fields, and what its user is told.
+// submits returns the answer to a job with these fields, and the messages to its user.
 func (s *slurmctld) submits(t *testing.T, given fields) (code int, told []string) {
 	t.Helper()
 	job := s.NewTable()
@@ -172,7 +172,7 @@ func (s *slurmctld) submits(t *testing.T, given fields) (code int, told []string
 	return code, s.told
 }
 
-func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
+func TestJobSubmitRefusesJobsThatCanNeverStart(t *testing.T) {
 	s := jobSubmitted(t, nil)
 	for name, c := range map[string]struct {
 		job  fields
@@ -224,7 +224,7 @@ func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
 	}
 }
 
-func TestARuleOfJobSubmitLuaDoesWhatItIsSetTo(t *testing.T) {
+func TestJobSubmitRulesFollowTheirSettings(t *testing.T) {
 	breaks := map[string]fields{
 		"time":       in("near").with("time_limit", unlimited),
 		"nodes":      in("train").with("min_nodes", 9),
@@ -245,7 +245,7 @@ func TestARuleOfJobSubmitLuaDoesWhatItIsSetTo(t *testing.T) {
 	}
 }
 
-func TestAJobSubmitLuaAcceptsAJobThatItDoesNotUnderstand(t *testing.T) {
+func TestJobSubmitAcceptsJobsItDoesNotUnderstand(t *testing.T) {
 	s := jobSubmitted(t, map[string]string{"gpus": "off"})
 	strange := []lua.LValue{
 		lua.LNil, lua.LTrue, lua.LString(""), lua.LString(`%s%d"]]` + "\n"), lua.LNumber(-1), lua.LString(strings.Repeat(",", 1000)), s.NewTable(), s.NewFunction(func(*lua.LState) int { return 0 }),
@@ -283,8 +283,8 @@ func TestNamesInLuaAreQuoted(t *testing.T) {
 	}
 }
 
-// documentedFilter loads the cli_filter.lua of docs/operate.md. Commands that it runs are
-// noted, and print the line wait.
+// documentedFilter loads the cli_filter.lua of docs/operate.md. It records the commands that
+// the filter runs. Each command prints the line wait.
 func documentedFilter(t *testing.T) (f *slurmctld, commands *[]string) {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/operate.md")

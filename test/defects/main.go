@@ -1,6 +1,6 @@
-// Command defects checks that each of the incumbent's 30 defects, and each fault that trials
-// of slurmflex found, has its tests, and that they passed. test/README.md lists them. The
-// outcomes are those that make unit and make e2e recorded: no test runs twice.
+// Command defects checks that each of the incumbent's 30 defects, and each fault found by
+// trials of slurmflex, has tests and that these passed. test/README.md lists the defects. The
+// results are the ones recorded by make unit and make e2e, so no test runs twice.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// check compares the list with the records, and returns the number of defects that are right.
+// check compares the list with the records and returns the number of fixed defects.
 func check(out io.Writer) (right int, err error) {
 	f, err := os.Open(list)
 	if err != nil {
@@ -42,8 +42,8 @@ func check(out io.Writer) (right int, err error) {
 	return report(out, defects, outcomes), nil
 }
 
-// report prints a line for each defect, and the outcome of each of its tests that did not
-// pass.
+// report prints a line for each defect, and the result of each of its tests that did not pass.
+// It returns the number of fixed defects.
 func report(out io.Writer, defects []defect, outcomes map[test]outcome) (right int) {
 	for _, d := range defects {
 		verdict, details := "ok   ", ""

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// complete is a table of all defects, each with a test of its own.
+// complete returns a table of all defects, each with its own test.
 func complete() string {
 	rows := "| no. | what must be right | package | test |\n|---|---|---|---|\n"
 	for _, name := range all() {
@@ -19,7 +21,7 @@ func complete() string {
 	return rows
 }
 
-func TestTheReadmeListsEveryDefect(t *testing.T) {
+func TestReadmeListsEveryDefect(t *testing.T) {
 	f, err := os.Open("../README.md")
 	require.NoError(t, err)
 	defer f.Close()
@@ -27,7 +29,7 @@ func TestTheReadmeListsEveryDefect(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestARowWithoutANumberIsAFurtherTest(t *testing.T) {
+func TestRowWithoutANumberIsAFurtherTest(t *testing.T) {
 	text := strings.Replace(complete(), "| 2 |", "| | | `mig/gce` | `TestA/b_|_c` |\n| | | `mig/gce` | `TestA/b` |\n| 2 |", 1)
 	_, err := readTable(strings.NewReader(text))
 	require.EqualError(t, err, "line 4: not a row: | no. | what must be right | `package` | `test` |")
@@ -38,7 +40,7 @@ func TestARowWithoutANumberIsAFurtherTest(t *testing.T) {
 	assert.Equal(t, defect{"2", "it is right", []test{{"flex", "Test2"}}}, defects[1])
 }
 
-func TestAnIncompleteListIsRefused(t *testing.T) {
+func TestIncompleteListIsRefused(t *testing.T) {
 	count := len(all())
 	last := fmt.Sprintf("| %s | it is right | `flex` | `Test%[1]s` |\n", all()[count-1])
 	for name, c := range map[string]struct{ replace, by, want string }{
@@ -58,7 +60,7 @@ func TestAnIncompleteListIsRefused(t *testing.T) {
 	}
 }
 
-func TestADefectIsRightIfAllItsTestsHavePassed(t *testing.T) {
+func TestDefectIsFixedIfAllItsTestsPassed(t *testing.T) {
 	a, b := test{"flex", "TestA/x"}, test{"flex", "TestB"}
 	for name, c := range map[string]struct {
 		ends string // of TestA/x and TestB
@@ -104,4 +106,24 @@ func TestFailureInOneRunOutweighsPassInAnother(t *testing.T) {
 func TestMissingRecordsNameTheFix(t *testing.T) {
 	_, err := readRecords("no/such/folder")
 	require.EqualError(t, err, "no test run is recorded in no/such/folder; run make unit e2e first")
+}
+
+// A test that was renamed or deleted would only be missed when all tests have run.
+func TestReadmeNamesTestsThatExist(t *testing.T) {
+	f, err := os.Open("../README.md")
+	require.NoError(t, err)
+	defer f.Close()
+	defects, err := readTable(f)
+	require.NoError(t, err)
+	for _, d := range defects {
+		for _, one := range d.tests {
+			name, _, _ := strings.Cut(one.name, "/")
+			files, err := filepath.Glob(filepath.Join("../..", one.pkg, "*_test.go"))
+			require.NoError(t, err)
+			assert.True(t, slices.ContainsFunc(files, func(file string) bool {
+				text, err := os.ReadFile(file)
+				return err == nil && strings.Contains(string(text), "\nfunc "+name+"(")
+			}), "defect %s: %s has no test %s", d.name, one.pkg, name)
+		}
+	}
 }

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// module is the path of the module, which the list leaves out of package names.
+// module is the module's path. The list omits it from package names.
 const module = "slurmflex/"
 
-// outcome is how a test ended in the runs on record.
+// outcome is the result of a test in the recorded runs.
 type outcome struct {
 	end    end
 	output string
 }
 
-// end is the last action of a test in the events of go test -json, which
-// go doc test2json describes; empty if no run on record ended the test.
+// end is the last action of a test in the events of go test -json (see go doc test2json). It
+// is empty if no recorded run finished the test.
 type end string
 
 const (
@@ -37,7 +37,7 @@ func (e end) String() string {
 	return string(e)
 }
 
-// readRecords reads the records of test runs in a folder.
+// readRecords reads the recorded test runs in a folder.
 func readRecords(folder string) (map[test]outcome, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
@@ -64,8 +64,8 @@ func readRecord(file string, outcomes map[test]outcome) error {
 	return readEvents(f, outcomes)
 }
 
-// readEvents adds the events of one run to outcomes. A test that several runs had counts as
-// failed if one of them failed, and as passed if one passed and the others skipped it.
+// readEvents adds the events of one run to outcomes. A test in several runs has failed if any
+// run failed it. It has passed if one run passed it and the others skipped it.
 func readEvents(from io.Reader, outcomes map[test]outcome) error {
 	outputs := map[test]string{}
 	for events := json.NewDecoder(from); ; {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// all returns the names of the defects that test/README.md must list, in its order: the
-// incumbent's 30, which have no letter, and what trials of slurmflex found: in slurmctld's
-// answers (A), in Compute's (B), as its users (C), and in the trials of November 24 (D to U),
-// where those that are still open are missing here.
+// all returns the defects that test/README.md must list, in order. The incumbent's 30 have no
+// letter. Trials of slurmflex found the others: in Slurm's answers (A), in Compute's (B), by
+// users (C), and in the trials of November 24 (D to U). Open findings of November 24 are not
+// listed.
 func all() []string {
 	var names []string
 	for _, s := range []struct {
@@ -26,35 +26,35 @@ func all() []string {
 	return append(names, strings.Fields(later)...)
 }
 
-// later are the findings of November 24 that are fixed and have tests here. Of the others:
-//   - D2, D7, E7 and H3 have gone with their causes, the reservation over a nodeset without capacity and the
-//     gate; so has the part of U11 about waits, since a requeued job waits from when it gets its door.
-//     The AdminComment names the loss (U3), and the story shows it later (U10).
-//   - E5 is held by scripts/lint, which runs each benchmark once, E6 by test/lab, which skips by slurmdbd's
-//     own words, and E8 by test/e2e.
+// later lists the fixed findings of November 24 with tests in this repository. The others:
+//   - The causes of D2, D7, E7 and H3 no longer exist: the reservation over a nodeset without
+//     capacity, and the gate. The same holds for the part of U11 about waits, because the wait of a
+//     requeued job starts when the job gets its door. The AdminComment names the loss (U3), and the
+//     story shows it later (U10).
+//   - Other programs check E5 (scripts/lint runs each benchmark once), E6 (test/lab skips by
+//     slurmdbd's own words) and E8 (test/e2e).
 //   - E9 is open: docs/performance.md has the figures.
-//   - H1, H2, H4, H7 to H9 and H11 to H14 are in documents, alerts and the Debian package alone.
+//   - H1, H2, H4, H7 to H9 and H11 to H14 concern only documents, alerts and the Debian package.
 const later = "D1 D3 D4 D5 D6 D8 D9 D10 D11 D12 D13 E1 E2 E3 E4 E10 G1 G2 G3 G4 G5 G6 G7 H5 H6 H10 U1 U2 U3 U4 U5 U6 U7 U8 U9 U10 U12 U13 U14 U15 U16"
 
-// defect is one that must not be, as what must be right instead.
+// defect is a defect, described by the correct behaviour.
 type defect struct {
 	name  string
 	right string
 	tests []test // all must pass
 }
 
-// test is a test or subtest by its exact name, as go test prints it.
+// test is a test or subtest with its exact name from go test.
 type test struct{ pkg, name string }
 
-// A row is | no. | what must be right | package | test |. Further tests of a
-// defect follow in rows whose first two cells are empty.
+// row matches | no. | correct behaviour | package | test |. A further test of the same defect
+// follows in a row with two empty cells.
 var row = regexp.MustCompile("^\\| *([A-U]?[0-9]*) *\\| *(.*?) *\\| *`([^`|]+)` *\\| *`((?:Test|Fuzz)[^`|]+)` *\\|$")
 
-// unread is a line that names a test and is not like a row.
+// unread matches a line that names a test but is not a valid row.
 var unread = regexp.MustCompile("\\| `(?:Test|Fuzz)")
 
-// readTable reads the defects out of a Markdown text, which must list all of
-// them in their order.
+// readTable reads the defects from a Markdown text, which must list all of them in order.
 func readTable(text io.Reader) ([]defect, error) {
 	names := all()
 	var defects []defect

@@ -57,6 +57,10 @@ func cluster(t *testing.T, o lab.Options) *lab.Lab {
 			return
 		}
 		if t.Failed() {
+			for _, question := range [][]string{{"scontrol", "-o", "show", "jobs"}, {"scontrol", "-o", "show", "reservation"}, {"sinfo", "-N", "-O", "NodeList,StateLong,Reason"}} {
+				shown, err := l.Slurm(context.Background(), question[0], question[1:]...)
+				t.Logf("--- %s: %v\n%s", strings.Join(question, " "), err, shown)
+			}
 			l.Stop()
 			failed.Add(1)
 			t.Logf("logs are in %s", l.Log(""))

@@ -117,12 +117,16 @@ func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 	return at
 }
 
-// A reservation that starts soon holds the license of the first job, which is late. The second job
-// waits at Google.
+// A reservation that starts soon takes the license of the first job, so that the job is late. The
+// reservation is made only after the request for the job: Slurm may check the license before the
+// nodes, and nothing is requested for a job that waits for a license.
 func TestNextJobGetsTheMachinesOfALateJob(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
-	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
+	shut(t, l)
 	late := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
+	awaitWhy(t, l, late, "Queued at Google")
+	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
+	capacity(t, l, "", 2)
 	await(t, time.Minute, "the machines of the job that will be late", func() bool { return len(created(t, l)) == 2 })
 	machines := created(t, l)
 	shut(t, l)

@@ -25,5 +25,5 @@ func writeJSON(w io.Writer, document any) error {
 
 // jsonFlag adds --json.
 func jsonFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON, as described in docs/status.md")
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON, as described in docs/reference.md")
 }

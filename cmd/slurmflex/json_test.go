@@ -35,7 +35,7 @@ var documents = []struct {
 	{"version", view.Build{}, []string{"version"}},
 }
 
-// fields returns the rows that docs/status.md must have for a JSON object and for the objects in it
+// fields returns the rows that docs/reference.md must have for a JSON object and for the objects in it
 // that were not described before: "rows.zone string?".
 func fields(of reflect.Type, path string, described map[reflect.Type]bool) []string {
 	described[of] = true
@@ -82,7 +82,7 @@ func kindOf(of reflect.Type) (word string, object reflect.Type) {
 }
 
 func TestJSONPageListsExactlyTheFields(t *testing.T) {
-	page, err := os.ReadFile("../../docs/status.md")
+	page, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
 	row := regexp.MustCompile("^\\| `(\\w+)` \\| (\\w+\\??) \\| .+ \\|$")
 	var documented []string

@@ -33,7 +33,7 @@ func namesOf(of reflect.Type) (names []string) {
 }
 
 func TestHistoryPageListsEveryName(t *testing.T) {
-	page, err := os.ReadFile("../../docs/status.md")
+	page, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
 	for heading, types := range map[string][]reflect.Type{
 		"The history": {reflect.TypeFor[history.Entry](), reflect.TypeFor[history.Use]()},

@@ -1,5 +1,5 @@
 // Package history records the waits for machines and the leases: one line of JSON for each that has
-// ended, in append-only files. docs/status.md has the schema. The history serves people, estimates
+// ended, in append-only files. docs/reference.md has the schema. The history serves people, estimates
 // and bills. slurmflex decides nothing from it, so losing it is harmless.
 package history
 

@@ -165,7 +165,7 @@ func TestStatusShowsOnlyStartsThatSlurmExpects(t *testing.T) {
 
 // facesPage contains a table of the situations between these marks.
 const (
-	facesPage  = "../../docs/status.md"
+	facesPage  = "../../docs/reference.md"
 	facesStart = "<!-- faces: UPDATE=1 go test ./flex/view -run TestPageShowsEverySituation -->\n"
 	facesEnd   = "<!-- end of faces -->\n"
 )

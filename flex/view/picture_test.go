@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The picture of status in docs/status.md is the table itself. UPDATE=1 draws it again.
+// The picture of status in docs/reference.md is the table itself. UPDATE=1 draws it again.
 func TestPictureOfStatusMatchesItsOutput(t *testing.T) {
 	golden(t, "../../../docs/status.svg", picture(busy().view().Table(Look{Now: noon, Width: Width, Color: true})))
 }

@@ -2,7 +2,7 @@
 // that people see derives from this value: the table and the JSON of `slurmflex status`, the story
 // of `slurmflex why`, and the web page. The package is pure: it uses no clock and no I/O.
 //
-// The JSON names are stable; docs/status.md explains them. Times are in UTC, durations in seconds.
+// The JSON names are stable; docs/reference.md explains them. Times are in UTC, durations in seconds.
 // A View omits the names of jobs. If Slurm hides jobs from users other than their owners, a View
 // also omits the owners.
 package view

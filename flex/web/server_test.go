@@ -356,7 +356,7 @@ func TestTakenAddressIsLoggedOnceAndServedWhenFree(t *testing.T) {
 }
 
 func TestEachPathIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/status.md")
+	page, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
 	documented := map[string]bool{}
 	for _, row := range regexp.MustCompile(`(?m)^\| (`+"`"+`/.*?) \|`).FindAllStringSubmatch(string(page), -1) {

@@ -27,7 +27,7 @@ func TestPageNamesTheNumberOfRows(t *testing.T) {
 	for _, trial := range trials() {
 		rows += len(trial.rows)
 	}
-	page, err := os.ReadFile("../../docs/performance.md")
+	page, err := os.ReadFile("../../docs/dev/performance.md")
 	require.NoError(t, err)
 	assert.Contains(t, string(page), fmt.Sprintf("`bench: %d rows, N short`", rows))
 }

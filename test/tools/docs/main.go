@@ -1,6 +1,6 @@
 // Command docs checks the documentation against the product: every link inside the repository
 // leads somewhere, every command runs in the page's own cluster, and every configuration
-// loads. docs/testing.md describes the conventions for pages. The command needs root and its
+// loads. docs/dev/testing.md describes the conventions for pages. The command needs root and its
 // own mount namespace: make docs-check.
 package main
 

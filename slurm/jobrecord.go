@@ -47,11 +47,31 @@ func (e *JobRecordError) Error() string {
 	return fmt.Sprintf("record of job %d: %s", e.ID, e.Why)
 }
 
+// JobRecordErrors are the errors of several rows.
+type JobRecordErrors []*JobRecordError
+
+// Error returns the messages of all rows.
+func (all JobRecordErrors) Error() string {
+	var words []string
+	for _, e := range all {
+		words = append(words, e.Error())
+	}
+	return strings.Join(words, "; ")
+}
+
+// Unwrap returns the error of each row.
+func (all JobRecordErrors) Unwrap() (errs []error) {
+	for _, e := range all {
+		errs = append(errs, e)
+	}
+	return errs
+}
+
 // ParseJobRecords parses job records from the output of squeue -h with JobRecordFormat(mark) under
 // TZ=UTC. ids must be sorted. Rows of other jobs are left out. An unreadable row affects only that
-// job's record: the error, which is returned with the other records, wraps a *JobRecordError for
-// it.
-func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord, problems error) {
+// job's record: the error, which is returned with the other records, is a JobRecordErrors.
+func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord, _ error) {
+	var unread JobRecordErrors
 	var rows []string
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimRight(line, "\r\n")
@@ -74,16 +94,16 @@ func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord
 			continue
 		}
 		record, err := parseJobRecord(id, row, mark)
-		switch {
-		case err == nil:
-			records = append(records, record)
-		case problems == nil:
-			problems = &JobRecordError{ID: id, Why: err.Error()}
-		default:
-			problems = fmt.Errorf("%w; %w", problems, &JobRecordError{ID: id, Why: err.Error()})
+		if err != nil {
+			unread = append(unread, &JobRecordError{ID: id, Why: err.Error()})
+			continue
 		}
+		records = append(records, record)
 	}
-	return records, problems
+	if unread != nil {
+		return records, unread
+	}
+	return records, nil
 }
 
 // parseJobRecord parses one row.

@@ -50,6 +50,9 @@ type Client struct {
 
 	nodesMu sync.Mutex
 	nodes   slurm.NodeRows
+
+	changes gather[[]string, struct{}] // of reservations
+	records gather[[]uint32, records]
 }
 
 // Reach tries this often, so a restart of slurmctld is no error.

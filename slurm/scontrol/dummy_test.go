@@ -24,7 +24,7 @@ import (
 type dummy struct {
 	Stdout, Stderr string
 	Exit           int
-	Refuse         string // exit with 1 if an argument contains this text
+	Refuse         string // exit with 1 if an argument or the input contains this text
 	Hang           bool   // never end
 	Leave          bool   // end, but leave a process that keeps stdout open
 	Flood          bool   // print without end
@@ -38,9 +38,10 @@ var programs = []string{"scontrol", "squeue", "scancel"}
 
 // call is one run of a dummy command.
 type call struct {
-	Args []string
-	Env  []string
-	PID  int
+	Args  []string
+	Input string
+	Env   []string
+	PID   int
 }
 
 func TestMain(m *testing.M) {
@@ -56,11 +57,15 @@ func beDummy(name string) int {
 	var d dummy
 	must.Do(json.Unmarshal(must.Get(os.ReadFile(conf)), &d))
 	if name == "scontrol" && len(os.Args) == 2 && os.Args[1] == "linger" {
-		record(conf, name)
+		record(conf, name, "")
 		must.Do(os.NewFile(3, "begun").Close())
 		time.Sleep(time.Hour)
 	}
-	record(conf, name)
+	input := ""
+	if len(os.Args) == 1 {
+		input = string(must.Get(io.ReadAll(os.Stdin)))
+	}
+	record(conf, name, input)
 	if instead, found := d.Instead[os.Args[len(os.Args)-1]]; found {
 		d = instead
 	}
@@ -82,7 +87,7 @@ func beDummy(name string) int {
 	if d.Hang {
 		time.Sleep(time.Hour)
 	}
-	if d.Refuse != "" && strings.Contains(strings.Join(os.Args, " "), d.Refuse) {
+	if d.Refuse != "" && strings.Contains(strings.Join(os.Args, " ")+input, d.Refuse) {
 		fmt.Fprintln(os.Stderr, "slurm_update error: Invalid node name specified")
 		return 1
 	}
@@ -111,8 +116,8 @@ func markIn(args []string) string {
 }
 
 // record writes a record of this run next to the configuration.
-func record(conf, name string) {
-	note := must.Get(json.Marshal(call{Args: append([]string{name}, os.Args[1:]...), Env: os.Environ(), PID: os.Getpid()}))
+func record(conf, name, input string) {
+	note := must.Get(json.Marshal(call{Args: append([]string{name}, os.Args[1:]...), Input: input, Env: os.Environ(), PID: os.Getpid()}))
 	path := fmt.Sprintf("%s.%d.%d", conf, time.Now().UnixNano(), os.Getpid())
 	must.Do(os.WriteFile(path+".part", note, 0o600))
 	must.Do(os.Rename(path+".part", path+".call"))

@@ -4,32 +4,68 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 
 	"slurmflex/slurm"
 )
 
+// records are job records, and errors of rows that could not be read.
+type records struct {
+	read   []slurm.JobRecord
+	unread slurm.JobRecordErrors
+}
+
 // JobRecords reads the records of these jobs, once each, in any order. Jobs that slurmctld no
 // longer knows are left out. Unreadable records are left out too: the error that is returned with
 // the other records has a *slurm.JobRecordError for each. With any other error no records are
-// returned.
+// returned. One command reads the records for calls that wait at the same time.
 func (c *Client) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecord, error) {
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	all, err := c.records.ask(ctx, ids, math.MaxInt, c.readRecords)
+	if err != nil {
+		return nil, err
+	}
+	isAsked := func(id uint32) bool { return slices.Contains(ids, id) }
+	var read []slurm.JobRecord
+	for _, rec := range all.read {
+		if isAsked(rec.ID) {
+			read = append(read, rec)
+		}
+	}
+	var unread slurm.JobRecordErrors
+	for _, wrong := range all.unread {
+		if isAsked(wrong.ID) {
+			unread = append(unread, wrong)
+		}
+	}
+	if unread == nil {
+		return read, nil
+	}
+	return read, unread
+}
+
+// readRecords runs squeue once for several calls of JobRecords, and gives each of them all records.
+func (c *Client) readRecords(ctx context.Context, calls [][]uint32) (answers []records, errs []error) {
+	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(calls...))))
 	mark := rand.Text()
 	args := []string{"-h", "-a", "-t", "all", "-O", slurm.JobRecordFormat(mark)}
 	if len(ids) == 1 { // for several ids, squeue requests all jobs from slurmctld anyway
 		args = append(args, "-j", strconv.FormatUint(uint64(ids[0]), 10))
 	}
+	var all records
 	out, err := c.run(ctx, "squeue", args...)
-	if errors.Is(err, ErrUnknownJob) {
-		return nil, nil
+	if err == nil {
+		all.read, err = slurm.ParseJobRecords(out, mark, ids)
 	}
-	if err != nil {
-		return nil, err
+	if errors.As(err, &all.unread) || errors.Is(err, ErrUnknownJob) {
+		err = nil
 	}
-	return slurm.ParseJobRecords(out, mark, ids)
+	for range calls {
+		answers, errs = append(answers, all), append(errs, err)
+	}
+	return answers, errs
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"slurmflex/slurm"
@@ -76,7 +77,8 @@ func uts(t time.Time) string { return "uts" + strconv.FormatInt(t.Unix(), 10) }
 
 // SetReservation changes a reservation, even after it has started, except for its start. If a node
 // is unknown, 22.05 fails with ErrUnknownNode; 24.11 leaves the node out, and fails with
-// ErrUnknownReservation if no node remains.
+// ErrUnknownReservation if no node remains. One command makes the changes of calls that wait at the
+// same time.
 func (c *Client) SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error {
 	args := []string{"update", "reservationname=" + name}
 	err := checkReservationName(name)
@@ -97,8 +99,38 @@ func (c *Client) SetReservation(ctx context.Context, name string, change slurm.R
 	if change.Purge > 0 {
 		args = append(args, "flags+="+purge(change.Purge))
 	}
-	_, err = c.run(ctx, "scontrol", args...)
+	_, err = c.changes.ask(ctx, args, maxTogether, c.update)
 	return err
+}
+
+// maxTogether is the maximum number of changes in one command. 24.11.5 stops for 10 s after about
+// 60 requests in a row, from one command or from several.
+const maxTogether = 50
+
+// update runs scontrol for the arguments of one update, or scontrol with one update per line of its
+// input, which takes a tenth of the time. scontrol runs all lines, but does not show which of them
+// failed: update then runs each of them alone. All updates must therefore be repeatable, and
+// scontrol must read each argument as one word. Tested on 22.05, 24.11 and 26.05.
+func (c *Client) update(ctx context.Context, changes [][]string) (none []struct{}, errs []error) {
+	none, errs = make([]struct{}, len(changes)), make([]error, len(changes))
+	if len(changes) > 1 {
+		var lines strings.Builder
+		for _, args := range changes {
+			lines.WriteString(strings.Join(args, " ") + "\n")
+		}
+		_, err := c.runWith(ctx, lines.String(), "scontrol")
+		var failed *failure
+		if !errors.As(err, &failed) || failed.kind == ErrNoController {
+			for i := range errs {
+				errs[i] = err
+			}
+			return none, errs
+		}
+	}
+	for i, args := range changes {
+		_, errs[i] = c.run(ctx, "scontrol", args...)
+	}
+	return none, errs
 }
 
 // DeleteReservation deletes a reservation. The error is ErrUnknownReservation if the reservation

@@ -28,7 +28,17 @@ const (
 
 // run runs one of Slurm's commands and returns its output, even if the command fails.
 func (c *Client) run(ctx context.Context, program string, args ...string) ([]byte, error) {
-	call := describe(program, args)
+	return c.runWith(ctx, "", program, args...)
+}
+
+// runWith runs a command as run does. Without arguments, scontrol executes the lines of its input.
+func (c *Client) runWith(ctx context.Context, input, program string, args ...string) ([]byte, error) {
+	call, name := describe(program, args), nameOf(program, args)
+	if input != "" {
+		first, _, _ := strings.Cut(input, "\n")
+		call = fmt.Sprintf("%s, and %d more", describe(program, []string{first}), strings.Count(input, "\n")-1)
+		name = nameOf(program, strings.Fields(first))
+	}
 	if c.BinDir != "" && !filepath.IsAbs(c.BinDir) {
 		return nil, fmt.Errorf("%s: slurm_bin_dir %q is not an absolute path", call, c.BinDir)
 	}
@@ -38,10 +48,9 @@ func (c *Client) run(ctx context.Context, program string, args ...string) ([]byt
 	defer c.release()
 
 	begun := time.Now()
-	name := nameOf(program, args)
 	last, _ := c.lengths.Load(name)
 	likely, _ := last.(int) // 0 before the first run
-	out, err := c.exec(ctx, call, program, args, likely)
+	out, err := c.exec(ctx, call, input, program, args, likely)
 	c.lengths.Store(name, len(out))
 	took := time.Since(begun)
 	if c.Observe != nil {
@@ -85,7 +94,7 @@ func nameOf(program string, args []string) string {
 }
 
 // exec runs a command after acquire. likely is the expected length of its output in bytes.
-func (c *Client) exec(ctx context.Context, call, program string, args []string, likely int) ([]byte, error) {
+func (c *Client) exec(ctx context.Context, call, input, program string, args []string, likely int) ([]byte, error) {
 	timeout := cmp.Or(c.Timeout, defaultTimeout)
 	ctx, cancelTimeout := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
 	defer cancelTimeout()
@@ -98,7 +107,7 @@ func (c *Client) exec(ctx context.Context, call, program string, args []string, 
 	stderr := &output{room: maxStderr, spilled: func() {}}
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Folder(program), program), args...)
 	cmd.Env = c.environment()
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), stdout, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return killGroup(cmd) }
 	cmd.WaitDelay = drainDelay

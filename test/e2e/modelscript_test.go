@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"slurmflex/flex"
 	"slurmflex/slurm"
 	"slurmflex/test/fakeslurm"
@@ -217,6 +219,15 @@ func TestModelReservations(t *testing.T) {
 	set("later", "alpha-a3-0", "alpha-a3-99")
 	set("later", "alpha-a3-99")
 	set("never", "alpha-a3-0")
+	w.both("change several at once", func(s flex.Scheduler) error {
+		var changes errgroup.Group
+		for _, name := range []string{"later", "later", "never", "later", "later"} {
+			changes.Go(func() error {
+				return s.SetReservation(ctx, name, slurm.ReservationChange{Start: begun.Add(2 * time.Hour)})
+			})
+		}
+		return changes.Wait()
+	})
 	w.await(periodic, "the next one to begin", func() bool { return strings.Contains(w.node("alpha-a3-6"), "MAINTENANCE") })
 	w.update("alpha-a3-6", "power_up", "power_down_force")
 	remove("begun")

@@ -31,6 +31,7 @@ var (
 // command stands in for scontrol, squeue and scancel: it sends its name and its arguments to the
 // model, prints the answer, and fails if the answer requires it.
 const command = `#!/bin/bash
+[ $# -gt 0 ] || set -- "$(cat)" # scontrol executes the lines of its input
 exec 3<>/dev/tcp/%s/%s || exit 1
 printf '%%s\0' $# "${0##*/}" "$@" >&3
 read -r failed <&3
@@ -110,6 +111,12 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 	}
 	if len(args) == 0 {
 		must.Do(fmt.Errorf("%s: nothing to do", program))
+	}
+	if strings.Contains(args[0], "\n") {
+		for line := range strings.Lines(args[0]) {
+			s.run(ctx, program, strings.Fields(line))
+		}
+		return ""
 	}
 	last := args[len(args)-1]
 	switch verb := program + " " + args[0]; {

@@ -11,7 +11,7 @@ BOOKWORM ?= /var/tmp/slurmflex/bookworm
 RACE ?= ./cmd/... ./flex ./flex/check ./flex/history ./flex/metrics ./flex/web ./mig/gce ./slurm/scontrol
 
 # Tests of ./flex that make unit runs without the race detector.
-LONG ?= ^Test(WhereverAProcessDies|AnAnswerThatIsLost|AnHourInWhich|FiveThousandTasks|AThousandJobs)
+LONG ?= ^Test(DeathAtAnyCall|LostAnswersChangeNothing|HourWithHundredWaitingJobs|FiveThousandTasks|ThousandJobsRun)
 
 # What bench-compare compares, and with which version of benchstat.
 BASE ?= HEAD
@@ -121,7 +121,7 @@ soak: ## live through model days for SOAK (1h) and see that memory, goroutines a
 	go build -trimpath -o $(BUILD)/ ./test/load
 	$(BUILD)/load soak --for $${SOAK:-1h}
 
-bench: build ## measure slurmflex against its targets; takes 15 minutes; installs Slurm if it is missing
+bench: build ## measure slurmflex against its targets; takes half an hour; installs Slurm if it is missing
 	scripts/setup-slurm
 	go build -trimpath -o $(BUILD)/ ./test/load ./test/bench/stopwatch
 	$(BUILD)/load bench --build $(BUILD)

@@ -48,5 +48,5 @@ func TestExampleOfARulePasses(t *testing.T) {
 	test.Dir = root
 	out, err := test.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	require.Contains(t, string(out), "--- PASS: TestAJobOfTheNightWaitsByDay")
+	require.Contains(t, string(out), "--- PASS: TestNightJobWaitsByDay")
 }

@@ -50,7 +50,7 @@ func TestBlueprintFragmentHasTheDocumentedModules(t *testing.T) {
 		Settings   map[string]any
 	}
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, filepath.Join(toolkit, "slurmflex.yaml"))), &modules))
-	text := read(t, "../../docs/cluster-toolkit.md")
+	text := read(t, "../../docs/migrate.md")
 	for _, m := range modules {
 		for setting := range m.Settings {
 			switch setting {

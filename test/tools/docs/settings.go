@@ -22,7 +22,6 @@ var settings = map[string]setting{
 	"README.md":               {lab: withDaemon},
 	"CONTRIBUTING.md":         {repository: true, bare: true},
 	"test/README.md":          {repository: true, bare: true},
-	"docs/cluster-toolkit.md": {lab: withDaemon},
 	"docs/coming-from.md":     {user: nobody, lab: withDaemon},
 	"docs/configure.md":       {lab: withDaemon},
 	"docs/dev/design.md":      {repository: true, bare: true},

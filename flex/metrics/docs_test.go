@@ -3,6 +3,7 @@ package metrics
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -17,7 +18,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// rows returns the rows of the table in docs/metrics.md for all possible metrics.
+// rows returns the rows of the table in docs/reference.md for all possible metrics.
 func rows(t *testing.T) (rows []string, names map[string]bool) {
 	t.Helper()
 	w := busy(t)
@@ -56,7 +57,7 @@ func read(t *testing.T, path string) string {
 func TestMetricsPageMatchesTheRegistry(t *testing.T) {
 	want, _ := rows(t)
 	var got []string
-	for line := range strings.Lines(read(t, "docs/metrics.md")) {
+	for line := range strings.Lines(read(t, "docs/reference.md")) {
 		if strings.HasPrefix(line, "| `slurmflex_") {
 			got = append(got, strings.TrimSpace(line))
 		}
@@ -76,7 +77,7 @@ func known(t *testing.T, names map[string]bool, expr string) {
 
 func TestAlertsUseExistingMetricsAndLinkToTheirFix(t *testing.T) {
 	_, names := rows(t)
-	page := read(t, "docs/metrics.md")
+	page, fixes := read(t, "docs/reference.md"), sections(read(t, "docs/troubleshooting.md"))
 	var file struct {
 		Groups []struct {
 			Rules []struct {
@@ -91,15 +92,28 @@ func TestAlertsUseExistingMetricsAndLinkToTheirFix(t *testing.T) {
 	for _, rule := range file.Groups[0].Rules {
 		alerts = append(alerts, rule.Alert)
 		known(t, names, rule.Expr)
-		assert.Contains(t, page, "\n### "+rule.Alert+"\n")
-		assert.Equal(t, "file:///usr/share/doc/slurmflex/docs/metrics.md#"+strings.ToLower(rule.Alert), rule.Annotations["runbook_url"])
+		anchor, packaged := strings.CutPrefix(rule.Annotations["runbook_url"], "file:///usr/share/doc/slurmflex/docs/troubleshooting.md#")
+		assert.True(t, packaged, rule.Alert)
+		assert.Regexp(t, `\*Alerts?: [^*]*\b`+rule.Alert+`\b[^*]*\*`, fixes[anchor], "the section that %s leads to", rule.Alert)
+		assert.Contains(t, page, "\n| ["+rule.Alert+"](troubleshooting.md#"+anchor+") | "+rule.Labels["severity"]+" | ")
 		assert.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
 		assert.NotEmpty(t, rule.Annotations["description"], rule.Alert)
 		assert.Contains(t, []string{"warning", "critical"}, rule.Labels["severity"], rule.Alert)
 	}
-	for _, heading := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(page, -1) {
-		assert.Contains(t, alerts, heading[1], "the page mentions it")
+	for _, named := range regexp.MustCompile(`\bSlurmflex[A-Z]\w+`).FindAllString(page+strings.Join(slices.Collect(maps.Values(fixes)), ""), -1) {
+		assert.Contains(t, alerts, named, "the pages name it")
 	}
+}
+
+// sections returns the sections of a page by the anchors of their headings.
+func sections(page string) map[string]string {
+	all := make(map[string]string)
+	for _, section := range strings.Split(page, "\n## ")[1:] {
+		heading, text, _ := strings.Cut(section, "\n")
+		anchor := strings.ReplaceAll(strings.ToLower(heading), " ", "-")
+		all[regexp.MustCompile(`[^\w-]`).ReplaceAllString(anchor, "")] = text
+	}
+	return all
 }
 
 func TestEachAlertHasATestForFiringAndForSilence(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package metrics exports to Prometheus what reconcile passes observe and do. docs/metrics.md
+// Package metrics exports to Prometheus what reconcile passes observe and do. docs/reference.md
 // explains each metric. The names are stable. Counters and histograms start at 0 with each process.
 package metrics
 

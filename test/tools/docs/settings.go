@@ -28,7 +28,6 @@ var settings = map[string]setting{
 	"docs/user-guide.md":      {user: nobody, lab: withShare},
 	"docs/front-ends.md":      {user: nobody, lab: withDaemon},
 	"docs/install.md":         {lab: lab.Options{User: "slurm"}},
-	"docs/metrics.md":         {lab: withDaemon},
 	"docs/migrate.md":         {leftover: "alpha-a3-job-7-1a2b3c4d", lab: lab.Options{User: "slurm"}},
 	"docs/operate.md":         {lab: withDaemon},
 	"docs/concepts.md":        {lab: withDaemon},
@@ -36,6 +35,7 @@ var settings = map[string]setting{
 	"docs/security.md":        {lab: withDaemon},
 	"docs/reference.md":       {user: nobody, lab: withDaemon},
 	"docs/dev/testing.md":     {repository: true, bare: true},
+	"docs/troubleshooting.md": {lab: withDaemon},
 }
 
 // withShare adds a partition with nodes shared by jobs.

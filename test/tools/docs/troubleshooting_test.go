@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const runbook = "../../../docs/operate.md"
+const runbook = "../../../docs/troubleshooting.md"
 
 func TestRunbookHasAnEntryForEachLogMessage(t *testing.T) {
 	assert.ElementsMatch(t, messages(t, 0, isLogged), entries(t, "log messages"))

@@ -140,6 +140,6 @@ func TestOwnerOfALongerJobReadsThatTheLeaseIsTooShort(t *testing.T) {
 		job(7, "shared", "1:00:00", configured, "alpha-a3-0"), job(8, "shared", "2:00:00", configured, "alpha-a3-0"), started(8, 5*time.Minute),
 		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), asked(time.Hour))))
 
-	assert.Equal(t, "flex-start: waiting 5m for 1 × a3-machine for 01:00:00, less than its time limit of 02:00:00", tells(p)[8])
-	assert.Equal(t, "flex-start: waiting 1h00m for 1 × a3-machine for 01:00:00", tells(p)[7])
+	assert.Equal(t, "flex-start: waiting since 2026-11-21T11:55:00Z for 1 × a3-machine for 01:00:00, less than its time limit of 02:00:00", tells(p)[8])
+	assert.Equal(t, "flex-start: waiting since 2026-11-21T11:00:00Z for 1 × a3-machine for 01:00:00", tells(p)[7])
 }

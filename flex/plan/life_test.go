@@ -159,7 +159,7 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 		return seen(append(parts, more...)...)
 	}
 	const comment = "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T09:47:00Z"
-	const waited = "flex-start: waiting 2h10m for 2 × a3-machine for 00:15:00"
+	const waited = "flex-start: waiting since 2026-11-21T09:47:00Z for 2 × a3-machine for 00:15:00"
 	const ago = 2*time.Hour + 13*time.Minute
 	const sixth = "flex-start: attempt 6 failed: a quota of the project is used up; retrying at 2026-11-21T12:29:59Z"
 	armed := func(group string) string {
@@ -200,13 +200,13 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 		`set AdminComment of job 7: "`+waited+`; last attempt: no capacity"`)
 	in("counts from when the job was given its nodes, whichever attempt it is", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), started(7, 5*time.Hour)),
-		`set AdminComment of job 7: "flex-start: waiting 5h00m for 2 × a3-machine for 00:15:00"`)
+		`set AdminComment of job 7: "flex-start: waiting since 2026-11-21T07:00:00Z for 2 × a3-machine for 00:15:00"`)
 	in("says if the lease will not be long enough",
 		waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
 			s.Jobs[0].Limit = slurm.ParseLimit("30-00:00:00")
 			s.Groups[0].Requests[0].Duration = 7 * 24 * time.Hour
 		}),
-		`set AdminComment of job 7: "flex-start: waiting 2h10m for 2 × a3-machine for 7-00:00:00, less than its time limit of 30-00:00:00"`)
+		`set AdminComment of job 7: "flex-start: waiting since 2026-11-21T09:47:00Z for 2 × a3-machine for 7-00:00:00, less than its time limit of 30-00:00:00"`)
 	in("outlasts ResumeTimeout: its count starts over in good time", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(6*time.Hour)),
 		`set nodes alpha-a3-[0-1] power_up comment `+`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`)
@@ -232,7 +232,7 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 	situations(t, with(t, "provision_timeout: 9000"))("not before provision_timeout", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), told(7, waited)))
 	situations(t, with(t, "provision_timeout: 7200"))("counts for a job from when it was given its nodes",
-		waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, strings.Replace(waited, "2h10m", "1h00m", 1)), func(s *setting) {
+		waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, strings.Replace(waited, "09:47", "11:00", 1)), func(s *setting) {
 			s.Jobs[0].Start = noon.Add(-time.Hour) // another job made the request earlier
 		}))
 	situations(t, with(t, "provision_timeout: 600"))("ends there also where refusals leave no record",

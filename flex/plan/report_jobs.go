@@ -85,7 +85,8 @@ func (d *draft) tell(told, texts map[uint32]string) {
 }
 
 // notice returns the text about what the cohort's nodes wait for, for the owner of one of their
-// jobs. It is empty while there is nothing to report.
+// jobs. It is empty while there is nothing to report. It gives the start of the wait instead of its
+// length, so that it stays true without being written again.
 func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	c, n := v.cohort, v.queued
 	if why := v.obstacle(); why != "" {
@@ -94,18 +95,15 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	if n.Request == "" {
 		return ""
 	}
-	waited := w.scene.Seen.Now.Sub(n.Requested)
-	if waited < tellAfter && n.Message == "" {
+	if w.scene.Seen.Now.Sub(n.Requested) < tellAfter && n.Message == "" {
 		return ""
 	}
-	if since := cmp.Or(j.Start, waitsSince(c)); !since.IsZero() {
-		waited = w.scene.Seen.Now.Sub(since) // include earlier requests
-	}
+	since := cmp.Or(j.Start, waitsSince(c), n.Requested) // earlier requests count
 	wanted := c.live.Request.Size()
 	if c.shares() {
 		wanted = len(c.nodes)
 	}
-	text := fmt.Sprintf(memo.Waiting+"%s for %d × %s for %s", roughly(waited), wanted, w.scene.MachineType(c.set), clock(n.Lease))
+	text := fmt.Sprintf(memo.Waiting+"since %s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.scene.MachineType(c.set), clock(n.Lease))
 	if others := c.live.Request.Size() - 1; c.shares() && others > 0 {
 		text += fmt.Sprintf(", requested with %d others", others)
 	}
@@ -242,8 +240,8 @@ func waited(s *scene.Scene) map[uint32]bool {
 	return jobs
 }
 
-// roughly formats a wait in whole minutes, and from one hour on in steps of ten minutes, so that an
-// AdminComment does not change in every pass.
+// roughly formats a time in whole minutes, and from one hour on in steps of ten minutes, so that a
+// text does not change in every pass.
 func roughly(d time.Duration) string {
 	step := time.Minute
 	if d >= time.Hour {

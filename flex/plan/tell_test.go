@@ -37,8 +37,8 @@ func TestEveryJobOnASharedNodeReadsWhatItWaitsFor(t *testing.T) {
 	t.Run("a request in the queue", func(t *testing.T) {
 		in := groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", 40*time.Minute))
 		assert.Equal(t, map[uint32]string{
-			7: "flex-start: waiting 20m for 1 × a3-machine for 00:40:00",
-			8: "flex-start: waiting 5m for 1 × a3-machine for 00:40:00",
+			7: "flex-start: waiting since 2026-11-21T11:40:00Z for 1 × a3-machine for 00:40:00",
+			8: "flex-start: waiting since 2026-11-21T11:55:00Z for 1 × a3-machine for 00:40:00",
 		}, tells(Compute(scene.Of(alphaConfig(t), given(in, asked(20*time.Minute))))))
 	})
 	t.Run("an obstacle", func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestEveryJobOnASharedNodeReadsWhatItWaitsFor(t *testing.T) {
 		for id := range uint32(tellsAtOnce + 20) {
 			s.Jobs = append(s.Jobs, slurm.Job{ID: id + 1, ArrayID: id + 1, Partition: "shared", State: configured, Nodes: names("alpha-a3-0"), Limit: slurm.ParseLimit("15:00")})
 			if id < 10 {
-				s.Told[id+1] = memo.OwnComment + "waiting 5m for 1 × a3-machine for 00:15:00"
+				s.Told[id+1] = memo.OwnComment + "waiting since 2026-11-21T11:50:00Z for 1 × a3-machine for 00:15:00"
 			}
 		}
 		p := Compute(scene.Of(alphaConfig(t), s))

@@ -17,7 +17,7 @@ func TestBootingNodeIsNotPoweredUpAgainWithWaitingNodes(t *testing.T) {
 		request("a2", mig.Accepted, "alpha-a3-1", 15*time.Minute)), asked(4*time.Minute), machinesOf(7, "alpha-a3-0"))
 	assert.Equal(t, []string{
 		`set nodes alpha-a3-1 power_up comment "slurmflex: waits in alpha-a3-job-7/a2 since 2026-11-21T11:56:00Z, armed 2026-11-21T12:00:00Z"`,
-		`set AdminComment of job 7: "flex-start: waiting 4m for 1 × a3-machine for 00:15:00"`,
+		`set AdminComment of job 7: "flex-start: waiting since 2026-11-21T11:56:00Z for 1 × a3-machine for 00:15:00"`,
 	}, planned(t, s), "slurmctld would refuse its slurmd")
 }
 
@@ -168,13 +168,13 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), started(7, time.Minute),
 			groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)),
 			commented("alpha-a3-0", "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:59:30Z, armed 2026-11-21T11:59:30Z"),
-			told(7, "flex-start: waiting 1d00h for 1 × a3-machine for 01:00:00"),
+			told(7, "flex-start: waiting since 2026-11-21T11:59:00Z for 1 × a3-machine for 01:00:00"),
 		},
 		"a gang of which some have come": {
 			nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
 			groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
 			commented("alpha-a3-1", "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:59:30Z, armed 2026-11-21T11:59:30Z"),
-			told(7, "flex-start: waiting 1d00h for 1 × a3-machine for 01:00:00"), machinesOf(7, "alpha-a3-0"),
+			told(7, "flex-start: waiting since 2026-11-21T11:59:00Z for 1 × a3-machine for 01:00:00"), machinesOf(7, "alpha-a3-0"),
 		},
 		"a static node whose lease is far from its end": {
 			nodes("alpha-one-0", "IDLE+CLOUD"), nodes("alpha-one-1", poweringDown),
@@ -218,7 +218,7 @@ func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
 	in := situations(t, with(t, "provision_timeout: 7200, on_provision_timeout: hold"))
 	given := func(limits scene.JobLimits, parts ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour),
-			told(7, "flex-start: waiting 1h00m for 1 × a3-machine for 00:15:00"), commented("alpha-a3-0",
+			told(7, "flex-start: waiting since 2026-11-21T11:00:00Z for 1 × a3-machine for 00:15:00"), commented("alpha-a3-0",
 				"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:00:00Z, armed 2026-11-21T11:00:00Z"),
 			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limits} })
 	}

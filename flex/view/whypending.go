@@ -49,7 +49,7 @@ func (t *teller) pending(j Job) {
 	case j.Obstacle != "":
 		t.fact("slurmflex requests machines for it as soon as that has changed.")
 	default:
-		t.fact("slurmflex has not requested machines yet; it does so once Slurm allocates nodes to the job.")
+		t.fact("slurmflex has not requested machines yet; it does so once Slurm may start the job.")
 	}
 	if j.NodeCount > 0 {
 		t.fact("%s.", j.needs())

@@ -24,7 +24,7 @@ const advice = `Slurm %[1]s is running, with slurmflex and a fake of Google's AP
 A job and its machines:
 
   sbatch -p train -N2 --time=15 -o /dev/null --wrap 'srun sleep 60'
-  squeue                                    # CONFIGURING: its machines are requested, and boot
+  squeue                                    # PENDING: its machines are requested, and boot
   slurmflex status
   slurmflex why 1
   scontrol show job 1 | grep AdminComment   # what its owner sees without slurmflex

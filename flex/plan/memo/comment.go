@@ -91,7 +91,7 @@ const (
 	Sends   = "; slurmflex sends it " // after End: the signal that slurmflex will send
 	Warned  = "; warned at "          // after End: when the job was signalled
 	Waited  = "; waited "             // after There and End: how long the job waited, and for what
-	Back    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm allocates nodes to the job"
+	Back    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm may start the job"
 )
 
 // Yielded ends the AdminComment of a job that lost its queue position to another request.

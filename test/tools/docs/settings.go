@@ -26,6 +26,7 @@ var settings = map[string]setting{
 	"docs/configure.md":       {lab: withDaemon},
 	"docs/dev/design.md":      {repository: true, bare: true},
 	"docs/user-guide.md":      {user: nobody, lab: withShare},
+	"docs/recipes.md":         {user: nobody, lab: withShare},
 	"docs/front-ends.md":      {user: nobody, lab: withDaemon},
 	"docs/install.md":         {lab: lab.Options{User: "slurm"}},
 	"docs/migrate.md":         {leftover: "alpha-a3-job-7-1a2b3c4d", lab: lab.Options{User: "slurm"}},

@@ -14,7 +14,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// tellsAtOnce limits how many AdminComments a pass writes. Each takes two calls to slurmctld, and a
+// tellsAtOnce limits how many AdminComments a pass writes. Each takes a call to slurmctld, and a
 // shared node may have hundreds of jobs.
 const tellsAtOnce = 100
 

@@ -26,6 +26,6 @@ func TestTimesInTheFutureDelayNothing(t *testing.T) {
 	var refused refusals
 	refused.note("alpha-a3-job-7", &mig.Error{Cause: mig.CauseQuota, Err: errors.New("403 quota")}, ahead, 0)
 	assert.Len(t, refused.matter(ahead), 1)
-	assert.Len(t, refused.matter(ahead.Add(-time.Minute)), 1, "a pass that had begun when it was noted")
+	assert.Len(t, refused.matter(ahead.Add(-time.Minute)), 1, "a pass that had started when it was noted")
 	assert.Empty(t, refused.matter(now))
 }

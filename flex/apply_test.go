@@ -152,7 +152,7 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 			w.settle()
 			assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1", "once it is gone")
 		},
-		"a group that somebody deletes under a waiting request is made again": func(t *testing.T, w *world) {
+		"a group that is deleted under a waiting request is created again": func(t *testing.T, w *world) {
 			w.cloud.SetCapacity("", "", 0)
 			h := hang(w, "alpha-a3-job-1")
 			w.slurm.submit(1, "train", "alpha-a3-0")
@@ -190,7 +190,7 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 			}, w.mutations(), "neither a group without its policy, nor a request without its group, nor the deletion of a group that is not empty")
 			assert.Zero(t, w.apply(t.Context(), plan.Plan{}, time.Minute), "each is counted once")
 		},
-		"a queue in which actions hang ends after three minutes": func(t *testing.T, w *world) {
+		"a queue with hanging actions ends after three minutes": func(t *testing.T, w *world) {
 			w.Scheduler = hungSlurm{w.slurm}
 			var p plan.Plan
 			for range 10 {
@@ -200,7 +200,7 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 			assert.Equal(t, 10, w.apply(t.Context(), p, time.Hour))
 			assert.Equal(t, actionLimit, time.Since(begun), "three of a minute each")
 		},
-		"what is under way is not begun again": func(t *testing.T, w *world) {
+		"a running action is not started again": func(t *testing.T, w *world) {
 			w.waiting(1, "train", "alpha-a3-0")
 			time.Sleep(time.Minute)
 			slow := &slowCloud{Cloud: w.Cloud}
@@ -331,7 +331,7 @@ func TestActionsTimeOutAfterThreeMinutes(t *testing.T) {
 		close(h.let)
 		w.settle()
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 2}, h.begun())
-		assert.Empty(t, w.slurm.updated(), "no reason to give nodes back")
+		assert.Empty(t, w.slurm.updated(), "no reason to return nodes")
 	})
 }
 

@@ -162,7 +162,7 @@ func TestBootFailuresBlockTheNodesetUntilUnblock(t *testing.T) {
 		assert.Contains(t, w.owned(), "group alpha-a3-job-2 in us-central1 of size 1")
 		nodes, err = Unblock(t.Context(), w.slurm, w.Config, "a3")
 		require.NoError(t, err)
-		assert.Empty(t, nodes, "there is nothing left to forget")
+		assert.Empty(t, nodes, "all nodes are forgotten")
 	})
 }
 

@@ -45,7 +45,7 @@ func TestUnrequeueableJobKeepsItsNodes(t *testing.T) {
 
 func TestJobOwnersAreNotified(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
-		"what takes one component of a heterogeneous job is told to all": func(t *testing.T, w *world) {
+		"a hold of one component of a heterogeneous job notifies all components": func(t *testing.T, w *world) {
 			w.cloud.SetCapacity("", "", 0)
 			w.slurm.comment = map[uint32]string{3: "priority raised for the deadline"}
 			for id := range uint32(3) {
@@ -65,7 +65,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			assert.Equal(t, "priority raised for the deadline", w.slurm.comment[3])
 			assert.Empty(t, w.slurm.comment[4], "component 4 has ended: Slurm would refuse it")
 		},
-		"a job that begins just before it is returned keeps its nodes": func(t *testing.T, w *world) {
+		"a job that starts just before its nodes are returned keeps them": func(t *testing.T, w *world) {
 			w.slurm.deaf = true
 			w.served(1, "shared", "alpha-a3-0")
 			time.Sleep(31 * time.Minute)
@@ -127,7 +127,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			assert.Len(t, w.slurm.asked, 1)
 			assert.ElementsMatch(t, []uint32{1, 2, 3}, w.slurm.asked[0], "also of a job that has its nodes, because it may know when they end")
 		},
-		"what a job was held or requeued for is read again after a restart": func(t *testing.T, w *world) {
+		"the reason of a hold or requeue is read again after a restart": func(t *testing.T, w *world) {
 			for id, reason := range map[uint32]string{1: "JobHeldAdmin", 2: slurm.BeginTime, 3: slurm.BeginTime, 4: "Priority"} {
 				w.slurm.submit(id, "train", "")
 				j := w.slurm.jobs[id]
@@ -142,14 +142,14 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			assert.ElementsMatch(t, []uint32{1, 2}, w.slurm.asked[0])
 			assert.Equal(t, "flex-start: held: no right", snap.Seen.Told[1])
 		},
-		"an AdminComment of somebody else stays": func(t *testing.T, w *world) {
+		"an AdminComment by another author stays": func(t *testing.T, w *world) {
 			hopeless(w)
 			w.slurm.comment = map[uint32]string{1: "priority raised for the deadline"}
 			w.served(1, "train", "alpha-a3-0")
 			assert.Equal(t, "priority raised for the deadline", w.slurm.comment[1])
 			assert.Equal(t, []uint32{1}, w.slurm.held)
 		},
-		"a job is told what it waits for and that only when it changes": func(t *testing.T, w *world) {
+		"a job is notified of what it waits for, only when that changes": func(t *testing.T, w *world) {
 			w.waiting(1, "train", "alpha-a3-[0-1]")
 			time.Sleep(3*time.Minute + 5*time.Second)
 			w.settle()
@@ -159,7 +159,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			w.settle()
 			assert.Equal(t, "flex-start: not written again", w.slurm.comment[1])
 			w.cancelled(1)
-			assert.Empty(t, w.owners.known, "what is no longer queued is forgotten")
+			assert.Empty(t, w.owners.known, "jobs that leave the queue are forgotten")
 		},
 		"an unfit template is named and nothing is created": func(t *testing.T, w *world) {
 			template := fakegce.FlexTemplate("spot", "a3-highgpu-8g")
@@ -172,7 +172,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			assert.Contains(t, w.slurm.comment[1],
 				"projects/demo/regions/us-central1/instanceTemplates/spot cannot give flex-start nodes: provisioningModel is SPOT")
 		},
-		"a job that gives up takes no node from a salloc, which is told that it waits": func(t *testing.T, w *world) {
+		"a job that is given up takes no node from a waiting salloc, which is notified": func(t *testing.T, w *world) {
 			flex := w.slurm.cfg.NodeSets[0].Flex
 			flex.ProvisionTimeout, flex.OnProvisionTimeout = 10*time.Minute, config.Cancel
 			w.cloud.SetCapacity("", "", 0)
@@ -183,13 +183,13 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			time.Sleep(11 * time.Minute)
 			w.mustPass(t.Context())
 			assert.Equal(t, map[uint32]slurm.JobState{2: slurm.JobConfiguring}, w.slurm.queue(), "job 2 waits on")
-			require.Len(t, w.slurm.notices, 1, "its terminal says what it waits for, and no warning")
+			require.Len(t, w.slurm.notices, 1, "its terminal shows what it waits for, without a warning")
 			assert.Contains(t, w.slurm.notices[0], "2: flex-start: waiting ")
 			for _, u := range w.slurm.updated() {
 				assert.NotContains(t, u, "power_down_force")
 			}
 		},
-		"an interactive job on a node that nothing can bring is told": func(t *testing.T, w *world) {
+		"an interactive job on a node that cannot be provisioned is notified": func(t *testing.T, w *world) {
 			hopeless(w)
 			w.slurm.submit(1, "shared", "alpha-a3-0")
 			w.slurm.submit(2, "shared", "alpha-a3-0")
@@ -237,7 +237,7 @@ func TestShortestResumeTimeoutOfFlexNodesCounts(t *testing.T) {
 		"not that of other nodes":                 {set(time.Minute), []slurm.Partition{of(set(time.Hour), "alpha-a3-0"), of(set(time.Second), "node01"), of(global, "node02")}, time.Hour},
 		"the cluster's for nodes in no partition": {set(time.Hour), nil, time.Hour},
 		"INFINITE, before 25.05":                  {set(time.Minute), []slurm.Partition{of(unlimited, "alpha-a3-0")}, 65_535 * time.Second},
-		"nobody says":                             {global, []slurm.Partition{of(global, "alpha-a3-0")}, 0},
+		"no host has the setting":                             {global, []slurm.Partition{of(global, "alpha-a3-0")}, 0},
 	} {
 		assert.Equal(t, c.want, shortest(r.limits(c.cluster, c.partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout })), name)
 	}
@@ -248,7 +248,7 @@ func TestLeaseReservationCountsFromMachineCreation(t *testing.T) {
 		w.waiting(1, "shared", "alpha-one-0")
 		time.Sleep(3 * time.Hour)
 		w.settle()
-		assert.Empty(t, w.slurm.eol, "nothing ends before it has begun")
+		assert.Empty(t, w.slurm.eol, "no lease ends before it starts")
 
 		w.cloud.SetCapacity("", "", 1)
 		time.Sleep(time.Minute)

@@ -32,7 +32,7 @@ func TestAPass(t *testing.T) {
 			assert.True(t, ours)
 			assert.Equal(t, mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 812}, stamp)
 		},
-		"without an answer from Slurm there is no pass": func(t *testing.T, w *world) {
+		"no pass runs without an answer from Slurm": func(t *testing.T, w *world) {
 			w.running(1, "train", "alpha-a3-0")
 			before := w.owned()
 			w.slurm.cancel(1) // leaves a machine to delete
@@ -49,12 +49,12 @@ func TestAPass(t *testing.T) {
 			assert.Empty(t, w.mutations())
 			assert.Equal(t, before, w.owned())
 		},
-		"a job that begins while the cloud is slow keeps its nodes": func(t *testing.T, w *world) {
+		"a job that starts while the cloud is slow keeps its nodes": func(t *testing.T, w *world) {
 			w.waiting(1, "shared", "alpha-a3-0")
 			w.slurm.cancel(1)
 			w.Cloud = listingCloud{w.Cloud, func() { w.slurm.submit(2, "shared", "alpha-a3-0") }}
 			w.mustPass(t.Context())
-			assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down", "job 2 has got the node that powered up for nobody")
+			assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down", "job 2 has got the node that was powering up without a job")
 			assert.Contains(t, w.owned(), "request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED", "and what waits for it")
 		},
 		"a slow Slurm is not asked twice": func(t *testing.T, w *world) {
@@ -62,7 +62,7 @@ func TestAPass(t *testing.T) {
 			w.mustPass(t.Context())
 			assert.Len(t, w.slurm.reads, 1)
 		},
-		"what is observed of an unread region is nothing": func(t *testing.T, w *world) {
+		"no observation covers an unread region": func(t *testing.T, w *world) {
 			w.running(1, "shared", "alpha-one-0,alpha-a3-0")
 			for _, fault := range []fakegce.Fault{
 				{Method: "instances.aggregatedList", Unreachable: []string{europe}},
@@ -91,7 +91,7 @@ func TestAPass(t *testing.T) {
 			assert.Empty(t, w.owned())
 			assert.Equal(t, updates, w.slurm.updated())
 		},
-		"what a successor made is left alone": func(t *testing.T, w *world) {
+		"a successor's group is left alone": func(t *testing.T, w *world) {
 			w.successor()
 			was := w.owned()
 			w.Adopt = true
@@ -103,7 +103,7 @@ func TestAPass(t *testing.T) {
 			assert.Empty(t, w.mutations())
 			assert.NotZero(t, w.log.FilterMessageSnippet("group alpha-a3-job-1 in us-central1 is left alone because a newer slurmflex created it").Len())
 		},
-		"a job whose group a successor made is told so": func(t *testing.T, w *world) {
+		"a job is notified that a successor created its group": func(t *testing.T, w *world) {
 			w.successor()
 			was := w.owned()
 			w.slurm.submit(1, "train", "alpha-a3-[0-1]")
@@ -141,7 +141,7 @@ func TestRepeatedPassChangesNothing(t *testing.T) {
 		},
 		"while a job runs":      func(w *world) { w.running(1, "train", "alpha-a3-[0-1]") },
 		"when all is put away":  func(w *world) { w.running(1, "train", "alpha-a3-0"); w.slurm.cancel(1); w.settle() },
-		"while nodes come each": func(w *world) { w.running(1, "shared", "alpha-one-[0-1]") },
+		"while nodes are created one by one": func(w *world) { w.running(1, "shared", "alpha-one-[0-1]") },
 	}
 	eachInWorld(t, stages, func(t *testing.T, w *world, arrive func(*world)) {
 		arrive(w)

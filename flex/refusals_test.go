@@ -41,7 +41,7 @@ func TestRateLimitErrorIsShownButNotCounted(t *testing.T) {
 	assert.Equal(t, scene.Refusal{Failing: scene.Failing{Cause: mig.CauseRate, Message: "429: slow down", Times: 1, Since: at, Last: at}}, refused.matter(at)["g"])
 	refused.note("g", &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")}, at, 0)
 	refused.note("g", rate, at, 0)
-	assert.Equal(t, mig.CauseQuota, refused.matter(at)["g"].Cause, "what counts is not forgotten over it")
+	assert.Equal(t, mig.CauseQuota, refused.matter(at)["g"].Cause, "the relevant refusal is not forgotten")
 	refused.note("g", nil, at, 0)
 	assert.Empty(t, refused.matter(at))
 }

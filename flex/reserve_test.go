@@ -33,7 +33,7 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 		tasks []slurm.Job
 		want  []slurm.Job
 	}{
-		"others have no door": {
+		"other jobs get no door": {
 			queue: row(7, "0-3", ""), tasks: []slurm.Job{row(8, "0", first)},
 			want: []slurm.Job{row(7, "0-3", ""), row(8, "0", first)},
 		},

@@ -56,7 +56,7 @@ func TestDaemon(t *testing.T) {
 				assert.InDelta(t, 27, passes[i+1].Sub(passes[i]).Seconds(), 1.501, "sooner, never later")
 			}
 		},
-		"what ends between passes is gone on with at once": func(t *testing.T, w *world) {
+		"an action that ends between passes is continued at once": func(t *testing.T, w *world) {
 			h := hang(w, "alpha-a3-job-1")
 			w.slurm.submit(1, "train", "alpha-a3-0")
 			defer w.daemon(nil)()
@@ -85,7 +85,7 @@ func TestDaemon(t *testing.T) {
 				w.log.FilterMessage("wake-up").All()[0].ContextMap())
 			assert.Zero(t, stop())
 		},
-		"what is under way is looked at again in seconds": func(t *testing.T, w *world) {
+		"a running action is observed again in seconds": func(t *testing.T, w *world) {
 			w.slurm.submit(1, "train", "alpha-a3-0")
 			stop := w.daemon(nil)
 			time.Sleep(5 * time.Second)
@@ -93,7 +93,7 @@ func TestDaemon(t *testing.T) {
 			time.Sleep(10 * time.Minute) // the job has been running for long
 			n := len(w.slurm.passes())
 			time.Sleep(10 * time.Minute)
-			assert.InDelta(t, 20, len(w.slurm.passes())-n, 3, "only every interval once nothing is to be expected")
+			assert.InDelta(t, 20, len(w.slurm.passes())-n, 3, "only every interval when no change is expected")
 			stop()
 		},
 		"a pass that fails is followed by another after the interval": func(t *testing.T, w *world) {
@@ -109,7 +109,7 @@ func TestDaemon(t *testing.T) {
 			w.slurm.refuse(nil)
 			time.Sleep(25 * time.Second)
 			require.Len(t, w.slurm.passes(), 1)
-			assert.False(t, w.locked(), "nobody is kept waiting between passes")
+			assert.False(t, w.locked(), "the lock is free between passes")
 			time.Sleep(10 * time.Second)
 			assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
 			stop()
@@ -120,7 +120,7 @@ func TestDaemon(t *testing.T) {
 			w.slurm.submit(1, "train", "alpha-a3-0")
 			stop := w.daemon(nil)
 			time.Sleep(time.Minute)
-			assert.Greater(t, len(w.slurm.passes()), 3, "passes go on beside it")
+			assert.Greater(t, len(w.slurm.passes()), 3, "passes continue beside it")
 			assert.True(t, w.locked())
 
 			close(h.let)
@@ -185,7 +185,7 @@ func TestRunStopsImmediatelyInAnyState(t *testing.T) {
 			w.lock.Permission = &Permission{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
 		},
 		"waiting for its turn":     func(t *testing.T, w *world) { w.taken(t) },
-		"where somebody is queued": func(t *testing.T, w *world) { w.taken(t); w.queued(t) },
+		"where another process is queued": func(t *testing.T, w *world) { w.taken(t); w.queued(t) },
 	}
 	eachInWorld(t, places, func(t *testing.T, w *world, arrive func(*testing.T, *world)) {
 		arrive(t, w)
@@ -215,10 +215,10 @@ func (w *world) queued(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
-		"ends when nothing is to be expected": func(t *testing.T, w *world) {
+		"ends when no change is expected": func(t *testing.T, w *world) {
 			begun := time.Now()
 			require.NoError(t, w.Settle(t.Context(), w.lock, 5*time.Minute))
-			assert.Zero(t, time.Since(begun), "there is nothing to do")
+			assert.Zero(t, time.Since(begun), "no work remains")
 			assert.Len(t, w.slurm.passes(), 1)
 
 			w.running(1, "train", "alpha-a3-0")
@@ -234,7 +234,7 @@ func TestSettle(t *testing.T) {
 			require.NoError(t, w.Settle(t.Context(), w.lock, 30*time.Second))
 			assert.Equal(t, 30*time.Second, time.Since(begun))
 		},
-		"says why it cannot begin": func(t *testing.T, w *world) {
+		"names the reason why it cannot start": func(t *testing.T, w *world) {
 			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
 			assert.EqualError(t, w.Settle(t.Context(), w.lock, time.Minute), "read nodes: Unable to contact slurm controller")
 			w.lock.Dir = filepath.Join(t.TempDir(), "none")
@@ -302,7 +302,7 @@ func TestPaceFollowsExpectedChanges(t *testing.T) {
 	p.hurry()
 	assert.Equal(t, soonest, p.next(nil, true), "a wake-up starts over")
 	assert.Equal(t, latest, p.next(ErrQueued, false), "another process makes this pass")
-	assert.Equal(t, 2*soonest, p.next(nil, true), "and that is no reason to start over")
+	assert.Equal(t, 2*soonest, p.next(nil, true), "and the pauses do not start over")
 	assert.Equal(t, 30*time.Second, p.next(ErrStandby, false))
 	assert.Equal(t, soonest, p.next(nil, true))
 	p.interval = 5 * time.Second

@@ -144,7 +144,7 @@ func TestStepsMatchTheObservedState(t *testing.T) {
 			given: atRest(false), o: Options{NodeSet: "a3"},
 			steps: []string{"close partition train"},
 		},
-		"a job is left alone as long as others can begin": {
+		"a job is left alone as long as others can start": {
 			given: func() *scenetest.World {
 				s := inUse(slurm.JobRunning, true, mig.Succeeded)
 				s.Snap.Partitions[2].Begins = true
@@ -178,7 +178,7 @@ func TestStepsMatchTheObservedState(t *testing.T) {
 				"delete group alpha-a3-job-7, once job 7 has left alpha-a3-0",
 			},
 		},
-		"nothing is taken from a job whose record could not be read": {
+		"a job with an unreadable record keeps everything": {
 			given: func() *scenetest.World {
 				s := inUse(slurm.JobRunning, true, mig.Succeeded)
 				delete(s.Snap.Requeues, 7)
@@ -204,7 +204,7 @@ func TestStepsMatchTheObservedState(t *testing.T) {
 			given: freed(mig.Failed),
 			steps: []string{"delete group alpha-a3-job-7"},
 		},
-		"a node that is up is powered down, and one that no machine has come for by force": {
+		"a node that is up is powered down, and one without a machine by force": {
 			given: closed(func(s *scenetest.World) {
 				s.Nodes("alpha-a3-0", "IDLE+CLOUD")
 				s.Nodes("alpha-a3-1", "IDLE+CLOUD+POWER_DOWN")

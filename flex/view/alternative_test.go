@@ -57,7 +57,7 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 		"nodes in the same zones":   {old: "[us-central1-b]", text: "[us-central1-a]"},
 		"nodes in more zones":       {old: "[us-central1-b]", text: "[us-central1-a, us-central1-c]", want: "or partition twin, but"},
 		"Spot nodes in those zones": {old: "[us-central1-b], dws_flex: {max_run_duration: 14400}", text: "[us-central1-a], capacity: spot", want: "or partition twin, but"},
-		"nodes for which a quota is used up too": {given: func(s *world) {
+		"nodes with a second quota used up": {given: func(s *world) {
 			s.Snap.Groups[2].Requests[0].Cause, s.Snap.Groups[2].Requests[0].Message = mig.CauseQuota, "QUOTA_EXCEEDED"
 		}},
 		"a nodeset that is blocked": {then: func(v *View) {

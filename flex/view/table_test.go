@@ -114,7 +114,7 @@ func TestSimilarPendingJobsOfAUserShareARow(t *testing.T) {
 	text := s.view().Table(Look{Now: noon})
 	assert.Regexp(t, `\na3 +820,821,822 \+9 +ada +- +pending +04:00:00 +-\n    pending in partition train: Priority; the first is expected to start at 14:00:00\n`, text)
 	assert.Regexp(t, `\na3 +840 +grace +- +pending +04:00:00 +-\n    pending in partition train: Resources; expected to start at 13:00:00\n`, text)
-	assert.NotContains(t, text, "841", "slurmflex has no part in it")
+	assert.NotContains(t, text, "841", "slurmflex is not involved")
 	assert.Contains(t, text, "\njobs: 13 waiting, ")
 }
 
@@ -186,7 +186,7 @@ func TestFilterShowsOnlyMatches(t *testing.T) {
 			assert.Equal(t, all.Problems, v.Problems)
 		})
 	}
-	assert.Len(t, all.Rows, 6, "the view itself stays as it is")
+	assert.Len(t, all.Rows, 6, "the view itself does not change")
 }
 
 func TestRowsAreSortedByTheGivenOrder(t *testing.T) {
@@ -207,5 +207,5 @@ func TestRowsAreSortedByTheGivenOrder(t *testing.T) {
 		}
 		assert.Equal(t, want[order], nodes, order)
 	}
-	assert.Equal(t, "a", rows[0].Nodes, "the rows themselves stay as they are")
+	assert.Equal(t, "a", rows[0].Nodes, "the rows themselves do not change")
 }

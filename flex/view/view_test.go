@@ -176,7 +176,7 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 		given func(*world)
 		want  State
 	}{
-		"a job whose request is not made yet": {
+		"a job without a request yet": {
 			func(s *world) { s.waiting(812, "alpha-a3-0") }, Asking,
 		},
 		"a request that Compute still checks": {
@@ -230,13 +230,13 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 			}, Running,
 		},
-		"machines that nobody has": {
+		"machines without a job": {
 			func(s *world) {
 				s.Nodes("alpha-a3-0", "IDLE+CLOUD")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 			}, Idle,
 		},
-		"machines whose node is drained": {
+		"machines with a drained node": {
 			func(s *world) {
 				s.because("alpha-a3-0", "IDLE+CLOUD+DRAIN", "bad GPU", "root")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
@@ -260,7 +260,7 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 		"machines that Slurm has powered down": {
 			func(s *world) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour) }, Leaving,
 		},
-		"a request all of whose machines are there": {
+		"a request with all its machines created": {
 			func(s *world) {
 				s.Nodes("alpha-a3-0", "IDLE+CLOUD")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
@@ -441,7 +441,7 @@ func TestUnrequestedGPUsAreUnusedOnExclusiveNodes(t *testing.T) {
 		{"more than there are", "train", "a3-highgpu-8g", 9, 0},
 		{"an unknown number", "train", "a3-highgpu-8g", 0, 0},
 		{"a machine type that is not known", "train", "x9-new-8g", 1, 0},
-		{"a partition whose nodes jobs share", "always", "a3-highgpu-8g", 1, 0},
+		{"a partition with shared nodes", "always", "a3-highgpu-8g", 1, 0},
 		{"several partitions", "train,short", "a3-highgpu-8g", 1, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -35,19 +35,19 @@ var stories = []struct {
 		j := s.pending(816, "Resources")
 		j.ArrayTask, j.NodeCount, j.GPUs = "0-9%2", 1, 1
 	}, "816"},
-	{"a pending job of a nodeset whose nodes others have", func(s *world) {
+	{"a pending job of a nodeset with all nodes in use", func(s *world) {
 		*s = *busy()
 		for i := range uint32(2) {
 			j := s.job(820+i, "train", "alpha-a3-7", slurm.JobRunning)
 			j.Limit, j.User = slurm.ParseLimit(fmt.Sprintf("%d:00:00", 2+i)), "grace"
 		}
 	}, "816"},
-	{"a job whose row cannot be read", func(s *world) {
+	{"a job with an unreadable row", func(s *world) {
 		s.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "816", Why: `priority "x": not a number`}}
 	}, "816"},
 	{"a job that its owner holds", func(s *world) { s.pending(816, "JobHeldUser") }, "816"},
 	{"a job that waits for another", func(s *world) { s.pending(816, "Dependency") }, "816"},
-	{"a job that may not begin yet", func(s *world) { s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute) }, "816"},
+	{"a job that may not start yet", func(s *world) { s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute) }, "816"},
 	{"a job that does not fit before the end of a lease", func(s *world) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job") }, "816"},
 	{"a job that fits on idle machines with a shorter time limit", func(s *world) {
 		s.Nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")
@@ -55,7 +55,7 @@ var stories = []struct {
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 90*time.Minute)
 		s.pending(816, "ReqNodeNotAvail, May be reserved for other job").NodeCount = 2
 	}, "816"},
-	{"a job whose time limit fits on idle machines", func(s *world) {
+	{"a job with a time limit that fits on idle machines", func(s *world) {
 		s.Nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")
 		s.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD")
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 5*time.Hour)
@@ -84,27 +84,27 @@ var stories = []struct {
 	{"a job that is too long for its partition", func(s *world) { s.pending(816, "PartitionTimeLimit") }, "816"},
 	{"a pending job of a partition without flex nodes", func(s *world) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
 	{"a pending job of a nodeset that is blocked", func(s *world) { s.block(); s.pending(816, "Resources") }, "816"},
-	{"a job whose request is about to be made", func(s *world) { s.waiting(812, "alpha-a3-[0-1]") }, "812"},
-	{"a job whose request is being checked", func(s *world) {
+	{"a job just before its request is created", func(s *world) { s.waiting(812, "alpha-a3-[0-1]") }, "812"},
+	{"a job with a request being checked", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.group(812, request("a1", mig.Creating, "alpha-a3-[0-1]", "", time.Second))
 	}, "812"},
-	{"a job whose request is refused for now", func(s *world) { s.refusing() }, "812"},
-	{"a job whose request was refused once", func(s *world) {
+	{"a job with a request that is refused for now", func(s *world) { s.refusing() }, "812"},
+	{"a job with a request that was refused once", func(s *world) {
 		s.refusing()
 		r := s.Snap.Refused["alpha-a3-job-812"]
 		r.Failing.Times, r.Failing.Since = 1, r.Failing.Last
 		s.Snap.Refused["alpha-a3-job-812"] = r
 	}, "812"},
-	{"a job whose request waits after one that failed", func(s *world) { *s = *busy() }, "812"},
-	{"a job whose request waits for a quota, and that was told so", func(s *world) {
+	{"a job with a request that waits after a failed one", func(s *world) { *s = *busy() }, "812"},
+	{"a job with a request that waits for a quota, after a notice", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		request := request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
 		request.Cause, request.Quota = mig.CauseQuota, mig.UsedUp{Metric: "PREEMPTIBLE_NVIDIA_H100_GPUS", Limit: 16, Region: "us-central1"}
 		s.group(812, request)
 		s.done(plan.CommentJob{OfJob: plan.OfJob{Job: 812}, Text: "waiting 1h", Why: ""}, time.Minute, nil)
 	}, "812"},
-	{"a job whose attempt has failed", func(s *world) { *s = *busy() }, "814"},
+	{"a job after a failed attempt", func(s *world) { *s = *busy() }, "814"},
 	{"a job that Slurm would not requeue, of a request that is refused", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		request := request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", 30*time.Second)
@@ -118,13 +118,13 @@ var stories = []struct {
 		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 25*time.Hour))
 		s.Snap.Requeues[812] = false
 	}, "812"},
-	{"a job whose one machine waits for capacity in three zones", func(s *world) {
+	{"a job with one machine that waits for capacity in three zones", func(s *world) {
 		s.Config.FlexSetOf("alpha-a3-0").Zones = []string{scenetest.US + "-a", scenetest.US + "-b", scenetest.US + "-f"}
 		s.waiting(812, "alpha-a3-0")
 		s.group(812, request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 	}, "812"},
-	{"a job whose Spot machines are requested", func(s *world) { s.spot(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
-	{"a job whose Spot machines were refused", func(s *world) {
+	{"a job with requested Spot machines", func(s *world) { s.spot(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
+	{"a job with refused Spot machines", func(s *world) {
 		s.spot()
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.Snap.Refused = map[string]scene.Refusal{"alpha-a3-job-812": {Cause: mig.CauseCapacity, Message: "503 ZONE_RESOURCE_POOL_EXHAUSTED: no", At: noon.Add(-10 * time.Second), Times: 1}}
@@ -138,7 +138,7 @@ var stories = []struct {
 			Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 813},
 		}}
 	}, "813"},
-	{"a job whose machines are gone", func(s *world) {
+	{"a job with lost machines", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
 		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 	}, "813"},
@@ -147,12 +147,12 @@ var stories = []struct {
 		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 		s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 503 backendError: try again")
 	}, "813"},
-	{"a job whose request was queued when its region was last read", func(s *world) {
+	{"a job with a request that was queued when its region was last read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
 		s.unread(scenetest.US)
 	}, "812"},
-	{"a job of which no request was known when its region was last read", func(s *world) {
+	{"a job without a known request when its region was last read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.unread(scenetest.US)
 	}, "812"},
@@ -169,12 +169,12 @@ var stories = []struct {
 		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
 	}, "813"},
-	{"a job that is about to begin", func(s *world) {
+	{"a job that is about to start", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
 		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
 	}, "813"},
-	{"a component of which others are not ready", func(s *world) {
+	{"a component that waits for other components", func(s *world) {
 		s.job(813, "train", "alpha-a3-2", slurm.JobConfiguring).HetID = 813
 		s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD+POWER_DOWN")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-2", 2*time.Hour)
@@ -186,7 +186,7 @@ var stories = []struct {
 			s.waiting(812+id, "alpha-a3-"+string('0'+rune(id)))
 		}
 	}, "814"},
-	{"a job whose time limit does not fit the rest of a lease", func(s *world) {
+	{"a job with a time limit beyond the rest of a lease", func(s *world) {
 		s.pending(816, "Resources")
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Loss, Reason: "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.Short}.String()
 	}, "816"},
@@ -195,11 +195,11 @@ var stories = []struct {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 503 backendError: try again")
 	}, "812"},
-	{"a job whose request can never succeed", func(s *world) {
+	{"a job with a request that can never succeed", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "Required 'compute.instances.create' permission", At: noon, Times: 1}
 	}, "812"},
-	{"a job whose machines boot", func(s *world) { s.booting(812) }, "812"},
+	{"a job with booting machines", func(s *world) { s.booting(812) }, "812"},
 	{"a job that runs", func(s *world) { *s = *busy() }, "813"},
 	{"a job that runs and asks for one GPU of each node", func(s *world) {
 		*s = *busy()
@@ -228,9 +228,9 @@ var stories = []struct {
 		s.task(903, 900, "4")
 	}, "900"},
 	{"an array's task", func(s *world) { s.task(901, 900, "0") }, "900_0"},
-	{"an array's task that Slurm has not told apart", func(s *world) { s.pending(900, "Resources").ArrayTask = "1-3" }, "900_2"},
+	{"an array task that Slurm has not split off", func(s *world) { s.pending(900, "Resources").ArrayTask = "1-3" }, "900_2"},
 	{"an array's task by its raw id", func(s *world) { s.task(901, 900, "0") }, "901"},
-	{"tasks that Slurm has not told apart", func(s *world) { s.pending(900, "Resources").ArrayTask = "1-3%2" }, "900_[1-3%2]"},
+	{"tasks that Slurm has not split off", func(s *world) { s.pending(900, "Resources").ArrayTask = "1-3%2" }, "900_[1-3%2]"},
 	{"an array's task that is gone", func(s *world) { s.task(901, 900, "0") }, "900_7"},
 	{"a component that waits", func(s *world) { s.components(820) }, "820+1"},
 	{"a component by its raw id", func(s *world) { s.components(820) }, "821"},
@@ -264,14 +264,14 @@ var stories = []struct {
 		s.Snap.Nodes[3].LastBusyTime = noon
 		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", 20*time.Minute)
 	}, "alpha-a3-3"},
-	{"a node that powers up for nobody", func(s *world) {
+	{"a node that powers up without a job", func(s *world) {
 		s.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_UP")
 		for i := range s.Snap.Nodes {
 			s.Snap.Nodes[i].LastBusyTime = noon
 		}
 	}, "alpha-a3-3"},
-	{"a node whose machine is gone", func(s *world) { s.Nodes("alpha-a3-3", "IDLE+CLOUD+NOT_RESPONDING") }, "alpha-a3-3"},
-	{"a node in a state that nobody understands", func(s *world) { s.Nodes("alpha-a3-3", "IDLE+CLOUD+LEVITATING") }, "alpha-a3-3"},
+	{"a node with a lost machine", func(s *world) { s.Nodes("alpha-a3-3", "IDLE+CLOUD+NOT_RESPONDING") }, "alpha-a3-3"},
+	{"a node in an unknown state", func(s *world) { s.Nodes("alpha-a3-3", "IDLE+CLOUD+LEVITATING") }, "alpha-a3-3"},
 	{"a node of a region that could not be read", func(s *world) { s.Snap.Unseen[scenetest.Europe] = errors.New("503") }, "alpha-g2-0"},
 	{"a static node", func(*world) {}, "alpha-st-0"},
 	{"a static node that is powered down", func(s *world) {
@@ -279,7 +279,7 @@ var stories = []struct {
 		s.Snap.Instances = s.Snap.Instances[1:]
 	}, "alpha-st-0"},
 	{"a node that is not ours", func(*world) {}, "alpha-cpu-0"},
-	{"a group whose request waits", func(s *world) { *s = *busy() }, "alpha-a3-job-812"},
+	{"a group with a waiting request", func(s *world) { *s = *busy() }, "alpha-a3-job-812"},
 	{"a group by its request", func(s *world) { *s = *busy() }, "alpha-a3-job-814/a1"},
 	{"a group with machines", func(s *world) { *s = *busy() }, "alpha-a3-job-813"},
 	{"a group that is empty", func(s *world) { s.group(700) }, "alpha-a3-job-700"},
@@ -292,7 +292,7 @@ var stories = []struct {
 		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
 	}, "alpha-a3-job-700"},
 	{"a group that could not be deleted", func(s *world) { *s = *busy() }, "alpha-a3-job-800"},
-	{"a node of which more was tried than done", func(s *world) {
+	{"a node with more attempts than results", func(s *world) {
 		s.done(plan.SetNodes{Nodes: []string{"alpha-a3-3"}, State: "power_down_force", Why: "its instance is gone"}, time.Minute, errors.New("scontrol: Invalid node state specified"))
 		s.because("alpha-a3-3", "IDLE+CLOUD+POWERED_DOWN", memo.ReasonPrefix+"its instance is gone", "slurm")
 	}, "alpha-a3-3"},
@@ -736,10 +736,10 @@ func TestWhyStartsWithThePendingJobsLastEvent(t *testing.T) {
 		}, memo.OwnComment + "requeued: the lease of its nodes ends", "Requeued at 11:59:00: the lease of its nodes ends; it can start again at 12:01:52."},
 		"requeued for a lost machine":    {"BeginTime", nil, memo.OwnComment + "machine lost: the machine of alpha-a3-0 is gone", "Requeued: the machine of alpha-a3-0 is gone; it can start again at 12:01:52."},
 		"held":                           {"JobHeldAdmin", nil, done(memo.JobHeld, "no right"), "Held at 11:59:49: no right; an admin releases it once the cause is fixed."},
-		"held, told by an older version": {"JobHeldAdmin", nil, memo.OwnComment + "no right", "It is held; last message to its owner: no right."},
+		"held, with a notice of an older version": {"JobHeldAdmin", nil, memo.OwnComment + "no right", "It is held; last message to its owner: no right."},
 		"blocked":                        {"Priority", (*world).block, "", "Nodeset a3 is blocked until 13:00:00 because 2 machines in a row failed to boot; your admin can unblock it once the cause is fixed."},
 		"behind others since":            {"Priority", nil, done(memo.Requeued, boot), "It is waiting for its turn: jobs of higher priority go first (Slurm reason: Priority)."},
-		"told that it waits":             {"BeginTime", nil, memo.OwnComment + memo.Back, "It cannot start before 12:01:52 (Slurm reason: BeginTime)."},
+		"with a notice that it waits":             {"BeginTime", nil, memo.OwnComment + memo.Back, "It cannot start before 12:01:52 (Slurm reason: BeginTime)."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newWorld()

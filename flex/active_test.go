@@ -86,11 +86,11 @@ func TestPassesAreMadeOnOneHostOnly(t *testing.T) {
 		"on none of them, whichever asks":                {"ctl2", up("-ctl1", "-ctl2"), none},
 		"on the only controller's, up":                   {"ctl1", up("ctl1"), ""},
 		"on the only controller's, down, to say why not": {"ctl1", up("-ctl1"), ""},
-		"on a host that is not a controller":                {"login", up("ctl1", "ctl2"), ""},
+		"on a host that is not a controller":             {"login", up("ctl1", "ctl2"), ""},
 		"on such a one though none is up":                {"login", up("-ctl1", "-ctl2"), ""},
 		"by the name before the dot":                     {"ctl2.example.org", up("ctl1", "ctl2"), "slurmctld is active on ctl1"},
 		"by the whole name":                              {"ctl2.example.org", up("ctl1.example.org", "ctl2.example.org"), "slurmctld is active on ctl1.example.org"},
-		"with a name that only starts alike":                   {"ctl2", up("ctl", "ctl22"), ""},
+		"with a name that only starts alike":             {"ctl2", up("ctl", "ctl22"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := standing(test.host, test.controllers)

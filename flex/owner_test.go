@@ -237,7 +237,7 @@ func TestShortestResumeTimeoutOfFlexNodesCounts(t *testing.T) {
 		"not that of other nodes":                 {set(time.Minute), []slurm.Partition{of(set(time.Hour), "alpha-a3-0"), of(set(time.Second), "node01"), of(global, "node02")}, time.Hour},
 		"the cluster's for nodes in no partition": {set(time.Hour), nil, time.Hour},
 		"INFINITE, before 25.05":                  {set(time.Minute), []slurm.Partition{of(unlimited, "alpha-a3-0")}, 65_535 * time.Second},
-		"no host has the setting":                             {global, []slurm.Partition{of(global, "alpha-a3-0")}, 0},
+		"no host has the setting":                 {global, []slurm.Partition{of(global, "alpha-a3-0")}, 0},
 	} {
 		assert.Equal(t, c.want, shortest(r.limits(c.cluster, c.partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout })), name)
 	}

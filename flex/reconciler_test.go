@@ -139,8 +139,8 @@ func TestRepeatedPassChangesNothing(t *testing.T) {
 			time.Sleep(time.Minute) // until its nodes show the wait
 			w.settle()
 		},
-		"while a job runs":      func(w *world) { w.running(1, "train", "alpha-a3-[0-1]") },
-		"when all is put away":  func(w *world) { w.running(1, "train", "alpha-a3-0"); w.slurm.cancel(1); w.settle() },
+		"while a job runs":                   func(w *world) { w.running(1, "train", "alpha-a3-[0-1]") },
+		"when all is put away":               func(w *world) { w.running(1, "train", "alpha-a3-0"); w.slurm.cancel(1); w.settle() },
 		"while nodes are created one by one": func(w *world) { w.running(1, "shared", "alpha-one-[0-1]") },
 	}
 	eachInWorld(t, stages, func(t *testing.T, w *world, arrive func(*world)) {

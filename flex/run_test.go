@@ -184,7 +184,7 @@ func TestRunStopsImmediatelyInAnyState(t *testing.T) {
 		"standing by": func(_ *testing.T, w *world) {
 			w.lock.Permission = &Permission{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
 		},
-		"waiting for its turn":     func(t *testing.T, w *world) { w.taken(t) },
+		"waiting for its turn":            func(t *testing.T, w *world) { w.taken(t) },
 		"where another process is queued": func(t *testing.T, w *world) { w.taken(t); w.queued(t) },
 	}
 	eachInWorld(t, places, func(t *testing.T, w *world, arrive func(*testing.T, *world)) {

@@ -29,7 +29,7 @@ func TestSlurmGCPRemnantsAreRemoved(t *testing.T) {
 		})
 	}
 	in("goes when it is empty", left("alpha-a3-job-7-0a1b2c3d"), seen(), "delete group alpha-a3-job-7-0a1b2c3d")
-	in("loses a request whose nodes are powered down", asks, seen(nodes("alpha-a3-0", poweredDown)),
+	in("loses a request for powered-down nodes", asks, seen(nodes("alpha-a3-0", poweredDown)),
 		"cancel request alpha-a3-0a1b2c3d/initial-resize")
 	in("keeps a request for a node that powers up", asks, seen(nodes("alpha-a3-0", poweringUp)))
 	in("stays while it has an instance", left("alpha-a3-0a1b2c3d"), seen(runsOn(7, "alpha-a3-0"),
@@ -46,7 +46,7 @@ func TestSlurmGCPRemnantsAreRemoved(t *testing.T) {
 	young.Created, counts.TargetSize = noon.Add(-29*time.Second), 1
 	in("B6: stays while it is young", young, seen())
 	in("B1: stays while it counts machines that do not show", counts, seen())
-	in("stays where its region could not be read", left("alpha-a3-0a1b2c3d"), seen(unseen("us-central1")))
+	in("is kept if its region could not be read", left("alpha-a3-0a1b2c3d"), seen(unseen("us-central1")))
 	in("stays if it is of a nodeset that is not ours", left("alpha-cpu-0a1b2c3d"), seen())
 	in("stays if its name is another's", left("alpha-a3-precious"), seen())
 }
@@ -96,7 +96,7 @@ func TestGroupOfAnOlderConfigurationIsReplaced(t *testing.T) {
 	in("while it has a request", func(g *mig.Group) {
 		g.Template, g.Requests = "old", append(g.Requests, request("a2", mig.Accepted, "alpha-a3-0", time.Hour))
 	}, nil)
-	in("what nobody can say", func(g *mig.Group) { g.Template, g.Zones = "", nil }, again)
+	in("an unreadable template", func(g *mig.Group) { g.Template, g.Zones = "", nil }, again)
 }
 
 // B8: if Slurm adds a longer job to a node with a waiting request, the jobs that already wait there
@@ -119,10 +119,10 @@ func TestLongerJobOnTheSameNodeKeepsTheRequestOfAnother(t *testing.T) {
 		groupOf(8, hour, request("a2", mig.Accepted, "alpha-a3-0", 12*time.Hour))), "the request that is long enough for both stays")
 	all := []string{"cancel request alpha-a3-job-7/a1"}
 	assert.Equal(t, all, cancels(job(7, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "an admin gave the job itself more time")
-	assert.Equal(t, all, cancels(job(8, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "it serves nobody any more")
+	assert.Equal(t, all, cancels(job(8, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "no job needs it any more")
 	static := and(nodes("alpha-one-0", mixed), job(8, "shared", "UNLIMITED", configured, "alpha-one-0"),
 		nodeGroup(0, request("a1", mig.Accepted, "alpha-one-0", time.Hour)))
-	assert.Empty(t, cancels(static), "a static node's is nobody's to cancel")
+	assert.Empty(t, cancels(static), "a static node's request is not cancelled")
 }
 
 func cancelled(p Plan) (all []string) {

@@ -60,7 +60,7 @@ func TestBootFailuresBlockANodeset(t *testing.T) {
 		append(asksFor, forgets("alpha-a3-[1-5]"))...)
 	in("not before", waits(apart("alpha-a3-[1-4]", 2*time.Hour), extra("alpha-a3-5", record(1, 69*time.Minute))),
 		isBlocked(5)...)
-	in("is not told by what others have written",
+	in("ignores texts of other authors",
 		waits(extra("alpha-a3-[1-5]", "slurmflex: 5 boots failed, the last of an instance made of cheese")),
 		asksFor...)
 }
@@ -122,9 +122,9 @@ func TestMachineOlderThanThePowerUpIsReplaced(t *testing.T) {
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-6"},
 		actions(Compute(scene.Of(cfg, given(10*time.Minute, 9*time.Minute)))), "makes room, because it can never register")
 	assert.Empty(t, actions(Compute(scene.Of(cfg, given(10*time.Minute-time.Second, 9*time.Minute)))), "it may be booting for a job that was cancelled")
-	assert.Empty(t, actions(Compute(scene.Of(cfg, given(9*time.Minute, 9*time.Minute)))), "it came for this job, whatever its group says")
+	assert.Empty(t, actions(Compute(scene.Of(cfg, given(9*time.Minute, 9*time.Minute)))), "it was created for this job, whatever its group shows")
 	assert.NotContains(t, actions(Compute(scene.Of(cfg, given(10*time.Minute, 9*time.Minute, job(6, "shared", "1:00:00", configured, "alpha-a3-0"))))),
-		"delete instances alpha-a3-0 of alpha-a3-job-6", "its job is there still")
+		"delete instances alpha-a3-0 of alpha-a3-job-6", "its job still exists")
 }
 
 func TestMachineOfAnotherJobIsReplacedIfItsLeaseIsTooShort(t *testing.T) {
@@ -142,10 +142,10 @@ func TestMachineOfAnotherJobIsReplacedIfItsLeaseIsTooShort(t *testing.T) {
 		return actions(Compute(scene.Of(with(t, ""), given(ends, limit, grouped(by, ends)))))
 	}
 	assert.Equal(t, []string{makesRoom}, in(50*time.Minute, "1:00:00", 6), "makes room for one that lasts")
-	assert.Empty(t, in(54*time.Minute, "1:00:00", 6), "stays if no more is short than a boot would take from a new one")
-	assert.Empty(t, in(50*time.Minute, "1:00:00", 7), "stays if it came for this job, for the next would not last longer")
-	assert.NotContains(t, in(7*24*time.Hour-2*time.Minute, "8-00:00:00", 6), makesRoom, "stays if no lease could be long enough")
-	assert.NotContains(t, in(50*time.Minute, "UNLIMITED", 6), makesRoom, "stays if the job has no end")
+	assert.Empty(t, in(54*time.Minute, "1:00:00", 6), "is kept if the shortfall is no longer than a boot")
+	assert.Empty(t, in(50*time.Minute, "1:00:00", 7), "is kept if it was created for this job, because the next would not last longer")
+	assert.NotContains(t, in(7*24*time.Hour-2*time.Minute, "8-00:00:00", 6), makesRoom, "is kept if no lease could be long enough")
+	assert.NotContains(t, in(50*time.Minute, "UNLIMITED", 6), makesRoom, "is kept if the job has an unlimited time limit")
 
 	staging := given(0, "1:00:00", groupOf(6, request("a1", mig.Succeeded, "alpha-a3-0", 50*time.Minute)),
 		vms("alpha-a3-0", "alpha-a3-job-6", "STAGING"), func(s *setting) {
@@ -174,7 +174,7 @@ func TestJobIsReturnedIfItsOtherNodeEndsTooSoon(t *testing.T) {
 	assert.Equal(t, []string{"return alpha-a3-1 to Slurm and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +
 		"2026-11-21T12:50:00Z, before the job could finish"}, actions(Compute(scene.Of(cfg, given(6, 50*time.Minute)))))
 	assert.Empty(t, actions(Compute(scene.Of(cfg, given(6, 55*time.Minute)))), "a boot may take as much")
-	assert.Empty(t, actions(Compute(scene.Of(cfg, given(7, 50*time.Minute)))), "gang_timeout is for nodes that came for the job itself")
+	assert.Empty(t, actions(Compute(scene.Of(cfg, given(7, 50*time.Minute)))), "gang_timeout applies to machines created for the job itself")
 	assert.Empty(t, actions(Compute(scene.Of(cfg, given(6, 50*time.Minute, func(s *setting) { s.Jobs[0].State = slurm.JobRunning })))))
 }
 
@@ -199,10 +199,10 @@ func TestOnlyNodesWithoutARunningJobPowerUpForNothing(t *testing.T) {
 		"it is marked to power down":         {"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN", configured, true},
 		"a job runs on it":                   {"ALLOCATED+CLOUD", slurm.JobRunning, false},
 		"a job runs on part of it":           {"MIXED+CLOUD", slurm.JobRunning, false},
-		"a job has just begun on it":         {"ALLOCATED+CLOUD+POWERING_UP", slurm.JobRunning, false},
+		"a job has just started on it":       {"ALLOCATED+CLOUD+POWERING_UP", slurm.JobRunning, false},
 		"a job is suspended on it":           {"ALLOCATED+CLOUD+POWERING_UP", slurm.JobSuspended, false},
 		"a job is ending on it":              {"ALLOCATED+CLOUD+COMPLETING+POWERING_UP", slurm.JobCompleting, false},
-		"a job of a state that is not known": {"ALLOCATED+CLOUD+POWERING_UP", "DREAMING", false},
+		"a job in an unknown state holds it": {"ALLOCATED+CLOUD+POWERING_UP", "DREAMING", false},
 		"it is up":                           {"IDLE+CLOUD", "", false},
 		"it is powered down":                 {"IDLE+CLOUD+POWERED_DOWN", "", false},
 		"it powers down":                     {"IDLE+CLOUD+POWERING_DOWN", "", false},

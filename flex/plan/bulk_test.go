@@ -28,7 +28,7 @@ func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 		`set AdminComment of job 7: "flex-start: attempt 1 failed: no capacity; `+`retrying at 2026-11-21T12:00:01Z"`)
 	in("then tries again", wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
 		"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00")
-	in("gives the nodes back after max_attempts",
+	in("returns the nodes after max_attempts",
 		wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Second, 5)),
 		"return alpha-bulk-[0-1] to Slurm and requeue job 7: 5 attempts failed, the last: no capacity")
 	in("deletes the instances of nodes that Slurm powers down by their names",
@@ -65,7 +65,7 @@ func TestEachInsertAttemptHasItsOwnOccasion(t *testing.T) {
 	assert.NotEqual(t, first, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)), "after a refusal")
 	assert.Equal(t, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
 		occasion(time.Minute, told(7, "flex-start: attempt 1 failed (capacity): none; retrying at 2026-11-21T12:00:01Z")),
-		"of a process that knows of the refusal only by what the owner was told")
+		"in a process that knows the refusal only from the AdminComment")
 	assert.NotEqual(t, first, occasion(time.Minute, func(s *setting) { s.Now = noon.Add(9 * time.Minute) }), "when the machines must have been lost")
 	assert.Empty(t, occasion(time.Minute, func(s *setting) { s.Jobs[0].Start = time.Time{} }))
 }

@@ -71,9 +71,9 @@ func TestPreemptedSpotMachineIsLostAtOnce(t *testing.T) {
 		given scene.Snapshot
 		lost  string
 	}{
-		"while it stops": {seen(works, spotMachines("alpha-fix-0", "STOPPING")), "pre-empted"},
-		"when it has gone after a pass saw it stop":  {seen(works, preempted), "pre-empted"},
-		"when maintenance of its host has begun":     {seen(works, reserved(fmt.Sprintf("slurmflex-alpha-%d", noon.Add(-time.Minute).Unix()), "alpha-fix-0", noon.Add(-time.Minute))), "maintenance of its host began"},
+		"while it stops":                             {seen(works, spotMachines("alpha-fix-0", "STOPPING")), "pre-empted"},
+		"after a pass saw it stop":                   {seen(works, preempted), "pre-empted"},
+		"when maintenance of its host has started":   {seen(works, reserved(fmt.Sprintf("slurmflex-alpha-%d", noon.Add(-time.Minute).Unix()), "alpha-fix-0", noon.Add(-time.Minute))), "maintenance of its host began"},
 		"when Slurm misses it, too":                  {seen(nodes("alpha-fix-0", running+"+NOT_RESPONDING"), job(7, "spot", "1:00:00", slurm.JobRunning, "alpha-fix-0"), missing("alpha-fix-0")), "gone"},
 		"but not when a list alone does not show it": {seen(works), ""},
 		"nor while it runs":                          {seen(works, spotMachines("alpha-fix-0", "RUNNING")), ""},
@@ -99,5 +99,5 @@ func TestMachineWithoutALeaseNeedsNoReservation(t *testing.T) {
 	in := situations(t, mixed(t))
 	in("and is kept for keep_idle", seen(idle))
 	in("and no longer", seen(idle, func(s *setting) { s.Nodes[0].LastBusyTime = noon.Add(-11 * time.Minute) }), "set nodes alpha-fix-0 power_down")
-	in("and loses one whose maintenance was withdrawn", seen(idle, reserved(fmt.Sprintf("slurmflex-alpha-%d", noon.Add(time.Hour).Unix()), "alpha-fix-0", noon.Add(time.Hour))), fmt.Sprintf("delete reservation slurmflex-alpha-%d", noon.Add(time.Hour).Unix()))
+	in("and loses its reservation when the maintenance is withdrawn", seen(idle, reserved(fmt.Sprintf("slurmflex-alpha-%d", noon.Add(time.Hour).Unix()), "alpha-fix-0", noon.Add(time.Hour))), fmt.Sprintf("delete reservation slurmflex-alpha-%d", noon.Add(time.Hour).Unix()))
 }

@@ -154,7 +154,7 @@ func TestRequestWithoutInstanceNamesIsCancelled(t *testing.T) {
 	in := situations(t, alphaConfig(t))
 	in("is cancelled", given(2, 10*time.Minute), "cancel request alpha-a3-job-7/resize")
 	in("not while it is young", given(2, 9*time.Minute))
-	in("not if it has no number either", given(0, time.Hour))
+	in("not without a count", given(0, time.Hour))
 }
 
 // B14: a name is unique only within a zone.

@@ -49,25 +49,25 @@ func brought(list string, ago time.Duration) part {
 func TestGroupDecidesWhetherAHiddenInstanceExists(t *testing.T) {
 	wanted := []part{nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0")}
 	in := situations(t, alphaConfig(t))
-	in("is there if the group says so, however long its request has waited",
+	in("exists if its group lists it, however long its request waited",
 		seen(append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), saying("alpha-a3-0", ""))...))
-	in("is there though the group's size may also be that of a machine which is leaving",
+	in("exists even if the group's size could count a machine being deleted",
 		seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", "IDLE+CLOUD"),
 			job(7, "train", "1:00:00", configured, "alpha-a3-0"), brought("alpha-a3-[0-1]", time.Minute),
 			vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING"), counting(1), saying("alpha-a3-0", "")))
-	in("may be there as long as the group says nothing, also when the request that brought it is off the records",
+	in("may exist while the members are unread, even without its request's record",
 		seen(append(wanted, groupOf(7), counting(1), silent)...))
-	in("may be there as long as the group says nothing, also when its job has been requeued and the record is gone",
+	in("may exist while the members are unread, even after its job's requeue",
 		seen(nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP"), job(7, "train", "1:00:00", slurm.JobPending, ""), groupOf(7), counting(1), silent))
 	in("is not looked for under a node that another job has",
 		seen(nodes("alpha-a3-0", poweringUp), job(8, "train", "1:00:00", configured, "alpha-a3-0"), groupOf(7), counting(1), silent),
 		"create group alpha-a3-job-8 in us-central1",
 		"request 1 node (alpha-a3-0) in alpha-a3-job-8/a1 for 01:00:00")
-	in("may be there as long as the group says nothing",
+	in("may exist while the members are unread",
 		seen(append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), silent)...))
-	in("may show soon, whatever the group says",
+	in("may show soon, whatever the group lists",
 		seen(append(wanted, brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0"))...))
-	in("is lost if the group says so, and its place taken by another group",
+	in("is lost if the group lists it without a VM, and another group replaces it",
 		seen(append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", "alpha-a3-0"))...),
 		"create group alpha-a3-job-7-r1 in us-central1",
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 01:00:00")
@@ -80,12 +80,12 @@ func TestGroupDecidesWhetherAHiddenInstanceExists(t *testing.T) {
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 01:00:00")
 	in("may show soon if its node has booted before that request",
 		seen(append(wanted, booted(10*time.Minute), brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0"))...))
-	in("may show soon if its node has booted since, and the group says nothing",
+	in("may show soon if its node has booted since and the members are unread",
 		seen(append(wanted, booted(7*time.Minute), brought("alpha-a3-0", 9*time.Minute), counting(1), silent)...))
-	in("has left a group that counts it and has it not: that group may bring it again",
+	in("has left a group that counts it without listing it, and is requested there again",
 		seen(append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", ""))...),
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 01:00:00")
-	in("was asked for again too early: that is taken back once it shows", seen(append(wanted, brought("alpha-a3-0",
+	in("shows after it was requested again too early: that request is cancelled", seen(append(wanted, brought("alpha-a3-0",
 		10*time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "STAGING"), counting(1), group("alpha-a3-job-7-r1",
 		forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)))...),
 		"cancel request alpha-a3-job-7-r1/a1")
@@ -100,29 +100,29 @@ func TestGroupWithHiddenMachinesIsKept(t *testing.T) {
 	recordless := func(s *setting) { s.Groups[0].Requests = nil }
 	gone := []string{"delete group alpha-a3-job-7"}
 	in := situations(t, alphaConfig(t))
-	in("stays while its job runs and the list lacks them", seen(works, counting(2), saying("alpha-a3-[0-1]", "")))
-	in("or the list of requests too", seen(works, recordless, counting(2), saying("alpha-a3-[0-1]", "")))
-	in("or it does not say what it has", seen(works, recordless, counting(2), silent))
-	in("or nobody has asked it", seen(works, recordless, counting(2)))
-	in("or they show without a maker", seen(works, counting(2), saying("alpha-a3-[0-1]", ""),
+	in("is kept while its job runs and the list lacks them", seen(works, counting(2), saying("alpha-a3-[0-1]", "")))
+	in("and while its requests are missing too", seen(works, recordless, counting(2), saying("alpha-a3-[0-1]", "")))
+	in("and while its members are unread", seen(works, recordless, counting(2), silent))
+	in("and while its members were not requested", seen(works, recordless, counting(2)))
+	in("and while they show without a creator", seen(works, counting(2), saying("alpha-a3-[0-1]", ""),
 		vms("alpha-a3-[0-1]", "", "RUNNING")))
-	in("or with another, of which there is no request for them", seen(works, counting(2),
+	in("and while they show in another group without a request for them", seen(works, counting(2),
 		saying("alpha-a3-[0-1]", ""), machinesOf(8, "alpha-a3-[0-1]"), groupOf(8),
 		job(8, "train", "1:00:00", slurm.JobPending, "")))
-	in("stays without a count too, by the record of its request", seen(works, vms("alpha-a3-[0-1]", "", "RUNNING")))
-	in("stays while one of its nodes is up for no job", seen(nodes("alpha-a3-0", "IDLE+CLOUD"),
+	in("is kept without a count because of its request's record", seen(works, vms("alpha-a3-[0-1]", "", "RUNNING")))
+	in("is kept while one of its nodes is up without a job", seen(nodes("alpha-a3-0", "IDLE+CLOUD"),
 		brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""), vms("alpha-a3-0", "", "RUNNING")))
-	in("stays until they show, also when nobody needs them", seen(nodes("alpha-a3-[0-1]", poweredDown),
+	in("is kept until they show, even without a job", seen(nodes("alpha-a3-[0-1]", poweredDown),
 		brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("alpha-a3-[0-1]", "")))
-	in("goes when it has lost them, and nobody needs them", seen(nodes("alpha-a3-[0-1]", poweredDown),
+	in("is deleted when it has lost them and no job needs them", seen(nodes("alpha-a3-[0-1]", poweredDown),
 		brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("", "alpha-a3-[0-1]")), gone...)
-	in("not if it does not say that it is these", seen(nodes("alpha-a3-[0-1]", poweredDown),
+	in("is kept if its members are unread", seen(nodes("alpha-a3-[0-1]", poweredDown),
 		brought("alpha-a3-[0-1]", time.Minute), counting(2), silent))
-	in("goes when it has lost them, and their nodes have others", seen(works, counting(2),
+	in("is deleted when it has lost them and their nodes have other machines", seen(works, counting(2),
 		saying("", "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7-r1", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)),
 		counting(2), vms("alpha-a3-[0-1]", "alpha-a3-job-7-r1", "RUNNING")), gone...)
-	in("stays when it has lost them, and nobody else has brought any", seen(works, counting(2),
+	in("is kept when it has lost them and their nodes have no other machines", seen(works, counting(2),
 		saying("", "alpha-a3-[0-1]")))
 }
 
@@ -173,7 +173,7 @@ func TestMachineLostUnderAJobIsReported(t *testing.T) {
 			assert.Equal(t, "flex-start: machine lost: "+says, tells(p)[7])
 		})
 	}
-	in("deleted by hand, or lost", scene.Gone, "the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google", given())
+	in("deleted by hand or lost", scene.Gone, "the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google", given())
 	in("the lease has ended", scene.LeaseEnded, "the machine of alpha-a3-0 is gone: the lease ended at 2026-11-21T11:55:00Z",
 		given(reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute))))
 	in("the lease has ended in a second that an earlier pass saw", scene.LeaseEnded, "the machine of alpha-a3-0 is gone: the lease ended at 2026-11-21T11:55:42Z",
@@ -188,7 +188,7 @@ func TestMachineLostUnderAJobIsReported(t *testing.T) {
 		given(vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 	answers := given(func(s *setting) { s.Nodes[0].State = slurm.ParseState(running) })
 	assert.Len(t, answers.Losses, 1)
-	assert.Empty(t, tells(answers), "its owner is told when Slurm gets no answer either")
+	assert.Empty(t, tells(answers), "its owner is notified when Slurm gets no answer either")
 	for name, p := range map[string]Plan{
 		"one that is there":              given(machinesOf(7, "alpha-a3-0")),
 		"one that is not ours":           given(vms("alpha-a3-0", "", "RUNNING")),

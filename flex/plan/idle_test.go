@@ -31,24 +31,24 @@ const idleUp = "IDLE+CLOUD"
 
 func TestIdleMachineIsKeptForKeepIdle(t *testing.T) {
 	in := situations(t, keeping(t))
-	in("it stays, and so does its group, though its job has left the queue", seen(idleFor("alpha-fix-[0-1]", idleUp, 29*time.Minute, time.Hour)))
-	in("then it goes", seen(idleFor("alpha-fix-[0-1]", idleUp, 30*time.Minute, time.Hour)), "set nodes alpha-fix-[0-1] power_down")
-	in("it goes when too little of its lease is left for another job", seen(idleFor("alpha-fix-0", idleUp, time.Minute, 10*time.Minute)),
+	in("it is kept with its group after its job has left the queue", seen(idleFor("alpha-fix-[0-1]", idleUp, 29*time.Minute, time.Hour)))
+	in("it is powered down after keep_idle", seen(idleFor("alpha-fix-[0-1]", idleUp, 30*time.Minute, time.Hour)), "set nodes alpha-fix-[0-1] power_down")
+	in("it is powered down when its lease is too short for another job", seen(idleFor("alpha-fix-0", idleUp, time.Minute, 10*time.Minute)),
 		"set nodes alpha-fix-0 power_down")
-	in("and not before", seen(idleFor("alpha-fix-0", idleUp, time.Minute, 11*time.Minute)))
-	in("one that is marked is not marked again", seen(idleFor("alpha-fix-0", "IDLE+CLOUD+POWER_DOWN", time.Hour, time.Hour)))
-	in("one that an admin has drained is the admin's", seen(idleFor("alpha-fix-0", "IDLE+CLOUD+DRAIN", time.Hour, time.Hour)))
-	in("one that does not say since when it is idle is Slurm's", seen(idleFor("alpha-fix-0", idleUp, time.Hour, time.Hour),
+	in("it is kept until then", seen(idleFor("alpha-fix-0", idleUp, time.Minute, 11*time.Minute)))
+	in("a marked node is not marked again", seen(idleFor("alpha-fix-0", "IDLE+CLOUD+POWER_DOWN", time.Hour, time.Hour)))
+	in("a node that an admin has drained is left alone", seen(idleFor("alpha-fix-0", "IDLE+CLOUD+DRAIN", time.Hour, time.Hour)))
+	in("a node without a LastBusyTime is left to Slurm", seen(idleFor("alpha-fix-0", idleUp, time.Hour, time.Hour),
 		onNodes("alpha-fix-0", func(n *slurm.Node) { n.LastBusyTime = time.Time{} })))
-	in("one of a region that could not be read is Slurm's", seen(idleFor("alpha-fix-0", idleUp, time.Hour, time.Hour), unseen("us-central1")))
-	in("the next job has it, also with none of its lease to spare", seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Hour, 5*time.Minute),
+	in("a node in an unread region is left to Slurm", seen(idleFor("alpha-fix-0", idleUp, time.Hour, time.Hour), unseen("us-central1")))
+	in("the next job gets it even if the lease just fits", seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Hour, 5*time.Minute),
 		job(8, "train", "5:00", slurm.JobRunning, "alpha-fix-0")))
 }
 
 func TestMachineOfAJobIsMarkedUnlessKeepIdleApplies(t *testing.T) {
 	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Hour, time.Hour), job(7, "train", "30:00", slurm.JobRunning, "alpha-fix-0"))
 	assert.Empty(t, actions(Compute(scene.Of(keeping(t), given))))
-	assert.Equal(t, []string{"set nodes alpha-fix-0 power_down"}, planned(t, given), "Slurm 22.05 has no PowerDownOnIdle")
+	assert.Equal(t, []string{"set nodes alpha-fix-0 power_down"}, planned(t, given), "Slurm 22.05 does not know PowerDownOnIdle")
 }
 
 func TestJobWithAWarmMachineRequestsOnlyTheColdNode(t *testing.T) {
@@ -63,7 +63,7 @@ func TestMachinesOfAnIncompleteAllocationAreNotKept(t *testing.T) {
 	assert.Subset(t, actions(Compute(scene.Of(keeping(t), given))), []string{
 		"return alpha-fix-1 to Slurm and requeue job 7: 1 nodes arrived at 11:45:00 but 1 others did not within gang_timeout 00:10:00",
 		"set nodes alpha-fix-0 power_down",
-	}, "or Slurm would give it the same machine again, and it would be as torn")
+	}, "otherwise Slurm would allocate the same machine again, and the allocation would still be incomplete")
 }
 
 func TestJobReleasesAWarmMachineAfterGangTimeout(t *testing.T) {

@@ -23,7 +23,7 @@ func TestWaitOutlastsAChangeOfTheConfiguration(t *testing.T) {
 	}
 	cancelled := []string{"cancel request alpha-a3-job-7/a1"}
 	longer := with(t, "job_duration_margin: 600") // the margin was 0
-	assert.Empty(t, actions(Compute(scene.Of(longer, given(7, "20:00")))), "it keeps the lease with which it was asked for")
+	assert.Empty(t, actions(Compute(scene.Of(longer, given(7, "20:00")))), "its lease does not change")
 	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(7, "21:00")))), "the job itself needs longer")
 	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(7, "UNLIMITED")))))
 	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(6, "20:00")))), "another job's is no longer enough")
@@ -83,22 +83,22 @@ func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:10:00",
 		"create group alpha-fix-job-7 in us-central1",
 		"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00")
-	in("an array's tasks come each by itself in one group, and those that wait ask for nothing",
+	in("array tasks have separate requests in one group, and pending tasks have none",
 		seen(nodes("alpha-a3-[0-1]", poweringUp), nodes("alpha-a3-2", poweredDown),
 			job(3, "train", "15:00", configured, "alpha-a3-0"), task(2, "0"),
 			job(4, "train", "15:00", configured, "alpha-a3-1"), task(2, "1"),
 			job(2, "train", "15:00", slurm.JobPending, ""), task(2, "2-9"), group("alpha-a3-arr-2", mig.Stamp{NodeSet: "a3", Array: 2})),
 		"request 1 node (alpha-a3-0) in alpha-a3-arr-2/a1 for 00:15:00", "request 1 node (alpha-a3-1) in alpha-a3-arr-2/a2 for 00:15:00")
-	in("a job of a partition that the configuration does not know is served as any",
+	in("a job in a partition without configuration is served",
 		seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "nowhere", "15:00", configured, "alpha-a3-0"),
 			job(8, "train", "15:00", configured, "alpha-a3-1")), "create group alpha-a3-job-7 in us-central1",
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00", "create group alpha-a3-job-8 in us-central1",
 		"request 1 node (alpha-a3-1) in alpha-a3-job-8/a1 for 00:15:00")
-	in("a job is served beside unknown nodesets and nodes in states that nobody understands",
+	in("a job is served beside unknown nodesets and nodes in unknown states",
 		seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-new-0"), nodes("alpha-a3-1", poweringUp+"+LEVITATING"),
 			job(9, "train", "15:00", configured, "alpha-a3-1")),
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
-	in("a job in a state that nobody understands has its nodes still", seen(nodes("alpha-a3-0", poweringDown),
+	in("a job in an unknown state keeps its nodes", seen(nodes("alpha-a3-0", poweringDown),
 		job(7, "train", "15:00", "LEVITATING", "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0")))
 }
 
@@ -133,11 +133,11 @@ func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 		told             string
 		hopeless, not    []string // the actions if no attempt can help the job, and if one may
 	}{
-		"a job that is requeued":          {requeues: true, hopeless: []string{refused}, not: []string{late}},
-		"the same, with a forged warning": {requeues: true, told: "flex-start: told 2026-11-21T11:00:00Z: x", hopeless: []string{refused}, not: []string{late}},
-		"of salloc":                       {},
-		"of salloc, with a forged text":   {told: "flex-start: requeued: x"},
-		"of which that is not known":      {unread: true},
+		"a job that is requeued":        {requeues: true, hopeless: []string{refused}, not: []string{late}},
+		"with a forged warning":         {requeues: true, told: "flex-start: told 2026-11-21T11:00:00Z: x", hopeless: []string{refused}, not: []string{late}},
+		"of salloc":                     {},
+		"of salloc, with a forged text": {told: "flex-start: requeued: x"},
+		"unknown":                       {unread: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour),
@@ -192,7 +192,7 @@ func TestOwnerOfARunningJobReadsWhenItsNodesEnd(t *testing.T) {
 			"alpha-a3-0", 0, time.Hour), func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
 	}
 	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
-		planned(t, given(time.Second, slurm.JobRunning)), "it began a second after its lease")
+		planned(t, given(time.Second, slurm.JobRunning)), "it started a second after its lease")
 	assert.Empty(t, planned(t, given(0, slurm.JobRunning)))
 	assert.Empty(t, planned(t, given(time.Second, configured)), "its start is not known before it runs")
 }
@@ -214,12 +214,12 @@ func TestOwnerReadsThatTheWaitIsOver(t *testing.T) {
 			leasedTo(7, "alpha-a3-0", 0, time.Hour), and(more...))
 	}
 	in := situations(t, alphaConfig(t))
-	in("if its AdminComment says that it waits", given(told(7, "flex-start: waiting 5m for 1 × a3")), there)
-	in("if its nodes say so", given(commented("alpha-a3-0", memo.ReasonPrefix+"waits in alpha-a3-job-7/a1")),
+	in("if its AdminComment reports a wait", given(told(7, "flex-start: waiting 5m for 1 × a3")), there)
+	in("if its nodes report a wait", given(commented("alpha-a3-0", memo.ReasonPrefix+"waits in alpha-a3-job-7/a1")),
 		`set nodes alpha-a3-0 comment ""`, there)
 	in("once", given(told(7, "flex-start: its nodes are there, until 2026-11-21T13:00:00Z")))
 	in("not if it never had to wait", given())
-	in("nor over what others told it", given(told(7, "see Operations")))
+	in("and never replaces another author's AdminComment", given(told(7, "see Operations")))
 }
 
 // slurmdbd keeps the last AdminComment, so sacct can show it.
@@ -266,7 +266,7 @@ func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
 		if p := Compute(scene.Of(cfg, given(""))); told {
 			assert.Contains(t, p.Actions, give, "job 7 alone, for job 8 waits on")
 		} else {
-			assert.NotContains(t, p.Actions, give, "it could not go back without taking the node from job 8")
+			assert.NotContains(t, p.Actions, give, "its nodes cannot be returned without taking one from job 8")
 		}
 	}
 	s := given("")

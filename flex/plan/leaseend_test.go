@@ -57,7 +57,7 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	lost.Requeues[7] = false
 	in("not a job that Slurm would not requeue", lost)
 	in("nor one that is done in time", seen(runsFor("1:01:00", 65*time.Second), asks, told(7, "")))
-	in("nor one whose lease has ended", seen(runsFor("5:00:00", -time.Second), asks, told(7, endsAt(-time.Second)+warnedThen)))
+	in("nor a job after its lease's end", seen(runsFor("5:00:00", -time.Second), asks, told(7, endsAt(-time.Second)+warnedThen)))
 	once := seen(runsFor("5:00:00", time.Minute), asks)
 	once.Reservations = nil
 	in("nor by an end that only one look has seen", once, "reserve alpha-a3-0 from 2026-11-21T12:01:00Z for 10 min", "reserve alpha-a3-1 from 2026-11-21T13:01:00Z for 10 min")
@@ -71,7 +71,7 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 // U3: the signal kills a script that does not catch it.
 func TestOnlyAJobThatAskedForTheSignalIsSignalled(t *testing.T) {
 	in := situations(t, with(t, "on_lease_end: requeue, lease_end_warning: 600"))
-	in("not a script whose owner did not ask", seen(runsFor("5:00:00", 300*time.Second)))
+	in("not a script without --signal", seen(runsFor("5:00:00", 300*time.Second)))
 	in("nor one that asked, in the last minute: it is requeued", seen(runsFor("5:00:00", 50*time.Second), reached(scene.BySignal)), requeuesAt(50*time.Second), "requeue job 7")
 	in("which is requeued as before", seen(runsFor("5:00:00", 120*time.Second)), requeuesAt(120*time.Second), "requeue job 7")
 	in("a salloc reads it on its terminal", seen(runsFor("5:00:00", 300*time.Second), reached(scene.ByTerminal)), "notify the terminal of job 7")

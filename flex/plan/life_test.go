@@ -46,7 +46,7 @@ func TestStaticNodeIsPoweredUpAndRenewed(t *testing.T) {
 	in("not when it only does not answer", seen(nodes("alpha-one-0", noAnswer),
 		nodeGroup(0), vms("alpha-one-0", "alpha-one-node-0", "RUNNING")))
 	in("not when the cloud's list alone lacks it", seen(nodes("alpha-one-0", staticUp)))
-	in("not while a job is on it, which is told", seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+NOT_RESPONDING"),
+	in("not while a job runs on it, but its owner is notified", seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+NOT_RESPONDING"),
 		job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0")),
 		`set AdminComment of job 7: "flex-start: machine lost: the machine of alpha-one-0 is gone: deleted by somebody, or lost by Google"`)
 	in("not where the cloud could not be read", seen(nodes("alpha-one-0", givenUp), unseen("europe-west4")))
@@ -54,7 +54,7 @@ func TestStaticNodeIsPoweredUpAndRenewed(t *testing.T) {
 		"set nodes alpha-one-0 resume")
 	in("but not while the machine is going", seen(nodes("alpha-one-0", poweringDown),
 		nodeGroup(0), vms("alpha-one-0", "alpha-one-node-0", "STOPPING")))
-	in("it goes back into the pool when it did not come up in time",
+	in("it is returned to service when it did not boot in time",
 		seen(because("alpha-one-2", tooLate, "ResumeTimeout reached")), "set nodes alpha-one-2 resume")
 	in("also when it had a reason of ours before", seen(because("alpha-one-2", tooLate,
 		"slurmflex: its lease ended at 2026-11-21T11:55:00Z : ResumeTimeout reached")),
@@ -110,7 +110,7 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 	in("those of others are never touched", seen(nodes("alpha-a3-0", poweredDown),
 		reserved("maintenance", "alpha-a3-0", noon), reserved("slurmflex-alpha-a3-1795266000", "alpha-a3-0", noon),
 		reserved("slurmflex-alpha-soon", "alpha-a3-0", noon)))
-	in("one whose region could not be read stays", seen(running7("alpha-a3-0"), unseen("us-central1"),
+	in("one in an unread region is kept", seen(running7("alpha-a3-0"), unseen("us-central1"),
 		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
 	in("a lease that is not its job's time limit has one too", seen(runsOn(7, "alpha-fix-0"),
 		group("alpha-fix-job-7", forJob("fix", 7)), ending("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour)),
@@ -118,9 +118,9 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 	in("a node's next lease has its own, and the old one's goes", seen(running7("alpha-a3-0"), group7,
 		ending("alpha-a3-0", "alpha-a3-job-7", 0, 2*time.Hour), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
 		"reserve alpha-a3-0 from 2026-11-21T14:00:00Z for 10 min", "delete reservation "+at13)
-	in("a node whose machine is gone stays in its own until Slurm has it powered down",
+	in("a node without its machine keeps its reservation until Slurm has powered it down",
 		seen(nodes("alpha-a3-0", "IDLE+CLOUD"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
-	in("also while it is on its way out, and has no end any more", seen(nodes("alpha-a3-0", "IDLE+CLOUD"), group7,
+	in("also while its machine is being deleted and shows no end", seen(nodes("alpha-a3-0", "IDLE+CLOUD"), group7,
 		vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
 	lasting := func(end time.Time) part {
 		return func(s *setting) { s.Reservations[len(s.Reservations)-1].End = end }
@@ -173,7 +173,7 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 	const limited = "flex-start: refused for now (rate limit) since 2026-11-21T11:59:59Z, retrying"
 	in := situations(t, alphaConfig(t))
 	in("is not spoken of in the first minute", waiting(59*time.Second))
-	in("is told to the nodes and the job", waiting(ago),
+	in("shows on the nodes and in the job's AdminComment", waiting(ago),
 		`set nodes alpha-a3-[0-1] comment "`+comment+`"`, `set AdminComment of job 7: "`+waited+`"`)
 	in("for its turn, a back-off or the breaker outlasts ResumeTimeout too", seen(awaits(7, "alpha-a3-0"),
 		resumeTimeout(time.Hour), refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 4),
@@ -188,12 +188,12 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 		nodes("alpha-one-1", running), node1, resumeTimeout(time.Hour),
 		refused("alpha-one-node-0", mig.CauseQuota, time.Second, 6), commented("alpha-one-0", armed("one-node-0"))),
 		`set nodes alpha-one-0 power_up comment "`+rearmed("one-node-0")+`"`)
-	in("of jobs whose shared node is taken from none of them does", seen(nodes("alpha-a3-0", poweringUp),
+	in("resets the timer of a shared node that is not returned", seen(nodes("alpha-a3-0", poweringUp),
 		job(7, "shared", "15:00", configured, "alpha-a3-0"), job(8, "shared", "15:00", configured, "alpha-a3-0"),
 		resumeTimeout(time.Hour), refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 6),
 		commented("alpha-a3-0", armed("a3-job-7")), told(8, sixth)),
 		`set nodes alpha-a3-0 power_up comment "`+rearmed("a3-job-7")+`"`, `set AdminComment of job 7: "`+sixth+`"`)
-	in("is told once", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)))
+	in("is reported once", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)))
 	in("names what the last attempt met", waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
 		s.Groups[0].Requests[0].Cause, s.Groups[0].Requests[0].Message = mig.CauseCapacity, "ZONE_RESOURCE_POOL_EXHAUSTED: none"
 	}),
@@ -201,7 +201,7 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 	in("counts from when the job was given its nodes, whichever attempt it is", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), started(7, 5*time.Hour)),
 		`set AdminComment of job 7: "flex-start: waiting since 2026-11-21T07:00:00Z for 2 × a3-machine for 00:15:00"`)
-	in("says if the lease will not be long enough",
+	in("reports a lease that will be too short",
 		waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
 			s.Jobs[0].Limit = slurm.ParseLimit("30-00:00:00")
 			s.Groups[0].Requests[0].Duration = 7 * 24 * time.Hour
@@ -221,7 +221,7 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 		`set nodes alpha-a3-[0-1] power_up comment `+`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`)
 	in("nor once machines are being made", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited),
 		resumeTimeout(6*time.Hour), vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
-	in("ends, and the nodes say so no longer", seen(runsOn(7, "alpha-a3-[0-1]"),
+	in("ends, and the nodes' comments are removed", seen(runsOn(7, "alpha-a3-[0-1]"),
 		commented("alpha-a3-[0-1]", comment)), `set nodes alpha-a3-[0-1] comment ""`)
 	in("leaves the comments of others alone", seen(nodes("alpha-a3-0", poweredDown),
 		commented("alpha-a3-0", "ask Operations first")))

@@ -136,7 +136,7 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 		up    string // the nodes that have registered
 		given func(w waitingPending)
 	}{
-		"its machines are to come":    {"", func(waitingPending) {}},
+		"its machines are expected":   {"", func(waitingPending) {}},
 		"its job does not use it yet": {"", func(w waitingPending) { w.job().Reservation, w.job().Reason = "", "Priority" }},
 		"one machine has registered":  {"alpha-a3-0", func(waitingPending) {}},
 		"all machines have":           {"alpha-a3-[0-1]", func(waitingPending) {}},
@@ -424,7 +424,7 @@ func TestNextJobGetsTheMachinesOfADoorThatEnds(t *testing.T) {
 			w.door().Start = noon.Add(-41 * time.Second)
 			w.Snap.Jobs[1].Limit.Duration = 5 * time.Hour
 		}, nobody},
-		"the next job has no time limit": {func(w waitingPending) {
+		"the next job is unlimited": {func(w waitingPending) {
 			w.up("alpha-a3-[0-1]")
 			w.door().Start = noon.Add(-41 * time.Second)
 			w.Snap.Jobs[1].Limit = slurm.Limit{}

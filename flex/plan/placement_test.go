@@ -53,17 +53,17 @@ func TestMachinesOfAJobArePlacedTogether(t *testing.T) {
 	in("machines that cannot be placed are not asked for, and the fix is named", waiting("alpha-a3-0",
 		machines("n2-standard-2")),
 		"return alpha-a3-0 to Slurm and hold job 7: nodeset a3: enable_placement with placement_max_distance 2 "+"is not available for n2-standard-2; set it to false")
-	in("a policy that was refused for good gives the nodes back", waiting("alpha-a3-0", a4,
+	in("a permanently rejected policy returns the nodes", waiting("alpha-a3-0", a4,
 		refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
 		"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no")
-	in("a policy stays as long as its group", seen(a4, runsOn(7, "alpha-a3-0"), group7, policy7,
+	in("a policy is kept as long as its group", seen(a4, runsOn(7, "alpha-a3-0"), group7, policy7,
 		machinesOf(7, "alpha-a3-0")))
-	in("also while its group is being deleted", seen(a4, nodes("alpha-a3-0", poweredDown), group7, policy7),
+	in("and while its group is being deleted", seen(a4, nodes("alpha-a3-0", poweredDown), group7, policy7),
 		"delete group alpha-a3-job-7")
-	in("and goes after it", seen(a4, nodes("alpha-a3-0", poweredDown), policy7),
+	in("and is deleted after it", seen(a4, nodes("alpha-a3-0", poweredDown), policy7),
 		"delete workload policy alpha-a3-job-7")
-	in("another cluster's policy stays", seen(a4, policy7, func(s *setting) { s.Policies[0].Stamp.Cluster = "beta" }))
-	in("a policy stays where its group could not be read", seen(a4, policy7, unseen("us-central1")))
+	in("another cluster's policy is kept", seen(a4, policy7, func(s *setting) { s.Policies[0].Stamp.Cluster = "beta" }))
+	in("a policy is kept if its group could not be read", seen(a4, policy7, unseen("us-central1")))
 }
 
 func TestPolicyNamesTheDistanceAsComputeDoes(t *testing.T) {

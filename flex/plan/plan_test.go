@@ -24,7 +24,7 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 	in("asks for max_run_duration where the job's duration is not used", seen(awaits(7, "alpha-fix-0")),
 		"create group alpha-fix-job-7 in us-central1",
 		"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00")
-	in("takes the nodes of a job whose resume calls have not all come yet", seen(nodes("alpha-a3-0", poweringUp),
+	in("requests all nodes of a job before all resume calls have arrived", seen(nodes("alpha-a3-0", poweringUp),
 		nodes("alpha-a3-1", aboutToRise), job(7, "train", "15:00", configured, "alpha-a3-[0-1]")),
 		"create group alpha-a3-job-7 in us-central1",
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
@@ -40,7 +40,7 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 			job(8, "shared", "20:00", configured, "alpha-a3-[1-2]")), "create group alpha-a3-job-7 in us-central1",
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:20:00",
 		"create group alpha-a3-job-8 in us-central1", "request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:20:00")
-	in("asks node by node where the nodeset says so", seen(awaits(7, "alpha-one-[2-3]")),
+	in("asks node by node if the nodeset is configured so", seen(awaits(7, "alpha-one-[2-3]")),
 		"create group alpha-one-node-2 in europe-west4",
 		"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00",
 		"create group alpha-one-node-3 in europe-west4",
@@ -63,7 +63,7 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 	in("adopts a live request for another job's nodes if its lease is long enough",
 		seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "10:00", configured, "alpha-a3-[0-1]"),
 			groupOf(7, accepted("alpha-a3-[0-1]"))))
-	in("replaces a live request whose lease is too short for the job", seen(nodes("alpha-a3-[0-1]", poweringUp),
+	in("replaces a live request with a lease too short for the job", seen(nodes("alpha-a3-[0-1]", poweringUp),
 		job(8, "train", "30:00", configured, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]"))),
 		"cancel request alpha-a3-job-7/a1")
 	in("replaces a live request that brings only a part of the job", seen(nodes("alpha-a3-[0-2]", poweringUp),
@@ -72,7 +72,7 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 	in("cancels the request of a job that was cancelled, and hands the nodes back",
 		seen(freed("alpha-a3-[0-1]", risingIdle), groupOf(7, accepted("alpha-a3-[0-1]"))),
 		"cancel request alpha-a3-job-7/a1", "set nodes alpha-a3-[0-1] power_down_force")
-	in("does the same for a job whose nodes come each by itself", seen(freed("alpha-one-2", risingIdle),
+	in("does the same for a job of a node_by_node nodeset", seen(freed("alpha-one-2", risingIdle),
 		group("alpha-one-node-2", mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7}, request("a1", mig.Accepted,
 			"alpha-one-2", 2*time.Hour))),
 		"cancel request alpha-one-node-2/a1", "set nodes alpha-one-2 power_down_force")
@@ -88,8 +88,8 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 		job(8, "train", "15:00", slurm.JobRunning, "alpha-a3-1"), groupOf(8), machinesOf(8, "alpha-a3-1")))
 	in("leaves instances alone that no group of ours made", seen(nodes("alpha-a3-[1-2]", poweringDown),
 		vms("alpha-a3-1", "", "RUNNING"), vms("alpha-a3-2", "somebody-elses", "RUNNING")))
-	in("leaves instances alone whose node Slurm does not show", seen(groupOf(8), machinesOf(8, "alpha-a3-1")))
-	in("waits until the old instance of a node is gone before it asks for a new one",
+	in("leaves the instances of nodes unknown to Slurm alone", seen(groupOf(8), machinesOf(8, "alpha-a3-1")))
+	in("waits for the end of a node's old instance before it requests a new one",
 		seen(awaits(8, "alpha-a3-[0-1]"), groupOf(7), vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING")))
 	in("deletes a group that is empty", seen(nodes("alpha-a3-[0-1]", poweredDown),
 		groupOf(7, succeeded("alpha-a3-[0-1]"))), "delete group alpha-a3-job-7")
@@ -111,7 +111,7 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 		job(7, "train", "15:00", configured, "alpha-a3-0,alpha-one-2")),
 		"create group alpha-one-node-2 in europe-west4",
 		"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00")
-	in("hands no node back whose region could not be read", seen(freed("alpha-a3-0", risingIdle),
+	in("returns no node in an unread region", seen(freed("alpha-a3-0", risingIdle),
 		unseen("us-central1")))
 	in("marks the nodes of an exclusive job, where Slurm has not, so that they go when it ends",
 		seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
@@ -121,7 +121,7 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 		job(8, "train", "15:00", slurm.JobRunning, "alpha-one-0")))
 	in("leaves a node to the admin who drained or downed it while it powers up",
 		seen(freed("alpha-a3-0", risingIdle+"+DRAIN"), freed("alpha-a3-1", "DOWN+CLOUD+POWERING_UP")))
-	in("leaves a node alone whose state it does not understand", seen(freed("alpha-a3-0", risingIdle+"+LEVITATING"),
+	in("leaves a node in an unknown state alone", seen(freed("alpha-a3-0", risingIdle+"+LEVITATING"),
 		nodes("alpha-a3-1", poweringDown+"+LEVITATING"), groupOf(7, accepted("alpha-a3-0")),
 		machinesOf(7, "alpha-a3-1")))
 	in("knows other nodesets' nodes and leaves them alone", seen(nodes("alpha-cpu-0", poweringUp),
@@ -137,27 +137,27 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
 		refused("alpha-a3-job-7", mig.CauseCapacity, 60*time.Second, 1)),
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
-	in("gives all unbooted nodes of a job back when its request can never succeed", seen(awaits(7, "alpha-a3-[0-1]"),
+	in("returns all unbooted nodes of a job when its request can never succeed", seen(awaits(7, "alpha-a3-[0-1]"),
 		groupOf(7, failed("a1", "alpha-a3-[0-1]", mig.CauseConfig, time.Second))),
 		"return alpha-a3-[0-1] to Slurm and hold job 7: STOCKOUT: none")
-	in("gives the nodes back when the cloud refuses the group for a reason that will not pass",
+	in("returns the nodes when the cloud rejects the group permanently",
 		seen(awaits(7, "alpha-a3-0"), refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
 		"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no")
-	in("gives the nodes back after max_attempts", seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0",
+	in("returns the nodes after max_attempts", seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0",
 		mig.CauseCapacity, 5*time.Hour), failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3",
 		"alpha-a3-0", mig.CauseCapacity, 3*time.Hour), failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour),
 		failed("a5", "alpha-a3-0", mig.CauseQuota, time.Second))),
 		"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: a quota of the project is used up")
-	in("gives them back once for each attempt that fails, also when the job has been given nodes again",
+	in("returns the nodes once per failed attempt, also after the job has got nodes again",
 		seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
 			failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity,
 				3*time.Hour), failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0",
 				mig.CauseQuota, 2*time.Minute)), started(7, time.Second)),
 		`set AdminComment of job 7: "flex-start: attempt 5 failed: a quota of the project is used up; retrying at 2026-11-21T12:14:00Z"`)
-	in("waits, and says what to fix, where a group of its name is somebody else's", seen(awaits(7, "alpha-a3-0"),
+	in("waits, and names the fix, if a foreign group has its name", seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseExists, time.Second, 9)),
 		`set AdminComment of job 7: "flex-start: alpha-a3-job-7 already exists in us-central1 without this cluster's stamp; `+`delete or rename it"`)
-	in("goes on at once where that group is its own after all", seen(awaits(7, "alpha-a3-0"),
+	in("continues at once if that group turns out to be its own", seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseExists, time.Second, 1), groupOf(7)),
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
 	in("waits for a request of its own that the lists do not show yet", seen(awaits(7, "alpha-a3-[0-1]"), groupOf(7),

@@ -22,7 +22,7 @@ var ends = map[string]string{
 	"set_nodes":    "a node of a job is set down",
 	"signal_job":   "its script is signalled",
 	"requeue_job":  "it is requeued",
-	"return_nodes": "its nodes go back: the action writes the AdminComments of all their jobs first",
+	"return_nodes": "its nodes are returned: the action writes the AdminComments of all their jobs first",
 
 	"create_group": "", "create_request": "", "bulk_insert": "", "create_policy": "", "delete_policy": "", "delete_request": "", "delete_group": "",
 	"cancel_request": "", "delete_instances": "", "delete_vms": "", // see sparesWhatAJobRunsOn

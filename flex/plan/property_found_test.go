@@ -62,10 +62,10 @@ func TestRulesHoldInFoundWorlds(t *testing.T) {
 	for name, w := range map[string]*world{
 		"a job runs on a node that the configuration has no more": where(t, "ALLOCATED+CLOUD", slurm.JobRunning, "alpha-a3-6").
 			withGroup("alpha-a3-job-1", america, forJob1).withInstance("alpha-a3-6", "alpha-a3-job-1"),
-		"a job has begun since the nodes were read, when its boot had almost been given up": where(t, powersUp, slurm.JobRunning, "alpha-a3-0").
+		"a job has started since the nodes were read, just before its boot would have failed": where(t, powersUp, slurm.JobRunning, "alpha-a3-0").
 			withGroup("alpha-a3-job-1", america, forJob1).withInstance("alpha-a3-0", "alpha-a3-job-1"),
-		"a job has begun since the nodes were read, and its template was changed": changed,
-		"a job has begun on a node that showed as powered down": where(t, usual[0], slurm.JobRunning, "alpha-a3-0").
+		"a job has started since the nodes were read, and its template was changed": changed,
+		"a job has started on a node that showed as powered down": where(t, usual[0], slurm.JobRunning, "alpha-a3-0").
 			withGroup("alpha-a3-job-1", america, forJob1, asksFor(mig.Accepted, "alpha-a3-0")),
 		"a node of a job is refused for good after another has been asked for": refused,
 	} {

@@ -187,7 +187,7 @@ func givesFitNames(s *sight, p plan.Plan) (wrong []string) {
 			}
 		}
 		if !fitName.MatchString(name) {
-			wrong = append(wrong, fmt.Sprintf("%q is no name in Compute: %s", name, a))
+			wrong = append(wrong, fmt.Sprintf("%q is not a valid name in Compute: %s", name, a))
 		}
 	}
 	return wrong
@@ -231,7 +231,7 @@ func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
 			continue
 		}
 		if len(waits[n.Name]) != 1 {
-			wrong = append(wrong, fmt.Sprintf("a job waits for %s, of which %d waits are named", n.Name, len(waits[n.Name])))
+			wrong = append(wrong, fmt.Sprintf("a job waits for %s, and the plan names %d waits for it", n.Name, len(waits[n.Name])))
 			continue
 		}
 		w := waits[n.Name][0]

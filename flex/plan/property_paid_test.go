@@ -22,7 +22,7 @@ func leavesNothingPaidInSilence(s *sight, p plan.Plan) (wrong []string) {
 			continue
 		}
 		if !touches(p, in.Name) && !names(says, in.Name) && !strings.Contains(says, "max_deletions_per_round") {
-			wrong = append(wrong, fmt.Sprintf("nobody wants machine %s of node %+v", in.Name, s.nodes[in.Name]))
+			wrong = append(wrong, fmt.Sprintf("machine %s of node %+v is unneeded", in.Name, s.nodes[in.Name]))
 		}
 	}
 	for _, g := range s.groups {
@@ -39,7 +39,7 @@ func leavesNothingPaidInSilence(s *sight, p plan.Plan) (wrong []string) {
 			})
 			named := func(name string) bool { return names(says, name) }
 			if !cancelled && !named(g.Name) && !slices.ContainsFunc(r.Instances, named) {
-				wrong = append(wrong, fmt.Sprintf("nobody wants request %s/%s for %v", g.Name, r.Name, r.Instances))
+				wrong = append(wrong, fmt.Sprintf("request %s/%s for %v is unneeded", g.Name, r.Name, r.Instances))
 			}
 		}
 	}

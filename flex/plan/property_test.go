@@ -228,7 +228,7 @@ func TestUnreadableJobKeepsItsNodes(t *testing.T) {
 		w := drawWorld(t)
 		w.Partitions = []slurm.Partition{{Name: "train", Exclusive: true}, {Name: "shared"}}
 		if len(w.jobs) == 0 {
-			t.Skip("there is no job")
+			t.Skip("the world is without jobs")
 		}
 		job := w.jobs[pick(t, "job that cannot be read", slices.Sorted(maps.Keys(w.jobs))...)]
 		row := slurm.UnreadRow{Kind: slurm.JobRow, Why: "time"}

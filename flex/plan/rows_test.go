@@ -46,15 +46,15 @@ func TestUnreadableJobKeepsWhatItMayNeed(t *testing.T) {
 	in("holds no node once it is pending, though its row names some",
 		seen(unread(unreadJob("7", slurm.JobPending, "alpha-a3-0")), freed("alpha-a3-0", risingIdle)),
 		"set nodes alpha-a3-0 power_down_force")
-	in("whose nodes are not known holds every node that is not powered down", seen(unread(unreadJob("", "")),
+	in("with unknown nodes holds every node that is not powered down", seen(unread(unreadJob("", "")),
 		nodes("alpha-a3-0", poweredDown), freed("alpha-a3-1", risingIdle), nodes("alpha-a3-2", aboutToRise),
 		groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), machinesOf(7, "alpha-a3-0")),
 		"delete instances alpha-a3-0 of alpha-a3-job-7")
-	in("whose nodes are not known may be on one that the configuration knows no more",
+	in("with unknown nodes may be on a node outside the configuration",
 		seen(unread(unreadJob("", "")), forJob7(mig.Succeeded), machinesOf(7, "alpha-a3-3000"), func(s *setting) {
 			s.Instances[0].Created = noon.Add(-time.Hour)
 		}))
-	in("whose id is not known may be the one whose attempts are counted", seen(unread(unreadJob("", "")),
+	in("with an unknown ID may be the job with the counted attempts", seen(unread(unreadJob("", "")),
 		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Minute))))
 	in("does not keep a job from being returned that has its nodes to itself", seen(exclusive,
 		unread(unreadJob("", "")), awaits(8, "alpha-a3-0"),
@@ -129,7 +129,7 @@ func TestUnknownNodesKeepTheirReservation(t *testing.T) {
 	in := situations(t, alphaConfig(t))
 	in("of a nodeset that is missing", seen(reserved(at13, "alpha-gone-0", end)))
 	in("also beside a node that is powered down", seen(nodes("alpha-a3-0", poweredDown), reserved(at13, "alpha-a3-0", end), strangers))
-	in("nobody extends it for them", seen(reserved(at13, "alpha-gone-0", end), func(s *setting) { s.Now = end.Add(9 * time.Minute) }))
+	in("it is not extended for them", seen(reserved(at13, "alpha-gone-0", end), func(s *setting) { s.Now = end.Add(9 * time.Minute) }))
 }
 
 // D11: the stamp of a machine could not be read.
@@ -191,18 +191,18 @@ func TestUnreadableThingsAreLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := Compute(scene.Of(alphaConfig(t), given))
 			for _, a := range p.Actions {
-				assert.IsType(t, CommentJob{}, a, "nothing is to be done")
+				assert.IsType(t, CommentJob{}, a, "no other action is needed")
 			}
 			assert.Contains(t, p.Problems.Texts(), problem)
 		})
 	}
-	in("a job's group, whose request serves it", seen(nodes("alpha-a3-[0-1]", poweringUp), waits, theirs, spoilt), groupProblem)
-	in("a group whose stamp is not known", seen(nodes("alpha-a3-[0-1]", poweringUp), waits, theirs, spoilt, unstamped), groupProblem)
+	in("a job's group with the request that serves it", seen(nodes("alpha-a3-[0-1]", poweringUp), waits, theirs, spoilt), groupProblem)
+	in("a group with an unknown stamp", seen(nodes("alpha-a3-[0-1]", poweringUp), waits, theirs, spoilt, unstamped), groupProblem)
 	in("a group that another job had", seen(awaits(8, "alpha-a3-[0-1]"), theirs, spoilt), groupProblem)
 	in("an empty group", seen(groupOf(7), spoilt), groupProblem)
 	in("a group that has machines of nodes that are down", seen(nodes("alpha-a3-0", poweredDown), groupOf(7),
 		machinesOf(7, "alpha-a3-0"), spoilt), groupProblem)
-	in("a node that rises for nobody", seen(nodes("alpha-a3-[0-1]", risingIdle), theirs, spoilt), groupProblem)
+	in("a node that powers up without a job", seen(nodes("alpha-a3-[0-1]", risingIdle), theirs, spoilt), groupProblem)
 	in("a machine of a node that is down", seen(nodes("alpha-a3-0", poweredDown), groupOf(7),
 		vms("alpha-a3-0", "alpha-a3-job-7", ""), veiled), vmProblem)
 	in("a machine of no node", seen(groupOf(7), vms("alpha-a3-0", "alpha-a3-job-7", ""), veiled), vmProblem)

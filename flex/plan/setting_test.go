@@ -341,7 +341,7 @@ func situations(t *testing.T, cfg *config.Config) (in func(name string, given sc
 			p := Compute(scene.Of(cfg, given))
 			assert.Equal(t, want, actions(p))
 			for _, a := range p.Actions {
-				assert.NotEmpty(t, a.Because(), "%s gives no reason", a)
+				assert.NotEmpty(t, a.Because(), "%s has no reason", a)
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func TestJobKeepsMachinesOnlyIfItCanStartOnThemAgain(t *testing.T) {
 	}{
 		"it can":                              {func(waitingPending) {}, closed},
 		"its limit is longer than the leases": {func(w waitingPending) { w.job().Limit.Duration = 4 * time.Hour }, lostDown},
-		"it has no limit":                     {func(w waitingPending) { w.job().Limit = slurm.Limit{Kind: slurm.Unlimited} }, lostDown},
+		"it is unlimited":                     {func(w waitingPending) { w.job().Limit = slurm.Limit{Kind: slurm.Unlimited} }, lostDown},
 		"it asks for certain nodes":           {func(w waitingPending) { w.job().Needs = "alpha-a3-0" }, lostDown},
 		"it has a reservation":                {func(w waitingPending) { w.job().Reservation = "theirs" }, lostDown},
 		"it is part of a heterogeneous job":   {func(w waitingPending) { w.job().HetID = 7 }, lostDown},

@@ -72,10 +72,10 @@ func TestAdminCommentChangesWhenAJobLosesItsNodes(t *testing.T) {
 		return seen(nodes("alpha-a3-0", node), job(7, "train", "1:00:00", state, "alpha-a3-0"), started(7, time.Hour),
 			leasedTo(7, "alpha-a3-0", time.Hour, time.Hour), and(more...))
 	}
-	t.Run("in the pass that gives them back for a failed boot", func(t *testing.T) {
+	t.Run("in the pass that returns them after a failed boot", func(t *testing.T) {
 		p := Compute(scene.Of(alphaConfig(t), given(configured, poweringUp, told(7, "flex-start: waiting 5m for 1 × a3"))))
 		assert.Contains(t, p.Actions[0].String(), "return alpha-a3-0 to Slurm and requeue job 7")
-		assert.Empty(t, tells(p), "the return itself says why")
+		assert.Empty(t, tells(p), "the return itself contains the reason")
 	})
 	const why = "flex-start: the machine did not join Slurm within boot_timeout 00:30:00"
 	t.Run("while it leaves them", func(t *testing.T) {

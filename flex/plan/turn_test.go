@@ -42,7 +42,7 @@ func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	fix := and(nodes("alpha-fix-0", poweringUp), job(20, "train", "15:00", configured, "alpha-fix-0"))
 	assert.Contains(t, actions(Compute(scene.Of(cfg, seen(hogged(3, mig.Accepted), another, fix)))), "request 1 node (alpha-fix-0) in alpha-fix-job-20/a1 for 01:00:00")
 	cfg.Options.MaxActiveRequests = 1
-	assert.Equal(t, asks, actions(Compute(scene.Of(cfg, seen(another)))), "with one place for all nobody waits for nothing")
+	assert.Equal(t, asks, actions(Compute(scene.Of(cfg, seen(another)))), "with a single queue position no job waits in vain")
 }
 
 // yields lists what a plan does to free places: the AdminComments of jobs that lose theirs, and the
@@ -79,8 +79,8 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 		`set AdminComment of job 1: "flex-start: waiting for its turn: place 2 in us-central1, where 4 requests are active at most; it lost its place in Google's queue to a request of higher priority"`,
 		"cancel request alpha-a3-job-1/a1",
 	}
-	in("the least important one, whose job reads so first", least, hogged(4, mig.Accepted), held(time.Hour), waits(1000))
-	in("for one of a nodeset that has none, too", least, hogged(4, mig.Accepted), held(time.Hour), nodes("alpha-fix-0", poweringUp),
+	in("the least important one, after its job's notice", least, hogged(4, mig.Accepted), held(time.Hour), waits(1000))
+	in("also for a job of a nodeset without live requests", least, hogged(4, mig.Accepted), held(time.Hour), nodes("alpha-fix-0", poweringUp),
 		job(20, "train", "15:00", configured, "alpha-fix-0"), important(1000))
 	in("not before", nil, hogged(4, mig.Accepted), held(59*time.Minute), waits(1000))
 	in("not for one that is as important", nil, hogged(4, mig.Accepted), held(time.Hour), waits(1))
@@ -89,7 +89,7 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 			s.Jobs[1].Priority, s.Groups[1].Requests[0].Created = 1, noon.Add(-time.Hour)
 		})
 	in("none that creates machines", nil, hogged(4, mig.Creating), held(time.Hour), waits(1000))
-	in("nor whose machine is there", nil, hogged(1, mig.Accepted), held(time.Hour), waits(1000), func(s *setting) {
+	in("nor one with its machine created", nil, hogged(1, mig.Accepted), held(time.Hour), waits(1000), func(s *setting) {
 		cfg.Options.MaxActiveRequests = 1
 		machinesOf(1, "alpha-a3-0")(s)
 	})
@@ -102,7 +102,7 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 	in("none while another becomes free", []string{"cancel request alpha-a3-job-3/a1"}, hogged(3, mig.Accepted), held(time.Hour), waits(1000),
 		onNodes("alpha-a3-2", func(n *slurm.Node) { n.State = slurm.ParseState(poweredDown) }), func(s *setting) { s.Jobs[2].State, s.Jobs[2].Nodes = slurm.JobCancelled, nil })
 	cfg.Options.MaxActiveRequests = 4
-	in("none whose node another important job waits for", []string{least[0][:len("set AdminComment of job ")] + "2" + least[0][len("set AdminComment of job 1"):], "cancel request alpha-a3-job-2/a1"},
+	in("none for a node that another important job waits for", []string{least[0][:len("set AdminComment of job ")] + "2" + least[0][len("set AdminComment of job 1"):], "cancel request alpha-a3-job-2/a1"},
 		hogged(4, mig.Accepted), held(time.Hour), waits(1000), job(30, "shared", "15:00", configured, "alpha-a3-0"), important(2000))
 	cfg.Options.YieldAfter = 0
 	in("none if yield_after is 0", nil, hogged(4, mig.Accepted), held(100*time.Hour), waits(1000))
@@ -168,9 +168,9 @@ func TestActiveRequestsAreLimitedPerUser(t *testing.T) {
 	assert.Empty(t, made(waiting, ann(3)))
 	assert.Equal(t, "flex-start: waiting for its turn: its user has 2 of at most 2 active requests in us-central1", tells(Compute(scene.Of(cfg, seen(waiting, ann(3)))))[3])
 	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("bob")))
-	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("")), "a user that Slurm does not name has no limit")
+	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("")), "the limit does not apply to an unnamed user")
 	assert.Len(t, made(ann(3), ann(4), ann(5)), 4, "also within one pass")
-	assert.Len(t, made(waiting, nodes("alpha-one-[0-1]", risingIdle)), 4, "static nodes are nobody's")
+	assert.Len(t, made(waiting, nodes("alpha-one-[0-1]", risingIdle)), 4, "static nodes belong to no user")
 	elsewhere := and(nodes("alpha-one-3", poweringUp), job(3, "train", "15:00", configured, "alpha-one-3"), of("ann"))
 	assert.Len(t, made(waiting, elsewhere), 2, "nor does another region count")
 	assert.Equal(t, []string{"cancel request alpha-a3-job-2/a1"}, made(waiting, ann(3), important(5), func(s *setting) { s.Jobs[0].Priority = 1 }),
@@ -194,5 +194,5 @@ func TestJobThatWaitedWithoutADaemonIsRequestedFirst(t *testing.T) {
 		actions(Compute(scene.Of(cfg, given()))))
 	assert.NotContains(t, actions(Compute(scene.Of(cfg, given(waiting(time.Minute))))), back, "and has provision_timeout from then on")
 	assert.Equal(t, back, actions(Compute(scene.Of(cfg, given(waiting(2*time.Hour)))))[0])
-	assert.Contains(t, actions(Compute(scene.Of(cfg, given(early)))), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00", "an earlier process asked, and nobody since")
+	assert.Contains(t, actions(Compute(scene.Of(cfg, given(early)))), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00", "an earlier process asked, and no process since")
 }

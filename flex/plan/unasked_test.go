@@ -86,7 +86,7 @@ func TestStarvingJobIsReportedAndSlurmChoosesItsNodes(t *testing.T) {
 	w.reserve(coldName, 0, "alpha-a3-[0-1]", "")
 	w.job().Reservation = coldName
 	assert.Empty(t, w.inSlurm())
-	assert.Len(t, plan.Compute(w.Scene()).Problems, 1, "it still has no request")
+	assert.Len(t, plan.Compute(w.Scene()).Problems, 1, "it still waits without a request")
 
 	w.job().State, w.job().Nodes = slurm.JobConfiguring, scenetest.Names("alpha-a3-[0-1]")
 	w.Nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWERED_DOWN")

@@ -170,20 +170,20 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 			commented("alpha-a3-0", "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:59:30Z, armed 2026-11-21T11:59:30Z"),
 			told(7, "flex-start: waiting since 2026-11-21T11:59:00Z for 1 × a3-machine for 01:00:00"),
 		},
-		"a gang of which some have come": {
+		"a job with some machines created": {
 			nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
 			groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
 			commented("alpha-a3-1", "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:59:30Z, armed 2026-11-21T11:59:30Z"),
 			told(7, "flex-start: waiting since 2026-11-21T11:59:00Z for 1 × a3-machine for 01:00:00"), machinesOf(7, "alpha-a3-0"),
 		},
-		"a static node whose lease is far from its end": {
+		"a static node far from its lease's end": {
 			nodes("alpha-one-0", "IDLE+CLOUD"), nodes("alpha-one-1", poweringDown),
 			nodeGroup(0), leased("alpha-one-0", "alpha-one-node-0", time.Hour, time.Hour),
 			vms("alpha-one-1", "alpha-one-node-1", "STOPPING"), nodeGroup(1),
 		},
-		"what no node is known for":     {groupOf(7), machinesOf(7, "alpha-a3-3000")},
-		"a group that another has made": {groupOf(7), created(time.Second)},
-		"what a list does not show so far": {
+		"a machine without a known node": {groupOf(7), machinesOf(7, "alpha-a3-3000")},
+		"a group that another has made":  {groupOf(7), created(time.Second)},
+		"a machine that lists do not show yet": {
 			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), started(7, time.Minute),
 			brought("alpha-a3-0", time.Minute), counting(1), saying("", "alpha-a3-0"),
 		},
@@ -196,7 +196,7 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 				"synchronize it (chronyc tracking; chronyc makestep)")
 			old := seen(append(given, ahead(day))...)
 			old.Skew = 5 * time.Minute
-			assert.NotEmpty(t, actions(Compute(scene.Of(cfg, old))), "it is given up when it is old")
+			assert.NotEmpty(t, actions(Compute(scene.Of(cfg, old))), "its boot is given up when it is old")
 		})
 	}
 	behind := Compute(scene.Of(alphaConfig(t), seen(func(s *setting) { s.Skew = -time.Hour })))
@@ -226,9 +226,9 @@ func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
 		return "return alpha-a3-0 to Slurm and " + then + " job 7: no capacity for 1 × a3-machine in 1h00m (" + limit + ")"
 	}
 	in("by its comment", given(scene.JobLimits{Wait: time.Hour}), goes("hold", "slurmflex:wait 01:00:00"))
-	in("which may say what comes then", given(scene.JobLimits{Wait: time.Hour, Then: "cancel"}), goes("cancel", "slurmflex:wait 01:00:00"))
+	in("with an action after the wait", given(scene.JobLimits{Wait: time.Hour, Then: "cancel"}), goes("cancel", "slurmflex:wait 01:00:00"))
 	in("requeue too", given(scene.JobLimits{Wait: time.Hour, Then: "requeue"}), goes("requeue", "slurmflex:wait 01:00:00"))
-	in("whose time is not over", given(scene.JobLimits{Wait: time.Hour + time.Second}))
+	in("before the time is over", given(scene.JobLimits{Wait: time.Hour + time.Second}))
 	in("but not for longer", given(scene.JobLimits{Wait: 3 * time.Hour}, started(7, 2*time.Hour), asked(2*time.Hour), told(7, "")),
 		"return alpha-a3-0 to Slurm and hold job 7: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
 	in("by its deadline, which is left to Slurm to end it", given(scene.JobLimits{Deadline: noon.Add(15 * time.Minute)}),

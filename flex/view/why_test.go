@@ -734,12 +734,12 @@ func TestWhyStartsWithThePendingJobsLastEvent(t *testing.T) {
 		"requeued before its lease ended": {"BeginTime", func(s *world) {
 			s.done(plan.RequeueJob{OfJob: plan.OfJob{Job: 816}, Why: "the lease of its nodes ends"}, time.Minute, nil)
 		}, memo.OwnComment + "requeued: the lease of its nodes ends", "Requeued at 11:59:00: the lease of its nodes ends; it can start again at 12:01:52."},
-		"requeued for a lost machine":    {"BeginTime", nil, memo.OwnComment + "machine lost: the machine of alpha-a3-0 is gone", "Requeued: the machine of alpha-a3-0 is gone; it can start again at 12:01:52."},
-		"held":                           {"JobHeldAdmin", nil, done(memo.JobHeld, "no right"), "Held at 11:59:49: no right; an admin releases it once the cause is fixed."},
+		"requeued for a lost machine": {"BeginTime", nil, memo.OwnComment + "machine lost: the machine of alpha-a3-0 is gone", "Requeued: the machine of alpha-a3-0 is gone; it can start again at 12:01:52."},
+		"held":                        {"JobHeldAdmin", nil, done(memo.JobHeld, "no right"), "Held at 11:59:49: no right; an admin releases it once the cause is fixed."},
 		"held, with a notice of an older version": {"JobHeldAdmin", nil, memo.OwnComment + "no right", "It is held; last message to its owner: no right."},
-		"blocked":                        {"Priority", (*world).block, "", "Nodeset a3 is blocked until 13:00:00 because 2 machines in a row failed to boot; your admin can unblock it once the cause is fixed."},
-		"behind others since":            {"Priority", nil, done(memo.Requeued, boot), "It is waiting for its turn: jobs of higher priority go first (Slurm reason: Priority)."},
-		"with a notice that it waits":             {"BeginTime", nil, memo.OwnComment + memo.Back, "It cannot start before 12:01:52 (Slurm reason: BeginTime)."},
+		"blocked":                     {"Priority", (*world).block, "", "Nodeset a3 is blocked until 13:00:00 because 2 machines in a row failed to boot; your admin can unblock it once the cause is fixed."},
+		"behind others since":         {"Priority", nil, done(memo.Requeued, boot), "It is waiting for its turn: jobs of higher priority go first (Slurm reason: Priority)."},
+		"with a notice that it waits": {"BeginTime", nil, memo.OwnComment + memo.Back, "It cannot start before 12:01:52 (Slurm reason: BeginTime)."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newWorld()

@@ -29,7 +29,7 @@ func TestWrittenTextsAreParsedBack(t *testing.T) {
 	}
 
 	assert.Equal(t, 3, ParseFailed(OwnComment+Failed(3, "(capacity)")))
-	assert.Zero(t, ParseFailed(Failed(3, "(capacity)")), "somebody else's")
+	assert.Zero(t, ParseFailed(Failed(3, "(capacity)")), "another author's")
 
 	group := JobGroup("alpha", "a3", 7, 1)
 	assert.Equal(t, group, Replaced(Replacement(group, 2)))

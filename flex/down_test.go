@@ -89,7 +89,7 @@ func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
 		w.slurm.jobs[1].State = slurm.JobRunning
 		left := w.down(takedown.Options{Jobs: takedown.Requeue})
 		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 1 reservation", left.Left.String())
-		const told = "flex-start: its nodes are to be taken down, and Slurm would not requeue it"
+		const told = "flex-start: its nodes will be taken down, and Slurm would not requeue it"
 		assert.Equal(t, []string{"1: " + told}, w.slurm.notices)
 		assert.Equal(t, told, w.slurm.comment[1])
 		require.True(t, w.down(takedown.Options{Jobs: takedown.Now}).Done())

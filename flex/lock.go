@@ -21,7 +21,7 @@ type Lock struct {
 
 // ErrQueued is the error if another process is already waiting to start a pass. One more pass would
 // see nothing new.
-var ErrQueued = errors.New("another pass is about to begin")
+var ErrQueued = errors.New("another pass is about to start")
 
 // Take waits until no other pass is running. It returns ErrQueued immediately if another process is
 // already waiting, because that process's pass has not started to look.

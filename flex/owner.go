@@ -204,7 +204,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 	for _, rec := range records {
 		switch {
 		case rec.State == slurm.JobRunning: // late nodes of a running job must not be taken
-			return fmt.Errorf("job %d has begun", rec.ID)
+			return fmt.Errorf("job %d has started", rec.ID)
 		case a.Door == "" && a.Then != plan.Cancel && !rec.Requeues():
 			return fmt.Errorf("job %d keeps its nodes: Slurm would end it", rec.ID)
 		}

@@ -76,7 +76,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 
 			w.slurm.set("alpha-a3-0", "MIXED+CLOUD")
 			w.slurm.jobs[1].State = slurm.JobRunning
-			assert.EqualError(t, w.act(t.Context(), p.Actions[0]), "job 1 has begun")
+			assert.EqualError(t, w.act(t.Context(), p.Actions[0]), "job 1 has started")
 			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobRunning}, w.slurm.queue())
 			assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down_force")
 		},

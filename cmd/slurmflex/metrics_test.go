@@ -73,6 +73,6 @@ func TestUnwritableMetricsFolderDoesNotStopThePass(t *testing.T) {
 	w.waiting(t)
 	r := w.flex(t, "sync", "--textfile", w.path("none/slurmflex.prom")).exits(t, exitFailed)
 	assert.Contains(t, r.stderr.String(), "slurmflex: write metrics: open "+w.path("none/slurmflex.prom"))
-	assert.Contains(t, r.stderr.String(), "; make the folder writable for this user, or give another --textfile\n")
+	assert.Contains(t, r.stderr.String(), "; make the folder writable for this user, or set another --textfile\n")
 	w.requireAsked(t)
 }

@@ -54,7 +54,7 @@ func TestSyncLeavesThePassToAQueuedProcess(t *testing.T) {
 	defer next.Close()
 	require.NoError(t, unix.Flock(int(next.Fd()), unix.LOCK_EX))
 	r := w.flex(t, "sync").exits(t, exitDone)
-	assert.Equal(t, "nothing done: another pass is about to begin\n", r.stdout.String())
+	assert.Equal(t, "nothing done: another pass is about to start\n", r.stdout.String())
 	assert.Empty(t, r.stderr.String())
 	assert.Empty(t, w.calls(t))
 	assert.Empty(t, w.cloud.Calls())

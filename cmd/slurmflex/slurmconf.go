@@ -96,7 +96,7 @@ func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string
 		return v, usageError{fmt.Errorf("--slurm-version: %w", err)}
 	}
 	if old := slurmconf.TooOld(v); old != "" {
-		return v, usageError{errors.New(old + "; give the version that you upgrade to with --slurm-version")}
+		return v, usageError{errors.New(old + "; set the version that you upgrade to with --slurm-version")}
 	}
 	return v, nil
 }

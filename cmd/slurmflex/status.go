@@ -75,11 +75,11 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 func (s *status) check() error {
 	switch {
 	case s.json && s.watch:
-		return errors.New("--json and --watch exclude each other; give one of them")
+		return errors.New("--json and --watch are mutually exclusive")
 	case s.json && s.output != "":
-		return errors.New("--json and --output exclude each other; give one of them")
+		return errors.New("--json and --output are mutually exclusive")
 	case s.me && s.filter.User != "":
-		return errors.New("--me and --user exclude each other; give one of them")
+		return errors.New("--me and --user are mutually exclusive")
 	case s.output != "" && s.output != "wide":
 		return fmt.Errorf("unknown --output %q; choose one of: wide", s.output)
 	case !view.Order(s.order).Known():
@@ -89,7 +89,7 @@ func (s *status) check() error {
 	}
 	me, err := user.Current()
 	if err != nil {
-		return fmt.Errorf("find out your name: %w; give it with --user", err)
+		return fmt.Errorf("find out your name: %w; set it with --user", err)
 	}
 	s.filter.User = me.Username
 	return nil
@@ -104,7 +104,7 @@ func (s *status) see(ctx context.Context, a *app) (view.View, error) {
 		return v, usageError{err}
 	}
 	if s.filter.User != "" && v.HidesUsers() {
-		return v, errors.New("--me and --user do not work here, because Slurm hides whose jobs these are (PrivateData)")
+		return v, errors.New("--me and --user do not work here, because Slurm hides the users of jobs (PrivateData)")
 	}
 	return v.Only(s.filter), nil
 }

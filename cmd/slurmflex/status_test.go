@@ -152,7 +152,7 @@ func TestStatusFiltersByUserIfSlurmNamesTheOwners(t *testing.T) {
 	assert.Regexp(t, `\nNODESET .* GPUS `, r.stdout.String())
 
 	w.answer(t, "scontrol", strings.Replace(knowing, "ResumeTimeout ", "PrivateData = jobs\\nResumeTimeout ", 1))
-	w.flex(t, "status", "--user", "ada").exits(t, exitFailed).complains(t, "Slurm hides whose jobs these are (PrivateData)")
+	w.flex(t, "status", "--user", "ada").exits(t, exitFailed).complains(t, "Slurm hides the users of jobs (PrivateData)")
 }
 
 func TestStatusWithoutQuotasShowsEverythingElse(t *testing.T) {

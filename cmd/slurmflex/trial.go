@@ -37,7 +37,7 @@ slurmflex relies on. Nothing uses the policy. Two of the requests must create no
 the machines of the other two are deleted as soon as they run. It takes minutes, and asks
 before it creates anything.
 
-All names begin with CLUSTER-trial- and random letters. They carry the ownership stamp
+All names start with CLUSTER-trial- and random letters. They carry the ownership stamp
 of a cluster of that name, so the daemon leaves them alone, and the trial touches only
 what has these names. If interrupted, it deletes what it has created. A killed trial leaves resources:
 status and the next trial name them, and gc and down delete them, once the trial has

@@ -38,7 +38,7 @@ func TestTrialReportsEachCheckAndRecordsItsCalls(t *testing.T) {
 	w := newWorld(t)
 	out, _, err := w.tried(t, asExpected, "--yes", "--record", w.path("trial.jsonl"))
 	require.NoError(t, err, out)
-	assert.Regexp(t, `^Nodeset a3: project demo, region us-central1, zones us-central1-a, us-central1-b. All names begin with alpha-trial-[a-z]{5}.
+	assert.Regexp(t, `^Nodeset a3: project demo, region us-central1, zones us-central1-a, us-central1-b. All names start with alpha-trial-[a-z]{5}.
 At most 1860 machine seconds of a3-highgpu-8g: 4 requests of 1 machine, 2 of which should bring none.
 held       role        may read templates: compute.instanceTemplates.get
 `, out)
@@ -86,7 +86,7 @@ func TestTrialCreatesNothingWithoutConfirmation(t *testing.T) {
 		"provisioningModel is STANDARD; make a template with FLEX_START": {
 			"--yes", "--template", "projects/demo/regions/us-central1/instanceTemplates/standard",
 		},
-		"give a global one, or one of the nodeset's region us-central1": {
+		"must be global or in the nodeset's region us-central1": {
 			"--yes", "--template", "projects/demo/regions/europe-west4/instanceTemplates/a3",
 		},
 		"--record: open /nowhere/trial.jsonl": {"--yes", "--record", "/nowhere/trial.jsonl"},

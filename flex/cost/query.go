@@ -23,7 +23,7 @@ func (q Query) Bill() (*Bill, error) {
 	from, to, err := q.period()
 	switch {
 	case q.JSON && q.CSV:
-		return nil, errors.New("--json and --csv exclude each other; give one of them")
+		return nil, errors.New("--json and --csv are mutually exclusive")
 	case !slices.Contains(Ways(), By(q.By)):
 		return nil, fmt.Errorf("--by %s: choose account, user, partition, nodeset, job or day", q.By)
 	}
@@ -43,7 +43,7 @@ func (b *Bill) Read(cfg *config.Config, prices *Prices) (Report, error) {
 func (q Query) period() (from, to history.Time, err error) {
 	if q.Month != "" {
 		if q.From != "" || q.To != "" {
-			return 0, 0, errors.New("--month excludes --from and --to; give one of them")
+			return 0, 0, errors.New("--month cannot be combined with --from or --to")
 		}
 		first, err := time.ParseInLocation("2006-01", q.Month, time.Local)
 		if err != nil {
@@ -73,5 +73,5 @@ func moment(flag, text string) (history.Time, error) {
 			return history.At(at), nil
 		}
 	}
-	return 0, fmt.Errorf("%s %s: give a day or a time, such as 2026-11-01 or 2026-11-01T12:00:00", flag, text)
+	return 0, fmt.Errorf("%s %s: must be a day or a time, such as 2026-11-01 or 2026-11-01T12:00:00", flag, text)
 }

@@ -55,7 +55,7 @@ type Hook struct {
 func Names(hostlist string) ([]string, error) {
 	names, err := slurm.Expand(hostlist)
 	if err == nil && len(names) == 0 {
-		err = fmt.Errorf("no nodes in hostlist %q; give one such as alpha-a3-[0-3]", hostlist)
+		err = fmt.Errorf("no nodes in hostlist %q; expected a list such as alpha-a3-[0-3]", hostlist)
 	}
 	return names, err
 }

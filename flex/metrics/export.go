@@ -24,7 +24,7 @@ func (m *Metrics) Handler(log *zap.Logger) http.Handler {
 // CheckTextfile returns an error if node_exporter would not read a file of that name. Empty is no file.
 func CheckTextfile(path string) error {
 	if path != "" && filepath.Ext(path) != ".prom" {
-		return fmt.Errorf("--textfile %s: node_exporter only reads files whose names end in .prom", path)
+		return fmt.Errorf("--textfile %s: node_exporter reads only files with names that end in .prom", path)
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (m *Metrics) WriteTextfile(path string, pass error) error {
 	}
 	m.Stood(pass)
 	if err := prometheus.WriteToTextfile(path, m.registry); err != nil {
-		return fmt.Errorf("write metrics: %w; make the folder writable for this user, or give another --textfile", err)
+		return fmt.Errorf("write metrics: %w; make the folder writable for this user, or set another --textfile", err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 				d.heard[id] = true
 			}
 			d.add(*v.back)
-			d.expect(fmt.Sprintf("nodes of job %s to go back", v.back.Name))
+			d.expect(fmt.Sprintf("nodes of job %s to be returned", v.back.Name))
 		case powersDown:
 			d.setNodes(w.scene, "return", SetNodes{
 				Nodes: v.cohort.nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.why,

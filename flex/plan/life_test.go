@@ -85,7 +85,7 @@ func TestReasonRecordsAnEndedLease(t *testing.T) {
 	require.Len(t, p.Actions, 1)
 	assert.Equal(t, "slurmflex: its lease ended at 2026-11-21T11:55:00Z", p.Actions[0].(SetNodes).Reason)
 	p = Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-one-0", poweringDown), reserved(name, "alpha-one-0", end))))
-	assert.Contains(t, p.Actions, DeleteReservation{OfReservation: OfReservation{Name: name}, Why: "no instance ends then any more"})
+	assert.Contains(t, p.Actions, DeleteReservation{OfReservation: OfReservation{Name: name}, Why: "no instance ends at that time any more"})
 }
 
 func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {

@@ -87,7 +87,7 @@ func isShort(r scene.Live, c *cohort) bool {
 func (w *wanted) misfit(r scene.Live) string {
 	if len(r.Request.Instances) == 0 {
 		if r.Request.Count > 0 && w.scene.IsOld(r.Request.Created, strandedAfter) {
-			return "it asks for a number of instances and names none, so that no node can be theirs"
+			return "the request lists no instance names"
 		}
 		return ""
 	}

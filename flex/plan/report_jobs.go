@@ -77,7 +77,7 @@ func (d *draft) tell(told, texts map[uint32]string) {
 	})
 	if more := len(ids) - tellsAtOnce; more > 0 {
 		ids = ids[:tellsAtOnce]
-		d.expect(fmt.Sprintf("%d more jobs to be told what they wait for", more))
+		d.expect(fmt.Sprintf("%d more jobs to be notified of what they wait for", more))
 	}
 	for _, id := range ids {
 		d.add(CommentJob{OfJob: OfJob{id}, Text: texts[id], Before: d.before[id], Why: "its owner should know"})

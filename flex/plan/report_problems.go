@@ -54,7 +54,7 @@ func unreadMembers(s *scene.Scene) (ps []scene.Problem) {
 
 // skewedClock reports a clock that differs from Compute's.
 func skewedClock(s *scene.Scene) []scene.Problem {
-	how, effect := "ahead of", "; slurmflex gives up nothing by age until it is correct"
+	how, effect := "ahead of", "; timeouts do not apply until it is correct"
 	switch {
 	case s.Seen.Skew.Abs() <= scene.MaxSkew:
 		return nil

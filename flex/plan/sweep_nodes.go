@@ -106,6 +106,6 @@ func powerDownOnIdle(w *wanted, verdicts []verdict) step {
 	}
 	return step{actions: []Action{SetNodes{
 		Nodes: names, State: "power_down",
-		Why: "their partition gives a job the whole node: it goes when the job ends",
+		Why: "exclusive partition: power down after the job",
 	}}}
 }

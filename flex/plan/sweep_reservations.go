@@ -66,7 +66,7 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if want[name] == nil {
-			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{name}, Why: "no instance ends then any more"})
+			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{name}, Why: "no instance ends at that time any more"})
 		}
 	}
 	return s
@@ -76,7 +76,7 @@ func reserve(w *wanted, _ []verdict) (s step) {
 func deleteFormer(w *wanted, _ []verdict) (s step) {
 	for _, h := range w.scene.Holds() {
 		if h.Kind == memo.FormerHold {
-			a := DeleteReservation{OfReservation: OfReservation{h.Name}, Why: "slurmflex makes no such reservation any more"}
+			a := DeleteReservation{OfReservation: OfReservation{h.Name}, Why: "slurmflex no longer creates such reservations"}
 			if j := w.scene.Job(h.Job); j != nil && j.Reservation == h.Name {
 				a.Job = j.ID
 			}

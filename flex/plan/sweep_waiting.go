@@ -100,7 +100,7 @@ func stopWaiting(w *wanted, _ []verdict) step {
 		}
 	}
 	empty := ""
-	return step{actions: []Action{SetNodes{Nodes: names, Comment: &empty, Why: "they wait no longer"}}}
+	return step{actions: []Action{SetNodes{Nodes: names, Comment: &empty, Why: "they no longer wait"}}}
 }
 
 // anyOurs reports whether any of the nodes has an instance that is ours, or may be ours because its

@@ -61,7 +61,7 @@ func TestEveryJobOnASharedNodeReadsWhatItWaitsFor(t *testing.T) {
 		for id := range uint32(10) {
 			assert.NotContains(t, texts, id+1, "they know something, if not the newest")
 		}
-		assert.True(t, slices.Contains(p.Expect, "20 more jobs to be told what they wait for"), fmt.Sprint(p.Expect))
+		assert.True(t, slices.Contains(p.Expect, "20 more jobs to be notified of what they wait for"), fmt.Sprint(p.Expect))
 	})
 }
 

@@ -192,7 +192,7 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 			cfg := with(t, "provision_timeout: 7200, renew_before: 600")
 			p := Compute(scene.Of(cfg, seen(append(given, ahead(day))...)))
 			assert.Empty(t, actions(p))
-			assert.Contains(t, p.Problems.Texts(), "the clock of this host is 1d00h ahead of Compute's; slurmflex gives up nothing by age until it is correct: "+
+			assert.Contains(t, p.Problems.Texts(), "the clock of this host is 1d00h ahead of Compute's; timeouts do not apply until it is correct: "+
 				"synchronize it (chronyc tracking; chronyc makestep)")
 			old := seen(append(given, ahead(day))...)
 			old.Skew = 5 * time.Minute

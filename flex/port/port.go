@@ -44,7 +44,7 @@ func Owner(at *net.TCPAddr) (uid uint32, err error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("find out who listens at %s: nobody does", at)
+	return 0, fmt.Errorf("find the process that listens at %s: there is none", at)
 }
 
 // NameOf formats a user for messages: "uid 1001 (ada)".

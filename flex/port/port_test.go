@@ -30,7 +30,7 @@ func TestOwnerIsTheListeningUser(t *testing.T) {
 		assert.EqualValues(t, os.Geteuid(), uid, address)
 		require.NoError(t, l.Close())
 		_, err = Owner(&at)
-		assert.ErrorContains(t, err, "nobody does", address)
+		assert.ErrorContains(t, err, "there is none", address)
 	}
 }
 

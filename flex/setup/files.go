@@ -57,7 +57,7 @@ func CheckOutput(path string) error {
 		return fmt.Errorf("--output %s is not a regular file; leave --output out to print to stdout", path)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("--output %s: there is no folder %s; create it first", path, filepath.Dir(path))
+		return fmt.Errorf("--output %s: folder %s does not exist; create it first", path, filepath.Dir(path))
 	}
 	return nil
 }

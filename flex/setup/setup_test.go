@@ -93,5 +93,5 @@ func TestReplacedFileKeepsItsModeAndItsLinks(t *testing.T) {
 	assert.Equal(t, os.ModeSymlink, info.Mode().Type())
 	assert.ErrorContains(t, CheckOutput(dir), "is a folder; name a file in it")
 	assert.ErrorContains(t, CheckOutput("/dev/null"), "is not a regular file")
-	assert.ErrorContains(t, CheckOutput(in("gone/file")), "there is no folder "+in("gone")+"; create it first")
+	assert.ErrorContains(t, CheckOutput(in("gone/file")), "folder "+in("gone")+" does not exist; create it first")
 }

@@ -14,7 +14,7 @@ import (
 func (d *draft) clear() {
 	for _, region := range slices.Sorted(maps.Keys(d.scene.Seen.Unseen)) {
 		if d.usesRegion(region) {
-			d.keep("what there is in %s is not known: %v", region, d.scene.Seen.Unseen[region])
+			d.keep("the resources in %s are unknown: %v", region, d.scene.Seen.Unseen[region])
 		}
 	}
 	machines := map[mig.GroupID][]mig.Instance{}

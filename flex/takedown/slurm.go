@@ -71,7 +71,7 @@ func (d *draft) endJobs() {
 		case d.o.Jobs == Drain:
 			d.await("job %s, which Slurm would not requeue, to end on %s", j.Name(), on)
 		default:
-			d.tell(j, "its nodes are to be taken down, and Slurm would not requeue it", once)
+			d.tell(j, "its nodes will be taken down, and Slurm would not requeue it", once)
 			d.keep("job %s keeps %s, because Slurm would not requeue it; --drain waits for it, --now cancels it", j.Name(), on)
 		}
 	}

@@ -262,7 +262,7 @@ func (d *draft) isClosed() string {
 		_, closes := s.Action.(ClosePartition)
 		return closes || s.About().Kind == "set_nodes"
 	}) {
-		return "no job can begin any more"
+		return "no job can start any more"
 	}
 	return ""
 }

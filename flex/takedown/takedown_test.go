@@ -150,7 +150,7 @@ func TestStepsMatchTheObservedState(t *testing.T) {
 				s.Snap.Partitions[2].Begins = true
 				return s
 			}(),
-			steps: append([]string{"close partition train", "requeue job 7, once no job can begin any more"}, after...),
+			steps: append([]string{"close partition train", "requeue job 7, once no job can start any more"}, after...),
 		},
 		"a job that Slurm requeues is requeued": {
 			given: inUse(slurm.JobRunning, true, mig.Succeeded),
@@ -300,7 +300,7 @@ func TestUncertainThingsAreKeptAndNamed(t *testing.T) {
 		},
 		"a region that could not be read": {
 			func(s *scenetest.World) { s.Snap.Unseen[us] = errors.New("503") },
-			"what there is in us-central1 is not known: 503",
+			"the resources in us-central1 are unknown: 503",
 			"0 instances, 0 groups, 0 requests, 0 policies, 0 reservations",
 		},
 		"workload policies that could not be read": {

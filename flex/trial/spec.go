@@ -67,7 +67,7 @@ func (o Options) Spec(ctx context.Context, cfg *config.Config, set *config.NodeS
 		return spec, err
 	}
 	if strings.Contains(template.Link, "/regions/") && !strings.Contains(template.Link, "/regions/"+set.Region+"/") {
-		return spec, fmt.Errorf("template %s: give a global one, or one of the nodeset's region %s", template.Link, set.Region)
+		return spec, fmt.Errorf("template %s: must be global or in the nodeset's region %s", template.Link, set.Region)
 	}
 	if wrong := template.Contradictions(); len(wrong) > 0 {
 		return spec, fmt.Errorf("template %s: %s", template.Link, strings.Join(wrong, "; "))
@@ -90,7 +90,7 @@ func randomLetters(n int) string {
 
 // String describes the resources of a trial.
 func (s Spec) String() string {
-	return fmt.Sprintf("Nodeset %s: project %s, region %s, zones %s. All names begin with %s.\n"+
+	return fmt.Sprintf("Nodeset %s: project %s, region %s, zones %s. All names start with %s.\n"+
 		"At most %d machine seconds of %s: 4 requests of 1 machine, 2 of which should bring none.\n",
 		s.NodeSet, s.Project, s.Region, strings.Join(s.Zones, ", "), s.Name(), int(s.Most().Seconds()), s.Template.MachineType)
 }

@@ -10,7 +10,7 @@ import (
 func (v View) Find(name string) (Job, []Row, error) {
 	n, ok := parseNumber(name)
 	if !ok {
-		return Job{}, nil, fmt.Errorf("%w: %q; give the number of a job, as squeue shows it", ErrUnknown, Printable(name))
+		return Job{}, nil, fmt.Errorf("%w: %q; must be a job number, as squeue shows it", ErrUnknown, Printable(name))
 	}
 	var found []Job
 	for _, j := range v.Jobs {

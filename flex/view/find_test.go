@@ -23,7 +23,7 @@ func TestFindAcceptsTheNumberThatSqueueShows(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, rows, 2)
 	for name, says := range map[string]string{
-		"7": "job 7 is not in Slurm's queue", "alpha-a3-0": "give the number of a job", "900": "900 is several jobs; ask for one of them, such as 900_3",
+		"7": "job 7 is not in Slurm's queue", "alpha-a3-0": "must be a job number", "900": "900 is several jobs; ask for one of them, such as 900_3",
 	} {
 		_, _, err := v.Find(name)
 		assert.ErrorIs(t, err, ErrUnknown)

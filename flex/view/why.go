@@ -84,7 +84,7 @@ func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) 
 	case t.group(group):
 	// Status shows nodes that wait together like this.
 	case strings.Contains(subject, ",") || strings.HasSuffix(subject, "]"):
-		return Story{}, unknownError(fmt.Sprintf("%q names more than one; give one of them", Printable(subject)))
+		return Story{}, unknownError(fmt.Sprintf("%q names more than one subject; choose one", Printable(subject)))
 	default:
 		return Story{}, unknownError(fmt.Sprintf("no job, node or group named %q%s", Printable(subject), v.butUnread()))
 	}

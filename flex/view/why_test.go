@@ -475,7 +475,7 @@ func TestWhyRejectsSeveralNodesOrJobs(t *testing.T) {
 	for _, subject := range []string{"alpha-a3-[0-1]", "alpha-a3-0,alpha-a3-3", "812,813"} {
 		_, err := v.Why(subject, noon)
 		require.ErrorIs(t, err, ErrUnknown)
-		assert.EqualError(t, err, fmt.Sprintf("%q names more than one; give one of them", subject))
+		assert.EqualError(t, err, fmt.Sprintf("%q names more than one subject; choose one", subject))
 	}
 }
 

@@ -273,7 +273,7 @@ func (t *teller) early(j Job, rows []Row) time.Time {
 		if r.State != Lost && !r.EndsAt.IsZero() && (first.IsZero() || r.EndsAt.Before(first)) {
 			first, set, ends = r.EndsAt, r.NodeSet, "The lease ends"
 			if !r.Maintain.IsZero() {
-				ends = "Maintenance of a host begins"
+				ends = "Maintenance of a host starts"
 			}
 		}
 	}

@@ -116,7 +116,7 @@ func (t *teller) atOnce(r Row) bool {
 func (t *teller) asking(r Row) {
 	switch {
 	case t.atOnce(r):
-		t.lead("slurmflex is requesting %s. Google gives them within a minute or so, or refuses.", t.asked(r))
+		t.lead("slurmflex is requesting %s. Google creates them within about a minute or rejects the request.", t.asked(r))
 	case r.Request == "":
 		t.lead("slurmflex is about to request %s. Google then checks the request, which takes a minute or two, and queues it.", t.asked(r))
 		t.fact("The request will be in group %s.", r.Group)

@@ -46,12 +46,22 @@ func (w *world) live() (groups, requests int) {
 }
 
 func TestFiveThousandTasksNeedAtMost100Requests(t *testing.T) {
+	needAtMost100Requests(t, func(j *slurm.Job) { j.ArrayID, j.ArrayTask = 100, fmt.Sprint(j.ID-100) })
+}
+
+func TestFiveThousandSingleJobsNeedAtMost100Requests(t *testing.T) {
+	needAtMost100Requests(t, func(j *slurm.Job) { j.User = "ann" })
+}
+
+// needAtMost100Requests runs 5,000 jobs of one node each.
+func needAtMost100Requests(t *testing.T, kind func(*slurm.Job)) {
+	t.Helper()
 	const tasks = 5000
 	inWide(t, tasks, "share_requests: 50", func(t *testing.T, w *world) {
 		for i := range tasks {
 			id := uint32(100 + i)
 			w.slurm.submit(id, "train", fmt.Sprintf("alpha-a3-%d", i))
-			w.slurm.jobs[id].ArrayID, w.slurm.jobs[id].ArrayTask = 100, fmt.Sprint(i)
+			kind(w.slurm.jobs[id])
 		}
 		w.cloud.SetCapacity("", "", 0)
 		most := 0

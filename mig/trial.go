@@ -25,6 +25,6 @@ func TrialPolicy(trial string) string { return trial + "-p" }
 // are stamped for a job or a node.
 func (s Stamp) IsTrialOf(cluster, name string) bool {
 	rest, begins := strings.CutPrefix(s.Cluster, cluster)
-	return begins && trialForm.MatchString(rest) && s.Job == 0 && s.Array == 0 && s.Node == "" &&
+	return begins && trialForm.MatchString(rest) && !s.ForJobs() && s.Node == "" &&
 		(name == TrialGroup(s.Cluster) || name == TrialPolicy(s.Cluster))
 }

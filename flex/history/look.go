@@ -108,15 +108,15 @@ func (l *look) told(id uint32) string {
 	return ""
 }
 
-// madeFor returns the job that the stamped object was created for. For a group that array tasks
-// share, it returns a task that has one of the nodes. It returns 0 if no such job exists.
+// madeFor returns the job that the stamped object was created for. For a group that jobs
+// share, it returns a job that has one of the nodes. It returns 0 if no such job exists.
 func (l *look) madeFor(stamp mig.Stamp, nodes ...string) (job uint32) {
-	if stamp.Array == 0 {
+	if !stamp.Shared() {
 		return stamp.Job
 	}
 	for i := range l.scene.Seen.Jobs {
 		j := &l.scene.Seen.Jobs[i]
-		if j.Array() == stamp.Array && (job == 0 || j.ID < job) && slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(j.Nodes, n) }) {
+		if (job == 0 || j.ID < job) && slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(j.Nodes, n) }) && scene.IsFor(stamp, j) {
 			job = j.ID
 		}
 	}

@@ -229,12 +229,12 @@ func (o *openWait) end(end End, at Time, l *look, run []mig.Request) Entry {
 }
 
 // runsOf splits the requests of a group, oldest first, into runs that belong to one wait. After a
-// temporary failure, the next attempt continues the wait. In a group that array tasks share, each
+// temporary failure, the next attempt continues the wait. In a group that jobs share, each
 // request is a wait of its own.
 func runsOf(g *mig.Group) (runs [][]mig.Request) {
 	begin, requests := 0, g.Requests
 	for i, r := range requests {
-		if r.State != mig.Failed || isFinal(r.Cause) || g.Stamp.Array != 0 {
+		if r.State != mig.Failed || isFinal(r.Cause) || g.Stamp.Shared() {
 			runs = append(runs, requests[begin:i+1])
 			begin = i + 1
 		}

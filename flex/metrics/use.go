@@ -53,15 +53,15 @@ func heldNodes(s *scene.Scene) map[string]bool {
 }
 
 // otherJob returns a job on a machine that was requested for a different job, if that job is not on
-// the machine; 0 otherwise. A machine of a shared group counts as requested for any task of the
-// array, because a started job does not show whether the machine is older.
+// the machine; 0 otherwise. A machine of a shared group counts as requested for any of the jobs
+// that share it, because a started job does not show whether the machine is older.
 func otherJob(s *scene.Scene, in scene.Machine) (other uint32) {
 	stamp := s.StampOf(in)
-	if stamp.Job == 0 && stamp.Array == 0 {
+	if !stamp.ForJobs() {
 		return 0 // a static node, or not a slurmflex machine
 	}
 	for _, j := range s.HoldersOf(in.Name) {
-		if stamp.IsFor(j.ID, j.Array()) {
+		if scene.IsFor(stamp, j) {
 			return 0
 		}
 		other = j.ID

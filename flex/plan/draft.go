@@ -42,7 +42,7 @@ func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...)
 
 func (d *draft) expect(what ...string) { d.plan.Expect = append(d.plan.Expect, what...) }
 
-// report adds problems without duplicates: tasks that share a group have the same problems.
+// report adds problems without duplicates: jobs that share a group have the same problems.
 func (d *draft) report(problems []scene.Problem) {
 	for _, p := range problems {
 		if !d.reported[p] {

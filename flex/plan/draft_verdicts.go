@@ -70,7 +70,11 @@ func (d *draft) request(w *wanted, v verdict) {
 			missing = append(missing, other.missing...)
 		}
 		slices.SortFunc(missing, func(a, b string) int { return w.scene.Node(a).At - w.scene.Node(b).At })
-		why = Why(fmt.Sprintf("%d tasks of array %d wait for %s", len(v.with)+1, c.stamp.Array, slurm.Fold(missing)))
+		whose := "jobs of " + c.job.User
+		if c.stamp.Array != 0 {
+			whose = fmt.Sprintf("tasks of array %d", c.stamp.Array)
+		}
+		why = Why(fmt.Sprintf("%d %s wait for %s", len(v.with)+1, whose, slurm.Fold(missing)))
 	}
 	group := w.scene.Group(c.id())
 	if group != nil {

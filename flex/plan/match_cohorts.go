@@ -18,7 +18,7 @@ import (
 type cohort struct {
 	set     *config.NodeSet
 	job     *slurm.Job // nil if no job waits for it
-	group   string     // the name of its managed instance group; array tasks may share the group
+	group   string     // the name of its managed instance group; one-node jobs may share the group
 	stamp   mig.Stamp
 	nodes   []string     // the rising nodes, by index
 	holders []*slurm.Job // the jobs that hold any of the nodes
@@ -120,13 +120,14 @@ func newCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part 
 		c.door = m.Door
 	}
 	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.Config.Cluster, NodeSet: m.Set.Name}
-	if queued && mayShare(m.Set, job) {
-		c.group = memo.ArrayGroup(s.Config.Cluster, m.Set.Name, job.Array(), m.Index/mig.MaxInstances)
-		c.stamp.Array = job.Array()
-		return c
-	}
 	if queued {
-		c.group = cmp.Or(askedIn(s, m, job), memo.JobGroup(s.Config.Cluster, m.Set.Name, job.ID, part))
+		own := askedIn(s, m, job)
+		if of := sharersOf(m.Set, job); of.Shared() && own == "" {
+			c.group = memo.SharedGroup(s.Config.Cluster, m.Set.Name, of, m.Index/mig.MaxInstances)
+			c.stamp.Array, c.stamp.User = of.Array, of.User
+			return c
+		}
+		c.group = cmp.Or(own, memo.JobGroup(s.Config.Cluster, m.Set.Name, job.ID, part))
 	} else {
 		c.group = memo.NodeGroup(s.Config.Cluster, m.Set.Name, m.Index)
 		c.stamp.Node = m.Name

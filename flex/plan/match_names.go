@@ -17,7 +17,7 @@ func place(s *scene.Scene, c *cohort) string {
 	place := c.group
 	for again := 1; ; again++ {
 		g := s.Group(mig.GroupID{Region: c.set.Region, Name: place})
-		if g == nil || !countsLost(s, g, c) && g.Stamp.Job == c.stamp.Job && g.Stamp.Array == c.stamp.Array && isOf(s, g, c) {
+		if g == nil || !countsLost(s, g, c) && g.Stamp.Job == c.stamp.Job && g.Stamp.Array == c.stamp.Array && g.Stamp.User == c.stamp.User && isOf(s, g, c) {
 			return place
 		}
 		place = memo.Replacement(c.group, again)
@@ -26,10 +26,10 @@ func place(s *scene.Scene, c *cohort) string {
 
 // isOf reports whether the group matches what the configuration would create now, as far as that is
 // known, or still has a request. A group's template, zones and policy never change. A shared group
-// may have requests for as long as its array has tasks, so new requests get another group after a
+// may have requests for as long as its array or user has jobs, so new requests get another group after a
 // change.
 func isOf(s *scene.Scene, g *mig.Group, c *cohort) bool {
-	if g.Stamp.Array == 0 && (len(g.Live()) > 0 || s.Creates(g)) {
+	if !g.Stamp.Shared() && (len(g.Live()) > 0 || s.Creates(g)) {
 		return true
 	}
 	link := s.Seen.Templates[c.set.Template].Link

@@ -17,8 +17,8 @@ type settled struct {
 
 // settleRequests assigns each live request to the cohort that it serves, and decides why a request
 // that serves none must be cancelled. Compute grants a request as a whole, so a single node that no
-// job needs makes the request wrong. A request that tasks share is wrong only if no job needs more
-// than half of its nodes, because the remaining tasks would lose their queue position at Google. A
+// job needs makes the request wrong. A request that jobs share is wrong only if no job needs more
+// than half of its nodes, because the remaining jobs would lose their queue position at Google. A
 // configured node that Slurm does not show, or shows in an unknown state, never makes a request
 // wrong. Requests with a lease that is long enough for all jobs of their nodes are considered
 // first, then older requests.
@@ -64,7 +64,7 @@ func (w *wanted) refreshOldest() {
 				roughly(w.scene.Seen.Now.Sub(old.Created)), clock(oldest.set.Flex.RefreshAfter))
 		}
 	}
-	for _, c := range w.cohorts { // tasks may share it
+	for _, c := range w.cohorts { // jobs may share it
 		if c.live != nil && c.live.Request == old {
 			c.live = nil
 			c.missing, c.first = w.missing(c)
@@ -94,7 +94,7 @@ func (w *wanted) misfit(r scene.Live) string {
 	if superfluous(w.scene, r) {
 		return "its nodes have machines of other groups"
 	}
-	shared := r.Group.Stamp.Array != 0
+	shared := r.Group.Stamp.Shared()
 	var serves []*cohort
 	var unwanted []string
 	for _, name := range slices.Sorted(slices.Values(r.Request.Instances)) {
@@ -110,6 +110,8 @@ func (w *wanted) misfit(r scene.Live) string {
 			continue
 		case m.Power == scene.Off && len(m.Holders) > 0:
 			continue // a job has just been allocated the node, or is leaving it
+		case shared && w.handed.kept[m]:
+			continue // another job gets its machine
 		case shared && (m.Power == scene.Off || c == nil && !m.State.Held()):
 			unwanted = append(unwanted, name)
 			continue
@@ -176,7 +178,7 @@ func (w *wanted) lacks(r scene.Live, c *cohort) string {
 // as long enough, as does a request that an unreadable job may wait for.
 func isEnough(s *scene.Scene, r scene.Live, c *cohort) bool {
 	asked, made := r.Request.Duration, r.Group.Stamp
-	return c.job == nil || made.Job == 0 && made.Array == 0 || anyDoubted(s, c.nodes) || slices.ContainsFunc(c.holders, func(j *slurm.Job) bool {
+	return c.job == nil || !made.ForJobs() || anyDoubted(s, c.nodes) || slices.ContainsFunc(c.holders, func(j *slurm.Job) bool {
 		fits := scene.IsFor(made, j) && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked
 		return j.State != slurm.JobCompleting && (fits || scene.Lease(c.set.Flex, []*slurm.Job{j}) <= asked)
 	})

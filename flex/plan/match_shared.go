@@ -9,14 +9,19 @@ import (
 	"slurmflex/slurm"
 )
 
-// mayShare reports whether the job's node may be requested in a group that other tasks of its array
-// share. Each such task has a single node, so its place in the network does not matter.
-func mayShare(set *config.NodeSet, job *slurm.Job) bool {
-	return job.Array() != 0 && len(job.Nodes) == 1 && job.HetID == 0 && !set.Placement && !set.Flex.UseBulkInsert
+// sharersOf returns the stamp of the jobs that may share a group with the job: the tasks of its
+// array or, if share_requests allows more than one machine in a request, the jobs of its user. It
+// is empty if the job has a group of its own. Each job that shares has a single node, so its place
+// in the network does not matter.
+func sharersOf(set *config.NodeSet, job *slurm.Job) mig.Stamp {
+	if len(job.Nodes) != 1 || job.HetID != 0 || set.Placement || set.Flex.UseBulkInsert || job.Array() == 0 && set.Flex.ShareRequests < 2 {
+		return mig.Stamp{}
+	}
+	return mig.Sharers(job.Array(), job.User)
 }
 
-// shares reports whether other tasks of an array may be in the cohort's group.
-func (c *cohort) shares() bool { return c.stamp.Array != 0 }
+// shares reports whether other jobs may be in the cohort's group.
+func (c *cohort) shares() bool { return c.stamp.Shared() }
 
 // outcome returns the key in Snapshot.Refused for the cohort's requests. Requests in a shared group
 // fail independently of each other, so each has its own key.
@@ -36,7 +41,7 @@ func (c *cohort) requestsOf(g *mig.Group) (made []mig.Request) {
 	switch {
 	case g == nil:
 		return nil
-	case g.Stamp.Array == 0:
+	case !g.Stamp.Shared():
 		return g.Requests
 	}
 	for i := range g.Requests {
@@ -49,5 +54,5 @@ func (c *cohort) requestsOf(g *mig.Group) (made []mig.Request) {
 
 // isQueuedFor reports whether a job that the group was created for is, or may be, in the queue.
 func isQueuedFor(s *scene.Scene, stamp mig.Stamp) bool {
-	return s.IsQueued(stamp.Job) || stamp.Array != 0 && s.HasArray(stamp.Array)
+	return s.IsQueued(stamp.Job) || s.HasSharers(stamp)
 }

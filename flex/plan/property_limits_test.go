@@ -325,7 +325,7 @@ func (w *world) waitsForAll(g mig.Group, request string) bool {
 	at := slices.IndexFunc(g.Requests, func(r mig.Request) bool { return r.Name == request })
 	return !slices.ContainsFunc(g.Requests[at].Instances, func(name string) bool {
 		for _, j := range w.jobs {
-			if g.Stamp.IsFor(j.ID, j.Array()) && j.State == slurm.JobConfiguring && slices.Contains(j.Nodes, name) {
+			if g.Stamp.IsFor(j.ID, j.Array(), j.User) && j.State == slurm.JobConfiguring && slices.Contains(j.Nodes, name) {
 				return false
 			}
 		}

@@ -77,6 +77,7 @@ var rules = map[string]rule{
 	"gives names that Compute takes":   givesFitNames,
 	"says why":                         saysWhy,
 	"shares requests among equals":     sharesAmongEquals,
+	"overtakes nobody":                 overtakesNobody,
 	"keeps to the limit of a user":     keepsToMaxActivePerUser,
 	"frees places for the important":   freesPlacesForTheImportant,
 	"frees only what was held long":    freesOnlyWhatWasHeldLong,
@@ -330,7 +331,7 @@ func (s *sight) spared(instances []mig.Instance) []string {
 				return holdsNodes(j.State) && j.Start.Before(in.Created.Add(set.Flex.BootTimeout))
 			}))
 		if forAny || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
-			return holdsNodes(j.State) && (j.ID == stamp.Job || stamp.IsFor(j.ID, j.Array()) && !in.Created.Before(j.Start))
+			return holdsNodes(j.State) && (j.ID == stamp.Job || stamp.IsFor(j.ID, j.Array(), j.User) && !in.Created.Before(j.Start))
 		}) {
 			busy = s.busy(in.Name, holdsNodes)
 		}

@@ -14,18 +14,22 @@ import (
 	"slurmflex/slurm"
 )
 
-// theArray is the ID of the array that all jobs are tasks of.
+// theArray is the ID of the array whose tasks share requests.
 const theArray = 50
 
-// joinArray makes all jobs tasks of one array. It merges the groups of tasks with one node of a3
-// into one shared group, and at times their waiting requests into one request. Other waiting tasks
-// also get a request.
-func (w *world) joinArray(t *rapid.T) {
+// joinSharers makes all jobs tasks of one array, or jobs of one user. It merges the groups of jobs
+// with one node of a3 into one shared group, and at times their waiting requests into one request.
+// Other waiting jobs also get a request.
+func (w *world) joinSharers(t *rapid.T) {
 	waiting := w.drawTasks(t)
-	shared := mig.Group{Name: memo.ArrayGroup(cluster, "a3", theArray, 0), Region: america, Created: drawAge(t)}
-	shared.Stamp = mig.Stamp{Version: mig.StampVersion, Cluster: cluster, NodeSet: "a3", Array: theArray}
+	of := pick(t, "shared by", mig.Sharers(theArray, "ann"), mig.Sharers(0, "ann"))
+	shared := mig.Group{Name: memo.SharedGroup(cluster, "a3", of, 0), Region: america, Created: drawAge(t)}
+	shared.Stamp = mig.Stamp{Version: mig.StampVersion, Cluster: cluster, NodeSet: "a3", Array: of.Array, User: of.User}
 	for _, j := range inOrder(w.jobs) {
-		j.ArrayID, j.ArrayTask = theArray, strconv.Itoa(int(j.ID))
+		j.User = "ann"
+		if of.Array != 0 {
+			j.ArrayID, j.ArrayTask = theArray, strconv.Itoa(int(j.ID))
+		}
 		w.jobs[j.ID] = j
 		own := w.groups[america+"/"+memo.JobGroup(cluster, "a3", j.ID, 0)]
 		if own.Name == "" || len(j.Nodes) != 1 {
@@ -41,7 +45,7 @@ func (w *world) joinArray(t *rapid.T) {
 			}
 		}
 	}
-	if len(waiting) > 0 && rapid.Bool().Draw(t, "tasks are requested") {
+	if len(waiting) > 0 && rapid.Bool().Draw(t, "jobs are requested") {
 		shared.Requests = append(shared.Requests, mig.Request{
 			State: pick(t, "shared request", mig.Accepted, mig.Accepted, mig.Creating), Instances: distinct(t, "requested", 4, waiting),
 			Duration: pick(t, "shared for", mig.MinDuration, 12*time.Hour, mig.MaxDuration), Created: drawAge(t),
@@ -93,8 +97,36 @@ func merged(requests []mig.Request) (some []mig.Request) {
 	return some
 }
 
-// sharesAmongEquals: a request for array tasks has at most share_requests machines, each for a task
-// of one node, and its lease is what each of the tasks needs.
+// overtakesNobody: a job that shares a request of this plan is more important than the jobs of other
+// users that wait for a place in the region, or is the most important job of the request.
+func overtakesNobody(s *sight, p plan.Plan) (wrong []string) {
+	for _, a := range p.Actions {
+		r, ok := a.(plan.CreateRequest)
+		if !ok || !r.Shared {
+			continue
+		}
+		var jobs []slurm.Job
+		for _, w := range p.Waits { // the most important first
+			if w.Region == r.Group.Region && slices.ContainsFunc(w.Nodes, func(name string) bool { return slices.Contains(r.Spec.Instances, name) }) {
+				jobs = append(jobs, s.job(w.Job))
+			}
+		}
+		for _, w := range p.Waits {
+			waits, ofUser := waitsForTurn(w)
+			job := s.job(w.Job)
+			for i, other := range jobs {
+				if waits && !ofUser && i > 0 && w.Region == r.Group.Region && job.User != other.User && job.Priority > other.Priority {
+					wrong = append(wrong, fmt.Sprintf("%s: job %d of %s, which is less important than job %d of %s", r, other.ID, other.User, job.ID, job.User))
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+// sharesAmongEquals: a shared request has at most share_requests machines, each for a one-node task
+// of the same array or for a one-node job of the same user, and its lease is what each of the jobs
+// needs.
 func sharesAmongEquals(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		r, ok := a.(plan.CreateRequest)
@@ -107,7 +139,7 @@ func sharesAmongEquals(s *sight, p plan.Plan) (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("%s: %d machines, and share_requests is %d", r, len(r.Spec.Instances), set.Flex.ShareRequests))
 			}
 			var needs time.Duration
-			tasks := 0
+			sharers := 0
 			for _, j := range s.jobs[name] {
 				if !holdsNodes(j.State) {
 					continue
@@ -117,12 +149,12 @@ func sharesAmongEquals(s *sight, p plan.Plan) (wrong []string) {
 					need = min(max(j.Limit.Duration+set.Flex.JobDurationMargin, mig.MinDuration), need)
 				}
 				needs = max(needs, need)
-				if j.ArrayID == theArray && len(j.Nodes) == 1 {
-					tasks++
+				if memo.Replaced(r.Group.Name) == memo.SharedGroup(cluster, set.Name, mig.Sharers(j.Array(), j.User), 0) && len(j.Nodes) == 1 {
+					sharers++
 				}
 			}
-			if tasks == 0 || needs != r.Spec.Duration {
-				wrong = append(wrong, fmt.Sprintf("%s: %s has %d tasks, which need %s", r, name, tasks, needs))
+			if sharers == 0 || needs != r.Spec.Duration {
+				wrong = append(wrong, fmt.Sprintf("%s: %s has %d jobs that may share, which need %s", r, name, sharers, needs))
 			}
 		}
 	}

@@ -189,7 +189,7 @@ func TestIncompleteListLosesNoMachine(t *testing.T) {
 func isOthers(s *sight, group, node string) bool {
 	for _, g := range s.snap.Groups {
 		if g.ID().String() == group && len(s.jobs[node]) > 0 {
-			return !slices.ContainsFunc(s.jobs[node], func(j slurm.Job) bool { return g.Stamp.IsFor(j.ID, j.Array()) })
+			return !slices.ContainsFunc(s.jobs[node], func(j slurm.Job) bool { return g.Stamp.IsFor(j.ID, j.Array(), j.User) })
 		}
 	}
 	return false

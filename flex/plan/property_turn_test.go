@@ -139,7 +139,7 @@ func keepsToMaxActivePerUser(s *sight, p plan.Plan) (wrong []string) {
 		for _, r := range g.Live() {
 			user := s.job(g.Stamp.Job).User
 			for _, j := range s.snap.Jobs {
-				if g.Stamp.Array != 0 && j.Array() == g.Stamp.Array {
+				if g.Stamp.Shared() && g.Stamp.IsFor(j.ID, j.Array(), j.User) {
 					user = j.User
 				}
 			}

@@ -185,8 +185,8 @@ func drawWorld(t *rapid.T) *world {
 	}
 	if rarely(t, "heterogeneous") {
 		w.joinJobs()
-	} else if upTo(t, "an array", 2) > 0 {
-		w.joinArray(t)
+	} else if upTo(t, "shared", 2) > 0 {
+		w.joinSharers(t)
 	}
 	for range upTo(t, "odd groups", 3) {
 		w.drawGroup(t)

@@ -180,7 +180,7 @@ func waitText(s *scene.Scene, j *slurm.Job) string {
 				last = in.Created
 			}
 			for _, r := range in.Maker.Requests {
-				shared := in.Maker.Stamp.Array != 0 // then its own is the newest for the node
+				shared := in.Maker.Stamp.Shared() // then its own is the newest for the node
 				if first.IsZero() || !shared && r.Created.Before(first) || shared && r.Names(name) {
 					first = r.Created
 				}

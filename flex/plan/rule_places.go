@@ -32,18 +32,9 @@ func (w *wanted) placesNow() places {
 			p.users[c.live.Request] = userOf(c)
 		}
 	}
-	jobs, arrays := map[uint32]string{}, map[uint32]string{}
-	for i := range w.scene.Seen.Jobs {
-		j := &w.scene.Seen.Jobs[i]
-		jobs[j.ID], arrays[j.Array()] = j.User, j.User
-	}
 	for _, s := range w.settled {
-		stamp := s.Group.Stamp
 		if _, serves := p.users[s.Request]; !serves {
-			p.users[s.Request] = userIn{s.Group.Region, jobs[stamp.Job]}
-			if stamp.Array != 0 {
-				p.users[s.Request] = userIn{s.Group.Region, arrays[stamp.Array]}
-			}
+			p.users[s.Request] = userIn{s.Group.Region, w.scene.UserOf(s.Group.Stamp)}
 		}
 		p.ofUser[p.users[s.Request]]++
 	}

@@ -1,31 +1,45 @@
 package plan
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"slurmflex/mig"
 )
 
-// sharing records the requests of this plan that other tasks of an array may still join.
+// sharing records the requests of this plan that other jobs may still join.
 type sharing struct {
-	open map[needs]*verdict // by needs: the last request that has room for more tasks
+	open map[needs]*verdict // by needs: the last request that has room for more jobs
 	// By group: the first request in a group that this plan creates.
 	begun   map[mig.GroupID]*verdict
 	pending map[needs]bool // the needs of requests that an earlier pass is still creating
+
+	// Before this plan's requests: the active requests, and the jobs that lack one. A user's jobs
+	// count only where max_active_requests_per_user applies.
+	active places
+	lack   map[userIn]int
+	// By region: the users whose jobs wait for a place, most important job first.
+	queue map[string][]string
 }
 
-// needs is what tasks must have in common to share a request: the array, nodeset and configuration,
-// which the group stands for, and the lease.
+// needs is what jobs must have in common to share a request: the array or user, the nodeset and the
+// configuration, which the group stands for, and the lease. A job's second or later door shares no
+// request with first doors: the job may start elsewhere, and more machines are harder to get.
 type needs struct {
-	group mig.GroupID
-	lease time.Duration
+	group   mig.GroupID
+	lease   time.Duration
+	further bool
 }
 
 func newSharing() sharing {
-	return sharing{map[needs]*verdict{}, map[mig.GroupID]*verdict{}, map[needs]bool{}}
+	return sharing{
+		open: map[needs]*verdict{}, begun: map[mig.GroupID]*verdict{}, pending: map[needs]bool{},
+		lack: map[userIn]int{}, queue: map[string][]string{},
+	}
 }
 
-func (c *cohort) needs() needs { return needs{c.id(), c.lease} }
+func (c *cohort) needs() needs { return needs{c.id(), c.lease, c.place() > 0} }
 
 // isFirst reports whether the cohort's request, which is still being created, has not been counted
 // yet.
@@ -38,15 +52,54 @@ func (s sharing) isFirst(c *cohort) bool {
 	return !counted
 }
 
-// share lets the cohort join a request of this plan for the same needs, up to share_requests. If
-// none exists, share makes a new request if there is a free place. While the cohort's group is
-// being created, share makes only the first request in it: further requests would have to wait for
-// the first, and the next pass can make them without that wait.
+// countLack counts the jobs that lack a request. Those that get a door in a later pass count too, so
+// that the doors of the first pass do not take all places.
+func (t *turns) countLack(verdicts []verdict) {
+	t.shared.active = t.now.clone()
+	maps.Copy(t.shared.lack, t.handed.later)
+	for i := range verdicts {
+		v := &verdicts[i]
+		if c := v.cohort; v.do == requests && !v.gone && c.place() == 0 && !c.set.Flex.UseBulkInsert {
+			t.shared.lack[userIn{region: c.set.Region}]++
+			if user := userOf(c); user.name != "" {
+				t.shared.lack[user]++
+			}
+		}
+	}
+}
+
+// size returns how many jobs may share a request with the cohort. Array tasks share up to
+// share_requests. A request of several machines is granted as a whole, and so later: other jobs
+// share no more than they must so that half of the free places are enough for all jobs that lack a
+// request. The other half is left to the jobs of the next passes.
+func (t *turns) size(c *cohort) int {
+	most := c.set.Flex.ShareRequests
+	if c.stamp.User == "" {
+		return most
+	}
+	options, region, user := t.scene.Config.Options, userIn{region: c.set.Region}, userOf(c)
+	size := perPlace(t.shared.lack[region], options.MaxActiveRequests-t.shared.active.inRegion[c.set.Region])
+	if options.MaxActivePerUser > 0 {
+		size = max(size, perPlace(t.shared.lack[user], options.MaxActivePerUser-t.shared.active.ofUser[user]))
+	}
+	return min(size, most)
+}
+
+// perPlace returns how many jobs share a place if half of the free places are for all jobs.
+func perPlace(jobs, free int) int {
+	half := max(1, free/2)
+	return (jobs + half - 1) / half
+}
+
+// share lets the cohort join a request of this plan for the same needs. If none exists or has room,
+// share makes a new request if there is a free place. While the cohort's group is being created,
+// share makes only the first request in it: further requests would have to wait for the first, and
+// the next pass can make them without that wait.
 func (t *turns) share(v *verdict) {
 	c := v.cohort
-	if first := t.shared.open[c.needs()]; first != nil {
+	if first := t.shared.open[c.needs()]; first != nil && !t.overtakes(c) {
 		first.with, v.joins = append(first.with, c), true
-		if len(first.with)+1 >= c.set.Flex.ShareRequests {
+		if len(first.with)+1 >= t.size(c) {
 			delete(t.shared.open, c.needs())
 		}
 		return
@@ -62,7 +115,20 @@ func (t *turns) share(v *verdict) {
 	if t.scene.Group(c.id()) == nil {
 		t.shared.begun[c.id()] = v
 	}
-	if c.set.Flex.ShareRequests > 1 {
+	if t.size(c) > 1 {
 		t.shared.open[c.needs()] = v
 	}
+}
+
+// noteWaiting records that a job of the user waits for a place in the region.
+func (s sharing) noteWaiting(region, user string) {
+	if !slices.Contains(s.queue[region], user) {
+		s.queue[region] = append(s.queue[region], user)
+	}
+}
+
+// overtakes reports whether a more important job of another user waits for a place in the cohort's
+// region. A job that joined a request now would be ahead of that job in Google's queue.
+func (t *turns) overtakes(c *cohort) bool {
+	return slices.ContainsFunc(t.shared.queue[c.set.Region], func(user string) bool { return user != userOf(c).name })
 }

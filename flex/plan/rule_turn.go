@@ -53,6 +53,7 @@ func inTurn(w *wanted, verdicts []verdict) []verdict {
 			}
 		}
 	}
+	t.countLack(verdicts)
 	for i := range verdicts {
 		v := &verdicts[i]
 		switch {
@@ -108,6 +109,7 @@ func (t *turns) wait(v *verdict, p places) {
 			p.ofUser[userOf(c)], t.scene.Config.Options.MaxActivePerUser, region)
 	} else {
 		t.queue[region]++
+		t.shared.noteWaiting(region, userOf(c).name)
 		v.why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
 			roughPlace(t.queue[region]), region, t.scene.Config.Options.MaxActiveRequests)
 	}

@@ -349,10 +349,7 @@ func (w *wanted) coverNodes() (nodes []string) {
 // isAnybodys reports whether the node's machine was created for no job, because an admin powered up
 // the node.
 func isAnybodys(m *scene.Node) bool {
-	return len(m.Machines) > 0 && !slices.ContainsFunc(m.Machines, func(in scene.Machine) bool {
-		origin := in.Origin()
-		return origin.Job != 0 || origin.Array != 0
-	})
+	return len(m.Machines) > 0 && !slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return in.Origin().ForJobs() })
 }
 
 // isOver reports whether an idle node has been kept for long enough.

@@ -65,7 +65,7 @@ func deleteRequests(w *wanted, _ []verdict) (s step) {
 // counts reports whether a failed request still counts as an attempt for a job that waits or may
 // wait again.
 func (w *wanted) counts(g *mig.Group, r mig.Request) bool {
-	if g.Stamp.Array == 0 {
+	if !g.Stamp.Shared() {
 		return w.groupOf[g.ID()] || w.scene.IsQueued(g.Stamp.Job)
 	}
 	return slices.ContainsFunc(r.Instances, func(name string) bool {

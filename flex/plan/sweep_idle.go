@@ -63,7 +63,7 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 // wasForAJob reports whether the node's machine was created for a job, not for an admin who powered
 // up the node.
 func wasForAJob(m *scene.Node) bool {
-	return slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return in.Origin().Job != 0 || in.Origin().Array != 0 })
+	return slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return in.Origin().ForJobs() })
 }
 
 // isOpen reports whether Slurm would allocate the node to a waiting job as soon as it is powered
@@ -91,5 +91,5 @@ func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 // isLeft reports whether the machine of an idle node in a nodeset with salvage was created for a
 // job that has left the node. A machine that the cover closes may still get a door.
 func (w *wanted) isLeft(m *scene.Node) bool {
-	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.scene.HasMachine(m.Name) && m.Machines[0].Origin().Job != 0
+	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.scene.HasMachine(m.Name) && m.Machines[0].Origin().ForJobs()
 }

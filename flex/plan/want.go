@@ -198,12 +198,32 @@ func placesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (plac
 	return places
 }
 
-// isCold reports whether the node is free for a new request: it is powered down without a machine,
-// request or job, and covered by no foreign reservation.
-func isCold(s *scene.Scene, m *scene.Node) bool {
+// isVacant reports whether the node is powered down without a job, and covered by no foreign
+// reservation.
+func isVacant(s *scene.Scene, m *scene.Node) bool {
 	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
-		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !s.Present(m.Name) && !s.MayShow(m.Name) &&
-		!isForeign(s, m)
+		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !isForeign(s, m)
+}
+
+// isCold reports whether the node is free for a new request: it is vacant, without a machine or
+// request.
+func isCold(s *scene.Scene, m *scene.Node) bool {
+	return isVacant(s, m) && !s.Present(m.Name) && !s.MayShow(m.Name)
+}
+
+// isAwaited reports whether a machine for the vacant node is requested together with others, and
+// its job waits no longer.
+func isAwaited(s *scene.Scene, m *scene.Node) bool {
+	requests := s.RequestsOf(m.Name)
+	return isVacant(s, m) && len(m.Machines) == 0 && len(requests) == 1 && requests[0].Group.Stamp.Shared()
+}
+
+// isUnclaimed reports whether the vacant node has a new machine that was requested together with
+// others, and whose job no longer waited. A machine whose node Slurm has powered down would not
+// register again.
+func isUnclaimed(s *scene.Scene, m *scene.Node) bool {
+	return isVacant(s, m) && isSound(s, m) && m.Machines[0].Origin().Shared() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
+		!s.IsOld(m.Machines[0].Created, strandedAfter)
 }
 
 // isForeign reports whether a reservation that is not ours covers the node, now or later.

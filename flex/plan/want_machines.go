@@ -13,7 +13,8 @@ import (
 // Slurm.
 type handout struct {
 	wants []want
-	held  []Wait // see Plan.Held
+	held  []Wait         // see Plan.Held
+	later map[userIn]int // the jobs that lack a request and get a door in this pass or a later one
 	// Doors of later places that end, so that other jobs get the names for their first places.
 	ends   []*scene.Door
 	leaves map[*scene.Door]bool // doors of jobs that can start on idle machines instead
@@ -27,6 +28,8 @@ type stock struct {
 	cold []string      // names of nodes without machines, lowest first
 	warm []*scene.Node // idle machines that Slurm may allocate to any job
 	left []*scene.Node // machines that no job has and that Slurm keeps from all jobs
+	// Nodes without a job whose machines are requested together with others.
+	awaited []*scene.Node
 }
 
 // handOut assigns machines and names to jobs, the most important job first, so that none is
@@ -35,7 +38,7 @@ type stock struct {
 // some of its machines first gets its others. A job's second place is served after the first places
 // of all jobs, and hands over its names to them.
 func handOut(s *scene.Scene) handout {
-	h := handout{leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}}
+	h := handout{leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, later: map[userIn]int{}}
 	if len(s.Covers()) == 0 {
 		return h
 	}
@@ -66,10 +69,49 @@ func handOut(s *scene.Scene) handout {
 			}
 		}
 	}
+	h.countLater(s, stocks, seekers)
 	h.wants = append(h.wants, hetWants(s, sets, stocks, has)...)
 	h.held = append(h.held, unasked(s, h.wants, h.held)...)
 	h.wants = append(h.wants, coldWant(s, h.wants, h.held)...)
 	return h
+}
+
+// countLater counts the jobs that get a door in this pass, or would get one if a pass made more, by
+// region and by user.
+func (h *handout) countLater(s *scene.Scene, stocks map[*config.NodeSet]*stock, seekers []seeker) {
+	left := map[*config.NodeSet]int{}
+	for set, of := range stocks {
+		left[set] = len(of.cold)
+	}
+	for _, w := range h.wants {
+		if !w.further && !w.inherit && len(s.RequestsOf(w.nodes[0])) == 0 {
+			h.countLack(w.job, w.set)
+		}
+	}
+	if len(h.wants) < doorsAtOnce {
+		return
+	}
+	for i := range seekers {
+		k := &seekers[i]
+		if len(k.has) > 0 || len(k.places) == 0 {
+			continue
+		}
+		for _, set := range k.next(s) {
+			if left[set] >= k.job.NodeCount && h.limits.obstacle(k.job, set) == "" {
+				left[set] -= k.job.NodeCount
+				h.limits.take(k.job, set, k.job.NodeCount)
+				h.countLack(k.job, set)
+				break
+			}
+		}
+	}
+}
+
+func (h *handout) countLack(j *slurm.Job, set *config.NodeSet) {
+	h.later[userIn{region: set.Region}]++
+	if j.User != "" {
+		h.later[userIn{set.Region, j.User}]++
+	}
 }
 
 // givePlace assigns a job names in the first nodeset that has enough.
@@ -81,6 +123,11 @@ func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, s
 		}
 		if first && h.inherit(s, of, set, k) {
 			k.places, k.has = nil, append(k.has, set)
+			h.limits.take(k.job, set, k.job.NodeCount)
+			return
+		}
+		if first && h.joinRequest(s, of, set, k) {
+			k.has = append(k.has, set)
 			h.limits.take(k.job, set, k.job.NodeCount)
 			return
 		}
@@ -143,7 +190,9 @@ func stocksOf(s *scene.Scene, sets map[*config.NodeSet]bool) map[*config.NodeSet
 		case isWarm(m):
 			of.warm = append(of.warm, m)
 		case !sets[m.Set]:
-		case ends[m] && isSound(s, m), m.Cover && m.Door == nil && m.Power == scene.On && !m.Taken() && isSound(s, m):
+		case m.Cover && isAwaited(s, m):
+			of.awaited = append(of.awaited, m)
+		case ends[m] && isSound(s, m), m.Cover && isUnclaimed(s, m), m.Cover && m.Door == nil && m.Power == scene.On && !m.Taken() && isSound(s, m):
 			of.left = append(of.left, m)
 		}
 	}
@@ -208,6 +257,28 @@ func (h *handout) inherit(s *scene.Scene, of *stock, set *config.NodeSet, k *see
 		return false
 	}
 	h.take(s, of, want{job: k.job, address: k.address, set: set, nodes: names, inherit: true})
+	return true
+}
+
+// joinRequest assigns a one-node job the place of another job in a live request, if the lease is
+// long enough.
+func (h *handout) joinRequest(s *scene.Scene, of *stock, set *config.NodeSet, k *seeker) bool {
+	if k.job.NodeCount != 1 {
+		return false
+	}
+	var fit []string
+	for _, m := range of.awaited {
+		if lease := s.RequestsOf(m.Name)[0].Request.Duration; lease == 0 || lease >= scene.Lease(set.Flex, []*slurm.Job{k.job}) {
+			fit = append(fit, m.Name)
+		}
+	}
+	names := namesFor(fit, k.job)
+	if names == nil {
+		return false
+	}
+	h.kept[s.Node(names[0])] = true
+	of.awaited = slices.DeleteFunc(of.awaited, func(m *scene.Node) bool { return m.Name == names[0] })
+	h.wants = append(h.wants, want{job: k.job, address: k.address, set: set, nodes: names})
 	return true
 }
 

@@ -86,7 +86,10 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
 	taken := slices.DeleteFunc(slices.Clone(needs), func(name string) bool { return slices.Contains(of.cold, name) })
-	left := slices.DeleteFunc(slices.Clone(of.cold), func(name string) bool { return slices.Contains(excluded, name) })
+	left := of.cold
+	if len(excluded) > 0 {
+		left = without(of.cold, excluded)
+	}
 	switch {
 	case wasLate(s, j):
 		return "it did not start although its nodes were free for it, so Slurm is to choose its nodes", true

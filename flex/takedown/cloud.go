@@ -137,7 +137,7 @@ func (d *draft) groupInUse(g mig.Group) string {
 		names = append(names, r.Instances...)
 	}
 	for _, j := range d.jobs {
-		if g.Stamp.IsFor(j.ID, j.Array()) {
+		if g.Stamp.IsFor(j.ID, j.Array(), j.User) {
 			names = append(names, j.Nodes...)
 		}
 	}

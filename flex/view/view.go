@@ -246,6 +246,7 @@ type Group struct {
 	NodeSet   string    `json:"nodeset"`
 	Job       uint32    `json:"job,omitzero"`   // job for which the group was created
 	Array     uint32    `json:"array,omitzero"` // array with tasks that share the group
+	User      string    `json:"user,omitempty"` // user with one-node jobs that share the group
 	Node      string    `json:"node,omitempty"` // only node for which the group was created
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	Instances string    `json:"instances"` // hostlist

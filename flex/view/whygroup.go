@@ -42,6 +42,8 @@ func (t *teller) oneGroup(g Group) {
 		whose = fmt.Sprintf("job %s (nodeset %s)", t.nameOf(g.Job), g.NodeSet)
 	case g.Array != 0:
 		whose = fmt.Sprintf("tasks of array %d (nodeset %s)", g.Array, g.NodeSet)
+	case g.User != "":
+		whose = fmt.Sprintf("one-node jobs of user %s (nodeset %s)", g.User, g.NodeSet)
 	case g.Node != "":
 		whose = fmt.Sprintf("node %s (nodeset %s)", g.Node, g.NodeSet)
 	}

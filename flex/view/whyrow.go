@@ -129,13 +129,13 @@ func (t *teller) asking(r Row) {
 
 func (t *teller) queued(r Row) {
 	lacks := "no capacity in " + t.zones(r) + " yet"
-	next := "Google keeps retrying; " + r.one("the node arrives", "all the nodes arrive together") + " once it has capacity"
+	next := "Google keeps retrying; " + t.arrive(r) + " once it has capacity"
 	if r.Estimate == nil {
 		next += ", and there is no estimate"
 	}
 	next += "."
 	if r.Cause == mig.CauseQuota.String() {
-		lacks, next = r.Brief, "Google keeps retrying; "+r.one("the node arrives", "all the nodes arrive together")+" once enough of the quota is free or an admin has it raised."
+		lacks, next = r.Brief, "Google keeps retrying; "+t.arrive(r)+" once enough of the quota is free or an admin has it raised."
 	}
 	t.lead("Queued at Google for %s: %s. %s", t.since(r.RequestedAt), lacks, next)
 	t.requested(r)
@@ -147,6 +147,19 @@ func (t *teller) queued(r Row) {
 	if r.Error != "" {
 		t.detail("Google's last error message: %s.", sentence(r.Error))
 	}
+}
+
+// arrive says which machines Google grants together. Jobs that share a request wait for the machines
+// of all.
+func (t *teller) arrive(r Row) string {
+	for _, g := range t.Groups {
+		for _, q := range g.Requests {
+			if g.Name == r.Group && g.Region == r.Region && q.Name == r.Request && q.Count > r.Count {
+				return fmt.Sprintf("all %d machines of the request, which other jobs share, arrive together", q.Count)
+			}
+		}
+	}
+	return r.one("the node arrives", "all the nodes arrive together")
 }
 
 // givesUp explains when the wait ends, and what happens to the job.

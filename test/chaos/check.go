@@ -234,7 +234,7 @@ func (c *check) pass(p *process) {
 func (c *check) stillWanted(g fakegce.Group, r fakegce.Request) bool {
 	stamp, _ := mig.ParseStamp(g.Description)
 	door := memo.ParseHold(cluster, c.w.slurm.JobReservation(stamp.Job)).Kind == memo.DoorHold
-	return door || stamp.Job == 0 && stamp.Array == 0 || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
+	return door || !stamp.ForJobs() || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
 }
 
 // outstay counts the passes during which a request, or a node that is powering up, outlives

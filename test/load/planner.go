@@ -29,7 +29,7 @@ func (*bench) planner(context.Context) (values []float64) {
 	}
 	small, large := values[0], values[len(values)-1]
 	cfg := must.Get(site.Config(5_000))
-	waiting := site.Waiting(cfg, time.Now(), waitingPending)
+	waiting := site.Waiting(cfg, time.Now(), waitingPending, 4)
 	inQueue := cpuOf(func() { plan.Compute(scene.Of(cfg, waiting)) })
 	return append(values, math.Log(large/small)/math.Log(100), float64(inQueue)/millisecond)
 }

@@ -106,7 +106,23 @@ var mutants = []mutant{
 	},
 	{
 		"a request has one more machine than share_requests", "flex/plan/rule_share.go",
-		"if len(first.with)+1 >= c.set.Flex.ShareRequests {", "if len(first.with) >= c.set.Flex.ShareRequests {", planner,
+		"if len(first.with)+1 >= t.size(c) {", "if len(first.with) >= t.size(c) {", planner,
+	},
+	{
+		"few single jobs share a request", "flex/plan/rule_share.go",
+		"	if c.stamp.User == \"\" {\n", "	if true {\n", planner,
+	},
+	{
+		"a job that shares a request overtakes another user's", "flex/plan/rule_share.go",
+		"first != nil && !t.overtakes(c) {", "first != nil {", planner,
+	},
+	{
+		"doors of later passes do not count as jobs without a request", "flex/plan/rule_share.go",
+		"	maps.Copy(t.shared.lack, t.handed.later)\n", "", planner,
+	},
+	{
+		"the machine of a cancelled job is given to no other", "flex/plan/want_machines.go",
+		"if k.job.NodeCount != 1 {", "if k.job.NodeCount > 0 {", planner,
 	},
 	{
 		"a request with too short a lease is adopted", "flex/plan/match_requests.go",

@@ -154,7 +154,7 @@ func (s builder) noteHidden(g *mig.Group) {
 	}
 	for _, m := range s.nodes { // the records of its requests may be gone
 		of := func(j *slurm.Job) bool { return IsFor(g.Stamp, j) }
-		if m.Name == g.Stamp.Node || (g.Stamp.Job != 0 || g.Stamp.Array != 0) && m.Set.Name == g.Stamp.NodeSet && (len(m.Holders) == 0 || slices.ContainsFunc(m.Holders, of)) {
+		if m.Name == g.Stamp.Node || g.Stamp.ForJobs() && m.Set.Name == g.Stamp.NodeSet && (len(m.Holders) == 0 || slices.ContainsFunc(m.Holders, of)) {
 			s.note(m.Name).mayShow = true
 		}
 	}
@@ -207,7 +207,7 @@ func (s *Scene) IsNew(in Machine, r Live) bool {
 }
 
 // IsFor reports whether a resource with the stamp was created for the job.
-func IsFor(stamp mig.Stamp, j *slurm.Job) bool { return stamp.IsFor(j.ID, j.Array()) }
+func IsFor(stamp mig.Stamp, j *slurm.Job) bool { return stamp.IsFor(j.ID, j.Array(), j.User) }
 
 // Group returns a usable group of the cluster; nil if no usable group has that name. See
 // UsableGroups.

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"slices"
 
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 func (s builder) addJob(j *slurm.Job) {
 	s.jobs[j.ID] = j
-	if array := j.Array(); array != 0 {
-		s.arrays[array] = true
-	}
+	s.sharers[mig.Sharers(j.Array(), j.User)] = j.User
 	if !j.State.HoldsNodes() {
 		return
 	}
@@ -94,5 +93,19 @@ func (s *Scene) HoldersOf(node string) []*slurm.Job {
 	return s.named(node).holders
 }
 
-// HasArray reports whether the queue has tasks of the array job.
-func (s *Scene) HasArray(array uint32) bool { return s.arrays[array] }
+// HasSharers reports whether the queue has tasks of the stamp's array, or jobs of its user.
+func (s *Scene) HasSharers(stamp mig.Stamp) bool {
+	_, has := s.sharers[stamp.Sharers()]
+	return has && stamp.Shared()
+}
+
+// UserOf returns the user of a stamp's job or jobs; empty if none of them is in the queue.
+func (s *Scene) UserOf(stamp mig.Stamp) string {
+	if job := s.jobs[stamp.Job]; job != nil {
+		return job.User
+	}
+	if !stamp.Shared() {
+		return ""
+	}
+	return s.sharers[stamp.Sharers()]
+}

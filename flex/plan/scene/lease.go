@@ -39,7 +39,7 @@ const bootLoss = 5 * time.Minute
 // booted before the node was last powered up, so the node can never register. Or its lease ends
 // before the job could finish.
 //
-// The instance of a group that array tasks share was created for the task that held the node at
+// The instance of a group that jobs share was created for the job that held the node at
 // that time. An instance that was created for the node itself serves all jobs, unless its time to
 // boot had already passed when the jobs were allocated the node.
 func (s *Scene) IsLeftover(m *Node, in Machine) bool {
@@ -50,7 +50,7 @@ func (s *Scene) IsLeftover(m *Node, in Machine) bool {
 	}
 	limit := m.Set.Flex.BootTimeout
 	mayBoot := func(j *slurm.Job) bool { return limit == 0 || j.Start.Before(in.Created.Add(limit)) }
-	if stamp.Job == 0 && stamp.Array == 0 && slices.ContainsFunc(m.Holders, mayBoot) {
+	if !stamp.ForJobs() && slices.ContainsFunc(m.Holders, mayBoot) {
 		return false
 	}
 	return limit > 0 && s.IsOld(in.Created, limit) || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)
@@ -73,7 +73,7 @@ func (in Machine) end() time.Time {
 	if until := in.Until(); !until.IsZero() || in.Maker == nil {
 		return until
 	}
-	for _, r := range slices.Backward(in.Maker.Requests) { // earlier tasks may have used the node
+	for _, r := range slices.Backward(in.Maker.Requests) { // earlier jobs may have used the node
 		if r.State == mig.Succeeded && r.Names(in.Name) && r.Duration > 0 {
 			return in.Created.Add(r.Duration)
 		}

@@ -28,12 +28,13 @@ type Scene struct {
 	usable []*mig.Group
 	sets   map[string]*setRecord // by nodeset
 	// Every job in the queue, in any state; nil: its row could not be read.
-	jobs   map[uint32]*slurm.Job
-	arrays map[uint32]bool    // array jobs with tasks in the queue
-	ends   map[uint32]Machine // the machine of each job that ends first
-	holds  []Hold             // our reservations
-	covers []Hold             // the reservations that close powered-down nodes
-	doors  []*Door            // the reservations for jobs that wait pending
+	jobs map[uint32]*slurm.Job
+	// The users of the jobs in the queue, by the jobs that may share a group; see mig.Sharers.
+	sharers map[mig.Stamp]string
+	ends    map[uint32]Machine // the machine of each job that ends first
+	holds   []Hold             // our reservations
+	covers  []Hold             // the reservations that close powered-down nodes
+	doors   []*Door            // the reservations for jobs that wait pending
 
 	anyJob, anyNode bool      // an unreadable job may have any ID, or hold any node
 	unreadable      []Problem // the rows, instances and groups that slurmflex left alone
@@ -80,13 +81,13 @@ type builder struct{ *Scene }
 func build(cfg *config.Config, snap Snapshot) *Scene {
 	s := builder{&Scene{
 		Config: cfg, Seen: snap,
-		table:  map[*config.NodeSet][]*Node{},
-		strays: map[string]*record{},
-		groups: make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
-		sets:   map[string]*setRecord{},
-		jobs:   make(map[uint32]*slurm.Job, len(snap.Jobs)),
-		arrays: map[uint32]bool{},
-		ends:   map[uint32]Machine{},
+		table:   map[*config.NodeSet][]*Node{},
+		strays:  map[string]*record{},
+		groups:  make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
+		sets:    map[string]*setRecord{},
+		jobs:    make(map[uint32]*slurm.Job, len(snap.Jobs)),
+		sharers: map[mig.Stamp]string{},
+		ends:    map[uint32]Machine{},
 	}}
 	s.addNodes()
 	for i := range snap.Jobs {

@@ -49,7 +49,7 @@ func TestRisingRequestsEveryNodeAndLeavingDeletesEveryMachine(t *testing.T) {
 
 func TestEveryJobOfAWaitingClusterHasADoorAndRequest(t *testing.T) {
 	cfg := cluster(t, 400)
-	snap := Waiting(cfg, noon.Add(time.Second/2), 100)
+	snap := Waiting(cfg, noon.Add(time.Second/2), 100, 4)
 	assert.Empty(t, plan.Compute(scene.Of(cfg, snap)).Actions)
 	assert.Len(t, snap.Groups, 100)
 	assert.Len(t, snap.Reservations, 101, "the cover and the doors")

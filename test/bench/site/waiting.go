@@ -12,15 +12,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// Waiting returns a cluster in which the given number of four-node jobs wait PENDING for capacity.
-// Each has a door and an ACCEPTED request. All other nodes are under the cover.
-func Waiting(cfg *config.Config, now time.Time, jobs int) scene.Snapshot {
+// Waiting returns a cluster in which the given number of jobs wait PENDING for capacity, each for
+// that many nodes. Each has a door and, as far as places allow, an ACCEPTED request. All other nodes
+// are under the cover.
+func Waiting(cfg *config.Config, now time.Time, jobs, nodes int) scene.Snapshot {
 	b := newBuilder(cfg, now.Truncate(time.Second)) // as precise as Slurm's times
 	b.snap.Promises, b.snap.SuspendTime = true, 5*time.Minute
 	for range jobs {
 		b.jobs++
 		b.snap.Jobs = append(b.snap.Jobs, slurm.Job{
-			ID: b.jobs, ArrayID: b.jobs, Partition: "train", State: slurm.JobPending, NodeCount: 4,
+			ID: b.jobs, ArrayID: b.jobs, Partition: "train", State: slurm.JobPending, NodeCount: nodes,
 			Priority: 100, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: Limit}, User: "ada", Reason: "Resources",
 		})
 	}
@@ -33,12 +34,11 @@ func Waiting(cfg *config.Config, now time.Time, jobs int) scene.Snapshot {
 func (b *builder) arrive(actions []plan.Action) (said bool) {
 	for _, a := range actions {
 		switch a := a.(type) {
+		case plan.CreateGroup:
+			b.snap.Groups = append(b.snap.Groups, mig.Group{Name: a.Group.Name, Region: a.Group.Region, Created: b.snap.Now, Stamp: a.Spec.Stamp})
 		case plan.CreateRequest:
-			b.snap.Groups = append(b.snap.Groups, mig.Group{
-				Name: a.Group.Name, Region: a.Group.Region, TargetSize: len(a.Spec.Instances), Created: b.snap.Now,
-				Stamp:    mig.Stamp{Version: mig.StampVersion, Cluster: Cluster, NodeSet: NodeSet, Job: a.Job},
-				Requests: []mig.Request{{Name: a.Spec.Name, State: mig.Accepted, Instances: a.Spec.Instances, Duration: a.Spec.Duration, Created: b.snap.Now}},
-			})
+			g := &b.snap.Groups[slices.IndexFunc(b.snap.Groups, func(g mig.Group) bool { return g.ID() == a.Group })]
+			g.Requests = append(g.Requests, mig.Request{Name: a.Spec.Name, State: mig.Accepted, Instances: a.Spec.Instances, Duration: a.Spec.Duration, Created: b.snap.Now})
 		case plan.CreateReservation:
 			made := slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start, Flags: []string{fmt.Sprintf("PURGE_COMP=%d:00", a.Purge/time.Minute)}}
 			if a.Lasts > 0 {

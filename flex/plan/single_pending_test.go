@@ -1,0 +1,139 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/bench/site"
+	"slurmflex/test/scenetest"
+)
+
+// The doors of 5,000 jobs take 25 passes. The requests of the first must leave places to the last.
+func TestFiveThousandPendingJobsNeedAtMost100Requests(t *testing.T) {
+	const jobs = 5000
+	cfg, err := site.Config(jobs)
+	require.NoError(t, err)
+	cfg.Options.MaxActiveRequests = 100
+	cfg.FlexSets()[0].Flex.ShareRequests = 50
+	requests, machines := 0, map[string]bool{}
+	for _, g := range site.Waiting(cfg, noon, jobs, 1).Groups {
+		requests += len(g.Requests)
+		for _, r := range g.Requests {
+			for _, name := range r.Instances {
+				machines[name] = true
+			}
+		}
+	}
+	assert.LessOrEqual(t, requests, 100)
+	assert.Len(t, machines, jobs)
+	t.Logf("%d requests", requests)
+}
+
+// oneAway is a cluster where jobs 7, 8 and 9 wait for one machine each. The machines of jobs 7 and 8
+// and of a third job are in one request, but the third job has left the queue. Job 9 has no door.
+func oneAway() waitingPending {
+	w := newWaitingPending()
+	for _, set := range w.Config.FlexSets() {
+		set.Flex.ShareRequests = 4
+	}
+	w.Snap.Jobs[0].NodeCount = 1
+	for id := uint32(8); id <= 9; id++ {
+		other := w.Snap.Jobs[0]
+		other.ID, other.ArrayID, other.Reservation, other.Reason = id, id, "", "Priority"
+		w.Snap.Jobs, w.Snap.Requeues[id] = append(w.Snap.Jobs, other), true
+	}
+	w.door().Nodes = scenetest.Names("alpha-a3-0")
+	w.Snap.Jobs[1].Reservation, w.Snap.Jobs[1].Reason = memo.DoorReservation("alpha", "8", noon.Add(-time.Minute)), "Reservation"
+	w.reserve(w.Snap.Jobs[1].Reservation, 4*time.Minute+30*time.Second, "alpha-a3-1", "PURGE_COMP=00:05:00")
+	of := mig.Sharers(0, "ann")
+	of.NodeSet = "a3"
+	w.Group(memo.SharedGroup("alpha", "a3", of, 0), of, mig.Request{
+		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1,3]"), Duration: 4 * time.Hour, Created: noon.Add(-time.Minute),
+	})
+	return w
+}
+
+// doorOf9 returns the nodes of the door that the plan makes for job 9.
+func (w waitingPending) doorOf9() (nodes []string) {
+	for _, a := range plan.Compute(w.Scene()).Actions {
+		if made, ok := a.(plan.CreateReservation); ok && made.Name == memo.DoorReservation("alpha", "9", noon) {
+			nodes = made.Nodes
+		}
+	}
+	return nodes
+}
+
+func TestWaitingJobTakesTheMachineOfACancelledOne(t *testing.T) {
+	w := oneAway()
+	assert.Equal(t, []string{"alpha-a3-3"}, w.doorOf9())
+	w.Snap.Jobs[2].User = "bob"
+	assert.Equal(t, []string{"alpha-a3-3"}, w.doorOf9(), "also of another user")
+	w.Snap.Groups[0].Requests[0].Duration = 30 * time.Minute
+	assert.Equal(t, []string{"alpha-a3-2"}, w.doorOf9(), "unless the lease is too short")
+	w = oneAway()
+	w.Snap.Jobs[2].Excludes = "alpha-a3-3"
+	assert.Equal(t, []string{"alpha-a3-2"}, w.doorOf9(), "or the job excludes the node")
+}
+
+// Without the third job, more than half of the request's machines would be unwanted.
+func TestRequestIsKeptForTheJobThatTakesItsMachine(t *testing.T) {
+	w := oneAway()
+	w.Snap.Jobs = append(w.Snap.Jobs[:1], w.Snap.Jobs[2:]...)
+	w.Snap.Reservations = w.Snap.Reservations[:2]
+	assert.Empty(t, cancels(plan.Compute(w.Scene())), "job 9 takes a machine")
+	w.Snap.Jobs = w.Snap.Jobs[:1]
+	assert.Len(t, cancels(plan.Compute(w.Scene())), 1)
+}
+
+func cancels(p plan.Plan) (requests []string) {
+	for _, a := range p.Actions {
+		if c, ok := a.(plan.CancelRequest); ok {
+			requests = append(requests, c.String())
+		}
+	}
+	return requests
+}
+
+// The machine may be created in the moment when its job leaves.
+func TestWaitingJobTakesTheNewMachineOfACancelledOne(t *testing.T) {
+	w := oneAway()
+	w.Snap.Groups[0].Requests[0].State, w.Snap.Groups[0].TargetSize = mig.Succeeded, 3
+	for i := range w.Machines("alpha-a3-[0-1,3]", w.Snap.Groups[0].Name) {
+		w.Snap.Instances[i].Created = noon.Add(-30 * time.Second)
+	}
+	assert.Equal(t, []string{"alpha-a3-3"}, w.doorOf9())
+	assert.NotContains(t, deleted(plan.Compute(w.Scene())), "alpha-a3-3")
+	w.Snap.Jobs[2].Limit = slurm.ParseLimit("UNLIMITED")
+	assert.Equal(t, []string{"alpha-a3-2"}, w.doorOf9(), "a job without a limit may outlast the lease")
+	assert.Equal(t, []string{"alpha-a3-3"}, deleted(plan.Compute(w.Scene())))
+}
+
+func deleted(p plan.Plan) (nodes []string) {
+	for _, a := range p.Actions {
+		if d, ok := a.(plan.DeleteInstances); ok {
+			nodes = append(nodes, mig.Names(d.Instances)...)
+		}
+	}
+	return nodes
+}
+
+func BenchmarkFiveThousandSingleJobs(b *testing.B) {
+	cfg, err := site.Config(5000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg.Options.MaxActiveRequests, cfg.FlexSets()[0].Flex.ShareRequests = 100, 50
+	snap := site.Waiting(cfg, noon, 5000, 1)
+	b.ResetTimer()
+	for b.Loop() {
+		plan.Compute(scene.Of(cfg, snap))
+	}
+}

@@ -30,6 +30,7 @@ type Wait struct {
 	// Why nothing is requested now, or why the nodes are returned; empty: nothing prevents a
 	// request.
 	Obstacle string
+	Barred   bool          // the job lacks more than nodes, so slurmflex requests none for it
 	Failed   int           // consecutive failed attempts, if they are the obstacle
 	Next     time.Time     // when the next attempt will be made, if known
 	Failing  scene.Failing // if Failed counts calls that every pass repeats

@@ -178,7 +178,7 @@ func amountOf(n int64, of string) string {
 
 // heldBack returns the wait of a job that a limit holds back.
 func heldBack(j *slurm.Job, set *config.NodeSet, why string) Wait {
-	return Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why}
+	return Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why, Barred: true}
 }
 
 // mayBeLimited reports whether a limit may keep the job pending. Slurm shows the limit as the
@@ -200,7 +200,7 @@ func lateWaits(s *scene.Scene) (held []Wait) {
 			if late.Unknown != "" {
 				why = fmt.Sprintf("slurmctld makes no reservation for user %s: submit the job as a user whom the controller knows", late.Unknown)
 			}
-			held = append(held, Wait{Job: j.ID, Stage: Waiting, Next: late.Until, Obstacle: why})
+			held = append(held, Wait{Job: j.ID, Stage: Waiting, Next: late.Until, Obstacle: why, Barred: true})
 		}
 	}
 	return held

@@ -31,6 +31,7 @@ var columns = []column{
 	{"LEASE", 0, false, func(_ View, r Row) string { return r.Leases() }},
 	{"TIME", 0, false, func(v View, r Row) string { return r.When(v.SeenAt) }},
 	{"ESTIMATE", 0, true, func(_ View, r Row) string { return shortOf(r.Estimate) }},
+	{"AHEAD", 0, true, func(_ View, r Row) string { return r.ahead }},
 	{"COUNT", 0, true, func(_ View, r Row) string { return numberOf(r.Count) }},
 	{"GPUS", 0, true, func(v View, r Row) string { gpus, _ := v.GPUsOf(r); return numberOf(gpus) }},
 	{"PLACE", 0, true, func(_ View, r Row) string { return cmp.Or(r.Zone, r.Region) }},
@@ -77,6 +78,9 @@ func (v View) GPUsOf(r Row) (n int, known bool) {
 // rows writes the rows, with further details below them.
 func (t *table) rows(v View) {
 	rows := t.look.Order.Sort(sorted(slices.Concat(v.Rows, v.Pending())))
+	if t.look.Wide {
+		v.markAhead(rows)
+	}
 	shown := keep(columns, func(c column) bool { return t.look.Wide || !c.wide })
 	cells := [][]string{nil}
 	for _, c := range shown {

@@ -18,7 +18,7 @@ import (
 // Of returns the view of what a reconcile pass saw and decided. The daemon adds its own state and
 // the actions.
 func Of(seen *scene.Scene, p plan.Plan) View {
-	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, cancelled: map[string]bool{}}
+	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, cancelled: map[string]bool{}, line: plan.Line(seen, p)}
 	for _, a := range p.Actions {
 		if a, ok := a.(plan.CancelRequest); ok {
 			b.cancelled[a.Group.String()+"/"+a.Request] = true
@@ -52,6 +52,7 @@ type builder struct {
 	unseen    map[string]error // errors of the unread regions
 	plan      plan.Plan
 	cancelled map[string]bool // region/group/request
+	line      map[uint32][]plan.Ahead
 }
 
 func (b *builder) isStatic(node string) bool {
@@ -226,6 +227,9 @@ func (b *builder) jobs() []Job {
 			awaited, job.Places = append(awaited, d.Nodes...), job.Places+1
 		}
 		job.Awaits = slurm.Fold(awaited)
+		for _, a := range b.line[j.ID] {
+			job.Ahead = append(job.Ahead, Ahead(a))
+		}
 		if j.Limit.Kind == slurm.LimitSet {
 			job.Limit = Seconds(j.Limit.Duration)
 		}

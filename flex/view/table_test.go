@@ -78,9 +78,10 @@ func TestWideTableHasMoreColumns(t *testing.T) {
 		}
 	}
 	text := v.Table(Look{Now: noon, Wide: true})
-	assert.Regexp(t, `(?m)^NODESET .* TIME +ESTIMATE +COUNT +GPUS +PLACE +SINCE +ENDS +GROUP$`, text)
-	assert.Regexp(t, `(?m)^a3 +812 .* for 1h30m +18m / 1d02h +2 +16 +us-central1 +2026-11-21T10:30:00Z +- +alpha-a3-job-812/a2$`, text)
-	assert.Regexp(t, `(?m)^a3 +813 .* ends in 2h00m +- +3 +24 +us-central1-a +2026-11-21T10:00:00Z +2026-11-21T14:00:00Z +alpha-a3-job-813$`, text)
+	assert.Regexp(t, `(?m)^NODESET .* TIME +ESTIMATE +AHEAD +COUNT +GPUS +PLACE +SINCE +ENDS +GROUP$`, text)
+	assert.Regexp(t, `(?m)^a3 +812 .* for 1h30m +18m / 1d02h +0 +2 +16 +us-central1 +2026-11-21T10:30:00Z +- +alpha-a3-job-812/a2$`, text)
+	assert.Regexp(t, `(?m)^a3 +813 .* ends in 2h00m +- +- +3 +24 +us-central1-a +2026-11-21T10:00:00Z +2026-11-21T14:00:00Z +alpha-a3-job-813$`, text)
+	assert.Regexp(t, `(?m)^a3 +815 .* for 1h30m +- +3 +1 +8 `, text, "jobs 812 and 814 are ahead")
 	assert.NotContains(t, busy().view().Table(Look{Now: noon}), "GPUS")
 }
 

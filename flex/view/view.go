@@ -176,6 +176,8 @@ type Row struct {
 	// begins means, for pending jobs, that NextAt is the earliest start that Slurm allows, not the
 	// expected start.
 	begins bool
+	// ahead is the number of nodes ahead of the row's jobs, or a range; only in a wide table.
+	ahead string
 
 	// KnownAt is the time of the cloud data, if the region could not be read since.
 	KnownAt time.Time `json:"last_known_at,omitzero"`
@@ -289,6 +291,8 @@ type Job struct {
 	// Places is the number of alternative places in Awaits. The job starts in the first place with
 	// all machines registered.
 	Places int `json:"places,omitempty"`
+	// Ahead is the job's queue position in each nodeset where it waits.
+	Ahead []Ahead `json:"ahead,omitempty"`
 	// NodeCount is the number of nodes that the job has, or its minimum while it is pending.
 	NodeCount int `json:"node_count,omitzero"`
 	// GPUs are those requested by --gres or --gpus-per-node.

@@ -125,6 +125,9 @@ func (t *teller) oneJob(j Job, name string) {
 	} else {
 		t.placed(j)
 	}
+	for _, a := range j.Ahead {
+		t.fact("%s.", a)
+	}
 	if j.Told != "" && j.isUnplaced() {
 		if t.lastDone(j, nil) == "" {
 			t.fact("Last message to the owner: %s.", t.brief(memo.Text(j.Told)))

@@ -1,0 +1,106 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+// ahead formats the queue positions of jobs.
+func (w severalPlaces) ahead(jobs ...uint32) (all []string) {
+	s := w.Scene()
+	line := plan.Line(s, plan.Compute(s))
+	for _, id := range jobs {
+		text := fmt.Sprint(id, ":")
+		for _, a := range line[id] {
+			text += fmt.Sprintf(" %s %d nodes %d jobs", a.NodeSet, a.Nodes, a.Jobs)
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// asked makes job 7's request in us that long ago.
+func (w severalPlaces) asked(set string, ago time.Duration) {
+	w.Group("alpha-"+set+"-job-7", mig.Stamp{NodeSet: set, Job: 7}, mig.Request{
+		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-" + set + "-[0-1]"), Duration: time.Hour, Created: noon.Add(-ago),
+	}).Created = noon.Add(-ago)
+}
+
+func TestJobsWaitInTheOrderOfRequests(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.waits(10 * time.Minute)
+	w.asked("us", 10*time.Minute)
+	w.submit(8, "us")
+	w.submit(9, "us")
+	assert.Equal(t, []string{"7: us 0 nodes 0 jobs eu 0 nodes 0 jobs", "8: us 6 nodes 2 jobs", "9: us 4 nodes 1 jobs"}, w.ahead(7, 8, 9),
+		"job 7 has a request, and job 9 more priority than job 8")
+
+	w.Snap.Templates[w.Config.FlexSetOf("alpha-us-0").Template] = scenetest.FlexTemplate("a3-megagpu-8g")
+	assert.Equal(t, []string{"8: us 4 nodes 2 jobs", "9: us 2 nodes 1 jobs"}, w.ahead(8, 9), "another machine type")
+	w.Snap.Templates[w.Config.FlexSetOf("alpha-us-0").Template] = scene.Template{}
+	assert.Equal(t, []string{"8:", "9:"}, w.ahead(8, 9), "the machine type is unknown")
+}
+
+func TestJobWaitsInEachOfItsPlaces(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.submit(8, "us,eu")
+	w.submit(9, "us")
+	w.Snap.Templates[w.Config.FlexSetOf("alpha-eu-0").Template] = scenetest.FlexTemplate("a3-megagpu-8g")
+	assert.Equal(t, []string{"7: us 4 nodes 2 jobs eu 2 nodes 1 jobs od 4 nodes 2 jobs", "8: us 2 nodes 1 jobs eu 0 nodes 0 jobs", "9: us 0 nodes 0 jobs"}, w.ahead(7, 8, 9))
+}
+
+func TestOnlyJobsThatLackOnlyNodesWaitInLine(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.submit(8, "us").Reason = "Dependency"
+	w.submit(9, "us").Reason = "Licenses"
+	tasks := w.submit(10, "us")
+	tasks.ArrayTask, tasks.NodeCount = "0-9%3", 1
+	assert.Equal(t, []string{"7: us 3 nodes 3 jobs eu 3 nodes 3 jobs od 3 nodes 3 jobs", "8:", "9:", "10: us 0 nodes 0 jobs"}, w.ahead(7, 8, 9, 10))
+	w.Snap.Unseen[scenetest.US] = errors.New("503")
+	assert.Equal(t, []string{"7:", "10:"}, w.ahead(7, 10), "requests of an unread region are unknown")
+}
+
+// Kueue's visibility API answers for each of thousands of workloads, too.
+func TestLineOf5000JobsTakesOneLoop(t *testing.T) {
+	w := newSeveralPlaces("")
+	for i := range uint32(5000) {
+		w.submit(100+i, "us,eu,od")
+	}
+	s := w.Scene()
+	begun := time.Now()
+	line := plan.Line(s, plan.Plan{})
+	assert.Less(t, time.Since(begun), time.Second)
+	assert.Equal(t, plan.Ahead{NodeSet: "us", Region: scenetest.US, Machine: "a3-highgpu-8g", Nodes: 10000, Jobs: 5000}, line[7][0])
+	assert.Len(t, line, 5001)
+}
+
+func TestNodesInOneRequestShareAPosition(t *testing.T) {
+	at := func(job uint32, nodes ...string) plan.Wait {
+		return plan.Wait{Job: job, NodeSet: "us", Region: scenetest.US, Group: "g", Nodes: nodes, Stage: plan.Queued, Request: "a1", Requested: noon}
+	}
+	w := newSeveralPlaces("")
+	w.Snap.Jobs = []slurm.Job{}
+	back := at(1, "n0")
+	back.Stage = plan.Returned
+	static := at(0, "n1")
+	static.Request, static.Requested = "a0", noon.Add(-time.Hour)
+	later := at(4, "n4", "n5")
+	later.Request = ""
+	later.Requested = time.Time{}
+	line := plan.Line(w.Scene(), plan.Plan{Waits: []plan.Wait{later, at(3, "n3"), back, at(2, "n2"), static}})
+	got := map[uint32]string{}
+	for id, a := range line {
+		got[id] = fmt.Sprint(a[0].Nodes, " ", a[0].Jobs)
+	}
+	assert.Equal(t, map[uint32]string{2: "1 0", 3: "1 0", 4: "3 2"}, got)
+}

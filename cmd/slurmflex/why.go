@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 )
 
 func newWhy(a *app) *cobra.Command {
-	verbose, nodes, story, asJSON := false, false, false, false
+	verbose, nodes, story, summary, asJSON := false, false, false, false, false
 	cmd := &cobra.Command{
 		Use: "why JOB|NODE|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
 		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0 or alpha-a3-job-812"),
@@ -25,13 +26,15 @@ for a component of a heterogeneous job. --verbose adds earlier attempts, Google'
 error messages in full and recent actions, --nodes where Google says that each
 machine is, --story what has happened to the job so far. A job that has left Slurm's
 queue is shown with its end and its story, from the daemon's memory of the last day
-and from the history in slurmflex.state_dir.
+and from the history in slurmflex.state_dir. --summary prints only how long the job
+waited and ran, and on what, in one line: for the end of a job's own output.
 
 Any user can run it: the daemon answers, at slurmflex.http_address. If no daemon
 answers, the command reads Slurm and Compute itself, which needs credentials.`,
 		Example: `  slurmflex why 812
   slurmflex why --verbose 812
   slurmflex why --story 812
+  slurmflex why --summary 812
   slurmflex why 812_3
   slurmflex why alpha-a3-0`,
 		ValidArgsFunction: a.complete(view.View.Subjects),
@@ -42,7 +45,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			}
 			var past *view.Past
 			why := ""
-			if _, _, err := v.Find(args[0]); story || errors.Is(err, view.ErrUnknown) {
+			if _, _, err := v.Find(args[0]); story || summary || errors.Is(err, view.ErrUnknown) {
 				past, why = a.past(cmd.Context(), v, args[0])
 			}
 			explained, err := v.WhyWith(args[0], time.Now(), past)
@@ -54,6 +57,9 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			}
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), explained)
+			}
+			if summary {
+				return writeSummary(cmd.OutOrStdout(), args[0], explained.Past)
 			}
 			text := explained.Text(verbose)
 			if nodes {
@@ -69,8 +75,18 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "also show the block, subblock and host of each machine")
 	cmd.Flags().BoolVar(&story, "story", false, "also show what has happened to the job so far")
+	cmd.Flags().BoolVar(&summary, "summary", false, "show only how long the job waited and ran, and on what, in one line")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show earlier attempts, whole error messages and recent actions")
 	return cmd
+}
+
+// writeSummary prints how long the job waited and ran.
+func writeSummary(w io.Writer, job string, past *view.Past) error {
+	if past == nil || past.Use == nil {
+		return fmt.Errorf("nothing is recorded of %q; give the number of a job that the daemon has seen in the last day or that the history has", view.Printable(job))
+	}
+	_, err := fmt.Fprintf(w, "job %s: %s\n", past.Job.Name(), past.Use)
+	return err
 }
 
 // past returns the job's record in the daemon and in the history, or why there is none. If this

@@ -81,3 +81,21 @@ func TestWhyShowsTheDaemonsStory(t *testing.T) {
 	assert.Contains(t, text, "nodes allocated: alpha-a3-[0-1]\n")
 	assert.Contains(t, text, ", when the daemon started.\n")
 }
+
+func TestSummaryIsOneLineForAJobsOutput(t *testing.T) {
+	w := newWorld(t)
+	w.leases(t)
+	assert.Regexp(t, `^job 812: (waited \w+, )?ran 1h48m on 1 × a3-\w+-8g, 14\.4 GPU hours\n$`, w.flex(t, "why", "--summary", "812").exits(t, exitDone).stdout.String())
+	var story view.Story
+	require.NoError(t, json.Unmarshal(w.flex(t, "why", "--summary", "--json", "812").exits(t, exitDone).stdout.Bytes(), &story))
+	assert.InDelta(t, 1.8, story.Past.Use.MachineHours, 0.01)
+	w.flex(t, "why", "--summary", "99").exits(t, exitFailed).complains(t, `nothing is recorded of "99"`)
+	w.flex(t, "why", "--summary", "alpha-a3-0").exits(t, exitFailed).complains(t, `nothing is recorded of "alpha-a3-0"`)
+}
+
+func TestSummaryOfLiveJobIsTheDaemons(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	w.served(t)
+	assert.Regexp(t, `^job 812: waited \w+, no run recorded\n$`, w.flex(t, "why", "--summary", "812").exits(t, exitDone).stdout.String())
+}

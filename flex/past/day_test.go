@@ -21,7 +21,7 @@ func seen(minutes int, rows []view.Row, jobs ...view.Job) view.View {
 	return view.View{
 		Cluster: "alpha", SeenAt: at(minutes), Rows: rows, Jobs: jobs,
 		NodeSets: []view.NodeSet{{Name: "a3", Partitions: []string{"train"}, Machine: "a3-highgpu-8g"}},
-		Groups: []view.Group{{Name: "g812", Job: 812, Requests: []view.Request{
+		Groups: []view.Group{{Name: "g812", Region: "us-central1", Job: 812, Requests: []view.Request{
 			{Name: "a2", Count: 2, Lease: view.Seconds(time.Hour), CreatedAt: at(4)},
 		}}},
 	}
@@ -70,7 +70,7 @@ func TestJobStoryCoversQueueToEnd(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, []string{
 		"12:00 seen in Slurm's queue ", "12:01 nodes allocated n[0-1]", "12:03 attempt failed attempt 1: capacity",
-		"12:04 machines requested 2 nodes for 01:00:00 (g812/a2)", "12:08 machines created 2 of 2 nodes", "12:11 nodes up n[0-1]",
+		"12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)", "12:08 machines created 2 of 2 nodes", "12:11 nodes up n[0-1]",
 		"12:12 running on n[0-1]", "12:20 ended ",
 	}, eventsOf(story))
 	assert.Equal(t, at(20), story.EndedAt)
@@ -80,6 +80,42 @@ func TestJobStoryCoversQueueToEnd(t *testing.T) {
 	assert.Len(t, d.Ended(), 1)
 	d.See(seen(21+24*60, nil))
 	assert.Empty(t, d.Ended(), "a day later")
+}
+
+// A job that waits PENDING has no nodes in Slurm, but rows of its machines.
+func TestPendingJobStoryHasItsRequests(t *testing.T) {
+	var d Day
+	waits := job(slurm.JobPending, "", time.Time{})
+	waits.Awaits, waits.NodeCount, waits.Places = "n[0-3]", 2, 2
+	failed := row(view.Waiting, at(1))
+	failed[0].Failed, failed[0].Cause, failed[0].Brief = 1, "capacity", "no capacity"
+	asked := row(view.Queued, at(4))
+	asked[0].Request = "a2"
+	for _, v := range []view.View{
+		seen(0, nil, waits),
+		seen(3, failed, waits),
+		seen(5, asked, waits),
+		seen(9, row(view.Booting, at(8)), waits),
+		seen(11, row(view.Starting, at(8)), waits),
+		seen(12, row(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12))),
+		seen(20, row(view.Running, at(8)), waits),
+	} {
+		d.See(v)
+	}
+	story, _ := d.Job("812")
+	assert.Equal(t, []string{
+		"12:00 seen in Slurm's queue ", "12:03 attempt failed attempt 1: no capacity", "12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)",
+		"12:08 machines created 2 of 2 nodes", "12:11 nodes up n[0-1]", "12:12 running on n[0-1]", "12:20 back in Slurm's queue ",
+	}, eventsOf(story))
+	assert.Equal(t, []view.Machines{{Type: "a3-highgpu-8g", Count: 2}}, story.Events()[5].Machines)
+}
+
+func TestRunCountsMachinesOfUnknownType(t *testing.T) {
+	var d Day
+	d.See(seen(9, row(view.Running, at(4)), job(slurm.JobRunning, "n[0-2]", at(5))))
+	story, _ := d.Job("812")
+	last := story.Events()[len(story.Events())-1]
+	assert.Equal(t, []view.Machines{{Count: 1}, {Type: "a3-highgpu-8g", Count: 2}}, last.Machines, "n2 is no flex node")
 }
 
 // U3: the story shows the signal that was sent.
@@ -109,7 +145,7 @@ func TestRequeuedJobStartsOver(t *testing.T) {
 	story, _ := d.Job("812")
 	assert.Equal(t, []string{
 		"11:55 machines created 2 of 2 nodes", "11:58 running on n[0-1]",
-		"12:04 machines requested 2 nodes for 01:00:00 (g812/a2)", "12:05 machines lost machines of n[0-1] are gone",
+		"12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)", "12:05 machines lost machines of n[0-1] are gone",
 		"12:07 back in Slurm's queue BeginTime", "12:08 machines created 2 of 2 nodes", "12:09 running on n[0-1]",
 	}, eventsOf(story))
 }

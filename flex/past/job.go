@@ -40,6 +40,10 @@ func (d *Day) follow(v view.View) {
 	for i := range v.Groups {
 		groups[v.Groups[i].Name] = &v.Groups[i]
 	}
+	types := make(map[string]string, len(v.NodeSets))
+	for _, set := range v.NodeSets {
+		types[set.Name] = set.Machine
+	}
 	ended := d.Ended() // if there are too many jobs, the one that ended first is dropped
 	queued := map[uint32]bool{}
 	for _, j := range v.Jobs {
@@ -59,7 +63,7 @@ func (d *Day) follow(v view.View) {
 			story = Job{}
 		}
 		story.Job = j
-		story.see(v.SeenAt, rows[j.ID], groups)
+		story.see(v.SeenAt, rows[j.ID], groups, types)
 		d.jobs[j.ID] = story
 	}
 	d.miss(v, queued)
@@ -86,8 +90,9 @@ func (d *Day) miss(v view.View, queued map[uint32]bool) {
 	}
 }
 
-// see records news about a job in the queue. rows are the rows of its nodes.
-func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group) {
+// see records news about a job in the queue. rows are the rows of its nodes, and types the machine
+// types of nodesets.
+func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group, types map[string]string) {
 	state := slurm.JobState(j.State)
 	switch {
 	case state.Waits() && j.placed:
@@ -98,7 +103,6 @@ func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group)
 		if len(j.events) == 0 {
 			j.note(at, view.EventSubmitted, "")
 		}
-		return
 	case !j.placed && !state.AtWork():
 		j.allocated = j.StartAt
 		if j.allocated.IsZero() {
@@ -106,7 +110,7 @@ func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group)
 		}
 		j.note(j.allocated, view.EventAllocated, j.Nodes)
 	}
-	j.placed = true
+	j.placed = !state.Waits()
 	for _, r := range rows {
 		j.seeRequests(at, r, groups[r.Group])
 		switch r.State {
@@ -117,8 +121,8 @@ func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group)
 		}
 	}
 	j.seeMachines(at, rows, groups)
-	if state.AtWork() && !j.StartAt.IsZero() {
-		j.once(j.StartAt, view.EventRunning, "on "+j.Nodes)
+	if state.AtWork() && !j.StartAt.IsZero() && j.once(j.StartAt, view.EventRunning, "on "+j.Nodes) {
+		j.events[len(j.events)-1].Machines = machinesOf(j.Nodes, rows, types)
 	}
 	if sent, signal, ok := memo.WasSent(j.Told); ok {
 		j.once(sent, view.EventSignalled, signal+", because its nodes end before its time limit")
@@ -132,21 +136,22 @@ func (j *Job) seeRequests(at time.Time, r *view.Row, g *view.Group) {
 	}
 	for _, request := range g.Requests {
 		if g.Job == j.ID || request.Name == r.Request {
-			j.once(request.CreatedAt, view.EventRequested, fmt.Sprintf("%s for %s (%s/%s)",
-				view.Count(request.Count, "node"), request.Lease.Limit(), g.Name, request.Name))
+			j.once(request.CreatedAt, view.EventRequested, fmt.Sprintf("%s for %s in %s (%s/%s)",
+				view.Count(request.Count, "node"), request.Lease.Limit(), g.Region, g.Name, request.Name))
 		}
 	}
 	switch {
 	case r.Waits() && !r.FailingSince.IsZero():
 		j.once(r.FailingSince, view.EventFailed, scene.FailingText(r.Cause, r.Brief))
 	case r.Waits() && r.Failed > 0:
-		j.once(at, view.EventFailed, fmt.Sprintf("attempt %d: %s", r.Failed, cmp.Or(r.Cause, "unknown")))
+		j.once(at, view.EventFailed, fmt.Sprintf("attempt %d: %s", r.Failed, cmp.Or(r.Brief, r.Cause, "unknown")))
 	}
 }
 
 // seeMachines records machines that were created for the job, and the time when all of them are up.
 func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*view.Group) {
-	made, up := 0, 0
+	made := 0
+	var up []string
 	var last time.Time
 	for _, r := range rows {
 		if r.Waits() || r.State == view.Lost || r.State == view.Cancelling {
@@ -159,36 +164,57 @@ func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*vie
 			}
 		}
 		if r.State == view.Starting || r.State == view.Running {
-			up += r.Count
+			names, _ := slurm.Expand(r.Nodes)
+			up = append(up, names...)
 		}
 	}
-	comes := up > 0 && !slurm.JobState(j.State).AtWork()
+	comes := len(up) > 0 && !slurm.JobState(j.State).AtWork()
 	if made <= j.machines && !comes {
 		return
 	}
-	names, _ := slurm.Expand(j.Nodes)
+	wanted := j.NodeCount
+	if names, _ := slurm.Expand(j.Nodes); len(names) > 0 {
+		wanted = len(names)
+	}
 	if made > j.machines {
-		j.note(last, view.EventGranted, fmt.Sprintf("%d of %s", made, view.Count(len(names), "node")))
+		j.note(last, view.EventGranted, fmt.Sprintf("%d of %s", made, view.Count(max(wanted, made), "node")))
 		j.machines = made
 	}
-	if comes && up == len(names) {
-		j.once(at, view.EventBooted, j.Nodes)
+	if comes && len(up) >= wanted {
+		j.once(at, view.EventBooted, slurm.Fold(up))
 	}
+}
+
+// machinesOf counts the machines of a job's nodes by type. Nodes outside flex nodesets have an
+// unknown type.
+func machinesOf(nodes string, rows []*view.Row, types map[string]string) []view.Machines {
+	names, _ := slurm.Expand(nodes)
+	of := make([]string, len(names))
+	for _, r := range rows {
+		own, _ := slurm.Expand(r.Nodes)
+		for _, name := range own {
+			if i := slices.Index(names, name); i >= 0 {
+				of[i] = types[r.NodeSet]
+			}
+		}
+	}
+	return view.CountMachines(of)
 }
 
 func madeFor(g *view.Group, job uint32) bool { return g != nil && g.Job == job }
 
 // once records an event unless the same event is already recorded, with that time or since the
-// job's last requeue.
-func (j *Job) once(at time.Time, kind, text string) {
+// job's last requeue. It reports whether it has recorded the event.
+func (j *Job) once(at time.Time, kind, text string) bool {
 	earlier := false
 	for _, e := range slices.Backward(j.events) {
 		if e.Kind == kind && e.Text == text && (!earlier || e.At.Equal(at)) {
-			return
+			return false
 		}
 		earlier = earlier || e.Kind == view.EventRequeued
 	}
 	j.note(at, kind, text)
+	return true
 }
 
 // note records an event. If there are too many, it keeps the first event and drops those after it.

@@ -66,8 +66,9 @@ type record struct {
 // use is the job on a machine.
 type use struct {
 	history.Use
-	node   string
-	goesOn bool
+	node    string
+	machine string // type
+	goesOn  bool
 }
 
 // take keeps the entry if it concerns the job.
@@ -83,7 +84,7 @@ func (r *record) take(e *history.Entry) {
 	}
 	for _, u := range e.Uses {
 		if r.isOf(u.Who) {
-			r.uses = append(r.uses, use{u, e.Node, e.Ongoing && u.To == e.To})
+			r.uses = append(r.uses, use{u, e.Node, e.Machine, e.Ongoing && u.To == e.To})
 		}
 	}
 }
@@ -179,7 +180,8 @@ func (r *record) events() []view.Event {
 		all = append(all, view.Event{At: at.Time(), Kind: kind, Text: text})
 	}
 	for _, e := range r.waits {
-		note(e.From, view.EventRequested, fmt.Sprintf("%s for %s", view.Count(e.Count, "node"), view.Seconds(e.Seconds*int64(time.Second)).Limit()))
+		note(e.From, view.EventRequested, fmt.Sprintf("%s for %s in %s",
+			view.Count(e.Count, "node"), view.Seconds(e.Seconds*int64(time.Second)).Limit(), e.Region))
 		switch {
 		case e.Ongoing:
 		case e.End == history.Granted && len(r.made) == 0:
@@ -209,6 +211,7 @@ func (r *record) events() []view.Event {
 	runs := r.runs()
 	for i, run := range runs {
 		note(run.from, view.EventRunning, "on "+slurm.Fold(run.nodes))
+		all[len(all)-1].Machines = view.CountMachines(run.machines)
 		if i+1 < len(runs) {
 			note(run.to, view.EventRequeued, "")
 		}
@@ -236,6 +239,7 @@ func together(leases []history.Entry) (batches [][]history.Entry) {
 type run struct {
 	from, to history.Time
 	nodes    []string
+	machines []string // the types of the nodes' machines
 }
 
 func (r *record) runs() (runs []run) {
@@ -245,11 +249,11 @@ func (r *record) runs() (runs []run) {
 			last := &runs[n-1]
 			last.to = max(last.to, u.To)
 			if !slices.Contains(last.nodes, u.node) {
-				last.nodes = append(last.nodes, u.node)
+				last.nodes, last.machines = append(last.nodes, u.node), append(last.machines, u.machine)
 			}
 			continue
 		}
-		runs = append(runs, run{u.From, u.To, []string{u.node}})
+		runs = append(runs, run{u.From, u.To, []string{u.node}, []string{u.machine}})
 	}
 	return runs
 }

@@ -71,17 +71,20 @@ func told(p *view.Past) (lines []string) {
 // U10: without a daemon, the history has the story of an ended job.
 func TestHistoryShowsStoryOfEndedJob(t *testing.T) {
 	const message = "flex-start: its nodes end at 2026-11-21T13:20:00Z"
+	known := lease("n0", ada, 20, 50, on(ada, 24, 49, message))
+	known.Machine = "a3-highgpu-8g"
 	past := read(t, "812",
 		wait(ada, 0, 20, history.Granted),
-		lease("n0", ada, 20, 50, on(ada, 24, 49, message)),
+		known,
 		lease("n1", ada, 20, 51, on(ada, 24, 50, "")),
 		wait(history.Who{Job: 813, User: "bob"}, 2, 3, history.Withdrawn),
 	)
 	assert.Equal(t, []string{
-		"12:00 machines requested: 2 nodes for 01:00:00", "12:20 machines created: n[0-1]", "12:24 nodes up: n[0-1]", "12:24 running: on n[0-1]",
+		"12:00 machines requested: 2 nodes for 01:00:00 in us-central1", "12:20 machines created: n[0-1]", "12:24 nodes up: n[0-1]", "12:24 running: on n[0-1]",
 	}, told(past))
 	assert.Equal(t, view.Job{ID: 812, User: "ada", Partition: "train", Told: message}, past.Job)
 	assert.Equal(t, at(50).Time(), past.EndedAt)
+	assert.Equal(t, []view.Machines{{Count: 1}, {Type: "a3-highgpu-8g", Count: 1}}, past.Events[3].Machines)
 }
 
 func TestHistoryShowsRequeuesAndOtherJobsMachines(t *testing.T) {
@@ -91,9 +94,9 @@ func TestHistoryShowsRequeuesAndOtherJobsMachines(t *testing.T) {
 	past := read(t, "813", failed, wait(bob, 12, 14, history.Moved), wait(bob, 15, 16, history.Withdrawn),
 		lease("n0", ada, 0, 90, on(bob, 20, 30, ""), on(bob, 40, 50, "")))
 	assert.Equal(t, []string{
-		"12:00 machines requested: 2 nodes for 01:00:00", "12:10 attempt failed: attempt 1: config",
-		"12:12 machines requested: 2 nodes for 01:00:00", "12:14 request withdrawn: the job waits in another partition or nodeset",
-		"12:15 machines requested: 2 nodes for 01:00:00", "12:16 request withdrawn",
+		"12:00 machines requested: 2 nodes for 01:00:00 in us-central1", "12:10 attempt failed: attempt 1: config",
+		"12:12 machines requested: 2 nodes for 01:00:00 in us-central1", "12:14 request withdrawn: the job waits in another partition or nodeset",
+		"12:15 machines requested: 2 nodes for 01:00:00 in us-central1", "12:16 request withdrawn",
 		"12:20 running: on n0", "12:30 back in Slurm's queue", "12:40 running: on n0",
 	}, told(past))
 	assert.Equal(t, "flex-start: held", past.Job.Told)

@@ -20,6 +20,7 @@ type Past struct {
 	Since   time.Time `json:"recorded_since,omitzero"` // start of the recording
 	Events  []Event   `json:"events"`                  // oldest first
 	From    string    `json:"recorded_in,omitempty"`   // folder of the history with the record
+	Use     *Use      `json:"use,omitempty"`           // set by WhyWith
 }
 
 // Event is something that happened to a job.
@@ -27,7 +28,15 @@ type Event struct {
 	At   time.Time `json:"at"`
 	Kind string    `json:"event"`          // what happened, in words
 	Text string    `json:"text,omitempty"` // further details
+	// Machines are those that the job runs on from then on.
+	Machines []Machines `json:"machines,omitempty"`
 }
+
+// The limits of a story's text.
+const (
+	shownEvents = 100
+	eventWidth  = 200 // characters
+)
 
 // These are the events of a job, in their usual order. Slurm and Compute provide the times of some
 // events. The others have the time of the pass that first saw them.
@@ -47,11 +56,17 @@ const (
 	EventEnded     = "ended"
 )
 
-// text lists the events with the time since the preceding event.
+// text lists the events with the time since the preceding event, and their sum.
 func (p *Past) text(now time.Time) string {
 	var text strings.Builder
 	text.WriteString("Story:\n")
 	for i, e := range p.Events {
+		if more := len(p.Events) - shownEvents; more > 0 && i > 0 && i <= more {
+			if i == more {
+				fmt.Fprintf(&text, "  … %s\n", Count(more, "more event"))
+			}
+			continue
+		}
 		gap := ""
 		if i > 0 {
 			gap = "+" + Span(e.At.Sub(p.Events[i-1].At))
@@ -60,7 +75,10 @@ func (p *Past) text(now time.Time) string {
 		if e.Text != "" {
 			what += ": " + e.Text
 		}
-		fmt.Fprintf(&text, "  %s  %-6s  %s\n", Moment(e.At, now), gap, Printable(what))
+		fmt.Fprintf(&text, "  %s  %-6s  %s\n", Moment(e.At, now), gap, Clip(Printable(what), eventWidth))
+	}
+	if p.Use != nil && p.Use.MachineHours > 0 {
+		fmt.Fprintf(&text, "  In total: %s.\n", p.Use.whole())
 	}
 	if since := p.Recorded(now); since != "" {
 		fmt.Fprintf(&text, "  %s\n", since)

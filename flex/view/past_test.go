@@ -18,7 +18,7 @@ func past() *Past {
 		Job:   Job{ID: 812, User: "ada", Partition: "train", Limit: Seconds(time.Hour), Told: "flex-start: its nodes end at 2026-11-21T12:30:00Z"},
 		Since: at(-30), EndedAt: at(-2),
 		Events: []Event{
-			{at(-20), EventSubmitted, ""}, {at(-19), EventRequested, "2 nodes for 01:00:00"}, {at(-10), EventRunning, "on n[0-1]"}, {at(-2), EventEnded, ""},
+			{At: at(-20), Kind: EventSubmitted, Text: ""}, {At: at(-19), Kind: EventRequested, Text: "2 nodes for 01:00:00"}, {At: at(-10), Kind: EventRunning, Text: "on n[0-1]"}, {At: at(-2), Kind: EventEnded, Text: ""},
 		},
 	}
 }
@@ -54,7 +54,7 @@ Story:
 func TestWhyShowsStoryOfLiveJob(t *testing.T) {
 	v := View{SeenAt: seenAt, Jobs: []Job{{ID: 812, User: "ada", Partition: "train", State: "PENDING", Reason: "Priority"}}}
 	requeued := past()
-	requeued.Events = append(requeued.Events[:3], Event{seenAt.Add(-time.Minute), EventRequeued, "BeginTime"})
+	requeued.Events = append(requeued.Events[:3], Event{At: seenAt.Add(-time.Minute), Kind: EventRequeued, Text: "BeginTime"})
 	story, err := v.WhyWith("812", seenAt, requeued)
 	require.NoError(t, err)
 	text := story.Text(false)
@@ -68,7 +68,7 @@ func TestHistoryFillsTimeBeforeTheDaemon(t *testing.T) {
 	seen.Since = seenAt.Add(-11 * time.Minute)
 	seen.Events = seen.Events[2:]
 	history.From, history.Since = "/var/lib/slurmflex", time.Time{}
-	history.Events = []Event{history.Events[1], {seenAt.Add(-15 * time.Minute), EventGranted, "n[0-1]"}, {seenAt.Add(-10*time.Minute - 3*time.Second), EventRunning, "on n[0-1]"}}
+	history.Events = []Event{history.Events[1], {At: seenAt.Add(-15 * time.Minute), Kind: EventGranted, Text: "n[0-1]"}, {At: seenAt.Add(-10*time.Minute - 3*time.Second), Kind: EventRunning, Text: "on n[0-1]"}}
 	joined := seen.Join(history)
 	var kinds []string
 	for _, e := range joined.Events {

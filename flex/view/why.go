@@ -88,6 +88,9 @@ func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) 
 	default:
 		return Story{}, unknownError(fmt.Sprintf("no job, node or group named %q%s", Printable(subject), v.butUnread()))
 	}
+	if past != nil && len(past.Events) > 0 {
+		past.Use = past.use(now)
+	}
 	t.epilogue()
 	t.story.Hosts = append(t.story.Hosts, v.hostsOf(t.machines())...)
 	t.story.Summary = Printable(t.story.Summary)

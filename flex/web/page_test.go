@@ -210,7 +210,7 @@ func TestJobPageHasItsStoryAfterTheEnd(t *testing.T) {
 	w := newWorld()
 	w.pass("train")
 	story := w.get("/why?q=812", asBrowser).Body.String()
-	assert.Contains(t, story, `<time datetime="2026-11-21T11:00:00Z">11:00:00</time> <b>machines requested</b>: 1 node for 01:00:00 (alpha-a3-job-812/a1)`)
+	assert.Contains(t, story, `<time datetime="2026-11-21T11:00:00Z">11:00:00</time> <b>machines requested</b>: 1 node for 01:00:00 in us-central1 (alpha-a3-job-812/a1)`)
 	assert.Contains(t, story, `role="img" aria-labelledby="story-title story-desc"`)
 	w.now = noon.Add(time.Hour)
 	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: w.now}), plan.Plan{})

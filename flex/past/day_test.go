@@ -2,6 +2,7 @@ package past
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +109,22 @@ func TestPendingJobStoryHasItsRequests(t *testing.T) {
 		"12:08 machines created 2 of 2 nodes", "12:11 nodes up n[0-1]", "12:12 running on n[0-1]", "12:20 back in Slurm's queue ",
 	}, eventsOf(story))
 	assert.Equal(t, []view.Machines{{Type: "a3-highgpu-8g", Count: 2}}, story.Events()[5].Machines)
+}
+
+func TestRequeuedJobThatLeavesItsNodesDoesNotRunAgain(t *testing.T) {
+	var d Day
+	d.See(seen(9, row(view.Running, at(4)), job(slurm.JobCompleting, "n[0-1]", at(5))))
+	d.See(seen(10, row(view.Running, at(4)), job(slurm.JobCompleting, "n0", at(9))))
+	d.See(seen(11, nil, job(slurm.JobPending, "", time.Time{})))
+	d.See(seen(15, row(view.Running, at(12)), job(slurm.JobCompleting, "n[0-1]", at(13))))
+	story, _ := d.Job("812")
+	var runs []string
+	for _, e := range eventsOf(story) {
+		if strings.Contains(e, view.EventRunning) {
+			runs = append(runs, e)
+		}
+	}
+	assert.Equal(t, []string{"12:05 running on n[0-1]", "12:13 running on n[0-1]"}, runs)
 }
 
 func TestRunCountsMachinesOfUnknownType(t *testing.T) {

@@ -121,7 +121,9 @@ func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group,
 		}
 	}
 	j.seeMachines(at, rows, groups)
-	if state.AtWork() && !j.StartAt.IsZero() && j.once(j.StartAt, view.EventRunning, "on "+j.Nodes) {
+	// A job that ends leaves its nodes one by one.
+	leaves := state == slurm.JobCompleting && j.hasRun()
+	if state.AtWork() && !j.StartAt.IsZero() && !leaves && j.once(j.StartAt, view.EventRunning, "on "+j.Nodes) {
 		j.events[len(j.events)-1].Machines = machinesOf(j.Nodes, rows, types)
 	}
 	if sent, signal, ok := memo.WasSent(j.Told); ok {
@@ -183,6 +185,16 @@ func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*vie
 	if comes && len(up) >= wanted {
 		j.once(at, view.EventBooted, slurm.Fold(up))
 	}
+}
+
+// hasRun reports whether a run since the job's last requeue is recorded.
+func (j *Job) hasRun() bool {
+	for _, e := range slices.Backward(j.events) {
+		if e.Kind == view.EventRunning || e.Kind == view.EventRequeued {
+			return e.Kind == view.EventRunning
+		}
+	}
+	return false
 }
 
 // machinesOf counts the machines of a job's nodes by type. Nodes outside flex nodesets have an

@@ -48,6 +48,12 @@ var stories = []struct {
 	{"a job that its owner holds", func(s *world) { s.pending(816, "JobHeldUser") }, "816"},
 	{"a job that waits for another", func(s *world) { s.pending(816, "Dependency") }, "816"},
 	{"a job that may not start yet", func(s *world) { s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute) }, "816"},
+	{"a pending job whose daemon has died", func(s *world) {
+		s.pending(816, "ReqNodeNotAvail, May be reserved for other job")
+		s.Snap.Reservations = append(s.Snap.Reservations, slurm.Reservation{
+			Name: "slurmflex-alpha.cover-1795000000", Start: noon.Add(-2 * time.Hour), Nodes: scenetest.Names("alpha-a3-[0-7]"), Flags: []string{"PURGE_COMP=01:00:00"},
+		})
+	}, "816"},
 	{"a job that does not fit before the end of a lease", func(s *world) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job") }, "816"},
 	{"a job that fits on idle machines with a shorter time limit", func(s *world) {
 		s.Nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")

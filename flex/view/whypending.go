@@ -22,6 +22,10 @@ func (t *teller) pending(j Job) {
 	} else if blocked := allBlocked(sets); blocked != nil {
 		t.lead("Nodeset %s is %s.", blocked.Name, blocked.BlockedForUsers(t.now))
 	}
+	cover := t.deadCover(j)
+	if cover != "" {
+		t.lead("No slurmflex daemon runs: no machines are requested for it until an admin starts the daemon or Slurm deletes reservation %s.", cover)
+	}
 	switch full := t.full(j, sets); {
 	case j.Obstacle != "":
 		t.lead("%s.", strings.ToUpper(j.Obstacle[:1])+j.Obstacle[1:])
@@ -48,6 +52,7 @@ func (t *teller) pending(j Job) {
 		t.fact("slurmflex requests machines for it again from %s, once it lacks nothing else.", t.on(j.NextAt))
 	case j.Obstacle != "":
 		t.fact("slurmflex requests machines for it as soon as that has changed.")
+	case cover != "":
 	default:
 		t.fact("slurmflex has not requested machines yet; it does so once Slurm may start the job.")
 	}
@@ -66,6 +71,16 @@ func (t *teller) pending(j Job) {
 			t.holders(set)
 		}
 	}
+}
+
+// deadCover returns the reservation that keeps the job from powered-down nodes without a daemon that
+// requests machines for it; empty if there is none.
+func (t *teller) deadCover(j Job) string {
+	at := slices.IndexFunc(t.Listed, func(p Problem) bool { return p.Kind == "cover-without-daemon" })
+	if at < 0 || !slurm.LacksNodes(j.Reason) && j.Reason != "Reservation" {
+		return ""
+	}
+	return t.Listed[at].About
 }
 
 // isBack reports whether a pending job waits only because slurmflex or Slurm has taken its nodes:

@@ -66,6 +66,9 @@ func TestOnlyJobsThatLackOnlyNodesWaitInLine(t *testing.T) {
 	tasks := w.submit(10, "us")
 	tasks.ArrayTask, tasks.NodeCount = "0-9%3", 1
 	assert.Equal(t, []string{"7: us 3 nodes 3 jobs eu 3 nodes 3 jobs od 3 nodes 3 jobs", "8:", "9:", "10: us 0 nodes 0 jobs"}, w.ahead(7, 8, 9, 10))
+	w.Snap.Late = map[uint32]scene.Late{10: {Until: noon.Add(time.Minute), Reason: "Licenses"}}
+	assert.Equal(t, []string{"7: us 0 nodes 0 jobs eu 0 nodes 0 jobs od 0 nodes 0 jobs", "10:"}, w.ahead(7, 10), "it did not start on its machines")
+	w.Snap.Late = nil
 	w.Snap.Unseen[scenetest.US] = errors.New("503")
 	assert.Equal(t, []string{"7:", "10:"}, w.ahead(7, 10), "requests of an unread region are unknown")
 }

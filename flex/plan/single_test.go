@@ -93,7 +93,7 @@ func TestJobKeepsItsOwnRequestWhenJobsShare(t *testing.T) {
 
 func TestOwnerReadsHowManyJobsShareTheRequest(t *testing.T) {
 	p := Compute(scene.Of(with(t, "share_requests: 10"), seen(singles("ann", 0, 3), userGroup("ann", accepted("alpha-a3-[0-3]")), asked(5*time.Minute))))
-	assert.Equal(t, "flex-start: waiting 5m for 1 × a3-machine for 00:15:00, requested with 3 others", tells(p)[200])
+	assert.Equal(t, "flex-start: waiting since 2026-11-21T11:55:00Z for 1 × a3-machine for 00:15:00, requested with 3 others", tells(p)[200])
 }
 
 func TestSharedGroupOfAUserIsDeletedWhenEmpty(t *testing.T) {

@@ -65,7 +65,7 @@ type Flex struct {
 	// ProvisionTimeout is the longest wait for capacity; 0 means unlimited.
 	ProvisionTimeout   time.Duration `key:"provision_timeout" unit:"s" range:"0s to 8760h" capacity:"too"`
 	OnProvisionTimeout TimeoutAction `key:"on_provision_timeout" words:"requeue hold cancel" needs:"provision_timeout" capacity:"too"`
-	// ShareRequests is the number of single-node array tasks in one resize request.
+	// ShareRequests is the highest number of one-node jobs in one resize request.
 	ShareRequests int `key:"share_requests" unit:"machines" range:"1 to 1000" default:"1"`
 	// AskElsewhereAfter is the time from a pending job's first request until machines are also
 	// requested in the next partition of its list.

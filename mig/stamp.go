@@ -70,7 +70,8 @@ func MayBeStampOf(cluster, description string) bool {
 func UserKey(user string) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(user)) // never fails
-	return fmt.Sprintf("%016x", sum.Sum64())[:10]
+	hash := sum.Sum64()
+	return fmt.Sprintf("%010x", (hash>>40)^(hash&(1<<40-1))) // folded as FNV's authors advise
 }
 
 // IsFor reports whether the stamp belongs to the job, to the job's array or to the jobs of its user;

@@ -22,6 +22,19 @@ func TestStampSurvivesARoundTrip(t *testing.T) {
 	}
 }
 
+func TestStampOfSharersIsForTheirJobsOnly(t *testing.T) {
+	array, ann := Sharers(7, "ann"), Sharers(0, "ann")
+	assert.Equal(t, Stamp{Array: 7}, array)
+	assert.Regexp(t, `^[0-9a-f]{10}$`, ann.User)
+	assert.NotContains(t, ann.String(), "ann", "a user's name does not leave the cluster")
+	assert.True(t, array.IsFor(8, 7, "ann"))
+	assert.True(t, ann.IsFor(8, 0, "ann"))
+	assert.False(t, ann.IsFor(8, 7, "ann"), "a task of an array")
+	assert.False(t, ann.IsFor(8, 0, "bob"))
+	assert.Equal(t, Stamp{}, Sharers(0, ""))
+	assert.False(t, Stamp{Node: "alpha-one-0"}.IsFor(8, 0, ""))
+}
+
 func TestParseStampRejectsOtherDescriptions(t *testing.T) {
 	for name, description := range map[string]string{
 		"no description":               "",

@@ -85,7 +85,7 @@ func (a *adviser) flex(set *config.NodeSet) {
 	}
 }
 
-// unshared returns why array tasks do not share the requests of a nodeset; empty if they may.
+// unshared returns why one-node jobs do not share the requests of a nodeset; empty if they may.
 func unshared(set *config.NodeSet) string {
 	switch {
 	case set.Flex.UseBulkInsert:

@@ -95,6 +95,8 @@ var stories = []struct {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.group(812, request("a1", mig.Creating, "alpha-a3-[0-1]", "", time.Second))
 	}, "812"},
+	{"a job that shares a request with others", func(s *world) { s.share() }, "812"},
+	{"a group that jobs of one node share", func(s *world) { s.share() }, sharedGroup},
 	{"a job with a request that is refused for now", func(s *world) { s.refusing() }, "812"},
 	{"a job with a request that was refused once", func(s *world) {
 		s.refusing()
@@ -354,6 +356,21 @@ func TestJobStartIsBelievedOnlyBeforeOurReservations(t *testing.T) {
 	s := newWorld()
 	s.pending(816, "Resources").Start = noon.Add(31 * 24 * time.Hour)
 	assert.Zero(t, s.view().Jobs[0].StartAt, "no job ends after a year")
+}
+
+// sharedGroup is the group that ada's jobs of one node share.
+var sharedGroup = memo.SharedGroup("alpha", "a3", mig.Sharers(0, "ada"), 0)
+
+// share makes two jobs of ada wait for one request.
+func (s *world) share() {
+	for _, set := range s.Config.FlexSets() {
+		set.Flex.ShareRequests = 50
+	}
+	s.waiting(812, "alpha-a3-0")
+	s.waiting(813, "alpha-a3-1")
+	of := mig.Sharers(0, "ada")
+	of.NodeSet = "a3"
+	s.Group(sharedGroup, of, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour)).Created = noon.Add(-89 * time.Minute)
 }
 
 // task adds a pending task of an array.

@@ -118,7 +118,7 @@ var mutants = []mutant{
 	},
 	{
 		"doors of later passes do not count as jobs without a request", "flex/plan/rule_share.go",
-		"	maps.Copy(t.shared.lack, t.handed.later)\n", "", planner,
+		"	maps.Copy(t.shared.lack, t.handed.later)\n", "	maps.Copy(t.shared.lack, map[userIn]int{})\n", planner,
 	},
 	{
 		"the machine of a cancelled job is given to no other", "flex/plan/want_machines.go",

@@ -123,7 +123,7 @@ func newCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part 
 	if queued {
 		own := askedIn(s, m, job)
 		if of := sharersOf(m.Set, job); of.Shared() && own == "" {
-			c.group = memo.SharedGroup(s.Config.Cluster, m.Set.Name, of, m.Index/mig.MaxInstances)
+			c.group = memo.SharedGroup(s.Config.Cluster, m.Set.Name, of.Array, of.User, m.Index/mig.MaxInstances)
 			c.stamp.Array, c.stamp.User = of.Array, of.User
 			return c
 		}

@@ -23,7 +23,7 @@ const theArray = 50
 func (w *world) joinSharers(t *rapid.T) {
 	waiting := w.drawTasks(t)
 	of := pick(t, "shared by", mig.Sharers(theArray, "ann"), mig.Sharers(0, "ann"))
-	shared := mig.Group{Name: memo.SharedGroup(cluster, "a3", of, 0), Region: america, Created: drawAge(t)}
+	shared := mig.Group{Name: memo.SharedGroup(cluster, "a3", of.Array, of.User, 0), Region: america, Created: drawAge(t)}
 	shared.Stamp = mig.Stamp{Version: mig.StampVersion, Cluster: cluster, NodeSet: "a3", Array: of.Array, User: of.User}
 	for _, j := range inOrder(w.jobs) {
 		j.User = "ann"
@@ -149,7 +149,8 @@ func sharesAmongEquals(s *sight, p plan.Plan) (wrong []string) {
 					need = min(max(j.Limit.Duration+set.Flex.JobDurationMargin, mig.MinDuration), need)
 				}
 				needs = max(needs, need)
-				if memo.Replaced(r.Group.Name) == memo.SharedGroup(cluster, set.Name, mig.Sharers(j.Array(), j.User), 0) && len(j.Nodes) == 1 {
+				of := mig.Sharers(j.Array(), j.User)
+				if memo.Replaced(r.Group.Name) == memo.SharedGroup(cluster, set.Name, of.Array, of.User, 0) && len(j.Nodes) == 1 {
 					sharers++
 				}
 			}

@@ -55,7 +55,7 @@ func oneAway() waitingPending {
 	w.reserve(w.Snap.Jobs[1].Reservation, 4*time.Minute+30*time.Second, "alpha-a3-1", "PURGE_COMP=00:05:00")
 	of := mig.Sharers(0, "ann")
 	of.NodeSet = "a3"
-	w.Group(memo.SharedGroup("alpha", "a3", of, 0), of, mig.Request{
+	w.Group(memo.SharedGroup("alpha", "a3", of.Array, of.User, 0), of, mig.Request{
 		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1,3]"), Duration: 4 * time.Hour, Created: noon.Add(-time.Minute),
 	})
 	return w

@@ -29,7 +29,7 @@ func userGroup(user string, requests ...mig.Request) part {
 }
 
 func groupOfUser(user string) string {
-	return memo.SharedGroup("alpha", "a3", mig.Sharers(0, user), 0)
+	return memo.SharedGroup("alpha", "a3", 0, mig.UserKey(user), 0)
 }
 
 // singlesIn returns the requests that are made with share_requests: 10 and that many places.

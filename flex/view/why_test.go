@@ -359,7 +359,7 @@ func TestJobStartIsBelievedOnlyBeforeOurReservations(t *testing.T) {
 }
 
 // sharedGroup is the group that ada's jobs of one node share.
-var sharedGroup = memo.SharedGroup("alpha", "a3", mig.Sharers(0, "ada"), 0)
+var sharedGroup = memo.SharedGroup("alpha", "a3", 0, mig.UserKey("ada"), 0)
 
 // share makes two jobs of ada wait for one request.
 func (s *world) share() {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"slurmflex/mig"
 )
 
 // Names are derived from the cluster, the nodeset and the job (or node), never from random numbers.
@@ -21,13 +19,13 @@ func JobGroup(cluster, nodeset string, job uint32, part int) string {
 	return name
 }
 
-// SharedGroup returns the name of a group that tasks of an array, or one-node jobs of a user, share
-// in one nodeset; see mig.Sharers. If they have more nodes than fit in one group, there are further
-// parts, counted from 1.
-func SharedGroup(cluster, nodeset string, of mig.Stamp, part int) string {
-	name := fmt.Sprintf("%s-%s-usr-%s", cluster, nodeset, of.User)
-	if of.Array != 0 {
-		name = fmt.Sprintf("%s-%s-arr-%d", cluster, nodeset, of.Array)
+// SharedGroup returns the name of a group that tasks of an array share in one nodeset or, if array
+// is 0, one-node jobs of the user with that key. If they have more nodes than fit in one group, there
+// are further parts, counted from 1.
+func SharedGroup(cluster, nodeset string, array uint32, user string, part int) string {
+	name := fmt.Sprintf("%s-%s-usr-%s", cluster, nodeset, user)
+	if array != 0 {
+		name = fmt.Sprintf("%s-%s-arr-%d", cluster, nodeset, array)
 	}
 	if part > 0 {
 		name += "-p" + strconv.Itoa(part)

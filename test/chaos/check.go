@@ -233,7 +233,11 @@ func (c *check) pass(p *process) {
 // behind a door, or the nodes are wanted without a job.
 func (c *check) stillWanted(g fakegce.Group, r fakegce.Request) bool {
 	stamp, _ := mig.ParseStamp(g.Description)
-	door := memo.ParseHold(cluster, c.w.slurm.JobReservation(stamp.Job)).Kind == memo.DoorHold
+	used := c.w.slurm.JobReservation(stamp.Job)
+	if stamp.Shared() {
+		used = c.w.slurm.ReservationOver(r.Instances)
+	}
+	door := memo.ParseHold(cluster, used).Kind == memo.DoorHold
 	return door || !stamp.ForJobs() || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -46,6 +47,12 @@ func (c *check) mayYield(p *process, st fakegce.State, region string, r fakegce.
 	}
 	most := c.priority(r, 0)
 	queue, _ := c.w.watch.all()
+	for _, l := range queue {
+		behindDoor := memo.ParseHold(cluster, c.w.slurm.JobReservation(l.ID)).Kind == memo.DoorHold
+		if l.State == slurm.JobPending && l.Priority > most && behindDoor {
+			return true
+		}
+	}
 	for name := range c.w.known {
 		n := c.w.watch.node(name)
 		if requested[name] || setOf(name).region != region || !n.State.Has(slurm.PoweringUp) && !n.State.Has(slurm.PowerUp) {

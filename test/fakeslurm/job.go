@@ -253,6 +253,19 @@ func (c *Cluster) JobReservation(id uint32) string {
 	return ""
 }
 
+// ReservationOver returns the name of a reservation over one of the nodes that a job uses, or "". Like
+// JobReservation, it works while slurmctld is down.
+func (c *Cluster) ReservationOver(nodes []string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, j := range c.jobs {
+		if j.reservation != nil && slices.ContainsFunc(names(j.reservation.nodes), func(n string) bool { return slices.Contains(nodes, n) }) {
+			return j.reservation.name
+		}
+	}
+	return ""
+}
+
 // AdminComment returns a job's AdminComment, or "" for an unknown job.
 func (c *Cluster) AdminComment(id uint32) string {
 	c.mu.Lock()

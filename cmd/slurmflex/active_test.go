@@ -33,7 +33,7 @@ func TestBackupHostDoesNothingWhileThePrimaryIsUp(t *testing.T) {
 	assert.Empty(t, w.log(t, "error"))
 
 	r := w.flex(t, "plan").exits(t, exitDone)
-	assert.Contains(t, r.stdout.String(), "delete instances alpha-a3-[0-1]", "who asks is answered")
+	assert.Contains(t, r.stdout.String(), "delete instances alpha-a3-[0-1]", "the client gets an answer")
 
 	w.standingBy(t, "DOWN")
 	w.flex(t, "sync").exits(t, exitDone)

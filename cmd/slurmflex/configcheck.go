@@ -16,7 +16,7 @@ import (
 
 func newConfig(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config", Short: "Check the configuration and print what goes with it", GroupID: "ask",
+		Use: "config", Short: "Check the configuration and print matching parts of slurm.conf", GroupID: "ask",
 		Long: `Check the configuration, print the matching part of slurm.conf or Lua that checks
 jobs at submission, or list what to change in a cluster that slurm-gcp's scripts
 run. Changes nothing.`,
@@ -33,10 +33,10 @@ func newCheck(a *app) *cobra.Command {
 	live, effective, asJSON := false, false, false
 	cmd := &cobra.Command{
 		Use: "check", Short: "Report errors, advice and ignored keys of the configuration",
-		Long: `Reports what is wrong with the configuration, what could be better ("advice") and
-which keys are ignored, one a line with its place in the file and its fix. Works
-offline and changes nothing. With --live, also queries Slurm and Compute and
-compares slurm.conf with the configuration.
+		Long: `Reports errors in the configuration, possible improvements ("advice") and ignored keys,
+one per line, with the place in the file and the fix. Works offline and changes
+nothing. With --live, also queries Slurm and Compute, and compares slurm.conf with
+the configuration.
 
 Exit status: 0 if the configuration is valid (advice does not count), 1 if
 something could not be checked, 2 if it is invalid.`,

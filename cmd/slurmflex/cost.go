@@ -12,13 +12,13 @@ func newCost(a *app) *cobra.Command {
 	q, prices := cost.Query{}, ""
 	cmd := &cobra.Command{
 		Use: "cost", Short: "Show what machines were used for, and what that cost", GroupID: "ask", Args: noArguments,
-		Long: `Show how many machine hours and GPU hours were used by jobs, spent booting, kept
-idle and wasted (boots that failed, and machines of jobs that started elsewhere or
-whose other machines did not come), by account, user, partition, nodeset, job or
-day. Overhead is charged to the job that the machine was obtained for; jobs that
-share a machine share its time evenly. Leases that have not ended count up to now.
+		Long: `Show how many machine hours and GPU hours were used by jobs, spent booting, kept idle
+or wasted, by account, user, partition, nodeset, job or day. Wasted time is that of
+failed boots, of jobs that started elsewhere, and of incomplete allocations. Overhead
+is charged to the job that the machine was created for. Jobs that share a machine
+share its time evenly. Leases that have not ended count up to now.
 
-With a price file the cost is shown too: prices.yaml in the directory of the
+With a price file, the cost is shown too: prices.yaml in the directory of the
 configuration file (usually /etc/slurmflex), or --prices FILE. The documentation has
 an example. slurmflex looks up no prices; discounts, disks and networks are left out.
 
@@ -54,8 +54,8 @@ hides jobs from other users, it runs as SlurmUser.`,
 	}
 	cmd.Flags().StringVar(&q.Month, "month", "", "count this `month`: 2026-11; local time")
 	cmd.Flags().StringVar(&q.From, "from", "", "count from this `time` on: 2026-11-01, or 2026-11-01T12:00:00; local time")
-	cmd.Flags().StringVar(&q.To, "to", "", "count up to this `time`, which is not in it")
-	cmd.Flags().StringVar(&q.By, "by", string(cost.Account), "a row for each `key`: account, user, partition, nodeset, job or day")
+	cmd.Flags().StringVar(&q.To, "to", "", "count up to this `time`, exclusive")
+	cmd.Flags().StringVar(&q.By, "by", string(cost.Account), "one row per `key`: account, user, partition, nodeset, job or day")
 	cmd.Flags().StringVar(&prices, "prices", "", "the price `file`, instead of prices.yaml in the configuration file's directory")
 	jsonFlag(cmd, &q.JSON)
 	cmd.Flags().BoolVar(&q.CSV, "csv", false, "write comma-separated values, in seconds")

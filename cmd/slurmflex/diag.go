@@ -16,16 +16,16 @@ import (
 func newDiag(a *app) *cobra.Command {
 	output, trial, span := "", "", time.Hour
 	cmd := &cobra.Command{
-		Use: "diag", Short: "Write an archive with all that a bug report needs", GroupID: "ask", Args: noArguments,
+		Use: "diag", Short: "Write an archive with everything that a bug report needs", GroupID: "ask", Args: noArguments,
 		Long: `Write one archive (tar.gz) for a bug report: the configuration, config check --live,
 status and plan as JSON, metrics, versions, the last hour of the journal and of the log
 file, Slurm's configuration, nodes and reservations, and a trial's transcript. Changes
 nothing and sends nothing anywhere. Run it on the controller as SlurmUser, or as root.
 
-It prints what the archive holds and what is missing, as does INDEX.txt in the archive.
-Passwords, keys and tokens are removed where their names or forms show them. Names of
-users, projects, jobs and nodes stay: read the archive before you share it. Each part
-has at most 16 MiB and takes at most a minute. Only its owner may read the archive.
+It lists what the archive contains and what is missing, also in INDEX.txt in the archive.
+Passwords, keys and tokens are removed if their names or formats show them. Names of
+users, projects, jobs and nodes remain: read the archive before you share it. Each part
+is limited to 16 MiB and one minute. Only its owner may read the archive.
 
 Exit status: 0 also if parts are missing, 1 if the archive cannot be written.`,
 		Example: `  slurmflex diag

@@ -116,7 +116,7 @@ func TestDownSkipsASlurmctldThatDoesNotAnswer(t *testing.T) {
 func TestDownDoesNothingIfOnlySlurmsCommandsFail(t *testing.T) {
 	for name, c := range map[string]struct{ does, says string }{
 		"scontrol is missing": {"", "/bin/scontrol: no such file or directory: is slurm_bin_dir the folder of scontrol and squeue?"},
-		"nobody vouches for us": {
+		"no backup confirms it": {
 			"echo 'slurm_load_ctl_conf error: Protocol authentication error' >&2; exit 1",
 			"scontrol show config: Protocol authentication error",
 		},

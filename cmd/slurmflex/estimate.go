@@ -16,19 +16,18 @@ func newEstimate(a *app) *cobra.Command {
 	q, after, asJSON := estimate.Query{}, time.Duration(0), false
 	cmd := &cobra.Command{
 		Use: "estimate [JOB]", Short: "Estimate how long a job waits for machines", GroupID: "ask",
-		Long: `Estimate how long a job waits for machines, from how long requests like it have
-waited on this cluster: the median and the 90th percentile. A table shows what
-other time limits and numbers of nodes would change. For a job that waits already,
-the estimate is for the time from now on.
+		Long: `Estimate how long a job waits for machines: the median and the 90th percentile of the
+waits of similar requests on this cluster. A table shows how other time limits and
+numbers of nodes change the estimate. For a job that already waits, the estimate is
+the remaining wait.
 
-The estimate is by Kaplan and Meier's method, so requests that were cancelled or
-still wait count for as long as they have waited. If waits have become longer or
-shorter, only requests since the change count. If waits depend on when in the week
-they begin, only requests of the same hours count: weekdays 8:00 to 18:00, weekdays
-18:00 to 8:00, or weekends, in local time. Where too few are left, the others count
-as well. With fewer than 10 requests like it there is no estimate. In the table, a
-longer time limit never starts sooner: numbers that chance puts in the wrong order
-are averaged. Any user may run it, on a host that has the
+The estimate uses the Kaplan-Meier method, so requests that were cancelled or still
+wait count for the time that they have waited. If waits have become longer or shorter,
+only requests since the change count. If waits depend on the hour of the week, only
+requests of the same hours count: weekdays 8:00 to 18:00, weekdays 18:00 to 8:00, or
+weekends, in local time. If too few such requests exist, all hours count. An estimate
+needs at least 10 similar requests. In the table, a longer time limit never starts
+sooner: numbers that chance puts in the wrong order are averaged. Any user may run it, on a host that has the
 history: see slurmflex.state_dir. It asks Google nothing, unless
 slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.
 
@@ -77,14 +76,14 @@ Places whose history is too short are named and left out.`,
 			return write(cmd.OutOrStdout(), asJSON, report)
 		}),
 	}
-	cmd.Flags().StringVarP(&q.Partition, "partition", "p", "", "the `partition` of the job")
-	cmd.Flags().IntVarP(&q.Nodes, "nodes", "N", 1, "its `number` of nodes")
-	cmd.Flags().StringVarP(&q.Time, "time", "t", "", "its time limit, as sbatch takes it; without one its lease is the longest")
+	cmd.Flags().StringVarP(&q.Partition, "partition", "p", "", "`partition` of the job")
+	cmd.Flags().IntVarP(&q.Nodes, "nodes", "N", 1, "`number` of nodes")
+	cmd.Flags().StringVarP(&q.Time, "time", "t", "", "time limit in sbatch format (default: the longest lease)")
 	cmd.Flags().BoolVar(&q.Short, "short", false, "print only the estimate, one line for each nodeset, and nothing without history")
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&q.Places, "places", false, "simulate a job that asks in all nodesets of these partitions, in their order")
-	cmd.Flags().Float64SliceVar(&q.Correlations, "correlation", []float64{0, .5}, "with --places: how much waits in different places depend on each other, 0 to 1, as a `list`")
-	cmd.Flags().DurationVar(&after, "after", 0, "with --places: how long after one place the next is asked (default: ask_elsewhere_after of the place before)")
+	cmd.Flags().BoolVar(&q.Places, "places", false, "simulate a job that requests machines in all nodesets of these partitions, in this order")
+	cmd.Flags().Float64SliceVar(&q.Correlations, "correlation", []float64{0, .5}, "with --places: `list` of correlations between the waits in different places, 0 to 1")
+	cmd.Flags().DurationVar(&after, "after", 0, "with --places: time between the requests in one place and the next (default: ask_elsewhere_after of the earlier place)")
 	cmd.MarkFlagsMutuallyExclusive("short", "json")
 	cmd.MarkFlagsMutuallyExclusive("short", "places")
 	return cmd

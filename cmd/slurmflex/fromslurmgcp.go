@@ -14,7 +14,7 @@ func newFromSlurmGCP(a *app) *cobra.Command {
 	o := slurmconf.Options{}
 	conf, verbose := "", false
 	cmd := &cobra.Command{
-		Use: "from-slurm-gcp FILE", Short: "List what to change to move a slurm-gcp cluster, whose config.yaml is FILE, to slurmflex",
+		Use: "from-slurm-gcp FILE", Short: "List what to change to move the slurm-gcp cluster with this config.yaml to slurmflex",
 		Long: `Prints what changes when slurmflex takes over the flex-start nodes of a cluster
 that slurm-gcp's scripts run: what to append to config.yaml and the lines of
 cloud.conf to edit; with --verbose also the steps in order, advice, and the keys

@@ -249,7 +249,7 @@ func TestFailedResumePowersDownOnlyNodesWithoutJobs(t *testing.T) {
 			w.nodes(t, "ALLOCATED+CLOUD", 2, 3)
 			w.jobs(t, "812 2:00:00 CONFIGURING alpha-a3-[0-1]", "813 2:00:00 RUNNING alpha-a3-[2-3]")
 		}, "alpha-a3-[0-1]", ""},
-		"a job has just begun on one that still shows POWERING_UP": {func(t *testing.T, w *world) {
+		"a job has just started on one that still shows POWERING_UP": {func(t *testing.T, w *world) {
 			w.jobs(t, "812 2:00:00 CONFIGURING alpha-a3-0", "813 2:00:00 RUNNING alpha-a3-1")
 		}, "alpha-a3-0", ""},
 		"no node powers up": {func(t *testing.T, w *world) { w.nodes(t, "ALLOCATED+CLOUD", 0, 1) }, "", ""},

@@ -24,10 +24,10 @@ func newInit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "init", Short: "Ask five questions and write a first configuration", GroupID: "ask", Args: noArguments,
 		Long: `Ask for project, region, partition, machine type and the longest job, and write the
-configuration file (--config) and flex.conf, the part of slurm.conf that goes with it.
-A flag answers a question in advance. Replaces no file, and writes both or none. Neither
-Slurm nor Compute is changed; both are asked for what is not given as a flag: the
-cluster's name, Slurm's version, and machine types that slurmflex does not know.
+configuration file (--config) and flex.conf, the matching part of slurm.conf. A flag
+answers a question in advance. Writes both files or none, and replaces no file. Changes
+neither Slurm nor Compute, but queries them for what no flag sets: the cluster's name,
+Slurm's version, and machine types that slurmflex does not know.
 
 The files are a start: nodes, zones, template and subnetwork have usual names and
 numbers. Read them, then run config check --live.`,

@@ -160,7 +160,7 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 			plant: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("bin/suspend"), 0o644)) },
 			fault: "slurm.conf:3: SuspendProgram: Slurm cannot call bin/suspend: it is not executable; set SuspendProgram=bin/suspend",
 		},
-		"a SuspendProgram that anybody may change": {
+		"a SuspendProgram that any user may change": {
 			plant: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("bin/suspend"), 0o777)) },
 			fault: "slurm.conf:3: SuspendProgram: Slurm does not call bin/suspend, because other users can write to it (mode 0777); set SuspendProgram=bin/suspend",
 		},
@@ -209,7 +209,7 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 		}
 	}
 	for name, m := range map[string]mistake{
-		"A8: one of 26.05 whose OverSubscribe=EXCLUSIVE has no effect": { // PartitionName=DEFAULT has Exclusive=NO
+		"A8: a partition of 26.05, where OverSubscribe=EXCLUSIVE does nothing": { // PartitionName=DEFAULT has Exclusive=NO
 			version: "26.05.3",
 			plant:   partition("Exclusive=NODE", "Exclusive=NO"),
 			fault:   "slurm.conf:10: PartitionName=train: shares its nodes between jobs, but enable_job_exclusive is set; add Exclusive=NODE",
@@ -234,7 +234,7 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 			},
 			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 600 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
 		},
-		"nodes that nobody powers down while slurmflex is down": {
+		"nodes that stay up while slurmflex is down": {
 			plant: keepIdle("1200", "SuspendTime=GLOBAL PowerDownOnIdle=YES", "SuspendTime=INFINITE PowerDownOnIdle=NO"),
 			fault: "slurm.conf:10: PartitionName=train: never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set SuspendTime=1200",
 		},

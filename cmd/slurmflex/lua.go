@@ -47,10 +47,10 @@ nodes it has these rules, each of which refuses a job, warns its user, or is off
 
 ` + rules.String() + `
 An error in the Lua refuses no job. slurm.conf needs JobSubmitPlugins=lua. A
-changed file is in force from the next submission on.`
+changed file applies to the next submission.`
 	cmd.Example = `  slurmflex config lua job_submit
   slurmflex config lua job_submit --rule time=warn,gpus=off --output /etc/slurm/job_submit.lua`
-	cmd.Flags().StringToStringVar(&levels, "rule", nil, "what a rule does, as `RULE=refuse|warn|off`")
+	cmd.Flags().StringToStringVar(&levels, "rule", nil, "change a rule: `RULE=refuse|warn|off`")
 	cmd.Flags().Lookup("rule").DefValue = ""
 	machineFlag(cmd, &machines)
 	outputFlag(cmd, &output)

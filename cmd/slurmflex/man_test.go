@@ -35,7 +35,7 @@ func described(c *cobra.Command) string {
 func reference(p *page, unset config.Options) {
 	p.section("EXIT STATUS")
 	p.item("0", "Done.")
-	p.item("1", "Failed or interrupted. A line on stderr says why and what to do.")
+	p.item("1", "Failed or interrupted. A line on stderr names the cause and the fix.")
 	p.item("2", "Wrong usage or configuration. Nothing was done.")
 	p.section("FILES")
 	p.item(defaultConfig, "The configuration. Only root and SlurmUser may be able to write it.")
@@ -116,7 +116,7 @@ func TestManPagesHaveNoWarnings(t *testing.T) {
 
 func TestEveryCommandHasAValidExample(t *testing.T) {
 	walk(newRoot(&app{}), func(c *cobra.Command) {
-		assert.NotEmpty(t, described(c), "%s has no Long", c.CommandPath())
+		assert.NotEmpty(t, described(c), "%s lacks a Long", c.CommandPath())
 		named := false
 		for line := range strings.Lines(c.Example) {
 			assert.True(t, strings.HasPrefix(line, "  "), "%s: %q is not indented", c.CommandPath(), line)
@@ -133,6 +133,6 @@ func TestEveryCommandHasAValidExample(t *testing.T) {
 			require.NoError(t, found.ValidateArgs(found.Flags().Args()), line)
 			named = named || strings.HasPrefix(found.CommandPath(), c.CommandPath())
 		}
-		assert.True(t, named, "%s has no example of itself", c.CommandPath())
+		assert.True(t, named, "%s lacks an example of itself", c.CommandPath())
 	})
 }

@@ -135,7 +135,7 @@ func TestSystemdIsNotifiedWhyPassesFail(t *testing.T) {
 			d := w.service(t, w.path("notify"))
 			require.NoError(t, d.Start())
 			require.Equal(t, "1", m.hears(t)["READY"], "it serves hooks")
-			assert.Equal(t, map[string]string{"WATCHDOG": "1", "STATUS": c.says}, m.hears(t), "it goes on trying")
+			assert.Equal(t, map[string]string{"WATCHDOG": "1", "STATUS": c.says}, m.hears(t), "it keeps trying")
 			require.NoError(t, d.Process.Signal(unix.SIGTERM))
 			d.exits(t, exitDone).settle(t)
 		})
@@ -168,5 +168,5 @@ func TestWatchdogTimeoutDiffersFromAWrongConfiguration(t *testing.T) {
 	d.settle(t)
 	status := d.ProcessState.Sys().(syscall.WaitStatus)
 	assert.True(t, status.Signaled(), "%v", d.ProcessState)
-	assert.Contains(t, d.stderr.String(), "(*Reconciler).Run(", "it says where it hung")
+	assert.Contains(t, d.stderr.String(), "(*Reconciler).Run(", "the stack shows where it hung")
 }

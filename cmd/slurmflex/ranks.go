@@ -17,13 +17,12 @@ func newRanks(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ranks JOB", Short: "Print a running job's nodes by block and host, for SLURM_HOSTFILE", GroupID: "ask",
 		Args: exactly(1, "812, 812_3 or 812+1"),
-		Long: `Print a job's nodes, one a line, in an order in which machines of a block, and in it
-of a subblock, follow each other. In a file that SLURM_HOSTFILE names, srun
---distribution=arbitrary puts one task on each line's node in turn: give
---tasks-per-node if there are more.
+		Long: `Print a job's nodes, one per line, grouped by block and subblock. Save the output to
+the file that SLURM_HOSTFILE names: srun --distribution=arbitrary then starts one task
+per line, on that line's node. For several tasks per node, add --tasks-per-node.
 
-Nodes of which Compute does not show where they are come last, and are named on
-stderr. Any user can run it; see slurmflex why --help.`,
+Nodes with an unknown location are printed last, and named on stderr. Any user can
+run it; see slurmflex why --help.`,
 		Example: `  slurmflex ranks 812
   slurmflex ranks --tasks-per-node 8 812 >ranks`,
 		ValidArgsFunction: a.complete(view.View.Subjects),
@@ -50,6 +49,6 @@ stderr. Any user can run it; see slurmflex why --help.`,
 			return err
 		},
 	}
-	cmd.Flags().IntVar(&tasks, "tasks-per-node", 1, "print each node this many times in a row")
+	cmd.Flags().IntVar(&tasks, "tasks-per-node", 1, "print each node this many times, on consecutive lines")
 	return cmd
 }

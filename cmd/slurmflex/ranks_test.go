@@ -17,7 +17,7 @@ func TestRanksPrintsEachNodeOncePerTask(t *testing.T) {
 	w.waiting(t)
 	w.flex(t, "sync").exits(t, exitDone)
 	r := w.flex(t, "ranks", "812").exits(t, exitDone)
-	assert.Equal(t, "alpha-a3-0\nalpha-a3-1\n", r.stdout.String(), "there are no machines yet")
+	assert.Equal(t, "alpha-a3-0\nalpha-a3-1\n", r.stdout.String(), "before the machines exist")
 	assert.Equal(t, "Compute does not show where alpha-a3-[0-1] is; last in the order\n", r.stderr.String())
 
 	w.cloud.SetCapacity("", "", -1)

@@ -58,7 +58,7 @@ func TestBrokenConfigurationFileIsNamedButStopsNoProcess(t *testing.T) {
 		says := unwrapped(w.flex(t, command...).exits(t, exitDone))
 		assert.Contains(t, says, problem)
 		assert.Contains(t, says, "not YAML")
-		assert.Contains(t, says, "812", "what waits is shown as before")
+		assert.Contains(t, says, "812", "the waiting job is shown as before")
 	}
 	assert.Contains(t, w.flex(t, "why", "812").exits(t, exitDone).stdout.String(), "job 812 (ada)")
 	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_config_valid 0\n")
@@ -97,7 +97,7 @@ func TestReloadAppliesAValidFileAndNamesKeysForARestart(t *testing.T) {
 	shows("nodeset a3: 6 nodes")
 	w.waiting(t)
 	w.wakeUp(t)
-	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, poll, "passes go on")
+	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, poll, "passes continue")
 	require.NoError(t, d.Process.Signal(unix.SIGTERM))
 	d.exits(t, exitDone).settle(t)
 }
@@ -181,7 +181,7 @@ func TestHookDoesNotWaitForAHungSyslog(t *testing.T) {
 // unreadable, any cluster's page will do, because the user cannot know the right one.
 func TestUnreadableConfigurationLeadsToTheDefaultDaemon(t *testing.T) {
 	if l, err := net.Listen("tcp", "127.0.0.1:8918"); err != nil {
-		t.Skip("somebody listens at the default address")
+		t.Skip("another process listens at the default address")
 	} else {
 		defer l.Close()
 		go func() {

@@ -51,7 +51,7 @@ func TestProgramsAreNotStartedThroughAShell(t *testing.T) {
 			}
 			starting = append(starting, strings.TrimPrefix(filepath.ToSlash(path), "../../"))
 			for _, word := range words(file) {
-				assert.False(t, slices.Contains(shells, filepath.Base(word)), "%s starts programs and says %q", path, word)
+				assert.False(t, slices.Contains(shells, filepath.Base(word)), "%s starts programs and contains %q", path, word)
 			}
 			return nil
 		})

@@ -72,7 +72,7 @@ region us-central1: 1 of 100 active requests
 	w.cloud.Advance(fakegce.DefaultAttemptInterval)
 	r = w.flex(t, "status", "--nodeset", "a3").exits(t, exitDone)
 	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +booting +02:00:00 +ends in 1h59m\n`, r.stdout.String())
-	assert.NotContains(t, r.stdout.String(), "\x1b", "this is no terminal")
+	assert.NotContains(t, r.stdout.String(), "\x1b", "stdout is not a terminal")
 	assert.Empty(t, r.stderr.String())
 }
 

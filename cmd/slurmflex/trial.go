@@ -37,12 +37,12 @@ slurmflex relies on. Nothing uses the policy. Two of the requests must create no
 the machines of the other two are deleted as soon as they run. It takes minutes, and asks
 before it creates anything.
 
-All names start with CLUSTER-trial- and random letters. They carry the ownership stamp
-of a cluster of that name, so the daemon leaves them alone, and the trial touches only
-what has these names. If interrupted, it deletes what it has created. A killed trial leaves resources:
-status and the next trial name them, and gc and down delete them, once the trial has
-created nothing for an hour. If a machine is not created within --wait, the checks that
-need it are skipped.
+All names start with CLUSTER-trial- and random letters. The resources have the ownership
+stamp of a cluster of that name, so the daemon leaves them alone, and the trial changes
+only resources with these names. If interrupted, it deletes what it has created. A killed
+trial leaves resources: status and the next trial name them, and gc and down delete them
+once the trial has created nothing for an hour. If a machine is not created within --wait,
+the checks that need it are skipped.
 
 The template's startup script runs on the machines, which do not join Slurm. If you can,
 use a small --template without a startup script, in the nodeset's region.
@@ -56,7 +56,7 @@ usage, missing credentials or a template that it could not read.`,
 		Args: noArguments,
 		RunE: a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error { return a.trial(cmd, cfg, o) }),
 	}
-	cmd.Flags().StringVar(&o.NodeSet, "nodeset", "", "the `nodeset` whose project, region, zones and template are used")
+	cmd.Flags().StringVar(&o.NodeSet, "nodeset", "", "use the project, region, zones and template of this `nodeset`")
 	cmd.Flags().StringVar(&o.Template, "template", "", "another instance `template`, by its path")
 	cmd.Flags().DurationVar(&o.Wait, "wait", 5*time.Minute, "how long to wait for each of the two machines, at most 45m")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")

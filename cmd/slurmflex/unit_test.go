@@ -48,7 +48,7 @@ func TestUnitsMatchTheDefaultsAndTheHookWrapper(t *testing.T) {
 		assert.Contains(t, lines, "RuntimeDirectoryMode=0700", name)
 		assert.Contains(t, lines, "RuntimeDirectoryPreserve=yes", "hooks and cron need it too")
 		assert.Contains(t, lines, "StateDirectory="+strings.TrimPrefix(cfg.Options.StateDir, "/var/lib/"), name)
-		assert.Contains(t, lines, "StateDirectoryMode=0755", "everybody may read the history")
+		assert.Contains(t, lines, "StateDirectoryMode=0755", "all users may read the history")
 		assert.Contains(t, lines, "ExecStart=/usr/bin/slurmflex --config "+defaultConfig+" "+verb, name)
 		assert.Contains(t, lines, "User=slurm", name)
 		// C11: the daemon cannot use up the host's memory, whatever input it receives.

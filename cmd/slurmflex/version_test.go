@@ -23,7 +23,7 @@ $`, r.stdout.String())
 func TestRepositoryBuildKnowsItsCommit(t *testing.T) {
 	switch folder, err := os.Stat("../../.git"); {
 	case err != nil:
-		t.Skip("this is no repository: ", err)
+		t.Skip("not a repository: ", err)
 	case !folder.IsDir():
 		t.Skip("Go does not look for the commit in a linked worktree")
 	}

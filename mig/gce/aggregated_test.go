@@ -128,9 +128,9 @@ func TestFailedAggregatedListIsRetriedAfterMinutes(t *testing.T) {
 		second.Name = "a2"
 		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", second))
 		time.Sleep(time.Minute)
-		expect(0, 4+1, "the zone of the new machine says who made it")
+		expect(0, 4+1, "the new machine's zone names its creator")
 		w.cloud.ClearFaults()
-		expect(0, 4, "nothing says yet that it works")
+		expect(0, 4, "not yet proven to work")
 		time.Sleep(6 * time.Minute)
 		expect(1, 0, "it works")
 	})

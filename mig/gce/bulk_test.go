@@ -89,7 +89,7 @@ func TestFailedBulkInsertNamesZonesAndReasons(t *testing.T) {
 			nil, mig.CauseCapacity,
 			twoZones + "ZONE_RESOURCE_POOL_EXHAUSTED: Stock-out. (us-central1-a: 0 of 2 created, 2 failed, 0 deleted, us-central1-b: 1 of 2 created, 1 failed, 1 deleted)",
 		},
-		"with what its parts say, once for each zone": {
+		"with the errors of its parts, once per zone": {
 			tooFewError + group,
 			aList(`{"items":{
 			 "zones/us-central1-b":{"operations":[{"name":"part-3","error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED","message":"No n0."}]}}]},

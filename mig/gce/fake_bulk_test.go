@@ -58,7 +58,7 @@ func TestBulkInsertLifeCycle(t *testing.T) {
 				require.NoError(t, w.DeleteVMs(t.Context(), instances[:1]))
 				time.Sleep(time.Minute)
 				assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(w.seen(t)))
-				require.NoError(t, w.DeleteVMs(t.Context(), instances), "one of them is gone: that is no error")
+				require.NoError(t, w.DeleteVMs(t.Context(), instances), "a missing machine is not an error")
 				time.Sleep(time.Minute)
 				assert.Empty(t, w.cloud.State().Instances)
 			})
@@ -214,7 +214,7 @@ func TestBulkInsertSucceedsOrIsRejected(t *testing.T) {
 				there := w.seen(t)
 				require.Len(t, there, 1)
 				assert.Equal(t, test.model, there[0].Model)
-				assert.True(t, there[0].Until().IsZero(), "it has no lease")
+				assert.True(t, there[0].Until().IsZero(), "its lease is unlimited")
 				if test.model == mig.Spot {
 					must.Do(w.cloud.PreemptVM("alpha-a3-0"))
 					time.Sleep(time.Second)

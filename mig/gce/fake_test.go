@@ -111,7 +111,7 @@ func TestGroupLifeCycle(t *testing.T) {
 		require.Len(t, left, 1)
 		assert.Equal(t, instances[1].Name, left[0].Name)
 
-		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances), "one of them is gone: that is no error")
+		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances), "a missing machine is not an error")
 		require.NoError(t, w.DeleteGroup(ctx, region, spec.Name))
 		state := w.cloud.State()
 		assert.Empty(t, state.Groups)

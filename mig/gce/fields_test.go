@@ -180,7 +180,7 @@ func TestEachListFieldIsRead(t *testing.T) {
 					n++
 					return !assert.ObjectsAreEqual(whole[n-1], read(s, fields, without))
 				})
-				assert.True(t, missed, "nobody misses %s of %s", leaf, fields)
+				assert.True(t, missed, "no reader uses %s of %s", leaf, fields)
 			}
 		}
 	}, func(o *fakegce.Options) { o.PageLimit = 1 })

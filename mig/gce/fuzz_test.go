@@ -109,7 +109,7 @@ func FuzzAPage(f *testing.F) {
 		synctest.Test(t, func(t *testing.T) {
 			found, unseen := l.readPage(t, page)
 			if len(unseen) > 0 {
-				require.Empty(t, found, "what was not read is not known in part")
+				require.Empty(t, found, "an unread region has no partial result")
 				requireFailure(t, unseen[testRegion])
 				return
 			}
@@ -122,7 +122,7 @@ func FuzzAPage(f *testing.F) {
 				names[nameOf(one)] = true
 			}
 			for name := range l.count(whole) {
-				require.Contains(t, names, name, "what cannot be read is not absent")
+				require.Contains(t, names, name, "an unreadable record is not dropped")
 			}
 		})
 	})
@@ -172,7 +172,7 @@ func FuzzAnAnswer(f *testing.F) {
 				require.Less(t, status, 300)
 				var op map[string]any
 				require.NoError(t, json.Unmarshal(body, &op))
-				require.NotEmpty(t, op["name"], "what is no operation has not been done")
+				require.NotEmpty(t, op["name"], "an answer that is not an operation is an error")
 			} else {
 				requireFailure(t, err)
 			}

@@ -82,7 +82,7 @@ func stampOf(cluster, name, description string, wrong faulty) (mig.Stamp, bool) 
 	}
 	stamp, ours := mig.ParseStamp(description)
 	if !ours && mig.MayBeStampOf(cluster, description) {
-		wrong.note("description", errors.New("it is no whole stamp of slurmflex"))
+		wrong.note("description", errors.New("not a complete stamp of slurmflex"))
 		return mig.Stamp{}, true
 	}
 	return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))

@@ -333,7 +333,7 @@ func eachZone(s *stream, each func(region, zone string) error) error {
 	return s.members(func(scope string) error {
 		region, ok := regionOfScope(scope)
 		if !ok {
-			return fmt.Errorf("answer not understood: instances in %q, which is no zone", scope)
+			return fmt.Errorf("answer not understood: instances in %q, not a zone", scope)
 		}
 		return each(region, path.Base(scope))
 	})

@@ -95,7 +95,7 @@ func TestInstanceWaitingForCapacityIsOmitted(t *testing.T) {
 	instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+
 		pending("alpha-a3-0", createdBy(madeBy))+`,`+pending("alpha-a3-1", "")+`]}}}`, testRegion)
 	assert.Empty(t, unseen)
-	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances), "of one that no group made no request says")
+	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances), "no request explains a machine without a group")
 }
 
 func TestOnlyRegionalGroupOfTheSameRegionIsAnInstancesGroup(t *testing.T) {
@@ -159,7 +159,7 @@ func TestRegionWithIncompleteInstanceListIsUnseen(t *testing.T) {
 		"the whole list warns": {
 			"", `,"warning":{"code":"LIST_OVERHEAD_QUOTA_EXCEED","message":"filtered"}`, both, "incomplete answer: LIST_OVERHEAD_QUOTA_EXCEED: filtered",
 		},
-		"the list has another shape": {`,"alpha-a3-0":{}`, "", both, `answer not understood: instances in "alpha-a3-0", which is no zone`},
+		"the list has another shape": {`,"alpha-a3-0":{}`, "", both, `answer not understood: instances in "alpha-a3-0", not a zone`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", "")+`]},

@@ -56,7 +56,7 @@ func (c *Client) readAll(ctx context.Context, collection string, query url.Value
 			return err
 		}
 		if p.kind == "" { // every list has a kind; without it, the answer must not pass for an empty list
-			return errors.New("answer not understood: it is no list")
+			return errors.New("answer not understood: not a list")
 		}
 		if err := incomplete(p.warning); err != nil {
 			return err

@@ -132,7 +132,7 @@ func TestDeleteInstancesSplitsLongLists(t *testing.T) {
 	assert.Equal(t, []int{1000, 1000, 1}, sizes)
 
 	require.NoError(t, c.DeleteInstances(t.Context(), testRegion, "g", nil))
-	assert.Len(t, api.calls, 3, "nothing to delete is no call")
+	assert.Len(t, api.calls, 3, "no call if there is nothing to delete")
 }
 
 func TestMutationWaitsUntilItsOperationIsDone(t *testing.T) {
@@ -228,7 +228,7 @@ func TestErrorAnswerIsClassifiedByItsReason(t *testing.T) {
 			answer(404, `{"error":{"code":404,"message":"The resource was not found","status":"NOT_FOUND"}}`),
 			remove, mig.CauseNotFound, "404 notFound: The resource was not found",
 		},
-		"an endpoint that is not Google's does not say that a group is gone": {
+		"an endpoint other than Google's does not prove that a group is gone": {
 			answer(404, "404 page not found\n"), remove, mig.CauseUnavailable, `404 not Google's answer: Not Found: "404 page not found"`,
 		},
 		"words over several lines": {

@@ -111,8 +111,8 @@ func TestPartialAnswerShowsAsMuchAsAWholeAnswer(t *testing.T) {
 		"a region is out of reach":              {{Method: "*", Unreachable: []string{region}}},
 		"a list does not end":                   {{Method: "*List", Endless: fakegce.Alternating}},
 		"records cannot be read":                {{Method: "*ist", Broken: &fakegce.Broken{Field: "creationTimestamp", Value: "yesterday"}}},
-		"nobody can say who made the machines":  {{Method: "instances.aggregatedList", Broken: &fakegce.Broken{Field: "metadata", Value: 5}}},
-		"the machines have no place in a group": {{Method: "instances.aggregatedList", Broken: &fakegce.Broken{Field: "metadata"}}},
+		"the machines' creators cannot be read":  {{Method: "instances.aggregatedList", Broken: &fakegce.Broken{Field: "metadata", Value: 5}}},
+		"the machines have no group": {{Method: "instances.aggregatedList", Broken: &fakegce.Broken{Field: "metadata"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w world) {
@@ -124,7 +124,7 @@ func TestPartialAnswerShowsAsMuchAsAWholeAnswer(t *testing.T) {
 				whole := readAll(t, another(t, inFull{w.cloud.Transport()}))
 				part := another(t, w.cloud.Transport())
 				assert.Equal(t, whole, readAll(t, part))
-				assert.Equal(t, whole, readAll(t, part), "nor does it say less when it is asked again, for less")
+				assert.Equal(t, whole, readAll(t, part), "a second, smaller read returns the same")
 				assert.Equal(t, faults == nil, assert.ObjectsAreEqual(healthy, whole), "each fault shows")
 				assert.Len(t, healthy.groups, 3)
 				assert.Len(t, healthy.instances, 4)

@@ -138,7 +138,7 @@ var uses = map[string]func(t *testing.T, w world){
 	},
 	"CreateGroup": func(t *testing.T, w world) {
 		w.asked(t)
-		require.Error(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)), "it is there: whose it is, is looked up")
+		require.Error(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)), "it exists already, so its owner is read")
 	},
 	"CreateRequest": func(t *testing.T, w world) { w.asked(t) },
 	"CancelRequest": func(t *testing.T, w world) {
@@ -161,7 +161,7 @@ var uses = map[string]func(t *testing.T, w world){
 		require.NoError(t, w.DeleteGroup(t.Context(), region, "alpha-x"))
 	},
 	"BulkInsert": func(t *testing.T, w world) {
-		require.Error(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-a")), "there is no room: the parts are asked why")
+		require.Error(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-a")), "out of capacity, so the parts' errors are read")
 		require.Error(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-a", "us-central1-b")))
 	},
 	"DeleteVMs": func(t *testing.T, w world) {

@@ -78,7 +78,7 @@ func FuzzARecord(f *testing.F) {
 			}
 			require.Equal(t, good, slices.DeleteFunc(slices.Clone(found), func(one any) bool { return !isOther(one) }))
 			if field != "description" || value[0] != '"' && string(value) != "null" {
-				require.Len(t, found, 3, "what cannot be read is not absent")
+				require.Len(t, found, 3, "an unreadable record is not dropped")
 			}
 		})
 	})
@@ -128,7 +128,7 @@ func TestUnreadableRecordHasUnreadSet(t *testing.T) {
 	}{
 		"a group's age":            {group, createdText, "yesterday", `creationTimestamp: parsing time "yesterday"`},
 		"a group's size":           {group, `"targetSize":2,`, ``, "targetSize: it is missing"},
-		"a size that is no number": {group, `"targetSize":2,`, `"targetSize":"many",`, "targetSize: answer not understood"},
+		"a size that is not a number": {group, `"targetSize":2,`, `"targetSize":"many",`, "targetSize: answer not understood"},
 		"half a stamp":             {group, testStamp.String(), "", ""},
 		"an instance's status":     {instance, `"status":"RUNNING",`, ``, "status: it is missing"},
 		"an instance's end":        {instance, `"terminationTimestamp":"` + createdText, `"terminationTimestamp":"soon`, `terminationTimestamp: parsing time "soon"`},
@@ -137,7 +137,7 @@ func TestUnreadableRecordHasUnreadSet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			item := strings.Replace(c.list.named("alpha-x"), c.old, c.new, 1)
 			if name == "half a stamp" {
-				item, c.want = strings.Replace(item, quotedJSON(testStamp.String()), quotedJSON(testStamp.String()[:40]), 1), "description: it is no whole stamp of slurmflex"
+				item, c.want = strings.Replace(item, quotedJSON(testStamp.String()), quotedJSON(testStamp.String()[:40]), 1), "description: not a complete stamp of slurmflex"
 			}
 			found, unseen := c.list.readPage(t, []byte(c.list.pageOf(item)))
 			require.Empty(t, unseen)

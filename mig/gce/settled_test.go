@@ -29,10 +29,10 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 		assert.Equal(t, 1, reads(), "it waits for capacity")
 		time.Sleep(time.Minute)
 		assert.Equal(t, 1, reads(), "it has its machines")
-		assert.Zero(t, reads(), "and nothing more to say")
+		assert.Zero(t, reads(), "and the cache is valid")
 		_, unseen := w.Groups(ctx, "alpha", []string{"europe-west4"})
 		require.Empty(t, unseen)
-		assert.Zero(t, reads(), "what is read of another region is no reason to forget it")
+		assert.Zero(t, reads(), "reading another region does not drop the cache")
 		assert.Equal(t, mig.Succeeded, w.group(t).Requests[0].State)
 
 		instances, _ := w.Instances(ctx, "alpha", []string{region})
@@ -46,7 +46,7 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 		again := mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-0"}, Duration: time.Hour}
 		require.NoError(t, other.CreateRequest(ctx, region, spec.Name, again))
 		time.Sleep(time.Second)
-		assert.Len(t, w.group(t).Live(), 1, "what another process asks for is seen")
+		assert.Len(t, w.group(t).Live(), 1, "another process's request is seen")
 
 		time.Sleep(time.Minute)
 		require.NoError(t, w.CancelRequest(ctx, region, spec.Name, "a2"))
@@ -56,7 +56,7 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 		time.Sleep(time.Hour)
 		assert.Equal(t, 1, reads(), "now and then it is read all the same")
 		require.NoError(t, w.DeleteRequest(ctx, region, spec.Name, "a2"))
-		assert.Len(t, w.group(t).Requests, 1, "what is deleted is not remembered")
+		assert.Len(t, w.group(t).Requests, 1, "a deleted request is forgotten")
 	})
 }
 
@@ -76,7 +76,7 @@ func TestResumesAfterAFailedObservation(t *testing.T) {
 		groups, unseen := w.Groups(ctx, "alpha", []string{region})
 		require.Empty(t, unseen)
 		assert.Len(t, groups, 20)
-		assert.Less(t, w.cloud.Counts()[list]-read, 20, "what the first look has read is not read again")
+		assert.Less(t, w.cloud.Counts()[list]-read, 20, "lists from the first observation are not read again")
 	})
 }
 

@@ -169,7 +169,7 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 	for _, j := range snap.Jobs {
 		for _, name := range j.Nodes {
 			if set, _, ours := cfg.Find(name); j.State == slurm.JobConfiguring && ours && set.Flex != nil && !named[name] {
-				c.fail(lostJob, "job %d waits for %s, and nothing says what for", j.ID, name)
+				c.fail(lostJob, "job %d waits for %s for no stated reason", j.ID, name)
 			}
 		}
 	}

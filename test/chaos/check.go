@@ -117,7 +117,7 @@ func (c *check) deletion(p *process, st fakegce.State, names []string, group str
 			c.fail(foreignChange, "%s deletes machine %s, which is a neighbour's", p.name, name)
 		}
 		if job := c.w.watch.runner(name); job != nil && in.Status == "RUNNING" {
-			c.fail(wrongKill, "%s deletes machine %s, on which job %d runs", p.name, name, job.ID)
+			c.fail(wrongKill, "%s deletes machine %s under running job %d", p.name, name, job.ID)
 		}
 		c.spared(p, name, "deletes machine")
 		if in.Status != "TERMINATED" { // no job runs on a stopped machine
@@ -293,7 +293,7 @@ func (c *check) update(p *process, names []string, change slurm.NodeChange) {
 	for _, name := range names {
 		in, there := st.Instance(name)
 		if job := c.w.watch.runner(name); job != nil && there && in.Status == "RUNNING" && c.w.machines.of(name).answers {
-			c.fail(wrongKill, "%s sets %s, on which job %d runs", name, change.State, job.ID)
+			c.fail(wrongKill, "%s sets %s %s under running job %d", p.name, name, change.State, job.ID)
 		}
 		if there {
 			c.bootGivenUp(in, change, flexOf(p, name).BootTimeout)

@@ -40,7 +40,7 @@ func (c *check) start(l life) {
 			may = may.Add(-bootLoss)
 		}
 		if end := c.w.machines.of(node).lease; !end.IsZero() && end.Before(may) {
-			c.fail(lostJob, "job %d begins to run and has until %s, and the lease of %s ends at %s",
+			c.fail(lostJob, "job %d starts with a time limit until %s, but the lease of %s ends at %s",
 				l.ID, clock(may.Sub(c.w.begun)), node, clock(end.Sub(c.w.begun)))
 		}
 	}
@@ -49,7 +49,7 @@ func (c *check) start(l life) {
 // elsewhere fails if a job runs in a partition that it was not submitted to.
 func (c *check) elsewhere(l life) {
 	if own := c.w.slurm.Submitted(l.ID).Partition; own != "" && l.HetID == 0 && !slices.Contains(strings.Split(own, ","), setOf(l.Nodes[0]).name) {
-		c.fail(lostJob, "job %d begins to run on %s, and it was submitted to %s", l.ID, slurm.Fold(l.Nodes), own)
+		c.fail(lostJob, "job %d starts on %s, but was submitted to %s", l.ID, slurm.Fold(l.Nodes), own)
 	}
 }
 

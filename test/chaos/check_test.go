@@ -227,18 +227,18 @@ func TestEachInvariantDetectsItsViolation(t *testing.T) {
 	machine, run, wait := (*planted).hasMachine, (*planted).runsThere, (*planted).waitsThere
 	full, look, looks, forced := (*planted).isFull, (*planted).looks, (*planted).looksOften, (*planted).forces
 	groups := "regions/" + us + "/instanceGroupManagers/"
-	breaks("the machine of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs",
+	breaks("the machine of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0 under running job 7",
 		machine, run, shown("ALLOCATED+CLOUD+POWERING_DOWN"), // Slurm has requested it: the brake is another invariant
 		run, calling(deletes(groupOf(7), node)))
-	breaks("a node whose machine is lost stays up", stall, "the machine of alpha-gang-0 is lost, and the node has not been set down for 4m0s",
+	breaks("a node with a lost machine stays up", stall, "the machine of alpha-gang-0 is lost, and the node has not been set down for 4m0s",
 		machine, run, shown("ALLOCATED+CLOUD"), run, (*planted).losesIt)
-	breaks("the group of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs",
+	breaks("the group of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0 under running job 7",
 		machine, run, calling(deletesGroup(groupOf(7))))
-	breaks("the node of a running job is powered down", wrongKill, "alpha-gang-0 sets power_down_force, on which job 7 runs",
+	breaks("the node of a running job is powered down", wrongKill, "sets alpha-gang-0 power_down_force under running job 7",
 		machine, run, forced)
 	breaks("a running job is cancelled", wrongKill, "job 7 is cancelled while it runs",
 		run, func(p *planted) { p.check.cancel(7) })
-	breaks("a job is started that cannot be done before a lease ends", lostJob, "job 7 begins to run and has until",
+	breaks("a job starts that cannot finish before a lease ends", lostJob, "job 7 starts with a time limit until",
 		machine, look, func(p *planted) { p.starts(7*24*time.Hour, p.begun, node) })
 	breaks("more machines are deleted than the brake allows", wrongKill, "machines in one pass that Slurm did not ask to delete",
 		func(p *planted) {
@@ -249,7 +249,7 @@ func TestEachInvariantDetectsItsViolation(t *testing.T) {
 			p.group(7, names...)
 			p.check.before(p.p, deletes(groupOf(7), names...))
 		})
-	breaks("a group of a cluster whose name begins alike is deleted", foreignChange,
+	breaks("a group of a cluster with a similar name is deleted", foreignChange,
 		"daemon: delete group "+groups+"alpha-b-gang-job-1, which is a neighbour's", calling(deletesGroup("alpha-b-gang-job-1")))
 	breaks("another cluster's reservation is changed", foreignChange,
 		"reservation slurmflex-alpha2-972691200, which is not ours, is changed",
@@ -272,7 +272,7 @@ func TestEachInvariantDetectsItsViolation(t *testing.T) {
 	})
 	breaks("a cancelled job's request waits on", orphan,
 		"request alpha-gang-job-7/a1 waits still, 3 passes after its job has gone", full, machine, looks)
-	breaks("a cancelled job's node powers up for nobody", orphan,
+	breaks("a cancelled job's node keeps powering up", orphan,
 		"node alpha-gang-0 waits still, 3 passes after its job has gone", shown("IDLE+CLOUD+POWERING_UP+NOT_RESPONDING"), looks)
 	breaks("a node that waits for capacity meets ResumeTimeout", lostJob,
 		"node alpha-gang-0 has met ResumeTimeout while it waited for its machine", lasting(24*time.Hour), (*planted).outlives)
@@ -280,7 +280,7 @@ func TestEachInvariantDetectsItsViolation(t *testing.T) {
 		"daemon: delete instance zones/us-central1-a/instances/alpha-gang-0, which is a stranger's",
 		func(p *planted) { squat(node, byHand, time.Hour).strike(p.world, 1) }, lasting(time.Minute),
 		calling(apiCall{kind: "delete instance", object: "zones/us-central1-a/instances/" + node}))
-	breaks("a request is cancelled whose job waits", lostJob,
+	breaks("the request of a waiting job is cancelled", lostJob,
 		"daemon cancels request alpha-gang-job-7/a1, while job 7 waits for its nodes", wait, full, machine,
 		calling(apiCall{kind: "cancel request", object: groups + groupOf(7) + "/resizeRequests/a1/cancel"}))
 	breaks("a job loses its nodes while its request may wait", lostJob,
@@ -312,9 +312,9 @@ func TestEachInvariantDetectsItsViolation(t *testing.T) {
 		machine, (*planted).idlesOn)
 	breaks("a Spot machine is gone that was seen to be pre-empted, and its node stays up", stall,
 		"the machine of alpha-spot-0 is lost, and the node has not been set down for 4m0s", (*planted).spotRuns, (*planted).seenPreempted, (*planted).judgesLosses)
-	breaks("a job runs in a partition that it was not submitted to", lostJob, "job 1 begins to run on alpha-gang-0, and it was submitted to spot,mine",
+	breaks("a job runs in a partition that it was not submitted to", lostJob, "job 1 starts on alpha-gang-0, but was submitted to spot,mine",
 		(*planted).hasList, func(p *planted) { p.check.elsewhere(life{Job: slurm.Job{ID: 1, Nodes: []string{node}}}) })
-	breaks("a job waits, and nothing says what for", lostJob, "job 7 waits for alpha-gang-0, and nothing says what for",
+	breaks("a job waits without a stated reason", lostJob, "job 7 waits for alpha-gang-0 for no stated reason",
 		func(p *planted) { p.check.named(p.config(), scene.Of(p.config(), waitingFor(node)), plan.Plan{}) })
 }
 
@@ -351,10 +351,10 @@ func TestCorrectActionsBreakNoInvariant(t *testing.T) {
 	breaksNone("a job is started on nodes that it was given after the last pass",
 		machine, look, func(p *planted) { p.starts(7*24*time.Hour, time.Now().Add(time.Second), node) })
 	breaksNone("a job's request waits while the job does", full, machine, wait, looks)
-	breaksNone("a machine is deleted whose job has not started again within salvage_timeout",
+	breaksNone("a machine is deleted after its job has not restarted within salvage_timeout",
 		machine, (*planted).keptThere, lasting(salvageTimeout), calling(deletes(groupOf(7), node)))
 	breaksNone("a machine idles that a gang keeps", machine, (*planted).keptThere, (*planted).idlesOn)
-	breaksNone("a Spot machine is gone, and nobody saw why", (*planted).spotRuns, (*planted).judgesLosses)
+	breaksNone("a Spot machine is gone without an observed reason", (*planted).spotRuns, (*planted).judgesLosses)
 	breaksNone("a request outlives its job while nothing is answered", full, machine, func(p *planted) {
 		for range 5 {
 			p.faults.suffered(compute)

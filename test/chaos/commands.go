@@ -33,7 +33,7 @@ func command[T any](ctx context.Context, s *commands, kind, object string, do fu
 	defer cancel()
 	t := s.process.w.faults.next(controller, kind, s.process.name+" "+object)
 	answer, err := befall(limited, s.process, t, do, func() (T, error) {
-		return none, fmt.Errorf("nobody knows how commands %s", t.ailment)
+		return none, fmt.Errorf("unknown ailment: commands %s", t.ailment)
 	})
 	if errors.Is(err, errCut) || limited.Err() != nil && ctx.Err() == nil {
 		return none, fmt.Errorf("%s %s: %w", kind, object, scontrol.ErrNoController)

@@ -327,7 +327,7 @@ func distort(ctx context.Context, w *world, t turn, act func(context.Context) (*
 		})
 		return resp, err
 	}
-	return nil, fmt.Errorf("nobody knows how calls %s", t.ailment)
+	return nil, fmt.Errorf("unknown ailment: calls %s", t.ailment)
 }
 
 // answer returns an error in Google's format.

@@ -122,23 +122,23 @@ func TestJobThatEndsWithoutRunningIsLost(t *testing.T) {
 		})
 	}
 	salloc := submit{noRequeue: true}
-	of("given up by Slurm as its nodes are taken", 1, salloc, taken)
-	of("unless the world has taken them", 0, salloc, func(p *planted, _ uint32) { p.watch.take(node) }, taken)
-	of("or its cause was an admin's", 0, salloc,
+	of("ended by Slurm because its nodes are lost", 1, salloc, taken)
+	of("unless the world has removed them", 0, salloc, func(p *planted, _ uint32) { p.watch.take(node) }, taken)
+	of("unless only an admin can fix the cause", 0, salloc,
 		func(p *planted, _ uint32) { p.watch.despair("PERMISSION_DENIED", 0) }, taken)
-	of("or was so a minute before it came", 0, salloc, func(p *planted, id uint32) {
+	of("or that cause existed a minute before its submission", 0, salloc, func(p *planted, id uint32) {
 		p.watch.lives[id].hopeless = false
 		p.watch.desperate = time.Now().Add(time.Minute)
 		require.True(p.t, p.step(), "%v", p.check.found)
 	}, taken)
-	of("but a lack of capacity is nobody's excuse", 1, salloc, func(p *planted, _ uint32) {
+	of("but a lack of capacity is not an excuse", 1, salloc, func(p *planted, _ uint32) {
 		p.watch.despair("QUOTA_EXCEEDED", 0)
 		require.True(p.t, p.step(), "%v", p.check.found)
 	}, taken)
-	of("cancelled by nobody in the script", 1, submit{},
+	of("cancelled outside the script", 1, submit{},
 		func(p *planted, id uint32) { require.NoError(p.t, p.slurm.Cancel(id)) })
 	of("cancelled by the script", 0, submit{}, func(p *planted, _ uint32) { order(1, cancel).strike(p.world, 2) })
-	of("cancelled as on_provision_timeout says", 0, submit{}, func(p *planted, id uint32) {
+	of("cancelled by on_provision_timeout", 0, submit{}, func(p *planted, id uint32) {
 		require.NoError(p.t, p.scheduler().CancelJob(p.ctx, id))
 	})
 }

@@ -24,10 +24,10 @@ type damage string
 // The kinds of damage.
 const (
 	farTime damage = "has times in the year 11609"
-	noTime  damage = "has times that are none"
+	noTime  damage = "has invalid times"
 	short   damage = "breaks off in the middle"
-	rubbish damage = "is followed by one that is none"
-	nobody  damage = "does not say whose it is"
+	rubbish damage = "is followed by rubbish"
+	nobody  damage = "lacks its name"
 	again   damage = "comes twice"
 )
 
@@ -125,10 +125,10 @@ const (
 	namedTwice  untruth = "names what is on its last page twice"
 	noLastPage  untruth = "has a next page always"
 	pagesInRing untruth = "has pages that follow each other in a ring"
-	noCreation  untruth = "has times of creation that are none"
+	noCreation  untruth = "has invalid creation times"
 	leftOut     untruth = "leaves something out"
-	ofNobody    untruth = "says of no group that it made the machines"
-	ofAnother   untruth = "says of another group that it made the machines"
+	ofNobody    untruth = "shows machines without their group"
+	ofAnother   untruth = "shows machines in another group"
 	endless     untruth = "has leases end in the year 9999"
 	overdue     untruth = "has leases that ended in 1970"
 )

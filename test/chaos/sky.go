@@ -115,7 +115,7 @@ func loseVM(nth int, how loss) event {
 		name := machines[nth].Name
 		if how == maintained {
 			left := w.dice.span(time.Minute, 40*time.Minute, "maintenance", no)
-			w.journal.note("maintenance of machine %s begins in %v: %v", name, left, w.cloud.AnnounceMaintenance(name, left, time.Hour))
+			w.journal.note("maintenance of machine %s starts in %v: %v", name, left, w.cloud.AnnounceMaintenance(name, left, time.Hour))
 			time.AfterFunc(left-time.Second, func() {
 				if in, there := w.state().Instance(name); there && in.Created.Equal(machines[nth].Created) {
 					w.watch.take(name)

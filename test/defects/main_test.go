@@ -48,8 +48,8 @@ func TestIncompleteListIsRefused(t *testing.T) {
 		"one too many is listed":  {last, last + "| U99 | it is right | `flex` | `TestU99` |\n", fmt.Sprintf(`line %d: defect "U99"; expected no more and what must be right, or neither`, count+3)},
 		"one is missing":          {"| 7 | it is right | `flex` | `Test7` |\n", "", `line 9: defect "8"; expected 7 and what must be right, or neither`},
 		"one is given twice":      {"| 8 |", "| 7 |", `line 10: defect "7"; expected 8 and what must be right, or neither`},
-		"one says nothing":        {"| 8 | it is right", "| 8 |", `line 10: defect "8"; expected 8 and what must be right, or neither`},
-		"the first has no number": {"| 1 | it is right", "| |", "line 3: a further test of no defect; give number 1 first"},
+		"one is empty":            {"| 8 | it is right", "| 8 |", `line 10: defect "8"; expected 8 and what must be right, or neither`},
+		"the first has no number": {"| 1 | it is right", "| |", "line 3: a further test without a defect; number 1 must come first"},
 		"one has no package":      {"| 8 | it is right | `flex`", "| 8 | it is right", "line 10: not a row: | no. | what must be right | `package` | `test` |"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestReadmeNamesTestsThatExist(t *testing.T) {
 			assert.True(t, slices.ContainsFunc(files, func(file string) bool {
 				text, err := os.ReadFile(file)
 				return err == nil && strings.Contains(string(text), "\nfunc "+name+"(")
-			}), "defect %s: %s has no test %s", d.name, one.pkg, name)
+			}), "defect %s: %s lacks test %s", d.name, one.pkg, name)
 		}
 	}
 }

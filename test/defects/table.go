@@ -75,7 +75,7 @@ func readTable(text io.Reader) ([]defect, error) {
 		case cells[1] != "" || cells[2] != "":
 			return nil, fmt.Errorf("line %d: defect %q; expected %s and what must be right, or neither", n, cells[1], next)
 		case len(defects) == 0:
-			return nil, fmt.Errorf("line %d: a further test of no defect; give number 1 first", n)
+			return nil, fmt.Errorf("line %d: a further test without a defect; number 1 must come first", n)
 		}
 		last := &defects[len(defects)-1]
 		last.tests = append(last.tests, test{cells[3], cells[4]})

@@ -80,7 +80,7 @@ func show(file, from, to string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s has no lines from %q to %q", file, from, to)
+	return fmt.Errorf("%s lacks lines from %q to %q", file, from, to)
 }
 
 // follow submits the job, prints its events, and prints the remaining resources at the end.
@@ -103,7 +103,7 @@ func follow(ctx context.Context, l *lab.Lab) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(errors.New("given up before the end; "+s.summary()), ctx.Err())
+			return errors.Join(errors.New("stopped before the end;  "+s.summary()), ctx.Err())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

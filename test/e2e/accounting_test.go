@@ -30,7 +30,7 @@ func TestAccountingKeepsAJobsWaitAndCost(t *testing.T) {
 		text := strings.TrimSpace(run(t, l, "sacct", "-nPX", "-o", "admincomment", "-j", id))
 		return text, strings.Contains(text, "; waited ")
 	}
-	awaitShown(t, 2*time.Minute, "sacct to have what job "+id+" was told last", sacct)
+	awaitShown(t, 2*time.Minute, "sacct to have the last notice of job "+id+"", sacct)
 	awaitNothingLeft(t, l)
 
 	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {

@@ -294,5 +294,5 @@ func TestOnlyTheActiveControllersHostActsAndBackupTakesOver(t *testing.T) {
 	require.NoError(t, err, out)
 	p.awaitGroup(second, false)
 	_, there := p.cloud.State().Group(first)
-	require.True(t, there, "what the other host made before is known for ours")
+	require.True(t, there, "the other host's group is recognised as ours")
 }

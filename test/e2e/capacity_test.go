@@ -90,6 +90,6 @@ func TestStaticNodeGetsANewSpotMachineAfterPreemption(t *testing.T) {
 	assert.Equal(t, "1", jobField(t, l, id, "Restarts"))
 	left, _ := state(t, l).Instance("alpha-spot-1")
 	assert.Equal(t, other.Created, left.Created, "the machine of the other node stays")
-	assert.NotContains(t, ask(t, l, "scontrol", "-o", "show", "reservation"), "slurmflex-alpha-", "there is no lease")
+	assert.NotContains(t, ask(t, l, "scontrol", "-o", "show", "reservation"), "slurmflex-alpha-", "machines without a lease")
 	cancel(t, l, id)
 }

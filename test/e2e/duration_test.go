@@ -56,12 +56,12 @@ func TestLeaseMatchesItsJobsTimeLimits(t *testing.T) {
 		})
 	}
 	for name, check := range map[string]func(*testing.T, *lab.Lab){
-		"for an array each task's own":                         leasesOfAnArray,
-		"for a heterogeneous job each component's own":         leasesOfAHeterogeneousJob,
-		"for a shared node the longest of its jobs":            leaseOfASharedNode,
-		"with --time-min what Slurm has allocated":             leaseOfAJobWithTimeMin,
-		"a limit that is raised while it waits is asked again": leaseOfAJobThatIsGivenMoreTime,
-		"its owner is told when a longer job's nodes will end": endOfAJobThatIsTooLong,
+		"for an array each task's own":                             leasesOfAnArray,
+		"for a heterogeneous job each component's own":             leasesOfAHeterogeneousJob,
+		"for a shared node the longest of its jobs":                leaseOfASharedNode,
+		"with --time-min what Slurm has allocated":                 leaseOfAJobWithTimeMin,
+		"a limit that is raised while it waits is asked again":     leaseOfAJobThatIsGivenMoreTime,
+		"its owner is notified of the end of a longer job's nodes": endOfAJobThatIsTooLong,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, l) })
 	}

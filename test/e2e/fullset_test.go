@@ -39,7 +39,7 @@ func TestArrayBehindAFullNodesetExpectsAnEarlyStart(t *testing.T) {
 		start, err := time.ParseInLocation("2006-01-02T15:04:05", strings.Split(shown, " ")[0], time.Local)
 		return shown, err == nil && time.Until(start) < 6*time.Hour
 	})
-	awaitShown(t, time.Minute, "why to say what it waits for", func() (string, bool) {
+	awaitShown(t, time.Minute, "why to name what it waits for", func() (string, bool) {
 		out, _ := l.Flex(context.Background(), "why", array)
 		out = strings.Join(strings.Fields(out), " ")
 		return out, strings.Contains(out, "All 2 nodes of nodeset few are in use") && strings.Contains(out, " at the latest (Slurm reason: ")

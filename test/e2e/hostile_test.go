@@ -77,7 +77,7 @@ func TestUserTextDecidesNothing(t *testing.T) {
 
 	awaitCompleted(t, l, submit(t, l, "-p", "fixed", "-N1", "--time=15"))
 	for id, told := range jobs {
-		awaitShown(t, 2*time.Minute, "job "+id+" to be held, and told "+told, func() (string, bool) {
+		awaitShown(t, 2*time.Minute, "job "+id+" to be held, with the notice "+told, func() (string, bool) {
 			shown := ask(t, l, "squeue", "-h", "-j", id, "-O", "Reason:|,admin_comment:")
 			return shown, regexp.MustCompile(`^JobHeldAdmin\|flex-start: held at \S+: ` + told + `.*\n$`).MatchString(shown)
 		})
@@ -95,7 +95,7 @@ func TestUserTextDecidesNothing(t *testing.T) {
 		shown += why
 	}
 	shown += strings.ReplaceAll(readFile(l.Log("slurmflex.log"))+readFile(l.Log("daemon.log")), "\n", "")
-	assert.NotRegexp(t, `[[:cntrl:]]`, strings.ReplaceAll(shown, "\t", ""), "what somebody reads on a terminal")
+	assert.NotRegexp(t, `[[:cntrl:]]`, strings.ReplaceAll(shown, "\t", ""), "the terminal output")
 	assert.NotContains(t, shown, "2020-01-01")
 	assert.Less(t, len(shown), 1<<20)
 	cancelForGood(t, l, append(slices.Collect(maps.Keys(jobs)), beside)...)

@@ -49,7 +49,7 @@ func TestWarmMachineServesNextJobAndIsDeletedAfterKeepIdle(t *testing.T) {
 	before := state(t, l)
 	require.Len(t, before.Instances, 1)
 	kept := before.Instances[0]
-	awaitShown(t, time.Minute, "why to say until when it is kept", func() (string, bool) {
+	awaitShown(t, time.Minute, "why to name the end of its keep_idle", func() (string, bool) {
 		out, _ := l.Flex(context.Background(), "why", kept.Name)
 		return out, strings.Contains(out, "kept for the next job until")
 	})

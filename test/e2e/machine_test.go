@@ -179,7 +179,7 @@ func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
 	minute := time.Now().Add(75 * time.Second).Truncate(time.Minute)
 	endLease(t, l, "alpha-g2-0", time.Until(minute.Add(50*time.Second)))
 	awaitReservation(t, l, "alpha-g2-0")
-	await(t, 100*time.Second, "the reservation to begin", func() bool {
+	await(t, 100*time.Second, "the reservation to start", func() bool {
 		return strings.Contains(nodeState(t, l, "alpha-g2-0"), "MAINTENANCE")
 	})
 	awaitPasses(t, l, 2)

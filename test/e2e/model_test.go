@@ -97,7 +97,7 @@ func (w *twins) both(what string, do func(flex.Scheduler) error) {
 func (w *twins) answered(what string, fromReal, fromModel error) {
 	w.t.Helper()
 	w.t.Logf("+ %s", what)
-	require.Equal(w.t, kind(fromReal), kind(fromModel), "%s: the real one says %v, the model %v", what, fromReal, fromModel)
+	require.Equal(w.t, kind(fromReal), kind(fromModel), "%s: the real one returns %v, the model %v", what, fromReal, fromModel)
 	w.same(w.limit)
 }
 
@@ -248,7 +248,7 @@ func (w *twins) slurm(do func(*fakeslurm.Cluster) error, command string, args ..
 	_, fromReal := w.lab.Slurm(context.Background(), command, args...)
 	fromModel := do(w.model)
 	w.t.Logf("+ %s %s", command, strings.Join(args, " "))
-	require.Equal(w.t, fromReal == nil, fromModel == nil, "the real one says %v, the model %v", fromReal, fromModel)
+	require.Equal(w.t, fromReal == nil, fromModel == nil, "the real one returns %v, the model %v", fromReal, fromModel)
 	w.same(w.limit)
 }
 
@@ -259,7 +259,7 @@ func (w *twins) scontrol(line string) {
 	_, fromReal := w.lab.Slurm(context.Background(), "scontrol", strings.Fields(line)...)
 	fromModel := w.model.Scontrol(context.Background(), line)
 	w.t.Logf("+ scontrol %s: %v", line, fromModel)
-	require.Equal(w.t, fromReal == nil, fromModel == nil, "the real one says %v, the model %v", fromReal, fromModel)
+	require.Equal(w.t, fromReal == nil, fromModel == nil, "the real one returns %v, the model %v", fromReal, fromModel)
 	if fromModel != nil {
 		words := strings.Split(fromModel.Error(), ": ")
 		require.ErrorContains(w.t, fromReal, words[len(words)-1])

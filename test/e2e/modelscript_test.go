@@ -126,7 +126,7 @@ func TestModelResumeTimeout(t *testing.T) {
 	w.update("alpha-a3-3", "power_up") // once more
 	w.update("alpha-a3-4", "power_up", "drain an admin's")
 	for _, name := range []string{"alpha-a3-1", "alpha-a3-2", "alpha-st-0", "alpha-a3-3", "alpha-a3-4"} {
-		w.await(periodic, name+" to be given up", func() bool { return strings.Contains(w.node(name), "DOWN+CLOUD+POWERED_DOWN") })
+		w.await(periodic, name+" to fail", func() bool { return strings.Contains(w.node(name), "DOWN+CLOUD+POWERED_DOWN") })
 	}
 	w.update("alpha-a3-0", "undrain", "resume")
 	w.update("alpha-a3-1", "power_down")
@@ -134,8 +134,8 @@ func TestModelResumeTimeout(t *testing.T) {
 	w.update("alpha-a3-3", "power_down_force again")
 	w.update("alpha-st-0", "power_up")
 	w.update("alpha-a3-2", "power_up")
-	w.await(periodic, "the static node to be given up again", func() bool { return strings.Contains(w.node("alpha-st-0"), "DOWN+CLOUD+POWERED_DOWN") })
-	w.await(periodic, "a3-2 to be given up", func() bool { return strings.Contains(w.node("alpha-a3-2"), "DOWN+CLOUD+POWERED_DOWN") })
+	w.await(periodic, "the static node to fail again", func() bool { return strings.Contains(w.node("alpha-st-0"), "DOWN+CLOUD+POWERED_DOWN") })
+	w.await(periodic, "a3-2 to fail", func() bool { return strings.Contains(w.node("alpha-a3-2"), "DOWN+CLOUD+POWERED_DOWN") })
 	w.update("alpha-st-0", "power_up")
 	w.boot("alpha-st-0")
 }
@@ -228,7 +228,7 @@ func TestModelReservations(t *testing.T) {
 		}
 		return changes.Wait()
 	})
-	w.await(periodic, "the next one to begin", func() bool { return strings.Contains(w.node("alpha-a3-6"), "MAINTENANCE") })
+	w.await(periodic, "the next one to start", func() bool { return strings.Contains(w.node("alpha-a3-6"), "MAINTENANCE") })
 	w.update("alpha-a3-6", "power_up", "power_down_force")
 	remove("begun")
 	remove("begun")

@@ -162,7 +162,7 @@ func askAsNobody(t *testing.T, l *lab.Lab, args ...string) (string, error) {
 func awaitWhy(t *testing.T, l *lab.Lab, subject, pattern string) {
 	t.Helper()
 	form := regexp.MustCompile(pattern)
-	awaitShown(t, 90*time.Second, "why "+subject+" to say "+pattern, func() (string, bool) {
+	awaitShown(t, 90*time.Second, "why "+subject+" to print "+pattern, func() (string, bool) {
 		story, err := askAsNobody(t, l, "why", "--verbose", subject)
 		return story, err == nil && form.MatchString(story)
 	})

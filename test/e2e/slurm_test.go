@@ -85,7 +85,7 @@ func awaitJob(t *testing.T, l *lab.Lab, limit time.Duration, id, key, value stri
 func awaitTold(t *testing.T, l *lab.Lab, limit time.Duration, id, pattern string) {
 	t.Helper()
 	form := regexp.MustCompile(pattern)
-	awaitShown(t, limit, "the owner of job "+id+" to be told "+pattern, func() (string, bool) {
+	awaitShown(t, limit, "the owner of job "+id+" to be notified: "+pattern, func() (string, bool) {
 		comment := jobField(t, l, id, "AdminComment")
 		return comment, strings.HasPrefix(comment, "flex-start: ") && form.MatchString(comment)
 	})

@@ -32,7 +32,7 @@ func TestStarvingJobRaisesTheAlarmAndGetsNodesFromSlurm(t *testing.T) {
 		require.NoError(t, err)
 	}
 	id := submit(t, l, "-p", "kept", "-N1", "--time=10", "-C", "new")
-	awaitShown(t, time.Minute, "why to say that Slurm is to start it", func() (string, bool) {
+	awaitShown(t, time.Minute, "why to show that Slurm will start it", func() (string, bool) {
 		out, _ := l.Flex(ctx, "why", id)
 		return out, strings.Contains(out, "Idle machines fit it, and Slurm has not started it yet")
 	})

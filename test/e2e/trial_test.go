@@ -28,7 +28,7 @@ func TestTrialWithARunningDaemonKeepsJobsAndCleansUp(t *testing.T) {
 
 	awaitCompleted(t, l, id)
 	awaitNothingLeft(t, l)
-	assert.NotContains(t, readFile(l.Log("daemon.log"))+readFile(l.Log("slurmflex.log")), name, "the daemon has nothing to do with it")
+	assert.NotContains(t, readFile(l.Log("daemon.log"))+readFile(l.Log("slurmflex.log")), name, "the daemon leaves the trial alone")
 
 	compared, err := exec.Command(filepath.Join(l.Build, "slurmflex-fakegce"), "--compare", record).CombinedOutput()
 	require.NoError(t, err, string(compared))

@@ -32,7 +32,7 @@ func (s *Server) SetCapacity(zone, machineType string, n int) {
 // machine type.
 func (s *Server) SetModelCapacity(zone, machineType, model string, n int) error {
 	if !slices.Contains(strings.Fields(models), model) {
-		return fmt.Errorf("set capacity of %s: there is no such provisioning model, but %s", model, models)
+		return fmt.Errorf("set capacity of %s: unknown provisioning model; known: %s", model, models)
 	}
 	s.do(func() { s.capacity[stock{zone, machineType, model}] = n })
 	return nil
@@ -44,10 +44,10 @@ func (s *Server) SetModelCapacity(zone, machineType, model string, n int) error 
 func (s *Server) SetQuota(region, metric string, limit float64) error {
 	global := region == "" && metric == ConcurrentOperations
 	if !global && !slices.Contains(s.regions(), region) {
-		return fmt.Errorf("set quota %s: there is no region %q", metric, region)
+		return fmt.Errorf("set quota %s: unknown region %q", metric, region)
 	}
 	if !knownQuota(metric) {
-		return fmt.Errorf("set quota of %s: metric %q has no effect here, but %s, and the GPUs, such as NVIDIA_H100_GPUS and PREEMPTIBLE_NVIDIA_H100_GPUS", region, metric, strings.Join(countedQuotas(), ", "))
+		return fmt.Errorf("set quota of %s: unknown metric %q; known: %s, and GPUs, such as NVIDIA_H100_GPUS and PREEMPTIBLE_NVIDIA_H100_GPUS", region, metric, strings.Join(countedQuotas(), ", "))
 	}
 	s.do(func() { s.quotas[quota{region, metric}] = limit })
 	return nil

@@ -85,7 +85,7 @@ func (s *Server) command(line string, body []byte) (any, error) {
 			return order(body, func(e hostError) error { return s.FailHost(name, e.Repair.Duration) })
 		}
 	}
-	return nil, fmt.Errorf("there is no command %q; see slurmflex-fakegce --help", line)
+	return nil, fmt.Errorf("unknown command %q; see slurmflex-fakegce --help", line)
 }
 
 type capacity struct {
@@ -114,7 +114,7 @@ type zoneState struct {
 
 func (s *Server) orderZone(z zoneState) error {
 	if !slices.Contains(s.opts.Zones, z.Zone) {
-		return fmt.Errorf("set zone: there is no zone %q", z.Zone)
+		return fmt.Errorf("set zone: unknown zone %q", z.Zone)
 	}
 	if z.Up == nil && z.Dead == nil {
 		return fmt.Errorf(`set zone %s: no "up" and no "dead"; "up": false is DOWN`, z.Zone)
@@ -135,10 +135,10 @@ type withdrawal struct {
 
 func (s *Server) orderWithdrawal(w withdrawal) error {
 	if !slices.Contains(s.opts.Zones, w.Zone) {
-		return fmt.Errorf("withdraw: there is no zone %q", w.Zone)
+		return fmt.Errorf("withdraw: unknown zone %q", w.Zone)
 	}
 	if _, known := s.machine[w.MachineType]; !known {
-		return fmt.Errorf("withdraw: there is no machine type %q", w.MachineType)
+		return fmt.Errorf("withdraw: unknown machine type %q", w.MachineType)
 	}
 	s.Withdraw(w.Zone, w.MachineType)
 	return nil

@@ -42,7 +42,7 @@ func wrongJSON(err error) error {
 	case errors.As(err, &text):
 		return text
 	case isUnknown:
-		return fmt.Errorf("there is no field %s", unknown)
+		return fmt.Errorf("unknown field %s", unknown)
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return errors.New("it must be an object")
 	case errors.As(err, &wrong):

@@ -82,14 +82,14 @@ type armedFault struct {
 func (f Fault) check() error {
 	switch {
 	case f.Method == "":
-		return fmt.Errorf("add fault: no method; say \"*\" for all")
+		return fmt.Errorf("add fault: no method; \"*\" stands for all")
 	case f.Times < 0 || f.Skip < 0 || f.Delay < 0 || f.Lag < 0 || f.Lag > maxLag:
 		return fmt.Errorf("add fault on %s: times, skip, delay and lag must not be negative, and lag at most %.0f minutes", f.Method, maxLag.Minutes())
 	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
 		return fmt.Errorf("add fault on %s: status %d is not an error; use 400 to 599", f.Method, f.Status)
 	}
 	if f.Endless != "" && f.Endless != Alternating && f.Endless != AlwaysNew {
-		return fmt.Errorf("add fault on %s: endless is %q; say %q or %q", f.Method, f.Endless, Alternating, AlwaysNew)
+		return fmt.Errorf("add fault on %s: endless is %q; must be %q or %q", f.Method, f.Endless, Alternating, AlwaysNew)
 	}
 	if _, err := path.Match(f.Method, ""); err != nil {
 		return fmt.Errorf("add fault on %s: the method is not a pattern; \"*\" stands for any part", f.Method)
@@ -162,7 +162,7 @@ func (f Fault) refusal() *refusal {
 
 // FailRequest makes a queued resize request fail permanently.
 func (s *Server) FailRequest(group, request, code, message string) error {
-	err := fmt.Errorf("fail resize request %s/%s: there is no such request in state %s", group, request, stateAccepted)
+	err := fmt.Errorf("fail resize request %s/%s: not found in state %s", group, request, stateAccepted)
 	s.do(func() {
 		for _, g := range s.groups.all() {
 			if g.name != group {

@@ -292,7 +292,7 @@ func TestOperationBeyondQuotaIsRefusedUntilAnotherEnds(t *testing.T) {
 	require.ErrorAs(t, err, &plain)
 	assert.Contains(t, plain.Body, concurrency)
 	_, err = w.list(t.Context(), "")
-	require.NoError(t, err, "what begins no operation is answered")
+	require.NoError(t, err, "a call without an operation is answered")
 	w.post("regions/europe-west4/resourcePolicies", `{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
 	w.Advance(time.Second)
 	w.begun(w.insertGroup(flexGroup("c")))

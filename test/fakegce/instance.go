@@ -58,7 +58,7 @@ func (s *Server) StopVM(name string) error {
 // EndLease makes the lease of the named running instance end after left. Tests use it to avoid
 // waiting for ten minutes, the shortest lease.
 func (s *Server) EndLease(name string, left time.Duration) error {
-	err := fmt.Errorf("end lease of instance %s: it has none, because it does not run", name)
+	err := fmt.Errorf("end lease of instance %s: it does not run, so it has no lease", name)
 	missing := s.toVM("end lease of", name, func(v *vm) {
 		if !v.ends.IsZero() {
 			err = nil
@@ -69,7 +69,7 @@ func (s *Server) EndLease(name string, left time.Duration) error {
 }
 
 func (s *Server) toVM(verb, name string, do func(*vm)) error {
-	err := fmt.Errorf("%s instance %s: there is no instance of that name", verb, name)
+	err := fmt.Errorf("%s instance %s: not found", verb, name)
 	s.do(func() {
 		for _, v := range s.instances.all() {
 			if v.name == name {

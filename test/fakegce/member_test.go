@@ -117,7 +117,7 @@ func TestGroupDoesNotRepairALostVM(t *testing.T) {
 		assert.Nil(t, w.members("m")["lost"].InstanceStatus)
 		assert.NotEmpty(t, w.members("m")["lost"].GetInstance(), "its URL stays")
 		w.Advance(2 * time.Hour)
-		assert.Equal(t, "2; r SUCCEEDED; lost NONE; stopped NONE TERMINATED;", w.shows(), "what does not run has no lease to end")
+		assert.Equal(t, "2; r SUCCEEDED; lost NONE; stopped NONE TERMINATED;", w.shows(), "a stopped instance has no lease to end")
 		assert.Zero(t, w.vm("stopped").Terminates)
 
 		w.begun(w.deleteInstances("m", "zones/us-central1-a/instances/lost", "zones/us-central1-a/instances/stopped"))
@@ -148,7 +148,7 @@ func TestLeaseEndCanBeChanged(t *testing.T) {
 	require.NoError(t, w.EndLease("sooner", time.Minute))
 	require.NoError(t, w.EndLease("later", 2*whole))
 	require.NoError(t, w.StopVM("stopped"))
-	require.ErrorContains(t, w.EndLease("stopped", time.Minute), "stopped: it has none")
+	require.ErrorContains(t, w.EndLease("stopped", time.Minute), "stopped: it does not run")
 	w.Advance(time.Minute)
 	assert.Len(t, w.members("m"), 2, "the one that ends sooner is gone")
 	w.Advance(whole)
@@ -172,10 +172,10 @@ func TestDeleteInstancesRefuses(t *testing.T) {
 		code     string // of the operation; empty if it succeeds
 		survives bool
 	}{
-		"a malformed URL, even when it may skip":           {`"zones//n0"`, true, "INVALID_ARGUMENT", true},
-		"another region's instance, even when it may skip": {`"zones/europe-west4-a/instances/n0"`, true, "INVALID_ARGUMENT", true},
-		"an instance that is no member":                    {`"zones/us-central1-a/instances/other"`, false, "INVALID_ARGUMENT", true},
-		"nothing, when it may skip who is no member":       {`"zones/us-central1-a/instances/other","` + refN0 + `"`, true, "", false},
+		"a malformed URL, even when it may skip":              {`"zones//n0"`, true, "INVALID_ARGUMENT", true},
+		"another region's instance, even when it may skip":    {`"zones/europe-west4-a/instances/n0"`, true, "INVALID_ARGUMENT", true},
+		"an instance outside the group":                       {`"zones/us-central1-a/instances/other"`, false, "INVALID_ARGUMENT", true},
+		"nothing, if it may skip instances outside the group": {`"zones/us-central1-a/instances/other","` + refN0 + `"`, true, "", false},
 	} {
 		w := granted(t, Options{}, "n0")
 		w.post(pathM+"/deleteInstances", fmt.Sprintf(`{"instances":[%s],"skipInstancesOnValidationError":%t}`, c.refs, c.skip))

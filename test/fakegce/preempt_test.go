@@ -41,5 +41,5 @@ func TestOnlyARunningSpotInstanceCanBePreempted(t *testing.T) {
 	w := granted(t, Options{}, "flex")
 	w.Advance(time.Minute)
 	assert.ErrorContains(t, w.PreemptVM("flex"), "it is not a Spot instance that runs")
-	assert.ErrorContains(t, w.PreemptVM("none"), "there is no instance of that name")
+	assert.ErrorContains(t, w.PreemptVM("none"), "instance none: not found")
 }

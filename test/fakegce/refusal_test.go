@@ -61,9 +61,9 @@ func TestUnknownMethodsAndFieldsAreRefused(t *testing.T) {
 		{"a field deep in a body", "POST", groupList, `{"name":"x","targetSize":0,"distributionPolicy":{"zones":[{"zne":"a"}]},` + flex + `}`, 400, `Unknown name \"zne\" at 'resource.distributionPolicy.zones[0]'`},
 		{"a field in another case", "POST", groupList + "/m/resizeRequests", `{"name":"r","RequestedRunDuration":{"seconds":"600"},"resizeBy":1}`, 400, "RequestedRunDuration"},
 		{"a value of the wrong type", "POST", groupList, `{"name":7}`, 400, "Invalid value"},
-		{"a body that is no JSON", "POST", groupList, `{"name":`, 400, "Invalid JSON"},
+		{"a body that is not JSON", "POST", groupList, `{"name":`, 400, "Invalid JSON"},
 		{"a body that is a list", "POST", groupList, `[]`, 400, "Root element must be a message"},
-		{"a requestId that is no UUID", "DELETE", groupList + "/m?requestId=7", "", 400, "requestId"},
+		{"a requestId that is not a UUID", "DELETE", groupList + "/m?requestId=7", "", 400, "requestId"},
 		{"the zero UUID", "DELETE", groupList + "/m?requestId=00000000-0000-0000-0000-000000000000", "", 400, "requestId"},
 		{"an operation", "POST", "regions/us-central1/operations/none/wait", "", 404, "none"},
 	} {

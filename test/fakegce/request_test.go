@@ -118,7 +118,7 @@ func TestCancellingARequestRemovesItsInstances(t *testing.T) {
 	assert.Equal(t, "0; r CANCELLED;", w.shows())
 	w.SetCapacity("", "", -1)
 	w.Advance(time.Hour)
-	assert.Empty(t, w.State().Instances, "it does not come back")
+	assert.Empty(t, w.State().Instances, "it is not created again")
 }
 
 func TestLateCancelFailsItsOperationWithoutHTTPStatus(t *testing.T) {

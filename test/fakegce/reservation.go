@@ -27,9 +27,9 @@ func (s *Server) SetReservation(name, zone, machineType string, n int) (err erro
 	case name == "" || n < 0:
 		return fmt.Errorf("set reservation %q: it must have a name, and 0 machines or more", name)
 	case !slices.Contains(s.opts.Zones, zone):
-		return fmt.Errorf("set reservation %s: there is no zone %q", name, zone)
+		return fmt.Errorf("set reservation %s: unknown zone %q", name, zone)
 	case !known:
-		return fmt.Errorf("set reservation %s: there is no machine type %q", name, machineType)
+		return fmt.Errorf("set reservation %s: unknown machine type %q", name, machineType)
 	}
 	s.do(func() {
 		at := s.heldAt(zone, name)

@@ -51,7 +51,7 @@ func TestVMsConsumeTheReservationThatTheyName(t *testing.T) {
 	op = w.begun(w.bulkInsert(fromReservation("mine", "n3")))
 	w.Advance(time.Minute)
 	assert.Empty(t, w.outcome(op), "there is room for one more")
-	require.Error(t, w.SetReservation("mine", "us-central1-b", "a2-highgpu-8g", 3), "its machines stay what they are")
+	require.Error(t, w.SetReservation("mine", "us-central1-b", "a2-highgpu-8g", 3), "its machine type cannot change")
 }
 
 func TestReservationMissingOrOfAnotherTypeIsRefused(t *testing.T) {
@@ -123,5 +123,5 @@ func TestReservationBoundRequestNeedsNoDuration(t *testing.T) {
 	assert.Empty(t, w.outcome(op))
 	got := w.instance("us-central1-a", "n0")
 	assert.Equal(t, "RESERVATION_BOUND", got.GetScheduling().GetProvisioningModel())
-	assert.Nil(t, got.GetResourceStatus().GetScheduling(), "it has no lease: it runs until its reservation ends")
+	assert.Nil(t, got.GetResourceStatus().GetScheduling(), "without a lease it runs until its reservation ends")
 }

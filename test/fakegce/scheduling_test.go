@@ -39,7 +39,7 @@ func TestProvisioningModelMayHaveItsOwnCapacity(t *testing.T) {
 	w.SetCapacity("us-central1-a", testMachine, 3)
 	require.NoError(t, w.SetModelCapacity("", "", "SPOT", 0))
 	require.NoError(t, w.SetModelCapacity("us-central1-a", testMachine, "FLEX_START", 1))
-	assert.Equal(t, stockedOut, w.outcome(w.begun(w.bulkInsert(groupless("SPOT", "s0")))), "its number for every zone goes before the zone's")
+	assert.Equal(t, stockedOut, w.outcome(w.begun(w.bulkInsert(groupless("SPOT", "s0")))), "the model's limit for all zones overrides the zone's")
 	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n0", "n1")))))
 	w.given([]string{"f0"})
 	w.givenRequest("m", "waits", "f1")
@@ -116,7 +116,7 @@ func TestContradictorySchedulingIsRefused(t *testing.T) {
 		"a machine on demand that is deleted, when its time is over": {"STANDARD", func(p *computepb.InstanceProperties) {
 			p.Scheduling.InstanceTerminationAction, p.Scheduling.MaxRunDuration = proto.String("DELETE"), &computepb.Duration{Seconds: proto.Int64(600)}
 		}, ""},
-		"a machine on demand that says nothing of it": {"STANDARD", func(p *computepb.InstanceProperties) { p.Scheduling = nil }, migration},
+		"an on-demand machine without the setting": {"STANDARD", func(p *computepb.InstanceProperties) { p.Scheduling = nil }, migration},
 		"a machine on demand that migrates": {"STANDARD", func(p *computepb.InstanceProperties) {
 			p.Scheduling.OnHostMaintenance = proto.String("MIGRATE")
 		}, migration},

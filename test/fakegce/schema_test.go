@@ -61,7 +61,7 @@ func TestEveryRouteIsAMethodOfTheAPIWithItsParameters(t *testing.T) {
 	for _, r := range routes() {
 		t.Run(r.method, func(t *testing.T) {
 			m := d.method(r.method)
-			require.NotNil(t, m, "there is no such method")
+			require.NotNil(t, m, "unknown method")
 			assert.Equal(t, m.HTTPMethod, r.verb)
 			pattern := strings.Split(m.Path, "/")[2:]
 			require.Len(t, r.pattern, len(pattern))

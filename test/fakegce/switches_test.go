@@ -87,7 +87,7 @@ func TestSwitchesChangeBehaviour(t *testing.T) {
 			},
 			shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
 		},
-		"an instance has no action once it is created": {
+		"an instance shows NONE once it is created": {
 			switches: Switches{NoActionOnceCreated: true}, passes: 10 * time.Second, shows: "1; r SUCCEEDED; n0 NONE STAGING;",
 		},
 		"instances skip staging": {

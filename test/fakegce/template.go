@@ -60,7 +60,7 @@ func PlainTemplate(name, machineType string) *compute.InstanceTemplate {
 func (s *Server) AddTemplate(region string, spec *compute.InstanceTemplate) (path string, err error) {
 	s.do(func() {
 		if region != "" && !slices.Contains(s.regions(), region) {
-			err = fmt.Errorf("add template %s: there is no region %q", spec.Name, region)
+			err = fmt.Errorf("add template %s: unknown region %q", spec.Name, region)
 			return
 		}
 		var t *template

@@ -38,7 +38,7 @@ func TestEachReleaseHasItsHabits(t *testing.T) {
 		"with a slurmdbd it does so in all":                                        {true, forgets, Releases()},
 		"a node that is down loses its reason when it is powered up in the oldest": {false, remembers, Releases()[1:]},
 		"with a slurmdbd too": {true, remembers, Releases()[1:]},
-		"from 26.05 on nobody waits for the slurmd of a node that is powered down": {false, waitsForNobody("undrain"), []string{"26.05"}},
+		"since 26.05, no job waits for the slurmd of a powered-down node": {false, waitsForNobody("undrain"), []string{"26.05"}},
 		"nor where it is resumed": {false, waitsForNobody("resume"), []string{"26.05"}},
 		"a job of more nodes than there are waits in all but 24.11 and 25.05": {false, func(w *world) bool {
 			_, err := w.Submit(JobSpec{Partition: "train", Nodes: 5})
@@ -51,7 +51,7 @@ func TestEachReleaseHasItsHabits(t *testing.T) {
 			w.pass(2 * time.Second)
 			return w.JobState(id) == slurm.JobConfiguring
 		}, []string{"22.05", "23.02", "23.11", "24.05"}},
-		"before 24.11 one that is held by that goes on to show its nodes": {false, func(w *world) bool {
+		"before 24.11, a job held by that still shows its nodes": {false, func(w *world) bool {
 			id := w.submit(train("a0"))
 			w.pass(2 * time.Second)
 			require.NoError(t, w.RequeueHold(id))

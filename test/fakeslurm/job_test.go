@@ -105,7 +105,7 @@ func TestInvalidJobsAreRefusedInSlurmsWords(t *testing.T) {
 	large := JobSpec{Partition: "train", Nodes: 5}
 	_, err := w.Submit(large)
 	require.ErrorContains(t, err, "Requested node configuration is not available")
-	require.Equal(t, uint32(3), w.submit(train()), "what could never run has used up two ids")
+	require.Equal(t, uint32(3), w.submit(train()), "the impossible jobs have used up two IDs")
 	old := newWorld(t, "22.05")
 	id := old.submit(large)
 	old.pass(time.Second)

@@ -173,7 +173,7 @@ func TestRestartRunsNoProgramAgainAndResetsIdleTimeOn2205(t *testing.T) {
 			w.shows("a0", "IDLE+CLOUD+POWERING_UP+NOT_RESPONDING")
 			require.Equal(t, busy, w.node("b0").LastBusyTime.After(registered))
 			w.pass(30 * time.Second)
-			require.True(t, w.node("a0").State.Has(slurm.PoweredDown), "ResumeTimeout went on")
+			require.True(t, w.node("a0").State.Has(slurm.PoweredDown), "ResumeTimeout continued")
 		})
 	}
 }
@@ -188,7 +188,7 @@ func TestSlurmctldWithoutStateConsidersAllNodesPoweredDown(t *testing.T) {
 		w.shows("a0", "IDLE+CLOUD+POWERED_DOWN")
 		jobs := listed(w, w.Jobs)
 		require.Empty(t, jobs)
-		require.Empty(t, w.calls, "nobody is called for what is forgotten")
-		require.Equal(t, first, w.submit(JobSpec{Partition: "train", Nodes: 1, Limit: time.Hour}), "ids begin again")
+		require.Empty(t, w.calls, "no program is called for forgotten nodes")
+		require.Equal(t, first, w.submit(JobSpec{Partition: "train", Nodes: 1, Limit: time.Hour}), "IDs start again")
 	})
 }

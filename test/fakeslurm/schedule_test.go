@@ -19,7 +19,7 @@ func TestJobWaitsWhileItsNodesAreUnavailable(t *testing.T) {
 		require.Equal(t, "ReqNodeNotAvail, UnavailableNodes:a0", w.queued(id).Reason, state)
 		other := w.submit(train("a1"))
 		w.pass(time.Second)
-		require.Equal(t, slurm.JobConfiguring, w.JobState(other), "it is in nobody's way")
+		require.Equal(t, slurm.JobConfiguring, w.JobState(other), "it does not block other jobs")
 	}
 }
 

@@ -70,7 +70,7 @@ func TestEveryPackageHasARow(t *testing.T) {
 	for _, pkg := range lines(t, "list", "slurmflex/...") {
 		_, known := mayReach[pkg]
 		if !known && !strings.HasPrefix(pkg, "slurmflex/cmd/") && !strings.HasPrefix(pkg, "slurmflex/scripts/") && !strings.HasPrefix(pkg, "slurmflex/test/") {
-			t.Errorf("%s has no row in the import graph", pkg)
+			t.Errorf("%s is missing in the import graph", pkg)
 		}
 	}
 }

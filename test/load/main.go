@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		build := flags.String("build", "build", "the `folder` of slurmflex, slurmflex-hook and stopwatch")
 		scripts := flags.String("scripts", "scripts", "the `folder` of the hooks' wrappers")
 		asJSON := flags.Bool("json", false, "print JSON")
-		only := flags.String("run", "", "only the trials whose name matches the `regexp`")
+		only := flags.String("run", "", "only the trials with a name that matches the `regexp`")
 		if err := parse(flags, args); err != nil {
 			return err
 		}
@@ -74,12 +74,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return measure(ctx, *build, *scripts, wanted, func(rows []row) error { return write(out, rows) })
 	case "soak":
-		lasts := flags.Duration("for", time.Hour, "how long to go on, in real `time`: a day takes a minute")
+		lasts := flags.Duration("for", time.Hour, "how long to run, in real `time`: a day takes a minute")
 		if err := parse(flags, args); err != nil {
 			return err
 		}
 		if least := (fewest + 1) * day / speed; *lasts < least {
-			return fmt.Errorf("%v is too short to tell what grows; give %v or more", *lasts, least)
+			return fmt.Errorf("%v is too short to detect growth; must be %v or more", *lasts, least)
 		}
 		return soak(ctx, *lasts, out)
 	case daemonVerb:

@@ -59,7 +59,7 @@ func (w *world) takeSample(ctx context.Context, pid int, profiles string, number
 	} {
 		_, rest, _ := strings.Cut(pages[f.page], "\n"+f.before)
 		if _, err := fmt.Sscan(rest, f.figure); err != nil {
-			must.Do(fmt.Errorf("the daemon's page of %s has no %s: %w", f.page, f.before, err))
+			must.Do(fmt.Errorf("the daemon's page of %s lacks %s: %w", f.page, f.before, err))
 		}
 	}
 	s.children = countChildren(pid)

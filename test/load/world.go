@@ -123,7 +123,7 @@ func (d *daemon) stop() error {
 		return err
 	}
 	if err := d.cmd.Wait(); err != nil {
-		return fmt.Errorf("the daemon, whose log is %s: %w", d.log.Name(), err)
+		return fmt.Errorf("the daemon (log: %s): %w", d.log.Name(), err)
 	}
 	return nil
 }

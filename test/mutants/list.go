@@ -36,7 +36,7 @@ var mutants = []mutant{
 		"return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))", "return stamp, ours", client,
 	},
 	{
-		"what a killed trial has left is in no list", "mig/gce/groups.go",
+		"the remains of a killed trial are not listed", "mig/gce/groups.go",
 		"return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))", "return stamp, ours && stamp.Cluster == cluster",
 		[]string{"cmd/slurmflex"},
 	},
@@ -57,7 +57,7 @@ var mutants = []mutant{
 		"\t\treturn toEnd\n", "\t\treturn toLook\n", client,
 	},
 	{
-		"a node is taken for one whose name begins alike", "mig/request.go",
+		"a node is taken for one with a similar name", "mig/request.go",
 		"return slices.Contains(r.Instances, instance)",
 		"return slices.ContainsFunc(r.Instances, func(n string) bool { return len(n) <= len(instance) && instance[:len(n)] == n })",
 		[]string{"mig", "flex/plan", "flex"},
@@ -72,7 +72,7 @@ var mutants = []mutant{
 		"return s.Seen.Unseen[region] != nil", "return false", planner,
 	},
 	{
-		"what could not be read of a region's instances is forgotten", "flex/reconciler.go",
+		"unread instances of a region are forgotten", "flex/reconciler.go",
 		"	maps.Copy(snap.Unseen, unseenInstances)\n", "	_ = unseenInstances\n", passes,
 	},
 	{
@@ -96,7 +96,7 @@ var mutants = []mutant{
 		"case r.misfit != \"\" && r.Request.State != mig.Creating:", "case r.misfit != \"\":", planner,
 	},
 	{
-		"a request of a dead job stays", "flex/plan/match_requests.go",
+		"a dead job's request is kept", "flex/plan/match_requests.go",
 		`return "no job wants node " + name + " any more"`, `continue`, planner,
 	},
 	{
@@ -130,7 +130,7 @@ var mutants = []mutant{
 		"if asked := r.Request.Duration; asked < 0 {", planner,
 	},
 	{
-		"an instance on its way out is not waited for", "flex/plan/match_missing.go",
+		"an instance that is being deleted is not waited for", "flex/plan/match_missing.go",
 		"		case leaves:\n", "		case leaves && false:\n", planner,
 	},
 	{
@@ -154,7 +154,7 @@ var mutants = []mutant{
 		"return telling", "return telling && false", planner,
 	},
 	{
-		"the least important job goes first", "flex/plan/scene/jobs.go",
+		"the least important job is served first", "flex/plan/scene/jobs.go",
 		"cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))",
 		"cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID))", planner,
 	},
@@ -171,7 +171,7 @@ var mutants = []mutant{
 		"	var need time.Duration\n", "	need := jobs[0].Limit.Duration\n	if len(jobs) > 1 {\n		return max(need, mig.MinDuration)\n	}\n", planner,
 	},
 	{
-		"a brake that does not brake", "flex/plan/sweep_instances.go",
+		"the deletion limit does not apply", "flex/plan/sweep_instances.go",
 		"	b.left--\n", "", planner,
 	},
 	{
@@ -188,7 +188,7 @@ var mutants = []mutant{
 		"cause != \"\" && s.Seen.Missed[m.Name] &&", "cause != \"\" &&", planner,
 	},
 	{
-		"a node is set down whose group says that its machine is there", "flex/plan/scene/losses.go",
+		"a node is set DOWN although its group lists its machine", "flex/plan/scene/losses.go",
 		"s.Unseen(m.Set.Region) || m.mayShow ||", "s.Unseen(m.Set.Region) ||", planner,
 	},
 	{
@@ -226,7 +226,7 @@ var mutants = []mutant{
 		"[]mig.Cause{mig.CauseConfig, mig.CausePermission", "[]mig.Cause{mig.CausePermission", planner,
 	},
 	{
-		"a node that keep_idle keeps is marked to go with its job", "flex/plan/sweep_nodes.go",
+		"a node with keep_idle is marked to power down with its job", "flex/plan/sweep_nodes.go",
 		"(m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || ", "", planner,
 	},
 	{
@@ -266,7 +266,7 @@ var mutants = []mutant{
 		"case limit > 0 && m.Power == Rising", "case m.Power == Rising", planner,
 	},
 	{
-		"a job of which no record could be read is returned", "flex/plan/rule_giveup.go",
+		"a job with an unread record is returned", "flex/plan/rule_giveup.go",
 		"_, read := w.scene.Seen.Requeues[id]; read {", "_, read := w.scene.Seen.Requeues[id]; read || true {", planner,
 	},
 	{
@@ -282,7 +282,7 @@ var mutants = []mutant{
 		"s.IsOld(in.Created, limit) || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)", "s.IsOld(in.Created, limit)", planner,
 	},
 	{
-		"a job goes on waiting beside a node that ends before it could be done", "flex/plan/rule.go",
+		"a job keeps waiting with a node that ends before the job could finish", "flex/plan/rule.go",
 		"	{\"lease too short\", leaseTooShort, obstructs},\n", "", planner,
 	},
 	{
@@ -294,11 +294,11 @@ var mutants = []mutant{
 		"	if b.Occasion == \"\" {\n", "	if true {\n", client,
 	},
 	{
-		"what a request has brought a moment ago is taken for lost", "flex/plan/scene/groups.go",
+		"a machine that a request has just created is taken for lost", "flex/plan/scene/groups.go",
 		"r.State == mig.Succeeded && (!read || !s.IsOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !read", planner,
 	},
 	{
-		"a queue in flight is begun again", "flex/apply.go",
+		"a queue in flight is started again", "flex/apply.go",
 		"if f.queues[name] != nil || ", "if ", passes,
 	},
 	{
@@ -318,7 +318,7 @@ var mutants = []mutant{
 		"unknown = append(unknown, word)", "_ = word", scheduler,
 	},
 	{
-		"a job that begins after 9999 is not read", "slurm/text.go",
+		"a job with a begin time after 9999 is not read", "slurm/text.go",
 		"case err != nil && !farForm.MatchString(value):", "case err != nil:", scheduler,
 	},
 	{
@@ -358,7 +358,7 @@ var mutants = []mutant{
 		"return !refused || age(now, was.last)", "return true || !refused || now.Sub(was.last)", passes,
 	},
 	{
-		"a resume that nobody takes powers down all the nodes that it names", "flex/hook/hook.go",
+		"a resume without a daemon powers down all its nodes", "flex/hook/hook.go",
 		"free := plan.PoweringUpForNothing(called, nodes, jobs)", "free := append(plan.PoweringUpForNothing(nil, nodes, jobs), called...)",
 		[]string{"cmd/slurmflex"},
 	},
@@ -372,19 +372,19 @@ var mutants = []mutant{
 		"!s.Creates(g) && !s.MayHold(g)", "!s.Creates(g)", planner,
 	},
 	{
-		"what a group says it has is taken for lost when no list shows it", "flex/plan/scene/groups.go",
+		"a machine that only its group lists is taken for lost", "flex/plan/scene/groups.go",
 		"\t\tcase !m.Lost():\n", "\t\tcase false:\n", planner,
 	},
 	{
-		"B2: what a list has twice is there twice", "mig/gce/row.go",
+		"B2: a record that a list has twice exists twice", "mig/gce/row.go",
 		"if i, there := d.at[name]; there {", "if i, there := d.at[name]; false && there {", client,
 	},
 	{
-		"B2: an instance that a list has twice is there twice", "mig/gce/instances.go",
+		"B2: an instance that a list has twice exists twice", "mig/gce/instances.go",
 		"if n := len(there); n > 0 && there", "if n := len(there); n < 0 && there", client,
 	},
 	{
-		"B3: a list whose page tokens alternate is read for ever", "mig/gce/list.go",
+		"B3: a list with alternating page tokens is read for ever", "mig/gce/list.go",
 		"given[p.next] = true", "given = map[string]bool{p.next: true}", client,
 	},
 	{
@@ -415,7 +415,7 @@ var mutants = []mutant{
 		[]string{"flex/trial"},
 	},
 	{
-		"a call of a trial that has begun is broken off", "flex/trial/trial.go",
+		"a running call of a trial is interrupted", "flex/trial/trial.go",
 		"context.WithTimeout(context.WithoutCancel(ctx), callLimit)", "context.WithTimeout(ctx, callLimit)",
 		[]string{"flex/trial"},
 	},
@@ -484,7 +484,7 @@ var mutants = []mutant{
 		"start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.scene)", "start.Before(d.Start)", planner,
 	},
 	{
-		"a job has no name before its machines come", "flex/plan/sweep_doors.go",
+		"a door names its job only after its machines are ready", "flex/plan/sweep_doors.go",
 		"case !d.Named() && isBest(w.scene, d):", "case !d.Named() && stage == ready && isBest(w.scene, d):", planner,
 	},
 	{
@@ -519,11 +519,11 @@ var mutants = []mutant{
 		"	if !c.asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.scene.Seen.Now.Add(-c.asked.For)\n", "	return waitsSince(c)\n", planner,
 	},
 	{
-		"what a pass learned of refusals is forgotten", "flex/reconciler.go",
+		"refusals of earlier passes are forgotten", "flex/reconciler.go",
 		"r.asked, r.unasked = p.Asked, plan", "_, r.unasked = p.Asked, plan", passes,
 	},
 	{
-		"a request is replaced that could not be made again", "flex/plan/match_requests.go",
+		"a request that could not be created again is replaced", "flex/plan/match_requests.go",
 		"&& w.mayAsk(c) == barsNothing {", "{", planner,
 	},
 	{

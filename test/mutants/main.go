@@ -66,7 +66,7 @@ func (m mutant) planted() (string, error) {
 		return "", fmt.Errorf("%w; run it in the repository's root", err)
 	}
 	if n := strings.Count(string(text), m.old); n != 1 {
-		return "", fmt.Errorf("%s has the text %q %d times, not once: give the mutant another", m.file, m.old, n)
+		return "", fmt.Errorf("%s has the text %q %d times, not once: change the mutant's text", m.file, m.old, n)
 	}
 	return strings.Replace(string(text), m.old, m.with, 1), nil
 }

@@ -99,7 +99,7 @@ func TestTerraformVariablesAreDeclaredAndUsed(t *testing.T) {
 	slices.Sort(declared)
 	assert.Equal(t, declared, matches(`\bvar\.(\w+)`, main), "each is used, and each that is used is declared")
 	example := matches(`(?m)^(\w+) *=`, read(t, filepath.Join(module, "example.tfvars")))
-	assert.Subset(t, example, required, "the example gives those that have no default")
+	assert.Subset(t, example, required, "the example sets those without a default")
 	assert.Subset(t, declared, example)
 }
 

@@ -59,7 +59,7 @@ var faults = []fault{
 	{`faults -X DELETE`, "calls succeed again"},
 	{`quota -d '{"region":"us-central1","metric":"PREEMPTIBLE_NVIDIA_H100_MEGA_GPUS","limit":8}'`, "a quota for one machine"},
 	{`zones -d '{"zone":"us-central1-a","up":false}'`, "a zone is down; true: up again"},
-	{`vms/alpha-a3-0/delete -X POST`, "somebody deletes a machine of a running job"},
+	{`vms/alpha-a3-0/delete -X POST`, "a machine of a running job is deleted"},
 	{`vms/alpha-a3-0/stop -X POST`, "a machine crashes"},
 	{`vms/alpha-a3-0/host-error -d '{"repair":"1m"}'`, "a host fails"},
 	{`vms/alpha-a3-0/lease -d '{"left":"3m"}'`, "a lease ends soon"},

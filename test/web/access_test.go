@@ -47,7 +47,7 @@ func accessible(t *testing.T, b *browser, width int) {
 		}
 		count[role]++
 		if named[role] {
-			assert.NotEmpty(t, node.Name.Value, "a %s of %s has no name", role, b.eval("location.href"))
+			assert.NotEmpty(t, node.Name.Value, "a %s of %s is unnamed", role, b.eval("location.href"))
 		}
 		for _, p := range node.Properties {
 			if role == "heading" && p.Name == "level" {

@@ -71,7 +71,7 @@ func openBrowser(t *testing.T) *browser {
 		fromIt.Close()
 		<-done
 		if t.Failed() {
-			t.Logf("Chromium said:\n%s", said.String())
+			t.Logf("Chromium's output:\n%s", said.String())
 		}
 	})
 	var target struct{ TargetID string }

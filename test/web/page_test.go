@@ -53,7 +53,7 @@ func submit(t *testing.T, l *lab.Lab, args ...string) string {
 func awaitOnPage(t *testing.T, b *browser, expression, what string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.eval(expression) == "true" }, 90*time.Second, 200*time.Millisecond,
-		"%s; the page says:\n%s", what, b.eval("document.body.innerText"))
+		"%s; the page shows:\n%s", what, b.eval("document.body.innerText"))
 }
 
 // waiting is the number of waiting jobs in the picture of the page on a phone.
@@ -110,7 +110,7 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 
 	require.NoError(t, l.Tell(t.Context(), "capacity", map[string]any{"zone": "", "machineType": "a3-megagpu-8g", "count": 5}))
 	awaitOnPage(t, b, shown("running", second), "job "+second+" to run, without loading the page again")
-	assert.Equal(t, second, b.eval(`document.getElementById("q").value`), "what is being typed stays")
+	assert.Equal(t, second, b.eval(`document.getElementById("q").value`), "the typed text is kept")
 
 	t.Run("filter and zoom", func(t *testing.T) {
 		b.scripts(false) // links and a form must do
@@ -168,7 +168,7 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	accessible(t, b, 390)
 	b.visit(page)
 	require.NoError(t, l.StopDaemon())
-	awaitOnPage(t, b, `document.body.innerText.includes("the daemon does not answer")`, "the page to say that nobody answers")
+	awaitOnPage(t, b, `document.body.innerText.includes("the daemon does not answer")`, "the page to report that the daemon does not answer")
 }
 
 // drawn returns an expression for whether a chart of a class has a piece with the pattern of a

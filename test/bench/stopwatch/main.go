@@ -41,7 +41,7 @@ func run(args []string, out io.Writer) error {
 	}
 	runs, err := strconv.Atoi(args[0])
 	if err != nil || runs < 1 {
-		return fmt.Errorf("%q is not a number of runs; give one from 1 up", args[0])
+		return fmt.Errorf("%q is not a number of runs; it must be 1 or more", args[0])
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("adopt what the runs leave behind: %w", err)

@@ -110,7 +110,7 @@ func (r *replay) addTemplate(exchanges []transcript.Exchange) error {
 		_, err := r.server.AddTemplate(m[1], spec)
 		return err
 	}
-	return errors.New("the transcript has no instance template: its trial could not read one")
+	return errors.New("the transcript lacks an instance template, because its trial could not read one")
 }
 
 // place allows capacity only in the zone of the transcript's next machine. If the transcript shows
@@ -202,7 +202,7 @@ func unequal(was, fake any) (texts []string) {
 	}
 	for at, is := range to {
 		if _, ok := from[at]; !ok {
-			texts = append(texts, fmt.Sprintf("state %s: the transcript has none, the fake %s", at, is))
+			texts = append(texts, fmt.Sprintf("state %s: the transcript lacks it, the fake %s", at, is))
 		}
 	}
 	slices.Sort(texts)

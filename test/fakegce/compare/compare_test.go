@@ -166,11 +166,11 @@ func TestDifferentAnswersAreFound(t *testing.T) {
 		},
 		"in a member that stays": {
 			switches: fakegce.Switches{LostInstancesLeave: true},
-			finds:    "POST regions/*/instanceGroupManagers/*/listManagedInstances: state managedInstances[alpha-trial-kxqzv-0]: the transcript has none, the fake there",
+			finds:    "POST regions/*/instanceGroupManagers/*/listManagedInstances: state managedInstances[alpha-trial-kxqzv-0]: the transcript lacks it, the fake there",
 		},
 		"in a record that is gone": {
 			switches: fakegce.Switches{ForgetRefused: true},
-			finds:    "GET " + requests + ": state items[short].state: the transcript has none, the fake FAILED",
+			finds:    "GET " + requests + ": state items[short].state: the transcript lacks it, the fake FAILED",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,5 +185,5 @@ func TestDifferentAnswersAreFound(t *testing.T) {
 
 func TestTranscriptWithoutATemplateCannotBeCompared(t *testing.T) {
 	_, err := Run(io.Discard, transcript.Header{}, nil)
-	assert.EqualError(t, err, "the transcript has no instance template: its trial could not read one")
+	assert.EqualError(t, err, "the transcript lacks an instance template, because its trial could not read one")
 }

@@ -39,7 +39,7 @@ func Start(program string, log io.Writer, args ...string) (*Fake, error) {
 	at := strings.Index(line, "http://")
 	if err != nil || at < 0 {
 		f.Stop()
-		return nil, fmt.Errorf("the fake Compute API says %q, which names no address; its log says why", line)
+		return nil, fmt.Errorf("the fake Compute API printed %q instead of its address; its log has the reason", line)
 	}
 	f.Endpoint = strings.Fields(line[at:])[0]
 	return f, nil

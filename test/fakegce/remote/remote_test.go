@@ -40,9 +40,9 @@ func TestStartRunsAProgramAndStopEndsIt(t *testing.T) {
 	assert.Less(t, time.Since(begun), time.Minute)
 
 	_, err = Start(says("echo no; exec sleep 600"), io.Discard)
-	require.ErrorContains(t, err, `says "no\n", which names no address`)
+	require.ErrorContains(t, err, `printed "no\n" instead of its address`)
 	_, err = Start(says("exit 2"), io.Discard)
-	require.ErrorContains(t, err, `says "", which names no address`)
+	require.ErrorContains(t, err, `printed "" instead of its address`)
 	_, err = Start(filepath.Join(t.TempDir(), "none"), io.Discard)
 	require.ErrorContains(t, err, "no such file or directory; run make build")
 }

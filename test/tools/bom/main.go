@@ -126,7 +126,7 @@ func notices(parts []part) ([]byte, error) {
 			return nil, err
 		}
 		if found == 0 {
-			return nil, fmt.Errorf("%s %s has no license", p.path, p.version)
+			return nil, fmt.Errorf("%s %s lacks a license", p.path, p.version)
 		}
 	}
 	return text.Bytes(), nil

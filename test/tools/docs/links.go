@@ -43,7 +43,7 @@ func follow(root string, pages map[string]*page, from *page, target string) stri
 		return "leads out of the repository"
 	}
 	if _, err := os.Stat(filepath.Join(root, path)); err != nil {
-		return "there is no such file"
+		return "the file does not exist"
 	}
 	if anchor == "" {
 		return ""
@@ -53,7 +53,7 @@ func follow(root string, pages map[string]*page, from *page, target string) stri
 	case !known:
 		return "only pages have anchors"
 	case !to.anchors[anchor]:
-		return "the page has no such heading"
+		return "the page lacks this heading"
 	}
 	return ""
 }

@@ -87,7 +87,7 @@ func runPages(ctx context.Context, out io.Writer, pages []*page, asked []string)
 		r, known := &results[i], false
 		r.page = p
 		if r.setting, known = settings[p.path]; !known {
-			r.problem(p.blocks[0].line, "the page has commands, and test/tools/docs/settings.go does not say who types them")
+			r.problem(p.blocks[0].line, "the page has commands, but test/tools/docs/settings.go does not name the user who types them")
 			continue
 		}
 		group.Go(func() error {

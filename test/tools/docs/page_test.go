@@ -42,10 +42,10 @@ func TestBrokenLinksAreReported(t *testing.T) {
 		"#here":                "",
 		"../Makefile":          "",
 		"https://example.org/": "",
-		"../README.md#unknown": "the page has no such heading",
-		"#there":               "the page has no such heading",
+		"../README.md#unknown": "the page lacks this heading",
+		"#there":               "the page lacks this heading",
 		"../Makefile#target":   "only pages have anchors",
-		"README.md":            "there is no such file",
+		"README.md":            "the file does not exist",
 		"../../README.md":      "leads out of the repository",
 	} {
 		t.Run(target, func(t *testing.T) {

@@ -80,7 +80,7 @@ func entries(t *testing.T, mark string) []string {
 	text, err := os.ReadFile(runbook)
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(text), "<!-- "+mark+" -->\n")
-	require.True(t, found, "the runbook has no mark %q", mark)
+	require.True(t, found, "the runbook lacks mark %q", mark)
 	table, _, _ := strings.Cut(rest, "\n\n")
 	var all []string
 	for _, row := range entry.FindAllStringSubmatch(table, -1) {

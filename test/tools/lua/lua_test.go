@@ -186,7 +186,7 @@ func TestJobSubmitRefusesJobsThatCanNeverStart(t *testing.T) {
 		"longer, in the default partition":     {fields{}.with("time_limit", 61), invalidTime, "partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
 		"longer, and requeued at each end":     {in("long").with("time_limit", unlimited), accepted, ""},
 		"longer, where no node is ours":        {in("cpu").with("time_limit", unlimited), accepted, ""},
-		"in a partition that nobody knows":     {in("nope").with("time_limit", unlimited), accepted, ""},
+		"in an unknown partition":              {in("nope").with("time_limit", unlimited), accepted, ""},
 		"as many nodes as there are":           {in("train").with("min_nodes", 8), accepted, ""},
 		"one more":                             {in("train").with("min_nodes", 9), invalidNodes, "partition train: the job needs more nodes than there are; use --nodes=8 or fewer"},
 		"as many as two nodesets have":         {in("both").with("min_nodes", 30), accepted, ""},

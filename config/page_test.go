@@ -349,8 +349,8 @@ func problemsOf(err error) Problems {
 func TestOperatePageNamesTheKeysThatNeedARestart(t *testing.T) {
 	page, err := os.ReadFile("../docs/operate.md")
 	require.NoError(t, err)
-	_, list, _ := strings.Cut(string(page), "These keys take a restart")
-	list, _, _ = strings.Cut(list, "`log_file` and `delegate` need neither")
+	_, list, _ := strings.Cut(string(page), "These keys need a restart")
+	list, _, _ = strings.Cut(list, "`log_file` and `delegate` need no reload")
 	var named, want []string
 	for _, found := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(list, -1) {
 		named = append(named, found[1])

@@ -39,7 +39,7 @@ func TestParseStampRejectsOtherDescriptions(t *testing.T) {
 	for name, description := range map[string]string{
 		"no description":               "",
 		"words":                        "made by hand for alpha",
-		"JSON of another program":         `{"cluster":"alpha","nodeset":"a3"}`,
+		"JSON of another program":      `{"cluster":"alpha","nodeset":"a3"}`,
 		"no cluster":                   `{"slurmflex":1,"nodeset":"a3"}`,
 		"no nodeset":                   `{"slurmflex":1,"cluster":"alpha"}`,
 		"one without a cluster, newer": `{"slurmflex":2,"nodeset":"a3"}`,

@@ -20,7 +20,7 @@ func TestTrialIsRecognizedByNameAndStamp(t *testing.T) {
 		"of a cluster with a node":     {Version: 1, Cluster: "alpha-trial-kxqzv", NodeSet: "a3", Node: "alpha-trial-kxqzv-g-0"},
 		"of a cluster with an array":   {Version: 1, Cluster: "alpha-trial-kxqzv", NodeSet: "a3", Array: 8},
 		"of too many letters":          {Version: 1, Cluster: "alpha-trial-kxqzvv", NodeSet: "a3"},
-		"of a name with a suffix":       {Version: 1, Cluster: "alpha-trial-kxqzv-b", NodeSet: "a3"},
+		"of a name with a suffix":      {Version: 1, Cluster: "alpha-trial-kxqzv-b", NodeSet: "a3"},
 		"of a trial of another's name": {Version: 1, Cluster: "alpha-b-trial-kxqzv", NodeSet: "a3"},
 	} {
 		assert.False(t, s.IsTrialOf("alpha", TrialGroup(s.Cluster)), what)

@@ -40,7 +40,7 @@ func TestHookExecutesSlurmflexInAllOtherCases(t *testing.T) {
 	}{
 		"a node of others":                  {nodes: "alpha-a3-0,alpha-cpu-1"},
 		"only nodes of others":              {nodes: "alpha-cpu-[0-1]"},
-		"an unknown node":          {nodes: "alpha-a3-[6-8]"},
+		"an unknown node":                   {nodes: "alpha-a3-[6-8]"},
 		"no hostlist":                       {nodes: "alpha-a3-[0-"},
 		"no nodes":                          {nodes: ","},
 		"no configuration":                  {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Remove(w.path("config.yaml"))) }},
@@ -99,9 +99,9 @@ func TestSentWakeUpIsNotSentAgain(t *testing.T) {
 		answers string // empty: never
 		says    string
 	}{
-		"a daemon that hangs":   {"", "no receipt from the daemon at "},
+		"a daemon that hangs":      {"", "no receipt from the daemon at "},
 		"a daemon that answers no": {"no\n", `: "no\n"`},
-		"a daemon that dies":    {"half of it", "no receipt from the daemon at "},
+		"a daemon that dies":       {"half of it", "no receipt from the daemon at "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

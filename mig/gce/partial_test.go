@@ -111,8 +111,8 @@ func TestPartialAnswerShowsAsMuchAsAWholeAnswer(t *testing.T) {
 		"a region is out of reach":              {{Method: "*", Unreachable: []string{region}}},
 		"a list does not end":                   {{Method: "*List", Endless: fakegce.Alternating}},
 		"records cannot be read":                {{Method: "*ist", Broken: &fakegce.Broken{Field: "creationTimestamp", Value: "yesterday"}}},
-		"the machines' creators cannot be read":  {{Method: "instances.aggregatedList", Broken: &fakegce.Broken{Field: "metadata", Value: 5}}},
-		"the machines have no group": {{Method: "instances.aggregatedList", Broken: &fakegce.Broken{Field: "metadata"}}},
+		"the machines' creators cannot be read": {{Method: "instances.aggregatedList", Broken: &fakegce.Broken{Field: "metadata", Value: 5}}},
+		"the machines have no group":            {{Method: "instances.aggregatedList", Broken: &fakegce.Broken{Field: "metadata"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w world) {

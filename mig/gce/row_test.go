@@ -126,13 +126,13 @@ func TestUnreadableRecordHasUnreadSet(t *testing.T) {
 		old, new string
 		want     string
 	}{
-		"a group's age":            {group, createdText, "yesterday", `creationTimestamp: parsing time "yesterday"`},
-		"a group's size":           {group, `"targetSize":2,`, ``, "targetSize: it is missing"},
+		"a group's age":               {group, createdText, "yesterday", `creationTimestamp: parsing time "yesterday"`},
+		"a group's size":              {group, `"targetSize":2,`, ``, "targetSize: it is missing"},
 		"a size that is not a number": {group, `"targetSize":2,`, `"targetSize":"many",`, "targetSize: answer not understood"},
-		"half a stamp":             {group, testStamp.String(), "", ""},
-		"an instance's status":     {instance, `"status":"RUNNING",`, ``, "status: it is missing"},
-		"an instance's end":        {instance, `"terminationTimestamp":"` + createdText, `"terminationTimestamp":"soon`, `terminationTimestamp: parsing time "soon"`},
-		"a policy's age":           {policy, createdText, "", `creationTimestamp: parsing time ""`},
+		"half a stamp":                {group, testStamp.String(), "", ""},
+		"an instance's status":        {instance, `"status":"RUNNING",`, ``, "status: it is missing"},
+		"an instance's end":           {instance, `"terminationTimestamp":"` + createdText, `"terminationTimestamp":"soon`, `terminationTimestamp: parsing time "soon"`},
+		"a policy's age":              {policy, createdText, "", `creationTimestamp: parsing time ""`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			item := strings.Replace(c.list.named("alpha-x"), c.old, c.new, 1)

@@ -120,7 +120,7 @@ func (c *Client) update(ctx context.Context, changes [][]string) (none []struct{
 		}
 		_, err := c.runWith(ctx, lines.String(), "scontrol")
 		var failed *failure
-		if !errors.As(err, &failed) || failed.kind == ErrNoController {
+		if !errors.As(err, &failed) || errors.Is(err, ErrNoController) {
 			for i := range errs {
 				errs[i] = err
 			}

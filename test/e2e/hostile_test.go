@@ -142,7 +142,7 @@ func TestRequestedGPUsCannotForgeARow(t *testing.T) {
 	shown, err := l.Flex(context.Background(), "status", "--json")
 	require.NoError(t, err)
 	assert.Regexp(t, `"unread_rows": \[\]`, shown)
-	assert.Regexp(t, `"job": `+id+`,[^}]*"node_count": 2,\s*"gpus_per_node": 8,`, shown)
+	assert.Regexp(t, `"job": `+id+`,(?:[^{}]|\{[^{}]*\})*"node_count": 2,\s*"gpus_per_node": 8,`, shown)
 	cancelForGood(t, l, id, hostile)
 }
 

@@ -32,7 +32,7 @@ func TestWaitOutlastsResumeTimeoutAndNotifiesTheOwner(t *testing.T) {
 					require.NoError(t, err)
 				}
 			}
-			assert.Regexp(t, `^flex-start: waiting [1-4]m for 2 × a3-megagpu-8g for 00:15:00; last attempt: no capacity`,
+			assert.Regexp(t, `^flex-start: waiting since [0-9TZ:-]+ for 2 × a3-megagpu-8g for 00:15:00; last attempt: no capacity`,
 				jobField(t, l, id, "AdminComment"))
 			capacity(t, l, "", 8)
 			awaitCompleted(t, l, id)

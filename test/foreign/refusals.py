@@ -232,7 +232,7 @@ class Refusals(Life):
         self.refused("a global template beyond CONCURRENT_OPERATIONS", beyond, 403, "rateLimitExceeded")
         self.fake.tell("quota", region="", metric="CONCURRENT_OPERATIONS", limit=-1)
         said = self.fake.refuses("quota", region=REGION, metric="CPUS", limit=1)
-        self.expect("has no effect here" in said, True, f"an unknown metric ({said})")
+        self.expect("unknown metric" in said, True, f"an unknown metric ({said})")
 
     def codes(self, operation):
         """The codes of the errors that a new operation ends with."""

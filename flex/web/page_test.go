@@ -169,8 +169,8 @@ func TestPageAnswersFirstWhatIsWrongWaitsAndCosts(t *testing.T) {
 	all := verdictsOf(v, []string{"first", "second"}, v.Rows, noon)
 	assert.Equal(t, []verdict{
 		{Title: "Problems", Value: "2, 1 job held", Text: "first", Kind: wrong, More: 1, Link: "#problems", Help: "/docs/troubleshooting?section=problems"},
-		{Title: "Jobs waiting", Value: "2, 2h00m", Text: "ada’s 812: last attempt: capacity", Link: "#waiting", Help: "/docs/user-guide?section=see-why-a-job-waits"},
-		{Title: "Machines without a job", Value: "2, 8 idle GPUs, 80 USD/h", Text: "c (idle), d (down)", Kind: money, Link: "#machines", Help: "/docs/troubleshooting?section=machines-cost-money-without-a-job"},
+		{Title: "Jobs waiting", Value: "2, longest 2h00m", Text: "ada’s 812: last attempt: capacity", Link: "#waiting", Help: "/docs/user-guide?section=see-why-a-job-waits"},
+		{Title: "Machines without a job", Value: "2, 16 GPUs, 80 USD/h", Text: "c: idle, d: down", Kind: money, Link: "#machines", Help: "/docs/troubleshooting?section=machines-cost-money-without-a-job"},
 	}, all)
 	for _, is := range verdictsOf(view.View{SeenAt: noon}, nil, nil, noon) {
 		assert.Equal(t, calm, is.Kind, is.Title)
@@ -198,6 +198,7 @@ func TestPageLinksToExistingDocumentation(t *testing.T) {
 		assert.Contains(t, answer.Body.String(), `<pre class="doc">#`, link[1])
 	}
 	part := w.get(docLink("troubleshooting", "problems")).Body.String()
+	assert.NotContains(t, part, "page.js", "a text that is being read is not replaced")
 	assert.NotContains(t, part, "## Messages of the commands")
 	for _, unknown := range []string{"/docs/security", "/docs/reference?section=none", "/docs/docs.go", "/docs/..%2freference"} {
 		assert.Equal(t, http.StatusNotFound, w.get(unknown).Code, unknown)

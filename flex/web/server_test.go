@@ -124,7 +124,7 @@ func TestPageShowsWaitsRunsAndActions(t *testing.T) {
 	page := w.get("/").Body.String()
 	for _, shown := range []string{
 		"<title>slurmflex · alpha</title>", "As of", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
-		`<a href="/why?q=813">813</a>`, "<b>running</b>", `<p class="value"><a href="#waiting">1, 1h00m</a></p>`, "<dt>next lease end</dt><dd>in 1h00m</dd>",
+		`<a href="/why?q=813">813</a>`, "<b>running</b>", `<p class="value"><a href="#waiting">1, longest 1h00m</a></p>`, "<dt>next lease end</dt><dd>in 1h00m</dd>",
 		"ends 13:00:00", "now, 12:00", "blocked until 13:00:00", "failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
 		"Nodes in the last day", "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.",
 	} {

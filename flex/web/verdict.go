@@ -15,12 +15,12 @@ type verdict struct {
 	Title, Value, Text string
 	Kind               string // as of tiles
 	More               int    // number of further problems
-	Link, Help         string // to the details on the page, and to the documentation
+	Link, Help         string // to the details on the page, and to the documentation; empty without a text
 }
 
 // verdictsOf answers whether something is wrong, who waits and why, and what costs money for nothing.
 func verdictsOf(v view.View, problems []string, rows []view.Row, now time.Time) []verdict {
-	return []verdict{wrongOf(v, problems), waitOf(v, rows, now), wasteOf(v, rows)}
+	return []verdict{wrongOf(v, problems), waitOf(v, rows, now), wasteOf(v, rows, now)}
 }
 
 func wrongOf(v view.View, problems []string) verdict {
@@ -63,21 +63,22 @@ func waitOf(v view.View, rows []view.Row, now time.Time) verdict {
 		}
 	}
 	if t.LongestWait > 0 {
-		is.Value += ", " + view.Span(t.LongestWait)
+		is.Value += ", longest " + view.Span(t.LongestWait)
 	}
 	is.Text, is.Link = view.Clip(why, clipped), "#waiting"
 	return is
 }
 
 // wasteOf counts the machines that are paid for but run no job: idle, down, or without a node.
-func wasteOf(v view.View, rows []view.Row) verdict {
+func wasteOf(v view.View, rows []view.Row, now time.Time) verdict {
 	is := verdict{Title: "Machines without a job", Value: "none", Kind: calm}
-	count, price, currency, nodes := 0, 0., "", []string(nil)
+	count, gpus, price, currency, nodes := 0, 0, 0., "", []string(nil)
 	for _, r := range rows {
 		if !slices.Contains([]view.State{view.Idle, view.Down, view.Stranded}, r.State) {
 			continue
 		}
-		count, nodes = count+r.Count, append(nodes, fmt.Sprintf("%s (%s)", r.Nodes, r.State))
+		n, _ := v.GPUsOf(r)
+		count, gpus, nodes = count+r.Count, gpus+n, append(nodes, r.Nodes+": "+cmp.Or(r.Detail(now), string(r.State)))
 		if set, _ := v.NodeSet(r.NodeSet); set.Price != nil {
 			price, currency = price+float64(r.Count)*set.Price.Hour, set.Price.Currency
 		}
@@ -86,8 +87,8 @@ func wasteOf(v view.View, rows []view.Row) verdict {
 		return is
 	}
 	is.Value, is.Kind, is.Link = fmt.Sprint(count), money, "#machines"
-	if gpus := v.Totals().GPUs.Idle; gpus > 0 {
-		is.Value += fmt.Sprintf(", %s", view.Count(gpus, "idle GPU"))
+	if gpus > 0 {
+		is.Value += ", " + view.Count(gpus, "GPU")
 	}
 	if price > 0 {
 		is.Value += fmt.Sprintf(", %.0f %s/h", price, currency)

@@ -60,6 +60,18 @@ func TestConfigurePage(t *testing.T) {
 	for _, section := range sections {
 		assert.Contains(t, text, "<!-- keys "+section+" -->", "the page lacks a table of these keys")
 	}
+	for _, k := range inText {
+		assert.Regexp(t, "[`{ ]"+k.name+"[`:]", text, "the page does not describe %s of %s", k.name, k.section)
+		checkExample(t, k, examples[k.section][k.name], unset(t, k.section, k.name))
+	}
+	var also []string
+	for _, name := range slices.Sorted(maps.Keys(literals(t))) {
+		if isKnown("nodeset.spot", name) && isKnown("nodeset.a3.dws_flex", name) {
+			also = append(also, "`"+name+"`")
+		}
+	}
+	last := len(also) - 1
+	assert.Contains(t, text, strings.Join(also[:last], ", ")+" and "+also[last], "the keys that a nodeset with capacity takes")
 	assert.Equal(t, text, string(old), "UPDATE=1 go test ./config -run TestConfigurePage updates the page from the code")
 }
 
@@ -70,9 +82,30 @@ var marked = regexp.MustCompile(`(?m)^<!-- keys (\S+) -->\n((?:.+\n)+)`)
 // slurmflex. top is the file itself.
 var sections = []string{"first", "top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate"}
 
-// besides maps each section to another one. The first section's table lists only the keys that the
-// second one's table lacks.
-var besides = map[string]string{"nodeset.spot": "nodeset.a3"}
+// besides maps a section to others. The section's table lists only the keys that the others lack.
+var besides = map[string][]string{"nodeset.spot": {"nodeset.a3", "nodeset.a3.dws_flex"}}
+
+// inText are keys that no table lists, because the page's text describes them: mappings, and keys
+// that exist for slurm-gcp's files.
+var inText = []key{
+	{"top", "google_app_cred_path"},
+	{"top", "nodeset"},
+	{"top", "nodeset_dyn"},
+	{"top", "nodeset_tpu"},
+	{"top", "partitions"},
+	{"top", "slurmflex"},
+	{"partitions.train", "partition_name"},
+	{"partitions.train", "partition_nodeset_dyn"},
+	{"partitions.train", "partition_nodeset_tpu"},
+	{"nodeset.a3", "accelerator_topology"},
+	{"nodeset.a3", "enable_spot_vm"},
+	{"nodeset.a3", "future_reservation"},
+	{"nodeset.a3", "nodeset_name"},
+	{"nodeset.a3", "preemptible"},
+	{"nodeset.a3", "spot"},
+	{"nodeset.a3", "zone_target_shape"},
+	{"slurmflex", "delegate"},
+}
 
 // neededFirst are the keys that every site sets, in the order of their table, which has the mark
 // first. The tables of their sections do not repeat them.
@@ -139,10 +172,11 @@ func tableKeys(t *testing.T, table string) (keys []key) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(literals(t))) {
 		k := key{table, name}
-		other, ofAll := besides[table]
+		others, apart := besides[table]
+		elsewhere := func(other string) bool { return isKnown(other, name) }
 		switch {
-		case slices.Contains(neededFirst, k):
-		case !isKnown(table, name) || name == "capacity" && !ofAll || ofAll && name != "capacity" && isKnown(other, name):
+		case slices.Contains(neededFirst, k), slices.Contains(inText, k):
+		case !isKnown(table, name), name == "capacity" && !apart, name != "capacity" && slices.ContainsFunc(others, elsewhere):
 		default:
 			keys = append(keys, k)
 		}

@@ -61,7 +61,7 @@ func TestConfigurePage(t *testing.T) {
 		assert.Contains(t, text, "<!-- keys "+section+" -->", "the page lacks a table of these keys")
 	}
 	for _, k := range inText {
-		assert.Regexp(t, "[`{ ]"+k.name+"[`:]", text, "the page does not describe %s of %s", k.name, k.section)
+		assert.Regexp(t, "(?m)(^|[` ])"+k.name+"[`:]", text, "the page does not describe %s of %s", k.name, k.section)
 		checkExample(t, k, examples[k.section][k.name], unset(t, k.section, k.name))
 	}
 	var also []string
@@ -71,7 +71,7 @@ func TestConfigurePage(t *testing.T) {
 		}
 	}
 	last := len(also) - 1
-	assert.Contains(t, text, strings.Join(also[:last], ", ")+" and "+also[last], "the keys that a nodeset with capacity takes")
+	assert.Contains(t, strings.Join(strings.Fields(text), " "), strings.Join(also[:last], ", ")+" and "+also[last], "the keys that a nodeset with capacity takes")
 	assert.Equal(t, text, string(old), "UPDATE=1 go test ./config -run TestConfigurePage updates the page from the code")
 }
 

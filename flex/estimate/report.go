@@ -12,7 +12,7 @@ type Report struct {
 	Estimates []Answer `json:"estimates"`
 	Bad       int      `json:"unread_lines"`     // of the history
 	Places    *Places  `json:"places,omitempty"` // absent if not requested
-	Best      []Shape  `json:"best,omitempty"`   // the soonest first; nil if not requested
+	Best      []Shape  `json:"best,omitzero"`    // the soonest first; nil if not requested
 }
 
 // Answer is the estimate for one nodeset.

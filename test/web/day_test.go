@@ -77,7 +77,7 @@ func orders() (all []order) {
 	random := rand.New(rand.NewPCG(7, 11))
 	train := []string{"mchen", "priya", "tomas", "sofia", "jlee"}
 	for at := 24 * time.Hour; at > 3*time.Hour; at -= time.Duration(10+random.IntN(50)) * time.Minute {
-		spec := fakeslurm.JobSpec{Partition: "train,train-eu", Nodes: []int{1, 1, 2, 2, 4, 8}[random.IntN(6)], Limit: []time.Duration{2, 4, 4, 8}[random.IntN(4)] * time.Hour}
+		spec := fakeslurm.JobSpec{Partition: "train,train-eu", Nodes: []int{1, 1, 2, 2, 4, 8}[random.IntN(6)], Limit: time.Duration([]int{2, 4, 4, 8}[random.IntN(4)]) * time.Hour}
 		if random.IntN(3) == 0 {
 			spec = fakeslurm.JobSpec{Partition: "dev", Nodes: 1, Limit: 4 * time.Hour}
 		}

@@ -24,33 +24,33 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 	if w.scene.Seen.Skew > scene.MaxSkew {
 		return s
 	}
-	endings := endings(w.scene)
+	endings := LeaseEnds(w.scene)
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
-		left := e.at.Sub(w.scene.Seen.Now)
-		told, warned := memo.BeforeSignal(endText(w.scene, e.job, false))
-		why := Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
-		requeues, known := w.scene.Seen.Requeues[e.job.ID]
-		reach := w.scene.Seen.Reach[e.job.ID]
-		requeuesNow := e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.scene.Config.RequeueLead() && (requeues || !known)
+		left := e.At.Sub(w.scene.Seen.Now)
+		told, warned := memo.BeforeSignal(endText(w.scene, e.Job, false))
+		why := Why(e.String())
+		requeues, known := w.scene.Seen.Requeues[e.Job.ID]
+		reach := w.scene.Seen.Reach[e.Job.ID]
+		requeuesNow := e.Flex.OnLeaseEnd == config.RequeueFirst && left <= w.scene.Config.RequeueLead() && (requeues || !known)
 		// A signal that cannot be sent must not delay the requeue, and must not be sent after it.
 		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
-		late := left < lastTry || w.scene.Seen.Told[e.job.ID] == memo.OwnComment+requeued
+		late := left < lastTry || w.scene.Seen.Told[e.Job.ID] == memo.OwnComment+requeued
 		switch {
 		case left <= 0:
-		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
-			a := SignalJob{OfJob: OfJob{e.job.ID}, Why: why}
+		case e.Flex.LeaseEndWarning > 0 && left <= e.Flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
+			a := SignalJob{OfJob: OfJob{e.Job.ID}, Why: why}
 			first := told
 			if reach == scene.BySignal {
-				a.Signal = e.flex.LeaseEndSignal
+				a.Signal = e.Flex.LeaseEndSignal
 				first += memo.Sends + a.Signal
 			}
 			a.Text = memo.Sent(memo.OwnComment+told, w.scene.Seen.Now, a.Signal)
 			s.actions = append(append(s.actions, before(w.scene, a.Job, first, "")...), a)
 		case requeuesNow:
-			a := RequeueJob{OfJob: OfJob{e.job.ID}, Urgent: left <= lastTry, Why: why}
+			a := RequeueJob{OfJob: OfJob{e.Job.ID}, Urgent: left <= lastTry, Why: why}
 			s.actions = append(append(s.actions, before(w.scene, a.Job, requeued, "")...), a)
-			s.expect = append(s.expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
+			s.expect = append(s.expect, fmt.Sprintf("job %d to leave its nodes", e.Job.ID))
 		}
 	}
 	return s
@@ -60,18 +60,24 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 // written: after that, Compute would delete the machines under the job.
 const lastTry = time.Minute
 
-// leaseEnd is a running job with a lease that ends before the job does.
-type leaseEnd struct {
-	job  *slurm.Job
-	at   time.Time
+// LeaseEnd is a running job with a lease that ends before the job does.
+type LeaseEnd struct {
+	Job  *slurm.Job
+	At   time.Time
 	ends string // what ends at that time
-	flex *config.Flex
+	Node string // the node of the machine that ends first
+	Flex *config.Flex
 }
 
-// endings returns those jobs by ID. A heterogeneous job is signalled and requeued as a whole. For
-// such a job endings returns the component with the first lease end, by the ID of the whole job.
-func endings(s *scene.Scene) map[uint32]leaseEnd {
-	first := map[uint32]leaseEnd{}
+// String describes what ends, and when.
+func (e LeaseEnd) String() string {
+	return fmt.Sprintf("%s at %s, before its time limit", e.ends, e.At.UTC().Format(time.RFC3339))
+}
+
+// LeaseEnds returns those jobs by ID. A heterogeneous job is signalled and requeued as a whole. For
+// such a job LeaseEnds returns the component with the first lease end, by the ID of the whole job.
+func LeaseEnds(s *scene.Scene) map[uint32]LeaseEnd {
+	first := map[uint32]LeaseEnd{}
 	for i := range s.Seen.Jobs {
 		j := &s.Seen.Jobs[i]
 		if j.State != slurm.JobRunning {
@@ -87,8 +93,8 @@ func endings(s *scene.Scene) map[uint32]leaseEnd {
 		}
 		whole := cmp.Or(j.HetID, j.ID)
 		known, others := first[whole]
-		if !others || cmp.Or(at.Compare(known.at), cmp.Compare(j.ID, known.job.ID)) < 0 {
-			first[whole] = leaseEnd{j, at, ends, in.Node.Set.Flex}
+		if !others || cmp.Or(at.Compare(known.At), cmp.Compare(j.ID, known.Job.ID)) < 0 {
+			first[whole] = LeaseEnd{j, at, ends, in.Name, in.Node.Set.Flex}
 		}
 	}
 	return first

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -144,7 +143,9 @@ func counted(nodes []string) string {
 	return fmt.Sprintf("%s (%s)", amount(len(nodes), "node"), slurm.Fold(nodes))
 }
 
-// clock formats a duration as Slurm formats time limits: 2:00:00, 7-00:00:00.
-func clock(d time.Duration) string {
-	return slurm.Limit{Kind: slurm.LimitSet, Duration: d}.String()
+func amount(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }

@@ -39,7 +39,7 @@ func (a CreateRequest) Queue() string {
 
 func (a CreateRequest) About() Subject { return a.about("create_request", a.Spec.Instances...) }
 func (a CreateRequest) String() string {
-	return fmt.Sprintf("request %s in %s/%s for %s", counted(a.Spec.Instances), a.Group.Name, a.Spec.Name, clock(a.Spec.Duration))
+	return fmt.Sprintf("request %s in %s/%s for %s", counted(a.Spec.Instances), a.Group.Name, a.Spec.Name, slurm.Clock(a.Spec.Duration))
 }
 
 // CancelRequest cancels a live resize request.
@@ -132,7 +132,7 @@ func lasting(spec mig.BulkSpec) string {
 	if spec.Duration == 0 {
 		return fmt.Sprintf("no fixed time (%s)", spec.Model)
 	}
-	return clock(spec.Duration)
+	return slurm.Clock(spec.Duration)
 }
 
 // DeleteVMs deletes instances of ours that no group created.

@@ -67,6 +67,6 @@ func compute(s *scene.Scene) Plan {
 	}
 	d.notify(w, verdicts)
 	d.report(problemsOfMachines(s, d.plan.Losses))
-	d.plan.Waits, d.plan.Asked = waitsOf(w, verdicts), askedOf(w)
+	d.plan.Waits, d.plan.Held, d.plan.Asked = waitsOf(w, verdicts), w.handed.held, askedOf(w)
 	return d.plan
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -24,14 +23,6 @@ type draft struct {
 	yielded []scene.Live // requests that yield their queue positions
 	// By job: the queue of its request, which yields after the AdminComment is written.
 	before map[uint32]string
-}
-
-// step is the output of one sweep.
-type step struct {
-	actions  []Action
-	expect   []string
-	problems []scene.Problem
-	held     []Wait
 }
 
 func newDraft(s *scene.Scene) *draft {
@@ -81,17 +72,6 @@ func (d *draft) take(s *scene.Scene, sweep string, wants step) {
 	}
 	d.expect(wants.expect...)
 	d.report(wants.problems)
-	d.plan.Held = append(d.plan.Held, wants.held...)
-}
-
-// before returns the action that writes an AdminComment before another action changes the job. It
-// returns none if the AdminComment is already there.
-func before(s *scene.Scene, job uint32, text, queue string) []Action {
-	text = memo.OwnComment + text
-	if s.Seen.Told[job] == text {
-		return nil
-	}
-	return []Action{CommentJob{OfJob: OfJob{job}, Text: text, Before: queue, Why: "its owner should know first"}}
 }
 
 // setNodes plans a change for those nodes that no earlier action has claimed. It does not power
@@ -111,7 +91,7 @@ func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
 		d.expect(fmt.Sprintf("%s to show %s", slurm.Fold(change.Nodes), change.State))
 	}
 	for i, a := range d.plan.Actions {
-		if known, ok := a.(SetNodes); ok && known.isLike(change) {
+		if known, ok := a.(SetNodes); ok && isLike(known, change) {
 			known.Nodes, known.Jobs = append(known.Nodes, change.Nodes...), append(known.Jobs, change.Jobs...)
 			d.plan.Actions[i] = known
 			return
@@ -121,7 +101,7 @@ func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
 }
 
 // isLike reports whether both changes are the same, apart from the nodes.
-func (a SetNodes) isLike(b SetNodes) bool {
+func isLike(a SetNodes, b SetNodes) bool {
 	return a.State == b.State && a.Reason == b.Reason && same(a.Comment, b.Comment) && same(a.Extra, b.Extra)
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // wanted is a scene and the demand for its nodes: the cohorts, and the cohort that each live
-// request serves. It does not change once it is built.
+// request serves. It does not change once it is built, except for the notes of the rules.
 type wanted struct {
 	scene   *scene.Scene
 	cohorts []*cohort // by rank
@@ -22,8 +22,6 @@ type wanted struct {
 	// Jobs that have lost machines and keep none, because of their time limits.
 	short  map[uint32]bool
 	handed handout // what jobs that wait pending get
-	// Jobs that have waited too long for their remaining nodes, with a description.
-	torn map[*cohort]string
 }
 
 // match assigns every rising node in demand to a cohort, and every live request to the cohort that
@@ -41,11 +39,6 @@ func match(s *scene.Scene) *wanted {
 	for _, c := range w.cohorts {
 		c.missing, c.first = w.missing(c)
 	}
-	w.refreshOldest()
-	for _, c := range w.cohorts {
-		c.asked = w.askedFor(c)
-	}
-	w.torn = w.tornGangs()
 	return w
 }
 

@@ -32,9 +32,12 @@ type cohort struct {
 	door *scene.Door
 	live *scene.Live // the live request for its nodes, if there is one
 
-	missing []string    // nodes that have neither an instance nor a request
-	first   []string    // what must happen before anything can be requested
-	asked   scene.Asked // how long a request for the cohort was live or refused
+	missing []string // nodes that have neither an instance nor a request
+	first   []string // what must happen before anything can be requested
+
+	// The notes of package rules, which take them before they judge.
+	asked scene.Asked // how long a request for the cohort was live or refused
+	torn  string      // how its job has waited too long for the remaining nodes; empty: it has not
 }
 
 // id returns the ID of the cohort's group.

@@ -39,33 +39,16 @@ func (w *wanted) settleRequests() {
 	}
 }
 
-// refreshOldest replaces the request that has waited longest, if it has waited longer than its
-// nodeset's refresh_after. Each pass replaces one request, so that a queue of requests does not
-// lose all its positions at Google at once. refreshOldest keeps a request that creates machines,
-// and a request that could not be made again now.
-func (w *wanted) refreshOldest() {
-	var oldest *cohort
-	for _, c := range w.cohorts {
-		after := c.set.Flex.RefreshAfter
-		if after == 0 || c.live == nil || !w.scene.IsOld(c.live.Request.Created, after) || !onlyWaits(w.scene, c.live) {
-			continue
-		}
-		if (oldest == nil || c.live.Request.Created.Before(oldest.live.Request.Created)) && w.mayAsk(c) == barsNothing {
-			oldest = c
-		}
-	}
-	if oldest == nil {
-		return
-	}
-	old := oldest.live.Request
+// withdraw marks a live request as one to cancel, for that reason. The cohorts that it served lack
+// their nodes from now on.
+func (w *wanted) withdraw(r *mig.Request, why string) {
 	for i := range w.settled {
-		if w.settled[i].Request == old {
-			w.settled[i].misfit = fmt.Sprintf("it has waited for %s (refresh_after %s)",
-				roughly(w.scene.Seen.Now.Sub(old.Created)), clock(oldest.set.Flex.RefreshAfter))
+		if w.settled[i].Request == r {
+			w.settled[i].misfit = why
 		}
 	}
 	for _, c := range w.cohorts { // jobs may share it
-		if c.live != nil && c.live.Request == old {
+		if c.live != nil && c.live.Request == r {
 			c.live = nil
 			c.missing, c.first = w.missing(c)
 		}
@@ -86,7 +69,7 @@ func isShort(r scene.Live, c *cohort) bool {
 // the live request of the cohort that it serves.
 func (w *wanted) misfit(r scene.Live) string {
 	if len(r.Request.Instances) == 0 {
-		if r.Request.Count > 0 && w.scene.IsOld(r.Request.Created, strandedAfter) {
+		if r.Request.Count > 0 && w.scene.IsOld(r.Request.Created, scene.StrandedAfter) {
 			return "the request lists no instance names"
 		}
 		return ""
@@ -104,7 +87,7 @@ func (w *wanted) misfit(r scene.Live) string {
 			c = w.cohortOf(m)
 		}
 		switch {
-		case m == nil && w.scene.IsStranded(name) && w.scene.IsOld(r.Request.Created, strandedAfter):
+		case m == nil && w.scene.IsStranded(name) && w.scene.IsOld(r.Request.Created, scene.StrandedAfter):
 			return "the configuration knows no node " + name
 		case m == nil || m.Power == scene.Unclear || m.Power == scene.On, c == nil && m.Doubted:
 			continue
@@ -155,7 +138,7 @@ func (w *wanted) fails(r scene.Live, c *cohort) string {
 	}
 	if isShort(r, c) && !isEnough(w.scene, r, c) {
 		return fmt.Sprintf("its lease of %s is shorter than the %s that %s needs",
-			clock(r.Request.Duration), clock(c.lease), c.group)
+			slurm.Clock(r.Request.Duration), slurm.Clock(c.lease), c.group)
 	}
 	return ""
 }

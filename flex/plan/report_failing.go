@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -17,7 +16,7 @@ func nameFailing(w *wanted, verdicts []verdict) []verdict {
 	alike := map[likeness][]*verdict{}
 	for i := range verdicts {
 		v := &verdicts[i]
-		if v.failing = w.failing(v); v.failing.Times == 0 {
+		if v.failing = failingOf(w, v); v.failing.Times == 0 {
 			continue
 		}
 		// The AdminComment keeps the number of attempts that count, for other processes.
@@ -36,9 +35,9 @@ func nameFailing(w *wanted, verdicts []verdict) []verdict {
 	return verdicts
 }
 
-// failing returns how the calls for a cohort fail. It returns zero if nothing is being requested or
+// failingOf returns how the calls for a cohort fail. It returns zero if nothing is being requested or
 // no call has failed since the job was allocated its nodes.
-func (w *wanted) failing(v *verdict) scene.Failing {
+func failingOf(w *wanted, v *verdict) scene.Failing {
 	c := v.cohort
 	f := refusal(w.scene, c).Failing
 	unsure := func(name string) bool { return w.scene.Seen.Asking[name] || w.scene.Seen.Inserted[name] }
@@ -48,12 +47,4 @@ func (w *wanted) failing(v *verdict) scene.Failing {
 		return scene.Failing{}
 	}
 	return f
-}
-
-// inGooglesWords formats Google's message as the end of a problem. The admin may need it in full.
-func inGooglesWords(message string) string {
-	if message == "" {
-		return ""
-	}
-	return "; Google's message: " + strings.TrimSuffix(message, ".")
 }

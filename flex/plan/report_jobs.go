@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,80 +13,10 @@ import (
 	"slurmflex/slurm"
 )
 
-// tellsAtOnce limits how many AdminComments a pass writes. Each takes a call to slurmctld, and a
-// shared node may have hundreds of jobs.
-const tellsAtOnce = 100
-
-// notify writes to the AdminComment of jobs what their nodes wait for, and when the nodes end if
-// that is before the job's time limit. It does not repeat the last text, and adds nothing when the
-// job is being returned to Slurm.
-func (d *draft) notify(w *wanted, verdicts []verdict) {
-	waits := map[uint32][]string{}
-	for _, v := range verdicts {
-		for _, j := range v.cohort.holders {
-			if text := v.notice(w, j); text != "" && j.State != slurm.JobCompleting {
-				waits[j.ID] = append(waits[j.ID], text)
-			}
-		}
-	}
-	texts := map[uint32]string{}
-	for id, some := range waits {
-		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")
-	}
-	waited, back := waited(w.scene), map[uint32]string{} // by heterogeneous job: Slurm requeues it as a whole
-	for _, v := range verdicts {
-		if v.do == goesBack && v.cohort.job.HetID != 0 {
-			back[v.cohort.job.HetID] = memo.OwnComment + v.back.Comment(v.cohort.job.ID, time.Time{})
-		}
-	}
-	for i := range w.scene.Seen.Jobs {
-		switch j := &w.scene.Seen.Jobs[i]; {
-		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
-			texts[j.ID] = back[j.HetID]
-		case waits[j.ID] != nil:
-		case j.State.HoldsNodes():
-			texts[j.ID] = endText(w.scene, j, waited[j.ID])
-			if lost := lossText(w.scene, j, d.plan.Losses); lost != "" {
-				texts[j.ID] = memo.OwnComment + w.lossComment(j.ID, lost)
-			}
-		case j.State.Waits() && len(w.scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.scene.Seen.Told[j.ID]):
-			texts[j.ID] = memo.OwnComment + memo.Back
-		}
-	}
-	d.tell(w.scene.Seen.Told, texts)
-	for _, r := range d.yielded {
-		d.addCancel(CancelRequest{Of: of(r.Group), Request: r.Request.Name, Yields: true, Why: "a more important request waits for its place"})
-	}
-}
-
-// tell plans to write these AdminComments, by job, except those that are unchanged. If there are
-// too many, jobs with a yielding request come first, then jobs without an AdminComment of ours.
-func (d *draft) tell(told, texts map[uint32]string) {
-	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(id uint32) bool {
-		return texts[id] == "" || texts[id] == told[id] || d.heard[id]
-	})
-	slices.SortStableFunc(ids, func(a, b uint32) int {
-		rank := func(id uint32) int {
-			if _, yields := d.before[id]; yields {
-				return -1
-			}
-			return min(len(told[id]), 1)
-		}
-		return cmp.Compare(rank(a), rank(b))
-	})
-	if more := len(ids) - tellsAtOnce; more > 0 {
-		ids = ids[:tellsAtOnce]
-		d.expect(fmt.Sprintf("%d more jobs to be notified of what they wait for", more))
-	}
-	for _, id := range ids {
-		d.add(CommentJob{OfJob: OfJob{id}, Text: texts[id], Before: d.before[id], Why: "its owner should know"})
-	}
-}
-
 // notice returns the text about what the cohort's nodes wait for, for the owner of one of their
 // jobs. It is empty while there is nothing to report. It gives the start of the wait instead of its
 // length, so that it stays true without being written again.
-func (v verdict) notice(w *wanted, j *slurm.Job) string {
+func notice(v verdict, w *wanted, j *slurm.Job) string {
 	c, n := v.cohort, v.queued
 	if why := v.obstacle(); why != "" {
 		return why
@@ -103,12 +32,12 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	if c.shares() {
 		wanted = len(c.nodes)
 	}
-	text := fmt.Sprintf(memo.Waiting+"since %s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.scene.MachineType(c.set), clock(n.Lease))
+	text := fmt.Sprintf(memo.Waiting+"since %s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.scene.MachineType(c.set), slurm.Clock(n.Lease))
 	if others := c.live.Request.Size() - 1; c.shares() && others > 0 {
 		text += fmt.Sprintf(", requested with %d others", others)
 	}
 	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > n.Lease {
-		text += ", less than its time limit of " + clock(limit.Duration)
+		text += ", less than its time limit of " + slurm.Clock(limit.Duration)
 	}
 	if c.hasRivals() {
 		text += " in partition " + j.Partition
@@ -195,7 +124,7 @@ func waitText(s *scene.Scene, j *slurm.Job) string {
 		first = start
 	}
 	slices.Sort(types)
-	return fmt.Sprintf(memo.Waited+"%s for %d × %s", roughly(last.Sub(first)), count, strings.Join(slices.Compact(types), ", "))
+	return fmt.Sprintf(memo.Waited+"%s for %d × %s", scene.Roughly(last.Sub(first)), count, strings.Join(slices.Compact(types), ", "))
 }
 
 // haveCome reports whether each of the job's nodes has its machine and is up or powering up.
@@ -240,21 +169,49 @@ func waited(s *scene.Scene) map[uint32]bool {
 	return jobs
 }
 
-// roughly formats a time in whole minutes, and from one hour on in steps of ten minutes, so that a
-// text does not change in every pass.
-func roughly(d time.Duration) string {
-	step := time.Minute
-	if d >= time.Hour {
-		step = 10 * time.Minute
+// lossComment returns the text for the owner of a job with lost machines. It mentions if the job
+// does not keep its other machines.
+func lossComment(w *wanted, id uint32, what string) string {
+	if w.short[id] {
+		what += memo.Short
 	}
-	d = d.Truncate(step)
-	switch {
-	case d < time.Minute:
-		return "less than a minute"
-	case d >= 24*time.Hour:
-		return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	return memo.Done{Deed: memo.Loss, Reason: what}.String()
+}
+
+// adminComments returns the AdminComments of jobs, by job, except for texts of a return or a
+// warning.
+func adminComments(w *wanted, verdicts []verdict, losses []scene.Loss) map[uint32]string {
+	waits := map[uint32][]string{}
+	for _, v := range verdicts {
+		for _, j := range v.cohort.holders {
+			if text := notice(v, w, j); text != "" && j.State != slurm.JobCompleting {
+				waits[j.ID] = append(waits[j.ID], text)
+			}
+		}
 	}
-	return fmt.Sprintf("%dm", d/time.Minute)
+	texts := map[uint32]string{}
+	for id, some := range waits {
+		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")
+	}
+	waited, back := waited(w.scene), map[uint32]string{} // by heterogeneous job: Slurm requeues it as a whole
+	for _, v := range verdicts {
+		if v.do == goesBack && v.cohort.job.HetID != 0 {
+			back[v.cohort.job.HetID] = memo.OwnComment + v.back.Comment(v.cohort.job.ID, time.Time{})
+		}
+	}
+	for i := range w.scene.Seen.Jobs {
+		switch j := &w.scene.Seen.Jobs[i]; {
+		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
+			texts[j.ID] = back[j.HetID]
+		case waits[j.ID] != nil:
+		case j.State.HoldsNodes():
+			texts[j.ID] = endText(w.scene, j, waited[j.ID])
+			if lost := lossText(w.scene, j, losses); lost != "" {
+				texts[j.ID] = memo.OwnComment + lossComment(w, j.ID, lost)
+			}
+		case j.State.Waits() && len(w.scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.scene.Seen.Told[j.ID]):
+			texts[j.ID] = memo.OwnComment + memo.Back
+		}
+	}
+	return texts
 }

@@ -26,11 +26,11 @@ func problemsOfMachines(s *scene.Scene, losses []scene.Loss) []scene.Problem {
 // abandonedCovers reports the covers that no daemon extends.
 func abandonedCovers(s *scene.Scene) (ps []scene.Problem) {
 	for _, h := range s.Covers() {
-		if s.Seen.Promises || !IsAbandoned(s, h) {
+		if s.Seen.Promises || !scene.IsAbandoned(s, h) {
 			continue
 		}
 		ps = append(ps, scene.NewProblem("cover-without-daemon", h.Name, "reservation %s keeps jobs from powered-down nodes, and no daemon has kept it up since %s: start the daemon; without it Slurm deletes the reservation, and jobs wait CONFIGURING again",
-			h.Name, raisedAt(s, h).UTC().Format("15:04:05")))
+			h.Name, scene.RaisedAt(s, h).UTC().Format("15:04:05")))
 	}
 	return ps
 }
@@ -62,7 +62,7 @@ func skewedClock(s *scene.Scene) []scene.Problem {
 		how, effect = "behind", ""
 	}
 	return []scene.Problem{scene.NewProblem("clock-skew", "", "the clock of this host is %s %s Compute's%s: synchronize it (chronyc tracking; chronyc makestep)",
-		roughly(s.Seen.Skew.Abs()), how, effect)}
+		scene.Roughly(s.Seen.Skew.Abs()), how, effect)}
 }
 
 func blockedSets(s *scene.Scene) (ps []scene.Problem) {
@@ -80,7 +80,7 @@ func unreadLimits(w *wanted) (ps []scene.Problem) {
 		}
 		for _, j := range c.holders {
 			if j.Limit.Kind == slurm.LimitUnknown {
-				ps = append(ps, scene.NewProblem("time-limit", j.Name(), "%s: the time limit of job %s is not understood; its lease is %s", c.group, j.Name(), clock(c.lease)))
+				ps = append(ps, scene.NewProblem("time-limit", j.Name(), "%s: the time limit of job %s is not understood; its lease is %s", c.group, j.Name(), slurm.Clock(c.lease)))
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func unserved(s *scene.Scene) (ps []scene.Problem) {
 	paid := map[*config.NodeSet][]string{}
 	note := func(name string, since time.Time) {
 		set, _, known := s.Config.Find(name)
-		if known && (set.Flex == nil || s.Shown(name) == nil) && len(s.HoldersOf(name)) == 0 && s.IsOld(since, strandedAfter) {
+		if known && (set.Flex == nil || s.Shown(name) == nil) && len(s.HoldersOf(name)) == 0 && s.IsOld(since, scene.StrandedAfter) {
 			paid[set] = append(paid[set], name)
 		}
 	}
@@ -197,6 +197,17 @@ func unserved(s *scene.Scene) (ps []scene.Problem) {
 		default:
 			ps = append(ps, scene.NewProblem("node-not-in-slurm", set.Name, "machines of %s run or are requested for no job, and Slurm does not have these nodes: give slurm.conf the nodes of nodeset %s (slurmflex config slurm-conf), or delete the machines and requests",
 				nodes, set.Name))
+		}
+	}
+	return ps
+}
+
+// starving reports the jobs that wait without a request and without a reason.
+func starving(s *scene.Scene, held []Wait) (ps []scene.Problem) {
+	for _, w := range held {
+		if w.Starves(s.Seen.Now) {
+			ps = append(ps, scene.NewProblem("job-starves", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s); slurmflex now lets Slurm choose its nodes, once every five minutes: compare scontrol show job %[1]s with the nodes",
+				s.Job(w.Job).Name(), w.NodeSet, scene.Roughly(s.Seen.Now.Sub(w.Since)), w.Obstacle))
 		}
 	}
 	return ps

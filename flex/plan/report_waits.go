@@ -10,49 +10,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// Wait describes what a set of nodes without machines waits for. The nodes must arrive together. It
-// is built once in a pass, after the verdicts. The AdminComment, the nodes' Comment, and every row,
-// story and page only render it.
-type Wait struct {
-	// The job that waits for the nodes; 0 for a static node, or for one powered up by hand.
-	Job     uint32
-	NodeSet string
-	Region  string
-	Group   string        // their managed instance group, which may not exist yet
-	Nodes   []string      // the nodes without a machine
-	Lease   time.Duration // the lease that is or will be requested
-
-	Stage     Stage
-	Request   string    // the live request for the nodes; empty: none
-	Requested time.Time // when that request was created
-	Since     time.Time // when the nodes started to wait; zero if unknown
-
-	// Why nothing is requested now, or why the nodes are returned; empty: nothing prevents a
-	// request.
-	Obstacle string
-	Barred   bool          // the job lacks more than nodes, so slurmflex requests none for it
-	Failed   int           // consecutive failed attempts, if they are the obstacle
-	Next     time.Time     // when the next attempt will be made, if known
-	Failing  scene.Failing // if Failed counts calls that every pass repeats
-
-	mig.Trouble // why the last attempt, or the current request so far, has created no machines
-
-	Until time.Time // when the wait ends or the job is lost; zero: never
-	Then  Then      // what happens to the job then, or now if it loses its nodes
-	By    Limiter   // the limit that ends the wait
-}
-
-// Stage is the progress of a wait.
-type Stage string
-
-// The stages.
-const (
-	Asking   Stage = "asking"   // the request is being created, or Compute is checking it
-	Queued   Stage = "queued"   // the request waits for capacity
-	Waiting  Stage = "waiting"  // nothing is requested; Obstacle explains why
-	Returned Stage = "returned" // their job loses the nodes in this pass
-)
-
 // nameWaits builds the waits of each cohort.
 func nameWaits(w *wanted, verdicts []verdict) []verdict {
 	back := map[uint32]*ReturnNodes{}
@@ -63,17 +20,17 @@ func nameWaits(w *wanted, verdicts []verdict) []verdict {
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
-		v.queued, v.lacking = v.waits(w)
+		v.queued, v.lacking = waitsFor(*v, w)
 		if c := v.cohort; c.job != nil && back[c.job.ID] != nil {
-			v.queued.giveBack(back[c.job.ID])
-			v.lacking.giveBack(back[c.job.ID])
+			giveBack(&v.queued, back[c.job.ID])
+			giveBack(&v.lacking, back[c.job.ID])
 		}
 	}
 	return verdicts
 }
 
 // giveBack marks the wait as one that ends in this pass.
-func (n *Wait) giveBack(a *ReturnNodes) { n.Stage, n.Obstacle, n.Then = Returned, a.Reason, a.Then }
+func giveBack(n *Wait, a *ReturnNodes) { n.Stage, n.Obstacle, n.Then = Returned, a.Reason, a.Then }
 
 // waitsOf returns the waits of the cohorts that lack machines, and of the nodes that Slurm does not
 // power up for their job.
@@ -89,9 +46,9 @@ func waitsOf(w *wanted, verdicts []verdict) (waits []Wait) {
 	return append(append(waits, unready(w.scene)...), unshownWaits(w.scene)...)
 }
 
-// waits returns two waits: one for the cohort's nodes that its live request names, and one for
+// waitsFor returns two waits: one for the cohort's nodes that its live request names, and one for
 // those without a request. A wait without nodes is over.
-func (v verdict) waits(w *wanted) (queued, lacking Wait) {
+func waitsFor(v verdict, w *wanted) (queued, lacking Wait) {
 	c := v.cohort
 	var asked, rest []string
 	for _, name := range w.scene.WithoutMachine(c.nodes) {
@@ -105,7 +62,7 @@ func (v verdict) waits(w *wanted) (queued, lacking Wait) {
 	if c.job != nil {
 		wait.Job = c.job.ID
 	}
-	end := w.waitEnds(c)
+	end := waitEnds(w, c)
 	wait.Until, wait.Then, wait.By = end.at, end.then, end.by
 	if c.live != nil {
 		queued = wait
@@ -203,10 +160,12 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 
 // waitEnds returns when a cohort's wait ends, and what happens to its job then. The wait never ends
 // if Slurm would end the job instead of requeueing it.
-func (w *wanted) waitEnds(c *cohort) waitEnd {
-	end := w.endOfWait(c)
+func waitEnds(w *wanted, c *cohort) waitEnd {
+	end := endOfWait(w, c)
 	if c.job == nil || end.then != Cancel && keeps(w.scene, c) {
 		return waitEnd{}
 	}
 	return end
 }
+
+const unshownText = "no row of Slurm's list of nodes shows it, as far as the list can be read"

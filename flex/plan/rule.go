@@ -81,16 +81,22 @@ var rules = []rule{
 }
 
 // judge returns the verdict on each cohort: the decision of the first rule that decides, with the
-// notes of the rules before it.
+// notes of the rules before it. Before that it withdraws the request that refresh_after replaces,
+// and notes what the rules need to know of all cohorts.
 func judge(w *wanted) []verdict {
+	refreshOldest(w)
+	for _, c := range w.cohorts {
+		c.asked = countAsked(w, c)
+	}
+	noteTorn(w)
 	verdicts := make([]verdict, len(w.cohorts))
 	for i, c := range w.cohorts {
-		verdicts[i] = w.verdict(c)
+		verdicts[i] = verdictOn(w, c)
 	}
 	return verdicts
 }
 
-func (w *wanted) verdict(c *cohort) verdict {
+func verdictOn(w *wanted, c *cohort) verdict {
 	said := verdict{do: requests, rule: len(rules)}
 	for i, r := range rules {
 		switch v := r.judge(w, c); v.do {

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -43,9 +44,9 @@ func backOff(w *wanted, c *cohort) verdict {
 		return occupied(w, c)
 	// An admin may have released the job.
 	case hopeless && !keeps(w.scene, c) && !c.startedAfter(last):
-		return w.giveUp(c, Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
+		return giveUp(w, c, Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
 	case failures >= c.set.Flex.MaxAttempts && !stays(w.scene, c) && !c.startedAfter(last):
-		return w.giveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
+		return giveUp(w, c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
 	}
 	next := last.Add(retryAfter(failures))
 	why := memo.Failed(failures, fmt.Sprintf("%s; retrying at %s", trouble.Brief(), next.UTC().Format(time.RFC3339)))
@@ -110,4 +111,12 @@ func refusal(s *scene.Scene, c *cohort) scene.Refusal {
 		return own
 	}
 	return last
+}
+
+// inGooglesWords formats Google's message as the end of a problem. The admin may need it in full.
+func inGooglesWords(message string) string {
+	if message == "" {
+		return ""
+	}
+	return "; Google's message: " + strings.TrimSuffix(message, ".")
 }

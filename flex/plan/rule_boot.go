@@ -6,6 +6,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
 )
 
 // bootLate returns the nodes of a job if their instances have run for boot_timeout without
@@ -17,17 +18,17 @@ func bootLate(w *wanted, c *cohort) verdict {
 	}
 	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.scene.Node(name).Owner() != c.job })
 	v := verdict{do: noted, quiet: true, why: bootText(c.set)}
-	v.takeBack(w, c, true, ReturnNodes{Nodes: nodes, Extra: w.failedBoots(nodes), Reason: v.why, Then: Requeue})
+	v.takeBack(w, c, true, ReturnNodes{Nodes: nodes, Extra: failedBoots(w, nodes), Reason: v.why, Then: Requeue})
 	return v
 }
 
 func bootText(set *config.NodeSet) string {
-	return fmt.Sprintf("the machine did not join Slurm within boot_timeout %s", clock(set.Flex.BootTimeout))
+	return fmt.Sprintf("the machine did not join Slurm within boot_timeout %s", slurm.Clock(set.Flex.BootTimeout))
 }
 
 // failedBoots returns, by node, the records after one more failed boot. It leaves an Extra that
 // slurmflex did not write unchanged.
-func (w *wanted) failedBoots(nodes []string) map[string]string {
+func failedBoots(w *wanted, nodes []string) map[string]string {
 	records := map[string]string{}
 	for _, name := range nodes {
 		m := w.scene.Node(name)

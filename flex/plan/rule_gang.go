@@ -1,9 +1,85 @@
 package plan
 
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
 // gangTorn returns a job to Slurm if its allocation is still incomplete after gang_timeout.
 func gangTorn(w *wanted, c *cohort) verdict {
-	if w.torn[c] == "" {
+	if c.torn == "" {
 		return verdict{}
 	}
-	return w.giveUp(c, Requeue, false, "gang-timeout", w.torn[c])
+	return giveUp(w, c, Requeue, false, "gang-timeout", c.torn)
+}
+
+// noteTorn notes the cohorts of incomplete allocations: for longer than gang_timeout, some of
+// the job's nodes have had machines and others have not. The existing machines are billed and
+// unusable meanwhile. The least important job is returned to Slurm first. Jobs may each hold the
+// machines that the other lacks. A job that lacks nodes of a nodeset with machines that are being
+// released therefore waits for up to one further gang_timeout. A job that keeps machines behind a
+// door after a loss has salvage_timeout instead.
+func noteTorn(w *wanted) {
+	going, left := map[uint32]bool{}, beingLeft(w)
+	for _, c := range slices.Backward(w.cohorts) {
+		limit := c.set.Flex.GangTimeout
+		if c.door != nil && len(Survivors(w.scene, c.door)) > 0 || limit == 0 || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
+			continue
+		}
+		there, since := came(w.scene, c.job)
+		if there == 0 || !w.scene.IsOld(since, limit) {
+			continue
+		}
+		others := takeable(w.scene, c.job, false)
+		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.scene.Node(n).Set] })
+		if len(others) == 0 || hope && !w.scene.IsOld(since, 2*limit) {
+			continue
+		}
+		c.torn = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
+			there, since.UTC().Format("15:04:05"), len(others), slurm.Clock(limit))
+		if wouldEnd(w.scene, holdersOf(w.scene, others)) {
+			continue
+		}
+		going[c.job.ID] = true
+		for _, name := range c.job.Nodes {
+			if m := w.scene.Node(name); m != nil && !slices.Contains(others, name) {
+				left[m.Set] = true
+			}
+		}
+	}
+}
+
+// beingLeft returns the nodesets with a machine that is being deleted or no longer has a job.
+func beingLeft(w *wanted) map[*config.NodeSet]bool {
+	left := map[*config.NodeSet]bool{}
+	for _, in := range w.scene.Machines() {
+		if m := in.Node; m != nil && w.scene.Ours(in) && !m.Set.IsStatic(m.Index) && (in.Leaving() || m.Owner() == nil) {
+			left[m.Set] = true
+		}
+	}
+	return left
+}
+
+// came counts the job's nodes with a machine that was created for this job or was kept, and returns
+// when the first such machine became available to the job. A machine from before the allocation
+// became available with the allocation.
+func came(s *scene.Scene, job *slurm.Job) (n int, since time.Time) {
+	for _, name := range job.Nodes {
+		for _, in := range s.MachinesOf(name) {
+			kept := in.Node != nil && in.Node.Set.Flex.KeepIdle > 0 && in.Node.Power == scene.On && !job.Start.IsZero()
+			if in.Maker == nil || !scene.IsFor(in.Maker.Stamp, job) && !kept || in.Leaving() {
+				continue
+			}
+			n++
+			if at := scene.Later(in.Created, job.Start); since.IsZero() || at.Before(since) {
+				since = at
+			}
+		}
+	}
+	return n, since
 }

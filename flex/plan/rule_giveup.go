@@ -12,7 +12,7 @@ import (
 // Slurm could place another job on a remaining node without calling slurmflex. A static node keeps
 // waiting, because nothing would request it again. If Slurm would end the job, or another job that
 // holds the nodes, giveUp only adds a note and the jobs keep their nodes.
-func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string) verdict {
+func giveUp(w *wanted, c *cohort, then Then, hopeless bool, key, reason string) verdict {
 	v := verdict{why: reason, problems: []scene.Problem{scene.NewProblem(key, c.group, "%s: %s", c.group, reason)}}
 	switch {
 	case c.job == nil && c.static:

@@ -23,7 +23,7 @@ func leaseTooShort(w *wanted, c *cohort) verdict {
 		if len(takeable(w.scene, c.job, false)) == 0 {
 			return verdict{}
 		}
-		return w.giveUp(c, Requeue, false, "lease-too-short", fmt.Sprintf("the lease of node %s, which is up, ends at %s, before the job could finish",
+		return giveUp(w, c, Requeue, false, "lease-too-short", fmt.Sprintf("the lease of node %s, which is up, ends at %s, before the job could finish",
 			name, end.UTC().Format(time.RFC3339)))
 	}
 	return verdict{}

@@ -10,18 +10,15 @@ import (
 
 // places counts live requests against the limits on their number.
 type places struct {
-	*wanted
+	w        *wanted
 	inRegion map[string]int
 	ofSet    map[string]int
 	ofUser   map[userIn]int          // only where max_active_requests_per_user applies
 	users    map[*mig.Request]userIn // the users who submitted the requests' jobs
 }
 
-// userIn is a Slurm user in a region. An empty name means no user.
-type userIn struct{ region, name string }
-
 // placesNow counts the live requests that this pass has seen.
-func (w *wanted) placesNow() places {
+func placesNow(w *wanted) places {
 	inRegion, ofSet := activeRequests(w.scene)
 	p := places{w, inRegion, ofSet, map[userIn]int{}, map[*mig.Request]userIn{}}
 	if w.scene.Config.Options.MaxActivePerUser == 0 {
@@ -73,7 +70,7 @@ func (p places) free(r scene.Live) {
 // leaves free places to the region's other nodesets without a request. Otherwise requests that
 // cannot be granted would fill all places. At most a quarter of all places is reserved this way.
 func (p places) hasRoom(c *cohort) bool {
-	most := p.scene.Config.Options.MaxActiveRequests
+	most := p.w.scene.Config.Options.MaxActiveRequests
 	free := most - p.inRegion[c.set.Region]
 	return free > 0 && (p.ofSet[c.set.Name] == 0 || free > min(p.idleSets(c.set), most/4)) && !p.isUserFull(c)
 }
@@ -81,14 +78,14 @@ func (p places) hasRoom(c *cohort) bool {
 // isUserFull reports whether the user's jobs have as many requests as
 // max_active_requests_per_user allows.
 func (p places) isUserFull(c *cohort) bool {
-	user, most := userOf(c), p.scene.Config.Options.MaxActivePerUser
+	user, most := userOf(c), p.w.scene.Config.Options.MaxActivePerUser
 	return most > 0 && user.name != "" && p.ofUser[user] >= most
 }
 
 // idleSets counts the region's other nodesets that request nodes for jobs and lack a live
 // request.
 func (p places) idleSets(set *config.NodeSet) (n int) {
-	for _, other := range p.scene.Config.FlexSets() {
+	for _, other := range p.w.scene.Config.FlexSets() {
 		if other != set && other.Region == set.Region && !other.Flex.UseBulkInsert && other.Size() > other.Static && p.ofSet[other.Name] == 0 {
 			n++
 		}

@@ -8,16 +8,7 @@ import (
 
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
-)
-
-// Limiter is the limit that ends a wait, by the name that its setter knows.
-type Limiter string
-
-// The limits.
-const (
-	ByTimeout  Limiter = "provision_timeout" // the nodeset's
-	ByComment  Limiter = "slurmflex:wait"    // in the job's --comment
-	ByDeadline Limiter = "--deadline"        // the job's
+	"slurmflex/slurm"
 )
 
 // waitEnd is when a cohort's wait for capacity ends, which limit ends it, and what happens to its
@@ -37,22 +28,22 @@ type waitEnd struct {
 //
 // At that last moment, Slurm itself ends a job without nodes, but not a job that waits for its
 // nodes.
-func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
+func endOfWait(w *wanted, c *cohort) (end waitEnd) {
 	var own scene.JobLimits
 	if c.job != nil {
 		own = w.scene.Seen.Limits[c.job.ID]
 	}
 	limit := func(since time.Time, most time.Duration, by Limiter, then Then) {
 		if at := since.Add(most); most > 0 && !since.IsZero() && (end.at.IsZero() || at.Before(end.at)) {
-			end = waitEnd{at, by, clock(most), then}
+			end = waitEnd{at, by, slurm.Clock(most), then}
 		}
 	}
 	sites := Then(c.set.Flex.OnProvisionTimeout)
-	limit(w.lacksSince(c), c.set.Flex.ProvisionTimeout, ByTimeout, sites)
-	if sites != Requeue && w.hopesElsewhere(c, end.at) {
+	limit(lacksSince(w, c), c.set.Flex.ProvisionTimeout, ByTimeout, sites)
+	if sites != Requeue && hopesElsewhere(w, c, end.at) {
 		end = waitEnd{}
 	}
-	limit(w.waitsSinceFirst(c), own.Wait, ByComment, cmp.Or(Then(own.Then), onOwnersWait(sites)))
+	limit(waitsSinceFirst(w, c), own.Wait, ByComment, cmp.Or(Then(own.Then), onOwnersWait(sites)))
 	if own.Deadline.IsZero() || c.job == nil {
 		return end
 	}
@@ -68,22 +59,22 @@ func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 
 // hopesElsewhere reports whether the cohort's job also waits at another door where
 // provision_timeout will not have ended the wait by that time.
-func (w *wanted) hopesElsewhere(c *cohort, at time.Time) bool {
+func hopesElsewhere(w *wanted, c *cohort, at time.Time) bool {
 	if c.door == nil {
 		return false
 	}
 	return slices.ContainsFunc(c.door.Rivals, func(d *scene.Door) bool {
-		other := w.cohortBehind(d)
+		other := cohortBehind(w, d)
 		if other == nil || other.set.Flex.ProvisionTimeout == 0 {
 			return true
 		}
-		since := w.lacksSince(other)
+		since := lacksSince(w, other)
 		return since.IsZero() || since.Add(other.set.Flex.ProvisionTimeout).After(at)
 	})
 }
 
 // cohortBehind returns the cohort of the door's nodes; nil if all of them have their machines.
-func (w *wanted) cohortBehind(d *scene.Door) *cohort {
+func cohortBehind(w *wanted, d *scene.Door) *cohort {
 	for _, name := range d.Nodes {
 		if m := w.scene.Node(name); m != nil && w.cohortOf(m) != nil {
 			return w.cohortOf(m)
@@ -93,7 +84,7 @@ func (w *wanted) cohortBehind(d *scene.Door) *cohort {
 }
 
 // waitsSinceFirst returns when the cohort's job started to wait at the first of its doors.
-func (w *wanted) waitsSinceFirst(c *cohort) time.Time {
+func waitsSinceFirst(w *wanted, c *cohort) time.Time {
 	since := waitsSince(c)
 	if c.door != nil {
 		for _, d := range c.door.Rivals {
@@ -117,7 +108,7 @@ func onOwnersWait(sites Then) Then {
 
 // waitedTooLong ends the cohort's wait for capacity at its limit.
 func waitedTooLong(w *wanted, c *cohort) verdict {
-	end := w.endOfWait(c)
+	end := endOfWait(w, c)
 	if end.at.IsZero() || !w.scene.IsOld(end.at, 0) || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
 		return verdict{}
 	}
@@ -125,34 +116,34 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 	if stranger == "" && anyPresent(w.scene, c.nodes) {
 		return verdict{}
 	}
-	reason := w.lackedUntil(c, end)
-	if trouble := lastAttempt(w.scene, c); trouble.Message != "" && trouble.Brief() != w.lacked(c) {
+	reason := lackedUntil(w, c, end)
+	if trouble := lastAttempt(w.scene, c); trouble.Message != "" && trouble.Brief() != lacked(w, c) {
 		reason += "; last attempt: " + trouble.Brief()
 	}
 	if stranger != "" {
 		reason = fmt.Sprintf("%s (%s %s)", stranger, end.by, end.what)
 	}
-	return w.giveUp(c, end.then, end.then == Cancel || end.by == ByDeadline, "provision-timeout", reason)
+	return giveUp(w, c, end.then, end.then == Cancel || end.by == ByDeadline, "provision-timeout", reason)
 }
 
 // lackedUntil describes what the cohort lacked until its wait ended, and for how long. It states
 // only what is certain: if slurmflex did not request machines for the whole time, the text does not
 // blame capacity.
-func (w *wanted) lackedUntil(c *cohort, end waitEnd) string {
-	lacked, waited := w.lacked(c), c.asked.For
+func lackedUntil(w *wanted, c *cohort, end waitEnd) string {
+	lacked, waited := lacked(w, c), c.asked.For
 	if since := waitsSince(c); end.by == ByComment && since.Before(w.scene.Seen.Now.Add(-waited-tellAfter)) {
 		lacked, waited = "no machines", w.scene.Seen.Now.Sub(since)
 	}
 	text := fmt.Sprintf("%s for %d × %s", lacked, len(c.nodes), w.scene.MachineType(c.set))
 	if waited > 0 {
-		text += " in " + roughly(waited)
+		text += " in " + scene.Roughly(waited)
 	}
 	return text + fmt.Sprintf(" (%s %s)", end.by, end.what)
 }
 
 // lacked returns what the cohort lacks: capacity while a request is live or after a refusal for
 // lack of capacity or quota, and machines otherwise.
-func (w *wanted) lacked(c *cohort) string {
+func lacked(w *wanted, c *cohort) string {
 	_, trouble, _ := failures(w.scene, c, w.scene.Group(c.id()))
 	if c.live != nil || trouble.Cause == mig.CauseCapacity || trouble.Cause == mig.CauseQuota {
 		return "no capacity"
@@ -168,3 +159,7 @@ func lastAttempt(s *scene.Scene, c *cohort) mig.Trouble {
 	_, trouble, _ := failures(s, c, s.Group(c.id()))
 	return trouble
 }
+
+// tellAfter is how long a request waits before slurmflex writes the wait to its nodes. Most waits
+// end sooner and so cause no load on slurmctld.
+const tellAfter = time.Minute

@@ -39,7 +39,7 @@ func newSharing() sharing {
 	}
 }
 
-func (c *cohort) needs() needs { return needs{c.id(), c.lease, c.place() > 0} }
+func needsOf(c *cohort) needs { return needs{c.id(), c.lease, c.place() > 0} }
 
 // isFirst reports whether the cohort's request, which is still being created, has not been counted
 // yet.
@@ -47,8 +47,8 @@ func (s sharing) isFirst(c *cohort) bool {
 	if !c.shares() {
 		return true
 	}
-	counted := s.pending[c.needs()]
-	s.pending[c.needs()] = true
+	counted := s.pending[needsOf(c)]
+	s.pending[needsOf(c)] = true
 	return !counted
 }
 
@@ -56,7 +56,7 @@ func (s sharing) isFirst(c *cohort) bool {
 // that the doors of the first pass do not take all places.
 func (t *turns) countLack(verdicts []verdict) {
 	t.shared.active = t.now.clone()
-	maps.Copy(t.shared.lack, t.handed.later)
+	maps.Copy(t.shared.lack, t.w.handed.later)
 	for i := range verdicts {
 		v := &verdicts[i]
 		if c := v.cohort; v.do == requests && !v.gone && c.place() == 0 && !c.set.Flex.UseBulkInsert {
@@ -77,7 +77,7 @@ func (t *turns) size(c *cohort) int {
 	if c.stamp.User == "" {
 		return most
 	}
-	options, region, user := t.scene.Config.Options, userIn{region: c.set.Region}, userOf(c)
+	options, region, user := t.w.scene.Config.Options, userIn{region: c.set.Region}, userOf(c)
 	size := perPlace(t.shared.lack[region], options.MaxActiveRequests-t.shared.active.inRegion[c.set.Region])
 	if options.MaxActivePerUser > 0 {
 		size = max(size, perPlace(t.shared.lack[user], options.MaxActivePerUser-t.shared.active.ofUser[user]))
@@ -97,10 +97,10 @@ func perPlace(jobs, free int) int {
 // the next pass can make them without that wait.
 func (t *turns) share(v *verdict) {
 	c := v.cohort
-	if first := t.shared.open[c.needs()]; first != nil && !t.overtakes(c) {
+	if first := t.shared.open[needsOf(c)]; first != nil && !t.overtakes(c) {
 		first.with, v.joins = append(first.with, c), true
 		if len(first.with)+1 >= t.size(c) {
-			delete(t.shared.open, c.needs())
+			delete(t.shared.open, needsOf(c))
 		}
 		return
 	}
@@ -112,11 +112,11 @@ func (t *turns) share(v *verdict) {
 	if t.turn(v); v.do != requests {
 		return
 	}
-	if t.scene.Group(c.id()) == nil {
+	if t.w.scene.Group(c.id()) == nil {
 		t.shared.begun[c.id()] = v
 	}
 	if t.size(c) > 1 {
-		t.shared.open[c.needs()] = v
+		t.shared.open[needsOf(c)] = v
 	}
 }
 

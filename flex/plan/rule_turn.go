@@ -15,7 +15,7 @@ import (
 
 // turns assigns the places under max_active_requests and max_active_requests_per_user.
 type turns struct {
-	*wanted
+	w         *wanted
 	now, next places                 // places taken now, and after this plan's actions
 	queue     map[string]int         // by region: cohorts that wait for their turn
 	leaves    map[*cohort]bool       // cohorts that lose their nodes in this pass
@@ -28,7 +28,7 @@ type turns struct {
 // inTurn allows as many requests as places are free, in the order of their jobs' importance. It
 // requests nothing for nodes that this plan takes from a job.
 func inTurn(w *wanted, verdicts []verdict) []verdict {
-	now := w.placesNow()
+	now := placesNow(w)
 	t := turns{w, now, now.clone(), map[string]int{}, map[*cohort]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[string]bool{}, newSharing()}
 	taken := map[string]bool{}
 	for _, s := range w.settled {
@@ -47,7 +47,7 @@ func inTurn(w *wanted, verdicts []verdict) []verdict {
 		}
 		t.leaves[v.cohort] = v.gone || v.do >= goesBack
 		if r := v.cohort.live; r != nil {
-			t.worth[r] = max(t.worth[r], v.cohort.worth())
+			t.worth[r] = max(t.worth[r], worthOf(v.cohort))
 			if t.leaves[v.cohort] {
 				t.worth[r] = math.MaxUint64
 			}
@@ -106,14 +106,14 @@ func (t *turns) wait(v *verdict, p places) {
 	v.do, v.quiet = waits, false
 	if p.isUserFull(c) {
 		v.why = fmt.Sprintf(memo.Waiting+"for its turn: its user has %d of at most %d active requests in %s",
-			p.ofUser[userOf(c)], t.scene.Config.Options.MaxActivePerUser, region)
+			p.ofUser[userOf(c)], t.w.scene.Config.Options.MaxActivePerUser, region)
 	} else {
 		t.queue[region]++
 		t.shared.noteWaiting(region, userOf(c).name)
 		v.why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
-			roughPlace(t.queue[region]), region, t.scene.Config.Options.MaxActiveRequests)
+			roughPlace(t.queue[region]), region, t.w.scene.Config.Options.MaxActiveRequests)
 	}
-	if v.yields != nil || c.job != nil && memo.HasYielded(t.scene.Seen.Told[c.job.ID]) {
+	if v.yields != nil || c.job != nil && memo.HasYielded(t.w.scene.Seen.Told[c.job.ID]) {
 		v.why += memo.Yielded
 	}
 }
@@ -125,15 +125,15 @@ func (t *turns) wait(v *verdict, p places) {
 // is about to leave its nodes. If the cohort waits because of its user's other jobs, only their
 // requests yield.
 func (t *turns) yieldsTo(c *cohort) (least *scene.Live) {
-	after := t.scene.Config.Options.YieldAfter
+	after := t.w.scene.Config.Options.YieldAfter
 	own, user := uint64(math.MaxUint64), t.now.isUserFull(c)
 	if c.job != nil {
 		own = c.job.Priority
 	}
-	for _, other := range t.cohorts {
+	for _, other := range t.w.cohorts {
 		r := other.live
-		if r == nil || r.Group.Region != c.set.Region || t.worth[r] >= own || other.place() == 0 && (after == 0 || !t.scene.IsOld(r.Request.Created, after)) || !onlyWaits(t.scene, r) ||
-			anyDoubted(t.scene, r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
+		if r == nil || r.Group.Region != c.set.Region || t.worth[r] >= own || other.place() == 0 && (after == 0 || !t.w.scene.IsOld(r.Request.Created, after)) || !onlyWaits(t.w.scene, r) ||
+			anyDoubted(t.w.scene, r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
 			continue
 		}
 		if least == nil || cmp.Or(cmp.Compare(t.worth[r], t.worth[least]), least.Request.Created.Compare(r.Request.Created)) < 0 {
@@ -143,9 +143,9 @@ func (t *turns) yieldsTo(c *cohort) (least *scene.Live) {
 	return least
 }
 
-// worth returns the priority of the most important job that waits for the cohort's nodes, and 0 for
+// worthOf returns the priority of the most important job that waits for the cohort's nodes, and 0 for
 // a job's second or later door. Nodes without a job rank above all jobs.
-func (c *cohort) worth() (most uint64) {
+func worthOf(c *cohort) (most uint64) {
 	switch {
 	case c.job == nil:
 		return math.MaxUint64

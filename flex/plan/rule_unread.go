@@ -41,8 +41,6 @@ func unreadText(region string, err error) string {
 	return fmt.Sprintf("region %s could not be read: %v", region, err)
 }
 
-const unshownText = "no row of Slurm's list of nodes shows it, as far as the list can be read"
-
 // unshownOf returns a node of the cohort's job with an unreadable row; empty if all rows were read.
 // All nodes of a job are requested together.
 func unshownOf(s *scene.Scene, c *cohort) string {

@@ -1,5 +1,10 @@
 package plan
 
+import (
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+)
+
 // sweep cleans up one kind of resource. It is a pure function of the scene and the verdicts.
 type sweep struct {
 	name string
@@ -32,4 +37,21 @@ var sweeps = []sweep{
 	{"reservations", reserve},
 	{"former reservations", deleteFormer},
 	{"lease ends", endInTime},
+}
+
+// before returns the action that writes an AdminComment before another action changes the job. It
+// returns none if the AdminComment is already there.
+func before(s *scene.Scene, job uint32, text, queue string) []Action {
+	text = memo.OwnComment + text
+	if s.Seen.Told[job] == text {
+		return nil
+	}
+	return []Action{CommentJob{OfJob: OfJob{job}, Text: text, Before: queue, Why: "its owner should know first"}}
+}
+
+// step is the output of one sweep.
+type step struct {
+	actions  []Action
+	expect   []string
+	problems []scene.Problem
 }

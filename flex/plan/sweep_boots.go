@@ -17,7 +17,7 @@ func powerDownLate(w *wanted, _ []verdict) (s step) {
 		}
 		reason := bootText(set)
 		byRecord := map[string][]string{}
-		records := w.failedBoots(b.Late)
+		records := failedBoots(w, b.Late)
 		for _, name := range b.Late {
 			if w.scene.Node(name).Owner() == nil {
 				byRecord[records[name]] = append(byRecord[records[name]], name)

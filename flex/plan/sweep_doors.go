@@ -13,83 +13,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// doorStage is the progress of a job that waits pending.
-type doorStage uint8
-
-const (
-	unsure doorStage = iota // something could not be read: slurmflex does nothing
-	// The job runs, has left the queue, or must not start: slurmflex deletes the door.
-	ended
-	// A node of the door is no longer available to the job: slurmflex deletes the door.
-	broken
-	// The array task still shares one record with others; slurmflex must address it separately
-	// first.
-	single
-	booting  // machines are requested or booting
-	ready    // all machines have registered
-	starting // the door has started, and the job should start within lateAfter
-	late     // the job has not started, so it lacks something other than machines
-)
-
-// stageOf returns the stage of a door's job, and why.
-func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
-	switch {
-	case d.Doubted:
-		return unsure, ""
-	case d.Job == nil:
-		return ended, "its job has left the queue"
-	case d.Cold && d.Job.State.Waits() && (d.Job.Priority > 0 || d.Job.Reason == "BadConstraints"):
-		if s.IsOld(d.Start, lateAfter) || d.Job.Priority == 0 {
-			return late, fmt.Sprintf("its job has not started on any of these nodes: %s", d.Job.Reason)
-		}
-		return starting, ""
-	case d.Cold && d.Job.State.Waits():
-		return ended, "its job is held"
-	case d.Job.IsTasks():
-		return single, ""
-	case d.Lost(s.Seen.Now):
-		return ended, "its job starts in another place"
-	case d.Stray && d.Job.State.Waits():
-		return ended, "its job may not use these nodes any more"
-	case d.Taker == nil && !d.Job.State.HoldsNodes():
-		return ended, "its job has ended"
-	case d.Taker == nil:
-		return ended, "its job has nodes"
-	case d.Job.Priority == 0 && d.Job.Reason != "BadConstraints":
-		return ended, "its job is held"
-	case d.Job.Reservation != "" && !d.Named() && !slices.ContainsFunc(d.Rivals, (*scene.Door).Named):
-		return ended, "its job uses another reservation"
-	case startsLater(s, d.Job, beginAhead):
-		return ended, "its job must start later"
-	case d.Job.NodeCount != len(d.Nodes):
-		return ended, fmt.Sprintf("its job asks for %d nodes now", d.Job.NodeCount)
-	}
-	up := 0
-	for _, name := range d.Nodes {
-		m := s.Node(name)
-		switch {
-		case m == nil || m.Doubted || m.Power == scene.Unclear:
-			return unsure, ""
-		case m.Door != d || len(m.Holders) > 1 || m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) || m.State.Has(slurm.PoweringDown):
-			return broken, "node " + name + " can be used no more"
-		case m.Power == scene.On && !m.State.Has(slurm.NotResponding):
-			up++
-		}
-	}
-	switch opened := d.Opened(s.Seen.Now); {
-	case up < len(d.Nodes) && keptTooLong(s, d) != "":
-		return broken, keptTooLong(s, d)
-	case up < len(d.Nodes), startsLater(s, d.Job, 0):
-		return booting, ""
-	case opened && d.Named() && s.IsOld(d.Start, lateAfter):
-		return late, fmt.Sprintf("its job has not started for %s with all its machines: %s", clock(lateAfter), d.Job.Reason)
-	case opened && d.Named():
-		return starting, ""
-	default:
-		return ready, ""
-	}
-}
-
 // byReservation returns the waiting jobs, by the reservation that they name.
 func byReservation(s *scene.Scene) map[string][]*slurm.Job {
 	named := map[string][]*slurm.Job{}
@@ -224,7 +147,6 @@ func pushEvery(s *scene.Scene) time.Duration {
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
 func makeDoors(w *wanted, _ []verdict) (s step) {
-	s.held = w.handed.held
 	for _, d := range w.handed.ends {
 		s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
 	}
@@ -269,16 +191,6 @@ const (
 	coverForgotten = time.Hour // how long after the last raise a cover is deleted
 )
 
-// raisedAt returns the earliest time at which a daemon can last have raised the cover's purge_comp.
-func raisedAt(s *scene.Scene, h scene.Hold) time.Time {
-	return memo.CoverRaised(h.Start.Add(h.Purge()), s.Config.Options.PendingGrace)
-}
-
-// IsAbandoned reports whether no daemon maintains the cover any longer.
-func IsAbandoned(s *scene.Scene, h scene.Hold) bool {
-	return s.IsOld(raisedAt(s, h), memo.CoverAbandoned+s.Config.Options.Interval)
-}
-
 // keepCover maintains one reservation over the powered-down nodes of covered nodesets, so that jobs
 // wait pending. The reservation never ends: if it ended soon, backfill would plan jobs at its end
 // and leave them idle machines. Slurm deletes it pending_grace after the last pass that raised
@@ -288,7 +200,7 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 	covers := w.scene.Covers()
 	if !w.scene.Seen.Promises {
 		for _, h := range covers {
-			if w.scene.IsOld(raisedAt(w.scene, h), coverForgotten) {
+			if w.scene.IsOld(scene.RaisedAt(w.scene, h), coverForgotten) {
 				s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{h.Name}, Why: "no daemon has kept this cover up for an hour"})
 			}
 		}
@@ -297,7 +209,7 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 	if slices.ContainsFunc(w.scene.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
 		return s
 	}
-	nodes := w.coverNodes()
+	nodes := coverNodes(w)
 	now, grace := w.scene.Seen.Now, w.scene.Config.Options.PendingGrace
 	keep := len(covers) - 1
 	switch {
@@ -332,7 +244,7 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 // coverNodes returns the nodes that jobs are kept from, sorted. Without keep_idle these are all
 // nodes, except running nodes that an admin powered up. With keep_idle they are the nodes without a
 // machine, with a machine that is reserved for one job, or that have been idle for long enough.
-func (w *wanted) coverNodes() (nodes []string) {
+func coverNodes(w *wanted) (nodes []string) {
 	s, sets := w.scene, covered(w.scene)
 	for _, m := range s.Nodes() {
 		if !sets[m.Set] || m.Set.IsStatic(m.Index) || isForeign(s, m) {

@@ -53,7 +53,7 @@ func deleteRequests(w *wanted, _ []verdict) (s step) {
 			continue // the group itself is deleted, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
-			counts := r.State == mig.Failed && w.counts(g, r)
+			counts := r.State == mig.Failed && stillCounts(w, g, r)
 			if !r.State.Live() && !counts && !shows(w.scene, r) && w.scene.IsOld(r.Created, recordAge) {
 				s.actions = append(s.actions, DeleteRequest{Of: of(g), Request: r.Name, Why: "it is finished"})
 			}
@@ -62,9 +62,9 @@ func deleteRequests(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// counts reports whether a failed request still counts as an attempt for a job that waits or may
+// stillCounts reports whether a failed request still counts as an attempt for a job that waits or may
 // wait again.
-func (w *wanted) counts(g *mig.Group, r mig.Request) bool {
+func stillCounts(w *wanted, g *mig.Group, r mig.Request) bool {
 	if !g.Stamp.Shared() {
 		return w.groupOf[g.ID()] || w.scene.IsQueued(g.Stamp.Job)
 	}

@@ -36,11 +36,11 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 func powerDownKept(w *wanted, _ []verdict) (s step) {
 	sets := covered(w.scene)
 	for _, m := range w.scene.Nodes() {
-		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.scene.IsUnread(m) || w.isOpen(m, sets) || w.isKept(m) {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.scene.IsUnread(m) || isOpen(w, m, sets) || w.isKept(m) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
-			if w.isLeft(m) || sets[m.Set] && m.Cover && wasForAJob(m) {
+			if isLeft(w, m) || sets[m.Set] && m.Cover && wasForAJob(m) {
 				const why = "its job has left it"
 				s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
 			}
@@ -51,7 +51,7 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 		if until.IsZero() || !w.scene.IsOld(until, 0) {
 			continue
 		}
-		why := fmt.Sprintf("idle for keep_idle %s", clock(m.Set.Flex.KeepIdle))
+		why := fmt.Sprintf("idle for keep_idle %s", slurm.Clock(m.Set.Flex.KeepIdle))
 		if until.Before(m.LastBusyTime.Add(m.Set.Flex.KeepIdle)) {
 			why = fmt.Sprintf("idle, and %s at %s, too soon for another job", ends, end.UTC().Format(time.RFC3339))
 		}
@@ -68,7 +68,7 @@ func wasForAJob(m *scene.Node) bool {
 
 // isOpen reports whether Slurm would allocate the node to a waiting job as soon as it is powered
 // down, because the cover, which keeps jobs from its nodeset, does not include the node yet.
-func (w *wanted) isOpen(m *scene.Node, sets map[*config.NodeSet]bool) bool {
+func isOpen(w *wanted, m *scene.Node, sets map[*config.NodeSet]bool) bool {
 	return sets[m.Set] && !m.Cover && !isForeign(w.scene, m)
 }
 
@@ -90,6 +90,6 @@ func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 
 // isLeft reports whether the machine of an idle node in a nodeset with salvage was created for a
 // job that has left the node. A machine that the cover closes may still get a door.
-func (w *wanted) isLeft(m *scene.Node) bool {
+func isLeft(w *wanted, m *scene.Node) bool {
 	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.scene.HasMachine(m.Name) && m.Machines[0].Origin().ForJobs()
 }

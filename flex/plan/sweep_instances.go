@@ -3,7 +3,6 @@ package plan
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -20,7 +19,7 @@ func deleteInstances(w *wanted, _ []verdict) (s step) {
 		if !w.scene.Ours(in) {
 			continue
 		}
-		reason, stopped := w.useless(in, &b)
+		reason, stopped := useless(w, in, &b)
 		if in.Leaving() && !stopped {
 			s.expect = append(s.expect, "instance "+in.Name+" to be gone")
 			continue
@@ -77,13 +76,9 @@ func (b *budget) unasked(why string) string {
 	return why
 }
 
-// strandedAfter is the age at which an instance or a request of ours without a node counts as
-// orphaned.
-const strandedAfter = 10 * time.Minute
-
 // useless returns why an instance of ours must be deleted; empty if it is kept. A stopped instance
 // is useless: a flex-start instance can never be started again.
-func (w *wanted) useless(in scene.Machine, b *budget) (why string, stopped bool) {
+func useless(w *wanted, in scene.Machine, b *budget) (why string, stopped bool) {
 	m := in.Node
 	stopped = in.Stopped()
 	switch {
@@ -99,7 +94,7 @@ func (w *wanted) useless(in scene.Machine, b *budget) (why string, stopped bool)
 		return b.unasked("it is stopped, and cannot be started again"), stopped
 	case m != nil && w.scene.IsLeftover(m, in):
 		return b.unasked("it is from before the job that waits for its node, and cannot serve that one"), stopped
-	case m == nil && w.scene.IsStranded(in.Name) && w.scene.IsOld(in.Created, strandedAfter):
+	case m == nil && w.scene.IsStranded(in.Name) && w.scene.IsOld(in.Created, scene.StrandedAfter):
 		return b.unasked("the configuration knows no node of that name"), stopped
 	}
 	return "", stopped

@@ -44,7 +44,7 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: Why(why)}
 			for _, id := range l.Jobs {
-				s.actions = append(s.actions, before(w.scene, id, w.takenText(id, losses, why), down.Queue())...)
+				s.actions = append(s.actions, before(w.scene, id, takenText(w, id, losses, why), down.Queue())...)
 			}
 			downs = append(downs, down)
 		}
@@ -55,18 +55,9 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 
 // takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
 // it.
-func (w *wanted) takenText(id uint32, losses []scene.Loss, why string) string {
+func takenText(w *wanted, id uint32, losses []scene.Loss, why string) string {
 	at := slices.IndexFunc(w.scene.Seen.Jobs, func(j slurm.Job) bool { return j.ID == id })
-	return w.lossComment(id, cmp.Or(lossText(w.scene, &w.scene.Seen.Jobs[at], losses), why))
-}
-
-// lossComment returns the text for the owner of a job with lost machines. It mentions if the job
-// does not keep its other machines.
-func (w *wanted) lossComment(id uint32, what string) string {
-	if w.short[id] {
-		what += memo.Short
-	}
-	return memo.Done{Deed: memo.Loss, Reason: what}.String()
+	return lossComment(w, id, cmp.Or(lossText(w.scene, &w.scene.Seen.Jobs[at], losses), why))
 }
 
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as

@@ -90,7 +90,7 @@ func openToBackfill(w *wanted, _ []verdict) step {
 func powerDownOnIdle(w *wanted, verdicts []verdict) step {
 	torn := map[*slurm.Job]bool{}
 	for _, v := range verdicts {
-		if v.gone && w.torn[v.cohort] != "" {
+		if v.gone && v.cohort.torn != "" {
 			torn[v.cohort.job] = true
 		}
 	}

@@ -25,7 +25,7 @@ func powerUpStatic(w *wanted, _ []verdict) step {
 // starts without harm to a job. A node keeps its machine while a new request could not be made. If
 // ten nodes are due and one place is free, they are renewed one at a time.
 func renewStatic(w *wanted, _ []verdict) (s step) {
-	p := w.placesOfStatic()
+	p := placesOfStatic(w)
 	for _, m := range w.scene.Nodes() {
 		early := m.Set.Flex.RenewBefore
 		if early == 0 || !m.Set.IsStatic(m.Index) || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
@@ -33,9 +33,9 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 			continue
 		}
 		for _, in := range m.Machines {
-			if left := in.Until().Sub(w.scene.Seen.Now); !in.Until().IsZero() && w.scene.IsOld(in.Until(), -early) && w.mayAskIn(p, w.renewal(m)) == barsNothing {
-				p.take(w.renewal(m))
-				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), clock(max(left, 0)), clock(early))
+			if left := in.Until().Sub(w.scene.Seen.Now); !in.Until().IsZero() && w.scene.IsOld(in.Until(), -early) && mayAskIn(w, p, renewal(w, m)) == barsNothing {
+				p.take(renewal(w, m))
+				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
 				s.actions = append(s.actions, SetNodes{
 					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: Why(why),
 				})
@@ -47,19 +47,19 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 
 // placesOfStatic counts the live requests, and the requests that static nodes without a machine
 // will need.
-func (w *wanted) placesOfStatic() places {
-	p := w.placesNow()
+func placesOfStatic(w *wanted) places {
+	p := placesNow(w)
 	for _, m := range w.scene.Nodes() {
 		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off || m.Power == scene.Rising) &&
 			len(w.scene.RequestsOf(m.Name)) == 0 {
-			p.take(w.renewal(m))
+			p.take(renewal(w, m))
 		}
 	}
 	return p
 }
 
 // renewal returns the cohort that a static node would have after it is powered down and up again.
-func (w *wanted) renewal(m *scene.Node) *cohort {
+func renewal(w *wanted, m *scene.Node) *cohort {
 	c := newCohort(w.scene, m, nil, false, 0)
 	c.nodes = []string{m.Name}
 	return c

@@ -11,14 +11,10 @@ import (
 	"slurmflex/mig"
 )
 
-// tellAfter is how long a request waits before slurmflex writes the wait to its nodes. Most waits
-// end sooner and so cause no load on slurmctld.
-const tellAfter = time.Minute
-
-// comment returns the Comment for a cohort's nodes while no machine is being created: they wait for
+// commentOf returns the Comment for a cohort's nodes while no machine is being created: they wait for
 // a request, a place, the next attempt, the end of a rate limit, or an admin. It reports false if
 // the nodes need no Comment.
-func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
+func commentOf(v verdict, w *wanted) (n memo.Wait, ok bool) {
 	c := v.cohort
 	if q := v.queued; q.Request != "" {
 		r := c.live.Request
@@ -34,7 +30,7 @@ func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
 func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 	for _, v := range verdicts {
 		c := v.cohort
-		now, waits := v.comment(w)
+		now, waits := commentOf(v, w)
 		if !waits || c.door != nil { // Slurm does not power up nodes behind a door
 			continue
 		}

@@ -196,7 +196,7 @@ func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
 func lateWaits(s *scene.Scene) (held []Wait) {
 	for _, j := range s.ByImportance() {
 		if late := s.Seen.Late[j.ID]; j.State.Waits() && isLate(s, j) {
-			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", clock(lateAfter), late.Reason)
+			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
 			if late.Unknown != "" {
 				why = fmt.Sprintf("slurmctld makes no reservation for user %s: submit the job as a user whom the controller knows", late.Unknown)
 			}

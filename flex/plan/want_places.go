@@ -120,3 +120,6 @@ func namesOver(free []string, spare []*scene.Door, j *slurm.Job) (names []string
 	}
 	return nil, nil
 }
+
+// userIn is a Slurm user in a region. An empty name means no user.
+type userIn struct{ region, name string }

@@ -69,7 +69,7 @@ func keptTooLong(s *scene.Scene, d *scene.Door) string {
 	}
 	switch limit := survivors[0].Set.Flex.SalvageTimeout; {
 	case s.IsOld(d.At, limit):
-		return fmt.Sprintf("no machine in place of those that were lost within salvage_timeout %s", clock(limit))
+		return fmt.Sprintf("no machine in place of those that were lost within salvage_timeout %s", slurm.Clock(limit))
 	case len(usable(s, survivors, d.Job)) < len(survivors):
 		return "the leases of the machines that its job keeps are too short now"
 	}

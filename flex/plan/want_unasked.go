@@ -4,21 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
-
-// starvesAfter is how long a job may wait without a request and without a reason for having none.
-// Slurm's backfill, which starts jobs on idle machines, may take several of its intervals of 30 s.
-const starvesAfter = 5 * time.Minute
-
-// Starves reports whether a job of Plan.Held has waited too long.
-func (w Wait) Starves(now time.Time) bool {
-	return !w.Since.IsZero() && now.Sub(w.Since) >= starvesAfter
-}
 
 // unasked returns the waits of pending jobs of covered nodesets that lack only nodes, are without a
 // request and a want, and are not held back. A wait without a reason keeps the start that an
@@ -112,29 +102,6 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why
 		return "its components need more nodes than are free", true
 	}
 	return unknown, false
-}
-
-// starving reports the jobs that wait without a request and without a reason.
-func starving(s *scene.Scene, held []Wait) (ps []scene.Problem) {
-	for _, w := range held {
-		if w.Starves(s.Seen.Now) {
-			ps = append(ps, scene.NewProblem("job-starves", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s); slurmflex now lets Slurm choose its nodes, once every five minutes: compare scontrol show job %[1]s with the nodes",
-				s.Job(w.Job).Name(), w.NodeSet, roughly(s.Seen.Now.Sub(w.Since)), w.Obstacle))
-		}
-	}
-	return ps
-}
-
-// WithoutReason returns since when jobs of Plan.Held have waited without a reason, for the next
-// pass.
-func WithoutReason(held []Wait) map[uint32]time.Time {
-	sinces := map[uint32]time.Time{}
-	for _, w := range held {
-		if !w.Since.IsZero() {
-			sinces[w.Job] = w.Since
-		}
-	}
-	return sinces
 }
 
 // coldWant returns a want for the most important job that slurmflex cannot request machines for: a

@@ -41,7 +41,7 @@ var mutants = []mutant{
 		[]string{"cmd/slurmflex"},
 	},
 	{
-		"a trial that runs is taken for a killed one", "flex/plan/trials.go",
+		"a trial that runs is taken for a killed one", "flex/plan/report_trials.go",
 		"case !s.IsOld(last, trialAge):", "case false:", planner,
 	},
 	{
@@ -118,7 +118,7 @@ var mutants = []mutant{
 	},
 	{
 		"doors of later passes do not count as jobs without a request", "flex/plan/rule_share.go",
-		"	maps.Copy(t.shared.lack, t.handed.later)\n", "	maps.Copy(t.shared.lack, map[userIn]int{})\n", planner,
+		"	maps.Copy(t.shared.lack, t.w.handed.later)\n", "	maps.Copy(t.shared.lack, map[userIn]int{})\n", planner,
 	},
 	{
 		"the machine of a cancelled job is given to no other", "flex/plan/want_machines.go",
@@ -143,7 +143,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request keeps its place however long a more important job waits", "flex/plan/rule_turn.go",
-		"after == 0 || !t.scene.IsOld(r.Request.Created, after)", "true", planner,
+		"after == 0 || !t.w.scene.IsOld(r.Request.Created, after)", "true", planner,
 	},
 	{
 		"one user's jobs may have all places", "flex/plan/rule_places.go",
@@ -247,7 +247,7 @@ var mutants = []mutant{
 	},
 	{
 		"machines that a gang keeps are powered down when Slurm requeues it", "flex/plan/sweep_idle.go",
-		" || w.isOpen(m, sets) || w.isKept(m)", " || w.isOpen(m, sets)", planner,
+		" || isOpen(w, m, sets) || w.isKept(m)", " || isOpen(w, m, sets)", planner,
 	},
 	{
 		"a machine is kept until its lease ends", "flex/plan/sweep_idle.go",
@@ -476,7 +476,7 @@ var mutants = []mutant{
 		"if m.Power != scene.On || m.Door != nil", "if m.Power == scene.Off || m.Door != nil", planner,
 	},
 	{
-		"a door opens before its last machine is up", "flex/plan/sweep_doors.go",
+		"a door opens before its last machine is up", "flex/plan/want_stage.go",
 		"\tcase up < len(d.Nodes), startsLater(s, d.Job, 0):", "\tcase up == 0, startsLater(s, d.Job, 0):", planner,
 	},
 	{
@@ -488,11 +488,11 @@ var mutants = []mutant{
 		"case !d.Named() && isBest(w.scene, d):", "case !d.Named() && stage == ready && isBest(w.scene, d):", planner,
 	},
 	{
-		"a job that does not start keeps its machines", "flex/plan/sweep_doors.go",
+		"a job that does not start keeps its machines", "flex/plan/want_stage.go",
 		"case opened && d.Named() && s.IsOld(d.Start, lateAfter):", "case opened && d.Named() && s.IsOld(d.Start, 1000*lateAfter):", planner,
 	},
 	{
-		"a job starves", "flex/plan/want_unasked.go",
+		"a job starves", "flex/plan/want_wait.go",
 		"now.Sub(w.Since) >= starvesAfter", "now.Sub(w.Since) >= 1000*starvesAfter", planner,
 	},
 	{
@@ -515,7 +515,7 @@ var mutants = []mutant{
 		[]string{"flex/estimate"},
 	},
 	{
-		"a clock of capacity runs while nothing is requested", "flex/plan/match_asked.go",
+		"a clock of capacity runs while nothing is requested", "flex/plan/rule_asked.go",
 		"	if !c.asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.scene.Seen.Now.Add(-c.asked.For)\n", "	return waitsSince(c)\n", planner,
 	},
 	{
@@ -523,12 +523,12 @@ var mutants = []mutant{
 		"r.asked, r.unasked = p.Asked, plan", "_, r.unasked = p.Asked, plan", passes,
 	},
 	{
-		"a request that could not be created again is replaced", "flex/plan/match_requests.go",
-		"&& w.mayAsk(c) == barsNothing {", "{", planner,
+		"a request that could not be created again is replaced", "flex/plan/rule_refresh.go",
+		"&& mayAsk(w, c) == barsNothing {", "{", planner,
 	},
 	{
 		"a static node is powered down that could not be requested", "flex/plan/sweep_static.go",
-		"&& w.mayAskIn(p, w.renewal(m)) == barsNothing {", "{", planner,
+		"&& mayAskIn(w, p, renewal(w, m)) == barsNothing {", "{", planner,
 	},
 	{
 		"a script that did not ask is signalled at the end of its lease", "flex/plan/scene/snapshot.go",

@@ -10,7 +10,7 @@ import (
 
 // askedKey returns the cohort's key in Snapshot.Asked. The key does not change when another group
 // replaces the cohort's own.
-func (c *cohort) askedKey() string {
+func askedKey(c *cohort) string {
 	if c.shares() {
 		return Outcome(memo.Replaced(c.group), c.nodes[0])
 	}
@@ -22,24 +22,24 @@ func askedOf(w *wanted) map[string]scene.Asked {
 	all := map[string]scene.Asked{}
 	for _, c := range w.cohorts {
 		if c.asked != (scene.Asked{}) {
-			all[c.askedKey()] = c.asked
+			all[askedKey(c)] = c.asked
 		}
 	}
 	return all
 }
 
-// askedFor adds to the cohort's count the part of the time since the last pass during which a
+// countAsked adds to the cohort's count the part of the time since the last pass during which a
 // request was live or refused. Time before the job's allocation does not count.
-func (w *wanted) askedFor(c *cohort) scene.Asked {
+func countAsked(w *wanted, c *cohort) scene.Asked {
 	if c.job == nil {
 		return scene.Asked{}
 	}
 	now := w.scene.Seen.Now.Round(0) // so that comparisons notice a clock that was set back
-	known := w.scene.Seen.Asked[c.askedKey()]
+	known := w.scene.Seen.Asked[askedKey(c)]
 	if known.At.Before(c.job.Start) || known.At.After(now) {
 		known = scene.Asked{}
 	}
-	since, until, counts := w.askedSince(c)
+	since, until, counts := askedSince(w, c)
 	if !counts || w.scene.Seen.Skew > scene.MaxSkew {
 		if known != (scene.Asked{}) {
 			known.At, known.Runs = now, false
@@ -58,14 +58,14 @@ func (w *wanted) askedFor(c *cohort) scene.Asked {
 // made, or is refused, as far as Compute and this process know. A refusal lasts until its
 // back-off ends. askedSince reports false if it knows no such span, or if another obstacle
 // prevents a new request.
-func (w *wanted) askedSince(c *cohort) (since, until time.Time, counts bool) {
+func askedSince(w *wanted, c *cohort) (since, until time.Time, counts bool) {
 	now := w.scene.Seen.Now
 	switch {
 	case c.live != nil:
 		return c.live.Request.Created, now, true
-	case w.isBeingAsked(c):
+	case isBeingAsked(w, c):
 		return now, now, true
-	case w.barred(c) == obstructs:
+	case barred(w, c) == obstructs:
 		return time.Time{}, time.Time{}, false
 	}
 	if in, found := firstStranger(w.scene, c); found {
@@ -84,7 +84,7 @@ func (w *wanted) askedSince(c *cohort) (since, until time.Time, counts bool) {
 
 // isBeingAsked reports whether a request for the cohort is being made, or has been made and
 // does not show yet.
-func (w *wanted) isBeingAsked(c *cohort) bool {
+func isBeingAsked(w *wanted, c *cohort) bool {
 	g := w.scene.Group(c.id())
 	return !w.scene.Unseen(c.set.Region) && (g != nil && !c.shares() && w.scene.Creates(g) ||
 		slices.ContainsFunc(c.nodes, func(name string) bool { return w.scene.Seen.Asking[name] || w.scene.Seen.Inserted[name] }))
@@ -92,7 +92,7 @@ func (w *wanted) isBeingAsked(c *cohort) bool {
 
 // lacksSince returns the start of the cohort's wait for capacity without its pauses: now minus the
 // count of Asked. It returns zero while the timers pause.
-func (w *wanted) lacksSince(c *cohort) time.Time {
+func lacksSince(w *wanted, c *cohort) time.Time {
 	if !c.asked.Runs {
 		return time.Time{}
 	}

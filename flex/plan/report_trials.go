@@ -60,13 +60,6 @@ func (t Trial) has() string {
 	return fmt.Sprintf(", with %s and %s", amount(len(t.Live), "live request"), amount(t.Machines, "machine"))
 }
 
-func amount(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprint(n, " ", thing)
-}
-
 // Told describes the group or policy and what happens to it.
 func (t Trial) Told() string {
 	if t.Stays != "" {

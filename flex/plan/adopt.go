@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -12,7 +13,7 @@ import (
 // Snapshot.Foreign. It cancels their requests unless a job needs a node that they name, and deletes
 // their machines once Slurm has powered the nodes down. It deletes an empty group unless the group
 // could contain the unseen machine of a node in use.
-func adopt(s *scene.Scene, b *budget) (actions []Action) {
+func adopt(s *scene.Scene, b *budget) (actions []action.Action) {
 	groups := slices.SortedFunc(slices.Values(s.Seen.Foreign), func(a, b mig.Group) int { return a.ID().Compare(b.ID()) })
 	for _, g := range groups {
 		if s.Unseen(g.Region) || g.Unread != "" || !leftOf(s, g) || !s.IsOld(g.Created, youngAge) {
@@ -22,12 +23,12 @@ func adopt(s *scene.Scene, b *budget) (actions []Action) {
 		live := g.Live()
 		for _, r := range live {
 			if r.State == mig.Accepted && !anyWanted(s, r.Instances) {
-				actions = append(actions, CancelRequest{Of: of(&g), Request: r.Name, Why: why})
+				actions = append(actions, action.CancelRequest{Of: action.ForGroup(&g), Request: r.Name, Why: why})
 			}
 		}
 		actions = append(actions, offIn(s, g, b)...)
 		if len(live) == 0 && s.InGroup(g.ID()) == 0 && !unaccounted(s, g) && !s.MayHold(&g) {
-			actions = append(actions, DeleteGroup{Of: of(&g), Why: why})
+			actions = append(actions, action.DeleteGroup{Of: action.ForGroup(&g), Why: why})
 		}
 	}
 	return actions
@@ -43,25 +44,25 @@ func leftOf(s *scene.Scene, g mig.Group) bool {
 }
 
 // offIn deletes the group's instances on nodes that are powered down and that no job holds.
-func offIn(s *scene.Scene, g mig.Group, b *budget) (actions []Action) {
+func offIn(s *scene.Scene, g mig.Group, b *budget) (actions []action.Action) {
 	const asked, unasked = "slurm-gcp has left them, and Slurm has powered their nodes down", "slurm-gcp has left them, and their nodes are powered down"
-	off := map[Why][]mig.Instance{}
+	off := map[action.Why][]mig.Instance{}
 	for _, in := range s.Machines() {
 		m := in.Node
 		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || m == nil || m.Power != scene.Off || m.Taken() {
 			continue
 		}
-		why := Why(asked)
+		why := action.Why(asked)
 		if !m.IsPoweredDown(in) {
-			why = Why(b.unasked(unasked))
+			why = action.Why(b.unasked(unasked))
 		}
 		if why != "" {
 			off[why] = append(off[why], *in.Instance)
 		}
 	}
-	for _, why := range []Why{asked, unasked} {
+	for _, why := range []action.Why{asked, unasked} {
 		if len(off[why]) > 0 {
-			actions = append(actions, DeleteInstances{Of: of(&g), Instances: off[why], Why: why})
+			actions = append(actions, action.DeleteInstances{Of: action.ForGroup(&g), Instances: off[why], Why: why})
 		}
 	}
 	return actions

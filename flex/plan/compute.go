@@ -5,12 +5,13 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 )
 
 // Plan is what a pass will do, and what it found.
 type Plan struct {
-	Actions []Action
+	Actions []action.Action
 
 	// Expect lists what will change soon without an action of ours, so that the next pass runs in
 	// seconds, not in minutes. It does not include requests that wait for capacity.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -29,7 +30,7 @@ func newDraft(s *scene.Scene) *draft {
 	return &draft{plan: Plan{Unseen: len(s.Seen.Unseen), Blocks: s.Blocks(), Losses: s.Losses()}, claims: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[scene.Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
 }
 
-func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...) }
+func (d *draft) add(a ...action.Action) { d.plan.Actions = append(d.plan.Actions, a...) }
 
 func (d *draft) expect(what ...string) { d.plan.Expect = append(d.plan.Expect, what...) }
 
@@ -49,23 +50,23 @@ func (d *draft) report(problems []scene.Problem) {
 func (d *draft) take(s *scene.Scene, sweep string, wants step) {
 	earlier := maps.Clone(d.heard)
 	for _, a := range wants.actions {
-		if slices.ContainsFunc(acts(a), func(job uint32) bool { return earlier[job] }) {
+		if slices.ContainsFunc(action.ActsOn(a), func(job uint32) bool { return earlier[job] }) {
 			continue
 		}
 		switch a := a.(type) {
-		case SetNodes:
+		case action.SetNodes:
 			d.setNodes(s, sweep, a)
 			for _, job := range a.Jobs {
 				d.heard[job] = true
 			}
 			continue
-		case CommentJob:
+		case action.CommentJob:
 			if d.heard[a.Job] {
 				continue
 			}
 			d.heard[a.Job] = true
 		}
-		for _, job := range acts(a) {
+		for _, job := range action.ActsOn(a) {
 			d.heard[job] = true
 		}
 		d.add(a)
@@ -76,7 +77,7 @@ func (d *draft) take(s *scene.Scene, sweep string, wants step) {
 
 // setNodes plans a change for those nodes that no earlier action has claimed. It does not power
 // down a node that an unreadable job may hold. One SetNodes covers all nodes with the same change.
-func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
+func (d *draft) setNodes(s *scene.Scene, sweep string, change action.SetNodes) {
 	down := strings.HasPrefix(change.State, "power_down")
 	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool {
 		return d.claims[name] != "" || down && s.Node(name).Doubted
@@ -91,7 +92,7 @@ func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
 		d.expect(fmt.Sprintf("%s to show %s", slurm.Fold(change.Nodes), change.State))
 	}
 	for i, a := range d.plan.Actions {
-		if known, ok := a.(SetNodes); ok && isLike(known, change) {
+		if known, ok := a.(action.SetNodes); ok && isLike(known, change) {
 			known.Nodes, known.Jobs = append(known.Nodes, change.Nodes...), append(known.Jobs, change.Jobs...)
 			d.plan.Actions[i] = known
 			return
@@ -101,7 +102,7 @@ func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
 }
 
 // isLike reports whether both changes are the same, apart from the nodes.
-func isLike(a SetNodes, b SetNodes) bool {
+func isLike(a action.SetNodes, b action.SetNodes) bool {
 	return a.State == b.State && a.Reason == b.Reason && same(a.Comment, b.Comment) && same(a.Extra, b.Extra)
 }
 
@@ -122,10 +123,10 @@ func (d *draft) cancel(requests []settled) {
 }
 
 func (d *draft) cancelRequest(r scene.Live, why string) {
-	d.addCancel(CancelRequest{Of: of(r.Group), Request: r.Request.Name, Why: Why(why)})
+	d.addCancel(action.CancelRequest{Of: action.ForGroup(r.Group), Request: r.Request.Name, Why: action.Why(why)})
 }
 
-func (d *draft) addCancel(a CancelRequest) {
+func (d *draft) addCancel(a action.CancelRequest) {
 	d.add(a)
 	d.expect(fmt.Sprintf("request %s/%s to be cancelled", a.Group.Name, a.Request))
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"slurmflex/flex/plan/action"
 )
 
 // tellsAtOnce limits how many AdminComments a pass writes. Each takes a call to slurmctld, and a
@@ -17,7 +19,7 @@ const tellsAtOnce = 100
 func (d *draft) notify(w *wanted, verdicts []verdict) {
 	d.tell(w.scene.Seen.Told, adminComments(w, verdicts, d.plan.Losses))
 	for _, r := range d.yielded {
-		d.addCancel(CancelRequest{Of: of(r.Group), Request: r.Request.Name, Yields: true, Why: "a more important request waits for its place"})
+		d.addCancel(action.CancelRequest{Of: action.ForGroup(r.Group), Request: r.Request.Name, Yields: true, Why: "a more important request waits for its place"})
 	}
 }
 
@@ -41,6 +43,6 @@ func (d *draft) tell(told, texts map[uint32]string) {
 		d.expect(fmt.Sprintf("%d more jobs to be notified of what they wait for", more))
 	}
 	for _, id := range ids {
-		d.add(CommentJob{OfJob: OfJob{id}, Text: texts[id], Before: d.before[id], Why: "its owner should know"})
+		d.add(action.CommentJob{OfJob: action.OfJob{Job: id}, Text: texts[id], Before: d.before[id], Why: "its owner should know"})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -29,9 +30,9 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 			d.add(*v.back)
 			d.expect(fmt.Sprintf("nodes of job %s to be returned", v.back.Name))
 		case powersDown:
-			d.setNodes(w.scene, "return", SetNodes{
+			d.setNodes(w.scene, "return", action.SetNodes{
 				Nodes: v.cohort.nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.why,
-				Why: Why(fmt.Sprintf("%s: %s", v.cohort.group, v.why)),
+				Why: action.Why(fmt.Sprintf("%s: %s", v.cohort.group, v.why)),
 			})
 		}
 	}
@@ -74,7 +75,7 @@ func (d *draft) request(w *wanted, v verdict) {
 		if c.stamp.Array != 0 {
 			whose = fmt.Sprintf("tasks of array %d", c.stamp.Array)
 		}
-		why = Why(fmt.Sprintf("%d %s wait for %s", len(v.with)+1, whose, slurm.Fold(missing)))
+		why = action.Why(fmt.Sprintf("%d %s wait for %s", len(v.with)+1, whose, slurm.Fold(missing)))
 	}
 	group := w.scene.Group(c.id())
 	if group != nil {
@@ -86,7 +87,7 @@ func (d *draft) request(w *wanted, v verdict) {
 	}
 	spec := mig.RequestSpec{Name: memo.NextAttempt(record), Instances: missing, Duration: c.lease}
 	d.names[c.id()] = append(d.names[c.id()], spec.Name)
-	d.add(CreateRequest{Of: c.of(), Spec: spec, Shared: c.shares(), Apart: c.shares() && group != nil, Why: why})
+	d.add(action.CreateRequest{Of: c.of(), Spec: spec, Shared: c.shares(), Apart: c.shares() && group != nil, Why: why})
 	d.expect("request for " + c.group + " to be accepted")
 }
 
@@ -100,17 +101,17 @@ func (d *draft) createGroup(w *wanted, c *cohort) {
 		})
 		if !exists {
 			_, distance, _ := placement(w.scene, c.set)
-			d.add(CreatePolicy{Of: c.of(), Spec: mig.PolicySpec{
+			d.add(action.CreatePolicy{Of: c.of(), Spec: mig.PolicySpec{
 				Name: spec.Policy, Region: c.set.Region, Distance: distance, Stamp: c.stamp,
 			}, Why: c.why()})
 		}
 	}
-	d.add(CreateGroup{Of: c.of(), Spec: spec, Why: c.why()})
+	d.add(action.CreateGroup{Of: c.of(), Spec: spec, Why: c.why()})
 }
 
 // insert requests a cohort's nodes without a group, by bulk insert.
 func (d *draft) insert(w *wanted, c *cohort) {
-	d.add(BulkInsert{Of: c.of(), Spec: mig.BulkSpec{
+	d.add(action.BulkInsert{Of: c.of(), Spec: mig.BulkSpec{
 		Region: c.set.Region, Zones: c.set.Zones, Template: w.scene.Seen.Templates[c.set.Template].Template,
 		Instances: c.missing, Model: c.set.Flex.Capacity.Model(), Reservation: c.set.Flex.Reservation, Duration: c.lease,
 		Stamp: c.stamp, Occasion: occasion(w.scene, c, c.missing),

@@ -1,6 +1,48 @@
 package plan
 
-import "slurmflex/flex/plan/scene"
+import (
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/scene"
+)
 
-// IsAbandoned is scene.IsAbandoned.
-var IsAbandoned = scene.IsAbandoned
+// The names that importers still find in this package.
+type (
+	Action            = action.Action
+	BulkInsert        = action.BulkInsert
+	CancelRequest     = action.CancelRequest
+	CommentJob        = action.CommentJob
+	CreateGroup       = action.CreateGroup
+	CreatePolicy      = action.CreatePolicy
+	CreateRequest     = action.CreateRequest
+	CreateReservation = action.CreateReservation
+	DeleteGroup       = action.DeleteGroup
+	DeleteInstances   = action.DeleteInstances
+	DeletePolicy      = action.DeletePolicy
+	DeleteRequest     = action.DeleteRequest
+	DeleteReservation = action.DeleteReservation
+	DeleteVMs         = action.DeleteVMs
+	Of                = action.Of
+	OfJob             = action.OfJob
+	OfReservation     = action.OfReservation
+	RequeueJob        = action.RequeueJob
+	ReturnNodes       = action.ReturnNodes
+	SetNodes          = action.SetNodes
+	SetReservation    = action.SetReservation
+	SignalJob         = action.SignalJob
+	Subject           = action.Subject
+	Then              = action.Then
+	UseReservation    = action.UseReservation
+	Why               = action.Why
+)
+
+const (
+	Cancel  = action.Cancel
+	Hold    = action.Hold
+	Requeue = action.Requeue
+)
+
+var (
+	IsAbandoned = scene.IsAbandoned
+	Kinds       = action.Kinds
+	Needs       = action.Needs
+)

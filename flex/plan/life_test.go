@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -83,9 +84,9 @@ func TestReasonRecordsAnEndedLease(t *testing.T) {
 	name := fmt.Sprintf("slurmflex-alpha-%d", end.Unix())
 	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-one-0", givenUp), reserved(name, "alpha-one-0", end))))
 	require.Len(t, p.Actions, 1)
-	assert.Equal(t, "slurmflex: its lease ended at 2026-11-21T11:55:00Z", p.Actions[0].(SetNodes).Reason)
+	assert.Equal(t, "slurmflex: its lease ended at 2026-11-21T11:55:00Z", p.Actions[0].(action.SetNodes).Reason)
 	p = Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-one-0", poweringDown), reserved(name, "alpha-one-0", end))))
-	assert.Contains(t, p.Actions, DeleteReservation{OfReservation: OfReservation{Name: name}, Why: "no instance ends at that time any more"})
+	assert.Contains(t, p.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: name}, Why: "no instance ends at that time any more"})
 }
 
 func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -43,7 +44,7 @@ type cohort struct {
 // id returns the ID of the cohort's group.
 func (c *cohort) id() mig.GroupID { return mig.GroupID{Region: c.set.Region, Name: c.group} }
 
-func (c *cohort) of() Of { return Of{c.id(), c.stamp.Job} }
+func (c *cohort) of() action.Of { return action.Of{Group: c.id(), Job: c.stamp.Job} }
 
 // gather builds the cohorts.
 func (w *wanted) gather() {
@@ -186,11 +187,11 @@ func hasOwnGroup(s *scene.Scene, m *scene.Node) bool {
 	return false
 }
 
-func (c *cohort) why() Why {
+func (c *cohort) why() action.Why {
 	if c.job != nil {
-		return Why(fmt.Sprintf("job %s waits for %s", c.job.Name(), slurm.Fold(c.nodes)))
+		return action.Why(fmt.Sprintf("job %s waits for %s", c.job.Name(), slurm.Fold(c.nodes)))
 	}
-	return Why("node " + slurm.Fold(c.nodes) + " is powering up")
+	return action.Why("node " + slurm.Fold(c.nodes) + " is powering up")
 }
 
 // startedAfter reports whether the cohort's job was allocated its nodes after that time. A failure

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -112,7 +113,7 @@ func (w *wanted) misfit(r scene.Live) string {
 		}
 	}
 	if shared && 2*len(unwanted) > len(r.Request.Instances) {
-		return fmt.Sprintf("no job wants %s any more", counted(unwanted))
+		return fmt.Sprintf("no job wants %s any more", action.Counted(unwanted))
 	}
 	for _, c := range serves {
 		if c.live == nil && w.lacks(r, c) != "" && anyDoubted(w.scene, r.Request.Instances) {

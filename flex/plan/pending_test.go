@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -71,7 +72,7 @@ func (w waitingPending) inSlurm() string {
 	var done []string
 	for _, a := range plan.Compute(w.Scene()).Actions {
 		switch a.(type) {
-		case plan.CreateReservation, plan.SetReservation, plan.DeleteReservation, plan.UseReservation, plan.SetNodes, plan.ReturnNodes:
+		case action.CreateReservation, action.SetReservation, action.DeleteReservation, action.UseReservation, action.SetNodes, action.ReturnNodes:
 			text := strings.NewReplacer(coverName, "COVER", doorName, "DOOR").Replace(a.String())
 			done = append(done, text)
 		}

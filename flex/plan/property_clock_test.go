@@ -10,6 +10,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -40,7 +41,7 @@ func (w *world) drawAsked(t *rapid.T) {
 // capacity" only if a request is live or was refused for capacity or quota.
 func endsOnlyWhatWasAsked(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
-		back, ok := a.(plan.ReturnNodes)
+		back, ok := a.(action.ReturnNodes)
 		if !ok {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -78,9 +79,9 @@ func freesPlacesForTheImportant(s *sight, p plan.Plan) (wrong []string) {
 	frees, leaves := map[string]bool{}, map[uint32]bool{}
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case plan.CancelRequest:
+		case action.CancelRequest:
 			frees[a.Group.Region] = true
-		case plan.ReturnNodes:
+		case action.ReturnNodes:
 			for _, id := range append(a.Others, a.Job) {
 				leaves[id] = true
 			}
@@ -107,10 +108,10 @@ func freesPlacesForTheImportant(s *sight, p plan.Plan) (wrong []string) {
 func freesOnlyWhatWasHeldLong(s *sight, p plan.Plan) (wrong []string) {
 	told, yields := map[uint32]bool{}, map[string]int{}
 	for _, a := range p.Actions {
-		if c, ok := a.(plan.CommentJob); ok && strings.Contains(c.Text, memo.Yielded) {
+		if c, ok := a.(action.CommentJob); ok && strings.Contains(c.Text, memo.Yielded) {
 			told[c.Job] = c.Before != ""
 		}
-		c, ok := a.(plan.CancelRequest)
+		c, ok := a.(action.CancelRequest)
 		if !ok || c.Because() != "a more important request waits for its place" {
 			continue
 		}
@@ -150,7 +151,7 @@ func keepsToMaxActivePerUser(s *sight, p plan.Plan) (wrong []string) {
 		}
 	}
 	for _, a := range p.Actions {
-		a, ok := a.(plan.CreateRequest)
+		a, ok := a.(action.CreateRequest)
 		if !ok {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -32,7 +33,7 @@ func WithoutTrials(cluster string, groups []mig.Group) (ours, trials []mig.Group
 
 // Trial is a group, or a workload policy, that slurmflex trial created for the cluster.
 type Trial struct {
-	Of
+	action.Of
 	NodeSet  string
 	Policy   bool          // a workload policy; otherwise a group
 	Live     []mig.Request // of the group
@@ -57,7 +58,7 @@ func (t Trial) has() string {
 	if len(t.Live)+t.Machines == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", with %s and %s", amount(len(t.Live), "live request"), amount(t.Machines, "machine"))
+	return fmt.Sprintf(", with %s and %s", action.Amount(len(t.Live), "live request"), action.Amount(t.Machines, "machine"))
 }
 
 // Told describes the group or policy and what happens to it.
@@ -75,7 +76,7 @@ func Trials(s *scene.Scene) (trials []Trial) {
 		if s.Seen.Unseen[g.Region] != nil || !g.Stamp.IsTrialOf(s.Config.Cluster, g.Name) {
 			continue
 		}
-		t := Trial{Of: of(&g), NodeSet: g.Stamp.NodeSet, Live: g.Live(), Stays: unreadable(g.Unread)}
+		t := Trial{Of: action.ForGroup(&g), NodeSet: g.Stamp.NodeSet, Live: g.Live(), Stays: unreadable(g.Unread)}
 		last := g.Created
 		for _, r := range g.Requests {
 			last = scene.Later(last, r.Created)
@@ -92,7 +93,7 @@ func Trials(s *scene.Scene) (trials []Trial) {
 	for _, p := range s.Seen.Policies {
 		if s.Seen.Unseen[p.Region] == nil && s.Seen.UnseenPolicies[p.Region] == nil && p.Stamp.IsTrialOf(s.Config.Cluster, p.Name) {
 			trials = append(trials, Trial{
-				Of: Of{Group: mig.GroupID{Region: p.Region, Name: p.Name}}, NodeSet: p.Stamp.NodeSet, Policy: true,
+				Of: action.Of{Group: mig.GroupID{Region: p.Region, Name: p.Name}}, NodeSet: p.Stamp.NodeSet, Policy: true,
 				Stays: cmp.Or(unreadable(p.Unread), keepsTrial(&s.Seen, p.Stamp, p.Created)),
 			})
 		}
@@ -124,21 +125,21 @@ func keepsTrial(s *scene.Snapshot, stamp mig.Stamp, last time.Time) string {
 
 // Ends returns the actions that delete the resource. A group's machines are deleted with the group.
 // A request that Compute is still creating cannot be cancelled, so the next pass cancels it.
-func (t Trial) Ends() (actions []Action) {
+func (t Trial) Ends() (actions []action.Action) {
 	const why = "its trial was killed"
 	switch {
 	case t.Stays != "":
 		return nil
 	case t.Policy:
-		return []Action{DeletePolicy{Of: t.Of, Why: why}}
+		return []action.Action{action.DeletePolicy{Of: t.Of, Why: why}}
 	}
 	for _, r := range t.Live {
 		if r.State == mig.Creating {
 			return nil
 		}
-		actions = append(actions, CancelRequest{Of: t.Of, Request: r.Name, Why: why})
+		actions = append(actions, action.CancelRequest{Of: t.Of, Request: r.Name, Why: why})
 	}
-	return append(actions, DeleteGroup{Of: t.Of, Why: why})
+	return append(actions, action.DeleteGroup{Of: t.Of, Why: why})
 }
 
 // leftByTrials reports the remains of killed trials.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -12,7 +13,7 @@ import (
 
 // nameWaits builds the waits of each cohort.
 func nameWaits(w *wanted, verdicts []verdict) []verdict {
-	back := map[uint32]*ReturnNodes{}
+	back := map[uint32]*action.ReturnNodes{}
 	for _, v := range verdicts {
 		if v.do == goesBack {
 			back[v.back.Job] = v.back
@@ -30,7 +31,9 @@ func nameWaits(w *wanted, verdicts []verdict) []verdict {
 }
 
 // giveBack marks the wait as one that ends in this pass.
-func giveBack(n *Wait, a *ReturnNodes) { n.Stage, n.Obstacle, n.Then = Returned, a.Reason, a.Then }
+func giveBack(n *Wait, a *action.ReturnNodes) {
+	n.Stage, n.Obstacle, n.Then = Returned, a.Reason, a.Then
+}
 
 // waitsOf returns the waits of the cohorts that lack machines, and of the nodes that Slurm does not
 // power up for their job.
@@ -162,7 +165,7 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 // if Slurm would end the job instead of requeueing it.
 func waitEnds(w *wanted, c *cohort) waitEnd {
 	end := endOfWait(w, c)
-	if c.job == nil || end.then != Cancel && keeps(w.scene, c) {
+	if c.job == nil || end.then != action.Cancel && keeps(w.scene, c) {
 		return waitEnd{}
 	}
 	return end

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -13,18 +14,18 @@ type verdict struct {
 	do     deed
 	rule   int // the index of the deciding rule
 
-	why      string        // the obstacle to a request, or the reason why the wait ends
-	quiet    bool          // why is already under way, so the job's owner is not notified
-	failed   int           // consecutive failed attempts, if they are the reason
-	next     time.Time     // when the next attempt will be made
-	back     *ReturnNodes  // the nodes to return
-	pending  bool          // the request is being created
-	failing  scene.Failing // how the cohort's calls fail
-	underWay bool          // all machines exist, are requested, or are being requested
-	gone     bool          // the job loses its nodes in this pass
-	with     []*cohort     // other cohorts that its request also serves
-	joins    bool          // an earlier verdict's request also serves this cohort
-	yields   *scene.Live   // its live request, which yields its queue position
+	why      string              // the obstacle to a request, or the reason why the wait ends
+	quiet    bool                // why is already under way, so the job's owner is not notified
+	failed   int                 // consecutive failed attempts, if they are the reason
+	next     time.Time           // when the next attempt will be made
+	back     *action.ReturnNodes // the nodes to return
+	pending  bool                // the request is being created
+	failing  scene.Failing       // how the cohort's calls fail
+	underWay bool                // all machines exist, are requested, or are being requested
+	gone     bool                // the job loses its nodes in this pass
+	with     []*cohort           // other cohorts that its request also serves
+	joins    bool                // an earlier verdict's request also serves this cohort
+	yields   *scene.Live         // its live request, which yields its queue position
 
 	queued, lacking Wait // its waits: the nodes that its live request names, and the others
 
@@ -136,7 +137,7 @@ func perJob(w *wanted, verdicts []verdict) []verdict {
 			continue
 		}
 		from := allocation{v.back.Job, v.back.Door}
-		if v.back.Then != Requeue {
+		if v.back.Then != action.Requeue {
 			from.door = ""
 		}
 		if known, ok := first[from]; !ok || v.rule < verdicts[known].rule {
@@ -171,7 +172,7 @@ func perJob(w *wanted, verdicts []verdict) []verdict {
 // machines at another door.
 func keepHope(verdicts []verdict) {
 	ends := map[string]bool{} // by door
-	isEnd := func(v *verdict) bool { return v.do == goesBack && v.back.Door != "" && v.back.Then != Requeue }
+	isEnd := func(v *verdict) bool { return v.do == goesBack && v.back.Door != "" && v.back.Then != action.Requeue }
 	for i := range verdicts {
 		if v := &verdicts[i]; isEnd(v) {
 			ends[v.back.Door] = true

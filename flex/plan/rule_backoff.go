@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -44,9 +45,9 @@ func backOff(w *wanted, c *cohort) verdict {
 		return occupied(w, c)
 	// An admin may have released the job.
 	case hopeless && !keeps(w.scene, c) && !c.startedAfter(last):
-		return giveUp(w, c, Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
+		return giveUp(w, c, action.Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
 	case failures >= c.set.Flex.MaxAttempts && !stays(w.scene, c) && !c.startedAfter(last):
-		return giveUp(w, c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
+		return giveUp(w, c, action.Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
 	}
 	next := last.Add(retryAfter(failures))
 	why := memo.Failed(failures, fmt.Sprintf("%s; retrying at %s", trouble.Brief(), next.UTC().Format(time.RFC3339)))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
@@ -18,7 +19,7 @@ func bootLate(w *wanted, c *cohort) verdict {
 	}
 	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.scene.Node(name).Owner() != c.job })
 	v := verdict{do: noted, quiet: true, why: bootText(c.set)}
-	v.takeBack(w, c, true, ReturnNodes{Nodes: nodes, Extra: failedBoots(w, nodes), Reason: v.why, Then: Requeue})
+	v.takeBack(w, c, true, action.ReturnNodes{Nodes: nodes, Extra: failedBoots(w, nodes), Reason: v.why, Then: action.Requeue})
 	return v
 }
 

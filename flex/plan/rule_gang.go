@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -15,7 +16,7 @@ func gangTorn(w *wanted, c *cohort) verdict {
 	if c.torn == "" {
 		return verdict{}
 	}
-	return giveUp(w, c, Requeue, false, "gang-timeout", c.torn)
+	return giveUp(w, c, action.Requeue, false, "gang-timeout", c.torn)
 }
 
 // noteTorn notes the cohorts of incomplete allocations: for longer than gang_timeout, some of

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -12,7 +13,7 @@ import (
 // Slurm could place another job on a remaining node without calling slurmflex. A static node keeps
 // waiting, because nothing would request it again. If Slurm would end the job, or another job that
 // holds the nodes, giveUp only adds a note and the jobs keep their nodes.
-func giveUp(w *wanted, c *cohort, then Then, hopeless bool, key, reason string) verdict {
+func giveUp(w *wanted, c *cohort, then action.Then, hopeless bool, key, reason string) verdict {
 	v := verdict{why: reason, problems: []scene.Problem{scene.NewProblem(key, c.group, "%s: %s", c.group, reason)}}
 	switch {
 	case c.job == nil && c.static:
@@ -20,10 +21,10 @@ func giveUp(w *wanted, c *cohort, then Then, hopeless bool, key, reason string) 
 	case c.job == nil:
 		v.do = powersDown
 	default:
-		nodes := takeable(w.scene, c.job, hopeless && then != Cancel)
+		nodes := takeable(w.scene, c.job, hopeless && then != action.Cancel)
 		v.do, v.quiet = noted, true
-		if len(nodes) > 0 || then == Cancel {
-			v.takeBack(w, c, hopeless, ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
+		if len(nodes) > 0 || then == action.Cancel {
+			v.takeBack(w, c, hopeless, action.ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
 		}
 	}
 	return v
@@ -32,17 +33,17 @@ func giveUp(w *wanted, c *cohort, then Then, hopeless bool, key, reason string) 
 // takeBack returns nodes of the cohort's job to Slurm, unless Slurm would end one of the nodes'
 // jobs instead of requeueing it: then only a cancellation is carried out. If no attempt can help
 // the job, its owner is notified of the reason for the wait.
-func (v *verdict) takeBack(w *wanted, c *cohort, hopeless bool, a ReturnNodes) {
+func (v *verdict) takeBack(w *wanted, c *cohort, hopeless bool, a action.ReturnNodes) {
 	job := c.job
 	holders := holdersOf(w.scene, a.Nodes)
 	if !slices.Contains(holders, job) {
 		holders = append(holders, job)
 	}
-	if a.Then != Cancel && wouldEnd(w.scene, holders) {
+	if a.Then != action.Cancel && wouldEnd(w.scene, holders) {
 		v.quiet = !hopeless
 		return
 	}
-	a.OfJob, a.Name = OfJob{job.ID}, job.Name()
+	a.OfJob, a.Name = action.OfJob{Job: job.ID}, job.Name()
 	if c.door != nil {
 		a.Door, a.Unused = c.door.Name, !c.door.Named()
 	}

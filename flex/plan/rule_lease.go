@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/slurm"
 )
 
@@ -23,7 +24,7 @@ func leaseTooShort(w *wanted, c *cohort) verdict {
 		if len(takeable(w.scene, c.job, false)) == 0 {
 			return verdict{}
 		}
-		return giveUp(w, c, Requeue, false, "lease-too-short", fmt.Sprintf("the lease of node %s, which is up, ends at %s, before the job could finish",
+		return giveUp(w, c, action.Requeue, false, "lease-too-short", fmt.Sprintf("the lease of node %s, which is up, ends at %s, before the job could finish",
 			name, end.UTC().Format(time.RFC3339)))
 	}
 	return verdict{}

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+
+	"slurmflex/flex/plan/action"
 )
 
 // cannotPlace: the machines cannot be placed as the nodeset requires, or it is unknown whether they
@@ -14,7 +16,7 @@ func cannotPlace(w *wanted, c *cohort) verdict {
 		return unreadFor(c, "policies-unread", err)
 	}
 	if _, _, ok := placement(w.scene, c.set); !ok {
-		return giveUp(w, c, Hold, true, "placement", fmt.Sprintf("nodeset %s: enable_placement with placement_max_distance %d is not available for %s; set it to false",
+		return giveUp(w, c, action.Hold, true, "placement", fmt.Sprintf("nodeset %s: enable_placement with placement_max_distance %d is not available for %s; set it to false",
 			c.set.Name, c.set.PlacementDistance, w.scene.MachineType(c.set))).decided()
 	}
 	return verdict{}

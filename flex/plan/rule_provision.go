@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -17,7 +18,7 @@ type waitEnd struct {
 	at   time.Time // zero: it may wait forever
 	by   Limiter
 	what string // the limit, as its owner or the admin set it
-	then Then
+	then action.Then
 }
 
 // endOfWait returns the earliest of three times:
@@ -33,25 +34,25 @@ func endOfWait(w *wanted, c *cohort) (end waitEnd) {
 	if c.job != nil {
 		own = w.scene.Seen.Limits[c.job.ID]
 	}
-	limit := func(since time.Time, most time.Duration, by Limiter, then Then) {
+	limit := func(since time.Time, most time.Duration, by Limiter, then action.Then) {
 		if at := since.Add(most); most > 0 && !since.IsZero() && (end.at.IsZero() || at.Before(end.at)) {
 			end = waitEnd{at, by, slurm.Clock(most), then}
 		}
 	}
-	sites := Then(c.set.Flex.OnProvisionTimeout)
+	sites := action.Then(c.set.Flex.OnProvisionTimeout)
 	limit(lacksSince(w, c), c.set.Flex.ProvisionTimeout, ByTimeout, sites)
-	if sites != Requeue && hopesElsewhere(w, c, end.at) {
+	if sites != action.Requeue && hopesElsewhere(w, c, end.at) {
 		end = waitEnd{}
 	}
-	limit(waitsSinceFirst(w, c), own.Wait, ByComment, cmp.Or(Then(own.Then), onOwnersWait(sites)))
+	limit(waitsSinceFirst(w, c), own.Wait, ByComment, cmp.Or(action.Then(own.Then), onOwnersWait(sites)))
 	if own.Deadline.IsZero() || c.job == nil {
 		return end
 	}
 	last := own.Deadline.Add(-cmp.Or(own.MinTime, c.job.Limit.Duration))
 	if end.at.IsZero() || last.Before(end.at) {
-		end = waitEnd{last, ByDeadline, own.Deadline.UTC().Format(time.RFC3339), Requeue}
+		end = waitEnd{last, ByDeadline, own.Deadline.UTC().Format(time.RFC3339), action.Requeue}
 		if keeps(w.scene, c) {
-			end.then = Cancel // as Slurm does at the deadline
+			end.then = action.Cancel // as Slurm does at the deadline
 		}
 	}
 	return end
@@ -99,9 +100,9 @@ func waitsSinceFirst(w *wanted, c *cohort) time.Time {
 // onOwnersWait returns what happens to a job after a wait limit with no action set by its owner. It
 // does not requeue the job: a requeued job would wait again for the same time, and would lose its
 // queue position at Google each time.
-func onOwnersWait(sites Then) Then {
-	if sites == Requeue {
-		return Hold
+func onOwnersWait(sites action.Then) action.Then {
+	if sites == action.Requeue {
+		return action.Hold
 	}
 	return sites
 }
@@ -123,7 +124,7 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 	if stranger != "" {
 		reason = fmt.Sprintf("%s (%s %s)", stranger, end.by, end.what)
 	}
-	return giveUp(w, c, end.then, end.then == Cancel || end.by == ByDeadline, "provision-timeout", reason)
+	return giveUp(w, c, end.then, end.then == action.Cancel || end.by == ByDeadline, "provision-timeout", reason)
 }
 
 // lackedUntil describes what the cohort lacked until its wait ended, and for how long. It states

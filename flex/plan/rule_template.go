@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -22,14 +23,14 @@ func badTemplate(w *wanted, c *cohort) verdict {
 		switch mig.CauseOf(t.Err) {
 		case mig.CauseNotFound, mig.CausePermission, mig.CauseConfig:
 			trouble := mig.Trouble{Cause: mig.CauseOf(t.Err), Message: t.Err.Error()}
-			return giveUp(w, c, Hold, true, "template", trouble.Brief()).quoting(trouble).decided()
+			return giveUp(w, c, action.Hold, true, "template", trouble.Brief()).quoting(trouble).decided()
 		}
 		return unreadFor(c, "template", t.Err)
 	case c.set.Flex.UseBulkInsert: // the call sets whatever the template leaves open
 		return verdict{}
 	}
 	if wrong := t.Contradictions(); len(wrong) > 0 {
-		return giveUp(w, c, Hold, true, "template", name+" cannot give flex-start nodes: "+strings.Join(wrong, "; ")).decided()
+		return giveUp(w, c, action.Hold, true, "template", name+" cannot give flex-start nodes: "+strings.Join(wrong, "; ")).decided()
 	}
 	return verdict{}
 }

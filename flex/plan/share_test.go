@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -32,7 +33,7 @@ func arrayGroup(requests ...mig.Request) part {
 func madeBy(p Plan) (requests []string) {
 	for _, a := range p.Actions {
 		switch a.(type) {
-		case CreateGroup, CreateRequest, CancelRequest:
+		case action.CreateGroup, action.CreateRequest, action.CancelRequest:
 			requests = append(requests, a.String())
 		}
 	}
@@ -136,7 +137,7 @@ func TestNodesOfASharedRequestAreCommentedTogether(t *testing.T) {
 	p := Compute(scene.Of(with(t, "share_requests: 4"), seen(tasks(0, 3), arrayGroup(accepted("alpha-a3-[0-3]")), asked(5*time.Minute))))
 	var changes []string
 	for _, a := range p.Actions {
-		if c, ok := a.(SetNodes); ok && c.Comment != nil {
+		if c, ok := a.(action.SetNodes); ok && c.Comment != nil {
 			changes = append(changes, slurm.Fold(c.Nodes))
 		}
 	}

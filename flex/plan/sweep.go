@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 )
@@ -41,17 +42,17 @@ var sweeps = []sweep{
 
 // before returns the action that writes an AdminComment before another action changes the job. It
 // returns none if the AdminComment is already there.
-func before(s *scene.Scene, job uint32, text, queue string) []Action {
+func before(s *scene.Scene, job uint32, text, queue string) []action.Action {
 	text = memo.OwnComment + text
 	if s.Seen.Told[job] == text {
 		return nil
 	}
-	return []Action{CommentJob{OfJob: OfJob{job}, Text: text, Before: queue, Why: "its owner should know first"}}
+	return []action.Action{action.CommentJob{OfJob: action.OfJob{Job: job}, Text: text, Before: queue, Why: "its owner should know first"}}
 }
 
 // step is the output of one sweep.
 type step struct {
-	actions  []Action
+	actions  []action.Action
 	expect   []string
 	problems []scene.Problem
 }

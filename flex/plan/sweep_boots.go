@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 )
 
@@ -24,7 +25,7 @@ func powerDownLate(w *wanted, _ []verdict) (s step) {
 			}
 		}
 		for _, record := range slices.Sorted(maps.Keys(byRecord)) {
-			change := SetNodes{Nodes: byRecord[record], State: "power_down_force", Reason: memo.ReasonPrefix + reason, Why: Why(reason)}
+			change := action.SetNodes{Nodes: byRecord[record], State: "power_down_force", Reason: memo.ReasonPrefix + reason, Why: action.Why(reason)}
 			if record != "" {
 				change.Extra = &record
 			}
@@ -43,5 +44,5 @@ func forgetBoots(w *wanted, _ []verdict) (s step) {
 		}
 	}
 	empty := ""
-	return step{actions: []Action{SetNodes{Nodes: nodes, Extra: &empty, Why: "their nodeset's instances come up again, or have had time to"}}}
+	return step{actions: []action.Action{action.SetNodes{Nodes: nodes, Extra: &empty, Why: "their nodeset's instances come up again, or have had time to"}}}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -37,24 +38,24 @@ func isForDoor(d *scene.Door, j *slurm.Job) bool {
 func keepDoors(w *wanted, _ []verdict) (s step) {
 	promises, named := w.scene.Seen.Promises, byReservation(w.scene)
 	for _, d := range w.scene.Doors() {
-		of := OfReservation{d.Name}
+		of := action.OfReservation{Name: d.Name}
 		for _, j := range named[d.Name] {
 			if !d.Doubted && !isForDoor(d, j) {
-				s.actions = append(s.actions, UseReservation{of, j.ID, cmp.Or(j.Address(), strconv.FormatUint(uint64(j.ArrayID), 10)), true, Why("it is for job " + d.Address)})
+				s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: j.ID, Address: cmp.Or(j.Address(), strconv.FormatUint(uint64(j.ArrayID), 10)), Leave: true, Why: action.Why("it is for job " + d.Address)})
 			}
 		}
 		var job uint32
 		if d.Job != nil {
 			job = d.Job.ID
 		}
-		opens := func(at time.Time, why Why) {
-			s.actions = append(s.actions, SetReservation{of, slurm.ReservationChange{Start: at}, why})
+		opens := func(at time.Time, why action.Why) {
+			s.actions = append(s.actions, action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Start: at}, Why: why})
 		}
 		switch stage, why := stageOf(w.scene, d); {
 		case stage == unsure || !promises && stage != ended:
 			// Slurm opens the door without an action of ours.
 		case stage == ended || stage == broken || stage == late:
-			end := DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Why: Why(why)}
+			end := action.DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Why: action.Why(why)}
 			if stage == late {
 				end.Late = cmp.Or(d.Job.Reason, "None")
 			}
@@ -65,10 +66,10 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 			// The job uses another door from now on.
 		case stage == booting && w.handed.leaves[d]:
 			if d.Named() {
-				s.actions = append(s.actions, UseReservation{of, job, d.Address, true, "idle machines fit the job"})
+				s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: "idle machines fit the job"})
 			}
 		case !d.Named() && isBest(w.scene, d):
-			s.actions = append(s.actions, UseReservation{of, job, d.Address, false, "the machines are for this job"})
+			s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: false, Why: "the machines are for this job"})
 			s.expect = append(s.expect, "job "+d.Address+" to use its door")
 		case stage == ready && d.Named():
 			opens(w.scene.Seen.Now, "all machines of its job have registered")
@@ -148,33 +149,33 @@ func pushEvery(s *scene.Scene) time.Duration {
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
 func makeDoors(w *wanted, _ []verdict) (s step) {
 	for _, d := range w.handed.ends {
-		s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
+		s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
 	}
 	made := map[string]int{}
 	for _, want := range w.handed.wants {
 		now := w.scene.Seen.Now
-		of := OfReservation{memo.DoorReservation(w.scene.Config.Cluster, want.address, now)}
-		why, start := Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.address, len(want.nodes), want.set.Name)), now.Add(doorAhead)
+		of := action.OfReservation{Name: memo.DoorReservation(w.scene.Config.Cluster, want.address, now)}
+		why, start := action.Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.address, len(want.nodes), want.set.Name)), now.Add(doorAhead)
 		switch n := made[want.address]; {
 		case want.cold:
-			of, start = OfReservation{memo.ColdReservation(w.scene.Config.Cluster, want.address, now)}, now
-			why = Why(fmt.Sprintf("Slurm is to choose nodes of %s for job %s, which waits CONFIGURING then", want.set.Name, want.address))
+			of, start = action.OfReservation{Name: memo.ColdReservation(w.scene.Config.Cluster, want.address, now)}, now
+			why = action.Why(fmt.Sprintf("Slurm is to choose nodes of %s for job %s, which waits CONFIGURING then", want.set.Name, want.address))
 		case n > 0:
 			of.Name = memo.FurtherDoor(of.Name, n)
 		case want.inherit:
-			why = Why(fmt.Sprintf("job %s gets machines that no other job has", want.address))
+			why = action.Why(fmt.Sprintf("job %s gets machines that no other job has", want.address))
 		}
 		made[want.address]++
 		if want.open {
 			start = now
 		}
-		s.actions = append(s.actions, CreateReservation{OfReservation: of, Nodes: want.nodes, Start: start, User: want.job.User, Job: cmp.Or(want.job.HetID, want.job.ID), Purge: doorPurge, Why: why})
+		s.actions = append(s.actions, action.CreateReservation{OfReservation: of, Nodes: want.nodes, Start: start, User: want.job.User, Job: cmp.Or(want.job.HetID, want.job.ID), Purge: doorPurge, Why: why})
 		users := want.users
 		if users == nil && !want.further {
 			users = []string{want.address}
 		}
 		for _, user := range users {
-			s.actions = append(s.actions, UseReservation{of, want.job.ID, user, false, why})
+			s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: want.job.ID, Address: user, Leave: false, Why: why})
 		}
 		s.expect = append(s.expect, "job "+want.address+" to have a door")
 	}
@@ -201,7 +202,7 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 	if !w.scene.Seen.Promises {
 		for _, h := range covers {
 			if w.scene.IsOld(scene.RaisedAt(w.scene, h), coverForgotten) {
-				s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{h.Name}, Why: "no daemon has kept this cover up for an hour"})
+				s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "no daemon has kept this cover up for an hour"})
 			}
 		}
 		return s
@@ -216,8 +217,8 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 	case len(nodes) == 0:
 		keep = -1
 	case keep < 0, w.scene.IsOld(covers[keep].At, coverAge), !covers[keep].At.After(w.scene.Seen.SlurmctldSince):
-		s.actions = append(s.actions, CreateReservation{
-			OfReservation: OfReservation{memo.CoverReservation(w.scene.Config.Cluster, now)}, Nodes: nodes, Start: now, Purge: grace,
+		s.actions = append(s.actions, action.CreateReservation{
+			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.scene.Config.Cluster, now)}, Nodes: nodes, Start: now, Purge: grace,
 			Why: "jobs wait pending for these nodes",
 		})
 		s.expect = append(s.expect, "the cover to show")
@@ -230,12 +231,12 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 			change.Purge = (now.Sub(live.Start) + grace + time.Minute).Truncate(time.Minute)
 		}
 		if change.Nodes != nil || change.Purge > 0 {
-			s.actions = append(s.actions, SetReservation{OfReservation{live.Name}, change, "jobs wait pending for these nodes"})
+			s.actions = append(s.actions, action.SetReservation{OfReservation: action.OfReservation{Name: live.Name}, ReservationChange: change, Why: "jobs wait pending for these nodes"})
 		}
 	}
 	for i, old := range covers {
 		if i != keep && (keep < 0 || i < keep) {
-			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{old.Name}, Why: "another cover closes the nodes, or none is to"})
+			s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: old.Name}, Why: "another cover closes the nodes, or none is to"})
 		}
 	}
 	return s

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -27,7 +28,7 @@ func deleteGroups(w *wanted, _ []verdict) (s step) {
 			isYoung(w.scene, &s, "group "+g.Name, g.Created) {
 			continue
 		}
-		s.actions = append(s.actions, DeleteGroup{Of: of(g), Why: "it is empty and no job waits for it"})
+		s.actions = append(s.actions, action.DeleteGroup{Of: action.ForGroup(g), Why: "it is empty and no job waits for it"})
 	}
 	return s
 }
@@ -55,7 +56,7 @@ func deleteRequests(w *wanted, _ []verdict) (s step) {
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
 			counts := r.State == mig.Failed && stillCounts(w, g, r)
 			if !r.State.Live() && !counts && !shows(w.scene, r) && w.scene.IsOld(r.Created, recordAge) {
-				s.actions = append(s.actions, DeleteRequest{Of: of(g), Request: r.Name, Why: "it is finished"})
+				s.actions = append(s.actions, action.DeleteRequest{Of: action.ForGroup(g), Request: r.Name, Why: "it is finished"})
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -42,7 +43,7 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 		if m.Set.Flex.KeepIdle == 0 {
 			if isLeft(w, m) || sets[m.Set] && m.Cover && wasForAJob(m) {
 				const why = "its job has left it"
-				s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
+				s.actions = append(s.actions, action.SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
 			}
 			continue
 		}
@@ -55,7 +56,7 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 		if until.Before(m.LastBusyTime.Add(m.Set.Flex.KeepIdle)) {
 			why = fmt.Sprintf("idle, and %s at %s, too soon for another job", ends, end.UTC().Format(time.RFC3339))
 		}
-		s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: Why(why)})
+		s.actions = append(s.actions, action.SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: action.Why(why)})
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -36,15 +37,15 @@ func deleteInstances(w *wanted, _ []verdict) (s step) {
 			d = &departure{}
 			gone[key] = d
 		}
-		d.instances, d.why = append(d.instances, *in.Instance), Why(reason)
+		d.instances, d.why = append(d.instances, *in.Instance), action.Why(reason)
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(gone), mig.GroupID.Compare) {
 		instances, reason := gone[key].instances, gone[key].why
 		if key == (mig.GroupID{}) {
-			s.actions = append(s.actions, DeleteVMs{Instances: instances, Why: reason})
+			s.actions = append(s.actions, action.DeleteVMs{Instances: instances, Why: reason})
 		} else {
 			g := w.scene.Group(key)
-			s.actions = append(s.actions, DeleteInstances{Of: of(g), Instances: instances, Why: reason})
+			s.actions = append(s.actions, action.DeleteInstances{Of: action.ForGroup(g), Instances: instances, Why: reason})
 		}
 		s.expect = append(s.expect, "instances "+slurm.Fold(mig.Names(instances))+" to be gone")
 	}
@@ -56,7 +57,7 @@ func deleteInstances(w *wanted, _ []verdict) (s step) {
 // departure collects the instances that one call deletes.
 type departure struct {
 	instances []mig.Instance
-	why       Why // the reason for the last instance
+	why       action.Why // the reason for the last instance
 }
 
 // budget limits how many instances may be deleted without a power-down from Slurm.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -29,7 +30,7 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 		e := endings[id]
 		left := e.at.Sub(w.scene.Seen.Now)
 		told, warned := memo.BeforeSignal(endText(w.scene, e.job, false))
-		why := Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
+		why := action.Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
 		requeues, known := w.scene.Seen.Requeues[e.job.ID]
 		reach := w.scene.Seen.Reach[e.job.ID]
 		requeuesNow := e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.scene.Config.RequeueLead() && (requeues || !known)
@@ -39,7 +40,7 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 		switch {
 		case left <= 0:
 		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
-			a := SignalJob{OfJob: OfJob{e.job.ID}, Why: why}
+			a := action.SignalJob{OfJob: action.OfJob{Job: e.job.ID}, Why: why}
 			first := told
 			if reach == scene.BySignal {
 				a.Signal = e.flex.LeaseEndSignal
@@ -48,7 +49,7 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 			a.Text = memo.Sent(memo.OwnComment+told, w.scene.Seen.Now, a.Signal)
 			s.actions = append(append(s.actions, before(w.scene, a.Job, first, "")...), a)
 		case requeuesNow:
-			a := RequeueJob{OfJob: OfJob{e.job.ID}, Urgent: left <= lastTry, Why: why}
+			a := action.RequeueJob{OfJob: action.OfJob{Job: e.job.ID}, Urgent: left <= lastTry, Why: why}
 			s.actions = append(append(s.actions, before(w.scene, a.Job, requeued, "")...), a)
 			s.expect = append(s.expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
 		}

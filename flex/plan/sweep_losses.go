@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -37,12 +38,12 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 	if len(lost) == 0 {
 		return s
 	}
-	var downs []Action
+	var downs []action.Action
 	losses := w.scene.Losses()
 	for _, l := range losses {
 		l.Nodes = slices.DeleteFunc(slices.Clone(l.Nodes), func(node string) bool { return !lost[node] })
 		if why := l.String(); len(l.Nodes) > 0 {
-			down := SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: Why(why)}
+			down := action.SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: action.Why(why)}
 			for _, id := range l.Jobs {
 				s.actions = append(s.actions, before(w.scene, id, takenText(w, id, losses, why), down.Queue())...)
 			}
@@ -83,8 +84,8 @@ func recoverVanished(w *wanted, _ []verdict) (s step) {
 		case lost && len(m.Machines) > 0:
 			why = "its instance is " + m.Machines[0].Status
 		}
-		s.actions = append(s.actions, SetNodes{
-			Nodes: []string{m.Name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: Why(why),
+		s.actions = append(s.actions, action.SetNodes{
+			Nodes: []string{m.Name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: action.Why(why),
 		})
 	}
 	return s

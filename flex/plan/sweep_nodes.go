@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -24,7 +25,7 @@ func powerDownOrphans(w *wanted, _ []verdict) (s step) {
 			orphans = append(orphans, m.Name)
 		}
 	}
-	s.actions = []Action{SetNodes{
+	s.actions = []action.Action{action.SetNodes{
 		Nodes: orphans, State: "power_down_force", Reason: memo.ReasonPrefix + "no job waits for this node any more",
 		Why: "no job waits for them any more",
 	}}
@@ -56,10 +57,10 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 			}
 		}
 	}
-	s.actions = []Action{
-		SetNodes{Nodes: empty, State: "resume", Why: "their machines are gone"},
-		SetNodes{Nodes: lost, State: "resume", Why: "they were powered down when their machines were lost"},
-		SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"},
+	s.actions = []action.Action{
+		action.SetNodes{Nodes: empty, State: "resume", Why: "their machines are gone"},
+		action.SetNodes{Nodes: lost, State: "resume", Why: "they were powered down when their machines were lost"},
+		action.SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"},
 	}
 	return s
 }
@@ -77,7 +78,7 @@ func openToBackfill(w *wanted, _ []verdict) step {
 			names = append(names, m.Name)
 		}
 	}
-	return step{actions: []Action{SetNodes{
+	return step{actions: []action.Action{action.SetNodes{
 		Nodes: names, State: "idle", Reason: memo.Usable, Why: "backfill may ignore them since slurmflex powered them down",
 	}}}
 }
@@ -104,7 +105,7 @@ func powerDownOnIdle(w *wanted, verdicts []verdict) step {
 			names = append(names, m.Name)
 		}
 	}
-	return step{actions: []Action{SetNodes{
+	return step{actions: []action.Action{action.SetNodes{
 		Nodes: names, State: "power_down",
 		Why: "exclusive partition: power down after the job",
 	}}}

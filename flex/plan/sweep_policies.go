@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -22,7 +23,7 @@ func deletePolicies(w *wanted, _ []verdict) (s step) {
 		}
 		if p.Stamp.Cluster == w.scene.Config.Cluster && !w.groupOf[key] && w.scene.Group(key) == nil && !isUsed(w.scene, p) && w.scene.UnreadGroup(key) == "" && !w.scene.Unseen(p.Region) && w.scene.Seen.UnseenPolicies[p.Region] == nil &&
 			!isYoung(w.scene, &s, "workload policy "+p.Name, p.Created) {
-			s.actions = append(s.actions, DeletePolicy{Of: Of{Group: key}, Why: "its group is gone"})
+			s.actions = append(s.actions, action.DeletePolicy{Of: action.Of{Group: key}, Why: "its group is gone"})
 		}
 	}
 	return s

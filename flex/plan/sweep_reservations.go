@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -42,9 +43,9 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		nodes := slices.Compact(slices.Sorted(slices.Values(want[name])))
 		end := memo.ParseHold(w.scene.Config.Cluster, name).At
-		why := Why("their leases end at " + end.Format(time.RFC3339))
+		why := action.Why("their leases end at " + end.Format(time.RFC3339))
 		if maintained[name] {
-			why = Why("their leases end, or maintenance of their hosts begins, at " + end.Format(time.RFC3339))
+			why = action.Why("their leases end, or maintenance of their hosts begins, at " + end.Format(time.RFC3339))
 		}
 		start, grace := end, leaseGrace(w.scene.Config)
 		if w.scene.IsOld(end, 0) {
@@ -55,18 +56,18 @@ func reserve(w *wanted, _ []verdict) (s step) {
 		switch {
 		case isSkipped(w.scene, slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
 		case r == nil:
-			s.actions = append(s.actions, CreateReservation{
-				OfReservation: OfReservation{name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,
+			s.actions = append(s.actions, action.CreateReservation{
+				OfReservation: action.OfReservation{Name: name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,
 			})
 		case r.End.Before(until.Add(-grace/2)) || r.End.After(until):
-			s.actions = append(s.actions, SetReservation{OfReservation{name}, slurm.ReservationChange{Nodes: nodes, End: until}, why})
+			s.actions = append(s.actions, action.SetReservation{OfReservation: action.OfReservation{Name: name}, ReservationChange: slurm.ReservationChange{Nodes: nodes, End: until}, Why: why})
 		case !slices.Equal(nodes, slices.Sorted(slices.Values(r.Nodes))):
-			s.actions = append(s.actions, SetReservation{OfReservation{name}, slurm.ReservationChange{Nodes: nodes}, why})
+			s.actions = append(s.actions, action.SetReservation{OfReservation: action.OfReservation{Name: name}, ReservationChange: slurm.ReservationChange{Nodes: nodes}, Why: why})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if want[name] == nil {
-			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{name}, Why: "no instance ends at that time any more"})
+			s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: name}, Why: "no instance ends at that time any more"})
 		}
 	}
 	return s
@@ -76,14 +77,14 @@ func reserve(w *wanted, _ []verdict) (s step) {
 func deleteFormer(w *wanted, _ []verdict) (s step) {
 	for _, h := range w.scene.Holds() {
 		if h.Kind == memo.FormerHold {
-			a := DeleteReservation{OfReservation: OfReservation{h.Name}, Why: "slurmflex no longer creates such reservations"}
+			a := action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "slurmflex no longer creates such reservations"}
 			if j := w.scene.Job(h.Job); j != nil && j.Reservation == h.Name {
 				a.Job = j.ID
 			}
 			s.actions = append(s.actions, a)
 		}
 	}
-	slices.SortFunc(s.actions, func(a, b Action) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(s.actions, func(a, b action.Action) int { return cmp.Compare(a.String(), b.String()) })
 	return s
 }
 

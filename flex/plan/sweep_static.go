@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -18,7 +19,7 @@ func powerUpStatic(w *wanted, _ []verdict) step {
 			names = append(names, m.Name)
 		}
 	}
-	return step{actions: []Action{SetNodes{Nodes: names, State: "power_up", Why: "static nodes are always wanted"}}}
+	return step{actions: []action.Action{action.SetNodes{Nodes: names, State: "power_up", Why: "static nodes are always wanted"}}}
 }
 
 // renewStatic powers down idle static nodes shortly before their lease ends, so that the new lease
@@ -36,8 +37,8 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 			if left := in.Until().Sub(w.scene.Seen.Now); !in.Until().IsZero() && w.scene.IsOld(in.Until(), -early) && mayAskIn(w, p, renewal(w, m)) == barsNothing {
 				p.take(renewal(w, m))
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
-				s.actions = append(s.actions, SetNodes{
-					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: Why(why),
+				s.actions = append(s.actions, action.SetNodes{
+					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: action.Why(why),
 				})
 			}
 		}

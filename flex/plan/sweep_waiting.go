@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -52,12 +53,12 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 		case c.job != nil && !c.job.Start.IsZero() && c.job.Start.Before(now.Armed):
 			now.Armed = c.job.Start
 		}
-		change := SetNodes{Nodes: nodes, Why: c.why()}
+		change := action.SetNodes{Nodes: nodes, Why: c.why()}
 		// A time in the future was written by a clock that was ahead, so it is ignored.
 		if age := w.scene.Seen.Now.Sub(now.Armed); due > 0 && (age >= due || age < -scene.MaxSkew) {
 			now.Armed = w.scene.Seen.Now.Truncate(time.Second)
 			change.State = "power_up"
-			change.Why = Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.why(), w.scene.Seen.ResumeTimeout))
+			change.Why = action.Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.why(), w.scene.Seen.ResumeTimeout))
 		}
 		if comment := now.String(); comment != last.String() {
 			change.Comment = &comment
@@ -96,7 +97,7 @@ func stopWaiting(w *wanted, _ []verdict) step {
 		}
 	}
 	empty := ""
-	return step{actions: []Action{SetNodes{Nodes: names, Comment: &empty, Why: "they no longer wait"}}}
+	return step{actions: []action.Action{action.SetNodes{Nodes: names, Comment: &empty, Why: "they no longer wait"}}}
 }
 
 // anyOurs reports whether any of the nodes has an instance that is ours, or may be ours because its

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -123,7 +124,7 @@ func TestColdDoorIsDeletedIfTheJobDoesNotStart(t *testing.T) {
 	w.reserve(coldName, -41*time.Second, "alpha-a3-[0-3]", "")
 	w.job().Reservation = coldName
 	for _, a := range plan.Compute(w.Scene()).Actions {
-		d, is := a.(plan.DeleteReservation)
+		d, is := a.(action.DeleteReservation)
 		assert.True(t, is && d.Late != "" && d.Address == "7", a.String())
 	}
 	assert.Equal(t, "delete reservation COLD", strings.ReplaceAll(w.inSlurm(), coldName, "COLD"))

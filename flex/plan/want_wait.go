@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -34,9 +35,9 @@ type Wait struct {
 
 	mig.Trouble // why the last attempt, or the current request so far, has created no machines
 
-	Until time.Time // when the wait ends or the job is lost; zero: never
-	Then  Then      // what happens to the job then, or now if it loses its nodes
-	By    Limiter   // the limit that ends the wait
+	Until time.Time   // when the wait ends or the job is lost; zero: never
+	Then  action.Then // what happens to the job then, or now if it loses its nodes
+	By    Limiter     // the limit that ends the wait
 }
 
 // Stage is the progress of a wait.

@@ -150,7 +150,7 @@ var mutants = []mutant{
 		"p.ofUser[user] >= most", "p.ofUser[user] < 0", planner,
 	},
 	{
-		"a request is cancelled before its job can read why", "flex/plan/action.go",
+		"a request is cancelled before its job can read why", "flex/plan/action/action.go",
 		"return telling", "return telling && false", planner,
 	},
 	{
@@ -271,7 +271,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that Slurm would end is returned", "flex/plan/rule_giveup.go",
-		"a.Then != Cancel && wouldEnd(w.scene, holders)", "false && wouldEnd(w.scene, holders)", planner,
+		"a.Then != action.Cancel && wouldEnd(w.scene, holders)", "false && wouldEnd(w.scene, holders)", planner,
 	},
 	{
 		"a job that may no longer be requeued loses its nodes", "flex/owner.go",
@@ -306,8 +306,8 @@ var mutants = []mutant{
 		"range r.flights.begin(p.Actions) {\n", "range r.flights.begin(p.Actions) {\n		if len(r.refusals.matter(r.Now())) != 0 {\n			close(f.ended)\n			continue\n		}\n", passes,
 	},
 	{
-		"a request is made though its group could not be", "flex/plan/action.go",
-		"		case CreatePolicy, CreateGroup:\n", "		case CreatePolicy:\n", passes,
+		"a request is made though its group could not be", "flex/plan/action/action.go",
+		"\t\tcase CreatePolicy, CreateGroup:\n", "\t\tcase CreatePolicy:\n", passes,
 	},
 	{
 		"of many nodes only the first batch is updated", "slurm/scontrol/update.go",
@@ -535,7 +535,7 @@ var mutants = []mutant{
 		"case memo.AsksSignal(rec.Comment):", "default:", passes,
 	},
 	{
-		"a job is ended though its owner cannot read why", "flex/plan/action.go",
+		"a job is ended though its owner cannot read why", "flex/plan/action/action.go",
 		"return comments && !requeue.Urgent", "return false && comments && !requeue.Urgent", planner,
 	},
 	{

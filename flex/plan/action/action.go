@@ -1,4 +1,6 @@
-package plan
+// Package action has the changes that a pass can make, as data: what each works on, why, what it
+// needs first, and what it is about. Package flex carries them out.
+package action
 
 import (
 	"fmt"
@@ -84,14 +86,14 @@ func Needs(a, undone Action) bool {
 	}
 	told, comments := undone.(CommentJob)
 	requeue, _ := a.(RequeueJob)
-	return comments && !requeue.Urgent && slices.Contains(acts(a), told.Job)
+	return comments && !requeue.Urgent && slices.Contains(ActsOn(a), told.Job)
 }
 
-// acts returns the jobs that an action ends, signals or requeues. Their owners read the
+// ActsOn returns the jobs that an action ends, signals or requeues. Their owners read the
 // reason in the AdminComment first: the action waits while Slurm cannot write it, except for a
 // requeue that would be too late. ReturnNodes, which may affect several jobs, writes
 // the AdminComments itself.
-func acts(a Action) []uint32 {
+func ActsOn(a Action) []uint32 {
 	switch a := a.(type) {
 	case SignalJob:
 		return []uint32{a.Job}
@@ -115,7 +117,8 @@ type Of struct {
 	Job   uint32 // the job that the group is for; 0: none
 }
 
-func of(g *mig.Group) Of { return Of{g.ID(), g.Stamp.Job} }
+// ForGroup returns what an action on the group, or on its requests and instances, changes.
+func ForGroup(g *mig.Group) Of { return Of{g.ID(), g.Stamp.Job} }
 
 // Queue returns the group, so that a policy is created before its group and the group before its
 // requests.
@@ -138,12 +141,13 @@ type OfReservation struct{ Name string }
 // run.
 func (o OfReservation) Queue() string { return "reservation/" + o.Name }
 
-// counted formats the number of nodes and their names: 2 nodes (alpha-a3-[0-1]).
-func counted(nodes []string) string {
-	return fmt.Sprintf("%s (%s)", amount(len(nodes), "node"), slurm.Fold(nodes))
+// Counted formats the number of nodes and their names: 2 nodes (alpha-a3-[0-1]).
+func Counted(nodes []string) string {
+	return fmt.Sprintf("%s (%s)", Amount(len(nodes), "node"), slurm.Fold(nodes))
 }
 
-func amount(n int, thing string) string {
+// Amount formats a number of things: 1 machine, 2 machines.
+func Amount(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}

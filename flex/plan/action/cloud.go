@@ -1,4 +1,4 @@
-package plan
+package action
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func (a CreateRequest) Queue() string {
 
 func (a CreateRequest) About() Subject { return a.about("create_request", a.Spec.Instances...) }
 func (a CreateRequest) String() string {
-	return fmt.Sprintf("request %s in %s/%s for %s", counted(a.Spec.Instances), a.Group.Name, a.Spec.Name, slurm.Clock(a.Spec.Duration))
+	return fmt.Sprintf("request %s in %s/%s for %s", Counted(a.Spec.Instances), a.Group.Name, a.Spec.Name, slurm.Clock(a.Spec.Duration))
 }
 
 // CancelRequest cancels a live resize request.
@@ -124,7 +124,7 @@ type BulkInsert struct {
 
 func (a BulkInsert) About() Subject { return a.about("bulk_insert", a.Spec.Instances...) }
 func (a BulkInsert) String() string {
-	return fmt.Sprintf("insert %s in %s for %s", counted(a.Spec.Instances), a.Spec.Region, lasting(a.Spec))
+	return fmt.Sprintf("insert %s in %s for %s", Counted(a.Spec.Instances), a.Spec.Region, lasting(a.Spec))
 }
 
 // lasting describes the lease of the instances of a bulk insert.

@@ -6,6 +6,7 @@ package plan
 
 import (
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -23,13 +24,13 @@ type Plan struct {
 
 	// Waits are the nodes without a machine, those of the most important job first. Blocks are the
 	// nodesets that get no requests because their instances do not boot.
-	Waits  []Wait
+	Waits  []demand.Wait
 	Blocks []scene.Block
 
 	// Held are the waits of pending jobs that slurmflex requests no machines for. They contain no
 	// nodes. Since is when this process first saw the job lack only nodes without a reason that may
 	// last. It is zero if there is such a reason.
-	Held []Wait
+	Held []demand.Wait
 
 	// Losses are the nodes that jobs hold although their machine is lost.
 	Losses []scene.Loss
@@ -53,7 +54,7 @@ func Compute(s *scene.Scene) Plan {
 }
 
 func compute(s *scene.Scene) Plan {
-	w := match(s)                             // nodes that must arrive together, and the request that serves each
+	w := demand.Match(s)                      // nodes that must arrive together, and the request that serves each
 	verdicts := judge(w)                      // the first rule that applies decides on each cohort
 	verdicts = inTurn(w, perJob(w, verdicts)) // a job loses its nodes as a whole; max_active_requests by rank
 	verdicts = nameFailing(w, verdicts)       // every text names a failed call first
@@ -61,13 +62,13 @@ func compute(s *scene.Scene) Plan {
 
 	d := newDraft(s) // the actions; nothing after this point changes a verdict
 	d.report(problemsOf(w))
-	d.cancel(w.settled)
+	d.cancel(w.Settled)
 	d.carryOut(w, verdicts)
 	for _, sweep := range sweeps {
 		d.take(s, sweep.name, sweep.plan(w, verdicts))
 	}
 	d.notify(w, verdicts)
 	d.report(problemsOfMachines(s, d.plan.Losses))
-	d.plan.Waits, d.plan.Held, d.plan.Asked = waitsOf(w, verdicts), w.handed.held, askedOf(w)
+	d.plan.Waits, d.plan.Held, d.plan.Asked = waitsOf(w, verdicts), w.Handed.Held, askedOf(w)
 	return d.plan
 }

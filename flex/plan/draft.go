@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -109,13 +110,13 @@ func isLike(a action.SetNodes, b action.SetNodes) bool {
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // cancel cancels the requests that serve no cohort.
-func (d *draft) cancel(requests []settled) {
+func (d *draft) cancel(requests []demand.Settled) {
 	for _, r := range requests {
 		switch {
-		case r.misfit != "" && r.Request.State != mig.Creating:
-			d.cancelRequest(r.Live, r.misfit)
-		case r.misfit != "":
-			d.expect(fmt.Sprintf("request %s/%s to leave CREATING, then to be cancelled: %s", r.Group.Name, r.Request.Name, r.misfit))
+		case r.Misfit != "" && r.Request.State != mig.Creating:
+			d.cancelRequest(r.Live, r.Misfit)
+		case r.Misfit != "":
+			d.expect(fmt.Sprintf("request %s/%s to leave CREATING, then to be cancelled: %s", r.Group.Name, r.Request.Name, r.Misfit))
 		case r.Request.State == mig.Creating:
 			d.expect(fmt.Sprintf("request %s/%s to be accepted", r.Group.Name, r.Request.Name))
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -32,17 +33,27 @@ type (
 	Subject           = action.Subject
 	Then              = action.Then
 	UseReservation    = action.UseReservation
+	Wait              = demand.Wait
 	Why               = action.Why
 )
 
 const (
-	Cancel  = action.Cancel
-	Hold    = action.Hold
-	Requeue = action.Requeue
+	Asking     = demand.Asking
+	ByDeadline = demand.ByDeadline
+	Cancel     = action.Cancel
+	Hold       = action.Hold
+	Queued     = demand.Queued
+	Requeue    = action.Requeue
+	Waiting    = demand.Waiting
 )
 
 var (
-	IsAbandoned = scene.IsAbandoned
-	Kinds       = action.Kinds
-	Needs       = action.Needs
+	IsAbandoned   = scene.IsAbandoned
+	Kinds         = action.Kinds
+	Needs         = action.Needs
+	NeedsLimits   = demand.NeedsLimits
+	Outcome       = demand.Outcome
+	Survivors     = demand.Survivors
+	Uncovered     = demand.Uncovered
+	WithoutReason = demand.WithoutReason
 )

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -104,13 +105,13 @@ func marketOf(s *scene.Scene, set *config.NodeSet) market {
 }
 
 // waitsInLine returns the nodes that Slurm or slurmflex has chosen and that lack a machine.
-func waitsInLine(s *scene.Scene, waits []Wait) (line []inLine) {
+func waitsInLine(s *scene.Scene, waits []demand.Wait) (line []inLine) {
 	markets := map[string]market{}
 	for _, set := range s.Config.FlexSets() {
 		markets[set.Name] = marketOf(s, set)
 	}
 	for _, w := range waits {
-		if w.Stage == Returned {
+		if w.Stage == demand.Returned {
 			continue
 		}
 		q := inLine{market: market{w.Region, markets[w.NodeSet].machine}, nodeset: w.NodeSet, job: w.Job, nodes: len(w.Nodes), jobs: 1, requested: w.Requested}
@@ -124,8 +125,8 @@ func waitsInLine(s *scene.Scene, waits []Wait) (line []inLine) {
 
 // pendingInLine returns the pending jobs that lack only nodes and have none yet: first each job in
 // its first nodeset, then the further nodesets in which it may wait at once.
-func pendingInLine(s *scene.Scene, held []Wait) (line []inLine) {
-	out, ours, covers := map[uint32]bool{}, map[*config.NodeSet]bool{}, covered(s)
+func pendingInLine(s *scene.Scene, held []demand.Wait) (line []inLine) {
+	out, ours, covers := map[uint32]bool{}, map[*config.NodeSet]bool{}, demand.Covered(s)
 	for _, w := range held {
 		out[w.Job] = out[w.Job] || w.Barred
 	}
@@ -138,11 +139,11 @@ func pendingInLine(s *scene.Scene, held []Wait) (line []inLine) {
 		ours[set] = true
 	}
 	rounds := make([][]inLine, s.Config.Options.MaxPlaces)
-	for _, j := range byTier(s) {
-		if out[j.ID] || !LacksNodes(*j) {
+	for _, j := range demand.ByTier(s) {
+		if out[j.ID] || !demand.LacksNodes(*j) {
 			continue
 		}
-		for i, set := range placesOf(s, ours, j) {
+		for i, set := range demand.PlacesOf(s, ours, j) {
 			if i < len(rounds) && (i == 0 || covers[set]) {
 				tasks := tasksOf(j)
 				rounds[i] = append(rounds[i], inLine{market: marketOf(s, set), nodeset: set.Name, job: j.ID, nodes: tasks * j.NodeCount, jobs: tasks})

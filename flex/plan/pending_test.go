@@ -10,6 +10,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -341,7 +342,7 @@ func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:05:00Z", w.inSlurm(), "passes are rare")
 
 	w.Config.Options.Interval = 2*time.Minute + time.Second
-	assert.Equal(t, "interval is longer than 2m0s", plan.Uncovered(w.Scene())[w.Config.NodeSets[0]])
+	assert.Equal(t, "interval is longer than 2m0s", demand.Uncovered(w.Scene())[w.Config.NodeSets[0]])
 }
 
 // Machines that no longer have a job are deleted, and Slurm places no job on their nodes before

@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -213,7 +214,7 @@ func saysWhy(_ *sight, p plan.Plan) (wrong []string) {
 // live request, a next attempt with a time, a named obstacle, or an action of this plan.
 func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
 	s = sightOf(s.cfg, scene.Of(s.cfg, s.snap).Recalled().Seen)
-	waits := map[string][]plan.Wait{}
+	waits := map[string][]demand.Wait{}
 	for _, w := range p.Waits {
 		for _, n := range w.Nodes {
 			waits[n] = append(waits[n], w)

@@ -11,6 +11,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -54,7 +55,7 @@ func TestEachPendingJobIsServedOrHasAReason(t *testing.T) {
 				use, is := a.(action.UseReservation)
 				return is && use.Job == j.ID
 			})
-			i := slices.IndexFunc(p.Held, func(w plan.Wait) bool { return w.Job == j.ID })
+			i := slices.IndexFunc(p.Held, func(w demand.Wait) bool { return w.Job == j.ID })
 			switch {
 			case has:
 				asked++

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -16,7 +17,7 @@ import (
 // notice returns the text about what the cohort's nodes wait for, for the owner of one of their
 // jobs. It is empty while there is nothing to report. It gives the start of the wait instead of its
 // length, so that it stays true without being written again.
-func notice(v verdict, w *wanted, j *slurm.Job) string {
+func notice(v verdict, w *demand.Wanted, j *slurm.Job) string {
 	c, n := v.cohort, v.queued
 	if why := v.obstacle(); why != "" {
 		return why
@@ -24,22 +25,22 @@ func notice(v verdict, w *wanted, j *slurm.Job) string {
 	if n.Request == "" {
 		return ""
 	}
-	if w.scene.Seen.Now.Sub(n.Requested) < tellAfter && n.Message == "" {
+	if w.Scene.Seen.Now.Sub(n.Requested) < tellAfter && n.Message == "" {
 		return ""
 	}
-	since := cmp.Or(j.Start, waitsSince(c), n.Requested) // earlier requests count
-	wanted := c.live.Request.Size()
-	if c.shares() {
-		wanted = len(c.nodes)
+	since := cmp.Or(j.Start, demand.WaitsSince(c), n.Requested) // earlier requests count
+	wanted := c.Live.Request.Size()
+	if c.Shares() {
+		wanted = len(c.Nodes)
 	}
-	text := fmt.Sprintf(memo.Waiting+"since %s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.scene.MachineType(c.set), slurm.Clock(n.Lease))
-	if others := c.live.Request.Size() - 1; c.shares() && others > 0 {
+	text := fmt.Sprintf(memo.Waiting+"since %s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.Scene.MachineType(c.Set), slurm.Clock(n.Lease))
+	if others := c.Live.Request.Size() - 1; c.Shares() && others > 0 {
 		text += fmt.Sprintf(", requested with %d others", others)
 	}
 	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > n.Lease {
 		text += ", less than its time limit of " + slurm.Clock(limit.Duration)
 	}
-	if c.hasRivals() {
+	if c.HasRivals() {
 		text += " in partition " + j.Partition
 	}
 	if n.Message != "" {
@@ -171,8 +172,8 @@ func waited(s *scene.Scene) map[uint32]bool {
 
 // lossComment returns the text for the owner of a job with lost machines. It mentions if the job
 // does not keep its other machines.
-func lossComment(w *wanted, id uint32, what string) string {
-	if w.short[id] {
+func lossComment(w *demand.Wanted, id uint32, what string) string {
+	if w.Short[id] {
 		what += memo.Short
 	}
 	return memo.Done{Deed: memo.Loss, Reason: what}.String()
@@ -180,10 +181,10 @@ func lossComment(w *wanted, id uint32, what string) string {
 
 // adminComments returns the AdminComments of jobs, by job, except for texts of a return or a
 // warning.
-func adminComments(w *wanted, verdicts []verdict, losses []scene.Loss) map[uint32]string {
+func adminComments(w *demand.Wanted, verdicts []verdict, losses []scene.Loss) map[uint32]string {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
-		for _, j := range v.cohort.holders {
+		for _, j := range v.cohort.Holders {
 			if text := notice(v, w, j); text != "" && j.State != slurm.JobCompleting {
 				waits[j.ID] = append(waits[j.ID], text)
 			}
@@ -193,23 +194,23 @@ func adminComments(w *wanted, verdicts []verdict, losses []scene.Loss) map[uint3
 	for id, some := range waits {
 		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")
 	}
-	waited, back := waited(w.scene), map[uint32]string{} // by heterogeneous job: Slurm requeues it as a whole
+	waited, back := waited(w.Scene), map[uint32]string{} // by heterogeneous job: Slurm requeues it as a whole
 	for _, v := range verdicts {
-		if v.do == goesBack && v.cohort.job.HetID != 0 {
-			back[v.cohort.job.HetID] = memo.OwnComment + v.back.Comment(v.cohort.job.ID, time.Time{})
+		if v.do == goesBack && v.cohort.Job.HetID != 0 {
+			back[v.cohort.Job.HetID] = memo.OwnComment + v.back.Comment(v.cohort.Job.ID, time.Time{})
 		}
 	}
-	for i := range w.scene.Seen.Jobs {
-		switch j := &w.scene.Seen.Jobs[i]; {
+	for i := range w.Scene.Seen.Jobs {
+		switch j := &w.Scene.Seen.Jobs[i]; {
 		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
 			texts[j.ID] = back[j.HetID]
 		case waits[j.ID] != nil:
 		case j.State.HoldsNodes():
-			texts[j.ID] = endText(w.scene, j, waited[j.ID])
-			if lost := lossText(w.scene, j, losses); lost != "" {
+			texts[j.ID] = endText(w.Scene, j, waited[j.ID])
+			if lost := lossText(w.Scene, j, losses); lost != "" {
 				texts[j.ID] = memo.OwnComment + lossComment(w, j.ID, lost)
 			}
-		case j.State.Waits() && len(w.scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.scene.Seen.Told[j.ID]):
+		case j.State.Waits() && len(w.Scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Scene.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Back
 		}
 	}

@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 // problemsOf returns the problems with what the pass saw, and with what it could not read.
-func problemsOf(w *wanted) []scene.Problem {
-	return slices.Concat(w.scene.Problems(), unseenRegions(w.scene), unreadMembers(w.scene), unreadAllowances(w.scene), skewedClock(w.scene), blockedSets(w.scene), unreadLimits(w),
-		lateBoots(w.scene), leftByTrials(w.scene), starving(w.scene, w.handed.held), abandonedCovers(w.scene))
+func problemsOf(w *demand.Wanted) []scene.Problem {
+	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
+		lateBoots(w.Scene), leftByTrials(w.Scene), starving(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
 }
 
 // problemsOfMachines returns the problems with existing machines and nodes.
@@ -73,14 +74,14 @@ func blockedSets(s *scene.Scene) (ps []scene.Problem) {
 }
 
 // unreadLimits reports the jobs with an unreadable time limit that determines a cohort's lease.
-func unreadLimits(w *wanted) (ps []scene.Problem) {
-	for _, c := range w.cohorts {
-		if !c.set.Flex.UseJobDuration {
+func unreadLimits(w *demand.Wanted) (ps []scene.Problem) {
+	for _, c := range w.Cohorts {
+		if !c.Set.Flex.UseJobDuration {
 			continue
 		}
-		for _, j := range c.holders {
+		for _, j := range c.Holders {
 			if j.Limit.Kind == slurm.LimitUnknown {
-				ps = append(ps, scene.NewProblem("time-limit", j.Name(), "%s: the time limit of job %s is not understood; its lease is %s", c.group, j.Name(), slurm.Clock(c.lease)))
+				ps = append(ps, scene.NewProblem("time-limit", j.Name(), "%s: the time limit of job %s is not understood; its lease is %s", c.Group, j.Name(), slurm.Clock(c.Lease)))
 			}
 		}
 	}
@@ -203,7 +204,7 @@ func unserved(s *scene.Scene) (ps []scene.Problem) {
 }
 
 // starving reports the jobs that wait without a request and without a reason.
-func starving(s *scene.Scene, held []Wait) (ps []scene.Problem) {
+func starving(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
 	for _, w := range held {
 		if w.Starves(s.Seen.Now) {
 			ps = append(ps, scene.NewProblem("job-starves", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s); slurmflex now lets Slurm choose its nodes, once every five minutes: compare scontrol show job %[1]s with the nodes",

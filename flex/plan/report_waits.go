@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 // nameWaits builds the waits of each cohort.
-func nameWaits(w *wanted, verdicts []verdict) []verdict {
+func nameWaits(w *demand.Wanted, verdicts []verdict) []verdict {
 	back := map[uint32]*action.ReturnNodes{}
 	for _, v := range verdicts {
 		if v.do == goesBack {
@@ -22,80 +23,80 @@ func nameWaits(w *wanted, verdicts []verdict) []verdict {
 	for i := range verdicts {
 		v := &verdicts[i]
 		v.queued, v.lacking = waitsFor(*v, w)
-		if c := v.cohort; c.job != nil && back[c.job.ID] != nil {
-			giveBack(&v.queued, back[c.job.ID])
-			giveBack(&v.lacking, back[c.job.ID])
+		if c := v.cohort; c.Job != nil && back[c.Job.ID] != nil {
+			giveBack(&v.queued, back[c.Job.ID])
+			giveBack(&v.lacking, back[c.Job.ID])
 		}
 	}
 	return verdicts
 }
 
 // giveBack marks the wait as one that ends in this pass.
-func giveBack(n *Wait, a *action.ReturnNodes) {
-	n.Stage, n.Obstacle, n.Then = Returned, a.Reason, a.Then
+func giveBack(n *demand.Wait, a *action.ReturnNodes) {
+	n.Stage, n.Obstacle, n.Then = demand.Returned, a.Reason, a.Then
 }
 
 // waitsOf returns the waits of the cohorts that lack machines, and of the nodes that Slurm does not
 // power up for their job.
-func waitsOf(w *wanted, verdicts []verdict) (waits []Wait) {
-	waits = make([]Wait, 0, len(verdicts))
+func waitsOf(w *demand.Wanted, verdicts []verdict) (waits []demand.Wait) {
+	waits = make([]demand.Wait, 0, len(verdicts))
 	for _, v := range verdicts {
-		for _, wait := range []Wait{v.queued, v.lacking} {
+		for _, wait := range []demand.Wait{v.queued, v.lacking} {
 			if len(wait.Nodes) > 0 {
 				waits = append(waits, wait)
 			}
 		}
 	}
-	return append(append(waits, unready(w.scene)...), unshownWaits(w.scene)...)
+	return append(append(waits, unready(w.Scene)...), unshownWaits(w.Scene)...)
 }
 
 // waitsFor returns two waits: one for the cohort's nodes that its live request names, and one for
 // those without a request. A wait without nodes is over.
-func waitsFor(v verdict, w *wanted) (queued, lacking Wait) {
+func waitsFor(v verdict, w *demand.Wanted) (queued, lacking demand.Wait) {
 	c := v.cohort
 	var asked, rest []string
-	for _, name := range w.scene.WithoutMachine(c.nodes) {
-		if c.live != nil && c.live.Request.Names(name) && (v.failing.Times == 0 || !w.scene.Seen.Asking[name]) {
+	for _, name := range w.Scene.WithoutMachine(c.Nodes) {
+		if c.Live != nil && c.Live.Request.Names(name) && (v.failing.Times == 0 || !w.Scene.Seen.Asking[name]) {
 			asked = append(asked, name)
 		} else {
 			rest = append(rest, name)
 		}
 	}
-	wait := Wait{NodeSet: c.set.Name, Region: c.set.Region, Group: c.group, Lease: c.lease, Since: waitsSince(c)}
-	if c.job != nil {
-		wait.Job = c.job.ID
+	wait := demand.Wait{NodeSet: c.Set.Name, Region: c.Set.Region, Group: c.Group, Lease: c.Lease, Since: demand.WaitsSince(c)}
+	if c.Job != nil {
+		wait.Job = c.Job.ID
 	}
 	end := waitEnds(w, c)
 	wait.Until, wait.Then, wait.By = end.at, end.then, end.by
-	if c.live != nil {
+	if c.Live != nil {
 		queued = wait
-		live := c.live.Request
-		queued.Nodes, queued.Region, queued.Group = asked, c.live.Group.Region, c.live.Group.Name
+		live := c.Live.Request
+		queued.Nodes, queued.Region, queued.Group = asked, c.Live.Group.Region, c.Live.Group.Name
 		queued.Request, queued.Requested, queued.Lease, queued.Trouble = live.Name, live.Created, live.Duration, live.Trouble()
 		if queued.Since.IsZero() {
 			queued.Since = live.Created
 		}
-		if queued.Stage = Queued; live.State == mig.Creating {
-			queued.Stage = Asking
+		if queued.Stage = demand.Queued; live.State == mig.Creating {
+			queued.Stage = demand.Asking
 		}
 	}
 	lacking = wait
 	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.failed, v.next, v.failing
-	if _, lacking.Trouble, _ = failures(w.scene, c, w.scene.Group(c.id())); v.failing.Times > 0 {
+	if _, lacking.Trouble, _ = failures(w.Scene, c, w.Scene.Group(c.ID())); v.failing.Times > 0 {
 		lacking.Failed, lacking.Trouble = v.failing.Times, v.failing.Trouble()
 	}
 	if v.do != goesBack && v.do != powersDown {
 		lacking.Obstacle = v.why
 	}
-	if lacking.Stage = Asking; lacking.Obstacle != "" {
-		lacking.Stage = Waiting
+	if lacking.Stage = demand.Asking; lacking.Obstacle != "" {
+		lacking.Stage = demand.Waiting
 	}
 	return queued, lacking
 }
 
 // unready returns the waits of nodes that Slurm has allocated to a job and does not power up.
 // slurmflex requests no machine until Slurm does.
-func unready(s *scene.Scene) (waits []Wait) {
+func unready(s *scene.Scene) (waits []demand.Wait) {
 	for _, m := range s.Nodes() {
 		job := m.Owner()
 		if job == nil || job.State.AtWork() || m.Power != scene.Off && m.Power != scene.Unclear || s.HasMachine(m.Name) {
@@ -105,8 +106,8 @@ func unready(s *scene.Scene) (waits []Wait) {
 		if m.Power == scene.Unclear {
 			obstacle = fmt.Sprintf("Slurm shows it as %s, which slurmflex does not understand", m.State)
 		}
-		waits = append(waits, Wait{
-			Job: job.ID, NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Since: job.Start, Stage: Waiting, Obstacle: obstacle,
+		waits = append(waits, demand.Wait{
+			Job: job.ID, NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Since: job.Start, Stage: demand.Waiting, Obstacle: obstacle,
 		})
 	}
 	return waits
@@ -114,7 +115,7 @@ func unready(s *scene.Scene) (waits []Wait) {
 
 // unshownWaits returns the waits of nodes that a job was allocated and that Slurm's node list does
 // not show, because a row without a name could not be read.
-func unshownWaits(s *scene.Scene) (waits []Wait) {
+func unshownWaits(s *scene.Scene) (waits []demand.Wait) {
 	for _, name := range s.UnshownNodes() {
 		set, _, ok := s.Config.Find(name)
 		waiting := slices.DeleteFunc(slices.Clone(s.HoldersOf(name)), func(j *slurm.Job) bool { return j.State.AtWork() })
@@ -122,8 +123,8 @@ func unshownWaits(s *scene.Scene) (waits []Wait) {
 			continue
 		}
 		owner := slices.MinFunc(waiting, scene.ByImportance)
-		waits = append(waits, Wait{
-			Job: owner.ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{name}, Since: owner.Start, Stage: Waiting, Obstacle: unshownText,
+		waits = append(waits, demand.Wait{
+			Job: owner.ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{name}, Since: owner.Start, Stage: demand.Waiting, Obstacle: unshownText,
 		})
 	}
 	return waits
@@ -133,8 +134,8 @@ func unshownWaits(s *scene.Scene) (waits []Wait) {
 // Where nothing was requested then, nothing is requested now, and the obstacle is the unread
 // region. A node that waits in a readable region, because its nodeset has moved there, appears only
 // in that region.
-func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
-	recalled := func(n Wait) bool { _, ok := snap.LastKnown[n.Region]; return ok }
+func recallWaits(snap scene.Snapshot, now, known []demand.Wait) []demand.Wait {
+	recalled := func(n demand.Wait) bool { _, ok := snap.LastKnown[n.Region]; return ok }
 	waits := slices.DeleteFunc(now, recalled)
 	read := map[string]bool{}
 	for _, n := range waits {
@@ -148,10 +149,10 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 		}
 		switch {
 		case n.Request == "":
-			n.Stage, n.Obstacle = Waiting, unreadText(n.Region, snap.Unseen[n.Region])
+			n.Stage, n.Obstacle = demand.Waiting, unreadText(n.Region, snap.Unseen[n.Region])
 			n.Failed, n.Next, n.Failing = 0, time.Time{}, scene.Failing{}
-		case n.Stage == Returned: // slurmflex returns no nodes in an unread region
-			n.Stage, n.Obstacle, n.Then = Queued, "", ""
+		case n.Stage == demand.Returned: // slurmflex returns no nodes in an unread region
+			n.Stage, n.Obstacle, n.Then = demand.Queued, "", ""
 		}
 		if !n.Until.After(snap.Now) {
 			n.Until, n.Then, n.By = time.Time{}, "", ""
@@ -163,9 +164,9 @@ func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 
 // waitEnds returns when a cohort's wait ends, and what happens to its job then. The wait never ends
 // if Slurm would end the job instead of requeueing it.
-func waitEnds(w *wanted, c *cohort) waitEnd {
+func waitEnds(w *demand.Wanted, c *demand.Cohort) waitEnd {
 	end := endOfWait(w, c)
-	if c.job == nil || end.then != action.Cancel && keeps(w.scene, c) {
+	if c.Job == nil || end.then != action.Cancel && keeps(w.Scene, c) {
 		return waitEnd{}
 	}
 	return end

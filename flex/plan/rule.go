@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 )
 
 // verdict is the decision on a cohort in this pass, and the reason.
 type verdict struct {
-	cohort *cohort
+	cohort *demand.Cohort
 	do     deed
 	rule   int // the index of the deciding rule
 
@@ -23,11 +24,11 @@ type verdict struct {
 	failing  scene.Failing       // how the cohort's calls fail
 	underWay bool                // all machines exist, are requested, or are being requested
 	gone     bool                // the job loses its nodes in this pass
-	with     []*cohort           // other cohorts that its request also serves
+	with     []*demand.Cohort    // other cohorts that its request also serves
 	joins    bool                // an earlier verdict's request also serves this cohort
 	yields   *scene.Live         // its live request, which yields its queue position
 
-	queued, lacking Wait // its waits: the nodes that its live request names, and the others
+	queued, lacking demand.Wait // its waits: the nodes that its live request names, and the others
 
 	expect   []string
 	problems []scene.Problem
@@ -49,7 +50,7 @@ const (
 // cohort.
 type rule struct {
 	name  string
-	judge func(w *wanted, c *cohort) verdict
+	judge func(w *demand.Wanted, c *demand.Cohort) verdict
 	bar   bar
 }
 
@@ -84,20 +85,20 @@ var rules = []rule{
 // judge returns the verdict on each cohort: the decision of the first rule that decides, with the
 // notes of the rules before it. Before that it withdraws the request that refresh_after replaces,
 // and notes what the rules need to know of all cohorts.
-func judge(w *wanted) []verdict {
+func judge(w *demand.Wanted) []verdict {
 	refreshOldest(w)
-	for _, c := range w.cohorts {
-		c.asked = countAsked(w, c)
+	for _, c := range w.Cohorts {
+		c.Asked = countAsked(w, c)
 	}
 	noteTorn(w)
-	verdicts := make([]verdict, len(w.cohorts))
-	for i, c := range w.cohorts {
+	verdicts := make([]verdict, len(w.Cohorts))
+	for i, c := range w.Cohorts {
 		verdicts[i] = verdictOn(w, c)
 	}
 	return verdicts
 }
 
-func verdictOn(w *wanted, c *cohort) verdict {
+func verdictOn(w *demand.Wanted, c *demand.Cohort) verdict {
 	said := verdict{do: requests, rule: len(rules)}
 	for i, r := range rules {
 		switch v := r.judge(w, c); v.do {
@@ -129,7 +130,7 @@ type allocation struct {
 // first in the rules. The job's other cohorts get no requests. A job is held or cancelled only if
 // that is the verdict at each of its doors, and then loses all of them. While it is unknown whether
 // Slurm would requeue the job, the job keeps its nodes and its other cohorts proceed.
-func perJob(w *wanted, verdicts []verdict) []verdict {
+func perJob(w *demand.Wanted, verdicts []verdict) []verdict {
 	first := map[allocation]int{} // the deciding verdict
 	keepHope(verdicts)
 	for i, v := range verdicts {
@@ -149,12 +150,12 @@ func perJob(w *wanted, verdicts []verdict) []verdict {
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
-		if v.cohort.job == nil {
+		if v.cohort.Job == nil {
 			continue
 		}
-		decides, decided := first[allocation{job: v.cohort.job.ID}]
-		if d := v.cohort.door; d != nil && !decided {
-			decides, decided = first[allocation{v.cohort.job.ID, d.Name}]
+		decides, decided := first[allocation{job: v.cohort.Job.ID}]
+		if d := v.cohort.Door; d != nil && !decided {
+			decides, decided = first[allocation{v.cohort.Job.ID, d.Name}]
 		}
 		v.gone = decided && verdicts[decides].do == goesBack
 		switch {
@@ -180,7 +181,7 @@ func keepHope(verdicts []verdict) {
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
-		if isEnd(v) && slices.ContainsFunc(v.cohort.door.Rivals, func(d *scene.Door) bool { return !ends[d.Name] }) {
+		if isEnd(v) && slices.ContainsFunc(v.cohort.Door.Rivals, func(d *scene.Door) bool { return !ends[d.Name] }) {
 			v.do, v.back = waits, nil
 		}
 	}

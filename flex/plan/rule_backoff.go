@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -30,30 +31,30 @@ func retryAfter(failures int) time.Duration {
 // backOff decides by the results of the cohort's earlier attempts. It holds the job if no attempt
 // can succeed. After max_attempts failures it requeues the job, and again after each further
 // failure.
-func backOff(w *wanted, c *cohort) verdict {
-	failures, trouble, last := failures(w.scene, c, w.scene.Group(c.id()))
+func backOff(w *demand.Wanted, c *demand.Cohort) verdict {
+	failures, trouble, last := failures(w.Scene, c, w.Scene.Group(c.ID()))
 	if failures == 0 {
 		return verdict{}
 	}
 	hopeless := slices.Contains([]mig.Cause{mig.CauseConfig, mig.CausePermission, mig.CauseNotFound}, trouble.Cause)
-	unheld := hopeless && c.job != nil && !keeps(w.scene, c) && !c.startedAfter(last) && !c.hasRivals() // its job is not held yet
-	if over := w.scene.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
+	unheld := hopeless && c.Job != nil && !keeps(w.Scene, c) && !c.StartedAfter(last) && !c.HasRivals() // its job is not held yet
+	if over := w.Scene.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
 		return verdict{}
 	}
 	switch {
 	case trouble.Cause == mig.CauseExists:
 		return occupied(w, c)
 	// An admin may have released the job.
-	case hopeless && !keeps(w.scene, c) && !c.startedAfter(last):
+	case hopeless && !keeps(w.Scene, c) && !c.StartedAfter(last):
 		return giveUp(w, c, action.Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
-	case failures >= c.set.Flex.MaxAttempts && !stays(w.scene, c) && !c.startedAfter(last):
+	case failures >= c.Set.Flex.MaxAttempts && !stays(w.Scene, c) && !c.StartedAfter(last):
 		return giveUp(w, c, action.Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
 	}
 	next := last.Add(retryAfter(failures))
 	why := memo.Failed(failures, fmt.Sprintf("%s; retrying at %s", trouble.Brief(), next.UTC().Format(time.RFC3339)))
 	return verdict{
 		do: waits, why: why, failed: failures, next: next,
-		problems: []scene.Problem{scene.NewProblem("request-failed", fmt.Sprintf("%s attempt %d", c.group, failures), "%s: %s", c.group, why)},
+		problems: []scene.Problem{scene.NewProblem("request-failed", fmt.Sprintf("%s attempt %d", c.Group, failures), "%s: %s", c.Group, why)},
 	}.quoting(trouble)
 }
 
@@ -69,16 +70,16 @@ func (v verdict) quoting(t mig.Trouble) verdict {
 
 // occupied describes the owner of a resource with the name of the cohort's group. Resources that a
 // newer slurmflex created are already reported as a problem.
-func occupied(w *wanted, c *cohort) verdict {
-	for _, g := range w.scene.Seen.Groups {
-		if g.Name == c.group && g.Region == c.set.Region && g.Stamp.Newer() {
+func occupied(w *demand.Wanted, c *demand.Cohort) verdict {
+	for _, g := range w.Scene.Seen.Groups {
+		if g.Name == c.Group && g.Region == c.Set.Region && g.Stamp.Newer() {
 			return verdict{do: waits, why: fmt.Sprintf("group %s in %s is left alone because a newer slurmflex created it", g.Name, g.Region)}
 		}
 	}
-	p := scene.NewProblem("group-name-taken", c.group, "%s already exists in %s without this cluster's stamp; delete or rename it", c.group, c.set.Region)
-	if owner := w.scene.Seen.Refused[c.group].Owner; owner != "" && owner != w.scene.Config.Cluster {
-		p = scene.NewProblem("group-name-taken", c.group, "group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
-			c.group, c.set.Region, owner, c.set.Name)
+	p := scene.NewProblem("group-name-taken", c.Group, "%s already exists in %s without this cluster's stamp; delete or rename it", c.Group, c.Set.Region)
+	if owner := w.Scene.Seen.Refused[c.Group].Owner; owner != "" && owner != w.Scene.Config.Cluster {
+		p = scene.NewProblem("group-name-taken", c.Group, "group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
+			c.Group, c.Set.Region, owner, c.Set.Name)
 	}
 	return verdict{do: waits, why: p.Text, problems: []scene.Problem{p}}
 }
@@ -88,8 +89,8 @@ func occupied(w *wanted, c *cohort) verdict {
 // whichever are more: Compute may or may not record a refusal. Compute does not record when a
 // request ended, so the creation time is used: a request that waited for hours is retried
 // immediately.
-func failures(s *scene.Scene, c *cohort, group *mig.Group) (n int, trouble mig.Trouble, last time.Time) {
-	requests := c.requestsOf(group)
+func failures(s *scene.Scene, c *demand.Cohort, group *mig.Group) (n int, trouble mig.Trouble, last time.Time) {
+	requests := c.RequestsOf(group)
 	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		if r := requests[i]; n == 0 {
 			trouble, last = r.Trouble(), r.Created
@@ -106,9 +107,9 @@ func failures(s *scene.Scene, c *cohort, group *mig.Group) (n int, trouble mig.T
 
 // refusal returns Compute's last refusal to create the cohort's group, or for a shared group, the
 // request for the cohort's node.
-func refusal(s *scene.Scene, c *cohort) scene.Refusal {
-	last := s.Seen.Refused[c.group]
-	if own := s.Seen.Refused[c.outcome()]; own.Last().After(last.Last()) {
+func refusal(s *scene.Scene, c *demand.Cohort) scene.Refusal {
+	last := s.Seen.Refused[c.Group]
+	if own := s.Seen.Refused[c.Outcome()]; own.Last().After(last.Last()) {
 		return own
 	}
 	return last

@@ -1,12 +1,16 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+
+	"slurmflex/flex/plan/demand"
+)
 
 // nodesetBlocked: too many consecutive instances of the nodeset did not boot.
-func nodesetBlocked(w *wanted, c *cohort) verdict {
-	n := w.scene.Blocked(c.set)
+func nodesetBlocked(w *demand.Wanted, c *demand.Cohort) verdict {
+	n := w.Scene.Blocked(c.Set)
 	if n == 0 {
 		return verdict{}
 	}
-	return verdict{do: waits, why: fmt.Sprintf("nodeset %s is blocked because %d machines in a row failed to boot; ask an admin", c.set.Name, n)}
+	return verdict{do: waits, why: fmt.Sprintf("nodeset %s is blocked because %d machines in a row failed to boot; ask an admin", c.Set.Name, n)}
 }

@@ -6,19 +6,20 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
 // bootLate returns the nodes of a job if their instances have run for boot_timeout without
 // registering. It counts these failures in the nodes' Extra.
-func bootLate(w *wanted, c *cohort) verdict {
-	b := w.scene.Boots(c.set)
-	if len(b.Late) == 0 || c.job == nil || !slices.ContainsFunc(c.nodes, func(name string) bool { return slices.Contains(b.Late, name) }) {
+func bootLate(w *demand.Wanted, c *demand.Cohort) verdict {
+	b := w.Scene.Boots(c.Set)
+	if len(b.Late) == 0 || c.Job == nil || !slices.ContainsFunc(c.Nodes, func(name string) bool { return slices.Contains(b.Late, name) }) {
 		return verdict{}
 	}
-	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.scene.Node(name).Owner() != c.job })
-	v := verdict{do: noted, quiet: true, why: bootText(c.set)}
+	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.Scene.Node(name).Owner() != c.Job })
+	v := verdict{do: noted, quiet: true, why: bootText(c.Set)}
 	v.takeBack(w, c, true, action.ReturnNodes{Nodes: nodes, Extra: failedBoots(w, nodes), Reason: v.why, Then: action.Requeue})
 	return v
 }
@@ -29,12 +30,12 @@ func bootText(set *config.NodeSet) string {
 
 // failedBoots returns, by node, the records after one more failed boot. It leaves an Extra that
 // slurmflex did not write unchanged.
-func failedBoots(w *wanted, nodes []string) map[string]string {
+func failedBoots(w *demand.Wanted, nodes []string) map[string]string {
 	records := map[string]string{}
 	for _, name := range nodes {
-		m := w.scene.Node(name)
+		m := w.Scene.Node(name)
 		if m.Extra == "" || memo.IsBoots(m.Extra) {
-			b := w.scene.Boots(m.Set)
+			b := w.Scene.Boots(m.Set)
 			records[name] = memo.Boots{Failed: b.Records[name].Failed + 1, Last: b.LastMade(m)}.String()
 		}
 	}

@@ -7,16 +7,17 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
 // gangTorn returns a job to Slurm if its allocation is still incomplete after gang_timeout.
-func gangTorn(w *wanted, c *cohort) verdict {
-	if c.torn == "" {
+func gangTorn(w *demand.Wanted, c *demand.Cohort) verdict {
+	if c.Torn == "" {
 		return verdict{}
 	}
-	return giveUp(w, c, action.Requeue, false, "gang-timeout", c.torn)
+	return giveUp(w, c, action.Requeue, false, "gang-timeout", c.Torn)
 }
 
 // noteTorn notes the cohorts of incomplete allocations: for longer than gang_timeout, some of
@@ -25,30 +26,30 @@ func gangTorn(w *wanted, c *cohort) verdict {
 // machines that the other lacks. A job that lacks nodes of a nodeset with machines that are being
 // released therefore waits for up to one further gang_timeout. A job that keeps machines behind a
 // door after a loss has salvage_timeout instead.
-func noteTorn(w *wanted) {
+func noteTorn(w *demand.Wanted) {
 	going, left := map[uint32]bool{}, beingLeft(w)
-	for _, c := range slices.Backward(w.cohorts) {
-		limit := c.set.Flex.GangTimeout
-		if c.door != nil && len(Survivors(w.scene, c.door)) > 0 || limit == 0 || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
+	for _, c := range slices.Backward(w.Cohorts) {
+		limit := c.Set.Flex.GangTimeout
+		if c.Door != nil && len(demand.Survivors(w.Scene, c.Door)) > 0 || limit == 0 || c.Job == nil || c.Stamp.Node != "" || going[c.Job.ID] || w.Scene.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
 			continue
 		}
-		there, since := came(w.scene, c.job)
-		if there == 0 || !w.scene.IsOld(since, limit) {
+		there, since := came(w.Scene, c.Job)
+		if there == 0 || !w.Scene.IsOld(since, limit) {
 			continue
 		}
-		others := takeable(w.scene, c.job, false)
-		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.scene.Node(n).Set] })
-		if len(others) == 0 || hope && !w.scene.IsOld(since, 2*limit) {
+		others := takeable(w.Scene, c.Job, false)
+		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.Scene.Node(n).Set] })
+		if len(others) == 0 || hope && !w.Scene.IsOld(since, 2*limit) {
 			continue
 		}
-		c.torn = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
+		c.Torn = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
 			there, since.UTC().Format("15:04:05"), len(others), slurm.Clock(limit))
-		if wouldEnd(w.scene, holdersOf(w.scene, others)) {
+		if wouldEnd(w.Scene, holdersOf(w.Scene, others)) {
 			continue
 		}
-		going[c.job.ID] = true
-		for _, name := range c.job.Nodes {
-			if m := w.scene.Node(name); m != nil && !slices.Contains(others, name) {
+		going[c.Job.ID] = true
+		for _, name := range c.Job.Nodes {
+			if m := w.Scene.Node(name); m != nil && !slices.Contains(others, name) {
 				left[m.Set] = true
 			}
 		}
@@ -56,10 +57,10 @@ func noteTorn(w *wanted) {
 }
 
 // beingLeft returns the nodesets with a machine that is being deleted or no longer has a job.
-func beingLeft(w *wanted) map[*config.NodeSet]bool {
+func beingLeft(w *demand.Wanted) map[*config.NodeSet]bool {
 	left := map[*config.NodeSet]bool{}
-	for _, in := range w.scene.Machines() {
-		if m := in.Node; m != nil && w.scene.Ours(in) && !m.Set.IsStatic(m.Index) && (in.Leaving() || m.Owner() == nil) {
+	for _, in := range w.Scene.Machines() {
+		if m := in.Node; m != nil && w.Scene.Ours(in) && !m.Set.IsStatic(m.Index) && (in.Leaving() || m.Owner() == nil) {
 			left[m.Set] = true
 		}
 	}

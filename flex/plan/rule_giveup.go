@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -13,15 +14,15 @@ import (
 // Slurm could place another job on a remaining node without calling slurmflex. A static node keeps
 // waiting, because nothing would request it again. If Slurm would end the job, or another job that
 // holds the nodes, giveUp only adds a note and the jobs keep their nodes.
-func giveUp(w *wanted, c *cohort, then action.Then, hopeless bool, key, reason string) verdict {
-	v := verdict{why: reason, problems: []scene.Problem{scene.NewProblem(key, c.group, "%s: %s", c.group, reason)}}
+func giveUp(w *demand.Wanted, c *demand.Cohort, then action.Then, hopeless bool, key, reason string) verdict {
+	v := verdict{why: reason, problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s: %s", c.Group, reason)}}
 	switch {
-	case c.job == nil && c.static:
+	case c.Job == nil && c.Static:
 		v.do = waits
-	case c.job == nil:
+	case c.Job == nil:
 		v.do = powersDown
 	default:
-		nodes := takeable(w.scene, c.job, hopeless && then != action.Cancel)
+		nodes := takeable(w.Scene, c.Job, hopeless && then != action.Cancel)
 		v.do, v.quiet = noted, true
 		if len(nodes) > 0 || then == action.Cancel {
 			v.takeBack(w, c, hopeless, action.ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
@@ -33,19 +34,19 @@ func giveUp(w *wanted, c *cohort, then action.Then, hopeless bool, key, reason s
 // takeBack returns nodes of the cohort's job to Slurm, unless Slurm would end one of the nodes'
 // jobs instead of requeueing it: then only a cancellation is carried out. If no attempt can help
 // the job, its owner is notified of the reason for the wait.
-func (v *verdict) takeBack(w *wanted, c *cohort, hopeless bool, a action.ReturnNodes) {
-	job := c.job
-	holders := holdersOf(w.scene, a.Nodes)
+func (v *verdict) takeBack(w *demand.Wanted, c *demand.Cohort, hopeless bool, a action.ReturnNodes) {
+	job := c.Job
+	holders := holdersOf(w.Scene, a.Nodes)
 	if !slices.Contains(holders, job) {
 		holders = append(holders, job)
 	}
-	if a.Then != action.Cancel && wouldEnd(w.scene, holders) {
+	if a.Then != action.Cancel && wouldEnd(w.Scene, holders) {
 		v.quiet = !hopeless
 		return
 	}
 	a.OfJob, a.Name = action.OfJob{Job: job.ID}, job.Name()
-	if c.door != nil {
-		a.Door, a.Unused = c.door.Name, !c.door.Named()
+	if c.Door != nil {
+		a.Door, a.Unused = c.Door.Name, !c.Door.Named()
 	}
 	for _, j := range holders {
 		if j != job {
@@ -58,9 +59,9 @@ func (v *verdict) takeBack(w *wanted, c *cohort, hopeless bool, a action.ReturnN
 
 // needRecords lets a job keep its nodes while it is unknown whether Slurm would requeue a job that
 // loses nodes.
-func (v *verdict) needRecords(w *wanted) {
+func (v *verdict) needRecords(w *demand.Wanted) {
 	for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
-		if _, read := w.scene.Seen.Requeues[id]; read {
+		if _, read := w.Scene.Seen.Requeues[id]; read {
 			continue
 		}
 		v.do, v.quiet = waits, true
@@ -79,15 +80,15 @@ func (v verdict) decided() verdict {
 
 // keeps reports whether the cohort must keep its nodes because Slurm would end one of its jobs
 // instead of requeueing it.
-func keeps(s *scene.Scene, c *cohort) bool { return wouldEnd(s, c.holders) }
+func keeps(s *scene.Scene, c *demand.Cohort) bool { return wouldEnd(s, c.Holders) }
 
 // stays reports whether a cohort would keep its nodes if slurmflex gave up on it although another
 // attempt may succeed.
-func stays(s *scene.Scene, c *cohort) bool {
-	if c.job == nil {
-		return c.static
+func stays(s *scene.Scene, c *demand.Cohort) bool {
+	if c.Job == nil {
+		return c.Static
 	}
-	return keeps(s, c) || len(takeable(s, c.job, false)) == 0
+	return keeps(s, c) || len(takeable(s, c.Job, false)) == 0
 }
 
 // wouldEnd reports whether Slurm would end one of the jobs, instead of requeueing it, if the job

@@ -5,24 +5,25 @@ import (
 	"slices"
 	"strings"
 
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 
 // nameTaken: nothing is requested while an instance that is not ours has the name of one of the
 // nodes.
-func nameTaken(w *wanted, c *cohort) verdict {
-	stranger := stranger(w.scene, c)
+func nameTaken(w *demand.Wanted, c *demand.Cohort) verdict {
+	stranger := stranger(w.Scene, c)
 	if stranger == "" {
 		return verdict{}
 	}
-	return verdict{do: waits, why: stranger, problems: []scene.Problem{scene.NewProblem("name-taken", c.group, "%s: %s", c.group, stranger)}}
+	return verdict{do: waits, why: stranger, problems: []scene.Problem{scene.NewProblem("name-taken", c.Group, "%s: %s", c.Group, stranger)}}
 }
 
 // stranger describes an instance that is not ours and has the name of one of the cohort's nodes;
 // empty if no such instance exists. While it exists, slurmflex requests nothing: slurmflex must not
 // delete the instance, and it may still register with Slurm.
-func stranger(s *scene.Scene, c *cohort) string {
+func stranger(s *scene.Scene, c *demand.Cohort) string {
 	in, found := firstStranger(s, c)
 	what := "slurmflex did not create it"
 	switch {
@@ -37,8 +38,8 @@ func stranger(s *scene.Scene, c *cohort) string {
 }
 
 // firstStranger returns the first instance of this kind; see stranger.
-func firstStranger(s *scene.Scene, c *cohort) (in scene.Machine, found bool) {
-	for _, name := range c.nodes {
+func firstStranger(s *scene.Scene, c *demand.Cohort) (in scene.Machine, found bool) {
+	for _, name := range c.Nodes {
 		for _, in := range s.MachinesOf(name) {
 			if !s.Ours(in) && !s.MayShow(name) && !slices.ContainsFunc(s.RequestsOf(name), func(r scene.Live) bool { return s.IsNew(in, r) }) {
 				return in, true

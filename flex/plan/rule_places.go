@@ -4,34 +4,35 @@ import (
 	"maps"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 
 // places counts live requests against the limits on their number.
 type places struct {
-	w        *wanted
+	w        *demand.Wanted
 	inRegion map[string]int
 	ofSet    map[string]int
-	ofUser   map[userIn]int          // only where max_active_requests_per_user applies
-	users    map[*mig.Request]userIn // the users who submitted the requests' jobs
+	ofUser   map[demand.UserIn]int          // only where max_active_requests_per_user applies
+	users    map[*mig.Request]demand.UserIn // the users who submitted the requests' jobs
 }
 
 // placesNow counts the live requests that this pass has seen.
-func placesNow(w *wanted) places {
-	inRegion, ofSet := activeRequests(w.scene)
-	p := places{w, inRegion, ofSet, map[userIn]int{}, map[*mig.Request]userIn{}}
-	if w.scene.Config.Options.MaxActivePerUser == 0 {
+func placesNow(w *demand.Wanted) places {
+	inRegion, ofSet := activeRequests(w.Scene)
+	p := places{w, inRegion, ofSet, map[demand.UserIn]int{}, map[*mig.Request]demand.UserIn{}}
+	if w.Scene.Config.Options.MaxActivePerUser == 0 {
 		return p
 	}
-	for _, c := range w.cohorts {
-		if c.live != nil && p.users[c.live.Request] == (userIn{}) {
-			p.users[c.live.Request] = userOf(c)
+	for _, c := range w.Cohorts {
+		if c.Live != nil && p.users[c.Live.Request] == (demand.UserIn{}) {
+			p.users[c.Live.Request] = userOf(c)
 		}
 	}
-	for _, s := range w.settled {
+	for _, s := range w.Settled {
 		if _, serves := p.users[s.Request]; !serves {
-			p.users[s.Request] = userIn{s.Group.Region, w.scene.UserOf(s.Group.Stamp)}
+			p.users[s.Request] = demand.UserIn{Region: s.Group.Region, Name: w.Scene.UserOf(s.Group.Stamp)}
 		}
 		p.ofUser[p.users[s.Request]]++
 	}
@@ -45,17 +46,17 @@ func (p places) clone() places {
 
 // userOf returns who submitted the cohort's job. Static nodes, and nodes that an admin powered
 // up, have an empty user.
-func userOf(c *cohort) userIn {
-	if c.job == nil {
-		return userIn{}
+func userOf(c *demand.Cohort) demand.UserIn {
+	if c.Job == nil {
+		return demand.UserIn{}
 	}
-	return userIn{c.set.Region, c.job.User}
+	return demand.UserIn{Region: c.Set.Region, Name: c.Job.User}
 }
 
 // take counts a request for the cohort.
-func (p places) take(c *cohort) {
-	p.inRegion[c.set.Region]++
-	p.ofSet[c.set.Name]++
+func (p places) take(c *demand.Cohort) {
+	p.inRegion[c.Set.Region]++
+	p.ofSet[c.Set.Name]++
 	p.ofUser[userOf(c)]++
 }
 
@@ -69,23 +70,23 @@ func (p places) free(r scene.Live) {
 // hasRoom reports whether the cohort may make another request. A nodeset that already has a request
 // leaves free places to the region's other nodesets without a request. Otherwise requests that
 // cannot be granted would fill all places. At most a quarter of all places is reserved this way.
-func (p places) hasRoom(c *cohort) bool {
-	most := p.w.scene.Config.Options.MaxActiveRequests
-	free := most - p.inRegion[c.set.Region]
-	return free > 0 && (p.ofSet[c.set.Name] == 0 || free > min(p.idleSets(c.set), most/4)) && !p.isUserFull(c)
+func (p places) hasRoom(c *demand.Cohort) bool {
+	most := p.w.Scene.Config.Options.MaxActiveRequests
+	free := most - p.inRegion[c.Set.Region]
+	return free > 0 && (p.ofSet[c.Set.Name] == 0 || free > min(p.idleSets(c.Set), most/4)) && !p.isUserFull(c)
 }
 
 // isUserFull reports whether the user's jobs have as many requests as
 // max_active_requests_per_user allows.
-func (p places) isUserFull(c *cohort) bool {
-	user, most := userOf(c), p.w.scene.Config.Options.MaxActivePerUser
-	return most > 0 && user.name != "" && p.ofUser[user] >= most
+func (p places) isUserFull(c *demand.Cohort) bool {
+	user, most := userOf(c), p.w.Scene.Config.Options.MaxActivePerUser
+	return most > 0 && user.Name != "" && p.ofUser[user] >= most
 }
 
 // idleSets counts the region's other nodesets that request nodes for jobs and lack a live
 // request.
 func (p places) idleSets(set *config.NodeSet) (n int) {
-	for _, other := range p.w.scene.Config.FlexSets() {
+	for _, other := range p.w.Scene.Config.FlexSets() {
 		if other != set && other.Region == set.Region && !other.Flex.UseBulkInsert && other.Size() > other.Static && p.ofSet[other.Name] == 0 {
 			n++
 		}

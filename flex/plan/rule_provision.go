@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -16,7 +17,7 @@ import (
 // job then.
 type waitEnd struct {
 	at   time.Time // zero: it may wait forever
-	by   Limiter
+	by   demand.Limiter
 	what string // the limit, as its owner or the admin set it
 	then action.Then
 }
@@ -29,29 +30,29 @@ type waitEnd struct {
 //
 // At that last moment, Slurm itself ends a job without nodes, but not a job that waits for its
 // nodes.
-func endOfWait(w *wanted, c *cohort) (end waitEnd) {
+func endOfWait(w *demand.Wanted, c *demand.Cohort) (end waitEnd) {
 	var own scene.JobLimits
-	if c.job != nil {
-		own = w.scene.Seen.Limits[c.job.ID]
+	if c.Job != nil {
+		own = w.Scene.Seen.Limits[c.Job.ID]
 	}
-	limit := func(since time.Time, most time.Duration, by Limiter, then action.Then) {
+	limit := func(since time.Time, most time.Duration, by demand.Limiter, then action.Then) {
 		if at := since.Add(most); most > 0 && !since.IsZero() && (end.at.IsZero() || at.Before(end.at)) {
 			end = waitEnd{at, by, slurm.Clock(most), then}
 		}
 	}
-	sites := action.Then(c.set.Flex.OnProvisionTimeout)
-	limit(lacksSince(w, c), c.set.Flex.ProvisionTimeout, ByTimeout, sites)
+	sites := action.Then(c.Set.Flex.OnProvisionTimeout)
+	limit(lacksSince(w, c), c.Set.Flex.ProvisionTimeout, demand.ByTimeout, sites)
 	if sites != action.Requeue && hopesElsewhere(w, c, end.at) {
 		end = waitEnd{}
 	}
-	limit(waitsSinceFirst(w, c), own.Wait, ByComment, cmp.Or(action.Then(own.Then), onOwnersWait(sites)))
-	if own.Deadline.IsZero() || c.job == nil {
+	limit(waitsSinceFirst(w, c), own.Wait, demand.ByComment, cmp.Or(action.Then(own.Then), onOwnersWait(sites)))
+	if own.Deadline.IsZero() || c.Job == nil {
 		return end
 	}
-	last := own.Deadline.Add(-cmp.Or(own.MinTime, c.job.Limit.Duration))
+	last := own.Deadline.Add(-cmp.Or(own.MinTime, c.Job.Limit.Duration))
 	if end.at.IsZero() || last.Before(end.at) {
-		end = waitEnd{last, ByDeadline, own.Deadline.UTC().Format(time.RFC3339), action.Requeue}
-		if keeps(w.scene, c) {
+		end = waitEnd{last, demand.ByDeadline, own.Deadline.UTC().Format(time.RFC3339), action.Requeue}
+		if keeps(w.Scene, c) {
 			end.then = action.Cancel // as Slurm does at the deadline
 		}
 	}
@@ -60,35 +61,35 @@ func endOfWait(w *wanted, c *cohort) (end waitEnd) {
 
 // hopesElsewhere reports whether the cohort's job also waits at another door where
 // provision_timeout will not have ended the wait by that time.
-func hopesElsewhere(w *wanted, c *cohort, at time.Time) bool {
-	if c.door == nil {
+func hopesElsewhere(w *demand.Wanted, c *demand.Cohort, at time.Time) bool {
+	if c.Door == nil {
 		return false
 	}
-	return slices.ContainsFunc(c.door.Rivals, func(d *scene.Door) bool {
+	return slices.ContainsFunc(c.Door.Rivals, func(d *scene.Door) bool {
 		other := cohortBehind(w, d)
-		if other == nil || other.set.Flex.ProvisionTimeout == 0 {
+		if other == nil || other.Set.Flex.ProvisionTimeout == 0 {
 			return true
 		}
 		since := lacksSince(w, other)
-		return since.IsZero() || since.Add(other.set.Flex.ProvisionTimeout).After(at)
+		return since.IsZero() || since.Add(other.Set.Flex.ProvisionTimeout).After(at)
 	})
 }
 
 // cohortBehind returns the cohort of the door's nodes; nil if all of them have their machines.
-func cohortBehind(w *wanted, d *scene.Door) *cohort {
+func cohortBehind(w *demand.Wanted, d *scene.Door) *demand.Cohort {
 	for _, name := range d.Nodes {
-		if m := w.scene.Node(name); m != nil && w.cohortOf(m) != nil {
-			return w.cohortOf(m)
+		if m := w.Scene.Node(name); m != nil && w.CohortOf(m) != nil {
+			return w.CohortOf(m)
 		}
 	}
 	return nil
 }
 
 // waitsSinceFirst returns when the cohort's job started to wait at the first of its doors.
-func waitsSinceFirst(w *wanted, c *cohort) time.Time {
-	since := waitsSince(c)
-	if c.door != nil {
-		for _, d := range c.door.Rivals {
+func waitsSinceFirst(w *demand.Wanted, c *demand.Cohort) time.Time {
+	since := demand.WaitsSince(c)
+	if c.Door != nil {
+		for _, d := range c.Door.Rivals {
 			if d.At.Before(since) {
 				since = d.At
 			}
@@ -108,34 +109,34 @@ func onOwnersWait(sites action.Then) action.Then {
 }
 
 // waitedTooLong ends the cohort's wait for capacity at its limit.
-func waitedTooLong(w *wanted, c *cohort) verdict {
+func waitedTooLong(w *demand.Wanted, c *demand.Cohort) verdict {
 	end := endOfWait(w, c)
-	if end.at.IsZero() || !w.scene.IsOld(end.at, 0) || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
+	if end.at.IsZero() || !w.Scene.IsOld(end.at, 0) || w.Scene.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
 		return verdict{}
 	}
-	stranger := stranger(w.scene, c)
-	if stranger == "" && anyPresent(w.scene, c.nodes) {
+	stranger := stranger(w.Scene, c)
+	if stranger == "" && demand.AnyPresent(w.Scene, c.Nodes) {
 		return verdict{}
 	}
 	reason := lackedUntil(w, c, end)
-	if trouble := lastAttempt(w.scene, c); trouble.Message != "" && trouble.Brief() != lacked(w, c) {
+	if trouble := lastAttempt(w.Scene, c); trouble.Message != "" && trouble.Brief() != lacked(w, c) {
 		reason += "; last attempt: " + trouble.Brief()
 	}
 	if stranger != "" {
 		reason = fmt.Sprintf("%s (%s %s)", stranger, end.by, end.what)
 	}
-	return giveUp(w, c, end.then, end.then == action.Cancel || end.by == ByDeadline, "provision-timeout", reason)
+	return giveUp(w, c, end.then, end.then == action.Cancel || end.by == demand.ByDeadline, "provision-timeout", reason)
 }
 
 // lackedUntil describes what the cohort lacked until its wait ended, and for how long. It states
 // only what is certain: if slurmflex did not request machines for the whole time, the text does not
 // blame capacity.
-func lackedUntil(w *wanted, c *cohort, end waitEnd) string {
-	lacked, waited := lacked(w, c), c.asked.For
-	if since := waitsSince(c); end.by == ByComment && since.Before(w.scene.Seen.Now.Add(-waited-tellAfter)) {
-		lacked, waited = "no machines", w.scene.Seen.Now.Sub(since)
+func lackedUntil(w *demand.Wanted, c *demand.Cohort, end waitEnd) string {
+	lacked, waited := lacked(w, c), c.Asked.For
+	if since := demand.WaitsSince(c); end.by == demand.ByComment && since.Before(w.Scene.Seen.Now.Add(-waited-tellAfter)) {
+		lacked, waited = "no machines", w.Scene.Seen.Now.Sub(since)
 	}
-	text := fmt.Sprintf("%s for %d × %s", lacked, len(c.nodes), w.scene.MachineType(c.set))
+	text := fmt.Sprintf("%s for %d × %s", lacked, len(c.Nodes), w.Scene.MachineType(c.Set))
 	if waited > 0 {
 		text += " in " + scene.Roughly(waited)
 	}
@@ -144,20 +145,20 @@ func lackedUntil(w *wanted, c *cohort, end waitEnd) string {
 
 // lacked returns what the cohort lacks: capacity while a request is live or after a refusal for
 // lack of capacity or quota, and machines otherwise.
-func lacked(w *wanted, c *cohort) string {
-	_, trouble, _ := failures(w.scene, c, w.scene.Group(c.id()))
-	if c.live != nil || trouble.Cause == mig.CauseCapacity || trouble.Cause == mig.CauseQuota {
+func lacked(w *demand.Wanted, c *demand.Cohort) string {
+	_, trouble, _ := failures(w.Scene, c, w.Scene.Group(c.ID()))
+	if c.Live != nil || trouble.Cause == mig.CauseCapacity || trouble.Cause == mig.CauseQuota {
 		return "no capacity"
 	}
 	return "no machines"
 }
 
 // lastAttempt returns why the cohort's live request, or its last attempt, has created no machines.
-func lastAttempt(s *scene.Scene, c *cohort) mig.Trouble {
-	if c.live != nil {
-		return c.live.Request.Trouble()
+func lastAttempt(s *scene.Scene, c *demand.Cohort) mig.Trouble {
+	if c.Live != nil {
+		return c.Live.Request.Trouble()
 	}
-	_, trouble, _ := failures(s, c, s.Group(c.id()))
+	_, trouble, _ := failures(s, c, s.Group(c.ID()))
 	return trouble
 }
 

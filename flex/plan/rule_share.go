@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/demand"
 	"slurmflex/mig"
 )
 
@@ -18,7 +19,7 @@ type sharing struct {
 	// Before this plan's requests: the active requests, and the jobs that lack one. A user's jobs
 	// count only where max_active_requests_per_user applies.
 	active places
-	lack   map[userIn]int
+	lack   map[demand.UserIn]int
 	// By region: the users whose jobs wait for a place, most important job first.
 	queue map[string][]string
 }
@@ -35,16 +36,16 @@ type needs struct {
 func newSharing() sharing {
 	return sharing{
 		open: map[needs]*verdict{}, begun: map[mig.GroupID]*verdict{}, pending: map[needs]bool{},
-		lack: map[userIn]int{}, queue: map[string][]string{},
+		lack: map[demand.UserIn]int{}, queue: map[string][]string{},
 	}
 }
 
-func needsOf(c *cohort) needs { return needs{c.id(), c.lease, c.place() > 0} }
+func needsOf(c *demand.Cohort) needs { return needs{c.ID(), c.Lease, c.Place() > 0} }
 
 // isFirst reports whether the cohort's request, which is still being created, has not been counted
 // yet.
-func (s sharing) isFirst(c *cohort) bool {
-	if !c.shares() {
+func (s sharing) isFirst(c *demand.Cohort) bool {
+	if !c.Shares() {
 		return true
 	}
 	counted := s.pending[needsOf(c)]
@@ -56,12 +57,12 @@ func (s sharing) isFirst(c *cohort) bool {
 // that the doors of the first pass do not take all places.
 func (t *turns) countLack(verdicts []verdict) {
 	t.shared.active = t.now.clone()
-	maps.Copy(t.shared.lack, t.w.handed.later)
+	maps.Copy(t.shared.lack, t.w.Handed.Later)
 	for i := range verdicts {
 		v := &verdicts[i]
-		if c := v.cohort; v.do == requests && !v.gone && c.place() == 0 && !c.set.Flex.UseBulkInsert {
-			t.shared.lack[userIn{region: c.set.Region}]++
-			if user := userOf(c); user.name != "" {
+		if c := v.cohort; v.do == requests && !v.gone && c.Place() == 0 && !c.Set.Flex.UseBulkInsert {
+			t.shared.lack[demand.UserIn{Region: c.Set.Region}]++
+			if user := userOf(c); user.Name != "" {
 				t.shared.lack[user]++
 			}
 		}
@@ -72,13 +73,13 @@ func (t *turns) countLack(verdicts []verdict) {
 // share_requests. A request of several machines is granted as a whole, and so later: other jobs
 // share no more than they must so that half of the free places are enough for all jobs that lack a
 // request. The other half is left to the jobs of the next passes.
-func (t *turns) size(c *cohort) int {
-	most := c.set.Flex.ShareRequests
-	if c.stamp.User == "" {
+func (t *turns) size(c *demand.Cohort) int {
+	most := c.Set.Flex.ShareRequests
+	if c.Stamp.User == "" {
 		return most
 	}
-	options, region, user := t.w.scene.Config.Options, userIn{region: c.set.Region}, userOf(c)
-	size := perPlace(t.shared.lack[region], options.MaxActiveRequests-t.shared.active.inRegion[c.set.Region])
+	options, region, user := t.w.Scene.Config.Options, demand.UserIn{Region: c.Set.Region}, userOf(c)
+	size := perPlace(t.shared.lack[region], options.MaxActiveRequests-t.shared.active.inRegion[c.Set.Region])
 	if options.MaxActivePerUser > 0 {
 		size = max(size, perPlace(t.shared.lack[user], options.MaxActivePerUser-t.shared.active.ofUser[user]))
 	}
@@ -104,16 +105,16 @@ func (t *turns) share(v *verdict) {
 		}
 		return
 	}
-	if t.shared.begun[c.id()] != nil {
-		what := "group " + c.group + " to be made"
+	if t.shared.begun[c.ID()] != nil {
+		what := "group " + c.Group + " to be made"
 		v.do, v.quiet, v.why, v.expect = waits, true, "waiting for "+what, append(v.expect, what)
 		return
 	}
 	if t.turn(v); v.do != requests {
 		return
 	}
-	if t.w.scene.Group(c.id()) == nil {
-		t.shared.begun[c.id()] = v
+	if t.w.Scene.Group(c.ID()) == nil {
+		t.shared.begun[c.ID()] = v
 	}
 	if t.size(c) > 1 {
 		t.shared.open[needsOf(c)] = v
@@ -129,6 +130,6 @@ func (s sharing) noteWaiting(region, user string) {
 
 // overtakes reports whether a more important job of another user waits for a place in the cohort's
 // region. A job that joined a request now would be ahead of that job in Google's queue.
-func (t *turns) overtakes(c *cohort) bool {
-	return slices.ContainsFunc(t.shared.queue[c.set.Region], func(user string) bool { return user != userOf(c).name })
+func (t *turns) overtakes(c *demand.Cohort) bool {
+	return slices.ContainsFunc(t.shared.queue[c.Set.Region], func(user string) bool { return user != userOf(c).Name })
 }

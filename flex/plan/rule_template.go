@@ -4,20 +4,21 @@ import (
 	"strings"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 
 // badTemplate: nothing is created from an unread instance template, or from one that cannot create
 // flex-start nodes. Its machines might be billed in another way.
-func badTemplate(w *wanted, c *cohort) verdict {
-	t, read := w.scene.Seen.Templates[c.set.Template]
-	name := "instance template " + c.set.Template
+func badTemplate(w *demand.Wanted, c *demand.Cohort) verdict {
+	t, read := w.Scene.Seen.Templates[c.Set.Template]
+	name := "instance template " + c.Set.Template
 	switch {
 	case !read:
 		return verdict{
 			do: waits, quiet: true, why: name + " has not been read yet",
-			problems: []scene.Problem{scene.NewProblem("template", c.group, "%s waits: %s has not been read", c.group, name)},
+			problems: []scene.Problem{scene.NewProblem("template", c.Group, "%s waits: %s has not been read", c.Group, name)},
 		}
 	case t.Err != nil:
 		switch mig.CauseOf(t.Err) {
@@ -26,7 +27,7 @@ func badTemplate(w *wanted, c *cohort) verdict {
 			return giveUp(w, c, action.Hold, true, "template", trouble.Brief()).quoting(trouble).decided()
 		}
 		return unreadFor(c, "template", t.Err)
-	case c.set.Flex.UseBulkInsert: // the call sets whatever the template leaves open
+	case c.Set.Flex.UseBulkInsert: // the call sets whatever the template leaves open
 		return verdict{}
 	}
 	if wrong := t.Contradictions(); len(wrong) > 0 {
@@ -36,6 +37,6 @@ func badTemplate(w *wanted, c *cohort) verdict {
 }
 
 // unreadFor: the cohort waits until something that it needs can be read.
-func unreadFor(c *cohort, key string, err error) verdict {
-	return verdict{do: waits, quiet: true, why: err.Error(), problems: []scene.Problem{scene.NewProblem(key, c.group, "%s waits: %v", c.group, err)}}
+func unreadFor(c *demand.Cohort, key string, err error) verdict {
+	return verdict{do: waits, quiet: true, why: err.Error(), problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s waits: %v", c.Group, err)}}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -15,24 +16,24 @@ import (
 
 // turns assigns the places under max_active_requests and max_active_requests_per_user.
 type turns struct {
-	w         *wanted
-	now, next places                 // places taken now, and after this plan's actions
-	queue     map[string]int         // by region: cohorts that wait for their turn
-	leaves    map[*cohort]bool       // cohorts that lose their nodes in this pass
-	yields    map[string]*scene.Live // by region: the request that yields its place
-	worth     map[*scene.Live]uint64 // by live request: the priority of the most important job it serves
-	keep      map[string]bool        // by region: requests do not yield to the cohorts that follow
+	w         *demand.Wanted
+	now, next places                  // places taken now, and after this plan's actions
+	queue     map[string]int          // by region: cohorts that wait for their turn
+	leaves    map[*demand.Cohort]bool // cohorts that lose their nodes in this pass
+	yields    map[string]*scene.Live  // by region: the request that yields its place
+	worth     map[*scene.Live]uint64  // by live request: the priority of the most important job it serves
+	keep      map[string]bool         // by region: requests do not yield to the cohorts that follow
 	shared    sharing
 }
 
 // inTurn allows as many requests as places are free, in the order of their jobs' importance. It
 // requests nothing for nodes that this plan takes from a job.
-func inTurn(w *wanted, verdicts []verdict) []verdict {
+func inTurn(w *demand.Wanted, verdicts []verdict) []verdict {
 	now := placesNow(w)
-	t := turns{w, now, now.clone(), map[string]int{}, map[*cohort]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[string]bool{}, newSharing()}
+	t := turns{w, now, now.clone(), map[string]int{}, map[*demand.Cohort]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[string]bool{}, newSharing()}
 	taken := map[string]bool{}
-	for _, s := range w.settled {
-		if s.misfit != "" && s.Request.State != mig.Creating {
+	for _, s := range w.Settled {
+		if s.Misfit != "" && s.Request.State != mig.Creating {
 			t.next.free(s.Live)
 		}
 	}
@@ -46,7 +47,7 @@ func inTurn(w *wanted, verdicts []verdict) []verdict {
 			}
 		}
 		t.leaves[v.cohort] = v.gone || v.do >= goesBack
-		if r := v.cohort.live; r != nil {
+		if r := v.cohort.Live; r != nil {
 			t.worth[r] = max(t.worth[r], worthOf(v.cohort))
 			if t.leaves[v.cohort] {
 				t.worth[r] = math.MaxUint64
@@ -57,22 +58,22 @@ func inTurn(w *wanted, verdicts []verdict) []verdict {
 	for i := range verdicts {
 		v := &verdicts[i]
 		switch {
-		case v.cohort.live != nil && v.cohort.live == t.yields[v.cohort.live.Group.Region]:
-			v.yields = v.cohort.live
+		case v.cohort.Live != nil && v.cohort.Live == t.yields[v.cohort.Live.Group.Region]:
+			v.yields = v.cohort.Live
 			t.wait(v, t.next)
 		case v.do != requests:
-		case v.gone, slices.ContainsFunc(v.cohort.missing, func(name string) bool { return taken[name] }):
+		case v.gone, slices.ContainsFunc(v.cohort.Missing, func(name string) bool { return taken[name] }):
 			v.do = waits
-		case v.cohort.shares():
+		case v.cohort.Shares():
 			t.share(v)
-		case !v.cohort.set.Flex.UseBulkInsert:
+		case !v.cohort.Set.Flex.UseBulkInsert:
 			t.turn(v)
 		}
 	}
 	return verdicts
 }
 
-func (t *turns) take(c *cohort) {
+func (t *turns) take(c *demand.Cohort) {
 	t.now.take(c)
 	t.next.take(c)
 }
@@ -85,7 +86,7 @@ func (t *turns) turn(v *verdict) {
 		t.take(c)
 		return
 	}
-	if region := c.set.Region; c.place() == 0 && t.yields[region] == nil && !t.keep[region] && !t.next.hasRoom(c) {
+	if region := c.Set.Region; c.Place() == 0 && t.yields[region] == nil && !t.keep[region] && !t.next.hasRoom(c) {
 		if r := t.yieldsTo(c); r != nil {
 			t.yields[region] = r
 			t.next.free(*r)
@@ -102,18 +103,18 @@ func (t *turns) turn(v *verdict) {
 // wait makes the cohort wait for its turn, and writes the reason for its job's owner. If the
 // cohort's request yielded its place, the reason mentions that until the next request is made.
 func (t *turns) wait(v *verdict, p places) {
-	c, region := v.cohort, v.cohort.set.Region
+	c, region := v.cohort, v.cohort.Set.Region
 	v.do, v.quiet = waits, false
 	if p.isUserFull(c) {
 		v.why = fmt.Sprintf(memo.Waiting+"for its turn: its user has %d of at most %d active requests in %s",
-			p.ofUser[userOf(c)], t.w.scene.Config.Options.MaxActivePerUser, region)
+			p.ofUser[userOf(c)], t.w.Scene.Config.Options.MaxActivePerUser, region)
 	} else {
 		t.queue[region]++
-		t.shared.noteWaiting(region, userOf(c).name)
+		t.shared.noteWaiting(region, userOf(c).Name)
 		v.why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
-			roughPlace(t.queue[region]), region, t.w.scene.Config.Options.MaxActiveRequests)
+			roughPlace(t.queue[region]), region, t.w.Scene.Config.Options.MaxActiveRequests)
 	}
-	if v.yields != nil || c.job != nil && memo.HasYielded(t.w.scene.Seen.Told[c.job.ID]) {
+	if v.yields != nil || c.Job != nil && memo.HasYielded(t.w.Scene.Seen.Told[c.Job.ID]) {
 		v.why += memo.Yielded
 	}
 }
@@ -124,16 +125,16 @@ func (t *turns) wait(v *verdict, p places) {
 // request keeps its place if it creates machines, may serve an unreadable job, or serves a job that
 // is about to leave its nodes. If the cohort waits because of its user's other jobs, only their
 // requests yield.
-func (t *turns) yieldsTo(c *cohort) (least *scene.Live) {
-	after := t.w.scene.Config.Options.YieldAfter
+func (t *turns) yieldsTo(c *demand.Cohort) (least *scene.Live) {
+	after := t.w.Scene.Config.Options.YieldAfter
 	own, user := uint64(math.MaxUint64), t.now.isUserFull(c)
-	if c.job != nil {
-		own = c.job.Priority
+	if c.Job != nil {
+		own = c.Job.Priority
 	}
-	for _, other := range t.w.cohorts {
-		r := other.live
-		if r == nil || r.Group.Region != c.set.Region || t.worth[r] >= own || other.place() == 0 && (after == 0 || !t.w.scene.IsOld(r.Request.Created, after)) || !onlyWaits(t.w.scene, r) ||
-			anyDoubted(t.w.scene, r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
+	for _, other := range t.w.Cohorts {
+		r := other.Live
+		if r == nil || r.Group.Region != c.Set.Region || t.worth[r] >= own || other.Place() == 0 && (after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)) || !demand.OnlyWaits(t.w.Scene, r) ||
+			demand.AnyDoubted(t.w.Scene, r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
 			continue
 		}
 		if least == nil || cmp.Or(cmp.Compare(t.worth[r], t.worth[least]), least.Request.Created.Compare(r.Request.Created)) < 0 {
@@ -145,14 +146,14 @@ func (t *turns) yieldsTo(c *cohort) (least *scene.Live) {
 
 // worthOf returns the priority of the most important job that waits for the cohort's nodes, and 0 for
 // a job's second or later door. Nodes without a job rank above all jobs.
-func worthOf(c *cohort) (most uint64) {
+func worthOf(c *demand.Cohort) (most uint64) {
 	switch {
-	case c.job == nil:
+	case c.Job == nil:
 		return math.MaxUint64
-	case c.place() > 0:
+	case c.Place() > 0:
 		return 0
 	}
-	for _, j := range c.holders {
+	for _, j := range c.Holders {
 		if j.State != slurm.JobCompleting {
 			most = max(most, j.Priority)
 		}

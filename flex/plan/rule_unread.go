@@ -5,21 +5,22 @@ import (
 	"fmt"
 	"slices"
 
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
 // regionUnread: nothing is requested in a region that could not be read.
-func regionUnread(w *wanted, c *cohort) verdict {
-	if !w.scene.Unseen(c.set.Region) {
+func regionUnread(w *demand.Wanted, c *demand.Cohort) verdict {
+	if !w.Scene.Unseen(c.Set.Region) {
 		return verdict{}
 	}
-	return verdict{do: waits, quiet: true, why: unreadText(c.set.Region, w.scene.Seen.Unseen[c.set.Region])}
+	return verdict{do: waits, quiet: true, why: unreadText(c.Set.Region, w.Scene.Seen.Unseen[c.Set.Region])}
 }
 
 // recordUnread: something that could not be read may be a machine or a node of the cohort.
-func recordUnread(w *wanted, c *cohort) verdict {
-	what := cmp.Or(unreadOf(w.scene, c), unshownOf(w.scene, c))
+func recordUnread(w *demand.Wanted, c *demand.Cohort) verdict {
+	what := cmp.Or(unreadOf(w.Scene, c), unshownOf(w.Scene, c))
 	if what == "" {
 		return verdict{}
 	}
@@ -28,13 +29,13 @@ func recordUnread(w *wanted, c *cohort) verdict {
 
 // unreadOf describes what could not be read that concerns the cohort, apart from its region; empty
 // if all of it was read.
-func unreadOf(s *scene.Scene, c *cohort) string {
-	for _, name := range c.nodes {
+func unreadOf(s *scene.Scene, c *demand.Cohort) string {
+	for _, name := range c.Nodes {
 		if what := s.Unread(name); what != "" {
 			return what
 		}
 	}
-	return s.UnreadGroup(c.id())
+	return s.UnreadGroup(c.ID())
 }
 
 func unreadText(region string, err error) string {
@@ -43,14 +44,14 @@ func unreadText(region string, err error) string {
 
 // unshownOf returns a node of the cohort's job with an unreadable row; empty if all rows were read.
 // All nodes of a job are requested together.
-func unshownOf(s *scene.Scene, c *cohort) string {
-	if c.job == nil || c.stamp.Node != "" {
+func unshownOf(s *scene.Scene, c *demand.Cohort) string {
+	if c.Job == nil || c.Stamp.Node != "" {
 		return ""
 	}
 	first := ""
-	for _, name := range c.job.Nodes {
+	for _, name := range c.Job.Nodes {
 		set, _, _ := s.Config.Find(name)
-		if set == c.set && (s.Node(name) == nil || isSkipped(s, slurm.NodeRow, name)) && (first == "" || name < first) {
+		if set == c.Set && (s.Node(name) == nil || isSkipped(s, slurm.NodeRow, name)) && (first == "" || name < first) {
 			first = name
 		}
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 )
@@ -9,7 +10,7 @@ import (
 // sweep cleans up one kind of resource. It is a pure function of the scene and the verdicts.
 type sweep struct {
 	name string
-	plan func(w *wanted, verdicts []verdict) step
+	plan func(w *demand.Wanted, verdicts []verdict) step
 }
 
 // sweeps run in this order. If several sweeps would change the same node, only the first one does.

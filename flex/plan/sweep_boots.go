@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 )
 
 // powerDownLate powers down nodes without a job if their instances have run for boot_timeout
 // without registering.
-func powerDownLate(w *wanted, _ []verdict) (s step) {
-	for _, set := range w.scene.Config.NodeSets {
-		b := w.scene.Boots(set)
+func powerDownLate(w *demand.Wanted, _ []verdict) (s step) {
+	for _, set := range w.Scene.Config.NodeSets {
+		b := w.Scene.Boots(set)
 		if b == nil {
 			continue
 		}
@@ -20,7 +21,7 @@ func powerDownLate(w *wanted, _ []verdict) (s step) {
 		byRecord := map[string][]string{}
 		records := failedBoots(w, b.Late)
 		for _, name := range b.Late {
-			if w.scene.Node(name).Owner() == nil {
+			if w.Scene.Node(name).Owner() == nil {
 				byRecord[records[name]] = append(byRecord[records[name]], name)
 			}
 		}
@@ -36,10 +37,10 @@ func powerDownLate(w *wanted, _ []verdict) (s step) {
 }
 
 // forgetBoots clears the records of failed boots that no longer count.
-func forgetBoots(w *wanted, _ []verdict) (s step) {
+func forgetBoots(w *demand.Wanted, _ []verdict) (s step) {
 	var nodes []string
-	for _, set := range w.scene.Config.NodeSets {
-		if b := w.scene.Boots(set); b != nil {
+	for _, set := range w.Scene.Config.NodeSets {
+		if b := w.Scene.Boots(set); b != nil {
 			nodes = append(nodes, b.Recovered...)
 		}
 	}

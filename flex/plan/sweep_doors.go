@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -28,16 +29,16 @@ func byReservation(s *scene.Scene) map[string][]*slurm.Job {
 // isForDoor reports whether the door was made for the job, or for a job or task that the job is
 // part of.
 func isForDoor(d *scene.Door, j *slurm.Job) bool {
-	whole := wholeOf(d.Address)
+	whole := demand.WholeOf(d.Address)
 	return slices.ContainsFunc([]uint32{j.ID, j.ArrayID, j.HetID}, func(id uint32) bool { return strconv.FormatUint(uint64(id), 10) == whole })
 }
 
 // keepDoors moves each job that waits pending to its next stage. It makes the job use its door,
 // moves the door ahead while machines boot, opens it when all have registered, and deletes it when
 // the job runs or must wait again.
-func keepDoors(w *wanted, _ []verdict) (s step) {
-	promises, named := w.scene.Seen.Promises, byReservation(w.scene)
-	for _, d := range w.scene.Doors() {
+func keepDoors(w *demand.Wanted, _ []verdict) (s step) {
+	promises, named := w.Scene.Seen.Promises, byReservation(w.Scene)
+	for _, d := range w.Scene.Doors() {
 		of := action.OfReservation{Name: d.Name}
 		for _, j := range named[d.Name] {
 			if !d.Doubted && !isForDoor(d, j) {
@@ -51,36 +52,36 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 		opens := func(at time.Time, why action.Why) {
 			s.actions = append(s.actions, action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Start: at}, Why: why})
 		}
-		switch stage, why := stageOf(w.scene, d); {
-		case stage == unsure || !promises && stage != ended:
+		switch stage, why := demand.StageOf(w.Scene, d); {
+		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded:
 			// Slurm opens the door without an action of ours.
-		case stage == ended || stage == broken || stage == late:
+		case stage == demand.DoorEnded || stage == demand.DoorBroken || stage == demand.DoorLate:
 			end := action.DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Why: action.Why(why)}
-			if stage == late {
+			if stage == demand.DoorLate {
 				end.Late = cmp.Or(d.Job.Reason, "None")
 			}
 			s.actions = append(s.actions, end)
-		case w.scene.Config.Options.Waiting != config.Pending && !d.Opened(w.scene.Seen.Now):
-			opens(w.scene.Seen.Now, "jobs are to wait configuring")
-		case w.handed.inherits(d.Job):
+		case w.Scene.Config.Options.Waiting != config.Pending && !d.Opened(w.Scene.Seen.Now):
+			opens(w.Scene.Seen.Now, "jobs are to wait configuring")
+		case w.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
-		case stage == booting && w.handed.leaves[d]:
+		case stage == demand.DoorBooting && w.Handed.Leaves[d]:
 			if d.Named() {
 				s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: "idle machines fit the job"})
 			}
-		case !d.Named() && isBest(w.scene, d):
+		case !d.Named() && isBest(w.Scene, d):
 			s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: false, Why: "the machines are for this job"})
 			s.expect = append(s.expect, "job "+d.Address+" to use its door")
-		case stage == ready && d.Named():
-			opens(w.scene.Seen.Now, "all machines of its job have registered")
+		case stage == demand.DoorReady && d.Named():
+			opens(w.Scene.Seen.Now, "all machines of its job have registered")
 			s.expect = append(s.expect, "job "+d.Address+" to start")
-		case stage == starting:
+		case stage == demand.DoorStarting:
 			s.expect = append(s.expect, "job "+d.Address+" to start")
-		case (stage == booting || stage == ready) && !d.Opened(w.scene.Seen.Now):
-			if startsLater(w.scene, d.Job, 0) {
+		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(w.Scene.Seen.Now):
+			if demand.StartsLater(w.Scene, d.Job, 0) {
 				s.expect = append(s.expect, "Slurm to let job "+d.Address+" start")
 			}
-			if start := pushed(w.scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.scene) {
+			if start := pushed(w.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.Scene) {
 				opens(start, "its machines are still to come")
 			}
 		}
@@ -100,10 +101,10 @@ func isBest(s *scene.Scene, d *scene.Door) bool {
 // progressOf returns the progress of a door's machines: 0 if one does not exist, 1 if all exist, 2
 // if all have registered.
 func progressOf(s *scene.Scene, d *scene.Door) int {
-	switch stage, _ := stageOf(s, d); {
-	case stage == ready || stage == starting:
+	switch stage, _ := demand.StageOf(s, d); {
+	case stage == demand.DoorReady || stage == demand.DoorStarting:
 		return 2
-	case stage == booting && len(s.WithoutMachine(d.Nodes)) == 0:
+	case stage == demand.DoorBooting && len(s.WithoutMachine(d.Nodes)) == 0:
 		return 1
 	}
 	return 0
@@ -113,7 +114,7 @@ func progressOf(s *scene.Scene, d *scene.Door) int {
 // machines. Their nodes may register at any time.
 func NearDoors(s *scene.Scene) (near []*scene.Door) {
 	for _, d := range s.Doors() {
-		if stage, _ := stageOf(s, d); stage == booting && isBest(s, d) && !d.Opened(s.Seen.Now) && !startsLater(s, d.Job, 0) && len(s.WithoutMachine(d.Nodes)) == 0 {
+		if stage, _ := demand.StageOf(s, d); stage == demand.DoorBooting && isBest(s, d) && !d.Opened(s.Seen.Now) && !demand.StartsLater(s, d.Job, 0) && len(s.WithoutMachine(d.Nodes)) == 0 {
 			near = append(near, d)
 		}
 	}
@@ -124,8 +125,8 @@ func NearDoors(s *scene.Scene) (near []*scene.Door) {
 // Slurm powers down the first machine that has registered, because SuspendTime also counts behind a
 // door. Machines that a job keeps after a loss wait for the replacement until salvage_timeout.
 func pushed(s *scene.Scene, d *scene.Door) time.Time {
-	start := s.Seen.Now.Add(doorAhead).Truncate(time.Second)
-	if len(Survivors(s, d)) > 0 {
+	start := s.Seen.Now.Add(demand.DoorAhead).Truncate(time.Second)
+	if len(demand.Survivors(s, d)) > 0 {
 		return start
 	}
 	for _, name := range d.Nodes {
@@ -143,41 +144,41 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 // pushEvery returns how long a door keeps its start before it is moved again: half of doorAhead, or
 // less if the next two passes would be too late.
 func pushEvery(s *scene.Scene) time.Duration {
-	return max(time.Minute, min(doorAhead/2, doorAhead-2*s.Config.Options.Interval))
+	return max(time.Minute, min(demand.DoorAhead/2, demand.DoorAhead-2*s.Config.Options.Interval))
 }
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
-func makeDoors(w *wanted, _ []verdict) (s step) {
-	for _, d := range w.handed.ends {
+func makeDoors(w *demand.Wanted, _ []verdict) (s step) {
+	for _, d := range w.Handed.Ends {
 		s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
 	}
 	made := map[string]int{}
-	for _, want := range w.handed.wants {
-		now := w.scene.Seen.Now
-		of := action.OfReservation{Name: memo.DoorReservation(w.scene.Config.Cluster, want.address, now)}
-		why, start := action.Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.address, len(want.nodes), want.set.Name)), now.Add(doorAhead)
-		switch n := made[want.address]; {
-		case want.cold:
-			of, start = action.OfReservation{Name: memo.ColdReservation(w.scene.Config.Cluster, want.address, now)}, now
-			why = action.Why(fmt.Sprintf("Slurm is to choose nodes of %s for job %s, which waits CONFIGURING then", want.set.Name, want.address))
+	for _, want := range w.Handed.Wants {
+		now := w.Scene.Seen.Now
+		of := action.OfReservation{Name: memo.DoorReservation(w.Scene.Config.Cluster, want.Address, now)}
+		why, start := action.Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.Address, len(want.Nodes), want.Set.Name)), now.Add(demand.DoorAhead)
+		switch n := made[want.Address]; {
+		case want.Cold:
+			of, start = action.OfReservation{Name: memo.ColdReservation(w.Scene.Config.Cluster, want.Address, now)}, now
+			why = action.Why(fmt.Sprintf("Slurm is to choose nodes of %s for job %s, which waits CONFIGURING then", want.Set.Name, want.Address))
 		case n > 0:
 			of.Name = memo.FurtherDoor(of.Name, n)
-		case want.inherit:
-			why = action.Why(fmt.Sprintf("job %s gets machines that no other job has", want.address))
+		case want.Inherit:
+			why = action.Why(fmt.Sprintf("job %s gets machines that no other job has", want.Address))
 		}
-		made[want.address]++
-		if want.open {
+		made[want.Address]++
+		if want.Open {
 			start = now
 		}
-		s.actions = append(s.actions, action.CreateReservation{OfReservation: of, Nodes: want.nodes, Start: start, User: want.job.User, Job: cmp.Or(want.job.HetID, want.job.ID), Purge: doorPurge, Why: why})
-		users := want.users
-		if users == nil && !want.further {
-			users = []string{want.address}
+		s.actions = append(s.actions, action.CreateReservation{OfReservation: of, Nodes: want.Nodes, Start: start, User: want.Job.User, Job: cmp.Or(want.Job.HetID, want.Job.ID), Purge: demand.DoorPurge, Why: why})
+		users := want.Users
+		if users == nil && !want.Further {
+			users = []string{want.Address}
 		}
 		for _, user := range users {
-			s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: want.job.ID, Address: user, Leave: false, Why: why})
+			s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: want.Job.ID, Address: user, Leave: false, Why: why})
 		}
-		s.expect = append(s.expect, "job "+want.address+" to have a door")
+		s.expect = append(s.expect, "job "+want.Address+" to have a door")
 	}
 	return s
 }
@@ -197,34 +198,34 @@ const (
 // and leave them idle machines. Slurm deletes it pending_grace after the last pass that raised
 // purge_comp. The replacement is made before the old reservation is deleted, so that the nodes are
 // always covered.
-func keepCover(w *wanted, _ []verdict) (s step) {
-	covers := w.scene.Covers()
-	if !w.scene.Seen.Promises {
+func keepCover(w *demand.Wanted, _ []verdict) (s step) {
+	covers := w.Scene.Covers()
+	if !w.Scene.Seen.Promises {
 		for _, h := range covers {
-			if w.scene.IsOld(scene.RaisedAt(w.scene, h), coverForgotten) {
+			if w.Scene.IsOld(scene.RaisedAt(w.Scene, h), coverForgotten) {
 				s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "no daemon has kept this cover up for an hour"})
 			}
 		}
 		return s
 	}
-	if slices.ContainsFunc(w.scene.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
+	if slices.ContainsFunc(w.Scene.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
 		return s
 	}
 	nodes := coverNodes(w)
-	now, grace := w.scene.Seen.Now, w.scene.Config.Options.PendingGrace
+	now, grace := w.Scene.Seen.Now, w.Scene.Config.Options.PendingGrace
 	keep := len(covers) - 1
 	switch {
 	case len(nodes) == 0:
 		keep = -1
-	case keep < 0, w.scene.IsOld(covers[keep].At, coverAge), !covers[keep].At.After(w.scene.Seen.SlurmctldSince):
+	case keep < 0, w.Scene.IsOld(covers[keep].At, coverAge), !covers[keep].At.After(w.Scene.Seen.SlurmctldSince):
 		s.actions = append(s.actions, action.CreateReservation{
-			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.scene.Config.Cluster, now)}, Nodes: nodes, Start: now, Purge: grace,
+			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.Scene.Config.Cluster, now)}, Nodes: nodes, Start: now, Purge: grace,
 			Why: "jobs wait pending for these nodes",
 		})
 		s.expect = append(s.expect, "the cover to show")
 	default:
 		live, change := covers[keep], slurm.ReservationChange{}
-		if !sameSet(nodes, live.Nodes) {
+		if !demand.SameSet(nodes, live.Nodes) {
 			change.Nodes = nodes
 		}
 		if ends := live.Start.Add(live.Purge()); ends.Sub(now) < grace-coverRaise {
@@ -245,13 +246,13 @@ func keepCover(w *wanted, _ []verdict) (s step) {
 // coverNodes returns the nodes that jobs are kept from, sorted. Without keep_idle these are all
 // nodes, except running nodes that an admin powered up. With keep_idle they are the nodes without a
 // machine, with a machine that is reserved for one job, or that have been idle for long enough.
-func coverNodes(w *wanted) (nodes []string) {
-	s, sets := w.scene, covered(w.scene)
+func coverNodes(w *demand.Wanted) (nodes []string) {
+	s, sets := w.Scene, demand.Covered(w.Scene)
 	for _, m := range s.Nodes() {
-		if !sets[m.Set] || m.Set.IsStatic(m.Index) || isForeign(s, m) {
+		if !sets[m.Set] || m.Set.IsStatic(m.Index) || demand.IsForeign(s, m) {
 			continue
 		}
-		if m.Power != scene.On || m.Door != nil || w.isKept(m) || m.Set.Flex.KeepIdle == 0 && !isAnybodys(m) || len(m.Holders) == 0 && isOver(s, m) {
+		if m.Power != scene.On || m.Door != nil || w.IsKept(m) || m.Set.Flex.KeepIdle == 0 && !isAnybodys(m) || len(m.Holders) == 0 && isOver(s, m) {
 			nodes = append(nodes, m.Name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -21,11 +22,11 @@ const (
 )
 
 // deleteGroups deletes our groups that are empty and no longer needed.
-func deleteGroups(w *wanted, _ []verdict) (s step) {
-	for _, g := range w.scene.UsableGroups() {
+func deleteGroups(w *demand.Wanted, _ []verdict) (s step) {
+	for _, g := range w.Scene.UsableGroups() {
 		key := g.ID()
-		if w.groupOf[key] || len(g.Live()) > 0 || w.scene.InGroup(key) > 0 || !done(w.scene, g) ||
-			isYoung(w.scene, &s, "group "+g.Name, g.Created) {
+		if w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 || !done(w.Scene, g) ||
+			isYoung(w.Scene, &s, "group "+g.Name, g.Created) {
 			continue
 		}
 		s.actions = append(s.actions, action.DeleteGroup{Of: action.ForGroup(g), Why: "it is empty and no job waits for it"})
@@ -47,15 +48,15 @@ func isYoung(s *scene.Scene, to *step, what string, created time.Time) bool {
 // newest record, because the name of the next attempt follows from it; failed requests while a job
 // or node waits, because they count as attempts; and records that show which job the group's
 // machines belong to.
-func deleteRequests(w *wanted, _ []verdict) (s step) {
-	for _, g := range w.scene.UsableGroups() {
+func deleteRequests(w *demand.Wanted, _ []verdict) (s step) {
+	for _, g := range w.Scene.UsableGroups() {
 		key := g.ID()
-		if w.scene.InGroup(key) == 0 && len(g.Live()) == 0 {
+		if w.Scene.InGroup(key) == 0 && len(g.Live()) == 0 {
 			continue // the group itself is deleted, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
 			counts := r.State == mig.Failed && stillCounts(w, g, r)
-			if !r.State.Live() && !counts && !shows(w.scene, r) && w.scene.IsOld(r.Created, recordAge) {
+			if !r.State.Live() && !counts && !shows(w.Scene, r) && w.Scene.IsOld(r.Created, recordAge) {
 				s.actions = append(s.actions, action.DeleteRequest{Of: action.ForGroup(g), Request: r.Name, Why: "it is finished"})
 			}
 		}
@@ -65,13 +66,13 @@ func deleteRequests(w *wanted, _ []verdict) (s step) {
 
 // stillCounts reports whether a failed request still counts as an attempt for a job that waits or may
 // wait again.
-func stillCounts(w *wanted, g *mig.Group, r mig.Request) bool {
+func stillCounts(w *demand.Wanted, g *mig.Group, r mig.Request) bool {
 	if !g.Stamp.Shared() {
-		return w.groupOf[g.ID()] || w.scene.IsQueued(g.Stamp.Job)
+		return w.GroupOf[g.ID()] || w.Scene.IsQueued(g.Stamp.Job)
 	}
 	return slices.ContainsFunc(r.Instances, func(name string) bool {
-		m := w.scene.Node(name)
-		return m != nil && w.cohortOf(m) != nil && w.cohortOf(m).id() == g.ID()
+		m := w.Scene.Node(name)
+		return m != nil && w.CohortOf(m) != nil && w.CohortOf(m).ID() == g.ID()
 	})
 }
 
@@ -87,7 +88,7 @@ func shows(s *scene.Scene, r mig.Request) bool {
 // lists and the group's own count.
 func done(s *scene.Scene, g *mig.Group) bool {
 	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && isQueuedFor(s, g.Stamp)) && !unaccounted(s, *g) && !s.Creates(g) && !s.MayHold(g)
+	return !(counts && demand.IsQueuedFor(s, g.Stamp)) && !unaccounted(s, *g) && !s.Creates(g) && !s.MayHold(g)
 }
 
 // unaccounted reports whether the group created a machine that could not be read, or the machine of

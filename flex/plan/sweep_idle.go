@@ -7,6 +7,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -34,10 +35,10 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 // were not marked during their job only because of salvage. Slurm's SuspendTime does the same, but
 // does not take leases or nodesets into account. If a job takes such a node first, the mark takes
 // effect at the job's end.
-func powerDownKept(w *wanted, _ []verdict) (s step) {
-	sets := covered(w.scene)
-	for _, m := range w.scene.Nodes() {
-		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.scene.IsUnread(m) || isOpen(w, m, sets) || w.isKept(m) {
+func powerDownKept(w *demand.Wanted, _ []verdict) (s step) {
+	sets := demand.Covered(w.Scene)
+	for _, m := range w.Scene.Nodes() {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.Scene.IsUnread(m) || isOpen(w, m, sets) || w.IsKept(m) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
@@ -47,9 +48,9 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 			}
 			continue
 		}
-		end, ends := endingOf(w.scene, m)
+		end, ends := endingOf(w.Scene, m)
 		until := KeptUntil(m.Set, *m.Node, end)
-		if until.IsZero() || !w.scene.IsOld(until, 0) {
+		if until.IsZero() || !w.Scene.IsOld(until, 0) {
 			continue
 		}
 		why := fmt.Sprintf("idle for keep_idle %s", slurm.Clock(m.Set.Flex.KeepIdle))
@@ -69,8 +70,8 @@ func wasForAJob(m *scene.Node) bool {
 
 // isOpen reports whether Slurm would allocate the node to a waiting job as soon as it is powered
 // down, because the cover, which keeps jobs from its nodeset, does not include the node yet.
-func isOpen(w *wanted, m *scene.Node, sets map[*config.NodeSet]bool) bool {
-	return sets[m.Set] && !m.Cover && !isForeign(w.scene, m)
+func isOpen(w *demand.Wanted, m *scene.Node, sets map[*config.NodeSet]bool) bool {
+	return sets[m.Set] && !m.Cover && !demand.IsForeign(w.Scene, m)
 }
 
 // keptUntil returns when the idle node is powered down; see KeptUntil.
@@ -91,6 +92,6 @@ func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 
 // isLeft reports whether the machine of an idle node in a nodeset with salvage was created for a
 // job that has left the node. A machine that the cover closes may still get a door.
-func isLeft(w *wanted, m *scene.Node) bool {
-	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.scene.HasMachine(m.Name) && m.Machines[0].Origin().ForJobs()
+func isLeft(w *demand.Wanted, m *scene.Node) bool {
+	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.Scene.HasMachine(m.Name) && m.Machines[0].Origin().ForJobs()
 }

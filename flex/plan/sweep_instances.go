@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -13,11 +14,11 @@ import (
 // deleteInstances deletes our instances of nodes that Slurm has powered down. Within
 // max_deletions_per_round, it also deletes our instances that are no longer needed, and then the
 // remains of slurm-gcp. It never deletes the instance of a node with a running job.
-func deleteInstances(w *wanted, _ []verdict) (s step) {
-	b := budget{left: w.scene.Config.Options.MaxDeletions}
+func deleteInstances(w *demand.Wanted, _ []verdict) (s step) {
+	b := budget{left: w.Scene.Config.Options.MaxDeletions}
 	gone := map[mig.GroupID]*departure{} // instances without a group have the zero ID
-	for _, in := range w.scene.Machines() {
-		if !w.scene.Ours(in) {
+	for _, in := range w.Scene.Machines() {
+		if !w.Scene.Ours(in) {
 			continue
 		}
 		reason, stopped := useless(w, in, &b)
@@ -44,12 +45,12 @@ func deleteInstances(w *wanted, _ []verdict) (s step) {
 		if key == (mig.GroupID{}) {
 			s.actions = append(s.actions, action.DeleteVMs{Instances: instances, Why: reason})
 		} else {
-			g := w.scene.Group(key)
+			g := w.Scene.Group(key)
 			s.actions = append(s.actions, action.DeleteInstances{Of: action.ForGroup(g), Instances: instances, Why: reason})
 		}
 		s.expect = append(s.expect, "instances "+slurm.Fold(mig.Names(instances))+" to be gone")
 	}
-	s.actions = append(s.actions, adopt(w.scene, &b)...)
+	s.actions = append(s.actions, adopt(w.Scene, &b)...)
 	s.problems = b.problems
 	return s
 }
@@ -79,13 +80,13 @@ func (b *budget) unasked(why string) string {
 
 // useless returns why an instance of ours must be deleted; empty if it is kept. A stopped instance
 // is useless: a flex-start instance can never be started again.
-func useless(w *wanted, in scene.Machine, b *budget) (why string, stopped bool) {
+func useless(w *demand.Wanted, in scene.Machine, b *budget) (why string, stopped bool) {
 	m := in.Node
 	stopped = in.Stopped()
 	switch {
 	case in.Unread != "":
 		return "", false
-	case m != nil && (m.Doubted || w.isKept(m)):
+	case m != nil && (m.Doubted || w.IsKept(m)):
 		return "", stopped
 	case m != nil && m.Power == scene.Off && len(m.Holders) == 0 && (stopped || m.IsPoweredDown(in)):
 		return "Slurm has powered its nodes down", stopped
@@ -93,9 +94,9 @@ func useless(w *wanted, in scene.Machine, b *budget) (why string, stopped bool) 
 		return b.unasked("its node is powered down, and Slurm does not know that it ever was up"), stopped
 	case m != nil && stopped && (m.Power == scene.Rising || m.State.Has(slurm.NotResponding)):
 		return b.unasked("it is stopped, and cannot be started again"), stopped
-	case m != nil && w.scene.IsLeftover(m, in):
+	case m != nil && w.Scene.IsLeftover(m, in):
 		return b.unasked("it is from before the job that waits for its node, and cannot serve that one"), stopped
-	case m == nil && w.scene.IsStranded(in.Name) && w.scene.IsOld(in.Created, scene.StrandedAfter):
+	case m == nil && w.Scene.IsStranded(in.Name) && w.Scene.IsOld(in.Created, scene.StrandedAfter):
 		return b.unasked("the configuration knows no node of that name"), stopped
 	}
 	return "", stopped

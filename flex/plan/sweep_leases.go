@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -21,22 +22,22 @@ import (
 // machines. A job that Slurm would not requeue runs on; since its start, its AdminComment shows
 // when its nodes end. Two passes must have seen that end: the reservation in Slurm is from an
 // earlier pass. endInTime writes each reason to the AdminComment before it acts.
-func endInTime(w *wanted, _ []verdict) (s step) {
-	if w.scene.Seen.Skew > scene.MaxSkew {
+func endInTime(w *demand.Wanted, _ []verdict) (s step) {
+	if w.Scene.Seen.Skew > scene.MaxSkew {
 		return s
 	}
-	endings := endings(w.scene)
+	endings := endings(w.Scene)
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
-		left := e.at.Sub(w.scene.Seen.Now)
-		told, warned := memo.BeforeSignal(endText(w.scene, e.job, false))
+		left := e.at.Sub(w.Scene.Seen.Now)
+		told, warned := memo.BeforeSignal(endText(w.Scene, e.job, false))
 		why := action.Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
-		requeues, known := w.scene.Seen.Requeues[e.job.ID]
-		reach := w.scene.Seen.Reach[e.job.ID]
-		requeuesNow := e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.scene.Config.RequeueLead() && (requeues || !known)
+		requeues, known := w.Scene.Seen.Requeues[e.job.ID]
+		reach := w.Scene.Seen.Reach[e.job.ID]
+		requeuesNow := e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.Scene.Config.RequeueLead() && (requeues || !known)
 		// A signal that cannot be sent must not delay the requeue, and must not be sent after it.
 		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
-		late := left < lastTry || w.scene.Seen.Told[e.job.ID] == memo.OwnComment+requeued
+		late := left < lastTry || w.Scene.Seen.Told[e.job.ID] == memo.OwnComment+requeued
 		switch {
 		case left <= 0:
 		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
@@ -46,11 +47,11 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 				a.Signal = e.flex.LeaseEndSignal
 				first += memo.Sends + a.Signal
 			}
-			a.Text = memo.Sent(memo.OwnComment+told, w.scene.Seen.Now, a.Signal)
-			s.actions = append(append(s.actions, before(w.scene, a.Job, first, "")...), a)
+			a.Text = memo.Sent(memo.OwnComment+told, w.Scene.Seen.Now, a.Signal)
+			s.actions = append(append(s.actions, before(w.Scene, a.Job, first, "")...), a)
 		case requeuesNow:
 			a := action.RequeueJob{OfJob: action.OfJob{Job: e.job.ID}, Urgent: left <= lastTry, Why: why}
-			s.actions = append(append(s.actions, before(w.scene, a.Job, requeued, "")...), a)
+			s.actions = append(append(s.actions, before(w.Scene, a.Job, requeued, "")...), a)
 			s.expect = append(s.expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -12,10 +13,10 @@ import (
 // powerDownOrphans powers down rising nodes without a job: the job was cancelled or requeued. Slurm
 // itself would leave them as they are, or place another job on them without calling slurmflex. It
 // leaves drained and DOWN nodes to the admin.
-func powerDownOrphans(w *wanted, _ []verdict) (s step) {
+func powerDownOrphans(w *demand.Wanted, _ []verdict) (s step) {
 	var orphans []string
-	for _, m := range w.scene.Nodes() {
-		if m.Power != scene.Rising || w.cohortOf(m) != nil || len(m.Holders) > 0 || w.scene.IsUnread(m) {
+	for _, m := range w.Scene.Nodes() {
+		if m.Power != scene.Rising || w.CohortOf(m) != nil || len(m.Holders) > 0 || w.Scene.IsUnread(m) {
 			continue
 		}
 		switch {
@@ -36,10 +37,10 @@ func powerDownOrphans(w *wanted, _ []verdict) (s step) {
 // Slurm would wait for SuspendTimeout. It does the same for nodes that ResumeTimeout set DOWN, once
 // their machines and requests are gone, and for nodes that slurmflex set DOWN while Slurm was
 // already powering them down.
-func resumeEmpty(w *wanted, _ []verdict) (s step) {
+func resumeEmpty(w *demand.Wanted, _ []verdict) (s step) {
 	var empty, tooLate, lost []string
-	for _, m := range w.scene.Nodes() {
-		if m.Power != scene.Off || m.Taken() || w.scene.Present(m.Name) || w.scene.IsUnread(m) || w.scene.IsAhead(m.Set.Name) {
+	for _, m := range w.Scene.Nodes() {
+		if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) || w.Scene.IsUnread(m) || w.Scene.IsAhead(m.Set.Name) {
 			continue
 		}
 		switch {
@@ -70,9 +71,9 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 // remains powered down. If a job has been allocated one of the nodes meanwhile, Slurm refuses the
 // change for that node and changes the others. The node's Reason shows that slurmflex has changed
 // it; a node that lost its Reason is usable.
-func openToBackfill(w *wanted, _ []verdict) step {
+func openToBackfill(w *demand.Wanted, _ []verdict) step {
 	var names []string
-	for _, m := range w.scene.Nodes() {
+	for _, m := range w.Scene.Nodes() {
 		if m.Power == scene.Off && m.Idle() && !m.Taken() && m.State.Has(slurm.PoweredDown) &&
 			memo.IsOurReason(m.Reason) && m.Reason != memo.Usable {
 			names = append(names, m.Name)
@@ -88,17 +89,17 @@ func openToBackfill(w *wanted, _ []verdict) step {
 // not have that setting. With keep_idle or salvage nothing is marked, because an allocated node
 // cannot be unmarked. A job that gang_timeout returns is the exception: without the mark it would
 // get the same nodes again and wait as before.
-func powerDownOnIdle(w *wanted, verdicts []verdict) step {
+func powerDownOnIdle(w *demand.Wanted, verdicts []verdict) step {
 	torn := map[*slurm.Job]bool{}
 	for _, v := range verdicts {
-		if v.gone && v.cohort.torn != "" {
-			torn[v.cohort.job] = true
+		if v.gone && v.cohort.Torn != "" {
+			torn[v.cohort.Job] = true
 		}
 	}
 	var names []string
-	for _, m := range w.scene.Nodes() {
+	for _, m := range w.Scene.Nodes() {
 		job := m.Owner()
-		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || m.Set.IsStatic(m.Index) || !w.scene.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || m.Set.IsStatic(m.Index) || !w.Scene.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		if m.Power == scene.On || m.Power == scene.Rising && m.State.Has(slurm.PoweringUp) {

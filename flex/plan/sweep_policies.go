@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 
 // deletePolicies deletes our workload policies that no group uses. It deletes none in an unread
 // region, where the group may only be unseen.
-func deletePolicies(w *wanted, _ []verdict) (s step) {
-	policies := slices.SortedFunc(slices.Values(w.scene.Seen.Policies), func(a, b mig.Policy) int {
+func deletePolicies(w *demand.Wanted, _ []verdict) (s step) {
+	policies := slices.SortedFunc(slices.Values(w.Scene.Seen.Policies), func(a, b mig.Policy) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range policies {
@@ -21,8 +22,8 @@ func deletePolicies(w *wanted, _ []verdict) (s step) {
 			s.problems = append(s.problems, scene.NewProblem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
 			continue
 		}
-		if p.Stamp.Cluster == w.scene.Config.Cluster && !w.groupOf[key] && w.scene.Group(key) == nil && !isUsed(w.scene, p) && w.scene.UnreadGroup(key) == "" && !w.scene.Unseen(p.Region) && w.scene.Seen.UnseenPolicies[p.Region] == nil &&
-			!isYoung(w.scene, &s, "workload policy "+p.Name, p.Created) {
+		if p.Stamp.Cluster == w.Scene.Config.Cluster && !w.GroupOf[key] && w.Scene.Group(key) == nil && !isUsed(w.Scene, p) && w.Scene.UnreadGroup(key) == "" && !w.Scene.Unseen(p.Region) && w.Scene.Seen.UnseenPolicies[p.Region] == nil &&
+			!isYoung(w.Scene, &s, "workload policy "+p.Name, p.Created) {
 			s.actions = append(s.actions, action.DeletePolicy{Of: action.Of{Group: key}, Why: "its group is gone"})
 		}
 	}

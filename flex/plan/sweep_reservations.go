@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -21,10 +22,10 @@ import (
 //
 // Each reservation ends soon after the lease, so that Slurm does not expect jobs to wait longer.
 // Passes extend it while a configured node in it is up.
-func reserve(w *wanted, _ []verdict) (s step) {
-	want, maintained := allEnds(w.scene)
+func reserve(w *demand.Wanted, _ []verdict) (s step) {
+	want, maintained := allEnds(w.Scene)
 	have := map[string]*slurm.Reservation{}
-	for _, h := range w.scene.Holds() {
+	for _, h := range w.Scene.Holds() {
 		if h.Kind == memo.LeaseHold {
 			have[h.Name] = h.Reservation
 		}
@@ -33,8 +34,8 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	for name, r := range have {
 		unknown[name] = want[name] == nil
 		for _, node := range r.Nodes {
-			m := w.scene.Node(node)
-			if m == nil || mayHaveLease(w.scene, m) {
+			m := w.Scene.Node(node)
+			if m == nil || mayHaveLease(w.Scene, m) {
 				want[name] = append(want[name], node)
 				unknown[name] = unknown[name] && m == nil
 			}
@@ -42,19 +43,19 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		nodes := slices.Compact(slices.Sorted(slices.Values(want[name])))
-		end := memo.ParseHold(w.scene.Config.Cluster, name).At
+		end := memo.ParseHold(w.Scene.Config.Cluster, name).At
 		why := action.Why("their leases end at " + end.Format(time.RFC3339))
 		if maintained[name] {
 			why = action.Why("their leases end, or maintenance of their hosts begins, at " + end.Format(time.RFC3339))
 		}
-		start, grace := end, leaseGrace(w.scene.Config)
-		if w.scene.IsOld(end, 0) {
-			start = w.scene.Seen.Now.Truncate(time.Minute)
+		start, grace := end, leaseGrace(w.Scene.Config)
+		if w.Scene.IsOld(end, 0) {
+			start = w.Scene.Seen.Now.Truncate(time.Minute)
 		}
 		until := start.Add(grace)
 		r := have[name]
 		switch {
-		case isSkipped(w.scene, slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
+		case isSkipped(w.Scene, slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
 		case r == nil:
 			s.actions = append(s.actions, action.CreateReservation{
 				OfReservation: action.OfReservation{Name: name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,
@@ -74,11 +75,11 @@ func reserve(w *wanted, _ []verdict) (s step) {
 }
 
 // deleteFormer deletes our reservations of kinds that this version no longer makes.
-func deleteFormer(w *wanted, _ []verdict) (s step) {
-	for _, h := range w.scene.Holds() {
+func deleteFormer(w *demand.Wanted, _ []verdict) (s step) {
+	for _, h := range w.Scene.Holds() {
 		if h.Kind == memo.FormerHold {
 			a := action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "slurmflex no longer creates such reservations"}
-			if j := w.scene.Job(h.Job); j != nil && j.Reservation == h.Name {
+			if j := w.Scene.Job(h.Job); j != nil && j.Reservation == h.Name {
 				a.Job = j.ID
 			}
 			s.actions = append(s.actions, a)

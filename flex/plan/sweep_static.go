@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -11,11 +12,11 @@ import (
 
 // powerUpStatic powers up static nodes that are powered down without a reason: when the cluster
 // starts, and after their lease has ended. Slurm itself never does.
-func powerUpStatic(w *wanted, _ []verdict) step {
+func powerUpStatic(w *demand.Wanted, _ []verdict) step {
 	var names []string
-	for _, m := range w.scene.Nodes() {
+	for _, m := range w.Scene.Nodes() {
 		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
-			!w.scene.IsUnread(m) && !w.scene.Present(m.Name) {
+			!w.Scene.IsUnread(m) && !w.Scene.Present(m.Name) {
 			names = append(names, m.Name)
 		}
 	}
@@ -25,16 +26,16 @@ func powerUpStatic(w *wanted, _ []verdict) step {
 // renewStatic powers down idle static nodes shortly before their lease ends, so that the new lease
 // starts without harm to a job. A node keeps its machine while a new request could not be made. If
 // ten nodes are due and one place is free, they are renewed one at a time.
-func renewStatic(w *wanted, _ []verdict) (s step) {
+func renewStatic(w *demand.Wanted, _ []verdict) (s step) {
 	p := placesOfStatic(w)
-	for _, m := range w.scene.Nodes() {
+	for _, m := range w.Scene.Nodes() {
 		early := m.Set.Flex.RenewBefore
 		if early == 0 || !m.Set.IsStatic(m.Index) || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
 			m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		for _, in := range m.Machines {
-			if left := in.Until().Sub(w.scene.Seen.Now); !in.Until().IsZero() && w.scene.IsOld(in.Until(), -early) && mayAskIn(w, p, renewal(w, m)) == barsNothing {
+			if left := in.Until().Sub(w.Scene.Seen.Now); !in.Until().IsZero() && w.Scene.IsOld(in.Until(), -early) && mayAskIn(w, p, renewal(w, m)) == barsNothing {
 				p.take(renewal(w, m))
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
 				s.actions = append(s.actions, action.SetNodes{
@@ -48,11 +49,11 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 
 // placesOfStatic counts the live requests, and the requests that static nodes without a machine
 // will need.
-func placesOfStatic(w *wanted) places {
+func placesOfStatic(w *demand.Wanted) places {
 	p := placesNow(w)
-	for _, m := range w.scene.Nodes() {
+	for _, m := range w.Scene.Nodes() {
 		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off || m.Power == scene.Rising) &&
-			len(w.scene.RequestsOf(m.Name)) == 0 {
+			len(w.Scene.RequestsOf(m.Name)) == 0 {
 			p.take(renewal(w, m))
 		}
 	}
@@ -60,8 +61,8 @@ func placesOfStatic(w *wanted) places {
 }
 
 // renewal returns the cohort that a static node would have after it is powered down and up again.
-func renewal(w *wanted, m *scene.Node) *cohort {
-	c := newCohort(w.scene, m, nil, false, 0)
-	c.nodes = []string{m.Name}
+func renewal(w *demand.Wanted, m *scene.Node) *demand.Cohort {
+	c := demand.NewCohort(w.Scene, m, nil, false, 0)
+	c.Nodes = []string{m.Name}
 	return c
 }

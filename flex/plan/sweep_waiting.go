@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -15,50 +16,50 @@ import (
 // commentOf returns the Comment for a cohort's nodes while no machine is being created: they wait for
 // a request, a place, the next attempt, the end of a rate limit, or an admin. It reports false if
 // the nodes need no Comment.
-func commentOf(v verdict, w *wanted) (n memo.Wait, ok bool) {
+func commentOf(v verdict, w *demand.Wanted) (n memo.Wait, ok bool) {
 	c := v.cohort
 	if q := v.queued; q.Request != "" {
-		r := c.live.Request
-		return memo.Wait{Place: q.Group + "/" + q.Request, Since: q.Requested, Armed: q.Requested}, r.State == mig.Accepted && !anyOurs(w.scene, r.Instances)
+		r := c.Live.Request
+		return memo.Wait{Place: q.Group + "/" + q.Request, Since: q.Requested, Armed: q.Requested}, r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)
 	}
 	l := v.lacking
-	return memo.Wait{Place: l.Group, Since: l.Since, Armed: l.Since}, (v.obstacle() != "" || l.Failing.Times > 0) && !v.gone && !anyOurs(w.scene, c.nodes)
+	return memo.Wait{Place: l.Group, Since: l.Since, Armed: l.Since}, (v.obstacle() != "" || l.Failing.Times > 0) && !v.gone && !anyOurs(w.Scene, c.Nodes)
 }
 
 // keepWaiting lets nodes wait longer than Slurm's ResumeTimeout, which is at most 18 hours before
 // 25.05: a power_up resets the timer. It must stop once the machine is being created, because
 // slurmctld refuses a node that booted before it was last powered up.
-func keepWaiting(w *wanted, verdicts []verdict) (s step) {
+func keepWaiting(w *demand.Wanted, verdicts []verdict) (s step) {
 	for _, v := range verdicts {
 		c := v.cohort
 		now, waits := commentOf(v, w)
-		if !waits || c.door != nil { // Slurm does not power up nodes behind a door
+		if !waits || c.Door != nil { // Slurm does not power up nodes behind a door
 			continue
 		}
-		due := w.scene.Seen.ResumeTimeout / 3
-		nodes := w.scene.WithoutMachine(c.nodes) // an earlier request may have created the others
-		last, known := firstArmed(w.scene, nodes)
-		switch waited := w.scene.Seen.Now.Sub(now.Since); {
+		due := w.Scene.Seen.ResumeTimeout / 3
+		nodes := w.Scene.WithoutMachine(c.Nodes) // an earlier request may have created the others
+		last, known := firstArmed(w.Scene, nodes)
+		switch waited := w.Scene.Seen.Now.Sub(now.Since); {
 		case known:
 			now.Armed = last.Armed
 			if now.Since.IsZero() {
 				now.Since = last.Since
 			}
-		case now.Since.IsZero() && c.job != nil:
+		case now.Since.IsZero() && c.Job != nil:
 			continue // Slurm does not show yet when the job was allocated its nodes
 		case now.Since.IsZero(): // record the start of the wait from now on
-			now.Since, now.Armed = w.scene.Seen.Now.Truncate(time.Second), w.scene.Seen.Now.Truncate(time.Second)
+			now.Since, now.Armed = w.Scene.Seen.Now.Truncate(time.Second), w.Scene.Seen.Now.Truncate(time.Second)
 		case (waited < tellAfter || v.failing.Times > 0) && (due == 0 || waited < due):
 			continue // the wait may end at once
-		case c.job != nil && !c.job.Start.IsZero() && c.job.Start.Before(now.Armed):
-			now.Armed = c.job.Start
+		case c.Job != nil && !c.Job.Start.IsZero() && c.Job.Start.Before(now.Armed):
+			now.Armed = c.Job.Start
 		}
-		change := action.SetNodes{Nodes: nodes, Why: c.why()}
+		change := action.SetNodes{Nodes: nodes, Why: c.Why()}
 		// A time in the future was written by a clock that was ahead, so it is ignored.
-		if age := w.scene.Seen.Now.Sub(now.Armed); due > 0 && (age >= due || age < -scene.MaxSkew) {
-			now.Armed = w.scene.Seen.Now.Truncate(time.Second)
+		if age := w.Scene.Seen.Now.Sub(now.Armed); due > 0 && (age >= due || age < -scene.MaxSkew) {
+			now.Armed = w.Scene.Seen.Now.Truncate(time.Second)
 			change.State = "power_up"
-			change.Why = action.Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.why(), w.scene.Seen.ResumeTimeout))
+			change.Why = action.Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.Why(), w.Scene.Seen.ResumeTimeout))
 		}
 		if comment := now.String(); comment != last.String() {
 			change.Comment = &comment
@@ -89,10 +90,10 @@ func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 }
 
 // stopWaiting clears the Comment of nodes that no longer wait.
-func stopWaiting(w *wanted, _ []verdict) step {
+func stopWaiting(w *demand.Wanted, _ []verdict) step {
 	var names []string
-	for _, m := range w.scene.Nodes() {
-		if c := w.cohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.live == nil && anyOurs(w.scene, []string{m.Name})) {
+	for _, m := range w.Scene.Nodes() {
+		if c := w.CohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.Live == nil && anyOurs(w.Scene, []string{m.Name})) {
 			names = append(names, m.Name)
 		}
 	}

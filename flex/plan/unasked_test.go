@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -99,7 +100,7 @@ func TestJobStarvesOnlyAfterFiveMinutes(t *testing.T) {
 	w := slip(4*time.Minute + 59*time.Second)
 	assert.Empty(t, w.inSlurm())
 	assert.Empty(t, plan.Compute(w.Scene()).Problems)
-	assert.Equal(t, map[uint32]time.Time{7: noon.Add(-4*time.Minute - 59*time.Second)}, plan.WithoutReason(plan.Compute(w.Scene()).Held))
+	assert.Equal(t, map[uint32]time.Time{7: noon.Add(-4*time.Minute - 59*time.Second)}, demand.WithoutReason(plan.Compute(w.Scene()).Held))
 }
 
 func TestOnlyOneStarvingJobHasADoorAtATime(t *testing.T) {

@@ -77,11 +77,11 @@ var mutants = []mutant{
 	},
 	{
 		"a group is deleted before its request is cancelled", "flex/plan/sweep_groups.go",
-		"w.groupOf[key] || len(g.Live()) > 0 || w.scene.InGroup(key) > 0 ||", "w.groupOf[key] || w.scene.InGroup(key) > 0 ||", planner,
+		"w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 ||", "w.GroupOf[key] || w.Scene.InGroup(key) > 0 ||", planner,
 	},
 	{
 		"a group is deleted with machines in it", "flex/plan/sweep_groups.go",
-		"w.groupOf[key] || len(g.Live()) > 0 || w.scene.InGroup(key) > 0 ||", "w.groupOf[key] || len(g.Live()) > 0 ||", planner,
+		"w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 ||", "w.GroupOf[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
 		"every attempt has the same name", "flex/plan/memo/name.go",
@@ -89,18 +89,18 @@ var mutants = []mutant{
 	},
 	{
 		"a job's failures are forgotten when it is requeued", "flex/plan/sweep_groups.go",
-		"return !(counts && isQueuedFor(s, g.Stamp)) && ", "_ = counts\n\treturn ", planner,
+		"return !(counts && demand.IsQueuedFor(s, g.Stamp)) && ", "_ = counts\n\treturn ", planner,
 	},
 	{
 		"a request is cancelled while it is being created", "flex/plan/draft.go",
-		"case r.misfit != \"\" && r.Request.State != mig.Creating:", "case r.misfit != \"\":", planner,
+		"case r.Misfit != \"\" && r.Request.State != mig.Creating:", "case r.Misfit != \"\":", planner,
 	},
 	{
-		"a dead job's request is kept", "flex/plan/match_requests.go",
+		"a dead job's request is kept", "flex/plan/demand/requests.go",
 		`return "no job wants node " + name + " any more"`, `continue`, planner,
 	},
 	{
-		"a shared request is cancelled with its first unwanted machine", "flex/plan/match_requests.go",
+		"a shared request is cancelled with its first unwanted machine", "flex/plan/demand/requests.go",
 		"if shared && 2*len(unwanted) > len(r.Request.Instances) {",
 		"if len(unwanted) > 0 {", planner,
 	},
@@ -110,7 +110,7 @@ var mutants = []mutant{
 	},
 	{
 		"few single jobs share a request", "flex/plan/rule_share.go",
-		"	if c.stamp.User == \"\" {\n", "	if true {\n", planner,
+		"\tif c.Stamp.User == \"\" {\n", "\tif true {\n", planner,
 	},
 	{
 		"a job that shares a request overtakes another user's", "flex/plan/rule_share.go",
@@ -118,20 +118,20 @@ var mutants = []mutant{
 	},
 	{
 		"doors of later passes do not count as jobs without a request", "flex/plan/rule_share.go",
-		"	maps.Copy(t.shared.lack, t.w.handed.later)\n", "	maps.Copy(t.shared.lack, map[userIn]int{})\n", planner,
+		"\tmaps.Copy(t.shared.lack, t.w.Handed.Later)\n", "\tmaps.Copy(t.shared.lack, map[demand.UserIn]int{})\n", planner,
 	},
 	{
-		"the machine of a cancelled job is given to no other", "flex/plan/want_machines.go",
-		"if k.job.NodeCount != 1 {", "if k.job.NodeCount > 0 {", planner,
+		"the machine of a cancelled job is given to no other", "flex/plan/demand/machines.go",
+		"if k.job.NodeCount != 1 {", "if k.Job.NodeCount > 0 {", planner,
 	},
 	{
-		"a request with too short a lease is adopted", "flex/plan/match_requests.go",
-		"if isShort(r, c) && !isEnough(w.scene, r, c) {",
+		"a request with too short a lease is adopted", "flex/plan/demand/requests.go",
+		"if isShort(r, c) && !isEnough(w.Scene, r, c) {",
 		"if asked := r.Request.Duration; asked < 0 {", planner,
 	},
 	{
-		"an instance that is being deleted is not waited for", "flex/plan/match_missing.go",
-		"		case leaves:\n", "		case leaves && false:\n", planner,
+		"an instance that is being deleted is not waited for", "flex/plan/demand/missing.go",
+		"\t\tcase leaves:\n", "\t\tcase leaves && false:\n", planner,
 	},
 	{
 		"a heterogeneous job's first component does not come last", "flex/plan/rule.go",
@@ -139,11 +139,11 @@ var mutants = []mutant{
 	},
 	{
 		"one request more than max_active_requests", "flex/plan/rule_places.go",
-		"free := most - p.inRegion[c.set.Region]", "free := most + 1 - p.inRegion[c.set.Region]", planner,
+		"free := most - p.inRegion[c.Set.Region]", "free := most + 1 - p.inRegion[c.Set.Region]", planner,
 	},
 	{
 		"a request keeps its place however long a more important job waits", "flex/plan/rule_turn.go",
-		"after == 0 || !t.w.scene.IsOld(r.Request.Created, after)", "true", planner,
+		"after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)", "true", planner,
 	},
 	{
 		"one user's jobs may have all places", "flex/plan/rule_places.go",
@@ -193,7 +193,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/sweep_nodes.go",
-		"if m.Power != scene.Off || m.Taken() || w.scene.Present(m.Name) ||", "if m.Power != scene.Off || m.Taken() ||", planner,
+		"if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) ||", "if m.Power != Scene.Off || m.Taken() ||", planner,
 	},
 	{
 		"a reservation of a year is left alone", "flex/plan/sweep_reservations.go",
@@ -215,7 +215,7 @@ var mutants = []mutant{
 	},
 	{
 		"ResumeTimeout starts over while machines are being made", "flex/plan/sweep_waiting.go",
-		"r.State == mig.Accepted && !anyOurs(w.scene, r.Instances)", "r.State == mig.Accepted", planner,
+		"r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)", "r.State == mig.Accepted", planner,
 	},
 	{
 		"the wait between attempts does not grow", "flex/plan/rule_backoff.go",
@@ -230,24 +230,24 @@ var mutants = []mutant{
 		"(m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || ", "", planner,
 	},
 	{
-		"a gang's machines are closed by one list alone", "flex/plan/match_survivors.go",
-		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == scene.LeaseEnded", planner,
+		"a gang's machines are closed by one list alone", "flex/plan/demand/survivors.go",
+		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == Scene.LeaseEnded", planner,
 	},
 	{
-		"a gang keeps machines for ever", "flex/plan/want_survivors.go",
-		"	case s.IsOld(d.At, limit):", "	case false:", planner,
+		"a gang keeps machines for ever", "flex/plan/demand/kept.go",
+		"\tcase s.IsOld(d.At, limit):", "\tcase false:", planner,
 	},
 	{
 		"a gang loses a node before its other machines are closed", "flex/plan/sweep_losses.go",
-		"m.Owner() != nil && !w.areCovered(m.Owner())", "false", planner,
+		"m.Owner() != nil && !w.AreCovered(m.Owner())", "false", planner,
 	},
 	{
-		"a replacement is made in another zone", "flex/plan/match_survivors.go",
-		"	c.zones = slices.Compact(zones)\n", "", planner,
+		"a replacement is made in another zone", "flex/plan/demand/survivors.go",
+		"\tc.Zones = slices.Compact(zones)\n", "", planner,
 	},
 	{
 		"machines that a gang keeps are powered down when Slurm requeues it", "flex/plan/sweep_idle.go",
-		" || isOpen(w, m, sets) || w.isKept(m)", " || isOpen(w, m, sets)", planner,
+		" || isOpen(w, m, sets) || w.IsKept(m)", " || isOpen(w, m, sets)", planner,
 	},
 	{
 		"a machine is kept until its lease ends", "flex/plan/sweep_idle.go",
@@ -267,11 +267,11 @@ var mutants = []mutant{
 	},
 	{
 		"a job with an unread record is returned", "flex/plan/rule_giveup.go",
-		"_, read := w.scene.Seen.Requeues[id]; read {", "_, read := w.scene.Seen.Requeues[id]; read || true {", planner,
+		"_, read := w.Scene.Seen.Requeues[id]; read {", "_, read := w.Scene.Seen.Requeues[id]; read || true {", planner,
 	},
 	{
 		"a job that Slurm would end is returned", "flex/plan/rule_giveup.go",
-		"a.Then != action.Cancel && wouldEnd(w.scene, holders)", "false && wouldEnd(w.scene, holders)", planner,
+		"a.Then != action.Cancel && wouldEnd(w.Scene, holders)", "false && wouldEnd(w.Scene, Holders)", planner,
 	},
 	{
 		"a job that may no longer be requeued loses its nodes", "flex/owner.go",
@@ -287,7 +287,7 @@ var mutants = []mutant{
 	},
 	{
 		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rule_backoff.go",
-		"!stays(w.scene, c) && !c.startedAfter(last)", "!keeps(w.scene, c) && !c.startedAfter(last)", planner,
+		"!stays(w.Scene, c) && !c.StartedAfter(last)", "!keeps(w.Scene, c) && !c.StartedAfter(last)", planner,
 	},
 	{
 		"each bulk insert is one of its own", "mig/gce/bulk.go",
@@ -440,16 +440,16 @@ var mutants = []mutant{
 		[]string{"flex/takedown"},
 	},
 	{
-		"a job waits in a partition that takes others only", "flex/plan/match_partitions.go",
+		"a job waits in a partition that takes others only", "flex/plan/demand/partitions.go",
 		`case s.Seen.Partitions[i].Restricts != "":`, "case false:", planner,
 	},
 	{
-		"dearer machines are requested at once", "flex/plan/want_places.go",
+		"dearer machines are requested at once", "flex/plan/demand/places.go",
 		"isDear := cheaper && set.Flex", "isDear := false && set.Flex", planner,
 	},
 	{
-		"a second place keeps the names of another job's first", "flex/plan/want_machines.go",
-		"		if !first {\n", "		if true {\n", planner,
+		"a second place keeps the names of another job's first", "flex/plan/demand/machines.go",
+		"\t\tif !first {\n", "\t\tif true {\n", planner,
 	},
 	{
 		"a job that starts waits on in its other places", "flex/plan/scene/doors.go",
@@ -460,7 +460,7 @@ var mutants = []mutant{
 		"return theirs > ours || theirs == ours && r.Place < d.Place", "return r.Place < d.Place", planner,
 	},
 	{
-		"a process that makes a single pass covers nodes", "flex/plan/want.go",
+		"a process that makes a single pass covers nodes", "flex/plan/demand/wants.go",
 		"if !s.Seen.Promises || s.Config.Options", "if s.Config.Options", planner,
 	},
 	{
@@ -469,30 +469,30 @@ var mutants = []mutant{
 	},
 	{
 		"a cover from before slurmctld's start is kept", "flex/plan/sweep_doors.go",
-		", !covers[keep].At.After(w.scene.Seen.SlurmctldSince):", ":", planner,
+		", !covers[keep].At.After(w.Scene.Seen.SlurmctldSince):", ":", planner,
 	},
 	{
 		"a node that powers down is open to jobs", "flex/plan/sweep_doors.go",
 		"if m.Power != scene.On || m.Door != nil", "if m.Power == scene.Off || m.Door != nil", planner,
 	},
 	{
-		"a door opens before its last machine is up", "flex/plan/want_stage.go",
-		"\tcase up < len(d.Nodes), startsLater(s, d.Job, 0):", "\tcase up == 0, startsLater(s, d.Job, 0):", planner,
+		"a door opens before its last machine is up", "flex/plan/demand/stage.go",
+		"\tcase up < len(d.Nodes), StartsLater(s, d.Job, 0):", "\tcase up == 0, StartsLater(s, d.Job, 0):", planner,
 	},
 	{
 		"a door opens although its machines are still to come", "flex/plan/sweep_doors.go",
-		"start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.scene)", "start.Before(d.Start)", planner,
+		"start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.Scene)", "start.Before(d.Start)", planner,
 	},
 	{
 		"a door names its job only after its machines are ready", "flex/plan/sweep_doors.go",
-		"case !d.Named() && isBest(w.scene, d):", "case !d.Named() && stage == ready && isBest(w.scene, d):", planner,
+		"case !d.Named() && isBest(w.Scene, d):", "case !d.Named() && stage == demand.DoorReady && isBest(w.Scene, d):", planner,
 	},
 	{
-		"a job that does not start keeps its machines", "flex/plan/want_stage.go",
+		"a job that does not start keeps its machines", "flex/plan/demand/stage.go",
 		"case opened && d.Named() && s.IsOld(d.Start, lateAfter):", "case opened && d.Named() && s.IsOld(d.Start, 1000*lateAfter):", planner,
 	},
 	{
-		"a job starves", "flex/plan/want_wait.go",
+		"a job starves", "flex/plan/demand/wait.go",
 		"now.Sub(w.Since) >= starvesAfter", "now.Sub(w.Since) >= 1000*starvesAfter", planner,
 	},
 	{
@@ -516,7 +516,7 @@ var mutants = []mutant{
 	},
 	{
 		"a clock of capacity runs while nothing is requested", "flex/plan/rule_asked.go",
-		"	if !c.asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.scene.Seen.Now.Add(-c.asked.For)\n", "	return waitsSince(c)\n", planner,
+		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Scene.Seen.Now.Add(-c.Asked.For)\n", "\treturn waitsSince(c)\n", planner,
 	},
 	{
 		"refusals of earlier passes are forgotten", "flex/reconciler.go",
@@ -540,7 +540,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job reads why it is requeued afterwards", "flex/plan/sweep_leases.go",
-		`append(append(s.actions, before(w.scene, a.Job, requeued, "")...), a)`, `append(append(s.actions, a), before(w.scene, a.Job, requeued, "")...)`, planner,
+		`append(append(s.actions, before(w.Scene, a.Job, requeued, "")...), a)`, `append(append(s.actions, a), before(w.Scene, a.Job, requeued, "")...)`, planner,
 	},
 	{
 		"a request that is refused is called being made", "flex/plan/compute.go",

@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"cmp"
@@ -206,8 +206,8 @@ func lateWaits(s *scene.Scene) (held []Wait) {
 	return held
 }
 
-// unreadAllowances reports that Slurm's limits could not be read.
-func unreadAllowances(s *scene.Scene) []scene.Problem {
+// UnreadAllowances reports that Slurm's limits could not be read.
+func UnreadAllowances(s *scene.Scene) []scene.Problem {
 	if s.Seen.AllowancesErr == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"cmp"
@@ -17,24 +17,24 @@ import (
 
 // want is a pending job that lacks only nodes, and a nodeset that can serve it through a new door.
 type want struct {
-	job     *slurm.Job
-	address string // of the job, or of one array task
-	set     *config.NodeSet
-	nodes   []string // the node names for its machines
-	open    bool     // its door opens at once: its machines are up
-	inherit bool     // it gets existing machines that no job has
-	further bool     // the job already has a door elsewhere and uses that one
+	Job     *slurm.Job
+	Address string // of the job, or of one array task
+	Set     *config.NodeSet
+	Nodes   []string // the node names for its machines
+	Open    bool     // its door opens at once: its machines are up
+	Inherit bool     // it gets existing machines that no job has
+	Further bool     // the job already has a door elsewhere and uses that one
 	// No machines can be requested for it: the job must wait CONFIGURING on these nodes.
-	cold  bool
-	users []string // the addresses of the components that use the door, unless all do
+	Cold  bool
+	Users []string // the addresses of the components that use the door, unless all do
 }
 
 // doorsAtOnce limits how many doors a pass makes. Each takes two calls to slurmctld.
 const doorsAtOnce = 200
 
-// covered returns the nodesets with powered-down nodes that this process keeps from jobs, so that
+// Covered returns the nodesets with powered-down nodes that this process keeps from jobs, so that
 // their jobs wait pending. It returns none unless the process promises another pass.
-func covered(s *scene.Scene) map[*config.NodeSet]bool {
+func Covered(s *scene.Scene) map[*config.NodeSet]bool {
 	sets := map[*config.NodeSet]bool{}
 	if !s.Seen.Promises || s.Config.Options.Waiting != config.Pending {
 		return sets
@@ -89,52 +89,52 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(whole)) {
-		w := want{address: strconv.FormatUint(uint64(id), 10), cold: true}
+		w := want{Address: strconv.FormatUint(uint64(id), 10), Cold: true}
 		taken := map[*config.NodeSet][]string{}
-		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return len(placesOf(s, sets, j)) > 0 }) {
+		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return len(PlacesOf(s, sets, j)) > 0 }) {
 			continue
 		}
 		components := whole[id]
 		for _, j := range components {
-			places := append(placesOf(s, sets, j), placesOf(s, ours, j)...)
+			places := append(PlacesOf(s, sets, j), PlacesOf(s, ours, j)...)
 			if len(places) == 0 && waitsForOthers(j) && !isLate(s, j) {
 				continue
 			}
-			if len(places) == 0 || !LacksNodes(*j) || isLate(s, j) || has[w.address] {
-				w.nodes = nil
+			if len(places) == 0 || !LacksNodes(*j) || isLate(s, j) || has[w.Address] {
+				w.Nodes = nil
 				break
 			}
 			set := places[0]
 			left := without(free[set].cold, taken[set])
 			names := namesFor(left, j)
 			if names == nil {
-				w.nodes = nil
+				w.Nodes = nil
 				break
 			}
-			if w.job == nil {
-				w.job, w.set = j, set
+			if w.Job == nil {
+				w.Job, w.Set = j, set
 			}
-			w.users = append(w.users, fmt.Sprintf("%d+%d", id, j.HetOffset))
-			taken[set], w.nodes = append(taken[set], names...), append(w.nodes, names...)
+			w.Users = append(w.Users, fmt.Sprintf("%d+%d", id, j.HetOffset))
+			taken[set], w.Nodes = append(taken[set], names...), append(w.Nodes, names...)
 		}
-		if w.job == nil || w.nodes == nil {
+		if w.Job == nil || w.Nodes == nil {
 			continue
 		}
-		if len(w.users) == len(components) {
-			w.users = nil // the ID of the whole job addresses all components
+		if len(w.Users) == len(components) {
+			w.Users = nil // the ID of the whole job addresses all components
 		}
 		for set, names := range taken {
 			free[set].cold = without(free[set].cold, names)
 		}
-		slices.Sort(w.nodes)
+		slices.Sort(w.Nodes)
 		all = append(all, w)
 	}
 	return all
 }
 
-// byTier returns the jobs in the order that Slurm tries them: by the highest tier of their
+// ByTier returns the jobs in the order that Slurm tries them: by the highest tier of their
 // partitions, then by priority.
-func byTier(s *scene.Scene) []*slurm.Job {
+func ByTier(s *scene.Scene) []*slurm.Job {
 	tiers := map[string]int{}
 	for _, p := range s.Seen.Partitions {
 		tiers[p.Name] = p.Tier
@@ -181,9 +181,9 @@ func LacksNodes(j slurm.Job) bool {
 	return j.State == slurm.JobPending && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" && j.NodeCount > 0
 }
 
-// placesOf returns those nodesets among sets where the job may start, in the order of its partition
+// PlacesOf returns those nodesets among sets where the job may start, in the order of its partition
 // list.
-func placesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (places []*config.NodeSet) {
+func PlacesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (places []*config.NodeSet) {
 	for _, name := range openTo(s, j) {
 		p, known := s.Config.Partition(name)
 		if !known {
@@ -202,7 +202,7 @@ func placesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (plac
 // reservation.
 func isVacant(s *scene.Scene, m *scene.Node) bool {
 	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
-		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !isForeign(s, m)
+		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !IsForeign(s, m)
 }
 
 // isCold reports whether the node is free for a new request: it is vacant, without a machine or
@@ -226,8 +226,8 @@ func isUnclaimed(s *scene.Scene, m *scene.Node) bool {
 		!s.IsOld(m.Machines[0].Created, scene.StrandedAfter)
 }
 
-// isForeign reports whether a reservation that is not ours covers the node, now or later.
-func isForeign(s *scene.Scene, m *scene.Node) bool {
+// IsForeign reports whether a reservation that is not ours covers the node, now or later.
+func IsForeign(s *scene.Scene, m *scene.Node) bool {
 	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool {
 		return memo.ParseHold(s.Config.Cluster, r.Name).Kind == memo.NoHold
 	})
@@ -353,15 +353,15 @@ func addresses(j *slurm.Job, working int, has map[string]bool) (list []string) {
 
 // The times of doors.
 const (
-	// doorAhead is how far ahead a door starts. If no daemon moves the door by then, Slurm
+	// DoorAhead is how far ahead a door starts. If no daemon moves the door by then, Slurm
 	// allocates its nodes to the job.
-	doorAhead = 5 * time.Minute
+	DoorAhead = 5 * time.Minute
 
 	// lateAfter is how long a job with all its machines may take to start after its door has
 	// opened. Slurm's backfill starts jobs with a range of node counts, and may take its whole
 	// interval of 30 s.
 	lateAfter = 40 * time.Second
 
-	// doorPurge is how long Slurm keeps a door that no job uses.
-	doorPurge = 5 * time.Minute
+	// DoorPurge is how long Slurm keeps a door that no job uses.
+	DoorPurge = 5 * time.Minute
 )

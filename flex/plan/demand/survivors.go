@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"cmp"
@@ -13,14 +13,14 @@ import (
 // findSurvivors finds the running jobs of covered nodesets that have lost machines, and the
 // machines that each keeps. A job keeps all its other machines if its time limit fits their leases.
 // Once Slurm has requeued the job, it gets a door over them.
-func (w *wanted) findSurvivors() {
-	sets := covered(w.scene)
-	for i := range w.scene.Seen.Jobs {
-		j := &w.scene.Seen.Jobs[i]
-		switch left := survivorsOf(w.scene, sets, j); {
+func (w *Wanted) findSurvivors() {
+	sets := Covered(w.Scene)
+	for i := range w.Scene.Seen.Jobs {
+		j := &w.Scene.Seen.Jobs[i]
+		switch left := survivorsOf(w.Scene, sets, j); {
 		case len(left) == 0:
-		case len(usable(w.scene, left, j)) < len(left):
-			w.short[j.ID] = true
+		case len(usable(w.Scene, left, j)) < len(left):
+			w.Short[j.ID] = true
 		default:
 			w.survivors[j.ID] = left
 		}
@@ -47,8 +47,8 @@ func survivorsOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (l
 	return left
 }
 
-// areCovered reports whether the cover closes the machines that the job keeps after a loss.
-func (w *wanted) areCovered(job *slurm.Job) bool {
+// AreCovered reports whether the cover closes the machines that the job keeps after a loss.
+func (w *Wanted) AreCovered(job *slurm.Job) bool {
 	return !slices.ContainsFunc(w.survivors[job.ID], func(m *scene.Node) bool { return !m.Cover })
 }
 
@@ -91,7 +91,7 @@ func membersNamed(s *scene.Scene, names []string) (all []*scene.Node) {
 
 // join requests the cohort's machines to match those of other nodes of its job: in the same zones,
 // placed with them, and for the rest of their leases.
-func join(s *scene.Scene, c *cohort, others []string) {
+func join(s *scene.Scene, c *Cohort, others []string) {
 	if len(others) == 0 {
 		return
 	}
@@ -99,14 +99,14 @@ func join(s *scene.Scene, c *cohort, others []string) {
 	for _, name := range others {
 		in := s.Node(name).Machines[0]
 		zones = append(zones, in.Zone)
-		if c.set.Placement && in.Maker != nil {
-			c.policy = cmp.Or(c.policy, in.Maker.Policy)
+		if c.Set.Placement && in.Maker != nil {
+			c.Policy = cmp.Or(c.Policy, in.Maker.Policy)
 		}
 		if in.Terminates.IsZero() {
 			continue
 		}
-		c.lease = min(c.lease, max(in.Terminates.Sub(s.Seen.Now).Truncate(time.Second), config.MinRunDuration))
+		c.Lease = min(c.Lease, max(in.Terminates.Sub(s.Seen.Now).Truncate(time.Second), config.MinRunDuration))
 	}
 	slices.Sort(zones)
-	c.zones = slices.Compact(zones)
+	c.Zones = slices.Compact(zones)
 }

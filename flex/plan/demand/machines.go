@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"slices"
@@ -12,12 +12,12 @@ import (
 // handout is what pending jobs get in a pass: doors over machines and names, or idle machines from
 // Slurm.
 type handout struct {
-	wants []want
-	held  []Wait         // see Plan.Held
-	later map[userIn]int // the jobs that lack a request and get a door in this pass or a later one
+	Wants []want
+	Held  []Wait         // see Plan.Held
+	Later map[UserIn]int // the jobs that lack a request and get a door in this pass or a later one
 	// Doors of later places that end, so that other jobs get the names for their first places.
-	ends   []*scene.Door
-	leaves map[*scene.Door]bool // doors of jobs that can start on idle machines instead
+	Ends   []*scene.Door
+	Leaves map[*scene.Door]bool // doors of jobs that can start on idle machines instead
 	// Nodes with machines that no job has now, and that a job gets or keeps.
 	kept   map[*scene.Node]bool
 	limits *limits
@@ -38,19 +38,19 @@ type stock struct {
 // some of its machines first gets its others. A job's second place is served after the first places
 // of all jobs, and hands over its names to them.
 func handOut(s *scene.Scene) handout {
-	h := handout{leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, later: map[userIn]int{}}
+	h := handout{Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{}}
 	if len(s.Covers()) == 0 {
 		return h
 	}
-	sets := covered(s)
-	h.limits, h.held = limitsOf(s), lateWaits(s)
+	sets := Covered(s)
+	h.limits, h.Held = limitsOf(s), lateWaits(s)
 	has := map[string]bool{}
 	for _, d := range s.Doors() {
 		has[d.Address] = true
 	}
-	stocks, jobs := stocksOf(s, sets), byTier(s)
+	stocks, jobs := stocksOf(s, sets), ByTier(s)
 	for _, j := range jobs {
-		for _, set := range placesOf(s, sets, j) {
+		for _, set := range PlacesOf(s, sets, j) {
 			if !has[j.Address()] && !h.hasWant(j) {
 				h.keepSurvivors(s, stocks[set], set, j)
 			}
@@ -64,15 +64,15 @@ func handOut(s *scene.Scene) handout {
 			if had == 0 && slices.ContainsFunc(k.has, func(set *config.NodeSet) bool { return h.inherit(s, stocks[set], set, k) }) {
 				k.places = nil
 			}
-			if len(k.has) == had && len(h.wants) < doorsAtOnce {
+			if len(k.has) == had && len(h.Wants) < doorsAtOnce {
 				h.givePlace(s, stocks, spare, k)
 			}
 		}
 	}
 	h.countLater(s, stocks, seekers)
-	h.wants = append(h.wants, hetWants(s, sets, stocks, has)...)
-	h.held = append(h.held, unasked(s, h.wants, h.held)...)
-	h.wants = append(h.wants, coldWant(s, h.wants, h.held)...)
+	h.Wants = append(h.Wants, hetWants(s, sets, stocks, has)...)
+	h.Held = append(h.Held, unasked(s, h.Wants, h.Held)...)
+	h.Wants = append(h.Wants, coldWant(s, h.Wants, h.Held)...)
 	return h
 }
 
@@ -83,12 +83,12 @@ func (h *handout) countLater(s *scene.Scene, stocks map[*config.NodeSet]*stock, 
 	for set, of := range stocks {
 		left[set] = len(of.cold)
 	}
-	for _, w := range h.wants {
-		if !w.further && !w.inherit && len(s.RequestsOf(w.nodes[0])) == 0 {
-			h.countLack(w.job, w.set)
+	for _, w := range h.Wants {
+		if !w.Further && !w.Inherit && len(s.RequestsOf(w.Nodes[0])) == 0 {
+			h.countLack(w.Job, w.Set)
 		}
 	}
-	if len(h.wants) < doorsAtOnce {
+	if len(h.Wants) < doorsAtOnce {
 		return
 	}
 	for i := range seekers {
@@ -108,9 +108,9 @@ func (h *handout) countLater(s *scene.Scene, stocks map[*config.NodeSet]*stock, 
 }
 
 func (h *handout) countLack(j *slurm.Job, set *config.NodeSet) {
-	h.later[userIn{region: set.Region}]++
+	h.Later[UserIn{Region: set.Region}]++
 	if j.User != "" {
-		h.later[userIn{set.Region, j.User}]++
+		h.Later[UserIn{set.Region, j.User}]++
 	}
 }
 
@@ -133,7 +133,7 @@ func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, s
 		}
 		if names := namesFor(of.cold, k.job); names != nil {
 			of.cold = without(of.cold, names)
-			h.wants = append(h.wants, want{job: k.job, address: k.address, set: set, nodes: names, further: !first})
+			h.Wants = append(h.Wants, want{Job: k.job, Address: k.address, Set: set, Nodes: names, Further: !first})
 			if first {
 				h.limits.take(k.job, set, k.job.NodeCount)
 			}
@@ -146,7 +146,7 @@ func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, s
 		if names, over := namesOver(of.cold, spare[set], k.job); names != nil {
 			of.cold = without(of.cold, names)
 			spare[set] = slices.DeleteFunc(spare[set], func(d *scene.Door) bool { return slices.Contains(over, d) })
-			h.ends, k.places, k.has = append(h.ends, over...), nil, append(k.has, set)
+			h.Ends, k.places, k.has = append(h.Ends, over...), nil, append(k.has, set)
 			return
 		}
 	}
@@ -161,8 +161,8 @@ func (h *handout) hold(j *slurm.Job, places []*config.NodeSet) bool {
 	if len(places) == 0 || slices.ContainsFunc(places, func(set *config.NodeSet) bool { return h.limits.obstacle(j, set) == "" }) {
 		return false
 	}
-	if !slices.ContainsFunc(h.held, func(w Wait) bool { return w.Job == j.ID }) {
-		h.held = append(h.held, heldBack(j, places[0], h.limits.obstacle(j, places[0])))
+	if !slices.ContainsFunc(h.Held, func(w Wait) bool { return w.Job == j.ID }) {
+		h.Held = append(h.Held, heldBack(j, places[0], h.limits.obstacle(j, places[0])))
 	}
 	return true
 }
@@ -176,7 +176,7 @@ func stocksOf(s *scene.Scene, sets map[*config.NodeSet]bool) map[*config.NodeSet
 	}
 	ends := map[*scene.Node]bool{}
 	for _, d := range s.Doors() {
-		if stage, _ := stageOf(s, d); stage == ended || stage == broken || stage == late {
+		if stage, _ := StageOf(s, d); stage == DoorEnded || stage == DoorBroken || stage == DoorLate {
 			for _, m := range membersNamed(s, d.Nodes) {
 				ends[m] = len(m.Holders) == 0 || len(m.Holders) == 1 && m.Holders[0] == d.Taker
 			}
@@ -205,23 +205,23 @@ func isSound(s *scene.Scene, m *scene.Node) bool {
 	const unfit = slurm.PowerDown | slurm.PoweringDown | slurm.NotResponding | slurm.Drain | slurm.Fail | slurm.Maintenance
 	_, known := s.FreeUntil(m)
 	return known && !m.Machines[0].Lost() && m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && !m.Doubted &&
-		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(s.RequestsOf(m.Name)) == 0 && !s.IsUnread(m) && !isForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
+		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(s.RequestsOf(m.Name)) == 0 && !s.IsUnread(m) && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
 }
 
 // isStillBooting reports whether the door's job waits for machines.
 func isStillBooting(s *scene.Scene, d *scene.Door) bool {
-	stage, _ := stageOf(s, d)
-	return stage == booting
+	stage, _ := StageOf(s, d)
+	return stage == DoorBooting
 }
 
 // hasWant reports whether the job has been assigned anything.
 func (h *handout) hasWant(j *slurm.Job) bool {
-	return slices.ContainsFunc(h.wants, func(w want) bool { return w.job == j })
+	return slices.ContainsFunc(h.Wants, func(w want) bool { return w.Job == j })
 }
 
-// inherits reports whether the job has been assigned existing machines.
-func (h *handout) inherits(j *slurm.Job) bool {
-	return slices.ContainsFunc(h.wants, func(w want) bool { return w.job == j && w.inherit })
+// Inherits reports whether the job has been assigned existing machines.
+func (h *handout) Inherits(j *slurm.Job) bool {
+	return slices.ContainsFunc(h.Wants, func(w want) bool { return w.Job == j && w.Inherit })
 }
 
 // takeWarm reports whether the job fits idle machines, and removes these from the stock: Slurm is
@@ -256,7 +256,7 @@ func (h *handout) inherit(s *scene.Scene, of *stock, set *config.NodeSet, k *see
 	if names == nil {
 		return false
 	}
-	h.take(s, of, want{job: k.job, address: k.address, set: set, nodes: names, inherit: true})
+	h.take(s, of, want{Job: k.job, Address: k.address, Set: set, Nodes: names, Inherit: true})
 	return true
 }
 
@@ -278,31 +278,31 @@ func (h *handout) joinRequest(s *scene.Scene, of *stock, set *config.NodeSet, k 
 	}
 	h.kept[s.Node(names[0])] = true
 	of.awaited = slices.DeleteFunc(of.awaited, func(m *scene.Node) bool { return m.Name == names[0] })
-	h.wants = append(h.wants, want{job: k.job, address: k.address, set: set, nodes: names})
+	h.Wants = append(h.Wants, want{Job: k.job, Address: k.address, Set: set, Nodes: names})
 	return true
 }
 
 // take assigns the machines and names to a job.
 func (h *handout) take(s *scene.Scene, of *stock, w want) {
-	w.open = !startsLater(s, w.job, 0)
-	for _, m := range membersNamed(s, w.nodes) {
+	w.Open = !StartsLater(s, w.Job, 0)
+	for _, m := range membersNamed(s, w.Nodes) {
 		if slices.Contains(of.left, m) {
 			h.kept[m] = true
 		}
-		w.open = w.open && m.Power == scene.On
+		w.Open = w.Open && m.Power == scene.On
 	}
 	of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return h.kept[m] })
-	of.cold = without(of.cold, w.nodes)
-	h.wants = append(h.wants, w)
+	of.cold = without(of.cold, w.Nodes)
+	h.Wants = append(h.Wants, w)
 }
 
 // beginAhead limits how far in the future the BeginTime of a requeued job may be: Slurm sets it two
 // minutes ahead.
 const beginAhead = 5 * time.Minute
 
-// startsLater reports whether the job must not start within that time, because Slurm has requeued
+// StartsLater reports whether the job must not start within that time, because Slurm has requeued
 // it or its owner set a later start.
-func startsLater(s *scene.Scene, j *slurm.Job, ahead time.Duration) bool {
+func StartsLater(s *scene.Scene, j *slurm.Job, ahead time.Duration) bool {
 	return j.Reason == slurm.BeginTime && j.Start.After(s.Seen.Now.Add(ahead))
 }
 

@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"slices"
@@ -43,7 +43,7 @@ func takes(p slurm.Partition, j *slurm.Job) bool {
 		(p.MaxNodes == 0 || j.NodeCount <= p.MaxNodes) && j.NodeCount >= p.MinNodes && j.NodeCount <= len(p.Nodes)
 }
 
-// sameSet reports whether both have the same names: Slurm may reorder a job's list.
-func sameSet(a, b []string) bool {
+// SameSet reports whether both have the same names: Slurm may reorder a job's list.
+func SameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }

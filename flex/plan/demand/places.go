@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"slices"
@@ -24,7 +24,7 @@ func (h *handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 	tasks := tasksAtWork(s)
 	for _, j := range jobs {
 		doors, list := s.DoorsOf(j.ID), addresses(j, tasks[j.Array()], has)
-		k := seeker{job: j, address: j.Address(), places: placesOf(s, sets, j), since: s.Seen.Now}
+		k := seeker{job: j, address: j.Address(), places: PlacesOf(s, sets, j), since: s.Seen.Now}
 		switch {
 		case len(k.places) == 0 || h.hasWant(j):
 			continue
@@ -36,7 +36,7 @@ func (h *handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 			continue
 		case takeWarm(s, stocks, j):
 			for _, d := range doors {
-				h.leaves[d] = true
+				h.Leaves[d] = true
 			}
 			if len(doors) == 0 && len(list) > 0 {
 				h.limits.take(j, k.places[0], j.NodeCount)
@@ -101,7 +101,7 @@ func spareDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.D
 			continue
 		}
 		for _, d := range s.DoorsOf(k.job.ID)[1:] {
-			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !anyPresent(s, d.Nodes) {
+			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !AnyPresent(s, d.Nodes) {
 				spare[m.Set] = append(spare[m.Set], d)
 			}
 		}
@@ -121,5 +121,5 @@ func namesOver(free []string, spare []*scene.Door, j *slurm.Job) (names []string
 	return nil, nil
 }
 
-// userIn is a Slurm user in a region. An empty name means no user.
-type userIn struct{ region, name string }
+// UserIn is a Slurm user in a region. An empty name means no user.
+type UserIn struct{ Region, Name string }

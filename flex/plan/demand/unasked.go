@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"fmt"
@@ -14,23 +14,23 @@ import (
 // request and a want, and are not held back. A wait without a reason keeps the start that an
 // earlier pass recorded.
 func unasked(s *scene.Scene, wants []want, held []Wait) (all []Wait) {
-	sets := covered(s)
+	sets := Covered(s)
 	if len(s.Covers()) == 0 {
 		return nil
 	}
 	asked := map[string]bool{} // by the ID of the job, the array, or the heterogeneous job
 	for _, d := range s.Doors() {
-		asked[wholeOf(d.Address)] = asked[wholeOf(d.Address)] || !d.Cold
+		asked[WholeOf(d.Address)] = asked[WholeOf(d.Address)] || !d.Cold
 	}
 	stocks := stocksOf(s, sets)
 	for _, w := range wants {
-		asked[wholeOf(w.address)] = true
+		asked[WholeOf(w.Address)] = true
 		for _, of := range stocks {
-			of.cold = without(of.cold, w.nodes)
+			of.cold = without(of.cold, w.Nodes)
 		}
 	}
-	for _, j := range byTier(s) {
-		places, whole := placesOf(s, sets, j), wholeOf(j.Address())
+	for _, j := range ByTier(s) {
+		places, whole := PlacesOf(s, sets, j), WholeOf(j.Address())
 		if j.IsTasks() {
 			whole = fmt.Sprint(j.ArrayID)
 		}
@@ -62,8 +62,8 @@ func isBehindColdDoor(s *scene.Scene, j *slurm.Job) bool {
 	})
 }
 
-// wholeOf returns the ID in a job's address. For an array task this is the ID of the array.
-func wholeOf(address string) string {
+// WholeOf returns the ID in a job's address. For an array task this is the ID of the array.
+func WholeOf(address string) string {
 	id, _, _ := strings.Cut(address, "_")
 	return id
 }
@@ -112,24 +112,24 @@ func coldWant(s *scene.Scene, wants []want, held []Wait) []want {
 	if slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool { return d.Cold && d.Job != nil && d.Job.HetID == 0 }) {
 		return nil
 	}
-	sets := covered(s)
+	sets := Covered(s)
 	starves := map[uint32]bool{}
 	for _, w := range held {
 		starves[w.Job] = w.Starves(s.Seen.Now)
 	}
 	stocks := stocksOf(s, sets)
-	for _, j := range byTier(s) {
+	for _, j := range ByTier(s) {
 		isDue := starves[j.ID] || wasLate(s, j) && !isLate(s, j)
-		places := placesOf(s, sets, j)
+		places := PlacesOf(s, sets, j)
 		if !isDue || len(places) == 0 || !LacksNodes(*j) || j.HetID != 0 {
 			continue
 		}
 		set := places[0]
 		names := slices.DeleteFunc(stocks[set].cold, func(name string) bool {
-			return slices.ContainsFunc(wants, func(w want) bool { return slices.Contains(w.nodes, name) })
+			return slices.ContainsFunc(wants, func(w want) bool { return slices.Contains(w.Nodes, name) })
 		})
 		if addresses := addresses(j, 0, nil); len(names) >= j.NodeCount && len(addresses) > 0 {
-			return []want{{job: j, address: addresses[0], set: set, nodes: names, cold: true}}
+			return []want{{Job: j, Address: addresses[0], Set: set, Nodes: names, Cold: true}}
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"cmp"
@@ -14,44 +14,44 @@ import (
 	"slurmflex/slurm"
 )
 
-// cohort is a set of nodes that must arrive together: the nodes without a machine that one job has
+// Cohort is a set of nodes that must arrive together: the nodes without a machine that one job has
 // in one nodeset, or a single node.
-type cohort struct {
-	set     *config.NodeSet
-	job     *slurm.Job // nil if no job waits for it
-	group   string     // the name of its managed instance group; one-node jobs may share the group
-	stamp   mig.Stamp
-	nodes   []string     // the rising nodes, by index
-	holders []*slurm.Job // the jobs that hold any of the nodes
-	lease   time.Duration
-	zones   []string // the zones where its machines may be created
+type Cohort struct {
+	Set     *config.NodeSet
+	Job     *slurm.Job // nil if no job waits for it
+	Group   string     // the name of its managed instance group; one-node jobs may share the group
+	Stamp   mig.Stamp
+	Nodes   []string     // the rising nodes, by index
+	Holders []*slurm.Job // the jobs that hold any of the nodes
+	Lease   time.Duration
+	Zones   []string // the zones where its machines may be created
 	// The workload policy of the machines that its machines must be near; empty: a policy of its
 	// own.
-	policy string
-	static bool
+	Policy string
+	Static bool
 	// The door for whose pending job slurmflex chose the nodes; nil: Slurm or a site chose them.
-	door *scene.Door
-	live *scene.Live // the live request for its nodes, if there is one
+	Door *scene.Door
+	Live *scene.Live // the live request for its nodes, if there is one
 
-	missing []string // nodes that have neither an instance nor a request
-	first   []string // what must happen before anything can be requested
+	Missing []string // nodes that have neither an instance nor a request
+	First   []string // what must happen before anything can be requested
 
 	// The notes of package rules, which take them before they judge.
-	asked scene.Asked // how long a request for the cohort was live or refused
-	torn  string      // how its job has waited too long for the remaining nodes; empty: it has not
+	Asked scene.Asked // how long a request for the cohort was live or refused
+	Torn  string      // how its job has waited too long for the remaining nodes; empty: it has not
 }
 
-// id returns the ID of the cohort's group.
-func (c *cohort) id() mig.GroupID { return mig.GroupID{Region: c.set.Region, Name: c.group} }
+// ID returns the ID of the cohort's group.
+func (c *Cohort) ID() mig.GroupID { return mig.GroupID{Region: c.Set.Region, Name: c.Group} }
 
-func (c *cohort) of() action.Of { return action.Of{Group: c.id(), Job: c.stamp.Job} }
+func (c *Cohort) Of() action.Of { return action.Of{Group: c.ID(), Job: c.Stamp.Job} }
 
 // gather builds the cohorts.
-func (w *wanted) gather() {
-	var all []*cohort
-	byGroup := map[string]*cohort{}
+func (w *Wanted) gather() {
+	var all []*Cohort
+	byGroup := map[string]*Cohort{}
 	ranks := map[rank]int{}
-	for _, m := range w.scene.Nodes() {
+	for _, m := range w.Scene.Nodes() {
 		job := m.Owner()
 		queued := job != nil && m.Set.Flex.Provisioning == config.Queued && !m.Set.IsStatic(m.Index)
 		part := 0
@@ -59,57 +59,57 @@ func (w *wanted) gather() {
 			// The part depends on the whole allocation, not on the nodes without a machine, so it
 			// is the same in every pass.
 			r := rank{job.ID, m.Set.Name}
-			part = ranks[r] / partSize(w.scene, m.Set)
+			part = ranks[r] / partSize(w.Scene, m.Set)
 			ranks[r]++
 		}
-		if m.Power != scene.Rising || job == nil && !risesByItself(w.scene, m) {
+		if m.Power != scene.Rising || job == nil && !risesByItself(w.Scene, m) {
 			continue
 		}
-		c := newCohort(w.scene, m, job, queued, part)
-		if known := byGroup[c.group]; known != nil && !c.shares() {
+		c := NewCohort(w.Scene, m, job, queued, part)
+		if known := byGroup[c.Group]; known != nil && !c.Shares() {
 			c = known
 		} else {
-			byGroup[c.group] = c
+			byGroup[c.Group] = c
 			all = append(all, c)
 		}
-		c.nodes, c.holders = append(c.nodes, m.Name), m.AddJobs(c.holders)
+		c.Nodes, c.Holders = append(c.Nodes, m.Name), m.AddJobs(c.Holders)
 		w.of[m.At] = c
 	}
 	for _, c := range all {
-		c.lease = scene.Lease(c.set.Flex, c.holders)
-		if c.door != nil {
-			join(w.scene, c, Survivors(w.scene, c.door))
+		c.Lease = scene.Lease(c.Set.Flex, c.Holders)
+		if c.Door != nil {
+			join(w.Scene, c, Survivors(w.Scene, c.Door))
 		}
-		c.group = place(w.scene, c)
-		w.groupOf[c.id()] = true
+		c.Group = place(w.Scene, c)
+		w.GroupOf[c.ID()] = true
 	}
-	slices.SortStableFunc(all, byRank)
-	w.cohorts = all
+	slices.SortStableFunc(all, ByRank)
+	w.Cohorts = all
 }
 
-// byRank orders cohorts: first those without a job, which an admin or the configuration powered up,
+// ByRank orders cohorts: first those without a job, which an admin or the configuration powered up,
 // then jobs by importance. The second door of any job sorts after the first doors of all jobs.
-func byRank(a, b *cohort) int {
+func ByRank(a, b *Cohort) int {
 	switch {
-	case a.job == nil && b.job == nil:
+	case a.Job == nil && b.Job == nil:
 		return 0
-	case a.job == nil:
+	case a.Job == nil:
 		return -1
-	case b.job == nil:
+	case b.Job == nil:
 		return 1
 	}
-	return cmp.Or(cmp.Compare(a.place(), b.place()), scene.ByImportance(a.job, b.job))
+	return cmp.Or(cmp.Compare(a.Place(), b.Place()), scene.ByImportance(a.Job, b.Job))
 }
 
-// hasRivals reports whether the cohort's job also waits at other doors.
-func (c *cohort) hasRivals() bool { return c.door != nil && len(c.door.Rivals) > 0 }
+// HasRivals reports whether the cohort's job also waits at other doors.
+func (c *Cohort) HasRivals() bool { return c.Door != nil && len(c.Door.Rivals) > 0 }
 
-// place returns how many of the job's other doors come before the cohort's in its partition list.
-func (c *cohort) place() int {
-	if c.door == nil {
+// Place returns how many of the job's other doors come before the cohort's in its partition list.
+func (c *Cohort) Place() int {
+	if c.Door == nil {
 		return 0
 	}
-	return c.door.Place
+	return c.Door.Place
 }
 
 // rank identifies a job's nodes of one nodeset, to count them.
@@ -118,26 +118,26 @@ type rank struct {
 	set string
 }
 
-func newCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part int) *cohort {
-	c := &cohort{set: m.Set, job: job, zones: m.Set.Zones, static: m.Set.IsStatic(m.Index)}
+func NewCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part int) *Cohort {
+	c := &Cohort{Set: m.Set, Job: job, Zones: m.Set.Zones, Static: m.Set.IsStatic(m.Index)}
 	if m.Door != nil && job == m.Door.Taker {
-		c.door = m.Door
+		c.Door = m.Door
 	}
-	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.Config.Cluster, NodeSet: m.Set.Name}
+	c.Stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.Config.Cluster, NodeSet: m.Set.Name}
 	if queued {
 		own := askedIn(s, m, job)
 		if of := sharersOf(m.Set, job); of.Shared() && own == "" {
-			c.group = memo.SharedGroup(s.Config.Cluster, m.Set.Name, of.Array, of.User, m.Index/mig.MaxInstances)
-			c.stamp.Array, c.stamp.User = of.Array, of.User
+			c.Group = memo.SharedGroup(s.Config.Cluster, m.Set.Name, of.Array, of.User, m.Index/mig.MaxInstances)
+			c.Stamp.Array, c.Stamp.User = of.Array, of.User
 			return c
 		}
-		c.group = cmp.Or(own, memo.JobGroup(s.Config.Cluster, m.Set.Name, job.ID, part))
+		c.Group = cmp.Or(own, memo.JobGroup(s.Config.Cluster, m.Set.Name, job.ID, part))
 	} else {
-		c.group = memo.NodeGroup(s.Config.Cluster, m.Set.Name, m.Index)
-		c.stamp.Node = m.Name
+		c.Group = memo.NodeGroup(s.Config.Cluster, m.Set.Name, m.Index)
+		c.Stamp.Node = m.Name
 	}
 	if job != nil && !m.Set.IsStatic(m.Index) {
-		c.stamp.Job = job.ID
+		c.Stamp.Job = job.ID
 	}
 	return c
 }
@@ -187,32 +187,32 @@ func hasOwnGroup(s *scene.Scene, m *scene.Node) bool {
 	return false
 }
 
-func (c *cohort) why() action.Why {
-	if c.job != nil {
-		return action.Why(fmt.Sprintf("job %s waits for %s", c.job.Name(), slurm.Fold(c.nodes)))
+func (c *Cohort) Why() action.Why {
+	if c.Job != nil {
+		return action.Why(fmt.Sprintf("job %s waits for %s", c.Job.Name(), slurm.Fold(c.Nodes)))
 	}
-	return action.Why("node " + slurm.Fold(c.nodes) + " is powering up")
+	return action.Why("node " + slurm.Fold(c.Nodes) + " is powering up")
 }
 
-// startedAfter reports whether the cohort's job was allocated its nodes after that time. A failure
+// StartedAfter reports whether the cohort's job was allocated its nodes after that time. A failure
 // before that time has already taken effect.
-func (c *cohort) startedAfter(t time.Time) bool { return c.job != nil && c.job.Start.After(t) }
+func (c *Cohort) StartedAfter(t time.Time) bool { return c.Job != nil && c.Job.Start.After(t) }
 
-// waitsSince returns when the cohort's job started to wait for its nodes: when Slurm allocated
+// WaitsSince returns when the cohort's job started to wait for its nodes: when Slurm allocated
 // them, or if that is unknown, when they were first requested. It returns zero if neither is known
 // or no job waits.
-func waitsSince(c *cohort) time.Time {
+func WaitsSince(c *Cohort) time.Time {
 	switch {
-	case c.job == nil:
+	case c.Job == nil:
 		return time.Time{}
-	case !c.job.Start.IsZero():
-		return c.job.Start
-	case c.live == nil:
+	case !c.Job.Start.IsZero():
+		return c.Job.Start
+	case c.Live == nil:
 		return time.Time{}
 	}
-	first := c.live.Request.Created
-	requests := c.requestsOf(c.live.Group)
-	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == c.live.Request.Name })
+	first := c.Live.Request.Created
+	requests := c.RequestsOf(c.Live.Group)
+	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == c.Live.Request.Name })
 	for i := at - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		first = requests[i].Created
 	}
@@ -222,7 +222,7 @@ func waitsSince(c *cohort) time.Time {
 // partSize returns how many nodes of the nodeset fit in one group.
 func partSize(s *scene.Scene, set *config.NodeSet) int {
 	if set.Placement {
-		if limit, _, ok := placement(s, set); ok {
+		if limit, _, ok := Placement(s, set); ok {
 			return min(limit, mig.MaxInstances)
 		}
 	}
@@ -235,6 +235,6 @@ func isUnsized(s *scene.Scene, set *config.NodeSet) bool {
 	return set.Placement && s.Seen.Templates[set.Template].MachineType == ""
 }
 
-func placement(s *scene.Scene, set *config.NodeSet) (limit int, distance string, ok bool) {
+func Placement(s *scene.Scene, set *config.NodeSet) (limit int, distance string, ok bool) {
 	return mig.PlacementLimit(s.Seen.Templates[set.Template].MachineType, set.PlacementDistance)
 }

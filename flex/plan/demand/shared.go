@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"slices"
@@ -20,24 +20,24 @@ func sharersOf(set *config.NodeSet, job *slurm.Job) mig.Stamp {
 	return mig.Sharers(job.Array(), job.User)
 }
 
-// shares reports whether other jobs may be in the cohort's group.
-func (c *cohort) shares() bool { return c.stamp.Shared() }
+// Shares reports whether other jobs may be in the cohort's group.
+func (c *Cohort) Shares() bool { return c.Stamp.Shared() }
 
-// outcome returns the key in Snapshot.Refused for the cohort's requests. Requests in a shared group
+// Outcome returns the key in Snapshot.Refused for the cohort's requests. Requests in a shared group
 // fail independently of each other, so each has its own key.
-func (c *cohort) outcome() string {
-	if c.shares() {
-		return Outcome(c.group, c.nodes[0])
+func (c *Cohort) Outcome() string {
+	if c.Shares() {
+		return Outcome(c.Group, c.Nodes[0])
 	}
-	return c.group
+	return c.Group
 }
 
 // Outcome returns the key in Snapshot.Refused of a request for a node in a shared group.
 func Outcome(group, node string) string { return group + "/" + node }
 
-// requestsOf returns a group's requests for the cohort, oldest first. In a shared group these are
+// RequestsOf returns a group's requests for the cohort, oldest first. In a shared group these are
 // the requests that name the cohort's node.
-func (c *cohort) requestsOf(g *mig.Group) (made []mig.Request) {
+func (c *Cohort) RequestsOf(g *mig.Group) (made []mig.Request) {
 	switch {
 	case g == nil:
 		return nil
@@ -45,14 +45,14 @@ func (c *cohort) requestsOf(g *mig.Group) (made []mig.Request) {
 		return g.Requests
 	}
 	for i := range g.Requests {
-		if slices.ContainsFunc(c.nodes, g.Requests[i].Names) {
+		if slices.ContainsFunc(c.Nodes, g.Requests[i].Names) {
 			made = append(made, g.Requests[i])
 		}
 	}
 	return made
 }
 
-// isQueuedFor reports whether a job that the group was created for is, or may be, in the queue.
-func isQueuedFor(s *scene.Scene, stamp mig.Stamp) bool {
+// IsQueuedFor reports whether a job that the group was created for is, or may be, in the queue.
+func IsQueuedFor(s *scene.Scene, stamp mig.Stamp) bool {
 	return s.IsQueued(stamp.Job) || s.HasSharers(stamp)
 }

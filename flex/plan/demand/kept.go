@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // that it has lost. As long as names are lacking, the machines are kept.
 func (h *handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job) {
 	if !set.Flex.Salvage || !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
-		j.Limit.Kind != slurm.LimitSet || startsLater(s, j, beginAhead) || isLate(s, j) {
+		j.Limit.Kind != slurm.LimitSet || StartsLater(s, j, beginAhead) || isLate(s, j) {
 		return
 	}
 	own := slices.DeleteFunc(usable(s, of.left, j), func(m *scene.Node) bool {
@@ -30,13 +30,13 @@ func (h *handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, 
 		of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return h.kept[m] })
 		return
 	}
-	h.take(s, of, want{job: j, address: j.Address(), set: set, nodes: names, inherit: true})
+	h.take(s, of, want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true})
 }
 
-// isKept reports whether the node's machine, which no job has now, is kept for a waiting job or for
+// IsKept reports whether the node's machine, which no job has now, is kept for a waiting job or for
 // a job that has lost other machines.
-func (w *wanted) isKept(m *scene.Node) bool {
-	if w.handed.kept[m] {
+func (w *Wanted) IsKept(m *scene.Node) bool {
+	if w.Handed.kept[m] {
 		return true
 	}
 	if job := m.Owner(); job != nil && w.survivors[job.ID] != nil {
@@ -45,7 +45,7 @@ func (w *wanted) isKept(m *scene.Node) bool {
 	if !m.Set.Flex.Salvage || !m.Cover || len(m.Machines) != 1 {
 		return false
 	}
-	job := w.scene.Job(m.Machines[0].Origin().Job)
+	job := w.Scene.Job(m.Machines[0].Origin().Job)
 	return job != nil && job.State == slurm.JobCompleting
 }
 

@@ -1,4 +1,4 @@
-package plan
+package demand
 
 import (
 	"slices"
@@ -10,25 +10,25 @@ import (
 // missing returns the cohort's nodes that have neither an instance nor a request, and what must
 // happen before they can be requested. While an old instance or request of the same name is in the
 // way, missing returns no nodes: they are all requested together afterwards.
-func (w *wanted) missing(c *cohort) (missing, first []string) {
-	if g := w.scene.Group(c.id()); g != nil && w.scene.Creates(g) {
-		return nil, []string{"the request of " + c.group + " to show"}
+func (w *Wanted) missing(c *Cohort) (missing, first []string) {
+	if g := w.Scene.Group(c.ID()); g != nil && w.Scene.Creates(g) {
+		return nil, []string{"the request of " + c.Group + " to show"}
 	}
-	for _, name := range c.nodes {
-		stays, leaves := w.scene.Stays(name)
+	for _, name := range c.Nodes {
+		stays, leaves := w.Scene.Stays(name)
 		switch {
-		case stays && !w.scene.HasMachine(name):
+		case stays && !w.Scene.HasMachine(name):
 			first = append(first, "the instance of "+name+" to show who made it")
 			continue
 		case stays:
 			continue
 		case leaves:
 			return nil, append(first, "the old instance of "+name+" to be gone")
-		case c.live != nil && c.live.Request.Names(name):
+		case c.Live != nil && c.Live.Request.Names(name):
 			continue
-		case len(w.scene.RequestsOf(name)) > 0:
+		case len(w.Scene.RequestsOf(name)) > 0:
 			return nil, append(first, "another request for "+name+" to end")
-		case w.scene.MayShow(name) || w.scene.Seen.Inserted[name]:
+		case w.Scene.MayShow(name) || w.Scene.Seen.Inserted[name]:
 			return nil, append(first, "the instance of "+name+" to show")
 		}
 		missing = append(missing, name)
@@ -39,10 +39,10 @@ func (w *wanted) missing(c *cohort) (missing, first []string) {
 // countsLost reports whether the group reports an instance as lost and still counts it. Compute
 // keeps the slot of a lost instance and accepts no other instance of that name into the group. In a
 // shared group, only the cohort's own instance matters.
-func countsLost(s *scene.Scene, g *mig.Group, c *cohort) bool {
+func countsLost(s *scene.Scene, g *mig.Group, c *Cohort) bool {
 	members, creating := s.Hidden(g)
 	all, _ := s.MembersOf(g)
 	return members > 0 && !creating && slices.ContainsFunc(all, func(m mig.Member) bool {
-		return m.Lost() && (!c.shares() || slices.Contains(c.nodes, m.Name))
+		return m.Lost() && (!c.Shares() || slices.Contains(c.Nodes, m.Name))
 	})
 }

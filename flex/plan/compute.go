@@ -7,6 +7,7 @@ package plan
 import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -54,11 +55,10 @@ func Compute(s *scene.Scene) Plan {
 }
 
 func compute(s *scene.Scene) Plan {
-	w := demand.Match(s)                      // nodes that must arrive together, and the request that serves each
-	verdicts := judge(w)                      // the first rule that applies decides on each cohort
-	verdicts = inTurn(w, perJob(w, verdicts)) // a job loses its nodes as a whole; max_active_requests by rank
-	verdicts = nameFailing(w, verdicts)       // every text names a failed call first
-	verdicts = nameWaits(w, verdicts)         // what each cohort waits for, which all texts render
+	w := demand.Match(s)                // nodes that must arrive together, and the request that serves each
+	verdicts := rules.Judge(w)          // one verdict for each cohort; per job; in turn
+	verdicts = nameFailing(w, verdicts) // every text names a failed call first
+	verdicts = nameWaits(w, verdicts)   // what each cohort waits for, which all texts render
 
 	d := newDraft(s) // the actions; nothing after this point changes a verdict
 	d.report(problemsOf(w))
@@ -69,6 +69,6 @@ func compute(s *scene.Scene) Plan {
 	}
 	d.notify(w, verdicts)
 	d.report(problemsOfMachines(s, d.plan.Losses))
-	d.plan.Waits, d.plan.Held, d.plan.Asked = waitsOf(w, verdicts), w.Handed.Held, askedOf(w)
+	d.plan.Waits, d.plan.Held, d.plan.Asked = waitsOf(w, verdicts), w.Handed.Held, rules.AskedOf(w)
 	return d.plan
 }

@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/rules"
 )
 
 // tellsAtOnce limits how many AdminComments a pass writes. Each takes a call to slurmctld, and a
@@ -17,7 +18,7 @@ const tellsAtOnce = 100
 // notify writes to the AdminComment of jobs what their nodes wait for, and when the nodes end if
 // that is before the job's time limit. It does not repeat the last text, and adds nothing when the
 // job is being returned to Slurm.
-func (d *draft) notify(w *demand.Wanted, verdicts []verdict) {
+func (d *draft) notify(w *demand.Wanted, verdicts []rules.Verdict) {
 	d.tell(w.Scene.Seen.Told, adminComments(w, verdicts, d.plan.Losses))
 	for _, r := range d.yielded {
 		d.addCancel(action.CancelRequest{Of: action.ForGroup(r.Group), Request: r.Request.Name, Yields: true, Why: "a more important request waits for its place"})

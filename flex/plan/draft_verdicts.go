@@ -9,6 +9,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -16,34 +17,34 @@ import (
 
 // carryOut plans the actions of the verdicts: first it returns jobs to Slurm, then it requests
 // machines.
-func (d *draft) carryOut(w *demand.Wanted, verdicts []verdict) {
+func (d *draft) carryOut(w *demand.Wanted, verdicts []rules.Verdict) {
 	for _, v := range verdicts {
-		d.report(v.problems)
-		d.expect(v.expect...)
-		switch v.do {
-		case goesBack:
-			for _, name := range v.back.Nodes {
+		d.report(v.Problems)
+		d.expect(v.Expect...)
+		switch v.Do {
+		case rules.GoesBack:
+			for _, name := range v.Back.Nodes {
 				d.claims[name] = "return"
 			}
-			for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
+			for _, id := range append([]uint32{v.Back.Job}, v.Back.Others...) {
 				d.heard[id] = true
 			}
-			d.add(*v.back)
-			d.expect(fmt.Sprintf("nodes of job %s to be returned", v.back.Name))
-		case powersDown:
+			d.add(*v.Back)
+			d.expect(fmt.Sprintf("nodes of job %s to be returned", v.Back.Name))
+		case rules.PowersDown:
 			d.setNodes(w.Scene, "return", action.SetNodes{
-				Nodes: v.cohort.Nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.why,
-				Why: action.Why(fmt.Sprintf("%s: %s", v.cohort.Group, v.why)),
+				Nodes: v.Cohort.Nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.Why,
+				Why: action.Why(fmt.Sprintf("%s: %s", v.Cohort.Group, v.Why)),
 			})
 		}
 	}
 	for _, v := range verdicts {
-		switch c := v.cohort; {
-		case v.yields != nil:
+		switch c := v.Cohort; {
+		case v.Yields != nil:
 			d.yields(v)
-		case v.do == requests && c.Set.Flex.UseBulkInsert:
+		case v.Do == rules.Requests && c.Set.Flex.UseBulkInsert:
 			d.insert(w, c)
-		case v.do == requests && !v.joins:
+		case v.Do == rules.Requests && !v.Joins:
 			d.request(w, v)
 		}
 	}
@@ -51,9 +52,9 @@ func (d *draft) carryOut(w *demand.Wanted, verdicts []verdict) {
 
 // yields makes a request yield its queue position, once for all cohorts that it serves. notify
 // writes to their jobs first.
-func (d *draft) yields(v verdict) {
-	r := *v.yields
-	for _, j := range v.cohort.Holders {
+func (d *draft) yields(v rules.Verdict) {
+	r := *v.Yields
+	for _, j := range v.Cohort.Holders {
 		d.before[j.ID] = r.Group.ID().String()
 	}
 	if !slices.Contains(d.yielded, r) {
@@ -63,12 +64,12 @@ func (d *draft) yields(v verdict) {
 
 // request requests those nodes of a cohort, and of the cohorts that join it, that lack both a
 // machine and a request.
-func (d *draft) request(w *demand.Wanted, v verdict) {
-	c := v.cohort
+func (d *draft) request(w *demand.Wanted, v rules.Verdict) {
+	c := v.Cohort
 	record, missing, why := slices.Clone(d.names[c.ID()]), c.Missing, c.Why()
-	if len(v.with) > 0 {
+	if len(v.With) > 0 {
 		missing = slices.Clone(c.Missing)
-		for _, other := range v.with {
+		for _, other := range v.With {
 			missing = append(missing, other.Missing...)
 		}
 		slices.SortFunc(missing, func(a, b string) int { return w.Scene.Node(a).At - w.Scene.Node(b).At })
@@ -76,7 +77,7 @@ func (d *draft) request(w *demand.Wanted, v verdict) {
 		if c.Stamp.Array != 0 {
 			whose = fmt.Sprintf("tasks of array %d", c.Stamp.Array)
 		}
-		why = action.Why(fmt.Sprintf("%d %s wait for %s", len(v.with)+1, whose, slurm.Fold(missing)))
+		why = action.Why(fmt.Sprintf("%d %s wait for %s", len(v.With)+1, whose, slurm.Fold(missing)))
 	}
 	group := w.Scene.Group(c.ID())
 	if group != nil {
@@ -131,7 +132,7 @@ func occasion(s *scene.Scene, c *demand.Cohort, missing []string) string {
 	if c.Job == nil || c.Job.Start.IsZero() {
 		return ""
 	}
-	failures, _, _ := failures(s, c, nil)
+	failures, _, _ := rules.Failures(s, c, nil)
 	failures = max(failures, memo.ParseFailed(s.Seen.Told[c.Job.ID])) // another process may have counted more
 	return fmt.Sprintf("%s of %d for %s, %d failures, %d", c.Group, c.Job.Start.Unix(), slurm.Fold(missing),
 		failures, s.Seen.Now.Sub(c.Job.Start)/occasionAge)

@@ -3,6 +3,7 @@ package plan
 import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -45,6 +46,7 @@ const (
 	Queued     = demand.Queued
 	Requeue    = action.Requeue
 	Waiting    = demand.Waiting
+	Waits      = rules.Waits
 )
 
 var (

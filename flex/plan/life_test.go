@@ -145,15 +145,6 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 		vms("alpha-a3-0", "alpha-a3-job-7", "STAGING")))
 }
 
-func TestQueuePositionRarelyChanges(t *testing.T) {
-	for n, want := range map[int]string{
-		1: "1", 9: "9", 10: "10 or later", 19: "10 or later", 20: "20 or later", 99: "90 or later",
-		100: "100 or later", 11_499: "10000 or later",
-	} {
-		assert.Equal(t, want, roughPlace(n))
-	}
-}
-
 func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 	waiting := func(ago time.Duration, more ...part) scene.Snapshot {
 		parts := []part{awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]")), asked(ago)}

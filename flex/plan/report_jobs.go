@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -17,15 +18,15 @@ import (
 // notice returns the text about what the cohort's nodes wait for, for the owner of one of their
 // jobs. It is empty while there is nothing to report. It gives the start of the wait instead of its
 // length, so that it stays true without being written again.
-func notice(v verdict, w *demand.Wanted, j *slurm.Job) string {
-	c, n := v.cohort, v.queued
-	if why := v.obstacle(); why != "" {
+func notice(v rules.Verdict, w *demand.Wanted, j *slurm.Job) string {
+	c, n := v.Cohort, v.Queued
+	if why := v.Obstacle(); why != "" {
 		return why
 	}
 	if n.Request == "" {
 		return ""
 	}
-	if w.Scene.Seen.Now.Sub(n.Requested) < tellAfter && n.Message == "" {
+	if w.Scene.Seen.Now.Sub(n.Requested) < rules.TellAfter && n.Message == "" {
 		return ""
 	}
 	since := cmp.Or(j.Start, demand.WaitsSince(c), n.Requested) // earlier requests count
@@ -181,10 +182,10 @@ func lossComment(w *demand.Wanted, id uint32, what string) string {
 
 // adminComments returns the AdminComments of jobs, by job, except for texts of a return or a
 // warning.
-func adminComments(w *demand.Wanted, verdicts []verdict, losses []scene.Loss) map[uint32]string {
+func adminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Loss) map[uint32]string {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
-		for _, j := range v.cohort.Holders {
+		for _, j := range v.Cohort.Holders {
 			if text := notice(v, w, j); text != "" && j.State != slurm.JobCompleting {
 				waits[j.ID] = append(waits[j.ID], text)
 			}
@@ -196,8 +197,8 @@ func adminComments(w *demand.Wanted, verdicts []verdict, losses []scene.Loss) ma
 	}
 	waited, back := waited(w.Scene), map[uint32]string{} // by heterogeneous job: Slurm requeues it as a whole
 	for _, v := range verdicts {
-		if v.do == goesBack && v.cohort.Job.HetID != 0 {
-			back[v.cohort.Job.HetID] = memo.OwnComment + v.back.Comment(v.cohort.Job.ID, time.Time{})
+		if v.Do == rules.GoesBack && v.Cohort.Job.HetID != 0 {
+			back[v.Cohort.Job.HetID] = memo.OwnComment + v.Back.Comment(v.Cohort.Job.ID, time.Time{})
 		}
 	}
 	for i := range w.Scene.Seen.Jobs {

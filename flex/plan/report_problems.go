@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -92,7 +93,7 @@ func unreadLimits(w *demand.Wanted) (ps []scene.Problem) {
 func lateBoots(s *scene.Scene) (ps []scene.Problem) {
 	for _, set := range s.Config.NodeSets {
 		if b := s.Boots(set); b != nil && len(b.Late) > 0 {
-			ps = append(ps, scene.NewProblem("boot-timeout", set.Name, "%s: %s", slurm.Fold(b.Late), bootText(set)))
+			ps = append(ps, scene.NewProblem("boot-timeout", set.Name, "%s: %s", slurm.Fold(b.Late), rules.BootText(set)))
 		}
 	}
 	return ps
@@ -141,7 +142,7 @@ func doubles(s *scene.Scene) (ps []scene.Problem) {
 // unclearNodes reports the nodes that slurmflex leaves alone because their state is unknown.
 func unclearNodes(s *scene.Scene) (ps []scene.Problem) {
 	for _, m := range s.Nodes() {
-		if m.Power == scene.Unclear && !isSkipped(s, slurm.NodeRow, m.Name) {
+		if m.Power == scene.Unclear && !rules.IsSkipped(s, slurm.NodeRow, m.Name) {
 			ps = append(ps, scene.NewProblem("state-unknown", m.Name, "node %s is left alone: state %s is not understood", m.Name, m.State))
 		}
 	}

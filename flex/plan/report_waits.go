@@ -7,25 +7,26 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 // nameWaits builds the waits of each cohort.
-func nameWaits(w *demand.Wanted, verdicts []verdict) []verdict {
+func nameWaits(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 	back := map[uint32]*action.ReturnNodes{}
 	for _, v := range verdicts {
-		if v.do == goesBack {
-			back[v.back.Job] = v.back
+		if v.Do == rules.GoesBack {
+			back[v.Back.Job] = v.Back
 		}
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
-		v.queued, v.lacking = waitsFor(*v, w)
-		if c := v.cohort; c.Job != nil && back[c.Job.ID] != nil {
-			giveBack(&v.queued, back[c.Job.ID])
-			giveBack(&v.lacking, back[c.Job.ID])
+		v.Queued, v.Lacking = waitsFor(*v, w)
+		if c := v.Cohort; c.Job != nil && back[c.Job.ID] != nil {
+			giveBack(&v.Queued, back[c.Job.ID])
+			giveBack(&v.Lacking, back[c.Job.ID])
 		}
 	}
 	return verdicts
@@ -38,10 +39,10 @@ func giveBack(n *demand.Wait, a *action.ReturnNodes) {
 
 // waitsOf returns the waits of the cohorts that lack machines, and of the nodes that Slurm does not
 // power up for their job.
-func waitsOf(w *demand.Wanted, verdicts []verdict) (waits []demand.Wait) {
+func waitsOf(w *demand.Wanted, verdicts []rules.Verdict) (waits []demand.Wait) {
 	waits = make([]demand.Wait, 0, len(verdicts))
 	for _, v := range verdicts {
-		for _, wait := range []demand.Wait{v.queued, v.lacking} {
+		for _, wait := range []demand.Wait{v.Queued, v.Lacking} {
 			if len(wait.Nodes) > 0 {
 				waits = append(waits, wait)
 			}
@@ -52,11 +53,11 @@ func waitsOf(w *demand.Wanted, verdicts []verdict) (waits []demand.Wait) {
 
 // waitsFor returns two waits: one for the cohort's nodes that its live request names, and one for
 // those without a request. A wait without nodes is over.
-func waitsFor(v verdict, w *demand.Wanted) (queued, lacking demand.Wait) {
-	c := v.cohort
+func waitsFor(v rules.Verdict, w *demand.Wanted) (queued, lacking demand.Wait) {
+	c := v.Cohort
 	var asked, rest []string
 	for _, name := range w.Scene.WithoutMachine(c.Nodes) {
-		if c.Live != nil && c.Live.Request.Names(name) && (v.failing.Times == 0 || !w.Scene.Seen.Asking[name]) {
+		if c.Live != nil && c.Live.Request.Names(name) && (v.Failing.Times == 0 || !w.Scene.Seen.Asking[name]) {
 			asked = append(asked, name)
 		} else {
 			rest = append(rest, name)
@@ -67,7 +68,7 @@ func waitsFor(v verdict, w *demand.Wanted) (queued, lacking demand.Wait) {
 		wait.Job = c.Job.ID
 	}
 	end := waitEnds(w, c)
-	wait.Until, wait.Then, wait.By = end.at, end.then, end.by
+	wait.Until, wait.Then, wait.By = end.At, end.Then, end.By
 	if c.Live != nil {
 		queued = wait
 		live := c.Live.Request
@@ -81,12 +82,12 @@ func waitsFor(v verdict, w *demand.Wanted) (queued, lacking demand.Wait) {
 		}
 	}
 	lacking = wait
-	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.failed, v.next, v.failing
-	if _, lacking.Trouble, _ = failures(w.Scene, c, w.Scene.Group(c.ID())); v.failing.Times > 0 {
-		lacking.Failed, lacking.Trouble = v.failing.Times, v.failing.Trouble()
+	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.Failed, v.Next, v.Failing
+	if _, lacking.Trouble, _ = rules.Failures(w.Scene, c, w.Scene.Group(c.ID())); v.Failing.Times > 0 {
+		lacking.Failed, lacking.Trouble = v.Failing.Times, v.Failing.Trouble()
 	}
-	if v.do != goesBack && v.do != powersDown {
-		lacking.Obstacle = v.why
+	if v.Do != rules.GoesBack && v.Do != rules.PowersDown {
+		lacking.Obstacle = v.Why
 	}
 	if lacking.Stage = demand.Asking; lacking.Obstacle != "" {
 		lacking.Stage = demand.Waiting
@@ -149,7 +150,7 @@ func recallWaits(snap scene.Snapshot, now, known []demand.Wait) []demand.Wait {
 		}
 		switch {
 		case n.Request == "":
-			n.Stage, n.Obstacle = demand.Waiting, unreadText(n.Region, snap.Unseen[n.Region])
+			n.Stage, n.Obstacle = demand.Waiting, rules.UnreadText(n.Region, snap.Unseen[n.Region])
 			n.Failed, n.Next, n.Failing = 0, time.Time{}, scene.Failing{}
 		case n.Stage == demand.Returned: // slurmflex returns no nodes in an unread region
 			n.Stage, n.Obstacle, n.Then = demand.Queued, "", ""
@@ -164,10 +165,10 @@ func recallWaits(snap scene.Snapshot, now, known []demand.Wait) []demand.Wait {
 
 // waitEnds returns when a cohort's wait ends, and what happens to its job then. The wait never ends
 // if Slurm would end the job instead of requeueing it.
-func waitEnds(w *demand.Wanted, c *demand.Cohort) waitEnd {
-	end := endOfWait(w, c)
-	if c.Job == nil || end.then != action.Cancel && keeps(w.Scene, c) {
-		return waitEnd{}
+func waitEnds(w *demand.Wanted, c *demand.Cohort) rules.WaitEnd {
+	end := rules.EndOfWait(w, c)
+	if c.Job == nil || end.Then != action.Cancel && rules.Keeps(w.Scene, c) {
+		return rules.WaitEnd{}
 	}
 	return end
 }

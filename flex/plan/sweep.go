@@ -4,13 +4,14 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 )
 
 // sweep cleans up one kind of resource. It is a pure function of the scene and the verdicts.
 type sweep struct {
 	name string
-	plan func(w *demand.Wanted, verdicts []verdict) step
+	plan func(w *demand.Wanted, verdicts []rules.Verdict) step
 }
 
 // sweeps run in this order. If several sweeps would change the same node, only the first one does.

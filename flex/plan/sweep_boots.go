@@ -7,19 +7,20 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 )
 
 // powerDownLate powers down nodes without a job if their instances have run for boot_timeout
 // without registering.
-func powerDownLate(w *demand.Wanted, _ []verdict) (s step) {
+func powerDownLate(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	for _, set := range w.Scene.Config.NodeSets {
 		b := w.Scene.Boots(set)
 		if b == nil {
 			continue
 		}
-		reason := bootText(set)
+		reason := rules.BootText(set)
 		byRecord := map[string][]string{}
-		records := failedBoots(w, b.Late)
+		records := rules.FailedBoots(w, b.Late)
 		for _, name := range b.Late {
 			if w.Scene.Node(name).Owner() == nil {
 				byRecord[records[name]] = append(byRecord[records[name]], name)
@@ -37,7 +38,7 @@ func powerDownLate(w *demand.Wanted, _ []verdict) (s step) {
 }
 
 // forgetBoots clears the records of failed boots that no longer count.
-func forgetBoots(w *demand.Wanted, _ []verdict) (s step) {
+func forgetBoots(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	var nodes []string
 	for _, set := range w.Scene.Config.NodeSets {
 		if b := w.Scene.Boots(set); b != nil {

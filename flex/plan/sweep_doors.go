@@ -11,6 +11,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -36,7 +37,7 @@ func isForDoor(d *scene.Door, j *slurm.Job) bool {
 // keepDoors moves each job that waits pending to its next stage. It makes the job use its door,
 // moves the door ahead while machines boot, opens it when all have registered, and deletes it when
 // the job runs or must wait again.
-func keepDoors(w *demand.Wanted, _ []verdict) (s step) {
+func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	promises, named := w.Scene.Seen.Promises, byReservation(w.Scene)
 	for _, d := range w.Scene.Doors() {
 		of := action.OfReservation{Name: d.Name}
@@ -148,7 +149,7 @@ func pushEvery(s *scene.Scene) time.Duration {
 }
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
-func makeDoors(w *demand.Wanted, _ []verdict) (s step) {
+func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	for _, d := range w.Handed.Ends {
 		s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
 	}
@@ -198,7 +199,7 @@ const (
 // and leave them idle machines. Slurm deletes it pending_grace after the last pass that raised
 // purge_comp. The replacement is made before the old reservation is deleted, so that the nodes are
 // always covered.
-func keepCover(w *demand.Wanted, _ []verdict) (s step) {
+func keepCover(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	covers := w.Scene.Covers()
 	if !w.Scene.Seen.Promises {
 		for _, h := range covers {

@@ -6,6 +6,7 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -22,7 +23,7 @@ const (
 )
 
 // deleteGroups deletes our groups that are empty and no longer needed.
-func deleteGroups(w *demand.Wanted, _ []verdict) (s step) {
+func deleteGroups(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	for _, g := range w.Scene.UsableGroups() {
 		key := g.ID()
 		if w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 || !done(w.Scene, g) ||
@@ -48,7 +49,7 @@ func isYoung(s *scene.Scene, to *step, what string, created time.Time) bool {
 // newest record, because the name of the next attempt follows from it; failed requests while a job
 // or node waits, because they count as attempts; and records that show which job the group's
 // machines belong to.
-func deleteRequests(w *demand.Wanted, _ []verdict) (s step) {
+func deleteRequests(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	for _, g := range w.Scene.UsableGroups() {
 		key := g.ID()
 		if w.Scene.InGroup(key) == 0 && len(g.Live()) == 0 {

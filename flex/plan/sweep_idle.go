@@ -9,6 +9,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -35,7 +36,7 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 // were not marked during their job only because of salvage. Slurm's SuspendTime does the same, but
 // does not take leases or nodesets into account. If a job takes such a node first, the mark takes
 // effect at the job's end.
-func powerDownKept(w *demand.Wanted, _ []verdict) (s step) {
+func powerDownKept(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	sets := demand.Covered(w.Scene)
 	for _, m := range w.Scene.Nodes() {
 		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.Scene.IsUnread(m) || isOpen(w, m, sets) || w.IsKept(m) {

@@ -6,6 +6,7 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -14,7 +15,7 @@ import (
 // deleteInstances deletes our instances of nodes that Slurm has powered down. Within
 // max_deletions_per_round, it also deletes our instances that are no longer needed, and then the
 // remains of slurm-gcp. It never deletes the instance of a node with a running job.
-func deleteInstances(w *demand.Wanted, _ []verdict) (s step) {
+func deleteInstances(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	b := budget{left: w.Scene.Config.Options.MaxDeletions}
 	gone := map[mig.GroupID]*departure{} // instances without a group have the zero ID
 	for _, in := range w.Scene.Machines() {

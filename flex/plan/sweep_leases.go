@@ -11,6 +11,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -22,7 +23,7 @@ import (
 // machines. A job that Slurm would not requeue runs on; since its start, its AdminComment shows
 // when its nodes end. Two passes must have seen that end: the reservation in Slurm is from an
 // earlier pass. endInTime writes each reason to the AdminComment before it acts.
-func endInTime(w *demand.Wanted, _ []verdict) (s step) {
+func endInTime(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	if w.Scene.Seen.Skew > scene.MaxSkew {
 		return s
 	}

@@ -8,6 +8,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -17,7 +18,7 @@ import (
 // requeued, Slurm powers down those that are not DOWN. takeDownLost leaves a node that an admin
 // drains to Slurm. The owner is notified first. Slurm releases the node by itself anyway, so
 // nothing is lost if the AdminComment cannot be written for a while.
-func takeDownLost(w *demand.Wanted, _ []verdict) (s step) {
+func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	lost := map[string]bool{}
 	for _, m := range w.Scene.Nodes() {
 		if m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
@@ -66,7 +67,7 @@ func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) str
 // lost if slurmflex has set its node DOWN or two passes found it lost. It also counts as lost if
 // Compute shows nothing for the node and either the lease has ended or the node does not respond to
 // Slurm. recoverVanished leaves a node with a job to Slurm until the job has left the node.
-func recoverVanished(w *demand.Wanted, _ []verdict) (s step) {
+func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	for _, m := range w.Scene.Nodes() {
 		if m.Power != scene.On || w.Scene.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
 			continue
@@ -95,7 +96,7 @@ func recoverVanished(w *demand.Wanted, _ []verdict) (s step) {
 // reportDown reports DOWN nodes without a job if their machines run and are billed, or are
 // requested. slurmflex leaves them to the admin: either an admin set them DOWN to examine the
 // machine, or the node's slurmd has failed.
-func reportDown(w *demand.Wanted, _ []verdict) (s step) {
+func reportDown(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	for _, m := range w.Scene.Nodes() {
 		if m.Power == scene.On && m.State.Base == slurm.Down && !m.State.Has(slurm.PowerDown) && !m.Taken() && !m.IsTakenDown() &&
 			(w.Scene.HasMachine(m.Name) || len(w.Scene.RequestsOf(m.Name)) > 0) {

@@ -6,6 +6,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -13,7 +14,7 @@ import (
 // powerDownOrphans powers down rising nodes without a job: the job was cancelled or requeued. Slurm
 // itself would leave them as they are, or place another job on them without calling slurmflex. It
 // leaves drained and DOWN nodes to the admin.
-func powerDownOrphans(w *demand.Wanted, _ []verdict) (s step) {
+func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	var orphans []string
 	for _, m := range w.Scene.Nodes() {
 		if m.Power != scene.Rising || w.CohortOf(m) != nil || len(m.Holders) > 0 || w.Scene.IsUnread(m) {
@@ -37,7 +38,7 @@ func powerDownOrphans(w *demand.Wanted, _ []verdict) (s step) {
 // Slurm would wait for SuspendTimeout. It does the same for nodes that ResumeTimeout set DOWN, once
 // their machines and requests are gone, and for nodes that slurmflex set DOWN while Slurm was
 // already powering them down.
-func resumeEmpty(w *demand.Wanted, _ []verdict) (s step) {
+func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	var empty, tooLate, lost []string
 	for _, m := range w.Scene.Nodes() {
 		if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) || w.Scene.IsUnread(m) || w.Scene.IsAhead(m.Set.Name) {
@@ -71,7 +72,7 @@ func resumeEmpty(w *demand.Wanted, _ []verdict) (s step) {
 // remains powered down. If a job has been allocated one of the nodes meanwhile, Slurm refuses the
 // change for that node and changes the others. The node's Reason shows that slurmflex has changed
 // it; a node that lost its Reason is usable.
-func openToBackfill(w *demand.Wanted, _ []verdict) step {
+func openToBackfill(w *demand.Wanted, _ []rules.Verdict) step {
 	var names []string
 	for _, m := range w.Scene.Nodes() {
 		if m.Power == scene.Off && m.Idle() && !m.Taken() && m.State.Has(slurm.PoweredDown) &&
@@ -89,11 +90,11 @@ func openToBackfill(w *demand.Wanted, _ []verdict) step {
 // not have that setting. With keep_idle or salvage nothing is marked, because an allocated node
 // cannot be unmarked. A job that gang_timeout returns is the exception: without the mark it would
 // get the same nodes again and wait as before.
-func powerDownOnIdle(w *demand.Wanted, verdicts []verdict) step {
+func powerDownOnIdle(w *demand.Wanted, verdicts []rules.Verdict) step {
 	torn := map[*slurm.Job]bool{}
 	for _, v := range verdicts {
-		if v.gone && v.cohort.Torn != "" {
-			torn[v.cohort.Job] = true
+		if v.Gone && v.Cohort.Torn != "" {
+			torn[v.Cohort.Job] = true
 		}
 	}
 	var names []string

@@ -6,13 +6,14 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 
 // deletePolicies deletes our workload policies that no group uses. It deletes none in an unread
 // region, where the group may only be unseen.
-func deletePolicies(w *demand.Wanted, _ []verdict) (s step) {
+func deletePolicies(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	policies := slices.SortedFunc(slices.Values(w.Scene.Seen.Policies), func(a, b mig.Policy) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})

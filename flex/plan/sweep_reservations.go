@@ -10,6 +10,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -22,7 +23,7 @@ import (
 //
 // Each reservation ends soon after the lease, so that Slurm does not expect jobs to wait longer.
 // Passes extend it while a configured node in it is up.
-func reserve(w *demand.Wanted, _ []verdict) (s step) {
+func reserve(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	want, maintained := allEnds(w.Scene)
 	have := map[string]*slurm.Reservation{}
 	for _, h := range w.Scene.Holds() {
@@ -55,7 +56,7 @@ func reserve(w *demand.Wanted, _ []verdict) (s step) {
 		until := start.Add(grace)
 		r := have[name]
 		switch {
-		case isSkipped(w.Scene, slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
+		case rules.IsSkipped(w.Scene, slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
 		case r == nil:
 			s.actions = append(s.actions, action.CreateReservation{
 				OfReservation: action.OfReservation{Name: name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,
@@ -75,7 +76,7 @@ func reserve(w *demand.Wanted, _ []verdict) (s step) {
 }
 
 // deleteFormer deletes our reservations of kinds that this version no longer makes.
-func deleteFormer(w *demand.Wanted, _ []verdict) (s step) {
+func deleteFormer(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	for _, h := range w.Scene.Holds() {
 		if h.Kind == memo.FormerHold {
 			a := action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "slurmflex no longer creates such reservations"}

@@ -6,13 +6,14 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
 // powerUpStatic powers up static nodes that are powered down without a reason: when the cluster
 // starts, and after their lease has ended. Slurm itself never does.
-func powerUpStatic(w *demand.Wanted, _ []verdict) step {
+func powerUpStatic(w *demand.Wanted, _ []rules.Verdict) step {
 	var names []string
 	for _, m := range w.Scene.Nodes() {
 		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
@@ -26,7 +27,7 @@ func powerUpStatic(w *demand.Wanted, _ []verdict) step {
 // renewStatic powers down idle static nodes shortly before their lease ends, so that the new lease
 // starts without harm to a job. A node keeps its machine while a new request could not be made. If
 // ten nodes are due and one place is free, they are renewed one at a time.
-func renewStatic(w *demand.Wanted, _ []verdict) (s step) {
+func renewStatic(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	p := placesOfStatic(w)
 	for _, m := range w.Scene.Nodes() {
 		early := m.Set.Flex.RenewBefore
@@ -35,8 +36,8 @@ func renewStatic(w *demand.Wanted, _ []verdict) (s step) {
 			continue
 		}
 		for _, in := range m.Machines {
-			if left := in.Until().Sub(w.Scene.Seen.Now); !in.Until().IsZero() && w.Scene.IsOld(in.Until(), -early) && mayAskIn(w, p, renewal(w, m)) == barsNothing {
-				p.take(renewal(w, m))
+			if left := in.Until().Sub(w.Scene.Seen.Now); !in.Until().IsZero() && w.Scene.IsOld(in.Until(), -early) && rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {
+				p.Take(renewal(w, m))
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
 				s.actions = append(s.actions, action.SetNodes{
 					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: action.Why(why),
@@ -49,12 +50,12 @@ func renewStatic(w *demand.Wanted, _ []verdict) (s step) {
 
 // placesOfStatic counts the live requests, and the requests that static nodes without a machine
 // will need.
-func placesOfStatic(w *demand.Wanted) places {
-	p := placesNow(w)
+func placesOfStatic(w *demand.Wanted) rules.Places {
+	p := rules.PlacesNow(w)
 	for _, m := range w.Scene.Nodes() {
 		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off || m.Power == scene.Rising) &&
 			len(w.Scene.RequestsOf(m.Name)) == 0 {
-			p.take(renewal(w, m))
+			p.Take(renewal(w, m))
 		}
 	}
 	return p

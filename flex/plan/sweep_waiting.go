@@ -9,6 +9,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -16,22 +17,22 @@ import (
 // commentOf returns the Comment for a cohort's nodes while no machine is being created: they wait for
 // a request, a place, the next attempt, the end of a rate limit, or an admin. It reports false if
 // the nodes need no Comment.
-func commentOf(v verdict, w *demand.Wanted) (n memo.Wait, ok bool) {
-	c := v.cohort
-	if q := v.queued; q.Request != "" {
+func commentOf(v rules.Verdict, w *demand.Wanted) (n memo.Wait, ok bool) {
+	c := v.Cohort
+	if q := v.Queued; q.Request != "" {
 		r := c.Live.Request
 		return memo.Wait{Place: q.Group + "/" + q.Request, Since: q.Requested, Armed: q.Requested}, r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)
 	}
-	l := v.lacking
-	return memo.Wait{Place: l.Group, Since: l.Since, Armed: l.Since}, (v.obstacle() != "" || l.Failing.Times > 0) && !v.gone && !anyOurs(w.Scene, c.Nodes)
+	l := v.Lacking
+	return memo.Wait{Place: l.Group, Since: l.Since, Armed: l.Since}, (v.Obstacle() != "" || l.Failing.Times > 0) && !v.Gone && !anyOurs(w.Scene, c.Nodes)
 }
 
 // keepWaiting lets nodes wait longer than Slurm's ResumeTimeout, which is at most 18 hours before
 // 25.05: a power_up resets the timer. It must stop once the machine is being created, because
 // slurmctld refuses a node that booted before it was last powered up.
-func keepWaiting(w *demand.Wanted, verdicts []verdict) (s step) {
+func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s step) {
 	for _, v := range verdicts {
-		c := v.cohort
+		c := v.Cohort
 		now, waits := commentOf(v, w)
 		if !waits || c.Door != nil { // Slurm does not power up nodes behind a door
 			continue
@@ -49,7 +50,7 @@ func keepWaiting(w *demand.Wanted, verdicts []verdict) (s step) {
 			continue // Slurm does not show yet when the job was allocated its nodes
 		case now.Since.IsZero(): // record the start of the wait from now on
 			now.Since, now.Armed = w.Scene.Seen.Now.Truncate(time.Second), w.Scene.Seen.Now.Truncate(time.Second)
-		case (waited < tellAfter || v.failing.Times > 0) && (due == 0 || waited < due):
+		case (waited < rules.TellAfter || v.Failing.Times > 0) && (due == 0 || waited < due):
 			continue // the wait may end at once
 		case c.Job != nil && !c.Job.Start.IsZero() && c.Job.Start.Before(now.Armed):
 			now.Armed = c.Job.Start
@@ -90,7 +91,7 @@ func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 }
 
 // stopWaiting clears the Comment of nodes that no longer wait.
-func stopWaiting(w *demand.Wanted, _ []verdict) step {
+func stopWaiting(w *demand.Wanted, _ []rules.Verdict) step {
 	var names []string
 	for _, m := range w.Scene.Nodes() {
 		if c := w.CohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.Live == nil && anyOurs(w.Scene, []string{m.Name})) {

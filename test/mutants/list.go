@@ -2,7 +2,7 @@ package main
 
 // Where the bugs are looked for.
 var (
-	planner   = []string{"flex/plan", "flex"}
+	planner   = []string{"flex/plan/...", "flex"}
 	passes    = []string{"flex"}
 	client    = []string{"mig/gce", "flex"}
 	scheduler = []string{"slurm", "slurm/scontrol"}
@@ -105,19 +105,19 @@ var mutants = []mutant{
 		"if len(unwanted) > 0 {", planner,
 	},
 	{
-		"a request has one more machine than share_requests", "flex/plan/rule_share.go",
-		"if len(first.with)+1 >= t.size(c) {", "if len(first.with) >= t.size(c) {", planner,
+		"a request has one more machine than share_requests", "flex/plan/rules/share.go",
+		"if len(first.With)+1 >= t.size(c) {", "if len(first.With) >= t.size(c) {", planner,
 	},
 	{
-		"few single jobs share a request", "flex/plan/rule_share.go",
+		"few single jobs share a request", "flex/plan/rules/share.go",
 		"\tif c.Stamp.User == \"\" {\n", "\tif true {\n", planner,
 	},
 	{
-		"a job that shares a request overtakes another user's", "flex/plan/rule_share.go",
+		"a job that shares a request overtakes another user's", "flex/plan/rules/share.go",
 		"first != nil && !t.overtakes(c) {", "first != nil {", planner,
 	},
 	{
-		"doors of later passes do not count as jobs without a request", "flex/plan/rule_share.go",
+		"doors of later passes do not count as jobs without a request", "flex/plan/rules/share.go",
 		"\tmaps.Copy(t.shared.lack, t.w.Handed.Later)\n", "\tmaps.Copy(t.shared.lack, map[demand.UserIn]int{})\n", planner,
 	},
 	{
@@ -134,19 +134,19 @@ var mutants = []mutant{
 		"\t\tcase leaves:\n", "\t\tcase leaves && false:\n", planner,
 	},
 	{
-		"a heterogeneous job's first component does not come last", "flex/plan/rule.go",
-		"	{\"other components first\", componentsFirst, obstructs},\n", "", planner,
+		"a heterogeneous job's first component does not come last", "flex/plan/rules/rules.go",
+		"\t{\"other components first\", componentsFirst, obstructs},\n", "", planner,
 	},
 	{
-		"one request more than max_active_requests", "flex/plan/rule_places.go",
+		"one request more than max_active_requests", "flex/plan/rules/places.go",
 		"free := most - p.inRegion[c.Set.Region]", "free := most + 1 - p.inRegion[c.Set.Region]", planner,
 	},
 	{
-		"a request keeps its place however long a more important job waits", "flex/plan/rule_turn.go",
+		"a request keeps its place however long a more important job waits", "flex/plan/rules/turn.go",
 		"after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)", "true", planner,
 	},
 	{
-		"one user's jobs may have all places", "flex/plan/rule_places.go",
+		"one user's jobs may have all places", "flex/plan/rules/places.go",
 		"p.ofUser[user] >= most", "p.ofUser[user] < 0", planner,
 	},
 	{
@@ -218,11 +218,11 @@ var mutants = []mutant{
 		"r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)", "r.State == mig.Accepted", planner,
 	},
 	{
-		"the wait between attempts does not grow", "flex/plan/rule_backoff.go",
-		"		wait *= 2\n", "", planner,
+		"the wait between attempts does not grow", "flex/plan/rules/backoff.go",
+		"\t\twait *= 2\n", "", planner,
 	},
 	{
-		"configuration errors are tried again like any other", "flex/plan/rule_backoff.go",
+		"configuration errors are tried again like any other", "flex/plan/rules/backoff.go",
 		"[]mig.Cause{mig.CauseConfig, mig.CausePermission", "[]mig.Cause{mig.CausePermission", planner,
 	},
 	{
@@ -266,11 +266,11 @@ var mutants = []mutant{
 		"case limit > 0 && m.Power == Rising", "case m.Power == Rising", planner,
 	},
 	{
-		"a job with an unread record is returned", "flex/plan/rule_giveup.go",
+		"a job with an unread record is returned", "flex/plan/rules/giveup.go",
 		"_, read := w.Scene.Seen.Requeues[id]; read {", "_, read := w.Scene.Seen.Requeues[id]; read || true {", planner,
 	},
 	{
-		"a job that Slurm would end is returned", "flex/plan/rule_giveup.go",
+		"a job that Slurm would end is returned", "flex/plan/rules/giveup.go",
 		"a.Then != action.Cancel && wouldEnd(w.Scene, holders)", "false && wouldEnd(w.Scene, Holders)", planner,
 	},
 	{
@@ -282,12 +282,12 @@ var mutants = []mutant{
 		"s.IsOld(in.Created, limit) || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)", "s.IsOld(in.Created, limit)", planner,
 	},
 	{
-		"a job keeps waiting with a node that ends before the job could finish", "flex/plan/rule.go",
-		"	{\"lease too short\", leaseTooShort, obstructs},\n", "", planner,
+		"a job keeps waiting with a node that ends before the job could finish", "flex/plan/rules/rules.go",
+		"\t{\"lease too short\", leaseTooShort, obstructs},\n", "", planner,
 	},
 	{
-		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rule_backoff.go",
-		"!stays(w.Scene, c) && !c.StartedAfter(last)", "!keeps(w.Scene, c) && !c.StartedAfter(last)", planner,
+		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rules/backoff.go",
+		"!stays(w.Scene, c) && !c.StartedAfter(last)", "!Keeps(w.Scene, c) && !c.StartedAfter(last)", planner,
 	},
 	{
 		"each bulk insert is one of its own", "mig/gce/bulk.go",
@@ -496,8 +496,8 @@ var mutants = []mutant{
 		"now.Sub(w.Since) >= starvesAfter", "now.Sub(w.Since) >= 1000*starvesAfter", planner,
 	},
 	{
-		"a job is held though it may get machines in another place", "flex/plan/rule.go",
-		"	keepHope(verdicts)\n", "", planner,
+		"a job is held though it may get machines in another place", "flex/plan/rules/rules.go",
+		"\tkeepHope(verdicts)\n", "", planner,
 	},
 	{
 		"an estimate counts waits from before a change", "flex/estimate/change.go",
@@ -515,7 +515,7 @@ var mutants = []mutant{
 		[]string{"flex/estimate"},
 	},
 	{
-		"a clock of capacity runs while nothing is requested", "flex/plan/rule_asked.go",
+		"a clock of capacity runs while nothing is requested", "flex/plan/rules/asked.go",
 		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Scene.Seen.Now.Add(-c.Asked.For)\n", "\treturn waitsSince(c)\n", planner,
 	},
 	{
@@ -523,12 +523,12 @@ var mutants = []mutant{
 		"r.asked, r.unasked = p.Asked, plan", "_, r.unasked = p.Asked, plan", passes,
 	},
 	{
-		"a request that could not be created again is replaced", "flex/plan/rule_refresh.go",
-		"&& mayAsk(w, c) == barsNothing {", "{", planner,
+		"a request that could not be created again is replaced", "flex/plan/rules/refresh.go",
+		"&& mayAsk(w, c) == BarsNothing {", "{", planner,
 	},
 	{
 		"a static node is powered down that could not be requested", "flex/plan/sweep_static.go",
-		"&& mayAskIn(w, p, renewal(w, m)) == barsNothing {", "{", planner,
+		"&& rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {", "{", planner,
 	},
 	{
 		"a script that did not ask is signalled at the end of its lease", "flex/plan/scene/snapshot.go",
@@ -548,6 +548,6 @@ var mutants = []mutant{
 	},
 	{
 		"a request that is repeated is called being checked", "flex/plan/report_failing.go",
-		"v.do == requests || v.do == waits && v.underWay &&", "v.do == requests || false &&", passes,
+		"v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay &&", "v.Do == rules.Requests || false &&", passes,
 	},
 }

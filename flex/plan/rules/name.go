@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"fmt"
@@ -12,12 +12,12 @@ import (
 
 // nameTaken: nothing is requested while an instance that is not ours has the name of one of the
 // nodes.
-func nameTaken(w *demand.Wanted, c *demand.Cohort) verdict {
+func nameTaken(w *demand.Wanted, c *demand.Cohort) Verdict {
 	stranger := stranger(w.Scene, c)
 	if stranger == "" {
-		return verdict{}
+		return Verdict{}
 	}
-	return verdict{do: waits, why: stranger, problems: []scene.Problem{scene.NewProblem("name-taken", c.Group, "%s: %s", c.Group, stranger)}}
+	return Verdict{Do: Waits, Why: stranger, Problems: []scene.Problem{scene.NewProblem("name-taken", c.Group, "%s: %s", c.Group, stranger)}}
 }
 
 // stranger describes an instance that is not ours and has the name of one of the cohort's nodes;

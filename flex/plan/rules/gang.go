@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 )
 
 // gangTorn returns a job to Slurm if its allocation is still incomplete after gang_timeout.
-func gangTorn(w *demand.Wanted, c *demand.Cohort) verdict {
+func gangTorn(w *demand.Wanted, c *demand.Cohort) Verdict {
 	if c.Torn == "" {
-		return verdict{}
+		return Verdict{}
 	}
 	return giveUp(w, c, action.Requeue, false, "gang-timeout", c.Torn)
 }

@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"cmp"
@@ -11,20 +11,20 @@ import (
 )
 
 // regionUnread: nothing is requested in a region that could not be read.
-func regionUnread(w *demand.Wanted, c *demand.Cohort) verdict {
+func regionUnread(w *demand.Wanted, c *demand.Cohort) Verdict {
 	if !w.Scene.Unseen(c.Set.Region) {
-		return verdict{}
+		return Verdict{}
 	}
-	return verdict{do: waits, quiet: true, why: unreadText(c.Set.Region, w.Scene.Seen.Unseen[c.Set.Region])}
+	return Verdict{Do: Waits, Quiet: true, Why: UnreadText(c.Set.Region, w.Scene.Seen.Unseen[c.Set.Region])}
 }
 
 // recordUnread: something that could not be read may be a machine or a node of the cohort.
-func recordUnread(w *demand.Wanted, c *demand.Cohort) verdict {
+func recordUnread(w *demand.Wanted, c *demand.Cohort) Verdict {
 	what := cmp.Or(unreadOf(w.Scene, c), unshownOf(w.Scene, c))
 	if what == "" {
-		return verdict{}
+		return Verdict{}
 	}
-	return verdict{do: waits, quiet: true, why: what}
+	return Verdict{Do: Waits, Quiet: true, Why: what}
 }
 
 // unreadOf describes what could not be read that concerns the cohort, apart from its region; empty
@@ -38,7 +38,7 @@ func unreadOf(s *scene.Scene, c *demand.Cohort) string {
 	return s.UnreadGroup(c.ID())
 }
 
-func unreadText(region string, err error) string {
+func UnreadText(region string, err error) string {
 	return fmt.Sprintf("region %s could not be read: %v", region, err)
 }
 
@@ -51,7 +51,7 @@ func unshownOf(s *scene.Scene, c *demand.Cohort) string {
 	first := ""
 	for _, name := range c.Job.Nodes {
 		set, _, _ := s.Config.Find(name)
-		if set == c.Set && (s.Node(name) == nil || isSkipped(s, slurm.NodeRow, name)) && (first == "" || name < first) {
+		if set == c.Set && (s.Node(name) == nil || IsSkipped(s, slurm.NodeRow, name)) && (first == "" || name < first) {
 			first = name
 		}
 	}
@@ -61,7 +61,7 @@ func unshownOf(s *scene.Scene, c *demand.Cohort) string {
 	return "the row of node " + first + " cannot be read, and all nodes of the job are requested together"
 }
 
-// isSkipped reports whether a row of that kind and name could not be read.
-func isSkipped(s *scene.Scene, kind, name string) bool {
+// IsSkipped reports whether a row of that kind and name could not be read.
+func IsSkipped(s *scene.Scene, kind, name string) bool {
 	return slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == kind && r.Name == name })
 }

@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func refreshOldest(w *demand.Wanted) {
 		if after == 0 || c.Live == nil || !w.Scene.IsOld(c.Live.Request.Created, after) || !demand.OnlyWaits(w.Scene, c.Live) {
 			continue
 		}
-		if (oldest == nil || c.Live.Request.Created.Before(oldest.Live.Request.Created)) && mayAsk(w, c) == barsNothing {
+		if (oldest == nil || c.Live.Request.Created.Before(oldest.Live.Request.Created)) && mayAsk(w, c) == BarsNothing {
 			oldest = c
 		}
 	}

@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 // turns assigns the places under max_active_requests and max_active_requests_per_user.
 type turns struct {
 	w         *demand.Wanted
-	now, next places                  // places taken now, and after this plan's actions
+	now, next Places                  // places taken now, and after this plan's actions
 	queue     map[string]int          // by region: cohorts that wait for their turn
 	leaves    map[*demand.Cohort]bool // cohorts that lose their nodes in this pass
 	yields    map[string]*scene.Live  // by region: the request that yields its place
@@ -28,8 +28,8 @@ type turns struct {
 
 // inTurn allows as many requests as places are free, in the order of their jobs' importance. It
 // requests nothing for nodes that this plan takes from a job.
-func inTurn(w *demand.Wanted, verdicts []verdict) []verdict {
-	now := placesNow(w)
+func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
+	now := PlacesNow(w)
 	t := turns{w, now, now.clone(), map[string]int{}, map[*demand.Cohort]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[string]bool{}, newSharing()}
 	taken := map[string]bool{}
 	for _, s := range w.Settled {
@@ -38,18 +38,18 @@ func inTurn(w *demand.Wanted, verdicts []verdict) []verdict {
 		}
 	}
 	for _, v := range verdicts {
-		if v.pending && t.shared.isFirst(v.cohort) { // count its request as created
-			t.take(v.cohort)
+		if v.pending && t.shared.isFirst(v.Cohort) { // count its request as created
+			t.take(v.Cohort)
 		}
-		if v.do == goesBack {
-			for _, name := range v.back.Nodes {
+		if v.Do == GoesBack {
+			for _, name := range v.Back.Nodes {
 				taken[name] = true
 			}
 		}
-		t.leaves[v.cohort] = v.gone || v.do >= goesBack
-		if r := v.cohort.Live; r != nil {
-			t.worth[r] = max(t.worth[r], worthOf(v.cohort))
-			if t.leaves[v.cohort] {
+		t.leaves[v.Cohort] = v.Gone || v.Do >= GoesBack
+		if r := v.Cohort.Live; r != nil {
+			t.worth[r] = max(t.worth[r], worthOf(v.Cohort))
+			if t.leaves[v.Cohort] {
 				t.worth[r] = math.MaxUint64
 			}
 		}
@@ -58,15 +58,15 @@ func inTurn(w *demand.Wanted, verdicts []verdict) []verdict {
 	for i := range verdicts {
 		v := &verdicts[i]
 		switch {
-		case v.cohort.Live != nil && v.cohort.Live == t.yields[v.cohort.Live.Group.Region]:
-			v.yields = v.cohort.Live
+		case v.Cohort.Live != nil && v.Cohort.Live == t.yields[v.Cohort.Live.Group.Region]:
+			v.Yields = v.Cohort.Live
 			t.wait(v, t.next)
-		case v.do != requests:
-		case v.gone, slices.ContainsFunc(v.cohort.Missing, func(name string) bool { return taken[name] }):
-			v.do = waits
-		case v.cohort.Shares():
+		case v.Do != Requests:
+		case v.Gone, slices.ContainsFunc(v.Cohort.Missing, func(name string) bool { return taken[name] }):
+			v.Do = Waits
+		case v.Cohort.Shares():
 			t.share(v)
-		case !v.cohort.Set.Flex.UseBulkInsert:
+		case !v.Cohort.Set.Flex.UseBulkInsert:
 			t.turn(v)
 		}
 	}
@@ -74,14 +74,14 @@ func inTurn(w *demand.Wanted, verdicts []verdict) []verdict {
 }
 
 func (t *turns) take(c *demand.Cohort) {
-	t.now.take(c)
-	t.next.take(c)
+	t.now.Take(c)
+	t.next.Take(c)
 }
 
 // turn takes a free place for the cohort. Without one, the cohort waits for its turn, and if no
 // place becomes free in this pass, another request yields its place.
-func (t *turns) turn(v *verdict) {
-	c := v.cohort
+func (t *turns) turn(v *Verdict) {
+	c := v.Cohort
 	if t.now.hasRoom(c) {
 		t.take(c)
 		return
@@ -96,26 +96,26 @@ func (t *turns) turn(v *verdict) {
 	}
 	t.wait(v, t.now)
 	if t.next.hasRoom(c) {
-		t.next.take(c)
+		t.next.Take(c)
 	}
 }
 
 // wait makes the cohort wait for its turn, and writes the reason for its job's owner. If the
 // cohort's request yielded its place, the reason mentions that until the next request is made.
-func (t *turns) wait(v *verdict, p places) {
-	c, region := v.cohort, v.cohort.Set.Region
-	v.do, v.quiet = waits, false
+func (t *turns) wait(v *Verdict, p Places) {
+	c, region := v.Cohort, v.Cohort.Set.Region
+	v.Do, v.Quiet = Waits, false
 	if p.isUserFull(c) {
-		v.why = fmt.Sprintf(memo.Waiting+"for its turn: its user has %d of at most %d active requests in %s",
+		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: its user has %d of at most %d active requests in %s",
 			p.ofUser[userOf(c)], t.w.Scene.Config.Options.MaxActivePerUser, region)
 	} else {
 		t.queue[region]++
 		t.shared.noteWaiting(region, userOf(c).Name)
-		v.why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
+		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
 			roughPlace(t.queue[region]), region, t.w.Scene.Config.Options.MaxActiveRequests)
 	}
-	if v.yields != nil || c.Job != nil && memo.HasYielded(t.w.Scene.Seen.Told[c.Job.ID]) {
-		v.why += memo.Yielded
+	if v.Yields != nil || c.Job != nil && memo.HasYielded(t.w.Scene.Seen.Told[c.Job.ID]) {
+		v.Why += memo.Yielded
 	}
 }
 

@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"maps"
@@ -11,14 +11,14 @@ import (
 
 // sharing records the requests of this plan that other jobs may still join.
 type sharing struct {
-	open map[needs]*verdict // by needs: the last request that has room for more jobs
+	open map[needs]*Verdict // by needs: the last request that has room for more jobs
 	// By group: the first request in a group that this plan creates.
-	begun   map[mig.GroupID]*verdict
+	begun   map[mig.GroupID]*Verdict
 	pending map[needs]bool // the needs of requests that an earlier pass is still creating
 
 	// Before this plan's requests: the active requests, and the jobs that lack one. A user's jobs
 	// count only where max_active_requests_per_user applies.
-	active places
+	active Places
 	lack   map[demand.UserIn]int
 	// By region: the users whose jobs wait for a place, most important job first.
 	queue map[string][]string
@@ -35,7 +35,7 @@ type needs struct {
 
 func newSharing() sharing {
 	return sharing{
-		open: map[needs]*verdict{}, begun: map[mig.GroupID]*verdict{}, pending: map[needs]bool{},
+		open: map[needs]*Verdict{}, begun: map[mig.GroupID]*Verdict{}, pending: map[needs]bool{},
 		lack: map[demand.UserIn]int{}, queue: map[string][]string{},
 	}
 }
@@ -55,12 +55,12 @@ func (s sharing) isFirst(c *demand.Cohort) bool {
 
 // countLack counts the jobs that lack a request. Those that get a door in a later pass count too, so
 // that the doors of the first pass do not take all places.
-func (t *turns) countLack(verdicts []verdict) {
+func (t *turns) countLack(verdicts []Verdict) {
 	t.shared.active = t.now.clone()
 	maps.Copy(t.shared.lack, t.w.Handed.Later)
 	for i := range verdicts {
 		v := &verdicts[i]
-		if c := v.cohort; v.do == requests && !v.gone && c.Place() == 0 && !c.Set.Flex.UseBulkInsert {
+		if c := v.Cohort; v.Do == Requests && !v.Gone && c.Place() == 0 && !c.Set.Flex.UseBulkInsert {
 			t.shared.lack[demand.UserIn{Region: c.Set.Region}]++
 			if user := userOf(c); user.Name != "" {
 				t.shared.lack[user]++
@@ -96,21 +96,21 @@ func perPlace(jobs, free int) int {
 // share makes a new request if there is a free place. While the cohort's group is being created,
 // share makes only the first request in it: further requests would have to wait for the first, and
 // the next pass can make them without that wait.
-func (t *turns) share(v *verdict) {
-	c := v.cohort
+func (t *turns) share(v *Verdict) {
+	c := v.Cohort
 	if first := t.shared.open[needsOf(c)]; first != nil && !t.overtakes(c) {
-		first.with, v.joins = append(first.with, c), true
-		if len(first.with)+1 >= t.size(c) {
+		first.With, v.Joins = append(first.With, c), true
+		if len(first.With)+1 >= t.size(c) {
 			delete(t.shared.open, needsOf(c))
 		}
 		return
 	}
 	if t.shared.begun[c.ID()] != nil {
 		what := "group " + c.Group + " to be made"
-		v.do, v.quiet, v.why, v.expect = waits, true, "waiting for "+what, append(v.expect, what)
+		v.Do, v.Quiet, v.Why, v.Expect = Waits, true, "waiting for "+what, append(v.Expect, what)
 		return
 	}
-	if t.turn(v); v.do != requests {
+	if t.turn(v); v.Do != Requests {
 		return
 	}
 	if t.w.Scene.Group(c.ID()) == nil {

@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"strings"
@@ -11,14 +11,14 @@ import (
 
 // badTemplate: nothing is created from an unread instance template, or from one that cannot create
 // flex-start nodes. Its machines might be billed in another way.
-func badTemplate(w *demand.Wanted, c *demand.Cohort) verdict {
+func badTemplate(w *demand.Wanted, c *demand.Cohort) Verdict {
 	t, read := w.Scene.Seen.Templates[c.Set.Template]
 	name := "instance template " + c.Set.Template
 	switch {
 	case !read:
-		return verdict{
-			do: waits, quiet: true, why: name + " has not been read yet",
-			problems: []scene.Problem{scene.NewProblem("template", c.Group, "%s waits: %s has not been read", c.Group, name)},
+		return Verdict{
+			Do: Waits, Quiet: true, Why: name + " has not been read yet",
+			Problems: []scene.Problem{scene.NewProblem("template", c.Group, "%s waits: %s has not been read", c.Group, name)},
 		}
 	case t.Err != nil:
 		switch mig.CauseOf(t.Err) {
@@ -28,15 +28,15 @@ func badTemplate(w *demand.Wanted, c *demand.Cohort) verdict {
 		}
 		return unreadFor(c, "template", t.Err)
 	case c.Set.Flex.UseBulkInsert: // the call sets whatever the template leaves open
-		return verdict{}
+		return Verdict{}
 	}
 	if wrong := t.Contradictions(); len(wrong) > 0 {
 		return giveUp(w, c, action.Hold, true, "template", name+" cannot give flex-start nodes: "+strings.Join(wrong, "; ")).decided()
 	}
-	return verdict{}
+	return Verdict{}
 }
 
 // unreadFor: the cohort waits until something that it needs can be read.
-func unreadFor(c *demand.Cohort, key string, err error) verdict {
-	return verdict{do: waits, quiet: true, why: err.Error(), problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s waits: %v", c.Group, err)}}
+func unreadFor(c *demand.Cohort, key string, err error) Verdict {
+	return Verdict{Do: Waits, Quiet: true, Why: err.Error(), Problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s waits: %v", c.Group, err)}}
 }

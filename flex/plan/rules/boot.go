@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"fmt"
@@ -13,24 +13,24 @@ import (
 
 // bootLate returns the nodes of a job if their instances have run for boot_timeout without
 // registering. It counts these failures in the nodes' Extra.
-func bootLate(w *demand.Wanted, c *demand.Cohort) verdict {
+func bootLate(w *demand.Wanted, c *demand.Cohort) Verdict {
 	b := w.Scene.Boots(c.Set)
 	if len(b.Late) == 0 || c.Job == nil || !slices.ContainsFunc(c.Nodes, func(name string) bool { return slices.Contains(b.Late, name) }) {
-		return verdict{}
+		return Verdict{}
 	}
 	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.Scene.Node(name).Owner() != c.Job })
-	v := verdict{do: noted, quiet: true, why: bootText(c.Set)}
-	v.takeBack(w, c, true, action.ReturnNodes{Nodes: nodes, Extra: failedBoots(w, nodes), Reason: v.why, Then: action.Requeue})
+	v := Verdict{Do: Noted, Quiet: true, Why: BootText(c.Set)}
+	v.takeBack(w, c, true, action.ReturnNodes{Nodes: nodes, Extra: FailedBoots(w, nodes), Reason: v.Why, Then: action.Requeue})
 	return v
 }
 
-func bootText(set *config.NodeSet) string {
+func BootText(set *config.NodeSet) string {
 	return fmt.Sprintf("the machine did not join Slurm within boot_timeout %s", slurm.Clock(set.Flex.BootTimeout))
 }
 
-// failedBoots returns, by node, the records after one more failed boot. It leaves an Extra that
+// FailedBoots returns, by node, the records after one more failed boot. It leaves an Extra that
 // slurmflex did not write unchanged.
-func failedBoots(w *demand.Wanted, nodes []string) map[string]string {
+func FailedBoots(w *demand.Wanted, nodes []string) map[string]string {
 	records := map[string]string{}
 	for _, name := range nodes {
 		m := w.Scene.Node(name)

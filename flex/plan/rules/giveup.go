@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"fmt"
@@ -14,16 +14,16 @@ import (
 // Slurm could place another job on a remaining node without calling slurmflex. A static node keeps
 // waiting, because nothing would request it again. If Slurm would end the job, or another job that
 // holds the nodes, giveUp only adds a note and the jobs keep their nodes.
-func giveUp(w *demand.Wanted, c *demand.Cohort, then action.Then, hopeless bool, key, reason string) verdict {
-	v := verdict{why: reason, problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s: %s", c.Group, reason)}}
+func giveUp(w *demand.Wanted, c *demand.Cohort, then action.Then, hopeless bool, key, reason string) Verdict {
+	v := Verdict{Why: reason, Problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s: %s", c.Group, reason)}}
 	switch {
 	case c.Job == nil && c.Static:
-		v.do = waits
+		v.Do = Waits
 	case c.Job == nil:
-		v.do = powersDown
+		v.Do = PowersDown
 	default:
 		nodes := takeable(w.Scene, c.Job, hopeless && then != action.Cancel)
-		v.do, v.quiet = noted, true
+		v.Do, v.Quiet = Noted, true
 		if len(nodes) > 0 || then == action.Cancel {
 			v.takeBack(w, c, hopeless, action.ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
 		}
@@ -34,14 +34,14 @@ func giveUp(w *demand.Wanted, c *demand.Cohort, then action.Then, hopeless bool,
 // takeBack returns nodes of the cohort's job to Slurm, unless Slurm would end one of the nodes'
 // jobs instead of requeueing it: then only a cancellation is carried out. If no attempt can help
 // the job, its owner is notified of the reason for the wait.
-func (v *verdict) takeBack(w *demand.Wanted, c *demand.Cohort, hopeless bool, a action.ReturnNodes) {
+func (v *Verdict) takeBack(w *demand.Wanted, c *demand.Cohort, hopeless bool, a action.ReturnNodes) {
 	job := c.Job
 	holders := holdersOf(w.Scene, a.Nodes)
 	if !slices.Contains(holders, job) {
 		holders = append(holders, job)
 	}
 	if a.Then != action.Cancel && wouldEnd(w.Scene, holders) {
-		v.quiet = !hopeless
+		v.Quiet = !hopeless
 		return
 	}
 	a.OfJob, a.Name = action.OfJob{Job: job.ID}, job.Name()
@@ -54,33 +54,33 @@ func (v *verdict) takeBack(w *demand.Wanted, c *demand.Cohort, hopeless bool, a 
 		}
 	}
 	slices.Sort(a.Others)
-	v.do, v.quiet, v.back = goesBack, false, &a
+	v.Do, v.Quiet, v.Back = GoesBack, false, &a
 }
 
 // needRecords lets a job keep its nodes while it is unknown whether Slurm would requeue a job that
 // loses nodes.
-func (v *verdict) needRecords(w *demand.Wanted) {
-	for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
+func (v *Verdict) needRecords(w *demand.Wanted) {
+	for _, id := range append([]uint32{v.Back.Job}, v.Back.Others...) {
 		if _, read := w.Scene.Seen.Requeues[id]; read {
 			continue
 		}
-		v.do, v.quiet = waits, true
-		v.expect = append(v.expect, fmt.Sprintf("the record of job %d to be read", id))
-		v.problems = append(v.problems, scene.NewProblem("unread-record", v.back.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
-			v.back.Name, id, v.back.Reason))
+		v.Do, v.Quiet = Waits, true
+		v.Expect = append(v.Expect, fmt.Sprintf("the record of job %d to be read", id))
+		v.Problems = append(v.Problems, scene.NewProblem("unread-record", v.Back.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
+			v.Back.Name, id, v.Back.Reason))
 	}
 }
 
 // decided returns the verdict changed so that nothing is requested, even if the job keeps its
 // nodes.
-func (v verdict) decided() verdict {
-	v.do = max(v.do, waits)
+func (v Verdict) decided() Verdict {
+	v.Do = max(v.Do, Waits)
 	return v
 }
 
-// keeps reports whether the cohort must keep its nodes because Slurm would end one of its jobs
+// Keeps reports whether the cohort must keep its nodes because Slurm would end one of its jobs
 // instead of requeueing it.
-func keeps(s *scene.Scene, c *demand.Cohort) bool { return wouldEnd(s, c.Holders) }
+func Keeps(s *scene.Scene, c *demand.Cohort) bool { return wouldEnd(s, c.Holders) }
 
 // stays reports whether a cohort would keep its nodes if slurmflex gave up on it although another
 // attempt may succeed.
@@ -88,7 +88,7 @@ func stays(s *scene.Scene, c *demand.Cohort) bool {
 	if c.Job == nil {
 		return c.Static
 	}
-	return keeps(s, c) || len(takeable(s, c.Job, false)) == 0
+	return Keeps(s, c) || len(takeable(s, c.Job, false)) == 0
 }
 
 // wouldEnd reports whether Slurm would end one of the jobs, instead of requeueing it, if the job

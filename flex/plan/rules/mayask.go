@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import "slurmflex/flex/plan/demand"
 
@@ -6,11 +6,11 @@ import "slurmflex/flex/plan/demand"
 // max_active_requests. refresh_after and renew_before call mayAsk before they release anything, and
 // the timers use the same rules. The cohort's own live request does not count against the limit,
 // unless a more important job would take its place.
-func mayAsk(w *demand.Wanted, c *demand.Cohort) bar { return mayAskIn(w, placesNow(w), c) }
+func mayAsk(w *demand.Wanted, c *demand.Cohort) bar { return MayAskIn(w, PlacesNow(w), c) }
 
-// mayAskIn is mayAsk for a given count of requests.
-func mayAskIn(w *demand.Wanted, p places, c *demand.Cohort) bar {
-	if b := barred(w, c); b != barsNothing || c.Set.Flex.UseBulkInsert {
+// MayAskIn is mayAsk for a given count of requests.
+func MayAskIn(w *demand.Wanted, p Places, c *demand.Cohort) bar {
+	if b := barred(w, c); b != BarsNothing || c.Set.Flex.UseBulkInsert {
 		return b
 	}
 	if c.Live != nil {
@@ -19,14 +19,14 @@ func mayAskIn(w *demand.Wanted, p places, c *demand.Cohort) bar {
 	if !p.hasRoom(c) || rivals(w, c) >= w.Scene.Config.Options.MaxActiveRequests-p.inRegion[c.Set.Region] {
 		return obstructs
 	}
-	return barsNothing
+	return BarsNothing
 }
 
 // barred returns the strongest bar that any rule sets to a request for the cohort. An obstruction
 // is stronger than a refusal, because slurmflex requests nothing while it lasts.
 func barred(w *demand.Wanted, c *demand.Cohort) (b bar) {
 	for _, r := range rules {
-		if r.bar > b && r.judge(w, c).do > noted {
+		if r.bar > b && r.judge(w, c).Do > Noted {
 			b = r.bar
 		}
 	}
@@ -37,7 +37,7 @@ func barred(w *demand.Wanted, c *demand.Cohort) (b bar) {
 func rivals(w *demand.Wanted, c *demand.Cohort) (n int) {
 	for _, other := range w.Cohorts {
 		if demand.ByRank(other, c) < 0 && other.Set.Region == c.Set.Region && other.Live == nil && len(other.Missing) > 0 &&
-			!other.Set.Flex.UseBulkInsert && barred(w, other) == barsNothing {
+			!other.Set.Flex.UseBulkInsert && barred(w, other) == BarsNothing {
 			n++
 		}
 	}

@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 
 // cannotPlace: the machines cannot be placed as the nodeset requires, or it is unknown whether they
 // can.
-func cannotPlace(w *demand.Wanted, c *demand.Cohort) verdict {
+func cannotPlace(w *demand.Wanted, c *demand.Cohort) Verdict {
 	if !c.Set.Placement {
-		return verdict{}
+		return Verdict{}
 	}
 	if err := w.Scene.Seen.UnseenPolicies[c.Set.Region]; err != nil {
 		return unreadFor(c, "policies-unread", err)
@@ -20,5 +20,5 @@ func cannotPlace(w *demand.Wanted, c *demand.Cohort) verdict {
 		return giveUp(w, c, action.Hold, true, "placement", fmt.Sprintf("nodeset %s: enable_placement with placement_max_distance %d is not available for %s; set it to false",
 			c.Set.Name, c.Set.PlacementDistance, w.Scene.MachineType(c.Set))).decided()
 	}
-	return verdict{}
+	return Verdict{}
 }

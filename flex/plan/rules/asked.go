@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"slices"
@@ -18,8 +18,8 @@ func askedKey(c *demand.Cohort) string {
 	return memo.Replaced(c.Group)
 }
 
-// askedOf collects the counts of all cohorts for the next pass; see Plan.Asked.
-func askedOf(w *demand.Wanted) map[string]scene.Asked {
+// AskedOf collects the counts of all cohorts for the next pass; see Plan.Asked.
+func AskedOf(w *demand.Wanted) map[string]scene.Asked {
 	all := map[string]scene.Asked{}
 	for _, c := range w.Cohorts {
 		if c.Asked != (scene.Asked{}) {
@@ -72,8 +72,8 @@ func askedSince(w *demand.Wanted, c *demand.Cohort) (since, until time.Time, cou
 	if in, found := firstStranger(w.Scene, c); found {
 		return in.Created, now, true
 	}
-	n, _, last := failures(w.Scene, c, w.Scene.Group(c.ID()))
-	if r := refusal(w.Scene, c); n == 0 && c.Set.Flex.Capacity.AtOnce() && r.Failing.Times > 0 {
+	n, _, last := Failures(w.Scene, c, w.Scene.Group(c.ID()))
+	if r := Refusal(w.Scene, c); n == 0 && c.Set.Flex.Capacity.AtOnce() && r.Failing.Times > 0 {
 		n, last = 1, r.Failing.Last // the call is repeated immediately, until Compute answers
 	}
 	end := last.Add(retryAfter(n))

@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 // The job's script runs in the first component. If the script has not started a minute or more
 // after that component's nodes are up, slurmctld counts it as lost and requeues the job, and all
 // machines would be requested again. Source: a trial on 22.05.
-func componentsFirst(w *demand.Wanted, c *demand.Cohort) verdict {
+func componentsFirst(w *demand.Wanted, c *demand.Cohort) Verdict {
 	if !c.IsFirst() || !w.Incomplete[c.Job.HetID] {
-		return verdict{}
+		return Verdict{}
 	}
-	return verdict{do: waits, why: fmt.Sprintf("the other components of job %d are requested first, because this one runs the script",
+	return Verdict{Do: Waits, Why: fmt.Sprintf("the other components of job %d are requested first, because this one runs the script",
 		c.Job.HetID)}
 }

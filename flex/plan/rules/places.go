@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"maps"
@@ -9,8 +9,8 @@ import (
 	"slurmflex/mig"
 )
 
-// places counts live requests against the limits on their number.
-type places struct {
+// Places counts live requests against the limits on their number.
+type Places struct {
 	w        *demand.Wanted
 	inRegion map[string]int
 	ofSet    map[string]int
@@ -18,10 +18,10 @@ type places struct {
 	users    map[*mig.Request]demand.UserIn // the users who submitted the requests' jobs
 }
 
-// placesNow counts the live requests that this pass has seen.
-func placesNow(w *demand.Wanted) places {
+// PlacesNow counts the live requests that this pass has seen.
+func PlacesNow(w *demand.Wanted) Places {
 	inRegion, ofSet := activeRequests(w.Scene)
-	p := places{w, inRegion, ofSet, map[demand.UserIn]int{}, map[*mig.Request]demand.UserIn{}}
+	p := Places{w, inRegion, ofSet, map[demand.UserIn]int{}, map[*mig.Request]demand.UserIn{}}
 	if w.Scene.Config.Options.MaxActivePerUser == 0 {
 		return p
 	}
@@ -39,7 +39,7 @@ func placesNow(w *demand.Wanted) places {
 	return p
 }
 
-func (p places) clone() places {
+func (p Places) clone() Places {
 	p.inRegion, p.ofSet, p.ofUser = maps.Clone(p.inRegion), maps.Clone(p.ofSet), maps.Clone(p.ofUser)
 	return p
 }
@@ -53,15 +53,15 @@ func userOf(c *demand.Cohort) demand.UserIn {
 	return demand.UserIn{Region: c.Set.Region, Name: c.Job.User}
 }
 
-// take counts a request for the cohort.
-func (p places) take(c *demand.Cohort) {
+// Take counts a request for the cohort.
+func (p Places) Take(c *demand.Cohort) {
 	p.inRegion[c.Set.Region]++
 	p.ofSet[c.Set.Name]++
 	p.ofUser[userOf(c)]++
 }
 
 // free removes a live request from the count.
-func (p places) free(r scene.Live) {
+func (p Places) free(r scene.Live) {
 	p.inRegion[r.Group.Region]--
 	p.ofSet[r.Group.Stamp.NodeSet]--
 	p.ofUser[p.users[r.Request]]--
@@ -70,7 +70,7 @@ func (p places) free(r scene.Live) {
 // hasRoom reports whether the cohort may make another request. A nodeset that already has a request
 // leaves free places to the region's other nodesets without a request. Otherwise requests that
 // cannot be granted would fill all places. At most a quarter of all places is reserved this way.
-func (p places) hasRoom(c *demand.Cohort) bool {
+func (p Places) hasRoom(c *demand.Cohort) bool {
 	most := p.w.Scene.Config.Options.MaxActiveRequests
 	free := most - p.inRegion[c.Set.Region]
 	return free > 0 && (p.ofSet[c.Set.Name] == 0 || free > min(p.idleSets(c.Set), most/4)) && !p.isUserFull(c)
@@ -78,14 +78,14 @@ func (p places) hasRoom(c *demand.Cohort) bool {
 
 // isUserFull reports whether the user's jobs have as many requests as
 // max_active_requests_per_user allows.
-func (p places) isUserFull(c *demand.Cohort) bool {
+func (p Places) isUserFull(c *demand.Cohort) bool {
 	user, most := userOf(c), p.w.Scene.Config.Options.MaxActivePerUser
 	return most > 0 && user.Name != "" && p.ofUser[user] >= most
 }
 
 // idleSets counts the region's other nodesets that request nodes for jobs and lack a live
 // request.
-func (p places) idleSets(set *config.NodeSet) (n int) {
+func (p Places) idleSets(set *config.NodeSet) (n int) {
 	for _, other := range p.w.Scene.Config.FlexSets() {
 		if other != set && other.Region == set.Region && !other.Flex.UseBulkInsert && other.Size() > other.Static && p.ofSet[other.Name] == 0 {
 			n++

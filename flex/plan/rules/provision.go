@@ -1,4 +1,4 @@
-package plan
+package rules
 
 import (
 	"cmp"
@@ -13,16 +13,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// waitEnd is when a cohort's wait for capacity ends, which limit ends it, and what happens to its
+// WaitEnd is when a cohort's wait for capacity ends, which limit ends it, and what happens to its
 // job then.
-type waitEnd struct {
-	at   time.Time // zero: it may wait forever
-	by   demand.Limiter
+type WaitEnd struct {
+	At   time.Time // zero: it may wait forever
+	By   demand.Limiter
 	what string // the limit, as its owner or the admin set it
-	then action.Then
+	Then action.Then
 }
 
-// endOfWait returns the earliest of three times:
+// EndOfWait returns the earliest of three times:
 //   - the end of provision_timeout, which counts only while a request is live or refused
 //   - the end of the job owner's wait limit, which counts from the job's allocation, whatever
 //     delays the job
@@ -30,30 +30,30 @@ type waitEnd struct {
 //
 // At that last moment, Slurm itself ends a job without nodes, but not a job that waits for its
 // nodes.
-func endOfWait(w *demand.Wanted, c *demand.Cohort) (end waitEnd) {
+func EndOfWait(w *demand.Wanted, c *demand.Cohort) (end WaitEnd) {
 	var own scene.JobLimits
 	if c.Job != nil {
 		own = w.Scene.Seen.Limits[c.Job.ID]
 	}
 	limit := func(since time.Time, most time.Duration, by demand.Limiter, then action.Then) {
-		if at := since.Add(most); most > 0 && !since.IsZero() && (end.at.IsZero() || at.Before(end.at)) {
-			end = waitEnd{at, by, slurm.Clock(most), then}
+		if at := since.Add(most); most > 0 && !since.IsZero() && (end.At.IsZero() || at.Before(end.At)) {
+			end = WaitEnd{at, by, slurm.Clock(most), then}
 		}
 	}
 	sites := action.Then(c.Set.Flex.OnProvisionTimeout)
 	limit(lacksSince(w, c), c.Set.Flex.ProvisionTimeout, demand.ByTimeout, sites)
-	if sites != action.Requeue && hopesElsewhere(w, c, end.at) {
-		end = waitEnd{}
+	if sites != action.Requeue && hopesElsewhere(w, c, end.At) {
+		end = WaitEnd{}
 	}
 	limit(waitsSinceFirst(w, c), own.Wait, demand.ByComment, cmp.Or(action.Then(own.Then), onOwnersWait(sites)))
 	if own.Deadline.IsZero() || c.Job == nil {
 		return end
 	}
 	last := own.Deadline.Add(-cmp.Or(own.MinTime, c.Job.Limit.Duration))
-	if end.at.IsZero() || last.Before(end.at) {
-		end = waitEnd{last, demand.ByDeadline, own.Deadline.UTC().Format(time.RFC3339), action.Requeue}
-		if keeps(w.Scene, c) {
-			end.then = action.Cancel // as Slurm does at the deadline
+	if end.At.IsZero() || last.Before(end.At) {
+		end = WaitEnd{last, demand.ByDeadline, own.Deadline.UTC().Format(time.RFC3339), action.Requeue}
+		if Keeps(w.Scene, c) {
+			end.Then = action.Cancel // as Slurm does at the deadline
 		}
 	}
 	return end
@@ -109,44 +109,44 @@ func onOwnersWait(sites action.Then) action.Then {
 }
 
 // waitedTooLong ends the cohort's wait for capacity at its limit.
-func waitedTooLong(w *demand.Wanted, c *demand.Cohort) verdict {
-	end := endOfWait(w, c)
-	if end.at.IsZero() || !w.Scene.IsOld(end.at, 0) || w.Scene.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
-		return verdict{}
+func waitedTooLong(w *demand.Wanted, c *demand.Cohort) Verdict {
+	end := EndOfWait(w, c)
+	if end.At.IsZero() || !w.Scene.IsOld(end.At, 0) || w.Scene.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
+		return Verdict{}
 	}
 	stranger := stranger(w.Scene, c)
 	if stranger == "" && demand.AnyPresent(w.Scene, c.Nodes) {
-		return verdict{}
+		return Verdict{}
 	}
 	reason := lackedUntil(w, c, end)
 	if trouble := lastAttempt(w.Scene, c); trouble.Message != "" && trouble.Brief() != lacked(w, c) {
 		reason += "; last attempt: " + trouble.Brief()
 	}
 	if stranger != "" {
-		reason = fmt.Sprintf("%s (%s %s)", stranger, end.by, end.what)
+		reason = fmt.Sprintf("%s (%s %s)", stranger, end.By, end.what)
 	}
-	return giveUp(w, c, end.then, end.then == action.Cancel || end.by == demand.ByDeadline, "provision-timeout", reason)
+	return giveUp(w, c, end.Then, end.Then == action.Cancel || end.By == demand.ByDeadline, "provision-timeout", reason)
 }
 
 // lackedUntil describes what the cohort lacked until its wait ended, and for how long. It states
 // only what is certain: if slurmflex did not request machines for the whole time, the text does not
 // blame capacity.
-func lackedUntil(w *demand.Wanted, c *demand.Cohort, end waitEnd) string {
+func lackedUntil(w *demand.Wanted, c *demand.Cohort, end WaitEnd) string {
 	lacked, waited := lacked(w, c), c.Asked.For
-	if since := demand.WaitsSince(c); end.by == demand.ByComment && since.Before(w.Scene.Seen.Now.Add(-waited-tellAfter)) {
+	if since := demand.WaitsSince(c); end.By == demand.ByComment && since.Before(w.Scene.Seen.Now.Add(-waited-TellAfter)) {
 		lacked, waited = "no machines", w.Scene.Seen.Now.Sub(since)
 	}
 	text := fmt.Sprintf("%s for %d × %s", lacked, len(c.Nodes), w.Scene.MachineType(c.Set))
 	if waited > 0 {
 		text += " in " + scene.Roughly(waited)
 	}
-	return text + fmt.Sprintf(" (%s %s)", end.by, end.what)
+	return text + fmt.Sprintf(" (%s %s)", end.By, end.what)
 }
 
 // lacked returns what the cohort lacks: capacity while a request is live or after a refusal for
 // lack of capacity or quota, and machines otherwise.
 func lacked(w *demand.Wanted, c *demand.Cohort) string {
-	_, trouble, _ := failures(w.Scene, c, w.Scene.Group(c.ID()))
+	_, trouble, _ := Failures(w.Scene, c, w.Scene.Group(c.ID()))
 	if c.Live != nil || trouble.Cause == mig.CauseCapacity || trouble.Cause == mig.CauseQuota {
 		return "no capacity"
 	}
@@ -158,10 +158,10 @@ func lastAttempt(s *scene.Scene, c *demand.Cohort) mig.Trouble {
 	if c.Live != nil {
 		return c.Live.Request.Trouble()
 	}
-	_, trouble, _ := failures(s, c, s.Group(c.ID()))
+	_, trouble, _ := Failures(s, c, s.Group(c.ID()))
 	return trouble
 }
 
-// tellAfter is how long a request waits before slurmflex writes the wait to its nodes. Most waits
+// TellAfter is how long a request waits before slurmflex writes the wait to its nodes. Most waits
 // end sooner and so cause no load on slurmctld.
-const tellAfter = time.Minute
+const TellAfter = time.Minute

@@ -7,6 +7,7 @@ package plan
 import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 )
@@ -49,26 +50,26 @@ type Plan struct {
 func Compute(s *scene.Scene) Plan {
 	p := compute(s)
 	if recalled := s.Recalled(); recalled != s {
-		p.Waits = recallWaits(s.Seen, p.Waits, compute(recalled).Waits)
+		p.Waits = report.Recall(s.Seen, p.Waits, compute(recalled).Waits)
 	}
 	return p
 }
 
 func compute(s *scene.Scene) Plan {
-	w := demand.Match(s)                // nodes that must arrive together, and the request that serves each
-	verdicts := rules.Judge(w)          // one verdict for each cohort; per job; in turn
-	verdicts = nameFailing(w, verdicts) // every text names a failed call first
-	verdicts = nameWaits(w, verdicts)   // what each cohort waits for, which all texts render
+	w := demand.Match(s)                       // nodes that must arrive together, and the request that serves each
+	verdicts := rules.Judge(w)                 // one verdict for each cohort; per job; in turn
+	verdicts = report.NameFailing(w, verdicts) // every text names a failed call first
+	verdicts = report.NameWaits(w, verdicts)   // what each cohort waits for, which all texts render
 
 	d := newDraft(s) // the actions; nothing after this point changes a verdict
-	d.report(problemsOf(w))
+	d.report(report.Problems(w))
 	d.cancel(w.Settled)
 	d.carryOut(w, verdicts)
 	for _, sweep := range sweeps {
 		d.take(s, sweep.name, sweep.plan(w, verdicts))
 	}
 	d.notify(w, verdicts)
-	d.report(problemsOfMachines(s, d.plan.Losses))
-	d.plan.Waits, d.plan.Held, d.plan.Asked = waitsOf(w, verdicts), w.Handed.Held, rules.AskedOf(w)
+	d.report(report.MachineProblems(s, d.plan.Losses))
+	d.plan.Waits, d.plan.Held, d.plan.Asked = report.Waits(w, verdicts), w.Handed.Held, rules.AskedOf(w)
 	return d.plan
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 )
@@ -56,6 +57,8 @@ var (
 	NeedsLimits   = demand.NeedsLimits
 	Outcome       = demand.Outcome
 	Survivors     = demand.Survivors
+	Trials        = report.Trials
 	Uncovered     = demand.Uncovered
 	WithoutReason = demand.WithoutReason
+	WithoutTrials = report.WithoutTrials
 )

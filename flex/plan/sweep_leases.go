@@ -11,6 +11,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -31,7 +32,7 @@ func endInTime(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
 		left := e.at.Sub(w.Scene.Seen.Now)
-		told, warned := memo.BeforeSignal(endText(w.Scene, e.job, false))
+		told, warned := memo.BeforeSignal(report.EndText(w.Scene, e.job, false))
 		why := action.Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
 		requeues, known := w.Scene.Seen.Requeues[e.job.ID]
 		reach := w.Scene.Seen.Reach[e.job.ID]
@@ -81,7 +82,7 @@ func endings(s *scene.Scene) map[uint32]leaseEnd {
 			continue
 		}
 		at, in := s.FirstEnd(j)
-		if in.Node == nil || !outlives(s, j, at) || !isReserved(s, in.Name, at) {
+		if in.Node == nil || !report.Outlives(s, j, at) || !isReserved(s, in.Name, at) {
 			continue
 		}
 		ends := "the lease of its nodes ends"

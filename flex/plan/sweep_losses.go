@@ -8,6 +8,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -60,7 +61,7 @@ func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s step) {
 // it.
 func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) string {
 	at := slices.IndexFunc(w.Scene.Seen.Jobs, func(j slurm.Job) bool { return j.ID == id })
-	return lossComment(w, id, cmp.Or(lossText(w.Scene, &w.Scene.Seen.Jobs[at], losses), why))
+	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, &w.Scene.Seen.Jobs[at], losses), why))
 }
 
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as

@@ -41,7 +41,7 @@ var mutants = []mutant{
 		[]string{"cmd/slurmflex"},
 	},
 	{
-		"a trial that runs is taken for a killed one", "flex/plan/report_trials.go",
+		"a trial that runs is taken for a killed one", "flex/plan/report/trials.go",
 		"case !s.IsOld(last, trialAge):", "case false:", planner,
 	},
 	{
@@ -544,10 +544,10 @@ var mutants = []mutant{
 	},
 	{
 		"a request that is refused is called being made", "flex/plan/compute.go",
-		"	verdicts = nameFailing(w, verdicts) ", "	_ = nameFailing ", planner,
+		"\tverdicts = report.NameFailing(w, verdicts) ", "\t_ = report.NameFailing ", planner,
 	},
 	{
-		"a request that is repeated is called being checked", "flex/plan/report_failing.go",
+		"a request that is repeated is called being checked", "flex/plan/report/failing.go",
 		"v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay &&", "v.Do == rules.Requests || false &&", passes,
 	},
 }

@@ -1,4 +1,4 @@
-package plan
+package report
 
 import (
 	"maps"
@@ -14,14 +14,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// problemsOf returns the problems with what the pass saw, and with what it could not read.
-func problemsOf(w *demand.Wanted) []scene.Problem {
+// Problems returns the problems with what the pass saw, and with what it could not read.
+func Problems(w *demand.Wanted) []scene.Problem {
 	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
 		lateBoots(w.Scene), leftByTrials(w.Scene), starving(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
 }
 
-// problemsOfMachines returns the problems with existing machines and nodes.
-func problemsOfMachines(s *scene.Scene, losses []scene.Loss) []scene.Problem {
+// MachineProblems returns the problems with existing machines and nodes.
+func MachineProblems(s *scene.Scene, losses []scene.Loss) []scene.Problem {
 	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s), unconfigured(s), unserved(s))
 }
 

@@ -1,4 +1,4 @@
-package plan
+package report
 
 import (
 	"cmp"
@@ -50,10 +50,10 @@ func notice(v rules.Verdict, w *demand.Wanted, j *slurm.Job) string {
 	return text
 }
 
-// lossText describes the lost machines of a job for its owner; empty if the job lost none. It
+// LossText describes the lost machines of a job for its owner; empty if the job lost none. It
 // leaves out a loss while any of its nodes still responds to Slurm and no second list has confirmed
 // the loss, because a single list may be wrong for a moment.
-func lossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
+func LossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 	for _, l := range losses {
 		answers := func(name string) bool {
 			return !s.Node(name).State.Has(slurm.NotResponding) && !s.IsLost(s.Node(name))
@@ -68,15 +68,15 @@ func lossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 	return text
 }
 
-// endText describes when a job's nodes end, if that is before the job's time limit or if the job's
+// EndText describes when a job's nodes end, if that is before the job's time limit or if the job's
 // owner was last notified of a wait that is now over. Otherwise it is empty.
-func endText(s *scene.Scene, j *slurm.Job, waited bool) string {
+func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 	end, _ := s.FirstEnd(j)
 	text := memo.OwnComment
 	switch {
 	case end.IsZero():
 		return ""
-	case outlives(s, j, end):
+	case Outlives(s, j, end):
 		text += memo.End + end.UTC().Format(time.RFC3339) + ", before its time limit"
 	case waited && haveCome(s, j):
 		text += memo.There + end.UTC().Format(time.RFC3339)
@@ -138,9 +138,9 @@ func haveCome(s *scene.Scene, j *slurm.Job) bool {
 	})
 }
 
-// outlives reports whether the job may run longer than its nodes. The start of a job is unknown
+// Outlives reports whether the job may run longer than its nodes. The start of a job is unknown
 // until it runs. Until then, only a time limit longer than the longest lease counts.
-func outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
+func Outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
 	switch {
 	case j.Limit.Kind == slurm.LimitUnknown:
 		return false
@@ -171,18 +171,18 @@ func waited(s *scene.Scene) map[uint32]bool {
 	return jobs
 }
 
-// lossComment returns the text for the owner of a job with lost machines. It mentions if the job
+// LossComment returns the text for the owner of a job with lost machines. It mentions if the job
 // does not keep its other machines.
-func lossComment(w *demand.Wanted, id uint32, what string) string {
+func LossComment(w *demand.Wanted, id uint32, what string) string {
 	if w.Short[id] {
 		what += memo.Short
 	}
 	return memo.Done{Deed: memo.Loss, Reason: what}.String()
 }
 
-// adminComments returns the AdminComments of jobs, by job, except for texts of a return or a
+// AdminComments returns the AdminComments of jobs, by job, except for texts of a return or a
 // warning.
-func adminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Loss) map[uint32]string {
+func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Loss) map[uint32]string {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
 		for _, j := range v.Cohort.Holders {
@@ -207,9 +207,9 @@ func adminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 			texts[j.ID] = back[j.HetID]
 		case waits[j.ID] != nil:
 		case j.State.HoldsNodes():
-			texts[j.ID] = endText(w.Scene, j, waited[j.ID])
-			if lost := lossText(w.Scene, j, losses); lost != "" {
-				texts[j.ID] = memo.OwnComment + lossComment(w, j.ID, lost)
+			texts[j.ID] = EndText(w.Scene, j, waited[j.ID])
+			if lost := LossText(w.Scene, j, losses); lost != "" {
+				texts[j.ID] = memo.OwnComment + LossComment(w, j.ID, lost)
 			}
 		case j.State.Waits() && len(w.Scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Scene.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Back

@@ -1,4 +1,6 @@
-package plan
+// Package report names what each cohort waits for: one demand.Wait, built once in a pass, after the
+// verdicts. AdminComments, problems and views render it.
+package report
 
 import (
 	"fmt"
@@ -13,8 +15,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// nameWaits builds the waits of each cohort.
-func nameWaits(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
+// NameWaits builds the waits of each cohort.
+func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 	back := map[uint32]*action.ReturnNodes{}
 	for _, v := range verdicts {
 		if v.Do == rules.GoesBack {
@@ -37,9 +39,9 @@ func giveBack(n *demand.Wait, a *action.ReturnNodes) {
 	n.Stage, n.Obstacle, n.Then = demand.Returned, a.Reason, a.Then
 }
 
-// waitsOf returns the waits of the cohorts that lack machines, and of the nodes that Slurm does not
+// Waits returns the waits of the cohorts that lack machines, and of the nodes that Slurm does not
 // power up for their job.
-func waitsOf(w *demand.Wanted, verdicts []rules.Verdict) (waits []demand.Wait) {
+func Waits(w *demand.Wanted, verdicts []rules.Verdict) (waits []demand.Wait) {
 	waits = make([]demand.Wait, 0, len(verdicts))
 	for _, v := range verdicts {
 		for _, wait := range []demand.Wait{v.Queued, v.Lacking} {
@@ -131,11 +133,11 @@ func unshownWaits(s *scene.Scene) (waits []demand.Wait) {
 	return waits
 }
 
-// recallWaits returns the current waits, and for unread regions the waits as they were last known.
+// Recall returns the current waits, and for unread regions the waits as they were last known.
 // Where nothing was requested then, nothing is requested now, and the obstacle is the unread
 // region. A node that waits in a readable region, because its nodeset has moved there, appears only
 // in that region.
-func recallWaits(snap scene.Snapshot, now, known []demand.Wait) []demand.Wait {
+func Recall(snap scene.Snapshot, now, known []demand.Wait) []demand.Wait {
 	recalled := func(n demand.Wait) bool { _, ok := snap.LastKnown[n.Region]; return ok }
 	waits := slices.DeleteFunc(now, recalled)
 	read := map[string]bool{}

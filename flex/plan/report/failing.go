@@ -1,4 +1,4 @@
-package plan
+package report
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"slurmflex/mig"
 )
 
-// nameFailing adds the failure of a cohort's calls to its verdict, while the calls are repeated or
+// NameFailing adds the failure of a cohort's calls to its verdict, while the calls are repeated or
 // an attempt is in flight. Every text about the cohort starts with that failure. Requests of a
 // region that fail for the same reason are reported as one problem.
-func nameFailing(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
+func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 	type likeness struct{ region, message string }
 	alike := map[likeness][]*rules.Verdict{}
 	for i := range verdicts {

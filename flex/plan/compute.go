@@ -10,6 +10,7 @@ import (
 	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 )
 
 // Plan is what a pass will do, and what it found.
@@ -65,8 +66,8 @@ func compute(s *scene.Scene) Plan {
 	d.report(report.Problems(w))
 	d.cancel(w.Settled)
 	d.carryOut(w, verdicts)
-	for _, sweep := range sweeps {
-		d.take(s, sweep.name, sweep.plan(w, verdicts))
+	for _, sweep := range sweeps.All {
+		d.take(s, sweep.Name, sweep.Plan(w, verdicts))
 	}
 	d.notify(w, verdicts)
 	d.report(report.MachineProblems(s, d.plan.Losses))

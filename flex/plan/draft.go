@@ -9,6 +9,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -48,9 +49,9 @@ func (d *draft) report(problems []scene.Problem) {
 // take adds a sweep's actions, except for nodes that are already claimed. If an earlier step of the
 // plan has acted on a job, the sweep's action on that job waits for the next pass, so that its
 // owner reads one reason at a time.
-func (d *draft) take(s *scene.Scene, sweep string, wants step) {
+func (d *draft) take(s *scene.Scene, sweep string, wants sweeps.Step) {
 	earlier := maps.Clone(d.heard)
-	for _, a := range wants.actions {
+	for _, a := range wants.Actions {
 		if slices.ContainsFunc(action.ActsOn(a), func(job uint32) bool { return earlier[job] }) {
 			continue
 		}
@@ -72,8 +73,8 @@ func (d *draft) take(s *scene.Scene, sweep string, wants step) {
 		}
 		d.add(a)
 	}
-	d.expect(wants.expect...)
-	d.report(wants.problems)
+	d.expect(wants.Expect...)
+	d.report(wants.Problems)
 }
 
 // setNodes plans a change for those nodes that no earlier action has claimed. It does not power

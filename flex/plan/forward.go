@@ -4,8 +4,8 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/report"
-	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 )
 
 // The names that importers still find in this package.
@@ -47,12 +47,13 @@ const (
 	Queued     = demand.Queued
 	Requeue    = action.Requeue
 	Waiting    = demand.Waiting
-	Waits      = rules.Waits
 )
 
 var (
 	IsAbandoned   = scene.IsAbandoned
+	KeptUntil     = sweeps.KeptUntil
 	Kinds         = action.Kinds
+	NearDoors     = sweeps.NearDoors
 	Needs         = action.Needs
 	NeedsLimits   = demand.NeedsLimits
 	Outcome       = demand.Outcome

@@ -13,6 +13,7 @@ import (
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -587,7 +588,7 @@ func TestDoorOfARequeuedJobOpensWhenSlurmLetsItStart(t *testing.T) {
 	w.up("alpha-a3-[0-1]")
 	w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(time.Second)
 	assert.Empty(t, w.inSlurm())
-	assert.Empty(t, plan.NearDoors(w.Scene()))
+	assert.Empty(t, sweeps.NearDoors(w.Scene()))
 	w.job().Start = noon
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:00:00Z", w.inSlurm())
 }

@@ -76,11 +76,11 @@ var mutants = []mutant{
 		"	maps.Copy(snap.Unseen, unseenInstances)\n", "	_ = unseenInstances\n", passes,
 	},
 	{
-		"a group is deleted before its request is cancelled", "flex/plan/sweep_groups.go",
+		"a group is deleted before its request is cancelled", "flex/plan/sweeps/groups.go",
 		"w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 ||", "w.GroupOf[key] || w.Scene.InGroup(key) > 0 ||", planner,
 	},
 	{
-		"a group is deleted with machines in it", "flex/plan/sweep_groups.go",
+		"a group is deleted with machines in it", "flex/plan/sweeps/groups.go",
 		"w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 ||", "w.GroupOf[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
@@ -88,7 +88,7 @@ var mutants = []mutant{
 		`return "a" + strconv.Itoa(last+1)`, `return "a" + strconv.Itoa(min(last+1, 1))`, planner,
 	},
 	{
-		"a job's failures are forgotten when it is requeued", "flex/plan/sweep_groups.go",
+		"a job's failures are forgotten when it is requeued", "flex/plan/sweeps/groups.go",
 		"return !(counts && demand.IsQueuedFor(s, g.Stamp)) && ", "_ = counts\n\treturn ", planner,
 	},
 	{
@@ -171,16 +171,16 @@ var mutants = []mutant{
 		"	var need time.Duration\n", "	need := jobs[0].Limit.Duration\n	if len(jobs) > 1 {\n		return max(need, mig.MinDuration)\n	}\n", planner,
 	},
 	{
-		"the deletion limit does not apply", "flex/plan/sweep_instances.go",
-		"	b.left--\n", "", planner,
+		"the deletion limit does not apply", "flex/plan/sweeps/instances.go",
+		"\tb.left--\n", "", planner,
 	},
 	{
-		"nodes that an admin drained are powered down", "flex/plan/sweep_nodes.go",
+		"nodes that an admin drained are powered down", "flex/plan/sweeps/nodes.go",
 		"case m.State.IsIdle() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):\n\t\t\torphans",
 		"default:\n\t\t\torphans", planner,
 	},
 	{
-		"a node with a job is recovered as if it were idle", "flex/plan/sweep_losses.go",
+		"a node with a job is recovered as if it were idle", "flex/plan/sweeps/losses.go",
 		"len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
 	},
 	{
@@ -192,15 +192,15 @@ var mutants = []mutant{
 		"s.Unseen(m.Set.Region) || m.mayShow ||", "s.Unseen(m.Set.Region) ||", planner,
 	},
 	{
-		"a node is usable again while its machine lives", "flex/plan/sweep_nodes.go",
+		"a node is usable again while its machine lives", "flex/plan/sweeps/nodes.go",
 		"if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) ||", "if m.Power != Scene.Off || m.Taken() ||", planner,
 	},
 	{
-		"a reservation of a year is left alone", "flex/plan/sweep_reservations.go",
+		"a reservation of a year is left alone", "flex/plan/sweeps/reservations.go",
 		" || r.End.After(until):", ":", planner,
 	},
 	{
-		"a reservation ends while its node is up", "flex/plan/sweep_reservations.go",
+		"a reservation ends while its node is up", "flex/plan/sweeps/reservations.go",
 		"r.End.Before(until.Add(-grace/2)) || ", "", planner,
 	},
 	{
@@ -214,7 +214,7 @@ var mutants = []mutant{
 		`rest, ok := strings.TrimLeft(strings.TrimPrefix(reservation, "slurmflex-"), "abcdefghijklmnopqrstuvwxyz"), cluster != ""`, planner,
 	},
 	{
-		"ResumeTimeout starts over while machines are being made", "flex/plan/sweep_waiting.go",
+		"ResumeTimeout starts over while machines are being made", "flex/plan/sweeps/waiting.go",
 		"r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)", "r.State == mig.Accepted", planner,
 	},
 	{
@@ -226,7 +226,7 @@ var mutants = []mutant{
 		"[]mig.Cause{mig.CauseConfig, mig.CausePermission", "[]mig.Cause{mig.CausePermission", planner,
 	},
 	{
-		"a node with keep_idle is marked to power down with its job", "flex/plan/sweep_nodes.go",
+		"a node with keep_idle is marked to power down with its job", "flex/plan/sweeps/nodes.go",
 		"(m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || ", "", planner,
 	},
 	{
@@ -238,7 +238,7 @@ var mutants = []mutant{
 		"\tcase s.IsOld(d.At, limit):", "\tcase false:", planner,
 	},
 	{
-		"a gang loses a node before its other machines are closed", "flex/plan/sweep_losses.go",
+		"a gang loses a node before its other machines are closed", "flex/plan/sweeps/losses.go",
 		"m.Owner() != nil && !w.AreCovered(m.Owner())", "false", planner,
 	},
 	{
@@ -246,15 +246,15 @@ var mutants = []mutant{
 		"\tc.Zones = slices.Compact(zones)\n", "", planner,
 	},
 	{
-		"machines that a gang keeps are powered down when Slurm requeues it", "flex/plan/sweep_idle.go",
+		"machines that a gang keeps are powered down when Slurm requeues it", "flex/plan/sweeps/idle.go",
 		" || isOpen(w, m, sets) || w.IsKept(m)", " || isOpen(w, m, sets)", planner,
 	},
 	{
-		"a machine is kept until its lease ends", "flex/plan/sweep_idle.go",
+		"a machine is kept until its lease ends", "flex/plan/sweeps/idle.go",
 		"end.Add(-config.UsefulLease)", "end", planner,
 	},
 	{
-		"a static node is never powered up", "flex/plan/sweep_static.go",
+		"a static node is never powered up", "flex/plan/sweeps/static.go",
 		"if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() &&", "if !m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() &&", planner,
 	},
 	{
@@ -368,7 +368,7 @@ var mutants = []mutant{
 		[]string{"flex/plan"},
 	},
 	{
-		"a group that counts machines which no list shows is taken for empty", "flex/plan/sweep_groups.go",
+		"a group that counts machines which no list shows is taken for empty", "flex/plan/sweeps/groups.go",
 		"!s.Creates(g) && !s.MayHold(g)", "!s.Creates(g)", planner,
 	},
 	{
@@ -396,7 +396,7 @@ var mutants = []mutant{
 		"for _, name := range s.concerns(g) {", "for _, name := range s.concerns(g)[:0] {", planner,
 	},
 	{
-		"B2: a machine that cannot be read is deleted", "flex/plan/sweep_instances.go",
+		"B2: a machine that cannot be read is deleted", "flex/plan/sweeps/instances.go",
 		`case in.Unread != "":`, "case false:", planner,
 	},
 	{
@@ -456,7 +456,7 @@ var mutants = []mutant{
 		"return r.Named() && (r.Opened(now) || r.at == d.at)", "return false", planner,
 	},
 	{
-		"a job uses the first door of its list whatever comes elsewhere", "flex/plan/sweep_doors.go",
+		"a job uses the first door of its list whatever comes elsewhere", "flex/plan/sweeps/doors.go",
 		"return theirs > ours || theirs == ours && r.Place < d.Place", "return r.Place < d.Place", planner,
 	},
 	{
@@ -464,15 +464,15 @@ var mutants = []mutant{
 		"if !s.Seen.Promises || s.Config.Options", "if s.Config.Options", planner,
 	},
 	{
-		"the cover is not raised", "flex/plan/sweep_doors.go",
+		"the cover is not raised", "flex/plan/sweeps/doors.go",
 		"ends.Sub(now) < grace-coverRaise", "ends.Sub(now) < 0", planner,
 	},
 	{
-		"a cover from before slurmctld's start is kept", "flex/plan/sweep_doors.go",
+		"a cover from before slurmctld's start is kept", "flex/plan/sweeps/doors.go",
 		", !covers[keep].At.After(w.Scene.Seen.SlurmctldSince):", ":", planner,
 	},
 	{
-		"a node that powers down is open to jobs", "flex/plan/sweep_doors.go",
+		"a node that powers down is open to jobs", "flex/plan/sweeps/doors.go",
 		"if m.Power != scene.On || m.Door != nil", "if m.Power == scene.Off || m.Door != nil", planner,
 	},
 	{
@@ -480,11 +480,11 @@ var mutants = []mutant{
 		"\tcase up < len(d.Nodes), StartsLater(s, d.Job, 0):", "\tcase up == 0, StartsLater(s, d.Job, 0):", planner,
 	},
 	{
-		"a door opens although its machines are still to come", "flex/plan/sweep_doors.go",
+		"a door opens although its machines are still to come", "flex/plan/sweeps/doors.go",
 		"start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.Scene)", "start.Before(d.Start)", planner,
 	},
 	{
-		"a door names its job only after its machines are ready", "flex/plan/sweep_doors.go",
+		"a door names its job only after its machines are ready", "flex/plan/sweeps/doors.go",
 		"case !d.Named() && isBest(w.Scene, d):", "case !d.Named() && stage == demand.DoorReady && isBest(w.Scene, d):", planner,
 	},
 	{
@@ -527,7 +527,7 @@ var mutants = []mutant{
 		"&& mayAsk(w, c) == BarsNothing {", "{", planner,
 	},
 	{
-		"a static node is powered down that could not be requested", "flex/plan/sweep_static.go",
+		"a static node is powered down that could not be requested", "flex/plan/sweeps/static.go",
 		"&& rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {", "{", planner,
 	},
 	{
@@ -539,8 +539,8 @@ var mutants = []mutant{
 		"return comments && !requeue.Urgent", "return false && comments && !requeue.Urgent", planner,
 	},
 	{
-		"a job reads why it is requeued afterwards", "flex/plan/sweep_leases.go",
-		`append(append(s.actions, before(w.Scene, a.Job, requeued, "")...), a)`, `append(append(s.actions, a), before(w.Scene, a.Job, requeued, "")...)`, planner,
+		"a job reads why it is requeued afterwards", "flex/plan/sweeps/leases.go",
+		`append(append(s.Actions, before(w.Scene, a.Job, requeued, "")...), a)`, `append(append(s.Actions, a), before(w.Scene, a.Job, requeued, "")...)`, planner,
 	},
 	{
 		"a request that is refused is called being made", "flex/plan/compute.go",

@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 // powerUpStatic powers up static nodes that are powered down without a reason: when the cluster
 // starts, and after their lease has ended. Slurm itself never does.
-func powerUpStatic(w *demand.Wanted, _ []rules.Verdict) step {
+func powerUpStatic(w *demand.Wanted, _ []rules.Verdict) Step {
 	var names []string
 	for _, m := range w.Scene.Nodes() {
 		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
@@ -21,13 +21,13 @@ func powerUpStatic(w *demand.Wanted, _ []rules.Verdict) step {
 			names = append(names, m.Name)
 		}
 	}
-	return step{actions: []action.Action{action.SetNodes{Nodes: names, State: "power_up", Why: "static nodes are always wanted"}}}
+	return Step{Actions: []action.Action{action.SetNodes{Nodes: names, State: "power_up", Why: "static nodes are always wanted"}}}
 }
 
 // renewStatic powers down idle static nodes shortly before their lease ends, so that the new lease
 // starts without harm to a job. A node keeps its machine while a new request could not be made. If
 // ten nodes are due and one place is free, they are renewed one at a time.
-func renewStatic(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func renewStatic(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	p := placesOfStatic(w)
 	for _, m := range w.Scene.Nodes() {
 		early := m.Set.Flex.RenewBefore
@@ -39,7 +39,7 @@ func renewStatic(w *demand.Wanted, _ []rules.Verdict) (s step) {
 			if left := in.Until().Sub(w.Scene.Seen.Now); !in.Until().IsZero() && w.Scene.IsOld(in.Until(), -early) && rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {
 				p.Take(renewal(w, m))
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
-				s.actions = append(s.actions, action.SetNodes{
+				s.Actions = append(s.Actions, action.SetNodes{
 					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: action.Why(why),
 				})
 			}

@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 // were not marked during their job only because of salvage. Slurm's SuspendTime does the same, but
 // does not take leases or nodesets into account. If a job takes such a node first, the mark takes
 // effect at the job's end.
-func powerDownKept(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func powerDownKept(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	sets := demand.Covered(w.Scene)
 	for _, m := range w.Scene.Nodes() {
 		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.Scene.IsUnread(m) || isOpen(w, m, sets) || w.IsKept(m) {
@@ -45,7 +45,7 @@ func powerDownKept(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		if m.Set.Flex.KeepIdle == 0 {
 			if isLeft(w, m) || sets[m.Set] && m.Cover && wasForAJob(m) {
 				const why = "its job has left it"
-				s.actions = append(s.actions, action.SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
+				s.Actions = append(s.Actions, action.SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
 			}
 			continue
 		}
@@ -58,7 +58,7 @@ func powerDownKept(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		if until.Before(m.LastBusyTime.Add(m.Set.Flex.KeepIdle)) {
 			why = fmt.Sprintf("idle, and %s at %s, too soon for another job", ends, end.UTC().Format(time.RFC3339))
 		}
-		s.actions = append(s.actions, action.SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: action.Why(why)})
+		s.Actions = append(s.Actions, action.SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: action.Why(why)})
 	}
 	return s
 }

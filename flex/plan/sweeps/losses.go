@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 // requeued, Slurm powers down those that are not DOWN. takeDownLost leaves a node that an admin
 // drains to Slurm. The owner is notified first. Slurm releases the node by itself anyway, so
 // nothing is lost if the AdminComment cannot be written for a while.
-func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	lost := map[string]bool{}
 	for _, m := range w.Scene.Nodes() {
 		if m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
@@ -28,12 +28,12 @@ func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		cause, _ := w.Scene.LossOf(m)
 		switch broken := func(in scene.Machine) bool { return in.Lost() }; {
 		case cause == "" && m.State.Power() == scene.On && m.Owner() != nil && !w.Scene.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
-			s.expect = append(s.expect, "the machine of node "+m.Name+" to run, or to be broken in another list, too")
+			s.Expect = append(s.Expect, "the machine of node "+m.Name+" to run, or to be broken in another list, too")
 		case cause == "":
 		case !w.Scene.IsLost(m):
-			s.expect = append(s.expect, "the machine of node "+m.Name+" to show again, or to be missing again")
+			s.Expect = append(s.Expect, "the machine of node "+m.Name+" to show again, or to be missing again")
 		case m.Owner() != nil && !w.AreCovered(m.Owner()):
-			s.expect = append(s.expect, "the cover to close the other nodes of job "+m.Owner().Name())
+			s.Expect = append(s.Expect, "the cover to close the other nodes of job "+m.Owner().Name())
 		case m.Owner() != nil:
 			lost[m.Name] = true
 		}
@@ -48,12 +48,12 @@ func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := action.SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: action.Why(why)}
 			for _, id := range l.Jobs {
-				s.actions = append(s.actions, before(w.Scene, id, takenText(w, id, losses, why), down.Queue())...)
+				s.Actions = append(s.Actions, before(w.Scene, id, takenText(w, id, losses, why), down.Queue())...)
 			}
 			downs = append(downs, down)
 		}
 	}
-	s.actions = append(s.actions, downs...)
+	s.Actions = append(s.Actions, downs...)
 	return s
 }
 
@@ -68,7 +68,7 @@ func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) str
 // lost if slurmflex has set its node DOWN or two passes found it lost. It also counts as lost if
 // Compute shows nothing for the node and either the lease has ended or the node does not respond to
 // Slurm. recoverVanished leaves a node with a job to Slurm until the job has left the node.
-func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, m := range w.Scene.Nodes() {
 		if m.Power != scene.On || w.Scene.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
 			continue
@@ -87,7 +87,7 @@ func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		case lost && len(m.Machines) > 0:
 			why = "its instance is " + m.Machines[0].Status
 		}
-		s.actions = append(s.actions, action.SetNodes{
+		s.Actions = append(s.Actions, action.SetNodes{
 			Nodes: []string{m.Name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: action.Why(why),
 		})
 	}
@@ -97,11 +97,11 @@ func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s step) {
 // reportDown reports DOWN nodes without a job if their machines run and are billed, or are
 // requested. slurmflex leaves them to the admin: either an admin set them DOWN to examine the
 // machine, or the node's slurmd has failed.
-func reportDown(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func reportDown(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, m := range w.Scene.Nodes() {
 		if m.Power == scene.On && m.State.Base == slurm.Down && !m.State.Has(slurm.PowerDown) && !m.Taken() && !m.IsTakenDown() &&
 			(w.Scene.HasMachine(m.Name) || len(w.Scene.RequestsOf(m.Name)) > 0) {
-			s.problems = append(s.problems, scene.NewProblem("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
+			s.Problems = append(s.Problems, scene.NewProblem("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
 				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name))
 		}
 	}

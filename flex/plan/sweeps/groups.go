@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"slices"
@@ -23,25 +23,25 @@ const (
 )
 
 // deleteGroups deletes our groups that are empty and no longer needed.
-func deleteGroups(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func deleteGroups(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, g := range w.Scene.UsableGroups() {
 		key := g.ID()
 		if w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 || !done(w.Scene, g) ||
 			isYoung(w.Scene, &s, "group "+g.Name, g.Created) {
 			continue
 		}
-		s.actions = append(s.actions, action.DeleteGroup{Of: action.ForGroup(g), Why: "it is empty and no job waits for it"})
+		s.Actions = append(s.Actions, action.DeleteGroup{Of: action.ForGroup(g), Why: "it is empty and no job waits for it"})
 	}
 	return s
 }
 
 // isYoung reports whether something was created too recently to be deleted. It reports false if the
 // age is unknown or the creation time is in the future.
-func isYoung(s *scene.Scene, to *step, what string, created time.Time) bool {
+func isYoung(s *scene.Scene, to *Step, what string, created time.Time) bool {
 	if created.IsZero() || isFuture(s, created) || s.IsOld(created, youngAge) {
 		return false
 	}
-	to.expect = append(to.expect, what+" to be old enough to be collected")
+	to.Expect = append(to.Expect, what+" to be old enough to be collected")
 	return true
 }
 
@@ -49,7 +49,7 @@ func isYoung(s *scene.Scene, to *step, what string, created time.Time) bool {
 // newest record, because the name of the next attempt follows from it; failed requests while a job
 // or node waits, because they count as attempts; and records that show which job the group's
 // machines belong to.
-func deleteRequests(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func deleteRequests(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, g := range w.Scene.UsableGroups() {
 		key := g.ID()
 		if w.Scene.InGroup(key) == 0 && len(g.Live()) == 0 {
@@ -58,7 +58,7 @@ func deleteRequests(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
 			counts := r.State == mig.Failed && stillCounts(w, g, r)
 			if !r.State.Live() && !counts && !shows(w.Scene, r) && w.Scene.IsOld(r.Created, recordAge) {
-				s.actions = append(s.actions, action.DeleteRequest{Of: action.ForGroup(g), Request: r.Name, Why: "it is finished"})
+				s.Actions = append(s.Actions, action.DeleteRequest{Of: action.ForGroup(g), Request: r.Name, Why: "it is finished"})
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ import (
 // powerDownOrphans powers down rising nodes without a job: the job was cancelled or requeued. Slurm
 // itself would leave them as they are, or place another job on them without calling slurmflex. It
 // leaves drained and DOWN nodes to the admin.
-func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	var orphans []string
 	for _, m := range w.Scene.Nodes() {
 		if m.Power != scene.Rising || w.CohortOf(m) != nil || len(m.Holders) > 0 || w.Scene.IsUnread(m) {
@@ -22,12 +22,12 @@ func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		}
 		switch {
 		case m.State.Held():
-			s.expect = append(s.expect, "node "+m.Name+" to lose or show its job")
+			s.Expect = append(s.Expect, "node "+m.Name+" to lose or show its job")
 		case m.State.IsIdle() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):
 			orphans = append(orphans, m.Name)
 		}
 	}
-	s.actions = []action.Action{action.SetNodes{
+	s.Actions = []action.Action{action.SetNodes{
 		Nodes: orphans, State: "power_down_force", Reason: memo.ReasonPrefix + "no job waits for this node any more",
 		Why: "no job waits for them any more",
 	}}
@@ -38,7 +38,7 @@ func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s step) {
 // Slurm would wait for SuspendTimeout. It does the same for nodes that ResumeTimeout set DOWN, once
 // their machines and requests are gone, and for nodes that slurmflex set DOWN while Slurm was
 // already powering them down.
-func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	var empty, tooLate, lost []string
 	for _, m := range w.Scene.Nodes() {
 		if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) || w.Scene.IsUnread(m) || w.Scene.IsAhead(m.Set.Name) {
@@ -54,12 +54,12 @@ func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s step) {
 			case late && (before == "" || memo.IsOurReason(before)):
 				tooLate = append(tooLate, m.Name)
 			case late:
-				s.problems = append(s.problems, scene.NewProblem("resume-timeout", m.Name, "node %s failed to boot in time and stays down because of the reason %q: "+
+				s.Problems = append(s.Problems, scene.NewProblem("resume-timeout", m.Name, "node %s failed to boot in time and stays down because of the reason %q: "+
 					"scontrol update nodename=%[1]s state=resume", m.Name, m.Reason))
 			}
 		}
 	}
-	s.actions = []action.Action{
+	s.Actions = []action.Action{
 		action.SetNodes{Nodes: empty, State: "resume", Why: "their machines are gone"},
 		action.SetNodes{Nodes: lost, State: "resume", Why: "they were powered down when their machines were lost"},
 		action.SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"},
@@ -72,7 +72,7 @@ func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s step) {
 // remains powered down. If a job has been allocated one of the nodes meanwhile, Slurm refuses the
 // change for that node and changes the others. The node's Reason shows that slurmflex has changed
 // it; a node that lost its Reason is usable.
-func openToBackfill(w *demand.Wanted, _ []rules.Verdict) step {
+func openToBackfill(w *demand.Wanted, _ []rules.Verdict) Step {
 	var names []string
 	for _, m := range w.Scene.Nodes() {
 		if m.Power == scene.Off && m.Idle() && !m.Taken() && m.State.Has(slurm.PoweredDown) &&
@@ -80,7 +80,7 @@ func openToBackfill(w *demand.Wanted, _ []rules.Verdict) step {
 			names = append(names, m.Name)
 		}
 	}
-	return step{actions: []action.Action{action.SetNodes{
+	return Step{Actions: []action.Action{action.SetNodes{
 		Nodes: names, State: "idle", Reason: memo.Usable, Why: "backfill may ignore them since slurmflex powered them down",
 	}}}
 }
@@ -90,7 +90,7 @@ func openToBackfill(w *demand.Wanted, _ []rules.Verdict) step {
 // not have that setting. With keep_idle or salvage nothing is marked, because an allocated node
 // cannot be unmarked. A job that gang_timeout returns is the exception: without the mark it would
 // get the same nodes again and wait as before.
-func powerDownOnIdle(w *demand.Wanted, verdicts []rules.Verdict) step {
+func powerDownOnIdle(w *demand.Wanted, verdicts []rules.Verdict) Step {
 	torn := map[*slurm.Job]bool{}
 	for _, v := range verdicts {
 		if v.Gone && v.Cohort.Torn != "" {
@@ -107,7 +107,7 @@ func powerDownOnIdle(w *demand.Wanted, verdicts []rules.Verdict) step {
 			names = append(names, m.Name)
 		}
 	}
-	return step{actions: []action.Action{action.SetNodes{
+	return Step{Actions: []action.Action{action.SetNodes{
 		Nodes: names, State: "power_down",
 		Why: "exclusive partition: power down after the job",
 	}}}

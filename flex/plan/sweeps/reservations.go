@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ import (
 //
 // Each reservation ends soon after the lease, so that Slurm does not expect jobs to wait longer.
 // Passes extend it while a configured node in it is up.
-func reserve(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func reserve(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	want, maintained := allEnds(w.Scene)
 	have := map[string]*slurm.Reservation{}
 	for _, h := range w.Scene.Holds() {
@@ -58,35 +58,35 @@ func reserve(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		switch {
 		case rules.IsSkipped(w.Scene, slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
 		case r == nil:
-			s.actions = append(s.actions, action.CreateReservation{
+			s.Actions = append(s.Actions, action.CreateReservation{
 				OfReservation: action.OfReservation{Name: name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,
 			})
 		case r.End.Before(until.Add(-grace/2)) || r.End.After(until):
-			s.actions = append(s.actions, action.SetReservation{OfReservation: action.OfReservation{Name: name}, ReservationChange: slurm.ReservationChange{Nodes: nodes, End: until}, Why: why})
+			s.Actions = append(s.Actions, action.SetReservation{OfReservation: action.OfReservation{Name: name}, ReservationChange: slurm.ReservationChange{Nodes: nodes, End: until}, Why: why})
 		case !slices.Equal(nodes, slices.Sorted(slices.Values(r.Nodes))):
-			s.actions = append(s.actions, action.SetReservation{OfReservation: action.OfReservation{Name: name}, ReservationChange: slurm.ReservationChange{Nodes: nodes}, Why: why})
+			s.Actions = append(s.Actions, action.SetReservation{OfReservation: action.OfReservation{Name: name}, ReservationChange: slurm.ReservationChange{Nodes: nodes}, Why: why})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if want[name] == nil {
-			s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: name}, Why: "no instance ends at that time any more"})
+			s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: name}, Why: "no instance ends at that time any more"})
 		}
 	}
 	return s
 }
 
 // deleteFormer deletes our reservations of kinds that this version no longer makes.
-func deleteFormer(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func deleteFormer(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, h := range w.Scene.Holds() {
 		if h.Kind == memo.FormerHold {
 			a := action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "slurmflex no longer creates such reservations"}
 			if j := w.Scene.Job(h.Job); j != nil && j.Reservation == h.Name {
 				a.Job = j.ID
 			}
-			s.actions = append(s.actions, a)
+			s.Actions = append(s.Actions, a)
 		}
 	}
-	slices.SortFunc(s.actions, func(a, b action.Action) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(s.Actions, func(a, b action.Action) int { return cmp.Compare(a.String(), b.String()) })
 	return s
 }
 

@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func commentOf(v rules.Verdict, w *demand.Wanted) (n memo.Wait, ok bool) {
 // keepWaiting lets nodes wait longer than Slurm's ResumeTimeout, which is at most 18 hours before
 // 25.05: a power_up resets the timer. It must stop once the machine is being created, because
 // slurmctld refuses a node that booted before it was last powered up.
-func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s step) {
+func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 	for _, v := range verdicts {
 		c := v.Cohort
 		now, waits := commentOf(v, w)
@@ -64,7 +64,7 @@ func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s step) {
 		}
 		if comment := now.String(); comment != last.String() {
 			change.Comment = &comment
-			s.actions = append(s.actions, change)
+			s.Actions = append(s.Actions, change)
 		}
 	}
 	return s
@@ -91,7 +91,7 @@ func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 }
 
 // stopWaiting clears the Comment of nodes that no longer wait.
-func stopWaiting(w *demand.Wanted, _ []rules.Verdict) step {
+func stopWaiting(w *demand.Wanted, _ []rules.Verdict) Step {
 	var names []string
 	for _, m := range w.Scene.Nodes() {
 		if c := w.CohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.Live == nil && anyOurs(w.Scene, []string{m.Name})) {
@@ -99,7 +99,7 @@ func stopWaiting(w *demand.Wanted, _ []rules.Verdict) step {
 		}
 	}
 	empty := ""
-	return step{actions: []action.Action{action.SetNodes{Nodes: names, Comment: &empty, Why: "they no longer wait"}}}
+	return Step{Actions: []action.Action{action.SetNodes{Nodes: names, Comment: &empty, Why: "they no longer wait"}}}
 }
 
 // anyOurs reports whether any of the nodes has an instance that is ours, or may be ours because its

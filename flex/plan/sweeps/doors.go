@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"cmp"
@@ -37,13 +37,13 @@ func isForDoor(d *scene.Door, j *slurm.Job) bool {
 // keepDoors moves each job that waits pending to its next stage. It makes the job use its door,
 // moves the door ahead while machines boot, opens it when all have registered, and deletes it when
 // the job runs or must wait again.
-func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	promises, named := w.Scene.Seen.Promises, byReservation(w.Scene)
 	for _, d := range w.Scene.Doors() {
 		of := action.OfReservation{Name: d.Name}
 		for _, j := range named[d.Name] {
 			if !d.Doubted && !isForDoor(d, j) {
-				s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: j.ID, Address: cmp.Or(j.Address(), strconv.FormatUint(uint64(j.ArrayID), 10)), Leave: true, Why: action.Why("it is for job " + d.Address)})
+				s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: j.ID, Address: cmp.Or(j.Address(), strconv.FormatUint(uint64(j.ArrayID), 10)), Leave: true, Why: action.Why("it is for job " + d.Address)})
 			}
 		}
 		var job uint32
@@ -51,7 +51,7 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s step) {
 			job = d.Job.ID
 		}
 		opens := func(at time.Time, why action.Why) {
-			s.actions = append(s.actions, action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Start: at}, Why: why})
+			s.Actions = append(s.Actions, action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Start: at}, Why: why})
 		}
 		switch stage, why := demand.StageOf(w.Scene, d); {
 		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded:
@@ -61,26 +61,26 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s step) {
 			if stage == demand.DoorLate {
 				end.Late = cmp.Or(d.Job.Reason, "None")
 			}
-			s.actions = append(s.actions, end)
+			s.Actions = append(s.Actions, end)
 		case w.Scene.Config.Options.Waiting != config.Pending && !d.Opened(w.Scene.Seen.Now):
 			opens(w.Scene.Seen.Now, "jobs are to wait configuring")
 		case w.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
 		case stage == demand.DoorBooting && w.Handed.Leaves[d]:
 			if d.Named() {
-				s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: "idle machines fit the job"})
+				s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: "idle machines fit the job"})
 			}
 		case !d.Named() && isBest(w.Scene, d):
-			s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: false, Why: "the machines are for this job"})
-			s.expect = append(s.expect, "job "+d.Address+" to use its door")
+			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: false, Why: "the machines are for this job"})
+			s.Expect = append(s.Expect, "job "+d.Address+" to use its door")
 		case stage == demand.DoorReady && d.Named():
 			opens(w.Scene.Seen.Now, "all machines of its job have registered")
-			s.expect = append(s.expect, "job "+d.Address+" to start")
+			s.Expect = append(s.Expect, "job "+d.Address+" to start")
 		case stage == demand.DoorStarting:
-			s.expect = append(s.expect, "job "+d.Address+" to start")
+			s.Expect = append(s.Expect, "job "+d.Address+" to start")
 		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(w.Scene.Seen.Now):
 			if demand.StartsLater(w.Scene, d.Job, 0) {
-				s.expect = append(s.expect, "Slurm to let job "+d.Address+" start")
+				s.Expect = append(s.Expect, "Slurm to let job "+d.Address+" start")
 			}
 			if start := pushed(w.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.Scene) {
 				opens(start, "its machines are still to come")
@@ -149,9 +149,9 @@ func pushEvery(s *scene.Scene) time.Duration {
 }
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
-func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, d := range w.Handed.Ends {
-		s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
+		s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
 	}
 	made := map[string]int{}
 	for _, want := range w.Handed.Wants {
@@ -171,15 +171,15 @@ func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		if want.Open {
 			start = now
 		}
-		s.actions = append(s.actions, action.CreateReservation{OfReservation: of, Nodes: want.Nodes, Start: start, User: want.Job.User, Job: cmp.Or(want.Job.HetID, want.Job.ID), Purge: demand.DoorPurge, Why: why})
+		s.Actions = append(s.Actions, action.CreateReservation{OfReservation: of, Nodes: want.Nodes, Start: start, User: want.Job.User, Job: cmp.Or(want.Job.HetID, want.Job.ID), Purge: demand.DoorPurge, Why: why})
 		users := want.Users
 		if users == nil && !want.Further {
 			users = []string{want.Address}
 		}
 		for _, user := range users {
-			s.actions = append(s.actions, action.UseReservation{OfReservation: of, Job: want.Job.ID, Address: user, Leave: false, Why: why})
+			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: want.Job.ID, Address: user, Leave: false, Why: why})
 		}
-		s.expect = append(s.expect, "job "+want.Address+" to have a door")
+		s.Expect = append(s.Expect, "job "+want.Address+" to have a door")
 	}
 	return s
 }
@@ -199,12 +199,12 @@ const (
 // and leave them idle machines. Slurm deletes it pending_grace after the last pass that raised
 // purge_comp. The replacement is made before the old reservation is deleted, so that the nodes are
 // always covered.
-func keepCover(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func keepCover(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	covers := w.Scene.Covers()
 	if !w.Scene.Seen.Promises {
 		for _, h := range covers {
 			if w.Scene.IsOld(scene.RaisedAt(w.Scene, h), coverForgotten) {
-				s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "no daemon has kept this cover up for an hour"})
+				s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "no daemon has kept this cover up for an hour"})
 			}
 		}
 		return s
@@ -219,11 +219,11 @@ func keepCover(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	case len(nodes) == 0:
 		keep = -1
 	case keep < 0, w.Scene.IsOld(covers[keep].At, coverAge), !covers[keep].At.After(w.Scene.Seen.SlurmctldSince):
-		s.actions = append(s.actions, action.CreateReservation{
+		s.Actions = append(s.Actions, action.CreateReservation{
 			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.Scene.Config.Cluster, now)}, Nodes: nodes, Start: now, Purge: grace,
 			Why: "jobs wait pending for these nodes",
 		})
-		s.expect = append(s.expect, "the cover to show")
+		s.Expect = append(s.Expect, "the cover to show")
 	default:
 		live, change := covers[keep], slurm.ReservationChange{}
 		if !demand.SameSet(nodes, live.Nodes) {
@@ -233,12 +233,12 @@ func keepCover(w *demand.Wanted, _ []rules.Verdict) (s step) {
 			change.Purge = (now.Sub(live.Start) + grace + time.Minute).Truncate(time.Minute)
 		}
 		if change.Nodes != nil || change.Purge > 0 {
-			s.actions = append(s.actions, action.SetReservation{OfReservation: action.OfReservation{Name: live.Name}, ReservationChange: change, Why: "jobs wait pending for these nodes"})
+			s.Actions = append(s.Actions, action.SetReservation{OfReservation: action.OfReservation{Name: live.Name}, ReservationChange: change, Why: "jobs wait pending for these nodes"})
 		}
 	}
 	for i, old := range covers {
 		if i != keep && (keep < 0 || i < keep) {
-			s.actions = append(s.actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: old.Name}, Why: "another cover closes the nodes, or none is to"})
+			s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: old.Name}, Why: "another cover closes the nodes, or none is to"})
 		}
 	}
 	return s

@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ import (
 // machines. A job that Slurm would not requeue runs on; since its start, its AdminComment shows
 // when its nodes end. Two passes must have seen that end: the reservation in Slurm is from an
 // earlier pass. endInTime writes each reason to the AdminComment before it acts.
-func endInTime(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	if w.Scene.Seen.Skew > scene.MaxSkew {
 		return s
 	}
@@ -50,11 +50,11 @@ func endInTime(w *demand.Wanted, _ []rules.Verdict) (s step) {
 				first += memo.Sends + a.Signal
 			}
 			a.Text = memo.Sent(memo.OwnComment+told, w.Scene.Seen.Now, a.Signal)
-			s.actions = append(append(s.actions, before(w.Scene, a.Job, first, "")...), a)
+			s.Actions = append(append(s.Actions, before(w.Scene, a.Job, first, "")...), a)
 		case requeuesNow:
 			a := action.RequeueJob{OfJob: action.OfJob{Job: e.job.ID}, Urgent: left <= lastTry, Why: why}
-			s.actions = append(append(s.actions, before(w.Scene, a.Job, requeued, "")...), a)
-			s.expect = append(s.expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
+			s.Actions = append(append(s.Actions, before(w.Scene, a.Job, requeued, "")...), a)
+			s.Expect = append(s.Expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
 		}
 	}
 	return s

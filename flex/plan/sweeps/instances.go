@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"maps"
@@ -15,7 +15,7 @@ import (
 // deleteInstances deletes our instances of nodes that Slurm has powered down. Within
 // max_deletions_per_round, it also deletes our instances that are no longer needed, and then the
 // remains of slurm-gcp. It never deletes the instance of a node with a running job.
-func deleteInstances(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func deleteInstances(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	b := budget{left: w.Scene.Config.Options.MaxDeletions}
 	gone := map[mig.GroupID]*departure{} // instances without a group have the zero ID
 	for _, in := range w.Scene.Machines() {
@@ -24,7 +24,7 @@ func deleteInstances(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		}
 		reason, stopped := useless(w, in, &b)
 		if in.Leaving() && !stopped {
-			s.expect = append(s.expect, "instance "+in.Name+" to be gone")
+			s.Expect = append(s.Expect, "instance "+in.Name+" to be gone")
 			continue
 		}
 		if reason == "" {
@@ -44,15 +44,15 @@ func deleteInstances(w *demand.Wanted, _ []rules.Verdict) (s step) {
 	for _, key := range slices.SortedFunc(maps.Keys(gone), mig.GroupID.Compare) {
 		instances, reason := gone[key].instances, gone[key].why
 		if key == (mig.GroupID{}) {
-			s.actions = append(s.actions, action.DeleteVMs{Instances: instances, Why: reason})
+			s.Actions = append(s.Actions, action.DeleteVMs{Instances: instances, Why: reason})
 		} else {
 			g := w.Scene.Group(key)
-			s.actions = append(s.actions, action.DeleteInstances{Of: action.ForGroup(g), Instances: instances, Why: reason})
+			s.Actions = append(s.Actions, action.DeleteInstances{Of: action.ForGroup(g), Instances: instances, Why: reason})
 		}
-		s.expect = append(s.expect, "instances "+slurm.Fold(mig.Names(instances))+" to be gone")
+		s.Expect = append(s.Expect, "instances "+slurm.Fold(mig.Names(instances))+" to be gone")
 	}
-	s.actions = append(s.actions, adopt(w.Scene, &b)...)
-	s.problems = b.problems
+	s.Actions = append(s.Actions, adopt(w.Scene, &b)...)
+	s.Problems = b.problems
 	return s
 }
 

@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"cmp"
@@ -13,19 +13,19 @@ import (
 
 // deletePolicies deletes our workload policies that no group uses. It deletes none in an unread
 // region, where the group may only be unseen.
-func deletePolicies(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func deletePolicies(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	policies := slices.SortedFunc(slices.Values(w.Scene.Seen.Policies), func(a, b mig.Policy) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range policies {
 		key := mig.GroupID{Region: p.Region, Name: p.Name}
 		if p.Unread != "" {
-			s.problems = append(s.problems, scene.NewProblem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
+			s.Problems = append(s.Problems, scene.NewProblem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
 			continue
 		}
 		if p.Stamp.Cluster == w.Scene.Config.Cluster && !w.GroupOf[key] && w.Scene.Group(key) == nil && !isUsed(w.Scene, p) && w.Scene.UnreadGroup(key) == "" && !w.Scene.Unseen(p.Region) && w.Scene.Seen.UnseenPolicies[p.Region] == nil &&
 			!isYoung(w.Scene, &s, "workload policy "+p.Name, p.Created) {
-			s.actions = append(s.actions, action.DeletePolicy{Of: action.Of{Group: key}, Why: "its group is gone"})
+			s.Actions = append(s.Actions, action.DeletePolicy{Of: action.Of{Group: key}, Why: "its group is gone"})
 		}
 	}
 	return s

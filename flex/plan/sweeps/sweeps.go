@@ -1,4 +1,6 @@
-package plan
+// Package sweeps cleans up, keeps reservations, and partitions open or closed: each sweep looks at all
+// nodes, machines, groups or reservations, whatever the verdicts.
+package sweeps
 
 import (
 	"slurmflex/flex/plan/action"
@@ -8,14 +10,14 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// sweep cleans up one kind of resource. It is a pure function of the scene and the verdicts.
-type sweep struct {
-	name string
-	plan func(w *demand.Wanted, verdicts []rules.Verdict) step
+// Sweep cleans up one kind of resource. It is a pure function of the scene and the verdicts.
+type Sweep struct {
+	Name string
+	Plan func(w *demand.Wanted, verdicts []rules.Verdict) Step
 }
 
-// sweeps run in this order. If several sweeps would change the same node, only the first one does.
-var sweeps = []sweep{
+// All run in this order. If several sweeps would change the same node, only the first one does.
+var All = []Sweep{
 	{"failed boots", powerDownLate},
 	{"instances", deleteInstances},
 	{"request records", deleteRequests},
@@ -52,9 +54,9 @@ func before(s *scene.Scene, job uint32, text, queue string) []action.Action {
 	return []action.Action{action.CommentJob{OfJob: action.OfJob{Job: job}, Text: text, Before: queue, Why: "its owner should know first"}}
 }
 
-// step is the output of one sweep.
-type step struct {
-	actions  []action.Action
-	expect   []string
-	problems []scene.Problem
+// Step is the output of one sweep.
+type Step struct {
+	Actions  []action.Action
+	Expect   []string
+	Problems []scene.Problem
 }

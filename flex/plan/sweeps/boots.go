@@ -1,4 +1,4 @@
-package plan
+package sweeps
 
 import (
 	"maps"
@@ -12,7 +12,7 @@ import (
 
 // powerDownLate powers down nodes without a job if their instances have run for boot_timeout
 // without registering.
-func powerDownLate(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func powerDownLate(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, set := range w.Scene.Config.NodeSets {
 		b := w.Scene.Boots(set)
 		if b == nil {
@@ -31,14 +31,14 @@ func powerDownLate(w *demand.Wanted, _ []rules.Verdict) (s step) {
 			if record != "" {
 				change.Extra = &record
 			}
-			s.actions = append(s.actions, change)
+			s.Actions = append(s.Actions, change)
 		}
 	}
 	return s
 }
 
 // forgetBoots clears the records of failed boots that no longer count.
-func forgetBoots(w *demand.Wanted, _ []rules.Verdict) (s step) {
+func forgetBoots(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	var nodes []string
 	for _, set := range w.Scene.Config.NodeSets {
 		if b := w.Scene.Boots(set); b != nil {
@@ -46,5 +46,5 @@ func forgetBoots(w *demand.Wanted, _ []rules.Verdict) (s step) {
 		}
 	}
 	empty := ""
-	return step{actions: []action.Action{action.SetNodes{Nodes: nodes, Extra: &empty, Why: "their nodeset's instances come up again, or have had time to"}}}
+	return Step{Actions: []action.Action{action.SetNodes{Nodes: nodes, Extra: &empty, Why: "their nodeset's instances come up again, or have had time to"}}}
 }

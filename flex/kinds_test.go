@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 )
 
 // TestEveryActionIsClassified reports what is still missing for a new action in flex/plan/action.
 func TestEveryActionIsClassified(t *testing.T) {
 	kinds := actionsOfThePlanner(t)
-	assert.ElementsMatch(t, slices.Collect(maps.Values(kinds)), plan.Kinds(), "flex/plan/action/action.go lists the kinds of actions in kinds")
-	for _, kind := range plan.Kinds() {
+	assert.ElementsMatch(t, slices.Collect(maps.Values(kinds)), action.Kinds(), "flex/plan/action/action.go lists the kinds of actions in kinds")
+	for _, kind := range action.Kinds() {
 		_, known := inSlurm(kind)
 		assert.True(t, known, "inSlurm in flex/retries.go lacks %s", kind)
 	}

@@ -275,7 +275,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that may no longer be requeued loses its nodes", "flex/owner.go",
-		"		case a.Door == \"\" && a.Then != plan.Cancel && !rec.Requeues():\n", "		case false:\n", passes,
+		"		case a.Door == \"\" && a.Then != action.Cancel && !rec.Requeues():\n", "		case false:\n", passes,
 	},
 	{
 		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene/lease.go",

@@ -135,7 +135,7 @@ var mutants = []mutant{
 	},
 	{
 		"a heterogeneous job's first component does not come last", "flex/plan/rules/rules.go",
-		"\t{\"other components first\", componentsFirst, obstructs},\n", "", planner,
+		"\t{\"other components first\", componentsFirst, Obstructs},\n", "", planner,
 	},
 	{
 		"one request more than max_active_requests", "flex/plan/rules/places.go",
@@ -283,7 +283,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job keeps waiting with a node that ends before the job could finish", "flex/plan/rules/rules.go",
-		"\t{\"lease too short\", leaseTooShort, obstructs},\n", "", planner,
+		"\t{\"lease too short\", leaseTooShort, Obstructs},\n", "", planner,
 	},
 	{
 		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rules/backoff.go",
@@ -520,7 +520,7 @@ var mutants = []mutant{
 	},
 	{
 		"refusals of earlier passes are forgotten", "flex/reconciler.go",
-		"r.asked, r.unasked = p.Asked, plan", "_, r.unasked = p.Asked, plan", passes,
+		"r.asked, r.unasked = p.Asked, demand", "_, r.unasked = p.Asked, plan", passes,
 	},
 	{
 		"a request that could not be created again is replaced", "flex/plan/rules/refresh.go",

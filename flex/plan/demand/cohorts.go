@@ -18,17 +18,17 @@ import (
 // in one nodeset, or a single node.
 type Cohort struct {
 	Set     *config.NodeSet
-	Job     *slurm.Job // nil if no job waits for it
-	Group   string     // the name of its managed instance group; one-node jobs may share the group
-	Stamp   mig.Stamp
-	Nodes   []string     // the rising nodes, by index
-	Holders []*slurm.Job // the jobs that hold any of the nodes
-	Lease   time.Duration
-	Zones   []string // the zones where its machines may be created
+	Job     *slurm.Job    // nil if no job waits for it
+	Group   string        // the name of its managed instance group; one-node jobs may share the group
+	Stamp   mig.Stamp     // the stamp of that group, and of its machines
+	Nodes   []string      // the rising nodes, by index
+	Holders []*slurm.Job  // the jobs that hold any of the nodes
+	Lease   time.Duration // how long its machines may run; 0: forever
+	Zones   []string      // the zones where its machines may be created
 	// The workload policy of the machines that its machines must be near; empty: a policy of its
 	// own.
 	Policy string
-	Static bool
+	Static bool // a static node, which slurmflex always wants up
 	// The door for whose pending job slurmflex chose the nodes; nil: Slurm or a site chose them.
 	Door *scene.Door
 	Live *scene.Live // the live request for its nodes, if there is one
@@ -44,6 +44,7 @@ type Cohort struct {
 // ID returns the ID of the cohort's group.
 func (c *Cohort) ID() mig.GroupID { return mig.GroupID{Region: c.Set.Region, Name: c.Group} }
 
+// Of returns what an action on the cohort's group changes.
 func (c *Cohort) Of() action.Of { return action.Of{Group: c.ID(), Job: c.Stamp.Job} }
 
 // gather builds the cohorts.
@@ -118,6 +119,8 @@ type rank struct {
 	set string
 }
 
+// NewCohort returns a cohort for the node, without its nodes and lease. part is the number of the
+// group among those of the job's nodeset, from 0; queued: the nodes arrive together.
 func NewCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part int) *Cohort {
 	c := &Cohort{Set: m.Set, Job: job, Zones: m.Set.Zones, Static: m.Set.IsStatic(m.Index)}
 	if m.Door != nil && job == m.Door.Taker {
@@ -187,6 +190,7 @@ func hasOwnGroup(s *scene.Scene, m *scene.Node) bool {
 	return false
 }
 
+// Why returns the reason for an action on the cohort.
 func (c *Cohort) Why() action.Why {
 	if c.Job != nil {
 		return action.Why(fmt.Sprintf("job %s waits for %s", c.Job.Name(), slurm.Fold(c.Nodes)))
@@ -235,6 +239,8 @@ func isUnsized(s *scene.Scene, set *config.NodeSet) bool {
 	return set.Placement && s.Seen.Templates[set.Template].MachineType == ""
 }
 
+// Placement returns how many machines of the nodeset a workload policy places together, and the
+// distance that Compute knows. It reports false if the nodeset's machine type cannot be placed so.
 func Placement(s *scene.Scene, set *config.NodeSet) (limit int, distance string, ok bool) {
 	return mig.PlacementLimit(s.Seen.Templates[set.Template].MachineType, set.PlacementDistance)
 }

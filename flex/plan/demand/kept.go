@@ -11,7 +11,7 @@ import (
 
 // keepSurvivors assigns a requeued job the machines that it still has, with names for the machines
 // that it has lost. As long as names are lacking, the machines are kept.
-func (h *handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job) {
+func (h *Handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job) {
 	if !set.Flex.Salvage || !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
 		j.Limit.Kind != slurm.LimitSet || StartsLater(s, j, beginAhead) || isLate(s, j) {
 		return
@@ -30,7 +30,7 @@ func (h *handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, 
 		of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return h.kept[m] })
 		return
 	}
-	h.take(s, of, want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true})
+	h.take(s, of, Want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true})
 }
 
 // IsKept reports whether the node's machine, which no job has now, is kept for a waiting job or for

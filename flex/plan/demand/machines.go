@@ -9,10 +9,10 @@ import (
 	"slurmflex/slurm"
 )
 
-// handout is what pending jobs get in a pass: doors over machines and names, or idle machines from
+// Handout is what pending jobs get in a pass: doors over machines and names, or idle machines from
 // Slurm.
-type handout struct {
-	Wants []want
+type Handout struct {
+	Wants []Want
 	Held  []Wait         // see Plan.Held
 	Later map[UserIn]int // the jobs that lack a request and get a door in this pass or a later one
 	// Doors of later places that end, so that other jobs get the names for their first places.
@@ -37,8 +37,8 @@ type stock struct {
 // that another job has left, if there are enough, or the lowest free names. A job that has lost
 // some of its machines first gets its others. A job's second place is served after the first places
 // of all jobs, and hands over its names to them.
-func handOut(s *scene.Scene) handout {
-	h := handout{Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{}}
+func handOut(s *scene.Scene) Handout {
+	h := Handout{Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{}}
 	if len(s.Covers()) == 0 {
 		return h
 	}
@@ -78,7 +78,7 @@ func handOut(s *scene.Scene) handout {
 
 // countLater counts the jobs that get a door in this pass, or would get one if a pass made more, by
 // region and by user.
-func (h *handout) countLater(s *scene.Scene, stocks map[*config.NodeSet]*stock, seekers []seeker) {
+func (h *Handout) countLater(s *scene.Scene, stocks map[*config.NodeSet]*stock, seekers []seeker) {
 	left := map[*config.NodeSet]int{}
 	for set, of := range stocks {
 		left[set] = len(of.cold)
@@ -107,7 +107,7 @@ func (h *handout) countLater(s *scene.Scene, stocks map[*config.NodeSet]*stock, 
 	}
 }
 
-func (h *handout) countLack(j *slurm.Job, set *config.NodeSet) {
+func (h *Handout) countLack(j *slurm.Job, set *config.NodeSet) {
 	h.Later[UserIn{Region: set.Region}]++
 	if j.User != "" {
 		h.Later[UserIn{set.Region, j.User}]++
@@ -115,7 +115,7 @@ func (h *handout) countLack(j *slurm.Job, set *config.NodeSet) {
 }
 
 // givePlace assigns a job names in the first nodeset that has enough.
-func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, spare map[*config.NodeSet][]*scene.Door, k *seeker) {
+func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, spare map[*config.NodeSet][]*scene.Door, k *seeker) {
 	for _, set := range k.next(s) {
 		of, first := stocks[set], len(k.has) == 0
 		if first && h.limits.obstacle(k.job, set) != "" {
@@ -133,7 +133,7 @@ func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, s
 		}
 		if names := namesFor(of.cold, k.job); names != nil {
 			of.cold = without(of.cold, names)
-			h.Wants = append(h.Wants, want{Job: k.job, Address: k.address, Set: set, Nodes: names, Further: !first})
+			h.Wants = append(h.Wants, Want{Job: k.job, Address: k.address, Set: set, Nodes: names, Further: !first})
 			if first {
 				h.limits.take(k.job, set, k.job.NodeCount)
 			}
@@ -157,7 +157,7 @@ func (h *handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, s
 
 // hold reports whether a limit keeps the job from starting in each of the places, and records the
 // limit once.
-func (h *handout) hold(j *slurm.Job, places []*config.NodeSet) bool {
+func (h *Handout) hold(j *slurm.Job, places []*config.NodeSet) bool {
 	if len(places) == 0 || slices.ContainsFunc(places, func(set *config.NodeSet) bool { return h.limits.obstacle(j, set) == "" }) {
 		return false
 	}
@@ -215,13 +215,13 @@ func isStillBooting(s *scene.Scene, d *scene.Door) bool {
 }
 
 // hasWant reports whether the job has been assigned anything.
-func (h *handout) hasWant(j *slurm.Job) bool {
-	return slices.ContainsFunc(h.Wants, func(w want) bool { return w.Job == j })
+func (h *Handout) hasWant(j *slurm.Job) bool {
+	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job == j })
 }
 
 // Inherits reports whether the job has been assigned existing machines.
-func (h *handout) Inherits(j *slurm.Job) bool {
-	return slices.ContainsFunc(h.Wants, func(w want) bool { return w.Job == j && w.Inherit })
+func (h *Handout) Inherits(j *slurm.Job) bool {
+	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job == j && w.Inherit })
 }
 
 // takeWarm reports whether the job fits idle machines, and removes these from the stock: Slurm is
@@ -248,7 +248,7 @@ func takeWarm(s *scene.Scene, stocks map[*config.NodeSet]*stock, j *slurm.Job) b
 
 // inherit assigns the job machines that no job has, if enough of them last as long as the job may
 // run.
-func (h *handout) inherit(s *scene.Scene, of *stock, set *config.NodeSet, k *seeker) bool {
+func (h *Handout) inherit(s *scene.Scene, of *stock, set *config.NodeSet, k *seeker) bool {
 	if k.job.Limit.Kind != slurm.LimitSet {
 		return false
 	}
@@ -256,13 +256,13 @@ func (h *handout) inherit(s *scene.Scene, of *stock, set *config.NodeSet, k *see
 	if names == nil {
 		return false
 	}
-	h.take(s, of, want{Job: k.job, Address: k.address, Set: set, Nodes: names, Inherit: true})
+	h.take(s, of, Want{Job: k.job, Address: k.address, Set: set, Nodes: names, Inherit: true})
 	return true
 }
 
 // joinRequest assigns a one-node job the place of another job in a live request, if the lease is
 // long enough.
-func (h *handout) joinRequest(s *scene.Scene, of *stock, set *config.NodeSet, k *seeker) bool {
+func (h *Handout) joinRequest(s *scene.Scene, of *stock, set *config.NodeSet, k *seeker) bool {
 	if k.job.NodeCount != 1 {
 		return false
 	}
@@ -278,12 +278,12 @@ func (h *handout) joinRequest(s *scene.Scene, of *stock, set *config.NodeSet, k 
 	}
 	h.kept[s.Node(names[0])] = true
 	of.awaited = slices.DeleteFunc(of.awaited, func(m *scene.Node) bool { return m.Name == names[0] })
-	h.Wants = append(h.Wants, want{Job: k.job, Address: k.address, Set: set, Nodes: names})
+	h.Wants = append(h.Wants, Want{Job: k.job, Address: k.address, Set: set, Nodes: names})
 	return true
 }
 
 // take assigns the machines and names to a job.
-func (h *handout) take(s *scene.Scene, of *stock, w want) {
+func (h *Handout) take(s *scene.Scene, of *stock, w Want) {
 	w.Open = !StartsLater(s, w.Job, 0)
 	for _, m := range membersNamed(s, w.Nodes) {
 		if slices.Contains(of.left, m) {

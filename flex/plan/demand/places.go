@@ -20,7 +20,7 @@ type seeker struct {
 
 // seekers returns the pending jobs that need machines, most important first, with the nodesets
 // where they already wait. It leaves jobs that fit idle machines to Slurm.
-func (h *handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks map[*config.NodeSet]*stock, jobs []*slurm.Job, has map[string]bool) (all []seeker) {
+func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks map[*config.NodeSet]*stock, jobs []*slurm.Job, has map[string]bool) (all []seeker) {
 	tasks := tasksAtWork(s)
 	for _, j := range jobs {
 		doors, list := s.DoorsOf(j.ID), addresses(j, tasks[j.Array()], has)

@@ -13,7 +13,7 @@ import (
 // unasked returns the waits of pending jobs of covered nodesets that lack only nodes, are without a
 // request and a want, and are not held back. A wait without a reason keeps the start that an
 // earlier pass recorded.
-func unasked(s *scene.Scene, wants []want, held []Wait) (all []Wait) {
+func unasked(s *scene.Scene, wants []Want, held []Wait) (all []Wait) {
 	sets := Covered(s)
 	if len(s.Covers()) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why
 // job that did not start although all its machines were there, or one that starves. The want
 // contains all remaining names, and Slurm chooses among them. It returns none while another job has
 // such a door, or if no names are left.
-func coldWant(s *scene.Scene, wants []want, held []Wait) []want {
+func coldWant(s *scene.Scene, wants []Want, held []Wait) []Want {
 	if slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool { return d.Cold && d.Job != nil && d.Job.HetID == 0 }) {
 		return nil
 	}
@@ -126,10 +126,10 @@ func coldWant(s *scene.Scene, wants []want, held []Wait) []want {
 		}
 		set := places[0]
 		names := slices.DeleteFunc(stocks[set].cold, func(name string) bool {
-			return slices.ContainsFunc(wants, func(w want) bool { return slices.Contains(w.Nodes, name) })
+			return slices.ContainsFunc(wants, func(w Want) bool { return slices.Contains(w.Nodes, name) })
 		})
 		if addresses := addresses(j, 0, nil); len(names) >= j.NodeCount && len(addresses) > 0 {
-			return []want{{Job: j, Address: addresses[0], Set: set, Nodes: names, Cold: true}}
+			return []Want{{Job: j, Address: addresses[0], Set: set, Nodes: names, Cold: true}}
 		}
 	}
 	return nil

@@ -15,8 +15,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// want is a pending job that lacks only nodes, and a nodeset that can serve it through a new door.
-type want struct {
+// Want is a pending job that lacks only nodes, and a nodeset that can serve it through a new door.
+type Want struct {
 	Job     *slurm.Job
 	Address string // of the job, or of one array task
 	Set     *config.NodeSet
@@ -77,7 +77,7 @@ func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 // hetWants returns the heterogeneous jobs with components that wait pending for nodes alone. Slurm
 // allocates the nodes of all components at once, so the components wait CONFIGURING, each on nodes
 // of its own partition. Jobs without a component in a covered nodeset are left to Slurm.
-func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet]*stock, has map[string]bool) (all []want) {
+func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet]*stock, has map[string]bool) (all []Want) {
 	ours := map[*config.NodeSet]bool{}
 	for _, set := range s.Config.FlexSets() {
 		ours[set] = true
@@ -89,7 +89,7 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(whole)) {
-		w := want{Address: strconv.FormatUint(uint64(id), 10), Cold: true}
+		w := Want{Address: strconv.FormatUint(uint64(id), 10), Cold: true}
 		taken := map[*config.NodeSet][]string{}
 		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return len(PlacesOf(s, sets, j)) > 0 }) {
 			continue

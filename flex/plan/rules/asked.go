@@ -66,7 +66,7 @@ func askedSince(w *demand.Wanted, c *demand.Cohort) (since, until time.Time, cou
 		return c.Live.Request.Created, now, true
 	case isBeingAsked(w, c):
 		return now, now, true
-	case barred(w, c) == obstructs:
+	case barred(w, c) == Obstructs:
 		return time.Time{}, time.Time{}, false
 	}
 	if in, found := firstStranger(w.Scene, c); found {

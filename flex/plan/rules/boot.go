@@ -24,6 +24,7 @@ func bootLate(w *demand.Wanted, c *demand.Cohort) Verdict {
 	return v
 }
 
+// BootText describes machines of the nodeset that did not boot in time.
 func BootText(set *config.NodeSet) string {
 	return fmt.Sprintf("the machine did not join Slurm within boot_timeout %s", slurm.Clock(set.Flex.BootTimeout))
 }

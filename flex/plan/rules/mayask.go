@@ -6,10 +6,10 @@ import "slurmflex/flex/plan/demand"
 // max_active_requests. refresh_after and renew_before call mayAsk before they release anything, and
 // the timers use the same rules. The cohort's own live request does not count against the limit,
 // unless a more important job would take its place.
-func mayAsk(w *demand.Wanted, c *demand.Cohort) bar { return MayAskIn(w, PlacesNow(w), c) }
+func mayAsk(w *demand.Wanted, c *demand.Cohort) Bar { return MayAskIn(w, PlacesNow(w), c) }
 
 // MayAskIn is mayAsk for a given count of requests.
-func MayAskIn(w *demand.Wanted, p Places, c *demand.Cohort) bar {
+func MayAskIn(w *demand.Wanted, p Places, c *demand.Cohort) Bar {
 	if b := barred(w, c); b != BarsNothing || c.Set.Flex.UseBulkInsert {
 		return b
 	}
@@ -17,14 +17,14 @@ func MayAskIn(w *demand.Wanted, p Places, c *demand.Cohort) bar {
 		p.free(*c.Live)
 	}
 	if !p.hasRoom(c) || rivals(w, c) >= w.Scene.Config.Options.MaxActiveRequests-p.inRegion[c.Set.Region] {
-		return obstructs
+		return Obstructs
 	}
 	return BarsNothing
 }
 
 // barred returns the strongest bar that any rule sets to a request for the cohort. An obstruction
 // is stronger than a refusal, because slurmflex requests nothing while it lasts.
-func barred(w *demand.Wanted, c *demand.Cohort) (b bar) {
+func barred(w *demand.Wanted, c *demand.Cohort) (b Bar) {
 	for _, r := range rules {
 		if r.bar > b && r.judge(w, c).Do > Noted {
 			b = r.bar

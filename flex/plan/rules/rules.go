@@ -18,7 +18,7 @@ type Verdict struct {
 	rule   int // the index of the deciding rule
 
 	Why      string              // the obstacle to a request, or the reason why the wait ends
-	Quiet    bool                // why is already under way, so the job's owner is not notified
+	Quiet    bool                // Why is already under way, so the job's owner is not notified
 	Failed   int                 // consecutive failed attempts, if they are the reason
 	Next     time.Time           // when the next attempt will be made
 	Back     *action.ReturnNodes // the nodes to return
@@ -53,16 +53,16 @@ const (
 type rule struct {
 	name  string
 	judge func(w *demand.Wanted, c *demand.Cohort) Verdict
-	bar   bar
+	bar   Bar
 }
 
-// bar is the effect of a rule's verdict on a request; see mayAsk.
-type bar uint8
+// Bar is the effect of a rule's verdict on a request; see mayAsk.
+type Bar uint8
 
 const (
-	BarsNothing bar = iota
-	refuses         // Compute refused the request, or would refuse it: the timers run
-	obstructs       // the request waits for something else: the timers pause
+	BarsNothing Bar = iota
+	Refuses         // Compute refused the request, or would refuse it: the timers run
+	Obstructs       // the request waits for something else: the timers pause
 )
 
 // rules apply in this order. The first rule that does more than add a note decides. If none
@@ -71,17 +71,17 @@ var rules = []rule{
 	{"boot_timeout", bootLate, BarsNothing},
 	{"provision_timeout", waitedTooLong, BarsNothing},
 	{"gang_timeout", gangTorn, BarsNothing},
-	{"lease too short", leaseTooShort, obstructs},
-	{"region unread", regionUnread, obstructs},
-	{"record unread", recordUnread, obstructs},
-	{"name taken by an instance", nameTaken, refuses},
+	{"lease too short", leaseTooShort, Obstructs},
+	{"region unread", regionUnread, Obstructs},
+	{"record unread", recordUnread, Obstructs},
+	{"name taken by an instance", nameTaken, Refuses},
 	{"nothing missing", nothingMissing, BarsNothing},
 	{"request under way", beingRequested, BarsNothing},
-	{"nodeset blocked", nodesetBlocked, obstructs},
-	{"template", badTemplate, obstructs},
-	{"placement", cannotPlace, obstructs},
-	{"back-off", backOff, refuses},
-	{"other components first", componentsFirst, obstructs},
+	{"nodeset blocked", nodesetBlocked, Obstructs},
+	{"template", badTemplate, Obstructs},
+	{"placement", cannotPlace, Obstructs},
+	{"back-off", backOff, Refuses},
+	{"other components first", componentsFirst, Obstructs},
 }
 
 // Judge returns the verdict on each cohort. Before that it withdraws the request that refresh_after

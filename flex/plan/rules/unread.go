@@ -38,6 +38,7 @@ func unreadOf(s *scene.Scene, c *demand.Cohort) string {
 	return s.UnreadGroup(c.ID())
 }
 
+// UnreadText describes a region that could not be read.
 func UnreadText(region string, err error) string {
 	return fmt.Sprintf("region %s could not be read: %v", region, err)
 }

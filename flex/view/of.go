@@ -9,6 +9,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -20,7 +22,7 @@ import (
 func Of(seen *scene.Scene, p plan.Plan) View {
 	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, cancelled: map[string]bool{}, line: plan.Line(seen, p)}
 	for _, a := range p.Actions {
-		if a, ok := a.(plan.CancelRequest); ok {
+		if a, ok := a.(action.CancelRequest); ok {
 			b.cancelled[a.Group.String()+"/"+a.Request] = true
 		}
 	}
@@ -214,7 +216,7 @@ func (b *builder) groups() []Group {
 
 func (b *builder) jobs() []Job {
 	all := []Job{}
-	uncovered := plan.Uncovered(b.scene)
+	uncovered := demand.Uncovered(b.scene)
 	for _, j := range b.scene.Seen.Jobs {
 		job := numbered(&j)
 		job.Partition, job.State, job.User = j.Partition, string(j.State), b.user(&j)
@@ -224,7 +226,7 @@ func (b *builder) jobs() []Job {
 		if j.State.Waits() {
 			job.Reason = j.Reason
 		}
-		if at := slices.IndexFunc(b.plan.Held, func(w plan.Wait) bool { return w.Job == j.ID }); at >= 0 {
+		if at := slices.IndexFunc(b.plan.Held, func(w demand.Wait) bool { return w.Job == j.ID }); at >= 0 {
 			job.Obstacle, job.NextAt = b.plan.Held[at].Obstacle, second(b.plan.Held[at].Next)
 		}
 		var awaited []string

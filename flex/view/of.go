@@ -9,6 +9,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -20,7 +22,7 @@ import (
 func Of(seen *scene.Scene, p plan.Plan) View {
 	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, cancelled: map[string]bool{}, line: plan.Line(seen, p)}
 	for _, a := range p.Actions {
-		if a, ok := a.(plan.CancelRequest); ok {
+		if a, ok := a.(action.CancelRequest); ok {
 			b.cancelled[a.Group.String()+"/"+a.Request] = true
 		}
 	}
@@ -28,11 +30,9 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Hosts: b.hosts(), Jobs: b.jobs(),
-		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Listed: []Problem{}, Actions: []Action{},
+		Skipped: []Skipped{}, Problems: []string{}, Listed: []Problem{}, Actions: []Action{},
 	}
-	for _, problem := range p.Problems {
-		v.Listed = append(v.Listed, Problem{problem.Key, problem.About, problem.Text})
-	}
+	v.AddProblems(p.Problems)
 	for _, row := range snap.Unread {
 		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
 	}
@@ -44,6 +44,13 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	}
 	v.OtherNodes = slurm.Fold(others)
 	return v
+}
+
+// AddProblems adds problems to the view.
+func (v *View) AddProblems(found scene.Problems) {
+	for _, p := range found {
+		v.Problems, v.Listed = append(v.Problems, p.Text), append(v.Listed, Problem{p.Key, p.About, p.Text})
+	}
 }
 
 // builder makes the parts of a view.
@@ -209,7 +216,7 @@ func (b *builder) groups() []Group {
 
 func (b *builder) jobs() []Job {
 	all := []Job{}
-	uncovered := plan.Uncovered(b.scene)
+	uncovered := demand.Uncovered(b.scene)
 	for _, j := range b.scene.Seen.Jobs {
 		job := numbered(&j)
 		job.Partition, job.State, job.User = j.Partition, string(j.State), b.user(&j)
@@ -219,7 +226,7 @@ func (b *builder) jobs() []Job {
 		if j.State.Waits() {
 			job.Reason = j.Reason
 		}
-		if at := slices.IndexFunc(b.plan.Held, func(w plan.Wait) bool { return w.Job == j.ID }); at >= 0 {
+		if at := slices.IndexFunc(b.plan.Held, func(w demand.Wait) bool { return w.Job == j.ID }); at >= 0 {
 			job.Obstacle, job.NextAt = b.plan.Held[at].Obstacle, second(b.plan.Held[at].Next)
 		}
 		var awaited []string

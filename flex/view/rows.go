@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -91,7 +92,7 @@ func (b *builder) row(names []string) Row {
 }
 
 // waiting returns the row of nodes without machines.
-func (b *builder) waiting(w plan.Wait) Row {
+func (b *builder) waiting(w demand.Wait) Row {
 	row := b.row(w.Nodes)
 	row.NodeSet, row.Region, row.Group, row.Request = w.NodeSet, w.Region, w.Group, w.Request
 	row.Lease, row.Since, row.Obstacle = Seconds(w.Lease), second(w.Since), w.Obstacle
@@ -252,7 +253,7 @@ func (b *builder) keptTo(in scene.Machine) time.Time {
 	if in.Node != nil {
 		node = *in.Node.Node
 	}
-	return second(plan.KeptUntil(set, node, in.Until()))
+	return second(sweeps.KeptUntil(set, node, in.Until()))
 }
 
 // boots sets the boot deadline of a row.

@@ -16,6 +16,7 @@ import (
 
 	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
@@ -335,9 +336,9 @@ func TestEqualErrorsAreShownOnce(t *testing.T) {
 	w.Board.NoteConfig("403 forbidden")
 	assert.Equal(t, 1, strings.Count(w.get("/").Body.String(), "<li>403 forbidden</li>"))
 	for _, group := range []string{"g1", "g2"} {
-		w.Board.Did(plan.DeleteGroup{Why: plan.Why(group)}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
+		w.Board.Did(action.DeleteGroup{Why: action.Why(group)}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
 	}
-	w.Board.Did(plan.DeletePolicy{}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
+	w.Board.Did(action.DeletePolicy{}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
 	page := w.get("/").Body.String()
 	assert.Equal(t, 1, strings.Count(page, "failed: 503 RUNNING"))
 	assert.Contains(t, page, "failed with the same error")

@@ -23,6 +23,8 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
@@ -78,14 +80,14 @@ func (w *world) pass(text string) {
 		}},
 	}
 	w.Board.Saw(scene.Of(w.cfg, snap), plan.Plan{
-		Waits: []plan.Wait{{
+		Waits: []demand.Wait{{
 			Job: 812, NodeSet: "a3", Region: "us-central1", Group: "alpha-a3-job-812", Nodes: []string{"alpha-a3-1"},
-			Lease: time.Hour, Stage: plan.Queued, Request: "a1", Requested: noon.Add(-time.Hour), Since: noon.Add(-time.Hour), Obstacle: text,
+			Lease: time.Hour, Stage: demand.Queued, Request: "a1", Requested: noon.Add(-time.Hour), Since: noon.Add(-time.Hour), Obstacle: text,
 		}},
 		Blocks:   []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}},
 		Problems: scene.Problems{{Text: text}},
 	})
-	w.Board.Did(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Name: text}}, Why: plan.Why(text)}, w.now, time.Second, errors.New(text))
+	w.Board.Did(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Name: text}}, Why: action.Why(text)}, w.now, time.Second, errors.New(text))
 	w.Board.Stood(nil)
 }
 
@@ -104,13 +106,13 @@ func asBrowser(r *http.Request) { r.Header.Set("Accept", "text/html,application/
 
 func TestPageLinksTasksAndComponentsBySqueueName(t *testing.T) {
 	w := newWorld()
-	wait := func(job uint32, node string) plan.Wait {
-		return plan.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Stage: plan.Asking, Since: noon}
+	wait := func(job uint32, node string) demand.Wait {
+		return demand.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Stage: demand.Asking, Since: noon}
 	}
 	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Jobs: []slurm.Job{
 		{ID: 821, ArrayID: 821, HetID: 820, HetOffset: 1, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},
 		{ID: 901, ArrayID: 900, ArrayTask: "3", State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}},
-	}}), plan.Plan{Waits: []plan.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
+	}}), plan.Plan{Waits: []demand.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
 	w.Board.Stood(nil)
 	page := w.get("/").Body.String()
 	assert.Contains(t, page, `<a href="/why?q=820%2b1">820&#43;1</a>`)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -55,6 +56,17 @@ func (s *Scene) IsQueued(job uint32) bool {
 
 // Job returns a job in the queue; nil if no job in the queue has that ID or its row is unreadable.
 func (s *Scene) Job(id uint32) *slurm.Job { return s.jobs[id] }
+
+// HeldJobs returns the held jobs with an AdminComment of slurmflex, which explains the hold.
+func (s *Scene) HeldJobs() (held []*slurm.Job) {
+	for i := range s.Seen.Jobs {
+		j := &s.Seen.Jobs[i]
+		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.IsOurs(s.Seen.Told[j.ID]) {
+			held = append(held, j)
+		}
+	}
+	return held
+}
 
 // ByImportance returns all jobs in the queue, most important first.
 func (s *Scene) ByImportance() []*slurm.Job {

@@ -515,6 +515,11 @@ var mutants = []mutant{
 		[]string{"flex/estimate"},
 	},
 	{
+		"a shorter time limit is advised by chance", "flex/estimate/best.go",
+		" && first.isSooner(is)", "",
+		[]string{"flex/estimate"},
+	},
+	{
 		"a clock of capacity runs while nothing is requested", "flex/plan/rules/asked.go",
 		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Scene.Seen.Now.Add(-c.Asked.For)\n", "\treturn waitsSince(c)\n", planner,
 	},

@@ -83,13 +83,16 @@ func TestConfigCheckNamesWhatAnOutsideControllerLacks(t *testing.T) {
 		restore()
 	}
 
-	// slurmctld cannot start the job on the new node, and requeues it.
 	remember := undo(l.Forget("alpha-a3-"))
 	id := submit(t, l, "-p", "train", "-N1", "--time=15")
+	if l.Version.AtLeast(24, 11) { // slurmctld knows the address from the node's registration
+		awaitDone(t, l, id)
+		return
+	}
+	// slurmctld cannot start the job on the new node, and requeues it.
 	awaitJob(t, l, time.Minute, id, "Restarts", "1")
 	assert.Regexp(t, `nodeset.a3: this host does not resolve the addresses of alpha-a3-0, so slurmctld cannot reach these nodes: lookup alpha-a3-0: no such host; `+
 		`forward c.demo.internal to Compute's DNS, and add us-central1-a.c.demo.internal and us-central1-b.c.demo.internal to the DNS search list`, check())
 	remember()
-	awaitDone(t, l, id)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, id)
 }

@@ -52,6 +52,7 @@ mutants: ## plant deliberate bugs one by one, and see which test finds each; tak
 
 e2e: build ## run the end-to-end tests on the machine's Slurm; installs it if it is missing
 	scripts/setup-slurm
+	scripts/setup-front-ends
 	scripts/e2e
 
 e2e-24.11: build ## run the end-to-end tests on Slurm 24.11 in a Debian trixie of its own

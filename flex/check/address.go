@@ -48,17 +48,20 @@ func (w *World) observeAddresses(ctx context.Context, cfg *config.Config, names 
 	_ = side.Wait() // the world has the errors
 }
 
-// isUp reports whether slurmctld sends messages to the node.
+// isUp reports whether slurmctld sends messages to a node that it powers up and down.
 func isUp(s slurm.State) bool {
-	return s.Flags&(slurm.PoweredDown|slurm.PoweringDown|slurm.PoweringUp) == 0
+	return s.Has(slurm.Cloud) && s.Flags&(slurm.PoweredDown|slurm.PoweringDown|slurm.PoweringUp) == 0
 }
 
-// addresses checks whether this host resolves the addresses of a nodeset's nodes.
-func (j *judge) addresses(set *config.NodeSet, nodes []string) {
-	var unknown, silent []string
+// addresses checks whether this host resolves the addresses of a nodeset's nodes, and whether the
+// nodes answer slurmctld.
+func (j *judge) addresses(set *config.NodeSet, nodes []string, there map[string]slurm.Node) {
+	var unknown, silent, mute []string
 	var notFound, failed error
 	for _, name := range nodes {
 		switch err := j.world.Unresolved[name]; {
+		case err == nil && isUp(there[name].State) && there[name].State.Has(slurm.NotResponding):
+			mute = append(mute, name)
 		case err == nil:
 		case isNotFound(err):
 			unknown, notFound = append(unknown, name), err
@@ -76,6 +79,10 @@ func (j *judge) addresses(set *config.NodeSet, nodes []string) {
 	}
 	if len(silent) > 0 {
 		j.say(Unread, "nodeset."+set.Name, "addresses of %s: %v; check the name servers in /etc/resolv.conf", slurm.Fold(silent), failed)
+	}
+	if len(mute) > 0 {
+		j.say(Advice, "nodeset."+set.Name, "slurmctld has no answer from %s; check that slurmd runs there, and that firewalls and the VPN pass SlurmdPort from this host and SlurmctldPort from the nodes",
+			slurm.Fold(mute))
 	}
 }
 

@@ -144,7 +144,7 @@ func (j *judge) nodes(version slurm.Version) {
 			j.record(Fault, "NodeName", slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
 		}
 		j.superfluous(set)
-		j.addresses(set, names)
+		j.addresses(set, names, there)
 		j.gres(set, there)
 	}
 }

@@ -24,11 +24,13 @@ var workflows = map[string]struct {
 	env        []string
 }{
 	"Snakemake 7": {
-		"Snakefile", "rule train:\n    output: \"node\"\n    shell: \"printenv SLURMD_NODENAME > {output}\"\n",
-		[]string{"/usr/bin/snakemake", "--slurm", "--jobs", "20", "--default-resources", "slurm_partition=train", "slurm_account=ml", "runtime=120"}, nil,
+		file:    "Snakefile",
+		text:    "rule train:\n    output: \"node\"\n    shell: \"printenv SLURMD_NODENAME > {output}\"\n",
+		command: []string{"/usr/bin/snakemake", "--slurm", "--jobs", "20", "--default-resources", "slurm_partition=train", "slurm_account=ml", "runtime=120"},
 	},
 	"Toil 5": {
-		"workflow.py", `import os
+		file: "workflow.py",
+		text: `import os
 from toil.common import Toil
 from toil.job import Job
 
@@ -39,7 +41,8 @@ if __name__ == "__main__": # the job imports this file
     with Toil(Job.Runner.getDefaultArgumentParser().parse_args()) as toil:
         print(toil.start(Job.wrapJobFn(where, cores=1, memory="1G", disk="1M")), file=open("node", "w"))
 `,
-		[]string{"/usr/bin/python3", "workflow.py", "--batchSystem", "slurm", "--statePollingWait", "2", "file:jobs"}, []string{"TOIL_SLURM_ARGS=-p train --time=120"},
+		command: []string{"/usr/bin/python3", "workflow.py", "--batchSystem", "slurm", "--statePollingWait", "2", "file:jobs"},
+		env:     []string{"TOIL_SLURM_ARGS=-p train --time=120"},
 	},
 }
 
@@ -54,7 +57,9 @@ func TestWorkflowToolsWaitForTheirJobs(t *testing.T) {
 	for name, tool := range workflows {
 		t.Run(name, func(t *testing.T) {
 			l := cluster(t, lab.Options{Daemon: true, Accounting: true})
-			require.FileExists(t, tool.command[0], "scripts/setup-front-ends installs it")
+			for _, program := range []string{"/usr/bin/snakemake", "/usr/bin/toil"} {
+				require.FileExists(t, program, "scripts/setup-front-ends installs it")
+			}
 			run(t, l, "sacctmgr", "--immediate", "add", "account", "ml")
 			run(t, l, "sacctmgr", "--immediate", "add", "user", "root", "account=ml")
 			shut(t, l)

@@ -147,7 +147,7 @@ func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 		"at first all s.nodes are powered down": {"00-powered-down", func(t *testing.T, s shown) {
 			for name, node := range s.nodes {
 				partition := map[bool][]string{true: {"flex"}, false: {"static"}}[name[0] == 'f']
-				require.Equal(t, Node{Name: name, State: State{Base: Idle, Flags: Cloud | PoweredDown}, Partitions: partition}, node)
+				require.Equal(t, Node{Name: name, State: State{Base: Idle, Flags: Cloud | PoweredDown}, Partitions: partition, Addr: "127.0.0.1"}, node)
 			}
 			require.Empty(t, s.jobs)
 		}},

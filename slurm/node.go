@@ -19,6 +19,7 @@ type Node struct {
 	ReasonBy   string   // the user who set the reason; empty if none or unknown
 	Comment    string
 	Extra      string // free text, like Comment; slurmctld keeps both when a node is powered down
+	Addr       string // where slurmctld finds its slurmd, a host name or an IP address; empty if unknown
 	Gres       string // such as gpu:h100:8(S:0-1); empty for none
 	// BootTime and LastBusyTime are zero when Slurm does not know them.
 	BootTime, LastBusyTime time.Time
@@ -30,8 +31,8 @@ type Node struct {
 // returns no nodes.
 //
 // Free text cannot forge another field. OS and Version, which the node itself reports, precede "
-// RealMemory=". That key must occur exactly once in a line. Every field except Gres, Reason,
-// Comment and Extra is read between that key and the free text at the end of the line. With
+// RealMemory=". That key must occur exactly once in a line. Every field except Gres, Addr,
+// Reason, Comment and Extra is read between that key and the free text at the end of the line. With
 // MCSPlugin=mcs/label or mcs/account, a job's owner writes MCS_label, which precedes the partitions
 // and the times; see isTail. In the free text, Reason extends to the last " [user@time]" before a
 // known key, so that a reason cannot forge a comment.
@@ -90,7 +91,7 @@ func (r *NodeRows) Parse(out []byte) ([]Node, error) {
 
 // keepApart copies the node's strings, so that they do not keep megabytes of output in memory.
 func (n *Node) keepApart() {
-	for _, word := range []*string{&n.Name, &n.State.Unknown, &n.Reason, &n.ReasonBy, &n.Comment, &n.Extra, &n.Gres} {
+	for _, word := range []*string{&n.Name, &n.State.Unknown, &n.Reason, &n.ReasonBy, &n.Comment, &n.Extra, &n.Gres, &n.Addr} {
 		*word = strings.Clone(*word)
 	}
 }
@@ -117,6 +118,9 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 	before, fields, _ := cutKey(line, "RealMemory")
 	if gres := wordAfter(before, "Gres"); gres != "(null)" {
 		node.Gres = gres
+	}
+	if addr := wordAfter(before, "NodeAddr"); addr != "(null)" {
+		node.Addr = addr
 	}
 
 	state := wordAfter(fields, "State")

@@ -30,7 +30,7 @@ func TestParseNodesReadsANodeThatIsUp(t *testing.T) {
 		" Reason=bad gpu [ann@2026-11-21T03:51:18] Comment=since May Extra=x InstanceId=1 InstanceType=a3 ReservationName=eol"))
 	require.Equal(t, []Node{{
 		Name: "f0", State: State{Base: Idle, Flags: Cloud}, Partitions: []string{"flex", "all"},
-		Reason: "bad gpu", ReasonBy: "ann", Comment: "since May", Extra: "x", Gres: "gpu:h100:8(S:0-1)",
+		Reason: "bad gpu", ReasonBy: "ann", Comment: "since May", Extra: "x", Gres: "gpu:h100:8(S:0-1)", Addr: "10.0.0.2",
 		BootTime:     time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
 		LastBusyTime: time.Date(2026, 11, 21, 3, 2, 0, 0, time.UTC),
 	}}, nodes)

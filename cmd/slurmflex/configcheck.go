@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,7 +101,7 @@ func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, err
 		cloud = client
 	}
 	defer a.progress.Begin("querying Slurm and Compute")()
-	seen := check.Observe(bounded, cfg, a.scheduler(cfg), cloud, time.Now)
+	seen := check.Observe(bounded, cfg, a.scheduler(cfg), cloud, net.DefaultResolver, time.Now)
 	seen.Client = err
 	if seen.Hooks, err = slurmconf.Programs(); err != nil {
 		return check.World{}, err

@@ -12,12 +12,21 @@ import (
 func Compare(cfg *config.Config, w World) Findings {
 	j := &judge{cfg: cfg, keys: cfg.Keys(), world: w}
 	if w.Client != nil {
-		j.say(Fault, "slurmflex.credentials_file", "%v; Compute was not queried", w.Client)
+		j.client()
 	} else {
 		j.compute()
 	}
 	j.slurm()
 	return j.found.sort()
+}
+
+// client reports why Compute could not be queried.
+func (j *judge) client() {
+	fix := ""
+	if j.cfg.Options.CredentialsFile == "" {
+		fix = "; outside Compute Engine, set this to a file with Google credentials"
+	}
+	j.say(Fault, "slurmflex.credentials_file", "%v; Compute was not queried%s", j.world.Client, fix)
 }
 
 // compute checks everything that Compute reports.

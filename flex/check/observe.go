@@ -52,6 +52,7 @@ type World struct {
 	Nodes      Seen[[]slurm.Node]
 	Reserved   Seen[[]slurm.Reservation]
 	File       *slurmconf.File    // nil if unreadable here
+	Unresolved map[string]error   // by node: why this host cannot resolve its address
 	Programs   map[string]Program // programs named in slurm.conf, by path
 	Hooks      string             // folder of slurmflex's programs; empty: the packages' one
 
@@ -88,14 +89,17 @@ func (c Clock) Off() time.Duration {
 
 // Observe reads everything that a check needs, concurrently. Failed reads are recorded as errors in
 // the world. Without a Cloud it reads only Slurm.
-func Observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, now func() time.Time) World {
+func Observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, names Names, now func() time.Time) World {
 	w := World{
-		At: now(), User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{},
+		At: now(), User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{}, Unresolved: map[string]error{},
 		Regions: map[string]Seen[mig.Region]{}, Zones: map[string]Seen[mig.Zone]{},
 		Templates: map[string]Seen[mig.Template]{}, Machines: map[Offer]Seen[mig.MachineType]{},
 	}
 	var side sync.WaitGroup
-	side.Go(func() { w.observeSlurm(ctx, s) })
+	side.Go(func() {
+		w.observeSlurm(ctx, s)
+		w.observeAddresses(ctx, cfg, names)
+	})
 	if c != nil {
 		side.Go(func() { w.observeCompute(ctx, cfg, c, now) })
 	}

@@ -128,7 +128,8 @@ func (j *judge) nodes(version slurm.Version) {
 	hidden := !version.AtLeast(23, 2) && !slices.Contains(j.world.Conf.Is.List("PrivateData"), "cloud")
 	for _, set := range j.cfg.FlexSets() {
 		var missing, fixed []string
-		for _, name := range slurmconf.Names(j.cfg, set) {
+		names := slurmconf.Names(j.cfg, set)
+		for _, name := range names {
 			switch n, ok := there[name]; {
 			case !ok:
 				missing = append(missing, name)
@@ -143,6 +144,7 @@ func (j *judge) nodes(version slurm.Version) {
 			j.record(Fault, "NodeName", slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
 		}
 		j.superfluous(set)
+		j.addresses(set, names, there)
 		j.gres(set, there)
 	}
 }

@@ -73,7 +73,7 @@ func cluster(t *testing.T, o lab.Options) *lab.Lab {
 		passed.Add(1)
 		l.Remove()
 	})
-	if none := (*lab.NoAccountingError)(nil); errors.As(err, &none) {
+	if none := (*lab.UnavailableError)(nil); errors.As(err, &none) {
 		version.Store(l.Version, true)
 		t.Skip(none)
 	}

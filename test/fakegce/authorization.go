@@ -16,12 +16,16 @@ import (
 const AnyToken = "any"
 
 // tokenPath is the path where a service account exchanges its key for a token, as at
-// https://oauth2.googleapis.com/token.
+// https://oauth2.googleapis.com/token, and where workload identity federation exchanges a token of
+// another issuer, as at https://sts.googleapis.com/v1/token.
 const (
 	tokenPath  = "/token"
 	tokenTime  = 3600 // token lifetime in seconds, as at Google
 	givenToken = "ya29.of-the-fake"
-	jwtBearer  = "urn:ietf:params:oauth:grant-type:jwt-bearer" // RFC 7523
+
+	jwtBearer     = "urn:ietf:params:oauth:grant-type:jwt-bearer"     // RFC 7523
+	tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange" // RFC 8693
+	accessToken   = "urn:ietf:params:oauth:token-type:access_token"
 )
 
 // ServiceAccountKey creates a key file of a service account for the fake at an address such as
@@ -42,10 +46,10 @@ func ServiceAccountKey(project, address string) ([]byte, error) {
 	}, "", "  ")
 }
 
-// giveToken answers a service account that asks for a token.
+// giveToken answers a service account, or workload identity federation, that asks for a token.
 func (s *Server) giveToken(r *http.Request, body []byte) reply {
 	form, err := url.ParseQuery(string(body))
-	if err != nil || r.Method != http.MethodPost || form.Get("grant_type") != jwtBearer || strings.Count(form.Get("assertion"), ".") != 2 {
+	if err != nil || r.Method != http.MethodPost || !mayHaveToken(form) {
 		answer := encode(map[string]string{"error": "invalid_grant", "error_description": "Invalid JWT."})
 		answer.status = http.StatusBadRequest
 		return answer
@@ -54,7 +58,18 @@ func (s *Server) giveToken(r *http.Request, body []byte) reply {
 	if token == AnyToken {
 		token = ""
 	}
-	return encode(map[string]any{"access_token": cmp.Or(token, givenToken), "token_type": "Bearer", "expires_in": tokenTime})
+	return encode(map[string]any{"access_token": cmp.Or(token, givenToken), "token_type": "Bearer", "issued_token_type": accessToken, "expires_in": tokenTime})
+}
+
+// mayHaveToken reports whether a request for a token is complete.
+func mayHaveToken(form url.Values) bool {
+	switch form.Get("grant_type") {
+	case jwtBearer:
+		return strings.Count(form.Get("assertion"), ".") == 2
+	case tokenExchange:
+		return form.Get("audience") != "" && form.Get("subject_token") != "" && form.Get("requested_token_type") == accessToken
+	}
+	return false
 }
 
 // authorize refuses a call that lacks the token required by the options.

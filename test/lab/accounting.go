@@ -71,18 +71,20 @@ func (l *Lab) startAccounting(ctx context.Context) {
 	must.Get(l.Slurm(ctx, "sacctmgr", "--immediate", "add", "cluster", "alpha"))
 }
 
-// NoAccountingError reports that this host's slurmdbd cannot work with its MariaDB in any lab.
-type NoAccountingError struct {
-	Says string // slurmdbd's last error message
+// UnavailableError reports that no lab on this host can have something that was asked for: slurmdbd,
+// which cannot work with the host's MariaDB, or a network namespace.
+type UnavailableError struct {
+	What string
+	Says string // the error message of the program that fails
 }
 
-func (e *NoAccountingError) Error() string { return "slurmdbd does not start: " + e.Says }
+func (e *UnavailableError) Error() string { return e.What + ": " + e.Says }
 
 // hopeless matches slurmdbd's messages on a host without a usable MySQL plugin: libmariadb 11.8.9
 // rejects its first query (error 5027), or the plugin is not installed.
 var hopeless = regexp.MustCompile(`(?m)(?:fatal: _check_mysql_concat_is_sane: .*|error: .*cannot find accounting_storage plugin.*)$`)
 
-// noAccounting returns err, or a NoAccountingError if slurmdbd's log shows that no slurmdbd can
+// noAccounting returns err, or an UnavailableError if slurmdbd's log shows that no slurmdbd can
 // start on this host.
 func (l *Lab) noAccounting(err error) error {
 	if err == nil {
@@ -90,7 +92,7 @@ func (l *Lab) noAccounting(err error) error {
 	}
 	text, _ := os.ReadFile(l.Log("slurmdbd.log")) // without a log: err
 	if says := hopeless.FindString(string(text)); says != "" {
-		return &NoAccountingError{says}
+		return &UnavailableError{"slurmdbd does not start", says}
 	}
 	return err
 }

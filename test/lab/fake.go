@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -34,7 +33,7 @@ func (l *Lab) startFake() {
 			args = append(args, "--template", set.Name+"="+set.Machine+"@us-central1")
 		}
 	}
-	fake, err := remote.Start(filepath.Join(l.Build, "slurmflex-fakegce"), log, args...)
+	fake, err := remote.Start(l.fakeProgram(), log, args...)
 	if err != nil {
 		must.Do(fmt.Errorf("%w; see %s", err, log.Name()))
 	}

@@ -22,7 +22,7 @@ import (
 // of slurmflex config slurm-conf is inserted. With config_overrides, nodes have the configured
 // resources instead of this machine's.
 const topConf = `ClusterName=alpha
-SlurmctldHost={{.Host}}(127.0.0.1)
+SlurmctldHost={{.Host}}({{.Controller}})
 SlurmUser={{or .User "root"}}
 SlurmdUser=root
 AuthType=auth/none
@@ -131,7 +131,7 @@ slurmflex:
 {{- with .Keys}}
   {{.}}
 {{- end}}
-  compute_endpoint: {{.Endpoint}}
+  compute_endpoint: {{.ComputeEndpoint}}
 {{- if .Key}}
   credentials_file: {{.Key}}
 {{- end}}
@@ -185,7 +185,10 @@ func (d fileData) Ports(at, nodes int) string {
 // NodeConf returns the node_conf of a nodeset: its slurmds' ports and, unless cpus is 0, CPUs that
 // replace those of the machine type.
 func (d fileData) NodeConf(ports string, cpus int) string {
-	conf := "NodeAddr: 127.0.0.1, Port: '" + ports + "'"
+	conf := "Port: '" + ports + "'"
+	if !d.Premises { // otherwise each node's name is its address
+		conf += ", NodeAddr: 127.0.0.1"
+	}
 	if cpus > 0 {
 		conf += fmt.Sprintf(", CPUs: %d, RealMemory: 1, Gres: ''", cpus)
 	}

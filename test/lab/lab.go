@@ -40,6 +40,7 @@ type Options struct {
 	NoHooks        bool          // slurm.conf names programs that do nothing
 	Daemon         bool          // whether a daemon runs
 	Configuring    bool          // whether jobs wait CONFIGURING even with a daemon
+	Premises       bool          // whether the controller has a network of its own, outside Compute Engine
 	Accounting     bool          // whether slurmctld has a slurmdbd; slurmctld then runs as root
 	Limits         bool          // whether slurmdbd enforces the limits of accounts and QOS
 	Static         int           // static nodes, alpha-st-0 …; at most 2
@@ -83,6 +84,7 @@ type Lab struct {
 	cred     *syscall.Credential
 	daemon   *exec.Cmd
 	fake     *remote.Fake // nil: the API belongs to the caller, or there is none
+	premises *premises    // the controller's network; nil: that of the nodes
 }
 
 // Start sets the cluster up. The caller must call Stop or Remove even if Start fails.
@@ -105,8 +107,14 @@ func (l *Lab) start(ctx context.Context) {
 	must.Do(err)
 	l.makeFolders()
 	l.writePrograms(ctx)
+	if l.Premises {
+		l.writeHosts()
+	}
 	if l.Endpoint == "" {
 		l.startFake()
+	}
+	if l.Premises {
+		l.startPremises(ctx)
 	}
 	l.writeFiles(ctx)
 	if l.Accounting {
@@ -187,8 +195,12 @@ func (l *Lab) Client(ctx context.Context, command string, args ...string) *exec.
 }
 
 func (l *Lab) command(ctx context.Context, cred *syscall.Credential, name string, args ...string) *exec.Cmd {
+	env := []string{"SLURM_CONF=" + l.Conf(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "TZ=UTC"}
+	if l.premises != nil {
+		name, args, env = l.premises.enter(name, args, env)
+	}
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = []string{"SLURM_CONF=" + l.Conf(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "TZ=UTC"}
+	cmd.Env = env
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Setsid: true}
 	cmd.WaitDelay = time.Second
@@ -279,6 +291,9 @@ func (l *Lab) Stop() {
 	}
 	if l.fake != nil {
 		l.fake.Stop()
+	}
+	if l.premises != nil {
+		l.premises.stop()
 	}
 	if l.release != nil {
 		l.release()

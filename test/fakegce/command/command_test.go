@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -156,7 +157,7 @@ func TestCommandTakesCapacitySwitchesAndAManualClock(t *testing.T) {
 	assert.Contains(t, state, `"targetSize":1`)
 }
 
-func TestCommandAcceptsTokensIssuedForItsKey(t *testing.T) {
+func TestCommandIssuesTokensForItsKeyAndForFederation(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key.json")
 	r := start(t, "--token", "its own", "--key", key)
 	c, err := credentials.NewCredentialsFromFile(credentials.ServiceAccount, key, &credentials.DetectOptions{Scopes: []string{"compute"}})
@@ -165,10 +166,25 @@ func TestCommandAcceptsTokensIssuedForItsKey(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "its own", token.Value)
 
-	resp, err := http.PostForm(r.url+"/token", url.Values{"grant_type": {"password"}})
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	assert.Equal(t, http.StatusBadRequest, resp.StatusCode)
+	exchange := url.Values{
+		"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "audience": {"a pool"}, "subject_token": {"a.b.c"},
+		"requested_token_type": {"urn:ietf:params:oauth:token-type:access_token"},
+	}
+	incomplete := maps.Clone(exchange)
+	incomplete.Del("subject_token")
+	for _, c := range []struct {
+		form   url.Values
+		status int
+	}{
+		{exchange, http.StatusOK},
+		{incomplete, http.StatusBadRequest},
+		{url.Values{"grant_type": {"password"}}, http.StatusBadRequest},
+	} {
+		resp, err := http.PostForm(r.url+"/token", c.form)
+		require.NoError(t, err)
+		resp.Body.Close()
+		assert.Equal(t, c.status, resp.StatusCode, c.form)
+	}
 }
 
 func TestWrongUsageNamesTheFlag(t *testing.T) {

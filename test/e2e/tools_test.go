@@ -56,10 +56,15 @@ func TestWorkflowToolsWaitForTheirJobs(t *testing.T) {
 	}
 	for name, tool := range workflows {
 		t.Run(name, func(t *testing.T) {
-			l := cluster(t, lab.Options{Daemon: true, Accounting: true})
 			for _, program := range []string{"/usr/bin/snakemake", "/usr/bin/toil"} {
-				require.FileExists(t, program, "scripts/setup-front-ends installs it")
+				if _, err := os.Stat(program); os.IsNotExist(err) && os.Getenv("E2E_ALL") == "" {
+					skipped.Add(1)
+					version.Store(v, true)
+					t.Skip(program + " is missing; make nightly installs it, by scripts/setup-front-ends")
+				}
+				require.FileExists(t, program)
 			}
+			l := cluster(t, lab.Options{Daemon: true, Accounting: true})
 			run(t, l, "sacctmgr", "--immediate", "add", "account", "ml")
 			run(t, l, "sacctmgr", "--immediate", "add", "user", "root", "account=ml")
 			shut(t, l)

@@ -8,10 +8,10 @@ TESTING ?= /var/tmp/slurmflex/testing
 BOOKWORM ?= /var/tmp/slurmflex/bookworm
 
 # The packages of the product that start goroutines, or serve several at once.
-RACE ?= ./cmd/... ./flex ./flex/check ./flex/history ./flex/metrics ./flex/web ./mig/gce ./slurm/scontrol
+RACE ?= ./cmd/... ./flex ./flex/check ./flex/history ./flex/metrics ./flex/notify ./flex/web ./mig/gce ./slurm/scontrol
 
 # Tests of ./flex that make unit runs without the race detector.
-LONG ?= ^Test(DeathAtAnyCall|LostAnswersChangeNothing|HourWithHundredWaitingJobs|FiveThousandTasks|ThousandJobsRun)
+LONG ?= ^Test(DeathAtAnyCall|LostAnswersChangeNothing|HourWithHundredWaitingJobs|FiveThousand|ThousandJobsRun)
 
 # What bench-compare compares, and with which version of benchstat.
 BASE ?= HEAD

@@ -83,7 +83,7 @@ func (w *writer) value(f field, v reflect.Value) *yaml.Node {
 		return nil
 	case v.CanInt() && (v.Int() < f.low || v.Int() > f.high):
 		return nil
-	case v.Kind() == reflect.String && v.Len() == 0, v.Kind() == reflect.Map && v.Len() == 0:
+	case v.Kind() == reflect.String && v.Len() == 0, v.Kind() == reflect.Map && v.Len() == 0, v.Kind() == reflect.Slice && v.IsNil():
 		return nil
 	}
 	n := w.encoded(v.Interface())

@@ -73,8 +73,8 @@ type Flex struct {
 	// RefreshAfter is the time after which a waiting request is replaced by a new one; 0 means
 	// never.
 	RefreshAfter time.Duration `key:"refresh_after" unit:"s" range:"0s to 8760h"`
-	// MaxAttempts is the number of resize requests for a job's nodes before slurmflex stops
-	// requesting them.
+	// MaxAttempts is the number of failed resize requests before a job's wait starts again: a
+	// CONFIGURING job is requeued, a PENDING job gets a new request.
 	MaxAttempts int `key:"max_attempts" unit:"requests" range:"1 to 1000" default:"5"`
 	// GangTimeout is the longest time that some of a job's nodes wait for the rest; 0 means
 	// unlimited.

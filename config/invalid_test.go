@@ -397,13 +397,18 @@ func TestInvalidFiles(t *testing.T) {
 			`18: slurmflex.compute_endpoint: "localhost:8080" is not http://HOST:PORT or https://HOST; use that form, without a path`,
 		},
 		"relative paths": {
-			"interval: 30s", `{run_dir: a, state_dir: f, log_file: b, credentials_file: c, delegate: {resume_program: d, suspend_program: e}}`,
+			"interval: 30s", `{run_dir: a, state_dir: f, log_file: b, credentials_file: c, notify_program: p, delegate: {resume_program: d, suspend_program: e}}`,
 			`18: slurmflex.delegate.resume_program: "d" is not an absolute path; start it with /` + "\n" +
 				`18: slurmflex.delegate.suspend_program: "e" is not an absolute path; start it with /` + "\n" +
+				`18: slurmflex.notify_program: "p" is not an absolute path; start it with /` + "\n" +
 				`18: slurmflex.run_dir: "a" is not an absolute path; start it with /` + "\n" +
 				`18: slurmflex.state_dir: "f" is not an absolute path; start it with /` + "\n" +
 				`18: slurmflex.log_file: "b" is not an absolute path; start it with /` + "\n" +
 				`18: slurmflex.credentials_file: "c" is not an absolute path; start it with /`,
+		},
+		"an unknown event": {
+			"interval: 30s", `notify_events: [job-held, job-ended]`,
+			`18: slurmflex.notify_events[1]: "job-ended" is not known; must be machines-granted, job-running, lease-ends, job-held, machine-lost or nodeset-blocked`,
 		},
 		"an unknown log format": {"interval: 30s", `log_format: xml`, `18: slurmflex.log_format: "xml" is not known; must be auto, json or console`},
 		"an unknown log level": {

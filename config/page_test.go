@@ -45,8 +45,8 @@ nodeset:
 slurmflex: {delegate: {}}
 `
 
-// TestConfigurePage compares the page with the code. UPDATE=1 writes the columns unit, range and
-// default. Meaning and example are written by hand.
+// TestConfigurePage compares the page with the code. UPDATE=1 writes the columns values and
+// default. Meanings are written by hand.
 func TestConfigurePage(t *testing.T) {
 	old, err := os.ReadFile(configurePage)
 	require.NoError(t, err)
@@ -60,6 +60,18 @@ func TestConfigurePage(t *testing.T) {
 	for _, section := range sections {
 		assert.Contains(t, text, "<!-- keys "+section+" -->", "the page lacks a table of these keys")
 	}
+	for _, k := range inText {
+		assert.Regexp(t, "(?m)(^|[` ])"+k.name+"[`:]", text, "the page does not describe %s of %s", k.name, k.section)
+		checkExample(t, k, examples[k.section][k.name], unset(t, k.section, k.name))
+	}
+	var also []string
+	for _, name := range slices.Sorted(maps.Keys(literals(t))) {
+		if isKnown("nodeset.spot", name) && isKnown("nodeset.a3.dws_flex", name) {
+			also = append(also, "`"+name+"`")
+		}
+	}
+	last := len(also) - 1
+	assert.Contains(t, strings.Join(strings.Fields(text), " "), strings.Join(also[:last], ", ")+" and "+also[last], "the keys that a nodeset with capacity takes")
 	assert.Equal(t, text, string(old), "UPDATE=1 go test ./config -run TestConfigurePage updates the page from the code")
 }
 
@@ -70,9 +82,30 @@ var marked = regexp.MustCompile(`(?m)^<!-- keys (\S+) -->\n((?:.+\n)+)`)
 // slurmflex. top is the file itself.
 var sections = []string{"first", "top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate"}
 
-// besides maps each section to another one. The first section's table lists only the keys that the
-// second one's table lacks.
-var besides = map[string]string{"nodeset.spot": "nodeset.a3"}
+// besides maps a section to others. The section's table lists only the keys that the others lack.
+var besides = map[string][]string{"nodeset.spot": {"nodeset.a3", "nodeset.a3.dws_flex"}}
+
+// inText are keys that no table lists, because the page's text describes them: mappings, and keys
+// that exist for slurm-gcp's files.
+var inText = []key{
+	{"top", "google_app_cred_path"},
+	{"top", "nodeset"},
+	{"top", "nodeset_dyn"},
+	{"top", "nodeset_tpu"},
+	{"top", "partitions"},
+	{"top", "slurmflex"},
+	{"partitions.train", "partition_name"},
+	{"partitions.train", "partition_nodeset_dyn"},
+	{"partitions.train", "partition_nodeset_tpu"},
+	{"nodeset.a3", "accelerator_topology"},
+	{"nodeset.a3", "enable_spot_vm"},
+	{"nodeset.a3", "future_reservation"},
+	{"nodeset.a3", "nodeset_name"},
+	{"nodeset.a3", "preemptible"},
+	{"nodeset.a3", "spot"},
+	{"nodeset.a3", "zone_target_shape"},
+	{"slurmflex", "delegate"},
+}
 
 // neededFirst are the keys that every site sets, in the order of their table, which has the mark
 // first. The tables of their sections do not repeat them.
@@ -139,10 +172,11 @@ func tableKeys(t *testing.T, table string) (keys []key) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(literals(t))) {
 		k := key{table, name}
-		other, ofAll := besides[table]
+		others, apart := besides[table]
+		elsewhere := func(other string) bool { return isKnown(other, name) }
 		switch {
-		case slices.Contains(neededFirst, k):
-		case !isKnown(table, name) || name == "capacity" && !ofAll || ofAll && name != "capacity" && isKnown(other, name):
+		case slices.Contains(neededFirst, k), slices.Contains(inText, k):
+		case !isKnown(table, name), name == "capacity" && !apart, name != "capacity" && slices.ContainsFunc(others, elsewhere):
 		default:
 			keys = append(keys, k)
 		}
@@ -150,51 +184,52 @@ func tableKeys(t *testing.T, table string) (keys []key) {
 	return keys
 }
 
-// keyTable writes a table of keys. Range and default follow the code. old has the columns that were
+// keyTable writes a table of keys. Values and default follow the code. old has the columns that were
 // written by hand.
 func keyTable(t *testing.T, table, old string) string {
 	rows := make(map[string][]string)
 	for line := range strings.Lines(old) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|"), "|")
 		for i, cell := range cells {
 			cells[i] = strings.TrimSpace(cell)
 		}
-		if len(cells) == 6 {
+		if len(cells) == 4 {
 			rows[strings.Trim(cells[0], "`")] = cells
 		}
 	}
 	var out strings.Builder
-	out.WriteString("| key | meaning | unit | range | default | example |\n|---|---|---|---|---|---|\n")
+	out.WriteString("| key | meaning | values | default |\n|---|---|---|---|\n")
 	for _, k := range tableKeys(t, table) {
 		row := rows[k.label(table)]
 		if row == nil && os.Getenv("UPDATE") != "" {
-			row = []string{"", "", "–", "", "", ""}
+			row = make([]string, 4)
 		}
-		if !assert.Len(t, row, 6, "%s of %s is not in the table; UPDATE=1 adds a row; then write its meaning and example", k.name, table) {
+		if !assert.Len(t, row, 4, "%s of %s is not in the table; UPDATE=1 adds a row; then write its meaning", k.name, table) {
 			continue
 		}
 		if limits := limits(k.section, k.name); limits != "" {
-			row[3] = limits
+			row[2] = limits
+			if f, has := k.field(); has && f.unit != "" && f.unit != "duration" {
+				row[2] += " " + f.unit
+			}
 		}
-		if f, has := k.field(); has && f.unit != "" {
-			row[2] = f.unit
+		row[3] = unset(t, k.section, k.name)
+		assert.NotEmpty(t, row[1], "%s of %s lacks a meaning; write it", k.name, table)
+		if bounds := numbers.FindStringSubmatch(row[2]); bounds != nil {
+			checkBounds(t, k.section, k.name, bounds[1], bounds[2])
 		}
-		row[4] = unset(t, k.section, k.name)
-		assert.NotEmpty(t, row[1], "%s of %s lacks a meaning; write a meaning and an example", k.name, table)
-		if row[2] != "–" {
-			checkBounds(t, k.section, k.name, row[3])
-		}
-		checkExample(t, k, row[5], row[4])
-		fmt.Fprintf(&out, "| `%s` | %s |\n", k.label(table), strings.Join(row[1:], " | "))
+		checkExample(t, k, examples[k.section][k.name], row[3])
+		fmt.Fprintf(&out, "| `%s` | %s |\n", k.label(table), strings.TrimSuffix(strings.Join(row[1:], " | "), " "))
 	}
 	return out.String()
 }
 
-// checkBounds sets a key that has a unit to values just outside its range.
-func checkBounds(t *testing.T, section, key, cell string) {
+// numbers matches a range of numbers or durations.
+var numbers = regexp.MustCompile(`^(\d\S*) to (\d\S*)`)
+
+// checkBounds sets a key to values just outside its range.
+func checkBounds(t *testing.T, section, key, low, high string) {
 	t.Helper()
-	low, high, both := strings.Cut(cell, " to ")
-	require.True(t, both, "%s of %s lacks bounds", key, section)
 	beside := func(bound string, by int) any {
 		if n, err := strconv.Atoi(bound); err == nil {
 			return n + by
@@ -209,20 +244,113 @@ func checkBounds(t *testing.T, section, key, cell string) {
 	}
 }
 
+// examples are values for keys, by section. They differ from the default.
+var examples = map[string]map[string]string{
+	"top": {
+		"slurm_cluster_name":   `alpha`,
+		"project":              `my-project`,
+		"google_app_cred_path": `/etc/slurmflex/key.json`,
+		"slurm_bin_dir":        `/usr/local/bin`,
+		"slurm_log_dir":        `/var/log/slurm-alpha`,
+	},
+	"partitions.train": {
+		"partition_nodeset":    `[a3]`,
+		"enable_job_exclusive": `true`,
+		"partition_name":       `train`,
+	},
+	"nodeset.a3": {
+		"node_count_dynamic_max": `64`,
+		"instance_template":      `projects/my-project/global/instanceTemplates/a3`,
+		"subnetwork":             `projects/my-project/regions/us-central1/subnetworks/default`,
+		"zone_policy_allow":      `[us-central1-a]`,
+		"dws_flex":               `{}`,
+		"enable_placement":       `true`,
+		"enable_spot_vm":         `false`,
+		"node_conf":              `{CPUs: 208, RealMemory: 1800000}`,
+		"node_count_static":      `2`,
+		"nodeset_name":           `a3`,
+		"placement_max_distance": `2`,
+		"preemptible":            `false`,
+		"spot":                   `false`,
+		"zone_policy_deny":       `[us-central1-f]`,
+		"zone_target_shape":      `ANY_SINGLE_ZONE`,
+	},
+	"nodeset.a3.dws_flex": {
+		"ask_elsewhere_after":  `3600`,
+		"boot_failures":        `3`,
+		"boot_timeout":         `1200`,
+		"enabled":              `true`,
+		"gang_timeout":         `900`,
+		"job_duration_margin":  `600`,
+		"keep_idle":            `1800`,
+		"lease_end_signal":     `TERM`,
+		"lease_end_warning":    `1800`,
+		"max_attempts":         `10`,
+		"max_run_duration":     `86400`,
+		"on_lease_end":         `requeue`,
+		"on_provision_timeout": `hold`,
+		"provision_timeout":    `86400`,
+		"provisioning":         `node_by_node`,
+		"refresh_after":        `86400`,
+		"renew_before":         `3600`,
+		"salvage":              `true`,
+		"salvage_timeout":      `7200`,
+		"share_requests":       `50`,
+		"use_bulk_insert":      `true`,
+		"use_job_duration":     `true`,
+	},
+	"nodeset.spot": {
+		"boot_timeout":         `1200`,
+		"capacity":             `on_demand`,
+		"keep_idle":            `600`,
+		"on_provision_timeout": `hold`,
+		"provision_timeout":    `86400`,
+	},
+	"slurmflex": {
+		"api_calls_per_second":         `50`,
+		"capacity_advice":              `true`,
+		"compute_endpoint":             `http://127.0.0.1:8080`,
+		"credentials_file":             `/etc/slurmflex/key.json`,
+		"dearer_after":                 `2h`,
+		"http_address":                 `:8918`,
+		"interval":                     `60s`,
+		"log_file":                     `/var/log/slurmflex.log`,
+		"log_format":                   `json`,
+		"log_level":                    `debug`,
+		"max_active_requests":          `50`,
+		"max_active_requests_per_user": `20`,
+		"max_deletions_per_round":      `50`,
+		"max_places":                   `2`,
+		"metrics_by_account":           `true`,
+		"notify_events":                `[job-held, machine-lost]`,
+		"notify_program":               `/usr/libexec/slurmflex/notify-mail`,
+		"notify_timeout":               `60s`,
+		"pending_grace":                `10m`,
+		"run_dir":                      `/run/slurmflex-alpha`,
+		"state_dir":                    `/var/lib/slurmflex-alpha`,
+		"waiting":                      `configuring`,
+		"yield_after":                  `2h`,
+	},
+	"slurmflex.delegate": {
+		"resume_program":  `/slurm/scripts/resume_wrapper.sh`,
+		"suspend_program": `/slurm/scripts/suspend_wrapper.sh`,
+	},
+}
+
 // checkExample sets a key to its example. For a key with a field, config check --effective must
 // keep the value.
-func checkExample(t *testing.T, k key, cell, unset string) {
+func checkExample(t *testing.T, k key, example, unset string) {
 	t.Helper()
 	_, has := k.field()
-	if cell == "" || cell == "–" {
-		assert.False(t, has && strings.HasPrefix(unset, "`"), "%s of %s lacks an example", k.name, k.section)
+	if example == "" {
+		assert.False(t, has && strings.HasPrefix(unset, "`"), "%s of %s lacks an example in examples", k.name, k.section)
 		return
 	}
 	var value any
-	require.NoError(t, yaml.Unmarshal([]byte(strings.Trim(cell, "`")), &value), "example of %s", k.name)
+	require.NoError(t, yaml.Unmarshal([]byte(example), &value), "example of %s", k.name)
 	c, err := Parse("example", with(k.section, k.name, value))
 	require.NoError(t, err, "the example of %s of %s", k.name, k.section)
-	if !has || k.name == "nodeset_name" || k.name == "partition_name" || unset == "required" || value == nil || cell == "`{}`" {
+	if !has || k.name == "nodeset_name" || k.name == "partition_name" || unset == "required" || value == nil || example == "{}" {
 		return
 	}
 	plain, err := Parse("plain", []byte(smallest))
@@ -285,7 +413,7 @@ func limits(section, key string) string {
 	return ""
 }
 
-// unset returns the value that a key has when it is not set.
+// unset returns the value that a key has when it is not set; empty: none.
 func unset(t *testing.T, section, key string) string {
 	t.Helper()
 	if _, err := Parse("probe", with(section, key, nil)); err != nil {
@@ -299,10 +427,10 @@ func unset(t *testing.T, section, key string) string {
 	require.NoError(t, yaml.Unmarshal(text, &all))
 	switch value := at(all, section)[key].(type) {
 	case nil, map[string]any, []any:
-		return "none"
+		return ""
 	case string:
 		if value == "" {
-			return "none"
+			return ""
 		}
 		return "`" + value + "`"
 	default:

@@ -142,6 +142,8 @@ func (s *section) readField(f field, v reflect.Value) {
 		v.SetBool(s.flagOr(f.key, v.Bool()))
 	case v.Kind() == reflect.Map:
 		v.Set(reflect.ValueOf(s.settings(f.key)))
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.ValueOf(s.texts(f.key)))
 	case v.Kind() == reflect.Struct:
 		inner := s.section(f.key)
 		inner.read(v.Addr().Interface(), all)
@@ -180,9 +182,13 @@ type Unmet struct {
 }
 
 // Unmet returns the keys that have no effect in a nodeset, whether they are in the file or not.
-func (f *Flex) Unmet() []Unmet {
+func (f *Flex) Unmet() []Unmet { return unmet(reflect.ValueOf(f).Elem()) }
+
+// Unmet returns the keys of the slurmflex section that have no effect.
+func (o *Options) Unmet() []Unmet { return unmet(reflect.ValueOf(o).Elem()) }
+
+func unmet(v reflect.Value) []Unmet {
 	var unmet []Unmet
-	v := reflect.ValueOf(f).Elem()
 	fields := fieldsOf(v.Type())
 	for _, f := range fields {
 		at := slices.IndexFunc(fields, func(other field) bool { return f.needs != "" && other.key == f.needs })

@@ -156,9 +156,14 @@ func (s *section) settings(key string) map[string]string {
 func (s *section) choice(key, unset string, words []string) string {
 	word := s.text(key, unset)
 	if !slices.Contains(words, word) {
-		last := len(words) - 1
-		s.problem(key, "%s is not known; must be %s or %s", quote(word), strings.Join(words[:last], ", "), words[last])
+		s.problem(key, "%s is not known; must be %s", quote(word), either(words))
 		return unset
 	}
 	return word
+}
+
+// either lists the words to choose from.
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

@@ -84,8 +84,15 @@ func kindOf(of reflect.Type) (word string, object reflect.Type) {
 func TestJSONPageListsExactlyTheFields(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
-	row := regexp.MustCompile("^\\| `(\\w+)` \\| (\\w+\\??) \\| .+ \\|$")
+	row := regexp.MustCompile("^\\| (`[\\w`, ]+`) \\| (\\w+\\??) \\| (.+) \\|$") // of one name, or of several names with one type
+	small := regexp.MustCompile("^\\| `([\\w.]+)` \\| .*\\| (.+) \\|$")          // of a kind, with its names
+	inner := regexp.MustCompile("`(\\w+)` (\\w+\\??)")
 	var documented []string
+	document := func(path, names string) {
+		for _, m := range inner.FindAllStringSubmatch(names, -1) {
+			documented = append(documented, path+"."+m[1]+" "+m[2])
+		}
+	}
 	object := ""
 	for line := range strings.Lines(string(page)) {
 		line = strings.TrimSpace(line)
@@ -95,9 +102,26 @@ func TestJSONPageListsExactlyTheFields(t *testing.T) {
 		if strings.HasPrefix(line, "## ") {
 			object = "" // of another JSON
 		}
-		if m := row.FindStringSubmatch(line); m != nil && object != "" {
-			documented = append(documented, fmt.Sprintf("%s.%s %s", object, m[1], strings.Replace(m[2], "hostlist", "string", 1)))
+		if object == "Other commands" {
+			if m := small.FindStringSubmatch(line); m != nil {
+				document(m[1], m[2])
+			}
+			continue
 		}
+		m := row.FindStringSubmatch(line)
+		if m == nil || object == "" {
+			continue
+		}
+		for name := range strings.SplitSeq(m[1], ", ") {
+			name = object + "." + strings.Trim(name, "`")
+			documented = append(documented, name+" "+m[2])
+			if strings.HasPrefix(m[2], "object") { // a small object: its names are in the row
+				document(strings.TrimPrefix(name, "status."), m[3])
+			}
+		}
+	}
+	for i, name := range documented {
+		documented[i] = strings.Replace(name, " hostlist", " string", 1)
 	}
 	var want []string
 	described := map[reflect.Type]bool{}

@@ -18,6 +18,7 @@ import (
 	"slurmflex/flex/door"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
+	"slurmflex/flex/notify"
 	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
 	"slurmflex/flex/view"
@@ -64,11 +65,16 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	ctx, stop := context.WithCancel(ctx)
 	doors := door.New(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
-	board.Fill = a.filler(ctx, cfg, r.Log)
-	r.Watch, r.Promises = flex.Watchers{board, doors, r.Watch}, true
+	notifier := notify.New(cfg, r.Log, time.Now)
+	fill := a.filler(ctx, cfg, r.Log)
+	board.Fill = func(v *view.View) {
+		fill(v)
+		notifier.Fill(v)
+	}
+	r.Watch, r.Promises = flex.Watchers{board, doors, notifier, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &reload.Reloader{
-		File: a.configPath, Read: a.config, R: r, Users: []reload.User{board, doors, a.measures, a.history},
+		File: a.configPath, Read: a.config, R: r, Users: []reload.User{board, doors, notifier, a.measures, a.history},
 		Valid: a.measures.ConfigRead, Differ: board.NoteConfig,
 	}
 	var beside sync.WaitGroup
@@ -76,6 +82,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	r.Log.Info("daemon ready", zap.String("cluster", cfg.Cluster), zap.Strings("regions", cfg.FlexRegions()), zap.Duration("interval", cfg.Options.Interval))
 	reloaded := reloader.Start(ctx, hangups)
 	beside.Go(func() { doors.Run(ctx) })
+	beside.Go(func() { notifier.Run(ctx) })
 	defer func() { stop(); reloaded(); beside.Wait() }()
 	defer systemd.Supervise(ctx, r)()
 	return r.Run(ctx, a.lock(cfg), wakeUps)

@@ -31,7 +31,10 @@ func TestRepositoryBuildKnowsItsCommit(t *testing.T) {
 		t.Skip("Go asks git for the commit: ", err)
 	}
 	program := filepath.Join(t.TempDir(), "slurmflex")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=true", "-o", program, ".").CombinedOutput()
+	// The flags and environment of make build, so that Go reuses its packages.
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=true", "-o", program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	out, err = exec.CommandContext(t.Context(), program, "version").Output()
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ func Advise(cfg *config.Config) Findings {
 	a.requests()
 	a.resumeTimeouts()
 	a.others()
+	a.notifies()
 	for _, i := range cfg.Ignored {
 		if strings.HasSuffix(i.Key, ".partition_conf") || a.advises(i.Key) {
 			continue // config slurm-conf writes this key into slurm.conf, or advice covers it
@@ -59,11 +61,7 @@ func (a *adviser) flex(set *config.NodeSet) {
 		a.advise(block+"job_duration_margin",
 			"the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)")
 	}
-	for _, u := range set.Flex.Unmet() {
-		if a.keys.Has(block + u.Key) {
-			a.advise(block+u.Key, "takes effect only with %s; set %s or remove this", u.Needs, u.Set)
-		}
-	}
+	a.unmet(block, set.Flex.Unmet())
 	if lead, warning := a.cfg.RequeueLead(), set.Flex.LeaseEndWarning; warning > 0 && warning <= lead && set.Flex.OnLeaseEnd == config.RequeueFirst {
 		a.advise(block+"lease_end_warning", "a script cannot save its work: its job is requeued %.0f s before the lease ends; set this to %.0f or more",
 			lead.Seconds(), (lead + 2*time.Minute).Seconds())
@@ -179,5 +177,35 @@ func (a *adviser) others() {
 		a.advise("slurmflex.delegate",
 			"no program is called for the nodes of %s, which do not use flex-start; set resume_program and suspend_program to the programs that power them up and down",
 			strings.Join(sets, ", "))
+	}
+}
+
+// unmet advises on the keys in the file that have no effect.
+func (a *adviser) unmet(section string, keys []config.Unmet) {
+	for _, u := range keys {
+		if a.keys.Has(section + u.Key) {
+			a.advise(section+u.Key, "takes effect only with %s; set %s or remove this", u.Needs, u.Set)
+		}
+	}
+}
+
+// notifies checks the program for events. On a host other than the controller it may be missing.
+func (a *adviser) notifies() {
+	const key = "slurmflex.notify_program"
+	a.unmet("slurmflex.", a.cfg.Options.Unmet())
+	program := a.cfg.Options.NotifyProgram
+	if program == "" {
+		return
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		a.advise(key, "%v on this host, so the daemon could not run it here; install the program, or correct the path", err)
+		return
+	}
+	if err = config.CheckProgram(program); err == nil && (!info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0) {
+		err = fmt.Errorf("%s is not an executable file; run chmod 755 %[1]s", program)
+	}
+	if err != nil {
+		a.found = append(a.found, Finding{Fault, a.keys.File, a.keys.Line(key), key, err.Error()})
 	}
 }

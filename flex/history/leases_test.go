@@ -231,10 +231,12 @@ func TestStandbyHostForgetsItsObservations(t *testing.T) {
 
 func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {
 	w := booting(t)
-	const jobs = 2*maxUses + 10
-	for id := range uint32(jobs) {
+	const looks, atOnce = 81, 25 // more than two lines have place for
+	for look := range uint32(looks) {
 		w.Snap.Jobs = nil
-		w.job(1000+id, slurm.JobRunning, w.Snap.Now, node)
+		for id := range uint32(atOnce) {
+			w.job(1000+look*atOnce+id, slurm.JobRunning, w.Snap.Now, node)
+		}
 		w.look(30 * time.Second)
 	}
 	w.Snap.Jobs = nil
@@ -255,7 +257,8 @@ func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {
 		}
 	}
 	assert.Len(t, ids, 3)
-	assert.EqualValues(t, jobs*30, took)
+	assert.EqualValues(t, looks*30, took)
+	assert.EqualValues(t, (looks+2)*atOnce, uses, "jobs that run across a cut are in both lines")
 	assert.Equal(t, took, used)
 }
 

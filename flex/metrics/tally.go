@@ -3,7 +3,6 @@ package metrics
 import (
 	"time"
 
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
@@ -67,14 +66,4 @@ func jobsEnd(n *scene.Node) (last time.Time) {
 		last = scene.Later(last, end)
 	}
 	return last
-}
-
-// heldJobs counts the held jobs with an AdminComment of slurmflex, which explains the hold.
-func heldJobs(snap scene.Snapshot) (held int) {
-	for _, j := range snap.Jobs {
-		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.IsOurs(snap.Told[j.ID]) {
-			held++
-		}
-	}
-	return held
 }

@@ -172,16 +172,18 @@ const (
 )
 
 func TestPageShowsEverySituation(t *testing.T) {
-	table := "| situation | `status` | first line of `why` | AdminComment |\n|---|---|---|---|\n"
+	table := "| situation | `status` | first line of `why` |\n|---|---|---|\n"
 	cell := strings.NewReplacer("|", "\\|", "<", "&lt;")
 	for _, test := range situations {
+		if strings.HasPrefix(test.name, "it waits PENDING") { // the texts are those of a CONFIGURING job
+			continue
+		}
 		s := newWorld()
 		test.given(s)
-		comment, why, rows := s.faces(t)
+		_, why, rows := s.faces(t)
 		row := rows[slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, test.status) })]
-		state, detail, _ := strings.Cut(row, ": ")
-		shown := strings.TrimSpace(fmt.Sprintf("`%s` %s", state, cell.Replace(detail)))
-		table += fmt.Sprintf("| %s | %s | %s | %s |\n", test.name, shown, cell.Replace(why.Summary), cell.Replace(comment))
+		state, _, _ := strings.Cut(row, ": ") // and the words of why
+		table += fmt.Sprintf("| %s | `%s` | %s |\n", test.name, state, cell.Replace(why.Summary))
 	}
 	page, err := os.ReadFile(facesPage)
 	require.NoError(t, err)

@@ -30,11 +30,9 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Hosts: b.hosts(), Jobs: b.jobs(),
-		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Listed: []Problem{}, Actions: []Action{},
+		Skipped: []Skipped{}, Problems: []string{}, Listed: []Problem{}, Actions: []Action{},
 	}
-	for _, problem := range p.Problems {
-		v.Listed = append(v.Listed, Problem{problem.Key, problem.About, problem.Text})
-	}
+	v.AddProblems(p.Problems)
 	for _, row := range snap.Unread {
 		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
 	}
@@ -46,6 +44,13 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	}
 	v.OtherNodes = slurm.Fold(others)
 	return v
+}
+
+// AddProblems adds problems to the view.
+func (v *View) AddProblems(found scene.Problems) {
+	for _, p := range found {
+		v.Problems, v.Listed = append(v.Problems, p.Text), append(v.Listed, Problem{p.Key, p.About, p.Text})
+	}
 }
 
 // builder makes the parts of a view.

@@ -47,6 +47,7 @@ func TestBackfillReusesTheNodesOfACancelledJob(t *testing.T) {
 }
 
 func TestJobCancelledDuringCreationIsCleanedUp(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, OperationTime: 3 * time.Second})
 	for name, moment := range map[string]func(fakegce.Group, fakegce.State) bool{
 		"while its request is CREATING": func(g fakegce.Group, _ fakegce.State) bool {
@@ -136,6 +137,7 @@ func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 }
 
 func TestNextJobReusesACancelledJobsRequestWithEnoughLease(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{NoHooks: true}) // the test makes each pass itself
 	shut(t, l)
 	long, next := jobAfterJob(t, l, "--time=20", "--time=15")

@@ -171,6 +171,7 @@ func TestJobLongerThanTheLeaseIsNotStarted(t *testing.T) {
 }
 
 func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	over := filepath.Join(l.Dir, "over")
 	id := submitScript(t, l, "until [ -e "+over+" ]; do sleep 1; done", "-p", "fixed", "-w", "alpha-g2-0", "--time=30")

@@ -141,6 +141,7 @@ func TestNextJobGetsTheMachinesOfALateJob(t *testing.T) {
 }
 
 func TestNextJobGetsTheMachinesOfACancelledJob(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	require.NoError(t, l.Mute("alpha-a3-.*"))
 	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,24 +18,18 @@ import (
 )
 
 func TestArrayTasksShareRequestsButNotMachines(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "share_requests: 10"})
 	shut(t, l)
 	array := submit(t, l, "-p", "train", "-N1", "--time=15", "--array=0-19")
 	group := "alpha-a3-arr-" + array
 	var asked []fakegce.Request
 	awaitShown(t, time.Minute, "all nodes to be requested together", func() (string, bool) {
-		g, _ := state(t, l).Group(group)
-		nodes := map[string]bool{}
-		asked = asked[:0]
-		for _, r := range g.Requests {
-			if r.State == "ACCEPTED" {
-				asked = append(asked, r)
-			}
-			for _, name := range r.Instances {
-				nodes[name] = true
-			}
-		}
-		return strings.Join(liveRequests(state(t, l)), " "), len(nodes) == 8 && len(asked) == len(g.Requests)
+		s := state(t, l)
+		g, _ := s.Group(group)
+		asked = g.Requests
+		accepted := !slices.ContainsFunc(asked, func(r fakegce.Request) bool { return r.State != "ACCEPTED" })
+		return strings.Join(liveRequests(s), " "), requestedNodes(s) == 8 && accepted
 	})
 	assert.Less(t, len(asked), 4, "%v", asked)
 	assert.Len(t, state(t, l).Groups, 1)
@@ -50,30 +45,32 @@ func TestArrayTasksShareRequestsButNotMachines(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
+// requestedNodes returns the number of nodes that requests have named.
+func requestedNodes(s fakegce.State) int {
+	nodes := map[string]bool{}
+	for _, g := range s.Groups {
+		for _, r := range g.Requests {
+			for _, name := range r.Instances {
+				nodes[name] = true
+			}
+		}
+	}
+	return len(nodes)
+}
+
 // One job of the first request is cancelled, and a job that has no request takes its machine.
 func TestSingleJobsShareRequestsIfPlacesAreScarce(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "share_requests: 10", Keys: "max_active_requests: 2"})
 	shut(t, l)
 	var jobs []string
 	for range 20 {
 		jobs = append(jobs, submit(t, l, "-p", "train", "-N1", "--time=15"))
 	}
-	var live []fakegce.Request
 	await(t, time.Minute, "all nodes to be requested", func() bool {
-		nodes := map[string]bool{}
-		live = live[:0]
-		for _, g := range state(t, l).Groups {
-			for _, r := range g.Requests {
-				for _, name := range r.Instances {
-					nodes[name] = true
-				}
-				if r.State == "ACCEPTED" {
-					live = append(live, r)
-				}
-			}
-		}
-		require.LessOrEqual(t, len(live), 2, "max_active_requests")
-		return len(nodes) == 8 && len(live) > 0
+		s := state(t, l)
+		require.LessOrEqual(t, len(liveRequests(s)), 2, "max_active_requests")
+		return requestedNodes(s) == 8
 	})
 	groups := state(t, l).Groups
 	require.Len(t, groups, 1, "%v", groups)
@@ -97,4 +94,32 @@ func TestSingleJobsShareRequestsIfPlacesAreScarce(t *testing.T) {
 	}
 	awaitNothingLeft(t, l)
 	awaitNoDoors(t, l)
+}
+
+// Slurm has allocated a node to each job, so the jobs share requests for the nodes that they have.
+func TestConfiguringSingleJobsShareRequests(t *testing.T) {
+	onOldest(t)
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "share_requests: 10", Keys: "max_active_requests: 2"})
+	shut(t, l)
+	var jobs []string
+	for range 8 {
+		jobs = append(jobs, submit(t, l, "-p", "train", "-N1", "--time=15"))
+	}
+	await(t, time.Minute, "all nodes to be requested", func() bool {
+		s := state(t, l)
+		require.LessOrEqual(t, len(liveRequests(s)), 2, "max_active_requests")
+		return requestedNodes(s) == 8
+	})
+	awaitWhy(t, l, jobs[1], `all \d machines of the request, which other jobs share, arrive together`)
+	node := jobField(t, l, jobs[1], "NodeList")
+	run(t, l, "scancel", jobs[1])
+	capacity(t, l, "", 20)
+	await(t, 4*time.Minute, "all jobs to end", func() bool {
+		return strings.TrimSpace(ask(t, l, "squeue", "-h", "-o", "%A")) == ""
+	})
+	for _, id := range append(jobs[:1:1], jobs[2:]...) {
+		assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+		assert.NotEqual(t, node, jobField(t, l, id, "NodeList"))
+	}
+	awaitNothingLeft(t, l)
 }

@@ -17,6 +17,7 @@ import (
 )
 
 func TestJobsKnowHowManyNodesWaitAhead(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	first := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -56,6 +57,7 @@ func setTaskEpilog(t *testing.T, l *lab.Lab) {
 }
 
 func TestStoryOfAJobEndsItsOutput(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	setTaskEpilog(t, l)
 	shut(t, l)

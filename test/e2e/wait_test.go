@@ -202,6 +202,7 @@ func TestNextAttemptFollowsACapacityFailureAfterAMinute(t *testing.T) {
 }
 
 func TestJobWithoutAttemptsLeftIsRequeuedAfterADaemonRestart(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "max_attempts: 1"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")

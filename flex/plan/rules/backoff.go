@@ -29,8 +29,8 @@ func retryAfter(failures int) time.Duration {
 }
 
 // backOff decides by the results of the cohort's earlier attempts. It holds the job if no attempt
-// can succeed. After max_attempts failures it requeues the job, and again after each further
-// failure.
+// can succeed. After max_attempts failures, and again after each further failure, it returns the
+// job's nodes: Slurm requeues the job, and a job that waits PENDING loses its door.
 func backOff(w *demand.Wanted, c *demand.Cohort) Verdict {
 	failures, trouble, last := Failures(w.Scene, c, w.Scene.Group(c.ID()))
 	if failures == 0 {

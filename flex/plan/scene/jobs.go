@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -55,6 +56,17 @@ func (s *Scene) IsQueued(job uint32) bool {
 
 // Job returns a job in the queue; nil if no job in the queue has that ID or its row is unreadable.
 func (s *Scene) Job(id uint32) *slurm.Job { return s.jobs[id] }
+
+// HeldJobs returns the held jobs with an AdminComment of slurmflex, which explains the hold.
+func HeldJobs(s *Scene) (held []*slurm.Job) {
+	for i := range s.Seen.Jobs {
+		j := &s.Seen.Jobs[i]
+		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.IsOurs(s.Seen.Told[j.ID]) {
+			held = append(held, j)
+		}
+	}
+	return held
+}
 
 // byClaim returns the order of the jobs that hold a node. A job that a live request already serves
 // on this node sorts first, so that a later job does not break up that request. The other jobs

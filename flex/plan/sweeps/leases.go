@@ -28,33 +28,33 @@ func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	if w.Scene.Seen.Skew > scene.MaxSkew {
 		return s
 	}
-	endings := endings(w.Scene)
+	endings := LeaseEnds(w.Scene)
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
-		left := e.at.Sub(w.Scene.Seen.Now)
-		told, warned := memo.BeforeSignal(report.EndText(w.Scene, e.job, false))
-		why := action.Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
-		requeues, known := w.Scene.Seen.Requeues[e.job.ID]
-		reach := w.Scene.Seen.Reach[e.job.ID]
-		requeuesNow := e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.Scene.Config.RequeueLead() && (requeues || !known)
+		left := e.At.Sub(w.Scene.Seen.Now)
+		told, warned := memo.BeforeSignal(report.EndText(w.Scene, e.Job, false))
+		why := action.Why(e.String())
+		requeues, known := w.Scene.Seen.Requeues[e.Job.ID]
+		reach := w.Scene.Seen.Reach[e.Job.ID]
+		requeuesNow := e.Flex.OnLeaseEnd == config.RequeueFirst && left <= w.Scene.Config.RequeueLead() && (requeues || !known)
 		// A signal that cannot be sent must not delay the requeue, and must not be sent after it.
 		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
-		late := left < lastTry || w.Scene.Seen.Told[e.job.ID] == memo.OwnComment+requeued
+		late := left < lastTry || w.Scene.Seen.Told[e.Job.ID] == memo.OwnComment+requeued
 		switch {
 		case left <= 0:
-		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
-			a := action.SignalJob{OfJob: action.OfJob{Job: e.job.ID}, Why: why}
+		case e.Flex.LeaseEndWarning > 0 && left <= e.Flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
+			a := action.SignalJob{OfJob: action.OfJob{Job: e.Job.ID}, Why: why}
 			first := told
 			if reach == scene.BySignal {
-				a.Signal = e.flex.LeaseEndSignal
+				a.Signal = e.Flex.LeaseEndSignal
 				first += memo.Sends + a.Signal
 			}
 			a.Text = memo.Sent(memo.OwnComment+told, w.Scene.Seen.Now, a.Signal)
 			s.Actions = append(append(s.Actions, before(w.Scene, a.Job, first, "")...), a)
 		case requeuesNow:
-			a := action.RequeueJob{OfJob: action.OfJob{Job: e.job.ID}, Urgent: left <= lastTry, Why: why}
+			a := action.RequeueJob{OfJob: action.OfJob{Job: e.Job.ID}, Urgent: left <= lastTry, Why: why}
 			s.Actions = append(append(s.Actions, before(w.Scene, a.Job, requeued, "")...), a)
-			s.Expect = append(s.Expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
+			s.Expect = append(s.Expect, fmt.Sprintf("job %d to leave its nodes", e.Job.ID))
 		}
 	}
 	return s
@@ -64,18 +64,24 @@ func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // written: after that, Compute would delete the machines under the job.
 const lastTry = time.Minute
 
-// leaseEnd is a running job with a lease that ends before the job does.
-type leaseEnd struct {
-	job  *slurm.Job
-	at   time.Time
+// LeaseEnd is a running job with a lease that ends before the job does.
+type LeaseEnd struct {
+	Job  *slurm.Job
+	At   time.Time
 	ends string // what ends at that time
-	flex *config.Flex
+	Node string // the node of the machine that ends first
+	Flex *config.Flex
 }
 
-// endings returns those jobs by ID. A heterogeneous job is signalled and requeued as a whole. For
-// such a job endings returns the component with the first lease end, by the ID of the whole job.
-func endings(s *scene.Scene) map[uint32]leaseEnd {
-	first := map[uint32]leaseEnd{}
+// String describes what ends, and when.
+func (e LeaseEnd) String() string {
+	return fmt.Sprintf("%s at %s, before its time limit", e.ends, e.At.UTC().Format(time.RFC3339))
+}
+
+// LeaseEnds returns those jobs by ID. A heterogeneous job is signalled and requeued as a whole. For
+// such a job LeaseEnds returns the component with the first lease end, by the ID of the whole job.
+func LeaseEnds(s *scene.Scene) map[uint32]LeaseEnd {
+	first := map[uint32]LeaseEnd{}
 	for i := range s.Seen.Jobs {
 		j := &s.Seen.Jobs[i]
 		if j.State != slurm.JobRunning {
@@ -91,8 +97,8 @@ func endings(s *scene.Scene) map[uint32]leaseEnd {
 		}
 		whole := cmp.Or(j.HetID, j.ID)
 		known, others := first[whole]
-		if !others || cmp.Or(at.Compare(known.at), cmp.Compare(j.ID, known.job.ID)) < 0 {
-			first[whole] = leaseEnd{j, at, ends, in.Node.Set.Flex}
+		if !others || cmp.Or(at.Compare(known.At), cmp.Compare(j.ID, known.Job.ID)) < 0 {
+			first[whole] = LeaseEnd{j, at, ends, in.Name, in.Node.Set.Flex}
 		}
 	}
 	return first

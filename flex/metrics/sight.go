@@ -204,7 +204,7 @@ func gauges(s *scene.Scene, unseen map[string]error, sets map[string]*tally, orp
 		}
 	}
 	add(d.reservations, float64(reserved))
-	add(d.held, float64(len(s.HeldJobs())))
+	add(d.held, float64(len(scene.HeldJobs(s))))
 	unread := map[string]int{}
 	for _, row := range snap.Unread {
 		unread[row.Kind]++

@@ -56,7 +56,7 @@ func facts(s *scene.Scene, p plan.Plan) (all []fact) {
 			all = append(all, f)
 		}
 	}
-	for _, j := range s.HeldJobs() {
+	for _, j := range scene.HeldJobs(s) {
 		f := about(j, config.JobHeld, "is held: "+memo.Text(s.Seen.Told[j.ID]), time.Time{})
 		f.recurs = true
 		all = append(all, f)

@@ -89,7 +89,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job's failures are forgotten when it is requeued", "flex/plan/sweeps/groups.go",
-		"return !(counts && demand.IsQueuedFor(s, g.Stamp)) && ", "_ = counts\n\treturn ", planner,
+		"return !(counts && scene.HasJobOf(s, g.Stamp)) && ", "_ = counts\n\treturn ", planner,
 	},
 	{
 		"a request is cancelled while it is being created", "flex/plan/draft.go",

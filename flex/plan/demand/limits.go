@@ -194,7 +194,7 @@ func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
 // lateWaits returns the waits of jobs that did not start on their machines, or that slurmctld makes
 // no reservation for.
 func lateWaits(s *scene.Scene) (held []Wait) {
-	for _, j := range s.ByImportance() {
+	for _, j := range jobsByImportance(s) {
 		if late := s.Seen.Late[j.ID]; j.State.Waits() && isLate(s, j) {
 			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
 			if late.Unknown != "" {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -50,9 +49,4 @@ func (c *Cohort) RequestsOf(g *mig.Group) (made []mig.Request) {
 		}
 	}
 	return made
-}
-
-// IsQueuedFor reports whether a job that the group was created for is, or may be, in the queue.
-func IsQueuedFor(s *scene.Scene, stamp mig.Stamp) bool {
-	return s.IsQueued(stamp.Job) || s.HasSharers(stamp)
 }

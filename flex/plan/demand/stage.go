@@ -11,6 +11,7 @@ import (
 // DoorStage is the progress of a job that waits pending.
 type DoorStage uint8
 
+// The stages of a door.
 const (
 	DoorUnsure DoorStage = iota // something could not be read: slurmflex does nothing
 	// The job runs, has left the queue, or must not start: slurmflex deletes the door.

@@ -83,7 +83,7 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 		ours[set] = true
 	}
 	whole := map[uint32][]*slurm.Job{}
-	for _, j := range s.ByImportance() {
+	for _, j := range jobsByImportance(s) {
 		if j.HetID != 0 {
 			whole[j.HetID] = append(whole[j.HetID], j)
 		}
@@ -132,6 +132,16 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 	return all
 }
 
+// jobsByImportance returns all jobs in the queue, most important first.
+func jobsByImportance(s *scene.Scene) []*slurm.Job {
+	jobs := make([]*slurm.Job, len(s.Seen.Jobs))
+	for i := range jobs {
+		jobs[i] = &s.Seen.Jobs[i]
+	}
+	slices.SortFunc(jobs, scene.ByImportance)
+	return jobs
+}
+
 // ByTier returns the jobs in the order that Slurm tries them: by the highest tier of their
 // partitions, then by priority.
 func ByTier(s *scene.Scene) []*slurm.Job {
@@ -140,7 +150,7 @@ func ByTier(s *scene.Scene) []*slurm.Job {
 		tiers[p.Name] = p.Tier
 	}
 	tier := map[*slurm.Job]int{}
-	jobs := s.ByImportance()
+	jobs := jobsByImportance(s)
 	for _, j := range jobs {
 		for _, name := range partitionsOf(j) {
 			tier[j] = max(tier[j], tiers[name])

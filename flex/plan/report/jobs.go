@@ -18,7 +18,7 @@ import (
 // notice returns the text about what the cohort's nodes wait for, for the owner of one of their
 // jobs. It is empty while there is nothing to report. It gives the start of the wait instead of its
 // length, so that it stays true without being written again.
-func notice(v rules.Verdict, w *demand.Wanted, j *slurm.Job) string {
+func notice(w *demand.Wanted, v rules.Verdict, j *slurm.Job) string {
 	c, n := v.Cohort, v.Queued
 	if why := v.Obstacle(); why != "" {
 		return why
@@ -180,13 +180,14 @@ func LossComment(w *demand.Wanted, id uint32, what string) string {
 	return memo.Done{Deed: memo.Loss, Reason: what}.String()
 }
 
-// AdminComments returns the AdminComments of jobs, by job, except for texts of a return or a
-// warning.
+// AdminComments returns what the owners of jobs should know, by job: what their nodes wait for, which
+// machines are lost, when the nodes end if that is before the time limit, and that a component's
+// heterogeneous job is returned. A text is empty if there is nothing to report.
 func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Loss) map[uint32]string {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
 		for _, j := range v.Cohort.Holders {
-			if text := notice(v, w, j); text != "" && j.State != slurm.JobCompleting {
+			if text := notice(w, v, j); text != "" && j.State != slurm.JobCompleting {
 				waits[j.ID] = append(waits[j.ID], text)
 			}
 		}

@@ -25,7 +25,7 @@ func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
-		v.Queued, v.Lacking = waitsFor(*v, w)
+		v.Queued, v.Lacking = waitsFor(w, *v)
 		if c := v.Cohort; c.Job != nil && back[c.Job.ID] != nil {
 			giveBack(&v.Queued, back[c.Job.ID])
 			giveBack(&v.Lacking, back[c.Job.ID])
@@ -55,7 +55,7 @@ func Waits(w *demand.Wanted, verdicts []rules.Verdict) (waits []demand.Wait) {
 
 // waitsFor returns two waits: one for the cohort's nodes that its live request names, and one for
 // those without a request. A wait without nodes is over.
-func waitsFor(v rules.Verdict, w *demand.Wanted) (queued, lacking demand.Wait) {
+func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 	c := v.Cohort
 	var asked, rest []string
 	for _, name := range w.Scene.WithoutMachine(c.Nodes) {

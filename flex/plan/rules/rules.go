@@ -39,6 +39,7 @@ type Verdict struct {
 // Deed is what slurmflex does for a cohort.
 type Deed uint8
 
+// The deeds, from the one that changes least.
 const (
 	Unsaid     Deed = iota // the rule does not apply
 	Noted                  // the rule adds a note, and the next rules decide
@@ -59,10 +60,11 @@ type rule struct {
 // Bar is the effect of a rule's verdict on a request; see mayAsk.
 type Bar uint8
 
+// The bars, weakest first.
 const (
-	BarsNothing Bar = iota
-	Refuses         // Compute refused the request, or would refuse it: the timers run
-	Obstructs       // the request waits for something else: the timers pause
+	BarsNothing Bar = iota // the rule prevents no request
+	Refuses                // Compute refused the request, or would refuse it: the timers run
+	Obstructs              // the request waits for something else: the timers pause
 )
 
 // rules apply in this order. The first rule that does more than add a note decides. If none

@@ -99,7 +99,7 @@ func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
 // Hidden returns how many members the group counts beyond those that the list shows, and whether
 // the group is creating them; see mig.Group.Hidden.
 func (s *Scene) Hidden(g *mig.Group) (members int, creating bool) {
-	return g.Hidden(s.Staying(g.ID()))
+	return g.Hidden(s.staying(g.ID()))
 }
 
 // MembersOf returns the members that a group with hidden members names. It reports false if they
@@ -235,8 +235,8 @@ func (s *Scene) InGroup(id mig.GroupID) int {
 	return 0
 }
 
-// Staying counts the instances of a group that are not being deleted.
-func (s *Scene) Staying(id mig.GroupID) int {
+// staying counts the instances of a group that are not being deleted.
+func (s *Scene) staying(id mig.GroupID) int {
 	if r := s.groups[id]; r != nil {
 		return r.staying
 	}

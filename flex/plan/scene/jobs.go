@@ -58,7 +58,7 @@ func (s *Scene) IsQueued(job uint32) bool {
 func (s *Scene) Job(id uint32) *slurm.Job { return s.jobs[id] }
 
 // HeldJobs returns the held jobs with an AdminComment of slurmflex, which explains the hold.
-func (s *Scene) HeldJobs() (held []*slurm.Job) {
+func HeldJobs(s *Scene) (held []*slurm.Job) {
 	for i := range s.Seen.Jobs {
 		j := &s.Seen.Jobs[i]
 		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.IsOurs(s.Seen.Told[j.ID]) {
@@ -66,16 +66,6 @@ func (s *Scene) HeldJobs() (held []*slurm.Job) {
 		}
 	}
 	return held
-}
-
-// ByImportance returns all jobs in the queue, most important first.
-func (s *Scene) ByImportance() []*slurm.Job {
-	jobs := make([]*slurm.Job, len(s.Seen.Jobs))
-	for i := range jobs {
-		jobs[i] = &s.Seen.Jobs[i]
-	}
-	slices.SortFunc(jobs, ByImportance)
-	return jobs
 }
 
 // byClaim returns the order of the jobs that hold a node. A job that a live request already serves
@@ -105,10 +95,11 @@ func (s *Scene) HoldersOf(node string) []*slurm.Job {
 	return s.named(node).holders
 }
 
-// HasSharers reports whether the queue has tasks of the stamp's array, or jobs of its user.
-func (s *Scene) HasSharers(stamp mig.Stamp) bool {
-	_, has := s.sharers[stamp.Sharers()]
-	return has && stamp.Shared()
+// HasJobOf reports whether a job that a group with the stamp was created for is, or may be, in the
+// queue.
+func HasJobOf(s *Scene, stamp mig.Stamp) bool {
+	_, shares := s.sharers[stamp.Sharers()]
+	return s.IsQueued(stamp.Job) || shares && stamp.Shared()
 }
 
 // UserOf returns the user of a stamp's job or jobs; empty if none of them is in the queue.

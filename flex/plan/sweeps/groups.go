@@ -89,7 +89,7 @@ func shows(s *scene.Scene, r mig.Request) bool {
 // lists and the group's own count.
 func done(s *scene.Scene, g *mig.Group) bool {
 	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && demand.IsQueuedFor(s, g.Stamp)) && !unaccounted(s, *g) && !s.Creates(g) && !s.MayHold(g)
+	return !(counts && scene.HasJobOf(s, g.Stamp)) && !unaccounted(s, *g) && !s.Creates(g) && !s.MayHold(g)
 }
 
 // unaccounted reports whether the group created a machine that could not be read, or the machine of

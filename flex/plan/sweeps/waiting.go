@@ -17,7 +17,7 @@ import (
 // commentOf returns the Comment for a cohort's nodes while no machine is being created: they wait for
 // a request, a place, the next attempt, the end of a rate limit, or an admin. It reports false if
 // the nodes need no Comment.
-func commentOf(v rules.Verdict, w *demand.Wanted) (n memo.Wait, ok bool) {
+func commentOf(w *demand.Wanted, v rules.Verdict) (n memo.Wait, ok bool) {
 	c := v.Cohort
 	if q := v.Queued; q.Request != "" {
 		r := c.Live.Request
@@ -33,7 +33,7 @@ func commentOf(v rules.Verdict, w *demand.Wanted) (n memo.Wait, ok bool) {
 func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 	for _, v := range verdicts {
 		c := v.Cohort
-		now, waits := commentOf(v, w)
+		now, waits := commentOf(w, v)
 		if !waits || c.Door != nil { // Slurm does not power up nodes behind a door
 			continue
 		}

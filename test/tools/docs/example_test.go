@@ -26,7 +26,7 @@ func TestExampleOfARulePasses(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, len(code), 3)
-	rules, err := os.ReadFile(filepath.Join(root, "flex/plan/rule.go"))
+	rules, err := os.ReadFile(filepath.Join(root, "flex/plan/rules/rules.go"))
 	require.NoError(t, err)
 	before, after, found := strings.Cut(string(rules), "\t{\"other components first\"")
 	require.True(t, found)
@@ -34,9 +34,9 @@ func TestExampleOfARulePasses(t *testing.T) {
 	dir := t.TempDir()
 	overlay := map[string]string{}
 	for path, content := range map[string]string{
-		"flex/plan/rule_night.go":      code[0],
-		"flex/plan/rule.go":            before + code[1] + "\t{\"other components first\"" + after,
-		"flex/plan/rule_night_test.go": code[2],
+		"flex/plan/rules/night.go": code[0],
+		"flex/plan/rules/rules.go": before + code[1] + "\t{\"other components first\"" + after,
+		"flex/plan/night_test.go":  code[2],
 	} {
 		overlay[filepath.Join(root, path)] = filepath.Join(dir, filepath.Base(path))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(path)), []byte(content), 0o600))

@@ -51,7 +51,7 @@ func (b *Board) Saw(s *scene.Scene, p plan.Plan) {
 		b.Fill(&seen)
 	}
 	b.seen, b.private = &seen, s.Seen.Private
-	b.day.See(seen)
+	b.day.See(s, p)
 }
 
 // Private reports whether Slurm hid jobs from other users at the last pass. It is true before the

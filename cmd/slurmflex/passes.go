@@ -66,11 +66,11 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	doors := door.New(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
 	notifier := notify.New(cfg, r.Log, time.Now)
-	fill := a.filler(ctx, cfg, r.Log)
-	board.Fill = func(v *view.View) {
+	fill, keep := a.filler(ctx, cfg, r.Log)
+	board.Fill, board.Keep = func(v *view.View) {
 		fill(v)
 		notifier.Fill(v)
-	}
+	}, keep
 	r.Watch, r.Promises = flex.Watchers{board, doors, notifier, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &reload.Reloader{

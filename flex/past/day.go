@@ -4,7 +4,6 @@
 package past
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -28,24 +27,33 @@ type Day struct {
 	Samples []Sample  // oldest first
 	Latest  Sample    // of the last complete observation
 
-	scene  *scene.Scene     // of the last pass, with the jobs that are in the queue
-	jobs   map[uint32]story // by raw id
-	leases map[lease]used
+	scene  *scene.Scene      // of the last pass, with the jobs that are in the queue
+	jobs   map[uint32]*story // by raw id
+	leases map[lease]*used
 	looks  int // complete observations so far
 }
 
 // Clone returns a copy of the day as it is now.
 func (d *Day) Clone() Day {
 	c := *d
-	c.jobs, c.leases = maps.Clone(d.jobs), maps.Clone(d.leases)
+	c.jobs, c.leases = clone(d.jobs), clone(d.leases)
 	return c
+}
+
+func clone[K comparable, V any](all map[K]*V) map[K]*V {
+	copied := make(map[K]*V, len(all))
+	for key, value := range all {
+		v := *value
+		copied[key] = &v
+	}
+	return copied
 }
 
 // See adds the observations of a pass. An incomplete observation does not become a sample.
 func (d *Day) See(s *scene.Scene, p plan.Plan) {
 	l := newLook(s, p)
 	if d.Since.IsZero() {
-		d.Since, d.jobs, d.leases = l.at, map[uint32]story{}, map[lease]used{}
+		d.Since, d.jobs, d.leases = l.at, map[uint32]*story{}, map[lease]*used{}
 	}
 	if isComplete(s) {
 		d.Latest = l.sample()
@@ -67,12 +75,13 @@ func isComplete(s *scene.Scene) bool { return !slices.ContainsFunc(s.Config.Flex
 // Job returns the story of the job that squeue shows by that name, or that has it as its raw id. ok
 // is false if the job is unknown.
 func (d *Day) Job(name string) (job Job, ok bool) {
-	for id, story := range d.jobs {
+	for id, of := range d.jobs {
+		told := of.Job
 		if j := d.scene.Job(id); j != nil {
-			story.Job.Job = view.JobOf(d.scene, j)
+			told.Job = view.JobOf(d.scene, j)
 		}
-		if story.Is(name) {
-			return story.Job, true
+		if told.Is(name) {
+			return told, true
 		}
 	}
 	return Job{}, false

@@ -27,6 +27,10 @@ type story struct {
 	allocated time.Time // when Slurm allocated its present nodes; zero if none or unknown
 	placed    bool      // the job has nodes
 	machines  int       // number of its machines that were created for it
+
+	// The start of its last recorded run, and on how many nodes; zero after a requeue.
+	ran   time.Time
+	ranOn int
 }
 
 // Events returns the job's events, oldest first.
@@ -54,10 +58,10 @@ func (d *Day) follow(l *look) {
 				delete(d.jobs, ended[len(ended)-1].ID)
 				ended = ended[:len(ended)-1]
 			}
-			of = story{}
+			of = &story{}
+			d.jobs[j.ID] = of
 		}
 		of.see(l, j)
-		d.jobs[j.ID] = of
 	}
 	d.miss(l)
 }
@@ -78,9 +82,7 @@ func (d *Day) miss(l *look) {
 			of.note(l.at, view.EventEnded, "")
 		case !of.EndedAt.IsZero() && l.at.Sub(of.EndedAt) > Length:
 			delete(d.jobs, id)
-			continue
 		}
-		d.jobs[id] = of
 	}
 }
 
@@ -89,7 +91,7 @@ func (s *story) see(l *look, j *slurm.Job) {
 	switch {
 	case j.State.Waits() && s.placed:
 		s.note(l.at, view.EventRequeued, j.Reason)
-		s.allocated, s.placed, s.machines = time.Time{}, false, 0
+		*s = story{Job: s.Job}
 		return
 	case j.State.Waits():
 		if len(s.events) == 0 {
@@ -103,22 +105,34 @@ func (s *story) see(l *look, j *slurm.Job) {
 		s.note(s.allocated, view.EventAllocated, slurm.Fold(j.Nodes))
 	}
 	s.placed = !j.State.Waits()
-	var nodes []string
-	if j.State.HoldsNodes() {
-		nodes = j.Nodes
-	}
-	if of := l.jobs[j.ID]; of != nil {
+	of := l.jobs[j.ID]
+	if of != nil {
 		s.seeWaits(l, j, of)
-		nodes = slices.Concat(nodes, of.awaited)
 	}
-	s.seeMachines(l, j, nodes)
-	// A job that ends leaves its nodes one by one.
-	leaves := j.State == slurm.JobCompleting && s.hasRun()
-	if j.State.AtWork() && !j.Start.IsZero() && !leaves && s.once(j.Start, view.EventRunning, "on "+slurm.Fold(j.Nodes)) {
-		s.events[len(s.events)-1].Machines = view.CountMachines(l.types(j.Nodes))
+	if !s.isRecorded(j) {
+		s.seeMachines(l, j, of)
+		s.seeRun(l, j)
 	}
 	if sent, signal, ok := memo.WasSent(l.scene.Seen.Told[j.ID]); ok {
 		s.once(sent, view.EventSignalled, signal+", because its nodes end before its time limit")
+	}
+}
+
+// isRecorded reports whether the job's present run is in the story, with its machines.
+func (s *story) isRecorded(j *slurm.Job) bool {
+	return j.State.AtWork() && !s.ran.IsZero() && s.ran.Equal(j.Start) && s.ranOn == len(j.Nodes)
+}
+
+// seeRun records the start of a run.
+func (s *story) seeRun(l *look, j *slurm.Job) {
+	// A job that ends leaves its nodes one by one.
+	leaves := j.State == slurm.JobCompleting && !s.ran.IsZero()
+	if !j.State.AtWork() || j.Start.IsZero() || leaves {
+		return
+	}
+	s.ran, s.ranOn = j.Start, len(j.Nodes)
+	if s.once(j.Start, view.EventRunning, "on "+slurm.Fold(j.Nodes)) {
+		s.events[len(s.events)-1].Machines = view.CountMachines(l.types(j.Nodes))
 	}
 }
 
@@ -158,7 +172,14 @@ func (s *story) seeRequests(j *slurm.Job, g *mig.Group, named string) {
 }
 
 // seeMachines records machines that were created for the job, and the time when all of them are up.
-func (s *story) seeMachines(l *look, j *slurm.Job, nodes []string) {
+func (s *story) seeMachines(l *look, j *slurm.Job, of *jobLook) {
+	var nodes []string
+	if j.State.HoldsNodes() {
+		nodes = j.Nodes
+	}
+	if of != nil {
+		nodes = slices.Concat(nodes, of.awaited)
+	}
 	made := 0
 	var up []string
 	var last time.Time
@@ -199,16 +220,6 @@ func causeOf(c mig.Cause) string {
 		return ""
 	}
 	return c.String()
-}
-
-// hasRun reports whether a run since the job's last requeue is recorded.
-func (j *Job) hasRun() bool {
-	for _, e := range slices.Backward(j.events) {
-		if e.Kind == view.EventRunning || e.Kind == view.EventRequeued {
-			return e.Kind == view.EventRunning
-		}
-	}
-	return false
 }
 
 // once records an event unless the same event is already recorded, with that time or since the

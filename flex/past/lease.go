@@ -24,13 +24,17 @@ type lease struct{ group, node string }
 // used holds the uses of a lease.
 type used struct {
 	uses []Use
-	look int // the last of Day.looks that showed it
+	jobs []uint32 // the raw ids of the last use's jobs
+	look int      // the last of Day.looks that showed it
 }
 
 // Uses returns the uses of a row's machines, oldest first. Earlier uses are unknown.
 func (d *Day) Uses(r view.Row) []Use {
 	names, _ := slurm.Expand(r.Nodes)
-	return d.leases[lease{r.Group, append(names, "")[0]}].uses
+	if of := d.leases[lease{r.Group, append(names, "")[0]}]; of != nil {
+		return of.uses
+	}
+	return nil
 }
 
 // use records how each lease is used.
@@ -38,24 +42,38 @@ func (d *Day) use(l *look) {
 	d.looks++
 	for in := range l.machines {
 		key := lease{in.Group, in.Name}
-		is, state, jobs := d.leases[key], view.StateOf(in), l.names(in)
-		if n := len(is.uses); n == 0 || is.uses[n-1].State != state || is.uses[n-1].Jobs != jobs {
-			is.uses = append(slices.Clip(is.uses), Use{From: l.begin(in, state, n == 0), State: state, Jobs: jobs})
-			is.uses = is.uses[max(0, len(is.uses)-mostUses):]
+		of := d.leases[key]
+		if of == nil {
+			of = &used{}
+			d.leases[key] = of
 		}
-		is.look = d.looks
-		d.leases[key] = is
+		of.look = d.looks
+		of.see(l, in)
 	}
-	maps.DeleteFunc(d.leases, func(_ lease, of used) bool { return of.look != d.looks })
+	maps.DeleteFunc(d.leases, func(_ lease, of *used) bool { return of.look != d.looks })
 }
 
-// names lists the jobs that hold a machine, as squeue shows them.
-func (l *look) names(in scene.Machine) string {
-	var names []string
-	for _, j := range l.scene.HoldersOf(in.Name) {
-		names = append(names, j.Name())
+// see adds a use if the machine's state or jobs have changed.
+func (u *used) see(l *look, in scene.Machine) {
+	state, jobs, n := view.StateOf(in), l.holdersOf(in), len(u.uses)
+	if n > 0 && u.uses[n-1].State == state && slices.EqualFunc(u.jobs, jobs, func(id uint32, j *slurm.Job) bool { return id == j.ID }) {
+		return
 	}
-	return strings.Join(names, ",")
+	var names []string
+	u.jobs = nil
+	for _, j := range jobs {
+		u.jobs, names = append(u.jobs, j.ID), append(names, j.Name())
+	}
+	u.uses = append(slices.Clip(u.uses), Use{From: l.begin(in, state, n == 0), State: state, Jobs: strings.Join(names, ",")})
+	u.uses = u.uses[max(0, n+1-mostUses):]
+}
+
+// holdersOf returns the jobs that hold a machine.
+func (l *look) holdersOf(in scene.Machine) []*slurm.Job {
+	if in.Node != nil {
+		return in.Node.Holders
+	}
+	return l.scene.HoldersOf(in.Name)
 }
 
 // begin returns when a machine entered its present state, as far as known. For a machine that is
@@ -65,7 +83,7 @@ func (l *look) begin(in scene.Machine, state view.State, first bool) time.Time {
 	if first && state == view.Booting && !in.Created.IsZero() {
 		return second(in.Created)
 	}
-	for _, j := range l.scene.HoldersOf(in.Name) {
+	for _, j := range l.holdersOf(in) {
 		if start := second(j.Start); first && state == view.Running && start.After(second(in.Created)) && start.Before(at) {
 			at = start
 		}

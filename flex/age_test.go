@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/mig"
 )
 
@@ -18,7 +18,7 @@ func TestTimesInTheFutureDelayNothing(t *testing.T) {
 	ahead := now.Add(24 * time.Hour)
 
 	var tries retries
-	change := plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "resume"}
+	change := action.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "resume"}
 	tries.note(change, errors.New("Invalid node state specified"), ahead)
 	assert.False(t, tries.isDue(change, ahead))
 	assert.True(t, tries.isDue(change, now))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 )
@@ -28,7 +30,7 @@ type flights struct {
 
 // flight is one queue in progress.
 type flight struct {
-	actions []plan.Action
+	actions []action.Action
 	asks    []string      // instances that the queue requests
 	ended   chan struct{} // closed when the flight has ended
 }
@@ -54,7 +56,7 @@ func (r *Reconciler) apply(ctx context.Context, p plan.Plan, patience time.Durat
 
 // begin records the queues of actions as flights and returns them in order. It skips queues that
 // are already in progress and queues that request an instance that another flight requests.
-func (f *flights) begin(actions []plan.Action) (begun []*flight) {
+func (f *flights) begin(actions []action.Action) (begun []*flight) {
 	var order []string
 	queues, asked := map[string]*flight{}, map[string]bool{}
 	for _, q := range f.queues {
@@ -69,7 +71,7 @@ func (f *flights) begin(actions []plan.Action) (begun []*flight) {
 			queues[a.Queue()], order = q, append(order, a.Queue())
 		}
 		q.actions = append(q.actions, a)
-		if c, ok := a.(plan.CreateRequest); ok {
+		if c, ok := a.(action.CreateRequest); ok {
 			q.asks = append(q.asks, c.Spec.Instances...)
 		}
 	}
@@ -137,15 +139,15 @@ func (f *flight) hasEnded() bool {
 // yet, and actions that depend on a skipped or failed action. If an action fails after actionLimit,
 // the whole queue ends: the cause is then more likely a hang than a rejection. It returns the
 // number of undone actions, not counting retries that are not due.
-func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (failed int) {
+func (r *Reconciler) work(ctx context.Context, actions []action.Action) (failed int) {
 	began := r.Now()
-	var left []plan.Action
+	var left []action.Action
 	for i, a := range actions {
 		if !r.retries.isDue(a, r.Now()) {
 			left = append(left, a)
 			continue
 		}
-		if slices.ContainsFunc(left, func(undone plan.Action) bool { return plan.Needs(a, undone) }) {
+		if slices.ContainsFunc(left, func(undone action.Action) bool { return action.Needs(a, undone) }) {
 			left, failed = append(left, a), failed+1
 			continue
 		}
@@ -172,50 +174,50 @@ func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (failed in
 
 // act executes one action. Creating something that exists and deleting something that does not
 // exist succeed.
-func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
+func (r *Reconciler) act(ctx context.Context, a action.Action) error {
 	switch a := a.(type) {
-	case plan.CreateGroup:
+	case action.CreateGroup:
 		return r.createGroup(ctx, a)
-	case plan.CreateRequest:
+	case action.CreateRequest:
 		return r.createRequest(ctx, a)
-	case plan.CancelRequest:
+	case action.CancelRequest:
 		r.made.dropRequest(a.Group.Region, a.Group.Name, a.Request)
 		return unlessGone(r.Cloud.CancelRequest(ctx, a.Group.Region, a.Group.Name, a.Request))
-	case plan.DeleteRequest:
+	case action.DeleteRequest:
 		return unlessGone(r.Cloud.DeleteRequest(ctx, a.Group.Region, a.Group.Name, a.Request))
-	case plan.DeleteInstances:
+	case action.DeleteInstances:
 		return unlessGone(r.Cloud.DeleteInstances(ctx, a.Group.Region, a.Group.Name, a.Instances))
-	case plan.DeleteVMs:
+	case action.DeleteVMs:
 		r.made.forget("", "", mig.Names(a.Instances))
 		return r.Cloud.DeleteVMs(ctx, a.Instances)
-	case plan.BulkInsert:
+	case action.BulkInsert:
 		return r.bulkInsert(ctx, a)
-	case plan.CreatePolicy:
+	case action.CreatePolicy:
 		err := r.Cloud.CreatePolicy(ctx, a.Spec)
 		r.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
 		return lookAgain(err)
-	case plan.DeletePolicy:
+	case action.DeletePolicy:
 		return unlessGone(r.Cloud.DeletePolicy(ctx, a.Group.Region, a.Group.Name))
-	case plan.DeleteGroup:
+	case action.DeleteGroup:
 		r.made.forget(a.Group.Region, a.Group.Name, nil)
 		return unlessGone(r.Cloud.DeleteGroup(ctx, a.Group.Region, a.Group.Name))
-	case plan.SetNodes:
+	case action.SetNodes:
 		return r.setNodes(ctx, a)
-	case plan.CreateReservation:
+	case action.CreateReservation:
 		return r.createReservation(ctx, a)
-	case plan.SetReservation:
+	case action.SetReservation:
 		return r.setReservation(ctx, a)
-	case plan.DeleteReservation:
+	case action.DeleteReservation:
 		return r.deleteReservation(ctx, a)
-	case plan.UseReservation:
+	case action.UseReservation:
 		return r.useReservation(ctx, a)
-	case plan.CommentJob:
+	case action.CommentJob:
 		return r.commentJob(ctx, a)
-	case plan.ReturnNodes:
+	case action.ReturnNodes:
 		return r.returnNodes(ctx, a)
-	case plan.SignalJob:
+	case action.SignalJob:
 		return r.signalJob(ctx, a)
-	case plan.RequeueJob:
+	case action.RequeueJob:
 		return r.requeueJob(ctx, a)
 	}
 	if r.more == nil {
@@ -224,7 +226,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	return r.more(ctx, a)
 }
 
-func (r *Reconciler) createGroup(ctx context.Context, a plan.CreateGroup) error {
+func (r *Reconciler) createGroup(ctx context.Context, a action.CreateGroup) error {
 	err := r.Cloud.CreateGroup(ctx, a.Spec)
 	r.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
 	if err == nil {
@@ -233,7 +235,7 @@ func (r *Reconciler) createGroup(ctx context.Context, a plan.CreateGroup) error 
 	return lookAgain(err)
 }
 
-func (r *Reconciler) createRequest(ctx context.Context, a plan.CreateRequest) error {
+func (r *Reconciler) createRequest(ctx context.Context, a action.CreateRequest) error {
 	// The request is recorded before the call, for a pass that looks meanwhile.
 	r.made.noteRequest(a.Group.Region, a.Group.Name, a.Spec, r.Now())
 	err := r.Cloud.CreateRequest(ctx, a.Group.Region, a.Group.Name, a.Spec)
@@ -250,12 +252,12 @@ func (r *Reconciler) createRequest(ctx context.Context, a plan.CreateRequest) er
 		return err
 	}
 	for _, node := range a.Spec.Instances {
-		r.noteOutcome(plan.Outcome(a.Group.Name, node), a.Job, err)
+		r.noteOutcome(demand.Outcome(a.Group.Name, node), a.Job, err)
 	}
 	return err
 }
 
-func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
+func (r *Reconciler) bulkInsert(ctx context.Context, a action.BulkInsert) error {
 	r.made.noteInserted(a.Spec.Instances, r.Now())
 	err := r.Cloud.BulkInsert(ctx, a.Spec)
 	if cause := mig.CauseOf(err); err != nil && cause != mig.CauseUnavailable {

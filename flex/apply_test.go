@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -171,17 +172,17 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 			}
 			w.waiting(1, "train", "alpha-a3-0")
 			w.cloud.ResetCalls()
-			there := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}
-			made := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-2"}}
-			p := plan.Plan{Actions: []plan.Action{
+			there := action.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}
+			made := action.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-2"}}
+			p := plan.Plan{Actions: []action.Action{
 				// Deleting a group that does not exist succeeds.
-				plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-none"}}},
-				plan.CreatePolicy{Of: made, Spec: mig.PolicySpec{Name: made.Group.Name, Region: us}},
-				plan.CreateGroup{Of: made, Spec: mig.GroupSpec{Name: made.Group.Name, Region: us}},
-				plan.CreateRequest{Of: made, Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-1"}}},
-				plan.DeleteRequest{Of: there, Request: "a1"},
-				plan.CancelRequest{Of: there, Request: "a1"},
-				plan.DeleteGroup{Of: there},
+				action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: us, Name: "alpha-none"}}},
+				action.CreatePolicy{Of: made, Spec: mig.PolicySpec{Name: made.Group.Name, Region: us}},
+				action.CreateGroup{Of: made, Spec: mig.GroupSpec{Name: made.Group.Name, Region: us}},
+				action.CreateRequest{Of: made, Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-1"}}},
+				action.DeleteRequest{Of: there, Request: "a1"},
+				action.CancelRequest{Of: there, Request: "a1"},
+				action.DeleteGroup{Of: there},
 			}}
 			assert.Equal(t, 5, w.apply(t.Context(), p, time.Minute))
 			assert.ElementsMatch(t, []string{
@@ -194,7 +195,7 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 			w.Scheduler = hungSlurm{w.slurm}
 			var p plan.Plan
 			for range 10 {
-				p.Actions = append(p.Actions, plan.SetNodes{Nodes: []string{fmt.Sprint("alpha-a3-", len(p.Actions))}, State: "resume"})
+				p.Actions = append(p.Actions, action.SetNodes{Nodes: []string{fmt.Sprint("alpha-a3-", len(p.Actions))}, State: "resume"})
 			}
 			begun := time.Now()
 			assert.Equal(t, 10, w.apply(t.Context(), p, time.Hour))
@@ -364,9 +365,9 @@ func (hungSlurm) UpdateNodes(context.Context, []string, slurm.NodeChange) error 
 
 func TestRejectedNodeUpdateStopsNoCloudAction(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := plan.Plan{Actions: []plan.Action{
-			plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "levitate"},
-			plan.CreateGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}, Spec: mig.GroupSpec{
+		p := plan.Plan{Actions: []action.Action{
+			action.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "levitate"},
+			action.CreateGroup{Of: action.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}, Spec: mig.GroupSpec{
 				Name: "alpha-a3-job-1", Region: us, Template: w.slurm.cfg.NodeSets[0].Template,
 				Zones: []string{"us-central1-a"}, Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", Job: 1},
 			}},

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/takedown"
@@ -148,7 +149,7 @@ func (d *Down) observe(ctx context.Context) (snap scene.Snapshot, err error) {
 }
 
 // act executes the actions that only a takedown plans.
-func (d *Down) act(ctx context.Context, a plan.Action) error {
+func (d *Down) act(ctx context.Context, a action.Action) error {
 	switch a := a.(type) {
 	case takedown.ClosePartition:
 		return d.Partitions.ClosePartition(ctx, a.Name)
@@ -169,16 +170,16 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 		return err
 	}
 	done := memo.Done{Deed: memo.Requeued, At: d.R.Now(), Reason: a.Because()}
-	if a.Then == plan.Cancel {
+	if a.Then == action.Cancel {
 		done.Deed = memo.Cancelled
 	}
-	if a.Then == plan.Requeue && !records[0].Requeues() {
+	if a.Then == action.Requeue && !records[0].Requeues() {
 		return fmt.Errorf("job %d would be lost by now", a.Job)
 	}
 	if err := d.R.tell(ctx, records[0], memo.OwnComment+done.String()); err != nil {
 		return err
 	}
-	if a.Then == plan.Cancel {
+	if a.Then == action.Cancel {
 		return d.R.Scheduler.CancelJob(ctx, a.Job)
 	}
 	return d.R.Scheduler.RequeueJob(ctx, a.Job)
@@ -203,7 +204,7 @@ type doneCount struct{ atomic.Int64 }
 func (*doneCount) Saw(*scene.Scene, plan.Plan) {}
 
 // Did counts a successful action.
-func (c *doneCount) Did(_ plan.Action, _ time.Time, _ time.Duration, err error) {
+func (c *doneCount) Did(_ action.Action, _ time.Time, _ time.Duration, err error) {
 	if err == nil {
 		c.Add(1)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/test/fakegce"
@@ -38,13 +39,13 @@ type faces struct {
 	comment []string
 }
 
-func (f *faces) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
+func (f *faces) Did(a action.Action, _ time.Time, _ time.Duration, err error) {
 	defer locked(&f.mu)()
 	if err == nil || !f.failed.IsZero() {
 		return
 	}
 	switch a.(type) {
-	case plan.CreatePolicy, plan.CreateGroup, plan.CreateRequest, plan.BulkInsert:
+	case action.CreatePolicy, action.CreateGroup, action.CreateRequest, action.BulkInsert:
 		f.failed = f.w.Now()
 	}
 }
@@ -80,7 +81,7 @@ func (f *faces) Saw(s *scene.Scene, p plan.Plan) {
 		return slices.ContainsFunc(v.Problems, func(text string) bool { return strings.HasPrefix(text, row.Group+": "+row.Obstacle) })
 	}, "problem: %s", v.Problems)
 	for _, a := range p.Actions {
-		if c, ok := a.(plan.CommentJob); ok {
+		if c, ok := a.(action.CommentJob); ok {
 			f.comment = append(f.comment, c.Text)
 		}
 	}

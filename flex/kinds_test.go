@@ -14,25 +14,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 )
 
-// TestEveryActionIsClassified reports what is still missing for a new action in flex/plan.
+// TestEveryActionIsClassified reports what is still missing for a new action in flex/plan/action.
 func TestEveryActionIsClassified(t *testing.T) {
 	kinds := actionsOfThePlanner(t)
-	assert.ElementsMatch(t, slices.Collect(maps.Values(kinds)), plan.Kinds(), "flex/plan/action.go lists the kinds of actions in kinds")
-	for _, kind := range plan.Kinds() {
+	assert.ElementsMatch(t, slices.Collect(maps.Values(kinds)), action.Kinds(), "flex/plan/action/action.go lists the kinds of actions in kinds")
+	for _, kind := range action.Kinds() {
 		_, known := inSlurm(kind)
 		assert.True(t, known, "inSlurm in flex/retries.go lacks %s", kind)
 	}
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(kinds)), casesOfAct(t), "act in flex/apply.go has a case for each type of action")
 }
 
-// actionsOfThePlanner returns the types in flex/plan's source that have a method About, with the
+// actionsOfThePlanner returns the types in flex/plan/action's source that have a method About, with the
 // kind that About returns.
 func actionsOfThePlanner(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("plan/*.go")
+	files, err := filepath.Glob("plan/action/*.go")
 	require.NoError(t, err)
 	kinds := map[string]string{}
 	for _, name := range files {
@@ -59,7 +59,7 @@ func actionsOfThePlanner(t *testing.T) map[string]string {
 	return kinds
 }
 
-// casesOfAct returns the types of flex/plan that act executes.
+// casesOfAct returns the types of flex/plan/action that act executes.
 func casesOfAct(t *testing.T) (types []string) {
 	t.Helper()
 	for _, decl := range parse(t, "apply.go").Decls {

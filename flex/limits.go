@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -20,7 +20,7 @@ type Limiter interface {
 // limits after the jobs, so that a job that starts in between is counted.
 func (r *Reconciler) observeAllowances(ctx context.Context, snap *scene.Snapshot) {
 	snap.Allowances, snap.AllowancesErr = slurm.Allowances{}, nil
-	if !r.Promises || r.Config.Options.Waiting != config.Pending || !slices.ContainsFunc(snap.Jobs, plan.NeedsLimits) {
+	if !r.Promises || r.Config.Options.Waiting != config.Pending || !slices.ContainsFunc(snap.Jobs, demand.NeedsLimits) {
 		return
 	}
 	snap.Allowances, snap.AllowancesErr = r.Scheduler.Allowances(ctx, r.settings.limited)

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/takedown"
 	"slurmflex/slurm"
 )
@@ -31,7 +31,7 @@ type failure struct {
 
 // isNews reports whether the log should show an error. A nil error means that the action succeeded,
 // so its next failure is news.
-func (f *failures) isNews(a plan.Action, err error, now time.Time) bool {
+func (f *failures) isNews(a action.Action, err error, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := changed(a)
@@ -51,7 +51,7 @@ func (f *failures) isNews(a plan.Action, err error, now time.Time) bool {
 }
 
 // logAction writes one line about an action that has ended.
-func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
+func (r *Reconciler) logAction(a action.Action, took time.Duration, err error) {
 	about := a.About()
 	fields := []zap.Field{zap.String("action", a.String())}
 	if about.Job != 0 {
@@ -76,9 +76,9 @@ func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
 }
 
 // event describes the effect of a successful action.
-func event(a plan.Action) string {
+func event(a action.Action) string {
 	switch a := a.(type) {
-	case plan.ReturnNodes:
+	case action.ReturnNodes:
 		return endOf(a.Then)
 	case takedown.EndJob:
 		return endOf(a.Then)
@@ -87,9 +87,9 @@ func event(a plan.Action) string {
 }
 
 // endOf describes what happened to a job that lost its nodes.
-func endOf(then plan.Then) string {
-	return map[plan.Then]string{
-		plan.Requeue: "job requeued", plan.Hold: "job held", plan.Cancel: "job cancelled",
+func endOf(then action.Then) string {
+	return map[action.Then]string{
+		action.Requeue: "job requeued", action.Hold: "job held", action.Cancel: "job cancelled",
 	}[then]
 }
 
@@ -122,20 +122,20 @@ func eventOf(kind string) string {
 // severity returns the log level of a successful action. Actions that hold or cancel a user's job
 // need an admin's attention (warn). Actions that belong to another action, or that the job's
 // AdminComment shows, are for debugging.
-func severity(a plan.Action) zapcore.Level {
+func severity(a action.Action) zapcore.Level {
 	switch a := a.(type) {
-	case plan.CreateGroup, plan.CreatePolicy, plan.DeletePolicy, plan.DeleteRequest, plan.CommentJob:
+	case action.CreateGroup, action.CreatePolicy, action.DeletePolicy, action.DeleteRequest, action.CommentJob:
 		return zapcore.DebugLevel
-	case plan.SetNodes:
+	case action.SetNodes:
 		if a.State == "" {
 			return zapcore.DebugLevel
 		}
-	case plan.ReturnNodes:
-		if a.Then != plan.Requeue {
+	case action.ReturnNodes:
+		if a.Then != action.Requeue {
 			return zapcore.WarnLevel
 		}
 	case takedown.EndJob:
-		if a.Then != plan.Requeue {
+		if a.Then != action.Requeue {
 			return zapcore.WarnLevel
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zapcore"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/test/fakegce"
 )
 
@@ -55,12 +55,12 @@ func TestRepeatedFailureIsLoggedOnceAnHour(t *testing.T) {
 }
 
 func TestEachKindOfActionHasALogEvent(t *testing.T) {
-	for _, kind := range plan.Kinds() {
-		if kind != (plan.ReturnNodes{}).About().Kind {
+	for _, kind := range action.Kinds() {
+		if kind != (action.ReturnNodes{}).About().Kind {
 			assert.NotEmpty(t, eventOf(kind), kind)
 		}
 	}
-	for _, then := range []plan.Then{plan.Requeue, plan.Hold, plan.Cancel} {
-		assert.NotEmpty(t, event(plan.ReturnNodes{Then: then}), then)
+	for _, then := range []action.Then{action.Requeue, action.Hold, action.Cancel} {
+		assert.NotEmpty(t, event(action.ReturnNodes{Then: then}), then)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -165,7 +165,7 @@ func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string)
 
 // commentJob writes a job's AdminComment if the job still exists. The first comment also appears on
 // the terminal of a salloc or srun, which prints nothing while waiting.
-func (r *Reconciler) commentJob(ctx context.Context, a plan.CommentJob) error {
+func (r *Reconciler) commentJob(ctx context.Context, a action.CommentJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 {
 		return err
@@ -193,7 +193,7 @@ func (r *Reconciler) notifyTerminal(ctx context.Context, rec slurm.JobRecord, te
 // returnNodes notifies the owners, then returns the nodes to Slurm, unless the jobs have changed
 // since the plan was made. The nodes lack a working machine, so nothing is lost while the owners
 // cannot be notified.
-func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error {
+func (r *Reconciler) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 	records, err := r.records(ctx, append([]uint32{a.Job}, a.Others...)...)
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 		switch {
 		case rec.State == slurm.JobRunning: // late nodes of a running job must not be taken
 			return fmt.Errorf("job %d has started", rec.ID)
-		case a.Door == "" && a.Then != plan.Cancel && !rec.Requeues():
+		case a.Door == "" && a.Then != action.Cancel && !rec.Requeues():
 			return fmt.Errorf("job %d keeps its nodes: Slurm would end it", rec.ID)
 		}
 	}
@@ -217,15 +217,15 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 		if err := r.tell(ctx, rec, text); err != nil {
 			return err
 		}
-		if a.Then != plan.Requeue {
+		if a.Then != action.Requeue {
 			r.notifyTerminal(ctx, rec, text)
 		}
 	}
 	// A job that is held first changes from CONFIGURING to held, and cannot start in between.
 	switch a.Then {
-	case plan.Hold:
+	case action.Hold:
 		err = r.Scheduler.HoldJob(ctx, a.Job)
-	case plan.Cancel:
+	case action.Cancel:
 		err = r.Scheduler.CancelJob(ctx, a.Job)
 	}
 	if err != nil {
@@ -250,14 +250,14 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 	if a.Door == "" || err != nil {
 		return err
 	}
-	return r.deleteReservation(ctx, plan.DeleteReservation{OfReservation: plan.OfReservation{Name: a.Door}, Job: a.Job, Unused: a.Unused})
+	return r.deleteReservation(ctx, action.DeleteReservation{OfReservation: action.OfReservation{Name: a.Door}, Job: a.Job, Unused: a.Unused})
 }
 
 // signalJob signals a running batch script if its owner still wants the signal. An interactive job
 // gets a warning on its terminal instead. The AdminComment announces the warning first and confirms
 // it afterwards. A signal that was sent never counts as a failed action: it may have ended the job,
 // and Slurm rejects changes to the AdminComment of an ended job.
-func (r *Reconciler) signalJob(ctx context.Context, a plan.SignalJob) error {
+func (r *Reconciler) signalJob(ctx context.Context, a action.SignalJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning {
 		return err
@@ -282,7 +282,7 @@ func (r *Reconciler) signalJob(ctx context.Context, a plan.SignalJob) error {
 }
 
 // requeueJob requeues a running job, unless Slurm would no longer requeue it.
-func (r *Reconciler) requeueJob(ctx context.Context, a plan.RequeueJob) error {
+func (r *Reconciler) requeueJob(ctx context.Context, a action.RequeueJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning || !records[0].Requeues() {
 		return err

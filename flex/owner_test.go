@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
@@ -72,7 +72,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			_, p, err := w.Look(t.Context())
 			require.NoError(t, err)
 			require.NotEmpty(t, p.Actions)
-			require.IsType(t, plan.ReturnNodes{}, p.Actions[0], "no slurmd has registered within boot_timeout")
+			require.IsType(t, action.ReturnNodes{}, p.Actions[0], "no slurmd has registered within boot_timeout")
 
 			w.slurm.set("alpha-a3-0", "MIXED+CLOUD")
 			w.slurm.jobs[1].State = slurm.JobRunning
@@ -305,20 +305,20 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 
 // U3: owners learn the reason before slurmflex acts on their job.
 func TestFailedCommentPreventsTheAction(t *testing.T) {
-	told := func(before string) plan.CommentJob {
-		return plan.CommentJob{OfJob: plan.OfJob{Job: 1}, Text: "flex-start: why", Before: before, Why: "why"}
+	told := func(before string) action.CommentJob {
+		return action.CommentJob{OfJob: action.OfJob{Job: 1}, Text: "flex-start: why", Before: before, Why: "why"}
 	}
-	job, nodes := plan.OfJob{Job: 1}, []string{"alpha-a3-0"}
-	eachInWorld(t, map[string][]plan.Action{
-		"requeue":   {told(""), plan.RequeueJob{OfJob: job, Why: "why"}},
-		"signal":    {told(""), plan.SignalJob{OfJob: job, Signal: "USR1", Text: "flex-start: why, and sent", Why: "why"}},
-		"node down": {told("slurm"), plan.SetNodes{Nodes: nodes, State: "down", Jobs: []uint32{1}, Why: "why"}},
-		"return":    {plan.ReturnNodes{OfJob: job, Nodes: nodes, Reason: "why", Then: plan.Hold}},
-	}, func(t *testing.T, w *world, actions []plan.Action) {
+	job, nodes := action.OfJob{Job: 1}, []string{"alpha-a3-0"}
+	eachInWorld(t, map[string][]action.Action{
+		"requeue":   {told(""), action.RequeueJob{OfJob: job, Why: "why"}},
+		"signal":    {told(""), action.SignalJob{OfJob: job, Signal: "USR1", Text: "flex-start: why, and sent", Why: "why"}},
+		"node down": {told("slurm"), action.SetNodes{Nodes: nodes, State: "down", Jobs: []uint32{1}, Why: "why"}},
+		"return":    {action.ReturnNodes{OfJob: job, Nodes: nodes, Reason: "why", Then: action.Hold}},
+	}, func(t *testing.T, w *world, actions []action.Action) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: true, Comment: "slurmflex:signal"}}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		switch actions[len(actions)-1].(type) {
-		case plan.ReturnNodes:
+		case action.ReturnNodes:
 		default:
 			w.slurm.jobs[1].State = slurm.JobRunning
 		}
@@ -342,7 +342,7 @@ func TestSentSignalCountsAsSuccess(t *testing.T) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Comment: "slurmflex:signal"}}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Job has already finished")
-		assert.Zero(t, w.work(t.Context(), []plan.Action{plan.SignalJob{OfJob: plan.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
+		assert.Zero(t, w.work(t.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
 		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
 		assert.Equal(t, "flex-start: sent", w.owners.last(1).told, "it is sent once")
 	})
@@ -352,7 +352,7 @@ func TestUrgentRequeueDoesNotWaitForAComment(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Socket timed out")
-		actions := []plan.Action{plan.CommentJob{OfJob: plan.OfJob{Job: 1}, Text: "flex-start: why"}, plan.RequeueJob{OfJob: plan.OfJob{Job: 1}, Urgent: true}}
+		actions := []action.Action{action.CommentJob{OfJob: action.OfJob{Job: 1}, Text: "flex-start: why"}, action.RequeueJob{OfJob: action.OfJob{Job: 1}, Urgent: true}}
 		assert.Equal(t, 1, w.work(t.Context(), actions))
 		assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)
 	})

@@ -17,7 +17,10 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -131,7 +134,7 @@ type Reconciler struct {
 	unasked  map[uint32]time.Time   // from the last plan; see scene.Snapshot
 
 	// more executes actions that passes never plan; nil if such actions cannot occur.
-	more func(context.Context, plan.Action) error
+	more func(context.Context, action.Action) error
 }
 
 // slurmAge is the maximum age of Slurm's answers once the cloud has been read, because jobs start
@@ -218,7 +221,7 @@ func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
 func (r *Reconciler) observeMachines(ctx context.Context, snap *scene.Snapshot) (unseenGroups, unseenInstances map[string]error, compute dated) {
 	regions := r.Config.FlexRegions()
 	snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
-	snap.Groups, snap.Trials = plan.WithoutTrials(r.Config.Cluster, snap.Groups)
+	snap.Groups, snap.Trials = report.WithoutTrials(r.Config.Cluster, snap.Groups)
 	if len(unseenGroups) < len(regions) {
 		snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions, zonesOf(r.Config, snap.Groups)...)
 		if len(unseenInstances) < len(regions) {
@@ -441,9 +444,9 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, pl
 	}
 	s := scene.Of(r.Config, snap)
 	p := plan.Compute(s)
-	r.asked, r.unasked = p.Asked, plan.WithoutReason(p.Held)
+	r.asked, r.unasked = p.Asked, demand.WithoutReason(p.Held)
 	if r.Remnants {
-		for _, t := range plan.Trials(s) {
+		for _, t := range report.Trials(s) {
 			p.Actions = append(p.Actions, t.Ends()...)
 		}
 	}
@@ -459,14 +462,14 @@ type Filter func(plan.Plan) plan.Plan
 // OnlyCollect keeps the actions that clean up in the cloud. It drops the cancellation of a request
 // that yields its place, because a full pass must write the AdminComment first.
 func OnlyCollect(p plan.Plan) plan.Plan {
-	var kept []plan.Action
+	var kept []action.Action
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case plan.CancelRequest:
+		case action.CancelRequest:
 			if !a.Yields {
 				kept = append(kept, a)
 			}
-		case plan.DeleteRequest, plan.DeleteInstances, plan.DeleteVMs, plan.DeleteGroup, plan.DeletePolicy, plan.DeleteReservation:
+		case action.DeleteRequest, action.DeleteInstances, action.DeleteVMs, action.DeleteGroup, action.DeletePolicy, action.DeleteReservation:
 			kept = append(kept, a)
 		}
 	}

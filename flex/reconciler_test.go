@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -402,6 +403,6 @@ func TestClockJumpReleasesNoMachine(t *testing.T) {
 }
 
 func TestCollectionSkipsRequestsThatYield(t *testing.T) {
-	p := OnlyCollect(plan.Plan{Actions: []plan.Action{plan.CancelRequest{Request: "a1", Yields: true}, plan.CancelRequest{Request: "a2"}}})
-	assert.Equal(t, []plan.Action{plan.CancelRequest{Request: "a2"}}, p.Actions)
+	p := OnlyCollect(plan.Plan{Actions: []action.Action{action.CancelRequest{Request: "a1", Yields: true}, action.CancelRequest{Request: "a2"}}})
+	assert.Equal(t, []action.Action{action.CancelRequest{Request: "a2"}}, p.Actions)
 }

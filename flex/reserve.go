@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -22,7 +22,7 @@ const lateMemory = time.Hour
 
 // createReservation creates a reservation. If slurmctld rejects a reservation for the user of a
 // job, slurmflex requests no machines for the job for some minutes, and why shows the reason.
-func (r *Reconciler) createReservation(ctx context.Context, a plan.CreateReservation) error {
+func (r *Reconciler) createReservation(ctx context.Context, a action.CreateReservation) error {
 	err := r.Scheduler.CreateReservation(ctx, slurm.ReservationSpec{
 		Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge,
 	})
@@ -34,7 +34,7 @@ func (r *Reconciler) createReservation(ctx context.Context, a plan.CreateReserva
 
 // setReservation changes a reservation. If Slurm rejects a new start because the reservation has
 // already started, it succeeds.
-func (r *Reconciler) setReservation(ctx context.Context, a plan.SetReservation) error {
+func (r *Reconciler) setReservation(ctx context.Context, a action.SetReservation) error {
 	err := r.Scheduler.SetReservation(ctx, a.Name, a.ReservationChange)
 	if !a.Start.IsZero() && errors.Is(err, slurm.ErrReservationStarted) {
 		return nil
@@ -43,7 +43,7 @@ func (r *Reconciler) setReservation(ctx context.Context, a plan.SetReservation) 
 }
 
 // useReservation makes a pending job use a reservation, or stop using it.
-func (r *Reconciler) useReservation(ctx context.Context, a plan.UseReservation) error {
+func (r *Reconciler) useReservation(ctx context.Context, a action.UseReservation) error {
 	name := a.Name
 	if a.Leave {
 		name = ""
@@ -52,7 +52,7 @@ func (r *Reconciler) useReservation(ctx context.Context, a plan.UseReservation) 
 }
 
 // deleteReservation deletes a reservation. Slurm rejects this while a job uses the reservation.
-func (r *Reconciler) deleteReservation(ctx context.Context, a plan.DeleteReservation) error {
+func (r *Reconciler) deleteReservation(ctx context.Context, a action.DeleteReservation) error {
 	if a.Late != "" {
 		r.late.note(a.Job, scene.Late{Until: r.Now().Add(lateRest), Reason: a.Late})
 	}

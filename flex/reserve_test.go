@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -65,7 +65,7 @@ func (strict) CreateReservation(context.Context, slurm.ReservationSpec) error {
 func TestRejectedReservationDelaysTheJob(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	r := &Reconciler{Config: alphaConfig(t), Scheduler: strict{}, Now: func() time.Time { return now }}
-	require.ErrorIs(t, r.createReservation(t.Context(), plan.CreateReservation{Job: 7, User: "eve"}), slurm.ErrUserUnknown)
-	require.Error(t, r.createReservation(t.Context(), plan.CreateReservation{}))
+	require.ErrorIs(t, r.createReservation(t.Context(), action.CreateReservation{Job: 7, User: "eve"}), slurm.ErrUserUnknown)
+	require.Error(t, r.createReservation(t.Context(), action.CreateReservation{}))
 	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: "eve"}}, r.late.matter(now))
 }

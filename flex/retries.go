@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/slurm"
 )
 
@@ -28,7 +28,7 @@ type refusedChange struct {
 
 // isDue reports whether an action may be tried now: one second after the first rejection, then
 // after two, four and so on, up to rarestRetry.
-func (r *retries) isDue(a plan.Action, now time.Time) bool {
+func (r *retries) isDue(a action.Action, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was, refused := r.refused[changed(a)]
@@ -64,7 +64,7 @@ func inSlurm(kind string) (slurm, known bool) {
 }
 
 // note records the outcome of an action in Slurm.
-func (r *retries) note(a plan.Action, err error, now time.Time) {
+func (r *retries) note(a action.Action, err error, now time.Time) {
 	if slurm, _ := inSlurm(a.About().Kind); !slurm {
 		return
 	}
@@ -83,10 +83,10 @@ func (r *retries) note(a plan.Action, err error, now time.Time) {
 }
 
 // changed names what an action changes, and the new state.
-func changed(a plan.Action) string {
+func changed(a action.Action) string {
 	about := a.About()
 	key := fmt.Sprintf("%s %s %d %s", a.Queue(), about.Kind, about.Job, slurm.Fold(about.Nodes))
-	if n, ok := a.(plan.SetNodes); ok {
+	if n, ok := a.(action.SetNodes); ok {
 		key += " " + n.State
 	}
 	return key

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/slurm"
 )
 
 // setNodes changes nodes. Before a change that takes nodes from jobs, it reads the queue again and
 // leaves out nodes that a job got after the pass read the queue.
-func (r *Reconciler) setNodes(ctx context.Context, a plan.SetNodes) error {
+func (r *Reconciler) setNodes(ctx context.Context, a action.SetNodes) error {
 	nodes, change := a.Nodes, slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}
 	var taken error
 	if change.State == "power_down_force" || change.State == "down" {

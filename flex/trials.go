@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -17,14 +17,14 @@ func OtherTrials(ctx context.Context, cfg *config.Config, cloud Cloud) (says []s
 	snap := scene.Snapshot{Now: time.Now(), Unseen: map[string]error{}}
 	regions := cfg.FlexRegions()
 	groups, unseen := cloud.Groups(ctx, cfg.Cluster, regions)
-	_, snap.Trials = plan.WithoutTrials(cfg.Cluster, groups)
+	_, snap.Trials = report.WithoutTrials(cfg.Cluster, groups)
 	snap.Policies, snap.UnseenPolicies = cloud.Policies(ctx, cfg.Cluster, regions)
 	for _, region := range regions {
 		if err := cmp.Or(unseen[region], snap.UnseenPolicies[region]); err != nil {
 			says = append(says, fmt.Sprintf("whether an earlier trial has left anything in %s is not known: %v", region, err))
 		}
 	}
-	for _, t := range plan.Trials(scene.Of(cfg, snap)) {
+	for _, t := range report.Trials(scene.Of(cfg, snap)) {
 		says = append(says, t.Told())
 	}
 	return says

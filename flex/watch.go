@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -14,7 +15,7 @@ type Watcher interface {
 	Saw(s *scene.Scene, p plan.Plan)
 
 	// Did is called when an action has ended. A nil error means success.
-	Did(a plan.Action, begun time.Time, took time.Duration, err error)
+	Did(a action.Action, begun time.Time, took time.Duration, err error)
 
 	// Stood is called with nil when the daemon has made a pass, and with the reason when it has
 	// not, for example ErrStandby.
@@ -32,7 +33,7 @@ func (all Watchers) Saw(s *scene.Scene, p plan.Plan) {
 }
 
 // Did calls Did of each element.
-func (all Watchers) Did(a plan.Action, begun time.Time, took time.Duration, err error) {
+func (all Watchers) Did(a action.Action, begun time.Time, took time.Duration, err error) {
 	for _, w := range all {
 		w.Did(a, begun, took, err)
 	}

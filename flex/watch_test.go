@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/test/fakegce"
 )
@@ -28,7 +29,7 @@ func (n *notes) Saw(s *scene.Scene, p plan.Plan) {
 	n.write("saw %d nodes within %s, %d actions", len(s.Seen.Nodes), s.Seen.Now.Sub(s.Seen.Begun), len(p.Actions))
 }
 
-func (n *notes) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
+func (n *notes) Did(a action.Action, _ time.Time, _ time.Duration, err error) {
 	n.write("did %s: %v", a.About().Kind, err)
 }
 
@@ -43,7 +44,7 @@ func TestWatchersGetTheSameCalls(t *testing.T) {
 	var one, other notes
 	all := Watchers{&one, &other}
 	all.Saw(&scene.Scene{}, plan.Plan{})
-	all.Did(plan.DeleteGroup{}, time.Time{}, 0, errors.New("no"))
+	all.Did(action.DeleteGroup{}, time.Time{}, 0, errors.New("no"))
 	all.Stood(ErrStandby)
 	assert.Equal(t, []string{"saw 0 nodes within 0s, 0 actions", "did delete_group: no", "stood: slurmctld is active"}, one.lines)
 	assert.Equal(t, one.lines, other.lines)
@@ -112,6 +113,6 @@ func TestSeverityReflectsAnActionsImportance(t *testing.T) {
 		assert.Equal(t, zapcore.WarnLevel, held[0].Level)
 		assert.Equal(t, "INVALID_ARGUMENT: no", held[0].ContextMap()["why"])
 	})
-	assert.Equal(t, zapcore.DebugLevel, severity(plan.CommentJob{}))
-	assert.Equal(t, zapcore.InfoLevel, severity(plan.ReturnNodes{Then: plan.Requeue}))
+	assert.Equal(t, zapcore.DebugLevel, severity(action.CommentJob{}))
+	assert.Equal(t, zapcore.InfoLevel, severity(action.ReturnNodes{Then: action.Requeue}))
 }

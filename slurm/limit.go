@@ -79,3 +79,8 @@ func (l Limit) String() string {
 		return "unknown"
 	}
 }
+
+// Clock formats a duration as Slurm formats time limits: 2:00:00, 7-00:00:00.
+func Clock(d time.Duration) string {
+	return Limit{Kind: LimitSet, Duration: d}.String()
+}

@@ -13,7 +13,7 @@ import (
 )
 
 func newEstimate(a *app) *cobra.Command {
-	q, after, asJSON := estimate.Query{}, time.Duration(0), false
+	q, after, asJSON := estimate.Query{Nodes: estimate.Range{Least: 1, Most: 1}}, time.Duration(0), false
 	cmd := &cobra.Command{
 		Use: "estimate [JOB]", Short: "Estimate how long a job waits for machines", GroupID: "ask",
 		Long: `Estimate how long a job waits for machines: the median and the 90th percentile of the
@@ -31,6 +31,13 @@ sooner: numbers that chance puts in the wrong order are averaged. Any user may r
 history: see slurmflex.state_dir. It asks Google nothing, unless
 slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.
 
+With --best, a table ranks the ways in which the job could be submitted: in each of
+its partitions, with fewer nodes if --nodes is a range, and with shorter time limits.
+It leaves out what brings the job less but no sooner. For a waiting job, a row has its
+own request, from now on; the others are new requests. With --short, one line
+has the wait of the job as it is, and the soonest way if that is certainly shorter by a
+third or more.
+
 With --places, a table shows what a second and a third place are worth to a job of
 several partitions: the wait until the first place has machines, how many requests the
 job makes and how long it holds them, and how long machines are lost that another place
@@ -39,6 +46,7 @@ Places whose history is too short are named and left out.`,
 		Example: `  slurmflex estimate --partition train --nodes 4 --time 4:00:00
   slurmflex estimate -p train -N 4 -t 2-00:00:00
   slurmflex estimate -p train -N 4 --short
+  slurmflex estimate -p us,eu -N 2-4 -t 8:00:00 --time-min 2:00:00 --best
   slurmflex estimate -p us,eu,asia -N 4 --places
   slurmflex estimate 812`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -77,13 +85,15 @@ Places whose history is too short are named and left out.`,
 		}),
 	}
 	cmd.Flags().StringVarP(&q.Partition, "partition", "p", "", "`partition` of the job")
-	cmd.Flags().IntVarP(&q.Nodes, "nodes", "N", 1, "`number` of nodes")
+	cmd.Flags().VarP(&q.Nodes, "nodes", "N", "`number` of nodes; with --best also a range such as 2-4")
 	cmd.Flags().StringVarP(&q.Time, "time", "t", "", "time limit in sbatch format (default: the longest lease)")
 	cmd.Flags().BoolVar(&q.Short, "short", false, "print only the estimate, one line for each nodeset, and nothing without history")
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&q.Places, "places", false, "simulate a job that requests machines in all nodesets of these partitions, in this order")
 	cmd.Flags().Float64SliceVar(&q.Correlations, "correlation", []float64{0, .5}, "with --places: `list` of correlations between the waits in different places, 0 to 1")
 	cmd.Flags().DurationVar(&after, "after", 0, "with --places: time between the requests in one place and the next (default: ask_elsewhere_after of the earlier place)")
+	cmd.Flags().BoolVar(&q.Best, "best", false, "rank the job's own alternatives: its partitions, fewer nodes if it allows them, and shorter time limits")
+	cmd.Flags().StringVar(&q.TimeMin, "time-min", "", "with --best: shortest time limit, in sbatch format (default: 1 hour)")
 	cmd.MarkFlagsMutuallyExclusive("short", "json")
 	cmd.MarkFlagsMutuallyExclusive("short", "places")
 	return cmd
@@ -96,7 +106,7 @@ func (a *app) questions(ctx context.Context, cfg *config.Config, q estimate.Quer
 		if err != nil {
 			return nil, err
 		}
-		return estimate.OfJob(cfg, &v, jobs[0], now)
+		return q.OfJob(cfg, &v, jobs[0], now)
 	}
 	questions, err := q.Questions(cfg)
 	if err != nil {

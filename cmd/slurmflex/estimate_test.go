@@ -171,3 +171,43 @@ func TestComputeIsAskedForAdviceOnlyOnRequest(t *testing.T) {
 	assert.NotContains(t, w.flex(t, "estimate", "-p", "train", "-N", "2").exits(t, exitDone).stdout.String(), "advice")
 	assert.Empty(t, w.cloud.Calls())
 }
+
+func TestBestRanksTheJobsAlternatives(t *testing.T) {
+	w := newWorld(t)
+	w.regions(t, map[string]int{"us": 200, "eu": 200, "asia": 9})
+	text := w.flex(t, "estimate", "-p", "us,eu,asia", "-N", "2-4", "--best").exits(t, exitDone).stdout.String()
+	assert.Regexp(t, `(?m)^  partition  nodeset  nodes  --time      wait +1h00m  4h00m  1d00h  4d00h$`, text)
+	assert.Regexp(t, `(?m)^  (us|eu) +(us|eu) +4 +any +\dh\d\dm / \d+h\d\dm +\d\d % +\d\d % +\d\d % +\d\d %  as requested$`, text)
+	assert.NotContains(t, text, "  2  ", "fewer nodes have no shorter wait in this history")
+	assert.Contains(t, text, "nodeset asia: 2 of 2 left out: too few requests like them got machines\n")
+
+	var report estimate.Report
+	out := w.flex(t, "estimate", "-p", "us,eu,asia", "-N", "2-4", "--best", "--json").exits(t, exitDone).stdout
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	require.Len(t, report.Best, 2)
+	assert.LessOrEqual(t, *report.Best[0].Half, *report.Best[1].Half)
+	assert.Len(t, report.Best[0].Chances, 4)
+	for flags, says := range map[string]string{
+		"-p us -N 2-4":                               "--nodes 2-4 needs --best",
+		"-p us -N 4-2 --best":                        `invalid argument "4-2"`,
+		"-p us --time-min 1:00:00":                   "--time-min needs --best",
+		"-p us -t 1:00:00 --time-min 2:00:00 --best": "--time-min 2:00:00 must not be longer than --time 1:00:00",
+		"-p us -t 1:00:00 --time-min soon --best":    "--time-min: ",
+		"-p us --best --places":                      "--best and --places are mutually exclusive",
+	} {
+		w.flex(t, append([]string{"estimate"}, strings.Fields(flags)...)...).exits(t, exitUsage).complains(t, says)
+	}
+}
+
+func TestBestDependsOnTheWaitingJob(t *testing.T) {
+	w := newWorld(t)
+	w.past(t, 39)
+	w.waiting(t)
+	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 0)
+	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 0)
+	w.flex(t, "sync").exits(t, exitDone)
+	text := w.flex(t, "estimate", "812", "--best").exits(t, exitDone).stdout.String()
+	assert.Regexp(t, `(?m)^nodeset a3: too few requests are known that waited as long as the job's own, \d+d`, text, "the fake's clock is behind")
+	assert.NotContains(t, text, "01:00:00", "as long a wait for a shorter time")
+	w.flex(t, "estimate", "814", "--best").exits(t, exitFailed).complains(t, "job 814 is not in Slurm's queue")
+}

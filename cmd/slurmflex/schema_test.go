@@ -22,7 +22,7 @@ func namesOf(of reflect.Type) (names []string) {
 	for f := range of.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case f.Type == reflect.TypeFor[view.Envelope]():
+		case f.Type == reflect.TypeFor[view.Envelope](), !f.IsExported():
 		case f.Anonymous:
 			names = append(names, namesOf(f.Type)...)
 		case name != "-":
@@ -39,7 +39,7 @@ func TestHistoryPageListsEveryName(t *testing.T) {
 		"The history": {reflect.TypeFor[history.Entry](), reflect.TypeFor[history.Use]()},
 		"The JSON of estimate": {
 			reflect.TypeFor[estimate.Report](), reflect.TypeFor[estimate.Answer](), reflect.TypeFor[estimate.Other](), reflect.TypeFor[estimate.Chance](), reflect.TypeFor[estimate.Change](),
-			reflect.TypeFor[estimate.Places](), reflect.TypeFor[estimate.Short](), reflect.TypeFor[estimate.Outcome](),
+			reflect.TypeFor[estimate.Places](), reflect.TypeFor[estimate.Shape](), reflect.TypeFor[estimate.Short](), reflect.TypeFor[estimate.Outcome](),
 		},
 		"The JSON of cost": {reflect.TypeFor[cost.Report](), reflect.TypeFor[cost.Line](), reflect.TypeFor[cost.Seconds]()},
 	} {

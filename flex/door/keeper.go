@@ -15,7 +15,9 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 	"slurmflex/slurm"
 )
 
@@ -65,7 +67,7 @@ func (k *Keeper) Use(cfg *config.Config) {
 func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.near = plan.NearDoors(s)
+	k.near = sweeps.NearDoors(s)
 	k.known = map[string]bool{}
 	for i := range s.Seen.Jobs {
 		if j := &s.Seen.Jobs[i]; waits(j) {
@@ -75,7 +77,7 @@ func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
 }
 
 // Did does nothing.
-func (k *Keeper) Did(plan.Action, time.Time, time.Duration, error) {}
+func (k *Keeper) Did(action.Action, time.Time, time.Duration, error) {}
 
 // Stood records whether this host makes the passes.
 func (k *Keeper) Stood(err error) {

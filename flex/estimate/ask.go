@@ -16,10 +16,13 @@ import (
 
 // Query says what is estimated, in the words of the command's flags.
 type Query struct {
-	Partition string // or several, separated by commas, with Places; empty: a job is asked about
-	Nodes     int
+	Partition string // or several, separated by commas, with Places or Best; empty: a job is asked about
+	Nodes     Range
 	Time      string // as sbatch takes it
 	Short     bool
+
+	Best    bool
+	TimeMin string // as sbatch takes it
 
 	Places       bool
 	Correlations []float64
@@ -31,6 +34,12 @@ func (q Query) Check() error {
 	switch {
 	case q.Places && q.Partition == "":
 		return errors.New("--places needs -p PARTITION,PARTITION: it does not look at a job")
+	case q.Best && q.Places:
+		return errors.New("--best and --places are mutually exclusive")
+	case !q.Best && q.Nodes.Least != q.Nodes.Most:
+		return fmt.Errorf("--nodes %s needs --best, which compares numbers of nodes", q.Nodes.String())
+	case q.TimeMin != "" && (!q.Best || q.Partition == ""):
+		return errors.New("--time-min needs --best and --partition")
 	case q.After != nil && *q.After < 0:
 		return fmt.Errorf("--after must not be negative, as %s is", *q.After)
 	}
@@ -44,18 +53,23 @@ func (q Query) Check() error {
 
 // Questions returns a question for each nodeset of the query's partitions. Its errors are wrong usage.
 func (q Query) Questions(cfg *config.Config) (questions []Question, err error) {
-	var limit time.Duration
-	if q.Time != "" {
-		if limit, err = slurm.ParseTime(q.Time); err != nil {
-			return nil, fmt.Errorf("--time: %w", err)
-		}
+	limit, err := timeOf("--time", q.Time)
+	if err != nil {
+		return nil, err
+	}
+	least, err := timeOf("--time-min", q.TimeMin)
+	if err != nil {
+		return nil, err
+	}
+	if limit > 0 && least > limit {
+		return nil, fmt.Errorf("--time-min %s must not be longer than --time %s", q.TimeMin, q.Time)
 	}
 	partitions := []string{q.Partition}
-	if q.Places {
+	if q.Places || q.Best {
 		partitions = strings.Split(q.Partition, ",")
 	}
 	for _, partition := range partitions {
-		more, err := ofPartition(cfg, partition, q.Nodes, limit)
+		more, err := q.ofPartition(cfg, partition, limit, least)
 		if err != nil {
 			return nil, err
 		}
@@ -70,6 +84,18 @@ func (q Query) Questions(cfg *config.Config) (questions []Question, err error) {
 		return nil, fmt.Errorf("--places compares nodesets, and partition %s has one that fits; name more, as sbatch -p takes them", q.Partition)
 	}
 	return questions, nil
+}
+
+// timeOf parses a time limit; 0 if it is not set.
+func timeOf(flag, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	limit, err := slurm.ParseTime(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", flag, err)
+	}
+	return limit, nil
 }
 
 // Answer answers the questions from the history. A cluster without history is an error, unless the
@@ -87,6 +113,9 @@ func (q Query) Answer(cfg *config.Config, questions []Question, now time.Time) (
 		of := book.Of(question.NodeSet, question.Machine)
 		r.Estimates = append(r.Estimates, of.Answer(question, at))
 		samples, boots.NodeSets = append(samples, of), append(boots.NodeSets, question.NodeSet)
+	}
+	if q.Best {
+		r.Best = append([]Shape{}, best(questions, r.Estimates)...)
 	}
 	if q.Places {
 		_, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Lease, boots.Take)

@@ -43,6 +43,12 @@ func (c Curve) Longer(seconds int64) float64 {
 	return c.longer[i-1]
 }
 
+// Chance returns the probability that the next wait ends within that many seconds; see Quantile. If
+// waits were cancelled earlier, it is a lower bound.
+func (c Curve) Chance(seconds int64) float64 {
+	return (1 - c.Longer(seconds)) * float64(c.samples) / float64(c.samples+1)
+}
+
 // rounding is the tolerance for rounding errors in sums of fractions.
 const rounding = 1e-9
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/config"
 	"slurmflex/flex/history"
 )
 
@@ -106,7 +107,8 @@ func TestOldestWaitsAreDroppedFirst(t *testing.T) {
 func TestTableHasHalfSameAndDoubleNodes(t *testing.T) {
 	s := of(times(30, wait(100, 4, 4*hour, 5))...)
 	shape := func(r Request, most int) (shape string) {
-		for _, row := range s.WhatIf(r, []int64{hour, 6 * hour}, most, now) {
+		q := ask(&config.NodeSet{DynamicMax: most, Flex: &config.Flex{UseJobDuration: true, MaxRunDuration: day * time.Second}}, "train", r.Count, time.Hour)
+		for _, row := range s.WhatIf(q.Counts, q.Leases[:2], now) {
 			for _, cell := range row {
 				shape += fmt.Sprintf("%d×%dh:%t ", cell.Request.Count, cell.Request.Lease/hour, cell.Estimate != nil)
 			}
@@ -144,6 +146,6 @@ func BenchmarkEstimate(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		book.Of("a3", "").WhatIf(Request{Count: 4, Lease: 4 * hour}, []int64{hour, 6 * hour, 24 * hour, 168 * hour}, 64, end)
+		book.Of("a3", "").WhatIf([]int{2, 4, 8}, []int64{hour, 6 * hour, 24 * hour, 168 * hour}, end)
 	}
 }

@@ -9,27 +9,41 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // whatIfTimes are the time limits of the table.
 var whatIfTimes = []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 
-// ask returns the question about a request for a nodeset.
+// ask returns the question about a request for a nodeset, and about half as many nodes and twice as
+// many with usual time limits.
 func ask(set *config.NodeSet, partition string, nodes int, lease time.Duration) Question {
 	q := Question{
-		NodeSet: set.Name, Partition: partition, Request: Request{Count: nodes, Lease: int64(lease.Seconds())}, Most: set.Size(),
+		NodeSet: set.Name, Partition: partition, Request: Request{Count: nodes, Lease: int64(lease.Seconds())},
 		After: int64(set.Flex.AskElsewhereAfter.Seconds()),
+	}
+	q.compare(set, []int{(nodes + 1) / 2, nodes, 2 * nodes}, whatIfTimes)
+	return q
+}
+
+// compare sets the table of the question: ascending numbers of nodes and time limits, as far as the
+// nodeset has them.
+func (q *Question) compare(set *config.NodeSet, counts []int, limits []time.Duration) {
+	q.Times, q.Leases, q.Counts = nil, nil, nil
+	for _, count := range slices.Compact(counts) {
+		if count <= set.Size() {
+			q.Counts = append(q.Counts, count)
+		}
 	}
 	if !set.Flex.UseJobDuration {
 		q.Times, q.Leases = []int64{0}, []int64{int64(leaseOf(set, 0).Seconds())}
-		return q
+		return
 	}
-	for _, limit := range whatIfTimes {
+	for _, limit := range slices.Compact(limits) {
 		if lease := leaseOf(set, limit); lease >= limit {
 			q.Times, q.Leases = append(q.Times, int64(limit.Seconds())), append(q.Leases, int64(lease.Seconds()))
 		}
 	}
-	return q
 }
 
 // leaseOf returns the lease that a job with that time limit needs; 0 without leases.
@@ -41,9 +55,9 @@ func leaseOf(set *config.NodeSet, limit time.Duration) time.Duration {
 	return min(max(limit+set.Flex.JobDurationMargin, mig.MinDuration), longest)
 }
 
-// ofPartition returns the questions about a job with that many nodes, one for each nodeset of the
+// ofPartition returns the questions about a job with the most nodes, one for each nodeset of the
 // partition. A limit of 0 means no time limit.
-func ofPartition(cfg *config.Config, partition string, nodes int, limit time.Duration) (questions []Question, err error) {
+func (q Query) ofPartition(cfg *config.Config, partition string, limit, least time.Duration) (questions []Question, err error) {
 	sets, err := flexSetsOf(cfg, partition)
 	if err != nil {
 		return nil, err
@@ -51,12 +65,17 @@ func ofPartition(cfg *config.Config, partition string, nodes int, limit time.Dur
 	most := 0
 	for _, set := range sets {
 		most = max(most, set.Size())
-		if nodes <= set.Size() {
-			questions = append(questions, ask(set, partition, nodes, leaseOf(set, limit)))
+		if q.Nodes.Least > set.Size() {
+			continue
 		}
+		question := ask(set, partition, min(q.Nodes.Most, set.Size()), leaseOf(set, limit))
+		if q.Best {
+			question.compare(set, q.Nodes.counts(), limits(set, limit, least))
+		}
+		questions = append(questions, question)
 	}
-	if nodes < 1 || len(questions) == 0 {
-		return nil, fmt.Errorf("--nodes %d: partition %s has nodesets of up to %d nodes", nodes, partition, most)
+	if q.Nodes.Least < 1 || len(questions) == 0 {
+		return nil, fmt.Errorf("--nodes %s: partition %s has nodesets of up to %d nodes", q.Nodes.String(), partition, most)
 	}
 	return questions, nil
 }
@@ -77,8 +96,43 @@ func flexSetsOf(cfg *config.Config, partition string) (sets []*config.NodeSet, e
 	return nil, fmt.Errorf("partition %q has no flex-start nodes; choose one of: %s", partition, strings.Join(others, ", "))
 }
 
-// OfJob returns the questions about a waiting job, one for each nodeset.
-func OfJob(cfg *config.Config, v *view.View, name string, now time.Time) (questions []Question, err error) {
+// OfJob returns the questions about a waiting job: one for each nodeset where it waits or, with
+// Best, where it may run.
+func (q Query) OfJob(cfg *config.Config, v *view.View, name string, now time.Time) ([]Question, error) {
+	if !q.Best {
+		return ofJob(cfg, v, name, now)
+	}
+	waits, err := ofJob(cfg, v, name, now)
+	job, _, found := v.Find(name)
+	if found != nil || !slurm.JobState(job.State).Waits() && len(waits) == 0 {
+		return nil, err
+	}
+	var all []Question
+	q.Nodes = Range{max(job.NodeCount, 1), max(job.NodeCount, 1)}
+	for partition := range strings.SplitSeq(job.Partition, ",") {
+		more, err := q.ofPartition(cfg, partition, time.Duration(job.Limit), 0)
+		if err != nil {
+			continue // not flex-start, or too small
+		}
+		for i := range more {
+			at := slices.IndexFunc(waits, func(w Question) bool { return w.NodeSet == more[i].NodeSet })
+			if seen, ok := v.NodeSet(more[i].NodeSet); ok {
+				more[i].Machine = seen.Machine
+			}
+			if more[i].Job = job.Name(); at >= 0 {
+				more[i].Waited = waits[at].Waited
+			}
+		}
+		all = append(all, more...)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("job %s has no flex-start nodes", job.Name())
+	}
+	return all, nil
+}
+
+// ofJob returns the questions about a waiting job, one for each nodeset.
+func ofJob(cfg *config.Config, v *view.View, name string, now time.Time) (questions []Question, err error) {
 	job, rows, err := v.Find(name)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ type Report struct {
 	Estimates []Answer `json:"estimates"`
 	Bad       int      `json:"unread_lines"`     // of the history
 	Places    *Places  `json:"places,omitempty"` // absent if not requested
+	Best      []Shape  `json:"best,omitzero"`    // the soonest first; nil if not requested
 }
 
 // Answer is the estimate for one nodeset.
@@ -40,6 +41,8 @@ type Answer struct {
 	Advice *Advice `json:"compute_advice,omitempty"` // absent if not requested
 
 	WhatIf []Other `json:"what_if"`
+
+	own Other // the job's own request, if it has waited
 }
 
 // Advice is Compute's advice.capacity for the request, if it were made now.
@@ -53,11 +56,22 @@ type Advice struct {
 
 // Other is another request for the nodeset. Zero samples mean that the history lacks similar waits.
 type Other struct {
-	Time    int64  `json:"time_seconds,omitempty"` // the job's limit; absent if leases do not follow it
-	Nodes   int    `json:"nodes"`
-	Half    *int64 `json:"half_within_seconds,omitempty"`
-	Ninety  *int64 `json:"nine_of_ten_within_seconds,omitempty"`
-	Samples int    `json:"samples"`
+	Time    int64    `json:"time_seconds,omitempty"` // the job's limit; absent if leases do not follow it
+	Nodes   int      `json:"nodes"`
+	Half    *int64   `json:"half_within_seconds,omitempty"`
+	Ninety  *int64   `json:"nine_of_ten_within_seconds,omitempty"`
+	Chances []Chance `json:"chances,omitempty"` // within whatIfHours
+	Samples int      `json:"samples"`
+
+	curve Curve
+}
+
+// waits sets how long a request waits that follows this curve.
+func (o *Other) waits(c Curve, samples int) {
+	o.curve, o.Half, o.Ninety, o.Samples = c, quantile(c, .5), quantile(c, .9), samples
+	for _, hours := range whatIfHours {
+		o.Chances = append(o.Chances, Chance{hours, c.Chance(int64(hours) * hour)})
+	}
 }
 
 // Question asks about a request for a nodeset.
@@ -67,11 +81,11 @@ type Question struct {
 	Job, Partition string // for the answer
 	Request        Request
 	Waited         int64 // seconds
-	Most           int   // nodes of the nodeset
 	After          int64 // seconds from the request here to that in the next place
-	// Times are the time limits of the table, 0 for any. Leases are the leases that they need, in
-	// seconds.
+	// Times are the time limits of the table, in ascending order, 0 for any. Leases are the leases
+	// that they need, in seconds. Counts are its numbers of nodes.
 	Times, Leases []int64
+	Counts        []int
 }
 
 // Answer answers the question from the samples.
@@ -83,11 +97,11 @@ func (s *Samples) Answer(q Question, now history.Time) Answer {
 	if e, ok := s.For(q.Request, q.Waited, now); ok {
 		a.take(e)
 	}
-	for i, row := range s.WhatIf(q.Request, q.Leases, q.Most, now) {
+	for i, row := range s.WhatIf(q.Counts, q.Leases, now) {
 		for _, cell := range row {
 			other := Other{Time: q.Times[i], Nodes: cell.Request.Count}
 			if e := cell.Estimate; e != nil {
-				other.Half, other.Ninety, other.Samples = quantile(e.Curve, .5), quantile(e.Curve, .9), e.Samples
+				other.waits(e.Curve, e.Samples)
 			}
 			a.WhatIf = append(a.WhatIf, other)
 		}
@@ -107,7 +121,8 @@ func (a *Answer) take(e Estimate) {
 		curve = curve.After(a.Waited)
 	}
 	a.History, a.Like, a.Samples, a.Granted, a.Oldest, a.Newest = true, e.Like, e.Samples, e.Granted, e.Oldest, e.Newest
-	a.Half, a.Ninety, a.Change = quantile(curve, .5), quantile(curve, .9), e.Change
+	a.own.waits(curve, curve.samples)
+	a.Half, a.Ninety, a.Change = a.own.Half, a.own.Ninety, e.Change
 }
 
 // quantile returns a quantile of a curve; nil if the waits do not determine it.

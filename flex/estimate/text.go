@@ -12,9 +12,12 @@ import (
 // String returns the report for people.
 func (r Report) String() string {
 	var b strings.Builder
-	if r.Places != nil {
+	switch {
+	case r.Places != nil:
 		b.WriteString(r.Short() + r.Places.String())
-	} else {
+	case r.Best != nil:
+		r.bestText(&b)
+	default:
 		for i, a := range r.Estimates {
 			if i > 0 {
 				b.WriteString("\n")
@@ -70,6 +73,9 @@ func answerText(b *strings.Builder, a Answer) {
 
 // Short returns the report with one line for each nodeset that has a history.
 func (r Report) Short() string {
+	if r.Best != nil {
+		return r.soonest()
+	}
 	var b strings.Builder
 	for _, a := range r.Estimates {
 		if a.History {

@@ -14,16 +14,9 @@ type Cell struct {
 	Estimate *Estimate // nil if the history lacks similar waits
 }
 
-// WhatIf returns a table of requests for the same nodeset. It has a row for each of these leases,
-// in seconds. Each row has half as many nodes, the same number and twice as many, limited to 1 to
-// most.
-func (s *Samples) WhatIf(r Request, leases []int64, most int, now history.Time) (rows [][]Cell) {
-	var counts []int
-	for _, count := range []int{(r.Count + 1) / 2, r.Count, 2 * r.Count} {
-		if n := len(counts); count <= most && (n == 0 || counts[n-1] != count) {
-			counts = append(counts, count)
-		}
-	}
+// WhatIf returns a table of requests for the same nodeset: a row for each of these leases, in
+// seconds, with a cell for each of these numbers of nodes.
+func (s *Samples) WhatIf(counts []int, leases []int64, now history.Time) (rows [][]Cell) {
 	for _, lease := range leases {
 		var row []Cell
 		for _, count := range counts {
@@ -44,8 +37,11 @@ type Chance struct {
 	Chance float64 `json:"chance"` // 0 to 1
 }
 
-// chanceHours are the hours of the chances that a report shows.
-var chanceHours = []int{1, 2, 4, 8, 12, 24, 48, 96, 168}
+// chanceHours are the hours of the chances that a report shows, and whatIfHours those in its tables.
+var (
+	chanceHours = []int{1, 2, 4, 8, 12, 24, 48, 96, 168}
+	whatIfHours = []int{1, 4, 24, 96}
+)
 
 // Chances returns how likely machines are created within some hours, for a wait that has lasted
 // that many seconds. It ends at the longest known wait. It is nil if fewer than the least number of
@@ -56,8 +52,7 @@ func (e Estimate) Chances(waited int64) (chances []Chance) {
 		return nil
 	}
 	for _, hours := range chanceHours {
-		c := Chance{Hours: hours, Chance: 1 - rest.Longer(int64(hours)*hour)}
-		chances = append(chances, c)
+		chances = append(chances, Chance{Hours: hours, Chance: rest.Chance(int64(hours) * hour)})
 		if int64(hours)*hour >= rest.Known() {
 			break
 		}

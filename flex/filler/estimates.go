@@ -10,6 +10,7 @@ import (
 	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 )
@@ -31,7 +32,7 @@ type Estimates struct {
 	mu    sync.Mutex
 	asked time.Time      // when the history was last requested; zero: never
 	reads bool           // the history is being read
-	lacks bool           // a row of the last view lacked an estimate, or nobody has asked for a view
+	lacks bool           // a row of the last view lacked an estimate
 	size  int64          // size of the history file when it was read
 	took  time.Duration  // how long the read took
 	book  *estimate.Book // nil before the first read
@@ -40,13 +41,13 @@ type Estimates struct {
 
 // NewEstimates returns an Estimates for a cluster.
 func NewEstimates(cfg *config.Config) *Estimates {
-	return &Estimates{dir: cfg.Options.StateDir, cluster: cfg.Cluster, lacks: true}
+	return &Estimates{dir: cfg.Options.StateDir, cluster: cfg.Cluster}
 }
 
 // Keep rereads the history if it is too old and a pass saw a wait for capacity, so that a view has
 // estimates when somebody asks for one.
 func (f *Estimates) Keep(s *scene.Scene, p plan.Plan) {
-	if slices.ContainsFunc(p.Waits, func(w plan.Wait) bool { return w.Stage == plan.Queued }) {
+	if slices.ContainsFunc(p.Waits, func(w demand.Wait) bool { return w.Stage == demand.Queued }) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.refresh(s.Seen.Now)

@@ -10,6 +10,7 @@ import (
 
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/view"
 	"slurmflex/test/scenetest"
 )
@@ -107,9 +108,9 @@ func TestPassesKeepTheHistoryUpToDate(t *testing.T) {
 	w := scenetest.New(scenetest.Cluster("slurmflex: {state_dir: "+dir+"}", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", "")))
 	w.Snap.Now = time.Now()
 	f := NewEstimates(w.Config)
-	f.Keep(w.Scene(), plan.Plan{Waits: []plan.Wait{{Stage: plan.Waiting}}})
+	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Waiting}}})
 	assert.True(t, f.asked.IsZero(), "nothing waits for capacity")
-	f.Keep(w.Scene(), plan.Plan{Waits: []plan.Wait{{Stage: plan.Queued}}})
+	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Queued}}})
 	require.Eventually(t, func() bool {
 		v := view.View{SeenAt: time.Now(), Rows: []view.Row{
 			{NodeSet: "a3", Count: 2, State: view.Queued, Since: time.Now(), Lease: view.Seconds(2 * time.Hour)},

@@ -11,6 +11,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -191,7 +192,7 @@ func (r *Recorder) hasFlex(j slurm.Job) bool {
 }
 
 // Did records nothing, because the next look shows the effect of an action.
-func (r *Recorder) Did(plan.Action, time.Time, time.Duration, error) {}
+func (r *Recorder) Did(action.Action, time.Time, time.Duration, error) {}
 
 // Stood forgets the observations when another host makes the passes. They would be outdated by the
 // time this host takes over again.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -115,7 +115,7 @@ func TestWaitFailsPermanentlyOrWithItsJob(t *testing.T) {
 func TestWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
 	for name, c := range map[string]func(*world){
 		"in another partition": func(w *world) { w.Snap.Jobs[0].Partition = "other" },
-		"for another nodeset":  func(w *world) { w.plan.Waits = []plan.Wait{{Job: 812, NodeSet: "g2"}} },
+		"for another nodeset":  func(w *world) { w.plan.Waits = []demand.Wait{{Job: 812, NodeSet: "g2"}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := waiting(t)

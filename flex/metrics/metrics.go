@@ -14,6 +14,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -140,7 +141,7 @@ func (m *Metrics) ConfigRead(valid bool) {
 // begin creates the counters, because Prometheus sees no increase in a counter that first appears
 // with 1.
 func (m *Metrics) begin() {
-	for _, kind := range plan.Kinds() {
+	for _, kind := range action.Kinds() {
 		for _, outcome := range []string{done, failed} {
 			m.actions.WithLabelValues(kind, outcome)
 		}
@@ -191,7 +192,7 @@ func (m *Metrics) noteFailure(cause string) {
 }
 
 // Did counts an action.
-func (m *Metrics) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
+func (m *Metrics) Did(a action.Action, _ time.Time, _ time.Duration, err error) {
 	outcome := done
 	if err != nil {
 		outcome = failed

@@ -14,6 +14,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -102,10 +103,10 @@ func (w *world) value(name string, labels ...string) float64 {
 
 func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
 	w := newWorld(t)
-	w.Did(plan.CreateGroup{}, noon, time.Second, nil)
-	w.Did(plan.CreateGroup{}, noon, time.Second, &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")})
-	w.Did(plan.SetNodes{}, noon, time.Second, errors.New("Unable to contact slurm controller"))
-	w.Did(plan.SignalJob{}, noon, time.Second, nil)
+	w.Did(action.CreateGroup{}, noon, time.Second, nil)
+	w.Did(action.CreateGroup{}, noon, time.Second, &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")})
+	w.Did(action.SetNodes{}, noon, time.Second, errors.New("Unable to contact slurm controller"))
+	w.Did(action.SignalJob{}, noon, time.Second, nil)
 	for outcome, want := range map[string]float64{"done": 1, "failed": 1} {
 		assert.Equal(t, want, w.value("slurmflex_actions_total", "create_group", outcome), outcome)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -51,7 +51,7 @@ func busy(t *testing.T) *world {
 	}
 	w.Snap.Told = map[uint32]string{1: "flex-start: attempt 1 failed", 2: "flex-start: 403 forbidden", 3: "ask Ada"}
 	w.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow}, {Kind: slurm.JobRow}, {Kind: slurm.NodeRow}}
-	w.plan.Waits = []plan.Wait{
+	w.plan.Waits = []demand.Wait{
 		{NodeSet: "a3", Region: scenetest.US, Nodes: []string{"alpha-a3-0"}, Since: noon.Add(-time.Hour)},
 		{NodeSet: "a3", Region: scenetest.US, Nodes: []string{"alpha-a3-3"}},
 	}

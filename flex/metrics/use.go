@@ -4,8 +4,9 @@ import (
 	"time"
 
 	"slurmflex/flex/history"
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 	"slurmflex/slurm"
 )
 
@@ -31,7 +32,7 @@ func useOf(in scene.Machine, other, held bool, now time.Time) string {
 		return reused
 	case n.State.Base != slurm.Idle:
 		return used
-	case n.Set.IsStatic(n.Index) || !now.Before(plan.KeptUntil(n.Set, *n.Node, in.Until())):
+	case n.Set.IsStatic(n.Index) || !now.Before(sweeps.KeptUntil(n.Set, *n.Node, in.Until())):
 		return idle
 	}
 	return kept
@@ -45,7 +46,7 @@ func isRegistered(in scene.Machine) bool { return in.Node != nil && history.Regi
 func heldNodes(s *scene.Scene) map[string]bool {
 	nodes := map[string]bool{}
 	for _, d := range s.Doors() {
-		for _, name := range plan.Survivors(s, d) {
+		for _, name := range demand.Survivors(s, d) {
 			nodes[name] = true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 	"slurmflex/slurm"
 )
 
@@ -109,7 +110,7 @@ func lastMade(s *scene.Scene, j *slurm.Job) (last time.Time) {
 
 // leaseEnds returns a fact for each running job with nodes that end soon, before the job does.
 func leaseEnds(s *scene.Scene) (all []fact) {
-	for _, e := range plan.LeaseEnds(s) {
+	for _, e := range sweeps.LeaseEnds(s) {
 		left := e.At.Sub(s.Seen.Now)
 		if left > 0 && left <= max(soon, e.Flex.LeaseEndWarning) && s.Seen.Skew <= scene.MaxSkew {
 			f := about(e.Job, config.LeaseEnds, e.String(), e.At).on(s, e.Node)

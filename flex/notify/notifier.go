@@ -12,6 +12,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 )
@@ -137,7 +138,7 @@ func (n *Notifier) Fill(v *view.View) {
 }
 
 // Did notes nothing, because the next pass shows the effect of an action.
-func (n *Notifier) Did(plan.Action, time.Time, time.Duration, error) {}
+func (n *Notifier) Did(action.Action, time.Time, time.Duration, error) {}
 
 // Stood forgets the observations when another host makes the passes, because that host reports the
 // events.

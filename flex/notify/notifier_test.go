@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/flex"
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
@@ -220,7 +220,7 @@ func TestStandbyReportsNothingAfterATakeover(t *testing.T) {
 	o.happens(1)
 	assert.Empty(t, o.queue)
 	o.Stood(nil)
-	o.Did(plan.DeleteGroup{}, time.Time{}, 0, nil)
+	o.Did(action.DeleteGroup{}, time.Time{}, 0, nil)
 	o.happens(2)
 	assert.Len(t, o.queue, 2)
 }

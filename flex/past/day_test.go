@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
@@ -18,7 +18,7 @@ import (
 )
 
 // failed is a failed attempt.
-var failed = plan.Wait{Stage: plan.Waiting, Failed: 1, Trouble: mig.Trouble{Cause: mig.CauseConfig}}
+var failed = demand.Wait{Stage: demand.Waiting, Failed: 1, Trouble: mig.Trouble{Cause: mig.CauseConfig}}
 
 func TestJobStoryCoversQueueToEnd(t *testing.T) {
 	w := newWorld()
@@ -83,7 +83,7 @@ func TestRequestWithoutWaitingNodesIsInTheStory(t *testing.T) {
 
 func TestRepeatedFailureIsInTheStoryOnce(t *testing.T) {
 	w := newWorld()
-	fails := plan.Wait{Stage: plan.Waiting, Trouble: mig.Trouble{Cause: mig.CauseUnknown}}
+	fails := demand.Wait{Stage: demand.Waiting, Trouble: mig.Trouble{Cause: mig.CauseUnknown}}
 	for minute := range 3 {
 		fails.Failed, fails.Failing = minute+2, scene.Failing{Times: minute + 2, Since: at(1)}
 		w.see(minute+2, waiting(fails), job(slurm.JobConfiguring, "n[0-1]", at(0)))
@@ -94,7 +94,7 @@ func TestRepeatedFailureIsInTheStoryOnce(t *testing.T) {
 
 func TestReturnedNodesAreInTheStory(t *testing.T) {
 	w := newWorld()
-	w.see(9, waiting(plan.Wait{Stage: plan.Returned, Obstacle: "provision_timeout"}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
+	w.see(9, waiting(demand.Wait{Stage: demand.Returned, Obstacle: "provision_timeout"}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	assert.Contains(t, w.events(), "12:09 nodes returned to Slurm provision_timeout")
 }
 

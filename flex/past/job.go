@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
@@ -146,7 +146,7 @@ func (s *story) seeWaits(l *look, j *slurm.Job, of *jobLook) {
 		case w.Failed > 0:
 			s.once(l.at, view.EventFailed, fmt.Sprintf("attempt %d: %s", w.Failed, cmp.Or(w.Brief(), causeOf(w.Cause), "unknown")))
 		}
-		if w.Stage == plan.Returned {
+		if w.Stage == demand.Returned {
 			s.once(l.at, view.EventReturned, w.Obstacle)
 		}
 	}

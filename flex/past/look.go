@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
@@ -16,7 +17,7 @@ import (
 type look struct {
 	scene    *scene.Scene // shows unread regions as last known
 	at       time.Time
-	waits    []plan.Wait
+	waits    []demand.Wait
 	unserved []view.Unserved
 	lost     map[string]*scene.Loss // by node
 
@@ -27,7 +28,7 @@ type look struct {
 // jobLook is what a look shows of a job besides the nodes that Slurm has allocated to it.
 type jobLook struct {
 	awaited []string // the nodes of its doors
-	waits   []*plan.Wait
+	waits   []*demand.Wait
 	asked   []scene.Live // requests for which no nodes wait
 	losses  []*scene.Loss
 }

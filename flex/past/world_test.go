@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
@@ -70,7 +71,7 @@ func machines(list string, state view.State, since time.Time, group string) seen
 func both(state view.State, since time.Time) seen { return machines("n[0-1]", state, since, "g812") }
 
 // waiting are the nodes of job 812 without machines.
-func waiting(wait plan.Wait) seen {
+func waiting(wait demand.Wait) seen {
 	return func(w *world) {
 		w.Nodes("alpha-a3-[0-1]", scenetest.PoweringUp)
 		wait.Job, wait.NodeSet, wait.Region, wait.Group, wait.Nodes = 812, "a3", scenetest.US, "g812", names("n[0-1]")
@@ -79,7 +80,7 @@ func waiting(wait plan.Wait) seen {
 }
 
 // queued are the nodes of job 812 while its request waits for capacity.
-func queued() seen { return waiting(plan.Wait{Stage: plan.Queued, Request: "a2"}) }
+func queued() seen { return waiting(demand.Wait{Stage: demand.Queued, Request: "a2"}) }
 
 // doors are the doors of a job that waits PENDING.
 func doors(lists ...string) seen {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -19,7 +20,7 @@ func TestSlurmGCPRemnantsAreRemoved(t *testing.T) {
 	in := func(name string, foreign mig.Group, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
 			given.Foreign = []mig.Group{foreign}
-			var adopts []Action
+			var adopts []action.Action
 			for _, a := range Compute(scene.Of(alphaConfig(t), given)).Actions {
 				if strings.Contains(a.String(), foreign.Name) {
 					adopts = append(adopts, a)
@@ -62,7 +63,7 @@ func TestAdoptionSharesTheDeletionLimit(t *testing.T) {
 	p := Compute(scene.Of(cfg, given))
 	deleted, why := 0, []string{}
 	for _, a := range p.Actions {
-		if a, ok := a.(DeleteInstances); ok {
+		if a, ok := a.(action.DeleteInstances); ok {
 			deleted, why = deleted+len(a.Instances), append(why, string(a.Why))
 		}
 	}
@@ -127,7 +128,7 @@ func TestLongerJobOnTheSameNodeKeepsTheRequestOfAnother(t *testing.T) {
 
 func cancelled(p Plan) (all []string) {
 	for _, a := range p.Actions {
-		if a, ok := a.(CancelRequest); ok {
+		if a, ok := a.(action.CancelRequest); ok {
 			all = append(all, a.String())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -43,7 +44,7 @@ func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 func TestBulkInsertNamesAllThatComputeNeeds(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"))))
 	require.Len(t, p.Actions, 1)
-	spec := p.Actions[0].(BulkInsert).Spec
+	spec := p.Actions[0].(action.BulkInsert).Spec
 	assert.Equal(t, "bulk-machine", spec.Template.MachineType)
 	assert.Equal(t, []string{"us-central1-a"}, spec.Zones)
 	assert.Equal(t, mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: 7}, spec.Stamp)
@@ -55,7 +56,7 @@ func TestEachInsertAttemptHasItsOwnOccasion(t *testing.T) {
 		s := seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"), given, and(more...))
 		plan := Compute(scene.Of(with(t, ""), s))
 		require.Len(t, plan.Actions, 1)
-		return plan.Actions[0].(BulkInsert).Spec.Occasion
+		return plan.Actions[0].(action.BulkInsert).Spec.Occasion
 	}
 	later := func(s *setting) { s.Now = noon.Add(9 * time.Second) }
 	first := occasion(time.Minute)

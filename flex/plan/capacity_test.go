@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -52,7 +53,7 @@ func TestInsertUsesTheCapacityOfItsNodeset(t *testing.T) {
 	insert := func(given scene.Snapshot) mig.BulkSpec {
 		p := Compute(scene.Of(mixed(t), given))
 		require.Len(t, p.Actions, 1)
-		return p.Actions[0].(BulkInsert).Spec
+		return p.Actions[0].(action.BulkInsert).Spec
 	}
 	spot := insert(spotWaits(time.Second))
 	assert.Equal(t, mig.Spot, spot.Model)

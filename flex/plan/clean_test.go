@@ -181,8 +181,8 @@ func TestYoungResourcesAreNotDeleted(t *testing.T) {
 		s.Policies[0].Created = noon.Add(-age)
 		return s
 	}
-	assert.Empty(t, planned(t, given(youngAge-time.Second)))
-	assert.Equal(t, []string{"delete group alpha-a3-job-7", "delete workload policy alpha-a3-job-8"}, planned(t, given(youngAge)))
+	assert.Empty(t, planned(t, given(29*time.Second)))
+	assert.Equal(t, []string{"delete group alpha-a3-job-7", "delete workload policy alpha-a3-job-8"}, planned(t, given(30*time.Second)))
 }
 
 func TestOldRequestRecordIsDeleted(t *testing.T) {

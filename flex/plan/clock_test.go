@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -31,7 +32,7 @@ func askedFor(key string, long time.Duration) part {
 // returned lists the actions that take a job off its nodes.
 func returned(p Plan) (lines []string) {
 	for _, a := range p.Actions {
-		if back, ok := a.(ReturnNodes); ok {
+		if back, ok := a.(action.ReturnNodes); ok {
 			lines = append(lines, back.String()+": "+back.Reason)
 		}
 	}

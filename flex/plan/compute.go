@@ -5,12 +5,17 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/report"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 )
 
 // Plan is what a pass will do, and what it found.
 type Plan struct {
-	Actions []Action
+	Actions []action.Action
 
 	// Expect lists what will change soon without an action of ours, so that the next pass runs in
 	// seconds, not in minutes. It does not include requests that wait for capacity.
@@ -22,13 +27,13 @@ type Plan struct {
 
 	// Waits are the nodes without a machine, those of the most important job first. Blocks are the
 	// nodesets that get no requests because their instances do not boot.
-	Waits  []Wait
+	Waits  []demand.Wait
 	Blocks []scene.Block
 
 	// Held are the waits of pending jobs that slurmflex requests no machines for. They contain no
 	// nodes. Since is when this process first saw the job lack only nodes without a reason that may
 	// last. It is zero if there is such a reason.
-	Held []Wait
+	Held []demand.Wait
 
 	// Losses are the nodes that jobs hold although their machine is lost.
 	Losses []scene.Loss
@@ -46,27 +51,26 @@ type Plan struct {
 func Compute(s *scene.Scene) Plan {
 	p := compute(s)
 	if recalled := s.Recalled(); recalled != s {
-		p.Waits = recallWaits(s.Seen, p.Waits, compute(recalled).Waits)
+		p.Waits = report.Recall(s.Seen, p.Waits, compute(recalled).Waits)
 	}
 	return p
 }
 
 func compute(s *scene.Scene) Plan {
-	w := match(s)                             // nodes that must arrive together, and the request that serves each
-	verdicts := judge(w)                      // the first rule that applies decides on each cohort
-	verdicts = inTurn(w, perJob(w, verdicts)) // a job loses its nodes as a whole; max_active_requests by rank
-	verdicts = nameFailing(w, verdicts)       // every text names a failed call first
-	verdicts = nameWaits(w, verdicts)         // what each cohort waits for, which all texts render
+	w := demand.Match(s)                       // nodes that must arrive together, and the request that serves each
+	verdicts := rules.Judge(w)                 // one verdict for each cohort; per job; in turn
+	verdicts = report.NameFailing(w, verdicts) // every text names a failed call first
+	verdicts = report.NameWaits(w, verdicts)   // what each cohort waits for, which all texts render
 
 	d := newDraft(s) // the actions; nothing after this point changes a verdict
-	d.report(problemsOf(w))
-	d.cancel(w.settled)
+	d.report(report.Problems(w))
+	d.cancel(w.Settled)
 	d.carryOut(w, verdicts)
-	for _, sweep := range sweeps {
-		d.take(s, sweep.name, sweep.plan(w, verdicts))
+	for _, sweep := range sweeps.All {
+		d.take(s, sweep.Name, sweep.Plan(w, verdicts))
 	}
 	d.notify(w, verdicts)
-	d.report(problemsOfMachines(s, d.plan.Losses))
-	d.plan.Waits, d.plan.Asked = waitsOf(w, verdicts), askedOf(w)
+	d.report(report.MachineProblems(s, d.plan.Losses))
+	d.plan.Waits, d.plan.Held, d.plan.Asked = report.Waits(w, verdicts), w.Handed.Held, rules.AskedOf(w)
 	return d.plan
 }

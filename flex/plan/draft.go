@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -26,19 +28,11 @@ type draft struct {
 	before map[uint32]string
 }
 
-// step is the output of one sweep.
-type step struct {
-	actions  []Action
-	expect   []string
-	problems []scene.Problem
-	held     []Wait
-}
-
 func newDraft(s *scene.Scene) *draft {
 	return &draft{plan: Plan{Unseen: len(s.Seen.Unseen), Blocks: s.Blocks(), Losses: s.Losses()}, claims: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[scene.Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
 }
 
-func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...) }
+func (d *draft) add(a ...action.Action) { d.plan.Actions = append(d.plan.Actions, a...) }
 
 func (d *draft) expect(what ...string) { d.plan.Expect = append(d.plan.Expect, what...) }
 
@@ -55,48 +49,37 @@ func (d *draft) report(problems []scene.Problem) {
 // take adds a sweep's actions, except for nodes that are already claimed. If an earlier step of the
 // plan has acted on a job, the sweep's action on that job waits for the next pass, so that its
 // owner reads one reason at a time.
-func (d *draft) take(s *scene.Scene, sweep string, wants step) {
+func (d *draft) take(s *scene.Scene, sweep string, wants sweeps.Step) {
 	earlier := maps.Clone(d.heard)
-	for _, a := range wants.actions {
-		if slices.ContainsFunc(acts(a), func(job uint32) bool { return earlier[job] }) {
+	for _, a := range wants.Actions {
+		if slices.ContainsFunc(action.ActsOn(a), func(job uint32) bool { return earlier[job] }) {
 			continue
 		}
 		switch a := a.(type) {
-		case SetNodes:
+		case action.SetNodes:
 			d.setNodes(s, sweep, a)
 			for _, job := range a.Jobs {
 				d.heard[job] = true
 			}
 			continue
-		case CommentJob:
+		case action.CommentJob:
 			if d.heard[a.Job] {
 				continue
 			}
 			d.heard[a.Job] = true
 		}
-		for _, job := range acts(a) {
+		for _, job := range action.ActsOn(a) {
 			d.heard[job] = true
 		}
 		d.add(a)
 	}
-	d.expect(wants.expect...)
-	d.report(wants.problems)
-	d.plan.Held = append(d.plan.Held, wants.held...)
-}
-
-// before returns the action that writes an AdminComment before another action changes the job. It
-// returns none if the AdminComment is already there.
-func before(s *scene.Scene, job uint32, text, queue string) []Action {
-	text = memo.OwnComment + text
-	if s.Seen.Told[job] == text {
-		return nil
-	}
-	return []Action{CommentJob{OfJob: OfJob{job}, Text: text, Before: queue, Why: "its owner should know first"}}
+	d.expect(wants.Expect...)
+	d.report(wants.Problems)
 }
 
 // setNodes plans a change for those nodes that no earlier action has claimed. It does not power
 // down a node that an unreadable job may hold. One SetNodes covers all nodes with the same change.
-func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
+func (d *draft) setNodes(s *scene.Scene, sweep string, change action.SetNodes) {
 	down := strings.HasPrefix(change.State, "power_down")
 	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool {
 		return d.claims[name] != "" || down && s.Node(name).Doubted
@@ -111,7 +94,7 @@ func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
 		d.expect(fmt.Sprintf("%s to show %s", slurm.Fold(change.Nodes), change.State))
 	}
 	for i, a := range d.plan.Actions {
-		if known, ok := a.(SetNodes); ok && known.isLike(change) {
+		if known, ok := a.(action.SetNodes); ok && isLike(known, change) {
 			known.Nodes, known.Jobs = append(known.Nodes, change.Nodes...), append(known.Jobs, change.Jobs...)
 			d.plan.Actions[i] = known
 			return
@@ -121,20 +104,20 @@ func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
 }
 
 // isLike reports whether both changes are the same, apart from the nodes.
-func (a SetNodes) isLike(b SetNodes) bool {
+func isLike(a action.SetNodes, b action.SetNodes) bool {
 	return a.State == b.State && a.Reason == b.Reason && same(a.Comment, b.Comment) && same(a.Extra, b.Extra)
 }
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // cancel cancels the requests that serve no cohort.
-func (d *draft) cancel(requests []settled) {
+func (d *draft) cancel(requests []demand.Settled) {
 	for _, r := range requests {
 		switch {
-		case r.misfit != "" && r.Request.State != mig.Creating:
-			d.cancelRequest(r.Live, r.misfit)
-		case r.misfit != "":
-			d.expect(fmt.Sprintf("request %s/%s to leave CREATING, then to be cancelled: %s", r.Group.Name, r.Request.Name, r.misfit))
+		case r.Misfit != "" && r.Request.State != mig.Creating:
+			d.cancelRequest(r.Live, r.Misfit)
+		case r.Misfit != "":
+			d.expect(fmt.Sprintf("request %s/%s to leave CREATING, then to be cancelled: %s", r.Group.Name, r.Request.Name, r.Misfit))
 		case r.Request.State == mig.Creating:
 			d.expect(fmt.Sprintf("request %s/%s to be accepted", r.Group.Name, r.Request.Name))
 		}
@@ -142,10 +125,10 @@ func (d *draft) cancel(requests []settled) {
 }
 
 func (d *draft) cancelRequest(r scene.Live, why string) {
-	d.addCancel(CancelRequest{Of: of(r.Group), Request: r.Request.Name, Why: Why(why)})
+	d.addCancel(action.CancelRequest{Of: action.ForGroup(r.Group), Request: r.Request.Name, Why: action.Why(why)})
 }
 
-func (d *draft) addCancel(a CancelRequest) {
+func (d *draft) addCancel(a action.CancelRequest) {
 	d.add(a)
 	d.expect(fmt.Sprintf("request %s/%s to be cancelled", a.Group.Name, a.Request))
 }

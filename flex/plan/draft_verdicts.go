@@ -6,7 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -14,34 +17,34 @@ import (
 
 // carryOut plans the actions of the verdicts: first it returns jobs to Slurm, then it requests
 // machines.
-func (d *draft) carryOut(w *wanted, verdicts []verdict) {
+func (d *draft) carryOut(w *demand.Wanted, verdicts []rules.Verdict) {
 	for _, v := range verdicts {
-		d.report(v.problems)
-		d.expect(v.expect...)
-		switch v.do {
-		case goesBack:
-			for _, name := range v.back.Nodes {
+		d.report(v.Problems)
+		d.expect(v.Expect...)
+		switch v.Do {
+		case rules.GoesBack:
+			for _, name := range v.Back.Nodes {
 				d.claims[name] = "return"
 			}
-			for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
+			for _, id := range append([]uint32{v.Back.Job}, v.Back.Others...) {
 				d.heard[id] = true
 			}
-			d.add(*v.back)
-			d.expect(fmt.Sprintf("nodes of job %s to be returned", v.back.Name))
-		case powersDown:
-			d.setNodes(w.scene, "return", SetNodes{
-				Nodes: v.cohort.nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.why,
-				Why: Why(fmt.Sprintf("%s: %s", v.cohort.group, v.why)),
+			d.add(*v.Back)
+			d.expect(fmt.Sprintf("nodes of job %s to be returned", v.Back.Name))
+		case rules.PowersDown:
+			d.setNodes(w.Scene, "return", action.SetNodes{
+				Nodes: v.Cohort.Nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.Why,
+				Why: action.Why(fmt.Sprintf("%s: %s", v.Cohort.Group, v.Why)),
 			})
 		}
 	}
 	for _, v := range verdicts {
-		switch c := v.cohort; {
-		case v.yields != nil:
+		switch c := v.Cohort; {
+		case v.Yields != nil:
 			d.yields(v)
-		case v.do == requests && c.set.Flex.UseBulkInsert:
+		case v.Do == rules.Requests && c.Set.Flex.UseBulkInsert:
 			d.insert(w, c)
-		case v.do == requests && !v.joins:
+		case v.Do == rules.Requests && !v.Joins:
 			d.request(w, v)
 		}
 	}
@@ -49,9 +52,9 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 
 // yields makes a request yield its queue position, once for all cohorts that it serves. notify
 // writes to their jobs first.
-func (d *draft) yields(v verdict) {
-	r := *v.yields
-	for _, j := range v.cohort.holders {
+func (d *draft) yields(v rules.Verdict) {
+	r := *v.Yields
+	for _, j := range v.Cohort.Holders {
 		d.before[j.ID] = r.Group.ID().String()
 	}
 	if !slices.Contains(d.yielded, r) {
@@ -61,22 +64,22 @@ func (d *draft) yields(v verdict) {
 
 // request requests those nodes of a cohort, and of the cohorts that join it, that lack both a
 // machine and a request.
-func (d *draft) request(w *wanted, v verdict) {
-	c := v.cohort
-	record, missing, why := slices.Clone(d.names[c.id()]), c.missing, c.why()
-	if len(v.with) > 0 {
-		missing = slices.Clone(c.missing)
-		for _, other := range v.with {
-			missing = append(missing, other.missing...)
+func (d *draft) request(w *demand.Wanted, v rules.Verdict) {
+	c := v.Cohort
+	record, missing, why := slices.Clone(d.names[c.ID()]), c.Missing, c.Why()
+	if len(v.With) > 0 {
+		missing = slices.Clone(c.Missing)
+		for _, other := range v.With {
+			missing = append(missing, other.Missing...)
 		}
-		slices.SortFunc(missing, func(a, b string) int { return w.scene.Node(a).At - w.scene.Node(b).At })
-		whose := "jobs of " + c.job.User
-		if c.stamp.Array != 0 {
-			whose = fmt.Sprintf("tasks of array %d", c.stamp.Array)
+		slices.SortFunc(missing, func(a, b string) int { return w.Scene.Node(a).At - w.Scene.Node(b).At })
+		whose := "jobs of " + c.Job.User
+		if c.Stamp.Array != 0 {
+			whose = fmt.Sprintf("tasks of array %d", c.Stamp.Array)
 		}
-		why = Why(fmt.Sprintf("%d %s wait for %s", len(v.with)+1, whose, slurm.Fold(missing)))
+		why = action.Why(fmt.Sprintf("%d %s wait for %s", len(v.With)+1, whose, slurm.Fold(missing)))
 	}
-	group := w.scene.Group(c.id())
+	group := w.Scene.Group(c.ID())
 	if group != nil {
 		for _, r := range group.Requests {
 			record = append(record, r.Name)
@@ -84,38 +87,38 @@ func (d *draft) request(w *wanted, v verdict) {
 	} else {
 		d.createGroup(w, c)
 	}
-	spec := mig.RequestSpec{Name: memo.NextAttempt(record), Instances: missing, Duration: c.lease}
-	d.names[c.id()] = append(d.names[c.id()], spec.Name)
-	d.add(CreateRequest{Of: c.of(), Spec: spec, Shared: c.shares(), Apart: c.shares() && group != nil, Why: why})
-	d.expect("request for " + c.group + " to be accepted")
+	spec := mig.RequestSpec{Name: memo.NextAttempt(record), Instances: missing, Duration: c.Lease}
+	d.names[c.ID()] = append(d.names[c.ID()], spec.Name)
+	d.add(action.CreateRequest{Of: c.Of(), Spec: spec, Shared: c.Shares(), Apart: c.Shares() && group != nil, Why: why})
+	d.expect("request for " + c.Group + " to be accepted")
 }
 
 // createGroup plans the cohort's group, preceded by the workload policy if the group needs one.
-func (d *draft) createGroup(w *wanted, c *cohort) {
-	spec := mig.GroupSpec{Name: c.group, Region: c.set.Region, Template: c.set.Template, Zones: c.zones, Stamp: c.stamp}
-	if c.set.Placement {
-		spec.Policy = cmp.Or(c.policy, c.group)
-		exists := slices.ContainsFunc(w.scene.Seen.Policies, func(p mig.Policy) bool {
-			return p.Region == c.set.Region && p.Name == spec.Policy
+func (d *draft) createGroup(w *demand.Wanted, c *demand.Cohort) {
+	spec := mig.GroupSpec{Name: c.Group, Region: c.Set.Region, Template: c.Set.Template, Zones: c.Zones, Stamp: c.Stamp}
+	if c.Set.Placement {
+		spec.Policy = cmp.Or(c.Policy, c.Group)
+		exists := slices.ContainsFunc(w.Scene.Seen.Policies, func(p mig.Policy) bool {
+			return p.Region == c.Set.Region && p.Name == spec.Policy
 		})
 		if !exists {
-			_, distance, _ := placement(w.scene, c.set)
-			d.add(CreatePolicy{Of: c.of(), Spec: mig.PolicySpec{
-				Name: spec.Policy, Region: c.set.Region, Distance: distance, Stamp: c.stamp,
-			}, Why: c.why()})
+			_, distance, _ := demand.Placement(w.Scene, c.Set)
+			d.add(action.CreatePolicy{Of: c.Of(), Spec: mig.PolicySpec{
+				Name: spec.Policy, Region: c.Set.Region, Distance: distance, Stamp: c.Stamp,
+			}, Why: c.Why()})
 		}
 	}
-	d.add(CreateGroup{Of: c.of(), Spec: spec, Why: c.why()})
+	d.add(action.CreateGroup{Of: c.Of(), Spec: spec, Why: c.Why()})
 }
 
 // insert requests a cohort's nodes without a group, by bulk insert.
-func (d *draft) insert(w *wanted, c *cohort) {
-	d.add(BulkInsert{Of: c.of(), Spec: mig.BulkSpec{
-		Region: c.set.Region, Zones: c.set.Zones, Template: w.scene.Seen.Templates[c.set.Template].Template,
-		Instances: c.missing, Model: c.set.Flex.Capacity.Model(), Reservation: c.set.Flex.Reservation, Duration: c.lease,
-		Stamp: c.stamp, Occasion: occasion(w.scene, c, c.missing),
-	}, Why: c.why()})
-	d.expect("the instances of " + c.group + " to be made")
+func (d *draft) insert(w *demand.Wanted, c *demand.Cohort) {
+	d.add(action.BulkInsert{Of: c.Of(), Spec: mig.BulkSpec{
+		Region: c.Set.Region, Zones: c.Set.Zones, Template: w.Scene.Seen.Templates[c.Set.Template].Template,
+		Instances: c.Missing, Model: c.Set.Flex.Capacity.Model(), Reservation: c.Set.Flex.Reservation, Duration: c.Lease,
+		Stamp: c.Stamp, Occasion: occasion(w.Scene, c, c.Missing),
+	}, Why: c.Why()})
+	d.expect("the instances of " + c.Group + " to be made")
 }
 
 // occasionAge is how long repeated calls count as the same attempt. It is longer than Compute's
@@ -125,12 +128,12 @@ const occasionAge = 10 * time.Minute
 // occasion returns a name for an attempt to create a job's machines. If the process that made the
 // attempt has died, another process derives the same name and so creates no second set of machines.
 // The name is empty for nodes without a job, because nothing distinguishes their attempts.
-func occasion(s *scene.Scene, c *cohort, missing []string) string {
-	if c.job == nil || c.job.Start.IsZero() {
+func occasion(s *scene.Scene, c *demand.Cohort, missing []string) string {
+	if c.Job == nil || c.Job.Start.IsZero() {
 		return ""
 	}
-	failures, _, _ := failures(s, c, nil)
-	failures = max(failures, memo.ParseFailed(s.Seen.Told[c.job.ID])) // another process may have counted more
-	return fmt.Sprintf("%s of %d for %s, %d failures, %d", c.group, c.job.Start.Unix(), slurm.Fold(missing),
-		failures, s.Seen.Now.Sub(c.job.Start)/occasionAge)
+	failures, _, _ := rules.Failures(s, c, nil)
+	failures = max(failures, memo.ParseFailed(s.Seen.Told[c.Job.ID])) // another process may have counted more
+	return fmt.Sprintf("%s of %d for %s, %d failures, %d", c.Group, c.Job.Start.Unix(), slurm.Fold(missing),
+		failures, s.Seen.Now.Sub(c.Job.Start)/occasionAge)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -40,7 +41,7 @@ func TestTwoIncompleteAllocationsAreReturnedOneAfterTheOther(t *testing.T) {
 	}
 	givenBack := func(s scene.Snapshot) (jobs []uint32) {
 		for _, a := range Compute(scene.Of(alphaConfig(t), s)).Actions {
-			if a, ok := a.(ReturnNodes); ok {
+			if a, ok := a.(action.ReturnNodes); ok {
 				jobs = append(jobs, a.Job)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -202,8 +203,8 @@ func TestReturnedJobLeavesAnotherTheNodeOfItsRequest(t *testing.T) {
 		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", mig.MaxDuration)))
 	s.Refused["alpha-a3-job-8"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
-	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Actions, ReturnNodes{
-		OfJob: OfJob{Job: 8}, Name: "8", Nodes: []string{"alpha-a3-1"}, Reason: "no", Then: Hold,
+	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Actions, action.ReturnNodes{
+		OfJob: action.OfJob{Job: 8}, Name: "8", Nodes: []string{"alpha-a3-1"}, Reason: "no", Then: action.Hold,
 	})
 }
 
@@ -262,7 +263,7 @@ func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
 	}
 	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
 		cfg := with(t, "provision_timeout: 7200, on_provision_timeout: "+then)
-		give := ReturnNodes{OfJob: OfJob{Job: 7}, Name: "7", Nodes: []string{}, Reason: reason, Then: Then(then)}
+		give := action.ReturnNodes{OfJob: action.OfJob{Job: 7}, Name: "7", Nodes: []string{}, Reason: reason, Then: action.Then(then)}
 		if p := Compute(scene.Of(cfg, given(""))); told {
 			assert.Contains(t, p.Actions, give, "job 7 alone, for job 8 waits on")
 		} else {
@@ -271,8 +272,8 @@ func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
 	}
 	s := given("")
 	s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
-	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Actions, ReturnNodes{
-		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: Hold,
+	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Actions, action.ReturnNodes{
+		OfJob: action.OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: action.Hold,
 	}, "nothing could help either of them")
 }
 

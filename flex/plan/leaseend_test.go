@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -87,7 +88,7 @@ func TestHeterogeneousJobIsRequeuedOnceAtItsFirstLeaseEnd(t *testing.T) {
 		leasedTo(7, "alpha-a3-0", time.Hour, 100*time.Second), leasedTo(8, "alpha-a3-1", time.Hour, 90*time.Second))
 	var requeued []uint32
 	for _, a := range Compute(scene.Of(with(t, "on_lease_end: requeue"), both)).Actions {
-		if r, ok := a.(RequeueJob); ok {
+		if r, ok := a.(action.RequeueJob); ok {
 			requeued = append(requeued, r.Job)
 		}
 	}

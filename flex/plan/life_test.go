@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -83,9 +84,9 @@ func TestReasonRecordsAnEndedLease(t *testing.T) {
 	name := fmt.Sprintf("slurmflex-alpha-%d", end.Unix())
 	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-one-0", givenUp), reserved(name, "alpha-one-0", end))))
 	require.Len(t, p.Actions, 1)
-	assert.Equal(t, "slurmflex: its lease ended at 2026-11-21T11:55:00Z", p.Actions[0].(SetNodes).Reason)
+	assert.Equal(t, "slurmflex: its lease ended at 2026-11-21T11:55:00Z", p.Actions[0].(action.SetNodes).Reason)
 	p = Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-one-0", poweringDown), reserved(name, "alpha-one-0", end))))
-	assert.Contains(t, p.Actions, DeleteReservation{OfReservation: OfReservation{Name: name}, Why: "no instance ends at that time any more"})
+	assert.Contains(t, p.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: name}, Why: "no instance ends at that time any more"})
 }
 
 func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
@@ -142,15 +143,6 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 		"change reservation "+at13+" to alpha-a3-0 until 2026-11-21T13:30:00Z")
 	in("an instance without an end needs none", seen(running7("alpha-a3-0"), group7,
 		vms("alpha-a3-0", "alpha-a3-job-7", "STAGING")))
-}
-
-func TestQueuePositionRarelyChanges(t *testing.T) {
-	for n, want := range map[int]string{
-		1: "1", 9: "9", 10: "10 or later", 19: "10 or later", 20: "20 or later", 99: "90 or later",
-		100: "100 or later", 11_499: "10000 or later",
-	} {
-		assert.Equal(t, want, roughPlace(n))
-	}
 }
 
 func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -85,19 +86,19 @@ func TestLineCovers5000JobsInSeveralPlaces(t *testing.T) {
 }
 
 func TestNodesInOneRequestShareAPosition(t *testing.T) {
-	at := func(job uint32, nodes ...string) plan.Wait {
-		return plan.Wait{Job: job, NodeSet: "us", Region: scenetest.US, Group: "g", Nodes: nodes, Stage: plan.Queued, Request: "a1", Requested: noon}
+	at := func(job uint32, nodes ...string) demand.Wait {
+		return demand.Wait{Job: job, NodeSet: "us", Region: scenetest.US, Group: "g", Nodes: nodes, Stage: demand.Queued, Request: "a1", Requested: noon}
 	}
 	w := newSeveralPlaces("")
 	w.Snap.Jobs = []slurm.Job{}
 	back := at(1, "n0")
-	back.Stage = plan.Returned
+	back.Stage = demand.Returned
 	static := at(0, "n1")
 	static.Request, static.Requested = "a0", noon.Add(-time.Hour)
 	later := at(4, "n4", "n5")
 	later.Request = ""
 	later.Requested = time.Time{}
-	line := plan.Line(w.Scene(), plan.Plan{Waits: []plan.Wait{later, at(3, "n3"), back, at(2, "n2"), static}})
+	line := plan.Line(w.Scene(), plan.Plan{Waits: []demand.Wait{later, at(3, "n3"), back, at(2, "n2"), static}})
 	got := map[uint32]string{}
 	for id, a := range line {
 		got[id] = fmt.Sprint(a[0].Nodes, " ", a[0].Jobs)

@@ -9,8 +9,11 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -71,7 +74,7 @@ func (w waitingPending) inSlurm() string {
 	var done []string
 	for _, a := range plan.Compute(w.Scene()).Actions {
 		switch a.(type) {
-		case plan.CreateReservation, plan.SetReservation, plan.DeleteReservation, plan.UseReservation, plan.SetNodes, plan.ReturnNodes:
+		case action.CreateReservation, action.SetReservation, action.DeleteReservation, action.UseReservation, action.SetNodes, action.ReturnNodes:
 			text := strings.NewReplacer(coverName, "COVER", doorName, "DOOR").Replace(a.String())
 			done = append(done, text)
 		}
@@ -340,7 +343,7 @@ func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:05:00Z", w.inSlurm(), "passes are rare")
 
 	w.Config.Options.Interval = 2*time.Minute + time.Second
-	assert.Equal(t, "interval is longer than 2m0s", plan.Uncovered(w.Scene())[w.Config.NodeSets[0]])
+	assert.Equal(t, "interval is longer than 2m0s", demand.Uncovered(w.Scene())[w.Config.NodeSets[0]])
 }
 
 // Machines that no longer have a job are deleted, and Slurm places no job on their nodes before
@@ -585,7 +588,7 @@ func TestDoorOfARequeuedJobOpensWhenSlurmLetsItStart(t *testing.T) {
 	w.up("alpha-a3-[0-1]")
 	w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(time.Second)
 	assert.Empty(t, w.inSlurm())
-	assert.Empty(t, plan.NearDoors(w.Scene()))
+	assert.Empty(t, sweeps.NearDoors(w.Scene()))
 	w.job().Start = noon
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:00:00Z", w.inSlurm())
 }

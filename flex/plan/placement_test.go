@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -70,9 +71,9 @@ func TestPolicyNamesTheDistanceAsComputeDoes(t *testing.T) {
 	for distance, want := range map[string]string{"1": "SUBBLOCK", "2": "BLOCK", "3": "CLUSTER", "null": ""} {
 		p := Compute(scene.Of(placed(t, distance), seen(machines("a4-highgpu-8g"), awaits(7, "alpha-a3-0"))))
 		require.Len(t, p.Actions, 3)
-		made := p.Actions[0].(CreatePolicy)
+		made := p.Actions[0].(action.CreatePolicy)
 		assert.Equal(t, want, made.Spec.Distance, "at placement_max_distance %s", distance)
-		assert.Equal(t, made.Spec.Name, p.Actions[1].(CreateGroup).Spec.Policy)
+		assert.Equal(t, made.Spec.Name, p.Actions[1].(action.CreateGroup).Spec.Policy)
 		assert.Equal(t, made.Queue(), p.Actions[1].Queue(), "the group waits for its policy")
 	}
 }

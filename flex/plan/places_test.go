@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -72,7 +73,7 @@ func (w severalPlaces) reservations(names ...string) string {
 	var done []string
 	for _, a := range plan.Compute(w.Scene()).Actions {
 		switch a.(type) {
-		case plan.CreateReservation, plan.SetReservation, plan.DeleteReservation, plan.UseReservation:
+		case action.CreateReservation, action.SetReservation, action.DeleteReservation, action.UseReservation:
 			done = append(done, strings.NewReplacer(names...).Replace(a.String()))
 		}
 	}

@@ -253,11 +253,3 @@ func TestLeaseFollowsTheTimeLimit(t *testing.T) {
 		})
 	}
 }
-
-func TestRetriesWaitFromAMinuteToHalfAnHour(t *testing.T) {
-	for failures, want := range map[int]time.Duration{
-		1: time.Minute, 2: 2 * time.Minute, 3: 4 * time.Minute, 5: 16 * time.Minute, 6: 30 * time.Minute, 1000: 30 * time.Minute,
-	} {
-		assert.Equal(t, want, retryAfter(failures), "%d failures", failures)
-	}
-}

@@ -14,6 +14,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -179,14 +180,14 @@ func lone(state slurm.State, around []string) scene.Snapshot {
 // letters are all actions that a plan may take on one node.
 var letters = []struct {
 	letter, means string
-	is            func(plan.Action) bool
+	is            func(action.Action) bool
 }{
-	{"M", "make the group", does[plan.CreateGroup]},
-	{"A", "ask for the machine", does[plan.CreateRequest]},
-	{"C", "cancel the request", does[plan.CancelRequest]},
-	{"D", "delete the machine", does[plan.DeleteInstances]},
-	{"G", "delete the group", does[plan.DeleteGroup]},
-	{"T", "tell the job's owner", does[plan.CommentJob]},
+	{"M", "make the group", does[action.CreateGroup]},
+	{"A", "ask for the machine", does[action.CreateRequest]},
+	{"C", "cancel the request", does[action.CancelRequest]},
+	{"D", "delete the machine", does[action.DeleteInstances]},
+	{"G", "delete the group", does[action.DeleteGroup]},
+	{"T", "tell the job's owner", does[action.CommentJob]},
 	{"f", "power_down_force", sets("power_down_force")},
 	{"d", "power_down: when its job ends", sets("power_down")},
 	{"u", "power_up", sets("power_up")},
@@ -195,14 +196,14 @@ var letters = []struct {
 	{".", "nothing", nil},
 }
 
-func does[A plan.Action](a plan.Action) bool {
+func does[A action.Action](a action.Action) bool {
 	_, ok := a.(A)
 	return ok
 }
 
-func sets(state string) func(plan.Action) bool {
-	return func(a plan.Action) bool {
-		change, ok := a.(plan.SetNodes)
+func sets(state string) func(action.Action) bool {
+	return func(a action.Action) bool {
+		change, ok := a.(action.SetNodes)
 		return ok && change.State == state
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -40,7 +42,7 @@ func (w *world) drawAsked(t *rapid.T) {
 // capacity" only if a request is live or was refused for capacity or quota.
 func endsOnlyWhatWasAsked(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
-		back, ok := a.(plan.ReturnNodes)
+		back, ok := a.(action.ReturnNodes)
 		if !ok {
 			continue
 		}
@@ -48,13 +50,13 @@ func endsOnlyWhatWasAsked(s *sight, p plan.Plan) (wrong []string) {
 			if j.ID != back.Job {
 				continue
 			}
-			limited := func(by plan.Limiter, limit func(*config.Flex) time.Duration) bool {
+			limited := func(by demand.Limiter, limit func(*config.Flex) time.Duration) bool {
 				return strings.Contains(back.Reason, "("+string(by)+" ") && !slices.ContainsFunc(j.Nodes, func(name string) bool {
 					set, _, known := s.cfg.Find(name)
 					return known && set.Flex != nil && limit(set.Flex) > 0 && s.askedFor(j, name) >= limit(set.Flex)
 				})
 			}
-			if limited(plan.ByTimeout, func(f *config.Flex) time.Duration { return f.ProvisionTimeout }) {
+			if limited(demand.ByTimeout, func(f *config.Flex) time.Duration { return f.ProvisionTimeout }) {
 				wrong = append(wrong, fmt.Sprintf("no request was live or refused for that long: %s: %s", back, back.Reason))
 			}
 			if strings.HasPrefix(back.Reason, "no capacity") && !s.lacksCapacity(j) {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -34,7 +35,7 @@ func TestEachKindOfActionIsClassified(t *testing.T) {
 	for kind := range ends {
 		known = append(known, kind)
 	}
-	assert.ElementsMatch(t, plan.Kinds(), known, "does the new kind end a job? Then its AdminComment comes first")
+	assert.ElementsMatch(t, action.Kinds(), known, "does the new kind end a job? Then its AdminComment comes first")
 }
 
 // commentsFirst: before an action ends, signals, moves or requeues a job, the job's AdminComment
@@ -45,21 +46,21 @@ func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 		for _, job := range s.ended(a) {
 			last := -1
 			for k, c := range p.Actions {
-				if c, ok := c.(plan.CommentJob); ok && c.Job == job {
+				if c, ok := c.(action.CommentJob); ok && c.Job == job {
 					last = k
 				}
 			}
-			requeue, _ := a.(plan.RequeueJob)
+			requeue, _ := a.(action.RequeueJob)
 			switch {
 			case last > i:
 				wrong = append(wrong, fmt.Sprintf("job %d reads it afterwards: %s", job, a))
 			case last < 0 && !saysWhyOf(a, s.snap.Told[job]):
 				wrong = append(wrong, fmt.Sprintf("job %d, told %q, reads nothing: %s", job, s.snap.Told[job], a))
-			case last >= 0 && (p.Actions[last].Queue() != a.Queue() || !requeue.Urgent && !plan.Needs(a, p.Actions[last])):
+			case last >= 0 && (p.Actions[last].Queue() != a.Queue() || !requeue.Urgent && !action.Needs(a, p.Actions[last])):
 				wrong = append(wrong, fmt.Sprintf("nothing waits for the AdminComment of job %d: %s", job, a))
 			}
 		}
-		if back, ok := a.(plan.ReturnNodes); ok && back.Reason == "" {
+		if back, ok := a.(action.ReturnNodes); ok && back.Reason == "" {
 			wrong = append(wrong, fmt.Sprintf("no reason: %s", a))
 		}
 	}
@@ -68,11 +69,11 @@ func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 
 // ended returns the jobs that an action ends, signals, moves or requeues, except the subjects of
 // ReturnNodes and ChangePartitions.
-func (s *sight) ended(a plan.Action) (jobs []uint32) {
+func (s *sight) ended(a action.Action) (jobs []uint32) {
 	switch a := a.(type) {
-	case plan.SignalJob, plan.RequeueJob:
+	case action.SignalJob, action.RequeueJob:
 		return []uint32{a.About().Job}
-	case plan.SetNodes:
+	case action.SetNodes:
 		if a.State != "down" {
 			return nil
 		}
@@ -87,14 +88,14 @@ func (s *sight) ended(a plan.Action) (jobs []uint32) {
 }
 
 // saysWhyOf reports whether an AdminComment states the reason for the action.
-func saysWhyOf(a plan.Action, told string) bool {
+func saysWhyOf(a action.Action, told string) bool {
 	text, ours := strings.CutPrefix(told, memo.OwnComment)
 	switch a := a.(type) {
-	case plan.SignalJob:
+	case action.SignalJob:
 		return ours && (a.Signal == "" && strings.HasPrefix(text, memo.End) || strings.HasSuffix(text, memo.Sends+a.Signal))
-	case plan.RequeueJob:
+	case action.RequeueJob:
 		return ours && text == memo.Done{Deed: memo.Requeued, Reason: a.Because()}.String()
-	case plan.SetNodes:
+	case action.SetNodes:
 		return tellsLoss(told)
 	}
 	return false

@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -21,13 +23,13 @@ func leavesUnseenRegions(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var regions []string
 		switch a := a.(type) {
-		case plan.CreateGroup:
+		case action.CreateGroup:
 			regions = []string{a.Spec.Region}
-		case plan.BulkInsert:
+		case action.BulkInsert:
 			regions = []string{a.Spec.Region}
-		case plan.CreatePolicy:
+		case action.CreatePolicy:
 			regions = []string{a.Spec.Region}
-		case plan.DeleteVMs:
+		case action.DeleteVMs:
 			for _, in := range a.Instances {
 				regions = append(regions, in.Region)
 			}
@@ -48,7 +50,7 @@ func leavesUnseenRegions(s *sight, p plan.Plan) (wrong []string) {
 func asked(p plan.Plan) (names []string) {
 	for _, a := range p.Actions {
 		switch a.(type) {
-		case plan.CreateRequest, plan.BulkInsert:
+		case action.CreateRequest, action.BulkInsert:
 			names = append(names, a.About().Nodes...)
 		}
 	}
@@ -74,9 +76,9 @@ func asksForNoNodeThatItGivesBack(_ *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var nodes []string
 		switch a := a.(type) {
-		case plan.ReturnNodes:
+		case action.ReturnNodes:
 			nodes = a.Nodes
-		case plan.SetNodes:
+		case action.SetNodes:
 			if a.State == "power_down_force" || a.State == "resume" {
 				nodes = a.Nodes
 			}
@@ -97,7 +99,7 @@ func keepsToMaxActiveRequests(s *sight, p plan.Plan) (wrong []string) {
 		active[g.Region] += len(g.Live())
 	}
 	for _, a := range p.Actions {
-		if a, ok := a.(plan.CreateRequest); ok {
+		if a, ok := a.(action.CreateRequest); ok {
 			active[a.Group.Region]++
 			if active[a.Group.Region] > s.cfg.Options.MaxActiveRequests {
 				wrong = append(wrong, fmt.Sprintf("active request no. %d: %s", active[a.Group.Region], a))
@@ -114,9 +116,9 @@ func keepsToMaxDeletions(s *sight, p plan.Plan) []string {
 	for _, a := range p.Actions {
 		var instances []mig.Instance
 		switch a := a.(type) {
-		case plan.DeleteInstances:
+		case action.DeleteInstances:
 			instances = a.Instances
-		case plan.DeleteVMs:
+		case action.DeleteVMs:
 			instances = a.Instances
 		}
 		for _, in := range instances {
@@ -139,7 +141,7 @@ func keepsToMaxDeletions(s *sight, p plan.Plan) []string {
 func deletesOnlyWhatIsFinished(s *sight, p plan.Plan) (wrong []string) {
 	used := map[string]bool{}
 	for _, a := range p.Actions {
-		if a, ok := a.(plan.CreateRequest); ok {
+		if a, ok := a.(action.CreateRequest); ok {
 			used[a.Group.String()] = true
 		}
 	}
@@ -149,13 +151,13 @@ func deletesOnlyWhatIsFinished(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var live []mig.Request
 		switch a := a.(type) {
-		case plan.DeleteGroup:
+		case action.DeleteGroup:
 			key := a.Group.String()
 			live = s.groups[key].Live()
 			if used[key] {
 				wrong = append(wrong, "it is not empty: "+a.String())
 			}
-		case plan.DeleteRequest:
+		case action.DeleteRequest:
 			live = slices.DeleteFunc(s.groups[a.Group.String()].Live(), func(r mig.Request) bool { return r.Name != a.Request })
 		}
 		if len(live) > 0 {
@@ -174,11 +176,11 @@ func givesFitNames(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		name := "a1"
 		switch a := a.(type) {
-		case plan.CreateGroup:
+		case action.CreateGroup:
 			name = a.Spec.Name
-		case plan.CreatePolicy:
+		case action.CreatePolicy:
 			name = a.Spec.Name
-		case plan.CreateRequest:
+		case action.CreateRequest:
 			name = a.Spec.Name
 			for _, r := range s.groups[a.Group.String()].Requests {
 				if r.Name == name {
@@ -212,7 +214,7 @@ func saysWhy(_ *sight, p plan.Plan) (wrong []string) {
 // live request, a next attempt with a time, a named obstacle, or an action of this plan.
 func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
 	s = sightOf(s.cfg, scene.Of(s.cfg, s.snap).Recalled().Seen)
-	waits := map[string][]plan.Wait{}
+	waits := map[string][]demand.Wait{}
 	for _, w := range p.Waits {
 		for _, n := range w.Nodes {
 			waits[n] = append(waits[n], w)
@@ -253,14 +255,14 @@ func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
 func (s *sight) takenBack(p plan.Plan) (names []string) {
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case plan.ReturnNodes:
+		case action.ReturnNodes:
 			names = append(names, a.Nodes...)
 			for _, j := range s.snap.Jobs {
 				if j.ID == a.Job {
 					names = append(names, j.Nodes...)
 				}
 			}
-		case plan.SetNodes:
+		case action.SetNodes:
 			if a.State == "power_down_force" {
 				names = append(names, a.Nodes...)
 			}
@@ -301,7 +303,7 @@ func TestNoJobCancelsTheRequestOfAnother(t *testing.T) {
 		after := cancelledBy(w)
 		for key, a := range after {
 			g := w.groups[a.Group.String()]
-			if before[key] == (plan.CancelRequest{}) && w.waitsForAll(g, a.Request) && g.Stamp.NodeSet == placed.Name {
+			if before[key] == (action.CancelRequest{}) && w.waitsForAll(g, a.Request) && g.Stamp.NodeSet == placed.Name {
 				t.Fatalf("%s: %s, for job 99 on %v\nin this world:\n%s", a, a.Because(), w.jobs[99].Nodes, told(w))
 			}
 		}
@@ -309,10 +311,10 @@ func TestNoJobCancelsTheRequestOfAnother(t *testing.T) {
 }
 
 // cancelledBy returns the requests that the plan for a world cancels.
-func cancelledBy(w *world) map[string]plan.CancelRequest {
-	all := map[string]plan.CancelRequest{}
+func cancelledBy(w *world) map[string]action.CancelRequest {
+	all := map[string]action.CancelRequest{}
 	for _, a := range plan.Compute(scene.Of(w.cfg, w.snapshot())).Actions {
-		if a, ok := a.(plan.CancelRequest); ok {
+		if a, ok := a.(action.CancelRequest); ok {
 			all[a.Group.String()+"/"+a.Request] = a
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -33,8 +34,8 @@ func leavesNothingPaidInSilence(s *sight, p plan.Plan) (wrong []string) {
 			if r.Size() == 0 || s.isYoung(r.Created) || s.isBeyondReach() || slices.ContainsFunc(r.Instances, s.isNodeWanted) {
 				continue
 			}
-			cancelled := slices.ContainsFunc(p.Actions, func(a plan.Action) bool {
-				c, is := a.(plan.CancelRequest)
+			cancelled := slices.ContainsFunc(p.Actions, func(a action.Action) bool {
+				c, is := a.(action.CancelRequest)
 				return is && c.Group == g.ID() && c.Request == r.Name
 			})
 			named := func(name string) bool { return names(says, name) }
@@ -73,15 +74,15 @@ func (s *sight) isNodeWanted(name string) bool {
 
 // touches reports whether the plan deletes the node's machine.
 func touches(p plan.Plan, node string) bool {
-	return slices.ContainsFunc(p.Actions, func(a plan.Action) bool {
+	return slices.ContainsFunc(p.Actions, func(a action.Action) bool {
 		switch a := a.(type) {
-		case plan.DeleteInstances:
+		case action.DeleteInstances:
 			return slices.Contains(mig.Names(a.Instances), node)
-		case plan.DeleteVMs:
+		case action.DeleteVMs:
 			return slices.Contains(mig.Names(a.Instances), node)
-		case plan.SetNodes:
+		case action.SetNodes:
 			return slices.Contains(a.Nodes, node)
-		case plan.ReturnNodes:
+		case action.ReturnNodes:
 			return slices.Contains(a.Nodes, node)
 		}
 		return false

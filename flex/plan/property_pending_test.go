@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -46,8 +47,8 @@ func TestPendingJobIsPlannedForLikeOneWithNodes(t *testing.T) {
 func inCompute(snap scene.Snapshot, w *world) (done []string) {
 	for _, a := range plan.Compute(scene.Of(w.cfg, snap)).Actions {
 		switch a.(type) {
-		case plan.CreateGroup, plan.CreateRequest, plan.CancelRequest, plan.DeleteRequest, plan.DeleteInstances, plan.DeleteGroup,
-			plan.BulkInsert, plan.DeleteVMs, plan.CreatePolicy, plan.DeletePolicy:
+		case action.CreateGroup, action.CreateRequest, action.CancelRequest, action.DeleteRequest, action.DeleteInstances, action.DeleteGroup,
+			action.BulkInsert, action.DeleteVMs, action.CreatePolicy, action.DeletePolicy:
 			done = append(done, a.String())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -144,13 +145,13 @@ func keepsWhatIsKept(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var nodes []string
 		switch a := a.(type) {
-		case plan.DeleteInstances:
+		case action.DeleteInstances:
 			nodes = mig.Names(a.Instances)
-		case plan.DeleteVMs:
+		case action.DeleteVMs:
 			nodes = mig.Names(a.Instances)
-		case plan.ReturnNodes:
+		case action.ReturnNodes:
 			nodes = a.Nodes
-		case plan.SetNodes:
+		case action.SetNodes:
 			if strings.HasPrefix(a.State, "power_down") {
 				nodes = a.Nodes
 			}
@@ -177,13 +178,13 @@ func (s *sight) isKept(name string) bool {
 // changesNoNodeTwice: no change of nodes depends on another change in the plan, so that a refused
 // change does not stop any other.
 func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
-	by := map[string]plan.Action{}
+	by := map[string]action.Action{}
 	for _, a := range p.Actions {
 		var nodes []string
 		switch a := a.(type) {
-		case plan.SetNodes:
+		case action.SetNodes:
 			nodes = a.Nodes
-		case plan.ReturnNodes:
+		case action.ReturnNodes:
 			nodes = a.Nodes
 		}
 		for _, n := range nodes {
@@ -203,17 +204,17 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var nodes []string
 		switch a := a.(type) {
-		case plan.DeleteInstances:
+		case action.DeleteInstances:
 			nodes = s.spared(a.Instances)
-		case plan.DeleteVMs:
+		case action.DeleteVMs:
 			nodes = s.spared(a.Instances)
-		case plan.SetNodes:
+		case action.SetNodes:
 			if a.State != "" && a.State != "power_down" && a.State != "power_up" && a.State != "down" {
 				nodes = s.atWork(a.Nodes)
 			}
-		case plan.ReturnNodes:
+		case action.ReturnNodes:
 			nodes = s.atWork(a.Nodes)
-		case plan.CancelRequest:
+		case action.CancelRequest:
 			nodes = s.atWork(s.broughtBy(a))
 		}
 		if len(nodes) > 0 {
@@ -227,13 +228,13 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 // if it is cancelled.
 func endsNoJobButByCancel(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
-		back, ok := a.(plan.ReturnNodes)
+		back, ok := a.(action.ReturnNodes)
 		if !ok {
 			continue
 		}
 		for _, id := range append([]uint32{back.Job}, back.Others...) {
 			requeues, read := s.snap.Requeues[id]
-			if !read || !requeues && (back.Then != plan.Cancel || id != back.Job) {
+			if !read || !requeues && (back.Then != action.Cancel || id != back.Job) {
 				wrong = append(wrong, fmt.Sprintf("job %d: %s", id, a))
 			}
 		}
@@ -248,12 +249,12 @@ func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 		var job uint32
 		within := s.cfg.RequeueLead()
 		switch a := a.(type) {
-		case plan.SignalJob:
+		case action.SignalJob:
 			job, within = a.Job, 10*time.Minute // the longest lease_end_warning that worlds draw
 			if a.Signal != "" && s.snap.Reach[a.Job] != scene.BySignal {
 				wrong = append(wrong, fmt.Sprintf("job %d did not ask: %s", a.Job, a))
 			}
-		case plan.RequeueJob:
+		case action.RequeueJob:
 			if requeues, read := s.snap.Requeues[a.Job]; read && !requeues {
 				wrong = append(wrong, fmt.Sprintf("job %d would be lost: %s", a.Job, a))
 			}
@@ -280,7 +281,7 @@ func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 // must have seen its preemption. The reason states the loss.
 func setsDownOnlyWhatIsLost(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
-		set, ok := a.(plan.SetNodes)
+		set, ok := a.(action.SetNodes)
 		if !ok || set.State != "down" {
 			continue
 		}
@@ -347,7 +348,7 @@ func running(instances []mig.Instance) []string {
 // broughtBy returns the nodes of a cancelled request, if a job runs on all of them and their
 // machines come from that request or not at all. Compute grants a request as a whole, so one node
 // without a job makes the whole request wrong.
-func (s *sight) broughtBy(a plan.CancelRequest) []string {
+func (s *sight) broughtBy(a action.CancelRequest) []string {
 	requests := s.groups[a.Group.String()].Requests
 	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == a.Request })
 	if at < 0 {
@@ -369,43 +370,43 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		ours := false
 		switch a := a.(type) {
-		case plan.CreateGroup:
+		case action.CreateGroup:
 			key := a.Spec.Region + "/" + a.Spec.Name
 			made[key] = true
 			ours = a.Spec.Stamp.Cluster == cluster && strings.HasPrefix(a.Spec.Name, cluster+"-")
-		case plan.CreateRequest:
+		case action.CreateRequest:
 			ours = (s.hasGroup(a.Group.Region, a.Group.Name) || made[a.Group.String()]) && s.haveNodes(a.Spec.Instances)
-		case plan.BulkInsert:
+		case action.BulkInsert:
 			ours = a.Spec.Stamp.Cluster == cluster && s.haveNodes(a.Spec.Instances)
-		case plan.CancelRequest, plan.DeleteRequest, plan.DeleteGroup:
+		case action.CancelRequest, action.DeleteRequest, action.DeleteGroup:
 			_, ours = s.groups[a.Queue()]
-		case plan.DeleteInstances:
+		case action.DeleteInstances:
 			ours = s.hasGroup(a.Group.Region, a.Group.Name) && !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
 				return in.GroupID() != a.Group
 			})
-		case plan.DeleteVMs:
+		case action.DeleteVMs:
 			ours = !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
 				return in.Group != "" || in.Stamp.Cluster != cluster
 			})
-		case plan.SetNodes:
+		case action.SetNodes:
 			ours = s.haveNodes(a.Nodes)
-		case plan.ReturnNodes:
-			ours = (s.haveNodes(a.Nodes) || len(a.Nodes) == 0 && a.Then == plan.Cancel) && s.hasJob(a.Job)
-		case plan.CommentJob, plan.SignalJob, plan.RequeueJob:
+		case action.ReturnNodes:
+			ours = (s.haveNodes(a.Nodes) || len(a.Nodes) == 0 && a.Then == action.Cancel) && s.hasJob(a.Job)
+		case action.CommentJob, action.SignalJob, action.RequeueJob:
 			ours = s.hasJob(a.About().Job)
-		case plan.CreatePolicy:
+		case action.CreatePolicy:
 			ours = a.Spec.Stamp.Cluster == cluster
-		case plan.DeletePolicy:
+		case action.DeletePolicy:
 			ours = slices.ContainsFunc(s.snap.Policies, func(p mig.Policy) bool {
 				return p.Region == a.Group.Region && p.Name == a.Group.Name && p.Stamp.Cluster == cluster
 			})
-		case plan.CreateReservation:
+		case action.CreateReservation:
 			ours = ourReservation(a.Name) && s.haveNodes(a.Nodes)
-		case plan.SetReservation:
+		case action.SetReservation:
 			ours = ourReservation(a.Name) && (a.Nodes == nil || s.mayReserve(a.Name, a.Nodes))
-		case plan.DeleteReservation:
+		case action.DeleteReservation:
 			ours = ourReservation(a.Name)
-		case plan.UseReservation:
+		case action.UseReservation:
 			ours = ourReservation(a.Name) && s.hasJob(a.Job)
 		}
 		if !ours {
@@ -458,16 +459,16 @@ func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
 	changed := map[string]bool{}
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case plan.CreateReservation:
+		case action.CreateReservation:
 			if at, ends := last(a.Name); a.Lasts <= 0 && a.Purge <= 0 || ends && a.Start.Add(a.Lasts).After(at) || !ends && a.Lasts > 31*time.Minute {
 				wrong = append(wrong, a.String())
 			}
-		case plan.SetReservation:
+		case action.SetReservation:
 			if at, ends := last(a.Name); ends && a.End.After(at) {
 				wrong = append(wrong, a.String())
 			}
 			changed[a.Name] = !a.End.IsZero()
-		case plan.DeleteReservation:
+		case action.DeleteReservation:
 			changed[a.Name] = true
 		}
 	}

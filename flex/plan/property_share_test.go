@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -101,7 +102,7 @@ func merged(requests []mig.Request) (some []mig.Request) {
 // users that wait for a place in the region, or is the most important job of the request.
 func overtakesNobody(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
-		r, ok := a.(plan.CreateRequest)
+		r, ok := a.(action.CreateRequest)
 		if !ok || !r.Shared {
 			continue
 		}
@@ -129,7 +130,7 @@ func overtakesNobody(s *sight, p plan.Plan) (wrong []string) {
 // needs.
 func sharesAmongEquals(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
-		r, ok := a.(plan.CreateRequest)
+		r, ok := a.(action.CreateRequest)
 		if !ok || !r.Shared {
 			continue
 		}

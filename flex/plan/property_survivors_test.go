@@ -11,6 +11,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -109,9 +110,9 @@ func TestEveryPlanKeepsRulesForJobsThatLoseMachines(t *testing.T) {
 		w.drawTorn(t)
 		for _, a := range breaksNoRule(t, w).Actions {
 			switch a := a.(type) {
-			case plan.SetNodes:
+			case action.SetNodes:
 				downs += len(a.Jobs)
-			case plan.UseReservation:
+			case action.UseReservation:
 				doors++
 			}
 		}
@@ -146,8 +147,8 @@ func sparesWhatAGangKeeps(s *sight, p plan.Plan) (wrong []string) {
 			continue
 		}
 		for _, a := range p.Actions {
-			change, ok := a.(plan.SetNodes)
-			if (ok && strings.HasPrefix(change.State, "power_down") || does[plan.DeleteInstances](a) || does[plan.ReturnNodes](a)) &&
+			change, ok := a.(action.SetNodes)
+			if (ok && strings.HasPrefix(change.State, "power_down") || does[action.DeleteInstances](a) || does[action.ReturnNodes](a)) &&
 				slices.ContainsFunc(a.About().Nodes, func(n string) bool { return slices.Contains(machines, n) }) {
 				wrong = append(wrong, fmt.Sprintf("job %d keeps it: %s, because %s", j.ID, a, a.Because()))
 			}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -165,7 +166,7 @@ func TestIncompleteListLosesNoMachine(t *testing.T) {
 		}
 		p := plan.Compute(scene.Of(w.cfg, snap))
 		for _, a := range p.Actions {
-			if a, ok := a.(plan.DeleteGroup); ok {
+			if a, ok := a.(action.DeleteGroup); ok {
 				for _, in := range there[a.Group.String()] {
 					if truth.busy(in.Name, holdsNodes) {
 						t.Fatalf("%s has instance %s, and a job has its node: %s\nin this world:\n%s", a.Group.Name, in.Name, a, told(w))

@@ -11,6 +11,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -18,7 +20,7 @@ import (
 
 // holder is a wait that a live request serves.
 type holder struct {
-	plan.Wait
+	demand.Wait
 	request mig.Request
 	jobs    []slurm.Job // the jobs that wait for one of the request's nodes
 }
@@ -58,7 +60,7 @@ func (s *sight) job(id uint32) slurm.Job {
 
 // yieldsTo reports whether a request has held its place for yield_after and all its jobs are less
 // important than the wait's job.
-func (s *sight) yieldsTo(h holder, w plan.Wait) bool {
+func (s *sight) yieldsTo(h holder, w demand.Wait) bool {
 	held := s.cfg.Options.YieldAfter
 	return held > 0 && s.snap.Now.Sub(h.request.Created) >= held && h.Region == w.Region && h.Job != 0 && h.request.State == mig.Accepted &&
 		!slices.ContainsFunc(h.request.Instances, func(name string) bool { return len(s.instances[name]) > 0 }) &&
@@ -67,7 +69,7 @@ func (s *sight) yieldsTo(h holder, w plan.Wait) bool {
 
 // waitsForTurn reports whether a wait is for a place, and whether it is for one of its user's
 // places.
-func waitsForTurn(w plan.Wait) (waits, ofUser bool) {
+func waitsForTurn(w demand.Wait) (waits, ofUser bool) {
 	text, waits := strings.CutPrefix(w.Obstacle, memo.Waiting+"for its turn: ")
 	return waits, strings.HasPrefix(text, "its user")
 }
@@ -78,9 +80,9 @@ func freesPlacesForTheImportant(s *sight, p plan.Plan) (wrong []string) {
 	frees, leaves := map[string]bool{}, map[uint32]bool{}
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case plan.CancelRequest:
+		case action.CancelRequest:
 			frees[a.Group.Region] = true
-		case plan.ReturnNodes:
+		case action.ReturnNodes:
 			for _, id := range append(a.Others, a.Job) {
 				leaves[id] = true
 			}
@@ -107,16 +109,16 @@ func freesPlacesForTheImportant(s *sight, p plan.Plan) (wrong []string) {
 func freesOnlyWhatWasHeldLong(s *sight, p plan.Plan) (wrong []string) {
 	told, yields := map[uint32]bool{}, map[string]int{}
 	for _, a := range p.Actions {
-		if c, ok := a.(plan.CommentJob); ok && strings.Contains(c.Text, memo.Yielded) {
+		if c, ok := a.(action.CommentJob); ok && strings.Contains(c.Text, memo.Yielded) {
 			told[c.Job] = c.Before != ""
 		}
-		c, ok := a.(plan.CancelRequest)
+		c, ok := a.(action.CancelRequest)
 		if !ok || c.Because() != "a more important request waits for its place" {
 			continue
 		}
 		yields[c.Group.Region]++
 		h := s.holders(p)[c.Group.String()+"/"+c.Request]
-		if yields[c.Group.Region] > 1 || !slices.ContainsFunc(p.Waits, func(w plan.Wait) bool { waits, _ := waitsForTurn(w); return waits && s.yieldsTo(h, w) }) {
+		if yields[c.Group.Region] > 1 || !slices.ContainsFunc(p.Waits, func(w demand.Wait) bool { waits, _ := waitsForTurn(w); return waits && s.yieldsTo(h, w) }) {
 			wrong = append(wrong, fmt.Sprintf("%s, made %s for job %d", c, h.request.Created, h.Job))
 		}
 		for _, j := range h.jobs {
@@ -150,11 +152,11 @@ func keepsToMaxActivePerUser(s *sight, p plan.Plan) (wrong []string) {
 		}
 	}
 	for _, a := range p.Actions {
-		a, ok := a.(plan.CreateRequest)
+		a, ok := a.(action.CreateRequest)
 		if !ok {
 			continue
 		}
-		at := slices.IndexFunc(p.Waits, func(w plan.Wait) bool { return slices.Contains(w.Nodes, a.Spec.Instances[0]) })
+		at := slices.IndexFunc(p.Waits, func(w demand.Wait) bool { return slices.Contains(w.Nodes, a.Spec.Instances[0]) })
 		if at < 0 || p.Waits[at].Job == 0 {
 			continue
 		}

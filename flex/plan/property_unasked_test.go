@@ -10,6 +10,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -49,11 +51,11 @@ func TestEachPendingJobIsServedOrHasAReason(t *testing.T) {
 			if !covered[j.Partition] {
 				continue // Slurm allocates its nodes
 			}
-			has := slices.ContainsFunc(p.Actions, func(a plan.Action) bool {
-				use, is := a.(plan.UseReservation)
+			has := slices.ContainsFunc(p.Actions, func(a action.Action) bool {
+				use, is := a.(action.UseReservation)
 				return is && use.Job == j.ID
 			})
-			i := slices.IndexFunc(p.Held, func(w plan.Wait) bool { return w.Job == j.ID })
+			i := slices.IndexFunc(p.Held, func(w demand.Wait) bool { return w.Job == j.ID })
 			switch {
 			case has:
 				asked++
@@ -73,7 +75,7 @@ func TestEachPendingJobIsServedOrHasAReason(t *testing.T) {
 func (w *world) cover() map[string]bool {
 	covered := map[string]bool{}
 	for _, a := range plan.Compute(scene.Of(w.cfg, w.snapshot())).Actions {
-		made, is := a.(plan.CreateReservation)
+		made, is := a.(action.CreateReservation)
 		if !is || memo.ParseHold(cluster, made.Name).Kind != memo.CoverHold {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -191,7 +192,7 @@ func TestUnreadableThingsAreLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := Compute(scene.Of(alphaConfig(t), given))
 			for _, a := range p.Actions {
-				assert.IsType(t, CommentJob{}, a, "no other action is needed")
+				assert.IsType(t, action.CommentJob{}, a, "no other action is needed")
 			}
 			assert.Contains(t, p.Problems.Texts(), problem)
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -319,7 +320,7 @@ func actions(p Plan) []string {
 	var lines []string
 	for _, a := range p.Actions {
 		line := a.String()
-		if back, ok := a.(ReturnNodes); ok {
+		if back, ok := a.(action.ReturnNodes); ok {
 			line += ": " + back.Reason
 		}
 		lines = append(lines, line)
@@ -349,9 +350,9 @@ func situations(t *testing.T, cfg *config.Config) (in func(name string, given sc
 
 // withoutComments returns a plan's actions without AdminComments.
 func withoutComments(p Plan) []string {
-	var rest []Action
+	var rest []action.Action
 	for _, a := range p.Actions {
-		if _, comments := a.(CommentJob); !comments {
+		if _, comments := a.(action.CommentJob); !comments {
 			rest = append(rest, a)
 		}
 	}

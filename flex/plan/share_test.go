@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -32,7 +34,7 @@ func arrayGroup(requests ...mig.Request) part {
 func madeBy(p Plan) (requests []string) {
 	for _, a := range p.Actions {
 		switch a.(type) {
-		case CreateGroup, CreateRequest, CancelRequest:
+		case action.CreateGroup, action.CreateRequest, action.CancelRequest:
 			requests = append(requests, a.String())
 		}
 	}
@@ -127,7 +129,7 @@ func TestTaskAttemptsAreCountedSeparately(t *testing.T) {
 	assert.Equal(t, []string{"request 1 node (alpha-a3-1) in alpha-a3-arr-5/a2 for 00:15:00"},
 		sharedBy(t, 4, tasks(0, 1), arrayGroup(failing)), "the first waits before its next")
 	assert.Equal(t, []string{"request 1 node (alpha-a3-1) in alpha-a3-arr-5/a1 for 00:15:00"},
-		sharedBy(t, 4, tasks(0, 1), arrayGroup(), refused(Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseQuota, 30*time.Second, 1)))
+		sharedBy(t, 4, tasks(0, 1), arrayGroup(), refused(demand.Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseQuota, 30*time.Second, 1)))
 	assert.Empty(t, sharedBy(t, 4, tasks(0, 1), refused("alpha-a3-arr-5", mig.CauseQuota, 30*time.Second, 1)), "the group is for all")
 }
 
@@ -136,7 +138,7 @@ func TestNodesOfASharedRequestAreCommentedTogether(t *testing.T) {
 	p := Compute(scene.Of(with(t, "share_requests: 4"), seen(tasks(0, 3), arrayGroup(accepted("alpha-a3-[0-3]")), asked(5*time.Minute))))
 	var changes []string
 	for _, a := range p.Actions {
-		if c, ok := a.(SetNodes); ok && c.Comment != nil {
+		if c, ok := a.(action.SetNodes); ok && c.Comment != nil {
 			changes = append(changes, slurm.Fold(c.Nodes))
 		}
 	}
@@ -199,6 +201,6 @@ func TestSharedRequestIsReplacedForAllItsTasks(t *testing.T) {
 
 // U1: the failure of a shared request is recorded under its first node.
 func TestFailedSharedRequestIsReported(t *testing.T) {
-	p := Compute(scene.Of(alphaConfig(t), seen(tasks(0, 0), arrayGroup(), refused(Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseRate, time.Second, 8))))
+	p := Compute(scene.Of(alphaConfig(t), seen(tasks(0, 0), arrayGroup(), refused(demand.Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseRate, time.Second, 8))))
 	assert.Contains(t, p.Problems[0].Text, "alpha-a3-arr-5: refused for now (rate limit) since ")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -64,7 +65,7 @@ func oneAway() waitingPending {
 // doorOf9 returns the nodes of the door that the plan makes for job 9.
 func (w waitingPending) doorOf9() (nodes []string) {
 	for _, a := range plan.Compute(w.Scene()).Actions {
-		if made, ok := a.(plan.CreateReservation); ok && made.Name == memo.DoorReservation("alpha", "9", noon) {
+		if made, ok := a.(action.CreateReservation); ok && made.Name == memo.DoorReservation("alpha", "9", noon) {
 			nodes = made.Nodes
 		}
 	}
@@ -95,7 +96,7 @@ func TestRequestIsKeptForTheJobThatTakesItsMachine(t *testing.T) {
 
 func cancels(p plan.Plan) (requests []string) {
 	for _, a := range p.Actions {
-		if c, ok := a.(plan.CancelRequest); ok {
+		if c, ok := a.(action.CancelRequest); ok {
 			requests = append(requests, c.String())
 		}
 	}
@@ -118,7 +119,7 @@ func TestWaitingJobTakesTheNewMachineOfACancelledOne(t *testing.T) {
 
 func deleted(p plan.Plan) (nodes []string) {
 	for _, a := range p.Actions {
-		if d, ok := a.(plan.DeleteInstances); ok {
+		if d, ok := a.(action.DeleteInstances); ok {
 			nodes = append(nodes, mig.Names(d.Instances)...)
 		}
 	}

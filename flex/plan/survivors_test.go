@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -65,7 +66,7 @@ func TestOwnerReadsThatTheOtherMachinesAreReleased(t *testing.T) {
 		w.job().Limit.Duration = limit
 		var told string
 		for _, a := range plan.Compute(w.Scene()).Actions {
-			if c, is := a.(plan.CommentJob); is {
+			if c, is := a.(action.CommentJob); is {
 				told = c.Text
 			}
 		}
@@ -90,9 +91,9 @@ func TestReplacementMatchesPlacementAndLeaseOfTheOthers(t *testing.T) {
 	var request mig.RequestSpec
 	for _, a := range plan.Compute(w.Scene()).Actions {
 		switch a := a.(type) {
-		case plan.CreateGroup:
+		case action.CreateGroup:
 			group = a.Spec
-		case plan.CreateRequest:
+		case action.CreateRequest:
 			request = a.Spec
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -18,7 +19,7 @@ import (
 func tells(p Plan) map[uint32]string {
 	texts := map[uint32]string{}
 	for _, a := range p.Actions {
-		if a, ok := a.(CommentJob); ok {
+		if a, ok := a.(action.CommentJob); ok {
 			texts[a.Job] = a.Text
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -105,7 +106,7 @@ func TestRemnantsOfAKilledTrialAreReportedAndDeleted(t *testing.T) {
 // endsOf lists the actions that gc takes to delete a killed trial's remnants.
 func endsOf(t *testing.T, snap scene.Snapshot) (said []string) {
 	t.Helper()
-	for _, trial := range Trials(scene.Of(alphaConfig(t), snap)) {
+	for _, trial := range report.Trials(scene.Of(alphaConfig(t), snap)) {
 		said = append(said, actions(Plan{Actions: trial.Ends()})...)
 	}
 	return said
@@ -127,7 +128,7 @@ func TestTrialGroupsDoNotCountAsTheClusters(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"), ours)
 	named := trialGroup(0)
 	named.Stamp.Job = 8 // a cluster with the name of a trial
-	groups, trials := WithoutTrials("alpha", []mig.Group{trialGroup(0), s.Groups[0], named})
+	groups, trials := report.WithoutTrials("alpha", []mig.Group{trialGroup(0), s.Groups[0], named})
 	assert.Equal(t, []mig.Group{s.Groups[0], named}, groups)
 	assert.Equal(t, []mig.Group{trialGroup(0)}, trials)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -49,8 +50,8 @@ func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
 // cancelled requests.
 func yields(p Plan) (done []string) {
 	for _, a := range p.Actions {
-		c, tells := a.(CommentJob)
-		_, cancels := a.(CancelRequest)
+		c, tells := a.(action.CommentJob)
+		_, cancels := a.(action.CancelRequest)
 		if tells && memo.HasYielded(c.Text) || cancels {
 			done = append(done, a.String())
 		}
@@ -113,11 +114,11 @@ func TestRequestIsCancelledOnlyAfterItsOwnerIsNotified(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 1
 	p := Compute(scene.Of(cfg, seen(hogged(1, mig.Accepted), asked(time.Hour), awaits(9, "alpha-a3-9"), important(1000))))
-	at := slices.IndexFunc(p.Actions, func(a Action) bool { _, cancels := a.(CancelRequest); return cancels })
-	tells := slices.IndexFunc(p.Actions, func(a Action) bool { c, ok := a.(CommentJob); return ok && c.Job == 1 })
+	at := slices.IndexFunc(p.Actions, func(a action.Action) bool { _, cancels := a.(action.CancelRequest); return cancels })
+	tells := slices.IndexFunc(p.Actions, func(a action.Action) bool { c, ok := a.(action.CommentJob); return ok && c.Job == 1 })
 	require.Less(t, tells, at)
 	assert.Equal(t, p.Actions[tells].Queue(), p.Actions[at].Queue())
-	assert.True(t, Needs(p.Actions[at], p.Actions[tells]))
+	assert.True(t, action.Needs(p.Actions[at], p.Actions[tells]))
 }
 
 // D3: the job that a place was freed for gets it, and the job that lost its place takes no other's.

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -98,7 +100,7 @@ func TestJobStarvesOnlyAfterFiveMinutes(t *testing.T) {
 	w := slip(4*time.Minute + 59*time.Second)
 	assert.Empty(t, w.inSlurm())
 	assert.Empty(t, plan.Compute(w.Scene()).Problems)
-	assert.Equal(t, map[uint32]time.Time{7: noon.Add(-4*time.Minute - 59*time.Second)}, plan.WithoutReason(plan.Compute(w.Scene()).Held))
+	assert.Equal(t, map[uint32]time.Time{7: noon.Add(-4*time.Minute - 59*time.Second)}, demand.WithoutReason(plan.Compute(w.Scene()).Held))
 }
 
 func TestOnlyOneStarvingJobHasADoorAtATime(t *testing.T) {
@@ -123,7 +125,7 @@ func TestColdDoorIsDeletedIfTheJobDoesNotStart(t *testing.T) {
 	w.reserve(coldName, -41*time.Second, "alpha-a3-[0-3]", "")
 	w.job().Reservation = coldName
 	for _, a := range plan.Compute(w.Scene()).Actions {
-		d, is := a.(plan.DeleteReservation)
+		d, is := a.(action.DeleteReservation)
 		assert.True(t, is && d.Late != "" && d.Address == "7", a.String())
 	}
 	assert.Equal(t, "delete reservation COLD", strings.ReplaceAll(w.inSlurm(), coldName, "COLD"))

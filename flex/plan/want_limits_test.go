@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -80,7 +81,7 @@ func (w limitedPending) doors() (doors []uint32, held map[uint32]string) {
 	p := plan.Compute(w.Scene())
 	held = map[uint32]string{}
 	for _, a := range p.Actions {
-		if use, ok := a.(plan.UseReservation); ok && !use.Leave {
+		if use, ok := a.(action.UseReservation); ok && !use.Leave {
 			doors = append(doors, use.Job)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // SubmitRule is a check of job_submit.lua.
@@ -95,7 +96,7 @@ func submitLimits(in Input, p config.Partition) (string, error) {
 		return "", nil
 	}
 	longest := in.Config.LongestJob(p)
-	limits := fmt.Sprintf("minutes = %d, longest = %s", longest/time.Minute, luaString(clock(longest)))
+	limits := fmt.Sprintf("minutes = %d, longest = %s", longest/time.Minute, luaString(slurm.Clock(longest)))
 	if in.Config.LongerThanLeases(p) {
 		limits = "minutes = math.huge"
 	}

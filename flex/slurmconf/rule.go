@@ -118,7 +118,7 @@ func (n Needs) ResumeTimeout(value string) (wrong, write string) {
 	case seconds > longestWait:
 		return fmt.Sprintf("Slurm does not accept %d", seconds), write
 	case seconds < int(least.Seconds()):
-		return fmt.Sprintf("%d s is shorter than a boot, which may take %s", seconds, clock(least)), write
+		return fmt.Sprintf("%d s is shorter than a boot, which may take %s", seconds, slurm.Clock(least)), write
 	}
 	return "", ""
 }
@@ -243,11 +243,6 @@ func said(value, unset string) string {
 
 func list(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
-}
-
-// clock formats a duration like Slurm's time limits.
-func clock(d time.Duration) string {
-	return slurm.Limit{Kind: slurm.LimitSet, Duration: d}.String()
 }
 
 // Folder is the folder where slurmflex's packages install the programs that Slurm calls.

@@ -132,7 +132,7 @@ func partitionParameters(in Input, p config.Partition) []Parameter {
 	if keep > 0 {
 		all = append(all, SuspendTime(keep))
 	}
-	longest := clock(in.Config.LongestJob(p))
+	longest := slurm.Clock(in.Config.LongestJob(p))
 	if in.Config.LongerThanLeases(p) {
 		longest = "UNLIMITED"
 	}

@@ -16,6 +16,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
@@ -103,7 +104,7 @@ func (s *supervisor) Saw(seen *scene.Scene, _ plan.Plan) {
 }
 
 // Did does nothing: Stood reports the whole pass.
-func (s *supervisor) Did(plan.Action, time.Time, time.Duration, error) {}
+func (s *supervisor) Did(action.Action, time.Time, time.Duration, error) {}
 
 // Stood reports how the last pass ended, and feeds the watchdog.
 func (s *supervisor) Stood(err error) {

@@ -5,7 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/report"
 	"slurmflex/mig"
 )
 
@@ -42,7 +43,7 @@ func (d *draft) clear() {
 
 // clearTrials deletes the leftovers of killed trials.
 func (d *draft) clearTrials() {
-	for _, t := range plan.Trials(d.scene) {
+	for _, t := range report.Trials(d.scene) {
 		if !d.isOurs(t.NodeSet) {
 			continue
 		}
@@ -111,23 +112,23 @@ func (d *draft) clearGroup(g mig.Group, machines []mig.Instance) {
 		d.keep("group %s in %s stays, because it cannot be read: %s", g.Name, g.Region, g.Unread)
 		return
 	}
-	of := plan.Of{Group: g.ID(), Job: g.Stamp.Job}
+	of := action.Of{Group: g.ID(), Job: g.Stamp.Job}
 	for _, r := range live {
 		switch {
 		case r.State == mig.Creating:
 			d.await("request %s/%s to be created", g.Name, r.Name)
 		case len(r.Instances) == 0: // may create machines for any node
-			d.do(plan.CancelRequest{Of: of, Request: r.Name, Why: why}, d.setInUse(g.Stamp.NodeSet))
+			d.do(action.CancelRequest{Of: of, Request: r.Name, Why: why}, d.setInUse(g.Stamp.NodeSet))
 		default:
-			d.do(plan.CancelRequest{Of: of, Request: r.Name, Why: why}, d.anyInUse(r.Instances))
+			d.do(action.CancelRequest{Of: of, Request: r.Name, Why: why}, d.anyInUse(r.Instances))
 		}
 	}
 	d.deleteMachines(g.ID(), g.Stamp.Job, machines)
-	d.do(plan.DeleteGroup{Of: of, Why: why}, cmp.Or(d.groupInUse(g), d.holds(g, machines)))
+	d.do(action.DeleteGroup{Of: of, Why: why}, cmp.Or(d.groupInUse(g), d.holds(g, machines)))
 }
 
 // why is the reason for all actions in the cloud.
-const why = plan.Why("it is taken down")
+const why = action.Why("it is taken down")
 
 // groupInUse returns the reason to keep a group, or "": a node in use that may get a machine from
 // the group.
@@ -187,9 +188,9 @@ func (d *draft) deleteMachines(group mig.GroupID, job uint32, machines []mig.Ins
 	}
 	for _, once := range slices.Sorted(maps.Keys(later)) {
 		if group == (mig.GroupID{}) {
-			d.do(plan.DeleteVMs{Instances: later[once], Why: why}, once)
+			d.do(action.DeleteVMs{Instances: later[once], Why: why}, once)
 		} else {
-			d.do(plan.DeleteInstances{Of: plan.Of{Group: group, Job: job}, Instances: later[once], Why: why}, once)
+			d.do(action.DeleteInstances{Of: action.Of{Group: group, Job: job}, Instances: later[once], Why: why}, once)
 		}
 	}
 }
@@ -216,10 +217,10 @@ func (d *draft) deletePolicies(there map[mig.GroupID]bool) {
 		case p.Stamp.Cluster != d.scene.Config.Cluster || p.Stamp.Newer() || !d.isOurs(p.Stamp.NodeSet):
 		case there[id]:
 			d.plan.Left.Policies++
-			d.do(plan.DeletePolicy{Of: plan.Of{Group: id}, Why: why}, "its group is gone")
+			d.do(action.DeletePolicy{Of: action.Of{Group: id}, Why: why}, "its group is gone")
 		default:
 			d.plan.Left.Policies++
-			d.do(plan.DeletePolicy{Of: plan.Of{Group: id}, Why: why}, "")
+			d.do(action.DeletePolicy{Of: action.Of{Group: id}, Why: why}, "")
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -146,40 +146,40 @@ func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o
 		}), "%s", step)
 		if end, ok := a.(EndJob); ok {
 			requeues, known := s.Requeues[end.Job]
-			require.True(t, known && (end.Then == plan.Requeue) == requeues && (requeues || o.Jobs == Now), "%s", step)
+			require.True(t, known && (end.Then == action.Requeue) == requeues && (requeues || o.Jobs == Now), "%s", step)
 			require.False(t, o.Jobs == Drain && s.Jobs[i].State.AtWork(), "%s", step)
 		}
-	case plan.SetNodes:
+	case action.SetNodes:
 		nodes(a.Nodes)
 		if a.State != "drain" {
 			for _, name := range a.Nodes {
 				free(name)
 			}
 		}
-	case plan.CancelRequest:
+	case action.CancelRequest:
 		group(a.Group)
 		i := slices.IndexFunc(s.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
 		free(s.Groups[i].Requests[0].Instances[0])
-	case plan.DeleteInstances:
+	case action.DeleteInstances:
 		group(a.Group)
 		for _, in := range a.Instances {
 			require.True(t, in.GroupID() == a.Group && in.Unread == "", "%s", step)
 			free(in.Name)
 		}
-	case plan.DeleteVMs:
+	case action.DeleteVMs:
 		for _, in := range a.Instances {
 			require.True(t, in.Group == "" && isOurs(in.Stamp) && in.Unread == "" && s.Unseen[in.Region] == nil, "%s", step)
 			free(in.Name)
 		}
-	case plan.DeleteGroup:
+	case action.DeleteGroup:
 		group(a.Group)
 		require.False(t, step.Once == "" && slices.ContainsFunc(s.Instances, func(in mig.Instance) bool { return in.GroupID() == a.Group }), "%s", step)
-	case plan.DeletePolicy:
+	case action.DeletePolicy:
 		i := slices.IndexFunc(s.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
 		require.True(t, isOurs(s.Policies[i].Stamp) && s.Unseen[a.Group.Region] == nil, "%s", step)
-	case plan.DeleteReservation:
+	case action.DeleteReservation:
 		require.True(t, !o.NoSlurm && memo.ParseHold("alpha", a.Name).Kind != memo.NoHold, "%s", step)
-	case plan.SetReservation:
+	case action.SetReservation:
 		require.True(t, !o.NoSlurm && o.NodeSet != "" && memo.ParseHold("alpha", a.Name).Kind != memo.NoHold, "%s", step)
 	default:
 		require.Fail(t, "an action that no takedown has", "%T", a)
@@ -206,7 +206,7 @@ func TestTakedownCompletesFromAnyState(t *testing.T) {
 				return
 			}
 			due := p.Due()
-			require.NotEmpty(t, append(due, make([]plan.Action, len(p.Waits))...), "nothing to do, and nothing to wait for: %v", said(p))
+			require.NotEmpty(t, append(due, make([]action.Action, len(p.Waits))...), "nothing to do, and nothing to wait for: %v", said(p))
 			for _, a := range due {
 				if rapid.IntRange(0, 3).Draw(t, "not done") > 0 {
 					act(s, a)
@@ -219,7 +219,7 @@ func TestTakedownCompletesFromAnyState(t *testing.T) {
 }
 
 // act applies an action to a world.
-func act(s *scenetest.World, a plan.Action) {
+func act(s *scenetest.World, a action.Action) {
 	switch a := a.(type) {
 	case ClosePartition:
 		i := slices.IndexFunc(s.Snap.Partitions, func(p slurm.Partition) bool { return p.Name == a.Name })
@@ -228,12 +228,12 @@ func act(s *scenetest.World, a plan.Action) {
 	case EndJob:
 		i := slices.IndexFunc(s.Snap.Jobs, func(j slurm.Job) bool { return j.ID == a.Job })
 		s.Nodes(strings.Join(s.Snap.Jobs[i].Nodes, ","), scenetest.Idle)
-		if a.Then == plan.Requeue {
+		if a.Then == action.Requeue {
 			s.Snap.Jobs[i].State, s.Snap.Jobs[i].Nodes = slurm.JobPending, nil
 			break
 		}
 		s.Snap.Jobs = slices.Delete(s.Snap.Jobs, i, i+1)
-	case plan.SetNodes:
+	case action.SetNodes:
 		for i := range s.Snap.Nodes {
 			n := &s.Snap.Nodes[i]
 			switch {
@@ -245,26 +245,26 @@ func act(s *scenetest.World, a plan.Action) {
 				n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN") // ends the drain
 			}
 		}
-	case plan.CancelRequest:
+	case action.CancelRequest:
 		i := slices.IndexFunc(s.Snap.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
 		s.Snap.Groups[i].Requests[0].State = mig.Cancelled
-	case plan.DeleteInstances:
+	case action.DeleteInstances:
 		for i := range s.Snap.Instances {
 			if in := &s.Snap.Instances[i]; in.GroupID() == a.Group && slices.Contains(mig.Names(a.Instances), in.Name) {
 				in.Status = "STOPPING"
 			}
 		}
-	case plan.DeleteVMs:
+	case action.DeleteVMs:
 		for i := range s.Snap.Instances {
 			if in := &s.Snap.Instances[i]; in.Group == "" && slices.Contains(mig.Names(a.Instances), in.Name) {
 				in.Status = "STOPPING"
 			}
 		}
-	case plan.DeleteGroup:
+	case action.DeleteGroup:
 		s.Snap.Groups = slices.DeleteFunc(s.Snap.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
-	case plan.DeletePolicy:
+	case action.DeletePolicy:
 		s.Snap.Policies = slices.DeleteFunc(s.Snap.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
-	case plan.DeleteReservation:
+	case action.DeleteReservation:
 		for i := range s.Snap.Jobs {
 			if s.Snap.Jobs[i].ID == a.Job {
 				s.Snap.Jobs[i].Reservation = ""

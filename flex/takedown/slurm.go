@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -42,7 +42,7 @@ func (d *draft) closeAll() {
 		}
 	}
 	if len(drained) > 0 {
-		d.do(plan.SetNodes{Nodes: drained, State: "drain", Reason: reason, Why: "they are taken down, and their partitions are not"}, "")
+		d.do(action.SetNodes{Nodes: drained, State: "drain", Reason: reason, Why: "they are taken down, and their partitions are not"}, "")
 	}
 }
 
@@ -55,7 +55,7 @@ func (d *draft) isWhole(p slurm.Partition) bool {
 func (d *draft) endJobs() {
 	once := d.isClosed()
 	for _, j := range d.jobs {
-		of, on := plan.OfJob{Job: j.ID}, slurm.Fold(j.Nodes)
+		of, on := action.OfJob{Job: j.ID}, slurm.Fold(j.Nodes)
 		requeues, known := d.scene.Seen.Requeues[j.ID]
 		switch {
 		case j.State == slurm.JobCompleting:
@@ -65,9 +65,9 @@ func (d *draft) endJobs() {
 		case !known:
 			d.keep("job %s keeps %s: it could not be read whether Slurm would requeue it", j.Name(), on)
 		case requeues:
-			d.do(EndJob{OfJob: of, Name: j.Name(), Then: plan.Requeue, Why: plan.Why("its nodes are taken down")}, once)
+			d.do(EndJob{OfJob: of, Name: j.Name(), Then: action.Requeue, Why: action.Why("its nodes are taken down")}, once)
 		case d.o.Jobs == Now:
-			d.do(EndJob{OfJob: of, Name: j.Name(), Then: plan.Cancel, Why: plan.Why("its nodes are taken down, and Slurm would not requeue it")}, once)
+			d.do(EndJob{OfJob: of, Name: j.Name(), Then: action.Cancel, Why: action.Why("its nodes are taken down, and Slurm would not requeue it")}, once)
 		case d.o.Jobs == Drain:
 			d.await("job %s, which Slurm would not requeue, to end on %s", j.Name(), on)
 		default:
@@ -80,7 +80,7 @@ func (d *draft) endJobs() {
 // tell notifies a job's owner, once. It reports whether an earlier look did so.
 func (d *draft) tell(j *slurm.Job, why, once string) bool {
 	if !d.o.Told[j.ID] {
-		d.do(TellJob{OfJob: plan.OfJob{Job: j.ID}, Name: j.Name(), Why: plan.Why(why)}, once)
+		d.do(TellJob{OfJob: action.OfJob{Job: j.ID}, Name: j.Name(), Why: action.Why(why)}, once)
 	}
 	return d.o.Told[j.ID]
 }
@@ -115,7 +115,7 @@ func (d *draft) powerDown() {
 		{idle, "power_down", once}, {rising, "power_down_force", once}, {held, "power_down", "their jobs have left"},
 	} {
 		if len(s.nodes) > 0 {
-			d.do(plan.SetNodes{Nodes: namesOf(s.nodes), State: s.state, Why: "they are taken down"}, s.once)
+			d.do(action.SetNodes{Nodes: namesOf(s.nodes), State: s.state, Why: "they are taken down"}, s.once)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (d *draft) deleteReservations() {
 		}
 	}
 	for _, r := range d.scene.Holds() {
-		if r.Kind == memo.CoverHold && !plan.IsAbandoned(d.scene, r) {
+		if r.Kind == memo.CoverHold && !scene.IsAbandoned(d.scene, r) {
 			// The daemon would create the reservation again. Slurm deletes it after the daemon has
 			// stopped.
 			continue
@@ -148,15 +148,15 @@ func (d *draft) deleteReservations() {
 			continue
 		}
 		left++
-		of := plan.OfReservation{Name: r.Name}
+		of := action.OfReservation{Name: r.Name}
 		if r.Kind == memo.DoorHold {
-			d.do(plan.DeleteReservation{OfReservation: of, Address: r.Address, Why: "its nodes are taken down"}, d.unlessTold(r))
+			d.do(action.DeleteReservation{OfReservation: of, Address: r.Address, Why: "its nodes are taken down"}, d.unlessTold(r))
 			continue
 		}
 		if len(others) > 0 {
-			d.do(plan.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Nodes: others}, Why: "its other nodes are taken down"}, d.anyInUse(ours))
+			d.do(action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Nodes: others}, Why: "its other nodes are taken down"}, d.anyInUse(ours))
 		} else {
-			d.do(plan.DeleteReservation{OfReservation: of, Job: d.jobIn(r.Name), Why: "its nodes are taken down"}, d.anyInUse(ours))
+			d.do(action.DeleteReservation{OfReservation: of, Job: d.jobIn(r.Name), Why: "its nodes are taken down"}, d.anyInUse(ours))
 		}
 	}
 	d.plan.Left.Reservations = &left

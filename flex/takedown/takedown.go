@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -43,7 +43,7 @@ const reason = memo.ReasonPrefix + "taken down"
 
 // Step is an action and its condition.
 type Step struct {
-	plan.Action
+	action.Action
 	Once string // condition for the action; empty: due now
 }
 
@@ -69,7 +69,7 @@ type Plan struct {
 }
 
 // Due returns the actions to execute now.
-func (p Plan) Due() (due []plan.Action) {
+func (p Plan) Due() (due []action.Action) {
 	for _, s := range p.Steps {
 		if s.Once == "" {
 			due = append(due, s.Action)
@@ -87,7 +87,7 @@ func (p Plan) Jobs() string {
 	for _, s := range p.Steps {
 		switch a := s.Action.(type) {
 		case EndJob:
-			if a.Then == plan.Requeue {
+			if a.Then == action.Requeue {
 				requeued++
 			} else {
 				cancelled++
@@ -244,7 +244,7 @@ func (d *draft) doubt(n *slurm.Node) (why string) {
 }
 
 // do adds a step.
-func (d *draft) do(a plan.Action, once string) {
+func (d *draft) do(a action.Action, once string) {
 	d.plan.Steps = append(d.plan.Steps, Step{a, once})
 }
 

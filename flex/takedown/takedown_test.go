@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -378,7 +378,7 @@ func TestJobsLeaveAReservationBeforeItIsDeleted(t *testing.T) {
 	p := Compute(s.Scene(), Options{})
 	var freed []uint32
 	for _, a := range p.Due() {
-		freed = append(freed, a.(plan.DeleteReservation).Job)
+		freed = append(freed, a.(action.DeleteReservation).Job)
 	}
 	assert.Equal(t, []uint32{0, 7}, freed)
 	assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies, 2 reservations", p.Left.String())
@@ -412,15 +412,15 @@ func TestDownDeletesLeftoversOfKilledTrials(t *testing.T) {
 }
 
 func TestActionsNameTheirSubjects(t *testing.T) {
-	of := plan.OfJob{Job: 7}
+	of := action.OfJob{Job: 7}
 	for _, test := range []struct {
-		action plan.Action
-		want   plan.Subject
+		action action.Action
+		want   action.Subject
 		queue  string
 	}{
-		{ClosePartition{Name: "train"}, plan.Subject{Kind: "close_partition"}, "partition/train"},
-		{EndJob{OfJob: of}, plan.Subject{Kind: "end_job", Job: 7}, "job/7"},
-		{TellJob{OfJob: of}, plan.Subject{Kind: "tell_job", Job: 7}, "job/7"},
+		{ClosePartition{Name: "train"}, action.Subject{Kind: "close_partition"}, "partition/train"},
+		{EndJob{OfJob: of}, action.Subject{Kind: "end_job", Job: 7}, "job/7"},
+		{TellJob{OfJob: of}, action.Subject{Kind: "tell_job", Job: 7}, "job/7"},
 	} {
 		assert.Equal(t, test.want, test.action.About())
 		assert.Equal(t, test.queue, test.action.Queue())

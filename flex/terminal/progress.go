@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -92,7 +93,7 @@ func (f *Progress) Saw(_ *scene.Scene, p plan.Plan) {
 }
 
 // Did counts an action that has finished.
-func (f *Progress) Did(plan.Action, time.Time, time.Duration, error) {
+func (f *Progress) Did(action.Action, time.Time, time.Duration, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over++

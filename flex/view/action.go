@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/slurm"
 )
 
@@ -24,7 +24,7 @@ type Action struct {
 }
 
 // Record returns the record of an action that has ended.
-func Record(a plan.Action, begun time.Time, took time.Duration, err error) Action {
+func Record(a action.Action, begun time.Time, took time.Duration, err error) Action {
 	about := a.About()
 	r := Action{
 		At: second(begun), Took: Seconds(took.Round(time.Millisecond)), Kind: about.Kind, What: a.String(), Why: a.Because(), Times: 1,
@@ -47,7 +47,7 @@ type History struct {
 // Add adds an action. It keeps repeated failures as one action with a count. It omits messages to
 // jobs: the job shows them, and they would soon fill the history.
 func (h *History) Add(a Action) {
-	if a.Kind == (plan.CommentJob{}).About().Kind && a.Error == "" {
+	if a.Kind == (action.CommentJob{}).About().Kind && a.Error == "" {
 		return
 	}
 	same := func(old Action) bool { return a.Error != "" && old.What == a.What && old.Error == a.Error }

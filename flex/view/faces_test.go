@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -201,11 +202,11 @@ func (s *world) comment(job uint32) string {
 	comment := s.Snap.Told[job]
 	for _, a := range plan.Compute(scene.Of(s.Config, s.Snap)).Actions {
 		switch a := a.(type) {
-		case plan.CommentJob:
+		case action.CommentJob:
 			if a.Job == job {
 				comment = a.Text
 			}
-		case plan.ReturnNodes:
+		case action.ReturnNodes:
 			if a.Job == job {
 				comment = memo.OwnComment + a.Comment(job, noon)
 			}

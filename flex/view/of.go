@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -208,11 +209,11 @@ func (b *builder) groups() []Group {
 
 func (b *builder) jobs() []Job {
 	all := []Job{}
-	uncovered := plan.Uncovered(b.scene)
+	uncovered := demand.Uncovered(b.scene)
 	for _, j := range b.scene.Seen.Jobs {
 		job := JobOf(b.scene, &j)
 		job.StartAt, job.Placed, job.Unused = second(b.start(&j)), b.whyPlaced(&j, uncovered), b.unused(&j)
-		if at := slices.IndexFunc(b.plan.Held, func(w plan.Wait) bool { return w.Job == j.ID }); at >= 0 {
+		if at := slices.IndexFunc(b.plan.Held, func(w demand.Wait) bool { return w.Job == j.ID }); at >= 0 {
 			job.Obstacle, job.NextAt = b.plan.Held[at].Obstacle, second(b.plan.Held[at].Next)
 		}
 		var awaited []string

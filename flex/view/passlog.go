@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -37,7 +38,7 @@ func (l *PassLog) Saw(_ *scene.Scene, p plan.Plan) {
 }
 
 // Did records an action. A retried action is recorded once, with its last outcome.
-func (l *PassLog) Did(a plan.Action, begun time.Time, took time.Duration, err error) {
+func (l *PassLog) Did(a action.Action, begun time.Time, took time.Duration, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	action := Record(a, begun, took, err)

@@ -1,15 +1,49 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"strings"
 	"testing"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // The picture of status in docs/reference.md is the table itself. UPDATE=1 draws it again.
 func TestPictureOfStatusMatchesItsOutput(t *testing.T) {
-	golden(t, "../../../docs/status.svg", picture(busy().view().Table(Look{Now: noon, Width: Width, Color: true})))
+	golden(t, "../../../docs/status.svg", picture(workday().view().Table(Look{Now: noon, Width: Width, Color: true})))
+}
+
+// workday returns a world with several users: jobs that wait, run and are pending, and idle machines.
+func workday() *world {
+	s := newWorld()
+	s.Config.Options.MaxActiveRequests = 100
+	s.waiting(812, "alpha-a3-[0-1]")
+	s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "ZONE_RESOURCE_POOL_EXHAUSTED: none", 89*time.Minute))
+	s.waiting(814, "alpha-a3-5")
+	s.group(814, request("a1", mig.Failed, "alpha-a3-5", "RESOURCE_POOL_EXHAUSTED: none left", 20*time.Second))
+	s.job(809, "train", "alpha-a3-[2-4]", slurm.JobRunning)
+	s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
+	s.machines("alpha-a3-job-809", "a3", "alpha-a3-[2-4]", 2*time.Hour)
+	s.Snap.Groups[len(s.Snap.Groups)-1].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 809}
+	s.job(815, "always", "alpha-st-0", slurm.JobRunning)
+	s.Nodes("alpha-st-0", "ALLOCATED+CLOUD")
+	for id := range uint32(3) {
+		s.job(820+id, "train", "", slurm.JobPending).Reason = "Priority"
+	}
+	s.because("alpha-a3-7", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "bad GPU", "root")
+	users := map[uint32]string{809: "priya", 812: "mchen", 814: "tomas", 815: "jlee"}
+	for i := range s.Snap.Jobs {
+		j := &s.Snap.Jobs[i]
+		j.User = cmp.Or(users[j.ID], "sofia")
+		if j.State == slurm.JobPending {
+			j.Start, j.NodeCount = time.Time{}, 2
+		}
+	}
+	return s
 }
 
 // picture draws a terminal's output of a text as SVG.

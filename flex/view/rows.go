@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -81,7 +84,7 @@ func (b *builder) row(names []string) Row {
 }
 
 // waiting returns the row of nodes without machines.
-func (b *builder) waiting(w plan.Wait) Row {
+func (b *builder) waiting(w demand.Wait) Row {
 	row := b.row(w.Nodes)
 	row.NodeSet, row.Region, row.Group, row.Request = w.NodeSet, w.Region, w.Group, w.Request
 	row.Lease, row.Since, row.Obstacle = Seconds(w.Lease), second(w.Since), w.Obstacle
@@ -140,7 +143,7 @@ func UnservedIn(s *scene.Scene, p plan.Plan) (all []Unserved) {
 		}
 	}
 	for _, a := range p.Actions {
-		if a, ok := a.(plan.CancelRequest); ok {
+		if a, ok := a.(action.CancelRequest); ok {
 			cancelled[key{a.Group, a.Request}] = true
 		}
 	}
@@ -278,7 +281,7 @@ func (b *builder) keptTo(in scene.Machine) time.Time {
 	if in.Node != nil {
 		node = *in.Node.Node
 	}
-	return second(plan.KeptUntil(set, node, in.Until()))
+	return second(sweeps.KeptUntil(set, node, in.Until()))
 }
 
 // boots sets the boot deadline of a row.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -307,7 +307,7 @@ func TestJobsOnASharedNodeAreSortedByPriority(t *testing.T) {
 
 func TestRepeatedFailuresAreOneCountedAction(t *testing.T) {
 	var h History
-	remove := plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "g"}}, Why: "it is empty"}
+	remove := action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "g"}}, Why: "it is empty"}
 	for i := range 3 {
 		h.Add(Record(remove, noon.Add(time.Duration(i)*time.Minute), time.Second, errors.New("503")))
 	}
@@ -321,16 +321,16 @@ func TestRepeatedFailuresAreOneCountedAction(t *testing.T) {
 
 func TestHistoryKeepsMessagesToJobsOnlyIfTheyFail(t *testing.T) {
 	var h History
-	h.Add(Record(plan.CommentJob{OfJob: plan.OfJob{Job: 7}}, noon, time.Second, nil))
+	h.Add(Record(action.CommentJob{OfJob: action.OfJob{Job: 7}}, noon, time.Second, nil))
 	assert.Empty(t, h.Last())
-	h.Add(Record(plan.CommentJob{OfJob: plan.OfJob{Job: 7}}, noon, time.Second, errors.New("Invalid job id specified")))
+	h.Add(Record(action.CommentJob{OfJob: action.OfJob{Job: 7}}, noon, time.Second, errors.New("Invalid job id specified")))
 	assert.Equal(t, "Invalid job id specified", h.Last()[0].Error)
 }
 
 func TestHistoryForgetsTheOldestActions(t *testing.T) {
 	var h History
 	for i := range HistorySize + 7 {
-		h.Add(Record(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Name: fmt.Sprint(i)}}}, noon, 0, nil))
+		h.Add(Record(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Name: fmt.Sprint(i)}}}, noon, 0, nil))
 	}
 	last := h.Last()
 	assert.Len(t, last, HistorySize)
@@ -339,10 +339,10 @@ func TestHistoryForgetsTheOldestActions(t *testing.T) {
 }
 
 func TestRecordNamesTheSubjectOfAnAction(t *testing.T) {
-	a := Record(plan.ReturnNodes{OfJob: plan.OfJob{Job: 7}, Nodes: []string{"n-0", "n-1"}}, noon, 0, nil)
+	a := Record(action.ReturnNodes{OfJob: action.OfJob{Job: 7}, Nodes: []string{"n-0", "n-1"}}, noon, 0, nil)
 	assert.Equal(t, uint32(7), a.Job)
 	assert.Equal(t, "n-[0-1]", a.Nodes)
-	assert.Equal(t, "g", Record(plan.CreateRequest{Of: plan.Of{Group: mig.GroupID{Name: "g"}}}, noon, 0, nil).Group)
+	assert.Equal(t, "g", Record(action.CreateRequest{Of: action.Of{Group: mig.GroupID{Name: "g"}}}, noon, 0, nil).Group)
 }
 
 func TestWordNamesTheStateOfANode(t *testing.T) {

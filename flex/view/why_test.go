@@ -13,6 +13,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -82,9 +84,9 @@ var stories = []struct {
 	{"a job that slurmflex held", func(s *world) {
 		s.pending(816, "JobHeldAdmin")
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.JobHeld, At: noon.Add(-time.Minute), Reason: "403 forbidden: Required 'compute.instances.create' permission"}.String()
-		s.done(plan.ReturnNodes{
-			OfJob: plan.OfJob{Job: 816}, Name: "816", Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
-			Then: plan.Hold,
+		s.done(action.ReturnNodes{
+			OfJob: action.OfJob{Job: 816}, Name: "816", Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
+			Then: action.Hold,
 		}, 5*time.Minute, nil)
 	}, "816"},
 	{"a job that is too long for its partition", func(s *world) { s.pending(816, "PartitionTimeLimit") }, "816"},
@@ -110,7 +112,7 @@ var stories = []struct {
 		request := request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
 		request.Cause, request.Quota = mig.CauseQuota, mig.UsedUp{Metric: "PREEMPTIBLE_NVIDIA_H100_GPUS", Limit: 16, Region: "us-central1"}
 		s.group(812, request)
-		s.done(plan.CommentJob{OfJob: plan.OfJob{Job: 812}, Text: "waiting 1h", Why: ""}, time.Minute, nil)
+		s.done(action.CommentJob{OfJob: action.OfJob{Job: 812}, Text: "waiting 1h", Why: ""}, time.Minute, nil)
 	}, "812"},
 	{"a job after a failed attempt", func(s *world) { *s = *busy() }, "814"},
 	{"a job that Slurm would not requeue, of a request that is refused", func(s *world) {
@@ -221,12 +223,12 @@ var stories = []struct {
 	{"a job on nodes that are not ours", func(s *world) { s.job(817, "cpu", "alpha-cpu-0", slurm.JobRunning) }, "817"},
 	{"a job that is gone, and its group not yet", func(s *world) {
 		s.group(700, request("a1", mig.Cancelled, "alpha-a3-0", "", time.Hour))
-		s.done(plan.CancelRequest{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Request: "a1", Why: "no job wants node alpha-a3-0 any more"}, time.Minute, nil)
+		s.done(action.CancelRequest{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Request: "a1", Why: "no job wants node alpha-a3-0 any more"}, time.Minute, nil)
 	}, "700"},
 	{"a job that is gone, while a region could not be read", func(s *world) { s.Snap.Unseen[scenetest.Europe] = errors.New("503") }, "700"},
 	{"a group that was deleted, if it was, while a region could not be read", func(s *world) {
 		s.Snap.Unseen[scenetest.US] = errors.New("503")
-		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
+		s.done(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
 	}, "alpha-a3-job-700"},
 	{"a job that there never was", func(*world) {}, "99999999"},
 	{"a job array", func(s *world) {
@@ -297,11 +299,11 @@ var stories = []struct {
 	}, "alpha-a3-job-700"},
 	{"a group that is not made yet", func(s *world) { s.waiting(812, "alpha-a3-[0-1]") }, "alpha-a3-job-812"},
 	{"a group that was deleted", func(s *world) {
-		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
+		s.done(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
 	}, "alpha-a3-job-700"},
 	{"a group that could not be deleted", func(s *world) { *s = *busy() }, "alpha-a3-job-800"},
 	{"a node with more attempts than results", func(s *world) {
-		s.done(plan.SetNodes{Nodes: []string{"alpha-a3-3"}, State: "power_down_force", Why: "its instance is gone"}, time.Minute, errors.New("scontrol: Invalid node state specified"))
+		s.done(action.SetNodes{Nodes: []string{"alpha-a3-3"}, State: "power_down_force", Why: "its instance is gone"}, time.Minute, errors.New("scontrol: Invalid node state specified"))
 		s.because("alpha-a3-3", "IDLE+CLOUD+POWERED_DOWN", memo.ReasonPrefix+"its instance is gone", "slurm")
 	}, "alpha-a3-3"},
 	{"a job that is gone, and its machines not yet", func(s *world) {
@@ -755,7 +757,7 @@ func TestWhyStartsWithThePendingJobsLastEvent(t *testing.T) {
 		},
 		"requeued, and not considered since": {"None", nil, done(memo.Requeued, boot), "Requeued at 11:59:49: " + boot + "."},
 		"requeued before its lease ended": {"BeginTime", func(s *world) {
-			s.done(plan.RequeueJob{OfJob: plan.OfJob{Job: 816}, Why: "the lease of its nodes ends"}, time.Minute, nil)
+			s.done(action.RequeueJob{OfJob: action.OfJob{Job: 816}, Why: "the lease of its nodes ends"}, time.Minute, nil)
 		}, memo.OwnComment + "requeued: the lease of its nodes ends", "Requeued at 11:59:00: the lease of its nodes ends; it can start again at 12:01:52."},
 		"requeued for a lost machine": {"BeginTime", nil, memo.OwnComment + "machine lost: the machine of alpha-a3-0 is gone", "Requeued: the machine of alpha-a3-0 is gone; it can start again at 12:01:52."},
 		"held":                        {"JobHeldAdmin", nil, done(memo.JobHeld, "no right"), "Held at 11:59:49: no right; an admin releases it once the cause is fixed."},
@@ -886,7 +888,7 @@ func TestWhyStartsWithTheLimitThatBlocksTheJob(t *testing.T) {
 	s := newWorld()
 	j := s.pending(816, "AssocGrpNodeLimit")
 	j.Partition, j.User = "train", "ann"
-	p := plan.Plan{Held: []plan.Wait{{Job: 816, Stage: plan.Waiting, Obstacle: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1"}}}
+	p := plan.Plan{Held: []demand.Wait{{Job: 816, Stage: demand.Waiting, Obstacle: "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1"}}}
 	v := Of(s.Scene(), p)
 	story, err := v.Why("816", noon)
 	require.NoError(t, err)

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/mig"
 )
 
@@ -166,7 +167,7 @@ func (t *teller) arrive(r Row) string {
 func (t *teller) givesUp(r Row) {
 	switch {
 	case r.GiveUpAt.IsZero():
-	case r.GiveUpBy == string(plan.ByDeadline):
+	case r.GiveUpBy == string(demand.ByDeadline):
 		t.fact("If %s not arrived by %s, the job cannot end by its --deadline any more, and Slurm ends it.", r.one("it has", "they have"), t.on(r.GiveUpAt))
 	default:
 		t.fact("If %s not arrived by %s, the job is %s (%s).", r.one("it has", "they have"), t.on(r.GiveUpAt), becomes(r.Then), r.GiveUpBy)
@@ -238,7 +239,7 @@ func (t *teller) returned(r Row) {
 	if r.Error != "" {
 		t.detail("Google's last error message: %s.", sentence(r.Error))
 	}
-	if r.Then != string(plan.Hold) || len(r.Jobs) == 0 {
+	if r.Then != string(action.Hold) || len(r.Jobs) == 0 {
 		return
 	}
 	for _, j := range t.Jobs {

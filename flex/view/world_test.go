@@ -15,6 +15,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -155,7 +156,7 @@ func (s *world) unread(region string) {
 }
 
 // done records an action from that long before noon.
-func (s *world) done(a plan.Action, ago time.Duration, err error) {
+func (s *world) done(a action.Action, ago time.Duration, err error) {
 	s.did.Add(Record(a, noon.Add(-ago), 1500*time.Millisecond, err))
 }
 
@@ -185,12 +186,12 @@ func busy() *world {
 	pending.Reason, pending.Start, pending.User = "Priority", time.Time{}, "grace"
 	s.because("alpha-a3-7", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "bad GPU", "root")
 	s.Snap.Unseen[scenetest.Europe] = errors.New("list groups of europe-west4: 503 backendError: try again")
-	s.done(plan.CreateRequest{
-		Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-812"}}, Spec: mig.RequestSpec{Name: "a2", Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour},
+	s.done(action.CreateRequest{
+		Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-812"}}, Spec: mig.RequestSpec{Name: "a2", Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour},
 		Why: "job 812 waits for alpha-a3-[0-1]",
 	}, 70*time.Minute, nil)
 	for _, ago := range []time.Duration{2 * time.Minute, time.Minute} {
-		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-800"}}, Why: "it is empty and no job waits for it"}, ago, errors.New("503 backendError"))
+		s.done(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-800"}}, Why: "it is empty and no job waits for it"}, ago, errors.New("503 backendError"))
 	}
 	return s
 }

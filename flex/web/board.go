@@ -10,6 +10,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 )
@@ -125,7 +126,7 @@ func (b *Board) NoteTaken(holder string, from, to time.Time) {
 }
 
 // Did records an action.
-func (b *Board) Did(a plan.Action, begun time.Time, took time.Duration, err error) {
+func (b *Board) Did(a action.Action, begun time.Time, took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.history.Add(view.Record(a, begun, took, err))

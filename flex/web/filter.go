@@ -48,6 +48,20 @@ func (f filter) shows(v view.View, r view.Row) bool {
 		(f.Partition == "" || slices.Contains(partitionsOf(v, r), f.Partition))
 }
 
+// filterFor returns the filter for a question about a user or a partition; an inactive one for any
+// other question.
+func filterFor(v view.View, query string) filter {
+	f := filter{Zoom: zooms[0]}
+	switch {
+	case query == "":
+	case slices.ContainsFunc(v.Jobs, func(j view.Job) bool { return j.User == query }):
+		f.User = query
+	case slices.Contains(v.Partitions(), query):
+		f.Partition = query
+	}
+	return f
+}
+
 // showsEnded reports whether the filter shows an ended job.
 func (f filter) showsEnded(j past.Job) bool {
 	return f.State == "" && (f.User == "" || j.User == f.User) &&

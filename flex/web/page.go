@@ -24,6 +24,7 @@ type pageData struct {
 	Cluster  string
 	SeenAt   time.Time
 	At       string // time of the observation, as text
+	Verdicts []verdict
 	Tiles    []tile
 	Filter   filter
 	Choices  []choice
@@ -127,8 +128,10 @@ func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 		p.Bad = append([]string{trouble}, p.Bad...)
 	}
 	p.Bad = once(p.Bad)
-	p.Tiles = tilesOf(v, len(p.Bad))
-	rows := slices.DeleteFunc(slices.Concat(v.Rows, v.Pending()), func(r view.Row) bool { return !f.shows(v, r) })
+	p.Tiles = tilesOf(v)
+	all := slices.Concat(v.Rows, v.Pending())
+	p.Verdicts = verdictsOf(v, p.Bad, all, now)
+	rows := slices.DeleteFunc(slices.Clone(all), func(r view.Row) bool { return !f.shows(v, r) })
 	p.Timeline = newTimeline(rows, v.Jobs, day, f, now)
 	for _, r := range rows {
 		if r.Waits() || r.State == view.Pending {

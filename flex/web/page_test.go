@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
@@ -146,7 +148,7 @@ func TestPageShowsPendingJobs(t *testing.T) {
 	}
 	w.Board.Saw(scene.Of(w.cfg, snap), plan.Plan{})
 	page := w.get("/").Body.String()
-	assert.Contains(t, page, `<div><dt>jobs waiting</dt><dd>14</dd></div>`)
+	assert.Contains(t, page, `<p class="value"><a href="#waiting">14</a></p>`)
 	assert.Contains(t, page, `<tr class="pending">`)
 	assert.Contains(t, page, `<a href="/why?q=905">905</a> and 8 more</td>`)
 	assert.Contains(t, page, "<td>28 nodes for 01:00:00–14:00:00</td>")
@@ -157,27 +159,74 @@ func TestPageShowsPendingJobs(t *testing.T) {
 }
 
 // U8: all tiles looked equally important.
-func TestWrongTilesStandOut(t *testing.T) {
-	kinds := map[string]string{}
-	note := func(tiles []tile) {
-		for _, tile := range tiles {
-			kinds[tile.Name] = tile.Kind
-		}
+func TestPageAnswersFirstWhatIsWrongWaitsAndCosts(t *testing.T) {
+	row := func(state view.State, nodes string, jobs ...string) view.Row {
+		return view.Row{NodeSet: "a3", State: state, Count: 1, Nodes: nodes, ShownAs: jobs, Since: noon.Add(-time.Hour)}
 	}
+	old := row(view.Queued, "a", "812")
+	old.Since, old.Users, old.Jobs, old.Error, old.Cause = noon.Add(-2*time.Hour), []string{"ada"}, []uint32{812}, "none left", "capacity"
+	young := row(view.Queued, "b", "813")
+	young.Jobs = []uint32{813}
 	v := view.View{
-		SeenAt: noon, NodeSets: []view.NodeSet{{Name: "a3", Machine: "a3-highgpu-8g", Partitions: []string{"train"}}},
-		Rows: []view.Row{{NodeSet: "a3", State: view.Idle, Count: 1}, {NodeSet: "a3", State: view.Running, Count: 1, Jobs: []uint32{1}}},
+		SeenAt: noon, NodeSets: []view.NodeSet{{Name: "a3", Machine: "a3-highgpu-8g", Partitions: []string{"train"}, Price: &view.Price{Hour: 40, Currency: "USD"}}},
+		Rows: []view.Row{young, old, row(view.Idle, "c"), row(view.Down, "d"), row(view.Running, "e", "814")},
 		Jobs: []view.Job{{ID: 2, Partition: "train", State: "PENDING", Reason: "JobHeldAdmin"}},
 	}
-	note(tilesOf(v, 2))
-	assert.Equal(t, map[string]string{
-		"jobs waiting": calm, "jobs running": plain, "jobs held": wrong, "problems": wrong, "longest wait": calm, "nodes waiting": calm, "nodes up": plain,
-		"GPUs used": plain, "GPUs idle": money, "GPUs requested": calm, "next lease end": calm,
-	}, kinds)
-	note(tilesOf(view.View{SeenAt: noon}, 0))
-	for name, kind := range kinds {
-		assert.Equal(t, calm, kind, name)
+	all := verdictsOf(v, []string{"first", "second"}, v.Rows, noon)
+	assert.Equal(t, []verdict{
+		{Title: "Problems", Value: "2, 1 job held", Text: "first", Kind: wrong, More: 1, Link: "#problems", Help: "/docs/troubleshooting?section=problems"},
+		{Title: "Jobs waiting", Value: "2, longest 2h00m", Text: "ada’s 812: last attempt: capacity", Link: "#waiting", Help: "/docs/user-guide?section=see-why-a-job-waits"},
+		{Title: "Machines without a job", Value: "2, 16 GPUs, 80 USD/h", Text: "c: idle, d: down", Kind: money, Link: "#machines", Help: "/docs/troubleshooting?section=machines-cost-money-without-a-job"},
+	}, all)
+	for _, is := range verdictsOf(view.View{SeenAt: noon}, nil, nil, noon) {
+		assert.Equal(t, calm, is.Kind, is.Title)
+		assert.Empty(t, is.Text, is.Title)
 	}
+	pending := []view.Row{{State: view.Pending, Obstacle: "pending in partition train: Priority", ShownAs: []string{"9"}, Jobs: []uint32{9}}}
+	waiting := view.View{SeenAt: noon, NodeSets: v.NodeSets, Jobs: []view.Job{{ID: 9, Partition: "train", State: "PENDING", Reason: "Priority"}}}
+	assert.Equal(t, "9: pending in partition train: Priority", verdictsOf(waiting, nil, pending, noon)[1].Text)
+
+	for _, tile := range tilesOf(view.View{SeenAt: noon}) {
+		assert.Equal(t, calm, tile.Kind, tile.Name)
+	}
+	assert.Equal(t, tile{"GPUs used", "8", plain}, tilesOf(v)[3])
+}
+
+func TestPageLinksToExistingDocumentation(t *testing.T) {
+	w := newWorld()
+	w.pass("ada")
+	page := w.get("/").Body.String()
+	links := regexp.MustCompile(`"(/docs/[^"]*)"`).FindAllStringSubmatch(page, -1)
+	require.Greater(t, len(links), 4)
+	for _, link := range links {
+		answer := w.get(template.HTMLEscapeString(link[1]))
+		assert.Equal(t, http.StatusOK, answer.Code, link[1])
+		assert.Contains(t, answer.Body.String(), `<pre class="doc">#`, link[1])
+	}
+	part := w.get(docLink("troubleshooting", "problems")).Body.String()
+	assert.NotContains(t, part, "page.js", "a text that is being read is not replaced")
+	assert.NotContains(t, part, "## Messages of the commands")
+	for _, unknown := range []string{"/docs/security", "/docs/reference?section=none", "/docs/docs.go", "/docs/..%2freference"} {
+		assert.Equal(t, http.StatusNotFound, w.get(unknown).Code, unknown)
+	}
+}
+
+func TestSearchFindsUsersAndPartitions(t *testing.T) {
+	w := newWorld()
+	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Jobs: []slurm.Job{
+		{ID: 901, ArrayID: 900, ArrayTask: "3", User: "ada", Partition: "train", State: slurm.JobPending},
+		{ID: 902, ArrayID: 900, ArrayTask: "4", User: "ada", Partition: "train", State: slurm.JobPending},
+		{ID: 950, ArrayID: 950, User: "grace", Partition: "train", State: slurm.JobPending},
+	}}), plan.Plan{})
+	w.Board.Stood(nil)
+	for query, want := range map[string]string{"ada": "/?user=ada&zoom=leases", "train": "/?partition=train&zoom=leases"} {
+		answer := w.get("/why?q="+query, asBrowser)
+		assert.Equal(t, http.StatusSeeOther, answer.Code, query)
+		assert.Equal(t, want, answer.Header().Get("Location"))
+		assert.Equal(t, http.StatusNotFound, w.get("/why?q="+query).Code, "a program gets the error")
+	}
+	assert.Equal(t, http.StatusOK, w.get("/why?q=900", asBrowser).Code, "an array is explained")
+	assert.Equal(t, http.StatusNotFound, w.get("/why?q=mallory", asBrowser).Code)
 }
 
 func TestPageIsFilteredByUserPartitionAndState(t *testing.T) {
@@ -292,9 +341,9 @@ func TestEqualErrorsAreShownOnce(t *testing.T) {
 	w.Board.NoteConfig("403 forbidden")
 	assert.Equal(t, 1, strings.Count(w.get("/").Body.String(), "<li>403 forbidden</li>"))
 	for _, group := range []string{"g1", "g2"} {
-		w.Board.Did(plan.DeleteGroup{Why: plan.Why(group)}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
+		w.Board.Did(action.DeleteGroup{Why: action.Why(group)}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
 	}
-	w.Board.Did(plan.DeletePolicy{}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
+	w.Board.Did(action.DeletePolicy{}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
 	page := w.get("/").Body.String()
 	assert.Equal(t, 1, strings.Count(page, "failed: 503 RUNNING"))
 	assert.Contains(t, page, "failed with the same error")

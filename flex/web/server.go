@@ -116,6 +116,7 @@ func (s *Server) routes() map[string]http.Handler {
 		"/{$}":         http.HandlerFunc(s.page),
 		"/status.json": http.HandlerFunc(s.status),
 		"/why":         http.HandlerFunc(s.why),
+		"/docs/{page}": http.HandlerFunc(s.docs),
 		"/story.json":  http.HandlerFunc(s.story),
 		"/healthz":     http.HandlerFunc(s.health),
 	}

@@ -25,6 +25,8 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
@@ -80,14 +82,14 @@ func (w *world) pass(text string) {
 		}},
 	}
 	w.Board.Saw(scene.Of(w.cfg, snap), plan.Plan{
-		Waits: []plan.Wait{{
+		Waits: []demand.Wait{{
 			Job: 812, NodeSet: "a3", Region: "us-central1", Group: "alpha-a3-job-812", Nodes: []string{"alpha-a3-1"},
-			Lease: time.Hour, Stage: plan.Queued, Request: "a1", Requested: noon.Add(-time.Hour), Since: noon.Add(-time.Hour), Obstacle: text,
+			Lease: time.Hour, Stage: demand.Queued, Request: "a1", Requested: noon.Add(-time.Hour), Since: noon.Add(-time.Hour), Obstacle: text,
 		}},
 		Blocks:   []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}},
 		Problems: scene.Problems{{Text: text}},
 	})
-	w.Board.Did(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Name: text}}, Why: plan.Why(text)}, w.now, time.Second, errors.New(text))
+	w.Board.Did(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Name: text}}, Why: action.Why(text)}, w.now, time.Second, errors.New(text))
 	w.Board.Stood(nil)
 }
 
@@ -106,13 +108,13 @@ func asBrowser(r *http.Request) { r.Header.Set("Accept", "text/html,application/
 
 func TestPageLinksTasksAndComponentsBySqueueName(t *testing.T) {
 	w := newWorld()
-	wait := func(job uint32, node string) plan.Wait {
-		return plan.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Stage: plan.Asking, Since: noon}
+	wait := func(job uint32, node string) demand.Wait {
+		return demand.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Stage: demand.Asking, Since: noon}
 	}
 	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Jobs: []slurm.Job{
 		{ID: 821, ArrayID: 821, HetID: 820, HetOffset: 1, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},
 		{ID: 901, ArrayID: 900, ArrayTask: "3", State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}},
-	}}), plan.Plan{Waits: []plan.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
+	}}), plan.Plan{Waits: []demand.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
 	w.Board.Stood(nil)
 	page := w.get("/").Body.String()
 	assert.Contains(t, page, `<a href="/why?q=820%2b1">820&#43;1</a>`)
@@ -126,7 +128,7 @@ func TestPageShowsWaitsRunsAndActions(t *testing.T) {
 	page := w.get("/").Body.String()
 	for _, shown := range []string{
 		"<title>slurmflex · alpha</title>", "As of", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
-		`<a href="/why?q=813">813</a>`, "<b>running</b>", "<dt>jobs waiting</dt><dd>1</dd>", "<dt>next lease end</dt><dd>in 1h00m</dd>",
+		`<a href="/why?q=813">813</a>`, "<b>running</b>", `<p class="value"><a href="#waiting">1, longest 1h00m</a></p>`, "<dt>next lease end</dt><dd>in 1h00m</dd>",
 		"ends 13:00:00", "now, 12:00", "blocked until 13:00:00", "failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
 		"Nodes in the last day", "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.",
 	} {
@@ -188,7 +190,7 @@ func TestTextOfOthersIsNeverMarkup(t *testing.T) {
 	const hostile = `<script>alert(1)</script><img src=x onerror=alert(1)>" onload="alert(1)`
 	w := newWorld()
 	w.pass(hostile)
-	query := "/why?q=" + strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+").Replace(hostile)
+	query := "/why?q=x" + strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+").Replace(hostile)
 	for _, target := range []string{"/", "/why?q=812", "/why?q=alpha-a3-0", query} {
 		answer := w.get(target, asBrowser)
 		assert.Equal(t, "text/html; charset=utf-8", answer.Header().Get("Content-Type"))

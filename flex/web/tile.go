@@ -12,7 +12,7 @@ type tile struct {
 	Kind        string // one of the kinds below
 }
 
-// The kinds of tiles. Problems stand out, and zeros recede.
+// The kinds of tiles and verdicts. Problems stand out, and zeros recede.
 const (
 	plain = ""
 	calm  = "calm"
@@ -20,31 +20,23 @@ const (
 	money = "money" // it costs money without use
 )
 
-// tilesOf returns the totals. An en dash marks an unknown or missing value.
-func tilesOf(v view.View, problems int) []tile {
+// tilesOf returns the totals that no verdict has. An en dash marks an unknown or missing value.
+func tilesOf(v view.View) []tile {
 	t := v.Totals()
-	wait, end := "–", "–"
-	if t.LongestWait > 0 {
-		wait = view.Span(t.LongestWait)
-	}
+	end := "–"
 	if !t.NextEnd.IsZero() {
 		end = "in " + view.Span(t.NextEnd.Sub(v.SeenAt))
 	}
 	tiles := []tile{
-		number("jobs waiting", t.Waiting, plain),
 		number("jobs running", t.Running, plain),
-		number("jobs held", t.Held, wrong),
-		number("problems", problems, wrong),
-		{"longest wait", wait, plain},
 		number("nodes waiting", t.WaitingNodes, plain),
 		number("nodes up", t.Machines, plain),
 		{"GPUs used", "–", plain},
-		{"GPUs idle", "–", plain},
 		{"GPUs requested", "–", plain},
 		{"next lease end", end, plain},
 	}
 	if g := t.GPUs; g != (view.GPUs{}) {
-		copy(tiles[7:], []tile{number("GPUs used", g.Used, plain), number("GPUs idle", g.Idle, money), number("GPUs requested", g.Requested, plain)})
+		copy(tiles[3:], []tile{number("GPUs used", g.Used, plain), number("GPUs requested", g.Requested, plain)})
 	}
 	for i, tile := range tiles {
 		if tile.Value == "–" {

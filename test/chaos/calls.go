@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -130,7 +131,7 @@ func (p passes) Saw(s *scene.Scene, does plan.Plan) {
 }
 
 // Did does nothing, because all effects show in Slurm and the cloud.
-func (p passes) Did(plan.Action, time.Time, time.Duration, error) {}
+func (p passes) Did(action.Action, time.Time, time.Duration, error) {}
 
 // Stood does nothing.
 func (p passes) Stood(error) {}
@@ -147,7 +148,7 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 	}
 	given := map[uint32]bool{} // jobs returned to Slurm, which take their nodes out of their claims in this pass
 	for _, a := range does.Actions {
-		if back, ok := a.(plan.ReturnNodes); ok {
+		if back, ok := a.(action.ReturnNodes); ok {
 			given[back.Job] = true
 		}
 		for _, name := range a.About().Nodes {

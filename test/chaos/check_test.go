@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -334,7 +335,7 @@ func TestCorrectActionsBreakNoInvariant(t *testing.T) {
 	machine, run, wait := (*planted).hasMachine, (*planted).runsThere, (*planted).waitsThere
 	full, look, looks := (*planted).isFull, (*planted).looks, (*planted).looksOften
 	breaksNone("a job's nodes wait, and an obstacle is named", func(p *planted) {
-		does := plan.Plan{Waits: []plan.Wait{{Nodes: []string{node}, Obstacle: "a full region"}}}
+		does := plan.Plan{Waits: []demand.Wait{{Nodes: []string{node}, Obstacle: "a full region"}}}
 		p.check.named(p.config(), scene.Of(p.config(), waitingFor(node)), does)
 	})
 	breaksNone("the machine of a node that Slurm has powered down is deleted",

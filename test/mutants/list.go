@@ -2,7 +2,7 @@ package main
 
 // Where the bugs are looked for.
 var (
-	planner   = []string{"flex/plan", "flex"}
+	planner   = []string{"flex/plan/...", "flex"}
 	passes    = []string{"flex"}
 	client    = []string{"mig/gce", "flex"}
 	scheduler = []string{"slurm", "slurm/scontrol"}
@@ -41,7 +41,7 @@ var mutants = []mutant{
 		[]string{"cmd/slurmflex"},
 	},
 	{
-		"a trial that runs is taken for a killed one", "flex/plan/trials.go",
+		"a trial that runs is taken for a killed one", "flex/plan/report/trials.go",
 		"case !s.IsOld(last, trialAge):", "case false:", planner,
 	},
 	{
@@ -76,81 +76,81 @@ var mutants = []mutant{
 		"	maps.Copy(snap.Unseen, unseenInstances)\n", "	_ = unseenInstances\n", passes,
 	},
 	{
-		"a group is deleted before its request is cancelled", "flex/plan/sweep_groups.go",
-		"w.groupOf[key] || len(g.Live()) > 0 || w.scene.InGroup(key) > 0 ||", "w.groupOf[key] || w.scene.InGroup(key) > 0 ||", planner,
+		"a group is deleted before its request is cancelled", "flex/plan/sweeps/groups.go",
+		"w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 ||", "w.GroupOf[key] || w.Scene.InGroup(key) > 0 ||", planner,
 	},
 	{
-		"a group is deleted with machines in it", "flex/plan/sweep_groups.go",
-		"w.groupOf[key] || len(g.Live()) > 0 || w.scene.InGroup(key) > 0 ||", "w.groupOf[key] || len(g.Live()) > 0 ||", planner,
+		"a group is deleted with machines in it", "flex/plan/sweeps/groups.go",
+		"w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 ||", "w.GroupOf[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
 		"every attempt has the same name", "flex/plan/memo/name.go",
 		`return "a" + strconv.Itoa(last+1)`, `return "a" + strconv.Itoa(min(last+1, 1))`, planner,
 	},
 	{
-		"a job's failures are forgotten when it is requeued", "flex/plan/sweep_groups.go",
-		"return !(counts && isQueuedFor(s, g.Stamp)) && ", "_ = counts\n\treturn ", planner,
+		"a job's failures are forgotten when it is requeued", "flex/plan/sweeps/groups.go",
+		"return !(counts && demand.IsQueuedFor(s, g.Stamp)) && ", "_ = counts\n\treturn ", planner,
 	},
 	{
 		"a request is cancelled while it is being created", "flex/plan/draft.go",
-		"case r.misfit != \"\" && r.Request.State != mig.Creating:", "case r.misfit != \"\":", planner,
+		"case r.Misfit != \"\" && r.Request.State != mig.Creating:", "case r.Misfit != \"\":", planner,
 	},
 	{
-		"a dead job's request is kept", "flex/plan/match_requests.go",
+		"a dead job's request is kept", "flex/plan/demand/requests.go",
 		`return "no job wants node " + name + " any more"`, `continue`, planner,
 	},
 	{
-		"a shared request is cancelled with its first unwanted machine", "flex/plan/match_requests.go",
+		"a shared request is cancelled with its first unwanted machine", "flex/plan/demand/requests.go",
 		"if shared && 2*len(unwanted) > len(r.Request.Instances) {",
 		"if len(unwanted) > 0 {", planner,
 	},
 	{
-		"a request has one more machine than share_requests", "flex/plan/rule_share.go",
-		"if len(first.with)+1 >= t.size(c) {", "if len(first.with) >= t.size(c) {", planner,
+		"a request has one more machine than share_requests", "flex/plan/rules/share.go",
+		"if len(first.With)+1 >= t.size(c) {", "if len(first.With) >= t.size(c) {", planner,
 	},
 	{
-		"few single jobs share a request", "flex/plan/rule_share.go",
-		"	if c.stamp.User == \"\" {\n", "	if true {\n", planner,
+		"few single jobs share a request", "flex/plan/rules/share.go",
+		"\tif c.Stamp.User == \"\" {\n", "\tif true {\n", planner,
 	},
 	{
-		"a job that shares a request overtakes another user's", "flex/plan/rule_share.go",
+		"a job that shares a request overtakes another user's", "flex/plan/rules/share.go",
 		"first != nil && !t.overtakes(c) {", "first != nil {", planner,
 	},
 	{
-		"doors of later passes do not count as jobs without a request", "flex/plan/rule_share.go",
-		"	maps.Copy(t.shared.lack, t.handed.later)\n", "	maps.Copy(t.shared.lack, map[userIn]int{})\n", planner,
+		"doors of later passes do not count as jobs without a request", "flex/plan/rules/share.go",
+		"\tmaps.Copy(t.shared.lack, t.w.Handed.Later)\n", "\tmaps.Copy(t.shared.lack, map[demand.UserIn]int{})\n", planner,
 	},
 	{
-		"the machine of a cancelled job is given to no other", "flex/plan/want_machines.go",
-		"if k.job.NodeCount != 1 {", "if k.job.NodeCount > 0 {", planner,
+		"the machine of a cancelled job is given to no other", "flex/plan/demand/machines.go",
+		"if k.job.NodeCount != 1 {", "if k.Job.NodeCount > 0 {", planner,
 	},
 	{
-		"a request with too short a lease is adopted", "flex/plan/match_requests.go",
-		"if isShort(r, c) && !isEnough(w.scene, r, c) {",
+		"a request with too short a lease is adopted", "flex/plan/demand/requests.go",
+		"if isShort(r, c) && !isEnough(w.Scene, r, c) {",
 		"if asked := r.Request.Duration; asked < 0 {", planner,
 	},
 	{
-		"an instance that is being deleted is not waited for", "flex/plan/match_missing.go",
-		"		case leaves:\n", "		case leaves && false:\n", planner,
+		"an instance that is being deleted is not waited for", "flex/plan/demand/missing.go",
+		"\t\tcase leaves:\n", "\t\tcase leaves && false:\n", planner,
 	},
 	{
-		"a heterogeneous job's first component does not come last", "flex/plan/rule.go",
-		"	{\"other components first\", componentsFirst, obstructs},\n", "", planner,
+		"a heterogeneous job's first component does not come last", "flex/plan/rules/rules.go",
+		"\t{\"other components first\", componentsFirst, Obstructs},\n", "", planner,
 	},
 	{
-		"one request more than max_active_requests", "flex/plan/rule_places.go",
-		"free := most - p.inRegion[c.set.Region]", "free := most + 1 - p.inRegion[c.set.Region]", planner,
+		"one request more than max_active_requests", "flex/plan/rules/places.go",
+		"free := most - p.inRegion[c.Set.Region]", "free := most + 1 - p.inRegion[c.Set.Region]", planner,
 	},
 	{
-		"a request keeps its place however long a more important job waits", "flex/plan/rule_turn.go",
-		"after == 0 || !t.scene.IsOld(r.Request.Created, after)", "true", planner,
+		"a request keeps its place however long a more important job waits", "flex/plan/rules/turn.go",
+		"after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)", "true", planner,
 	},
 	{
-		"one user's jobs may have all places", "flex/plan/rule_places.go",
+		"one user's jobs may have all places", "flex/plan/rules/places.go",
 		"p.ofUser[user] >= most", "p.ofUser[user] < 0", planner,
 	},
 	{
-		"a request is cancelled before its job can read why", "flex/plan/action.go",
+		"a request is cancelled before its job can read why", "flex/plan/action/action.go",
 		"return telling", "return telling && false", planner,
 	},
 	{
@@ -171,16 +171,16 @@ var mutants = []mutant{
 		"	var need time.Duration\n", "	need := jobs[0].Limit.Duration\n	if len(jobs) > 1 {\n		return max(need, mig.MinDuration)\n	}\n", planner,
 	},
 	{
-		"the deletion limit does not apply", "flex/plan/sweep_instances.go",
-		"	b.left--\n", "", planner,
+		"the deletion limit does not apply", "flex/plan/sweeps/instances.go",
+		"\tb.left--\n", "", planner,
 	},
 	{
-		"nodes that an admin drained are powered down", "flex/plan/sweep_nodes.go",
+		"nodes that an admin drained are powered down", "flex/plan/sweeps/nodes.go",
 		"case m.State.IsIdle() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):\n\t\t\torphans",
 		"default:\n\t\t\torphans", planner,
 	},
 	{
-		"a node with a job is recovered as if it were idle", "flex/plan/sweep_losses.go",
+		"a node with a job is recovered as if it were idle", "flex/plan/sweeps/losses.go",
 		"len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
 	},
 	{
@@ -192,15 +192,15 @@ var mutants = []mutant{
 		"s.Unseen(m.Set.Region) || m.mayShow ||", "s.Unseen(m.Set.Region) ||", planner,
 	},
 	{
-		"a node is usable again while its machine lives", "flex/plan/sweep_nodes.go",
-		"if m.Power != scene.Off || m.Taken() || w.scene.Present(m.Name) ||", "if m.Power != scene.Off || m.Taken() ||", planner,
+		"a node is usable again while its machine lives", "flex/plan/sweeps/nodes.go",
+		"if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) ||", "if m.Power != Scene.Off || m.Taken() ||", planner,
 	},
 	{
-		"a reservation of a year is left alone", "flex/plan/sweep_reservations.go",
+		"a reservation of a year is left alone", "flex/plan/sweeps/reservations.go",
 		" || r.End.After(until):", ":", planner,
 	},
 	{
-		"a reservation ends while its node is up", "flex/plan/sweep_reservations.go",
+		"a reservation ends while its node is up", "flex/plan/sweeps/reservations.go",
 		"r.End.Before(until.Add(-grace/2)) || ", "", planner,
 	},
 	{
@@ -214,47 +214,47 @@ var mutants = []mutant{
 		`rest, ok := strings.TrimLeft(strings.TrimPrefix(reservation, "slurmflex-"), "abcdefghijklmnopqrstuvwxyz"), cluster != ""`, planner,
 	},
 	{
-		"ResumeTimeout starts over while machines are being made", "flex/plan/sweep_waiting.go",
-		"r.State == mig.Accepted && !anyOurs(w.scene, r.Instances)", "r.State == mig.Accepted", planner,
+		"ResumeTimeout starts over while machines are being made", "flex/plan/sweeps/waiting.go",
+		"r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)", "r.State == mig.Accepted", planner,
 	},
 	{
-		"the wait between attempts does not grow", "flex/plan/rule_backoff.go",
-		"		wait *= 2\n", "", planner,
+		"the wait between attempts does not grow", "flex/plan/rules/backoff.go",
+		"\t\twait *= 2\n", "", planner,
 	},
 	{
-		"configuration errors are tried again like any other", "flex/plan/rule_backoff.go",
+		"configuration errors are tried again like any other", "flex/plan/rules/backoff.go",
 		"[]mig.Cause{mig.CauseConfig, mig.CausePermission", "[]mig.Cause{mig.CausePermission", planner,
 	},
 	{
-		"a node with keep_idle is marked to power down with its job", "flex/plan/sweep_nodes.go",
+		"a node with keep_idle is marked to power down with its job", "flex/plan/sweeps/nodes.go",
 		"(m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || ", "", planner,
 	},
 	{
-		"a gang's machines are closed by one list alone", "flex/plan/match_survivors.go",
-		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == scene.LeaseEnded", planner,
+		"a gang's machines are closed by one list alone", "flex/plan/demand/survivors.go",
+		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == Scene.LeaseEnded", planner,
 	},
 	{
-		"a gang keeps machines for ever", "flex/plan/want_survivors.go",
-		"	case s.IsOld(d.At, limit):", "	case false:", planner,
+		"a gang keeps machines for ever", "flex/plan/demand/kept.go",
+		"\tcase s.IsOld(d.At, limit):", "\tcase false:", planner,
 	},
 	{
-		"a gang loses a node before its other machines are closed", "flex/plan/sweep_losses.go",
-		"m.Owner() != nil && !w.areCovered(m.Owner())", "false", planner,
+		"a gang loses a node before its other machines are closed", "flex/plan/sweeps/losses.go",
+		"m.Owner() != nil && !w.AreCovered(m.Owner())", "false", planner,
 	},
 	{
-		"a replacement is made in another zone", "flex/plan/match_survivors.go",
-		"	c.zones = slices.Compact(zones)\n", "", planner,
+		"a replacement is made in another zone", "flex/plan/demand/survivors.go",
+		"\tc.Zones = slices.Compact(zones)\n", "", planner,
 	},
 	{
-		"machines that a gang keeps are powered down when Slurm requeues it", "flex/plan/sweep_idle.go",
-		" || w.isOpen(m, sets) || w.isKept(m)", " || w.isOpen(m, sets)", planner,
+		"machines that a gang keeps are powered down when Slurm requeues it", "flex/plan/sweeps/idle.go",
+		" || isOpen(w, m, sets) || w.IsKept(m)", " || isOpen(w, m, sets)", planner,
 	},
 	{
-		"a machine is kept until its lease ends", "flex/plan/sweep_idle.go",
+		"a machine is kept until its lease ends", "flex/plan/sweeps/idle.go",
 		"end.Add(-config.UsefulLease)", "end", planner,
 	},
 	{
-		"a static node is never powered up", "flex/plan/sweep_static.go",
+		"a static node is never powered up", "flex/plan/sweeps/static.go",
 		"if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() &&", "if !m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() &&", planner,
 	},
 	{
@@ -266,28 +266,28 @@ var mutants = []mutant{
 		"case limit > 0 && m.Power == Rising", "case m.Power == Rising", planner,
 	},
 	{
-		"a job with an unread record is returned", "flex/plan/rule_giveup.go",
-		"_, read := w.scene.Seen.Requeues[id]; read {", "_, read := w.scene.Seen.Requeues[id]; read || true {", planner,
+		"a job with an unread record is returned", "flex/plan/rules/giveup.go",
+		"_, read := w.Scene.Seen.Requeues[id]; read {", "_, read := w.Scene.Seen.Requeues[id]; read || true {", planner,
 	},
 	{
-		"a job that Slurm would end is returned", "flex/plan/rule_giveup.go",
-		"a.Then != Cancel && wouldEnd(w.scene, holders)", "false && wouldEnd(w.scene, holders)", planner,
+		"a job that Slurm would end is returned", "flex/plan/rules/giveup.go",
+		"a.Then != action.Cancel && wouldEnd(w.Scene, holders)", "false && wouldEnd(w.Scene, Holders)", planner,
 	},
 	{
 		"a job that may no longer be requeued loses its nodes", "flex/owner.go",
-		"		case a.Door == \"\" && a.Then != plan.Cancel && !rec.Requeues():\n", "		case false:\n", passes,
+		"		case a.Door == \"\" && a.Then != action.Cancel && !rec.Requeues():\n", "		case false:\n", passes,
 	},
 	{
 		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene/lease.go",
 		"s.IsOld(in.Created, limit) || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)", "s.IsOld(in.Created, limit)", planner,
 	},
 	{
-		"a job keeps waiting with a node that ends before the job could finish", "flex/plan/rule.go",
-		"	{\"lease too short\", leaseTooShort, obstructs},\n", "", planner,
+		"a job keeps waiting with a node that ends before the job could finish", "flex/plan/rules/rules.go",
+		"\t{\"lease too short\", leaseTooShort, Obstructs},\n", "", planner,
 	},
 	{
-		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rule_backoff.go",
-		"!stays(w.scene, c) && !c.startedAfter(last)", "!keeps(w.scene, c) && !c.startedAfter(last)", planner,
+		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rules/backoff.go",
+		"!stays(w.Scene, c) && !c.StartedAfter(last)", "!Keeps(w.Scene, c) && !c.StartedAfter(last)", planner,
 	},
 	{
 		"each bulk insert is one of its own", "mig/gce/bulk.go",
@@ -306,8 +306,8 @@ var mutants = []mutant{
 		"range r.flights.begin(p.Actions) {\n", "range r.flights.begin(p.Actions) {\n		if len(r.refusals.matter(r.Now())) != 0 {\n			close(f.ended)\n			continue\n		}\n", passes,
 	},
 	{
-		"a request is made though its group could not be", "flex/plan/action.go",
-		"		case CreatePolicy, CreateGroup:\n", "		case CreatePolicy:\n", passes,
+		"a request is made though its group could not be", "flex/plan/action/action.go",
+		"\t\tcase CreatePolicy, CreateGroup:\n", "\t\tcase CreatePolicy:\n", passes,
 	},
 	{
 		"of many nodes only the first batch is updated", "slurm/scontrol/update.go",
@@ -368,7 +368,7 @@ var mutants = []mutant{
 		[]string{"flex/plan"},
 	},
 	{
-		"a group that counts machines which no list shows is taken for empty", "flex/plan/sweep_groups.go",
+		"a group that counts machines which no list shows is taken for empty", "flex/plan/sweeps/groups.go",
 		"!s.Creates(g) && !s.MayHold(g)", "!s.Creates(g)", planner,
 	},
 	{
@@ -396,7 +396,7 @@ var mutants = []mutant{
 		"for _, name := range s.concerns(g) {", "for _, name := range s.concerns(g)[:0] {", planner,
 	},
 	{
-		"B2: a machine that cannot be read is deleted", "flex/plan/sweep_instances.go",
+		"B2: a machine that cannot be read is deleted", "flex/plan/sweeps/instances.go",
 		`case in.Unread != "":`, "case false:", planner,
 	},
 	{
@@ -440,64 +440,64 @@ var mutants = []mutant{
 		[]string{"flex/takedown"},
 	},
 	{
-		"a job waits in a partition that takes others only", "flex/plan/match_partitions.go",
+		"a job waits in a partition that takes others only", "flex/plan/demand/partitions.go",
 		`case s.Seen.Partitions[i].Restricts != "":`, "case false:", planner,
 	},
 	{
-		"dearer machines are requested at once", "flex/plan/want_places.go",
+		"dearer machines are requested at once", "flex/plan/demand/places.go",
 		"isDear := cheaper && set.Flex", "isDear := false && set.Flex", planner,
 	},
 	{
-		"a second place keeps the names of another job's first", "flex/plan/want_machines.go",
-		"		if !first {\n", "		if true {\n", planner,
+		"a second place keeps the names of another job's first", "flex/plan/demand/machines.go",
+		"\t\tif !first {\n", "\t\tif true {\n", planner,
 	},
 	{
 		"a job that starts waits on in its other places", "flex/plan/scene/doors.go",
 		"return r.Named() && (r.Opened(now) || r.at == d.at)", "return false", planner,
 	},
 	{
-		"a job uses the first door of its list whatever comes elsewhere", "flex/plan/sweep_doors.go",
+		"a job uses the first door of its list whatever comes elsewhere", "flex/plan/sweeps/doors.go",
 		"return theirs > ours || theirs == ours && r.Place < d.Place", "return r.Place < d.Place", planner,
 	},
 	{
-		"a process that makes a single pass covers nodes", "flex/plan/want.go",
+		"a process that makes a single pass covers nodes", "flex/plan/demand/wants.go",
 		"if !s.Seen.Promises || s.Config.Options", "if s.Config.Options", planner,
 	},
 	{
-		"the cover is not raised", "flex/plan/sweep_doors.go",
+		"the cover is not raised", "flex/plan/sweeps/doors.go",
 		"ends.Sub(now) < grace-coverRaise", "ends.Sub(now) < 0", planner,
 	},
 	{
-		"a cover from before slurmctld's start is kept", "flex/plan/sweep_doors.go",
-		", !covers[keep].At.After(w.scene.Seen.SlurmctldSince):", ":", planner,
+		"a cover from before slurmctld's start is kept", "flex/plan/sweeps/doors.go",
+		", !covers[keep].At.After(w.Scene.Seen.SlurmctldSince):", ":", planner,
 	},
 	{
-		"a node that powers down is open to jobs", "flex/plan/sweep_doors.go",
+		"a node that powers down is open to jobs", "flex/plan/sweeps/doors.go",
 		"if m.Power != scene.On || m.Door != nil", "if m.Power == scene.Off || m.Door != nil", planner,
 	},
 	{
-		"a door opens before its last machine is up", "flex/plan/sweep_doors.go",
-		"\tcase up < len(d.Nodes), startsLater(s, d.Job, 0):", "\tcase up == 0, startsLater(s, d.Job, 0):", planner,
+		"a door opens before its last machine is up", "flex/plan/demand/stage.go",
+		"\tcase up < len(d.Nodes), StartsLater(s, d.Job, 0):", "\tcase up == 0, StartsLater(s, d.Job, 0):", planner,
 	},
 	{
-		"a door opens although its machines are still to come", "flex/plan/sweep_doors.go",
-		"start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.scene)", "start.Before(d.Start)", planner,
+		"a door opens although its machines are still to come", "flex/plan/sweeps/doors.go",
+		"start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.Scene)", "start.Before(d.Start)", planner,
 	},
 	{
-		"a door names its job only after its machines are ready", "flex/plan/sweep_doors.go",
-		"case !d.Named() && isBest(w.scene, d):", "case !d.Named() && stage == ready && isBest(w.scene, d):", planner,
+		"a door names its job only after its machines are ready", "flex/plan/sweeps/doors.go",
+		"case !d.Named() && isBest(w.Scene, d):", "case !d.Named() && stage == demand.DoorReady && isBest(w.Scene, d):", planner,
 	},
 	{
-		"a job that does not start keeps its machines", "flex/plan/sweep_doors.go",
+		"a job that does not start keeps its machines", "flex/plan/demand/stage.go",
 		"case opened && d.Named() && s.IsOld(d.Start, lateAfter):", "case opened && d.Named() && s.IsOld(d.Start, 1000*lateAfter):", planner,
 	},
 	{
-		"a job starves", "flex/plan/want_unasked.go",
+		"a job starves", "flex/plan/demand/wait.go",
 		"now.Sub(w.Since) >= starvesAfter", "now.Sub(w.Since) >= 1000*starvesAfter", planner,
 	},
 	{
-		"a job is held though it may get machines in another place", "flex/plan/rule.go",
-		"	keepHope(verdicts)\n", "", planner,
+		"a job is held though it may get machines in another place", "flex/plan/rules/rules.go",
+		"\tkeepHope(verdicts)\n", "", planner,
 	},
 	{
 		"an estimate counts waits from before a change", "flex/estimate/change.go",
@@ -515,39 +515,44 @@ var mutants = []mutant{
 		[]string{"flex/estimate"},
 	},
 	{
-		"a clock of capacity runs while nothing is requested", "flex/plan/match_asked.go",
-		"	if !c.asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.scene.Seen.Now.Add(-c.asked.For)\n", "	return waitsSince(c)\n", planner,
+		"a shorter time limit is advised by chance", "flex/estimate/best.go",
+		" && first.isSooner(is)", "",
+		[]string{"flex/estimate"},
+	},
+	{
+		"a clock of capacity runs while nothing is requested", "flex/plan/rules/asked.go",
+		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Scene.Seen.Now.Add(-c.Asked.For)\n", "\treturn waitsSince(c)\n", planner,
 	},
 	{
 		"refusals of earlier passes are forgotten", "flex/reconciler.go",
-		"r.asked, r.unasked = p.Asked, plan", "_, r.unasked = p.Asked, plan", passes,
+		"r.asked, r.unasked = p.Asked, demand", "_, r.unasked = p.Asked, plan", passes,
 	},
 	{
-		"a request that could not be created again is replaced", "flex/plan/match_requests.go",
-		"&& w.mayAsk(c) == barsNothing {", "{", planner,
+		"a request that could not be created again is replaced", "flex/plan/rules/refresh.go",
+		"&& mayAsk(w, c) == BarsNothing {", "{", planner,
 	},
 	{
-		"a static node is powered down that could not be requested", "flex/plan/sweep_static.go",
-		"&& w.mayAskIn(p, w.renewal(m)) == barsNothing {", "{", planner,
+		"a static node is powered down that could not be requested", "flex/plan/sweeps/static.go",
+		"&& rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {", "{", planner,
 	},
 	{
 		"a script that did not ask is signalled at the end of its lease", "flex/plan/scene/snapshot.go",
 		"case memo.AsksSignal(rec.Comment):", "default:", passes,
 	},
 	{
-		"a job is ended though its owner cannot read why", "flex/plan/action.go",
+		"a job is ended though its owner cannot read why", "flex/plan/action/action.go",
 		"return comments && !requeue.Urgent", "return false && comments && !requeue.Urgent", planner,
 	},
 	{
-		"a job reads why it is requeued afterwards", "flex/plan/sweep_leases.go",
-		`append(append(s.actions, before(w.scene, a.Job, requeued, "")...), a)`, `append(append(s.actions, a), before(w.scene, a.Job, requeued, "")...)`, planner,
+		"a job reads why it is requeued afterwards", "flex/plan/sweeps/leases.go",
+		`append(append(s.Actions, before(w.Scene, a.Job, requeued, "")...), a)`, `append(append(s.Actions, a), before(w.Scene, a.Job, requeued, "")...)`, planner,
 	},
 	{
 		"a request that is refused is called being made", "flex/plan/compute.go",
-		"	verdicts = nameFailing(w, verdicts) ", "	_ = nameFailing ", planner,
+		"\tverdicts = report.NameFailing(w, verdicts) ", "\t_ = report.NameFailing ", planner,
 	},
 	{
-		"a request that is repeated is called being checked", "flex/plan/report_failing.go",
-		"v.do == requests || v.do == waits && v.underWay &&", "v.do == requests || false &&", passes,
+		"a request that is repeated is called being checked", "flex/plan/report/failing.go",
+		"v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay &&", "v.Do == rules.Requests || false &&", passes,
 	},
 }

@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"fmt"
 	"time"
 )
 
@@ -23,4 +24,23 @@ func Later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// Roughly formats a time in whole minutes, and from one hour on in steps of ten minutes, so that a
+// text does not change in every pass.
+func Roughly(d time.Duration) string {
+	step := time.Minute
+	if d >= time.Hour {
+		step = 10 * time.Minute
+	}
+	d = d.Truncate(step)
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d >= 24*time.Hour:
+		return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%dm", d/time.Minute)
 }

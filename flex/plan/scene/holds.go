@@ -1,6 +1,8 @@
 package scene
 
 import (
+	"time"
+
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
@@ -39,3 +41,13 @@ func (s builder) addHolds() {
 
 // Holds returns our reservations in Slurm's order.
 func (s *Scene) Holds() []Hold { return s.holds }
+
+// RaisedAt returns the earliest time at which a daemon can last have raised the cover's purge_comp.
+func RaisedAt(s *Scene, h Hold) time.Time {
+	return memo.CoverRaised(h.Start.Add(h.Purge()), s.Config.Options.PendingGrace)
+}
+
+// IsAbandoned reports whether no daemon maintains the cover any longer.
+func IsAbandoned(s *Scene, h Hold) bool {
+	return s.IsOld(RaisedAt(s, h), memo.CoverAbandoned+s.Config.Options.Interval)
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -161,3 +162,7 @@ func (s *Scene) StampOf(in Machine) mig.Stamp {
 	}
 	return mig.Stamp{}
 }
+
+// StrandedAfter is the age at which an instance or a request of ours without a node counts as
+// orphaned.
+const StrandedAfter = 10 * time.Minute

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -35,12 +36,12 @@ func TestRisingRequestsEveryNodeAndLeavingDeletesEveryMachine(t *testing.T) {
 	cfg := cluster(t, 400)
 	asked, deleted := 0, 0
 	for _, a := range plan.Compute(scene.Of(cfg, Rising(cfg, noon))).Actions {
-		if r, ok := a.(plan.CreateRequest); ok {
+		if r, ok := a.(action.CreateRequest); ok {
 			asked += len(r.Spec.Instances)
 		}
 	}
 	for _, a := range plan.Compute(scene.Of(cfg, Leaving(cfg, noon))).Actions {
-		if d, ok := a.(plan.DeleteInstances); ok {
+		if d, ok := a.(action.DeleteInstances); ok {
 			deleted += len(d.Instances)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -39,7 +40,7 @@ func Steady(cfg *config.Config, now time.Time) scene.Snapshot {
 	}
 	b.sort()
 	for _, a := range plan.Compute(scene.Of(cfg, b.snap)).Actions {
-		if r, ok := a.(plan.CreateReservation); ok {
+		if r, ok := a.(action.CreateReservation); ok {
 			b.snap.Reservations = append(b.snap.Reservations, slurm.Reservation{Name: r.Name, Nodes: r.Nodes, Start: r.Start, End: r.Start.Add(r.Lasts)})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -31,15 +32,15 @@ func Waiting(cfg *config.Config, now time.Time, jobs, nodes int) scene.Snapshot 
 }
 
 // arrive applies a plan's requests and reservations, and reports whether it contained any.
-func (b *builder) arrive(actions []plan.Action) (said bool) {
+func (b *builder) arrive(actions []action.Action) (said bool) {
 	for _, a := range actions {
 		switch a := a.(type) {
-		case plan.CreateGroup:
+		case action.CreateGroup:
 			b.snap.Groups = append(b.snap.Groups, mig.Group{Name: a.Group.Name, Region: a.Group.Region, Created: b.snap.Now, Stamp: a.Spec.Stamp})
-		case plan.CreateRequest:
+		case action.CreateRequest:
 			g := &b.snap.Groups[slices.IndexFunc(b.snap.Groups, func(g mig.Group) bool { return g.ID() == a.Group })]
 			g.Requests = append(g.Requests, mig.Request{Name: a.Spec.Name, State: mig.Accepted, Instances: a.Spec.Instances, Duration: a.Spec.Duration, Created: b.snap.Now})
-		case plan.CreateReservation:
+		case action.CreateReservation:
 			made := slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start, Flags: []string{fmt.Sprintf("PURGE_COMP=%d:00", a.Purge/time.Minute)}}
 			if a.Lasts > 0 {
 				made.End = a.Start.Add(a.Lasts)
@@ -48,13 +49,13 @@ func (b *builder) arrive(actions []plan.Action) (said bool) {
 				made.Users = []string{a.User}
 			}
 			b.snap.Reservations = append(b.snap.Reservations, made)
-		case plan.SetReservation:
+		case action.SetReservation:
 			if a.Nodes == nil {
 				continue
 			}
 			at := slices.IndexFunc(b.snap.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name })
 			b.snap.Reservations[at].Nodes = a.Nodes
-		case plan.UseReservation:
+		case action.UseReservation:
 			b.snap.Jobs[a.Job-1].Reservation = a.Name
 		default:
 			continue

@@ -1,0 +1,246 @@
+package demand
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// Cohort is a set of nodes that must arrive together: the nodes without a machine that one job has
+// in one nodeset, or a single node.
+type Cohort struct {
+	Set     *config.NodeSet
+	Job     *slurm.Job    // nil if no job waits for it
+	Group   string        // the name of its managed instance group; one-node jobs may share the group
+	Stamp   mig.Stamp     // the stamp of that group, and of its machines
+	Nodes   []string      // the rising nodes, by index
+	Holders []*slurm.Job  // the jobs that hold any of the nodes
+	Lease   time.Duration // how long its machines may run; 0: forever
+	Zones   []string      // the zones where its machines may be created
+	// The workload policy of the machines that its machines must be near; empty: a policy of its
+	// own.
+	Policy string
+	Static bool // a static node, which slurmflex always wants up
+	// The door for whose pending job slurmflex chose the nodes; nil: Slurm or a site chose them.
+	Door *scene.Door
+	Live *scene.Live // the live request for its nodes, if there is one
+
+	Missing []string // nodes that have neither an instance nor a request
+	First   []string // what must happen before anything can be requested
+
+	// The notes of package rules, which take them before they judge.
+	Asked scene.Asked // how long a request for the cohort was live or refused
+	Torn  string      // how its job has waited too long for the remaining nodes; empty: it has not
+}
+
+// ID returns the ID of the cohort's group.
+func (c *Cohort) ID() mig.GroupID { return mig.GroupID{Region: c.Set.Region, Name: c.Group} }
+
+// Of returns what an action on the cohort's group changes.
+func (c *Cohort) Of() action.Of { return action.Of{Group: c.ID(), Job: c.Stamp.Job} }
+
+// gather builds the cohorts.
+func (w *Wanted) gather() {
+	var all []*Cohort
+	byGroup := map[string]*Cohort{}
+	ranks := map[rank]int{}
+	for _, m := range w.Scene.Nodes() {
+		job := m.Owner()
+		queued := job != nil && m.Set.Flex.Provisioning == config.Queued && !m.Set.IsStatic(m.Index)
+		part := 0
+		if queued {
+			// The part depends on the whole allocation, not on the nodes without a machine, so it
+			// is the same in every pass.
+			r := rank{job.ID, m.Set.Name}
+			part = ranks[r] / partSize(w.Scene, m.Set)
+			ranks[r]++
+		}
+		if m.Power != scene.Rising || job == nil && !risesByItself(w.Scene, m) {
+			continue
+		}
+		c := NewCohort(w.Scene, m, job, queued, part)
+		if known := byGroup[c.Group]; known != nil && !c.Shares() {
+			c = known
+		} else {
+			byGroup[c.Group] = c
+			all = append(all, c)
+		}
+		c.Nodes, c.Holders = append(c.Nodes, m.Name), m.AddJobs(c.Holders)
+		w.of[m.At] = c
+	}
+	for _, c := range all {
+		c.Lease = scene.Lease(c.Set.Flex, c.Holders)
+		if c.Door != nil {
+			join(w.Scene, c, Survivors(w.Scene, c.Door))
+		}
+		c.Group = place(w.Scene, c)
+		w.GroupOf[c.ID()] = true
+	}
+	slices.SortStableFunc(all, ByRank)
+	w.Cohorts = all
+}
+
+// ByRank orders cohorts: first those without a job, which an admin or the configuration powered up,
+// then jobs by importance. The second door of any job sorts after the first doors of all jobs.
+func ByRank(a, b *Cohort) int {
+	switch {
+	case a.Job == nil && b.Job == nil:
+		return 0
+	case a.Job == nil:
+		return -1
+	case b.Job == nil:
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.Place(), b.Place()), scene.ByImportance(a.Job, b.Job))
+}
+
+// HasRivals reports whether the cohort's job also waits at other doors.
+func (c *Cohort) HasRivals() bool { return c.Door != nil && len(c.Door.Rivals) > 0 }
+
+// Place returns how many of the job's other doors come before the cohort's in its partition list.
+func (c *Cohort) Place() int {
+	if c.Door == nil {
+		return 0
+	}
+	return c.Door.Place
+}
+
+// rank identifies a job's nodes of one nodeset, to count them.
+type rank struct {
+	job uint32
+	set string
+}
+
+// NewCohort returns a cohort for the node, without its nodes and lease. part is the number of the
+// group among those of the job's nodeset, from 0; queued: the nodes arrive together.
+func NewCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part int) *Cohort {
+	c := &Cohort{Set: m.Set, Job: job, Zones: m.Set.Zones, Static: m.Set.IsStatic(m.Index)}
+	if m.Door != nil && job == m.Door.Taker {
+		c.Door = m.Door
+	}
+	c.Stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.Config.Cluster, NodeSet: m.Set.Name}
+	if queued {
+		own := askedIn(s, m, job)
+		if of := sharersOf(m.Set, job); of.Shared() && own == "" {
+			c.Group = memo.SharedGroup(s.Config.Cluster, m.Set.Name, of.Array, of.User, m.Index/mig.MaxInstances)
+			c.Stamp.Array, c.Stamp.User = of.Array, of.User
+			return c
+		}
+		c.Group = cmp.Or(own, memo.JobGroup(s.Config.Cluster, m.Set.Name, job.ID, part))
+	} else {
+		c.Group = memo.NodeGroup(s.Config.Cluster, m.Set.Name, m.Index)
+		c.Stamp.Node = m.Name
+	}
+	if job != nil && !m.Set.IsStatic(m.Index) {
+		c.Stamp.Job = job.ID
+	}
+	return c
+}
+
+// askedIn returns the name of the group of the job's nodes that has a live request for the node;
+// empty if no such group exists. The size of the group depends on the template and the
+// configuration. Nodes that already wait keep their group when either changes.
+func askedIn(s *scene.Scene, m *scene.Node, job *slurm.Job) (part string) {
+	for _, r := range s.RequestsOf(m.Name) {
+		stamp := r.Group.Stamp
+		if stamp.Job != job.ID || stamp.NodeSet != m.Set.Name || stamp.Node != "" {
+			continue
+		}
+		if name := memo.Replaced(r.Group.Name); part == "" || name < part {
+			part = name
+		}
+	}
+	return part
+}
+
+// risesByItself reports whether a node powers up without a job: a static node, or one that an admin
+// powered up by hand. slurmflex recognizes the latter by a group that was created for that node
+// alone, or by the fact that no job has left the node: slurmctld sets LastBusyTime when a job
+// leaves the node and clears it when the node is powered down (tried on 22.05, 24.11 and 26.05).
+func risesByItself(s *scene.Scene, m *scene.Node) bool {
+	if m.Set.IsStatic(m.Index) || hasOwnGroup(s, m) {
+		return true
+	}
+	return m.LastBusyTime.IsZero() && m.State.IsIdle() && len(s.RequestsOf(m.Name)) == 0 &&
+		len(m.Machines) == 0
+}
+
+// hasOwnGroup reports whether a group that was created for this node alone, and for no job, has
+// created or is creating its machine.
+func hasOwnGroup(s *scene.Scene, m *scene.Node) bool {
+	own := func(g *mig.Group) bool { return g != nil && g.Stamp.Node == m.Name && g.Stamp.Job == 0 }
+	for _, r := range s.RequestsOf(m.Name) {
+		if own(r.Group) {
+			return true
+		}
+	}
+	for _, in := range m.Machines {
+		if own(in.Maker) || in.Stamp.Cluster == s.Config.Cluster && in.Stamp.Job == 0 && in.Group == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Why returns the reason for an action on the cohort.
+func (c *Cohort) Why() action.Why {
+	if c.Job != nil {
+		return action.Why(fmt.Sprintf("job %s waits for %s", c.Job.Name(), slurm.Fold(c.Nodes)))
+	}
+	return action.Why("node " + slurm.Fold(c.Nodes) + " is powering up")
+}
+
+// StartedAfter reports whether the cohort's job was allocated its nodes after that time. A failure
+// before that time has already taken effect.
+func (c *Cohort) StartedAfter(t time.Time) bool { return c.Job != nil && c.Job.Start.After(t) }
+
+// WaitsSince returns when the cohort's job started to wait for its nodes: when Slurm allocated
+// them, or if that is unknown, when they were first requested. It returns zero if neither is known
+// or no job waits.
+func WaitsSince(c *Cohort) time.Time {
+	switch {
+	case c.Job == nil:
+		return time.Time{}
+	case !c.Job.Start.IsZero():
+		return c.Job.Start
+	case c.Live == nil:
+		return time.Time{}
+	}
+	first := c.Live.Request.Created
+	requests := c.RequestsOf(c.Live.Group)
+	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == c.Live.Request.Name })
+	for i := at - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
+		first = requests[i].Created
+	}
+	return first
+}
+
+// partSize returns how many nodes of the nodeset fit in one group.
+func partSize(s *scene.Scene, set *config.NodeSet) int {
+	if set.Placement {
+		if limit, _, ok := Placement(s, set); ok {
+			return min(limit, mig.MaxInstances)
+		}
+	}
+	return mig.MaxInstances
+}
+
+// isUnsized reports whether the maximum group size of the nodeset is unknown because its template
+// has not been read.
+func isUnsized(s *scene.Scene, set *config.NodeSet) bool {
+	return set.Placement && s.Seen.Templates[set.Template].MachineType == ""
+}
+
+// Placement returns how many machines of the nodeset a workload policy places together, and the
+// distance that Compute knows. It reports false if the nodeset's machine type cannot be placed so.
+func Placement(s *scene.Scene, set *config.NodeSet) (limit int, distance string, ok bool) {
+	return mig.PlacementLimit(s.Seen.Templates[set.Template].MachineType, set.PlacementDistance)
+}

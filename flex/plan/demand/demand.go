@@ -1,0 +1,49 @@
+// Package demand groups the nodes that must arrive together into cohorts, and finds the request that
+// serves each. Before that it hands out node names and idle machines to the jobs that wait pending.
+// It decides nothing about a cohort; see package rules.
+package demand
+
+import (
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+)
+
+// Wanted is a scene and the demand for its nodes: the cohorts, and the cohort that each live
+// request serves. It does not change once it is built, except for the notes of the rules.
+type Wanted struct {
+	Scene   *scene.Scene
+	Cohorts []*Cohort // by rank
+	// By node, in the order of the scene's nodes; nil: no job needs the node, or it is not rising.
+	of      []*Cohort
+	GroupOf map[mig.GroupID]bool // the cohorts' groups
+	Settled []Settled            // all live requests
+
+	// Heterogeneous jobs with a later component that waits for a machine.
+	Incomplete map[uint32]bool
+	// Running jobs that have lost machines, with the nodes of the machines that they keep.
+	survivors map[uint32][]*scene.Node
+	// Jobs that have lost machines and keep none, because of their time limits.
+	Short  map[uint32]bool
+	Handed Handout // what jobs that wait pending get
+}
+
+// Match assigns every rising node in demand to a cohort, and every live request to the cohort that
+// it serves.
+func Match(s *scene.Scene) *Wanted {
+	w := &Wanted{
+		Scene: s, of: make([]*Cohort, len(s.Nodes())), GroupOf: map[mig.GroupID]bool{},
+		Incomplete: map[uint32]bool{}, survivors: map[uint32][]*scene.Node{}, Short: map[uint32]bool{},
+	}
+	w.findSurvivors()
+	w.Handed = handOut(w.Scene)
+	w.gather()
+	w.noteComponents()
+	w.settleRequests()
+	for _, c := range w.Cohorts {
+		c.Missing, c.First = w.missing(c)
+	}
+	return w
+}
+
+// CohortOf returns the cohort of a node; nil unless the node is rising and in demand.
+func (w *Wanted) CohortOf(m *scene.Node) *Cohort { return w.of[m.At] }

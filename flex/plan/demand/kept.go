@@ -1,0 +1,77 @@
+package demand
+
+import (
+	"fmt"
+	"slices"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// keepSurvivors assigns a requeued job the machines that it still has, with names for the machines
+// that it has lost. As long as names are lacking, the machines are kept.
+func (h *Handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job) {
+	if !set.Flex.Salvage || !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
+		j.Limit.Kind != slurm.LimitSet || StartsLater(s, j, beginAhead) || isLate(s, j) {
+		return
+	}
+	own := slices.DeleteFunc(usable(s, of.left, j), func(m *scene.Node) bool {
+		return m.Power != scene.On || m.Machines[0].Origin().Job != j.ID || s.IsOld(m.LastBusyTime, set.Flex.SalvageTimeout/2)
+	})
+	if len(own) == 0 {
+		return
+	}
+	names := namesWith(namesOf(own), of.cold, j)
+	if names == nil {
+		for _, m := range own {
+			h.kept[m] = true
+		}
+		of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return h.kept[m] })
+		return
+	}
+	h.take(s, of, Want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true})
+}
+
+// IsKept reports whether the node's machine, which no job has now, is kept for a waiting job or for
+// a job that has lost other machines.
+func (w *Wanted) IsKept(m *scene.Node) bool {
+	if w.Handed.kept[m] {
+		return true
+	}
+	if job := m.Owner(); job != nil && w.survivors[job.ID] != nil {
+		return slices.Contains(w.survivors[job.ID], m)
+	}
+	if !m.Set.Flex.Salvage || !m.Cover || len(m.Machines) != 1 {
+		return false
+	}
+	job := w.Scene.Job(m.Machines[0].Origin().Job)
+	return job != nil && job.State == slurm.JobCompleting
+}
+
+// Survivors returns those nodes of the door that have machines from before the job lost others. It
+// returns none unless the nodeset has salvage.
+func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
+	for _, m := range membersNamed(s, d.Nodes) {
+		if d.Taker != nil && m.Set.Flex.Salvage && m.Power == scene.On && s.HasMachine(m.Name) && len(m.Machines) == 1 && m.Machines[0].Created.Before(d.At) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// keptTooLong returns why the machines that a job keeps behind its door stop waiting for the
+// replacement; empty if they continue to wait.
+func keptTooLong(s *scene.Scene, d *scene.Door) string {
+	survivors := membersNamed(s, Survivors(s, d))
+	if len(survivors) == 0 {
+		return ""
+	}
+	switch limit := survivors[0].Set.Flex.SalvageTimeout; {
+	case s.IsOld(d.At, limit):
+		return fmt.Sprintf("no machine in place of those that were lost within salvage_timeout %s", slurm.Clock(limit))
+	case len(usable(s, survivors, d.Job)) < len(survivors):
+		return "the leases of the machines that its job keeps are too short now"
+	}
+	return ""
+}

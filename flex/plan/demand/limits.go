@@ -1,0 +1,215 @@
+package demand
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// ceiling is a limit that applies to a job, with the name of its holder.
+type ceiling struct {
+	*slurm.Allowance
+	whose string
+	byQOS bool // a QOS sets it
+}
+
+// key identifies what a ceiling limits. If a QOS limits the same thing, the association's own limit
+// does not count.
+func (c ceiling) key() string {
+	if c.Limit == "MaxJobs" {
+		return "MaxJobsPU " + c.Of
+	}
+	return c.Limit + " " + c.Of
+}
+
+// limits tracks the use of Slurm's limits: what Slurm counts, plus what jobs use that have a door
+// or get one in this pass. Limits that could not be read do not hold back any job.
+type limits struct {
+	*scene.Scene
+	taken map[*slurm.Allowance]int64
+}
+
+// limitsOf returns the limits, including the use by jobs that have a door.
+func limitsOf(s *scene.Scene) *limits {
+	l := &limits{s, map[*slurm.Allowance]int64{}}
+	for _, d := range s.Doors() {
+		if d.Job != nil && d.Job.State.Waits() && d.Job.HetID == 0 && d.Place == 0 && len(d.Nodes) > 0 {
+			l.take(d.Job, s.Config.FlexSetOf(d.Nodes[0]), d.Job.NodeCount)
+		}
+	}
+	return l
+}
+
+// take counts a job on a number of nodes of the nodeset.
+func (l *limits) take(j *slurm.Job, set *config.NodeSet, nodes int) {
+	p, needs := l.needs(j, set, nodes)
+	for _, c := range l.ceilings(j, p, needs) {
+		l.taken[c.Allowance] += needs[c.Of]
+	}
+}
+
+// obstacle returns the limit that keeps the job from starting on nodes of the nodeset now; empty if
+// no limit does. If the QOS of the partition and of the job set the same limit, the more generous
+// one counts: Slurm uses the partition's limit, unless the job's QOS has the flag OverPartQOS,
+// which slurmctld does not show.
+func (l *limits) obstacle(j *slurm.Job, set *config.NodeSet) string {
+	p, needs := l.needs(j, set, j.NodeCount)
+	all := l.ceilings(j, p, needs)
+	byQOS, allowed := map[string]bool{}, map[string]bool{}
+	for _, c := range all {
+		if c.byQOS {
+			byQOS[c.key()], allowed[c.key()] = true, allowed[c.key()] || !l.exceeds(c, needs)
+		}
+	}
+	byQOS["MaxJobsPU "+slurm.JobCount] = byQOS["MaxJobsPU "+slurm.JobCount] || byQOS["MaxJobsPA "+slurm.JobCount]
+	for _, c := range all {
+		counts := !byQOS[c.key()]
+		if c.byQOS {
+			counts = !allowed[c.key()]
+		}
+		if counts && l.exceeds(c, needs) {
+			return l.text(c, needs)
+		}
+	}
+	return ""
+}
+
+// exceeds reports whether the job needs more than the ceiling leaves.
+func (l *limits) exceeds(c ceiling, needs map[string]int64) bool {
+	return needs[c.Of] > 0 && l.used(c)+needs[c.Of] > c.Most
+}
+
+// used returns how much of the ceiling jobs use or are about to use.
+func (l *limits) used(c ceiling) int64 {
+	if c.Limit == slurm.PerJob {
+		return 0
+	}
+	return c.Used + l.taken[c.Allowance]
+}
+
+// needs returns the amount of each resource that the job takes. All CPUs and GPUs of exclusive
+// nodes count, whatever the job requests.
+func (l *limits) needs(j *slurm.Job, set *config.NodeSet, nodes int) (slurm.Partition, map[string]int64) {
+	needs := map[string]int64{slurm.JobCount: 1, "node": int64(nodes)}
+	for name, count := range l.Seen.Allowances.ChargeOf(j).NeedsLicenses() {
+		needs["license/"+name] = count
+	}
+	for _, p := range l.Seen.Partitions {
+		known, ours := l.Config.Partition(p.Name)
+		if ours && set != nil && slices.Contains(known.NodeSets, set.Name) && slices.Contains(partitionsOf(j), p.Name) {
+			for name, each := range p.PerNode {
+				needs[name] = each * int64(nodes)
+			}
+			return p, needs
+		}
+	}
+	return slurm.Partition{}, needs
+}
+
+// ceilings returns the limits that apply to a job in the partition: of licenses, of QOS, and of its
+// association and the accounts above. If a QOS or the association is unknown, it returns only the
+// licenses.
+func (l *limits) ceilings(j *slurm.Job, p slurm.Partition, needs map[string]int64) (all []ceiling) {
+	known, charge := l.Seen.Allowances, l.Seen.Allowances.ChargeOf(j)
+	add := func(whose string, byQOS bool, allowances []slurm.Allowance, prefix string) {
+		for i := range allowances {
+			if strings.HasPrefix(allowances[i].Limit, prefix) {
+				all = append(all, ceiling{&allowances[i], whose, byQOS})
+			}
+		}
+	}
+	for _, resource := range slices.Sorted(maps.Keys(needs)) {
+		if name, is := strings.CutPrefix(resource, "license/"); is && known.Licenses[name] != nil {
+			all = append(all, ceiling{Allowance: known.Licenses[name]})
+		}
+	}
+	licenses := all
+	own := cmp.Or(known.Associations[slurm.AssociationKey{Account: charge.Account, User: j.User, Partition: p.Name}],
+		known.Associations[slurm.AssociationKey{Account: charge.Account, User: j.User}])
+	for _, name := range slices.Compact([]string{p.QOS, charge.QOS}) {
+		switch qos := known.QOS[name]; {
+		case own == nil || qos == nil && name != "":
+			return licenses
+		case qos != nil:
+			add("QOS "+name, true, qos.Allowances, "")
+			add("account "+charge.Account+" in QOS "+name, true, qos.Accounts[charge.Account], "")
+			add("its owner in QOS "+name, true, qos.Users[own.UID], "")
+		}
+	}
+	add("its owner in account "+charge.Account, false, own.Allowances, "")
+	for account := own.Parent; account != nil; account = account.Parent {
+		// The account's other limits apply to its users.
+		add("account "+account.Account, false, account.Allowances, "Grp")
+	}
+	return all
+}
+
+// text describes the ceiling and its use.
+func (l *limits) text(c ceiling, needs map[string]int64) string {
+	what := amountOf(c.Most, c.Of)
+	switch {
+	case c.Limit == "Licenses":
+		return fmt.Sprintf("%d of %d licenses of %s are in use or requested, and the job needs %d", l.used(c), c.Most, strings.TrimPrefix(c.Of, "license/"), needs[c.Of])
+	case c.Limit == slurm.PerJob:
+		return fmt.Sprintf("a job of %s may use %s (%s), and it needs %d", c.whose, what, c.Limit, needs[c.Of])
+	case c.Of == slurm.JobCount:
+		return fmt.Sprintf("%s may run %s at once (%s): %d run or wait for machines", c.whose, what, c.Limit, l.used(c))
+	}
+	return fmt.Sprintf("%s may use %s at once (%s): %d are in use or requested, and the job needs %d", c.whose, what, c.Limit, l.used(c), needs[c.Of])
+}
+
+// amountOf formats an amount of a trackable resource.
+func amountOf(n int64, of string) string {
+	word := map[string]string{slurm.JobCount: "job", "node": "node", "cpu": "CPU", "gres/gpu": "GPU"}[of]
+	switch {
+	case word == "":
+		return fmt.Sprintf("%d %s", n, of)
+	case n != 1:
+		word += "s"
+	}
+	return fmt.Sprintf("%d %s", n, word)
+}
+
+// heldBack returns the wait of a job that a limit holds back.
+func heldBack(j *slurm.Job, set *config.NodeSet, why string) Wait {
+	return Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why, Barred: true}
+}
+
+// mayBeLimited reports whether a limit may keep the job pending. Slurm shows the limit as the
+// reason, and from time to time None in its place.
+func mayBeLimited(j slurm.Job) bool {
+	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && slurm.MayBeLimited(j.Reason)
+}
+
+// NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's
+// limits.
+func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
+
+// lateWaits returns the waits of jobs that did not start on their machines, or that slurmctld makes
+// no reservation for.
+func lateWaits(s *scene.Scene) (held []Wait) {
+	for _, j := range s.ByImportance() {
+		if late := s.Seen.Late[j.ID]; j.State.Waits() && isLate(s, j) {
+			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
+			if late.Unknown != "" {
+				why = fmt.Sprintf("slurmctld makes no reservation for user %s: submit the job as a user whom the controller knows", late.Unknown)
+			}
+			held = append(held, Wait{Job: j.ID, Stage: Waiting, Next: late.Until, Obstacle: why, Barred: true})
+		}
+	}
+	return held
+}
+
+// UnreadAllowances reports that Slurm's limits could not be read.
+func UnreadAllowances(s *scene.Scene) []scene.Problem {
+	if s.Seen.AllowancesErr == nil {
+		return nil
+	}
+	return []scene.Problem{scene.NewProblem("unread-limits", "", "the limits of accounts, QOS and licenses could not be read, and machines may be requested for jobs that a limit holds back: %v", s.Seen.AllowancesErr)}
+}

@@ -1,0 +1,319 @@
+package demand
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// Handout is what pending jobs get in a pass: doors over machines and names, or idle machines from
+// Slurm.
+type Handout struct {
+	Wants []Want
+	Held  []Wait         // see Plan.Held
+	Later map[UserIn]int // the jobs that lack a request and get a door in this pass or a later one
+	// Doors of later places that end, so that other jobs get the names for their first places.
+	Ends   []*scene.Door
+	Leaves map[*scene.Door]bool // doors of jobs that can start on idle machines instead
+	// Nodes with machines that no job has now, and that a job gets or keeps.
+	kept   map[*scene.Node]bool
+	limits *limits
+}
+
+// stock is what a nodeset has available for pending jobs.
+type stock struct {
+	cold []string      // names of nodes without machines, lowest first
+	warm []*scene.Node // idle machines that Slurm may allocate to any job
+	left []*scene.Node // machines that no job has and that Slurm keeps from all jobs
+	// Nodes without a job whose machines are requested together with others.
+	awaited []*scene.Node
+}
+
+// handOut assigns machines and names to jobs, the most important job first, so that none is
+// assigned twice. A job that fits idle machines is left to Slurm. Otherwise the job gets machines
+// that another job has left, if there are enough, or the lowest free names. A job that has lost
+// some of its machines first gets its others. A job's second place is served after the first places
+// of all jobs, and hands over its names to them.
+func handOut(s *scene.Scene) Handout {
+	h := Handout{Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{}}
+	if len(s.Covers()) == 0 {
+		return h
+	}
+	sets := Covered(s)
+	h.limits, h.Held = limitsOf(s), lateWaits(s)
+	has := map[string]bool{}
+	for _, d := range s.Doors() {
+		has[d.Address] = true
+	}
+	stocks, jobs := stocksOf(s, sets), ByTier(s)
+	for _, j := range jobs {
+		for _, set := range PlacesOf(s, sets, j) {
+			if !has[j.Address()] && !h.hasWant(j) {
+				h.keepSurvivors(s, stocks[set], set, j)
+			}
+		}
+	}
+	seekers := h.seekers(s, sets, stocks, jobs, has)
+	spare := spareDoors(s, seekers)
+	for had := range s.Config.Options.MaxPlaces {
+		for i := range seekers {
+			k := &seekers[i]
+			if had == 0 && slices.ContainsFunc(k.has, func(set *config.NodeSet) bool { return h.inherit(s, stocks[set], set, k) }) {
+				k.places = nil
+			}
+			if len(k.has) == had && len(h.Wants) < doorsAtOnce {
+				h.givePlace(s, stocks, spare, k)
+			}
+		}
+	}
+	h.countLater(s, stocks, seekers)
+	h.Wants = append(h.Wants, hetWants(s, sets, stocks, has)...)
+	h.Held = append(h.Held, unasked(s, h.Wants, h.Held)...)
+	h.Wants = append(h.Wants, coldWant(s, h.Wants, h.Held)...)
+	return h
+}
+
+// countLater counts the jobs that get a door in this pass, or would get one if a pass made more, by
+// region and by user.
+func (h *Handout) countLater(s *scene.Scene, stocks map[*config.NodeSet]*stock, seekers []seeker) {
+	left := map[*config.NodeSet]int{}
+	for set, of := range stocks {
+		left[set] = len(of.cold)
+	}
+	for _, w := range h.Wants {
+		if !w.Further && !w.Inherit && len(s.RequestsOf(w.Nodes[0])) == 0 {
+			h.countLack(w.Job, w.Set)
+		}
+	}
+	if len(h.Wants) < doorsAtOnce {
+		return
+	}
+	for i := range seekers {
+		k := &seekers[i]
+		if len(k.has) > 0 || len(k.places) == 0 {
+			continue
+		}
+		for _, set := range k.next(s) {
+			if left[set] >= k.job.NodeCount && h.limits.obstacle(k.job, set) == "" {
+				left[set] -= k.job.NodeCount
+				h.limits.take(k.job, set, k.job.NodeCount)
+				h.countLack(k.job, set)
+				break
+			}
+		}
+	}
+}
+
+func (h *Handout) countLack(j *slurm.Job, set *config.NodeSet) {
+	h.Later[UserIn{Region: set.Region}]++
+	if j.User != "" {
+		h.Later[UserIn{set.Region, j.User}]++
+	}
+}
+
+// givePlace assigns a job names in the first nodeset that has enough.
+func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, spare map[*config.NodeSet][]*scene.Door, k *seeker) {
+	for _, set := range k.next(s) {
+		of, first := stocks[set], len(k.has) == 0
+		if first && h.limits.obstacle(k.job, set) != "" {
+			continue
+		}
+		if first && h.inherit(s, of, set, k) {
+			k.places, k.has = nil, append(k.has, set)
+			h.limits.take(k.job, set, k.job.NodeCount)
+			return
+		}
+		if first && h.joinRequest(s, of, set, k) {
+			k.has = append(k.has, set)
+			h.limits.take(k.job, set, k.job.NodeCount)
+			return
+		}
+		if names := namesFor(of.cold, k.job); names != nil {
+			of.cold = without(of.cold, names)
+			h.Wants = append(h.Wants, Want{Job: k.job, Address: k.address, Set: set, Nodes: names, Further: !first})
+			if first {
+				h.limits.take(k.job, set, k.job.NodeCount)
+			}
+			k.has = append(k.has, set)
+			return
+		}
+		if !first {
+			continue
+		}
+		if names, over := namesOver(of.cold, spare[set], k.job); names != nil {
+			of.cold = without(of.cold, names)
+			spare[set] = slices.DeleteFunc(spare[set], func(d *scene.Door) bool { return slices.Contains(over, d) })
+			h.Ends, k.places, k.has = append(h.Ends, over...), nil, append(k.has, set)
+			return
+		}
+	}
+	if len(k.has) == 0 {
+		h.hold(k.job, k.places)
+	}
+}
+
+// hold reports whether a limit keeps the job from starting in each of the places, and records the
+// limit once.
+func (h *Handout) hold(j *slurm.Job, places []*config.NodeSet) bool {
+	if len(places) == 0 || slices.ContainsFunc(places, func(set *config.NodeSet) bool { return h.limits.obstacle(j, set) == "" }) {
+		return false
+	}
+	if !slices.ContainsFunc(h.Held, func(w Wait) bool { return w.Job == j.ID }) {
+		h.Held = append(h.Held, heldBack(j, places[0], h.limits.obstacle(j, places[0])))
+	}
+	return true
+}
+
+// stocksOf returns the stock of each nodeset. Nodesets that are not covered have names for
+// heterogeneous jobs only.
+func stocksOf(s *scene.Scene, sets map[*config.NodeSet]bool) map[*config.NodeSet]*stock {
+	stocks := map[*config.NodeSet]*stock{}
+	for _, set := range s.Config.FlexSets() {
+		stocks[set] = &stock{}
+	}
+	ends := map[*scene.Node]bool{}
+	for _, d := range s.Doors() {
+		if stage, _ := StageOf(s, d); stage == DoorEnded || stage == DoorBroken || stage == DoorLate {
+			for _, m := range membersNamed(s, d.Nodes) {
+				ends[m] = len(m.Holders) == 0 || len(m.Holders) == 1 && m.Holders[0] == d.Taker
+			}
+		}
+	}
+	for _, m := range s.Nodes() {
+		of := stocks[m.Set]
+		switch {
+		case isCold(s, m) && (m.Cover || !sets[m.Set]):
+			of.cold = append(of.cold, m.Name)
+		case isWarm(m):
+			of.warm = append(of.warm, m)
+		case !sets[m.Set]:
+		case m.Cover && isAwaited(s, m):
+			of.awaited = append(of.awaited, m)
+		case ends[m] && isSound(s, m), m.Cover && isUnclaimed(s, m), m.Cover && m.Door == nil && m.Power == scene.On && !m.Taken() && isSound(s, m):
+			of.left = append(of.left, m)
+		}
+	}
+	return stocks
+}
+
+// isSound reports whether the node's only machine is ours and can serve another job: the machine
+// runs or boots, and the node is not withdrawn or reserved.
+func isSound(s *scene.Scene, m *scene.Node) bool {
+	const unfit = slurm.PowerDown | slurm.PoweringDown | slurm.NotResponding | slurm.Drain | slurm.Fail | slurm.Maintenance
+	_, known := s.FreeUntil(m)
+	return known && !m.Machines[0].Lost() && m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && !m.Doubted &&
+		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(s.RequestsOf(m.Name)) == 0 && !s.IsUnread(m) && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
+}
+
+// isStillBooting reports whether the door's job waits for machines.
+func isStillBooting(s *scene.Scene, d *scene.Door) bool {
+	stage, _ := StageOf(s, d)
+	return stage == DoorBooting
+}
+
+// hasWant reports whether the job has been assigned anything.
+func (h *Handout) hasWant(j *slurm.Job) bool {
+	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job == j })
+}
+
+// Inherits reports whether the job has been assigned existing machines.
+func (h *Handout) Inherits(j *slurm.Job) bool {
+	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job == j && w.Inherit })
+}
+
+// takeWarm reports whether the job fits idle machines, and removes these from the stock: Slurm is
+// about to start the job there.
+func takeWarm(s *scene.Scene, stocks map[*config.NodeSet]*stock, j *slurm.Job) bool {
+	for _, name := range partitionsOf(j) {
+		p, known := s.Config.Partition(name)
+		if !known {
+			continue
+		}
+		for _, set := range s.Config.SetsOf(*p) {
+			of := stocks[set]
+			if of == nil {
+				continue
+			}
+			if idle := usable(s, of.warm, j); len(idle) >= j.NodeCount {
+				of.warm = slices.DeleteFunc(of.warm, func(m *scene.Node) bool { return slices.Contains(idle[:j.NodeCount], m) })
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inherit assigns the job machines that no job has, if enough of them last as long as the job may
+// run.
+func (h *Handout) inherit(s *scene.Scene, of *stock, set *config.NodeSet, k *seeker) bool {
+	if k.job.Limit.Kind != slurm.LimitSet {
+		return false
+	}
+	names := namesFor(namesOf(usable(s, of.left, k.job)), k.job)
+	if names == nil {
+		return false
+	}
+	h.take(s, of, Want{Job: k.job, Address: k.address, Set: set, Nodes: names, Inherit: true})
+	return true
+}
+
+// joinRequest assigns a one-node job the place of another job in a live request, if the lease is
+// long enough.
+func (h *Handout) joinRequest(s *scene.Scene, of *stock, set *config.NodeSet, k *seeker) bool {
+	if k.job.NodeCount != 1 {
+		return false
+	}
+	var fit []string
+	for _, m := range of.awaited {
+		if lease := s.RequestsOf(m.Name)[0].Request.Duration; lease == 0 || lease >= scene.Lease(set.Flex, []*slurm.Job{k.job}) {
+			fit = append(fit, m.Name)
+		}
+	}
+	names := namesFor(fit, k.job)
+	if names == nil {
+		return false
+	}
+	h.kept[s.Node(names[0])] = true
+	of.awaited = slices.DeleteFunc(of.awaited, func(m *scene.Node) bool { return m.Name == names[0] })
+	h.Wants = append(h.Wants, Want{Job: k.job, Address: k.address, Set: set, Nodes: names})
+	return true
+}
+
+// take assigns the machines and names to a job.
+func (h *Handout) take(s *scene.Scene, of *stock, w Want) {
+	w.Open = !StartsLater(s, w.Job, 0)
+	for _, m := range membersNamed(s, w.Nodes) {
+		if slices.Contains(of.left, m) {
+			h.kept[m] = true
+		}
+		w.Open = w.Open && m.Power == scene.On
+	}
+	of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return h.kept[m] })
+	of.cold = without(of.cold, w.Nodes)
+	h.Wants = append(h.Wants, w)
+}
+
+// beginAhead limits how far in the future the BeginTime of a requeued job may be: Slurm sets it two
+// minutes ahead.
+const beginAhead = 5 * time.Minute
+
+// StartsLater reports whether the job must not start within that time, because Slurm has requeued
+// it or its owner set a later start.
+func StartsLater(s *scene.Scene, j *slurm.Job, ahead time.Duration) bool {
+	return j.Reason == slurm.BeginTime && j.Start.After(s.Seen.Now.Add(ahead))
+}
+
+func namesOf(nodes []*scene.Node) (names []string) {
+	for _, m := range nodes {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// without returns those names that are not among others.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+}

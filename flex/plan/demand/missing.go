@@ -1,0 +1,48 @@
+package demand
+
+import (
+	"slices"
+
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+)
+
+// missing returns the cohort's nodes that have neither an instance nor a request, and what must
+// happen before they can be requested. While an old instance or request of the same name is in the
+// way, missing returns no nodes: they are all requested together afterwards.
+func (w *Wanted) missing(c *Cohort) (missing, first []string) {
+	if g := w.Scene.Group(c.ID()); g != nil && w.Scene.Creates(g) {
+		return nil, []string{"the request of " + c.Group + " to show"}
+	}
+	for _, name := range c.Nodes {
+		stays, leaves := w.Scene.Stays(name)
+		switch {
+		case stays && !w.Scene.HasMachine(name):
+			first = append(first, "the instance of "+name+" to show who made it")
+			continue
+		case stays:
+			continue
+		case leaves:
+			return nil, append(first, "the old instance of "+name+" to be gone")
+		case c.Live != nil && c.Live.Request.Names(name):
+			continue
+		case len(w.Scene.RequestsOf(name)) > 0:
+			return nil, append(first, "another request for "+name+" to end")
+		case w.Scene.MayShow(name) || w.Scene.Seen.Inserted[name]:
+			return nil, append(first, "the instance of "+name+" to show")
+		}
+		missing = append(missing, name)
+	}
+	return missing, first
+}
+
+// countsLost reports whether the group reports an instance as lost and still counts it. Compute
+// keeps the slot of a lost instance and accepts no other instance of that name into the group. In a
+// shared group, only the cohort's own instance matters.
+func countsLost(s *scene.Scene, g *mig.Group, c *Cohort) bool {
+	members, creating := s.Hidden(g)
+	all, _ := s.MembersOf(g)
+	return members > 0 && !creating && slices.ContainsFunc(all, func(m mig.Member) bool {
+		return m.Lost() && (!c.Shares() || slices.Contains(c.Nodes, m.Name))
+	})
+}

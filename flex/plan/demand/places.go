@@ -1,0 +1,125 @@
+package demand
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// seeker is a job that machines can be requested for, in one or more nodesets.
+type seeker struct {
+	job     *slurm.Job
+	address string
+	places  []*config.NodeSet // the nodesets of the job's partition list
+	has     []*config.NodeSet // the nodesets where the job has doors, or gets one now
+	since   time.Time         // when its first door was made, or now
+}
+
+// seekers returns the pending jobs that need machines, most important first, with the nodesets
+// where they already wait. It leaves jobs that fit idle machines to Slurm.
+func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks map[*config.NodeSet]*stock, jobs []*slurm.Job, has map[string]bool) (all []seeker) {
+	tasks := tasksAtWork(s)
+	for _, j := range jobs {
+		doors, list := s.DoorsOf(j.ID), addresses(j, tasks[j.Array()], has)
+		k := seeker{job: j, address: j.Address(), places: PlacesOf(s, sets, j), since: s.Seen.Now}
+		switch {
+		case len(k.places) == 0 || h.hasWant(j):
+			continue
+		case len(doors) == 0 && !needsMachines(s, j) && (!mayBeLimited(*j) || isLate(s, j)):
+			continue
+		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return !isStillBooting(s, d) }):
+			continue
+		case len(doors) == 0 && len(list) > 0 && h.hold(j, k.places), len(doors) == 0 && !needsMachines(s, j):
+			continue
+		case takeWarm(s, stocks, j):
+			for _, d := range doors {
+				h.Leaves[d] = true
+			}
+			if len(doors) == 0 && len(list) > 0 {
+				h.limits.take(j, k.places[0], j.NodeCount)
+			}
+			continue
+		case len(doors) == 0:
+			for _, address := range list {
+				k.address = address
+				all = append(all, k)
+			}
+			continue
+		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return len(s.WithoutMachine(d.Nodes)) < len(d.Nodes) }):
+			continue // one of its doors already has a machine
+		}
+		for _, d := range doors {
+			if m := s.Node(d.Nodes[0]); m != nil {
+				k.has = append(k.has, m.Set)
+			}
+			k.since = earlier(k.since, d.At)
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// next returns the nodesets where a job may get another door now, in the order of the job's
+// partition list. ask_elsewhere_after of each nodeset delays the nodesets after it. For a job
+// without a door, the delayed nodesets are appended at the end, in case none before them has enough
+// names. dearer_after delays on_demand nodesets wherever they are in the list, because Slurm
+// reorders the list of a requeued job. It does not apply to a job with on_demand nodesets only.
+func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
+	var later []*config.NodeSet
+	waited, delay := s.Seen.Now.Sub(k.since), time.Duration(0)
+	cheaper := slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return set.Flex.Capacity != config.OnDemand })
+	for _, set := range k.places {
+		isDear := cheaper && set.Flex.Capacity == config.OnDemand
+		switch {
+		case slices.Contains(k.has, set) || isDear && waited < s.Config.Options.DearerAfter:
+		case waited >= delay:
+			sets = append(sets, set)
+		case len(k.has) == 0:
+			later = append(later, set)
+		}
+		delay += set.Flex.AskElsewhereAfter
+	}
+	return append(sets, later...)
+}
+
+// spareDoors returns, by nodeset, the unused doors of jobs' second and later places that still lack
+// all machines. The doors of the least important job sort first.
+func spareDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.Door {
+	spare := map[*config.NodeSet][]*scene.Door{}
+	for _, k := range slices.Backward(seekers) {
+		if len(k.has) < 2 {
+			continue
+		}
+		for _, d := range s.DoorsOf(k.job.ID)[1:] {
+			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !AnyPresent(s, d.Nodes) {
+				spare[m.Set] = append(spare[m.Set], d)
+			}
+		}
+	}
+	return spare
+}
+
+// namesOver returns names for the job's machines, from the free names and from other jobs' doors.
+// It also returns these doors, which must end. It returns nil if there are too few names.
+func namesOver(free []string, spare []*scene.Door, j *slurm.Job) (names []string, over []*scene.Door) {
+	for i, d := range spare {
+		free = slices.Concat(free, d.Nodes)
+		if names = namesFor(free, j); names != nil {
+			return names, slices.Clone(spare[:i+1])
+		}
+	}
+	return nil, nil
+}
+
+// UserIn is a Slurm user in a region. An empty name means no user.
+type UserIn struct{ Region, Name string }

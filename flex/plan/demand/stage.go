@@ -1,0 +1,86 @@
+package demand
+
+import (
+	"fmt"
+	"slices"
+
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// DoorStage is the progress of a job that waits pending.
+type DoorStage uint8
+
+const (
+	DoorUnsure DoorStage = iota // something could not be read: slurmflex does nothing
+	// The job runs, has left the queue, or must not start: slurmflex deletes the door.
+	DoorEnded
+	// A node of the door is no longer available to the job: slurmflex deletes the door.
+	DoorBroken
+	// The array task still shares one record with others; slurmflex must address it separately
+	// first.
+	DoorSingle
+	DoorBooting  // machines are requested or booting
+	DoorReady    // all machines have registered
+	DoorStarting // the door has started, and the job should start within lateAfter
+	DoorLate     // the job has not started, so it lacks something other than machines
+)
+
+// StageOf returns the stage of a door's job, and why.
+func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
+	switch {
+	case d.Doubted:
+		return DoorUnsure, ""
+	case d.Job == nil:
+		return DoorEnded, "its job has left the queue"
+	case d.Cold && d.Job.State.Waits() && (d.Job.Priority > 0 || d.Job.Reason == "BadConstraints"):
+		if s.IsOld(d.Start, lateAfter) || d.Job.Priority == 0 {
+			return DoorLate, fmt.Sprintf("its job has not started on any of these nodes: %s", d.Job.Reason)
+		}
+		return DoorStarting, ""
+	case d.Cold && d.Job.State.Waits():
+		return DoorEnded, "its job is held"
+	case d.Job.IsTasks():
+		return DoorSingle, ""
+	case d.Lost(s.Seen.Now):
+		return DoorEnded, "its job starts in another place"
+	case d.Stray && d.Job.State.Waits():
+		return DoorEnded, "its job may not use these nodes any more"
+	case d.Taker == nil && !d.Job.State.HoldsNodes():
+		return DoorEnded, "its job has ended"
+	case d.Taker == nil:
+		return DoorEnded, "its job has nodes"
+	case d.Job.Priority == 0 && d.Job.Reason != "BadConstraints":
+		return DoorEnded, "its job is held"
+	case d.Job.Reservation != "" && !d.Named() && !slices.ContainsFunc(d.Rivals, (*scene.Door).Named):
+		return DoorEnded, "its job uses another reservation"
+	case StartsLater(s, d.Job, beginAhead):
+		return DoorEnded, "its job must start later"
+	case d.Job.NodeCount != len(d.Nodes):
+		return DoorEnded, fmt.Sprintf("its job asks for %d nodes now", d.Job.NodeCount)
+	}
+	up := 0
+	for _, name := range d.Nodes {
+		m := s.Node(name)
+		switch {
+		case m == nil || m.Doubted || m.Power == scene.Unclear:
+			return DoorUnsure, ""
+		case m.Door != d || len(m.Holders) > 1 || m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) || m.State.Has(slurm.PoweringDown):
+			return DoorBroken, "node " + name + " can be used no more"
+		case m.Power == scene.On && !m.State.Has(slurm.NotResponding):
+			up++
+		}
+	}
+	switch opened := d.Opened(s.Seen.Now); {
+	case up < len(d.Nodes) && keptTooLong(s, d) != "":
+		return DoorBroken, keptTooLong(s, d)
+	case up < len(d.Nodes), StartsLater(s, d.Job, 0):
+		return DoorBooting, ""
+	case opened && d.Named() && s.IsOld(d.Start, lateAfter):
+		return DoorLate, fmt.Sprintf("its job has not started for %s with all its machines: %s", slurm.Clock(lateAfter), d.Job.Reason)
+	case opened && d.Named():
+		return DoorStarting, ""
+	default:
+		return DoorReady, ""
+	}
+}

@@ -1,0 +1,136 @@
+package demand
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// unasked returns the waits of pending jobs of covered nodesets that lack only nodes, are without a
+// request and a want, and are not held back. A wait without a reason keeps the start that an
+// earlier pass recorded.
+func unasked(s *scene.Scene, wants []Want, held []Wait) (all []Wait) {
+	sets := Covered(s)
+	if len(s.Covers()) == 0 {
+		return nil
+	}
+	asked := map[string]bool{} // by the ID of the job, the array, or the heterogeneous job
+	for _, d := range s.Doors() {
+		asked[WholeOf(d.Address)] = asked[WholeOf(d.Address)] || !d.Cold
+	}
+	stocks := stocksOf(s, sets)
+	for _, w := range wants {
+		asked[WholeOf(w.Address)] = true
+		for _, of := range stocks {
+			of.cold = without(of.cold, w.Nodes)
+		}
+	}
+	for _, j := range ByTier(s) {
+		places, whole := PlacesOf(s, sets, j), WholeOf(j.Address())
+		if j.IsTasks() {
+			whole = fmt.Sprint(j.ArrayID)
+		}
+		hasCold := isBehindColdDoor(s, j)
+		if len(places) == 0 || asked[whole] || slices.ContainsFunc(held, func(w Wait) bool { return w.Job == j.ID }) || !hasCold && !LacksNodes(*j) {
+			continue
+		}
+		set := places[0]
+		wait := Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: "Slurm is choosing its nodes"}
+		lasts := false
+		if !hasCold {
+			wait.Obstacle, lasts = obstacle(s, j, set, stocks[set])
+		}
+		switch since := s.Seen.Unasked[j.ID]; {
+		case hasCold || !lasts && !since.IsZero():
+			wait.Since = since
+		case !lasts:
+			wait.Since = s.Seen.Now
+		}
+		all = append(all, wait)
+	}
+	return all
+}
+
+// isBehindColdDoor reports whether Slurm is choosing the job's nodes from those of its door.
+func isBehindColdDoor(s *scene.Scene, j *slurm.Job) bool {
+	return j.State == slurm.JobPending && slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool {
+		return d.Cold && d.Job != nil && (d.Job.ID == j.ID || j.HetID != 0 && d.Job.HetID == j.HetID)
+	})
+}
+
+// WholeOf returns the ID in a job's address. For an array task this is the ID of the array.
+func WholeOf(address string) string {
+	id, _, _ := strings.Cut(address, "_")
+	return id
+}
+
+// unknown is the obstacle for a job with no known reason for the lack of a request.
+const unknown = "it lacks only nodes, and slurmflex does not know why it requests no machines"
+
+// obstacle returns why no machines are requested for a job, and whether that reason may last.
+func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why string, lasts bool) {
+	needs, err := slurm.Expand(j.Needs)
+	excluded, bad := slurm.Expand(j.Excludes)
+	taken := slices.DeleteFunc(slices.Clone(needs), func(name string) bool { return slices.Contains(of.cold, name) })
+	left := of.cold
+	if len(excluded) > 0 {
+		left = without(of.cold, excluded)
+	}
+	switch {
+	case wasLate(s, j):
+		return "it did not start although its nodes were free for it, so Slurm is to choose its nodes", true
+	case len(usable(s, of.warm, j)) >= j.NodeCount:
+		return "idle machines fit it, and Slurm has not started it yet", false
+	case err != nil || bad != nil:
+		return unknown, false
+	case len(taken) > 0:
+		return fmt.Sprintf("it asks for %s, which other jobs have or which is out of service", slurm.Fold(taken)), true
+	case len(left) < j.NodeCount && j.HetID == 0:
+		return fmt.Sprintf("it needs %d nodes, and %d of nodeset %s are free", j.NodeCount, len(left), set.Name), true
+	}
+	for i := range s.Seen.Jobs {
+		other := &s.Seen.Jobs[i]
+		if j.HetID != 0 && other.HetID == j.HetID && !LacksNodes(*other) && !waitsForOthers(other) {
+			return fmt.Sprintf("component %s waits for something else (%s)", other.Name(), other.Reason), true
+		}
+	}
+	if j.HetID != 0 {
+		return "its components need more nodes than are free", true
+	}
+	return unknown, false
+}
+
+// coldWant returns a want for the most important job that slurmflex cannot request machines for: a
+// job that did not start although all its machines were there, or one that starves. The want
+// contains all remaining names, and Slurm chooses among them. It returns none while another job has
+// such a door, or if no names are left.
+func coldWant(s *scene.Scene, wants []Want, held []Wait) []Want {
+	if slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool { return d.Cold && d.Job != nil && d.Job.HetID == 0 }) {
+		return nil
+	}
+	sets := Covered(s)
+	starves := map[uint32]bool{}
+	for _, w := range held {
+		starves[w.Job] = w.Starves(s.Seen.Now)
+	}
+	stocks := stocksOf(s, sets)
+	for _, j := range ByTier(s) {
+		isDue := starves[j.ID] || wasLate(s, j) && !isLate(s, j)
+		places := PlacesOf(s, sets, j)
+		if !isDue || len(places) == 0 || !LacksNodes(*j) || j.HetID != 0 {
+			continue
+		}
+		set := places[0]
+		names := slices.DeleteFunc(stocks[set].cold, func(name string) bool {
+			return slices.ContainsFunc(wants, func(w Want) bool { return slices.Contains(w.Nodes, name) })
+		})
+		if addresses := addresses(j, 0, nil); len(names) >= j.NodeCount && len(addresses) > 0 {
+			return []Want{{Job: j, Address: addresses[0], Set: set, Nodes: names, Cold: true}}
+		}
+	}
+	return nil
+}

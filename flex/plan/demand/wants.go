@@ -1,0 +1,367 @@
+package demand
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// Want is a pending job that lacks only nodes, and a nodeset that can serve it through a new door.
+type Want struct {
+	Job     *slurm.Job
+	Address string // of the job, or of one array task
+	Set     *config.NodeSet
+	Nodes   []string // the node names for its machines
+	Open    bool     // its door opens at once: its machines are up
+	Inherit bool     // it gets existing machines that no job has
+	Further bool     // the job already has a door elsewhere and uses that one
+	// No machines can be requested for it: the job must wait CONFIGURING on these nodes.
+	Cold  bool
+	Users []string // the addresses of the components that use the door, unless all do
+}
+
+// doorsAtOnce limits how many doors a pass makes. Each takes two calls to slurmctld.
+const doorsAtOnce = 200
+
+// Covered returns the nodesets with powered-down nodes that this process keeps from jobs, so that
+// their jobs wait pending. It returns none unless the process promises another pass.
+func Covered(s *scene.Scene) map[*config.NodeSet]bool {
+	sets := map[*config.NodeSet]bool{}
+	if !s.Seen.Promises || s.Config.Options.Waiting != config.Pending {
+		return sets
+	}
+	why := Uncovered(s)
+	for _, set := range s.Config.FlexSets() {
+		sets[set] = why[set] == ""
+	}
+	return sets
+}
+
+// Uncovered returns why the jobs of nodesets cannot wait pending. Covered nodesets are left out.
+func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
+	why := s.Config.Uncovered()
+	if s.Seen.Preempts {
+		for _, set := range s.Config.FlexSets() {
+			why[set] = "Slurm preempts jobs (PreemptType), and jobs that wait pending would preempt others"
+		}
+	}
+	for _, p := range s.Seen.Partitions {
+		known, ours := s.Config.Partition(p.Name)
+		if ours && p.Exclusive {
+			continue
+		}
+		for _, name := range p.Nodes {
+			switch set := s.Config.FlexSetOf(name); {
+			case set == nil || s.Seen.Preempts:
+			case !ours:
+				why[set] = fmt.Sprintf("partition %s, which only slurm.conf has, has nodes of it", p.Name)
+			case known.Exclusive:
+				why[set] = fmt.Sprintf("partition %s is not exclusive in slurm.conf", p.Name)
+			default:
+				why[set] = fmt.Sprintf("jobs of partition %s share nodes", p.Name)
+			}
+		}
+	}
+	return why
+}
+
+// hetWants returns the heterogeneous jobs with components that wait pending for nodes alone. Slurm
+// allocates the nodes of all components at once, so the components wait CONFIGURING, each on nodes
+// of its own partition. Jobs without a component in a covered nodeset are left to Slurm.
+func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet]*stock, has map[string]bool) (all []Want) {
+	ours := map[*config.NodeSet]bool{}
+	for _, set := range s.Config.FlexSets() {
+		ours[set] = true
+	}
+	whole := map[uint32][]*slurm.Job{}
+	for _, j := range s.ByImportance() {
+		if j.HetID != 0 {
+			whole[j.HetID] = append(whole[j.HetID], j)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(whole)) {
+		w := Want{Address: strconv.FormatUint(uint64(id), 10), Cold: true}
+		taken := map[*config.NodeSet][]string{}
+		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return len(PlacesOf(s, sets, j)) > 0 }) {
+			continue
+		}
+		components := whole[id]
+		for _, j := range components {
+			places := append(PlacesOf(s, sets, j), PlacesOf(s, ours, j)...)
+			if len(places) == 0 && waitsForOthers(j) && !isLate(s, j) {
+				continue
+			}
+			if len(places) == 0 || !LacksNodes(*j) || isLate(s, j) || has[w.Address] {
+				w.Nodes = nil
+				break
+			}
+			set := places[0]
+			left := without(free[set].cold, taken[set])
+			names := namesFor(left, j)
+			if names == nil {
+				w.Nodes = nil
+				break
+			}
+			if w.Job == nil {
+				w.Job, w.Set = j, set
+			}
+			w.Users = append(w.Users, fmt.Sprintf("%d+%d", id, j.HetOffset))
+			taken[set], w.Nodes = append(taken[set], names...), append(w.Nodes, names...)
+		}
+		if w.Job == nil || w.Nodes == nil {
+			continue
+		}
+		if len(w.Users) == len(components) {
+			w.Users = nil // the ID of the whole job addresses all components
+		}
+		for set, names := range taken {
+			free[set].cold = without(free[set].cold, names)
+		}
+		slices.Sort(w.Nodes)
+		all = append(all, w)
+	}
+	return all
+}
+
+// ByTier returns the jobs in the order that Slurm tries them: by the highest tier of their
+// partitions, then by priority.
+func ByTier(s *scene.Scene) []*slurm.Job {
+	tiers := map[string]int{}
+	for _, p := range s.Seen.Partitions {
+		tiers[p.Name] = p.Tier
+	}
+	tier := map[*slurm.Job]int{}
+	jobs := s.ByImportance()
+	for _, j := range jobs {
+		for _, name := range partitionsOf(j) {
+			tier[j] = max(tier[j], tiers[name])
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b *slurm.Job) int { return tier[b] - tier[a] })
+	return jobs
+}
+
+// needsMachines reports whether machines can be requested for the job, and whether it lacks nothing
+// beyond them.
+func needsMachines(s *scene.Scene, j *slurm.Job) bool {
+	return LacksNodes(*j) && j.HetID == 0 && !wasLate(s, j)
+}
+
+// waitsForOthers reports whether a component in a partition without nodes of ours waits only for
+// the other components, according to Slurm. Slurm does not consider that component's nodes before.
+func waitsForOthers(j *slurm.Job) bool {
+	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && (slurm.LacksNodes(j.Reason) || j.Reason == "None")
+}
+
+// wasLate reports whether, within the last hour, the job failed to start although all its machines
+// were there.
+func wasLate(s *scene.Scene, j *slurm.Job) bool {
+	return s.Seen.Late[cmp.Or(j.HetID, j.ID)] != (scene.Late{})
+}
+
+// isLate reports whether that happened within the last minutes.
+func isLate(s *scene.Scene, j *slurm.Job) bool {
+	return s.Seen.Late[cmp.Or(j.HetID, j.ID)].Until.After(s.Seen.Now)
+}
+
+// LacksNodes reports whether the pending job lacks only nodes, according to Slurm. A reason of None
+// means that Slurm has not considered the job yet, so its number of nodes may still change. A job
+// with a reservation of its own is left to Slurm.
+func LacksNodes(j slurm.Job) bool {
+	lacks := slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance") || j.Reason == "Reservation"
+	return j.State == slurm.JobPending && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" && j.NodeCount > 0
+}
+
+// PlacesOf returns those nodesets among sets where the job may start, in the order of its partition
+// list.
+func PlacesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (places []*config.NodeSet) {
+	for _, name := range openTo(s, j) {
+		p, known := s.Config.Partition(name)
+		if !known {
+			continue
+		}
+		for _, set := range s.Config.SetsOf(*p) {
+			if sets[set] && !slices.Contains(places, set) {
+				places = append(places, set)
+			}
+		}
+	}
+	return places
+}
+
+// isVacant reports whether the node is powered down without a job, and covered by no foreign
+// reservation.
+func isVacant(s *scene.Scene, m *scene.Node) bool {
+	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
+		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !IsForeign(s, m)
+}
+
+// isCold reports whether the node is free for a new request: it is vacant, without a machine or
+// request.
+func isCold(s *scene.Scene, m *scene.Node) bool {
+	return isVacant(s, m) && !s.Present(m.Name) && !s.MayShow(m.Name)
+}
+
+// isAwaited reports whether a machine for the vacant node is requested together with others, and
+// its job waits no longer.
+func isAwaited(s *scene.Scene, m *scene.Node) bool {
+	requests := s.RequestsOf(m.Name)
+	return isVacant(s, m) && len(m.Machines) == 0 && len(requests) == 1 && requests[0].Group.Stamp.Shared()
+}
+
+// isUnclaimed reports whether the vacant node has a new machine that was requested together with
+// others, and whose job no longer waited. A machine whose node Slurm has powered down would not
+// register again.
+func isUnclaimed(s *scene.Scene, m *scene.Node) bool {
+	return isVacant(s, m) && isSound(s, m) && m.Machines[0].Origin().Shared() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
+		!s.IsOld(m.Machines[0].Created, scene.StrandedAfter)
+}
+
+// IsForeign reports whether a reservation that is not ours covers the node, now or later.
+func IsForeign(s *scene.Scene, m *scene.Node) bool {
+	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool {
+		return memo.ParseHold(s.Config.Cluster, r.Name).Kind == memo.NoHold
+	})
+}
+
+// isWarm reports whether the node is idle and available to any job.
+func isWarm(m *scene.Node) bool {
+	return m.Power == scene.On && m.Idle() && !m.Taken() && !m.Cover && m.Door == nil &&
+		m.State.Base != slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.NotResponding) == 0
+}
+
+// usable returns the idle nodes that the job does not exclude and that last as long as the job may
+// run. Nodes that the job requires sort first. It returns none if the job requires a node that is
+// not among them.
+func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
+	needs, err := slurm.Expand(j.Needs)
+	excluded, bad := slurm.Expand(j.Excludes)
+	if err != nil || bad != nil {
+		return nil
+	}
+	var asked, left []*scene.Node
+	for _, m := range warm {
+		until, known := s.FreeUntil(m)
+		switch {
+		case slices.Contains(excluded, m.Name):
+		case known && j.Limit.Kind == slurm.LimitSet && s.Seen.Now.Add(j.Limit.Duration).After(until):
+		case slices.Contains(needs, m.Name):
+			asked = append(asked, m)
+		default:
+			left = append(left, m)
+		}
+	}
+	if len(asked) < len(needs) {
+		return nil
+	}
+	return append(asked, left...)
+}
+
+// namesFor returns names for the job's machines: first the names that the job requires, then the
+// lowest that it does not exclude; nil if there are too few. A job that requires none gets
+// consecutive names if possible: it may be a job with --contiguous, which Slurm does not start on
+// other nodes.
+func namesFor(free []string, j *slurm.Job) []string { return namesWith(nil, free, j) }
+
+// namesWith returns names in the way of namesFor, with the names in first before all others.
+func namesWith(first, free []string, j *slurm.Job) []string {
+	names, err := slurm.Expand(j.Needs)
+	excluded, bad := slurm.Expand(j.Excludes)
+	if err != nil || bad != nil || len(without(without(names, free), first)) > 0 {
+		return nil
+	}
+	if len(names)+len(first) == 0 {
+		free = runOf(without(free, excluded), j.NodeCount)
+	}
+	for _, name := range slices.Concat(first, free) {
+		if len(names) < j.NodeCount && !slices.Contains(names, name) && !slices.Contains(excluded, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) != j.NodeCount {
+		return nil
+	}
+	slices.Sort(names)
+	return names
+}
+
+// runOf returns the first consecutive names if there are enough, otherwise all names.
+func runOf(free []string, count int) []string {
+	start := 0
+	for i := range free {
+		if i > 0 && indexIn(free[i]) != indexIn(free[i-1])+1 {
+			start = i
+		}
+		if i-start+1 == count {
+			return free[start : i+1]
+		}
+	}
+	return free
+}
+
+// indexIn returns the index in a node's name.
+func indexIn(name string) int {
+	index, _ := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
+	return index
+}
+
+// tasksAtWork counts the tasks of each array that have nodes or a door.
+func tasksAtWork(s *scene.Scene) map[uint32]int {
+	count := map[uint32]int{}
+	for i := range s.Seen.Jobs {
+		if j := &s.Seen.Jobs[i]; j.Array() != 0 && j.State.HoldsNodes() {
+			count[j.Array()]++
+		}
+	}
+	for _, d := range s.Doors() {
+		if d.Taker != nil && d.Place == 0 && d.Taker.Array() != 0 {
+			count[d.Taker.Array()]++
+		}
+	}
+	return count
+}
+
+// addresses returns the addresses of the jobs that a row stands for: as many array tasks as may
+// start beside those at work, lowest first, without those that have a door.
+func addresses(j *slurm.Job, working int, has map[string]bool) (list []string) {
+	if !j.IsTasks() {
+		if has[j.Address()] {
+			return nil
+		}
+		return []string{j.Address()}
+	}
+	most := doorsAtOnce
+	if throttle := j.Throttle(); throttle > 0 {
+		most = min(most, throttle-working)
+	}
+	for _, task := range j.Tasks() {
+		if address := fmt.Sprintf("%d_%d", j.ArrayID, task); len(list) < most && !has[address] {
+			list = append(list, address)
+		}
+	}
+	return list
+}
+
+// The times of doors.
+const (
+	// DoorAhead is how far ahead a door starts. If no daemon moves the door by then, Slurm
+	// allocates its nodes to the job.
+	DoorAhead = 5 * time.Minute
+
+	// lateAfter is how long a job with all its machines may take to start after its door has
+	// opened. Slurm's backfill starts jobs with a range of node counts, and may take its whole
+	// interval of 30 s.
+	lateAfter = 40 * time.Second
+
+	// DoorPurge is how long Slurm keeps a door that no job uses.
+	DoorPurge = 5 * time.Minute
+)

@@ -1,0 +1,219 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// notice returns the text about what the cohort's nodes wait for, for the owner of one of their
+// jobs. It is empty while there is nothing to report. It gives the start of the wait instead of its
+// length, so that it stays true without being written again.
+func notice(v rules.Verdict, w *demand.Wanted, j *slurm.Job) string {
+	c, n := v.Cohort, v.Queued
+	if why := v.Obstacle(); why != "" {
+		return why
+	}
+	if n.Request == "" {
+		return ""
+	}
+	if w.Scene.Seen.Now.Sub(n.Requested) < rules.TellAfter && n.Message == "" {
+		return ""
+	}
+	since := cmp.Or(j.Start, demand.WaitsSince(c), n.Requested) // earlier requests count
+	wanted := c.Live.Request.Size()
+	if c.Shares() {
+		wanted = len(c.Nodes)
+	}
+	text := fmt.Sprintf(memo.Waiting+"since %s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.Scene.MachineType(c.Set), slurm.Clock(n.Lease))
+	if others := c.Live.Request.Size() - 1; c.Shares() && others > 0 {
+		text += fmt.Sprintf(", requested with %d others", others)
+	}
+	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > n.Lease {
+		text += ", less than its time limit of " + slurm.Clock(limit.Duration)
+	}
+	if c.HasRivals() {
+		text += " in partition " + j.Partition
+	}
+	if n.Message != "" {
+		text += "; last attempt: " + n.Brief()
+	}
+	return text
+}
+
+// LossText describes the lost machines of a job for its owner; empty if the job lost none. It
+// leaves out a loss while any of its nodes still responds to Slurm and no second list has confirmed
+// the loss, because a single list may be wrong for a moment.
+func LossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
+	for _, l := range losses {
+		answers := func(name string) bool {
+			return !s.Node(name).State.Has(slurm.NotResponding) && !s.IsLost(s.Node(name))
+		}
+		if slices.Contains(l.Jobs, j.ID) && !slices.ContainsFunc(l.Nodes, answers) {
+			if text != "" {
+				text += "; "
+			}
+			text += l.String()
+		}
+	}
+	return text
+}
+
+// EndText describes when a job's nodes end, if that is before the job's time limit or if the job's
+// owner was last notified of a wait that is now over. Otherwise it is empty.
+func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
+	end, _ := s.FirstEnd(j)
+	text := memo.OwnComment
+	switch {
+	case end.IsZero():
+		return ""
+	case Outlives(s, j, end):
+		text += memo.End + end.UTC().Format(time.RFC3339) + ", before its time limit"
+	case waited && haveCome(s, j):
+		text += memo.There + end.UTC().Format(time.RFC3339)
+	default:
+		return ""
+	}
+	if told := s.Seen.Told[j.ID]; memo.Continues(told, text) {
+		return told // keep the text when the records that it came from are deleted
+	}
+	if !haveCome(s, j) {
+		return text
+	}
+	return text + waitText(s, j)
+}
+
+// waitText describes how long the job waited for its machines, as the notice did during the wait.
+// The wait starts when the job was allocated its nodes, or at its first request if it is already
+// running, because Slurm resets the start of a running job. It ends when the last machine was
+// created. The text is empty if the records are missing or the machines were created for other
+// jobs. slurmdbd stores the text when the job ends, so sacct can show it.
+func waitText(s *scene.Scene, j *slurm.Job) string {
+	var first, last time.Time
+	var types []string
+	count := 0
+	for _, name := range j.Nodes {
+		for _, in := range s.MachinesOf(name) {
+			if in.Maker == nil || !scene.IsFor(in.Maker.Stamp, j) || in.Node == nil {
+				continue
+			}
+			count++
+			if in.Created.After(last) {
+				last = in.Created
+			}
+			for _, r := range in.Maker.Requests {
+				shared := in.Maker.Stamp.Shared() // then its own is the newest for the node
+				if first.IsZero() || !shared && r.Created.Before(first) || shared && r.Names(name) {
+					first = r.Created
+				}
+			}
+			types = append(types, s.MachineType(in.Node.Set))
+		}
+	}
+	if first.IsZero() {
+		return ""
+	}
+	if start := j.Start.Add(-s.Seen.Skew); !j.Start.IsZero() && start.Before(first) {
+		first = start
+	}
+	slices.Sort(types)
+	return fmt.Sprintf(memo.Waited+"%s for %d × %s", scene.Roughly(last.Sub(first)), count, strings.Join(slices.Compact(types), ", "))
+}
+
+// haveCome reports whether each of the job's nodes has its machine and is up or powering up.
+func haveCome(s *scene.Scene, j *slurm.Job) bool {
+	return j.State != slurm.JobCompleting && !slices.ContainsFunc(j.Nodes, func(name string) bool {
+		m := s.Node(name)
+		stays, _ := s.Stays(name)
+		return m != nil && (!stays || m.Power != scene.Rising && m.Power != scene.On)
+	})
+}
+
+// Outlives reports whether the job may run longer than its nodes. The start of a job is unknown
+// until it runs. Until then, only a time limit longer than the longest lease counts.
+func Outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
+	switch {
+	case j.Limit.Kind == slurm.LimitUnknown:
+		return false
+	case j.Limit.Kind != slurm.LimitSet:
+		return true
+	case j.State == slurm.JobRunning && !j.Start.IsZero():
+		return j.Start.Add(j.Limit.Duration).After(end)
+	}
+	return slices.ContainsFunc(j.Nodes, func(name string) bool {
+		m := s.Node(name)
+		return m != nil && m.Set.Flex.MaxRunDuration > 0 && j.Limit.Duration > min(m.Set.Flex.MaxRunDuration, mig.MaxDuration)
+	})
+}
+
+// waited returns the jobs with an AdminComment of ours or with a node Comment that records a wait.
+func waited(s *scene.Scene) map[uint32]bool {
+	jobs := map[uint32]bool{}
+	for id, text := range s.Seen.Told {
+		jobs[id] = memo.IsOurs(text)
+	}
+	for _, m := range s.Nodes() {
+		if memo.IsWait(m.Comment) {
+			for _, j := range m.Holders {
+				jobs[j.ID] = true
+			}
+		}
+	}
+	return jobs
+}
+
+// LossComment returns the text for the owner of a job with lost machines. It mentions if the job
+// does not keep its other machines.
+func LossComment(w *demand.Wanted, id uint32, what string) string {
+	if w.Short[id] {
+		what += memo.Short
+	}
+	return memo.Done{Deed: memo.Loss, Reason: what}.String()
+}
+
+// AdminComments returns the AdminComments of jobs, by job, except for texts of a return or a
+// warning.
+func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Loss) map[uint32]string {
+	waits := map[uint32][]string{}
+	for _, v := range verdicts {
+		for _, j := range v.Cohort.Holders {
+			if text := notice(v, w, j); text != "" && j.State != slurm.JobCompleting {
+				waits[j.ID] = append(waits[j.ID], text)
+			}
+		}
+	}
+	texts := map[uint32]string{}
+	for id, some := range waits {
+		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")
+	}
+	waited, back := waited(w.Scene), map[uint32]string{} // by heterogeneous job: Slurm requeues it as a whole
+	for _, v := range verdicts {
+		if v.Do == rules.GoesBack && v.Cohort.Job.HetID != 0 {
+			back[v.Cohort.Job.HetID] = memo.OwnComment + v.Back.Comment(v.Cohort.Job.ID, time.Time{})
+		}
+	}
+	for i := range w.Scene.Seen.Jobs {
+		switch j := &w.Scene.Seen.Jobs[i]; {
+		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
+			texts[j.ID] = back[j.HetID]
+		case waits[j.ID] != nil:
+		case j.State.HoldsNodes():
+			texts[j.ID] = EndText(w.Scene, j, waited[j.ID])
+			if lost := LossText(w.Scene, j, losses); lost != "" {
+				texts[j.ID] = memo.OwnComment + LossComment(w, j.ID, lost)
+			}
+		case j.State.Waits() && len(w.Scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Scene.Seen.Told[j.ID]):
+			texts[j.ID] = memo.OwnComment + memo.Back
+		}
+	}
+	return texts
+}

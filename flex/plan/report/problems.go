@@ -1,0 +1,216 @@
+package report
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/rules"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// Problems returns the problems with what the pass saw, and with what it could not read.
+func Problems(w *demand.Wanted) []scene.Problem {
+	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
+		lateBoots(w.Scene), leftByTrials(w.Scene), starving(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
+}
+
+// MachineProblems returns the problems with existing machines and nodes.
+func MachineProblems(s *scene.Scene, losses []scene.Loss) []scene.Problem {
+	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s), unconfigured(s), unserved(s))
+}
+
+// abandonedCovers reports the covers that no daemon extends.
+func abandonedCovers(s *scene.Scene) (ps []scene.Problem) {
+	for _, h := range s.Covers() {
+		if s.Seen.Promises || !scene.IsAbandoned(s, h) {
+			continue
+		}
+		ps = append(ps, scene.NewProblem("cover-without-daemon", h.Name, "reservation %s keeps jobs from powered-down nodes, and no daemon has kept it up since %s: start the daemon; without it Slurm deletes the reservation, and jobs wait CONFIGURING again",
+			h.Name, scene.RaisedAt(s, h).UTC().Format("15:04:05")))
+	}
+	return ps
+}
+
+func unseenRegions(s *scene.Scene) (ps []scene.Problem) {
+	for _, region := range slices.Sorted(maps.Keys(s.Seen.Unseen)) {
+		ps = append(ps, scene.NewProblem("unseen-region", region, "region %s could not be read, and nothing is done in it: %v", region, s.Seen.Unseen[region]))
+	}
+	return ps
+}
+
+// unreadMembers reports the groups with hidden members that could not be read.
+func unreadMembers(s *scene.Scene) (ps []scene.Problem) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.Seen.Members), mig.GroupID.Compare) {
+		if err := s.Seen.Members[key].Err; err != nil {
+			ps = append(ps, scene.NewProblem("unread-members", key.String(), "group %s counts machines that Compute does not list, and is left alone until its members can be listed: %v", key, err))
+		}
+	}
+	return ps
+}
+
+// skewedClock reports a clock that differs from Compute's.
+func skewedClock(s *scene.Scene) []scene.Problem {
+	how, effect := "ahead of", "; timeouts do not apply until it is correct"
+	switch {
+	case s.Seen.Skew.Abs() <= scene.MaxSkew:
+		return nil
+	case s.Seen.Skew < 0:
+		how, effect = "behind", ""
+	}
+	return []scene.Problem{scene.NewProblem("clock-skew", "", "the clock of this host is %s %s Compute's%s: synchronize it (chronyc tracking; chronyc makestep)",
+		scene.Roughly(s.Seen.Skew.Abs()), how, effect)}
+}
+
+func blockedSets(s *scene.Scene) (ps []scene.Problem) {
+	for _, b := range s.Blocks() {
+		ps = append(ps, scene.NewProblem("nodeset-blocked", b.NodeSet, "nodeset %s is blocked because %d machines in a row failed to boot; to unblock it: slurmflex unblock %[1]s", b.NodeSet, b.Failed))
+	}
+	return ps
+}
+
+// unreadLimits reports the jobs with an unreadable time limit that determines a cohort's lease.
+func unreadLimits(w *demand.Wanted) (ps []scene.Problem) {
+	for _, c := range w.Cohorts {
+		if !c.Set.Flex.UseJobDuration {
+			continue
+		}
+		for _, j := range c.Holders {
+			if j.Limit.Kind == slurm.LimitUnknown {
+				ps = append(ps, scene.NewProblem("time-limit", j.Name(), "%s: the time limit of job %s is not understood; its lease is %s", c.Group, j.Name(), slurm.Clock(c.Lease)))
+			}
+		}
+	}
+	return ps
+}
+
+// lateBoots reports the nodes with instances that did not boot in time.
+func lateBoots(s *scene.Scene) (ps []scene.Problem) {
+	for _, set := range s.Config.NodeSets {
+		if b := s.Boots(set); b != nil && len(b.Late) > 0 {
+			ps = append(ps, scene.NewProblem("boot-timeout", set.Name, "%s: %s", slurm.Fold(b.Late), rules.BootText(set)))
+		}
+	}
+	return ps
+}
+
+func lostMachines(losses []scene.Loss) (ps []scene.Problem) {
+	for _, l := range losses {
+		ps = append(ps, scene.NewProblem("machine-lost", slurm.Fold(l.Nodes), "%s; it was in use by job %d", l, l.Jobs[0]))
+	}
+	return ps
+}
+
+// billedOtherwise reports our instances with a provisioning model other than their nodeset's,
+// whatever their template contains.
+func billedOtherwise(s *scene.Scene) (ps []scene.Problem) {
+	for _, in := range s.Machines() { // sorted by name
+		if in.Node == nil || !s.Ours(in) || in.Leaving() || in.Unread != "" {
+			continue
+		}
+		if set := in.Node.Set; in.Model != set.Flex.Capacity.Model() {
+			ps = append(ps, scene.NewProblem("not-flex-start", in.Name, "instance %s is %s, not %s, and billed otherwise: correct instance template %s and delete it",
+				in.Name, in.Model, set.Flex.Capacity.Model(), set.Template))
+		}
+	}
+	return ps
+}
+
+// doubles reports the nodes that have several machines. A name is unique only within a zone. All
+// machines of a node but one are billed for nothing.
+func doubles(s *scene.Scene) (ps []scene.Problem) {
+	for _, m := range s.Nodes() {
+		var zones []string
+		for _, in := range m.Machines {
+			if !in.Leaving() {
+				zones = append(zones, in.Zone)
+			}
+		}
+		if len(zones) > 1 {
+			ps = append(ps, scene.NewProblem("several-machines", m.Name, "node %s has a machine in each of the zones %s; see which one Slurm uses (scontrol getaddrs %[1]s) and delete the others",
+				m.Name, strings.Join(zones, ", ")))
+		}
+	}
+	return ps
+}
+
+// unclearNodes reports the nodes that slurmflex leaves alone because their state is unknown.
+func unclearNodes(s *scene.Scene) (ps []scene.Problem) {
+	for _, m := range s.Nodes() {
+		if m.Power == scene.Unclear && !rules.IsSkipped(s, slurm.NodeRow, m.Name) {
+			ps = append(ps, scene.NewProblem("state-unknown", m.Name, "node %s is left alone: state %s is not understood", m.Name, m.State))
+		}
+	}
+	return ps
+}
+
+// unconfigured reports our machines that jobs use and that are no longer configured, because a
+// nodeset was made smaller. It groups them by job, because a job may have many.
+func unconfigured(s *scene.Scene) (ps []scene.Problem) {
+	nodes, names := map[uint32][]string{}, map[uint32]string{}
+	for _, in := range s.Machines() {
+		_, _, known := s.Config.Find(in.Name)
+		if holders := s.HoldersOf(in.Name); !known && s.Ours(in) && !in.Leaving() && len(holders) > 0 {
+			job := holders[0]
+			nodes[job.ID], names[job.ID] = append(nodes[job.ID], in.Name), job.Name()
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		list := slurm.Fold(nodes[id])
+		ps = append(ps, scene.NewProblem("node-not-configured", list, "job %s uses %s, which the configuration no longer has: slurmflex keeps its machines until the job has ended, but watches no lease there; restore the size of the nodeset until then",
+			names[id], list))
+	}
+	return ps
+}
+
+// unserved reports configured nodes that slurmflex does nothing for, although their machines run or
+// are requested without a job. Either Slurm does not have the nodes, or slurmflex no longer manages
+// their nodeset.
+func unserved(s *scene.Scene) (ps []scene.Problem) {
+	paid := map[*config.NodeSet][]string{}
+	note := func(name string, since time.Time) {
+		set, _, known := s.Config.Find(name)
+		if known && (set.Flex == nil || s.Shown(name) == nil) && len(s.HoldersOf(name)) == 0 && s.IsOld(since, scene.StrandedAfter) {
+			paid[set] = append(paid[set], name)
+		}
+	}
+	for _, in := range s.Machines() {
+		if s.Ours(in) && !in.Leaving() && in.Unread == "" {
+			note(in.Name, in.Created)
+		}
+	}
+	for _, r := range s.LiveRequests() {
+		for _, name := range r.Request.Instances {
+			note(name, r.Request.Created)
+		}
+	}
+	for _, set := range s.Config.NodeSets {
+		nodes := slurm.Fold(slices.Compact(slices.Sorted(slices.Values(paid[set]))))
+		switch {
+		case nodes == "":
+		case set.Flex == nil:
+			ps = append(ps, scene.NewProblem("nodeset-not-ours", set.Name, "machines of %s run or are requested for no job, and nodeset %s has neither dws_flex nor capacity any more: delete the machines and requests, or give the nodeset its keys back",
+				nodes, set.Name))
+		default:
+			ps = append(ps, scene.NewProblem("node-not-in-slurm", set.Name, "machines of %s run or are requested for no job, and Slurm does not have these nodes: give slurm.conf the nodes of nodeset %s (slurmflex config slurm-conf), or delete the machines and requests",
+				nodes, set.Name))
+		}
+	}
+	return ps
+}
+
+// starving reports the jobs that wait without a request and without a reason.
+func starving(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
+	for _, w := range held {
+		if w.Starves(s.Seen.Now) {
+			ps = append(ps, scene.NewProblem("job-starves", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s); slurmflex now lets Slurm choose its nodes, once every five minutes: compare scontrol show job %[1]s with the nodes",
+				s.Job(w.Job).Name(), w.NodeSet, scene.Roughly(s.Seen.Now.Sub(w.Since)), w.Obstacle))
+		}
+	}
+	return ps
+}

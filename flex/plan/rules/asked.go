@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+)
+
+// askedKey returns the cohort's key in Snapshot.Asked. The key does not change when another group
+// replaces the cohort's own.
+func askedKey(c *demand.Cohort) string {
+	if c.Shares() {
+		return demand.Outcome(memo.Replaced(c.Group), c.Nodes[0])
+	}
+	return memo.Replaced(c.Group)
+}
+
+// AskedOf collects the counts of all cohorts for the next pass; see Plan.Asked.
+func AskedOf(w *demand.Wanted) map[string]scene.Asked {
+	all := map[string]scene.Asked{}
+	for _, c := range w.Cohorts {
+		if c.Asked != (scene.Asked{}) {
+			all[askedKey(c)] = c.Asked
+		}
+	}
+	return all
+}
+
+// countAsked adds to the cohort's count the part of the time since the last pass during which a
+// request was live or refused. Time before the job's allocation does not count.
+func countAsked(w *demand.Wanted, c *demand.Cohort) scene.Asked {
+	if c.Job == nil {
+		return scene.Asked{}
+	}
+	now := w.Scene.Seen.Now.Round(0) // so that comparisons notice a clock that was set back
+	known := w.Scene.Seen.Asked[askedKey(c)]
+	if known.At.Before(c.Job.Start) || known.At.After(now) {
+		known = scene.Asked{}
+	}
+	since, until, counts := askedSince(w, c)
+	if !counts || w.Scene.Seen.Skew > scene.MaxSkew {
+		if known != (scene.Asked{}) {
+			known.At, known.Runs = now, false
+		}
+		return known
+	}
+	since = scene.Later(since, c.Job.Start)
+	from := scene.Later(since, known.At)
+	if known.Runs { // no pass between the two saw an obstacle
+		from = known.At
+	}
+	return scene.Asked{For: max(0, until.Sub(since), known.For+max(0, until.Sub(from))), At: now, Runs: until.Equal(w.Scene.Seen.Now)}
+}
+
+// askedSince returns the latest time span during which a request for the cohort is live, is being
+// made, or is refused, as far as Compute and this process know. A refusal lasts until its
+// back-off ends. askedSince reports false if it knows no such span, or if another obstacle
+// prevents a new request.
+func askedSince(w *demand.Wanted, c *demand.Cohort) (since, until time.Time, counts bool) {
+	now := w.Scene.Seen.Now
+	switch {
+	case c.Live != nil:
+		return c.Live.Request.Created, now, true
+	case isBeingAsked(w, c):
+		return now, now, true
+	case barred(w, c) == Obstructs:
+		return time.Time{}, time.Time{}, false
+	}
+	if in, found := firstStranger(w.Scene, c); found {
+		return in.Created, now, true
+	}
+	n, _, last := Failures(w.Scene, c, w.Scene.Group(c.ID()))
+	if r := Refusal(w.Scene, c); n == 0 && c.Set.Flex.Capacity.AtOnce() && r.Failing.Times > 0 {
+		n, last = 1, r.Failing.Last // the call is repeated immediately, until Compute answers
+	}
+	end := last.Add(retryAfter(n))
+	if end.After(now) {
+		end = now
+	}
+	return last, end, n > 0
+}
+
+// isBeingAsked reports whether a request for the cohort is being made, or has been made and
+// does not show yet.
+func isBeingAsked(w *demand.Wanted, c *demand.Cohort) bool {
+	g := w.Scene.Group(c.ID())
+	return !w.Scene.Unseen(c.Set.Region) && (g != nil && !c.Shares() && w.Scene.Creates(g) ||
+		slices.ContainsFunc(c.Nodes, func(name string) bool { return w.Scene.Seen.Asking[name] || w.Scene.Seen.Inserted[name] }))
+}
+
+// lacksSince returns the start of the cohort's wait for capacity without its pauses: now minus the
+// count of Asked. It returns zero while the timers pause.
+func lacksSince(w *demand.Wanted, c *demand.Cohort) time.Time {
+	if !c.Asked.Runs {
+		return time.Time{}
+	}
+	return w.Scene.Seen.Now.Add(-c.Asked.For)
+}

@@ -1,0 +1,124 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+)
+
+// The wait before another attempt doubles from firstRetry up to lastRetry.
+const (
+	firstRetry = 60 * time.Second
+	lastRetry  = 1800 * time.Second
+)
+
+// retryAfter returns the wait after a number of consecutive failures.
+func retryAfter(failures int) time.Duration {
+	wait := firstRetry
+	for ; failures > 1 && wait < lastRetry; failures-- {
+		wait *= 2
+	}
+	return min(wait, lastRetry)
+}
+
+// backOff decides by the results of the cohort's earlier attempts. It holds the job if no attempt
+// can succeed. After max_attempts failures, and again after each further failure, it returns the
+// job's nodes: Slurm requeues the job, and a job that waits PENDING loses its door.
+func backOff(w *demand.Wanted, c *demand.Cohort) Verdict {
+	failures, trouble, last := Failures(w.Scene, c, w.Scene.Group(c.ID()))
+	if failures == 0 {
+		return Verdict{}
+	}
+	hopeless := slices.Contains([]mig.Cause{mig.CauseConfig, mig.CausePermission, mig.CauseNotFound}, trouble.Cause)
+	unheld := hopeless && c.Job != nil && !Keeps(w.Scene, c) && !c.StartedAfter(last) && !c.HasRivals() // its job is not held yet
+	if over := w.Scene.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
+		return Verdict{}
+	}
+	switch {
+	case trouble.Cause == mig.CauseExists:
+		return occupied(w, c)
+	// An admin may have released the job.
+	case hopeless && !Keeps(w.Scene, c) && !c.StartedAfter(last):
+		return giveUp(w, c, action.Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
+	case failures >= c.Set.Flex.MaxAttempts && !stays(w.Scene, c) && !c.StartedAfter(last):
+		return giveUp(w, c, action.Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
+	}
+	next := last.Add(retryAfter(failures))
+	why := memo.Failed(failures, fmt.Sprintf("%s; retrying at %s", trouble.Brief(), next.UTC().Format(time.RFC3339)))
+	return Verdict{
+		Do: Waits, Why: why, Failed: failures, Next: next,
+		Problems: []scene.Problem{scene.NewProblem("request-failed", fmt.Sprintf("%s attempt %d", c.Group, failures), "%s: %s", c.Group, why)},
+	}.quoting(trouble)
+}
+
+// quoting appends Google's message to the verdict's problems, unless they already contain it.
+func (v Verdict) quoting(t mig.Trouble) Verdict {
+	if t.Message != t.Brief() {
+		for i := range v.Problems {
+			v.Problems[i].Text += InGooglesWords(t.Message)
+		}
+	}
+	return v
+}
+
+// occupied describes the owner of a resource with the name of the cohort's group. Resources that a
+// newer slurmflex created are already reported as a problem.
+func occupied(w *demand.Wanted, c *demand.Cohort) Verdict {
+	for _, g := range w.Scene.Seen.Groups {
+		if g.Name == c.Group && g.Region == c.Set.Region && g.Stamp.Newer() {
+			return Verdict{Do: Waits, Why: fmt.Sprintf("group %s in %s is left alone because a newer slurmflex created it", g.Name, g.Region)}
+		}
+	}
+	p := scene.NewProblem("group-name-taken", c.Group, "%s already exists in %s without this cluster's stamp; delete or rename it", c.Group, c.Set.Region)
+	if owner := w.Scene.Seen.Refused[c.Group].Owner; owner != "" && owner != w.Scene.Config.Cluster {
+		p = scene.NewProblem("group-name-taken", c.Group, "group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
+			c.Group, c.Set.Region, owner, c.Set.Name)
+	}
+	return Verdict{Do: Waits, Why: p.Text, Problems: []scene.Problem{p}}
+}
+
+// Failures returns the number of consecutive failed attempts for the cohort, and the cause and time
+// of the last one. It counts the recorded requests or the refusals that this process knows,
+// whichever are more: Compute may or may not record a refusal. Compute does not record when a
+// request ended, so the creation time is used: a request that waited for hours is retried
+// immediately.
+func Failures(s *scene.Scene, c *demand.Cohort, group *mig.Group) (n int, trouble mig.Trouble, last time.Time) {
+	requests := c.RequestsOf(group)
+	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
+		if r := requests[i]; n == 0 {
+			trouble, last = r.Trouble(), r.Created
+		}
+		n++
+	}
+	r := Refusal(s, c)
+	if r.Times > 0 && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
+		trouble, last = mig.Trouble{Cause: r.Cause, Message: r.Message, Quota: r.Quota}, r.At
+		n = max(n, r.Times)
+	}
+	return n, trouble, last
+}
+
+// Refusal returns Compute's last refusal to create the cohort's group, or for a shared group, the
+// request for the cohort's node.
+func Refusal(s *scene.Scene, c *demand.Cohort) scene.Refusal {
+	last := s.Seen.Refused[c.Group]
+	if own := s.Seen.Refused[c.Outcome()]; own.Last().After(last.Last()) {
+		return own
+	}
+	return last
+}
+
+// InGooglesWords formats Google's message as the end of a problem. The admin may need it in full.
+func InGooglesWords(message string) string {
+	if message == "" {
+		return ""
+	}
+	return "; Google's message: " + strings.TrimSuffix(message, ".")
+}

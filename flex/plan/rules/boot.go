@@ -1,0 +1,44 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// bootLate returns the nodes of a job if their instances have run for boot_timeout without
+// registering. It counts these failures in the nodes' Extra.
+func bootLate(w *demand.Wanted, c *demand.Cohort) Verdict {
+	b := w.Scene.Boots(c.Set)
+	if len(b.Late) == 0 || c.Job == nil || !slices.ContainsFunc(c.Nodes, func(name string) bool { return slices.Contains(b.Late, name) }) {
+		return Verdict{}
+	}
+	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.Scene.Node(name).Owner() != c.Job })
+	v := Verdict{Do: Noted, Quiet: true, Why: BootText(c.Set)}
+	v.takeBack(w, c, true, action.ReturnNodes{Nodes: nodes, Extra: FailedBoots(w, nodes), Reason: v.Why, Then: action.Requeue})
+	return v
+}
+
+// BootText describes machines of the nodeset that did not boot in time.
+func BootText(set *config.NodeSet) string {
+	return fmt.Sprintf("the machine did not join Slurm within boot_timeout %s", slurm.Clock(set.Flex.BootTimeout))
+}
+
+// FailedBoots returns, by node, the records after one more failed boot. It leaves an Extra that
+// slurmflex did not write unchanged.
+func FailedBoots(w *demand.Wanted, nodes []string) map[string]string {
+	records := map[string]string{}
+	for _, name := range nodes {
+		m := w.Scene.Node(name)
+		if m.Extra == "" || memo.IsBoots(m.Extra) {
+			b := w.Scene.Boots(m.Set)
+			records[name] = memo.Boots{Failed: b.Records[name].Failed + 1, Last: b.LastMade(m)}.String()
+		}
+	}
+	return records
+}

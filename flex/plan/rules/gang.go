@@ -1,0 +1,87 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// gangTorn returns a job to Slurm if its allocation is still incomplete after gang_timeout.
+func gangTorn(w *demand.Wanted, c *demand.Cohort) Verdict {
+	if c.Torn == "" {
+		return Verdict{}
+	}
+	return giveUp(w, c, action.Requeue, false, "gang-timeout", c.Torn)
+}
+
+// noteTorn notes the cohorts of incomplete allocations: for longer than gang_timeout, some of
+// the job's nodes have had machines and others have not. The existing machines are billed and
+// unusable meanwhile. The least important job is returned to Slurm first. Jobs may each hold the
+// machines that the other lacks. A job that lacks nodes of a nodeset with machines that are being
+// released therefore waits for up to one further gang_timeout. A job that keeps machines behind a
+// door after a loss has salvage_timeout instead.
+func noteTorn(w *demand.Wanted) {
+	going, left := map[uint32]bool{}, beingLeft(w)
+	for _, c := range slices.Backward(w.Cohorts) {
+		limit := c.Set.Flex.GangTimeout
+		if c.Door != nil && len(demand.Survivors(w.Scene, c.Door)) > 0 || limit == 0 || c.Job == nil || c.Stamp.Node != "" || going[c.Job.ID] || w.Scene.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
+			continue
+		}
+		there, since := came(w.Scene, c.Job)
+		if there == 0 || !w.Scene.IsOld(since, limit) {
+			continue
+		}
+		others := takeable(w.Scene, c.Job, false)
+		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.Scene.Node(n).Set] })
+		if len(others) == 0 || hope && !w.Scene.IsOld(since, 2*limit) {
+			continue
+		}
+		c.Torn = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
+			there, since.UTC().Format("15:04:05"), len(others), slurm.Clock(limit))
+		if wouldEnd(w.Scene, holdersOf(w.Scene, others)) {
+			continue
+		}
+		going[c.Job.ID] = true
+		for _, name := range c.Job.Nodes {
+			if m := w.Scene.Node(name); m != nil && !slices.Contains(others, name) {
+				left[m.Set] = true
+			}
+		}
+	}
+}
+
+// beingLeft returns the nodesets with a machine that is being deleted or no longer has a job.
+func beingLeft(w *demand.Wanted) map[*config.NodeSet]bool {
+	left := map[*config.NodeSet]bool{}
+	for _, in := range w.Scene.Machines() {
+		if m := in.Node; m != nil && w.Scene.Ours(in) && !m.Set.IsStatic(m.Index) && (in.Leaving() || m.Owner() == nil) {
+			left[m.Set] = true
+		}
+	}
+	return left
+}
+
+// came counts the job's nodes with a machine that was created for this job or was kept, and returns
+// when the first such machine became available to the job. A machine from before the allocation
+// became available with the allocation.
+func came(s *scene.Scene, job *slurm.Job) (n int, since time.Time) {
+	for _, name := range job.Nodes {
+		for _, in := range s.MachinesOf(name) {
+			kept := in.Node != nil && in.Node.Set.Flex.KeepIdle > 0 && in.Node.Power == scene.On && !job.Start.IsZero()
+			if in.Maker == nil || !scene.IsFor(in.Maker.Stamp, job) && !kept || in.Leaving() {
+				continue
+			}
+			n++
+			if at := scene.Later(in.Created, job.Start); since.IsZero() || at.Before(since) {
+				since = at
+			}
+		}
+	}
+	return n, since
+}

@@ -1,0 +1,135 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// giveUp ends a cohort's wait. It returns all nodes of the job that still lack a machine, because
+// Slurm could place another job on a remaining node without calling slurmflex. A static node keeps
+// waiting, because nothing would request it again. If Slurm would end the job, or another job that
+// holds the nodes, giveUp only adds a note and the jobs keep their nodes.
+func giveUp(w *demand.Wanted, c *demand.Cohort, then action.Then, hopeless bool, key, reason string) Verdict {
+	v := Verdict{Why: reason, Problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s: %s", c.Group, reason)}}
+	switch {
+	case c.Job == nil && c.Static:
+		v.Do = Waits
+	case c.Job == nil:
+		v.Do = PowersDown
+	default:
+		nodes := takeable(w.Scene, c.Job, hopeless && then != action.Cancel)
+		v.Do, v.Quiet = Noted, true
+		if len(nodes) > 0 || then == action.Cancel {
+			v.takeBack(w, c, hopeless, action.ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
+		}
+	}
+	return v
+}
+
+// takeBack returns nodes of the cohort's job to Slurm, unless Slurm would end one of the nodes'
+// jobs instead of requeueing it: then only a cancellation is carried out. If no attempt can help
+// the job, its owner is notified of the reason for the wait.
+func (v *Verdict) takeBack(w *demand.Wanted, c *demand.Cohort, hopeless bool, a action.ReturnNodes) {
+	job := c.Job
+	holders := holdersOf(w.Scene, a.Nodes)
+	if !slices.Contains(holders, job) {
+		holders = append(holders, job)
+	}
+	if a.Then != action.Cancel && wouldEnd(w.Scene, holders) {
+		v.Quiet = !hopeless
+		return
+	}
+	a.OfJob, a.Name = action.OfJob{Job: job.ID}, job.Name()
+	if c.Door != nil {
+		a.Door, a.Unused = c.Door.Name, !c.Door.Named()
+	}
+	for _, j := range holders {
+		if j != job {
+			a.Others = append(a.Others, j.ID)
+		}
+	}
+	slices.Sort(a.Others)
+	v.Do, v.Quiet, v.Back = GoesBack, false, &a
+}
+
+// needRecords lets a job keep its nodes while it is unknown whether Slurm would requeue a job that
+// loses nodes.
+func (v *Verdict) needRecords(w *demand.Wanted) {
+	for _, id := range append([]uint32{v.Back.Job}, v.Back.Others...) {
+		if _, read := w.Scene.Seen.Requeues[id]; read {
+			continue
+		}
+		v.Do, v.Quiet = Waits, true
+		v.Expect = append(v.Expect, fmt.Sprintf("the record of job %d to be read", id))
+		v.Problems = append(v.Problems, scene.NewProblem("unread-record", v.Back.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
+			v.Back.Name, id, v.Back.Reason))
+	}
+}
+
+// decided returns the verdict changed so that nothing is requested, even if the job keeps its
+// nodes.
+func (v Verdict) decided() Verdict {
+	v.Do = max(v.Do, Waits)
+	return v
+}
+
+// Keeps reports whether the cohort must keep its nodes because Slurm would end one of its jobs
+// instead of requeueing it.
+func Keeps(s *scene.Scene, c *demand.Cohort) bool { return wouldEnd(s, c.Holders) }
+
+// stays reports whether a cohort would keep its nodes if slurmflex gave up on it although another
+// attempt may succeed.
+func stays(s *scene.Scene, c *demand.Cohort) bool {
+	if c.Job == nil {
+		return c.Static
+	}
+	return Keeps(s, c) || len(takeable(s, c.Job, false)) == 0
+}
+
+// wouldEnd reports whether Slurm would end one of the jobs, instead of requeueing it, if the job
+// lost its nodes: a job of salloc or srun, or one with --no-requeue. A job that waits PENDING has
+// no nodes to lose.
+func wouldEnd(s *scene.Scene, jobs []*slurm.Job) bool {
+	return slices.ContainsFunc(jobs, func(j *slurm.Job) bool {
+		requeues, read := s.Seen.Requeues[j.ID]
+		return read && !requeues && len(s.DoorsOf(j.ID)) == 0
+	})
+}
+
+// takeable returns the nodes that can be taken from a job. It includes nodes that other jobs also
+// hold only with forAll, which means that no attempt could help those jobs either, and only if no
+// live request names the node. One job may then remain waiting. It leaves out nodes that an
+// unreadable job may hold, because that job's needs are unknown, and nodes in an unread region,
+// because a machine may exist there.
+func takeable(s *scene.Scene, job *slurm.Job, forAll bool) []string {
+	return slices.DeleteFunc(unbooted(s, job), func(name string) bool {
+		m := s.Node(name)
+		return s.IsUnread(m) || m.Doubted || len(m.Holders) > 1 && (!forAll || len(s.RequestsOf(name)) > 0)
+	})
+}
+
+// unbooted returns the job's rising flex nodes without a machine of ours in Compute's lists.
+func unbooted(s *scene.Scene, job *slurm.Job) []string {
+	var names []string
+	for _, name := range job.Nodes {
+		if m := s.Node(name); m != nil && m.Power == scene.Rising && !s.HasMachine(name) && !s.MayShow(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// holdersOf returns the jobs that hold any of the nodes, without duplicates.
+func holdersOf(s *scene.Scene, nodes []string) []*slurm.Job {
+	var jobs []*slurm.Job
+	for _, name := range nodes {
+		jobs = s.Node(name).AddJobs(jobs)
+	}
+	return jobs
+}

@@ -1,0 +1,29 @@
+package rules
+
+import (
+	"slices"
+
+	"slurmflex/flex/plan/demand"
+)
+
+// nothingMissing: nothing needs to be requested, or something else must happen first. If other
+// nodes of the cohort are requested meanwhile, the rule adds only a note.
+func nothingMissing(_ *demand.Wanted, c *demand.Cohort) Verdict {
+	var v Verdict
+	for _, what := range c.First {
+		v.Do, v.Quiet, v.Why, v.Expect = Noted, true, "waiting for "+what, append(v.Expect, what)
+	}
+	if len(c.Missing) == 0 {
+		v.Do, v.UnderWay = Waits, true
+	}
+	return v
+}
+
+// beingRequested: an earlier pass is still creating the request.
+func beingRequested(w *demand.Wanted, c *demand.Cohort) Verdict {
+	if len(w.Scene.Seen.Asking) == 0 || !slices.ContainsFunc(c.Missing, func(name string) bool { return w.Scene.Seen.Asking[name] }) {
+		return Verdict{}
+	}
+	what := "the request of " + c.Group + " to be made"
+	return Verdict{Do: Waits, Quiet: true, Why: "waiting for " + what, Expect: []string{what}, pending: true, UnderWay: true}
+}

@@ -1,0 +1,206 @@
+// Package rules decides on each cohort: one verdict, by the first rule of a table that decides. It
+// then decides per job, and hands out the places under max_active_requests in turn.
+package rules
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
+)
+
+// Verdict is the decision on a cohort in this pass, and the reason.
+type Verdict struct {
+	Cohort *demand.Cohort
+	Do     Deed
+	rule   int // the index of the deciding rule
+
+	Why      string              // the obstacle to a request, or the reason why the wait ends
+	Quiet    bool                // Why is already under way, so the job's owner is not notified
+	Failed   int                 // consecutive failed attempts, if they are the reason
+	Next     time.Time           // when the next attempt will be made
+	Back     *action.ReturnNodes // the nodes to return
+	pending  bool                // the request is being created
+	Failing  scene.Failing       // how the cohort's calls fail
+	UnderWay bool                // all machines exist, are requested, or are being requested
+	Gone     bool                // the job loses its nodes in this pass
+	With     []*demand.Cohort    // other cohorts that its request also serves
+	Joins    bool                // an earlier verdict's request also serves this cohort
+	Yields   *scene.Live         // its live request, which yields its queue position
+
+	Queued, Lacking demand.Wait // its waits: the nodes that its live request names, and the others
+
+	Expect   []string
+	Problems []scene.Problem
+}
+
+// Deed is what slurmflex does for a cohort.
+type Deed uint8
+
+const (
+	Unsaid     Deed = iota // the rule does not apply
+	Noted                  // the rule adds a note, and the next rules decide
+	Waits                  // do nothing for now
+	Requests               // request its missing nodes
+	GoesBack               // return its job's nodes to Slurm
+	PowersDown             // power down its nodes, which lack a job
+)
+
+// rule is one reason not to request a cohort's nodes. It is a pure function of the scene and the
+// cohort.
+type rule struct {
+	name  string
+	judge func(w *demand.Wanted, c *demand.Cohort) Verdict
+	bar   Bar
+}
+
+// Bar is the effect of a rule's verdict on a request; see mayAsk.
+type Bar uint8
+
+const (
+	BarsNothing Bar = iota
+	Refuses         // Compute refused the request, or would refuse it: the timers run
+	Obstructs       // the request waits for something else: the timers pause
+)
+
+// rules apply in this order. The first rule that does more than add a note decides. If none
+// applies, slurmflex requests the nodes.
+var rules = []rule{
+	{"boot_timeout", bootLate, BarsNothing},
+	{"provision_timeout", waitedTooLong, BarsNothing},
+	{"gang_timeout", gangTorn, BarsNothing},
+	{"lease too short", leaseTooShort, Obstructs},
+	{"region unread", regionUnread, Obstructs},
+	{"record unread", recordUnread, Obstructs},
+	{"name taken by an instance", nameTaken, Refuses},
+	{"nothing missing", nothingMissing, BarsNothing},
+	{"request under way", beingRequested, BarsNothing},
+	{"nodeset blocked", nodesetBlocked, Obstructs},
+	{"template", badTemplate, Obstructs},
+	{"placement", cannotPlace, Obstructs},
+	{"back-off", backOff, Refuses},
+	{"other components first", componentsFirst, Obstructs},
+}
+
+// Judge returns the verdict on each cohort. Before that it withdraws the request that refresh_after
+// replaces, and notes what the rules need to know of all cohorts. The first rule that applies decides
+// on each cohort; then a job loses its nodes as a whole, and places under max_active_requests are
+// handed out by rank.
+func Judge(w *demand.Wanted) []Verdict {
+	refreshOldest(w)
+	for _, c := range w.Cohorts {
+		c.Asked = countAsked(w, c)
+	}
+	noteTorn(w)
+	return inTurn(w, perJob(w, judgeEach(w)))
+}
+
+// judgeEach returns the decision of the first rule that decides on each cohort, with the notes of the
+// rules before it.
+func judgeEach(w *demand.Wanted) []Verdict {
+	verdicts := make([]Verdict, len(w.Cohorts))
+	for i, c := range w.Cohorts {
+		verdicts[i] = verdictOn(w, c)
+	}
+	return verdicts
+}
+
+func verdictOn(w *demand.Wanted, c *demand.Cohort) Verdict {
+	said := Verdict{Do: Requests, rule: len(rules)}
+	for i, r := range rules {
+		switch v := r.judge(w, c); v.Do {
+		case Unsaid:
+		case Noted:
+			said.Why, said.Quiet = v.Why, v.Quiet
+			said.Expect, said.Problems = append(said.Expect, v.Expect...), append(said.Problems, v.Problems...)
+		default:
+			v.Cohort, v.rule = c, i
+			if v.Why == "" {
+				v.Why, v.Quiet = said.Why, said.Quiet
+			}
+			v.Expect, v.Problems = append(said.Expect, v.Expect...), append(said.Problems, v.Problems...)
+			return v
+		}
+	}
+	said.Cohort = c
+	return said
+}
+
+// allocation identifies the nodes that a job leaves together: the nodes behind one of its doors, or
+// all of its nodes if it is without a door.
+type allocation struct {
+	job  uint32
+	door string
+}
+
+// perJob extends a decision to return nodes to the whole allocation, with the reason that comes
+// first in the rules. The job's other cohorts get no requests. A job is held or cancelled only if
+// that is the verdict at each of its doors, and then loses all of them. While it is unknown whether
+// Slurm would requeue the job, the job keeps its nodes and its other cohorts proceed.
+func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
+	first := map[allocation]int{} // the deciding verdict
+	keepHope(verdicts)
+	for i, v := range verdicts {
+		if v.Do != GoesBack {
+			continue
+		}
+		from := allocation{v.Back.Job, v.Back.Door}
+		if v.Back.Then != action.Requeue {
+			from.door = ""
+		}
+		if known, ok := first[from]; !ok || v.rule < verdicts[known].rule {
+			first[from] = i
+		}
+	}
+	for _, i := range first {
+		verdicts[i].needRecords(w)
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.Cohort.Job == nil {
+			continue
+		}
+		decides, decided := first[allocation{job: v.Cohort.Job.ID}]
+		if d := v.Cohort.Door; d != nil && !decided {
+			decides, decided = first[allocation{v.Cohort.Job.ID, d.Name}]
+		}
+		v.Gone = decided && verdicts[decides].Do == GoesBack
+		switch {
+		case !decided || decides == i:
+		case v.Gone && v.Do >= Requests:
+			v.Do, v.Why = Waits, ""
+		case v.Do == GoesBack:
+			v.Do, v.Quiet = Waits, true
+		}
+	}
+	return verdicts
+}
+
+// keepHope keeps a job waiting that one of its doors would hold or cancel, as long as it may get
+// machines at another door.
+func keepHope(verdicts []Verdict) {
+	ends := map[string]bool{} // by door
+	isEnd := func(v *Verdict) bool { return v.Do == GoesBack && v.Back.Door != "" && v.Back.Then != action.Requeue }
+	for i := range verdicts {
+		if v := &verdicts[i]; isEnd(v) {
+			ends[v.Back.Door] = true
+		}
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		if isEnd(v) && slices.ContainsFunc(v.Cohort.Door.Rivals, func(d *scene.Door) bool { return !ends[d.Name] }) {
+			v.Do, v.Back = Waits, nil
+		}
+	}
+}
+
+// Obstacle returns the obstacle that the job's owner should know about; empty if the owner need not
+// know of any.
+func (v Verdict) Obstacle() string {
+	if v.Quiet || v.Do == GoesBack || v.Do == PowersDown {
+		return ""
+	}
+	return v.Why
+}

@@ -1,0 +1,175 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// turns assigns the places under max_active_requests and max_active_requests_per_user.
+type turns struct {
+	w         *demand.Wanted
+	now, next Places                  // places taken now, and after this plan's actions
+	queue     map[string]int          // by region: cohorts that wait for their turn
+	leaves    map[*demand.Cohort]bool // cohorts that lose their nodes in this pass
+	yields    map[string]*scene.Live  // by region: the request that yields its place
+	worth     map[*scene.Live]uint64  // by live request: the priority of the most important job it serves
+	keep      map[string]bool         // by region: requests do not yield to the cohorts that follow
+	shared    sharing
+}
+
+// inTurn allows as many requests as places are free, in the order of their jobs' importance. It
+// requests nothing for nodes that this plan takes from a job.
+func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
+	now := PlacesNow(w)
+	t := turns{w, now, now.clone(), map[string]int{}, map[*demand.Cohort]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[string]bool{}, newSharing()}
+	taken := map[string]bool{}
+	for _, s := range w.Settled {
+		if s.Misfit != "" && s.Request.State != mig.Creating {
+			t.next.free(s.Live)
+		}
+	}
+	for _, v := range verdicts {
+		if v.pending && t.shared.isFirst(v.Cohort) { // count its request as created
+			t.take(v.Cohort)
+		}
+		if v.Do == GoesBack {
+			for _, name := range v.Back.Nodes {
+				taken[name] = true
+			}
+		}
+		t.leaves[v.Cohort] = v.Gone || v.Do >= GoesBack
+		if r := v.Cohort.Live; r != nil {
+			t.worth[r] = max(t.worth[r], worthOf(v.Cohort))
+			if t.leaves[v.Cohort] {
+				t.worth[r] = math.MaxUint64
+			}
+		}
+	}
+	t.countLack(verdicts)
+	for i := range verdicts {
+		v := &verdicts[i]
+		switch {
+		case v.Cohort.Live != nil && v.Cohort.Live == t.yields[v.Cohort.Live.Group.Region]:
+			v.Yields = v.Cohort.Live
+			t.wait(v, t.next)
+		case v.Do != Requests:
+		case v.Gone, slices.ContainsFunc(v.Cohort.Missing, func(name string) bool { return taken[name] }):
+			v.Do = Waits
+		case v.Cohort.Shares():
+			t.share(v)
+		case !v.Cohort.Set.Flex.UseBulkInsert:
+			t.turn(v)
+		}
+	}
+	return verdicts
+}
+
+func (t *turns) take(c *demand.Cohort) {
+	t.now.Take(c)
+	t.next.Take(c)
+}
+
+// turn takes a free place for the cohort. Without one, the cohort waits for its turn, and if no
+// place becomes free in this pass, another request yields its place.
+func (t *turns) turn(v *Verdict) {
+	c := v.Cohort
+	if t.now.hasRoom(c) {
+		t.take(c)
+		return
+	}
+	if region := c.Set.Region; c.Place() == 0 && t.yields[region] == nil && !t.keep[region] && !t.next.hasRoom(c) {
+		if r := t.yieldsTo(c); r != nil {
+			t.yields[region] = r
+			t.next.free(*r)
+		} else {
+			t.keep[region] = !t.now.isUserFull(c)
+		}
+	}
+	t.wait(v, t.now)
+	if t.next.hasRoom(c) {
+		t.next.Take(c)
+	}
+}
+
+// wait makes the cohort wait for its turn, and writes the reason for its job's owner. If the
+// cohort's request yielded its place, the reason mentions that until the next request is made.
+func (t *turns) wait(v *Verdict, p Places) {
+	c, region := v.Cohort, v.Cohort.Set.Region
+	v.Do, v.Quiet = Waits, false
+	if p.isUserFull(c) {
+		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: its user has %d of at most %d active requests in %s",
+			p.ofUser[userOf(c)], t.w.Scene.Config.Options.MaxActivePerUser, region)
+	} else {
+		t.queue[region]++
+		t.shared.noteWaiting(region, userOf(c).Name)
+		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
+			roughPlace(t.queue[region]), region, t.w.Scene.Config.Options.MaxActiveRequests)
+	}
+	if v.Yields != nil || c.Job != nil && memo.HasYielded(t.w.Scene.Seen.Told[c.Job.ID]) {
+		v.Why += memo.Yielded
+	}
+}
+
+// yieldsTo returns the request that yields its place to the cohort, or nil. Candidates are less
+// important requests that have held their places for yield_after, and requests for a job's second
+// or later door. yieldsTo picks the least important candidate, and the youngest of equals. A
+// request keeps its place if it creates machines, may serve an unreadable job, or serves a job that
+// is about to leave its nodes. If the cohort waits because of its user's other jobs, only their
+// requests yield.
+func (t *turns) yieldsTo(c *demand.Cohort) (least *scene.Live) {
+	after := t.w.Scene.Config.Options.YieldAfter
+	own, user := uint64(math.MaxUint64), t.now.isUserFull(c)
+	if c.Job != nil {
+		own = c.Job.Priority
+	}
+	for _, other := range t.w.Cohorts {
+		r := other.Live
+		if r == nil || r.Group.Region != c.Set.Region || t.worth[r] >= own || other.Place() == 0 && (after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)) || !demand.OnlyWaits(t.w.Scene, r) ||
+			demand.AnyDoubted(t.w.Scene, r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
+			continue
+		}
+		if least == nil || cmp.Or(cmp.Compare(t.worth[r], t.worth[least]), least.Request.Created.Compare(r.Request.Created)) < 0 {
+			least = r
+		}
+	}
+	return least
+}
+
+// worthOf returns the priority of the most important job that waits for the cohort's nodes, and 0 for
+// a job's second or later door. Nodes without a job rank above all jobs.
+func worthOf(c *demand.Cohort) (most uint64) {
+	switch {
+	case c.Job == nil:
+		return math.MaxUint64
+	case c.Place() > 0:
+		return 0
+	}
+	for _, j := range c.Holders {
+		if j.State != slurm.JobCompleting {
+			most = max(most, j.Priority)
+		}
+	}
+	return most
+}
+
+// roughPlace keeps only the first digit of a queue position, from 10 on. Otherwise each job that
+// leaves a queue of thousands would cause a new AdminComment for every job behind it.
+func roughPlace(n int) string {
+	step := 1
+	for n/step >= 10 {
+		step *= 10
+	}
+	if step == 1 {
+		return strconv.Itoa(n)
+	}
+	return strconv.Itoa(n/step*step) + " or later"
+}

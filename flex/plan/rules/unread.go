@@ -1,0 +1,68 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// regionUnread: nothing is requested in a region that could not be read.
+func regionUnread(w *demand.Wanted, c *demand.Cohort) Verdict {
+	if !w.Scene.Unseen(c.Set.Region) {
+		return Verdict{}
+	}
+	return Verdict{Do: Waits, Quiet: true, Why: UnreadText(c.Set.Region, w.Scene.Seen.Unseen[c.Set.Region])}
+}
+
+// recordUnread: something that could not be read may be a machine or a node of the cohort.
+func recordUnread(w *demand.Wanted, c *demand.Cohort) Verdict {
+	what := cmp.Or(unreadOf(w.Scene, c), unshownOf(w.Scene, c))
+	if what == "" {
+		return Verdict{}
+	}
+	return Verdict{Do: Waits, Quiet: true, Why: what}
+}
+
+// unreadOf describes what could not be read that concerns the cohort, apart from its region; empty
+// if all of it was read.
+func unreadOf(s *scene.Scene, c *demand.Cohort) string {
+	for _, name := range c.Nodes {
+		if what := s.Unread(name); what != "" {
+			return what
+		}
+	}
+	return s.UnreadGroup(c.ID())
+}
+
+// UnreadText describes a region that could not be read.
+func UnreadText(region string, err error) string {
+	return fmt.Sprintf("region %s could not be read: %v", region, err)
+}
+
+// unshownOf returns a node of the cohort's job with an unreadable row; empty if all rows were read.
+// All nodes of a job are requested together.
+func unshownOf(s *scene.Scene, c *demand.Cohort) string {
+	if c.Job == nil || c.Stamp.Node != "" {
+		return ""
+	}
+	first := ""
+	for _, name := range c.Job.Nodes {
+		set, _, _ := s.Config.Find(name)
+		if set == c.Set && (s.Node(name) == nil || IsSkipped(s, slurm.NodeRow, name)) && (first == "" || name < first) {
+			first = name
+		}
+	}
+	if first == "" {
+		return ""
+	}
+	return "the row of node " + first + " cannot be read, and all nodes of the job are requested together"
+}
+
+// IsSkipped reports whether a row of that kind and name could not be read.
+func IsSkipped(s *scene.Scene, kind, name string) bool {
+	return slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == kind && r.Name == name })
+}

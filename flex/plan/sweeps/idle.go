@@ -1,0 +1,98 @@
+package sweeps
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// KeptUntil returns when an idle dynamic node of the nodeset is powered down. end is when its lease
+// ends or announced maintenance of its host starts. The node is powered down after keep_idle, or
+// when too little of the lease is left to be useful, whichever is first. KeptUntil returns zero for
+// a node that is not kept, and while Slurm does not show since when the node is idle.
+//
+// slurmctld sets LastBusyTime when a job leaves the node and when the node's slurmd registers.
+// Slurm 22.05 and 23.11 also set it for all nodes when slurmctld starts.
+func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
+	if set.Flex.KeepIdle == 0 || n.LastBusyTime.IsZero() {
+		return time.Time{}
+	}
+	until := n.LastBusyTime.Add(set.Flex.KeepIdle)
+	if useful := end.Add(-config.UsefulLease); !end.IsZero() && useful.Before(until) {
+		return useful
+	}
+	return until
+}
+
+// powerDownKept powers down the idle nodes that keep_idle has kept for long enough, and those that
+// were not marked during their job only because of salvage. Slurm's SuspendTime does the same, but
+// does not take leases or nodesets into account. If a job takes such a node first, the mark takes
+// effect at the job's end.
+func powerDownKept(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+	sets := demand.Covered(w.Scene)
+	for _, m := range w.Scene.Nodes() {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.Scene.IsUnread(m) || isOpen(w, m, sets) || w.IsKept(m) {
+			continue
+		}
+		if m.Set.Flex.KeepIdle == 0 {
+			if isLeft(w, m) || sets[m.Set] && m.Cover && wasForAJob(m) {
+				const why = "its job has left it"
+				s.Actions = append(s.Actions, action.SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
+			}
+			continue
+		}
+		end, ends := endingOf(w.Scene, m)
+		until := KeptUntil(m.Set, *m.Node, end)
+		if until.IsZero() || !w.Scene.IsOld(until, 0) {
+			continue
+		}
+		why := fmt.Sprintf("idle for keep_idle %s", slurm.Clock(m.Set.Flex.KeepIdle))
+		if until.Before(m.LastBusyTime.Add(m.Set.Flex.KeepIdle)) {
+			why = fmt.Sprintf("idle, and %s at %s, too soon for another job", ends, end.UTC().Format(time.RFC3339))
+		}
+		s.Actions = append(s.Actions, action.SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: action.Why(why)})
+	}
+	return s
+}
+
+// wasForAJob reports whether the node's machine was created for a job, not for an admin who powered
+// up the node.
+func wasForAJob(m *scene.Node) bool {
+	return slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return in.Origin().ForJobs() })
+}
+
+// isOpen reports whether Slurm would allocate the node to a waiting job as soon as it is powered
+// down, because the cover, which keeps jobs from its nodeset, does not include the node yet.
+func isOpen(w *demand.Wanted, m *scene.Node, sets map[*config.NodeSet]bool) bool {
+	return sets[m.Set] && !m.Cover && !demand.IsForeign(w.Scene, m)
+}
+
+// keptUntil returns when the idle node is powered down; see KeptUntil.
+func keptUntil(s *scene.Scene, m *scene.Node) time.Time {
+	end, _ := endingOf(s, m)
+	return KeptUntil(m.Set, *m.Node, end)
+}
+
+// endingOf returns when the node's machine ends, and the reason; zero if it never ends.
+func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
+	for _, in := range m.Machines {
+		if s.Ours(in) && !in.Until().IsZero() {
+			end, ends = in.Until(), in.Ending()
+		}
+	}
+	return end, ends
+}
+
+// isLeft reports whether the machine of an idle node in a nodeset with salvage was created for a
+// job that has left the node. A machine that the cover closes may still get a door.
+func isLeft(w *demand.Wanted, m *scene.Node) bool {
+	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.Scene.HasMachine(m.Name) && m.Machines[0].Origin().ForJobs()
+}

@@ -1,0 +1,112 @@
+package sweeps
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/report"
+	"slurmflex/flex/plan/rules"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// endInTime ends running jobs cleanly before their nodes' lease ends or their hosts are maintained.
+// First, lease_end_warning before the end, it signals the script of a job that asked for the
+// signal, once, so that the script can save its work: any other script would die of the signal.
+// Then it requeues the job, early enough for slurmctld to end it before Compute deletes the
+// machines. A job that Slurm would not requeue runs on; since its start, its AdminComment shows
+// when its nodes end. Two passes must have seen that end: the reservation in Slurm is from an
+// earlier pass. endInTime writes each reason to the AdminComment before it acts.
+func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+	if w.Scene.Seen.Skew > scene.MaxSkew {
+		return s
+	}
+	endings := LeaseEnds(w.Scene)
+	for _, id := range slices.Sorted(maps.Keys(endings)) {
+		e := endings[id]
+		left := e.At.Sub(w.Scene.Seen.Now)
+		told, warned := memo.BeforeSignal(report.EndText(w.Scene, e.Job, false))
+		why := action.Why(e.String())
+		requeues, known := w.Scene.Seen.Requeues[e.Job.ID]
+		reach := w.Scene.Seen.Reach[e.Job.ID]
+		requeuesNow := e.Flex.OnLeaseEnd == config.RequeueFirst && left <= w.Scene.Config.RequeueLead() && (requeues || !known)
+		// A signal that cannot be sent must not delay the requeue, and must not be sent after it.
+		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
+		late := left < lastTry || w.Scene.Seen.Told[e.Job.ID] == memo.OwnComment+requeued
+		switch {
+		case left <= 0:
+		case e.Flex.LeaseEndWarning > 0 && left <= e.Flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
+			a := action.SignalJob{OfJob: action.OfJob{Job: e.Job.ID}, Why: why}
+			first := told
+			if reach == scene.BySignal {
+				a.Signal = e.Flex.LeaseEndSignal
+				first += memo.Sends + a.Signal
+			}
+			a.Text = memo.Sent(memo.OwnComment+told, w.Scene.Seen.Now, a.Signal)
+			s.Actions = append(append(s.Actions, before(w.Scene, a.Job, first, "")...), a)
+		case requeuesNow:
+			a := action.RequeueJob{OfJob: action.OfJob{Job: e.Job.ID}, Urgent: left <= lastTry, Why: why}
+			s.Actions = append(append(s.Actions, before(w.Scene, a.Job, requeued, "")...), a)
+			s.Expect = append(s.Expect, fmt.Sprintf("job %d to leave its nodes", e.Job.ID))
+		}
+	}
+	return s
+}
+
+// lastTry is how long before its nodes end a job is requeued even if its AdminComment cannot be
+// written: after that, Compute would delete the machines under the job.
+const lastTry = time.Minute
+
+// LeaseEnd is a running job with a lease that ends before the job does.
+type LeaseEnd struct {
+	Job  *slurm.Job
+	At   time.Time
+	ends string // what ends at that time
+	Node string // the node of the machine that ends first
+	Flex *config.Flex
+}
+
+// String describes what ends, and when.
+func (e LeaseEnd) String() string {
+	return fmt.Sprintf("%s at %s, before its time limit", e.ends, e.At.UTC().Format(time.RFC3339))
+}
+
+// LeaseEnds returns those jobs by ID. A heterogeneous job is signalled and requeued as a whole. For
+// such a job LeaseEnds returns the component with the first lease end, by the ID of the whole job.
+func LeaseEnds(s *scene.Scene) map[uint32]LeaseEnd {
+	first := map[uint32]LeaseEnd{}
+	for i := range s.Seen.Jobs {
+		j := &s.Seen.Jobs[i]
+		if j.State != slurm.JobRunning {
+			continue
+		}
+		at, in := s.FirstEnd(j)
+		if in.Node == nil || !report.Outlives(s, j, at) || !isReserved(s, in.Name, at) {
+			continue
+		}
+		ends := "the lease of its nodes ends"
+		if !at.Equal(in.Terminates) {
+			ends = "maintenance of the host of " + in.Name + " begins"
+		}
+		whole := cmp.Or(j.HetID, j.ID)
+		known, others := first[whole]
+		if !others || cmp.Or(at.Compare(known.At), cmp.Compare(j.ID, known.Job.ID)) < 0 {
+			first[whole] = LeaseEnd{j, at, ends, in.Name, in.Node.Set.Flex}
+		}
+	}
+	return first
+}
+
+// isReserved reports whether a reservation of ours keeps jobs off the node from that lease end on.
+func isReserved(s *scene.Scene, node string, end time.Time) bool {
+	return slices.ContainsFunc(s.Holds(), func(h scene.Hold) bool {
+		return h.Kind == memo.LeaseHold && h.At.Equal(end.Truncate(time.Minute)) && slices.Contains(h.Nodes, node)
+	})
+}

@@ -1,0 +1,109 @@
+package sweeps
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/report"
+	"slurmflex/flex/plan/rules"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// takeDownLost sets a job's nodes DOWN when their machines are lost, so that Slurm requeues the job
+// at once instead of after SlurmdTimeout. One update sets all lost nodes of a job: once the job is
+// requeued, Slurm powers down those that are not DOWN. takeDownLost leaves a node that an admin
+// drains to Slurm. The owner is notified first. Slurm releases the node by itself anyway, so
+// nothing is lost if the AdminComment cannot be written for a while.
+func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+	lost := map[string]bool{}
+	for _, m := range w.Scene.Nodes() {
+		if m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+			continue
+		}
+		cause, _ := w.Scene.LossOf(m)
+		switch broken := func(in scene.Machine) bool { return in.Lost() }; {
+		case cause == "" && m.State.Power() == scene.On && m.Owner() != nil && !w.Scene.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
+			s.Expect = append(s.Expect, "the machine of node "+m.Name+" to run, or to be broken in another list, too")
+		case cause == "":
+		case !w.Scene.IsLost(m):
+			s.Expect = append(s.Expect, "the machine of node "+m.Name+" to show again, or to be missing again")
+		case m.Owner() != nil && !w.AreCovered(m.Owner()):
+			s.Expect = append(s.Expect, "the cover to close the other nodes of job "+m.Owner().Name())
+		case m.Owner() != nil:
+			lost[m.Name] = true
+		}
+	}
+	if len(lost) == 0 {
+		return s
+	}
+	var downs []action.Action
+	losses := w.Scene.Losses()
+	for _, l := range losses {
+		l.Nodes = slices.DeleteFunc(slices.Clone(l.Nodes), func(node string) bool { return !lost[node] })
+		if why := l.String(); len(l.Nodes) > 0 {
+			down := action.SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: action.Why(why)}
+			for _, id := range l.Jobs {
+				s.Actions = append(s.Actions, before(w.Scene, id, takenText(w, id, losses, why), down.Queue())...)
+			}
+			downs = append(downs, down)
+		}
+	}
+	s.Actions = append(s.Actions, downs...)
+	return s
+}
+
+// takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
+// it.
+func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) string {
+	at := slices.IndexFunc(w.Scene.Seen.Jobs, func(j slurm.Job) bool { return j.ID == id })
+	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, &w.Scene.Seen.Jobs[at], losses), why))
+}
+
+// recoverVanished powers down nodes without a job that have lost their machine. A machine counts as
+// lost if slurmflex has set its node DOWN or two passes found it lost. It also counts as lost if
+// Compute shows nothing for the node and either the lease has ended or the node does not respond to
+// Slurm. recoverVanished leaves a node with a job to Slurm until the job has left the node.
+func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+	for _, m := range w.Scene.Nodes() {
+		if m.Power != scene.On || w.Scene.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+			continue
+		}
+		end, ended := w.Scene.EndOf(m.Name)
+		lost := m.IsTakenDown() || w.Scene.IsLost(m)
+		if !lost && (w.Scene.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
+			continue
+		}
+		why := "its instance is gone"
+		switch {
+		case ended && m.Set.Flex.MaxRunDuration == 0:
+			why = "maintenance of its host began at " + end.Format(time.RFC3339)
+		case ended:
+			why = "its lease ended at " + end.Format(time.RFC3339)
+		case lost && len(m.Machines) > 0:
+			why = "its instance is " + m.Machines[0].Status
+		}
+		s.Actions = append(s.Actions, action.SetNodes{
+			Nodes: []string{m.Name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: action.Why(why),
+		})
+	}
+	return s
+}
+
+// reportDown reports DOWN nodes without a job if their machines run and are billed, or are
+// requested. slurmflex leaves them to the admin: either an admin set them DOWN to examine the
+// machine, or the node's slurmd has failed.
+func reportDown(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+	for _, m := range w.Scene.Nodes() {
+		if m.Power == scene.On && m.State.Base == slurm.Down && !m.State.Has(slurm.PowerDown) && !m.Taken() && !m.IsTakenDown() &&
+			(w.Scene.HasMachine(m.Name) || len(w.Scene.RequestsOf(m.Name)) > 0) {
+			s.Problems = append(s.Problems, scene.NewProblem("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
+				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name))
+		}
+	}
+	return s
+}

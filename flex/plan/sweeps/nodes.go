@@ -1,0 +1,114 @@
+package sweeps
+
+import (
+	"strings"
+
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// powerDownOrphans powers down rising nodes without a job: the job was cancelled or requeued. Slurm
+// itself would leave them as they are, or place another job on them without calling slurmflex. It
+// leaves drained and DOWN nodes to the admin.
+func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+	var orphans []string
+	for _, m := range w.Scene.Nodes() {
+		if m.Power != scene.Rising || w.CohortOf(m) != nil || len(m.Holders) > 0 || w.Scene.IsUnread(m) {
+			continue
+		}
+		switch {
+		case m.State.Held():
+			s.Expect = append(s.Expect, "node "+m.Name+" to lose or show its job")
+		case m.State.IsIdle() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):
+			orphans = append(orphans, m.Name)
+		}
+	}
+	s.Actions = []action.Action{action.SetNodes{
+		Nodes: orphans, State: "power_down_force", Reason: memo.ReasonPrefix + "no job waits for this node any more",
+		Why: "no job waits for them any more",
+	}}
+	return s
+}
+
+// resumeEmpty makes nodes usable again that are powering down and have lost their machine, because
+// Slurm would wait for SuspendTimeout. It does the same for nodes that ResumeTimeout set DOWN, once
+// their machines and requests are gone, and for nodes that slurmflex set DOWN while Slurm was
+// already powering them down.
+func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+	var empty, tooLate, lost []string
+	for _, m := range w.Scene.Nodes() {
+		if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) || w.Scene.IsUnread(m) || w.Scene.IsAhead(m.Set.Name) {
+			continue
+		}
+		switch {
+		case m.State.Has(slurm.PoweringDown) && m.Idle():
+			empty = append(empty, m.Name)
+		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down && memo.IsLost(m.Reason):
+			lost = append(lost, m.Name)
+		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down:
+			switch before, late := strings.CutSuffix(m.Reason, scene.ResumeTimeoutReached); {
+			case late && (before == "" || memo.IsOurReason(before)):
+				tooLate = append(tooLate, m.Name)
+			case late:
+				s.Problems = append(s.Problems, scene.NewProblem("resume-timeout", m.Name, "node %s failed to boot in time and stays down because of the reason %q: "+
+					"scontrol update nodename=%[1]s state=resume", m.Name, m.Reason))
+			}
+		}
+	}
+	s.Actions = []action.Action{
+		action.SetNodes{Nodes: empty, State: "resume", Why: "their machines are gone"},
+		action.SetNodes{Nodes: lost, State: "resume", Why: "they were powered down when their machines were lost"},
+		action.SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"},
+	}
+	return s
+}
+
+// openToBackfill sets nodes idle that slurmflex has powered down. Backfill ignores a node after
+// power_down_force until its slurmd registers, slurmctld restarts or the node is set idle. The node
+// remains powered down. If a job has been allocated one of the nodes meanwhile, Slurm refuses the
+// change for that node and changes the others. The node's Reason shows that slurmflex has changed
+// it; a node that lost its Reason is usable.
+func openToBackfill(w *demand.Wanted, _ []rules.Verdict) Step {
+	var names []string
+	for _, m := range w.Scene.Nodes() {
+		if m.Power == scene.Off && m.Idle() && !m.Taken() && m.State.Has(slurm.PoweredDown) &&
+			memo.IsOurReason(m.Reason) && m.Reason != memo.Usable {
+			names = append(names, m.Name)
+		}
+	}
+	return Step{Actions: []action.Action{action.SetNodes{
+		Nodes: names, State: "idle", Reason: memo.Usable, Why: "backfill may ignore them since slurmflex powered them down",
+	}}}
+}
+
+// powerDownOnIdle marks the nodes of exclusive jobs, so that they are powered down as soon as their
+// job ends. In a partition with PowerDownOnIdle, Slurm has already set the mark; Slurm 22.05 does
+// not have that setting. With keep_idle or salvage nothing is marked, because an allocated node
+// cannot be unmarked. A job that gang_timeout returns is the exception: without the mark it would
+// get the same nodes again and wait as before.
+func powerDownOnIdle(w *demand.Wanted, verdicts []rules.Verdict) Step {
+	torn := map[*slurm.Job]bool{}
+	for _, v := range verdicts {
+		if v.Gone && v.Cohort.Torn != "" {
+			torn[v.Cohort.Job] = true
+		}
+	}
+	var names []string
+	for _, m := range w.Scene.Nodes() {
+		job := m.Owner()
+		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || m.Set.IsStatic(m.Index) || !w.Scene.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+			continue
+		}
+		if m.Power == scene.On || m.Power == scene.Rising && m.State.Has(slurm.PoweringUp) {
+			names = append(names, m.Name)
+		}
+	}
+	return Step{Actions: []action.Action{action.SetNodes{
+		Nodes: names, State: "power_down",
+		Why: "exclusive partition: power down after the job",
+	}}}
+}

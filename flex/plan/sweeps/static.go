@@ -1,0 +1,69 @@
+package sweeps
+
+import (
+	"fmt"
+
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// powerUpStatic powers up static nodes that are powered down without a reason: when the cluster
+// starts, and after their lease has ended. Slurm itself never does.
+func powerUpStatic(w *demand.Wanted, _ []rules.Verdict) Step {
+	var names []string
+	for _, m := range w.Scene.Nodes() {
+		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
+			!w.Scene.IsUnread(m) && !w.Scene.Present(m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	return Step{Actions: []action.Action{action.SetNodes{Nodes: names, State: "power_up", Why: "static nodes are always wanted"}}}
+}
+
+// renewStatic powers down idle static nodes shortly before their lease ends, so that the new lease
+// starts without harm to a job. A node keeps its machine while a new request could not be made. If
+// ten nodes are due and one place is free, they are renewed one at a time.
+func renewStatic(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+	p := placesOfStatic(w)
+	for _, m := range w.Scene.Nodes() {
+		early := m.Set.Flex.RenewBefore
+		if early == 0 || !m.Set.IsStatic(m.Index) || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
+			m.State.Has(slurm.PowerDown) {
+			continue
+		}
+		for _, in := range m.Machines {
+			if left := in.Until().Sub(w.Scene.Seen.Now); !in.Until().IsZero() && w.Scene.IsOld(in.Until(), -early) && rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {
+				p.Take(renewal(w, m))
+				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
+				s.Actions = append(s.Actions, action.SetNodes{
+					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: action.Why(why),
+				})
+			}
+		}
+	}
+	return s
+}
+
+// placesOfStatic counts the live requests, and the requests that static nodes without a machine
+// will need.
+func placesOfStatic(w *demand.Wanted) rules.Places {
+	p := rules.PlacesNow(w)
+	for _, m := range w.Scene.Nodes() {
+		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off || m.Power == scene.Rising) &&
+			len(w.Scene.RequestsOf(m.Name)) == 0 {
+			p.Take(renewal(w, m))
+		}
+	}
+	return p
+}
+
+// renewal returns the cohort that a static node would have after it is powered down and up again.
+func renewal(w *demand.Wanted, m *scene.Node) *demand.Cohort {
+	c := demand.NewCohort(w.Scene, m, nil, false, 0)
+	c.Nodes = []string{m.Name}
+	return c
+}

@@ -1,0 +1,115 @@
+package sweeps
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/rules"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+)
+
+// commentOf returns the Comment for a cohort's nodes while no machine is being created: they wait for
+// a request, a place, the next attempt, the end of a rate limit, or an admin. It reports false if
+// the nodes need no Comment.
+func commentOf(v rules.Verdict, w *demand.Wanted) (n memo.Wait, ok bool) {
+	c := v.Cohort
+	if q := v.Queued; q.Request != "" {
+		r := c.Live.Request
+		return memo.Wait{Place: q.Group + "/" + q.Request, Since: q.Requested, Armed: q.Requested}, r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)
+	}
+	l := v.Lacking
+	return memo.Wait{Place: l.Group, Since: l.Since, Armed: l.Since}, (v.Obstacle() != "" || l.Failing.Times > 0) && !v.Gone && !anyOurs(w.Scene, c.Nodes)
+}
+
+// keepWaiting lets nodes wait longer than Slurm's ResumeTimeout, which is at most 18 hours before
+// 25.05: a power_up resets the timer. It must stop once the machine is being created, because
+// slurmctld refuses a node that booted before it was last powered up.
+func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
+	for _, v := range verdicts {
+		c := v.Cohort
+		now, waits := commentOf(v, w)
+		if !waits || c.Door != nil { // Slurm does not power up nodes behind a door
+			continue
+		}
+		due := w.Scene.Seen.ResumeTimeout / 3
+		nodes := w.Scene.WithoutMachine(c.Nodes) // an earlier request may have created the others
+		last, known := firstArmed(w.Scene, nodes)
+		switch waited := w.Scene.Seen.Now.Sub(now.Since); {
+		case known:
+			now.Armed = last.Armed
+			if now.Since.IsZero() {
+				now.Since = last.Since
+			}
+		case now.Since.IsZero() && c.Job != nil:
+			continue // Slurm does not show yet when the job was allocated its nodes
+		case now.Since.IsZero(): // record the start of the wait from now on
+			now.Since, now.Armed = w.Scene.Seen.Now.Truncate(time.Second), w.Scene.Seen.Now.Truncate(time.Second)
+		case (waited < rules.TellAfter || v.Failing.Times > 0) && (due == 0 || waited < due):
+			continue // the wait may end at once
+		case c.Job != nil && !c.Job.Start.IsZero() && c.Job.Start.Before(now.Armed):
+			now.Armed = c.Job.Start
+		}
+		change := action.SetNodes{Nodes: nodes, Why: c.Why()}
+		// A time in the future was written by a clock that was ahead, so it is ignored.
+		if age := w.Scene.Seen.Now.Sub(now.Armed); due > 0 && (age >= due || age < -scene.MaxSkew) {
+			now.Armed = w.Scene.Seen.Now.Truncate(time.Second)
+			change.State = "power_up"
+			change.Why = action.Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.Why(), w.Scene.Seen.ResumeTimeout))
+		}
+		if comment := now.String(); comment != last.String() {
+			change.Comment = &comment
+			s.Actions = append(s.Actions, change)
+		}
+	}
+	return s
+}
+
+// firstArmed returns the Comment of the node with the longest-running ResumeTimeout timer:
+// slurmctld may have refused to power up some of a job's nodes. It reports false if one of the
+// nodes lacks such a Comment.
+func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
+	for i, name := range nodes {
+		comment := s.Node(name).Comment
+		if i > 0 && comment == s.Node(nodes[i-1]).Comment {
+			continue
+		}
+		wait, ok := memo.ParseWait(comment)
+		if !ok {
+			return memo.Wait{}, false
+		}
+		if i == 0 || wait.Armed.Before(first.Armed) {
+			first = wait
+		}
+	}
+	return first, true
+}
+
+// stopWaiting clears the Comment of nodes that no longer wait.
+func stopWaiting(w *demand.Wanted, _ []rules.Verdict) Step {
+	var names []string
+	for _, m := range w.Scene.Nodes() {
+		if c := w.CohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.Live == nil && anyOurs(w.Scene, []string{m.Name})) {
+			names = append(names, m.Name)
+		}
+	}
+	empty := ""
+	return Step{Actions: []action.Action{action.SetNodes{Nodes: names, Comment: &empty, Why: "they no longer wait"}}}
+}
+
+// anyOurs reports whether any of the nodes has an instance that is ours, or may be ours because its
+// group has a name like ours and is not listed. An instance of an unlisted group no longer counts
+// once it is older than half of ResumeTimeout: Slurm would set the node DOWN before the instance
+// joins.
+func anyOurs(s *scene.Scene, nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(name string) bool {
+		return slices.ContainsFunc(s.MachinesOf(name), func(in scene.Machine) bool {
+			return s.Ours(in) || strings.HasPrefix(in.Group, s.Config.Cluster+"-") && !s.IsOld(in.Created, s.Seen.ResumeTimeout/2)
+		})
+	})
+}

@@ -1,0 +1,227 @@
+//go:build web
+
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/flex/filler"
+	"slurmflex/flex/history"
+	"slurmflex/flex/view"
+	"slurmflex/flex/web"
+	"slurmflex/mig/gce"
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+	"slurmflex/test/fakeslurm"
+)
+
+// dayEnd is the time of the pictures.
+var dayEnd = time.Date(2026, time.November, 24, 15, 40, 0, 0, time.UTC)
+
+// set is a nodeset of the day's cluster, with a partition.
+type set struct {
+	name, partition, region, machine string
+	static, dynamic                  int
+	keys                             string
+	keep                             time.Duration
+}
+
+var sets = []set{
+	{"a3", "train", "us-central1", "a3-megagpu-8g", 0, 16, "use_job_duration: true, job_duration_margin: 600", 0},
+	{"a3-eu", "train-eu", "europe-west4", "a3-megagpu-8g", 0, 8, "use_job_duration: true, job_duration_margin: 600", 0},
+	{"l4", "dev", "us-central1", "g2-standard-48", 1, 6, "max_run_duration: 43200, keep_idle: 1800", 30 * time.Minute},
+}
+
+// dayConfig returns the day's configuration.
+func dayConfig(t *testing.T) *config.Config {
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "slurm_cluster_name: alpha\nproject: demo\nslurmflex: {interval: 60s, state_dir: %s}\npartitions:\n", t.TempDir())
+	for _, s := range sets {
+		fmt.Fprintf(text, "  %s: {partition_name: %[1]s, enable_job_exclusive: true, partition_nodeset: [%s]}\n", s.partition, s.name)
+	}
+	text.WriteString("nodeset:\n")
+	for _, s := range sets {
+		fmt.Fprintf(text, "  %s: {nodeset_name: %[1]s, node_count_static: %d, node_count_dynamic_max: %d, "+
+			"instance_template: projects/demo/regions/%s/instanceTemplates/%[1]s, subnetwork: projects/demo/regions/%[4]s/subnetworks/default, "+
+			"zone_policy_allow: [%[4]s-a, %[4]s-b], dws_flex: {%[5]s}}\n", s.name, s.static, s.dynamic, s.region, s.keys)
+	}
+	cfg, err := config.Parse("alpha.yaml", []byte(text.String()))
+	require.NoError(t, err)
+	return cfg
+}
+
+// order is a job that a user submits at a time of the day.
+type order struct {
+	at   time.Duration // before the end
+	user string
+	fakeslurm.JobSpec
+}
+
+// orders returns the day's jobs. The last ones are in the state that the pictures show.
+func orders() (all []order) {
+	random := rand.New(rand.NewPCG(7, 11))
+	train := []string{"mchen", "priya", "tomas", "sofia", "jlee"}
+	for at := 24 * time.Hour; at > 3*time.Hour; at -= time.Duration(10+random.IntN(50)) * time.Minute {
+		spec := fakeslurm.JobSpec{Partition: "train,train-eu", Nodes: []int{1, 1, 2, 2, 4, 8}[random.IntN(6)], Limit: time.Duration([]int{2, 4, 4, 8}[random.IntN(4)]) * time.Hour}
+		if random.IntN(3) == 0 {
+			spec = fakeslurm.JobSpec{Partition: "dev", Nodes: 1, Limit: 4 * time.Hour}
+		}
+		spec.Run = time.Duration(float64(spec.Limit) * (.3 + .6*random.Float64()))
+		all = append(all, order{at, train[random.IntN(len(train))], spec})
+	}
+	return append(all,
+		order{160 * time.Minute, "priya", fakeslurm.JobSpec{Partition: "train,train-eu", Nodes: 8, Limit: 8 * time.Hour, Run: 7 * time.Hour}},
+		order{130 * time.Minute, "mchen", fakeslurm.JobSpec{Partition: "train", Nodes: 4, Limit: 4 * time.Hour, Run: 3 * time.Hour}},
+		order{95 * time.Minute, "sofia", fakeslurm.JobSpec{Partition: "train", Nodes: 1, Tasks: 3, Limit: 2 * time.Hour, Run: time.Hour}},
+		order{70 * time.Minute, "tomas", fakeslurm.JobSpec{Partition: "dev", Nodes: 1, Limit: 4 * time.Hour, Run: 3 * time.Hour}},
+		order{65 * time.Minute, "jlee", fakeslurm.JobSpec{Partition: "dev", Nodes: 2, Limit: 2 * time.Hour, Run: 50 * time.Minute}},
+		order{45 * time.Minute, "sofia", fakeslurm.JobSpec{Partition: "dev", Nodes: 3, Limit: time.Hour, Run: 50 * time.Minute}},
+		order{20 * time.Minute, "jlee", fakeslurm.JobSpec{Partition: "train", Nodes: 2, Limit: 2 * time.Hour, Run: time.Hour}},
+	)
+}
+
+// room is the number of machines of type a3 in each zone, from a time before the end on.
+var room = []struct {
+	at       time.Duration
+	machines int
+}{
+	{25 * time.Hour, 9}, {19 * time.Hour, 4}, {16 * time.Hour, 10}, {9 * time.Hour, 3}, {7 * time.Hour, 10}, {150 * time.Minute, 8}, {75 * time.Minute, 2},
+}
+
+// liveADay runs the real reconciler for a day on a model of Slurm and a fake Compute, in model time,
+// and returns the daemon's server as it is at the end.
+func liveADay(t *testing.T) *web.Server {
+	cfg := dayConfig(t)
+	lockDir, prices := filepath.Join(t.TempDir(), "lock"), filepath.Join(t.TempDir(), "prices.yaml")
+	require.NoError(t, os.Mkdir(lockDir, 0o700))
+	require.NoError(t, os.WriteFile(prices, []byte("currency: USD\nmachines:\n  g2-standard-48: {flex: 2.10}\n  a3-megagpu-8g: {flex: 46.00}\n"), 0o644))
+	server := &web.Server{Address: "127.0.0.1:0", Log: zap.NewNop(), Now: func() time.Time { return dayEnd }}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(dayEnd.Add(-25 * time.Hour)))
+		writeHistory(t, cfg)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := false
+		now := func() time.Time {
+			if ended {
+				return dayEnd
+			}
+			return time.Now()
+		}
+		server.Board = web.NewBoard(cfg, now)
+		estimates, money := filler.NewEstimates(cfg), &filler.Prices{Path: prices, Log: zap.NewNop()}
+		server.Board.Fill = func(v *view.View) { estimates.Fill(v); money.Fill(v) }
+		c := newCluster(ctx, t, cfg)
+		c.reconciler.Watch = server.Board
+		done := make(chan error)
+		go func() { done <- c.reconciler.Run(ctx, flex.Lock{Dir: lockDir}, c.wakeUps) }()
+		c.play()
+		ended = true
+		cancel()
+		require.NoError(t, <-done)
+	})
+	return server
+}
+
+// dayCluster is the day's Slurm and Compute.
+type dayCluster struct {
+	t          *testing.T
+	slurm      *fakeslurm.Cluster
+	cloud      *fakegce.Server
+	reconciler *flex.Reconciler
+	wakeUps    chan flex.WakeUp
+}
+
+func newCluster(ctx context.Context, t *testing.T, cfg *config.Config) *dayCluster {
+	c := &dayCluster{t: t, wakeUps: make(chan flex.WakeUp, 1)}
+	options := fakeslurm.Options{
+		Version: "26.05.5", ResumeTimeout: 18 * time.Hour, SuspendTimeout: time.Minute, SuspendTime: 5 * time.Minute,
+		Resume: func([]string, []uint32) { c.wake() }, Suspend: func([]string) { c.wake() }, ResumeFail: func([]string) { c.wake() },
+	}
+	for _, s := range sets {
+		p := slurm.Partition{Name: s.partition, Exclusive: true, PowerDownOnIdle: s.keep == 0}
+		if s.keep > 0 {
+			p.SuspendTime = slurm.Limit{Kind: slurm.LimitSet, Duration: s.keep}
+		}
+		for i := range s.static + s.dynamic {
+			p.Nodes = append(p.Nodes, fmt.Sprintf("alpha-%s-%d", s.name, i))
+		}
+		options.SuspendExc = append(options.SuspendExc, p.Nodes[:s.static]...)
+		options.Nodes, options.Partitions = append(options.Nodes, p.Nodes...), append(options.Partitions, p)
+	}
+	c.slurm = fakeslurm.New(options)
+	c.cloud = fakegce.New(fakegce.Options{
+		OperationTime: 3 * time.Second, QueueTime: 40 * time.Second, BootTime: 2 * time.Minute, DeleteTime: 40 * time.Second,
+		OnBoot: func(in fakegce.Instance) {
+			boot := time.Now()
+			time.AfterFunc(30*time.Second, func() { c.slurm.Register(in.Name, boot) })
+		},
+		OnDelete: func(in fakegce.Instance) { c.slurm.Silence(in.Name) },
+	})
+	for _, s := range sets {
+		_, err := c.cloud.AddTemplate(s.region, fakegce.FlexTemplate(s.name, s.machine))
+		require.NoError(t, err)
+	}
+	client, err := gce.New(ctx, gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: c.cloud.Transport()})
+	require.NoError(t, err)
+	c.reconciler = &flex.Reconciler{Config: cfg, Scheduler: c.slurm, Cloud: client, Log: zap.NewNop(), Now: time.Now, Promises: true}
+	return c
+}
+
+func (c *dayCluster) wake() {
+	select {
+	case c.wakeUps <- flex.WakeUp{Verb: "resume"}:
+	default:
+	}
+}
+
+// play submits the jobs and changes the capacity until the end of the day.
+func (c *dayCluster) play() {
+	jobs, changes := orders(), room
+	for left := time.Until(dayEnd); left > 0; left = time.Until(dayEnd) {
+		for len(changes) > 0 && changes[0].at >= left {
+			for _, zone := range []string{"us-central1-a", "us-central1-b", "europe-west4-a", "europe-west4-b"} {
+				c.cloud.SetCapacity(zone, "a3-megagpu-8g", changes[0].machines)
+			}
+			changes = changes[1:]
+		}
+		for len(jobs) > 0 && jobs[0].at >= left {
+			jobs[0].User = jobs[0].user
+			_, err := c.slurm.Submit(jobs[0].JobSpec)
+			require.NoError(c.t, err)
+			jobs = jobs[1:]
+		}
+		time.Sleep(time.Second)
+		c.slurm.Step()
+	}
+}
+
+// writeHistory writes three weeks of waits.
+func writeHistory(t *testing.T, cfg *config.Config) {
+	random := rand.New(rand.NewPCG(3, 5))
+	var entries []history.Entry
+	for i := range 400 {
+		nodes := []int{1, 2, 4, 8}[random.IntN(4)]
+		from := history.At(time.Now().Add(-time.Duration(random.IntN(21*24*60)) * time.Minute))
+		entries = append(entries, history.Entry{
+			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint("earlier-", i), NodeSet: cmp.Or(map[int]string{0: "a3-eu"}[i%3], "a3"), Machine: "a3-megagpu-8g",
+			Region: "us-central1", Count: nodes, GPUs: 8 * nodes, Seconds: []int64{7800, 15000, 29400}[random.IntN(3)],
+			From: from, To: from + history.Time(3600*math.Sqrt(float64(nodes))*math.Exp(random.NormFloat64())), End: history.Granted,
+		})
+	}
+	require.NoError(t, history.Append(cfg.Options.StateDir, "alpha", false, entries))
+}

@@ -46,7 +46,8 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 			return err
 		}
 		v = view.Of(seen, p)
-		a.filler(ctx, cfg, log.Logger)(&v)
+		fill, _ := a.filler(ctx, cfg, log.Logger)
+		fill(&v)
 		return nil
 	})
 	if err != nil {

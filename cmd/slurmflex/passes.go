@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -25,6 +26,11 @@ import (
 	"slurmflex/flex/web"
 	"slurmflex/slurm"
 )
+
+// garbagePercent is how much the daemon's heap may grow before garbage is collected, in percent of what
+// is in use (Go: 100). A daemon passes once a minute on slurmctld's host: memory, which it holds all
+// the time, is scarcer than the milliseconds of a collection.
+const garbagePercent = 50
 
 // settleLimit bounds how long a pass without a daemon waits for deletions. Cron's next sync
 // continues from there.
@@ -57,6 +63,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	signal.Notify(hangups, unix.SIGHUP)
 	defer signal.Stop(hangups)
 	defer a.log.ToggleDebug()()
+	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	cfg := r.Config
 	wakeUps, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, r.Log)
 	if err != nil {
@@ -66,11 +73,11 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	doors := door.New(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
 	notifier := notify.New(cfg, r.Log, time.Now)
-	fill := a.filler(ctx, cfg, r.Log)
-	board.Fill = func(v *view.View) {
+	fill, keep := a.filler(ctx, cfg, r.Log)
+	board.Fill, board.Keep = func(v *view.View) {
 		fill(v)
 		notifier.Fill(v)
-	}
+	}, keep
 	r.Watch, r.Promises = flex.Watchers{board, doors, notifier, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &reload.Reloader{

@@ -19,6 +19,8 @@ import (
 	"slurmflex/flex/history"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/view"
 	"slurmflex/mig/gce"
@@ -137,14 +139,19 @@ func (a *app) lock(cfg *config.Config) flex.Lock {
 }
 
 // filler returns a function that adds to a view the data that passes do not read: estimates, prices
-// and quotas.
-func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) func(*view.View) {
-	f, p := filler.NewEstimates(cfg), &filler.Prices{Path: a.pricesPath(), Log: log}
-	return func(v *view.View) {
+// and quotas. keep keeps these data up to date, if each pass of a daemon calls it.
+func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) (fill func(*view.View), keep func(*scene.Scene, plan.Plan)) {
+	f, prices := filler.NewEstimates(cfg), &filler.Prices{Path: a.pricesPath(), Log: log}
+	fill = func(v *view.View) {
 		f.Fill(v)
-		p.Fill(v)
-		a.quotas.Fill(ctx, v)
+		prices.Fill(v)
+		a.quotas.Fill(v)
 	}
+	keep = func(s *scene.Scene, p plan.Plan) {
+		f.Keep(s, p)
+		a.quotas.Keep(ctx, s)
+	}
+	return fill, keep
 }
 
 // pricesPath returns the price file used without --prices: prices.yaml in the configuration file's

@@ -2,12 +2,16 @@ package filler
 
 import (
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 )
 
@@ -40,24 +44,39 @@ func NewEstimates(cfg *config.Config) *Estimates {
 	return &Estimates{dir: cfg.Options.StateDir, cluster: cfg.Cluster}
 }
 
+// Keep rereads the history if it is too old and a pass saw a wait for capacity, so that a view has
+// estimates when somebody asks for one.
+func (f *Estimates) Keep(s *scene.Scene, p plan.Plan) {
+	if slices.ContainsFunc(p.Waits, func(w demand.Wait) bool { return w.Stage == demand.Queued }) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.refresh(s.Seen.Now)
+	}
+}
+
+// refresh starts to read the history if it is too old. f.mu must be held.
+func (f *Estimates) refresh(now time.Time) {
+	age := bookAge
+	if f.lacks {
+		age = min(bookAge, max(fewAge, readShare*f.took))
+	}
+	if f.asked.IsZero() || now.Sub(f.asked) > age && !f.reads {
+		f.asked, f.reads = now, true
+		go f.read(now, f.lacks)
+	}
+}
+
 // Fill adds estimates to the rows that wait for capacity.
 func (f *Estimates) Fill(v *view.View) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now, age, few := v.SeenAt, bookAge, f.lacks
-	if few {
-		age = min(bookAge, max(fewAge, readShare*f.took))
-	}
-	f.lacks = false
+	now, lacks := v.SeenAt, false
 	for i := range v.Rows {
 		row := &v.Rows[i]
 		if row.State != view.Queued || row.Lease <= 0 || row.Since.IsZero() {
 			continue
 		}
-		if f.asked.IsZero() || now.Sub(f.asked) > age && !f.reads {
-			f.asked, f.reads = now, true
-			go f.read(now, few)
-		}
+		f.refresh(now)
 		if f.book == nil {
 			return
 		}
@@ -72,11 +91,12 @@ func (f *Estimates) Fill(v *view.View) {
 			Waited:  max(int64(now.Sub(row.Since).Seconds()), 1),
 		}, history.At(now))
 		if !a.History {
-			f.lacks = true
+			lacks = true
 			continue
 		}
 		row.Estimate = &view.Estimate{Half: estimate.Seconds(a.Half), Ninety: estimate.Seconds(a.Ninety), Requests: a.Samples, Change: (*view.Change)(a.Change)}
 	}
+	f.lacks = lacks
 }
 
 // read reads the history as it is now. If few is true, it does so only if the history has grown.

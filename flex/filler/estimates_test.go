@@ -9,7 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/history"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/view"
+	"slurmflex/test/scenetest"
 )
 
 // past writes a history with that many waits for two nodes. The waits last one minute, two minutes
@@ -96,4 +99,23 @@ func TestLongHistoryIsReadLessOften(t *testing.T) {
 	assert.False(t, asks(3*time.Second, 5*time.Minute))
 	assert.True(t, asks(3*time.Second, 5*time.Minute+1))
 	assert.True(t, asks(time.Hour, bookAge+1))
+}
+
+// Nobody may have asked for a view in days.
+func TestPassesKeepTheHistoryUpToDate(t *testing.T) {
+	dir := t.TempDir()
+	past(t, dir, 39)
+	w := scenetest.New(scenetest.Cluster("slurmflex: {state_dir: "+dir+"}", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", "")))
+	w.Snap.Now = time.Now()
+	f := NewEstimates(w.Config)
+	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Waiting}}})
+	assert.True(t, f.asked.IsZero(), "nothing waits for capacity")
+	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Queued}}})
+	require.Eventually(t, func() bool {
+		v := view.View{SeenAt: time.Now(), Rows: []view.Row{
+			{NodeSet: "a3", Count: 2, State: view.Queued, Since: time.Now(), Lease: view.Seconds(2 * time.Hour)},
+		}}
+		f.Fill(&v)
+		return v.Rows[0].Estimate != nil
+	}, time.Minute, time.Millisecond)
 }

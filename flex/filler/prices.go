@@ -2,6 +2,7 @@ package filler
 
 import (
 	"os"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,12 +17,15 @@ type Prices struct {
 	Path string // of the price file
 	Log  *zap.Logger
 
+	mu      sync.Mutex
 	changed time.Time // the file at its last read
 	prices  *cost.Prices
 }
 
 // Fill adds the prices to the nodesets.
 func (p *Prices) Fill(v *view.View) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	const othersRead = 0o004
 	info, err := os.Stat(p.Path)
 	if err != nil || info.Mode()&othersRead == 0 {

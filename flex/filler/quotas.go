@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
 )
@@ -32,25 +33,38 @@ type knownQuotas struct {
 	err   error
 }
 
-// Fill adds the known quotas, and starts to read those that are too old.
-func (q *Quotas) Fill(ctx context.Context, v *view.View) {
+// Keep notes the known quotas of a pass's regions, and starts to read those that are too old.
+func (q *Quotas) Keep(ctx context.Context, s *scene.Scene) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i := range v.Regions {
-		r := &v.Regions[i]
-		known := q.of(r.Name)
-		if known.asked.IsZero() || v.SeenAt.Sub(known.asked) >= quotaAge {
-			known.asked = v.SeenAt
-			go q.read(ctx, r.Name)
+	for _, region := range s.Config.FlexRegions() {
+		known := q.of(region)
+		if known.asked.IsZero() || s.Seen.Now.Sub(known.asked) >= quotaAge {
+			known.asked = s.Seen.Now
+			go q.read(ctx, region)
 		}
 		switch {
 		case known.at.IsZero():
 		case known.err != nil:
+			q.Note(region, nil)
+		default:
+			q.Note(region, known.is.FlexQuotas(view.GPUsIn(s, region)))
+		}
+	}
+}
+
+// Fill adds the known quotas.
+func (q *Quotas) Fill(v *view.View) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range v.Regions {
+		r := &v.Regions[i]
+		switch known := q.of(r.Name); {
+		case known.at.IsZero():
+		case known.err != nil:
 			r.QuotaFail = known.err.Error()
-			q.Note(r.Name, nil)
 		default:
 			v.SetQuotas(known.is, known.at)
-			q.Note(r.Name, known.is.FlexQuotas(v.GPUs(r.Name)))
 		}
 	}
 }

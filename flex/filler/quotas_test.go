@@ -11,6 +11,7 @@ import (
 
 	"slurmflex/flex/view"
 	"slurmflex/mig"
+	"slurmflex/test/scenetest"
 )
 
 func TestQuotasAreReadInTheBackgroundEveryFiveMinutes(t *testing.T) {
@@ -25,9 +26,12 @@ func TestQuotasAreReadInTheBackgroundEveryFiveMinutes(t *testing.T) {
 			},
 			Note: func(_ string, quotas []mig.Quota) { noted = quotas },
 		}
+		w := scenetest.New(scenetest.Cluster("", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", "")))
 		pass := func() view.Region {
-			v := view.View{SeenAt: time.Now(), Regions: []view.Region{{Name: "us-central1"}}}
-			q.Fill(t.Context(), &v)
+			w.Snap.Now = time.Now()
+			q.Keep(t.Context(), w.Scene())
+			v := view.View{Regions: []view.Region{{Name: "us-central1"}}}
+			q.Fill(&v)
 			return v.Regions[0]
 		}
 		assert.Nil(t, pass().Tightest, "no pass waits for it")

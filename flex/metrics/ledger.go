@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,7 +25,8 @@ type ledger struct {
 
 	lost     map[string]int       // nodes that lost their machine, and in how many looks
 	looked   map[string]time.Time // by region: the last look
-	machines map[machine]seen     // at the last look
+	looks    int                  // number of looks
+	machines map[machine]*seen    // at the last look
 	failed   map[request]bool     // on record at the last look
 	raced    map[string]int64     // race losses already counted, by ID of an ongoing lease
 }
@@ -39,6 +41,7 @@ type machine struct {
 type seen struct {
 	registered bool   // its node has registered
 	job        uint32 // the last job that reused it; 0: none
+	look       int    // the last of ledger.looks that showed it
 }
 
 // request identifies a resize request.
@@ -107,7 +110,7 @@ func (l *ledger) lose(losses []scene.Loss) {
 // forget makes the next look count as the first one.
 func (l *ledger) forget() {
 	l.lost = nil
-	l.looked, l.machines, l.failed, l.raced = map[string]time.Time{}, map[machine]seen{}, map[request]bool{}, map[string]int64{}
+	l.looked, l.machines, l.failed, l.raced = map[string]time.Time{}, map[machine]*seen{}, map[request]bool{}, map[string]int64{}
 }
 
 // enterRace counts the race losses of a lease since the last look. Losses that an ongoing lease
@@ -125,15 +128,10 @@ func (l *ledger) enterRace(e *history.Entry, ended bool) {
 
 // enter counts the events since the last look, and returns the causes of failed requests.
 func (l *ledger) enter(s *scene.Scene) (failures []mig.Cause) {
-	next := ledger{machines: make(map[machine]seen, len(l.machines)), failed: map[request]bool{}}
-	for key, registered := range l.machines { // unread machines are not gone
+	failed := map[request]bool{}
+	for key := range l.failed { // unread requests are not gone
 		if s.Seen.Unseen[key.region] != nil {
-			next.machines[key] = registered
-		}
-	}
-	for key := range l.failed {
-		if s.Seen.Unseen[key.region] != nil {
-			next.failed[key] = true
+			failed[key] = true
 		}
 	}
 	for _, g := range s.Seen.Groups {
@@ -145,24 +143,11 @@ func (l *ledger) enter(s *scene.Scene) (failures []mig.Cause) {
 			if !l.failed[key] && l.knows(g.Region) {
 				failures = append(failures, r.Cause)
 			}
-			next.failed[key] = true
+			failed[key] = true
 		}
 	}
-	held := heldNodes(s)
-	for _, in := range s.Machines() {
-		set := s.Config.FlexSetOf(in.Name)
-		if set == nil || in.Created.IsZero() || !s.Belongs(in) {
-			continue
-		}
-		key := machine{in.Region, in.Zone, in.Name, in.Created}
-		other := otherJob(s, in)
-		use, is := useOf(in, other != 0, held[in.Name], s.Seen.Now), seen{registered: isRegistered(in) && !in.Leaving()}
-		if use == reused {
-			is.job = other
-		}
-		next.machines[key] = l.enterMachine(key, in, set.Name, use, is, s.Seen.Now)
-	}
-	l.machines, l.failed = next.machines, next.failed
+	l.failed = failed
+	l.enterMachines(s)
 	for _, region := range s.Config.FlexRegions() {
 		if s.Seen.Unseen[region] == nil {
 			l.looked[region] = s.Seen.Now
@@ -174,16 +159,44 @@ func (l *ledger) enter(s *scene.Scene) (failures []mig.Cause) {
 // knows reports whether an earlier look has read the region.
 func (l *ledger) knows(region string) bool { return !l.looked[region].IsZero() }
 
-// enterMachine counts a machine with its use and state, and returns the state to compare with at
-// the next look.
-func (l *ledger) enterMachine(key machine, in scene.Machine, nodeset, use string, is seen, now time.Time) seen {
-	was, there := l.machines[key]
+// enterMachines counts the machines, and forgets those that are gone.
+func (l *ledger) enterMachines(s *scene.Scene) {
+	l.looks++
+	held := heldNodes(s)
+	for _, in := range s.Machines() {
+		set := s.Config.FlexSetOf(in.Name)
+		if set == nil || in.Created.IsZero() || !s.Belongs(in) {
+			continue
+		}
+		key := machine{in.Region, in.Zone, in.Name, in.Created}
+		other := otherJob(s, in)
+		use, is := useOf(in, other != 0, held[in.Name], s.Seen.Now), seen{registered: isRegistered(in) && !in.Leaving(), look: l.looks}
+		if use == reused {
+			is.job = other
+		}
+		l.enterMachine(key, in, set.Name, use, is, s.Seen.Now)
+	}
+	maps.DeleteFunc(l.machines, func(key machine, was *seen) bool { // unread machines are not gone
+		return was.look != l.looks && s.Seen.Unseen[key.region] == nil
+	})
+}
+
+// enterMachine counts a machine with its use and state, and keeps the state for the next look.
+func (l *ledger) enterMachine(key machine, in scene.Machine, nodeset, use string, is seen, now time.Time) {
+	last := l.machines[key]
+	there := last != nil
+	if !there {
+		last = &seen{}
+		l.machines[key] = last
+	}
+	was := *last
 	is.registered = is.registered || was.registered
 	if is.job == 0 {
 		is.job = was.job
 	}
+	*last = is
 	if !l.knows(in.Region) {
-		return is
+		return
 	}
 	if !there && in.Owned != nil {
 		if asked := askedAt(*in.Instance, in.Owned.Requests); !asked.IsZero() {
@@ -203,7 +216,6 @@ func (l *ledger) enterMachine(key machine, in scene.Machine, nodeset, use string
 	if !in.Stopped() {
 		l.seconds.WithLabelValues(nodeset, use).Add(max(0, now.Sub(since)).Seconds())
 	}
-	return is
 }
 
 // askedAt returns when the machine was first requested: when the request was made that created it,

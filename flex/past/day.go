@@ -1,13 +1,14 @@
 // Package past remembers the last day of a cluster: how many nodes waited and ran, how leases were
 // used, and the stories of jobs. It is only for people: nothing is decided from it, and it is lost
-// when the daemon stops. It is pure: its times are those of the views.
+// when the daemon stops. It is pure: its times are those of the passes.
 package past
 
 import (
-	"maps"
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 )
 
@@ -24,40 +25,63 @@ const (
 type Day struct {
 	Since   time.Time // time of the first observation; zero before it
 	Samples []Sample  // oldest first
+	Latest  Sample    // of the last complete observation
 
-	jobs   map[uint32]Job
-	leases map[lease][]Use
+	scene  *scene.Scene      // of the last pass, with the jobs that are in the queue
+	jobs   map[uint32]*story // by raw id
+	leases map[lease]*used
+	looks  int // complete observations so far
 }
 
 // Clone returns a copy of the day as it is now.
 func (d *Day) Clone() Day {
-	return Day{Since: d.Since, Samples: d.Samples, jobs: maps.Clone(d.jobs), leases: d.leases}
+	c := *d
+	c.jobs, c.leases = clone(d.jobs), clone(d.leases)
+	return c
+}
+
+func clone[K comparable, V any](all map[K]*V) map[K]*V {
+	copied := make(map[K]*V, len(all))
+	for key, value := range all {
+		v := *value
+		copied[key] = &v
+	}
+	return copied
 }
 
 // See adds the observations of a pass. An incomplete observation does not become a sample.
-func (d *Day) See(v view.View) {
+func (d *Day) See(s *scene.Scene, p plan.Plan) {
+	l := newLook(s, p)
 	if d.Since.IsZero() {
-		d.Since, d.jobs = v.SeenAt, map[uint32]Job{}
+		d.Since, d.jobs, d.leases = l.at, map[uint32]*story{}, map[lease]*used{}
 	}
-	n := len(d.Samples)
-	if !v.Unread() && (n == 0 || v.SeenAt.Truncate(pace).After(d.Samples[n-1].At.Truncate(pace))) {
-		d.Samples = append(d.Samples, SampleOf(v))
+	if isComplete(s) {
+		d.Latest = l.sample()
+		if n := len(d.Samples); n == 0 || l.at.Truncate(pace).After(d.Samples[n-1].At.Truncate(pace)) {
+			d.Samples = append(d.Samples, d.Latest)
+		}
+		d.use(l)
 	}
-	for len(d.Samples) > 0 && v.SeenAt.Sub(d.Samples[0].At) > Length {
+	for len(d.Samples) > 0 && l.at.Sub(d.Samples[0].At) > Length {
 		d.Samples = d.Samples[1:]
 	}
-	if !v.Unread() {
-		d.use(v)
-	}
-	d.follow(v)
+	d.follow(l)
+	d.scene = l.scene
 }
+
+// isComplete reports whether all regions could be read.
+func isComplete(s *scene.Scene) bool { return !slices.ContainsFunc(s.Config.FlexRegions(), s.Unseen) }
 
 // Job returns the story of the job that squeue shows by that name, or that has it as its raw id. ok
 // is false if the job is unknown.
 func (d *Day) Job(name string) (job Job, ok bool) {
-	for _, j := range d.jobs {
-		if j.Is(name) {
-			return j, true
+	for id, of := range d.jobs {
+		told := of.Job
+		if j := d.scene.Job(id); j != nil {
+			told.Job = view.JobOf(d.scene, j)
+		}
+		if told.Is(name) {
+			return told, true
 		}
 	}
 	return Job{}, false
@@ -77,7 +101,7 @@ func (d *Day) Ended() []Job {
 	var ended []Job
 	for _, j := range d.jobs {
 		if !j.EndedAt.IsZero() {
-			ended = append(ended, j)
+			ended = append(ended, j.Job)
 		}
 	}
 	slices.SortFunc(ended, func(a, b Job) int { return b.EndedAt.Compare(a.EndedAt) })

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -17,10 +19,18 @@ type Job struct {
 	view.Job           // as last seen
 	EndedAt  time.Time // when it was first missing in the queue; zero while it is there
 	events   []view.Event
+}
 
+// story is a Job that passes add to. While the job's row is readable, Day.scene has the job.
+type story struct {
+	Job
 	allocated time.Time // when Slurm allocated its present nodes; zero if none or unknown
 	placed    bool      // the job has nodes
 	machines  int       // number of its machines that were created for it
+
+	// The start of its last recorded run, and on how many nodes; zero after a requeue.
+	ran   time.Time
+	ranOn int
 }
 
 // Events returns the job's events, oldest first.
@@ -29,28 +39,16 @@ func (j Job) Events() []view.Event {
 }
 
 // follow updates the stories of jobs.
-func (d *Day) follow(v view.View) {
-	rows := make(map[uint32][]*view.Row, len(v.Jobs))
-	for i := range v.Rows {
-		for _, id := range v.Rows[i].Jobs {
-			rows[id] = append(rows[id], &v.Rows[i])
-		}
+func (d *Day) follow(l *look) {
+	var ended []Job // if there are too many jobs, the one that ended first is dropped
+	if len(d.jobs)+len(l.scene.Seen.Jobs) > mostJobs {
+		ended = d.Ended()
 	}
-	groups := make(map[string]*view.Group, len(v.Groups))
-	for i := range v.Groups {
-		groups[v.Groups[i].Name] = &v.Groups[i]
-	}
-	types := make(map[string]string, len(v.NodeSets))
-	for _, set := range v.NodeSets {
-		types[set.Name] = set.Machine
-	}
-	ended := d.Ended() // if there are too many jobs, the one that ended first is dropped
-	queued := map[uint32]bool{}
-	for _, j := range v.Jobs {
-		queued[j.ID] = true
-		story, known := d.jobs[j.ID]
-		if !known || !story.EndedAt.IsZero() {
-			if !v.OnFlexNodes(j) {
+	for i := range l.scene.Seen.Jobs {
+		j := &l.scene.Seen.Jobs[i]
+		of, known := d.jobs[j.ID]
+		if !known || !of.EndedAt.IsZero() {
+			if !l.isOnFlex(j) {
 				continue
 			}
 			if !known && len(d.jobs) >= mostJobs {
@@ -60,164 +58,174 @@ func (d *Day) follow(v view.View) {
 				delete(d.jobs, ended[len(ended)-1].ID)
 				ended = ended[:len(ended)-1]
 			}
-			story = Job{}
+			of = &story{}
+			d.jobs[j.ID] = of
 		}
-		story.Job = j
-		story.see(v.SeenAt, rows[j.ID], groups, types)
-		d.jobs[j.ID] = story
+		of.see(l, j)
 	}
-	d.miss(v, queued)
+	d.miss(l)
 }
 
 // miss ends the stories of jobs that are missing in the queue, and drops those that ended a day
 // ago. An unreadable row may belong to any job.
-func (d *Day) miss(v view.View, queued map[uint32]bool) {
-	unread := func(id uint32) bool {
-		return slices.ContainsFunc(v.Skipped, func(s view.Skipped) bool {
-			return s.Kind == slurm.JobRow && (s.Name == "" || s.Name == fmt.Sprint(id))
-		})
-	}
-	for id, j := range d.jobs {
+func (d *Day) miss(l *look) {
+	for id, of := range d.jobs {
+		if l.scene.Job(id) != nil {
+			continue
+		}
+		if d.scene != nil && d.scene.Job(id) != nil {
+			of.Job.Job = view.JobOf(d.scene, d.scene.Job(id))
+		}
 		switch {
-		case queued[id] || j.EndedAt.IsZero() && unread(id):
-		case j.EndedAt.IsZero():
-			j.EndedAt = v.SeenAt
-			j.note(v.SeenAt, view.EventEnded, "")
-			d.jobs[id] = j
-		case v.SeenAt.Sub(j.EndedAt) > Length:
+		case of.EndedAt.IsZero() && !l.scene.IsQueued(id):
+			of.EndedAt = l.at
+			of.note(l.at, view.EventEnded, "")
+		case !of.EndedAt.IsZero() && l.at.Sub(of.EndedAt) > Length:
 			delete(d.jobs, id)
 		}
 	}
 }
 
-// see records news about a job in the queue. rows are the rows of its nodes, and types the machine
-// types of nodesets.
-func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group, types map[string]string) {
-	state := slurm.JobState(j.State)
+// see records news about a job in the queue.
+func (s *story) see(l *look, j *slurm.Job) {
 	switch {
-	case state.Waits() && j.placed:
-		j.note(at, view.EventRequeued, j.Reason)
-		j.allocated, j.placed, j.machines = time.Time{}, false, 0
+	case j.State.Waits() && s.placed:
+		s.note(l.at, view.EventRequeued, j.Reason)
+		*s = story{Job: s.Job}
 		return
-	case state.Waits():
-		if len(j.events) == 0 {
-			j.note(at, view.EventSubmitted, "")
+	case j.State.Waits():
+		if len(s.events) == 0 {
+			s.note(l.at, view.EventSubmitted, "")
 		}
-	case !j.placed && !state.AtWork():
-		j.allocated = j.StartAt
-		if j.allocated.IsZero() {
-			j.allocated = at
+	case !s.placed && !j.State.AtWork():
+		s.allocated = second(j.Start)
+		if j.Start.IsZero() {
+			s.allocated = l.at
 		}
-		j.note(j.allocated, view.EventAllocated, j.Nodes)
+		s.note(s.allocated, view.EventAllocated, slurm.Fold(j.Nodes))
 	}
-	j.placed = !state.Waits()
-	for _, r := range rows {
-		j.seeRequests(at, r, groups[r.Group])
-		switch r.State {
-		case view.Lost:
-			j.once(at, view.EventLost, r.Obstacle)
-		case view.Returned:
-			j.once(at, view.EventReturned, r.Obstacle)
-		}
+	s.placed = !j.State.Waits()
+	of := l.jobs[j.ID]
+	if of != nil {
+		s.seeWaits(l, j, of)
 	}
-	j.seeMachines(at, rows, groups)
-	// A job that ends leaves its nodes one by one.
-	leaves := state == slurm.JobCompleting && j.hasRun()
-	if state.AtWork() && !j.StartAt.IsZero() && !leaves && j.once(j.StartAt, view.EventRunning, "on "+j.Nodes) {
-		j.events[len(j.events)-1].Machines = machinesOf(j.Nodes, rows, types)
+	if !s.isRecorded(j) {
+		s.seeMachines(l, j, of)
+		s.seeRun(l, j)
 	}
-	if sent, signal, ok := memo.WasSent(j.Told); ok {
-		j.once(sent, view.EventSignalled, signal+", because its nodes end before its time limit")
+	if sent, signal, ok := memo.WasSent(l.scene.Seen.Told[j.ID]); ok {
+		s.once(sent, view.EventSignalled, signal+", because its nodes end before its time limit")
 	}
 }
 
-// seeRequests records the requests for a row, and their failures.
-func (j *Job) seeRequests(at time.Time, r *view.Row, g *view.Group) {
-	if g == nil {
-		g = &view.Group{}
+// isRecorded reports whether the job's present run is in the story, with its machines.
+func (s *story) isRecorded(j *slurm.Job) bool {
+	return j.State.AtWork() && !s.ran.IsZero() && s.ran.Equal(j.Start) && s.ranOn == len(j.Nodes)
+}
+
+// seeRun records the start of a run.
+func (s *story) seeRun(l *look, j *slurm.Job) {
+	// A job that ends leaves its nodes one by one.
+	leaves := j.State == slurm.JobCompleting && !s.ran.IsZero()
+	if !j.State.AtWork() || j.Start.IsZero() || leaves {
+		return
 	}
-	for _, request := range g.Requests {
-		if g.Job == j.ID || request.Name == r.Request {
-			j.once(request.CreatedAt, view.EventRequested, fmt.Sprintf("%s for %s in %s (%s/%s)",
-				view.Count(request.Count, "node"), request.Lease.Limit(), g.Region, g.Name, request.Name))
+	s.ran, s.ranOn = j.Start, len(j.Nodes)
+	if s.once(j.Start, view.EventRunning, "on "+slurm.Fold(j.Nodes)) {
+		s.events[len(s.events)-1].Machines = view.CountMachines(l.types(j.Nodes))
+	}
+}
+
+// seeWaits records the requests for a job's nodes and their failures, and lost or returned nodes.
+func (s *story) seeWaits(l *look, j *slurm.Job, of *jobLook) {
+	for _, w := range of.waits {
+		s.seeRequests(j, l.scene.Owned(mig.GroupID{Region: w.Region, Name: w.Group}), w.Request)
+		switch {
+		case !w.Failing.Since.IsZero():
+			s.once(w.Failing.Since, view.EventFailed, scene.FailingText(causeOf(w.Cause), w.Brief()))
+		case w.Failed > 0:
+			s.once(l.at, view.EventFailed, fmt.Sprintf("attempt %d: %s", w.Failed, cmp.Or(w.Brief(), causeOf(w.Cause), "unknown")))
+		}
+		if w.Stage == demand.Returned {
+			s.once(l.at, view.EventReturned, w.Obstacle)
 		}
 	}
-	switch {
-	case r.Waits() && !r.FailingSince.IsZero():
-		j.once(r.FailingSince, view.EventFailed, scene.FailingText(r.Cause, r.Brief))
-	case r.Waits() && r.Failed > 0:
-		j.once(at, view.EventFailed, fmt.Sprintf("attempt %d: %s", r.Failed, cmp.Or(r.Brief, r.Cause, "unknown")))
+	for _, r := range of.asked {
+		s.seeRequests(j, r.Group, r.Request.Name)
+	}
+	for _, loss := range of.losses {
+		s.once(l.at, view.EventLost, loss.String())
+	}
+}
+
+// seeRequests records the requests of a group that is the job's own, or otherwise the named request.
+func (s *story) seeRequests(j *slurm.Job, g *mig.Group, named string) {
+	if g == nil {
+		return
+	}
+	for _, r := range g.Requests {
+		if g.Stamp.Job == j.ID || r.Name == named {
+			s.once(r.Created, view.EventRequested, fmt.Sprintf("%s for %s in %s (%s/%s)",
+				view.Count(len(r.Instances), "node"), view.Seconds(r.Duration).Limit(), g.Region, g.Name, r.Name))
+		}
 	}
 }
 
 // seeMachines records machines that were created for the job, and the time when all of them are up.
-func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*view.Group) {
+func (s *story) seeMachines(l *look, j *slurm.Job, of *jobLook) {
+	var nodes []string
+	if j.State.HoldsNodes() {
+		nodes = j.Nodes
+	}
+	if of != nil {
+		nodes = slices.Concat(nodes, of.awaited)
+	}
 	made := 0
 	var up []string
 	var last time.Time
-	for _, r := range rows {
-		if r.Waits() || r.State == view.Lost || r.State == view.Cancelling {
-			continue
-		}
-		if madeFor(groups[r.Group], j.ID) || !j.allocated.IsZero() && !r.Since.Before(j.allocated) {
-			made += r.Count
-			if r.Since.After(last) {
-				last = r.Since
+	var group *mig.Group
+	for _, name := range nodes {
+		for _, in := range l.scene.MachinesOf(name) {
+			if !l.isThere(in) {
+				continue
+			}
+			if in.Owned != group { // a job's machines mostly belong to one group
+				group = in.Owned
+				s.seeRequests(j, group, "")
+			}
+			since := second(in.Created)
+			if group != nil && group.Stamp.Job == j.ID || !s.allocated.IsZero() && !since.Before(s.allocated) {
+				made++
+				last = scene.Later(last, since)
+			}
+			if state := view.StateOf(in); state == view.Starting || state == view.Running {
+				up = append(up, name)
 			}
 		}
-		if r.State == view.Starting || r.State == view.Running {
-			names, _ := slurm.Expand(r.Nodes)
-			up = append(up, names...)
-		}
 	}
-	comes := len(up) > 0 && !slurm.JobState(j.State).AtWork()
-	if made <= j.machines && !comes {
-		return
-	}
-	wanted := j.NodeCount
-	if names, _ := slurm.Expand(j.Nodes); len(names) > 0 {
-		wanted = len(names)
-	}
-	if made > j.machines {
-		j.note(last, view.EventGranted, fmt.Sprintf("%d of %s", made, view.Count(max(wanted, made), "node")))
-		j.machines = made
+	comes := len(up) > 0 && !j.State.AtWork()
+	wanted := cmp.Or(len(j.Nodes), j.NodeCount)
+	if made > s.machines {
+		s.note(last, view.EventGranted, fmt.Sprintf("%d of %s", made, view.Count(max(wanted, made), "node")))
+		s.machines = made
 	}
 	if comes && len(up) >= wanted {
-		j.once(at, view.EventBooted, slurm.Fold(up))
+		s.once(l.at, view.EventBooted, slurm.Fold(up))
 	}
 }
 
-// hasRun reports whether a run since the job's last requeue is recorded.
-func (j *Job) hasRun() bool {
-	for _, e := range slices.Backward(j.events) {
-		if e.Kind == view.EventRunning || e.Kind == view.EventRequeued {
-			return e.Kind == view.EventRunning
-		}
+// causeOf returns the word for a cause; empty for no cause.
+func causeOf(c mig.Cause) string {
+	if c == mig.CauseNone {
+		return ""
 	}
-	return false
+	return c.String()
 }
-
-// machinesOf counts the machines of a job's nodes by type. Nodes outside flex nodesets have an
-// unknown type.
-func machinesOf(nodes string, rows []*view.Row, types map[string]string) []view.Machines {
-	names, _ := slurm.Expand(nodes)
-	of := make([]string, len(names))
-	for _, r := range rows {
-		own, _ := slurm.Expand(r.Nodes)
-		for _, name := range own {
-			if i := slices.Index(names, name); i >= 0 {
-				of[i] = types[r.NodeSet]
-			}
-		}
-	}
-	return view.CountMachines(of)
-}
-
-func madeFor(g *view.Group, job uint32) bool { return g != nil && g.Job == job }
 
 // once records an event unless the same event is already recorded, with that time or since the
 // job's last requeue. It reports whether it has recorded the event.
 func (j *Job) once(at time.Time, kind, text string) bool {
+	at = second(at)
 	earlier := false
 	for _, e := range slices.Backward(j.events) {
 		if e.Kind == kind && e.Text == text && (!earlier || e.At.Equal(at)) {
@@ -231,7 +239,7 @@ func (j *Job) once(at time.Time, kind, text string) bool {
 
 // note records an event. If there are too many, it keeps the first event and drops those after it.
 func (j *Job) note(at time.Time, kind, text string) {
-	j.events = append(slices.Clip(j.events), view.Event{At: at, Kind: kind, Text: text})
+	j.events = append(slices.Clip(j.events), view.Event{At: second(at), Kind: kind, Text: text})
 	if len(j.events) > mostEvents {
 		j.events = slices.Delete(slices.Clone(j.events), 1, 2)
 	}

@@ -1,76 +1,92 @@
 package past
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
 
-// Use is a use of a lease's machines, from a time on.
+// Use is a use of a lease's machine, from a time on.
 type Use struct {
 	From  time.Time
 	State view.State
 	Jobs  string // as in squeue
 }
 
-// lease identifies the machines of a row: its group, and its nodes as a hostlist.
-type lease struct{ group, nodes string }
+// lease identifies a machine: its group, which is empty for a machine without one, and its name.
+type lease struct{ group, node string }
 
-// Uses returns the uses of a row's machines, oldest first. Earlier uses are unknown.
-func (d *Day) Uses(r view.Row) []Use { return d.leases[lease{r.Group, r.Nodes}] }
-
-// use records how each lease is used.
-func (d *Day) use(v view.View) {
-	now := map[lease][]Use{}
-	for _, r := range v.Rows {
-		if r.Group == "" || r.Waits() {
-			continue
-		}
-		key := lease{r.Group, r.Nodes}
-		uses, known := d.leases[key]
-		if !known {
-			uses = d.partOf(key)
-		}
-		if n := len(uses); n == 0 || uses[n-1].State != r.State || uses[n-1].Jobs != r.JobList() {
-			uses = append(slices.Clip(uses), Use{From: beginOf(v, r, n == 0), State: r.State, Jobs: r.JobList()})
-		}
-		now[key] = uses[max(0, len(uses)-mostUses):]
-	}
-	d.leases = now
+// used holds the uses of a lease.
+type used struct {
+	uses []Use
+	jobs []uint32 // the raw ids of the last use's jobs
+	look int      // the last of Day.looks that showed it
 }
 
-// partOf returns the uses of the row that contained these machines until now. Rows split and merge
-// when their nodes' states change.
-func (d *Day) partOf(key lease) []Use {
-	first := firstOf(key.nodes)
-	for old, uses := range d.leases {
-		names, _ := slurm.Expand(old.nodes)
-		if old.group == key.group && slices.Contains(names, first) {
-			return uses
-		}
+// Uses returns the uses of a row's machines, oldest first. Earlier uses are unknown.
+func (d *Day) Uses(r view.Row) []Use {
+	names, _ := slurm.Expand(r.Nodes)
+	if of := d.leases[lease{r.Group, append(names, "")[0]}]; of != nil {
+		return of.uses
 	}
 	return nil
 }
 
-// beginOf returns when a row entered its present state, as far as known. For a row that is seen for
-// the first time, that may be before the first observation.
-func beginOf(v view.View, r view.Row, first bool) time.Time {
-	at := v.SeenAt
-	if first && r.State == view.Booting && !r.Since.IsZero() {
-		return r.Since
+// use records how each lease is used.
+func (d *Day) use(l *look) {
+	d.looks++
+	for in := range l.machines {
+		key := lease{in.Group, in.Name}
+		of := d.leases[key]
+		if of == nil {
+			of = &used{}
+			d.leases[key] = of
+		}
+		of.look = d.looks
+		of.see(l, in)
 	}
-	for _, j := range v.Jobs {
-		began := first && r.State == view.Running && slices.Contains(r.Jobs, j.ID) && j.StartAt.After(r.Since)
-		if began && j.StartAt.Before(at) {
-			at = j.StartAt
+	maps.DeleteFunc(d.leases, func(_ lease, of *used) bool { return of.look != d.looks })
+}
+
+// see adds a use if the machine's state or jobs have changed.
+func (u *used) see(l *look, in scene.Machine) {
+	state, jobs, n := view.StateOf(in), l.holdersOf(in), len(u.uses)
+	if n > 0 && u.uses[n-1].State == state && slices.EqualFunc(u.jobs, jobs, func(id uint32, j *slurm.Job) bool { return id == j.ID }) {
+		return
+	}
+	var names []string
+	u.jobs = nil
+	for _, j := range jobs {
+		u.jobs, names = append(u.jobs, j.ID), append(names, j.Name())
+	}
+	u.uses = append(slices.Clip(u.uses), Use{From: l.begin(in, state, n == 0), State: state, Jobs: strings.Join(names, ",")})
+	u.uses = u.uses[max(0, n+1-mostUses):]
+}
+
+// holdersOf returns the jobs that hold a machine.
+func (l *look) holdersOf(in scene.Machine) []*slurm.Job {
+	if in.Node != nil {
+		return in.Node.Holders
+	}
+	return l.scene.HoldersOf(in.Name)
+}
+
+// begin returns when a machine entered its present state, as far as known. For a machine that is
+// seen for the first time, that may be before the first observation.
+func (l *look) begin(in scene.Machine, state view.State, first bool) time.Time {
+	at := l.at
+	if first && state == view.Booting && !in.Created.IsZero() {
+		return second(in.Created)
+	}
+	for _, j := range l.holdersOf(in) {
+		if start := second(j.Start); first && state == view.Running && start.After(second(in.Created)) && start.Before(at) {
+			at = start
 		}
 	}
 	return at
-}
-
-func firstOf(hostlist string) string {
-	names, _ := slurm.Expand(hostlist)
-	return append(names, "")[0]
 }

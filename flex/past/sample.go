@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"slurmflex/flex/view"
-	"slurmflex/mig"
 )
 
 // Sample is the number of waiting and running nodes and GPUs at a time.
@@ -20,30 +19,40 @@ type Counts struct{ Waiting, Booting, Running, Idle int }
 // Sum returns the total over these states.
 func (c Counts) Sum() int { return c.Waiting + c.Booting + c.Running + c.Idle }
 
-// SampleOf counts the nodes and GPUs in a view.
-func SampleOf(v view.View) Sample {
-	s := Sample{At: v.SeenAt}
-	for _, r := range v.Rows {
-		if s.Nodes.add(r, r.Count) {
-			set, _ := v.NodeSet(r.NodeSet)
-			machine, known := mig.KnownMachine(set.Machine)
-			s.GPUs.add(r, r.Count*machine.GPUs)
+// sample counts the nodes and GPUs.
+func (l *look) sample() Sample {
+	s, gpus := Sample{At: l.at}, l.gpus()
+	add := func(nodeset string, state view.State, n int) {
+		if s.Nodes.add(state, n) {
+			of, known := gpus[nodeset]
+			s.GPUs.add(state, n*of)
 			s.Unknown = s.Unknown || !known
+		}
+	}
+	for _, w := range l.waits {
+		add(w.NodeSet, view.State(w.Stage), len(w.Nodes))
+	}
+	for _, u := range l.unserved {
+		add(u.Group.Stamp.NodeSet, u.State, len(u.Request.Instances))
+	}
+	for in := range l.machines {
+		if in.Node != nil {
+			add(in.Node.Set.Name, view.StateOf(in), 1)
 		}
 	}
 	return s
 }
 
-// add counts a row n times, and reports whether the row is in one of the states.
-func (c *Counts) add(r view.Row, n int) bool {
-	switch {
-	case r.Waits():
+// add counts n nodes in a state, and reports whether it is one of the counted states.
+func (c *Counts) add(state view.State, n int) bool {
+	switch state {
+	case view.Asking, view.Queued, view.Waiting, view.Returned:
 		c.Waiting += n
-	case r.State == view.Booting:
+	case view.Booting:
 		c.Booting += n
-	case r.State == view.Starting, r.State == view.Running:
+	case view.Starting, view.Running:
 		c.Running += n
-	case r.State == view.Idle:
+	case view.Idle:
 		c.Idle += n
 	default:
 		return false

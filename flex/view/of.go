@@ -9,7 +9,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
@@ -20,12 +19,7 @@ import (
 // Of returns the view of what a reconcile pass saw and decided. The daemon adds its own state and
 // the actions.
 func Of(seen *scene.Scene, p plan.Plan) View {
-	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, cancelled: map[string]bool{}, line: plan.Line(seen, p)}
-	for _, a := range p.Actions {
-		if a, ok := a.(action.CancelRequest); ok {
-			b.cancelled[a.Group.String()+"/"+a.Request] = true
-		}
-	}
+	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, line: plan.Line(seen, p)}
 	snap := b.scene.Seen
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),
@@ -55,11 +49,10 @@ func (v *View) AddProblems(found scene.Problems) {
 
 // builder makes the parts of a view.
 type builder struct {
-	scene     *scene.Scene     // shows unread regions as last known
-	unseen    map[string]error // errors of the unread regions
-	plan      plan.Plan
-	cancelled map[string]bool // region/group/request
-	line      map[uint32][]plan.Ahead
+	scene  *scene.Scene     // shows unread regions as last known
+	unseen map[string]error // errors of the unread regions
+	plan   plan.Plan
+	line   map[uint32][]plan.Ahead
 }
 
 func (b *builder) isStatic(node string) bool {
@@ -218,14 +211,8 @@ func (b *builder) jobs() []Job {
 	all := []Job{}
 	uncovered := demand.Uncovered(b.scene)
 	for _, j := range b.scene.Seen.Jobs {
-		job := numbered(&j)
-		job.Partition, job.State, job.User = j.Partition, string(j.State), b.user(&j)
-		job.Nodes, job.StartAt = slurm.Fold(j.Nodes), second(b.start(&j))
-		job.Placed = b.whyPlaced(&j, uncovered)
-		job.NodeCount, job.GPUs, job.Unused = j.NodeCount, j.GPUs, b.unused(&j)
-		if j.State.Waits() {
-			job.Reason = j.Reason
-		}
+		job := JobOf(b.scene, &j)
+		job.StartAt, job.Placed, job.Unused = second(b.start(&j)), b.whyPlaced(&j, uncovered), b.unused(&j)
 		if at := slices.IndexFunc(b.plan.Held, func(w demand.Wait) bool { return w.Job == j.ID }); at >= 0 {
 			job.Obstacle, job.NextAt = b.plan.Held[at].Obstacle, second(b.plan.Held[at].Next)
 		}
@@ -237,16 +224,30 @@ func (b *builder) jobs() []Job {
 		for _, a := range b.line[j.ID] {
 			job.Ahead = append(job.Ahead, Ahead(a))
 		}
-		if j.Limit.Kind == slurm.LimitSet {
-			job.Limit = Seconds(j.Limit.Duration)
-		}
-		if told := b.scene.Seen.Told[j.ID]; memo.IsOurs(told) {
-			job.Told = told
-		}
 		all = append(all, job)
 	}
 	slices.SortFunc(all, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })
 	return all
+}
+
+// JobOf returns a job as Slurm shows it, with its AdminComment from slurmflex. The start that Slurm
+// plans for a waiting job is left out.
+func JobOf(s *scene.Scene, j *slurm.Job) Job {
+	job := numbered(j)
+	job.Partition, job.State, job.User = j.Partition, string(j.State), userOf(s, j)
+	job.Nodes, job.NodeCount, job.GPUs = slurm.Fold(j.Nodes), j.NodeCount, j.GPUs
+	if j.State.Waits() {
+		job.Reason = j.Reason
+	} else {
+		job.StartAt = second(j.Start)
+	}
+	if j.Limit.Kind == slurm.LimitSet {
+		job.Limit = Seconds(j.Limit.Duration)
+	}
+	if told := s.Seen.Told[j.ID]; memo.IsOurs(told) {
+		job.Told = told
+	}
+	return job
 }
 
 // farthestStart is the latest expected start that is shown. Slurm assumes that a job without a time
@@ -325,9 +326,9 @@ func numbered(j *slurm.Job) Job {
 	return job
 }
 
-// user returns the owner of the job, or "" if Slurm hides the owner.
-func (b *builder) user(j *slurm.Job) string {
-	if b.scene.Seen.Private {
+// userOf returns the owner of the job, or "" if Slurm hides the owner.
+func userOf(s *scene.Scene, j *slurm.Job) string {
+	if s.Seen.Private {
 		return ""
 	}
 	return j.User

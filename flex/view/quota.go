@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 
@@ -59,6 +60,17 @@ func (v View) GPUs(region string) []mig.GPUs {
 		}
 	}
 	return all
+}
+
+// GPUsIn is View.GPUs without a view.
+func GPUsIn(s *scene.Scene, region string) []mig.GPUs {
+	var v View
+	for _, set := range s.Config.FlexSets() {
+		v.NodeSets = append(v.NodeSets, NodeSet{
+			Region: set.Region, Capacity: set.Flex.Capacity, Machine: s.Seen.Templates[set.Template].MachineType,
+		})
+	}
+	return v.GPUs(region)
 }
 
 func (s NodeSet) gpus() mig.GPUs {

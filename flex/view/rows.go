@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/plan/sweeps"
@@ -16,21 +18,11 @@ import (
 // rows returns the waiting nodes and the existing machines.
 func (b *builder) rows() []Row {
 	all := []Row{}
-	served := map[string]bool{}  // region/group/request
-	failing := map[string]bool{} // by node
 	for _, w := range b.plan.Waits {
 		all = append(all, b.waiting(w))
-		for _, name := range w.Nodes {
-			failing[name] = w.Failing.Times > 0
-		}
-		served[w.Region+"/"+w.Group+"/"+w.Request] = true
 	}
-	for _, g := range b.scene.Groups() {
-		for _, r := range g.Live() {
-			if key := g.Region + "/" + g.Name + "/" + r.Name; !served[key] && !b.arrived(r) && !slices.ContainsFunc(r.Instances, func(name string) bool { return failing[name] }) {
-				all = append(all, b.unserved(*g, r, key))
-			}
-		}
+	for _, r := range UnservedIn(b.scene, b.plan) {
+		all = append(all, b.unserved(r))
 	}
 	lost := map[string]bool{}
 	for _, l := range b.plan.Losses {
@@ -82,7 +74,7 @@ func (b *builder) row(names []string) Row {
 				r.Jobs = append(r.Jobs, j.ID)
 				r.ShownAs = append(r.ShownAs, numbered(j).Name())
 			}
-			if user := b.user(j); user != "" && !slices.Contains(r.Users, user) {
+			if user := userOf(b.scene, j); user != "" && !slices.Contains(r.Users, user) {
 				r.Users = append(r.Users, user)
 			}
 		}
@@ -121,29 +113,66 @@ func causeOf(c mig.Cause) string {
 }
 
 // arrived reports whether each instance of the request exists.
-func (b *builder) arrived(r mig.Request) bool {
+func arrived(s *scene.Scene, r *mig.Request) bool {
 	for _, name := range r.Instances {
-		if !slices.ContainsFunc(b.scene.MachinesOf(name), b.scene.Belongs) {
+		if !slices.ContainsFunc(s.MachinesOf(name), s.Belongs) {
 			return false
 		}
 	}
 	return len(r.Instances) > 0
 }
 
+// Unserved is a live request for which no nodes wait.
+type Unserved struct {
+	scene.Live
+	State State
+}
+
+// UnservedIn returns the live requests of a pass for which no nodes wait, and which have not
+// created all their machines yet.
+func UnservedIn(s *scene.Scene, p plan.Plan) (all []Unserved) {
+	type key struct {
+		group   mig.GroupID
+		request string
+	}
+	served, cancelled, failing := map[key]bool{}, map[key]bool{}, map[string]bool{}
+	for _, w := range p.Waits {
+		served[key{mig.GroupID{Region: w.Region, Name: w.Group}, w.Request}] = true
+		for _, name := range w.Nodes {
+			failing[name] = w.Failing.Times > 0
+		}
+	}
+	for _, a := range p.Actions {
+		if a, ok := a.(action.CancelRequest); ok {
+			cancelled[key{a.Group, a.Request}] = true
+		}
+	}
+	for _, g := range s.Groups() {
+		for i := range g.Requests {
+			r, state := &g.Requests[i], Queued
+			of := key{g.ID(), r.Name}
+			if !r.State.Live() || served[of] || arrived(s, r) || slices.ContainsFunc(r.Instances, func(name string) bool { return failing[name] }) {
+				continue
+			}
+			switch {
+			case cancelled[of]:
+				state = Cancelling
+			case r.State == mig.Creating:
+				state = Asking
+			}
+			all = append(all, Unserved{scene.Live{Group: g, Request: r}, state})
+		}
+	}
+	return all
+}
+
 // unserved returns the row of a live request for which no nodes wait.
-func (b *builder) unserved(g mig.Group, r mig.Request, key string) Row {
+func (b *builder) unserved(u Unserved) Row {
+	g, r := u.Group, u.Request
 	row := b.row(r.Instances)
-	row.NodeSet, row.Region, row.Group, row.Request = g.Stamp.NodeSet, g.Region, g.Name, r.Name
+	row.NodeSet, row.Region, row.Group, row.Request, row.State = g.Stamp.NodeSet, g.Region, g.Name, r.Name, u.State
 	row.Lease, row.Since, row.RequestedAt = Seconds(r.Duration), second(r.Created), second(r.Created)
 	row.trouble(r.Trouble())
-	switch {
-	case b.cancelled[key]:
-		row.State = Cancelling
-	case r.State == mig.Creating:
-		row.State = Asking
-	default:
-		row.State = Queued
-	}
 	return row
 }
 
@@ -217,9 +246,8 @@ func (b *builder) likenessOf(in scene.Machine) likeness {
 	if key.static = known && set.IsStatic(index); known && set.Flex != nil {
 		key.nodeset = set.Name
 	}
-	holders := b.scene.HoldersOf(in.Name)
-	key.state = b.stateOf(in, key.nodeset != "", holders)
-	for i, j := range holders {
+	key.state = StateOf(in)
+	for i, j := range b.scene.HoldersOf(in.Name) {
 		if i == 0 {
 			key.job = j.ID
 			continue
@@ -275,16 +303,15 @@ func firstOf(hostlist string) string {
 	return names[0]
 }
 
-// stateOf returns the state of a machine. named means that the machine has the name of a flex node,
-// and holders are the jobs that hold the machine.
-func (b *builder) stateOf(in scene.Machine, named bool, holders []*slurm.Job) State {
+// StateOf returns the state of a machine of the cluster.
+func StateOf(in scene.Machine) State {
 	switch {
 	case in.Leaving():
 		return Leaving
-	case in.Node == nil || !named:
+	case in.Node == nil:
 		return Stranded
 	}
-	state := stateOf(Word(in.Node.State))
+	state, holders := stateOf(Word(in.Node.State)), in.Node.Holders
 	waited := len(holders) > 0 && !slices.ContainsFunc(holders, func(j *slurm.Job) bool { return j.State.AtWork() })
 	switch {
 	// If the job waits pending, Slurm shows the node as powered down.

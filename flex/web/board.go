@@ -16,18 +16,20 @@ import (
 )
 
 // Board holds the observation of the daemon's last pass and the recent actions. It is a
-// flex.Watcher.
+// flex.Watcher. It builds the view of a pass when somebody first asks for it.
 type Board struct {
 	Fill func(*view.View) // adds estimates and prices to a view; may be nil
+	// Keep keeps what Fill adds up to date in each pass, whether or not anybody asks; may be nil.
+	Keep func(*scene.Scene, plan.Plan)
 
 	now func() time.Time
 
 	mu      sync.Mutex
 	cfg     *config.Config
-	problem string     // of the configuration file; empty: none
-	taken   taken      // when another process last had http_address
-	seen    *view.View // nil before the first pass
-	private bool       // Slurm hides jobs from other users
+	problem string           // of the configuration file; empty: none
+	taken   taken            // when another process last had http_address
+	shows   func() view.View // the view of the last pass; nil before the first pass
+	private bool             // Slurm hides jobs from other users
 	history view.History
 	day     past.Day
 	begun   time.Time
@@ -45,14 +47,22 @@ func NewBoard(cfg *config.Config, now func() time.Time) *Board {
 
 // Saw records the observation of a pass.
 func (b *Board) Saw(s *scene.Scene, p plan.Plan) {
+	if b.Keep != nil {
+		b.Keep(s, p)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	seen := view.Of(s, p)
+	b.shows, b.private = sync.OnceValue(func() view.View { return b.build(s, p) }), s.Seen.Private
+	b.day.See(s, p)
+}
+
+// build returns the view of a pass.
+func (b *Board) build(s *scene.Scene, p plan.Plan) view.View {
+	v := view.Of(s, p)
 	if b.Fill != nil {
-		b.Fill(&seen)
+		b.Fill(&v)
 	}
-	b.seen, b.private = &seen, s.Seen.Private
-	b.day.See(seen)
+	return v
 }
 
 // Private reports whether Slurm hid jobs from other users at the last pass. It is true before the
@@ -60,7 +70,7 @@ func (b *Board) Saw(s *scene.Scene, p plan.Plan) {
 func (b *Board) Private() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.seen == nil || b.private
+	return b.shows == nil || b.private
 }
 
 // Day returns the observations of the last day.
@@ -134,6 +144,11 @@ func (b *Board) Stood(err error) {
 
 // View returns what the daemon shows. Before the first pass it returns an error.
 func (b *Board) View() (view.View, error) {
+	shows, err := b.last()
+	if err != nil {
+		return view.View{}, err
+	}
+	v := shows() // without the lock, because passes must not wait for it
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	daemon := view.Daemon{Interval: view.Seconds(b.cfg.Options.Interval), Standby: errors.Is(b.failed, flex.ErrStandby)}
@@ -143,13 +158,6 @@ func (b *Board) View() (view.View, error) {
 	if b.failed != nil {
 		daemon.Error, daemon.ErrorAt = b.failed.Error(), b.tried.UTC().Truncate(time.Second)
 	}
-	switch {
-	case b.seen == nil && b.failed != nil:
-		return view.View{}, fmt.Errorf("the daemon has not completed a pass yet: %w", b.failed)
-	case b.seen == nil:
-		return view.View{}, errors.New("the daemon has just started; its first pass is running")
-	}
-	v := *b.seen
 	v.Daemon, v.Actions = &daemon, b.history.Last()
 	if b.problem != "" {
 		v.Problems = append([]string{b.problem}, v.Problems...)
@@ -159,6 +167,19 @@ func (b *Board) View() (view.View, error) {
 			t.holder, t.from.UTC().Format("15:04:05"), t.to.UTC().Format("15:04:05 MST"))}, v.Problems...)
 	}
 	return v, nil
+}
+
+// last returns the function that returns the view of the last pass.
+func (b *Board) last() (shows func() view.View, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.shows != nil:
+		return b.shows, nil
+	case b.failed != nil:
+		return nil, fmt.Errorf("the daemon has not completed a pass yet: %w", b.failed)
+	}
+	return nil, errors.New("the daemon has just started; its first pass is running")
 }
 
 // margin is how much later than three intervals the next pass may end, because it takes time to

@@ -121,7 +121,7 @@ func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 		Keys: historyKeys, Since: view.Moment(day.Since, now),
 	}
 	if !v.Unread() {
-		day.Samples = append(slices.Clip(day.Samples), past.SampleOf(v))
+		day.Samples = append(slices.Clip(day.Samples), day.Latest)
 	}
 	p.History = newHistories(day, time.Duration(v.Daemon.Interval), now)
 	if trouble := v.Daemon.Says(); trouble != "" {

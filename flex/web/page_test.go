@@ -19,7 +19,9 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
+	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // shapes formats a bar's pieces, one per line.
@@ -39,15 +41,18 @@ var day1 = filterOf(url.Values{"zoom": {"1d"}})
 
 func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	row := func(nodes string, state view.State, ends time.Duration) view.Row {
-		return view.Row{NodeSet: "a3", Nodes: nodes, State: state, Since: noon.Add(-3 * time.Hour), EndsAt: noon.Add(ends), Group: nodes, Jobs: []uint32{7}, ShownAs: []string{"7"}}
+		return view.Row{NodeSet: "a3", Nodes: nodes, State: state, Since: noon.Add(-3 * time.Hour), EndsAt: noon.Add(ends), Group: "alpha-a3-job-7", Jobs: []uint32{7}, ShownAs: []string{"7"}}
 	}
-	running := row("a", view.Running, 12*time.Hour)
+	running := row("alpha-a3-2", view.Running, 12*time.Hour)
 	jobs := []view.Job{{ID: 7, State: "RUNNING", StartAt: noon, Limit: view.Seconds(6 * time.Hour)}}
 	var day past.Day
-	for _, state := range []view.State{view.Booting, view.Running} {
-		r := running
-		r.State = state
-		day.See(view.View{SeenAt: noon.Add(-2 * time.Hour), Rows: []view.Row{r, {State: view.Waiting}}})
+	world := scenetest.New(newWorld().cfg)
+	world.Snap.Now = noon.Add(-2 * time.Hour)
+	world.Group(running.Group, mig.Stamp{NodeSet: "a3", Job: 7})
+	world.Machine(running.Nodes, running.Group).Created = running.Since
+	for _, state := range []string{scenetest.PoweringUp, scenetest.Busy} {
+		world.Nodes(running.Nodes, state)
+		day.See(world.Scene(), plan.Plan{})
 	}
 	young := row("b", view.Booting, 0)
 	young.Since, young.EndsAt, young.Lease = noon.Add(-time.Hour), time.Time{}, view.Seconds(7*time.Hour)

@@ -12,6 +12,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,6 +134,30 @@ func TestPageShowsWaitsRunsAndActions(t *testing.T) {
 	} {
 		assert.Contains(t, page, shown)
 	}
+}
+
+func TestViewIsBuiltOncePerPassWhenAskedFor(t *testing.T) {
+	w := newWorld()
+	var built, kept atomic.Int32
+	w.Board.Fill = func(*view.View) { built.Add(1) }
+	w.Board.Keep = func(*scene.Scene, plan.Plan) { kept.Add(1) }
+	w.pass("none left")
+	w.pass("none left")
+	assert.Zero(t, built.Load(), "nobody has asked")
+	var asking sync.WaitGroup
+	for range 8 {
+		asking.Go(func() { assert.Contains(t, w.get("/status.json").Body.String(), `"job":812`) })
+	}
+	asking.Wait()
+	assert.EqualValues(t, 1, built.Load())
+	for range 8 {
+		asking.Go(func() { w.pass("none left") })
+		asking.Go(func() { w.get("/") })
+		asking.Go(func() { w.get("/why?q=812&verbose=1") })
+	}
+	asking.Wait()
+	assert.LessOrEqual(t, built.Load(), int32(1+8), "at most one view per pass")
+	assert.EqualValues(t, 10, kept.Load(), "in each pass")
 }
 
 func TestHistoryEndsWithThePresent(t *testing.T) {

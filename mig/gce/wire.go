@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -72,6 +71,7 @@ type wire struct {
 	observe func(method string, status int, took time.Duration)
 	date    *atomic.Int64 // stores the time of the last answer, in epoch seconds
 	lengths sync.Map      // of each method's last answer, to predict the next length
+	valid   valid         // the last answers that were JSON
 	answers atomic.Int64  // number of answered calls
 }
 
@@ -146,7 +146,7 @@ func (w *wire) exchange(req *http.Request) (*http.Response, error) {
 		method := methodOf(ctx)
 		last, _ := w.lengths.Load(method)
 		likely, _ := last.(int64) // 0 before the first answer
-		err = readWhole(resp, min(likely, likelyLimit), limitOf(req))
+		err = w.readWhole(resp, min(likely, likelyLimit), limitOf(req))
 		w.lengths.Store(method, resp.ContentLength)
 	}
 	if err != nil {
@@ -198,11 +198,11 @@ func (whole) Close() error { return nil }
 func wholeOf(text []byte) whole { return whole{bytes.NewReader(text), text} }
 
 // readWhole reads an answer like readBody and rejects a successful answer that is not JSON.
-func readWhole(resp *http.Response, likely int64, limit int) error {
+func (w *wire) readWhole(resp *http.Response, likely int64, limit int) error {
 	if err := readBody(resp, likely, limit); err != nil {
 		return err
 	}
-	if body := resp.Body.(whole).text; resp.StatusCode/100 == 2 && !json.Valid(body) {
+	if body := resp.Body.(whole).text; resp.StatusCode/100 == 2 && !w.valid.isJSON(body) {
 		return fmt.Errorf("answer is not JSON: %q", excerpt(body))
 	}
 	return nil

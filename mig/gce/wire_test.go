@@ -255,7 +255,7 @@ func TestUnusableEndpointIsAClearOneLineError(t *testing.T) {
 
 func TestAnswerIsReadUpToItsLimit(t *testing.T) {
 	whole := func(limit int) error {
-		return readWhole(&http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[]}`))}, 0, limit)
+		return new(wire).readWhole(&http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[]}`))}, 0, limit)
 	}
 	require.NoError(t, whole(12))
 	require.EqualError(t, whole(11), "answer longer than 11 bytes")
@@ -281,7 +281,7 @@ func TestAnswerLimitCountsUncompressedBytes(t *testing.T) {
 			defer api.Close()
 			answer, err := http.Get(api.URL)
 			require.NoError(t, err)
-			assert.EqualError(t, readWhole(answer, 0, 1<<20), "answer longer than 1048576 bytes")
+			assert.EqualError(t, new(wire).readWhole(answer, 0, 1<<20), "answer longer than 1048576 bytes")
 		})
 	}
 }

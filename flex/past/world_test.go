@@ -1,0 +1,136 @@
+package past
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/view"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+var noon = scenetest.Noon
+
+func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+
+// world is a cluster whose passes a day sees. It has nodeset a3 with partition train. Group
+// g812 belongs to job 812 and has a request of 12:04. Tests write n0 for alpha-a3-0.
+type world struct {
+	*scenetest.World
+	day  Day
+	plan plan.Plan
+}
+
+func newWorld() *world {
+	w := &world{World: scenetest.New(scenetest.Cluster("partitions: {train: {partition_nodeset: [a3]}, cpu: {partition_nodeset: [cpu]}}",
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8", ""), "cpu: {node_count_dynamic_max: 2}"))}
+	w.Snap.Templates[w.Config.FlexSet("a3").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
+	w.Group("g700", mig.Stamp{NodeSet: "a3", Job: 700})
+	w.Group("g701", mig.Stamp{NodeSet: "a3", Job: 701})
+	w.Group("g812", mig.Stamp{NodeSet: "a3", Job: 812}, mig.Request{
+		Name: "a2", State: mig.Succeeded, Duration: time.Hour, Created: at(4), Instances: names("n[0-1]"),
+	})
+	return w
+}
+
+// names returns the nodes of a hostlist in which n0 stands for alpha-a3-0.
+func names(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return scenetest.Names(strings.ReplaceAll(list, "n", "alpha-a3-"))
+}
+
+// seen is what a pass sees of some nodes.
+type seen func(*world)
+
+// states are the states of nodes in Slurm that make machines be in these states.
+var states = map[view.State]string{
+	view.Booting: scenetest.PoweringUp, view.Starting: scenetest.Busy, view.Running: scenetest.Busy, view.Idle: scenetest.Idle,
+	view.Leaving: "IDLE+CLOUD+POWERING_DOWN",
+}
+
+// machines are machines of a group that were created at a time.
+func machines(list string, state view.State, since time.Time, group string) seen {
+	return func(w *world) {
+		w.Nodes(strings.ReplaceAll(list, "n", "alpha-a3-"), states[state])
+		made := w.Machines(strings.ReplaceAll(list, "n", "alpha-a3-"), group)
+		for i := range made {
+			made[i].Created = since
+		}
+	}
+}
+
+// both are the machines of job 812.
+func both(state view.State, since time.Time) seen { return machines("n[0-1]", state, since, "g812") }
+
+// waiting are the nodes of job 812 without machines.
+func waiting(wait demand.Wait) seen {
+	return func(w *world) {
+		w.Nodes("alpha-a3-[0-1]", scenetest.PoweringUp)
+		wait.Job, wait.NodeSet, wait.Region, wait.Group, wait.Nodes = 812, "a3", scenetest.US, "g812", names("n[0-1]")
+		w.plan.Waits = append(w.plan.Waits, wait)
+	}
+}
+
+// queued are the nodes of job 812 while its request waits for capacity.
+func queued() seen { return waiting(demand.Wait{Stage: demand.Queued, Request: "a2"}) }
+
+// doors are the doors of a job that waits PENDING.
+func doors(lists ...string) seen {
+	return func(w *world) {
+		name := memo.DoorReservation("alpha", "812", noon)
+		for i, list := range lists {
+			if i > 0 {
+				name = memo.FurtherDoor(memo.DoorReservation("alpha", "812", noon), i+1)
+			}
+			w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{
+				Name: name, Nodes: names(list), Start: w.Snap.Now.Add(5 * time.Minute), End: w.Snap.Now.Add(time.Hour),
+			})
+		}
+	}
+}
+
+// unread makes the region unreadable.
+func unread(w *world) { w.Snap.Unseen[scenetest.US] = errors.New("503") }
+
+// pass makes a pass some minutes after noon that sees these nodes and jobs.
+func (w *world) pass(after time.Duration, nodes []seen, jobs ...slurm.Job) {
+	w.Snap.Now, w.Snap.Nodes, w.Snap.Instances, w.Snap.Reservations, w.Snap.Unread = noon.Add(after), nil, nil, nil, nil
+	w.Snap.Unseen, w.plan = map[string]error{}, plan.Plan{}
+	w.Nodes("alpha-a3-[0-7]", scenetest.PoweredDown)
+	for _, see := range nodes {
+		see(w)
+	}
+	w.Snap.Jobs = jobs
+	w.day.See(w.Scene(), w.plan)
+}
+
+// see is pass, in whole minutes.
+func (w *world) see(minutes int, nodes seen, jobs ...slurm.Job) {
+	var all []seen
+	if nodes != nil {
+		all = []seen{nodes}
+	}
+	w.pass(time.Duration(minutes)*time.Minute, all, jobs...)
+}
+
+// job returns job 812 on nodes.
+func job(state slurm.JobState, nodes string, start time.Time) slurm.Job {
+	return slurm.Job{ID: 812, ArrayID: 812, Partition: "train", State: state, Nodes: names(nodes), Start: start}
+}
+
+// events returns the story of job 812.
+func (w *world) events() (told []string) {
+	story, _ := w.day.Job("812")
+	for _, e := range story.Events() {
+		told = append(told, strings.ReplaceAll(fmt.Sprintf("%s %s %s", e.At.Format("15:04"), e.Kind, e.Text), "alpha-a3-", "n"))
+	}
+	return told
+}

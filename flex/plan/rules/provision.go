@@ -45,7 +45,7 @@ func EndOfWait(w *demand.Wanted, c *demand.Cohort) (end WaitEnd) {
 	if sites != action.Requeue && hopesElsewhere(w, c, end.At) {
 		end = WaitEnd{}
 	}
-	limit(waitsSinceFirst(w, c), own.Wait, demand.ByComment, cmp.Or(action.Then(own.Then), onOwnersWait(sites)))
+	limit(waitsSinceFirst(c), own.Wait, demand.ByComment, cmp.Or(action.Then(own.Then), onOwnersWait(sites)))
 	if own.Deadline.IsZero() || c.Job == nil {
 		return end
 	}
@@ -86,7 +86,7 @@ func cohortBehind(w *demand.Wanted, d *scene.Door) *demand.Cohort {
 }
 
 // waitsSinceFirst returns when the cohort's job started to wait at the first of its doors.
-func waitsSinceFirst(w *demand.Wanted, c *demand.Cohort) time.Time {
+func waitsSinceFirst(c *demand.Cohort) time.Time {
 	since := demand.WaitsSince(c)
 	if c.Door != nil {
 		for _, d := range c.Door.Rivals {

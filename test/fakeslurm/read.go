@@ -24,7 +24,7 @@ func (c *Cluster) Nodes(ctx context.Context) ([]slurm.Node, error) {
 			continue
 		}
 		shown := slurm.Node{
-			Name: n.name, State: n.state(), Partitions: n.partitions, Comment: n.comment, Extra: n.extra,
+			Name: n.name, Addr: n.name, State: n.state(), Partitions: n.partitions, Comment: n.comment, Extra: n.extra,
 			BootTime: n.boot, LastBusyTime: n.busy.Truncate(time.Second),
 		}
 		if n.reason != "" {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -51,15 +54,11 @@ func (a *app) init(cmd *cobra.Command, o *initOptions, questions []setup.Questio
 	if err := setup.CheckNew(a.configPath, o.flexConf); err != nil {
 		return usageError{err}
 	}
-	if err := o.Answer(questions, cmd.InOrStdin(), cmd.ErrOrStderr()); err != nil {
-		return usageError{err}
+	if err := a.askSlurm(cmd.Context(), o); err != nil {
+		return err
 	}
-	if o.Cluster == "" {
-		slurm, err := a.scheduler(&config.Config{}).Config(cmd.Context())
-		if err != nil {
-			return fmt.Errorf("%w; name the cluster with --cluster", err)
-		}
-		o.Cluster = slurm["ClusterName"]
+	if err := o.Answer(cmd.Context(), questions, cmd.InOrStdin(), cmd.ErrOrStderr()); err != nil {
+		return usageError{err}
 	}
 	text := o.Config()
 	cfg, err := config.Parse(a.configPath, []byte(text))
@@ -68,12 +67,40 @@ func (a *app) init(cmd *cobra.Command, o *initOptions, questions []setup.Questio
 	}
 	o.Machines = map[string]string{o.NodeSet(): o.Machine}
 	flexConf, err := a.slurmConf(cmd.Context(), cfg, o.Options)
+	if unknown := (*slurmconf.UnknownShapeError)(nil); errors.As(err, &unknown) {
+		return fmt.Errorf("--machine-type %s: its CPUs and memory are unknown: %w; correct it, or run init where Compute can be read", o.Machine, unknown.Err)
+	}
 	if err != nil {
 		return err
 	}
 	if err := setup.Create(setup.File{Path: a.configPath, Text: text}, setup.File{Path: o.flexConf, Text: flexConf}); err != nil {
 		return err
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), o.Next(a.configPath, o.flexConf))
+	configuration, err := filepath.Abs(a.configPath)
+	if err != nil {
+		return err
+	}
+	included, err := filepath.Abs(o.flexConf)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), o.Next(configuration, included))
 	return err
+}
+
+// askSlurm reads what no flag sets, before there are questions whose answers would be lost.
+func (a *app) askSlurm(ctx context.Context, o *initOptions) error {
+	version, err := a.slurmVersion(ctx, &config.Config{}, o.Version)
+	if err != nil {
+		return err
+	}
+	o.Version = version.String()
+	if o.Cluster == "" {
+		slurm, err := a.scheduler(&config.Config{}).Config(ctx)
+		if err != nil {
+			return fmt.Errorf("%w; name the cluster with --cluster", err)
+		}
+		o.Cluster = slurm["ClusterName"]
+	}
+	return nil
 }

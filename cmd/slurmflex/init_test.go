@@ -21,7 +21,7 @@ func (w *world) begun(t *testing.T, input string, args ...string) *process {
 func TestConfigCheckAcceptsTheFilesOfInit(t *testing.T) {
 	w := newWorld(t)
 	r := w.begun(t, "my-project\nus-central1\n\na3-megagpu-8g\n\n", "--cluster", "alpha", "--zones", "us-central1-a").exits(t, exitDone)
-	assert.Contains(t, r.stderr.String(), "Partition of slurm.conf [train]: ")
+	assert.Contains(t, r.stderr.String(), "Partition to create [train]: ")
 	assert.Contains(t, r.stdout.String(), "- create the instance template projects/my-project/regions/us-central1/instanceTemplates/a3\n")
 	check := prepare(t, w.env(), os.Args[0], "--config", w.path("new.yaml"), "config", "check").exits(t, exitDone)
 	assert.Equal(t, w.path("new.yaml")+": OK: cluster alpha: 1 of 1 nodeset uses flex-start\n", check.stdout.String())
@@ -51,11 +51,20 @@ func TestInitWritesNothingAfterAWrongAnswer(t *testing.T) {
 		"--project must look like my-project": {"--project", "My"},
 		"--nodes must be 1 or more, not 0":    {"--nodes", "0"},
 		"must be at most 6-23:50:00":          {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "7-0"},
-		"zone_policy_allow":                   {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "1-0", "--cluster", "alpha", "--zones", "europe-west4-a"},
+		"is no zone of region us-central1":    {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "1-0", "--cluster", "alpha", "--zones", "europe-west4-a"},
+		"--time: must be longer than 0":       {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "0"},
 	} {
 		r := w.begun(t, "", args...).exits(t, exitUsage)
 		assert.Contains(t, r.stderr.String(), says)
 		assert.NoFileExists(t, w.path("new.yaml"))
 		assert.NoFileExists(t, w.path("flex.conf"))
 	}
+}
+
+func TestInitNamesAnUnknownMachineType(t *testing.T) {
+	w := newWorld(t)
+	all := []string{"--cluster", "beta", "--project", "my-project", "--region", "us-central1", "--partition", "train", "--machine-type", "a3-highgpu-9g", "--time", "4:00:00"}
+	r := w.begun(t, "", all...).exits(t, exitFailed)
+	assert.Contains(t, r.stderr.String(), "--machine-type a3-highgpu-9g: its CPUs and memory are unknown: ")
+	assert.NoFileExists(t, w.path("new.yaml"))
 }

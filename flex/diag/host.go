@@ -25,6 +25,7 @@ type Host struct {
 	BinDir    string // of Slurm's commands; empty: from PATH
 	LogFile   string // of the hooks; empty: unknown
 	Trial     string // the transcript of a trial; empty: none
+	Job       string // whose story is included; empty: none
 	Metrics   func(context.Context) ([]byte, error)
 	Since     time.Time // start of the logs
 }
@@ -43,13 +44,19 @@ func (h Host) parts() []Part {
 		flex("version.txt", "slurmflex version", false, "version"),
 		flex("status.json", "slurmflex status --json", false, "status", "--json"),
 		flex("plan.json", "slurmflex plan --json", false, "plan", "--json"),
+		{"job.txt", "slurmflex why JOB --story", h.job},
 		{"metrics.txt", "the daemon's metrics", h.Metrics},
 		{"journal.txt", "the journal since " + h.Since.Format(time.RFC3339), command(false, "journalctl",
 			"--no-pager", "--output=short-iso", "--identifier=slurmflex", fmt.Sprintf("--since=@%d", h.Since.Unix()), fmt.Sprintf("--lines=%d", journalLines))},
 		{"hooks.log", "the log file since " + h.Since.Format(time.RFC3339), h.logFile},
 		slurm("slurm-config.txt", "scontrol show config", "show", "config"),
 		slurm("slurm-nodes.txt", "scontrol show nodes", "--oneliner", "show", "nodes"),
+		slurm("slurm-partitions.txt", "scontrol show partitions", "--oneliner", "show", "partitions"),
+		slurm("slurm-jobs.txt", "scontrol show jobs", "--oneliner", "show", "jobs"),
 		slurm("slurm-reservations.txt", "scontrol show reservations", "--oneliner", "show", "reservations"),
+		{"unit.txt", "the daemon's unit and its state", command(true, "systemctl", "--no-pager", "--full", "status", "slurmflex.service")},
+		{"files.txt", "owners and modes beside the configuration", command(true, "ls", "-la", filepath.Dir(h.Config))},
+		{"system.txt", "the host's system", command(true, "cat", "/etc/os-release", "/proc/version")},
 		{"trial.jsonl", "transcript of a trial", h.transcript},
 	}
 }
@@ -86,6 +93,14 @@ type limited struct{ kept bytes.Buffer }
 func (l *limited) Write(b []byte) (int, error) {
 	l.kept.Write(b[:min(len(b), sizeLimit+1-l.kept.Len())])
 	return len(b), nil
+}
+
+// job returns the story of the job.
+func (h Host) job(ctx context.Context) ([]byte, error) {
+	if h.Job == "" {
+		return nil, errors.New("name one with --job JOB")
+	}
+	return command(true, h.Slurmflex, "--config", h.Config, "why", h.Job, "--story")(ctx)
 }
 
 // configuration returns the configuration without secrets.
@@ -173,5 +188,5 @@ func Archive(ctx context.Context, h Host, cluster, path string, now time.Time) (
 	if err := errors.Join(Write(ctx, file, index, h.parts(), now), file.Close()); err != nil {
 		return "", errors.Join(fmt.Errorf("write the archive: %w", err), os.Remove(path))
 	}
-	return fmt.Sprintf("%s%s: nothing was sent; read it before you share it\n", index, path), nil
+	return fmt.Sprintf("%s%s: nothing was uploaded; read it before you share it: names, addresses and unusual secrets remain\n", index, path), nil
 }

@@ -15,7 +15,7 @@ import (
 const removed = "REMOVED"
 
 // secretName matches the names of keys that have secret values.
-const secretName = `[\w.-]*(?i:passw|pass\b|secret|token|api_?key|private_?key|credential|munge_?key|jwt)[\w.-]*`
+const secretName = `[\w.-]*(?i:passw|pass\b|pwd|secret|token|api_?key|private_?key|credential|munge_?key|jwt|signature|\bsig\b)[\w.-]*`
 
 // replacement is a pattern of secrets, and the text that replaces each.
 type replacement struct {
@@ -30,20 +30,30 @@ var (
 	// literal, which makes the search fast.
 	shapes = []replacement{
 		{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)`), removed},
-		{regexp.MustCompile(`ya29\.[\w.-]+`), removed},             // Google's access tokens
-		{regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]*`), removed}, // JSON web tokens
+		{regexp.MustCompile(`ya29\.[\w.-]+`), removed},              // Google's access tokens
+		{regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]*`), removed},  // JSON web tokens
+		{regexp.MustCompile(`AIza[\w-]{30,}`), removed},             // Google's API keys
+		{regexp.MustCompile(`AKIA[A-Z0-9]{12,}`), removed},          // AWS
+		{regexp.MustCompile(`hf_[A-Za-z0-9]{16,}`), removed},        // Hugging Face
+		{regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{16,}`), removed}, // GitHub
+		{regexp.MustCompile(`sk-[\w-]{16,}`), removed},              // OpenAI and others
+		{regexp.MustCompile(`hooks\.slack\.com/\S+`), "hooks.slack.com/" + removed},
 		{regexp.MustCompile(`://[^/\s:@"']*:[^/\s@"']+@`), "://" + removed + "@"},
 	}
 
 	// words are lower-case. Each line with a named secret contains at least one of them.
 	words = [][]byte{
-		[]byte("pass"), []byte("secret"), []byte("token"), []byte("key"), []byte("credential"), []byte("jwt"), []byte("bearer"), []byte("basic"),
+		[]byte("pass"), []byte("pwd"), []byte("secret"), []byte("token"), []byte("key"), []byte("credential"), []byte("jwt"), []byte("sig"), []byte("bearer"), []byte("basic"),
+		[]byte("user"), []byte("-u "),
 	}
 
 	// named match secrets that follow their names in a line.
 	named = []replacement{
 		{regexp.MustCompile(`(?i)\b(bearer|basic) [\w.~+/=-]{8,}`), "$1 " + removed},                                  // HTTP
 		{regexp.MustCompile(`("` + secretName + `"\s*:\s*)"(?:[^"\\]|\\.)*"`), `${1}"` + removed + `"`},               // JSON
+		{regexp.MustCompile(`((?:^|\s)(?:-u|--user)[ =][^\s:]+:)\S+`), "${1}" + removed},                              // curl
+		{regexp.MustCompile(`((?:^|\s)--` + secretName + ` +)("[^"]*"|'[^']*'|[^\s-]\S*)`), "${1}" + removed},         // flags
+		{regexp.MustCompile(`(\b` + secretName + `: ?)([^\s"',;{}]{8,})`), "${1}" + removed},                          // YAML, logs
 		{regexp.MustCompile(`(` + secretName + `\s*=\s*)("[^"]*"|'[^']*'|[^\s&,;"'(][^\s&,;"']*)`), "${1}" + removed}, // commands, queries, Slurm
 	}
 )

@@ -22,6 +22,12 @@ func TestSecretsAreRemovedFromTexts(t *testing.T) {
 		"https://me:pw@proxy:3128/x":                                                 "https://REMOVED@proxy:3128/x",
 		"-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nafter": "REMOVED\nafter",
 		"-----BEGIN PRIVATE KEY-----\ncut off":                                       "REMOVED",
+		"POST https://hooks.slack.com/services/T0/B0/xyz":                            "POST https://hooks.slack.com/REMOVED",
+		"key AIzaSyA1234567890abcdefghijklmnopqrstu, hf_abcdefghijklmnop1234":        "key REMOVED, REMOVED",
+		"AKIAIOSFODNN7EXAMPLE ghp_abcdefghijklmnop1234 sk-abcdefghijklmnop1234":      "REMOVED REMOVED REMOVED",
+		"curl -u admin:hunter2 --password hunter2 --api-token 'a b' --verbose":       "curl -u admin:REMOVED --password REMOVED --api-token REMOVED --verbose",
+		"pwd=hunter2 x?a=1&sig=abc&b=2":                                              "pwd=REMOVED x?a=1&sig=REMOVED&b=2",
+		"token: hunter2hunter2":                                                      "token: REMOVED",
 		"projects/demo passes=3 node=alpha-a3-0":                                     "projects/demo passes=3 node=alpha-a3-0",
 		"http://127.0.0.1:8918/status.json":                                          "http://127.0.0.1:8918/status.json",
 	} {

@@ -13,7 +13,7 @@ import (
 // File is a file to be created.
 type File struct{ Path, Text string }
 
-// Create writes new files, all or none of them. It replaces no file.
+// Create writes new files that any user may read, all or none of them. It replaces no file.
 func Create(files ...File) (err error) {
 	var made []string
 	defer func() {
@@ -30,18 +30,21 @@ func Create(files ...File) (err error) {
 		}
 		made = append(made, file.Path)
 		_, err = f.WriteString(file.Text)
-		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil { // SlurmUser reads both, whatever the umask
 			return err
 		}
 	}
 	return nil
 }
 
-// CheckNew returns an error unless there are no such files.
+// CheckNew returns an error unless there are no such files, and folders for them.
 func CheckNew(paths ...string) error {
 	for _, path := range paths {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s exists already, and init replaces no file; name others with --config and --flex-conf", path)
+		}
+		if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("folder %s does not exist; create it, or name another file with --config or --flex-conf", filepath.Dir(path))
 		}
 	}
 	return nil

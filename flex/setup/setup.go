@@ -3,6 +3,7 @@ package setup
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,9 +43,9 @@ func (a *Answers) Questions() []Question {
 	return []Question{
 		{"project", "Project of the machines", "my-project", "", &a.Project, regexp.MustCompile(`^[a-z][a-z0-9.:-]+$`), nil},
 		{"region", "Region", "us-central1", "", &a.Region, regexp.MustCompile(`^[a-z]+-[a-z]+[0-9]+$`), nil},
-		{"partition", "Partition of slurm.conf", "train", "train", &a.Partition, regexp.MustCompile(`^[A-Za-z][\w-]*$`), nil},
+		{"partition", "Partition to create", "train", "train", &a.Partition, regexp.MustCompile(`^[A-Za-z][\w-]*$`), nil},
 		{"machine-type", "Machine type", "a3-megagpu-8g", "", &a.Machine, regexp.MustCompile(`^[a-z][a-z0-9]*-[a-z0-9-]+$`), nil},
-		{"time", "Time limit of the longest job", "1-00:00:00", "1-00:00:00", &a.Time, regexp.MustCompile(`^[0-9:-]+$`), checkTime},
+		{"time", "Time limit of the longest job, as days-hours:minutes:seconds", "1-00:00:00", "1-00:00:00", &a.Time, regexp.MustCompile(`^[0-9:-]+$`), checkTime},
 	}
 }
 
@@ -56,6 +57,9 @@ const (
 
 func checkTime(text string) error {
 	limit, err := slurm.ParseTime(text)
+	if strings.Trim(text, "0:-") == "" {
+		return errors.New("must be longer than 0")
+	}
 	if err == nil && limit+margin > longestLease {
 		err = errors.New("must be at most 6-23:50:00: Google's longest lease of 7 days, less 10 minutes to boot")
 	}
@@ -75,15 +79,19 @@ func (q Question) Check(text string) error {
 	return nil
 }
 
-// Ask asks until there is an answer, or no more input.
-func (q Question) Ask(in *bufio.Reader, out io.Writer) error {
+// Ask asks until there is an answer, no more input, or ctx ends.
+func (q Question) Ask(ctx context.Context, in *bufio.Reader, out io.Writer) error {
 	hint := "for example " + q.Example
 	if q.Default != "" {
 		hint = q.Default
 	}
 	for {
 		fmt.Fprintf(out, "%s [%s]: ", q.Text, hint)
-		line, err := in.ReadString('\n')
+		line, err := readLine(ctx, in)
+		if ctx.Err() != nil {
+			fmt.Fprintln(out)
+			return errors.New("interrupted; no file is written")
+		}
 		text := strings.TrimSpace(line)
 		if text == "" {
 			text = q.Default
@@ -103,8 +111,25 @@ func (q Question) Ask(in *bufio.Reader, out io.Writer) error {
 	}
 }
 
+// readLine reads a line, or returns when ctx ends. Nothing can be read from in after that.
+func readLine(ctx context.Context, in *bufio.Reader) (line string, err error) {
+	read := make(chan struct{})
+	var got string
+	var failed error
+	go func() {
+		defer close(read)
+		got, failed = in.ReadString('\n')
+	}()
+	select {
+	case <-read:
+		return got, failed
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
 // Answer takes the answers that flags have given, and asks for the others.
-func (a *Answers) Answer(questions []Question, in io.Reader, out io.Writer) error {
+func (a *Answers) Answer(ctx context.Context, questions []Question, in io.Reader, out io.Writer) error {
 	if a.Nodes < 1 {
 		return fmt.Errorf("--nodes must be 1 or more, not %d", a.Nodes)
 	}
@@ -112,23 +137,30 @@ func (a *Answers) Answer(questions []Question, in io.Reader, out io.Writer) erro
 	for _, q := range questions {
 		err := q.Check(*q.Answer)
 		if *q.Answer == "" {
-			err = q.Ask(lines, out)
+			err = q.Ask(ctx, lines, out)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	for _, zone := range a.Zones {
+		if letter, in := strings.CutPrefix(zone, a.Region+"-"); !in || len(letter) != 1 {
+			return fmt.Errorf("--zones: %q is no zone of region %s; name zones such as %[2]s-b", zone, a.Region)
+		}
+	}
 	return nil
 }
 
-// Next says what to do with the files.
+// Next says what to do with the files, whose paths are absolute.
 func (a Answers) Next(configuration, flexConf string) string {
-	return fmt.Sprintf(`%s and %s are written. Next:
-- read both files; correct nodes, zones and subnetwork
-- create the instance template %s
-- end slurm.conf with: include %s
-- run: slurmflex --config %[1]s config check --live
-`, configuration, flexConf, a.Template(), flexConf)
+	limit, _ := slurm.ParseTime(a.Time)
+	return fmt.Sprintf(`%s and %s are written. Jobs of partition %s may run for up to %s. Next:
+- read both files; correct nodes, zones (gcloud compute machine-types list --filter=name=%s) and subnetwork
+- create the instance template %s (docs/install.md, step 3)
+- add to slurm.conf: include %[2]s; remove a partition %[3]s from it, and restart slurmctld
+- run as SlurmUser: slurmflex --config %[1]s config check --live
+- start the daemon: systemctl enable --now slurmflex
+`, configuration, flexConf, a.Partition, slurm.Clock(limit), a.Machine, a.Template())
 }
 
 // NodeSet is the name of the nodeset: the machine series, such as a3.

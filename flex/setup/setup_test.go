@@ -2,6 +2,8 @@ package setup
 
 import (
 	"bufio"
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
 )
@@ -34,12 +37,33 @@ func TestQuestionIsAskedUntilItIsAnswered(t *testing.T) {
 	var said strings.Builder
 	in := bufio.NewReader(strings.NewReader("My Project\nmy-project\nus-central1\n\n"))
 	for _, q := range a.Questions()[:3] {
-		require.NoError(t, q.Ask(in, &said))
+		require.NoError(t, q.Ask(t.Context(), in, &said))
 	}
 	assert.Equal(t, Answers{Project: "my-project", Region: "us-central1", Partition: "train"}, a)
 	assert.Equal(t, "Project of the machines [for example my-project]: --project must look like my-project, not \"My Project\"\n"+
-		"Project of the machines [for example my-project]: Region [for example us-central1]: Partition of slurm.conf [train]: ", said.String())
-	assert.EqualError(t, a.Questions()[3].Ask(in, &said), "no answer; set --machine-type")
+		"Project of the machines [for example my-project]: Region [for example us-central1]: Partition to create [train]: ", said.String())
+	assert.EqualError(t, a.Questions()[3].Ask(t.Context(), in, &said), "no answer; set --machine-type")
+}
+
+func TestInterruptEndsTheQuestions(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, out := io.Pipe() // nobody writes an answer
+	defer out.Close()
+	time.AfterFunc(10*time.Millisecond, cancel)
+	var a Answers
+	a.Nodes = 1
+	assert.EqualError(t, a.Answer(ctx, a.Questions(), in, io.Discard), "interrupted; no file is written")
+}
+
+func TestZonesMustBeOfTheRegion(t *testing.T) {
+	a := Answers{Project: "my-project", Region: "us-central1", Partition: "train", Machine: "a3-megagpu-8g", Time: "2-0", Nodes: 1}
+	for _, zone := range []string{"b", "europe-west4-a", "us-central1", "us-central1-"} {
+		a.Zones = []string{"us-central1-a", zone}
+		assert.ErrorContains(t, a.Answer(t.Context(), a.Questions(), nil, nil), "--zones: \""+zone+"\" is no zone of region us-central1")
+	}
+	a.Zones = a.Zones[:1]
+	require.NoError(t, a.Answer(t.Context(), a.Questions(), nil, nil))
+	assert.Contains(t, a.Next("/c.yaml", "/flex.conf"), "Jobs of partition train may run for up to 2-00:00:00.")
 }
 
 func TestConfigurationIsValid(t *testing.T) {
@@ -69,8 +93,12 @@ func TestAllFilesAreCreatedOrNone(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "mine\n", string(text))
 	require.NoError(t, os.Remove(second.Path))
+	defer unix.Umask(unix.Umask(0o077))
 	require.NoError(t, Create(first, second))
-	assert.FileExists(t, first.Path)
+	info, err := os.Stat(first.Path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o644), info.Mode(), "SlurmUser reads it")
+	assert.ErrorContains(t, CheckNew(filepath.Join(dir, "no", "file")), "folder "+filepath.Join(dir, "no")+" does not exist; create it")
 }
 
 func TestReplacedFileKeepsItsModeAndItsLinks(t *testing.T) {

@@ -55,6 +55,20 @@ func shapeKeys() []string {
 	return []string{"CPUs", "Procs", "Boards", "SocketsPerBoard", "Sockets", "CoresPerSocket", "ThreadsPerCore"}
 }
 
+// UnknownShapeError reports that the size of a nodeset's machine type is unknown.
+type UnknownShapeError struct {
+	NodeSet string
+	Err     error
+}
+
+func (e *UnknownShapeError) Error() string {
+	return fmt.Sprintf("nodeset %s: the CPUs and memory of its nodes are unknown: %v; set CPUs and RealMemory in nodeset.%[1]s.node_conf, or set the machine type with --machine %[1]s=TYPE",
+		e.NodeSet, e.Err)
+}
+
+// Unwrap returns why the size is unknown.
+func (e *UnknownShapeError) Unwrap() error { return e.Err }
+
 // nodeParameters returns the parameters of a nodeset's line: those of node_conf, and the machine
 // type's for the rest. A parameter that is empty in node_conf is left out.
 func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
@@ -69,7 +83,7 @@ func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
 	var all []Parameter
 	if !given(shapeKeys()...) {
 		if m.Source == "" {
-			return nil, fmt.Errorf("nodeset %s: the CPUs and memory of its nodes are unknown: %w; set CPUs and RealMemory in nodeset.%[1]s.node_conf, or set the machine type with --machine %[1]s=TYPE", set.Name, m.Err)
+			return nil, &UnknownShapeError{set.Name, m.Err}
 		}
 		all = shape(m.MachineType)
 	} else if !given("CPUs", "Procs") && m.CPUs > 0 {

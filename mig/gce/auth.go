@@ -2,7 +2,9 @@ package gce
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
@@ -138,8 +140,15 @@ func readCredentials(file string, o *credentials.DetectOptions) (*auth.Credentia
 	if err != nil {
 		return nil, fmt.Errorf("credentials: %w", err)
 	}
-	var kind struct{ Type credentials.CredType }
-	if err := json.Unmarshal(b, &kind); err != nil {
+	var kind struct {
+		Type credentials.CredType
+		Key  string `json:"private_key"`
+	}
+	err = json.Unmarshal(b, &kind)
+	if err == nil && kind.Type == credentials.ServiceAccount {
+		err = checkKey(kind.Key)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("credentials file %s: %w", file, err)
 	}
 	creds, err := credentials.NewCredentialsFromJSON(kind.Type, b, o)
@@ -147,6 +156,23 @@ func readCredentials(file string, o *credentials.DetectOptions) (*auth.Credentia
 		return nil, fmt.Errorf("credentials file %s: %w", file, err)
 	}
 	return creds, nil
+}
+
+// checkKey checks the private key of a service account. Google's client would try to use a broken
+// key in each call.
+func checkKey(key string) error {
+	block, _ := pem.Decode([]byte(key))
+	if block == nil {
+		return errors.New("private_key is not a PEM block; create the key again")
+	}
+	_, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		_, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+	}
+	if err != nil {
+		return errors.New("private_key is not a private key; create the key again")
+	}
+	return nil
 }
 
 // needsCertificate reports whether the credentials identify this host by the certificate in its

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -106,4 +108,21 @@ func TestGooglesClientPresentsTheHostsCertificate(t *testing.T) {
 	key, err := fakegce.ServiceAccountKey("p", "http://127.0.0.1:1")
 	require.NoError(t, err)
 	assert.False(t, needsCertificate(key))
+}
+
+func TestBrokenKeyFileIsNamedBeforeAnyCall(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key.json")
+	for key, says := range map[string]string{
+		"cut off": "private_key is not a PEM block",
+		"-----BEGIN PRIVATE KEY-----\\nMIIB\\n-----END PRIVATE KEY-----\\n": "private_key is not a private key",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(`{"type":"service_account","client_email":"a@b","token_uri":"http://127.0.0.1:1","private_key":"`+key+`"}`), 0o600))
+		_, err := findCredentials(file)
+		require.ErrorContains(t, err, "credentials file "+file+": "+says)
+	}
+	whole, err := fakegce.ServiceAccountKey("demo", "http://127.0.0.1:1")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, whole, 0o600))
+	_, err = findCredentials(file)
+	require.NoError(t, err)
 }

@@ -27,16 +27,16 @@ only requests since the change count. If waits depend on the hour of the week, o
 requests of the same hours count: weekdays 8:00 to 18:00, weekdays 18:00 to 8:00, or
 weekends, in local time. If too few such requests exist, all hours count. An estimate
 needs at least 10 similar requests. In the table, a longer time limit never starts
-sooner: numbers that chance puts in the wrong order are averaged. Any user may run it, on a host that has the
-history: see slurmflex.state_dir. It asks Google nothing, unless
+sooner: numbers that chance puts in the wrong order are averaged. Any user may run it,
+on a host that has the history: see slurmflex.state_dir. It asks Google nothing, unless
 slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.
 
 With --best, a table ranks the ways in which the job could be submitted: in each of
 its partitions, with fewer nodes if --nodes is a range, and with shorter time limits.
-It leaves out what brings the job less but no sooner. For a waiting job, a row has its
-own request, from now on; the others are new requests. With --short, one line
-has the wait of the job as it is, and the soonest way if that is certainly shorter by a
-third or more.
+A way is left out if another brings at least as many nodes for at least as long, and no
+later. For a waiting job, a row has its own request, from now on; the others are new
+requests. With --short, one line has the wait of the job as it is, and the soonest way
+if that is certainly shorter by a third or more.
 
 With --places, a table shows what a second and a third place are worth to a job of
 several partitions: the wait until the first place has machines, how many requests the

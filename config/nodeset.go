@@ -27,7 +27,7 @@ type NodeSet struct {
 	// Zones are the zones in Region that are allowed and not denied, in the order of the file.
 	// There is at least one.
 	Zones []string `key:"zone_policy_allow"`
-	// Placement places the nodes of a cohort close together.
+	// Placement places the nodes of a claim close together.
 	Placement bool `key:"enable_placement"`
 	// PlacementDistance is the longest distance between the nodes; 0 means unset.
 	PlacementDistance int `key:"placement_max_distance" range:"1 to 3"`

@@ -38,7 +38,7 @@ type Plan struct {
 	// Losses are the nodes that jobs hold although their machine is lost.
 	Losses []scene.Loss
 
-	// Asked counts how long requests for each waiting cohort were live or refused. The next pass
+	// Asked counts how long requests for each waiting claim were live or refused. The next pass
 	// reads the counts from its snapshot.
 	Asked map[string]scene.Asked
 
@@ -58,9 +58,9 @@ func Compute(s *scene.Scene) Plan {
 
 func compute(s *scene.Scene) Plan {
 	w := demand.Match(s)                       // nodes that must arrive together, and the request that serves each
-	verdicts := rules.Judge(w)                 // one verdict for each cohort; per job; in turn
+	verdicts := rules.Judge(w)                 // one verdict for each claim; per job; in turn
 	verdicts = report.NameFailing(w, verdicts) // every text names a failed call first
-	verdicts = report.NameWaits(w, verdicts)   // what each cohort waits for, which all texts render
+	verdicts = report.NameWaits(w, verdicts)   // what each claim waits for, which all texts render
 
 	d := newDraft(s) // the actions; nothing after this point changes a verdict
 	d.report(report.Problems(w))

@@ -14,11 +14,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// draft is a plan under construction. The first action for a node claims the node, so a plan
+// draft is a plan under construction. Only the first action for a node is kept, so a plan
 // changes no node twice.
 type draft struct {
 	plan     Plan
-	claims   map[string]string        // by node name: the sweep or rule that changes the node
+	changer  map[string]string        // by node name: the sweep or rule that changes the node
 	names    map[mig.GroupID][]string // the planned requests
 	reported map[scene.Problem]bool   // the problems already added
 	// Jobs with an owner whom this plan already notifies of a return or a warning.
@@ -29,7 +29,7 @@ type draft struct {
 }
 
 func newDraft(s *scene.Scene) *draft {
-	return &draft{plan: Plan{Unseen: len(s.Seen.Unseen), Blocks: s.Blocks(), Losses: s.Losses()}, claims: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[scene.Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
+	return &draft{plan: Plan{Unseen: len(s.Seen.Unseen), Blocks: s.Blocks(), Losses: s.Losses()}, changer: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[scene.Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
 }
 
 func (d *draft) add(a ...action.Action) { d.plan.Actions = append(d.plan.Actions, a...) }
@@ -46,7 +46,7 @@ func (d *draft) report(problems []scene.Problem) {
 	}
 }
 
-// take adds a sweep's actions, except for nodes that are already claimed. If an earlier step of the
+// take adds a sweep's actions, except for nodes that an earlier step changes. If an earlier step of the
 // plan has acted on a job, the sweep's action on that job waits for the next pass, so that its
 // owner reads one reason at a time.
 func (d *draft) take(s *scene.Scene, sweep string, wants sweeps.Step) {
@@ -77,18 +77,18 @@ func (d *draft) take(s *scene.Scene, sweep string, wants sweeps.Step) {
 	d.report(wants.Problems)
 }
 
-// setNodes plans a change for those nodes that no earlier action has claimed. It does not power
+// setNodes plans a change for those nodes that no earlier action changes. It does not power
 // down a node that an unreadable job may hold. One SetNodes covers all nodes with the same change.
 func (d *draft) setNodes(s *scene.Scene, sweep string, change action.SetNodes) {
 	down := strings.HasPrefix(change.State, "power_down")
 	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool {
-		return d.claims[name] != "" || down && s.Node(name).Doubted
+		return d.changer[name] != "" || down && s.Node(name).Doubted
 	})
 	if len(change.Nodes) == 0 {
 		return
 	}
 	for _, name := range change.Nodes {
-		d.claims[name] = sweep
+		d.changer[name] = sweep
 	}
 	if change.State != "" {
 		d.expect(fmt.Sprintf("%s to show %s", slurm.Fold(change.Nodes), change.State))
@@ -110,7 +110,7 @@ func isLike(a action.SetNodes, b action.SetNodes) bool {
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// cancel cancels the requests that serve no cohort.
+// cancel cancels the requests that serve no claim.
 func (d *draft) cancel(requests []demand.Settled) {
 	for _, r := range requests {
 		switch {

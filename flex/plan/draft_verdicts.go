@@ -24,7 +24,7 @@ func (d *draft) carryOut(w *demand.Wanted, verdicts []rules.Verdict) {
 		switch v.Do {
 		case rules.GoesBack:
 			for _, name := range v.Back.Nodes {
-				d.claims[name] = "return"
+				d.changer[name] = "return"
 			}
 			for _, id := range append([]uint32{v.Back.Job}, v.Back.Others...) {
 				d.heard[id] = true
@@ -33,13 +33,13 @@ func (d *draft) carryOut(w *demand.Wanted, verdicts []rules.Verdict) {
 			d.expect(fmt.Sprintf("nodes of job %s to be returned", v.Back.Name))
 		case rules.PowersDown:
 			d.setNodes(w.Scene, "return", action.SetNodes{
-				Nodes: v.Cohort.Nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.Why,
-				Why: action.Why(fmt.Sprintf("%s: %s", v.Cohort.Group, v.Why)),
+				Nodes: v.Claim.Nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.Why,
+				Why: action.Why(fmt.Sprintf("%s: %s", v.Claim.Group, v.Why)),
 			})
 		}
 	}
 	for _, v := range verdicts {
-		switch c := v.Cohort; {
+		switch c := v.Claim; {
 		case v.Yields != nil:
 			d.yields(v)
 		case v.Do == rules.Requests && c.Set.Flex.UseBulkInsert:
@@ -50,11 +50,11 @@ func (d *draft) carryOut(w *demand.Wanted, verdicts []rules.Verdict) {
 	}
 }
 
-// yields makes a request yield its queue position, once for all cohorts that it serves. notify
+// yields makes a request yield its queue position, once for all claims that it serves. notify
 // writes to their jobs first.
 func (d *draft) yields(v rules.Verdict) {
 	r := *v.Yields
-	for _, j := range v.Cohort.Holders {
+	for _, j := range v.Claim.Holders {
 		d.before[j.ID] = r.Group.ID().String()
 	}
 	if !slices.Contains(d.yielded, r) {
@@ -62,10 +62,10 @@ func (d *draft) yields(v rules.Verdict) {
 	}
 }
 
-// request requests those nodes of a cohort, and of the cohorts that join it, that lack both a
+// request requests those nodes of a claim, and of the claims that join it, that lack both a
 // machine and a request.
 func (d *draft) request(w *demand.Wanted, v rules.Verdict) {
-	c := v.Cohort
+	c := v.Claim
 	record, missing, why := slices.Clone(d.names[c.ID()]), c.Missing, c.Why()
 	if len(v.With) > 0 {
 		missing = slices.Clone(c.Missing)
@@ -93,8 +93,8 @@ func (d *draft) request(w *demand.Wanted, v rules.Verdict) {
 	d.expect("request for " + c.Group + " to be accepted")
 }
 
-// createGroup plans the cohort's group, preceded by the workload policy if the group needs one.
-func (d *draft) createGroup(w *demand.Wanted, c *demand.Cohort) {
+// createGroup plans the claim's group, preceded by the workload policy if the group needs one.
+func (d *draft) createGroup(w *demand.Wanted, c *demand.Claim) {
 	spec := mig.GroupSpec{Name: c.Group, Region: c.Set.Region, Template: c.Set.Template, Zones: c.Zones, Stamp: c.Stamp}
 	if c.Set.Placement {
 		spec.Policy = cmp.Or(c.Policy, c.Group)
@@ -111,8 +111,8 @@ func (d *draft) createGroup(w *demand.Wanted, c *demand.Cohort) {
 	d.add(action.CreateGroup{Of: c.Of(), Spec: spec, Why: c.Why()})
 }
 
-// insert requests a cohort's nodes without a group, by bulk insert.
-func (d *draft) insert(w *demand.Wanted, c *demand.Cohort) {
+// insert requests a claim's nodes without a group, by bulk insert.
+func (d *draft) insert(w *demand.Wanted, c *demand.Claim) {
 	d.add(action.BulkInsert{Of: c.Of(), Spec: mig.BulkSpec{
 		Region: c.Set.Region, Zones: c.Set.Zones, Template: w.Scene.Seen.Templates[c.Set.Template].Template,
 		Instances: c.Missing, Model: c.Set.Flex.Capacity.Model(), Reservation: c.Set.Flex.Reservation, Duration: c.Lease,
@@ -128,7 +128,7 @@ const occasionAge = 10 * time.Minute
 // occasion returns a name for an attempt to create a job's machines. If the process that made the
 // attempt has died, another process derives the same name and so creates no second set of machines.
 // The name is empty for nodes without a job, because nothing distinguishes their attempts.
-func occasion(s *scene.Scene, c *demand.Cohort, missing []string) string {
+func occasion(s *scene.Scene, c *demand.Claim, missing []string) string {
 	if c.Job == nil || c.Job.Start.IsZero() {
 		return ""
 	}

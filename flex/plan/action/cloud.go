@@ -117,7 +117,7 @@ func (a DeletePolicy) String() string { return "delete workload policy " + a.Gro
 // legacy path of use_bulk_insert. Compute creates either all of them or none, and does not wait for
 // capacity.
 type BulkInsert struct {
-	Of   // the group that the cohort would have
+	Of   // the group that the claim would have
 	Spec mig.BulkSpec
 	Why
 }

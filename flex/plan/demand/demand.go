@@ -1,6 +1,6 @@
-// Package demand groups the nodes that must arrive together into cohorts, and finds the request that
+// Package demand groups the nodes that must arrive together into claims, and finds the request that
 // serves each. Before that it hands out node names and idle machines to the jobs that wait pending.
-// It decides nothing about a cohort; see package rules.
+// It decides nothing about a claim; see package rules.
 package demand
 
 import (
@@ -8,14 +8,14 @@ import (
 	"slurmflex/mig"
 )
 
-// Wanted is a scene and the demand for its nodes: the cohorts, and the cohort that each live
+// Wanted is a scene and the demand for its nodes: the claims, and the claim that each live
 // request serves. It does not change once it is built, except for the notes of the rules.
 type Wanted struct {
-	Scene   *scene.Scene
-	Cohorts []*Cohort // by rank
+	Scene  *scene.Scene
+	Claims []*Claim // by rank
 	// By node, in the order of the scene's nodes; nil: no job needs the node, or it is not rising.
-	of      []*Cohort
-	GroupOf map[mig.GroupID]bool // the cohorts' groups
+	of      []*Claim
+	GroupOf map[mig.GroupID]bool // the claims' groups
 	Settled []Settled            // all live requests
 
 	// Heterogeneous jobs with a later component that waits for a machine.
@@ -27,11 +27,11 @@ type Wanted struct {
 	Handed Handout // what jobs that wait pending get
 }
 
-// Match assigns every rising node in demand to a cohort, and every live request to the cohort that
+// Match assigns every rising node in demand to a claim, and every live request to the claim that
 // it serves.
 func Match(s *scene.Scene) *Wanted {
 	w := &Wanted{
-		Scene: s, of: make([]*Cohort, len(s.Nodes())), GroupOf: map[mig.GroupID]bool{},
+		Scene: s, of: make([]*Claim, len(s.Nodes())), GroupOf: map[mig.GroupID]bool{},
 		Incomplete: map[uint32]bool{}, survivors: map[uint32][]*scene.Node{}, Short: map[uint32]bool{},
 	}
 	w.findSurvivors()
@@ -39,11 +39,11 @@ func Match(s *scene.Scene) *Wanted {
 	w.gather()
 	w.noteComponents()
 	w.settleRequests()
-	for _, c := range w.Cohorts {
+	for _, c := range w.Claims {
 		c.Missing, c.First = w.missing(c)
 	}
 	return w
 }
 
-// CohortOf returns the cohort of a node; nil unless the node is rising and in demand.
-func (w *Wanted) CohortOf(m *scene.Node) *Cohort { return w.of[m.At] }
+// ClaimOf returns the claim of a node; nil unless the node is rising and in demand.
+func (w *Wanted) ClaimOf(m *scene.Node) *Claim { return w.of[m.At] }

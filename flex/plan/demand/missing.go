@@ -7,10 +7,10 @@ import (
 	"slurmflex/mig"
 )
 
-// missing returns the cohort's nodes that have neither an instance nor a request, and what must
+// missing returns the claim's nodes that have neither an instance nor a request, and what must
 // happen before they can be requested. While an old instance or request of the same name is in the
 // way, missing returns no nodes: they are all requested together afterwards.
-func (w *Wanted) missing(c *Cohort) (missing, first []string) {
+func (w *Wanted) missing(c *Claim) (missing, first []string) {
 	if g := w.Scene.Group(c.ID()); g != nil && w.Scene.Creates(g) {
 		return nil, []string{"the request of " + c.Group + " to show"}
 	}
@@ -38,8 +38,8 @@ func (w *Wanted) missing(c *Cohort) (missing, first []string) {
 
 // countsLost reports whether the group reports an instance as lost and still counts it. Compute
 // keeps the slot of a lost instance and accepts no other instance of that name into the group. In a
-// shared group, only the cohort's own instance matters.
-func countsLost(s *scene.Scene, g *mig.Group, c *Cohort) bool {
+// shared group, only the claim's own instance matters.
+func countsLost(s *scene.Scene, g *mig.Group, c *Claim) bool {
 	members, creating := s.Hidden(g)
 	all, _ := s.MembersOf(g)
 	return members > 0 && !creating && slices.ContainsFunc(all, func(m mig.Member) bool {

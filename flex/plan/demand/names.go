@@ -9,11 +9,11 @@ import (
 	"slurmflex/mig"
 )
 
-// place returns the first suitable group name for a cohort: its own name, or that name with -r1,
+// place returns the first suitable group name for a claim: its own name, or that name with -r1,
 // -r2 and so on. A group is unsuitable if it counts a lost instance, belongs to another job, or was
 // created from an older configuration. A shared group accepts any node unless it has lost the
 // node's instance.
-func place(s *scene.Scene, c *Cohort) string {
+func place(s *scene.Scene, c *Claim) string {
 	place := c.Group
 	for again := 1; ; again++ {
 		g := s.Group(mig.GroupID{Region: c.Set.Region, Name: place})
@@ -28,7 +28,7 @@ func place(s *scene.Scene, c *Cohort) string {
 // known, or still has a request. A group's template, zones and policy never change. A shared group
 // may have requests for as long as its array or user has jobs, so new requests get another group after a
 // change.
-func isOf(s *scene.Scene, g *mig.Group, c *Cohort) bool {
+func isOf(s *scene.Scene, g *mig.Group, c *Claim) bool {
 	if !g.Stamp.Shared() && (len(g.Live()) > 0 || s.Creates(g)) {
 		return true
 	}

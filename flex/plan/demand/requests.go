@@ -16,7 +16,7 @@ type Settled struct {
 	Misfit string
 }
 
-// settleRequests assigns each live request to the cohort that it serves, and decides why a request
+// settleRequests assigns each live request to the claim that it serves, and decides why a request
 // that serves none must be cancelled. Compute grants a request as a whole, so a single node that no
 // job needs makes the request wrong. A request that jobs share is wrong only if no job needs more
 // than half of its nodes, because the remaining jobs would lose their queue position at Google. A
@@ -28,7 +28,7 @@ func (w *Wanted) settleRequests() {
 	for _, r := range w.Scene.LiveRequests() {
 		if slices.ContainsFunc(r.Request.Instances, func(name string) bool {
 			m := w.Scene.Node(name)
-			return m != nil && w.CohortOf(m) != nil && isShort(r, w.CohortOf(m))
+			return m != nil && w.ClaimOf(m) != nil && isShort(r, w.ClaimOf(m))
 		}) {
 			short = append(short, r)
 		} else {
@@ -40,7 +40,7 @@ func (w *Wanted) settleRequests() {
 	}
 }
 
-// Withdraw marks a live request as one to cancel, for that reason. The cohorts that it served lack
+// Withdraw marks a live request as one to cancel, for that reason. The claims that it served lack
 // their nodes from now on.
 func (w *Wanted) Withdraw(r *mig.Request, why string) {
 	for i := range w.Settled {
@@ -48,7 +48,7 @@ func (w *Wanted) Withdraw(r *mig.Request, why string) {
 			w.Settled[i].Misfit = why
 		}
 	}
-	for _, c := range w.Cohorts { // jobs may share it
+	for _, c := range w.Claims { // jobs may share it
 		if c.Live != nil && c.Live.Request == r {
 			c.Live = nil
 			c.Missing, c.First = w.missing(c)
@@ -61,13 +61,13 @@ func OnlyWaits(s *scene.Scene, r *scene.Live) bool {
 	return r.Request.State == mig.Accepted && !AnyPresent(s, r.Request.Instances)
 }
 
-// isShort reports whether the request's lease is shorter than the cohort needs.
-func isShort(r scene.Live, c *Cohort) bool {
+// isShort reports whether the request's lease is shorter than the claim needs.
+func isShort(r scene.Live, c *Claim) bool {
 	return r.Request.Duration > 0 && r.Request.Duration < c.Lease
 }
 
 // misfit returns why a live request must be cancelled; empty if it is kept. A kept request becomes
-// the live request of the cohort that it serves.
+// the live request of the claim that it serves.
 func (w *Wanted) misfit(r scene.Live) string {
 	if len(r.Request.Instances) == 0 {
 		if r.Request.Count > 0 && w.Scene.IsOld(r.Request.Created, scene.StrandedAfter) {
@@ -79,13 +79,13 @@ func (w *Wanted) misfit(r scene.Live) string {
 		return "its nodes have machines of other groups"
 	}
 	shared := r.Group.Stamp.Shared()
-	var serves []*Cohort
+	var serves []*Claim
 	var unwanted []string
 	for _, name := range slices.Sorted(slices.Values(r.Request.Instances)) {
 		m := w.Scene.Node(name)
-		var c *Cohort
+		var c *Claim
 		if m != nil {
-			c = w.CohortOf(m)
+			c = w.ClaimOf(m)
 		}
 		switch {
 		case m == nil && w.Scene.IsStranded(name) && w.Scene.IsOld(r.Request.Created, scene.StrandedAfter):
@@ -129,8 +129,8 @@ func (w *Wanted) misfit(r scene.Live) string {
 	return ""
 }
 
-// fails returns why the request cannot serve the cohort; empty if it can.
-func (w *Wanted) fails(r scene.Live, c *Cohort) string {
+// fails returns why the request cannot serve the claim; empty if it can.
+func (w *Wanted) fails(r scene.Live, c *Claim) string {
 	if c.Live != nil {
 		return fmt.Sprintf("%s/%s asks for the same nodes", c.Live.Group.Name, c.Live.Request.Name)
 	}
@@ -144,9 +144,9 @@ func (w *Wanted) fails(r scene.Live, c *Cohort) string {
 	return ""
 }
 
-// lacks returns a node of the cohort that lacks a machine and that the request does not name; empty
+// lacks returns a node of the claim that lacks a machine and that the request does not name; empty
 // if there is no such node.
-func (w *Wanted) lacks(r scene.Live, c *Cohort) string {
+func (w *Wanted) lacks(r scene.Live, c *Claim) string {
 	for _, name := range c.Nodes {
 		if stays, _ := w.Scene.Stays(name); !stays && !r.Request.Names(name) && !isUnsized(w.Scene, c.Set) {
 			return name
@@ -160,7 +160,7 @@ func (w *Wanted) lacks(r scene.Live, c *Cohort) string {
 // Google. For the job that the request was made for, only the time limit counts. That job keeps its
 // request when only the extra time in the configuration has grown. A request without a job counts
 // as long enough, as does a request that an unreadable job may wait for.
-func isEnough(s *scene.Scene, r scene.Live, c *Cohort) bool {
+func isEnough(s *scene.Scene, r scene.Live, c *Claim) bool {
 	asked, made := r.Request.Duration, r.Group.Stamp
 	return c.Job == nil || !made.ForJobs() || AnyDoubted(s, c.Nodes) || slices.ContainsFunc(c.Holders, func(j *slurm.Job) bool {
 		fits := scene.IsFor(made, j) && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked

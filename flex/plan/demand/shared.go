@@ -19,12 +19,12 @@ func sharersOf(set *config.NodeSet, job *slurm.Job) mig.Stamp {
 	return mig.Sharers(job.Array(), job.User)
 }
 
-// Shares reports whether other jobs may be in the cohort's group.
-func (c *Cohort) Shares() bool { return c.Stamp.Shared() }
+// Shares reports whether other jobs may be in the claim's group.
+func (c *Claim) Shares() bool { return c.Stamp.Shared() }
 
-// Outcome returns the key in Snapshot.Refused for the cohort's requests. Requests in a shared group
+// Outcome returns the key in Snapshot.Refused for the claim's requests. Requests in a shared group
 // fail independently of each other, so each has its own key.
-func (c *Cohort) Outcome() string {
+func (c *Claim) Outcome() string {
 	if c.Shares() {
 		return Outcome(c.Group, c.Nodes[0])
 	}
@@ -34,9 +34,9 @@ func (c *Cohort) Outcome() string {
 // Outcome returns the key in Snapshot.Refused of a request for a node in a shared group.
 func Outcome(group, node string) string { return group + "/" + node }
 
-// RequestsOf returns a group's requests for the cohort, oldest first. In a shared group these are
-// the requests that name the cohort's node.
-func (c *Cohort) RequestsOf(g *mig.Group) (made []mig.Request) {
+// RequestsOf returns a group's requests for the claim, oldest first. In a shared group these are
+// the requests that name the claim's node.
+func (c *Claim) RequestsOf(g *mig.Group) (made []mig.Request) {
 	switch {
 	case g == nil:
 		return nil

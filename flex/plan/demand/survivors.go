@@ -89,9 +89,9 @@ func membersNamed(s *scene.Scene, names []string) (all []*scene.Node) {
 	return all
 }
 
-// join requests the cohort's machines to match those of other nodes of its job: in the same zones,
+// join requests the claim's machines to match those of other nodes of its job: in the same zones,
 // placed with them, and for the rest of their leases.
-func join(s *scene.Scene, c *Cohort, others []string) {
+func join(s *scene.Scene, c *Claim, others []string) {
 	if len(others) == 0 {
 		return
 	}

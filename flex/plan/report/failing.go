@@ -10,8 +10,8 @@ import (
 	"slurmflex/mig"
 )
 
-// NameFailing adds the failure of a cohort's calls to its verdict, while the calls are repeated or
-// an attempt is in flight. Every text about the cohort starts with that failure. Requests of a
+// NameFailing adds the failure of a claim's calls to its verdict, while the calls are repeated or
+// an attempt is in flight. Every text about the claim starts with that failure. Requests of a
 // region that fail for the same reason are reported as one problem.
 func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 	type likeness struct{ region, message string }
@@ -22,12 +22,12 @@ func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 			continue
 		}
 		// The AdminComment keeps the number of attempts that count, for other processes.
-		v.Why, v.Quiet = v.Failing.String(), rules.Refusal(w.Scene, v.Cohort).Times > 0
-		key := likeness{v.Cohort.Set.Region, v.Failing.Message}
+		v.Why, v.Quiet = v.Failing.String(), rules.Refusal(w.Scene, v.Claim).Times > 0
+		key := likeness{v.Claim.Set.Region, v.Failing.Message}
 		alike[key] = append(alike[key], v)
 	}
 	for key, those := range alike {
-		first, groups := those[0], those[0].Cohort.Group
+		first, groups := those[0], those[0].Claim.Group
 		if more := len(those) - 1; more > 0 {
 			groups += fmt.Sprintf(" and %d more", more)
 		}
@@ -37,10 +37,10 @@ func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 	return verdicts
 }
 
-// failingOf returns how the calls for a cohort fail. It returns zero if nothing is being requested or
+// failingOf returns how the calls for a claim fail. It returns zero if nothing is being requested or
 // no call has failed since the job was allocated its nodes.
 func failingOf(w *demand.Wanted, v *rules.Verdict) scene.Failing {
-	c := v.Cohort
+	c := v.Claim
 	f := rules.Refusal(w.Scene, c).Failing
 	unsure := func(name string) bool { return w.Scene.Seen.Asking[name] || w.Scene.Seen.Inserted[name] }
 	tries := v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay && slices.ContainsFunc(w.Scene.WithoutMachine(c.Nodes), unsure)

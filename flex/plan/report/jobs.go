@@ -15,11 +15,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// notice returns the text about what the cohort's nodes wait for, for the owner of one of their
+// notice returns the text about what the claim's nodes wait for, for the owner of one of their
 // jobs. It is empty while there is nothing to report. It gives the start of the wait instead of its
 // length, so that it stays true without being written again.
 func notice(w *demand.Wanted, v rules.Verdict, j *slurm.Job) string {
-	c, n := v.Cohort, v.Queued
+	c, n := v.Claim, v.Queued
 	if why := v.Obstacle(); why != "" {
 		return why
 	}
@@ -186,7 +186,7 @@ func LossComment(w *demand.Wanted, id uint32, what string) string {
 func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Loss) map[uint32]string {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
-		for _, j := range v.Cohort.Holders {
+		for _, j := range v.Claim.Holders {
 			if text := notice(w, v, j); text != "" && j.State != slurm.JobCompleting {
 				waits[j.ID] = append(waits[j.ID], text)
 			}
@@ -198,8 +198,8 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 	}
 	waited, back := waited(w.Scene), map[uint32]string{} // by heterogeneous job: Slurm requeues it as a whole
 	for _, v := range verdicts {
-		if v.Do == rules.GoesBack && v.Cohort.Job.HetID != 0 {
-			back[v.Cohort.Job.HetID] = memo.OwnComment + v.Back.Comment(v.Cohort.Job.ID, time.Time{})
+		if v.Do == rules.GoesBack && v.Claim.Job.HetID != 0 {
+			back[v.Claim.Job.HetID] = memo.OwnComment + v.Back.Comment(v.Claim.Job.ID, time.Time{})
 		}
 	}
 	for i := range w.Scene.Seen.Jobs {

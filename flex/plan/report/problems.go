@@ -74,9 +74,9 @@ func blockedSets(s *scene.Scene) (ps []scene.Problem) {
 	return ps
 }
 
-// unreadLimits reports the jobs with an unreadable time limit that determines a cohort's lease.
+// unreadLimits reports the jobs with an unreadable time limit that determines a claim's lease.
 func unreadLimits(w *demand.Wanted) (ps []scene.Problem) {
-	for _, c := range w.Cohorts {
+	for _, c := range w.Claims {
 		if !c.Set.Flex.UseJobDuration {
 			continue
 		}

@@ -1,4 +1,4 @@
-// Package report names what each cohort waits for: one demand.Wait, built once in a pass, after the
+// Package report names what each claim waits for: one demand.Wait, built once in a pass, after the
 // verdicts. AdminComments, problems and views render it.
 package report
 
@@ -15,7 +15,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// NameWaits builds the waits of each cohort.
+// NameWaits builds the waits of each claim.
 func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 	back := map[uint32]*action.ReturnNodes{}
 	for _, v := range verdicts {
@@ -26,7 +26,7 @@ func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 	for i := range verdicts {
 		v := &verdicts[i]
 		v.Queued, v.Lacking = waitsFor(w, *v)
-		if c := v.Cohort; c.Job != nil && back[c.Job.ID] != nil {
+		if c := v.Claim; c.Job != nil && back[c.Job.ID] != nil {
 			giveBack(&v.Queued, back[c.Job.ID])
 			giveBack(&v.Lacking, back[c.Job.ID])
 		}
@@ -39,7 +39,7 @@ func giveBack(n *demand.Wait, a *action.ReturnNodes) {
 	n.Stage, n.Obstacle, n.Then = demand.Returned, a.Reason, a.Then
 }
 
-// Waits returns the waits of the cohorts that lack machines, and of the nodes that Slurm does not
+// Waits returns the waits of the claims that lack machines, and of the nodes that Slurm does not
 // power up for their job.
 func Waits(w *demand.Wanted, verdicts []rules.Verdict) (waits []demand.Wait) {
 	waits = make([]demand.Wait, 0, len(verdicts))
@@ -53,10 +53,10 @@ func Waits(w *demand.Wanted, verdicts []rules.Verdict) (waits []demand.Wait) {
 	return append(append(waits, unready(w.Scene)...), unshownWaits(w.Scene)...)
 }
 
-// waitsFor returns two waits: one for the cohort's nodes that its live request names, and one for
+// waitsFor returns two waits: one for the claim's nodes that its live request names, and one for
 // those without a request. A wait without nodes is over.
 func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
-	c := v.Cohort
+	c := v.Claim
 	var asked, rest []string
 	for _, name := range w.Scene.WithoutMachine(c.Nodes) {
 		if c.Live != nil && c.Live.Request.Names(name) && (v.Failing.Times == 0 || !w.Scene.Seen.Asking[name]) {
@@ -165,9 +165,9 @@ func Recall(snap scene.Snapshot, now, known []demand.Wait) []demand.Wait {
 	return waits
 }
 
-// waitEnds returns when a cohort's wait ends, and what happens to its job then. The wait never ends
+// waitEnds returns when a claim's wait ends, and what happens to its job then. The wait never ends
 // if Slurm would end the job instead of requeueing it.
-func waitEnds(w *demand.Wanted, c *demand.Cohort) rules.WaitEnd {
+func waitEnds(w *demand.Wanted, c *demand.Claim) rules.WaitEnd {
 	end := rules.EndOfWait(w, c)
 	if c.Job == nil || end.Then != action.Cancel && rules.Keeps(w.Scene, c) {
 		return rules.WaitEnd{}

@@ -9,19 +9,19 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// askedKey returns the cohort's key in Snapshot.Asked. The key does not change when another group
-// replaces the cohort's own.
-func askedKey(c *demand.Cohort) string {
+// askedKey returns the claim's key in Snapshot.Asked. The key does not change when another group
+// replaces the claim's own.
+func askedKey(c *demand.Claim) string {
 	if c.Shares() {
 		return demand.Outcome(memo.Replaced(c.Group), c.Nodes[0])
 	}
 	return memo.Replaced(c.Group)
 }
 
-// AskedOf collects the counts of all cohorts for the next pass; see Plan.Asked.
+// AskedOf collects the counts of all claims for the next pass; see Plan.Asked.
 func AskedOf(w *demand.Wanted) map[string]scene.Asked {
 	all := map[string]scene.Asked{}
-	for _, c := range w.Cohorts {
+	for _, c := range w.Claims {
 		if c.Asked != (scene.Asked{}) {
 			all[askedKey(c)] = c.Asked
 		}
@@ -29,9 +29,9 @@ func AskedOf(w *demand.Wanted) map[string]scene.Asked {
 	return all
 }
 
-// countAsked adds to the cohort's count the part of the time since the last pass during which a
+// countAsked adds to the claim's count the part of the time since the last pass during which a
 // request was live or refused. Time before the job's allocation does not count.
-func countAsked(w *demand.Wanted, c *demand.Cohort) scene.Asked {
+func countAsked(w *demand.Wanted, c *demand.Claim) scene.Asked {
 	if c.Job == nil {
 		return scene.Asked{}
 	}
@@ -55,11 +55,11 @@ func countAsked(w *demand.Wanted, c *demand.Cohort) scene.Asked {
 	return scene.Asked{For: max(0, until.Sub(since), known.For+max(0, until.Sub(from))), At: now, Runs: until.Equal(w.Scene.Seen.Now)}
 }
 
-// askedSince returns the latest time span during which a request for the cohort is live, is being
+// askedSince returns the latest time span during which a request for the claim is live, is being
 // made, or is refused, as far as Compute and this process know. A refusal lasts until its
 // back-off ends. askedSince reports false if it knows no such span, or if another obstacle
 // prevents a new request.
-func askedSince(w *demand.Wanted, c *demand.Cohort) (since, until time.Time, counts bool) {
+func askedSince(w *demand.Wanted, c *demand.Claim) (since, until time.Time, counts bool) {
 	now := w.Scene.Seen.Now
 	switch {
 	case c.Live != nil:
@@ -83,17 +83,17 @@ func askedSince(w *demand.Wanted, c *demand.Cohort) (since, until time.Time, cou
 	return last, end, n > 0
 }
 
-// isBeingAsked reports whether a request for the cohort is being made, or has been made and
+// isBeingAsked reports whether a request for the claim is being made, or has been made and
 // does not show yet.
-func isBeingAsked(w *demand.Wanted, c *demand.Cohort) bool {
+func isBeingAsked(w *demand.Wanted, c *demand.Claim) bool {
 	g := w.Scene.Group(c.ID())
 	return !w.Scene.Unseen(c.Set.Region) && (g != nil && !c.Shares() && w.Scene.Creates(g) ||
 		slices.ContainsFunc(c.Nodes, func(name string) bool { return w.Scene.Seen.Asking[name] || w.Scene.Seen.Inserted[name] }))
 }
 
-// lacksSince returns the start of the cohort's wait for capacity without its pauses: now minus the
+// lacksSince returns the start of the claim's wait for capacity without its pauses: now minus the
 // count of Asked. It returns zero while the timers pause.
-func lacksSince(w *demand.Wanted, c *demand.Cohort) time.Time {
+func lacksSince(w *demand.Wanted, c *demand.Claim) time.Time {
 	if !c.Asked.Runs {
 		return time.Time{}
 	}

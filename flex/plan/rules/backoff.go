@@ -28,10 +28,10 @@ func retryAfter(failures int) time.Duration {
 	return min(wait, lastRetry)
 }
 
-// backOff decides by the results of the cohort's earlier attempts. It holds the job if no attempt
+// backOff decides by the results of the claim's earlier attempts. It holds the job if no attempt
 // can succeed. After max_attempts failures, and again after each further failure, it returns the
 // job's nodes: Slurm requeues the job, and a job that waits PENDING loses its door.
-func backOff(w *demand.Wanted, c *demand.Cohort) Verdict {
+func backOff(w *demand.Wanted, c *demand.Claim) Verdict {
 	failures, trouble, last := Failures(w.Scene, c, w.Scene.Group(c.ID()))
 	if failures == 0 {
 		return Verdict{}
@@ -68,9 +68,9 @@ func (v Verdict) quoting(t mig.Trouble) Verdict {
 	return v
 }
 
-// occupied describes the owner of a resource with the name of the cohort's group. Resources that a
+// occupied describes the owner of a resource with the name of the claim's group. Resources that a
 // newer slurmflex created are already reported as a problem.
-func occupied(w *demand.Wanted, c *demand.Cohort) Verdict {
+func occupied(w *demand.Wanted, c *demand.Claim) Verdict {
 	for _, g := range w.Scene.Seen.Groups {
 		if g.Name == c.Group && g.Region == c.Set.Region && g.Stamp.Newer() {
 			return Verdict{Do: Waits, Why: fmt.Sprintf("group %s in %s is left alone because a newer slurmflex created it", g.Name, g.Region)}
@@ -84,12 +84,12 @@ func occupied(w *demand.Wanted, c *demand.Cohort) Verdict {
 	return Verdict{Do: Waits, Why: p.Text, Problems: []scene.Problem{p}}
 }
 
-// Failures returns the number of consecutive failed attempts for the cohort, and the cause and time
+// Failures returns the number of consecutive failed attempts for the claim, and the cause and time
 // of the last one. It counts the recorded requests or the refusals that this process knows,
 // whichever are more: Compute may or may not record a refusal. Compute does not record when a
 // request ended, so the creation time is used: a request that waited for hours is retried
 // immediately.
-func Failures(s *scene.Scene, c *demand.Cohort, group *mig.Group) (n int, trouble mig.Trouble, last time.Time) {
+func Failures(s *scene.Scene, c *demand.Claim, group *mig.Group) (n int, trouble mig.Trouble, last time.Time) {
 	requests := c.RequestsOf(group)
 	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		if r := requests[i]; n == 0 {
@@ -105,9 +105,9 @@ func Failures(s *scene.Scene, c *demand.Cohort, group *mig.Group) (n int, troubl
 	return n, trouble, last
 }
 
-// Refusal returns Compute's last refusal to create the cohort's group, or for a shared group, the
-// request for the cohort's node.
-func Refusal(s *scene.Scene, c *demand.Cohort) scene.Refusal {
+// Refusal returns Compute's last refusal to create the claim's group, or for a shared group, the
+// request for the claim's node.
+func Refusal(s *scene.Scene, c *demand.Claim) scene.Refusal {
 	last := s.Seen.Refused[c.Group]
 	if own := s.Seen.Refused[c.Outcome()]; own.Last().After(last.Last()) {
 		return own

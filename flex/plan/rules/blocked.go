@@ -7,7 +7,7 @@ import (
 )
 
 // nodesetBlocked: too many consecutive instances of the nodeset did not boot.
-func nodesetBlocked(w *demand.Wanted, c *demand.Cohort) Verdict {
+func nodesetBlocked(w *demand.Wanted, c *demand.Claim) Verdict {
 	n := w.Scene.Blocked(c.Set)
 	if n == 0 {
 		return Verdict{}

@@ -13,7 +13,7 @@ import (
 
 // bootLate returns the nodes of a job if their instances have run for boot_timeout without
 // registering. It counts these failures in the nodes' Extra.
-func bootLate(w *demand.Wanted, c *demand.Cohort) Verdict {
+func bootLate(w *demand.Wanted, c *demand.Claim) Verdict {
 	b := w.Scene.Boots(c.Set)
 	if len(b.Late) == 0 || c.Job == nil || !slices.ContainsFunc(c.Nodes, func(name string) bool { return slices.Contains(b.Late, name) }) {
 		return Verdict{}

@@ -10,7 +10,7 @@ import (
 // The job's script runs in the first component. If the script has not started a minute or more
 // after that component's nodes are up, slurmctld counts it as lost and requeues the job, and all
 // machines would be requested again. Source: a trial on 22.05.
-func componentsFirst(w *demand.Wanted, c *demand.Cohort) Verdict {
+func componentsFirst(w *demand.Wanted, c *demand.Claim) Verdict {
 	if !c.IsFirst() || !w.Incomplete[c.Job.HetID] {
 		return Verdict{}
 	}

@@ -13,14 +13,14 @@ import (
 )
 
 // gangTorn returns a job to Slurm if its allocation is still incomplete after gang_timeout.
-func gangTorn(w *demand.Wanted, c *demand.Cohort) Verdict {
+func gangTorn(w *demand.Wanted, c *demand.Claim) Verdict {
 	if c.Torn == "" {
 		return Verdict{}
 	}
 	return giveUp(w, c, action.Requeue, false, "gang-timeout", c.Torn)
 }
 
-// noteTorn notes the cohorts of incomplete allocations: for longer than gang_timeout, some of
+// noteTorn notes the claims of incomplete allocations: for longer than gang_timeout, some of
 // the job's nodes have had machines and others have not. The existing machines are billed and
 // unusable meanwhile. The least important job is returned to Slurm first. Jobs may each hold the
 // machines that the other lacks. A job that lacks nodes of a nodeset with machines that are being
@@ -28,7 +28,7 @@ func gangTorn(w *demand.Wanted, c *demand.Cohort) Verdict {
 // door after a loss has salvage_timeout instead.
 func noteTorn(w *demand.Wanted) {
 	going, left := map[uint32]bool{}, beingLeft(w)
-	for _, c := range slices.Backward(w.Cohorts) {
+	for _, c := range slices.Backward(w.Claims) {
 		limit := c.Set.Flex.GangTimeout
 		if c.Door != nil && len(demand.Survivors(w.Scene, c.Door)) > 0 || limit == 0 || c.Job == nil || c.Stamp.Node != "" || going[c.Job.ID] || w.Scene.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
 			continue

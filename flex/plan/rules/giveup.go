@@ -10,11 +10,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// giveUp ends a cohort's wait. It returns all nodes of the job that still lack a machine, because
+// giveUp ends a claim's wait. It returns all nodes of the job that still lack a machine, because
 // Slurm could place another job on a remaining node without calling slurmflex. A static node keeps
 // waiting, because nothing would request it again. If Slurm would end the job, or another job that
 // holds the nodes, giveUp only adds a note and the jobs keep their nodes.
-func giveUp(w *demand.Wanted, c *demand.Cohort, then action.Then, hopeless bool, key, reason string) Verdict {
+func giveUp(w *demand.Wanted, c *demand.Claim, then action.Then, hopeless bool, key, reason string) Verdict {
 	v := Verdict{Why: reason, Problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s: %s", c.Group, reason)}}
 	switch {
 	case c.Job == nil && c.Static:
@@ -31,10 +31,10 @@ func giveUp(w *demand.Wanted, c *demand.Cohort, then action.Then, hopeless bool,
 	return v
 }
 
-// takeBack returns nodes of the cohort's job to Slurm, unless Slurm would end one of the nodes'
+// takeBack returns nodes of the claim's job to Slurm, unless Slurm would end one of the nodes'
 // jobs instead of requeueing it: then only a cancellation is carried out. If no attempt can help
 // the job, its owner is notified of the reason for the wait.
-func (v *Verdict) takeBack(w *demand.Wanted, c *demand.Cohort, hopeless bool, a action.ReturnNodes) {
+func (v *Verdict) takeBack(w *demand.Wanted, c *demand.Claim, hopeless bool, a action.ReturnNodes) {
 	job := c.Job
 	holders := holdersOf(w.Scene, a.Nodes)
 	if !slices.Contains(holders, job) {
@@ -78,13 +78,13 @@ func (v Verdict) decided() Verdict {
 	return v
 }
 
-// Keeps reports whether the cohort must keep its nodes because Slurm would end one of its jobs
+// Keeps reports whether the claim must keep its nodes because Slurm would end one of its jobs
 // instead of requeueing it.
-func Keeps(s *scene.Scene, c *demand.Cohort) bool { return wouldEnd(s, c.Holders) }
+func Keeps(s *scene.Scene, c *demand.Claim) bool { return wouldEnd(s, c.Holders) }
 
-// stays reports whether a cohort would keep its nodes if slurmflex gave up on it although another
+// stays reports whether a claim would keep its nodes if slurmflex gave up on it although another
 // attempt may succeed.
-func stays(s *scene.Scene, c *demand.Cohort) bool {
+func stays(s *scene.Scene, c *demand.Claim) bool {
 	if c.Job == nil {
 		return c.Static
 	}

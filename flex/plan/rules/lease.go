@@ -13,7 +13,7 @@ import (
 // leaseTooShort returns a waiting job to Slurm if one of its other nodes is up with the machine of
 // an earlier job, and that machine's lease ends before the job could finish even if it started now.
 // Slurm checked the lease only when it allocated the node.
-func leaseTooShort(w *demand.Wanted, c *demand.Cohort) Verdict {
+func leaseTooShort(w *demand.Wanted, c *demand.Claim) Verdict {
 	if c.Job == nil || c.Job.State == slurm.JobRunning || len(c.Nodes) == len(c.Job.Nodes) {
 		return Verdict{}
 	}

@@ -2,14 +2,14 @@ package rules
 
 import "slurmflex/flex/plan/demand"
 
-// mayAsk returns the obstacle to a request for the cohort now: first a rule's bar, then
+// mayAsk returns the obstacle to a request for the claim now: first a rule's bar, then
 // max_active_requests. refresh_after and renew_before call mayAsk before they release anything, and
-// the timers use the same rules. The cohort's own live request does not count against the limit,
+// the timers use the same rules. The claim's own live request does not count against the limit,
 // unless a more important job would take its place.
-func mayAsk(w *demand.Wanted, c *demand.Cohort) Bar { return MayAskIn(w, PlacesNow(w), c) }
+func mayAsk(w *demand.Wanted, c *demand.Claim) Bar { return MayAskIn(w, PlacesNow(w), c) }
 
 // MayAskIn is mayAsk for a given count of requests.
-func MayAskIn(w *demand.Wanted, p Places, c *demand.Cohort) Bar {
+func MayAskIn(w *demand.Wanted, p Places, c *demand.Claim) Bar {
 	if b := barred(w, c); b != BarsNothing || c.Set.Flex.UseBulkInsert {
 		return b
 	}
@@ -22,9 +22,9 @@ func MayAskIn(w *demand.Wanted, p Places, c *demand.Cohort) Bar {
 	return BarsNothing
 }
 
-// barred returns the strongest bar that any rule sets to a request for the cohort. An obstruction
+// barred returns the strongest bar that any rule sets to a request for the claim. An obstruction
 // is stronger than a refusal, because slurmflex requests nothing while it lasts.
-func barred(w *demand.Wanted, c *demand.Cohort) (b Bar) {
+func barred(w *demand.Wanted, c *demand.Claim) (b Bar) {
 	for _, r := range rules {
 		if r.bar > b && r.judge(w, c).Do > Noted {
 			b = r.bar
@@ -33,9 +33,9 @@ func barred(w *demand.Wanted, c *demand.Cohort) (b Bar) {
 	return b
 }
 
-// rivals counts the more important cohorts of the region that could be requested now.
-func rivals(w *demand.Wanted, c *demand.Cohort) (n int) {
-	for _, other := range w.Cohorts {
+// rivals counts the more important claims of the region that could be requested now.
+func rivals(w *demand.Wanted, c *demand.Claim) (n int) {
+	for _, other := range w.Claims {
 		if demand.ByRank(other, c) < 0 && other.Set.Region == c.Set.Region && other.Live == nil && len(other.Missing) > 0 &&
 			!other.Set.Flex.UseBulkInsert && barred(w, other) == BarsNothing {
 			n++

@@ -7,8 +7,8 @@ import (
 )
 
 // nothingMissing: nothing needs to be requested, or something else must happen first. If other
-// nodes of the cohort are requested meanwhile, the rule adds only a note.
-func nothingMissing(_ *demand.Wanted, c *demand.Cohort) Verdict {
+// nodes of the claim are requested meanwhile, the rule adds only a note.
+func nothingMissing(_ *demand.Wanted, c *demand.Claim) Verdict {
 	var v Verdict
 	for _, what := range c.First {
 		v.Do, v.Quiet, v.Why, v.Expect = Noted, true, "waiting for "+what, append(v.Expect, what)
@@ -20,7 +20,7 @@ func nothingMissing(_ *demand.Wanted, c *demand.Cohort) Verdict {
 }
 
 // beingRequested: an earlier pass is still creating the request.
-func beingRequested(w *demand.Wanted, c *demand.Cohort) Verdict {
+func beingRequested(w *demand.Wanted, c *demand.Claim) Verdict {
 	if len(w.Scene.Seen.Asking) == 0 || !slices.ContainsFunc(c.Missing, func(name string) bool { return w.Scene.Seen.Asking[name] }) {
 		return Verdict{}
 	}

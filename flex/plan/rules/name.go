@@ -12,7 +12,7 @@ import (
 
 // nameTaken: nothing is requested while an instance that is not ours has the name of one of the
 // nodes.
-func nameTaken(w *demand.Wanted, c *demand.Cohort) Verdict {
+func nameTaken(w *demand.Wanted, c *demand.Claim) Verdict {
 	stranger := stranger(w.Scene, c)
 	if stranger == "" {
 		return Verdict{}
@@ -20,10 +20,10 @@ func nameTaken(w *demand.Wanted, c *demand.Cohort) Verdict {
 	return Verdict{Do: Waits, Why: stranger, Problems: []scene.Problem{scene.NewProblem("name-taken", c.Group, "%s: %s", c.Group, stranger)}}
 }
 
-// stranger describes an instance that is not ours and has the name of one of the cohort's nodes;
+// stranger describes an instance that is not ours and has the name of one of the claim's nodes;
 // empty if no such instance exists. While it exists, slurmflex requests nothing: slurmflex must not
 // delete the instance, and it may still register with Slurm.
-func stranger(s *scene.Scene, c *demand.Cohort) string {
+func stranger(s *scene.Scene, c *demand.Claim) string {
 	in, found := firstStranger(s, c)
 	what := "slurmflex did not create it"
 	switch {
@@ -38,7 +38,7 @@ func stranger(s *scene.Scene, c *demand.Cohort) string {
 }
 
 // firstStranger returns the first instance of this kind; see stranger.
-func firstStranger(s *scene.Scene, c *demand.Cohort) (in scene.Machine, found bool) {
+func firstStranger(s *scene.Scene, c *demand.Claim) (in scene.Machine, found bool) {
 	for _, name := range c.Nodes {
 		for _, in := range s.MachinesOf(name) {
 			if !s.Ours(in) && !s.MayShow(name) && !slices.ContainsFunc(s.RequestsOf(name), func(r scene.Live) bool { return s.IsNew(in, r) }) {

@@ -9,7 +9,7 @@ import (
 
 // cannotPlace: the machines cannot be placed as the nodeset requires, or it is unknown whether they
 // can.
-func cannotPlace(w *demand.Wanted, c *demand.Cohort) Verdict {
+func cannotPlace(w *demand.Wanted, c *demand.Claim) Verdict {
 	if !c.Set.Placement {
 		return Verdict{}
 	}

@@ -25,7 +25,7 @@ func PlacesNow(w *demand.Wanted) Places {
 	if w.Scene.Config.Options.MaxActivePerUser == 0 {
 		return p
 	}
-	for _, c := range w.Cohorts {
+	for _, c := range w.Claims {
 		if c.Live != nil && p.users[c.Live.Request] == (demand.UserIn{}) {
 			p.users[c.Live.Request] = userOf(c)
 		}
@@ -44,17 +44,17 @@ func (p Places) clone() Places {
 	return p
 }
 
-// userOf returns who submitted the cohort's job. Static nodes, and nodes that an admin powered
+// userOf returns who submitted the claim's job. Static nodes, and nodes that an admin powered
 // up, have an empty user.
-func userOf(c *demand.Cohort) demand.UserIn {
+func userOf(c *demand.Claim) demand.UserIn {
 	if c.Job == nil {
 		return demand.UserIn{}
 	}
 	return demand.UserIn{Region: c.Set.Region, Name: c.Job.User}
 }
 
-// Take counts a request for the cohort.
-func (p Places) Take(c *demand.Cohort) {
+// Take counts a request for the claim.
+func (p Places) Take(c *demand.Claim) {
 	p.inRegion[c.Set.Region]++
 	p.ofSet[c.Set.Name]++
 	p.ofUser[userOf(c)]++
@@ -67,10 +67,10 @@ func (p Places) free(r scene.Live) {
 	p.ofUser[p.users[r.Request]]--
 }
 
-// hasRoom reports whether the cohort may make another request. A nodeset that already has a request
+// hasRoom reports whether the claim may make another request. A nodeset that already has a request
 // leaves free places to the region's other nodesets without a request. Otherwise requests that
 // cannot be granted would fill all places. At most a quarter of all places is reserved this way.
-func (p Places) hasRoom(c *demand.Cohort) bool {
+func (p Places) hasRoom(c *demand.Claim) bool {
 	most := p.w.Scene.Config.Options.MaxActiveRequests
 	free := most - p.inRegion[c.Set.Region]
 	return free > 0 && (p.ofSet[c.Set.Name] == 0 || free > min(p.idleSets(c.Set), most/4)) && !p.isUserFull(c)
@@ -78,7 +78,7 @@ func (p Places) hasRoom(c *demand.Cohort) bool {
 
 // isUserFull reports whether the user's jobs have as many requests as
 // max_active_requests_per_user allows.
-func (p Places) isUserFull(c *demand.Cohort) bool {
+func (p Places) isUserFull(c *demand.Claim) bool {
 	user, most := userOf(c), p.w.Scene.Config.Options.MaxActivePerUser
 	return most > 0 && user.Name != "" && p.ofUser[user] >= most
 }

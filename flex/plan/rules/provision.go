@@ -13,7 +13,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// WaitEnd is when a cohort's wait for capacity ends, which limit ends it, and what happens to its
+// WaitEnd is when a claim's wait for capacity ends, which limit ends it, and what happens to its
 // job then.
 type WaitEnd struct {
 	At   time.Time // zero: it may wait forever
@@ -30,7 +30,7 @@ type WaitEnd struct {
 //
 // At that last moment, Slurm itself ends a job without nodes, but not a job that waits for its
 // nodes.
-func EndOfWait(w *demand.Wanted, c *demand.Cohort) (end WaitEnd) {
+func EndOfWait(w *demand.Wanted, c *demand.Claim) (end WaitEnd) {
 	var own scene.JobLimits
 	if c.Job != nil {
 		own = w.Scene.Seen.Limits[c.Job.ID]
@@ -59,14 +59,14 @@ func EndOfWait(w *demand.Wanted, c *demand.Cohort) (end WaitEnd) {
 	return end
 }
 
-// hopesElsewhere reports whether the cohort's job also waits at another door where
+// hopesElsewhere reports whether the claim's job also waits at another door where
 // provision_timeout will not have ended the wait by that time.
-func hopesElsewhere(w *demand.Wanted, c *demand.Cohort, at time.Time) bool {
+func hopesElsewhere(w *demand.Wanted, c *demand.Claim, at time.Time) bool {
 	if c.Door == nil {
 		return false
 	}
 	return slices.ContainsFunc(c.Door.Rivals, func(d *scene.Door) bool {
-		other := cohortBehind(w, d)
+		other := claimBehind(w, d)
 		if other == nil || other.Set.Flex.ProvisionTimeout == 0 {
 			return true
 		}
@@ -75,18 +75,18 @@ func hopesElsewhere(w *demand.Wanted, c *demand.Cohort, at time.Time) bool {
 	})
 }
 
-// cohortBehind returns the cohort of the door's nodes; nil if all of them have their machines.
-func cohortBehind(w *demand.Wanted, d *scene.Door) *demand.Cohort {
+// claimBehind returns the claim of the door's nodes; nil if all of them have their machines.
+func claimBehind(w *demand.Wanted, d *scene.Door) *demand.Claim {
 	for _, name := range d.Nodes {
-		if m := w.Scene.Node(name); m != nil && w.CohortOf(m) != nil {
-			return w.CohortOf(m)
+		if m := w.Scene.Node(name); m != nil && w.ClaimOf(m) != nil {
+			return w.ClaimOf(m)
 		}
 	}
 	return nil
 }
 
-// waitsSinceFirst returns when the cohort's job started to wait at the first of its doors.
-func waitsSinceFirst(c *demand.Cohort) time.Time {
+// waitsSinceFirst returns when the claim's job started to wait at the first of its doors.
+func waitsSinceFirst(c *demand.Claim) time.Time {
 	since := demand.WaitsSince(c)
 	if c.Door != nil {
 		for _, d := range c.Door.Rivals {
@@ -108,8 +108,8 @@ func onOwnersWait(sites action.Then) action.Then {
 	return sites
 }
 
-// waitedTooLong ends the cohort's wait for capacity at its limit.
-func waitedTooLong(w *demand.Wanted, c *demand.Cohort) Verdict {
+// waitedTooLong ends the claim's wait for capacity at its limit.
+func waitedTooLong(w *demand.Wanted, c *demand.Claim) Verdict {
 	end := EndOfWait(w, c)
 	if end.At.IsZero() || !w.Scene.IsOld(end.At, 0) || w.Scene.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
 		return Verdict{}
@@ -128,10 +128,10 @@ func waitedTooLong(w *demand.Wanted, c *demand.Cohort) Verdict {
 	return giveUp(w, c, end.Then, end.Then == action.Cancel || end.By == demand.ByDeadline, "provision-timeout", reason)
 }
 
-// lackedUntil describes what the cohort lacked until its wait ended, and for how long. It states
+// lackedUntil describes what the claim lacked until its wait ended, and for how long. It states
 // only what is certain: if slurmflex did not request machines for the whole time, the text does not
 // blame capacity.
-func lackedUntil(w *demand.Wanted, c *demand.Cohort, end WaitEnd) string {
+func lackedUntil(w *demand.Wanted, c *demand.Claim, end WaitEnd) string {
 	lacked, waited := lacked(w, c), c.Asked.For
 	if since := demand.WaitsSince(c); end.By == demand.ByComment && since.Before(w.Scene.Seen.Now.Add(-waited-TellAfter)) {
 		lacked, waited = "no machines", w.Scene.Seen.Now.Sub(since)
@@ -143,9 +143,9 @@ func lackedUntil(w *demand.Wanted, c *demand.Cohort, end WaitEnd) string {
 	return text + fmt.Sprintf(" (%s %s)", end.By, end.what)
 }
 
-// lacked returns what the cohort lacks: capacity while a request is live or after a refusal for
+// lacked returns what the claim lacks: capacity while a request is live or after a refusal for
 // lack of capacity or quota, and machines otherwise.
-func lacked(w *demand.Wanted, c *demand.Cohort) string {
+func lacked(w *demand.Wanted, c *demand.Claim) string {
 	_, trouble, _ := Failures(w.Scene, c, w.Scene.Group(c.ID()))
 	if c.Live != nil || trouble.Cause == mig.CauseCapacity || trouble.Cause == mig.CauseQuota {
 		return "no capacity"
@@ -153,8 +153,8 @@ func lacked(w *demand.Wanted, c *demand.Cohort) string {
 	return "no machines"
 }
 
-// lastAttempt returns why the cohort's live request, or its last attempt, has created no machines.
-func lastAttempt(s *scene.Scene, c *demand.Cohort) mig.Trouble {
+// lastAttempt returns why the claim's live request, or its last attempt, has created no machines.
+func lastAttempt(s *scene.Scene, c *demand.Claim) mig.Trouble {
 	if c.Live != nil {
 		return c.Live.Request.Trouble()
 	}

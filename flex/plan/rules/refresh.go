@@ -13,8 +13,8 @@ import (
 // lose all its positions at Google at once. refreshOldest keeps a request that creates machines,
 // and a request that could not be made again now.
 func refreshOldest(w *demand.Wanted) {
-	var oldest *demand.Cohort
-	for _, c := range w.Cohorts {
+	var oldest *demand.Claim
+	for _, c := range w.Claims {
 		after := c.Set.Flex.RefreshAfter
 		if after == 0 || c.Live == nil || !w.Scene.IsOld(c.Live.Request.Created, after) || !demand.OnlyWaits(w.Scene, c.Live) {
 			continue

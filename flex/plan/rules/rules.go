@@ -1,4 +1,4 @@
-// Package rules decides on each cohort: one verdict, by the first rule of a table that decides. It
+// Package rules decides on each claim: one verdict, by the first rule of a table that decides. It
 // then decides per job, and hands out the places under max_active_requests in turn.
 package rules
 
@@ -11,11 +11,11 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// Verdict is the decision on a cohort in this pass, and the reason.
+// Verdict is the decision on a claim in this pass, and the reason.
 type Verdict struct {
-	Cohort *demand.Cohort
-	Do     Deed
-	rule   int // the index of the deciding rule
+	Claim *demand.Claim
+	Do    Deed
+	rule  int // the index of the deciding rule
 
 	Why      string              // the obstacle to a request, or the reason why the wait ends
 	Quiet    bool                // Why is already under way, so the job's owner is not notified
@@ -23,11 +23,11 @@ type Verdict struct {
 	Next     time.Time           // when the next attempt will be made
 	Back     *action.ReturnNodes // the nodes to return
 	pending  bool                // the request is being created
-	Failing  scene.Failing       // how the cohort's calls fail
+	Failing  scene.Failing       // how the claim's calls fail
 	UnderWay bool                // all machines exist, are requested, or are being requested
 	Gone     bool                // the job loses its nodes in this pass
-	With     []*demand.Cohort    // other cohorts that its request also serves
-	Joins    bool                // an earlier verdict's request also serves this cohort
+	With     []*demand.Claim     // other claims that its request also serves
+	Joins    bool                // an earlier verdict's request also serves this claim
 	Yields   *scene.Live         // its live request, which yields its queue position
 
 	Queued, Lacking demand.Wait // its waits: the nodes that its live request names, and the others
@@ -36,7 +36,7 @@ type Verdict struct {
 	Problems []scene.Problem
 }
 
-// Deed is what slurmflex does for a cohort.
+// Deed is what slurmflex does for a claim.
 type Deed uint8
 
 // The deeds, from the one that changes least.
@@ -49,11 +49,11 @@ const (
 	PowersDown             // power down its nodes, which lack a job
 )
 
-// rule is one reason not to request a cohort's nodes. It is a pure function of the scene and the
-// cohort.
+// rule is one reason not to request a claim's nodes. It is a pure function of the scene and the
+// claim.
 type rule struct {
 	name  string
-	judge func(w *demand.Wanted, c *demand.Cohort) Verdict
+	judge func(w *demand.Wanted, c *demand.Claim) Verdict
 	bar   Bar
 }
 
@@ -86,30 +86,30 @@ var rules = []rule{
 	{"other components first", componentsFirst, Obstructs},
 }
 
-// Judge returns the verdict on each cohort. Before that it withdraws the request that refresh_after
-// replaces, and notes what the rules need to know of all cohorts. The first rule that applies decides
-// on each cohort; then a job loses its nodes as a whole, and places under max_active_requests are
+// Judge returns the verdict on each claim. Before that it withdraws the request that refresh_after
+// replaces, and notes what the rules need to know of all claims. The first rule that applies decides
+// on each claim; then a job loses its nodes as a whole, and places under max_active_requests are
 // handed out by rank.
 func Judge(w *demand.Wanted) []Verdict {
 	refreshOldest(w)
-	for _, c := range w.Cohorts {
+	for _, c := range w.Claims {
 		c.Asked = countAsked(w, c)
 	}
 	noteTorn(w)
 	return inTurn(w, perJob(w, judgeEach(w)))
 }
 
-// judgeEach returns the decision of the first rule that decides on each cohort, with the notes of the
+// judgeEach returns the decision of the first rule that decides on each claim, with the notes of the
 // rules before it.
 func judgeEach(w *demand.Wanted) []Verdict {
-	verdicts := make([]Verdict, len(w.Cohorts))
-	for i, c := range w.Cohorts {
+	verdicts := make([]Verdict, len(w.Claims))
+	for i, c := range w.Claims {
 		verdicts[i] = verdictOn(w, c)
 	}
 	return verdicts
 }
 
-func verdictOn(w *demand.Wanted, c *demand.Cohort) Verdict {
+func verdictOn(w *demand.Wanted, c *demand.Claim) Verdict {
 	said := Verdict{Do: Requests, rule: len(rules)}
 	for i, r := range rules {
 		switch v := r.judge(w, c); v.Do {
@@ -118,7 +118,7 @@ func verdictOn(w *demand.Wanted, c *demand.Cohort) Verdict {
 			said.Why, said.Quiet = v.Why, v.Quiet
 			said.Expect, said.Problems = append(said.Expect, v.Expect...), append(said.Problems, v.Problems...)
 		default:
-			v.Cohort, v.rule = c, i
+			v.Claim, v.rule = c, i
 			if v.Why == "" {
 				v.Why, v.Quiet = said.Why, said.Quiet
 			}
@@ -126,7 +126,7 @@ func verdictOn(w *demand.Wanted, c *demand.Cohort) Verdict {
 			return v
 		}
 	}
-	said.Cohort = c
+	said.Claim = c
 	return said
 }
 
@@ -138,9 +138,9 @@ type allocation struct {
 }
 
 // perJob extends a decision to return nodes to the whole allocation, with the reason that comes
-// first in the rules. The job's other cohorts get no requests. A job is held or cancelled only if
+// first in the rules. The job's other claims get no requests. A job is held or cancelled only if
 // that is the verdict at each of its doors, and then loses all of them. While it is unknown whether
-// Slurm would requeue the job, the job keeps its nodes and its other cohorts proceed.
+// Slurm would requeue the job, the job keeps its nodes and its other claims proceed.
 func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	first := map[allocation]int{} // the deciding verdict
 	keepHope(verdicts)
@@ -161,12 +161,12 @@ func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
-		if v.Cohort.Job == nil {
+		if v.Claim.Job == nil {
 			continue
 		}
-		decides, decided := first[allocation{job: v.Cohort.Job.ID}]
-		if d := v.Cohort.Door; d != nil && !decided {
-			decides, decided = first[allocation{v.Cohort.Job.ID, d.Name}]
+		decides, decided := first[allocation{job: v.Claim.Job.ID}]
+		if d := v.Claim.Door; d != nil && !decided {
+			decides, decided = first[allocation{v.Claim.Job.ID, d.Name}]
 		}
 		v.Gone = decided && verdicts[decides].Do == GoesBack
 		switch {
@@ -192,7 +192,7 @@ func keepHope(verdicts []Verdict) {
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
-		if isEnd(v) && slices.ContainsFunc(v.Cohort.Door.Rivals, func(d *scene.Door) bool { return !ends[d.Name] }) {
+		if isEnd(v) && slices.ContainsFunc(v.Claim.Door.Rivals, func(d *scene.Door) bool { return !ends[d.Name] }) {
 			v.Do, v.Back = Waits, nil
 		}
 	}

@@ -40,11 +40,11 @@ func newSharing() sharing {
 	}
 }
 
-func needsOf(c *demand.Cohort) needs { return needs{c.ID(), c.Lease, c.Place() > 0} }
+func needsOf(c *demand.Claim) needs { return needs{c.ID(), c.Lease, c.Place() > 0} }
 
-// isFirst reports whether the cohort's request, which is still being created, has not been counted
+// isFirst reports whether the claim's request, which is still being created, has not been counted
 // yet.
-func (s sharing) isFirst(c *demand.Cohort) bool {
+func (s sharing) isFirst(c *demand.Claim) bool {
 	if !c.Shares() {
 		return true
 	}
@@ -60,7 +60,7 @@ func (t *turns) countLack(verdicts []Verdict) {
 	maps.Copy(t.shared.lack, t.w.Handed.Later)
 	for i := range verdicts {
 		v := &verdicts[i]
-		if c := v.Cohort; v.Do == Requests && !v.Gone && c.Place() == 0 && !c.Set.Flex.UseBulkInsert {
+		if c := v.Claim; v.Do == Requests && !v.Gone && c.Place() == 0 && !c.Set.Flex.UseBulkInsert {
 			t.shared.lack[demand.UserIn{Region: c.Set.Region}]++
 			if user := userOf(c); user.Name != "" {
 				t.shared.lack[user]++
@@ -69,11 +69,11 @@ func (t *turns) countLack(verdicts []Verdict) {
 	}
 }
 
-// size returns how many jobs may share a request with the cohort. Array tasks share up to
+// size returns how many jobs may share a request with the claim. Array tasks share up to
 // share_requests. A request of several machines is granted as a whole, and so later: other jobs
 // share no more than they must so that half of the free places are enough for all jobs that lack a
 // request. The other half is left to the jobs of the next passes.
-func (t *turns) size(c *demand.Cohort) int {
+func (t *turns) size(c *demand.Claim) int {
 	most := c.Set.Flex.ShareRequests
 	if c.Stamp.User == "" {
 		return most
@@ -92,12 +92,12 @@ func perPlace(jobs, free int) int {
 	return (jobs + half - 1) / half
 }
 
-// share lets the cohort join a request of this plan for the same needs. If none exists or has room,
-// share makes a new request if there is a free place. While the cohort's group is being created,
+// share lets the claim join a request of this plan for the same needs. If none exists or has room,
+// share makes a new request if there is a free place. While the claim's group is being created,
 // share makes only the first request in it: further requests would have to wait for the first, and
 // the next pass can make them without that wait.
 func (t *turns) share(v *Verdict) {
-	c := v.Cohort
+	c := v.Claim
 	if first := t.shared.open[needsOf(c)]; first != nil && !t.overtakes(c) {
 		first.With, v.Joins = append(first.With, c), true
 		if len(first.With)+1 >= t.size(c) {
@@ -128,8 +128,8 @@ func (s sharing) noteWaiting(region, user string) {
 	}
 }
 
-// overtakes reports whether a more important job of another user waits for a place in the cohort's
+// overtakes reports whether a more important job of another user waits for a place in the claim's
 // region. A job that joined a request now would be ahead of that job in Google's queue.
-func (t *turns) overtakes(c *demand.Cohort) bool {
+func (t *turns) overtakes(c *demand.Claim) bool {
 	return slices.ContainsFunc(t.shared.queue[c.Set.Region], func(user string) bool { return user != userOf(c).Name })
 }

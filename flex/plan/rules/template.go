@@ -11,7 +11,7 @@ import (
 
 // badTemplate: nothing is created from an unread instance template, or from one that cannot create
 // flex-start nodes. Its machines might be billed in another way.
-func badTemplate(w *demand.Wanted, c *demand.Cohort) Verdict {
+func badTemplate(w *demand.Wanted, c *demand.Claim) Verdict {
 	t, read := w.Scene.Seen.Templates[c.Set.Template]
 	name := "instance template " + c.Set.Template
 	switch {
@@ -36,7 +36,7 @@ func badTemplate(w *demand.Wanted, c *demand.Cohort) Verdict {
 	return Verdict{}
 }
 
-// unreadFor: the cohort waits until something that it needs can be read.
-func unreadFor(c *demand.Cohort, key string, err error) Verdict {
+// unreadFor: the claim waits until something that it needs can be read.
+func unreadFor(c *demand.Claim, key string, err error) Verdict {
 	return Verdict{Do: Waits, Quiet: true, Why: err.Error(), Problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s waits: %v", c.Group, err)}}
 }

@@ -17,12 +17,12 @@ import (
 // turns assigns the places under max_active_requests and max_active_requests_per_user.
 type turns struct {
 	w         *demand.Wanted
-	now, next Places                  // places taken now, and after this plan's actions
-	queue     map[string]int          // by region: cohorts that wait for their turn
-	leaves    map[*demand.Cohort]bool // cohorts that lose their nodes in this pass
-	yields    map[string]*scene.Live  // by region: the request that yields its place
-	worth     map[*scene.Live]uint64  // by live request: the priority of the most important job it serves
-	keep      map[string]bool         // by region: requests do not yield to the cohorts that follow
+	now, next Places                 // places taken now, and after this plan's actions
+	queue     map[string]int         // by region: claims that wait for their turn
+	leaves    map[*demand.Claim]bool // claims that lose their nodes in this pass
+	yields    map[string]*scene.Live // by region: the request that yields its place
+	worth     map[*scene.Live]uint64 // by live request: the priority of the most important job it serves
+	keep      map[string]bool        // by region: requests do not yield to the claims that follow
 	shared    sharing
 }
 
@@ -30,7 +30,7 @@ type turns struct {
 // requests nothing for nodes that this plan takes from a job.
 func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	now := PlacesNow(w)
-	t := turns{w, now, now.clone(), map[string]int{}, map[*demand.Cohort]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[string]bool{}, newSharing()}
+	t := turns{w, now, now.clone(), map[string]int{}, map[*demand.Claim]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[string]bool{}, newSharing()}
 	taken := map[string]bool{}
 	for _, s := range w.Settled {
 		if s.Misfit != "" && s.Request.State != mig.Creating {
@@ -38,18 +38,18 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 		}
 	}
 	for _, v := range verdicts {
-		if v.pending && t.shared.isFirst(v.Cohort) { // count its request as created
-			t.take(v.Cohort)
+		if v.pending && t.shared.isFirst(v.Claim) { // count its request as created
+			t.take(v.Claim)
 		}
 		if v.Do == GoesBack {
 			for _, name := range v.Back.Nodes {
 				taken[name] = true
 			}
 		}
-		t.leaves[v.Cohort] = v.Gone || v.Do >= GoesBack
-		if r := v.Cohort.Live; r != nil {
-			t.worth[r] = max(t.worth[r], worthOf(v.Cohort))
-			if t.leaves[v.Cohort] {
+		t.leaves[v.Claim] = v.Gone || v.Do >= GoesBack
+		if r := v.Claim.Live; r != nil {
+			t.worth[r] = max(t.worth[r], worthOf(v.Claim))
+			if t.leaves[v.Claim] {
 				t.worth[r] = math.MaxUint64
 			}
 		}
@@ -58,30 +58,30 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	for i := range verdicts {
 		v := &verdicts[i]
 		switch {
-		case v.Cohort.Live != nil && v.Cohort.Live == t.yields[v.Cohort.Live.Group.Region]:
-			v.Yields = v.Cohort.Live
+		case v.Claim.Live != nil && v.Claim.Live == t.yields[v.Claim.Live.Group.Region]:
+			v.Yields = v.Claim.Live
 			t.wait(v, t.next)
 		case v.Do != Requests:
-		case v.Gone, slices.ContainsFunc(v.Cohort.Missing, func(name string) bool { return taken[name] }):
+		case v.Gone, slices.ContainsFunc(v.Claim.Missing, func(name string) bool { return taken[name] }):
 			v.Do = Waits
-		case v.Cohort.Shares():
+		case v.Claim.Shares():
 			t.share(v)
-		case !v.Cohort.Set.Flex.UseBulkInsert:
+		case !v.Claim.Set.Flex.UseBulkInsert:
 			t.turn(v)
 		}
 	}
 	return verdicts
 }
 
-func (t *turns) take(c *demand.Cohort) {
+func (t *turns) take(c *demand.Claim) {
 	t.now.Take(c)
 	t.next.Take(c)
 }
 
-// turn takes a free place for the cohort. Without one, the cohort waits for its turn, and if no
+// turn takes a free place for the claim. Without one, the claim waits for its turn, and if no
 // place becomes free in this pass, another request yields its place.
 func (t *turns) turn(v *Verdict) {
-	c := v.Cohort
+	c := v.Claim
 	if t.now.hasRoom(c) {
 		t.take(c)
 		return
@@ -100,10 +100,10 @@ func (t *turns) turn(v *Verdict) {
 	}
 }
 
-// wait makes the cohort wait for its turn, and writes the reason for its job's owner. If the
-// cohort's request yielded its place, the reason mentions that until the next request is made.
+// wait makes the claim wait for its turn, and writes the reason for its job's owner. If the
+// claim's request yielded its place, the reason mentions that until the next request is made.
 func (t *turns) wait(v *Verdict, p Places) {
-	c, region := v.Cohort, v.Cohort.Set.Region
+	c, region := v.Claim, v.Claim.Set.Region
 	v.Do, v.Quiet = Waits, false
 	if p.isUserFull(c) {
 		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: its user has %d of at most %d active requests in %s",
@@ -119,19 +119,19 @@ func (t *turns) wait(v *Verdict, p Places) {
 	}
 }
 
-// yieldsTo returns the request that yields its place to the cohort, or nil. Candidates are less
+// yieldsTo returns the request that yields its place to the claim, or nil. Candidates are less
 // important requests that have held their places for yield_after, and requests for a job's second
 // or later door. yieldsTo picks the least important candidate, and the youngest of equals. A
 // request keeps its place if it creates machines, may serve an unreadable job, or serves a job that
-// is about to leave its nodes. If the cohort waits because of its user's other jobs, only their
+// is about to leave its nodes. If the claim waits because of its user's other jobs, only their
 // requests yield.
-func (t *turns) yieldsTo(c *demand.Cohort) (least *scene.Live) {
+func (t *turns) yieldsTo(c *demand.Claim) (least *scene.Live) {
 	after := t.w.Scene.Config.Options.YieldAfter
 	own, user := uint64(math.MaxUint64), t.now.isUserFull(c)
 	if c.Job != nil {
 		own = c.Job.Priority
 	}
-	for _, other := range t.w.Cohorts {
+	for _, other := range t.w.Claims {
 		r := other.Live
 		if r == nil || r.Group.Region != c.Set.Region || t.worth[r] >= own || other.Place() == 0 && (after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)) || !demand.OnlyWaits(t.w.Scene, r) ||
 			demand.AnyDoubted(t.w.Scene, r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
@@ -144,9 +144,9 @@ func (t *turns) yieldsTo(c *demand.Cohort) (least *scene.Live) {
 	return least
 }
 
-// worthOf returns the priority of the most important job that waits for the cohort's nodes, and 0 for
+// worthOf returns the priority of the most important job that waits for the claim's nodes, and 0 for
 // a job's second or later door. Nodes without a job rank above all jobs.
-func worthOf(c *demand.Cohort) (most uint64) {
+func worthOf(c *demand.Claim) (most uint64) {
 	switch {
 	case c.Job == nil:
 		return math.MaxUint64

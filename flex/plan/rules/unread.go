@@ -11,15 +11,15 @@ import (
 )
 
 // regionUnread: nothing is requested in a region that could not be read.
-func regionUnread(w *demand.Wanted, c *demand.Cohort) Verdict {
+func regionUnread(w *demand.Wanted, c *demand.Claim) Verdict {
 	if !w.Scene.Unseen(c.Set.Region) {
 		return Verdict{}
 	}
 	return Verdict{Do: Waits, Quiet: true, Why: UnreadText(c.Set.Region, w.Scene.Seen.Unseen[c.Set.Region])}
 }
 
-// recordUnread: something that could not be read may be a machine or a node of the cohort.
-func recordUnread(w *demand.Wanted, c *demand.Cohort) Verdict {
+// recordUnread: something that could not be read may be a machine or a node of the claim.
+func recordUnread(w *demand.Wanted, c *demand.Claim) Verdict {
 	what := cmp.Or(unreadOf(w.Scene, c), unshownOf(w.Scene, c))
 	if what == "" {
 		return Verdict{}
@@ -27,9 +27,9 @@ func recordUnread(w *demand.Wanted, c *demand.Cohort) Verdict {
 	return Verdict{Do: Waits, Quiet: true, Why: what}
 }
 
-// unreadOf describes what could not be read that concerns the cohort, apart from its region; empty
+// unreadOf describes what could not be read that concerns the claim, apart from its region; empty
 // if all of it was read.
-func unreadOf(s *scene.Scene, c *demand.Cohort) string {
+func unreadOf(s *scene.Scene, c *demand.Claim) string {
 	for _, name := range c.Nodes {
 		if what := s.Unread(name); what != "" {
 			return what
@@ -43,9 +43,9 @@ func UnreadText(region string, err error) string {
 	return fmt.Sprintf("region %s could not be read: %v", region, err)
 }
 
-// unshownOf returns a node of the cohort's job with an unreadable row; empty if all rows were read.
+// unshownOf returns a node of the claim's job with an unreadable row; empty if all rows were read.
 // All nodes of a job are requested together.
-func unshownOf(s *scene.Scene, c *demand.Cohort) string {
+func unshownOf(s *scene.Scene, c *demand.Claim) string {
 	if c.Job == nil || c.Stamp.Node != "" {
 		return ""
 	}

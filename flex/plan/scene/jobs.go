@@ -86,7 +86,7 @@ func ByImportance(a, b *slurm.Job) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
 }
 
-// HoldersOf returns the jobs that hold a node: by claim for a flex node, in queue order for any
+// HoldersOf returns the jobs that hold a node: the first holder first for a flex node, in queue order for any
 // other node.
 func (s *Scene) HoldersOf(node string) []*slurm.Job {
 	if n := s.Node(node); n != nil {

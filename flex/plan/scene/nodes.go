@@ -15,7 +15,7 @@ type Node struct {
 	Set      *config.NodeSet
 	Index    int
 	Power    slurm.Power
-	Holders  []*slurm.Job // the jobs that hold the node, in the order of their claims
+	Holders  []*slurm.Job // the jobs that hold the node, the first holder first
 	Machines []Machine    // its instances
 	Doubted  bool         // an unreadable job may hold it
 	At       int          // its index in Scene.nodes
@@ -56,7 +56,7 @@ func (s builder) addNodes() {
 	}
 }
 
-// Owner returns the job with the first claim on the node, among those that hold it and are not
+// Owner returns the first holder of the node, among those that hold it and are not
 // completing; nil if no such job exists.
 func (m *Node) Owner() *slurm.Job {
 	for _, j := range m.Holders {

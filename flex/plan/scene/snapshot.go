@@ -129,7 +129,7 @@ type Snapshot struct {
 	// the process remembers it.
 	Refused map[string]Refusal
 
-	// Asked holds how long each cohort's requests were live or refused, up to this process's last
+	// Asked holds how long each claim's requests were live or refused, up to this process's last
 	// pass; see Plan.Asked in package plan.
 	Asked map[string]Asked
 }
@@ -226,7 +226,7 @@ type Template struct {
 	Err error
 }
 
-// Asked counts how long a request for a cohort was live or refused since Slurm allocated the nodes
+// Asked counts how long a request for a claim was live or refused since Slurm allocated the nodes
 // to its job. The timers of provision_timeout and fallback_after count only this time. Compute
 // records neither the end of a request nor a refused bulk insert, so the process remembers the
 // time. After a restart the timers start from the live request, the last refusal, or the instance

@@ -73,7 +73,7 @@ func stillCounts(w *demand.Wanted, g *mig.Group, r mig.Request) bool {
 	}
 	return slices.ContainsFunc(r.Instances, func(name string) bool {
 		m := w.Scene.Node(name)
-		return m != nil && w.CohortOf(m) != nil && w.CohortOf(m).ID() == g.ID()
+		return m != nil && w.ClaimOf(m) != nil && w.ClaimOf(m).ID() == g.ID()
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	var orphans []string
 	for _, m := range w.Scene.Nodes() {
-		if m.Power != scene.Rising || w.CohortOf(m) != nil || len(m.Holders) > 0 || w.Scene.IsUnread(m) {
+		if m.Power != scene.Rising || w.ClaimOf(m) != nil || len(m.Holders) > 0 || w.Scene.IsUnread(m) {
 			continue
 		}
 		switch {
@@ -93,8 +93,8 @@ func openToBackfill(w *demand.Wanted, _ []rules.Verdict) Step {
 func powerDownOnIdle(w *demand.Wanted, verdicts []rules.Verdict) Step {
 	torn := map[*slurm.Job]bool{}
 	for _, v := range verdicts {
-		if v.Gone && v.Cohort.Torn != "" {
-			torn[v.Cohort.Job] = true
+		if v.Gone && v.Claim.Torn != "" {
+			torn[v.Claim.Job] = true
 		}
 	}
 	var names []string

@@ -61,9 +61,9 @@ func placesOfStatic(w *demand.Wanted) rules.Places {
 	return p
 }
 
-// renewal returns the cohort that a static node would have after it is powered down and up again.
-func renewal(w *demand.Wanted, m *scene.Node) *demand.Cohort {
-	c := demand.NewCohort(w.Scene, m, nil, false, 0)
+// renewal returns the claim that a static node would have after it is powered down and up again.
+func renewal(w *demand.Wanted, m *scene.Node) *demand.Claim {
+	c := demand.NewClaim(w.Scene, m, nil, false, 0)
 	c.Nodes = []string{m.Name}
 	return c
 }

@@ -14,11 +14,11 @@ import (
 	"slurmflex/mig"
 )
 
-// commentOf returns the Comment for a cohort's nodes while no machine is being created: they wait for
+// commentOf returns the Comment for a claim's nodes while no machine is being created: they wait for
 // a request, a place, the next attempt, the end of a rate limit, or an admin. It reports false if
 // the nodes need no Comment.
 func commentOf(w *demand.Wanted, v rules.Verdict) (n memo.Wait, ok bool) {
-	c := v.Cohort
+	c := v.Claim
 	if q := v.Queued; q.Request != "" {
 		r := c.Live.Request
 		return memo.Wait{Place: q.Group + "/" + q.Request, Since: q.Requested, Armed: q.Requested}, r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)
@@ -32,7 +32,7 @@ func commentOf(w *demand.Wanted, v rules.Verdict) (n memo.Wait, ok bool) {
 // slurmctld refuses a node that booted before it was last powered up.
 func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 	for _, v := range verdicts {
-		c := v.Cohort
+		c := v.Claim
 		now, waits := commentOf(w, v)
 		if !waits || c.Door != nil { // Slurm does not power up nodes behind a door
 			continue
@@ -94,7 +94,7 @@ func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 func stopWaiting(w *demand.Wanted, _ []rules.Verdict) Step {
 	var names []string
 	for _, m := range w.Scene.Nodes() {
-		if c := w.CohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.Live == nil && anyOurs(w.Scene, []string{m.Name})) {
+		if c := w.ClaimOf(m); memo.IsWait(m.Comment) && (c == nil || c.Live == nil && anyOurs(w.Scene, []string{m.Name})) {
 			names = append(names, m.Name)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// Cohort is a set of nodes that must arrive together: the nodes without a machine that one job has
+// Claim is a set of nodes that must arrive together: the nodes without a machine that one job has
 // in one nodeset, or a single node.
-type Cohort struct {
+type Claim struct {
 	Set     *config.NodeSet
 	Job     *slurm.Job    // nil if no job waits for it
 	Group   string        // the name of its managed instance group; one-node jobs may share the group
@@ -37,20 +37,20 @@ type Cohort struct {
 	First   []string // what must happen before anything can be requested
 
 	// The notes of package rules, which take them before they judge.
-	Asked scene.Asked // how long a request for the cohort was live or refused
+	Asked scene.Asked // how long a request for the claim was live or refused
 	Torn  string      // how its job has waited too long for the remaining nodes; empty: it has not
 }
 
-// ID returns the ID of the cohort's group.
-func (c *Cohort) ID() mig.GroupID { return mig.GroupID{Region: c.Set.Region, Name: c.Group} }
+// ID returns the ID of the claim's group.
+func (c *Claim) ID() mig.GroupID { return mig.GroupID{Region: c.Set.Region, Name: c.Group} }
 
-// Of returns what an action on the cohort's group changes.
-func (c *Cohort) Of() action.Of { return action.Of{Group: c.ID(), Job: c.Stamp.Job} }
+// Of returns what an action on the claim's group changes.
+func (c *Claim) Of() action.Of { return action.Of{Group: c.ID(), Job: c.Stamp.Job} }
 
-// gather builds the cohorts.
+// gather builds the claims.
 func (w *Wanted) gather() {
-	var all []*Cohort
-	byGroup := map[string]*Cohort{}
+	var all []*Claim
+	byGroup := map[string]*Claim{}
 	ranks := map[rank]int{}
 	for _, m := range w.Scene.Nodes() {
 		job := m.Owner()
@@ -66,7 +66,7 @@ func (w *Wanted) gather() {
 		if m.Power != scene.Rising || job == nil && !risesByItself(w.Scene, m) {
 			continue
 		}
-		c := NewCohort(w.Scene, m, job, queued, part)
+		c := NewClaim(w.Scene, m, job, queued, part)
 		if known := byGroup[c.Group]; known != nil && !c.Shares() {
 			c = known
 		} else {
@@ -85,12 +85,12 @@ func (w *Wanted) gather() {
 		w.GroupOf[c.ID()] = true
 	}
 	slices.SortStableFunc(all, ByRank)
-	w.Cohorts = all
+	w.Claims = all
 }
 
-// ByRank orders cohorts: first those without a job, which an admin or the configuration powered up,
+// ByRank orders claims: first those without a job, which an admin or the configuration powered up,
 // then jobs by importance. The second door of any job sorts after the first doors of all jobs.
-func ByRank(a, b *Cohort) int {
+func ByRank(a, b *Claim) int {
 	switch {
 	case a.Job == nil && b.Job == nil:
 		return 0
@@ -102,11 +102,11 @@ func ByRank(a, b *Cohort) int {
 	return cmp.Or(cmp.Compare(a.Place(), b.Place()), scene.ByImportance(a.Job, b.Job))
 }
 
-// HasRivals reports whether the cohort's job also waits at other doors.
-func (c *Cohort) HasRivals() bool { return c.Door != nil && len(c.Door.Rivals) > 0 }
+// HasRivals reports whether the claim's job also waits at other doors.
+func (c *Claim) HasRivals() bool { return c.Door != nil && len(c.Door.Rivals) > 0 }
 
-// Place returns how many of the job's other doors come before the cohort's in its partition list.
-func (c *Cohort) Place() int {
+// Place returns how many of the job's other doors come before the claim's in its partition list.
+func (c *Claim) Place() int {
 	if c.Door == nil {
 		return 0
 	}
@@ -119,10 +119,10 @@ type rank struct {
 	set string
 }
 
-// NewCohort returns a cohort for the node, without its nodes and lease. part is the number of the
+// NewClaim returns a claim for the node, without its nodes and lease. part is the number of the
 // group among those of the job's nodeset, from 0; queued: the nodes arrive together.
-func NewCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part int) *Cohort {
-	c := &Cohort{Set: m.Set, Job: job, Zones: m.Set.Zones, Static: m.Set.IsStatic(m.Index)}
+func NewClaim(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part int) *Claim {
+	c := &Claim{Set: m.Set, Job: job, Zones: m.Set.Zones, Static: m.Set.IsStatic(m.Index)}
 	if m.Door != nil && job == m.Door.Taker {
 		c.Door = m.Door
 	}
@@ -190,22 +190,22 @@ func hasOwnGroup(s *scene.Scene, m *scene.Node) bool {
 	return false
 }
 
-// Why returns the reason for an action on the cohort.
-func (c *Cohort) Why() action.Why {
+// Why returns the reason for an action on the claim.
+func (c *Claim) Why() action.Why {
 	if c.Job != nil {
 		return action.Why(fmt.Sprintf("job %s waits for %s", c.Job.Name(), slurm.Fold(c.Nodes)))
 	}
 	return action.Why("node " + slurm.Fold(c.Nodes) + " is powering up")
 }
 
-// StartedAfter reports whether the cohort's job was allocated its nodes after that time. A failure
+// StartedAfter reports whether the claim's job was allocated its nodes after that time. A failure
 // before that time has already taken effect.
-func (c *Cohort) StartedAfter(t time.Time) bool { return c.Job != nil && c.Job.Start.After(t) }
+func (c *Claim) StartedAfter(t time.Time) bool { return c.Job != nil && c.Job.Start.After(t) }
 
-// WaitsSince returns when the cohort's job started to wait for its nodes: when Slurm allocated
+// WaitsSince returns when the claim's job started to wait for its nodes: when Slurm allocated
 // them, or if that is unknown, when they were first requested. It returns zero if neither is known
 // or no job waits.
-func WaitsSince(c *Cohort) time.Time {
+func WaitsSince(c *Claim) time.Time {
 	switch {
 	case c.Job == nil:
 		return time.Time{}

@@ -309,7 +309,7 @@ func (w *world) drawMemory(t *rapid.T) {
 	w.Missed, w.Preempted = map[string]bool{}, map[string]bool{}
 	for _, n := range inOrder(w.nodes) {
 		if rapid.Bool().Draw(t, "missed") {
-			w.Missed[n.Name], w.Preempted[n.Name] = true, rapid.Bool().Draw(t, "pre-empted")
+			w.Missed[n.Name], w.Preempted[n.Name] = true, rapid.Bool().Draw(t, "preempted")
 		}
 	}
 	w.unread = map[uint32]bool{}

@@ -311,7 +311,7 @@ func TestEachInvariantDetectsItsViolation(t *testing.T) {
 		machine, kept, forced)
 	breaks("a machine idles that no gang keeps", orphan, "alpha-gang-0 has been idle for more than 18m0s, and no job keeps it",
 		machine, (*planted).idlesOn)
-	breaks("a Spot machine is gone that was seen to be pre-empted, and its node stays up", stall,
+	breaks("a Spot machine is gone that was seen to be preempted, and its node stays up", stall,
 		"the machine of alpha-spot-0 is lost, and the node has not been set down for 4m0s", (*planted).spotRuns, (*planted).seenPreempted, (*planted).judgesLosses)
 	breaks("a job runs in a partition that it was not submitted to", lostJob, "job 1 starts on alpha-gang-0, but was submitted to spot,mine",
 		(*planted).hasList, func(p *planted) { p.check.elsewhere(life{Job: slurm.Job{ID: 1, Nodes: []string{node}}}) })

@@ -58,9 +58,9 @@ func (d dice) stocks() (script []appointment) {
 			}
 		}
 	}
-	for i := range d.number(1, 4, "pre-emptions") {
-		longest := pick(d, []time.Duration{time.Minute, 20 * time.Minute}, "pre-empted within", i)
-		add(preemption{d.span(0, longest, "pre-empted after", i).Truncate(time.Second), d.oneIn(3, "all pre-empted", i)}, "pre-emption", i)
+	for i := range d.number(1, 4, "preemptions") {
+		longest := pick(d, []time.Duration{time.Minute, 20 * time.Minute}, "preempted within", i)
+		add(preemption{d.span(0, longest, "preempted after", i).Truncate(time.Second), d.oneIn(3, "all preempted", i)}, "preemption", i)
 	}
 	return script
 }
@@ -74,9 +74,9 @@ type preemption struct {
 
 func (e preemption) String() string {
 	if e.all {
-		return fmt.Sprintf("when the next Spot machine has run for %v, all are pre-empted", e.after)
+		return fmt.Sprintf("when the next Spot machine has run for %v, all are preempted", e.after)
 	}
-	return fmt.Sprintf("when the next Spot machine has run for %v, it is pre-empted", e.after)
+	return fmt.Sprintf("when the next Spot machine has run for %v, it is preempted", e.after)
 }
 
 func (e preemption) strike(w *world, _ int) { w.preempts.lieInWait(e) }
@@ -118,7 +118,7 @@ func (p *preemptions) look(w *world) {
 	for _, name := range old {
 		if e.all || time.Since(w.machines.of(name).boot) == longest {
 			w.watch.take(name)
-			w.journal.note("machine %s is pre-empted: %v", name, w.cloud.PreemptVM(name))
+			w.journal.note("machine %s is preempted: %v", name, w.cloud.PreemptVM(name))
 		}
 	}
 }

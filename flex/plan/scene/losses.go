@@ -55,7 +55,7 @@ func (l Loss) String() string {
 	case Repaired:
 		return subject + "lost: its host has failed (Compute shows REPAIRING)"
 	case Preempted:
-		return subject + "pre-empted: Google takes Spot capacity back"
+		return subject + "preempted: Google takes Spot capacity back"
 	case Stopped:
 		return subject + "stopped, and cannot be started again"
 	}

@@ -63,8 +63,11 @@ func (l *Lab) ComputeEndpoint() string {
 	return "https://" + net.JoinHostPort(computeName, strconv.Itoa(l.premises.compute.Listener.Addr().(*net.TCPAddr).Port))
 }
 
-// writeHosts writes the hosts file of the nodes, and that of the controller with the same names.
+// writeHosts writes the hosts file of the nodes, and that of the controller with the same names. They
+// are mounted on the host's own file, which a new Debian lacks.
 func (l *Lab) writeHosts() {
+	own := must.Get(os.OpenFile("/etc/hosts", os.O_RDONLY|os.O_CREATE, 0o644))
+	must.Do(own.Close())
 	var text strings.Builder
 	fmt.Fprintln(&text, "127.0.0.1 localhost")
 	fmt.Fprintln(&text, l.address(computeHost), computeName)

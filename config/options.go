@@ -55,7 +55,7 @@ type Options struct {
 	DearerAfter time.Duration `key:"dearer_after" unit:"duration" range:"0s to 8760h" default:"30m"`
 	// MaxDeletions limits the instances per pass that slurmflex deletes without a power-down from
 	// Slurm.
-	MaxDeletions int `key:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10"`
+	MaxDeletions int `key:"max_deletions_per_pass" was:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10"`
 	// APICalls limits the calls to Compute per second, after a burst of ten seconds' worth.
 	APICalls int `key:"api_calls_per_second" unit:"calls/s" range:"1 to 1000" default:"20" reload:"restart"`
 	// CapacityAdvice makes estimate also query Compute's advice.capacity.

@@ -319,7 +319,7 @@ var examples = map[string]map[string]string{
 		"log_level":                    `debug`,
 		"max_active_requests":          `50`,
 		"max_active_requests_per_user": `20`,
-		"max_deletions_per_round":      `50`,
+		"max_deletions_per_pass":       `50`,
 		"max_places":                   `2`,
 		"metrics_by_account":           `true`,
 		"notify_events":                `[job-held, machine-lost]`,

@@ -43,7 +43,7 @@ func TestPoweredDownNodesAreOpenedToBackfill(t *testing.T) {
 	in("a static node is powered up instead", seen(because("alpha-one-0", down, forced)), "set nodes alpha-one-0 power_up")
 }
 
-// deleting returns alpha's configuration with another max_deletions_per_round.
+// deleting returns alpha's configuration with another max_deletions_per_pass.
 func deleting(t *testing.T, most int) *config.Config {
 	t.Helper()
 	cfg := alphaConfig(t)
@@ -60,14 +60,14 @@ func TestOrphanedInstanceIsDeleted(t *testing.T) {
 	in("is deleted through the group that made it", stranded(10*time.Minute),
 		"delete instances alpha-a3-[3000-3002] of alpha-a3-job-7")
 	in("not while it is young", stranded(10*time.Minute-time.Second))
-	situations(t, deleting(t, 2))("at most max_deletions_per_round at a time", stranded(time.Hour),
+	situations(t, deleting(t, 2))("at most max_deletions_per_pass at a time", stranded(time.Hour),
 		"delete instances alpha-a3-[3000-3001] of alpha-a3-job-7")
 	in = situations(t, deleting(t, 0))
 	in("not when nothing may be deleted unasked", stranded(time.Hour))
 	in("counts by itself, and holds up nothing that Slurm asks for", seen(nodes("alpha-a3-[0-2]", poweringDown),
 		groupOf(7), machinesOf(7, "alpha-a3-[0-2]")), "delete instances alpha-a3-[0-2] of alpha-a3-job-7")
 	assert.Contains(t, Compute(scene.Of(deleting(t, 2), stranded(time.Hour))).Problems.Texts(),
-		"more instances are to be deleted than max_deletions_per_round allows: the configuration knows no node of that name")
+		"more instances are to be deleted than max_deletions_per_pass allows: the configuration knows no node of that name")
 }
 
 // The node's present job may have to wait for the deletion, and this does not count as a failed

@@ -22,7 +22,7 @@ func leavesNothingPaidInSilence(s *sight, p plan.Plan) (wrong []string) {
 		if !ours || in.Leaving() || in.Stopped() || in.Unread != "" || s.isYoung(in.Created) || s.isNodeWanted(in.Name) || s.isBeyondReach() {
 			continue
 		}
-		if !touches(p, in.Name) && !names(says, in.Name) && !strings.Contains(says, "max_deletions_per_round") {
+		if !touches(p, in.Name) && !names(says, in.Name) && !strings.Contains(says, "max_deletions_per_pass") {
 			wrong = append(wrong, fmt.Sprintf("machine %s of node %+v is unneeded", in.Name, s.nodes[in.Name]))
 		}
 	}

@@ -73,7 +73,7 @@ var rules = map[string]rule{
 	"asks for no node that it returns": asksForNoNodeThatItGivesBack,
 	"keeps to max_active_requests":     keepsToMaxActiveRequests,
 	"ends no job but by cancel":        endsNoJobButByCancel,
-	"keeps to max_deletions_per_round": keepsToMaxDeletions,
+	"keeps to max_deletions_per_pass":  keepsToMaxDeletions,
 	"deletes only what is finished":    deletesOnlyWhatIsFinished,
 	"gives names that Compute takes":   givesFitNames,
 	"says why":                         saysWhy,

@@ -233,7 +233,7 @@ func drawConfig(t *rapid.T) *config.Config {
 	cfg.Options.MaxActiveRequests = 1 + upTo(t, "max_active_requests - 1", 3)
 	cfg.Options.MaxActivePerUser = upTo(t, "max_active_requests_per_user", 2)
 	cfg.Options.YieldAfter = pick(t, "yield_after", 0, 10*time.Minute, time.Hour)
-	cfg.Options.MaxDeletions = upTo(t, "max_deletions_per_round", 2)
+	cfg.Options.MaxDeletions = upTo(t, "max_deletions_per_pass", 2)
 	for _, set := range cfg.NodeSets {
 		if set.Flex == nil {
 			continue

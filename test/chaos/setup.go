@@ -150,7 +150,7 @@ func (s setup) file(e edition) string {
 	d := s.dice
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "slurm_cluster_name: %s\nproject: %s\n", cluster, project)
-	fmt.Fprintf(text, "slurmflex: {interval: %ds, max_active_requests: %d, yield_after: %d, max_deletions_per_round: %d, waiting: %s}\n",
+	fmt.Fprintf(text, "slurmflex: {interval: %ds, max_active_requests: %d, yield_after: %d, max_deletions_per_pass: %d, waiting: %s}\n",
 		d.number(60, 180, "interval", e), d.number(3, 8, "active requests", e), pick(d, []int{0, 900, 900, 3600}, "yield after", e), d.number(1, 10, "deletions", e), s.waiting)
 	fmt.Fprintln(text, "partitions:")
 	for _, set := range nodeSets() {

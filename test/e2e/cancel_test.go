@@ -252,7 +252,7 @@ func TestForeignGroupsAreLeftAlone(t *testing.T) {
 
 func TestPassRespectsItsDeletionLimit(t *testing.T) {
 	onOldest(t)
-	l := cluster(t, lab.Options{Daemon: true, Keys: "max_deletions_per_round: 1"})
+	l := cluster(t, lab.Options{Daemon: true, Keys: "max_deletions_per_pass: 1"})
 	mute(t, l, ".*")
 	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-2]", "-N3", "--time=15")
 	awaitMute(t, l, "alpha-a3-0", "alpha-a3-1", "alpha-a3-2")
@@ -261,7 +261,7 @@ func TestPassRespectsItsDeletionLimit(t *testing.T) {
 		tell(t, l, "vms/"+vm.Name+"/stop", nil)
 	}
 	await(t, 2*time.Minute, "three other machines to run", func() bool { return running(state(t, l)) == 3 })
-	assert.Contains(t, readFile(l.Log("daemon.log")), "max_deletions_per_round")
+	assert.Contains(t, readFile(l.Log("daemon.log")), "max_deletions_per_pass")
 	deleted := 0 // in this pass
 	for _, call := range calls(t, l, look, "regionInstanceGroupManagers.deleteInstances") {
 		if call.Method == look {

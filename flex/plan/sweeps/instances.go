@@ -13,7 +13,7 @@ import (
 )
 
 // deleteInstances deletes our instances of nodes that Slurm has powered down. Within
-// max_deletions_per_round, it also deletes our instances that are no longer needed, and then the
+// max_deletions_per_pass, it also deletes our instances that are no longer needed, and then the
 // remains of slurm-gcp. It never deletes the instance of a node with a running job.
 func deleteInstances(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	b := budget{left: w.Scene.Config.Options.MaxDeletions}
@@ -72,7 +72,7 @@ type budget struct {
 // empty reason once the budget is spent.
 func (b *budget) unasked(why string) string {
 	if b.left == 0 {
-		b.problems = append(b.problems, scene.NewProblem("max-deletions", why, "more instances are to be deleted than max_deletions_per_round allows: %s", why))
+		b.problems = append(b.problems, scene.NewProblem("max-deletions", why, "more instances are to be deleted than max_deletions_per_pass allows: %s", why))
 		return ""
 	}
 	b.left--

@@ -53,20 +53,20 @@ func deleting(t *testing.T, most int) *config.Config {
 
 func TestOrphanedInstanceIsDeleted(t *testing.T) {
 	const beyond = "alpha-a3-[3000-3002]" // nodeset a3 has 3000 nodes
-	stranded := func(ago time.Duration) scene.Snapshot {
+	orphaned := func(ago time.Duration) scene.Snapshot {
 		return seen(groupOf(7), vms(beyond, "alpha-a3-job-7", "RUNNING"), aged(ago))
 	}
 	in := situations(t, deleting(t, 100))
-	in("is deleted through the group that made it", stranded(10*time.Minute),
+	in("is deleted through the group that made it", orphaned(10*time.Minute),
 		"delete instances alpha-a3-[3000-3002] of alpha-a3-job-7")
-	in("not while it is young", stranded(10*time.Minute-time.Second))
-	situations(t, deleting(t, 2))("at most max_deletions_per_pass at a time", stranded(time.Hour),
+	in("not while it is young", orphaned(10*time.Minute-time.Second))
+	situations(t, deleting(t, 2))("at most max_deletions_per_pass at a time", orphaned(time.Hour),
 		"delete instances alpha-a3-[3000-3001] of alpha-a3-job-7")
 	in = situations(t, deleting(t, 0))
-	in("not when nothing may be deleted unasked", stranded(time.Hour))
+	in("not when nothing may be deleted unasked", orphaned(time.Hour))
 	in("counts by itself, and holds up nothing that Slurm asks for", seen(nodes("alpha-a3-[0-2]", poweringDown),
 		groupOf(7), machinesOf(7, "alpha-a3-[0-2]")), "delete instances alpha-a3-[0-2] of alpha-a3-job-7")
-	assert.Contains(t, Compute(scene.Of(deleting(t, 2), stranded(time.Hour))).Problems.Texts(),
+	assert.Contains(t, Compute(scene.Of(deleting(t, 2), orphaned(time.Hour))).Problems.Texts(),
 		"more instances are to be deleted than max_deletions_per_pass allows: the configuration knows no node of that name")
 }
 

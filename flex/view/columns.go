@@ -255,7 +255,7 @@ func (s State) Tone() Tone {
 		return Good
 	case Asking, Queued, Waiting, Booting, Starting:
 		return Warn
-	case Returned, Lost, Down, Stranded:
+	case Returned, Lost, Down, Orphaned:
 		return Bad
 	}
 	return Plain

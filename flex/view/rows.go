@@ -61,7 +61,7 @@ func sorted(rows []Row) []Row {
 // rank sorts waiting rows before running ones, and rows that are being deleted last.
 func rank(s State) int {
 	return slices.Index([]State{
-		Waiting, Asking, Queued, Returned, Pending, Lost, Booting, Starting, Running, Idle, Down, Cancelling, Leaving, Stranded,
+		Waiting, Asking, Queued, Returned, Pending, Lost, Booting, Starting, Running, Idle, Down, Cancelling, Leaving, Orphaned,
 	}, s)
 }
 
@@ -309,7 +309,7 @@ func StateOf(in scene.Machine) State {
 	case in.Leaving():
 		return Leaving
 	case in.Node == nil:
-		return Stranded
+		return Orphaned
 	}
 	state, holders := stateOf(Word(in.Node.State)), in.Node.Holders
 	waited := len(holders) > 0 && !slices.ContainsFunc(holders, func(j *slurm.Job) bool { return j.State.AtWork() })

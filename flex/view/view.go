@@ -233,7 +233,7 @@ const (
 	Idle       State = "idle"
 	Down       State = "down" // Slurm does not use them: down, drained, or not responding
 	Leaving    State = "leaving"
-	Stranded   State = "stranded" // the cluster's machines without a node
+	Orphaned   State = "orphaned" // the cluster's machines without a node
 )
 
 // Waits reports whether the row's nodes lack machines.

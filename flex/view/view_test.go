@@ -268,7 +268,7 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 			}, Idle,
 		},
 		"machines of no node": {
-			func(s *world) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-99", time.Hour) }, Stranded,
+			func(s *world) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-99", time.Hour) }, Orphaned,
 		},
 	}
 	for name, test := range tests {
@@ -482,7 +482,7 @@ func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
 	assert.Contains(t, table, words)
 	assert.Contains(t, table, "problem: "+v.Problems[0])
 	assert.NotContains(t, table, string(Asking))
-	assert.NotContains(t, table, string(Stranded))
+	assert.NotContains(t, table, string(Orphaned))
 
 	s.waiting(813, "alpha-a3-2")
 	s.Snap.Refused["alpha-a3-job-813"] = s.Snap.Refused["alpha-a3-job-812"]

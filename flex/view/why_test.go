@@ -433,7 +433,7 @@ func TestWhyExplains(t *testing.T) {
 }
 
 func TestEveryRowStateHasAnExplanation(t *testing.T) {
-	for _, state := range []State{Asking, Queued, Waiting, Returned, Cancelling, Booting, Running, Idle, Down, Leaving, Stranded} {
+	for _, state := range []State{Asking, Queued, Waiting, Returned, Cancelling, Booting, Running, Idle, Down, Leaving, Orphaned} {
 		v := View{Cluster: "alpha", Rows: []Row{{State: state, Group: "g", Nodes: "alpha-a3-0", Obstacle: "so it is"}}}
 		story, err := v.Why("g", noon)
 		require.NoError(t, err)

@@ -36,14 +36,14 @@ func (t *teller) row(r Row) {
 		t.machine(r)
 	case Leaving:
 		t.lead("%s being deleted.", r.machines("is", "are"))
-	case Stranded:
-		t.stranded(r)
+	case Orphaned:
+		t.orphaned(r)
 	}
 }
 
-// stranded describes machines without a configured node. They are not deleted while a job runs on
+// orphaned describes machines without a configured node. They are not deleted while a job runs on
 // them.
-func (t *teller) stranded(r Row) {
+func (t *teller) orphaned(r Row) {
 	if len(r.Jobs) > 0 {
 		t.lead("%s in use by job %s, but the configuration has no such %s: a nodeset is smaller than before. slurmflex deletes %s once no job has %s.",
 			r.machines("is", "are"), r.JobList(), r.one("node", "nodes"), r.one("it", "them"), r.one("it", "them"))

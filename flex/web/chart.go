@@ -42,7 +42,7 @@ func kindOf(s view.State) string {
 		return string(s)
 	case view.Leaving:
 		return "ending"
-	case view.Down, view.Stranded, view.Lost:
+	case view.Down, view.Orphaned, view.Lost:
 		return "trouble"
 	}
 	return "waiting"

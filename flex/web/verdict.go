@@ -74,7 +74,7 @@ func wasteOf(v view.View, rows []view.Row, now time.Time) verdict {
 	is := verdict{Title: "Machines without a job", Value: "none", Kind: calm}
 	count, gpus, price, currency, nodes := 0, 0, 0., "", []string(nil)
 	for _, r := range rows {
-		if !slices.Contains([]view.State{view.Idle, view.Down, view.Stranded}, r.State) {
+		if !slices.Contains([]view.State{view.Idle, view.Down, view.Orphaned}, r.State) {
 			continue
 		}
 		n, _ := v.GPUsOf(r)

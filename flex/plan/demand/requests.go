@@ -70,7 +70,7 @@ func isShort(r scene.Live, c *Claim) bool {
 // the live request of the claim that it serves.
 func (w *Wanted) misfit(r scene.Live) string {
 	if len(r.Request.Instances) == 0 {
-		if r.Request.Count > 0 && w.Scene.IsOld(r.Request.Created, scene.StrandedAfter) {
+		if r.Request.Count > 0 && w.Scene.IsOld(r.Request.Created, scene.OrphanedAfter) {
 			return "the request lists no instance names"
 		}
 		return ""
@@ -88,7 +88,7 @@ func (w *Wanted) misfit(r scene.Live) string {
 			c = w.ClaimOf(m)
 		}
 		switch {
-		case m == nil && w.Scene.IsStranded(name) && w.Scene.IsOld(r.Request.Created, scene.StrandedAfter):
+		case m == nil && w.Scene.IsOrphaned(name) && w.Scene.IsOld(r.Request.Created, scene.OrphanedAfter):
 			return "the configuration knows no node " + name
 		case m == nil || m.Power == scene.Unclear || m.Power == scene.On, c == nil && m.Doubted:
 			continue

@@ -233,7 +233,7 @@ func isAwaited(s *scene.Scene, m *scene.Node) bool {
 // register again.
 func isUnclaimed(s *scene.Scene, m *scene.Node) bool {
 	return isVacant(s, m) && isSound(s, m) && m.Machines[0].Origin().Shared() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
-		!s.IsOld(m.Machines[0].Created, scene.StrandedAfter)
+		!s.IsOld(m.Machines[0].Created, scene.OrphanedAfter)
 }
 
 // IsForeign reports whether a reservation that is not ours covers the node, now or later.

@@ -175,7 +175,7 @@ func unserved(s *scene.Scene) (ps []scene.Problem) {
 	paid := map[*config.NodeSet][]string{}
 	note := func(name string, since time.Time) {
 		set, _, known := s.Config.Find(name)
-		if known && (set.Flex == nil || s.Shown(name) == nil) && len(s.HoldersOf(name)) == 0 && s.IsOld(since, scene.StrandedAfter) {
+		if known && (set.Flex == nil || s.Shown(name) == nil) && len(s.HoldersOf(name)) == 0 && s.IsOld(since, scene.OrphanedAfter) {
 			paid[set] = append(paid[set], name)
 		}
 	}

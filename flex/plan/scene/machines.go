@@ -118,9 +118,9 @@ func (m *Node) IsPoweredDown(in Machine) bool {
 		m.State.Base == slurm.Down && strings.HasSuffix(m.Reason, ResumeTimeoutReached)
 }
 
-// IsStranded reports whether the name belongs to no configured node and no job holds a node of that
+// IsOrphaned reports whether the name belongs to no configured node and no job holds a node of that
 // name.
-func (s *Scene) IsStranded(node string) bool {
+func (s *Scene) IsOrphaned(node string) bool {
 	_, _, known := s.Config.Find(node)
 	return !known && !s.named(node).held && !s.anyNode
 }
@@ -163,6 +163,6 @@ func (s *Scene) StampOf(in Machine) mig.Stamp {
 	return mig.Stamp{}
 }
 
-// StrandedAfter is the age at which an instance or a request of ours without a node counts as
+// OrphanedAfter is the age at which an instance or a request of ours without a node counts as
 // orphaned.
-const StrandedAfter = 10 * time.Minute
+const OrphanedAfter = 10 * time.Minute

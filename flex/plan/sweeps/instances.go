@@ -97,7 +97,7 @@ func useless(w *demand.Wanted, in scene.Machine, b *budget) (why string, stopped
 		return b.unasked("it is stopped, and cannot be started again"), stopped
 	case m != nil && w.Scene.IsLeftover(m, in):
 		return b.unasked("it is from before the job that waits for its node, and cannot serve that one"), stopped
-	case m == nil && w.Scene.IsStranded(in.Name) && w.Scene.IsOld(in.Created, scene.StrandedAfter):
+	case m == nil && w.Scene.IsOrphaned(in.Name) && w.Scene.IsOld(in.Created, scene.OrphanedAfter):
 		return b.unasked("the configuration knows no node of that name"), stopped
 	}
 	return "", stopped

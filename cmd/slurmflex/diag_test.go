@@ -46,7 +46,7 @@ func TestDiagCollectsTheFilesOfABugReport(t *testing.T) {
 	assert.EqualValues(t, 0o600, info.Mode())
 
 	files := unpacked(t, w.path("diag.tar.gz"))
-	assert.Equal(t, out, files["INDEX.txt"]+w.path("diag.tar.gz")+": nothing was sent; read it before you share it\n")
+	assert.Equal(t, out, files["INDEX.txt"]+w.path("diag.tar.gz")+": nothing was uploaded; read it before you share it: names, addresses and unusual secrets remain\n")
 	assert.Contains(t, files["config.yaml"], "cloudsql: {password: REMOVED}")
 	assert.Contains(t, files["config-check.txt"], "config.yaml")
 	assert.Contains(t, files["status.json"], `"kind": "status"`)

@@ -54,10 +54,13 @@ func (a *app) init(cmd *cobra.Command, o *initOptions, questions []setup.Questio
 	if err := setup.CheckNew(a.configPath, o.flexConf); err != nil {
 		return usageError{err}
 	}
+	if err := o.CheckGiven(questions); err != nil {
+		return usageError{err}
+	}
 	if err := a.askSlurm(cmd.Context(), o); err != nil {
 		return err
 	}
-	if err := o.Answer(cmd.Context(), questions, cmd.InOrStdin(), cmd.ErrOrStderr()); err != nil {
+	if err := o.AskOthers(cmd.Context(), questions, cmd.InOrStdin(), cmd.ErrOrStderr()); err != nil {
 		return usageError{err}
 	}
 	text := o.Config()

@@ -22,7 +22,7 @@ func TestConfigCheckAcceptsTheFilesOfInit(t *testing.T) {
 	w := newWorld(t)
 	r := w.begun(t, "my-project\nus-central1\n\na3-megagpu-8g\n\n", "--cluster", "alpha", "--zones", "us-central1-a").exits(t, exitDone)
 	assert.Contains(t, r.stderr.String(), "Partition to create [train]: ")
-	assert.Contains(t, r.stdout.String(), "- create the instance template projects/my-project/regions/us-central1/instanceTemplates/a3\n")
+	assert.Contains(t, r.stdout.String(), "- create the instance template projects/my-project/regions/us-central1/instanceTemplates/a3 (docs/install.md, step 3)\n")
 	check := prepare(t, w.env(), os.Args[0], "--config", w.path("new.yaml"), "config", "check").exits(t, exitDone)
 	assert.Equal(t, w.path("new.yaml")+": OK: cluster alpha: 1 of 1 nodeset uses flex-start\n", check.stdout.String())
 	text, err := os.ReadFile(w.path("flex.conf"))
@@ -47,7 +47,7 @@ func TestInitAcceptsEveryAnswerAsAFlag(t *testing.T) {
 func TestInitWritesNothingAfterAWrongAnswer(t *testing.T) {
 	w := newWorld(t)
 	for says, args := range map[string][]string{
-		"no answer; set --project":            nil,
+		"no answer; set --project":            {"--cluster", "alpha"},
 		"--project must look like my-project": {"--project", "My"},
 		"--nodes must be 1 or more, not 0":    {"--nodes", "0"},
 		"must be at most 6-23:50:00":          {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "7-0"},

@@ -128,18 +128,30 @@ func readLine(ctx context.Context, in *bufio.Reader) (line string, err error) {
 	}
 }
 
-// Answer takes the answers that flags have given, and asks for the others.
-func (a *Answers) Answer(ctx context.Context, questions []Question, in io.Reader, out io.Writer) error {
+// CheckGiven checks the answers that flags have given.
+func (a *Answers) CheckGiven(questions []Question) error {
 	if a.Nodes < 1 {
 		return fmt.Errorf("--nodes must be 1 or more, not %d", a.Nodes)
 	}
+	for _, q := range questions {
+		if *q.Answer == "" {
+			continue
+		}
+		if err := q.Check(*q.Answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AskOthers asks for the answers that no flag has given.
+func (a *Answers) AskOthers(ctx context.Context, questions []Question, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	for _, q := range questions {
-		err := q.Check(*q.Answer)
-		if *q.Answer == "" {
-			err = q.Ask(ctx, lines, out)
+		if *q.Answer != "" {
+			continue
 		}
-		if err != nil {
+		if err := q.Ask(ctx, lines, out); err != nil {
 			return err
 		}
 	}

@@ -71,6 +71,20 @@ func (v *Verdict) needRecords(w *demand.Wanted) {
 	}
 }
 
+// oncePerNode lets a job wait if another verdict of this pass has taken one of its nodes. Otherwise it
+// adds the nodes that the verdict takes.
+func (v *Verdict) oncePerNode(taken map[string]bool) {
+	switch {
+	case v.Do != GoesBack:
+	case slices.ContainsFunc(v.Back.Nodes, func(name string) bool { return taken[name] }):
+		v.Do, v.Quiet = Waits, true
+	default:
+		for _, name := range v.Back.Nodes {
+			taken[name] = true
+		}
+	}
+}
+
 // decided returns the verdict changed so that nothing is requested, even if the job keeps its
 // nodes.
 func (v Verdict) decided() Verdict {

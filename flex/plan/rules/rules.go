@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -140,7 +141,9 @@ type allocation struct {
 // perJob extends a decision to return nodes to the whole allocation, with the reason that comes
 // first in the rules. The job's other claims get no requests. A job is held or cancelled only if
 // that is the verdict at each of its doors, and then loses all of them. While it is unknown whether
-// Slurm would requeue the job, the job keeps its nodes and its other claims proceed.
+// Slurm would requeue the job, the job keeps its nodes and its other claims proceed. Of jobs that
+// share a node, only one returns nodes in a pass: Slurm requeues the others, and their verdicts
+// follow when they wait again.
 func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	first := map[allocation]int{} // the deciding verdict
 	keepHope(verdicts)
@@ -156,8 +159,11 @@ func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
 			first[from] = i
 		}
 	}
-	for _, i := range first {
-		verdicts[i].needRecords(w)
+	taken := map[string]bool{}
+	for _, i := range slices.Sorted(maps.Values(first)) {
+		v := &verdicts[i]
+		v.needRecords(w)
+		v.oncePerNode(taken)
 	}
 	for i := range verdicts {
 		v := &verdicts[i]

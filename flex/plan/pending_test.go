@@ -28,9 +28,12 @@ var (
 	doorName  = memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
 )
 
-func newWaitingPending() waitingPending {
+func newWaitingPending() waitingPending { return waitingPendingIn("node_count_dynamic_max: 4") }
+
+// waitingPendingIn returns that cluster with a nodeset of another size.
+func waitingPendingIn(size string) waitingPending {
 	w := waitingPending{scenetest.New(scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\nslurmflex: {waiting: pending}",
-		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 4", "max_run_duration: 14400")))}
+		scenetest.FlexSet("a3", "us-central1-a", size, "max_run_duration: 14400")))}
 	w.Snap.Promises, w.Snap.SuspendTime = true, 5*time.Minute
 	w.Snap.Templates[w.Config.FlexSetOf("alpha-a3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
 	w.Nodes("alpha-a3-[0-3]", scenetest.PoweredDown)
@@ -606,4 +609,68 @@ func TestMachineOfAForeignReservationIsNotKept(t *testing.T) {
 		w.Snap.Nodes[i].LastBusyTime = noon.Add(-time.Minute)
 	}
 	assert.Equal(t, "set nodes alpha-a3-3 power_down", w.inSlurm())
+}
+
+// newNextToStatic is the cluster with a static node in place of the first covered one. Job 7 waits
+// for nodes and has no door.
+func newNextToStatic(needs int) waitingPending {
+	w := waitingPendingIn("node_count_static: 1, node_count_dynamic_max: 3")
+	w.Snap.Reservations = nil
+	w.reserve(coverName, -10*time.Minute, "alpha-a3-[1-3]", "PURGE_COMP=00:16:00")
+	w.Nodes("alpha-a3-0", "IDLE+CLOUD")
+	w.Group("alpha-a3-node-0", mig.Stamp{NodeSet: "a3", Node: "alpha-a3-0"})
+	w.Machines("alpha-a3-0", "alpha-a3-node-0")
+	w.waitsFor(needs)
+	return w
+}
+
+// waitsFor lets job 7 wait for nodes without a door.
+func (w waitingPending) waitsFor(nodes int) {
+	j := w.job()
+	j.NodeCount, j.Reason, j.Reservation = nodes, "ReqNodeNotAvail, May be reserved for other job", ""
+}
+
+// No door could include the static node, so the job would wait for as long as its names are covered.
+func TestNamesLeaveTheCoverForAJobThatAlsoNeedsAStaticNode(t *testing.T) {
+	w := newNextToStatic(3)
+	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[1-3] from", "the covered nodes suffice")
+
+	w = newNextToStatic(4)
+	assert.Equal(t, "delete reservation COVER", w.inSlurm(), "it needs all names")
+	w.Snap.Reservations = nil
+	assert.Empty(t, w.inSlurm(), "until Slurm has allocated them")
+
+	w = newNextToStatic(2)
+	w.job().Needs = "alpha-a3-0"
+	assert.Equal(t, "change reservation COVER to alpha-a3-[2-3]", w.inSlurm(), "it requires the static node")
+	p := plan.Compute(w.Scene())
+	assert.Equal(t, "Slurm is choosing its nodes, because it also needs nodes that are static or under another reservation", p.Held[0].Obstacle)
+
+	w.Snap.Reservations = nil
+	w.reserve(coverName, -10*time.Minute, "alpha-a3-[2-3]", "PURGE_COMP=00:16:00")
+	assert.Empty(t, w.inSlurm(), "until Slurm has allocated the name")
+
+	w = newNextToStatic(4)
+	w.Nodes("alpha-a3-0", "ALLOCATED+CLOUD")
+	assert.Empty(t, w.inSlurm(), "another job has the static node")
+	w = newNextToStatic(4)
+	w.Snap.Instances[0].Terminates = noon.Add(50 * time.Minute)
+	assert.NotContains(t, w.inSlurm(), "COVER", "the lease of the static node is too short")
+	w = newNextToStatic(4)
+	w.Snap.Jobs[0].Priority = 0
+	assert.Empty(t, w.inSlurm(), "the job is held")
+}
+
+func TestNamesLeaveTheCoverForAJobThatAlsoNeedsANodeReservedLater(t *testing.T) {
+	maintained := func(starts time.Duration) waitingPending {
+		w := newWaitingPending()
+		w.Snap.Reservations = nil
+		w.reserve(coverName, -10*time.Minute, "alpha-a3-[1-3]", "PURGE_COMP=00:16:00")
+		w.reserve("maintenance", starts, "alpha-a3-0", "MAINT")
+		w.waitsFor(2)
+		w.job().Needs = "alpha-a3-0"
+		return w
+	}
+	assert.Equal(t, "change reservation COVER to alpha-a3-[2-3]", maintained(2*time.Hour).inSlurm())
+	assert.Empty(t, maintained(30*time.Minute).inSlurm(), "the job would not end before")
 }

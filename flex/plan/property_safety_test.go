@@ -327,7 +327,7 @@ func (s *sight) spared(instances []mig.Instance) []string {
 			stamp = g.Stamp
 		}
 		set, _, _ := s.cfg.Find(in.Name)
-		forAny := stamp.Job == 0 && stamp.Array == 0 && (set == nil || set.Flex == nil || set.Flex.BootTimeout == 0 ||
+		forAny := !stamp.ForJobs() && (set == nil || set.Flex == nil || set.Flex.BootTimeout == 0 ||
 			slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
 				return holdsNodes(j.State) && j.Start.Before(in.Created.Add(set.Flex.BootTimeout))
 			}))

@@ -20,6 +20,7 @@ type Handout struct {
 	Leaves map[*scene.Door]bool // doors of jobs that can start on idle machines instead
 	// Nodes with machines that no job has now, and that a job gets or keeps.
 	kept   map[*scene.Node]bool
+	opened map[string]uint32 // the names that leave the cover, and the job for which they do
 	limits *limits
 }
 
@@ -38,17 +39,18 @@ type stock struct {
 // some of its machines first gets its others. A job's second place is served after the first places
 // of all jobs, and hands over its names to them.
 func handOut(s *scene.Scene) Handout {
-	h := Handout{Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{}}
+	h := Handout{Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, opened: map[string]uint32{}, Later: map[UserIn]int{}}
+	sets, jobs := Covered(s), ByTier(s)
 	if len(s.Covers()) == 0 {
+		h.open(s, sets, jobs)
 		return h
 	}
-	sets := Covered(s)
 	h.limits, h.Held = limitsOf(s), lateWaits(s)
 	has := map[string]bool{}
 	for _, d := range s.Doors() {
 		has[d.Address] = true
 	}
-	stocks, jobs := stocksOf(s, sets), ByTier(s)
+	stocks := stocksOf(s, sets)
 	for _, j := range jobs {
 		for _, set := range PlacesOf(s, sets, j) {
 			if !has[j.Address()] && !h.hasWant(j) {
@@ -71,7 +73,8 @@ func handOut(s *scene.Scene) Handout {
 	}
 	h.countLater(s, stocks, seekers)
 	h.Wants = append(h.Wants, hetWants(s, sets, stocks, has)...)
-	h.Held = append(h.Held, unasked(s, h.Wants, h.Held)...)
+	h.open(s, sets, jobs)
+	h.Held = append(h.Held, unasked(s, &h)...)
 	h.Wants = append(h.Wants, coldWant(s, h.Wants, h.Held)...)
 	return h
 }

@@ -13,35 +13,28 @@ import (
 // unasked returns the waits of pending jobs of covered nodesets that lack only nodes, are without a
 // request and a want, and are not held back. A wait without a reason keeps the start that an
 // earlier pass recorded.
-func unasked(s *scene.Scene, wants []Want, held []Wait) (all []Wait) {
+func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 	sets := Covered(s)
 	if len(s.Covers()) == 0 {
 		return nil
 	}
-	asked := map[string]bool{} // by the ID of the job, the array, or the heterogeneous job
-	for _, d := range s.Doors() {
-		asked[WholeOf(d.Address)] = asked[WholeOf(d.Address)] || !d.Cold
-	}
-	stocks := stocksOf(s, sets)
-	for _, w := range wants {
-		asked[WholeOf(w.Address)] = true
+	isAsked, stocks := h.asked(s), stocksOf(s, sets)
+	for _, w := range h.Wants {
 		for _, of := range stocks {
 			of.cold = without(of.cold, w.Nodes)
 		}
 	}
 	for _, j := range ByTier(s) {
-		places, whole := PlacesOf(s, sets, j), WholeOf(j.Address())
-		if j.IsTasks() {
-			whole = fmt.Sprint(j.ArrayID)
-		}
-		hasCold := isBehindColdDoor(s, j)
-		if len(places) == 0 || asked[whole] || slices.ContainsFunc(held, func(w Wait) bool { return w.Job == j.ID }) || !hasCold && !LacksNodes(*j) {
+		places, hasCold := PlacesOf(s, sets, j), isBehindColdDoor(s, j)
+		if len(places) == 0 || isAsked(j) || h.isHeld(j) || !hasCold && !LacksNodes(*j) {
 			continue
 		}
 		set := places[0]
 		wait := Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: "Slurm is choosing its nodes"}
 		lasts := false
-		if !hasCold {
+		if h.opensFor(j) {
+			wait.Obstacle = "Slurm is choosing its nodes, because it also needs nodes that are static or under another reservation"
+		} else if !hasCold {
 			wait.Obstacle, lasts = obstacle(s, j, set, stocks[set])
 		}
 		switch since := s.Seen.Unasked[j.ID]; {
@@ -53,6 +46,28 @@ func unasked(s *scene.Scene, wants []Want, held []Wait) (all []Wait) {
 		all = append(all, wait)
 	}
 	return all
+}
+
+// asked returns whether a job has a door for machines, or a want. An array, or a heterogeneous job,
+// counts as one job.
+func (h *Handout) asked(s *scene.Scene) func(*slurm.Job) bool {
+	asked := map[string]bool{}
+	for _, d := range s.Doors() {
+		asked[WholeOf(d.Address)] = asked[WholeOf(d.Address)] || !d.Cold
+	}
+	for _, w := range h.Wants {
+		asked[WholeOf(w.Address)] = true
+	}
+	return func(j *slurm.Job) bool {
+		if j.IsTasks() {
+			return asked[fmt.Sprint(j.ArrayID)]
+		}
+		return asked[WholeOf(j.Address())]
+	}
+}
+
+func (h *Handout) isHeld(j *slurm.Job) bool {
+	return slices.ContainsFunc(h.Held, func(w Wait) bool { return w.Job == j.ID })
 }
 
 // isBehindColdDoor reports whether Slurm is choosing the job's nodes from those of its door.

@@ -208,18 +208,24 @@ func PlacesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (plac
 	return places
 }
 
-// isVacant reports whether the node is powered down without a job, and covered by no foreign
-// reservation.
-func isVacant(s *scene.Scene, m *scene.Node) bool {
+// isOff reports whether the node is powered down without a job.
+func isOff(s *scene.Scene, m *scene.Node) bool {
 	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
-		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !IsForeign(s, m)
+		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m)
 }
 
-// isCold reports whether the node is free for a new request: it is vacant, without a machine or
-// request.
-func isCold(s *scene.Scene, m *scene.Node) bool {
-	return isVacant(s, m) && !s.Present(m.Name) && !s.MayShow(m.Name)
+// isFree reports whether the node is powered down without a job, a machine or a request.
+func isFree(s *scene.Scene, m *scene.Node) bool {
+	return isOff(s, m) && !s.Present(m.Name) && !s.MayShow(m.Name)
 }
+
+// isVacant reports whether the node is powered down without a job, and covered by no foreign
+// reservation.
+func isVacant(s *scene.Scene, m *scene.Node) bool { return isOff(s, m) && !IsForeign(s, m) }
+
+// isCold reports whether machines can be requested for the node: it is free, and covered by no
+// foreign reservation.
+func isCold(s *scene.Scene, m *scene.Node) bool { return isFree(s, m) && !IsForeign(s, m) }
 
 // isAwaited reports whether a machine for the vacant node is requested together with others, and
 // its job waits no longer.
@@ -238,9 +244,11 @@ func isUnclaimed(s *scene.Scene, m *scene.Node) bool {
 
 // IsForeign reports whether a reservation that is not ours covers the node, now or later.
 func IsForeign(s *scene.Scene, m *scene.Node) bool {
-	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool {
-		return memo.ParseHold(s.Config.Cluster, r.Name).Kind == memo.NoHold
-	})
+	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool { return isOfOthers(s, r) })
+}
+
+func isOfOthers(s *scene.Scene, r *slurm.Reservation) bool {
+	return memo.ParseHold(s.Config.Cluster, r.Name).Kind == memo.NoHold
 }
 
 // isWarm reports whether the node is idle and available to any job.
@@ -260,10 +268,9 @@ func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
 	}
 	var asked, left []*scene.Node
 	for _, m := range warm {
-		until, known := s.FreeUntil(m)
 		switch {
 		case slices.Contains(excluded, m.Name):
-		case known && j.Limit.Kind == slurm.LimitSet && s.Seen.Now.Add(j.Limit.Duration).After(until):
+		case !lastsFor(s, m, j):
 		case slices.Contains(needs, m.Name):
 			asked = append(asked, m)
 		default:
@@ -274,6 +281,12 @@ func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
 		return nil
 	}
 	return append(asked, left...)
+}
+
+// lastsFor reports whether the node's machine lasts as long as the job may run, as far as known.
+func lastsFor(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
+	until, known := s.FreeUntil(m)
+	return !known || j.Limit.Kind != slurm.LimitSet || !s.Seen.Now.Add(j.Limit.Duration).After(until)
 }
 
 // namesFor returns names for the job's machines: first the names that the job requires, then the

@@ -250,7 +250,7 @@ func keepCover(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 func coverNodes(w *demand.Wanted) (nodes []string) {
 	s, sets := w.Scene, demand.Covered(w.Scene)
 	for _, m := range s.Nodes() {
-		if !sets[m.Set] || m.Set.IsStatic(m.Index) || demand.IsForeign(s, m) {
+		if !sets[m.Set] || m.Set.IsStatic(m.Index) || demand.IsForeign(s, m) || w.Opens(m) {
 			continue
 		}
 		if m.Power != scene.On || m.Door != nil || w.IsKept(m) || m.Set.Flex.KeepIdle == 0 && !isAnybodys(m) || len(m.Holders) == 0 && isOver(s, m) {

@@ -45,7 +45,7 @@ func TestLimitsAreReadOnlyWhileJobsWaitPending(t *testing.T) {
 			r := &Reconciler{Config: alphaConfig(t), Scheduler: limitless{nil, &reads}, Promises: true}
 			r.Config.Options.Waiting = config.Pending
 			test.given(r)
-			snap := scene.Snapshot{Jobs: test.jobs}
+			snap := scene.Snapshot{Slurm: scene.Slurm{Jobs: test.jobs}}
 			r.observeAllowances(t.Context(), &snap)
 			assert.Equal(t, test.want, reads)
 			assert.Equal(t, test.want != nil, errors.Is(snap.AllowancesErr, errNoAnswer))

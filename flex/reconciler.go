@@ -157,7 +157,11 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 // region that cannot be read. If the cloud takes long, for example because a region hangs, Observe
 // reads Slurm again.
 func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
-	snap := scene.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Asked: r.asked, Unasked: r.unasked}
+	snap := scene.Snapshot{
+		Begun:   r.Now(),
+		Compute: scene.Compute{Unseen: map[string]error{}},
+		Memory:  scene.Memory{Refused: r.refusals.matter(r.Now()), Asked: r.asked, Unasked: r.unasked},
+	}
 	if r.started.IsZero() {
 		r.started = snap.Begun
 	}

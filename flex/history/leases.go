@@ -3,10 +3,10 @@ package history
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
+	"slurmflex/flex/ledger"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -35,28 +35,19 @@ type openLease struct {
 	shown int // the last of memory.looks that showed it
 }
 
-// machine identifies an instance, because a name may be reused.
-type machine struct {
-	zone, name string
-	made       Time
+func (o *openLease) machine() ledger.Machine {
+	return ledger.Machine{Zone: o.Zone, Name: o.Node, Created: int64(o.Made)}
 }
-
-func (o *openLease) machine() machine { return machine{o.Zone, o.Node, o.Made} }
 
 // leases updates the open leases, and returns those that have ended.
 func (m *memory) leases(l *look) (ended []Entry) {
 	m.looks++
-	for same := range sameName(l.scene.Machines()) {
-		in := l.newest(same)
-		if in.Instance == nil || in.Unread != "" || in.Created.IsZero() {
-			continue
+	for key, in := range ledger.Machines(l.scene) {
+		if in.Unread != "" || in.Stopped() || l.machine(in.Name).Instance != in.Instance {
+			continue // a stopped machine is no longer billed
 		}
-		key := machine{in.Zone, in.Name, At(in.Created)}
 		o := m.openLeases[key]
-		switch {
-		case in.Stopped():
-			continue // no longer billed
-		case o == nil:
+		if o == nil {
 			o = l.open(in)
 			m.openLeases[key], m.changed = o, true
 		}
@@ -70,7 +61,7 @@ func (m *memory) leases(l *look) (ended []Entry) {
 	}
 	for key, o := range m.openLeases {
 		switch {
-		case o.shown == m.looks || !l.reads(o.Region):
+		case o.shown == m.looks || l.scene.Unseen(o.Region):
 			continue
 		case o.Gone == 0:
 			o.Gone, m.changed = l.now, true
@@ -85,22 +76,6 @@ func (m *memory) leases(l *look) (ended []Entry) {
 	}
 	slices.SortFunc(ended, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.ID, b.ID)) })
 	return ended
-}
-
-// sameName yields the machines of each name. The machines must be sorted by name.
-func sameName(machines []scene.Machine) iter.Seq[[]scene.Machine] {
-	return func(yield func([]scene.Machine) bool) {
-		for len(machines) > 0 {
-			n := 1
-			for n < len(machines) && machines[n].Name == machines[0].Name {
-				n++
-			}
-			if !yield(machines[:n]) {
-				return
-			}
-			machines = machines[n:]
-		}
-	}
 }
 
 // open returns the lease of a new machine.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/ledger"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
@@ -39,11 +40,8 @@ func newLook(s *scene.Scene, p plan.Plan, accounts map[uint32]string) *look {
 
 // machine is the cluster's machine of that name, the newest of several; without an instance if there
 // is none.
-func (l *look) machine(name string) scene.Machine { return l.newest(l.scene.MachinesOf(name)) }
-
-// newest is the newest of machines that is the cluster's.
-func (l *look) newest(machines []scene.Machine) (last scene.Machine) {
-	for _, in := range machines {
+func (l *look) machine(name string) (last scene.Machine) {
+	for _, in := range l.scene.MachinesOf(name) {
 		if l.scene.Belongs(in) && (last.Instance == nil || last.Created.Before(in.Created)) {
 			last = in
 		}
@@ -54,7 +52,7 @@ func (l *look) newest(machines []scene.Machine) (last scene.Machine) {
 // isRegistered reports whether Slurm shows the node as registered.
 func (l *look) isRegistered(node string) bool {
 	n := l.scene.Shown(node)
-	return n != nil && Registered(n.State)
+	return n != nil && ledger.Registered(n.State)
 }
 
 // atWork returns the jobs on a node that run or are about to. coming reports whether a job on the
@@ -75,9 +73,6 @@ func (l *look) waits(id uint32) bool {
 	j := l.scene.Job(id)
 	return j != nil && j.State.Waits()
 }
-
-// reads reports whether the region could be read.
-func (l *look) reads(region string) bool { return l.scene.Seen.Unseen[region] == nil }
 
 // who returns the job of that raw id and its owner, as far as they are still known. For a job that
 // waits in several partitions, it names the partition of the nodes.
@@ -133,13 +128,6 @@ func (l *look) place(e *Entry, nodeset, region string, count int) {
 	}
 	machine, _ := mig.KnownMachine(e.Machine)
 	e.GPUs = count * machine.GPUs
-}
-
-// Registered reports whether the slurmd of a node in that state has registered and still answers.
-func Registered(s slurm.State) bool {
-	const without = slurm.PoweredDown | slurm.PoweringDown | slurm.PoweringUp | slurm.PowerUp | slurm.NotResponding
-	up := s.Base == slurm.Idle || s.Base == slurm.Allocated || s.Base == slurm.Mixed
-	return up && s.Flags&without == 0
 }
 
 // goneAfter is how long lists must lack an object before it counts as gone, because lists lag and

@@ -9,16 +9,17 @@ import (
 	"path/filepath"
 
 	"slurmflex/config/regular"
+	"slurmflex/flex/ledger"
 	"slurmflex/mig"
 )
 
-// memory holds the waits and leases that have not ended. It is saved in a file beside the ledger,
+// memory holds the waits and leases that have not ended. It is saved in a file beside the lines,
 // because passes started by cron share no memory. Without the file, the next look recovers most of
 // it: when machines and requests were created, and since when jobs have run.
 type memory struct {
 	looked     map[string]Time // by region: the last look
 	openWaits  map[mig.GroupID][]*openWait
-	openLeases map[machine]*openLease
+	openLeases map[ledger.Machine]*openLease
 
 	looks   int  // of this process
 	changed bool // since the last save
@@ -33,7 +34,7 @@ type saved struct {
 }
 
 func newMemory() *memory {
-	return &memory{looked: map[string]Time{}, openWaits: map[mig.GroupID][]*openWait{}, openLeases: map[machine]*openLease{}}
+	return &memory{looked: map[string]Time{}, openWaits: map[mig.GroupID][]*openWait{}, openLeases: map[ledger.Machine]*openLease{}}
 }
 
 // openPath returns the file of a cluster's memory.

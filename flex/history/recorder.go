@@ -129,7 +129,7 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
 	}
 	ended := append(m.waits(l), leases...)
 	for _, region := range r.cfg.FlexRegions() {
-		if l.reads(region) {
+		if !s.Unseen(region) {
 			m.looked[region] = l.now
 		}
 	}

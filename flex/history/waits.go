@@ -17,16 +17,17 @@ type openWait struct {
 	Failing  bool     `json:"failing,omitempty"` // the last of them has failed
 	Over     bool     `json:"over,omitempty"`    // its line is written, or will never be
 	Gone     Time     `json:"gone,omitempty"`    // the first look without its requests
+
+	shown int // the last of memory.looks that showed it
 }
 
 func (o *openWait) id() mig.GroupID { return mig.GroupID{Region: o.Region, Name: o.Group} }
 
 // waits updates the open waits, and returns those that have ended.
 func (m *memory) waits(l *look) (ended []Entry) {
-	shown := map[*openWait]bool{}
 	for _, g := range l.scene.Groups() {
 		id := g.ID()
-		if !l.reads(id.Region) || g.Stamp.Newer() {
+		if l.scene.Unseen(id.Region) || g.Stamp.Newer() {
 			continue
 		}
 		for _, run := range runsOf(g) {
@@ -35,7 +36,7 @@ func (m *memory) waits(l *look) (ended []Entry) {
 				o = l.begin(g, run)
 				m.openWaits[id], m.changed = append(m.openWaits[id], o), true
 			}
-			shown[o] = true
+			o.shown = m.looks
 			if o.Over {
 				continue
 			}
@@ -53,18 +54,18 @@ func (m *memory) waits(l *look) (ended []Entry) {
 			}
 		}
 	}
-	return append(ended, m.goneWaits(l, shown)...)
+	return append(ended, m.goneWaits(l)...)
 }
 
 // goneWaits ends the waits with requests that no longer exist.
-func (m *memory) goneWaits(l *look, shown map[*openWait]bool) (ended []Entry) {
+func (m *memory) goneWaits(l *look) (ended []Entry) {
 	for id, open := range m.openWaits {
-		if g := l.scene.Owned(id); !l.reads(id.Region) || g != nil && g.Unread != "" {
+		if g := l.scene.Owned(id); l.scene.Unseen(id.Region) || g != nil && g.Unread != "" {
 			continue
 		}
 		kept := slices.DeleteFunc(open, func(o *openWait) bool {
 			switch {
-			case shown[o]:
+			case o.shown == m.looks:
 				m.changed = m.changed || o.Gone != 0
 				o.Gone = 0
 				return false

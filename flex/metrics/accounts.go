@@ -94,7 +94,7 @@ func (a *accounts) count(row cost.Row) {
 func (m *Metrics) Leased(e *history.Entry, ended bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ledger.enterRace(e, ended)
+	m.events.enterRace(e, ended)
 	if !m.cfg.Options.MetricsByAccount {
 		return
 	}

@@ -42,7 +42,7 @@ type Metrics struct {
 	sight         sight
 
 	mu       sync.Mutex // guards the fields below
-	ledger   ledger
+	events   events
 	accounts accounts
 	begun    time.Time // start of the last pass that read anything
 }
@@ -105,7 +105,7 @@ func New(r *prometheus.Registry, cfg *config.Config, version string, now func() 
 		quotaLimit: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "slurmflex_quota_limit", Help: "Limit of a quota that flex-start uses; absent if Compute does not show it.",
 		}, []string{"region", "quota"}),
-		ledger: newLedger(f), accounts: newAccounts(f),
+		events: newEvents(f), accounts: newAccounts(f),
 	}
 	f.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "slurmflex_info", Help: "Always 1, with the cluster and version as labels.",
@@ -159,7 +159,7 @@ func (m *Metrics) begin() {
 	}
 	m.interval.Set(m.cfg.Options.Interval.Seconds())
 	for _, set := range m.cfg.FlexSets() {
-		m.ledger.begin(set.Name)
+		m.events.begin(set.Name)
 	}
 }
 
@@ -169,10 +169,10 @@ func (m *Metrics) Saw(s *scene.Scene, p plan.Plan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.begun = s.Seen.Begun
-	for _, cause := range m.ledger.enter(s) {
+	for _, cause := range m.events.enter(s) {
 		m.failures.WithLabelValues(cause.String()).Inc()
 	}
-	m.ledger.lose(p.Losses)
+	m.events.lose(s, p.Losses)
 	for _, g := range s.Seen.Groups {
 		if n := len(g.Requests); n > 0 && fails(g.Requests[n-1]) {
 			m.noteFailure(g.Requests[n-1].Cause.String())
@@ -224,7 +224,7 @@ func (m *Metrics) Stood(err error) {
 		m.sight.set(nil)
 		m.quotaUsed.Reset()
 		m.quotaLimit.Reset()
-		m.ledger.forget()
+		m.events.forget()
 	case err != nil:
 		outcome = failed
 	default:

@@ -264,6 +264,22 @@ func TestUnreadObjectsAreNotCountedTwice(t *testing.T) {
 	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"), "the machine always existed")
 }
 
+func TestMachineMissingFromOneListIsNotCountedTwice(t *testing.T) {
+	w := newWorld(t)
+	w.pass(0)
+	w.asked(mig.Succeeded)
+	w.Machine("alpha-a3-0", "alpha-a3-job-1")
+	w.Nodes("alpha-a3-0", scenetest.Busy)
+	w.pass(time.Minute)
+	machines := w.Snap.Instances
+	w.Snap.Instances = nil
+	w.pass(time.Hour)
+	w.Snap.Instances = machines
+	w.pass(time.Minute)
+	assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"))
+	assert.Equal(t, 60.0, w.value("slurmflex_boot_seconds", "a3"))
+}
+
 func TestMachineTimeIsUsedWhileTheNodeHasAJob(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Succeeded)
@@ -374,6 +390,17 @@ func TestMachinesLostUnderAJobAreCounted(t *testing.T) {
 	w.Saw(w.Scene(), lost)
 	w.Saw(w.Scene(), lost)
 	assert.Equal(t, 3.0, count(), "a loss found by two passes counts immediately")
+}
+
+func TestLossIsNotCountedAgainAfterAnOutage(t *testing.T) {
+	w := newWorld(t)
+	lost := plan.Plan{Losses: []scene.Loss{{NodeSet: "a3", Region: scenetest.US, Nodes: []string{"alpha-a3-0"}, Cause: scene.Gone, Certain: true}}}
+	w.Saw(w.Scene(), lost)
+	w.Snap.Unseen = map[string]error{scenetest.US: errors.New("503")}
+	w.Saw(w.Scene(), plan.Plan{})
+	w.Snap.Unseen = nil
+	w.Saw(w.Scene(), lost)
+	assert.Equal(t, 1.0, w.value("slurmflex_machines_lost_total", "gone", "a3"))
 }
 
 func TestQuotasAreTheLastOnesRead(t *testing.T) {

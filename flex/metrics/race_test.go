@@ -27,7 +27,7 @@ func TestRaceLossIsCountedOnce(t *testing.T) {
 	w.Leased(reused, true)
 	assert.EqualValues(t, 950, w.value(raceLost, "a3"))
 	assert.Zero(t, w.value(raceLost, "g2"))
-	assert.Empty(t, w.ledger.raced)
+	assert.Empty(t, w.events.raced)
 }
 
 func TestRaceLossOfAnEarlierProcessIsNotCountedAgain(t *testing.T) {

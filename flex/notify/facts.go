@@ -18,7 +18,7 @@ type fact struct {
 	set    *config.NodeSet
 	nodes  []string
 	text   string // empty: the kind and the nodes say it
-	keys   []key  // identify the fact; with an unknown key it is new
+	key    key    // identifies the fact; a loss has one for each of its nodes
 	region string // whose machines show it; empty: Slurm shows it
 	recurs bool   // it may end and happen again with the same keys
 }
@@ -34,45 +34,47 @@ type key struct {
 // soon is how long before a lease ends the event is due, unless lease_end_warning is longer.
 const soon = 10 * time.Minute
 
-// facts returns what a pass has found.
-func facts(s *scene.Scene, p plan.Plan) (all []fact) {
-	var holders []*slurm.Job // also those that wait PENDING behind a door
+// find passes on each fact that a pass has found.
+func find(s *scene.Scene, p plan.Plan, found func(fact)) {
 	for i := range s.Seen.Jobs {
 		if j := &s.Seen.Jobs[i]; j.State.HoldsNodes() && j.State != slurm.JobCompleting {
-			holders = append(holders, j)
+			findOn(s, j, found)
 		}
 	}
 	for _, d := range s.Doors() {
-		if d.Taker != nil {
-			holders = append(holders, d.Taker)
-		}
-	}
-	for _, j := range holders {
-		if at := lastMade(s, j); !at.IsZero() {
-			all = append(all, about(j, config.MachinesGranted, "", at).on(s, j.Nodes...))
-		}
-		if f := about(j, config.JobRunning, "", j.Start).on(s, j.Nodes...); j.State == slurm.JobRunning && !j.Start.IsZero() && f.set != nil {
-			f.region = ""
-			all = append(all, f)
+		if d.Taker != nil { // it waits PENDING
+			findOn(s, d.Taker, found)
 		}
 	}
 	for _, j := range scene.HeldJobs(s) {
 		f := about(j, config.JobHeld, "is held: "+memo.Text(s.Seen.Told[j.ID]), time.Time{})
 		f.recurs = true
-		all = append(all, f)
+		found(f)
 	}
 	for _, problem := range p.Problems {
 		if set := s.Config.FlexSet(problem.About); problem.Key == config.NodeSetBlocked && set != nil {
 			k := key{kind: problem.Key, about: set.Name}
-			all = append(all, fact{kind: problem.Key, set: set, text: problem.Text, keys: []key{k}, region: set.Region, recurs: true})
+			found(fact{kind: problem.Key, set: set, text: problem.Text, key: k, region: set.Region, recurs: true})
 		}
 	}
-	return append(append(all, leaseEnds(s)...), lost(s, p.Losses)...)
+	findLeaseEnds(s, found)
+	findLost(s, p.Losses, found)
+}
+
+// findOn finds facts about a job's nodes.
+func findOn(s *scene.Scene, j *slurm.Job, found func(fact)) {
+	if at := lastMade(s, j); !at.IsZero() {
+		found(about(j, config.MachinesGranted, "", at).on(s, j.Nodes...))
+	}
+	if f := about(j, config.JobRunning, "", j.Start).on(s, j.Nodes...); j.State == slurm.JobRunning && !j.Start.IsZero() && f.set != nil {
+		f.region = ""
+		found(f)
+	}
 }
 
 // about returns a fact about a job.
 func about(j *slurm.Job, kind, text string, at time.Time) fact {
-	return fact{kind: kind, job: j, text: text, keys: []key{{kind: kind, job: j.ID, at: at.Unix()}}}
+	return fact{kind: kind, job: j, text: text, key: key{kind: kind, job: j.ID, at: at.Unix()}}
 }
 
 // on adds nodes to a fact. The first flex node determines its nodeset and region.
@@ -108,36 +110,26 @@ func lastMade(s *scene.Scene, j *slurm.Job) (last time.Time) {
 	return last
 }
 
-// leaseEnds returns a fact for each running job with nodes that end soon, before the job does.
-func leaseEnds(s *scene.Scene) (all []fact) {
+// findLeaseEnds finds running jobs with nodes that end soon, before the job does.
+func findLeaseEnds(s *scene.Scene, found func(fact)) {
 	for _, e := range sweeps.LeaseEnds(s) {
 		left := e.At.Sub(s.Seen.Now)
 		if left > 0 && left <= max(soon, e.Flex.LeaseEndWarning) && s.Seen.Skew <= scene.MaxSkew {
 			f := about(e.Job, config.LeaseEnds, e.String(), e.At).on(s, e.Node)
 			f.nodes = e.Job.Nodes
-			all = append(all, f)
+			found(f)
 		}
 	}
-	return all
 }
 
-// lost returns a fact for each job that has certainly lost machines. A later run of the job may lose
-// the same node again.
-func lost(s *scene.Scene, losses []scene.Loss) (all []fact) {
+// findLost finds jobs that have certainly lost machines. A later run of the job may lose the same
+// node again.
+func findLost(s *scene.Scene, losses []scene.Loss, found func(fact)) {
 	for _, l := range losses {
 		for _, id := range l.Jobs {
-			j := s.Job(id)
-			if !l.Certain || j == nil {
-				continue
+			if j := s.Job(id); l.Certain && j != nil {
+				found(about(j, config.MachineLost, l.String(), j.Start).on(s, l.Nodes...))
 			}
-			f := about(j, config.MachineLost, l.String(), j.Start).on(s, l.Nodes...)
-			run := f.keys[0]
-			f.keys = nil
-			for _, run.about = range l.Nodes {
-				f.keys = append(f.keys, run)
-			}
-			all = append(all, f)
 		}
 	}
-	return all
 }

@@ -31,7 +31,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{World: scenetest.New(scenetest.Cluster("partitions: {train: {partition_nodeset: [a3]}}",
 		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8", "lease_end_warning: 1800")))}
 	w.Nodes("alpha-a3-[0-7]", scenetest.PoweredDown)
-	w.memory = newMemory()
+	w.memory = memory{}
 	require.Empty(t, w.pass())
 	return w
 }
@@ -41,14 +41,14 @@ func (w *world) pass() (lines []string) {
 	w.Snap.Now = w.Snap.Now.Add(time.Minute)
 	s := w.Scene()
 	w.plan.Losses = s.Losses()
-	for _, e := range w.memory.news(s, facts(s, w.plan)) {
+	for _, e := range w.memory.news(s, w.plan) {
 		lines = append(lines, fmt.Sprintf("%s %s %s %s: %s", e.Kind, e.id(), e.NodeSet, slurm.Fold(e.Nodes), e.Text))
 	}
 	return lines
 }
 
 // restart forgets what the process remembers.
-func (w *world) restart() { w.memory = newMemory() }
+func (w *world) restart() { w.memory = memory{} }
 
 // job adds ada's job 812 on two nodes to the queue, or changes its state.
 func (w *world) job(state slurm.JobState) *slurm.Job {
@@ -263,13 +263,16 @@ func TestMostUrgentEventsComeLast(t *testing.T) {
 	assert.Equal(t, []string{grantedLine, runningLine, "job-held 7  : job 7: is held: 403 forbidden"}, w.pass())
 }
 
-func TestForgottenJobsTakeNoMemory(t *testing.T) {
+func TestJobThatHasLeftTheQueueIsForgotten(t *testing.T) {
 	w := newWorld(t)
+	w.job(slurm.JobConfiguring)
 	w.grant()
 	w.run()
-	w.pass()
-	assert.NotEmpty(t, w.memory.known)
+	events := []string{grantedLine, runningLine}
+	assert.Equal(t, events, w.pass())
+	jobs := w.Snap.Jobs
 	w.Snap.Jobs = nil
-	w.pass()
-	assert.Empty(t, w.memory.known)
+	assert.Empty(t, w.pass())
+	w.Snap.Jobs = jobs
+	assert.Equal(t, events, w.pass(), "it takes no memory")
 }

@@ -43,7 +43,7 @@ var _ flex.Watcher = (*Notifier)(nil)
 
 // New returns a notifier. Run runs its program.
 func New(cfg *config.Config, log *zap.Logger, now func() time.Time) *Notifier {
-	return &Notifier{cfg: cfg, log: log, now: now, memory: newMemory(), wake: make(chan struct{}, 1)}
+	return &Notifier{cfg: cfg, log: log, now: now, wake: make(chan struct{}, 1)}
 }
 
 // Use makes the notifier follow another configuration. Another program has not failed yet.
@@ -59,10 +59,10 @@ func (n *Notifier) Saw(s *scene.Scene, p plan.Plan) {
 	defer n.mu.Unlock()
 	o := n.cfg.Options
 	if o.NotifyProgram == "" {
-		n.memory, n.queue = newMemory(), nil
+		n.memory, n.queue = memory{}, nil
 		return
 	}
-	for _, e := range n.memory.news(s, facts(s, p)) {
+	for _, e := range n.memory.news(s, p) {
 		if len(o.NotifyEvents) == 0 || slices.Contains(o.NotifyEvents, e.Kind) {
 			n.queue = append(n.queue, e)
 		}
@@ -146,6 +146,6 @@ func (n *Notifier) Stood(err error) {
 	if errors.Is(err, flex.ErrStandby) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.memory = newMemory()
+		n.memory = memory{}
 	}
 }

@@ -26,8 +26,8 @@ func BenchmarkFacts(b *testing.B) {
 			Name: name, Region: scenetest.US, Zone: scenetest.US + "-a", Group: group, Status: "RUNNING", Created: scenetest.Noon,
 		})
 	}
-	s, m := w.Scene(), newMemory()
+	s, m := w.Scene(), memory{}
 	for b.Loop() {
-		m.news(s, facts(s, plan.Plan{}))
+		m.news(s, plan.Plan{})
 	}
 }

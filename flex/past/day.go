@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/ledger"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
@@ -29,39 +30,33 @@ type Day struct {
 
 	scene  *scene.Scene      // of the last pass, with the jobs that are in the queue
 	jobs   map[uint32]*story // by raw id
-	leases map[lease]*used
-	looks  int // complete observations so far
+	leases ledger.Book[lease, used]
 }
 
 // Clone returns a copy of the day as it is now.
 func (d *Day) Clone() Day {
 	c := *d
-	c.jobs, c.leases = clone(d.jobs), clone(d.leases)
-	return c
-}
-
-func clone[K comparable, V any](all map[K]*V) map[K]*V {
-	copied := make(map[K]*V, len(all))
-	for key, value := range all {
-		v := *value
-		copied[key] = &v
+	c.jobs, c.leases = make(map[uint32]*story, len(d.jobs)), d.leases.Clone()
+	for id, of := range d.jobs {
+		s := *of
+		c.jobs[id] = &s
 	}
-	return copied
+	return c
 }
 
 // See adds the observations of a pass. An incomplete observation does not become a sample.
 func (d *Day) See(s *scene.Scene, p plan.Plan) {
 	l := newLook(s, p)
 	if d.Since.IsZero() {
-		d.Since, d.jobs, d.leases = l.at, map[uint32]*story{}, map[lease]*used{}
+		d.Since, d.jobs = l.at, map[uint32]*story{}
 	}
 	if isComplete(s) {
 		d.Latest = l.sample()
 		if n := len(d.Samples); n == 0 || l.at.Truncate(pace).After(d.Samples[n-1].At.Truncate(pace)) {
 			d.Samples = append(d.Samples, d.Latest)
 		}
-		d.use(l)
 	}
+	d.use(l)
 	for len(d.Samples) > 0 && l.at.Sub(d.Samples[0].At) > Length {
 		d.Samples = d.Samples[1:]
 	}

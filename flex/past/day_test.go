@@ -1,6 +1,7 @@
 package past
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -237,6 +238,18 @@ func TestNumberOfStoriesAndEventsIsLimited(t *testing.T) {
 	assert.Equal(t, view.EventSubmitted, story.Events()[0].Kind)
 }
 
+func TestUsesAreRecordedWhileAnotherRegionIsUnread(t *testing.T) {
+	w := newWorld()
+	w.see(2, both(view.Booting, at(1)), job(slurm.JobConfiguring, "n[0-1]", at(1)))
+	outage := func(w *world) { w.Snap.Unseen[scenetest.Europe] = errors.New("503") }
+	w.pass(4*time.Minute, []seen{both(view.Running, at(1)), outage}, job(slurm.JobRunning, "n[0-1]", at(3)))
+	uses := w.day.Uses(view.Row{Group: "g812", Nodes: "alpha-a3-0"})
+	assert.Equal(t, view.Running, uses[len(uses)-1].State)
+	w.pass(5*time.Minute, []seen{outage})
+	w.pass(6*time.Minute, []seen{outage})
+	assert.Empty(t, w.day.Uses(view.Row{Group: "g812", Nodes: "alpha-a3-0"}))
+}
+
 func TestLeaseRemembersItsUses(t *testing.T) {
 	w := newWorld()
 	uses := func(list string) (told []string) {
@@ -259,6 +272,8 @@ func TestLeaseRemembersItsUses(t *testing.T) {
 	w.see(7, unread)
 	assert.Len(t, uses("n1"), 3, "the lease may still exist")
 	w.see(8, nil)
+	assert.Len(t, uses("n1"), 3, "a list may be wrong once")
+	w.see(9, nil)
 	assert.Empty(t, uses("n1"))
 
 	w = newWorld()

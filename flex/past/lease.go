@@ -1,7 +1,6 @@
 package past
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,32 +24,21 @@ type lease struct{ group, node string }
 type used struct {
 	uses []Use
 	jobs []uint32 // the raw ids of the last use's jobs
-	look int      // the last of Day.looks that showed it
 }
 
 // Uses returns the uses of a row's machines, oldest first. Earlier uses are unknown.
 func (d *Day) Uses(r view.Row) []Use {
 	names, _ := slurm.Expand(r.Nodes)
-	if of := d.leases[lease{r.Group, append(names, "")[0]}]; of != nil {
-		return of.uses
-	}
-	return nil
+	return d.leases.Known(lease{r.Group, append(names, "")[0]}).uses
 }
 
 // use records how each lease is used.
 func (d *Day) use(l *look) {
-	d.looks++
 	for in := range l.machines {
-		key := lease{in.Group, in.Name}
-		of := d.leases[key]
-		if of == nil {
-			of = &used{}
-			d.leases[key] = of
-		}
-		of.look = d.looks
+		of, _ := d.leases.Show(lease{in.Group, in.Name}, in.Region)
 		of.see(l, in)
 	}
-	maps.DeleteFunc(d.leases, func(_ lease, of *used) bool { return of.look != d.looks })
+	d.leases.Close(l.scene, nil)
 }
 
 // see adds a use if the machine's state or jobs have changed.

@@ -29,7 +29,8 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{World: scenetest.New(scenetest.Cluster("partitions: {train: {partition_nodeset: [a3]}, cpu: {partition_nodeset: [cpu]}}",
-		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8", ""), "cpu: {node_count_dynamic_max: 2}"))}
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8", ""),
+		scenetest.FlexSet("g2", "europe-west4-b", "node_count_dynamic_max: 1", ""), "cpu: {node_count_dynamic_max: 2}"))}
 	w.Snap.Templates[w.Config.FlexSet("a3").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
 	w.Group("g700", mig.Stamp{NodeSet: "a3", Job: 700})
 	w.Group("g701", mig.Stamp{NodeSet: "a3", Job: 701})

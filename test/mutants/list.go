@@ -6,6 +6,7 @@ var (
 	passes    = []string{"flex"}
 	client    = []string{"mig/gce", "flex"}
 	scheduler = []string{"slurm", "slurm/scontrol"}
+	ledger    = []string{"flex/ledger", "flex/metrics", "flex/notify"}
 )
 
 // mutants are the bugs that tests must find. Most are those that the prior art
@@ -554,5 +555,21 @@ var mutants = []mutant{
 	{
 		"a request that is repeated is called being checked", "flex/plan/report/failing.go",
 		"v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay &&", "v.Do == rules.Requests || false &&", passes,
+	},
+	{
+		"what a first look shows is taken for new", "flex/ledger/ledger.go",
+		"!b.Last(region).IsZero()\n", "true\n", ledger,
+	},
+	{
+		"objects of an unread region are taken for gone", "flex/ledger/ledger.go",
+		"if e.shown || s.Unseen(e.region) {", "if e.shown {", ledger,
+	},
+	{
+		"an object is forgotten because one list lacks it", "flex/ledger/ledger.go",
+		"isOver := e.missed\n", "isOver := true\n", ledger,
+	},
+	{
+		"an uncertain loss counts although one list may be wrong", "flex/metrics/events.go",
+		"if *looks >= 2 && !counted {", "if !counted {", ledger,
 	},
 }

@@ -30,7 +30,7 @@ func Append(dir, cluster string, private bool, entries []Entry) error {
 		}
 		lines = append(append(lines, line...), '\n')
 	}
-	f, err := openLedger(Path(dir, cluster), private)
+	f, err := openLines(Path(dir, cluster), private)
 	if err != nil {
 		return fmt.Errorf("write the history: %w", err)
 	}
@@ -44,8 +44,8 @@ func Append(dir, cluster string, private bool, entries []Entry) error {
 	return nil
 }
 
-// openLedger opens the file. It refuses a link, which could point to another file.
-func openLedger(path string, private bool) (*os.File, error) {
+// openLines opens the file. It refuses a link, which could point to another file.
+func openLines(path string, private bool) (*os.File, error) {
 	const flags = os.O_APPEND | os.O_RDWR | unix.O_NOFOLLOW
 	mode := os.FileMode(openMode)
 	if private {

@@ -1,0 +1,127 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+const us = scenetest.US
+
+// world is a cluster with nodeset a3, and a book of what looks show.
+type world struct {
+	*scenetest.World
+	book Book[string, int]
+}
+
+func newWorld() *world {
+	return &world{World: scenetest.New(scenetest.Cluster("partitions: {train: {partition_nodeset: [a3]}}",
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8", "")))}
+}
+
+// look makes a look that shows objects of a region, a minute after the last. It returns the new ones.
+func (w *world) look(region string, names ...string) (news []string) {
+	w.Snap.Now = w.Snap.Now.Add(time.Minute)
+	for _, name := range names {
+		looks, isNew := w.book.Show(name, region)
+		*looks++
+		if isNew {
+			news = append(news, name)
+		}
+	}
+	w.book.Close(w.Scene(), nil)
+	return news
+}
+
+func TestFirstLookAtARegionShowsNothingNew(t *testing.T) {
+	w := newWorld()
+	assert.Empty(t, w.look("", "job"))
+	w.Snap.Unseen[us] = errors.New("503")
+	w.book = Book[string, int]{}
+	assert.Empty(t, w.look("", "job"))
+	assert.Zero(t, w.book.Last(us))
+	delete(w.Snap.Unseen, us)
+	assert.Equal(t, []string{"job 2"}, w.look("", "job", "job 2"), "Slurm was read")
+	w.book = Book[string, int]{}
+	assert.Empty(t, w.look(us, "a"))
+	assert.Equal(t, w.Snap.Now, w.book.Last(us))
+	assert.Equal(t, []string{"b"}, w.look(us, "a", "b"))
+	assert.Empty(t, w.look(us, "a", "b"))
+}
+
+func TestObjectIsGoneAfterTwoLooksThatReadItsRegion(t *testing.T) {
+	w := newWorld()
+	w.look(us, "a")
+	for range 2 {
+		w.look(us)
+		w.Snap.Unseen[us] = errors.New("503")
+		w.look(us)
+		w.look(us)
+		delete(w.Snap.Unseen, us)
+		assert.Empty(t, w.look(us, "a"), "a list was wrong once")
+	}
+	assert.Equal(t, 3, w.book.Known("a"))
+	before := w.book.Clone()
+	w.look(us)
+	w.look(us)
+	assert.Zero(t, w.book.Known("a"))
+	assert.Equal(t, 3, before.Known("a"), "a clone does not change")
+	assert.Equal(t, []string{"a"}, w.look(us, "a"))
+}
+
+func TestOwnerOfABookMayDecideWhatIsOver(t *testing.T) {
+	w := newWorld()
+	w.look(us, "a", "b")
+	w.book.Close(w.Scene(), func(name string, _ *int) bool { return name == "a" })
+	w.book.Close(w.Scene(), func(name string, _ *int) bool { return name == "a" })
+	assert.Zero(t, w.book.Known("a"))
+	assert.Equal(t, 1, w.book.Known("b"))
+}
+
+func TestMachineIsIdentifiedByZoneNameAndCreation(t *testing.T) {
+	w := newWorld()
+	w.Group("g", mig.Stamp{NodeSet: "a3", Job: 1})
+	w.Machine("alpha-a3-0", "g")
+	w.Machine("alpha-a3-1", "foreign")
+	w.Machine("alpha-a3-2", "g").Created = time.Time{}
+	again := w.Machine("alpha-a3-0", "g")
+	again.Zone, again.Created = us+"-b", again.Created.Add(time.Hour)
+	var seen []string
+	for key, in := range Machines(w.Scene()) {
+		seen = append(seen, fmt.Sprint(key.Zone, " ", key.Name, " ", in.Created.Sub(scenetest.Noon)))
+	}
+	assert.Equal(t, []string{us + "-a alpha-a3-0 0s", us + "-b alpha-a3-0 1h0m0s"}, seen)
+}
+
+func TestNodeIsRegisteredWhileItsSlurmdAnswers(t *testing.T) {
+	for state, want := range map[string]bool{
+		scenetest.Idle: true, scenetest.Busy: true, "MIXED+CLOUD+DRAIN": true, "IDLE+CLOUD+NOT_RESPONDING": false,
+		scenetest.PoweringUp: false, "IDLE+CLOUD+POWERING_DOWN": false, "DOWN+CLOUD": false,
+	} {
+		assert.Equal(t, want, Registered(slurm.ParseState(state)), state)
+	}
+}
+
+func TestSteadyLookAllocatesNothingPerObject(t *testing.T) {
+	w := newWorld()
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = fmt.Sprint("alpha-a3-", i)
+	}
+	w.look(us, names...)
+	s := w.Scene()
+	allocated := testing.AllocsPerRun(10, func() {
+		for _, name := range names {
+			w.book.Show(name, us)
+		}
+		w.book.Close(s, nil)
+	})
+	assert.Less(t, allocated, 20.0)
+}

@@ -32,8 +32,8 @@ func newTrial(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "trial --nodeset NODESET", Short: "Try on your own project whether Compute does what slurmflex relies on", GroupID: "ask",
 		Long: `Create an instance group, a workload policy and four resize requests of one machine,
-read each answer, delete everything, and report for each fact whether Compute did what
-slurmflex relies on. Nothing uses the policy. Two of the requests must create no machine;
+read each answer, delete everything, and check whether Compute did what slurmflex
+relies on. Each check is reported as passed, failed or skipped. Nothing uses the policy. Two of the requests must create no machine;
 the machines of the other two are deleted as soon as they run. It takes minutes, and asks
 before it creates anything.
 
@@ -47,7 +47,7 @@ the checks that need it are skipped.
 The template's startup script runs on the machines, which do not join Slurm. If you can,
 use a small --template without a startup script, in the nodeset's region.
 
-Exit status: 0 if no fact differed and nothing is left behind; 1 if a fact differed,
+Exit status: 0 if no check failed and nothing is left behind; 1 if a check failed,
 something is left behind, or it was interrupted; 2 if it created nothing, because of wrong
 usage, missing credentials or a template that it could not read.`,
 		Example: `  slurmflex trial --nodeset a3 --dry-run
@@ -149,7 +149,7 @@ func runTrial(cmd *cobra.Command, t trial.Trial, record string) error {
 	case recorder != nil && recorder.Err() != nil:
 		return recorder.Err()
 	case !report.Good():
-		return loggedError{errors.New("the trial has found differences, or left something behind")}
+		return loggedError{errors.New("a check failed, or the trial left something behind")}
 	case cmd.Context().Err() != nil:
 		return fmt.Errorf("trial interrupted: %w", context.Cause(cmd.Context()))
 	case unprinted != nil:

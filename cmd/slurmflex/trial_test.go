@@ -40,9 +40,9 @@ func TestTrialReportsEachCheckAndRecordsItsCalls(t *testing.T) {
 	require.NoError(t, err, out)
 	assert.Regexp(t, `^Nodeset a3: project demo, region us-central1, zones us-central1-a, us-central1-b. All names start with alpha-trial-[a-z]{5}.
 At most 1860 machine seconds of a3-highgpu-8g: 4 requests of 1 machine, 2 of which should bring none.
-held       role        may read templates: compute.instanceTemplates.get
+passed   role        may read templates: compute.instanceTemplates.get
 `, out)
-	assert.Regexp(t, `\nused: \d+ machine seconds \(machines: 2\)\ntrial: \d+ facts held, 0 differed; left behind: nothing\n$`, out)
+	assert.Regexp(t, `\nused: \d+ machine seconds \(machines: 2\)\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`, out)
 
 	info, err := os.Stat(w.path("trial.jsonl"))
 	require.NoError(t, err)
@@ -63,9 +63,9 @@ func TestTrialWithAFailedCheckFails(t *testing.T) {
 	}, "--yes")
 	require.Error(t, err)
 	assert.Equal(t, exitFailed, exitCode(err))
-	assert.Contains(t, out, `differed   role        may read zones: compute.zones.get: expected "allowed", saw "refused: permission" `+
+	assert.Contains(t, out, `failed   role        may read zones: compute.zones.get: expected "allowed", saw "refused: permission" `+
 		"(read zone us-central1-a: 403 forbidden: Required 'compute.zones.get' permission)\n")
-	assert.Contains(t, out, " facts held, 1 differed; left behind: nothing\n")
+	assert.Contains(t, out, " checks passed, 1 failed; left behind: nothing\n")
 }
 
 func TestTrialCanListItsCallsWithoutMakingThem(t *testing.T) {

@@ -18,10 +18,10 @@ type step struct {
 	run   func(ctx context.Context) (*look, error)
 }
 
-// errNotTried is the error of a step that found nothing to try.
-var errNotTried = errors.New("not tried")
+// errSkipped is the error of a step that found nothing to try.
+var errSkipped = errors.New("nothing to try")
 
-// steps returns the steps of a trial, in order. Facts name them.
+// steps returns the steps of a trial, in order. Checks name them.
 func (t *Trial) steps() []step {
 	var (
 		group   = []string{"create group"}
@@ -224,7 +224,7 @@ func (t *Trial) seeCancelled(ctx context.Context) (*look, error) {
 func (t *Trial) deleteActive(ctx context.Context) (*look, error) {
 	l, err := t.look(ctx)
 	if err != nil || l.state(requestDeleted) != string(mig.Accepted) {
-		return nil, errNotTried
+		return nil, errSkipped
 	}
 	t.Say("delete it while it waits")
 	return t.ending(t.Cloud.DeleteRequest, requestDeleted)(ctx)

@@ -51,7 +51,7 @@ type Trial struct {
 
 	seen     seen
 	machines ledger
-	obstacle string // the first reason why later facts were not tried
+	obstacle string // the first reason why later checks were skipped
 	created  bool   // a group may have been created
 }
 
@@ -87,12 +87,12 @@ func (t *Trial) step(ctx context.Context, s step) {
 	if s.does != "" {
 		t.Say(s.does)
 	}
-	if l, err := s.run(ctx); !errors.Is(err, errNotTried) {
+	if l, err := s.run(ctx); !errors.Is(err, errSkipped) {
 		t.seen.note(s.name, l, err)
 	}
 }
 
-// give records why the remaining facts are not tried.
+// give records why the remaining checks are skipped.
 func (t *Trial) give(reason string) {
 	if t.obstacle == "" {
 		t.obstacle = reason

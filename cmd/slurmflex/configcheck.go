@@ -13,6 +13,8 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/check"
 	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/usage"
+	"slurmflex/flex/view"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -51,7 +53,7 @@ something could not be checked, 2 if it is invalid.`,
 			var problems config.Problems
 			switch {
 			case asJSON && errors.As(err, &problems):
-				return errors.Join(writeJSON(out, check.Unloaded(a.configPath, problems)), err)
+				return errors.Join(view.WriteJSON(out, check.Unloaded(a.configPath, problems)), err)
 			case err != nil:
 				return err
 			case effective:
@@ -59,7 +61,7 @@ something could not be checked, 2 if it is invalid.`,
 				if err != nil {
 					return err
 				}
-				return write(out, asJSON, report)
+				return view.Write(out, asJSON, report)
 			}
 			found := check.Advise(cfg)
 			if live {
@@ -70,18 +72,18 @@ something could not be checked, 2 if it is invalid.`,
 				found = append(found, check.Compare(cfg, seen)...)
 			}
 			report := check.ReportOf(a.configPath, cfg, live, found)
-			if err := write(out, asJSON, report); err != nil {
+			if err := view.Write(out, asJSON, report); err != nil {
 				return err
 			}
 			if !report.Valid {
-				return usage(report.Err())
+				return usage.Wrap(report.Err())
 			}
 			return report.Err()
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "also query Slurm and Compute; run it on the controller as SlurmUser")
 	cmd.Flags().BoolVar(&effective, "effective", false, "print the effective configuration, defaults included, as YAML")
-	cmd.MarkFlagsMutuallyExclusive("live", "effective")
+	exclude(cmd, "live", "effective")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

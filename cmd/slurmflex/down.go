@@ -13,6 +13,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/takedown"
 	"slurmflex/flex/terminal"
+	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/slurm/scontrol"
 )
@@ -56,8 +57,8 @@ being deleted, it needs --now and leaves Slurm out.`,
 	cmd.Flags().BoolVar(&d.now, "now", false, "cancel jobs that Slurm would not requeue")
 	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "only print the steps")
 	cmd.Flags().BoolVar(&d.yes, "yes", false, "do not ask for the cluster's name")
-	cmd.MarkFlagsMutuallyExclusive("drain", "now")
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
+	exclude(cmd, "drain", "now")
+	exclude(cmd, "dry-run", "yes")
 	jsonFlag(cmd, &d.json)
 	completeFlags(cmd, map[string]cobra.CompletionFunc{"nodeset": a.complete(nodeSets)})
 	return cmd
@@ -66,11 +67,11 @@ being deleted, it needs --now and leaves Slurm out.`,
 func (d *takeDown) run(ctx context.Context, r *flex.Reconciler) error {
 	if d.nodeSet != "" {
 		if _, err := r.Config.NeedFlexSet(d.nodeSet); err != nil {
-			return usageError{err}
+			return usage.Wrap(err)
 		}
 	}
 	if !d.dryRun && !d.yes && !terminal.Is(d.in) {
-		return usageError{errors.New("no terminal to ask for the cluster's name; to take it down without being asked: --yes")}
+		return usage.Errorf("no terminal to ask for the cluster's name; to take it down without being asked: --yes")
 	}
 	down := &flex.Down{R: r, Lock: d.app.lock(r.Config), Partitions: d.app.scheduler(r.Config), Options: takedown.Options{NodeSet: d.nodeSet, Jobs: d.jobs()}}
 	over := d.app.progress.Begin("reading Slurm and Compute")
@@ -84,7 +85,7 @@ func (d *takeDown) run(ctx context.Context, r *flex.Reconciler) error {
 	case err != nil:
 		return err
 	case d.dryRun:
-		return write(d.out, d.json, view.StepsOf(r.Config.Cluster, seen))
+		return view.Write(d.out, d.json, view.StepsOf(r.Config.Cluster, seen))
 	}
 	if !d.yes {
 		if err := d.confirm(ctx, r.Config.Cluster, seen); err != nil {
@@ -173,7 +174,7 @@ func (d *takeDown) takeDown(ctx context.Context, down *flex.Down) error {
 	for _, command := range left.UndoEarlier {
 		d.say("to undo, if an earlier down has closed it: %s", command)
 	}
-	if err := write(d.out, d.json, view.TakedownOf(down.R.Config.Cluster, d.nodeSet, did.Pass().Actions, left)); err != nil || left.Done() {
+	if err := view.Write(d.out, d.json, view.TakedownOf(down.R.Config.Cluster, d.nodeSet, did.Pass().Actions, left)); err != nil || left.Done() {
 		return err
 	}
 	return errors.New("not all is down; once what is named is fixed, run it again")

@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/flex/slurmconf"
 	"slurmflex/flex/slurmgcp"
+	"slurmflex/flex/usage"
 )
 
 func newFromSlurmGCP(a *app) *cobra.Command {
@@ -49,11 +50,11 @@ func (a *app) fromSlurmGCP(ctx context.Context, conf string, verbose bool, o slu
 		return "", err
 	}
 	if err := o.Check(cfg); err != nil {
-		return "", usageError{err}
+		return "", usage.Wrap(err)
 	}
 	if conf != "" {
 		if c.SlurmConf, err = slurmconf.Read(conf); err != nil {
-			return "", usageError{err}
+			return "", usage.Wrap(err)
 		}
 	}
 	return slurmgcp.Report(c, verbose), nil

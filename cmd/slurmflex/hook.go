@@ -10,6 +10,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/hook"
 	"slurmflex/flex/logs"
+	"slurmflex/flex/usage"
 )
 
 // hookMark marks the commands that only slurmctld calls. The man page of slurmflex lists them; its
@@ -47,7 +48,7 @@ arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 			names, err := hook.Names(args[0])
 			if err != nil {
 				log.Error("nothing done", zap.Error(err))
-				return usageError{err}
+				return usage.Wrap(err)
 			}
 			h := hook.Hook{Config: cfg, File: a.configPath, Slurm: a.scheduler(cfg), Lock: a.lock(cfg), Log: log, Unreceipted: unreceipted}
 			return h.Run(cmd.Context(), flex.WakeUp{Cluster: cfg.Cluster, Verb: verb, Nodes: args[0], Jobs: jobs}, names)

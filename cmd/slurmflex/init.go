@@ -12,6 +12,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/setup"
 	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/usage"
 )
 
 // initOptions holds the flags of the init command.
@@ -52,21 +53,21 @@ numbers. Read them, then run config check --live.`,
 
 func (a *app) init(cmd *cobra.Command, o *initOptions, questions []setup.Question) error {
 	if err := setup.CheckNew(a.configPath, o.flexConf); err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	if err := o.CheckGiven(questions); err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	if err := a.askSlurm(cmd.Context(), o); err != nil {
 		return err
 	}
 	if err := o.AskOthers(cmd.Context(), questions, cmd.InOrStdin(), cmd.ErrOrStderr()); err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	text := o.Config()
 	cfg, err := config.Parse(a.configPath, []byte(text))
 	if err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	o.Machines = map[string]string{o.NodeSet(): o.Machine}
 	flexConf, err := a.slurmConf(cmd.Context(), cfg, o.Options)

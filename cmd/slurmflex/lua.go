@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/usage"
 )
 
 func newLua(a *app) *cobra.Command {
@@ -31,7 +32,7 @@ func newJobSubmit(a *app) *cobra.Command {
 		Args: noArguments,
 		RunE: a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
 			if err := cmp.Or(slurmconf.CheckLevels(levels), slurmconf.Options{Machines: machines}.Check(cfg)); err != nil {
-				return usageError{err}
+				return usage.Wrap(err)
 			}
 			return put(cmd.OutOrStdout(), output, func() (string, error) {
 				return slurmconf.JobSubmit(slurmconf.Input{Config: cfg, Machines: a.machines(cmd.Context(), cfg, machines)}, levels)

@@ -22,6 +22,7 @@ import (
 	"slurmflex/flex/notify"
 	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
+	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/flex/web"
 	"slurmflex/slurm"
@@ -135,7 +136,7 @@ Each action is a line of the log, on stderr; the last line, on stdout, counts th
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be cleaned up")
 	textfileFlag(cmd, &file)
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "textfile")
+	exclude(cmd, "dry-run", "textfile")
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also clean up what slurm-gcp's scripts have left of this cluster's flex nodesets")
 	return cmd
@@ -154,7 +155,7 @@ or an hour passes. It must run as SlurmUser.`,
 		ValidArgsFunction: a.complete(nodeSets),
 		RunE: a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
 			if _, err := cfg.NeedFlexSet(args[0]); err != nil {
-				return usageError{err}
+				return usage.Wrap(err)
 			}
 			over := a.progress.Begin("reading Slurm")
 			nodes, err := flex.Unblock(cmd.Context(), a.scheduler(cfg), cfg, args[0])
@@ -162,7 +163,7 @@ or an hour passes. It must run as SlurmUser.`,
 			if err != nil {
 				return fmt.Errorf("unblock %s: %w", args[0], err)
 			}
-			return write(cmd.OutOrStdout(), asJSON, view.Unblock{Envelope: view.EnvelopeOf("unblock"), NodeSet: args[0], Nodes: slurm.Fold(nodes)})
+			return view.Write(cmd.OutOrStdout(), asJSON, view.Unblock{Envelope: view.EnvelopeOf("unblock"), NodeSet: args[0], Nodes: slurm.Fold(nodes)})
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
@@ -203,7 +204,7 @@ func newPass(a *app) *cobra.Command {
 // textfileFlag adds --textfile, which names the file that node_exporter reads metrics from.
 func textfileFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "textfile", "", "write metrics into this `file` for node_exporter, such as /var/lib/prometheus/node-exporter/slurmflex.prom")
-	cmd.PreRunE = func(*cobra.Command, []string) error { return usage(metrics.CheckTextfile(*file)) }
+	cmd.PreRunE = func(*cobra.Command, []string) error { return usage.Wrap(metrics.CheckTextfile(*file)) }
 }
 
 // onePass runs one pass, prints its actions, and writes its metrics into the file.
@@ -220,7 +221,7 @@ func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file 
 	}
 	var said error
 	if err == nil || pass.Skipped != "" || len(pass.Actions) > 0 {
-		said = write(cmd.OutOrStdout(), asJSON, pass)
+		said = view.Write(cmd.OutOrStdout(), asJSON, pass)
 	}
 	return errors.Join(verdict(ctx, out, err), said, a.measures.WriteTextfile(file, err))
 }

@@ -12,6 +12,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/setup"
 	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/usage"
 	"slurmflex/slurm"
 )
 
@@ -55,7 +56,7 @@ func machineFlag(cmd *cobra.Command, machines *map[string]string) {
 func put(stdout io.Writer, output string, written func() (string, error)) error {
 	if output != "" {
 		if err := setup.CheckOutput(output); err != nil {
-			return usageError{err}
+			return usage.Wrap(err)
 		}
 	}
 	text, err := written()
@@ -76,7 +77,7 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmconf.Opt
 		return "", err
 	}
 	if err := o.Check(cfg); err != nil {
-		return "", usageError{err}
+		return "", usage.Wrap(err)
 	}
 	if in.Programs == "" {
 		if in.Programs, err = slurmconf.Programs(); err != nil {
@@ -93,10 +94,10 @@ func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string
 			return v, fmt.Errorf("%w; or give --slurm-version, such as 22.05", err)
 		}
 	} else if v, err = slurm.ParseVersion(given); err != nil {
-		return v, usageError{fmt.Errorf("--slurm-version: %w", err)}
+		return v, usage.Errorf("--slurm-version: %w", err)
 	}
 	if old := slurmconf.TooOld(v); old != "" {
-		return v, usageError{errors.New(old + "; set the version that you upgrade to with --slurm-version")}
+		return v, usage.Wrap(errors.New(old + "; set the version that you upgrade to with --slurm-version"))
 	}
 	return v, nil
 }

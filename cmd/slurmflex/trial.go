@@ -18,6 +18,7 @@ import (
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/trial"
 	"slurmflex/flex/trial/transcript"
+	"slurmflex/flex/usage"
 )
 
 // trialOptions holds the flags of the trial command.
@@ -62,7 +63,7 @@ usage, missing credentials or a template that it could not read.`,
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print the calls that would change something")
 	cmd.Flags().StringVar(&o.record, "record", "", "write the calls and answers to a new `file`, without project names, addresses and other secrets")
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "record")
+	exclude(cmd, "dry-run", "record")
 	completeFlags(cmd, map[string]cobra.CompletionFunc{"nodeset": a.complete(nodeSets), "template": cobra.NoFileCompletions, "wait": cobra.NoFileCompletions})
 	return cmd
 }
@@ -71,7 +72,7 @@ func (a *app) trial(cmd *cobra.Command, cfg *config.Config, o trialOptions) erro
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	set, err := o.Check(cfg)
 	if err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	again := &trial.Again{Next: a.transport}
 	if a.transport == nil {
@@ -112,7 +113,7 @@ func notStarted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("trial interrupted: %w", context.Cause(ctx))
 	}
-	return usageError{err}
+	return usage.Wrap(err)
 }
 
 // confirm asks whether to continue; any answer but yes is an error.
@@ -120,7 +121,7 @@ func confirm(ctx context.Context, out io.Writer, in io.Reader) error {
 	fmt.Fprint(out, "Proceed? [y/N] ")
 	line, err := terminal.Answer(ctx, in)
 	if answer := strings.ToLower(line); err == nil && answer != "y" && answer != "yes" {
-		err = usageError{errors.New("not confirmed; nothing was created (--yes skips the question)")}
+		err = usage.Errorf("not confirmed; nothing was created (--yes skips the question)")
 	}
 	return err
 }
@@ -132,7 +133,7 @@ func runTrial(cmd *cobra.Command, t trial.Trial, record string) error {
 	if record != "" {
 		file, err := os.OpenFile(record, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return usageError{fmt.Errorf("--record: %w", err)}
+			return usage.Errorf("--record: %w", err)
 		}
 		defer file.Close()
 		recorder, err = transcript.NewRecorder(file, transcript.Header{

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/terminal"
+	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
@@ -48,11 +48,11 @@ type app struct {
 func (a *app) config() (*config.Config, error) {
 	cfg, err := config.Load(a.configPath)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage.Wrap(err)
 	}
 	if a.logLevel != "" {
 		if _, err := zapcore.ParseLevel(a.logLevel); err != nil {
-			return nil, usageError{fmt.Errorf("unknown --log-level %q; choose one of: debug, info, warn, error", a.logLevel)}
+			return nil, usage.Errorf("unknown --log-level %q; choose one of: debug, info, warn, error", a.logLevel)
 		}
 		cfg.Options.LogLevel = a.logLevel
 	}
@@ -112,7 +112,7 @@ const recordLimit = 5 * time.Second
 func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*gce.Client, error) {
 	if cfg.Options.CredentialsFile == "" { // otherwise it was already checked
 		if err := config.CheckSecret(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {
-			return nil, usageError{fmt.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)}
+			return nil, usage.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)
 		}
 	}
 	return gce.New(ctx, gce.Options{

@@ -16,6 +16,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/usage"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -489,4 +490,23 @@ func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
 	table = s.view().Table(Look{Now: noon})
 	assert.Equal(t, 1, strings.Count(table, "problem: alpha-a3-job-812 and 1 more: "), "Google's message is printed once")
 	assert.Equal(t, 1, strings.Count(table, "rateLimitExceeded"))
+}
+
+func TestSelectRefusesFiltersThatCannotMatch(t *testing.T) {
+	v := View{NodeSets: []NodeSet{{Name: "a3", Partitions: []string{"train"}}}, Jobs: []Job{{ID: 812, Partition: "train"}}}
+	for says, f := range map[string]Filter{
+		`unknown flex-start nodeset "a4"; choose one of: a3`:       {NodeSet: "a4"},
+		`unknown flex-start partition "cpu"; choose one of: train`: {Partition: "cpu"},
+		"Slurm hides the users of jobs (PrivateData)":              {User: "ada"},
+	} {
+		_, err := v.Select(f)
+		require.ErrorContains(t, err, says)
+		assert.Equal(t, f.User == "", usage.Is(err), says)
+	}
+	v.Jobs[0].User = "ada"
+	for user, jobs := range map[string]int{"ada": 1, "grace": 0} {
+		found, err := v.Select(Filter{User: user})
+		require.NoError(t, err)
+		assert.Len(t, found.Jobs, jobs, user)
+	}
 }

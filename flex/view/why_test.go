@@ -906,3 +906,13 @@ func TestWhyStartsWithTheLimitThatBlocksTheJob(t *testing.T) {
 	assert.NotContains(t, story.String(), "Slurm has not considered it")
 	assert.Contains(t, story.String(), "slurmflex requests machines for it again from 12:04:00")
 }
+
+func TestAnswerNamesTheCommandThatShowsDetails(t *testing.T) {
+	s := Story{Subject: "job 812", Summary: "It waits.", Details: []string{"Attempt 1 failed."}}
+	const more = "slurmflex why --verbose 812"
+	assert.Equal(t, "job 812:\n  It waits.\nFor more: "+more+"\n", s.Answer(false, false, more))
+	assert.Equal(t, "job 812:\n  It waits.\n  Attempt 1 failed.\n", s.Answer(true, false, more))
+	assert.Contains(t, s.Answer(false, true, more), s.HostTable())
+	s.Details = nil
+	assert.Equal(t, "job 812:\n  It waits.\n", s.Answer(false, false, more), "there are no details")
+}

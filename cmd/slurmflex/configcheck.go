@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"slurmflex/config"
 	"slurmflex/flex/check"
-	"slurmflex/flex/slurmconf"
 	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 )
@@ -88,28 +84,12 @@ something could not be checked, 2 if it is invalid.`,
 	return cmd
 }
 
-// liveLimit bounds how long a check waits for Slurm and Compute, because a person waits for its
-// result.
-const liveLimit = time.Minute
-
 // observe reads the settings of Slurm and Compute.
 func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, error) {
-	bounded, cancel := context.WithTimeout(ctx, liveLimit)
-	defer cancel()
-	var cloud check.Cloud
-	client, err := a.cloud(ctx, cfg, zap.NewNop())
-	if err == nil {
-		defer client.Close()
-		cloud = client
+	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())
+	if noCloud == nil {
+		defer cloud.Close()
 	}
 	defer a.progress.Begin("querying Slurm and Compute")()
-	seen := check.Observe(bounded, cfg, a.scheduler(cfg), cloud, net.DefaultResolver, time.Now)
-	seen.Client = err
-	if seen.Hooks, err = slurmconf.Programs(); err != nil {
-		return check.World{}, err
-	}
-	if ctx.Err() != nil {
-		return check.World{}, fmt.Errorf("check interrupted: %w", context.Cause(ctx))
-	}
-	return seen, nil
+	return check.Live(ctx, cfg, a.scheduler(cfg), cloud, noCloud)
 }

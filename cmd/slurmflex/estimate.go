@@ -53,7 +53,7 @@ Places whose history is too short are named and left out.`,
   slurmflex estimate 812`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (q.Partition != "") {
-				return usage.Errorf("usage: %s JOB, or %s -p PARTITION -N NODES -t TIME", cmd.CommandPath(), cmd.CommandPath())
+				return usage.Errorf("usage: %s JOB, or %[1]s -p PARTITION -N NODES -t TIME", cmd.CommandPath())
 			}
 			if cmd.Flags().Changed("after") {
 				q.After = &after
@@ -114,11 +114,8 @@ func (a *app) questions(ctx context.Context, cfg *config.Config, q estimate.Quer
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}
-	v, err := a.daemon().View(ctx, cfg.Glance())
-	for i := range questions {
-		if set, ok := v.NodeSet(questions[i].NodeSet); err == nil && ok {
-			questions[i].Machine = set.Machine
-		}
+	if v, err := a.daemon().View(ctx, cfg.Glance()); err == nil { // otherwise, the history shows the machine types
+		estimate.NameMachines(questions, &v)
 	}
-	return questions, nil // without a daemon, the history shows the machine types
+	return questions, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"slurmflex/config"
+	"slurmflex/flex/setup"
 	"slurmflex/flex/slurmconf"
 	"slurmflex/flex/usage"
 )
@@ -34,7 +35,7 @@ func newJobSubmit(a *app) *cobra.Command {
 			if err := cmp.Or(slurmconf.CheckLevels(levels), slurmconf.Options{Machines: machines}.Check(cfg)); err != nil {
 				return usage.Wrap(err)
 			}
-			return put(cmd.OutOrStdout(), output, func() (string, error) {
+			return setup.Output(cmd.OutOrStdout(), output, func() (string, error) {
 				return slurmconf.JobSubmit(slurmconf.Input{Config: cfg, Machines: a.machines(cmd.Context(), cfg, machines)}, levels)
 			})
 		}),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,10 +15,13 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/command"
 	"slurmflex/flex/door"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
 	"slurmflex/flex/notify"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
 	"slurmflex/flex/usage"
@@ -74,11 +76,12 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	doors := door.New(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
 	notifier := notify.New(cfg, r.Log, time.Now)
-	fill, keep := a.filler(ctx, cfg, r.Log)
-	board.Fill, board.Keep = func(v *view.View) {
-		fill(v)
+	fill := a.filler(cfg, r.Log)
+	board.Fill = func(v *view.View) {
+		fill.Fill(v)
 		notifier.Fill(v)
-	}, keep
+	}
+	board.Keep = func(s *scene.Scene, p plan.Plan) { fill.Keep(ctx, s, p) }
 	r.Watch, r.Promises = flex.Watchers{board, doors, notifier, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &reload.Reloader{
@@ -209,37 +212,13 @@ func textfileFlag(cmd *cobra.Command, file *string) {
 
 // onePass runs one pass, prints its actions, and writes its metrics into the file.
 func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file string, only ...flex.Filter) error {
-	ctx, did := cmd.Context(), view.NewPassLog(r.Config.Cluster)
-	r.Watch = flex.Watchers{r.Watch, &a.progress, did}
-	over := a.progress.Begin("reading Slurm and Compute")
-	out, err := r.Sync(ctx, a.lock(r.Config), only...)
-	over()
-	a.history.Wait(recordLimit) // the history counts machine time by account
-	pass := did.Pass()
-	if errors.Is(err, flex.ErrQueued) || errors.Is(err, flex.ErrStandby) {
-		pass.Skipped = err.Error()
+	pass := command.Pass{
+		Terminal: command.Terminal{Progress: &a.progress, Out: cmd.OutOrStdout(), JSON: asJSON},
+		R:        r, Lock: a.lock(r.Config), Only: only,
+		Then: func(err error) error {
+			a.history.Wait(recordLimit) // the history counts machine time by account
+			return a.measures.WriteTextfile(file, err)
+		},
 	}
-	var said error
-	if err == nil || pass.Skipped != "" || len(pass.Actions) > 0 {
-		said = view.Write(cmd.OutOrStdout(), asJSON, pass)
-	}
-	return errors.Join(verdict(ctx, out, err), said, a.measures.WriteTextfile(file, err))
-}
-
-// verdict returns the error of a pass. It returns nil if another process does the work: one that is
-// about to start a pass, or slurmflex on the active controller's host.
-func verdict(ctx context.Context, out flex.Outcome, err error) error {
-	switch {
-	case errors.Is(err, flex.ErrQueued), errors.Is(err, flex.ErrStandby):
-		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("pass interrupted: %w; the next one continues from there", context.Cause(ctx))
-	case err != nil:
-		return err
-	case out.Failed > 0:
-		return fmt.Errorf("%d of %d actions failed; the next pass retries", out.Failed, len(out.Plan.Actions))
-	case out.Plan.Unseen > 0:
-		return fmt.Errorf("%s could not be read; the next pass retries", view.Count(out.Plan.Unseen, "region"))
-	}
-	return nil
+	return pass.Run(cmd.Context())
 }

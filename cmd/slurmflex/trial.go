@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +13,6 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/trial"
-	"slurmflex/flex/trial/transcript"
 	"slurmflex/flex/usage"
 )
 
@@ -81,7 +76,7 @@ func (a *app) trial(cmd *cobra.Command, cfg *config.Config, o trialOptions) erro
 	a.transport = again
 	client, err := a.cloud(ctx, cfg, zap.NewNop())
 	if err != nil {
-		return notStarted(ctx, err)
+		return trial.NotStarted(ctx, err)
 	}
 	defer client.Close()
 	for _, says := range flex.OtherTrials(ctx, cfg, client) {
@@ -89,7 +84,7 @@ func (a *app) trial(cmd *cobra.Command, cfg *config.Config, o trialOptions) erro
 	}
 	spec, err := o.Spec(ctx, cfg, set, client)
 	if err != nil {
-		return notStarted(ctx, err)
+		return trial.NotStarted(ctx, err)
 	}
 	fmt.Fprint(out, spec)
 	if o.dryRun {
@@ -99,62 +94,14 @@ func (a *app) trial(cmd *cobra.Command, cfg *config.Config, o trialOptions) erro
 		return nil
 	}
 	if !o.yes {
-		if err := confirm(ctx, out, cmd.InOrStdin()); err != nil {
+		if err := terminal.Confirm(ctx, out, cmd.InOrStdin()); err != nil {
 			return err
 		}
 	}
 	t := trial.Trial{Spec: spec, Cloud: client, Again: again, Now: time.Now, Say: func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) }}
-	return runTrial(cmd, t, o.record)
-}
-
-// notStarted returns the error of a trial that failed before it created anything. It counts as
-// wrong usage unless the trial was interrupted.
-func notStarted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("trial interrupted: %w", context.Cause(ctx))
-	}
-	return usage.Wrap(err)
-}
-
-// confirm asks whether to continue; any answer but yes is an error.
-func confirm(ctx context.Context, out io.Writer, in io.Reader) error {
-	fmt.Fprint(out, "Proceed? [y/N] ")
-	line, err := terminal.Answer(ctx, in)
-	if answer := strings.ToLower(line); err == nil && answer != "y" && answer != "yes" {
-		err = usage.Errorf("not confirmed; nothing was created (--yes skips the question)")
+	err = t.Report(ctx, out, o.record, thisBuild().String())
+	if errors.Is(err, trial.ErrFailed) {
+		return loggedError{err} // the report says so
 	}
 	return err
-}
-
-// runTrial runs the trial and prints its report. The report already contains failed checks and
-// remaining resources.
-func runTrial(cmd *cobra.Command, t trial.Trial, record string) error {
-	var recorder *transcript.Recorder
-	if record != "" {
-		file, err := os.OpenFile(record, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return usage.Errorf("--record: %w", err)
-		}
-		defer file.Close()
-		recorder, err = transcript.NewRecorder(file, transcript.Header{
-			Slurmflex: thisBuild().String(), Begun: time.Now().UTC(), Region: t.Spec.Region, Machine: t.Spec.Template.MachineType,
-		}, t.Spec.Project, t.Again.Next)
-		if err != nil {
-			return notStarted(cmd.Context(), err)
-		}
-		t.Again.Next = recorder
-	}
-	report := t.Run(cmd.Context())
-	_, unprinted := fmt.Fprint(cmd.OutOrStdout(), report)
-	switch {
-	case recorder != nil && recorder.Err() != nil:
-		return recorder.Err()
-	case !report.Good():
-		return loggedError{errors.New("a check failed, or the trial left something behind")}
-	case cmd.Context().Err() != nil:
-		return fmt.Errorf("trial interrupted: %w", context.Cause(cmd.Context()))
-	case unprinted != nil:
-		return fmt.Errorf("print the report: %w", unprinted)
-	}
-	return nil
 }

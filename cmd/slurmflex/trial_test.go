@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,13 +132,4 @@ func TestTrialRejectsBulkInsertNodesets(t *testing.T) {
 	w.configure(t, "dws_flex: {use_job_duration: true}", "dws_flex: {use_job_duration: true, use_bulk_insert: true}")
 	_, _, err := w.tried(t, asExpected, "--yes")
 	require.ErrorContains(t, err, "nodeset a3 uses bulk insertion, which makes no groups; choose another nodeset")
-}
-
-func TestOnlyYesConfirms(t *testing.T) {
-	for answer, yes := range map[string]bool{"y\n": true, "Yes\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yesterday\n": false} {
-		var out strings.Builder
-		err := confirm(t.Context(), &out, strings.NewReader(answer))
-		assert.Equal(t, yes, err == nil, "%q", answer)
-		assert.Equal(t, "Proceed? [y/N] ", out.String())
-	}
 }

@@ -360,7 +360,7 @@ var mutants = []mutant{
 	{
 		"a resume without a daemon powers down all its nodes", "flex/hook/hook.go",
 		"free := plan.PoweringUpForNothing(called, nodes, jobs)", "free := append(plan.PoweringUpForNothing(nil, nodes, jobs), called...)",
-		[]string{"cmd/slurmflex"},
+		[]string{"flex/hook"},
 	},
 	{
 		"a node that powers up under a running job is returned", "flex/plan/hook.go",

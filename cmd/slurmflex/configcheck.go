@@ -59,15 +59,15 @@ something could not be checked, 2 if it is invalid.`,
 				}
 				return view.Write(out, asJSON, report)
 			}
-			found := check.Advise(cfg)
+			var seen *check.World
 			if live {
-				seen, err := a.observe(cmd.Context(), cfg)
+				w, err := a.observe(cmd.Context(), cfg)
 				if err != nil {
 					return err
 				}
-				found = append(found, check.Compare(cfg, seen)...)
+				seen = &w
 			}
-			report := check.ReportOf(a.configPath, cfg, live, found)
+			report := check.Of(a.configPath, cfg, seen)
 			if err := view.Write(out, asJSON, report); err != nil {
 				return err
 			}

@@ -46,7 +46,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 				return v.Select(s.filter)
 			}
 			if s.watch {
-				err := terminal.Watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see, s.look())
+				err := terminal.Watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see, s.layout())
 				if errors.Is(err, terminal.ErrNone) {
 					return usage.Wrap(err)
 				}
@@ -59,9 +59,9 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 				return err
 			}
 			if s.json {
-				return view.WriteJSON(cmd.OutOrStdout(), v.Sorted(s.look().Order))
+				return view.WriteJSON(cmd.OutOrStdout(), v.Sorted(s.layout().Order))
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), terminal.Table(cmd.OutOrStdout(), v, s.look()))
+			_, err = io.WriteString(cmd.OutOrStdout(), terminal.Table(cmd.OutOrStdout(), v, s.layout()))
 			return err
 		},
 	}
@@ -103,7 +103,7 @@ func (s *status) check() error {
 	return nil
 }
 
-// look returns the table's layout, except for the terminal's width.
-func (s *status) look() view.Look {
-	return view.Look{Wide: s.output == "wide", Order: view.Order(s.order), Filtered: s.filter != view.Filter{}}
+// layout returns the layout of the table, except for the terminal's width.
+func (s *status) layout() view.Layout {
+	return view.Layout{Wide: s.output == "wide", Order: view.Order(s.order), Filtered: s.filter != view.Filter{}}
 }

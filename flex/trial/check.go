@@ -52,8 +52,8 @@ func (c Check) judge(s *seen) (Verdict, observation) {
 
 // result is the outcome of a step; nil if the step was skipped.
 type result struct {
-	look *look // nil if the step did not look
-	err  error
+	snapshot *snapshot // nil if the step took none
+	err      error
 }
 
 // ok reports whether the step was executed and succeeded.
@@ -98,10 +98,10 @@ func may(do, permission, step string) Check {
 	}}
 }
 
-// saw returns an observer of a step's look.
-func saw(step string, text func(s *seen, l look) string) func(*seen) observation {
+// saw returns an observer of a step's snapshot.
+func saw(step string, text func(s *seen, l snapshot) string) func(*seen) observation {
 	return func(s *seen) observation {
-		if l := s.look(step); l != nil {
+		if l := s.snapshot(step); l != nil {
 			return observation{text: text(s, *l)}
 		}
 		return observation{}
@@ -110,10 +110,10 @@ func saw(step string, text func(s *seen, l look) string) func(*seen) observation
 
 // sawSize returns an observer of the group's target size.
 func sawSize(step string) func(*seen) observation {
-	return saw(step, func(_ *seen, l look) string { return size(l) })
+	return saw(step, func(_ *seen, l snapshot) string { return size(l) })
 }
 
 // sawState returns an observer of a request's state.
 func sawState(step, request string) func(*seen) observation {
-	return saw(step, func(_ *seen, l look) string { return l.state(request) })
+	return saw(step, func(_ *seen, l snapshot) string { return l.state(request) })
 }

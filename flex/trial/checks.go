@@ -74,16 +74,16 @@ func groupChecks() []Check {
 				return observation{text: "two answers", detail: fmt.Sprintf("%q and %q", o[0], o[1])}
 			}
 		}},
-		{"empty group", Documented, "read the new group", "target size 0, 0 members, 0 requests", saw("empty group", func(_ *seen, l look) string {
+		{"empty group", Documented, "read the new group", "target size 0, 0 members, 0 requests", saw("empty group", func(_ *seen, l snapshot) string {
 			return fmt.Sprintf("%s, %d members, %d requests", size(l), len(l.members), len(l.group.Requests))
 		})},
-		{"stamp", Documented, "read the new group's description", "as written", saw("empty group", func(s *seen, l look) string {
+		{"stamp", Documented, "read the new group's description", "as written", saw("empty group", func(s *seen, l snapshot) string {
 			if l.group.Stamp == s.spec.group().Stamp {
 				return "as written"
 			}
 			return "another text"
 		})},
-		{"group's zones", Documented, "read the new group's zones and template", "as written", saw("empty group", func(s *seen, l look) string {
+		{"group's zones", Documented, "read the new group's zones and template", "as written", saw("empty group", func(s *seen, l snapshot) string {
 			g := l.group
 			if slices.Equal(g.Zones, slices.Sorted(slices.Values(s.spec.Zones))) && strings.HasSuffix(s.spec.Template.Link, "/"+g.Template) {
 				return "as written"
@@ -99,7 +99,7 @@ func requestChecks() []Check {
 		{"request", Documented, "create a request of 1 machine for 600 s", taken, ended("create request")},
 		{"accepted", Documented, "read the request when its operation is done", string(mig.Accepted), sawState("waiting request", requestCancelled)},
 		{"raised size", Inferred, "read the group while the request waits", "target size 1", sawSize("waiting request")},
-		{"kept request", Documented, "read the request's names and lease", "as written", saw("waiting request", func(s *seen, l look) string {
+		{"kept request", Documented, "read the request's names and lease", "as written", saw("waiting request", func(s *seen, l snapshot) string {
 			want := s.spec.request(requestCancelled)
 			r, ok := l.request(requestCancelled)
 			if ok && slices.Equal(r.Instances, want.Instances) && r.Duration == want.Duration {
@@ -107,7 +107,7 @@ func requestChecks() []Check {
 			}
 			return fmt.Sprintf("names %s, %s", strings.Join(r.Instances, ", "), r.Duration)
 		})},
-		{"waiting member", Documented, "read the member that waits", "action CREATING, no machine", saw("waiting request", func(s *seen, l look) string {
+		{"waiting member", Documented, "read the member that waits", "action CREATING, no machine", saw("waiting request", func(s *seen, l snapshot) string {
 			// The machine is being created, so the request does not wait.
 			if l.has(s.spec.instance(1)) {
 				return ""
@@ -120,7 +120,7 @@ func requestChecks() []Check {
 			sawState("cancelled request", requestCancelled),
 		},
 		{"lowered size", Documented, "read the group after that", "target size 0", sawSize("cancelled request")},
-		{"cancelled member", Evident, "read its member after that", "no member", saw("cancelled request", func(s *seen, l look) string { return l.memberText(s.spec.instance(1)) })},
+		{"cancelled member", Evident, "read its member after that", "no member", saw("cancelled request", func(s *seen, l snapshot) string { return l.memberText(s.spec.instance(1)) })},
 		{"second cancel", Evident, "cancel the cancelled request", refused(mig.CauseConflict), ended("cancel request again")},
 		{
 			"deleted record", Documented, "delete the cancelled request", "no record",
@@ -133,7 +133,7 @@ func requestChecks() []Check {
 		},
 		{"second request", Inferred, "create a request of the same name", refused(mig.CauseExists), ended("request machine again")},
 		{"delete while waiting", Inferred, "delete a request that waits", refused(mig.CauseConflict), func(s *seen) observation {
-			l := s.look("active request")
+			l := s.snapshot("active request")
 			// The machine was created meanwhile, so the request did not wait.
 			if l == nil || l.has(s.spec.instance(0)) {
 				return observation{}
@@ -145,7 +145,7 @@ func requestChecks() []Check {
 
 func machineChecks() []Check {
 	machine := func(text func(*seen, mig.Instance) string) func(*seen) observation {
-		return saw("running machine", func(s *seen, l look) string {
+		return saw("running machine", func(s *seen, l snapshot) string {
 			in, ok := l.machine(s.spec.instance(0))
 			if !ok {
 				return "not listed"
@@ -153,8 +153,8 @@ func machineChecks() []Check {
 			return text(s, in)
 		})
 	}
-	member := func(s *seen, l look) string { return l.memberText(s.spec.instance(0)) }
-	sizeAndMember := func(s *seen, l look) string { return size(l) + ", " + member(s, l) }
+	member := func(s *seen, l snapshot) string { return l.memberText(s.spec.instance(0)) }
+	sizeAndMember := func(s *seen, l snapshot) string { return size(l) + ", " + member(s, l) }
 	return []Check{
 		{
 			"granted", Documented, "await the machine", string(mig.Succeeded),
@@ -195,7 +195,7 @@ func leaseText(s *seen, in mig.Instance) string {
 	if in.Terminates.IsZero() {
 		return "no end"
 	}
-	least, most := in.Created.Add(mig.MinDuration-time.Second), s.look("running machine").at.Add(mig.MinDuration+maxOff)
+	least, most := in.Created.Add(mig.MinDuration-time.Second), s.snapshot("running machine").at.Add(mig.MinDuration+maxOff)
 	if in.Terminates.Before(least) || in.Terminates.After(most) {
 		return fmt.Sprintf("%s after the creation", in.Terminates.Sub(in.Created).Round(time.Second))
 	}
@@ -205,7 +205,7 @@ func leaseText(s *seen, in mig.Instance) string {
 func endChecks() []Check {
 	return []Check{
 		{"deleted group", Documented, "delete the group", refused(mig.CauseNotFound), ended("read deleted group")},
-		{"empty lists", Documented, "list groups and instances after that", "0 groups, 0 machines", saw("lists at the end", func(_ *seen, l look) string {
+		{"empty lists", Documented, "list groups and instances after that", "0 groups, 0 machines", saw("lists at the end", func(_ *seen, l snapshot) string {
 			groups := 0
 			if l.group.Name != "" {
 				groups = 1

@@ -37,7 +37,7 @@ type Cloud interface {
 const (
 	// callLimit bounds one call and its operation. Validating a request alone may take two minutes.
 	callLimit = 4 * time.Minute
-	lookPause = 2 * time.Second // between two looks while waiting
+	pollPause = 2 * time.Second // between two snapshots while waiting
 	goneLimit = 5 * time.Minute // for the deletion of a machine
 )
 

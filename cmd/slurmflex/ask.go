@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 
-	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/ask"
 	"slurmflex/flex/logs"
@@ -16,44 +12,23 @@ import (
 // daemon returns the configuration's daemon.
 func (a *app) daemon() ask.Daemon { return ask.Daemon{Config: a.configPath} }
 
-// see returns the daemon's last observation, which any user may read. Without a daemon, this
-// process reads Slurm and Compute itself. The configuration must exist, but may be invalid or
-// unreadable, because a running daemon has a valid one.
+// see returns the daemon's last observation. Without a daemon, this process reads Slurm and Compute.
 func (a *app) see(ctx context.Context) (view.View, error) {
-	cfg, err := a.config()
-	if errors.Is(err, fs.ErrNotExist) {
-		return view.View{}, err // a daemon at the default address may serve another cluster
-	}
-	daemon := config.GlanceAt(a.configPath)
-	if err == nil {
-		daemon = cfg.Glance()
-	}
-	v, daemonErr := a.daemon().View(ctx, daemon)
-	switch {
-	case daemonErr == nil:
-		return v, nil
-	case errors.As(daemonErr, &ask.Impostor{}):
-		return view.View{}, daemonErr // an admin must know, so nothing else is shown
-	case err != nil:
-		return view.View{}, err
-	}
-	log := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
-	err = a.with(ctx, cfg, log, func(r *flex.Reconciler) error {
-		quotasRead := a.quotas.Now(ctx, cfg.FlexRegions())
-		seen, p, err := r.Look(ctx)
-		quotasRead()
-		if err != nil {
+	cfg, wrong := a.config()
+	return a.daemon().ViewOr(ctx, cfg, wrong, func() (v view.View, err error) {
+		log := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
+		err = a.with(ctx, cfg, log, func(r *flex.Reconciler) error {
+			quotasRead := a.quotas.Now(ctx, cfg.FlexRegions())
+			seen, p, err := r.Look(ctx)
+			quotasRead()
+			if err == nil {
+				v = view.Of(seen, p)
+				a.filler(cfg, log.Logger).Fill(&v)
+			}
 			return err
-		}
-		v = view.Of(seen, p)
-		fill, _ := a.filler(ctx, cfg, log.Logger)
-		fill(&v)
-		return nil
+		})
+		return v, err
 	})
-	if err != nil {
-		return view.View{}, fmt.Errorf("%w; reading Slurm and Compute directly failed too: %w", daemonErr, err)
-	}
-	return v, nil
 }
 
 // look calls see and shows the progress on stderr.

@@ -3,16 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"slurmflex/config"
 	"slurmflex/flex/check"
-	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/usage"
+	"slurmflex/flex/view"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -51,7 +49,7 @@ something could not be checked, 2 if it is invalid.`,
 			var problems config.Problems
 			switch {
 			case asJSON && errors.As(err, &problems):
-				return errors.Join(writeJSON(out, check.Unloaded(a.configPath, problems)), err)
+				return errors.Join(view.WriteJSON(out, check.Unloaded(a.configPath, problems)), err)
 			case err != nil:
 				return err
 			case effective:
@@ -59,55 +57,39 @@ something could not be checked, 2 if it is invalid.`,
 				if err != nil {
 					return err
 				}
-				return write(out, asJSON, report)
+				return view.Write(out, asJSON, report)
 			}
-			found := check.Advise(cfg)
+			var seen *check.World
 			if live {
-				seen, err := a.observe(cmd.Context(), cfg)
+				w, err := a.observe(cmd.Context(), cfg)
 				if err != nil {
 					return err
 				}
-				found = append(found, check.Compare(cfg, seen)...)
+				seen = &w
 			}
-			report := check.ReportOf(a.configPath, cfg, live, found)
-			if err := write(out, asJSON, report); err != nil {
+			report := check.Of(a.configPath, cfg, seen)
+			if err := view.Write(out, asJSON, report); err != nil {
 				return err
 			}
 			if !report.Valid {
-				return usage(report.Err())
+				return usage.Wrap(report.Err())
 			}
 			return report.Err()
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "also query Slurm and Compute; run it on the controller as SlurmUser")
 	cmd.Flags().BoolVar(&effective, "effective", false, "print the effective configuration, defaults included, as YAML")
-	cmd.MarkFlagsMutuallyExclusive("live", "effective")
+	exclude(cmd, "live", "effective")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-// liveLimit bounds how long a check waits for Slurm and Compute, because a person waits for its
-// result.
-const liveLimit = time.Minute
-
 // observe reads the settings of Slurm and Compute.
 func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, error) {
-	bounded, cancel := context.WithTimeout(ctx, liveLimit)
-	defer cancel()
-	var cloud check.Cloud
-	client, err := a.cloud(ctx, cfg, zap.NewNop())
-	if err == nil {
-		defer client.Close()
-		cloud = client
+	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())
+	if noCloud == nil {
+		defer cloud.Close()
 	}
 	defer a.progress.Begin("querying Slurm and Compute")()
-	seen := check.Observe(bounded, cfg, a.scheduler(cfg), cloud, net.DefaultResolver, time.Now)
-	seen.Client = err
-	if seen.Hooks, err = slurmconf.Programs(); err != nil {
-		return check.World{}, err
-	}
-	if ctx.Err() != nil {
-		return check.World{}, fmt.Errorf("check interrupted: %w", context.Cause(ctx))
-	}
-	return seen, nil
+	return check.Live(ctx, cfg, a.scheduler(cfg), cloud, noCloud)
 }

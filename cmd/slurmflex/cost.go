@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"slurmflex/flex/cost"
+	"slurmflex/flex/usage"
+	"slurmflex/flex/view"
 )
 
 func newCost(a *app) *cobra.Command {
@@ -30,7 +32,7 @@ hides jobs from other users, it runs as SlurmUser.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bill, err := q.Bill()
 			if err != nil {
-				return usageError{err}
+				return usage.Wrap(err)
 			}
 			cfg, err := a.config()
 			if err != nil {
@@ -38,7 +40,7 @@ hides jobs from other users, it runs as SlurmUser.`,
 			}
 			paid, err := cost.ReadPrices(cmp.Or(prices, a.pricesPath()), prices != "")
 			if err != nil {
-				return usageError{err}
+				return usage.Wrap(err)
 			}
 			report, err := bill.Read(cfg, paid)
 			switch {
@@ -47,7 +49,7 @@ hides jobs from other users, it runs as SlurmUser.`,
 			case q.CSV:
 				return report.WriteCSV(cmd.OutOrStdout())
 			case q.JSON:
-				return writeJSON(cmd.OutOrStdout(), report)
+				return view.WriteJSON(cmd.OutOrStdout(), report)
 			}
 			return report.WriteTable(cmd.OutOrStdout())
 		},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/diag"
+	"slurmflex/flex/usage"
 )
 
 func newDiag(a *app) *cobra.Command {
@@ -33,7 +33,7 @@ Exit status: 0 also if parts are missing, 1 if the archive cannot be written.`,
   slurmflex diag --since 6h --job 812 -o /tmp/diag.tar.gz`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if span <= 0 {
-				return usageError{fmt.Errorf("--since must be more than 0, not %s", span)}
+				return usage.Errorf("--since must be more than 0, not %s", span)
 			}
 			return a.diag(cmd, diag.Host{Trial: trial, Job: job, Since: time.Now().Add(-span)}, output)
 		},

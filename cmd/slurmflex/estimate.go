@@ -10,6 +10,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/estimate"
+	"slurmflex/flex/usage"
+	"slurmflex/flex/view"
 )
 
 func newEstimate(a *app) *cobra.Command {
@@ -51,12 +53,12 @@ Places whose history is too short are named and left out.`,
   slurmflex estimate 812`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (q.Partition != "") {
-				return usageError{fmt.Errorf("usage: %s JOB, or %s -p PARTITION -N NODES -t TIME", cmd.CommandPath(), cmd.CommandPath())}
+				return usage.Errorf("usage: %s JOB, or %[1]s -p PARTITION -N NODES -t TIME", cmd.CommandPath())
 			}
 			if cmd.Flags().Changed("after") {
 				q.After = &after
 			}
-			return usage(q.Check())
+			return usage.Wrap(q.Check())
 		},
 		RunE: a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
 			now := time.Now()
@@ -81,7 +83,7 @@ Places whose history is too short are named and left out.`,
 				report.Advise(cmd.Context(), cfg, cloud, noCloud, questions)
 				over()
 			}
-			return write(cmd.OutOrStdout(), asJSON, report)
+			return view.Write(cmd.OutOrStdout(), asJSON, report)
 		}),
 	}
 	cmd.Flags().StringVarP(&q.Partition, "partition", "p", "", "`partition` of the job")
@@ -94,8 +96,8 @@ Places whose history is too short are named and left out.`,
 	cmd.Flags().DurationVar(&after, "after", 0, "with --places: time between the requests in one place and the next (default: ask_elsewhere_after of the earlier place)")
 	cmd.Flags().BoolVar(&q.Best, "best", false, "rank the job's own alternatives: its partitions, fewer nodes if it allows them, and shorter time limits")
 	cmd.Flags().StringVar(&q.TimeMin, "time-min", "", "with --best: shortest time limit, in sbatch format (default: 1 hour)")
-	cmd.MarkFlagsMutuallyExclusive("short", "json")
-	cmd.MarkFlagsMutuallyExclusive("short", "places")
+	exclude(cmd, "short", "json")
+	exclude(cmd, "short", "places")
 	return cmd
 }
 
@@ -110,13 +112,10 @@ func (a *app) questions(ctx context.Context, cfg *config.Config, q estimate.Quer
 	}
 	questions, err := q.Questions(cfg)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage.Wrap(err)
 	}
-	v, err := a.daemon().View(ctx, cfg.Glance())
-	for i := range questions {
-		if set, ok := v.NodeSet(questions[i].NodeSet); err == nil && ok {
-			questions[i].Machine = set.Machine
-		}
+	if v, err := a.daemon().View(ctx, cfg.Glance()); err == nil { // otherwise, the history shows the machine types
+		estimate.NameMachines(questions, &v)
 	}
-	return questions, nil // without a daemon, the history shows the machine types
+	return questions, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -24,11 +23,15 @@ that slurmflex ignores. Changes nothing.`,
 		Args: exactly(1, "/slurm/scripts/config.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.configPath = args[0]
-			text, err := a.fromSlurmGCP(cmd.Context(), conf, verbose, o)
+			cfg, err := a.config()
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
+			cluster, err := slurmgcp.Read(cmd.Context(), cfg, a.scheduler(cfg), o, conf)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), slurmgcp.Report(cluster, verbose))
 			return err
 		},
 	}
@@ -37,24 +40,4 @@ that slurmflex ignores. Changes nothing.`,
 	cmd.Flags().StringVar(&o.Version, "slurm-version", "", "`version` of Slurm, such as 24.11; default: that of scontrol -V")
 	cmd.Flags().StringVar(&o.Programs, "programs", slurmconf.Folder, "`folder` of slurmflex's resume, suspend and resume-fail")
 	return cmd
-}
-
-func (a *app) fromSlurmGCP(ctx context.Context, conf string, verbose bool, o slurmconf.Options) (string, error) {
-	cfg, err := a.config()
-	if err != nil {
-		return "", err
-	}
-	c := slurmgcp.Cluster{Config: cfg, Programs: o.Programs}
-	if c.Version, err = a.slurmVersion(ctx, cfg, o.Version); err != nil {
-		return "", err
-	}
-	if err := o.Check(cfg); err != nil {
-		return "", usageError{err}
-	}
-	if conf != "" {
-		if c.SlurmConf, err = slurmconf.Read(conf); err != nil {
-			return "", usageError{err}
-		}
-	}
-	return slurmgcp.Report(c, verbose), nil
 }

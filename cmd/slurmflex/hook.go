@@ -41,16 +41,8 @@ arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 				return hook.OnlyHandOver(cmd.Context(), config.GlanceAt(a.configPath), logs.ToSyslog(a.syslog), flex.WakeUp{Verb: verb, Nodes: args[0], Jobs: jobs}, err)
 			}
 			log := a.logForHooks(cfg.Options).With(zap.String("hook", verb), zap.String("nodes", args[0]))
-			if fileErr != nil && verb == hook.Resume {
-				log.Warn("SLURM_RESUME_FILE not read; finding the jobs with squeue", zap.Error(fileErr))
-			}
-			names, err := hook.Names(args[0])
-			if err != nil {
-				log.Error("nothing done", zap.Error(err))
-				return usageError{err}
-			}
 			h := hook.Hook{Config: cfg, File: a.configPath, Slurm: a.scheduler(cfg), Lock: a.lock(cfg), Log: log, Unreceipted: unreceipted}
-			return h.Run(cmd.Context(), flex.WakeUp{Cluster: cfg.Cluster, Verb: verb, Nodes: args[0], Jobs: jobs}, names)
+			return h.Run(cmd.Context(), flex.WakeUp{Cluster: cfg.Cluster, Verb: verb, Nodes: args[0], Jobs: jobs}, fileErr)
 		},
 	}
 	cmd.Flags().StringVar(&unreceipted, "unreceipted", "", "the daemon was called already, and `why` it has not answered")

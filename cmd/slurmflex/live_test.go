@@ -1,10 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"os/user"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,273 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// liveWorld returns a world in which Slurm and Compute are set up correctly for the configuration.
-// Slurm's output is that of a real Slurm of the given version, with our nodes and programs added.
-func liveWorld(t *testing.T, version string) *world {
-	t.Helper()
+func TestCheckFailsIfItCannotReadASetting(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Advance(time.Since(w.cloud.State().Now)) // its clock may be slow
 	w.margin(t)
-	for _, program := range []string{"resume", "suspend", "resume-fail"} {
-		b, err := os.ReadFile("../../scripts/" + program)
-		require.NoError(t, err)
-		w.write(t, "bin/"+program, string(b))
-	}
-	w.write(t, "config.txt", strings.NewReplacer(
-		"/var/lib/slurm-lab/etc/resume.sh", "DIR/bin/resume",
-		"SuspendProgram          = /var/lib/slurm-lab/etc/suspend.sh", "SuspendProgram          = DIR/bin/suspend",
-		"ResumeFailProgram       = /var/lib/slurm-lab/etc/suspend.sh", "ResumeFailProgram       = DIR/bin/resume-fail",
-		"/var/lib/slurm-lab/etc/slurm.conf", "DIR/slurm.conf",
-		"ResumeTimeout           = 60 sec", "ResumeTimeout           = 65533 sec",
-		"SuspendTimeout          = 5 sec", "SuspendTimeout          = 300 sec",
-		"SuspendTime             = 20 sec", "SuspendTime             = 300 sec",
-		"= root(0)", "= us("+strconv.Itoa(os.Geteuid())+")",
-	).Replace(realSlurm(t, version, "config.txt")))
-	w.write(t, "partitions.txt", strings.NewReplacer(
-		"PartitionName=flex ", "PartitionName=train ", "Nodes=f[0-7]", "Nodes=alpha-a3-[0-7]",
-		"MaxTime=UNLIMITED", "MaxTime=6-23:50:00", "DefaultTime=NONE", "DefaultTime=01:00:00", "PowerDownOnIdle=NO", "PowerDownOnIdle=YES",
-	).Replace(realSlurm(t, version, "partitions.txt")))
-	w.write(t, "version.txt", realSlurm(t, version, "version.txt"))
-	w.write(t, "slurm.conf", `ClusterName=alpha
-ResumeProgram=DIR/bin/resume
-SuspendProgram=DIR/bin/suspend
-ResumeFailProgram=DIR/bin/resume-fail
-ResumeTimeout=65533
-SuspendTime=300
-ResumeRate=0
-SuspendRate=0
-NodeName=alpha-a3-[0-7] CPUs=2 State=CLOUD
-PartitionName=train Nodes=alpha-a3-[0-7] OverSubscribe=EXCLUSIVE
-`)
-	w.answer(t, "scontrol", `case "$*" in
-*config) cat DIR/config.txt ;;
-*partition) cat DIR/partitions.txt ;;
-*reservation) echo "No reservations in the system" ;;
--V) cat DIR/version.txt ;;
-*nodes) cat DIR/nodes ;;
-esac`)
-	return w
-}
-
-func realSlurm(t *testing.T, version, name string) string {
-	t.Helper()
-	b, err := os.ReadFile("../../slurm/testdata/" + version + "/" + name)
-	require.NoError(t, err)
-	return string(b)
-}
-
-// change replaces a part of a file of the world. The part must exist.
-func (w *world) change(t *testing.T, name, old, text string) {
-	t.Helper()
-	b, err := os.ReadFile(w.path(name))
-	require.NoError(t, err)
-	old, text = strings.ReplaceAll(old, "DIR", w.dir), strings.ReplaceAll(text, "DIR", w.dir)
-	require.Contains(t, string(b), old)
-	w.write(t, name, strings.Replace(string(b), old, text, 1))
-}
-
-// set changes a setting in the output of scontrol show config.
-func (w *world) set(t *testing.T, key, old, value string) {
-	t.Helper()
-	pad := strings.Repeat(" ", max(0, 24-len(key)))
-	w.change(t, "config.txt", key+pad+"= "+old+"\n", key+pad+"= "+value+"\n")
-}
-
-func TestCheckAcceptsACorrectSlurmAndCompute(t *testing.T) {
-	for _, version := range []string{"22.05.8", "23.02.8", "23.11.11", "24.11.5", "25.05.8", "26.05.3"} {
-		t.Run(version, func(t *testing.T) {
-			w := liveWorld(t, version)
-			r := w.flex(t, "config", "check", "--live").exits(t, exitDone)
-			advice := ""
-			if version == "25.05.8" {
-				advice = "slurm.conf: SLURM_VERSION: advice: Slurm 25.05.8 has the vulnerabilities of September 2026 (CVE-2026-65107 to 65168); upgrade it to 25.05.9 or later\n"
-			}
-			assert.Equal(t, advice+"config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start; Slurm and Compute match\n",
-				w.within(r.stdout.String()))
-			assert.Empty(t, r.stderr.String())
-			w.assertUntouched(t)
-		})
-	}
-}
-
-// mistake is one faulty setting. Its fault is the only text on stderr, or its advice is the only
-// text before the last line.
-type mistake struct {
-	version string // of Slurm; default: 24.11.5
-	plant   func(*testing.T, *world)
-	fault   string
-	advice  string
-}
-
-func (m mistake) check(t *testing.T) {
-	t.Helper()
-	version := m.version
-	if version == "" {
-		version = "24.11.5"
-	}
-	w := liveWorld(t, version)
-	m.plant(t, w)
-	code := exitDone
-	if m.fault != "" {
-		code = exitUsage
-	}
-	r := w.flex(t, "config", "check", "--live").exits(t, code)
-	assert.Equal(t, m.fault, strings.TrimSuffix(w.within(r.stderr.String()), "\n"))
-	advice := ""
-	for line := range strings.Lines(w.within(r.stdout.String())) {
-		if !strings.HasPrefix(line, "config.yaml: OK: ") {
-			advice += line
-		}
-	}
-	assert.Equal(t, m.advice, strings.TrimSuffix(advice, "\n"))
-	w.assertUntouched(t)
-}
-
-func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
-	set := func(key, old, value string) func(*testing.T, *world) {
-		return func(t *testing.T, w *world) { w.set(t, key, old, value) }
-	}
-	for name, m := range map[string]mistake{
-		"no ResumeProgram": {
-			plant: set("ResumeProgram", "DIR/bin/resume", "(null)"),
-			fault: "slurm.conf:2: ResumeProgram: is not set; set ResumeProgram=bin/resume",
-		},
-		"the ResumeProgram of slurm-gcp": {
-			plant: func(t *testing.T, w *world) {
-				w.write(t, "bin/resume.py", "#!/usr/bin/env python3\n")
-				w.set(t, "ResumeProgram", "DIR/bin/resume", "DIR/bin/resume.py")
-			},
-			fault: "slurm.conf:2: ResumeProgram: bin/resume.py is not slurmflex's; set ResumeProgram=bin/resume",
-		},
-		"a relative ResumeProgram": {
-			plant: set("ResumeProgram", "DIR/bin/resume", "resume"),
-			fault: `slurm.conf:2: ResumeProgram: "resume" is not an absolute path; set ResumeProgram=bin/resume`,
-		},
-		"a SuspendProgram that is not executable": {
-			plant: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("bin/suspend"), 0o644)) },
-			fault: "slurm.conf:3: SuspendProgram: Slurm cannot call bin/suspend: it is not executable; set SuspendProgram=bin/suspend",
-		},
-		"a SuspendProgram that any user may change": {
-			plant: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("bin/suspend"), 0o777)) },
-			fault: "slurm.conf:3: SuspendProgram: Slurm does not call bin/suspend, because other users can write to it (mode 0777); set SuspendProgram=bin/suspend",
-		},
-		"slurmflex itself as program": {
-			plant: func(t *testing.T, w *world) {
-				w.write(t, "bin/slurmflex", "\x7fELF slurmflex")
-				require.NoError(t, os.Chmod(w.path("bin/slurmflex"), 0o755))
-				w.set(t, "SuspendProgram", "DIR/bin/suspend", "DIR/bin/slurmflex")
-			},
-			fault: "slurm.conf:3: SuspendProgram: bin/slurmflex is called without a verb; set SuspendProgram=bin/suspend",
-		},
-		"a ResumeRate": {
-			plant: set("ResumeRate", "0 nodes/min", "300 nodes/min"),
-			fault: "slurm.conf:7: ResumeRate: 300 nodes/min splits a job's nodes across several calls; set ResumeRate=0",
-		},
-		"22.05 without PrivateData=cloud, which hides nodes": {
-			version: "22.05.8",
-			plant: func(t *testing.T, w *world) {
-				w.set(t, "PrivateData", "cloud", "jobs")
-				w.write(t, "nodes", "No nodes in the system\n")
-			},
-			fault: "slurm.conf: PrivateData: lacks cloud; without it Slurm before 23.02 hides powered-down nodes; set PrivateData=jobs,cloud",
-		},
-		"another user than SlurmUser": {
-			plant: func(t *testing.T, w *world) {
-				w.set(t, "SlurmUser", "us("+strconv.Itoa(os.Geteuid())+")", "slurm(64030)")
-			},
-			advice: "slurm.conf: SlurmUser: advice: slurmflex runs as slurm, but this check runs as " + me(t) +
-				", which may have different files and credentials; run it with sudo -u slurm",
-		},
-	} {
-		t.Run(name, m.check)
-	}
-}
-
-func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
-	partition := func(old, text string) func(*testing.T, *world) {
-		return func(t *testing.T, w *world) { w.change(t, "partitions.txt", old, text) }
-	}
-	keepIdle := func(seconds, old, text string) func(*testing.T, *world) {
-		return func(t *testing.T, w *world) {
-			w.configure(t, "use_job_duration: true, job_duration_margin: 600", "keep_idle: "+seconds)
-			if old != "" {
-				w.change(t, "partitions.txt", old, text)
-			}
-		}
-	}
-	for name, m := range map[string]mistake{
-		"A8: a partition of 26.05, where OverSubscribe=EXCLUSIVE does nothing": { // PartitionName=DEFAULT has Exclusive=NO
-			version: "26.05.3",
-			plant:   partition("Exclusive=NODE", "Exclusive=NO"),
-			fault:   "slurm.conf:10: PartitionName=train: shares its nodes between jobs, but enable_job_exclusive is set; add Exclusive=NODE",
-		},
-		"a partition that does not": {
-			plant: func(t *testing.T, w *world) { w.configure(t, "enable_job_exclusive: true, ", "") },
-			fault: "config.yaml:6: partitions.train.enable_job_exclusive: Slurm allocates the nodes of train to one job at a time; set this to true",
-		},
-		"nodes that keep_idle keeps and Slurm does not": {
-			plant: keepIdle("1200", "SuspendTime=GLOBAL", "SuspendTime=1800"),
-			fault: "slurm.conf:10: PartitionName=train: powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES",
-		},
-		"nodes that Slurm keeps for less than keep_idle": {
-			plant: keepIdle("1200", "PowerDownOnIdle=YES", "PowerDownOnIdle=NO"),
-			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 300 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
-		},
-		"22.05 that keeps nodes for less than keep_idle": {
-			version: "22.05.8",
-			plant: func(t *testing.T, w *world) {
-				keepIdle("1200", "", "")(t, w)
-				w.change(t, "slurm.conf", "Nodes=alpha-a3-[0-7] ", "Nodes=alpha-a3-[0-7] SuspendTime=600 ")
-			},
-			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 600 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
-		},
-		"nodes that stay up while slurmflex is down": {
-			plant: keepIdle("1200", "SuspendTime=GLOBAL PowerDownOnIdle=YES", "SuspendTime=INFINITE PowerDownOnIdle=NO"),
-			fault: "slurm.conf:10: PartitionName=train: never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set SuspendTime=1200",
-		},
-		"a partition with a short ResumeTimeout of its own": {
-			plant: partition("ResumeTimeout=GLOBAL", "ResumeTimeout=60"),
-			fault: "slurm.conf:10: PartitionName=train: its ResumeTimeout: 60 s is shorter than a boot, which may take 00:30:00; set ResumeTimeout=65533",
-		},
-		"nodes that Slurm does not have": {
-			plant: func(t *testing.T, w *world) {
-				b, err := os.ReadFile(w.path("nodes"))
-				require.NoError(t, err)
-				w.write(t, "nodes", strings.Join(strings.SplitAfter(string(b), "\n")[:6], ""))
-			},
-			fault: "config.yaml:8: nodeset.a3: Slurm does not know alpha-a3-[6-7]; add NodeName=alpha-a3-[6-7] … State=CLOUD to slurm.conf (see slurmflex config slurm-conf)",
-		},
-		"nodes that the nodeset does not have": {
-			plant: func(t *testing.T, w *world) {
-				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6")
-			},
-			fault: "config.yaml:10: nodeset.a3.node_count_dynamic_max: Slurm also has alpha-a3-[6-7], but slurmflex never requests machines for them; set this to 8 or remove them from slurm.conf",
-		},
-		"nodes that are not in the cloud": {
-			plant: func(t *testing.T, w *world) { w.nodes(t, "IDLE", 0, 7) },
-			fault: "slurm.conf:9: NodeName=alpha-a3-[0-7]: Slurm does not power these nodes up and down; add State=CLOUD to their line",
-		},
-		"static nodes that are suspended when idle": {
-			plant: func(t *testing.T, w *world) {
-				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
-			},
-			fault:  "slurm.conf: SuspendExcNodes: lacks the nodes alpha-a3-[0-1], which Slurm would power down when they are idle; set SuspendExcNodes=alpha-a3-[0-1],s[0-1]",
-			advice: "config.yaml:11: nodeset.a3.node_count_static: advice: exclusive partition train powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false",
-		},
-		"but not where their partition is never suspended": {
-			plant: func(t *testing.T, w *world) {
-				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
-				w.set(t, "SuspendExcParts", "(null)", "train")
-			},
-			advice: "config.yaml:11: nodeset.a3.node_count_static: advice: exclusive partition train powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false",
-		},
-	} {
-		t.Run(name, m.check)
-	}
-}
-
-func TestCheckFailsIfItCannotReadASetting(t *testing.T) {
-	w := liveWorld(t, "24.11.5")
 	w.answer(t, "scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
 	r := w.flex(t, "config", "check", "--live").exits(t, exitFailed)
 	assert.Empty(t, r.stdout.String())
@@ -289,7 +22,7 @@ func TestCheckFailsIfItCannotReadASetting(t *testing.T) {
 }
 
 func TestCheckDoesNotWaitLongForASilentCompute(t *testing.T) {
-	w := liveWorld(t, "24.11.5")
+	w := newWorld(t)
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		_, _, err := w.inside(t, unreachable["never answers"].wire, "config", "check", "--live")
@@ -297,13 +30,4 @@ func TestCheckDoesNotWaitLongForASilentCompute(t *testing.T) {
 		require.ErrorContains(t, err, "check that this host can reach Compute")
 		assert.LessOrEqual(t, time.Since(begun), 2*time.Minute)
 	})
-}
-
-// me returns the name of the user who runs this test, or the uid if the user has no name.
-func me(t *testing.T) string {
-	t.Helper()
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return fmt.Sprintf("uid %d", os.Geteuid())
 }

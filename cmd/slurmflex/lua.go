@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"slurmflex/config"
+	"slurmflex/flex/setup"
 	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/usage"
 )
 
 func newLua(a *app) *cobra.Command {
@@ -31,9 +33,9 @@ func newJobSubmit(a *app) *cobra.Command {
 		Args: noArguments,
 		RunE: a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
 			if err := cmp.Or(slurmconf.CheckLevels(levels), slurmconf.Options{Machines: machines}.Check(cfg)); err != nil {
-				return usageError{err}
+				return usage.Wrap(err)
 			}
-			return put(cmd.OutOrStdout(), output, func() (string, error) {
+			return setup.Output(cmd.OutOrStdout(), output, func() (string, error) {
 				return slurmconf.JobSubmit(slurmconf.Input{Config: cfg, Machines: a.machines(cmd.Context(), cfg, machines)}, levels)
 			})
 		}),

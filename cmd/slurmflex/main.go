@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
+	"slurmflex/flex/usage"
 )
 
 // The exit statuses of every command.
@@ -86,25 +87,11 @@ type loggedError struct{ error }
 
 func (e loggedError) Unwrap() error { return e.error }
 
-// usageError is a wrong call or an unusable configuration.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// usage wraps an error as a usageError; nil remains nil.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return usageError{err}
-}
-
 func exitCode(err error) int {
-	var usage usageError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &usage):
+	case usage.Is(err):
 		return exitUsage
 	}
 	return exitFailed

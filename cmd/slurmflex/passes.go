@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,12 +15,16 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/command"
 	"slurmflex/flex/door"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
 	"slurmflex/flex/notify"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
+	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/flex/web"
 	"slurmflex/slurm"
@@ -73,11 +76,12 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	doors := door.New(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
 	notifier := notify.New(cfg, r.Log, time.Now)
-	fill, keep := a.filler(ctx, cfg, r.Log)
-	board.Fill, board.Keep = func(v *view.View) {
-		fill(v)
+	fill := a.filler(cfg, r.Log)
+	board.Fill = func(v *view.View) {
+		fill.Fill(v)
 		notifier.Fill(v)
-	}, keep
+	}
+	board.Keep = func(s *scene.Scene, p plan.Plan) { fill.Keep(ctx, s, p) }
 	r.Watch, r.Promises = flex.Watchers{board, doors, notifier, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &reload.Reloader{
@@ -135,7 +139,7 @@ Each action is a line of the log, on stderr; the last line, on stdout, counts th
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be cleaned up")
 	textfileFlag(cmd, &file)
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "textfile")
+	exclude(cmd, "dry-run", "textfile")
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also clean up what slurm-gcp's scripts have left of this cluster's flex nodesets")
 	return cmd
@@ -154,7 +158,7 @@ or an hour passes. It must run as SlurmUser.`,
 		ValidArgsFunction: a.complete(nodeSets),
 		RunE: a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
 			if _, err := cfg.NeedFlexSet(args[0]); err != nil {
-				return usageError{err}
+				return usage.Wrap(err)
 			}
 			over := a.progress.Begin("reading Slurm")
 			nodes, err := flex.Unblock(cmd.Context(), a.scheduler(cfg), cfg, args[0])
@@ -162,7 +166,7 @@ or an hour passes. It must run as SlurmUser.`,
 			if err != nil {
 				return fmt.Errorf("unblock %s: %w", args[0], err)
 			}
-			return write(cmd.OutOrStdout(), asJSON, view.Unblock{Envelope: view.EnvelopeOf("unblock"), NodeSet: args[0], Nodes: slurm.Fold(nodes)})
+			return view.Write(cmd.OutOrStdout(), asJSON, view.Unblock{Envelope: view.EnvelopeOf("unblock"), NodeSet: args[0], Nodes: slurm.Fold(nodes)})
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
@@ -203,42 +207,18 @@ func newPass(a *app) *cobra.Command {
 // textfileFlag adds --textfile, which names the file that node_exporter reads metrics from.
 func textfileFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "textfile", "", "write metrics into this `file` for node_exporter, such as /var/lib/prometheus/node-exporter/slurmflex.prom")
-	cmd.PreRunE = func(*cobra.Command, []string) error { return usage(metrics.CheckTextfile(*file)) }
+	cmd.PreRunE = func(*cobra.Command, []string) error { return usage.Wrap(metrics.CheckTextfile(*file)) }
 }
 
 // onePass runs one pass, prints its actions, and writes its metrics into the file.
 func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file string, only ...flex.Filter) error {
-	ctx, did := cmd.Context(), view.NewPassLog(r.Config.Cluster)
-	r.Watch = flex.Watchers{r.Watch, &a.progress, did}
-	over := a.progress.Begin("reading Slurm and Compute")
-	out, err := r.Sync(ctx, a.lock(r.Config), only...)
-	over()
-	a.history.Wait(recordLimit) // the history counts machine time by account
-	pass := did.Pass()
-	if errors.Is(err, flex.ErrQueued) || errors.Is(err, flex.ErrStandby) {
-		pass.Skipped = err.Error()
+	pass := command.Pass{
+		Terminal: command.Terminal{Progress: &a.progress, Out: cmd.OutOrStdout(), JSON: asJSON},
+		R:        r, Lock: a.lock(r.Config), Only: only,
+		Then: func(err error) error {
+			a.history.Wait(recordLimit) // the history counts machine time by account
+			return a.measures.WriteTextfile(file, err)
+		},
 	}
-	var said error
-	if err == nil || pass.Skipped != "" || len(pass.Actions) > 0 {
-		said = write(cmd.OutOrStdout(), asJSON, pass)
-	}
-	return errors.Join(verdict(ctx, out, err), said, a.measures.WriteTextfile(file, err))
-}
-
-// verdict returns the error of a pass. It returns nil if another process does the work: one that is
-// about to start a pass, or slurmflex on the active controller's host.
-func verdict(ctx context.Context, out flex.Outcome, err error) error {
-	switch {
-	case errors.Is(err, flex.ErrQueued), errors.Is(err, flex.ErrStandby):
-		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("pass interrupted: %w; the next one continues from there", context.Cause(ctx))
-	case err != nil:
-		return err
-	case out.Failed > 0:
-		return fmt.Errorf("%d of %d actions failed; the next pass retries", out.Failed, len(out.Plan.Actions))
-	case out.Plan.Unseen > 0:
-		return fmt.Errorf("%s could not be read; the next pass retries", view.Count(out.Plan.Unseen, "region"))
-	}
-	return nil
+	return pass.Run(cmd.Context())
 }

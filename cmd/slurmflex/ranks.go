@@ -1,13 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
@@ -28,24 +27,20 @@ run it; see slurmflex why --help.`,
 		ValidArgsFunction: a.complete(view.View.Subjects),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if tasks < 1 {
-				return usageError{errors.New("--tasks-per-node must be 1 or more")}
+				return usage.Errorf("--tasks-per-node must be 1 or more")
 			}
 			v, err := a.look(cmd.Context())
 			if err != nil {
 				return err
 			}
-			nodes, unknown, err := v.Ranks(args[0])
+			lines, unknown, err := v.Ranks(args[0], tasks)
 			if err != nil {
 				return err
 			}
 			if len(unknown) > 0 {
 				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "Compute does not show where %s is; last in the order\n", slurm.Fold(unknown))
 			}
-			var text strings.Builder
-			for _, node := range nodes {
-				text.WriteString(strings.Repeat(node+"\n", tasks))
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text.String())
+			_, err = io.WriteString(cmd.OutOrStdout(), lines)
 			return err
 		},
 	}

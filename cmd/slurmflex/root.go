@@ -1,13 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"slurmflex/flex/hook"
+	"slurmflex/flex/usage"
 )
 
 // defaultConfig is the configuration file used without --config.
@@ -33,7 +33,7 @@ reconciles the difference between what Slurm wants and what Compute has.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%s; see %s --help", strings.Replace(err.Error(), "unknown flag: ", "unknown flag ", 1), cmd.CommandPath())}
+		return usage.Errorf("%s; see %s --help", strings.Replace(err.Error(), "unknown flag: ", "unknown flag ", 1), cmd.CommandPath())
 	})
 	root.Flags().Bool("version", false, "print the version and exit")
 	root.SetVersionTemplate("{{.Version}}")
@@ -87,12 +87,29 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
+// jsonFlag adds --json.
+func jsonFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON, as described in docs/reference.md")
+}
+
+// exclude makes two flags of a command mutually exclusive. Cobra's own check is no usage error.
+func exclude(cmd *cobra.Command, one, other string) {
+	check := cmd.Args
+	cmd.MarkFlagsMutuallyExclusive(one, other) // completion then offers only one of them
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
+			return usage.Errorf("--%s and --%s are mutually exclusive", one, other)
+		}
+		return check(cmd, args)
+	}
+}
+
 // exactly accepts n arguments; any other number is an error with the usage and an example.
 func exactly(n int, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
 			_, arguments, _ := strings.Cut(cmd.Use, " ")
-			return usageError{fmt.Errorf("usage: %s %s (for example %s)", cmd.CommandPath(), arguments, example)}
+			return usage.Errorf("usage: %s %s (for example %s)", cmd.CommandPath(), arguments, example)
 		}
 		return nil
 	}
@@ -101,7 +118,7 @@ func exactly(n int, example string) cobra.PositionalArgs {
 // noArguments rejects arguments for commands that take only flags.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no arguments, not even %q; see %[1]s --help", cmd.CommandPath(), args[0])}
+		return usage.Errorf("%s takes no arguments, not even %q; see %[1]s --help", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
@@ -118,5 +135,5 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 		slices.Sort(similar)
 		next = "; did you mean " + strings.Join(similar, " or ") + "? See"
 	}
-	return usageError{fmt.Errorf("%s has no command %q%s %[1]s --help", cmd.CommandPath(), args[0], next)}
+	return usage.Errorf("%s has no command %q%s %[1]s --help", cmd.CommandPath(), args[0], next)
 }

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -12,7 +9,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/setup"
 	"slurmflex/flex/slurmconf"
-	"slurmflex/slurm"
 )
 
 func newSlurmConf(a *app) *cobra.Command {
@@ -32,7 +28,9 @@ it is unchanged.`,
   slurmflex config slurm-conf --slurm-version 24.11 --machine a3=a3-megagpu-8g`,
 		Args: noArguments,
 		RunE: a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
-			return put(cmd.OutOrStdout(), output, func() (string, error) { return a.slurmConf(cmd.Context(), cfg, o) })
+			return setup.Output(cmd.OutOrStdout(), output, func() (string, error) {
+				return o.Write(cmd.Context(), cfg, a.scheduler(cfg), a.machines)
+			})
 		}),
 	}
 	outputFlag(cmd, &output)
@@ -49,56 +47,6 @@ func outputFlag(cmd *cobra.Command, file *string) {
 func machineFlag(cmd *cobra.Command, machines *map[string]string) {
 	cmd.Flags().StringToStringVar(machines, "machine", nil, "machine type of a nodeset, as `NODESET=TYPE`, instead of querying Compute for its template")
 	cmd.Flags().Lookup("machine").DefValue = "" // otherwise the help shows [] as the default
-}
-
-// put writes a text to the file in --output, or to stdout.
-func put(stdout io.Writer, output string, written func() (string, error)) error {
-	if output != "" {
-		if err := setup.CheckOutput(output); err != nil {
-			return usageError{err}
-		}
-	}
-	text, err := written()
-	switch {
-	case err != nil:
-		return err
-	case output != "":
-		return setup.Replace(output, text)
-	}
-	_, err = io.WriteString(stdout, text)
-	return err
-}
-
-// slurmConf returns the part of slurm.conf that a configuration needs.
-func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmconf.Options) (text string, err error) {
-	in := slurmconf.Input{Config: cfg, Programs: o.Programs}
-	if in.Version, err = a.slurmVersion(ctx, cfg, o.Version); err != nil {
-		return "", err
-	}
-	if err := o.Check(cfg); err != nil {
-		return "", usageError{err}
-	}
-	if in.Programs == "" {
-		if in.Programs, err = slurmconf.Programs(); err != nil {
-			return "", err
-		}
-	}
-	in.Machines = a.machines(ctx, cfg, o.Machines)
-	return slurmconf.Text(in)
-}
-
-func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string) (v slurm.Version, err error) {
-	if given == "" {
-		if v, err = a.scheduler(cfg).Version(ctx); err != nil {
-			return v, fmt.Errorf("%w; or give --slurm-version, such as 22.05", err)
-		}
-	} else if v, err = slurm.ParseVersion(given); err != nil {
-		return v, usageError{fmt.Errorf("--slurm-version: %w", err)}
-	}
-	if old := slurmconf.TooOld(v); old != "" {
-		return v, usageError{errors.New(old + "; set the version that you upgrade to with --slurm-version")}
-	}
-	return v, nil
 }
 
 // machines returns the machine types of our nodesets.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"slurmflex/flex/terminal"
+	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 )
 
@@ -35,13 +36,19 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
   slurmflex status --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.check(); err != nil {
-				return usageError{err}
+				return usage.Wrap(err)
 			}
-			see := func(ctx context.Context) (view.View, error) { return s.see(ctx, a) }
+			see := func(ctx context.Context) (view.View, error) {
+				v, err := a.see(ctx)
+				if err != nil {
+					return v, err
+				}
+				return v.Select(s.filter)
+			}
 			if s.watch {
-				err := terminal.Watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see, s.look())
+				err := terminal.Watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see, s.layout())
 				if errors.Is(err, terminal.ErrNone) {
-					return usageError{err}
+					return usage.Wrap(err)
 				}
 				return err
 			}
@@ -51,7 +58,11 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if err != nil {
 				return err
 			}
-			return s.write(cmd.OutOrStdout(), v)
+			if s.json {
+				return view.WriteJSON(cmd.OutOrStdout(), v.Sorted(s.layout().Order))
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), terminal.Table(cmd.OutOrStdout(), v, s.layout()))
+			return err
 		},
 	}
 	jsonFlag(cmd, &s.json)
@@ -62,6 +73,9 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	cmd.Flags().StringVar(&s.filter.NodeSet, "nodeset", "", "show only the nodeset with this `name`")
 	cmd.Flags().StringVar(&s.order, "sort", "nodeset", "sort by this `key`: "+view.Orders)
 	cmd.Flags().StringVarP(&s.output, "output", "o", "", "`wide` shows more columns")
+	exclude(cmd, "json", "watch")
+	exclude(cmd, "json", "output")
+	exclude(cmd, "me", "user")
 	completeFlags(cmd, map[string]cobra.CompletionFunc{
 		"user":      a.complete(func(v view.View, _ string) []string { return v.Users() }),
 		"partition": a.complete(func(v view.View, _ string) []string { return v.Partitions() }),
@@ -71,15 +85,9 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	return cmd
 }
 
-// check returns an error for contradictory flags, and replaces --me by the user's name.
+// check returns an error for unknown values of flags, and replaces --me by the user's name.
 func (s *status) check() error {
 	switch {
-	case s.json && s.watch:
-		return errors.New("--json and --watch are mutually exclusive")
-	case s.json && s.output != "":
-		return errors.New("--json and --output are mutually exclusive")
-	case s.me && s.filter.User != "":
-		return errors.New("--me and --user are mutually exclusive")
 	case s.output != "" && s.output != "wide":
 		return fmt.Errorf("unknown --output %q; choose one of: wide", s.output)
 	case !view.Order(s.order).Known():
@@ -95,31 +103,7 @@ func (s *status) check() error {
 	return nil
 }
 
-func (s *status) see(ctx context.Context, a *app) (view.View, error) {
-	v, err := a.see(ctx)
-	if err != nil {
-		return v, err
-	}
-	if err := s.filter.Check(v); err != nil {
-		return v, usageError{err}
-	}
-	if s.filter.User != "" && v.HidesUsers() {
-		return v, errors.New("--me and --user do not work here, because Slurm hides the users of jobs (PrivateData)")
-	}
-	return v.Only(s.filter), nil
-}
-
-// look returns the table's layout, except for the terminal's width.
-func (s *status) look() view.Look {
-	return view.Look{Wide: s.output == "wide", Order: view.Order(s.order), Filtered: s.filter != view.Filter{}}
-}
-
-func (s *status) write(w io.Writer, v view.View) error {
-	look := s.look()
-	if s.json {
-		v.Rows = look.Order.Sort(v.Rows)
-		return writeJSON(w, v)
-	}
-	_, err := io.WriteString(w, terminal.Table(w, v, look))
-	return err
+// layout returns the layout of the table, except for the terminal's width.
+func (s *status) layout() view.Layout {
+	return view.Layout{Wide: s.output == "wide", Order: view.Order(s.order), Filtered: s.filter != view.Filter{}}
 }

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +13,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/trial"
-	"slurmflex/flex/trial/transcript"
+	"slurmflex/flex/usage"
 )
 
 // trialOptions holds the flags of the trial command.
@@ -32,8 +28,8 @@ func newTrial(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "trial --nodeset NODESET", Short: "Try on your own project whether Compute does what slurmflex relies on", GroupID: "ask",
 		Long: `Create an instance group, a workload policy and four resize requests of one machine,
-read each answer, delete everything, and report for each fact whether Compute did what
-slurmflex relies on. Nothing uses the policy. Two of the requests must create no machine;
+read each answer, delete everything, and check whether Compute did what slurmflex
+relies on. Each check is reported as passed, failed or skipped. Nothing uses the policy. Two of the requests must create no machine;
 the machines of the other two are deleted as soon as they run. It takes minutes, and asks
 before it creates anything.
 
@@ -47,7 +43,7 @@ the checks that need it are skipped.
 The template's startup script runs on the machines, which do not join Slurm. If you can,
 use a small --template without a startup script, in the nodeset's region.
 
-Exit status: 0 if no fact differed and nothing is left behind; 1 if a fact differed,
+Exit status: 0 if no check failed and nothing is left behind; 1 if a check failed,
 something is left behind, or it was interrupted; 2 if it created nothing, because of wrong
 usage, missing credentials or a template that it could not read.`,
 		Example: `  slurmflex trial --nodeset a3 --dry-run
@@ -62,7 +58,7 @@ usage, missing credentials or a template that it could not read.`,
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print the calls that would change something")
 	cmd.Flags().StringVar(&o.record, "record", "", "write the calls and answers to a new `file`, without project names, addresses and other secrets")
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "record")
+	exclude(cmd, "dry-run", "record")
 	completeFlags(cmd, map[string]cobra.CompletionFunc{"nodeset": a.complete(nodeSets), "template": cobra.NoFileCompletions, "wait": cobra.NoFileCompletions})
 	return cmd
 }
@@ -71,7 +67,7 @@ func (a *app) trial(cmd *cobra.Command, cfg *config.Config, o trialOptions) erro
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	set, err := o.Check(cfg)
 	if err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	again := &trial.Again{Next: a.transport}
 	if a.transport == nil {
@@ -80,7 +76,7 @@ func (a *app) trial(cmd *cobra.Command, cfg *config.Config, o trialOptions) erro
 	a.transport = again
 	client, err := a.cloud(ctx, cfg, zap.NewNop())
 	if err != nil {
-		return notStarted(ctx, err)
+		return trial.NotStarted(ctx, err)
 	}
 	defer client.Close()
 	for _, says := range flex.OtherTrials(ctx, cfg, client) {
@@ -88,7 +84,7 @@ func (a *app) trial(cmd *cobra.Command, cfg *config.Config, o trialOptions) erro
 	}
 	spec, err := o.Spec(ctx, cfg, set, client)
 	if err != nil {
-		return notStarted(ctx, err)
+		return trial.NotStarted(ctx, err)
 	}
 	fmt.Fprint(out, spec)
 	if o.dryRun {
@@ -98,62 +94,14 @@ func (a *app) trial(cmd *cobra.Command, cfg *config.Config, o trialOptions) erro
 		return nil
 	}
 	if !o.yes {
-		if err := confirm(ctx, out, cmd.InOrStdin()); err != nil {
+		if err := terminal.Confirm(ctx, out, cmd.InOrStdin()); err != nil {
 			return err
 		}
 	}
 	t := trial.Trial{Spec: spec, Cloud: client, Again: again, Now: time.Now, Say: func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) }}
-	return runTrial(cmd, t, o.record)
-}
-
-// notStarted returns the error of a trial that failed before it created anything. It counts as
-// wrong usage unless the trial was interrupted.
-func notStarted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("trial interrupted: %w", context.Cause(ctx))
-	}
-	return usageError{err}
-}
-
-// confirm asks whether to continue; any answer but yes is an error.
-func confirm(ctx context.Context, out io.Writer, in io.Reader) error {
-	fmt.Fprint(out, "Proceed? [y/N] ")
-	line, err := terminal.Answer(ctx, in)
-	if answer := strings.ToLower(line); err == nil && answer != "y" && answer != "yes" {
-		err = usageError{errors.New("not confirmed; nothing was created (--yes skips the question)")}
+	err = t.Report(ctx, out, o.record, thisBuild().String())
+	if errors.Is(err, trial.ErrFailed) {
+		return loggedError{err} // the report says so
 	}
 	return err
-}
-
-// runTrial runs the trial and prints its report. The report already contains failed checks and
-// remaining resources.
-func runTrial(cmd *cobra.Command, t trial.Trial, record string) error {
-	var recorder *transcript.Recorder
-	if record != "" {
-		file, err := os.OpenFile(record, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return usageError{fmt.Errorf("--record: %w", err)}
-		}
-		defer file.Close()
-		recorder, err = transcript.NewRecorder(file, transcript.Header{
-			Slurmflex: thisBuild().String(), Begun: time.Now().UTC(), Region: t.Spec.Region, Machine: t.Spec.Template.MachineType,
-		}, t.Spec.Project, t.Again.Next)
-		if err != nil {
-			return notStarted(cmd.Context(), err)
-		}
-		t.Again.Next = recorder
-	}
-	report := t.Run(cmd.Context())
-	_, unprinted := fmt.Fprint(cmd.OutOrStdout(), report)
-	switch {
-	case recorder != nil && recorder.Err() != nil:
-		return recorder.Err()
-	case !report.Good():
-		return loggedError{errors.New("the trial has found differences, or left something behind")}
-	case cmd.Context().Err() != nil:
-		return fmt.Errorf("trial interrupted: %w", context.Cause(cmd.Context()))
-	case unprinted != nil:
-		return fmt.Errorf("print the report: %w", unprinted)
-	}
-	return nil
 }

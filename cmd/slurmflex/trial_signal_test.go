@@ -110,7 +110,7 @@ func TestTrialUnderNohupSurvivesAClosedTerminal(t *testing.T) {
 	goOn()
 	trial.exits(t, exitFailed) // the fake's clock is slow
 	assert.NotContains(t, trial.stdout.String()+trial.stderr.String(), "interrupted")
-	assert.Contains(t, trial.stdout.String(), " facts held, 1 differed; left behind: nothing\n")
+	assert.Contains(t, trial.stdout.String(), " checks passed, 1 failed; left behind: nothing\n")
 }
 
 func TestPassWithClosedOutputCompletes(t *testing.T) {

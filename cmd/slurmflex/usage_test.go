@@ -60,6 +60,8 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 		"status --me --user grace":  "--me and --user are mutually exclusive",
 		"status --nodeset a3 extra": `slurmflex status takes no arguments, not even "extra"`,
 
+		"down --drain --now":           "--drain and --now are mutually exclusive",
+		"gc --dry-run --textfile x":    "--dry-run and --textfile are mutually exclusive",
 		"ranks --tasks-per-node=0 812": "--tasks-per-node must be 1 or more",
 		"diag --since 0s":              "--since must be more than 0",
 		"unblock a4":                   `unknown flex-start nodeset "a4"; choose one of: a3`,

@@ -16,7 +16,7 @@ func newVersion() *cobra.Command {
 the Go version, and the version of the Compute API client.`,
 		Example: "  slurmflex version",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return write(cmd.OutOrStdout(), asJSON, thisBuild())
+			return view.Write(cmd.OutOrStdout(), asJSON, thisBuild())
 		},
 	}
 	jsonFlag(cmd, &asJSON)

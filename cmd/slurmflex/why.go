@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -56,17 +55,16 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 				explained.Facts = append(explained.Facts, why)
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), explained)
+				return view.WriteJSON(cmd.OutOrStdout(), explained)
 			}
+			text := ""
 			if summary {
-				return writeSummary(cmd.OutOrStdout(), args[0], explained.Past)
+				text, err = explained.UseOf(args[0])
+			} else {
+				text = explained.Answer(verbose, nodes, cmd.CommandPath()+" --verbose "+args[0])
 			}
-			text := explained.Text(verbose)
-			if nodes {
-				text += explained.HostTable()
-			}
-			if !verbose && len(explained.Details) > 0 {
-				text += "For more: " + cmd.CommandPath() + " --verbose " + args[0] + "\n"
+			if err != nil {
+				return err
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
@@ -78,15 +76,6 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	cmd.Flags().BoolVar(&summary, "summary", false, "show only how long the job waited and ran, and on what, in one line")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show earlier attempts, whole error messages and recent actions")
 	return cmd
-}
-
-// writeSummary prints how long the job waited and ran.
-func writeSummary(w io.Writer, job string, past *view.Past) error {
-	if past == nil || past.Use == nil {
-		return fmt.Errorf("nothing is recorded of %q; give the number of a job that the daemon has seen in the last day or that the history has", view.Printable(job))
-	}
-	_, err := fmt.Fprintf(w, "job %s: %s\n", past.Job.Name(), past.Use)
-	return err
 }
 
 // past returns the job's record in the daemon and in the history, or why there is none. If this

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,10 +18,8 @@ import (
 	"slurmflex/flex/history"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
-	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/terminal"
-	"slurmflex/flex/view"
+	"slurmflex/flex/usage"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
 )
@@ -48,11 +45,11 @@ type app struct {
 func (a *app) config() (*config.Config, error) {
 	cfg, err := config.Load(a.configPath)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage.Wrap(err)
 	}
 	if a.logLevel != "" {
 		if _, err := zapcore.ParseLevel(a.logLevel); err != nil {
-			return nil, usageError{fmt.Errorf("unknown --log-level %q; choose one of: debug, info, warn, error", a.logLevel)}
+			return nil, usage.Errorf("unknown --log-level %q; choose one of: debug, info, warn, error", a.logLevel)
 		}
 		cfg.Options.LogLevel = a.logLevel
 	}
@@ -112,7 +109,7 @@ const recordLimit = 5 * time.Second
 func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*gce.Client, error) {
 	if cfg.Options.CredentialsFile == "" { // otherwise it was already checked
 		if err := config.CheckSecret(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {
-			return nil, usageError{fmt.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)}
+			return nil, usage.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)
 		}
 	}
 	return gce.New(ctx, gce.Options{
@@ -138,20 +135,9 @@ func (a *app) lock(cfg *config.Config) flex.Lock {
 	return flex.Lock{Dir: cfg.Options.RunDir, Permission: &flex.Permission{Slurm: a.scheduler(cfg)}}
 }
 
-// filler returns a function that adds to a view the data that passes do not read: estimates, prices
-// and quotas. keep keeps these data up to date, if each pass of a daemon calls it.
-func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) (fill func(*view.View), keep func(*scene.Scene, plan.Plan)) {
-	f, prices := filler.NewEstimates(cfg), &filler.Prices{Path: a.pricesPath(), Log: log}
-	fill = func(v *view.View) {
-		f.Fill(v)
-		prices.Fill(v)
-		a.quotas.Fill(v)
-	}
-	keep = func(s *scene.Scene, p plan.Plan) {
-		f.Keep(s, p)
-		a.quotas.Keep(ctx, s)
-	}
-	return fill, keep
+// filler returns what adds estimates, prices and quotas to a view.
+func (a *app) filler(cfg *config.Config, log *zap.Logger) filler.Filler {
+	return filler.Filler{Estimates: filler.NewEstimates(cfg), Prices: &filler.Prices{Path: a.pricesPath(), Log: log}, Quotas: a.quotas}
 }
 
 // pricesPath returns the price file used without --prices: prices.yaml in the configuration file's

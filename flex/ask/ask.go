@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -49,6 +50,34 @@ func (d Daemon) View(ctx context.Context, at config.Glance) (view.View, error) {
 	case at.Cluster != "" && v.Cluster != at.Cluster:
 		return view.View{}, fmt.Errorf("the daemon at %s serves cluster %q; give each cluster its own slurmflex.http_address",
 			address, view.Printable(v.Cluster))
+	}
+	return v, nil
+}
+
+// ViewOr returns the daemon's latest view, which any user may read. Without a daemon, it calls read,
+// which reads Slurm and Compute. cfg is the daemon's configuration, or wrong is why it cannot be
+// loaded: the file must exist, but may be invalid or unreadable, because a running daemon has a
+// valid one.
+func (d Daemon) ViewOr(ctx context.Context, cfg *config.Config, wrong error, read func() (view.View, error)) (view.View, error) {
+	if errors.Is(wrong, fs.ErrNotExist) {
+		return view.View{}, wrong // a daemon at the default address may serve another cluster
+	}
+	at := config.GlanceAt(d.Config)
+	if wrong == nil {
+		at = cfg.Glance()
+	}
+	v, err := d.View(ctx, at)
+	switch {
+	case err == nil:
+		return v, nil
+	case errors.As(err, &Impostor{}):
+		return view.View{}, err // an admin must know, so nothing else is shown
+	case wrong != nil:
+		return view.View{}, wrong
+	}
+	v, unread := read()
+	if unread != nil {
+		return view.View{}, fmt.Errorf("%w; reading Slurm and Compute directly failed too: %w", err, unread)
 	}
 	return v, nil
 }

@@ -1,9 +1,20 @@
 package ask
 
 import (
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/flex/view"
 )
 
 func TestDaemonListeningEverywhereIsDialedLocally(t *testing.T) {
@@ -11,5 +22,38 @@ func TestDaemonListeningEverywhereIsDialedLocally(t *testing.T) {
 		":8918": "localhost:8918", "127.0.0.1:8918": "127.0.0.1:8918", "ctl1:8918": "ctl1:8918", "[::1]:8918": "[::1]:8918",
 	} {
 		assert.Equal(t, want, reachable(address))
+	}
+}
+
+func TestViewComesFromTheDaemonOrElseFromSlurm(t *testing.T) {
+	daemon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"cluster":"alpha"}`) }))
+	defer daemon.Close()
+	invalid := errors.New("config.yaml:1: project: must be set")
+	for name, c := range map[string]struct {
+		address      string
+		wrong, fails error // of the configuration, and of reading Slurm and Compute
+		want, says   string
+	}{
+		"a daemon answers":                       {address: daemon.Listener.Addr().String(), want: "alpha"},
+		"a daemon has an earlier configuration":  {address: daemon.Listener.Addr().String(), wrong: invalid, want: "alpha"},
+		"no configuration, another daemon":       {address: daemon.Listener.Addr().String(), wrong: fs.ErrNotExist, says: fs.ErrNotExist.Error()},
+		"no daemon":                              {address: "127.0.0.1:0", want: "read"},
+		"no daemon and an invalid configuration": {address: "127.0.0.1:0", wrong: invalid, says: invalid.Error()},
+		"neither daemon nor Slurm": {
+			address: "127.0.0.1:0", fails: errors.New("no slurmctld"), says: "; reading Slurm and Compute directly failed too: no slurmctld",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "config.yaml")
+			require.NoError(t, os.WriteFile(path, []byte("slurmflex: {http_address: '"+c.address+"'}\n"), 0o600))
+			cfg := &config.Config{Options: config.Options{HTTPAddress: c.address}}
+			v, err := Daemon{Config: path}.ViewOr(t.Context(), cfg, c.wrong, func() (view.View, error) { return view.View{Cluster: "read"}, c.fails })
+			assert.Equal(t, c.want, v.Cluster)
+			if c.says == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.says)
+			}
+		})
 	}
 }

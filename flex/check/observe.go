@@ -3,7 +3,9 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -85,6 +87,27 @@ func (c Clock) Off() time.Duration {
 		return c.After.Sub(c.There)
 	}
 	return 0
+}
+
+// liveLimit bounds how long Live waits for Slurm and Compute, because a person waits for its result.
+const liveLimit = time.Minute
+
+// Live reads everything that a check on this host needs. noCloud is the reason why Compute cannot be
+// queried; nil if it can.
+func Live(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, noCloud error) (World, error) {
+	bounded, cancel := context.WithTimeout(ctx, liveLimit)
+	defer cancel()
+	if noCloud != nil {
+		c = nil // it may be a nil pointer
+	}
+	w := Observe(bounded, cfg, s, c, net.DefaultResolver, time.Now)
+	w.Client = noCloud
+	if ctx.Err() != nil {
+		return World{}, fmt.Errorf("check interrupted: %w", context.Cause(ctx))
+	}
+	var err error
+	w.Hooks, err = slurmconf.Programs()
+	return w, err
 }
 
 // Observe reads everything that a check needs, concurrently. Failed reads are recorded as errors in

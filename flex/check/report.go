@@ -23,8 +23,18 @@ type Report struct {
 	sums string // counts the nodesets, for people
 }
 
-// ReportOf makes the report on a file and its configuration.
-func ReportOf(file string, cfg *config.Config, live bool, found Findings) Report {
+// Of returns the report on a file and its configuration. It compares the configuration with the
+// observed world; nil: nothing was observed.
+func Of(file string, cfg *config.Config, w *World) Report {
+	found := Advise(cfg)
+	if w != nil {
+		found = append(found, Compare(cfg, *w)...)
+	}
+	return reportOf(file, cfg, w != nil, found)
+}
+
+// reportOf returns the report with these findings.
+func reportOf(file string, cfg *config.Config, live bool, found Findings) Report {
 	r := Report{
 		Envelope: view.EnvelopeOf("check"), File: file, Cluster: cfg.Cluster, Live: live, Findings: append(Findings{}, found...),
 		Valid: len(found.Of(Fault)) == 0, Complete: len(found.Of(Unread)) == 0,
@@ -51,7 +61,7 @@ func Unloaded(file string, problems config.Problems) Report {
 	for _, p := range problems {
 		found = append(found, Finding{Level: Fault, File: p.File, Line: p.Line, Key: p.Key, Text: p.Text})
 	}
-	return ReportOf(file, &config.Config{}, false, found)
+	return reportOf(file, &config.Config{}, false, found)
 }
 
 // String lists ignored keys and advice. Err has the rest.

@@ -116,9 +116,6 @@ func (q Query) OfJob(cfg *config.Config, v *view.View, name string, now time.Tim
 		}
 		for i := range more {
 			at := slices.IndexFunc(waits, func(w Question) bool { return w.NodeSet == more[i].NodeSet })
-			if seen, ok := v.NodeSet(more[i].NodeSet); ok {
-				more[i].Machine = seen.Machine
-			}
 			if more[i].Job = job.Name(); at >= 0 {
 				more[i].Waited = waits[at].Waited
 			}
@@ -128,7 +125,17 @@ func (q Query) OfJob(cfg *config.Config, v *view.View, name string, now time.Tim
 	if len(all) == 0 {
 		return nil, fmt.Errorf("job %s has no flex-start nodes", job.Name())
 	}
+	NameMachines(all, v)
 	return all, nil
+}
+
+// NameMachines sets the machine types that a view shows. For other nodesets, the history has them.
+func NameMachines(questions []Question, v *view.View) {
+	for i := range questions {
+		if set, ok := v.NodeSet(questions[i].NodeSet); ok {
+			questions[i].Machine = set.Machine
+		}
+	}
 }
 
 // ofJob returns the questions about a waiting job, one for each nodeset.
@@ -151,11 +158,9 @@ func ofJob(cfg *config.Config, v *view.View, name string, now time.Time) (questi
 		if !row.Since.IsZero() {
 			q.Waited = max(int64(now.Sub(row.Since).Seconds()), 0)
 		}
-		if seen, ok := v.NodeSet(row.NodeSet); ok {
-			q.Machine = seen.Machine
-		}
 		questions = append(questions, q)
 	}
+	NameMachines(questions, v)
 	switch {
 	case len(questions) > 0:
 		return questions, nil

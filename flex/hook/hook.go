@@ -19,6 +19,7 @@ import (
 	"slurmflex/flex/logs"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
@@ -51,18 +52,26 @@ type Hook struct {
 	Unreceipted string
 }
 
-// Names returns the nodes of a call's hostlist. An empty hostlist is an error.
-func Names(hostlist string) ([]string, error) {
-	names, err := slurm.Expand(hostlist)
-	if err == nil && len(names) == 0 {
+// names returns the nodes of a call's hostlist. An empty hostlist is an error.
+func names(hostlist string) ([]string, error) {
+	all, err := slurm.Expand(hostlist)
+	if err == nil && len(all) == 0 {
 		err = fmt.Errorf("no nodes in hostlist %q; expected a list such as alpha-a3-[0-3]", hostlist)
 	}
-	return names, err
+	return all, err
 }
 
-// Run serves a call for these nodes.
-func (h Hook) Run(ctx context.Context, wakeUp flex.WakeUp, names []string) error {
-	calls := flex.Sort(h.Config, names)
+// Run serves a call. noJobs is why SLURM_RESUME_FILE could not be read, which names a resume's jobs.
+func (h Hook) Run(ctx context.Context, wakeUp flex.WakeUp, noJobs error) error {
+	if noJobs != nil && wakeUp.Verb == Resume {
+		h.Log.Warn("SLURM_RESUME_FILE not read; finding the jobs with squeue", zap.Error(noJobs))
+	}
+	called, err := names(wakeUp.Nodes)
+	if err != nil {
+		h.Log.Error("nothing done", zap.Error(err))
+		return usage.Wrap(err)
+	}
+	calls := flex.Sort(h.Config, called)
 	if len(calls.Unknown) > 0 {
 		h.Log.Error("nodes that the configuration does not know are left alone; correct slurm.conf or the nodeset's size",
 			zap.String("unknown", slurm.Fold(calls.Unknown)))

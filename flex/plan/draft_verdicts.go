@@ -22,15 +22,15 @@ func (d *draft) carryOut(w *demand.Wanted, verdicts []rules.Verdict) {
 		d.report(v.Problems)
 		d.expect(v.Expect...)
 		switch v.Do {
-		case rules.GoesBack:
-			for _, name := range v.Back.Nodes {
+		case rules.Returns:
+			for _, name := range v.Return.Nodes {
 				d.changer[name] = "return"
 			}
-			for _, id := range append([]uint32{v.Back.Job}, v.Back.Others...) {
+			for _, id := range append([]uint32{v.Return.Job}, v.Return.Others...) {
 				d.heard[id] = true
 			}
-			d.add(*v.Back)
-			d.expect(fmt.Sprintf("nodes of job %s to be returned", v.Back.Name))
+			d.add(*v.Return)
+			d.expect(fmt.Sprintf("nodes of job %s to be returned", v.Return.Name))
 		case rules.PowersDown:
 			d.setNodes(w.Scene, "return", action.SetNodes{
 				Nodes: v.Claim.Nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.Why,

@@ -57,7 +57,7 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 	in("asks only for the request when the group is there already", seen(awaits(7, "alpha-a3-[0-1]"), groupOf(7)),
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
 	in("asks for nothing twice", seen(awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]"))))
-	in("leaves a gang alone while its nodes come up one after the other", seen(nodes("alpha-a3-0", running),
+	in("leaves a job alone while its nodes start one after the other", seen(nodes("alpha-a3-0", running),
 		nodes("alpha-a3-1", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-1]"),
 		groupOf(7, accepted("alpha-a3-[0-1]")), machinesOf(7, "alpha-a3-0")))
 	in("adopts a live request for another job's nodes if its lease is long enough",

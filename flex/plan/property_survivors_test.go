@@ -18,9 +18,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// drawTorn draws a job on several nodes of covered nodeset a3 that has lost machines. The snapshot
+// drawLoss draws a job on several nodes of covered nodeset a3 that has lost machines. The snapshot
 // may be at any point until the job starts again.
-func (w *world) drawTorn(t *rapid.T) {
+func (w *world) drawLoss(t *rapid.T) {
 	set := w.cfg.NodeSets[0]
 	w.Promises, w.cfg.Options.Waiting = true, config.Pending
 	w.cfg.Partitions = []config.Partition{{Name: "train", NodeSets: []string{set.Name}, Exclusive: true}}
@@ -29,7 +29,7 @@ func (w *world) drawTorn(t *rapid.T) {
 	set.Flex.SalvageTimeout = pick(t, "salvage_timeout", 10*time.Minute, time.Hour)
 	free := rapid.Permutation(w.nodesOf(set)).Draw(t, "nodes")
 	size := 2 + upTo(t, "size - 2", 2)
-	gang, others := free[:size], free[size:]
+	whole, others := free[:size], free[size:]
 	lost := 1 + upTo(t, "lost - 1", size-2)
 	const id = 90
 	job := slurm.Job{
@@ -43,18 +43,18 @@ func (w *world) drawTorn(t *rapid.T) {
 	g := mig.Group{
 		Name: name, Region: america, Created: noon.Add(-time.Hour), TargetSize: size - lost + counted,
 		Stamp:    mig.Stamp{Version: 1, Cluster: cluster, NodeSet: set.Name, Job: id},
-		Requests: []mig.Request{{Name: "a1", State: mig.Succeeded, Instances: gang, Duration: mig.MaxDuration, Created: noon.Add(-asked)}},
+		Requests: []mig.Request{{Name: "a1", State: mig.Succeeded, Instances: whole, Duration: mig.MaxDuration, Created: noon.Add(-asked)}},
 	}
 	if counted > 0 && upTo(t, "silent", 3) > 0 {
 		var members []mig.Member
-		for i, node := range slices.Concat(gang[:counted], gang[lost:]) {
+		for i, node := range slices.Concat(whole[:counted], whole[lost:]) {
 			members = append(members, mig.Member{Name: node, Action: "NONE", Status: map[bool]string{false: "RUNNING"}[i < counted]})
 		}
 		w.Members[g.ID()] = scene.Members{All: members}
 	}
 	w.groups[america+"/"+name] = g
 	left := pick(t, "left", 20*time.Minute, 9*time.Hour)
-	for i, node := range gang {
+	for i, node := range whole {
 		state := "IDLE+CLOUD"
 		if job.State == slurm.JobRunning {
 			state = "ALLOCATED+CLOUD"
@@ -78,9 +78,9 @@ func (w *world) drawTorn(t *rapid.T) {
 	w.Requeues[id] = upTo(t, "requeues", 4) > 0
 	switch job.State {
 	case slurm.JobRunning:
-		job.Nodes = gang
+		job.Nodes = whole
 	case slurm.JobCompleting:
-		job.Nodes = gang[lost:]
+		job.Nodes = whole[lost:]
 	}
 	w.jobs[id] = job
 	w.cover()
@@ -92,7 +92,7 @@ func (w *world) drawTorn(t *rapid.T) {
 		made := noon.Add(-pick(t, "since", 5*time.Second, 9*time.Minute, 11*time.Minute))
 		r := slurm.Reservation{
 			Name: memo.DoorReservation(cluster, "90", made), Start: noon.Add(4 * time.Minute), End: noon.Add(365 * 24 * time.Hour),
-			Nodes: slices.Concat(gang[lost:], others[:min(lost, len(others))]),
+			Nodes: slices.Concat(whole[lost:], others[:min(lost, len(others))]),
 		}
 		w.Reservations = append(w.Reservations, r)
 		job.Reservation = pick(t, "uses it", r.Name, r.Name, "")
@@ -107,7 +107,7 @@ func TestEveryPlanKeepsRulesForJobsThatLoseMachines(t *testing.T) {
 	downs, doors := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := emptyWorld(drawConfig(t))
-		w.drawTorn(t)
+		w.drawLoss(t)
 		for _, a := range breaksNoRule(t, w).Actions {
 			switch a := a.(type) {
 			case action.SetNodes:
@@ -118,13 +118,13 @@ func TestEveryPlanKeepsRulesForJobsThatLoseMachines(t *testing.T) {
 		}
 	})
 	if downs == 0 || doors == 0 {
-		t.Errorf("%d gangs were taken off lost nodes, and %d got doors", downs, doors)
+		t.Errorf("%d jobs were taken off lost nodes, and %d got doors", downs, doors)
 	}
 }
 
-// sparesWhatAGangKeeps: no machine is deleted that a job that waits pending has kept after a loss,
+// sparesKeptMachines: no machine is deleted that a job that waits pending has kept after a loss,
 // behind a door before salvage_timeout, or while the job gets a door.
-func sparesWhatAGangKeeps(s *sight, p plan.Plan) (wrong []string) {
+func sparesKeptMachines(s *sight, p plan.Plan) (wrong []string) {
 	if !s.snap.Promises || len(s.snap.Unread) > 0 || len(s.snap.Unseen) > 0 || s.snap.Skew != 0 {
 		return nil
 	}

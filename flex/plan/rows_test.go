@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -207,4 +209,16 @@ func TestUnreadableThingsAreLeftAlone(t *testing.T) {
 	in("a machine of a node that is down", seen(nodes("alpha-a3-0", poweredDown), groupOf(7),
 		vms("alpha-a3-0", "alpha-a3-job-7", ""), veiled), vmProblem)
 	in("a machine of no node", seen(groupOf(7), vms("alpha-a3-0", "alpha-a3-job-7", ""), veiled), vmProblem)
+}
+
+func TestProblemOfAnUnconfiguredNodeNamesTheOldestJob(t *testing.T) {
+	node := and(job(8, "shared", "15:00", slurm.JobRunning, "alpha-a3-5000"), job(9, "shared", "15:00", slurm.JobRunning, "alpha-a3-5000"),
+		groupOf(8), ending("alpha-a3-5000", "alpha-a3-job-8", time.Hour, time.Hour))
+	s := seen(node)
+	for range s.Jobs {
+		slices.Reverse(s.Jobs)
+		p := Compute(scene.Of(alphaConfig(t), s))
+		require.NotEmpty(t, p.Problems)
+		assert.Contains(t, p.Problems.Texts()[0], "job 8 uses alpha-a3-5000, which the configuration no longer has")
+	}
 }

@@ -61,10 +61,10 @@ func TestArrayTasksShareAGroup(t *testing.T) {
 	assert.Equal(t, []string{
 		"create group alpha-a3-arr-5-p2 in us-central1", "request 2 nodes (alpha-a3-[2000-2001]) in alpha-a3-arr-5-p2/a1 for 00:15:00",
 	}, sharedBy(t, 9, tasks(2000, 2001)), "a group holds 1,000 nodes")
-	gang := and(awaits(7, "alpha-a3-[10-11]"), task(5, "10"))
+	several := and(awaits(7, "alpha-a3-[10-11]"), task(5, "10"))
 	assert.Equal(t, []string{
 		"create group alpha-a3-job-7 in us-central1", "request 2 nodes (alpha-a3-[10-11]) in alpha-a3-job-7/a1 for 00:15:00",
-	}, sharedBy(t, 9, gang), "not tasks of several nodes")
+	}, sharedBy(t, 9, several), "not tasks of several nodes")
 }
 
 func TestRequestHoldsUpToShareRequestsTasks(t *testing.T) {

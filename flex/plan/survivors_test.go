@@ -15,8 +15,8 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// tornAndOpen makes job 7 lose a machine while keep_idle keeps the others out of the cover.
-func tornAndOpen() waitingPending {
+// lossWithOpenNodes makes job 7 lose a machine while keep_idle keeps the others out of the cover.
+func lossWithOpenNodes() waitingPending {
 	w := newWaitingPending()
 	w.salvaging()
 	w.lose()
@@ -51,7 +51,7 @@ func TestJobKeepsMachinesOnlyIfItCanStartOnThemAgain(t *testing.T) {
 		"another machine may be lost": {func(w waitingPending) { w.Snap.Instances = w.Snap.Instances[:1] }, lostDown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := tornAndOpen()
+			w := lossWithOpenNodes()
 			test.given(w)
 			assert.Equal(t, test.want, w.inSlurm())
 		})
@@ -71,7 +71,7 @@ func TestOwnerReadsThatTheOtherMachinesAreReleased(t *testing.T) {
 			}
 		}
 		assert.Contains(t, told, "machine lost: the machine of alpha-a3-2 is gone")
-		assert.Equal(t, short, memo.IsShort(told), told)
+		assert.Equal(t, short, memo.HasKeptNone(told), told)
 	}
 }
 

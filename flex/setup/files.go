@@ -3,11 +3,13 @@ package setup
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"slurmflex/config/regular"
+	"slurmflex/flex/usage"
 )
 
 // File is a file to be created.
@@ -76,4 +78,23 @@ func Replace(path, text string) error {
 		mode = was.Mode().Perm()
 	}
 	return regular.Replace(path, []byte(text), mode)
+}
+
+// Output writes a text to a command's --output file, or to stdout without one. It checks the file
+// before it makes the text, and replaces the file only once the text is complete.
+func Output(stdout io.Writer, file string, text func() (string, error)) error {
+	if file != "" {
+		if err := CheckOutput(file); err != nil {
+			return usage.Wrap(err)
+		}
+	}
+	written, err := text()
+	switch {
+	case err != nil:
+		return err
+	case file != "":
+		return Replace(file, written)
+	}
+	_, err = io.WriteString(stdout, written)
+	return err
 }

@@ -1,11 +1,14 @@
 package slurmconf
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"slurmflex/config"
+	"slurmflex/flex/usage"
+	"slurmflex/slurm"
 )
 
 // Options are what the flags of a command say about the part of slurm.conf.
@@ -26,6 +29,46 @@ func (o Options) Check(cfg *config.Config) error {
 		}
 	}
 	return nil
+}
+
+// Slurm is the part of Slurm that SlurmVersion needs.
+type Slurm interface {
+	Version(ctx context.Context) (slurm.Version, error)
+}
+
+// SlurmVersion returns the version of Slurm that the options name, or else the installed one.
+func (o Options) SlurmVersion(ctx context.Context, s Slurm) (v slurm.Version, err error) {
+	if o.Version == "" {
+		if v, err = s.Version(ctx); err != nil {
+			return v, fmt.Errorf("%w; or give --slurm-version, such as 22.05", err)
+		}
+	} else if v, err = slurm.ParseVersion(o.Version); err != nil {
+		return v, usage.Errorf("--slurm-version: %w", err)
+	}
+	if old := TooOld(v); old != "" {
+		return v, usage.Errorf("%s; set the version that you upgrade to with --slurm-version", old)
+	}
+	return v, nil
+}
+
+// Describe returns the machine types of a configuration's nodesets, like Machines.
+type Describe func(ctx context.Context, cfg *config.Config, given map[string]string) map[string]Machine
+
+// Write returns the part of slurm.conf that a configuration needs.
+func (o Options) Write(ctx context.Context, cfg *config.Config, s Slurm, machines Describe) (string, error) {
+	version, err := o.SlurmVersion(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	if err := o.Check(cfg); err != nil {
+		return "", usage.Wrap(err)
+	}
+	if o.Programs == "" {
+		if o.Programs, err = Programs(); err != nil {
+			return "", err
+		}
+	}
+	return Text(Input{Config: cfg, Version: version, Programs: o.Programs, Machines: machines(ctx, cfg, o.Machines)})
 }
 
 // Programs is the folder of slurmflex's hooks: beside it, or where its packages put them.

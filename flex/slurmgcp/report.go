@@ -4,6 +4,7 @@ package slurmgcp
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/check"
 	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/usage"
 	"slurmflex/slurm"
 )
 
@@ -22,6 +24,23 @@ type Cluster struct {
 	Programs  string          // folder of slurmflex's hooks
 
 	keys *config.Keys // of the configuration
+}
+
+// Read returns the cluster of a configuration. conf is the path of its slurm.conf; empty: unknown.
+func Read(ctx context.Context, cfg *config.Config, s slurmconf.Slurm, o slurmconf.Options, conf string) (c Cluster, err error) {
+	c = Cluster{Config: cfg, Programs: o.Programs}
+	if c.Version, err = o.SlurmVersion(ctx, s); err != nil {
+		return c, err
+	}
+	if err := o.Check(cfg); err != nil {
+		return c, usage.Wrap(err)
+	}
+	if conf != "" {
+		if c.SlurmConf, err = slurmconf.Read(conf); err != nil {
+			return c, usage.Wrap(err)
+		}
+	}
+	return c, nil
 }
 
 // Report lists what to append to the configuration and which lines to edit. With verbose it also

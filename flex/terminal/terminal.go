@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 )
 
@@ -42,7 +43,7 @@ func Is(w any) bool {
 var ErrNone = errors.New("--watch needs a terminal; omit it to write to a file or pipe")
 
 // Watch shows the cluster on a terminal until q is pressed or ctx ends, then restores the terminal.
-func Watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Context) (view.View, error), look view.Look) (err error) {
+func Watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Context) (view.View, error), layout view.Layout) (err error) {
 	if !Is(in) || !Is(out) {
 		return ErrNone
 	}
@@ -65,7 +66,7 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Co
 		if ctx.Err() != nil {
 			break
 		}
-		if _, err := io.WriteString(screen, frame(screen, v, seeErr, look)); err != nil {
+		if _, err := io.WriteString(screen, frame(screen, v, seeErr, layout)); err != nil {
 			return err
 		}
 		select {
@@ -120,13 +121,13 @@ func sizeOf(screen *os.File) (rows, columns int, ok bool) {
 }
 
 // frame returns the text that replaces the page on the screen.
-func frame(screen *os.File, v view.View, err error, look view.Look) string {
+func frame(screen *os.File, v view.View, err error, layout view.Layout) string {
 	rows, columns, ok := sizeOf(screen)
 	if !ok {
 		rows, columns = 24, 80
 	}
-	look.Width = columns
-	text := Table(screen, v, look)
+	layout.Width = columns
+	text := Table(screen, v, layout)
 	if err != nil {
 		text = view.Clip(view.Printable(err.Error()), columns) + "\n"
 	}
@@ -140,14 +141,14 @@ func frame(screen *os.File, v view.View, err error, look view.Look) string {
 }
 
 // Table formats a view for the terminal or file that w writes to.
-func Table(w io.Writer, v view.View, look view.Look) string {
-	look.Now, look.Color = time.Now(), Is(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+func Table(w io.Writer, v view.View, layout view.Layout) string {
+	layout.Now, layout.Color = time.Now(), Is(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if screen, isFile := w.(*os.File); isFile {
 		if _, columns, ok := sizeOf(screen); ok {
-			look.Width = columns
+			layout.Width = columns
 		}
 	}
-	return v.Table(look)
+	return v.Table(layout)
 }
 
 // Answer reads one line as the answer to a question. At the end of the input it returns the text
@@ -164,4 +165,14 @@ func Answer(ctx context.Context, in io.Reader) (string, error) {
 	case line := <-answer:
 		return line, nil
 	}
+}
+
+// Confirm asks whether to continue. Any answer but yes is an error.
+func Confirm(ctx context.Context, out io.Writer, in io.Reader) error {
+	fmt.Fprint(out, "Proceed? [y/N] ")
+	line, err := Answer(ctx, in)
+	if answer := strings.ToLower(line); err == nil && answer != "y" && answer != "yes" {
+		err = usage.Errorf("not confirmed; nothing was created (--yes skips the question)")
+	}
+	return err
 }

@@ -9,9 +9,9 @@ import (
 	"slurmflex/mig"
 )
 
-// look reads the group, its members, and the trial's machines.
-func (t *Trial) look(ctx context.Context) (*look, error) {
-	var l look
+// observe reads the group, its members, and the trial's machines.
+func (t *Trial) observe(ctx context.Context) (*snapshot, error) {
+	var l snapshot
 	err := bounded(ctx, func(ctx context.Context) (err error) { l, err = t.read(ctx); return err })
 	if err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func (t *Trial) look(ctx context.Context) (*look, error) {
 	return &l, nil
 }
 
-func (t *Trial) read(ctx context.Context) (l look, err error) {
+func (t *Trial) read(ctx context.Context) (l snapshot, err error) {
 	l.at = t.Now()
 	l.group, err = t.Cloud.Group(ctx, t.Spec.Region, t.Spec.Group())
 	if t.seen.note("read group", nil, err); err != nil {
@@ -46,7 +46,7 @@ func (t *Trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
 
 // listed returns what the lists show of the trial: its group and its policy, if they exist, and its
 // machines.
-func (t *Trial) listed(ctx context.Context) (l look, err error) {
+func (t *Trial) listed(ctx context.Context) (l snapshot, err error) {
 	groups, unseen := t.Cloud.Groups(ctx, t.Spec.Name(), []string{t.Spec.Region})
 	if err := unseen[t.Spec.Region]; err != nil {
 		return l, err
@@ -72,8 +72,8 @@ func (t *Trial) mayHavePolicy() bool {
 	return r.ok() || r.unanswered()
 }
 
-// lagging is the number of further looks that a trial makes until a list reflects a change of the
-// group.
+// lagging is the number of further snapshots that a trial takes until a list reflects a change of
+// the group.
 const lagging = 15
 
 // errInterrupted is the error of a wait that the user interrupted.
@@ -85,12 +85,12 @@ func (t *Trial) awaiting(request string) string {
 }
 
 // await waits until the request has ended and its machine runs and shows its lease. It returns the
-// looks at both moments, or nil for a moment that it did not reach. When the time is up, it cancels
-// the request.
-func (t *Trial) await(ctx context.Context, request string) (ended, running *look, err error) {
+// snapshots at both moments, or nil for a moment that it did not reach. When the time is up, it
+// cancels the request.
+func (t *Trial) await(ctx context.Context, request string) (ended, running *snapshot, err error) {
 	name, begun, more := t.Spec.request(request).Instances[0], t.Now(), lagging
 	for ctx.Err() == nil {
-		l, err := t.look(ctx)
+		l, err := t.observe(ctx)
 		if err != nil {
 			return ended, nil, err
 		}
@@ -112,18 +112,18 @@ func (t *Trial) await(ctx context.Context, request string) (ended, running *look
 			_ = t.cancelLive(ctx, l.group) // if it fails, leave tries again
 			return ended, nil, fmt.Errorf("no machine within %s %s", t.Spec.Wait, r.Message)
 		}
-		sleep(ctx, lookPause)
+		sleep(ctx, pollPause)
 	}
 	return ended, nil, errInterrupted
 }
 
 // awaitGone returns a step that waits until a machine is deleted and its group no longer counts the
 // machine.
-func (t *Trial) awaitGone(name string) func(context.Context) (*look, error) {
-	return func(ctx context.Context) (*look, error) {
+func (t *Trial) awaitGone(name string) func(context.Context) (*snapshot, error) {
+	return func(ctx context.Context) (*snapshot, error) {
 		begun := t.Now()
 		for ctx.Err() == nil {
-			l, err := t.look(ctx)
+			l, err := t.observe(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -136,7 +136,7 @@ func (t *Trial) awaitGone(name string) func(context.Context) (*look, error) {
 			case late:
 				return nil, fmt.Errorf("machine %s is not gone within %s", name, goneLimit)
 			}
-			sleep(ctx, lookPause)
+			sleep(ctx, pollPause)
 		}
 		return nil, errInterrupted
 	}
@@ -166,13 +166,13 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // ledger adds up how long machines existed, according to lists.
 type ledger struct {
-	last  time.Time // time of the last look
+	last  time.Time // time of the last list
 	from  map[string]time.Time
 	spent time.Duration
 	count int
 }
 
-// note records a list. A machine counts from the look before the first one that shows it until the
+// note records a list. A machine counts from the list before the first one that shows it until the
 // first one that no longer shows it.
 func (l *ledger) note(machines []mig.Instance, at time.Time) {
 	if l.from == nil {
@@ -196,7 +196,7 @@ func (l *ledger) note(machines []mig.Instance, at time.Time) {
 	l.last = at
 }
 
-// sum returns the machine time up to the last look.
+// sum returns the machine time up to the last list.
 func (l *ledger) sum() time.Duration {
 	sum := l.spent
 	for _, from := range l.from {

@@ -157,8 +157,8 @@ func isDeleted(w *world) bool {
 	return is(requestDeleted, "SUCCEEDED")(w) && len(w.cloud.State().Instances) == 0
 }
 
-// deviations maps each fact to a deviation that contradicts it. Most deviations contradict other
-// facts too.
+// deviations maps each check to a deviation that makes it fail. Most deviations make other checks
+// fail too.
 var deviations = map[string]deviation{
 	"may read templates":            forbidden("*nstanceTemplates.get"),
 	"may read regions":              forbidden("regions.get"),
@@ -256,12 +256,12 @@ var deviations = map[string]deviation{
 	}),
 }
 
-func TestDeviationFromAFactIsReported(t *testing.T) {
+func TestEachDeviationFailsItsCheck(t *testing.T) {
 	var names []string
-	for _, f := range Facts() {
-		names = append(names, f.Name)
+	for _, c := range Checks() {
+		names = append(names, c.Name)
 	}
-	require.ElementsMatch(t, names, slices.Collect(maps.Keys(deviations)), "each fact has a Compute that contradicts it")
+	require.ElementsMatch(t, names, slices.Collect(maps.Keys(deviations)), "each check has a Compute that makes it fail")
 	for name, d := range deviations {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
@@ -272,7 +272,7 @@ func TestDeviationFromAFactIsReported(t *testing.T) {
 					require.NoError(t, w.cloud.AddFault(d.fault))
 				}
 				r := w.tries(t, t.Context())
-				assert.Contains(t, r.verdicts(Differed), name, r.String())
+				assert.Contains(t, r.verdicts(Failed), name, r.String())
 				assert.False(t, r.Good())
 				assert.Contains(t, r.String(), "left behind: nothing")
 			}, func(o *fakegce.Options) { o.Switches = d.switches })

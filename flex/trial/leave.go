@@ -52,7 +52,7 @@ func (t *Trial) leave(ctx context.Context) (left []string, err error) {
 
 // clear deletes the policy and the group. Without a group, it deletes the machines that the group
 // left behind.
-func (t *Trial) clear(ctx context.Context, l look) (err error) {
+func (t *Trial) clear(ctx context.Context, l snapshot) (err error) {
 	if len(l.policies) > 0 {
 		err = t.remove(ctx, "delete policy "+t.Spec.Policy(), t.deletePolicy)
 	}
@@ -72,7 +72,7 @@ func (t *Trial) remove(ctx context.Context, does string, call func(context.Conte
 	return err
 }
 
-func (t *Trial) clearGroup(ctx context.Context, l look) error {
+func (t *Trial) clearGroup(ctx context.Context, l snapshot) error {
 	if l.group.Name != "" {
 		return errors.Join(t.cancelLive(ctx, l.group), t.remove(ctx, "delete group "+l.group.Name, func(ctx context.Context) error {
 			return t.Cloud.DeleteGroup(ctx, t.Spec.Region, l.group.Name)
@@ -90,8 +90,8 @@ func (t *Trial) clearGroup(ctx context.Context, l look) error {
 	return t.remove(ctx, "delete the group's machines", func(ctx context.Context) error { return t.Cloud.DeleteVMs(ctx, ours) })
 }
 
-// names returns the names of everything that a look shows.
-func names(l look) (left []string) {
+// names returns the names of everything that a snapshot shows.
+func names(l snapshot) (left []string) {
 	if l.group.Name != "" {
 		left = append(left, "group "+l.group.Name)
 	}

@@ -17,7 +17,7 @@ type seen struct {
 }
 
 // note records the result of a step.
-func (s *seen) note(name string, l *look, err error) {
+func (s *seen) note(name string, l *snapshot, err error) {
 	if s.results == nil {
 		s.results = map[string]*result{}
 	}
@@ -27,10 +27,10 @@ func (s *seen) note(name string, l *look, err error) {
 // forget drops the result of a step that found nothing to try.
 func (s *seen) forget(name string) { delete(s.results, name) }
 
-// look returns the look of a step; nil if the step did not look.
-func (s *seen) look(name string) *look {
+// snapshot returns the snapshot of a step; nil if the step took none.
+func (s *seen) snapshot(name string) *snapshot {
 	if r := s.results[name]; r.ok() {
-		return r.look
+		return r.snapshot
 	}
 	return nil
 }
@@ -38,8 +38,8 @@ func (s *seen) look(name string) *look {
 // offset brackets a reading of Compute's clock between two readings of this host's clock.
 type offset struct{ before, there, after time.Time }
 
-// look shows the trial's group with its members, and the trial's machines, at one time.
-type look struct {
+// snapshot shows the trial's group with its members, and the trial's machines, at one time.
+type snapshot struct {
 	at       time.Time
 	group    mig.Group
 	policies []mig.Policy // read together with lists, if the trial may have created a policy
@@ -47,7 +47,7 @@ type look struct {
 	machines []mig.Instance
 }
 
-func (l look) member(name string) (mig.Member, bool) {
+func (l snapshot) member(name string) (mig.Member, bool) {
 	i := slices.IndexFunc(l.members, func(m mig.Member) bool { return m.Name == name })
 	if i < 0 {
 		return mig.Member{}, false
@@ -55,7 +55,7 @@ func (l look) member(name string) (mig.Member, bool) {
 	return l.members[i], true
 }
 
-func (l look) machine(name string) (mig.Instance, bool) {
+func (l snapshot) machine(name string) (mig.Instance, bool) {
 	i := slices.IndexFunc(l.machines, func(in mig.Instance) bool { return in.Name == name })
 	if i < 0 {
 		return mig.Instance{}, false
@@ -63,7 +63,7 @@ func (l look) machine(name string) (mig.Instance, bool) {
 	return l.machines[i], true
 }
 
-func (l look) request(name string) (mig.Request, bool) {
+func (l snapshot) request(name string) (mig.Request, bool) {
 	i := slices.IndexFunc(l.group.Requests, func(r mig.Request) bool { return r.Name == name })
 	if i < 0 {
 		return mig.Request{}, false
@@ -72,13 +72,13 @@ func (l look) request(name string) (mig.Request, bool) {
 }
 
 // has reports whether the group has a machine of that name.
-func (l look) has(name string) bool {
+func (l snapshot) has(name string) bool {
 	m, ok := l.member(name)
 	return ok && m.Status != ""
 }
 
 // state describes the state of a request.
-func (l look) state(name string) string {
+func (l snapshot) state(name string) string {
 	if r, ok := l.request(name); ok {
 		return string(r.State)
 	}
@@ -86,7 +86,7 @@ func (l look) state(name string) string {
 }
 
 // memberText describes a member.
-func (l look) memberText(name string) string {
+func (l snapshot) memberText(name string) string {
 	m, ok := l.member(name)
 	switch {
 	case !ok:
@@ -97,4 +97,4 @@ func (l look) memberText(name string) string {
 	return fmt.Sprintf("action %s, machine %s", m.Action, m.Status)
 }
 
-func size(l look) string { return fmt.Sprintf("target size %d", l.group.TargetSize) }
+func size(l snapshot) string { return fmt.Sprintf("target size %d", l.group.TargetSize) }

@@ -1,6 +1,6 @@
 // Package trial checks in a project that Compute behaves as slurmflex expects. A trial creates a
 // group and a few requests of one machine each, reads each answer, deletes everything, and compares
-// its observations with a table of facts.
+// its observations with a table of checks.
 //
 // Everything that a trial creates has names of its own and the ownership stamp of a cluster with
 // that name. Passes of the real cluster therefore leave it alone, and the trial changes no other
@@ -29,7 +29,7 @@ type Spec struct {
 	Zones    []string
 	Template mig.Template // as read from Compute, suitable for flex-start
 	Random   string       // letters that distinguish this trial from the cluster's other trials
-	// Wait is the limit for each of the two machines. After that, the trial skips the facts that
+	// Wait is the limit for each of the two machines. After that, the trial skips the checks that
 	// need the machine.
 	Wait time.Duration
 }

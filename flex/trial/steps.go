@@ -8,26 +8,26 @@ import (
 	"slurmflex/mig"
 )
 
-// step is one step of a trial: a call, or a look at the result of earlier calls. A step may fail,
+// step is one step of a trial: a call, or a snapshot after earlier calls. A step may fail,
 // because Compute must reject some calls.
 type step struct {
 	name  string
 	needs []string // steps that must have succeeded
 	after string   // a step that must have been executed, with any outcome
 	does  string   // message for the user; empty: none
-	run   func(ctx context.Context) (*look, error)
+	run   func(ctx context.Context) (*snapshot, error)
 }
 
-// errNotTried is the error of a step that found nothing to try.
-var errNotTried = errors.New("not tried")
+// errSkipped is the error of a step that found nothing to try.
+var errSkipped = errors.New("nothing to try")
 
-// steps returns the steps of a trial, in order. Facts name them.
+// steps returns the steps of a trial, in order. Checks name them.
 func (t *Trial) steps() []step {
 	var (
-		group   = []string{"create group"}
-		waiting = []string{"waiting request"}
-		settled = []string{"cancelled request"}
-		running = []string{"running machine"}
+		group     = []string{"create group"}
+		waiting   = []string{"waiting request"}
+		cancelled = []string{"cancelled request"}
+		running   = []string{"running machine"}
 	)
 	return []step{
 		{"read template", nil, "", "read template " + t.Spec.Template.Link, call(func(ctx context.Context) error {
@@ -73,7 +73,7 @@ func (t *Trial) steps() []step {
 
 		// Create the group.
 		{"create group", nil, "", "create group " + t.Spec.Group() + ", sent twice", call(t.createTwice)},
-		{"empty group", group, "", "", t.look},
+		{"empty group", group, "", "", t.observe},
 		{"create group again", group, "", "create it again", call(t.createGroup)},
 
 		// Create a workload policy, if the trial can list policies to see whether one is left.
@@ -84,23 +84,23 @@ func (t *Trial) steps() []step {
 
 		// Create a request and cancel it at once.
 		{"create request", group, "", "create request " + requestCancelled, t.ask(requestCancelled)},
-		{"waiting request", []string{"create request"}, "", "", t.look},
+		{"waiting request", []string{"create request"}, "", "", t.observe},
 		{"cancel request", waiting, "", "cancel request " + requestCancelled, t.ending(t.Cloud.CancelRequest, requestCancelled)},
 		{"cancelled request", waiting, "", "", t.seeCancelled},
 		{"cancel request again", []string{"cancel request", "cancelled request"}, "", "cancel it again", t.ending(t.Cloud.CancelRequest, requestCancelled)},
 		{"delete request", []string{"cancel request", "cancelled request"}, "", "delete its record", t.ending(t.Cloud.DeleteRequest, requestCancelled)},
-		{"deleted request", nil, "delete request", "", t.look},
+		{"deleted request", nil, "delete request", "", t.observe},
 
 		// Create a request that Compute must reject.
-		{"create short request", settled, "", "create request " + requestShort, t.ask(requestShort)},
-		{"short request", nil, "create short request", "", t.look},
+		{"create short request", cancelled, "", "create request " + requestShort, t.ask(requestShort)},
+		{"short request", nil, "create short request", "", t.observe},
 
 		// Create a request, and delete its machine through the group once it runs.
-		{"request machine", settled, "", "create request " + requestDeleted, t.ask(requestDeleted)},
+		{"request machine", cancelled, "", "create request " + requestDeleted, t.ask(requestDeleted)},
 		{"request machine again", []string{"request machine"}, "", "create request " + requestDeleted, t.ask(requestDeleted)},
 		{"delete active request", []string{"request machine"}, "", "", t.deleteActive},
-		{"active request", nil, "delete active request", "", t.look},
-		{"running machine", []string{"request machine"}, "", t.awaiting(requestDeleted), func(ctx context.Context) (*look, error) {
+		{"active request", nil, "delete active request", "", t.observe},
+		{"running machine", []string{"request machine"}, "", t.awaiting(requestDeleted), func(ctx context.Context) (*snapshot, error) {
 			ended, running, err := t.await(ctx, requestDeleted)
 			if ended != nil {
 				t.seen.note("granted request", ended, nil)
@@ -115,7 +115,7 @@ func (t *Trial) steps() []step {
 
 		// Create a request for the same name, and delete its machine without its group.
 		{"request name again", []string{"deleted machine"}, "", "create request " + requestLost, t.ask(requestLost)},
-		{"second machine", []string{"request name again"}, "", t.awaiting(requestLost), func(ctx context.Context) (*look, error) {
+		{"second machine", []string{"request name again"}, "", t.awaiting(requestLost), func(ctx context.Context) (*snapshot, error) {
 			_, running, err := t.await(ctx, requestLost)
 			return running, err
 		}},
@@ -125,8 +125,8 @@ func (t *Trial) steps() []step {
 		{"lost machine", []string{"lose machine"}, "", "await its end", t.awaitGone(t.Spec.instance(0))},
 
 		// Delete everything. If a step fails here, leave tries again.
-		{"cancel all", group, "", "", func(ctx context.Context) (*look, error) {
-			l, err := t.look(ctx)
+		{"cancel all", group, "", "", func(ctx context.Context) (*snapshot, error) {
+			l, err := t.observe(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -139,7 +139,7 @@ func (t *Trial) steps() []step {
 			_, err := t.Cloud.Group(ctx, t.Spec.Region, t.Spec.Group())
 			return err
 		})},
-		{"lists at the end", []string{"delete group"}, "", "list groups and instances", func(ctx context.Context) (l *look, err error) {
+		{"lists at the end", []string{"delete group"}, "", "list groups and instances", func(ctx context.Context) (l *snapshot, err error) {
 			err = bounded(ctx, func(ctx context.Context) error {
 				seen, err := t.listed(ctx)
 				l = &seen
@@ -151,8 +151,8 @@ func (t *Trial) steps() []step {
 }
 
 // call returns a step that makes one call.
-func call(do func(context.Context) error) func(context.Context) (*look, error) {
-	return func(ctx context.Context) (*look, error) { return nil, bounded(ctx, do) }
+func call(do func(context.Context) error) func(context.Context) (*snapshot, error) {
+	return func(ctx context.Context) (*snapshot, error) { return nil, bounded(ctx, do) }
 }
 
 func (t *Trial) readClock(ctx context.Context) error {
@@ -185,23 +185,23 @@ func (t *Trial) deletePolicy(ctx context.Context) error {
 }
 
 // ask returns a step that creates a request.
-func (t *Trial) ask(request string) func(context.Context) (*look, error) {
+func (t *Trial) ask(request string) func(context.Context) (*snapshot, error) {
 	return call(func(ctx context.Context) error {
 		return t.Cloud.CreateRequest(ctx, t.Spec.Region, t.Spec.Group(), t.Spec.request(request))
 	})
 }
 
 // ending returns a step that ends a request or deletes its record.
-func (t *Trial) ending(end func(ctx context.Context, region, group, request string) error, request string) func(context.Context) (*look, error) {
+func (t *Trial) ending(end func(ctx context.Context, region, group, request string) error, request string) func(context.Context) (*snapshot, error) {
 	return call(func(ctx context.Context) error { return end(ctx, t.Spec.Region, t.Spec.Group(), request) })
 }
 
-// seeCancelled looks at the request after its cancellation, once its member no longer exists. If
-// the machine was created first, the request was not cancelled while waiting, and seeCancelled
-// deletes the machine.
-func (t *Trial) seeCancelled(ctx context.Context) (*look, error) {
+// seeCancelled takes a snapshot after the cancellation of the request, once its member no longer
+// exists. If the machine was created first, the request was not cancelled while waiting, and
+// seeCancelled deletes the machine.
+func (t *Trial) seeCancelled(ctx context.Context) (*snapshot, error) {
 	name := t.Spec.instance(1)
-	l, err := t.look(ctx)
+	l, err := t.observe(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -221,10 +221,10 @@ func (t *Trial) seeCancelled(ctx context.Context) (*look, error) {
 }
 
 // deleteActive tries to delete a request that waits, if there is one.
-func (t *Trial) deleteActive(ctx context.Context) (*look, error) {
-	l, err := t.look(ctx)
+func (t *Trial) deleteActive(ctx context.Context) (*snapshot, error) {
+	l, err := t.observe(ctx)
 	if err != nil || l.state(requestDeleted) != string(mig.Accepted) {
-		return nil, errNotTried
+		return nil, errSkipped
 	}
 	t.Say("delete it while it waits")
 	return t.ending(t.Cloud.DeleteRequest, requestDeleted)(ctx)
@@ -236,11 +236,11 @@ func (t *Trial) deleteInGroup(ctx context.Context, machines []mig.Instance) erro
 
 // discard deletes the machine that a step saw running.
 func (t *Trial) discard(ctx context.Context, seenBy string, by func(context.Context, []mig.Instance) error) error {
-	return t.discardFrom(ctx, t.seen.results[seenBy].look, t.Spec.instance(0), by)
+	return t.discardFrom(ctx, t.seen.results[seenBy].snapshot, t.Spec.instance(0), by)
 }
 
-// discardFrom deletes a machine that a look shows.
-func (t *Trial) discardFrom(ctx context.Context, l *look, name string, by func(context.Context, []mig.Instance) error) error {
+// discardFrom deletes a machine that a snapshot shows.
+func (t *Trial) discardFrom(ctx context.Context, l *snapshot, name string, by func(context.Context, []mig.Instance) error) error {
 	in, ok := l.machine(name)
 	if !ok {
 		return fmt.Errorf("the list of instances does not have machine %s", name)

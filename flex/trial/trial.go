@@ -37,7 +37,7 @@ type Cloud interface {
 const (
 	// callLimit bounds one call and its operation. Validating a request alone may take two minutes.
 	callLimit = 4 * time.Minute
-	lookPause = 2 * time.Second // between two looks while waiting
+	pollPause = 2 * time.Second // between two snapshots while waiting
 	goneLimit = 5 * time.Minute // for the deletion of a machine
 )
 
@@ -51,7 +51,7 @@ type Trial struct {
 
 	seen     seen
 	machines ledger
-	obstacle string // the first reason why later facts were not tried
+	obstacle string // the first reason why later checks were skipped
 	created  bool   // a group may have been created
 }
 
@@ -87,12 +87,12 @@ func (t *Trial) step(ctx context.Context, s step) {
 	if s.does != "" {
 		t.Say(s.does)
 	}
-	if l, err := s.run(ctx); !errors.Is(err, errNotTried) {
+	if l, err := s.run(ctx); !errors.Is(err, errSkipped) {
 		t.seen.note(s.name, l, err)
 	}
 }
 
-// give records why the remaining facts are not tried.
+// give records why the remaining checks are skipped.
 func (t *Trial) give(reason string) {
 	if t.obstacle == "" {
 		t.obstacle = reason

@@ -14,17 +14,17 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-func TestAllFactsPassInAnOrdinaryProject(t *testing.T) {
+func TestAllChecksPassInAnOrdinaryProject(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		r := w.tries(t, t.Context())
-		assert.Empty(t, r.verdicts(Differed), r.String())
-		assert.Empty(t, r.verdicts(NotTried), r.String())
+		assert.Empty(t, r.verdicts(Failed), r.String())
+		assert.Empty(t, r.verdicts(Skipped), r.String())
 		assert.True(t, r.Good())
 		assert.Equal(t, 2, r.Machines)
 		assert.Greater(t, r.Used, 20*time.Second, "two machines of 10 s boot time")
 		assert.Less(t, r.Used, 2*time.Minute)
 		lines := strings.Split(strings.TrimSpace(r.String()), "\n")
-		assert.Equal(t, fmt.Sprintf("trial: %d facts held, 0 differed; left behind: nothing", len(Facts())), lines[len(lines)-1])
+		assert.Equal(t, fmt.Sprintf("trial: %d checks passed, 0 failed; left behind: nothing", len(Checks())), lines[len(lines)-1])
 	})
 }
 
@@ -32,8 +32,8 @@ func TestReportNamesWhyChecksWereSkipped(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.cloud.AddFault(forbidden("resourcePolicies.list").fault))
 		r := w.tries(t, t.Context())
-		assert.Equal(t, []string{"may create policies", "may delete policies"}, r.verdicts(NotTried))
-		assert.Contains(t, r.String(), "not tried: 2, because: list workload policies of us-central1: 403 forbidden: Required permission\n")
+		assert.Equal(t, []string{"may create policies", "may delete policies"}, r.verdicts(Skipped))
+		assert.Contains(t, r.String(), "skipped: 2, because: list workload policies of us-central1: 403 forbidden: Required permission\n")
 	})
 }
 
@@ -87,11 +87,11 @@ func TestMissingMachineSkipsItsChecksAndCostsNothing(t *testing.T) {
 		begun := time.Now()
 		r := w.tries(t, t.Context())
 		assert.Less(t, time.Since(begun), w.Spec.Wait+2*time.Minute)
-		assert.Empty(t, r.verdicts(Differed), r.String())
-		assert.Contains(t, r.verdicts(Held), "cancelled")
-		assert.Contains(t, r.verdicts(Held), "empty lists")
-		assert.Contains(t, r.verdicts(NotTried), "granted")
-		assert.Contains(t, r.verdicts(NotTried), "lost machine")
+		assert.Empty(t, r.verdicts(Failed), r.String())
+		assert.Contains(t, r.verdicts(Passed), "cancelled")
+		assert.Contains(t, r.verdicts(Passed), "empty lists")
+		assert.Contains(t, r.verdicts(Skipped), "granted")
+		assert.Contains(t, r.verdicts(Skipped), "lost machine")
 		assert.Contains(t, r.String(), "because: no machine within 5m0s ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS")
 		assert.Contains(t, r.String(), "used: 0 machine seconds (machines: 0)\n")
 		assert.True(t, r.Good())
@@ -101,11 +101,11 @@ func TestMissingMachineSkipsItsChecksAndCostsNothing(t *testing.T) {
 func TestMachineCreatedBeforeCancellationIsDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		r := w.tries(t, t.Context())
-		assert.Empty(t, r.verdicts(Differed), r.String())
+		assert.Empty(t, r.verdicts(Failed), r.String())
 		assert.Equal(t, []string{
 			"may cancel requests", "may delete requests", "accepted", "raised size", "kept request", "waiting member", "cancel", "cancelled",
 			"lowered size", "cancelled member", "second cancel", "deleted record", "delete while waiting",
-		}, r.verdicts(NotTried))
+		}, r.verdicts(Skipped))
 		assert.Equal(t, 3, r.Machines)
 	}, func(o *fakegce.Options) { o.QueueTime, o.BootTime = 0, 0 })
 }
@@ -127,7 +127,7 @@ func TestTrialInterruptedAtAnyCallLeavesNothing(t *testing.T) {
 					return next.RoundTrip(r)
 				}
 				r := w.tries(t, ctx)
-				assert.Empty(t, r.verdicts(Differed), r.String())
+				assert.Empty(t, r.verdicts(Failed), r.String())
 				assert.Contains(t, r.String(), "left behind: nothing")
 			})
 		})

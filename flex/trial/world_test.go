@@ -69,11 +69,11 @@ func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce
 	})
 }
 
-// verdicts returns the names of the facts with a verdict.
+// verdicts returns the names of the checks with a verdict.
 func (r Report) verdicts(v Verdict) (names []string) {
-	for _, f := range r.Findings {
-		if f.Verdict == v {
-			names = append(names, f.Name)
+	for _, c := range r.Results {
+		if c.Verdict == v {
+			names = append(names, c.Name)
 		}
 	}
 	return names

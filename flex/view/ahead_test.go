@@ -30,7 +30,7 @@ func TestWhyAndStatusShowTheQueuePosition(t *testing.T) {
 	story, err := v.Why("821", noon)
 	require.NoError(t, err)
 	assert.Contains(t, story.Facts, "7 nodes of 4 jobs wait ahead of it for a3-highgpu-8g in us-central1.")
-	assert.Regexp(t, `(?m)^a3 +820,821 .* pending .* 4–7 `, v.Table(Look{Now: noon, Wide: true}))
+	assert.Regexp(t, `(?m)^a3 +820,821 .* pending .* 4–7 `, v.Table(Layout{Now: noon, Wide: true}))
 	running, err := v.Why("813", noon)
 	require.NoError(t, err)
 	assert.NotContains(t, running.String(), "ahead of it")

@@ -77,11 +77,11 @@ func (v View) GPUsOf(r Row) (n int, known bool) {
 
 // rows writes the rows, with further details below them.
 func (t *table) rows(v View) {
-	rows := t.look.Order.Sort(sorted(slices.Concat(v.Rows, v.Pending())))
-	if t.look.Wide {
+	rows := t.layout.Order.Sort(sorted(slices.Concat(v.Rows, v.Pending())))
+	if t.layout.Wide {
 		v.markAhead(rows)
 	}
-	shown := keep(columns, func(c column) bool { return t.look.Wide || !c.wide })
+	shown := keep(columns, func(c column) bool { return t.layout.Wide || !c.wide })
 	cells := [][]string{nil}
 	for _, c := range shown {
 		cells[0] = append(cells[0], c.name)
@@ -95,7 +95,7 @@ func (t *table) rows(v View) {
 	}
 	widths := t.fit(cells)
 	t.row(Head, cells[0], widths)
-	remarks := details(rows, t.look.Now)
+	remarks := details(rows, t.layout.Now)
 	for i, r := range rows {
 		cells[i+1][nodesAt] = clipStart(cells[i+1][nodesAt], widths[nodesAt])
 		t.row(r.State.Tone(), cells[i+1], widths)
@@ -105,7 +105,7 @@ func (t *table) rows(v View) {
 	case len(rows) > 0:
 	case v.Unread():
 		t.line(Plain, "the state of waiting nodes and machines is unknown")
-	case t.look.Filtered:
+	case t.layout.Filtered:
 		t.line(Plain, "no jobs, nodes or machines match")
 	default:
 		t.line(Plain, "no nodes waiting, no machines running")
@@ -122,11 +122,11 @@ func (t *table) fit(cells [][]string) []int {
 		}
 		total += widths[i]
 	}
-	if t.look.Wide {
+	if t.layout.Wide {
 		return widths
 	}
 	for _, i := range narrowing {
-		if over := total - t.look.Width; t.look.Width > 0 && over > 0 {
+		if over := total - t.layout.Width; t.layout.Width > 0 && over > 0 {
 			less := min(over, max(widths[i]-columns[i].least, 0))
 			widths[i] -= less
 			total -= less
@@ -140,7 +140,7 @@ func (t *table) row(tone Tone, cells []string, widths []int) {
 	const indent = 4
 	line, used := "", 0
 	for i, cell := range cells {
-		if t.look.Width > 0 && line != "" && used+widths[i] > t.look.Width {
+		if t.layout.Width > 0 && line != "" && used+widths[i] > t.layout.Width {
 			t.line(tone, "%s", strings.TrimRight(line, " "))
 			line, used = strings.Repeat(" ", indent), indent
 		}

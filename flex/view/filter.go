@@ -2,11 +2,13 @@ package view
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"slurmflex/config"
+	"slurmflex/flex/usage"
 	"slurmflex/slurm"
 )
 
@@ -17,8 +19,8 @@ type Filter struct {
 	User      string
 }
 
-// Check returns an error if the view lacks the nodeset or partition.
-func (f Filter) Check(v View) error {
+// check returns an error if the view lacks the nodeset or partition.
+func (f Filter) check(v View) error {
 	sets, partitions := v.NodeSetNames(), v.Partitions()
 	switch {
 	case f.NodeSet != "" && !slices.Contains(sets, f.NodeSet):
@@ -27,6 +29,18 @@ func (f Filter) Check(v View) error {
 		return fmt.Errorf("unknown flex-start partition %q; choose one of: %s", f.Partition, strings.Join(partitions, ", "))
 	}
 	return nil
+}
+
+// Select returns the part of the view that matches a user's filter. A filter for an unknown nodeset
+// or partition is wrong usage.
+func (v View) Select(f Filter) (View, error) {
+	if err := f.check(v); err != nil {
+		return View{}, usage.Wrap(err)
+	}
+	if f.User != "" && v.hidesUsers() {
+		return View{}, errors.New("--me and --user do not work here, because Slurm hides the users of jobs (PrivateData)")
+	}
+	return v.Only(f), nil
 }
 
 // Only returns the part of the view that matches the filter. It keeps all problems and actions, and
@@ -76,8 +90,8 @@ func (j Job) mayUse(partition string) bool {
 	return slices.Contains(strings.Split(j.Partition, ","), partition)
 }
 
-// HidesUsers reports whether Slurm hides the owners of jobs.
-func (v View) HidesUsers() bool {
+// hidesUsers reports whether Slurm hides the owners of jobs.
+func (v View) hidesUsers() bool {
 	return len(v.Jobs) > 0 && !slices.ContainsFunc(v.Jobs, func(j Job) bool { return j.User != "" })
 }
 
@@ -129,6 +143,12 @@ const Orders = "nodeset, job, user, nodes, state, wait, lease"
 
 // Known reports whether an order of that name exists.
 func (o Order) Known() bool { return orders[o] != nil }
+
+// Sorted returns the view with sorted rows.
+func (v View) Sorted(o Order) View {
+	v.Rows = o.Sort(v.Rows)
+	return v
+}
 
 // Sort sorts rows. The most nodes, the longest wait or the next lease end comes first.
 func (o Order) Sort(rows []Row) []Row {

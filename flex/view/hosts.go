@@ -87,18 +87,19 @@ func (s Story) HostTable() string {
 	return text.String()
 }
 
-// Ranks returns a job's nodes in the best order for the job's ranks: neighbours together, followed
-// by the nodes without a known location, in Slurm's order. It fails if the job does not exist or
-// lacks nodes.
-func (v View) Ranks(job string) (nodes, unknown []string, err error) {
+// Ranks returns the lines of a job's SLURM_HOSTFILE: each node as often as it has tasks, in the best
+// order for the job's ranks. Neighbours are together, followed by the nodes without a known location,
+// in Slurm's order. It fails if the job does not exist or lacks nodes.
+func (v View) Ranks(job string, tasks int) (lines string, unknown []string, err error) {
 	j, _, err := v.Find(job)
 	if err != nil {
-		return nil, nil, err
+		return "", nil, err
 	}
 	all, err := slurm.Expand(j.Nodes)
 	if err != nil || len(all) == 0 {
-		return nil, nil, fmt.Errorf("job %s has no nodes yet; ask again from its script", job)
+		return "", nil, fmt.Errorf("job %s has no nodes yet; ask again from its script", job)
 	}
+	var nodes []string
 	for _, h := range v.hostsOf(all) {
 		nodes = append(nodes, h.Node)
 	}
@@ -107,5 +108,9 @@ func (v View) Ranks(job string) (nodes, unknown []string, err error) {
 			unknown = append(unknown, name)
 		}
 	}
-	return append(nodes, unknown...), unknown, nil
+	var text strings.Builder
+	for _, node := range append(nodes, unknown...) {
+		text.WriteString(strings.Repeat(node+"\n", tasks))
+	}
+	return text.String(), unknown, nil
 }

@@ -27,13 +27,13 @@ func placed(t *testing.T) View {
 
 func TestRanksListNeighboursFirstAndUnknownLast(t *testing.T) {
 	v := placed(t)
-	nodes, unknown, err := v.Ranks("813")
+	lines, unknown, err := v.Ranks("813", 2)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"alpha-a3-4", "alpha-a3-2", "alpha-a3-3"}, nodes)
+	assert.Equal(t, "alpha-a3-4\nalpha-a3-4\nalpha-a3-2\nalpha-a3-2\nalpha-a3-3\nalpha-a3-3\n", lines)
 	assert.Equal(t, []string{"alpha-a3-3"}, unknown)
-	_, _, err = v.Ranks("816")
+	_, _, err = v.Ranks("816", 1)
 	require.EqualError(t, err, "job 816 has no nodes yet; ask again from its script")
-	_, _, err = v.Ranks("99")
+	_, _, err = v.Ranks("99", 1)
 	require.ErrorIs(t, err, ErrUnknown)
 }
 
@@ -41,9 +41,9 @@ func TestHostsAreSortedByLocation(t *testing.T) {
 	v := View{Hosts: []Host{
 		{"n1", "c2", "b1", "s1", "h1"}, {"n2", "c1", "b2", "s1", "h1"}, {"n3", "c1", "b1", "s2", "h1"}, {"n4", "c1", "b1", "s1", "h2"}, {"n5", "c1", "b1", "s1", "h1"},
 	}, Jobs: []Job{{ID: 7, ArrayID: 7, State: "RUNNING", Nodes: "n[1-5]"}}}
-	nodes, unknown, err := v.Ranks("7")
+	lines, unknown, err := v.Ranks("7", 1)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"n5", "n4", "n3", "n2", "n1"}, nodes)
+	assert.Equal(t, "n5\nn4\nn3\nn2\nn1\n", lines)
 	assert.Empty(t, unknown)
 }
 

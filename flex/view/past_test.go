@@ -93,3 +93,16 @@ func TestJobNamedUsesTheNameFromSqueue(t *testing.T) {
 	}
 	assert.False(t, JobNamed(811, "811_9").Is("811"), "that is the array")
 }
+
+func TestUseIsKnownOnlyWithARecord(t *testing.T) {
+	v := View{SeenAt: seenAt}
+	story, err := v.WhyWith("812", seenAt, past())
+	require.NoError(t, err)
+	line, err := story.UseOf("812")
+	require.NoError(t, err)
+	assert.Equal(t, "job 812: waited 10m, ran 8m\n", line)
+
+	story.Past = nil
+	_, err = story.UseOf("99")
+	require.ErrorContains(t, err, `nothing is recorded of "99"`)
+}

@@ -14,7 +14,7 @@ import (
 
 // The picture of status in docs/reference.md is the table itself. UPDATE=1 draws it again.
 func TestPictureOfStatusMatchesItsOutput(t *testing.T) {
-	golden(t, "../../../docs/status.svg", picture(workday().view().Table(Look{Now: noon, Width: Width, Color: true})))
+	golden(t, "../../../docs/status.svg", picture(workday().view().Table(Layout{Now: noon, Width: Width, Color: true})))
 }
 
 // workday returns a world with several users: jobs that wait, run and are pending, and idle machines.

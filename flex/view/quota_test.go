@@ -31,17 +31,17 @@ func TestRegionShowsItsGPUQuotas(t *testing.T) {
 	assert.Equal(t, []GPUQuota{{Quota: h100, Families: []string{"a3-highgpu"}, Used: 40, Requested: requested, Allowed: 128}}, v.Regions[1].GPUs)
 	assert.Equal(t, &QuotaUsage{"INSTANCE_GROUPS", 149, 150}, v.Regions[1].Tightest, "the full one is not for flex-start")
 	assert.Empty(t, v.Regions[0].Quotas(noon), "nothing was read there")
-	_, text, _ := strings.Cut(v.Table(Look{Now: noon}), "region us-central1: ")
+	_, text, _ := strings.Cut(v.Table(Layout{Now: noon}), "region us-central1: ")
 	_, text, _ = strings.Cut(text, "\n")
 	assert.Contains(t, text, "  a3-highgpu GPUs ("+h100+"): 40 used, ")
 	assert.Contains(t, text, " requested, 128 allowed\n  tightest quota: INSTANCE_GROUPS, 149 of 150 used\n")
 	assert.NotContains(t, text, "quotas were read")
 	v.Regions[1].QuotasAt = noon.Add(-4 * time.Minute)
-	assert.Contains(t, v.Table(Look{Now: noon}), "149 of 150 used\n  quotas were read 4m ago\n")
+	assert.Contains(t, v.Table(Layout{Now: noon}), "149 of 150 used\n  quotas were read 4m ago\n")
 }
 
 func TestUnreadQuotasAreOneLine(t *testing.T) {
 	v := busy().view()
 	v.Regions[1].QuotaFail = "read region us-central1: 403"
-	assert.Contains(t, v.Table(Look{Now: noon}), "\n  quotas could not be read: read region us-central1: 403\n")
+	assert.Contains(t, v.Table(Layout{Now: noon}), "\n  quotas could not be read: read region us-central1: 403\n")
 }

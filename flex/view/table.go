@@ -11,8 +11,8 @@ import (
 // wider.
 const Width = 100
 
-// Look describes how to format a table.
-type Look struct {
+// Layout describes how to format a table.
+type Layout struct {
 	Now   time.Time // current time, in the reader's time zone
 	Color bool
 	Width int   // of the terminal, in characters; 0: not a terminal, unlimited
@@ -23,11 +23,11 @@ type Look struct {
 }
 
 // Table formats the view for a terminal: a summary, held jobs and problems, one line per row with
-// its last error or obstacle below, then each nodeset and region. If Look has a width, no line is
-// longer; otherwise no line is broken.
-func (v View) Table(look Look) string {
-	t := &table{look: look}
-	t.paragraph(Plain, v.headline(look.Now))
+// its last error or obstacle below, then each nodeset and region. If the layout has a width, no line
+// is longer; otherwise no line is broken.
+func (v View) Table(layout Layout) string {
+	t := &table{layout: layout}
+	t.paragraph(Plain, v.headline(layout.Now))
 	t.paragraph(Plain, v.Summary())
 	if trouble := v.Daemon.Says(); trouble != "" {
 		t.paragraph(Bad, trouble)
@@ -66,7 +66,7 @@ const shownProblems = 10
 // problems lists the problems, one line each.
 func (t *table) problems(all []string) {
 	shown := len(all)
-	if !t.look.Wide && shown > shownProblems {
+	if !t.layout.Wide && shown > shownProblems {
 		shown = shownProblems
 	}
 	for _, p := range all[:shown] {
@@ -79,8 +79,8 @@ func (t *table) problems(all []string) {
 
 // table collects lines of text.
 type table struct {
-	look Look
-	text strings.Builder
+	layout Layout
+	text   strings.Builder
 }
 
 // Tone is the color of a text on terminals with colors.
@@ -98,10 +98,10 @@ const (
 
 func (t *table) line(tone Tone, format string, args ...any) {
 	text := Printable(fmt.Sprintf(format, args...))
-	if t.look.Width > 0 {
-		text = Clip(text, t.look.Width)
+	if t.layout.Width > 0 {
+		text = Clip(text, t.layout.Width)
 	}
-	if t.look.Color && tone != Plain {
+	if t.layout.Color && tone != Plain {
 		text = string(tone) + text + reset
 	}
 	t.text.WriteString(text + "\n")
@@ -116,10 +116,10 @@ func (t *table) paragraph(tone Tone, text string) {
 
 // textWidth returns the width of running text.
 func (t *table) textWidth() int {
-	if t.look.Width == 0 {
+	if t.layout.Width == 0 {
 		return math.MaxInt
 	}
-	return min(t.look.Width, Width)
+	return min(t.layout.Width, Width)
 }
 
 // nodeSet summarizes a nodeset.
@@ -134,7 +134,7 @@ func (t *table) nodeSet(v View, set NodeSet) {
 		}
 	}
 	if set.Block != nil {
-		t.paragraph(Bad, set.Name+" is "+set.Blocked(t.look.Now))
+		t.paragraph(Bad, set.Name+" is "+set.Blocked(t.layout.Now))
 	}
 }
 
@@ -184,13 +184,13 @@ func (t *table) region(r Region) {
 	if r.ReadFail != "" {
 		text := fmt.Sprintf("region %s could not be read", r.Name)
 		if !r.KnownAt.IsZero() {
-			text += fmt.Sprintf("; last known at %s: %d of %d active requests", Moment(r.KnownAt, t.look.Now), r.Active, r.Most)
+			text += fmt.Sprintf("; last known at %s: %d of %d active requests", Moment(r.KnownAt, t.layout.Now), r.Active, r.Most)
 		}
 		t.paragraph(Bad, text)
 		return
 	}
 	t.paragraph(Plain, fmt.Sprintf("region %s: %d of %d active requests", r.Name, r.Active, r.Most))
-	for _, text := range r.Quotas(t.look.Now) {
+	for _, text := range r.Quotas(t.layout.Now) {
 		t.paragraph(Plain, "  "+text)
 	}
 }

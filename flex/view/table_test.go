@@ -30,18 +30,18 @@ func wide() View {
 func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
 	v := wide()
 	number := regexp.MustCompile(`\d+`)
-	for _, look := range []Look{{Now: noon}, {Now: noon, Wide: true}} {
-		whole := number.FindAllString(v.Table(look), -1)
+	for _, layout := range []Layout{{Now: noon}, {Now: noon, Wide: true}} {
+		whole := number.FindAllString(v.Table(layout), -1)
 		for width := 24; width <= 260; width++ {
-			look.Width = width
-			text := v.Table(look)
+			layout.Width = width
+			text := v.Table(layout)
 			for line := range strings.Lines(text) {
 				assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
 			}
 			assert.Subset(t, whole, number.FindAllString(text, -1), "width %d", width)
 			inOneLine := strings.Join(strings.Fields(text), " ")
 			cells := []string{" 4294967290_17 +2 ", " 7-00:00:00 ", " ends in 11h59m "}
-			if look.Wide {
+			if layout.Wide {
 				cells = append(cells, " 37m / ? ")
 			}
 			for _, cell := range cells {
@@ -52,7 +52,7 @@ func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
 }
 
 func TestFileHasEachParagraphOnOneLine(t *testing.T) {
-	text := wide().Table(Look{Now: noon})
+	text := wide().Table(Layout{Now: noon})
 	assert.Regexp(t, `(?m)^jobs: 4 waiting.* problems?$`, text)
 	assert.Regexp(t, `(?m)^a-nodeset-of-a-long-name +4294967290_17 \+2 +somebody-with-a-long-name +alpha-a-nodeset-of-a-long-name-\[0-63\] .* ends in 11h59m$`, text)
 }
@@ -65,7 +65,7 @@ func TestStatusShowsItsAgeFromTheFirstSecond(t *testing.T) {
 		8 * time.Second:        "cluster alpha at 12:00:00 UTC, 8s ago\n",
 		75 * time.Second:       "cluster alpha at 12:00:00 UTC, 1m ago\n",
 	} {
-		text := v.Table(Look{Now: noon.Add(age)})
+		text := v.Table(Layout{Now: noon.Add(age)})
 		assert.True(t, strings.HasPrefix(text, want), "%s: %s", age, strings.SplitN(text, "\n", 2)[0])
 	}
 }
@@ -77,12 +77,12 @@ func TestWideTableHasMoreColumns(t *testing.T) {
 			v.Rows[i].Estimate = &Estimate{Half: Seconds(18 * time.Minute), Ninety: Seconds(26 * time.Hour), Requests: 39}
 		}
 	}
-	text := v.Table(Look{Now: noon, Wide: true})
+	text := v.Table(Layout{Now: noon, Wide: true})
 	assert.Regexp(t, `(?m)^NODESET .* TIME +ESTIMATE +AHEAD +COUNT +GPUS +PLACE +SINCE +ENDS +GROUP$`, text)
 	assert.Regexp(t, `(?m)^a3 +812 .* for 1h30m +18m / 1d02h +0 +2 +16 +us-central1 +2026-11-21T10:30:00Z +- +alpha-a3-job-812/a2$`, text)
 	assert.Regexp(t, `(?m)^a3 +813 .* ends in 2h00m +- +- +3 +24 +us-central1-a +2026-11-21T10:00:00Z +2026-11-21T14:00:00Z +alpha-a3-job-813$`, text)
 	assert.Regexp(t, `(?m)^a3 +815 .* for 1h30m +- +3 +1 +8 `, text, "jobs 812 and 814 are ahead")
-	assert.NotContains(t, busy().view().Table(Look{Now: noon}), "GPUS")
+	assert.NotContains(t, busy().view().Table(Layout{Now: noon}), "GPUS")
 }
 
 func TestCommonDetailOfRowsAppearsOnce(t *testing.T) {
@@ -92,7 +92,7 @@ func TestCommonDetailOfRowsAppearsOnce(t *testing.T) {
 		s.waiting(812+i, node)
 		s.group(812+i, request("a1", mig.Failed, node, "RESOURCE_POOL_EXHAUSTED: none left", time.Duration(4-i)*5*time.Second))
 	}
-	text := s.view().Table(Look{Now: noon})
+	text := s.view().Table(Layout{Now: noon})
 	assert.Equal(t, 1, strings.Count(text, "    812,813,814,815: attempt 1 failed"))
 	assert.Regexp(t, `\na3 +815 .*\n    812,813,814,815: attempt 1 failed: no capacity; retrying at 12:00:40 and later\n`, text)
 
@@ -112,7 +112,7 @@ func TestSimilarPendingJobsOfAUserShareARow(t *testing.T) {
 	s.pending(840, "Resources").User = "grace"
 	s.pending(841, "Priority").Partition = "cpu"
 	s.Snap.Jobs[10].Start, s.Snap.Jobs[11].Start, s.Snap.Jobs[12].Start = noon.Add(3*time.Hour), noon.Add(2*time.Hour), noon.Add(time.Hour)
-	text := s.view().Table(Look{Now: noon})
+	text := s.view().Table(Layout{Now: noon})
 	assert.Regexp(t, `\na3 +820,821,822 \+9 +ada +- +pending +04:00:00 +-\n    pending in partition train: Priority; the first is expected to start at 14:00:00\n`, text)
 	assert.Regexp(t, `\na3 +840 +grace +- +pending +04:00:00 +-\n    pending in partition train: Resources; expected to start at 13:00:00\n`, text)
 	assert.NotContains(t, text, "841", "slurmflex is not involved")
@@ -137,7 +137,7 @@ func TestPendingJobsOfAUserAreOneRow(t *testing.T) {
 	assert.Equal(t, 4000, rows[0].Count)
 	assert.Equal(t, "00:01:00–05:00:00", rows[0].Leases())
 	assert.Equal(t, []string{"", "01:00:00"}, []string{rows[1].Leases(), rows[2].Leases()})
-	assert.Equal(t, 3, strings.Count(v.Table(Look{Now: noon}), " pending  "))
+	assert.Equal(t, 3, strings.Count(v.Table(Layout{Now: noon}), " pending  "))
 
 	v.Jobs = []Job{{ID: 1, Partition: "train", State: "PENDING", Limit: Seconds(time.Hour)}, {ID: 2, Partition: "train", State: "PENDING"}}
 	assert.Equal(t, "from 01:00:00", v.Pending()[0].Leases(), "one has no time limit")

@@ -16,6 +16,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/usage"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -23,17 +24,17 @@ import (
 
 func TestTableShowsWaitsLeasesAndProblems(t *testing.T) {
 	v := busy().view()
-	look := Look{Now: noon.Add(90 * time.Second), Width: Width}
-	text := v.Table(look)
+	layout := Layout{Now: noon.Add(90 * time.Second), Width: Width}
+	text := v.Table(layout)
 	golden(t, "table.golden", text)
 	narrow(t, text)
 
-	colored := v.Table(Look{Now: look.Now, Width: Width, Color: true})
+	colored := v.Table(Layout{Now: layout.Now, Width: Width, Color: true})
 	for _, code := range []Tone{Good, Warn, Bad, Head, reset} {
 		colored = strings.ReplaceAll(colored, string(code), "")
 	}
 	assert.Equal(t, text, colored, "colors change nothing else")
-	assert.NotEqual(t, text, v.Table(Look{Now: look.Now, Width: Width, Color: true}))
+	assert.NotEqual(t, text, v.Table(Layout{Now: layout.Now, Width: Width, Color: true}))
 }
 
 func TestTableShowsBlockedNodesetsAndUnclearStates(t *testing.T) {
@@ -45,7 +46,7 @@ func TestTableShowsBlockedNodesetsAndUnclearStates(t *testing.T) {
 	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "not allowed", At: noon, Times: 1}
 	v := s.view()
 	v.Rows[0].State, v.Rows[0].Obstacle = Returned, "not allowed"
-	text := v.Table(Look{Now: noon.Add(time.Hour), Width: Width})
+	text := v.Table(Layout{Now: noon.Add(time.Hour), Width: Width})
 	narrow(t, text)
 	for _, line := range []string{
 		"    returned to Slurm: not allowed\n",
@@ -61,7 +62,7 @@ func TestUnreadThingsAreNotReportedAsAbsent(t *testing.T) {
 	s := newWorld()
 	s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")
 	s.Snap.Instances, s.Snap.Groups = nil, nil
-	text := s.view().Table(Look{Now: noon})
+	text := s.view().Table(Layout{Now: noon})
 	assert.Contains(t, text, "\nthe state of waiting nodes and machines is unknown\n")
 	assert.Contains(t, text, "nodeset a3: 8 nodes, 8 powered down; its requests are unknown\n")
 	assert.Contains(t, strings.Join(strings.Fields(text), " "),
@@ -84,7 +85,7 @@ func TestHeldJobsHaveAReasonAndAReleaseCommand(t *testing.T) {
 		"held: job 817: no template. Once fixed: scontrol release 817",
 	}
 	assert.Equal(t, want, v.Held())
-	assert.Contains(t, v.Table(Look{Now: noon}), want[1]+"\n")
+	assert.Contains(t, v.Table(Layout{Now: noon}), want[1]+"\n")
 	assert.Empty(t, v.Only(Filter{NodeSet: "g2"}).Held(), "a3 has their partition")
 }
 
@@ -127,7 +128,7 @@ func TestTableNamesTasksAndComponentsLikeSqueue(t *testing.T) {
 	s.components(820)
 	s.waiting(901, "alpha-a3-2")
 	s.Snap.Jobs[2].ArrayID, s.Snap.Jobs[2].ArrayTask = 900, "7"
-	text := s.view().Table(Look{Now: noon})
+	text := s.view().Table(Layout{Now: noon})
 	for node, job := range map[string]string{"alpha-a3-0": "820+0", "alpha-a3-1": "820+1", "alpha-a3-2": "900_7"} {
 		assert.Regexp(t, `\na3 +`+regexp.QuoteMeta(job)+` +ada +`+node+` `, text)
 	}
@@ -153,8 +154,8 @@ func TestEmptyViewHasEmptyListsInsteadOfNull(t *testing.T) {
 	text, err := json.Marshal(s.view())
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "null")
-	assert.Contains(t, s.view().Table(Look{Now: noon}), "no nodes waiting, no machines running\n")
-	assert.Contains(t, s.view().Table(Look{Now: noon}), "nodeset a3: 8 nodes, none of them known to Slurm; 0 active requests\n")
+	assert.Contains(t, s.view().Table(Layout{Now: noon}), "no nodes waiting, no machines running\n")
+	assert.Contains(t, s.view().Table(Layout{Now: noon}), "nodeset a3: 8 nodes, none of them known to Slurm; 0 active requests\n")
 }
 
 func TestHiddenJobsHaveNoOwner(t *testing.T) {
@@ -165,7 +166,7 @@ func TestHiddenJobsHaveNoOwner(t *testing.T) {
 	require.NoError(t, err)
 	story, err := v.Why("812", noon)
 	require.NoError(t, err)
-	for _, shown := range []string{string(text), v.Table(Look{Now: noon}), story.String()} {
+	for _, shown := range []string{string(text), v.Table(Layout{Now: noon}), story.String()} {
 		assert.NotContains(t, shown, "ada")
 		assert.Contains(t, shown, "812")
 	}
@@ -425,7 +426,7 @@ func TestLastReadingOfARegionIsShownWithItsTime(t *testing.T) {
 		assert.Equal(t, before.Rows[i], row, "it is as it was")
 	}
 	assert.Equal(t, before.Groups, after.Groups)
-	text := strings.Join(strings.Fields(after.Table(Look{Now: noon})), " ")
+	text := strings.Join(strings.Fields(after.Table(Layout{Now: noon})), " ")
 	assert.Contains(t, text, "last known at 11:53:00; gives up at 11:00 on Nov 22")
 	assert.Contains(t, text, "region us-central1 could not be read; last known at 11:53:00: 1 of 2 active requests")
 	assert.Contains(t, text, "last known: 1 active request")
@@ -478,7 +479,7 @@ func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
 	assert.Equal(t, Waiting, row.State)
 	assert.Equal(t, words, row.Detail(noon))
 	assert.Equal(t, []string{"alpha-a3-job-812: refused for now (rate limit) since 2026-11-21T11:58:44Z, retrying; Google's message: 429 rateLimitExceeded: Too Many Requests"}, v.Problems)
-	table := v.Table(Look{Now: noon})
+	table := v.Table(Layout{Now: noon})
 	assert.Contains(t, table, words)
 	assert.Contains(t, table, "problem: "+v.Problems[0])
 	assert.NotContains(t, table, string(Asking))
@@ -486,7 +487,26 @@ func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
 
 	s.waiting(813, "alpha-a3-2")
 	s.Snap.Refused["alpha-a3-job-813"] = s.Snap.Refused["alpha-a3-job-812"]
-	table = s.view().Table(Look{Now: noon})
+	table = s.view().Table(Layout{Now: noon})
 	assert.Equal(t, 1, strings.Count(table, "problem: alpha-a3-job-812 and 1 more: "), "Google's message is printed once")
 	assert.Equal(t, 1, strings.Count(table, "rateLimitExceeded"))
+}
+
+func TestSelectRefusesFiltersThatCannotMatch(t *testing.T) {
+	v := View{NodeSets: []NodeSet{{Name: "a3", Partitions: []string{"train"}}}, Jobs: []Job{{ID: 812, Partition: "train"}}}
+	for says, f := range map[string]Filter{
+		`unknown flex-start nodeset "a4"; choose one of: a3`:       {NodeSet: "a4"},
+		`unknown flex-start partition "cpu"; choose one of: train`: {Partition: "cpu"},
+		"Slurm hides the users of jobs (PrivateData)":              {User: "ada"},
+	} {
+		_, err := v.Select(f)
+		require.ErrorContains(t, err, says)
+		assert.Equal(t, f.User == "", usage.Is(err), says)
+	}
+	v.Jobs[0].User = "ada"
+	for user, jobs := range map[string]int{"ada": 1, "grace": 0} {
+		found, err := v.Select(Filter{User: user})
+		require.NoError(t, err)
+		assert.Len(t, found.Jobs, jobs, user)
+	}
 }

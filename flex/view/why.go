@@ -59,6 +59,27 @@ func (s Story) Text(verbose bool) string {
 	return text.String()
 }
 
+// Answer formats the story for a terminal, with the locations of the machines if hosts is true.
+// Unless it is verbose, it names the command that prints the details too.
+func (s Story) Answer(verbose, hosts bool, command string) string {
+	text := s.Text(verbose)
+	if hosts {
+		text += s.HostTable()
+	}
+	if !verbose && len(s.Details) > 0 {
+		text += "For more: " + command + "\n"
+	}
+	return text
+}
+
+// UseOf returns one line with how long the job waited and ran. It fails without a record of the job.
+func (s Story) UseOf(job string) (string, error) {
+	if s.Past == nil || s.Past.Use == nil {
+		return "", fmt.Errorf("nothing is recorded of %q; give the number of a job that the daemon has seen in the last day or that the history has", Printable(job))
+	}
+	return fmt.Sprintf("job %s: %s\n", s.Past.Job.Name(), s.Past.Use), nil
+}
+
 // Why explains a job (812, 812_3, 812+1), a node or a group. Times are
 // in the zone of now.
 func (v View) Why(subject string, now time.Time) (Story, error) { return v.WhyWith(subject, now, nil) }

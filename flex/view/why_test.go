@@ -198,7 +198,7 @@ var stories = []struct {
 	}, "814"},
 	{"a job with a time limit beyond the rest of a lease", func(s *world) {
 		s.pending(816, "Resources")
-		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Loss, Reason: "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.Short}.String()
+		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Loss, Reason: "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.KeepsNone}.String()
 	}, "816"},
 	{"a job of a nodeset that is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
 	{"a job in a region that could not be read", func(s *world) {
@@ -537,9 +537,9 @@ func TestEveryStoryReportsAStoppedDaemon(t *testing.T) {
 		assert.Contains(t, strings.Join(story.Sentences(), " "), "This information is from 12:00:00 (0s ago): slurmflex has stopped reconciling: read nodes: slurmctld is on fire.")
 	}
 	v.Daemon = &Daemon{Standby: true, Error: "slurmctld is active on ctl2"}
-	assert.Contains(t, v.Table(Look{Now: noon}), "\nthis host is on standby (slurmctld is active on ctl2): ask there\n")
+	assert.Contains(t, v.Table(Layout{Now: noon}), "\nthis host is on standby (slurmctld is active on ctl2): ask there\n")
 	v.Daemon.Standby, v.Daemon.Error = false, "read nodes: slurmctld is on fire"
-	assert.Contains(t, v.Table(Look{Now: noon}), "\nslurmflex has stopped reconciling: read nodes: slurmctld is on fire\n")
+	assert.Contains(t, v.Table(Layout{Now: noon}), "\nslurmflex has stopped reconciling: read nodes: slurmctld is on fire\n")
 }
 
 func TestJobOnUnknownNodesIsExplained(t *testing.T) {
@@ -764,7 +764,7 @@ func TestWhyStartsWithThePendingJobsLastEvent(t *testing.T) {
 		"held, with a notice of an older version": {"JobHeldAdmin", nil, memo.OwnComment + "no right", "It is held; last message to its owner: no right."},
 		"blocked":                     {"Priority", (*world).block, "", "Nodeset a3 is blocked until 13:00:00 because 2 machines in a row failed to boot; your admin can unblock it once the cause is fixed."},
 		"behind others since":         {"Priority", nil, done(memo.Requeued, boot), "It is waiting for its turn: jobs of higher priority go first (Slurm reason: Priority)."},
-		"with a notice that it waits": {"BeginTime", nil, memo.OwnComment + memo.Back, "It cannot start before 12:01:52 (Slurm reason: BeginTime)."},
+		"with a notice that it waits": {"BeginTime", nil, memo.OwnComment + memo.Returned, "It cannot start before 12:01:52 (Slurm reason: BeginTime)."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newWorld()
@@ -796,7 +796,7 @@ func TestMachinesOfRemovedNodesRemainWithTheirJob(t *testing.T) {
 	text := strings.Join(strings.Fields(story.String()), " ")
 	assert.Contains(t, text, "The machine of alpha-a3-8 is in use by job 813, but the configuration has no such node")
 	assert.NotContains(t, text, "ten minutes")
-	assert.Contains(t, v.Table(Look{Now: noon}), "problem: job 813 uses alpha-a3-8, which the configuration no longer has")
+	assert.Contains(t, v.Table(Layout{Now: noon}), "problem: job 813 uses alpha-a3-8, which the configuration no longer has")
 }
 
 // H10
@@ -805,7 +805,7 @@ func TestStatusListsAsManyProblemsAsItCounts(t *testing.T) {
 	s.block()
 	s.unread("europe-west4")
 	v := s.view()
-	text := v.Table(Look{Now: noon})
+	text := v.Table(Layout{Now: noon})
 	require.Len(t, v.Problems, strings.Count(text, "problem: "))
 	assert.Contains(t, text, fmt.Sprintf("; %d problems\n", len(v.Problems)))
 	assert.Less(t, strings.Index(text, "problem: "), strings.Index(text, "NODESET"), "at the head")
@@ -815,9 +815,9 @@ func TestStatusListsAsManyProblemsAsItCounts(t *testing.T) {
 	for i := range 12 {
 		v.Problems = append(v.Problems, fmt.Sprintf("number %d", i))
 	}
-	text = v.Table(Look{Now: noon})
+	text = v.Table(Layout{Now: noon})
 	assert.Contains(t, text, "\n2 more problems: slurmflex status -o wide\n")
-	assert.Equal(t, 12, strings.Count(v.Table(Look{Now: noon, Wide: true}), "problem: "))
+	assert.Equal(t, 12, strings.Count(v.Table(Layout{Now: noon, Wide: true}), "problem: "))
 }
 
 func TestPendingJobShowsItsRequestedMachines(t *testing.T) {
@@ -895,7 +895,7 @@ func TestWhyStartsWithTheLimitThatBlocksTheJob(t *testing.T) {
 	assert.Equal(t, "Account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1.", story.Summary)
 	assert.Contains(t, story.Facts, "slurmflex requests machines for it as soon as that has changed.")
 	assert.Contains(t, story.String(), "Slurm reason: AssocGrpNodeLimit")
-	assert.Contains(t, v.Table(Look{Now: noon}), "pending in partition train: account ml may use 2 nodes at once (GrpTRES)")
+	assert.Contains(t, v.Table(Layout{Now: noon}), "pending in partition train: account ml may use 2 nodes at once (GrpTRES)")
 
 	j.Reason, j.ArrayTask = "None", "3-4"
 	p.Held[0].Obstacle, p.Held[0].Next = "it did not start", noon.Add(4*time.Minute)
@@ -905,4 +905,14 @@ func TestWhyStartsWithTheLimitThatBlocksTheJob(t *testing.T) {
 	assert.Equal(t, "It did not start.", story.Summary)
 	assert.NotContains(t, story.String(), "Slurm has not considered it")
 	assert.Contains(t, story.String(), "slurmflex requests machines for it again from 12:04:00")
+}
+
+func TestAnswerNamesTheCommandThatShowsDetails(t *testing.T) {
+	s := Story{Subject: "job 812", Summary: "It waits.", Details: []string{"Attempt 1 failed."}}
+	const more = "slurmflex why --verbose 812"
+	assert.Equal(t, "job 812:\n  It waits.\nFor more: "+more+"\n", s.Answer(false, false, more))
+	assert.Equal(t, "job 812:\n  It waits.\n  Attempt 1 failed.\n", s.Answer(true, false, more))
+	assert.Contains(t, s.Answer(false, true, more), s.HostTable())
+	s.Details = nil
+	assert.Equal(t, "job 812:\n  It waits.\n", s.Answer(false, false, more), "there are no details")
 }

@@ -22,7 +22,7 @@ func TestTrialWithARunningDaemonKeepsJobsAndCleansUp(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "trial.jsonl")
 	out, err := l.Flex(context.Background(), "trial", "--nodeset", "a3", "--yes", "--record", record)
 	require.NoError(t, err, out)
-	assert.Regexp(t, `\ntrial: \d+ facts held, 0 differed; left behind: nothing\n$`, out)
+	assert.Regexp(t, `\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`, out)
 	name := regexp.MustCompile(`alpha-trial-[a-z]{5}`).FindString(out)
 	require.NotEmpty(t, name)
 

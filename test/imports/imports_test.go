@@ -15,6 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// usageErrors is the package that marks errors as wrong usage. Every package may reach it.
+const usageErrors = "slurmflex/flex/usage"
+
 // mayReach has a row for every package of this module except tests, commands and programs in
 // scripts.
 var mayReach = map[string][]string{
@@ -46,6 +49,7 @@ var mayReach = map[string][]string{
 	"slurmflex/flex/filler":           {"slurmflex/flex/estimate", "slurmflex/flex/cost", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/recorded":         {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/past":             {"slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	usageErrors:                       nil,
 	"slurmflex/docs":                  nil,
 	"slurmflex/flex/web":              {"slurmflex/docs", "slurmflex/flex/port", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/cost", "slurmflex/flex/past", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/notify":           {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
@@ -55,11 +59,12 @@ var mayReach = map[string][]string{
 	"slurmflex/flex/slurmgcp":         {"slurmflex/flex/takedown", "slurmflex/flex/check", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/scene", "slurmflex/flex/plan/memo", "slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/ask":              {"slurmflex/flex/takedown", "slurmflex/flex/port", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/terminal":         {"slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/command":          {"slurmflex/flex/terminal", "slurmflex/slurm/scontrol", "slurmflex/flex/view", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/systemd":          {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/logs":             nil,
-	"slurmflex/flex/setup":            {"slurmflex/slurm", "slurmflex/config/regular"},
+	"slurmflex/flex/setup":            {"slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/diag":             {"slurmflex/flex/trial/transcript", "slurmflex/mig"},
-	"slurmflex/flex/trial":            {"slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/trial":            {"slurmflex/flex/trial/transcript", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/trial/transcript": {"slurmflex/mig"},
 	"slurmflex/test/fakegce":          nil,
 }
@@ -78,7 +83,7 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 			allowed = slices.Concat(allowed, mayReach["slurmflex/flex/plan"])
 		}
 		for _, dep := range deps(t, pkg) {
-			if strings.HasPrefix(dep, "slurmflex/") && dep != pkg && !slices.Contains(allowed, dep) {
+			if strings.HasPrefix(dep, "slurmflex/") && dep != pkg && dep != usageErrors && !slices.Contains(allowed, dep) {
 				t.Errorf("%s reaches %s", pkg, dep)
 			}
 		}

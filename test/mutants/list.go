@@ -228,18 +228,18 @@ var mutants = []mutant{
 	},
 	{
 		"a node with keep_idle is marked to power down with its job", "flex/plan/sweeps/nodes.go",
-		"(m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || ", "", planner,
+		"(m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || ", "", planner,
 	},
 	{
-		"a gang's machines are closed by one list alone", "flex/plan/demand/survivors.go",
+		"a job's machines are closed after a loss by one list alone", "flex/plan/demand/survivors.go",
 		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == Scene.LeaseEnded", planner,
 	},
 	{
-		"a gang keeps machines for ever", "flex/plan/demand/kept.go",
+		"a job keeps machines for ever after a loss", "flex/plan/demand/kept.go",
 		"\tcase s.IsOld(d.At, limit):", "\tcase false:", planner,
 	},
 	{
-		"a gang loses a node before its other machines are closed", "flex/plan/sweeps/losses.go",
+		"a job loses a node before its other machines are closed", "flex/plan/sweeps/losses.go",
 		"m.Owner() != nil && !w.AreCovered(m.Owner())", "false", planner,
 	},
 	{
@@ -247,7 +247,7 @@ var mutants = []mutant{
 		"\tc.Zones = slices.Compact(zones)\n", "", planner,
 	},
 	{
-		"machines that a gang keeps are powered down when Slurm requeues it", "flex/plan/sweeps/idle.go",
+		"machines that a job keeps after a loss are powered down when Slurm requeues the job", "flex/plan/sweeps/idle.go",
 		" || isOpen(w, m, sets) || w.IsKept(m)", " || isOpen(w, m, sets)", planner,
 	},
 	{
@@ -361,7 +361,7 @@ var mutants = []mutant{
 	{
 		"a resume without a daemon powers down all its nodes", "flex/hook/hook.go",
 		"free := plan.PoweringUpForNothing(called, nodes, jobs)", "free := append(plan.PoweringUpForNothing(nil, nodes, jobs), called...)",
-		[]string{"cmd/slurmflex"},
+		[]string{"flex/hook"},
 	},
 	{
 		"a node that powers up under a running job is returned", "flex/plan/hook.go",

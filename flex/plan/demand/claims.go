@@ -37,8 +37,8 @@ type Claim struct {
 	First   []string // what must happen before anything can be requested
 
 	// The notes of package rules, which take them before they judge.
-	Asked scene.Asked // how long a request for the claim was live or refused
-	Torn  string      // how its job has waited too long for the remaining nodes; empty: it has not
+	Asked      scene.Asked // how long a request for the claim was live or refused
+	Incomplete string      // how its job has waited too long for the remaining nodes; empty: it has not
 }
 
 // ID returns the ID of the claim's group.

@@ -59,7 +59,7 @@ func handOut(s *scene.Scene) Handout {
 		}
 	}
 	seekers := h.seekers(s, sets, stocks, jobs, has)
-	spare := spareDoors(s, seekers)
+	unused := unusedDoors(s, seekers)
 	for had := range s.Config.Options.MaxPlaces {
 		for i := range seekers {
 			k := &seekers[i]
@@ -67,7 +67,7 @@ func handOut(s *scene.Scene) Handout {
 				k.places = nil
 			}
 			if len(k.has) == had && len(h.Wants) < doorsAtOnce {
-				h.givePlace(s, stocks, spare, k)
+				h.givePlace(s, stocks, unused, k)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func (h *Handout) countLack(j *slurm.Job, set *config.NodeSet) {
 }
 
 // givePlace assigns a job names in the first nodeset that has enough.
-func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, spare map[*config.NodeSet][]*scene.Door, k *seeker) {
+func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, unused map[*config.NodeSet][]*scene.Door, k *seeker) {
 	for _, set := range k.next(s) {
 		of, first := stocks[set], len(k.has) == 0
 		if first && h.limits.obstacle(k.job, set) != "" {
@@ -146,9 +146,9 @@ func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, s
 		if !first {
 			continue
 		}
-		if names, over := namesOver(of.cold, spare[set], k.job); names != nil {
+		if names, over := namesOver(of.cold, unused[set], k.job); names != nil {
 			of.cold = without(of.cold, names)
-			spare[set] = slices.DeleteFunc(spare[set], func(d *scene.Door) bool { return slices.Contains(over, d) })
+			unused[set] = slices.DeleteFunc(unused[set], func(d *scene.Door) bool { return slices.Contains(over, d) })
 			h.Ends, k.places, k.has = append(h.Ends, over...), nil, append(k.has, set)
 			return
 		}

@@ -92,30 +92,30 @@ func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
 	return append(sets, later...)
 }
 
-// spareDoors returns, by nodeset, the unused doors of jobs' second and later places that still lack
+// unusedDoors returns, by nodeset, the unused doors of jobs' second and later places that still lack
 // all machines. The doors of the least important job sort first.
-func spareDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.Door {
-	spare := map[*config.NodeSet][]*scene.Door{}
+func unusedDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.Door {
+	unused := map[*config.NodeSet][]*scene.Door{}
 	for _, k := range slices.Backward(seekers) {
 		if len(k.has) < 2 {
 			continue
 		}
 		for _, d := range s.DoorsOf(k.job.ID)[1:] {
 			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !AnyPresent(s, d.Nodes) {
-				spare[m.Set] = append(spare[m.Set], d)
+				unused[m.Set] = append(unused[m.Set], d)
 			}
 		}
 	}
-	return spare
+	return unused
 }
 
 // namesOver returns names for the job's machines, from the free names and from other jobs' doors.
 // It also returns these doors, which must end. It returns nil if there are too few names.
-func namesOver(free []string, spare []*scene.Door, j *slurm.Job) (names []string, over []*scene.Door) {
-	for i, d := range spare {
+func namesOver(free []string, unused []*scene.Door, j *slurm.Job) (names []string, over []*scene.Door) {
+	for i, d := range unused {
 		free = slices.Concat(free, d.Nodes)
 		if names = namesFor(free, j); names != nil {
-			return names, slices.Clone(spare[:i+1])
+			return names, slices.Clone(unused[:i+1])
 		}
 	}
 	return nil, nil

@@ -47,12 +47,12 @@ func (d Done) String() string {
 	return fmt.Sprintf("%s at %s: %s", d.Deed, d.At.UTC().Format(time.RFC3339), d.Reason)
 }
 
-// DoneOf parses the deed from an AdminComment of ours, without Short. It reports false if the
+// DoneOf parses the deed from an AdminComment of ours, without KeepsNone. It reports false if the
 // comment contains no deed.
 func DoneOf(comment string) (d Done, ok bool) {
 	head, reason, found := strings.Cut(Text(comment), ": ")
 	deed, at, dated := strings.Cut(head, " at ")
-	d = Done{Deed: Deed(deed), Reason: strings.TrimSuffix(reason, Short)}
+	d = Done{Deed: Deed(deed), Reason: strings.TrimSuffix(reason, KeepsNone)}
 	if dated {
 		var err error
 		if d.At, err = time.Parse(time.RFC3339, at); err != nil {
@@ -77,11 +77,13 @@ func ParseFailed(comment string) (attempts int) {
 	return attempts
 }
 
-// Short ends the AdminComment of a job that has lost a machine and keeps none of its others.
-const Short = "; the others go back, because the job's time limit does not fit the rest of their lease"
+// KeepsNone ends the AdminComment of a job that has lost a machine and keeps none of its others.
+const KeepsNone = "; its other machines are released, because the job's time limit does not fit in the rest of their lease"
 
-// IsShort reports whether an AdminComment ends with Short.
-func IsShort(comment string) bool { return IsOurs(comment) && strings.HasSuffix(comment, Short) }
+// HasKeptNone reports whether an AdminComment of ours ends with KeepsNone.
+func HasKeptNone(comment string) bool {
+	return IsOurs(comment) && strings.HasSuffix(comment, KeepsNone)
+}
 
 // Texts about nodes that the job has. They stop applying when the job loses its nodes.
 const (
@@ -91,7 +93,8 @@ const (
 	Sends   = "; slurmflex sends it " // after End: the signal that slurmflex will send
 	Warned  = "; warned at "          // after End: when the job was signalled
 	Waited  = "; waited "             // after There and End: how long the job waited, and for what
-	Back    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm may start the job"
+	// Returned: the job waits without nodes until Slurm may start it.
+	Returned = "its nodes were returned to Slurm; slurmflex requests machines again once Slurm may start the job"
 )
 
 // Yielded ends the AdminComment of a job that lost its queue position to another request.

@@ -61,12 +61,12 @@ const waitPrefix = ReasonPrefix + "waits in "
 // last reset its ResumeTimeout timer.
 type Wait struct {
 	Place        string // the group, and the request if there is one
-	Since, Armed time.Time
+	Since, Reset time.Time
 }
 
 func (w Wait) String() string {
 	return fmt.Sprintf("%s%s since %s, armed %s", waitPrefix, w.Place,
-		w.Since.UTC().Format(time.RFC3339), w.Armed.UTC().Format(time.RFC3339))
+		w.Since.UTC().Format(time.RFC3339), w.Reset.UTC().Format(time.RFC3339))
 }
 
 // IsWait reports whether a node's Comment records a wait. The start of the wait may be missing.
@@ -75,11 +75,11 @@ func IsWait(comment string) bool { return strings.HasPrefix(comment, waitPrefix)
 // ParseWait parses a node's Comment. It reports false if slurmflex did not write it.
 func ParseWait(comment string) (w Wait, ok bool) {
 	place, rest, _ := strings.Cut(strings.TrimPrefix(comment, waitPrefix), " since ")
-	since, armed, _ := strings.Cut(rest, ", armed ")
+	since, reset, _ := strings.Cut(rest, ", armed ")
 	w.Place = place
 	var errs [2]error
 	w.Since, errs[0] = time.Parse(time.RFC3339, since)
-	w.Armed, errs[1] = time.Parse(time.RFC3339, armed)
+	w.Reset, errs[1] = time.Parse(time.RFC3339, reset)
 	return w, errs == [2]error{} && comment == w.String()
 }
 

@@ -175,7 +175,7 @@ func waited(s *scene.Scene) map[uint32]bool {
 // does not keep its other machines.
 func LossComment(w *demand.Wanted, id uint32, what string) string {
 	if w.Short[id] {
-		what += memo.Short
+		what += memo.KeepsNone
 	}
 	return memo.Done{Deed: memo.Loss, Reason: what}.String()
 }
@@ -198,8 +198,8 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 	}
 	waited, back := waited(w.Scene), map[uint32]string{} // by heterogeneous job: Slurm requeues it as a whole
 	for _, v := range verdicts {
-		if v.Do == rules.GoesBack && v.Claim.Job.HetID != 0 {
-			back[v.Claim.Job.HetID] = memo.OwnComment + v.Back.Comment(v.Claim.Job.ID, time.Time{})
+		if v.Do == rules.Returns && v.Claim.Job.HetID != 0 {
+			back[v.Claim.Job.HetID] = memo.OwnComment + v.Return.Comment(v.Claim.Job.ID, time.Time{})
 		}
 	}
 	for i := range w.Scene.Seen.Jobs {
@@ -213,7 +213,7 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 				texts[j.ID] = memo.OwnComment + LossComment(w, j.ID, lost)
 			}
 		case j.State.Waits() && len(w.Scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Scene.Seen.Told[j.ID]):
-			texts[j.ID] = memo.OwnComment + memo.Back
+			texts[j.ID] = memo.OwnComment + memo.Returned
 		}
 	}
 	return texts

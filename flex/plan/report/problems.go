@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -156,7 +157,7 @@ func unconfigured(s *scene.Scene) (ps []scene.Problem) {
 	for _, in := range s.Machines() {
 		_, _, known := s.Config.Find(in.Name)
 		if holders := s.HoldersOf(in.Name); !known && s.Ours(in) && !in.Leaving() && len(holders) > 0 {
-			job := holders[0]
+			job := slices.MinFunc(holders, func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) }) // whatever the order of the queue
 			nodes[job.ID], names[job.ID] = append(nodes[job.ID], in.Name), job.Name()
 		}
 	}

@@ -19,23 +19,23 @@ import (
 func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 	back := map[uint32]*action.ReturnNodes{}
 	for _, v := range verdicts {
-		if v.Do == rules.GoesBack {
-			back[v.Back.Job] = v.Back
+		if v.Do == rules.Returns {
+			back[v.Return.Job] = v.Return
 		}
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
 		v.Queued, v.Lacking = waitsFor(w, *v)
 		if c := v.Claim; c.Job != nil && back[c.Job.ID] != nil {
-			giveBack(&v.Queued, back[c.Job.ID])
-			giveBack(&v.Lacking, back[c.Job.ID])
+			markReturned(&v.Queued, back[c.Job.ID])
+			markReturned(&v.Lacking, back[c.Job.ID])
 		}
 	}
 	return verdicts
 }
 
-// giveBack marks the wait as one that ends in this pass.
-func giveBack(n *demand.Wait, a *action.ReturnNodes) {
+// markReturned marks the wait as one that ends in this pass.
+func markReturned(n *demand.Wait, a *action.ReturnNodes) {
 	n.Stage, n.Obstacle, n.Then = demand.Returned, a.Reason, a.Then
 }
 
@@ -88,7 +88,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 	if _, lacking.Trouble, _ = rules.Failures(w.Scene, c, w.Scene.Group(c.ID())); v.Failing.Times > 0 {
 		lacking.Failed, lacking.Trouble = v.Failing.Times, v.Failing.Trouble()
 	}
-	if v.Do != rules.GoesBack && v.Do != rules.PowersDown {
+	if v.Do != rules.Returns && v.Do != rules.PowersDown {
 		lacking.Obstacle = v.Why
 	}
 	if lacking.Stage = demand.Asking; lacking.Obstacle != "" {

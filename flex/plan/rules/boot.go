@@ -20,7 +20,7 @@ func bootLate(w *demand.Wanted, c *demand.Claim) Verdict {
 	}
 	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.Scene.Node(name).Owner() != c.Job })
 	v := Verdict{Do: Noted, Quiet: true, Why: BootText(c.Set)}
-	v.takeBack(w, c, true, action.ReturnNodes{Nodes: nodes, Extra: FailedBoots(w, nodes), Reason: v.Why, Then: action.Requeue})
+	v.returnNodes(w, c, true, action.ReturnNodes{Nodes: nodes, Extra: FailedBoots(w, nodes), Reason: v.Why, Then: action.Requeue})
 	return v
 }
 

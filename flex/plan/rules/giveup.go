@@ -25,16 +25,16 @@ func giveUp(w *demand.Wanted, c *demand.Claim, then action.Then, hopeless bool, 
 		nodes := takeable(w.Scene, c.Job, hopeless && then != action.Cancel)
 		v.Do, v.Quiet = Noted, true
 		if len(nodes) > 0 || then == action.Cancel {
-			v.takeBack(w, c, hopeless, action.ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
+			v.returnNodes(w, c, hopeless, action.ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
 		}
 	}
 	return v
 }
 
-// takeBack returns nodes of the claim's job to Slurm, unless Slurm would end one of the nodes'
+// returnNodes returns nodes of the claim's job to Slurm, unless Slurm would end one of the nodes'
 // jobs instead of requeueing it: then only a cancellation is carried out. If no attempt can help
 // the job, its owner is notified of the reason for the wait.
-func (v *Verdict) takeBack(w *demand.Wanted, c *demand.Claim, hopeless bool, a action.ReturnNodes) {
+func (v *Verdict) returnNodes(w *demand.Wanted, c *demand.Claim, hopeless bool, a action.ReturnNodes) {
 	job := c.Job
 	holders := holdersOf(w.Scene, a.Nodes)
 	if !slices.Contains(holders, job) {
@@ -54,20 +54,20 @@ func (v *Verdict) takeBack(w *demand.Wanted, c *demand.Claim, hopeless bool, a a
 		}
 	}
 	slices.Sort(a.Others)
-	v.Do, v.Quiet, v.Back = GoesBack, false, &a
+	v.Do, v.Quiet, v.Return = Returns, false, &a
 }
 
 // needRecords lets a job keep its nodes while it is unknown whether Slurm would requeue a job that
 // loses nodes.
 func (v *Verdict) needRecords(w *demand.Wanted) {
-	for _, id := range append([]uint32{v.Back.Job}, v.Back.Others...) {
+	for _, id := range append([]uint32{v.Return.Job}, v.Return.Others...) {
 		if _, read := w.Scene.Seen.Requeues[id]; read {
 			continue
 		}
 		v.Do, v.Quiet = Waits, true
 		v.Expect = append(v.Expect, fmt.Sprintf("the record of job %d to be read", id))
-		v.Problems = append(v.Problems, scene.NewProblem("unread-record", v.Back.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
-			v.Back.Name, id, v.Back.Reason))
+		v.Problems = append(v.Problems, scene.NewProblem("unread-record", v.Return.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
+			v.Return.Name, id, v.Return.Reason))
 	}
 }
 
@@ -75,11 +75,11 @@ func (v *Verdict) needRecords(w *demand.Wanted) {
 // adds the nodes that the verdict takes.
 func (v *Verdict) oncePerNode(taken map[string]bool) {
 	switch {
-	case v.Do != GoesBack:
-	case slices.ContainsFunc(v.Back.Nodes, func(name string) bool { return taken[name] }):
+	case v.Do != Returns:
+	case slices.ContainsFunc(v.Return.Nodes, func(name string) bool { return taken[name] }):
 		v.Do, v.Quiet = Waits, true
 	default:
-		for _, name := range v.Back.Nodes {
+		for _, name := range v.Return.Nodes {
 			taken[name] = true
 		}
 	}

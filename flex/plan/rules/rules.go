@@ -22,7 +22,7 @@ type Verdict struct {
 	Quiet    bool                // Why is already under way, so the job's owner is not notified
 	Failed   int                 // consecutive failed attempts, if they are the reason
 	Next     time.Time           // when the next attempt will be made
-	Back     *action.ReturnNodes // the nodes to return
+	Return   *action.ReturnNodes // the nodes to return
 	pending  bool                // the request is being created
 	Failing  scene.Failing       // how the claim's calls fail
 	UnderWay bool                // all machines exist, are requested, or are being requested
@@ -46,7 +46,7 @@ const (
 	Noted                  // the rule adds a note, and the next rules decide
 	Waits                  // do nothing for now
 	Requests               // request its missing nodes
-	GoesBack               // return its job's nodes to Slurm
+	Returns                // return its job's nodes to Slurm
 	PowersDown             // power down its nodes, which lack a job
 )
 
@@ -73,7 +73,7 @@ const (
 var rules = []rule{
 	{"boot_timeout", bootLate, BarsNothing},
 	{"provision_timeout", waitedTooLong, BarsNothing},
-	{"gang_timeout", gangTorn, BarsNothing},
+	{"gang_timeout", incompleteAllocation, BarsNothing},
 	{"lease too short", leaseTooShort, Obstructs},
 	{"region unread", regionUnread, Obstructs},
 	{"record unread", recordUnread, Obstructs},
@@ -96,7 +96,7 @@ func Judge(w *demand.Wanted) []Verdict {
 	for _, c := range w.Claims {
 		c.Asked = countAsked(w, c)
 	}
-	noteTorn(w)
+	noteIncomplete(w)
 	return inTurn(w, perJob(w, judgeEach(w)))
 }
 
@@ -148,11 +148,11 @@ func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	first := map[allocation]int{} // the deciding verdict
 	keepHope(verdicts)
 	for i, v := range verdicts {
-		if v.Do != GoesBack {
+		if v.Do != Returns {
 			continue
 		}
-		from := allocation{v.Back.Job, v.Back.Door}
-		if v.Back.Then != action.Requeue {
+		from := allocation{v.Return.Job, v.Return.Door}
+		if v.Return.Then != action.Requeue {
 			from.door = ""
 		}
 		if known, ok := first[from]; !ok || v.rule < verdicts[known].rule {
@@ -174,12 +174,12 @@ func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
 		if d := v.Claim.Door; d != nil && !decided {
 			decides, decided = first[allocation{v.Claim.Job.ID, d.Name}]
 		}
-		v.Gone = decided && verdicts[decides].Do == GoesBack
+		v.Gone = decided && verdicts[decides].Do == Returns
 		switch {
 		case !decided || decides == i:
 		case v.Gone && v.Do >= Requests:
 			v.Do, v.Why = Waits, ""
-		case v.Do == GoesBack:
+		case v.Do == Returns:
 			v.Do, v.Quiet = Waits, true
 		}
 	}
@@ -190,16 +190,18 @@ func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
 // machines at another door.
 func keepHope(verdicts []Verdict) {
 	ends := map[string]bool{} // by door
-	isEnd := func(v *Verdict) bool { return v.Do == GoesBack && v.Back.Door != "" && v.Back.Then != action.Requeue }
+	isEnd := func(v *Verdict) bool {
+		return v.Do == Returns && v.Return.Door != "" && v.Return.Then != action.Requeue
+	}
 	for i := range verdicts {
 		if v := &verdicts[i]; isEnd(v) {
-			ends[v.Back.Door] = true
+			ends[v.Return.Door] = true
 		}
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
 		if isEnd(v) && slices.ContainsFunc(v.Claim.Door.Rivals, func(d *scene.Door) bool { return !ends[d.Name] }) {
-			v.Do, v.Back = Waits, nil
+			v.Do, v.Return = Waits, nil
 		}
 	}
 }
@@ -207,7 +209,7 @@ func keepHope(verdicts []Verdict) {
 // Obstacle returns the obstacle that the job's owner should know about; empty if the owner need not
 // know of any.
 func (v Verdict) Obstacle() string {
-	if v.Quiet || v.Do == GoesBack || v.Do == PowersDown {
+	if v.Quiet || v.Do == Returns || v.Do == PowersDown {
 		return ""
 	}
 	return v.Why

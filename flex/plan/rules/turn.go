@@ -41,12 +41,12 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 		if v.pending && t.shared.isFirst(v.Claim) { // count its request as created
 			t.take(v.Claim)
 		}
-		if v.Do == GoesBack {
-			for _, name := range v.Back.Nodes {
+		if v.Do == Returns {
+			for _, name := range v.Return.Nodes {
 				taken[name] = true
 			}
 		}
-		t.leaves[v.Claim] = v.Gone || v.Do >= GoesBack
+		t.leaves[v.Claim] = v.Gone || v.Do >= Returns
 		if r := v.Claim.Live; r != nil {
 			t.worth[r] = max(t.worth[r], worthOf(v.Claim))
 			if t.leaves[v.Claim] {

@@ -22,26 +22,26 @@ type Boots struct {
 	failed    map[time.Time]int
 	up        time.Time            // when the newest booted instance was created
 	Late      []string             // nodes without a boot within boot_timeout
-	gangs     map[string]time.Time // when the newest late instance was created, by job
+	batches   map[string]time.Time // when the newest late instance was created, by job
 	Recovered []string             // nodes with an outdated record of failed boots
 	inRow     int                  // consecutive failures, with the late instances
 	until     time.Time            // when the failures stop counting
 }
 
-// gang returns the job that the instance was created for, or without a job, the name of its node.
-// Instances with the same gang belong together.
-func (in Machine) gang() string {
+// batch returns the job that the instance was created for, or without a job, the name of its node.
+// Instances with the same batch belong together.
+func (in Machine) batch() string {
 	if job := in.Origin().Job; job != 0 {
 		return strconv.FormatUint(uint64(job), 10)
 	}
 	return in.Name
 }
 
-// LastMade returns the creation time of the newest late instance in the gang of the node's
+// LastMade returns the creation time of the newest late instance in the batch of the node's
 // instances; zero if none is late.
 func (b *Boots) LastMade(m *Node) (made time.Time) {
 	for _, in := range m.Machines {
-		made = Later(made, b.gangs[in.gang()])
+		made = Later(made, b.batches[in.batch()])
 	}
 	return made
 }
@@ -53,7 +53,7 @@ func (s builder) lookAtBoots() {
 	sets := map[*config.NodeSet]*Boots{}
 	for _, m := range s.nodes {
 		if sets[m.Set] == nil {
-			sets[m.Set] = &Boots{Records: map[string]memo.Boots{}, failed: map[time.Time]int{}, gangs: map[string]time.Time{}}
+			sets[m.Set] = &Boots{Records: map[string]memo.Boots{}, failed: map[time.Time]int{}, batches: map[string]time.Time{}}
 		}
 		s.watchBoot(m, sets[m.Set])
 	}
@@ -62,12 +62,12 @@ func (s builder) lookAtBoots() {
 			b.Recovered = slices.Sorted(maps.Keys(b.Records))
 			b.Records, b.failed = nil, nil
 		}
-		b.inRow = len(b.gangs)
+		b.inRow = len(b.batches)
 		for _, failed := range b.failed {
 			b.inRow += failed
 		}
 		b.until = b.newest
-		for _, made := range b.gangs {
+		for _, made := range b.batches {
 			b.until = Later(b.until, made)
 		}
 		b.until = b.until.Add(set.Flex.BootTimeout + breakerRest)
@@ -104,7 +104,7 @@ func (s builder) watchBoot(m *Node, b *Boots) {
 		case limit > 0 && m.Power == Rising && !m.Doubted && m.State.Base != slurm.Down &&
 			s.IsOld(m.wantedSince(in), limit) && !s.IsLeftover(m, in):
 			late = true
-			b.gangs[in.gang()] = Later(b.gangs[in.gang()], in.Created)
+			b.batches[in.batch()] = Later(b.batches[in.batch()], in.Created)
 		}
 	}
 	if late {

@@ -91,16 +91,16 @@ func openToBackfill(w *demand.Wanted, _ []rules.Verdict) Step {
 // cannot be unmarked. A job that gang_timeout returns is the exception: without the mark it would
 // get the same nodes again and wait as before.
 func powerDownOnIdle(w *demand.Wanted, verdicts []rules.Verdict) Step {
-	torn := map[*slurm.Job]bool{}
+	incomplete := map[*slurm.Job]bool{}
 	for _, v := range verdicts {
-		if v.Gone && v.Claim.Torn != "" {
-			torn[v.Claim.Job] = true
+		if v.Gone && v.Claim.Incomplete != "" {
+			incomplete[v.Claim.Job] = true
 		}
 	}
 	var names []string
 	for _, m := range w.Scene.Nodes() {
 		job := m.Owner()
-		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || m.Set.IsStatic(m.Index) || !w.Scene.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Set.IsStatic(m.Index) || !w.Scene.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		if m.Power == scene.On || m.Power == scene.Rising && m.State.Has(slurm.PoweringUp) {

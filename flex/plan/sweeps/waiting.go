@@ -21,10 +21,10 @@ func commentOf(w *demand.Wanted, v rules.Verdict) (n memo.Wait, ok bool) {
 	c := v.Claim
 	if q := v.Queued; q.Request != "" {
 		r := c.Live.Request
-		return memo.Wait{Place: q.Group + "/" + q.Request, Since: q.Requested, Armed: q.Requested}, r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)
+		return memo.Wait{Place: q.Group + "/" + q.Request, Since: q.Requested, Reset: q.Requested}, r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)
 	}
 	l := v.Lacking
-	return memo.Wait{Place: l.Group, Since: l.Since, Armed: l.Since}, (v.Obstacle() != "" || l.Failing.Times > 0) && !v.Gone && !anyOurs(w.Scene, c.Nodes)
+	return memo.Wait{Place: l.Group, Since: l.Since, Reset: l.Since}, (v.Obstacle() != "" || l.Failing.Times > 0) && !v.Gone && !anyOurs(w.Scene, c.Nodes)
 }
 
 // keepWaiting lets nodes wait longer than Slurm's ResumeTimeout, which is at most 18 hours before
@@ -42,23 +42,23 @@ func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 		last, known := firstArmed(w.Scene, nodes)
 		switch waited := w.Scene.Seen.Now.Sub(now.Since); {
 		case known:
-			now.Armed = last.Armed
+			now.Reset = last.Reset
 			if now.Since.IsZero() {
 				now.Since = last.Since
 			}
 		case now.Since.IsZero() && c.Job != nil:
 			continue // Slurm does not show yet when the job was allocated its nodes
 		case now.Since.IsZero(): // record the start of the wait from now on
-			now.Since, now.Armed = w.Scene.Seen.Now.Truncate(time.Second), w.Scene.Seen.Now.Truncate(time.Second)
+			now.Since, now.Reset = w.Scene.Seen.Now.Truncate(time.Second), w.Scene.Seen.Now.Truncate(time.Second)
 		case (waited < rules.TellAfter || v.Failing.Times > 0) && (due == 0 || waited < due):
 			continue // the wait may end at once
-		case c.Job != nil && !c.Job.Start.IsZero() && c.Job.Start.Before(now.Armed):
-			now.Armed = c.Job.Start
+		case c.Job != nil && !c.Job.Start.IsZero() && c.Job.Start.Before(now.Reset):
+			now.Reset = c.Job.Start
 		}
 		change := action.SetNodes{Nodes: nodes, Why: c.Why()}
 		// A time in the future was written by a clock that was ahead, so it is ignored.
-		if age := w.Scene.Seen.Now.Sub(now.Armed); due > 0 && (age >= due || age < -scene.MaxSkew) {
-			now.Armed = w.Scene.Seen.Now.Truncate(time.Second)
+		if age := w.Scene.Seen.Now.Sub(now.Reset); due > 0 && (age >= due || age < -scene.MaxSkew) {
+			now.Reset = w.Scene.Seen.Now.Truncate(time.Second)
 			change.State = "power_up"
 			change.Why = action.Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.Why(), w.Scene.Seen.ResumeTimeout))
 		}
@@ -83,7 +83,7 @@ func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 		if !ok {
 			return memo.Wait{}, false
 		}
-		if i == 0 || wait.Armed.Before(first.Armed) {
+		if i == 0 || wait.Reset.Before(first.Reset) {
 			first = wait
 		}
 	}

@@ -12,21 +12,22 @@ import (
 	"slurmflex/slurm"
 )
 
-// gangTorn returns a job to Slurm if its allocation is still incomplete after gang_timeout.
-func gangTorn(w *demand.Wanted, c *demand.Claim) Verdict {
-	if c.Torn == "" {
+// incompleteAllocation returns a job to Slurm if its allocation is still incomplete after
+// gang_timeout.
+func incompleteAllocation(w *demand.Wanted, c *demand.Claim) Verdict {
+	if c.Incomplete == "" {
 		return Verdict{}
 	}
-	return giveUp(w, c, action.Requeue, false, "gang-timeout", c.Torn)
+	return giveUp(w, c, action.Requeue, false, "gang-timeout", c.Incomplete)
 }
 
-// noteTorn notes the claims of incomplete allocations: for longer than gang_timeout, some of
+// noteIncomplete notes the claims of incomplete allocations: for longer than gang_timeout, some of
 // the job's nodes have had machines and others have not. The existing machines are billed and
 // unusable meanwhile. The least important job is returned to Slurm first. Jobs may each hold the
 // machines that the other lacks. A job that lacks nodes of a nodeset with machines that are being
 // released therefore waits for up to one further gang_timeout. A job that keeps machines behind a
 // door after a loss has salvage_timeout instead.
-func noteTorn(w *demand.Wanted) {
+func noteIncomplete(w *demand.Wanted) {
 	going, left := map[uint32]bool{}, beingLeft(w)
 	for _, c := range slices.Backward(w.Claims) {
 		limit := c.Set.Flex.GangTimeout
@@ -42,7 +43,7 @@ func noteTorn(w *demand.Wanted) {
 		if len(others) == 0 || hope && !w.Scene.IsOld(since, 2*limit) {
 			continue
 		}
-		c.Torn = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
+		c.Incomplete = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
 			there, since.UTC().Format("15:04:05"), len(others), slurm.Clock(limit))
 		if wouldEnd(w.Scene, holdersOf(w.Scene, others)) {
 			continue

@@ -39,7 +39,7 @@ func TestTwoIncompleteAllocationsAreReturnedOneAfterTheOther(t *testing.T) {
 		return seen(half(7, "alpha-a3-0", "alpha-a3-1", came), half(8, "alpha-a3-2", "alpha-a3-3", came),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-0,alpha-a3-2", noon.Add(time.Hour)), and(more...))
 	}
-	givenBack := func(s scene.Snapshot) (jobs []uint32) {
+	returned := func(s scene.Snapshot) (jobs []uint32) {
 		for _, a := range Compute(scene.Of(alphaConfig(t), s)).Actions {
 			if a, ok := a.(action.ReturnNodes); ok {
 				jobs = append(jobs, a.Job)
@@ -47,16 +47,16 @@ func TestTwoIncompleteAllocationsAreReturnedOneAfterTheOther(t *testing.T) {
 		}
 		return jobs
 	}
-	assert.Equal(t, []uint32{8}, givenBack(given(10*time.Minute)), "the less important one")
+	assert.Equal(t, []uint32{8}, returned(given(10*time.Minute)), "the less important one")
 
 	next := given(10 * time.Minute)
 	next.Jobs[1].State, next.Jobs[1].Nodes = slurm.JobPending, nil
-	assert.Empty(t, givenBack(next), "a machine is there that no job has any more")
+	assert.Empty(t, returned(next), "a machine is there that no job has any more")
 	next.Instances[1].Status = "STOPPING"
-	assert.Empty(t, givenBack(next), "it goes, and may make room")
+	assert.Empty(t, returned(next), "it goes, and may make room")
 	next.Instances = next.Instances[:1]
-	assert.Equal(t, []uint32{7}, givenBack(next), "it has gone, and has not helped")
-	assert.ElementsMatch(t, []uint32{8, 7}, givenBack(given(20*time.Minute)), "no longer than twice gang_timeout")
+	assert.Equal(t, []uint32{7}, returned(next), "it has gone, and has not helped")
+	assert.ElementsMatch(t, []uint32{8, 7}, returned(given(20*time.Minute)), "no longer than twice gang_timeout")
 }
 
 func TestUnreadRegionMakesNoAllocationIncomplete(t *testing.T) {

@@ -9,12 +9,12 @@ import (
 	"slurmflex/mig"
 )
 
-// Facts returns the facts that slurmflex depends on, in the order in which a trial tries them.
-func Facts() []Fact {
-	return slices.Concat(permissions(), groupFacts(), requestFacts(), machineFacts(), endFacts())
+// Checks returns all checks, in the order in which a trial makes them.
+func Checks() []Check {
+	return slices.Concat(permissions(), groupChecks(), requestChecks(), machineChecks(), endChecks())
 }
 
-// permissions returns the facts about those permissions in scripts/iam/slurmflex-role.yaml that a
+// permissions returns the checks of those permissions in scripts/iam/slurmflex-role.yaml that a
 // trial can try. A trial does not try these permissions:
 //   - compute.resourcePolicies.use: only groups of the few machine types that support workload
 //     policies can use a policy, and the trial's machine should be small.
@@ -22,8 +22,8 @@ func Facts() []Fact {
 //     makes no bulk insert, because deleting the group would not delete machines of a bulk insert.
 //   - the permissions to create instances (disks, images and subnetworks, compute.instances.create
 //     and set…): if one is missing, Compute rejects the group or its requests.
-func permissions() []Fact {
-	return []Fact{
+func permissions() []Check {
+	return []Check{
 		may("read templates", "compute.instanceTemplates.get", "read template"),
 		may("read regions", "compute.regions.get", "read region"),
 		may("read zones", "compute.zones.get", "read zone"),
@@ -50,40 +50,40 @@ func permissions() []Fact {
 // maxOff is the largest accepted difference between Compute's clock and this host's clock.
 const maxOff = 30 * time.Second
 
-func groupFacts() []Fact {
-	return []Fact{
-		{"clock", Documented, "compare the Date of an answer with this host's clock", "within 30s", func(s *seen) sight {
+func groupChecks() []Check {
+	return []Check{
+		{"clock", Documented, "compare the Date of an answer with this host's clock", "within 30s", func(s *seen) observation {
 			c := s.clock
 			switch {
 			case c == nil:
-				return sight{}
+				return observation{}
 			case c.before.Sub(c.there) > maxOff || c.there.Sub(c.after) > maxOff:
-				return sight{text: fmt.Sprintf("off by %s", c.after.Sub(c.there).Abs().Round(time.Second))}
+				return observation{text: fmt.Sprintf("off by %s", c.after.Sub(c.there).Abs().Round(time.Second))}
 			}
-			return sight{text: "within 30s"}
+			return observation{text: "within 30s"}
 		}},
 		{"partial lists", Evident, "list instances with returnPartialSuccess", taken, ended("list partially")},
 		{"missing group", Evident, "read a group that does not exist", refused(mig.CauseNotFound), ended("read missing group")},
-		{"repeated call", Documented, "send a call twice with one requestId", "one operation", func(s *seen) sight {
+		{"repeated call", Documented, "send a call twice with one requestId", "one operation", func(s *seen) observation {
 			switch o := s.operations; {
 			case o == nil:
-				return sight{}
+				return observation{}
 			case o[0] != "" && o[0] == o[1]:
-				return sight{text: "one operation"}
+				return observation{text: "one operation"}
 			default:
-				return sight{text: "two answers", detail: fmt.Sprintf("%q and %q", o[0], o[1])}
+				return observation{text: "two answers", detail: fmt.Sprintf("%q and %q", o[0], o[1])}
 			}
 		}},
-		{"empty group", Documented, "read the new group", "target size 0, 0 members, 0 requests", saw("empty group", func(_ *seen, l look) string {
+		{"empty group", Documented, "read the new group", "target size 0, 0 members, 0 requests", saw("empty group", func(_ *seen, l snapshot) string {
 			return fmt.Sprintf("%s, %d members, %d requests", size(l), len(l.members), len(l.group.Requests))
 		})},
-		{"stamp", Documented, "read the new group's description", "as written", saw("empty group", func(s *seen, l look) string {
+		{"stamp", Documented, "read the new group's description", "as written", saw("empty group", func(s *seen, l snapshot) string {
 			if l.group.Stamp == s.spec.group().Stamp {
 				return "as written"
 			}
 			return "another text"
 		})},
-		{"group's zones", Documented, "read the new group's zones and template", "as written", saw("empty group", func(s *seen, l look) string {
+		{"group's zones", Documented, "read the new group's zones and template", "as written", saw("empty group", func(s *seen, l snapshot) string {
 			g := l.group
 			if slices.Equal(g.Zones, slices.Sorted(slices.Values(s.spec.Zones))) && strings.HasSuffix(s.spec.Template.Link, "/"+g.Template) {
 				return "as written"
@@ -94,12 +94,12 @@ func groupFacts() []Fact {
 	}
 }
 
-func requestFacts() []Fact {
-	return []Fact{
+func requestChecks() []Check {
+	return []Check{
 		{"request", Documented, "create a request of 1 machine for 600 s", taken, ended("create request")},
 		{"accepted", Documented, "read the request when its operation is done", string(mig.Accepted), sawState("waiting request", requestCancelled)},
 		{"raised size", Inferred, "read the group while the request waits", "target size 1", sawSize("waiting request")},
-		{"kept request", Documented, "read the request's names and lease", "as written", saw("waiting request", func(s *seen, l look) string {
+		{"kept request", Documented, "read the request's names and lease", "as written", saw("waiting request", func(s *seen, l snapshot) string {
 			want := s.spec.request(requestCancelled)
 			r, ok := l.request(requestCancelled)
 			if ok && slices.Equal(r.Instances, want.Instances) && r.Duration == want.Duration {
@@ -107,7 +107,7 @@ func requestFacts() []Fact {
 			}
 			return fmt.Sprintf("names %s, %s", strings.Join(r.Instances, ", "), r.Duration)
 		})},
-		{"waiting member", Documented, "read the member that waits", "action CREATING, no machine", saw("waiting request", func(s *seen, l look) string {
+		{"waiting member", Documented, "read the member that waits", "action CREATING, no machine", saw("waiting request", func(s *seen, l snapshot) string {
 			// The machine is being created, so the request does not wait.
 			if l.has(s.spec.instance(1)) {
 				return ""
@@ -120,7 +120,7 @@ func requestFacts() []Fact {
 			sawState("cancelled request", requestCancelled),
 		},
 		{"lowered size", Documented, "read the group after that", "target size 0", sawSize("cancelled request")},
-		{"cancelled member", Evident, "read its member after that", "no member", saw("cancelled request", func(s *seen, l look) string { return l.memberText(s.spec.instance(1)) })},
+		{"cancelled member", Evident, "read its member after that", "no member", saw("cancelled request", func(s *seen, l snapshot) string { return l.memberText(s.spec.instance(1)) })},
 		{"second cancel", Evident, "cancel the cancelled request", refused(mig.CauseConflict), ended("cancel request again")},
 		{
 			"deleted record", Documented, "delete the cancelled request", "no record",
@@ -132,20 +132,20 @@ func requestFacts() []Fact {
 			sawState("short request", requestShort),
 		},
 		{"second request", Inferred, "create a request of the same name", refused(mig.CauseExists), ended("request machine again")},
-		{"delete while waiting", Inferred, "delete a request that waits", refused(mig.CauseConflict), func(s *seen) sight {
-			l := s.look("active request")
+		{"delete while waiting", Inferred, "delete a request that waits", refused(mig.CauseConflict), func(s *seen) observation {
+			l := s.snapshot("active request")
 			// The machine was created meanwhile, so the request did not wait.
 			if l == nil || l.has(s.spec.instance(0)) {
-				return sight{}
+				return observation{}
 			}
 			return ended("delete active request")(s)
 		}},
 	}
 }
 
-func machineFacts() []Fact {
-	machine := func(text func(*seen, mig.Instance) string) func(*seen) sight {
-		return saw("running machine", func(s *seen, l look) string {
+func machineChecks() []Check {
+	machine := func(text func(*seen, mig.Instance) string) func(*seen) observation {
+		return saw("running machine", func(s *seen, l snapshot) string {
 			in, ok := l.machine(s.spec.instance(0))
 			if !ok {
 				return "not listed"
@@ -153,9 +153,9 @@ func machineFacts() []Fact {
 			return text(s, in)
 		})
 	}
-	member := func(s *seen, l look) string { return l.memberText(s.spec.instance(0)) }
-	sizeAndMember := func(s *seen, l look) string { return size(l) + ", " + member(s, l) }
-	return []Fact{
+	member := func(s *seen, l snapshot) string { return l.memberText(s.spec.instance(0)) }
+	sizeAndMember := func(s *seen, l snapshot) string { return size(l) + ", " + member(s, l) }
+	return []Check{
 		{
 			"granted", Documented, "await the machine", string(mig.Succeeded),
 			sawState("granted request", requestDeleted),
@@ -195,17 +195,17 @@ func leaseText(s *seen, in mig.Instance) string {
 	if in.Terminates.IsZero() {
 		return "no end"
 	}
-	least, most := in.Created.Add(mig.MinDuration-time.Second), s.look("running machine").at.Add(mig.MinDuration+maxOff)
+	least, most := in.Created.Add(mig.MinDuration-time.Second), s.snapshot("running machine").at.Add(mig.MinDuration+maxOff)
 	if in.Terminates.Before(least) || in.Terminates.After(most) {
 		return fmt.Sprintf("%s after the creation", in.Terminates.Sub(in.Created).Round(time.Second))
 	}
 	return "as requested"
 }
 
-func endFacts() []Fact {
-	return []Fact{
+func endChecks() []Check {
+	return []Check{
 		{"deleted group", Documented, "delete the group", refused(mig.CauseNotFound), ended("read deleted group")},
-		{"empty lists", Documented, "list groups and instances after that", "0 groups, 0 machines", saw("lists at the end", func(_ *seen, l look) string {
+		{"empty lists", Documented, "list groups and instances after that", "0 groups, 0 machines", saw("lists at the end", func(_ *seen, l snapshot) string {
 			groups := 0
 			if l.group.Name != "" {
 				groups = 1

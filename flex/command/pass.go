@@ -1,0 +1,60 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"slurmflex/flex"
+	"slurmflex/flex/view"
+)
+
+// Pass is one reconcile pass.
+type Pass struct {
+	Terminal
+	R    *flex.Reconciler
+	Lock flex.Lock
+	Only []flex.Filter     // limit the actions
+	Then func(error) error // is called with the pass's error; its own error also fails the command
+}
+
+// Run makes the pass and prints its actions. It succeeds if another process does the work.
+func (p Pass) Run(ctx context.Context) error {
+	did := view.NewPassLog(p.R.Config.Cluster)
+	p.R.Watch = flex.Watchers{p.R.Watch, p.Progress, did}
+	over := p.Progress.Begin("reading Slurm and Compute")
+	out, err := p.R.Sync(ctx, p.Lock, p.Only...)
+	over()
+	done := did.Pass()
+	if othersWork(err) {
+		done.Skipped = err.Error()
+	}
+	var unprinted error
+	if err == nil || done.Skipped != "" || len(done.Actions) > 0 {
+		unprinted = view.Write(p.Out, p.JSON, done)
+	}
+	return errors.Join(outcome(ctx, out, err), unprinted, p.Then(err))
+}
+
+// othersWork reports whether another process does the work: one that is about to start a pass, or
+// slurmflex on the active controller's host.
+func othersWork(err error) bool {
+	return errors.Is(err, flex.ErrQueued) || errors.Is(err, flex.ErrStandby)
+}
+
+// outcome returns why a pass has failed, or what the next pass must do again.
+func outcome(ctx context.Context, out flex.Outcome, err error) error {
+	switch {
+	case othersWork(err):
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("pass interrupted: %w; the next one continues from there", context.Cause(ctx))
+	case err != nil:
+		return err
+	case out.Failed > 0:
+		return fmt.Errorf("%d of %d actions failed; the next pass retries", out.Failed, len(out.Plan.Actions))
+	case out.Plan.Unseen > 0:
+		return fmt.Errorf("%s could not be read; the next pass retries", view.Count(out.Plan.Unseen, "region"))
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package reload
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+)
+
+// user records the configurations that it is told to use.
+type user struct{ used []*config.Config }
+
+func (u *user) Use(cfg *config.Config) { u.used = append(u.used, cfg) }
+
+// loaded returns a reloader that runs with a configuration. read is what its file contains.
+func loaded(t *testing.T) (l *Reloader, read *config.Config, says *string, logged *observer.ObservedLogs) {
+	t.Helper()
+	core, logged := observer.New(zap.WarnLevel)
+	cfg := &config.Config{Cluster: "alpha", Options: config.Options{HTTPAddress: "127.0.0.1:1"}}
+	read, says = new(config.Config), new(string)
+	*read = *cfg
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	l = &Reloader{
+		File: file, Read: func() (*config.Config, error) { next := *read; return &next, nil },
+		R: &flex.Reconciler{Config: cfg, Log: zap.New(core)}, Valid: func(bool) {}, Differ: func(text string) { *says = text },
+		running: cfg, taken: cfg, between: make(chan func()),
+	}
+	return l, read, says, logged
+}
+
+// reloads reloads while a pass ends.
+func reloads(t *testing.T, l *Reloader) {
+	t.Helper()
+	over := make(chan struct{})
+	go func() { (<-l.between)(); close(over) }()
+	l.reload(t.Context())
+	<-over
+}
+
+func TestChangedFileIsReportedUntilItIsReloaded(t *testing.T) {
+	l, read, says, logged := loaded(t)
+	l.look()
+	assert.Empty(t, *says)
+	read.Options.Interval, l.seen = time.Minute, nil
+	l.look()
+	assert.Contains(t, *says, "config.yaml has changed since ")
+	l.seen = nil
+	l.look()
+	assert.Equal(t, 1, logged.Len(), "the same problem is logged once")
+
+	u := &user{}
+	l.Users = []User{u}
+	reloads(t, l)
+	l.look()
+	assert.Empty(t, *says)
+	assert.Equal(t, time.Minute, l.R.Config.Options.Interval)
+	require.Len(t, u.used, 1)
+	assert.Same(t, l.R.Config, u.used[0])
+}
+
+func TestReloadNamesKeysThatNeedARestart(t *testing.T) {
+	l, read, says, _ := loaded(t)
+	read.Options.HTTPAddress = "127.0.0.1:2"
+	reloads(t, l)
+	l.look()
+	assert.Contains(t, *says, "a reload does not apply slurmflex.http_address; to apply it: systemctl restart slurmflex")
+	assert.Equal(t, "127.0.0.1:1", l.R.Config.Options.HTTPAddress)
+}
+
+func TestInvalidFileChangesNothing(t *testing.T) {
+	l, _, says, logged := loaded(t)
+	was, valid := l.R.Config, true
+	l.Read = func() (*config.Config, error) { return nil, errors.New("config.yaml:1: not YAML") }
+	l.Valid = func(is bool) { valid = is }
+	l.reload(t.Context())
+	l.look()
+	assert.Same(t, was, l.R.Config)
+	assert.False(t, valid)
+	assert.Contains(t, *says, "the configuration file is invalid; the daemon keeps the one from ")
+	assert.Equal(t, 1, logged.FilterMessage("configuration not reloaded; the daemon keeps the one it has").Len())
+}

@@ -1,0 +1,90 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"slurmflex/config"
+	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/usage"
+	"slurmflex/slurm"
+)
+
+// Init writes the first configuration of a cluster, and the part of slurm.conf for it.
+type Init struct {
+	Answers
+	slurmconf.Options
+	Path     string // of the new configuration
+	FlexConf string // path of the new part of slurm.conf
+}
+
+// Slurm is the part of Slurm that Init reads.
+type Slurm interface {
+	slurmconf.Slurm
+	Config(ctx context.Context) (slurm.Config, error)
+}
+
+// Write asks what no flag has answered, writes both files or none, and returns what to do with them.
+func (i *Init) Write(ctx context.Context, s Slurm, machines slurmconf.Describe, in io.Reader, out io.Writer) (next string, err error) {
+	questions := i.Questions()
+	if err := CheckNew(i.Path, i.FlexConf); err != nil {
+		return "", usage.Wrap(err)
+	}
+	if err := i.CheckGiven(questions); err != nil {
+		return "", usage.Wrap(err)
+	}
+	if err := i.askSlurm(ctx, s); err != nil {
+		return "", err
+	}
+	if err := i.AskOthers(ctx, questions, in, out); err != nil {
+		return "", usage.Wrap(err)
+	}
+	files, err := i.files(ctx, s, machines)
+	if err != nil {
+		return "", err
+	}
+	if err := Create(files...); err != nil {
+		return "", err
+	}
+	configuration, err := filepath.Abs(i.Path)
+	if err != nil {
+		return "", err
+	}
+	included, err := filepath.Abs(i.FlexConf)
+	return i.Next(configuration, included), err
+}
+
+// askSlurm reads what no flag sets, before there are questions whose answers would be lost.
+func (i *Init) askSlurm(ctx context.Context, s Slurm) error {
+	version, err := i.SlurmVersion(ctx, s)
+	if err != nil {
+		return err
+	}
+	i.Version = version.String()
+	if i.Cluster == "" {
+		conf, err := s.Config(ctx)
+		if err != nil {
+			return fmt.Errorf("%w; name the cluster with --cluster", err)
+		}
+		i.Cluster = conf["ClusterName"]
+	}
+	return nil
+}
+
+// files returns both files. All answers must have been checked.
+func (i *Init) files(ctx context.Context, s Slurm, machines slurmconf.Describe) ([]File, error) {
+	text := i.Config()
+	cfg, err := config.Parse(i.Path, []byte(text))
+	if err != nil {
+		return nil, usage.Wrap(err)
+	}
+	i.Machines = map[string]string{i.NodeSet(): i.Machine}
+	flexConf, err := i.Options.Write(ctx, cfg, s, machines)
+	if unknown := (*slurmconf.UnknownShapeError)(nil); errors.As(err, &unknown) {
+		return nil, fmt.Errorf("--machine-type %s: its CPUs and memory are unknown: %w; correct it, or run init where Compute can be read", i.Machine, unknown.Err)
+	}
+	return []File{{i.Path, text}, {i.FlexConf, flexConf}}, err
+}

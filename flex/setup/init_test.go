@@ -1,0 +1,86 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/usage"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// beta is the Slurm of a cluster beta.
+type beta struct{}
+
+func (beta) Version(context.Context) (slurm.Version, error) { return slurm.ParseVersion("24.11") }
+
+func (beta) Config(context.Context) (slurm.Config, error) {
+	return slurm.Config{"ClusterName": "beta"}, nil
+}
+
+// begun returns an init whose flags have answered every question, and a description of its machines.
+func begun(t *testing.T, err error) (*Init, slurmconf.Describe) {
+	t.Helper()
+	dir := t.TempDir()
+	i := &Init{
+		Answers: Answers{Project: "my-project", Region: "us-central1", Partition: "train", Machine: "a3-megagpu-8g", Time: "4:00:00", Nodes: 2},
+		Path:    filepath.Join(dir, "config.yaml"), FlexConf: filepath.Join(dir, "flex.conf"),
+	}
+	return i, func(_ context.Context, _ *config.Config, given map[string]string) map[string]slurmconf.Machine {
+		assert.Equal(t, map[string]string{"a3": "a3-megagpu-8g"}, given)
+		m, known := mig.KnownMachine("a3-megagpu-8g")
+		require.True(t, known)
+		if err != nil {
+			return map[string]slurmconf.Machine{"a3": {Err: err}}
+		}
+		return map[string]slurmconf.Machine{"a3": {MachineType: m, Source: "from a test"}}
+	}
+}
+
+func TestInitTakesTheRestFromSlurmAndWritesBothFiles(t *testing.T) {
+	i, machines := begun(t, nil)
+	next, err := i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
+	require.NoError(t, err)
+	assert.Contains(t, next, i.Path+" and "+i.FlexConf+" are written.")
+	for path, has := range map[string]string{i.Path: "slurm_cluster_name: beta ", i.FlexConf: "NodeName=beta-a3-[0-1] "} {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Contains(t, string(text), has)
+	}
+	_, err = i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
+	assert.True(t, usage.Is(err), "init replaces no file: %v", err)
+}
+
+func TestInitWritesNothingForAnUnknownMachine(t *testing.T) {
+	i, machines := begun(t, errors.New("404 notFound"))
+	_, err := i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
+	require.EqualError(t, err, "--machine-type a3-megagpu-8g: its CPUs and memory are unknown: 404 notFound; correct it, or run init where Compute can be read")
+	assert.NoFileExists(t, i.Path)
+	assert.NoFileExists(t, i.FlexConf)
+}
+
+func TestOutputIsCheckedBeforeItsTextIsMade(t *testing.T) {
+	var stdout strings.Builder
+	never := func() (string, error) { panic("the text is made") }
+	assert.True(t, usage.Is(Output(&stdout, t.TempDir(), never)), "a folder is no file")
+
+	text := func() (string, error) { return "text\n", nil }
+	require.NoError(t, Output(&stdout, "", text))
+	assert.Equal(t, "text\n", stdout.String())
+	file := filepath.Join(t.TempDir(), "flex.conf")
+	require.NoError(t, Output(&stdout, file, text))
+	require.Error(t, Output(&stdout, file, func() (string, error) { return "half", io.ErrUnexpectedEOF }))
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "text\n", string(written))
+}

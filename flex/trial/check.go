@@ -1,0 +1,119 @@
+package trial
+
+import "slurmflex/mig"
+
+// Source is the reason to expect a behavior of Compute.
+type Source string
+
+// These are the sources of the expected behavior.
+const (
+	Documented Source = "documented" // by Google's documentation or the discovery document
+	Evident    Source = "evident"    // from Google's own clients or users' reports
+	Inferred   Source = "inferred"   // from documented and evident behavior
+	Role       Source = "role"       // about the permissions of the credentials' role
+)
+
+// Check compares a behavior of Compute that slurmflex depends on with the expected one.
+type Check struct {
+	Name   string
+	Source Source
+	Does   string // action of the trial
+	Wants  string // expected observation
+	saw    func(*seen) observation
+}
+
+// observation is what decides whether a check passed.
+type observation struct {
+	text   string // empty: the check was skipped
+	detail string // Compute's error message, for the user
+}
+
+// Verdict is the outcome of a check.
+type Verdict string
+
+// These are the verdicts.
+const (
+	Passed  Verdict = "passed"
+	Failed  Verdict = "failed"
+	Skipped Verdict = "skipped"
+)
+
+// judge compares the observation with the expected one.
+func (c Check) judge(s *seen) (Verdict, observation) {
+	switch got := c.saw(s); got.text {
+	case "":
+		return Skipped, got
+	case c.Wants:
+		return Passed, got
+	default:
+		return Failed, got
+	}
+}
+
+// result is the outcome of a step; nil if the step was skipped.
+type result struct {
+	snapshot *snapshot // nil if the step took none
+	err      error
+}
+
+// ok reports whether the step was executed and succeeded.
+func (r *result) ok() bool { return r != nil && r.err == nil }
+
+// unanswered reports whether a call was sent and Compute may have accepted it without an answer.
+func (r *result) unanswered() bool { return r != nil && mig.CauseOf(r.err) == mig.CauseUnavailable }
+
+const taken = "accepted"
+
+// refused returns the text for a call that Compute rejected for a cause.
+func refused(c mig.Cause) string { return "refused: " + c.String() }
+
+// ended returns an observer of how the call of a step ended.
+func ended(step string) func(*seen) observation {
+	return func(s *seen) observation {
+		switch r := s.results[step]; {
+		case r == nil:
+			return observation{}
+		case r.err == nil:
+			return observation{text: taken}
+		default:
+			return observation{refused(mig.CauseOf(r.err)), r.err.Error()}
+		}
+	}
+}
+
+const allowed = "allowed"
+
+// may returns the check that the credentials have the permission for a step. A call that fails for
+// another reason proves nothing.
+func may(do, permission, step string) Check {
+	return Check{"may " + do, Role, permission, allowed, func(s *seen) observation {
+		switch r := s.results[step]; {
+		case r == nil:
+		case r.err == nil:
+			return observation{text: allowed}
+		case mig.CauseOf(r.err) == mig.CausePermission:
+			return observation{refused(mig.CausePermission), r.err.Error()}
+		}
+		return observation{}
+	}}
+}
+
+// saw returns an observer of a step's snapshot.
+func saw(step string, text func(s *seen, l snapshot) string) func(*seen) observation {
+	return func(s *seen) observation {
+		if l := s.snapshot(step); l != nil {
+			return observation{text: text(s, *l)}
+		}
+		return observation{}
+	}
+}
+
+// sawSize returns an observer of the group's target size.
+func sawSize(step string) func(*seen) observation {
+	return saw(step, func(_ *seen, l snapshot) string { return size(l) })
+}
+
+// sawState returns an observer of a request's state.
+func sawState(step, request string) func(*seen) observation {
+	return saw(step, func(_ *seen, l snapshot) string { return l.state(request) })
+}

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
@@ -28,7 +29,7 @@ type PartitionCloser interface {
 // the next Down continues from the state that it finds.
 type Down struct {
 	R          *Reconciler
-	Lock       Lock // without a Permission if Slurm does not answer
+	Lock       leader.Lock // without a Permission if Slurm does not answer
 	Partitions PartitionCloser
 	Options    takedown.Options
 	Say        func(takedown.Plan) // is called with the result of each look; nil: not called
@@ -58,11 +59,11 @@ func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
 		before := done.Load()
 		left, err = d.pass(ctx)
 		switch {
-		case errors.Is(err, ErrNotSlurmUser), errors.Is(err, ErrStandby):
+		case errors.Is(err, leader.ErrNotSlurmUser), errors.Is(err, leader.ErrStandby):
 			return left, err
 		case err == nil && left.Done():
 			return left, nil
-		case errors.Is(err, ErrQueued): // the queued process makes its pass now
+		case errors.Is(err, leader.ErrQueued): // the queued process makes its pass now
 		case done.Load() > before:
 			idle, pause = 0, soonest
 		case err == nil && len(left.Waits) > 0:
@@ -88,7 +89,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 		return takedown.Plan{}, err
 	}
 	defer release()
-	if err := d.Lock.Permission.check(ctx); err != nil {
+	if err := d.Lock.Permission.Check(ctx); err != nil {
 		return takedown.Plan{}, err
 	}
 	d.R.flights.forget()

@@ -17,12 +17,15 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/door"
+	"slurmflex/flex/hook"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
 	"slurmflex/flex/notify"
 	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
 	"slurmflex/flex/view"
+	"slurmflex/flex/wake"
 	"slurmflex/flex/web"
 	"slurmflex/slurm"
 )
@@ -65,7 +68,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	defer a.log.ToggleDebug()()
 	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	cfg := r.Config
-	wakeUps, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, r.Log)
+	wakeUps, err := wake.Listen(ctx, wake.SocketPath(cfg.Options.RunDir), cfg.Cluster, r.Log)
 	if err != nil {
 		return err
 	}
@@ -171,11 +174,11 @@ or an hour passes. It must run as SlurmUser.`,
 
 // newPass returns the command that a hook starts, detached, when no daemon is running.
 func newPass(a *app) *cobra.Command {
-	wakeUp := flex.WakeUp{}
+	wakeUp := wake.Call{}
 	cmd := &cobra.Command{
 		Use: "pass", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flex.UnblockSignals(); err != nil {
+			if err := hook.UnblockSignals(); err != nil {
 				return err
 			}
 			cfg, err := a.config()
@@ -215,7 +218,7 @@ func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file 
 	over()
 	a.history.Wait(recordLimit) // the history counts machine time by account
 	pass := did.Pass()
-	if errors.Is(err, flex.ErrQueued) || errors.Is(err, flex.ErrStandby) {
+	if errors.Is(err, leader.ErrQueued) || errors.Is(err, leader.ErrStandby) {
 		pass.Skipped = err.Error()
 	}
 	var said error
@@ -229,7 +232,7 @@ func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file 
 // about to start a pass, or slurmflex on the active controller's host.
 func verdict(ctx context.Context, out flex.Outcome, err error) error {
 	switch {
-	case errors.Is(err, flex.ErrQueued), errors.Is(err, flex.ErrStandby):
+	case errors.Is(err, leader.ErrQueued), errors.Is(err, leader.ErrStandby):
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("pass interrupted: %w; the next one continues from there", context.Cause(ctx))

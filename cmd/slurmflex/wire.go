@@ -17,6 +17,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/filler"
 	"slurmflex/flex/history"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
 	"slurmflex/flex/plan"
@@ -134,8 +135,8 @@ func (a *app) scheduler(cfg *config.Config) *scontrol.Client {
 	return a.slurm
 }
 
-func (a *app) lock(cfg *config.Config) flex.Lock {
-	return flex.Lock{Dir: cfg.Options.RunDir, Permission: &flex.Permission{Slurm: a.scheduler(cfg)}}
+func (a *app) lock(cfg *config.Config) leader.Lock {
+	return leader.Lock{Dir: cfg.Options.RunDir, Permission: &leader.Permission{Slurm: a.scheduler(cfg)}}
 }
 
 // filler returns a function that adds to a view the data that passes do not read: estimates, prices

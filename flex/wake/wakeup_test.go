@@ -1,4 +1,4 @@
-package flex
+package wake
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var someWakeUp = WakeUp{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-3]", Jobs: []uint32{812, 813}}
+var someWakeUp = Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-3]", Jobs: []uint32{812, 813}}
 
 // socketPath returns a short path: the kernel rejects paths over 107 bytes.
 func socketPath(t testing.TB) string {
@@ -31,7 +31,7 @@ func socketPath(t testing.TB) string {
 }
 
 // listening starts a daemon's listener and returns its path.
-func listening(t testing.TB) (path string, wakeUps <-chan WakeUp) {
+func listening(t testing.TB) (path string, wakeUps <-chan Call) {
 	t.Helper()
 	path = socketPath(t)
 	wakeUps, err := Listen(t.Context(), path, "alpha", zap.NewNop())
@@ -40,7 +40,7 @@ func listening(t testing.TB) (path string, wakeUps <-chan WakeUp) {
 }
 
 // heard starts the listener of a cluster's daemon, and returns its log of errors.
-func heard(t *testing.T, cluster string) (path string, wakeUps <-chan WakeUp, log *observer.ObservedLogs) {
+func heard(t *testing.T, cluster string) (path string, wakeUps <-chan Call, log *observer.ObservedLogs) {
 	t.Helper()
 	path = socketPath(t)
 	core, log := observer.New(zap.WarnLevel)
@@ -50,7 +50,7 @@ func heard(t *testing.T, cluster string) (path string, wakeUps <-chan WakeUp, lo
 }
 
 // send sends a wake-up, and retries if the daemon is late on a busy machine.
-func send(t testing.TB, path string, h WakeUp) error {
+func send(t testing.TB, path string, h Call) error {
 	t.Helper()
 	for {
 		err := Send(t.Context(), path, h)
@@ -61,7 +61,7 @@ func send(t testing.TB, path string, h WakeUp) error {
 }
 
 // arrives sends a wake-up and checks that the daemon receives it.
-func arrives(t *testing.T, path string, wakeUps <-chan WakeUp) {
+func arrives(t *testing.T, path string, wakeUps <-chan Call) {
 	t.Helper()
 	require.NoError(t, send(t, path, someWakeUp))
 	assert.Equal(t, someWakeUp, <-wakeUps)
@@ -103,14 +103,14 @@ func TestWakeUpArrivesUnchanged(t *testing.T) {
 func TestSecondWakeUpIsAcknowledgedAndDropped(t *testing.T) {
 	path, wakeUps := listening(t)
 	require.NoError(t, send(t, path, someWakeUp))
-	require.NoError(t, send(t, path, WakeUp{Verb: "suspend", Nodes: "alpha-a3-9"}))
+	require.NoError(t, send(t, path, Call{Verb: "suspend", Nodes: "alpha-a3-9"}))
 	assert.Equal(t, someWakeUp, <-wakeUps)
 	assert.Empty(t, wakeUps)
 }
 
 func TestWakeUpForAWholeClusterFits(t *testing.T) {
 	path, wakeUps := listening(t)
-	h := WakeUp{Verb: "resume", Nodes: strings.Repeat("alpha-a3-12345,", 5000), Jobs: make([]uint32, 1000)}
+	h := Call{Verb: "resume", Nodes: strings.Repeat("alpha-a3-12345,", 5000), Jobs: make([]uint32, 1000)}
 	require.NoError(t, send(t, path, h))
 	assert.Equal(t, h, <-wakeUps)
 }
@@ -272,6 +272,15 @@ func TestListenErrorNamesTheMissingFolder(t *testing.T) {
 	assert.ErrorContains(t, err, "no such file or directory; create folder "+filepath.Dir(path)+" with mode 0700 for the user that runs slurmctld")
 }
 
+func TestSocketNeedsAPrivateFolder(t *testing.T) {
+	path := socketPath(t)
+	dir := filepath.Dir(path)
+	require.NoError(t, os.Chmod(dir, 0o720))
+	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
+	require.EqualError(t, err, "folder "+dir+" has mode 0720, so that others can reach into it; chmod 700 "+dir)
+	assert.NoFileExists(t, path)
+}
+
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte(`{"verb":"resume","nodes":"alpha-a3-[0-3]","jobs":[812]}`))
 	f.Add([]byte(`{"verb":1}`))
@@ -286,30 +295,4 @@ func FuzzReceive(f *testing.F) {
 			assert.Empty(t, answer)
 		}
 	})
-}
-
-func TestSortGroupsTheNodesOfACall(t *testing.T) {
-	assert.Equal(t, Calls{
-		Ours:    []string{"alpha-a3-0", "alpha-one-3"},
-		Others:  []string{"alpha-cpu-1"},
-		Unknown: []string{"alpha-a3-8", "beta-a3-0", "alpha-a3-00", ""},
-	}, Sort(alphaConfig(t), []string{
-		"alpha-a3-0", "alpha-a3-8", "alpha-cpu-1", "beta-a3-0", "alpha-one-3", "alpha-a3-00", "",
-	}))
-	assert.Equal(t, Calls{}, Sort(alphaConfig(t), nil))
-}
-
-func TestResumedJobsReadsTheResumeFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "resume.json")
-	_, err := ResumedJobs("")
-	require.EqualError(t, err, "SLURM_RESUME_FILE is not set: called by hand, or by a Slurm that was built without JSON")
-	_, err = ResumedJobs(path)
-	require.EqualError(t, err, "SLURM_RESUME_FILE: open "+path+": no such file or directory")
-	require.NoError(t, os.WriteFile(path, []byte(`{"jobs":[{"job_id":812},{"job_id":813}],`), 0o600))
-	_, err = ResumedJobs(path)
-	require.EqualError(t, err, "SLURM_RESUME_FILE "+path+": resume file: unexpected end of JSON input")
-	require.NoError(t, os.WriteFile(path, []byte(`{"jobs":[{"job_id":812},{"job_id":813}],"all_nodes_resume":"alpha-a3-0"}`), 0o600))
-	jobs, err := ResumedJobs(path)
-	require.NoError(t, err)
-	assert.Equal(t, []uint32{812, 813}, jobs)
 }

@@ -1,4 +1,5 @@
-package flex
+// Package wake hands the hook calls of Slurm to the daemon, over the daemon's socket.
+package wake
 
 import (
 	"bufio"
@@ -14,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WakeUp notifies the daemon that Slurm has called a hook. It starts the next pass immediately and
+// Call is a wake-up: it notifies the daemon that Slurm has called a hook. It starts the next pass immediately and
 // decides nothing: when the pass looks, Slurm's state shows which jobs need nodes.
-type WakeUp struct {
+type Call struct {
 	Cluster string   `json:"cluster,omitempty"` // the calling slurmctld's cluster; empty if unknown
 	Verb    string   `json:"verb"`              // resume, suspend or resume-fail
 	Nodes   string   `json:"nodes"`             // hostlist of the call
@@ -41,7 +42,7 @@ func (e UnreceiptedError) Unwrap() error { return e.error }
 // Send sends a wake-up to the daemon and waits for the receipt. It fails if the daemon does not
 // answer within 60 ms, or if the socket is not trustworthy. After the connection is made, its
 // errors are UnreceiptedErrors.
-func Send(ctx context.Context, path string, h WakeUp) error {
+func Send(ctx context.Context, path string, h Call) error {
 	if err := trustworthy(path); err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func Send(ctx context.Context, path string, h WakeUp) error {
 }
 
 // exchange sends a wake-up and reads its receipt.
-func exchange(conn net.Conn, path string, h WakeUp) error {
+func exchange(conn net.Conn, path string, h Call) error {
 	if err := json.NewEncoder(conn).Encode(h); err != nil {
 		return fmt.Errorf("send wake-up to %s: %w", path, err)
 	}

@@ -1,4 +1,4 @@
-package flex
+package leader
 
 import (
 	"context"
@@ -49,9 +49,9 @@ var ErrStandby = errors.New("slurmctld is active")
 // makes no passes.
 var ErrNotSlurmUser = errors.New("not SlurmUser")
 
-// check returns nil if a pass may start. It asks Slurm once, and twice on the first call. A nil
+// Check returns nil if a pass may start. It asks Slurm once, and twice on the first call. A nil
 // Permission allows everything.
-func (s *Permission) check(ctx context.Context) error {
+func (s *Permission) Check(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package flex
+package wake
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"slurmflex/flex/rundir"
 )
 
 const (
@@ -27,7 +29,7 @@ type ear struct {
 	path    string
 	cluster string
 	log     *zap.Logger
-	wakeUps chan WakeUp
+	wakeUps chan Call
 	slots   chan struct{}
 
 	listener *net.UnixListener
@@ -37,8 +39,8 @@ type ear struct {
 // Listen receives the wake-ups of one cluster on a private socket until ctx ends. If the socket is
 // removed, Listen creates it again. While a wake-up is waiting to be handled, Listen acknowledges
 // and drops further ones, because one pass serves all of them.
-func Listen(ctx context.Context, path, cluster string, log *zap.Logger) (chan WakeUp, error) {
-	e := &ear{path: path, cluster: cluster, log: log, wakeUps: make(chan WakeUp, 1), slots: make(chan struct{}, hooksTaken)}
+func Listen(ctx context.Context, path, cluster string, log *zap.Logger) (chan Call, error) {
+	e := &ear{path: path, cluster: cluster, log: log, wakeUps: make(chan Call, 1), slots: make(chan struct{}, hooksTaken)}
 	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
@@ -48,7 +50,7 @@ func Listen(ctx context.Context, path, cluster string, log *zap.Logger) (chan Wa
 
 // open creates the socket and serves it.
 func (e *ear) open(ctx context.Context) error {
-	if err := private(filepath.Dir(e.path)); err != nil {
+	if err := rundir.Check(filepath.Dir(e.path)); err != nil {
 		return err
 	}
 	if err := trustworthy(e.path); err == nil {
@@ -125,7 +127,7 @@ func (e *ear) serve(listener net.Listener) {
 			return
 		}
 		if err.Error() != trouble {
-			e.log.Error("hooks cannot reach the daemon", zap.Error(advised(err)))
+			e.log.Error("hooks cannot reach the daemon", zap.Error(rundir.Advised(err)))
 			trouble = err.Error()
 		}
 		time.Sleep(readTime)
@@ -140,7 +142,7 @@ func (e *ear) receive(conn net.Conn) {
 		e.log.Warn("wake-up refused", zap.Error(err))
 		return
 	}
-	var h WakeUp
+	var h Call
 	switch err := json.NewDecoder(io.LimitReader(conn, wakeUpSize)).Decode(&h); {
 	case errors.Is(err, io.EOF): // another daemon has checked for a running daemon
 		return

@@ -1,7 +1,6 @@
-package flex
+package wake
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -56,7 +55,7 @@ func TestWakeUpOfAnotherClusterIsRejected(t *testing.T) {
 	require.NotZero(t, log.Len())
 	assert.Contains(t, log.All()[0].Message, "it is for another cluster")
 
-	require.NoError(t, send(t, path, WakeUp{Verb: "resume"}), "a hook that cannot know its cluster may wake any daemon")
+	require.NoError(t, send(t, path, Call{Verb: "resume"}), "a hook that cannot know its cluster may wake any daemon")
 	assert.Len(t, wakeUps, 1)
 }
 
@@ -79,21 +78,6 @@ func openFiles(t *testing.T) int {
 	files, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(files)
-}
-
-// C11: only for a file that may be foreign does the error advise to remove the file.
-func TestFileErrorsNameTheRemedyForTheirCause(t *testing.T) {
-	for cause, want := range map[error]string{
-		unix.EMFILE: fmt.Sprintf("too many open files in this process; see ls -l /proc/%d/fd, and LimitNOFILE= of its unit", os.Getpid()),
-		unix.ENFILE: "too many open files in system; see sysctl fs.file-nr and fs.file-max",
-		unix.ENOSPC: "no space left on device; free space there",
-		unix.EACCES: "permission denied; remove it if it is not ours",
-		unix.ELOOP:  "too many levels of symbolic links; remove it if it is not ours",
-		unix.EIO:    "input/output error",
-	} {
-		assert.EqualError(t, advised(cause), want)
-		assert.ErrorIs(t, advised(cause), cause)
-	}
 }
 
 // The listener acknowledges or hangs up on any input, in any pieces, and then serves the next

@@ -1,18 +1,16 @@
-package flex
+package leader
 
 import (
 	"bufio"
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 )
 
 // take takes a lock that is available.
@@ -65,14 +63,14 @@ func TestLockWaitEndsWithItsContext(t *testing.T) {
 
 func TestDeadProcessReleasesItsLock(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
-	holder := as(t, roleHolder)
-	holder.Dir = lock.Dir
-	stdin, err := holder.StdinPipe()
+	holding := holder(t)
+	holding.Dir = lock.Dir
+	stdin, err := holding.StdinPipe()
 	require.NoError(t, err)
 	defer stdin.Close()
-	stdout, err := holder.StdoutPipe()
+	stdout, err := holding.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, holder.Start())
+	require.NoError(t, holding.Start())
 	said, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "held\n", said)
@@ -82,10 +80,10 @@ func TestDeadProcessReleasesItsLock(t *testing.T) {
 	_, err = lock.Take(ctx)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
-	require.NoError(t, holder.Process.Kill())
+	require.NoError(t, holding.Process.Kill())
 	release := take(t, lock)
 	release()
-	assert.ErrorContains(t, holder.Wait(), "killed")
+	assert.ErrorContains(t, holding.Wait(), "killed")
 }
 
 func TestLockErrorNamesTheRemedy(t *testing.T) {
@@ -99,7 +97,7 @@ func TestLockErrorNamesTheRemedy(t *testing.T) {
 	}
 }
 
-// privateFolder creates a folder suitable for a lock and a socket.
+// privateFolder creates a folder suitable for a lock.
 func privateFolder(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -107,29 +105,15 @@ func privateFolder(t testing.TB) string {
 	return dir
 }
 
-func TestLockAndSocketNeedAPrivateFolder(t *testing.T) {
-	in := func(name, want string, spoil func(t *testing.T, dir string) error) {
-		t.Run(name, func(t *testing.T) {
-			dir := privateFolder(t)
-			require.NoError(t, spoil(t, dir))
-			want = strings.ReplaceAll(want, "DIR", dir)
-			_, err := Lock{Dir: dir}.Take(t.Context())
-			require.EqualError(t, err, want)
-			require.EqualError(t, Lock{Dir: dir}.Usable(), want)
-			_, err = Listen(t.Context(), SocketPath(dir), "alpha", zap.NewNop())
-			require.EqualError(t, err, want)
-			left, _ := filepath.Glob(filepath.Join(dir, "*"))
-			assert.Empty(t, left)
-		})
-	}
-	in("the group may write", "folder DIR has mode 0720, so that others can reach into it; chmod 700 DIR",
-		func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o720) })
-	in("others may look", "folder DIR has mode 0705, so that others can reach into it; chmod 700 DIR",
-		func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o705) })
-	in("it is another user's",
-		"folder DIR belongs to uid 12345, and this is uid 0; run as its owner, who must be SlurmUser", anothers)
-	in("it is a link", "DIR is not a folder; remove it, or set slurmflex.run_dir", aLink)
-	in("it is a file", "DIR is not a folder; remove it, or set slurmflex.run_dir", aFile)
+func TestLockNeedsAPrivateFolder(t *testing.T) {
+	dir := privateFolder(t)
+	require.NoError(t, os.Chmod(dir, 0o720))
+	want := "folder " + dir + " has mode 0720, so that others can reach into it; chmod 700 " + dir
+	_, err := Lock{Dir: dir}.Take(t.Context())
+	require.EqualError(t, err, want)
+	require.EqualError(t, Lock{Dir: dir}.Usable(), want)
+	left, _ := filepath.Glob(filepath.Join(dir, "*"))
+	assert.Empty(t, left)
 }
 
 func TestLockFileMustNotBeALink(t *testing.T) {

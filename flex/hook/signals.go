@@ -1,4 +1,4 @@
-package flex
+package hook
 
 import (
 	"fmt"

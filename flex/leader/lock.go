@@ -1,4 +1,6 @@
-package flex
+// Package leader decides which process makes a pass: one per host, by a lock, and only on one host
+// of a cluster with several controllers.
+package leader
 
 import (
 	"context"
@@ -9,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"slurmflex/flex/rundir"
 )
 
 // Lock lets one process on this host reconcile at a time: the daemon, passes that hooks start, or
@@ -58,29 +62,14 @@ func (l Lock) Usable() error {
 }
 
 func (l Lock) open(name string) (*os.File, error) {
-	if err := private(l.Dir); err != nil {
+	if err := rundir.Check(l.Dir); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(l.Dir, name), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock file: %w", advised(err))
+		return nil, fmt.Errorf("lock file: %w", rundir.Advised(err))
 	}
 	return f, nil
-}
-
-// advised adds a remedy to an error about a file or socket.
-func advised(err error) error {
-	switch {
-	case errors.Is(err, unix.EMFILE):
-		return fmt.Errorf("%w in this process; see ls -l /proc/%d/fd, and LimitNOFILE= of its unit", err, os.Getpid())
-	case errors.Is(err, unix.ENFILE):
-		return fmt.Errorf("%w; see sysctl fs.file-nr and fs.file-max", err)
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
-		return fmt.Errorf("%w; free space there", err)
-	case errors.Is(err, unix.ELOOP), errors.Is(err, os.ErrPermission), errors.Is(err, unix.EISDIR):
-		return fmt.Errorf("%w; remove it if it is not ours", err)
-	}
-	return err
 }
 
 // waitFor takes the lock of f, polling until ctx ends, because a blocking flock cannot be

@@ -1,4 +1,4 @@
-package flex
+package wake
 
 import (
 	"errors"
@@ -9,16 +9,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// Calls holds the nodes of one call by Slurm, grouped by the program that serves them.
-type Calls struct {
+// Nodes holds the nodes of one call by Slurm, grouped by the program that serves them.
+type Nodes struct {
 	Ours    []string // in nodesets with dws_flex
 	Others  []string // in configured nodesets without dws_flex
 	Unknown []string // outside all configured nodesets
 }
 
 // Sort groups the nodes of a call by the program that creates their machines.
-func Sort(cfg *config.Config, names []string) Calls {
-	var c Calls
+func Sort(cfg *config.Config, names []string) Nodes {
+	var c Nodes
 	for _, name := range names {
 		switch set, _, ok := cfg.Find(name); {
 		case !ok:

@@ -1,9 +1,7 @@
-package flex
+package hook
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -17,10 +15,9 @@ import (
 
 // roleKey is the environment variable that makes this program act as another process instead of
 // running tests.
-const roleKey = "FLEX_TEST_ROLE"
+const roleKey = "HOOK_TEST_ROLE"
 
 const (
-	roleHolder    = "takes the lock of its folder and holds it until its input ends"
 	roleBlocker   = "becomes an unblocker, started as Slurm starts programs"
 	roleUnblocker = "says its signal mask, unblocks signals, says that it has"
 )
@@ -29,12 +26,6 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(roleKey) {
 	case "":
 		os.Exit(m.Run())
-	case roleHolder:
-		_, err := Lock{Dir: "."}.Take(context.Background())
-		must(err)
-		fmt.Println("held")
-		_, err = io.Copy(io.Discard, os.Stdin)
-		must(err)
 	case roleBlocker:
 		must(becomeUnblocker())
 	case roleUnblocker:

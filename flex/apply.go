@@ -143,7 +143,7 @@ func (r *Reconciler) work(ctx context.Context, actions []action.Action) (failed 
 	began := r.Now()
 	var left []action.Action
 	for i, a := range actions {
-		if !r.retries.isDue(a, r.Now()) {
+		if !r.memory.Retries.IsDue(a, r.Now()) {
 			left = append(left, a)
 			continue
 		}
@@ -160,7 +160,9 @@ func (r *Reconciler) work(ctx context.Context, actions []action.Action) (failed 
 			r.Watch.Did(a, begun, took, err)
 		}
 		r.logAction(a, took, err)
-		r.retries.note(a, err, r.Now())
+		if slurm, _ := inSlurm(a.About().Kind); slurm {
+			r.memory.Retries.Note(a, err, r.Now())
+		}
 		switch {
 		case err == nil:
 		case r.Now().Sub(began) >= actionLimit:
@@ -181,14 +183,14 @@ func (r *Reconciler) act(ctx context.Context, a action.Action) error {
 	case action.CreateRequest:
 		return r.createRequest(ctx, a)
 	case action.CancelRequest:
-		r.made.dropRequest(a.Group.Region, a.Group.Name, a.Request)
+		r.memory.Made.DropRequest(a.Group.Region, a.Group.Name, a.Request)
 		return unlessGone(r.Cloud.CancelRequest(ctx, a.Group.Region, a.Group.Name, a.Request))
 	case action.DeleteRequest:
 		return unlessGone(r.Cloud.DeleteRequest(ctx, a.Group.Region, a.Group.Name, a.Request))
 	case action.DeleteInstances:
 		return unlessGone(r.Cloud.DeleteInstances(ctx, a.Group.Region, a.Group.Name, a.Instances))
 	case action.DeleteVMs:
-		r.made.forget("", "", mig.Names(a.Instances))
+		r.memory.Made.Forget("", "", mig.Names(a.Instances))
 		return r.Cloud.DeleteVMs(ctx, a.Instances)
 	case action.BulkInsert:
 		return r.bulkInsert(ctx, a)
@@ -199,7 +201,7 @@ func (r *Reconciler) act(ctx context.Context, a action.Action) error {
 	case action.DeletePolicy:
 		return unlessGone(r.Cloud.DeletePolicy(ctx, a.Group.Region, a.Group.Name))
 	case action.DeleteGroup:
-		r.made.forget(a.Group.Region, a.Group.Name, nil)
+		r.memory.Made.Forget(a.Group.Region, a.Group.Name, nil)
 		return unlessGone(r.Cloud.DeleteGroup(ctx, a.Group.Region, a.Group.Name))
 	case action.SetNodes:
 		return r.setNodes(ctx, a)
@@ -230,22 +232,22 @@ func (r *Reconciler) createGroup(ctx context.Context, a action.CreateGroup) erro
 	err := r.Cloud.CreateGroup(ctx, a.Spec)
 	r.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
 	if err == nil {
-		r.made.noteGroup(a.Spec, r.Now())
+		r.memory.Made.NoteGroup(a.Spec, r.Now())
 	}
 	return lookAgain(err)
 }
 
 func (r *Reconciler) createRequest(ctx context.Context, a action.CreateRequest) error {
 	// The request is recorded before the call, for a pass that looks meanwhile.
-	r.made.noteRequest(a.Group.Region, a.Group.Name, a.Spec, r.Now())
+	r.memory.Made.NoteRequest(a.Group.Region, a.Group.Name, a.Spec, r.Now())
 	err := r.Cloud.CreateRequest(ctx, a.Group.Region, a.Group.Name, a.Spec)
 	switch {
 	case mig.CauseOf(err) == mig.CauseExists:
 		return nil
 	case mig.CauseOf(err) == mig.CauseNotFound:
-		r.made.forget(a.Group.Region, a.Group.Name, nil)
+		r.memory.Made.Forget(a.Group.Region, a.Group.Name, nil)
 	case err != nil:
-		r.made.dropRequest(a.Group.Region, a.Group.Name, a.Spec.Name)
+		r.memory.Made.DropRequest(a.Group.Region, a.Group.Name, a.Spec.Name)
 	}
 	if !a.Shared {
 		r.noteOutcome(a.Group.Name, a.Job, err)
@@ -258,10 +260,10 @@ func (r *Reconciler) createRequest(ctx context.Context, a action.CreateRequest) 
 }
 
 func (r *Reconciler) bulkInsert(ctx context.Context, a action.BulkInsert) error {
-	r.made.noteInserted(a.Spec.Instances, r.Now())
+	r.memory.Made.NoteInserted(a.Spec.Instances, r.Now())
 	err := r.Cloud.BulkInsert(ctx, a.Spec)
 	if cause := mig.CauseOf(err); err != nil && cause != mig.CauseUnavailable {
-		r.made.forget("", "", a.Spec.Instances)
+		r.memory.Made.Forget("", "", a.Spec.Instances)
 	}
 	r.noteOutcome(a.Group.Name, a.Spec.Stamp.Job, err)
 	return err
@@ -270,8 +272,8 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a action.BulkInsert) error 
 // noteOutcome records the outcome of creating something for a job's group. Failures that an earlier
 // process saw are in the job's AdminComment.
 func (r *Reconciler) noteOutcome(group string, job uint32, err error) {
-	known := r.owners.last(job)
-	r.refusals.note(group, err, r.Now(), memo.ParseFailed(known.told))
+	known := r.memory.Owners.Last(job)
+	r.memory.Refusals.Note(group, err, r.Now(), memo.ParseFailed(known.Told))
 }
 
 // lookAgain adds the next step to the error for a name that is already taken. The existing thing
@@ -289,4 +291,32 @@ func unlessGone(err error) error {
 		return nil
 	}
 	return err
+}
+
+// inSlurm reports whether Slurm executes a kind of action. memory.Retries delays changes that Slurm
+// rejected; the planner delays changes that Compute rejected.
+func inSlurm(kind string) (slurm, known bool) {
+	slurm, known = map[string]bool{
+		"create_group":       false,
+		"create_request":     false,
+		"cancel_request":     false,
+		"delete_request":     false,
+		"delete_instances":   false,
+		"delete_group":       false,
+		"bulk_insert":        false,
+		"delete_vms":         false,
+		"create_policy":      false,
+		"delete_policy":      false,
+		"set_nodes":          true,
+		"create_reservation": true,
+		"set_reservation":    true,
+		"delete_reservation": true,
+		"use_reservation":    true,
+		"comment_job":        true,
+		"return_nodes":       true,
+		"signal_job":         true,
+		"requeue_job":        true,
+		"change_partitions":  true,
+	}[kind]
+	return slurm, known
 }

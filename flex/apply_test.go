@@ -16,7 +16,6 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -375,31 +374,4 @@ func TestRejectedNodeUpdateStopsNoCloudAction(t *testing.T) {
 		assert.Equal(t, 1, w.apply(t.Context(), p, time.Minute))
 		assert.Equal(t, []string{"group alpha-a3-job-1 in us-central1 of size 0"}, w.owned())
 	})
-}
-
-func TestConflictsDoNotCountAsRejections(t *testing.T) {
-	for _, cause := range []mig.Cause{
-		mig.CauseConflict, mig.CauseNotFound,
-	} {
-		assert.Zero(t, refusalsAfter(cause)["g"].Times, cause)
-	}
-	for _, cause := range []mig.Cause{
-		mig.CauseCapacity, mig.CauseQuota, mig.CauseConfig, mig.CausePermission, mig.CauseExists, mig.CauseUnknown,
-	} {
-		assert.Equal(t, 1, refusalsAfter(cause)["g"].Times, cause)
-	}
-	assert.Empty(t, refusalsAfter(mig.CauseConfig, mig.CauseNone), "it was accepted at last")
-}
-
-// refusalsAfter returns the remembered rejections after calls that ended with these causes.
-func refusalsAfter(causes ...mig.Cause) map[string]scene.Refusal {
-	var refused refusals
-	for _, cause := range causes {
-		var err error
-		if cause != mig.CauseNone {
-			err = &mig.Error{Op: "create group", Object: "g", Cause: cause, Err: errors.New("no")}
-		}
-		refused.note("g", err, time.Now(), 0)
-	}
-	return refused.matter(time.Now())
 }

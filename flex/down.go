@@ -142,7 +142,7 @@ func (d *Down) observe(ctx context.Context) (snap scene.Snapshot, err error) {
 		snap.Now = d.R.Now()
 		snap.Skew = compute.skew(snap.Now)
 	} else {
-		d.R.started, d.R.settings.settingsRead = time.Time{}, time.Time{}
+		d.R.memory.StartOver()
 		d.R.AllPolicies = true
 		snap, err = d.R.Observe(ctx)
 	}
@@ -166,7 +166,7 @@ func (d *Down) act(ctx context.Context, a action.Action) error {
 // Slurm would no longer requeue it. The owner is notified first: while Slurm cannot write the
 // AdminComment, the job waits for the next look.
 func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
-	records, err := d.R.records(ctx, a.Job)
+	records, err := d.R.memory.Owners.Read(ctx, d.R.Scheduler, a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {
 		return err
 	}
@@ -188,7 +188,7 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 
 // tellJob notifies a job's owner in the AdminComment, and on the job's terminal or in its output.
 func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
-	records, err := d.R.records(ctx, a.Job)
+	records, err := d.R.memory.Owners.Read(ctx, d.R.Scheduler, a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() && !records[0].State.Waits() {
 		return err
 	}

@@ -23,7 +23,7 @@ func TestEveryActionIsClassified(t *testing.T) {
 	assert.ElementsMatch(t, slices.Collect(maps.Values(kinds)), action.Kinds(), "flex/plan/action/action.go lists the kinds of actions in kinds")
 	for _, kind := range action.Kinds() {
 		_, known := inSlurm(kind)
-		assert.True(t, known, "inSlurm in flex/retries.go lacks %s", kind)
+		assert.True(t, known, "inSlurm in flex/apply.go lacks %s", kind)
 	}
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(kinds)), casesOfAct(t), "act in flex/apply.go has a case for each type of action")
 }

@@ -23,5 +23,5 @@ func (r *Reconciler) observeAllowances(ctx context.Context, snap *scene.Snapshot
 	if !r.Promises || r.Config.Options.Waiting != config.Pending || !slices.ContainsFunc(snap.Jobs, demand.NeedsLimits) {
 		return
 	}
-	snap.Allowances, snap.AllowancesErr = r.Scheduler.Allowances(ctx, r.settings.limited)
+	snap.Allowances, snap.AllowancesErr = r.Scheduler.Allowances(ctx, r.memory.Settings.Limited)
 }

@@ -35,7 +35,7 @@ func TestLimitsAreReadOnlyWhileJobsWaitPending(t *testing.T) {
 		want  []bool
 	}{
 		"a job waits":               {func(*Reconciler) {}, []slurm.Job{runs, waits}, []bool{false}},
-		"Slurm enforces limits":     {func(r *Reconciler) { r.settings.limited = true }, []slurm.Job{limited}, []bool{true}},
+		"Slurm enforces limits":     {func(r *Reconciler) { r.memory.Settings.Limited = true }, []slurm.Job{limited}, []bool{true}},
 		"no job waits for machines": {func(*Reconciler) {}, []slurm.Job{runs, held}, nil},
 		"a single pass":             {func(r *Reconciler) { r.Promises = false }, []slurm.Job{waits}, nil},
 		"jobs wait CONFIGURING":     {func(r *Reconciler) { r.Config.Options.Waiting = config.Configuring }, []slurm.Job{waits}, nil},

@@ -1,8 +1,6 @@
 package flex
 
 import (
-	"maps"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,43 +10,6 @@ import (
 	"slurmflex/flex/takedown"
 	"slurmflex/slurm"
 )
-
-// remindAfter is the time after which the log repeats a lasting problem, or an action that fails
-// the same way in each reconcile pass.
-const remindAfter = time.Hour
-
-// failures holds the last errors of actions, keyed by what the actions change, with the time when
-// each error was logged.
-type failures struct {
-	mu     sync.Mutex
-	logged map[string]failure
-}
-
-type failure struct {
-	text string
-	at   time.Time
-}
-
-// isNews reports whether the log should show an error. A nil error means that the action succeeded,
-// so its next failure is news.
-func (f *failures) isNews(a action.Action, err error, now time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	key := changed(a)
-	maps.DeleteFunc(f.logged, func(_ string, was failure) bool { return age(now, was.at) >= remindAfter })
-	if err == nil {
-		delete(f.logged, key)
-		return false
-	}
-	if f.logged[key].text == err.Error() {
-		return false
-	}
-	if f.logged == nil {
-		f.logged = map[string]failure{}
-	}
-	f.logged[key] = failure{err.Error(), now}
-	return true
-}
 
 // logAction writes one line about an action that has ended.
 func (r *Reconciler) logAction(a action.Action, took time.Duration, err error) {
@@ -64,7 +25,7 @@ func (r *Reconciler) logAction(a action.Action, took time.Duration, err error) {
 		fields = append(fields, zap.String("group", about.Group))
 	}
 	log := r.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
-	news := r.failures.isNews(a, err, r.Now())
+	news := r.memory.Failures.IsNews(a, err, r.Now())
 	switch {
 	case err == nil:
 		log.Log(severity(a), event(a))

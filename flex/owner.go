@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -18,79 +17,6 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
-
-// owners remembers the records of jobs and the last message to each owner. After a restart, it
-// reads the records again.
-type owners struct {
-	mu    sync.Mutex
-	known map[uint32]owner
-}
-
-type owner struct {
-	told     string // AdminComment
-	read     bool   // the other fields are known
-	requeues bool   // Slurm requeues the job when it loses its nodes
-	limits   scene.JobLimits
-	reach    scene.Reach
-}
-
-// keep forgets the jobs that have left the queue, and adds the known records of the others to a
-// snapshot.
-func (o *owners) keep(snap *scene.Snapshot) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	queued := make(map[uint32]bool, len(snap.Jobs))
-	for _, j := range snap.Jobs {
-		queued[j.ID] = true
-	}
-	maps.DeleteFunc(o.known, func(id uint32, _ owner) bool { return !queued[id] })
-	snap.Told, snap.Requeues = make(map[uint32]string, len(o.known)), make(map[uint32]bool, len(o.known))
-	snap.Limits, snap.Reach = make(map[uint32]scene.JobLimits), make(map[uint32]scene.Reach)
-	for id, known := range o.known {
-		snap.Told[id] = known.told
-		if known.read {
-			snap.Requeues[id] = known.requeues
-		}
-		if known.limits != (scene.JobLimits{}) {
-			snap.Limits[id] = known.limits
-		}
-		if known.reach != "" {
-			snap.Reach[id] = known.reach
-		}
-	}
-}
-
-// note stores a record, except for an AdminComment that is already known.
-func (o *owners) note(rec slurm.JobRecord) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.known == nil {
-		o.known = map[uint32]owner{}
-	}
-	known, remembered := o.known[rec.ID]
-	if !remembered {
-		known.told = rec.AdminComment
-	}
-	limits := scene.JobLimits{Deadline: rec.Deadline, MinTime: rec.MinTime}
-	limits.Wait, limits.Then = memo.OwnersWait(rec.Comment)
-	o.known[rec.ID] = owner{known.told, true, rec.Requeues(), limits, scene.ReachOf(rec)}
-}
-
-// noteTold stores a job's AdminComment, regardless of its author.
-func (o *owners) noteTold(job uint32, text string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	known := o.known[job]
-	known.told = text
-	o.known[job] = known
-}
-
-// last returns the known record of a job.
-func (o *owners) last(job uint32) owner {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.known[job]
-}
 
 // observeOwners reads the missing records of jobs with one call: of pending jobs with a door, of
 // jobs on flex nodes that are powering up, and of jobs on flex nodes with salvage. In the first
@@ -109,18 +35,18 @@ func (r *Reconciler) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	}
 	var ids []uint32
 	for _, j := range snap.Jobs {
-		if j.State.Waits() && !r.owners.last(j.ID).read && !j.IsTasks() &&
+		if j.State.Waits() && !r.memory.Owners.Last(j.ID).Read && !j.IsTasks() &&
 			(doors[j.Address()] || snap.Begun.Equal(snap.Started) && r.isBack(j, snap.Begun)) {
 			ids = append(ids, j.ID)
 		}
-		if !r.owners.last(j.ID).read && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
+		if !r.memory.Owners.Last(j.ID).Read && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
 			set, _, ok := r.Config.Find(name)
 			return ok && set.Flex != nil && (rising[name] || set.Flex.Salvage || snap.Begun.Equal(snap.Started))
 		}) {
 			ids = append(ids, j.ID)
 		}
 	}
-	if _, err := r.records(ctx, ids...); err != nil {
+	if _, err := r.memory.Owners.Read(ctx, r.Scheduler, ids...); err != nil {
 		// Those jobs are not returned to Slurm, and the next pass reads their records.
 		r.Log.Debug("job records not read", zap.Error(err))
 	}
@@ -140,18 +66,6 @@ func (r *Reconciler) isBack(j slurm.Job, now time.Time) bool {
 	})
 }
 
-// records reads and remembers the records of jobs. It omits jobs that no longer exist.
-func (r *Reconciler) records(ctx context.Context, ids ...uint32) ([]slurm.JobRecord, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	records, err := r.Scheduler.JobRecords(ctx, ids)
-	for _, rec := range records {
-		r.owners.note(rec)
-	}
-	return records, err
-}
-
 // tell writes a job's AdminComment, unless it holds a comment by another author.
 func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string) error {
 	if memo.MayWrite(rec.AdminComment) {
@@ -159,14 +73,14 @@ func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string)
 			return err
 		}
 	}
-	r.owners.noteTold(rec.ID, text)
+	r.memory.Owners.NoteTold(rec.ID, text)
 	return nil
 }
 
 // commentJob writes a job's AdminComment if the job still exists. The first comment also appears on
 // the terminal of a salloc or srun, which prints nothing while waiting.
 func (r *Reconciler) commentJob(ctx context.Context, a action.CommentJob) error {
-	records, err := r.records(ctx, a.Job)
+	records, err := r.memory.Owners.Read(ctx, r.Scheduler, a.Job)
 	if err != nil || len(records) == 0 {
 		return err
 	}
@@ -194,7 +108,7 @@ func (r *Reconciler) notifyTerminal(ctx context.Context, rec slurm.JobRecord, te
 // since the plan was made. The nodes lack a working machine, so nothing is lost while the owners
 // cannot be notified.
 func (r *Reconciler) returnNodes(ctx context.Context, a action.ReturnNodes) error {
-	records, err := r.records(ctx, append([]uint32{a.Job}, a.Others...)...)
+	records, err := r.memory.Owners.Read(ctx, r.Scheduler, append([]uint32{a.Job}, a.Others...)...)
 	if err != nil {
 		return err
 	}
@@ -258,7 +172,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a action.ReturnNodes) erro
 // it afterwards. A signal that was sent never counts as a failed action: it may have ended the job,
 // and Slurm rejects changes to the AdminComment of an ended job.
 func (r *Reconciler) signalJob(ctx context.Context, a action.SignalJob) error {
-	records, err := r.records(ctx, a.Job)
+	records, err := r.memory.Owners.Read(ctx, r.Scheduler, a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning {
 		return err
 	}
@@ -275,7 +189,7 @@ func (r *Reconciler) signalJob(ctx context.Context, a action.SignalJob) error {
 		return err
 	}
 	if err := r.tell(ctx, rec, a.Text); err != nil {
-		r.owners.noteTold(a.Job, a.Text)
+		r.memory.Owners.NoteTold(a.Job, a.Text)
 		r.Log.Warn("the job was warned, but its AdminComment was not updated", zap.Uint32("job", a.Job), zap.String("signal", a.Signal), zap.Error(err))
 	}
 	return nil
@@ -283,7 +197,7 @@ func (r *Reconciler) signalJob(ctx context.Context, a action.SignalJob) error {
 
 // requeueJob requeues a running job, unless Slurm would no longer requeue it.
 func (r *Reconciler) requeueJob(ctx context.Context, a action.RequeueJob) error {
-	records, err := r.records(ctx, a.Job)
+	records, err := r.memory.Owners.Read(ctx, r.Scheduler, a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning || !records[0].Requeues() {
 		return err
 	}

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"slurmflex/config"
+	"slurmflex/flex/memory"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/scene"
@@ -118,20 +118,8 @@ type Reconciler struct {
 	// workload policies even if no nodeset has placement.
 	Remnants, AllPolicies bool
 
-	started  time.Time // start of the first pass
-	flights  flights
-	owners   owners
-	made     made
-	missed   missed
-	refusals refusals
-	late     latecomers
-	retries  retries
-	settings settings
-	failures failures
-	problems problems
-	regions  regions
-	asked    map[string]scene.Asked // from the last plan; see scene.Snapshot
-	unasked  map[uint32]time.Time   // from the last plan; see scene.Snapshot
+	memory  memory.Memory
+	flights flights
 
 	// more executes actions that passes never plan; nil if such actions cannot occur.
 	more func(context.Context, action.Action) error
@@ -157,15 +145,10 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 // region that cannot be read. If the cloud takes long, for example because a region hangs, Observe
 // reads Slurm again.
 func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
-	snap := scene.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Asked: r.asked, Unasked: r.unasked}
-	if r.started.IsZero() {
-		r.started = snap.Begun
-	}
-	snap.Started = r.started
+	snap := r.memory.Begin(r.Now())
 	var unseenGroups, unseenInstances map[string]error
 	var slurmSeen time.Time
 	var compute dated
-	regions := r.Config.FlexRegions()
 
 	asked := ctx
 	reads, ctx := errgroup.WithContext(ctx)
@@ -203,15 +186,10 @@ func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
 	leaveOut(&snap, unseenGroups, unseenInstances)
 	snap.Now = r.Now()
 	snap.Skew = compute.skew(snap.Now)
-	// The flights are read before made.complete adds what they create.
+	// The flights are read before the memory adds what they create.
 	snap.Asking = r.flights.asking()
-	r.made.complete(&snap)
-	r.missed.complete(&snap, r.Config)
-	r.regions.recall(&snap, regions)
-	r.owners.keep(&snap)
-	snap.ResumeTimeout, snap.SuspendTime, snap.SlurmctldSince = r.settings.resumeTimeout, r.settings.suspendTime, r.settings.slurmctldSince
-	snap.Partitions, snap.Private, snap.Preempts = r.settings.partitions, r.settings.private, r.settings.preempts
-	snap.Promises, snap.Late = r.Promises, r.late.matter(snap.Now)
+	r.memory.Complete(&snap, r.Config)
+	snap.Promises = r.Promises
 	return snap, nil
 }
 
@@ -340,7 +318,7 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *scene.Snapshot) (er
 	if err := r.readSettings(ctx); err != nil {
 		return err
 	}
-	snap.Unread = append(snap.Unread, r.settings.unread...)
+	snap.Unread = append(snap.Unread, r.memory.Settings.Unread...)
 	r.observeAllowances(ctx, snap)
 	return nil
 }
@@ -417,8 +395,8 @@ func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...F
 	if r.Watch != nil {
 		r.Watch.Saw(s, p)
 	}
-	r.report(p.Problems)
-	r.regions.report(r.Log, s.Seen)
+	r.memory.Problems.Report(r.Log, p.Problems, r.Now())
+	r.memory.Regions.Report(r.Log, s.Seen)
 	return Outcome{Plan: p, Failed: r.apply(ctx, p, patience)}, nil
 }
 
@@ -444,7 +422,7 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, pl
 	}
 	s := scene.Of(r.Config, snap)
 	p := plan.Compute(s)
-	r.asked, r.unasked = p.Asked, demand.WithoutReason(p.Held)
+	r.memory.Planned(p)
 	if r.Remnants {
 		for _, t := range report.Trials(s) {
 			p.Actions = append(p.Actions, t.Ends()...)

@@ -3,8 +3,6 @@ package flex
 import (
 	"context"
 	"errors"
-	"maps"
-	"sync"
 	"time"
 
 	"slurmflex/flex/plan/action"
@@ -16,10 +14,6 @@ import (
 // its machines were up. The reason may have disappeared by then.
 const lateRest = 5 * time.Minute
 
-// lateMemory is how much longer slurmflex leaves the choice of the job's nodes to Slurm, because
-// the job may need other nodes than slurmflex would choose.
-const lateMemory = time.Hour
-
 // createReservation creates a reservation. If slurmctld rejects a reservation for the user of a
 // job, slurmflex requests no machines for the job for some minutes, and why shows the reason.
 func (r *Reconciler) createReservation(ctx context.Context, a action.CreateReservation) error {
@@ -27,7 +21,7 @@ func (r *Reconciler) createReservation(ctx context.Context, a action.CreateReser
 		Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge,
 	})
 	if a.Job != 0 && errors.Is(err, slurm.ErrUserUnknown) {
-		r.late.note(a.Job, scene.Late{Until: r.Now().Add(lateRest), Unknown: a.User})
+		r.memory.Late.Note(a.Job, scene.Late{Until: r.Now().Add(lateRest), Unknown: a.User})
 	}
 	return err
 }
@@ -54,7 +48,7 @@ func (r *Reconciler) useReservation(ctx context.Context, a action.UseReservation
 // deleteReservation deletes a reservation. Slurm rejects this while a job uses the reservation.
 func (r *Reconciler) deleteReservation(ctx context.Context, a action.DeleteReservation) error {
 	if a.Late != "" {
-		r.late.note(a.Job, scene.Late{Until: r.Now().Add(lateRest), Reason: a.Late})
+		r.memory.Late.Note(a.Job, scene.Late{Until: r.Now().Add(lateRest), Reason: a.Late})
 	}
 	var err error
 	switch {
@@ -68,27 +62,4 @@ func (r *Reconciler) deleteReservation(ctx context.Context, a action.DeleteReser
 		return err
 	}
 	return r.Scheduler.DeleteReservation(ctx, a.Name)
-}
-
-// latecomers holds the jobs that did not start in time. It is safe for concurrent use.
-type latecomers struct {
-	mu   sync.Mutex
-	jobs map[uint32]scene.Late
-}
-
-func (l *latecomers) note(job uint32, late scene.Late) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.jobs == nil {
-		l.jobs = map[uint32]scene.Late{}
-	}
-	l.jobs[job] = late
-}
-
-// matter returns the remembered jobs and forgets the expired ones.
-func (l *latecomers) matter(now time.Time) map[uint32]scene.Late {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	maps.DeleteFunc(l.jobs, func(_ uint32, late scene.Late) bool { return !late.Until.Add(lateMemory).After(now) })
-	return maps.Clone(l.jobs)
 }

@@ -67,5 +67,5 @@ func TestRejectedReservationDelaysTheJob(t *testing.T) {
 	r := &Reconciler{Config: alphaConfig(t), Scheduler: strict{}, Now: func() time.Time { return now }}
 	require.ErrorIs(t, r.createReservation(t.Context(), action.CreateReservation{Job: 7, User: "eve"}), slurm.ErrUserUnknown)
 	require.Error(t, r.createReservation(t.Context(), action.CreateReservation{}))
-	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: "eve"}}, r.late.matter(now))
+	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: "eve"}}, r.memory.Late.Matter(now))
 }

@@ -303,7 +303,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request that could not be made stops other groups", "flex/apply.go",
-		"range r.flights.begin(p.Actions) {\n", "range r.flights.begin(p.Actions) {\n		if len(r.refusals.matter(r.Now())) != 0 {\n			close(f.ended)\n			continue\n		}\n", passes,
+		"range r.flights.begin(p.Actions) {\n", "range r.flights.begin(p.Actions) {\n		if len(r.memory.Begin(r.Now()).Refused) != 0 {\n			close(f.ended)\n			continue\n		}\n", passes,
 	},
 	{
 		"a request is made though its group could not be", "flex/plan/action/action.go",
@@ -354,7 +354,7 @@ var mutants = []mutant{
 		"case r.Now().Sub(began) >= actionLimit:", "case !began.IsZero():", passes,
 	},
 	{
-		"what Slurm refuses is tried again in each pass", "flex/retries.go",
+		"what Slurm refuses is tried again in each pass", "flex/memory/retries.go",
 		"return !refused || age(now, was.last)", "return true || !refused || now.Sub(was.last)", passes,
 	},
 	{
@@ -524,8 +524,8 @@ var mutants = []mutant{
 		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Scene.Seen.Now.Add(-c.Asked.For)\n", "\treturn waitsSince(c)\n", planner,
 	},
 	{
-		"refusals of earlier passes are forgotten", "flex/reconciler.go",
-		"r.asked, r.unasked = p.Asked, demand", "_, r.unasked = p.Asked, plan", passes,
+		"refusals of earlier passes are forgotten", "flex/memory/memory.go",
+		"m.asked, m.unasked = p.Asked, demand", "_, m.unasked = p.Asked, demand", passes,
 	},
 	{
 		"a request that could not be created again is replaced", "flex/plan/rules/refresh.go",

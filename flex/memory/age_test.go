@@ -1,4 +1,4 @@
-package flex
+package memory
 
 import (
 	"errors"
@@ -17,14 +17,14 @@ func TestTimesInTheFutureDelayNothing(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ahead := now.Add(24 * time.Hour)
 
-	var tries retries
+	var tries Retries
 	change := action.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "resume"}
-	tries.note(change, errors.New("Invalid node state specified"), ahead)
-	assert.False(t, tries.isDue(change, ahead))
-	assert.True(t, tries.isDue(change, now))
+	tries.Note(change, errors.New("Invalid node state specified"), ahead)
+	assert.False(t, tries.IsDue(change, ahead))
+	assert.True(t, tries.IsDue(change, now))
 
-	var refused refusals
-	refused.note("alpha-a3-job-7", &mig.Error{Cause: mig.CauseQuota, Err: errors.New("403 quota")}, ahead, 0)
+	var refused Refusals
+	refused.Note("alpha-a3-job-7", &mig.Error{Cause: mig.CauseQuota, Err: errors.New("403 quota")}, ahead, 0)
 	assert.Len(t, refused.matter(ahead), 1)
 	assert.Len(t, refused.matter(ahead.Add(-time.Minute)), 1, "a pass that had started when it was noted")
 	assert.Empty(t, refused.matter(now))

@@ -1,4 +1,4 @@
-package flex
+package memory
 
 import (
 	"maps"
@@ -14,10 +14,10 @@ import (
 // listsLag is how long a new thing may be missing from Compute's lists.
 const listsLag = 2 * time.Minute
 
-// made remembers what this process has created until a list shows it, so that lagging lists do not
+// Made remembers what this process has created until a list shows it, so that lagging lists do not
 // cause a second creation. If a list has shown a group or request and then no longer does, another
-// process has deleted it. A restart clears made, which is harmless: most names follow from the job.
-type made struct {
+// process has deleted it. A restart clears Made, which is harmless: most names follow from the job.
+type Made struct {
 	mu     sync.Mutex
 	groups map[string]madeGroup // by region/name
 	// inserted maps instances without a group to their creation time, or to the time of the first
@@ -31,15 +31,15 @@ type madeGroup struct {
 	requests []mig.Request
 }
 
-// noteGroup records a group that was created.
-func (m *made) noteGroup(spec mig.GroupSpec, at time.Time) {
+// NoteGroup records a group that was created.
+func (m *Made) NoteGroup(spec mig.GroupSpec, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.put(spec.Region+"/"+spec.Name, madeGroup{at: at, spec: spec})
 }
 
-// noteRequest records a request that is being created or was created.
-func (m *made) noteRequest(region, group string, spec mig.RequestSpec, at time.Time) {
+// NoteRequest records a request that is being created or was created.
+func (m *Made) NoteRequest(region, group string, spec mig.RequestSpec, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g := m.groups[region+"/"+group]
@@ -50,8 +50,8 @@ func (m *made) noteRequest(region, group string, spec mig.RequestSpec, at time.T
 	m.put(region+"/"+group, g)
 }
 
-// dropRequest removes a request that was not created.
-func (m *made) dropRequest(region, group, name string) {
+// DropRequest removes a request that was not created.
+func (m *Made) DropRequest(region, group, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g := m.groups[region+"/"+group]
@@ -59,8 +59,8 @@ func (m *made) dropRequest(region, group, name string) {
 	m.put(region+"/"+group, g)
 }
 
-// noteInserted records instances that were created without a group.
-func (m *made) noteInserted(names []string, at time.Time) {
+// NoteInserted records instances that were created without a group.
+func (m *Made) NoteInserted(names []string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, n := range names {
@@ -68,15 +68,15 @@ func (m *made) noteInserted(names []string, at time.Time) {
 	}
 }
 
-func (m *made) note(instance string, at time.Time) {
+func (m *Made) note(instance string, at time.Time) {
 	if m.inserted == nil {
 		m.inserted = map[string]time.Time{}
 	}
 	m.inserted[instance] = at
 }
 
-// forget removes a group and instances from the memory, so that the lists alone decide.
-func (m *made) forget(region, group string, instances []string) {
+// Forget removes a group and instances from the memory, so that the lists alone decide.
+func (m *Made) Forget(region, group string, instances []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.groups, region+"/"+group)
@@ -85,7 +85,7 @@ func (m *made) forget(region, group string, instances []string) {
 	}
 }
 
-func (m *made) put(key string, g madeGroup) {
+func (m *Made) put(key string, g madeGroup) {
 	if m.groups == nil {
 		m.groups = map[string]madeGroup{}
 	}
@@ -94,7 +94,7 @@ func (m *made) put(key string, g madeGroup) {
 
 // complete adds to a snapshot what the lists do not show yet. It forgets what the lists show, and
 // what has been missing from them for longer than listsLag.
-func (m *made) complete(snap *scene.Snapshot) {
+func (m *Made) complete(snap *scene.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.groups, func(_ string, g madeGroup) bool { return age(snap.Now, g.at) > listsLag })
@@ -133,7 +133,7 @@ func (m *made) complete(snap *scene.Snapshot) {
 // completeInserted adds the instances without a group that the lists do not show. A list may omit
 // an instance that an earlier list showed, and no group counts that instance. Until the instance's
 // node is up, completeInserted therefore treats an omitted instance like one that was just created.
-func (m *made) completeInserted(snap *scene.Snapshot) {
+func (m *Made) completeInserted(snap *scene.Snapshot) {
 	listed := map[string]bool{}
 	for _, in := range snap.Instances {
 		_, known := m.inserted[in.Name]

@@ -1,4 +1,4 @@
-package flex
+package memory
 
 import (
 	"maps"
@@ -12,9 +12,9 @@ import (
 	"slurmflex/mig"
 )
 
-// regions remembers the last reading of each region, and the start of each outage. A restart clears
+// Regions remembers the last reading of each region, and the start of each outage. A restart clears
 // it.
-type regions struct {
+type Regions struct {
 	mu     sync.Mutex
 	known  map[string]scene.LastKnown
 	unread map[string]outage
@@ -29,7 +29,7 @@ type outage struct {
 // recall adds the last readings of unreadable regions to a snapshot, and remembers the readings of
 // the other regions. As long as the cause of an outage is the same, the snapshot has the same error
 // text, so that the log names the outage once.
-func (r *regions) recall(snap *scene.Snapshot, all []string) {
+func (r *Regions) recall(snap *scene.Snapshot, all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known == nil {
@@ -82,8 +82,8 @@ func only[T any](all []T, in func(*T) bool) []T {
 	return some
 }
 
-// report logs the regions that can be read again.
-func (r *regions) report(log *zap.Logger, snap scene.Snapshot) {
+// Report logs the regions that can be read again.
+func (r *Regions) Report(log *zap.Logger, snap scene.Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, region := range slices.Sorted(maps.Keys(r.unread)) {

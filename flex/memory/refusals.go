@@ -1,4 +1,4 @@
-package flex
+package memory
 
 import (
 	"errors"
@@ -14,23 +14,24 @@ import (
 // attempt.
 const refusalMatters = time.Hour
 
-// refusals remembers what Compute rejected, because a rejection leaves no record in Compute; see
+// Refusals remembers what Compute rejected, because a rejection leaves no record in Compute; see
 // scene.Snapshot. It is safe for concurrent use, because actions run in parallel.
-type refusals struct {
+type Refusals struct {
 	mu      sync.Mutex
 	byGroup map[string]scene.Refusal
 }
 
 // matter returns a copy of the rejections that are recent enough to matter.
-func (f *refusals) matter(now time.Time) map[string]scene.Refusal {
+func (f *Refusals) matter(now time.Time) map[string]scene.Refusal {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	maps.DeleteFunc(f.byGroup, func(_ string, r scene.Refusal) bool { return age(now, r.Failing.Last) > refusalMatters })
 	return maps.Clone(f.byGroup)
 }
 
-// note records the outcome of creating something for a group.
-func (f *refusals) note(group string, err error, now time.Time, before int) {
+// Note records the outcome of creating something for a group. before is the number of failures that
+// an earlier process saw.
+func (f *Refusals) Note(group string, err error, now time.Time, before int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil {

@@ -1,4 +1,4 @@
-package flex
+package memory
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 // the time until slurmflex notices that the cause was fixed.
 const rarestRetry = time.Minute
 
-// retries holds the changes that Slurm rejected at the last attempt, keyed by what they change. The
+// Retries holds the changes that Slurm rejected at the last attempt, keyed by what they change. The
 // plan repeats such a change in each reconcile pass, every few seconds.
-type retries struct {
+type Retries struct {
 	mu      sync.Mutex
 	refused map[string]refusedChange
 }
@@ -26,48 +26,17 @@ type refusedChange struct {
 	last  time.Time
 }
 
-// isDue reports whether an action may be tried now: one second after the first rejection, then
+// IsDue reports whether an action may be tried now: one second after the first rejection, then
 // after two, four and so on, up to rarestRetry.
-func (r *retries) isDue(a action.Action, now time.Time) bool {
+func (r *Retries) IsDue(a action.Action, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was, refused := r.refused[changed(a)]
 	return !refused || age(now, was.last) >= min(time.Second<<min(was.times-1, 10), rarestRetry)
 }
 
-// inSlurm reports whether Slurm executes a kind of action. isDue and note delay changes that Slurm
-// rejected; the planner delays changes that Compute rejected.
-func inSlurm(kind string) (slurm, known bool) {
-	slurm, known = map[string]bool{
-		"create_group":       false,
-		"create_request":     false,
-		"cancel_request":     false,
-		"delete_request":     false,
-		"delete_instances":   false,
-		"delete_group":       false,
-		"bulk_insert":        false,
-		"delete_vms":         false,
-		"create_policy":      false,
-		"delete_policy":      false,
-		"set_nodes":          true,
-		"create_reservation": true,
-		"set_reservation":    true,
-		"delete_reservation": true,
-		"use_reservation":    true,
-		"comment_job":        true,
-		"return_nodes":       true,
-		"signal_job":         true,
-		"requeue_job":        true,
-		"change_partitions":  true,
-	}[kind]
-	return slurm, known
-}
-
-// note records the outcome of an action in Slurm.
-func (r *retries) note(a action.Action, err error, now time.Time) {
-	if slurm, _ := inSlurm(a.About().Kind); !slurm {
-		return
-	}
+// Note records the outcome of an action in Slurm.
+func (r *Retries) Note(a action.Action, err error, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.refused, func(_ string, was refusedChange) bool { return age(now, was.last) > 10*rarestRetry })

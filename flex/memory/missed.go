@@ -1,4 +1,4 @@
-package flex
+package memory
 
 import (
 	"sync"

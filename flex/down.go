@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"slurmflex/flex/apply"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -92,7 +93,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	if err := d.Lock.Permission.Check(ctx); err != nil {
 		return takedown.Plan{}, err
 	}
-	d.R.flights.forget()
+	d.R.flights.Forget()
 	s, p, err := d.look(ctx)
 	if err != nil {
 		return takedown.Plan{}, err
@@ -102,7 +103,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 		d.Say(p)
 	}
 	d.R.Watch.Saw(s, due)
-	d.R.apply(ctx, due, 2*actionLimit)
+	d.R.flights.Apply(ctx, d.R.hands(), due.Actions, 2*apply.Limit)
 	for _, a := range due.Actions {
 		if tell, ok := a.(takedown.TellJob); ok {
 			d.Options.Told[tell.Job] = true
@@ -134,13 +135,7 @@ func (d *Down) look(ctx context.Context) (*scene.Scene, takedown.Plan, error) {
 func (d *Down) observe(ctx context.Context) (snap scene.Snapshot, err error) {
 	if d.Options.NoSlurm {
 		snap = scene.Snapshot{Begun: d.R.Now(), Unseen: map[string]error{}}
-		cloud, over := inTime(ctx)
-		unseenGroups, unseenInstances, compute := d.R.observeMachines(cloud, &snap)
-		d.R.observePolicies(cloud, &snap)
-		over()
-		leaveOut(&snap, unseenGroups, unseenInstances)
-		snap.Now = d.R.Now()
-		snap.Skew = compute.skew(snap.Now)
+		d.R.observer().ReadCloud(ctx, &snap)
 	} else {
 		d.R.memory.StartOver()
 		d.R.AllPolicies = true
@@ -177,7 +172,7 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 	if a.Then == action.Requeue && !records[0].Requeues() {
 		return fmt.Errorf("job %d would be lost by now", a.Job)
 	}
-	if err := d.R.tell(ctx, records[0], memo.OwnComment+done.String()); err != nil {
+	if err := d.R.hands().Tell(ctx, records[0], memo.OwnComment+done.String()); err != nil {
 		return err
 	}
 	if a.Then == action.Cancel {
@@ -195,7 +190,7 @@ func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
 	if err := d.R.Scheduler.NotifyJob(ctx, a.Job, memo.OwnComment+a.Because()); err != nil {
 		d.R.Log.Debug("terminal of a job not notified", zap.Uint32("job", a.Job), zap.Error(err))
 	}
-	return d.R.tell(ctx, records[0], memo.OwnComment+a.Because())
+	return d.R.hands().Tell(ctx, records[0], memo.OwnComment+a.Because())
 }
 
 // doneCount is a Watcher that counts successful actions.

@@ -76,7 +76,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 
 			w.slurm.set("alpha-a3-0", "MIXED+CLOUD")
 			w.slurm.jobs[1].State = slurm.JobRunning
-			assert.EqualError(t, w.act(t.Context(), p.Actions[0]), "job 1 has started")
+			assert.EqualError(t, w.hands().Do(t.Context(), p.Actions[0]), "job 1 has started")
 			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobRunning}, w.slurm.queue())
 			assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down_force")
 		},
@@ -300,14 +300,14 @@ func TestFailedCommentPreventsTheAction(t *testing.T) {
 		}
 		state := w.slurm.jobs[1].State
 		w.slurm.unwritable = errors.New("slurm_update error: Socket timed out")
-		assert.Equal(t, len(actions), w.work(t.Context(), actions))
+		assert.Equal(t, len(actions), w.hands().Work(t.Context(), actions))
 		assert.Empty(t, slices.Concat(w.slurm.signals, w.slurm.notices, w.slurm.updated()))
 		assert.Empty(t, w.slurm.held)
 		assert.Equal(t, state, w.slurm.jobs[1].State)
 
 		time.Sleep(time.Minute)
 		w.slurm.unwritable = nil
-		assert.Zero(t, w.work(t.Context(), actions))
+		assert.Zero(t, w.hands().Work(t.Context(), actions))
 		assert.Contains(t, w.slurm.comment[1], "why")
 	})
 }
@@ -318,7 +318,7 @@ func TestSentSignalCountsAsSuccess(t *testing.T) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Comment: "slurmflex:signal"}}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Job has already finished")
-		assert.Zero(t, w.work(t.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
+		assert.Zero(t, w.hands().Work(t.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
 		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
 		assert.Equal(t, "flex-start: sent", w.memory.Owners.Last(1).Told, "it is sent once")
 	})
@@ -329,7 +329,7 @@ func TestUrgentRequeueDoesNotWaitForAComment(t *testing.T) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Socket timed out")
 		actions := []action.Action{action.CommentJob{OfJob: action.OfJob{Job: 1}, Text: "flex-start: why"}, action.RequeueJob{OfJob: action.OfJob{Job: 1}, Urgent: true}}
-		assert.Equal(t, 1, w.work(t.Context(), actions))
+		assert.Equal(t, 1, w.hands().Work(t.Context(), actions))
 		assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)
 	})
 }

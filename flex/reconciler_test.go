@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/memory"
+	"slurmflex/flex/observe"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -314,7 +315,7 @@ func TestUnreadRegionIsLeftUnchanged(t *testing.T) {
 type slowSlurm struct{ *controller }
 
 func (s slowSlurm) Nodes(ctx context.Context) ([]slurm.Node, error) {
-	time.Sleep(2 * slurmAge)
+	time.Sleep(2 * observe.SlurmAge)
 	return s.controller.Nodes(ctx)
 }
 

@@ -41,7 +41,7 @@ func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan w
 		if err == nil {
 			out, err = r.pass(ctx, patience)
 		}
-		landed := r.flights.landed()
+		landed := r.flights.Landed()
 		if release != nil && landed == nil {
 			release()
 			release = nil

@@ -115,6 +115,4 @@ func TestSeverityReflectsAnActionsImportance(t *testing.T) {
 		assert.Equal(t, zapcore.WarnLevel, held[0].Level)
 		assert.Equal(t, "INVALID_ARGUMENT: no", held[0].ContextMap()["why"])
 	})
-	assert.Equal(t, zapcore.DebugLevel, severity(action.CommentJob{}))
-	assert.Equal(t, zapcore.InfoLevel, severity(action.ReturnNodes{Then: action.Requeue}))
 }

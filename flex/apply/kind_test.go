@@ -1,4 +1,4 @@
-package flex
+package apply
 
 import (
 	"go/ast"
@@ -23,16 +23,16 @@ func TestEveryActionIsClassified(t *testing.T) {
 	assert.ElementsMatch(t, slices.Collect(maps.Values(kinds)), action.Kinds(), "flex/plan/action/action.go lists the kinds of actions in kinds")
 	for _, kind := range action.Kinds() {
 		_, known := inSlurm(kind)
-		assert.True(t, known, "inSlurm in flex/apply.go lacks %s", kind)
+		assert.True(t, known, "inSlurm in flex/apply/kind.go lacks %s", kind)
 	}
-	assert.ElementsMatch(t, slices.Collect(maps.Keys(kinds)), casesOfAct(t), "act in flex/apply.go has a case for each type of action")
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(kinds)), casesOfDo(t), "Do in flex/apply/hands.go has a case for each type of action")
 }
 
 // actionsOfThePlanner returns the types in flex/plan/action's source that have a method About, with the
 // kind that About returns.
 func actionsOfThePlanner(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("plan/action/*.go")
+	files, err := filepath.Glob("../plan/action/*.go")
 	require.NoError(t, err)
 	kinds := map[string]string{}
 	for _, name := range files {
@@ -59,12 +59,12 @@ func actionsOfThePlanner(t *testing.T) map[string]string {
 	return kinds
 }
 
-// casesOfAct returns the types of flex/plan/action that act executes.
-func casesOfAct(t *testing.T) (types []string) {
+// casesOfDo returns the types of flex/plan/action that Do executes.
+func casesOfDo(t *testing.T) (types []string) {
 	t.Helper()
-	for _, decl := range parse(t, "apply.go").Decls {
+	for _, decl := range parse(t, "hands.go").Decls {
 		f, ok := decl.(*ast.FuncDecl)
-		if !ok || f.Name.Name != "act" {
+		if !ok || f.Name.Name != "Do" {
 			continue
 		}
 		ast.Inspect(f.Body, func(n ast.Node) bool {

@@ -1,10 +1,9 @@
-package flex
+package observe
 
 import (
 	"context"
 	"slices"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -18,10 +17,10 @@ type Limiter interface {
 
 // observeAllowances reads Slurm's limits if jobs wait pending for machines or a limit. It reads the
 // limits after the jobs, so that a job that starts in between is counted.
-func (r *Reconciler) observeAllowances(ctx context.Context, snap *scene.Snapshot) {
+func (o Observer) observeAllowances(ctx context.Context, snap *scene.Snapshot) {
 	snap.Allowances, snap.AllowancesErr = slurm.Allowances{}, nil
-	if !r.Promises || r.Config.Options.Waiting != config.Pending || !slices.ContainsFunc(snap.Jobs, demand.NeedsLimits) {
+	if !o.covers() || !slices.ContainsFunc(snap.Jobs, demand.NeedsLimits) {
 		return
 	}
-	snap.Allowances, snap.AllowancesErr = r.Scheduler.Allowances(ctx, r.memory.Settings.Limited)
+	snap.Allowances, snap.AllowancesErr = o.Slurm.Allowances(ctx, o.Memory.Settings.Limited)
 }

@@ -1,4 +1,4 @@
-package flex
+package apply
 
 import (
 	"time"
@@ -12,7 +12,7 @@ import (
 )
 
 // logAction writes one line about an action that has ended.
-func (r *Reconciler) logAction(a action.Action, took time.Duration, err error) {
+func (h Hands) logAction(a action.Action, took time.Duration, err error) {
 	about := a.About()
 	fields := []zap.Field{zap.String("action", a.String())}
 	if about.Job != 0 {
@@ -24,8 +24,8 @@ func (r *Reconciler) logAction(a action.Action, took time.Duration, err error) {
 	if about.Group != "" {
 		fields = append(fields, zap.String("group", about.Group))
 	}
-	log := r.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
-	news := r.memory.Failures.IsNews(a, err, r.Now())
+	log := h.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
+	news := h.Memory.Failures.IsNews(a, err, h.Now())
 	switch {
 	case err == nil:
 		log.Log(severity(a), event(a))

@@ -1,4 +1,4 @@
-package flex
+package apply
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 
 // setNodes changes nodes. Before a change that takes nodes from jobs, it reads the queue again and
 // leaves out nodes that a job got after the pass read the queue.
-func (r *Reconciler) setNodes(ctx context.Context, a action.SetNodes) error {
+func (h Hands) setNodes(ctx context.Context, a action.SetNodes) error {
 	nodes, change := a.Nodes, slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}
 	var taken error
 	if change.State == "power_down_force" || change.State == "down" {
-		nodes, taken = r.untaken(ctx, a.Nodes, a.Jobs...)
+		nodes, taken = h.untaken(ctx, a.Nodes, a.Jobs...)
 	}
 	if len(nodes) == 0 {
 		return taken
 	}
-	if err := r.Scheduler.UpdateNodes(ctx, nodes, change); err != nil {
+	if err := h.Slurm.UpdateNodes(ctx, nodes, change); err != nil {
 		return err
 	}
 	return taken
@@ -31,8 +31,8 @@ func (r *Reconciler) setNodes(ctx context.Context, a action.SetNodes) error {
 // and completing jobs. The error names the other nodes. It also leaves out the nodes of jobs that
 // it cannot read. Slurm lacks a lock, so a job may still get a node before the caller's next
 // command reaches slurmctld.
-func (r *Reconciler) untaken(ctx context.Context, nodes []string, jobs ...uint32) ([]string, error) {
-	queue, err := r.Scheduler.Jobs(ctx)
+func (h Hands) untaken(ctx context.Context, nodes []string, jobs ...uint32) ([]string, error) {
+	queue, err := h.Slurm.Jobs(ctx)
 	var unread slurm.Unread
 	if err := unread.Take(err); err != nil {
 		return nil, fmt.Errorf("read jobs again: %w", err)

@@ -1,4 +1,4 @@
-package flex
+package observe
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/config"
+	"slurmflex/flex/memory"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -30,23 +31,23 @@ func TestLimitsAreReadOnlyWhileJobsWaitPending(t *testing.T) {
 	held, runs, limited := waits, waits, waits
 	held.Priority, runs.State, limited.Reason = 0, slurm.JobRunning, "AssocGrpNodeLimit"
 	for name, test := range map[string]struct {
-		given func(r *Reconciler)
+		given func(o *Observer)
 		jobs  []slurm.Job
 		want  []bool
 	}{
-		"a job waits":               {func(*Reconciler) {}, []slurm.Job{runs, waits}, []bool{false}},
-		"Slurm enforces limits":     {func(r *Reconciler) { r.memory.Settings.Limited = true }, []slurm.Job{limited}, []bool{true}},
-		"no job waits for machines": {func(*Reconciler) {}, []slurm.Job{runs, held}, nil},
-		"a single pass":             {func(r *Reconciler) { r.Promises = false }, []slurm.Job{waits}, nil},
-		"jobs wait CONFIGURING":     {func(r *Reconciler) { r.Config.Options.Waiting = config.Configuring }, []slurm.Job{waits}, nil},
+		"a job waits":               {func(*Observer) {}, []slurm.Job{runs, waits}, []bool{false}},
+		"Slurm enforces limits":     {func(o *Observer) { o.Memory.Settings.Limited = true }, []slurm.Job{limited}, []bool{true}},
+		"no job waits for machines": {func(*Observer) {}, []slurm.Job{runs, held}, nil},
+		"a single pass":             {func(o *Observer) { o.Promises = false }, []slurm.Job{waits}, nil},
+		"jobs wait CONFIGURING":     {func(o *Observer) { o.Config.Options.Waiting = config.Configuring }, []slurm.Job{waits}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var reads []bool
-			r := &Reconciler{Config: alphaConfig(t), Scheduler: limitless{nil, &reads}, Promises: true}
-			r.Config.Options.Waiting = config.Pending
-			test.given(r)
+			o := Observer{Config: &config.Config{}, Slurm: limitless{nil, &reads}, Memory: &memory.Memory{}, Promises: true}
+			o.Config.Options.Waiting = config.Pending
+			test.given(&o)
 			snap := scene.Snapshot{Jobs: test.jobs}
-			r.observeAllowances(t.Context(), &snap)
+			o.observeAllowances(t.Context(), &snap)
 			assert.Equal(t, test.want, reads)
 			assert.Equal(t, test.want != nil, errors.Is(snap.AllowancesErr, errNoAnswer))
 		})

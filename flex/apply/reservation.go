@@ -1,4 +1,4 @@
-package flex
+package apply
 
 import (
 	"context"
@@ -16,20 +16,20 @@ const lateRest = 5 * time.Minute
 
 // createReservation creates a reservation. If slurmctld rejects a reservation for the user of a
 // job, slurmflex requests no machines for the job for some minutes, and why shows the reason.
-func (r *Reconciler) createReservation(ctx context.Context, a action.CreateReservation) error {
-	err := r.Scheduler.CreateReservation(ctx, slurm.ReservationSpec{
+func (h Hands) createReservation(ctx context.Context, a action.CreateReservation) error {
+	err := h.Slurm.CreateReservation(ctx, slurm.ReservationSpec{
 		Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge,
 	})
 	if a.Job != 0 && errors.Is(err, slurm.ErrUserUnknown) {
-		r.memory.Late.Note(a.Job, scene.Late{Until: r.Now().Add(lateRest), Unknown: a.User})
+		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Unknown: a.User})
 	}
 	return err
 }
 
 // setReservation changes a reservation. If Slurm rejects a new start because the reservation has
 // already started, it succeeds.
-func (r *Reconciler) setReservation(ctx context.Context, a action.SetReservation) error {
-	err := r.Scheduler.SetReservation(ctx, a.Name, a.ReservationChange)
+func (h Hands) setReservation(ctx context.Context, a action.SetReservation) error {
+	err := h.Slurm.SetReservation(ctx, a.Name, a.ReservationChange)
 	if !a.Start.IsZero() && errors.Is(err, slurm.ErrReservationStarted) {
 		return nil
 	}
@@ -37,29 +37,29 @@ func (r *Reconciler) setReservation(ctx context.Context, a action.SetReservation
 }
 
 // useReservation makes a pending job use a reservation, or stop using it.
-func (r *Reconciler) useReservation(ctx context.Context, a action.UseReservation) error {
+func (h Hands) useReservation(ctx context.Context, a action.UseReservation) error {
 	name := a.Name
 	if a.Leave {
 		name = ""
 	}
-	return r.Scheduler.SetReservationOf(ctx, a.Address, name)
+	return h.Slurm.SetReservationOf(ctx, a.Address, name)
 }
 
 // deleteReservation deletes a reservation. Slurm rejects this while a job uses the reservation.
-func (r *Reconciler) deleteReservation(ctx context.Context, a action.DeleteReservation) error {
+func (h Hands) deleteReservation(ctx context.Context, a action.DeleteReservation) error {
 	if a.Late != "" {
-		r.memory.Late.Note(a.Job, scene.Late{Until: r.Now().Add(lateRest), Reason: a.Late})
+		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Reason: a.Late})
 	}
 	var err error
 	switch {
 	case a.Unused:
 	case a.Address != "":
-		err = r.Scheduler.SetReservationOf(ctx, a.Address, "")
+		err = h.Slurm.SetReservationOf(ctx, a.Address, "")
 	case a.Job != 0:
-		err = r.Scheduler.SetJobReservation(ctx, a.Job, "")
+		err = h.Slurm.SetJobReservation(ctx, a.Job, "")
 	}
 	if err != nil {
 		return err
 	}
-	return r.Scheduler.DeleteReservation(ctx, a.Name)
+	return h.Slurm.DeleteReservation(ctx, a.Name)
 }

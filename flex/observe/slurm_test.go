@@ -1,14 +1,13 @@
-package flex
+package observe
 
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan/action"
+	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -47,25 +46,10 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Reconciler{Config: alphaConfig(t), Scheduler: tasksOnly{tasks: test.tasks}}
+			o := Observer{Config: &config.Config{Cluster: "alpha"}, Slurm: tasksOnly{tasks: test.tasks}}
 			snap := scene.Snapshot{Jobs: []slurm.Job{test.queue}, Reservations: []slurm.Reservation{{Name: first}, {Name: last}}}
-			require.NoError(t, r.observeTasks(t.Context(), &snap))
+			require.NoError(t, o.observeTasks(t.Context(), &snap))
 			assert.Equal(t, test.want, snap.Jobs)
 		})
 	}
-}
-
-// strict is a Slurm that rejects reservations for users.
-type strict struct{ Scheduler }
-
-func (strict) CreateReservation(context.Context, slurm.ReservationSpec) error {
-	return slurm.ErrUserUnknown
-}
-
-func TestRejectedReservationDelaysTheJob(t *testing.T) {
-	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
-	r := &Reconciler{Config: alphaConfig(t), Scheduler: strict{}, Now: func() time.Time { return now }}
-	require.ErrorIs(t, r.createReservation(t.Context(), action.CreateReservation{Job: 7, User: "eve"}), slurm.ErrUserUnknown)
-	require.Error(t, r.createReservation(t.Context(), action.CreateReservation{}))
-	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: "eve"}}, r.memory.Late.Matter(now))
 }

@@ -3,7 +3,7 @@ package main
 // Where the bugs are looked for.
 var (
 	planner   = []string{"flex/plan/...", "flex"}
-	passes    = []string{"flex", "flex/apply", "flex/memory", "flex/observe"}
+	passes    = []string{"flex"}
 	client    = []string{"mig/gce", "flex"}
 	scheduler = []string{"slurm", "slurm/scontrol"}
 )

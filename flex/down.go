@@ -134,7 +134,7 @@ func (d *Down) look(ctx context.Context) (*scene.Scene, takedown.Plan, error) {
 // jobs with nodes, and workload policies of earlier configurations.
 func (d *Down) observe(ctx context.Context) (snap scene.Snapshot, err error) {
 	if d.Options.NoSlurm {
-		snap = scene.Snapshot{Begun: d.R.Now(), Unseen: map[string]error{}}
+		snap = scene.Snapshot{Begun: d.R.Now(), Compute: scene.Compute{Unseen: map[string]error{}}}
 		d.R.observer().ReadCloud(ctx, &snap)
 	} else {
 		d.R.memory.StartOver()

@@ -14,7 +14,7 @@ import (
 // OtherTrials describes what other trials of the cluster created, and names the regions that it
 // could not read.
 func OtherTrials(ctx context.Context, cfg *config.Config, cloud Cloud) (says []string) {
-	snap := scene.Snapshot{Now: time.Now(), Unseen: map[string]error{}}
+	snap := scene.Snapshot{Now: time.Now(), Compute: scene.Compute{Unseen: map[string]error{}}}
 	regions := cfg.FlexRegions()
 	groups, unseen := cloud.Groups(ctx, cfg.Cluster, regions)
 	_, snap.Trials = report.WithoutTrials(cfg.Cluster, groups)

@@ -39,8 +39,9 @@ func (m *Memory) Begin(now time.Time) scene.Snapshot {
 		m.started = now
 	}
 	return scene.Snapshot{
-		Begun: now, Started: m.started, Unseen: map[string]error{},
-		Refused: m.Refusals.matter(now), Asked: m.asked, Unasked: m.unasked,
+		Begun: now, Started: m.started,
+		Compute: scene.Compute{Unseen: map[string]error{}},
+		Memory:  scene.Memory{Refused: m.Refusals.matter(now), Asked: m.asked, Unasked: m.unasked},
 	}
 }
 

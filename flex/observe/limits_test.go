@@ -46,7 +46,7 @@ func TestLimitsAreReadOnlyWhileJobsWaitPending(t *testing.T) {
 			o := Observer{Config: &config.Config{}, Slurm: limitless{nil, &reads}, Memory: &memory.Memory{}, Promises: true}
 			o.Config.Options.Waiting = config.Pending
 			test.given(&o)
-			snap := scene.Snapshot{Jobs: test.jobs}
+			snap := scene.Snapshot{Slurm: scene.Slurm{Jobs: test.jobs}}
 			o.observeAllowances(t.Context(), &snap)
 			assert.Equal(t, test.want, reads)
 			assert.Equal(t, test.want != nil, errors.Is(snap.AllowancesErr, errNoAnswer))

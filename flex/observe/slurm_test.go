@@ -47,7 +47,7 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Observer{Config: &config.Config{Cluster: "alpha"}, Slurm: tasksOnly{tasks: test.tasks}}
-			snap := scene.Snapshot{Jobs: []slurm.Job{test.queue}, Reservations: []slurm.Reservation{{Name: first}, {Name: last}}}
+			snap := scene.Snapshot{Slurm: scene.Slurm{Jobs: []slurm.Job{test.queue}, Reservations: []slurm.Reservation{{Name: first}, {Name: last}}}}
 			require.NoError(t, o.observeTasks(t.Context(), &snap))
 			assert.Equal(t, test.want, snap.Jobs)
 		})

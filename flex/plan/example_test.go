@@ -37,16 +37,20 @@ nodeset:
 	waiting := slurm.ParseState("ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP")
 	snap := scene.Snapshot{
 		Started: now, Begun: now, Now: now,
-		Nodes: []slurm.Node{{Name: nodes[0], State: waiting}, {Name: nodes[1], State: waiting}},
-		Jobs: []slurm.Job{{
-			ID: 812, ArrayID: 812, Partition: "train", State: slurm.JobConfiguring, Nodes: nodes,
-			Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 4 * time.Hour},
-		}},
-		Templates: map[string]scene.Template{
-			"projects/demo/global/instanceTemplates/a3": {Template: mig.Template{
-				MachineType: "a3-megagpu-8g", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
-				Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
+		Slurm: scene.Slurm{
+			Nodes: []slurm.Node{{Name: nodes[0], State: waiting}, {Name: nodes[1], State: waiting}},
+			Jobs: []slurm.Job{{
+				ID: 812, ArrayID: 812, Partition: "train", State: slurm.JobConfiguring, Nodes: nodes,
+				Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 4 * time.Hour},
 			}},
+		},
+		Compute: scene.Compute{
+			Templates: map[string]scene.Template{
+				"projects/demo/global/instanceTemplates/a3": {Template: mig.Template{
+					MachineType: "a3-megagpu-8g", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
+					Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
+				}},
+			},
 		},
 	}
 	for _, action := range plan.Compute(scene.Of(cfg, snap)).Actions {

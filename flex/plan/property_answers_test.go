@@ -139,9 +139,11 @@ func lone(state slurm.State, around []string) scene.Snapshot {
 		node, set, region = "alpha-one-0", "one", europe
 	}
 	snap := scene.Snapshot{
-		Now:       noon,
-		Nodes:     []slurm.Node{{Name: node, State: state, LastBusyTime: noon.Add(-5 * time.Second)}},
-		Templates: map[string]scene.Template{"projects/demo/global/instanceTemplates/" + set: scenetest.FlexTemplate("a4-highgpu-8g")},
+		Now:   noon,
+		Slurm: scene.Slurm{Nodes: []slurm.Node{{Name: node, State: state, LastBusyTime: noon.Add(-5 * time.Second)}}},
+		Compute: scene.Compute{
+			Templates: map[string]scene.Template{"projects/demo/global/instanceTemplates/" + set: scenetest.FlexTemplate("a4-highgpu-8g")},
+		},
 	}
 	if jobState != "none" {
 		snap.Jobs = []slurm.Job{{

@@ -157,9 +157,15 @@ func emptyWorld(cfg *config.Config) *world {
 		cfg: cfg, nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
 		Snapshot: scene.Snapshot{
-			Now: noon, Told: map[uint32]string{}, Reach: map[uint32]scene.Reach{}, Requeues: map[uint32]bool{}, Templates: map[string]scene.Template{},
-			Unseen: map[string]error{}, Refused: map[string]scene.Refusal{}, Limits: map[uint32]scene.JobLimits{},
-			Missed: map[string]bool{}, Members: map[mig.GroupID]scene.Members{},
+			Now: noon,
+			Slurm: scene.Slurm{
+				Told:     map[uint32]string{},
+				Reach:    map[uint32]scene.Reach{},
+				Requeues: map[uint32]bool{},
+				Limits:   map[uint32]scene.JobLimits{},
+			},
+			Compute: scene.Compute{Templates: map[string]scene.Template{}, Unseen: map[string]error{}, Members: map[mig.GroupID]scene.Members{}},
+			Memory:  scene.Memory{Refused: map[string]scene.Refusal{}, Missed: map[string]bool{}},
 		},
 	}
 	for _, set := range w.flexSets() {

@@ -213,11 +213,11 @@ func TestPageLinksToExistingDocumentation(t *testing.T) {
 
 func TestSearchFindsUsersAndPartitions(t *testing.T) {
 	w := newWorld()
-	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Jobs: []slurm.Job{
+	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Slurm: scene.Slurm{Jobs: []slurm.Job{
 		{ID: 901, ArrayID: 900, ArrayTask: "3", User: "ada", Partition: "train", State: slurm.JobPending},
 		{ID: 902, ArrayID: 900, ArrayTask: "4", User: "ada", Partition: "train", State: slurm.JobPending},
 		{ID: 950, ArrayID: 950, User: "grace", Partition: "train", State: slurm.JobPending},
-	}}), plan.Plan{})
+	}}}), plan.Plan{})
 	w.Board.Stood(nil)
 	for query, want := range map[string]string{"ada": "/?user=ada&zoom=leases", "train": "/?partition=train&zoom=leases"} {
 		answer := w.get("/why?q="+query, asBrowser)

@@ -60,26 +60,30 @@ func (w *world) pass(text string) {
 	stamp := mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3"}
 	snap := scene.Snapshot{
 		Now: w.now,
-		Nodes: []slurm.Node{
-			{Name: "alpha-a3-0", State: slurm.ParseState("IDLE+CLOUD+DRAIN"), Reason: text, ReasonBy: text},
-			{Name: "alpha-a3-1", State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")},
-			{Name: "alpha-a3-2", State: slurm.ParseState("ALLOCATED+CLOUD")},
-			{Name: text, State: slurm.ParseState(text)},
+		Slurm: scene.Slurm{
+			Nodes: []slurm.Node{
+				{Name: "alpha-a3-0", State: slurm.ParseState("IDLE+CLOUD+DRAIN"), Reason: text, ReasonBy: text},
+				{Name: "alpha-a3-1", State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")},
+				{Name: "alpha-a3-2", State: slurm.ParseState("ALLOCATED+CLOUD")},
+				{Name: text, State: slurm.ParseState(text)},
+			},
+			Jobs: []slurm.Job{
+				{ID: 812, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}, User: text, Partition: text, Reason: text},
+				{ID: 813, State: slurm.JobRunning, Nodes: []string{"alpha-a3-2"}, User: text},
+			},
 		},
-		Jobs: []slurm.Job{
-			{ID: 812, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}, User: text, Partition: text, Reason: text},
-			{ID: 813, State: slurm.JobRunning, Nodes: []string{"alpha-a3-2"}, User: text},
+		Compute: scene.Compute{
+			Groups: []mig.Group{
+				{Name: "alpha-a3-job-812", Region: "us-central1", Stamp: stamp, Requests: []mig.Request{{
+					Name: "a1", State: mig.Accepted, Instances: []string{"alpha-a3-1"}, Duration: time.Hour, Created: noon.Add(-time.Hour), Message: text,
+				}}},
+				{Name: "alpha-a3-job-813", Region: "us-central1", Stamp: stamp},
+			},
+			Instances: []mig.Instance{{
+				Name: "alpha-a3-2", Region: "us-central1", Zone: text, Group: "alpha-a3-job-813", Status: "RUNNING",
+				Created: noon.Add(-time.Hour), Terminates: noon.Add(time.Hour),
+			}},
 		},
-		Groups: []mig.Group{
-			{Name: "alpha-a3-job-812", Region: "us-central1", Stamp: stamp, Requests: []mig.Request{{
-				Name: "a1", State: mig.Accepted, Instances: []string{"alpha-a3-1"}, Duration: time.Hour, Created: noon.Add(-time.Hour), Message: text,
-			}}},
-			{Name: "alpha-a3-job-813", Region: "us-central1", Stamp: stamp},
-		},
-		Instances: []mig.Instance{{
-			Name: "alpha-a3-2", Region: "us-central1", Zone: text, Group: "alpha-a3-job-813", Status: "RUNNING",
-			Created: noon.Add(-time.Hour), Terminates: noon.Add(time.Hour),
-		}},
 	}
 	w.Board.Saw(scene.Of(w.cfg, snap), plan.Plan{
 		Waits: []demand.Wait{{
@@ -111,10 +115,10 @@ func TestPageLinksTasksAndComponentsBySqueueName(t *testing.T) {
 	wait := func(job uint32, node string) demand.Wait {
 		return demand.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Stage: demand.Asking, Since: noon}
 	}
-	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Jobs: []slurm.Job{
+	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Slurm: scene.Slurm{Jobs: []slurm.Job{
 		{ID: 821, ArrayID: 821, HetID: 820, HetOffset: 1, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},
 		{ID: 901, ArrayID: 900, ArrayTask: "3", State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}},
-	}}), plan.Plan{Waits: []demand.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
+	}}}), plan.Plan{Waits: []demand.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
 	w.Board.Stood(nil)
 	page := w.get("/").Body.String()
 	assert.Contains(t, page, `<a href="/why?q=820%2b1">820&#43;1</a>`)

@@ -81,7 +81,7 @@ func (p *planted) spotRuns() {
 // seenPreempted lets a pass see the preemption.
 func (p *planted) seenPreempted() {
 	p.main.process = p.p
-	p.check.sights(p.p, scene.Snapshot{Instances: []mig.Instance{{Name: spotNode, Model: mig.Spot, Status: "STOPPING"}}})
+	p.check.sights(p.p, scene.Snapshot{Compute: scene.Compute{Instances: []mig.Instance{{Name: spotNode, Model: mig.Spot, Status: "STOPPING"}}}})
 }
 
 func (p *planted) judgesLosses() {
@@ -95,8 +95,10 @@ func (p *planted) judgesLosses() {
 // waitingFor returns a snapshot with a node that is powering up for a job.
 func waitingFor(node string) scene.Snapshot {
 	return scene.Snapshot{
-		Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
-		Jobs:  []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}},
+		Slurm: scene.Slurm{
+			Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
+			Jobs:  []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}},
+		},
 	}
 }
 

@@ -40,8 +40,10 @@ type World struct {
 // New returns a world at noon without nodes.
 func New(cfg *config.Config) *World {
 	return &World{Config: cfg, Snap: scene.Snapshot{
-		Now: Noon, Unseen: map[string]error{}, Refused: map[string]scene.Refusal{}, Told: map[uint32]string{},
-		Requeues: map[uint32]bool{}, Templates: map[string]scene.Template{},
+		Now:     Noon,
+		Compute: scene.Compute{Unseen: map[string]error{}, Templates: map[string]scene.Template{}},
+		Memory:  scene.Memory{Refused: map[string]scene.Refusal{}},
+		Slurm:   scene.Slurm{Told: map[uint32]string{}, Requeues: map[uint32]bool{}},
 	}}
 }
 

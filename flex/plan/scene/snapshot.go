@@ -13,64 +13,34 @@ import (
 
 // Snapshot holds what one pass saw.
 type Snapshot struct {
-	Started   time.Time     // when this process started its first pass
-	Begun     time.Time     // when the pass started
-	Now       time.Time     // when the pass had finished reading
-	Skew      time.Duration // how far our clock is ahead of Compute's; 0 if unknown
-	Nodes     []slurm.Node
-	Jobs      []slurm.Job // read after Nodes, so it includes a job that has just started
-	Groups    []mig.Group // with our stamp and cluster; groups with a newer stamp are only reported
-	Instances []mig.Instance
-	Policies  []mig.Policy // workload policies of the cluster and of its trials
-	Trials    []mig.Group  // groups of slurmflex trial
+	Started time.Time     // when this process started its first pass
+	Begun   time.Time     // when the pass started
+	Now     time.Time     // when the pass had finished reading
+	Skew    time.Duration // how far our clock is ahead of Compute's; 0 if unknown
 
-	// Foreign are the groups with slurm-gcp's names and no stamp. It is set only if the pass
-	// removes what slurm-gcp's scripts have left.
-	Foreign []mig.Group
+	// Promises reports whether this process will make another pass soon, as the daemon does.
+	Promises bool
+
+	Slurm
+	Compute
+	Memory
+}
+
+// Slurm is what slurmctld reported.
+type Slurm struct {
+	Nodes []slurm.Node
+	Jobs  []slurm.Job // read after Nodes, so it includes a job that has just started
 
 	// Reservations are all reservations in Slurm. A reservation with our prefix and the cluster's
 	// name is ours.
 	Reservations []slurm.Reservation
 
-	// Unread holds the rows of Slurm's output that could not be read. They are in no other list,
-	// except for the name of a node. A job among them may hold nodes.
-	Unread slurm.Unread
-
-	// ResumeTimeout is the shortest ResumeTimeout of our nodes; 0 if they may power up
-	// indefinitely.
-	ResumeTimeout time.Duration
-
-	// SuspendTime is the shortest SuspendTime of our partitions: how long a node may be idle before
-	// Slurm powers it down. 0 means never.
-	SuspendTime time.Duration
-
-	// SlurmctldSince is when slurmctld started; zero if unknown.
-	SlurmctldSince time.Time
-
-	// Promises reports whether this process will make another pass soon, as the daemon does.
-	Promises bool
-
-	// Late holds the pending jobs that did not start although all their machines were up. A job
-	// remains in it for an hour after Until.
-	Late map[uint32]Late
-
-	// Allowances are Slurm's limits of accounts, users, QOS and licenses. They are empty if no job
-	// waits pending for machines, or if AllowancesErr is set.
-	Allowances    slurm.Allowances
-	AllowancesErr error
-
-	// Unasked holds since when this process has seen a pending job lack only nodes, without a
-	// request and without a reason for having none; see Plan.Held in package plan.
-	Unasked map[uint32]time.Time
-
-	// Preempts reports whether Slurm ends or suspends jobs in favour of others (PreemptType).
-	Preempts bool
-
 	// Partitions are Slurm's partitions, read within the last ten minutes.
 	Partitions []slurm.Partition
 
-	// Private reports whether Slurm hides jobs from users who do not own them.
-	Private bool
+	// Unread holds the rows of Slurm's output that could not be read. They are in no other list,
+	// except for the name of a node. A job among them may hold nodes.
+	Unread slurm.Unread
 
 	// Told holds the known AdminComments of jobs: the last message that slurmflex wrote for each
 	// job's owner.
@@ -87,6 +57,43 @@ type Snapshot struct {
 	// cannot be warned in another way have no entry, and neither do jobs with an unread record.
 	Reach map[uint32]Reach
 
+	// Allowances are Slurm's limits of accounts, users, QOS and licenses. They are empty if no job
+	// waits pending for machines, or if AllowancesErr is set.
+	Allowances    slurm.Allowances
+	AllowancesErr error
+
+	// ResumeTimeout is the shortest ResumeTimeout of our nodes; 0 if they may power up
+	// indefinitely.
+	ResumeTimeout time.Duration
+
+	// SuspendTime is the shortest SuspendTime of our partitions: how long a node may be idle before
+	// Slurm powers it down. 0 means never.
+	SuspendTime time.Duration
+
+	// SlurmctldSince is when slurmctld started; zero if unknown.
+	SlurmctldSince time.Time
+
+	// Preempts reports whether Slurm ends or suspends jobs in favour of others (PreemptType).
+	Preempts bool
+
+	// Private reports whether Slurm hides jobs from users who do not own them.
+	Private bool
+}
+
+// Compute is what Compute reported.
+type Compute struct {
+	Groups    []mig.Group // with our stamp and cluster; groups with a newer stamp are only reported
+	Instances []mig.Instance
+	Policies  []mig.Policy // workload policies of the cluster and of its trials
+	Trials    []mig.Group  // groups of slurmflex trial
+
+	// Foreign are the groups with slurm-gcp's names and no stamp. It is set only if the pass
+	// removes what slurm-gcp's scripts have left.
+	Foreign []mig.Group
+
+	// Members holds the members that groups with hidden members name; see Hidden.
+	Members map[mig.GroupID]Members
+
 	// Templates are the instance templates of our nodesets, by link.
 	Templates map[string]Template
 
@@ -94,16 +101,33 @@ type Snapshot struct {
 	// are not in the snapshot, and slurmflex creates, cancels and deletes nothing in them.
 	Unseen map[string]error
 
-	// LastKnown holds what an earlier pass read of the regions in Unseen, as far as this process
-	// remembers it. It is for display only. No decision uses it.
-	LastKnown map[string]LastKnown
-
 	// UnseenPolicies holds the regions with unreadable workload policies. Only actions that need
 	// the policies wait.
 	UnseenPolicies map[string]error
+}
 
-	// Members holds the members that groups with hidden members name; see Hidden.
-	Members map[mig.GroupID]Members
+// Memory is what this process remembers of earlier passes. It is empty in a process that makes only
+// one pass.
+type Memory struct {
+	// Asked holds how long each claim's requests were live or refused, up to this process's last
+	// pass; see Plan.Asked in package plan.
+	Asked map[string]Asked
+
+	// Unasked holds since when this process has seen a pending job lack only nodes, without a
+	// request and without a reason for having none; see Plan.Held in package plan.
+	Unasked map[uint32]time.Time
+
+	// Late holds the pending jobs that did not start although all their machines were up. A job
+	// remains in it for an hour after Until.
+	Late map[uint32]Late
+
+	// Refused holds, by group name, why Compute refused to create a group or a request. For a
+	// request in a shared group, the key is its Outcome. Compute keeps no record of a refusal, so
+	// the process remembers it.
+	Refused map[string]Refusal
+
+	// Asking holds the instances that an earlier pass is still creating: the call has not returned.
+	Asking map[string]bool
 
 	// Inserted holds the instances that this process has created without a group and that no list
 	// has shown yet.
@@ -121,17 +145,9 @@ type Snapshot struct {
 	// an earlier one saw it. A reservation records only the minute.
 	Ends map[string]time.Time
 
-	// Asking holds the instances that an earlier pass is still creating: the call has not returned.
-	Asking map[string]bool
-
-	// Refused holds, by group name, why Compute refused to create a group or a request. For a
-	// request in a shared group, the key is its Outcome. Compute keeps no record of a refusal, so
-	// the process remembers it.
-	Refused map[string]Refusal
-
-	// Asked holds how long each claim's requests were live or refused, up to this process's last
-	// pass; see Plan.Asked in package plan.
-	Asked map[string]Asked
+	// LastKnown holds what an earlier pass read of the regions in Unseen, as far as this process
+	// remembers it. It is for display only. No decision uses it.
+	LastKnown map[string]LastKnown
 }
 
 // Late holds until when slurmflex requests no machines for a pending job, and Slurm's reason why

@@ -80,11 +80,14 @@ type builder struct {
 
 func newBuilder(cfg *config.Config, now time.Time) *builder {
 	b := &builder{snap: scene.Snapshot{
-		Now: now, ResumeTimeout: 18 * time.Hour,
-		Templates: map[string]scene.Template{template: {Template: mig.Template{
-			Link: template, MachineType: Machine, Model: "FLEX_START", MaxRun: mig.MaxDuration,
-			Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
-		}}},
+		Now:   now,
+		Slurm: scene.Slurm{ResumeTimeout: 18 * time.Hour},
+		Compute: scene.Compute{
+			Templates: map[string]scene.Template{template: {Template: mig.Template{
+				Link: template, MachineType: Machine, Model: "FLEX_START", MaxRun: mig.MaxDuration,
+				Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
+			}}},
+		},
 	}}
 	down := slurm.ParseState(PoweredDown)
 	for _, name := range Nodes(0, cfg.NodeSets[0].Size()) {

@@ -8,7 +8,7 @@ TESTING ?= /var/tmp/slurmflex/testing
 BOOKWORM ?= /var/tmp/slurmflex/bookworm
 
 # The packages of the product that start goroutines, or serve several at once.
-RACE ?= ./cmd/... ./flex ./flex/check ./flex/history ./flex/metrics ./flex/notify ./flex/web ./mig/gce ./slurm/scontrol
+RACE ?= ./cmd/... ./flex ./flex/apply ./flex/check ./flex/history ./flex/leader ./flex/memory ./flex/metrics ./flex/notify ./flex/observe ./flex/wake ./flex/web ./mig/gce ./slurm/scontrol
 
 # Tests of ./flex that make unit runs without the race detector.
 LONG ?= ^Test(DeathAtAnyCall|LostAnswersChangeNothing|HourWithHundredWaitingJobs|FiveThousand|ThousandJobsRun)

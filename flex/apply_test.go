@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/apply"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -184,12 +184,12 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 				action.CancelRequest{Of: there, Request: "a1"},
 				action.DeleteGroup{Of: there},
 			}}
-			assert.Equal(t, 5, w.apply(t.Context(), p, time.Minute))
+			assert.Equal(t, 5, w.flights.Apply(t.Context(), w.hands(), p.Actions, time.Minute))
 			assert.ElementsMatch(t, []string{
 				"regionInstanceGroupManagers.delete", "resourcePolicies.insert",
 				"regionInstanceGroupManagerResizeRequests.delete", "regionInstanceGroupManagerResizeRequests.cancel",
 			}, w.mutations(), "neither a group without its policy, nor a request without its group, nor the deletion of a group that is not empty")
-			assert.Zero(t, w.apply(t.Context(), plan.Plan{}, time.Minute), "each is counted once")
+			assert.Zero(t, w.flights.Apply(t.Context(), w.hands(), nil, time.Minute), "each is counted once")
 		},
 		"a queue with hanging actions ends after three minutes": func(t *testing.T, w *world) {
 			w.Scheduler = hungSlurm{w.slurm}
@@ -198,8 +198,8 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 				p.Actions = append(p.Actions, action.SetNodes{Nodes: []string{fmt.Sprint("alpha-a3-", len(p.Actions))}, State: "resume"})
 			}
 			begun := time.Now()
-			assert.Equal(t, 10, w.apply(t.Context(), p, time.Hour))
-			assert.Equal(t, actionLimit, time.Since(begun), "three of a minute each")
+			assert.Equal(t, 10, w.flights.Apply(t.Context(), w.hands(), p.Actions, time.Hour))
+			assert.Equal(t, apply.Limit, time.Since(begun), "three of a minute each")
 		},
 		"a running action is not started again": func(t *testing.T, w *world) {
 			w.waiting(1, "train", "alpha-a3-0")
@@ -372,34 +372,7 @@ func TestRejectedNodeUpdateStopsNoCloudAction(t *testing.T) {
 				Zones: []string{"us-central1-a"}, Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", Job: 1},
 			}},
 		}}
-		assert.Equal(t, 1, w.apply(t.Context(), p, time.Minute))
+		assert.Equal(t, 1, w.flights.Apply(t.Context(), w.hands(), p.Actions, time.Minute))
 		assert.Equal(t, []string{"group alpha-a3-job-1 in us-central1 of size 0"}, w.owned())
 	})
-}
-
-func TestConflictsDoNotCountAsRejections(t *testing.T) {
-	for _, cause := range []mig.Cause{
-		mig.CauseConflict, mig.CauseNotFound,
-	} {
-		assert.Zero(t, refusalsAfter(cause)["g"].Times, cause)
-	}
-	for _, cause := range []mig.Cause{
-		mig.CauseCapacity, mig.CauseQuota, mig.CauseConfig, mig.CausePermission, mig.CauseExists, mig.CauseUnknown,
-	} {
-		assert.Equal(t, 1, refusalsAfter(cause)["g"].Times, cause)
-	}
-	assert.Empty(t, refusalsAfter(mig.CauseConfig, mig.CauseNone), "it was accepted at last")
-}
-
-// refusalsAfter returns the remembered rejections after calls that ended with these causes.
-func refusalsAfter(causes ...mig.Cause) map[string]scene.Refusal {
-	var refused refusals
-	for _, cause := range causes {
-		var err error
-		if cause != mig.CauseNone {
-			err = &mig.Error{Op: "create group", Object: "g", Cause: cause, Err: errors.New("no")}
-		}
-		refused.note("g", err, time.Now(), 0)
-	}
-	return refused.matter(time.Now())
 }

@@ -10,6 +10,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"slurmflex/flex/apply"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
@@ -28,7 +30,7 @@ type PartitionCloser interface {
 // the next Down continues from the state that it finds.
 type Down struct {
 	R          *Reconciler
-	Lock       Lock // without a Permission if Slurm does not answer
+	Lock       leader.Lock // without a Permission if Slurm does not answer
 	Partitions PartitionCloser
 	Options    takedown.Options
 	Say        func(takedown.Plan) // is called with the result of each look; nil: not called
@@ -58,11 +60,11 @@ func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
 		before := done.Load()
 		left, err = d.pass(ctx)
 		switch {
-		case errors.Is(err, ErrNotSlurmUser), errors.Is(err, ErrStandby):
+		case errors.Is(err, leader.ErrNotSlurmUser), errors.Is(err, leader.ErrStandby):
 			return left, err
 		case err == nil && left.Done():
 			return left, nil
-		case errors.Is(err, ErrQueued): // the queued process makes its pass now
+		case errors.Is(err, leader.ErrQueued): // the queued process makes its pass now
 		case done.Load() > before:
 			idle, pause = 0, soonest
 		case err == nil && len(left.Waits) > 0:
@@ -88,10 +90,10 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 		return takedown.Plan{}, err
 	}
 	defer release()
-	if err := d.Lock.Permission.check(ctx); err != nil {
+	if err := d.Lock.Permission.Check(ctx); err != nil {
 		return takedown.Plan{}, err
 	}
-	d.R.flights.forget()
+	d.R.flights.Forget()
 	s, p, err := d.look(ctx)
 	if err != nil {
 		return takedown.Plan{}, err
@@ -101,7 +103,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 		d.Say(p)
 	}
 	d.R.Watch.Saw(s, due)
-	d.R.apply(ctx, due, 2*actionLimit)
+	d.R.flights.Apply(ctx, d.R.hands(), due.Actions, 2*apply.Limit)
 	for _, a := range due.Actions {
 		if tell, ok := a.(takedown.TellJob); ok {
 			d.Options.Told[tell.Job] = true
@@ -133,15 +135,9 @@ func (d *Down) look(ctx context.Context) (*scene.Scene, takedown.Plan, error) {
 func (d *Down) observe(ctx context.Context) (snap scene.Snapshot, err error) {
 	if d.Options.NoSlurm {
 		snap = scene.Snapshot{Begun: d.R.Now(), Compute: scene.Compute{Unseen: map[string]error{}}}
-		cloud, over := inTime(ctx)
-		unseenGroups, unseenInstances, compute := d.R.observeMachines(cloud, &snap)
-		d.R.observePolicies(cloud, &snap)
-		over()
-		leaveOut(&snap, unseenGroups, unseenInstances)
-		snap.Now = d.R.Now()
-		snap.Skew = compute.skew(snap.Now)
+		d.R.observer().ReadCloud(ctx, &snap)
 	} else {
-		d.R.started, d.R.settings.settingsRead = time.Time{}, time.Time{}
+		d.R.memory.StartOver()
 		d.R.AllPolicies = true
 		snap, err = d.R.Observe(ctx)
 	}
@@ -165,7 +161,7 @@ func (d *Down) act(ctx context.Context, a action.Action) error {
 // Slurm would no longer requeue it. The owner is notified first: while Slurm cannot write the
 // AdminComment, the job waits for the next look.
 func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
-	records, err := d.R.records(ctx, a.Job)
+	records, err := d.R.memory.Owners.Read(ctx, d.R.Scheduler, a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {
 		return err
 	}
@@ -176,7 +172,7 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 	if a.Then == action.Requeue && !records[0].Requeues() {
 		return fmt.Errorf("job %d would be lost by now", a.Job)
 	}
-	if err := d.R.tell(ctx, records[0], memo.OwnComment+done.String()); err != nil {
+	if err := d.R.hands().Tell(ctx, records[0], memo.OwnComment+done.String()); err != nil {
 		return err
 	}
 	if a.Then == action.Cancel {
@@ -187,14 +183,14 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 
 // tellJob notifies a job's owner in the AdminComment, and on the job's terminal or in its output.
 func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
-	records, err := d.R.records(ctx, a.Job)
+	records, err := d.R.memory.Owners.Read(ctx, d.R.Scheduler, a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() && !records[0].State.Waits() {
 		return err
 	}
 	if err := d.R.Scheduler.NotifyJob(ctx, a.Job, memo.OwnComment+a.Because()); err != nil {
 		d.R.Log.Debug("terminal of a job not notified", zap.Uint32("job", a.Job), zap.Error(err))
 	}
-	return d.R.tell(ctx, records[0], memo.OwnComment+a.Because())
+	return d.R.hands().Tell(ctx, records[0], memo.OwnComment+a.Because())
 }
 
 // doneCount is a Watcher that counts successful actions.

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zapcore"
 
-	"slurmflex/flex/plan/action"
 	"slurmflex/test/fakegce"
 )
 
@@ -52,15 +51,4 @@ func TestRepeatedFailureIsLoggedOnceAnHour(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		assert.Equal(t, 3, logged(), "another error")
 	})
-}
-
-func TestEachKindOfActionHasALogEvent(t *testing.T) {
-	for _, kind := range action.Kinds() {
-		if kind != (action.ReturnNodes{}).About().Kind {
-			assert.NotEmpty(t, eventOf(kind), kind)
-		}
-	}
-	for _, then := range []action.Then{action.Requeue, action.Hold, action.Cancel} {
-		assert.NotEmpty(t, event(action.ReturnNodes{Then: then}), then)
-	}
 }

@@ -76,7 +76,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 
 			w.slurm.set("alpha-a3-0", "MIXED+CLOUD")
 			w.slurm.jobs[1].State = slurm.JobRunning
-			assert.EqualError(t, w.act(t.Context(), p.Actions[0]), "job 1 has started")
+			assert.EqualError(t, w.hands().Do(t.Context(), p.Actions[0]), "job 1 has started")
 			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobRunning}, w.slurm.queue())
 			assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down_force")
 		},
@@ -159,7 +159,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			w.settle()
 			assert.Equal(t, "flex-start: not written again", w.slurm.comment[1])
 			w.cancelled(1)
-			assert.Empty(t, w.owners.known, "jobs that leave the queue are forgotten")
+			assert.Zero(t, w.memory.Owners.Last(1), "jobs that leave the queue are forgotten")
 		},
 		"an unfit template is named and nothing is created": func(t *testing.T, w *world) {
 			template := fakegce.FlexTemplate("spot", "a3-highgpu-8g")
@@ -217,30 +217,6 @@ func TestReservationExistsAsLongAsItsInstance(t *testing.T) {
 		w.settle()
 		assert.Empty(t, w.slurm.eol)
 	})
-}
-
-func TestShortestResumeTimeoutOfFlexNodesCounts(t *testing.T) {
-	set := func(d time.Duration) slurm.Limit { return slurm.Limit{Kind: slurm.LimitSet, Duration: d} }
-	unlimited, global := slurm.Limit{Kind: slurm.Unlimited}, slurm.Limit{}
-	of := func(limit slurm.Limit, nodes ...string) slurm.Partition {
-		return slurm.Partition{Nodes: nodes, ResumeTimeout: limit}
-	}
-	r := &Reconciler{Config: alphaConfig(t)}
-	for name, c := range map[string]struct {
-		cluster    slurm.Limit
-		partitions []slurm.Partition
-		want       time.Duration
-	}{
-		"of several":                              {set(time.Hour), []slurm.Partition{of(set(time.Minute), "alpha-a3-0"), of(unlimited, "alpha-one-0")}, time.Minute},
-		"the cluster's for those without":         {set(time.Hour), []slurm.Partition{of(unlimited, "alpha-a3-0"), of(global, "alpha-one-0")}, time.Hour},
-		"not the cluster's for those with":        {set(time.Minute), []slurm.Partition{of(set(time.Hour), "alpha-a3-0")}, time.Hour},
-		"not that of other nodes":                 {set(time.Minute), []slurm.Partition{of(set(time.Hour), "alpha-a3-0"), of(set(time.Second), "node01"), of(global, "node02")}, time.Hour},
-		"the cluster's for nodes in no partition": {set(time.Hour), nil, time.Hour},
-		"INFINITE, before 25.05":                  {set(time.Minute), []slurm.Partition{of(unlimited, "alpha-a3-0")}, 65_535 * time.Second},
-		"no host has the setting":                 {global, []slurm.Partition{of(global, "alpha-a3-0")}, 0},
-	} {
-		assert.Equal(t, c.want, shortest(r.limits(c.cluster, c.partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout })), name)
-	}
 }
 
 func TestLeaseReservationCountsFromMachineCreation(t *testing.T) {
@@ -324,14 +300,14 @@ func TestFailedCommentPreventsTheAction(t *testing.T) {
 		}
 		state := w.slurm.jobs[1].State
 		w.slurm.unwritable = errors.New("slurm_update error: Socket timed out")
-		assert.Equal(t, len(actions), w.work(t.Context(), actions))
+		assert.Equal(t, len(actions), w.hands().Work(t.Context(), actions))
 		assert.Empty(t, slices.Concat(w.slurm.signals, w.slurm.notices, w.slurm.updated()))
 		assert.Empty(t, w.slurm.held)
 		assert.Equal(t, state, w.slurm.jobs[1].State)
 
 		time.Sleep(time.Minute)
 		w.slurm.unwritable = nil
-		assert.Zero(t, w.work(t.Context(), actions))
+		assert.Zero(t, w.hands().Work(t.Context(), actions))
 		assert.Contains(t, w.slurm.comment[1], "why")
 	})
 }
@@ -342,9 +318,9 @@ func TestSentSignalCountsAsSuccess(t *testing.T) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Comment: "slurmflex:signal"}}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Job has already finished")
-		assert.Zero(t, w.work(t.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
+		assert.Zero(t, w.hands().Work(t.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
 		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
-		assert.Equal(t, "flex-start: sent", w.owners.last(1).told, "it is sent once")
+		assert.Equal(t, "flex-start: sent", w.memory.Owners.Last(1).Told, "it is sent once")
 	})
 }
 
@@ -353,7 +329,7 @@ func TestUrgentRequeueDoesNotWaitForAComment(t *testing.T) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Socket timed out")
 		actions := []action.Action{action.CommentJob{OfJob: action.OfJob{Job: 1}, Text: "flex-start: why"}, action.RequeueJob{OfJob: action.OfJob{Job: 1}, Urgent: true}}
-		assert.Equal(t, 1, w.work(t.Context(), actions))
+		assert.Equal(t, 1, w.hands().Work(t.Context(), actions))
 		assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)
 	})
 }

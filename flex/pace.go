@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"slurmflex/flex/leader"
 )
 
 // These waits apply while a change is expected: short at first, longer the longer it takes.
@@ -27,10 +29,10 @@ type pace struct {
 // next returns the wait after a pass that ended with err. soon reports that a change is expected
 // soon.
 func (p *pace) next(err error, soon bool) time.Duration {
-	if errors.Is(err, ErrQueued) { // another process makes this pass
+	if errors.Is(err, leader.ErrQueued) { // another process makes this pass
 		return latest
 	}
-	if err != nil && !errors.Is(err, ErrStandby) {
+	if err != nil && !errors.Is(err, leader.ErrStandby) {
 		p.quick = 0
 		p.failed++
 		return p.jitter(backOff(p.interval, p.failed))

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/memory"
+	"slurmflex/flex/observe"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -125,7 +127,7 @@ func TestAPass(t *testing.T) {
 			w.slurm.maxTime = hour
 			assert.Equal(t, hour, known())
 			w.slurm.maxTime = day
-			time.Sleep(settingsAge - time.Second)
+			time.Sleep(memory.SettingsAge - time.Second)
 			assert.Equal(t, hour, known(), "read rarely")
 			time.Sleep(time.Second)
 			assert.Equal(t, day, known())
@@ -313,23 +315,8 @@ func TestUnreadRegionIsLeftUnchanged(t *testing.T) {
 type slowSlurm struct{ *controller }
 
 func (s slowSlurm) Nodes(ctx context.Context) ([]slurm.Node, error) {
-	time.Sleep(2 * slurmAge)
+	time.Sleep(2 * observe.SlurmAge)
 	return s.controller.Nodes(ctx)
-}
-
-func TestRejectionIsForgottenAfterAnHour(t *testing.T) {
-	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	var refused refusals
-	refused.note("g", &mig.Error{Op: "create group", Object: "g", Cause: mig.CauseQuota, Err: errors.New("none left")}, at, 0)
-	assert.Equal(t, map[string]scene.Refusal{
-		"g": {
-			Cause: mig.CauseQuota, Message: "none left", At: at, Times: 1,
-			Failing: scene.Failing{Cause: mig.CauseQuota, Message: "none left", Times: 1, Since: at, Last: at},
-		},
-	}, refused.matter(at))
-
-	assert.Len(t, refused.matter(at.Add(time.Hour)), 1)
-	assert.Empty(t, refused.matter(at.Add(time.Hour+time.Second)))
 }
 
 func TestJobCancelledDuringItsRequestLeavesNoRequest(t *testing.T) {

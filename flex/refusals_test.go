@@ -1,7 +1,6 @@
 package flex
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan/scene"
-	"slurmflex/mig"
+	"slurmflex/flex/memory"
 	"slurmflex/slurm"
 )
 
@@ -22,7 +20,7 @@ func TestCronCountsRejectedGroups(t *testing.T) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		for run := 1; w.slurm.queue()[1] != slurm.JobPending; run++ {
 			require.LessOrEqual(t, run, 5, "max_attempts is 5")
-			w.refusals, w.owners = refusals{}, owners{}
+			w.memory.Refusals, w.memory.Owners = memory.Refusals{}, memory.Owners{}
 			_, err := w.Sync(t.Context(), w.lock)
 			require.NoError(t, err)
 			time.Sleep(time.Minute)
@@ -30,18 +28,4 @@ func TestCronCountsRejectedGroups(t *testing.T) {
 		}
 		assert.Contains(t, w.slurm.updated()[len(w.slurm.updated())-1], "5 attempts failed, the last: ")
 	})
-}
-
-// B17
-func TestRateLimitErrorIsShownButNotCounted(t *testing.T) {
-	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	rate := &mig.Error{Op: "create request", Object: "a1", Cause: mig.CauseRate, Err: errors.New("429: slow down")}
-	var refused refusals
-	refused.note("g", rate, at, 0)
-	assert.Equal(t, scene.Refusal{Failing: scene.Failing{Cause: mig.CauseRate, Message: "429: slow down", Times: 1, Since: at, Last: at}}, refused.matter(at)["g"])
-	refused.note("g", &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")}, at, 0)
-	refused.note("g", rate, at, 0)
-	assert.Equal(t, mig.CauseQuota, refused.matter(at)["g"].Cause, "the relevant refusal is not forgotten")
-	refused.note("g", nil, at, 0)
-	assert.Empty(t, refused.matter(at))
 }

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"slurmflex/flex/leader"
+	"slurmflex/flex/wake"
 )
 
 // patience is how long the daemon's pass waits for its actions. Slow operations continue during the
@@ -16,7 +19,7 @@ const patience = 5 * time.Second
 // makes a pass immediately when a wake-up arrives or a change is expected, and less and less often
 // while Slurm cannot be read. It holds the lock as long as any of its actions is in progress. It
 // fails if it runs as a user other than SlurmUser.
-func (r *Reconciler) Run(ctx context.Context, lock Lock, wakeUps <-chan WakeUp) error {
+func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan wake.Call) error {
 	var release func() // nil while the lock is not held
 	defer func() {
 		if release != nil {
@@ -33,12 +36,12 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, wakeUps <-chan WakeUp) 
 			release, err = lock.Take(ctx)
 		}
 		if err == nil {
-			err = lock.Permission.check(ctx)
+			err = lock.Permission.Check(ctx)
 		}
 		if err == nil {
 			out, err = r.pass(ctx, patience)
 		}
-		landed := r.flights.landed()
+		landed := r.flights.Landed()
 		if release != nil && landed == nil {
 			release()
 			release = nil
@@ -46,11 +49,11 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, wakeUps <-chan WakeUp) 
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, ErrNotSlurmUser):
+		case errors.Is(err, leader.ErrNotSlurmUser):
 			return err
 		}
 		state.tell(r.Log, err)
-		if r.Watch != nil && !errors.Is(err, ErrQueued) {
+		if r.Watch != nil && !errors.Is(err, leader.ErrQueued) {
 			r.Watch.Stood(err)
 		}
 		select {
@@ -79,11 +82,11 @@ func (s *stance) tell(log *zap.Logger, err error) {
 		now = stance(err.Error())
 	}
 	switch {
-	case errors.Is(err, ErrQueued) || now == *s:
+	case errors.Is(err, leader.ErrQueued) || now == *s:
 		return
 	case err == nil:
 		log.Info("reconciling again")
-	case errors.Is(err, ErrStandby):
+	case errors.Is(err, leader.ErrStandby):
 		log.Info("standing by", zap.Error(err))
 	default:
 		log.Error("cannot reconcile", zap.Error(err))
@@ -94,13 +97,13 @@ func (s *stance) tell(log *zap.Logger, err error) {
 // Settle reconciles until nothing under way will soon need another pass, or the limit has passed.
 // It serves hooks on hosts without a daemon. It stops immediately if another process, here or on
 // another host, will reconcile.
-func (r *Reconciler) Settle(ctx context.Context, lock Lock, limit time.Duration) error {
+func (r *Reconciler) Settle(ctx context.Context, lock leader.Lock, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pace := soonest; ; pace = min(2*pace, latest) {
 		out, err := r.LockedPass(ctx, lock)
 		switch {
-		case errors.Is(err, ErrQueued), errors.Is(err, ErrStandby):
+		case errors.Is(err, leader.ErrQueued), errors.Is(err, leader.ErrStandby):
 			return nil
 		case err != nil:
 			return err
@@ -120,7 +123,7 @@ const syncTries = 3
 
 // Sync makes one pass, and further passes if an action failed. The usual cause is a half-finished
 // change of an interrupted pass.
-func (r *Reconciler) Sync(ctx context.Context, lock Lock, only ...Filter) (out Outcome, err error) {
+func (r *Reconciler) Sync(ctx context.Context, lock leader.Lock, only ...Filter) (out Outcome, err error) {
 	for try := range syncTries {
 		out, err = r.LockedPass(ctx, lock, only...)
 		if err != nil || out.Failed == 0 || try == syncTries-1 {
@@ -136,13 +139,13 @@ func (r *Reconciler) Sync(ctx context.Context, lock Lock, only ...Filter) (out O
 }
 
 // LockedPass makes one pass under the lock.
-func (r *Reconciler) LockedPass(ctx context.Context, lock Lock, only ...Filter) (Outcome, error) {
+func (r *Reconciler) LockedPass(ctx context.Context, lock leader.Lock, only ...Filter) (Outcome, error) {
 	release, err := lock.Take(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
 	defer release()
-	if err := lock.Permission.check(ctx); err != nil {
+	if err := lock.Permission.Check(ctx); err != nil {
 		return Outcome{}, err
 	}
 	return r.Pass(ctx, only...)

@@ -13,12 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zapcore"
 
+	"slurmflex/flex/leader"
+	"slurmflex/flex/wake"
 	"slurmflex/test/fakegce"
 )
 
 // daemon makes passes in the background until stop is called. stop waits for the end and returns
 // how long that took.
-func (w *world) daemon(wakeUps <-chan WakeUp) (stop func() time.Duration) {
+func (w *world) daemon(wakeUps <-chan wake.Call) (stop func() time.Duration) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx, w.lock, wakeUps) }()
@@ -71,12 +73,12 @@ func TestDaemon(t *testing.T) {
 			assert.Len(t, w.slurm.passes(), before+1)
 		},
 		"a wake-up makes the next pass come at once": func(t *testing.T, w *world) {
-			wakeUps := make(chan WakeUp)
+			wakeUps := make(chan wake.Call)
 			stop := w.daemon(wakeUps)
 			synctest.Wait()
 			require.Len(t, w.slurm.passes(), 1)
 
-			wakeUps <- WakeUp{Verb: "resume", Nodes: "alpha-a3-0", Jobs: []uint32{812}}
+			wakeUps <- wake.Call{Verb: "resume", Nodes: "alpha-a3-0", Jobs: []uint32{812}}
 			synctest.Wait()
 			passes := w.slurm.passes()
 			require.Len(t, passes, 2)
@@ -139,7 +141,7 @@ func TestDaemon(t *testing.T) {
 			assert.False(t, w.locked())
 		},
 		"an outage is two lines of the log and a wake-up ends the wait": func(t *testing.T, w *world) {
-			wakeUps := make(chan WakeUp)
+			wakeUps := make(chan wake.Call)
 			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
 			stop := w.daemon(wakeUps)
 			time.Sleep(2 * time.Hour)
@@ -148,7 +150,7 @@ func TestDaemon(t *testing.T) {
 
 			w.slurm.refuse(nil)
 			before := len(w.slurm.passes())
-			wakeUps <- WakeUp{Verb: "resume"}
+			wakeUps <- wake.Call{Verb: "resume"}
 			time.Sleep(time.Second)
 			assert.Len(t, w.slurm.passes(), before+1)
 			stop()
@@ -182,7 +184,7 @@ func TestRunStopsImmediatelyInAnyState(t *testing.T) {
 		"while something hangs": func(_ *testing.T, w *world) { hang(w, "alpha-a3-job-1"); w.slurm.submit(1, "train", "alpha-a3-0") },
 		"without a lock":        func(t *testing.T, w *world) { w.lock.Dir = filepath.Join(t.TempDir(), "none") },
 		"standing by": func(_ *testing.T, w *world) {
-			w.lock.Permission = &Permission{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
+			w.lock.Permission = &leader.Permission{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
 		},
 		"waiting for its turn":            func(t *testing.T, w *world) { w.taken(t) },
 		"where another process is queued": func(t *testing.T, w *world) { w.taken(t); w.queued(t) },
@@ -301,9 +303,9 @@ func TestPaceFollowsExpectedChanges(t *testing.T) {
 	}, waits)
 	p.hurry()
 	assert.Equal(t, soonest, p.next(nil, true), "a wake-up starts over")
-	assert.Equal(t, latest, p.next(ErrQueued, false), "another process makes this pass")
+	assert.Equal(t, latest, p.next(leader.ErrQueued, false), "another process makes this pass")
 	assert.Equal(t, 2*soonest, p.next(nil, true), "and the pauses do not start over")
-	assert.Equal(t, 30*time.Second, p.next(ErrStandby, false))
+	assert.Equal(t, 30*time.Second, p.next(leader.ErrStandby, false))
 	assert.Equal(t, soonest, p.next(nil, true))
 	p.interval = 5 * time.Second
 	for range 5 {

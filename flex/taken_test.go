@@ -52,7 +52,7 @@ func TestJobKeepsNodesOfAReturnedJob(t *testing.T) {
 		w.waiting(1, "train", "alpha-a3-0")
 		w.slurm.submit(2, "shared", "alpha-a3-0")
 		w.slurm.updates = nil
-		err := w.Reconciler.act(t.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: 1}, Nodes: []string{"alpha-a3-0"}, Then: action.Hold})
+		err := w.hands().Do(t.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: 1}, Nodes: []string{"alpha-a3-0"}, Then: action.Hold})
 		require.EqualError(t, err, "left alone: alpha-a3-0 is job 2's")
 		assert.Empty(t, w.slurm.held)
 		assert.Empty(t, w.slurm.updates)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"slurmflex/flex/observe"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
@@ -152,7 +153,7 @@ func TestObservationStopsReadingAnEndlessList(t *testing.T) {
 		w.Cloud = silentCloud{w.Cloud}
 		begun := time.Now()
 		require.NoError(t, look(t, w))
-		assert.Equal(t, cloudLimit, time.Since(begun))
+		assert.Equal(t, observe.CloudLimit, time.Since(begun))
 	})
 }
 

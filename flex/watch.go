@@ -18,7 +18,7 @@ type Watcher interface {
 	Did(a action.Action, begun time.Time, took time.Duration, err error)
 
 	// Stood is called with nil when the daemon has made a pass, and with the reason when it has
-	// not, for example ErrStandby.
+	// not, for example leader.ErrStandby.
 	Stood(err error)
 }
 

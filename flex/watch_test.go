@@ -13,9 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zapcore"
 
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/wake"
 	"slurmflex/test/fakegce"
 )
 
@@ -45,7 +47,7 @@ func TestWatchersGetTheSameCalls(t *testing.T) {
 	all := Watchers{&one, &other}
 	all.Saw(&scene.Scene{}, plan.Plan{})
 	all.Did(action.DeleteGroup{}, time.Time{}, 0, errors.New("no"))
-	all.Stood(ErrStandby)
+	all.Stood(leader.ErrStandby)
 	assert.Equal(t, []string{"saw 0 nodes within 0s, 0 actions", "did delete_group: no", "stood: slurmctld is active"}, one.lines)
 	assert.Equal(t, one.lines, other.lines)
 }
@@ -55,12 +57,12 @@ func TestLogAndWatchersShowPasses(t *testing.T) {
 		"the daemon shows its watcher how it stands": func(t *testing.T, w *world) {
 			var told notes
 			w.Watch = &told
-			wakeUps := make(chan WakeUp)
+			wakeUps := make(chan wake.Call)
 			stop := w.daemon(wakeUps)
 			synctest.Wait()
 			assert.Equal(t, []string{"saw 14 nodes within 0s, 0 actions", "stood: <nil>"}, told.lines)
 			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
-			wakeUps <- WakeUp{}
+			wakeUps <- wake.Call{}
 			synctest.Wait()
 			assert.Equal(t, "stood: read nodes: Unable to contact slurm controller", told.lines[len(told.lines)-1])
 			stop()
@@ -113,6 +115,4 @@ func TestSeverityReflectsAnActionsImportance(t *testing.T) {
 		assert.Equal(t, zapcore.WarnLevel, held[0].Level)
 		assert.Equal(t, "INVALID_ARGUMENT: no", held[0].ContextMap()["why"])
 	})
-	assert.Equal(t, zapcore.DebugLevel, severity(action.CommentJob{}))
-	assert.Equal(t, zapcore.InfoLevel, severity(action.ReturnNodes{Then: action.Requeue}))
 }

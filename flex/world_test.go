@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/config"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
@@ -60,7 +62,7 @@ type world struct {
 	cloud *fakegce.Server
 	wire  *wire
 	log   *observer.ObservedLogs
-	lock  Lock
+	lock  leader.Lock
 }
 
 // inWorld runs a test in a world with operations of one second and machines that boot in ten
@@ -77,7 +79,7 @@ func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce
 		for _, c := range change {
 			c(&o)
 		}
-		w := &world{t: t, slurm: ctld, cloud: fakegce.New(o), lock: Lock{Dir: dir}}
+		w := &world{t: t, slurm: ctld, cloud: fakegce.New(o), lock: leader.Lock{Dir: dir}}
 		for _, region := range []string{us, europe} {
 			_, err := w.cloud.AddTemplate(region, fakegce.FlexTemplate("flex", "a3-highgpu-8g"))
 			require.NoError(t, err)
@@ -271,4 +273,12 @@ func (w *world) owned() []string {
 func locked(mu *sync.Mutex) (unlock func()) {
 	mu.Lock()
 	return mu.Unlock
+}
+
+// privateFolder creates a folder suitable for a lock.
+func privateFolder(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	return dir
 }

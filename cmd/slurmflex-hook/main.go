@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 	"slurmflex/slurm"
 )
 
@@ -29,7 +29,7 @@ func main() {
 	if err == nil {
 		return
 	}
-	var unreceipted flex.UnreceiptedError
+	var unreceipted wake.UnreceiptedError
 	if errors.As(err, &unreceipted) { // the wake-up was sent; do not send it again
 		args = slices.Insert(slices.Clone(args), 1, "--unreceipted", err.Error())
 	}
@@ -49,7 +49,7 @@ func handOver(args []string) error {
 	// Slurm keeps the file only while the program runs, and removes it earlier around a
 	// reconfigure: read it first. If it is gone when slurmflex reads it again, squeue lists the
 	// jobs.
-	jobs, err := flex.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
+	jobs, err := wake.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
 	switch verb {
 	case "resume":
 		if err != nil {
@@ -67,11 +67,11 @@ func handOver(args []string) error {
 	if err != nil {
 		return err
 	}
-	calls := flex.Sort(cfg, names)
+	calls := wake.Sort(cfg, names)
 	if len(calls.Ours) == 0 || len(calls.Ours) < len(names) {
 		return errNotPlain
 	}
-	return flex.Send(context.Background(), flex.SocketPath(cfg.Options.RunDir), flex.WakeUp{Cluster: cfg.Cluster, Verb: verb, Nodes: nodes, Jobs: jobs})
+	return wake.Send(context.Background(), wake.SocketPath(cfg.Options.RunDir), wake.Call{Cluster: cfg.Cluster, Verb: verb, Nodes: nodes, Jobs: jobs})
 }
 
 // systems is the path of slurmflex if it is not in this program's folder.

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 	"slurmflex/slurm"
 	"slurmflex/test/bench/site"
 )
@@ -25,10 +25,10 @@ func TestCallForFlexNodesIsHandedOver(t *testing.T) {
 		wakeUps := w.listen(t)
 		assert.Empty(t, w.requireHandedOver(t, w.env(), w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-[0-1]")...))
 		require.Len(t, wakeUps, 1)
-		assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
+		assert.Equal(t, wake.Call{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
 		if verb != "resume" { // only resume needs a resume file
 			w.requireHandedOver(t, []string{beProgram}, w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-7")...)
-			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-7"}, <-wakeUps)
+			assert.Equal(t, wake.Call{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-7"}, <-wakeUps)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestHookExecutesSlurmflexInAllOtherCases(t *testing.T) {
 		"no resume file":                    {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Remove(w.path("resume.json"))) }},
 		"a resume file cut off":             {spoil: func(t *testing.T, w *world) { w.write(t, "resume.json", `{"jobs":[`, 0o600) }},
 		"a socket that is not trusted": {spoil: func(t *testing.T, w *world) {
-			require.NoError(t, os.Chmod(flex.SocketPath(w.path("run")), 0o620))
+			require.NoError(t, os.Chmod(wake.SocketPath(w.path("run")), 0o620))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestSentWakeUpIsNotSentAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			socket := flex.SocketPath(w.path("run"))
+			socket := wake.SocketPath(w.path("run"))
 			listener, err := net.Listen("unix", socket)
 			require.NoError(t, err)
 			defer listener.Close()
@@ -132,7 +132,7 @@ func TestSentWakeUpIsNotSentAgain(t *testing.T) {
 // answer reads each caller's wake-up, sends this answer and hangs up.
 func answer(listener net.Listener, words string) {
 	for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
-		_ = json.NewDecoder(conn).Decode(&flex.WakeUp{})
+		_ = json.NewDecoder(conn).Decode(&wake.Call{})
 		_, _ = io.WriteString(conn, words)
 		conn.Close()
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 	"slurmflex/test/must"
 )
 
@@ -82,9 +82,9 @@ func (w *world) write(t *testing.T, name, text string, mode os.FileMode) {
 }
 
 // listen starts a daemon that only accepts wake-ups.
-func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
+func (w *world) listen(t *testing.T) <-chan wake.Call {
 	t.Helper()
-	wakeUps, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
+	wakeUps, err := wake.Listen(t.Context(), wake.SocketPath(w.path("run")), "alpha", zap.NewNop())
 	require.NoError(t, err)
 	return wakeUps
 }

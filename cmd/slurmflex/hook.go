@@ -7,9 +7,9 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
-	"slurmflex/flex"
 	"slurmflex/flex/hook"
 	"slurmflex/flex/logs"
+	"slurmflex/flex/wake"
 )
 
 // hookMark marks the commands that only slurmctld calls. The man page of slurmflex lists them; its
@@ -35,14 +35,14 @@ arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Slurm keeps this file only while the program runs, and removes it earlier around a
 			// reconfigure: read it first.
-			jobs, fileErr := flex.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
+			jobs, fileErr := wake.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
 			cfg, err := a.config()
 			if err != nil {
-				return hook.OnlyHandOver(cmd.Context(), config.GlanceAt(a.configPath), logs.ToSyslog(a.syslog), flex.WakeUp{Verb: verb, Nodes: args[0], Jobs: jobs}, err)
+				return hook.OnlyHandOver(cmd.Context(), config.GlanceAt(a.configPath), logs.ToSyslog(a.syslog), wake.Call{Verb: verb, Nodes: args[0], Jobs: jobs}, err)
 			}
 			log := a.logForHooks(cfg.Options).With(zap.String("hook", verb), zap.String("nodes", args[0]))
 			h := hook.Hook{Config: cfg, File: a.configPath, Slurm: a.scheduler(cfg), Lock: a.lock(cfg), Log: log, Unreceipted: unreceipted}
-			return h.Run(cmd.Context(), flex.WakeUp{Cluster: cfg.Cluster, Verb: verb, Nodes: args[0], Jobs: jobs}, fileErr)
+			return h.Run(cmd.Context(), wake.Call{Cluster: cfg.Cluster, Verb: verb, Nodes: args[0], Jobs: jobs}, fileErr)
 		},
 	}
 	cmd.Flags().StringVar(&unreceipted, "unreceipted", "", "the daemon was called already, and `why` it has not answered")

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 )
 
 // hook prepares a call by slurmctld.
@@ -84,9 +84,9 @@ func TestPassLogsItsFailureOnceAsJSON(t *testing.T) {
 }
 
 // listen starts a daemon that only accepts wake-ups.
-func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
+func (w *world) listen(t *testing.T) <-chan wake.Call {
 	t.Helper()
-	wakeUps, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
+	wakeUps, err := wake.Listen(t.Context(), wake.SocketPath(w.path("run")), "alpha", zap.NewNop())
 	require.NoError(t, err)
 	return wakeUps
 }
@@ -94,7 +94,7 @@ func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
 // handedOver runs a hook in a world with a daemon that only accepts wake-ups, and asserts that the
 // hook prints nothing. On a busy machine the daemon may be late. Then the hook starts a pass with a
 // warning, and handedOver tries again in a new world.
-func handedOver(t *testing.T, hook func(w *world) *process) (*world, <-chan flex.WakeUp) {
+func handedOver(t *testing.T, hook func(w *world) *process) (*world, <-chan wake.Call) {
 	t.Helper()
 	for begun := time.Now(); ; {
 		w := newWorld(t)
@@ -121,7 +121,7 @@ func TestHookOnlyHandsOverToADaemon(t *testing.T) {
 				return w.hook(t, verb, "alpha-a3-[0-1]", env...)
 			})
 			require.Len(t, wakeUps, 1)
-			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: jobs}, <-wakeUps)
+			assert.Equal(t, wake.Call{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: jobs}, <-wakeUps)
 			assert.Empty(t, w.calls(t), "no pass started")
 			assert.Empty(t, w.cloud.Calls())
 		})
@@ -133,9 +133,9 @@ func TestDeadDaemonsSocketDoesNotStopAHook(t *testing.T) {
 	w.waiting(t)
 	socket, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)
-	require.NoError(t, unix.Bind(socket, &unix.SockaddrUnix{Name: flex.SocketPath(w.path("run"))}))
+	require.NoError(t, unix.Bind(socket, &unix.SockaddrUnix{Name: wake.SocketPath(w.path("run"))}))
 	require.NoError(t, unix.Close(socket))
-	require.NoError(t, os.Chmod(flex.SocketPath(w.path("run")), 0o600))
+	require.NoError(t, os.Chmod(wake.SocketPath(w.path("run")), 0o600))
 	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
 	w.requireAsked(t)
 	require.Len(t, w.log(t, "warn"), 1)

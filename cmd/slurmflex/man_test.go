@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 	"slurmflex/test/fakegce/command"
 )
 
@@ -39,7 +39,7 @@ func reference(p *page, unset config.Options) {
 	p.item("2", "Wrong usage or configuration. Nothing was done.")
 	p.section("FILES")
 	p.item(defaultConfig, "The configuration. Only root and SlurmUser may be able to write it.")
-	p.item(flex.SocketPath(unset.RunDir), "The daemon's socket for hooks, in slurmflex.run_dir.")
+	p.item(wake.SocketPath(unset.RunDir), "The daemon's socket for hooks, in slurmflex.run_dir.")
 	p.item(unset.LogFile, "The log of hooks, and of the passes that they start, which also log to syslog: slurmflex.log_file. The daemon logs to stderr.")
 	p.item(libexec+"/resume, suspend, resume-fail", "What slurm.conf names as ResumeProgram, SuspendProgram and ResumeFailProgram.")
 	p.item("/usr/share/doc/slurmflex", "The documentation and an example configuration.")

@@ -17,6 +17,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/command"
 	"slurmflex/flex/door"
+	"slurmflex/flex/hook"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
 	"slurmflex/flex/notify"
@@ -26,6 +27,7 @@ import (
 	"slurmflex/flex/systemd"
 	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
+	"slurmflex/flex/wake"
 	"slurmflex/flex/web"
 	"slurmflex/slurm"
 )
@@ -68,7 +70,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	defer a.log.ToggleDebug()()
 	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	cfg := r.Config
-	wakeUps, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, r.Log)
+	wakeUps, err := wake.Listen(ctx, wake.SocketPath(cfg.Options.RunDir), cfg.Cluster, r.Log)
 	if err != nil {
 		return err
 	}
@@ -175,11 +177,11 @@ or an hour passes. It must run as SlurmUser.`,
 
 // newPass returns the command that a hook starts, detached, when no daemon is running.
 func newPass(a *app) *cobra.Command {
-	wakeUp := flex.WakeUp{}
+	wakeUp := wake.Call{}
 	cmd := &cobra.Command{
 		Use: "pass", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flex.UnblockSignals(); err != nil {
+			if err := hook.UnblockSignals(); err != nil {
 				return err
 			}
 			cfg, err := a.config()

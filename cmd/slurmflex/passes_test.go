@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 )
 
 // mixed returns a world with machines of nodes 0 and 1 to delete, and a machine for node 2 to
@@ -66,7 +66,7 @@ func (w *world) daemon(t *testing.T) *process {
 	d := w.flex(t, "daemon")
 	require.NoError(t, d.Start())
 	require.Eventually(t, func() bool {
-		conn, err := net.Dial("unix", flex.SocketPath(w.path("run")))
+		conn, err := net.Dial("unix", wake.SocketPath(w.path("run")))
 		if err == nil {
 			conn.Close()
 		}
@@ -79,7 +79,7 @@ func (w *world) daemon(t *testing.T) *process {
 func (w *world) wakeUp(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		return flex.Send(t.Context(), flex.SocketPath(w.path("run")), flex.WakeUp{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}) == nil
+		return wake.Send(t.Context(), wake.SocketPath(w.path("run")), wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}) == nil
 	}, slack, poll, "the daemon is late each time")
 }
 
@@ -132,7 +132,7 @@ func TestDaemonServesAHookImmediatelyAndStopsOnSignal(t *testing.T) {
 	require.NoError(t, d.Process.Signal(unix.SIGTERM))
 	d.exits(t, exitDone).settle(t)
 	w.requireAsked(t)
-	assert.NoFileExists(t, flex.SocketPath(w.path("run")))
+	assert.NoFileExists(t, wake.SocketPath(w.path("run")))
 }
 
 func TestUnblockClearsANodesetsFailedBoots(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 )
 
 // breakConfig makes the configuration file invalid.
@@ -137,7 +137,7 @@ func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 			}
 			assert.Contains(t, logged, "the daemon was woken up")
 			assert.Contains(t, logged, c.names)
-			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
+			assert.Equal(t, wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
 			w.assertUntouched(t)
 		})
 	}

@@ -31,8 +31,8 @@ var programs = []string{
 	"cmd/slurmflex-hook/main.go", // slurmflex, which it becomes
 	"flex/diag/host.go",          // this program, scontrol and journalctl, for a bug report
 	"flex/hook/hook.go",          // a detached pass, and the delegate
+	"flex/hook/signals.go",       // this program again
 	"flex/notify/run.go",         // notify_program, which config check wants to be an admin's
-	"flex/signals.go",            // this program again
 	"slurm/scontrol/run.go",      // Slurm's commands
 }
 

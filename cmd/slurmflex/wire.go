@@ -16,6 +16,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/filler"
 	"slurmflex/flex/history"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
 	"slurmflex/flex/terminal"
@@ -131,8 +132,8 @@ func (a *app) scheduler(cfg *config.Config) *scontrol.Client {
 	return a.slurm
 }
 
-func (a *app) lock(cfg *config.Config) flex.Lock {
-	return flex.Lock{Dir: cfg.Options.RunDir, Permission: &flex.Permission{Slurm: a.scheduler(cfg)}}
+func (a *app) lock(cfg *config.Config) leader.Lock {
+	return leader.Lock{Dir: cfg.Options.RunDir, Permission: &leader.Permission{Slurm: a.scheduler(cfg)}}
 }
 
 // filler returns what adds estimates, prices and quotas to a view.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 )
 
 const scripts = "../../scripts"
@@ -55,7 +55,7 @@ func TestWrappersUseTheFilesNextToThem(t *testing.T) {
 			})
 			require.Len(t, wakeUps, 1)
 			wakeUp := <-wakeUps
-			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, wakeUp)
+			assert.Equal(t, wake.Call{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, wakeUp)
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestWrapperPrefersTheSlimHook(t *testing.T) {
 				require.Contains(t, r.stderr.String(), "slurmflex-hook: neither")
 			}
 		}
-		assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
+		assert.Equal(t, wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
 	})
 	t.Run("and becomes slurmflex where none does", func(t *testing.T) {
 		w := newWorld(t)
@@ -125,10 +125,10 @@ func TestWrapperPrefersTheSlimHook(t *testing.T) {
 		w := newWorld(t)
 		installed(t, w)
 		w.waiting(t)
-		hangs, err := net.Listen("unix", flex.SocketPath(w.path("run")))
+		hangs, err := net.Listen("unix", wake.SocketPath(w.path("run")))
 		require.NoError(t, err)
 		defer hangs.Close()
-		require.NoError(t, os.Chmod(flex.SocketPath(w.path("run")), 0o600))
+		require.NoError(t, os.Chmod(wake.SocketPath(w.path("run")), 0o600))
 		told := 0
 		counted := make(chan struct{})
 		go func() {

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/takedown"
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/usage"
@@ -30,7 +31,7 @@ type Down struct {
 	Yes     bool   // do not ask
 
 	R     *flex.Reconciler
-	Lock  flex.Lock
+	Lock  leader.Lock
 	Slurm Scheduler
 }
 

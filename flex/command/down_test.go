@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/takedown"
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/usage"
@@ -54,7 +55,7 @@ func TestDownStopsBeforeItChangesAnything(t *testing.T) {
 
 func TestDownNowLeavesOutASlurmThatDoesNotAnswer(t *testing.T) {
 	d := down(func(d *Down) { d.Slurm, d.Now = silent{scontrol.ErrNoController}, true })
-	tearDown := &flex.Down{Lock: flex.Lock{Permission: &flex.Permission{}}}
+	tearDown := &flex.Down{Lock: leader.Lock{Permission: &leader.Permission{}}}
 	require.NoError(t, d.findSlurm(t.Context(), tearDown))
 	assert.True(t, tearDown.Options.NoSlurm)
 	assert.Nil(t, tearDown.Lock.Permission)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/view"
 )
 
@@ -13,7 +14,7 @@ import (
 type Pass struct {
 	Terminal
 	R    *flex.Reconciler
-	Lock flex.Lock
+	Lock leader.Lock
 	Only []flex.Filter     // limit the actions
 	Then func(error) error // is called with the pass's error; its own error also fails the command
 }
@@ -39,7 +40,7 @@ func (p Pass) Run(ctx context.Context) error {
 // othersWork reports whether another process does the work: one that is about to start a pass, or
 // slurmflex on the active controller's host.
 func othersWork(err error) bool {
-	return errors.Is(err, flex.ErrQueued) || errors.Is(err, flex.ErrStandby)
+	return errors.Is(err, leader.ErrQueued) || errors.Is(err, leader.ErrStandby)
 }
 
 // outcome returns why a pass has failed, or what the next pass must do again.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 )
@@ -35,7 +36,7 @@ func TestPassFailsUnlessAllIsDoneOrAnotherProcessDoesIt(t *testing.T) {
 		}
 		assert.EqualError(t, err, says)
 	}
-	for _, others := range []error{flex.ErrQueued, flex.ErrStandby} {
+	for _, others := range []error{leader.ErrQueued, leader.ErrStandby} {
 		assert.NoError(t, outcome(interrupted, failed, fmt.Errorf("pass: %w", others)))
 	}
 }

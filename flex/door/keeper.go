@@ -18,6 +18,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/plan/sweeps"
+	"slurmflex/flex/wake"
 	"slurmflex/slurm"
 )
 
@@ -40,7 +41,7 @@ type Keeper struct {
 	slurm Scheduler
 	log   *zap.Logger
 	now   func() time.Time
-	call  chan<- flex.WakeUp
+	call  chan<- wake.Call
 
 	mu    sync.Mutex // guards the fields below
 	cfg   *config.Config
@@ -52,7 +53,7 @@ type Keeper struct {
 var _ flex.Watcher = (*Keeper)(nil)
 
 // New returns a keeper that requests passes through call. It works only while Run runs.
-func New(cfg *config.Config, s Scheduler, call chan<- flex.WakeUp, log *zap.Logger, now func() time.Time) *Keeper {
+func New(cfg *config.Config, s Scheduler, call chan<- wake.Call, log *zap.Logger, now func() time.Time) *Keeper {
 	return &Keeper{slurm: s, log: log, now: now, call: call, cfg: cfg}
 }
 
@@ -169,7 +170,7 @@ func (k *Keeper) watch(ctx context.Context) {
 // wake requests a pass, unless a request is already pending.
 func (k *Keeper) wake() {
 	select {
-	case k.call <- flex.WakeUp{Verb: "door"}:
+	case k.call <- wake.Call{Verb: "door"}:
 	default:
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -221,7 +221,7 @@ func TestProcessWithoutStateRecoversItFromSlurmAndCompute(t *testing.T) {
 
 func TestStandbyHostForgetsItsObservations(t *testing.T) {
 	w := booting(t)
-	w.recorder.Stood(flex.ErrStandby)
+	w.recorder.Stood(leader.ErrStandby)
 	w.Snap.Instances[0].Created = noon.Add(time.Hour) // another machine has the same name
 	w.look(2 * time.Hour)
 	w.look(2 * time.Minute)

@@ -10,6 +10,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -197,7 +198,7 @@ func (r *Recorder) Did(action.Action, time.Time, time.Duration, error) {}
 // Stood forgets the observations when another host makes the passes. They would be outdated by the
 // time this host takes over again.
 func (r *Recorder) Stood(err error) {
-	if errors.Is(err, flex.ErrStandby) {
+	if errors.Is(err, leader.ErrStandby) {
 		r.memory = nil
 	}
 }

@@ -15,12 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
-	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
+	"slurmflex/flex/wake"
 	"slurmflex/slurm"
 )
 
@@ -44,7 +45,7 @@ type Hook struct {
 	Config *config.Config
 	File   string // path of the configuration
 	Slurm  Scheduler
-	Lock   flex.Lock
+	Lock   leader.Lock
 	Log    *zap.Logger
 
 	// Unreceipted is why the daemon, which was already called, has not answered; empty if it was
@@ -62,7 +63,7 @@ func names(hostlist string) ([]string, error) {
 }
 
 // Run serves a call. noJobs is why SLURM_RESUME_FILE could not be read, which names a resume's jobs.
-func (h Hook) Run(ctx context.Context, wakeUp flex.WakeUp, noJobs error) error {
+func (h Hook) Run(ctx context.Context, wakeUp wake.Call, noJobs error) error {
 	if noJobs != nil && wakeUp.Verb == Resume {
 		h.Log.Warn("SLURM_RESUME_FILE not read; finding the jobs with squeue", zap.Error(noJobs))
 	}
@@ -71,7 +72,7 @@ func (h Hook) Run(ctx context.Context, wakeUp flex.WakeUp, noJobs error) error {
 		h.Log.Error("nothing done", zap.Error(err))
 		return usage.Wrap(err)
 	}
-	calls := flex.Sort(h.Config, called)
+	calls := wake.Sort(h.Config, called)
 	if len(calls.Unknown) > 0 {
 		h.Log.Error("nodes that the configuration does not know are left alone; correct slurm.conf or the nodeset's size",
 			zap.String("unknown", slurm.Fold(calls.Unknown)))
@@ -90,12 +91,12 @@ func (h Hook) Run(ctx context.Context, wakeUp flex.WakeUp, noJobs error) error {
 
 // OnlyHandOver sends a call to the daemon when the hook lacks a valid configuration. The daemon
 // still runs with a valid one, so it can recognize which nodes are flex-start nodes.
-func OnlyHandOver(ctx context.Context, at config.Glance, log *zap.Logger, wakeUp flex.WakeUp, wrong error) error {
+func OnlyHandOver(ctx context.Context, at config.Glance, log *zap.Logger, wakeUp wake.Call, wrong error) error {
 	log = log.With(zap.String("hook", wakeUp.Verb), zap.String("nodes", wakeUp.Nodes),
 		// A message that is too long would be lost.
 		zap.String("wrong", view.Clip(wrong.Error(), 2000)))
 	wakeUp.Cluster = at.Cluster
-	if err := flex.Send(ctx, flex.SocketPath(at.RunDir), wakeUp); err != nil {
+	if err := wake.Send(ctx, wake.SocketPath(at.RunDir), wakeUp); err != nil {
 		log.Error("nothing done: the configuration is invalid and the daemon is not reachable", zap.Error(err))
 		return wrong
 	}
@@ -105,7 +106,7 @@ func OnlyHandOver(ctx context.Context, at config.Glance, log *zap.Logger, wakeUp
 
 // handOver sends the call to the daemon, or starts a pass. If both fail, it returns the nodes to
 // Slurm.
-func (h Hook) handOver(ctx context.Context, wakeUp flex.WakeUp, ours []string) error {
+func (h Hook) handOver(ctx context.Context, wakeUp wake.Call, ours []string) error {
 	sent := h.send(ctx, wakeUp)
 	if sent == nil {
 		return nil
@@ -152,17 +153,17 @@ func (h Hook) returnToSlurm(ctx context.Context, called []string, why error) err
 }
 
 // send sends the call to the daemon, unless the daemon was already called.
-func (h Hook) send(ctx context.Context, wakeUp flex.WakeUp) error {
+func (h Hook) send(ctx context.Context, wakeUp wake.Call) error {
 	if h.Unreceipted != "" {
 		return errors.New(h.Unreceipted)
 	}
-	return flex.Send(ctx, flex.SocketPath(h.Config.Options.RunDir), wakeUp)
+	return wake.Send(ctx, wake.SocketPath(h.Config.Options.RunDir), wakeUp)
 }
 
 // startPass starts a pass that outlives this process. Since 23.02, slurmctld kills the program's
 // process group when the program exits. The pass therefore has its own session before Start
 // returns.
-func (h Hook) startPass(wakeUp flex.WakeUp) error {
+func (h Hook) startPass(wakeUp wake.Call) error {
 	if err := h.Lock.Usable(); err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (h Hook) startPass(wakeUp flex.WakeUp) error {
 
 // delegate executes the program that serves other nodes, with their part of the hostlist as its
 // argument and with the hook's environment. It returns only if that fails.
-func (h Hook) delegate(wakeUp flex.WakeUp, calls flex.Calls) error {
+func (h Hook) delegate(wakeUp wake.Call, calls wake.Nodes) error {
 	program := h.Config.Options.Delegate.ResumeProgram
 	if wakeUp.Verb != Resume {
 		program = h.Config.Options.Delegate.SuspendProgram

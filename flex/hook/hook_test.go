@@ -12,8 +12,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/usage"
+	"slurmflex/flex/wake"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -49,13 +50,13 @@ func unreachable(t *testing.T) (Hook, *fakeSlurm, *observer.ObservedLogs) {
 	cfg := scenetest.Cluster("slurmflex: {run_dir: "+dir+"}", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 2", ""))
 	core, logged := observer.New(zap.InfoLevel)
 	s := &fakeSlurm{}
-	return Hook{Config: cfg, File: filepath.Join(dir, "config.yaml"), Slurm: s, Lock: flex.Lock{Dir: dir}, Log: zap.New(core)}, s, logged
+	return Hook{Config: cfg, File: filepath.Join(dir, "config.yaml"), Slurm: s, Lock: leader.Lock{Dir: dir}, Log: zap.New(core)}, s, logged
 }
 
 func TestOnlyResumeReturnsNodesAndOnlyThoseWithoutAJob(t *testing.T) {
 	for verb, downed := range map[string][]string{Resume: {"alpha-a3-0"}, Suspend: nil, ResumeFail: nil} {
 		h, s, _ := unreachable(t)
-		err := h.Run(t.Context(), flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]"}, nil)
+		err := h.Run(t.Context(), wake.Call{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]"}, nil)
 		require.ErrorContains(t, err, verb+" alpha-a3-[0-1]: daemon not reachable (")
 		assert.Equal(t, downed, s.downed, verb)
 	}
@@ -64,14 +65,14 @@ func TestOnlyResumeReturnsNodesAndOnlyThoseWithoutAJob(t *testing.T) {
 func TestUnreadSlurmReturnsNoNode(t *testing.T) {
 	h, s, _ := unreachable(t)
 	s.unread = errors.New("no slurmctld")
-	err := h.Run(t.Context(), flex.WakeUp{Verb: Resume, Nodes: "alpha-a3-0"}, nil)
+	err := h.Run(t.Context(), wake.Call{Verb: Resume, Nodes: "alpha-a3-0"}, nil)
 	require.ErrorContains(t, err, "read nodes: no slurmctld")
 	assert.Empty(t, s.downed)
 }
 
 func TestEmptyHostlistIsWrongUsage(t *testing.T) {
 	h, s, _ := unreachable(t)
-	err := h.Run(t.Context(), flex.WakeUp{Verb: Resume, Nodes: ""}, nil)
+	err := h.Run(t.Context(), wake.Call{Verb: Resume, Nodes: ""}, nil)
 	require.ErrorContains(t, err, `no nodes in hostlist ""`)
 	assert.True(t, usage.Is(err))
 	assert.Empty(t, s.downed)
@@ -79,7 +80,7 @@ func TestEmptyHostlistIsWrongUsage(t *testing.T) {
 
 func TestUnknownNodesAreOnlyLogged(t *testing.T) {
 	h, s, logged := unreachable(t)
-	require.NoError(t, h.Run(t.Context(), flex.WakeUp{Verb: Resume, Nodes: "beta-[0-1]"}, errors.New("no file")))
+	require.NoError(t, h.Run(t.Context(), wake.Call{Verb: Resume, Nodes: "beta-[0-1]"}, errors.New("no file")))
 	assert.Empty(t, s.downed)
 	assert.Equal(t, 1, logged.FilterField(zap.String("unknown", "beta-[0-1]")).Len())
 	assert.Equal(t, 1, logged.FilterMessage("SLURM_RESUME_FILE not read; finding the jobs with squeue").Len())

@@ -13,6 +13,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -219,7 +220,7 @@ func (m *Metrics) Stood(err error) {
 	defer m.mu.Unlock()
 	outcome := done
 	switch {
-	case errors.Is(err, flex.ErrStandby):
+	case errors.Is(err, leader.ErrStandby):
 		outcome = standby
 		m.sight.set(nil)
 		m.quotaUsed.Reset()

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -166,7 +166,7 @@ func TestPassesAreCountedWithTheLastSuccess(t *testing.T) {
 	assert.Equal(t, good, w.value("slurmflex_last_good_pass_timestamp_seconds"))
 	assert.Equal(t, 1.0, w.value("slurmflex_nodes", "g2", "powered down"), "the last observation is kept")
 
-	w.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
+	w.Stood(fmt.Errorf("%w on ctl2", leader.ErrStandby))
 	assert.Equal(t, float64(w.now.Unix()), w.value("slurmflex_last_good_pass_timestamp_seconds"))
 	w.has(`slurmflex_passes_total{outcome="done"} 1
 slurmflex_passes_total{outcome="failed"} 1
@@ -222,7 +222,7 @@ func TestWaitStartsWithTheFirstAttempt(t *testing.T) {
 func TestEarlierObjectsAreNotCounted(t *testing.T) {
 	for name, first := range map[string]func(*world){
 		"first look of a process": func(*world) {},
-		"after standby":           func(w *world) { w.pass(time.Minute); w.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby)) },
+		"after standby":           func(w *world) { w.pass(time.Minute); w.Stood(fmt.Errorf("%w on ctl2", leader.ErrStandby)) },
 		"first look at a region": func(w *world) {
 			groups, machines := w.Snap.Groups, w.Snap.Instances
 			w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = map[string]error{scenetest.US: errors.New("503")}, nil, nil
@@ -410,6 +410,6 @@ func TestQuotasAreTheLastOnesRead(t *testing.T) {
 	w.Quotas(scenetest.Europe, nil)
 	assert.InDelta(t, 7, testutil.ToFloat64(w.quotaUsed), 0, "the only quota")
 	assert.InDelta(t, 150, testutil.ToFloat64(w.quotaLimit), 0)
-	w.Stood(flex.ErrStandby)
+	w.Stood(leader.ErrStandby)
 	assert.Zero(t, testutil.CollectAndCount(w.quotaUsed)+testutil.CollectAndCount(w.quotaLimit), "this host no longer knows the quotas")
 }

@@ -11,6 +11,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -143,7 +144,7 @@ func (n *Notifier) Did(action.Action, time.Time, time.Duration, error) {}
 // Stood forgets the observations when another host makes the passes, because that host reports the
 // events.
 func (n *Notifier) Stood(err error) {
-	if errors.Is(err, flex.ErrStandby) {
+	if errors.Is(err, leader.ErrStandby) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.memory = memory{}

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
@@ -216,7 +216,7 @@ func first(e *Event, _ any) *Event { return e }
 
 func TestStandbyReportsNothingAfterATakeover(t *testing.T) {
 	o := newOffice(t, "")
-	o.Stood(flex.ErrStandby)
+	o.Stood(leader.ErrStandby)
 	o.happens(1)
 	assert.Empty(t, o.queue)
 	o.Stood(nil)

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -112,7 +113,7 @@ func (s *supervisor) Stood(err error) {
 	status := s.seen
 	s.mu.Unlock()
 	switch {
-	case errors.Is(err, flex.ErrStandby):
+	case errors.Is(err, leader.ErrStandby):
 		status = "standby: " + err.Error()
 	case err != nil:
 		status = "cannot reconcile: " + strings.ReplaceAll(err.Error(), "\n", "; ")

@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -137,7 +138,7 @@ func (b *Board) Stood(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failed, b.tried = err, b.now()
-	if err == nil || errors.Is(err, flex.ErrStandby) {
+	if err == nil || errors.Is(err, leader.ErrStandby) {
 		b.good = b.now()
 	}
 }
@@ -151,7 +152,7 @@ func (b *Board) View() (view.View, error) {
 	v := shows() // without the lock, because passes must not wait for it
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	daemon := view.Daemon{Interval: view.Seconds(b.cfg.Options.Interval), Standby: errors.Is(b.failed, flex.ErrStandby)}
+	daemon := view.Daemon{Interval: view.Seconds(b.cfg.Options.Interval), Standby: errors.Is(b.failed, leader.ErrStandby)}
 	if !b.good.IsZero() {
 		daemon.LastGoodAt = b.good.UTC().Truncate(time.Second)
 	}

@@ -23,7 +23,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/config"
-	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
@@ -252,7 +252,7 @@ func TestBeforeTheFirstPassAnErrorExplainsWhy(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, answer.Code)
 		assert.Contains(t, answer.Body.String(), "its first pass is running")
 	}
-	w.Board.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
+	w.Board.Stood(fmt.Errorf("%w on ctl2", leader.ErrStandby))
 	assert.Contains(t, w.get("/status.json").Body.String(), "the daemon has not completed a pass yet: slurmctld is active on ctl2")
 }
 
@@ -276,7 +276,7 @@ func TestHealthNeedsAPassWithinThreeIntervalsAndAMargin(t *testing.T) {
 	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
 	later(time.Second)
 	healthy(http.StatusServiceUnavailable, "last successful pass 2m ago: read nodes: slurmctld is on fire (as of 12:05:01 UTC)")
-	w.Board.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
+	w.Board.Stood(fmt.Errorf("%w on ctl2", leader.ErrStandby))
 	healthy(http.StatusOK, "ok")
 }
 

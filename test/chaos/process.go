@@ -9,6 +9,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
+	"slurmflex/flex/wake"
 	"slurmflex/mig/gce"
 )
 
@@ -17,9 +19,9 @@ import (
 type process struct {
 	w          *world
 	name       string
-	lock       flex.Lock
+	lock       leader.Lock
 	reconciler *flex.Reconciler
-	wakeUps    chan flex.WakeUp
+	wakeUps    chan wake.Call
 	between    chan func()
 	runsWith   atomic.Pointer[config.Config]
 	ctx        context.Context
@@ -34,7 +36,7 @@ type process struct {
 
 // newProcess creates a process with the present configuration on a controller's host.
 func (w *world) newProcess(name string, on host) *process {
-	p := &process{w: w, name: name, wakeUps: make(chan flex.WakeUp, 1), between: make(chan func()), ended: make(chan struct{}), left: -1}
+	p := &process{w: w, name: name, wakeUps: make(chan wake.Call, 1), between: make(chan func()), ended: make(chan struct{}), left: -1}
 	p.ctx, p.cancel = context.WithCancel(w.ctx)
 	client, err := gce.New(p.ctx, gce.Options{
 		Project: project, Endpoint: "http://compute.test", Transport: &wire{process: p, next: w.cloud.Transport()},
@@ -44,7 +46,7 @@ func (w *world) newProcess(name string, on host) *process {
 		panic(fmt.Sprintf("compute client: %v", err))
 	}
 	slurm := &commands{process: p, next: w.slurm}
-	p.lock = flex.Lock{Dir: w.lockDirs[on], Permission: &flex.Permission{Slurm: slurm, Host: string(on)}}
+	p.lock = leader.Lock{Dir: w.lockDirs[on], Permission: &leader.Permission{Slurm: slurm, Host: string(on)}}
 	p.reconciler = &flex.Reconciler{
 		Config: w.config(), Scheduler: slurm, Cloud: client, Log: w.journal.log(name), Now: w.now,
 		Jitter: func(d time.Duration) time.Duration {
@@ -74,7 +76,7 @@ func (p *process) daemon() {
 
 // wakeUp delivers a wake-up, as the daemon's socket does. A wake-up is dropped while another
 // one waits.
-func (p *process) wakeUp(h flex.WakeUp) {
+func (p *process) wakeUp(h wake.Call) {
 	select {
 	case p.wakeUps <- h:
 	default:

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
@@ -89,12 +89,12 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 		w.known[name] = true
 	}
 	w.setup.slurm.Resume = func(nodes []string, jobs []uint32) {
-		w.hook(flex.WakeUp{Verb: "resume", Nodes: slurm.Fold(nodes), Jobs: jobs})
+		w.hook(wake.Call{Verb: "resume", Nodes: slurm.Fold(nodes), Jobs: jobs})
 	}
-	w.setup.slurm.Suspend = func(nodes []string) { w.hook(flex.WakeUp{Verb: "suspend", Nodes: slurm.Fold(nodes)}) }
+	w.setup.slurm.Suspend = func(nodes []string) { w.hook(wake.Call{Verb: "suspend", Nodes: slurm.Fold(nodes)}) }
 	w.setup.slurm.ResumeFail = func(nodes []string) {
 		w.check.resumeFailed(nodes)
-		w.hook(flex.WakeUp{Verb: "resume-fail", Nodes: slurm.Fold(nodes)})
+		w.hook(wake.Call{Verb: "resume-fail", Nodes: slurm.Fold(nodes)})
 	}
 	w.slurm = fakeslurm.New(w.setup.slurm)
 	w.watch = newWatch(w.slurm, &w.journal)
@@ -264,7 +264,7 @@ func (w *world) wellFor(while time.Duration) bool {
 }
 
 // hook makes Slurm call one of slurmflex's programs, which wakes the daemon.
-func (w *world) hook(h flex.WakeUp) {
+func (w *world) hook(h wake.Call) {
 	fate, _ := w.fate.Load().(hookFate)
 	now := time.Now().UnixNano()
 	w.journal.note("hook %s %s %v (%s)", h.Verb, h.Nodes, h.Jobs, fate)
@@ -284,7 +284,7 @@ func (w *world) hook(h flex.WakeUp) {
 const settleLimit = 5 * time.Minute
 
 // handOver delivers a wake-up to the daemon, or else to a separate pass.
-func (w *world) handOver(h flex.WakeUp) {
+func (w *world) handOver(h wake.Call) {
 	w.calls.wakeUp()
 	at := w.main
 	if w.primaryDown.Load() {

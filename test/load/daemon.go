@@ -18,7 +18,9 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/metrics"
+	"slurmflex/flex/wake"
 	"slurmflex/flex/web"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
@@ -69,12 +71,12 @@ func showAndRun(ctx context.Context, path string, c clock, profiles string) {
 	r := &flex.Reconciler{
 		Config: cfg, Scheduler: slurm, Cloud: cloud, Log: log, Now: c.now, Watch: flex.Watchers{board, measures},
 	}
-	wakeUps := must.Get(flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, log))
+	wakeUps := must.Get(wake.Listen(ctx, wake.SocketPath(cfg.Options.RunDir), cfg.Cluster, log))
 	page := web.Server{
 		Board: board, Address: cfg.Options.HTTPAddress, Log: log, Now: c.now, Metrics: measures.Handler(log),
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { page.Run(ctx) })
 	defer serving.Wait()
-	must.Do(r.Run(ctx, flex.Lock{Dir: cfg.Options.RunDir, Permission: &flex.Permission{Slurm: slurm}}, wakeUps))
+	must.Do(r.Run(ctx, leader.Lock{Dir: cfg.Options.RunDir, Permission: &leader.Permission{Slurm: slurm}}, wakeUps))
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 	"slurmflex/test/bench/site"
 	"slurmflex/test/must"
 )
@@ -26,7 +26,7 @@ func (b *bench) hookWithDaemon(ctx context.Context) []float64 {
 	h, hook := b.hookHost(ctx)
 	defer h.end()
 	h.begin(ctx)
-	h.await(ctx, "the daemon to listen", func() bool { return h.wakeUp(ctx, flex.WakeUp{Verb: "resume"}) == nil })
+	h.await(ctx, "the daemon to listen", func() bool { return h.wakeUp(ctx, wake.Call{Verb: "resume"}) == nil })
 	took, memory := b.laps(ctx, hookRuns, hook)
 	return []float64{took, memory}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/must"
@@ -65,7 +65,7 @@ func newLife(dir string) *life {
 // hook is Slurm's call of one of the programs. If the daemon does not accept it within 60 ms, this
 // is harmless, because the next pass finds the same work.
 func (l *life) hook(verb string, nodes []string) {
-	l.running.Go(func() { _ = l.wakeUp(context.Background(), flex.WakeUp{Verb: verb, Nodes: slurm.Fold(nodes)}) })
+	l.running.Go(func() { _ = l.wakeUp(context.Background(), wake.Call{Verb: verb, Nodes: slurm.Fold(nodes)}) })
 }
 
 // soak runs days in a folder of their own and judges them. The folder is kept if a value grows or a

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 	"slurmflex/mig"
 	"slurmflex/test/bench/site"
 	"slurmflex/test/must"
@@ -129,8 +129,8 @@ func (h *host) fill(ctx context.Context, regions int) {
 // pass makes the daemon run a pass, and returns when the daemon has long been at rest.
 func (h *host) pass(ctx context.Context) {
 	looks := h.slurmctld.looks.Load()
-	err := h.wakeUp(ctx, flex.WakeUp{Verb: "resume"})
-	if !errors.As(err, new(flex.UnreceiptedError)) { // the daemon has got a wake-up without a receipt, too
+	err := h.wakeUp(ctx, wake.Call{Verb: "resume"})
+	if !errors.As(err, new(wake.UnreceiptedError)) { // the daemon has got a wake-up without a receipt, too
 		must.Do(err)
 	}
 	h.await(ctx, "a pass", func() bool { return h.slurmctld.looks.Load() > looks })

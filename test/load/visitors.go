@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 )
 
 // The intervals between visits, in real time.
@@ -32,11 +32,11 @@ type visitors struct {
 // busy or not started yet.
 func letIn(ctx context.Context, w *world) *visitors {
 	v := &visitors{
-		socket: flex.SocketPath(w.path("run")), page: w.page,
+		socket: wake.SocketPath(w.path("run")), page: w.page,
 		client: http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second},
 	}
 	ctx, v.stop = context.WithCancel(ctx)
-	v.each(ctx, wakeUpPace, func(int) { _ = flex.Send(ctx, v.socket, flex.WakeUp{Verb: "resume"}) })
+	v.each(ctx, wakeUpPace, func(int) { _ = wake.Send(ctx, v.socket, wake.Call{Verb: "resume"}) })
 	pages := []string{"/", "/status.json", "/metrics", "/healthz", "/why?of=alpha-gang-0", "/style.css"}
 	v.each(ctx, pagePace, func(n int) { v.look(ctx, pages[n%len(pages)]) })
 	v.each(ctx, rudePace, func(n int) { v.hangUp(ctx, n) })

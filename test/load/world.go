@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"slurmflex/flex"
+	"slurmflex/flex/wake"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
 	"slurmflex/test/must"
@@ -86,8 +86,8 @@ func (w *world) shut() {
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
 // wakeUp sends a wake-up to the daemon, which may be too busy to accept it.
-func (w *world) wakeUp(ctx context.Context, h flex.WakeUp) error {
-	return flex.Send(ctx, flex.SocketPath(w.path("run")), h)
+func (w *world) wakeUp(ctx context.Context, h wake.Call) error {
+	return wake.Send(ctx, wake.SocketPath(w.path("run")), h)
 }
 
 // freeAddress returns an address on which no process listens at the moment.

@@ -73,7 +73,7 @@ var mutants = []mutant{
 		"return s.Seen.Unseen[region] != nil", "return false", planner,
 	},
 	{
-		"unread instances of a region are forgotten", "flex/reconciler.go",
+		"unread instances of a region are forgotten", "flex/observe/cloud.go",
 		"	maps.Copy(snap.Unseen, unseenInstances)\n", "	_ = unseenInstances\n", passes,
 	},
 	{
@@ -275,7 +275,7 @@ var mutants = []mutant{
 		"a.Then != action.Cancel && wouldEnd(w.Scene, holders)", "false && wouldEnd(w.Scene, Holders)", planner,
 	},
 	{
-		"a job that may no longer be requeued loses its nodes", "flex/owner.go",
+		"a job that may no longer be requeued loses its nodes", "flex/apply/owner.go",
 		"		case a.Door == \"\" && a.Then != action.Cancel && !rec.Requeues():\n", "		case false:\n", passes,
 	},
 	{
@@ -299,12 +299,12 @@ var mutants = []mutant{
 		"r.State == mig.Succeeded && (!read || !s.IsOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !read", planner,
 	},
 	{
-		"a queue in flight is started again", "flex/apply.go",
+		"a queue in flight is started again", "flex/apply/flights.go",
 		"if f.queues[name] != nil || ", "if ", passes,
 	},
 	{
-		"a request that could not be made stops other groups", "flex/apply.go",
-		"range r.flights.begin(p.Actions) {\n", "range r.flights.begin(p.Actions) {\n		if len(r.refusals.matter(r.Now())) != 0 {\n			close(f.ended)\n			continue\n		}\n", passes,
+		"a request that could not be made stops other groups", "flex/apply/flights.go",
+		"range f.begin(actions) {\n", "range f.begin(actions) {\n		if len(h.Memory.Begin(h.Now()).Refused) != 0 {\n			close(q.ended)\n			continue\n		}\n", passes,
 	},
 	{
 		"a request is made though its group could not be", "flex/plan/action/action.go",
@@ -351,11 +351,11 @@ var mutants = []mutant{
 		`var freeColumns = []string{"%n", "%x", "%b", "%r"}`, `var freeColumns = []string{"%b"}`, scheduler,
 	},
 	{
-		"a refused node update starves all others", "flex/apply.go",
-		"case r.Now().Sub(began) >= actionLimit:", "case !began.IsZero():", passes,
+		"a refused node update starves all others", "flex/apply/hands.go",
+		"case h.Now().Sub(began) >= Limit:", "case !began.IsZero():", passes,
 	},
 	{
-		"what Slurm refuses is tried again in each pass", "flex/retries.go",
+		"what Slurm refuses is tried again in each pass", "flex/memory/retries.go",
 		"return !refused || age(now, was.last)", "return true || !refused || now.Sub(was.last)", passes,
 	},
 	{
@@ -525,8 +525,8 @@ var mutants = []mutant{
 		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Scene.Seen.Now.Add(-c.Asked.For)\n", "\treturn waitsSince(c)\n", planner,
 	},
 	{
-		"refusals of earlier passes are forgotten", "flex/reconciler.go",
-		"r.asked, r.unasked = p.Asked, demand", "_, r.unasked = p.Asked, plan", passes,
+		"refusals of earlier passes are forgotten", "flex/memory/memory.go",
+		"m.asked, m.unasked = p.Asked, demand", "_, m.unasked = p.Asked, demand", passes,
 	},
 	{
 		"a request that could not be created again is replaced", "flex/plan/rules/refresh.go",

@@ -22,7 +22,9 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/filler"
 	"slurmflex/flex/history"
+	"slurmflex/flex/leader"
 	"slurmflex/flex/view"
+	"slurmflex/flex/wake"
 	"slurmflex/flex/web"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
@@ -128,7 +130,7 @@ func liveADay(t *testing.T) *web.Server {
 		c := newCluster(ctx, t, cfg)
 		c.reconciler.Watch = server.Board
 		done := make(chan error)
-		go func() { done <- c.reconciler.Run(ctx, flex.Lock{Dir: lockDir}, c.wakeUps) }()
+		go func() { done <- c.reconciler.Run(ctx, leader.Lock{Dir: lockDir}, c.wakeUps) }()
 		c.play()
 		ended = true
 		cancel()
@@ -143,11 +145,11 @@ type dayCluster struct {
 	slurm      *fakeslurm.Cluster
 	cloud      *fakegce.Server
 	reconciler *flex.Reconciler
-	wakeUps    chan flex.WakeUp
+	wakeUps    chan wake.Call
 }
 
 func newCluster(ctx context.Context, t *testing.T, cfg *config.Config) *dayCluster {
-	c := &dayCluster{t: t, wakeUps: make(chan flex.WakeUp, 1)}
+	c := &dayCluster{t: t, wakeUps: make(chan wake.Call, 1)}
 	options := fakeslurm.Options{
 		Version: "26.05.5", ResumeTimeout: 18 * time.Hour, SuspendTimeout: time.Minute, SuspendTime: 5 * time.Minute,
 		Resume: func([]string, []uint32) { c.wake() }, Suspend: func([]string) { c.wake() }, ResumeFail: func([]string) { c.wake() },
@@ -184,7 +186,7 @@ func newCluster(ctx context.Context, t *testing.T, cfg *config.Config) *dayClust
 
 func (c *dayCluster) wake() {
 	select {
-	case c.wakeUps <- flex.WakeUp{Verb: "resume"}:
+	case c.wakeUps <- wake.Call{Verb: "resume"}:
 	default:
 	}
 }

@@ -1,0 +1,104 @@
+package apply
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/takedown"
+	"slurmflex/slurm"
+)
+
+// logAction writes one line about an action that has ended.
+func (h Hands) logAction(a action.Action, took time.Duration, err error) {
+	about := a.About()
+	fields := []zap.Field{zap.String("action", a.String())}
+	if about.Job != 0 {
+		fields = append(fields, zap.Uint32("job", about.Job))
+	}
+	if len(about.Nodes) > 0 {
+		fields = append(fields, zap.String("nodes", slurm.Fold(about.Nodes)))
+	}
+	if about.Group != "" {
+		fields = append(fields, zap.String("group", about.Group))
+	}
+	log := h.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
+	news := h.Memory.Failures.IsNews(a, err, h.Now())
+	switch {
+	case err == nil:
+		log.Log(severity(a), event(a))
+	case news:
+		log.Error("action failed", zap.Error(err))
+	default:
+		log.Debug("action failed again", zap.Error(err))
+	}
+}
+
+// event describes the effect of a successful action.
+func event(a action.Action) string {
+	switch a := a.(type) {
+	case action.ReturnNodes:
+		return endOf(a.Then)
+	case takedown.EndJob:
+		return endOf(a.Then)
+	}
+	return eventOf(a.About().Kind)
+}
+
+// endOf describes what happened to a job that lost its nodes.
+func endOf(then action.Then) string {
+	return map[action.Then]string{
+		action.Requeue: "job requeued", action.Hold: "job held", action.Cancel: "job cancelled",
+	}[then]
+}
+
+func eventOf(kind string) string {
+	return map[string]string{
+		"create_group":       "group created",
+		"create_request":     "machines requested",
+		"cancel_request":     "request cancelled",
+		"delete_request":     "record of request deleted",
+		"delete_instances":   "machines deleted",
+		"delete_group":       "group deleted",
+		"bulk_insert":        "machines created",
+		"delete_vms":         "machines deleted",
+		"create_policy":      "workload policy created",
+		"delete_policy":      "workload policy deleted",
+		"set_nodes":          "nodes updated",
+		"create_reservation": "reservation created",
+		"set_reservation":    "reservation changed",
+		"delete_reservation": "reservation deleted",
+		"use_reservation":    "reservation of a job changed",
+		"comment_job":        "AdminComment set",
+		"signal_job":         "job signalled",
+		"requeue_job":        "job requeued",
+		"change_partitions":  "partitions of job changed",
+		"close_partition":    "partition closed",
+		"tell_job":           "owner notified",
+	}[kind]
+}
+
+// severity returns the log level of a successful action. Actions that hold or cancel a user's job
+// need an admin's attention (warn). Actions that belong to another action, or that the job's
+// AdminComment shows, are for debugging.
+func severity(a action.Action) zapcore.Level {
+	switch a := a.(type) {
+	case action.CreateGroup, action.CreatePolicy, action.DeletePolicy, action.DeleteRequest, action.CommentJob:
+		return zapcore.DebugLevel
+	case action.SetNodes:
+		if a.State == "" {
+			return zapcore.DebugLevel
+		}
+	case action.ReturnNodes:
+		if a.Then != action.Requeue {
+			return zapcore.WarnLevel
+		}
+	case takedown.EndJob:
+		if a.Then != action.Requeue {
+			return zapcore.WarnLevel
+		}
+	}
+	return zapcore.InfoLevel
+}

@@ -1,0 +1,154 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// Tell writes a job's AdminComment, unless it holds a comment by another author.
+func (h Hands) Tell(ctx context.Context, rec slurm.JobRecord, text string) error {
+	if memo.MayWrite(rec.AdminComment) {
+		if err := h.Slurm.SetAdminComment(ctx, rec.ID, text); err != nil {
+			return err
+		}
+	}
+	h.Memory.Owners.NoteTold(rec.ID, text)
+	return nil
+}
+
+// commentJob writes a job's AdminComment if the job still exists. The first comment also appears on
+// the terminal of a salloc or srun, which prints nothing while waiting.
+func (h Hands) commentJob(ctx context.Context, a action.CommentJob) error {
+	records, err := h.Memory.Owners.Read(ctx, h.Slurm, a.Job)
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	rec := records[0]
+	if err := h.Tell(ctx, rec, a.Text); err != nil {
+		return err
+	}
+	if rec.AdminComment == "" && rec.State != slurm.JobRunning {
+		h.notifyTerminal(ctx, rec, a.Text)
+	}
+	return nil
+}
+
+// notifyTerminal writes to the terminal of a salloc or srun.
+func (h Hands) notifyTerminal(ctx context.Context, rec slurm.JobRecord, text string) {
+	if rec.Batch {
+		return
+	}
+	if err := h.Slurm.NotifyJob(ctx, rec.ID, text); err != nil {
+		h.Log.Debug("terminal of a job not notified", zap.Uint32("job", rec.ID), zap.Error(err))
+	}
+}
+
+// returnNodes notifies the owners, then returns the nodes to Slurm, unless the jobs have changed
+// since the plan was made. The nodes lack a working machine, so nothing is lost while the owners
+// cannot be notified.
+func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
+	records, err := h.Memory.Owners.Read(ctx, h.Slurm, append([]uint32{a.Job}, a.Others...)...)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == a.Job }) {
+		return nil // the job no longer exists
+	}
+	for _, rec := range records {
+		switch {
+		case rec.State == slurm.JobRunning: // late nodes of a running job must not be taken
+			return fmt.Errorf("job %d has started", rec.ID)
+		case a.Door == "" && a.Then != action.Cancel && !rec.Requeues():
+			return fmt.Errorf("job %d keeps its nodes: Slurm would end it", rec.ID)
+		}
+	}
+	if _, err := h.untaken(ctx, a.Nodes, append([]uint32{a.Job}, a.Others...)...); err != nil {
+		return err
+	}
+	for _, rec := range records {
+		text := memo.OwnComment + a.Comment(rec.ID, h.Now())
+		if err := h.Tell(ctx, rec, text); err != nil {
+			return err
+		}
+		if a.Then != action.Requeue {
+			h.notifyTerminal(ctx, rec, text)
+		}
+	}
+	// A job that is held first changes from CONFIGURING to held, and cannot start in between.
+	switch a.Then {
+	case action.Hold:
+		err = h.Slurm.HoldJob(ctx, a.Job)
+	case action.Cancel:
+		err = h.Slurm.CancelJob(ctx, a.Job)
+	}
+	if err != nil {
+		return err
+	}
+	byExtra := map[string][]string{}
+	for _, n := range a.Nodes {
+		byExtra[a.Extra[n]] = append(byExtra[a.Extra[n]], n)
+	}
+	for _, extra := range slices.Sorted(maps.Keys(byExtra)) {
+		change := slurm.NodeChange{State: "power_down_force", Reason: memo.ReasonPrefix + a.Reason}
+		if a.Door != "" { // deleting the door also deletes the machines
+			change = slurm.NodeChange{}
+		}
+		if extra != "" {
+			change.Extra = &extra
+		}
+		if change != (slurm.NodeChange{}) {
+			err = cmp.Or(err, h.Slurm.UpdateNodes(ctx, byExtra[extra], change))
+		}
+	}
+	if a.Door == "" || err != nil {
+		return err
+	}
+	return h.deleteReservation(ctx, action.DeleteReservation{OfReservation: action.OfReservation{Name: a.Door}, Job: a.Job, Unused: a.Unused})
+}
+
+// signalJob signals a running batch script if its owner still wants the signal. An interactive job
+// gets a warning on its terminal instead. The AdminComment announces the warning first and confirms
+// it afterwards. A signal that was sent never counts as a failed action: it may have ended the job,
+// and Slurm rejects changes to the AdminComment of an ended job.
+func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
+	records, err := h.Memory.Owners.Read(ctx, h.Slurm, a.Job)
+	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning {
+		return err
+	}
+	rec := records[0]
+	switch reach := scene.ReachOf(rec); {
+	case a.Signal == "" && reach == scene.ByTerminal:
+		err = h.Slurm.NotifyJob(ctx, a.Job, a.Because())
+	case a.Signal != "" && reach == scene.BySignal:
+		err = h.Slurm.SignalJob(ctx, a.Job, a.Signal)
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := h.Tell(ctx, rec, a.Text); err != nil {
+		h.Memory.Owners.NoteTold(a.Job, a.Text)
+		h.Log.Warn("the job was warned, but its AdminComment was not updated", zap.Uint32("job", a.Job), zap.String("signal", a.Signal), zap.Error(err))
+	}
+	return nil
+}
+
+// requeueJob requeues a running job, unless Slurm would no longer requeue it.
+func (h Hands) requeueJob(ctx context.Context, a action.RequeueJob) error {
+	records, err := h.Memory.Owners.Read(ctx, h.Slurm, a.Job)
+	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning || !records[0].Requeues() {
+		return err
+	}
+	return h.Slurm.RequeueJob(ctx, a.Job)
+}

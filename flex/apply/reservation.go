@@ -1,0 +1,65 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// lateRest is how long slurmflex requests no machines for a pending job that did not start when all
+// its machines were up. The reason may have disappeared by then.
+const lateRest = 5 * time.Minute
+
+// createReservation creates a reservation. If slurmctld rejects a reservation for the user of a
+// job, slurmflex requests no machines for the job for some minutes, and why shows the reason.
+func (h Hands) createReservation(ctx context.Context, a action.CreateReservation) error {
+	err := h.Slurm.CreateReservation(ctx, slurm.ReservationSpec{
+		Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge,
+	})
+	if a.Job != 0 && errors.Is(err, slurm.ErrUserUnknown) {
+		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Unknown: a.User})
+	}
+	return err
+}
+
+// setReservation changes a reservation. If Slurm rejects a new start because the reservation has
+// already started, it succeeds.
+func (h Hands) setReservation(ctx context.Context, a action.SetReservation) error {
+	err := h.Slurm.SetReservation(ctx, a.Name, a.ReservationChange)
+	if !a.Start.IsZero() && errors.Is(err, slurm.ErrReservationStarted) {
+		return nil
+	}
+	return err
+}
+
+// useReservation makes a pending job use a reservation, or stop using it.
+func (h Hands) useReservation(ctx context.Context, a action.UseReservation) error {
+	name := a.Name
+	if a.Leave {
+		name = ""
+	}
+	return h.Slurm.SetReservationOf(ctx, a.Address, name)
+}
+
+// deleteReservation deletes a reservation. Slurm rejects this while a job uses the reservation.
+func (h Hands) deleteReservation(ctx context.Context, a action.DeleteReservation) error {
+	if a.Late != "" {
+		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Reason: a.Late})
+	}
+	var err error
+	switch {
+	case a.Unused:
+	case a.Address != "":
+		err = h.Slurm.SetReservationOf(ctx, a.Address, "")
+	case a.Job != 0:
+		err = h.Slurm.SetJobReservation(ctx, a.Job, "")
+	}
+	if err != nil {
+		return err
+	}
+	return h.Slurm.DeleteReservation(ctx, a.Name)
+}

@@ -1,0 +1,91 @@
+// Package leader decides which process makes a pass: one per host, by a lock, and only on one host
+// of a cluster with several controllers.
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"slurmflex/flex/rundir"
+)
+
+// Lock lets one process on this host reconcile at a time: the daemon, passes that hooks start, or
+// cron. It consists of two files in a private folder. The kernel releases them when their holder
+// dies. Between hosts, the Permission decides before each pass.
+type Lock struct {
+	Dir        string      // must exist with mode 0700 and belong to the user that makes the passes
+	Permission *Permission // nil: any process that holds the files may reconcile
+}
+
+// ErrQueued is the error if another process is already waiting to start a pass. One more pass would
+// see nothing new.
+var ErrQueued = errors.New("another pass is about to start")
+
+// Take waits until no other pass is running. It returns ErrQueued immediately if another process is
+// already waiting, because that process's pass has not started to look.
+func (l Lock) Take(ctx context.Context) (release func(), err error) {
+	next, err := l.open("next.lock")
+	if err != nil {
+		return nil, err
+	}
+	defer next.Close()
+	if err := unix.Flock(int(next.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, ErrQueued
+		}
+		return nil, fmt.Errorf("lock %s: %w", next.Name(), err)
+	}
+	pass, err := l.open("round.lock")
+	if err != nil {
+		return nil, err
+	}
+	if err := waitFor(ctx, pass); err != nil {
+		pass.Close()
+		return nil, fmt.Errorf("lock %s: %w", pass.Name(), err)
+	}
+	return func() { pass.Close() }, nil
+}
+
+// Usable returns why the lock cannot be taken, regardless of its current holder.
+func (l Lock) Usable() error {
+	f, err := l.open("next.lock")
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func (l Lock) open(name string) (*os.File, error) {
+	if err := rundir.Check(l.Dir); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(l.Dir, name), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock file: %w", rundir.Advised(err))
+	}
+	return f, nil
+}
+
+// waitFor takes the lock of f, polling until ctx ends, because a blocking flock cannot be
+// interrupted.
+func waitFor(ctx context.Context, f *os.File) error {
+	ask := time.NewTicker(50 * time.Millisecond)
+	defer ask.Stop()
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ask.C:
+		}
+	}
+}

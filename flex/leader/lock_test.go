@@ -1,0 +1,145 @@
+package leader
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// take takes a lock that is available.
+func take(t *testing.T, lock Lock) (release func()) {
+	release, err := lock.Take(t.Context())
+	assert.NoError(t, err)
+	return release
+}
+
+func TestLockAllowsOnePassAndOneWaiter(t *testing.T) {
+	lock := Lock{Dir: privateFolder(t)}
+	synctest.Test(t, func(t *testing.T) {
+		release := take(t, lock)
+		second := make(chan func())
+		go func() { second <- take(t, lock) }()
+		time.Sleep(time.Minute)
+		select {
+		case <-second:
+			t.Fatal("two passes at once")
+		default:
+		}
+
+		_, err := lock.Take(t.Context())
+		require.ErrorIs(t, err, ErrQueued, "a third one")
+
+		release()
+		release = <-second
+		third := make(chan func())
+		go func() { third <- take(t, lock) }()
+		time.Sleep(time.Minute)
+		release()
+		(<-third)()
+	})
+}
+
+func TestLockWaitEndsWithItsContext(t *testing.T) {
+	lock := Lock{Dir: privateFolder(t)}
+	synctest.Test(t, func(t *testing.T) {
+		release := take(t, lock)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := lock.Take(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.EqualError(t, err, "lock "+filepath.Join(lock.Dir, "round.lock")+": context deadline exceeded")
+
+		release()
+		take(t, lock)() // the waiter that stopped does not block the queue
+	})
+}
+
+func TestDeadProcessReleasesItsLock(t *testing.T) {
+	lock := Lock{Dir: privateFolder(t)}
+	holding := holder(t)
+	holding.Dir = lock.Dir
+	stdin, err := holding.StdinPipe()
+	require.NoError(t, err)
+	defer stdin.Close()
+	stdout, err := holding.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, holding.Start())
+	said, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "held\n", said)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = lock.Take(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	require.NoError(t, holding.Process.Kill())
+	release := take(t, lock)
+	release()
+	assert.ErrorContains(t, holding.Wait(), "killed")
+}
+
+func TestLockErrorNamesTheRemedy(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	for name, problem := range map[string]func() error{
+		"take":   func() error { _, err := Lock{Dir: dir}.Take(t.Context()); return err },
+		"usable": Lock{Dir: dir}.Usable,
+	} {
+		assert.EqualError(t, problem(), "lstat "+dir+": no such file or directory; create folder "+dir+
+			" with mode 0700 for the user that runs slurmctld, or set slurmflex.run_dir", name)
+	}
+}
+
+// privateFolder creates a folder suitable for a lock.
+func privateFolder(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	return dir
+}
+
+func TestLockNeedsAPrivateFolder(t *testing.T) {
+	dir := privateFolder(t)
+	require.NoError(t, os.Chmod(dir, 0o720))
+	want := "folder " + dir + " has mode 0720, so that others can reach into it; chmod 700 " + dir
+	_, err := Lock{Dir: dir}.Take(t.Context())
+	require.EqualError(t, err, want)
+	require.EqualError(t, Lock{Dir: dir}.Usable(), want)
+	left, _ := filepath.Glob(filepath.Join(dir, "*"))
+	assert.Empty(t, left)
+}
+
+func TestLockFileMustNotBeALink(t *testing.T) {
+	lock := Lock{Dir: privateFolder(t)}
+	target := filepath.Join(t.TempDir(), "precious")
+	require.NoError(t, os.Symlink(target, filepath.Join(lock.Dir, "next.lock")))
+	_, err := lock.Take(t.Context())
+	require.ErrorContains(t, err, "next.lock: too many levels of symbolic links; remove it if it is not ours")
+	assert.NoFileExists(t, target)
+}
+
+func TestHeldLockIsUsable(t *testing.T) {
+	lock := Lock{Dir: privateFolder(t)}
+	defer take(t, lock)()
+	assert.NoError(t, lock.Usable())
+}
+
+func TestLockFilesAreAccessibleToTheirOwnerOnly(t *testing.T) {
+	lock := Lock{Dir: privateFolder(t)}
+	take(t, lock)()
+	files, err := os.ReadDir(lock.Dir)
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	for _, f := range files {
+		info, err := f.Info()
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode(), f.Name())
+	}
+}

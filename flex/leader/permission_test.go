@@ -1,0 +1,150 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+)
+
+// asked answers a Permission for a cluster with a backup controller, and counts the calls.
+type asked struct {
+	user        string             // SlurmUser as scontrol prints it; empty: this user
+	others      []slurm.Controller // replace the two controllers, of which the primary is up
+	down        error              // error of each call
+	controllers int
+	configs     int
+}
+
+func (a *asked) Config(context.Context) (slurm.Config, error) {
+	a.configs++
+	user := a.user
+	if user == "" {
+		user = "us(" + strconv.Itoa(os.Geteuid()) + ")"
+	}
+	return slurm.Config{"SlurmUser": user}, a.down
+}
+
+func (a *asked) Controllers(context.Context) ([]slurm.Controller, error) {
+	a.controllers++
+	if a.others != nil {
+		return a.others, a.down
+	}
+	return []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, {Role: "backup", Host: "ctl2"}}, a.down
+}
+
+func TestPassesAreMadeOnOneHostOnly(t *testing.T) {
+	up := func(hosts ...string) []slurm.Controller {
+		var all []slurm.Controller
+		for i, role := range []string{"primary", "backup1", "backup2"}[:len(hosts)] {
+			host, isUp := hosts[i], true
+			if host[0] == '-' {
+				host, isUp = host[1:], false
+			}
+			all = append(all, slurm.Controller{Role: role, Host: host, Up: isUp})
+		}
+		return all
+	}
+	const none = "no slurmctld is up: primary ctl1 is DOWN, backup1 ctl2 is DOWN"
+	for name, test := range map[string]struct {
+		host        string
+		controllers []slurm.Controller
+		want        string // empty: this host acts
+	}{
+		"on the primary's": {"ctl1", up("ctl1", "ctl2"), ""},
+		"not on the backup's while the primary is up":    {"ctl2", up("ctl1", "ctl2"), "slurmctld is active on ctl1"},
+		"not on the primary's while only the backup is":  {"ctl1", up("-ctl1", "ctl2"), "slurmctld is active on ctl2"},
+		"on the backup's while the primary is down":      {"ctl2", up("-ctl1", "ctl2"), ""},
+		"on the first of the backups that are up":        {"ctl2", up("-ctl1", "ctl2", "ctl3"), ""},
+		"not on the second one's":                        {"ctl3", up("-ctl1", "ctl2", "ctl3"), "slurmctld is active on ctl2"},
+		"on the second one's when it is the only one up": {"ctl3", up("-ctl1", "-ctl2", "ctl3"), ""},
+		"on none while none is up":                       {"ctl1", up("-ctl1", "-ctl2"), none},
+		"on none of them, whichever asks":                {"ctl2", up("-ctl1", "-ctl2"), none},
+		"on the only controller's, up":                   {"ctl1", up("ctl1"), ""},
+		"on the only controller's, down, to say why not": {"ctl1", up("-ctl1"), ""},
+		"on a host that is not a controller":             {"login", up("ctl1", "ctl2"), ""},
+		"on such a one though none is up":                {"login", up("-ctl1", "-ctl2"), ""},
+		"by the name before the dot":                     {"ctl2.example.org", up("ctl1", "ctl2"), "slurmctld is active on ctl1"},
+		"by the whole name":                              {"ctl2.example.org", up("ctl1.example.org", "ctl2.example.org"), "slurmctld is active on ctl1.example.org"},
+		"with a name that only starts alike":             {"ctl2", up("ctl", "ctl22"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := standing(test.host, test.controllers)
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.want)
+			assert.Equal(t, test.want != none, errors.Is(err, ErrStandby))
+		})
+	}
+}
+
+func TestExactlyOneControllerActs(t *testing.T) {
+	hosts := []string{"ctl1", "ctl2", "ctl3"}
+	for up := 1; up < 1<<len(hosts); up++ { // one bit per host
+		var controllers []slurm.Controller
+		for i, host := range hosts {
+			controllers = append(controllers, slurm.Controller{Role: "backup", Host: host, Up: up>>i&1 == 1})
+		}
+		acting := 0
+		for _, host := range hosts {
+			if standing(host, controllers) == nil {
+				acting++
+			}
+		}
+		assert.Equal(t, 1, acting, "%v", controllers)
+	}
+}
+
+func TestOnlySlurmUserMakesPasses(t *testing.T) {
+	us := userName(strconv.Itoa(os.Geteuid()))
+	for name, test := range map[string]struct{ user, want string }{
+		"us": {"", ""},
+		"another": {
+			"slurm(4294967294)",
+			"not SlurmUser: this runs as " + us + ", and SlurmUser is slurm; run it as slurm, in a unit with User=slurm or by sudo -u slurm",
+		},
+		"no uid": {"slurm", `read slurm.conf: SlurmUser "slurm" is not a name with a uid`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &asked{user: test.user}
+			permission := &Permission{Slurm: p, Host: "ctl1"}
+			err := permission.Check(t.Context())
+			if test.want == "" {
+				require.NoError(t, err)
+				require.NoError(t, permission.Check(t.Context()))
+				assert.Equal(t, 1, p.configs, "once is enough")
+				assert.Equal(t, 2, p.controllers)
+				return
+			}
+			require.EqualError(t, err, test.want)
+			assert.Equal(t, name == "another", errors.Is(err, ErrNotSlurmUser))
+			assert.Zero(t, p.controllers)
+		})
+	}
+}
+
+func TestNoHostActsWithoutAnAnswerFromSlurm(t *testing.T) {
+	p := &asked{down: errors.New("scontrol: no answer within 30s")}
+	permission := &Permission{Slurm: p, Host: "ctl1"}
+	require.EqualError(t, permission.Check(t.Context()), "read slurm.conf: scontrol: no answer within 30s")
+	p.down = nil
+	require.NoError(t, permission.Check(t.Context()))
+	p.down = errors.New("scontrol: no answer within 30s")
+	require.EqualError(t, permission.Check(t.Context()), "read controllers: scontrol: no answer within 30s")
+}
+
+func TestPermissionDefaultsToThisHost(t *testing.T) {
+	name, err := os.Hostname()
+	require.NoError(t, err)
+	me := slurm.Controller{Role: "backup", Host: name, Up: true}
+	permission := &Permission{Slurm: &asked{others: []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, me}}}
+	require.ErrorIs(t, permission.Check(t.Context()), ErrStandby)
+}

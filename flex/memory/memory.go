@@ -1,0 +1,66 @@
+// Package memory holds what a process remembers between its passes. A restart clears it, which is
+// harmless: Slurm and Compute have everything that a pass must know.
+package memory
+
+import (
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
+)
+
+// Memory is what a process remembers between its passes. Its parts that actions change are safe for
+// concurrent use, because actions run in parallel, also with the next pass.
+type Memory struct {
+	Made     Made       // what this process created, and lists may not show yet
+	Refusals Refusals   // what Compute rejected
+	Retries  Retries    // what Slurm rejected
+	Late     Latecomers // pending jobs that did not start in time
+	Owners   Owners     // job records, and the last message to each owner
+
+	Settings  Settings  // slurm.conf
+	Templates Templates // instance templates
+	Regions   Regions   // the last reading of each region
+
+	Failures Failures // errors of actions that the log has
+	Problems Problems // problems that the log has
+
+	missed  missed                 // nodes that have lost their machines
+	started time.Time              // start of the first pass
+	asked   map[string]scene.Asked // from the last plan; see scene.Snapshot
+	unasked map[uint32]time.Time   // from the last plan; see scene.Snapshot
+}
+
+// Begin returns the snapshot of a pass that starts to look now, with what earlier passes know.
+func (m *Memory) Begin(now time.Time) scene.Snapshot {
+	if m.started.IsZero() {
+		m.started = now
+	}
+	return scene.Snapshot{
+		Begun: now, Started: m.started,
+		Compute: scene.Compute{Unseen: map[string]error{}},
+		Memory:  scene.Memory{Refused: m.Refusals.matter(now), Asked: m.asked, Unasked: m.unasked},
+	}
+}
+
+// Complete adds to a snapshot what its readings do not show, and remembers the readings.
+func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
+	m.Made.complete(snap)
+	m.missed.complete(snap, cfg)
+	m.Regions.recall(snap, cfg.FlexRegions())
+	m.Owners.keep(snap)
+	m.Settings.add(snap)
+	snap.Late = m.Late.Matter(snap.Now)
+}
+
+// Planned remembers a plan for the next pass.
+func (m *Memory) Planned(p plan.Plan) {
+	m.asked, m.unasked = p.Asked, demand.WithoutReason(p.Held)
+}
+
+// StartOver makes the next pass read as much as the first pass of a process.
+func (m *Memory) StartOver() {
+	m.started, m.Settings.read = time.Time{}, time.Time{}
+}

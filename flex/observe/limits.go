@@ -1,0 +1,26 @@
+package observe
+
+import (
+	"context"
+	"slices"
+
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// Limiter reads Slurm's limits: the limits of licenses and, with accounting, of accounts, users and
+// QOS.
+type Limiter interface {
+	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
+}
+
+// observeAllowances reads Slurm's limits if jobs wait pending for machines or a limit. It reads the
+// limits after the jobs, so that a job that starts in between is counted.
+func (o Observer) observeAllowances(ctx context.Context, snap *scene.Snapshot) {
+	snap.Allowances, snap.AllowancesErr = slurm.Allowances{}, nil
+	if !o.covers() || !slices.ContainsFunc(snap.Jobs, demand.NeedsLimits) {
+		return
+	}
+	snap.Allowances, snap.AllowancesErr = o.Slurm.Allowances(ctx, o.Memory.Settings.Limited)
+}

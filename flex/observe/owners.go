@@ -1,0 +1,63 @@
+package observe
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// observeOwners reads the missing records of jobs with one call: of pending jobs with a door, of
+// jobs on flex nodes that are powering up, and of jobs on flex nodes with salvage. In the first
+// pass of a process, it also reads the records of all other jobs on flex nodes, and of pending jobs
+// that were requeued or held.
+func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
+	rising := make(map[string]bool, len(snap.Nodes))
+	for _, n := range snap.Nodes {
+		rising[n.Name] = n.State.Power() == slurm.Rising
+	}
+	doors := map[string]bool{}
+	for _, held := range snap.Reservations {
+		if h := memo.ParseHold(o.Config.Cluster, held.Name); h.Kind == memo.DoorHold {
+			doors[h.Address] = true
+		}
+	}
+	var ids []uint32
+	for _, j := range snap.Jobs {
+		if j.State.Waits() && !o.Memory.Owners.Last(j.ID).Read && !j.IsTasks() &&
+			(doors[j.Address()] || snap.Begun.Equal(snap.Started) && o.isBack(j, snap.Begun)) {
+			ids = append(ids, j.ID)
+		}
+		if !o.Memory.Owners.Last(j.ID).Read && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
+			set, _, ok := o.Config.Find(name)
+			return ok && set.Flex != nil && (rising[name] || set.Flex.Salvage || snap.Begun.Equal(snap.Started))
+		}) {
+			ids = append(ids, j.ID)
+		}
+	}
+	if _, err := o.Memory.Owners.Read(ctx, o.Slurm, ids...); err != nil {
+		// Those jobs are not returned to Slurm, and the next pass reads their records.
+		o.Log.Debug("job records not read", zap.Error(err))
+	}
+}
+
+// requeuePause is slightly longer than the time for which Slurm keeps a requeued job from starting.
+const requeuePause = 3 * time.Minute
+
+// isBack reports whether a pending job of a partition with flex-start nodes is held or was just
+// requeued.
+func (o Observer) isBack(j slurm.Job, now time.Time) bool {
+	if j.Reason != "JobHeldAdmin" && (j.Reason != slurm.BeginTime || j.Start.Sub(now) > requeuePause) {
+		return false
+	}
+	return slices.ContainsFunc(o.Config.Partitions, func(p config.Partition) bool {
+		return slices.Contains(strings.Split(j.Partition, ","), p.Name) && o.Config.IsOurs(p)
+	})
+}

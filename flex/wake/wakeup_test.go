@@ -1,0 +1,298 @@
+package wake
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"golang.org/x/sys/unix"
+)
+
+var someWakeUp = Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-3]", Jobs: []uint32{812, 813}}
+
+// socketPath returns a short path: the kernel rejects paths over 107 bytes.
+func socketPath(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "flex")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return SocketPath(dir)
+}
+
+// listening starts a daemon's listener and returns its path.
+func listening(t testing.TB) (path string, wakeUps <-chan Call) {
+	t.Helper()
+	path = socketPath(t)
+	wakeUps, err := Listen(t.Context(), path, "alpha", zap.NewNop())
+	require.NoError(t, err)
+	return path, wakeUps
+}
+
+// heard starts the listener of a cluster's daemon, and returns its log of errors.
+func heard(t *testing.T, cluster string) (path string, wakeUps <-chan Call, log *observer.ObservedLogs) {
+	t.Helper()
+	path = socketPath(t)
+	core, log := observer.New(zap.WarnLevel)
+	wakeUps, err := Listen(t.Context(), path, cluster, zap.New(core))
+	require.NoError(t, err)
+	return path, wakeUps, log
+}
+
+// send sends a wake-up, and retries if the daemon is late on a busy machine.
+func send(t testing.TB, path string, h Call) error {
+	t.Helper()
+	for {
+		err := Send(t.Context(), path, h)
+		if late := net.Error(nil); !errors.As(err, &late) || !late.Timeout() {
+			return err
+		}
+	}
+}
+
+// arrives sends a wake-up and checks that the daemon receives it.
+func arrives(t *testing.T, path string, wakeUps <-chan Call) {
+	t.Helper()
+	require.NoError(t, send(t, path, someWakeUp))
+	assert.Equal(t, someWakeUp, <-wakeUps)
+}
+
+// pretender listens at the path of a daemon.
+func pretender(t *testing.T) (path string, ear net.Listener) {
+	t.Helper()
+	path = socketPath(t)
+	ear, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	t.Cleanup(func() { ear.Close() })
+	require.NoError(t, os.Chmod(path, 0o600))
+	return path, ear
+}
+
+// say writes bytes to the socket and returns the complete answer.
+func say(t testing.TB, path string, bytes []byte) string {
+	t.Helper()
+	conn, err := net.Dial("unix", path)
+	if !assert.NoError(t, err) { // require must not be called in the test's goroutines
+		return err.Error()
+	}
+	defer conn.Close()
+	_, _ = conn.Write(bytes) // the daemon may hang up before it has read everything
+	_ = conn.(*net.UnixConn).CloseWrite()
+	answer, _ := io.ReadAll(conn)
+	return string(answer)
+}
+
+func TestWakeUpArrivesUnchanged(t *testing.T) {
+	path, wakeUps := listening(t)
+	arrives(t, path, wakeUps)
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.ModeSocket|0o600, info.Mode())
+}
+
+func TestSecondWakeUpIsAcknowledgedAndDropped(t *testing.T) {
+	path, wakeUps := listening(t)
+	require.NoError(t, send(t, path, someWakeUp))
+	require.NoError(t, send(t, path, Call{Verb: "suspend", Nodes: "alpha-a3-9"}))
+	assert.Equal(t, someWakeUp, <-wakeUps)
+	assert.Empty(t, wakeUps)
+}
+
+func TestWakeUpForAWholeClusterFits(t *testing.T) {
+	path, wakeUps := listening(t)
+	h := Call{Verb: "resume", Nodes: strings.Repeat("alpha-a3-12345,", 5000), Jobs: make([]uint32, 1000)}
+	require.NoError(t, send(t, path, h))
+	assert.Equal(t, h, <-wakeUps)
+}
+
+func TestSocketExistsOnlyWithADaemon(t *testing.T) {
+	path := socketPath(t)
+	require.ErrorIs(t, Send(t.Context(), path, someWakeUp), os.ErrNotExist)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Listen(ctx, path, "alpha", zap.NewNop())
+	require.NoError(t, err)
+	cancel()
+	require.Eventually(t, func() bool { return errors.Is(Send(t.Context(), path, someWakeUp), os.ErrNotExist) },
+		time.Minute, time.Millisecond, "a daemon that has ended leaves none")
+}
+
+func TestUntrustworthySocketIsNotUsed(t *testing.T) {
+	in := func(name, want string, spoil func(t *testing.T, path string) error) {
+		t.Run(name, func(t *testing.T) {
+			path, wakeUps := listening(t)
+			require.NoError(t, spoil(t, path))
+			want = strings.ReplaceAll(want, "PATH", path)
+			assert.EqualError(t, Send(t.Context(), path, someWakeUp), want)
+			assert.Empty(t, wakeUps)
+
+			_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
+			require.EqualError(t, err, want, "nor taken away")
+			_, err = os.Lstat(path)
+			assert.NoError(t, err)
+		})
+	}
+	in("wrong mode", "PATH has mode 0620; others must have no access (0600)",
+		func(_ *testing.T, path string) error { return os.Chmod(path, 0o620) })
+	in("wrong owner", "PATH belongs to uid 12345, not to uid 0 or root; run the daemon as SlurmUser", anothers)
+	in("not a socket", "PATH is not a socket; remove it and restart the daemon", aFile)
+	in("a link to a socket", "PATH is not a socket; remove it and restart the daemon", aLink)
+}
+
+// anothers gives a file to another user.
+func anothers(t *testing.T, path string) error { asRoot(t); return os.Chown(path, 12345, -1) }
+
+// aFile replaces a file by a regular file; aLink replaces it by a link to the moved original.
+func aFile(_ *testing.T, path string) error {
+	return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600))
+}
+
+func aLink(_ *testing.T, path string) error {
+	return errors.Join(os.Rename(path, path+".moved"), os.Symlink(path+".moved", path))
+}
+
+func asRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can play another user")
+	}
+}
+
+func TestCallerOfAnotherUserIsRejected(t *testing.T) {
+	asRoot(t)
+	path, wakeUps, log := heard(t, "alpha")
+	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
+	require.NoError(t, os.Chmod(path, 0o666))
+
+	answer := make(chan string)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), 12345, ^uintptr(0)); errno != 0 {
+			answer <- errno.Error()
+			return
+		}
+		answer <- say(t, path, []byte(`{"verb":"resume"}`))
+	}()
+	assert.Empty(t, <-answer)
+	assert.Empty(t, wakeUps)
+	require.Equal(t, 1, log.Len())
+	assert.EqualError(t, log.All()[0].Context[0].Interface.(error), "caller has uid 12345, not 0 or 0")
+}
+
+func TestSendTimesOutWithoutAReceipt(t *testing.T) {
+	path, _ := pretender(t)
+	var begun time.Time
+	var err error
+	// Connecting may take the whole time on a busy machine, so the test retries until it has
+	// connected.
+	for !errors.As(err, new(UnreceiptedError)) {
+		begun = time.Now()
+		err = Send(t.Context(), path, someWakeUp)
+		require.Error(t, err)
+	}
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.ErrorContains(t, err, "no receipt from the daemon at "+path)
+	assert.GreaterOrEqual(t, time.Since(begun), wakeUpTime)
+	assert.Less(t, time.Since(begun), time.Minute) // the machine may be busy
+}
+
+func TestUnexpectedReceiptIsAnError(t *testing.T) {
+	path, other := pretender(t)
+	go func() {
+		for conn, err := other.Accept(); err == nil; conn, err = other.Accept() {
+			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\n")
+		}
+	}()
+	err := send(t, path, someWakeUp)
+	require.ErrorAs(t, err, new(UnreceiptedError))
+	assert.EqualError(t, err, `the daemon at `+path+` refused the wake-up: "HTTP/1.1 400 Bad Request\n"`)
+}
+
+func TestNoInputStopsTheListener(t *testing.T) {
+	path, wakeUps := listening(t)
+	for name, bytes := range map[string][]byte{
+		"nothing":        {},
+		"no JSON":        []byte("resume alpha-a3-0\n"),
+		"not a wake-up":  []byte(`["resume"]`),
+		"half a wake-up": []byte(`{"verb":"resume"`),
+		"a job below 0":  []byte(`{"jobs":[-1]}`),
+		"bytes":          {0, 0xff, 0xfe, '\n'},
+		"too long":       []byte(`{"verb":"` + strings.Repeat("x", wakeUpSize) + `"}`),
+		"deeply nested":  []byte(`{"nodes":` + strings.Repeat("[", 1<<20)),
+		"blanks for now": []byte(strings.Repeat(" ", wakeUpSize+1)),
+	} {
+		assert.Empty(t, say(t, path, bytes), name)
+		assert.Empty(t, wakeUps, name)
+	}
+	mute, err := net.Dial("unix", path)
+	require.NoError(t, err)
+	defer mute.Close()
+	arrives(t, path, wakeUps) // while another caller is silent
+	_, err = mute.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, io.EOF, "who says nothing is hung up on")
+}
+
+func TestSocketOfAKilledDaemonIsReplaced(t *testing.T) {
+	path := socketPath(t)
+	killed, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	killed.SetUnlinkOnClose(false)
+	require.NoError(t, killed.Close())
+	require.NoError(t, os.Chmod(path, 0o600))
+	err = Send(t.Context(), path, someWakeUp)
+	require.ErrorIs(t, err, unix.ECONNREFUSED)
+	require.NotErrorAs(t, err, new(UnreceiptedError), "nothing was sent")
+
+	wakeUps, err := Listen(t.Context(), path, "alpha", zap.NewNop())
+	require.NoError(t, err)
+	arrives(t, path, wakeUps)
+}
+
+func TestSecondDaemonIsRejected(t *testing.T) {
+	path, wakeUps := listening(t)
+	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
+	require.EqualError(t, err, "another daemon listens on "+path+"; stop it first")
+	arrives(t, path, wakeUps) // the first daemon continues
+}
+
+func TestListenErrorNamesTheMissingFolder(t *testing.T) {
+	path := SocketPath(filepath.Join(t.TempDir(), "none"))
+	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "no such file or directory; create folder "+filepath.Dir(path)+" with mode 0700 for the user that runs slurmctld")
+}
+
+func TestSocketNeedsAPrivateFolder(t *testing.T) {
+	path := socketPath(t)
+	dir := filepath.Dir(path)
+	require.NoError(t, os.Chmod(dir, 0o720))
+	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
+	require.EqualError(t, err, "folder "+dir+" has mode 0720, so that others can reach into it; chmod 700 "+dir)
+	assert.NoFileExists(t, path)
+}
+
+func FuzzReceive(f *testing.F) {
+	f.Add([]byte(`{"verb":"resume","nodes":"alpha-a3-[0-3]","jobs":[812]}`))
+	f.Add([]byte(`{"verb":1}`))
+	f.Add([]byte("\x00\xff"))
+	path, wakeUps := listening(f)
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		answer := say(t, path, bytes)
+		select {
+		case <-wakeUps:
+			assert.Equal(t, "ok\n", answer)
+		default:
+			assert.Empty(t, answer)
+		}
+	})
+}

@@ -200,7 +200,7 @@ func (t *teller) waiting(r Row) {
 	case r.failing():
 		t.lead("The request is %s.", r.failure(t.at(r.FailingSince)))
 		t.fact("It is for %s.", t.asked(r))
-	case !r.NextAt.IsZero():
+	case r.Failed > 0 && !r.NextAt.IsZero():
 		t.lead("Attempt %d failed: %s. slurmflex retries at %s.", r.Failed, cmp.Or(r.Brief, mig.CauseUnknown.String()), t.on(r.NextAt))
 		t.fact("It will request %s.", t.asked(r))
 	case set.Block != nil:

@@ -76,7 +76,7 @@ func TestJobFailsOverAfterAPermanentErrorAndAPreemption(t *testing.T) {
 func TestStaticNodeGetsANewSpotMachineAfterPreemption(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
-		{Name: "spot", Machine: "g2-standard-4", Size: 2, Capacity: "spot", Static: true, Shared: true},
+		{Name: "spot", Machine: "g2-standard-4", Size: 2, Capacity: "spot", Static: 2, Shared: true},
 	}})
 	awaitUp(t, l, "alpha-spot-0")
 	awaitUp(t, l, "alpha-spot-1")

@@ -48,6 +48,29 @@ func TestHeterogeneousJobBehindTheCoverWaitsConfiguring(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
+// slurmflex makes no door over a static node, nor over a node that another's reservation covers
+// later. Slurm allocates the nodes of jobs that also need such a node.
+func TestJobThatAlsoNeedsNodesOutsideTheCoverWaitsConfiguring(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+		Name: "mixed", Machine: "g2-standard-4", Size: 3, Static: 1, FlexKeys: "max_run_duration: 3600",
+	}}})
+	run(t, l, "scontrol", "create", "reservation", "reservationname=later", "nodes=alpha-a3-0", "starttime=now+30days", "duration=60", "users=root", "flags=maint")
+	awaitShown(t, time.Minute, "the static node to be up", func() (string, bool) {
+		shown := run(t, l, "scontrol", "-o", "show", "node", "alpha-mixed-0")
+		return shown, strings.Contains(shown, "State=IDLE+CLOUD ")
+	})
+	awaitShown(t, time.Minute, "the cover", func() (string, bool) {
+		shown := run(t, l, "scontrol", "-o", "show", "reservation")
+		return shown, strings.Contains(shown, ".cover-") && strings.Contains(shown, "alpha-mixed-")
+	})
+	whole := submit(t, l, "-p", "mixed", "-N3", "--time=10")
+	named := submit(t, l, "-p", "train", "-N2", "-w", "alpha-a3-0", "--time=10")
+	awaitCompleted(t, l, whole)
+	awaitCompleted(t, l, named)
+	assert.Equal(t, "0", jobField(t, l, whole, "Restarts"))
+	awaitNoDoors(t, l)
+}
+
 // Two jobs need the only license. Slurm does not show this while both wait.
 func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})

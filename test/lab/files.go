@@ -106,7 +106,8 @@ nodeset:
 {{- range $i, $set := .NodeSets}}
   {{.Name}}:
     nodeset_name: {{.Name}}
-    {{if .Static}}node_count_static{{else}}node_count_dynamic_max{{end}}: {{.Size}}
+    node_count_static: {{.Static}}
+    node_count_dynamic_max: {{.Dynamic}}
     instance_template: projects/demo/regions/us-central1/instanceTemplates/{{.Name}}
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]

@@ -58,11 +58,14 @@ type NodeSet struct {
 	Machine  string   // of its template; empty: the scenario creates the template
 	Size     int      // nodes; with more than 8, mute them, because there are only 8 slurmd ports
 	Shared   bool     // whether jobs share the nodes of its partition
-	Static   bool     // whether its nodes are static
+	Static   int      // how many of its nodes are static
 	Keys     []string // more keys, such as "enable_placement: true"
 	FlexKeys string   // keys of its dws_flex block
 	Capacity string   // replaces the dws_flex block, such as "spot"
 }
+
+// Dynamic returns how many of the nodeset's nodes are dynamic.
+func (s NodeSet) Dynamic() int { return s.Size - s.Static }
 
 // CPUs returns the number of CPUs for the nodeset's node_conf: the lab's, or one if the machine
 // type is not known yet. 0: use the machine type's.

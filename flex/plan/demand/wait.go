@@ -30,7 +30,7 @@ type Wait struct {
 	Obstacle string
 	Barred   bool          // the job lacks more than nodes, so slurmflex requests none for it
 	Failed   int           // consecutive failed attempts, if they are the obstacle
-	Next     time.Time     // when the next attempt will be made, if known
+	Next     time.Time     // after a failed attempt: when the next one will be made
 	Failing  scene.Failing // if Failed counts calls that every pass repeats
 
 	mig.Trouble // why the last attempt, or the current request so far, has created no machines

@@ -57,8 +57,8 @@ func countAsked(w *demand.Wanted, c *demand.Claim) scene.Asked {
 
 // askedSince returns the latest time span during which a request for the claim is live, is being
 // made, or is refused, as far as Compute and this process know. A refusal lasts until its
-// back-off ends. askedSince reports false if it knows no such span, or if another obstacle
-// prevents a new request.
+// back-off ends. A live request counts whatever prevents a new one. Without one, askedSince reports
+// false while an obstacle prevents a new request.
 func askedSince(w *demand.Wanted, c *demand.Claim) (since, until time.Time, counts bool) {
 	now := w.Scene.Seen.Now
 	switch {

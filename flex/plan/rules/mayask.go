@@ -2,10 +2,11 @@ package rules
 
 import "slurmflex/flex/plan/demand"
 
-// mayAsk returns the obstacle to a request for the claim now: first a rule's bar, then
-// max_active_requests. refresh_after and renew_before call mayAsk before they release anything, and
-// the timers use the same rules. The claim's own live request does not count against the limit,
-// unless a more important job would take its place.
+// mayAsk returns the bar to a request for the claim now: the strongest bar of all rules, also of
+// those that do not decide, or else Obstructs if max_active_requests leaves no place. refresh_after
+// and renew_before call mayAsk before they release anything, and the timers use the same rules. The
+// claim's own live request does not count against the limit, unless a more important job would take
+// its place.
 func mayAsk(w *demand.Wanted, c *demand.Claim) Bar { return MayAskIn(w, PlacesNow(w), c) }
 
 // MayAskIn is mayAsk for a given count of requests.

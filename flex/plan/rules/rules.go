@@ -21,7 +21,7 @@ type Verdict struct {
 	Why      string              // the obstacle to a request, or the reason why the wait ends
 	Quiet    bool                // Why is already under way, so the job's owner is not notified
 	Failed   int                 // consecutive failed attempts, if they are the reason
-	Next     time.Time           // when the next attempt will be made
+	Next     time.Time           // after a failed attempt: when the next one will be made
 	Return   *action.ReturnNodes // the nodes to return
 	pending  bool                // the request is being created
 	Failing  scene.Failing       // how the claim's calls fail
@@ -64,8 +64,8 @@ type Bar uint8
 // The bars, weakest first.
 const (
 	BarsNothing Bar = iota // the rule prevents no request
-	Refuses                // Compute refused the request, or would refuse it: the timers run
-	Obstructs              // the request waits for something else: the timers pause
+	Refuses                // Compute refused the request, or would: the timers run until the back-off ends
+	Obstructs              // the request waits for something else: without a live one, the timers pause
 )
 
 // rules apply in this order. The first rule that does more than add a note decides. If none

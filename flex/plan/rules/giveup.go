@@ -71,16 +71,16 @@ func (v *Verdict) needRecords(w *demand.Wanted) {
 	}
 }
 
-// oncePerNode lets a job wait if another verdict of this pass has taken one of its nodes. Otherwise it
-// adds the nodes that the verdict takes.
-func (v *Verdict) oncePerNode(taken map[string]bool) {
+// oncePerNode lets a job wait if another job's verdict of this pass has taken one of its nodes.
+// Otherwise it notes the nodes that the verdict takes for its job.
+func (v *Verdict) oncePerNode(taken map[string]uint32) {
 	switch {
 	case v.Do != Returns:
-	case slices.ContainsFunc(v.Return.Nodes, func(name string) bool { return taken[name] }):
+	case slices.ContainsFunc(v.Return.Nodes, func(name string) bool { return taken[name] != 0 && taken[name] != v.Return.Job }):
 		v.Do, v.Quiet = Waits, true
 	default:
 		for _, name := range v.Return.Nodes {
-			taken[name] = true
+			taken[name] = v.Return.Job
 		}
 	}
 }

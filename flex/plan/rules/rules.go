@@ -159,7 +159,7 @@ func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
 			first[from] = i
 		}
 	}
-	taken := map[string]bool{}
+	taken := map[string]uint32{}
 	for _, i := range slices.Sorted(maps.Values(first)) {
 		v := &verdicts[i]
 		v.needRecords(w)

@@ -131,6 +131,14 @@ func TestColdDoorIsDeletedIfTheJobDoesNotStart(t *testing.T) {
 	assert.Equal(t, "delete reservation COLD", strings.ReplaceAll(w.inSlurm(), coldName, "COLD"))
 }
 
+// If the clock of the host was ahead when the door was made, the door starts in the future.
+func TestColdDoorThatStartsInTheFutureIsOpened(t *testing.T) {
+	w := newUnasked()
+	w.reserve(coldName, 24*time.Hour, "alpha-a3-[0-3]", "")
+	w.job().Reservation = coldName
+	assert.Equal(t, "change reservation COLD from 2026-11-21T12:00:00Z", strings.ReplaceAll(w.inSlurm(), coldName, "COLD"))
+}
+
 // A component in another partition uses none of our nodes and no door.
 func TestHeterogeneousJobWithAForeignComponentGetsADoor(t *testing.T) {
 	w := newUnasked()

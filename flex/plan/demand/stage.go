@@ -23,7 +23,7 @@ const (
 	DoorSingle
 	DoorBooting  // machines are requested or booting
 	DoorReady    // all machines have registered
-	DoorStarting // the door has started, and the job should start within lateAfter
+	DoorStarting // the job should start within lateAfter of the start of the door
 	DoorLate     // the job has not started, so it lacks something other than machines
 )
 

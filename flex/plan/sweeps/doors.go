@@ -76,6 +76,9 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		case stage == demand.DoorReady && d.Named():
 			opens(w.Scene.Seen.Now, "all machines of its job have registered")
 			s.Expect = append(s.Expect, "job "+d.Address+" to start")
+		case stage == demand.DoorStarting && !d.Opened(w.Scene.Seen.Now):
+			opens(w.Scene.Seen.Now, "a clock that was ahead set its start")
+			s.Expect = append(s.Expect, "job "+d.Address+" to start")
 		case stage == demand.DoorStarting:
 			s.Expect = append(s.Expect, "job "+d.Address+" to start")
 		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(w.Scene.Seen.Now):

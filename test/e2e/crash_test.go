@@ -108,6 +108,7 @@ const undisturbed = `alpha-a3-job-1 {"slurmflex":1,"cluster":"alpha","nodeset":"
 `
 
 func TestSyncCompletesAResumeKilledAfterAnyCall(t *testing.T) {
+	onOldest(t)
 	l, d := waiting(t)
 	ctx := context.Background()
 	for killAt := 1; ; killAt++ {

@@ -122,6 +122,7 @@ func TestAnnouncedMaintenanceKeepsLongJobsOff(t *testing.T) {
 }
 
 func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "boot_timeout: 5, boot_failures: 1"})
 	mute(t, l, ".*")
 	id := submit(t, l, "-p", "train", "-N1", "--time=15")

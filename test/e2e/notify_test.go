@@ -40,6 +40,7 @@ func restartDaemon(t *testing.T, l *lab.Lab) {
 }
 
 func TestProgramIsToldOfAJobAndItsLostMachine(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	setNotifyProgram(t, l)
 	told := func() string { return readFile(l.Log("notify.log")) }

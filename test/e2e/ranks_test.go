@@ -15,6 +15,7 @@ import (
 )
 
 func TestRanksFollowTheBlocksOfAJobsNodes(t *testing.T) {
+	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	hosts, notes, ranks, again, why := l.Log("hosts"), l.Log("notes"), l.Log("ranks"), l.Log("again"), l.Log("why")
 	flex := filepath.Join(l.Dir, "bin/slurmflex") + " --config " + l.Config()

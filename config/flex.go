@@ -67,8 +67,8 @@ type Flex struct {
 	OnProvisionTimeout TimeoutAction `key:"on_provision_timeout" words:"requeue hold cancel" needs:"provision_timeout" capacity:"too"`
 	// ShareRequests is the highest number of one-node jobs in one resize request.
 	ShareRequests int `key:"share_requests" unit:"machines" range:"1 to 1000" default:"1"`
-	// AskElsewhereAfter is the time from a pending job's first request until machines are also
-	// requested in the next partition of its list.
+	// AskElsewhereAfter is the time from when nodes were first reserved for a pending job until
+	// machines are also requested in the next partition of its list.
 	AskElsewhereAfter time.Duration `key:"ask_elsewhere_after" was:"fallback_after" unit:"s" range:"0s to 8760h"`
 	// RefreshAfter is the time after which a waiting request is replaced by a new one; 0 means
 	// never.

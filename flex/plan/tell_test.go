@@ -78,7 +78,7 @@ func TestAdminCommentChangesWhenAJobLosesItsNodes(t *testing.T) {
 		assert.Contains(t, p.Actions[0].String(), "return alpha-a3-0 to Slurm and requeue job 7")
 		assert.Empty(t, tells(p), "the return itself contains the reason")
 	})
-	const why = "flex-start: the machine did not join Slurm within boot_timeout 00:30:00"
+	const why = "flex-start: requeued at 2026-11-21T11:59:00Z: the machine did not join Slurm within boot_timeout 00:30:00"
 	t.Run("while it leaves them", func(t *testing.T) {
 		for _, state := range []slurm.JobState{slurm.JobCompleting, configured} {
 			assert.Empty(t, tells(Compute(scene.Of(alphaConfig(t), given(state, poweringDown, told(7, why))))), state)
@@ -95,5 +95,9 @@ func TestAdminCommentChangesWhenAJobLosesItsNodes(t *testing.T) {
 		assert.Equal(t, back, pending(there))
 		assert.Equal(t, back, pending("flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"))
 		assert.Equal(t, back, pending("flex-start: waiting 2h10m for 1 × a3-machine for 01:00:00"), "that request is cancelled")
+		for _, text := range []string{memo.Failed(2, "(capacity)"), "nodeset a3 is blocked because 3 machines in a row failed to boot; ask an admin"} {
+			assert.Equal(t, back, pending(memo.OwnComment+text), "it may no longer be true")
+		}
+		assert.Empty(t, pending(memo.OwnComment+memo.TakenDown+"; it waits pending"))
 	})
 }

@@ -177,7 +177,7 @@ func (d *draft) jobIn(reservation string) uint32 {
 // condition for deleting the door; empty if the owner has been notified.
 func (d *draft) unlessTold(r scene.Hold) string {
 	for _, door := range d.scene.Doors() {
-		if door.Name == r.Name && door.Taker != nil && !d.tell(door.Taker, "its nodes are taken down; it waits pending, and machines are requested again once the nodes are back", "") {
+		if door.Name == r.Name && door.Taker != nil && !d.tell(door.Taker, memo.TakenDown+"; it waits pending, and machines are requested again once the nodes are back", "") {
 			return "the owner of job " + door.Taker.Name() + " is notified"
 		}
 	}

@@ -95,6 +95,8 @@ const (
 	Waited  = "; waited "             // after There and End: how long the job waited, and for what
 	// Returned: the job waits without nodes until Slurm may start it.
 	Returned = "its nodes were returned to Slurm; slurmflex requests machines again once Slurm may start the job"
+	// TakenDown begins the text for a job that waits for nodes that slurmflex down removes.
+	TakenDown = "its nodes are taken down"
 )
 
 // Yielded ends the AdminComment of a job that lost its queue position to another request.
@@ -138,8 +140,10 @@ func WasSent(comment string) (at time.Time, signal string, sent bool) {
 	return at, signal, warned && sent && err == nil && IsOurs(comment)
 }
 
-// IsOfNodes reports whether an AdminComment of ours is about nodes that the job has.
+// IsOfNodes reports whether an AdminComment of ours is about nodes that the job has or waits for: it
+// states neither what happened to the job nor that the job lost its nodes.
 func IsOfNodes(comment string) bool {
 	text, ours := strings.CutPrefix(comment, OwnComment)
-	return ours && slices.ContainsFunc([]string{Waiting, There, End}, func(begin string) bool { return strings.HasPrefix(text, begin) })
+	_, done := DoneOf(comment)
+	return ours && !done && text != Returned && !strings.HasPrefix(text, TakenDown)
 }

@@ -164,6 +164,14 @@ func TestOnlyNewMachinesAreCreatedForAJob(t *testing.T) {
 	assert.Equal(t, []string{"12:01 nodes allocated n[0-1]", "12:02 machines created 1 of 2 nodes"}, w.events())
 }
 
+// Array tasks that wait PENDING share a group, which has the number of one of them.
+func TestSharedGroupsMachineIsCreatedForAPendingJob(t *testing.T) {
+	w := newWorld()
+	behind := func(w *world) { doors("n[0-1]")(w); machines("n[0-1]", view.Booting, at(2), "g700")(w) }
+	w.see(3, behind, job(slurm.JobPending, "", time.Time{}))
+	assert.Contains(t, w.events(), "12:02 machines created 2 of 2 nodes")
+}
+
 func TestArrayTaskHasStoryByNameAndRawID(t *testing.T) {
 	w := newWorld()
 	task, last := job(slurm.JobPending, "", time.Time{}), job(slurm.JobPending, "", time.Time{})

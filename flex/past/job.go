@@ -177,8 +177,12 @@ func (s *story) seeMachines(l *look, j *slurm.Job, of *jobLook) {
 	if j.State.HoldsNodes() {
 		nodes = j.Nodes
 	}
+	from := s.allocated
 	if of != nil {
 		nodes = slices.Concat(nodes, of.awaited)
+		if from.IsZero() {
+			from = of.since
+		}
 	}
 	made := 0
 	var up []string
@@ -194,7 +198,7 @@ func (s *story) seeMachines(l *look, j *slurm.Job, of *jobLook) {
 				s.seeRequests(j, group, "")
 			}
 			since := second(in.Created)
-			if group != nil && group.Stamp.Job == j.ID || !s.allocated.IsZero() && !since.Before(s.allocated) {
+			if group != nil && group.Stamp.Job == j.ID || !from.IsZero() && !since.Before(from) {
 				made++
 				last = scene.Later(last, since)
 			}

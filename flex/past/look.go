@@ -27,7 +27,8 @@ type look struct {
 
 // jobLook is what a look shows of a job besides the nodes that Slurm has allocated to it.
 type jobLook struct {
-	awaited []string // the nodes of its doors
+	awaited []string  // the nodes of its doors
+	since   time.Time // when its first door was made; zero without a door
 	waits   []*demand.Wait
 	asked   []scene.Live // requests for which no nodes wait
 	losses  []*scene.Loss
@@ -64,6 +65,9 @@ func newLook(s *scene.Scene, p plan.Plan) *look {
 	for _, d := range s.Doors() {
 		if d.Taker != nil {
 			j := l.job(d.Taker.ID)
+			if j.since.IsZero() || d.At.Before(j.since) {
+				j.since = d.At
+			}
 			j.awaited = append(j.awaited, slices.DeleteFunc(slices.Clone(d.Nodes), func(name string) bool {
 				n := s.Node(name)
 				return n == nil || n.Door != d

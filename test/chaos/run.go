@@ -150,6 +150,10 @@ func (w *world) watchQuiet(begun time.Time) {
 			for _, id := range w.watch.held() {
 				w.journal.note("an admin releases job %d: %v", id, w.slurm.Release(id))
 			}
+			for _, id := range w.watch.missed() {
+				w.watch.note(w.watch.excused, id)
+				w.journal.note("the owner of job %d cancels it, to put another component first: %v", id, w.slurm.Cancel(id))
+			}
 		}
 		left, any := w.left()
 		switch {

@@ -35,6 +35,7 @@ type life struct {
 	taken    bool      // the world has removed one of its nodes
 	hopeless bool      // a permanent error occurred during its time
 	stays    bool      // Slurm does not requeue it
+	late     int       // how often slurmctld has missed its script, if it is the first component of a heterogeneous job
 	dropped  bool      // slurmflex has cancelled it, as on_provision_timeout demands
 }
 
@@ -81,6 +82,9 @@ func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
 		// again between two looks.
 		if len(l.Nodes) == 0 || !l.State.HoldsNodes() || l.Partition != j.Partition {
 			l.given = now
+		}
+		if j.HetID == j.ID && l.State == slurm.JobRunning && j.State == slurm.JobPending && j.Reason == "BeginTime" {
+			l.late++
 		}
 		l.Job, l.queued = j, true
 		l.hopeless = l.hopeless || now.Before(w.desperate)
@@ -266,6 +270,20 @@ func (w *watch) held() []uint32 {
 	var ids []uint32
 	for id, l := range w.lives {
 		if l.queued && l.State == slurm.JobPending && strings.Contains(strings.ToLower(l.Reason), "held") {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// missed returns the heterogeneous jobs whose script slurmctld has missed many times: their first
+// component gets running machines, and the machines of another take longer than slurmctld waits.
+func (w *watch) missed() []uint32 {
+	defer locked(&w.mu)()
+	var ids []uint32
+	for id, l := range w.lives {
+		if l.queued && l.late >= 10 {
 			ids = append(ids, id)
 		}
 	}

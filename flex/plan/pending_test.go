@@ -519,6 +519,12 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 			w.keep()
 			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1,3]")
 		}, "set nodes alpha-a3-2 down"},
+		"the cover cannot close one, which another's reservation covers later": {func(w waitingPending) {
+			w.lose()
+			w.keep()
+			w.reserve("theirs", 3*time.Hour, "alpha-a3-1", "")
+			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0,3]")
+		}, "set nodes alpha-a3-2 down"},
 		"Slurm takes the job back": {func(w waitingPending) {
 			w.requeued()
 			w.job().State, w.job().Nodes = slurm.JobCompleting, scenetest.Names("alpha-a3-0")

@@ -53,10 +53,11 @@ func (w *Wanted) AreCovered(job *slurm.Job) bool {
 }
 
 // survives reports whether the job can keep the node's machine: the machine is up and not
-// withdrawn, and no other job holds the node.
+// withdrawn, no other job holds the node, and no reservation of another covers it, so that the cover
+// can close it.
 func survives(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 	_, known := s.FreeUntil(m)
-	return known && m.Set.Flex.Salvage && !m.Set.IsStatic(m.Index) && m.Power == scene.On && m.State.Base != slurm.Down && !m.Doubted && !s.IsUnread(m) &&
+	return known && m.Set.Flex.Salvage && !m.Set.IsStatic(m.Index) && m.Power == scene.On && m.State.Base != slurm.Down && !m.Doubted && !s.IsUnread(m) && !IsForeign(s, m) &&
 		m.State.Flags&(slurm.PowerDown|slurm.Drain|slurm.Fail) == 0 && !m.Machines[0].Stopped() &&
 		!slices.ContainsFunc(m.Holders, func(other *slurm.Job) bool { return other.ID != j.ID })
 }

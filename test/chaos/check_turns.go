@@ -55,10 +55,12 @@ func (c *check) mayYield(p *process, st fakegce.State, region string, r fakegce.
 	}
 	for name := range c.w.known {
 		n := c.w.watch.node(name)
-		if requested[name] || setOf(name).region != region || !n.State.Has(slurm.PoweringUp) && !n.State.Has(slurm.PowerUp) {
+		holders := slices.DeleteFunc(slices.Clone(queue), func(l life) bool { return !slices.Contains(l.Nodes, name) })
+		// Slurm powers an allocated node up within a second.
+		rises := n.State.Has(slurm.PoweringUp) || n.State.Has(slurm.PowerUp) || n.State.Has(slurm.PoweredDown) && len(holders) > 0
+		if requested[name] || setOf(name).region != region || !rises {
 			continue
 		}
-		holders := slices.DeleteFunc(slices.Clone(queue), func(l life) bool { return !slices.Contains(l.Nodes, name) })
 		if len(holders) == 0 || slices.ContainsFunc(holders, func(l life) bool { return l.Priority > most }) {
 			return true
 		}

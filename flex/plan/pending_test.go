@@ -680,3 +680,22 @@ func TestNamesLeaveTheCoverForAJobThatAlsoNeedsANodeReservedLater(t *testing.T) 
 	assert.Equal(t, "change reservation COVER to alpha-a3-[2-3]", maintained(2*time.Hour).inSlurm())
 	assert.Empty(t, maintained(30*time.Minute).inSlurm(), "the job would not end before")
 }
+
+// A component's nodes are allocated together with the others', and no door could include them all.
+func TestNamesLeaveTheCoverForEachComponentIfOneAlsoNeedsAStaticNode(t *testing.T) {
+	w := newNextToStatic(2)
+	first := w.job()
+	first.HetID, first.Needs = 7, "alpha-a3-0"
+	second := *first
+	second.ID, second.HetOffset, second.NodeCount, second.Needs = 8, 1, 1, ""
+	w.Snap.Jobs = append(w.Snap.Jobs, second)
+	assert.Equal(t, "change reservation COVER to alpha-a3-3", w.inSlurm())
+	for _, held := range plan.Compute(w.Scene()).Held {
+		assert.Equal(t, "Slurm is choosing its nodes, because it also needs nodes that are static or under another reservation", held.Obstacle)
+	}
+
+	w.Snap.Jobs[1].NodeCount = 3
+	assert.Empty(t, w.inSlurm(), "the other component does not fit")
+	w.Snap.Jobs[1].NodeCount, w.Snap.Jobs[1].Reason = 1, "Licenses"
+	assert.Empty(t, w.inSlurm(), "it waits for something else")
+}

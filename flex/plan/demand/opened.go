@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -11,34 +12,91 @@ import (
 
 // open takes names off the cover for a job that fits only together with nodes outside the cover,
 // over which slurmflex makes no door: idle static nodes, and nodes that another's reservation
-// covers later. Slurm then allocates all of the job's nodes, and the job waits CONFIGURING. At most
-// one job of each nodeset gets its names at a time.
+// covers later. Slurm then allocates all of the job's nodes, and the job waits CONFIGURING. The
+// components of a heterogeneous job get their names together. At most one job of each nodeset gets
+// its names at a time.
 func (h *Handout) open(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) {
-	outside := outsideCover(s, sets)
-	if len(outside) == 0 {
+	o := opening{scene: s, sets: sets, outside: outsideCover(s, sets), free: h.free(s)}
+	if len(o.outside) == 0 {
 		return
 	}
-	isAsked, free := h.asked(s), h.free(s)
+	parts := map[uint32][]*slurm.Job{}
 	for _, j := range jobs {
-		if !needsMachines(s, j) || isAsked(j) || h.isHeld(j) {
+		parts[cmp.Or(j.HetID, j.ID)] = append(parts[cmp.Or(j.HetID, j.ID)], j)
+	}
+	isAsked := h.asked(s)
+	for _, j := range jobs {
+		id := cmp.Or(j.HetID, j.ID)
+		all := parts[id]
+		delete(parts, id) // once
+		if len(all) == 0 || isAsked(j) || slices.ContainsFunc(all, h.isHeld) {
 			continue
 		}
-		for _, set := range PlacesOf(s, sets, j) {
-			if len(outside[set]) == 0 || len(free[set]) == 0 || namesFor(free[set], j) != nil {
-				continue
+		for set, names := range o.namesOf(all) {
+			for _, name := range without(names, namesOf(o.outside[set])) {
+				h.opened[name] = id
 			}
-			others := namesOf(slices.DeleteFunc(slices.Clone(outside[set]), func(m *scene.Node) bool { return !isFreeFor(s, m, j) }))
-			names := without(namesWith(others, free[set], j), others)
-			if len(names) == 0 {
-				continue
-			}
-			for _, name := range names {
-				h.opened[name] = j.ID
-			}
-			delete(outside, set)
-			break
+			delete(o.outside, set)
 		}
 	}
+}
+
+// opening is what a pass knows of the nodes beside the cover.
+type opening struct {
+	scene   *scene.Scene
+	sets    map[*config.NodeSet]bool
+	outside map[*config.NodeSet][]*scene.Node // the nodes outside the cover
+	free    map[*config.NodeSet][]string      // see Handout.free
+}
+
+// namesOf returns nodes for a job, or for all components of a heterogeneous job, by nodeset. It
+// returns none if the job does not fit, or needs no node outside the cover, or only such nodes.
+func (o opening) namesOf(parts []*slurm.Job) map[*config.NodeSet][]string {
+	names, mixed := map[*config.NodeSet][]string{}, false
+	for _, j := range parts {
+		isPart := j.HetID != 0
+		lacks := LacksNodes(*j) && !wasLate(o.scene, j)
+		if !lacks && !(isPart && waitsForOthers(j)) {
+			return nil
+		}
+		places := PlacesOf(o.scene, o.sets, j)
+		switch {
+		case isPart && len(places) == 0 && waitsForOthers(j):
+			continue // Slurm allocates its nodes as soon as the other components have theirs
+		case !lacks:
+			return nil
+		}
+		fits := false
+		for _, set := range places {
+			if !isPart && len(o.outside[set]) == 0 {
+				continue
+			}
+			own, mixes := o.namesIn(set, names[set], j)
+			if fits = mixes || isPart && len(own) > 0; fits {
+				mixed, names[set] = mixed || mixes, append(names[set], own...)
+				break
+			}
+		}
+		if !fits {
+			return nil
+		}
+	}
+	if !mixed {
+		return nil
+	}
+	return names
+}
+
+// namesIn returns nodes of the nodeset for the job, other than those taken, and whether some are
+// covered and some are not. It returns none if the job does not fit.
+func (o opening) namesIn(set *config.NodeSet, taken []string, j *slurm.Job) (names []string, mixes bool) {
+	left := without(o.free[set], taken)
+	if names = namesFor(left, j); names != nil || len(left) == 0 {
+		return names, false
+	}
+	others := without(namesOf(slices.DeleteFunc(slices.Clone(o.outside[set]), func(m *scene.Node) bool { return !isFreeFor(o.scene, m, j) })), taken)
+	names = namesWith(others, left, j)
+	return names, len(others) > 0 && len(without(names, others)) > 0
 }
 
 // outsideCover returns, by nodeset, the nodes that Slurm can allocate although jobs wait pending for
@@ -81,7 +139,7 @@ func isFreeFor(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 
 // opensFor reports whether names leave the cover for the job.
 func (h *Handout) opensFor(j *slurm.Job) bool {
-	return slices.Contains(slices.Collect(maps.Values(h.opened)), j.ID)
+	return slices.Contains(slices.Collect(maps.Values(h.opened)), cmp.Or(j.HetID, j.ID))
 }
 
 // Opens reports whether the node leaves the cover, for Slurm to allocate it.

@@ -68,6 +68,8 @@ func TestJobThatAlsoNeedsNodesOutsideTheCoverWaitsConfiguring(t *testing.T) {
 	awaitCompleted(t, l, whole)
 	awaitCompleted(t, l, named)
 	assert.Equal(t, "0", jobField(t, l, whole, "Restarts"))
+	parts := submit(t, l, "-p", "train", "-N2", "-w", "alpha-a3-0", "--time=10", ":", "-p", "train", "-N1", "--time=10")
+	awaitCompleted(t, l, parts)
 	awaitNoDoors(t, l)
 }
 

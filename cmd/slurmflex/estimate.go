@@ -28,10 +28,11 @@ wait count for the time that they have waited. If waits have become longer or sh
 only requests since the change count. If waits depend on the hour of the week, only
 requests of the same hours count: weekdays 8:00 to 18:00, weekdays 18:00 to 8:00, or
 weekends, in local time. If too few such requests exist, all hours count. An estimate
-needs at least 10 similar requests. In the table, a longer time limit never starts
-sooner: numbers that chance puts in the wrong order are averaged. Any user may run it,
-on a host that has the history: see slurmflex.state_dir. It asks Google nothing, unless
-slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.
+needs at least 10 similar requests that got machines. In the table, a longer time limit
+never starts sooner: numbers that chance puts in the wrong order are averaged. Any user
+may run it, on a host that has the history: see slurmflex.state_dir. It asks Google
+nothing, unless slurmflex.capacity_advice is true: then Compute's advice.capacity is
+shown too.
 
 With --best, a table ranks the ways in which the job could be submitted: in each of
 its partitions, with fewer nodes if --nodes is a range, and with shorter time limits.

@@ -114,6 +114,31 @@ func TestOwnersReadOfAFailedBoot(t *testing.T) {
 	assert.Equal(t, before, Compute(scene.Of(with(t, "boot_timeout: 600"), s)).Actions, "one of its machines in each of two zones changes nothing")
 }
 
+// Slurm would end a job that it does not requeue if the job lost a node. slurmctld also ignores a
+// machine that booted before Slurm powered up its node, as happens if a door starts without a daemon.
+func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T) {
+	s := seen(nodes("alpha-a3-[0-1]", poweringUp), extra("alpha-a3-1", "rack 7"), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
+		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
+	s.Requeues[7] = false
+	cfg := with(t, "boot_timeout: 600")
+	p := Compute(scene.Of(cfg, s))
+	const record = "slurmflex: 1 boots failed, the last of an instance made 2026-11-21T11:50:00Z"
+	assert.Equal(t, []string{
+		`set nodes alpha-a3-0 extra "` + record + `"`,
+		"delete instances alpha-a3-[0-1] of alpha-a3-job-7",
+		`set AdminComment of job 7: "flex-start: the machine did not join Slurm within boot_timeout 00:10:00"`,
+	}, actions(p))
+
+	s.Nodes[0].Extra = record
+	for i := range s.Instances {
+		s.Instances[i].Created = s.Instances[i].Created.Add(200 * time.Millisecond).Local()
+	}
+	s.Now = s.Now.Add(time.Second)
+	assert.NotContains(t, fmt.Sprint(actions(Compute(scene.Of(cfg, s)))), "extra", "each machine is counted once")
+	s.Requeues = nil
+	assert.NotContains(t, fmt.Sprint(actions(Compute(scene.Of(cfg, s)))), "delete", "Slurm may requeue the job")
+}
+
 func TestMachineOlderThanThePowerUpIsReplaced(t *testing.T) {
 	given := func(made, start time.Duration, jobs ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(6,

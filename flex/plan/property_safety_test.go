@@ -319,7 +319,8 @@ func (s *sight) works(node string) bool {
 // that a job holds. An instance that was created for a job that has left is spared only if a job
 // runs on it, because an old machine may not help on a node that is powered up again. An instance
 // of a shared group counts as created for the task that was there. An instance created for its node
-// counts as created for the jobs that were allocated the node before the instance had booted.
+// counts as created for the jobs that were allocated the node before the instance had booted. An
+// instance that did not boot in time is not spared if Slurm would end a job without its node.
 func (s *sight) spared(instances []mig.Instance) []string {
 	return running(slices.DeleteFunc(slices.Clone(instances), func(in mig.Instance) bool {
 		stamp, busy := in.Stamp, s.works(in.Name)
@@ -336,8 +337,18 @@ func (s *sight) spared(instances []mig.Instance) []string {
 		}) {
 			busy = s.busy(in.Name, holdsNodes)
 		}
-		return !busy
+		return !busy || s.isReplaced(in, set)
 	}))
+}
+
+// isReplaced reports whether the instance has had boot_timeout, no job works on its node, and a job
+// on the node is one that Slurm would end.
+func (s *sight) isReplaced(in mig.Instance, set *config.NodeSet) bool {
+	return set != nil && set.Flex != nil && set.Flex.BootTimeout > 0 && !s.snap.Now.Before(in.Created.Add(set.Flex.BootTimeout)) && !s.works(in.Name) &&
+		slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
+			requeues, read := s.snap.Requeues[j.ID]
+			return read && !requeues
+		})
 }
 
 // running returns the names of the instances that have not stopped for good.

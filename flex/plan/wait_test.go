@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,8 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 func TestBootingNodeIsNotPoweredUpAgainWithWaitingNodes(t *testing.T) {
@@ -135,6 +138,19 @@ func TestNodeWithATakenNameOutlastsResumeTimeout(t *testing.T) {
 	assert.Contains(t, actions(given("theirs", time.Minute)), rearmed)
 	assert.NotContains(t, actions(given("alpha-a3-job-7", time.Minute)), rearmed, "slurmctld would refuse a machine of ours that booted before")
 	assert.Contains(t, actions(given("alpha-a3-job-7", 30*time.Minute)), rearmed, "it has had its time, and Slurm would take the node down")
+}
+
+// An outage as long as ResumeTimeout would otherwise end a job that Slurm does not requeue.
+func TestNodeOfAnUnreadRegionOutlastsResumeTimeout(t *testing.T) {
+	given := func(armed time.Duration, more ...part) []string {
+		wait := memo.Wait{Place: "alpha-a3-job-7/a1", Since: noon.Add(-2 * time.Hour), Reset: noon.Add(-armed)}
+		return actions(Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour),
+			onNodes("alpha-a3-0", func(n *slurm.Node) { n.Comment = wait.String() }), resumeTimeout(time.Hour), and(more...)))))
+	}
+	unseen := func(s *setting) { s.Unseen = map[string]error{"us-central1": errors.New("503")} }
+	assert.Equal(t, []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T10:00:00Z, armed 2026-11-21T12:00:00Z"`},
+		given(40*time.Minute, unseen))
+	assert.Empty(t, given(39*time.Minute, unseen), "its machine may be booting")
 }
 
 // C20: if the names of two clusters clash, the problem names the group's owner and warns against

@@ -139,7 +139,6 @@ func (w *world) calm() {
 func (w *world) watchQuiet(begun time.Time) {
 	var since time.Time
 	var then toll
-	limit := latest
 	for minute := 0; ; minute++ {
 		for range 60 {
 			if !w.step() {
@@ -157,9 +156,7 @@ func (w *world) watchQuiet(begun time.Time) {
 		}
 		left, any := w.left()
 		switch {
-		case any && time.Since(begun) > limit && limit == latest && w.staysOnSilentMachines():
-			limit += w.setup.slurm.ResumeTimeout
-		case any && time.Since(begun) > limit:
+		case any && time.Since(begun) > latest:
 			w.check.fail(left.kind, "%s", left.text)
 			return
 		case any:
@@ -172,13 +169,6 @@ func (w *world) watchQuiet(begun time.Time) {
 			return
 		}
 	}
-}
-
-// staysOnSilentMachines reports whether a job waits that Slurm does not requeue. Slurm ends it once
-// its machines have not registered for ResumeTimeout, unless an admin acts first.
-func (w *world) staysOnSilentMachines() bool {
-	queue, _ := w.watch.all()
-	return slices.ContainsFunc(queue, func(l life) bool { return l.stays && l.State == slurm.JobConfiguring })
 }
 
 // judge checks a day at rest; then is the toll at the start of that rest.

@@ -57,10 +57,10 @@ func TestJobWithAVanishedMachineIsRequeuedAtResumeTimeout(t *testing.T) {
 
 // halfUp submits a job that waits for the first of its two nodes, alpha-a3-0, because its machine
 // is muted. It returns the machine of the second node. Later machines register.
-func halfUp(t *testing.T, l *lab.Lab) (id string, other fakegce.Instance) {
+func halfUp(t *testing.T, l *lab.Lab, options ...string) (id string, other fakegce.Instance) {
 	t.Helper()
 	mute(t, l, "alpha-a3-0")
-	id = submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
+	id = submit(t, l, append(options, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")...)
 	awaitMute(t, l, "alpha-a3-0")
 	mute(t, l, "")
 	await(t, 2*time.Minute, "the other machine to register", func() bool {
@@ -134,6 +134,16 @@ func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
 	require.NoError(t, err)
 	awaitRequest(t, l, "alpha-a3-job-"+next)
 	cancelForGood(t, l, id, next)
+}
+
+func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "boot_timeout: 20"})
+	id, before := halfUp(t, l, "--no-requeue")
+	again := awaitRequestState(t, l, "alpha-a3-job-"+id, "a2", "SUCCEEDED")
+	assert.Equal(t, []string{"alpha-a3-0"}, again.Instances)
+	kept, _ := state(t, l).Instance("alpha-a3-1")
+	assert.Equal(t, before.Created, kept.Created)
+	awaitDone(t, l, id)
 }
 
 func TestStaticNodeGetsANewLeaseWhenTheOldOneEnds(t *testing.T) {

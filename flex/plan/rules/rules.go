@@ -19,6 +19,7 @@ type Verdict struct {
 	rule  int // the index of the deciding rule
 
 	Why      string              // the obstacle to a request, or the reason why the wait ends
+	Unread   bool                // something that concerns the claim could not be read
 	Quiet    bool                // Why is already under way, so the job's owner is not notified
 	Failed   int                 // consecutive failed attempts, if they are the reason
 	Next     time.Time           // after a failed attempt: when the next one will be made

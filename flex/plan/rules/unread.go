@@ -15,7 +15,7 @@ func regionUnread(w *demand.Wanted, c *demand.Claim) Verdict {
 	if !w.Scene.Unseen(c.Set.Region) {
 		return Verdict{}
 	}
-	return Verdict{Do: Waits, Quiet: true, Why: UnreadText(c.Set.Region, w.Scene.Seen.Unseen[c.Set.Region])}
+	return Verdict{Do: Waits, Unread: true, Quiet: true, Why: UnreadText(c.Set.Region, w.Scene.Seen.Unseen[c.Set.Region])}
 }
 
 // recordUnread: something that could not be read may be a machine or a node of the claim.
@@ -24,7 +24,7 @@ func recordUnread(w *demand.Wanted, c *demand.Claim) Verdict {
 	if what == "" {
 		return Verdict{}
 	}
-	return Verdict{Do: Waits, Quiet: true, Why: what}
+	return Verdict{Do: Waits, Unread: true, Quiet: true, Why: what}
 }
 
 // unreadOf describes what could not be read that concerns the claim, apart from its region; empty

@@ -3,15 +3,17 @@ package sweeps
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/rules"
+	"slurmflex/flex/plan/scene"
 )
 
 // powerDownLate powers down nodes without a job if their instances have run for boot_timeout
-// without registering.
+// without registering. It counts the failed boots of nodes whose instances are replaced.
 func powerDownLate(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, set := range w.Scene.Config.NodeSets {
 		b := w.Scene.Boots(set)
@@ -19,22 +21,35 @@ func powerDownLate(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			continue
 		}
 		reason := rules.BootText(set)
-		byRecord := map[string][]string{}
+		idle, replaced := map[string][]string{}, map[string][]string{}
 		records := rules.FailedBoots(w, b.Late)
 		for _, name := range b.Late {
-			if w.Scene.Node(name).Owner() == nil {
-				byRecord[records[name]] = append(byRecord[records[name]], name)
+			switch m := w.Scene.Node(name); {
+			case m.Owner() == nil:
+				idle[records[name]] = append(idle[records[name]], name)
+			case isReplaced(w, m) && records[name] != "" && !b.Records[name].Last.Equal(b.LastMade(m).Truncate(time.Second)):
+				replaced[records[name]] = append(replaced[records[name]], name)
 			}
 		}
-		for _, record := range slices.Sorted(maps.Keys(byRecord)) {
-			change := action.SetNodes{Nodes: byRecord[record], State: "power_down_force", Reason: memo.ReasonPrefix + reason, Why: action.Why(reason)}
+		for _, record := range slices.Sorted(maps.Keys(idle)) {
+			change := action.SetNodes{Nodes: idle[record], State: "power_down_force", Reason: memo.ReasonPrefix + reason, Why: action.Why(reason)}
 			if record != "" {
 				change.Extra = &record
 			}
 			s.Actions = append(s.Actions, change)
 		}
+		for _, record := range slices.Sorted(maps.Keys(replaced)) {
+			s.Actions = append(s.Actions, action.SetNodes{Nodes: replaced[record], Extra: &record, Why: action.Why(reason)})
+		}
 	}
 	return s
+}
+
+// isReplaced reports whether the node's instance did not boot within boot_timeout, and the jobs that
+// wait for it keep the node, because Slurm would end them without it.
+func isReplaced(w *demand.Wanted, m *scene.Node) bool {
+	c, b := w.ClaimOf(m), w.Scene.Boots(m.Set)
+	return c != nil && c.Job != nil && b != nil && slices.Contains(b.Late, m.Name) && rules.Keeps(w.Scene, c)
 }
 
 // forgetBoots clears the records of failed boots that no longer count.

@@ -97,6 +97,8 @@ func useless(w *demand.Wanted, in scene.Machine, b *budget) (why string, stopped
 		return b.unasked("it is stopped, and cannot be started again"), stopped
 	case m != nil && w.Scene.IsLeftover(m, in):
 		return b.unasked("it is from before the job that waits for its node, and cannot serve that one"), stopped
+	case m != nil && isReplaced(w, m):
+		return b.unasked("it did not join Slurm within boot_timeout, and Slurm would end the job that waits for it"), stopped
 	case m == nil && w.Scene.IsOrphaned(in.Name) && w.Scene.IsOld(in.Created, scene.OrphanedAfter):
 		return b.unasked("the configuration knows no node of that name"), stopped
 	}

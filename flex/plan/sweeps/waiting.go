@@ -29,17 +29,28 @@ func commentOf(w *demand.Wanted, v rules.Verdict) (n memo.Wait, ok bool) {
 
 // keepWaiting lets nodes wait longer than Slurm's ResumeTimeout, which is at most 18 hours before
 // 25.05: a power_up resets the timer. It must stop once the machine is being created, because
-// slurmctld refuses a node that booted before it was last powered up.
+// slurmctld refuses a node that booted before it was last powered up. While Compute cannot be read,
+// a machine may be being created. The timer is then reset in its last third only, because otherwise
+// Slurm would end or requeue the job.
 func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 	for _, v := range verdicts {
 		c := v.Claim
 		now, waits := commentOf(w, v)
-		if !waits || c.Door != nil { // Slurm does not power up nodes behind a door
+		if !waits && !v.Unread || c.Door != nil { // Slurm does not power up nodes behind a door
 			continue
 		}
 		due := w.Scene.Seen.ResumeTimeout / 3
 		nodes := w.Scene.WithoutMachine(c.Nodes) // an earlier request may have created the others
+		if !waits {
+			nodes = slices.DeleteFunc(nodes, func(name string) bool { return !memo.IsWait(w.Scene.Node(name).Comment) })
+		}
 		last, known := firstArmed(w.Scene, nodes)
+		if !waits {
+			now = last
+		}
+		if !waits && (!known || len(nodes) == 0 || w.Scene.Seen.Now.Sub(last.Reset) < 2*due) {
+			continue
+		}
 		switch waited := w.Scene.Seen.Now.Sub(now.Since); {
 		case known:
 			now.Reset = last.Reset

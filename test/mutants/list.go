@@ -215,6 +215,18 @@ var mutants = []mutant{
 		`rest, ok := strings.TrimLeft(strings.TrimPrefix(reservation, "slurmflex-"), "abcdefghijklmnopqrstuvwxyz"), cluster != ""`, planner,
 	},
 	{
+		"a machine that does not boot is deleted under a job that Slurm requeues", "flex/plan/sweeps/boots.go",
+		" && rules.Keeps(w.Scene, c)", "", planner,
+	},
+	{
+		"a machine that does not boot is never replaced", "flex/plan/sweeps/boots.go",
+		"return c != nil && c.Job != nil", "return false && c.Job != nil", planner,
+	},
+	{
+		"an outage ends jobs at ResumeTimeout", "flex/plan/sweeps/waiting.go",
+		"if !waits && !v.Unread || c.Door != nil {", "if !waits || c.Door != nil {", planner,
+	},
+	{
 		"ResumeTimeout starts over while machines are being made", "flex/plan/sweeps/waiting.go",
 		"r.State == mig.Accepted && !anyOurs(w.Scene, r.Instances)", "r.State == mig.Accepted", planner,
 	},

@@ -50,8 +50,8 @@ type Options struct {
 	// MaxPlaces limits the partitions in a pending job's list where machines may be requested at
 	// the same time.
 	MaxPlaces int `key:"max_places" unit:"partitions" range:"1 to 10" default:"3"`
-	// DearerAfter is the time from when nodes were first reserved for a pending job until on_demand
-	// machines are also requested for it.
+	// DearerAfter is the time from when nodes were first reserved for a pending job, or from when it
+	// first lacked free nodes, until on_demand machines are also requested for it.
 	DearerAfter time.Duration `key:"dearer_after" unit:"duration" range:"0s to 8760h" default:"30m"`
 	// MaxDeletions limits the instances per pass that slurmflex deletes without a power-down from
 	// Slurm.

@@ -31,6 +31,7 @@ type Memory struct {
 	started time.Time              // start of the first pass
 	asked   map[string]scene.Asked // from the last plan; see scene.Snapshot
 	unasked map[uint32]time.Time   // from the last plan; see scene.Snapshot
+	crowded map[uint32]time.Time   // from the last plan; see scene.Snapshot
 }
 
 // Begin returns the snapshot of a pass that starts to look now, with what earlier passes know.
@@ -41,7 +42,7 @@ func (m *Memory) Begin(now time.Time) scene.Snapshot {
 	return scene.Snapshot{
 		Begun: now, Started: m.started,
 		Compute: scene.Compute{Unseen: map[string]error{}},
-		Memory:  scene.Memory{Refused: m.Refusals.matter(now), Asked: m.asked, Unasked: m.unasked},
+		Memory:  scene.Memory{Refused: m.Refusals.matter(now), Asked: m.asked, Unasked: m.unasked, Crowded: m.crowded},
 	}
 }
 
@@ -57,7 +58,8 @@ func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
 
 // Planned remembers a plan for the next pass.
 func (m *Memory) Planned(p plan.Plan) {
-	m.asked, m.unasked = p.Asked, demand.WithoutReason(p.Held)
+	m.asked = p.Asked
+	m.unasked, m.crowded = demand.Sinces(p.Held)
 }
 
 // StartOver makes the next pass read as much as the first pass of a process.

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -68,6 +69,13 @@ func (w severalPlaces) made(set, state string) {
 	w.Machines("alpha-"+set+"-[0-1]", "alpha-"+set+"-job-7")
 }
 
+// crowded takes all nodes of the cheaper nodesets out of service, which job 7 has waited for.
+func (w severalPlaces) crowded(since time.Duration) {
+	w.Nodes("alpha-us-[0-1]", "DOWN+CLOUD+POWERED_DOWN")
+	w.Nodes("alpha-eu-[0-1]", "DOWN+CLOUD+POWERED_DOWN")
+	w.Snap.Crowded = map[uint32]time.Time{7: noon.Add(-since)}
+}
+
 // reservations lists a plan's actions on reservations.
 func (w severalPlaces) reservations(names ...string) string {
 	var done []string
@@ -104,8 +112,15 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 		"after all first places": {"", func(w severalPlaces) {
 			w.submit(6, "eu,us")
 		}, us + "\nhave job 7 use reservation FIRST\n" + eu + "\nhave job 6 use reservation SIX"},
-		"in a dearer one after dearer_after": {"", func(w severalPlaces) { w.waits(30 * time.Minute) }, od},
-		"and stays out of it before":         {"", func(w severalPlaces) { w.waits(29 * time.Minute) }, ""},
+		"in a dearer one after dearer_after":               {"", func(w severalPlaces) { w.waits(30 * time.Minute) }, od},
+		"and stays out of it before":                       {"", func(w severalPlaces) { w.waits(29 * time.Minute) }, ""},
+		"in a dearer one after as long without free nodes": {"", func(w severalPlaces) { w.crowded(30 * time.Minute) }, od + "\nhave job 7 use reservation FIRST"},
+		"and not before":                                   {"", func(w severalPlaces) { w.crowded(29 * time.Minute) }, ""},
+		"nor because it is the first of its list": {"", func(w severalPlaces) {
+			w.crowded(29 * time.Minute)
+			w.Snap.Jobs[0].Partition = "od,us,eu"
+			w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-29 * time.Minute)}
+		}, ""},
 		"its machines come in one": {"", func(w severalPlaces) {
 			w.waits(30 * time.Minute)
 			w.made("us", "IDLE+CLOUD+POWERED_DOWN")
@@ -116,6 +131,26 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 			test.given(w)
 			assert.Equal(t, test.want, w.reservations(first, "FIRST", memo.DoorReservation("alpha", "6", noon), "SIX"))
 		})
+	}
+}
+
+func TestPassRemembersSinceWhenAJobLacksFreeNodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		given func(w severalPlaces)
+		want  map[uint32]time.Time
+	}{
+		"first":              {func(w severalPlaces) { w.crowded(0); w.Snap.Crowded = nil }, map[uint32]time.Time{7: noon}},
+		"still":              {func(w severalPlaces) { w.crowded(time.Minute) }, map[uint32]time.Time{7: noon.Add(-time.Minute)}},
+		"not with a request": {func(w severalPlaces) { w.crowded(30 * time.Minute) }, map[uint32]time.Time{}},
+		"not while a limit holds it": {func(w severalPlaces) {
+			w.crowded(time.Minute)
+			w.Snap.Jobs[0].Reason = "QOSMaxJobsPerUserLimit"
+		}, map[uint32]time.Time{}},
+	} {
+		w := newSeveralPlaces("")
+		test.given(w)
+		_, crowded := demand.Sinces(plan.Compute(w.Scene()).Held)
+		assert.Equal(t, test.want, crowded, name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -15,7 +16,7 @@ type seeker struct {
 	address string
 	places  []*config.NodeSet // the nodesets of the job's partition list
 	has     []*config.NodeSet // the nodesets where the job has doors, or gets one now
-	since   time.Time         // when its first door was made, or now
+	since   time.Time         // when its first door was made; without a door, since when it has lacked free nodes
 }
 
 // seekers returns the pending jobs that need machines, most important first, with the nodesets
@@ -24,7 +25,7 @@ func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 	tasks := tasksAtWork(s)
 	for _, j := range jobs {
 		doors, list := s.DoorsOf(j.ID), addresses(j, tasks[j.Array()], has)
-		k := seeker{job: j, address: j.Address(), places: PlacesOf(s, sets, j), since: s.Seen.Now}
+		k := seeker{job: j, address: j.Address(), places: PlacesOf(s, sets, j), since: crowdedSince(s, j)}
 		switch {
 		case len(k.places) == 0 || h.hasWant(j):
 			continue
@@ -51,6 +52,7 @@ func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return len(s.WithoutMachine(d.Nodes)) < len(d.Nodes) }):
 			continue // one of its doors already has a machine
 		}
+		k.since = s.Seen.Now
 		for _, d := range doors {
 			if m := s.Node(d.Nodes[0]); m != nil {
 				k.has = append(k.has, m.Set)
@@ -60,6 +62,12 @@ func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 		all = append(all, k)
 	}
 	return all
+}
+
+// crowdedSince returns since when the job has had no request because its nodesets lacked free nodes;
+// now if it has not waited for nodes before.
+func crowdedSince(s *scene.Scene, j *slurm.Job) time.Time {
+	return earlier(s.Seen.Now, cmp.Or(s.Seen.Crowded[j.ID], s.Seen.Now))
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -73,7 +81,8 @@ func earlier(a, b time.Time) time.Time {
 // partition list. ask_elsewhere_after of each nodeset delays the nodesets after it. For a job
 // without a door, the delayed nodesets are appended at the end, in case none before them has enough
 // names. dearer_after delays on_demand nodesets wherever they are in the list, because Slurm
-// reorders the list of a requeued job. It does not apply to a job with on_demand nodesets only.
+// reorders the list of a requeued job. It does not apply to a job with on_demand nodesets only. The
+// delays count from the job's first door, or from when its nodesets first lacked free nodes.
 func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
 	var later []*config.NodeSet
 	waited, delay := s.Seen.Now.Sub(k.since), time.Duration(0)
@@ -90,6 +99,12 @@ func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
 		delay += set.Flex.AskElsewhereAfter
 	}
 	return append(sets, later...)
+}
+
+// firstPlace returns the nodeset among places that a job without a door would get one in first.
+func firstPlace(s *scene.Scene, j *slurm.Job, places []*config.NodeSet) *config.NodeSet {
+	k := seeker{job: j, places: places, since: crowdedSince(s, j)}
+	return k.next(s)[0]
 }
 
 // unusedDoors returns, by nodeset, the unused doors of jobs' second and later places that still lack

@@ -29,7 +29,7 @@ func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 		if len(places) == 0 || isAsked(j) || h.isHeld(j) || !hasCold && !LacksNodes(*j) {
 			continue
 		}
-		set := places[0]
+		set := firstPlace(s, j, places)
 		wait := Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: "Slurm is choosing its nodes"}
 		lasts := false
 		if h.opensFor(j) {
@@ -42,6 +42,8 @@ func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 			wait.Since = since
 		case !lasts:
 			wait.Since = s.Seen.Now
+		case !wasLate(s, j):
+			wait.Crowded = crowdedSince(s, j)
 		}
 		all = append(all, wait)
 	}
@@ -139,7 +141,7 @@ func coldWant(s *scene.Scene, wants []Want, held []Wait) []Want {
 		if !isDue || len(places) == 0 || !LacksNodes(*j) || j.HetID != 0 {
 			continue
 		}
-		set := places[0]
+		set := firstPlace(s, j, places)
 		names := slices.DeleteFunc(stocks[set].cold, func(name string) bool {
 			return slices.ContainsFunc(wants, func(w Want) bool { return slices.Contains(w.Nodes, name) })
 		})

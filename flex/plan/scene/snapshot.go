@@ -117,6 +117,10 @@ type Memory struct {
 	// request and without a reason for having none; see Plan.Held in package plan.
 	Unasked map[uint32]time.Time
 
+	// Crowded holds since when this process has seen a pending job without a request because its
+	// nodesets lacked free nodes; see Plan.Held in package plan.
+	Crowded map[uint32]time.Time
+
 	// Late holds the pending jobs that did not start although all their machines were up. A job
 	// remains in it for an hour after Until.
 	Late map[uint32]Late

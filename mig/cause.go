@@ -39,6 +39,12 @@ func (c Cause) String() string {
 	return causeNames[CauseUnknown]
 }
 
+// NeedsAdmin reports whether a call that failed for this cause can only succeed after an admin's
+// change.
+func (c Cause) NeedsAdmin() bool {
+	return c == CauseConfig || c == CausePermission || c == CauseNotFound
+}
+
 // Trouble explains why a call or a resize request created no machines.
 type Trouble struct {
 	Cause   Cause

@@ -153,7 +153,7 @@ func newUnblock(a *app) *cobra.Command {
 		Use: "unblock NODESET", Short: "Lift a nodeset's block after failed boots", GroupID: "run",
 		Long: `Clear the record of failed boots of a nodeset's nodes. After boot_failures of them
 in a row, slurmflex requests no more machines for the nodeset until one joins Slurm
-or an hour passes. It must run as SlurmUser.`,
+or an hour passes. Run it as a user who may change nodes, such as SlurmUser.`,
 		Example: "  slurmflex unblock a3",
 		Args:    exactly(1, "a3"),
 

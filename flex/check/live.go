@@ -61,8 +61,7 @@ func (j *judge) say(level Level, key, format string, args ...any) {
 // because they are permanent.
 func (j *judge) unread(key string, err error, fix string) {
 	level := Unread
-	switch mig.CauseOf(err) {
-	case mig.CausePermission, mig.CauseNotFound, mig.CauseConfig:
+	if mig.CauseOf(err).NeedsAdmin() {
 		level = Fault
 	}
 	j.say(level, key, "%v; %s", err, fix)

@@ -149,14 +149,11 @@ func (l *look) endOf(o *openWait, g *mig.Group, run []mig.Request, known bool) (
 		return Granted, now
 	case last.State == mig.Cancelled:
 		return l.givenUp(o), now
-	case last.State == mig.Failed && (isFinal(last.Cause) || l.left(o.Job)):
+	case last.State == mig.Failed && (last.Cause.NeedsAdmin() || l.left(o.Job)):
 		return Failed, now
 	}
 	return "", 0
 }
-
-// isFinal reports whether a request with this failure is only repeated after an admin's change.
-func isFinal(cause mig.Cause) bool { return cause == mig.CauseConfig || cause == mig.CausePermission }
 
 // made returns the creation time of the first machine that the request has created; 0 if no machine
 // is shown.
@@ -235,7 +232,7 @@ func (o *openWait) end(end End, at Time, l *look, run []mig.Request) Entry {
 func runsOf(g *mig.Group) (runs [][]mig.Request) {
 	begin, requests := 0, g.Requests
 	for i, r := range requests {
-		if r.State != mig.Failed || isFinal(r.Cause) || g.Stamp.Shared() {
+		if r.State != mig.Failed || r.Cause.NeedsAdmin() || g.Stamp.Shared() {
 			runs = append(runs, requests[begin:i+1])
 			begin = i + 1
 		}

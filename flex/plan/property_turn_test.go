@@ -130,7 +130,8 @@ func freesOnlyWhatWasHeldLong(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// keepsToMaxActivePerUser: no request exceeds the limit of its user in its region.
+// keepsToMaxActivePerUser: no request exceeds the limit of its user in its region. A request for jobs
+// of several users, which slurmflex never makes, counts for none of them.
 func keepsToMaxActivePerUser(s *sight, p plan.Plan) (wrong []string) {
 	most := s.cfg.Options.MaxActivePerUser
 	if most == 0 {
@@ -147,6 +148,9 @@ func keepsToMaxActivePerUser(s *sight, p plan.Plan) (wrong []string) {
 			}
 			if h, serves := holders[id+"/"+r.Name]; serves {
 				user = s.job(h.Job).User
+				if slices.ContainsFunc(h.jobs, func(j slurm.Job) bool { return j.User != user }) {
+					continue
+				}
 			}
 			active[[2]string{g.Region, user}]++
 		}

@@ -191,7 +191,7 @@ func (b *builder) groups() []Group {
 			Name: g.Name, Region: g.Region, NodeSet: g.Stamp.NodeSet, Job: g.Stamp.Job, Array: g.Stamp.Array, Node: g.Stamp.Node,
 			CreatedAt: second(g.Created), Requests: []Request{},
 		}
-		if g.Stamp.User != "" {
+		if g.Stamp.User != "" && !b.scene.Seen.Private {
 			group.User = cmp.Or(b.scene.UserOf(g.Stamp), g.Stamp.User) // the key stays when the jobs have ended
 		}
 		group.Instances = slurm.Fold(names[g.ID()])

@@ -86,7 +86,7 @@ func (v View) SetQuotas(is mig.Region, at time.Time) {
 		return
 	}
 	r := &v.Regions[i]
-	r.QuotasAt = at
+	r.QuotasAt = second(at)
 	gpus := v.GPUs(r.Name)
 	for _, those := range gpus {
 		if q, shown := is.GPUQuota(those); shown {

@@ -26,7 +26,8 @@ func TestRegionShowsItsGPUQuotas(t *testing.T) {
 		{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: 149},
 		{Metric: "INSTANCES", Limit: 1000, Usage: 5},
 		{Metric: "STATIC_ADDRESSES", Limit: 8, Usage: 8},
-	}}, noon.Add(-59*time.Second))
+	}}, noon.Add(-59*time.Second+time.Millisecond).Local())
+	assert.Equal(t, noon.Add(-59*time.Second), v.Regions[1].QuotasAt)
 	v.SetQuotas(mig.Region{Name: "mars", Quotas: []mig.Quota{{Metric: h100}}}, noon)
 	assert.Equal(t, []GPUQuota{{Quota: h100, Families: []string{"a3-highgpu"}, Used: 40, Requested: requested, Allowed: 128}}, v.Regions[1].GPUs)
 	assert.Equal(t, &QuotaUsage{"INSTANCE_GROUPS", 149, 150}, v.Regions[1].Tightest, "the full one is not for flex-start")

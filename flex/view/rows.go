@@ -9,6 +9,7 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
@@ -289,8 +290,17 @@ func (b *builder) boots(row *Row) {
 	if row.State != Booting || row.Since.IsZero() {
 		return
 	}
-	if set := b.scene.Config.FlexSetOf(firstOf(row.Nodes)); set != nil && set.Flex.BootTimeout > 0 {
-		row.GiveUpAt, row.GiveUpBy, row.Then = row.Since.Add(set.Flex.BootTimeout), "boot_timeout", "power down"
+	set, m := b.scene.Config.FlexSetOf(firstOf(row.Nodes)), b.scene.Node(firstOf(row.Nodes))
+	if set == nil || set.Flex.BootTimeout == 0 {
+		return
+	}
+	row.GiveUpAt, row.GiveUpBy, row.Then = row.Since.Add(set.Flex.BootTimeout), "boot_timeout", "power down"
+	switch {
+	case m == nil || m.Owner() == nil:
+	case rules.KeepsNode(b.scene, m):
+		row.Then = "replace"
+	default:
+		row.Then = string(action.Requeue)
 	}
 }
 

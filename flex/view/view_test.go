@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,7 @@ func TestEmptyViewHasEmptyListsInsteadOfNull(t *testing.T) {
 func TestHiddenJobsHaveNoOwner(t *testing.T) {
 	s := busy()
 	s.Snap.Private = true
+	s.Snap.Groups[0].Stamp.Job, s.Snap.Groups[0].Stamp.User = 0, mig.Sharers(0, "ada").User
 	v := s.view()
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
@@ -169,6 +171,22 @@ func TestHiddenJobsHaveNoOwner(t *testing.T) {
 	for _, shown := range []string{string(text), v.Table(Layout{Now: noon}), story.String()} {
 		assert.NotContains(t, shown, "ada")
 		assert.Contains(t, shown, "812")
+	}
+}
+
+func TestBootingRowSaysWhatFollowsBootTimeout(t *testing.T) {
+	for want, given := range map[string]func(*world){
+		"requeue":    func(s *world) { s.waiting(812, "alpha-a3-0") },
+		"replace":    func(s *world) { s.waiting(812, "alpha-a3-0"); s.Snap.Requeues[812] = false },
+		"power down": func(s *world) { s.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP") },
+	} {
+		s := newWorld()
+		given(s)
+		s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+		s.Snap.Instances[2].Created = noon.Add(-time.Minute)
+		at := slices.IndexFunc(s.view().Rows, func(r Row) bool { return r.State == Booting })
+		require.GreaterOrEqual(t, at, 0, want)
+		assert.Equal(t, want, s.view().Rows[at].Then)
 	}
 }
 

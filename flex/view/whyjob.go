@@ -310,7 +310,7 @@ func (t *teller) advise(j Job, rows []Row) {
 		return
 	}
 	cause := rows[at].Cause
-	if cause == mig.CauseConfig.String() || cause == mig.CausePermission.String() {
+	if slices.Contains([]string{mig.CauseConfig.String(), mig.CausePermission.String(), mig.CauseNotFound.String()}, cause) {
 		t.fact("An admin has to fix the cause (%s); submitting the job differently does not help.", cause)
 		return
 	}

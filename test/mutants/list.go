@@ -235,8 +235,8 @@ var mutants = []mutant{
 		"\t\twait *= 2\n", "", planner,
 	},
 	{
-		"configuration errors are tried again like any other", "flex/plan/rules/backoff.go",
-		"[]mig.Cause{mig.CauseConfig, mig.CausePermission", "[]mig.Cause{mig.CausePermission", planner,
+		"configuration errors are tried again like any other", "mig/cause.go",
+		"return c == CauseConfig || c", "return c", planner,
 	},
 	{
 		"a node with keep_idle is marked to power down with its job", "flex/plan/sweeps/nodes.go",
@@ -538,7 +538,7 @@ var mutants = []mutant{
 	},
 	{
 		"refusals of earlier passes are forgotten", "flex/memory/memory.go",
-		"m.asked, m.unasked = p.Asked, demand", "_, m.unasked = p.Asked, demand", passes,
+		"m.asked = p.Asked", "_ = p.Asked", passes,
 	},
 	{
 		"a request that could not be created again is replaced", "flex/plan/rules/refresh.go",

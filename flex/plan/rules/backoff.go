@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +35,7 @@ func backOff(w *demand.Wanted, c *demand.Claim) Verdict {
 	if failures == 0 {
 		return Verdict{}
 	}
-	hopeless := slices.Contains([]mig.Cause{mig.CauseConfig, mig.CausePermission, mig.CauseNotFound}, trouble.Cause)
+	hopeless := trouble.Cause.NeedsAdmin()
 	unheld := hopeless && c.Job != nil && !Keeps(w.Scene, c) && !c.StartedAfter(last) && !c.HasRivals() // its job is not held yet
 	if over := w.Scene.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
 		return Verdict{}

@@ -96,6 +96,9 @@ func (v Verdict) decided() Verdict {
 // instead of requeueing it.
 func Keeps(s *scene.Scene, c *demand.Claim) bool { return wouldEnd(s, c.Holders) }
 
+// KeepsNode reports the same of one node.
+func KeepsNode(s *scene.Scene, m *scene.Node) bool { return wouldEnd(s, m.Holders) }
+
 // stays reports whether a claim would keep its nodes if slurmflex gave up on it although another
 // attempt may succeed.
 func stays(s *scene.Scene, c *demand.Claim) bool {

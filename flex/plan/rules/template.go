@@ -21,9 +21,8 @@ func badTemplate(w *demand.Wanted, c *demand.Claim) Verdict {
 			Problems: []scene.Problem{scene.NewProblem("template", c.Group, "%s waits: %s has not been read", c.Group, name)},
 		}
 	case t.Err != nil:
-		switch mig.CauseOf(t.Err) {
-		case mig.CauseNotFound, mig.CausePermission, mig.CauseConfig:
-			trouble := mig.Trouble{Cause: mig.CauseOf(t.Err), Message: t.Err.Error()}
+		if cause := mig.CauseOf(t.Err); cause.NeedsAdmin() {
+			trouble := mig.Trouble{Cause: cause, Message: t.Err.Error()}
 			return giveUp(w, c, action.Hold, true, "template", trouble.Brief()).quoting(trouble).decided()
 		}
 		return unreadFor(c, "template", t.Err)

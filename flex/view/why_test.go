@@ -128,6 +128,11 @@ var stories = []struct {
 		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 25*time.Hour))
 		s.Snap.Requeues[812] = false
 	}, "812"},
+	{"a job that Slurm would not requeue, with a deadline", func(s *world) {
+		s.waiting(812, "alpha-a3-[0-1]")
+		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+		s.Snap.Requeues[812], s.Snap.Limits = false, map[uint32]scene.JobLimits{812: {Deadline: noon.Add(10 * time.Hour)}}
+	}, "812"},
 	{"a job with one machine that waits for capacity in three zones", func(s *world) {
 		s.Config.FlexSetOf("alpha-a3-0").Zones = []string{scenetest.US + "-a", scenetest.US + "-b", scenetest.US + "-f"}
 		s.waiting(812, "alpha-a3-0")

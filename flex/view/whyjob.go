@@ -133,7 +133,7 @@ func (t *teller) oneJob(j Job, name string) {
 			t.fact("Last message to the owner: %s.", t.brief(memo.Text(j.Told)))
 		}
 		if memo.HasKeptNone(j.Told) {
-			t.fact("Its other machines are held if its time limit fits what is left of their lease: give it a shorter `--time` or `--time-min`, or " +
+			t.fact("Its other machines are held if its time limit fits what is left of their lease: give it a shorter `--time`, or " +
 				"have an admin make leases longer (`max_run_duration` or `job_duration_margin`).")
 		}
 	}

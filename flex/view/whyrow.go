@@ -168,7 +168,11 @@ func (t *teller) givesUp(r Row) {
 	switch {
 	case r.GiveUpAt.IsZero():
 	case r.GiveUpBy == string(demand.ByDeadline):
-		t.fact("If %s not arrived by %s, the job cannot end by its --deadline any more, and Slurm ends it.", r.one("it has", "they have"), t.on(r.GiveUpAt))
+		ends := "Slurm ends it"
+		if r.Then == string(action.Cancel) {
+			ends = "slurmflex cancels it"
+		}
+		t.fact("If %s not arrived by %s, the job cannot end by its --deadline any more, and %s.", r.one("it has", "they have"), t.on(r.GiveUpAt), ends)
 	default:
 		t.fact("If %s not arrived by %s, the job is %s (%s).", r.one("it has", "they have"), t.on(r.GiveUpAt), becomes(r.Then), r.GiveUpBy)
 	}

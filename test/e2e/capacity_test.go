@@ -47,6 +47,22 @@ func TestJobUsesMoreExpensiveMachinesAfterDearerAfter(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
+// The cheaper partition has no free nodes, because another job waits for them.
+func TestJobUsesMoreExpensiveMachinesIfItsOtherPartitionsAreFull(t *testing.T) {
+	onOldest(t)
+	l := mixed(t)
+	modelCapacity(t, l, "SPOT", 0)
+	first := submitScript(t, l, "sleep 600", "-p", "spot", "-N2", "--time=15")
+	awaitJob(t, l, time.Minute, first, "Reason", "Reservation")
+	id := submitScript(t, l, "sleep 600", "-p", "demand,spot", "-N2", "--time=15")
+	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
+	assert.Equal(t, "demand", jobField(t, l, id, "Partition"))
+	assert.Equal(t, "PENDING", jobField(t, l, first, "JobState"))
+	cancelForGood(t, l, first, id)
+	awaitNothingLeft(t, l)
+	awaitNoDoors(t, l)
+}
+
 // Requests for flex-start machines fail permanently; later Google preempts the job's Spot machines.
 func TestJobFailsOverAfterAPermanentErrorAndAPreemption(t *testing.T) {
 	onOldest(t)

@@ -53,6 +53,9 @@ func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan w
 			return err
 		}
 		state.tell(r.Log, err)
+		if errors.Is(err, leader.ErrStandby) {
+			r.memory.StandBy()
+		}
 		if r.Watch != nil && !errors.Is(err, leader.ErrQueued) {
 			r.Watch.Stood(err)
 		}

@@ -57,9 +57,13 @@ func (h Hands) notifyTerminal(ctx context.Context, rec slurm.JobRecord, text str
 // since the plan was made. The nodes lack a working machine, so nothing is lost while the owners
 // cannot be notified.
 func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
+	limits := h.Memory.Owners.Limits(a.Job)
 	records, err := h.Memory.Owners.Read(ctx, h.Slurm, append([]uint32{a.Job}, a.Others...)...)
 	if err != nil {
 		return err
+	}
+	if h.Memory.Owners.Limits(a.Job) != limits {
+		return fmt.Errorf("the wait limit or deadline of job %d has changed", a.Job)
 	}
 	if !slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == a.Job }) {
 		return nil // the job no longer exists

@@ -58,8 +58,12 @@ func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
 
 // Planned remembers a plan for the next pass.
 func (m *Memory) Planned(p plan.Plan) {
-	m.asked = p.Asked
-	m.unasked, m.crowded = demand.Sinces(p.Held)
+	m.asked, m.unasked, m.crowded = p.Asked, demand.WithoutReason(p.Held), p.Crowded
+}
+
+// StandBy forgets what counts the time of waits, because another process decides meanwhile.
+func (m *Memory) StandBy() {
+	m.asked, m.unasked, m.crowded = nil, nil, nil
 }
 
 // StartOver makes the next pass read as much as the first pass of a process.

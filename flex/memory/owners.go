@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"time"
 
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
@@ -19,9 +20,10 @@ type Owners struct {
 
 // Owner is what is known about a job and its owner.
 type Owner struct {
-	Told     string // AdminComment
-	Read     bool   // the other fields are known
-	requeues bool   // Slurm requeues the job when it loses its nodes
+	Told     string    // AdminComment
+	Read     bool      // the other fields are known
+	At       time.Time // when they were last read
+	requeues bool      // Slurm requeues the job when it loses its nodes
 	limits   scene.JobLimits
 	reach    scene.Reach
 }
@@ -65,7 +67,7 @@ func (o *Owners) Note(rec slurm.JobRecord) {
 	}
 	limits := scene.JobLimits{Deadline: rec.Deadline, MinTime: rec.MinTime}
 	limits.Wait, limits.Then = memo.OwnersWait(rec.Comment)
-	o.known[rec.ID] = Owner{known.Told, true, rec.Requeues(), limits, scene.ReachOf(rec)}
+	o.known[rec.ID] = Owner{known.Told, true, time.Now(), rec.Requeues(), limits, scene.ReachOf(rec)}
 }
 
 // NoteTold stores a job's AdminComment, regardless of its author.
@@ -83,6 +85,9 @@ func (o *Owners) Last(job uint32) Owner {
 	defer o.mu.Unlock()
 	return o.known[job]
 }
+
+// Limits returns the known limits that a job's owner has set.
+func (o *Owners) Limits(job uint32) scene.JobLimits { return o.Last(job).limits }
 
 // Records reads the records of jobs.
 type Records interface {

@@ -14,10 +14,14 @@ import (
 	"slurmflex/slurm"
 )
 
+// rereadAfter is how long the record of a waiting job counts: its owner may change the wait limit or
+// the deadline.
+const rereadAfter = 5 * time.Minute
+
 // observeOwners reads the missing records of jobs with one call: of pending jobs with a door, of
-// jobs on flex nodes that are powering up, and of jobs on flex nodes with salvage. In the first
-// pass of a process, it also reads the records of all other jobs on flex nodes, and of pending jobs
-// that were requeued or held.
+// jobs on flex nodes that are powering up, and of jobs on flex nodes with salvage. If a record of one that waits
+// is old, it reads those of all that wait again. In the first pass of a process, it also reads the records of
+// all other jobs on flex nodes, and of pending jobs that were requeued or held.
 func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	rising := make(map[string]bool, len(snap.Nodes))
 	for _, n := range snap.Nodes {
@@ -29,18 +33,27 @@ func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 			doors[h.Address] = true
 		}
 	}
-	var ids []uint32
+	var ids, waiting []uint32
+	isOld := false
 	for _, j := range snap.Jobs {
-		if j.State.Waits() && !o.Memory.Owners.Last(j.ID).Read && !j.IsTasks() &&
-			(doors[j.Address()] || snap.Begun.Equal(snap.Started) && o.isBack(j, snap.Begun)) {
+		last := o.Memory.Owners.Last(j.ID)
+		waits := j.State.Waits() && !j.IsTasks() && doors[j.Address()] || j.State == slurm.JobConfiguring
+		switch {
+		case last.Read && waits:
+			waiting = append(waiting, j.ID)
+			isOld = isOld || snap.Begun.Sub(last.At) >= rereadAfter
+		case last.Read:
+		case j.State.Waits() && !j.IsTasks() && (doors[j.Address()] || snap.Begun.Equal(snap.Started) && o.isBack(j, snap.Begun)):
 			ids = append(ids, j.ID)
-		}
-		if !o.Memory.Owners.Last(j.ID).Read && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
+		case j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
 			set, _, ok := o.Config.Find(name)
 			return ok && set.Flex != nil && (rising[name] || set.Flex.Salvage || snap.Begun.Equal(snap.Started))
-		}) {
+		}):
 			ids = append(ids, j.ID)
 		}
+	}
+	if isOld {
+		ids = append(ids, waiting...)
 	}
 	if _, err := o.Memory.Owners.Read(ctx, o.Slurm, ids...); err != nil {
 		// Those jobs are not returned to Slurm, and the next pass reads their records.

@@ -19,13 +19,10 @@ import (
 	"slurmflex/slurm"
 )
 
-// askedFor sets the count that earlier passes recorded for a group, up to now.
-func askedFor(key string, long time.Duration) part {
+// askedFor sets the count that earlier passes recorded for job 7, up to now.
+func askedFor(long time.Duration) part {
 	return func(s *setting) {
-		if s.Asked == nil {
-			s.Asked = map[string]scene.Asked{}
-		}
-		s.Asked[key] = scene.Asked{For: long, At: s.Now, Runs: true}
+		s.Asked = map[string]scene.Asked{"alpha-a3-job-7": {Job: 7, For: long, At: s.Now, Runs: true}}
 	}
 }
 
@@ -147,7 +144,7 @@ func TestOwnersWaitLimitCountsFromTheAllocation(t *testing.T) {
 
 func TestEndOfWaitNamesCapacityOnlyIfCapacityLacked(t *testing.T) {
 	given := func(limit scene.JobLimits, parts ...part) []string {
-		return returned(Compute(scene.Of(with(t, "provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor("alpha-a3-job-7", time.Hour),
+		return returned(Compute(scene.Of(with(t, "provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor(time.Hour),
 			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limit} }))))
 	}
 	back := "return alpha-a3-0 to Slurm and requeue job 7: "
@@ -175,8 +172,8 @@ func TestTimerContinuesAcrossRequestsAndObstacles(t *testing.T) {
 	assert.Zero(t, pass(0), "it is only now requested")
 	assert.Equal(t, 10*time.Minute, pass(15*time.Minute, attempt("a1", mig.Accepted, 5*time.Minute)).For)
 	blocked := obstacles()["a blocked nodeset"]
-	assert.Equal(t, scene.Asked{For: 10 * time.Minute, At: noon.Add(20 * time.Minute)}, pass(20*time.Minute, blocked))
-	assert.Equal(t, scene.Asked{For: 10 * time.Minute, At: noon.Add(60 * time.Minute)}, pass(60*time.Minute, blocked, attempt("a1", mig.Cancelled, 5*time.Minute)))
+	assert.Equal(t, scene.Asked{Job: 7, For: 10 * time.Minute, At: noon.Add(20 * time.Minute)}, pass(20*time.Minute, blocked))
+	assert.Equal(t, scene.Asked{Job: 7, For: 10 * time.Minute, At: noon.Add(60 * time.Minute)}, pass(60*time.Minute, blocked, attempt("a1", mig.Cancelled, 5*time.Minute)))
 	assert.Equal(t, 20*time.Minute, pass(80*time.Minute, attempt("a2", mig.Accepted, 70*time.Minute)).For)
 	assert.Equal(t, 25*time.Minute, pass(85*time.Minute, attempt("a3", mig.Failed, 85*time.Minute)).For, "it is refused")
 	unread := pass(90*time.Minute, unseen("us-central1"))
@@ -244,8 +241,27 @@ func TestPropertyTimersCountOnlyRequestedTime(t *testing.T) {
 func TestClockAheadCountsNoWait(t *testing.T) {
 	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), func(s *setting) {
 		s.Skew = time.Hour
-		s.Asked = map[string]scene.Asked{"alpha-a3-job-7": {For: time.Minute, At: noon.Add(-time.Minute), Runs: true}}
+		s.Asked = map[string]scene.Asked{"alpha-a3-job-7": {Job: 7, For: time.Minute, At: noon.Add(-time.Minute), Runs: true}}
 	})))
 
-	assert.Equal(t, scene.Asked{For: time.Minute, At: noon}, p.Asked["alpha-a3-job-7"])
+	assert.Equal(t, scene.Asked{Job: 7, For: time.Minute, At: noon}, p.Asked["alpha-a3-job-7"])
+}
+
+// With node_by_node, jobs that hold the same node share a request.
+func TestJobDoesNotInheritTheClockOfTheJobBeforeIt(t *testing.T) {
+	cfg := with(t, "provision_timeout: 7200, on_provision_timeout: cancel")
+	both := func(at time.Time, first bool) scene.Snapshot {
+		s := seen(nodes("alpha-one-3", poweringUp), job(7, "shared", "15:00", configured, "alpha-one-3"), important(2), started(7, 119*time.Minute),
+			job(8, "shared", "15:00", configured, "alpha-one-3"), important(1), started(8, 10*time.Minute),
+			group("alpha-one-node-3", mig.Stamp{NodeSet: "one", Node: "alpha-one-3", Job: 7}, request("a1", mig.Accepted, "alpha-one-3", 2*time.Hour)), asked(119*time.Minute))
+		s.Now = at
+		if !first {
+			s.Jobs = s.Jobs[1:]
+		}
+		return s
+	}
+	p := Compute(scene.Of(cfg, both(noon, true)))
+	next := both(noon.Add(90*time.Second), false) // job 7 was cancelled
+	next.Asked = p.Asked
+	assert.NotContains(t, strings.Join(actions(Compute(scene.Of(cfg, next))), "\n"), "cancel job 8", "it has waited for 11 minutes of 2 hours")
 }

@@ -5,6 +5,8 @@
 package plan
 
 import (
+	"time"
+
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/report"
@@ -34,6 +36,9 @@ type Plan struct {
 	// nodes. Since is when this process first saw the job lack only nodes without a reason that may
 	// last. It is zero if there is such a reason.
 	Held []demand.Wait
+	// Crowded holds since when pending jobs have got no request because their nodesets lack free
+	// nodes, by job ID; see scene.Memory.
+	Crowded map[uint32]time.Time
 
 	// Losses are the nodes that jobs hold although their machine is lost.
 	Losses []scene.Loss
@@ -71,6 +76,6 @@ func compute(s *scene.Scene) Plan {
 	}
 	d.notify(w, verdicts)
 	d.report(report.MachineProblems(s, d.plan.Losses))
-	d.plan.Waits, d.plan.Held, d.plan.Asked = report.Waits(w, verdicts), w.Handed.Held, rules.AskedOf(w)
+	d.plan.Waits, d.plan.Held, d.plan.Asked, d.plan.Crowded = report.Waits(w, verdicts), w.Handed.Held, rules.AskedOf(w), w.Handed.Crowded
 	return d.plan
 }

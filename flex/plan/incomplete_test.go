@@ -75,3 +75,15 @@ func TestUnreadRegionMakesNoAllocationIncomplete(t *testing.T) {
 	unseen("europe-west4")(&setting{Snapshot: &short})
 	assert.NotContains(t, strings.Join(planned(t, short), "\n"), "return")
 }
+
+func TestGangTimeoutCountsBulkInsertedMachines(t *testing.T) {
+	given := seen(nodes("alpha-fix-0", "ALLOCATED+CLOUD"), nodes("alpha-fix-1", poweringUp),
+		job(7, "spot", "15:00", configured, "alpha-fix-[0-1]"), started(7, 5*time.Hour), spotMachines("alpha-fix-0", "RUNNING"), aged(4*time.Hour),
+		refused("alpha-fix-job-7", mig.CauseRate, 10*time.Second, 1))
+	for _, keep := range []time.Duration{10 * time.Minute, 0} {
+		cfg := mixed(t)
+		cfg.FlexSetOf("alpha-fix-0").Flex.KeepIdle = keep
+		p := Compute(scene.Of(cfg, given))
+		assert.Contains(t, strings.Join(actions(p), "\n"), "gang_timeout", "keep_idle %s: a machine has idled for 4h, and gang_timeout is 10 minutes", keep)
+	}
+}

@@ -143,7 +143,7 @@ func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour),
-				groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second)), told(7, c.told), askedFor("alpha-a3-job-7", time.Hour))
+				groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second)), told(7, c.told), askedFor(time.Hour))
 			if s.Requeues[7] = c.requeues; c.unread {
 				delete(s.Requeues, 7)
 			}
@@ -260,7 +260,7 @@ func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
 				s.Jobs[0].Start, s.Jobs[0].Priority = noon.Add(-130*time.Minute), 9
 				s.Told = map[uint32]string{8: comment}
 				s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseCapacity, At: noon.Add(-time.Second), Times: 1}
-			}, askedFor("alpha-a3-job-7", 130*time.Minute))
+			}, askedFor(130*time.Minute))
 	}
 	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
 		cfg := with(t, "provision_timeout: 7200, on_provision_timeout: "+then)

@@ -231,7 +231,7 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 		seen(awaits(7, "alpha-a3-0"), func(s *setting) {
 			s.Jobs[0].Start = noon.Add(-10 * time.Minute)
 			s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
-		}, askedFor("alpha-a3-job-7", 10*time.Minute)),
+		}, askedFor(10*time.Minute)),
 		"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00)")
 	situations(t, with(t, "provision_timeout: 7200"))("not when machines are coming", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), told(7, waited), vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))

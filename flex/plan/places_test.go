@@ -9,7 +9,6 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -149,8 +148,7 @@ func TestPassRemembersSinceWhenAJobLacksFreeNodes(t *testing.T) {
 	} {
 		w := newSeveralPlaces("")
 		test.given(w)
-		_, crowded := demand.Sinces(plan.Compute(w.Scene()).Held)
-		assert.Equal(t, test.want, crowded, name)
+		assert.Equal(t, test.want, plan.Compute(w.Scene()).Crowded, name)
 	}
 }
 

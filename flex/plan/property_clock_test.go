@@ -25,7 +25,7 @@ func (w *world) drawAsked(t *rapid.T) {
 		for _, set := range w.flexSets() {
 			if rapid.Bool().Draw(t, "asked before") {
 				w.Asked[memo.JobGroup(cluster, set.Name, j.ID, 0)] = scene.Asked{
-					For: pick(t, "for", 10*time.Minute, 2*time.Hour), At: drawAge(t), Runs: rapid.Bool().Draw(t, "runs"),
+					Job: j.ID, For: pick(t, "for", 10*time.Minute, 2*time.Hour), At: drawAge(t), Runs: rapid.Bool().Draw(t, "runs"),
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -235,15 +236,16 @@ func (c *check) pass(p *process) {
 	}
 }
 
-// stillWanted reports whether a job needs the request: a job holds one of its nodes or waits
-// behind a door, or the nodes are wanted without a job.
+// stillWanted reports whether a job needs the request: a job holds one of its nodes, or waits and
+// has a door over them, or the nodes are wanted without a job.
 func (c *check) stillWanted(g fakegce.Group, r fakegce.Request) bool {
 	stamp, _ := mig.ParseStamp(g.Description)
-	used := c.w.slurm.JobReservation(stamp.Job)
-	if stamp.Shared() {
-		used = c.w.slurm.ReservationOver(r.Instances)
-	}
-	door := memo.ParseHold(cluster, used).Kind == memo.DoorHold
+	door := slices.ContainsFunc(c.w.slurm.ReservationsOver(r.Instances), func(name string) bool {
+		hold := memo.ParseHold(cluster, name)
+		return hold.Kind == memo.DoorHold && c.w.watch.queued(func(l *life) bool {
+			return l.State.Waits() && fmt.Sprint(l.ArrayID) == demand.WholeOf(hold.Address)
+		}) != nil
+	})
 	return door || !stamp.ForJobs() || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
 }
 

@@ -253,17 +253,18 @@ func (c *Cluster) JobReservation(id uint32) string {
 	return ""
 }
 
-// ReservationOver returns the name of a reservation over one of the nodes that a job uses, or "". Like
+// ReservationsOver returns the names of all reservations over any of the nodes, sorted. Like
 // JobReservation, it works while slurmctld is down.
-func (c *Cluster) ReservationOver(nodes []string) string {
+func (c *Cluster) ReservationsOver(nodes []string) (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, j := range c.jobs {
-		if j.reservation != nil && slices.ContainsFunc(names(j.reservation.nodes), func(n string) bool { return slices.Contains(nodes, n) }) {
-			return j.reservation.name
+	for _, r := range c.reservations {
+		if slices.ContainsFunc(names(r.nodes), func(n string) bool { return slices.Contains(nodes, n) }) {
+			all = append(all, r.name)
 		}
 	}
-	return ""
+	slices.Sort(all)
+	return all
 }
 
 // AdminComment returns a job's AdminComment, or "" for an unknown job.

@@ -498,7 +498,7 @@ var mutants = []mutant{
 	},
 	{
 		"a door names its job only after its machines are ready", "flex/plan/sweeps/doors.go",
-		"case !d.Named() && isBest(w.Scene, d):", "case !d.Named() && stage == demand.DoorReady && isBest(w.Scene, d):", planner,
+		"case !d.Named() && isBest(w.Scene, d) && !w.Handed.Leaves[d]:", "case !d.Named() && stage == demand.DoorReady && isBest(w.Scene, d):", planner,
 	},
 	{
 		"a job that does not start keeps its machines", "flex/plan/demand/stage.go",
@@ -538,7 +538,7 @@ var mutants = []mutant{
 	},
 	{
 		"refusals of earlier passes are forgotten", "flex/memory/memory.go",
-		"m.asked = p.Asked", "_ = p.Asked", passes,
+		"m.asked, m.unasked, m.crowded = p.Asked, demand", "_, m.unasked, m.crowded = p.Asked, demand", passes,
 	},
 	{
 		"a request that could not be created again is replaced", "flex/plan/rules/refresh.go",

@@ -31,6 +31,7 @@ func (h *Handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, 
 		return
 	}
 	h.take(s, of, Want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true})
+	h.limits.take(j, set, j.NodeCount)
 }
 
 // IsKept reports whether the node's machine, which no job has now, is kept for a waiting job or for

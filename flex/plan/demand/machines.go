@@ -18,6 +18,9 @@ type Handout struct {
 	// Doors of later places that end, so that other jobs get the names for their first places.
 	Ends   []*scene.Door
 	Leaves map[*scene.Door]bool // doors of jobs that can start on idle machines instead
+	// Crowded holds since when jobs lack free nodes; see scene.Memory.
+	Crowded map[uint32]time.Time
+	warm    map[*slurm.Job]bool // the jobs that can start on idle machines
 	// Nodes with machines that no job has now, and that a job gets or keeps.
 	kept   map[*scene.Node]bool
 	opened map[string]uint32 // the names that leave the cover, and the job for which they do
@@ -31,6 +34,7 @@ type stock struct {
 	left []*scene.Node // machines that no job has and that Slurm keeps from all jobs
 	// Nodes without a job whose machines are requested together with others.
 	awaited []*scene.Node
+	coming  []string // names of nodes whose former request is still to be cancelled
 }
 
 // handOut assigns machines and names to jobs, the most important job first, so that none is
@@ -39,7 +43,8 @@ type stock struct {
 // some of its machines first gets its others. A job's second place is served after the first places
 // of all jobs, and hands over its names to them.
 func handOut(s *scene.Scene) Handout {
-	h := Handout{Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, opened: map[string]uint32{}, Later: map[UserIn]int{}}
+	h := Handout{Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, opened: map[string]uint32{}, Later: map[UserIn]int{},
+		Crowded: map[uint32]time.Time{}, warm: map[*slurm.Job]bool{}}
 	sets, jobs := Covered(s), ByTier(s)
 	if len(s.Covers()) == 0 {
 		h.open(s, sets, jobs)
@@ -71,12 +76,28 @@ func handOut(s *scene.Scene) Handout {
 			}
 		}
 	}
+	h.countCrowded(s, seekers)
 	h.countLater(s, stocks, seekers)
 	h.Wants = append(h.Wants, hetWants(s, sets, stocks, has)...)
 	h.open(s, sets, jobs)
 	h.Held = append(h.Held, unasked(s, &h)...)
-	h.Wants = append(h.Wants, coldWant(s, h.Wants, h.Held)...)
+	h.Wants = append(h.Wants, h.coldWant(s)...)
 	return h
+}
+
+// countCrowded records since when jobs without a door have lacked free nodes. The count goes on while
+// idle machines fit a job, because Slurm may give them to another.
+func (h *Handout) countCrowded(s *scene.Scene, seekers []seeker) {
+	for i := range seekers {
+		if k := &seekers[i]; len(k.has) == 0 && !h.isHeld(k.job) && len(h.Wants) < doorsAtOnce {
+			h.Crowded[k.job.ID] = k.since
+		}
+	}
+	for j := range h.warm {
+		if since := s.Seen.Crowded[j.ID]; !since.IsZero() {
+			h.Crowded[j.ID] = since
+		}
+	}
 }
 
 // countLater counts the jobs that get a door in this pass, or would get one if a pass made more, by
@@ -146,10 +167,17 @@ func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, u
 		if !first {
 			continue
 		}
+		if names := namesFor(slices.Sorted(slices.Values(slices.Concat(of.cold, of.coming))), k.job); names != nil {
+			of.cold, of.coming = without(of.cold, names), without(of.coming, names)
+			h.limits.take(k.job, set, k.job.NodeCount)
+			k.places = nil
+			return // the other names are free in one of the next passes
+		}
 		if names, over := namesOver(of.cold, unused[set], k.job); names != nil {
 			of.cold = without(of.cold, names)
 			unused[set] = slices.DeleteFunc(unused[set], func(d *scene.Door) bool { return slices.Contains(over, d) })
 			h.Ends, k.places, k.has = append(h.Ends, over...), nil, append(k.has, set)
+			h.limits.take(k.job, set, k.job.NodeCount)
 			return
 		}
 	}
@@ -195,6 +223,8 @@ func stocksOf(s *scene.Scene, sets map[*config.NodeSet]bool) map[*config.NodeSet
 		case !sets[m.Set]:
 		case m.Cover && isAwaited(s, m):
 			of.awaited = append(of.awaited, m)
+		case m.Cover && isVacant(s, m) && len(m.Machines) == 0 && len(s.RequestsOf(m.Name)) > 0:
+			of.coming = append(of.coming, m.Name)
 		case ends[m] && isSound(s, m), m.Cover && isUnclaimed(s, m), m.Cover && m.Door == nil && m.Power == scene.On && !m.Taken() && isSound(s, m):
 			of.left = append(of.left, m)
 		}
@@ -230,7 +260,7 @@ func (h *Handout) Inherits(j *slurm.Job) bool {
 // takeWarm reports whether the job fits idle machines, and removes these from the stock: Slurm is
 // about to start the job there.
 func takeWarm(s *scene.Scene, stocks map[*config.NodeSet]*stock, j *slurm.Job) bool {
-	for _, name := range partitionsOf(j) {
+	for _, name := range openTo(s, j) {
 		p, known := s.Config.Partition(name)
 		if !known {
 			continue

@@ -36,6 +36,7 @@ func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 		case len(doors) == 0 && len(list) > 0 && h.hold(j, k.places), len(doors) == 0 && !needsMachines(s, j):
 			continue
 		case takeWarm(s, stocks, j):
+			h.warm[j] = true
 			for _, d := range doors {
 				h.Leaves[d] = true
 			}
@@ -130,7 +131,7 @@ func namesOver(free []string, unused []*scene.Door, j *slurm.Job) (names []strin
 	for i, d := range unused {
 		free = slices.Concat(free, d.Nodes)
 		if names = namesFor(free, j); names != nil {
-			return names, slices.Clone(unused[:i+1])
+			return names, slices.DeleteFunc(slices.Clone(unused[:i+1]), func(d *scene.Door) bool { return len(without(d.Nodes, names)) == len(d.Nodes) })
 		}
 	}
 	return nil, nil

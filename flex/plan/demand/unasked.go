@@ -35,15 +35,13 @@ func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 		if h.opensFor(j) {
 			wait.Obstacle = "Slurm is choosing its nodes, because it also needs nodes that are static or under another reservation"
 		} else if !hasCold {
-			wait.Obstacle, lasts = obstacle(s, j, set, stocks[set])
+			wait.Obstacle, lasts = obstacle(s, j, set, stocks[set], h.warm[j], h.limits.obstacle(j, set))
 		}
 		switch since := s.Seen.Unasked[j.ID]; {
 		case hasCold || !lasts && !since.IsZero():
 			wait.Since = since
 		case !lasts:
 			wait.Since = s.Seen.Now
-		case !wasLate(s, j):
-			wait.Crowded = crowdedSince(s, j)
 		}
 		all = append(all, wait)
 	}
@@ -88,8 +86,10 @@ func WholeOf(address string) string {
 // unknown is the obstacle for a job with no known reason for the lack of a request.
 const unknown = "it lacks only nodes, and slurmflex does not know why it requests no machines"
 
-// obstacle returns why no machines are requested for a job, and whether that reason may last.
-func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why string, lasts bool) {
+// obstacle returns why no machines are requested for a job, and whether that reason may last. isWarm
+// reports whether Slurm can start the job on idle machines. limit is the limit that holds it back there, if
+// any.
+func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, isWarm bool, limit string) (why string, lasts bool) {
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
 	taken := slices.DeleteFunc(slices.Clone(needs), func(name string) bool { return slices.Contains(of.cold, name) })
@@ -100,8 +100,10 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why
 	switch {
 	case wasLate(s, j):
 		return "it did not start although its nodes were free for it, so Slurm is to choose its nodes", true
-	case len(usable(s, of.warm, j)) >= j.NodeCount:
+	case isWarm || j.HetID != 0 && len(usable(s, of.warm, j)) >= j.NodeCount:
 		return "idle machines fit it, and Slurm has not started it yet", false
+	case limit != "":
+		return limit, true
 	case err != nil || bad != nil:
 		return unknown, false
 	case len(taken) > 0:
@@ -125,13 +127,13 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock) (why
 // job that did not start although all its machines were there, or one that starves. The want
 // contains all remaining names, and Slurm chooses among them. It returns none while another job has
 // such a door, or if no names are left.
-func coldWant(s *scene.Scene, wants []Want, held []Wait) []Want {
+func (h *Handout) coldWant(s *scene.Scene) []Want {
 	if slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool { return d.Cold && d.Job != nil && d.Job.HetID == 0 }) {
 		return nil
 	}
 	sets := Covered(s)
 	starves := map[uint32]bool{}
-	for _, w := range held {
+	for _, w := range h.Held {
 		starves[w.Job] = w.Starves(s.Seen.Now)
 	}
 	stocks := stocksOf(s, sets)
@@ -143,7 +145,7 @@ func coldWant(s *scene.Scene, wants []Want, held []Wait) []Want {
 		}
 		set := firstPlace(s, j, places)
 		names := slices.DeleteFunc(stocks[set].cold, func(name string) bool {
-			return slices.ContainsFunc(wants, func(w Want) bool { return slices.Contains(w.Nodes, name) })
+			return h.opened[name] != 0 || slices.ContainsFunc(h.Wants, func(w Want) bool { return slices.Contains(w.Nodes, name) })
 		})
 		if addresses := addresses(j, 0, nil); len(names) >= j.NodeCount && len(addresses) > 0 {
 			return []Want{{Job: j, Address: addresses[0], Set: set, Nodes: names, Cold: true}}

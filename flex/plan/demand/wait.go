@@ -24,7 +24,6 @@ type Wait struct {
 	Request   string    // the live request for the nodes; empty: none
 	Requested time.Time // when that request was created
 	Since     time.Time // when the nodes started to wait; zero if unknown
-	Crowded   time.Time // since when there is no request because the nodesets lack free nodes; zero: for another reason
 
 	// Why nothing is requested now, or why the nodes are returned; empty: nothing prevents a
 	// request.
@@ -71,17 +70,14 @@ func (w Wait) Starves(now time.Time) bool {
 	return !w.Since.IsZero() && now.Sub(w.Since) >= starvesAfter
 }
 
-// Sinces returns, for the next pass, since when jobs of Plan.Held have waited without a reason, and
-// since when for free nodes.
-func Sinces(held []Wait) (unasked, crowded map[uint32]time.Time) {
-	unasked, crowded = map[uint32]time.Time{}, map[uint32]time.Time{}
+// WithoutReason returns since when jobs of Plan.Held have waited without a reason, for the next
+// pass.
+func WithoutReason(held []Wait) map[uint32]time.Time {
+	sinces := map[uint32]time.Time{}
 	for _, w := range held {
-		if !w.Crowded.IsZero() {
-			crowded[w.Job] = w.Crowded
-		}
 		if !w.Since.IsZero() {
-			unasked[w.Job] = w.Since
+			sinces[w.Job] = w.Since
 		}
 	}
-	return unasked, crowded
+	return sinces
 }

@@ -3,7 +3,6 @@ package demand
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,13 +81,17 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 	for _, set := range s.Config.FlexSets() {
 		ours[set] = true
 	}
-	whole := map[uint32][]*slurm.Job{}
-	for _, j := range jobsByImportance(s) {
-		if j.HetID != 0 {
-			whole[j.HetID] = append(whole[j.HetID], j)
+	whole, ids := map[uint32][]*slurm.Job{}, []uint32(nil)
+	for _, j := range ByTier(s) {
+		if j.HetID == 0 {
+			continue
 		}
+		if whole[j.HetID] == nil {
+			ids = append(ids, j.HetID)
+		}
+		whole[j.HetID] = append(whole[j.HetID], j)
 	}
-	for _, id := range slices.Sorted(maps.Keys(whole)) {
+	for _, id := range ids {
 		w := Want{Address: strconv.FormatUint(uint64(id), 10), Cold: true}
 		taken := map[*config.NodeSet][]string{}
 		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return len(PlacesOf(s, sets, j)) > 0 }) {
@@ -283,10 +286,15 @@ func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
 	return append(asked, left...)
 }
 
-// lastsFor reports whether the node's machine lasts as long as the job may run, as far as known.
+// lastsFor reports whether the node's machine lasts as long as the job may run, as far as known. A
+// job without a time limit fits only a machine without an end.
 func lastsFor(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 	until, known := s.FreeUntil(m)
-	return !known || j.Limit.Kind != slurm.LimitSet || !s.Seen.Now.Add(j.Limit.Duration).After(until)
+	runs := j.Limit.Duration
+	if j.Limit.Kind != slurm.LimitSet {
+		runs = config.NoLease
+	}
+	return !known || !s.Seen.Now.Add(runs).After(until)
 }
 
 // namesFor returns names for the job's machines: first the names that the job requires, then the
@@ -346,8 +354,12 @@ func tasksAtWork(s *scene.Scene) map[uint32]int {
 		}
 	}
 	for _, d := range s.Doors() {
-		if d.Taker != nil && d.Place == 0 && d.Taker.Array() != 0 {
+		switch {
+		case d.Place != 0:
+		case d.Taker != nil && d.Taker.Array() != 0:
 			count[d.Taker.Array()]++
+		case d.Job != nil && d.Job.IsTasks():
+			count[d.Job.ArrayID]++ // its task has no record of its own yet
 		}
 	}
 	return count

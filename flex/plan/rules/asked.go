@@ -37,7 +37,7 @@ func countAsked(w *demand.Wanted, c *demand.Claim) scene.Asked {
 	}
 	now := w.Scene.Seen.Now.Round(0) // so that comparisons notice a clock that was set back
 	known := w.Scene.Seen.Asked[askedKey(c)]
-	if known.At.Before(c.Job.Start) || known.At.After(now) {
+	if known.Job != c.Job.ID || known.At.Before(c.Job.Start) || known.At.After(now) {
 		known = scene.Asked{}
 	}
 	since, until, counts := askedSince(w, c)
@@ -52,7 +52,7 @@ func countAsked(w *demand.Wanted, c *demand.Claim) scene.Asked {
 	if known.Runs { // no pass between the two saw an obstacle
 		from = known.At
 	}
-	return scene.Asked{For: max(0, until.Sub(since), known.For+max(0, until.Sub(from))), At: now, Runs: until.Equal(w.Scene.Seen.Now)}
+	return scene.Asked{Job: c.Job.ID, For: max(0, until.Sub(since), known.For+max(0, until.Sub(from))), At: now, Runs: until.Equal(w.Scene.Seen.Now)}
 }
 
 // askedSince returns the latest time span during which a request for the claim is live, is being

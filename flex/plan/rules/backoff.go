@@ -29,7 +29,7 @@ func retryAfter(failures int) time.Duration {
 
 // backOff decides by the results of the claim's earlier attempts. It holds the job if no attempt
 // can succeed. After max_attempts failures, and again after each further failure, it returns the
-// job's nodes: Slurm requeues the job, and a job that waits PENDING loses its door.
+// nodes of a CONFIGURING job, and Slurm requeues the job.
 func backOff(w *demand.Wanted, c *demand.Claim) Verdict {
 	failures, trouble, last := Failures(w.Scene, c, w.Scene.Group(c.ID()))
 	if failures == 0 {
@@ -46,7 +46,8 @@ func backOff(w *demand.Wanted, c *demand.Claim) Verdict {
 	// An admin may have released the job.
 	case hopeless && !Keeps(w.Scene, c) && !c.StartedAfter(last):
 		return giveUp(w, c, action.Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
-	case failures >= c.Set.Flex.MaxAttempts && !stays(w.Scene, c) && !c.StartedAfter(last):
+	// A job that waits PENDING holds no nodes, and a new door would restart its timers.
+	case failures >= c.Set.Flex.MaxAttempts && c.Door == nil && !stays(w.Scene, c) && !c.StartedAfter(last):
 		return giveUp(w, c, action.Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
 	}
 	next := last.Add(retryAfter(failures))

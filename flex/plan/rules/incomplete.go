@@ -75,7 +75,7 @@ func came(s *scene.Scene, job *slurm.Job) (n int, since time.Time) {
 	for _, name := range job.Nodes {
 		for _, in := range s.MachinesOf(name) {
 			kept := in.Node != nil && in.Node.Set.Flex.KeepIdle > 0 && in.Node.Power == scene.On && !job.Start.IsZero()
-			if in.Maker == nil || !scene.IsFor(in.Maker.Stamp, job) && !kept || in.Leaving() {
+			if !s.Ours(in) || !scene.IsFor(in.Origin(), job) && !kept || in.Leaving() {
 				continue
 			}
 			n++

@@ -84,7 +84,11 @@ func (s builder) addDoors() {
 			s.addColdDoor(d)
 			continue
 		}
-		if d.Job == nil || !d.Job.State.Waits() || d.Job.IsTasks() || d.Job.HetID != 0 || d.Lost(s.Seen.Now) {
+		if d.Job != nil && d.Job.IsTasks() && !d.Lost(s.Seen.Now) {
+			s.addDoor(d)
+			continue
+		}
+		if d.Job == nil || !d.Job.State.Waits() || d.Job.HetID != 0 || d.Lost(s.Seen.Now) {
 			continue
 		}
 		taker := *d.Job
@@ -105,14 +109,19 @@ func (s builder) addDoors() {
 	}
 }
 
-// addColdDoor keeps the door's nodes from other jobs. Slurm chooses among the nodes, so none
-// belongs to the job yet.
-func (s builder) addColdDoor(d *Door) {
+// addDoor keeps the door's nodes from other jobs.
+func (s builder) addDoor(d *Door) {
 	for _, name := range d.Nodes {
 		if m := s.Node(name); m != nil && m.Door == nil {
 			m.Door = d
 		}
 	}
+}
+
+// addColdDoor adds a door whose nodes do not belong to the job yet, because Slurm chooses among
+// them.
+func (s builder) addColdDoor(d *Door) {
+	s.addDoor(d)
 	d.used = d.Job != nil && d.Job.HetID != 0 && slices.ContainsFunc(s.Seen.Jobs, func(j slurm.Job) bool {
 		return j.HetID == d.Job.HetID && j.Reservation == d.Name
 	})

@@ -118,7 +118,7 @@ type Memory struct {
 	Unasked map[uint32]time.Time
 
 	// Crowded holds since when this process has seen a pending job without a request because its
-	// nodesets lacked free nodes; see Plan.Held in package plan.
+	// nodesets lacked free nodes; see Plan.Crowded in package plan.
 	Crowded map[uint32]time.Time
 
 	// Late holds the pending jobs that did not start although all their machines were up. A job
@@ -252,6 +252,7 @@ type Template struct {
 // time. After a restart the timers start from the live request, the last refusal, or the instance
 // that has a node's name. That is later than before the restart, never earlier.
 type Asked struct {
+	Job  uint32 // the job that waits
 	For  time.Duration
 	At   time.Time // the time of the pass
 	Runs bool      // a request was live or refused then

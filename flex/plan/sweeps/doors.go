@@ -66,11 +66,9 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			opens(w.Scene.Seen.Now, "jobs are to wait configuring")
 		case w.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
-		case stage == demand.DoorBooting && w.Handed.Leaves[d]:
-			if d.Named() {
-				s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: "idle machines fit the job"})
-			}
-		case !d.Named() && isBest(w.Scene, d):
+		case stage == demand.DoorBooting && w.Handed.Leaves[d] && d.Named():
+			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: "idle machines fit the job"})
+		case !d.Named() && isBest(w.Scene, d) && !w.Handed.Leaves[d]:
 			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: false, Why: "the machines are for this job"})
 			s.Expect = append(s.Expect, "job "+d.Address+" to use its door")
 		case stage == demand.DoorReady && d.Named():

@@ -1,0 +1,346 @@
+package plan_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+// Job 7 has waited 29 minutes for free nodes of us. For some seconds two machines of us are idle
+// (keep_idle), and a more important job gets them. The clock of dearer_after must go on.
+func TestIdleMachinesForAnotherJobDoNotResetDearerAfter(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.crowded(29 * time.Minute)
+	w.Config.FlexSetOf("alpha-us-0").Flex.KeepIdle = time.Hour
+	w.Nodes("alpha-us-[0-1]", scenetest.Idle)
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-eu-[0-1],alpha-od-[0-1]")
+	w.submit(8, "us") // more important
+	assert.Equal(t, noon.Add(-29*time.Minute), plan.Compute(w.Scene()).Crowded[7])
+}
+
+// Tasks of an array wait for free nodes; one of its other tasks has a door.
+func TestTasksWithoutADoorCountDearerAfter(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		w := newSeveralPlaces("")
+		w.crowded(40 * time.Minute)
+		w.Snap.Jobs[0].ArrayTask, w.Snap.Jobs[0].Partition = "2-9", "us,od"
+		if other {
+			w.Nodes("alpha-us-[0-1]", scenetest.PoweredDown)
+			task := w.submit(17, "us,od")
+			task.ArrayID, task.ArrayTask, task.Priority = 7, "1", 7
+			task.Reservation, task.Reason = memo.DoorReservation("alpha", "7_1", noon.Add(-time.Minute)), "Reservation"
+			w.reserve(task.Reservation, 5*time.Minute, "alpha-us-[0-1]")
+			w.Snap.Crowded = map[uint32]time.Time{7: noon.Add(-20 * time.Minute)}
+			assert.Equal(t, noon.Add(-20*time.Minute), plan.Compute(w.Scene()).Crowded[7])
+			continue
+		}
+		assert.Contains(t, w.reservations(), "reserve alpha-od-[0-1]")
+	}
+}
+
+// The partition eu does not take the job (MaxTime), and has idle machines.
+func TestIdleMachinesOfAPartitionThatRefusesTheJob(t *testing.T) {
+	for _, why := range []string{"MaxTime", "closed", "MaxNodes"} {
+		w := newSeveralPlaces("")
+		w.Config.FlexSetOf("alpha-eu-0").Flex.KeepIdle = time.Hour
+		w.Nodes("alpha-eu-[0-1]", scenetest.Idle)
+		w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-us-[0-1],alpha-od-[0-1]")
+		switch why {
+		case "MaxTime":
+			w.Snap.Partitions[1].MaxTime = slurm.Limit{Kind: slurm.LimitSet, Duration: 30 * time.Minute}
+		case "closed":
+			w.Snap.Partitions[1].Up = false
+		case "MaxNodes":
+			w.Snap.Partitions[1].MaxNodes = 1
+		}
+		assert.Contains(t, w.reservations(), "reserve alpha-us-[0-1]", why)
+	}
+}
+
+// Idle machines fit job 7, which has left its door for them; Slurm does not start it there, for
+// example for its --constraint. Its door must not start by itself: five minutes later Slurm deletes
+// it, and with it the request.
+func TestDoorOfAJobThatIsOffItIsMovedAhead(t *testing.T) {
+	w := newWaitingPending()
+	w.keep()
+	w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1]")
+	w.job().Reservation = ""
+	w.door().Start = noon.Add(10 * time.Second)
+	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:05:00Z", w.inSlurm())
+}
+
+// spot makes the partition us one of Spot machines, which job 7 prefers to the on-demand ones.
+func (w severalPlaces) spot() {
+	w.Snap.Jobs[0].Partition = "us,od"
+	f := w.Config.FlexSetOf("alpha-us-0").Flex
+	od := w.Config.FlexSetOf("alpha-od-0").Flex
+	keep := *od
+	*f = keep
+	f.Capacity = "spot"
+}
+
+// run makes passes every ten seconds for that long, with every call for machines refused. It returns
+// after how long a pass made the action; -1 if none did.
+func (w severalPlaces) run(long time.Duration, until func(a action.Action) bool) (after time.Duration) {
+	w.Snap.Reservations = w.Snap.Reservations[:1]
+	for d := time.Duration(0); d <= long; d += 10 * time.Second {
+		now := noon.Add(d)
+		w.Snap.Now = now
+		w.Snap.Reservations[0].Name = memo.CoverReservation("alpha", now.Add(-time.Minute))
+		p := plan.Compute(w.Scene())
+		w.Snap.Asked = p.Asked
+		w.Snap.Unasked, w.Snap.Crowded = demand.WithoutReason(p.Held), p.Crowded
+		j := &w.Snap.Jobs[0]
+		end := func(name string) {
+			w.Snap.Reservations = slices.DeleteFunc(w.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == name })
+			if j.Reservation == name {
+				j.Reservation, j.Reason = "", "Resources"
+			}
+		}
+		for _, a := range p.Actions {
+			if until(a) {
+				return d
+			}
+			switch a := a.(type) {
+			case action.CreateReservation:
+				if strings.Contains(a.Name, "cover") {
+					continue
+				}
+				w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start, End: noon.Add(1e4 * time.Hour)})
+			case action.SetReservation:
+				for i := range w.Snap.Reservations {
+					if r := &w.Snap.Reservations[i]; r.Name == a.Name && !a.Start.IsZero() {
+						r.Start = a.Start
+					}
+				}
+			case action.UseReservation:
+				j.Reservation, j.Reason = a.Name, "Reservation"
+			case action.DeleteReservation:
+				end(a.Name)
+			case action.ReturnNodes:
+				end(a.Door)
+			case action.BulkInsert:
+				w.Snap.Refused[a.Group.Name] = w.Snap.Refused[a.Group.Name].Fail(mig.Trouble{Cause: mig.CauseCapacity, Message: "STOCKOUT"}, "", now, 0)
+			}
+		}
+		for g, r := range w.Snap.Refused {
+			if now.Sub(r.Last()) > time.Hour {
+				delete(w.Snap.Refused, g)
+			}
+		}
+	}
+	return -1
+}
+
+func TestDearerAfterEndsAlthoughAttemptsFail(t *testing.T) {
+	for _, dearer := range []time.Duration{20 * time.Minute, 30 * time.Minute, time.Hour} {
+		w := newSeveralPlaces("")
+		w.spot()
+		w.Config.Options.DearerAfter = dearer
+		after := w.run(8*time.Hour, func(a action.Action) bool {
+			c, is := a.(action.CreateReservation)
+			return is && slices.Contains(c.Nodes, "alpha-od-0") && !strings.Contains(c.Name, "cover")
+		})
+		assert.LessOrEqual(t, after, dearer+time.Minute, dearer)
+		assert.Positive(t, after, "never within 8 h: dearer_after %s", dearer)
+	}
+}
+
+// --comment=slurmflex:wait=2h,cancel, and the admin's provision_timeout of 2 h.
+func TestWaitLimitEndsAlthoughAttemptsFail(t *testing.T) {
+	for _, by := range []string{"slurmflex:wait", "provision_timeout"} {
+		w := newSeveralPlaces("")
+		w.spot()
+		w.Snap.Jobs[0].Partition = "us"
+		w.Snap.Limits = map[uint32]scene.JobLimits{}
+		if by == "slurmflex:wait" {
+			w.Snap.Limits[7] = scene.JobLimits{Wait: 2 * time.Hour, Then: "cancel"}
+		} else {
+			f := w.Config.FlexSetOf("alpha-us-0").Flex
+			f.ProvisionTimeout, f.OnProvisionTimeout = 2*time.Hour, "cancel"
+		}
+		after := w.run(12*time.Hour, func(a action.Action) bool {
+			r, is := a.(action.ReturnNodes)
+			return is && r.Then == action.Cancel
+		})
+		assert.Positive(t, after, "never within 12 h: %s", by)
+	}
+}
+
+// Ann may run one more job. Job 9 is more important than job 8; its names come from the second door
+// of job 7 (of bob), so that it gets its own door a pass later.
+func TestJobThatGetsNamesOfASecondDoorCountsAgainstLimits(t *testing.T) {
+	w := newSeveralPlaces("")
+	_, eu := w.waits(time.Minute)
+	w.Snap.Jobs[0].User = "bob"
+	w.submit(9, "eu")
+	w.submit(8, "od")
+	parent := &slurm.Association{Account: "ml"}
+	ann := &slurm.Association{Parent: parent, Account: "ml", UID: "5", Allowances: []slurm.Allowance{{Limit: "MaxJobs", Of: "jobs", Most: 1}}}
+	w.Snap.Allowances = slurm.Allowances{
+		Associations: map[slurm.AssociationKey]*slurm.Association{{Account: "ml"}: parent, {Account: "ml", User: "ann"}: ann},
+		QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{8: {Account: "ml", QOS: "normal"}, 9: {Account: "ml", QOS: "normal"}},
+	}
+	assert.Equal(t, "delete reservation EU", w.reservations(eu, "EU", memo.DoorReservation("alpha", "8", noon), "EIGHT"))
+	// The next pass: job 8 has a door, and the limit holds job 9 back.
+	w.Snap.Jobs[2].Reservation, w.Snap.Jobs[2].Reason = memo.DoorReservation("alpha", "8", noon), "Reservation"
+	w.reserve(w.Snap.Jobs[2].Reservation, 5*time.Minute, "alpha-od-[0-1]")
+	w.Snap.Reservations = slices.DeleteFunc(w.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == eu })
+}
+
+// wide returns the cluster with four nodes in eu. Jobs 7 and 6 have their first doors in us and od
+// (us is made larger for both), and second doors in eu.
+func wideEU() (w severalPlaces, seven, six string) {
+	w = severalPlaces{scenetest.New(scenetest.Cluster(
+		"partitions:\n  us: {enable_job_exclusive: true, partition_nodeset: [us]}\n  eu: {enable_job_exclusive: true, partition_nodeset: [eu]}\nslurmflex: {waiting: pending}",
+		scenetest.FlexSet("us", "us-central1-a", "node_count_dynamic_max: 4", ""), scenetest.FlexSet("eu", "us-central1-a", "node_count_dynamic_max: 4", "")))}
+	w.Snap.Promises, w.Snap.SuspendTime = true, 5*time.Minute
+	for _, name := range []string{"us", "eu"} {
+		w.Snap.Templates[w.Config.FlexSetOf("alpha-"+name+"-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
+		w.Nodes("alpha-"+name+"-[0-3]", scenetest.PoweredDown)
+		w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: name, Exclusive: true, Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: scenetest.Names("alpha-" + name + "-[0-3]")})
+	}
+	w.reserve(coverName, -10*time.Minute, "alpha-eu-[0-3],alpha-us-[0-3]")
+	w.Snap.Reservations[0].Flags = []string{"PURGE_COMP=00:16:00"}
+	door := func(id uint32, address, nodes string) string {
+		j := w.submit(id, "us,eu")
+		j.Reservation, j.Reason = memo.DoorReservation("alpha", address, noon.Add(-time.Minute)), "Reservation"
+		further := memo.FurtherDoor(j.Reservation, 1)
+		w.reserve(j.Reservation, 5*time.Minute, "alpha-us-"+nodes)
+		w.reserve(further, 5*time.Minute, "alpha-eu-"+nodes)
+		for _, set := range []string{"us", "eu"} {
+			w.Group("alpha-"+set+"-job-"+address, mig.Stamp{NodeSet: set, Job: id}, mig.Request{
+				Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-" + set + "-" + nodes), Duration: 4 * time.Hour, Created: noon.Add(-50 * time.Second),
+			})
+		}
+		return further
+	}
+	return w, door(7, "7", "[0-1]"), door(6, "6", "[2-3]")
+}
+
+// Job 9 needs two nodes of eu: one second door ends for it. Its request takes a while to be
+// cancelled, and meanwhile no other door must end.
+func TestOneSecondDoorEndsForOneJob(t *testing.T) {
+	w, seven, six := wideEU()
+	w.submit(9, "eu")
+	assert.Equal(t, "delete reservation SIX", w.reservations(six, "SIX", seven, "SEVEN"))
+	w.Snap.Reservations = slices.DeleteFunc(w.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == six })
+	assert.Contains(t, texts(plan.Compute(w.Scene())), "cancel request alpha-eu-job-6/a1")
+	assert.NotContains(t, w.reservations(six, "SIX", seven, "SEVEN"), "delete reservation SEVEN")
+}
+
+// Only the doors whose names the job gets must end.
+func TestOnlyTheDoorsWithItsNamesEnd(t *testing.T) {
+	w, seven, six := wideEU()
+	w.submit(9, "eu").Needs = "alpha-eu-[0-1]" // the names of job 7
+	assert.Equal(t, "delete reservation SEVEN", w.reservations(six, "SIX", seven, "SEVEN"))
+}
+
+// Of two heterogeneous jobs, the more important gets the nodes.
+func TestMoreImportantHeterogeneousJobGetsTheNodes(t *testing.T) {
+	w := newUnasked()
+	w.Snap.Jobs = nil
+	for _, id := range []uint32{7, 17} {
+		for offset := range uint32(2) {
+			w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{
+				ID: id + offset, ArrayID: id + offset, HetID: id, HetOffset: offset, State: slurm.JobPending, Priority: uint64(id), NodeCount: 2, Partition: "train", User: "ann",
+				Reason: "ReqNodeNotAvail, May be reserved for other job", Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
+			})
+		}
+	}
+	assert.Contains(t, w.inSlurm(), "have job 17 use")
+}
+
+// Job 7 keeps its two machines after a loss. Its user may run one job; job 8 is less important.
+func TestJobThatKeepsMachinesCountsAgainstLimits(t *testing.T) {
+	w := waitingPendingIn("node_count_dynamic_max: 8")
+	w.Nodes("alpha-a3-[4-7]", scenetest.PoweredDown)
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-7]")
+	w.Snap.Partitions[0].Nodes = scenetest.Names("alpha-a3-[0-7]")
+	w.salvaging()
+	w.requeued()
+	other := *w.job()
+	other.ID, other.ArrayID, other.Priority, other.Reason, other.NodeCount = 8, 8, 5, "Priority", 1
+	w.Snap.Jobs, w.Snap.Requeues[8] = append(w.Snap.Jobs, other), true
+	parent := &slurm.Association{Account: "ml"}
+	ann := &slurm.Association{Parent: parent, Account: "ml", UID: "5", Allowances: []slurm.Allowance{{Limit: "MaxJobs", Of: "jobs", Most: 1}}}
+	w.Snap.Allowances = slurm.Allowances{
+		Associations: map[slurm.AssociationKey]*slurm.Association{{Account: "ml"}: parent, {Account: "ml", User: "ann"}: ann},
+		QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}, 8: {Account: "ml", QOS: "normal"}},
+	}
+	assert.Contains(t, w.done(), "have job 7 use")
+	assert.NotContains(t, w.done(), "have job 8 use")
+}
+
+// A limit of GPUs lets the job start in od (1 GPU a node), but not in us (8 GPUs a node). After
+// dearer_after it must go to od.
+func TestLimitInCheaperPartitionsCountsForDearerAfter(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.Snap.Jobs[0].Partition, w.Snap.Jobs[0].Reason = "us,od", "ReqNodeNotAvail, May be reserved for other job"
+	w.Snap.Partitions[0].PerNode, w.Snap.Partitions[2].PerNode = map[string]int64{"gres/gpu": 8}, map[string]int64{"gres/gpu": 1}
+	parent := &slurm.Association{Account: "ml", Allowances: []slurm.Allowance{{Limit: "GrpTRES", Of: "gres/gpu", Most: 20, Used: 10}}}
+	ann := &slurm.Association{Parent: parent, Account: "ml", UID: "5"}
+	w.Snap.Allowances = slurm.Allowances{
+		Associations: map[slurm.AssociationKey]*slurm.Association{{Account: "ml"}: parent, {Account: "ml", User: "ann"}: ann},
+		QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}},
+	}
+	w.Snap.Crowded = map[uint32]time.Time{7: noon.Add(-time.Minute)}
+	p := plan.Compute(w.Scene())
+	assert.Equal(t, noon.Add(-time.Minute), p.Crowded[7])
+	for _, h := range p.Held {
+		assert.NotContains(t, h.Obstacle, "slurmflex does not know why")
+	}
+	w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-6 * time.Minute)}
+}
+
+// A more important job comes while names leave the cover for a job; a cold door takes them.
+func TestColdDoorLeavesOpenedNamesAlone(t *testing.T) {
+	w := newNextToStatic(4)
+	late := *w.job()
+	late.ID, late.ArrayID, late.NodeCount = 8, 8, 1
+	w.Snap.Jobs = append(w.Snap.Jobs, late)
+	w.Snap.Late = map[uint32]scene.Late{8: {Until: noon.Add(-time.Second), Reason: "Licenses"}}
+	assert.NotContains(t, w.inSlurm(), "reserve alpha-a3-[1-3]")
+}
+
+// A job without a time limit (no --time, and no MaxTime) fits no machine with a lease: Slurm starts
+// it on no node that is reserved from the end of the lease on.
+func TestUnlimitedJobDoesNotFitIdleMachinesWithALease(t *testing.T) {
+	for name, limit := range map[string]slurm.Limit{"5 h": {Kind: slurm.LimitSet, Duration: 5 * time.Hour}, "unlimited": {Kind: slurm.Unlimited}} {
+		w := newUnasked()
+		w.keep()
+		w.up("alpha-a3-[2-3]")
+		w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
+		for i := range w.Snap.Instances {
+			w.Snap.Instances[i].Terminates = noon.Add(3 * time.Hour)
+		}
+		w.reserve(memo.Reservation("alpha", noon.Add(3*time.Hour)), 3*time.Hour, "alpha-a3-[2-3]", "MAINT")
+		w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1]")
+		w.job().Limit = limit
+		assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-1] from", name)
+	}
+}
+
+// Two of four tasks may run at once (%2), and two have doors that they do not use yet: the call that
+// splits them from the array failed, or has not returned. No more doors may be made.
+func TestThrottleCountsDoorsOfTasksThatShareARecord(t *testing.T) {
+	w := newUnasked()
+	w.job().ArrayTask, w.job().NodeCount = "1-4%2", 1
+	one, two := memo.DoorReservation("alpha", "7_1", noon.Add(-5*time.Second)), memo.DoorReservation("alpha", "7_2", noon.Add(-5*time.Second))
+	w.reserve(one, 5*time.Minute, "alpha-a3-0", "")
+	w.reserve(two, 5*time.Minute, "alpha-a3-1", "")
+	assert.Equal(t, "have job 7_1 use reservation ONE\nhave job 7_2 use reservation TWO", strings.NewReplacer(one, "ONE", two, "TWO").Replace(w.inSlurm()))
+}

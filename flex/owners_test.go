@@ -21,7 +21,8 @@ func TestChangedCommentChangesTheWaitLimit(t *testing.T) {
 	}, func(t *testing.T, w *world, test struct {
 		before, after string
 		ends          bool
-	}) {
+	},
+	) {
 		w.cloud.SetCapacity("", "", 0)
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: true, Comment: test.before}}
 		w.slurm.submit(1, "train", "alpha-a3-0")

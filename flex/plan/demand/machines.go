@@ -43,8 +43,10 @@ type stock struct {
 // some of its machines first gets its others. A job's second place is served after the first places
 // of all jobs, and hands over its names to them.
 func handOut(s *scene.Scene) Handout {
-	h := Handout{Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, opened: map[string]uint32{}, Later: map[UserIn]int{},
-		Crowded: map[uint32]time.Time{}, warm: map[*slurm.Job]bool{}}
+	h := Handout{
+		Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, opened: map[string]uint32{}, Later: map[UserIn]int{},
+		Crowded: map[uint32]time.Time{}, warm: map[*slurm.Job]bool{},
+	}
 	sets, jobs := Covered(s), ByTier(s)
 	if len(s.Covers()) == 0 {
 		h.open(s, sets, jobs)

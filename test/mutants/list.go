@@ -123,7 +123,7 @@ var mutants = []mutant{
 	},
 	{
 		"the machine of a cancelled job is given to no other", "flex/plan/demand/machines.go",
-		"if k.job.NodeCount != 1 {", "if k.Job.NodeCount > 0 {", planner,
+		"if k.job.NodeCount != 1 {", "if k.job.NodeCount > 0 {", planner,
 	},
 	{
 		"a request with too short a lease is adopted", "flex/plan/demand/requests.go",

@@ -36,12 +36,15 @@ func main() {
 func hunt(ctx context.Context, out io.Writer, all []mutant) (found int, err error) {
 	for _, m := range all {
 		by, err := m.foundBy(ctx)
-		if err != nil {
+		var broken compileError
+		switch {
+		case errors.As(err, &broken):
+			by = "DOES NOT COMPILE: " + broken.first
+		case err != nil:
 			return found, fmt.Errorf("%s: %w", m.bug, err)
-		}
-		if by == "" {
+		case by == "":
 			by = "NOT FOUND"
-		} else {
+		default:
 			found++
 		}
 		fmt.Fprintf(out, "%-70s %s\n", m.bug, by)
@@ -97,11 +100,23 @@ func (m mutant) foundBy(ctx context.Context) (test string, err error) {
 		case !errors.As(err, &failed):
 			return "", err
 		case strings.Contains(string(output), "[build failed]") || strings.Contains(string(output), "[setup failed]"):
-			return "", fmt.Errorf("it does not compile:\n%s", output)
+			return "", compileErrorIn(string(output))
 		}
 		return pkg + " " + firstFailure(string(output)), nil
 	}
 	return "", nil
+}
+
+// compileError is the error if the code does not compile with the bug.
+type compileError struct{ first string }
+
+func (e compileError) Error() string { return "it does not compile: " + e.first }
+
+// compileErrorIn returns the first error of the compiler in the output of go test.
+func compileErrorIn(output string) compileError {
+	_, output, _ = strings.Cut(output, "mutant.go:")
+	first, _, _ := strings.Cut(output, "\n")
+	return compileError{first}
 }
 
 // goTest runs the tests of a package in its module; the tools have a module of their own.

@@ -144,7 +144,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request keeps its place however long a more important job waits", "flex/plan/rules/turn.go",
-		"after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)", "true", planner,
+		"after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)", "after >= 0", planner,
 	},
 	{
 		"one user's jobs may have all places", "flex/plan/rules/places.go",
@@ -194,7 +194,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/sweeps/nodes.go",
-		"if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) ||", "if m.Power != Scene.Off || m.Taken() ||", planner,
+		"if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) ||", "if m.Power != scene.Off || m.Taken() ||", planner,
 	},
 	{
 		"a reservation of a year is left alone", "flex/plan/sweeps/reservations.go",

@@ -244,7 +244,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job's machines are closed after a loss by one list alone", "flex/plan/demand/survivors.go",
-		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == Scene.LeaseEnded", planner,
+		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == scene.LeaseEnded", planner,
 	},
 	{
 		"a job keeps machines for ever after a loss", "flex/plan/demand/kept.go",

@@ -19,9 +19,10 @@ import (
 const rereadAfter = 5 * time.Minute
 
 // observeOwners reads the missing records of jobs with one call: of pending jobs with a door, of
-// jobs on flex nodes that are powering up, and of jobs on flex nodes with salvage. If a record of one that waits
-// is old, it reads those of all that wait again. In the first pass of a process, it also reads the records of
-// all other jobs on flex nodes, and of pending jobs that were requeued or held.
+// jobs on flex nodes that are powering up, and of jobs on flex nodes with salvage. If the record of
+// one of the waiting jobs is old, it reads the records of all of them again. In the first pass of a
+// process, it also reads the records of all other jobs on flex nodes, and of pending jobs that were
+// requeued or held.
 func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	rising := make(map[string]bool, len(snap.Nodes))
 	for _, n := range snap.Nodes {

@@ -195,10 +195,9 @@ func TestJobThatGetsNamesOfASecondDoorCountsAgainstLimits(t *testing.T) {
 		QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{8: {Account: "ml", QOS: "normal"}, 9: {Account: "ml", QOS: "normal"}},
 	}
 	assert.Equal(t, "delete reservation EU", w.reservations(eu, "EU", memo.DoorReservation("alpha", "8", noon), "EIGHT"))
-	// The next pass: job 8 has a door, and the limit holds job 9 back.
-	w.Snap.Jobs[2].Reservation, w.Snap.Jobs[2].Reason = memo.DoorReservation("alpha", "8", noon), "Reservation"
-	w.reserve(w.Snap.Jobs[2].Reservation, 5*time.Minute, "alpha-od-[0-1]")
-	w.Snap.Reservations = slices.DeleteFunc(w.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == eu })
+	for _, held := range plan.Compute(w.Scene()).Held {
+		assert.Equal(t, held.Job == 8, strings.Contains(held.Obstacle, "MaxJobs"), "job %d: %s", held.Job, held.Obstacle)
+	}
 }
 
 // wide returns the cluster with four nodes in eu. Jobs 7 and 6 have their first doors in us and od

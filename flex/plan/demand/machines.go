@@ -21,6 +21,8 @@ type Handout struct {
 	// Crowded holds since when jobs lack free nodes; see scene.Memory.
 	Crowded map[uint32]time.Time
 	warm    map[*slurm.Job]bool // the jobs that can start on idle machines
+	// The names of jobs that get them in a later pass. These jobs already count against limits.
+	promised map[*slurm.Job][]string
 	// Nodes with machines that no job has now, and that a job gets or keeps.
 	kept   map[*scene.Node]bool
 	opened map[string]uint32 // the names that leave the cover, and the job for which they do
@@ -45,7 +47,7 @@ type stock struct {
 func handOut(s *scene.Scene) Handout {
 	h := Handout{
 		Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, opened: map[string]uint32{}, Later: map[UserIn]int{},
-		Crowded: map[uint32]time.Time{}, warm: map[*slurm.Job]bool{},
+		Crowded: map[uint32]time.Time{}, warm: map[*slurm.Job]bool{}, promised: map[*slurm.Job][]string{},
 	}
 	sets, jobs := Covered(s), ByTier(s)
 	if len(s.Covers()) == 0 {
@@ -171,21 +173,27 @@ func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, u
 		}
 		if names := namesFor(slices.Sorted(slices.Values(slices.Concat(of.cold, of.coming))), k.job); names != nil {
 			of.cold, of.coming = without(of.cold, names), without(of.coming, names)
-			h.limits.take(k.job, set, k.job.NodeCount)
+			h.promise(k, set, names)
 			k.places = nil
-			return // the other names are free in one of the next passes
+			return
 		}
 		if names, over := namesOver(of.cold, unused[set], k.job); names != nil {
 			of.cold = without(of.cold, names)
 			unused[set] = slices.DeleteFunc(unused[set], func(d *scene.Door) bool { return slices.Contains(over, d) })
 			h.Ends, k.places, k.has = append(h.Ends, over...), nil, append(k.has, set)
-			h.limits.take(k.job, set, k.job.NodeCount)
+			h.promise(k, set, names)
 			return
 		}
 	}
 	if len(k.has) == 0 {
 		h.hold(k.job, k.places)
 	}
+}
+
+// promise notes that the job gets names in a later pass, once they are free.
+func (h *Handout) promise(k *seeker, set *config.NodeSet, names []string) {
+	h.promised[k.job] = append(h.promised[k.job], names...)
+	h.limits.take(k.job, set, k.job.NodeCount)
 }
 
 // hold reports whether a limit keeps the job from starting in each of the places, and records the

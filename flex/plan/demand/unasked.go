@@ -24,6 +24,11 @@ func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 			of.cold = without(of.cold, w.Nodes)
 		}
 	}
+	for _, names := range h.promised {
+		for _, of := range stocks {
+			of.cold = without(of.cold, names)
+		}
+	}
 	for _, j := range ByTier(s) {
 		places, hasCold := PlacesOf(s, sets, j), isBehindColdDoor(s, j)
 		if len(places) == 0 || isAsked(j) || h.isHeld(j) || !hasCold && !LacksNodes(*j) {
@@ -35,7 +40,11 @@ func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 		if h.opensFor(j) {
 			wait.Obstacle = "Slurm is choosing its nodes, because it also needs nodes that are static or under another reservation"
 		} else if !hasCold {
-			wait.Obstacle, lasts = obstacle(s, j, set, stocks[set], h.warm[j], h.limits.obstacle(j, set))
+			limit := ""
+			if h.promised[j] == nil {
+				limit = h.limits.obstacle(j, set)
+			}
+			wait.Obstacle, lasts = obstacle(s, j, set, stocks[set], h.warm[j], limit)
 		}
 		switch since := s.Seen.Unasked[j.ID]; {
 		case hasCold || !lasts && !since.IsZero():
@@ -87,8 +96,8 @@ func WholeOf(address string) string {
 const unknown = "it lacks only nodes, and slurmflex does not know why it requests no machines"
 
 // obstacle returns why no machines are requested for a job, and whether that reason may last. isWarm
-// reports whether Slurm can start the job on idle machines. limit is the limit that holds it back there, if
-// any.
+// reports whether Slurm can start the job on idle machines. limit is the limit that holds it back
+// there, if any.
 func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, isWarm bool, limit string) (why string, lasts bool) {
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
@@ -102,14 +111,14 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, isWa
 		return "it did not start although its nodes were free for it, so Slurm is to choose its nodes", true
 	case isWarm || j.HetID != 0 && len(usable(s, of.warm, j)) >= j.NodeCount:
 		return "idle machines fit it, and Slurm has not started it yet", false
-	case limit != "":
-		return limit, true
 	case err != nil || bad != nil:
 		return unknown, false
 	case len(taken) > 0:
 		return fmt.Sprintf("it asks for %s, which other jobs have or which is out of service", slurm.Fold(taken)), true
 	case len(left) < j.NodeCount && j.HetID == 0:
 		return fmt.Sprintf("it needs %d nodes, and %d of nodeset %s are free", j.NodeCount, len(left), set.Name), true
+	case limit != "":
+		return limit, true
 	}
 	for i := range s.Seen.Jobs {
 		other := &s.Seen.Jobs[i]
@@ -137,6 +146,11 @@ func (h *Handout) coldWant(s *scene.Scene) []Want {
 		starves[w.Job] = w.Starves(s.Seen.Now)
 	}
 	stocks := stocksOf(s, sets)
+	for _, names := range h.promised {
+		for _, of := range stocks {
+			of.cold = without(of.cold, names)
+		}
+	}
 	for _, j := range ByTier(s) {
 		isDue := starves[j.ID] || wasLate(s, j) && !isLate(s, j)
 		places := PlacesOf(s, sets, j)

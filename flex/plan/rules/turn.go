@@ -22,6 +22,7 @@ type turns struct {
 	leaves    map[*demand.Claim]bool // claims that lose their nodes in this pass
 	yields    map[string]*scene.Live // by region: the request that yields its place
 	worth     map[*scene.Live]uint64 // by live request: the priority of the most important job it serves
+	firsts    map[*scene.Live]bool   // the live requests that serve a job's first door, or nodes without a door
 	keep      map[string]bool        // by region: requests do not yield to the claims that follow
 	shared    sharing
 }
@@ -30,7 +31,7 @@ type turns struct {
 // requests nothing for nodes that this plan takes from a job.
 func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	now := PlacesNow(w)
-	t := turns{w, now, now.clone(), map[string]int{}, map[*demand.Claim]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[string]bool{}, newSharing()}
+	t := turns{w, now, now.clone(), map[string]int{}, map[*demand.Claim]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[*scene.Live]bool{}, map[string]bool{}, newSharing()}
 	taken := map[string]bool{}
 	for _, s := range w.Settled {
 		if s.Misfit != "" && s.Request.State != mig.Creating {
@@ -48,7 +49,7 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 		}
 		t.leaves[v.Claim] = v.Gone || v.Do >= Returns
 		if r := v.Claim.Live; r != nil {
-			t.worth[r] = max(t.worth[r], worthOf(v.Claim))
+			t.worth[r], t.firsts[r] = max(t.worth[r], worthOf(v.Claim)), t.firsts[r] || v.Claim.Place() == 0
 			if t.leaves[v.Claim] {
 				t.worth[r] = math.MaxUint64
 			}
@@ -120,8 +121,8 @@ func (t *turns) wait(v *Verdict, p Places) {
 }
 
 // yieldsTo returns the request that yields its place to the claim, or nil. Candidates are less
-// important requests that have held their places for yield_after, and requests for a job's second
-// or later door. yieldsTo picks the least important candidate, and the youngest of equals. A
+// important requests that have held their places for yield_after, and requests that serve only
+// second or later doors. yieldsTo picks the least important candidate, and the youngest of equals. A
 // request keeps its place if it creates machines, may serve an unreadable job, or serves a job that
 // is about to leave its nodes. If the claim waits because of its user's other jobs, only their
 // requests yield.
@@ -133,7 +134,7 @@ func (t *turns) yieldsTo(c *demand.Claim) (least *scene.Live) {
 	}
 	for _, other := range t.w.Claims {
 		r := other.Live
-		if r == nil || r.Group.Region != c.Set.Region || t.worth[r] >= own || other.Place() == 0 && (after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)) || !demand.OnlyWaits(t.w.Scene, r) ||
+		if r == nil || r.Group.Region != c.Set.Region || t.worth[r] >= own || t.firsts[r] && (after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)) || !demand.OnlyWaits(t.w.Scene, r) ||
 			demand.AnyDoubted(t.w.Scene, r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
 			continue
 		}

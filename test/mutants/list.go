@@ -284,7 +284,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that Slurm would end is returned", "flex/plan/rules/giveup.go",
-		"a.Then != action.Cancel && wouldEnd(w.Scene, holders)", "false && wouldEnd(w.Scene, Holders)", planner,
+		"a.Then != action.Cancel && wouldEnd(w.Scene, holders)", "false && wouldEnd(w.Scene, holders)", planner,
 	},
 	{
 		"a job that may no longer be requeued loses its nodes", "flex/apply/owner.go",

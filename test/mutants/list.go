@@ -458,7 +458,7 @@ var mutants = []mutant{
 	},
 	{
 		"dearer machines are requested at once", "flex/plan/demand/places.go",
-		"isDear := cheaper && set.Flex", "isDear := false && set.Flex", planner,
+		"isDear := cheaper && set.Flex", "isDear := false && cheaper && set.Flex", planner,
 	},
 	{
 		"a second place keeps the names of another job's first", "flex/plan/demand/machines.go",
@@ -470,7 +470,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job uses the first door of its list whatever comes elsewhere", "flex/plan/sweeps/doors.go",
-		"return theirs > ours || theirs == ours && r.Place < d.Place", "return r.Place < d.Place", planner,
+		"return theirs > ours || theirs == ours && r.Place < d.Place", "return ours < 0 || theirs < 0 || r.Place < d.Place", planner,
 	},
 	{
 		"a process that makes a single pass covers nodes", "flex/plan/demand/wants.go",
@@ -486,7 +486,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node that powers down is open to jobs", "flex/plan/sweeps/doors.go",
-		"if m.Power != scene.On || m.Door != nil", "if m.Power == scene.Off || m.Door != nil", planner,
+		"if m.Power != scene.On || m.Door != nil", "if m.Power == scene.Off && !m.State.Has(slurm.PoweringDown) || m.Power == scene.Rising || m.Door != nil", planner,
 	},
 	{
 		"a door opens before its last machine is up", "flex/plan/demand/stage.go",
@@ -534,7 +534,7 @@ var mutants = []mutant{
 	},
 	{
 		"a clock of capacity runs while nothing is requested", "flex/plan/rules/asked.go",
-		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Scene.Seen.Now.Add(-c.Asked.For)\n", "\treturn waitsSince(c)\n", planner,
+		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Scene.Seen.Now.Add(-c.Asked.For)\n", "\treturn demand.WaitsSince(c)\n", planner,
 	},
 	{
 		"refusals of earlier passes are forgotten", "flex/memory/memory.go",
@@ -550,7 +550,7 @@ var mutants = []mutant{
 	},
 	{
 		"a script that did not ask is signalled at the end of its lease", "flex/plan/scene/snapshot.go",
-		"case memo.AsksSignal(rec.Comment):", "default:", passes,
+		"case memo.AsksSignal(rec.Comment):", "case true || memo.AsksSignal(rec.Comment):", passes,
 	},
 	{
 		"a job is ended though its owner cannot read why", "flex/plan/action/action.go",

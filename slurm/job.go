@@ -200,12 +200,24 @@ func SqueueFormat(mark string) string {
 // is the rest of the line, whatever its content. Empty output means no jobs. Unreadable rows are
 // returned as the error Unread, together with the jobs. If no line starts with a job id or has all
 // columns, ParseSqueue returns another error.
-func ParseSqueue(out []byte, mark string) ([]Job, error) {
+func ParseSqueue(out []byte, mark string) ([]Job, error) { return parseQueue(out, mark, parseJob) }
+
+// ParseTasks parses the output of squeue -r in the same format. It has a row for each array task,
+// with the same raw id for all tasks that share a record.
+func ParseTasks(out []byte, mark string) ([]Job, error) {
+	return parseQueue(out, mark, func(line string) (Job, UnreadRow, error) {
+		job, known, err := parseJob(line)
+		known.task = job.ArrayTask
+		return job, known, err
+	})
+}
+
+func parseQueue(out []byte, mark string, read reader[Job]) ([]Job, error) {
 	return readRows("squeue", flatten(string(out), mark), func(line string) bool {
 		id, _, more := strings.Cut(line, "|")
 		_, err := parseJobID(id)
 		return more && err == nil || strings.Count(line, "|") >= len(squeueColumns)-1
-	}, parseJob)
+	}, read)
 }
 
 // parseJob parses one row. If a field is malformed, known holds the fields before it.

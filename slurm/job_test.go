@@ -132,6 +132,19 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 	})
 }
 
+// squeue -r prints the array's raw id for each task that shares its record.
+func TestParseTasksReadsTasksThatShareARecord(t *testing.T) {
+	row := func(task string) string {
+		return "7|7_" + task + "|" + task + "|1:00:00|PENDING||N/A|1|flex|ann|1|||(null)|m4rk<N/A>m4rk|Resources\n"
+	}
+	jobs, err := ParseTasks([]byte(row("0")+row("1")), "m4rk")
+	require.NoError(t, err)
+	require.Len(t, jobs, 2)
+	jobs, err = ParseTasks([]byte(row("0")+row("1")+row("0")), "m4rk")
+	require.ErrorContains(t, err, "job 7 cannot be read: it is listed 2 times; and 1 more")
+	require.Len(t, jobs, 1)
+}
+
 // These are the outputs of squeue -o %b on 22.05.8, 24.11.5 and 26.05.5 for values that sbatch
 // accepts.
 func TestRequestedGPUsPerNode(t *testing.T) {

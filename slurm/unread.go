@@ -29,6 +29,8 @@ type UnreadRow struct {
 	State      JobState
 	Nodes      []string
 	NodesKnown bool
+
+	task string // of an array task in a list with a row for each task, which may share their job's id
 }
 
 // Job returns the raw id of the job; 0 if unreadable.
@@ -97,8 +99,8 @@ func readRows[T any](command, out string, isRow func(line string) bool, read rea
 		anyRow = anyRow || isRow(line)
 		row, known, err := read(line)
 		if known.Name != "" {
-			times[known.Name]++
-			twice = twice || times[known.Name] > 1
+			times[known.key()]++
+			twice = twice || times[known.key()] > 1
 		}
 		if err != nil {
 			unread = append(unread, known.because(line, err.Error()))
@@ -112,8 +114,8 @@ func readRows[T any](command, out string, isRow func(line string) bool, read rea
 	if twice {
 		once := rows[:0]
 		for i, line := range lines {
-			if _, known, _ := read(line); times[known.Name] > 1 {
-				unread = append(unread, known.because(line, fmt.Sprintf("it is listed %d times", times[known.Name])))
+			if _, known, _ := read(line); times[known.key()] > 1 {
+				unread = append(unread, known.because(line, fmt.Sprintf("it is listed %d times", times[known.key()])))
 			} else {
 				once = append(once, rows[i])
 			}
@@ -125,6 +127,9 @@ func readRows[T any](command, out string, isRow func(line string) bool, read rea
 	}
 	return rows, nil
 }
+
+// key identifies the row in its list.
+func (r UnreadRow) key() string { return r.Name + " " + r.task }
 
 // because completes the known fields of an unread row. If even the name is unknown, it adds the
 // line itself.

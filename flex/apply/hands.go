@@ -106,7 +106,7 @@ func (h Hands) Work(ctx context.Context, actions []action.Action) (failed int) {
 		}
 		h.logAction(a, took, err)
 		if slurm, _ := inSlurm(a.About().Kind); slurm {
-			h.Memory.Retries.Note(a, err, h.Now())
+			h.noteRefusal(a, err, h.Memory.Retries.Note(a, err, h.Now()))
 		}
 		switch {
 		case err == nil:

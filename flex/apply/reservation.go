@@ -14,6 +14,29 @@ import (
 // its machines were up. The reason may have disappeared by then.
 const lateRest = 5 * time.Minute
 
+// refusals is how many times in a row slurmctld rejects a reservation for a job before slurmflex
+// requests no machines for the job for some minutes. A single rejection may be due to a job that
+// started between a pass and its action.
+const refusals = 3
+
+// noteRefusal lets a job wait whose reservation slurmctld has rejected that many times in a row:
+// otherwise the job would keep the nodes from other jobs, and nobody would learn why it waits.
+func (h Hands) noteRefusal(a action.Action, err error, times int) {
+	r, creates := a.(action.CreateReservation)
+	if !creates || r.Job == 0 || times < refusals || errors.Is(err, slurm.ErrUserUnknown) {
+		return
+	}
+	if refusal, ok := errors.AsType[refusal](err); ok && refusal.Answer() != "" {
+		h.Memory.Late.Note(r.Job, scene.Late{Until: h.Now().Add(lateRest), Refused: refusal.Answer()})
+	}
+}
+
+// refusal is an error with slurmctld's own message, which is empty if slurmctld did not answer.
+type refusal interface {
+	error
+	Answer() string
+}
+
 // createReservation creates a reservation. If slurmctld rejects a reservation for the user of a
 // job, slurmflex requests no machines for the job for some minutes, and why shows the reason.
 func (h Hands) createReservation(ctx context.Context, a action.CreateReservation) error {

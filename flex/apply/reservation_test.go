@@ -7,9 +7,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"slurmflex/flex/memory"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -27,4 +29,40 @@ func TestRejectedReservationDelaysTheJob(t *testing.T) {
 	require.ErrorIs(t, h.createReservation(t.Context(), action.CreateReservation{Job: 7, User: "eve"}), slurm.ErrUserUnknown)
 	require.Error(t, h.createReservation(t.Context(), action.CreateReservation{}))
 	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: "eve"}}, h.Memory.Late.Matter(now))
+}
+
+// answer is an error of scontrol with slurmctld's answer.
+type answer string
+
+func (a answer) Error() string  { return "scontrol create reservation: " + string(a) }
+func (a answer) Answer() string { return string(a) }
+
+// busy is a Slurm that refuses all reservations.
+type busy struct {
+	Scheduler
+	answer answer
+}
+
+func (b busy) CreateReservation(context.Context, slurm.ReservationSpec) error { return b.answer }
+
+// Each pass names the door anew.
+func TestReservationThatIsRefusedAgainAndAgainDelaysTheJob(t *testing.T) {
+	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	h := Hands{Slurm: busy{answer: "Requested nodes are busy"}, Memory: &memory.Memory{}, Log: zap.NewNop(), Now: func() time.Time { return now }}
+	work := func(job uint32) {
+		h.Work(t.Context(), []action.Action{action.CreateReservation{
+			OfReservation: action.OfReservation{Name: memo.DoorReservation("alpha", "7", now)}, Nodes: []string{"alpha-a3-0"}, Job: job, User: "ann",
+		}})
+		now = now.Add(10 * time.Second)
+	}
+	work(7)
+	work(7)
+	assert.Empty(t, h.Memory.Late.Matter(now), "a node may have been given to another job meanwhile")
+	work(7)
+	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest - 10*time.Second), Refused: "Requested nodes are busy"}}, h.Memory.Late.Matter(now))
+	h.Slurm = busy{}
+	for range 9 {
+		work(8)
+	}
+	assert.NotContains(t, h.Memory.Late.Matter(now), uint32(8), "slurmctld may be restarting")
 }

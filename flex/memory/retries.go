@@ -35,28 +35,34 @@ func (r *Retries) IsDue(a action.Action, now time.Time) bool {
 	return !refused || age(now, was.last) >= min(time.Second<<min(was.times-1, 10), rarestRetry)
 }
 
-// Note records the outcome of an action in Slurm.
-func (r *Retries) Note(a action.Action, err error, now time.Time) {
+// Note records the outcome of an action in Slurm. It returns how many times in a row Slurm has
+// rejected it.
+func (r *Retries) Note(a action.Action, err error, now time.Time) (times int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.refused, func(_ string, was refusedChange) bool { return age(now, was.last) > 10*rarestRetry })
 	key := changed(a)
 	if err == nil {
 		delete(r.refused, key)
-		return
+		return 0
 	}
 	if r.refused == nil {
 		r.refused = map[string]refusedChange{}
 	}
-	r.refused[key] = refusedChange{times: r.refused[key].times + 1, last: now}
+	times = r.refused[key].times + 1
+	r.refused[key] = refusedChange{times: times, last: now}
+	return times
 }
 
-// changed names what an action changes, and the new state.
+// changed names what an action changes, and the new state. The names of doors and covers have the
+// time of the pass, so they do not tell what changes.
 func changed(a action.Action) string {
-	about := a.About()
-	key := fmt.Sprintf("%s %s %d %s", a.Queue(), about.Kind, about.Job, slurm.Fold(about.Nodes))
-	if n, ok := a.(action.SetNodes); ok {
-		key += " " + n.State
+	about, what := a.About(), a.Queue()
+	switch a := a.(type) {
+	case action.SetNodes:
+		what += " " + a.State
+	case action.CreateReservation:
+		what = fmt.Sprintf("%t %s", a.Maint, a.User)
 	}
-	return key
+	return fmt.Sprintf("%s %s %d %s", what, about.Kind, about.Job, slurm.Fold(about.Nodes))
 }

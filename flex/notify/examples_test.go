@@ -86,9 +86,13 @@ func needCurl(t *testing.T) {
 func TestMailExampleMailsTheOwnerAndRoot(t *testing.T) {
 	needCurl(t)
 	blocked := Event{Kind: "nodeset-blocked", NodeSet: "a3", Text: "nodeset a3 is blocked"}
-	running, hostile, nobody := lostEvent, lostEvent, lostEvent
-	running.Kind, hostile.Kind, nobody.Kind = "job-running", "job-running", "job-running"
-	hostile.Job.User, nobody.Job.User = "ada>, eve@example.com\nBcc: eve", ""
+	running := lostEvent
+	running.Kind = "job-running"
+	of := func(user string) Event {
+		e := running
+		e.Job.User = user
+		return e
+	}
 	for _, c := range []struct {
 		event Event
 		to    []string
@@ -96,8 +100,10 @@ func TestMailExampleMailsTheOwnerAndRoot(t *testing.T) {
 		{lostEvent, []string{"ada@example.com", "root@example.com"}},
 		{running, []string{"ada@example.com"}},
 		{blocked, []string{"root@example.com"}},
-		{hostile, nil},
-		{nobody, nil},
+		{of("ada@ad.example.com"), []string{"ada@example.com"}},
+		{of(`EXAMPLE\ada`), []string{"ada@example.com"}},
+		{of("ada>, eve@example.com\nBcc: eve"), nil},
+		{of(""), nil},
 	} {
 		address, heard := mailServer(t, "250 queued")
 		_, output, err := example(t, "notify-mail", c.event, "mail.curl", "url = \"smtp://"+address+"\"\nmail-from = \"slurm@example.com\"\n")

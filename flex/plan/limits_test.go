@@ -272,6 +272,9 @@ func TestLateJobIsHeldAndThenGetsItsCurrentNodeCount(t *testing.T) {
 	w.Snap.Late[1] = scene.Late{Until: noon.Add(time.Minute), Unknown: "eve"}
 	_, held = w.doors()
 	assert.Equal(t, map[uint32]string{1: "slurmctld makes no reservation for user eve: submit the job as a user whom the controller knows"}, held)
+	w.Snap.Late[1] = scene.Late{Until: noon.Add(time.Minute), Refused: "Requested nodes are busy"}
+	_, held = w.doors()
+	assert.Equal(t, map[uint32]string{1: "slurmctld refuses to reserve nodes for it (Requested nodes are busy): ask an admin"}, held)
 	w.Snap.Late, j.NodeCount = nil, 4
 	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-3] from")
 }

@@ -104,11 +104,13 @@ func (c *Client) NodesNamed(ctx context.Context, names []string) ([]slurm.Node, 
 
 // Jobs lists the jobs that squeue shows: pending, running and completing jobs of all users and
 // partitions. They lack job names; see slurm.SqueueFormat.
-func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) { return c.queue(ctx) }
+func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) {
+	return c.queue(ctx, slurm.ParseSqueue)
+}
 
 // PendingJobs lists the pending ones among Jobs.
 func (c *Client) PendingJobs(ctx context.Context) ([]slurm.Job, error) {
-	return c.queue(ctx, "-t", "PENDING")
+	return c.queue(ctx, slurm.ParseSqueue, "-t", "PENDING")
 }
 
 // TaskJobs lists array tasks by their addresses, such as "5_2", one row for each. Jobs hides a
@@ -120,20 +122,20 @@ func (c *Client) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job,
 			return nil, fmt.Errorf("%q is not the address of a job", plain(address, maxCall))
 		}
 	}
-	jobs, err := c.queue(ctx, "-r", "-j", strings.Join(addresses, ","))
+	jobs, err := c.queue(ctx, slurm.ParseTasks, "-r", "-j", strings.Join(addresses, ","))
 	if errors.Is(err, ErrUnknownJob) {
 		return nil, nil
 	}
 	return jobs, err
 }
 
-func (c *Client) queue(ctx context.Context, only ...string) ([]slurm.Job, error) {
+func (c *Client) queue(ctx context.Context, parse func(out []byte, mark string) ([]slurm.Job, error), only ...string) ([]slurm.Job, error) {
 	mark := rand.Text()
 	out, err := c.run(ctx, "squeue", append(append([]string{"-h", "-a"}, only...), "-o", slurm.SqueueFormat(mark))...)
 	if err != nil {
 		return nil, err
 	}
-	return slurm.ParseSqueue(out, mark)
+	return parse(out, mark)
 }
 
 // Partitions lists all partitions, including hidden ones.

@@ -34,6 +34,14 @@ func (f *failure) Error() string { return f.call + ": " + f.words }
 
 func (f *failure) Unwrap() error { return f.kind }
 
+// Answer returns slurmctld's own message; empty if slurmctld did not answer.
+func (f *failure) Answer() string {
+	if errors.Is(f.kind, ErrNoController) {
+		return ""
+	}
+	return f.words
+}
+
 // classify finds the kind of failure in Slurm's message. The texts are those of slurm_strerror, the
 // same from 22.05 to 26.05.
 func classify(words string) error {

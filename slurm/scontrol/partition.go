@@ -7,7 +7,7 @@ import (
 )
 
 // partitionName matches a valid partition name: one word of an update.
-var partitionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+var partitionName = regexp.MustCompile(`^[^-+=,\s[:cntrl:]][^=,\s[:cntrl:]]*$`)
 
 // ClosePartition stops a partition from starting jobs until its state is UP again, or until
 // slurmctld restarts and applies the state in slurm.conf. Jobs with nodes keep them, including

@@ -39,7 +39,7 @@ func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSp
 	case spec.Lasts < time.Minute && spec.Purge < time.Minute:
 		err = errors.New("no end")
 	case spec.User != "" && !userName.MatchString(spec.User):
-		err = fmt.Errorf("%s: user %q", spec.Name, plain(spec.User, maxCall))
+		err = fmt.Errorf("%s: user %q: %w", spec.Name, plain(spec.User, maxCall), slurm.ErrUserUnknown)
 	}
 	if err != nil {
 		return fmt.Errorf("create reservation: %w", err)
@@ -69,8 +69,10 @@ func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSp
 // purge returns the flag that makes Slurm delete a reservation after this time without a job.
 func purge(after time.Duration) string { return fmt.Sprintf("purge_comp=%d", after/time.Minute) }
 
-// userName matches a valid user name. Slurm 26.05 rejects a user that it does not know.
-var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+// userName matches the user names that Slurm reads as one user. Names of a directory may contain
+// characters such as @, \ and spaces (tested on 22.05, 24.11 and 26.05). A comma separates users,
+// and a name after a minus is excluded.
+var userName = regexp.MustCompile(`^[^-+=,[:cntrl:]][^,[:cntrl:]]{0,99}$`)
 
 // uts formats a time so that scontrol reads it the same way in every time zone.
 func uts(t time.Time) string { return "uts" + strconv.FormatInt(t.Unix(), 10) }

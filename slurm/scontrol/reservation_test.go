@@ -65,8 +65,20 @@ func TestReservationsOfJobsThatWaitPending(t *testing.T) {
 	}
 	require.Error(t, c.SetReservationOf(t.Context(), "7,8", door.Name))
 	require.Error(t, c.SetReservationOf(t.Context(), "7", "a b"))
-	door.User = "ann,bob"
-	require.ErrorContains(t, c.CreateReservation(t.Context(), door), `user "ann,bob"`)
+}
+
+func TestReservationsForUsersOfADirectory(t *testing.T) {
+	door := slurm.ReservationSpec{Name: "slurmflex-alpha.door-7-1900000000", Nodes: []string{"f0"}, Start: time.Unix(1900000300, 0), Purge: 5 * time.Minute}
+	for _, door.User = range []string{"ann", "ann@example.com", `EXAMPLE\ann`, "EXAMPLE+ann", "svc$", "Jörg Doe"} {
+		c := newClient(t, dummy{})
+		require.NoError(t, c.CreateReservation(t.Context(), door))
+		require.Contains(t, calls(t, c)[0].Args, "users="+door.User)
+	}
+	for _, door.User = range []string{"ann,bob", "-ann", "+ann", "ann\nbob"} {
+		c := newClient(t, dummy{})
+		require.ErrorIs(t, c.CreateReservation(t.Context(), door), slurm.ErrUserUnknown)
+		require.Empty(t, calls(t, c))
+	}
 }
 
 func TestInvalidReservationsAreRefused(t *testing.T) {

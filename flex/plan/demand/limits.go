@@ -197,8 +197,11 @@ func lateWaits(s *scene.Scene) (held []Wait) {
 	for _, j := range jobsByImportance(s) {
 		if late := s.Seen.Late[j.ID]; j.State.Waits() && isLate(s, j) {
 			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
-			if late.Unknown != "" {
+			switch {
+			case late.Unknown != "":
 				why = fmt.Sprintf("slurmctld makes no reservation for user %s: submit the job as a user whom the controller knows", late.Unknown)
+			case late.Refused != "":
+				why = fmt.Sprintf("slurmctld refuses to reserve nodes for it (%s): ask an admin", late.Refused)
 			}
 			held = append(held, Wait{Job: j.ID, Stage: Waiting, Next: late.Until, Obstacle: why, Barred: true})
 		}

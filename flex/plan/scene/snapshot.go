@@ -161,6 +161,8 @@ type Late struct {
 	Reason string // why Slurm did not start it, in Slurm's words
 	// Its user, if slurmctld makes no reservation for that user; the job got no machines.
 	Unknown string
+	// Slurm's answer, if it has refused the job's reservation several times; the job got no machines.
+	Refused string
 }
 
 // JobLimits holds how long a job's owner is willing to wait. Each field may be zero.

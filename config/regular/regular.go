@@ -64,8 +64,12 @@ func Read(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// Replace writes a file of that mode, whole or not at all.
-func Replace(path string, data []byte, mode os.FileMode) (err error) {
+// Owner is the user and the group that own a file.
+type Owner struct{ User, Group int }
+
+// Replace writes a file of that mode and owner, whole or not at all. Without an owner, the file
+// belongs to the process's user.
+func Replace(path string, data []byte, mode os.FileMode, owner *Owner) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
@@ -76,6 +80,9 @@ func Replace(path string, data []byte, mode os.FileMode) (err error) {
 		}
 	}()
 	_, err = f.Write(data)
+	if owner != nil {
+		err = errors.Join(err, f.Chown(owner.User, owner.Group))
+	}
 	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -1,16 +1,11 @@
 package check
 
 import (
-	"time"
-
 	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/slurmconf"
 	"slurmflex/slurm"
 )
-
-// shortestSuspend is the shortest SuspendTime for jobs that wait pending. The first machine of such
-// a job may have to wait this long for the last one.
-const shortestSuspend = 5 * time.Minute
 
 // pending checks the settings for jobs that wait pending.
 func (j *judge) pending(version slurm.Version) {
@@ -27,9 +22,9 @@ func (j *judge) pending(version slurm.Version) {
 		if !known || !j.cfg.IsOurs(*p) {
 			continue
 		}
-		if after, known := j.suspendTime(version, is); known && after.Kind == slurm.LimitSet && after.Duration < shortestSuspend {
+		if after, known := j.suspendTime(version, is); known && after.Kind == slurm.LimitSet && after.Duration < slurmconf.ShortestSuspend {
 			j.record(Advice, "PartitionName", is.Name, "waiting is pending, and Slurm powers down a job's first machines when its last ones register over %.0f s later, or the job waits CONFIGURING for these; set SuspendTime=%.0f or more",
-				after.Duration.Seconds(), shortestSuspend.Seconds())
+				after.Duration.Seconds(), slurmconf.ShortestSuspend.Seconds())
 		}
 	}
 }

@@ -202,8 +202,22 @@ func (b *Bill) setDay(at history.Time) {
 		return
 	}
 	year, month, day := at.Time().In(b.zone).Date()
-	first := time.Date(year, month, day, 0, 0, 0, 0, b.zone)
-	b.day = dayOf{history.At(first), history.At(time.Date(year, month, day+1, 0, 0, 0, 0, b.zone)), first.Format(time.DateOnly)}
+	first := startOf(year, month, day, b.zone)
+	b.day = dayOf{history.At(first), history.At(startOf(year, month, day+1, b.zone)), first.Format(time.DateOnly)}
+}
+
+// startOf returns the first moment of a date. Some time zones change their clocks at midnight, so
+// that a day starts at 1:00, or has its first hour twice.
+func startOf(year int, month time.Month, day int, zone *time.Location) time.Time {
+	noon := time.Date(year, month, day, 12, 0, 0, 0, zone)
+	start := time.Date(year, month, day, 0, 0, 0, 0, zone)
+	switch earlier := start.Add(-time.Hour); {
+	case start.Day() != noon.Day():
+		_, start = start.ZoneBounds()
+	case earlier.Day() == noon.Day():
+		start = earlier
+	}
+	return start
 }
 
 // Rows returns the bill's rows, largest first. Days are in order of time.

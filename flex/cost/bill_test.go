@@ -233,3 +233,27 @@ func BenchmarkBill(b *testing.B) {
 		})
 	}
 }
+
+// The clocks go from 0:00 to 1:00 in Santiago on 6 September, and from 1:00 to 0:00 in Havana on 1
+// November.
+func TestDaysOfZonesThatChangeTheirClocksAtMidnight(t *testing.T) {
+	for _, test := range []struct {
+		place string
+		noon  time.Time
+		want  map[string][4]float64
+	}{
+		{"America/Santiago", time.Date(2026, 9, 5, 16, 0, 0, 0, time.UTC), map[string][4]float64{"2026-09-05": {12 * 3600}, "2026-09-06": {12 * 3600}}},
+		{"America/Havana", time.Date(2026, 10, 31, 16, 0, 0, 0, time.UTC), map[string][4]float64{"2026-10-31": {12 * 3600}, "2026-11-01": {12 * 3600}}},
+	} {
+		zone, err := time.LoadLocation(test.place)
+		require.NoError(t, err)
+		require.Equal(t, 12, test.noon.In(zone).Hour())
+		e := lease(0)
+		e.From = history.At(test.noon)
+		e.To = e.From + 24*3600
+		e.Uses = []history.Use{{Who: ada, From: e.From, To: e.To}}
+		b := NewBill(Day, 0, 0, zone)
+		b.Take(e)
+		assert.Equal(t, test.want, rowsOf(b), test.place)
+	}
+}

@@ -45,11 +45,12 @@ func (q Query) period() (from, to history.Time, err error) {
 		if q.From != "" || q.To != "" {
 			return 0, 0, errors.New("--month cannot be combined with --from or --to")
 		}
-		first, err := time.ParseInLocation("2006-01", q.Month, time.Local)
+		month, err := time.Parse("2006-01", q.Month)
 		if err != nil {
 			return 0, 0, fmt.Errorf("--month %s: must be a month, such as 2026-11", q.Month)
 		}
-		return history.At(first), history.At(first.AddDate(0, 1, 0)), nil
+		year, number := month.Year(), month.Month()
+		return history.At(startOf(year, number, 1, time.Local)), history.At(startOf(year, number+1, 1, time.Local)), nil
 	}
 	if from, err = moment("--from", q.From); err != nil {
 		return 0, 0, err
@@ -68,7 +69,10 @@ func moment(flag, text string) (history.Time, error) {
 	if text == "" {
 		return 0, nil
 	}
-	for _, form := range []string{time.DateOnly, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+	if at, err := time.Parse(time.DateOnly, text); err == nil {
+		return history.At(startOf(at.Year(), at.Month(), at.Day(), time.Local)), nil
+	}
+	for _, form := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04"} {
 		if at, err := time.ParseInLocation(form, text, time.Local); err == nil {
 			return history.At(at), nil
 		}

@@ -88,7 +88,7 @@ func (m *memory) save(dir, cluster string, private bool) error {
 		mode = privateMode
 	}
 	if err == nil {
-		err = regular.Replace(openPath(dir, cluster), text, mode)
+		err = regular.Replace(openPath(dir, cluster), text, mode, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("write what is open: %w", err)

@@ -19,7 +19,7 @@ type memory struct {
 
 // news returns the events of new facts, the most urgent last.
 func (m *memory) news(s *scene.Scene, p plan.Plan) (events []Event) {
-	if m.known.Last("").IsZero() {
+	if m.known.Last("").IsZero() || s.Seen.Begun.Before(m.since) { // the clock was ahead
 		m.since = s.Seen.Begun
 	}
 	find(s, p, func(f fact) {

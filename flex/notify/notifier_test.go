@@ -224,3 +224,18 @@ func TestStandbyReportsNothingAfterATakeover(t *testing.T) {
 	o.happens(2)
 	assert.Len(t, o.queue, 2)
 }
+
+// The clock was an hour ahead when the daemon started, and was then corrected.
+func TestEventsAfterACorrectedClockAreReported(t *testing.T) {
+	w := newWorld(t)
+	w.restart()
+	w.Snap.Now, w.Snap.Begun = w.Snap.Now.Add(time.Hour), w.Snap.Now.Add(time.Hour)
+	w.pass()
+	w.Snap.Now, w.Snap.Begun = w.Snap.Now.Add(-time.Hour), w.Snap.Now.Add(-time.Hour)
+	w.job(slurm.JobConfiguring)
+	w.pass()
+	w.grant()
+	assert.Equal(t, []string{grantedLine}, w.pass())
+	w.run()
+	assert.Equal(t, []string{runningLine}, w.pass())
+}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"slurmflex/config/regular"
 	"slurmflex/flex/usage"
@@ -67,17 +68,20 @@ func CheckOutput(path string) error {
 	return nil
 }
 
-// Replace writes a file, whole or not at all. An existing file keeps its mode. If the path is a link,
-// Replace replaces the link's target. Any user may read a new file.
+// Replace writes a file, whole or not at all. An existing file keeps its mode and its owner. If the
+// path is a link, Replace replaces the link's target. Any user may read a new file.
 func Replace(path, text string) error {
-	mode := os.FileMode(0o644)
+	mode, owner := os.FileMode(0o644), (*regular.Owner)(nil)
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
 	}
 	if was, err := os.Stat(path); err == nil {
 		mode = was.Mode().Perm()
+		if of, ok := was.Sys().(*syscall.Stat_t); ok {
+			owner = &regular.Owner{User: int(of.Uid), Group: int(of.Gid)}
+		}
 	}
-	return regular.Replace(path, []byte(text), mode)
+	return regular.Replace(path, []byte(text), mode, owner)
 }
 
 // Output writes a text to a command's --output file, or to stdout without one. It checks the file

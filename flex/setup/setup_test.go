@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -121,4 +122,20 @@ func TestReplacedFileKeepsItsModeAndItsLinks(t *testing.T) {
 	assert.ErrorContains(t, CheckOutput(dir), "is a folder; name a file in it")
 	assert.ErrorContains(t, CheckOutput("/dev/null"), "is not a regular file")
 	assert.ErrorContains(t, CheckOutput(in("gone/file")), "folder "+in("gone")+" does not exist; create it first")
+}
+
+// slurmctld reads flex.conf and job_submit.lua as SlurmUser, which may read them as a member of their
+// group only.
+func TestReplacedFileKeepsItsOwners(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	path := filepath.Join(t.TempDir(), "job_submit.lua")
+	require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o640))
+	require.NoError(t, os.Chown(path, 0, 64030))
+	require.NoError(t, Replace(path, "new\n"))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o640), info.Mode().Perm())
+	assert.EqualValues(t, 64030, info.Sys().(*syscall.Stat_t).Gid, "the group that may read it")
 }

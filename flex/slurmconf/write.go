@@ -169,12 +169,16 @@ func Exclusive(v slurm.Version) Parameter {
 // marks the nodes itself.
 func PowersDownOnIdle(v slurm.Version) bool { return v.AtLeast(23, 2) }
 
+// ShortestSuspend is the shortest SuspendTime for jobs that wait pending. The first machine of such
+// a job may have to wait this long for the last one.
+const ShortestSuspend = 5 * time.Minute
+
 // SuspendTime returns the parameter that makes Slurm power down a partition's idle nodes after
-// keep_idle or salvage_timeout, even while slurmflex is down. A node in several partitions gets the
-// longest of their values, or else the cluster's value. Source: trials on 22.05,
-// 24.11 and 26.05.
+// keep_idle or salvage_timeout, even while slurmflex is down, but not before ShortestSuspend. A node
+// in several partitions gets the longest of their values, or else the cluster's value. Source:
+// trials on 22.05, 24.11 and 26.05.
 func SuspendTime(keep time.Duration) Parameter {
-	return Parameter{"SuspendTime", strconv.Itoa(int(keep.Seconds()))}
+	return Parameter{"SuspendTime", strconv.Itoa(int(max(keep, ShortestSuspend).Seconds()))}
 }
 
 func joined(parameters []Parameter) string {

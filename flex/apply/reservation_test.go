@@ -45,7 +45,7 @@ type busy struct {
 
 func (b busy) CreateReservation(context.Context, slurm.ReservationSpec) error { return b.answer }
 
-// Each pass names the door anew.
+// The name of a door has the time of its pass.
 func TestReservationThatIsRefusedAgainAndAgainDelaysTheJob(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	h := Hands{Slurm: busy{answer: "Requested nodes are busy"}, Memory: &memory.Memory{}, Log: zap.NewNop(), Now: func() time.Time { return now }}

@@ -23,8 +23,8 @@ func TestPendingJobIsPlannedForLikeOneWithNodes(t *testing.T) {
 	for range 20 { // 100 worlds each; -rapid.checks=500 draws 10,000
 		rapid.Check(t, func(t *rapid.T) {
 			w := drawWorld(t)
-			for _, set := range w.flexSets() { // only a job that is CONFIGURING has these
-				set.Flex.KeepIdle, set.Flex.GangTimeout, set.Flex.Salvage = 0, 0, false
+			for _, set := range w.flexSets() { // these mean something else for a job that is CONFIGURING
+				set.Flex.KeepIdle, set.Flex.GangTimeout, set.Flex.Salvage, set.Flex.MaxAttempts = 0, 0, false, 1000
 			}
 			w.Reservations, w.Requeues = nil, map[uint32]bool{} // Slurm requeues all jobs
 			waiting := w.awaitMachines()

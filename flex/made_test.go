@@ -107,6 +107,48 @@ func TestInstancesOmittedFromAListAreNotInsertedTwice(t *testing.T) {
 	}, func(o *fakegce.Options) { o.BootTime = 5 * time.Minute })
 }
 
+// Compute answers a repeated requestId with the operation that has failed.
+func TestBulkInsertIsReallyRepeatedAfterAPassingFailure(t *testing.T) {
+	for _, code := range []string{"INTERNAL_ERROR", "RESOURCE_OPERATION_RATE_EXCEEDED", "RESOURCE_NOT_READY", "QUOTA_EXCEEDED"} {
+		t.Run(code, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
+				require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+					Method: "*.bulkInsert", Times: 1, OperationError: &fakegce.Problem{Code: code, Message: "try again"},
+				}))
+				w.slurm.submit(1, "train", "alpha-a3-0")
+				begun := time.Now()
+				w.slurm.jobs[1].Start = begun
+				defer w.daemon(nil)()
+				for len(w.cloud.State().Instances) == 0 && time.Since(begun) < time.Hour {
+					time.Sleep(time.Second)
+				}
+				assert.Less(t, time.Since(begun), 3*time.Minute, "after %d calls", w.cloud.Counts()["instances.bulkInsert"])
+			})
+		})
+	}
+}
+
+// The new process counts the failed operations from zero, and must reach the insert that did act.
+func TestNextProcessRepeatsNoInsertThatFollowedAPassingFailure(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
+		w.slurm.cfg.NodeSets[0].Zones = []string{"us-central1-a", "us-central1-b"}
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+			Method: "*.bulkInsert", Times: 2, OperationError: &fakegce.Problem{Code: "RESOURCE_NOT_READY", Message: "try again"},
+		}))
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: 30 * time.Second}))
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.slurm.jobs[1].Start = time.Now()
+		for len(w.cloud.State().Instances) == 0 {
+			w.mustPass(t.Context())
+		}
+		w.begin()
+		w.passes(20, 2*time.Second)
+		assert.Len(t, w.cloud.State().Instances, 1)
+	})
+}
+
 func TestRequestInCreationCountsAsActive(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.Options.MaxActiveRequests = 1

@@ -107,6 +107,10 @@ type Error struct {
 	Quota  UsedUp // with CauseQuota: the quota, if Google named it
 	Err    error
 
+	// Ended means that the call's operation ended with this error: nothing more of it happens, and
+	// Compute answers a call with the same requestId with the same operation.
+	Ended bool
+
 	// Owner is the cluster named by the stamp of the existing object if the cause is CauseExists
 	// and the object has a stamp.
 	Owner string
@@ -127,6 +131,12 @@ func CauseOf(err error) Cause {
 		return e.Cause
 	}
 	return CauseUnknown
+}
+
+// HasEnded reports whether the call's operation ended with the error.
+func HasEnded(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Ended
 }
 
 // TroubleOf returns the error's trouble without the operation and the object, which the reader

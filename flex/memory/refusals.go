@@ -45,5 +45,10 @@ func (f *Refusals) Note(group string, err error, now time.Time, before int) {
 	if e := (*mig.Error)(nil); errors.As(err, &e) {
 		owner = e.Owner
 	}
-	f.byGroup[group] = f.byGroup[group].Fail(mig.TroubleOf(err), owner, now, before)
+	known := f.byGroup[group]
+	r := known.Fail(mig.TroubleOf(err), owner, now, before)
+	if mig.HasEnded(err) && r.Times == known.Times {
+		r.Ended++
+	}
+	f.byGroup[group] = r
 }

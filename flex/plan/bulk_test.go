@@ -67,6 +67,9 @@ func TestEachInsertAttemptHasItsOwnOccasion(t *testing.T) {
 	assert.Equal(t, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
 		occasion(time.Minute, told(7, "flex-start: attempt 1 failed (capacity): none; retrying at 2026-11-21T12:00:01Z")),
 		"in a process that knows the refusal only from the AdminComment")
+	assert.NotEqual(t, first, occasion(time.Minute, func(s *setting) {
+		s.Refused["alpha-bulk-job-7"] = scene.Refusal{Ended: 1}
+	}), "after an operation that failed without counting as an attempt")
 	assert.NotEqual(t, first, occasion(time.Minute, func(s *setting) { s.Now = noon.Add(9 * time.Minute) }), "when the machines must have been lost")
 	assert.Empty(t, occasion(time.Minute, func(s *setting) { s.Jobs[0].Start = time.Time{} }))
 }

@@ -134,6 +134,10 @@ func occasion(s *scene.Scene, c *demand.Claim, missing []string) string {
 	}
 	failures, _, _ := rules.Failures(s, c, nil)
 	failures = max(failures, memo.ParseFailed(s.Seen.Told[c.Job.ID])) // another process may have counted more
-	return fmt.Sprintf("%s of %d for %s, %d failures, %d", c.Group, c.Job.Start.Unix(), slurm.Fold(missing),
+	name := fmt.Sprintf("%s of %d for %s, %d failures, %d", c.Group, c.Job.Start.Unix(), slurm.Fold(missing),
 		failures, s.Seen.Now.Sub(c.Job.Start)/occasionAge)
+	if ended := rules.Refusal(s, c).Ended; ended > 0 { // another process counts from 0, and catches up call by call
+		name += fmt.Sprintf(", %d ended", ended)
+	}
+	return name
 }

@@ -27,7 +27,18 @@ func failure(op, object string, want intent, err error) error {
 		return nil
 	}
 	cause, quota := causeOfError(err, want)
-	return &mig.Error{Op: op, Object: object, Cause: cause, Quota: quota, Err: &textError{textOf(err), err}}
+	return &mig.Error{
+		Op: op, Object: object, Cause: cause, Quota: quota, Ended: hasEnded(err), Err: &textError{textOf(err), err},
+	}
+}
+
+// hasEnded reports whether err is the known outcome of an operation.
+func hasEnded(err error) bool {
+	var (
+		lost  *lostError
+		ended *operationError
+	)
+	return !errors.As(err, &lost) && errors.As(err, &ended)
 }
 
 // causeOfError returns the error's cause, and the used-up quota if the error names one.

@@ -107,6 +107,35 @@ func TestInstancesOmittedFromAListAreNotInsertedTwice(t *testing.T) {
 	}, func(o *fakegce.Options) { o.BootTime = 5 * time.Minute })
 }
 
+func TestSlowBulkInsertIsNotRepeatedByTheSameProcess(t *testing.T) {
+	begins := map[string]func(w *world){
+		"a node without a job": func(w *world) { w.slurm.set("alpha-a3-0", "IDLE+CLOUD+POWERING_UP") },
+		"a job's node, in two periods": func(w *world) {
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.slurm.jobs[1].Start = time.Now().Add(-8 * time.Minute)
+		},
+		"a job's node, in one period": func(w *world) {
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.slurm.jobs[1].Start = time.Now()
+		},
+	}
+	for name, begin := range begins {
+		for _, takes := range []time.Duration{150 * time.Second, 4 * time.Minute, 7 * time.Minute, 25 * time.Minute} {
+			t.Run(name+", "+takes.String(), func(t *testing.T) {
+				inWorld(t, func(t *testing.T, w *world) {
+					w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
+					w.slurm.cfg.NodeSets[0].Zones = []string{"us-central1-a", "us-central1-b"}
+					require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: 30 * time.Second}))
+					begin(w)
+					defer w.daemon(nil)()
+					time.Sleep(2*takes + 3*time.Minute)
+					assert.Len(t, w.cloud.State().Instances, 1, "%v", w.owned())
+				}, func(o *fakegce.Options) { o.OperationTime = takes })
+			})
+		}
+	}
+}
+
 // Compute answers a repeated requestId with the operation that has failed.
 func TestBulkInsertIsReallyRepeatedAfterAPassingFailure(t *testing.T) {
 	for _, code := range []string{"INTERNAL_ERROR", "RESOURCE_OPERATION_RATE_EXCEEDED", "RESOURCE_NOT_READY", "QUOTA_EXCEEDED"} {

@@ -62,8 +62,11 @@ func (f *Flights) begin(actions []action.Action) (begun []*flight) {
 			queues[a.Queue()], order = q, append(order, a.Queue())
 		}
 		q.actions = append(q.actions, a)
-		if c, ok := a.(action.CreateRequest); ok {
-			q.asks = append(q.asks, c.Spec.Instances...)
+		switch a := a.(type) {
+		case action.CreateRequest:
+			q.asks = append(q.asks, a.Spec.Instances...)
+		case action.BulkInsert:
+			q.asks = append(q.asks, a.Spec.Instances...)
 		}
 	}
 	if f.queues == nil {

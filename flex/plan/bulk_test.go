@@ -71,5 +71,13 @@ func TestEachInsertAttemptHasItsOwnOccasion(t *testing.T) {
 		s.Refused["alpha-bulk-job-7"] = scene.Refusal{Ended: 1}
 	}), "after an operation that failed without counting as an attempt")
 	assert.NotEqual(t, first, occasion(time.Minute, func(s *setting) { s.Now = noon.Add(9 * time.Minute) }), "when the machines must have been lost")
-	assert.Empty(t, occasion(time.Minute, func(s *setting) { s.Jobs[0].Start = time.Time{} }))
+	unknown := func(s *setting) { s.Jobs[0].Start = time.Time{} }
+	assert.NotEqual(t, occasion(time.Minute, unknown), occasion(time.Minute, unknown, later), "nothing else distinguishes two attempts")
+	lost := func(names ...string) part {
+		return func(s *setting) {
+			s.Unsure = map[string]mig.BulkSpec{"alpha-bulk-job-7": {Instances: names, Occasion: "lost"}}
+		}
+	}
+	assert.Equal(t, "lost", occasion(time.Minute, lost("alpha-bulk-0")), "while that attempt's outcome is unknown")
+	assert.Equal(t, first, occasion(time.Minute, lost("alpha-bulk-1")), "an attempt for other nodes")
 }

@@ -125,12 +125,16 @@ func (d *draft) insert(w *demand.Wanted, c *demand.Claim) {
 // lists lag, and short enough that lost machines can soon be requested again.
 const occasionAge = 10 * time.Minute
 
-// occasion returns a name for an attempt to create a job's machines. If the process that made the
-// attempt has died, another process derives the same name and so creates no second set of machines.
-// The name is empty for nodes without a job, because nothing distinguishes their attempts.
+// occasion returns a name for an attempt to create a claim's machines. While the outcome of this
+// process's last attempt is unknown, it is that attempt's name. If the process that made an attempt
+// for a job has died, another process derives the same name. So neither creates a second set of
+// machines. Without a job, nothing but the time distinguishes the attempts.
 func occasion(s *scene.Scene, c *demand.Claim, missing []string) string {
+	if last := s.Seen.Unsure[c.Group]; slices.Equal(last.Instances, missing) {
+		return last.Occasion
+	}
 	if c.Job == nil || c.Job.Start.IsZero() {
-		return ""
+		return fmt.Sprintf("%s for %s at %d", c.Group, slurm.Fold(missing), s.Seen.Now.UnixNano())
 	}
 	failures, _, _ := rules.Failures(s, c, nil)
 	failures = max(failures, memo.ParseFailed(s.Seen.Told[c.Job.ID])) // another process may have counted more

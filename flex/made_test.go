@@ -2,12 +2,14 @@ package flex
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
@@ -244,6 +246,51 @@ func placing(t *testing.T, w *world) {
 	require.NoError(t, err)
 	set := w.slurm.cfg.NodeSets[0]
 	set.Template, set.Placement, set.PlacementDistance = link, true, 2
+}
+
+// The other process died after it had created the group.
+func TestOwnGroupOfAnotherProcessIsNotCalledAStrangers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		p, err := w.Plan(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Lag: 20 * time.Second}))
+		for _, a := range p.Actions {
+			if c, ok := a.(action.CreateGroup); ok {
+				require.NoError(t, w.Cloud.CreateGroup(t.Context(), c.Spec))
+			}
+		}
+		w.begin()
+		for range 30 {
+			assert.Empty(t, w.mustPass(t.Context()).Plan.Problems)
+			time.Sleep(time.Second)
+		}
+		assert.NotContains(t, w.slurm.comment[1], "already exists")
+		require.Len(t, w.cloud.State().Groups, 1)
+		assert.Len(t, w.cloud.State().Groups[0].Requests, 1)
+	})
+}
+
+func TestOwnPolicyIsNotCalledAStrangers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		placing(t, w)
+		w.cloud.SetCapacity("", "", 0)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "resourcePolicies.list", Lag: 40 * time.Second}))
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Times: 6, Status: http.StatusServiceUnavailable}))
+		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+		for begun := time.Now(); len(w.cloud.State().Groups) == 0 && time.Since(begun) < time.Hour; {
+			assert.NotContains(t, strings.Join(w.mustPass(t.Context()).Plan.Problems.Texts(), "\n"), "already exists")
+			time.Sleep(time.Second)
+		}
+		assert.NotContains(t, w.slurm.comment[1], "already exists")
+		assert.Equal(t, 1, w.cloud.Counts()["resourcePolicies.insert"])
+
+		w.cancelled(1)
+		time.Sleep(3 * time.Minute)
+		w.settle()
+		assert.Empty(t, w.cloud.State().Policies)
+	})
 }
 
 func TestPlacementOutlivesItsGroup(t *testing.T) {

@@ -111,9 +111,8 @@ type Error struct {
 	// Compute answers a call with the same requestId with the same operation.
 	Ended bool
 
-	// Owner is the cluster named by the stamp of the existing object if the cause is CauseExists
-	// and the object has a stamp.
-	Owner string
+	// Owner is the stamp of the existing group if the cause is CauseExists and the group has one.
+	Owner Stamp
 }
 
 func (e *Error) Error() string { return e.Op + " " + e.Object + ": " + e.Err.Error() }
@@ -137,6 +136,16 @@ func CauseOf(err error) Cause {
 func HasEnded(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Ended
+}
+
+// OwnerOf returns the stamp of the existing group that prevented the call; empty if there is none
+// or it could not be read.
+func OwnerOf(err error) Stamp {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Owner
+	}
+	return Stamp{}
 }
 
 // TroubleOf returns the error's trouble without the operation and the object, which the reader

@@ -12,9 +12,21 @@ import (
 
 func (h Hands) createGroup(ctx context.Context, a action.CreateGroup) error {
 	err := h.Cloud.CreateGroup(ctx, a.Spec)
+	if mig.CauseOf(err) == mig.CauseExists && mig.OwnerOf(err) == a.Spec.Stamp {
+		err = nil // by an earlier process, and the list does not show it yet
+	}
 	h.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
 	if err == nil {
 		h.Memory.Made.NoteGroup(a.Spec, h.Now())
+	}
+	return lookAgain(err)
+}
+
+func (h Hands) createPolicy(ctx context.Context, a action.CreatePolicy) error {
+	err := h.Cloud.CreatePolicy(ctx, a.Spec)
+	h.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
+	if err == nil {
+		h.Memory.Made.NotePolicy(a.Spec, h.Now())
 	}
 	return lookAgain(err)
 }

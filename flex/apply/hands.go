@@ -140,10 +140,9 @@ func (h Hands) Do(ctx context.Context, a action.Action) error {
 	case action.BulkInsert:
 		return h.bulkInsert(ctx, a)
 	case action.CreatePolicy:
-		err := h.Cloud.CreatePolicy(ctx, a.Spec)
-		h.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
-		return lookAgain(err)
+		return h.createPolicy(ctx, a)
 	case action.DeletePolicy:
+		h.Memory.Made.ForgetPolicy(a.Group.Region, a.Group.Name)
 		return unlessGone(h.Cloud.DeletePolicy(ctx, a.Group.Region, a.Group.Name))
 	case action.DeleteGroup:
 		h.Memory.Made.Forget(a.Group.Region, a.Group.Name, nil)

@@ -18,11 +18,13 @@ const listsLag = 2 * time.Minute
 const unsureMatters = time.Hour
 
 // Made remembers what this process has created until a list shows it, so that lagging lists do not
-// cause a second creation. If a list has shown a group or request and then no longer does, another
-// process has deleted it. A restart clears Made, which is harmless: most names follow from the job.
+// cause a second creation. If a list has shown a group, request or policy and then no longer does,
+// another process has deleted it. A restart clears Made, which is harmless: most names follow from
+// the job.
 type Made struct {
-	mu     sync.Mutex
-	groups map[string]madeGroup // by region/name
+	mu       sync.Mutex
+	groups   map[string]madeGroup  // by region/name
+	policies map[string]mig.Policy // by region/name
 	// inserted maps instances without a group to their creation time, or to the time of the first
 	// list without the instance. It maps an instance to zero if the last list showed it.
 	inserted map[string]time.Time
@@ -46,6 +48,25 @@ func (m *Made) NoteGroup(spec mig.GroupSpec, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.put(spec.Region+"/"+spec.Name, madeGroup{at: at, spec: spec})
+}
+
+// NotePolicy records a workload policy that was created.
+func (m *Made) NotePolicy(spec mig.PolicySpec, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.policies == nil {
+		m.policies = map[string]mig.Policy{}
+	}
+	m.policies[spec.Region+"/"+spec.Name] = mig.Policy{
+		Name: spec.Name, Region: spec.Region, Stamp: spec.Stamp, Distance: spec.Distance, Created: at,
+	}
+}
+
+// ForgetPolicy removes a workload policy from the memory.
+func (m *Made) ForgetPolicy(region, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.policies, region+"/"+name)
 }
 
 // NoteRequest records a request that is being created or was created.
@@ -134,6 +155,7 @@ func (m *Made) complete(snap *scene.Snapshot) {
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.groups, func(_ string, g madeGroup) bool { return age(snap.Now, g.at) > listsLag })
 	m.completeInserted(snap)
+	m.completePolicies(snap)
 	if len(m.groups) == 0 {
 		return
 	}
@@ -202,6 +224,22 @@ func (m *Made) completeInserted(snap *scene.Snapshot) {
 			delete(m.inserted, name)
 		default:
 			snap.Inserted[name] = true
+		}
+	}
+}
+
+// completePolicies adds the workload policies that the lists do not show yet.
+func (m *Made) completePolicies(snap *scene.Snapshot) {
+	for _, p := range snap.Policies {
+		delete(m.policies, p.Region+"/"+p.Name)
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.policies)) {
+		p := m.policies[key]
+		switch {
+		case age(snap.Now, p.Created) > listsLag:
+			delete(m.policies, key)
+		case snap.UnseenPolicies[p.Region] == nil:
+			snap.Policies = append(snap.Policies, p)
 		}
 	}
 }

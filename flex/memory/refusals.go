@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -41,12 +40,8 @@ func (f *Refusals) Note(group string, err error, now time.Time, before int) {
 	if f.byGroup == nil {
 		f.byGroup = map[string]scene.Refusal{}
 	}
-	owner := ""
-	if e := (*mig.Error)(nil); errors.As(err, &e) {
-		owner = e.Owner
-	}
 	known := f.byGroup[group]
-	r := known.Fail(mig.TroubleOf(err), owner, now, before)
+	r := known.Fail(mig.TroubleOf(err), mig.OwnerOf(err).Cluster, now, before)
 	if mig.HasEnded(err) && r.Times == known.Times {
 		r.Ended++
 	}

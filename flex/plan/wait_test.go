@@ -166,6 +166,21 @@ func TestGroupOfAnotherClusterNamesThatCluster(t *testing.T) {
 	assert.Contains(t, p.Problems.Texts(), "group alpha-a3-job-7 in us-central1 belongs to cluster alpha-a3; rename this cluster's nodeset a3, or one of the two clusters, so that their names differ")
 }
 
+// Its stamp is this cluster's, but not the claim's, and no list shows the group yet.
+func TestGroupOfTheSameClusterIsNotCalledAStrangers(t *testing.T) {
+	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
+		refused("alpha-a3-job-7", mig.CauseExists, 0, 1), func(s *setting) {
+			r := s.Refused["alpha-a3-job-7"]
+			r.Owner = "alpha"
+			s.Refused["alpha-a3-job-7"] = r
+		})))
+
+	assert.Empty(t, p.Problems)
+	assert.Equal(t, []string{
+		`set AdminComment of job 7: "flex-start: group alpha-a3-job-7 in us-central1 already exists and is left alone until a list shows it"`,
+	}, actions(p))
+}
+
 // ahead sets our clock ahead of Compute's.
 func ahead(by time.Duration) part {
 	return func(s *setting) { s.Now, s.Skew = s.Now.Add(by), by }

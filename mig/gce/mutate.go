@@ -35,15 +35,14 @@ func (c *Client) CreateGroup(ctx context.Context, g mig.GroupSpec) error {
 	return err
 }
 
-// ownerOf returns the cluster in a group's stamp; empty if the group has no stamp or cannot be
-// read.
-func (c *Client) ownerOf(ctx context.Context, region, group string) string {
+// ownerOf returns a group's stamp; empty if the group has no stamp or cannot be read.
+func (c *Client) ownerOf(ctx context.Context, region, group string) mig.Stamp {
 	g, err := c.readGroup(ctx, region, group)
 	if err != nil {
-		return ""
+		return mig.Stamp{}
 	}
 	stamp, _ := mig.ParseStamp(g.Description)
-	return stamp.Cluster
+	return stamp
 }
 
 // groupBody returns the group that flex-start prescribes: size 0, a single zone of Compute's

@@ -305,12 +305,12 @@ func TestErrorWrapsTheContextsError(t *testing.T) {
 func TestExistingGroupErrorNamesItsOwner(t *testing.T) {
 	theirs := testStamp
 	theirs.Cluster = "beta"
-	for description, owner := range map[string]string{theirs.String(): "beta", "by hand": ""} {
+	for description, owner := range map[string]mig.Stamp{theirs.String(): theirs, "by hand": {}} {
 		c := clientOf(t, inMemory{answers(refusal(409, "alreadyExists", "it exists"), ok(groupJSON("alpha-a3-job-812", description)))})
 		err := c.CreateGroup(t.Context(), testGroup)
 		var taken *mig.Error
 		require.ErrorAs(t, err, &taken)
 		assert.Equal(t, mig.CauseExists, taken.Cause)
-		assert.Equal(t, owner, taken.Owner)
+		assert.Equal(t, owner, mig.OwnerOf(err))
 	}
 }

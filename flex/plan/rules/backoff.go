@@ -77,7 +77,11 @@ func occupied(w *demand.Wanted, c *demand.Claim) Verdict {
 		}
 	}
 	p := scene.NewProblem("group-name-taken", c.Group, "%s already exists in %s without this cluster's stamp; delete or rename it", c.Group, c.Set.Region)
-	if owner := w.Scene.Seen.Refused[c.Group].Owner; owner != "" && owner != w.Scene.Config.Cluster {
+	switch owner := w.Scene.Seen.Refused[c.Group].Owner; owner {
+	case "":
+	case w.Scene.Config.Cluster:
+		return Verdict{Do: Waits, Why: fmt.Sprintf("group %s in %s already exists and is left alone until a list shows it", c.Group, c.Set.Region)}
+	default:
 		p = scene.NewProblem("group-name-taken", c.Group, "group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
 			c.Group, c.Set.Region, owner, c.Set.Name)
 	}

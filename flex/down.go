@@ -5,7 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"maps"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -49,15 +50,16 @@ func (d *Down) Look(ctx context.Context) (takedown.Plan, error) {
 // Run tears everything down and returns what is left: nothing, or what further waiting or retries
 // would not remove.
 func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
-	var done doneCount
+	var done deeds
 	watch := d.R.Watch
-	d.Options.Told, d.R.more, d.R.Watch = map[uint32]bool{}, d.act, Watchers{&done}
+	d.R.more, d.R.Watch = d.act, Watchers{&done}
 	if watch != nil {
 		d.R.Watch = Watchers{&done, watch}
 	}
 	defer func() { d.R.more, d.R.Watch = nil, watch }()
 	for idle, pause := 0, soonest; ; pause = min(2*pause, latest) {
-		before := done.Load()
+		var before int
+		before, d.Options.Told = done.soFar()
 		left, err = d.pass(ctx)
 		switch {
 		case errors.Is(err, leader.ErrNotSlurmUser), errors.Is(err, leader.ErrStandby):
@@ -65,7 +67,7 @@ func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
 		case err == nil && left.Done():
 			return left, nil
 		case errors.Is(err, leader.ErrQueued): // the queued process makes its pass now
-		case done.Load() > before:
+		case done.since(before):
 			idle, pause = 0, soonest
 		case err == nil && len(left.Waits) > 0:
 			idle = 0
@@ -104,11 +106,6 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	}
 	d.R.Watch.Saw(s, due)
 	d.R.flights.Apply(ctx, d.R.hands(), due.Actions, 2*apply.Limit)
-	for _, a := range due.Actions {
-		if tell, ok := a.(takedown.TellJob); ok {
-			d.Options.Told[tell.Job] = true
-		}
-	}
 	return p, nil
 }
 
@@ -181,30 +178,62 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 	return d.R.Scheduler.RequeueJob(ctx, a.Job)
 }
 
-// tellJob notifies a job's owner in the AdminComment, and on the job's terminal or in its output.
+// tellJob notifies a job's owner in the AdminComment, and on the job's terminal or in its output. It
+// writes the AdminComment first, because a failed action is repeated.
 func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
 	records, err := d.R.memory.Owners.Read(ctx, d.R.Scheduler, a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() && !records[0].State.Waits() {
 		return err
 	}
-	if err := d.R.Scheduler.NotifyJob(ctx, a.Job, memo.OwnComment+a.Because()); err != nil {
+	text := memo.OwnComment + a.Because()
+	if err := d.R.hands().Tell(ctx, records[0], text); err != nil {
+		return err
+	}
+	if err := d.R.Scheduler.NotifyJob(ctx, a.Job, text); err != nil {
 		d.R.Log.Debug("terminal of a job not notified", zap.Uint32("job", a.Job), zap.Error(err))
 	}
-	return d.R.hands().Tell(ctx, records[0], memo.OwnComment+a.Because())
+	return nil
 }
 
-// doneCount is a Watcher that counts successful actions.
-type doneCount struct{ atomic.Int64 }
+// deeds is a Watcher that remembers successful actions.
+type deeds struct {
+	mu    sync.Mutex
+	count int
+	told  map[uint32]bool // jobs with owners that were notified
+}
+
+// soFar returns the number of successful actions and the jobs with owners that were notified.
+func (d *deeds) soFar() (count int, told map[uint32]bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.count, maps.Clone(d.told)
+}
+
+// since reports whether an action has succeeded since there were that many.
+func (d *deeds) since(before int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.count > before
+}
 
 // Saw does nothing.
-func (*doneCount) Saw(*scene.Scene, plan.Plan) {}
+func (*deeds) Saw(*scene.Scene, plan.Plan) {}
 
-// Did counts a successful action.
-func (c *doneCount) Did(_ action.Action, _ time.Time, _ time.Duration, err error) {
-	if err == nil {
-		c.Add(1)
+// Did records a successful action.
+func (d *deeds) Did(a action.Action, _ time.Time, _ time.Duration, err error) {
+	if err != nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.count++
+	if tell, ok := a.(takedown.TellJob); ok {
+		if d.told == nil {
+			d.told = map[uint32]bool{}
+		}
+		d.told[tell.Job] = true
 	}
 }
 
 // Stood does nothing.
-func (*doneCount) Stood(error) {}
+func (*deeds) Stood(error) {}

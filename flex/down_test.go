@@ -98,6 +98,23 @@ func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
 	})
 }
 
+func TestDownNotifiesAgainUntilSlurmHasStoredTheComment(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false}}
+		w.running(1, "train", "alpha-a3-0")
+		w.slurm.jobs[1].State = slurm.JobRunning
+		w.slurm.unwritable = errors.New("slurm_update error: Socket timed out")
+		time.AfterFunc(2*time.Second, func() {
+			defer locked(&w.slurm.mu)()
+			w.slurm.unwritable = nil
+		})
+		w.down(takedown.Options{Jobs: takedown.Requeue})
+		const told = "flex-start: its nodes will be taken down, and Slurm would not requeue it"
+		assert.Equal(t, told, w.slurm.comment[1])
+		assert.Equal(t, []string{"1: " + told}, w.slurm.notices)
+	})
+}
+
 func TestDownWithDrainWaitsUntilJobsEnd(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-0")

@@ -12,7 +12,7 @@ import (
 const (
 	leaveLimit  = 15 * time.Minute // to delete everything
 	leavePause  = 10 * time.Second
-	lateLimit   = 2 * time.Minute // for a group to appear after a create call with unknown outcome
+	lateLimit   = 2 * time.Minute // for a group or policy that may exist to appear in a list
 	mostRefused = 5               // consecutive rejections of a deletion before leave stops trying
 )
 
@@ -25,9 +25,8 @@ func (t *Trial) leave(ctx context.Context) (left []string, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
 	begun, failed, said := t.Now(), 0, false
-	unsure := t.seen.results["create group"].unanswered() || t.seen.results["create policy"].unanswered()
 	for {
-		l, wrong := t.listed(ctx)
+		l, unsure, wrong := t.remains(ctx)
 		there := len(names(l)) > 0
 		late := unsure && t.Now().Sub(begun) < lateLimit
 		if wrong == nil && !there && !late {
@@ -48,6 +47,25 @@ func (t *Trial) leave(ctx context.Context) (left []string, err error) {
 		}
 		sleep(ctx, leavePause)
 	}
+}
+
+// remains returns what is left. It is unsure if something may exist that the lists do not show yet.
+// It reads the group by name, which shows at once whether an answered call has created the group.
+func (t *Trial) remains(ctx context.Context) (l snapshot, unsure bool, err error) {
+	if l, err = t.listed(ctx); err != nil {
+		return l, true, err
+	}
+	unsure = t.seen.results["create group"].unanswered() || t.mayHavePolicy() && !t.seen.results["delete policy"].ok()
+	g, err := t.Cloud.Group(ctx, t.Spec.Region, t.Spec.Group())
+	switch {
+	case mig.CauseOf(err) == mig.CauseNotFound:
+		l.group = mig.Group{}
+	case err == nil && g.Stamp == t.Spec.stamp():
+		l.group = g
+	default:
+		unsure = true
+	}
+	return l, unsure, nil
 }
 
 // clear deletes the policy and the group. Without a group, it deletes the machines that the group

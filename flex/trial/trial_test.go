@@ -134,6 +134,27 @@ func TestTrialInterruptedAtAnyCallLeavesNothing(t *testing.T) {
 	}
 }
 
+// Lists may lag, while reading a group by name shows its present state.
+func TestInterruptedTrialDoesNotTrustALaggingList(t *testing.T) {
+	for _, created := range []string{"instanceGroupManagers", "resourcePolicies", "resizeRequests"} {
+		t.Run(created, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				for _, method := range []string{"*GroupManagers.list", "instances.aggregatedList", "resourcePolicies.list"} {
+					require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, Lag: 30 * time.Second}))
+				}
+				ctx, interrupt := context.WithCancel(t.Context())
+				w.wire.via = func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+					if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/"+created) {
+						interrupt()
+					}
+					return next.RoundTrip(r)
+				}
+				assert.Contains(t, w.tries(t, ctx).String(), "left behind: nothing")
+			})
+		})
+	}
+}
+
 func TestTrialCleansUpAfterLostAnswers(t *testing.T) {
 	for _, method := range []string{
 		"*GroupManagers.insert", "*ResizeRequests.insert", "*ResizeRequests.cancel", "*GroupManagers.delete", "regionOperations.wait",

@@ -100,7 +100,7 @@ func TestTwoDaemonsOnOneHostActOneAtATime(t *testing.T) {
 		synctest.Wait()
 		_, stopSecond := w.second("second", w.lock, passes.add)
 		defer stopSecond()
-		time.Sleep(5 * time.Minute)
+		time.Sleep(2 * time.Minute) // after apply.Limit the action ends, and the second has its turn
 		made := passes.since()
 		assert.Greater(t, made["first"], 5)
 		assert.Zero(t, made["second"], "while the first has anything in flight")

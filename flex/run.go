@@ -7,7 +7,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"slurmflex/flex/apply"
 	"slurmflex/flex/leader"
+	"slurmflex/flex/plan"
 	"slurmflex/flex/wake"
 )
 
@@ -17,34 +19,27 @@ const patience = 5 * time.Second
 
 // Run reconciles until ctx ends. It makes one pass per interval, or up to a seventh sooner. It
 // makes a pass immediately when a wake-up arrives or a change is expected, and less and less often
-// while Slurm cannot be read. It holds the lock as long as any of its actions is in progress. It
-// fails if it runs as a user other than SlurmUser.
+// while Slurm cannot be read. It holds the lock as long as any of its actions is in progress, and
+// starts no further actions while another process waits for the lock; see turn. It fails if it runs
+// as a user other than SlurmUser.
 func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan wake.Call) error {
-	var release func() // nil while the lock is not held
-	defer func() {
-		if release != nil {
-			release()
-		}
-	}()
+	turn := turn{lock: lock}
+	defer turn.end()
 	pace := pace{jitter: r.jitter}
 	var state stance
 	for ctx.Err() == nil {
 		pace.interval = r.Config.Options.Interval
 		var out Outcome
-		var err error
-		if release == nil {
-			release, err = lock.Take(ctx)
-		}
+		only, err := turn.take(ctx, r.Now())
 		if err == nil {
 			err = lock.Permission.Check(ctx)
 		}
 		if err == nil {
-			out, err = r.pass(ctx, patience)
+			out, err = r.pass(ctx, patience, only...)
 		}
 		landed := r.flights.Landed()
-		if release != nil && landed == nil {
-			release()
-			release = nil
+		if landed == nil {
+			turn.end()
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -69,10 +64,49 @@ func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan w
 			pace.hurry()
 		case <-landed: // the next pass acts on the result
 			pace.hurry()
-		case <-time.After(pace.next(err, landed != nil || out.Soon())):
+		case <-time.After(pace.next(err, landed != nil || out.Soon() || only != nil)):
 		}
 	}
 	return nil
+}
+
+// turn is the daemon's hold on the lock. It extends over several passes, and might never end on a
+// busy cluster. So these passes start no actions while another process waits for the lock, until
+// the actions in progress have ended. If that takes longer than apply.Limit, one pass starts
+// actions again, because some must not be late.
+type turn struct {
+	lock    leader.Lock
+	release func()    // nil while the lock is not held
+	yields  time.Time // since when passes start no actions; zero: they do
+}
+
+// take takes the lock, unless it is held already. It returns what limits the actions of the pass.
+func (t *turn) take(ctx context.Context, now time.Time) (only []Filter, err error) {
+	switch {
+	case t.release == nil:
+		t.release, err = t.lock.Take(ctx)
+		return nil, err
+	case !t.lock.Awaited() || !t.yields.IsZero() && now.Sub(t.yields) >= apply.Limit:
+		t.yields = time.Time{}
+		return nil, nil
+	case t.yields.IsZero():
+		t.yields = now
+	}
+	return []Filter{noAction}, nil
+}
+
+// end releases the lock if it is held.
+func (t *turn) end() {
+	if t.release != nil {
+		t.release()
+	}
+	t.release, t.yields = nil, time.Time{}
+}
+
+// noAction drops all actions.
+func noAction(p plan.Plan) plan.Plan {
+	p.Actions = nil
+	return p
 }
 
 // stance is why the daemon does not reconcile; empty while it does.

@@ -3,6 +3,7 @@ package flex
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zapcore"
 
+	"slurmflex/flex/apply"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/wake"
 	"slurmflex/test/fakegce"
@@ -176,6 +178,57 @@ func TestDaemon(t *testing.T) {
 			assert.Equal(t, []any{"read nodes: no answer within 30s", "read nodes: Invalid user id"}, lines)
 		},
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
+}
+
+func TestBusyDaemonLetsAnotherProcessHaveItsTurn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.cfg.NodeSets[0].DynamicMax = 40
+		w.slurm.nodes = newController(w.slurm.cfg).nodes
+		w.cloud.SetCapacity("", "", 0)
+		defer w.daemon(nil)()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() { // operations take longer than the time until the next job
+			for i := 0; ctx.Err() == nil; i++ {
+				w.slurm.submit(uint32(i+1), "train", fmt.Sprintf("alpha-a3-%d", i))
+				time.Sleep(20 * time.Second)
+			}
+		}()
+		time.Sleep(time.Minute)
+		begun := time.Now()
+		require.True(t, w.locked())
+		release, err := w.lock.Take(t.Context())
+		require.NoError(t, err)
+		assert.Less(t, time.Since(begun), apply.Limit)
+		assert.Less(t, len(w.cloud.State().Groups), len(w.slurm.queue()))
+		release()
+		stop()
+		time.Sleep(2 * time.Minute)
+		assert.Len(t, w.cloud.State().Groups, len(w.slurm.queue()), "those that came meanwhile have theirs, too")
+	}, func(o *fakegce.Options) { o.OperationTime = 30 * time.Second })
+}
+
+func TestTurnStartsActionsNowAndThenWhileAnotherWaits(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		turn, begun := turn{lock: w.lock}, time.Now()
+		limited := func(after time.Duration) bool {
+			only, err := turn.take(t.Context(), begun.Add(after))
+			require.NoError(t, err)
+			return only != nil
+		}
+		assert.False(t, limited(0), "it has just begun")
+		assert.False(t, limited(time.Minute), "nobody waits")
+		w.queued(t)
+		assert.True(t, limited(2*time.Minute))
+		assert.True(t, limited(4*time.Minute))
+		assert.False(t, limited(5*time.Minute))
+		assert.True(t, limited(6*time.Minute))
+		turn.end()
+		time.Sleep(time.Second)
+		assert.False(t, limited(7*time.Minute), "the other has had its turn")
+		assert.False(t, limited(8*time.Minute))
+		turn.end()
+	})
 }
 
 func TestRunStopsImmediatelyInAnyState(t *testing.T) {

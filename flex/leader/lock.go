@@ -52,6 +52,17 @@ func (l Lock) Take(ctx context.Context) (release func(), err error) {
 	return func() { pass.Close() }, nil
 }
 
+// Awaited reports whether another process waits for the lock. Only the process that holds the lock
+// may ask, right before it looks: a process that arrives during the question gets ErrQueued.
+func (l Lock) Awaited() bool {
+	next, err := l.open("next.lock")
+	if err != nil {
+		return false
+	}
+	defer next.Close()
+	return errors.Is(unix.Flock(int(next.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
 // Usable returns why the lock cannot be taken, regardless of its current holder.
 func (l Lock) Usable() error {
 	f, err := l.open("next.lock")

@@ -46,6 +46,23 @@ func TestLockAllowsOnePassAndOneWaiter(t *testing.T) {
 	})
 }
 
+func TestHolderSeesWhetherAnotherProcessWaits(t *testing.T) {
+	lock := Lock{Dir: privateFolder(t)}
+	assert.False(t, Lock{Dir: filepath.Join(lock.Dir, "none")}.Awaited())
+	synctest.Test(t, func(t *testing.T) {
+		release := take(t, lock)
+		assert.False(t, lock.Awaited())
+		second := make(chan func())
+		go func() { second <- take(t, lock) }()
+		time.Sleep(time.Second)
+		assert.True(t, lock.Awaited())
+		release()
+		release = <-second
+		assert.False(t, lock.Awaited())
+		release()
+	})
+}
+
 func TestLockWaitEndsWithItsContext(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,9 @@
 package gce
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -199,6 +201,29 @@ func TestFailedDeletionDoesNotStopTheOthers(t *testing.T) {
 
 		assert.NoError(t, c.DeleteVMs(t.Context(), vms("n2")), "gone is deleted")
 		assert.NoError(t, c.DeleteVMs(t.Context(), nil))
+	})
+}
+
+func TestHangingZoneDelaysNoDeletionInOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		routes := map[string]http.HandlerFunc{"zones/us-central1-b/instances/n": ok(running)}
+		for i := range 2 * sideBySide {
+			names = append(names, fmt.Sprint("n", i))
+			routes["zones/us-central1-a/instances/n"+fmt.Sprint(i)] = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+		}
+		var begun atomic.Int32
+		c := clientOf(t, inMemory{atPaths(routes)}, func(o *Options) {
+			o.Observe = func(_ string, status int, _ time.Duration) {
+				if status == http.StatusOK {
+					begun.Add(1)
+				}
+			}
+		})
+		ctx, over := context.WithTimeout(t.Context(), time.Minute)
+		defer over()
+		require.Error(t, c.DeleteVMs(ctx, append(vms(names...), mig.Instance{Name: "n", Zone: "us-central1-b"})))
+		assert.EqualValues(t, 1, begun.Load())
 	})
 }
 

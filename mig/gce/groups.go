@@ -15,7 +15,7 @@ import (
 )
 
 // sideBySide bounds concurrent lists of resize requests in a region, and concurrent deletions of
-// instances.
+// instances in a zone.
 const sideBySide = 16
 
 // Groups reads the groups with our stamp for this cluster or one of its trials, including stamps of

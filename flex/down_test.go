@@ -138,6 +138,20 @@ func TestDownStopsAfterRepeatedlyRejectedDeletions(t *testing.T) {
 	})
 }
 
+func TestDownKeepsACopyOfAMachineAndEnds(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "train", "alpha-a3-0")
+		w.copied(1, "alpha-a3-1")
+		w.slurm.cancel(1)
+		start := time.Now()
+		left := w.down(takedown.Options{Jobs: takedown.Now})
+		assert.Less(t, time.Since(start), time.Hour)
+		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 0 reservations", left.Left.String())
+		require.Len(t, left.Kept, 1)
+		assert.Contains(t, left.Kept[0], "instance alpha-a3-1 in us-central1-a is no member of group alpha-a3-job-1")
+	})
+}
+
 func TestDownWithoutSlurmctldClearsOnlyTheCloud(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.inUse()

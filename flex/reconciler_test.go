@@ -3,6 +3,7 @@ package flex
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -196,6 +197,36 @@ func TestCancelledJobLosesItsRequestsAndNodes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// copied copies a machine of a job's group, with its metadata, to a node that is powered down.
+func (w *world) copied(job uint32, node string) {
+	w.t.Helper()
+	body := fmt.Sprintf(`{"count":"1","perInstanceProperties":{%q:{}},"sourceInstanceTemplate":"projects/demo/regions/us-central1/instanceTemplates/flex",
+		"instanceProperties":{"scheduling":{"provisioningModel":"FLEX_START","instanceTerminationAction":"DELETE","onHostMaintenance":"TERMINATE","automaticRestart":false,"maxRunDuration":{"seconds":"604800"}},
+		"reservationAffinity":{"consumeReservationType":"NO_RESERVATION"},
+		"metadata":{"items":[{"key":"created-by","value":"projects/1/regions/us-central1/instanceGroupManagers/alpha-a3-job-%d"}]}}}`, node, job)
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://compute.test/compute/v1/projects/demo/zones/us-central1-a/instances/bulkInsert", strings.NewReader(body))
+	require.NoError(w.t, err)
+	resp, err := w.cloud.Transport().RoundTrip(req)
+	require.NoError(w.t, err)
+	require.NoError(w.t, resp.Body.Close())
+	require.Equal(w.t, http.StatusOK, resp.StatusCode)
+	time.Sleep(time.Minute)
+	w.slurm.set(node, "IDLE+CLOUD+POWERED_DOWN")
+	require.Len(w.t, w.cloud.State().Instances, 2)
+}
+
+func TestCopyOfAMachineIsReportedAndNeverDeleted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "train", "alpha-a3-0")
+		w.copied(1, "alpha-a3-1")
+		w.passes(10, 10*time.Second)
+		assert.Zero(t, w.log.FilterMessage("machines deleted").Len())
+		problems := w.mustPass(t.Context()).Plan.Problems
+		require.Len(t, problems, 1)
+		assert.Contains(t, problems[0].Text, "instance alpha-a3-1 in us-central1-a is no member of group alpha-a3-job-1")
+	})
 }
 
 // E1: one dead zone may make the whole list of instances fail.

@@ -4,6 +4,7 @@ package mig
 // a VM.
 type Member struct {
 	Name   string
+	Zone   string // short name of its VM's zone; empty if unknown
 	Status string // the API's status of its VM; empty if it has no VM
 	Action string // the group's current action on it: NONE, CREATING, DELETING, …
 }

@@ -27,7 +27,7 @@ func (o Observer) observeMachines(ctx context.Context, snap *scene.Snapshot) (un
 		if len(unseenInstances) < len(regions) {
 			compute = dated{o.Cloud.Date(), time.Now()}
 		}
-		snap.Members = o.members(ctx, snap.Hidden(snap.Groups), unseenInstances)
+		snap.Members = o.members(ctx, snap.Miscounted(snap.Groups), unseenInstances)
 	}
 	return unseenGroups, unseenInstances, compute
 }
@@ -97,22 +97,21 @@ func leaveOut(snap *scene.Snapshot, unseenGroups, unseenInstances map[string]err
 	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 }
 
-// members lists the members of groups with hidden members, except in regions with unreadable
-// instances.
+// members lists the members of miscounted groups, except in regions with unreadable instances.
 func (o Observer) members(ctx context.Context, groups []mig.Group, unseen map[string]error) map[mig.GroupID]scene.Members {
-	hidden := slices.DeleteFunc(groups, func(g mig.Group) bool { return unseen[g.Region] != nil })
-	found := make([]scene.Members, len(hidden))
+	asked := slices.DeleteFunc(groups, func(g mig.Group) bool { return unseen[g.Region] != nil })
+	found := make([]scene.Members, len(asked))
 	var side errgroup.Group
 	side.SetLimit(callsAtOnce)
-	for i, g := range hidden {
+	for i, g := range asked {
 		side.Go(func() error {
 			found[i].All, found[i].Err = o.Cloud.Members(ctx, g.Region, g.Name)
 			return nil
 		})
 	}
 	_ = side.Wait()
-	members := make(map[mig.GroupID]scene.Members, len(hidden))
-	for i, g := range hidden {
+	members := make(map[mig.GroupID]scene.Members, len(asked))
+	for i, g := range asked {
 		members[g.ID()] = found[i]
 	}
 	return members

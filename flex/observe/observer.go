@@ -139,5 +139,5 @@ func (o Observer) AddForeign(ctx context.Context, snap *scene.Snapshot) {
 	foreign, unseen := o.Cloud.Foreign(cloud, o.Config.Cluster, o.Config.FlexRegions())
 	snap.Foreign = foreign
 	maps.Copy(snap.Unseen, unseen)
-	maps.Copy(snap.Members, o.members(cloud, snap.Hidden(foreign), snap.Unseen))
+	maps.Copy(snap.Members, o.members(cloud, snap.Miscounted(foreign), snap.Unseen))
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -166,6 +167,36 @@ func TestSecondMachineOfANodeIsReported(t *testing.T) {
 	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Problems.Texts(), named)
 	s.Instances[1].Status = "STOPPING"
 	assert.NotContains(t, Compute(scene.Of(alphaConfig(t), s)).Problems.Texts(), named)
+}
+
+// An admin has abandoned the machine, or copied one with its metadata.
+func TestMachineThatItsGroupDeniesIsReportedAndKept(t *testing.T) {
+	const text = "instance alpha-a3-1 in us-central1-a is no member of group alpha-a3-job-7, which its metadata names as its creator, and stays: " +
+		"delete it when nobody needs it (gcloud compute instances delete alpha-a3-1 --zone us-central1-a)"
+	off := and(nodes("alpha-a3-[0-1]", poweredDown), groupOf(7), machinesOf(7, "alpha-a3-[0-1]"))
+	elsewhere := func(s *setting) {
+		s.say(scene.Members{All: []mig.Member{{Name: "alpha-a3-0", Zone: "us-central1-a"}, {Name: "alpha-a3-1", Zone: "us-central1-b"}}})
+	}
+	stopped := func(s *setting) { s.Instances[1].Status = "TERMINATED" }
+	const one, both = "delete instances alpha-a3-0 of alpha-a3-job-7", "delete instances alpha-a3-[0-1] of alpha-a3-job-7"
+	for name, test := range map[string]struct {
+		given scene.Snapshot
+		want  []string
+		named bool
+	}{
+		"by name":                       {seen(off, saying("alpha-a3-0", "")), []string{one}, true},
+		"by zone":                       {seen(off, elsewhere), []string{one}, true},
+		"stopped":                       {seen(off, stopped, saying("alpha-a3-0", "")), []string{one}, true},
+		"not while it is being stopped": {seen(off, saying("alpha-a3-0", ""), func(s *setting) { s.Instances[1].Status = "STOPPING" }), []string{one}, false},
+		"not a member":                  {seen(off, saying("alpha-a3-[0-1]", "")), []string{both}, false},
+		"not if its group says nothing": {seen(off, silent), []string{both}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Compute(scene.Of(alphaConfig(t), test.given))
+			assert.Equal(t, test.want, actions(p))
+			assert.Equal(t, test.named, slices.Contains(p.Problems.Texts(), text), "%v", p.Problems.Texts())
+		})
+	}
 }
 
 func TestNodeIsNotMistakenForOneWithALongerName(t *testing.T) {

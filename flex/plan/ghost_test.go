@@ -93,6 +93,29 @@ func TestGroupDecidesWhetherAHiddenInstanceExists(t *testing.T) {
 	assert.Contains(t, p.Problems.Texts(), "group us-central1/alpha-a3-job-7 counts machines that Compute does not list, and is left alone until its members can be listed: 503")
 }
 
+func TestGroupThatCountsOtherThanTheListIsAskedForItsMembers(t *testing.T) {
+	live := request("a2", mig.Accepted, "alpha-a3-1", time.Hour)
+	for name, test := range map[string]struct {
+		given scene.Snapshot
+		asked bool
+	}{
+		"not if both agree":            {seen(machinesOf(7, "alpha-a3-[0-1]"), groupOf(7), counting(2)), false},
+		"more":                         {seen(machinesOf(7, "alpha-a3-0"), groupOf(7), counting(2)), true},
+		"more, and it creates them":    {seen(machinesOf(7, "alpha-a3-0"), groupOf(7), counting(2), creating(1)), false},
+		"fewer":                        {seen(machinesOf(7, "alpha-a3-[0-1]"), groupOf(7), counting(1)), true},
+		"fewer, of a stopped one":      {seen(vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"), groupOf(7)), true},
+		"not fewer, as one is leaving": {seen(vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING"), groupOf(7)), false},
+		"not while it waits":           {seen(groupOf(7, live)), false},
+		"not for a machine that its request creates": {seen(machinesOf(7, "alpha-a3-[0-1]"), groupOf(7, live), counting(2)), false},
+		"but for one beside a request":               {seen(machinesOf(7, "alpha-a3-0"), groupOf(7, live), counting(1)), true},
+		"but for one of another group's request":     {seen(machinesOf(7, "alpha-a3-1"), groupOf(8, live), counting(1), groupOf(7)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.asked, len(test.given.Miscounted(test.given.Groups)) == 1)
+		})
+	}
+}
+
 // B1: the list of instances alone would suggest that the group is empty.
 func TestGroupWithHiddenMachinesIsKept(t *testing.T) {
 	works := and(nodes("alpha-a3-[0-1]", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),

@@ -161,7 +161,7 @@ func TestIncompleteListLosesNoMachine(t *testing.T) {
 		}
 		snap.Instances = hideSome(t, snap.Instances)
 		snap.Members = map[mig.GroupID]scene.Members{}
-		for _, g := range snap.Hidden(snap.Groups) {
+		for _, g := range snap.Miscounted(snap.Groups) {
 			snap.Members[g.ID()] = drawMembers(t, there[g.Region+"/"+g.Name])
 		}
 		p := plan.Compute(scene.Of(w.cfg, snap))

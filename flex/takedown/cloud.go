@@ -7,6 +7,7 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/report"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 
@@ -182,6 +183,8 @@ func (d *draft) deleteMachines(group mig.GroupID, job uint32, machines []mig.Ins
 			d.keep("instance %s in %s stays, because it cannot be read: %s", in.Name, in.Zone, in.Unread)
 		case in.Leaving() && !in.Stopped():
 			d.await("instance %s to be gone", in.Name)
+		case d.scene.IsOutsider(in):
+			d.keep("%s", scene.Outsider(in))
 		default:
 			later[once] = append(later[once], in)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -289,6 +290,15 @@ func TestUncertainThingsAreKeptAndNamed(t *testing.T) {
 				s.Snap.Instances[0].Unread = "status: it is missing"
 			},
 			"instance alpha-a3-1 in us-central1-a stays, because it cannot be read: status: it is missing",
+			"1 instance, 1 group, 0 requests, 0 policies, 0 reservations",
+		},
+		"a machine that its group denies": {
+			func(s *scenetest.World) {
+				g := made(s, stampOf("a3", 8), "alpha-a3-job-8", mig.Succeeded, "alpha-a3-1")
+				s.Snap.Members = map[mig.GroupID]scene.Members{g.ID(): {}}
+			},
+			"instance alpha-a3-1 in us-central1-a is no member of group alpha-a3-job-8, which its metadata names as its creator, and stays: " +
+				"delete it when nobody needs it (gcloud compute instances delete alpha-a3-1 --zone us-central1-a)",
 			"1 instance, 1 group, 0 requests, 0 policies, 0 reservations",
 		},
 		"a workload policy that cannot be read": {

@@ -287,7 +287,7 @@ func TestMembersShowsLostMembers(t *testing.T) {
 	members, err := clientOf(t, inMemory{api}).Members(t.Context(), testRegion, "alpha-a3-job-812")
 	require.NoError(t, err)
 	assert.Equal(t, []mig.Member{
-		{Name: "alpha-a3-0", Status: "RUNNING", Action: "NONE"}, {Name: "alpha-a3-1", Action: "NONE"}, {Name: "alpha-a3-2", Action: "CREATING"},
+		{Name: "alpha-a3-0", Zone: "us-central1-a", Status: "RUNNING", Action: "NONE"}, {Name: "alpha-a3-1", Zone: "us-central1-a", Action: "NONE"}, {Name: "alpha-a3-2", Action: "CREATING"},
 	}, members)
 	assert.Equal(t, []bool{false, true, false}, []bool{members[0].Lost(), members[1].Lost(), members[2].Lost()})
 	assert.Equal(t, "POST", api.calls[0].method)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"path"
+	"strings"
 
 	"slurmflex/mig"
 )
@@ -32,6 +33,9 @@ func (c *Client) Members(ctx context.Context, region, group string) ([]mig.Membe
 	members := make([]mig.Member, len(p.ManagedInstances))
 	for i, m := range p.ManagedInstances {
 		members[i] = mig.Member{Name: m.Name, Status: m.InstanceStatus, Action: m.CurrentAction}
+		if at, _, _ := strings.Cut(m.Instance, "/instances/"); at != "" {
+			members[i].Zone = path.Base(at)
+		}
 		if members[i].Name == "" {
 			members[i].Name = path.Base(m.Instance)
 		}

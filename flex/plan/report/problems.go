@@ -23,7 +23,7 @@ func Problems(w *demand.Wanted) []scene.Problem {
 
 // MachineProblems returns the problems with existing machines and nodes.
 func MachineProblems(s *scene.Scene, losses []scene.Loss) []scene.Problem {
-	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s), unconfigured(s), unserved(s))
+	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), outsiders(s), unclearNodes(s), unconfigured(s), unserved(s))
 }
 
 // abandonedCovers reports the covers that no daemon extends.
@@ -48,7 +48,8 @@ func unseenRegions(s *scene.Scene) (ps []scene.Problem) {
 // unreadMembers reports the groups with hidden members that could not be read.
 func unreadMembers(s *scene.Scene) (ps []scene.Problem) {
 	for _, key := range slices.SortedFunc(maps.Keys(s.Seen.Members), mig.GroupID.Compare) {
-		if err := s.Seen.Members[key].Err; err != nil {
+		g := s.Group(key)
+		if err := s.Seen.Members[key].Err; err != nil && (g == nil || s.MayHold(g)) {
 			ps = append(ps, scene.NewProblem("unread-members", key.String(), "group %s counts machines that Compute does not list, and is left alone until its members can be listed: %v", key, err))
 		}
 	}
@@ -117,6 +118,16 @@ func billedOtherwise(s *scene.Scene) (ps []scene.Problem) {
 		if set := in.Node.Set; in.Model != set.Flex.Capacity.Model() {
 			ps = append(ps, scene.NewProblem("not-flex-start", in.Name, "instance %s is %s, not %s, and billed otherwise: correct instance template %s and delete it",
 				in.Name, in.Model, set.Flex.Capacity.Model(), set.Template))
+		}
+	}
+	return ps
+}
+
+// outsiders reports the instances that their group denies.
+func outsiders(s *scene.Scene) (ps []scene.Problem) {
+	for _, in := range s.Machines() {
+		if (!in.Leaving() || in.Stopped()) && s.IsOutsider(*in.Instance) {
+			ps = append(ps, scene.Outsider(*in.Instance))
 		}
 	}
 	return ps

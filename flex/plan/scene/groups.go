@@ -76,24 +76,71 @@ func (s builder) sortGroups() {
 // lists can lag behind each other.
 const lostAfter = 10 * time.Minute
 
-// Hidden returns the groups that count more members than the instances and requests show, and that
-// are not creating them. Only the group itself can name these members. An instance may be missing
-// from every list for now, may show without its group, or may be lost. A group may or may not count
-// an instance that is being deleted, so such an instance does not account for another.
-func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
-	shown := map[mig.GroupID]int{}
-	for _, in := range s.Instances {
-		if !in.Leaving() {
-			shown[in.GroupID()]++
-		}
-	}
-	var hidden []mig.Group
+// Miscounted returns the groups that count more or fewer members than the instances and requests
+// show. Only the group itself can name its members.
+//
+// More: the group is not creating them. An instance may be missing from every list for now, may
+// show without its group, or may be lost. A group may or may not count an instance that is being
+// deleted, so such an instance does not account for another.
+//
+// Fewer: an instance names the group and is not its member; see IsOutsider. An instance that a live
+// request creates does not count, because it may show before the group counts it.
+func (s *Snapshot) Miscounted(groups []mig.Group) []mig.Group {
+	asked := map[string]mig.GroupID{}
 	for _, g := range groups {
-		if members, creating := g.Hidden(shown[g.ID()]); members > 0 && !creating {
-			hidden = append(hidden, g)
+		for _, r := range g.Live() {
+			for _, name := range r.Instances {
+				asked[name] = g.ID()
+			}
 		}
 	}
-	return hidden
+	staying, old := map[mig.GroupID]int{}, map[mig.GroupID]int{}
+	for _, in := range s.Instances {
+		id := in.GroupID()
+		if !in.Leaving() {
+			staying[id]++
+		}
+		if by, is := asked[in.Name]; (!in.Leaving() || in.Stopped()) && (!is || by != id) {
+			old[id]++
+		}
+	}
+	var miscounted []mig.Group
+	for _, g := range groups {
+		more, creating := g.Hidden(staying[g.ID()])
+		less, _ := g.Hidden(old[g.ID()])
+		if more > 0 && !creating || less < 0 && old[g.ID()] > 0 {
+			miscounted = append(miscounted, g)
+		}
+	}
+	return miscounted
+}
+
+// noteMembers records the members of miscounted groups.
+func (s builder) noteMembers() {
+	for id, m := range s.Seen.Members {
+		if m.Err != nil {
+			continue
+		}
+		s.members[id] = make(map[string]string, len(m.All))
+		for _, one := range m.All {
+			s.members[id][one.Name] = one.Zone
+		}
+	}
+}
+
+// IsOutsider reports whether the group that the instance names as its creator denies that it is a
+// member: it was abandoned, or is a copy with the same metadata. The group deletes no such
+// instance, and slurmflex leaves it to the admin.
+func (s *Scene) IsOutsider(in mig.Instance) bool {
+	zones, read := s.members[in.GroupID()]
+	zone, is := zones[in.Name]
+	return read && !(is && (zone == "" || zone == in.Zone))
+}
+
+// Outsider returns the problem of an instance that IsOutsider reports.
+func Outsider(in mig.Instance) Problem {
+	return NewProblem("not-a-member", in.Name, "instance %s in %s is no member of group %s, which its metadata names as its creator, and stays: "+
+		"delete it when nobody needs it (gcloud compute instances delete %[1]s --zone %[2]s)", in.Name, in.Zone, in.Group)
 }
 
 // Hidden returns how many members the group counts beyond those that the list shows, and whether
@@ -102,8 +149,8 @@ func (s *Scene) Hidden(g *mig.Group) (members int, creating bool) {
 	return g.Hidden(s.staying(g.ID()))
 }
 
-// MembersOf returns the members that a group with hidden members names. It reports false if they
-// were not read.
+// MembersOf returns the members that a miscounted group names. It reports false if they were not
+// read.
 func (s *Scene) MembersOf(g *mig.Group) ([]mig.Member, bool) {
 	m, read := s.Seen.Members[g.ID()]
 	return m.All, read && m.Err == nil

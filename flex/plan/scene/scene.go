@@ -18,12 +18,13 @@ type Scene struct {
 	Config *config.Config
 	Seen   Snapshot
 
-	nodes    []*Node                      // flex nodes that Slurm shows, by nodeset and index
-	table    map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
-	strays   map[string]*record           // other names of nodes and instances
-	machines []Machine                    // all instances, sorted by name and zone
-	groups   map[mig.GroupID]*groupRecord // the cluster's groups, and the groups of all instances
-	owned    []*mig.Group                 // the cluster's groups, by region and name
+	nodes    []*Node                           // flex nodes that Slurm shows, by nodeset and index
+	table    map[*config.NodeSet][]*Node       // the same nodes at their indexes; nil where Slurm shows none
+	strays   map[string]*record                // other names of nodes and instances
+	machines []Machine                         // all instances, sorted by name and zone
+	groups   map[mig.GroupID]*groupRecord      // the cluster's groups, and the groups of all instances
+	members  map[mig.GroupID]map[string]string // the zones of the members of miscounted groups, by name
+	owned    []*mig.Group                      // the cluster's groups, by region and name
 	// The groups that were read and that no newer slurmflex created.
 	usable []*mig.Group
 	sets   map[string]*setRecord // by nodeset
@@ -84,6 +85,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		table:   map[*config.NodeSet][]*Node{},
 		strays:  map[string]*record{},
 		groups:  make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
+		members: make(map[mig.GroupID]map[string]string, len(snap.Members)),
 		sets:    map[string]*setRecord{},
 		jobs:    make(map[uint32]*slurm.Job, len(snap.Jobs)),
 		sharers: map[mig.Stamp]string{},
@@ -109,6 +111,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		slices.SortFunc(m.Holders, s.byClaim(m))
 	}
 	s.addMachines()
+	s.noteMembers()
 	s.addEnds()
 	s.noteUnread()
 	for _, g := range s.UsableGroups() {

@@ -91,7 +91,7 @@ type Compute struct {
 	// removes what slurm-gcp's scripts have left.
 	Foreign []mig.Group
 
-	// Members holds the members that groups with hidden members name; see Hidden.
+	// Members holds the members that miscounted groups name; see Miscounted.
 	Members map[mig.GroupID]Members
 
 	// Templates are the instance templates of our nodesets, by link.

@@ -49,7 +49,7 @@ func offIn(s *scene.Scene, g mig.Group, b *budget) (actions []action.Action) {
 	off := map[action.Why][]mig.Instance{}
 	for _, in := range s.Machines() {
 		m := in.Node
-		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || m == nil || m.Power != scene.Off || m.Taken() {
+		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || s.IsOutsider(*in.Instance) || m == nil || m.Power != scene.Off || m.Taken() {
 			continue
 		}
 		why := action.Why(asked)

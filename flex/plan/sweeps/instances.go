@@ -87,6 +87,8 @@ func useless(w *demand.Wanted, in scene.Machine, b *budget) (why string, stopped
 	switch {
 	case in.Unread != "":
 		return "", false
+	case w.Scene.IsOutsider(*in.Instance):
+		return "", stopped
 	case m != nil && (m.Doubted || w.IsKept(m)):
 		return "", stopped
 	case m != nil && m.Power == scene.Off && len(m.Holders) == 0 && (stopped || m.IsPoweredDown(in)):

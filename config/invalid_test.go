@@ -353,6 +353,10 @@ func TestInvalidFiles(t *testing.T) {
 			"partition_name: train", "partition_name: trein",
 			`16: partitions.train.partition_name: "trein" differs from its key "train"; write the same name in both`,
 		},
+		"the partition of defaults": {
+			"train: {partition_name: train", "Default: {partition_name: Default",
+			`16: partitions.Default: PartitionName=Default sets the defaults of all partitions in slurm.conf; choose another name`,
+		},
 		"a key of dws_flex in a partition": {
 			"partition_name: train", "fallback_after: 3600",
 			`16: partitions.train.fallback_after: has no effect here; move it into dws_flex of a nodeset`,

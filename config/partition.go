@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -126,6 +127,9 @@ func readPartitions(root *section, known []*NodeSet) []Partition {
 func readPartition(s *section, known []string) Partition {
 	p := Partition{Line: s.line}
 	s.read(&p, only("partition_name", "enable_job_exclusive"))
+	if strings.EqualFold(p.Name, "default") {
+		s.r.problem(s.line, s.path, "PartitionName=%s sets the defaults of all partitions in slurm.conf; choose another name", p.Name)
+	}
 	for _, key := range []string{"partition_nodeset", "partition_nodeset_tpu", "partition_nodeset_dyn"} {
 		for i, name := range s.texts(key) {
 			if !slices.Contains(known, name) {

@@ -125,6 +125,8 @@ func TestComputesAdviceIsShownWithTheEstimate(t *testing.T) {
 	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 0)
 	text = w.flex(t, "estimate", "-p", "train", "-N", "4").exits(t, exitDone).stdout.String()
 	assert.Contains(t, text, "\n  Compute's advice: obtainability 0 of 1\n")
+	checked := w.flex(t, "config", "check", "--live")
+	assert.NotContains(t, checked.stdout.String()+checked.stderr.String(), "capacity_advice")
 }
 
 func TestIndependentNodesMayUseSeveralZones(t *testing.T) {
@@ -189,6 +191,7 @@ func TestBestRanksTheJobsAlternatives(t *testing.T) {
 	assert.Len(t, report.Best[0].Chances, 4)
 	for flags, says := range map[string]string{
 		"-p us -N 2-4":                               "--nodes 2-4 needs --best",
+		"-p us -N 0-4 --best":                        "--nodes 0-4: partition us has nodesets of up to",
 		"-p us -N 4-2 --best":                        `invalid argument "4-2"`,
 		"-p us --time-min 1:00:00":                   "--time-min needs --best",
 		"-p us -t 1:00:00 --time-min 2:00:00 --best": "--time-min 2:00:00 must not be longer than --time 1:00:00",

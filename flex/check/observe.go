@@ -210,7 +210,10 @@ func (w *World) observeMachines(ctx context.Context, cfg *config.Config, c Cloud
 			continue
 		}
 		if cfg.Options.CapacityAdvice && w.Advice == nil {
-			_, w.Advice = c.CapacityAdvice(ctx, mig.AdviceSpec{Region: set.Region, Template: set.Template, Zones: set.Zones, Count: 1, OneZone: true})
+			_, w.Advice = c.CapacityAdvice(ctx, mig.AdviceSpec{
+				Region: set.Region, Template: set.Template, Model: set.Flex.Capacity.Model(), Zones: set.Zones,
+				Count: 1, OneZone: set.Flex.Provisioning == config.Queued,
+			})
 		}
 		for _, zone := range set.Zones {
 			at := Offer{zone, t.Is.MachineType}

@@ -40,7 +40,8 @@ func (r *Range) Set(text string) (err error) {
 // Type names the flag's type.
 func (r *Range) Type() string { return "number" }
 
-// counts returns the fewest and the most nodes, and doublings of the fewest in between.
+// counts returns the fewest and the most nodes, and doublings of the fewest in between. The fewest
+// must be at least 1.
 func (r *Range) counts() (counts []int) {
 	for n := r.Least; n < r.Most; n *= 2 {
 		counts = append(counts, n)

@@ -65,16 +65,17 @@ func (q Query) ofPartition(cfg *config.Config, partition string, limit, least ti
 	most := 0
 	for _, set := range sets {
 		most = max(most, set.Size())
-		if q.Nodes.Least > set.Size() {
+		nodes := Range{q.Nodes.Least, min(q.Nodes.Most, set.Size())}
+		if nodes.Least < 1 || nodes.Least > nodes.Most {
 			continue
 		}
-		question := ask(set, partition, min(q.Nodes.Most, set.Size()), leaseOf(set, limit))
+		question := ask(set, partition, nodes.Most, leaseOf(set, limit))
 		if q.Best {
-			question.compare(set, q.Nodes.counts(), limits(set, limit, least))
+			question.compare(set, nodes.counts(), limits(set, limit, least))
 		}
 		questions = append(questions, question)
 	}
-	if q.Nodes.Least < 1 || len(questions) == 0 {
+	if len(questions) == 0 {
 		return nil, fmt.Errorf("--nodes %s: partition %s has nodesets of up to %d nodes", q.Nodes.String(), partition, most)
 	}
 	return questions, nil

@@ -49,6 +49,10 @@ func (a *Answers) Questions() []Question {
 	}
 }
 
+// zoneLetter matches what follows the region in a zone's name; Google's AI zones have names such as
+// us-central1-ai1a.
+var zoneLetter = regexp.MustCompile(`^(?:ai[0-9]+)?[a-z]$`)
+
 // margin is the part of a lease reserved for booting. Leases last 10 minutes to 7 days.
 const (
 	margin       = 10 * time.Minute
@@ -156,7 +160,7 @@ func (a *Answers) AskOthers(ctx context.Context, questions []Question, in io.Rea
 		}
 	}
 	for _, zone := range a.Zones {
-		if letter, in := strings.CutPrefix(zone, a.Region+"-"); !in || len(letter) != 1 {
+		if letter, in := strings.CutPrefix(zone, a.Region+"-"); !in || !zoneLetter.MatchString(letter) {
 			return fmt.Errorf("--zones: %q is no zone of region %s; name zones such as %[2]s-b", zone, a.Region)
 		}
 	}

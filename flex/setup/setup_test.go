@@ -61,6 +61,8 @@ func TestZonesMustBeOfTheRegion(t *testing.T) {
 		a.Zones = []string{"us-central1-a", zone}
 		assert.ErrorContains(t, a.AskOthers(t.Context(), a.Questions(), nil, nil), "--zones: \""+zone+"\" is no zone of region us-central1")
 	}
+	a.Zones[1] = "us-central1-ai1a"
+	require.NoError(t, a.AskOthers(t.Context(), a.Questions(), nil, nil), "Google's AI zones have such names")
 	a.Zones = a.Zones[:1]
 	require.NoError(t, a.AskOthers(t.Context(), a.Questions(), nil, nil))
 	assert.Contains(t, a.Next("/c.yaml", "/flex.conf"), "Jobs of partition train may run for up to 2-00:00:00.")

@@ -61,7 +61,7 @@ func (m *memory) leases(l *look) (ended []Entry) {
 	}
 	for key, o := range m.openLeases {
 		switch {
-		case o.shown == m.looks || l.scene.Unseen(o.Region):
+		case o.shown == m.looks || l.scene.Unseen(o.Region) || l.isUnread(o):
 			continue
 		case o.Gone == 0:
 			o.Gone, m.changed = l.now, true
@@ -76,6 +76,14 @@ func (m *memory) leases(l *look) (ended []Entry) {
 	}
 	slices.SortFunc(ended, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.ID, b.ID)) })
 	return ended
+}
+
+// isUnread reports whether Compute lists the lease's machine with a record that cannot be read. The
+// machine may still run.
+func (l *look) isUnread(o *openLease) bool {
+	return slices.ContainsFunc(l.scene.MachinesOf(o.Node), func(in scene.Machine) bool {
+		return in.Unread != "" && in.Zone == o.Zone && (in.Created.IsZero() || At(in.Created) == o.Made)
+	})
 }
 
 // open returns the lease of a new machine.

@@ -189,6 +189,41 @@ func TestLeaseEndsAtItsTermEvenIfObservedLater(t *testing.T) {
 	assert.EqualValues(t, 59*60, e.Used)
 }
 
+// The first line with an ID counts, so a lease that ended too early would stay short in the bill.
+func TestUnreadRecordDoesNotEndALease(t *testing.T) {
+	for name, spoil := range map[string]func(*mig.Instance){
+		"status":        func(in *mig.Instance) { in.Status, in.Unread = "NEW", "status NEW is unknown" },
+		"creation time": func(in *mig.Instance) { in.Created, in.Unread = time.Time{}, "creationTimestamp" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := booting(t)
+			w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
+			w.look(4 * time.Minute)
+			readable := w.Snap.Instances[0]
+			spoil(&w.Snap.Instances[0])
+			for range 3 {
+				w.look(time.Minute)
+			}
+			w.Snap.Instances[0] = readable
+			w.look(4 * time.Hour)
+			w.Snap.Jobs = nil
+			w.gone()
+			e := w.only(Lease)
+			assert.EqualValues(t, 4*3600+7*60, e.Took())
+			assert.Equal(t, e.Took()-180, e.Used)
+		})
+	}
+}
+
+func TestUnreadRecordOfALaterMachineEndsTheLease(t *testing.T) {
+	w := booting(t)
+	w.look(time.Minute)
+	w.Snap.Instances[0].Created, w.Snap.Instances[0].Unread = w.Snap.Now, "status NEW is unknown"
+	w.look(time.Minute)
+	w.look(2 * time.Minute)
+	assert.EqualValues(t, 120, w.only(Lease).Wasted)
+}
+
 func TestNewProcessContinuesFromTheSavedState(t *testing.T) {
 	w := booting(t)
 	w.restart()

@@ -95,6 +95,19 @@ func (l *look) who(id uint32, nodes ...string) Who {
 	return w
 }
 
+// fill adds the job's account if it was not known before, and reports whether it did. Slurm may have
+// given the job's number to another user's job meanwhile.
+func (l *look) fill(w *Who) (filled bool) {
+	if w.Account != "" || l.accounts[w.Job] == "" {
+		return false
+	}
+	if j := l.scene.Job(w.Job); j == nil || j.User != w.User {
+		return false
+	}
+	w.Account = l.accounts[w.Job]
+	return true
+}
+
 // told returns slurmflex's AdminComment of a job in the queue; empty if the job has none.
 func (l *look) told(id uint32) string {
 	if told := l.scene.Seen.Told[id]; l.scene.Job(id) != nil && memo.IsOurs(told) {

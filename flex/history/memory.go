@@ -25,6 +25,21 @@ type memory struct {
 	changed bool // since the last save
 }
 
+// fill adds the accounts that were not known when a job's wait, lease or use began.
+func (m *memory) fill(l *look) {
+	for _, open := range m.openWaits {
+		for _, o := range open {
+			m.changed = l.fill(&o.Who) || m.changed
+		}
+	}
+	for _, o := range m.openLeases {
+		m.changed = l.fill(&o.Who) || m.changed
+		for i := range o.Uses {
+			m.changed = l.fill(&o.Uses[i].Who) || m.changed
+		}
+	}
+}
+
 // saved is the memory as stored in the file.
 type saved struct {
 	Version int             `json:"v"`

@@ -52,9 +52,9 @@ type sight struct {
 var _ flex.Watcher = (*Recorder)(nil)
 
 // New returns a recorder that writes to the configuration's state folder. accounts returns the
-// accounts of jobs. It is called once for each job that has a machine or waits for one. leased is
-// called at each look with each ongoing lease, and once with each lease, or cut-off part of one,
-// that has ended.
+// accounts of jobs. It is called once for each job that has a machine or waits for one, and after an
+// error again at the next look. leased is called at each look with each ongoing lease, and once with
+// each lease, or cut-off part of one, that has ended.
 func New(cfg *config.Config, log *zap.Logger, accounts func(jobs []uint32) (map[uint32]string, error), leased func(e *Entry, ended bool)) *Recorder {
 	return &Recorder{use: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, leased: leased, known: map[uint32]string{}}
 }
@@ -121,6 +121,7 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
 	}
 	m := r.memory
 	l := newLook(s, p, r.accountsOf(s))
+	m.fill(l)
 	leases := m.leases(l)
 	for i := range leases {
 		r.leased(&leases[i], true)
@@ -180,6 +181,7 @@ func (r *Recorder) accountsOf(s *scene.Scene) map[uint32]string {
 	found, err := r.accounts(unknown)
 	if err != nil {
 		r.log.Debug("accounts of jobs are not known", zap.Error(err))
+		return known
 	}
 	for _, job := range unknown {
 		known[job] = found[job]

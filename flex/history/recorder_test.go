@@ -1,12 +1,14 @@
 package history
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -35,4 +37,66 @@ func TestHangingDiskDelaysNoPass(t *testing.T) {
 		assert.Equal(t, time.Second, time.Since(begun))
 		assert.Equal(t, 2, asked, "the last of the looks that arrived meanwhile is recorded")
 	})
+}
+
+// A single squeue call is for the accounts. slurmctld may be busy or restart just then.
+func TestAccountIsAskedAgainAfterAFailure(t *testing.T) {
+	w := newWorld(t)
+	asked, fails := 0, true
+	w.recorder = New(w.Config, w.log, func([]uint32) (map[uint32]string, error) {
+		asked++
+		if fails {
+			return nil, errors.New("squeue: Socket timed out on send/recv operation")
+		}
+		return map[uint32]string{812: "ml"}, nil
+	}, w.leased)
+	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.Nodes(node, rising)
+	w.job(812, slurm.JobConfiguring, noon, node)
+	w.look(time.Minute)
+	w.requests(812, request("a1", mig.Succeeded, noon, node))
+	w.Machine(node, group).Created = w.Snap.Now
+	w.job(812, slurm.JobRunning, w.Snap.Now.Add(time.Minute), node)
+	w.look(2 * time.Minute)
+	assert.Equal(t, 2, asked)
+	assert.Empty(t, w.only(Wait).Account, "it has ended before the account was known")
+
+	fails = false
+	w.job(813, slurm.JobRunning, w.Snap.Now, node) // it has no account
+	w.look(time.Minute)
+	w.look(time.Hour)
+	assert.Equal(t, 3, asked, "also a job without an account is asked about once")
+	w.Snap.Jobs = nil
+	w.look(time.Minute)
+	w.gone()
+	e := w.only(Lease)
+	assert.Equal(t, "ml", e.Account)
+	assert.Equal(t, "ml", e.Uses[0].Account)
+	assert.Empty(t, e.Uses[1].Account)
+}
+
+func TestOpenWaitGetsTheAccountThatArrivesLater(t *testing.T) {
+	w := newWorld(t)
+	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.Nodes(node, rising)
+	w.job(812, slurm.JobConfiguring, noon, node)
+	w.job(813, slurm.JobConfiguring, noon, node)
+	w.look(time.Minute)
+	w.accounts = map[uint32]string{812: "ml"}
+	w.restart()
+	w.look(time.Minute)
+	w.requests(812, request("a1", mig.Cancelled, noon, node))
+	w.look(time.Minute)
+	assert.Equal(t, "ml", w.only(Wait).Account)
+}
+
+func TestAccountOfAnotherUsersJobIsNotTaken(t *testing.T) {
+	w := booting(t)
+	w.Snap.Jobs = nil
+	w.look(time.Minute)
+	w.accounts = map[uint32]string{812: "physics"}
+	w.job(812, slurm.JobRunning, w.Snap.Now, node).User = "bob"
+	w.look(time.Minute)
+	w.gone()
+	assert.Empty(t, w.only(Lease).Account)
 }

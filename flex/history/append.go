@@ -22,21 +22,21 @@ const (
 // to the same file, because each writes complete lines in a single write. If Slurm hides jobs,
 // private keeps other users from reading the file.
 func Append(dir, cluster string, private bool, entries []Entry) error {
+	f, err := openLines(Path(dir, cluster), private)
+	if err != nil {
+		return fmt.Errorf("write the history: %w", err)
+	}
+	defer f.Close()
 	var lines []byte
+	if torn(f) {
+		lines = []byte{'\n'}
+	}
 	for i := range entries {
 		line, err := json.Marshal(&entries[i])
 		if err != nil {
 			return fmt.Errorf("write the history: %w", err)
 		}
 		lines = append(append(lines, line...), '\n')
-	}
-	f, err := openLines(Path(dir, cluster), private)
-	if err != nil {
-		return fmt.Errorf("write the history: %w", err)
-	}
-	defer f.Close()
-	if torn(f) {
-		lines = append([]byte{'\n'}, lines...)
 	}
 	if _, err := f.Write(lines); err != nil {
 		return fmt.Errorf("write the history: %w", err)

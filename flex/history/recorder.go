@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,10 @@ import (
 // minute.
 const saveEvery = time.Minute
 
+// maxUnwritten is how many lines a process keeps while they cannot be written. Later ones replace the
+// oldest.
+const maxUnwritten = 10_000
+
 // Recorder writes the history of the observations of passes, in the background. It is a
 // flex.Watcher. A folder that cannot be written only causes a warning. A hanging disk delays no
 // pass.
@@ -36,11 +41,12 @@ type Recorder struct {
 	done chan struct{}  // closed when nothing is left to record; nil: nothing is being recorded
 
 	// Only one look is recorded at a time. The fields below belong to it.
-	cfg     *config.Config
-	memory  *memory   // nil before the first look
-	saved   time.Time // when the memory was last saved
-	failing bool      // the last attempt to write failed
-	known   map[uint32]string
+	cfg       *config.Config
+	memory    *memory   // nil before the first look
+	saved     time.Time // when the memory was last saved
+	failing   bool      // the last attempt to write failed
+	unwritten []Entry   // what has ended and has no line yet
+	known     map[uint32]string
 }
 
 // sight is the observation of a pass.
@@ -129,21 +135,32 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
 	for _, o := range m.openLeases {
 		r.leased(&o.Entry, false)
 	}
-	ended := append(m.waits(l), leases...)
+	r.unwritten = slices.Concat(r.unwritten, m.waits(l), leases)
 	for _, region := range r.cfg.FlexRegions() {
 		if !s.Unseen(region) {
 			m.looked[region] = l.now
 		}
 	}
-	var err error
-	if len(ended) > 0 {
-		err = Append(r.dir, r.cfg.Cluster, snap.Private, ended)
-	}
+	err := r.write(snap.Private)
 	if err == nil && m.changed && (r.saved.IsZero() || snap.Now.Sub(r.saved) >= saveEvery) {
 		r.saved = snap.Now
 		err = m.save(r.dir, r.cfg.Cluster, snap.Private)
 	}
 	r.report(err)
+}
+
+// write appends the lines that are not written yet. If this fails, the next look repeats them, even
+// those that were written: the first line with an ID counts.
+func (r *Recorder) write(private bool) error {
+	if len(r.unwritten) == 0 {
+		return nil
+	}
+	if err := Append(r.dir, r.cfg.Cluster, private, r.unwritten); err != nil {
+		r.unwritten = r.unwritten[max(0, len(r.unwritten)-maxUnwritten):]
+		return err
+	}
+	r.unwritten = nil
+	return nil
 }
 
 // report logs once that the history cannot be kept, and again only after a success.

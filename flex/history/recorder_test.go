@@ -2,11 +2,14 @@ package history
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -99,4 +102,48 @@ func TestAccountOfAnotherUsersJobIsNotTaken(t *testing.T) {
 	w.look(time.Minute)
 	w.gone()
 	assert.Empty(t, w.only(Lease).Account)
+}
+
+// refuseLines makes every write of lines fail, until allow is called.
+func (w *world) refuseLines() (allow func()) {
+	path := Path(w.dir, "alpha")
+	require.NoError(w.t, os.Mkdir(path, 0o755))
+	return func() { require.NoError(w.t, os.Remove(path)) }
+}
+
+func TestLinesThatAFullDiskRefusesAreWrittenLater(t *testing.T) {
+	w := newWorld(t)
+	allow := w.refuseLines()
+	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.Nodes(node, rising)
+	w.job(812, slurm.JobConfiguring, noon, node)
+	w.look(time.Minute)
+	w.requests(812, request("a1", mig.Succeeded, noon, node))
+	w.Machine(node, group)
+	w.job(812, slurm.JobRunning, w.Snap.Now, node)
+	w.look(time.Minute)
+	w.Snap.Jobs = nil
+	w.gone()
+	allow()
+	w.look(time.Minute)
+	w.look(time.Minute)
+	assert.Len(t, w.read(Wait), 1)
+	assert.Len(t, w.read(Lease), 1)
+	assert.Len(t, w.leasedEnded, 1, "it is reported once")
+	assert.Empty(t, w.recorder.unwritten)
+}
+
+func TestUnwrittenLinesAreBounded(t *testing.T) {
+	w := newWorld(t)
+	allow := w.refuseLines()
+	for i := range maxUnwritten + 2 {
+		w.recorder.unwritten = append(w.recorder.unwritten, granted(fmt.Sprint(i)))
+	}
+	w.look(time.Minute)
+	assert.Len(t, w.recorder.unwritten, maxUnwritten)
+	allow()
+	w.look(time.Minute)
+	waits := w.read(Wait)
+	require.Len(t, waits, maxUnwritten)
+	assert.Equal(t, "2", waits[0].ID, "the latest are kept")
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,18 +28,18 @@ func Append(dir, cluster string, private bool, entries []Entry) error {
 		return fmt.Errorf("write the history: %w", err)
 	}
 	defer f.Close()
-	var lines []byte
+	var lines bytes.Buffer
 	if torn(f) {
-		lines = []byte{'\n'}
+		lines.WriteByte('\n')
 	}
+	encoder := json.NewEncoder(&lines) // ends each line
+	encoder.SetEscapeHTML(false)       // it would make a character six times as long
 	for i := range entries {
-		line, err := json.Marshal(&entries[i])
-		if err != nil {
+		if err := encoder.Encode(&entries[i]); err != nil {
 			return fmt.Errorf("write the history: %w", err)
 		}
-		lines = append(append(lines, line...), '\n')
 	}
-	if _, err := f.Write(lines); err != nil {
+	if _, err := f.Write(lines.Bytes()); err != nil {
 		return fmt.Errorf("write the history: %w", err)
 	}
 	return nil

@@ -12,8 +12,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// maxUses limits the jobs in one line. A lease with more jobs is cut into several lines.
-const maxUses = 1000
+// The limits of a line. A lease with more jobs is cut into several lines. Half of maxLine is left for
+// the jobs that the next look adds.
+const (
+	maxUses = 1000
+	maxSize = maxLine / 2
+)
 
 // openLease is a lease that has not ended. Ongoing uses have a zero To.
 type openLease struct {
@@ -55,7 +59,7 @@ func (m *memory) leases(l *look) (ended []Entry) {
 		if o.follow(l, in) {
 			m.changed = true
 		}
-		if len(o.Uses) >= maxUses {
+		if len(o.Uses) >= maxUses || o.size() >= maxSize {
 			ended = append(ended, o.cut(l.now))
 		}
 	}
@@ -171,7 +175,7 @@ func (o *openLease) race(l *look) (changed bool) {
 	switch {
 	case o.isAnothers(l):
 		if o.Losing {
-			o.RaceLost = int64(l.now - o.From)
+			o.RaceLost = int64(max(l.now-o.From, 0))
 		}
 		o.Losing = false
 	case o.RaceLost > 0:
@@ -215,17 +219,31 @@ func (o *openLease) release(now Time, stays func(job uint32) bool) (changed bool
 
 // over returns when a lease ended that is no longer shown.
 func (o *openLease) over() Time {
-	if o.Stops != 0 && o.Stops < o.Gone {
-		return max(o.Stops, o.From)
+	if o.Stops != 0 {
+		return min(o.Stops, o.Gone)
 	}
-	return max(o.Gone, o.From)
+	return o.Gone
+}
+
+// size returns the length, in bytes, that the uses in the lease's line do not exceed. JSON escapes
+// no printable character with more than one byte.
+func (o *openLease) size() (bytes int) {
+	const rest = 200 // its keys, number and times
+	for i := range o.Uses {
+		u := &o.Uses[i]
+		bytes += rest + 2*(len(u.Name)+len(u.User)+len(u.Account)+len(u.Partition)+len(u.Told))
+	}
+	return bytes
 }
 
 // end returns the line of the lease, given its end. Each of its seconds counts once: as booting
 // before its node was available to Slurm, as used with a job, and otherwise as idle. All seconds
 // are wasted if the machine never came up, or if it was obtained for a job and never served any.
+// What happened before the start counts from there: the start is by Compute's clock, which may be
+// ahead of this host's.
 func (o *openLease) end(at Time) Entry {
 	e := o.Entry
+	at = max(at, e.From)
 	e.To, e.Uses = at, nil
 	if o.Losing {
 		e.RaceLost = e.Took()
@@ -235,7 +253,8 @@ func (o *openLease) end(at Time) Entry {
 		if u.To == 0 || u.To > at {
 			u.To = at
 		}
-		if u.From < at {
+		if u.From = max(u.From, e.From); u.From < at {
+			u.To = max(u.To, u.From)
 			e.Uses = append(e.Uses, u)
 		}
 	}
@@ -270,10 +289,10 @@ func (o *openLease) cut(now Time) Entry {
 	e := o.end(now)
 	o.Part++
 	o.ID = fmt.Sprintf("%s/%s@%d+%d", o.Zone, o.Node, o.Made, o.Part)
-	o.From, o.Up, o.RaceLost = now, now, 0
+	o.From, o.Up, o.RaceLost = e.To, e.To, 0
 	o.Uses = slices.DeleteFunc(o.Uses, func(u Use) bool { return u.To != 0 })
 	for i := range o.Uses {
-		o.Uses[i].From = now
+		o.Uses[i].From = e.To
 	}
 	return e
 }

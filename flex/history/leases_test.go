@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -297,10 +298,74 @@ func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {
 	assert.Equal(t, took, used)
 }
 
+// An account may have 255 characters. The reader skips a line that is too long, and the bill would
+// lack the lease.
+func TestLineWithLongNamesIsRead(t *testing.T) {
+	for _, character := range []string{"<", `"`} {
+		w := booting(t)
+		w.look(0)
+		for id := range uint32(800) {
+			w.accounts[1000+id] = strings.Repeat(character, 255)
+		}
+		for look := range uint32(32) {
+			w.Snap.Jobs = nil
+			for id := range uint32(25) {
+				w.job(1000+look*25+id, slurm.JobRunning, w.Snap.Now, node)
+			}
+			w.look(time.Minute)
+		}
+		w.Snap.Jobs = nil
+		w.gone()
+		lines := w.read(Lease) // reading checks the length
+		require.NotEmpty(t, lines)
+		uses := map[uint32]bool{}
+		for i, e := range lines {
+			if i > 0 {
+				assert.Equal(t, lines[i-1].To, e.From)
+			}
+			for _, u := range e.Uses {
+				uses[u.Job] = true
+			}
+		}
+		assert.Len(t, uses, 800)
+		assert.Equal(t, At(noon), lines[0].From)
+	}
+}
+
+func TestLeaseIsReadIfTheClockIsBehind(t *testing.T) {
+	for name, many := range map[string]bool{"one job": false, "so many jobs that the lease is cut": true} {
+		t.Run(name, func(t *testing.T) {
+			w := booting(t)
+			w.Snap.Now = w.ago(5 * time.Minute)
+			w.job(812, slurm.JobRunning, w.Snap.Now.Add(time.Minute), node)
+			w.look(2 * time.Minute)
+			for id := range uint32(maxUses) {
+				if many {
+					w.job(1000+id, slurm.JobRunning, w.Snap.Now, node)
+				}
+			}
+			w.look(time.Second)
+			w.look(time.Hour)
+			w.Snap.Jobs = nil
+			w.look(time.Minute)
+			w.gone()
+			lines := w.read(Lease)
+			require.NotEmpty(t, lines)
+			var took int64
+			for _, e := range lines {
+				took += e.Took()
+				assert.Equal(t, e.Took(), e.Used)
+			}
+			assert.EqualValues(t, 58*60+1, took, "the hour and two minutes, less the five minutes")
+		})
+	}
+}
+
 // The parts of every line must add up to the whole, whatever the passes observe.
 func TestRandomLivesHaveConsistentLines(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		w := booting(t)
+		w.Snap.Now = w.ago(time.Duration(rapid.IntRange(0, 600).Draw(r, "behind")) * time.Second)
 		states := []string{rising, busy, free, "DOWN+CLOUD", "IDLE+CLOUD+POWERING_DOWN"}
 		jobStates := []slurm.JobState{slurm.JobConfiguring, slurm.JobRunning, slurm.JobCompleting, slurm.JobPending}
 		for range rapid.IntRange(1, 12).Draw(r, "looks") {
@@ -315,7 +380,7 @@ func TestRandomLivesHaveConsistentLines(t *testing.T) {
 			}
 			w.look(time.Duration(rapid.IntRange(0, 600).Draw(r, "later")) * time.Second)
 		}
-		ends := At(w.Snap.Now)
+		ends := max(At(w.Snap.Now), At(noon))
 		w.gone()
 		e := w.only(Lease) // reading checks the line
 		require.Equal(r, ends-At(noon), e.To-e.From, fmt.Sprint(e))

@@ -128,7 +128,7 @@ func ongoing(dir, cluster string, kind Kind) (entries []Entry, err error) {
 		return entries, err
 	}
 	for _, o := range m.openLeases {
-		at := max(m.looked[o.Region], o.From)
+		at := m.looked[o.Region]
 		if o.Gone != 0 {
 			at = o.over()
 		}

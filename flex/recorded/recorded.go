@@ -212,12 +212,21 @@ func (r *record) events() []view.Event {
 	for i, run := range runs {
 		note(run.from, view.EventRunning, "on "+slurm.Fold(run.nodes))
 		all[len(all)-1].Machines = view.CountMachines(run.machines)
-		if i+1 < len(runs) {
+		if i+1 < len(runs) || r.waitsAfter(run) {
 			note(run.to, view.EventRequeued, "")
 		}
 	}
 	slices.SortStableFunc(all, func(a, b view.Event) int { return a.At.Compare(b.At) })
 	return all
+}
+
+// clocks is how far Compute's clock, which times the start of a wait, may be from the host's.
+const clocks = history.Time(time.Minute / time.Second)
+
+// waitsAfter reports whether the job waited again after its last run. A job that runs requests no
+// machines.
+func (r *record) waitsAfter(last run) bool {
+	return slices.ContainsFunc(r.waits, func(e history.Entry) bool { return e.From > last.from && e.From >= last.to-clocks })
 }
 
 // together groups leases with machines that were created within a minute of each other.

@@ -10,6 +10,7 @@ import (
 
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
+	"slurmflex/slurm"
 )
 
 var (
@@ -100,6 +101,51 @@ func TestHistoryShowsRequeuesAndOtherJobsMachines(t *testing.T) {
 		"12:20 running: on n0", "12:30 back in Slurm's queue", "12:40 running: on n0",
 	}, told(past))
 	assert.Equal(t, "flex-start: held", past.Job.Told)
+}
+
+// ran returns the lines of a job that waited for 20 minutes and ran for an hour.
+func ran() []history.Entry {
+	known := lease("n0", ada, 20, 90, on(ada, 30, 90, ""))
+	known.Machine = "a3-highgpu-8g"
+	return []history.Entry{wait(ada, 0, 20, history.Granted), known}
+}
+
+// useOf returns the sums of job 812 in the story that why shows at minute 1000. The job is in the
+// queue in that state; empty: it is not.
+func useOf(t *testing.T, state slurm.JobState, past *view.Past) string {
+	t.Helper()
+	require.NotNil(t, past)
+	v := view.View{SeenAt: at(1000).Time()}
+	if state != "" {
+		v.Jobs = []view.Job{{ID: 812, ArrayID: 812, User: "ada", Partition: "train", State: string(state)}}
+	}
+	story, err := v.WhyWith("812", v.SeenAt, past)
+	require.NoError(t, err)
+	return story.Past.Use.String()
+}
+
+// Without a daemon, or after its restart, only the history knows that the run is over.
+func TestWaitAfterARequeueIsNoRun(t *testing.T) {
+	const again, once = "waited 15h40m, ran 1h00m on 1 × a3-highgpu-8g, 8.0 GPU hours", "waited 30m, ran 1h00m on 1 × a3-highgpu-8g, 8.0 GPU hours"
+	later := append(ran(), wait(ada, 95, 300, history.Withdrawn))
+	assert.Equal(t, again, useOf(t, slurm.JobPending, read(t, "812", later...)))
+	assert.Equal(t, "waited 4h00m, ran 1h00m on 1 × a3-highgpu-8g, 8.0 GPU hours", useOf(t, "", read(t, "812", later...)), "it ended while it waited")
+	for _, state := range []slurm.JobState{slurm.JobPending, slurm.JobConfiguring} {
+		assert.Equal(t, again, useOf(t, state, read(t, "812", ran()...)), "it has requested no machines since")
+	}
+	assert.Equal(t, once, useOf(t, "", read(t, "812", ran()...)), "it ended")
+
+	daemon := &view.Past{Job: view.Job{ID: 812}, Since: at(600).Time(), Events: []view.Event{{At: at(600).Time(), Kind: view.EventSubmitted}}}
+	assert.Equal(t, again, useOf(t, slurm.JobPending, daemon.Join(read(t, "812", ran()...))))
+	assert.Equal(t, again, useOf(t, slurm.JobPending, daemon.Join(read(t, "812", later...))))
+}
+
+// A job that waits in several partitions withdraws its other requests only after it has started.
+func TestWaitThatOutlastsTheStartIsNoRequeue(t *testing.T) {
+	past := read(t, "812", append(ran(), wait(ada, 25, 95, history.Withdrawn))...)
+	for _, e := range past.Events {
+		assert.NotEqual(t, view.EventRequeued, e.Kind)
+	}
 }
 
 func TestTaskHasStoryByNameAndRawID(t *testing.T) {

@@ -123,6 +123,16 @@ func (t *teller) ended(p *Past) {
 	t.fact("If accounting is enabled, `sacct -j %s` shows its exit status.", p.Job.Name())
 }
 
+// requeue records that the job, which is still in the queue, went back there when its record ends
+// with a run that is over. The history does not know whether such a job has ended.
+func (p *Past) requeue() {
+	if where, _ := p.ran(); where == "" || p.EndedAt.IsZero() {
+		return
+	}
+	p.Events = slices.Concat(p.Events, []Event{{At: p.EndedAt, Kind: EventRequeued}})
+	slices.SortStableFunc(p.Events, func(a, b Event) int { return a.At.Compare(b.At) })
+}
+
 // ran returns where the job ran last and when it started there, if its last recorded nodes ran it.
 func (p *Past) ran() (where string, start time.Time) {
 	for _, e := range p.Events {
@@ -169,6 +179,10 @@ func (p *Past) Join(history *Past) *Past {
 	}
 	joined := *p
 	joined.Events = slices.Clone(p.Events)
+	if history.EndedAt.Before(p.Since) { // the daemon has seen the job since
+		history = new(*history)
+		history.requeue()
+	}
 	for _, e := range history.Events {
 		if e.At.Before(p.Since) && !slices.ContainsFunc(p.Events, e.isNear) {
 			joined.Events, joined.From = append(joined.Events, e), history.From

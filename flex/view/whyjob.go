@@ -117,8 +117,11 @@ func (t *teller) remains(g Group) {
 func (t *teller) oneJob(j Job, name string) {
 	t.id, t.groups = j.ID, t.groupsOf(j.ID)
 	t.subject("job %s", j.owned(name))
-	if t.story.Past != nil {
-		t.story.Past.EndedAt = time.Time{}
+	if past := t.story.Past; past != nil {
+		if state := slurm.JobState(j.State); state.Waits() || state.HoldsNodes() && !state.AtWork() {
+			past.requeue()
+		}
+		past.EndedAt = time.Time{}
 	}
 	if j.isUnplaced() {
 		t.pending(j)

@@ -195,6 +195,8 @@ func TestSecondDoorHandsItsNamesToAFirstDoor(t *testing.T) {
 	assert.Equal(t, "delete reservation EU", w.reservations(eu, "EU"))
 	w.made("eu", "IDLE+CLOUD+POWERED_DOWN")
 	assert.NotContains(t, w.reservations(eu, "EU"), "delete", "its machines exist")
+	w.Snap.Unseen[scenetest.US], w.Snap.Instances = assert.AnError, nil
+	assert.NotContains(t, w.reservations(eu, "EU"), "delete", "its machines may exist")
 }
 
 // At first, only one of the two doors is hopeless. Then both are.

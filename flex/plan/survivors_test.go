@@ -139,3 +139,36 @@ func TestMachineThatAnAdminPoweredUpStaysIdle(t *testing.T) {
 	}
 	assert.Empty(t, w.inSlurm())
 }
+
+// unread makes the reading of the region fail.
+func (w waitingPending) unread() {
+	w.Snap.Unseen[scenetest.US] = assert.AnError
+	w.Snap.Instances, w.Snap.Groups = nil, nil
+}
+
+// The survivors have been idle for longer than SuspendTime, which opens other doors.
+func TestUnreadRegionDoesNotOpenADoorOverSurvivors(t *testing.T) {
+	for name, given := range map[string]func(waitingPending){"read": func(waitingPending) {}, "unread": waitingPending.unread} {
+		w := newWaitingPending()
+		w.salvaging()
+		w.behindADoor(8 * time.Minute)
+		for _, survivor := range scenetest.Names("alpha-a3-[0-1]") {
+			w.Node(survivor).LastBusyTime = noon.Add(-8 * time.Minute)
+		}
+		given(w)
+		assert.NotContains(t, w.inSlurm(), " from ", name)
+	}
+}
+
+// The job gets its door as soon as there is a name for the replacement.
+func TestUnreadRegionKeepsSurvivorsClosed(t *testing.T) {
+	for name, given := range map[string]func(waitingPending){"read": func(waitingPending) {}, "unread": waitingPending.unread} {
+		w := newWaitingPending()
+		w.salvaging()
+		w.requeued()
+		w.keep()
+		w.Nodes("alpha-a3-3", "IDLE+CLOUD+DRAIN+POWERED_DOWN")
+		given(w)
+		assert.NotContains(t, w.inSlurm(), "COVER", name)
+	}
+}

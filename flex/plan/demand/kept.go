@@ -35,7 +35,7 @@ func (h *Handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, 
 }
 
 // IsKept reports whether the node's machine, which no job has now, is kept for a waiting job or for
-// a job that has lost other machines.
+// a job that has lost other machines. An unread machine that the cover closes may be such a machine.
 func (w *Wanted) IsKept(m *scene.Node) bool {
 	if w.Handed.kept[m] {
 		return true
@@ -43,7 +43,12 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 	if job := m.Owner(); job != nil && w.survivors[job.ID] != nil {
 		return slices.Contains(w.survivors[job.ID], m)
 	}
-	if !m.Set.Flex.Salvage || !m.Cover || len(m.Machines) != 1 {
+	switch {
+	case !m.Set.Flex.Salvage || !m.Cover:
+		return false
+	case w.Scene.IsUnread(m):
+		return m.Owner() == nil
+	case len(m.Machines) != 1:
 		return false
 	}
 	job := w.Scene.Job(m.Machines[0].Origin().Job)
@@ -59,6 +64,13 @@ func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
 		}
 	}
 	return names
+}
+
+// MayHaveSurvivors reports whether the door has survivors, or may have some that could not be read.
+func MayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
+	return len(Survivors(s, d)) > 0 || slices.ContainsFunc(membersNamed(s, d.Nodes), func(m *scene.Node) bool {
+		return m.Set.Flex.Salvage && s.IsUnread(m)
+	})
 }
 
 // keptTooLong returns why the machines that a job keeps behind its door stop waiting for the

@@ -117,7 +117,7 @@ func unusedDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.
 			continue
 		}
 		for _, d := range s.DoorsOf(k.job.ID)[1:] {
-			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !AnyPresent(s, d.Nodes) {
+			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !s.IsUnread(m) && !AnyPresent(s, d.Nodes) {
 				unused[m.Set] = append(unused[m.Set], d)
 			}
 		}

@@ -128,7 +128,7 @@ func NearDoors(s *scene.Scene) (near []*scene.Door) {
 // door. Machines that a job keeps after a loss wait for the replacement until salvage_timeout.
 func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	start := s.Seen.Now.Add(demand.DoorAhead).Truncate(time.Second)
-	if len(demand.Survivors(s, d)) > 0 {
+	if demand.MayHaveSurvivors(s, d) {
 		return start
 	}
 	for _, name := range d.Nodes {

@@ -333,6 +333,22 @@ func TestUnlimitedJobDoesNotFitIdleMachinesWithALease(t *testing.T) {
 	}
 }
 
+// Slurm shows that us's idle machines are reserved from the end of their lease on, although their
+// region cannot be read. The job gets a door in another region if it would not end before.
+func TestUnreadMachineWithAShortLeaseDoesNotFitAJob(t *testing.T) {
+	for ends, fits := range map[time.Duration]bool{20 * time.Minute: false, 2 * time.Hour: true} {
+		w := newSeveralPlaces("")
+		w.Config.FlexSetOf("alpha-eu-0").Region = "europe-west4"
+		w.Config.FlexSetOf("alpha-us-0").Flex.KeepIdle = time.Hour
+		w.Snap.Jobs[0].Partition = "us,eu"
+		w.Nodes("alpha-us-[0-1]", scenetest.Idle)
+		w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-eu-[0-1],alpha-od-[0-1]")
+		w.reserve(memo.Reservation("alpha", noon.Add(ends)), ends, "alpha-us-[0-1]")
+		w.Snap.Unseen[scenetest.US] = assert.AnError
+		assert.Equal(t, !fits, strings.Contains(w.reservations(), "reserve alpha-eu-[0-1]"), ends)
+	}
+}
+
 // Two of four tasks may run at once (%2), and two have doors that they do not use yet: the call that
 // splits them from the array failed, or has not returned. No more doors may be made.
 func TestThrottleCountsDoorsOfTasksThatShareARecord(t *testing.T) {

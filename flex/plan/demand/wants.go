@@ -289,12 +289,12 @@ func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
 // lastsFor reports whether the node's machine lasts as long as the job may run, as far as known. A
 // job without a time limit fits only a machine without an end.
 func lastsFor(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
-	until, known := s.FreeUntil(m)
+	until, _ := s.FreeUntil(m)
 	runs := j.Limit.Duration
 	if j.Limit.Kind != slurm.LimitSet {
 		runs = config.NoLease
 	}
-	return !known || !s.Seen.Now.Add(runs).After(until)
+	return until.IsZero() || !s.Seen.Now.Add(runs).After(until)
 }
 
 // namesFor returns names for the job's machines: first the names that the job requires, then the

@@ -145,23 +145,20 @@ func (s *Scene) ShortEnd(job *slurm.Job, m *Node) time.Time {
 }
 
 // FreeUntil returns when the machine of a warm node ends, or when the next reservation of the node
-// starts, if that is earlier. It reports false if that is unknown, or unless the node has exactly
-// one machine and that machine is ours.
+// starts, if that is earlier. It reports false if the machine's end is unknown, or unless the node
+// has exactly one machine and that machine is ours. until is then the start of the reservation; zero
+// if there is none.
 func (s *Scene) FreeUntil(m *Node) (until time.Time, known bool) {
-	if len(m.Machines) != 1 || !s.HasMachine(m.Name) {
-		return time.Time{}, false
-	}
-	switch until = m.Machines[0].end().Truncate(time.Minute); {
-	case !until.IsZero():
-	case m.Set.Flex.MaxRunDuration > 0:
-		return time.Time{}, false
-	default:
-		until = s.Seen.Now.Add(config.NoLease)
+	if len(m.Machines) == 1 && s.HasMachine(m.Name) {
+		until = m.Machines[0].end().Truncate(time.Minute)
+		if known = !until.IsZero() || m.Set.Flex.MaxRunDuration == 0; until.IsZero() && known {
+			until = s.Seen.Now.Add(config.NoLease)
+		}
 	}
 	for _, r := range m.Reserved {
-		if ended := !r.End.IsZero() && !r.End.After(s.Seen.Now); !ended && r.Start.Before(until) {
+		if ended := !r.End.IsZero() && !r.End.After(s.Seen.Now); !ended && (until.IsZero() || r.Start.Before(until)) {
 			until = r.Start
 		}
 	}
-	return until, true
+	return until, known
 }

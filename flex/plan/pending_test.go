@@ -667,6 +667,22 @@ func TestNamesLeaveTheCoverForAJobThatAlsoNeedsAStaticNode(t *testing.T) {
 	assert.Empty(t, w.inSlurm(), "the job is held")
 }
 
+// Job 7 is promised the covered names, one of which is free once its former request is cancelled.
+// It does not fit on the static node, whose lease ends soon; job 8 does.
+func TestPromisedNamesDoNotLeaveTheCoverForALessImportantJob(t *testing.T) {
+	for priority, leave := range map[uint64]bool{5: false, 15: true} {
+		w := newNextToStatic(3)
+		w.Snap.Instances[0].Terminates = noon.Add(30 * time.Minute)
+		w.Group("alpha-a3-job-5", mig.Stamp{NodeSet: "a3", Job: 5}, mig.Request{
+			Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-3"), Duration: 4 * time.Hour, Created: noon.Add(-time.Hour),
+		})
+		short := *w.job()
+		short.ID, short.ArrayID, short.Priority, short.Limit.Duration = 8, 8, priority, 10*time.Minute
+		w.Snap.Jobs = append(w.Snap.Jobs, short)
+		assert.Equal(t, leave, strings.Contains(w.inSlurm(), "change reservation COVER"), priority)
+	}
+}
+
 func TestNamesLeaveTheCoverForAJobThatAlsoNeedsANodeReservedLater(t *testing.T) {
 	maintained := func(starts time.Duration) waitingPending {
 		w := newWaitingPending()

@@ -16,7 +16,7 @@ import (
 // components of a heterogeneous job get their names together. At most one job of each nodeset gets
 // its names at a time.
 func (h *Handout) open(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) {
-	o := opening{scene: s, sets: sets, outside: outsideCover(s, sets), free: h.free(s)}
+	o := opening{scene: s, sets: sets, outside: outsideCover(s, sets), free: h.free(s), promised: map[string]bool{}}
 	if len(o.outside) == 0 {
 		return
 	}
@@ -29,14 +29,16 @@ func (h *Handout) open(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*sl
 		id := cmp.Or(j.HetID, j.ID)
 		all := parts[id]
 		delete(parts, id) // once
-		if len(all) == 0 || isAsked(j) || slices.ContainsFunc(all, h.isHeld) {
-			continue
-		}
-		for set, names := range o.namesOf(all) {
-			for _, name := range without(names, namesOf(o.outside[set])) {
-				h.opened[name] = id
+		if len(all) > 0 && !isAsked(j) && !slices.ContainsFunc(all, h.isHeld) {
+			for set, names := range o.namesOf(all) {
+				for _, name := range without(names, namesOf(o.outside[set])) {
+					h.opened[name] = id
+				}
+				delete(o.outside, set)
 			}
-			delete(o.outside, set)
+		}
+		for _, name := range h.promised[j] {
+			o.promised[name] = true
 		}
 	}
 }
@@ -47,6 +49,8 @@ type opening struct {
 	sets    map[*config.NodeSet]bool
 	outside map[*config.NodeSet][]*scene.Node // the nodes outside the cover
 	free    map[*config.NodeSet][]string      // see Handout.free
+	// The names that more important jobs get in a later pass.
+	promised map[string]bool
 }
 
 // namesOf returns nodes for a job, or for all components of a heterogeneous job, by nodeset. It
@@ -90,7 +94,7 @@ func (o opening) namesOf(parts []*slurm.Job) map[*config.NodeSet][]string {
 // namesIn returns nodes of the nodeset for the job, other than those taken, and whether some are
 // covered and some are not. It returns none if the job does not fit.
 func (o opening) namesIn(set *config.NodeSet, taken []string, j *slurm.Job) (names []string, mixes bool) {
-	left := without(o.free[set], taken)
+	left := slices.DeleteFunc(without(o.free[set], taken), func(name string) bool { return o.promised[name] })
 	if names = namesFor(left, j); names != nil || len(left) == 0 {
 		return names, false
 	}

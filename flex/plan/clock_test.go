@@ -102,6 +102,7 @@ func TestStaticNodeKeepsMachineThatCouldNotBeReplaced(t *testing.T) {
 }
 
 func TestFreePlacesLimitRenewals(t *testing.T) {
+	const inMaintenance = "IDLE+CLOUD+MAINTENANCE+POWERED_DOWN"
 	cfg := with(t, "renew_before: 3600")
 	cfg.Options.MaxActiveRequests = 1
 	due := func(list string) part {
@@ -117,8 +118,22 @@ func TestFreePlacesLimitRenewals(t *testing.T) {
 	in("one at a time", seen(due("alpha-one-[0-1]")), "set nodes alpha-one-0 power_down")
 	in("the next when that one's request has been served", seen(due("alpha-one-1"), nodes("alpha-one-0", poweringDown), unseen("us-central1"),
 		vms("alpha-one-0", "alpha-one-node-0", "STOPPING")))
+	in("or when that one is resumed", seen(due("alpha-one-1"), nodes("alpha-one-0", poweringDown)), "set nodes alpha-one-0 resume")
+	in("also after ResumeTimeout", seen(due("alpha-one-1"), because("alpha-one-0", tooLate, "ResumeTimeout reached")), "set nodes alpha-one-0 resume")
+	in("or when the reservation for its lease has ended", seen(due("alpha-one-1"), nodes("alpha-one-0", inMaintenance),
+		reserved("slurmflex-alpha-1795262400", "alpha-one-0", noon)), "delete reservation slurmflex-alpha-1795262400")
 	cfg.Options.MaxActiveRequests = 5
 	in("all where there are places", seen(due("alpha-one-[0-1]")), "set nodes alpha-one-[0-1] power_down")
+	cfg.Options.MaxActiveRequests = 1
+	for name, given := range map[string]part{
+		"drained":                because("alpha-one-0", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "burnt"),
+		"DOWN":                   because("alpha-one-0", tooLate, "burnt"),
+		"DOWN and was too late":  because("alpha-one-0", tooLate, "burnt : ResumeTimeout reached"),
+		"failing":                nodes("alpha-one-0", "IDLE+CLOUD+FAIL+POWERED_DOWN"),
+		"in another reservation": and(nodes("alpha-one-0", inMaintenance), reserved("theirs", "alpha-one-0", noon.Add(-time.Minute))),
+	} {
+		in("one that is "+name+" takes no place", seen(due("alpha-one-1"), given), "set nodes alpha-one-1 power_down")
+	}
 }
 
 // G1

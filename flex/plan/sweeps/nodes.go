@@ -50,8 +50,8 @@ func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down && memo.IsLost(m.Reason):
 			lost = append(lost, m.Name)
 		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down:
-			switch before, late := strings.CutSuffix(m.Reason, scene.ResumeTimeoutReached); {
-			case late && (before == "" || memo.IsOurReason(before)):
+			switch late, resumes := bootedTooLate(m); {
+			case resumes:
 				tooLate = append(tooLate, m.Name)
 			case late:
 				s.Problems = append(s.Problems, scene.NewProblem("resume-timeout", m.Name, "node %s failed to boot in time and stays down because of the reason %q: "+
@@ -65,6 +65,13 @@ func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		action.SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"},
 	}
 	return s
+}
+
+// bootedTooLate reports whether ResumeTimeout set the node DOWN, and whether it can be resumed,
+// because an admin gave no reason against that.
+func bootedTooLate(m *scene.Node) (late, resumes bool) {
+	before, late := strings.CutSuffix(m.Reason, scene.ResumeTimeoutReached)
+	return late, late && (before == "" || memo.IsOurReason(before))
 }
 
 // openToBackfill sets nodes idle that slurmflex has powered down. Backfill ignores a node after

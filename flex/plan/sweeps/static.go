@@ -49,16 +49,27 @@ func renewStatic(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 }
 
 // placesOfStatic counts the live requests, and the requests that static nodes without a machine
-// will need.
+// will need. Nodes that an admin keeps out of service need none.
 func placesOfStatic(w *demand.Wanted) rules.Places {
 	p := rules.PlacesNow(w)
 	for _, m := range w.Scene.Nodes() {
-		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off || m.Power == scene.Rising) &&
+		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
 			len(w.Scene.RequestsOf(m.Name)) == 0 {
 			p.Take(renewal(w, m))
 		}
 	}
 	return p
+}
+
+// comesBack reports whether a static node that is off will be powered up, perhaps only once Slurm
+// has powered it down, the reservation for the end of its lease is deleted, or it is resumed.
+func comesBack(s *scene.Scene, m *scene.Node) bool {
+	if m.State.Has(slurm.PoweringDown) {
+		return true
+	}
+	_, resumes := bootedTooLate(m)
+	return (m.State.Base != slurm.Down || resumes || memo.IsLost(m.Reason)) && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail) &&
+		!(m.State.Has(slurm.Maintenance) && demand.IsForeign(s, m))
 }
 
 // renewal returns the claim that a static node would have after it is powered down and up again.

@@ -120,6 +120,45 @@ func TestSlurmChoosesTheNodesOfAJobThatWasLate(t *testing.T) {
 	assert.Equal(t, "reserve alpha-a3-[0-3] from 2026-11-21T12:00:00Z\nhave job 7 use reservation COLD", strings.ReplaceAll(w.inSlurm(), coldName, "COLD"))
 }
 
+// newHundred returns a cluster of 100 covered nodes without doors. Job 7 waits for two of them.
+func newHundred() waitingPending {
+	w := waitingPendingIn("node_count_dynamic_max: 100")
+	w.Nodes("alpha-a3-[4-99]", scenetest.PoweredDown)
+	w.Snap.Reservations = w.Snap.Reservations[:1]
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-99]")
+	w.Snap.Partitions[0].Nodes = scenetest.Names("alpha-a3-[0-99]")
+	w.job().Reservation, w.job().Reason = "", "Resources"
+	return w
+}
+
+// A door that slurmctld has refused says nothing about the nodes: the job had no machines.
+func TestArrayGetsItsDoorsAgainAfterRefusals(t *testing.T) {
+	w := newHundred()
+	w.job().ArrayTask, w.job().NodeCount = "1-100", 1
+	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(time.Second), Refused: "Requested nodes are busy"}}
+	assert.Empty(t, w.inSlurm())
+	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon, Refused: "Requested nodes are busy"}}
+	assert.Equal(t, 100, strings.Count(w.inSlurm(), "reserve "))
+	assert.NotContains(t, w.inSlurm(), ".cold-")
+}
+
+func TestJobsGetTheirDoorsAgainOnceSlurmctldKnowsTheirUser(t *testing.T) {
+	w := newHundred()
+	w.Snap.Late = map[uint32]scene.Late{}
+	for id := uint32(7); id < 17; id++ {
+		if id > 7 {
+			j := *w.job()
+			j.ID, j.ArrayID = id, id
+			w.Snap.Jobs = append(w.Snap.Jobs, j)
+			w.Snap.Requeues[id] = true
+		}
+		w.Snap.Late[id] = scene.Late{Until: noon, Unknown: "ann"}
+	}
+	assert.Equal(t, 10, strings.Count(w.inSlurm(), "reserve "), w.inSlurm())
+	assert.NotContains(t, w.inSlurm(), ".cold-")
+	assert.Empty(t, plan.Compute(w.Scene()).Held)
+}
+
 func TestColdDoorIsDeletedIfTheJobDoesNotStart(t *testing.T) {
 	w := newUnasked()
 	w.reserve(coldName, -41*time.Second, "alpha-a3-[0-3]", "")

@@ -195,7 +195,7 @@ func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
 // no reservation for.
 func lateWaits(s *scene.Scene) (held []Wait) {
 	for _, j := range jobsByImportance(s) {
-		if late := s.Seen.Late[j.ID]; j.State.Waits() && isLate(s, j) {
+		if late := lateOf(s, j); j.State.Waits() && isLate(s, j) {
 			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
 			switch {
 			case late.Unknown != "":

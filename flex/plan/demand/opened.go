@@ -59,7 +59,7 @@ func (o opening) namesOf(parts []*slurm.Job) map[*config.NodeSet][]string {
 	names, mixed := map[*config.NodeSet][]string{}, false
 	for _, j := range parts {
 		isPart := j.HetID != 0
-		lacks := LacksNodes(*j) && !wasLate(o.scene, j)
+		lacks := LacksNodes(*j) && !isLate(o.scene, j) && !wasLate(o.scene, j)
 		if !lacks && !(isPart && waitsForOthers(j)) {
 			return nil
 		}

@@ -166,7 +166,7 @@ func ByTier(s *scene.Scene) []*slurm.Job {
 // needsMachines reports whether machines can be requested for the job, and whether it lacks nothing
 // beyond them.
 func needsMachines(s *scene.Scene, j *slurm.Job) bool {
-	return LacksNodes(*j) && j.HetID == 0 && !wasLate(s, j)
+	return LacksNodes(*j) && j.HetID == 0 && !isLate(s, j) && !wasLate(s, j)
 }
 
 // waitsForOthers reports whether a component in a partition without nodes of ours waits only for
@@ -175,16 +175,18 @@ func waitsForOthers(j *slurm.Job) bool {
 	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && (slurm.LacksNodes(j.Reason) || j.Reason == "None")
 }
 
+// lateOf returns what is remembered of a job that did not start in time, or got no reservation.
+func lateOf(s *scene.Scene, j *slurm.Job) scene.Late { return s.Seen.Late[cmp.Or(j.HetID, j.ID)] }
+
 // wasLate reports whether, within the last hour, the job failed to start although all its machines
-// were there.
+// were there. A job that slurmctld made no reservation for had no machines.
 func wasLate(s *scene.Scene, j *slurm.Job) bool {
-	return s.Seen.Late[cmp.Or(j.HetID, j.ID)] != (scene.Late{})
+	late := lateOf(s, j)
+	return late != (scene.Late{}) && late.Unknown == "" && late.Refused == ""
 }
 
-// isLate reports whether that happened within the last minutes.
-func isLate(s *scene.Scene, j *slurm.Job) bool {
-	return s.Seen.Late[cmp.Or(j.HetID, j.ID)].Until.After(s.Seen.Now)
-}
+// isLate reports whether the job failed to start, or got no reservation, within the last minutes.
+func isLate(s *scene.Scene, j *slurm.Job) bool { return lateOf(s, j).Until.After(s.Seen.Now) }
 
 // LacksNodes reports whether the pending job lacks only nodes, according to Slurm. A reason of None
 // means that Slurm has not considered the job yet, so its number of nodes may still change. A job

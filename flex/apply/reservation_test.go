@@ -31,6 +31,24 @@ func TestRejectedReservationDelaysTheJob(t *testing.T) {
 	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: "eve"}}, h.Memory.Late.Matter(now))
 }
 
+// releasing is a Slurm that deletes reservations.
+type releasing struct{ Scheduler }
+
+func (releasing) DeleteReservation(context.Context, string) error { return nil }
+
+func TestLateJobIsRememberedWithEachNodesetWhereItWasLate(t *testing.T) {
+	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	h := Hands{Slurm: releasing{}, Memory: &memory.Memory{}, Now: func() time.Time { return now }}
+	in := func() []string { return h.Memory.Late.Matter(now)[7].In }
+	for _, set := range []string{"us", "eu", "us"} {
+		require.NoError(t, h.deleteReservation(t.Context(), action.DeleteReservation{Job: 7, Unused: true, Late: "Resources", NodeSet: set}))
+	}
+	assert.Equal(t, []string{"eu", "us"}, in(), "the latest last")
+	h.Slurm = strict{}
+	require.Error(t, h.createReservation(t.Context(), action.CreateReservation{Job: 7, User: "eve"}))
+	assert.Equal(t, []string{"eu", "us"}, in(), "a job without a reservation has no machines that it could be late on")
+}
+
 // answer is an error of scontrol with slurmctld's answer.
 type answer string
 

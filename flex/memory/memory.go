@@ -53,6 +53,7 @@ func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.Regions.recall(snap, cfg.FlexRegions())
 	m.Owners.keep(snap)
 	m.Settings.add(snap)
+	m.Late.hold(snap.Jobs, snap.Now)
 	snap.Late = m.Late.Matter(snap.Now)
 }
 

@@ -311,7 +311,7 @@ func TestColdDoorLeavesOpenedNamesAlone(t *testing.T) {
 	late := *w.job()
 	late.ID, late.ArrayID, late.NodeCount = 8, 8, 1
 	w.Snap.Jobs = append(w.Snap.Jobs, late)
-	w.Snap.Late = map[uint32]scene.Late{8: {Until: noon.Add(-time.Second), Reason: "Licenses"}}
+	w.Snap.Late = map[uint32]scene.Late{8: {Until: noon.Add(-time.Second), Reason: "Licenses", In: []string{"a3"}}}
 	assert.NotContains(t, w.inSlurm(), "reserve alpha-a3-[1-3]")
 }
 

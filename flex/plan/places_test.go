@@ -188,6 +188,80 @@ func TestPendingJobUsesItsMostAdvancedDoor(t *testing.T) {
 	}
 }
 
+// lateIn makes job 7 late in the nodesets, the latest last. It waits without a door.
+func (w severalPlaces) lateIn(ago time.Duration, sets ...string) {
+	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(-ago), Reason: "Resources", In: sets}}
+}
+
+func TestLateJobTriesItsOtherPartitions(t *testing.T) {
+	const door, cold = "reserve alpha-%s-[0-1] from 2026-11-21T12:05:00Z\nhave job 7 use reservation DOOR", "reserve alpha-%s-[0-1] from 2026-11-21T12:00:00Z\nhave job 7 use reservation COLD"
+	for name, test := range map[string]struct {
+		given func(w severalPlaces)
+		want  string
+	}{
+		"not within five minutes": {func(w severalPlaces) { w.lateIn(-time.Second, "us") }, ""},
+		"then":                    {func(w severalPlaces) { w.lateIn(0, "us") }, fmt.Sprintf(door, "eu")},
+		"although idle machines are where it was late": {func(w severalPlaces) {
+			w.lateIn(0, "us")
+			w.Config.FlexSetOf("alpha-us-0").Flex.KeepIdle = time.Hour
+			w.Nodes("alpha-us-[0-1]", scenetest.Idle)
+			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-eu-[0-1],alpha-od-[0-1]")
+		}, fmt.Sprintf(door, "eu")},
+		"and gets no further door where it was late": {func(w severalPlaces) {
+			w.lateIn(0, "eu")
+			w.waits(29 * time.Minute)
+			w.Snap.Reservations = w.Snap.Reservations[:2]
+		}, ""},
+		"Slurm chooses once it was late in all of them": {func(w severalPlaces) { w.lateIn(0, "us", "eu") }, fmt.Sprintf(cold, "us")},
+		"and each time in another one":                  {func(w severalPlaces) { w.lateIn(0, "eu", "us") }, fmt.Sprintf(cold, "eu")},
+		"that has enough free nodes": {func(w severalPlaces) {
+			w.lateIn(0, "us", "eu")
+			w.Nodes("alpha-us-0", "DOWN+CLOUD+POWERED_DOWN")
+		}, fmt.Sprintf(cold, "eu")},
+		"until dearer ones are due": {func(w severalPlaces) {
+			w.lateIn(0, "us", "eu")
+			w.Snap.Crowded = map[uint32]time.Time{7: noon.Add(-30 * time.Minute)}
+		}, fmt.Sprintf(door, "od")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSeveralPlaces("")
+			test.given(w)
+			assert.Equal(t, test.want, w.reservations(memo.DoorReservation("alpha", "7", noon), "DOOR", coldName, "COLD"))
+		})
+	}
+}
+
+func TestPassRemembersSinceWhenALateJobHasNoDoor(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.lateIn(-time.Minute, "us", "eu")
+	w.Snap.Crowded = map[uint32]time.Time{7: noon.Add(-20 * time.Minute)}
+	assert.Equal(t, w.Snap.Crowded, plan.Compute(w.Scene()).Crowded)
+	w.waits(time.Minute)
+	assert.Empty(t, plan.Compute(w.Scene()).Crowded)
+}
+
+// Job 7 starts in eu only, for a reason that slurmflex does not know, such as its --constraint.
+func TestJobThatStartsOnlyInItsSecondPartitionStartsThere(t *testing.T) {
+	w := newSeveralPlaces(", max_places: 2")
+	us, eu := w.waits(time.Minute)
+	w.made("us", "IDLE+CLOUD+RESERVED")
+	w.Snap.Reservations[1].Start = noon.Add(-41 * time.Second)
+	var in string
+	for _, a := range plan.Compute(w.Scene()).Actions {
+		if end, is := a.(action.DeleteReservation); is && end.Late != "" {
+			assert.Equal(t, us, end.Name)
+			in = end.NodeSet
+		}
+	}
+	assert.Equal(t, "us", in)
+	w.Snap.Reservations = w.Snap.Reservations[:1]
+	w.Snap.Jobs[0].Reservation, w.Snap.Jobs[0].Reason = "", "Resources"
+	w.Nodes("alpha-us-[0-1]", scenetest.PoweredDown)
+	w.Snap.Instances, w.Snap.Groups = nil, nil
+	w.lateIn(0, in)
+	assert.Contains(t, w.reservations(eu, "EU"), "reserve alpha-eu-[0-1] from")
+}
+
 func TestSecondDoorHandsItsNamesToAFirstDoor(t *testing.T) {
 	w := newSeveralPlaces("")
 	_, eu := w.waits(time.Minute)

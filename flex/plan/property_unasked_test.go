@@ -32,6 +32,7 @@ func TestEachPendingJobIsServedOrHasAReason(t *testing.T) {
 		slices.SortFunc(w.cfg.Partitions, func(a, b config.Partition) int { return strings.Compare(a.Name, b.Name) })
 		covered := w.cover()
 		var jobs []slurm.Job
+		w.Late = map[uint32]scene.Late{}
 		for id := uint32(900); id < 904; id++ {
 			j := slurm.Job{
 				ID: id, ArrayID: id, State: slurm.JobPending, Priority: 1 + uint64(id), User: "ann", NodeCount: 1 + upTo(t, "nodes - 1", 3),
@@ -45,6 +46,15 @@ func TestEachPendingJobIsServedOrHasAReason(t *testing.T) {
 				j.Excludes = pick(t, "node", w.nodeNames()...)
 			}
 			w.jobs[id], jobs = j, append(jobs, j)
+			rest := time.Duration(upTo(t, "late for", 1)) * time.Minute
+			switch pick(t, "late", "no", "no", "here", "elsewhere", "unknown") {
+			case "here":
+				w.Late[id] = scene.Late{Until: noon.Add(rest), Reason: "Resources", In: []string{j.Partition}}
+			case "elsewhere":
+				w.Late[id] = scene.Late{Until: noon.Add(rest), Reason: "Resources", In: []string{"gone"}}
+			case "unknown":
+				w.Late[id] = scene.Late{Until: noon.Add(rest), Unknown: j.User}
+			}
 		}
 		p := plan.Compute(scene.Of(w.cfg, w.snapshot()))
 		for _, j := range jobs {

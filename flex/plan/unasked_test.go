@@ -116,7 +116,7 @@ func TestOnlyOneStarvingJobHasADoorAtATime(t *testing.T) {
 // slurmflex does not request machines a second time for a job that lacks more than machines.
 func TestSlurmChoosesTheNodesOfAJobThatWasLate(t *testing.T) {
 	w := newUnasked()
-	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(-time.Second)}}
+	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(-time.Second), In: []string{"a3"}}}
 	assert.Equal(t, "reserve alpha-a3-[0-3] from 2026-11-21T12:00:00Z\nhave job 7 use reservation COLD", strings.ReplaceAll(w.inSlurm(), coldName, "COLD"))
 }
 

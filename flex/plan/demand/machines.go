@@ -89,12 +89,17 @@ func handOut(s *scene.Scene) Handout {
 	return h
 }
 
-// countCrowded records since when jobs without a door have lacked free nodes. The count goes on while
-// idle machines fit a job, because Slurm may give them to another.
+// countCrowded records since when jobs without a door have lacked free nodes, or nodes that they
+// start on. The count goes on while idle machines fit a job, because Slurm may give them to another.
 func (h *Handout) countCrowded(s *scene.Scene, seekers []seeker) {
 	for i := range seekers {
 		if k := &seekers[i]; len(k.has) == 0 && !h.isHeld(k.job) && len(h.Wants) < doorsAtOnce {
 			h.Crowded[k.job.ID] = k.since
+		}
+	}
+	for id, late := range s.Seen.Late {
+		if j := s.Job(id); j != nil && len(late.In) > 0 && j.State.Waits() && len(s.DoorsOf(id)) == 0 {
+			h.Crowded[id] = crowdedSince(s, j)
 		}
 	}
 	for j := range h.warm {
@@ -277,7 +282,7 @@ func takeWarm(s *scene.Scene, stocks map[*config.NodeSet]*stock, j *slurm.Job) b
 		}
 		for _, set := range s.Config.SetsOf(*p) {
 			of := stocks[set]
-			if of == nil {
+			if of == nil || wasLate(s, j, set) {
 				continue
 			}
 			if idle := usable(s, of.warm, j); len(idle) >= j.NodeCount {

@@ -59,11 +59,11 @@ func (o opening) namesOf(parts []*slurm.Job) map[*config.NodeSet][]string {
 	names, mixed := map[*config.NodeSet][]string{}, false
 	for _, j := range parts {
 		isPart := j.HetID != 0
-		lacks := LacksNodes(*j) && !isLate(o.scene, j) && !wasLate(o.scene, j)
+		places := PlacesOf(o.scene, o.sets, j)
+		lacks := LacksNodes(*j) && !isLate(o.scene, j) && !isLeftToSlurm(o.scene, j, places)
 		if !lacks && !(isPart && waitsForOthers(j)) {
 			return nil
 		}
-		places := PlacesOf(o.scene, o.sets, j)
 		switch {
 		case isPart && len(places) == 0 && waitsForOthers(j):
 			continue // Slurm allocates its nodes as soon as the other components have theirs
@@ -72,7 +72,7 @@ func (o opening) namesOf(parts []*slurm.Job) map[*config.NodeSet][]string {
 		}
 		fits := false
 		for _, set := range places {
-			if !isPart && len(o.outside[set]) == 0 {
+			if !isPart && (len(o.outside[set]) == 0 || wasLate(o.scene, j, set)) {
 				continue
 			}
 			own, mixes := o.namesIn(set, names[set], j)

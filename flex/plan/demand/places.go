@@ -25,15 +25,16 @@ func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 	tasks := tasksAtWork(s)
 	for _, j := range jobs {
 		doors, list := s.DoorsOf(j.ID), addresses(j, tasks[j.Array()], has)
-		k := seeker{job: j, address: j.Address(), places: PlacesOf(s, sets, j), since: crowdedSince(s, j)}
+		k := doorless(s, j, PlacesOf(s, sets, j))
+		k.address = j.Address()
 		switch {
 		case len(k.places) == 0 || h.hasWant(j):
 			continue
-		case len(doors) == 0 && !needsMachines(s, j) && (!mayBeLimited(*j) || isLate(s, j)):
+		case len(doors) == 0 && !needsMachines(s, j, k.places) && (!mayBeLimited(*j) || isLate(s, j)):
 			continue
 		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return !isStillBooting(s, d) }):
 			continue
-		case len(doors) == 0 && len(list) > 0 && h.hold(j, k.places), len(doors) == 0 && !needsMachines(s, j):
+		case len(doors) == 0 && len(list) > 0 && h.hold(j, k.places), len(doors) == 0 && !needsMachines(s, j, k.places):
 			continue
 		case takeWarm(s, stocks, j):
 			h.warm[j] = true
@@ -65,6 +66,11 @@ func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 	return all
 }
 
+// doorless returns a seeker without a door.
+func doorless(s *scene.Scene, j *slurm.Job, places []*config.NodeSet) seeker {
+	return seeker{job: j, places: places, since: crowdedSince(s, j)}
+}
+
 // crowdedSince returns since when the job has had no request because its nodesets lacked free nodes;
 // now if it has not waited for nodes before.
 func crowdedSince(s *scene.Scene, j *slurm.Job) time.Time {
@@ -79,12 +85,18 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // next returns the nodesets where a job may get another door now, in the order of the job's
-// partition list. ask_elsewhere_after of each nodeset delays the nodesets after it. For a job
+// partition list: those where its turn has come and where it was not late.
+func (k *seeker) next(s *scene.Scene) []*config.NodeSet {
+	return slices.DeleteFunc(k.due(s), func(set *config.NodeSet) bool { return wasLate(s, k.job, set) })
+}
+
+// due returns the nodesets where a job's turn has come, in the order of the job's partition list,
+// without those where it has a door. ask_elsewhere_after of each nodeset delays the nodesets after it. For a job
 // without a door, the delayed nodesets are appended at the end, in case none before them has enough
 // names. dearer_after delays on_demand nodesets wherever they are in the list, because Slurm
 // reorders the list of a requeued job. It does not apply to a job with on_demand nodesets only. The
 // delays count from the job's first door, or from when its nodesets first lacked free nodes.
-func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
+func (k *seeker) due(s *scene.Scene) (sets []*config.NodeSet) {
 	var later []*config.NodeSet
 	waited, delay := s.Seen.Now.Sub(k.since), time.Duration(0)
 	cheaper := slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return set.Flex.Capacity != config.OnDemand })
@@ -102,10 +114,15 @@ func (k *seeker) next(s *scene.Scene) (sets []*config.NodeSet) {
 	return append(sets, later...)
 }
 
-// firstPlace returns the nodeset among places that a job without a door would get one in first.
-func firstPlace(s *scene.Scene, j *slurm.Job, places []*config.NodeSet) *config.NodeSet {
-	k := seeker{job: j, places: places, since: crowdedSince(s, j)}
-	return k.next(s)[0]
+// byLateness returns the nodesets among places where the turn of a job without a door has come.
+// Those where the job was late sort last, the latest at the end.
+func byLateness(s *scene.Scene, j *slurm.Job, places []*config.NodeSet) []*config.NodeSet {
+	k, in := doorless(s, j, places), lateOf(s, j).In
+	sets := k.due(s)
+	slices.SortStableFunc(sets, func(a, b *config.NodeSet) int {
+		return cmp.Compare(slices.Index(in, a.Name), slices.Index(in, b.Name))
+	})
+	return sets
 }
 
 // unusedDoors returns, by nodeset, the unused doors of jobs' second and later places that still lack

@@ -34,12 +34,16 @@ func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 		if len(places) == 0 || isAsked(j) || h.isHeld(j) || !hasCold && !LacksNodes(*j) {
 			continue
 		}
-		set := firstPlace(s, j, places)
+		set := byLateness(s, j, places)[0]
 		wait := Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: "Slurm is choosing its nodes"}
 		lasts := false
-		if h.opensFor(j) {
+		switch {
+		case h.opensFor(j):
 			wait.Obstacle = "Slurm is choosing its nodes, because it also needs nodes that are static or under another reservation"
-		} else if !hasCold {
+		case hasCold:
+		case isLeftToSlurm(s, j, places):
+			wait.Obstacle, lasts = "it did not start although its nodes were free for it, so Slurm is to choose its nodes", true
+		default:
 			limit := ""
 			if h.promised[j] == nil {
 				limit = h.limits.obstacle(j, set)
@@ -107,8 +111,6 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, isWa
 		left = without(of.cold, excluded)
 	}
 	switch {
-	case wasLate(s, j):
-		return "it did not start although its nodes were free for it, so Slurm is to choose its nodes", true
 	case isWarm || j.HetID != 0 && len(usable(s, of.warm, j)) >= j.NodeCount:
 		return "idle machines fit it, and Slurm has not started it yet", false
 	case err != nil || bad != nil:
@@ -134,8 +136,8 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, isWa
 
 // coldWant returns a want for the most important job that slurmflex cannot request machines for: a
 // job that did not start although all its machines were there, or one that starves. The want
-// contains all remaining names, and Slurm chooses among them. It returns none while another job has
-// such a door, or if no names are left.
+// contains all remaining names of the first nodeset that has enough, and Slurm chooses among them.
+// It returns none while another job has such a door, or if too few names are left.
 func (h *Handout) coldWant(s *scene.Scene) []Want {
 	if slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool { return d.Cold && d.Job != nil && d.Job.HetID == 0 }) {
 		return nil
@@ -152,17 +154,19 @@ func (h *Handout) coldWant(s *scene.Scene) []Want {
 		}
 	}
 	for _, j := range ByTier(s) {
-		isDue := starves[j.ID] || wasLate(s, j) && !isLate(s, j)
 		places := PlacesOf(s, sets, j)
+		isDue := starves[j.ID] || isLeftToSlurm(s, j, places) && !isLate(s, j)
 		if !isDue || len(places) == 0 || !LacksNodes(*j) || j.HetID != 0 {
 			continue
 		}
-		set := firstPlace(s, j, places)
-		names := slices.DeleteFunc(stocks[set].cold, func(name string) bool {
-			return h.opened[name] != 0 || slices.ContainsFunc(h.Wants, func(w Want) bool { return slices.Contains(w.Nodes, name) })
-		})
-		if addresses := addresses(j, 0, nil); len(names) >= j.NodeCount && len(addresses) > 0 {
-			return []Want{{Job: j, Address: addresses[0], Set: set, Nodes: names, Cold: true}}
+		addresses := addresses(j, 0, nil)
+		for _, set := range byLateness(s, j, places) {
+			names := slices.DeleteFunc(slices.Clone(stocks[set].cold), func(name string) bool {
+				return h.opened[name] != 0 || slices.ContainsFunc(h.Wants, func(w Want) bool { return slices.Contains(w.Nodes, name) })
+			})
+			if len(names) >= j.NodeCount && len(addresses) > 0 {
+				return []Want{{Job: j, Address: addresses[0], Set: set, Nodes: names, Cold: true}}
+			}
 		}
 	}
 	return nil

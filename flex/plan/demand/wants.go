@@ -163,10 +163,10 @@ func ByTier(s *scene.Scene) []*slurm.Job {
 	return jobs
 }
 
-// needsMachines reports whether machines can be requested for the job, and whether it lacks nothing
-// beyond them.
-func needsMachines(s *scene.Scene, j *slurm.Job) bool {
-	return LacksNodes(*j) && j.HetID == 0 && !isLate(s, j) && !wasLate(s, j)
+// needsMachines reports whether machines can be requested for the job in one of the places, and
+// whether it lacks nothing beyond them.
+func needsMachines(s *scene.Scene, j *slurm.Job, places []*config.NodeSet) bool {
+	return LacksNodes(*j) && j.HetID == 0 && !isLate(s, j) && !isLeftToSlurm(s, j, places)
 }
 
 // waitsForOthers reports whether a component in a partition without nodes of ours waits only for
@@ -178,11 +178,17 @@ func waitsForOthers(j *slurm.Job) bool {
 // lateOf returns what is remembered of a job that did not start in time, or got no reservation.
 func lateOf(s *scene.Scene, j *slurm.Job) scene.Late { return s.Seen.Late[cmp.Or(j.HetID, j.ID)] }
 
-// wasLate reports whether, within the last hour, the job failed to start although all its machines
-// were there. A job that slurmctld made no reservation for had no machines.
-func wasLate(s *scene.Scene, j *slurm.Job) bool {
-	late := lateOf(s, j)
-	return late != (scene.Late{}) && late.Unknown == "" && late.Refused == ""
+// wasLate reports whether, within the last hour, the job failed to start in the nodeset although all
+// its machines were there.
+func wasLate(s *scene.Scene, j *slurm.Job, set *config.NodeSet) bool {
+	return slices.Contains(lateOf(s, j).In, set.Name)
+}
+
+// isLeftToSlurm reports whether Slurm is to choose the job's nodes: the job was late in each of the
+// places where it could get a door now.
+func isLeftToSlurm(s *scene.Scene, j *slurm.Job, places []*config.NodeSet) bool {
+	k := doorless(s, j, places)
+	return len(lateOf(s, j).In) > 0 && (j.HetID != 0 || len(k.next(s)) == 0)
 }
 
 // isLate reports whether the job failed to start, or got no reservation, within the last minutes.

@@ -163,6 +163,9 @@ type Memory struct {
 type Late struct {
 	Until  time.Time
 	Reason string // why Slurm did not start it, in Slurm's words
+	// The nodesets where the job had all its machines and did not start, the latest last. Only these
+	// are suspect.
+	In []string
 	// Its user, if slurmctld makes no reservation for that user; the job got no machines.
 	Unknown string
 	// Slurm's answer, if it has refused the job's reservation several times; the job got no machines.

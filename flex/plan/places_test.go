@@ -262,6 +262,79 @@ func TestJobThatStartsOnlyInItsSecondPartitionStartsThere(t *testing.T) {
 	assert.Contains(t, w.reservations(eu, "EU"), "reserve alpha-eu-[0-1] from")
 }
 
+// gpuLimited leaves job 7 10 GPUs under a limit of its account. In us a node has 8, in eu one.
+func (w severalPlaces) gpuLimited(list string) {
+	w.Snap.Jobs[0].Partition = list
+	w.Snap.Partitions[0].PerNode, w.Snap.Partitions[1].PerNode = map[string]int64{"gres/gpu": 8}, map[string]int64{"gres/gpu": 1}
+	parent := &slurm.Association{Account: "ml", Allowances: []slurm.Allowance{{Limit: "GrpTRES", Of: "gres/gpu", Most: 20, Used: 10}}}
+	ann := &slurm.Association{Parent: parent, Account: "ml", UID: "5"}
+	w.Snap.Allowances = slurm.Allowances{
+		Associations: map[slurm.AssociationKey]*slurm.Association{{Account: "ml"}: parent, {Account: "ml", User: "ann"}: ann},
+		QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}},
+	}
+}
+
+func TestJobWaitsOnlyInPartitionsWhereLimitsAllowIt(t *testing.T) {
+	first := memo.DoorReservation("alpha", "7", noon)
+	const eu = "reserve alpha-eu-[0-1] from 2026-11-21T12:05:00Z\nhave job 7 use reservation FIRST"
+	limit := func(w severalPlaces) *slurm.Allowance {
+		return &w.Snap.Allowances.Associations[slurm.AssociationKey{Account: "ml"}].Allowances[0]
+	}
+	idle := func(w severalPlaces) {
+		w.Config.FlexSetOf("alpha-us-0").Flex.KeepIdle = time.Hour
+		w.Nodes("alpha-us-[0-1]", scenetest.Idle)
+		w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-eu-[0-1],alpha-od-[0-1]")
+	}
+	for name, test := range map[string]struct {
+		list  string
+		given func(w severalPlaces)
+		want  string
+	}{
+		"its first place is beyond a limit": {"us,eu", func(severalPlaces) {}, eu},
+		"its second one is":                 {"eu,us", func(severalPlaces) {}, eu},
+		"its own first place does not count in the second": {"eu,us", func(w severalPlaces) {
+			limit(w).Most = 26
+		}, eu + "\nreserve alpha-us-[0-1] from 2026-11-21T12:05:00Z"},
+		"nor does the door that it has": {"eu,us", func(w severalPlaces) {
+			limit(w).Most = 26
+			w.Snap.Jobs[0].Reservation, w.Snap.Jobs[0].Reason = first, "Reservation"
+			w.reserve(first, 5*time.Minute, "alpha-eu-[0-1]")
+		}, "reserve alpha-us-[0-1] from 2026-11-21T12:05:00Z"},
+		"idle machines are beyond a limit":     {"us,eu", idle, eu},
+		"idle machines are not":                {"us,eu", func(w severalPlaces) { idle(w); limit(w).Most = 26 }, ""},
+		"a limit is reached in all its places": {"us,eu", func(w severalPlaces) { idle(w); limit(w).Used = 20 }, ""},
+		"another's door does not keep it from idle machines": {"us,eu", func(w severalPlaces) {
+			idle(w)
+			limit(w).Most = 26
+			w.Snap.Partitions[2].PerNode = map[string]int64{"gres/gpu": 1}
+			w.submit(6, "od").Reason = "Reservation"
+			w.Snap.Allowances.Charges[6] = slurm.Charge{Account: "ml", QOS: "normal"}
+			w.Snap.Jobs[1].Reservation = memo.DoorReservation("alpha", "6", noon)
+			w.reserve(w.Snap.Jobs[1].Reservation, 5*time.Minute, "alpha-od-[0-1]")
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSeveralPlaces("")
+			w.gpuLimited(test.list)
+			test.given(w)
+			assert.Equal(t, test.want, w.reservations(first, "FIRST"))
+		})
+	}
+}
+
+// Job 7 can start on idle machines in eu, and counts there, not in us, where it would need all GPUs.
+func TestJobThatFitsIdleMachinesCountsUnderLimitsWhereTheseAre(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.gpuLimited("us,eu")
+	w.Snap.Allowances.Associations[slurm.AssociationKey{Account: "ml"}].Allowances[0].Used = 0
+	w.Config.FlexSetOf("alpha-eu-0").Flex.KeepIdle = time.Hour
+	w.Nodes("alpha-eu-[0-1]", scenetest.Idle)
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-us-[0-1],alpha-od-[0-1]")
+	w.submit(6, "us")
+	w.Snap.Allowances.Charges[6] = slurm.Charge{Account: "ml", QOS: "normal"}
+	assert.Equal(t, "reserve alpha-us-[0-1] from 2026-11-21T12:05:00Z\nhave job 6 use reservation SIX", w.reservations(memo.DoorReservation("alpha", "6", noon), "SIX"))
+}
+
 func TestSecondDoorHandsItsNamesToAFirstDoor(t *testing.T) {
 	w := newSeveralPlaces("")
 	_, eu := w.waits(time.Minute)

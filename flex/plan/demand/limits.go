@@ -47,11 +47,22 @@ func limitsOf(s *scene.Scene) *limits {
 }
 
 // take counts a job on a number of nodes of the nodeset.
-func (l *limits) take(j *slurm.Job, set *config.NodeSet, nodes int) {
+func (l *limits) take(j *slurm.Job, set *config.NodeSet, nodes int) { l.count(j, set, nodes, 1) }
+
+// count adds what a job takes on a number of nodes of the nodeset, that many times.
+func (l *limits) count(j *slurm.Job, set *config.NodeSet, nodes int, times int64) {
 	p, needs := l.needs(j, set, nodes)
 	for _, c := range l.ceilings(j, p, needs) {
-		l.taken[c.Allowance] += needs[c.Of]
+		l.taken[c.Allowance] += times * needs[c.Of]
 	}
+}
+
+// obstacleElsewhere returns the limit that keeps a job, which counts in its first place, from
+// starting in another nodeset instead; empty if no limit does.
+func (l *limits) obstacleElsewhere(j *slurm.Job, first, set *config.NodeSet) string {
+	l.count(j, first, j.NodeCount, -1)
+	defer l.count(j, first, j.NodeCount, 1)
+	return l.obstacle(j, set)
 }
 
 // obstacle returns the limit that keeps the job from starting on nodes of the nodeset now; empty if

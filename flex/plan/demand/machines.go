@@ -20,7 +20,7 @@ type Handout struct {
 	Leaves map[*scene.Door]bool // doors of jobs that can start on idle machines instead
 	// Crowded holds since when jobs lack free nodes; see scene.Memory.
 	Crowded map[uint32]time.Time
-	warm    map[*slurm.Job]bool // the jobs that can start on idle machines
+	warm    map[*slurm.Job]*config.NodeSet // the jobs that can start on idle machines, and where
 	// The names of jobs that get them in a later pass. These jobs already count against limits.
 	promised map[*slurm.Job][]string
 	// Nodes with machines that no job has now, and that a job gets or keeps.
@@ -47,7 +47,7 @@ type stock struct {
 func handOut(s *scene.Scene) Handout {
 	h := Handout{
 		Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, opened: map[string]uint32{}, Later: map[UserIn]int{},
-		Crowded: map[uint32]time.Time{}, warm: map[*slurm.Job]bool{}, promised: map[*slurm.Job][]string{},
+		Crowded: map[uint32]time.Time{}, warm: map[*slurm.Job]*config.NodeSet{}, promised: map[*slurm.Job][]string{},
 	}
 	sets, jobs := Covered(s), ByTier(s)
 	if len(s.Covers()) == 0 {
@@ -151,7 +151,7 @@ func (h *Handout) countLack(j *slurm.Job, set *config.NodeSet) {
 func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, unused map[*config.NodeSet][]*scene.Door, k *seeker) {
 	for _, set := range k.next(s) {
 		of, first := stocks[set], len(k.has) == 0
-		if first && h.limits.obstacle(k.job, set) != "" {
+		if first && h.limits.obstacle(k.job, set) != "" || !first && h.limits.obstacleElsewhere(k.job, k.has[0], set) != "" {
 			continue
 		}
 		if first && h.inherit(s, of, set, k) {
@@ -273,8 +273,10 @@ func (h *Handout) Inherits(j *slurm.Job) bool {
 }
 
 // takeWarm reports whether the job fits idle machines, and removes these from the stock: Slurm is
-// about to start the job there.
-func takeWarm(s *scene.Scene, stocks map[*config.NodeSet]*stock, j *slurm.Job) bool {
+// about to start the job there, unless a limit keeps it from that. Jobs behind doors do not count
+// under Slurm's limits yet.
+func (h *Handout) takeWarm(s *scene.Scene, stocks map[*config.NodeSet]*stock, j *slurm.Job) bool {
+	inSlurm := &limits{Scene: s}
 	for _, name := range openTo(s, j) {
 		p, known := s.Config.Partition(name)
 		if !known {
@@ -285,8 +287,9 @@ func takeWarm(s *scene.Scene, stocks map[*config.NodeSet]*stock, j *slurm.Job) b
 			if of == nil || wasLate(s, j, set) {
 				continue
 			}
-			if idle := usable(s, of.warm, j); len(idle) >= j.NodeCount {
+			if idle := usable(s, of.warm, j); len(idle) >= j.NodeCount && inSlurm.obstacle(j, set) == "" {
 				of.warm = slices.DeleteFunc(of.warm, func(m *scene.Node) bool { return slices.Contains(idle[:j.NodeCount], m) })
+				h.warm[j] = set
 				return true
 			}
 		}

@@ -36,13 +36,12 @@ func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 			continue
 		case len(doors) == 0 && len(list) > 0 && h.hold(j, k.places), len(doors) == 0 && !needsMachines(s, j, k.places):
 			continue
-		case takeWarm(s, stocks, j):
-			h.warm[j] = true
+		case h.takeWarm(s, stocks, j):
 			for _, d := range doors {
 				h.Leaves[d] = true
 			}
 			if len(doors) == 0 && len(list) > 0 {
-				h.limits.take(j, k.places[0], j.NodeCount)
+				h.limits.take(j, h.warm[j], j.NodeCount)
 			}
 			continue
 		case len(doors) == 0:

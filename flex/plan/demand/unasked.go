@@ -48,7 +48,7 @@ func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 			if h.promised[j] == nil {
 				limit = h.limits.obstacle(j, set)
 			}
-			wait.Obstacle, lasts = obstacle(s, j, set, stocks[set], h.warm[j], limit)
+			wait.Obstacle, lasts = obstacle(s, j, set, stocks[set], h.warm[j] != nil, limit)
 		}
 		switch since := s.Seen.Unasked[j.ID]; {
 		case hasCold || !lasts && !since.IsZero():

@@ -210,7 +210,7 @@ func wideEU() (w severalPlaces, seven, six string) {
 	for _, name := range []string{"us", "eu"} {
 		w.Snap.Templates[w.Config.FlexSetOf("alpha-"+name+"-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
 		w.Nodes("alpha-"+name+"-[0-3]", scenetest.PoweredDown)
-		w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: name, Exclusive: true, Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: scenetest.Names("alpha-" + name + "-[0-3]")})
+		w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: name, Exclusive: true, Up: true, Begins: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: scenetest.Names("alpha-" + name + "-[0-3]")})
 	}
 	w.reserve(coverName, -10*time.Minute, "alpha-eu-[0-3],alpha-us-[0-3]")
 	w.Snap.Reservations[0].Flags = []string{"PURGE_COMP=00:16:00"}

@@ -29,7 +29,7 @@ func newLimitedPending() limitedPending {
 	w.Snap.Templates[w.Config.FlexSetOf("alpha-a3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
 	w.Nodes("alpha-a3-[0-7]", scenetest.PoweredDown)
 	w.Snap.Partitions = []slurm.Partition{{
-		Name: "train", Exclusive: true, Up: true, Nodes: scenetest.Names("alpha-a3-[0-7]"), PerNode: map[string]int64{"cpu": 4, "gres/gpu": 2},
+		Name: "train", Exclusive: true, Up: true, Begins: true, Nodes: scenetest.Names("alpha-a3-[0-7]"), PerNode: map[string]int64{"cpu": 4, "gres/gpu": 2},
 	}}
 	w.reserve(coverName, -10*time.Minute, "alpha-a3-[0-7]", "PURGE_COMP=00:16:00")
 	w.Snap.Allowances = slurm.Allowances{

@@ -37,7 +37,7 @@ func waitingPendingIn(size string) waitingPending {
 	w.Snap.Promises, w.Snap.SuspendTime = true, 5*time.Minute
 	w.Snap.Templates[w.Config.FlexSetOf("alpha-a3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
 	w.Nodes("alpha-a3-[0-3]", scenetest.PoweredDown)
-	w.Snap.Partitions = []slurm.Partition{{Name: "train", Exclusive: true, Up: true, Nodes: scenetest.Names("alpha-a3-[0-3]")}}
+	w.Snap.Partitions = []slurm.Partition{{Name: "train", Exclusive: true, Up: true, Begins: true, Nodes: scenetest.Names("alpha-a3-[0-3]")}}
 	w.Snap.Jobs = []slurm.Job{{
 		ID: 7, ArrayID: 7, State: slurm.JobPending, Priority: 10, NodeCount: 2, Partition: "train", User: "ann", Reason: "Reservation", Reservation: doorName,
 		Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},

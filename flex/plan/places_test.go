@@ -32,7 +32,7 @@ func newSeveralPlaces(options string) severalPlaces {
 	for _, name := range []string{"us", "eu", "od"} {
 		w.Snap.Templates[w.Config.FlexSetOf("alpha-"+name+"-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
 		w.Nodes("alpha-"+name+"-[0-1]", scenetest.PoweredDown)
-		w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: name, Exclusive: true, Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: scenetest.Names("alpha-" + name + "-[0-1]")})
+		w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: name, Exclusive: true, Up: true, Begins: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: scenetest.Names("alpha-" + name + "-[0-1]")})
 	}
 	w.submit(7, "us,eu,od")
 	w.reserve(coverName, -10*time.Minute, "alpha-eu-[0-1],alpha-od-[0-1],alpha-us-[0-1]")
@@ -185,6 +185,48 @@ func TestPendingJobUsesItsMostAdvancedDoor(t *testing.T) {
 			test.given(w, eu)
 			assert.Equal(t, test.want, w.reservations(eu, "EU", us, "US"))
 		})
+	}
+}
+
+// An admin closes partition us: job 7 must not wait there, nor lose its place in eu to machines that come in us.
+func TestDoorEndsIfItsPartitionStartsNoJobs(t *testing.T) {
+	for name, test := range map[string]struct {
+		given func(w severalPlaces)
+		want  string
+	}{
+		"without machines": {func(severalPlaces) {}, "delete reservation US"},
+		"with machines": {func(w severalPlaces) {
+			w.made("us", "IDLE+CLOUD+RESERVED")
+		}, "delete reservation US"},
+		"not if it has opened": {func(w severalPlaces) {
+			w.made("us", "IDLE+CLOUD+RESERVED")
+			w.Snap.Reservations[1].Start = noon.Add(-time.Second)
+		}, "delete reservation EU"},
+		"not if it starts jobs but accepts no new ones": {func(w severalPlaces) { w.Snap.Partitions[0].Begins = true }, ""},
+		"not if the partition could not be read":        {func(w severalPlaces) { w.Snap.Partitions = w.Snap.Partitions[1:] }, ""},
+		"not if a node could not be read":               {func(w severalPlaces) { w.Snap.Nodes[0].State = slurm.ParseState("IDLE+CLOUD+MYSTERY") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSeveralPlaces("")
+			w.Snap.Jobs[0].Partition = "us,eu"
+			us, eu := w.waits(time.Minute)
+			w.Snap.Partitions[0].Up, w.Snap.Partitions[0].Begins = false, false
+			test.given(w)
+			assert.Equal(t, test.want, w.reservations(eu, "EU", us, "US"))
+		})
+	}
+}
+
+// Slurm may still show an older reason of a job whose only partition is closed.
+func TestJobGetsNoDoorInAPartitionThatStartsNoJobs(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.Snap.Jobs[0].Partition = "us"
+	w.Snap.Partitions[0].Up, w.Snap.Partitions[0].Begins = false, false
+	assert.Empty(t, w.reservations())
+	held := plan.Compute(w.Scene()).Held
+	if assert.Len(t, held, 1) {
+		assert.Equal(t, "its partition starts no jobs now (State=DOWN or INACTIVE)", held[0].Obstacle)
+		assert.Zero(t, held[0].Since)
 	}
 }
 

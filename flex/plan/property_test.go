@@ -227,7 +227,7 @@ func drawMembers(t *rapid.T, all []mig.Instance) (m scene.Members) {
 func TestUnreadableJobKeepsItsNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		w.Partitions = []slurm.Partition{{Name: "train", Exclusive: true}, {Name: "shared"}}
+		w.Partitions = []slurm.Partition{{Name: "train", Exclusive: true, Begins: true}, {Name: "shared", Begins: true}}
 		if len(w.jobs) == 0 {
 			t.Skip("the world is without jobs")
 		}

@@ -25,7 +25,9 @@ func unreadJob(name string, state slurm.JobState, nodes ...string) slurm.UnreadR
 // A1
 func TestUnreadableJobKeepsWhatItMayNeed(t *testing.T) {
 	const stopped = "ALLOCATED+CLOUD+NOT_RESPONDING"
-	exclusive := func(s *setting) { s.Partitions = []slurm.Partition{{Name: "train", Exclusive: true}, {Name: "shared"}} }
+	exclusive := func(s *setting) {
+		s.Partitions = []slurm.Partition{{Name: "train", Exclusive: true, Begins: true}, {Name: "shared", Begins: true}}
+	}
 	forJob7 := func(state mig.RequestState) part {
 		return groupOf(7, request("a1", state, "alpha-a3-0", time.Hour))
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -41,6 +42,24 @@ func takes(p slurm.Partition, j *slurm.Job) bool {
 	long := p.MaxTime.Kind == slurm.LimitSet && (j.Limit.Kind != slurm.LimitSet || j.Limit.Duration > p.MaxTime.Duration)
 	return p.Up && p.MaxTime.Kind != slurm.LimitUnknown && !long &&
 		(p.MaxNodes == 0 || j.NodeCount <= p.MaxNodes) && j.NodeCount >= p.MinNodes && j.NodeCount <= len(p.Nodes)
+}
+
+// isClosed reports whether none of the job's partitions with nodes of the nodeset starts jobs now
+// (DOWN or INACTIVE). A partition that could not be read may start jobs.
+func isClosed(s *scene.Scene, j *slurm.Job, set *config.NodeSet) bool {
+	closed := false
+	for _, name := range partitionsOf(j) {
+		p, known := s.Config.Partition(name)
+		if !known || !slices.Contains(p.NodeSets, set.Name) {
+			continue
+		}
+		i := slices.IndexFunc(s.Seen.Partitions, func(p slurm.Partition) bool { return p.Name == name })
+		if i < 0 || s.Seen.Partitions[i].Begins {
+			return false
+		}
+		closed = true
+	}
+	return closed
 }
 
 // SameSet reports whether both have the same names: Slurm may reorder a job's list.

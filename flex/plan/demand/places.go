@@ -84,17 +84,18 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // next returns the nodesets where a job may get another door now, in the order of the job's
-// partition list: those where its turn has come and where it was not late.
+// partition list: those where its turn has come, jobs can start and it was not late.
 func (k *seeker) next(s *scene.Scene) []*config.NodeSet {
-	return slices.DeleteFunc(k.due(s), func(set *config.NodeSet) bool { return wasLate(s, k.job, set) })
+	return slices.DeleteFunc(k.due(s), func(set *config.NodeSet) bool { return wasLate(s, k.job, set) || isClosed(s, k.job, set) })
 }
 
 // due returns the nodesets where a job's turn has come, in the order of the job's partition list,
-// without those where it has a door. ask_elsewhere_after of each nodeset delays the nodesets after it. For a job
-// without a door, the delayed nodesets are appended at the end, in case none before them has enough
-// names. dearer_after delays on_demand nodesets wherever they are in the list, because Slurm
-// reorders the list of a requeued job. It does not apply to a job with on_demand nodesets only. The
-// delays count from the job's first door, or from when its nodesets first lacked free nodes.
+// without those where it has a door. ask_elsewhere_after of each nodeset delays the nodesets after
+// it. For a job without a door, the delayed nodesets are appended at the end, in case none before
+// them has enough names. dearer_after delays on_demand nodesets wherever they are in the list,
+// because Slurm reorders the list of a requeued job. It does not apply to a job with on_demand
+// nodesets only. The delays count from the job's first door, or from when its nodesets first lacked
+// free nodes.
 func (k *seeker) due(s *scene.Scene) (sets []*config.NodeSet) {
 	var later []*config.NodeSet
 	waited, delay := s.Seen.Now.Sub(k.since), time.Duration(0)

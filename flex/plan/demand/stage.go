@@ -73,6 +73,8 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		}
 	}
 	switch opened := d.Opened(s.Seen.Now); {
+	case !opened && len(d.Nodes) > 0 && isClosed(s, d.Job, s.Node(d.Nodes[0]).Set):
+		return DoorEnded, "its partition starts no jobs now"
 	case up < len(d.Nodes) && keptTooLong(s, d) != "":
 		return DoorBroken, keptTooLong(s, d)
 	case up < len(d.Nodes), StartsLater(s, d.Job, 0):

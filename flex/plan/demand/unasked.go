@@ -41,6 +41,8 @@ func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 		case h.opensFor(j):
 			wait.Obstacle = "Slurm is choosing its nodes, because it also needs nodes that are static or under another reservation"
 		case hasCold:
+		case j.HetID == 0 && isClosed(s, j, set):
+			wait.Obstacle, lasts = "its partition starts no jobs now (State=DOWN or INACTIVE)", true
 		case isLeftToSlurm(s, j, places):
 			wait.Obstacle, lasts = "it did not start although its nodes were free for it, so Slurm is to choose its nodes", true
 		default:

@@ -3,6 +3,7 @@ package flex
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -10,6 +11,7 @@ import (
 	"slurmflex/flex/apply"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/wake"
 )
 
@@ -103,9 +105,20 @@ func (t *turn) end() {
 	t.release, t.yields = nil, time.Time{}
 }
 
-// noAction drops all actions.
+// noAction drops all actions, and gives the nodes that were to be requested the reason.
 func noAction(p plan.Plan) plan.Plan {
-	p.Actions = nil
+	dropped := map[string]bool{}
+	for _, a := range p.Actions {
+		for _, name := range a.About().Nodes {
+			dropped[name] = true
+		}
+	}
+	p.Actions, p.Waits = nil, slices.Clone(p.Waits)
+	for i := range p.Waits {
+		if w := &p.Waits[i]; w.Stage == demand.Asking && slices.ContainsFunc(w.Nodes, func(name string) bool { return dropped[name] }) {
+			w.Stage, w.Obstacle = demand.Waiting, "another slurmflex process acts first"
+		}
+	}
 	return p
 }
 

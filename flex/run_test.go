@@ -16,7 +16,11 @@ import (
 
 	"slurmflex/flex/apply"
 	"slurmflex/flex/leader"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/wake"
+	"slurmflex/mig"
 	"slurmflex/test/fakegce"
 )
 
@@ -229,6 +233,21 @@ func TestTurnStartsActionsNowAndThenWhileAnotherWaits(t *testing.T) {
 		assert.False(t, limited(8*time.Minute))
 		turn.end()
 	})
+}
+
+// Their owners would otherwise read that the request is being created.
+func TestNodesOfAPassWithoutActionsHaveTheReason(t *testing.T) {
+	asks := plan.Plan{
+		Actions: []action.Action{action.CreateRequest{Spec: mig.RequestSpec{Instances: []string{"alpha-a3-0"}}}},
+		Waits:   []demand.Wait{{Nodes: []string{"alpha-a3-0"}, Stage: demand.Asking}, {Nodes: []string{"alpha-a3-1"}, Stage: demand.Asking}},
+	}
+	p := noAction(asks)
+	assert.Empty(t, p.Actions)
+	assert.Equal(t, []demand.Wait{
+		{Nodes: []string{"alpha-a3-0"}, Stage: demand.Waiting, Obstacle: "another slurmflex process acts first"},
+		{Nodes: []string{"alpha-a3-1"}, Stage: demand.Asking},
+	}, p.Waits)
+	assert.Equal(t, demand.Asking, asks.Waits[0].Stage)
 }
 
 func TestRunStopsImmediatelyInAnyState(t *testing.T) {

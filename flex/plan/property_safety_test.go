@@ -333,7 +333,7 @@ func (s *sight) spared(instances []mig.Instance) []string {
 				return holdsNodes(j.State) && j.Start.Before(in.Created.Add(set.Flex.BootTimeout))
 			}))
 		if forAny || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
-			return holdsNodes(j.State) && (j.ID == stamp.Job || stamp.IsFor(j.ID, j.Array(), j.User) && !in.Created.Before(j.Start))
+			return holdsNodes(j.State) && (j.ID == stamp.Job || stamp.IsFor(j.ID, j.Array(), j.User) && !in.Created.Before(j.Start) && j.State != slurm.JobCompleting)
 		}) {
 			busy = s.busy(in.Name, holdsNodes)
 		}

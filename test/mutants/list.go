@@ -584,4 +584,32 @@ var mutants = []mutant{
 		"an uncertain loss counts although one list may be wrong", "flex/metrics/events.go",
 		"if *looks >= 2 && !counted {", "if !counted {", ledger,
 	},
+	{
+		"a busy daemon lets no other process act", "flex/run.go",
+		"case !t.lock.Awaited() ||", "case true ||", passes,
+	},
+	{
+		"a bulk insert is repeated while its outcome is unknown", "flex/plan/draft_verdicts.go",
+		"slices.Equal(last.Instances, missing) {", "slices.Equal(last.Instances, missing) && false {", passes,
+	},
+	{
+		"a machine that its group denies is deleted in every pass", "flex/plan/sweeps/instances.go",
+		"case w.Scene.IsOutsider(*in.Instance):", "case false:", planner,
+	},
+	{
+		"a job is requested for again where it did not start", "flex/plan/demand/places.go",
+		"return wasLate(s, k.job, set) || isClosed(s, k.job, set)", "return isClosed(s, k.job, set)", planner,
+	},
+	{
+		"limits count in a job's first place only", "flex/plan/demand/machines.go",
+		" || !first && h.limits.obstacleElsewhere(k.job, k.has[0], set) != \"\"", "", planner,
+	},
+	{
+		"a waiting door in a closed partition stays", "flex/plan/demand/stage.go",
+		"case !opened && len(d.Nodes) > 0 && isClosed(", "case false && isClosed(", planner,
+	},
+	{
+		"an unread region opens a door over kept machines", "flex/plan/sweeps/doors.go",
+		"if demand.MayHaveSurvivors(s, d) {", "if len(demand.Survivors(s, d)) > 0 {", planner,
+	},
 }

@@ -11,6 +11,7 @@ import (
 	"slurmflex/flex/apply"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/wake"
 )
@@ -22,8 +23,8 @@ const patience = 5 * time.Second
 // Run reconciles until ctx ends. It makes one pass per interval, or up to a seventh sooner. It
 // makes a pass immediately when a wake-up arrives or a change is expected, and less and less often
 // while Slurm cannot be read. It holds the lock as long as any of its actions is in progress, and
-// starts no further actions while another process waits for the lock; see turn. It fails if it runs
-// as a user other than SlurmUser.
+// starts no further ones in Compute while another process waits for the lock; see turn. It fails if
+// it runs as a user other than SlurmUser.
 func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan wake.Call) error {
 	turn := turn{lock: lock}
 	defer turn.end()
@@ -73,13 +74,13 @@ func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan w
 }
 
 // turn is the daemon's hold on the lock. It extends over several passes, and might never end on a
-// busy cluster. So these passes start no actions while another process waits for the lock, until
-// the actions in progress have ended. If that takes longer than apply.Limit, one pass starts
-// actions again, because some must not be late.
+// busy cluster. So these passes start no actions in Compute while another process waits for the
+// lock, until the actions in progress have ended. If that takes longer than apply.Limit, one pass
+// starts them again.
 type turn struct {
 	lock    leader.Lock
 	release func()    // nil while the lock is not held
-	yields  time.Time // since when passes start no actions; zero: they do
+	yields  time.Time // since when passes start no actions in Compute; zero: they do
 }
 
 // take takes the lock, unless it is held already. It returns what limits the actions of the pass.
@@ -94,7 +95,7 @@ func (t *turn) take(ctx context.Context, now time.Time) (only []Filter, err erro
 	case t.yields.IsZero():
 		t.yields = now
 	}
-	return []Filter{noAction}, nil
+	return []Filter{onlyInSlurm}, nil
 }
 
 // end releases the lock if it is held.
@@ -105,15 +106,21 @@ func (t *turn) end() {
 	t.release, t.yields = nil, time.Time{}
 }
 
-// noAction drops all actions, and gives the nodes that were to be requested the reason.
-func noAction(p plan.Plan) plan.Plan {
+// onlyInSlurm drops the actions in Compute, and gives the nodes that were to be requested the reason.
+// Those in Slurm are short, and some must not be late: doors are moved ahead, jobs are signalled.
+func onlyInSlurm(p plan.Plan) plan.Plan {
 	dropped := map[string]bool{}
+	var kept []action.Action
 	for _, a := range p.Actions {
+		if apply.InSlurm(a) {
+			kept = append(kept, a)
+			continue
+		}
 		for _, name := range a.About().Nodes {
 			dropped[name] = true
 		}
 	}
-	p.Actions, p.Waits = nil, slices.Clone(p.Waits)
+	p.Actions, p.Waits = kept, slices.Clone(p.Waits)
 	for i := range p.Waits {
 		if w := &p.Waits[i]; w.Stage == demand.Asking && slices.ContainsFunc(w.Nodes, func(name string) bool { return dropped[name] }) {
 			w.Stage, w.Obstacle = demand.Waiting, "another slurmflex process acts first"

@@ -236,13 +236,13 @@ func TestTurnStartsActionsNowAndThenWhileAnotherWaits(t *testing.T) {
 }
 
 // Their owners would otherwise read that the request is being created.
-func TestNodesOfAPassWithoutActionsHaveTheReason(t *testing.T) {
+func TestNodesOfAPassWithoutRequestsHaveTheReason(t *testing.T) {
 	asks := plan.Plan{
-		Actions: []action.Action{action.CreateRequest{Spec: mig.RequestSpec{Instances: []string{"alpha-a3-0"}}}},
+		Actions: []action.Action{action.CreateRequest{Spec: mig.RequestSpec{Instances: []string{"alpha-a3-0"}}}, action.SignalJob{}},
 		Waits:   []demand.Wait{{Nodes: []string{"alpha-a3-0"}, Stage: demand.Asking}, {Nodes: []string{"alpha-a3-1"}, Stage: demand.Asking}},
 	}
-	p := noAction(asks)
-	assert.Empty(t, p.Actions)
+	p := onlyInSlurm(asks)
+	assert.Equal(t, []action.Action{action.SignalJob{}}, p.Actions)
 	assert.Equal(t, []demand.Wait{
 		{Nodes: []string{"alpha-a3-0"}, Stage: demand.Waiting, Obstacle: "another slurmflex process acts first"},
 		{Nodes: []string{"alpha-a3-1"}, Stage: demand.Asking},

@@ -84,10 +84,15 @@ func ParseAssociations(out []byte) (associations map[AssociationKey]*Association
 		line, _, _ = cutKey(line, "Comment")
 		key := AssociationKey{Account: wordAfter(line, "Account"), Partition: wordAfter(line, "Partition")}
 		a := &Association{Account: key.Account, Allowances: allowancesIn(line, "GrpJobs", "GrpTRES", "MaxJobs", PerJob)}
-		if user := userForm.FindStringSubmatch(wordAfter(line, "UserName")); user != nil {
+		_, owner, _ := cutKey(line, "UserName")
+		owner, _, _ = cutKey(owner, "Partition") // a name may contain spaces
+		switch user := userForm.FindStringSubmatch(owner); {
+		case user != nil:
 			key.User, a.UID = user[1], user[2]
 			a.Parent = associations[AssociationKey{Account: key.Account}]
-		} else {
+		case owner != "":
+			continue
+		default:
 			a.Parent = accounts[wordAfter(line, "ParentAccount")]
 			accounts[key.Account+"("+wordAfter(line, "ID")+")"] = a
 		}

@@ -52,7 +52,7 @@ func TestTruncatedAssociationsAreNotRead(t *testing.T) {
 	}
 	associations, qos, err := ParseAssociations([]byte("Current Association Manager state\nNo associations currently cached in Slurm.\nClusterName=a UserName= ID=4\nQOS=x\n"))
 	require.NoError(t, err)
-	assert.Empty(t, associations[AssociationKey{}].Allowances)
+	assert.Empty(t, associations)
 	assert.Empty(t, qos)
 }
 
@@ -109,4 +109,17 @@ func FuzzChargeIsNoOtherJobs(f *testing.F) {
 		ParseLicenses([]byte(text))
 		Charge{Licenses: text}.NeedsLicenses()
 	})
+}
+
+// Names of a directory may contain spaces.
+func TestAssociationOfAUserWithASpaceInItsName(t *testing.T) {
+	text := string(fixture(t, "26.05.3", "16-assoc-mgr.txt"))
+	want, _, err := ParseAssociations([]byte(text))
+	require.NoError(t, err)
+	got, _, err := ParseAssociations([]byte(strings.ReplaceAll(text, "UserName=man(6)", "UserName=jane doe(6)")))
+	require.NoError(t, err)
+	require.Equal(t, want[AssociationKey{Account: "phys"}].Allowances, got[AssociationKey{Account: "phys"}].Allowances, "the account's own limits")
+	a := got[AssociationKey{Account: "phys", User: "jane doe"}]
+	require.NotNil(t, a, "the user's limits")
+	require.Equal(t, "6", a.UID)
 }

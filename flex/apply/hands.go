@@ -105,7 +105,7 @@ func (h Hands) Work(ctx context.Context, actions []action.Action) (failed int) {
 			h.Did(a, begun, took, err)
 		}
 		h.logAction(a, took, err)
-		if slurm, _ := inSlurm(a.About().Kind); slurm {
+		if InSlurm(a) {
 			h.noteRefusal(a, err, h.Memory.Retries.Note(a, err, h.Now()))
 		}
 		switch {

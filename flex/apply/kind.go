@@ -1,5 +1,14 @@
 package apply
 
+import "slurmflex/flex/plan/action"
+
+// InSlurm reports whether Slurm executes an action, which takes seconds at most unless slurmctld is
+// slow. Compute may take minutes.
+func InSlurm(a action.Action) bool {
+	slurm, _ := inSlurm(a.About().Kind)
+	return slurm
+}
+
 // inSlurm reports whether Slurm executes a kind of action. memory.Retries delays changes that Slurm
 // rejected; the planner delays changes that Compute rejected.
 func inSlurm(kind string) (slurm, known bool) {

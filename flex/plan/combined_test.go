@@ -61,7 +61,7 @@ func TestIdleMachinesOfAPartitionThatRefusesTheJob(t *testing.T) {
 		case "MaxTime":
 			w.Snap.Partitions[1].MaxTime = slurm.Limit{Kind: slurm.LimitSet, Duration: 30 * time.Minute}
 		case "closed":
-			w.Snap.Partitions[1].Up = false
+			w.Snap.Partitions[1].Begins = false
 		case "MaxNodes":
 			w.Snap.Partitions[1].MaxNodes = 1
 		}

@@ -108,11 +108,14 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 			w.Config.FlexSetOf("alpha-us-0").Flex.AskElsewhereAfter = time.Hour
 			w.Nodes("alpha-us-[0-1]", "DOWN+CLOUD+POWERED_DOWN")
 		}, eu + "\nhave job 7 use reservation FIRST"},
-		"not where its partition is closed": {"", func(w severalPlaces) { w.Snap.Partitions[1].Up = false }, us + "\nhave job 7 use reservation FIRST"},
+		"not where its partition is closed": {"", func(w severalPlaces) { w.Snap.Partitions[1].Begins = false }, us + "\nhave job 7 use reservation FIRST"},
 		"not where only some users may run": {"", func(w severalPlaces) { w.Snap.Partitions[1].Restricts = "AllowGroups" }, us + "\nhave job 7 use reservation FIRST"},
 		"after all first places": {"", func(w severalPlaces) {
 			w.submit(6, "eu,us")
 		}, us + "\nhave job 7 use reservation FIRST\n" + eu + "\nhave job 6 use reservation SIX"},
+		"where its partitions start queued jobs only": {"", func(w severalPlaces) {
+			w.Snap.Partitions[0].Up, w.Snap.Partitions[1].Up = false, false
+		}, us + "\nhave job 7 use reservation FIRST\n" + eu},
 		"in a dearer one after dearer_after":               {"", func(w severalPlaces) { w.waits(30 * time.Minute) }, od},
 		"and stays out of it before":                       {"", func(w severalPlaces) { w.waits(29 * time.Minute) }, ""},
 		"in a dearer one after as long without free nodes": {"", func(w severalPlaces) { w.crowded(30 * time.Minute) }, od + "\nhave job 7 use reservation FIRST"},
@@ -143,6 +146,10 @@ func TestPassRemembersSinceWhenAJobLacksFreeNodes(t *testing.T) {
 		"first":              {func(w severalPlaces) { w.crowded(0); w.Snap.Crowded = nil }, map[uint32]time.Time{7: noon}},
 		"still":              {func(w severalPlaces) { w.crowded(time.Minute) }, map[uint32]time.Time{7: noon.Add(-time.Minute)}},
 		"not with a request": {func(w severalPlaces) { w.crowded(30 * time.Minute) }, map[uint32]time.Time{}},
+		"not while a job that was late is held": {func(w severalPlaces) {
+			w.lateIn(20*time.Minute, "us")
+			w.Snap.Jobs[0].Reason, w.Snap.Jobs[0].Priority = "JobHeldUser", 0
+		}, map[uint32]time.Time{}},
 		"not while a limit holds it": {func(w severalPlaces) {
 			w.crowded(time.Minute)
 			w.Snap.Jobs[0].Reason = "QOSMaxJobsPerUserLimit"

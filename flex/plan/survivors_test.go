@@ -128,6 +128,27 @@ func TestUncoveredJobLosesAllItsMachines(t *testing.T) {
 	}
 }
 
+func TestSurvivorsAreReleasedIfTheirPartitionStartsNoJobs(t *testing.T) {
+	w := newWaitingPending()
+	w.salvaging()
+	w.requeued()
+	w.Nodes("alpha-a3-2", scenetest.PoweredDown)
+	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-2]")
+	w.Snap.Partitions[0].Begins = false
+	assert.NotContains(t, w.inSlurm(), "reserve")
+}
+
+// SuspendTime also counts behind a door.
+func TestUnreadRegionOpensADoorBeforeItsFirstMachineIsPoweredDown(t *testing.T) {
+	w := newWaitingPending()
+	w.Config.FlexSetOf("alpha-a3-0").Flex.Salvage = true
+	w.up("alpha-a3-0")
+	n := w.Node("alpha-a3-0")
+	n.LastBusyTime, n.BootTime = noon.Add(-10*time.Second), noon.Add(-20*time.Second)
+	w.unread()
+	assert.Contains(t, w.inSlurm(), "change reservation DOOR from 2026-11-21T12:03:50Z")
+}
+
 func TestMachineThatAnAdminPoweredUpStaysIdle(t *testing.T) {
 	w := newWaitingPending()
 	w.Config.Options.Waiting = config.Configuring

@@ -74,9 +74,11 @@ func (w *world) evict(node string) {
 		err = post(w.cloud, neighbourhood+"/"+in.Group+"/deleteInstances", map[string]any{
 			"instances": []string{"projects/" + project + address},
 		})
-		time.AfterFunc(5*time.Minute, func() { w.evict(node) })
 	} else {
 		err = call(w.cloud, http.MethodDelete, address, nil)
+	}
+	if in.Group != "" || err != nil {
+		time.AfterFunc(5*time.Minute, func() { w.evict(node) })
 	}
 	w.journal.note("a stranger deletes his machine %s: %v", node, err)
 }

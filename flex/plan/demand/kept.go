@@ -13,7 +13,7 @@ import (
 // that it has lost. As long as names are lacking, the machines are kept.
 func (h *Handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job) {
 	if !set.Flex.Salvage || !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
-		j.Limit.Kind != slurm.LimitSet || StartsLater(s, j, beginAhead) || isLate(s, j) {
+		j.Limit.Kind != slurm.LimitSet || StartsLater(s, j, beginAhead) || isLate(s, j) || isClosed(s, j, set) {
 		return
 	}
 	own := slices.DeleteFunc(usable(s, of.left, j), func(m *scene.Node) bool {
@@ -66,10 +66,11 @@ func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
 	return names
 }
 
-// MayHaveSurvivors reports whether the door has survivors, or may have some that could not be read.
+// MayHaveSurvivors reports whether the door has survivors, or may have some that could not be read:
+// nodes that booted before the job lost others.
 func MayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
 	return len(Survivors(s, d)) > 0 || slices.ContainsFunc(membersNamed(s, d.Nodes), func(m *scene.Node) bool {
-		return m.Set.Flex.Salvage && s.IsUnread(m)
+		return m.Set.Flex.Salvage && s.IsUnread(m) && m.Power == scene.On && m.BootTime.Before(d.At)
 	})
 }
 

@@ -98,7 +98,7 @@ func (h *Handout) countCrowded(s *scene.Scene, seekers []seeker) {
 		}
 	}
 	for id, late := range s.Seen.Late {
-		if j := s.Job(id); j != nil && len(late.In) > 0 && j.State.Waits() && len(s.DoorsOf(id)) == 0 {
+		if j := s.Job(id); j != nil && len(late.In) > 0 && LacksNodes(*j) && len(s.DoorsOf(id)) == 0 {
 			h.Crowded[id] = crowdedSince(s, j)
 		}
 	}

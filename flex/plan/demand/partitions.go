@@ -37,10 +37,10 @@ func openTo(s *scene.Scene, j *slurm.Job) []string {
 	return open
 }
 
-// takes reports whether the partition accepts the job's time limit and size.
+// takes reports whether the partition starts jobs, and accepts the job's time limit and size.
 func takes(p slurm.Partition, j *slurm.Job) bool {
 	long := p.MaxTime.Kind == slurm.LimitSet && (j.Limit.Kind != slurm.LimitSet || j.Limit.Duration > p.MaxTime.Duration)
-	return p.Up && p.MaxTime.Kind != slurm.LimitUnknown && !long &&
+	return p.Begins && p.MaxTime.Kind != slurm.LimitUnknown && !long &&
 		(p.MaxNodes == 0 || j.NodeCount <= p.MaxNodes) && j.NodeCount >= p.MinNodes && j.NodeCount <= len(p.Nodes)
 }
 

@@ -44,7 +44,7 @@ func (h Hands) createReservation(ctx context.Context, a action.CreateReservation
 		Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge,
 	})
 	if a.Job != 0 && errors.Is(err, slurm.ErrUserUnknown) {
-		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Unknown: a.User})
+		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Unknown: true})
 	}
 	return err
 }

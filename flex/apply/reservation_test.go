@@ -28,7 +28,7 @@ func TestRejectedReservationDelaysTheJob(t *testing.T) {
 	h := Hands{Slurm: strict{}, Memory: &memory.Memory{}, Now: func() time.Time { return now }}
 	require.ErrorIs(t, h.createReservation(t.Context(), action.CreateReservation{Job: 7, User: "eve"}), slurm.ErrUserUnknown)
 	require.Error(t, h.createReservation(t.Context(), action.CreateReservation{}))
-	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: "eve"}}, h.Memory.Late.Matter(now))
+	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: true}}, h.Memory.Late.Matter(now))
 }
 
 // releasing is a Slurm that deletes reservations.

@@ -73,7 +73,7 @@ func (d *draft) request(w *demand.Wanted, v rules.Verdict) {
 			missing = append(missing, other.Missing...)
 		}
 		slices.SortFunc(missing, func(a, b string) int { return w.Scene.Node(a).At - w.Scene.Node(b).At })
-		whose := "jobs of " + c.Job.User
+		whose := "one-node jobs of one user" // everyone sees it, even if Slurm hides users
 		if c.Stamp.Array != 0 {
 			whose = fmt.Sprintf("tasks of array %d", c.Stamp.Array)
 		}

@@ -53,7 +53,7 @@ func TestEachPendingJobIsServedOrHasAReason(t *testing.T) {
 			case "elsewhere":
 				w.Late[id] = scene.Late{Until: noon.Add(rest), Reason: "Resources", In: []string{"gone"}}
 			case "unknown":
-				w.Late[id] = scene.Late{Until: noon.Add(rest), Unknown: j.User}
+				w.Late[id] = scene.Late{Until: noon.Add(rest), Unknown: true}
 			}
 		}
 		p := plan.Compute(scene.Of(w.cfg, w.snapshot()))

@@ -48,6 +48,18 @@ func asks(user, nodes, attempt string, count int) string {
 	return fmt.Sprintf("request %d %s (%s) in %s/%s for 00:15:00", count, noun, nodes, groupOfUser(user), attempt)
 }
 
+// Everyone sees actions, even if Slurm hides jobs from other users.
+func TestActionsForSharedRequestsNameNoUser(t *testing.T) {
+	cfg := with(t, "share_requests: 10")
+	cfg.Options.MaxActiveRequests = 2
+	var reasons []string
+	for _, a := range Compute(scene.Of(cfg, seen(singles("ann", 0, 3)))).Actions {
+		assert.NotContains(t, a.String()+a.Because(), "ann")
+		reasons = append(reasons, a.Because())
+	}
+	assert.Contains(t, reasons, "4 one-node jobs of one user wait for alpha-a3-[0-3]")
+}
+
 // Half of the free places are for the jobs that wait now.
 func TestSingleJobsShareOnlyIfPlacesAreScarce(t *testing.T) {
 	ann := userGroup("ann")

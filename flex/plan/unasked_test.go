@@ -152,7 +152,7 @@ func TestJobsGetTheirDoorsAgainOnceSlurmctldKnowsTheirUser(t *testing.T) {
 			w.Snap.Jobs = append(w.Snap.Jobs, j)
 			w.Snap.Requeues[id] = true
 		}
-		w.Snap.Late[id] = scene.Late{Until: noon, Unknown: "ann"}
+		w.Snap.Late[id] = scene.Late{Until: noon, Unknown: true}
 	}
 	assert.Equal(t, 10, strings.Count(w.inSlurm(), "reserve "), w.inSlurm())
 	assert.NotContains(t, w.inSlurm(), ".cold-")

@@ -39,7 +39,7 @@ func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSp
 	case spec.Lasts < time.Minute && spec.Purge < time.Minute:
 		err = errors.New("no end")
 	case spec.User != "" && !userName.MatchString(spec.User):
-		err = fmt.Errorf("%s: user %q: %w", spec.Name, plain(spec.User, maxCall), slurm.ErrUserUnknown)
+		err = fmt.Errorf("%s: the name of the user has a comma or another character that Slurm does not allow here: %w", spec.Name, slurm.ErrUserUnknown)
 	}
 	if err != nil {
 		return fmt.Errorf("create reservation: %w", err)

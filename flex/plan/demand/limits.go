@@ -209,8 +209,8 @@ func lateWaits(s *scene.Scene) (held []Wait) {
 		if late := lateOf(s, j); j.State.Waits() && isLate(s, j) {
 			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
 			switch {
-			case late.Unknown != "":
-				why = fmt.Sprintf("slurmctld makes no reservation for user %s: submit the job as a user whom the controller knows", late.Unknown)
+			case late.Unknown:
+				why = "slurmctld makes no reservation for its user: submit the job as a user whom the controller knows"
 			case late.Refused != "":
 				why = fmt.Sprintf("slurmctld refuses to reserve nodes for it (%s): ask an admin", late.Refused)
 			}

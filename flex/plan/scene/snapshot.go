@@ -166,8 +166,8 @@ type Late struct {
 	// The nodesets where the job had all its machines and did not start, the latest last. Only these
 	// are suspect.
 	In []string
-	// Its user, if slurmctld makes no reservation for that user; the job got no machines.
-	Unknown string
+	// Slurmctld makes no reservation for the job's user; the job got no machines.
+	Unknown bool
 	// Slurm's answer, if it has refused the job's reservation several times; the job got no machines.
 	Refused string
 }

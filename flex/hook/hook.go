@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"go.uber.org/zap"
@@ -36,6 +37,7 @@ const (
 type Scheduler interface {
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	Jobs(ctx context.Context) ([]slurm.Job, error)
+	JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecord, error)
 	UpdateNodes(ctx context.Context, names []string, change slurm.NodeChange) error
 }
 
@@ -131,7 +133,7 @@ func (h Hook) handOver(ctx context.Context, wakeUp wake.Call, ours []string) err
 
 // returnToSlurm powers down the called nodes that will get no machines. The call may come from a
 // shell or arrive late, so the node states in Slurm decide. If Slurm cannot be read, no node
-// changes.
+// changes. A job that Slurm would end, or may end, keeps its nodes.
 func (h Hook) returnToSlurm(ctx context.Context, called []string, why error) error {
 	nodes, err := h.Slurm.Nodes(ctx) // before the jobs, so that jobs that start in between are seen
 	if err != nil {
@@ -141,15 +143,39 @@ func (h Hook) returnToSlurm(ctx context.Context, called []string, why error) err
 	if err != nil {
 		return fmt.Errorf("read jobs: %w", err)
 	}
-	free := plan.PoweringUpForNothing(called, nodes, jobs)
+	requeues, unread := h.requeues(ctx, called, jobs)
+	free, kept := plan.PoweringUpForNothing(called, nodes, jobs, requeues)
+	if len(kept) > 0 {
+		h.Log.Warn("nodes left to their jobs, which Slurm might not requeue", zap.String("kept", slurm.Fold(kept)))
+	}
 	if len(free) == 0 {
-		return nil
+		return unread
 	}
 	if err := h.Slurm.UpdateNodes(ctx, free, slurm.NodeChange{State: "power_down_force", Reason: memo.ReasonPrefix + why.Error()}); err != nil {
-		return err
+		return errors.Join(unread, err)
 	}
 	h.Log.Warn("nodes returned to Slurm", zap.String("returned", slurm.Fold(free)))
-	return nil
+	return unread
+}
+
+// requeues returns which jobs of the called nodes Slurm would requeue if they lost their nodes. It
+// returns an error if it is unknown for some.
+func (h Hook) requeues(ctx context.Context, called []string, jobs []slurm.Job) (map[uint32]bool, error) {
+	var ids []uint32
+	for _, j := range jobs {
+		if slices.ContainsFunc(j.Nodes, func(name string) bool { return slices.Contains(called, name) }) {
+			ids = append(ids, j.ID)
+		}
+	}
+	records, err := h.Slurm.JobRecords(ctx, ids)
+	if err != nil {
+		err = fmt.Errorf("read job records: %w", err)
+	}
+	requeues := map[uint32]bool{}
+	for _, rec := range records {
+		requeues[rec.ID] = rec.Requeues()
+	}
+	return requeues, err
 }
 
 // send sends the call to the daemon, unless the daemon was already called.

@@ -22,7 +22,10 @@ import (
 // fakeSlurm has the nodes alpha-a3-0 and -1, which power up, and a job that runs on the second one.
 type fakeSlurm struct {
 	unread error
-	downed []string // nodes that were powered down by force
+	waits  []slurm.Job // more jobs
+	record error       // of JobRecords
+	stays  bool        // job 813 is not requeued
+	downed []string    // nodes that were powered down by force
 }
 
 func (s *fakeSlurm) Nodes(context.Context) ([]slurm.Node, error) {
@@ -31,7 +34,14 @@ func (s *fakeSlurm) Nodes(context.Context) ([]slurm.Node, error) {
 }
 
 func (s *fakeSlurm) Jobs(context.Context) ([]slurm.Job, error) {
-	return []slurm.Job{{ID: 812, State: slurm.JobRunning, Nodes: []string{"alpha-a3-1"}}}, nil
+	return append(s.waits, slurm.Job{ID: 812, State: slurm.JobRunning, Nodes: []string{"alpha-a3-1"}}), nil
+}
+
+func (s *fakeSlurm) JobRecords(context.Context, []uint32) ([]slurm.JobRecord, error) {
+	if s.record != nil {
+		return nil, s.record
+	}
+	return []slurm.JobRecord{{ID: 813, Batch: true, Requeue: !s.stays}}, nil
 }
 
 func (s *fakeSlurm) UpdateNodes(_ context.Context, names []string, change slurm.NodeChange) error {
@@ -59,6 +69,31 @@ func TestOnlyResumeReturnsNodesAndOnlyThoseWithoutAJob(t *testing.T) {
 		err := h.Run(t.Context(), wake.Call{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]"}, nil)
 		require.ErrorContains(t, err, verb+" alpha-a3-[0-1]: daemon not reachable (")
 		assert.Equal(t, downed, s.downed, verb)
+	}
+}
+
+// Slurm would end a job of salloc, or one with --no-requeue, without a message to its owner.
+func TestFailedResumeKeepsNodesOfJobsThatMayNotBeRequeued(t *testing.T) {
+	for name, c := range map[string]struct {
+		slurm  fakeSlurm
+		downed []string
+		fails  string
+	}{
+		"it is requeued":             {fakeSlurm{}, []string{"alpha-a3-0"}, ""},
+		"it is not requeued":         {fakeSlurm{stays: true}, nil, ""},
+		"its record cannot be read":  {fakeSlurm{record: errors.New("no slurmctld")}, nil, "read job records: no slurmctld"},
+		"it is not the first holder": {fakeSlurm{waits: []slurm.Job{{ID: 814, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}}}}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, _, logged := unreachable(t)
+			s := &c.slurm
+			s.waits = append(s.waits, slurm.Job{ID: 813, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}})
+			h.Slurm = s
+			require.ErrorContains(t, h.Run(t.Context(), wake.Call{Verb: Resume, Nodes: "alpha-a3-[0-1]"}, nil), c.fails)
+			assert.Equal(t, c.downed, s.downed)
+			kept := logged.FilterField(zap.String("kept", "alpha-a3-0")).Len()
+			assert.Equal(t, len(c.downed) == 0, kept == 1)
+		})
 	}
 }
 

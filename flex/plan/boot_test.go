@@ -247,6 +247,15 @@ func TestOnlyNodesWithoutARunningJobPowerUpForNothing(t *testing.T) {
 		if c.want {
 			want = []string{"alpha-a3-0"}
 		}
-		assert.Equal(t, want, PoweringUpForNothing([]string{"alpha-a3-0", "alpha-a3-7"}, nodes, jobs), name)
+		free, kept := PoweringUpForNothing([]string{"alpha-a3-0", "alpha-a3-7"}, nodes, jobs, map[uint32]bool{812: true})
+		assert.Equal(t, want, free, name)
+		assert.Empty(t, kept, name)
+		if c.job != "" {
+			for _, requeues := range []map[uint32]bool{nil, {812: false}} {
+				free, kept = PoweringUpForNothing([]string{"alpha-a3-0"}, nodes, jobs, requeues)
+				assert.Empty(t, free, "%s: Slurm might end the job", name)
+				assert.Equal(t, want, kept, name)
+			}
+		}
 	}
 }

@@ -372,8 +372,13 @@ var mutants = []mutant{
 	},
 	{
 		"a resume without a daemon powers down all its nodes", "flex/hook/hook.go",
-		"free := plan.PoweringUpForNothing(called, nodes, jobs)", "free := append(plan.PoweringUpForNothing(nil, nodes, jobs), called...)",
+		"h.Slurm.UpdateNodes(ctx, free,", "h.Slurm.UpdateNodes(ctx, called,",
 		[]string{"flex/hook"},
+	},
+	{
+		"a resume without a daemon ends a job that Slurm would not requeue", "flex/plan/hook.go",
+		"return !requeues[j.ID]", "return false",
+		[]string{"flex/hook", "flex/plan"},
 	},
 	{
 		"a node that powers up under a running job is returned", "flex/plan/hook.go",

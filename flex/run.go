@@ -179,10 +179,13 @@ func (r *Reconciler) Settle(ctx context.Context, lock leader.Lock, limit time.Du
 const syncTries = 3
 
 // Sync makes one pass, and further passes if an action failed. The usual cause is a half-finished
-// change of an interrupted pass.
+// change of an interrupted pass. It returns the outcome of the last pass that it could make.
 func (r *Reconciler) Sync(ctx context.Context, lock leader.Lock, only ...Filter) (out Outcome, err error) {
 	for try := range syncTries {
-		out, err = r.LockedPass(ctx, lock, only...)
+		var made Outcome
+		if made, err = r.LockedPass(ctx, lock, only...); err == nil {
+			out = made
+		}
 		if err != nil || out.Failed == 0 || try == syncTries-1 {
 			break
 		}

@@ -347,6 +347,30 @@ func TestSyncRetriesFailedActions(t *testing.T) {
 	})
 }
 
+// Another process queues between sync's first pass, of which an action failed, and its second.
+func TestSyncKeepsItsOutcomeIfAnotherProcessRetries(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+			Method: "regionInstanceGroupManagers.insert", Status: http.StatusConflict, Reason: "resourceNotReady", Times: 1,
+		}))
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.slurm.submit(2, "train", "alpha-a3-1")
+		go func() {
+			for len(w.slurm.passes()) == 0 || w.locked() {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if release, err := w.lock.Take(t.Context()); err == nil {
+				t.Cleanup(release)
+				w.queued(t)
+			}
+		}()
+		out, err := w.Sync(t.Context(), w.lock)
+		require.ErrorIs(t, err, leader.ErrQueued)
+		assert.NotZero(t, out.Failed)
+		assert.NotEmpty(t, out.Plan.Actions)
+	})
+}
+
 func TestPassesBackOffWhileSlurmIsUnreadable(t *testing.T) {
 	for interval, want := range map[time.Duration][]time.Duration{
 		30 * time.Second: {30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute},

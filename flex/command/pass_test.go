@@ -12,6 +12,7 @@ import (
 	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/view"
 )
 
 func TestPassFailsUnlessAllIsDoneOrAnotherProcessDoesIt(t *testing.T) {
@@ -37,6 +38,16 @@ func TestPassFailsUnlessAllIsDoneOrAnotherProcessDoesIt(t *testing.T) {
 		assert.EqualError(t, err, says)
 	}
 	for _, others := range []error{leader.ErrQueued, leader.ErrStandby} {
-		assert.NoError(t, outcome(interrupted, failed, fmt.Errorf("pass: %w", others)))
+		assert.NoError(t, outcome(interrupted, flex.Outcome{}, fmt.Errorf("pass: %w", others)))
+		assert.EqualError(t, outcome(t.Context(), failed, fmt.Errorf("pass: %w", others)), "1 of 2 actions failed; the next pass retries", "of an earlier pass")
 	}
+}
+
+func TestPassWithActionsWasNotSkipped(t *testing.T) {
+	for _, others := range []error{leader.ErrQueued, leader.ErrStandby} {
+		assert.Equal(t, others.Error(), skipped(view.Pass{}, others))
+		assert.Empty(t, skipped(view.Pass{Actions: make([]view.Action, 1)}, others))
+	}
+	assert.Empty(t, skipped(view.Pass{}, nil))
+	assert.Empty(t, skipped(view.Pass{}, errors.New("read nodes: refused")))
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // Unblock lets the next pass request instances of a nodeset again after too many failed to boot. It
-// returns the nodes with a cleared failure record. It fails if it cannot read a node of the
-// nodeset.
+// returns the nodes with a cleared failure record. It fails if it cannot read a node that may belong
+// to the nodeset.
 func Unblock(ctx context.Context, s Scheduler, cfg *config.Config, nodeset string) ([]string, error) {
 	var unread slurm.Unread
 	nodes, err := s.Nodes(ctx)
@@ -32,7 +32,7 @@ func Unblock(ctx context.Context, s Scheduler, cfg *config.Config, nodeset strin
 	}
 	unread = slices.DeleteFunc(unread, func(row slurm.UnreadRow) bool {
 		set, _, ok := cfg.Find(row.Name)
-		return !ok || set.Name != nodeset
+		return row.Name != "" && (!ok || set.Name != nodeset)
 	})
 	if len(unread) > 0 {
 		return names, unread

@@ -3,6 +3,7 @@ package flex
 import (
 	"context"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +69,22 @@ func TestUnreadableRowStopsNoPass(t *testing.T) {
 		assert.Empty(t, names)
 		_, err = Unblock(t.Context(), w.Scheduler, w.Config, "a3")
 		require.EqualError(t, err, "node alpha-a3-2 cannot be read: rubbish")
+	})
+}
+
+// nameless is a Slurm whose row of alpha-a3-2 lacks even the name.
+type nameless struct{ *controller }
+
+func (s nameless) Nodes(ctx context.Context) ([]slurm.Node, error) {
+	nodes, err := s.controller.Nodes(ctx)
+	nodes = slices.DeleteFunc(nodes, func(n slurm.Node) bool { return n.Name == "alpha-a3-2" })
+	return spoil(slurm.NodeRow, "", nodes, err)
+}
+
+func TestUnblockFailsIfARowMayBeOfItsNodeset(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, err := Unblock(t.Context(), nameless{w.slurm}, w.Config, "a3")
+		require.EqualError(t, err, "a node row cannot be read: rubbish")
 	})
 }
 

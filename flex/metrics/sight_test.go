@@ -174,6 +174,19 @@ func TestMachineIsIdleSinceItsLastJobOrCreation(t *testing.T) {
 	}
 }
 
+func TestIdleTimeIsUnknownWhileTheCreationTimeIsUnread(t *testing.T) {
+	for _, busy := range []time.Time{{}, noon.Add(-time.Hour)} {
+		w := newWorld(t)
+		w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
+		w.Nodes("alpha-a3-1", scenetest.Idle)
+		w.Snap.Nodes[1].LastBusyTime = busy
+		in := w.Machine("alpha-a3-1", "alpha-a3-job-1")
+		in.Created, in.Unread = time.Time{}, "creationTimestamp is missing"
+		w.pass(time.Minute)
+		assert.Zero(t, w.value("slurmflex_longest_idle_seconds", "a3"))
+	}
+}
+
 func TestKeptMachineIsIdleAfterKeepIdle(t *testing.T) {
 	w := newWorld(t)
 	w.Config.FlexSetOf("alpha-a3-1").Flex.KeepIdle = 90 * time.Minute

@@ -33,7 +33,8 @@ func (t *tally) enter(in scene.Machine, now time.Time) {
 	if !in.Until().IsZero() && jobsEnd(n).After(in.Until()) {
 		t.cutOff = earlier(t.cutOff, in.Until())
 	}
-	if n.Set.IsStatic(n.Index) || n.State.Power() != slurm.On || n.State.Held() {
+	if n.Set.IsStatic(n.Index) || n.State.Power() != slurm.On || n.State.Held() ||
+		in.Created.IsZero() { // unread; the node's last job may have had an earlier machine
 		return
 	}
 	since := in.Created

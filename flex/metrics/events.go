@@ -62,6 +62,7 @@ func newEvents(f promauto.Factory) events {
 		}, []string{"nodeset"}),
 	}
 	e.forget()
+	e.raced = map[string]int64{}
 	return e
 }
 
@@ -98,10 +99,10 @@ func (e *events) lose(s *scene.Scene, losses []scene.Loss) {
 	e.lost.Close(s, func(string, *int) bool { return true }) // looks must be consecutive
 }
 
-// forget makes the next look count as the first one.
+// forget makes the next look count as the first one. Race losses stay counted: the history, too,
+// continues with the leases that it has seen.
 func (e *events) forget() {
 	e.machines, e.failed, e.lost = ledger.Book[ledger.Machine, followed]{}, ledger.Book[request, struct{}]{}, ledger.Book[string, int]{}
-	e.raced = map[string]int64{}
 }
 
 // enterRace counts the race losses of a lease since the last look. Losses that an ongoing lease

@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -123,11 +124,18 @@ func New(r *prometheus.Registry, cfg *config.Config, version string, now func() 
 	return m
 }
 
-// Use makes another configuration apply from now on.
+// Use makes another configuration apply from now on, and forgets the quotas of regions that it lacks.
 func (m *Metrics) Use(cfg *config.Config) {
 	m.mu.Lock()
+	old := m.cfg
 	m.cfg = cfg
 	m.mu.Unlock()
+	regions := cfg.FlexRegions()
+	for _, region := range old.FlexRegions() {
+		if !slices.Contains(regions, region) {
+			m.Quotas(region, nil)
+		}
+	}
 	m.begin()
 }
 

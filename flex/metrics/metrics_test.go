@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/config"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -412,4 +413,24 @@ func TestQuotasAreTheLastOnesRead(t *testing.T) {
 	assert.InDelta(t, 150, testutil.ToFloat64(w.quotaLimit), 0)
 	w.Stood(leader.ErrStandby)
 	assert.Zero(t, testutil.CollectAndCount(w.quotaUsed)+testutil.CollectAndCount(w.quotaLimit), "this host no longer knows the quotas")
+}
+
+func TestQuotasOfARegionThatAReloadDropsAreForgotten(t *testing.T) {
+	w := newWorld(t)
+	flexSets := func(zones ...string) *config.Config {
+		var sets []string
+		for i, zone := range zones {
+			sets = append(sets, scenetest.FlexSet(fmt.Sprint("s", i), zone, "node_count_dynamic_max: 3", ""))
+		}
+		return scenetest.Cluster("", sets...)
+	}
+	w.Use(flexSets("us-central1-a", "europe-west4-b"))
+	for _, region := range []string{scenetest.US, scenetest.Europe} {
+		w.Quotas(region, []mig.Quota{{Metric: "CPUS", Usage: 99, Limit: 100}})
+	}
+	w.Use(flexSets("us-central1-a"))
+	for _, quota := range []*prometheus.GaugeVec{w.quotaUsed, w.quotaLimit} {
+		assert.Equal(t, 1, testutil.CollectAndCount(quota))
+	}
+	assert.InDelta(t, 99, w.value("slurmflex_quota_used", "CPUS", scenetest.US), 0)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/history"
+	"slurmflex/flex/leader"
 )
 
 const raceLost = "slurmflex_race_lost_machine_seconds_total"
@@ -37,4 +38,17 @@ func TestRaceLossOfAnEarlierProcessIsNotCountedAgain(t *testing.T) {
 	w.Leased(e, false)
 	w.Leased(e, true)
 	assert.Zero(t, w.value(raceLost, "a3"))
+}
+
+func TestRaceLossIsCountedOnceAcrossAStandby(t *testing.T) {
+	w := newWorld(t)
+	e := lease("physics")
+	e.NodeSet = "a3"
+	w.Leased(e, false)
+	e.RaceLost = 300
+	w.Leased(e, false)
+	w.Stood(leader.ErrStandby)
+	w.Leased(e, true) // it has ended meanwhile
+	assert.EqualValues(t, 300, w.value(raceLost, "a3"))
+	assert.Empty(t, w.events.raced)
 }

@@ -87,7 +87,7 @@ func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
 
 // pass looks and acts once, under the lock.
 func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
-	release, err := d.Lock.Take(ctx)
+	release, err := d.Lock.TakeForPart(ctx)
 	if err != nil {
 		return takedown.Plan{}, err
 	}

@@ -200,7 +200,11 @@ func (r *Reconciler) Sync(ctx context.Context, lock leader.Lock, only ...Filter)
 
 // LockedPass makes one pass under the lock.
 func (r *Reconciler) LockedPass(ctx context.Context, lock leader.Lock, only ...Filter) (Outcome, error) {
-	release, err := lock.Take(ctx)
+	take := lock.Take
+	if len(only) > 0 {
+		take = lock.TakeForPart
+	}
+	release, err := take(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}

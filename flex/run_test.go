@@ -325,6 +325,26 @@ func TestSettle(t *testing.T) {
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
+// Without a daemon, a resume's pass and a gc wait for cron's pass; gc requests nothing.
+func TestPassOfAHookIsNotLeftToAGC(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		release, err := w.lock.Take(t.Context())
+		require.NoError(t, err)
+		done := make(chan error)
+		other := w.Reconciler
+		w.begin() // another process
+		go func() { _, err := other.Sync(t.Context(), w.lock, OnlyCollect); done <- err }()
+		time.Sleep(time.Second)
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		go func() { done <- w.Settle(t.Context(), w.lock, 5*time.Minute) }()
+		time.Sleep(time.Second)
+		release()
+		require.NoError(t, <-done)
+		require.NoError(t, <-done)
+		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
+	})
+}
+
 func TestSyncRetriesFailedActions(t *testing.T) {
 	fault := fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Status: http.StatusConflict, Reason: "resourceNotReady"}
 	tests := map[string]struct{ times, passes, failed int }{

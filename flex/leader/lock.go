@@ -16,12 +16,19 @@ import (
 )
 
 // Lock lets one process on this host reconcile at a time: the daemon, passes that hooks start, or
-// cron. It consists of two files in a private folder. The kernel releases them when their holder
+// cron. It consists of three files in a private folder. The kernel releases them when their holder
 // dies. Between hosts, the Permission decides before each pass.
 type Lock struct {
 	Dir        string      // must exist with mode 0700 and belong to the user that makes the passes
 	Permission *Permission // nil: any process that holds the files may reconcile
 }
+
+// The files.
+const (
+	running  = "round.lock"
+	nextFull = "next.lock" // of the process that waits to start a full pass
+	nextPart = "part.lock" // of the process that waits to start a pass that does only some of the work
+)
 
 // ErrQueued is the error if another process is already waiting to start a pass. One more pass would
 // see nothing new.
@@ -29,8 +36,16 @@ var ErrQueued = errors.New("another pass is about to start")
 
 // Take waits until no other pass is running. It returns ErrQueued immediately if another process is
 // already waiting, because that process's pass has not started to look.
-func (l Lock) Take(ctx context.Context) (release func(), err error) {
-	next, err := l.open("next.lock")
+func (l Lock) Take(ctx context.Context) (release func(), err error) { return l.take(ctx, nextFull) }
+
+// TakeForPart is Take for a pass that does only some of the work. Such passes have a queue of their
+// own, because no full pass may be left to them.
+func (l Lock) TakeForPart(ctx context.Context) (release func(), err error) {
+	return l.take(ctx, nextPart)
+}
+
+func (l Lock) take(ctx context.Context, queue string) (release func(), err error) {
+	next, err := l.open(queue)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +56,7 @@ func (l Lock) Take(ctx context.Context) (release func(), err error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", next.Name(), err)
 	}
-	pass, err := l.open("round.lock")
+	pass, err := l.open(running)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +69,10 @@ func (l Lock) Take(ctx context.Context) (release func(), err error) {
 
 // Awaited reports whether another process waits for the lock. Only the process that holds the lock
 // may ask, right before it looks: a process that arrives during the question gets ErrQueued.
-func (l Lock) Awaited() bool {
-	next, err := l.open("next.lock")
+func (l Lock) Awaited() bool { return l.isTaken(nextFull) || l.isTaken(nextPart) }
+
+func (l Lock) isTaken(queue string) bool {
+	next, err := l.open(queue)
 	if err != nil {
 		return false
 	}
@@ -65,7 +82,7 @@ func (l Lock) Awaited() bool {
 
 // Usable returns why the lock cannot be taken, regardless of its current holder.
 func (l Lock) Usable() error {
-	f, err := l.open("next.lock")
+	f, err := l.open(nextFull)
 	if err != nil {
 		return err
 	}

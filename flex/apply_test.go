@@ -244,6 +244,29 @@ func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 	})
 }
 
+// slurmctld ignores a slurmd that booted before its node was last powered up, so an expedited job can
+// never start on its first machine.
+func TestExpeditedJobGetsAnotherMachineAfterAFailedBoot(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.deaf = true
+		start := func() {
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.slurm.jobs[1].Start, w.slurm.jobs[1].Limit.Duration = time.Now(), 24*time.Hour
+		}
+		start()
+		for range 6 * 60 { // an hour
+			w.mustPass(t.Context())
+			time.Sleep(10 * time.Second)
+			if w.slurm.jobs[1].State == slurm.JobPending {
+				w.slurm.deaf = false
+				start()
+			}
+		}
+		assert.Equal(t, 2, w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"], "the broken machine is replaced")
+		assert.False(t, w.slurm.nodes["alpha-a3-0"].State.Has(slurm.PoweringUp), "the new one has registered")
+	})
+}
+
 func TestRejectedRequestIsTriedMaxAttemptsTimes(t *testing.T) {
 	for name, switches := range map[string]fakegce.Switches{
 		"with a record of each attempt": {}, "without a record of any": {ForgetRefused: true},

@@ -153,6 +153,19 @@ func TestMachineOlderThanThePowerUpIsReplaced(t *testing.T) {
 		"delete instances alpha-a3-0 of alpha-a3-job-6", "its job still exists")
 }
 
+// With --requeue=expedite, Slurm restarts a job on the node whose machine did not boot.
+func TestMachineOlderThanItsOwnJobsAllocationIsReplaced(t *testing.T) {
+	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-7"
+	in := func(made, start time.Duration, state slurm.JobState, more ...part) []string {
+		return actions(Compute(scene.Of(with(t, "boot_timeout: 600"), seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", state, "alpha-a3-0"),
+			leasedTo(7, "alpha-a3-0", made, 50*time.Minute), started(7, start), and(more...)))))
+	}
+	assert.Contains(t, in(11*time.Minute, time.Minute, configured), makesRoom, "it can never register")
+	assert.NotContains(t, in(11*time.Minute, 61*time.Second, configured), makesRoom, "it may have booted for this allocation")
+	assert.NotContains(t, in(11*time.Minute, 0, slurm.JobRunning), makesRoom, "it has registered since the nodes were read")
+	assert.NotContains(t, in(11*time.Minute, time.Minute, configured, func(s *setting) { s.Skew = time.Hour }), makesRoom, "its age is not certain")
+}
+
 func TestMachineOfAnotherJobIsReplacedIfItsLeaseIsTooShort(t *testing.T) {
 	given := func(ends time.Duration, limit string, machine ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),

@@ -320,6 +320,7 @@ func (s *sight) works(node string) bool {
 // runs on it, because an old machine may not help on a node that is powered up again. An instance
 // of a shared group counts as created for the task that was there. An instance created for its node
 // counts as created for the jobs that were allocated the node before the instance had booted. An
+// instance that had its time to boot before its own job was allocated the node again may go. An
 // instance that did not boot in time is not spared if Slurm would end a job without its node.
 func (s *sight) spared(instances []mig.Instance) []string {
 	return running(slices.DeleteFunc(slices.Clone(instances), func(in mig.Instance) bool {
@@ -328,12 +329,13 @@ func (s *sight) spared(instances []mig.Instance) []string {
 			stamp = g.Stamp
 		}
 		set, _, _ := s.cfg.Find(in.Name)
-		forAny := !stamp.ForJobs() && (set == nil || set.Flex == nil || set.Flex.BootTimeout == 0 ||
-			slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
-				return holdsNodes(j.State) && j.Start.Before(in.Created.Add(set.Flex.BootTimeout))
-			}))
+		untimed := set == nil || set.Flex == nil || set.Flex.BootTimeout == 0
+		mayBoot := func(j slurm.Job) bool {
+			return holdsNodes(j.State) && (untimed || j.Start.Before(in.Created.Add(set.Flex.BootTimeout)))
+		}
+		forAny := !stamp.ForJobs() && (untimed || slices.ContainsFunc(s.jobs[in.Name], mayBoot))
 		if forAny || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
-			return holdsNodes(j.State) && (j.ID == stamp.Job || stamp.IsFor(j.ID, j.Array(), j.User) && !in.Created.Before(j.Start) && j.State != slurm.JobCompleting)
+			return holdsNodes(j.State) && (j.ID == stamp.Job && mayBoot(j) || stamp.IsFor(j.ID, j.Array(), j.User) && !in.Created.Before(j.Start) && j.State != slurm.JobCompleting)
 		}) {
 			busy = s.busy(in.Name, holdsNodes)
 		}

@@ -33,27 +33,29 @@ func Lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 // than the job needs by at most this much is as good as a new one.
 const bootLoss = 5 * time.Minute
 
-// IsLeftover reports whether the instance of a rising node was created for a job that has left the
-// node, is older than the allocation of the node to its present job, and cannot serve that job, for
-// one of two reasons. Either the instance has had its time to boot: slurmctld ignores a slurmd that
-// booted before the node was last powered up, so the node can never register. Or its lease ends
-// before the job could finish.
+// IsLeftover reports whether the instance of a rising node is older than the allocation of the node
+// to its present job, and cannot serve that job, for one of two reasons. Either the instance has had
+// its time to boot: slurmctld ignores a slurmd that booted before the node was last powered up, so
+// the node can never register. Or its lease ends before the job could finish.
 //
-// The instance of a group that jobs share was created for the job that held the node at
-// that time. An instance that was created for the node itself serves all jobs, unless its time to
-// boot had already passed when the jobs were allocated the node.
+// An instance serves the job that it was created for, unless its time to boot had already passed
+// when the job was allocated the node, as after a requeue to the same node. The instance of a group
+// that jobs share was created for the job that held the node at that time. An instance that was
+// created for the node itself serves all jobs in the same way.
 func (s *Scene) IsLeftover(m *Node, in Machine) bool {
 	job, stamp := m.Owner(), in.Origin()
-	if m.Power != Rising || job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) ||
-		slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool { return j.ID == stamp.Job }) {
+	if m.Power != Rising || job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) {
 		return false
 	}
 	limit := m.Set.Flex.BootTimeout
-	mayBoot := func(j *slurm.Job) bool { return limit == 0 || j.Start.Before(in.Created.Add(limit)) }
-	if !stamp.ForJobs() && slices.ContainsFunc(m.Holders, mayBoot) {
+	spent := limit > 0 && s.IsOld(in.Created, limit)
+	serves := func(j *slurm.Job) bool {
+		return (!stamp.ForJobs() || j.ID == stamp.Job) && (!spent || j.Start.Before(in.Created.Add(limit)))
+	}
+	if slices.ContainsFunc(m.Holders, serves) {
 		return false
 	}
-	return limit > 0 && s.IsOld(in.Created, limit) || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)
+	return spent || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)
 }
 
 // isTooShort reports whether a job that starts at start could finish on a new lease but not on the

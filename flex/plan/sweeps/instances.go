@@ -98,7 +98,7 @@ func useless(w *demand.Wanted, in scene.Machine, b *budget) (why string, stopped
 	case m != nil && stopped && (m.Power == scene.Rising || m.State.Has(slurm.NotResponding)):
 		return b.unasked("it is stopped, and cannot be started again"), stopped
 	case m != nil && w.Scene.IsLeftover(m, in):
-		return b.unasked("it is from before the job that waits for its node, and cannot serve that one"), stopped
+		return b.unasked("it is from before its node was last allocated, and cannot serve the job that waits there"), stopped
 	case m != nil && isReplaced(w, m):
 		return b.unasked("it did not join Slurm within boot_timeout, and Slurm would end the job that waits for it"), stopped
 	case m == nil && w.Scene.IsOrphaned(in.Name) && w.Scene.IsOld(in.Created, scene.OrphanedAfter):

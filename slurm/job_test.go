@@ -327,6 +327,20 @@ func TestUnreadableRecordAffectsOnlyItsJob(t *testing.T) {
 	require.Equal(t, uint32(8), records[0].ID)
 }
 
+// slurmctld counts failed launches of a batch job in its BatchFlag.
+func TestRelaunchedBatchJobIsABatchJob(t *testing.T) {
+	for flag, batch := range map[string]bool{"0": false, "1": true, "2": true, "3": true} {
+		records, err := ParseJobRecords([]byte("7|MARK|CONFIGURING|1|"+flag+"|N/A|0:00|(null)<MARK>(null)\n"), "MARK", []uint32{7})
+		require.NoError(t, err)
+		require.Equal(t, []JobRecord{{ID: 7, State: JobConfiguring, Requeue: true, Batch: batch}}, records)
+	}
+	for _, flag := range []string{"", "x", "-1", "(null)"} {
+		records, err := ParseJobRecords([]byte("7|MARK|CONFIGURING|1|"+flag+"|N/A|0:00|(null)<MARK>(null)\n"), "MARK", []uint32{7})
+		require.Error(t, err)
+		require.Empty(t, records)
+	}
+}
+
 // A3: an AdminComment may have lines like rows of squeue. Unless they contain this call's mark,
 // they stay part of their own job's comment.
 func FuzzAnAdminCommentForgesNoRecord(f *testing.F) {

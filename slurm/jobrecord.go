@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -121,9 +122,13 @@ func parseJobRecord(id uint32, row, mark string) (JobRecord, error) {
 	if err != nil {
 		return JobRecord{}, err
 	}
+	batch, err := strconv.ParseUint(values[4], 10, 16) // slurmctld counts failed launches in it
+	if err != nil {
+		return JobRecord{}, fmt.Errorf("BatchFlag %s", quote(values[4]))
+	}
 	return JobRecord{
 		ID: id, State: JobState(values[2]),
-		Requeue: values[3] == "1", Batch: values[4] == "1", AdminComment: notNull(admin), Comment: notNull(own),
+		Requeue: values[3] == "1", Batch: batch > 0, AdminComment: notNull(admin), Comment: notNull(own),
 		Deadline: deadline, MinTime: ParseLimit(values[6]).Duration,
 	}, nil
 }

@@ -80,6 +80,22 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobRunning}, w.slurm.queue())
 			assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down_force")
 		},
+		"a job that got other nodes before its nodes are returned is not cancelled": func(t *testing.T, w *world) {
+			flex := w.slurm.cfg.NodeSets[0].Flex
+			flex.ProvisionTimeout, flex.OnProvisionTimeout = 10*time.Minute, config.Cancel
+			w.waiting(1, "train", "alpha-a3-0")
+			time.Sleep(11 * time.Minute)
+			_, p, err := w.Look(t.Context())
+			require.NoError(t, err)
+			require.IsType(t, action.ReturnNodes{}, p.Actions[0])
+
+			// Its owner requeues it, and Slurm starts it at once on another node.
+			w.slurm.free([]string{"alpha-a3-0"})
+			w.slurm.submit(1, "train", "alpha-a3-1")
+			assert.EqualError(t, w.hands().Do(t.Context(), p.Actions[0]), "job 1 no longer has alpha-a3-0")
+			assert.Contains(t, w.slurm.queue(), uint32(1))
+			assert.NotContains(t, w.slurm.comment[1], "cancelled")
+		},
 		"a job is taken only if its record was read": func(t *testing.T, w *world) {
 			hopeless(w)
 			w.slurm.illegible = errors.New("squeue: Unable to contact slurm controller")

@@ -76,8 +76,15 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 			return fmt.Errorf("job %d keeps its nodes: Slurm would end it", rec.ID)
 		}
 	}
-	if _, err := h.untaken(ctx, a.Nodes, append([]uint32{a.Job}, a.Others...)...); err != nil {
+	q, err := h.queue(ctx)
+	if err != nil {
 		return err
+	}
+	if _, err := q.untaken(a.Nodes, append([]uint32{a.Job}, a.Others...)...); err != nil {
+		return err
+	}
+	if a.Door == "" && !q.has(a.Job, a.Nodes) {
+		return fmt.Errorf("job %d no longer has %s", a.Job, slurm.Fold(a.Nodes))
 	}
 	for _, rec := range records {
 		text := memo.OwnComment + a.Comment(rec.ID, h.Now())

@@ -13,6 +13,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
@@ -253,6 +254,17 @@ func TestLeaseReservationCountsFromMachineCreation(t *testing.T) {
 	})
 }
 
+// outlives lets job 1 run until 15 minutes before its lease ends.
+func (w *world) outlives(record slurm.JobRecord) {
+	set, _, _ := w.Config.Find("alpha-one-0")
+	set.Flex.OnLeaseEnd, set.Flex.LeaseEndWarning, set.Flex.LeaseEndSignal = config.RequeueFirst, 10*time.Minute, "USR1"
+	w.slurm.records = map[uint32]slurm.JobRecord{1: record}
+	w.running(1, "shared", "alpha-one-0")
+	w.slurm.jobs[1].Limit, w.slurm.jobs[1].State = slurm.Limit{Kind: slurm.LimitSet, Duration: 5 * time.Hour}, slurm.JobRunning
+	time.Sleep(set.Flex.MaxRunDuration - 15*time.Minute)
+	w.settle()
+}
+
 func TestAJobThatOutlivesItsLease(t *testing.T) {
 	type outcome struct {
 		record   slurm.JobRecord
@@ -275,13 +287,7 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 			slurm.JobRecord{Requeue: true}, nil, 1, slurm.JobRunning, "; warned at ",
 		},
 	}, func(t *testing.T, w *world, want outcome) {
-		set, _, _ := w.Config.Find("alpha-one-0")
-		set.Flex.OnLeaseEnd, set.Flex.LeaseEndWarning, set.Flex.LeaseEndSignal = config.RequeueFirst, 10*time.Minute, "USR1"
-		w.slurm.records = map[uint32]slurm.JobRecord{1: want.record}
-		w.running(1, "shared", "alpha-one-0")
-		w.slurm.jobs[1].Limit, w.slurm.jobs[1].State = slurm.Limit{Kind: slurm.LimitSet, Duration: 5 * time.Hour}, slurm.JobRunning
-		time.Sleep(set.Flex.MaxRunDuration - 15*time.Minute)
-		w.settle()
+		w.outlives(want.record)
 		assert.Empty(t, w.slurm.signals)
 		for range 26 { // each in a new process
 			time.Sleep(30 * time.Second)
@@ -292,6 +298,42 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 		assert.Len(t, w.slurm.notices, want.notices)
 		assert.Equal(t, want.state, w.slurm.jobs[1].State)
 		assert.Contains(t, w.slurm.comment[1], want.comments)
+	})
+}
+
+func TestJobIsSignalledOnceAlthoughAFirstReadFailed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.outlives(slurm.JobRecord{Batch: true, Requeue: true, Comment: "slurmflex:signal"})
+		time.Sleep(6 * time.Minute)
+		w.settle()
+		require.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		warned := w.slurm.comment[1]
+		require.Contains(t, warned, memo.Warned)
+
+		w.begin() // the daemon restarts, and slurmctld is busy
+		w.slurm.illegible = errors.New("squeue: Socket timed out")
+		_, p, err := w.Look(t.Context())
+		require.NoError(t, err)
+		w.slurm.illegible = nil
+		w.hands().Work(t.Context(), p.Actions)
+		for range 10 {
+			assert.Equal(t, warned, w.slurm.comment[1])
+			time.Sleep(5 * time.Second)
+			w.mustPass(t.Context())
+		}
+		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+	})
+}
+
+func TestRecordsAreReadUntilOneReadHasSucceeded(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "shared", "alpha-one-0")
+		w.begin()
+		w.slurm.illegible = errors.New("squeue: Socket timed out")
+		w.passes(2, time.Second)
+		w.slurm.illegible, w.slurm.asked = nil, nil
+		w.passes(3, time.Second)
+		assert.Equal(t, [][]uint32{{1}}, w.slurm.asked)
 	})
 }
 

@@ -34,6 +34,10 @@ func (h Hands) commentJob(ctx context.Context, a action.CommentJob) error {
 		return err
 	}
 	rec := records[0]
+	if memo.Continues(rec.AdminComment, a.Text) { // the plan was made before the record was read
+		h.Memory.Owners.NoteTold(rec.ID, rec.AdminComment)
+		return nil
+	}
 	if err := h.Tell(ctx, rec, a.Text); err != nil {
 		return err
 	}

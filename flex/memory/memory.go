@@ -70,4 +70,5 @@ func (m *Memory) StandBy() {
 // StartOver makes the next pass read as much as the first pass of a process.
 func (m *Memory) StartOver() {
 	m.started, m.Settings.read = time.Time{}, time.Time{}
+	m.Owners.Begin(false)
 }

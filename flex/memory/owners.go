@@ -16,6 +16,7 @@ import (
 type Owners struct {
 	mu    sync.Mutex
 	known map[uint32]Owner
+	begun bool // the records of all jobs on flex nodes have been read once
 }
 
 // Owner is what is known about a job and its owner.
@@ -77,6 +78,20 @@ func (o *Owners) NoteTold(job uint32, text string) {
 	known := o.known[job]
 	known.Told = text
 	o.known[job] = known
+}
+
+// Begun reports whether this process has read the records of all jobs that it found on flex nodes.
+func (o *Owners) Begun() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.begun
+}
+
+// Begin notes whether this process has read these records, or must read those that are missing.
+func (o *Owners) Begin(read bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.begun = read
 }
 
 // Last returns the known record of a job.

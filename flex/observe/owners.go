@@ -20,9 +20,9 @@ const rereadAfter = 5 * time.Minute
 
 // observeOwners reads the missing records of jobs with one call: of pending jobs with a door, of
 // jobs on flex nodes that are powering up, and of jobs on flex nodes with salvage. If the record of
-// one of the waiting jobs is old, it reads the records of all of them again. In the first pass of a
-// process, it also reads the records of all other jobs on flex nodes, and of pending jobs that were
-// requeued or held.
+// one of the waiting jobs is old, it reads the records of all of them again. Until this has once
+// succeeded in a process, it also reads the records of all other jobs on flex nodes, and of pending
+// jobs that were requeued or held.
 func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	rising := make(map[string]bool, len(snap.Nodes))
 	for _, n := range snap.Nodes {
@@ -35,7 +35,7 @@ func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 		}
 	}
 	var ids, waiting []uint32
-	isOld := false
+	isOld, begins := false, !o.Memory.Owners.Begun()
 	for _, j := range snap.Jobs {
 		last := o.Memory.Owners.Last(j.ID)
 		waits := j.State.Waits() && !j.IsTasks() && doors[j.Address()] || j.State == slurm.JobConfiguring
@@ -44,11 +44,11 @@ func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 			waiting = append(waiting, j.ID)
 			isOld = isOld || snap.Begun.Sub(last.At) >= rereadAfter
 		case last.Read:
-		case j.State.Waits() && !j.IsTasks() && (doors[j.Address()] || snap.Begun.Equal(snap.Started) && o.isBack(j, snap.Begun)):
+		case j.State.Waits() && !j.IsTasks() && (doors[j.Address()] || begins && o.isBack(j, snap.Begun)):
 			ids = append(ids, j.ID)
 		case j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
 			set, _, ok := o.Config.Find(name)
-			return ok && set.Flex != nil && (rising[name] || set.Flex.Salvage || snap.Begun.Equal(snap.Started))
+			return ok && set.Flex != nil && (rising[name] || set.Flex.Salvage || begins)
 		}):
 			ids = append(ids, j.ID)
 		}
@@ -59,6 +59,8 @@ func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	if _, err := o.Memory.Owners.Read(ctx, o.Slurm, ids...); err != nil {
 		// Those jobs are not returned to Slurm, and the next pass reads their records.
 		o.Log.Debug("job records not read", zap.Error(err))
+	} else if begins {
+		o.Memory.Owners.Begin(true)
 	}
 }
 

@@ -3,6 +3,7 @@ package flex
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -322,6 +323,19 @@ func TestJobIsSignalledOnceAlthoughAFirstReadFailed(t *testing.T) {
 			w.mustPass(t.Context())
 		}
 		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+	})
+}
+
+func TestJobIsWarnedAndRequeuedAlthoughItsRegionIsUnread(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.outlives(slurm.JobRecord{Batch: true, Requeue: true, Comment: "slurmflex:signal"})
+		for _, method := range []string{"instances.aggregatedList", "instances.list"} {
+			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, Status: http.StatusServiceUnavailable, Times: 100_000}))
+		}
+		w.passes(26, 30*time.Second)
+		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)
+		assert.Contains(t, w.slurm.comment[1], "requeued: the lease of its nodes ends or maintenance of a host begins at ")
 	})
 }
 

@@ -63,6 +63,12 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	once.Reservations = nil
 	in("nor by an end that only one look has seen", once, "reserve alpha-a3-0 from 2026-11-21T12:01:00Z for 10 min", "reserve alpha-a3-1 from 2026-11-21T13:01:00Z for 10 min")
 	in("nor by a clock that is ahead", seen(runsFor("5:00:00", time.Minute), asks, func(s *setting) { s.Skew = time.Hour }))
+	unread := seen(runsFor("5:00:00", time.Minute), unseen("us-central1"), told(7, endsAt(time.Minute)+warnedThen))
+	unread.Instances, unread.Groups = nil, nil
+	in("nor by its lease's end in an unread region that no pass of this process has seen", unread)
+	unread.Ends = map[string]time.Time{"alpha-a3-0": noon.Add(time.Minute)}
+	in("but by one that an earlier pass has seen", unread,
+		says("flex-start: requeued: the lease of its nodes ends or maintenance of a host begins at 2026-11-21T12:01:00Z, before its time limit"), requeued)
 	situations(t, with(t, "lease_end_warning: 600"))("a job is only warned where it is not to be requeued",
 		seen(runsFor("5:00:00", time.Minute), asks, told(7, endsAt(time.Minute)+warnedThen)))
 	situations(t, with(t, "on_lease_end: requeue"))("and only requeued where it is not to be warned", seen(runsFor("5:00:00", time.Minute), asks), requeuesAt(time.Minute), requeued)

@@ -243,7 +243,7 @@ func endsNoJobButByCancel(s *sight, p plan.Plan) (wrong []string) {
 }
 
 // endsJobsInTime: a job is signalled or requeued only while it runs on a machine with a lease that
-// ends soon. It is not requeued if Slurm would lose it.
+// ends soon, as this pass saw, or in an unseen region an earlier one. It is not requeued if Slurm would lose it.
 func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var job uint32
@@ -264,10 +264,13 @@ func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 		}
 		at := slices.IndexFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == job && j.State == slurm.JobRunning })
 		if at < 0 || !slices.ContainsFunc(s.snap.Jobs[at].Nodes, func(name string) bool {
-			return slices.ContainsFunc(s.instances[name], func(in mig.Instance) bool {
-				left := in.Until().Sub(s.snap.Now)
+			soon := func(end time.Time) bool {
+				left := end.Sub(s.snap.Now)
 				return left > 0 && left <= within
-			})
+			}
+			set, _, known := s.cfg.Find(name)
+			return slices.ContainsFunc(s.instances[name], func(in mig.Instance) bool { return soon(in.Until()) }) ||
+				known && s.snap.Unseen[set.Region] != nil && soon(s.snap.Ends[name])
 		}) {
 			wrong = append(wrong, fmt.Sprintf("job %d runs on, or not at all: %s, because %s", job, a, a.Because()))
 		}

@@ -119,8 +119,9 @@ func (w *world) snapshot() scene.Snapshot {
 	return s
 }
 
-// recall adds the last known state of unseen regions.
+// recall adds the last known state of unseen regions, and when machines there end.
 func (w *world) recall(s *scene.Snapshot) {
+	s.Ends = map[string]time.Time{}
 	for _, region := range w.recalled {
 		if s.Unseen[region] == nil {
 			continue
@@ -134,6 +135,9 @@ func (w *world) recall(s *scene.Snapshot) {
 		for _, in := range inOrder(w.instances) {
 			if in.Region == region {
 				known.Instances = append(known.Instances, in)
+			}
+			if in.Region == region && !in.Until().IsZero() && w.nodes[in.Name].State.Power() == slurm.On {
+				s.Ends[in.Name] = in.Until()
 			}
 		}
 		if s.LastKnown == nil {

@@ -71,7 +71,7 @@ func LossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 // EndText describes when a job's nodes end, if that is before the job's time limit or if the job's
 // owner was last notified of a wait that is now over. Otherwise it is empty.
 func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
-	end, _ := s.FirstEnd(j)
+	end := s.FirstEnd(j).At
 	text := memo.OwnComment
 	switch {
 	case end.IsZero():

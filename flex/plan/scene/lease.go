@@ -106,31 +106,46 @@ func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
 	return end, ended
 }
 
-// addEnds finds, for each job, the machine that ends first.
+// End is when a job's first machine ends, and why.
+type End struct {
+	At   time.Time
+	Node *Node
+	What string // what ends, or begins, at that time
+}
+
+// addEnds finds, for each job, the machine that ends first. In an unread region an end that this
+// process saw earlier counts.
 func (s builder) addEnds() {
 	for _, m := range s.nodes {
 		for _, in := range m.Machines {
 			if in.Until().IsZero() || !s.Ours(in) {
 				continue
 			}
-			for _, j := range m.Holders {
-				if first, other := s.ends[j.ID]; !other || in.Until().Before(first.Until()) {
-					s.ends[j.ID] = in
-				}
+			what := leaseEnds
+			if !in.Until().Equal(in.Terminates) {
+				what = "maintenance of the host of " + in.Name + " begins"
 			}
+			s.addEnd(End{in.Until(), m, what})
+		}
+		if seen, known := s.Seen.Ends[m.Name]; known && s.Unseen(m.Set.Region) {
+			s.addEnd(End{seen, m, leaseEnds + " or maintenance of a host begins"})
 		}
 	}
 }
 
-// FirstEnd returns when the first of the job's machines ends, and that machine; zero if no end is
-// known.
-func (s *Scene) FirstEnd(j *slurm.Job) (time.Time, Machine) {
-	in, ends := s.ends[j.ID]
-	if !ends {
-		return time.Time{}, Machine{}
+const leaseEnds = "the lease of its nodes ends"
+
+func (s builder) addEnd(e End) {
+	for _, j := range e.Node.Holders {
+		if first, other := s.ends[j.ID]; !other || e.At.Before(first.At) {
+			s.ends[j.ID] = e
+		}
 	}
-	return in.Until(), in
 }
+
+// FirstEnd returns the end of that one of the job's machines that ends first; zero if no end is
+// known.
+func (s *Scene) FirstEnd(j *slurm.Job) End { return s.ends[j.ID] }
 
 // ShortEnd returns when the machine of a node that is up ends, if the machine was created for
 // another job and its lease is too short for this job; otherwise zero.

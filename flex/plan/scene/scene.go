@@ -32,10 +32,10 @@ type Scene struct {
 	jobs map[uint32]*slurm.Job
 	// The users of the jobs in the queue, by the jobs that may share a group; see mig.Sharers.
 	sharers map[mig.Stamp]string
-	ends    map[uint32]Machine // the machine of each job that ends first
-	holds   []Hold             // our reservations
-	covers  []Hold             // the reservations that close powered-down nodes
-	doors   []*Door            // the reservations for jobs that wait pending
+	ends    map[uint32]End // when the first machine of each job ends
+	holds   []Hold         // our reservations
+	covers  []Hold         // the reservations that close powered-down nodes
+	doors   []*Door        // the reservations for jobs that wait pending
 
 	anyJob, anyNode bool      // an unreadable job may have any ID, or hold any node
 	unreadable      []Problem // the rows, instances and groups that slurmflex left alone
@@ -89,7 +89,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		sets:    map[string]*setRecord{},
 		jobs:    make(map[uint32]*slurm.Job, len(snap.Jobs)),
 		sharers: map[mig.Stamp]string{},
-		ends:    map[uint32]Machine{},
+		ends:    map[uint32]End{},
 	}}
 	s.addNodes()
 	for i := range snap.Jobs {

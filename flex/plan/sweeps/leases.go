@@ -68,14 +68,14 @@ const lastTry = time.Minute
 type LeaseEnd struct {
 	Job  *slurm.Job
 	At   time.Time
-	ends string // what ends at that time
+	what string // what ends at that time
 	Node string // the node of the machine that ends first
 	Flex *config.Flex
 }
 
 // String describes what ends, and when.
 func (e LeaseEnd) String() string {
-	return fmt.Sprintf("%s at %s, before its time limit", e.ends, e.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s at %s, before its time limit", e.what, e.At.UTC().Format(time.RFC3339))
 }
 
 // LeaseEnds returns those jobs by ID. A heterogeneous job is signalled and requeued as a whole. For
@@ -87,18 +87,14 @@ func LeaseEnds(s *scene.Scene) map[uint32]LeaseEnd {
 		if j.State != slurm.JobRunning {
 			continue
 		}
-		at, in := s.FirstEnd(j)
-		if in.Node == nil || !report.Outlives(s, j, at) || !isReserved(s, in.Name, at) {
+		end := s.FirstEnd(j)
+		if end.Node == nil || !report.Outlives(s, j, end.At) || !isReserved(s, end.Node.Name, end.At) {
 			continue
-		}
-		ends := "the lease of its nodes ends"
-		if !at.Equal(in.Terminates) {
-			ends = "maintenance of the host of " + in.Name + " begins"
 		}
 		whole := cmp.Or(j.HetID, j.ID)
 		known, others := first[whole]
-		if !others || cmp.Or(at.Compare(known.At), cmp.Compare(j.ID, known.Job.ID)) < 0 {
-			first[whole] = LeaseEnd{j, at, ends, in.Name, in.Node.Set.Flex}
+		if !others || cmp.Or(end.At.Compare(known.At), cmp.Compare(j.ID, known.Job.ID)) < 0 {
+			first[whole] = LeaseEnd{j, end.At, end.What, end.Node.Name, end.Node.Set.Flex}
 		}
 	}
 	return first

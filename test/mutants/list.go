@@ -292,7 +292,15 @@ var mutants = []mutant{
 	},
 	{
 		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene/lease.go",
-		"s.IsOld(in.Created, limit) || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)", "s.IsOld(in.Created, limit)", planner,
+		"return spent || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)", "return spent", planner,
+	},
+	{
+		"a machine serves its own job although it can never register", "flex/plan/scene/lease.go",
+		"(!spent || j.Start.Before(in.Created.Add(limit)))", "(j.ID == stamp.Job || !spent || j.Start.Before(in.Created.Add(limit)))", planner,
+	},
+	{
+		"a job that got other nodes loses them", "flex/apply/owner.go",
+		`if a.Door == "" && !q.has(a.Job, a.Nodes) {`, "if false {", passes,
 	},
 	{
 		"a job keeps waiting with a node that ends before the job could finish", "flex/plan/rules/rules.go",

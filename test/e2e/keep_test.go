@@ -17,10 +17,11 @@ import (
 	"slurmflex/test/lab"
 )
 
-// keeping starts a cluster with a nodeset of two nodes and this keep_idle.
-func keeping(t *testing.T, keepIdle string) *lab.Lab {
-	return cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
-		Name: "kept", Machine: "a3-highgpu-8g", Size: 2, FlexKeys: "max_run_duration: 3600, keep_idle: " + keepIdle,
+// keeping starts a cluster with a nodeset of two nodes and this keep_idle, in seconds, which Slurm
+// also ends without the daemon.
+func keeping(t *testing.T, keepIdle int) *lab.Lab {
+	return cluster(t, lab.Options{Daemon: true, SuspendTime: keepIdle, NodeSets: []lab.NodeSet{{
+		Name: "kept", Machine: "a3-highgpu-8g", Size: 2, FlexKeys: fmt.Sprint("max_run_duration: 3600, keep_idle: ", keepIdle),
 	}}})
 }
 
@@ -44,7 +45,7 @@ func metrics(t *testing.T, l *lab.Lab) string {
 }
 
 func TestWarmMachineServesNextJobAndIsDeletedAfterKeepIdle(t *testing.T) {
-	l := keeping(t, "40")
+	l := keeping(t, 40)
 	worked(t, l)
 	before := state(t, l)
 	require.Len(t, before.Instances, 1)
@@ -72,7 +73,7 @@ func TestWarmMachineServesNextJobAndIsDeletedAfterKeepIdle(t *testing.T) {
 }
 
 func TestWarmMachineIsDeletedNearTheEndOfItsLease(t *testing.T) {
-	l := keeping(t, "1800")
+	l := keeping(t, 1800)
 	worked(t, l)
 	require.Len(t, state(t, l).Instances, 1)
 	endLease(t, l, state(t, l).Instances[0].Name, 9*time.Minute)
@@ -80,7 +81,7 @@ func TestWarmMachineIsDeletedNearTheEndOfItsLease(t *testing.T) {
 }
 
 func TestSlurmEndsKeepIdleWithoutTheDaemon(t *testing.T) {
-	l := keeping(t, "40")
+	l := keeping(t, 40)
 	worked(t, l)
 	require.NoError(t, l.StopDaemon())
 	require.Len(t, state(t, l).Instances, 1)

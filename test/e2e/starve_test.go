@@ -19,7 +19,7 @@ func TestStarvingJobRaisesTheAlarmAndGetsNodesFromSlurm(t *testing.T) {
 	if os.Getenv("E2E_ALL") == "" {
 		t.Skip("it takes seven minutes; with E2E_ALL=1 it runs")
 	}
-	l := keeping(t, "1800")
+	l := keeping(t, 1800)
 	worked(t, l)
 	ctx := context.Background()
 	idle := state(t, l).Instances[0].Name

@@ -142,7 +142,7 @@ slurmflex:
   delegate:
     resume_program: {{.Dir}}/bin/delegate
     suspend_program: {{.Dir}}/bin/delegate
-{{- define "partition"}}{{if .LongJobs}}, partition_conf: {MaxTime: UNLIMITED}{{end}}{{end}}
+{{- define "partition"}}{{if .LongJobs}}, partition_conf: {MaxTime: UNLIMITED}{{else if .SuspendTime}}, partition_conf: {SuspendTime: {{.SuspendTime}}}{{end}}{{end}}
 `
 
 // A VM is a slurmd, unless it is muted. The slurmd reports a fresh boot (-b), as a new machine

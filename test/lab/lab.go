@@ -34,6 +34,7 @@ type Options struct {
 	ResumeTimeout  int           // s; 0: the value that slurmflex writes
 	ResumeRate     int           // nodes per minute; 0: the value that slurmflex writes, no limit
 	SuspendTimeout int           // s; 0: 5
+	SuspendTime    int           // s, of the partitions of NodeSets; 0: as slurmflex writes it
 	Backfill       int           // s between passes of backfill; 0: 2
 	CPUs           int           // per node; 0: those of the machine type
 	LongJobs       bool          // partitions accept jobs that are longer than their leases

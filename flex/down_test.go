@@ -148,7 +148,7 @@ func TestDownKeepsACopyOfAMachineAndEnds(t *testing.T) {
 		assert.Less(t, time.Since(start), time.Hour)
 		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 0 reservations", left.Left.String())
 		require.Len(t, left.Kept, 1)
-		assert.Contains(t, left.Kept[0], "instance alpha-a3-1 in us-central1-a is no member of group alpha-a3-job-1")
+		assert.Contains(t, left.Kept[0], "instance alpha-a3-1 in us-central1-a is not a member of group alpha-a3-job-1")
 	})
 }
 

@@ -225,7 +225,7 @@ func TestCopyOfAMachineIsReportedAndNeverDeleted(t *testing.T) {
 		assert.Zero(t, w.log.FilterMessage("machines deleted").Len())
 		problems := w.mustPass(t.Context()).Plan.Problems
 		require.Len(t, problems, 1)
-		assert.Contains(t, problems[0].Text, "instance alpha-a3-1 in us-central1-a is no member of group alpha-a3-job-1")
+		assert.Contains(t, problems[0].Text, "instance alpha-a3-1 in us-central1-a is not a member of group alpha-a3-job-1")
 	})
 }
 

@@ -106,7 +106,7 @@ func (t *turn) end() {
 	t.release, t.yields = nil, time.Time{}
 }
 
-// onlyInSlurm drops the actions in Compute, and gives the nodes that were to be requested the reason.
+// onlyInSlurm drops the actions in Compute, and adds the reason to the waits of the nodes concerned.
 // Those in Slurm are short, and some must not be late: doors are moved ahead, jobs are signalled.
 func onlyInSlurm(p plan.Plan) plan.Plan {
 	dropped := map[string]bool{}

@@ -367,7 +367,7 @@ func TestSyncRetriesFailedActions(t *testing.T) {
 	})
 }
 
-// Another process queues between sync's first pass, of which an action failed, and its second.
+// Another process queues between sync's first pass, where an action failed, and its second.
 func TestSyncKeepsItsOutcomeIfAnotherProcessRetries(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{

@@ -19,8 +19,8 @@ const lateRest = 5 * time.Minute
 // started between a pass and its action.
 const refusals = 3
 
-// noteRefusal lets a job wait whose reservation slurmctld has rejected that many times in a row:
-// otherwise the job would keep the nodes from other jobs, and nobody would learn why it waits.
+// noteRefusal lets a job wait if slurmctld has rejected its reservation that many times in a row.
+// Otherwise the job would keep the nodes from other jobs, and its owner could not read why it waits.
 func (h Hands) noteRefusal(a action.Action, err error, times int) {
 	r, creates := a.(action.CreateReservation)
 	if !creates || r.Job == 0 || times < refusals || errors.Is(err, slurm.ErrUserUnknown) {

@@ -25,7 +25,7 @@ type memory struct {
 	changed bool // since the last save
 }
 
-// fill adds the accounts that were not known when a job's wait, lease or use began.
+// fill adds the accounts that were not known when a job's wait, lease or use started.
 func (m *memory) fill(l *look) {
 	for _, open := range m.openWaits {
 		for _, o := range open {

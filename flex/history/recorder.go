@@ -45,7 +45,7 @@ type Recorder struct {
 	memory    *memory   // nil before the first look
 	saved     time.Time // when the memory was last saved
 	failing   bool      // the last attempt to write failed
-	unwritten []Entry   // what has ended and has no line yet
+	unwritten []Entry   // what has ended and still lacks a line
 	known     map[uint32]string
 }
 

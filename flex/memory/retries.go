@@ -55,7 +55,7 @@ func (r *Retries) Note(a action.Action, err error, now time.Time) (times int) {
 }
 
 // changed names what an action changes, and the new state. The names of doors and covers have the
-// time of the pass, so they do not tell what changes.
+// time of the pass, so they do not identify the change.
 func changed(a action.Action) string {
 	about, what := a.About(), a.Queue()
 	switch a := a.(type) {

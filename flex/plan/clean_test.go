@@ -171,8 +171,8 @@ func TestSecondMachineOfANodeIsReported(t *testing.T) {
 
 // An admin has abandoned the machine, or copied one with its metadata.
 func TestMachineThatItsGroupDeniesIsReportedAndKept(t *testing.T) {
-	const text = "instance alpha-a3-1 in us-central1-a is no member of group alpha-a3-job-7, which its metadata names as its creator, and stays: " +
-		"delete it when nobody needs it (gcloud compute instances delete alpha-a3-1 --zone us-central1-a)"
+	const text = "instance alpha-a3-1 in us-central1-a is not a member of group alpha-a3-job-7, which its metadata names as its creator, and stays: " +
+		"delete it when it is not needed (gcloud compute instances delete alpha-a3-1 --zone us-central1-a)"
 	off := and(nodes("alpha-a3-[0-1]", poweredDown), groupOf(7), machinesOf(7, "alpha-a3-[0-1]"))
 	elsewhere := func(s *setting) {
 		s.say(scene.Members{All: []mig.Member{{Name: "alpha-a3-0", Zone: "us-central1-a"}, {Name: "alpha-a3-1", Zone: "us-central1-b"}}})
@@ -184,12 +184,12 @@ func TestMachineThatItsGroupDeniesIsReportedAndKept(t *testing.T) {
 		want  []string
 		named bool
 	}{
-		"by name":                       {seen(off, saying("alpha-a3-0", "")), []string{one}, true},
-		"by zone":                       {seen(off, elsewhere), []string{one}, true},
-		"stopped":                       {seen(off, stopped, saying("alpha-a3-0", "")), []string{one}, true},
-		"not while it is being stopped": {seen(off, saying("alpha-a3-0", ""), func(s *setting) { s.Instances[1].Status = "STOPPING" }), []string{one}, false},
-		"not a member":                  {seen(off, saying("alpha-a3-[0-1]", "")), []string{both}, false},
-		"not if its group says nothing": {seen(off, silent), []string{both}, false},
+		"by name":                        {seen(off, saying("alpha-a3-0", "")), []string{one}, true},
+		"by zone":                        {seen(off, elsewhere), []string{one}, true},
+		"stopped":                        {seen(off, stopped, saying("alpha-a3-0", "")), []string{one}, true},
+		"not while it is being stopped":  {seen(off, saying("alpha-a3-0", ""), func(s *setting) { s.Instances[1].Status = "STOPPING" }), []string{one}, false},
+		"not a member":                   {seen(off, saying("alpha-a3-[0-1]", "")), []string{both}, false},
+		"not if its group was not asked": {seen(off, silent), []string{both}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Compute(scene.Of(alphaConfig(t), test.given))

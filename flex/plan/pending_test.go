@@ -667,8 +667,8 @@ func TestNamesLeaveTheCoverForAJobThatAlsoNeedsAStaticNode(t *testing.T) {
 	assert.Empty(t, w.inSlurm(), "the job is held")
 }
 
-// Job 7 is promised the covered names, one of which is free once its former request is cancelled.
-// It does not fit on the static node, whose lease ends soon; job 8 does.
+// Job 7 is promised the covered names. One becomes free once its former request is cancelled. The
+// lease of the static node ends too soon for job 7, but not for job 8.
 func TestPromisedNamesDoNotLeaveTheCoverForALessImportantJob(t *testing.T) {
 	for priority, leave := range map[uint64]bool{5: false, 15: true} {
 		w := newNextToStatic(3)

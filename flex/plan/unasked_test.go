@@ -131,7 +131,7 @@ func newHundred() waitingPending {
 	return w
 }
 
-// A door that slurmctld has refused says nothing about the nodes: the job had no machines.
+// A refused door proves nothing about the nodes, because the job never had machines.
 func TestArrayGetsItsDoorsAgainAfterRefusals(t *testing.T) {
 	w := newHundred()
 	w.job().ArrayTask, w.job().NodeCount = "1-100", 1

@@ -297,8 +297,8 @@ func TestUncertainThingsAreKeptAndNamed(t *testing.T) {
 				g := made(s, stampOf("a3", 8), "alpha-a3-job-8", mig.Succeeded, "alpha-a3-1")
 				s.Snap.Members = map[mig.GroupID]scene.Members{g.ID(): {}}
 			},
-			"instance alpha-a3-1 in us-central1-a is no member of group alpha-a3-job-8, which its metadata names as its creator, and stays: " +
-				"delete it when nobody needs it (gcloud compute instances delete alpha-a3-1 --zone us-central1-a)",
+			"instance alpha-a3-1 in us-central1-a is not a member of group alpha-a3-job-8, which its metadata names as its creator, and stays: " +
+				"delete it when it is not needed (gcloud compute instances delete alpha-a3-1 --zone us-central1-a)",
 			"1 instance, 1 group, 0 requests, 0 policies, 0 reservations",
 		},
 		"a workload policy that cannot be read": {

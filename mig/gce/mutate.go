@@ -35,7 +35,7 @@ func (c *Client) CreateGroup(ctx context.Context, g mig.GroupSpec) error {
 	return err
 }
 
-// ownerOf returns a group's stamp; empty if the group has no stamp or cannot be read.
+// ownerOf returns a group's stamp; empty if the group lacks a stamp or cannot be read.
 func (c *Client) ownerOf(ctx context.Context, region, group string) mig.Stamp {
 	g, err := c.readGroup(ctx, region, group)
 	if err != nil {

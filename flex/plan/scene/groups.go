@@ -139,8 +139,8 @@ func (s *Scene) IsOutsider(in mig.Instance) bool {
 
 // Outsider returns the problem of an instance that IsOutsider reports.
 func Outsider(in mig.Instance) Problem {
-	return NewProblem("not-a-member", in.Name, "instance %s in %s is no member of group %s, which its metadata names as its creator, and stays: "+
-		"delete it when nobody needs it (gcloud compute instances delete %[1]s --zone %[2]s)", in.Name, in.Zone, in.Group)
+	return NewProblem("not-a-member", in.Name, "instance %s in %s is not a member of group %s, which its metadata names as its creator, and stays: "+
+		"delete it when it is not needed (gcloud compute instances delete %[1]s --zone %[2]s)", in.Name, in.Zone, in.Group)
 }
 
 // Hidden returns how many members the group counts beyond those that the list shows, and whether

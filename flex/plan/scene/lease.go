@@ -110,7 +110,7 @@ func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
 type End struct {
 	At   time.Time
 	Node *Node
-	What string // what ends, or begins, at that time
+	What string // what happens at that time
 }
 
 // addEnds finds, for each job, the machine that ends first. In an unread region an end that this

@@ -15,8 +15,8 @@ type Refusal struct {
 	Quota   mig.UsedUp
 	At      time.Time // of the last failure that counts
 	Times   int       // failures in a row that count
-	// Ended is the number of calls since the last failure that counts whose operations ended with a
-	// failure that does not count. Compute acts on none of these calls again.
+	// Ended counts the calls since the last failure that counts. Their operations ended with a failure
+	// that does not count, and Compute acts on none of these calls again.
 	Ended int
 	// With CauseExists: the cluster in the existing resource's stamp; empty if unknown.
 	Owner string

@@ -91,7 +91,7 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	return s
 }
 
-// nodesetOf returns the name of the nodeset of a door's first node; empty if it has none of ours.
+// nodesetOf returns the name of the nodeset of a door's first node; empty if that node is not ours.
 func nodesetOf(s *scene.Scene, d *scene.Door) string {
 	if len(d.Nodes) > 0 {
 		if set := s.Config.FlexSetOf(d.Nodes[0]); set != nil {

@@ -24,7 +24,8 @@ type BulkSpec struct {
 	// Reservation is the name or link of the reservation that the instances consume; empty: none.
 	Reservation string
 
-	// Occasion identifies the purpose of the call. Compute acts only on the first of several calls
-	// with one occasion, no matter who sends them. With an empty occasion, every call acts.
+	// Occasion identifies the purpose of the call. A call acts only if no earlier call with the same
+	// occasion, no matter who sent it, is still running or ended successfully in the last three
+	// minutes. With an empty occasion, every call acts.
 	Occasion string
 }

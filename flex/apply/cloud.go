@@ -56,7 +56,7 @@ func (h Hands) createRequest(ctx context.Context, a action.CreateRequest) error 
 func (h Hands) bulkInsert(ctx context.Context, a action.BulkInsert) error {
 	h.Memory.Made.NoteInserted(a.Spec.Instances, h.Now())
 	err := h.Cloud.BulkInsert(ctx, a.Spec)
-	h.Memory.Made.EndInsert(a.Group.Name, a.Spec, err, h.Now())
+	h.Memory.Made.EndInsert(a.Spec.Instances, err, h.Now())
 	h.noteOutcome(a.Group.Name, a.Spec.Stamp.Job, err)
 	return err
 }

@@ -14,9 +14,6 @@ import (
 // listsLag is how long a new thing may be missing from Compute's lists.
 const listsLag = 2 * time.Minute
 
-// unsureMatters is how long an unknown outcome is remembered: longer than Compute works on a call.
-const unsureMatters = time.Hour
-
 // Made remembers what this process has created until a list shows it, so that lagging lists do not
 // cause a second creation. If a list has shown a group, request or policy and then no longer does,
 // another process has deleted it. A restart clears Made, which is harmless: most names follow from
@@ -28,13 +25,6 @@ type Made struct {
 	// inserted maps instances without a group to their creation time, or to the time of the first
 	// list without the instance. It maps an instance to zero if the last list showed it.
 	inserted map[string]time.Time
-	unsure   map[string]unsureInsert // by group
-}
-
-// unsureInsert is a bulk insert with an unknown outcome.
-type unsureInsert struct {
-	spec mig.BulkSpec
-	at   time.Time // end of the last call
 }
 
 type madeGroup struct {
@@ -99,24 +89,14 @@ func (m *Made) NoteInserted(names []string, at time.Time) {
 	}
 }
 
-// EndInsert records the outcome of a bulk insert for a group's claim. The instances count as created
-// from its end, because Compute may work on a call for longer than its lists lag. A call without
-// an operation's outcome leaves that of earlier calls unknown.
-func (m *Made) EndInsert(group string, spec mig.BulkSpec, err error, at time.Time) {
+// EndInsert records the outcome of a bulk insert. The instances count as created from its end,
+// because Compute may work on a call for longer than its lists lag.
+func (m *Made) EndInsert(names []string, err error, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	lost := mig.CauseOf(err) == mig.CauseUnavailable && !mig.HasEnded(err)
-	switch {
-	case lost:
-		if m.unsure == nil {
-			m.unsure = map[string]unsureInsert{}
-		}
-		m.unsure[group] = unsureInsert{spec, at}
-	case err == nil || mig.HasEnded(err):
-		delete(m.unsure, group)
-	}
-	for _, n := range spec.Instances {
-		if err == nil || lost {
+	unknown := mig.CauseOf(err) == mig.CauseUnavailable && !mig.HasEnded(err)
+	for _, n := range names {
+		if err == nil || unknown {
 			m.note(n, at)
 		} else {
 			delete(m.inserted, n)
@@ -201,13 +181,6 @@ func (m *Made) completeInserted(snap *scene.Snapshot) {
 			listed[in.Name] = true
 			m.note(in.Name, time.Time{})
 		}
-	}
-	maps.DeleteFunc(m.unsure, func(_ string, u unsureInsert) bool {
-		return age(snap.Now, u.at) > unsureMatters || slices.ContainsFunc(u.spec.Instances, func(name string) bool { return listed[name] })
-	})
-	snap.Unsure = make(map[string]mig.BulkSpec, len(m.unsure))
-	for group, u := range m.unsure {
-		snap.Unsure[group] = u.spec
 	}
 	for _, n := range snap.Nodes {
 		if n.State.Power() == slurm.On {

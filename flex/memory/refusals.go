@@ -40,10 +40,5 @@ func (f *Refusals) Note(group string, err error, now time.Time, before int) {
 	if f.byGroup == nil {
 		f.byGroup = map[string]scene.Refusal{}
 	}
-	known := f.byGroup[group]
-	r := known.Fail(mig.TroubleOf(err), mig.OwnerOf(err).Cluster, now, before)
-	if mig.HasEnded(err) && r.Times == known.Times {
-		r.Ended++
-	}
-	f.byGroup[group] = r
+	f.byGroup[group] = f.byGroup[group].Fail(mig.TroubleOf(err), mig.OwnerOf(err).Cluster, now, before)
 }

@@ -54,20 +54,6 @@ func TestConflictsDoNotCountAsRejections(t *testing.T) {
 	assert.Empty(t, refusalsAfter(mig.CauseConfig, mig.CauseNone), "it was accepted at last")
 }
 
-func TestEndedOperationsAreCountedUntilAFailureCounts(t *testing.T) {
-	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	var refused Refusals
-	note := func(cause mig.Cause, ended bool) int {
-		refused.Note("g", &mig.Error{Cause: cause, Ended: ended, Err: errors.New("no")}, at, 0)
-		return refused.matter(at)["g"].Ended
-	}
-	assert.Equal(t, 1, note(mig.CauseRate, true))
-	assert.Equal(t, 1, note(mig.CauseRate, false), "a call without an operation may be repeated as it is")
-	assert.Equal(t, 2, note(mig.CauseUnavailable, true))
-	assert.Equal(t, 0, note(mig.CauseCapacity, true), "other processes count from the last attempt in the AdminComment")
-	assert.Equal(t, 1, note(mig.CauseConflict, true))
-}
-
 // refusalsAfter returns the remembered rejections after calls that ended with these causes.
 func refusalsAfter(causes ...mig.Cause) map[string]scene.Refusal {
 	var refused Refusals

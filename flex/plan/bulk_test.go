@@ -50,34 +50,23 @@ func TestBulkInsertNamesAllThatComputeNeeds(t *testing.T) {
 	assert.Equal(t, mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: 7}, spec.Stamp)
 }
 
-func TestEachInsertAttemptHasItsOwnOccasion(t *testing.T) {
+func TestProcessesDeriveTheSameOccasionForAnInsert(t *testing.T) {
 	occasion := func(start time.Duration, more ...part) string {
-		given := started(7, start)
-		s := seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"), given, and(more...))
+		s := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-[0-1]"), started(7, start), and(more...))
 		plan := Compute(scene.Of(with(t, ""), s))
 		require.Len(t, plan.Actions, 1)
 		return plan.Actions[0].(action.BulkInsert).Spec.Occasion
 	}
-	later := func(s *setting) { s.Now = noon.Add(9 * time.Second) }
+	after := func(d time.Duration) part { return func(s *setting) { s.Now = noon.Add(d) } }
 	first := occasion(time.Minute)
 	assert.NotEmpty(t, first)
-	assert.Equal(t, first, occasion(time.Minute, later), "a pass later, of whichever process")
-	assert.NotEqual(t, first, occasion(30*time.Second), "when the job has been given its nodes again")
-	assert.NotEqual(t, first, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)), "after a refusal")
-	assert.Equal(t, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
-		occasion(time.Minute, told(7, "flex-start: attempt 1 failed (capacity): none; retrying at 2026-11-21T12:00:01Z")),
-		"in a process that knows the refusal only from the AdminComment")
-	assert.NotEqual(t, first, occasion(time.Minute, func(s *setting) {
-		s.Refused["alpha-bulk-job-7"] = scene.Refusal{Ended: 1}
-	}), "after an operation that failed without counting as an attempt")
-	assert.NotEqual(t, first, occasion(time.Minute, func(s *setting) { s.Now = noon.Add(9 * time.Minute) }), "when the machines must have been lost")
+	assert.Equal(t, first, occasion(time.Minute, after(2*time.Hour)), "later")
+	assert.Equal(t, first, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)), "after failures that others may not know")
+	assert.NotEqual(t, first, occasion(30*time.Second), "the job has been given its nodes again")
+	assert.NotEqual(t, first, occasion(time.Minute, inserted("alpha-bulk-0", 7)), "other nodes are missing")
+
 	unknown := func(s *setting) { s.Jobs[0].Start = time.Time{} }
-	assert.NotEqual(t, occasion(time.Minute, unknown), occasion(time.Minute, unknown, later), "nothing else distinguishes two attempts")
-	lost := func(names ...string) part {
-		return func(s *setting) {
-			s.Unsure = map[string]mig.BulkSpec{"alpha-bulk-job-7": {Instances: names, Occasion: "lost"}}
-		}
-	}
-	assert.Equal(t, "lost", occasion(time.Minute, lost("alpha-bulk-0")), "while that attempt's outcome is unknown")
-	assert.Equal(t, first, occasion(time.Minute, lost("alpha-bulk-1")), "an attempt for other nodes")
+	today := occasion(time.Minute, unknown)
+	assert.Equal(t, today, occasion(time.Minute, unknown, after(2*time.Hour)))
+	assert.NotEqual(t, today, occasion(time.Minute, unknown, after(12*time.Hour)), "on the next day")
 }

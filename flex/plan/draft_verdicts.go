@@ -121,27 +121,13 @@ func (d *draft) insert(w *demand.Wanted, c *demand.Claim) {
 	d.expect("the instances of " + c.Group + " to be made")
 }
 
-// occasionAge is how long repeated calls count as the same attempt. It is longer than Compute's
-// lists lag, and short enough that lost machines can soon be requested again.
-const occasionAge = 10 * time.Minute
-
-// occasion returns a name for an attempt to create a claim's machines. While the outcome of this
-// process's last attempt is unknown, it is that attempt's name. If the process that made an attempt
-// for a job has died, another process derives the same name. So neither creates a second set of
-// machines. Without a job, nothing but the time distinguishes the attempts.
+// occasion returns a name for the creation of a claim's machines. Each process derives the same name
+// for as long as the job has its nodes, or without a job, on the same day. So a process does not
+// create machines that a call of a dead process is still creating.
 func occasion(s *scene.Scene, c *demand.Claim, missing []string) string {
-	if last := s.Seen.Unsure[c.Group]; slices.Equal(last.Instances, missing) {
-		return last.Occasion
+	since := s.Seen.Now.Truncate(24 * time.Hour)
+	if c.Job != nil && !c.Job.Start.IsZero() {
+		since = c.Job.Start
 	}
-	if c.Job == nil || c.Job.Start.IsZero() {
-		return fmt.Sprintf("%s for %s at %d", c.Group, slurm.Fold(missing), s.Seen.Now.UnixNano())
-	}
-	failures, _, _ := rules.Failures(s, c, nil)
-	failures = max(failures, memo.ParseFailed(s.Seen.Told[c.Job.ID])) // another process may have counted more
-	name := fmt.Sprintf("%s of %d for %s, %d failures, %d", c.Group, c.Job.Start.Unix(), slurm.Fold(missing),
-		failures, s.Seen.Now.Sub(c.Job.Start)/occasionAge)
-	if ended := rules.Refusal(s, c).Ended; ended > 0 { // another process counts from 0, and catches up call by call
-		name += fmt.Sprintf(", %d ended", ended)
-	}
-	return name
+	return fmt.Sprintf("%s of %d for %s", c.Group, since.Unix(), slurm.Fold(missing))
 }

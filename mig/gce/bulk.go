@@ -10,7 +10,6 @@ import (
 
 	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"slurmflex/mig"
@@ -25,11 +24,11 @@ import (
 // earlier call must read the instances before the next call, or repeat the call with the same
 // Occasion.
 func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
-	do, on := c.bulkInRegion, c.inRegion(b.Region)
+	on := c.inRegion(b.Region)
 	if len(b.Zones) == 1 {
-		do, on = c.bulkInZone, c.inZone(b.Zones[0])
+		on = c.inZone(b.Zones[0])
 	}
-	op, err := do(ctx, b)
+	op, err := c.beginBulk(ctx, b)
 	if err == nil {
 		op, err = await(ctx, on, op)
 	}
@@ -44,8 +43,8 @@ func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
 }
 
 // bulkInZone starts a bulk insert in the spec's only zone.
-func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec) (*computepb.Operation, error) {
-	return begin(ctx, "instances.bulkInsert", c.occasion(b), func(ctx context.Context, id *string) (*compute.Operation, error) {
+func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec, id string) (*computepb.Operation, error) {
+	return begin(ctx, "instances.bulkInsert", id, func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.instances.BulkInsert(ctx, &computepb.BulkInsertInstanceRequest{
 			Project: c.project, Zone: b.Zones[0], RequestId: id,
 			BulkInsertInstanceResourceResource: bulkBody(b),
@@ -54,7 +53,7 @@ func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec) (*computepb.Ope
 }
 
 // bulkInRegion starts a bulk insert in any one of the spec's zones that can hold all instances.
-func (c *Client) bulkInRegion(ctx context.Context, b mig.BulkSpec) (*computepb.Operation, error) {
+func (c *Client) bulkInRegion(ctx context.Context, b mig.BulkSpec, id string) (*computepb.Operation, error) {
 	zones, err := c.zonesOf(ctx, b.Region)
 	if err != nil {
 		return nil, err
@@ -64,20 +63,12 @@ func (c *Client) bulkInRegion(ctx context.Context, b mig.BulkSpec) (*computepb.O
 		TargetShape: proto.String("ANY_SINGLE_ZONE"),
 		Locations:   locations(zones, b.Zones),
 	}
-	return begin(ctx, "regionInstances.bulkInsert", c.occasion(b), func(ctx context.Context, id *string) (*compute.Operation, error) {
+	return begin(ctx, "regionInstances.bulkInsert", id, func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.regionInstances.BulkInsert(ctx, &computepb.BulkInsertRegionInstanceRequest{
 			Project: c.project, Region: b.Region, RequestId: id,
 			BulkInsertInstanceResourceResource: body,
 		})
 	})
-}
-
-// occasion returns the requestId of a bulk insert: derived from its Occasion, or new.
-func (c *Client) occasion(b mig.BulkSpec) string {
-	if b.Occasion == "" {
-		return uuid.NewString()
-	}
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("slurmflex/"+c.project+"/"+b.Region+"/"+b.Occasion)).String()
 }
 
 // bulkBody returns the bulk insert that the provisioning model prescribes, without a zone. Its

@@ -1,6 +1,7 @@
 package gce_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
+	"slurmflex/mig/gce"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/must"
 )
@@ -107,19 +109,46 @@ func TestBulkInsertWithoutCapacityNamesTheZone(t *testing.T) {
 
 func TestBulkInsertActsOncePerOccasion(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		zones := []string{"us-central1-a", "us-central1-b"}
 		w.cloud.SetCapacity("us-central1-a", machine, 2)
-		b := w.bulk(t, zones...)
-		b.Occasion = "alpha-a3-job-812, first attempt"
-		require.NoError(t, w.BulkInsert(t.Context(), b))
-		require.NoError(t, w.BulkInsert(t.Context(), b), "of a process that has seen none of it")
+		b := w.bulk(t, "us-central1-a", "us-central1-b")
+		b.Occasion = "alpha-a3-job-812"
+		cut, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(w.BulkInsert(cut, b)), "its process dies meanwhile")
+		other := w.another(t)
+		require.NoError(t, other.BulkInsert(t.Context(), b), "of a process that has seen none of it")
 		time.Sleep(time.Minute)
+		w.seen(t)
+		require.NoError(t, w.BulkInsert(t.Context(), b), "lists may lag")
+		assert.Equal(t, b.Instances, mig.Names(w.seen(t)))
+	})
+}
+
+func TestBulkInsertActsAgainAfterAnOperationWithoutEffect(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		const zone = "us-central1-b"
+		b := w.bulk(t, zone)
+		b.Occasion = "alpha-a3-job-812"
+		fails := func(c *gce.Client) {
+			t.Helper()
+			w.cloud.SetCapacity(zone, machine, 0)
+			assert.Equal(t, mig.CauseCapacity, mig.CauseOf(c.BulkInsert(t.Context(), b)))
+			w.cloud.SetCapacity(zone, machine, 2)
+			time.Sleep(10 * time.Second)
+			w.seen(t)
+		}
+		fails(w.Client)
+		fails(w.Client)
+		require.NoError(t, w.BulkInsert(t.Context(), b), "two operations have failed")
 		assert.Equal(t, b.Instances, mig.Names(w.seen(t)))
 
-		b.Occasion = "alpha-a3-job-812, second attempt"
-		require.NoError(t, w.BulkInsert(t.Context(), b))
-		time.Sleep(time.Minute)
-		assert.Len(t, w.seen(t), 4, "the names are free in the other zone")
+		require.NoError(t, w.DeleteVMs(t.Context(), w.seen(t)))
+		time.Sleep(5 * time.Minute)
+		require.Empty(t, w.seen(t))
+		other := world{Client: w.another(t)}
+		other.seen(t)
+		require.NoError(t, other.BulkInsert(t.Context(), b), "of a process that has seen none of it")
+		assert.Equal(t, b.Instances, mig.Names(w.seen(t)))
 	})
 }
 

@@ -40,11 +40,19 @@ func inWorld(t *testing.T, run func(*testing.T, world), change ...func(*fakegce.
 		cloud := fakegce.New(o)
 		template, err := cloud.AddTemplate(region, fakegce.FlexTemplate("a3", machine))
 		require.NoError(t, err)
-		client, err := gce.New(t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: cloud.Transport()})
-		require.NoError(t, err)
-		run(t, world{client, cloud, template})
-		require.NoError(t, client.Close())
+		w := world{cloud: cloud, template: template}
+		w.Client = w.another(t)
+		run(t, w)
 	})
+}
+
+// another returns a new client, as of another process.
+func (w world) another(t *testing.T) *gce.Client {
+	t.Helper()
+	client, err := gce.New(t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: w.cloud.Transport()})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, client.Close()) })
+	return client
 }
 
 func (w world) spec(name string, job uint32) mig.GroupSpec {

@@ -311,7 +311,7 @@ var mutants = []mutant{
 		"!stays(w.Scene, c) && !c.StartedAfter(last)", "!Keeps(w.Scene, c) && !c.StartedAfter(last)", planner,
 	},
 	{
-		"each bulk insert is one of its own", "mig/gce/bulk.go",
+		"each bulk insert is one of its own", "mig/gce/occasion.go",
 		"	if b.Occasion == \"\" {\n", "	if true {\n", client,
 	},
 	{
@@ -602,8 +602,12 @@ var mutants = []mutant{
 		"case !t.lock.Awaited() ||", "case true ||", passes,
 	},
 	{
-		"a bulk insert is repeated while its outcome is unknown", "flex/plan/draft_verdicts.go",
-		"slices.Equal(last.Instances, missing) {", "slices.Equal(last.Instances, missing) && false {", passes,
+		"a bulk insert is repeated although its machines may not be listed yet", "mig/gce/occasion.go",
+		"ended = ended.Add(madeBefore)", "", client,
+	},
+	{
+		"a bulk insert repeats a failed operation", "mig/gce/occasion.go",
+		"if !isPast(op, before) {", "if !isPast(op, before) || true {", client,
 	},
 	{
 		"a machine that its group denies is deleted in every pass", "flex/plan/sweeps/instances.go",

@@ -7,17 +7,13 @@ import (
 	"slurmflex/mig"
 )
 
-// Refusal is the outcome of calls to create something. All fields except Ended and Failing
-// describe only failures that count as attempts. Rate limits, for example, do not count.
+// Refusal is the outcome of calls to create something. All fields except Failing describe only failures that count as attempts. Rate limits, for example, do not count.
 type Refusal struct {
 	Cause   mig.Cause
 	Message string
 	Quota   mig.UsedUp
 	At      time.Time // of the last failure that counts
 	Times   int       // failures in a row that count
-	// Ended counts the calls since the last failure that counts. Their operations ended with a failure
-	// that does not count, and Compute acts on none of these calls again.
-	Ended int
 	// With CauseExists: the cluster in the existing resource's stamp; empty if unknown.
 	Owner string
 
@@ -36,7 +32,6 @@ func (r Refusal) Fail(why mig.Trouble, owner string, at time.Time, before int) R
 		return r // the call was badly timed, or an admin deleted the group
 	}
 	r.Cause, r.Message, r.Quota, r.Owner, r.At, r.Times = why.Cause, why.Message, why.Quota, owner, at, max(r.Times, before)+1
-	r.Ended = 0
 	return r
 }
 

@@ -137,10 +137,6 @@ type Memory struct {
 	// has shown yet.
 	Inserted map[string]bool
 
-	// Unsure holds, by group name, this process's last bulk insert for the group's claim if its
-	// outcome is unknown and no list has shown its instances.
-	Unsure map[string]mig.BulkSpec
-
 	// Missed holds the nodes that were up in Slurm without an unbroken machine in two consecutive
 	// passes, after a machine of ours had existed. A single list may be wrong.
 	Missed map[string]bool

@@ -26,6 +26,10 @@ type BulkSpec struct {
 
 	// Occasion identifies the purpose of the call. A call acts only if no earlier call with the same
 	// occasion, no matter who sent it, is still running or ended successfully in the last three
-	// minutes. With an empty occasion, every call acts.
+	// minutes. With an empty occasion, only a call that this process repeats because it does not know
+	// the outcome has no effect of its own.
 	Occasion string
+
+	// Failed is how many calls with that Occasion are known to have failed; a hint that saves calls.
+	Failed int
 }

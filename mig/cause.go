@@ -132,10 +132,10 @@ func CauseOf(err error) Cause {
 	return CauseUnknown
 }
 
-// HasEnded reports whether the call's operation ended with the error.
-func HasEnded(err error) bool {
+// IsUnknown reports whether the call may still take effect in spite of the error.
+func IsUnknown(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && e.Ended
+	return errors.As(err, &e) && e.Cause == CauseUnavailable && !e.Ended
 }
 
 // OwnerOf returns the stamp of the existing group that prevented the call; empty if there is none

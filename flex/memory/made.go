@@ -94,9 +94,8 @@ func (m *Made) NoteInserted(names []string, at time.Time) {
 func (m *Made) EndInsert(names []string, err error, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	unknown := mig.CauseOf(err) == mig.CauseUnavailable && !mig.HasEnded(err)
 	for _, n := range names {
-		if err == nil || unknown {
+		if err == nil || mig.IsUnknown(err) {
 			m.note(n, at)
 		} else {
 			delete(m.inserted, n)

@@ -22,7 +22,7 @@ func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 	in("inserts all of a job's nodes in one call, and makes no group", wanted(),
 		"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00")
 	in("inserts nothing twice", wanted(inserted(both, 7)))
-	in("inserts only what is missing", wanted(inserted("alpha-bulk-0", 7)),
+	in("inserts only what is missing", wanted(inserted("alpha-bulk-0", 7), aged(2*time.Minute)),
 		"insert 1 node (alpha-bulk-1) in us-central1 for 7-00:00:00")
 	in("inserts nothing in a region that could not be read", wanted(unseen("us-central1")))
 	in("waits after a refusal", wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, 59*time.Second, 1)),
@@ -51,22 +51,23 @@ func TestBulkInsertNamesAllThatComputeNeeds(t *testing.T) {
 }
 
 func TestProcessesDeriveTheSameOccasionForAnInsert(t *testing.T) {
-	occasion := func(start time.Duration, more ...part) string {
+	spec := func(start time.Duration, more ...part) mig.BulkSpec {
 		s := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-[0-1]"), started(7, start), and(more...))
 		plan := Compute(scene.Of(with(t, ""), s))
 		require.Len(t, plan.Actions, 1)
-		return plan.Actions[0].(action.BulkInsert).Spec.Occasion
+		return plan.Actions[0].(action.BulkInsert).Spec
 	}
+	occasion := func(start time.Duration, more ...part) string { return spec(start, more...).Occasion }
 	after := func(d time.Duration) part { return func(s *setting) { s.Now = noon.Add(d) } }
 	first := occasion(time.Minute)
 	assert.NotEmpty(t, first)
 	assert.Equal(t, first, occasion(time.Minute, after(2*time.Hour)), "later")
 	assert.Equal(t, first, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)), "after failures that others may not know")
 	assert.NotEqual(t, first, occasion(30*time.Second), "the job has been given its nodes again")
-	assert.NotEqual(t, first, occasion(time.Minute, inserted("alpha-bulk-0", 7)), "other nodes are missing")
+	assert.NotEqual(t, first, occasion(time.Minute, inserted("alpha-bulk-0", 7), aged(2*time.Minute)), "other nodes are missing")
 
-	unknown := func(s *setting) { s.Jobs[0].Start = time.Time{} }
-	today := occasion(time.Minute, unknown)
-	assert.Equal(t, today, occasion(time.Minute, unknown, after(2*time.Hour)))
-	assert.NotEqual(t, today, occasion(time.Minute, unknown, after(12*time.Hour)), "on the next day")
+	assert.Empty(t, occasion(time.Minute, func(s *setting) { s.Jobs[0].Start = time.Time{} }), "nothing distinguishes two attempts")
+
+	assert.Equal(t, 1, spec(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)).Failed)
+	assert.Equal(t, 3, spec(time.Minute, told(7, "flex-start: attempt 3 failed (capacity): none; retrying at 2026-11-21T12:00:01Z")).Failed)
 }

@@ -49,6 +49,24 @@ func spotMachines(list, status string) part {
 	})
 }
 
+func TestRestOfABulkInsertMayShowLater(t *testing.T) {
+	waits := and(nodes("alpha-fix-[0-1]", poweringUp), job(7, "spot", "15:00", configured, "alpha-fix-[0-1]"), started(7, 5*time.Minute))
+	inserts := func(age time.Duration) (specs []mig.BulkSpec) {
+		part := spotMachines("alpha-fix-0", "PROVISIONING")
+		for _, a := range Compute(scene.Of(mixed(t), seen(waits, part, aged(age)))).Actions {
+			if b, is := a.(action.BulkInsert); is {
+				specs = append(specs, b.Spec)
+			}
+		}
+		return specs
+	}
+	assert.Empty(t, inserts(time.Minute))
+	late := inserts(2 * time.Minute)
+	require.Len(t, late, 1)
+	assert.Equal(t, []string{"alpha-fix-1"}, late[0].Instances)
+	assert.Equal(t, []string{"us-central1-a"}, late[0].Zones, "where its job's other machine is")
+}
+
 func TestInsertUsesTheCapacityOfItsNodeset(t *testing.T) {
 	insert := func(given scene.Snapshot) mig.BulkSpec {
 		p := Compute(scene.Of(mixed(t), given))

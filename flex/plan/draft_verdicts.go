@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
@@ -113,21 +112,36 @@ func (d *draft) createGroup(w *demand.Wanted, c *demand.Claim) {
 
 // insert requests a claim's nodes without a group, by bulk insert.
 func (d *draft) insert(w *demand.Wanted, c *demand.Claim) {
+	name, failed := occasion(w.Scene, c, c.Missing)
 	d.add(action.BulkInsert{Of: c.Of(), Spec: mig.BulkSpec{
-		Region: c.Set.Region, Zones: c.Set.Zones, Template: w.Scene.Seen.Templates[c.Set.Template].Template,
+		Region: c.Set.Region, Zones: insertZones(w.Scene, c), Template: w.Scene.Seen.Templates[c.Set.Template].Template,
 		Instances: c.Missing, Model: c.Set.Flex.Capacity.Model(), Reservation: c.Set.Flex.Reservation, Duration: c.Lease,
-		Stamp: c.Stamp, Occasion: occasion(w.Scene, c, c.Missing),
+		Stamp: c.Stamp, Occasion: name, Failed: failed,
 	}, Why: c.Why()})
 	d.expect("the instances of " + c.Group + " to be made")
 }
 
-// occasion returns a name for the creation of a claim's machines. Each process derives the same name
-// for as long as the job has its nodes, or without a job, on the same day. So a process does not
-// create machines that a call of a dead process is still creating.
-func occasion(s *scene.Scene, c *demand.Claim, missing []string) string {
-	since := s.Seen.Now.Truncate(24 * time.Hour)
-	if c.Job != nil && !c.Job.Start.IsZero() {
-		since = c.Job.Start
+// insertZones returns the zones for a claim's bulk insert: if some machines of its job are already
+// made, only their zone.
+func insertZones(s *scene.Scene, c *demand.Claim) []string {
+	for _, name := range c.Nodes {
+		for _, in := range s.MachinesOf(name) {
+			if in.Stamp == c.Stamp && c.Stamp.Job != 0 && !in.Leaving() {
+				return []string{in.Zone}
+			}
+		}
 	}
-	return fmt.Sprintf("%s of %d for %s", c.Group, since.Unix(), slurm.Fold(missing))
+	return c.Set.Zones
+}
+
+// occasion returns a name for the creation of a job's machines, and how many attempts are known to
+// have failed. Each process derives the same name for as long as the job has its nodes. So a process
+// does not create machines that a call of a dead process is still creating.
+func occasion(s *scene.Scene, c *demand.Claim, missing []string) (name string, failed int) {
+	if c.Job == nil || c.Job.Start.IsZero() {
+		return "", 0
+	}
+	failed, _, _ = rules.Failures(s, c, nil)
+	failed = max(failed, memo.ParseFailed(s.Seen.Told[c.Job.ID])) // another process may have counted more
+	return fmt.Sprintf("%s of %d for %s", c.Group, c.Job.Start.Unix(), slurm.Fold(missing)), failed
 }

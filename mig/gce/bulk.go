@@ -28,7 +28,7 @@ func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
 	if len(b.Zones) == 1 {
 		on = c.inZone(b.Zones[0])
 	}
-	op, err := c.beginBulk(ctx, b)
+	op, id, err := c.beginBulk(ctx, b)
 	if err == nil {
 		op, err = await(ctx, on, op)
 	}
@@ -39,7 +39,9 @@ func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
 	if errors.As(err, &ended) {
 		ended.faults = append(ended.faults, c.partFaults(ctx, op)...)
 	}
-	return failure("bulk insert", bulkObject(b), creating, err)
+	err = failure("bulk insert", bulkObject(b), creating, err)
+	c.ids.end(b, id, mig.IsUnknown(err))
+	return err
 }
 
 // bulkInZone starts a bulk insert in the spec's only zone.

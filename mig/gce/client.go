@@ -74,7 +74,7 @@ type Client struct {
 	makers  makers
 	said    rows
 	outages outages
-	spent   spentCalls
+	ids     requestIDs
 	log     *zap.Logger
 	date    *atomic.Int64 // Compute's time in its last answer, in epoch seconds; 0: no answer yet
 

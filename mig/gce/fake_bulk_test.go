@@ -152,6 +152,42 @@ func TestBulkInsertActsAgainAfterAnOperationWithoutEffect(t *testing.T) {
 	})
 }
 
+func TestBulkInsertWithoutOccasionRepeatsOnlyItsUnknownCall(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		w.cloud.SetCapacity("us-central1-a", machine, 2)
+		b := w.bulk(t, "us-central1-a", "us-central1-b")
+		cut, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.True(t, mig.IsUnknown(w.BulkInsert(cut, b)))
+		require.NoError(t, w.BulkInsert(t.Context(), b))
+		assert.Len(t, w.seen(t), 2)
+		require.NoError(t, w.BulkInsert(t.Context(), b), "the outcome of the last call is known")
+		assert.Len(t, w.seen(t), 4)
+	})
+}
+
+func TestBulkInsertTriesFewUsedUpRequestIDs(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		const zone = "us-central1-b"
+		b := w.bulk(t, zone)
+		b.Occasion = "alpha-a3-job-812"
+		w.cloud.SetCapacity(zone, machine, 0)
+		calls := func(failed int) int {
+			w.cloud.ResetCalls()
+			b.Failed = failed
+			process := world{Client: w.another(t)}
+			process.seen(t)
+			require.Equal(t, mig.CauseCapacity, mig.CauseOf(process.BulkInsert(t.Context(), b)))
+			time.Sleep(time.Minute)
+			return w.cloud.Counts()["instances.bulkInsert"]
+		}
+		for n := range 30 {
+			assert.Equal(t, min(n, 20)+1, calls(0), n)
+		}
+		assert.Equal(t, 1, calls(20))
+	})
+}
+
 func (w world) policy(name string) mig.PolicySpec {
 	return mig.PolicySpec{Name: name, Region: region, Distance: "BLOCK", Stamp: w.spec(name, 812).Stamp}
 }

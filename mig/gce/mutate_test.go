@@ -258,7 +258,7 @@ func TestErrorDetailsAreKept(t *testing.T) {
 	require.EqualError(t, err, "create resize request g/a1: QUOTA_EXCEEDED: Quota 'ACTIVE_RESIZE_REQUESTS' exceeded. Limit: 100.0 in region us-central1."+
 		" (quota ACTIVE-RESIZE-REQUESTS-per-project-region=100, region=us-central1, reason=resource_availability, vmType=a3-highgpu-8g, zone=us-central1-a)")
 	assert.Equal(t, mig.CauseQuota, mig.CauseOf(err))
-	assert.True(t, mig.HasEnded(err))
+	assert.False(t, mig.IsUnknown(err))
 	assert.Equal(t, mig.UsedUp{Metric: "ACTIVE_RESIZE_REQUESTS", Limit: 100, Region: "us-central1"}, mig.TroubleOf(err).Quota)
 }
 
@@ -279,7 +279,7 @@ func TestUnfinishedOperationHasAnUnknownOutcome(t *testing.T) {
 				err := clientOf(t, inMemory{answers(ok(running), test.wait)}).DeleteGroup(ctx, testRegion, "g")
 				require.EqualError(t, err, test.want)
 				assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
-				assert.False(t, mig.HasEnded(err))
+				assert.True(t, mig.IsUnknown(err))
 			})
 		})
 	}

@@ -3,6 +3,8 @@ package gce
 import (
 	"context"
 	"fmt"
+	"iter"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,30 +14,39 @@ import (
 	"slurmflex/mig"
 )
 
-// madeBefore is how long a successful bulk insert must have ended before its instances count as
-// deleted if a list lacks them: longer than lists lag, and than a pass takes from its lists to its calls.
-const madeBefore = 3 * time.Minute
+const (
+	// madeBefore is how long a successful bulk insert must have ended before its instances count as
+	// deleted if a list lacks them: longer than lists lag, and than a pass takes from its lists to its
+	// calls.
+	madeBefore = 3 * time.Minute
+	// mostSpent is how many used-up requestIds of an occasion a call tries before it takes a new one.
+	mostSpent = 20
+	// mostRemembered bounds each map of requestIDs.
+	mostRemembered = 1000
+)
 
-// beginBulk starts a bulk insert, or returns the operation of an earlier call for the same occasion.
-// The requestIds of an occasion's calls are numbered, so all processes send the same ones. An
-// operation that has no effect any more uses up its requestId, and beginBulk takes the next one.
-func (c *Client) beginBulk(ctx context.Context, b mig.BulkSpec) (*computepb.Operation, error) {
+// requestIDs chooses the requestIds of bulk inserts. It remembers only what saves calls, or what
+// matters to this process alone.
+type requestIDs struct {
+	mu      sync.Mutex
+	spent   map[string]int    // by occasion: the IDs that are used up
+	unknown map[string]string // by instances: the last ID without an occasion, if its outcome is unknown
+}
+
+// beginBulk starts a bulk insert, or returns the operation of an earlier call for the same occasion,
+// and the requestId. An operation that has no effect any more uses up its ID.
+func (c *Client) beginBulk(ctx context.Context, b mig.BulkSpec) (op *computepb.Operation, id string, err error) {
 	do := c.bulkInRegion
 	if len(b.Zones) == 1 {
 		do = c.bulkInZone
 	}
-	if b.Occasion == "" {
-		return do(ctx, b, uuid.NewString())
-	}
-	for n := c.spent.of(b.Occasion); ; n++ {
+	for id = range c.ids.of(c.project, b) {
 		before := c.Date()
-		id := fmt.Sprintf("slurmflex/%s/%s/%s/%d", c.project, b.Region, b.Occasion, n)
-		op, err := do(ctx, b, uuid.NewSHA1(uuid.NameSpaceURL, []byte(id)).String())
-		if !isPast(op, before) {
-			return op, err
+		if op, err = do(ctx, b, id); !isPast(op, before) {
+			break
 		}
-		c.spent.note(b.Occasion, n+1)
 	}
+	return op, id, err
 }
 
 // isPast reports whether an operation ended before a time of Compute's clock and has no effect any
@@ -51,27 +62,52 @@ func isPast(op *computepb.Operation, at time.Time) bool {
 	return ended.Before(at)
 }
 
-// spentCalls remembers how many requestIds of an occasion are used up. A process that does not know
-// it learns it call by call.
-type spentCalls struct {
-	mu         sync.Mutex
-	byOccasion map[string]int
-}
-
-// spentLimit bounds the occasions that spentCalls remembers.
-const spentLimit = 1000
-
-func (s *spentCalls) of(occasion string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.byOccasion[occasion]
-}
-
-func (s *spentCalls) note(occasion string, calls int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byOccasion == nil || len(s.byOccasion) >= spentLimit {
-		s.byOccasion = map[string]int{}
+// of returns the IDs to try, one after the other. Those of an occasion are numbered, so all processes
+// use the same ones; the last ID is new.
+func (r *requestIDs) of(project string, b mig.BulkSpec) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		r.mu.Lock()
+		first, unknown := max(r.spent[b.Occasion], b.Failed), r.unknown[keyOf(b)]
+		r.mu.Unlock()
+		switch {
+		case b.Occasion == "" && unknown != "":
+			if !yield(unknown) {
+				return
+			}
+		case b.Occasion != "":
+			for n := first; n < first+mostSpent; n++ {
+				name := fmt.Sprintf("slurmflex/%s/%s/%s/%d", project, b.Region, b.Occasion, n)
+				if !yield(uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()) {
+					return
+				}
+				r.note(b.Occasion, n+1)
+			}
+		}
+		yield(uuid.NewString())
 	}
-	s.byOccasion[occasion] = calls
 }
+
+func (r *requestIDs) note(occasion string, spent int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.spent == nil || len(r.spent) >= mostRemembered {
+		r.spent = map[string]int{}
+	}
+	r.spent[occasion] = spent
+}
+
+// end records whether the outcome of a call is unknown.
+func (r *requestIDs) end(b mig.BulkSpec, id string, unknown bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.unknown, keyOf(b))
+	if !unknown || b.Occasion != "" {
+		return
+	}
+	if r.unknown == nil || len(r.unknown) >= mostRemembered {
+		r.unknown = map[string]string{}
+	}
+	r.unknown[keyOf(b)] = id
+}
+
+func keyOf(b mig.BulkSpec) string { return b.Region + "/" + strings.Join(b.Instances, ",") }

@@ -312,7 +312,7 @@ var mutants = []mutant{
 	},
 	{
 		"each bulk insert is one of its own", "mig/gce/occasion.go",
-		"	if b.Occasion == \"\" {\n", "	if true {\n", client,
+		"case b.Occasion != \"\":", "case false:", client,
 	},
 	{
 		"a machine that a request has just created is taken for lost", "flex/plan/scene/groups.go",
@@ -607,7 +607,7 @@ var mutants = []mutant{
 	},
 	{
 		"a bulk insert repeats a failed operation", "mig/gce/occasion.go",
-		"if !isPast(op, before) {", "if !isPast(op, before) || true {", client,
+		"!isPast(op, before) {", "!isPast(op, before) || true {", client,
 	},
 	{
 		"a machine that its group denies is deleted in every pass", "flex/plan/sweeps/instances.go",

@@ -2,6 +2,7 @@ package demand
 
 import (
 	"slices"
+	"time"
 
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -33,7 +34,23 @@ func (w *Wanted) missing(c *Claim) (missing, first []string) {
 		}
 		missing = append(missing, name)
 	}
+	if len(missing) > 0 && c.Set.Flex.UseBulkInsert && w.isAppearing(c) {
+		return nil, append(first, "the instance of "+missing[0]+" to show")
+	}
 	return missing, first
+}
+
+// partsLag is how long the lists may show only a part of the instances of a bulk insert.
+const partsLag = 2 * time.Minute
+
+// isAppearing reports whether some of the claim's instances are so young that the lists may not show
+// the others yet.
+func (w *Wanted) isAppearing(c *Claim) bool {
+	return slices.ContainsFunc(c.Nodes, func(name string) bool {
+		return slices.ContainsFunc(w.Scene.MachinesOf(name), func(in scene.Machine) bool {
+			return in.Group == "" && in.Stamp == c.Stamp && !in.Leaving() && !w.Scene.IsOld(in.Created, partsLag)
+		})
+	})
 }
 
 // countsLost reports whether the group reports an instance as lost and still counts it. Compute

@@ -23,6 +23,7 @@ type Handout struct {
 	warm    map[*slurm.Job]*config.NodeSet // the jobs that can start on idle machines, and where
 	// The names of jobs that get them in a later pass. These jobs already count against limits.
 	promised map[*slurm.Job][]string
+	aside    map[*config.NodeSet][]share
 	// Nodes with machines that no job has now, and that a job gets or keeps.
 	kept   map[*scene.Node]bool
 	opened map[string]uint32 // the names that leave the cover, and the job for which they do
@@ -37,12 +38,14 @@ type stock struct {
 	// Nodes without a job whose machines are requested together with others.
 	awaited []*scene.Node
 	coming  []string // names of nodes whose former request is still to be cancelled
+	aside   []share  // taken out of cold and left
 }
 
 // handOut assigns machines and names to jobs, the most important job first, so that none is
 // assigned twice. A job that fits idle machines is left to Slurm. Otherwise the job gets machines
-// that another job has left, if there are enough, or the lowest free names. A job that has lost
-// some of its machines first gets its others. A job's second place is served after the first places
+// that another job has left, if there are enough, or the lowest free names. If too few are free,
+// they are set aside for it. A job that has lost some of its machines first gets its others. A job's
+// second place is served after the first places
 // of all jobs, and hands over its names to them.
 func handOut(s *scene.Scene) Handout {
 	h := Handout{
@@ -77,8 +80,15 @@ func handOut(s *scene.Scene) Handout {
 			}
 			if len(k.has) == had && len(h.Wants) < doorsAtOnce {
 				h.givePlace(s, stocks, unused, k)
+				if len(k.has) == 0 && h.promised[k.job] == nil && !h.hold(k.job, k.places) {
+					h.setAside(s, stocks, k)
+				}
 			}
 		}
+	}
+	h.aside = map[*config.NodeSet][]share{}
+	for set, of := range stocks {
+		h.aside[set] = of.aside
 	}
 	h.countCrowded(s, seekers)
 	h.countLater(s, stocks, seekers)
@@ -151,6 +161,7 @@ func (h *Handout) countLack(j *slurm.Job, set *config.NodeSet) {
 func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, unused map[*config.NodeSet][]*scene.Door, k *seeker) {
 	for _, set := range k.next(s) {
 		of, first := stocks[set], len(k.has) == 0
+		defer of.lend(k.job, s.Seen.Now)()
 		if first && h.limits.obstacle(k.job, set) != "" || !first && h.limits.obstacleElsewhere(k.job, k.has[0], set) != "" {
 			continue
 		}
@@ -189,9 +200,6 @@ func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, u
 			h.promise(k, set, names)
 			return
 		}
-	}
-	if len(k.has) == 0 {
-		h.hold(k.job, k.places)
 	}
 }
 

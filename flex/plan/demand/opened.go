@@ -37,7 +37,7 @@ func (h *Handout) open(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*sl
 				delete(o.outside, set)
 			}
 		}
-		for _, name := range h.promised[j] {
+		for _, name := range h.reserved(j) {
 			o.promised[name] = true
 		}
 	}

@@ -24,11 +24,7 @@ func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 			of.cold = without(of.cold, w.Nodes)
 		}
 	}
-	for _, names := range h.promised {
-		for _, of := range stocks {
-			of.cold = without(of.cold, names)
-		}
-	}
+	h.withhold(stocks)
 	for _, j := range ByTier(s) {
 		places, hasCold := PlacesOf(s, sets, j), isBehindColdDoor(s, j)
 		if len(places) == 0 || isAsked(j) || h.isHeld(j) || !hasCold && !LacksNodes(*j) {
@@ -108,10 +104,8 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, isWa
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
 	taken := slices.DeleteFunc(slices.Clone(needs), func(name string) bool { return slices.Contains(of.cold, name) })
-	left := of.cold
-	if len(excluded) > 0 {
-		left = without(of.cold, excluded)
-	}
+	own, rest := of.asideFor(j)
+	left := without(append(own, of.cold...), excluded)
 	switch {
 	case isWarm || j.HetID != 0 && len(usable(s, of.warm, j)) >= j.NodeCount:
 		return "idle machines fit it, and Slurm has not started it yet", false
@@ -120,7 +114,7 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, isWa
 	case len(taken) > 0:
 		return fmt.Sprintf("it asks for %s, which other jobs have or which is out of service", slurm.Fold(taken)), true
 	case len(left) < j.NodeCount && j.HetID == 0:
-		return fmt.Sprintf("it needs %d nodes, and %d of nodeset %s are free", j.NodeCount, len(left), set.Name), true
+		return fmt.Sprintf("it needs %d nodes, and %d of nodeset %s are free%s", j.NodeCount, len(left), set.Name, rest), true
 	case limit != "":
 		return limit, true
 	}
@@ -150,11 +144,7 @@ func (h *Handout) coldWant(s *scene.Scene) []Want {
 		starves[w.Job] = w.Starves(s.Seen.Now)
 	}
 	stocks := stocksOf(s, sets)
-	for _, names := range h.promised {
-		for _, of := range stocks {
-			of.cold = without(of.cold, names)
-		}
-	}
+	h.withhold(stocks)
 	for _, j := range ByTier(s) {
 		places := PlacesOf(s, sets, j)
 		isDue := starves[j.ID] || isLeftToSlurm(s, j, places) && !isLate(s, j)

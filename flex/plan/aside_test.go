@@ -1,0 +1,72 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/plan"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+// newCrowded returns a cluster of four nodes, of which job 6 has two for another hour. Job 7 needs
+// all four, and job 8, which is less important, needs one.
+func newCrowded() waitingPending {
+	w := newWaitingPending()
+	w.Snap.Reservations = w.Snap.Reservations[:1]
+	j := w.job()
+	j.Reservation, j.Reason, j.NodeCount, j.Priority = "", "Resources", 4, 1000
+	small := *j
+	small.ID, small.ArrayID, small.NodeCount, small.Priority, small.Reason = 8, 8, 1, 1, "Priority"
+	w.Snap.Jobs = append(w.Snap.Jobs, small)
+	w.Nodes("alpha-a3-[0-1]", scenetest.Busy)
+	w.Job(6, "train", "alpha-a3-[0-1]", slurm.JobRunning)
+	running := &w.Snap.Jobs[2]
+	running.Start, running.Limit = noon.Add(-time.Hour), slurm.Limit{Kind: slurm.LimitSet, Duration: 2 * time.Hour}
+	return w
+}
+
+func TestFreeNodesAreSetAsideForAnImportantJob(t *testing.T) {
+	const served = "have job 8 use"
+	held := func(w waitingPending) string { return fmt.Sprintf("%+v", plan.Compute(w.Scene()).Held) }
+	small := func(w waitingPending) *slurm.Job { return &w.Snap.Jobs[1] }
+
+	w := newCrowded()
+	small(w).Limit.Duration = time.Hour + time.Minute
+	assert.NotContains(t, w.inSlurm(), served)
+	assert.Contains(t, held(w), "it needs 4 nodes, and 2 of nodeset a3 are free")
+	assert.Contains(t, held(w), "it needs 1 nodes, and 0 of nodeset a3 are free; others are kept for job 7, which is more important and needs 4")
+
+	assert.Contains(t, newCrowded().inSlurm(), served, "it ends before job 6")
+
+	w = newCrowded()
+	small(w).Limit = slurm.Limit{Kind: slurm.Unlimited}
+	assert.NotContains(t, w.inSlurm(), served)
+
+	w = newCrowded()
+	w.Snap.Jobs[2].Start = noon.Add(-3 * time.Hour)
+	assert.NotContains(t, w.inSlurm(), served, "job 6 should have ended")
+
+	w = newCrowded()
+	w.Nodes("alpha-a3-[0-1]", "DOWN+CLOUD+DRAIN")
+	assert.Contains(t, w.inSlurm(), served, "job 7 cannot start soon")
+
+	w = newCrowded()
+	w.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
+	w.Snap.Jobs = w.Snap.Jobs[:2]
+	assert.NotContains(t, w.inSlurm(), served, "the nodes will be free soon")
+
+	w = newCrowded()
+	w.job().Excludes = "alpha-a3-3"
+	assert.Contains(t, w.inSlurm(), served, "job 7 excludes one of the four")
+
+	w = newCrowded()
+	small(w).Limit.Duration = 3 * time.Hour
+	w.job().NodeCount = 3
+	assert.NotContains(t, w.inSlurm(), served)
+	w.job().Excludes = "alpha-a3-3"
+	assert.Contains(t, w.inSlurm(), served, "on the node that job 7 excludes")
+}

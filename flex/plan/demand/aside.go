@@ -1,0 +1,177 @@
+package demand
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// share is what a nodeset has set aside for a job that needs more nodes than are free, so that less
+// important jobs do not take each node that becomes free. Jobs that end before due may take it.
+type share struct {
+	job  *slurm.Job
+	cold []string
+	left []*scene.Node
+	due  time.Time // when the job should have enough nodes, as far as known
+}
+
+// setAside keeps the free nodes of a job's first nodeset that has enough nodes for it, free or busy.
+func (h *Handout) setAside(s *scene.Scene, stocks map[*config.NodeSet]*stock, k *seeker) {
+	needs, err := slurm.Expand(k.job.Needs)
+	excluded, bad := slurm.Expand(k.job.Excludes)
+	if err != nil || bad != nil {
+		return
+	}
+	fits := func(name string) bool {
+		return !slices.Contains(excluded, name) && (len(needs) == 0 || len(needs) < k.job.NodeCount || slices.Contains(needs, name))
+	}
+	for _, set := range k.next(s) {
+		of := stocks[set]
+		a := of.share(k.job, fits)
+		if len(a.cold)+len(a.left) == 0 || h.limits.obstacle(k.job, set) != "" {
+			continue
+		}
+		var ok bool
+		if a.due, ok = dueAt(s, of, set, k.job.NodeCount, fits); ok {
+			of.aside = append(of.aside, a)
+			of.hide(len(of.aside) - 1)
+			return
+		}
+	}
+}
+
+// dueAt returns when a nodeset should have enough nodes for a job, and whether it ever has, as far
+// as Slurm's time limits tell. Jobs behind doors count as if they had started when they got them.
+func dueAt(s *scene.Scene, of *stock, set *config.NodeSet, count int, fits func(name string) bool) (due time.Time, ok bool) {
+	free := map[string]bool{}
+	for _, name := range slices.Concat(of.cold, of.coming, namesOf(of.left)) {
+		free[name] = true
+	}
+	var ends []time.Time
+	for _, m := range s.Nodes() {
+		if m.Set != set || !fits(m.Name) {
+			continue
+		}
+		if end, known := busyUntil(s, m); free[m.Name] {
+			ends = append(ends, s.Seen.Now)
+		} else if known {
+			ends = append(ends, end)
+		}
+	}
+	if len(ends) < count {
+		return time.Time{}, false
+	}
+	slices.SortFunc(ends, time.Time.Compare)
+	return ends[count-1], true
+}
+
+// busyUntil returns when a node's jobs should have ended, and reports false if that is unknown or
+// the node has no job and is not being powered down.
+func busyUntil(s *scene.Scene, m *scene.Node) (end time.Time, known bool) {
+	const out = slurm.Drain | slurm.Fail | slurm.Maintenance
+	switch {
+	case m.State.Base == slurm.Down || m.State.Flags&out != 0 || m.Doubted || m.Set.IsStatic(m.Index) || s.IsUnread(m) || IsForeign(s, m):
+		return time.Time{}, false
+	case len(m.Holders) == 0:
+		return s.Seen.Now, m.State.Has(slurm.PoweringDown) || m.State.Has(slurm.PowerDown)
+	}
+	end = s.Seen.Now
+	for _, j := range m.Holders {
+		if j.Limit.Kind != slurm.LimitSet {
+			return time.Time{}, false
+		}
+		if at := j.Start.Add(j.Limit.Duration); at.After(end) {
+			end = at
+		}
+	}
+	return end, true
+}
+
+// share returns the free nodes that fit a job, at most as many as it needs.
+func (of *stock) share(j *slurm.Job, fits func(name string) bool) share {
+	a := share{job: j}
+	for _, name := range of.cold {
+		if len(a.cold) < j.NodeCount && fits(name) {
+			a.cold = append(a.cold, name)
+		}
+	}
+	for _, m := range of.left {
+		if len(a.cold)+len(a.left) < j.NodeCount && fits(m.Name) {
+			a.left = append(a.left, m)
+		}
+	}
+	return a
+}
+
+// hide takes what a share still has out of the stock.
+func (of *stock) hide(i int) {
+	a := &of.aside[i]
+	a.cold = slices.DeleteFunc(a.cold, func(name string) bool { return !slices.Contains(of.cold, name) })
+	a.left = slices.DeleteFunc(a.left, func(m *scene.Node) bool { return !slices.Contains(of.left, m) })
+	of.cold = without(of.cold, a.cold)
+	of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return slices.Contains(a.left, m) })
+}
+
+// lend puts the shares into the stock for a job that ends before they are due. The returned function
+// takes the rest out again.
+func (of *stock) lend(j *slurm.Job, now time.Time) (reclaim func()) {
+	var lent []int
+	for i, a := range of.aside {
+		if j.Limit.Kind == slurm.LimitSet && !now.Add(j.Limit.Duration).After(a.due) {
+			of.cold = slices.Sorted(slices.Values(append(slices.Clone(of.cold), a.cold...)))
+			of.left = append(of.left, a.left...)
+			slices.SortFunc(of.left, func(a, b *scene.Node) int { return a.At - b.At })
+			lent = append(lent, i)
+		}
+	}
+	return func() {
+		for _, i := range lent {
+			of.hide(i)
+		}
+	}
+}
+
+// reserved returns the names without machines that the job gets in a later pass, or that are set
+// aside for it.
+func (h *Handout) reserved(j *slurm.Job) []string {
+	names := slices.Clone(h.promised[j])
+	for _, shares := range h.aside {
+		for _, a := range shares {
+			if a.job == j {
+				names = append(names, a.cold...)
+			}
+		}
+	}
+	return names
+}
+
+// withhold takes the names that are promised to jobs, or set aside for them, out of new stocks.
+func (h *Handout) withhold(stocks map[*config.NodeSet]*stock) {
+	for set, of := range stocks {
+		for _, names := range h.promised {
+			of.cold = without(of.cold, names)
+		}
+		of.aside = slices.Clone(h.aside[set])
+		for i := range of.aside {
+			of.hide(i)
+		}
+	}
+}
+
+// asideFor returns the names that are set aside for the job, and for messages, for which other job
+// nodes are set aside.
+func (of *stock) asideFor(j *slurm.Job) (own []string, rest string) {
+	for _, a := range of.aside {
+		switch {
+		case a.job == j:
+			own = append(own, a.cold...)
+		case rest == "":
+			rest = fmt.Sprintf("; others are kept for job %s, which is more important and needs %d", a.job.Name(), a.job.NodeCount)
+		}
+	}
+	return own, rest
+}

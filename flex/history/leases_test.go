@@ -414,3 +414,16 @@ func TestHistoryHasLastMessageToTheOwner(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{"flex-start: its nodes are there, until 2026-11-21T16:00:00Z", ""}, told, "once for all nodes")
 }
+
+func TestOngoingLeaseCountsUpToTheLastPass(t *testing.T) {
+	w := booting(t)
+	w.Nodes(node, busy)
+	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
+	w.look(3 * time.Minute)
+	for range 10 * 12 {
+		w.look(5 * time.Minute) // ten hours without a change
+	}
+	_, ongoing := w.all(Lease)
+	require.Len(t, ongoing, 1)
+	assert.EqualValues(t, 600*60, ongoing[0].Used)
+}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"slurmflex/config/regular"
 	"slurmflex/flex/ledger"
@@ -38,6 +39,16 @@ func (m *memory) fill(l *look) {
 			m.changed = l.fill(&o.Uses[i].Who) || m.changed
 		}
 	}
+}
+
+// anyOngoing reports whether a wait or lease has not ended. Readers count these up to the last look.
+func (m *memory) anyOngoing() bool {
+	for _, open := range m.openWaits {
+		if slices.ContainsFunc(open, func(o *openWait) bool { return !o.Over }) {
+			return true
+		}
+	}
+	return len(m.openLeases) > 0
 }
 
 // saved is the memory as stored in the file.

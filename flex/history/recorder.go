@@ -139,6 +139,7 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
 	for _, region := range r.cfg.FlexRegions() {
 		if !s.Unseen(region) {
 			m.looked[region] = l.now
+			m.changed = m.changed || m.anyOngoing()
 		}
 	}
 	err := r.write(snap.Private)

@@ -183,3 +183,16 @@ func TestEarlierWaitIsRecordedOnlyIfItsMachinesExist(t *testing.T) {
 	assert.Equal(t, "us-central1/alpha-a3-job-812/a3@1795262460", e.ID)
 	assert.Equal(t, At(noon.Add(time.Hour)), e.To)
 }
+
+func TestOngoingWaitCountsUpToTheLastPass(t *testing.T) {
+	w := newWorld(t)
+	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.Nodes(node, rising)
+	w.job(812, slurm.JobConfiguring, noon, node)
+	for range 10 * 12 {
+		w.look(5 * time.Minute)
+	}
+	_, ongoing := w.all(Wait)
+	require.Len(t, ongoing, 1)
+	assert.EqualValues(t, 600*60, ongoing[0].Took())
+}

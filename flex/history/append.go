@@ -71,6 +71,18 @@ func openLines(path string, private bool) (*os.File, error) {
 	return f, nil
 }
 
+// hideAll keeps other users from reading the cluster's files, including rotated ones.
+func hideAll(dir, cluster string) error {
+	files, err := filesOf(Path(dir, cluster))
+	for _, name := range append(files, openPath(dir, cluster)) {
+		info, missing := os.Lstat(name)
+		if missing == nil && info.Mode().IsRegular() && info.Mode()&othersRead != 0 {
+			err = errors.Join(err, os.Chmod(name, info.Mode().Perm()&^othersRead))
+		}
+	}
+	return err
+}
+
 // torn reports whether the last writer failed to finish its line.
 func torn(f *os.File) bool {
 	info, err := f.Stat()

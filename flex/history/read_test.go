@@ -180,6 +180,22 @@ func TestHistoryIsPrivateIfSlurmHidesJobs(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o600), mode(), "an admin's mode is kept")
 }
 
+func TestPrivateDataHidesTheWholeHistory(t *testing.T) {
+	w := booting(t)
+	w.gone()
+	path := Path(w.dir, "alpha")
+	require.NoError(t, os.Rename(path, path+".1")) // logrotate
+	w.Machine(node, group)
+	w.look(2 * time.Minute) // writes the open leases
+	w.Snap.Private = true   // an admin sets PrivateData=jobs
+	w.look(time.Second)
+	for _, name := range []string{path + ".1", openPath(w.dir, "alpha")} {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		assert.Zero(t, info.Mode().Perm()&0o007, name)
+	}
+}
+
 func TestUnwritableFolderIsOneWarning(t *testing.T) {
 	w := booting(t)
 	core, seen := observer.New(zapcore.WarnLevel)

@@ -44,6 +44,7 @@ type Recorder struct {
 	cfg       *config.Config
 	memory    *memory   // nil before the first look
 	saved     time.Time // when the memory was last saved
+	hidden    bool      // the files were hidden from other users, because Slurm hides jobs
 	failing   bool      // the last attempt to write failed
 	unwritten []Entry   // what has ended and still lacks a line
 	known     map[uint32]string
@@ -125,6 +126,7 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
 		r.memory = m
 		r.report(err)
 	}
+	r.hide(snap.Private)
 	m := r.memory
 	l := newLook(s, p, r.accountsOf(s))
 	m.fill(l)
@@ -148,6 +150,17 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
 		err = m.save(r.dir, r.cfg.Cluster, snap.Private)
 	}
 	r.report(err)
+}
+
+// hide keeps other users from reading files that were written before Slurm hid jobs.
+func (r *Recorder) hide(private bool) {
+	if private && !r.hidden {
+		if err := hideAll(r.dir, r.cfg.Cluster); err != nil {
+			r.log.Warn("other users may read the history, although Slurm hides jobs from them (PrivateData); run chmod o-r on its files",
+				zap.String("folder", r.dir), zap.Error(err))
+		}
+	}
+	r.hidden = private
 }
 
 // write appends the lines that are not written yet. If this fails, the next look repeats them, even

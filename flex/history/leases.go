@@ -236,12 +236,20 @@ func (o *openLease) size() (bytes int) {
 	return bytes
 }
 
-// end returns the line of the lease, given its end. Each of its seconds counts once: as booting
-// before its node was available to Slurm, as used with a job, and otherwise as idle. All seconds
-// are wasted if the machine never came up, or if it was obtained for a job and never served any.
-// What happened before the start counts from there: the start is by Compute's clock, which may be
-// ahead of this host's.
+// end returns the line of the lease, given its end. All seconds are wasted if the machine never came
+// up, or if it was obtained for a job and never served any.
 func (o *openLease) end(at Time) Entry {
+	e := o.until(at)
+	if len(e.Uses) == 0 && o.Part == 0 && (o.Up == 0 || o.Job != 0) {
+		e.Booting, e.Idle, e.Wasted = 0, 0, e.Took()
+	}
+	return e
+}
+
+// until returns the lease up to a time. Each of its seconds counts once: as booting before its node
+// was available to Slurm, as used with a job, and otherwise as idle. What happened before the start
+// counts from there: the start is by Compute's clock, which may be ahead of this host's.
+func (o *openLease) until(at Time) Entry {
 	e := o.Entry
 	at = max(at, e.From)
 	e.To, e.Uses = at, nil
@@ -259,11 +267,10 @@ func (o *openLease) end(at Time) Entry {
 		}
 	}
 	slices.SortStableFunc(e.Uses, func(a, b Use) int { return cmp.Compare(a.From, b.From) })
-	if len(e.Uses) == 0 && o.Part == 0 && (o.Up == 0 || o.Job != 0) {
-		e.Wasted = e.Took()
-		return e
+	up := at
+	if o.Up != 0 {
+		up = min(max(o.Up, e.From), at)
 	}
-	up := min(max(o.Up, e.From), at)
 	if len(e.Uses) > 0 {
 		up = min(up, e.Uses[0].From)
 	}

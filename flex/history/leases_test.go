@@ -427,3 +427,13 @@ func TestOngoingLeaseCountsUpToTheLastPass(t *testing.T) {
 	require.Len(t, ongoing, 1)
 	assert.EqualValues(t, 600*60, ongoing[0].Used)
 }
+
+// A machine that boots for its job has wasted nothing yet.
+func TestBootingLeaseIsNotWasted(t *testing.T) {
+	w := booting(t)
+	w.look(3 * time.Minute)
+	_, ongoing := w.all(Lease)
+	require.Len(t, ongoing, 1)
+	assert.EqualValues(t, 180, ongoing[0].Booting)
+	assert.Zero(t, ongoing[0].Wasted)
+}

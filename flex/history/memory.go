@@ -139,11 +139,10 @@ func ongoing(dir, cluster string, kind Kind) (entries []Entry, err error) {
 		return entries, err
 	}
 	for _, o := range m.openLeases {
-		at := m.looked[o.Region]
+		e := o.until(m.looked[o.Region]) // its first job may still come, so nothing is wasted yet
 		if o.Gone != 0 {
-			at = o.over()
+			e = o.end(o.over())
 		}
-		e := o.end(at)
 		e.Ongoing = true
 		entries = append(entries, e)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"slurmflex/mig"
@@ -190,12 +191,17 @@ func (l *look) left(job uint32) bool {
 func (l *look) givenUp(o *openWait) End {
 	j := l.scene.Job(o.Job)
 	switch {
-	case o.Job != 0 && j != nil && (j.Partition != o.Partition || l.waitsElsewhere(o)):
+	case o.Job != 0 && j != nil && (o.hasLeft(j.Partition) || l.waitsElsewhere(o)):
 		return Moved
 	case o.Failing:
 		return Failed
 	}
 	return Withdrawn
+}
+
+// hasLeft reports whether a job with these partitions no longer waits in the wait's partition.
+func (o *openWait) hasLeft(partitions string) bool {
+	return partitions != o.Partition && !slices.Contains(strings.Split(partitions, ","), o.Partition)
 }
 
 // waitsElsewhere reports whether the wait's job now waits only for nodes of another nodeset.

@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 var both = []string{"alpha-a3-0", "alpha-a3-1"}
@@ -195,4 +197,23 @@ func TestOngoingWaitCountsUpToTheLastPass(t *testing.T) {
 	_, ongoing := w.all(Wait)
 	require.Len(t, ongoing, 1)
 	assert.EqualValues(t, 600*60, ongoing[0].Took())
+}
+
+// The owner of a job that waits in two partitions holds it: it waits in no other partition.
+func TestHeldJobOfTwoPartitionsHasNotMoved(t *testing.T) {
+	w := newWorld(t)
+	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.Nodes(node, scenetest.PoweredDown)
+	name := memo.DoorReservation("alpha", "812", noon)
+	j := w.job(812, slurm.JobPending, time.Time{})
+	j.NodeCount, j.Priority, j.Reservation, j.Partition = 1, 1, name, "train,other"
+	w.Snap.Reservations = []slurm.Reservation{{Name: name, Start: noon.Add(5 * time.Minute), End: noon.Add(time.Hour), Nodes: []string{node}}}
+	w.look(0)
+	j.Reservation, j.Priority, j.Reason = "", 0, "JobHeldUser"
+	w.Snap.Reservations = nil
+	w.requests(812, request("a1", mig.Cancelled, noon, node))
+	w.look(time.Minute)
+	e := w.only(Wait)
+	assert.Equal(t, "train", e.Partition)
+	assert.Equal(t, Withdrawn, e.End)
 }

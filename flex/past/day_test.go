@@ -291,3 +291,23 @@ func TestLeaseRemembersItsUses(t *testing.T) {
 	w.see(9, both(view.Running, at(1)), job(slurm.JobRunning, "n[0-1]", time.Time{}))
 	assert.Equal(t, []string{"12:09 running 812"}, uses("n[0-1]"), "the start of its run is unknown")
 }
+
+// A job runs for ten hours and is requeued; its next requests fail sixty times.
+func TestLongStoryKeepsItsRuns(t *testing.T) {
+	w := newWorld()
+	run := job(slurm.JobRunning, "n[0-1]", at(-600))
+	w.see(-599, nil, job(slurm.JobPending, "", time.Time{}))
+	w.see(-590, both(view.Running, at(-601)), run)
+	w.see(0, nil, job(slurm.JobPending, "", time.Time{}))
+	for n := range 62 {
+		w.see(1+10*n, waiting(demand.Wait{Stage: demand.Waiting, Failed: n + 1, Trouble: mig.Trouble{Cause: mig.CauseCapacity}}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
+	}
+	p := w.day.Story("812")
+	require.NotNil(t, p)
+	v := view.View{SeenAt: at(621), Jobs: []view.Job{{ID: 812, Partition: "train", State: "CONFIGURING", Nodes: "alpha-a3-[0-1]"}}}
+	s, err := v.WhyWith("812", at(621), p)
+	require.NoError(t, err)
+	line, err := s.UseOf("812")
+	require.NoError(t, err)
+	assert.Contains(t, line, "ran 10h00m")
+}

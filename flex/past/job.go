@@ -241,10 +241,28 @@ func (j *Job) once(at time.Time, kind, text string) bool {
 	return true
 }
 
-// note records an event. If there are too many, it keeps the first event and drops those after it.
+// note records an event. If there are too many, it drops an older one.
 func (j *Job) note(at time.Time, kind, text string) {
 	j.events = append(slices.Clip(j.events), view.Event{At: second(at), Kind: kind, Text: text})
 	if len(j.events) > mostEvents {
-		j.events = slices.Delete(slices.Clone(j.events), 1, 2)
+		i := surplus(j.events)
+		j.events = slices.Delete(slices.Clone(j.events), i, i+1)
 	}
+}
+
+// surplus returns the event to drop: of the older half, the oldest that is neither the first event nor
+// the start or end of a run; if there is none, the second event.
+func surplus(events []view.Event) int {
+	runs := false
+	for i, e := range events[:len(events)/2] {
+		switch {
+		case e.Kind == view.EventRunning:
+			runs = true
+		case e.Kind == view.EventRequeued && runs:
+			runs = false
+		case i > 0:
+			return i
+		}
+	}
+	return 1
 }

@@ -58,6 +58,7 @@ func newHistory(title string, day past.Day, interval time.Duration, now time.Tim
 		counts   past.Counts
 	}
 	var levels []level
+	var last past.Counts // of the last sample that is known
 	for i := 0; i < len(day.Samples); i += step {
 		chunk := day.Samples[i:min(i+step, len(day.Samples))]
 		end := now
@@ -69,7 +70,12 @@ func newHistory(title string, day past.Day, interval time.Duration, now time.Tim
 		}
 		var highest past.Counts
 		for _, s := range chunk {
-			if counts, known := of(s); known && counts.Sum() >= highest.Sum() {
+			counts, known := of(s)
+			if !known {
+				continue
+			}
+			last = counts
+			if counts.Sum() >= highest.Sum() {
 				highest = counts
 			}
 		}
@@ -83,7 +89,6 @@ func newHistory(title string, day past.Day, interval time.Duration, now time.Tim
 	for _, l := range levels {
 		h.stack(shown, l.from, l.to, l.counts)
 	}
-	last := levels[len(levels)-1].counts
 	h.Desc = fmt.Sprintf("Since %s: at most %d at a time. Last: %d running, %d idle, %d booting, %d waiting.",
 		view.Moment(first, now), h.Most, last.Running, last.Idle, last.Booting, last.Waiting)
 	middle := shown.from.Add(shown.to.Sub(shown.from) / 2)

@@ -348,3 +348,33 @@ func TestEqualErrorsAreShownOnce(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(page, "failed: 503 RUNNING"))
 	assert.Contains(t, page, "failed with the same error")
 }
+
+func TestHistorysLastIsTheLastSample(t *testing.T) {
+	var day past.Day
+	for minute := range 24 * 60 {
+		s := past.Sample{At: noon.Add(time.Duration(minute-24*60+1) * time.Minute), Nodes: past.Counts{Running: 8}}
+		if minute >= 24*60-4 {
+			s.Nodes = past.Counts{} // all machines were deleted four minutes ago
+		}
+		day.Samples = append(day.Samples, s)
+	}
+	all := newHistories(day, time.Minute, noon)
+	require.Len(t, all, 1)
+	assert.Contains(t, all[0].Desc, "Last: 0 running")
+}
+
+// Clocks go back on Nov 1, 2026 in New York.
+func TestTicksAreMidnightsAfterAClockChange(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	require.NoError(t, err)
+	now := time.Date(2026, 11, 1, 20, 0, 0, 0, zone)
+	f := filterOf(url.Values{"zoom": {"7d"}})
+	row := view.Row{NodeSet: "a3", Nodes: "a", State: view.Running, Since: now.Add(-time.Hour), EndsAt: now.Add(100 * time.Hour)}
+	tl := newTimeline([]view.Row{row}, nil, past.Day{}, f, now)
+	shown := span{from: now.Add(-f.Zoom.length / 4), to: now.Add(3 * f.Zoom.length / 4)}
+	for _, tick := range tl.Ticks {
+		day, err := time.ParseInLocation("Jan 2 2006", tick.Text+" 2026", zone)
+		require.NoError(t, err)
+		assert.Equal(t, percent(shown.at(day)), tick.X, tick.Text)
+	}
+}

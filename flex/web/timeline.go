@@ -134,13 +134,19 @@ func fit(rows []view.Row, now time.Time) zoom {
 func ticks(shown span, z zoom, current time.Time) (all []tick) {
 	zone, now := current.Location(), shown.at(current)
 	day := shown.from.In(zone)
-	at := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
-	for ; at.Before(shown.to); at = at.Add(z.tick) {
+	midnight := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
+	for n := 0; ; n++ {
+		at := midnight.Add(time.Duration(n) * z.tick)
+		if hours := int(z.tick / time.Hour); hours > 0 { // the clock may change in between
+			at = time.Date(day.Year(), day.Month(), day.Day(), n*hours, 0, 0, 0, zone)
+		}
+		if !at.Before(shown.to) {
+			return all
+		}
 		if x := shown.at(at); x > 4 && x < 96 && math.Abs(x-now) > 3 {
 			all = append(all, tick{percent(x), "middle", at.Format(z.form)})
 		}
 	}
-	return all
 }
 
 func newBar(r view.Row, jobs []view.Job, uses []past.Use, shown span, now time.Time) bar {

@@ -184,6 +184,7 @@ type likeness struct {
 	ends, maintained             time.Time
 	job                          uint32 // first of the jobs that hold the machines
 	jobs                         string // the remaining jobs
+	madeFor                      uint32 // the one of the jobs that the machines were created for
 	static                       bool
 	lease                        time.Duration
 }
@@ -221,6 +222,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 		row := b.row(names)
 		row.NodeSet, row.Region, row.Zone, row.Group = key.nodeset, key.region, key.zone, key.group
 		row.State, row.EndsAt, row.Maintain, row.Lease = key.state, key.ends, key.maintained, Seconds(key.lease)
+		row.MadeFor = key.madeFor
 		for _, in := range machines {
 			if row.State == Idle {
 				if kept := b.keptTo(in); !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
@@ -249,6 +251,9 @@ func (b *builder) likenessOf(in scene.Machine) likeness {
 	}
 	key.state = StateOf(in)
 	for i, j := range b.scene.HoldersOf(in.Name) {
+		if j.ID == in.Origin().Job {
+			key.madeFor = j.ID
+		}
 		if i == 0 {
 			key.job = j.ID
 			continue

@@ -161,6 +161,8 @@ type Row struct {
 	Count   int      `json:"count"`
 	Static  bool     `json:"static"`
 	State   State    `json:"state"`
+	// MadeFor is the one of Jobs that the machines were created for; 0 if it is none of them.
+	MadeFor uint32 `json:"created_for,omitempty"`
 
 	Region  string  `json:"region"`
 	Zone    string  `json:"zone,omitempty"`

@@ -673,14 +673,29 @@ func TestJobCostCountsFromItsUseOfTheMachines(t *testing.T) {
 	}
 	assert.Equal(t, "So far: 6.0 machine hours, 48.0 GPU hours, 243.00 USD.", soFar())
 
-	for i := range v.Groups {
-		if v.Groups[i].Job == 813 {
-			v.Groups[i].Job = 811 // created for another job
-		}
+	for i := range v.Rows {
+		v.Rows[i].MadeFor = 0 // created for another job
 	}
 	assert.Equal(t, "So far: 4.5 machine hours, 36.0 GPU hours, 182.25 USD.", soFar())
 	v.Rows = append(v.Rows, Row{NodeSet: "g2", Nodes: "alpha-g2-0", Count: 1, State: Running, Since: noon.Add(-time.Hour), Jobs: []uint32{813, 818}})
 	assert.Equal(t, "So far: 5.5 machine hours, 40.0 GPU hours, at least 182.25 USD, shared with other jobs.", soFar())
+}
+
+// Machines by bulk insert have no group.
+func TestCostOfSpotMachinesCountsFromCreation(t *testing.T) {
+	s := newWorld()
+	s.spot()
+	s.job(812, "train", "alpha-a3-[0-1]", slurm.JobRunning)
+	s.Nodes("alpha-a3-[0-1]", scenetest.Busy)
+	ms := s.Machines("alpha-a3-[0-1]", "")
+	for i := range ms {
+		ms[i].Created = noon.Add(-2 * time.Hour)
+		ms[i].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 812}
+	}
+	v := s.view()
+	story, err := v.Why("812", noon)
+	require.NoError(t, err)
+	assert.Contains(t, story.String(), "So far: 4.0 machine hours")
 }
 
 // U6

@@ -339,9 +339,8 @@ func (t *teller) soFar(rows []Row) {
 
 // paidSince returns when a row's machines started to count toward the story's cost.
 func (t *teller) paidSince(r Row) time.Time {
-	g, _ := t.find(r.Group)
 	for _, j := range t.Jobs {
-		if j.ID == t.id && g.Job != t.id && j.StartAt.After(r.Since) {
+		if j.ID == t.id && r.MadeFor != t.id && j.StartAt.After(r.Since) {
 			return j.StartAt
 		}
 	}

@@ -92,7 +92,7 @@ func (b *Book[K, R]) Last(region string) time.Time { return b.looked[region] }
 // Objects in unread regions are not gone.
 func (b *Book[K, R]) Close(s *scene.Scene, over func(K, *R) bool) {
 	for key, e := range b.entries {
-		if e.shown || s.Unseen(e.region) {
+		if e.shown || e.region != "" && s.Unseen(e.region) {
 			e.shown = false
 			continue
 		}
@@ -108,7 +108,7 @@ func (b *Book[K, R]) Close(s *scene.Scene, over func(K, *R) bool) {
 		b.looked = map[string]time.Time{}
 	}
 	b.looked[""] = s.Seen.Now
-	for _, region := range s.Config.FlexRegions() {
+	for _, region := range s.Regions() {
 		if !s.Unseen(region) {
 			b.looked[region] = s.Seen.Now
 		}

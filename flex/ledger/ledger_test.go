@@ -76,6 +76,20 @@ func TestObjectIsGoneAfterTwoLooksThatReadItsRegion(t *testing.T) {
 	assert.Equal(t, []string{"a"}, w.look(us, "a"))
 }
 
+func TestObjectIsNotGoneWhileItsRegionIsNotReadAtAll(t *testing.T) {
+	w := newWorld()
+	w.look(us, "a")
+	w.look(scenetest.Europe, "b")
+	w.look("")
+	w.look("")
+	assert.Equal(t, 1, w.book.Known("b"), "no nodeset has the region any more")
+	w.Snap.Left = []string{scenetest.Europe}
+	w.look("")
+	w.look("")
+	assert.Zero(t, w.book.Known("b"))
+	assert.Equal(t, w.Snap.Now, w.book.Last(scenetest.Europe))
+}
+
 func TestOwnerOfABookMayDecideWhatIsOver(t *testing.T) {
 	w := newWorld()
 	w.look(us, "a", "b")

@@ -188,7 +188,7 @@ func gauges(s *scene.Scene, unseen map[string]error, sets map[string]*tally, orp
 			}
 		}
 	}
-	for _, region := range cfg.FlexRegions() {
+	for _, region := range s.Regions() {
 		add(d.readable, oneIf(unseen[region] == nil), region)
 		if at, ok := readAt(snap, unseen, region); ok {
 			add(d.lastRead, seconds(at), region)

@@ -65,7 +65,7 @@ func (d *Day) See(s *scene.Scene, p plan.Plan) {
 }
 
 // isComplete reports whether all regions could be read.
-func isComplete(s *scene.Scene) bool { return !slices.ContainsFunc(s.Config.FlexRegions(), s.Unseen) }
+func isComplete(s *scene.Scene) bool { return !slices.ContainsFunc(s.Regions(), s.Unseen) }
 
 // Job returns the story of the job that squeue shows by that name, or that has it as its raw id. ok
 // is false if the job is unknown.

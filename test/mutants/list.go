@@ -70,7 +70,7 @@ var mutants = []mutant{
 	},
 	{
 		"a region that could not be read is taken for empty", "flex/plan/scene/scene.go",
-		"return s.Seen.Unseen[region] != nil", "return false", planner,
+		"return s.Seen.Unseen[region] != nil || ", "return ", planner,
 	},
 	{
 		"unread instances of a region are forgotten", "flex/observe/cloud.go",
@@ -587,7 +587,7 @@ var mutants = []mutant{
 	},
 	{
 		"objects of an unread region are taken for gone", "flex/ledger/ledger.go",
-		"if e.shown || s.Unseen(e.region) {", "if e.shown {", ledger,
+		`if e.shown || e.region != "" && s.Unseen(e.region) {`, "if e.shown {", ledger,
 	},
 	{
 		"an object is forgotten because one list lacks it", "flex/ledger/ledger.go",

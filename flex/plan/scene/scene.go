@@ -18,6 +18,7 @@ type Scene struct {
 	Config *config.Config
 	Seen   Snapshot
 
+	regions  []string                          // see Regions
 	nodes    []*Node                           // flex nodes that Slurm shows, by nodeset and index
 	table    map[*config.NodeSet][]*Node       // the same nodes at their indexes; nil where Slurm shows none
 	strays   map[string]*record                // other names of nodes and instances
@@ -82,6 +83,7 @@ type builder struct{ *Scene }
 func build(cfg *config.Config, snap Snapshot) *Scene {
 	s := builder{&Scene{
 		Config: cfg, Seen: snap,
+		regions: slices.Compact(slices.Sorted(slices.Values(slices.Concat(cfg.FlexRegions(), snap.Left)))),
 		table:   map[*config.NodeSet][]*Node{},
 		strays:  map[string]*record{},
 		groups:  make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
@@ -141,8 +143,15 @@ func (s builder) leaveAlone(key, about, text string, args ...any) string {
 	return p.Text
 }
 
-// Unseen reports whether the region could not be read. slurmflex does nothing in such a region.
-func (s *Scene) Unseen(region string) bool { return s.Seen.Unseen[region] != nil }
+// Unseen reports whether the pass did not read the region, or could not. slurmflex does nothing in
+// such a region.
+func (s *Scene) Unseen(region string) bool {
+	return s.Seen.Unseen[region] != nil || !slices.Contains(s.regions, region)
+}
+
+// Regions returns the regions that the pass read or could not read, sorted: those of the nodesets
+// and Seen.Left.
+func (s *Scene) Regions() []string { return s.regions }
 
 // named returns the record of a name, or an empty record if nothing is known about the name.
 func (s *Scene) named(name string) *record {

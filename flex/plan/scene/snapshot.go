@@ -97,6 +97,10 @@ type Compute struct {
 	// Templates are the instance templates of our nodesets, by link.
 	Templates map[string]Template
 
+	// Left are regions without a nodeset of ours that were read too, because this process may have
+	// left something there before its configuration changed.
+	Left []string
+
 	// Unseen holds the regions that could not be read, with the error. Their groups and instances
 	// are not in the snapshot, and slurmflex creates, cancels and deletes nothing in them.
 	Unseen map[string]error

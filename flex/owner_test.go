@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
@@ -323,6 +324,48 @@ func TestJobIsSignalledOnceAlthoughAFirstReadFailed(t *testing.T) {
 			w.mustPass(t.Context())
 		}
 		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+	})
+}
+
+// slurmctld moves to the backup and back (scontrol takeover). Meanwhile the backup's daemon signals
+// the job.
+func TestJobIsSignalledOnceAcrossATakeoverAndBack(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.outlives(slurm.JobRecord{Batch: true, Comment: "slurmflex:signal"})
+		w.mustPass(t.Context())
+		w.memory.StandBy() // as Run does when Check returns ErrStandby
+		b := &Reconciler{Config: w.Config, Scheduler: w.slurm, Cloud: w.Cloud, Log: zap.NewNop(), Now: time.Now}
+		for range 13 {
+			time.Sleep(30 * time.Second)
+			_, err := b.Pass(t.Context())
+			require.NoError(t, err)
+		}
+		require.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		told := w.slurm.comment[1]
+		for range 4 {
+			time.Sleep(30 * time.Second)
+			w.mustPass(t.Context())
+		}
+		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals, "the owner's script gets it once")
+		assert.Equal(t, told, w.slurm.comment[1])
+		assert.Equal(t, told, w.memory.Owners.Last(1).Told)
+	})
+}
+
+// An admin's slurmflex sync beside the daemon signals the job.
+func TestJobIsSignalledOnceAlthoughASyncSignalledIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.outlives(slurm.JobRecord{Batch: true, Comment: "slurmflex:signal"})
+		w.mustPass(t.Context())
+		time.Sleep(6 * time.Minute)
+		sync := &Reconciler{Config: w.Config, Scheduler: w.slurm, Cloud: w.Cloud, Log: zap.NewNop(), Now: time.Now}
+		_, err := sync.Sync(t.Context(), w.lock)
+		require.NoError(t, err)
+		require.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		told := w.slurm.comment[1]
+		w.mustPass(t.Context())
+		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		assert.Equal(t, told, w.slurm.comment[1])
 	})
 }
 

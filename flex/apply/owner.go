@@ -34,7 +34,8 @@ func (h Hands) commentJob(ctx context.Context, a action.CommentJob) error {
 		return err
 	}
 	rec := records[0]
-	if memo.Continues(rec.AdminComment, a.Text) { // the plan was made before the record was read
+	// The plan was made before the record was read.
+	if memo.Continues(rec.AdminComment, a.Text) || memo.WasWarned(rec.AdminComment, a.Text) {
 		h.Memory.Owners.NoteTold(rec.ID, rec.AdminComment)
 		return nil
 	}
@@ -132,15 +133,20 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 }
 
 // signalJob signals a running batch script if its owner still wants the signal. An interactive job
-// gets a warning on its terminal instead. The AdminComment announces the warning first and confirms
-// it afterwards. A signal that was sent never counts as a failed action: it may have ended the job,
-// and Slurm rejects changes to the AdminComment of an ended job.
+// gets a warning on its terminal instead. Nothing is sent if another process has warned the job of
+// this end. The AdminComment announces the warning first and confirms it afterwards. A signal that
+// was sent never counts as a failed action: it may have ended the job, and Slurm rejects changes to
+// the AdminComment of an ended job.
 func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
 	records, err := h.Memory.Owners.Read(ctx, h.Slurm, a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning {
 		return err
 	}
 	rec := records[0]
+	if memo.WasWarned(rec.AdminComment, a.Text) {
+		h.Memory.Owners.NoteTold(rec.ID, rec.AdminComment)
+		return nil
+	}
 	switch reach := scene.ReachOf(rec); {
 	case a.Signal == "" && reach == scene.ByTerminal:
 		err = h.Slurm.NotifyJob(ctx, a.Job, a.Because())

@@ -62,9 +62,11 @@ func (m *Memory) Planned(p plan.Plan) {
 	m.asked, m.unasked, m.crowded = p.Asked, demand.WithoutReason(p.Held), p.Crowded
 }
 
-// StandBy forgets what counts the time of waits, because another process decides meanwhile.
+// StandBy forgets what counts the time of waits, because another process decides meanwhile, and the
+// records of jobs, because that process writes AdminComments.
 func (m *Memory) StandBy() {
 	m.asked, m.unasked, m.crowded = nil, nil, nil
+	m.Owners.forget()
 }
 
 // StartOver makes the next pass read as much as the first pass of a process.

@@ -11,12 +11,19 @@ import (
 	"slurmflex/slurm"
 )
 
-// Owners remembers the records of jobs and the last message to each owner. After a restart, it
-// reads the records again.
+// Owners remembers the records of jobs and the last message to each owner. After a restart or a
+// standby, it reads the records again.
 type Owners struct {
 	mu    sync.Mutex
 	known map[uint32]Owner
 	begun bool // the records of all jobs on flex nodes have been read once
+}
+
+// forget makes the next pass read the records again.
+func (o *Owners) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.known, o.begun = nil, false
 }
 
 // Owner is what is known about a job and its owner.

@@ -121,6 +121,14 @@ func BeforeSignal(comment string) (text string, warned bool) {
 	return text, strings.Contains(text, Warned)
 }
 
+// WasWarned reports whether an AdminComment of ours says that its job was warned of the end of its
+// nodes that the text names.
+func WasWarned(comment, text string) bool {
+	end, _, _ := strings.Cut(text, "; ")
+	_, warned := BeforeSignal(comment)
+	return warned && strings.HasPrefix(end, OwnComment+End) && Continues(comment, end)
+}
+
 // Sent returns a job's AdminComment after its warning by a signal, or by its terminal if the
 // signal is empty.
 func Sent(text string, at time.Time, signal string) string {

@@ -52,6 +52,20 @@ func TestJobCommentRequestsASignal(t *testing.T) {
 	}
 }
 
+func TestWarningCountsForItsEndOnly(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	const one, two = OwnComment + End + "one", OwnComment + End + "two"
+	warned := Sent(one+Waited+"3m for b", noon, "USR1")
+	for text, was := range map[string]bool{
+		one: true, one + Waited + "1m for a": true, one + Sends + "USR1": true, Sent(one, noon, ""): true,
+		one + "s": false, two: false, Sent(two, noon, "USR1"): false, OwnComment + Waiting: false,
+	} {
+		assert.Equal(t, was, WasWarned(warned, text), text)
+	}
+	assert.False(t, WasWarned(one+Sends+"USR1", one+Sends+"USR1"))
+	assert.False(t, WasWarned(Text(warned), one), "another author's")
+}
+
 func TestSentSignalIsParsedBack(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at, signal, sent := WasSent(Sent(OwnComment+End+"soon", noon, "USR1"))

@@ -39,6 +39,7 @@ type Recorder struct {
 	next *sight         // the next observation to record; nil: none
 	use  *config.Config // for the next observation
 	done chan struct{}  // closed when nothing is left to record; nil: nothing is being recorded
+	away time.Time      // since when another host has made the passes; zero: it has not
 
 	// Only one look is recorded at a time. The fields below belong to it.
 	cfg       *config.Config
@@ -103,15 +104,20 @@ func (r *Recorder) Wait(atMost time.Duration) {
 func (r *Recorder) work(done chan struct{}) {
 	for {
 		r.mu.Lock()
-		seen := r.next
+		seen, away := r.next, r.away
 		r.next, r.cfg = nil, r.use
 		if seen == nil {
 			r.done = nil
 			close(done)
+		} else {
+			r.away = time.Time{}
 		}
 		r.mu.Unlock()
 		if seen == nil {
 			return
+		}
+		if !away.IsZero() {
+			r.memory = nil
 		}
 		r.record(seen.scene, seen.plan)
 	}
@@ -231,7 +237,13 @@ func (r *Recorder) Did(action.Action, time.Time, time.Duration, error) {}
 // Stood forgets the observations when another host makes the passes. They would be outdated by the
 // time this host takes over again.
 func (r *Recorder) Stood(err error) {
-	if errors.Is(err, leader.ErrStandby) {
-		r.memory = nil
+	if !errors.Is(err, leader.ErrStandby) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next = nil
+	if r.away.IsZero() {
+		r.away = time.Now()
 	}
 }

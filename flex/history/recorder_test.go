@@ -10,7 +10,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
+	"slurmflex/flex/leader"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -146,4 +150,33 @@ func TestUnwrittenLinesAreBounded(t *testing.T) {
 	waits := w.read(Wait)
 	require.Len(t, waits, maxUnwritten)
 	assert.Equal(t, "2", waits[0].ID, "the latest are kept")
+}
+
+func TestStandbyWhileALookIsRecorded(t *testing.T) {
+	w := newWorld(t)
+	for range 20 {
+		w.restart()
+		w.recorder.Saw(w.Scene(), w.plan)
+		time.Sleep(time.Millisecond) // the goroutine has begun
+		w.recorder.Stood(leader.ErrStandby)
+		w.recorder.Wait(time.Minute)
+	}
+}
+
+func TestStandbyWhileTheMemoryIsLoaded(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.WriteFile(openPath(w.dir, "alpha"), []byte("{"), 0o644))
+	logging, goOn := make(chan struct{}), make(chan struct{})
+	core, _ := observer.New(zap.InfoLevel)
+	w.log = zap.New(core, zap.Hooks(func(zapcore.Entry) error {
+		close(logging)
+		<-goOn
+		return nil
+	}))
+	w.restart()
+	w.recorder.Saw(w.Scene(), w.plan)
+	<-logging
+	w.recorder.Stood(leader.ErrStandby)
+	close(goOn)
+	w.recorder.Wait(time.Minute)
 }

@@ -67,6 +67,10 @@ func (m *memory) leases(l *look) (ended []Entry) {
 		switch {
 		case o.shown == m.looks || l.scene.Unseen(o.Region) || l.isUnread(o):
 			continue
+		case o.Gone == 0 && m.looked[o.Region] == 0:
+			delete(m.openLeases, key)
+			m.changed = true
+			continue
 		case o.Gone == 0:
 			o.Gone, m.changed = l.now, true
 			o.release(l.now, nil)

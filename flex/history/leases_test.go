@@ -1,9 +1,11 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -255,14 +257,80 @@ func TestProcessWithoutStateRecoversItFromSlurmAndCompute(t *testing.T) {
 	assert.EqualValues(t, 58*60, e.Used)
 }
 
-func TestStandbyHostForgetsItsObservations(t *testing.T) {
-	w := booting(t)
+// returns makes the first looks of this host after another one has made the passes.
+func (w *world) returns(after time.Duration) {
 	w.recorder.Stood(leader.ErrStandby)
-	w.Snap.Instances[0].Created = noon.Add(time.Hour) // another machine has the same name
-	w.look(2 * time.Hour)
+	w.look(after)
 	w.look(2 * time.Minute)
+}
+
+func TestLeaseThatEndedDuringStandbyGetsNoLine(t *testing.T) {
+	w := booting(t)
+	w.Snap.Instances[0].Created = noon.Add(time.Hour) // another machine has the same name
+	w.returns(2 * time.Hour)
+	assert.Empty(t, w.read(Lease), "the other host has its line")
+	w.gone()
 	lease := w.only(Lease)
-	assert.EqualValues(t, 7200, (&lease).Took(), "the saved state is loaded")
+	assert.EqualValues(t, 3720, lease.Took())
+}
+
+func TestLeaseThatLastsBeyondStandbyIsContinued(t *testing.T) {
+	w := booting(t)
+	w.job(812, slurm.JobRunning, noon.Add(time.Minute), node)
+	w.look(10 * time.Minute)
+	w.Snap.Jobs = nil
+	w.look(time.Hour)
+	w.returns(time.Hour)
+	w.gone()
+	lease := w.only(Lease)
+	assert.EqualValues(t, 132*60, lease.Took())
+	assert.Len(t, lease.Uses, 1)
+}
+
+func TestLeaseThatWasGoneBeforeStandbyGetsItsLine(t *testing.T) {
+	w := booting(t)
+	w.Snap.Instances = nil
+	w.look(time.Hour)
+	w.returns(5 * 24 * time.Hour)
+	lease := w.only(Lease)
+	assert.EqualValues(t, 3600, lease.Took())
+}
+
+// The region cannot be read at first, and the daemon restarts meanwhile.
+func TestEndDuringStandbyStaysUnknownUntilItsRegionIsRead(t *testing.T) {
+	w := booting(t)
+	w.Snap.Unseen = map[string]error{us: errors.New("503")}
+	w.returns(5 * 24 * time.Hour)
+	w.restart()
+	w.Snap.Unseen, w.Snap.Instances = nil, nil
+	w.look(time.Minute)
+	w.look(2 * time.Minute)
+	lines, ongoing := w.all(Lease)
+	assert.Empty(t, lines)
+	assert.Empty(t, ongoing)
+}
+
+// The other host writes to the same folder.
+func TestLeaseThatEndsAtATakeoverBackGetsItsLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(noon))
+		w := booting(t)
+		time.Sleep(30 * time.Minute)
+		w.look(30 * time.Minute)
+		time.Sleep(time.Second)
+		w.recorder.Stood(leader.ErrStandby)
+
+		a := w.recorder
+		w.restart()
+		w.recorder.Stood(leader.ErrStandby)
+		w.look(time.Hour)
+		w.look(time.Hour)
+
+		w.recorder = a
+		w.gone()
+		lease := w.only(Lease)
+		assert.EqualValues(t, 150*60, lease.Took())
+	})
 }
 
 func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {

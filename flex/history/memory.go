@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,7 @@ import (
 // because passes started by cron share no memory. Without the file, the next look recovers most of
 // it: when machines and requests were created, and since when jobs have run.
 type memory struct {
-	looked     map[string]Time // by region: the last look
+	looked     map[string]Time // by region: the last look; none: nobody knows when what is gone ended
 	openWaits  map[mig.GroupID][]*openWait
 	openLeases map[ledger.Machine]*openLease
 
@@ -97,6 +98,13 @@ func load(dir, cluster string) (*memory, error) {
 		}
 	}
 	return m, nil
+}
+
+// missed forgets the looks from before another host made the passes: that host has the lines of what
+// ended meanwhile. Later looks are of the other host itself, in a folder that both share.
+func (m *memory) missed(since Time) {
+	maps.DeleteFunc(m.looked, func(_ string, last Time) bool { return last <= since })
+	m.changed = true
 }
 
 // save replaces the file atomically.

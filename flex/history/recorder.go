@@ -119,17 +119,20 @@ func (r *Recorder) work(done chan struct{}) {
 		if !away.IsZero() {
 			r.memory = nil
 		}
-		r.record(seen.scene, seen.plan)
+		r.record(seen.scene, seen.plan, away)
 	}
 }
 
-// record writes the waits and leases that have ended since the last look.
-func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
+// record writes the waits and leases that have ended since the last look. away is since when another
+// host has made the passes before this one; zero: it has not.
+func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 	snap := s.Seen
 	if r.memory == nil {
 		_ = os.Mkdir(r.dir, 0o755) // the write reports a failure
 		m, err := load(r.dir, r.cfg.Cluster)
-		r.memory = m
+		if r.memory = m; !away.IsZero() {
+			m.missed(At(away))
+		}
 		r.report(err)
 	}
 	r.hide(snap.Private)

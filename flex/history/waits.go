@@ -70,7 +70,7 @@ func (m *memory) goneWaits(l *look) (ended []Entry) {
 				m.changed = m.changed || o.Gone != 0
 				o.Gone = 0
 				return false
-			case o.Over:
+			case o.Over, o.Gone == 0 && m.looked[id.Region] == 0:
 				return true
 			case o.Gone == 0:
 				o.Gone, m.changed = l.now, true

@@ -63,6 +63,24 @@ func TestTemporarilyFailedAttemptsAreOneWait(t *testing.T) {
 	assert.Equal(t, Granted, e.End)
 }
 
+func TestWaitThatEndedDuringStandbyGetsNoLine(t *testing.T) {
+	for name, end := range map[string][]mig.Request{
+		"gone":      nil,
+		"cancelled": {request("a1", mig.Cancelled, noon, node)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.requests(812, request("a1", mig.Accepted, noon, node))
+			w.look(time.Minute)
+			w.requests(812, end...)
+			w.returns(5 * 24 * time.Hour)
+			lines, ongoing := w.all(Wait)
+			assert.Empty(t, lines)
+			assert.Empty(t, ongoing)
+		})
+	}
+}
+
 func TestUnwantedWaitIsWithdrawn(t *testing.T) {
 	for name, c := range map[string]func(*world){
 		"its request is cancelled": func(w *world) {

@@ -333,6 +333,27 @@ func TestLeaseThatEndsAtATakeoverBackGetsItsLine(t *testing.T) {
 	})
 }
 
+// A nodeset's region is mistyped and corrected, with two reloads. The machine runs all the time.
+func TestLeaseSurvivesAFewMinutesWithoutItsRegion(t *testing.T) {
+	w := booting(t)
+	w.look(2 * time.Minute)
+	right, instances, groups := w.Config, w.Snap.Instances, w.Snap.Groups
+	w.Config = scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}",
+		scenetest.FlexSet("a3", "europe-west4-b", "node_count_static: 1, node_count_dynamic_max: 8", ""))
+	w.Config.Options.StateDir = w.dir
+	w.Snap.Instances, w.Snap.Groups = nil, nil // of a region that passes do not read
+	w.recorder.Use(w.Config)
+	w.look(time.Minute)
+	w.look(4 * time.Minute)
+	w.Config, w.Snap.Instances, w.Snap.Groups = right, instances, groups
+	w.recorder.Use(w.Config)
+	w.look(time.Minute)
+	w.look(12 * time.Hour)
+	w.gone()
+	e := w.only(Lease)
+	assert.Greater(t, e.Took(), int64(12*3600), "seconds of the bill")
+}
+
 func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {
 	w := booting(t)
 	const looks, atOnce = 81, 25 // more than two lines have place for

@@ -147,7 +147,7 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 		r.leased(&o.Entry, false)
 	}
 	r.unwritten = slices.Concat(r.unwritten, m.waits(l), leases)
-	for _, region := range r.cfg.FlexRegions() {
+	for _, region := range s.Regions() {
 		if !s.Unseen(region) {
 			m.looked[region] = l.now
 			m.changed = m.changed || m.anyOngoing()

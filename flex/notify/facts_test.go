@@ -276,3 +276,20 @@ func TestJobThatHasLeftTheQueueIsForgotten(t *testing.T) {
 	w.Snap.Jobs = jobs
 	assert.Equal(t, events, w.pass(), "it takes no memory")
 }
+
+// An admin holds a job with `scontrol hold` that slurmflex has never held.
+func TestAdminsHoldIsNotSlurmflexsHold(t *testing.T) {
+	for _, told := range []string{
+		"flex-start: requeued at 2026-11-21T11:00:00Z: the machine of alpha-a3-0 did not join Slurm within boot_timeout",
+		"flex-start: its nodes were returned to Slurm; slurmflex requests machines again once Slurm may start the job",
+		"flex-start: machine lost at 2026-11-21T11:00:00Z: the machine of alpha-a3-0 is gone",
+		"flex-start: waiting since 2026-11-21T11:00:00Z for 2 × a3-highgpu-8g for 02:00:00",
+	} {
+		w := newWorld(t)
+		w.job(slurm.JobPending)
+		w.pass()
+		w.job(slurm.JobPending).Reason = "JobHeldAdmin"
+		w.Snap.Told[812] = told
+		assert.Empty(t, w.pass(), told)
+	}
+}

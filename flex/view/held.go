@@ -9,14 +9,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// Held lists the held jobs for which slurmflex has recorded a reason. Jobs with the same reason are
-// listed together.
+// Held lists the jobs that slurmflex has held. Jobs with the same reason are listed together.
 func (v View) Held() []string {
 	var words []string
 	// These map a reason to the jobs to name, and to the jobs to release.
 	told, let := map[string][]string{}, map[string][]string{}
 	for _, j := range v.Jobs {
-		if j.Told == "" || !slurm.JobState(j.State).Waits() || j.Reason != "JobHeldAdmin" || len(v.setsOf(j.Partition)) == 0 {
+		if !slurm.JobState(j.State).Waits() || !j.isHeldByUs() || len(v.setsOf(j.Partition)) == 0 {
 			continue
 		}
 		if told[j.Told] == nil {

@@ -936,3 +936,15 @@ func TestAnswerNamesTheCommandThatShowsDetails(t *testing.T) {
 	s.Details = nil
 	assert.Equal(t, "job 812:\n  It waits.\n", s.Answer(false, false, more), "there are no details")
 }
+
+func TestAdminsHoldIsNotExplainedByAnEarlierRequeue(t *testing.T) {
+	s := newWorld()
+	s.pending(816, "JobHeldAdmin")
+	s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Requeued, At: noon.Add(-26 * time.Hour), Reason: "no capacity for 2 × a3-highgpu-8g in 4h00m"}.String()
+	v := s.view()
+	assert.Empty(t, v.Held())
+	story, err := v.Why("816", noon)
+	require.NoError(t, err)
+	assert.Equal(t, "It is held by an admin or by slurmflex; an admin releases it with `scontrol release 816` (Slurm reason: JobHeldAdmin).", story.Summary)
+	assert.Contains(t, story.String(), "Requeued at 10:00 on Nov 20: no capacity")
+}

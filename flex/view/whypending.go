@@ -84,10 +84,13 @@ func (t *teller) deadCover(j Job) string {
 }
 
 // isBack reports whether a pending job waits only because slurmflex or Slurm has taken its nodes:
-// it is held, may not start yet, or Slurm has not considered it again.
+// slurmflex holds it, it may not start yet, or Slurm has not considered it again.
 func (j Job) isBack() bool {
-	return slices.Contains([]string{"", "None", slurm.BeginTime, "JobHeldAdmin", "job requeued in held state"}, j.Reason)
+	return j.isHeldByUs() || slices.Contains([]string{"", "None", slurm.BeginTime}, j.Reason)
 }
+
+// isHeldByUs reports whether slurmflex has held the job, and not an admin or Slurm.
+func (j Job) isHeldByUs() bool { return j.Reason == "JobHeldAdmin" && memo.ExplainsHold(j.Told) }
 
 // allBlocked returns the first nodeset if all of them are blocked; otherwise nil.
 func allBlocked(sets []NodeSet) *NodeSet {
@@ -101,9 +104,9 @@ func allBlocked(sets []NodeSet) *NodeSet {
 // if slurmflex has not recorded the reason.
 func (t *teller) lastDone(j Job, sets []NodeSet) string {
 	done, ok := memo.DoneOf(j.Told)
-	held := j.Reason == "JobHeldAdmin"
+	held := j.isHeldByUs()
 	switch {
-	case !ok && held && j.Told != "":
+	case !ok && held:
 		return fmt.Sprintf("It is held; last message to its owner: %s.", t.brief(memo.Text(j.Told)))
 	case !ok:
 		return ""

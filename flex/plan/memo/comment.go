@@ -148,6 +148,16 @@ func WasSent(comment string) (at time.Time, signal string, sent bool) {
 	return at, signal, warned && sent && err == nil && IsOurs(comment)
 }
 
+// ExplainsHold reports whether an AdminComment of ours gives the reason why slurmflex held its job. A
+// held job with another one was held by somebody else. v0.1.0 wrote the reason alone.
+func ExplainsHold(comment string) bool {
+	if done, ok := DoneOf(comment); ok {
+		return done.Deed == JobHeld
+	}
+	isWait := slices.ContainsFunc([]string{Waiting, There, End}, func(begin string) bool { return strings.HasPrefix(Text(comment), begin) })
+	return IsOfNodes(comment) && !isWait && ParseFailed(comment) == 0
+}
+
 // IsOfNodes reports whether an AdminComment of ours is about nodes that the job has or waits for: it
 // states neither what happened to the job nor that the job lost its nodes.
 func IsOfNodes(comment string) bool {

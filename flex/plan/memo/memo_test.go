@@ -77,3 +77,21 @@ func TestParseHoldReadsOnlyTheClustersReservations(t *testing.T) {
 		assert.Equal(t, hold, ParseHold("alpha", name), name)
 	}
 }
+
+func TestOnlySlurmflexsOwnHoldIsExplained(t *testing.T) {
+	for told, want := range map[string]bool{
+		Done{Deed: JobHeld, At: noon, Reason: "no right"}.String():     true,
+		Done{Deed: JobHeld, Reason: "no right"}.String():               true,
+		"403 forbidden: no right":                                      true, // v0.1.0
+		Done{Deed: Requeued, At: noon, Reason: "no capacity"}.String(): false,
+		Done{Deed: Loss, Reason: "the machine is gone"}.String():       false,
+		Returned:                         false,
+		TakenDown + "; it waits pending": false,
+		Waiting + "since 2026-11-21":     false,
+		There + "2026-11-21T12:00:00Z":   false,
+		Failed(2, "no capacity"):         false,
+	} {
+		assert.Equal(t, want, ExplainsHold(OwnComment+told), told)
+		assert.False(t, ExplainsHold(told), "not ours: %s", told)
+	}
+}

@@ -57,11 +57,11 @@ func (s *Scene) IsQueued(job uint32) bool {
 // Job returns a job in the queue; nil if no job in the queue has that ID or its row is unreadable.
 func (s *Scene) Job(id uint32) *slurm.Job { return s.jobs[id] }
 
-// HeldJobs returns the held jobs with an AdminComment of slurmflex, which explains the hold.
+// HeldJobs returns the jobs that slurmflex has held, as their AdminComments explain.
 func HeldJobs(s *Scene) (held []*slurm.Job) {
 	for i := range s.Seen.Jobs {
 		j := &s.Seen.Jobs[i]
-		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.IsOurs(s.Seen.Told[j.ID]) {
+		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.ExplainsHold(s.Seen.Told[j.ID]) {
 			held = append(held, j)
 		}
 	}

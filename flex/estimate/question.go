@@ -118,7 +118,7 @@ func (q Query) OfJob(cfg *config.Config, v *view.View, name string, now time.Tim
 		for i := range more {
 			at := slices.IndexFunc(waits, func(w Question) bool { return w.NodeSet == more[i].NodeSet })
 			if more[i].Job = job.Name(); at >= 0 {
-				more[i].Waited = waits[at].Waited
+				more[i].Together, more[i].Waited = waits[at].Together, waits[at].Waited
 			}
 		}
 		all = append(all, more...)
@@ -139,6 +139,16 @@ func NameMachines(questions []Question, v *view.View) {
 	}
 }
 
+// Waited returns how many machines arrive together for a waiting row, and how many seconds they have
+// been requested for; 0 if they have not been requested.
+func Waited(v *view.View, row view.Row, now time.Time) (together int, seconds int64) {
+	together, since := v.Wanted(row)
+	if since.IsZero() {
+		return together, 0
+	}
+	return together, max(int64(now.Sub(since).Seconds()), 1)
+}
+
 // ofJob returns the questions about a waiting job, one for each nodeset.
 func ofJob(cfg *config.Config, v *view.View, name string, now time.Time) (questions []Question, err error) {
 	job, rows, err := v.Find(name)
@@ -156,9 +166,7 @@ func ofJob(cfg *config.Config, v *view.View, name string, now time.Time) (questi
 		}
 		q := ask(set, job.Partition, row.Count, lease)
 		q.Job = job.Name()
-		if !row.Since.IsZero() {
-			q.Waited = max(int64(now.Sub(row.Since).Seconds()), 0)
-		}
+		q.Together, q.Waited = Waited(v, row, now)
 		questions = append(questions, q)
 	}
 	NameMachines(questions, v)

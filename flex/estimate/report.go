@@ -23,7 +23,7 @@ type Answer struct {
 	Machine   string `json:"machine_type,omitempty"`
 	Nodes     int    `json:"nodes"`
 	Lease     int64  `json:"lease_seconds"`
-	Waited    int64  `json:"waited_seconds,omitempty"` // the job's wait so far
+	Waited    int64  `json:"waited_seconds,omitempty"` // since the machines were requested
 
 	History bool         `json:"history"`           // false: too little history; the rest is absent
 	Like    string       `json:"like,omitempty"`    // describes the waits behind the estimate
@@ -42,7 +42,8 @@ type Answer struct {
 
 	WhatIf []Other `json:"what_if"`
 
-	own Other // the job's own request, if it has waited
+	own    Other // the job's own request, if it has waited
+	shared bool  // by other jobs
 }
 
 // Advice is Compute's advice.capacity for the request, if it were made now.
@@ -80,7 +81,8 @@ type Question struct {
 	Machine        string // empty: the machine type in the history
 	Job, Partition string // for the answer
 	Request        Request
-	Waited         int64 // seconds
+	Together       int   // machines that arrive together with the job's; 0: as many as in Request
+	Waited         int64 // seconds since they were requested
 	After          int64 // seconds from the request here to that in the next place
 	// Times are the time limits of the table, in ascending order, 0 for any. Leases are the leases
 	// that they need, in seconds. Counts are its numbers of nodes.
@@ -90,11 +92,12 @@ type Question struct {
 
 // Answer answers the question from the samples.
 func (s *Samples) Answer(q Question, now history.Time) Answer {
+	own := Request{max(q.Request.Count, q.Together), q.Request.Lease}
 	a := Answer{
 		Job: q.Job, Partition: q.Partition, NodeSet: s.NodeSet, Machine: s.Machine,
-		Nodes: q.Request.Count, Lease: q.Request.Lease, Waited: q.Waited, WhatIf: []Other{},
+		Nodes: own.Count, Lease: own.Lease, Waited: q.Waited, WhatIf: []Other{}, shared: own != q.Request,
 	}
-	if e, ok := s.For(q.Request, q.Waited, now); ok {
+	if e, ok := s.For(own, q.Waited, now); ok {
 		a.take(e)
 	}
 	for i, row := range s.WhatIf(q.Counts, q.Leases, now) {

@@ -41,6 +41,9 @@ func answerText(b *strings.Builder, a Answer) {
 		machine = " (" + a.Machine + ")"
 	}
 	fmt.Fprintf(b, "%s, nodeset %s%s: %s, lease %s", subject, a.NodeSet, machine, view.Count(a.Nodes, "node"), span(a.Lease))
+	if a.shared {
+		b.WriteString(", shared request")
+	}
 	if a.Waited > 0 {
 		fmt.Fprintf(b, ", waiting for %s", span(a.Waited))
 	}

@@ -73,7 +73,11 @@ func (f *Estimates) Fill(v *view.View) {
 	now, lacks := v.SeenAt, false
 	for i := range v.Rows {
 		row := &v.Rows[i]
-		if row.State != view.Queued || row.Lease <= 0 || row.Since.IsZero() {
+		if row.State != view.Queued || row.Lease <= 0 {
+			continue
+		}
+		count, waited := estimate.Waited(v, *row, now)
+		if waited == 0 {
 			continue
 		}
 		f.refresh(now)
@@ -87,8 +91,8 @@ func (f *Estimates) Fill(v *view.View) {
 			f.waits[row.NodeSet] = samples
 		}
 		a := samples.Answer(estimate.Question{
-			Request: estimate.Request{Count: row.Count, Lease: int64(time.Duration(row.Lease).Seconds())},
-			Waited:  max(int64(now.Sub(row.Since).Seconds()), 1),
+			Request: estimate.Request{Count: count, Lease: int64(time.Duration(row.Lease).Seconds())},
+			Waited:  waited,
 		}, history.At(now))
 		if !a.History {
 			lacks = true

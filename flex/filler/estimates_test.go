@@ -34,9 +34,9 @@ func TestShownWaitHasAnEstimate(t *testing.T) {
 	dir := t.TempDir()
 	past(t, dir, 39)
 	now := time.Now().UTC()
-	queued := view.Row{NodeSet: "a3", Count: 2, State: view.Queued, Since: now.Add(-5 * time.Minute), Lease: view.Seconds(2 * time.Hour)}
+	queued := view.Row{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now.Add(-5 * time.Minute), Lease: view.Seconds(2 * time.Hour)}
 	older, waiting := queued, queued
-	older.Since, waiting.State = now.Add(-time.Hour), view.Waiting
+	older.RequestedAt, waiting.State = now.Add(-time.Hour), view.Waiting
 	v := view.View{SeenAt: now, Rows: []view.Row{queued, older, waiting}}
 	f := &Estimates{dir: dir, cluster: "alpha", asked: now}
 	f.Fill(&v)
@@ -56,7 +56,7 @@ func TestMissingEstimateRereadsTheHistory(t *testing.T) {
 	f.read(now, false)
 	estimated := func(after time.Duration) bool {
 		v := view.View{SeenAt: now.Add(after), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, Since: now, Lease: view.Seconds(2 * time.Hour)},
+			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now, Lease: view.Seconds(2 * time.Hour)},
 		}}
 		f.Fill(&v)
 		return v.Rows[0].Estimate != nil
@@ -91,7 +91,7 @@ func TestLongHistoryIsReadLessOften(t *testing.T) {
 	asks := func(took, after time.Duration) bool {
 		f := &Estimates{dir: t.TempDir(), cluster: "alpha", asked: now, lacks: true, took: took}
 		f.Fill(&view.View{SeenAt: now.Add(after), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, Since: now, Lease: view.Seconds(2 * time.Hour)},
+			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now, Lease: view.Seconds(2 * time.Hour)},
 		}})
 		return f.asked.After(now)
 	}
@@ -113,9 +113,52 @@ func TestPassesKeepTheHistoryUpToDate(t *testing.T) {
 	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Queued}}})
 	require.Eventually(t, func() bool {
 		v := view.View{SeenAt: time.Now(), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, Since: time.Now(), Lease: view.Seconds(2 * time.Hour)},
+			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: time.Now(), Lease: view.Seconds(2 * time.Hour)},
 		}}
 		f.Fill(&v)
 		return v.Rows[0].Estimate != nil
 	}, time.Minute, time.Millisecond)
+}
+
+// A CONFIGURING job got its nodes an hour ago, waited for its turn, and has been in Google's queue for
+// a minute. The history's waits start with the first request, so a minute counts, not an hour.
+func TestEstimateCountsFromTheFirstRequest(t *testing.T) {
+	dir := t.TempDir()
+	past(t, dir, 39)
+	now := time.Now().UTC()
+	v := view.View{SeenAt: now, Rows: []view.Row{{
+		NodeSet: "a3", Count: 2, State: view.Queued, Since: now.Add(-time.Hour), RequestedAt: now.Add(-time.Minute), Lease: view.Seconds(2 * time.Hour),
+	}}}
+	f := &Estimates{dir: dir, cluster: "alpha", asked: now}
+	f.read(now, false)
+	f.Fill(&v)
+	require.NotNil(t, v.Rows[0].Estimate)
+	assert.Contains(t, v.Rows[0].Estimate.String(), "The median wait of 39 requests like this one is another")
+}
+
+// Fifty one-node jobs share a request: their machines arrive together, as those of the 50-node requests
+// in the history, not as those of one-node requests.
+func TestSharedRequestIsEstimatedByItsSize(t *testing.T) {
+	dir := t.TempDir()
+	var entries []history.Entry
+	now := time.Now().UTC()
+	for i := range 39 {
+		from := history.At(now.Add(-time.Duration(i+48) * time.Hour))
+		for count, minutes := range map[int]int{1: 2 + i%17, 50: 120 + i*17%39} {
+			entries = append(entries, history.Entry{
+				Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i, count), NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1",
+				Count: count, Seconds: 7200, From: from, To: from + history.Time(60*minutes), End: history.Granted, Attempts: 1,
+			})
+		}
+	}
+	require.NoError(t, history.Append(dir, "alpha", false, entries))
+	begun := now.Add(-time.Minute)
+	v := view.View{SeenAt: now, Rows: []view.Row{{
+		NodeSet: "a3", Region: "us-central1", Count: 1, State: view.Queued, Group: "g", Request: "a1", Since: begun, RequestedAt: begun, Lease: view.Seconds(2 * time.Hour),
+	}}, Groups: []view.Group{{Name: "g", Region: "us-central1", NodeSet: "a3", Array: 812, Requests: []view.Request{{Name: "a1", Count: 50, State: "ACCEPTED"}}}}}
+	f := &Estimates{dir: dir, cluster: "alpha", asked: now}
+	f.read(now, false)
+	f.Fill(&v)
+	require.NotNil(t, v.Rows[0].Estimate)
+	assert.Greater(t, time.Duration(v.Rows[0].Estimate.Half), time.Hour)
 }

@@ -313,7 +313,7 @@ func (t *teller) advise(j Job, rows []Row) {
 		return
 	}
 	cause := rows[at].Cause
-	if slices.Contains([]string{mig.CauseConfig.String(), mig.CausePermission.String(), mig.CauseNotFound.String()}, cause) {
+	if needsAdmin(cause) {
 		t.fact("An admin has to fix the cause (%s); submitting the job differently does not help.", cause)
 		return
 	}

@@ -153,12 +153,8 @@ func (t *teller) queued(r Row) {
 // arrive says which machines Google grants together. Jobs that share a request wait for the machines
 // of all.
 func (t *teller) arrive(r Row) string {
-	for _, g := range t.Groups {
-		for _, q := range g.Requests {
-			if g.Name == r.Group && g.Region == r.Region && q.Name == r.Request && q.Count > r.Count {
-				return fmt.Sprintf("all %d machines of the request, which other jobs share, arrive together", q.Count)
-			}
-		}
+	if size, _ := t.Wanted(r); size > r.Count {
+		return fmt.Sprintf("all %d machines of the request, which other jobs share, arrive together", size)
 	}
 	return r.one("the node arrives", "all the nodes arrive together")
 }

@@ -126,7 +126,7 @@ func (t *table) textWidth() int {
 func (t *table) nodeSet(v View, set NodeSet) {
 	t.paragraph(Plain, v.SummaryOf(set))
 	for _, n := range set.States {
-		if (n.State == down || n.State == drained || n.State == draining || n.State == failing) && n.Reason != "" {
+		if n.isOut() && n.Reason != "" {
 			t.paragraph(Bad, fmt.Sprintf("  %s %s: %s", n.Nodes, n.State, n.Reason))
 		}
 		if n.State == notUnderstood {

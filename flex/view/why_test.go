@@ -948,3 +948,25 @@ func TestAdminsHoldIsNotExplainedByAnEarlierRequeue(t *testing.T) {
 	assert.Equal(t, "It is held by an admin or by slurmflex; an admin releases it with `scontrol release 816` (Slurm reason: JobHeldAdmin).", story.Summary)
 	assert.Contains(t, story.String(), "Requeued at 10:00 on Nov 20: no capacity")
 }
+
+// One node has two jobs, the other is drained: the first job's end frees no node.
+func TestSharedNodeIsNotFreeWhenOneOfItsJobsEnds(t *testing.T) {
+	s := newWorld()
+	s.Nodes("alpha-st-0", "MIXED+CLOUD")
+	s.because("alpha-st-1", "IDLE+CLOUD+DRAIN", "bad GPU", "root")
+	for id, limit := range map[uint32]string{901: "2:00:00", 902: "8:00:00"} {
+		s.job(id, "always", "alpha-st-0", slurm.JobRunning).Limit = slurm.ParseLimit(limit)
+	}
+	s.job(816, "always", "", slurm.JobPending)
+	j := &s.Snap.Jobs[len(s.Snap.Jobs)-1]
+	j.Reason, j.Start, j.NodeCount = "Resources", time.Time{}, 1
+	story, err := s.view().Why("816", noon)
+	require.NoError(t, err)
+	assert.NotContains(t, story.Summary, "All 2 nodes", "one is drained")
+	assert.NotContains(t, story.Summary, "12:30:00", "job 902 still has the node then")
+	s.Nodes("alpha-st-1", "ALLOCATED+CLOUD")
+	s.job(903, "always", "alpha-st-1", slurm.JobRunning).Limit = slurm.ParseLimit("5:00:00")
+	story, err = s.view().Why("816", noon)
+	require.NoError(t, err)
+	assert.Contains(t, story.Summary, "All 2 nodes of nodeset st are in use; it can start when one of them is free, at 15:30:00")
+}

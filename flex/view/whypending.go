@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -154,15 +155,12 @@ func (t *teller) full(j Job, sets []NodeSet) string {
 		return ""
 	}
 	size, free := 0, 0
-	var ends []time.Time // of the jobs that hold nodes
+	var ends []time.Time // of nodes: when they are free
 	var names []string
 	for _, set := range sets {
 		names = append(names, set.Name)
 		size, free = size+set.Size, free+set.countFree()
-		for _, h := range t.holdersOf(set) {
-			held, _ := slurm.Expand(h.nodes)
-			ends = append(ends, slices.Repeat([]time.Time{h.until}, len(held))...)
-		}
+		ends = append(ends, t.freeAt(set)...)
 	}
 	lacks := max(j.NodeCount, 1) - free
 	if lacks <= 0 || lacks > len(ends) || free+len(ends) != size {
@@ -190,6 +188,28 @@ func (t *teller) full(j Job, sets []NodeSet) string {
 		return text + ", and jobs of higher priority go first; " + when + latest
 	}
 	return text + ", and jobs of higher priority go first"
+}
+
+// freeAt returns when each node of a nodeset that jobs hold is free at the latest, zero if unknown. A
+// node that is out of service is not free when its jobs end.
+func (t *teller) freeAt(set NodeSet) []time.Time {
+	until := map[string]time.Time{}
+	for _, h := range t.holdersOf(set) { // the last job of a node ends last
+		names, _ := slurm.Expand(h.nodes)
+		for _, name := range names {
+			until[name] = h.until
+		}
+	}
+	for _, n := range set.States {
+		if !n.isOut() {
+			continue
+		}
+		names, _ := slurm.Expand(n.Nodes)
+		for _, name := range names {
+			delete(until, name)
+		}
+	}
+	return slices.Collect(maps.Values(until))
 }
 
 func nodesets(names []string) string {

@@ -1,6 +1,10 @@
 package view
 
-import "slurmflex/slurm"
+import (
+	"slices"
+
+	"slurmflex/slurm"
+)
 
 // These are the words for a node's state in Slurm.
 const (
@@ -58,4 +62,9 @@ func stateOf(word string) State {
 		return Leaving
 	}
 	return Down
+}
+
+// isOut reports whether the nodes are out of service: Slurm starts no job on them.
+func (n Nodes) isOut() bool {
+	return slices.Contains([]string{down, drained, draining, failing}, n.State)
 }

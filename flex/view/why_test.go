@@ -970,3 +970,33 @@ func TestSharedNodeIsNotFreeWhenOneOfItsJobsEnds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, story.Summary, "All 2 nodes of nodeset st are in use; it can start when one of them is free, at 15:30:00")
 }
+
+// slurm.conf lacks a node that its nodeset has: the plan deletes nothing.
+func TestMachineOfANodeThatSlurmLacksIsNotSaidToBeDeleted(t *testing.T) {
+	s := newWorld()
+	s.machines("alpha-a3-job-700", "a3", "alpha-a3-7", 2*time.Hour)
+	s.Snap.Nodes = slices.DeleteFunc(s.Snap.Nodes, func(n slurm.Node) bool { return n.Name == "alpha-a3-7" })
+	v := s.view()
+	for _, subject := range []string{"alpha-a3-job-700", "alpha-a3-7"} {
+		story, err := v.Why(subject, noon)
+		require.NoError(t, err)
+		assert.Equal(t, "The machine of alpha-a3-7 exists, but Slurm's list of nodes lacks this node of nodeset a3, so slurmflex does not delete it. "+
+			"If slurm.conf lacks the node, an admin adds it (`slurmflex config slurm-conf`) or deletes the machine.", story.Summary)
+	}
+}
+
+// The nodeset is smaller than before. Slurm may still have the node.
+func TestOrphanIsExplainedByTheNameOfItsNode(t *testing.T) {
+	s := newWorld()
+	s.machines("alpha-a3-job-700", "a3", "alpha-a3-9", 2*time.Hour)
+	const deleted = "The machine of alpha-a3-9 belongs to no node that slurmflex knows, and is deleted ten minutes after creation."
+	story, err := s.view().Why("alpha-a3-9", noon)
+	require.NoError(t, err)
+	assert.Equal(t, deleted, story.Summary)
+	s.Snap.Nodes = append(s.Snap.Nodes, slurm.Node{Name: "alpha-a3-9", State: slurm.ParseState(scenetest.PoweredDown)})
+	story, err = s.view().Why("alpha-a3-9", noon)
+	require.NoError(t, err)
+	assert.Contains(t, story.Facts, deleted)
+	_, err = s.view().Why("alpha-a3-10", noon)
+	require.ErrorIs(t, err, ErrUnknown)
+}

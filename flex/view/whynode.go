@@ -7,11 +7,12 @@ import (
 	"slurmflex/flex/plan/memo"
 )
 
-// node explains a node, and reports whether a node of that name exists.
+// node explains a node, and reports whether a node or machine of that name exists.
 func (t *teller) node(name string) bool {
 	if holds(t.OtherNodes, name) {
 		t.subject("node %s", name)
 		t.lead("slurmflex does not manage this node: no nodeset with dws_flex contains it.")
+		t.strays(name)
 		return true
 	}
 	for _, set := range t.NodeSets {
@@ -22,7 +23,30 @@ func (t *teller) node(name string) bool {
 			}
 		}
 	}
-	return false
+	return t.strays(name)
+}
+
+// strays explains the machines and requests of a node that is not in a nodeset or not in Slurm, and
+// reports whether there are any.
+func (t *teller) strays(name string) bool {
+	rows := t.rowsWith(name)
+	if len(rows) == 0 {
+		return false
+	}
+	t.nodes = []string{name}
+	t.subject("node %s", name)
+	for _, r := range rows {
+		if r.Group != "" {
+			t.groups = append(t.groups, r.Group)
+		}
+		t.row(r)
+	}
+	return true
+}
+
+// rowsWith returns the rows that contain a node.
+func (t *teller) rowsWith(name string) []Row {
+	return keep(t.Rows, func(r Row) bool { return holds(r.Nodes, name) })
 }
 
 func (t *teller) flexNode(name string, set NodeSet, n Nodes) {
@@ -36,7 +60,7 @@ func (t *teller) flexNode(name string, set NodeSet, n Nodes) {
 	if n.Static {
 		t.fact("It is a static node, which slurmflex keeps running.")
 	}
-	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r Row) bool { return !holds(r.Nodes, name) })
+	rows := t.rowsWith(name)
 	for _, r := range rows {
 		if r.Group != "" {
 			t.groups = append(t.groups, r.Group)

@@ -41,9 +41,15 @@ func (t *teller) row(r Row) {
 	}
 }
 
-// orphaned describes machines without a configured node. They are not deleted while a job runs on
-// them.
+// orphaned describes machines without a node: Slurm or the configuration lacks it. They are deleted
+// only if the configuration does, and not while a job runs on them.
 func (t *teller) orphaned(r Row) {
+	if r.NodeSet != "" {
+		t.lead("%s, but Slurm's list of nodes lacks %s of nodeset %s, so slurmflex does not delete %s. If slurm.conf lacks the %s, an admin adds %s (`slurmflex config slurm-conf`) or deletes the %s.",
+			r.machines("exists", "exist"), r.one("this node", "these nodes"), r.NodeSet, r.one("it", "them"),
+			r.one("node", "nodes"), r.one("it", "them"), r.one("machine", "machines"))
+		return
+	}
 	if len(r.Jobs) > 0 {
 		t.lead("%s in use by job %s, but the configuration has no such %s: a nodeset is smaller than before. slurmflex deletes %s once no job has %s.",
 			r.machines("is", "are"), r.JobList(), r.one("node", "nodes"), r.one("it", "them"), r.one("it", "them"))

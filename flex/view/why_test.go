@@ -971,6 +971,15 @@ func TestSharedNodeIsNotFreeWhenOneOfItsJobsEnds(t *testing.T) {
 	assert.Contains(t, story.Summary, "All 2 nodes of nodeset st are in use; it can start when one of them is free, at 15:30:00")
 }
 
+// A static node boots, and no job waits for it.
+func TestBootOfAStaticNodeStartsNoJob(t *testing.T) {
+	s := newWorld()
+	s.Nodes("alpha-st-0", scenetest.PoweringUp)
+	story, err := s.view().Why("alpha-st-0", noon)
+	require.NoError(t, err)
+	assert.NotContains(t, story.String(), "The job starts")
+}
+
 // slurm.conf lacks a node that its nodeset has: the plan deletes nothing.
 func TestMachineOfANodeThatSlurmLacksIsNotSaidToBeDeleted(t *testing.T) {
 	s := newWorld()

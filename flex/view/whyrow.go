@@ -256,8 +256,12 @@ func (t *teller) returned(r Row) {
 }
 
 func (t *teller) booting(r Row) {
-	t.lead("%s created at %s%s and %s booting; slurmd has not registered with Slurm yet. The job starts once %s.",
-		r.machines("was", "were"), t.on(r.Since), inZone(r.Zone), r.one("is", "are"), r.one("it has", "all have"))
+	next := ""
+	if len(r.Jobs) > 0 {
+		next = " The job starts once " + r.one("it has", "all have") + "."
+	}
+	t.lead("%s created at %s%s and %s booting; slurmd has not registered with Slurm yet.%s",
+		r.machines("was", "were"), t.on(r.Since), inZone(r.Zone), r.one("is", "are"), next)
 	if !r.GiveUpAt.IsZero() {
 		t.fact("%s not registered by %s %s powered down (boot_timeout).", r.one("If it has", "Those that have"), t.on(r.GiveUpAt), r.one("it is", "are"))
 	}

@@ -61,7 +61,8 @@ func (v View) Only(f Filter) View {
 	shown := func(nodeset string) bool { _, ok := v.NodeSet(nodeset); return ok }
 	v.Rows = keep(v.Rows, func(r Row) bool { return shown(r.NodeSet) && v.hasJobOf(r, f) })
 	v.Groups = keep(v.Groups, func(g Group) bool {
-		return shown(g.NodeSet) && (f.User == "" || slices.ContainsFunc(v.Jobs, func(j Job) bool { return j.ID == g.Job }))
+		return shown(g.NodeSet) && (f.User == "" || slices.ContainsFunc(v.Jobs, func(j Job) bool { return j.ID == g.Job }) ||
+			g.isShared() && slices.ContainsFunc(v.Rows, func(r Row) bool { return r.Group == g.Name && r.Region == g.Region }))
 	})
 	nodes := map[string]bool{}
 	for _, r := range v.Rows {

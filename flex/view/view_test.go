@@ -528,3 +528,17 @@ func TestSelectRefusesFiltersThatCannotMatch(t *testing.T) {
 		assert.Len(t, found.Jobs, jobs, user)
 	}
 }
+
+func TestFilterKeepsTheUsersSharedGroup(t *testing.T) {
+	s := newWorld()
+	s.waiting(812, "alpha-a3-0")
+	r := request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour)
+	s.Group("alpha-a3-usr-KEY", mig.Stamp{NodeSet: "a3", User: mig.Sharers(0, "ada").User}, r)
+	v := s.view()
+	part := v.Only(Filter{User: "ada"})
+	for _, row := range part.Rows {
+		if row.Group != "" {
+			require.NotEmpty(t, part.Groups, "row %s names group %s", row.Nodes, row.Group)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
@@ -14,8 +15,8 @@ import (
 	"slurmflex/mig"
 )
 
-// endOfTime is the prefix of the date that Compute reports when it expects no date.
-const endOfTime = "9999-"
+// endOfTime is the year of the date that Compute reports when it expects no date.
+const endOfTime = 9999
 
 // messageLimit bounds a message in bytes, because the message appears in a log line and in a job's
 // comment.
@@ -169,7 +170,7 @@ func operationFaults(op *computepb.Operation) []fault {
 func pairs(m map[string]string) []string {
 	var texts []string
 	for k, v := range m {
-		if !strings.HasPrefix(v, endOfTime) {
+		if !strings.HasPrefix(v, strconv.Itoa(endOfTime)+"-") {
 			texts = append(texts, k+"="+v)
 		}
 	}

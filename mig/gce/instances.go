@@ -416,11 +416,11 @@ func instanceOf(m listedInstance, region, zone string, wrong faulty) mig.Instanc
 	if end := m.ResourceStatus.Scheduling.TerminationTimestamp; end != "" {
 		in.Terminates, err = timeOf(end)
 		wrong.note("terminationTimestamp", err)
-		if !mayEnd(in) {
+		if !mayEnd(in, in.Terminates) {
 			in.Terminates = time.Time{}
 		}
 	}
-	in.Maintained = maintenanceOf(m, created)
+	in.Maintained = maintenanceOf(m, in)
 	in.Unread = wrong.String()
 	return in
 }
@@ -429,11 +429,11 @@ func instanceOf(m listedInstance, region, zone string, wrong faulty) mig.Instanc
 func once(text string) string { return unique.Make(text).Value() }
 
 // maintenanceOf returns the start of announced maintenance of the instance's host, or zero if none
-// is announced before the longest lease ends. An unreadable window is ignored, because it is no
-// reason to leave the instance alone.
-func maintenanceOf(m listedInstance, created time.Time) time.Time {
+// is announced that can end the instance. An unreadable window is ignored, because it is no reason
+// to leave the instance alone.
+func maintenanceOf(m listedInstance, in mig.Instance) time.Time {
 	begins, err := timeOf(m.ResourceStatus.UpcomingMaintenance.WindowStartTime)
-	if err != nil || begins.Before(created) || begins.After(created.Add(mig.MaxDuration+startDelay)) {
+	if err != nil || !mayEnd(in, begins) {
 		return time.Time{}
 	}
 	return begins
@@ -443,11 +443,12 @@ func maintenanceOf(m listedInstance, created time.Time) time.Time {
 // starts.
 const startDelay = 24 * time.Hour
 
-// mayEnd reports whether Compute's end of the lease is possible. Any other time, such as the year
-// 9999, counts as unknown.
-func mayEnd(in mig.Instance) bool {
-	return !in.Terminates.Before(in.Created) &&
-		(in.Model != mig.FlexStart || !in.Terminates.After(in.Created.Add(mig.MaxDuration+startDelay)))
+// mayEnd reports whether the instance can end at that time, by its lease or for maintenance. Any
+// other time, such as the year 9999, counts as unknown. Only flex-start has a longest lease: other
+// instances run for months.
+func mayEnd(in mig.Instance, at time.Time) bool {
+	return !at.Before(in.Created) && at.Year() < endOfTime &&
+		(in.Model != mig.FlexStart || !at.After(in.Created.Add(mig.MaxDuration+startDelay)))
 }
 
 // groupThatMade returns the region's regional group that created the instance; empty if none did.

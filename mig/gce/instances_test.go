@@ -88,6 +88,22 @@ func TestMaintenanceWithinTheLeaseIsRead(t *testing.T) {
 	}
 }
 
+func TestMaintenanceAndEndOfAnInstanceWithoutALongestLeaseAreRead(t *testing.T) {
+	for _, model := range []string{mig.Spot, mig.Standard, mig.FlexStart} {
+		for at, known := range map[string]bool{
+			"9999-12-31T23:59:59Z": false, "9999-12-31T23:59:59-08:00": false,
+			created.Add(-time.Second).Format(time.RFC3339):         false,
+			created.Add(100 * 24 * time.Hour).Format(time.RFC3339): model != mig.FlexStart,
+			created.Add(mig.MaxDuration).Format(time.RFC3339):      true,
+		} {
+			in := listedOne(t, `,"scheduling":{"provisioningModel":"`+model+`"},
+				"resourceStatus":{"scheduling":{"terminationTimestamp":"`+at+`"},"upcomingMaintenance":{"windowStartTime":"`+at+`"}}`)
+			assert.Equal(t, known, !in.Maintained.IsZero(), "%s %s", model, at)
+			assert.Equal(t, known, !in.Terminates.IsZero(), "%s %s", model, at)
+		}
+	}
+}
+
 func TestInstanceWaitingForCapacityIsOmitted(t *testing.T) {
 	pending := func(name, more string) string {
 		return strings.Replace(instanceJSON(name, more), "RUNNING", "PENDING", 1)

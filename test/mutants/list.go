@@ -352,7 +352,7 @@ var mutants = []mutant{
 	},
 	{
 		"the end of a lease may be in 9999", "mig/gce/instances.go",
-		"if !mayEnd(in) {", "if false {", client,
+		"if !mayEnd(in, in.Terminates) {", "if false {", client,
 	},
 	{
 		"a line of an AdminComment passes for a job's record", "slurm/scontrol/jobrecords.go",

@@ -153,6 +153,25 @@ func TestNodeOfAnUnreadRegionOutlastsResumeTimeout(t *testing.T) {
 	assert.Empty(t, given(39*time.Minute, unseen), "its machine may be booting")
 }
 
+// slurmctld refuses a node that booted before it was last powered up. But a bulk insert that hangs for
+// as long as ResumeTimeout would otherwise end a job that Slurm does not requeue.
+func TestResumeTimeoutIsResetLateWhileInsertedMachinesMayBoot(t *testing.T) {
+	waits := func(armed time.Duration, more ...part) string {
+		wait := memo.Wait{Place: "alpha-fix-job-7", Since: noon.Add(-time.Hour), Reset: noon.Add(-armed)}
+		return strings.Join(actions(Compute(scene.Of(mixed(t), spotWaits(time.Hour, commented("alpha-fix-0", wait.String()), resumeTimeout(time.Hour), and(more...))))), "\n")
+	}
+	failed := refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)
+	for name, more := range map[string]part{
+		"in flight after a refusal": and(failed, func(s *setting) { s.Asking = map[string]bool{"alpha-fix-0": true} }),
+		"with an unknown outcome": and(refused("alpha-fix-job-7", mig.CauseUnavailable, 10*time.Second, 3),
+			func(s *setting) { s.Inserted = map[string]bool{"alpha-fix-0": true} }),
+	} {
+		assert.NotContains(t, waits(39*time.Minute, more), "power_up", name)
+		assert.Contains(t, waits(40*time.Minute, more), "set nodes alpha-fix-0 power_up", name)
+	}
+	assert.Contains(t, waits(20*time.Minute, failed), "set nodes alpha-fix-0 power_up", "between two calls")
+}
+
 // C20: if the names of two clusters clash, the problem names the group's owner and warns against
 // deleting the group.
 func TestGroupOfAnotherClusterNamesThatCluster(t *testing.T) {

@@ -42,8 +42,7 @@ func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 func failingOf(w *demand.Wanted, v *rules.Verdict) scene.Failing {
 	c := v.Claim
 	f := rules.Refusal(w.Scene, c).Failing
-	unsure := func(name string) bool { return w.Scene.Seen.Asking[name] || w.Scene.Seen.Inserted[name] }
-	tries := v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay && slices.ContainsFunc(w.Scene.WithoutMachine(c.Nodes), unsure)
+	tries := v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay && slices.ContainsFunc(w.Scene.WithoutMachine(c.Nodes), w.Scene.IsBeingMade)
 	ours := f.Cause == mig.CauseExists && w.Scene.Group(c.ID()) != nil
 	if !tries || ours || v.Gone || c.StartedAfter(f.Last) {
 		return scene.Failing{}

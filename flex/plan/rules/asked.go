@@ -88,7 +88,7 @@ func askedSince(w *demand.Wanted, c *demand.Claim) (since, until time.Time, coun
 func isBeingAsked(w *demand.Wanted, c *demand.Claim) bool {
 	g := w.Scene.Group(c.ID())
 	return !w.Scene.Unseen(c.Set.Region) && (g != nil && !c.Shares() && w.Scene.Creates(g) ||
-		slices.ContainsFunc(c.Nodes, func(name string) bool { return w.Scene.Seen.Asking[name] || w.Scene.Seen.Inserted[name] }))
+		slices.ContainsFunc(c.Nodes, w.Scene.IsBeingMade))
 }
 
 // lacksSince returns the start of the claim's wait for capacity without its pauses: now minus the

@@ -94,6 +94,10 @@ func (s *Scene) HasMachine(node string) bool {
 	})
 }
 
+// IsBeingMade reports whether the call for the node's machine is in flight, or may have created a
+// machine that no list shows yet.
+func (s *Scene) IsBeingMade(node string) bool { return s.Seen.Asking[node] || s.Seen.Inserted[node] }
+
 // WithoutMachine returns the nodes without an instance of ours that will stay; see HasMachine.
 func (s *Scene) WithoutMachine(nodes []string) []string {
 	return slices.DeleteFunc(slices.Clone(nodes), s.HasMachine)

@@ -30,13 +30,17 @@ func commentOf(w *demand.Wanted, v rules.Verdict) (n memo.Wait, ok bool) {
 // keepWaiting lets nodes wait longer than Slurm's ResumeTimeout, which is at most 18 hours before
 // 25.05: a power_up resets the timer. It must stop once the machine is being created, because
 // slurmctld refuses a node that booted before it was last powered up. While Compute cannot be read,
-// a machine may be being created. The timer is then reset in its last third only, because otherwise
-// Slurm would end or requeue the job.
+// or a bulk insert is in flight, a machine may be being created. The timer is then reset in its last
+// third only, because otherwise Slurm would end or requeue the job.
 func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 	for _, v := range verdicts {
 		c := v.Claim
 		now, waits := commentOf(w, v)
-		if !waits && !v.Unread || c.Door != nil { // Slurm does not power up nodes behind a door
+		unsure := v.Unread
+		if c.Set.Flex.UseBulkInsert && slices.ContainsFunc(c.Nodes, w.Scene.IsBeingMade) {
+			waits, unsure = false, true
+		}
+		if !waits && !unsure || c.Door != nil { // Slurm does not power up nodes behind a door
 			continue
 		}
 		due := w.Scene.Seen.ResumeTimeout / 3

@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +76,28 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 		seen(runsFor("5:00:00", time.Minute), asks, told(7, endsAt(time.Minute)+warnedThen)))
 	situations(t, with(t, "on_lease_end: requeue"))("and only requeued where it is not to be warned", seen(runsFor("5:00:00", time.Minute), asks), requeuesAt(time.Minute), requeued)
 	situations(t, alphaConfig(t))("by default neither is done", seen(runsFor("5:00:00", time.Minute), asks))
+}
+
+// A list lacks a machine of a job that has been signalled, perhaps the one that ends first.
+func TestSignalIsNotRepeatedAfterADoubtfulLoss(t *testing.T) {
+	cfg := with(t, "on_lease_end: requeue, lease_end_warning: 600")
+	warned := endsAt(300*time.Second) + warnedThen
+	given := func(text string, more ...part) Plan {
+		return Compute(scene.Of(cfg, seen(runsFor("5:00:00", 300*time.Second), reached(scene.BySignal), told(7, text), and(more...))))
+	}
+	lacks := func(machine int) part {
+		return func(s *setting) { s.Instances = slices.Delete(s.Instances, machine, machine+1) }
+	}
+	for _, state := range []string{running, running + "+NOT_RESPONDING"} {
+		for machine, name := range []string{"alpha-a3-0", "alpha-a3-1"} {
+			doubt := and(lacks(machine), onNodes(name, func(n *slurm.Node) { n.State = slurm.ParseState(state) }))
+			first := given(warned, doubt)
+			assert.NotContains(t, strings.Join(actions(first), "\n"), "send USR1", "%s is %s", name, state)
+			then := given(cmp.Or(tells(first)[7], warned))
+			assert.NotContains(t, strings.Join(actions(then), "\n"), "send USR1", "%s was %s", name, state)
+			assert.Contains(t, tells(given(warned, doubt, missing(name)))[7], "machine lost: the machine of "+name, "two lists lack it")
+		}
+	}
 }
 
 // U3: the signal kills a script that does not catch it.

@@ -118,7 +118,7 @@ func Continues(comment, text string) bool {
 // whether the job was warned.
 func BeforeSignal(comment string) (text string, warned bool) {
 	text, _, _ = strings.Cut(Text(comment), Sends)
-	return text, strings.Contains(text, Warned)
+	return text, IsOurs(comment) && strings.Contains(text, Warned)
 }
 
 // WasWarned reports whether an AdminComment of ours says that its job was warned of the end of its

@@ -52,13 +52,15 @@ func notice(w *demand.Wanted, v rules.Verdict, j *slurm.Job) string {
 
 // LossText describes the lost machines of a job for its owner; empty if the job lost none. It
 // leaves out a loss while any of its nodes still responds to Slurm and no second list has confirmed
-// the loss, because a single list may be wrong for a moment.
+// the loss, because a single list may be wrong for a moment. The AdminComment of a warned job changes
+// for a confirmed loss only: it records the signal, which is not to be sent twice.
 func LossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
+	warned := isWarned(s, j)
 	for _, l := range losses {
-		answers := func(name string) bool {
-			return !s.Node(name).State.Has(slurm.NotResponding) && !s.IsLost(s.Node(name))
+		mayWork := func(name string) bool {
+			return (warned || !s.Node(name).State.Has(slurm.NotResponding)) && !s.IsLost(s.Node(name))
 		}
-		if slices.Contains(l.Jobs, j.ID) && !slices.ContainsFunc(l.Nodes, answers) {
+		if slices.Contains(l.Jobs, j.ID) && !slices.ContainsFunc(l.Nodes, mayWork) {
 			if text != "" {
 				text += "; "
 			}
@@ -69,11 +71,14 @@ func LossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 }
 
 // EndText describes when a job's nodes end, if that is before the job's time limit or if the job's
-// owner was last notified of a wait that is now over. Otherwise it is empty.
+// owner was last notified of a wait that is now over. Otherwise it is empty. A warned job keeps its
+// text while it is unknown whether a machine of it is lost: the end may be that machine's.
 func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 	end := s.FirstEnd(j).At
 	text := memo.OwnComment
 	switch {
+	case isWarned(s, j) && missesMachine(s, j):
+		return s.Seen.Told[j.ID]
 	case end.IsZero():
 		return ""
 	case Outlives(s, j, end):
@@ -90,6 +95,22 @@ func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 		return text
 	}
 	return text + waitText(s, j)
+}
+
+// isWarned reports whether the job's AdminComment records that the job was warned of the end of its
+// nodes.
+func isWarned(s *scene.Scene, j *slurm.Job) bool {
+	_, warned := memo.BeforeSignal(s.Seen.Told[j.ID])
+	return warned
+}
+
+// missesMachine reports whether the machine of one of the job's nodes is missing, but not certainly
+// lost.
+func missesMachine(s *scene.Scene, j *slurm.Job) bool {
+	return slices.ContainsFunc(j.Nodes, func(name string) bool {
+		m := s.Node(name)
+		return m != nil && !s.HasMachine(name) && !s.IsLost(m)
+	})
 }
 
 // waitText describes how long the job waited for its machines, as the notice did during the wait.

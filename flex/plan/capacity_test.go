@@ -120,3 +120,26 @@ func TestMachineWithoutALeaseNeedsNoReservation(t *testing.T) {
 	in("and no longer", seen(idle, func(s *setting) { s.Nodes[0].LastBusyTime = noon.Add(-11 * time.Minute) }), "set nodes alpha-fix-0 power_down")
 	in("and loses its reservation when the maintenance is withdrawn", seen(idle, reserved(fmt.Sprintf("slurmflex-alpha-%d", noon.Add(time.Hour).Unix()), "alpha-fix-0", noon.Add(time.Hour))), fmt.Sprintf("delete reservation slurmflex-alpha-%d", noon.Add(time.Hour).Unix()))
 }
+
+// The machines have no lease: without maintenance, no end is known.
+func TestOwnerReadsThatTheMaintenanceIsWithdrawn(t *testing.T) {
+	given := func(text string, more ...part) string {
+		works := and(nodes("alpha-fix-[0-1]", running), job(7, "spot", "5:00:00", slurm.JobRunning, "alpha-fix-[0-1]"), started(7, time.Hour))
+		return tells(Compute(scene.Of(mixed(t), seen(works, spotMachines("alpha-fix-0", "RUNNING"), told(7, text), and(more...)))))[7]
+	}
+	const withdrawn = "flex-start: no maintenance of its nodes' hosts is announced any longer"
+	other := spotMachines("alpha-fix-1", "RUNNING")
+	assert.Equal(t, endsAt(time.Hour), given("", other, maintained("alpha-fix-1", time.Hour)))
+	assert.Equal(t, withdrawn, given(endsAt(time.Hour), other))
+	assert.Equal(t, withdrawn, given(endsAt(time.Hour)+warnedThen, other))
+	assert.Empty(t, given(withdrawn, other), "once")
+	assert.Equal(t, endsAt(2*time.Hour), given(withdrawn, other, maintained("alpha-fix-0", 2*time.Hour)), "it is announced again")
+	assert.Empty(t, given(endsAt(time.Hour)), "a list may lack the machine that ends")
+	assert.Empty(t, given(endsAt(time.Hour), unseen("us-central1")))
+	assert.Empty(t, given(endsAt(time.Hour), other, unseen("us-central1")))
+	assert.Empty(t, given("see Operations", other))
+	leased := seen(nodes("alpha-a3-0", running), job(7, "train", "5:00:00", slurm.JobRunning, "alpha-a3-0"), started(7, time.Hour),
+		leasedTo(7, "alpha-a3-0", time.Hour, time.Hour), told(7, endsAt(time.Hour)))
+	leased.Instances[0].Terminates, leased.Groups[0].Requests = time.Time{}, nil
+	assert.Empty(t, tells(Compute(scene.Of(mixed(t), leased))), "a lease is never withdrawn")
+}

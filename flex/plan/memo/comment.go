@@ -93,6 +93,8 @@ const (
 	Sends   = "; slurmflex sends it " // after End: the signal that slurmflex will send
 	Warned  = "; warned at "          // after End: when the job was signalled
 	Waited  = "; waited "             // after There and End: how long the job waited, and for what
+	// NoEnd replaces End when Google has withdrawn the maintenance of machines without a lease.
+	NoEnd = "no maintenance of its nodes' hosts is announced any longer"
 	// Returned: the job waits without nodes until Slurm may start it.
 	Returned = "its nodes were returned to Slurm; slurmflex requests machines again once Slurm may start the job"
 	// TakenDown begins the text for a job that waits for nodes that slurmflex down removes.
@@ -106,6 +108,9 @@ const Yielded = "; it lost its place in Google's queue to a request of higher pr
 func HasYielded(comment string) bool {
 	return IsOurs(comment) && strings.Contains(comment, Yielded)
 }
+
+// HasEnd reports whether an AdminComment of ours names the end of the job's nodes.
+func HasEnd(comment string) bool { return strings.HasPrefix(comment, OwnComment+End) }
 
 // Continues reports whether an AdminComment consists of the text, followed at most by how long its
 // job has waited, which signal follows, or when the job was warned.

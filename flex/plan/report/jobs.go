@@ -71,14 +71,17 @@ func LossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 }
 
 // EndText describes when a job's nodes end, if that is before the job's time limit or if the job's
-// owner was last notified of a wait that is now over. Otherwise it is empty. A warned job keeps its
-// text while it is unknown whether a machine of it is lost: the end may be that machine's.
+// owner was last notified of a wait that is now over. It also says if the end that the owner was
+// notified of no longer applies. Otherwise it is empty. A warned job keeps its text while it is
+// unknown whether a machine of it is lost: the end may be that machine's.
 func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 	end := s.FirstEnd(j).At
 	text := memo.OwnComment
 	switch {
 	case isWarned(s, j) && missesMachine(s, j):
 		return s.Seen.Told[j.ID]
+	case end.IsZero() && isWithdrawn(s, j):
+		return text + memo.NoEnd
 	case end.IsZero():
 		return ""
 	case Outlives(s, j, end):
@@ -95,6 +98,16 @@ func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 		return text
 	}
 	return text + waitText(s, j)
+}
+
+// isWithdrawn reports whether the end that the job's AdminComment names was maintenance that is no
+// longer announced: the job's machines have no lease. Each of them must show, because one that a
+// list lacks may be the one that ends.
+func isWithdrawn(s *scene.Scene, j *slurm.Job) bool {
+	return memo.HasEnd(s.Seen.Told[j.ID]) && haveCome(s, j) && !slices.ContainsFunc(j.Nodes, func(name string) bool {
+		m := s.Node(name)
+		return m != nil && (m.Set.Flex.MaxRunDuration > 0 || s.IsUnread(m) || !s.HasMachine(name))
+	})
 }
 
 // isWarned reports whether the job's AdminComment records that the job was warned of the end of its

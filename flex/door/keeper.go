@@ -177,7 +177,7 @@ func (k *Keeper) wake() {
 
 // waits reports whether the job waits for machines and uses no reservation.
 func waits(j *slurm.Job) bool {
-	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && slurm.LacksNodes(j.Reason)
+	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && slurm.LacksNodes(j.Reason)
 }
 
 // row names a job's row in the queue. The row of an array changes as tasks leave it.

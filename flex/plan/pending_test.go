@@ -242,6 +242,7 @@ func TestPendingJobsGetDoors(t *testing.T) {
 		"none for want of a licence":   {func(w waitingPending) { w.job().Reason = "Licenses" }, ""},
 		"none for more than there are": {func(w waitingPending) { w.job().NodeCount = 5 }, ""},
 		"none for a job that was late": {func(w waitingPending) { w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(time.Minute)}} }, ""},
+		"if it is expedited":           {func(w waitingPending) { w.job().State = slurm.JobExpediting }, pair},
 		"none from a single pass":      {func(w waitingPending) { w.Snap.Promises = false }, ""},
 		"none beside idle machines": {func(w waitingPending) {
 			w.keep()

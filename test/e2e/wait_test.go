@@ -144,18 +144,29 @@ func TestJobsQueueForRequestsByPriority(t *testing.T) {
 	cancelForGood(t, l, low)
 }
 
+const expedited = "--requeue=expedite"
+
+// expedite returns the option of jobs that are to be requeued: expedited, if Slurm has it.
+func expedite(t *testing.T, l *lab.Lab) string {
+	t.Helper()
+	if !l.Version.AtLeast(25, 11) {
+		return "--requeue"
+	}
+	conf := readFile(l.Conf())
+	require.Contains(t, conf, "=idle_on_node_suspend,")
+	conf = strings.Replace(conf, "=idle_on_node_suspend,", "=enable_expedited_requeue,idle_on_node_suspend,", 1)
+	require.NoError(t, os.WriteFile(l.Conf(), []byte(conf), 0o644))
+	reconfigure(t, l)
+	return expedited
+}
+
 // Slurm 25.11 and later restart a job with --requeue=expedite immediately.
 func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "max_attempts: 1"})
 	shut(t, l)
-	requeue, state := "--requeue", "PENDING"
-	if l.Version.AtLeast(25, 11) {
-		conf := readFile(l.Conf())
-		require.Contains(t, conf, "=idle_on_node_suspend,")
-		conf = strings.Replace(conf, "=idle_on_node_suspend,", "=enable_expedited_requeue,idle_on_node_suspend,", 1)
-		require.NoError(t, os.WriteFile(l.Conf(), []byte(conf), 0o644))
-		reconfigure(t, l)
-		requeue, state = "--requeue=expedite", "CONFIGURING"
+	requeue, state := expedite(t, l), "PENDING"
+	if requeue == expedited {
+		state = "CONFIGURING"
 	}
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", requeue)
 	fail(t, l, "alpha-a3-job-"+id, "a1", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
@@ -171,6 +182,23 @@ func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 	}
 	awaitCompleted(t, l, id)
 	assert.Equal(t, "1", jobField(t, l, id, "Restarts"))
+	awaitNothingLeft(t, l)
+}
+
+// Behind the cover, Slurm shows a job with --requeue=expedite as EXPEDITING until it starts again.
+func TestExpeditedJobBehindTheCoverGetsMachinesAgain(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	requeue := expedite(t, l)
+	id := submitScript(t, l, "sleep 1000", "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15", requeue)
+	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
+	tell(t, l, "vms/alpha-a3-0/delete", nil)
+	awaitJob(t, l, time.Minute, id, "Restarts", "1")
+	if requeue != expedited {
+		awaitJob(t, l, time.Minute, id, "Reason", "BeginTime")
+		update(t, l, "jobid="+id, "starttime=now")
+	}
+	awaitJob(t, l, 3*time.Minute, id, "JobState", "RUNNING")
+	cancelForGood(t, l, id)
 	awaitNothingLeft(t, l)
 }
 

@@ -195,7 +195,7 @@ func heldBack(j *slurm.Job, set *config.NodeSet, why string) Wait {
 // mayBeLimited reports whether a limit may keep the job pending. Slurm shows the limit as the
 // reason, and from time to time None in its place.
 func mayBeLimited(j slurm.Job) bool {
-	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && slurm.MayBeLimited(j.Reason)
+	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && slurm.MayBeLimited(j.Reason)
 }
 
 // NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's

@@ -83,7 +83,7 @@ func (h *Handout) isHeld(j *slurm.Job) bool {
 
 // isBehindColdDoor reports whether Slurm is choosing the job's nodes from those of its door.
 func isBehindColdDoor(s *scene.Scene, j *slurm.Job) bool {
-	return j.State == slurm.JobPending && slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool {
+	return j.State.Waits() && slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool {
 		return d.Cold && d.Job != nil && (d.Job.ID == j.ID || j.HetID != 0 && d.Job.HetID == j.HetID)
 	})
 }

@@ -172,7 +172,7 @@ func needsMachines(s *scene.Scene, j *slurm.Job, places []*config.NodeSet) bool 
 // waitsForOthers reports whether a component in a partition without nodes of ours waits only for
 // the other components, according to Slurm. Slurm does not consider that component's nodes before.
 func waitsForOthers(j *slurm.Job) bool {
-	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && (slurm.LacksNodes(j.Reason) || j.Reason == "None")
+	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && (slurm.LacksNodes(j.Reason) || j.Reason == "None")
 }
 
 // lateOf returns what is remembered of a job that did not start in time, or got no reservation.
@@ -199,7 +199,7 @@ func isLate(s *scene.Scene, j *slurm.Job) bool { return lateOf(s, j).Until.After
 // with a reservation of its own is left to Slurm.
 func LacksNodes(j slurm.Job) bool {
 	lacks := slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance") || j.Reason == "Reservation"
-	return j.State == slurm.JobPending && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" && j.NodeCount > 0
+	return j.State.Waits() && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" && j.NodeCount > 0
 }
 
 // PlacesOf returns those nodesets among sets where the job may start, in the order of its partition

@@ -174,6 +174,10 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 		}, nothing, false, nil},
 		"the job wants more nodes": {func(w waitingPending) { w.job().NodeCount = 3 }, gone, false, nil},
 		"a node of it is down":     {func(w waitingPending) { w.Nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN") }, gone, false, nil},
+		"others have reserved a node of it": {func(w waitingPending) {
+			w.reserve("theirs", 10*time.Minute, "alpha-a3-1", "MAINT")
+			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0,2-3]")
+		}, gone, false, map[string]string{"it is open": nothing}},
 		"jobs are to wait configuring": {
 			func(w waitingPending) { w.Config.Options.Waiting = config.Configuring },
 			"delete reservation COVER\nchange reservation DOOR from 2026-11-21T12:00:00Z", false,
@@ -199,6 +203,33 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 				assert.Equal(t, want, w.inSlurm())
 			})
 		}
+	}
+}
+
+func TestDoorEndsOnlyIfAnothersReservationMeetsItsJob(t *testing.T) {
+	const gone, kept = "delete reservation DOOR", ""
+	lease := memo.Reservation("alpha", noon.Add(30*time.Minute)) // of a machine that is gone
+	for name, test := range map[string]struct {
+		reservation string
+		starts      time.Duration
+		limit       slurm.LimitKind
+		want        string
+	}{
+		"it has begun":                       {"theirs", -10 * time.Minute, slurm.LimitSet, gone},
+		"it begins when the job would end":   {"theirs", time.Hour, slurm.LimitSet, gone},
+		"it begins after the job":            {"theirs", time.Hour + time.Second, slurm.LimitSet, kept},
+		"it begins during a job without end": {"theirs", 100 * time.Hour, slurm.Unlimited, gone},
+		"it is for the end of a lease":       {lease, 30 * time.Minute, slurm.LimitSet, "delete reservation " + lease},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWaitingPending()
+			w.job().Limit.Kind = test.limit
+			w.reserve(test.reservation, test.starts, "alpha-a3-0", "MAINT")
+			if test.reservation == "theirs" {
+				w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[1-3]")
+			}
+			assert.Equal(t, test.want, w.inSlurm())
+		})
 	}
 }
 

@@ -136,7 +136,13 @@ func (h *Handout) free(s *scene.Scene) map[*config.NodeSet][]string {
 // isFreeFor reports whether the job would end before the node's machine, and before any reservation
 // of the node that is not ours begins.
 func isFreeFor(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
-	return lastsFor(s, m, j) && !slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool {
+	return lastsFor(s, m, j) && !isForOthers(s, m, j)
+}
+
+// isForOthers reports whether a reservation of the node that is not ours has begun, or begins
+// before the job would end.
+func isForOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
+	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool {
 		return isOfOthers(s, r) && (j.Limit.Kind != slurm.LimitSet || !r.Start.After(s.Seen.Now.Add(j.Limit.Duration)))
 	})
 }

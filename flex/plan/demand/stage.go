@@ -29,6 +29,7 @@ const (
 
 // StageOf returns the stage of a door's job, and why.
 func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
+	opened := d.Opened(s.Seen.Now)
 	switch {
 	case d.Doubted:
 		return DoorUnsure, ""
@@ -68,11 +69,13 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 			return DoorUnsure, ""
 		case m.Door != d || len(m.Holders) > 1 || m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) || m.State.Has(slurm.PoweringDown):
 			return DoorBroken, "node " + name + " can be used no more"
+		case !opened && isForOthers(s, m, d.Job):
+			return DoorBroken, "node " + name + " is reserved for others before its job would end"
 		case m.Power == scene.On && !m.State.Has(slurm.NotResponding):
 			up++
 		}
 	}
-	switch opened := d.Opened(s.Seen.Now); {
+	switch {
 	case !opened && len(d.Nodes) > 0 && isClosed(s, d.Job, s.Node(d.Nodes[0]).Set):
 		return DoorEnded, "its partition starts no jobs now"
 	case up < len(d.Nodes) && keptTooLong(s, d) != "":

@@ -126,6 +126,12 @@ func MayBeLimited(reason string) bool {
 	return slices.Contains([]string{"", "None", "Licenses"}, reason) || strings.HasPrefix(reason, "Assoc") || strings.HasPrefix(reason, "QOS")
 }
 
+// WaitsForJobs reports whether a job that is pending for this reason depends on other jobs. Source:
+// squeue(1), JOB REASON CODES.
+func WaitsForJobs(reason string) bool {
+	return reason == "Dependency" || reason == "DependencyNeverSatisfied"
+}
+
 // Pinned reports whether the job requests or excludes particular nodes.
 func (j Job) Pinned() bool { return j.Needs != "" || j.Excludes != "" }
 

@@ -167,6 +167,8 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 		}, gone, true, nil},
 		"the job has left the queue":       {func(w waitingPending) { w.Snap.Jobs = nil }, gone, true, nil},
 		"the job is held":                  {func(w waitingPending) { w.job().Priority, w.job().Reason = 0, "JobHeldUser" }, gone, false, nil},
+		"the job waits for another":        {func(w waitingPending) { w.job().Reason = "Dependency" }, gone, false, map[string]string{"it is open": nothing}},
+		"the other job has failed":         {func(w waitingPending) { w.job().Reason = "DependencyNeverSatisfied" }, gone, false, map[string]string{"it is open": nothing}},
 		"the job uses another reservation": {func(w waitingPending) { w.job().Reservation = "theirs" }, gone, false, nil},
 		"a job could not be read": {func(w waitingPending) {
 			w.Snap.Jobs = nil
@@ -571,7 +573,11 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 			w.requeued()
 			w.job().Limit.Duration = 4 * time.Hour
 		}, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
-		"it is held":              {func(w waitingPending) { w.requeued(); w.job().Priority = 0 }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
+		"it is held": {func(w waitingPending) { w.requeued(); w.job().Priority = 0 }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
+		"it waits for another job": {func(w waitingPending) {
+			w.requeued()
+			w.job().Reason = "Dependency"
+		}, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
 		"it starts tomorrow only": {func(w waitingPending) { w.requeued(); w.job().Start = noon.Add(24 * time.Hour) }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
 		"it was not to be requeued": {func(w waitingPending) {
 			w.requeued()

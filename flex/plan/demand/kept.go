@@ -13,7 +13,7 @@ import (
 // that it has lost. As long as names are lacking, the machines are kept.
 func (h *Handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job) {
 	if !set.Flex.Salvage || !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
-		j.Limit.Kind != slurm.LimitSet || StartsLater(s, j, beginAhead) || isLate(s, j) || isClosed(s, j, set) {
+		j.Limit.Kind != slurm.LimitSet || StartsLater(s, j, beginAhead) || slurm.WaitsForJobs(j.Reason) || isLate(s, j) || isClosed(s, j, set) {
 		return
 	}
 	own := slices.DeleteFunc(usable(s, of.left, j), func(m *scene.Node) bool {

@@ -56,6 +56,8 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its job is held"
 	case d.Job.Reservation != "" && !d.Named() && !slices.ContainsFunc(d.Rivals, (*scene.Door).Named):
 		return DoorEnded, "its job uses another reservation"
+	case !opened && slurm.WaitsForJobs(d.Job.Reason):
+		return DoorEnded, "its job waits for other jobs"
 	case StartsLater(s, d.Job, beginAhead):
 		return DoorEnded, "its job must start later"
 	case d.Job.NodeCount != len(d.Nodes):

@@ -96,7 +96,7 @@ func nameOf(program string, args []string) string {
 // exec runs a command after acquire. likely is the expected length of its output in bytes.
 func (c *Client) exec(ctx context.Context, call, input, program string, args []string, likely int) ([]byte, error) {
 	timeout := cmp.Or(c.Timeout, defaultTimeout)
-	ctx, cancelTimeout := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
+	ctx, cancelTimeout := context.WithTimeoutCause(ctx, timeout, silence(timeout))
 	defer cancelTimeout()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -58,6 +58,7 @@ func TestHangingCommandIsKilledWithItsChildren(t *testing.T) {
 			continue // on a busy machine, the command may not have started within the limit
 		}
 		require.EqualError(t, err, fmt.Sprintf("scontrol -V: no answer within %s: retrying", limit))
+		require.ErrorIs(t, err, ErrNoController)
 		require.Len(t, running, 2)
 		for _, call := range running {
 			requireGone(t, call.PID)
@@ -76,7 +77,9 @@ func TestCommandEndsWithItsContext(t *testing.T) {
 	}()
 	running := awaitCalls(t, c, 2)
 	cancel()
-	require.ErrorIs(t, <-done, context.Canceled)
+	err := <-done
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, ErrNoController)
 	for _, call := range running {
 		requireGone(t, call.PID)
 	}

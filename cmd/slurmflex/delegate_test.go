@@ -49,7 +49,7 @@ func TestOtherNodesArePassedUnchangedToTheirProgram(t *testing.T) {
 			w.requireDelegated(t, program, unfolded)
 			environ, err := os.ReadFile(w.path("environ"))
 			require.NoError(t, err)
-			assert.ElementsMatch(t, r.Env, strings.Split(strings.TrimSpace(string(environ)), "\n"))
+			assert.ElementsMatch(t, append(r.Env, "SLURMFLEX_DELEGATED=1"), strings.Split(strings.TrimSpace(string(environ)), "\n"))
 			assert.Empty(t, w.calls(t), "no pass started")
 		})
 	}
@@ -112,5 +112,15 @@ func TestDelegateWritableByOthersIsNotRun(t *testing.T) {
 	r := w.hook(t, "resume", "alpha-cpu-0", w.resumeFile(t)).exits(t, exitFailed)
 	r.complains(t, "delegate "+w.path("bin/others-resume")+" alpha-cpu-0: ", "is writable by other users (mode 0777); run chmod go-w ")
 	assert.NoFileExists(t, w.path("delegated"))
+	assert.Len(t, w.log(t, "error"), 1)
+}
+
+func TestDelegateThatCallsSlurmflexEndsWithAnError(t *testing.T) {
+	w := delegating(t)
+	w.write(t, "bin/others-resume", "#!/bin/sh\necho x >>DIR/calls-of-delegate\nexec "+os.Args[0]+" resume --config DIR/config.yaml \"$1\"\n")
+	w.hook(t, "resume", "alpha-cpu-[0-1]", w.resumeFile(t)).exits(t, exitFailed).complains(t, "it has called slurmflex again")
+	b, err := os.ReadFile(w.path("calls-of-delegate"))
+	require.NoError(t, err)
+	assert.Equal(t, "x\n", string(b))
 	assert.Len(t, w.log(t, "error"), 1)
 }

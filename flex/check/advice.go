@@ -178,6 +178,16 @@ func (a *adviser) others() {
 			"no program is called for the nodes of %s, which do not use flex-start; set resume_program and suspend_program to the programs that power them up and down",
 			strings.Join(sets, ", "))
 	}
+	a.delegate("slurmflex.delegate.resume_program", d.ResumeProgram)
+	a.delegate("slurmflex.delegate.suspend_program", d.SuspendProgram)
+}
+
+// delegate checks that a program for the other nodes is not slurmflex's own hook.
+func (a *adviser) delegate(key, program string) {
+	beside, _ := slurmconf.Programs() // empty on an error
+	if slurmconf.IsHook(program, beside) {
+		a.found = append(a.found, Finding{Fault, a.keys.File, a.keys.Line(key), key, program + " is slurmflex itself; set this to the program that powers the other nodes"})
+	}
 }
 
 // unmet advises on the keys in the file that have no effect.

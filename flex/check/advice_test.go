@@ -122,6 +122,12 @@ func TestNotifyProgramMustBeTrustedAndExecutable(t *testing.T) {
 	assert.Equal(t, "advice c.yaml:23: slurmflex.notify_timeout: advice: takes effect only with notify_program; set notify_program or remove this", checked("notify_timeout: 5s"))
 }
 
+func TestDelegateMustNotBeSlurmflexItself(t *testing.T) {
+	found := Advise(changed(t, "suspend_program: /s", "suspend_program: /usr/libexec/slurmflex/suspend")).Of(Fault)
+	require.Len(t, found, 1)
+	assert.Equal(t, "c.yaml:23: slurmflex.delegate.suspend_program: /usr/libexec/slurmflex/suspend is slurmflex itself; set this to the program that powers the other nodes", found[0].String())
+}
+
 func TestSalvageOfUncoveredNodesGetsAdvice(t *testing.T) {
 	const uncovered = "c.yaml:12: nodeset.a3.dws_flex.salvage: advice: takes effect only with waiting: pending and exclusive partitions without other nodesets; change that or remove this"
 	for name, test := range map[string]struct {

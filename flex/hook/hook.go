@@ -212,6 +212,10 @@ func (h Hook) startPass(wakeUp wake.Call) error {
 	return pass.Start()
 }
 
+// delegated is set in the environment of a delegate. A delegate that is slurmflex itself would
+// otherwise execute itself forever.
+const delegated = "SLURMFLEX_DELEGATED"
+
 // delegate executes the program that serves other nodes, with their part of the hostlist as its
 // argument and with the hook's environment. It returns only if that fails.
 func (h Hook) delegate(wakeUp wake.Call, calls wake.Nodes) error {
@@ -229,8 +233,11 @@ func (h Hook) delegate(wakeUp wake.Call, calls wake.Nodes) error {
 		return nil
 	}
 	err := config.CheckProgram(program)
+	if _, again := os.LookupEnv(delegated); again && err == nil {
+		err = errors.New("it has called slurmflex again; set slurmflex.delegate to the program of the other nodes")
+	}
 	if err == nil {
-		err = unix.Exec(program, []string{program, list}, os.Environ())
+		err = unix.Exec(program, []string{program, list}, append(os.Environ(), delegated+"=1"))
 	}
 	err = fmt.Errorf("delegate %s %s: %w", program, list, err)
 	h.Log.Error("delegate not started for the nodes of other nodesets", zap.Error(err))

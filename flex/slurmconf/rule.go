@@ -233,6 +233,14 @@ func Hooks() []Hook {
 // Program returns the path of a hook in the folder of slurmflex's programs.
 func (h Hook) Program(folder string) string { return path.Join(folder, h.Verb) }
 
+// IsHook reports whether a program is one of slurmflex's hooks, in one of these folders or where its
+// packages put them.
+func IsHook(program string, folders ...string) bool {
+	return slices.ContainsFunc(Hooks(), func(h Hook) bool {
+		return slices.ContainsFunc(append(folders, Folder), func(folder string) bool { return h.Program(folder) == path.Clean(program) })
+	})
+}
+
 // said describes a value, or the meaning of an unset value.
 func said(value, unset string) string {
 	if value == "" {

@@ -171,23 +171,29 @@ func (c Cluster) additions(others []string) []string {
 	if len(others) == 0 || d.ResumeProgram != "" && d.SuspendProgram != "" {
 		return nil
 	}
-	resume, suspend := "/slurm/scripts/resume_wrapper.sh", "/slurm/scripts/suspend_wrapper.sh"
 	note := "  # what ResumeProgram and SuspendProgram are now"
 	if c.SlurmConf != nil {
 		note = ""
-		if _, v, ok := c.SlurmConf.Setting("ResumeProgram"); ok {
-			resume = v
-		}
-		if _, v, ok := c.SlurmConf.Setting("SuspendProgram"); ok {
-			suspend = v
-		}
 	}
 	return []string{
 		"slurmflex:",
 		"  delegate:" + note,
-		"    resume_program: " + resume,
-		"    suspend_program: " + suspend,
+		"    resume_program: " + c.delegate("ResumeProgram", "/slurm/scripts/resume_wrapper.sh"),
+		"    suspend_program: " + c.delegate("SuspendProgram", "/slurm/scripts/suspend_wrapper.sh"),
 	}
+}
+
+// delegate returns the program of a setting that slurmflex's hook replaces, or has replaced. usual
+// is slurm-gcp's.
+func (c Cluster) delegate(key, usual string) string {
+	if c.SlurmConf != nil {
+		for _, program := range c.SlurmConf.Values(key) {
+			if !slurmconf.IsHook(program, c.Programs) {
+				return program
+			}
+		}
+	}
+	return usual
 }
 
 // edits returns the settings of slurm.conf and of the partitions that must change.

@@ -91,3 +91,16 @@ func TestExclusivePartitionGetsTheKeyOfItsSlurm(t *testing.T) {
 		}
 	}
 }
+
+func TestDelegateIsNeverSlurmflexItself(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "slurm.conf")
+	require.NoError(t, os.WriteFile(path, []byte("ResumeProgram=/slurm/scripts/resume_wrapper.sh\nSuspendProgram=/slurm/scripts/suspend_wrapper.sh\n"+
+		"ResumeProgram=/opt/slurmflex/resume\nSuspendProgram=/opt/slurmflex/suspend\n"), 0o600))
+	conf, err := slurmconf.Read(path)
+	require.NoError(t, err)
+	cfg, err := config.Parse("config.yaml", []byte(allFlex+"  cpu: {node_count_dynamic_max: 1}\n"))
+	require.NoError(t, err)
+	text := Report(Cluster{Config: cfg, Version: slurm.Version{Major: 24, Minor: 11}, SlurmConf: conf, Programs: "/opt/slurmflex"}, false)
+	assert.NotContains(t, text, "resume_program: /opt/slurmflex/resume")
+	assert.Contains(t, text, "resume_program: /slurm/scripts/resume_wrapper.sh")
+}

@@ -127,15 +127,23 @@ func (f *File) Values(key string) []string {
 }
 
 // Record returns the place and the parameters of the line that starts with KEY=NAME, such as the
-// line of a partition or of nodes.
+// line of a partition or of nodes. Behind the line's own parameters are those of the lines
+// KEY=DEFAULT above it, the last one first; of each parameter, the first one counts.
 func (f *File) Record(key, name string) (at Place, parameters []Parameter, ok bool) {
-	for i := len(f.entries) - 1; i >= 0; i-- {
-		e := f.entries[i]
-		if first, rest, _ := strings.Cut(e.value, " "); strings.EqualFold(e.key, key) && first == name {
-			return Place{e.file, e.line}, parametersOf(rest), true
+	for _, e := range slices.Backward(f.entries) {
+		first, rest, _ := strings.Cut(e.value, " ")
+		switch {
+		case !strings.EqualFold(e.key, key):
+		case !ok && first == name:
+			at, parameters, ok = Place{e.file, e.line}, parametersOf(rest), true
+		case ok && strings.EqualFold(first, "DEFAULT"):
+			parameters = append(parameters, parametersOf(rest)...)
 		}
 	}
-	return Place{File: f.Path}, nil, false
+	if !ok {
+		return Place{File: f.Path}, nil, false
+	}
+	return at, parameters, true
 }
 
 // AnyHas reports whether any line that starts with KEY= has the parameter.

@@ -56,6 +56,17 @@ func TestSettingsAreFoundWithTheirPlaces(t *testing.T) {
 	assert.False(t, f.AnyHas("NodeName", "SuspendTime"))
 }
 
+func TestRecordHasTheDefaultsAboveIt(t *testing.T) {
+	f, dir, err := files(t, map[string]string{
+		"slurm.conf": "PartitionName=DEFAULT MaxTime=1\nNodeName=DEFAULT CPUs=2\nPartitionName=default MaxTime=2\nPartitionName=train State=UP\nPartitionName=DEFAULT MaxTime=3\n",
+	})
+	require.NoError(t, err)
+	at, parameters, ok := f.Record("PartitionName", "train")
+	assert.True(t, ok)
+	assert.Equal(t, Place{filepath.Join(dir, "slurm.conf"), 4}, at)
+	assert.Equal(t, []Parameter{{"State", "UP"}, {"MaxTime", "2"}, {"MaxTime", "1"}}, parameters)
+}
+
 func TestIncompleteSlurmConfIsAnError(t *testing.T) {
 	for want, text := range map[string]string{
 		"gone.conf: no such file or directory":         "include gone.conf\n",

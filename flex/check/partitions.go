@@ -54,10 +54,8 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 	case p.Exclusive && !is.PowerDownOnIdle && slurmconf.PowersDownOnIdle(version):
 		j.record(Fault, "PartitionName", p.Name, "keeps its nodes after the job that their leases were made for; add PowerDownOnIdle=YES")
 	}
-	longest := j.cfg.LongestJob(p)
-	if (is.MaxTime.Kind != slurm.LimitSet || is.MaxTime.Duration > longest) && !j.cfg.LongerThanLeases(p) {
-		limit := slurm.Limit{Kind: slurm.LimitSet, Duration: longest}
-		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than their leases, which end them; set MaxTime=%s", is.MaxTime, limit)
+	if write := (slurmconf.Needs{Config: j.cfg}).MaxTime(p, is.MaxTime); write != "" {
+		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than their leases, which end them; set MaxTime=%s", is.MaxTime, write)
 	}
 	j.resumeTimeout(p, is)
 }

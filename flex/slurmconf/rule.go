@@ -123,6 +123,16 @@ func (n Needs) ResumeTimeout(value string) (wrong, write string) {
 	return "", ""
 }
 
+// MaxTime returns the MaxTime to set for a partition whose limit lets jobs run longer than their
+// leases, which end them; empty if the limit is right.
+func (n Needs) MaxTime(p config.Partition, is slurm.Limit) (write string) {
+	longest := n.Config.LongestJob(p)
+	if n.Config.LongerThanLeases(p) || is.Kind == slurm.LimitSet && is.Duration <= longest {
+		return ""
+	}
+	return slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String()
+}
+
 // bootTime returns the longest time that a slurmflex machine may take to boot.
 func bootTime(cfg *config.Config) time.Duration {
 	longest := 10 * time.Minute

@@ -111,14 +111,19 @@ func partitionLines(in Input) string {
 		for _, s := range sets {
 			names = append(names, Names(in.Config, s)...)
 		}
-		var extra []Parameter // slurm-gcp's partition_conf
-		for _, setting := range keys.Below("partitions." + p.Name + ".partition_conf") {
-			extra = append(extra, Parameter(setting))
-		}
-		parameters := merged(partitionParameters(in, p), extra)
+		parameters := merged(partitionParameters(in, p), PartitionConf(keys, p))
 		fmt.Fprintf(&b, "PartitionName=%s Nodes=%s%s\n", p.Name, slurm.Fold(names), joined(parameters))
 	}
 	return b.String()
+}
+
+// PartitionConf returns slurm-gcp's partition_conf of a partition.
+func PartitionConf(keys *config.Keys, p config.Partition) []Parameter {
+	var all []Parameter
+	for _, setting := range keys.Below("partitions." + p.Name + ".partition_conf") {
+		all = append(all, Parameter(setting))
+	}
+	return all
 }
 
 func partitionParameters(in Input, p config.Partition) []Parameter {

@@ -238,27 +238,30 @@ func edit(at slurmconf.Place, key, value, write string) string {
 
 // resumeTimeout returns the value for a partition without its own: the cluster's or, if cloud.conf
 // is not given, the value that slurm-gcp would write there.
-func (c Cluster) resumeTimeout(p config.Partition) string {
+func (c Cluster) resumeTimeout() string {
 	if c.SlurmConf != nil {
 		_, value, _ := c.SlurmConf.Setting("ResumeTimeout")
 		return value
 	}
-	own, _ := c.keys.Value("partitions." + p.Name + ".partition_conf.ResumeTimeout")
-	all, _ := c.keys.Value("cloud_parameters.resume_timeout")
-	return cmp.Or(own, all)
+	value, _ := c.keys.Value("cloud_parameters.resume_timeout")
+	return value
+}
+
+// line returns the place and the parameters of a partition's line. If cloud.conf is not given, only
+// the parameters of partition_conf are known, which slurm-gcp would write there.
+func (c Cluster) line(p config.Partition) (at slurmconf.Place, is []slurmconf.Parameter, known bool) {
+	if c.SlurmConf == nil {
+		return slurmconf.Place{File: "cloud.conf"}, slurmconf.PartitionConf(c.keys, p), false
+	}
+	return c.SlurmConf.Record("PartitionName", p.Name)
 }
 
 // partition returns the changes to a partition's line; empty if the line needs none.
 func (c Cluster) partition(p config.Partition) string {
-	longest := c.Config.LongestJob(p)
 	if !c.Config.IsOurs(p) {
 		return ""
 	}
-	at, is := slurmconf.Place{File: "cloud.conf"}, []slurmconf.Parameter(nil)
-	known := false
-	if c.SlurmConf != nil {
-		at, is, known = c.SlurmConf.Record("PartitionName", p.Name)
-	}
+	at, is, known := c.line(p)
 	value := func(key string) string {
 		i := slices.IndexFunc(is, func(p slurmconf.Parameter) bool { return strings.EqualFold(p.Key, key) })
 		if i < 0 {
@@ -268,24 +271,36 @@ func (c Cluster) partition(p config.Partition) string {
 	}
 	var all []string
 	say := func(text string) { all = append(all, text) }
-	timeout := cmp.Or(value("ResumeTimeout"), c.resumeTimeout(p))
-	if wrong, write := (slurmconf.Needs{Config: c.Config}).ResumeTimeout(timeout); wrong != "" {
+	lacks := func(need slurmconf.Parameter) bool { // slurm-gcp writes what partition_conf does not set
+		is := value(need.Key)
+		return p.Exclusive && !strings.EqualFold(is, need.Value) && (known || is != "")
+	}
+	needs := slurmconf.Needs{Config: c.Config}
+	if wrong, write := needs.ResumeTimeout(cmp.Or(value("ResumeTimeout"), c.resumeTimeout())); wrong != "" {
 		say("set ResumeTimeout=" + write + " (" + wrong + ")")
 	}
-	if value("MaxTime") == "" && longest > 0 {
-		say("add MaxTime=" + slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String() + " (the longest that every lease covers)")
+	if write := needs.MaxTime(p, maxTime(value("MaxTime"))); write != "" {
+		say("set MaxTime=" + write + " (the longest that every lease covers)")
 	}
-	exclusive := slurmconf.Exclusive(c.Version)
-	if p.Exclusive && !strings.EqualFold(value(exclusive.Key), exclusive.Value) && known {
+	if exclusive := slurmconf.Exclusive(c.Version); lacks(exclusive) {
 		say("add " + exclusive.String())
 	}
-	if p.Exclusive && !strings.EqualFold(value("PowerDownOnIdle"), "YES") && known && slurmconf.PowersDownOnIdle(c.Version) && c.Config.KeepIdle(p) == 0 {
-		say("add PowerDownOnIdle=YES")
+	if idle := (slurmconf.Parameter{Key: "PowerDownOnIdle", Value: "YES"}); lacks(idle) && slurmconf.PowersDownOnIdle(c.Version) && c.Config.KeepIdle(p) == 0 {
+		say("add " + idle.String())
 	}
 	if len(all) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s: PartitionName=%s: %s", at, p.Name, strings.Join(all, "; "))
+}
+
+// maxTime returns a time limit as slurm.conf has it. A value that is not a time is an unknown limit.
+func maxTime(value string) slurm.Limit {
+	limit, err := slurm.ParseTime(value)
+	if err != nil {
+		return slurm.Limit{}
+	}
+	return slurm.Limit{Kind: slurm.LimitSet, Duration: limit}
 }
 
 // steps returns the steps from slurm-gcp to slurmflex.

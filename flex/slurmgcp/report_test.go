@@ -41,7 +41,7 @@ func TestClusterWithOnlyFlexNodesNeedsNoDelegate(t *testing.T) {
 	assert.Contains(t, text, "config.yaml loads as it is. Cluster hpc: slurmflex will provision a3.\n")
 	assert.Contains(t, text, "7. Keep slurmsync in the crontab of slurm-gcp: it applies changes of the blueprint.\n")
 	assert.Contains(t, text, "  cloud.conf: set PrivateData=cloud\n")
-	assert.Contains(t, text, "add MaxTime=02:00:00 (")
+	assert.Contains(t, text, "set MaxTime=02:00:00 (")
 	assert.NotContains(t, text, "delegate")
 	assert.NotContains(t, text, "ignores")
 }
@@ -103,4 +103,41 @@ func TestDelegateIsNeverSlurmflexItself(t *testing.T) {
 	text := Report(Cluster{Config: cfg, Version: slurm.Version{Major: 24, Minor: 11}, SlurmConf: conf, Programs: "/opt/slurmflex"}, false)
 	assert.NotContains(t, text, "resume_program: /opt/slurmflex/resume")
 	assert.Contains(t, text, "resume_program: /slurm/scripts/resume_wrapper.sh")
+}
+
+func TestPartitionConfIsWhatSlurmGCPWrites(t *testing.T) {
+	v24 := slurm.Version{Major: 24, Minor: 11}
+	with := func(conf string) string {
+		return report(t, strings.Replace(allFlex, "partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {"+conf+"}", 1), v24)
+	}
+	assert.Contains(t, with("ResumeTimeout: 65535"), "  cloud.conf: PartitionName=train: set MaxTime=02:00:00 (the longest that every lease covers)\n")
+	assert.NotContains(t, with(`ResumeTimeout: 65535, MaxTime: "01:00:00"`), "PartitionName=train")
+	assert.Contains(t, with(`ResumeTimeout: 65535, maxtime: 120, OverSubscribe: "NO", PowerDownOnIdle: "NO"`),
+		"  cloud.conf: PartitionName=train: add OverSubscribe=EXCLUSIVE; add PowerDownOnIdle=YES\n")
+}
+
+// With on_lease_end: requeue, jobs may run longer than a lease.
+func TestPartitionThatRequeuesJobsNeedsNoMaxTime(t *testing.T) {
+	cluster := strings.Replace(allFlex, "max_run_duration: 7200", "max_run_duration: 7200, on_lease_end: requeue", 1)
+	assert.NotContains(t, report(t, cluster, slurm.Version{Major: 24, Minor: 11}), "MaxTime=")
+}
+
+func TestMaxTimeBeyondTheLeaseIsALineToEdit(t *testing.T) {
+	cfg, err := config.Parse("config.yaml", []byte(allFlex))
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "cloud.conf")
+	for line, want := range map[string]string{
+		"PartitionName=train MaxTime=UNLIMITED":                                   path + ":1: PartitionName=train: set MaxTime=02:00:00 (the longest that every lease covers)",
+		"PartitionName=train MaxTime=121":                                         path + ":1: PartitionName=train: set MaxTime=02:00:00 (the longest that every lease covers)",
+		"PartitionName=train MaxTime=120":                                         "",
+		"PartitionName=train MaxTime=2:00:00":                                     "",
+		"PartitionName=DEFAULT MaxTime=0-1\nPartitionName=train":                  "",
+		"PartitionName=DEFAULT MaxTime=0-1\nPartitionName=train MaxTime=INFINITE": path + ":2: PartitionName=train: set MaxTime=02:00:00 (the longest that every lease covers)",
+	} {
+		others := " OverSubscribe=EXCLUSIVE PowerDownOnIdle=YES ResumeTimeout=65535 Nodes=hpc-a3-[0-7]\n"
+		require.NoError(t, os.WriteFile(path, []byte(line+others), 0o600))
+		conf, err := slurmconf.Read(path)
+		require.NoError(t, err)
+		assert.Equal(t, want, Cluster{Config: cfg, Version: slurm.Version{Major: 24, Minor: 11}, SlurmConf: conf}.partition(cfg.Partitions[0]), line)
+	}
 }

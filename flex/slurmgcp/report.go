@@ -62,7 +62,8 @@ func Report(c Cluster, verbose bool) string {
 		section(&b, "What changes", c.changes())
 		section(&b, "What to consider in "+c.keys.File, texts(advice))
 	}
-	section(&b, "What to append to a copy of it", c.additions(others))
+	title, lines := c.additions(others)
+	section(&b, title, lines)
 	section(&b, "Lines to edit, in cloud.conf or the file that is named", c.edits())
 	if !verbose {
 		fmt.Fprintf(&b, "\nWith --verbose: what changes, advice (%d), the steps in order, ignored keys (%d).\n", len(advice), len(ignoredKeys))
@@ -165,22 +166,37 @@ func (c Cluster) changes() []string {
 	return all
 }
 
-// additions returns slurmflex's own keys that the file needs.
-func (c Cluster) additions(others []string) []string {
+// additions returns slurmflex's own keys that the file needs, and where to add them.
+func (c Cluster) additions(others []string) (title string, lines []string) {
 	d := c.Config.Options.Delegate
 	if len(others) == 0 || d.ResumeProgram != "" && d.SuspendProgram != "" {
-		return nil
+		return "", nil
 	}
-	note := "  # what ResumeProgram and SuspendProgram are now"
-	if c.SlurmConf != nil {
-		note = ""
+	to := func(section string) string {
+		return fmt.Sprintf("What to add to %s (line %d) in a copy of it", section, c.keys.Line(section))
 	}
-	return []string{
-		"slurmflex:",
-		"  delegate:" + note,
-		"    resume_program: " + c.delegate("ResumeProgram", "/slurm/scripts/resume_wrapper.sh"),
-		"    suspend_program: " + c.delegate("SuspendProgram", "/slurm/scripts/suspend_wrapper.sh"),
+	switch {
+	case c.keys.Has("slurmflex.delegate"):
+		title = to("slurmflex.delegate")
+	case c.keys.Has("slurmflex"):
+		title = to("slurmflex")
+	default:
+		title, lines = "What to append to a copy of it", []string{"slurmflex:"}
 	}
+	if !c.keys.Has("slurmflex.delegate") {
+		note := "  # what ResumeProgram and SuspendProgram are now"
+		if c.SlurmConf != nil {
+			note = ""
+		}
+		lines = append(lines, "  delegate:"+note)
+	}
+	if d.ResumeProgram == "" {
+		lines = append(lines, "    resume_program: "+c.delegate("ResumeProgram", "/slurm/scripts/resume_wrapper.sh"))
+	}
+	if d.SuspendProgram == "" {
+		lines = append(lines, "    suspend_program: "+c.delegate("SuspendProgram", "/slurm/scripts/suspend_wrapper.sh"))
+	}
+	return title, lines
 }
 
 // delegate returns the program of a setting that slurmflex's hook replaces, or has replaced. usual

@@ -141,3 +141,22 @@ func TestMaxTimeBeyondTheLeaseIsALineToEdit(t *testing.T) {
 		assert.Equal(t, want, Cluster{Config: cfg, Version: slurm.Version{Major: 24, Minor: 11}, SlurmConf: conf}.partition(cfg.Partitions[0]), line)
 	}
 }
+
+func TestFileWithAdditionsLoads(t *testing.T) {
+	for own, where := range map[string]string{
+		"":                              "What to append to a copy of it",
+		"slurmflex:\n":                  "What to add to slurmflex (line 13) in a copy of it",
+		"slurmflex:\n  interval: 10s\n": "What to add to slurmflex (line 13) in a copy of it",
+		"slurmflex:\n  delegate:\n    resume_program: /r\n": "What to add to slurmflex.delegate (line 14) in a copy of it",
+	} {
+		text := allFlex + "  cpu: {node_count_dynamic_max: 1}\n" + own
+		cfg, err := config.Parse("config.yaml", []byte(text))
+		require.NoError(t, err)
+		title, lines := Cluster{Config: cfg, keys: cfg.Keys()}.additions([]string{"cpu"})
+		assert.Equal(t, where, title, own)
+		cfg, err = config.Parse("config.yaml", []byte(text+strings.Join(lines, "\n")+"\n"))
+		require.NoError(t, err, own)
+		assert.NotEmpty(t, cfg.Options.Delegate.ResumeProgram)
+		assert.Equal(t, "/slurm/scripts/suspend_wrapper.sh", cfg.Options.Delegate.SuspendProgram)
+	}
+}

@@ -149,6 +149,10 @@ func readFlex(s *section, given bool) *Flex {
 		s.problem("lease_end_warning", "%d s is not shorter than a lease of %d s, so each job would be signalled when it starts; must be less than max_run_duration",
 			int(f.LeaseEndWarning.Seconds()), int(f.MaxRunDuration.Seconds()))
 	}
+	if most := f.MaxRunDuration - time.Minute; f.UseJobDuration && f.JobDurationMargin > most {
+		s.problem("job_duration_margin", "%d s leaves no time for a job in a lease of %d s; must be at most max_run_duration - 60, which is %d",
+			int(f.JobDurationMargin.Seconds()), int(f.MaxRunDuration.Seconds()), int(most.Seconds()))
+	}
 	s.finish()
 	if !enabled {
 		return nil

@@ -140,6 +140,10 @@ func TestInvalidFiles(t *testing.T) {
 			"max_run_duration: 604800", "max_run_duration: 600\n      renew_before: 600",
 			`14: nodeset.a3.dws_flex.renew_before: 600 s is not shorter than a lease of 600 s, so the node would be renewed forever; must be less than max_run_duration`,
 		},
+		"a margin as long as the lease": {
+			"max_run_duration: 604800", "max_run_duration: 7200\n      use_job_duration: true\n      job_duration_margin: 7141",
+			`15: nodeset.a3.dws_flex.job_duration_margin: 7141 s leaves no time for a job in a lease of 7200 s; must be at most max_run_duration - 60, which is 7140`,
+		},
 		"a warning before the lease starts": {
 			"max_run_duration: 604800", "max_run_duration: 600\n      lease_end_warning: 600",
 			`14: nodeset.a3.dws_flex.lease_end_warning: 600 s is not shorter than a lease of 600 s, so each job would be signalled when it starts; must be less than max_run_duration`,

@@ -12,7 +12,7 @@ import (
 type Partition struct {
 	Name      string   `key:"partition_name" form:"name"`
 	Exclusive bool     `key:"enable_job_exclusive"` // a job gets whole nodes
-	NodeSets  []string `key:"partition_nodeset"`    // all, in the order of the file
+	NodeSets  []string `key:"partition_nodeset"`    // each once, in the order of the file
 	Line      int      `key:"-"`
 }
 
@@ -76,7 +76,7 @@ func (c *Config) LongestJob(p Partition) time.Duration {
 		if set.Flex.UseJobDuration {
 			lease -= set.Flex.JobDurationMargin
 		}
-		lease = max(lease, time.Minute).Truncate(time.Minute)
+		lease = lease.Truncate(time.Minute)
 		longest = min(cmp.Or(longest, lease), lease)
 	}
 	return longest
@@ -135,7 +135,9 @@ func readPartition(s *section, known []string) Partition {
 			if !slices.Contains(known, name) {
 				s.itemProblem(key, i, "unknown nodeset %s; %s", quote(name), instead(name, known))
 			}
-			p.NodeSets = append(p.NodeSets, name)
+			if !slices.Contains(p.NodeSets, name) {
+				p.NodeSets = append(p.NodeSets, name)
+			}
 		}
 	}
 	s.r.ignored = append(s.r.ignored, s.ignore()...)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,12 @@ func TestPartitionListsAllItsNodesets(t *testing.T) {
 	c := parse(t, mixed)
 	assert.Equal(t, []*NodeSet{nodeSet(t, c, "cpu"), nodeSet(t, c, "long"), nodeSet(t, c, "short")}, c.SetsOf(partition(t, c, "both")))
 	assert.Equal(t, []*NodeSet{nodeSet(t, c, "cpu")}, c.SetsOf(partition(t, c, "cpu")))
+}
+
+// A partition with several nodesets keeps its jobs from waiting pending.
+func TestNodeSetNamedTwiceIsOneNodeSet(t *testing.T) {
+	c := parse(t, strings.Replace(mixed, "[long]", "[long, long]", 1))
+	assert.Equal(t, []string{"long"}, partition(t, c, "long").NodeSets)
 }
 
 func TestLongestJobFitsEveryLeaseOfThePartition(t *testing.T) {

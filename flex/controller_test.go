@@ -192,6 +192,8 @@ func (c *controller) Allowances(context.Context, bool) (slurm.Allowances, error)
 
 func (c *controller) TaskJobs(context.Context, []string) ([]slurm.Job, error) { return nil, nil }
 
+func (c *controller) ArrayThrottle(context.Context, uint32, int) (int, error) { return 0, nil }
+
 func (c *controller) SetReservationOf(context.Context, string, string) error { return nil }
 
 func (c *controller) JobRecords(_ context.Context, ids []uint32) ([]slurm.JobRecord, error) {

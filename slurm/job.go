@@ -160,7 +160,10 @@ func (j Job) Tasks() (tasks []int) {
 	return tasks
 }
 
-// Throttle returns the number of tasks of the array that may run at once; 0 means no limit.
+// Throttle returns the number of tasks of the array that may run at once; 0 if the row shows no
+// limit. Once a pending task has a record of its own, squeue adds the task to the array's row and
+// leaves the limit out: 5_[0-9%2] becomes 5_[0-9] (22.05, 24.11, 26.05). The option --array-unique
+// prevents that on 22.05, but 24.11 and 26.05 lack it. A task with a record of its own shows none.
 func (j Job) Throttle() int {
 	_, most, _ := strings.Cut(j.ArrayTask, "%")
 	return numberOr0(strings.TrimSuffix(most, "]"))

@@ -395,3 +395,21 @@ func TestArrayTasksHaveAddresses(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, JobAddress{Own: "7_2", Whole: "7_2"}, address)
 }
+
+func TestThrottleIsReadFromARecordsFirstFields(t *testing.T) {
+	for record, want := range map[string]struct {
+		throttle int
+		isRead   bool
+	}{
+		"JobId=12 ArrayJobId=7 ArrayTaskId=0 ArrayTaskThrottle=2 JobName=wrap UserId=root(0)\n":                                        {2, true},
+		"JobId=7 ArrayJobId=7 ArrayTaskId=2-9%2 ArrayTaskThrottle=2 JobName=wrap\n":                                                    {2, true},
+		"JobId=7 ArrayJobId=7 ArrayTaskId=3 JobName=x ArrayTaskThrottle=5 JobName=\nJobId=7 ArrayJobId=7 ArrayTaskThrottle=5 JobName=": {0, true},
+		"JobId=8 ArrayJobId=8 ArrayTaskId=3 ArrayTaskThrottle=2 JobName=wrap\n":                                                        {0, false},
+		"JobId=7 JobName=wrap ArrayJobId=7 ArrayTaskId=3 ArrayTaskThrottle=2 JobName=\n":                                               {0, false},
+		"": {0, false},
+	} {
+		throttle, err := ParseThrottle(7, []byte(record))
+		require.Equal(t, want.isRead, err == nil, record)
+		require.Equal(t, want.throttle, throttle, record)
+	}
+}

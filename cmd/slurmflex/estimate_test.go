@@ -210,7 +210,6 @@ func TestBestDependsOnTheWaitingJob(t *testing.T) {
 	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 0)
 	w.flex(t, "sync").exits(t, exitDone)
 	text := w.flex(t, "estimate", "812", "--best").exits(t, exitDone).stdout.String()
-	assert.Regexp(t, `(?m)^nodeset a3: too few requests are known that waited as long as the job's own, \d+d`, text, "the fake's clock is behind")
-	assert.NotContains(t, text, "01:00:00", "as long a wait for a shorter time")
+	assert.Contains(t, text, "its request, from now (waiting for ", "since its first request")
 	w.flex(t, "estimate", "814", "--best").exits(t, exitFailed).complains(t, "job 814 is not in Slurm's queue")
 }

@@ -20,6 +20,7 @@ type Memory struct {
 	Late     Latecomers // pending jobs that did not start in time
 	Owners   Owners     // job records, and the last message to each owner
 
+	Throttles Throttles // of arrays, where squeue does not show them
 	Settings  Settings  // slurm.conf
 	Templates Templates // instance templates
 	Regions   Regions   // the last reading of each region

@@ -23,6 +23,7 @@ type Scheduler interface {
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	Jobs(ctx context.Context) ([]slurm.Job, error)
 	TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error)
+	ArrayThrottle(ctx context.Context, array uint32, task int) (int, error)
 	Reservations(ctx context.Context) ([]slurm.Reservation, error)
 
 	Settings
@@ -42,8 +43,8 @@ type Cloud interface {
 	Members(ctx context.Context, region, group string) ([]mig.Member, error)
 }
 
-// Observer fills snapshots. It changes nothing, except for job records, slurm.conf and templates in
-// the Memory.
+// Observer fills snapshots. It changes nothing, except for job records, throttles, slurm.conf and
+// templates in the Memory.
 type Observer struct {
 	Config *config.Config
 	Slurm  Scheduler

@@ -73,6 +73,11 @@ func (o Observer) isBack(j slurm.Job, now time.Time) bool {
 	if j.Reason != "JobHeldAdmin" && (j.Reason != slurm.BeginTime || j.Start.Sub(now) > requeuePause) {
 		return false
 	}
+	return o.isForFlex(j)
+}
+
+// isForFlex reports whether the job may run in a partition with flex-start nodes.
+func (o Observer) isForFlex(j slurm.Job) bool {
 	return slices.ContainsFunc(o.Config.Partitions, func(p config.Partition) bool {
 		return slices.Contains(strings.Split(j.Partition, ","), p.Name) && o.Config.IsOurs(p)
 	})

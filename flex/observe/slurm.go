@@ -28,6 +28,7 @@ func (o Observer) observeSlurm(ctx context.Context, snap *scene.Snapshot) (err e
 	if err := o.observeTasks(ctx, snap); err != nil {
 		return fmt.Errorf("read tasks of arrays: %w", err)
 	}
+	o.observeThrottles(ctx, snap)
 	if err := o.readSettings(ctx); err != nil {
 		return err
 	}

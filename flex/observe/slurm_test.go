@@ -2,14 +2,19 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"slurmflex/config"
+	"slurmflex/flex/memory"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // tasksOnly is a Slurm that shows only the tasks of arrays.
@@ -51,5 +56,58 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 			require.NoError(t, o.observeTasks(t.Context(), &snap))
 			assert.Equal(t, test.want, snap.Jobs)
 		})
+	}
+}
+
+// throttled is a Slurm with arrays of a throttle. Array 99 cannot be read.
+type throttled struct {
+	Scheduler
+	most  int
+	asked *[]string
+}
+
+func (o throttled) ArrayThrottle(_ context.Context, array uint32, task int) (int, error) {
+	*o.asked = append(*o.asked, fmt.Sprintf("%d_%d", array, task))
+	if array == 99 {
+		return 0, assert.AnError
+	}
+	return o.most, nil
+}
+
+func TestThrottlesAreReadIfTheQueueLacksThem(t *testing.T) {
+	world := scenetest.New(scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\nslurmflex: {waiting: pending}",
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 4", "max_run_duration: 14400")))
+	row := func(array uint32, tasks string) slurm.Job {
+		return slurm.Job{
+			ID: array, ArrayID: array, ArrayTask: tasks, State: slurm.JobPending, Priority: 1, NodeCount: 1, User: "ann", Partition: "train", Reason: "Priority",
+		}
+	}
+	var asked []string
+	o := Observer{Config: world.Config, Memory: &memory.Memory{}, Log: zap.NewNop(), Promises: true}
+	pass := func(after time.Duration, most int, jobs ...slurm.Job) map[uint32]int {
+		asked = nil
+		o.Slurm = throttled{most: most, asked: &asked}
+		snap := scene.Snapshot{Begun: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC).Add(after), Slurm: scene.Slurm{Jobs: jobs}}
+		o.observeThrottles(t.Context(), &snap)
+		return snap.Throttles
+	}
+
+	assert.Equal(t, map[uint32]int{5: 3, 7: 2}, pass(0, 2, row(5, "0-9%3"), row(7, "2-9"), row(6, "")))
+	assert.Equal(t, []string{"7_2"}, asked)
+	assert.Equal(t, map[uint32]int{7: 2}, pass(59*time.Second, 4, row(7, "2-9")))
+	assert.Empty(t, asked, "it was read within the last minute")
+	assert.Equal(t, map[uint32]int{7: 4}, pass(time.Minute, 4, row(7, "2-9")))
+
+	assert.Equal(t, map[uint32]int{7: 4, 98: 1, 99: 1}, pass(time.Minute, 0, row(7, "2-9"), row(99, "0-9"), row(98, "0-9")), "what is unread counts as 1")
+	assert.Equal(t, map[uint32]int{98: 0, 99: 1}, pass(time.Minute+time.Second, 0, row(99, "0-9"), row(98, "0-9")))
+	assert.Equal(t, []string{"98_0"}, asked)
+
+	var many []slurm.Job
+	for i := range 30 {
+		many = append(many, row(uint32(100+i), "0-9"))
+	}
+	for i := range 4 {
+		pass(time.Duration(i)*time.Second, 0, many...)
+		assert.Len(t, asked, []int{10, 10, 10, 0}[i])
 	}
 }

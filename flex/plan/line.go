@@ -145,7 +145,7 @@ func pendingInLine(s *scene.Scene, held []demand.Wait) (line []inLine) {
 		}
 		for i, set := range demand.PlacesOf(s, ours, j) {
 			if i < len(rounds) && (i == 0 || covers[set]) {
-				tasks := tasksOf(j)
+				tasks := tasksOf(s, j)
 				rounds[i] = append(rounds[i], inLine{market: marketOf(s, set), nodeset: set.Name, job: j.ID, nodes: tasks * j.NodeCount, jobs: tasks})
 			}
 		}
@@ -154,8 +154,8 @@ func pendingInLine(s *scene.Scene, held []demand.Wait) (line []inLine) {
 }
 
 // tasksOf returns how many jobs of a row in Slurm's queue may run at once.
-func tasksOf(j *slurm.Job) int {
-	switch throttle := j.Throttle(); {
+func tasksOf(s *scene.Scene, j *slurm.Job) int {
+	switch throttle := s.Throttle(j); {
 	case !j.IsTasks():
 		return 1
 	case throttle > 0:

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -322,6 +323,41 @@ func TestArrayTasksGetDoorsUpToTheirThrottle(t *testing.T) {
 	j.Reservation, j.Reason, j.NodeCount, j.ArrayTask = "", "Priority", 1, "2,5-9%2"
 	assert.Equal(t, "reserve alpha-a3-0 from 2026-11-21T12:05:00Z\nhave job 7_2 use reservation A\nreserve alpha-a3-1 from 2026-11-21T12:05:00Z\nhave job 7_5 use reservation B",
 		strings.NewReplacer(memo.DoorReservation("alpha", "7_2", noon), "A", memo.DoorReservation("alpha", "7_5", noon), "B").Replace(w.inSlurm()))
+}
+
+// squeue adds tasks with records of their own to the array's row and leaves the throttle out. The
+// rows are those of an array with a throttle of two, after tasks 0 and 1 have got doors.
+func TestThrottleHoldsOnceTasksHaveDoors(t *testing.T) {
+	for throttle, made := range map[int]int{2: 0, 3: 1, 0: 2} {
+		w := newWaitingPending()
+		w.Snap.Reservations = w.Snap.Reservations[:1]
+		w.Snap.Throttles = map[uint32]int{7: throttle}
+		j := w.job()
+		j.Reservation, j.Reason, j.NodeCount, j.ArrayTask = "", "ReqNodeNotAvail, May be reserved for other job,Reservation", 1, "0-9"
+		for i := range 2 {
+			door := memo.DoorReservation("alpha", fmt.Sprintf("7_%d", i), noon.Add(-time.Minute))
+			w.reserve(door, 4*time.Minute, fmt.Sprintf("alpha-a3-%d", i), "PURGE_COMP=00:05:00")
+			task := *w.job()
+			task.ID, task.ArrayTask, task.Reservation, task.Reason = uint32(8+i), fmt.Sprint(i), door, "Reservation"
+			w.Snap.Jobs = append(w.Snap.Jobs, task)
+			w.Snap.Requeues[task.ID] = true
+		}
+		assert.Equal(t, made, strings.Count(w.inSlurm(), "have job 7_"), throttle)
+	}
+}
+
+func TestThrottleHoldsForTasksInRowsOfTheirOwn(t *testing.T) {
+	w := newWaitingPending()
+	w.Snap.Reservations = w.Snap.Reservations[:1]
+	w.Snap.Throttles = map[uint32]int{7: 2}
+	j := w.job()
+	j.Reservation, j.Reason, j.NodeCount, j.ArrayTask = "", "Priority", 1, "0"
+	for i := 1; i < 4; i++ {
+		task := *w.job()
+		task.ID, task.ArrayTask = uint32(7+i), fmt.Sprint(i)
+		w.Snap.Jobs = append(w.Snap.Jobs, task)
+	}
+	assert.Equal(t, 2, strings.Count(w.inSlurm(), "have job 7_"))
 }
 
 func TestHeterogeneousJobGetsAnOpenDoor(t *testing.T) {

@@ -129,6 +129,17 @@ func (c *Client) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job,
 	return jobs, err
 }
 
+// ArrayThrottle returns how many tasks of an array may run at once; 0 means no limit. task is one of
+// the array's tasks: the records of all of them have the array's throttle (22.05, 24.11, 26.05).
+// squeue does not always show it; see slurm.Job.Throttle.
+func (c *Client) ArrayThrottle(ctx context.Context, array uint32, task int) (int, error) {
+	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "job", fmt.Sprintf("%d_%d", array, task))
+	if err != nil {
+		return 0, err
+	}
+	return slurm.ParseThrottle(array, out)
+}
+
 func (c *Client) queue(ctx context.Context, parse func(out []byte, mark string) ([]slurm.Job, error), only ...string) ([]slurm.Job, error) {
 	mark := rand.Text()
 	out, err := c.run(ctx, "squeue", append(append([]string{"-h", "-a"}, only...), "-o", slurm.SqueueFormat(mark))...)

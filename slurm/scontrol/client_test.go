@@ -45,6 +45,14 @@ func TestJobsAreReadByOneSqueue(t *testing.T) {
 	require.Equal(t, []string{"squeue -h -a -o %A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|MARK<%n>MARK|MARK<%x>MARK|%v|MARK<%b>MARK|MARK<%r>MARK"}, asked(t, c))
 }
 
+func TestThrottleIsReadFromTheRecordOfOneTask(t *testing.T) {
+	c := newClient(t, dummy{Stdout: "JobId=12 ArrayJobId=7 ArrayTaskId=4 ArrayTaskThrottle=2 JobName=wrap UserId=root(0)\n"})
+	throttle, err := c.ArrayThrottle(t.Context(), 7, 4)
+	require.NoError(t, err)
+	require.Equal(t, 2, throttle)
+	require.Equal(t, []string{"scontrol -a -o show job 7_4"}, asked(t, c))
+}
+
 // reads returns the client's read methods, each reduced to a few facts of a fixture of 22.05.8.
 func reads() map[string]func(context.Context, *Client) (any, error) {
 	return map[string]func(context.Context, *Client) (any, error){

@@ -71,6 +71,10 @@ func (s *commands) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Jo
 		func(text []byte) ([]slurm.Job, error) { return slurm.ParseSqueue(text, mark) })
 }
 
+func (s *commands) ArrayThrottle(ctx context.Context, array uint32, task int) (int, error) {
+	return command(ctx, s, "show job", fmt.Sprintf("%d_%d", array, task), func(ctx context.Context) (int, error) { return s.next.ArrayThrottle(ctx, array, task) })
+}
+
 func (s *commands) Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error) {
 	return command(ctx, s, "show licenses", "", func(ctx context.Context) (slurm.Allowances, error) { return s.next.Allowances(ctx, accounting) })
 }

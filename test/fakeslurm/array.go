@@ -70,10 +70,12 @@ func (c *Cluster) inRow(j *job) []*job {
 	return list
 }
 
-// taskText formats the array tasks of a squeue row.
+// taskText formats the array tasks of a squeue row. A row that includes tasks with records of their
+// own does not show the throttle.
 func (c *Cluster) taskText(j *job) string {
 	var tasks []int
-	for _, other := range c.inRow(j) {
+	row := c.inRow(j)
+	for _, other := range row {
 		tasks = append(tasks, other.tasks...)
 	}
 	slices.Sort(tasks)
@@ -90,7 +92,25 @@ func (c *Cluster) taskText(j *job) string {
 		}
 		runs = append(runs, fmt.Sprintf("%d-%d", first, last))
 	}
-	return strings.Join(runs, ",")
+	text := strings.Join(runs, ",")
+	if j.spec.Throttle > 0 && j.together() && len(row) == 1 {
+		text += fmt.Sprintf("%%%d", j.spec.Throttle)
+	}
+	return text
+}
+
+// throttled reports whether as many tasks of the job's array have nodes as may run at once.
+func (c *Cluster) throttled(j *job) bool {
+	if j.spec.Throttle == 0 {
+		return false
+	}
+	running := 0
+	for _, other := range c.queue {
+		if other.arrayID == j.arrayID && other.state != slurm.JobPending && !other.over() {
+			running++
+		}
+	}
+	return running >= j.spec.Throttle
 }
 
 // reasonShown joins the distinct reasons of a squeue row.

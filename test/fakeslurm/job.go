@@ -39,6 +39,7 @@ const (
 	reasonReservation = "Reservation"
 	reasonConstraints = "BadConstraints"
 	reasonPriority    = "Priority"
+	reasonThrottle    = "JobArrayTaskLimit"
 	reasonResources   = "Resources"
 	reasonTooMany     = "PartitionNodeLimit"
 	reasonReserved    = "ReqNodeNotAvail, May be reserved for other job"
@@ -59,6 +60,7 @@ type JobSpec struct {
 	Begin        time.Time     // --begin; zero: at once
 	Priority     uint64        // 0: the release's default
 	Tasks        int           // array tasks 0 to Tasks-1; 0: not an array
+	Throttle     int           // how many of the tasks may run at once; 0: any number
 	Interactive  bool          // submitted with salloc or srun
 	NoRequeue    bool
 	User         string // empty: root

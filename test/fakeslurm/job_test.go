@@ -1,6 +1,7 @@
 package fakeslurm
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -204,4 +205,31 @@ func TestHeterogeneousJobIsRequeuedIfAComponentIsLate(t *testing.T) {
 	w.boot("a0")
 	w.pass(2 * time.Minute)
 	w.are(slurm.JobPending, first, second)
+}
+
+// The rows are those of 22.05, 24.11 and 26.05.
+func TestMergedRowOfAnArrayDoesNotShowItsThrottle(t *testing.T) {
+	onEachRelease(t, func(t *testing.T, w *world) {
+		id := w.submit(JobSpec{Partition: "train", Tasks: 6, Throttle: 2, Begin: w.now.Add(time.Hour)})
+		row := func() string { return listed(w, w.Jobs)[0].ArrayTask }
+		require.Equal(t, "0-5%2", row())
+		require.NoError(t, w.SetReservationOf(t.Context(), fmt.Sprintf("%d_3", id), ""))
+		require.Equal(t, "0-5", row())
+		for _, task := range []int{0, 3} {
+			throttle, err := w.ArrayThrottle(t.Context(), id, task)
+			require.NoError(t, err)
+			require.Equal(t, 2, throttle)
+		}
+	})
+}
+
+func TestNoMoreTasksRunThanTheThrottleAllows(t *testing.T) {
+	onEachRelease(t, func(t *testing.T, w *world) {
+		w.submit(JobSpec{Partition: "train", Tasks: 6, Throttle: 2})
+		w.pass(2 * time.Second)
+		jobs := listed(w, w.Jobs)
+		require.Len(t, jobs, 3)
+		require.Equal(t, "2-5%2", jobs[0].ArrayTask)
+		require.Equal(t, reasonThrottle, jobs[0].Reason)
+	})
 }

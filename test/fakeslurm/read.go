@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
 )
 
 // Nodes lists the nodes.
@@ -81,6 +82,20 @@ func (c *Cluster) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job
 		}
 	}
 	return list, nil
+}
+
+// ArrayThrottle returns how many tasks of an array may run at once.
+func (c *Cluster) ArrayThrottle(ctx context.Context, array uint32, task int) (int, error) {
+	if err := c.ask(ctx); err != nil {
+		return 0, err
+	}
+	defer c.mu.Unlock()
+	for _, j := range c.queue {
+		if j.arrayID == array && slices.Contains(j.tasks, task) {
+			return j.spec.Throttle, nil
+		}
+	}
+	return 0, refuse(fmt.Sprintf("scontrol show job %d_%d", array, task), "Invalid job id specified", scontrol.ErrUnknownJob)
 }
 
 // row returns a job's row.

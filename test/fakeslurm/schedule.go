@@ -122,6 +122,9 @@ func (p *pass) consider(j *job, in *partition) {
 func (p *pass) mayStart(j *job, in *partition) bool {
 	r := j.reservation
 	switch {
+	case p.c.throttled(j):
+		j.reason = reasonThrottle
+		return false
 	case r == nil && p.blocked[in] && !p.backfills:
 		j.reason = reasonPriority
 		return false

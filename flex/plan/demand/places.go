@@ -24,7 +24,7 @@ type seeker struct {
 func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks map[*config.NodeSet]*stock, jobs []*slurm.Job, has map[string]bool) (all []seeker) {
 	tasks := tasksAtWork(s)
 	for _, j := range jobs {
-		doors, list := s.DoorsOf(j.ID), addresses(j, tasks[j.Array()], has)
+		doors, list := s.DoorsOf(j.ID), addresses(j, roomBeside(s, j, tasks[j.Array()]), has)
 		k := doorless(s, j, PlacesOf(s, sets, j))
 		k.address = j.Address()
 		switch {
@@ -49,6 +49,7 @@ func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 				k.address = address
 				all = append(all, k)
 			}
+			tasks[j.Array()] += len(list)
 			continue
 		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return len(s.WithoutMachine(d.Nodes)) < len(d.Nodes) }):
 			continue // one of its doors already has a machine

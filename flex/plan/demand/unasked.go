@@ -151,7 +151,7 @@ func (h *Handout) coldWant(s *scene.Scene) []Want {
 		if !isDue || len(places) == 0 || !LacksNodes(*j) || j.HetID != 0 {
 			continue
 		}
-		addresses := addresses(j, 0, nil)
+		addresses := addresses(j, 1, nil)
 		for _, set := range byLateness(s, j, places) {
 			names := slices.DeleteFunc(slices.Clone(stocks[set].cold), func(name string) bool {
 				return h.opened[name] != 0 || slices.ContainsFunc(h.Wants, func(w Want) bool { return slices.Contains(w.Nodes, name) })

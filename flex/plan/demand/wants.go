@@ -373,18 +373,22 @@ func tasksAtWork(s *scene.Scene) map[uint32]int {
 	return count
 }
 
-// addresses returns the addresses of the jobs that a row stands for: as many array tasks as may
-// start beside those at work, lowest first, without those that have a door.
-func addresses(j *slurm.Job, working int, has map[string]bool) (list []string) {
+// roomBeside returns how many tasks of the job's array may get doors beside those at work.
+func roomBeside(s *scene.Scene, j *slurm.Job, working int) int {
+	if throttle := s.Throttle(j); throttle > 0 {
+		return min(doorsAtOnce, throttle-working)
+	}
+	return doorsAtOnce
+}
+
+// addresses returns the addresses of the jobs that a row stands for, without those that have a
+// door: of array tasks at most that many, lowest first.
+func addresses(j *slurm.Job, most int, has map[string]bool) (list []string) {
 	if !j.IsTasks() {
-		if has[j.Address()] {
+		if has[j.Address()] || most <= 0 {
 			return nil
 		}
 		return []string{j.Address()}
-	}
-	most := doorsAtOnce
-	if throttle := j.Throttle(); throttle > 0 {
-		most = min(most, throttle-working)
 	}
 	for _, task := range j.Tasks() {
 		if address := fmt.Sprintf("%d_%d", j.ArrayID, task); len(list) < most && !has[address] {

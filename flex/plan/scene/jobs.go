@@ -57,6 +57,11 @@ func (s *Scene) IsQueued(job uint32) bool {
 // Job returns a job in the queue; nil if no job in the queue has that ID or its row is unreadable.
 func (s *Scene) Job(id uint32) *slurm.Job { return s.jobs[id] }
 
+// Throttle returns how many tasks of the job's array may run at once; 0 means no limit.
+func (s *Scene) Throttle(j *slurm.Job) int {
+	return cmp.Or(j.Throttle(), s.Seen.Throttles[j.Array()])
+}
+
 // HeldJobs returns the jobs that slurmflex has held, as their AdminComments explain.
 func HeldJobs(s *Scene) (held []*slurm.Job) {
 	for i := range s.Seen.Jobs {

@@ -38,6 +38,10 @@ type Slurm struct {
 	// Partitions are Slurm's partitions, read within the last ten minutes.
 	Partitions []slurm.Partition
 
+	// Throttles holds, by array, how many tasks may run at once; 0: any number. Arrays that cannot
+	// get doors may have no entry.
+	Throttles map[uint32]int
+
 	// Unread holds the rows of Slurm's output that could not be read. They are in no other list,
 	// except for the name of a node. A job among them may hold nodes.
 	Unread slurm.Unread

@@ -69,4 +69,11 @@ func TestFreeNodesAreSetAsideForAnImportantJob(t *testing.T) {
 	assert.NotContains(t, w.inSlurm(), served)
 	w.job().Excludes = "alpha-a3-3"
 	assert.Contains(t, w.inSlurm(), served, "on the node that job 7 excludes")
+
+	w = newCrowded()
+	small(w).Limit.Duration = 3 * time.Hour
+	w.job().NodeCount, w.job().Needs = 2, "alpha-a3-0"
+	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-3 ", "job 8 gets the node that job 7 does not need")
+	w.Nodes("alpha-a3-0", "DOWN+CLOUD+DRAIN")
+	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-2 ", "job 7 requires a node that is out of service")
 }

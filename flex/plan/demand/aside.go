@@ -2,6 +2,7 @@ package demand
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,22 +22,20 @@ type share struct {
 
 // setAside keeps the free nodes of a job's first nodeset that has enough nodes for it, free or busy.
 func (h *Handout) setAside(s *scene.Scene, stocks map[*config.NodeSet]*stock, k *seeker) {
-	needs, err := slurm.Expand(k.job.Needs)
-	excluded, bad := slurm.Expand(k.job.Excludes)
-	if err != nil || bad != nil {
+	if !slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return len(stocks[set].cold)+len(stocks[set].left) > 0 }) {
 		return
 	}
-	fits := func(name string) bool {
-		return !slices.Contains(excluded, name) && (len(needs) == 0 || len(needs) < k.job.NodeCount || slices.Contains(needs, name))
+	asks, ok := asksOf(k.job)
+	if !ok {
+		return
 	}
 	for _, set := range k.next(s) {
 		of := stocks[set]
-		a := of.share(k.job, fits)
+		a := of.share(k.job, asks)
 		if len(a.cold)+len(a.left) == 0 || h.limits.obstacle(k.job, set) != "" {
 			continue
 		}
-		var ok bool
-		if a.due, ok = dueAt(s, of, set, k.job.NodeCount, fits); ok {
+		if a.due, ok = dueAt(s, of, set, asks); ok {
 			of.aside = append(of.aside, a)
 			of.hide(len(of.aside) - 1)
 			return
@@ -44,29 +43,49 @@ func (h *Handout) setAside(s *scene.Scene, stocks map[*config.NodeSet]*stock, k 
 	}
 }
 
+// asks is which nodes a job needs.
+type asks struct {
+	count           int
+	needs, excluded []string
+}
+
+func asksOf(j *slurm.Job) (a asks, ok bool) {
+	needs, err := slurm.Expand(j.Needs)
+	excluded, bad := slurm.Expand(j.Excludes)
+	return asks{j.NodeCount, needs, excluded}, err == nil && bad == nil
+}
+
+// fit returns those of the names that the job could use, the required ones first.
+func (a asks) fit(names []string) []string {
+	required := slices.DeleteFunc(slices.Clone(a.needs), func(name string) bool { return !slices.Contains(names, name) })
+	if len(a.needs) >= a.count {
+		return required
+	}
+	return append(required, without(without(names, a.excluded), required)...)
+}
+
 // dueAt returns when a nodeset should have enough nodes for a job, and whether it ever has, as far
 // as Slurm's time limits tell. Jobs behind doors count as if they had started when they got them.
-func dueAt(s *scene.Scene, of *stock, set *config.NodeSet, count int, fits func(name string) bool) (due time.Time, ok bool) {
-	free := map[string]bool{}
-	for _, name := range slices.Concat(of.cold, of.coming, namesOf(of.left)) {
-		free[name] = true
-	}
-	var ends []time.Time
+func dueAt(s *scene.Scene, of *stock, set *config.NodeSet, asks asks) (due time.Time, ok bool) {
+	ends := map[string]time.Time{}
 	for _, m := range s.Nodes() {
-		if m.Set != set || !fits(m.Name) {
-			continue
-		}
-		if end, known := busyUntil(s, m); free[m.Name] {
-			ends = append(ends, s.Seen.Now)
-		} else if known {
-			ends = append(ends, end)
+		if end, known := busyUntil(s, m); m.Set == set && known {
+			ends[m.Name] = end
 		}
 	}
-	if len(ends) < count {
+	for _, name := range slices.Concat(of.cold, of.coming, namesOf(of.left)) {
+		ends[name] = s.Seen.Now
+	}
+	fit := asks.fit(slices.Sorted(maps.Keys(ends)))
+	if len(fit) < asks.count || len(without(asks.needs, fit)) > 0 {
 		return time.Time{}, false
 	}
-	slices.SortFunc(ends, time.Time.Compare)
-	return ends[count-1], true
+	others := fit[len(asks.needs):]
+	slices.SortFunc(others, func(a, b string) int { return ends[a].Compare(ends[b]) })
+	for _, name := range fit[:asks.count] {
+		due = scene.Later(due, ends[name])
+	}
+	return due, true
 }
 
 // busyUntil returns when a node's jobs should have ended, and reports false if that is unknown or
@@ -91,17 +110,17 @@ func busyUntil(s *scene.Scene, m *scene.Node) (end time.Time, known bool) {
 	return end, true
 }
 
-// share returns the free nodes that fit a job, at most as many as it needs.
-func (of *stock) share(j *slurm.Job, fits func(name string) bool) share {
+// share returns the free nodes that fit a job, at most as many as it needs besides required nodes
+// that are not free yet.
+func (of *stock) share(j *slurm.Job, asks asks) share {
 	a := share{job: j}
-	for _, name := range of.cold {
-		if len(a.cold) < j.NodeCount && fits(name) {
+	fit := asks.fit(append(slices.Clone(of.cold), namesOf(of.left)...))
+	most := asks.count - len(without(asks.needs, fit))
+	for _, name := range fit[:min(len(fit), most)] {
+		if i := slices.IndexFunc(of.left, func(m *scene.Node) bool { return m.Name == name }); i >= 0 {
+			a.left = append(a.left, of.left[i])
+		} else {
 			a.cold = append(a.cold, name)
-		}
-	}
-	for _, m := range of.left {
-		if len(a.cold)+len(a.left) < j.NodeCount && fits(m.Name) {
-			a.left = append(a.left, m)
 		}
 	}
 	return a

@@ -30,6 +30,6 @@ type BulkSpec struct {
 	// the outcome has no effect of its own.
 	Occasion string
 
-	// Failed is how many calls with that Occasion are known to have failed. It only saves calls.
+	// Failed is how many calls with that Occasion are known to have failed. It saves calls.
 	Failed int
 }

@@ -64,8 +64,12 @@ func (m *memory) leases(l *look) (ended []Entry) {
 		}
 	}
 	for key, o := range m.openLeases {
+		if term := o.term(); o.Gone == 0 && term != 0 && term < l.now && !l.reads(o.Region) {
+			o.Gone = term
+			o.release(o.Gone, nil)
+		}
 		switch {
-		case o.shown == m.looks || l.scene.Unseen(o.Region) || l.isUnread(o):
+		case o.shown == m.looks || l.isBlind(o.Region, o.Gone) || l.isUnread(o):
 			continue
 		case o.Gone == 0 && m.looked[o.Region] == 0:
 			delete(m.openLeases, key)
@@ -85,6 +89,15 @@ func (m *memory) leases(l *look) (ended []Entry) {
 	slices.SortFunc(ended, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.ID, b.ID)) })
 	return ended
 }
+
+// isBlind reports whether the look cannot tell if something in the region still exists. gone is since
+// when looks have not shown it; 0 if the last look at the region did.
+func (l *look) isBlind(region string, gone Time) bool {
+	return l.scene.Unseen(region) && (gone == 0 || l.reads(region))
+}
+
+// reads reports whether passes read the region, or try to: they do until no nodeset has it any more.
+func (l *look) reads(region string) bool { return slices.Contains(l.scene.Regions(), region) }
 
 // isUnread reports whether Compute lists the lease's machine with a record that cannot be read. The
 // machine may still run.
@@ -219,6 +232,14 @@ func (o *openLease) release(now Time, stays func(job uint32) bool) (changed bool
 		}
 	}
 	return changed
+}
+
+// term returns the latest end of the lease; 0 if it is unknown.
+func (o *openLease) term() Time {
+	if o.Stops == 0 && o.Seconds != 0 {
+		return o.Made + Time(o.Seconds)
+	}
+	return o.Stops
 }
 
 // over returns when a lease ended that is no longer shown.

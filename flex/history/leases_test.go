@@ -526,3 +526,36 @@ func TestBootingLeaseIsNotWasted(t *testing.T) {
 	assert.EqualValues(t, 180, ongoing[0].Booting)
 	assert.Zero(t, ongoing[0].Wasted)
 }
+
+func TestLeaseEndsAfterItsRegionHasLeftTheConfiguration(t *testing.T) {
+	tests := map[string]struct {
+		gone bool
+		ends time.Duration
+	}{
+		"gone before":        {true, time.Minute},
+		"at the lease's end": {false, 3 * time.Hour},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := booting(t)
+			w.look(time.Hour)
+			if test.gone {
+				w.Snap.Instances = nil
+				w.look(2 * time.Minute)
+			}
+			w.Snap.Instances, w.Snap.Groups, w.Snap.Jobs = nil, nil, nil
+			w.Config = scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}",
+				scenetest.FlexSet("a3", "europe-west4-b", "node_count_static: 1, node_count_dynamic_max: 8", ""))
+			w.Config.Options.StateDir = w.dir
+			w.restart()
+			w.look(test.ends - 30*time.Second)
+			_, ongoing := w.all(Lease)
+			assert.Len(t, ongoing, 1)
+			w.look(time.Hour)
+			w.look(time.Hour)
+			lines, ongoing := w.all(Lease)
+			assert.Len(t, lines, 1)
+			assert.Empty(t, ongoing)
+		})
+	}
+}

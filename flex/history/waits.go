@@ -61,11 +61,13 @@ func (m *memory) waits(l *look) (ended []Entry) {
 // goneWaits ends the waits with requests that no longer exist.
 func (m *memory) goneWaits(l *look) (ended []Entry) {
 	for id, open := range m.openWaits {
-		if g := l.scene.Owned(id); l.scene.Unseen(id.Region) || g != nil && g.Unread != "" {
+		if g := l.scene.Owned(id); g != nil && g.Unread != "" {
 			continue
 		}
 		kept := slices.DeleteFunc(open, func(o *openWait) bool {
 			switch {
+			case l.isBlind(id.Region, o.Gone):
+				return false
 			case o.shown == m.looks:
 				m.changed = m.changed || o.Gone != 0
 				o.Gone = 0

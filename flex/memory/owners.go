@@ -78,13 +78,15 @@ func (o *Owners) Note(rec slurm.JobRecord) {
 	o.known[rec.ID] = Owner{known.Told, true, time.Now(), rec.Requeues(), limits, scene.ReachOf(rec)}
 }
 
-// NoteTold stores a job's AdminComment, regardless of its author.
+// NoteTold stores the AdminComment of a known job, regardless of its author. The message of an
+// action that outlives a standby is read with the job's record.
 func (o *Owners) NoteTold(job uint32, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	known := o.known[job]
-	known.Told = text
-	o.known[job] = known
+	if known, ok := o.known[job]; ok {
+		known.Told = text
+		o.known[job] = known
+	}
 }
 
 // Begun reports whether this process has read the records of all jobs that it found on flex nodes.

@@ -59,14 +59,14 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 	}
 }
 
-// throttled is a Slurm with arrays of a throttle. Array 99 cannot be read.
-type throttled struct {
+// throttling is a Slurm with arrays of a throttle. Array 99 cannot be read.
+type throttling struct {
 	Scheduler
 	most  int
 	asked *[]string
 }
 
-func (o throttled) ArrayThrottle(_ context.Context, array uint32, task int) (int, error) {
+func (o throttling) ArrayThrottle(_ context.Context, array uint32, task int) (int, error) {
 	*o.asked = append(*o.asked, fmt.Sprintf("%d_%d", array, task))
 	if array == 99 {
 		return 0, assert.AnError
@@ -86,7 +86,7 @@ func TestThrottlesAreReadIfTheQueueLacksThem(t *testing.T) {
 	o := Observer{Config: world.Config, Memory: &memory.Memory{}, Log: zap.NewNop(), Promises: true}
 	pass := func(after time.Duration, most int, jobs ...slurm.Job) map[uint32]int {
 		asked = nil
-		o.Slurm = throttled{most: most, asked: &asked}
+		o.Slurm = throttling{most: most, asked: &asked}
 		snap := scene.Snapshot{Begun: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC).Add(after), Slurm: scene.Slurm{Jobs: jobs}}
 		o.observeThrottles(t.Context(), &snap)
 		return snap.Throttles
@@ -98,16 +98,22 @@ func TestThrottlesAreReadIfTheQueueLacksThem(t *testing.T) {
 	assert.Empty(t, asked, "it was read within the last minute")
 	assert.Equal(t, map[uint32]int{7: 4}, pass(time.Minute, 4, row(7, "2-9")))
 
-	assert.Equal(t, map[uint32]int{7: 4, 98: 1, 99: 1}, pass(time.Minute, 0, row(7, "2-9"), row(99, "0-9"), row(98, "0-9")), "what is unread counts as 1")
-	assert.Equal(t, map[uint32]int{98: 0, 99: 1}, pass(time.Minute+time.Second, 0, row(99, "0-9"), row(98, "0-9")))
-	assert.Equal(t, []string{"98_0"}, asked)
+	assert.Equal(t, map[uint32]int{7: 4, 98: 0, 99: 1}, pass(time.Minute, 0, row(7, "2-9"), row(99, "0-9"), row(98, "0-9")), "99 cannot be read")
 
 	var many []slurm.Job
 	for i := range 30 {
 		many = append(many, row(uint32(100+i), "0-9"))
 	}
-	for i := range 4 {
-		pass(time.Duration(i)*time.Second, 0, many...)
-		assert.Len(t, asked, []int{10, 10, 10, 0}[i])
+	many[29].ArrayTask = "3"
+	for i := range 5 {
+		throttles := pass(time.Duration(i)*40*time.Second, 2, many...)
+		assert.Len(t, asked, []int{10, 10, 10, 10, 10}[i])
+		assert.Len(t, throttles, []int{10, 20, 30, 30, 30}[i], "rows of arrays without other records show their throttle")
+		assert.Equal(t, []string{"129_3", "109_0", "119_0", "129_3", "109_0"}[i], asked[0])
 	}
+	for i := range many {
+		many[i].ArrayTask = "4"
+	}
+	o.Memory.Throttles = nil
+	assert.Equal(t, 1, pass(0, 2, many...)[129], "not read yet, although a task has a record of its own")
 }

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,46 +26,80 @@ const (
 	leastThrottle = 1
 )
 
-// observeThrottles finds out how many tasks of each array may run at once. It asks about arrays
-// that may get doors and whose rows show no throttle, because squeue leaves it out once a pending
-// task has a record of its own.
+// throttled is an array that may get doors and whose row shows no throttle.
+type throttled struct {
+	row     slurm.Job
+	isSplit bool // a task has a record of its own
+	known   memory.Throttle
+}
+
+// observeThrottles finds out how many tasks of each array may run at once. squeue leaves that out
+// once a pending task has a record of its own. So observeThrottles asks about arrays that may get
+// doors, those first that were never read, then the oldest readings.
 func (o Observer) observeThrottles(ctx context.Context, snap *scene.Snapshot) {
-	snap.Throttles = map[uint32]int{}
-	for i := range snap.Jobs {
-		if most := snap.Jobs[i].Throttle(); most > 0 {
-			snap.Throttles[snap.Jobs[i].Array()] = most
+	arrays := o.throttled(snap)
+	slices.SortStableFunc(arrays, func(a, b throttled) int {
+		if c := a.known.Read.Compare(b.known.Read); c != 0 || a.isSplit == b.isSplit {
+			return c
 		}
-	}
-	known, left := memory.Throttles{}, throttlesAtOnce
-	for _, j := range snap.Jobs {
-		array := j.Array()
-		if _, isKnown := snap.Throttles[array]; isKnown || array == 0 || !o.covers() || !demand.LacksNodes(j) || !o.isForFlex(j) {
-			continue
+		if a.isSplit {
+			return -1
 		}
-		throttle, isRead := o.Memory.Throttles[array]
-		if left > 0 && (!isRead || snap.Begun.Sub(throttle.Read) >= throttleAge) {
-			most, err := o.readThrottle(ctx, j)
-			left--
-			if err != nil {
-				o.Log.Debug("throttle not read", zap.Uint32("array", array), zap.Error(err))
-				most, left = leastThrottle, 0 // the next pass asks about the next array
-			}
-			throttle, isRead = memory.Throttle{Most: most, Read: snap.Begun}, true
+		return 1
+	})
+	known := memory.Throttles{}
+	for i, a := range arrays {
+		if i < throttlesAtOnce && snap.Begun.Sub(a.known.Read) >= throttleAge {
+			a.known = o.readThrottle(ctx, a, snap.Begun)
 		}
-		if !isRead {
+		switch array := a.row.Array(); {
+		case !a.known.Read.IsZero():
+			snap.Throttles[array], known[array] = a.known.Most, a.known
+		case a.isSplit:
 			snap.Throttles[array] = leastThrottle
-			continue
 		}
-		snap.Throttles[array], known[array] = throttle.Most, throttle
 	}
 	o.Memory.Throttles = known
 }
 
-// readThrottle reads how many tasks of a row's array may run at once.
-func (o Observer) readThrottle(ctx context.Context, j slurm.Job) (int, error) {
-	tasks := j.Tasks()
-	if len(tasks) == 0 {
-		return 0, fmt.Errorf("%s: no task's index", j.Name())
+// throttled records the throttles that rows show, and returns the arrays to ask about.
+func (o Observer) throttled(snap *scene.Snapshot) (arrays []throttled) {
+	snap.Throttles = map[uint32]int{}
+	split, seen := map[uint32]bool{}, map[uint32]bool{}
+	for _, j := range snap.Jobs {
+		if most := j.Throttle(); most > 0 {
+			snap.Throttles[j.Array()] = most
+		}
+		split[j.Array()] = split[j.Array()] || !j.IsTasks()
 	}
-	return o.Slurm.ArrayThrottle(ctx, j.Array(), tasks[0])
+	for _, j := range snap.Jobs {
+		array := j.Array()
+		if snap.Throttles[array] > 0 || seen[array] || array == 0 || !o.covers() || !demand.LacksNodes(j) || !o.isForFlex(j) {
+			continue
+		}
+		seen[array] = true
+		arrays = append(arrays, throttled{row: j, isSplit: split[array], known: o.Memory.Throttles[array]})
+	}
+	return arrays
+}
+
+// readThrottle reads how many tasks of an array may run at once. If that fails, the former reading
+// counts until the next attempt, a minute later.
+func (o Observer) readThrottle(ctx context.Context, a throttled, now time.Time) memory.Throttle {
+	tasks, err := a.row.Tasks(), error(nil)
+	most := leastThrottle
+	if !a.known.Read.IsZero() {
+		most = a.known.Most
+	}
+	if len(tasks) == 0 {
+		err = fmt.Errorf("%s: no task's index", a.row.Name())
+	} else if read, failed := o.Slurm.ArrayThrottle(ctx, a.row.Array(), tasks[0]); failed == nil {
+		most = read
+	} else {
+		err = failed
+	}
+	if err != nil {
+		o.Log.Debug("throttle not read", zap.Uint32("array", a.row.Array()), zap.Error(err))
+	}
+	return memory.Throttle{Most: most, Read: now}
 }

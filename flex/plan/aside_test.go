@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -76,4 +78,55 @@ func TestFreeNodesAreSetAsideForAnImportantJob(t *testing.T) {
 	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-3 ", "job 8 gets the node that job 7 does not need")
 	w.Nodes("alpha-a3-0", "DOWN+CLOUD+DRAIN")
 	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-2 ", "job 7 requires a node that is out of service")
+}
+
+// machines gives nodes machines of a job whose leases of four hours began that long ago.
+func (w waitingPending) machines(nodes string, job uint32, ago time.Duration) {
+	group := fmt.Sprintf("alpha-a3-job-%d", job)
+	w.Group(group, mig.Stamp{NodeSet: "a3", Job: job}, mig.Request{
+		Name: "a1", State: mig.Succeeded, Instances: scenetest.Names(nodes), Duration: 4 * time.Hour, Created: noon.Add(-ago - time.Minute),
+	})
+	w.Machines(nodes, group)
+	for i := range w.Snap.Instances {
+		w.Snap.Instances[i].Created = noon.Add(-ago)
+	}
+}
+
+func TestNodesAreSetAsideUntilMachinesEnd(t *testing.T) {
+	const served = "have job 8 use"
+
+	w := newCrowded()
+	w.Snap.Jobs[1].Limit.Duration = 5 * 24 * time.Hour
+	w.Snap.Jobs[2].Limit.Duration = 10 * 24 * time.Hour
+	w.machines("alpha-a3-[0-1]", 6, 3*time.Hour)
+	assert.NotContains(t, w.inSlurm(), served, "the leases of job 6 end in an hour")
+
+	w = newCrowded()
+	w.keep()
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-2")
+	w.Nodes("alpha-a3-3", scenetest.Idle)
+	w.machines("alpha-a3-3", 5, 30*time.Minute)
+	w.Snap.Jobs[1].Limit.Duration = 4 * time.Hour
+	assert.NotContains(t, w.inSlurm(), served, "node 3 is idle for an hour at most")
+}
+
+func TestNodesSetAsideAreFreeForMoreImportantJobs(t *testing.T) {
+	important := func(w waitingPending, id uint32) *slurm.Job {
+		j := *w.job()
+		j.ID, j.ArrayID, j.NodeCount, j.Priority = id, id, 1, 1_000_000
+		w.Snap.Jobs[1].Reason = "Dependency"
+		w.Snap.Jobs = append(w.Snap.Jobs, j)
+		return &w.Snap.Jobs[len(w.Snap.Jobs)-1]
+	}
+	w := newCrowded()
+	important(w, 20)
+	w.Snap.Late = map[uint32]scene.Late{20: {In: []string{"a3"}, Reason: "Resources", Until: noon.Add(-time.Minute)}}
+	assert.Contains(t, w.inSlurm(), "have job 20 use", "Slurm chooses its nodes")
+
+	w = newCrowded()
+	for offset := range uint32(2) {
+		part := important(w, 20+offset)
+		part.HetID, part.HetOffset = 20, offset
+	}
+	assert.Contains(t, w.inSlurm(), "have job 20 use", "a heterogeneous job")
 }

@@ -360,6 +360,37 @@ func TestThrottleHoldsForTasksInRowsOfTheirOwn(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(w.inSlurm(), "have job 7_"))
 }
 
+func TestThrottleCountsATaskThatNeedsNoNewDoor(t *testing.T) {
+	another := func(w waitingPending) {
+		w.Snap.Throttles = map[uint32]int{7: 1}
+		j := w.job()
+		j.ArrayTask = "0"
+		other := *j
+		other.ID, other.ArrayTask, other.Priority, other.Reason = 9, "1-9", 1, "Priority"
+		w.Snap.Jobs = append(w.Snap.Jobs, other)
+	}
+	w := waitingPendingIn("node_count_dynamic_max: 8")
+	w.Nodes("alpha-a3-[0-7]", scenetest.PoweredDown)
+	w.Snap.Partitions[0].Nodes = scenetest.Names("alpha-a3-[0-7]")
+	w.salvaging()
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-7]")
+	w.requeued()
+	w.job().Start, w.job().Reason = time.Time{}, "Priority"
+	another(w)
+	assert.Equal(t, 1, strings.Count(w.inSlurm(), "have job 7_"), "it keeps machines after a loss")
+
+	w = newWaitingPending()
+	w.keep()
+	w.Snap.Reservations = nil
+	w.reserve(coverName, -10*time.Minute, "alpha-a3-[0-2]", "PURGE_COMP=00:16:00")
+	w.Nodes("alpha-a3-3", scenetest.Idle)
+	w.machines("alpha-a3-3", 5, 9*time.Minute)
+	j := w.job()
+	j.Reservation, j.Reason, j.NodeCount = "", "Resources", 1
+	another(w)
+	assert.NotContains(t, w.inSlurm(), "have job 7_", "it fits an idle machine")
+}
+
 func TestHeterogeneousJobGetsAnOpenDoor(t *testing.T) {
 	w := newWaitingPending()
 	w.Snap.Reservations = w.Snap.Reservations[:1]

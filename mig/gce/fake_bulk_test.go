@@ -184,7 +184,23 @@ func TestBulkInsertTriesFewUsedUpRequestIDs(t *testing.T) {
 		for n := range 30 {
 			assert.Equal(t, min(n, 20)+1, calls(0), n)
 		}
-		assert.Equal(t, 1, calls(20))
+		assert.Equal(t, 11, calls(20))
+	})
+}
+
+func TestProcessesNeedNotKnowTheSameFailures(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		w.cloud.SetCapacity("us-central1-a", machine, 2)
+		b := w.bulk(t, "us-central1-a", "us-central1-b")
+		b.Occasion, b.Failed = "alpha-a3-job-812", 1
+		cut, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(w.BulkInsert(cut, b)), "its process dies meanwhile")
+		other := w.another(t)
+		b.Failed = 0
+		require.NoError(t, other.BulkInsert(t.Context(), b), "of a process that has seen none of it")
+		time.Sleep(time.Minute)
+		assert.Equal(t, b.Instances, mig.Names(w.seen(t)))
 	})
 }
 

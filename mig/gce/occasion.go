@@ -20,6 +20,8 @@ const (
 	// calls.
 	madeBefore = 3 * time.Minute
 	// mostSpent is how many used-up requestIds of an occasion a call tries before it takes a new one.
+	// Of the failures that the caller knows, half as many may have used up none, because Compute
+	// refused the call without an operation, or may be unknown to other processes.
 	mostSpent = 20
 	// mostRemembered bounds each map of requestIDs.
 	mostRemembered = 1000
@@ -67,7 +69,7 @@ func isPast(op *computepb.Operation, at time.Time) bool {
 func (r *requestIDs) of(project string, b mig.BulkSpec) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		r.mu.Lock()
-		first, unknown := max(r.spent[b.Occasion], b.Failed), r.unknown[keyOf(b)]
+		first, unknown := max(r.spent[b.Occasion], b.Failed-mostSpent/2), r.unknown[keyOf(b)]
 		r.mu.Unlock()
 		switch {
 		case b.Occasion == "" && unknown != "":

@@ -12,7 +12,7 @@ import (
 )
 
 // share is what a nodeset has set aside for a job that needs more nodes than are free, so that less
-// important jobs do not take each node that becomes free. Jobs that end before due may take it.
+// important jobs do not take each node that becomes free.
 type share struct {
 	job  *slurm.Job
 	cold []string
@@ -88,26 +88,33 @@ func dueAt(s *scene.Scene, of *stock, set *config.NodeSet, asks asks) (due time.
 	return due, true
 }
 
-// busyUntil returns when a node's jobs should have ended, and reports false if that is unknown or
-// the node has no job and is not being powered down.
+// busyUntil returns when a node's jobs should have ended, at the latest with its machine's lease. It
+// reports false if that is unknown, or if the node has no job, is not idle and is not being powered
+// down.
 func busyUntil(s *scene.Scene, m *scene.Node) (end time.Time, known bool) {
 	const out = slurm.Drain | slurm.Fail | slurm.Maintenance
 	switch {
 	case m.State.Base == slurm.Down || m.State.Flags&out != 0 || m.Doubted || m.Set.IsStatic(m.Index) || s.IsUnread(m) || IsForeign(s, m):
 		return time.Time{}, false
+	case isWarm(m):
+		return s.Seen.Now.Add(m.Set.Flex.KeepIdle), true
 	case len(m.Holders) == 0:
 		return s.Seen.Now, m.State.Has(slurm.PoweringDown) || m.State.Has(slurm.PowerDown)
 	}
-	end = s.Seen.Now
 	for _, j := range m.Holders {
-		if j.Limit.Kind != slurm.LimitSet {
+		lasts := m.Set.Flex.MaxRunDuration
+		if j.Limit.Kind == slurm.LimitSet && (lasts == 0 || j.Limit.Duration < lasts) {
+			lasts = j.Limit.Duration
+		}
+		if lasts == 0 {
 			return time.Time{}, false
 		}
-		if at := j.Start.Add(j.Limit.Duration); at.After(end) {
-			end = at
-		}
+		end = scene.Later(end, j.Start.Add(lasts))
 	}
-	return end, true
+	if until, _ := s.FreeUntil(m); !until.IsZero() && until.Before(end) {
+		end = until
+	}
+	return scene.Later(end, s.Seen.Now), true
 }
 
 // share returns the free nodes that fit a job, at most as many as it needs besides required nodes
@@ -135,19 +142,33 @@ func (of *stock) hide(i int) {
 	of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return slices.Contains(a.left, m) })
 }
 
-// lend puts the shares into the stock for a job that ends before they are due. The returned function
-// takes the rest out again.
-func (of *stock) lend(j *slurm.Job, now time.Time) (reclaim func()) {
-	var lent []int
+// mayUse reports whether a job may use the nodes of a share: its own, that of a less important job,
+// or one that is not due before the job ends.
+func (h *Handout) mayUse(a share, j *slurm.Job, now time.Time) bool {
+	return a.job == j || h.rank[j] < h.rank[a.job] || j.Limit.Kind == slurm.LimitSet && !now.Add(j.Limit.Duration).After(a.due)
+}
+
+// lend puts the shares that the job may use into the stock. The returned function takes the rest out
+// again.
+func (h *Handout) lend(of *stock, j *slurm.Job, now time.Time) (reclaim func()) {
+	cold, left, lent := of.cold, of.left, []int(nil)
 	for i, a := range of.aside {
-		if j.Limit.Kind == slurm.LimitSet && !now.Add(j.Limit.Duration).After(a.due) {
-			of.cold = slices.Sorted(slices.Values(append(slices.Clone(of.cold), a.cold...)))
-			of.left = append(of.left, a.left...)
-			slices.SortFunc(of.left, func(a, b *scene.Node) int { return a.At - b.At })
-			lent = append(lent, i)
+		if h.mayUse(a, j, now) {
+			cold, left, lent = append(slices.Clone(cold), a.cold...), append(slices.Clone(left), a.left...), append(lent, i)
 		}
 	}
+	if len(lent) == 0 {
+		return func() {}
+	}
+	formerCold, formerLeft := of.cold, of.left
+	slices.Sort(cold)
+	slices.SortFunc(left, func(a, b *scene.Node) int { return a.At - b.At })
+	of.cold, of.left = cold, left
 	return func() {
+		if len(of.cold) == len(cold) && len(of.left) == len(left) {
+			of.cold, of.left = formerCold, formerLeft
+			return
+		}
 		for _, i := range lent {
 			of.hide(i)
 		}
@@ -181,12 +202,12 @@ func (h *Handout) withhold(stocks map[*config.NodeSet]*stock) {
 	}
 }
 
-// asideFor returns the names that are set aside for the job, and for messages, for which other job
-// nodes are set aside.
-func (of *stock) asideFor(j *slurm.Job) (own []string, rest string) {
+// keptFor returns the names in the shares that the job may use, and for messages, for which other
+// job nodes are set aside.
+func (h *Handout) keptFor(of *stock, j *slurm.Job, now time.Time) (own []string, rest string) {
 	for _, a := range of.aside {
 		switch {
-		case a.job == j:
+		case h.mayUse(a, j, now):
 			own = append(own, a.cold...)
 		case rest == "":
 			rest = fmt.Sprintf("; others are kept for job %s, which is more important and needs %d", a.job.Name(), a.job.NodeCount)

@@ -24,6 +24,7 @@ type Handout struct {
 	// The names of jobs that get them in a later pass. These jobs already count against limits.
 	promised map[*slurm.Job][]string
 	aside    map[*config.NodeSet][]share
+	rank     map[*slurm.Job]int // see ByTier
 	// Nodes with machines that no job has now, and that a job gets or keeps.
 	kept   map[*scene.Node]bool
 	opened map[string]uint32 // the names that leave the cover, and the job for which they do
@@ -58,6 +59,10 @@ func handOut(s *scene.Scene) Handout {
 		return h
 	}
 	h.limits, h.Held = limitsOf(s), lateWaits(s)
+	h.rank = make(map[*slurm.Job]int, len(jobs))
+	for i, j := range jobs {
+		h.rank[j] = i
+	}
 	has := map[string]bool{}
 	for _, d := range s.Doors() {
 		has[d.Address] = true
@@ -86,13 +91,13 @@ func handOut(s *scene.Scene) Handout {
 			}
 		}
 	}
+	h.countCrowded(s, seekers)
+	h.countLater(s, stocks, seekers)
+	h.Wants = append(h.Wants, h.hetWants(s, sets, stocks, has)...)
 	h.aside = map[*config.NodeSet][]share{}
 	for set, of := range stocks {
 		h.aside[set] = of.aside
 	}
-	h.countCrowded(s, seekers)
-	h.countLater(s, stocks, seekers)
-	h.Wants = append(h.Wants, hetWants(s, sets, stocks, has)...)
 	h.open(s, sets, jobs)
 	h.Held = append(h.Held, unasked(s, &h)...)
 	h.Wants = append(h.Wants, h.coldWant(s)...)
@@ -161,10 +166,10 @@ func (h *Handout) countLack(j *slurm.Job, set *config.NodeSet) {
 func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, unused map[*config.NodeSet][]*scene.Door, k *seeker) {
 	for _, set := range k.next(s) {
 		of, first := stocks[set], len(k.has) == 0
-		defer of.lend(k.job, s.Seen.Now)()
 		if first && h.limits.obstacle(k.job, set) != "" || !first && h.limits.obstacleElsewhere(k.job, k.has[0], set) != "" {
 			continue
 		}
+		defer h.lend(of, k.job, s.Seen.Now)()
 		if first && h.inherit(s, of, set, k) {
 			k.places, k.has = nil, append(k.has, set)
 			h.limits.take(k.job, set, k.job.NodeCount)

@@ -23,6 +23,9 @@ type seeker struct {
 // where they already wait. It leaves jobs that fit idle machines to Slurm.
 func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks map[*config.NodeSet]*stock, jobs []*slurm.Job, has map[string]bool) (all []seeker) {
 	tasks := tasksAtWork(s)
+	for _, w := range h.Wants {
+		tasks[w.Job.Array()]++
+	}
 	for _, j := range jobs {
 		doors, list := s.DoorsOf(j.ID), addresses(j, roomBeside(s, j, tasks[j.Array()]), has)
 		k := doorless(s, j, PlacesOf(s, sets, j))
@@ -36,12 +39,15 @@ func (h *Handout) seekers(s *scene.Scene, sets map[*config.NodeSet]bool, stocks 
 			continue
 		case len(doors) == 0 && len(list) > 0 && h.hold(j, k.places), len(doors) == 0 && !needsMachines(s, j, k.places):
 			continue
+		case len(doors) == 0 && len(list) == 0:
+			continue
 		case h.takeWarm(s, stocks, j):
 			for _, d := range doors {
 				h.Leaves[d] = true
 			}
-			if len(doors) == 0 && len(list) > 0 {
+			if len(doors) == 0 {
 				h.limits.take(j, h.warm[j], j.NodeCount)
+				tasks[j.Array()]++
 			}
 			continue
 		case len(doors) == 0:

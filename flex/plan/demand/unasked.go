@@ -46,7 +46,7 @@ func unasked(s *scene.Scene, h *Handout) (all []Wait) {
 			if h.promised[j] == nil {
 				limit = h.limits.obstacle(j, set)
 			}
-			wait.Obstacle, lasts = obstacle(s, j, set, stocks[set], h.warm[j] != nil, limit)
+			wait.Obstacle, lasts = h.obstacle(s, j, set, stocks[set], limit)
 		}
 		switch since := s.Seen.Unasked[j.ID]; {
 		case hasCold || !lasts && !since.IsZero():
@@ -97,17 +97,16 @@ func WholeOf(address string) string {
 // unknown is the obstacle for a job with no known reason for the lack of a request.
 const unknown = "it lacks only nodes, and slurmflex does not know why it requests no machines"
 
-// obstacle returns why no machines are requested for a job, and whether that reason may last. isWarm
-// reports whether Slurm can start the job on idle machines. limit is the limit that holds it back
-// there, if any.
-func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, isWarm bool, limit string) (why string, lasts bool) {
+// obstacle returns why no machines are requested for a job, and whether that reason may last. limit
+// is the limit that holds it back there, if any.
+func (h *Handout) obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, limit string) (why string, lasts bool) {
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
 	taken := slices.DeleteFunc(slices.Clone(needs), func(name string) bool { return slices.Contains(of.cold, name) })
-	own, rest := of.asideFor(j)
+	own, rest := h.keptFor(of, j, s.Seen.Now)
 	left := without(append(own, of.cold...), excluded)
 	switch {
-	case isWarm || j.HetID != 0 && len(usable(s, of.warm, j)) >= j.NodeCount:
+	case h.warm[j] != nil || j.HetID != 0 && len(usable(s, of.warm, j)) >= j.NodeCount:
 		return "idle machines fit it, and Slurm has not started it yet", false
 	case err != nil || bad != nil:
 		return unknown, false
@@ -125,7 +124,7 @@ func obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, isWa
 		}
 	}
 	if j.HetID != 0 {
-		return "its components need more nodes than are free", true
+		return "its components need more nodes than are free" + rest, true
 	}
 	return unknown, false
 }
@@ -153,7 +152,8 @@ func (h *Handout) coldWant(s *scene.Scene) []Want {
 		}
 		addresses := addresses(j, 1, nil)
 		for _, set := range byLateness(s, j, places) {
-			names := slices.DeleteFunc(slices.Clone(stocks[set].cold), func(name string) bool {
+			own, _ := h.keptFor(stocks[set], j, s.Seen.Now)
+			names := slices.DeleteFunc(slices.Sorted(slices.Values(append(own, stocks[set].cold...))), func(name string) bool {
 				return h.opened[name] != 0 || slices.ContainsFunc(h.Wants, func(w Want) bool { return slices.Contains(w.Nodes, name) })
 			})
 			if len(names) >= j.NodeCount && len(addresses) > 0 {

@@ -76,7 +76,7 @@ func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 // hetWants returns the heterogeneous jobs with components that wait pending for nodes alone. Slurm
 // allocates the nodes of all components at once, so the components wait CONFIGURING, each on nodes
 // of its own partition. Jobs without a component in a covered nodeset are left to Slurm.
-func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet]*stock, has map[string]bool) (all []Want) {
+func (h *Handout) hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet]*stock, has map[string]bool) (all []Want) {
 	ours := map[*config.NodeSet]bool{}
 	for _, set := range s.Config.FlexSets() {
 		ours[set] = true
@@ -108,8 +108,9 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 				break
 			}
 			set := places[0]
-			left := without(free[set].cold, taken[set])
-			names := namesFor(left, j)
+			reclaim := h.lend(free[set], j, s.Seen.Now)
+			names := namesFor(without(free[set].cold, taken[set]), j)
+			reclaim()
 			if names == nil {
 				w.Nodes = nil
 				break
@@ -127,7 +128,11 @@ func hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.No
 			w.Users = nil // the ID of the whole job addresses all components
 		}
 		for set, names := range taken {
-			free[set].cold = without(free[set].cold, names)
+			of := free[set]
+			of.cold = without(of.cold, names)
+			for i := range of.aside {
+				of.aside[i].cold = without(of.aside[i].cold, names)
+			}
 		}
 		slices.Sort(w.Nodes)
 		all = append(all, w)

@@ -159,7 +159,7 @@ func ExplainsHold(comment string) bool {
 	if done, ok := DoneOf(comment); ok {
 		return done.Deed == JobHeld
 	}
-	isWait := slices.ContainsFunc([]string{Waiting, There, End}, func(begin string) bool { return strings.HasPrefix(Text(comment), begin) })
+	isWait := slices.ContainsFunc([]string{Waiting, There, End, NoEnd}, func(begin string) bool { return strings.HasPrefix(Text(comment), begin) })
 	return IsOfNodes(comment) && !isWait && ParseFailed(comment) == 0
 }
 

@@ -89,6 +89,7 @@ func TestOnlySlurmflexsOwnHoldIsExplained(t *testing.T) {
 		TakenDown + "; it waits pending": false,
 		Waiting + "since 2026-11-21":     false,
 		There + "2026-11-21T12:00:00Z":   false,
+		NoEnd:                            false,
 		Failed(2, "no capacity"):         false,
 	} {
 		assert.Equal(t, want, ExplainsHold(OwnComment+told), told)

@@ -7,7 +7,8 @@ import (
 	"slurmflex/mig"
 )
 
-// Refusal is the outcome of calls to create something. All fields except Failing describe only failures that count as attempts. Rate limits, for example, do not count.
+// Refusal is the outcome of calls to create something. All fields except Failing describe only
+// failures that count as attempts. Rate limits, for example, do not count.
 type Refusal struct {
 	Cause   mig.Cause
 	Message string

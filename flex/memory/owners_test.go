@@ -1,0 +1,22 @@
+package memory
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// At a failover of slurmctld, scontrol waits for the other controller.
+func TestMessageThatArrivesDuringStandbyIsReadAgain(t *testing.T) {
+	var m Memory
+	m.Owners.Note(slurm.JobRecord{ID: 812})
+	m.StandBy()
+	m.Owners.NoteTold(812, "flex-start: waiting")
+	m.Owners.Note(slurm.JobRecord{ID: 812, AdminComment: "flex-start: of the other host"})
+	snap := scene.Snapshot{Slurm: scene.Slurm{Jobs: []slurm.Job{{ID: 812}}}}
+	m.Owners.keep(&snap)
+	assert.Equal(t, map[uint32]string{812: "flex-start: of the other host"}, snap.Told)
+}

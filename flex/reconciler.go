@@ -84,7 +84,7 @@ func (r *Reconciler) hands() apply.Hands {
 // Observe reads Slurm and the cloud, and adds what this process remembers and does. It fails if Slurm
 // cannot be read. The snapshot names each region that cannot be read.
 func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
-	snap := r.memory.Begin(r.Now())
+	snap := r.memory.Begin(r.Now(), r.Config)
 	if err := r.observer().Read(ctx, &snap); err != nil {
 		// An interrupted reading proves nothing, so it must not look like an empty cluster.
 		return scene.Snapshot{}, err

@@ -36,13 +36,13 @@ type Memory struct {
 }
 
 // Begin returns the snapshot of a pass that starts to look now, with what earlier passes know.
-func (m *Memory) Begin(now time.Time) scene.Snapshot {
+func (m *Memory) Begin(now time.Time, cfg *config.Config) scene.Snapshot {
 	if m.started.IsZero() {
 		m.started = now
 	}
 	return scene.Snapshot{
 		Begun: now, Started: m.started,
-		Compute: scene.Compute{Unseen: map[string]error{}},
+		Compute: scene.Compute{Unseen: map[string]error{}, Left: m.Regions.left(cfg)},
 		Memory:  scene.Memory{Refused: m.Refusals.matter(now), Asked: m.asked, Unasked: m.unasked, Crowded: m.crowded},
 	}
 }
@@ -51,7 +51,7 @@ func (m *Memory) Begin(now time.Time) scene.Snapshot {
 func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.Made.complete(snap)
 	m.missed.complete(snap, cfg)
-	m.Regions.recall(snap, cfg.FlexRegions())
+	m.Regions.recall(snap, cfg)
 	m.Owners.keep(snap)
 	m.Settings.add(snap)
 	m.Late.hold(snap.Jobs, snap.Now)

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -18,7 +20,12 @@ type Regions struct {
 	mu     sync.Mutex
 	known  map[string]scene.LastKnown
 	unread map[string]outage
+	empty  map[string]time.Time // by region without a nodeset: the first reading that showed nothing of ours
 }
+
+// leftTime is how long a region without a nodeset must be empty until passes no longer read it. An
+// action of a pass before the reload may create something there meanwhile.
+const leftTime = 10 * time.Minute
 
 // outage is a period during which a region cannot be read.
 type outage struct {
@@ -29,14 +36,14 @@ type outage struct {
 // recall adds the last readings of unreadable regions to a snapshot, and remembers the readings of
 // the other regions. As long as the cause of an outage is the same, the snapshot has the same error
 // text, so that the log names the outage once.
-func (r *Regions) recall(snap *scene.Snapshot, all []string) {
+func (r *Regions) recall(snap *scene.Snapshot, cfg *config.Config) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known == nil {
-		r.known, r.unread = map[string]scene.LastKnown{}, map[string]outage{}
+		r.known, r.unread, r.empty = map[string]scene.LastKnown{}, map[string]outage{}, map[string]time.Time{}
 	}
 	snap.LastKnown = map[string]scene.LastKnown{}
-	for _, region := range all {
+	for _, region := range snap.Regions(cfg) {
 		err := snap.Unseen[region]
 		if err == nil {
 			r.known[region] = scene.LastKnown{
@@ -57,6 +64,50 @@ func (r *Regions) recall(snap *scene.Snapshot, all []string) {
 			snap.Unseen[region] = before.err
 		default:
 			r.unread[region] = outage{before.since, err}
+		}
+	}
+	r.leave(snap, cfg)
+}
+
+// left returns the regions without a nodeset that earlier passes read or could not read.
+func (r *Regions) left(cfg *config.Config) (regions []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := cfg.FlexRegions()
+	for _, seen := range []iter.Seq[string]{maps.Keys(r.known), maps.Keys(r.unread)} {
+		for region := range seen {
+			if !slices.Contains(of, region) {
+				regions = append(regions, region)
+			}
+		}
+	}
+	slices.Sort(regions)
+	return slices.Compact(regions)
+}
+
+// leave forgets the regions without a nodeset that have been empty for leftTime.
+func (r *Regions) leave(snap *scene.Snapshot, cfg *config.Config) {
+	if len(snap.Left) == 0 {
+		clear(r.empty)
+		return
+	}
+	used := map[string]bool{}
+	for i := range snap.Groups {
+		used[snap.Groups[i].Region] = true
+	}
+	for _, in := range snap.Ours(cfg.Cluster) {
+		used[in.Region] = true
+	}
+	maps.DeleteFunc(r.empty, func(region string, _ time.Time) bool { return used[region] || !slices.Contains(snap.Left, region) })
+	for _, region := range snap.Left {
+		since, was := r.empty[region]
+		switch {
+		case used[region] || snap.Unseen[region] != nil:
+		case !was:
+			r.empty[region] = snap.Now
+		case age(snap.Now, since) > leftTime:
+			delete(r.known, region)
+			delete(r.empty, region)
 		}
 	}
 }

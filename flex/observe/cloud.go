@@ -19,7 +19,7 @@ import (
 // machine that a request has created. It returns the regions with unreadable groups or instances,
 // and the time on Compute's clock.
 func (o Observer) observeMachines(ctx context.Context, snap *scene.Snapshot) (unseenGroups, unseenInstances map[string]error, compute dated) {
-	regions := o.Config.FlexRegions()
+	regions := snap.Regions(o.Config)
 	snap.Groups, unseenGroups = o.Cloud.Groups(ctx, o.Config.Cluster, regions)
 	snap.Groups, snap.Trials = report.WithoutTrials(o.Config.Cluster, snap.Groups)
 	if len(unseenGroups) < len(regions) {
@@ -120,7 +120,7 @@ func (o Observer) members(ctx context.Context, groups []mig.Group, unseen map[st
 // observePolicies reads the workload policies. The call needs its own permission, which a project
 // without placement may lack.
 func (o Observer) observePolicies(ctx context.Context, snap *scene.Snapshot) {
-	snap.Policies, snap.UnseenPolicies = o.Cloud.Policies(ctx, o.Config.Cluster, o.Config.FlexRegions())
+	snap.Policies, snap.UnseenPolicies = o.Cloud.Policies(ctx, o.Config.Cluster, snap.Regions(o.Config))
 	if !o.places() {
 		maps.DeleteFunc(snap.UnseenPolicies, func(_ string, err error) bool { return mig.CauseOf(err) == mig.CausePermission })
 	}

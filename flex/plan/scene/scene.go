@@ -83,7 +83,7 @@ type builder struct{ *Scene }
 func build(cfg *config.Config, snap Snapshot) *Scene {
 	s := builder{&Scene{
 		Config: cfg, Seen: snap,
-		regions: slices.Compact(slices.Sorted(slices.Values(slices.Concat(cfg.FlexRegions(), snap.Left)))),
+		regions: snap.Regions(cfg),
 		table:   map[*config.NodeSet][]*Node{},
 		strays:  map[string]*record{},
 		groups:  make(map[mig.GroupID]*groupRecord, len(snap.Groups)),

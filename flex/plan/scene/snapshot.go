@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -222,6 +223,11 @@ func (s Snapshot) recall() Snapshot {
 		delete(s.Unseen, region)
 	}
 	return s
+}
+
+// Regions returns the regions that the pass is to read, sorted: those of the nodesets, and Left.
+func (s Snapshot) Regions(cfg *config.Config) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(cfg.FlexRegions(), s.Left))))
 }
 
 // Ours returns the cluster's instances, by their index in Instances. These are the instances in the

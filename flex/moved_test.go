@@ -1,6 +1,7 @@
 package flex
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/test/fakegce"
 )
 
 // configured returns the world's configuration with other text in it.
@@ -87,5 +89,41 @@ func TestMachinesOfADisabledNodesetAreNamedAfterAReload(t *testing.T) {
 		w.passes(20, time.Minute)
 		assert.Equal(t, []string{"machines of alpha-a3-[0-1] run or are requested for no job, and nodeset a3 has neither dws_flex nor capacity any more: " +
 			"delete the machines and requests, or give the nodeset its keys back"}, w.warnings())
+	})
+}
+
+func TestMovedNodesetIsLeftAloneWhileItsOldRegionIsUnread(t *testing.T) {
+	eachInWorld(t, map[string]func(*world){
+		"a job runs":  func(w *world) { w.running(1, "train", "alpha-a3-[0-1]") },
+		"a job waits": func(w *world) { w.waiting(1, "train", "alpha-a3-[0-1]") },
+	}, func(t *testing.T, w *world, use func(*world)) {
+		use(w)
+		w.mustPass(t.Context())
+		before, calls := w.owned(), len(w.mutations())
+		w.Config = configured(t, us, europe)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: us, Status: http.StatusForbidden}))
+		w.passes(5, time.Minute)
+		assert.Empty(t, w.downs())
+		assert.Equal(t, before, w.owned())
+		assert.Len(t, w.mutations(), calls)
+		for _, text := range w.warnings() {
+			assert.NotContains(t, text, "gone")
+		}
+	})
+}
+
+func TestLossAfterAMoveCountsFromTheNextLookAtTheOldRegion(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "train", "alpha-a3-[0-1]")
+		w.mustPass(t.Context())
+		w.Config = configured(t, us, europe)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: us, Status: http.StatusForbidden}))
+		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
+		w.passes(3, time.Minute)
+		w.cloud.ClearFaults()
+		w.mustPass(t.Context())
+		assert.Empty(t, w.downs(), "one list may be wrong")
+		w.mustPass(t.Context())
+		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
 	})
 }

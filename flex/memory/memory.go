@@ -50,8 +50,8 @@ func (m *Memory) Begin(now time.Time, cfg *config.Config) scene.Snapshot {
 // Complete adds to a snapshot what its readings do not show, and remembers the readings.
 func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.Made.complete(snap)
-	m.missed.complete(snap, cfg)
 	m.Regions.recall(snap, cfg)
+	m.missed.complete(snap, cfg)
 	m.Owners.keep(snap)
 	m.Settings.add(snap)
 	m.Late.hold(snap.Jobs, snap.Now)

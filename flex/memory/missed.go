@@ -43,12 +43,13 @@ func (m *missed) of(name string) *missedNode {
 }
 
 // complete adds to a snapshot the nodes with a machine missing in two consecutive passes, and the
-// scheduled ends of the machines of nodes that are up. A pass that could not read the region does
-// not count.
+// scheduled ends of the machines of nodes that are up. A pass that could not read the region of the
+// nodeset or machine does not count.
 func (m *missed) complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.take(snap, cfg)
+	hidden := snap.Hidden()
 	snap.Missed, snap.Preempted = map[string]bool{}, map[string]bool{}
 	snap.Ends = make(map[string]time.Time, len(m.nodes))
 	for name, n := range m.nodes {
@@ -62,7 +63,7 @@ func (m *missed) complete(snap *scene.Snapshot, cfg *config.Config) {
 		n.spot = n.spot || n.preempted
 		snap.Preempted[name] = n.spot
 		set, _, known := cfg.Find(name)
-		isRead := known && snap.Unseen[set.Region] == nil
+		isRead := known && snap.Unseen[set.Region] == nil && hidden[name] == ""
 		if isRead && n.once {
 			snap.Missed[name] = true
 		}

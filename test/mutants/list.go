@@ -190,7 +190,19 @@ var mutants = []mutant{
 	},
 	{
 		"a node is set DOWN although its group lists its machine", "flex/plan/scene/losses.go",
-		"s.Unseen(m.Set.Region) || m.mayShow ||", "s.Unseen(m.Set.Region) ||", planner,
+		"s.isHidden(m) || m.mayShow ||", "s.isHidden(m) ||", planner,
+	},
+	{
+		"a pass that could not read a moved nodeset's old region counts as one without the machine", "flex/memory/missed.go",
+		"hidden[name] == \"\"", "hidden[name] != name", passes,
+	},
+	{
+		"a node of a moved nodeset gets a second request while the old region is unread", "flex/plan/scene/unread.go",
+		"m != nil && !s.Unseen(m.Set.Region) {", "m != nil && s.Unseen(m.Set.Region) {", passes,
+	},
+	{
+		"a region that no nodeset has any more is read no longer", "flex/memory/regions.go",
+		"if !slices.Contains(of, region) {", "if region == \"\" && !slices.Contains(of, region) {", passes,
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/sweeps/nodes.go",

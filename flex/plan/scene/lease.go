@@ -127,7 +127,7 @@ func (s builder) addEnds() {
 			}
 			s.addEnd(End{in.Until(), m, what})
 		}
-		if seen, known := s.Seen.Ends[m.Name]; known && s.Unseen(m.Set.Region) {
+		if seen, known := s.Seen.Ends[m.Name]; known && s.isHidden(m) {
 			s.addEnd(End{seen, m, leaseEnds + " or maintenance of a host begins"})
 		}
 	}

@@ -30,7 +30,8 @@ type Scene struct {
 	usable []*mig.Group
 	sets   map[string]*setRecord // by nodeset
 	// Every job in the queue, in any state; nil: its row could not be read.
-	jobs map[uint32]*slurm.Job
+	jobs   map[uint32]*slurm.Job
+	hidden map[string]string // see Snapshot.Hidden
 	// The users of the jobs in the queue, by the jobs that may share a group; see mig.Sharers.
 	sharers map[mig.Stamp]string
 	ends    map[uint32]End // when the first machine of each job ends
@@ -92,6 +93,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		jobs:    make(map[uint32]*slurm.Job, len(snap.Jobs)),
 		sharers: map[mig.Stamp]string{},
 		ends:    map[uint32]End{},
+		hidden:  snap.Hidden(),
 	}}
 	s.addNodes()
 	for i := range snap.Jobs {

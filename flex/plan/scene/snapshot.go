@@ -159,7 +159,7 @@ type Memory struct {
 	Ends map[string]time.Time
 
 	// LastKnown holds what an earlier pass read of the regions in Unseen, as far as this process
-	// remembers it. It is for display only. No decision uses it.
+	// remembers it. It is for display, and for Hidden. No other decision uses it.
 	LastKnown map[string]LastKnown
 }
 
@@ -228,6 +228,28 @@ func (s Snapshot) recall() Snapshot {
 // Regions returns the regions that the pass is to read, sorted: those of the nodesets, and Left.
 func (s Snapshot) Regions(cfg *config.Config) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(cfg.FlexRegions(), s.Left))))
+}
+
+// Hidden returns the unread region in which an instance or a request of each name was last known.
+// The nodeset that has the name may be in another region by now.
+func (s Snapshot) Hidden() map[string]string {
+	hidden := map[string]string{}
+	for region, known := range s.LastKnown {
+		if s.Unseen[region] == nil {
+			continue
+		}
+		for i := range known.Instances {
+			hidden[known.Instances[i].Name] = region
+		}
+		for i := range known.Groups {
+			for _, r := range known.Groups[i].Live() {
+				for _, name := range r.Instances {
+					hidden[name] = region
+				}
+			}
+		}
+	}
+	return hidden
 }
 
 // Ours returns the cluster's instances, by their index in Instances. These are the instances in the

@@ -54,6 +54,11 @@ func (s builder) isFree(m *Node) bool {
 // concern. Unread does not mean absent: slurmflex requests nothing for these nodes and takes
 // nothing from them.
 func (s builder) noteUnread() {
+	for name, region := range s.hidden {
+		if m := s.Node(name); m != nil && !s.Unseen(m.Set.Region) {
+			m.unread = "region " + region + ", where " + name + " had a machine or request, could not be read"
+		}
+	}
 	for _, in := range s.machines {
 		if in.Unread != "" {
 			s.note(in.Name).unread = s.leaveAlone("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read: %s", in.Name, in.Zone, in.Unread)
@@ -94,6 +99,10 @@ func (s builder) concerns(g mig.Group) []string {
 	}
 	return names
 }
+
+// isHidden reports whether the node's region could not be read, or the region where the node had a
+// machine or request before its nodeset was moved.
+func (s *Scene) isHidden(m *Node) bool { return s.Unseen(m.Set.Region) || s.hidden[m.Name] != "" }
 
 // Unread describes what could not be read about a node or an instance; empty if all of it was read.
 func (s *Scene) Unread(name string) string { return s.named(name).unread }

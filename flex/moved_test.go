@@ -127,3 +127,16 @@ func TestLossAfterAMoveCountsFromTheNextLookAtTheOldRegion(t *testing.T) {
 		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
 	})
 }
+
+func TestMistypedRegionIsForgottenAfterItsCorrection(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		right := w.Config
+		w.Config = configured(t, us, "us-centrall1")
+		w.passes(3, time.Minute)
+		w.Config = right
+		w.passes(60, time.Minute)
+		seen := w.observed()
+		assert.Empty(t, seen.Left)
+		assert.Empty(t, seen.Unseen, "an hour later")
+	})
+}

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -42,8 +41,10 @@ func (r *Regions) recall(snap *scene.Snapshot, cfg *config.Config) {
 	if r.known == nil {
 		r.known, r.unread, r.empty = map[string]scene.LastKnown{}, map[string]outage{}, map[string]time.Time{}
 	}
+	all := snap.Regions(cfg)
+	maps.DeleteFunc(r.unread, func(region string, _ outage) bool { return !slices.Contains(all, region) })
 	snap.LastKnown = map[string]scene.LastKnown{}
-	for _, region := range snap.Regions(cfg) {
+	for _, region := range all {
 		err := snap.Unseen[region]
 		if err == nil {
 			r.known[region] = scene.LastKnown{
@@ -69,20 +70,18 @@ func (r *Regions) recall(snap *scene.Snapshot, cfg *config.Config) {
 	r.leave(snap, cfg)
 }
 
-// left returns the regions without a nodeset that earlier passes read or could not read.
+// left returns the regions without a nodeset that earlier passes read.
 func (r *Regions) left(cfg *config.Config) (regions []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of := cfg.FlexRegions()
-	for _, seen := range []iter.Seq[string]{maps.Keys(r.known), maps.Keys(r.unread)} {
-		for region := range seen {
-			if !slices.Contains(of, region) {
-				regions = append(regions, region)
-			}
+	for region := range r.known {
+		if !slices.Contains(of, region) {
+			regions = append(regions, region)
 		}
 	}
 	slices.Sort(regions)
-	return slices.Compact(regions)
+	return regions
 }
 
 // leave forgets the regions without a nodeset that have been empty for leftTime.

@@ -96,7 +96,7 @@ func (l *look) isBlind(region string, gone Time) bool {
 	return l.scene.Unseen(region) && (gone == 0 || l.reads(region))
 }
 
-// reads reports whether passes read the region, or try to: they do until no nodeset has it any more.
+// reads reports whether passes read the region, or try to.
 func (l *look) reads(region string) bool { return slices.Contains(l.scene.Regions(), region) }
 
 // isUnread reports whether Compute lists the lease's machine with a record that cannot be read. The

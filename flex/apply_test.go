@@ -48,7 +48,7 @@ func TestFailedGroupStopsNoOther(t *testing.T) {
 func TestRejectedNodeUpdateStopsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.frozen = "alpha-one-0"
-		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERING_DOWN") // has no machine
+		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERING_DOWN") // without a machine
 		// The partition is exclusive: the job's nodes will be powered down after the job.
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		assert.Equal(t, 1, w.mustPass(t.Context()).Failed)

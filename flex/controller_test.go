@@ -357,7 +357,7 @@ func names(list string) []string {
 	return all
 }
 
-// hungCloud is a cloud in which CreateRequest for one group blocks until let is closed, and then
+// hungCloud blocks CreateRequest for one group until let is closed, and then
 // acts.
 type hungCloud struct {
 	Cloud
@@ -423,7 +423,7 @@ func (l *lateCloud) Instances(ctx context.Context, cluster string, regions []str
 	return instances, unseen
 }
 
-// slowCloud is a cloud in which DeleteGroup takes a minute.
+// slowCloud takes a minute for DeleteGroup.
 type slowCloud struct {
 	Cloud
 	deletions atomic.Int32
@@ -435,7 +435,7 @@ func (s *slowCloud) DeleteGroup(ctx context.Context, region, group string) error
 	return s.Cloud.DeleteGroup(ctx, region, group)
 }
 
-// silentCloud is a cloud in which lists of groups block until the caller's context ends.
+// silentCloud blocks lists of groups until the caller's context ends.
 type silentCloud struct{ Cloud }
 
 func (silentCloud) Groups(ctx context.Context, _ string, regions []string) ([]mig.Group, map[string]error) {

@@ -49,7 +49,7 @@ slurmflex:
   http_address: 127.0.0.1:0
 `
 
-// liveSite returns a site in which Slurm and Compute are set up correctly for the configuration.
+// liveSite returns a site where Slurm and Compute are set up correctly for the configuration.
 // Slurm's output is that of a real Slurm of the given version, with our nodes and programs added.
 func liveSite(t *testing.T, version string) *site {
 	t.Helper()

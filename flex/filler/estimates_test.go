@@ -101,7 +101,7 @@ func TestLongHistoryIsReadLessOften(t *testing.T) {
 	assert.True(t, asks(time.Hour, bookAge+1))
 }
 
-// Nobody may have asked for a view in days.
+// No one may have asked for a view in days.
 func TestPassesKeepTheHistoryUpToDate(t *testing.T) {
 	dir := t.TempDir()
 	past(t, dir, 39)

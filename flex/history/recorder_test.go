@@ -69,7 +69,7 @@ func TestAccountIsAskedAgainAfterAFailure(t *testing.T) {
 	assert.Empty(t, w.only(Wait).Account, "it has ended before the account was known")
 
 	fails = false
-	w.job(813, slurm.JobRunning, w.Snap.Now, node) // it has no account
+	w.job(813, slurm.JobRunning, w.Snap.Now, node) // without an account
 	w.look(time.Minute)
 	w.look(time.Hour)
 	assert.Equal(t, 3, asked, "also a job without an account is asked about once")

@@ -113,7 +113,7 @@ func TestNodesAreSetAsideUntilMachinesEnd(t *testing.T) {
 func TestNodesSetAsideAreFreeForMoreImportantJobs(t *testing.T) {
 	important := func(w waitingPending, id uint32) *slurm.Job {
 		j := *w.job()
-		j.ID, j.ArrayID, j.NodeCount, j.Priority = id, id, 1, 1_000_000
+		j.ID, j.ArrayID, j.NodeCount, j.Priority, j.Limit.Duration = id, id, 1, 1_000_000, 3*time.Hour
 		w.Snap.Jobs[1].Reason = "Dependency"
 		w.Snap.Jobs = append(w.Snap.Jobs, j)
 		return &w.Snap.Jobs[len(w.Snap.Jobs)-1]

@@ -641,4 +641,16 @@ var mutants = []mutant{
 		"an unread region opens a door over kept machines", "flex/plan/sweeps/doors.go",
 		"if demand.MayHaveSurvivors(s, d) {", "if len(demand.Survivors(s, d)) > 0 {", planner,
 	},
+	{
+		"free nodes are not set aside for a job that needs more", "flex/plan/demand/machines.go",
+		"h.setAside(s, stocks, k)", "_ = k", planner,
+	},
+	{
+		"nodes set aside for a less important job stay out of reach", "flex/plan/demand/aside.go",
+		"h.rank[j] < h.rank[a.job] || ", "", planner,
+	},
+	{
+		"an array with an unread throttle counts as unlimited", "flex/observe/throttles.go",
+		"case a.isSplit:", "case false:", []string{"flex/observe"},
+	},
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // throttleForm matches the first fields of an array task's record. All of them are Slurm's own: the
-// texts of the job's owner begin with JobName. The throttle is left out if there is none.
+// texts of the job's owner start with JobName. Without a throttle, the field is missing.
 var throttleForm = regexp.MustCompile(`^JobId=\d+ ArrayJobId=(\d+) ArrayTaskId=\S+ (?:ArrayTaskThrottle=(\d+) )?JobName=`)
 
 // ParseThrottle finds in the output of scontrol -o show job, for a task of the array, how many of

@@ -19,7 +19,7 @@ import (
 // because passes started by cron share no memory. Without the file, the next look recovers most of
 // it: when machines and requests were created, and since when jobs have run.
 type memory struct {
-	looked     map[string]Time // by region: the last look; none: nobody knows when what is gone ended
+	looked     map[string]Time // by region: the last look; none: when things ended that are gone is unknown
 	openWaits  map[mig.GroupID][]*openWait
 	openLeases map[ledger.Machine]*openLease
 
@@ -147,7 +147,7 @@ func ongoing(dir, cluster string, kind Kind) (entries []Entry, err error) {
 		return entries, err
 	}
 	for _, o := range m.openLeases {
-		e := o.until(m.looked[o.Region]) // its first job may still come, so nothing is wasted yet
+		e := o.until(m.looked[o.Region]) // its first job may still start, so nothing is wasted yet
 		if o.Gone != 0 {
 			e = o.end(o.over())
 		}

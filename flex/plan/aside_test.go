@@ -80,7 +80,7 @@ func TestFreeNodesAreSetAsideForAnImportantJob(t *testing.T) {
 	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-2 ", "job 7 requires a node that is out of service")
 }
 
-// machines gives nodes machines of a job whose leases of four hours began that long ago.
+// machines adds machines of a job to nodes, with leases of four hours that started that long ago.
 func (w waitingPending) machines(nodes string, job uint32, ago time.Duration) {
 	group := fmt.Sprintf("alpha-a3-job-%d", job)
 	w.Group(group, mig.Stamp{NodeSet: "a3", Job: job}, mig.Request{

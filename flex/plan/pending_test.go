@@ -218,10 +218,10 @@ func TestDoorEndsOnlyIfAnothersReservationMeetsItsJob(t *testing.T) {
 		limit       slurm.LimitKind
 		want        string
 	}{
-		"it has begun":                       {"theirs", -10 * time.Minute, slurm.LimitSet, gone},
-		"it begins when the job would end":   {"theirs", time.Hour, slurm.LimitSet, gone},
-		"it begins after the job":            {"theirs", time.Hour + time.Second, slurm.LimitSet, kept},
-		"it begins during a job without end": {"theirs", 100 * time.Hour, slurm.Unlimited, gone},
+		"it has started":                     {"theirs", -10 * time.Minute, slurm.LimitSet, gone},
+		"it starts when the job would end":   {"theirs", time.Hour, slurm.LimitSet, gone},
+		"it starts after the job":            {"theirs", time.Hour + time.Second, slurm.LimitSet, kept},
+		"it starts during a job without end": {"theirs", 100 * time.Hour, slurm.Unlimited, gone},
 		"it is for the end of a lease":       {lease, 30 * time.Minute, slurm.LimitSet, "delete reservation " + lease},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -161,7 +161,7 @@ type Row struct {
 	Count   int      `json:"count"`
 	Static  bool     `json:"static"`
 	State   State    `json:"state"`
-	// MadeFor is the one of Jobs that the machines were created for; 0 if it is none of them.
+	// MadeFor is the one of Jobs that the machines were created for; 0 if they were created for another.
 	MadeFor uint32 `json:"created_for,omitempty"`
 
 	Region  string  `json:"region"`

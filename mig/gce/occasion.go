@@ -36,7 +36,7 @@ type requestIDs struct {
 }
 
 // beginBulk starts a bulk insert, or returns the operation of an earlier call for the same occasion,
-// and the requestId. An operation that has no effect any more uses up its ID.
+// and the requestId. An operation without effect uses up its ID.
 func (c *Client) beginBulk(ctx context.Context, b mig.BulkSpec) (op *computepb.Operation, id string, err error) {
 	do := c.bulkInRegion
 	if len(b.Zones) == 1 {
@@ -51,8 +51,8 @@ func (c *Client) beginBulk(ctx context.Context, b mig.BulkSpec) (op *computepb.O
 	return op, id, err
 }
 
-// isPast reports whether an operation ended before a time of Compute's clock and has no effect any
-// more. It may be nil.
+// isPast reports whether nothing more comes of an operation at a time of Compute's clock: it failed
+// before that time, or lists would show its instances if they existed. op may be nil.
 func isPast(op *computepb.Operation, at time.Time) bool {
 	ended, err := timeOf(op.GetEndTime())
 	if err != nil || op.GetStatus() != computepb.Operation_DONE {

@@ -139,7 +139,7 @@ func isFreeFor(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 	return lastsFor(s, m, j) && !isForOthers(s, m, j)
 }
 
-// isForOthers reports whether a reservation of the node that is not ours has begun, or begins
+// isForOthers reports whether a reservation of the node that is not ours has started, or starts
 // before the job would end.
 func isForOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool {

@@ -153,8 +153,8 @@ func WasSent(comment string) (at time.Time, signal string, sent bool) {
 	return at, signal, warned && sent && err == nil && IsOurs(comment)
 }
 
-// ExplainsHold reports whether an AdminComment of ours gives the reason why slurmflex held its job. A
-// held job with another one was held by somebody else. v0.1.0 wrote the reason alone.
+// ExplainsHold reports whether an AdminComment of ours says why slurmflex held its job. If a held job
+// has another comment, an admin or Slurm held it. v0.1.0 wrote the reason alone.
 func ExplainsHold(comment string) bool {
 	if done, ok := DoneOf(comment); ok {
 		return done.Deed == JobHeld

@@ -100,8 +100,8 @@ func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 	return text + waitText(s, j)
 }
 
-// isWithdrawn reports whether the end that the job's AdminComment names was maintenance that is no
-// longer announced: the job's machines have no lease. Each of them must show, because one that a
+// isWithdrawn reports whether the end that the job's AdminComment names was maintenance that is not
+// announced any longer: the job's machines have no lease. Each of them must show, because one that a
 // list lacks may be the one that ends.
 func isWithdrawn(s *scene.Scene, j *slurm.Job) bool {
 	return memo.HasEnd(s.Seen.Told[j.ID]) && haveCome(s, j) && !slices.ContainsFunc(j.Nodes, func(name string) bool {

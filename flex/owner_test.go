@@ -448,3 +448,20 @@ func TestUrgentRequeueDoesNotWaitForAComment(t *testing.T) {
 		assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)
 	})
 }
+
+// Another program has written the job's AdminComment. slurmctld restarts: one pass finds the backup.
+func TestJobIsSignalledOnceAcrossARestartOfSlurmctld(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.outlives(slurm.JobRecord{Batch: true, Comment: "slurmflex:signal", AdminComment: "project 42"})
+		w.slurm.comment[1] = "project 42"
+		time.Sleep(6 * time.Minute)
+		w.settle()
+		require.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		w.memory.StandBy()
+		for range 4 {
+			time.Sleep(30 * time.Second)
+			w.mustPass(t.Context())
+		}
+		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals, w.slurm.comment[1])
+	})
+}

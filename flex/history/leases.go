@@ -26,6 +26,7 @@ type openLease struct {
 	Up    Time `json:"up,omitempty"`    // when its node first became available to Slurm; 0: not yet
 	Stops Time `json:"stops,omitempty"` // latest end of the lease; 0 if unknown
 	Gone  Time `json:"gone,omitempty"`  // the first look without it
+	Lost  bool `json:"lost,omitempty"`  // it was gone at the first look after another host's passes
 	Part  int  `json:"part,omitempty"`  // how often it was cut
 
 	// Presumed is the job that is about to run: all its nodes are up, but Slurm does not yet show
@@ -71,12 +72,8 @@ func (m *memory) leases(l *look) (ended []Entry) {
 		switch {
 		case o.shown == m.looks || l.isBlind(o.Region, o.Gone) || l.isUnread(o):
 			continue
-		case o.Gone == 0 && m.looked[o.Region] == 0:
-			delete(m.openLeases, key)
-			m.changed = true
-			continue
 		case o.Gone == 0:
-			o.Gone, m.changed = l.now, true
+			o.Gone, o.Lost, m.changed = l.now, m.looked[o.Region] == 0, true
 			o.release(l.now, nil)
 			continue
 		case l.now-o.Gone < goneAfter:
@@ -84,7 +81,9 @@ func (m *memory) leases(l *look) (ended []Entry) {
 		}
 		delete(m.openLeases, key)
 		m.changed = true
-		ended = append(ended, o.end(o.over()))
+		if !o.Lost {
+			ended = append(ended, o.end(o.over()))
+		}
 	}
 	slices.SortFunc(ended, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.ID, b.ID)) })
 	return ended
@@ -136,7 +135,7 @@ func (l *look) open(in scene.Machine) *openLease {
 // follow updates the lease, and reports whether anything has changed.
 func (o *openLease) follow(l *look, in scene.Machine) (changed bool) {
 	if o.Gone != 0 {
-		o.Gone, changed = 0, true
+		o.Gone, o.Lost, changed = 0, false, true
 	}
 	if stops := At(in.Terminates); stops != o.Stops {
 		o.Stops, changed = stops, true

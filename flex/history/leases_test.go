@@ -559,3 +559,49 @@ func TestLeaseEndsAfterItsRegionHasLeftTheConfiguration(t *testing.T) {
 		})
 	}
 }
+
+// slurmctld restarts on a cluster with a backup: for one pass, scontrol ping shows the primary DOWN
+// and the backup, which never takes over, UP.
+func TestLeaseBeforeARestartOfSlurmctldGetsItsLine(t *testing.T) {
+	w := booting(t)
+	w.look(10 * time.Minute)
+	w.Snap.Instances = nil
+	w.look(30 * time.Second) // this host has seen that it is gone; the file is saved once a minute
+	w.recorder.Stood(leader.ErrStandby)
+	w.look(10 * time.Second)
+	w.look(2 * time.Minute)
+	lines, ongoing := w.all(Lease)
+	assert.Len(t, lines, 1)
+	assert.Empty(t, ongoing)
+}
+
+func TestLeaseThatEndsDuringARestartOfSlurmctldGetsItsLine(t *testing.T) {
+	w := booting(t)
+	w.look(10 * time.Minute)
+	w.recorder.Stood(leader.ErrStandby)
+	w.Snap.Instances = nil
+	w.look(10 * time.Second)
+	w.look(2 * time.Minute)
+	lines, _ := w.all(Lease)
+	assert.Len(t, lines, 1)
+}
+
+func TestListMayLackAMachineOnceAfterAStandby(t *testing.T) {
+	w := booting(t)
+	w.Nodes(node, busy)
+	w.job(812, slurm.JobRunning, noon.Add(time.Minute), node)
+	w.look(time.Minute)
+	w.look(5 * time.Hour)
+	w.Snap.Jobs = nil
+	w.Nodes(node, free)
+	w.look(time.Minute)
+	w.look(time.Minute)
+	w.recorder.Stood(leader.ErrStandby)
+	instances := w.Snap.Instances
+	w.Snap.Instances = nil
+	w.look(10 * time.Minute)
+	w.Snap.Instances = instances
+	w.look(10 * time.Second)
+	w.gone()
+	assert.Len(t, w.only(Lease).Uses, 1)
+}

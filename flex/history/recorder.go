@@ -22,6 +22,10 @@ import (
 // minute.
 const saveEvery = time.Minute
 
+// shortAway is the time between two looks in which another host cannot have taken over and back: while
+// slurmctld is restarted, a waiting backup may look active.
+const shortAway = 3 * time.Minute
+
 // maxUnwritten is how many lines a process keeps while they cannot be written. Later ones replace the
 // oldest.
 const maxUnwritten = 10_000
@@ -45,6 +49,7 @@ type Recorder struct {
 	cfg       *config.Config
 	memory    *memory   // nil before the first look
 	saved     time.Time // when the memory was last saved
+	last      time.Time // of the last look
 	hidden    bool      // the files were hidden from other users, because Slurm hides jobs
 	failing   bool      // the last attempt to write failed
 	unwritten []Entry   // what has ended and still lacks a line
@@ -116,10 +121,14 @@ func (r *Recorder) work(done chan struct{}) {
 		if seen == nil {
 			return
 		}
+		if gap := seen.scene.Seen.Now.Sub(r.last); r.memory != nil && gap < shortAway {
+			away = time.Time{} // slurmctld was restarted, and no other host has made passes
+		}
 		if !away.IsZero() {
 			r.memory = nil
 		}
 		r.record(seen.scene, seen.plan, away)
+		r.last = seen.scene.Seen.Now
 	}
 }
 

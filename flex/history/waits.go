@@ -18,6 +18,7 @@ type openWait struct {
 	Failing  bool     `json:"failing,omitempty"` // the last of them has failed
 	Over     bool     `json:"over,omitempty"`    // its line is written, or will never be
 	Gone     Time     `json:"gone,omitempty"`    // the first look without its requests
+	Lost     bool     `json:"lost,omitempty"`    // they were gone at the first look after another host's passes
 
 	shown int // the last of memory.looks that showed it
 }
@@ -70,17 +71,19 @@ func (m *memory) goneWaits(l *look) (ended []Entry) {
 				return false
 			case o.shown == m.looks:
 				m.changed = m.changed || o.Gone != 0
-				o.Gone = 0
+				o.Gone, o.Lost = 0, false
 				return false
-			case o.Over, o.Gone == 0 && m.looked[id.Region] == 0:
+			case o.Over:
 				return true
 			case o.Gone == 0:
-				o.Gone, m.changed = l.now, true
+				o.Gone, o.Lost, m.changed = l.now, m.looked[id.Region] == 0, true
 				return false
 			case l.now-o.Gone < goneAfter:
 				return false
 			}
-			ended = append(ended, o.end(l.givenUp(o), o.Gone, l, nil))
+			if !o.Lost {
+				ended = append(ended, o.end(l.givenUp(o), o.Gone, l, nil))
+			}
 			return true
 		})
 		m.changed = m.changed || len(kept) != len(open)

@@ -19,11 +19,18 @@ type Owners struct {
 	begun bool // the records of all jobs on flex nodes have been read once
 }
 
-// forget makes the next pass read the records again.
+// forget makes the next pass read the records again. It keeps what only this process may know: that
+// a job was warned although another program has written its AdminComment.
 func (o *Owners) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.known, o.begun = nil, false
+	warned := map[uint32]Owner{}
+	for id, known := range o.known {
+		if _, is := memo.BeforeSignal(known.Told); is {
+			warned[id] = Owner{Told: known.Told}
+		}
+	}
+	o.known, o.begun = warned, false
 }
 
 // Owner is what is known about a job and its owner.
@@ -70,7 +77,7 @@ func (o *Owners) Note(rec slurm.JobRecord) {
 		o.known = map[uint32]Owner{}
 	}
 	known, remembered := o.known[rec.ID]
-	if !remembered {
+	if !remembered || !known.Read && memo.MayWrite(rec.AdminComment) {
 		known.Told = rec.AdminComment
 	}
 	limits := scene.JobLimits{Deadline: rec.Deadline, MinTime: rec.MinTime}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -42,7 +43,9 @@ func TestFreeNodesAreSetAsideForAnImportantJob(t *testing.T) {
 	assert.Contains(t, held(w), "it needs 4 nodes, and 2 of nodeset a3 are free")
 	assert.Contains(t, held(w), "it needs 1 nodes, and 0 of nodeset a3 are free; others are kept for job 7, which is more important and needs 4")
 
-	assert.Contains(t, newCrowded().inSlurm(), served, "it ends before job 6")
+	w = newCrowded()
+	small(w).Limit.Duration = 59 * time.Minute
+	assert.Contains(t, w.inSlurm(), served, "it ends before job 6")
 
 	w = newCrowded()
 	small(w).Limit = slurm.Limit{Kind: slurm.Unlimited}
@@ -129,4 +132,159 @@ func TestNodesSetAsideAreFreeForMoreImportantJobs(t *testing.T) {
 		part.HetID, part.HetOffset = 20, offset
 	}
 	assert.Contains(t, w.inSlurm(), "have job 20 use", "a heterogeneous job")
+}
+
+// sixBehindADoor puts job 6 behind a door over nodes 0 and 1 instead.
+func (w waitingPending) sixBehindADoor(ago time.Duration) {
+	w.Nodes("alpha-a3-[0-1]", scenetest.PoweredDown)
+	door := memo.DoorReservation("alpha", "6", noon.Add(-ago))
+	w.reserve(door, 4*time.Minute+30*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
+	j := *w.job()
+	j.ID, j.ArrayID, j.NodeCount, j.Priority, j.Reason, j.Reservation = 6, 6, 2, 2000, "Reservation", door
+	j.Limit.Duration = 2 * time.Hour
+	w.Snap.Jobs[2] = j
+}
+
+func TestNodesThatSoonBecomeFreeCountForAnImportantJob(t *testing.T) {
+	const served = "have job 8 use"
+	without6 := func(w *waitingPending) {
+		w.Snap.Jobs = w.Snap.Jobs[:2]
+		w.Nodes("alpha-a3-[0-1]", scenetest.PoweredDown)
+	}
+	first := func(w *waitingPending) *slurm.Job {
+		without6(w)
+		j := w.Snap.Jobs[1]
+		j.ID, j.ArrayID, j.NodeCount, j.Priority, j.Limit.Duration = 6, 6, 2, 2000, 2*time.Hour
+		w.Snap.Jobs = append(w.Snap.Jobs, j)
+		return &w.Snap.Jobs[2]
+	}
+	for name, given := range map[string]func(*waitingPending){
+		"their job waits behind a door": func(w *waitingPending) { w.sixBehindADoor(time.Hour) },
+		"their machines still stop": func(w *waitingPending) {
+			without6(w)
+			w.machines("alpha-a3-[0-1]", 6, time.Hour)
+			for i := range w.Snap.Instances {
+				w.Snap.Instances[i].Status = "STOPPING"
+			}
+		},
+		"they rise although their job was cancelled": func(w *waitingPending) {
+			without6(w)
+			w.Group("alpha-a3-job-6", mig.Stamp{NodeSet: "a3", Job: 6}, mig.Request{
+				Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour, Created: noon.Add(-time.Hour),
+			})
+			w.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD+NOT_RESPONDING+POWERING_UP")
+		},
+		"a more important job gets them in this pass": func(w *waitingPending) { first(w) },
+		"tasks of an array have doors": func(w *waitingPending) {
+			array := first(w)
+			array.NodeCount, array.ArrayTask = 1, "0-1"
+			for i := range 2 {
+				door := memo.DoorReservation("alpha", fmt.Sprintf("6_%d", i), noon.Add(-10*time.Second))
+				w.reserve(door, 4*time.Minute+30*time.Second, fmt.Sprintf("alpha-a3-%d", i), "PURGE_COMP=00:05:00")
+			}
+		},
+		"Slurm chooses them for a heterogeneous job": func(w *waitingPending) {
+			part := first(w)
+			part.NodeCount, part.HetID = 1, 6
+			part.Reservation = memo.ColdReservation("alpha", "6", noon.Add(-10*time.Second))
+			second := *part
+			second.ID, second.ArrayID, second.HetOffset = 26, 26, 1
+			w.Snap.Jobs = append(w.Snap.Jobs, second)
+			w.reserve(part.Reservation, -10*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newCrowded()
+			w.Snap.Jobs[1].Limit.Duration = 3 * time.Hour
+			given(&w)
+			assert.NotContains(t, w.inSlurm(), served)
+		})
+	}
+}
+
+func TestNoMoreNodesAreSetAsideThanHelp(t *testing.T) {
+	const served = "have job 8 use"
+	for name, given := range map[string]func(waitingPending){
+		"a job behind a door has waited for longer than its limit": func(w waitingPending) {
+			w.sixBehindADoor(48 * time.Hour)
+			w.Snap.Jobs[1].Limit.Duration = 5 * time.Minute
+		},
+		"tasks of an array require one node, and run one after another": func(w waitingPending) {
+			w.Nodes("alpha-a3-1", scenetest.PoweredDown)
+			w.Snap.Jobs[2].Nodes = scenetest.Names("alpha-a3-0")
+			w.job().NodeCount, w.job().Needs, w.job().ArrayTask = 2, "alpha-a3-0", "0-9"
+		},
+		"slurmctld makes no reservation for the job": func(w waitingPending) {
+			w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(-time.Minute), Unknown: true}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newCrowded()
+			w.Snap.Jobs[1].Limit.Duration = 3 * time.Hour
+			given(w)
+			assert.Contains(t, w.inSlurm(), served)
+		})
+	}
+}
+
+func TestMachinesAreNotSetAside(t *testing.T) {
+	w := newCrowded()
+	w.Snap.Jobs[1].Limit.Duration = 150 * time.Minute
+	w.Nodes("alpha-a3-3", "IDLE+CLOUD+RESERVED")
+	w.machines("alpha-a3-3", 5, 10*time.Minute)
+	w.reserve(memo.DoorReservation("alpha", "5", noon.Add(-time.Hour)), 4*time.Minute+30*time.Second, "alpha-a3-3", "PURGE_COMP=00:05:00")
+	assert.NotContains(t, w.inSlurm(), "set nodes alpha-a3-3 power_down", "job 8 fits the machine and its lease")
+}
+
+func TestJobThatKeepsMachinesGetsItsOtherNodes(t *testing.T) {
+	w := newWaitingPending()
+	w.salvaging()
+	w.requeued()
+	w.job().NodeCount, w.job().Reason = 4, "ReqNodeNotAvail"
+	w.Nodes("alpha-a3-2", scenetest.PoweredDown)
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-3]")
+	small := *w.job()
+	small.ID, small.ArrayID, small.NodeCount, small.Priority, small.Reason, small.Limit.Duration = 8, 8, 1, 1, "Priority", 3*time.Hour
+	w.Snap.Jobs = append(w.Snap.Jobs, small)
+	w.Nodes("alpha-a3-3", scenetest.Busy)
+	w.Job(6, "train", "alpha-a3-3", slurm.JobRunning)
+	w.Snap.Jobs[2].Start, w.Snap.Jobs[2].Limit = noon.Add(-time.Hour), slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour + time.Minute}
+	assert.NotContains(t, w.inSlurm(), "have job 8 use", "job 7 can start in a minute")
+}
+
+func TestNodesAreSetAsideInThePlaceThatIsFreeFirst(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.Snap.Jobs[0].Partition, w.Snap.Jobs[0].Priority = "us,eu", 1000
+	for i, set := range []string{"us", "eu"} {
+		w.Nodes("alpha-"+set+"-0", scenetest.Busy)
+		r := w.Job(uint32(20+i), set, "alpha-"+set+"-0", slurm.JobRunning)
+		r.Start, r.Limit = noon.Add(-time.Hour), slurm.Limit{Kind: slurm.LimitSet, Duration: []time.Duration{8 * 24 * time.Hour, time.Hour + 5*time.Minute}[i]}
+	}
+	small := w.submit(8, "eu")
+	small.NodeCount, small.Priority, small.Limit.Duration = 1, 1, 24*time.Hour
+	assert.NotContains(t, fmt.Sprint(plan.Compute(w.Scene()).Actions), "have job 8 use", "in eu in five minutes")
+}
+
+func TestReasonsTellForWhichJobNodesAreKept(t *testing.T) {
+	reasons := func(w waitingPending) (text string) {
+		for _, h := range plan.Compute(w.Scene()).Held {
+			text += fmt.Sprintf("%d: %s\n", h.Job, h.Obstacle)
+		}
+		return text
+	}
+	w := newCrowded()
+	w.job().Needs = "alpha-a3-2"
+	assert.Contains(t, reasons(w), "7: it needs 4 nodes, and 2 of nodeset a3 are free")
+
+	w = newCrowded()
+	w.Snap.Jobs[1].Limit.Duration, w.Snap.Jobs[1].Needs = 3*time.Hour, "alpha-a3-2"
+	assert.Contains(t, reasons(w), "8: it asks for alpha-a3-2, kept for job 7, which is more important and needs 4\n")
+
+	w = newCrowded()
+	small := &w.Snap.Jobs[1]
+	small.NodeCount, small.Priority, small.Limit.Duration = 2, 2, 59*time.Minute
+	third := *small
+	third.ID, third.ArrayID, third.NodeCount, third.Priority, third.Limit.Duration = 9, 9, 1, 1, 5*time.Hour
+	w.Snap.Jobs = append(w.Snap.Jobs, third)
+	assert.Contains(t, reasons(w), "9: it needs 1 nodes, and 0 of nodeset a3 are free\n", "job 8 has all of them")
 }

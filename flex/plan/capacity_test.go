@@ -65,6 +65,10 @@ func TestRestOfABulkInsertMayShowLater(t *testing.T) {
 	require.Len(t, late, 1)
 	assert.Equal(t, []string{"alpha-fix-1"}, late[0].Instances)
 	assert.Equal(t, []string{"us-central1-a"}, late[0].Zones, "where its job's other machine is")
+
+	waits = and(nodes("alpha-fix-0", running), nodes("alpha-fix-1", poweringUp), job(7, "spot", "15:00", configured, "alpha-fix-[0-1]"), started(7, 5*time.Minute))
+	assert.Empty(t, inserts(time.Minute), "although the other has registered")
+	assert.Equal(t, []string{"us-central1-a"}, inserts(2 * time.Minute)[0].Zones)
 }
 
 func TestInsertUsesTheCapacityOfItsNodeset(t *testing.T) {

@@ -124,11 +124,9 @@ func (d *draft) insert(w *demand.Wanted, c *demand.Claim) {
 // insertZones returns the zones for a claim's bulk insert: if some machines of its job are already
 // made, only their zone.
 func insertZones(s *scene.Scene, c *demand.Claim) []string {
-	for _, name := range c.Nodes {
-		for _, in := range s.MachinesOf(name) {
-			if in.Stamp == c.Stamp && c.Stamp.Job != 0 && !in.Leaving() {
-				return []string{in.Zone}
-			}
+	for _, in := range demand.Inserted(s, c) {
+		if c.Stamp.Job != 0 && in.Region == c.Set.Region {
+			return []string{in.Zone}
 		}
 	}
 	return c.Set.Zones

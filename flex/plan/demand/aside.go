@@ -1,7 +1,7 @@
 package demand
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -11,48 +11,61 @@ import (
 	"slurmflex/slurm"
 )
 
-// share is what a nodeset has set aside for a job that needs more nodes than are free, so that less
-// important jobs do not take each node that becomes free.
+// share is the names that a nodeset has set aside for a job that needs more nodes than are free, so
+// that less important jobs do not take each node that becomes free.
 type share struct {
-	job  *slurm.Job
-	cold []string
-	left []*scene.Node
-	due  time.Time // when the job should have enough nodes, as far as known
+	job   *slurm.Job
+	names []string
+	due   time.Time // when the job should have enough nodes, as far as known
 }
 
-// setAside keeps the free nodes of a job's first nodeset that has enough nodes for it, free or busy.
+// setAside keeps free names for a job in that of its nodesets which should have enough nodes first.
 func (h *Handout) setAside(s *scene.Scene, stocks map[*config.NodeSet]*stock, k *seeker) {
-	if !slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return len(stocks[set].cold)+len(stocks[set].left) > 0 }) {
+	late := lateOf(s, k.job)
+	if late.Unknown || late.Refused != "" || !slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return len(stocks[set].cold) > 0 }) {
 		return
 	}
-	asks, ok := asksOf(k.job)
-	if !ok {
-		return
-	}
+	var best share
+	var in *stock
 	for _, set := range k.next(s) {
 		of := stocks[set]
-		a := of.share(k.job, asks)
-		if len(a.cold)+len(a.left) == 0 || h.limits.obstacle(k.job, set) != "" {
+		asks, ok := h.asksOf(k.job, set)
+		if !ok || h.limits.obstacle(k.job, set) != "" || asks.needs != nil && of.keepsFor(k.job) {
 			continue
 		}
-		if a.due, ok = dueAt(s, of, set, asks); ok {
-			of.aside = append(of.aside, a)
-			of.hide(len(of.aside) - 1)
-			return
+		a := share{job: k.job, names: asks.share(of.cold)}
+		if a.due, ok = h.dueAt(s, of, set, asks); ok && len(a.names) > 0 && (in == nil || a.due.Before(best.due)) {
+			best, in = a, of
 		}
+	}
+	if in != nil {
+		in.aside = append(in.aside, best)
+		in.hide(len(in.aside) - 1)
 	}
 }
 
-// asks is which nodes a job needs.
+// keepsFor reports whether names are set aside for the job, or for another task in its row.
+func (of *stock) keepsFor(j *slurm.Job) bool {
+	return slices.ContainsFunc(of.aside, func(a share) bool { return a.job == j })
+}
+
+// asks is which nodes a job needs. It has some of them already if it keeps machines after a loss.
 type asks struct {
-	count           int
+	count, has      int
 	needs, excluded []string
 }
 
-func asksOf(j *slurm.Job) (a asks, ok bool) {
-	needs, err := slurm.Expand(j.Needs)
-	excluded, bad := slurm.Expand(j.Excludes)
-	return asks{j.NodeCount, needs, excluded}, err == nil && bad == nil
+func (h *Handout) asksOf(j *slurm.Job, set *config.NodeSet) (a asks, ok bool) {
+	for m := range h.kept {
+		if m.Set == set && len(m.Machines) > 0 && m.Machines[0].Origin().Job == j.ID {
+			a.has++
+		}
+	}
+	var err, bad error
+	a.count = j.NodeCount
+	a.needs, err = slurm.Expand(j.Needs)
+	a.excluded, bad = slurm.Expand(j.Excludes)
+	return a, err == nil && bad == nil
 }
 
 // fit returns those of the names that the job could use, the required ones first.
@@ -64,9 +77,17 @@ func (a asks) fit(names []string) []string {
 	return append(required, without(without(names, a.excluded), required)...)
 }
 
+// share returns the free names that fit the job, at most as many as it needs besides the nodes that
+// it has and the required nodes that are not free yet.
+func (a asks) share(free []string) []string {
+	fit := a.fit(free)
+	most := a.count - a.has - len(without(a.needs, fit))
+	return fit[:max(0, min(len(fit), most))]
+}
+
 // dueAt returns when a nodeset should have enough nodes for a job, and whether it ever has, as far
-// as Slurm's time limits tell. Jobs behind doors count as if they had started when they got them.
-func dueAt(s *scene.Scene, of *stock, set *config.NodeSet, asks asks) (due time.Time, ok bool) {
+// as Slurm's time limits tell.
+func (h *Handout) dueAt(s *scene.Scene, of *stock, set *config.NodeSet, asks asks) (due time.Time, ok bool) {
 	ends := map[string]time.Time{}
 	for _, m := range s.Nodes() {
 		if end, known := busyUntil(s, m); m.Set == set && known {
@@ -75,6 +96,13 @@ func dueAt(s *scene.Scene, of *stock, set *config.NodeSet, asks asks) (due time.
 	}
 	for _, name := range slices.Concat(of.cold, of.coming, namesOf(of.left)) {
 		ends[name] = s.Seen.Now
+	}
+	for _, w := range h.Wants {
+		for _, name := range w.Nodes {
+			if _, known := ends[name]; known {
+				ends[name] = s.Seen.Now.Add(lasts(w.Job, set))
+			}
+		}
 	}
 	fit := asks.fit(slices.Sorted(maps.Keys(ends)))
 	if len(fit) < asks.count || len(without(asks.needs, fit)) > 0 {
@@ -88,9 +116,19 @@ func dueAt(s *scene.Scene, of *stock, set *config.NodeSet, asks asks) (due time.
 	return due, true
 }
 
-// busyUntil returns when a node's jobs should have ended, at the latest with its machine's lease. It
-// reports false if that is unknown, or if the node has no job, is not idle and is not being powered
-// down.
+// lasts returns how long a job should have nodes of the nodeset at most: until its time limit or the
+// end of their lease.
+func lasts(j *slurm.Job, set *config.NodeSet) time.Duration {
+	lease := cmp.Or(set.Flex.MaxRunDuration, config.NoLease)
+	if j.Limit.Kind == slurm.LimitSet {
+		return min(j.Limit.Duration, lease)
+	}
+	return lease
+}
+
+// busyUntil returns when a node should be free: when its jobs and its machine's lease have ended. A
+// job behind a door cannot end before it has run. busyUntil reports false if the node is out of
+// service or closed to such jobs.
 func busyUntil(s *scene.Scene, m *scene.Node) (end time.Time, known bool) {
 	const out = slurm.Drain | slurm.Fail | slurm.Maintenance
 	switch {
@@ -98,18 +136,13 @@ func busyUntil(s *scene.Scene, m *scene.Node) (end time.Time, known bool) {
 		return time.Time{}, false
 	case isWarm(m):
 		return s.Seen.Now.Add(m.Set.Flex.KeepIdle), true
-	case len(m.Holders) == 0:
-		return s.Seen.Now, m.State.Has(slurm.PoweringDown) || m.State.Has(slurm.PowerDown)
 	}
 	for _, j := range m.Holders {
-		lasts := m.Set.Flex.MaxRunDuration
-		if j.Limit.Kind == slurm.LimitSet && (lasts == 0 || j.Limit.Duration < lasts) {
-			lasts = j.Limit.Duration
+		from := j.Start
+		if m.Door != nil && len(m.Machines) == 0 {
+			from = s.Seen.Now
 		}
-		if lasts == 0 {
-			return time.Time{}, false
-		}
-		end = scene.Later(end, j.Start.Add(lasts))
+		end = scene.Later(end, from.Add(lasts(j, m.Set)))
 	}
 	if until, _ := s.FreeUntil(m); !until.IsZero() && until.Before(end) {
 		end = until
@@ -117,56 +150,36 @@ func busyUntil(s *scene.Scene, m *scene.Node) (end time.Time, known bool) {
 	return scene.Later(end, s.Seen.Now), true
 }
 
-// share returns the free nodes that fit a job, at most as many as it needs besides required nodes
-// that are not free yet.
-func (of *stock) share(j *slurm.Job, asks asks) share {
-	a := share{job: j}
-	fit := asks.fit(append(slices.Clone(of.cold), namesOf(of.left)...))
-	most := asks.count - len(without(asks.needs, fit))
-	for _, name := range fit[:min(len(fit), most)] {
-		if i := slices.IndexFunc(of.left, func(m *scene.Node) bool { return m.Name == name }); i >= 0 {
-			a.left = append(a.left, of.left[i])
-		} else {
-			a.cold = append(a.cold, name)
-		}
-	}
-	return a
-}
-
 // hide takes what a share still has out of the stock.
 func (of *stock) hide(i int) {
 	a := &of.aside[i]
-	a.cold = slices.DeleteFunc(a.cold, func(name string) bool { return !slices.Contains(of.cold, name) })
-	a.left = slices.DeleteFunc(a.left, func(m *scene.Node) bool { return !slices.Contains(of.left, m) })
-	of.cold = without(of.cold, a.cold)
-	of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return slices.Contains(a.left, m) })
+	a.names = slices.DeleteFunc(a.names, func(name string) bool { return !slices.Contains(of.cold, name) })
+	of.cold = without(of.cold, a.names)
 }
 
 // mayUse reports whether a job may use the nodes of a share: its own, that of a less important job,
-// or one that is not due before the job ends.
+// or one that is due after the job ends.
 func (h *Handout) mayUse(a share, j *slurm.Job, now time.Time) bool {
-	return a.job == j || h.rank[j] < h.rank[a.job] || j.Limit.Kind == slurm.LimitSet && !now.Add(j.Limit.Duration).After(a.due)
+	return a.job == j || h.rank[j] < h.rank[a.job] || j.Limit.Kind == slurm.LimitSet && now.Add(j.Limit.Duration).Before(a.due)
 }
 
 // lend puts the shares that the job may use into the stock. The returned function takes the rest out
 // again.
 func (h *Handout) lend(of *stock, j *slurm.Job, now time.Time) (reclaim func()) {
-	cold, left, lent := of.cold, of.left, []int(nil)
+	former, cold, lent := of.cold, of.cold, []int(nil)
 	for i, a := range of.aside {
 		if h.mayUse(a, j, now) {
-			cold, left, lent = append(slices.Clone(cold), a.cold...), append(slices.Clone(left), a.left...), append(lent, i)
+			cold, lent = slices.Concat(cold, a.names), append(lent, i)
 		}
 	}
 	if len(lent) == 0 {
 		return func() {}
 	}
-	formerCold, formerLeft := of.cold, of.left
 	slices.Sort(cold)
-	slices.SortFunc(left, func(a, b *scene.Node) int { return a.At - b.At })
-	of.cold, of.left = cold, left
+	of.cold = cold
 	return func() {
-		if len(of.cold) == len(cold) && len(of.left) == len(left) {
-			of.cold, of.left = formerCold, formerLeft
+		if len(of.cold) == len(cold) {
+			of.cold = former
 			return
 		}
 		for _, i := range lent {
@@ -182,7 +195,7 @@ func (h *Handout) reserved(j *slurm.Job) []string {
 	for _, shares := range h.aside {
 		for _, a := range shares {
 			if a.job == j {
-				names = append(names, a.cold...)
+				names = append(names, a.names...)
 			}
 		}
 	}
@@ -202,16 +215,17 @@ func (h *Handout) withhold(stocks map[*config.NodeSet]*stock) {
 	}
 }
 
-// keptFor returns the names in the shares that the job may use, and for messages, for which other
-// job nodes are set aside.
-func (h *Handout) keptFor(of *stock, j *slurm.Job, now time.Time) (own []string, rest string) {
+// keptFor returns the names in the shares that the job may use, and those in other shares with the
+// most important of their jobs.
+func (h *Handout) keptFor(of *stock, j *slurm.Job, now time.Time) (own, others []string, by *slurm.Job) {
 	for _, a := range of.aside {
 		switch {
+		case len(a.names) == 0:
 		case h.mayUse(a, j, now):
-			own = append(own, a.cold...)
-		case rest == "":
-			rest = fmt.Sprintf("; others are kept for job %s, which is more important and needs %d", a.job.Name(), a.job.NodeCount)
+			own = append(own, a.names...)
+		default:
+			others, by = append(others, a.names...), cmp.Or(by, a.job)
 		}
 	}
-	return own, rest
+	return own, others, by
 }

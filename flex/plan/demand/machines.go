@@ -39,7 +39,7 @@ type stock struct {
 	// Nodes without a job whose machines are requested together with others.
 	awaited []*scene.Node
 	coming  []string // names of nodes whose former request is still to be cancelled
-	aside   []share  // taken out of cold and left
+	aside   []share  // taken out of cold
 }
 
 // handOut assigns machines and names to jobs, the most important job first, so that none is

@@ -43,14 +43,27 @@ func (w *Wanted) missing(c *Claim) (missing, first []string) {
 // partsLag is how long the lists may show only a part of the instances of a bulk insert.
 const partsLag = 2 * time.Minute
 
-// isAppearing reports whether some of the claim's instances are so young that the lists may not show
-// the others yet.
+// isAppearing reports whether some of the instances that were inserted for the claim are so young
+// that the lists may not show the others yet.
 func (w *Wanted) isAppearing(c *Claim) bool {
-	return slices.ContainsFunc(c.Nodes, func(name string) bool {
-		return slices.ContainsFunc(w.Scene.MachinesOf(name), func(in scene.Machine) bool {
-			return in.Group == "" && in.Stamp == c.Stamp && !in.Leaving() && !w.Scene.IsOld(in.Created, partsLag)
-		})
-	})
+	return slices.ContainsFunc(Inserted(w.Scene, c), func(in scene.Machine) bool { return !w.Scene.IsOld(in.Created, partsLag) })
+}
+
+// Inserted returns the machines that bulk inserts have made for the claim, also on nodes of its job
+// that have registered.
+func Inserted(s *scene.Scene, c *Claim) (made []scene.Machine) {
+	nodes := c.Nodes
+	if c.Job != nil {
+		nodes = c.Job.Nodes
+	}
+	for _, name := range nodes {
+		for _, in := range s.MachinesOf(name) {
+			if in.Group == "" && in.Stamp == c.Stamp && !in.Leaving() {
+				made = append(made, in)
+			}
+		}
+	}
+	return made
 }
 
 // countsLost reports whether the group reports an instance as lost and still counts it. Compute

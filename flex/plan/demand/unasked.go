@@ -102,18 +102,23 @@ const unknown = "it lacks only nodes, and slurmflex does not know why it request
 func (h *Handout) obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of *stock, limit string) (why string, lasts bool) {
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
-	taken := slices.DeleteFunc(slices.Clone(needs), func(name string) bool { return slices.Contains(of.cold, name) })
-	own, rest := h.keptFor(of, j, s.Seen.Now)
-	left := without(append(own, of.cold...), excluded)
+	own, kept, by := h.keptFor(of, j, s.Seen.Now)
+	free := slices.Concat(own, of.cold)
+	taken, left, rest := without(needs, free), without(free, excluded), ""
+	if by != nil {
+		rest = fmt.Sprintf("kept for job %s, which is more important and needs %d", by.Name(), by.NodeCount)
+	}
 	switch {
 	case h.warm[j] != nil || j.HetID != 0 && len(usable(s, of.warm, j)) >= j.NodeCount:
 		return "idle machines fit it, and Slurm has not started it yet", false
 	case err != nil || bad != nil:
 		return unknown, false
+	case len(taken) > 0 && len(without(taken, kept)) == 0:
+		return fmt.Sprintf("it asks for %s, %s", slurm.Fold(taken), rest), true
 	case len(taken) > 0:
 		return fmt.Sprintf("it asks for %s, which other jobs have or which is out of service", slurm.Fold(taken)), true
 	case len(left) < j.NodeCount && j.HetID == 0:
-		return fmt.Sprintf("it needs %d nodes, and %d of nodeset %s are free%s", j.NodeCount, len(left), set.Name, rest), true
+		return fmt.Sprintf("it needs %d nodes, and %d of nodeset %s are free%s", j.NodeCount, len(left), set.Name, ifAny("; others are ", rest)), true
 	case limit != "":
 		return limit, true
 	}
@@ -124,9 +129,17 @@ func (h *Handout) obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of
 		}
 	}
 	if j.HetID != 0 {
-		return "its components need more nodes than are free" + rest, true
+		return "its components need more nodes than are free" + ifAny("; others are ", rest), true
 	}
 	return unknown, false
+}
+
+// ifAny returns the text after a prefix; empty if the text is.
+func ifAny(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
 }
 
 // coldWant returns a want for the most important job that slurmflex cannot request machines for: a
@@ -152,7 +165,7 @@ func (h *Handout) coldWant(s *scene.Scene) []Want {
 		}
 		addresses := addresses(j, 1, nil)
 		for _, set := range byLateness(s, j, places) {
-			own, _ := h.keptFor(stocks[set], j, s.Seen.Now)
+			own, _, _ := h.keptFor(stocks[set], j, s.Seen.Now)
 			names := slices.DeleteFunc(slices.Sorted(slices.Values(append(own, stocks[set].cold...))), func(name string) bool {
 				return h.opened[name] != 0 || slices.ContainsFunc(h.Wants, func(w Want) bool { return slices.Contains(w.Nodes, name) })
 			})

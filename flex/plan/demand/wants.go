@@ -131,7 +131,7 @@ func (h *Handout) hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free m
 			of := free[set]
 			of.cold = without(of.cold, names)
 			for i := range of.aside {
-				of.aside[i].cold = without(of.aside[i].cold, names)
+				of.aside[i].names = without(of.aside[i].names, names)
 			}
 		}
 		slices.Sort(w.Nodes)

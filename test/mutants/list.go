@@ -651,6 +651,7 @@ var mutants = []mutant{
 	},
 	{
 		"an array with an unread throttle counts as unlimited", "flex/observe/throttles.go",
-		"case a.isSplit:", "case false:", []string{"flex/observe"},
+		"case a.isSplit:", "case false:",
+		[]string{"flex/observe"},
 	},
 }

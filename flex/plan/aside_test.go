@@ -61,6 +61,7 @@ func TestFreeNodesAreSetAsideForAnImportantJob(t *testing.T) {
 
 	w = newCrowded()
 	w.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
+	w.Node("alpha-a3-0").LastBusyTime, w.Node("alpha-a3-1").LastBusyTime = noon, noon
 	w.Snap.Jobs = w.Snap.Jobs[:2]
 	assert.NotContains(t, w.inSlurm(), served, "the nodes will be free soon")
 
@@ -103,14 +104,6 @@ func TestNodesAreSetAsideUntilMachinesEnd(t *testing.T) {
 	w.Snap.Jobs[2].Limit.Duration = 10 * 24 * time.Hour
 	w.machines("alpha-a3-[0-1]", 6, 3*time.Hour)
 	assert.NotContains(t, w.inSlurm(), served, "the leases of job 6 end in an hour")
-
-	w = newCrowded()
-	w.keep()
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-2")
-	w.Nodes("alpha-a3-3", scenetest.Idle)
-	w.machines("alpha-a3-3", 5, 30*time.Minute)
-	w.Snap.Jobs[1].Limit.Duration = 4 * time.Hour
-	assert.NotContains(t, w.inSlurm(), served, "node 3 is idle for an hour at most")
 }
 
 func TestNodesSetAsideAreFreeForMoreImportantJobs(t *testing.T) {
@@ -166,6 +159,7 @@ func TestNodesThatSoonBecomeFreeCountForAnImportantJob(t *testing.T) {
 			for i := range w.Snap.Instances {
 				w.Snap.Instances[i].Status = "STOPPING"
 			}
+			w.Node("alpha-a3-0").LastBusyTime, w.Node("alpha-a3-1").LastBusyTime = noon.Add(-20*time.Minute), noon.Add(-20*time.Minute)
 		},
 		"they rise although their job was cancelled": func(w *waitingPending) {
 			without6(w)
@@ -173,6 +167,7 @@ func TestNodesThatSoonBecomeFreeCountForAnImportantJob(t *testing.T) {
 				Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour, Created: noon.Add(-time.Hour),
 			})
 			w.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD+NOT_RESPONDING+POWERING_UP")
+			w.Node("alpha-a3-0").LastBusyTime, w.Node("alpha-a3-1").LastBusyTime = noon, noon
 		},
 		"a more important job gets them in this pass": func(w *waitingPending) { first(w) },
 		"tasks of an array have doors": func(w *waitingPending) {
@@ -214,6 +209,27 @@ func TestNoMoreNodesAreSetAsideThanHelp(t *testing.T) {
 			w.Snap.Jobs[2].Nodes = scenetest.Names("alpha-a3-0")
 			w.job().NodeCount, w.job().Needs, w.job().ArrayTask = 2, "alpha-a3-0", "0-9"
 		},
+		"a CONFIGURING job has waited for longer than its limit": func(w waitingPending) {
+			w.Snap.Jobs[1].Limit.Duration = 5 * time.Minute
+			w.Snap.Jobs[2].State, w.Snap.Jobs[2].Start = slurm.JobConfiguring, noon.Add(-10*time.Hour)
+			w.Nodes("alpha-a3-[0-1]", scenetest.PoweringUp)
+		},
+		"a job is suspended": func(w waitingPending) { w.Snap.Jobs[2].State = slurm.JobSuspended },
+		"enough nodes are free in two days": func(w waitingPending) {
+			w.Config.FlexSets()[0].Flex.MaxRunDuration = 7 * 24 * time.Hour
+			w.Snap.Jobs[2].Limit.Duration = 49 * time.Hour
+		},
+		"a job runs without end": func(w waitingPending) {
+			w.Config.FlexSets()[0].Flex.MaxRunDuration = 0
+			w.Snap.Jobs[2].Limit = slurm.Limit{Kind: slurm.Unlimited}
+		},
+		"Slurm gives idle machines to less important jobs": func(w waitingPending) { w.keep() },
+		"a machine stops for ever": func(w waitingPending) {
+			w.Nodes("alpha-a3-[0-1]", scenetest.PoweredDown)
+			w.Snap.Jobs = w.Snap.Jobs[:2]
+			w.machines("alpha-a3-0", 5, 20*time.Hour)
+			w.Snap.Instances[0].Status = "STOPPING"
+		},
 		"slurmctld makes no reservation for the job": func(w waitingPending) {
 			w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(-time.Minute), Unknown: true}}
 		},
@@ -225,6 +241,26 @@ func TestNoMoreNodesAreSetAsideThanHelp(t *testing.T) {
 			assert.Contains(t, w.inSlurm(), served)
 		})
 	}
+}
+
+func TestNamesOfOneShareAreNotDueInAnother(t *testing.T) {
+	w := waitingPendingIn("node_count_dynamic_max: 8")
+	w.Config.FlexSets()[0].Flex.MaxRunDuration = 7 * 24 * time.Hour
+	w.Snap.Reservations = w.Snap.Reservations[:1]
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[1-7]")
+	w.Snap.Partitions[0].Nodes = scenetest.Names("alpha-a3-[0-7]")
+	w.Nodes("alpha-a3-[0-7]", scenetest.PoweredDown)
+	w.Nodes("alpha-a3-0", scenetest.Busy)
+	pinned := w.job()
+	pinned.Reservation, pinned.Reason, pinned.NodeCount, pinned.Priority, pinned.Needs = "", "Resources", 2, 1000, "alpha-a3-0"
+	big := *pinned
+	big.ID, big.ArrayID, big.NodeCount, big.Priority, big.Needs, big.Limit.Duration = 9, 9, 7, 500, "", 7*24*time.Hour
+	small := big
+	small.ID, small.ArrayID, small.NodeCount, small.Priority, small.Limit.Duration = 8, 8, 2, 1, 5*time.Minute
+	w.Snap.Jobs = append(w.Snap.Jobs, big, small)
+	running := w.Job(6, "train", "alpha-a3-0", slurm.JobRunning)
+	running.Start, running.Limit = noon.Add(-4*time.Hour), slurm.Limit{Kind: slurm.LimitSet, Duration: 24 * time.Hour}
+	assert.Contains(t, w.inSlurm(), "have job 8 use", "job 9 needs a node that is kept for job 7")
 }
 
 func TestMachinesAreNotSetAside(t *testing.T) {

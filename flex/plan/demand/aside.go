@@ -19,7 +19,17 @@ type share struct {
 	due   time.Time // when the job should have enough nodes, as far as known
 }
 
+const (
+	// asideAhead is how far ahead a job may be due, like bf_window of Slurm's backfill.
+	asideAhead = 24 * time.Hour
+
+	// soonFree is how long a node without a job counts as free soon.
+	soonFree = 30 * time.Minute
+)
+
 // setAside keeps free names for a job in that of its nodesets which should have enough nodes first.
+// It keeps none where keep_idle applies: Slurm gives idle machines to less important jobs, so the
+// job could wait for ever while the free names lie idle.
 func (h *Handout) setAside(s *scene.Scene, stocks map[*config.NodeSet]*stock, k *seeker) {
 	late := lateOf(s, k.job)
 	if late.Unknown || late.Refused != "" || !slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return len(stocks[set].cold) > 0 }) {
@@ -30,11 +40,12 @@ func (h *Handout) setAside(s *scene.Scene, stocks map[*config.NodeSet]*stock, k 
 	for _, set := range k.next(s) {
 		of := stocks[set]
 		asks, ok := h.asksOf(k.job, set)
-		if !ok || h.limits.obstacle(k.job, set) != "" || asks.needs != nil && of.keepsFor(k.job) {
+		if !ok || set.Flex.KeepIdle > 0 || h.limits.obstacle(k.job, set) != "" || asks.needs != nil && of.keepsFor(k.job) {
 			continue
 		}
 		a := share{job: k.job, names: asks.share(of.cold)}
-		if a.due, ok = h.dueAt(s, of, set, asks); ok && len(a.names) > 0 && (in == nil || a.due.Before(best.due)) {
+		a.due, ok = h.dueAt(s, of, set, k.job, asks)
+		if ok && len(a.names) > 0 && a.due.Sub(s.Seen.Now) <= asideAhead && (in == nil || a.due.Before(best.due)) {
 			best, in = a, of
 		}
 	}
@@ -87,11 +98,12 @@ func (a asks) share(free []string) []string {
 
 // dueAt returns when a nodeset should have enough nodes for a job, and whether it ever has, as far
 // as Slurm's time limits tell.
-func (h *Handout) dueAt(s *scene.Scene, of *stock, set *config.NodeSet, asks asks) (due time.Time, ok bool) {
+func (h *Handout) dueAt(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job, asks asks) (due time.Time, ok bool) {
 	ends := map[string]time.Time{}
 	for _, m := range s.Nodes() {
-		if end, known := busyUntil(s, m); m.Set == set && known {
-			ends[m.Name] = end
+		end, known := busyUntil(s, m)
+		if own := h.kept[m] && len(m.Machines) > 0 && m.Machines[0].Origin().Job == j.ID; m.Set == set && (known || own) {
+			ends[m.Name] = scene.Later(end, s.Seen.Now)
 		}
 	}
 	for _, name := range slices.Concat(of.cold, of.coming, namesOf(of.left)) {
@@ -99,8 +111,15 @@ func (h *Handout) dueAt(s *scene.Scene, of *stock, set *config.NodeSet, asks ask
 	}
 	for _, w := range h.Wants {
 		for _, name := range w.Nodes {
-			if _, known := ends[name]; known {
+			if w.Set == set {
 				ends[name] = s.Seen.Now.Add(lasts(w.Job, set))
+			}
+		}
+	}
+	for _, a := range of.aside {
+		for _, name := range a.names {
+			if a.job != j {
+				ends[name] = a.due.Add(lasts(a.job, set))
 			}
 		}
 	}
@@ -127,19 +146,23 @@ func lasts(j *slurm.Job, set *config.NodeSet) time.Duration {
 }
 
 // busyUntil returns when a node should be free: when its jobs and its machine's lease have ended. A
-// job behind a door cannot end before it has run. busyUntil reports false if the node is out of
-// service or closed to such jobs.
+// job that waits for machines cannot end before it has run. busyUntil reports false if that is unknown, or
+// if the node is out of service or closed to such jobs. A node without a job is free soon, unless it
+// has been without one for longer than soonFree: something may be in the way for ever.
 func busyUntil(s *scene.Scene, m *scene.Node) (end time.Time, known bool) {
 	const out = slurm.Drain | slurm.Fail | slurm.Maintenance
 	switch {
 	case m.State.Base == slurm.Down || m.State.Flags&out != 0 || m.Doubted || m.Set.IsStatic(m.Index) || s.IsUnread(m) || IsForeign(s, m):
 		return time.Time{}, false
-	case isWarm(m):
-		return s.Seen.Now.Add(m.Set.Flex.KeepIdle), true
+	case len(m.Holders) == 0:
+		return s.Seen.Now, m.Door != nil || !s.IsOld(m.LastBusyTime, soonFree)
 	}
 	for _, j := range m.Holders {
 		from := j.Start
-		if m.Door != nil && len(m.Machines) == 0 {
+		switch {
+		case j.State == slurm.JobSuspended, j.Limit.Kind != slurm.LimitSet && m.Set.Flex.MaxRunDuration == 0:
+			return time.Time{}, false
+		case j.State == slurm.JobConfiguring: // also behind a door
 			from = s.Seen.Now
 		}
 		end = scene.Later(end, from.Add(lasts(j, m.Set)))

@@ -226,7 +226,7 @@ func (s Snapshot) recall() Snapshot {
 }
 
 // Regions returns the regions that the pass is to read, sorted: those of the nodesets, and Left.
-func (s Snapshot) Regions(cfg *config.Config) []string {
+func (s *Snapshot) Regions(cfg *config.Config) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(cfg.FlexRegions(), s.Left))))
 }
 

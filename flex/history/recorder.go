@@ -22,7 +22,7 @@ import (
 // minute.
 const saveEvery = time.Minute
 
-// shortAway is the time between two looks in which another host cannot have taken over and back: while
+// shortAway is a time between two looks that is too short for a takeover and back: while
 // slurmctld is restarted, a waiting backup may look active.
 const shortAway = 3 * time.Minute
 

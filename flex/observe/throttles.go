@@ -26,7 +26,7 @@ const (
 	leastThrottle = 1
 )
 
-// throttled is an array that may get doors and whose row shows no throttle.
+// throttled is an array that may get doors, with a row that shows no throttle.
 type throttled struct {
 	row     slurm.Job
 	isSplit bool // a task has a record of its own

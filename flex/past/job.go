@@ -251,7 +251,7 @@ func (j *Job) note(at time.Time, kind, text string) {
 }
 
 // surplus returns the event to drop: of the older half, the oldest that is neither the first event nor
-// the start or end of a run; if there is none, the second event.
+// the start or end of a run; otherwise the second event.
 func surplus(events []view.Event) int {
 	runs := false
 	for i, e := range events[:len(events)/2] {

@@ -15,7 +15,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// newCrowded returns a cluster of four nodes, of which job 6 has two for another hour. Job 7 needs
+// newCrowded returns a cluster of four nodes. Job 6 has two of them for another hour. Job 7 needs
 // all four, and job 8, which is less important, needs one.
 func newCrowded() waitingPending {
 	w := newWaitingPending()

@@ -51,7 +51,7 @@ func (c *Client) beginBulk(ctx context.Context, b mig.BulkSpec) (op *computepb.O
 	return op, id, err
 }
 
-// isPast reports whether nothing more comes of an operation at a time of Compute's clock: it failed
+// isPast reports whether an operation has no effect any more at a time of Compute's clock: it failed
 // before that time, or lists would show its instances if they existed. op may be nil.
 func isPast(op *computepb.Operation, at time.Time) bool {
 	ended, err := timeOf(op.GetEndTime())

@@ -97,7 +97,7 @@ func (a asks) share(free []string) []string {
 }
 
 // dueAt returns when a nodeset should have enough nodes for a job, and whether it ever has, as far
-// as Slurm's time limits tell.
+// as Slurm's time limits show.
 func (h *Handout) dueAt(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job, asks asks) (due time.Time, ok bool) {
 	ends := map[string]time.Time{}
 	for _, m := range s.Nodes() {
@@ -146,9 +146,10 @@ func lasts(j *slurm.Job, set *config.NodeSet) time.Duration {
 }
 
 // busyUntil returns when a node should be free: when its jobs and its machine's lease have ended. A
-// job that waits for machines cannot end before it has run. busyUntil reports false if that is unknown, or
-// if the node is out of service or closed to such jobs. A node without a job is free soon, unless it
-// has been without one for longer than soonFree: something may be in the way for ever.
+// job that waits for machines cannot end before it has run. busyUntil reports false if that is
+// unknown, or if the node is out of service or closed to such jobs. A node without a job is free
+// soon, unless it has been without one for longer than soonFree: something may be in the way for
+// ever.
 func busyUntil(s *scene.Scene, m *scene.Node) (end time.Time, known bool) {
 	const out = slurm.Drain | slurm.Fail | slurm.Maintenance
 	switch {

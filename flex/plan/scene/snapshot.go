@@ -40,7 +40,7 @@ type Slurm struct {
 	Partitions []slurm.Partition
 
 	// Throttles holds, by array, how many tasks may run at once; 0: any number. Arrays that cannot
-	// get doors may have no entry.
+	// get doors may be missing.
 	Throttles map[uint32]int
 
 	// Unread holds the rows of Slurm's output that could not be read. They are in no other list,

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"golang.org/x/sys/unix"
@@ -36,7 +37,11 @@ func TestShellCompletesTheDaemonsNames(t *testing.T) {
 		"plan --log-level ":   "debug info warn error",
 		"sync ":               "",
 	} {
-		assert.Equal(t, want, completed(line), line)
+		got := completed(line)
+		for begun := time.Now(); got != want && time.Since(begun) < slack; got = completed(line) {
+			t.Log("a busy machine may take longer than a shell waits:", line)
+		}
+		assert.Equal(t, want, got, line)
 	}
 	assert.NoError(t, d.Process.Signal(unix.SIGTERM))
 	d.exits(t, exitDone)

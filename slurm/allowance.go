@@ -101,8 +101,8 @@ func ParseAssociations(out []byte) (associations map[AssociationKey]*Association
 	return associations, qos, nil
 }
 
-// shareForm matches the part of a QOS record for one user or account. For a user, Slurm 22.05 to
-// 24.11 print only the uid.
+// shareForm matches the part of a QOS record for one user or account. For a user, Slurm 22.05 prints
+// only the uid; 24.11 and 26.05 print the name too.
 var shareForm = regexp.MustCompile(` (?:\S+\()?([^\s=(){}]+)\)?=\{([^{}]*)\}`)
 
 func parseQOS(line string) *QOS {

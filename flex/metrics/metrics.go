@@ -77,7 +77,7 @@ func New(r *prometheus.Registry, cfg *config.Config, version string, now func() 
 			Help: "Time of the last failure of an action, request or attempt by this cause; 0 if none.",
 		}, []string{"cause"}),
 		apiCalls: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_api_calls_total", Help: "Calls to Compute, counting each retry, by HTTP status code or none.",
+			Name: "slurmflex_api_calls_total", Help: "Calls to Compute, each retry included, by HTTP status code or none.",
 		}, []string{"method", "code"}),
 		apiTime: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "slurmflex_api_call_duration_seconds", Help: "Duration of calls to Compute.",
@@ -91,10 +91,10 @@ func New(r *prometheus.Registry, cfg *config.Config, version string, now func() 
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"command"}),
 		passes: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_passes_total", Help: "Reconcile passes by outcome: done, failed, or standby.",
+			Name: "slurmflex_passes_total", Help: "Reconcile passes by outcome.",
 		}, []string{"outcome"}),
 		passTime: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "slurmflex_pass_duration_seconds", Help: "Duration of reconcile passes, including the actions that they wait for.",
+			Name: "slurmflex_pass_duration_seconds", Help: "Duration of reconcile passes and the actions that they wait for.",
 			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300},
 		}),
 		lastGood: f.NewGauge(prometheus.GaugeOpts{

@@ -58,14 +58,14 @@ func descriptions() described {
 		return prometheus.NewDesc("slurmflex_"+name, help, labels, nil)
 	}
 	return described{
-		nodes:        desc("nodes", "Nodes by their state in Slurm, in the words of slurmflex status.", "nodeset", "state"),
-		active:       desc("active_requests", "Resize requests that can still provide machines, by state.", "nodeset", "state"),
+		nodes:        desc("nodes", "Nodes by their state in Slurm.", "nodeset", "state"),
+		active:       desc("active_requests", "Resize requests that can still provide machines.", "nodeset", "state"),
 		waiting:      desc("waiting_nodes", "Nodes that are needed but lack a machine.", "nodeset"),
-		starving:     desc("starving_jobs", "Pending jobs that have lacked only nodes for five minutes, without requested machines and without a known reason.", "nodeset"),
+		starving:     desc("starving_jobs", "Pending jobs that have lacked only nodes for five minutes, with no request and no known reason.", "nodeset"),
 		longest:      desc("longest_wait_seconds", "Longest wait of a node; 0 if none is waiting.", "nodeset"),
 		leases:       desc("leases", "Existing machines, excluding those being deleted.", "nodeset"),
 		nextEnd:      desc("next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if none.", "nodeset"),
-		maintain:     desc("next_maintenance_timestamp_seconds", "Time when announced maintenance of a machine's host starts next; absent if none.", "nodeset"),
+		maintain:     desc("next_maintenance_timestamp_seconds", "Time when announced host maintenance starts next; absent if none.", "nodeset"),
 		cutOff:       desc("next_cutoff_timestamp_seconds", "Time when the next lease ends, or maintenance starts, before the time limit of a running job; absent if none.", "nodeset"),
 		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has been without a job, less keep_idle; 0 if none.", "nodeset"),
 		gpus:         desc("gpus", "GPUs of existing machines by the state of their nodes, and of waiting nodes; absent for an unknown machine type.", "nodeset", "state"),
@@ -74,7 +74,7 @@ func descriptions() described {
 		lastRead:     desc("region_last_read_timestamp_seconds", "Time when the region was last read; absent if never.", "region"),
 		orphans:      desc("orphan_instances", "Machines of this cluster that belong to no node.", "region"),
 		reservations: desc("reservations", "Slurm reservations that keep jobs off the ends of leases."),
-		held:         desc("held_jobs", "Jobs that are held until an admin has fixed what slurmflex wrote into their AdminComment."),
+		held:         desc("held_jobs", "Jobs held for a reason that slurmflex wrote into their AdminComment."),
 		unread:       desc("unread_rows", "Records of Slurm and Compute that the last pass could not read and left alone.", "kind"),
 	}
 }

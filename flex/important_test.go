@@ -34,6 +34,7 @@ type busyDay struct {
 	t      *testing.T
 	slurm  *fakeslurm.Cluster
 	passes *Reconciler
+	cloud  *fakegce.Server
 }
 
 func newBusyDay(t *testing.T, waiting string) *busyDay {
@@ -55,7 +56,7 @@ func newBusyDay(t *testing.T, waiting string) *busyDay {
 	require.NoError(t, err)
 	client, err := gce.New(t.Context(), gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: cloud.Transport()})
 	require.NoError(t, err)
-	return &busyDay{t, cluster, &Reconciler{Config: cfg, Scheduler: cluster, Cloud: client, Log: zap.NewNop(), Now: time.Now, Promises: true}}
+	return &busyDay{t, cluster, &Reconciler{Config: cfg, Scheduler: cluster, Cloud: client, Log: zap.NewNop(), Now: time.Now, Promises: true}, cloud}
 }
 
 // submit submits a job of up to an hour.

@@ -3,10 +3,12 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
 )
 
 // observeSlurm reads nodes before jobs, so that it sees a job that has just started. It records
@@ -37,11 +39,15 @@ func (o Observer) observeSlurm(ctx context.Context, snap *scene.Snapshot) (err e
 	return nil
 }
 
-// observeTasks reads the tasks of arrays that have a door, because the queue hides such a task
-// among the array's other tasks. An array's last task keeps the array's record. If that task uses a
-// door, its row replaces the row that squeue shows for all pending tasks (26.05).
+// tasksAtOnce limits how many tasks of arrays a pass reads besides those that have a door: a long
+// array would fill the answer.
+const tasksAtOnce = 1_000
+
+// observeTasks reads the records of array tasks that have a door, or that the queue hides in a row
+// that does not tell how they wait. Each gets a row of its own. An array's last task keeps the
+// array's record: if it uses a door, its row replaces the array's.
 func (o Observer) observeTasks(ctx context.Context, snap *scene.Snapshot) error {
-	var addresses []string
+	addresses := o.hiddenTasks(snap.Jobs)
 	for _, held := range snap.Reservations {
 		if h := memo.ParseHold(o.Config.Cluster, held.Name); h.Kind == memo.DoorHold && strings.Contains(h.Address, "_") {
 			addresses = append(addresses, h.Address)
@@ -50,7 +56,8 @@ func (o Observer) observeTasks(ctx context.Context, snap *scene.Snapshot) error 
 	if len(addresses) == 0 {
 		return nil
 	}
-	tasks, err := o.Slurm.TaskJobs(ctx, addresses)
+	slices.Sort(addresses)
+	tasks, err := o.Slurm.TaskJobs(ctx, slices.Compact(addresses))
 	if err = snap.Unread.Take(err); err != nil {
 		return err
 	}
@@ -58,13 +65,40 @@ func (o Observer) observeTasks(ctx context.Context, snap *scene.Snapshot) error 
 	for i := range snap.Jobs {
 		known[snap.Jobs[i].ID] = i
 	}
+	own := map[uint32][]int{}
 	for _, j := range tasks {
 		switch at, isKnown := known[j.ID]; {
 		case !isKnown:
 			snap.Jobs = append(snap.Jobs, j)
+			own[j.ArrayID] = append(own[j.ArrayID], j.Tasks()...)
 		case snap.Jobs[at].IsTasks() && j.Reservation != "" && memo.ParseHold(o.Config.Cluster, j.Reservation).Address == j.Address():
 			snap.Jobs[at] = j
 		}
 	}
+	for i := range snap.Jobs {
+		if j := &snap.Jobs[i]; j.IsTasks() && len(own[j.ArrayID]) > 0 {
+			j.ArrayTask = j.TasksWithout(own[j.ArrayID])
+		}
+	}
+	snap.Jobs = slices.DeleteFunc(snap.Jobs, func(j slurm.Job) bool { return j.ArrayTask == "" && len(own[j.ArrayID]) > 0 })
 	return nil
+}
+
+// hiddenTasks returns the addresses of the tasks in rows that hide records of tasks which wait for
+// something else than the rest: one is held, for example, or has a door with the array's record. All
+// these rows have equal shares of tasksAtOnce.
+func (o Observer) hiddenTasks(jobs []slurm.Job) (addresses []string) {
+	var rows []slurm.Job
+	for _, j := range jobs {
+		if o.covers() && j.IsTasks() && o.isForFlex(j) && (j.HidesTasks() || memo.ParseHold(o.Config.Cluster, j.Reservation).Kind == memo.DoorHold) {
+			rows = append(rows, j)
+		}
+	}
+	for _, j := range rows {
+		tasks := j.Tasks()
+		for _, task := range tasks[:min(len(tasks), max(1, tasksAtOnce/len(rows)))] {
+			addresses = append(addresses, fmt.Sprintf("%d_%d", j.ArrayID, task))
+		}
+	}
+	return addresses
 }

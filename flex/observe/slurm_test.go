@@ -17,6 +17,10 @@ import (
 	"slurmflex/test/scenetest"
 )
 
+// trainOnly is a cluster with one partition, whose jobs wait PENDING.
+var trainOnly = scenetest.New(scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\nslurmflex: {waiting: pending}",
+	scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 4", "max_run_duration: 14400")))
+
 // tasksOnly is a Slurm that shows only the tasks of arrays.
 type tasksOnly struct {
 	Scheduler
@@ -37,9 +41,9 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 		tasks []slurm.Job
 		want  []slurm.Job
 	}{
-		"other jobs get no door": {
+		"other tasks get no door": {
 			queue: row(7, "0-3", ""), tasks: []slurm.Job{row(8, "0", first)},
-			want: []slurm.Job{row(7, "0-3", ""), row(8, "0", first)},
+			want: []slurm.Job{row(7, "1-3", ""), row(8, "0", first)},
 		},
 		"the last one has the array's record": {
 			queue: row(7, "0-1", last), tasks: []slurm.Job{row(7, "1", last), row(8, "0", first)},
@@ -47,7 +51,11 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 		},
 		"a door was made, and its task does not use it yet": {
 			queue: row(7, "0-1", ""), tasks: []slurm.Job{row(7, "1", ""), row(8, "0", first)},
-			want: []slurm.Job{row(7, "0-1", ""), row(8, "0", first)},
+			want: []slurm.Job{row(7, "1", ""), row(8, "0", first)},
+		},
+		"all others have started since the queue was read": {
+			queue: row(7, "0-1", ""), tasks: []slurm.Job{row(9, "1", ""), row(8, "0", first)},
+			want: []slurm.Job{row(9, "1", ""), row(8, "0", first)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +65,39 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 			assert.Equal(t, test.want, snap.Jobs)
 		})
 	}
+}
+
+// asked is a Slurm that records which tasks are asked for.
+type asked struct {
+	Scheduler
+	addresses *[]string
+}
+
+func (o asked) TaskJobs(_ context.Context, addresses []string) ([]slurm.Job, error) {
+	*o.addresses = addresses
+	return nil, nil
+}
+
+func TestTasksOfEachRowThatHidesSomeAreRead(t *testing.T) {
+	row := func(array uint32, tasks, reason string) slurm.Job {
+		return slurm.Job{ID: array, ArrayID: array, ArrayTask: tasks, State: slurm.JobPending, Partition: "train", Reason: reason}
+	}
+	atDoor := row(9, "4-5", "Reservation,Priority")
+	atDoor.Reservation = "slurmflex-alpha.door-9_5-1795262400"
+	var addresses []string
+	o := Observer{Config: trainOnly.Config, Slurm: asked{addresses: &addresses}, Promises: true}
+	read := func(jobs ...slurm.Job) []string {
+		addresses = nil
+		require.NoError(t, o.observeTasks(t.Context(), &scene.Snapshot{Slurm: scene.Slurm{Jobs: jobs}}))
+		return addresses
+	}
+	assert.Empty(t, read(row(7, "0-3", "Priority"), row(8, "2", "Resources,BeginTime")))
+	assert.Equal(t, []string{"7_0", "7_2", "9_4", "9_5"}, read(row(7, "0,2", "Resources,JobHeldUser"), atDoor))
+	huge := row(7, "0-99999", "Resources,JobHeldUser")
+	assert.Len(t, read(huge), tasksAtOnce)
+	assert.Equal(t, 2, len(read(huge, row(8, "0-1", "JobHeldUser,Priority")))-tasksAtOnce/2, "each row has its share")
+	o.Promises = false
+	assert.Empty(t, read(huge), "without a cover, Slurm starts each task that may start")
 }
 
 // throttling is a Slurm with arrays of a throttle. Array 99 cannot be read.
@@ -75,15 +116,13 @@ func (o throttling) ArrayThrottle(_ context.Context, array uint32, task int) (in
 }
 
 func TestThrottlesAreReadIfTheQueueLacksThem(t *testing.T) {
-	world := scenetest.New(scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\nslurmflex: {waiting: pending}",
-		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 4", "max_run_duration: 14400")))
 	row := func(array uint32, tasks string) slurm.Job {
 		return slurm.Job{
 			ID: array, ArrayID: array, ArrayTask: tasks, State: slurm.JobPending, Priority: 1, NodeCount: 1, User: "ann", Partition: "train", Reason: "Priority",
 		}
 	}
 	var asked []string
-	o := Observer{Config: world.Config, Memory: &memory.Memory{}, Log: zap.NewNop(), Promises: true}
+	o := Observer{Config: trainOnly.Config, Memory: &memory.Memory{}, Log: zap.NewNop(), Promises: true}
 	pass := func(after time.Duration, most int, jobs ...slurm.Job) map[uint32]int {
 		asked = nil
 		o.Slurm = throttling{most: most, asked: &asked}
@@ -104,16 +143,11 @@ func TestThrottlesAreReadIfTheQueueLacksThem(t *testing.T) {
 	for i := range 30 {
 		many = append(many, row(uint32(100+i), "0-9"))
 	}
-	many[29].ArrayTask = "3"
 	for i := range 5 {
 		throttles := pass(time.Duration(i)*40*time.Second, 2, many...)
-		assert.Len(t, asked, []int{10, 10, 10, 10, 10}[i])
-		assert.Len(t, throttles, []int{10, 20, 30, 30, 30}[i], "rows of arrays without other records show their throttle")
-		assert.Equal(t, []string{"129_3", "109_0", "119_0", "129_3", "109_0"}[i], asked[0])
+		assert.Len(t, asked, 10)
+		assert.Len(t, throttles, 30)
+		assert.Equal(t, []int{1, 1, 2, 2, 2}[i], throttles[129], "an array that was not read yet has one task at once")
+		assert.Equal(t, []string{"100_0", "110_0", "120_0", "100_0", "110_0"}[i], asked[0])
 	}
-	for i := range many {
-		many[i].ArrayTask = "4"
-	}
-	o.Memory.Throttles = nil
-	assert.Equal(t, 1, pass(0, 2, many...)[129], "not read yet, although a task has a record of its own")
 }

@@ -28,9 +28,8 @@ const (
 
 // throttled is an array that may get doors, with a row that shows no throttle.
 type throttled struct {
-	row     slurm.Job
-	isSplit bool // a task has a record of its own
-	known   memory.Throttle
+	row   slurm.Job
+	known memory.Throttle
 }
 
 // observeThrottles finds out how many tasks of each array may run at once. squeue leaves that out
@@ -38,25 +37,15 @@ type throttled struct {
 // doors, those first that were never read, then the oldest readings.
 func (o Observer) observeThrottles(ctx context.Context, snap *scene.Snapshot) {
 	arrays := o.throttled(snap)
-	slices.SortStableFunc(arrays, func(a, b throttled) int {
-		if c := a.known.Read.Compare(b.known.Read); c != 0 || a.isSplit == b.isSplit {
-			return c
-		}
-		if a.isSplit {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(arrays, func(a, b throttled) int { return a.known.Read.Compare(b.known.Read) })
 	known := memory.Throttles{}
 	for i, a := range arrays {
 		if i < throttlesAtOnce && snap.Begun.Sub(a.known.Read) >= throttleAge {
 			a.known = o.readThrottle(ctx, a, snap.Begun)
 		}
-		switch array := a.row.Array(); {
-		case !a.known.Read.IsZero():
-			snap.Throttles[array], known[array] = a.known.Most, a.known
-		case a.isSplit:
-			snap.Throttles[array] = leastThrottle
+		snap.Throttles[a.row.Array()] = leastThrottle
+		if !a.known.Read.IsZero() {
+			snap.Throttles[a.row.Array()], known[a.row.Array()] = a.known.Most, a.known
 		}
 	}
 	o.Memory.Throttles = known
@@ -65,12 +54,11 @@ func (o Observer) observeThrottles(ctx context.Context, snap *scene.Snapshot) {
 // throttled records the throttles that rows show, and returns the arrays to ask about.
 func (o Observer) throttled(snap *scene.Snapshot) (arrays []throttled) {
 	snap.Throttles = map[uint32]int{}
-	split, seen := map[uint32]bool{}, map[uint32]bool{}
+	seen := map[uint32]bool{}
 	for _, j := range snap.Jobs {
 		if most := j.Throttle(); most > 0 {
 			snap.Throttles[j.Array()] = most
 		}
-		split[j.Array()] = split[j.Array()] || !j.IsTasks()
 	}
 	for _, j := range snap.Jobs {
 		array := j.Array()
@@ -78,7 +66,7 @@ func (o Observer) throttled(snap *scene.Snapshot) (arrays []throttled) {
 			continue
 		}
 		seen[array] = true
-		arrays = append(arrays, throttled{row: j, isSplit: split[array], known: o.Memory.Throttles[array]})
+		arrays = append(arrays, throttled{row: j, known: o.Memory.Throttles[array]})
 	}
 	return arrays
 }

@@ -41,6 +41,27 @@ func TestPendingJobsStartWhenTheirMachinesAreUp(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
+// squeue shows a held task in one row with the array's other tasks.
+func TestTasksWaitEachForItself(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	shut(t, l)
+	array := submit(t, l, "-p", "train", "-N1", "--array=0-3%1", "--time=15")
+	await(t, time.Minute, "a request", func() bool { return len(state(t, l).Groups) == 1 })
+	run(t, l, "scontrol", "hold", array+"_0")
+	held := submit(t, l, "-p", "train", "-N1", "--array=0-2", "--time=15", "--hold")
+	run(t, l, "scontrol", "release", held+"_1")
+	capacity(t, l, "", 8)
+	for _, task := range []string{array + "_1", array + "_2", array + "_3", held + "_1"} {
+		awaitCompleted(t, l, task)
+	}
+	for _, task := range []string{array + "_0", held + "_0", held + "_2"} {
+		assert.Equal(t, "PENDING", jobField(t, l, task, "JobState"), task)
+	}
+	cancelForGood(t, l, array, held)
+	awaitNothingLeft(t, l)
+	awaitNoDoors(t, l)
+}
+
 func TestHeterogeneousJobBehindTheCoverWaitsConfiguring(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "train", "-N2", "--time=15")

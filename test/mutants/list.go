@@ -651,7 +651,12 @@ var mutants = []mutant{
 	},
 	{
 		"an array with an unread throttle counts as unlimited", "flex/observe/throttles.go",
-		"case a.isSplit:", "case false:",
+		"snap.Throttles[a.row.Array()] = leastThrottle", "",
 		[]string{"flex/observe"},
+	},
+	{
+		"a task that waits for something else is judged by its array's row", "flex/observe/slurm.go",
+		"addresses := o.hiddenTasks(snap.Jobs)", "var addresses []string",
+		[]string{"flex", "flex/observe"},
 	},
 }

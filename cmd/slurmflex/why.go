@@ -51,7 +51,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if err != nil {
 				return err
 			}
-			if past == nil && why != "" && view.IsJob(args[0]) {
+			if explained.Past == nil && why != "" && view.IsJob(args[0]) {
 				explained.Facts = append(explained.Facts, why)
 			}
 			if asJSON {

@@ -95,10 +95,8 @@ func (r *record) isOf(who history.Who) bool {
 	return who.Job != 0 && (r.name == cmp.Or(who.Name, id) || r.name == id && !strings.HasPrefix(who.Name, id+"_"))
 }
 
-// reused is the longest time between two lines of the same job. Lines that are further apart belong
-// to two jobs: slurmctld starts again from the first number after MaxJobId, or after losing its
-// state.
-const reused = history.Time(30 * 24 * time.Hour / time.Second)
+// reused is the longest time between two lines of the same job.
+const reused = history.Time(view.Reused / time.Second)
 
 // last drops the lines of earlier jobs with the same number.
 func (r *record) last() {

@@ -169,12 +169,24 @@ func (j Job) Is(name string) bool {
 	return j.Name() == name || fmt.Sprint(j.ID) == name && j.ID != j.ArrayID
 }
 
-// Join adds the events of the history to those that the daemon saw, without duplicates.
+// Reused is the longest time between two records of the same job. Records that are further apart
+// belong to two jobs: slurmctld starts again from the first number after MaxJobId, or after losing
+// its state.
+const Reused = 30 * 24 * time.Hour
+
+// isOf reports whether the record is of the job that the user has, and that was seen at that time.
+// Otherwise it is of an earlier job with the same number.
+func (p *Past) isOf(user string, at time.Time) bool {
+	return (p.Job.User == "" || user == "" || p.Job.User == user) && (p.EndedAt.IsZero() || at.Sub(p.EndedAt) <= Reused)
+}
+
+// Join adds the events of the history to those that the daemon saw, without duplicates. It leaves
+// out the history of an earlier job with the same number.
 func (p *Past) Join(history *Past) *Past {
 	switch {
 	case p == nil:
 		return history
-	case history == nil:
+	case history == nil || len(p.Events) > 0 && !history.isOf(p.Job.User, p.Events[0].At):
 		return p
 	}
 	joined := *p

@@ -82,6 +82,44 @@ func TestHistoryFillsTimeBeforeTheDaemon(t *testing.T) {
 	assert.Same(t, history, none.Join(history))
 }
 
+// Job numbers start again from 1 after a lost StateSaveLocation, and the history stays.
+func TestQueuedJobHasNoStoryOfAnEarlierJobWithItsNumber(t *testing.T) {
+	const day = 24 * time.Hour
+	history := func(user string, ended time.Duration) *Past {
+		return &Past{Job: Job{ID: 812, User: user}, From: "/h", EndedAt: seenAt.Add(-ended), Events: []Event{
+			{At: seenAt.Add(-ended - day), Kind: EventRunning, Text: "on n0", Machines: []Machines{{"a3-highgpu-8g", 1}}},
+		}}
+	}
+	daemon := &Past{Job: Job{ID: 812, User: "ada"}, Since: seenAt.Add(-time.Hour), Events: []Event{{At: seenAt.Add(-time.Minute), Kind: EventSubmitted}}}
+	single := []Job{{ID: 812, User: "ada", Partition: "train", State: "PENDING", Reason: "Priority"}}
+	tasks := []Job{{ID: 812, ArrayID: 812, ArrayTask: "3-9", User: "ada", State: "PENDING"}, {ID: 813, ArrayID: 812, ArrayTask: "2", User: "ada", State: "RUNNING"}}
+	for name, test := range map[string]struct {
+		history *Past
+		jobs    []Job
+		earlier bool
+	}{
+		"another user's":           {history("bob", day), single, true},
+		"another user's, an array": {history("bob", day), tasks, true},
+		"the user's, long ago":     {history("ada", 31*day), single, true},
+		"the job's":                {history("ada", 29*day), single, false},
+		"of an unknown user":       {history("", day), single, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := View{SeenAt: seenAt, Jobs: test.jobs}
+			story, err := v.WhyWith("812", seenAt, test.history)
+			require.NoError(t, err)
+			assert.Equal(t, test.earlier, story.Past == nil)
+			assert.Equal(t, test.earlier, !strings.Contains(story.Text(false), "machine hours"), story.Text(false))
+
+			story, err = v.WhyWith("812", seenAt, daemon.Join(test.history))
+			require.NoError(t, err)
+			line, err := story.UseOf("812")
+			require.NoError(t, err)
+			assert.Equal(t, test.earlier, line == "job 812: waited 1m, no run recorded\n", line)
+		})
+	}
+}
+
 func TestJobNamedUsesTheNameFromSqueue(t *testing.T) {
 	for name, id := range map[string]uint32{"": 812, "811_3": 812, "811+1": 812} {
 		j := JobNamed(id, name)

@@ -85,7 +85,8 @@ func (s Story) UseOf(job string) (string, error) {
 func (v View) Why(subject string, now time.Time) (Story, error) { return v.WhyWith(subject, now, nil) }
 
 // WhyWith explains a subject like Why, and uses the job's recorded history, if any. For a job that
-// has left Slurm's queue, it describes the end.
+// has left Slurm's queue, it describes the end. It leaves out the history of an earlier job with the
+// number of a job in the queue.
 func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) {
 	subject = strings.TrimSpace(subject)
 	if subject == "" || len(subject) > MaxQuery {
@@ -109,7 +110,7 @@ func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) 
 	default:
 		return Story{}, unknownError(fmt.Sprintf("no job, node or group named %q%s", Printable(subject), v.butUnread()))
 	}
-	if past != nil && len(past.Events) > 0 {
+	if past := t.story.Past; past != nil && len(past.Events) > 0 {
 		past.Use = past.use(now)
 	}
 	t.epilogue()

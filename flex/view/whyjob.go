@@ -40,6 +40,7 @@ func (t *teller) job(subject string, n number) {
 // array summarizes an array with several tasks in the queue.
 func (t *teller) array(id uint32, tasks []Job) {
 	t.subject("job array %d", id)
+	t.disown(tasks[0])
 	alike := map[string][]string{} // tasks by their description in Slurm
 	for _, j := range tasks {
 		set, _, _ := strings.Cut(j.ArrayTask, "%")
@@ -117,6 +118,7 @@ func (t *teller) remains(g Group) {
 func (t *teller) oneJob(j Job, name string) {
 	t.id, t.groups = j.ID, t.groupsOf(j.ID)
 	t.subject("job %s", j.owned(name))
+	t.disown(j)
 	if past := t.story.Past; past != nil {
 		if state := slurm.JobState(j.State); state.Waits() || state.HoldsNodes() && !state.AtWork() {
 			past.requeue()
@@ -146,6 +148,14 @@ func (t *teller) oneJob(j Job, name string) {
 			j.GPUs, j.GPUs+j.Unused)
 	}
 	t.components(j)
+}
+
+// disown drops the record if it is of an earlier job with the number of this job, which is in the
+// queue.
+func (t *teller) disown(j Job) {
+	if past := t.story.Past; past != nil && !past.isOf(j.User, t.SeenAt) {
+		t.story.Past = nil
+	}
 }
 
 // components describes the other components of a heterogeneous job.

@@ -45,7 +45,9 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			answer.Error = err.Error()
 		}
-		answer.Story = newStory(past, now)
+		if story.Past != nil {
+			answer.Story = newStory(past, now)
+		}
 		render(w, status, "answer.html", answer)
 		return
 	}

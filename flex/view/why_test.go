@@ -44,6 +44,12 @@ var stories = []struct {
 			j.Limit, j.User = slurm.ParseLimit(fmt.Sprintf("%d:00:00", 2+i)), "grace"
 		}
 	}, "816"},
+	{"a job of two partitions that lacks nodes in both", func(s *world) {
+		s.halfFull().NodeCount = 2
+	}, "816"},
+	{"a job of two partitions that is too large for one", func(s *world) {
+		s.halfFull().NodeCount = 3
+	}, "816"},
 	{"a job with an unreadable row", func(s *world) {
 		s.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "816", Why: `priority "x": not a number`}}
 	}, "816"},
@@ -339,6 +345,22 @@ func (s *world) full() {
 			Name: memo.Reservation("alpha", noon.Add(left)), Nodes: scenetest.Names(list), Start: noon.Add(left), End: noon.Add(left + 365*24*time.Hour),
 		})
 	}
+}
+
+// halfFull adds jobs on all nodes of partition always, on all but one of partition train, and a job
+// that waits for nodes of either.
+func (s *world) halfFull() *slurm.Job {
+	for i, list := range []string{"alpha-a3-[0-4]", "alpha-a3-[5-6]", "alpha-st-0", "alpha-st-1"} {
+		s.Nodes(list, "ALLOCATED+CLOUD")
+		partition := "train"
+		if i >= 2 {
+			partition = "always"
+		}
+		s.job(uint32(901+i), partition, list, slurm.JobRunning).Limit = slurm.ParseLimit([]string{"20:00:00", "22:00:00", "2:00:00", "5:00:00"}[i])
+	}
+	j := s.pending(816, "Resources")
+	j.Partition = "train,always"
+	return j
 }
 
 func TestJobStartIsBelievedOnlyBeforeOurReservations(t *testing.T) {

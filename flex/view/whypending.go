@@ -27,7 +27,7 @@ func (t *teller) pending(j Job) {
 	if cover != "" {
 		t.lead("No slurmflex daemon runs: no machines are requested for it until an admin starts the daemon or Slurm deletes reservation %s.", cover)
 	}
-	switch full := t.full(j, sets); {
+	switch full := t.full(j); {
 	case j.Obstacle != "":
 		t.lead("%s.", strings.ToUpper(j.Obstacle[:1])+j.Obstacle[1:])
 		if full != "" {
@@ -150,33 +150,28 @@ func (t *teller) doneAt(j Job, done memo.Done) time.Time {
 
 // full explains that jobs hold the nodes that the job needs, and until when. It returns an empty
 // text if nodes are out of service for another reason, or if enough of them are free.
-func (t *teller) full(j Job, sets []NodeSet) string {
-	if !slurm.LacksNodes(j.Reason) || len(sets) == 0 {
+func (t *teller) full(j Job) string {
+	if !slurm.LacksNodes(j.Reason) {
 		return ""
 	}
-	size, free := 0, 0
-	var ends []time.Time // of nodes: when they are free
-	var names []string
-	for _, set := range sets {
-		names = append(names, set.Name)
-		size, free = size+set.Size, free+set.countFree()
-		ends = append(ends, t.freeAt(set)...)
-	}
-	lacks := max(j.NodeCount, 1) - free
-	if lacks <= 0 || lacks > len(ends) || free+len(ends) != size {
+	all, first, ok := t.stocksOf(j)
+	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("%d of %s of %s are in use", len(ends), Count(size, "node"), nodesets(names))
-	if free == 0 {
-		text = fmt.Sprintf("All %s of %s are in use", Count(size, "node"), nodesets(names))
+	text := fmt.Sprintf("%d of %s of %s are in use", len(all.ends), Count(all.size, "node"), nodesets(all.names))
+	if all.free == 0 {
+		text = fmt.Sprintf("All %s of %s are in use", Count(all.size, "node"), nodesets(all.names))
 	}
-	when := "one of them is free"
-	if lacks > 1 {
-		when = fmt.Sprintf("%d of them are free", lacks)
+	them := "them"
+	if len(first.names) < len(all.names) {
+		them = "those of " + nodesets(first.names)
+	}
+	when := "one of " + them + " is free"
+	if lacks := first.lacks(j); lacks > 1 {
+		when = fmt.Sprintf("%d of %s are free", lacks, them)
 	}
 	latest := ""
-	slices.SortFunc(ends, soonestFirst)
-	if at := ends[lacks-1]; at.After(t.now) {
+	if at := first.startOf(j); at.After(t.now) {
 		latest = " at " + t.on(at) + " at the latest"
 	}
 	switch word, _, _ := strings.Cut(j.Reason, ","); {
@@ -188,6 +183,50 @@ func (t *teller) full(j Job, sets []NodeSet) string {
 		return text + ", and jobs of higher priority go first; " + when + latest
 	}
 	return text + ", and jobs of higher priority go first"
+}
+
+// stocksOf returns all flex nodes that the job may get, and those of the partition that has enough of
+// them first: Slurm runs a job in one partition. ok is false if one of the partitions has enough
+// free nodes, or nodes that are neither free nor in use.
+func (t *teller) stocksOf(j Job) (all, first stock, ok bool) {
+	var large []string // partitions
+	for _, partition := range strings.Split(j.Partition, ",") {
+		s := t.stockOf(partition)
+		switch {
+		case s.size < max(j.NodeCount, 1): // it has too few for the job
+			continue
+		case s.lacks(j) <= 0 || s.free+len(s.ends) != s.size:
+			return all, first, false
+		case large == nil || soonestFirst(s.startOf(j), first.startOf(j)) < 0:
+			first = s
+		}
+		large = append(large, partition)
+	}
+	return t.stockOf(strings.Join(large, ",")), first, large != nil
+}
+
+// stock is the flex nodes of partitions.
+type stock struct {
+	names      []string // of the nodesets
+	size, free int
+	ends       []time.Time // when nodes that jobs hold are free, earliest first
+}
+
+// lacks returns the number of nodes that must become free for the job.
+func (s stock) lacks(j Job) int { return max(j.NodeCount, 1) - s.free }
+
+// startOf returns when a job that lacks nodes has enough; zero if unknown.
+func (s stock) startOf(j Job) time.Time { return s.ends[s.lacks(j)-1] }
+
+// stockOf returns the flex nodes of a partition, or of several partitions joined by commas.
+func (t *teller) stockOf(partitions string) (s stock) {
+	for _, set := range t.setsOf(partitions) {
+		s.names = append(s.names, set.Name)
+		s.size, s.free = s.size+set.Size, s.free+set.countFree()
+		s.ends = append(s.ends, t.freeAt(set)...)
+	}
+	slices.SortFunc(s.ends, soonestFirst)
+	return s
 }
 
 // freeAt returns when each node of a nodeset that jobs hold is free at the latest, zero if unknown. A

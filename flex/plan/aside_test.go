@@ -41,7 +41,7 @@ func TestFreeNodesAreSetAsideForAnImportantJob(t *testing.T) {
 	small(w).Limit.Duration = time.Hour + time.Minute
 	assert.NotContains(t, w.inSlurm(), served)
 	assert.Contains(t, held(w), "it needs 4 nodes, and 2 of nodeset a3 are free")
-	assert.Contains(t, held(w), "it needs 1 nodes, and 0 of nodeset a3 are free; others are kept for job 7, which is more important and needs 4")
+	assert.Contains(t, held(w), "it needs 1 node, and 0 of nodeset a3 are free; others are kept for job 7, which is more important and needs 4")
 
 	w = newCrowded()
 	small(w).Limit.Duration = 59 * time.Minute
@@ -322,5 +322,5 @@ func TestReasonsTellForWhichJobNodesAreKept(t *testing.T) {
 	third := *small
 	third.ID, third.ArrayID, third.NodeCount, third.Priority, third.Limit.Duration = 9, 9, 1, 1, 5*time.Hour
 	w.Snap.Jobs = append(w.Snap.Jobs, third)
-	assert.Contains(t, reasons(w), "9: it needs 1 nodes, and 0 of nodeset a3 are free\n", "job 8 has all of them")
+	assert.Contains(t, reasons(w), "9: it needs 1 node, and 0 of nodeset a3 are free\n", "job 8 has all of them")
 }

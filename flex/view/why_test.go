@@ -905,6 +905,38 @@ func TestPendingJobShowsItsRequestedMachines(t *testing.T) {
 	assert.NotContains(t, why(), "within seconds")
 }
 
+// behindDoor adds job 812, which waits pending for machines on these nodes.
+func (s *world) behindDoor(list string) {
+	j := s.pending(812, "ReqNodeNotAvail, May be reserved for other job")
+	names := scenetest.Names(list)
+	j.NodeCount, j.Reservation = len(names), memo.DoorReservation("alpha", "812", noon.Add(-time.Minute))
+	s.Snap.Reservations = append(s.Snap.Reservations,
+		slurm.Reservation{Name: j.Reservation, Nodes: names, Users: []string{"ada"}, Start: noon.Add(4 * time.Minute)})
+}
+
+func TestNodesReservedForAnotherJobAreNotFree(t *testing.T) {
+	s := newWorld()
+	s.behindDoor("alpha-a3-[0-7]")
+	s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-7]", "", time.Minute))
+	s.pending(816, "Resources").NodeCount = 1
+	why := func() string {
+		story, err := s.view().Why("816", noon)
+		require.NoError(t, err)
+		return strings.Join(strings.Fields(story.Text(true)), " ")
+	}
+	assert.Contains(t, why(), "Free in nodeset a3: 0 of 8 nodes (8 reserved for waiting jobs).")
+
+	s.Snap.Reservations[len(s.Snap.Reservations)-1].Nodes = scenetest.Names("alpha-a3-[0-4]")
+	s.Nodes("alpha-a3-7", "ALLOCATED+CLOUD")
+	assert.Contains(t, why(), "Free in nodeset a3: 2 of 8 nodes with 16 GPUs (1 in use, 2 powered down, 5 reserved for waiting jobs).")
+
+	s.Nodes("alpha-a3-6", "IDLE+CLOUD")
+	s.machines("alpha-a3-job-700", "a3", "alpha-a3-6", 90*time.Minute)
+	j := &s.Snap.Jobs[len(s.Snap.Jobs)-1]
+	j.Reason, j.NodeCount = "ReqNodeNotAvail, May be reserved for other job", 2
+	assert.Contains(t, why(), "A --time of 01:28:00 or less may fit on machines that are idle", "it lacks one node besides alpha-a3-5")
+}
+
 func TestWhyExplainsWhyAJobWaitsConfiguring(t *testing.T) {
 	for want, change := range map[string]func(*world, *slurm.Job){
 		"jobs of partition train share nodes": func(s *world, _ *slurm.Job) {

@@ -15,7 +15,7 @@ import (
 
 // pending explains what a job without nodes waits for.
 func (t *teller) pending(j Job) {
-	sets := t.setsOf(j.Partition)
+	sets := t.choiceOf(j.Partition)
 	last := t.lastDone(j, sets)
 	if last != "" && j.isBack() {
 		t.lead("%s", last)
@@ -220,13 +220,53 @@ func (s stock) startOf(j Job) time.Time { return s.ends[s.lacks(j)-1] }
 
 // stockOf returns the flex nodes of a partition, or of several partitions joined by commas.
 func (t *teller) stockOf(partitions string) (s stock) {
-	for _, set := range t.setsOf(partitions) {
+	for _, set := range t.choiceOf(partitions) {
 		s.names = append(s.names, set.Name)
 		s.size, s.free = s.size+set.Size, s.free+set.countFree()
 		s.ends = append(s.ends, t.freeAt(set)...)
 	}
 	slices.SortFunc(s.ends, soonestFirst)
 	return s
+}
+
+// choiceOf returns the flex nodesets of partitions like setsOf. Free nodes that are reserved for
+// other jobs have a state of their own.
+func (t *teller) choiceOf(partitions string) []NodeSet {
+	reserved := map[string]bool{}
+	for _, j := range t.Jobs {
+		names, _ := slurm.Expand(j.Awaits)
+		for _, name := range names {
+			reserved[name] = true
+		}
+	}
+	sets := t.setsOf(partitions)
+	for i, set := range sets {
+		sets[i].States = nil
+		for _, n := range set.States {
+			sets[i].States = append(sets[i].States, n.split(reserved)...)
+		}
+	}
+	return sets
+}
+
+// split gives those of free nodes that are reserved for jobs a state of their own.
+func (n Nodes) split(reserved map[string]bool) (parts []Nodes) {
+	if n.State != idle && n.State != poweredDown {
+		return []Nodes{n}
+	}
+	names, _ := slurm.Expand(n.Nodes)
+	for _, is := range []bool{false, true} {
+		part := n
+		some := keep(names, func(name string) bool { return reserved[name] == is })
+		part.Nodes, part.Count = slurm.Fold(some), len(some)
+		if is {
+			part.State = reservedForJobs
+		}
+		if len(some) > 0 {
+			parts = append(parts, part)
+		}
+	}
+	return parts
 }
 
 // freeAt returns when each node of a nodeset that jobs hold is free at the latest, zero if unknown. A

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -118,7 +119,7 @@ func (h *Handout) obstacle(s *scene.Scene, j *slurm.Job, set *config.NodeSet, of
 	case len(taken) > 0:
 		return fmt.Sprintf("it asks for %s, which other jobs have or which is out of service", slurm.Fold(taken)), true
 	case len(left) < j.NodeCount && j.HetID == 0:
-		return fmt.Sprintf("it needs %d nodes, and %d of nodeset %s are free%s", j.NodeCount, len(left), set.Name, ifAny("; others are ", rest)), true
+		return fmt.Sprintf("it needs %s, and %d of nodeset %s are free%s", action.Amount(j.NodeCount, "node"), len(left), set.Name, ifAny("; others are ", rest)), true
 	case limit != "":
 		return limit, true
 	}

@@ -703,6 +703,29 @@ func TestJobCostCountsFromItsUseOfTheMachines(t *testing.T) {
 	assert.Equal(t, "So far: 5.5 machine hours, 40.0 GPU hours, at least 182.25 USD, shared with other jobs.", soFar())
 }
 
+// One of the job's nodes has a machine of an earlier job, two hours old.
+func TestWaitingJobIsNotChargedForTheEarlierLifeOfAWarmMachine(t *testing.T) {
+	s := newWorld()
+	s.behindDoor("alpha-a3-[0-1]")
+	s.machines("alpha-a3-job-700", "a3", "alpha-a3-0", 20*time.Hour)
+	s.Nodes("alpha-a3-0", "IDLE+CLOUD+RESERVED")
+	s.group(812, request("a1", mig.Accepted, "alpha-a3-1", "", 35*time.Minute))
+	soFar := func() string {
+		story, err := s.view().Why("812", noon)
+		require.NoError(t, err)
+		at := slices.IndexFunc(story.Facts, func(fact string) bool { return strings.HasPrefix(fact, "So far: ") })
+		if at < 0 {
+			return ""
+		}
+		return story.Facts[at]
+	}
+	assert.Empty(t, soFar())
+
+	s.Nodes("alpha-a3-1", "IDLE+CLOUD+RESERVED")
+	s.Machines("alpha-a3-1", "alpha-a3-job-812")[0].Created = noon.Add(-30 * time.Minute)
+	assert.Equal(t, "So far: 0.5 machine hours, 4.0 GPU hours.", soFar(), "this machine was created for it")
+}
+
 // Machines by bulk insert have no group.
 func TestCostOfSpotMachinesCountsFromCreation(t *testing.T) {
 	s := newWorld()

@@ -10,6 +10,7 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // row explains what the nodes of a row are doing, why, and what follows.
@@ -304,7 +305,7 @@ func (t *teller) machine(r Row) {
 }
 
 // soFar adds up the machine time and cost of rows. Machines that were created for the story's job
-// count from their creation, other machines from the start of the job.
+// count from their creation, other machines from the start of the job, so not while it waits.
 func (t *teller) soFar(rows []Row) {
 	var machineHours, gpuHours, money float64
 	currency, unpriced, shared := "", false, false
@@ -313,6 +314,9 @@ func (t *teller) soFar(rows []Row) {
 			continue
 		}
 		hours := float64(r.Count) * max(t.SeenAt.Sub(t.paidSince(r)), 0).Hours()
+		if hours == 0 {
+			continue
+		}
 		machineHours += hours
 		set, _ := t.NodeSet(r.NodeSet)
 		machine, _ := mig.KnownMachine(set.Machine)
@@ -346,7 +350,11 @@ func (t *teller) soFar(rows []Row) {
 // paidSince returns when a row's machines started to count toward the story's cost.
 func (t *teller) paidSince(r Row) time.Time {
 	for _, j := range t.Jobs {
-		if j.ID == t.id && r.MadeFor != t.id && j.StartAt.After(r.Since) {
+		switch {
+		case j.ID != t.id || r.MadeFor == t.id:
+		case slurm.JobState(j.State).Waits():
+			return t.SeenAt
+		case j.StartAt.After(r.Since):
 			return j.StartAt
 		}
 	}

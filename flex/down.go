@@ -48,7 +48,7 @@ func (d *Down) Look(ctx context.Context) (takedown.Plan, error) {
 }
 
 // Run tears everything down and returns what is left: nothing, or what further waiting or retries
-// would not remove.
+// would not remove. With an error it returns what the last successful look found.
 func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
 	var done deeds
 	watch := d.R.Watch
@@ -60,7 +60,11 @@ func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
 	for idle, pause := 0, soonest; ; pause = min(2*pause, latest) {
 		var before int
 		before, d.Options.Told = done.soFar()
-		left, err = d.pass(ctx)
+		var seen takedown.Plan
+		seen, err = d.pass(ctx)
+		if err == nil {
+			left = seen
+		}
 		switch {
 		case errors.Is(err, leader.ErrNotSlurmUser), errors.Is(err, leader.ErrStandby):
 			return left, err

@@ -5,9 +5,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"slurmflex/flex/view"
 )
@@ -84,6 +86,29 @@ func TestUndoOpensOnlyPartitionsThatDownClosed(t *testing.T) {
 	r := w.flex(t, "down", "--yes").exits(t, exitDone)
 	assert.NotContains(t, r.stdout.String(), "to undo:")
 	assert.Contains(t, r.stderr.String(), "down: to undo, if an earlier down has closed it: scontrol update partitionname=train state=up\n")
+}
+
+// down --drain waits for a job that runs for days. The admin gives up, and the partition is closed by then.
+func TestInterruptedDownSaysHowToUndo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(t, "ALLOCATED+CLOUD", 0, 1)
+	w.jobs(t, "812 2:00:00 RUNNING alpha-a3-[0-1]")
+	w.answer(t, "scontrol", `case "$*" in
+*partition) s=UP; if [ -e DIR/closed ]; then s=DOWN; echo >> DIR/looks; fi; echo "PartitionName=train Nodes=alpha-a3-[0-7] State=$s"; exit ;;
+"update partitionname="*) touch DIR/closed; exit ;;
+esac
+`+knowing)
+	r := w.flex(t, "down", "--yes", "--drain")
+	require.NoError(t, r.Start())
+	require.Eventually(t, func() bool {
+		looks, _ := os.ReadFile(w.path("looks"))
+		return len(looks) > 2 // so one of them has ended
+	}, time.Minute, 50*time.Millisecond)
+	require.NoError(t, r.Process.Signal(unix.SIGINT))
+	r.exits(t, exitFailed)
+	assert.Contains(t, r.stderr.String(), "down: to undo: scontrol update partitionname=train state=up\n")
+	assert.Contains(t, r.stderr.String(), "down interrupted")
 }
 
 func TestDownFailsAndNamesRemainingObjects(t *testing.T) {

@@ -141,14 +141,17 @@ func (d *Down) tearDown(ctx context.Context, down *flex.Down) error {
 	over := d.Progress.Begin("taking the cluster down")
 	left, err := down.Run(ctx)
 	over()
-	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("down interrupted: %w; run it again to continue", context.Cause(ctx))
-	case err != nil:
-		return err
-	}
 	for _, command := range left.UndoEarlier {
 		d.say("to undo, if an earlier down has closed it: %s", command)
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("down interrupted: %w; run it again to continue", context.Cause(ctx))
+	}
+	if err != nil {
+		for _, command := range left.Undo {
+			d.say("to undo: %s", command)
+		}
+		return err
 	}
 	if err := view.Write(d.Out, d.JSON, view.TakedownOf(d.cluster(), d.NodeSet, did.Pass().Actions, left)); err != nil || left.Done() {
 		return err

@@ -42,7 +42,9 @@ func TestJobsKnowHowManyNodesWaitAhead(t *testing.T) {
 // taskEpilog ends the output of a batch script with a summary of the job. Slurm discards the standard
 // output of a TaskEpilog, kills it after five seconds, and reports its failures in the job's output.
 const taskEpilog = `#!/bin/sh
-[ -n "$SLURM_STEP_ID" ] || timeout 4 slurmflex why --summary "$SLURM_JOB_ID" >&2
+job=$SLURM_JOB_ID
+[ -z "$SLURM_ARRAY_TASK_ID" ] || job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+[ -n "$SLURM_STEP_ID" ] || timeout 4 slurmflex why --summary "$job" >&2
 exit 0
 `
 

@@ -147,7 +147,7 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 			}
 			assert.Equal(t, before, w.cloud.State().Groups)
 			assert.Equal(t, []string{"regionInstanceGroupManagers.insert"}, w.mutations(), "it is not tried each pass")
-			assert.Equal(t, "flex-start: alpha-a3-job-1 already exists in us-central1 without this cluster's stamp; delete or rename it", w.slurm.comment[1])
+			assert.Equal(t, "flex-start: alpha-a3-job-1 already exists in us-central1 without this cluster's stamp; delete it if nothing needs it, or rename nodeset a3", w.slurm.comment[1])
 
 			call(http.MethodDelete, groups+"/alpha-a3-job-1")
 			w.settle()

@@ -156,7 +156,7 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 		`set AdminComment of job 7: "flex-start: attempt 5 failed: a quota of the project is used up; retrying at 2026-11-21T12:14:00Z"`)
 	in("waits, and names the fix, if a foreign group has its name", seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseExists, time.Second, 9)),
-		`set AdminComment of job 7: "flex-start: alpha-a3-job-7 already exists in us-central1 without this cluster's stamp; `+`delete or rename it"`)
+		`set AdminComment of job 7: "flex-start: alpha-a3-job-7 already exists in us-central1 without this cluster's stamp; `+`delete it if nothing needs it, or rename nodeset a3"`)
 	in("continues at once if that group turns out to be its own", seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseExists, time.Second, 1), groupOf(7)),
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")

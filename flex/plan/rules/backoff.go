@@ -76,7 +76,7 @@ func occupied(w *demand.Wanted, c *demand.Claim) Verdict {
 			return Verdict{Do: Waits, Why: fmt.Sprintf("group %s in %s is left alone because a newer slurmflex created it", g.Name, g.Region)}
 		}
 	}
-	p := scene.NewProblem("group-name-taken", c.Group, "%s already exists in %s without this cluster's stamp; delete or rename it", c.Group, c.Set.Region)
+	p := scene.NewProblem("group-name-taken", c.Group, "%s already exists in %s without this cluster's stamp; delete it if nothing needs it, or rename nodeset %s", c.Group, c.Set.Region, c.Set.Name)
 	switch owner := w.Scene.Seen.Refused[c.Group].Owner; owner {
 	case "":
 	case w.Scene.Config.Cluster:

@@ -273,19 +273,21 @@ func TestMachinesAreNotSetAside(t *testing.T) {
 }
 
 func TestJobThatKeepsMachinesGetsItsOtherNodes(t *testing.T) {
-	w := newWaitingPending()
-	w.salvaging()
-	w.requeued()
-	w.job().NodeCount, w.job().Reason = 4, "ReqNodeNotAvail"
-	w.Nodes("alpha-a3-2", scenetest.PoweredDown)
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-3]")
-	small := *w.job()
-	small.ID, small.ArrayID, small.NodeCount, small.Priority, small.Reason, small.Limit.Duration = 8, 8, 1, 1, "Priority", 3*time.Hour
-	w.Snap.Jobs = append(w.Snap.Jobs, small)
-	w.Nodes("alpha-a3-3", scenetest.Busy)
-	w.Job(6, "train", "alpha-a3-3", slurm.JobRunning)
-	w.Snap.Jobs[2].Start, w.Snap.Jobs[2].Limit = noon.Add(-time.Hour), slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour + time.Minute}
-	assert.NotContains(t, w.inSlurm(), "have job 8 use", "job 7 can start in a minute")
+	for _, needs := range []string{"", "alpha-a3-0", "alpha-a3-[0-1]"} {
+		w := newWaitingPending()
+		w.salvaging()
+		w.requeued()
+		w.job().NodeCount, w.job().Reason, w.job().Needs = 4, "ReqNodeNotAvail", needs
+		w.Nodes("alpha-a3-2", scenetest.PoweredDown)
+		w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-3]")
+		small := *w.job()
+		small.ID, small.ArrayID, small.NodeCount, small.Priority, small.Reason, small.Limit.Duration, small.Needs = 8, 8, 1, 1, "Priority", 3*time.Hour, ""
+		w.Snap.Jobs = append(w.Snap.Jobs, small)
+		w.Nodes("alpha-a3-3", scenetest.Busy)
+		w.Job(6, "train", "alpha-a3-3", slurm.JobRunning)
+		w.Snap.Jobs[2].Start, w.Snap.Jobs[2].Limit = noon.Add(-time.Hour), slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour + time.Minute}
+		assert.NotContains(t, w.inSlurm(), "have job 8 use", "job 7 can start in a minute; it requires: "+needs)
+	}
 }
 
 func TestNodesAreSetAsideInThePlaceThatIsFreeFirst(t *testing.T) {

@@ -60,16 +60,16 @@ func (of *stock) keepsFor(j *slurm.Job) bool {
 	return slices.ContainsFunc(of.aside, func(a share) bool { return a.job == j })
 }
 
-// asks is which nodes a job needs. It has some of them already if it keeps machines after a loss.
+// asks is which nodes a job needs. It has those already that it keeps after the loss of others.
 type asks struct {
-	count, has      int
-	needs, excluded []string
+	count                 int
+	needs, excluded, kept []string
 }
 
 func (h *Handout) asksOf(j *slurm.Job, set *config.NodeSet) (a asks, ok bool) {
 	for m := range h.kept {
 		if m.Set == set && len(m.Machines) > 0 && m.Machines[0].Origin().Job == j.ID {
-			a.has++
+			a.kept = append(a.kept, m.Name)
 		}
 	}
 	var err, bad error
@@ -92,7 +92,7 @@ func (a asks) fit(names []string) []string {
 // it has and the required nodes that are not free yet.
 func (a asks) share(free []string) []string {
 	fit := a.fit(free)
-	most := a.count - a.has - len(without(a.needs, fit))
+	most := a.count - len(a.kept) - len(without(without(a.needs, fit), a.kept))
 	return fit[:max(0, min(len(fit), most))]
 }
 
@@ -102,7 +102,7 @@ func (h *Handout) dueAt(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm
 	ends := map[string]time.Time{}
 	for _, m := range s.Nodes() {
 		end, known := busyUntil(s, m)
-		if own := h.kept[m] && len(m.Machines) > 0 && m.Machines[0].Origin().Job == j.ID; m.Set == set && (known || own) {
+		if m.Set == set && (known || slices.Contains(asks.kept, m.Name)) {
 			ends[m.Name] = scene.Later(end, s.Seen.Now)
 		}
 	}

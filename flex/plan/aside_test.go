@@ -243,6 +243,24 @@ func TestNoMoreNodesAreSetAsideThanHelp(t *testing.T) {
 	}
 }
 
+// A less important job could get the static node as soon as it is idle.
+func TestNoNodesAreSetAsideForAJobThatAlsoNeedsAStaticNode(t *testing.T) {
+	w := newNextToStatic(3)
+	w.job().Priority = 1000
+	small := *w.job()
+	small.ID, small.ArrayID, small.NodeCount, small.Priority, small.Reason, small.Limit.Duration = 8, 8, 1, 1, "Priority", 3*time.Hour
+	w.Snap.Jobs = append(w.Snap.Jobs, small)
+	w.Nodes("alpha-a3-0", scenetest.Busy)
+	running := w.Job(6, "train", "alpha-a3-0", slurm.JobRunning)
+	running.Start, running.Limit = noon.Add(-time.Hour), slurm.Limit{Kind: slurm.LimitSet, Duration: 2 * time.Hour}
+	w.Nodes("alpha-a3-1", "DOWN+CLOUD+DRAIN")
+	assert.Contains(t, w.inSlurm(), "have job 8 use", "job 7 needs the static node")
+
+	w.Nodes("alpha-a3-1", scenetest.Busy)
+	w.Snap.Jobs[2].Nodes = scenetest.Names("alpha-a3-[0-1]")
+	assert.NotContains(t, w.inSlurm(), "have job 8 use", "job 7 can do without it")
+}
+
 func TestNamesOfOneShareAreNotDueInAnother(t *testing.T) {
 	w := waitingPendingIn("node_count_dynamic_max: 8")
 	w.Config.FlexSets()[0].Flex.MaxRunDuration = 7 * 24 * time.Hour

@@ -650,6 +650,10 @@ var mutants = []mutant{
 		"h.rank[j] < h.rank[a.job] || ", "", planner,
 	},
 	{
+		"free nodes are set aside for a job that needs a static node", "flex/plan/demand/aside.go",
+		" || m.Set.IsStatic(m.Index) || s.IsUnread(m)", " || s.IsUnread(m)", planner,
+	},
+	{
 		"an array with an unread throttle counts as unlimited", "flex/observe/throttles.go",
 		"snap.Throttles[a.row.Array()] = leastThrottle", "",
 		[]string{"flex/observe"},

@@ -28,8 +28,9 @@ const (
 )
 
 // setAside keeps free names for a job in that of its nodesets which should have enough nodes first.
-// It keeps none where keep_idle applies: Slurm gives idle machines to less important jobs, so the
-// job could wait for ever while the free names lie idle.
+// It keeps none where keep_idle applies, or if too few nodes without the static ones are due: Slurm
+// gives idle machines to less important jobs, so the job could wait for ever while the free names
+// lie idle.
 func (h *Handout) setAside(s *scene.Scene, stocks map[*config.NodeSet]*stock, k *seeker) {
 	late := lateOf(s, k.job)
 	if late.Unknown || late.Refused != "" || !slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return len(stocks[set].cold) > 0 }) {

@@ -61,7 +61,7 @@ func TestMachinesOfAnIncompleteAllocationAreNotKept(t *testing.T) {
 	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", 20*time.Minute, 40*time.Minute), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
 		job(7, "train", "30:00", configured, "alpha-fix-[0-1]"), started(7, 15*time.Minute))
 	assert.Subset(t, actions(Compute(scene.Of(keeping(t), given))), []string{
-		"return alpha-fix-1 to Slurm and requeue job 7: 1 nodes arrived at 11:45:00 but 1 others did not within gang_timeout 00:10:00",
+		"return alpha-fix-1 to Slurm and requeue job 7: 1 node arrived at 11:45:00 but 1 other did not within gang_timeout 00:10:00",
 		"set nodes alpha-fix-0 power_down",
 	}, "otherwise Slurm would allocate the same machine again, and the allocation would still be incomplete")
 }
@@ -74,7 +74,7 @@ func TestJobReleasesAWarmMachineAfterGangTimeout(t *testing.T) {
 	}
 	assert.Empty(t, actions(Compute(scene.Of(keeping(t), given(9*time.Minute)))))
 	assert.Subset(t, actions(Compute(scene.Of(keeping(t), given(15*time.Minute)))), []string{
-		"return alpha-fix-1 to Slurm and requeue job 8: 1 nodes arrived at 11:45:00 but 1 others did not within gang_timeout 00:10:00",
+		"return alpha-fix-1 to Slurm and requeue job 8: 1 node arrived at 11:45:00 but 1 other did not within gang_timeout 00:10:00",
 		"set nodes alpha-fix-0 power_down",
 	})
 }

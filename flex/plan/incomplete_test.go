@@ -23,7 +23,7 @@ func TestRequeuedJobWithAnOldMachineHasTheFullGangTimeout(t *testing.T) {
 	}
 	assert.Empty(t, planned(t, given(9*time.Minute)))
 	assert.Equal(t, []string{
-		"return alpha-a3-1 to Slurm and requeue job 7: 1 nodes arrived at 11:50:00 but 1 others did not within gang_timeout 00:10:00",
+		"return alpha-a3-1 to Slurm and requeue job 7: 1 node arrived at 11:50:00 but 1 other did not within gang_timeout 00:10:00",
 	}, planned(t, given(10*time.Minute)))
 }
 

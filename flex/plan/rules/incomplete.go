@@ -43,8 +43,8 @@ func noteIncomplete(w *demand.Wanted) {
 		if len(others) == 0 || hope && !w.Scene.IsOld(since, 2*limit) {
 			continue
 		}
-		c.Incomplete = fmt.Sprintf("%s arrived at %s but %d others did not within gang_timeout %s",
-			action.Amount(there, "node"), since.UTC().Format("15:04:05"), len(others), slurm.Clock(limit))
+		c.Incomplete = fmt.Sprintf("%s arrived at %s but %s did not within gang_timeout %s",
+			action.Amount(there, "node"), since.UTC().Format("15:04:05"), action.Amount(len(others), "other"), slurm.Clock(limit))
 		if wouldEnd(w.Scene, holdersOf(w.Scene, others)) {
 			continue
 		}

@@ -1,7 +1,6 @@
 package flex
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,18 +10,8 @@ import (
 
 	"slurmflex/slurm"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
-
-// record gives a pending task of the array a record of its own, as each change of the task does, and
-// returns its job ID.
-func (d *busyDay) record(array uint32, task int) uint32 {
-	address := fmt.Sprintf("%d_%d", array, task)
-	require.NoError(d.t, d.slurm.SetReservationOf(d.t.Context(), address, ""))
-	tasks, err := d.slurm.TaskJobs(d.t.Context(), []string{address})
-	require.NoError(d.t, err)
-	require.Len(d.t, tasks, 1)
-	return tasks[0].ID
-}
 
 // The queue shows one row for all pending tasks of an array.
 func TestTasksThatWaitForSomethingElseAreJudgedByThemselves(t *testing.T) {
@@ -33,21 +22,21 @@ func TestTasksThatWaitForSomethingElseAreJudgedByThemselves(t *testing.T) {
 	}{
 		"a held task with a throttle": {
 			array: fakeslurm.JobSpec{Throttle: 1},
-			begin: func(d *busyDay, id uint32) { require.NoError(d.t, d.slurm.HoldJob(d.t.Context(), d.record(id, 0))) },
+			begin: func(d *busyDay, id uint32) { must.Get(d.slurm.HoldTask(id, 0)) },
 			left:  1,
 		},
 		"a held task, and one node is free": {
 			begin: func(d *busyDay, id uint32) {
 				_, err := d.slurm.Submit(fakeslurm.JobSpec{Partition: "train", Nodes: 7, Limit: 4 * time.Hour, Run: 3 * time.Hour, Priority: 100})
 				require.NoError(d.t, err)
-				require.NoError(d.t, d.slurm.HoldJob(d.t.Context(), d.record(id, 0)))
+				must.Get(d.slurm.HoldTask(id, 0))
 				d.lasts(10 * time.Minute)
 			},
 			left: 1,
 		},
 		"a released task of a held array": {
 			begin: func(d *busyDay, id uint32) {
-				task := d.record(id, 2)
+				task := must.Get(d.slurm.HoldTask(id, 2))
 				require.NoError(d.t, d.slurm.SetPriority(id, 0))
 				require.NoError(d.t, d.slurm.Release(task))
 			},

@@ -19,6 +19,7 @@ type submit struct {
 	partition string
 	nodes     int
 	tasks     int // array tasks; 0: none
+	throttle  int // how many of them may run at once; 0: all
 	limit     time.Duration
 	run       time.Duration
 	priority  uint64
@@ -38,6 +39,7 @@ func (e submit) String() string {
 		text  string
 	}{
 		{e.tasks > 0, fmt.Sprintf("an array of %d", e.tasks)},
+		{e.throttle > 0, fmt.Sprintf("%d at once", e.throttle)},
 		{len(e.also) > 0, "or to " + strings.Join(e.also, ",")},
 		{e.on != "", "on " + e.on},
 		{e.begin == never, "starting in 500,000 weeks"},
@@ -57,7 +59,7 @@ func (e submit) String() string {
 
 func (e submit) strike(w *world, _ int) {
 	spec := fakeslurm.JobSpec{
-		Partition: e.partition, Nodes: e.nodes, Limit: e.limit, Run: e.run, Priority: e.priority, Tasks: e.tasks,
+		Partition: e.partition, Nodes: e.nodes, Limit: e.limit, Run: e.run, Priority: e.priority, Tasks: e.tasks, Throttle: e.throttle,
 		Interactive: e.srun, NoRequeue: e.noRequeue, User: "user", AdminComment: e.comment,
 	}
 	if len(e.also) > 0 {
@@ -122,6 +124,16 @@ func order(job int, what verb) event {
 	}}
 }
 
+// holdTask makes an owner hold an array task.
+func holdTask(job, task int) event {
+	return happening{fmt.Sprintf("hold task %d of job %d", task, job), func(w *world, _ int) {
+		if array, known := w.jobs[job]; known {
+			id, err := w.slurm.HoldTask(array, task)
+			w.journal.note("hold task %d_%d, job %d: %v", array, task, id, err)
+		}
+	}}
+}
+
 // verb is the command of an order.
 type verb string
 
@@ -157,6 +169,9 @@ func randomJob(d dice, job int) submit {
 	e.run = max(time.Minute, e.limit*time.Duration(d.number(10, 100, "run", job))/100)
 	if d.oneIn(6, "array", job) {
 		e.tasks, e.nodes = d.number(2, 5, "tasks", job), cmp.Or(set.shortest, 1)
+		if d.oneIn(2, "throttle", job) {
+			e.throttle = d.number(1, 2, "throttle", job, "tasks")
+		}
 	}
 	if d.oneIn(4, "priority", job) {
 		e.priority = uint64(d.number(1, 100, "how preferred", job))

@@ -32,6 +32,9 @@ func newDay(seed uint64) day {
 			continue
 		}
 		add(at, e)
+		if e.tasks > 0 && d.oneIn(2, "task held", job) {
+			add(at+d.span(time.Second, storm/8, "task held", job, "when"), holdTask(job, d.below(e.tasks, "task held", job, "task")))
+		}
 		for i := range d.below(3, "orders", job) {
 			verbs := []verb{cancel, cancel, cancel, requeue, requeueHold, release, raise, lower, prefer, shrink}
 			if d.oneIn(2, "ordered", job, i) {

@@ -88,6 +88,26 @@ func (c *Cluster) Release(id uint32) error {
 	})
 }
 
+// HoldTask acts like scontrol hold on an array task. A pending task gets a record of its own. HoldTask
+// returns the task's job ID.
+func (c *Cluster) HoldTask(array uint32, task int) (id uint32, err error) {
+	what := fmt.Sprintf("scontrol hold %d_%d", array, task)
+	if err := c.ask(context.Background()); err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	defer c.mu.Unlock()
+	j := c.task(array, fmt.Sprint(task))
+	switch {
+	case j == nil:
+		return 0, refuse(what, "Invalid job id specified", scontrol.ErrUnknownJob)
+	case j.over():
+		return 0, ended(what, j)
+	}
+	j.priority, j.reason = 0, reasonHeld
+	c.stirred = true
+	return j.id, nil
+}
+
 // Start acts like scontrol update jobid=… starttime=now: it ends a job's wait for its begin
 // time.
 func (c *Cluster) Start(id uint32) error {

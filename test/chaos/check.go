@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"slurmflex/flex/apply"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
@@ -20,7 +21,8 @@ type check struct {
 
 	mu        sync.Mutex
 	found     []violation
-	unasked   map[string][]string  // by process: machines deleted in the present pass without a request from Slurm
+	unasked   map[string]int       // by process: how many machines the present pass deletes without a request from Slurm
+	counted   map[string]time.Time // by process and machine: when it was last counted in unasked
 	unwanted  map[string]*unwanted // unneeded requests and nodes
 	lost      map[string]time.Time // by node: since when its machine is lost while everything else is well
 	preempted map[string]sight     // machines
@@ -137,10 +139,11 @@ func (c *check) brake(p *process, name string) {
 		return
 	}
 	c.mu.Lock()
-	if !slices.Contains(c.unasked[p.name], name) { // a call may be repeated
-		c.unasked[p.name] = append(c.unasked[p.name], name)
+	if key := p.name + " " + name; time.Since(c.counted[key]) > apply.Limit { // the same action may repeat a call, beside later passes
+		c.counted[key] = time.Now()
+		c.unasked[p.name]++
 	}
-	n, most := len(c.unasked[p.name]), p.runsWith.Load().Options.MaxDeletions
+	n, most := c.unasked[p.name], p.runsWith.Load().Options.MaxDeletions
 	c.mu.Unlock()
 	if n > most {
 		c.fail(wrongKill, "%s deletes %d machines in one pass that Slurm did not ask to delete, and may delete %d", p.name, n, most)
@@ -205,7 +208,7 @@ func (c *check) pass(p *process) {
 	c.w.calls.pass(st, c.w.setup.cloud.PageLimit)
 	well := c.w.well()
 	c.mu.Lock()
-	c.unasked[p.name] = nil
+	c.unasked[p.name] = 0
 	c.looked = time.Now()
 	c.mu.Unlock()
 	if p.name == "hook" || p.name == "cron" {

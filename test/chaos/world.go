@@ -78,7 +78,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 		w.lockDirs[h] = dir
 	}
 	w.machines = machines{w: w, all: map[string]machine{}}
-	w.check = check{w: w, unasked: map[string][]string{}, unwanted: map[string]*unwanted{}, lost: map[string]time.Time{}, preempted: map[string]sight{}}
+	w.check = check{w: w, unasked: map[string]int{}, counted: map[string]time.Time{}, unwanted: map[string]*unwanted{}, lost: map[string]time.Time{}, preempted: map[string]sight{}}
 	w.main = &service{w: w, name: "daemon", host: primary}
 	w.other = &service{w: w, name: "backup's daemon", host: backup}
 	w.setEdition(0)

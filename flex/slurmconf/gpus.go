@@ -1,6 +1,9 @@
 package slurmconf
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,6 +57,47 @@ func (g GPUs) String() string {
 		return "gpu:" + strconv.Itoa(g.Count)
 	}
 	return "gpu:" + g.Type + ":" + strconv.Itoa(g.Count)
+}
+
+// gresConf is what gres.conf needs.
+type gresConf struct {
+	kinds map[string]bool // the nodes' kinds of Gres, and whether all nodes with that kind have a line
+	lines strings.Builder // for the GPUs, each as a comment
+}
+
+// add adds the Gres of nodes with these parameters.
+func (c *gresConf) add(names string, parameters []Parameter) {
+	for _, p := range parameters {
+		if !strings.EqualFold(p.Key, "Gres") {
+			continue
+		}
+		gpus := ParseGPUs(p.Value)
+		if gpus.Count > 0 {
+			fmt.Fprintf(&c.lines, "# NodeName=%s %s\n", names, gpus.devices())
+		}
+		for item := range strings.SplitSeq(p.Value, ",") {
+			kind, _, _ := strings.Cut(item, ":")
+			others, known := c.kinds[kind]
+			c.kinds[kind] = kind == "gpu" && gpus.Count > 0 && (others || !known)
+		}
+	}
+}
+
+// text returns the lines for gres.conf, and the kinds of Gres for which there are none.
+func (c *gresConf) text() string {
+	if len(c.kinds) == 0 {
+		return ""
+	}
+	var own []string
+	for _, kind := range slices.Sorted(maps.Keys(c.kinds)) {
+		if !c.kinds[kind] {
+			own = append(own, kind)
+		}
+	}
+	if len(own) == 0 {
+		return "\n# For gres.conf:\n" + c.lines.String()
+	}
+	return "\n# For gres.conf (add your own lines for " + strings.Join(own, ", ") + "):\n" + c.lines.String()
 }
 
 // devices returns the gres.conf parameters of these GPUs.

@@ -2,6 +2,7 @@ package slurmconf
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,26 +38,24 @@ func Text(in Input) (string, error) {
 	for _, h := range Hooks() {
 		setting(&b, h.Key, h.Program(in.Programs))
 	}
-	if gres != "" {
-		setting(&b, "GresTypes", "gpu")
+	if len(gres.kinds) > 0 {
+		setting(&b, "GresTypes", strings.Join(slices.Sorted(maps.Keys(gres.kinds)), ","))
 	}
 	for _, rule := range Rules(Needs{Config: in.Config, Version: in.Version}) {
 		_, value := rule.Judge("")
 		setting(&b, rule.Key, value)
 	}
 	b.WriteString(alwaysOn + "\n" + nodes + "\n" + partitionLines(in))
-	if gres != "" {
-		b.WriteString("\n# For gres.conf:\n" + gres)
-	}
+	b.WriteString(gres.text())
 	return b.String(), nil
 }
 
 func setting(b *strings.Builder, key, value string) { fmt.Fprintf(b, "%s=%s\n", key, value) }
 
-// nodeLines returns the lines of slurmflex's nodesets, and the gres.conf lines for nodesets with
-// GPUs, each as a comment.
-func nodeLines(in Input) (nodes, gres string, err error) {
-	var n, g strings.Builder
+// nodeLines returns the lines of slurmflex's nodesets, and what gres.conf needs for them.
+func nodeLines(in Input) (nodes string, gres *gresConf, err error) {
+	var n strings.Builder
+	gres = &gresConf{kinds: map[string]bool{}}
 	for _, set := range in.Config.NodeSets {
 		if set.Size() == 0 {
 			continue
@@ -69,15 +68,13 @@ func nodeLines(in Input) (nodes, gres string, err error) {
 		m := in.Machines[set.Name]
 		parameters, err := nodeParameters(set, m)
 		if err != nil {
-			return "", "", err
+			return "", nil, err
 		}
 		fmt.Fprintf(&n, "# %s\n", about(set, m))
 		fmt.Fprintf(&n, "NodeName=%s%s State=CLOUD\n", names, joined(parameters))
-		if gpus := GPUsOf(set, m.MachineType); gpus.Count > 0 {
-			fmt.Fprintf(&g, "# NodeName=%s %s\n", names, gpus.devices())
-		}
+		gres.add(names, parameters)
 	}
-	return n.String(), g.String(), nil
+	return n.String(), gres, nil
 }
 
 func about(set *config.NodeSet, m Machine) string {

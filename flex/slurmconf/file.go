@@ -32,6 +32,14 @@ type entry struct {
 	key, value string
 }
 
+// name returns the name in a line such as PartitionName=train Nodes=….
+func (e entry) name() string {
+	for word := range strings.FieldsSeq(e.value) {
+		return word
+	}
+	return ""
+}
+
 // Read reads a slurm.conf and the files that it includes. An unreadable file is an error, even an
 // included one, because an incomplete configuration is misleading.
 func Read(path string) (*File, error) {
@@ -131,13 +139,14 @@ func (f *File) Values(key string) []string {
 // KEY=DEFAULT above it, the last one first; of each parameter, the first one counts.
 func (f *File) Record(key, name string) (at Place, parameters []Parameter, ok bool) {
 	for _, e := range slices.Backward(f.entries) {
-		first, rest, _ := strings.Cut(e.value, " ")
-		switch {
-		case !strings.EqualFold(e.key, key):
+		if !strings.EqualFold(e.key, key) {
+			continue
+		}
+		switch first := e.name(); {
 		case !ok && first == name:
-			at, parameters, ok = Place{e.file, e.line}, parametersOf(rest), true
+			at, parameters, ok = Place{e.file, e.line}, parametersOf(e.value), true
 		case ok && strings.EqualFold(first, "DEFAULT"):
-			parameters = append(parameters, parametersOf(rest)...)
+			parameters = append(parameters, parametersOf(e.value)...)
 		}
 	}
 	if !ok {

@@ -67,6 +67,17 @@ func TestRecordHasTheDefaultsAboveIt(t *testing.T) {
 	assert.Equal(t, []Parameter{{"State", "UP"}, {"MaxTime", "2"}, {"MaxTime", "1"}}, parameters)
 }
 
+func TestTabsSeparateTheParametersOfALine(t *testing.T) {
+	f, _, err := files(t, map[string]string{
+		"slurm.conf": "PartitionName=DEFAULT\tState=UP\nPartitionName=train\tNodes=a-[0-7]\tMaxTime=1-0\nPartitionName=\n",
+	})
+	require.NoError(t, err)
+	at, parameters, ok := f.Record("PartitionName", "train")
+	assert.True(t, ok)
+	assert.Equal(t, 2, at.Line)
+	assert.Equal(t, []Parameter{{"Nodes", "a-[0-7]"}, {"MaxTime", "1-0"}, {"State", "UP"}}, parameters)
+}
+
 func TestIncompleteSlurmConfIsAnError(t *testing.T) {
 	for want, text := range map[string]string{
 		"gone.conf: no such file or directory":         "include gone.conf\n",

@@ -96,7 +96,12 @@ func (f *File) add(path string, number int, line string) error {
 	return nil
 }
 
+// include reads a file. In its path, %c is the name of the cluster in lower case, if a line above
+// sets it. Source: slurm.conf(5), INCLUDE MODIFIERS, and its parse_config.c.
 func (f *File) include(path string) error {
+	if _, cluster, ok := f.Setting("ClusterName"); ok {
+		path = strings.ReplaceAll(path, "%c", strings.ToLower(cluster))
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(f.Path), path)
 	}

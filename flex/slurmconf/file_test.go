@@ -78,9 +78,19 @@ func TestTabsSeparateTheParametersOfALine(t *testing.T) {
 	assert.Equal(t, []Parameter{{"Nodes", "a-[0-7]"}, {"MaxTime", "1-0"}, {"State", "UP"}}, parameters)
 }
 
+func TestIncludedPathMayNameTheCluster(t *testing.T) {
+	f, _, err := files(t, map[string]string{
+		"slurm.conf": "ClusterName=Alpha\ninclude %c.conf\nClusterName=beta\n", "alpha.conf": "SuspendTime=300\n",
+	})
+	require.NoError(t, err)
+	_, value, _ := f.Setting("SuspendTime")
+	assert.Equal(t, "300", value)
+}
+
 func TestIncompleteSlurmConfIsAnError(t *testing.T) {
 	for want, text := range map[string]string{
 		"gone.conf: no such file or directory":         "include gone.conf\n",
+		"%c.conf: no such file or directory":           "include %c.conf\nClusterName=alpha\n",
 		"more than 64 files include each other":        "include slurm.conf\n",
 		"/dev/null/slurm.conf: not a directory":        "include /dev/null/slurm.conf\n",
 		fmt.Sprintf("larger than %d MiB", maxConf>>20): string(make([]byte, maxConf+1)),

@@ -43,8 +43,11 @@ func Create(files ...File) (err error) {
 // CheckNew returns an error unless there are no such files, and folders for them.
 func CheckNew(paths ...string) error {
 	for _, path := range paths {
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		switch _, err := os.Lstat(path); {
+		case err == nil:
 			return fmt.Errorf("%s exists already, and init replaces no file; name others with --config and --flex-conf", path)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
 		}
 		if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("folder %s does not exist; create it, or name another file with --config or --flex-conf", filepath.Dir(path))

@@ -103,6 +103,12 @@ func TestAllFilesAreCreatedOrNone(t *testing.T) {
 	assert.ErrorContains(t, CheckNew(filepath.Join(dir, "no", "file")), "folder "+filepath.Join(dir, "no")+" does not exist; create it")
 }
 
+func TestInitNamesWhyItCannotLookForAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	assert.ErrorContains(t, CheckNew(filepath.Join(file, "config.yaml")), "not a directory")
+}
+
 func TestReplacedFileKeepsItsModeAndItsLinks(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }

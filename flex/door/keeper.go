@@ -70,9 +70,11 @@ func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
 	defer k.mu.Unlock()
 	k.near = sweeps.NearDoors(s)
 	k.known = map[string]bool{}
-	for i := range s.Seen.Jobs {
-		if j := &s.Seen.Jobs[i]; waits(j) {
-			k.known[row(j)] = true
+	for _, rows := range [][]slurm.Job{s.Seen.Jobs, s.Seen.Merged} {
+		for i := range rows {
+			if j := &rows[i]; waits(j) {
+				k.known[row(j)] = true
+			}
 		}
 	}
 }

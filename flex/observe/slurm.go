@@ -14,7 +14,7 @@ import (
 // observeSlurm reads nodes before jobs, so that it sees a job that has just started. It records
 // rows that cannot be read.
 func (o Observer) observeSlurm(ctx context.Context, snap *scene.Snapshot) (err error) {
-	snap.Unread = nil
+	snap.Unread, snap.Merged = nil, nil
 	snap.Nodes, err = o.Slurm.Nodes(ctx)
 	if err = snap.Unread.Take(err); err != nil {
 		return fmt.Errorf("read nodes: %w", err)
@@ -65,7 +65,7 @@ func (o Observer) observeTasks(ctx context.Context, snap *scene.Snapshot) error 
 	for i := range snap.Jobs {
 		known[snap.Jobs[i].ID] = i
 	}
-	own := map[uint32][]int{}
+	own, reasons := map[uint32][]int{}, map[uint32]string{}
 	for _, j := range tasks {
 		switch at, isKnown := known[j.ID]; {
 		case !isKnown:
@@ -73,15 +73,29 @@ func (o Observer) observeTasks(ctx context.Context, snap *scene.Snapshot) error 
 			own[j.ArrayID] = append(own[j.ArrayID], j.Tasks()...)
 		case snap.Jobs[at].IsTasks() && j.Reservation != "" && memo.ParseHold(o.Config.Cluster, j.Reservation).Address == j.Address():
 			snap.Jobs[at] = j
+		case snap.Jobs[at].IsTasks():
+			reasons[j.ID] = j.Reason
 		}
 	}
+	separate(snap, own, reasons)
+	return nil
+}
+
+// separate takes the tasks that have rows of their own out of the rows of their arrays, and gives
+// these the reasons of the rest.
+func separate(snap *scene.Snapshot, own map[uint32][]int, reasons map[uint32]string) {
 	for i := range snap.Jobs {
-		if j := &snap.Jobs[i]; j.IsTasks() && len(own[j.ArrayID]) > 0 {
-			j.ArrayTask = j.TasksWithout(own[j.ArrayID])
+		j := &snap.Jobs[i]
+		if !j.IsTasks() || len(own[j.ArrayID]) == 0 {
+			continue
+		}
+		snap.Merged = append(snap.Merged, *j)
+		j.ArrayTask = j.TasksWithout(own[j.ArrayID])
+		if reason, read := reasons[j.ID]; read {
+			j.Reason = reason
 		}
 	}
 	snap.Jobs = slices.DeleteFunc(snap.Jobs, func(j slurm.Job) bool { return j.ArrayTask == "" && len(own[j.ArrayID]) > 0 })
-	return nil
 }
 
 // hiddenTasks returns the addresses of the tasks in rows that hide records of tasks which wait for

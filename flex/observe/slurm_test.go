@@ -36,6 +36,10 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 	row := func(id uint32, task, reservation string) slurm.Job {
 		return slurm.Job{ID: id, ArrayID: 7, ArrayTask: task, State: slurm.JobPending, Reservation: reservation}
 	}
+	because := func(j slurm.Job, reason string) slurm.Job {
+		j.Reason = reason
+		return j
+	}
 	for name, test := range map[string]struct {
 		queue slurm.Job
 		tasks []slurm.Job
@@ -53,6 +57,10 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 			queue: row(7, "0-1", ""), tasks: []slurm.Job{row(7, "1", ""), row(8, "0", first)},
 			want: []slurm.Job{row(7, "1", ""), row(8, "0", first)},
 		},
+		"the row has the reasons of all tasks": {
+			queue: because(row(7, "0-3", ""), "Resources,BeginTime"), tasks: []slurm.Job{because(row(8, "0", ""), "BeginTime"), because(row(7, "1", ""), "Resources")},
+			want: []slurm.Job{because(row(7, "1-3", ""), "Resources"), because(row(8, "0", ""), "BeginTime")},
+		},
 		"all others have started since the queue was read": {
 			queue: row(7, "0-1", ""), tasks: []slurm.Job{row(9, "1", ""), row(8, "0", first)},
 			want: []slurm.Job{row(9, "1", ""), row(8, "0", first)},
@@ -63,6 +71,9 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 			snap := scene.Snapshot{Slurm: scene.Slurm{Jobs: []slurm.Job{test.queue}, Reservations: []slurm.Reservation{{Name: first}, {Name: last}}}}
 			require.NoError(t, o.observeTasks(t.Context(), &snap))
 			assert.Equal(t, test.want, snap.Jobs)
+			if test.queue.Reservation == "" {
+				assert.Equal(t, []slurm.Job{test.queue}, snap.Merged)
+			}
 		})
 	}
 }

@@ -32,6 +32,10 @@ type Slurm struct {
 	Nodes []slurm.Node
 	Jobs  []slurm.Job // read after Nodes, so it includes a job that has just started
 
+	// Merged holds the rows of arrays from which Jobs lists tasks on their own, as the queue showed
+	// them.
+	Merged []slurm.Job
+
 	// Reservations are all reservations in Slurm. A reservation with our prefix and the cluster's
 	// name is ours.
 	Reservations []slurm.Reservation

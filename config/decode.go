@@ -252,7 +252,8 @@ func (s *section) finish() {
 // removed maps keys that an earlier release read, and this release does not know, to their
 // replacements.
 var removed = map[string]string{
-	"slurmflex.max_gates": "set waiting: pending for jobs that start as soon as their machines are up",
+	"slurmflex.capacity_advice": "use slurmflex estimate, which reads only this cluster's waits",
+	"slurmflex.max_gates":       "set waiting: pending for jobs that start as soon as their machines are up",
 }
 
 // ignore returns the unread keys in a section of slurm-gcp, because each release of slurm-gcp adds

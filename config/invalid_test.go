@@ -37,10 +37,9 @@ func TestInvalidFiles(t *testing.T) {
 		want    string // for each line, the text after the name of the file
 	}{
 		// The file as a whole.
-		"advice that is not a boolean": {"interval: 30s", "capacity_advice: 1", `18: slurmflex.capacity_advice: 1 is not a boolean; must be true or false`},
-		"a misspelt key at the top":    {"slurm_bin_dir:", "slurm_bindir:", `3: slurm_bindir: unknown key; did you mean slurm_bin_dir?`},
-		"a key given twice":            {"slurm_bin_dir: /usr/bin", "project: other-project", `3: project: appears twice, first on line 2; keep one`},
-		"a nodeset given twice":        {"  cpu: {nodeset_name: cpu", "  a3: {nodeset_name: a3", `14: nodeset.a3: appears twice, first on line 5; keep one`},
+		"a misspelt key at the top": {"slurm_bin_dir:", "slurm_bindir:", `3: slurm_bindir: unknown key; did you mean slurm_bin_dir?`},
+		"a key given twice":         {"slurm_bin_dir: /usr/bin", "project: other-project", `3: project: appears twice, first on line 2; keep one`},
+		"a nodeset given twice":     {"  cpu: {nodeset_name: cpu", "  a3: {nodeset_name: a3", `14: nodeset.a3: appears twice, first on line 5; keep one`},
 		"a key of a hundred letters": {
 			"  interval:", "  " + strings.Repeat("é", 50) + ":",
 			`18: slurmflex."` + strings.Repeat("é", 40) + `…": unknown key; remove it`,
@@ -377,6 +376,7 @@ func TestInvalidFiles(t *testing.T) {
 		"an interval that is too short":      {"30s", "500ms", `18: slurmflex.interval: 500ms is out of range; must be 1s to 1h0m0s`},
 		"an interval of too many seconds":    {"30s", "3601", `18: slurmflex.interval: 3601 s is above 3600 s; must be 1 to 3600`},
 		"an interval that is not a duration": {"30s", "often", `18: slurmflex.interval: "often" is not a duration; must be 1s to 1h0m0s`},
+		"the removed key of advice":          {"interval: 30s", "capacity_advice: true", `18: slurmflex.capacity_advice: no longer a key; remove it, and use slurmflex estimate, which reads only this cluster's waits`},
 		"a removed key":                      {"interval: 30s", "max_gates: 10", `18: slurmflex.max_gates: no longer a key; remove it, and set waiting: pending for jobs that start as soon as their machines are up`},
 		"no active requests":                 {"interval: 30s", "max_active_requests: 0", `18: slurmflex.max_active_requests: 0 is below 1; must be 1 to 100000`},
 		"a limit for a user below 0":         {"interval: 30s", "max_active_requests_per_user: -1", `18: slurmflex.max_active_requests_per_user: -1 is below 0; must be 0 to 100000`},

@@ -58,8 +58,6 @@ type Options struct {
 	MaxDeletions int `key:"max_deletions_per_pass" was:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10"`
 	// APICalls limits the calls to Compute per second, after a burst of ten seconds' worth.
 	APICalls int `key:"api_calls_per_second" unit:"calls/s" range:"1 to 1000" default:"20" reload:"restart"`
-	// CapacityAdvice makes estimate also query Compute's advice.capacity.
-	CapacityAdvice bool `key:"capacity_advice"`
 	// MetricsByAccount adds Slurm's accounts to the metrics, for anyone who may read them.
 	MetricsByAccount bool `key:"metrics_by_account"`
 	// HTTPAddress is the host:port of metrics, health and status.

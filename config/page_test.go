@@ -308,7 +308,6 @@ var examples = map[string]map[string]string{
 	},
 	"slurmflex": {
 		"api_calls_per_second":         `50`,
-		"capacity_advice":              `true`,
 		"compute_endpoint":             `http://127.0.0.1:8080`,
 		"credentials_file":             `/etc/slurmflex/key.json`,
 		"dearer_after":                 `2h`,

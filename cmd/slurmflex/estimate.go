@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
 	"slurmflex/config"
 	"slurmflex/flex/estimate"
@@ -31,8 +30,7 @@ weekends, in local time. If too few such requests exist, all hours count. An est
 needs at least 10 similar requests that got machines. In the table, a longer time limit
 never starts sooner: numbers that chance puts in the wrong order are averaged. Any user
 may run it, on a host that has the history: see slurmflex.state_dir. It asks Google
-nothing, unless slurmflex.capacity_advice is true: then Compute's advice.capacity is
-shown too.
+nothing.
 
 With --best, a table ranks the ways in which the job could be submitted: in each of
 its partitions, with fewer nodes if --nodes is a range, and with shorter time limits.
@@ -74,15 +72,6 @@ Places whose history is too short are named and left out.`,
 			if q.Short {
 				_, err := fmt.Fprint(cmd.OutOrStdout(), report.Short())
 				return err
-			}
-			if cfg.Options.CapacityAdvice {
-				over := a.progress.Begin("reading Compute's advice")
-				cloud, noCloud := a.cloud(cmd.Context(), cfg, zap.NewNop())
-				if noCloud == nil {
-					defer cloud.Close()
-				}
-				report.Advise(cmd.Context(), cfg, cloud, noCloud, questions)
-				over()
 			}
 			return view.Write(cmd.OutOrStdout(), asJSON, report)
 		}),

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
-	"slurmflex/test/fakegce"
 )
 
 // past writes a history of that many waits for two nodes. The waits last one minute, two minutes
@@ -98,79 +96,10 @@ func TestRunningJobHasNoEstimate(t *testing.T) {
 	w.flex(t, "estimate", "814").exits(t, exitFailed).complains(t, "job 814 is not in Slurm's queue")
 }
 
-// advised returns a world with Compute's advice for its estimates.
-func advised(t *testing.T) *world {
-	t.Helper()
-	w := newWorld(t)
-	w.configure(t, "slurmflex:", "slurmflex:\n  capacity_advice: true")
-	return w
-}
-
-func TestComputesAdviceIsShownWithTheEstimate(t *testing.T) {
-	w := advised(t)
-	w.past(t, 39)
-	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 1)
-	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 3)
-	text := w.flex(t, "estimate", "-p", "train", "-N", "4").exits(t, exitDone).stdout.String()
-	assert.Contains(t, text, "median wait")
-	assert.Contains(t, text, "\n  Compute's advice: obtainability 0.75 of 1, in us-central1-b\n")
-
-	var report estimate.Report
-	out := w.flex(t, "estimate", "-p", "train", "-N", "4", "--json").exits(t, exitDone).stdout
-	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
-	assert.InDelta(t, .75, *report.Estimates[0].Advice.Obtainability, 0)
-	assert.Equal(t, []string{"us-central1-b"}, report.Estimates[0].Advice.Zones)
-
-	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 0)
-	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 0)
-	text = w.flex(t, "estimate", "-p", "train", "-N", "4").exits(t, exitDone).stdout.String()
-	assert.Contains(t, text, "\n  Compute's advice: obtainability 0 of 1\n")
-	checked := w.flex(t, "config", "check", "--live")
-	assert.NotContains(t, checked.stdout.String()+checked.stderr.String(), "capacity_advice")
-}
-
-func TestIndependentNodesMayUseSeveralZones(t *testing.T) {
-	w := advised(t)
-	w.configure(t, "use_job_duration: true", "use_job_duration: true, provisioning: node_by_node")
-	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 1)
-	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 3)
-	text := w.flex(t, "estimate", "-p", "train", "-N", "4").exits(t, exitDone).stdout.String()
-	assert.Contains(t, text, "\n  Compute's advice: obtainability 1 of 1, in us-central1-a, us-central1-b\n")
-}
-
-func TestMissingAdviceIsNotAnError(t *testing.T) {
-	w := advised(t)
-	w.past(t, 39)
-	require.NoError(t, w.cloud.AddFault(fakegce.Fault{
-		Method: "advice.capacity", Status: http.StatusBadRequest, Reason: "invalid",
-		Message: "Invalid value for field 'resource.instanceProperties.scheduling.provisioningModel': 'FLEX_START'. " + strings.Repeat("Really. ", 40),
-	}))
-	r := w.flex(t, "estimate", "-p", "train", "-N", "2").exits(t, exitDone)
-	assert.Empty(t, r.stderr.String())
-	assert.Regexp(t, `(?m)^  Compute gave no advice: read capacity advice of us-central1: 400 invalid: .{0,160}…$`, r.stdout.String())
-	assert.Contains(t, r.stdout.String(), "median wait 20m")
-
-	var report estimate.Report
-	out := w.flex(t, "estimate", "-p", "train", "-N", "4", "--json").exits(t, exitDone).stdout
-	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
-	assert.Nil(t, report.Estimates[0].Advice.Obtainability)
-	assert.Contains(t, report.Estimates[0].Advice.Error, "Really. Really.")
-}
-
-// Many users have no credentials, or credentials of another project.
-func TestAdviceNeedsCredentials(t *testing.T) {
-	w := advised(t)
-	w.past(t, 39)
-	w.write(t, "key.json", "{}") // readable by everyone
-	r := w.flex(t, "estimate", "-p", "train", "-N", "2")
-	r.Env = append(r.Env, "GOOGLE_APPLICATION_CREDENTIALS="+w.path("key.json"))
-	assert.Contains(t, r.exits(t, exitDone).stdout.String(), "\n  Compute gave no advice: GOOGLE_APPLICATION_CREDENTIALS: ")
-}
-
-func TestComputeIsAskedForAdviceOnlyOnRequest(t *testing.T) {
+func TestEstimateAsksComputeNothing(t *testing.T) {
 	w := newWorld(t)
 	w.past(t, 39)
-	assert.NotContains(t, w.flex(t, "estimate", "-p", "train", "-N", "2").exits(t, exitDone).stdout.String(), "advice")
+	w.flex(t, "estimate", "-p", "train", "-N", "2").exits(t, exitDone)
 	assert.Empty(t, w.cloud.Calls())
 }
 

@@ -41,7 +41,6 @@ func (j *judge) compute() {
 	}
 	j.quotas()
 	j.clock()
-	j.advice()
 }
 
 // judge collects differences between a configuration and the world.
@@ -179,17 +178,6 @@ func (j *judge) machine(set *config.NodeSet) (mig.MachineType, bool) {
 		}
 	}
 	return mig.MachineType{}, false
-}
-
-// advice checks access to Compute's own advice, which estimates can do without.
-func (j *judge) advice() {
-	switch err := j.world.Advice; {
-	case err == nil:
-	case mig.CauseOf(err) == mig.CausePermission:
-		j.say(Advice, "slurmflex.capacity_advice", "%v; grant the credentials the permission compute.advice.capacity, or remove this", err)
-	default:
-		j.say(Advice, "slurmflex.capacity_advice", "%v; estimates lack Compute's advice, so remove this if the error persists", err)
-	}
 }
 
 // maxOff is the largest tolerated difference between the clocks. Leases end by Compute's clock, and

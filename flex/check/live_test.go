@@ -24,8 +24,7 @@ type cloud struct {
 	zone   error
 	region error
 	clock  time.Duration // how far Compute's clock is ahead
-	advice error
-	asked  int // number of calls except Groups
+	asked  int           // number of calls except Groups
 }
 
 func (c *cloud) Groups(context.Context, string, []string) ([]mig.Group, map[string]error) {
@@ -56,11 +55,6 @@ func (c *cloud) MachineType(_ context.Context, _, name string) (mig.MachineType,
 
 func (c *cloud) Clock(context.Context, string) (time.Time, error) {
 	return time.Now().Add(c.clock).Truncate(time.Second), nil
-}
-
-func (c *cloud) CapacityAdvice(context.Context, mig.AdviceSpec) (mig.Advice, error) {
-	c.asked++
-	return mig.Advice{}, c.advice
 }
 
 // controller is a Slurm without problems, except for the fields that a test sets.
@@ -249,24 +243,6 @@ func TestPartitionsResumeTimeoutsOverrideTheClusters(t *testing.T) {
 	cfg := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
 	found := Compare(cfg, Observe(t.Context(), cfg, controller{}, &cloud{}, nil, time.Now))
 	assert.ErrorContains(t, found.Problems(), wrong, "for nodes in no partition")
-}
-
-func TestMissingComputeAdviceIsReportedIfEnabled(t *testing.T) {
-	const key = "slurmflex.capacity_advice"
-	refused := func(cause mig.Cause) *cloud {
-		return &cloud{advice: &mig.Error{Op: "read capacity advice of", Object: "us-central1", Cause: cause, Err: errors.New("no")}}
-	}
-	wanted := changed(t, "slurmflex:", "slurmflex:\n  capacity_advice: true")
-	for cause, want := range map[mig.Cause]string{
-		mig.CausePermission: "read capacity advice of us-central1: no; grant the credentials the permission compute.advice.capacity, or remove this",
-		mig.CauseConfig:     "read capacity advice of us-central1: no; estimates lack Compute's advice, so remove this if the error persists",
-	} {
-		found := Compare(wanted, Observe(t.Context(), wanted, controller{}, refused(cause), nil, time.Now))
-		assert.Equal(t, want, keys(found, Advice)[key])
-		assert.NotContains(t, keys(compared(t, refused(cause), controller{}), Advice), key, "capacity_advice is off")
-	}
-	found := Compare(wanted, Observe(t.Context(), wanted, controller{}, &cloud{}, nil, time.Now))
-	assert.NotContains(t, keys(found, Advice), key, "Compute has advice")
 }
 
 func TestGresThatDiffersFromTheMachineIsReported(t *testing.T) {

@@ -36,7 +36,6 @@ type Cloud interface {
 	Zone(ctx context.Context, name string) (mig.Zone, error)
 	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
 	Clock(ctx context.Context, region string) (time.Time, error)
-	CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advice, error)
 }
 
 // Seen is an observation, or the error of the attempt.
@@ -65,7 +64,6 @@ type World struct {
 	Templates map[string]Seen[mig.Template] // by link
 	Machines  map[Offer]Seen[mig.MachineType]
 	Clock     Clock
-	Advice    error // why capacity_advice fails; nil if Compute answers
 }
 
 // Offer is a machine type in a zone.
@@ -208,12 +206,6 @@ func (w *World) observeMachines(ctx context.Context, cfg *config.Config, c Cloud
 		}
 		if t.Err != nil {
 			continue
-		}
-		if cfg.Options.CapacityAdvice && w.Advice == nil {
-			_, w.Advice = c.CapacityAdvice(ctx, mig.AdviceSpec{
-				Region: set.Region, Template: set.Template, Model: set.Flex.Capacity.Model(), Zones: set.Zones,
-				Count: 1, OneZone: set.Flex.Provisioning == config.Queued,
-			})
 		}
 		for _, zone := range set.Zones {
 			at := Offer{zone, t.Is.MachineType}

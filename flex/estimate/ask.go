@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -99,11 +97,11 @@ func timeOf(flag, text string) (time.Duration, error) {
 }
 
 // Answer answers the questions from the history. A cluster without history is an error, unless the
-// output is short or has Compute's advice.
+// output is short.
 func (q Query) Answer(cfg *config.Config, questions []Question, now time.Time) (Report, error) {
 	book, at := NewBook(history.At(now), time.Local), history.At(now)
 	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.Take)
-	if err != nil && !(errors.Is(err, history.ErrNone) && (q.Short || cfg.Options.CapacityAdvice)) {
+	if err != nil && !(errors.Is(err, history.ErrNone) && q.Short) {
 		return Report{}, err
 	}
 	r := Report{Envelope: view.EnvelopeOf("estimate"), Cluster: cfg.Cluster, Bad: tally.Bad}
@@ -125,33 +123,4 @@ func (q Query) Answer(cfg *config.Config, questions []Question, now time.Time) (
 		r.Places = PlacesOf(questions, samples, q.Correlations, cfg.Options.Interval, boots, at)
 	}
 	return r, nil
-}
-
-// Adviser is what Advise needs of Compute.
-type Adviser interface {
-	CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advice, error)
-}
-
-// adviceLimit is for all questions to Compute of one estimate.
-const adviceLimit = 10 * time.Second
-
-// Advise adds Compute's advice to the answers of these questions. An error becomes part of the answer.
-// noCloud says why there is no client of Compute; nil if there is one.
-func (r Report) Advise(ctx context.Context, cfg *config.Config, cloud Adviser, noCloud error, questions []Question) {
-	ctx, cancel := context.WithTimeout(ctx, adviceLimit)
-	defer cancel()
-	for i, q := range questions {
-		advice, err := mig.Advice{}, noCloud
-		if err == nil {
-			set := cfg.FlexSet(q.NodeSet)
-			advice, err = cloud.CapacityAdvice(ctx, mig.AdviceSpec{
-				Region: set.Region, Template: set.Template, Model: set.Flex.Capacity.Model(), Zones: set.Zones,
-				Count: q.Request.Count, OneZone: set.Flex.Provisioning == config.Queued,
-			})
-		}
-		r.Estimates[i].Advice = &Advice{Obtainability: &advice.Obtainability, Zones: advice.Zones}
-		if err != nil {
-			r.Estimates[i].Advice = &Advice{Error: err.Error()}
-		}
-	}
 }

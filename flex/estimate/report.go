@@ -38,21 +38,10 @@ type Answer struct {
 	Change  *Change  `json:"change,omitempty"`  // absent if recent waits are about as long as before
 	Chances []Chance `json:"chances,omitempty"` // of a waiting job
 
-	Advice *Advice `json:"compute_advice,omitempty"` // absent if not requested
-
 	WhatIf []Other `json:"what_if"`
 
 	own    Other // the job's own request, if it has waited
 	shared bool  // by other jobs
-}
-
-// Advice is Compute's advice.capacity for the request, if it were made now.
-type Advice struct {
-	// Obtainability is the probability, 0 to 1, that all nodes are obtained. It is absent with an
-	// error.
-	Obtainability *float64 `json:"obtainability,omitempty"`
-	Zones         []string `json:"zones,omitempty"` // recommended zones
-	Error         string   `json:"error,omitempty"` // why Compute gave no advice
 }
 
 // Other is another request for the nodeset. Zero samples mean that the history lacks similar waits.

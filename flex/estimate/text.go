@@ -68,9 +68,6 @@ func answerText(b *strings.Builder, a Answer) {
 		fmt.Fprintf(b, "  from %s (%d got machines) of %s to %s: %s\n", view.Count(a.Samples, "request"), a.Granted,
 			a.Oldest.Time().Local().Format(time.DateOnly), a.Newest.Time().Local().Format(time.DateOnly), a.Like)
 	}
-	if a.Advice != nil {
-		fmt.Fprintf(b, "  %s\n", a.Advice)
-	}
 	whatIfText(b, a.WhatIf)
 }
 
@@ -152,22 +149,6 @@ func quantiles(o Other) string {
 }
 
 func span(seconds int64) string { return view.Span(time.Duration(seconds) * time.Second) }
-
-// adviceError is the maximum length of an error in the text, in characters. JSON has the whole
-// error.
-const adviceError = 200
-
-// String returns the advice, or why it is missing, on one line.
-func (a *Advice) String() string {
-	if a.Error != "" {
-		return "Compute gave no advice: " + view.Clip(view.Printable(a.Error), adviceError)
-	}
-	text := fmt.Sprintf("Compute's advice: obtainability %.2g of 1", *a.Obtainability)
-	if len(a.Zones) > 0 {
-		text += ", in " + view.Printable(strings.Join(a.Zones, ", "))
-	}
-	return text
-}
 
 // Seconds returns seconds for a view; 0 for nil.
 func Seconds(n *int64) view.Seconds {

@@ -31,7 +31,6 @@ func permissions() []Check {
 		may("list groups", "compute.instanceGroupManagers.list", "list groups"),
 		may("list instances", "compute.instances.list", "list instances"),
 		may("list policies", "compute.resourcePolicies.list", "list policies"),
-		may("read capacity advice", "compute.advice.capacity", "read advice"),
 		may("create groups", "compute.instanceGroupManagers.create, compute.instanceGroups.create, compute.regionOperations.get, "+
 			"and what creating instances needs", "create group"),
 		may("read groups", "compute.instanceGroupManagers.get", "read group"),

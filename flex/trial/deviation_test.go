@@ -167,7 +167,6 @@ var deviations = map[string]deviation{
 	"may list groups":               {fault: fakegce.Fault{Method: "*GroupManagers.list", Times: 1, Status: http.StatusForbidden}},
 	"may list instances":            {fault: fakegce.Fault{Method: "instances.aggregatedList", Times: 1, Status: http.StatusForbidden}},
 	"may list policies":             forbidden("resourcePolicies.list"),
-	"may read capacity advice":      forbidden("advice.capacity"),
 	"may create policies":           forbidden("resourcePolicies.insert"),
 	"may delete policies":           {fault: fakegce.Fault{Method: "resourcePolicies.delete", Times: 1, Status: http.StatusForbidden}},
 	"may create groups":             forbidden("*GroupManagers.insert"),

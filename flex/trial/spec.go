@@ -121,10 +121,6 @@ func (s Spec) policy() mig.PolicySpec {
 	return mig.PolicySpec{Name: s.Policy(), Region: s.Region, Stamp: s.stamp()}
 }
 
-func (s Spec) advice() mig.AdviceSpec {
-	return mig.AdviceSpec{Region: s.Region, Template: s.Template.Link, Model: mig.FlexStart, Zones: s.Zones, Count: 1, OneZone: true}
-}
-
 // tooShort is a lease below Compute's minimum.
 const tooShort = time.Minute
 

@@ -62,10 +62,6 @@ func (t *Trial) steps() []step {
 			_, unseen := t.Cloud.Policies(ctx, t.Spec.Name(), []string{t.Spec.Region})
 			return unseen[t.Spec.Region]
 		})},
-		{"read advice", nil, "", "read capacity advice", call(func(ctx context.Context) error {
-			_, err := t.Cloud.CapacityAdvice(ctx, t.Spec.advice())
-			return err
-		})},
 		{"read missing group", nil, "", "read a group that does not exist", call(func(ctx context.Context) error {
 			_, err := t.Cloud.Group(ctx, t.Spec.Region, t.Spec.Name()+"-none")
 			return err

@@ -21,7 +21,6 @@ type Cloud interface {
 	TakesPartialSuccess(ctx context.Context, cluster string) error
 	Group(ctx context.Context, region, name string) (mig.Group, error)
 	Members(ctx context.Context, region, group string) ([]mig.Member, error)
-	CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advice, error)
 
 	CreatePolicy(ctx context.Context, p mig.PolicySpec) error
 	DeletePolicy(ctx context.Context, region, name string) error

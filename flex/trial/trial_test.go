@@ -40,8 +40,7 @@ func TestReportNamesWhyChecksWereSkipped(t *testing.T) {
 // changes returns the changing calls so far, in the format of Spec.Calls.
 func (w *world) changes() (changes []string) {
 	for _, c := range w.cloud.Calls() {
-		if c.Verb == http.MethodGet || strings.HasSuffix(c.Path, "/wait") || strings.HasSuffix(c.Path, "/listManagedInstances") ||
-			strings.HasSuffix(c.Path, "/advice/capacity") {
+		if c.Verb == http.MethodGet || strings.HasSuffix(c.Path, "/wait") || strings.HasSuffix(c.Path, "/listManagedInstances") {
 			continue
 		}
 		path := strings.Replace(strings.TrimPrefix(c.Path, "/compute/v1/"), "zones/us-central1-b/", "zones/ZONE/", 1)

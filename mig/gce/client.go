@@ -85,7 +85,6 @@ type Client struct {
 	policies         *compute.ResourcePoliciesClient
 	regionOperations *compute.RegionOperationsClient
 	zoneOperations   *compute.ZoneOperationsClient
-	advice           *compute.AdviceClient
 }
 
 // New creates a client. It makes no call to Compute, but the search for credentials may look for a
@@ -123,7 +122,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 // connect creates Google's clients, all of which send their calls through c.http.
 func (c *Client) connect(ctx context.Context) error {
 	google := []option.ClientOption{option.WithHTTPClient(c.http), option.WithEndpoint(c.endpoint)}
-	var errs [8]error
+	var errs [7]error
 	c.groups, errs[0] = compute.NewRegionInstanceGroupManagersRESTClient(ctx, google...)
 	c.requests, errs[1] = compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, google...)
 	c.instances, errs[2] = compute.NewInstancesRESTClient(ctx, google...)
@@ -131,7 +130,6 @@ func (c *Client) connect(ctx context.Context) error {
 	c.policies, errs[4] = compute.NewResourcePoliciesRESTClient(ctx, google...)
 	c.regionOperations, errs[5] = compute.NewRegionOperationsRESTClient(ctx, google...)
 	c.zoneOperations, errs[6] = compute.NewZoneOperationsRESTClient(ctx, google...)
-	c.advice, errs[7] = compute.NewAdviceRESTClient(ctx, google...)
 	return cmp.Or(errs[:]...)
 }
 

@@ -50,7 +50,6 @@ func TestUrgentCallsAreSentFirst(t *testing.T) {
 		const group = "/compute/v1/projects/p/regions/r/instanceGroupManagers/g"
 		come("GET /compute/v1/projects/p/aggregated/instances?maxResults=500")
 		come("POST " + group + "/listManagedInstances")
-		come("POST /compute/v1/projects/p/regions/r/advice/capacity")
 		come("POST " + group + "/resizeRequests")
 		come("POST " + group + "/resizeRequests/r/cancel")
 		come("POST " + group + "/deleteInstances")
@@ -60,7 +59,6 @@ func TestUrgentCallsAreSentFirst(t *testing.T) {
 			"POST " + group + "/resizeRequests/r/cancel", "POST " + group + "/deleteInstances", "DELETE " + group,
 			"POST " + group + "/resizeRequests", "POST /compute/v1/projects/p/regions/r/instances/bulkInsert",
 			"GET /compute/v1/projects/p/aggregated/instances?maxResults=500", "POST " + group + "/listManagedInstances",
-			"POST /compute/v1/projects/p/regions/r/advice/capacity",
 		} {
 			assert.Equal(t, call, <-order)
 		}

@@ -72,8 +72,6 @@ var permissions = map[string][]string{
 	"regionOperations.wait":           {"compute.regionOperations.get"},  // K
 	"zoneOperations.wait":             {"compute.zoneOperations.get"},    // K
 	"globalOperations.aggregatedList": {"compute.globalOperations.list"}, // K
-
-	"advice.capacity": {"compute.advice.capacity"}, // R
 }
 
 // uses call every method of the client, in every way that reaches another method of the API. Each
@@ -130,10 +128,6 @@ var uses = map[string]func(t *testing.T, w world){
 	},
 	"Clock": func(t *testing.T, w world) {
 		_, err := w.Clock(t.Context(), region)
-		require.NoError(t, err)
-	},
-	"CapacityAdvice": func(t *testing.T, w world) {
-		_, err := w.CapacityAdvice(t.Context(), w.adviceAbout(2))
 		require.NoError(t, err)
 	},
 	"CreateGroup": func(t *testing.T, w world) {

@@ -132,8 +132,6 @@ func routes() []route {
 	}
 	add("globalOperations.aggregatedList", get, "aggregated/operations", (*Server).aggregatedOperations, list...)
 
-	add("advice.capacity", post, "regions/{region}/advice/capacity", (*Server).advise)
-
 	add("machineTypes.aggregatedList", get, "aggregated/machineTypes", (*Server).aggregatedMachineTypes, list...)
 	add("machineTypes.get", get, "zones/{zone}/machineTypes/{name}", (*Server).getMachineType)
 	add("regions.get", get, "regions/{region}", (*Server).getRegion)

@@ -1,7 +1,6 @@
 package fakegce
 
 import (
-	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -44,8 +43,6 @@ func TestProvisioningModelMayHaveItsOwnCapacity(t *testing.T) {
 	w.given([]string{"f0"})
 	w.givenRequest("m", "waits", "f1")
 	assert.Equal(t, stateAccepted, w.request("m", "waits").GetState())
-	assert.Equal(t, "0.00", w.obtainable("SPOT"))
-	assert.Equal(t, "1.00", w.obtainable("STANDARD"), "f0 takes none of the others' room")
 	assert.Equal(t, stockedOut, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n2", "n3")))))
 	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n2")))))
 
@@ -64,12 +61,6 @@ func TestProvisioningModelsWithoutOwnCapacityShareTheZones(t *testing.T) {
 	assert.Equal(t, "us-central1-a", w.vm("f0").Zone)
 	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("SPOT", "s0")))))
 	assert.NotEqual(t, "us-central1-a", w.vm("s0").Zone)
-}
-
-// obtainable returns the advised obtainability of one VM of a model.
-func (w *world) obtainable(model string) string {
-	w.t.Helper()
-	return fmt.Sprintf("%.2f", w.advised(adviceAbout(model, 1, "")).Scores.Obtainability)
 }
 
 func TestGPUsCountAgainstTheQuotaOfTheirProvisioningModel(t *testing.T) {

@@ -16,7 +16,7 @@ class Life:
         for step in (
             self.places, self.policies, self.templates, self.group, self.waiting_request,
             self.granted_request, self.instances, self.members, self.shrinking,
-            self.bulk, self.advice, self.reserved, self.preemption, self.maintenance, self.unreachable, self.operations, self.ends,
+            self.bulk, self.reserved, self.preemption, self.maintenance, self.unreachable, self.operations, self.ends,
         ):  # fmt: skip
             self.report.attempt(step.__name__.replace("_", " "), step)
 
@@ -176,16 +176,6 @@ class Life:
             self.done(operation)
         listed = self.aggregated(self.api.instances(), "instances", filter='name eq "[bc]."')
         self.expect(listed, ["b0", "b1", "c0", "c1", "c2"], "the machines of bulkInsert")
-
-    def advice(self):
-        body = {
-            "size": 4,
-            "distributionPolicy": {"targetShape": "ANY_SINGLE_ZONE"},
-            "instanceProperties": {"scheduling": {"provisioningModel": "FLEX_START"}},
-            "instanceFlexibilityPolicy": {"instanceSelections": {"first": {"machineTypes": ["a3-highgpu-8g"]}}},
-        }
-        advice = self.api.advice().capacity(body=body, **REGIONAL).execute()
-        self.expect(advice["recommendations"][0]["scores"]["obtainability"], 1, "obtainability")
 
     def reserved(self):
         body, at = template("bound"), {"instanceGroupManager": "bound", **REGIONAL}

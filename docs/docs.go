@@ -1,9 +1,9 @@
-// Package docs holds the pages to which the daemon's page links.
+// Package docs holds the page to which the daemon's page and the alerts link.
 package docs
 
-import "embed"
+import _ "embed"
 
-// Pages has them by file name.
+// Troubleshooting is the troubleshooting page, in Markdown.
 //
-//go:embed user-guide.md troubleshooting.md reference.md
-var Pages embed.FS
+//go:embed troubleshooting.md
+var Troubleshooting string

@@ -92,8 +92,8 @@ func TestAlertsUseExistingMetricsAndLinkToTheirFix(t *testing.T) {
 	for _, rule := range file.Groups[0].Rules {
 		alerts = append(alerts, rule.Alert)
 		known(t, names, rule.Expr)
-		anchor, packaged := strings.CutPrefix(rule.Annotations["runbook_url"], "file:///usr/share/doc/slurmflex/docs/troubleshooting.md#")
-		assert.True(t, packaged, rule.Alert)
+		anchor, served := strings.CutPrefix(rule.Annotations["runbook_url"], "http://localhost:8918/troubleshooting#")
+		assert.True(t, served, rule.Alert)
 		assert.Regexp(t, `\*Alerts?: [^*]*\b`+rule.Alert+`\b[^*]*\*`, fixes[anchor], "the section that %s leads to", rule.Alert)
 		assert.Contains(t, page, "\n| ["+rule.Alert+"](troubleshooting.md#"+anchor+") | "+rule.Labels["severity"]+" | ")
 		assert.NotEmpty(t, rule.Annotations["summary"], rule.Alert)

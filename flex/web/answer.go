@@ -18,8 +18,7 @@ type answerData struct {
 	Story                 *jobStory // nil unless the subject is a job of the last day
 }
 
-// why answers browsers with a page and other clients with text. A browser that asks about a user or a
-// partition gets the page of their jobs. verbose=1 adds the details to the
+// why answers browsers with a page and other clients with text. verbose=1 adds the details to the
 // text. The page always has them.
 func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 	v, ok := s.view(w)
@@ -37,10 +36,6 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusNotFound
 	}
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		if f := filterFor(v, strings.TrimSpace(query)); err != nil && f.Active() {
-			http.Redirect(w, r, f.With(f.Zoom), http.StatusSeeOther)
-			return
-		}
 		answer := answerData{Cluster: v.Cluster, Query: query, SeenAt: v.SeenAt, Answer: story}
 		if err != nil {
 			answer.Error = err.Error()

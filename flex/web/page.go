@@ -26,8 +26,6 @@ type pageData struct {
 	At       string // time of the observation, as text
 	Verdicts []verdict
 	Tiles    []tile
-	Filter   filter
-	Choices  []choice
 	Bad      []string
 	Unread   bool // a region could not be read
 	Waits    []rowData
@@ -99,7 +97,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	render(w, http.StatusOK, "page.html", newPage(v, s.Board.Day(), filterOf(r.URL.Query()), s.now(r)))
+	render(w, http.StatusOK, "page.html", newPage(v, s.Board.Day(), zoomOf(r.URL.Query().Get("zoom")), s.now(r)))
 }
 
 // now returns the time in the reader's zone, which page.js sends, or else in the daemon's zone.
@@ -114,10 +112,10 @@ func (s *Server) now(r *http.Request) time.Time {
 }
 
 // newPage returns the page for a reader at that time.
-func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
+func newPage(v view.View, day past.Day, z zoom, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: view.Moment(v.SeenAt, now) + now.Format(" MST"),
-		Filter: f, Choices: f.choices(v), Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
+		Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
 		Keys: historyKeys, Since: view.Moment(day.Since, now),
 	}
 	if !v.Unread() {
@@ -129,10 +127,9 @@ func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 	}
 	p.Bad = once(p.Bad)
 	p.Tiles = tilesOf(v)
-	all := slices.Concat(v.Rows, v.Pending())
-	p.Verdicts = verdictsOf(v, p.Bad, all, now)
-	rows := slices.DeleteFunc(slices.Clone(all), func(r view.Row) bool { return !f.shows(v, r) })
-	p.Timeline = newTimeline(rows, v.Jobs, day, f, now)
+	rows := slices.Concat(v.Rows, v.Pending())
+	p.Verdicts = verdictsOf(v, p.Bad, rows, now)
+	p.Timeline = newTimeline(rows, v.Jobs, day, z, now)
 	for _, r := range rows {
 		if r.Waits() || r.State == view.Pending {
 			p.Waits = append(p.Waits, newRow(v, r, now))
@@ -153,10 +150,9 @@ func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 			}
 		}
 	}
-	for _, j := range day.Ended() {
-		if f.showsEnded(j) && len(p.Ended) < endedShown {
-			p.Ended = append(p.Ended, endedData{j, view.Moment(j.EndedAt, now)})
-		}
+	ended := day.Ended()
+	for _, j := range ended[:min(endedShown, len(ended))] {
+		p.Ended = append(p.Ended, endedData{j, view.Moment(j.EndedAt, now)})
 	}
 	failed := map[string]bool{}
 	for i, a := range v.Actions[:min(actionsShown, len(v.Actions))] {

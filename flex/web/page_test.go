@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/docs"
 	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -36,8 +37,8 @@ func shapes(b bar) (all []string) {
 	return all
 }
 
-// day1 is the filter that shows a day.
-var day1 = filterOf(url.Values{"zoom": {"1d"}})
+// day1 is the zoom that shows a day.
+var day1 = zoomOf("1d")
 
 func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	row := func(nodes string, state view.State, ends time.Duration) view.Row {
@@ -68,14 +69,14 @@ func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	assert.Equal(t, []string{"unknown 20.83% 4.17%", "left 25.00% 25.00%"}, shapes(got.Bars[1]), "the time before the daemon's start is unknown")
 	assert.Equal(t, tick{"25.00%", "middle", "now, 12:00"}, got.Now)
 	assert.Equal(t, []tick{{"50.00%", "middle", "18:00"}, {"75.00%", "middle", "00:00"}}, got.Ticks)
-	assert.Nil(t, newTimeline(nil, nil, day, filter{}, noon))
+	assert.Nil(t, newTimeline(nil, nil, day, zooms[0], noon))
 
 	short := row("d", view.Running, 3*time.Hour)
 	assert.Equal(t, []string{"unknown 12.50% 12.50%", "running 25.00% 12.50% planned"},
 		shapes(newTimeline([]view.Row{short}, jobs, day, day1, noon).Bars[0]), "a lease that ends before the time limit")
-	assert.Empty(t, newTimeline(rows[1:2], jobs, day, filterOf(url.Values{"zoom": {"1h"}}), noon).Bars[0].End, "outside")
+	assert.Empty(t, newTimeline(rows[1:2], jobs, day, zoomOf("1h"), noon).Bars[0].End, "outside")
 	for zoom, width := range map[string]string{"1h": "75.00%", "7d": "3.57%"} {
-		planned := newTimeline(rows[1:2], jobs, day, filterOf(url.Values{"zoom": {zoom}}), noon).Bars[0].Pieces
+		planned := newTimeline(rows[1:2], jobs, day, zoomOf(zoom), noon).Bars[0].Pieces
 		assert.Equal(t, width, planned[len(planned)-len(planned)/2].Width, zoom)
 	}
 	for range mostBars + 2 {
@@ -124,7 +125,7 @@ func TestTimelineFitsTheLeases(t *testing.T) {
 		return view.Row{State: view.Running, Since: noon.Add(-time.Minute), EndsAt: noon.Add(left)}
 	}
 	width := func(rows ...view.Row) string {
-		tl := newTimeline(rows, nil, past.Day{}, filterOf(nil), noon)
+		tl := newTimeline(rows, nil, past.Day{}, zooms[0], noon)
 		assert.NotEmpty(t, tl.Ticks)
 		return tl.Bars[0].Pieces[len(tl.Bars[0].Pieces)-1].Width
 	}
@@ -132,7 +133,7 @@ func TestTimelineFitsTheLeases(t *testing.T) {
 	assert.Equal(t, "50.00%", width(lease(10*time.Minute), lease(10*time.Minute), lease(7*24*time.Hour)), "a long one is cut")
 	assert.Equal(t, "75.00%", width(lease(7*24*time.Hour+12*time.Hour)))
 	assert.Equal(t, "75.00%", width(lease(100*24*time.Hour)))
-	links := newTimeline([]view.Row{lease(time.Minute)}, nil, past.Day{}, filterOf(nil), noon).Zooms
+	links := newTimeline([]view.Row{lease(time.Minute)}, nil, past.Day{}, zooms[0], noon).Zooms
 	assert.Equal(t, zoomLink{"leases", "/?zoom=leases", true}, links[0])
 }
 
@@ -154,8 +155,6 @@ func TestPageShowsPendingJobs(t *testing.T) {
 	assert.Contains(t, page, "<td>28 nodes for 01:00:00–14:00:00</td>")
 	assert.Contains(t, page, "pending in partition train: Priority")
 	assert.NotContains(t, page, "No jobs are waiting")
-	assert.NotContains(t, w.get("/?user=grace").Body.String(), `<tr class="pending">`)
-	assert.Contains(t, w.get("/?state=pending").Body.String(), `<tr class="pending">`)
 }
 
 // U8: all tiles looked equally important.
@@ -174,9 +173,9 @@ func TestPageAnswersFirstWhatIsWrongWaitsAndCosts(t *testing.T) {
 	}
 	all := verdictsOf(v, []string{"first", "second"}, v.Rows, noon)
 	assert.Equal(t, []verdict{
-		{Title: "Problems", Value: "2, 1 job held", Text: "first", Kind: wrong, More: 1, Link: "#problems", Help: "/docs/troubleshooting?section=problems"},
-		{Title: "Jobs waiting", Value: "2, longest 2h00m", Text: "ada’s 812: last attempt: capacity", Link: "#waiting", Help: "/docs/user-guide?section=see-why-a-job-waits"},
-		{Title: "Machines without a job", Value: "2, 16 GPUs, 80 USD/h", Text: "c: idle, d: down", Kind: money, Link: "#machines", Help: "/docs/troubleshooting?section=machines-cost-money-without-a-job"},
+		{Title: "Problems", Value: "2, 1 job held", Text: "first", Kind: wrong, More: 1, Link: "#problems", Help: "/troubleshooting#problems"},
+		{Title: "Jobs waiting", Value: "2, longest 2h00m", Text: "ada’s 812: last attempt: capacity", Link: "#waiting", Help: "/troubleshooting#a-job-waits-too-long"},
+		{Title: "Machines without a job", Value: "2, 16 GPUs, 80 USD/h", Text: "c: idle, d: down", Kind: money, Link: "#machines", Help: "/troubleshooting#machines-cost-money-without-a-job"},
 	}, all)
 	for _, is := range verdictsOf(view.View{SeenAt: noon}, nil, nil, noon) {
 		assert.Equal(t, calm, is.Kind, is.Title)
@@ -192,72 +191,26 @@ func TestPageAnswersFirstWhatIsWrongWaitsAndCosts(t *testing.T) {
 	assert.Equal(t, tile{"GPUs used", "8", plain}, tilesOf(v)[3])
 }
 
-func TestPageLinksToExistingDocumentation(t *testing.T) {
+// L3: the alerts linked to a file of the controller.
+func TestPageAndAlertsLinkToSectionsOfTroubleshooting(t *testing.T) {
 	w := newWorld()
 	w.pass("ada")
-	page := w.get("/").Body.String()
-	links := regexp.MustCompile(`"(/docs/[^"]*)"`).FindAllStringSubmatch(page, -1)
-	require.Greater(t, len(links), 4)
-	for _, link := range links {
-		answer := w.get(template.HTMLEscapeString(link[1]))
-		assert.Equal(t, http.StatusOK, answer.Code, link[1])
-		assert.Contains(t, answer.Body.String(), `<pre class="doc">#`, link[1])
-	}
-	part := w.get(docLink("troubleshooting", "problems")).Body.String()
-	assert.NotContains(t, part, "page.js", "a text that is being read is not replaced")
-	assert.NotContains(t, part, "## Messages of the commands")
-	for _, unknown := range []string{"/docs/security", "/docs/reference?section=none", "/docs/docs.go", "/docs/..%2freference"} {
-		assert.Equal(t, http.StatusNotFound, w.get(unknown).Code, unknown)
-	}
-}
-
-func TestSearchFindsUsersAndPartitions(t *testing.T) {
-	w := newWorld()
-	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Slurm: scene.Slurm{Jobs: []slurm.Job{
-		{ID: 901, ArrayID: 900, ArrayTask: "3", User: "ada", Partition: "train", State: slurm.JobPending},
-		{ID: 902, ArrayID: 900, ArrayTask: "4", User: "ada", Partition: "train", State: slurm.JobPending},
-		{ID: 950, ArrayID: 950, User: "grace", Partition: "train", State: slurm.JobPending},
-	}}}), plan.Plan{})
-	w.Board.Stood(nil)
-	for query, want := range map[string]string{"ada": "/?user=ada&zoom=leases", "train": "/?partition=train&zoom=leases"} {
-		answer := w.get("/why?q="+query, asBrowser)
-		assert.Equal(t, http.StatusSeeOther, answer.Code, query)
-		assert.Equal(t, want, answer.Header().Get("Location"))
-		assert.Equal(t, http.StatusNotFound, w.get("/why?q="+query).Code, "a program gets the error")
-	}
-	assert.Equal(t, http.StatusOK, w.get("/why?q=900", asBrowser).Code, "an array is explained")
-	assert.Equal(t, http.StatusNotFound, w.get("/why?q=mallory", asBrowser).Code)
-}
-
-func TestPageIsFilteredByUserPartitionAndState(t *testing.T) {
-	w := newWorld()
-	w.pass("ada")
-	shown := func(query string) (jobs string) {
-		page := w.get("/" + query).Body.String()
-		for _, job := range []string{"812", "813"} {
-			if strings.Contains(page, `<a href="/why?q=`+job+`">`) {
-				jobs += job + " "
-			}
-		}
-		return jobs
-	}
-	for query, want := range map[string]string{
-		"": "812 813 ", "?user=ada": "812 813 ", "?user=grace": "", "?partition=ada": "812 ", "?partition=train": "",
-		"?state=running": "813 ", "?state=queued&user=ada": "812 ", "?state=queued&zoom=7d": "812 ", "?user=&zoom=x&state=": "812 813 ",
-	} {
-		assert.Equal(t, want, shown(query), query)
-	}
-	v, err := w.Board.View()
+	text := w.get("/troubleshooting").Body.String()
+	rules, err := os.ReadFile("../../scripts/prometheus/slurmflex.rules.yaml")
 	require.NoError(t, err)
-	idle := view.Row{NodeSet: "a3", State: view.Idle}
-	assert.True(t, filter{Partition: "train"}.shows(v, idle), "the partition has its nodeset")
-	assert.False(t, filter{Partition: "other"}.shows(v, idle))
-	page := w.get("/?user=grace&zoom=7d").Body.String()
-	assert.Contains(t, page, "<option selected>grace</option>", "the chosen value is visible")
-	assert.Contains(t, page, "<option>train</option>")
-	assert.Contains(t, page, "No jobs are waiting that the filter shows.")
-	assert.Contains(t, page, `<a href="/?zoom=7d">show all</a>`)
-	assert.Contains(t, w.get("/?user=ada&zoom=7d").Body.String(), `<a href="/?user=ada&amp;zoom=1h">1 h</a>`, "zooming keeps the filter")
+	for what, from := range map[string]string{"the page": w.get("/").Body.String(), "the alert rules": string(rules)} {
+		links := regexp.MustCompile(`/troubleshooting#([\w-]+)`).FindAllStringSubmatch(from, -1)
+		require.NotEmpty(t, links, what)
+		for _, link := range links {
+			assert.Equal(t, 1, strings.Count(text, `<pre class="doc" id="`+link[1]+`">## `), "%s: %s", what, link[1])
+		}
+	}
+	assert.NotContains(t, text, "page.js", "a text that is being read is not replaced")
+	var whole strings.Builder
+	for _, s := range sectionsOf(docs.Troubleshooting) {
+		whole.WriteString(s.Text)
+	}
+	assert.Equal(t, docs.Troubleshooting, whole.String())
 }
 
 func TestJobPageHasItsStoryAfterTheEnd(t *testing.T) {
@@ -274,7 +227,6 @@ func TestJobPageHasItsStoryAfterTheEnd(t *testing.T) {
 	assert.Contains(t, story, `<p class="lead">It ended at 13:00:00 (0s ago). No run of it was recorded.</p>`)
 	assert.Contains(t, story, `<time datetime="2026-11-21T13:00:00Z">13:00:00</time> <b>ended</b> <small>+1h00m</small>`)
 	assert.Contains(t, w.get("/").Body.String(), `Ended jobs (1)`, "of a partition with flex-start nodes")
-	assert.NotContains(t, w.get("/?state=running").Body.String(), `Ended jobs`)
 	assert.Nil(t, newStory(nil, noon))
 	assert.NotContains(t, w.get("/why?q=814", asBrowser).Body.String(), "Timeline")
 }
@@ -368,10 +320,10 @@ func TestTicksAreMidnightsAfterAClockChange(t *testing.T) {
 	zone, err := time.LoadLocation("America/New_York")
 	require.NoError(t, err)
 	now := time.Date(2026, 11, 1, 20, 0, 0, 0, zone)
-	f := filterOf(url.Values{"zoom": {"7d"}})
+	z := zoomOf("7d")
 	row := view.Row{NodeSet: "a3", Nodes: "a", State: view.Running, Since: now.Add(-time.Hour), EndsAt: now.Add(100 * time.Hour)}
-	tl := newTimeline([]view.Row{row}, nil, past.Day{}, f, now)
-	shown := span{from: now.Add(-f.Zoom.length / 4), to: now.Add(3 * f.Zoom.length / 4)}
+	tl := newTimeline([]view.Row{row}, nil, past.Day{}, z, now)
+	shown := span{from: now.Add(-z.length / 4), to: now.Add(3 * z.length / 4)}
 	for _, tick := range tl.Ticks {
 		day, err := time.ParseInLocation("Jan 2 2006", tick.Text+" 2026", zone)
 		require.NoError(t, err)

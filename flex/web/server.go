@@ -113,12 +113,12 @@ func (s *Server) Handler() http.Handler {
 // routes maps paths to handlers.
 func (s *Server) routes() map[string]http.Handler {
 	all := map[string]http.Handler{
-		"/{$}":         http.HandlerFunc(s.page),
-		"/status.json": http.HandlerFunc(s.status),
-		"/why":         http.HandlerFunc(s.why),
-		"/docs/{page}": http.HandlerFunc(s.docs),
-		"/story.json":  http.HandlerFunc(s.story),
-		"/healthz":     http.HandlerFunc(s.health),
+		"/{$}":             http.HandlerFunc(s.page),
+		"/status.json":     http.HandlerFunc(s.status),
+		"/why":             http.HandlerFunc(s.why),
+		"/troubleshooting": http.HandlerFunc(s.troubleshooting),
+		"/story.json":      http.HandlerFunc(s.story),
+		"/healthz":         http.HandlerFunc(s.health),
 	}
 	for _, name := range []string{"style.css", "page.js", "icon.svg"} {
 		all["/"+name] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "assets/"+name) })

@@ -44,6 +44,11 @@ var zooms = []zoom{
 	{"7d", "7 d", 7 * 24 * time.Hour, 48 * time.Hour, "Jan 2"},
 }
 
+// zoomOf returns the zoom with that name, or the first one if there is none.
+func zoomOf(name string) zoom {
+	return zooms[max(0, slices.IndexFunc(zooms, func(z zoom) bool { return z.Name == name }))]
+}
+
 type zoomLink struct {
 	Text, URL string
 	Current   bool
@@ -72,7 +77,7 @@ var leaseKeys = []key{
 }
 
 // newTimeline draws the machines of these rows; nil without machines.
-func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, f filter, now time.Time) *timeline {
+func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, shows zoom, now time.Time) *timeline {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r view.Row) bool {
 		return r.Waits() || r.State == view.Pending || r.Since.IsZero() || r.State == view.Cancelling
 	})
@@ -83,7 +88,9 @@ func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, f filter, now t
 	t := &timeline{More: max(0, len(rows)-mostBars)}
 	rows = rows[:len(rows)-t.More]
 	t.Height = axisHeight + barStep*len(rows)
-	shows := f.Zoom
+	for _, z := range zooms {
+		t.Zooms = append(t.Zooms, zoomLink{z.Text, "/?zoom=" + z.Name, z == shows})
+	}
 	if shows.length == 0 {
 		shows = fit(rows, now)
 	}
@@ -100,9 +107,6 @@ func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, f filter, now t
 	t.Keys = slices.DeleteFunc(slices.Clone(leaseKeys), func(k key) bool { return !used[k.Kind] })
 	t.Now = tick{percent(shown.at(now)), "middle", "now, " + now.Format("15:04")}
 	t.Ticks = ticks(shown, shows, now)
-	for _, z := range zooms {
-		t.Zooms = append(t.Zooms, zoomLink{z.Text, f.With(z), z == f.Zoom})
-	}
 	return t
 }
 

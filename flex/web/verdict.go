@@ -15,7 +15,7 @@ type verdict struct {
 	Title, Value, Text string
 	Kind               string // as of tiles
 	More               int    // number of further problems
-	Link, Help         string // to the details on the page, and to the documentation; empty without a text
+	Link, Help         string // to the details on the page, and to the troubleshooting page; empty without a text
 }
 
 // verdictsOf answers whether something is wrong, who waits and why, and what costs money for nothing.
@@ -27,7 +27,7 @@ func wrongOf(v view.View, problems []string) verdict {
 	is := verdict{Title: "Problems", Value: "none", Kind: calm}
 	if len(problems) > 0 {
 		is.Text, is.More, is.Link = view.Clip(problems[0], clipped), len(problems)-1, "#problems"
-		is.Value, is.Kind, is.Help = fmt.Sprint(len(problems)), wrong, docLink("troubleshooting", "problems")
+		is.Value, is.Kind, is.Help = fmt.Sprint(len(problems)), wrong, "/troubleshooting#problems"
 	}
 	if held := v.Totals().Held; held > 0 {
 		is.Value, is.Kind = fmt.Sprintf("%d, %s held", len(problems), view.Count(held, "job")), wrong
@@ -42,7 +42,7 @@ const clipped = 140
 // first reason of pending ones.
 func waitOf(v view.View, rows []view.Row, now time.Time) verdict {
 	t := v.Totals()
-	is := verdict{Title: "Jobs waiting", Value: fmt.Sprint(t.Waiting), Help: docLink("user-guide", "see-why-a-job-waits")}
+	is := verdict{Title: "Jobs waiting", Value: fmt.Sprint(t.Waiting), Help: "/troubleshooting#a-job-waits-too-long"}
 	var first *view.Row
 	for i, r := range rows {
 		switch {
@@ -93,6 +93,6 @@ func wasteOf(v view.View, rows []view.Row, now time.Time) verdict {
 	if price > 0 {
 		is.Value += fmt.Sprintf(", %.0f %s/h", price, currency)
 	}
-	is.Text, is.Help = view.Clip(strings.Join(nodes, ", "), clipped), docLink("troubleshooting", "machines-cost-money-without-a-job")
+	is.Text, is.Help = view.Clip(strings.Join(nodes, ", "), clipped), "/troubleshooting#machines-cost-money-without-a-job"
 	return is
 }

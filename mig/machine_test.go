@@ -33,7 +33,7 @@ func TestFlexStartGPUsCountTowardsPreemptibleQuota(t *testing.T) {
 }
 
 func TestQuotaMissingFromRegionIsUnknown(t *testing.T) {
-	r := Region{Quotas: []Quota{{"A", 0, 0}, {"B", 8, 1}}}
+	r := Region{Quotas: []Quota{{"A", 0}, {"B", 8}}}
 	for metric, want := range map[string]struct {
 		limit float64
 		shown bool
@@ -50,29 +50,21 @@ func TestProjectWithoutPreemptibleQuotaUsesStandardQuota(t *testing.T) {
 		quotas []Quota
 		want   string
 	}{
-		"both":                           {[]Quota{{standard, 8, 0}, {preemptible, 16, 0}}, preemptible},
-		"none that is preemptible":       {[]Quota{{standard, 8, 0}, {preemptible, 0, 0}}, standard},
-		"none at all":                    {[]Quota{{standard, 0, 0}, {preemptible, 0, 0}}, preemptible},
-		"the standard one is not shown":  {[]Quota{{preemptible, 0, 0}}, preemptible},
-		"only the standard one is shown": {[]Quota{{standard, 8, 0}}, standard},
-		"neither is shown":               {[]Quota{{"INSTANCES", 8, 0}}, ""},
+		"both":                           {[]Quota{{standard, 8}, {preemptible, 16}}, preemptible},
+		"none that is preemptible":       {[]Quota{{standard, 8}, {preemptible, 0}}, standard},
+		"none at all":                    {[]Quota{{standard, 0}, {preemptible, 0}}, preemptible},
+		"the standard one is not shown":  {[]Quota{{preemptible, 0}}, preemptible},
+		"only the standard one is shown": {[]Quota{{standard, 8}}, standard},
+		"neither is shown":               {[]Quota{{"INSTANCES", 8}}, ""},
 	} {
 		q, shown := Region{Quotas: test.quotas}.GPUQuota(GPUs{Type: "nvidia-l4"})
 		assert.Equal(t, test.want, q.Metric, name)
 		assert.Equal(t, test.want != "", shown, name)
 	}
-	both := Region{Quotas: []Quota{{standard, 8, 0}, {preemptible, 16, 0}}}
+	both := Region{Quotas: []Quota{{standard, 8}, {preemptible, 16}}}
 	q, shown := both.GPUQuota(GPUs{Type: "nvidia-l4", OnDemand: true})
 	assert.True(t, shown)
 	assert.Equal(t, standard, q.Metric, "on demand")
-}
-
-func TestFlexQuotasListsEachRelevantQuotaOnce(t *testing.T) {
-	r := Region{Quotas: []Quota{{"STATIC_ADDRESSES", 8, 8}, {"INSTANCES", 9, 1}, {"PREEMPTIBLE_NVIDIA_L4_GPUS", 4, 2}, {"INSTANCE_GROUPS", 5, 0}}}
-	assert.Equal(t, []Quota{{"INSTANCE_GROUPS", 5, 0}, {"INSTANCES", 9, 1}, {"PREEMPTIBLE_NVIDIA_L4_GPUS", 4, 2}},
-		r.FlexQuotas([]GPUs{{Type: "nvidia-l4"}, {}, {Type: "nvidia-l4"}}))
-	assert.InDelta(t, 0.5, r.Quotas[2].Full(), 0)
-	assert.InDelta(t, 1, Quota{Limit: 0}.Full(), 0, "nothing more can be had")
 }
 
 func fit() Template {

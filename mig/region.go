@@ -13,16 +13,8 @@ func GroupQuotas() []string { return []string{"INSTANCE_GROUPS", "REGIONAL_INSTA
 
 // Quota is a quota of a project in one region.
 type Quota struct {
-	Metric       string // the API's name, such as PREEMPTIBLE_NVIDIA_H100_GPUS
-	Limit, Usage float64
-}
-
-// Full returns usage divided by limit: 0 to 1, or more than 1 if the limit was lowered.
-func (q Quota) Full() float64 {
-	if q.Limit <= 0 {
-		return 1
-	}
-	return q.Usage / q.Limit
+	Metric string // the API's name, such as PREEMPTIBLE_NVIDIA_H100_GPUS
+	Limit  float64
 }
 
 // Region is a region as Compute describes it.
@@ -65,23 +57,6 @@ func (r Region) GPUQuota(gpus GPUs) (q Quota, shown bool) {
 		return standard, true
 	}
 	return q, shown
-}
-
-// FlexQuotas returns each quota that machines with such GPUs, their groups and their requests count
-// towards, once, as far as Compute shows it.
-func (r Region) FlexQuotas(gpus []GPUs) []Quota {
-	var all []Quota
-	for _, metric := range append(GroupQuotas(), ActiveRequestsQuota, "INSTANCES") {
-		if q, shown := r.Quota(metric); shown {
-			all = append(all, q)
-		}
-	}
-	for _, those := range gpus {
-		if q, shown := r.GPUQuota(those); shown && !slices.Contains(all, q) {
-			all = append(all, q)
-		}
-	}
-	return all
 }
 
 // Zone is a zone as Compute describes it.

@@ -18,9 +18,7 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 	return a.daemon().ViewOr(ctx, cfg, wrong, func() (v view.View, err error) {
 		log := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
 		err = a.with(ctx, cfg, log, func(r *flex.Reconciler) error {
-			quotasRead := a.quotas.Now(ctx, cfg.FlexRegions())
 			seen, p, err := r.Look(ctx)
-			quotasRead()
 			if err == nil {
 				v = view.Of(seen, p)
 				a.filler(cfg, log.Logger).Fill(&v)

@@ -21,8 +21,6 @@ import (
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
 	"slurmflex/flex/notify"
-	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
 	"slurmflex/flex/usage"
@@ -83,7 +81,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 		fill.Fill(v)
 		notifier.Fill(v)
 	}
-	board.Keep = func(s *scene.Scene, p plan.Plan) { fill.Keep(ctx, s, p) }
+	board.Keep = fill.Keep
 	r.Watch, r.Promises = flex.Watchers{board, doors, notifier, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &reload.Reloader{

@@ -40,7 +40,6 @@ type app struct {
 	progress terminal.Progress
 	measures *metrics.Metrics  // nil before the first pass
 	history  *history.Recorder // nil before the first pass
-	quotas   *filler.Quotas    // nil before the first pass
 }
 
 func (a *app) config() (*config.Config, error) {
@@ -87,7 +86,6 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do fun
 	defer cloud.Close()
 	a.history = history.New(cfg, log.Logger, func(jobs []uint32) (map[uint32]string, error) { return a.scheduler(cfg).Accounts(ctx, jobs) }, a.measures.Leased)
 	defer a.history.Wait(recordLimit)
-	a.quotas = &filler.Quotas{Region: cloud.Region, Note: a.measures.Quotas}
 	return do(&flex.Reconciler{
 		Config:    cfg,
 		Scheduler: a.scheduler(cfg),
@@ -136,9 +134,9 @@ func (a *app) lock(cfg *config.Config) leader.Lock {
 	return leader.Lock{Dir: cfg.Options.RunDir, Permission: &leader.Permission{Slurm: a.scheduler(cfg)}}
 }
 
-// filler returns what adds estimates, prices and quotas to a view.
+// filler returns what adds estimates and prices to a view.
 func (a *app) filler(cfg *config.Config, log *zap.Logger) filler.Filler {
-	return filler.Filler{Estimates: filler.NewEstimates(cfg), Prices: &filler.Prices{Path: a.pricesPath(), Log: log}, Quotas: a.quotas}
+	return filler.Filler{Estimates: filler.NewEstimates(cfg), Prices: &filler.Prices{Path: a.pricesPath(), Log: log}}
 }
 
 // pricesPath returns the price file used without --prices: prices.yaml in the configuration file's

@@ -13,9 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
-
-	"slurmflex/mig"
-	"slurmflex/test/scenetest"
 )
 
 // rows returns the rows of the table in docs/reference.md for all possible metrics.
@@ -25,7 +22,6 @@ func rows(t *testing.T) (rows []string, names map[string]bool) {
 	w.Called("instances.aggregatedList", 200, 0)
 	w.Ran("scontrol update", 0, nil)
 	w.Leased(lease("physics"), true)
-	w.Quotas(scenetest.US, []mig.Quota{{Metric: "INSTANCE_GROUPS"}})
 	w.pass(0)
 	families, err := w.registry.Gather()
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ package metrics
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -39,8 +38,6 @@ type Metrics struct {
 	interval      prometheus.Gauge
 	configRead    prometheus.Gauge
 	lastGood      prometheus.Gauge
-	quotaUsed     *prometheus.GaugeVec // by region and quota
-	quotaLimit    *prometheus.GaugeVec // by region and quota
 	sight         sight
 
 	mu       sync.Mutex // guards the fields below
@@ -101,12 +98,6 @@ func New(r *prometheus.Registry, cfg *config.Config, version string, now func() 
 			Name: "slurmflex_last_good_pass_timestamp_seconds",
 			Help: "Time of the last successful pass, here or, as far as known, on another controller; 0 if none.",
 		}),
-		quotaUsed: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "slurmflex_quota_used", Help: "What the project uses of a quota that flex-start uses; absent if Compute does not show it.",
-		}, []string{"region", "quota"}),
-		quotaLimit: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "slurmflex_quota_limit", Help: "Limit of a quota that flex-start uses; absent if Compute does not show it.",
-		}, []string{"region", "quota"}),
 		events: newEvents(f), accounts: newAccounts(f),
 	}
 	f.NewGaugeVec(prometheus.GaugeOpts{
@@ -124,18 +115,11 @@ func New(r *prometheus.Registry, cfg *config.Config, version string, now func() 
 	return m
 }
 
-// Use makes another configuration apply from now on, and forgets the quotas of regions that it lacks.
+// Use makes another configuration apply from now on.
 func (m *Metrics) Use(cfg *config.Config) {
 	m.mu.Lock()
-	old := m.cfg
 	m.cfg = cfg
 	m.mu.Unlock()
-	regions := cfg.FlexRegions()
-	for _, region := range old.FlexRegions() {
-		if !slices.Contains(regions, region) {
-			m.Quotas(region, nil)
-		}
-	}
 	m.begin()
 }
 
@@ -231,8 +215,6 @@ func (m *Metrics) Stood(err error) {
 	case errors.Is(err, leader.ErrStandby):
 		outcome = standby
 		m.sight.set(nil)
-		m.quotaUsed.Reset()
-		m.quotaLimit.Reset()
 		m.events.forget()
 	case err != nil:
 		outcome = failed
@@ -243,18 +225,6 @@ func (m *Metrics) Stood(err error) {
 		m.lastGood.Set(seconds(m.now()))
 	}
 	m.passes.WithLabelValues(outcome).Inc()
-}
-
-// Quotas records a region's quotas as Compute shows them; none if they could not be read.
-func (m *Metrics) Quotas(region string, quotas []mig.Quota) {
-	if len(quotas) == 0 {
-		m.quotaUsed.DeletePartialMatch(prometheus.Labels{"region": region})
-		m.quotaLimit.DeletePartialMatch(prometheus.Labels{"region": region})
-	}
-	for _, q := range quotas {
-		m.quotaUsed.WithLabelValues(region, q.Metric).Set(q.Usage)
-		m.quotaLimit.WithLabelValues(region, q.Metric).Set(q.Limit)
-	}
 }
 
 // Called counts a call to Compute; see gce.Options. Nil metrics, which are those of a process

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/config"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -402,35 +401,4 @@ func TestLossIsNotCountedAgainAfterAnOutage(t *testing.T) {
 	w.Snap.Unseen = nil
 	w.Saw(w.Scene(), lost)
 	assert.Equal(t, 1.0, w.value("slurmflex_machines_lost_total", "gone", "a3"))
-}
-
-func TestQuotasAreTheLastOnesRead(t *testing.T) {
-	w := newWorld(t)
-	w.Quotas(scenetest.US, []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: 7}})
-	w.Quotas(scenetest.Europe, []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 100, Usage: 1}})
-	w.Quotas(scenetest.Europe, nil)
-	assert.InDelta(t, 7, testutil.ToFloat64(w.quotaUsed), 0, "the only quota")
-	assert.InDelta(t, 150, testutil.ToFloat64(w.quotaLimit), 0)
-	w.Stood(leader.ErrStandby)
-	assert.Zero(t, testutil.CollectAndCount(w.quotaUsed)+testutil.CollectAndCount(w.quotaLimit), "this host no longer knows the quotas")
-}
-
-func TestQuotasOfARegionThatAReloadDropsAreForgotten(t *testing.T) {
-	w := newWorld(t)
-	flexSets := func(zones ...string) *config.Config {
-		var sets []string
-		for i, zone := range zones {
-			sets = append(sets, scenetest.FlexSet(fmt.Sprint("s", i), zone, "node_count_dynamic_max: 3", ""))
-		}
-		return scenetest.Cluster("", sets...)
-	}
-	w.Use(flexSets("us-central1-a", "europe-west4-b"))
-	for _, region := range []string{scenetest.US, scenetest.Europe} {
-		w.Quotas(region, []mig.Quota{{Metric: "CPUS", Usage: 99, Limit: 100}})
-	}
-	w.Use(flexSets("us-central1-a"))
-	for _, quota := range []*prometheus.GaugeVec{w.quotaUsed, w.quotaLimit} {
-		assert.Equal(t, 1, testutil.CollectAndCount(quota))
-	}
-	assert.InDelta(t, 99, w.value("slurmflex_quota_used", "CPUS", scenetest.US), 0)
 }

@@ -63,7 +63,7 @@ func (b *builder) isStatic(node string) bool {
 func (b *builder) regions() []Region {
 	all := []Region{}
 	for _, name := range b.scene.Regions() {
-		r := Region{Name: name, Most: b.scene.Config.Options.MaxActiveRequests, GPUs: []GPUQuota{}}
+		r := Region{Name: name, Most: b.scene.Config.Options.MaxActiveRequests}
 		for _, g := range b.scene.Groups() {
 			if g.Region == name {
 				r.Active += len(g.Live())

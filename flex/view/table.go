@@ -190,7 +190,4 @@ func (t *table) region(r Region) {
 		return
 	}
 	t.paragraph(Plain, fmt.Sprintf("region %s: %d of %d active requests", r.Name, r.Active, r.Most))
-	for _, text := range r.Quotas(t.layout.Now) {
-		t.paragraph(Plain, "  "+text)
-	}
 }

@@ -83,12 +83,6 @@ type Region struct {
 
 	// KnownAt is the time of the last reading, if the region could not be read now.
 	KnownAt time.Time `json:"last_known_at,omitzero"`
-
-	// GPUs are the quotas for the GPUs of the region's nodesets, as far as Compute shows them.
-	GPUs      []GPUQuota  `json:"gpu_quotas"`
-	Tightest  *QuotaUsage `json:"tightest_quota,omitempty"` // nil if Compute shows no quota
-	QuotaFail string      `json:"quota_error,omitempty"`    // why the quotas could not be read
-	QuotasAt  time.Time   `json:"quotas_at,omitzero"`       // when the quotas were read; zero: never
 }
 
 // NodeSet is a nodeset with nodes that slurmflex provisions.

@@ -20,7 +20,6 @@ type region struct {
 	Quotas             []struct {
 		Metric string  `json:"metric"`
 		Limit  float64 `json:"limit"`
-		Usage  float64 `json:"usage"`
 	} `json:"quotas"`
 }
 
@@ -40,7 +39,7 @@ func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
 	}
 	r := mig.Region{Name: p.Name, Up: p.Status == "UP"}
 	for _, q := range p.Quotas {
-		r.Quotas = append(r.Quotas, mig.Quota{Metric: q.Metric, Limit: q.Limit, Usage: q.Usage})
+		r.Quotas = append(r.Quotas, mig.Quota{Metric: q.Metric, Limit: q.Limit})
 	}
 	return r, nil
 }

@@ -187,6 +187,13 @@ experimental: {anything: [1, 2]}
 	assert.Equal(t, []string{"enable_expedited_requeue", "enabled", "experimental", "partitions.train.brand_new", "nodeset.a3.brand_new"}, keys)
 }
 
+// A bug report contains the effective configuration.
+func TestEffectiveConfigurationLacksKeysOfOtherPrograms(t *testing.T) {
+	text, err := parse(t, minimal+"cloudsql: {password: hunter2}\n").Effective()
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "hunter2")
+}
+
 // Every key of dws_flex must be rejected outside dws_flex, because slurm-gcp does not know it.
 func TestDWSFlexKeysOutsideDWSFlexAreErrors(t *testing.T) {
 	r := &reader{faulty: make(map[string]bool)}

@@ -42,6 +42,7 @@ func reference(p *page, unset config.Options) {
 	p.item(wake.SocketPath(unset.RunDir), "The daemon's socket for hooks, in slurmflex.run_dir.")
 	p.item(unset.LogFile, "The log of hooks, and of the passes that they start, which also log to syslog: slurmflex.log_file. The daemon logs to stderr.")
 	p.item(libexec+"/resume, suspend, resume-fail", "What slurm.conf names as ResumeProgram, SuspendProgram and ResumeFailProgram.")
+	p.item(libexec+"/diag", "Writes an archive for a bug report.")
 	p.item("/usr/share/doc/slurmflex", "The documentation and an example configuration.")
 	p.item("/usr/share/slurmflex", "The IAM role, Terraform, alert rules and the dashboard.")
 	p.section("ENVIRONMENT")

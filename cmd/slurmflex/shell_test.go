@@ -29,7 +29,6 @@ var shells = []string{"sh", "bash", "dash", "ash", "zsh", "env", "xargs", "-c"}
 // programs lists where each part of the product starts programs.
 var programs = []string{
 	"cmd/slurmflex-hook/main.go", // slurmflex, which it becomes
-	"flex/diag/host.go",          // this program, scontrol and journalctl, for a bug report
 	"flex/hook/hook.go",          // a detached pass, and the delegate
 	"flex/hook/signals.go",       // this program again
 	"flex/notify/run.go",         // notify_program, which config check wants to be an admin's

@@ -1,4 +1,4 @@
-// Package ask asks this host's daemon about the cluster, about jobs and for metrics.
+// Package ask asks this host's daemon about the cluster and about jobs.
 package ask
 
 import (
@@ -90,15 +90,6 @@ func (d Daemon) Story(ctx context.Context, at config.Glance, job string) *view.P
 		return nil
 	}
 	return &past
-}
-
-// Metrics returns the daemon's metrics in Prometheus's text format.
-func (d Daemon) Metrics(ctx context.Context, at config.Glance) ([]byte, error) {
-	status, body, err := d.get(ctx, reachable(at.HTTPAddress), "/metrics")
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("the daemon answers %d %s", status, http.StatusText(status))
-	}
-	return body, err
 }
 
 // get requests a path from the daemon at an address.

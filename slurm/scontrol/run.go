@@ -66,8 +66,8 @@ func (c *Client) runWith(ctx context.Context, input, program string, args ...str
 // source, as on slurm-gcp's images.
 var usual = []string{"/usr/bin", "/usr/local/bin"}
 
-// Folder returns the folder from which the client runs a program.
-func (c *Client) Folder(program string) string { return cmp.Or(c.BinDir, folderOf(program, usual)) }
+// folder returns the folder from which the client runs a program.
+func (c *Client) folder(program string) string { return cmp.Or(c.BinDir, folderOf(program, usual)) }
 
 // folderOf returns the first folder that has the program. If none has it, it returns the first
 // folder.
@@ -105,7 +105,7 @@ func (c *Client) exec(ctx context.Context, call, input, program string, args []s
 	stdout := &output{room: maxOutput, spilled: cancel}
 	stdout.kept.Grow(likely + likely/16)
 	stderr := &output{room: maxStderr, spilled: func() {}}
-	cmd := exec.CommandContext(ctx, filepath.Join(c.Folder(program), program), args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(c.folder(program), program), args...)
 	cmd.Env = c.environment()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), stdout, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

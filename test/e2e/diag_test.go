@@ -4,7 +4,10 @@ package e2e
 
 import (
 	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -19,28 +22,51 @@ func TestDiagDescribesARunningCluster(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submitScript(t, l, "sleep 300", "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
-	archive := l.Log("diag.tar.gz")
-	out, err := l.Flex(context.Background(), "diag", "--job", id, "-o", archive)
-	require.NoError(t, err, out)
-	t.Log(out)
-	read := func(name string) string {
+	require.NoError(t, os.WriteFile(l.Log("slurmflex.log"), []byte("a line\n"), 0o600))
+	says, read := diag(t, l, filepath.Join(l.Dir, "bin"), id)
+	assert.Contains(t, says, "\nNothing was uploaded.\nThe archive names users, jobs, hosts and the project: read it before you share it.\n")
+	assert.Contains(t, says, read("INDEX.txt"))
+	assert.Contains(t, read("config.yaml"), "slurm_cluster_name: alpha")
+	assert.NotEmpty(t, read("config-check.txt"))
+	assert.Contains(t, read("version.txt"), "slurmflex ")
+	assert.Contains(t, read("status.json"), `"kind": "status"`)
+	assert.NotEmpty(t, read("plan.txt"))
+	assert.Contains(t, read("why-"+id+".txt"), "running")
+	assert.Equal(t, "a line\n", read("hooks.log"))
+	assert.Contains(t, read("slurm-version.txt"), "slurm")
+	assert.Contains(t, read("slurm-config.txt"), "SLURM_VERSION")
+	assert.Contains(t, read("slurm-nodes.txt"), "NodeName=alpha-a3-0 ")
+	assert.Contains(t, read("slurm-partitions.txt"), "PartitionName=train ")
+	assert.Contains(t, read("slurm-reservations.txt"), "ReservationName=slurmflex")
+	assert.Contains(t, read("system.txt"), "Debian")
+
+	// Without slurmflex and its configuration, the other files are there.
+	apart := t.TempDir()
+	says, read = diag(t, l, apart)
+	assert.Regexp(t, `(?m)^status.json +slurmflex .* \(failed with status 127; see ERRORS.txt\)$`, says)
+	assert.Contains(t, read("ERRORS.txt"), "slurmflex")
+	assert.Contains(t, read("slurm-nodes.txt"), "NodeName=alpha-a3-0 ")
+}
+
+// diag runs scripts/diag from a folder. It returns the output and a function that reads a file of the
+// archive.
+func diag(t *testing.T, l *lab.Lab, folder string, jobs ...string) (says string, read func(name string) string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(l.Scripts, "diag"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "diag"), text, 0o755))
+	cmd := l.Client(context.Background(), filepath.Join(folder, "diag"), jobs...)
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Logf("%s", out)
+	archive := filepath.Join(cmd.Dir, regexp.MustCompile(`(?m)^slurmflex-diag-\S+\.tar\.gz$`).FindString(string(out)))
+	info, err := os.Stat(archive)
+	require.NoError(t, err)
+	assert.EqualValues(t, 0o600, info.Mode())
+	return string(out), func(name string) string {
 		text, err := exec.Command("tar", "-xzOf", archive, "slurmflex-diag/"+name).Output()
 		require.NoError(t, err, name)
 		return string(text)
 	}
-	assert.Regexp(t, `^slurmflex diag: cluster alpha, \S+, run by \w+\n`, read("INDEX.txt"))
-	assert.Contains(t, read("config.yaml"), "slurm_cluster_name: alpha")
-	assert.NotEmpty(t, read("config-check.txt"))
-	assert.Contains(t, read("status.json"), `"kind": "status"`)
-	assert.Contains(t, read("plan.json"), `"kind": "plan"`)
-	assert.Contains(t, read("job.txt"), "running")
-	assert.Contains(t, read("slurm-jobs.txt"), "JobId="+id+" ")
-	assert.Contains(t, read("slurm-partitions.txt"), "PartitionName=train ")
-	assert.Contains(t, read("system.txt"), "Debian")
-	assert.Contains(t, read("files.txt"), "config.yaml")
-	assert.Contains(t, read("metrics.txt"), "\nslurmflex_")
-	assert.Contains(t, read("slurm-config.txt"), "SLURM_VERSION")
-	assert.Contains(t, read("slurm-nodes.txt"), "NodeName=alpha-a3-0 ")
-	assert.Contains(t, read("slurm-reservations.txt"), "ReservationName=slurmflex")
-	assert.Regexp(t, `(?m)^trial.jsonl +not included `, out)
 }

@@ -69,7 +69,6 @@ var mayReach = map[string][]string{
 	"slurmflex/flex/systemd":          {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/logs":             nil,
 	"slurmflex/flex/setup":            {"slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/diag":             {"slurmflex/flex/trial/transcript", "slurmflex/mig"},
 	"slurmflex/flex/trial":            {"slurmflex/flex/trial/transcript", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/trial/transcript": {"slurmflex/mig"},
 	"slurmflex/test/fakegce":          nil,

@@ -3,124 +3,102 @@ package estimate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
-	"slurmflex/slurm"
 )
 
-// Query says what is estimated, in the words of the command's flags.
-type Query struct {
-	Partition string // or several, separated by commas, with Places or Best; empty: a job is asked about
-	Nodes     Range
-	Time      string // as sbatch takes it
-	Short     bool
-
-	Best    bool
-	TimeMin string // as sbatch takes it
-
-	Places       bool
-	Correlations []float64
-	After        *time.Duration // nil: the configuration says it
-}
-
-// Check returns an error for flags that cannot be obeyed.
-func (q Query) Check() error {
-	switch {
-	case q.Places && q.Partition == "":
-		return errors.New("--places needs -p PARTITION,PARTITION: it does not look at a job")
-	case q.Best && q.Places:
-		return errors.New("--best and --places are mutually exclusive")
-	case !q.Best && q.Nodes.Least != q.Nodes.Most:
-		return fmt.Errorf("--nodes %s needs --best, which compares numbers of nodes", q.Nodes.String())
-	case q.TimeMin != "" && (!q.Best || q.Partition == ""):
-		return errors.New("--time-min needs --best and --partition")
-	case q.After != nil && *q.After < 0:
-		return fmt.Errorf("--after must not be negative, as %s is", *q.After)
-	}
-	for _, c := range q.Correlations {
-		if !(c >= 0 && c <= 1) {
-			return fmt.Errorf("--correlation must be 0 to 1, not %g", c)
-		}
-	}
-	return nil
-}
-
-// Questions returns a question for each nodeset of the query's partitions. Its errors are wrong usage.
-func (q Query) Questions(cfg *config.Config) (questions []Question, err error) {
-	limit, err := timeOf("--time", q.Time)
-	if err != nil {
-		return nil, err
-	}
-	least, err := timeOf("--time-min", q.TimeMin)
-	if err != nil {
-		return nil, err
-	}
-	if limit > 0 && least > limit {
-		return nil, fmt.Errorf("--time-min %s must not be longer than --time %s", q.TimeMin, q.Time)
-	}
-	partitions := []string{q.Partition}
-	if q.Places || q.Best {
-		partitions = strings.Split(q.Partition, ",")
-	}
-	for _, partition := range partitions {
-		more, err := q.ofPartition(cfg, partition, limit, least)
+// OfPartitions returns answers without estimates about a job with that many nodes: one for each
+// nodeset that is large enough, in each of the partitions, which commas separate. Its errors are
+// wrong usage.
+func OfPartitions(cfg *config.Config, partitions string, nodes int) (answers []Answer, err error) {
+	most := 0
+	for partition := range strings.SplitSeq(partitions, ",") {
+		sets, err := flexSetsOf(cfg, partition)
 		if err != nil {
 			return nil, err
 		}
-		questions = append(questions, more...)
-	}
-	if q.After != nil {
-		for i := range questions {
-			questions[i].After = int64(q.After.Seconds())
+		for _, set := range sets {
+			most = max(most, set.Size())
+			if nodes >= 1 && nodes <= set.Size() {
+				answers = append(answers, Answer{Partition: partition, NodeSet: set.Name, Nodes: nodes})
+			}
 		}
 	}
-	if q.Places && len(questions) < 2 {
-		return nil, fmt.Errorf("--places compares nodesets, and partition %s has one that fits; name more, as sbatch -p takes them", q.Partition)
+	if len(answers) == 0 {
+		return nil, fmt.Errorf("--nodes %d: partition %s has nodesets of up to %d nodes", nodes, partitions, most)
 	}
-	return questions, nil
+	return answers, nil
 }
 
-// timeOf parses a time limit; 0 if it is not set.
-func timeOf(flag, text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
+// flexSetsOf returns the flex-start nodesets of a partition.
+func flexSetsOf(cfg *config.Config, partition string) (sets []*config.NodeSet, err error) {
+	var others []string
+	for _, p := range cfg.Partitions {
+		ours := slices.DeleteFunc(cfg.SetsOf(p), func(set *config.NodeSet) bool { return set.Flex == nil })
+		switch {
+		case len(ours) == 0:
+		case p.Name == partition:
+			return ours, nil
+		default:
+			others = append(others, p.Name)
+		}
 	}
-	limit, err := slurm.ParseTime(text)
+	return nil, fmt.Errorf("partition %q has no flex-start nodes; choose one of: %s", partition, strings.Join(others, ", "))
+}
+
+// OfJob returns answers without estimates about a waiting job: one for each nodeset where it waits.
+func OfJob(cfg *config.Config, v *view.View, name string, now time.Time) (answers []Answer, err error) {
+	job, rows, err := v.Find(name)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", flag, err)
+		return nil, err
 	}
-	return limit, nil
+	for _, row := range rows {
+		if row.Waits() && cfg.FlexSet(row.NodeSet) != nil {
+			together, waited := Waited(v, row, now)
+			answers = append(answers, Answer{
+				Job: job.Name(), Partition: job.Partition, NodeSet: row.NodeSet,
+				Nodes: together, Waited: waited, shared: together > row.Count,
+			})
+		}
+	}
+	switch {
+	case len(answers) > 0:
+		return answers, nil
+	case len(rows) > 0:
+		return nil, fmt.Errorf("job %s has its machines; slurmflex why %s shows when their lease ends", job.Name(), job.Name())
+	case job.Nodes == "":
+		return nil, fmt.Errorf("job %s (%s) has no nodes yet, so its machines are not requested; slurmflex estimate -p %s -N NODES "+
+			"estimates how long they will take from then on", job.Name(), job.State, job.Partition)
+	}
+	return nil, fmt.Errorf("job %s has no flex-start nodes", job.Name())
 }
 
-// Answer answers the questions from the history. A cluster without history is an error, unless the
-// output is short.
-func (q Query) Answer(cfg *config.Config, questions []Question, now time.Time) (Report, error) {
-	book, at := NewBook(history.At(now), time.Local), history.At(now)
+// Waited returns how many machines arrive together for a waiting row, and how many seconds they have
+// been requested for; 0 if they have not been requested.
+func Waited(v *view.View, row view.Row, now time.Time) (together int, seconds int64) {
+	together, since := v.Wanted(row)
+	if since.IsZero() {
+		return together, 0
+	}
+	return together, max(int64(now.Sub(since).Seconds()), 1)
+}
+
+// Answered adds estimates from the history to the answers. A cluster without history is an error,
+// unless mayLack is true.
+func Answered(cfg *config.Config, answers []Answer, mayLack bool, now time.Time) (Report, error) {
+	book := NewBook(now)
 	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.Take)
-	if err != nil && !(errors.Is(err, history.ErrNone) && q.Short) {
+	if err != nil && !(mayLack && errors.Is(err, history.ErrNone)) {
 		return Report{}, err
 	}
-	r := Report{Envelope: view.EnvelopeOf("estimate"), Cluster: cfg.Cluster, Bad: tally.Bad}
-	var samples []*Samples
-	var boots Boots
-	for _, question := range questions {
-		of := book.Of(question.NodeSet, question.Machine)
-		r.Estimates = append(r.Estimates, of.Answer(question, at))
-		samples, boots.NodeSets = append(samples, of), append(boots.NodeSets, question.NodeSet)
+	for i := range answers {
+		a := &answers[i]
+		a.Estimate = book.Estimate(a.NodeSet, a.Nodes, a.Waited)
 	}
-	if q.Best {
-		r.Best = append([]Shape{}, best(questions, r.Estimates)...)
-	}
-	if q.Places {
-		_, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Lease, boots.Take)
-		if err != nil && !errors.Is(err, history.ErrNone) {
-			return Report{}, err
-		}
-		r.Places = PlacesOf(questions, samples, q.Correlations, cfg.Options.Interval, boots, at)
-	}
-	return r, nil
+	return Report{Envelope: view.EnvelopeOf("estimate"), Cluster: cfg.Cluster, Estimates: answers, Bad: tally.Bad}, nil
 }

@@ -2,17 +2,14 @@ package view
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
 
-func TestChangeIsReportedInWords(t *testing.T) {
-	for says, c := range map[string]Change{
-		"the last week was 4 times slower than before":       {7, 4},
-		"the last day was 2.5 times faster than before":      {1, .4},
-		"the last 12 days were 1.6 times slower than before": {12, 1.55},
-		"the last 3 days were 25 times slower than before":   {3, 25.2},
-	} {
-		assert.Equal(t, says, c.String())
-	}
+func TestEstimateNamesWhatIsUnknown(t *testing.T) {
+	e := Estimate{Median: Seconds(18 * time.Minute), Requests: 12, AnySize: true, Oldest: noon}
+	assert.Equal(t, "median 18m, 90th percentile unknown, from 12 requests of any size since 2026-11-21", e.String())
+	assert.Equal(t, "18m / ?", e.Short())
+	assert.Equal(t, "median unknown, 90th percentile unknown, from 1 request like this one since 2026-11-21", Estimate{Requests: 1, Oldest: noon}.String())
 }

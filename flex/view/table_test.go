@@ -21,7 +21,7 @@ func wide() View {
 	v.Rows = append(v.Rows, Row{
 		NodeSet: "a-nodeset-of-a-long-name", Users: []string{"somebody-with-a-long-name"}, Nodes: "alpha-a-nodeset-of-a-long-name-[0-63]",
 		ShownAs: []string{"4294967290_17", "4294967290_18", "4294967290_19"}, State: Cancelling, Lease: Seconds(7 * 24 * time.Hour),
-		EndsAt: noon.Add(11*time.Hour + 59*time.Minute), Estimate: &Estimate{Half: Seconds(37 * time.Minute)},
+		EndsAt: noon.Add(11*time.Hour + 59*time.Minute), Estimate: &Estimate{Median: Seconds(37 * time.Minute)},
 	})
 	return v
 }
@@ -74,7 +74,7 @@ func TestWideTableHasMoreColumns(t *testing.T) {
 	v := busy().view()
 	for i := range v.Rows {
 		if v.Rows[i].State == Queued {
-			v.Rows[i].Estimate = &Estimate{Half: Seconds(18 * time.Minute), Ninety: Seconds(26 * time.Hour), Requests: 39}
+			v.Rows[i].Estimate = &Estimate{Median: Seconds(18 * time.Minute), P90: Seconds(26 * time.Hour), Requests: 39}
 		}
 	}
 	text := v.Table(Layout{Now: noon, Wide: true})

@@ -137,18 +137,17 @@ func (t *teller) asking(r Row) {
 
 func (t *teller) queued(r Row) {
 	lacks := "no capacity in " + t.zones(r) + " yet"
-	next := "Google keeps retrying; " + t.arrive(r) + " once it has capacity"
+	next := "Google keeps retrying; " + t.arrive(r) + " once it has capacity."
 	if r.Estimate == nil {
-		next += ", and there is no estimate"
+		next += " Too few past requests are known for an estimate."
 	}
-	next += "."
 	if r.Cause == mig.CauseQuota.String() {
 		lacks, next = r.Brief, "Google keeps retrying; "+t.arrive(r)+" once enough of the quota is free or an admin has it raised."
 	}
 	t.lead("Queued at Google for %s: %s. %s", t.since(r.RequestedAt), lacks, next)
 	t.requested(r)
 	if r.Estimate != nil {
-		t.fact("%s.", r.Estimate)
+		t.fact("Estimated remaining wait: %s.", r.Estimate)
 	}
 	t.givesUp(r)
 	t.earlier(r)

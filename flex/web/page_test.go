@@ -256,13 +256,13 @@ func TestJobPageHasEstimateAndCost(t *testing.T) {
 		v.NodeSets[0].Price = &view.Price{Hour: 40, Currency: "USD"}
 		for i := range v.Rows {
 			if v.Rows[i].State == view.Queued {
-				v.Rows[i].Estimate = &view.Estimate{Half: view.Seconds(18 * time.Minute), Ninety: view.Seconds(32 * time.Minute), Requests: 39}
+				v.Rows[i].Estimate = &view.Estimate{Median: view.Seconds(18 * time.Minute), P90: view.Seconds(32 * time.Minute), Requests: 39, Oldest: noon}
 			}
 		}
 	}
 	w.pass("ada")
 	assert.Contains(t, w.get("/why?q=812", asBrowser).Body.String(),
-		"<p>The median wait of 39 requests like this one is another 18m, the 90th percentile 32m.</p>")
+		"<p>Estimated remaining wait: median 18m, 90th percentile 32m, from 39 requests like this one since 2026-11-21.</p>")
 	assert.Contains(t, w.get("/why?q=813", asBrowser).Body.String(), "<p>So far: 1.0 machine hours, 40.00 USD.</p>")
 }
 

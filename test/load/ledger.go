@@ -27,7 +27,7 @@ func (b *bench) ledger(ctx context.Context) (values []float64) {
 	must.Do(os.WriteFile(config, []byte(site.Text(hookNodes, fmt.Sprintf("  run_dir: %s\n  state_dir: %s\n  http_address: 127.0.0.1:1\n", dir, dir))), 0o600))
 	writeLedger(dir, time.Now())
 	for _, args := range [][]string{
-		{"estimate", "--partition=train", "--nodes=4", "--time=4:00:00"},
+		{"estimate", "--partition=train", "--nodes=4"},
 		{"cost", "--by=account"},
 		{"cost", "--by=job"},
 	} {

@@ -538,23 +538,13 @@ var mutants = []mutant{
 		"\tkeepHope(verdicts)\n", "", planner,
 	},
 	{
-		"an estimate counts waits from before a change", "flex/estimate/change.go",
-		"const certain = 4\n", "const certain = 4e9\n",
+		"an estimate counts old waits", "flex/estimate/book.go",
+		"waits = waits[:max(newer, min(latestRequests, len(waits)))]", "_ = newer",
 		[]string{"flex/estimate"},
 	},
 	{
-		"an estimate counts waits of other hours", "flex/estimate/estimate.go",
-		"if s.hourly {", "if false {",
-		[]string{"flex/estimate"},
-	},
-	{
-		"a longer lease starts sooner by chance", "flex/estimate/isotonic.go",
-		"n >= 0 && blocks[n].mean > b.mean", "n > len(column) && blocks[n].mean > b.mean",
-		[]string{"flex/estimate"},
-	},
-	{
-		"a shorter time limit is advised by chance", "flex/estimate/best.go",
-		" && first.isSooner(is)", "",
+		"an estimate forgets that the job has waited", "flex/estimate/book.go",
+		"return all[i].took >= waited", "return true",
 		[]string{"flex/estimate"},
 	},
 	{

@@ -36,7 +36,7 @@ Its history, a minute after its machines are deleted; estimates need ten request
   slurmflex why 1
   slurmflex cost --by user
   for i in {1..10}; do sbatch -p train -N1 --time=15 -o /dev/null --wrap 'sleep 5'; done
-  slurmflex estimate -p train -N1 -t 15
+  slurmflex estimate -p train -N1
 
 Faults, to see in status, why and the page. While there is no capacity, submit a job that waits:
 

@@ -14,7 +14,7 @@ import (
 
 // The history has a wait for each request of a shared group, and one for a request and the attempts
 // that failed just before it.
-func TestQuestionAboutAJobIsAboutItsRequest(t *testing.T) {
+func TestEstimateOfAJobIsAboutItsRequest(t *testing.T) {
 	now := scenetest.Noon
 	at := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
 	cfg := scenetest.Cluster("partitions: {train: {partition_nodeset: [a3]}}", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 100", ""))
@@ -40,17 +40,12 @@ func TestQuestionAboutAJobIsAboutItsRequest(t *testing.T) {
 			row.RequestedAt = at(20)
 		}
 		v := view.View{Jobs: []view.Job{{ID: 812, Partition: "train", NodeCount: 2, State: "CONFIGURING"}}, Rows: []view.Row{row}, Groups: []view.Group{test.group}}
-		for _, best := range []bool{false, true} {
-			questions, err := Query{Best: best}.OfJob(cfg, &v, "812", now)
-			require.NoError(t, err, name)
-			require.Len(t, questions, 1, name)
-			q := questions[0]
-			assert.Equal(t, 2, q.Request.Count, name)
-			assert.EqualValues(t, test.together, q.Together, name)
-			assert.Equal(t, 60*test.waited, q.Waited, name)
-			a := (&Samples{NodeSet: "a3"}).Answer(q, 0)
-			assert.EqualValues(t, test.together, a.Nodes, name)
-			assert.Equal(t, test.together == 50, strings.Contains(Report{Estimates: []Answer{a}}.String(), ", shared request, waiting for 20m\n"), name)
-		}
+		answers, err := OfJob(cfg, &v, "812", now)
+		require.NoError(t, err, name)
+		require.Len(t, answers, 1, name)
+		a := answers[0]
+		assert.EqualValues(t, test.together, a.Nodes, name)
+		assert.Equal(t, 60*test.waited, a.Waited, name)
+		assert.Equal(t, test.together == 50, strings.Contains(a.String(), ", shared request, waiting for 20m: too few past requests"), name)
 	}
 }

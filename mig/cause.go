@@ -7,43 +7,64 @@ import (
 	"strings"
 )
 
-// Cause classifies why the cloud rejected or failed a request. The classes decide the next step.
-// Only mig/gce maps the API's codes to causes.
+// Cause classifies why the cloud rejected or failed a request. Only mig/gce maps the API's codes to
+// causes.
 type Cause uint8
 
-// The causes, each with its next step.
+// The causes.
 const (
 	CauseNone        Cause = iota
-	CauseCapacity          // no machines now: ask again later
-	CauseQuota             // a quota of the project is used up: ask again later and report it
-	CauseRate              // too many calls: slow down
-	CauseConfig            // the request can never succeed unchanged: an admin must change something
-	CausePermission        // our credentials lack the permission: an admin must change something
+	CauseCapacity          // no machines now
+	CauseQuota             // a quota of the project is used up
+	CauseRate              // too many calls
+	CauseConfig            // the request can never succeed unchanged
+	CausePermission        // our account lacks the permission, or a policy forbids the call
+	CauseCredentials       // the access token was rejected, or the credentials for a new one
 	CauseNotFound          // the named object does not exist (weak accounts get CausePermission)
 	CauseExists            // an object of that name already exists
-	CauseConflict          // the object is busy or in a state that forbids the call: read it again
+	CauseConflict          // the object is busy or in a state that forbids the call
 	CauseUnavailable       // the API did not answer or answered 5xx: the outcome is unknown
 	CauseUnknown           // this program does not know the code
 )
 
-var causeNames = [...]string{
-	CauseNone: "none", CauseCapacity: "capacity", CauseQuota: "quota", CauseRate: "rate",
-	CauseConfig: "configuration", CausePermission: "permission", CauseNotFound: "not found",
-	CauseExists: "exists", CauseConflict: "conflict", CauseUnavailable: "unavailable", CauseUnknown: "unknown",
+// Sequel is what follows for a job when its machines could not be requested.
+type Sequel uint8
+
+// The sequels, from the mildest.
+const (
+	Repeats  Sequel = iota // the next pass calls again: the call was badly timed
+	BacksOff               // a failed attempt: the next call waits for a minute, doubling to 30
+	Holds                  // the job is held, because only an admin can help
+)
+
+// causes holds each cause's name, and what follows from it. Compute's own table of codes is in
+// mig/gce.
+var causes = [...]struct {
+	name string
+	then Sequel
+}{
+	CauseNone:        {"none", Repeats},
+	CauseCapacity:    {"capacity", BacksOff},
+	CauseQuota:       {"quota", BacksOff},
+	CauseRate:        {"rate", Repeats},
+	CauseConfig:      {"configuration", Holds},
+	CausePermission:  {"permission", Holds},
+	CauseCredentials: {"credentials", BacksOff},
+	CauseNotFound:    {"not found", Repeats}, // an admin deleted the group: the next pass creates it
+	CauseExists:      {"exists", BacksOff},
+	CauseConflict:    {"conflict", Repeats},
+	CauseUnavailable: {"unavailable", Repeats},
+	CauseUnknown:     {"unknown", BacksOff},
 }
 
-func (c Cause) String() string {
-	if int(c) < len(causeNames) {
-		return causeNames[c]
-	}
-	return causeNames[CauseUnknown]
-}
+func (c Cause) String() string { return causes[min(c, CauseUnknown)].name }
+
+// Then returns what follows for a job when the request for its machines failed for this cause.
+func (c Cause) Then() Sequel { return causes[min(c, CauseUnknown)].then }
 
 // NeedsAdmin reports whether a call that failed for this cause can only succeed after an admin's
 // change.
-func (c Cause) NeedsAdmin() bool {
-	return c == CauseConfig || c == CausePermission || c == CauseNotFound
-}
+func (c Cause) NeedsAdmin() bool { return c.Then() == Holds || c == CauseNotFound }
 
 // Trouble explains why a call or a resize request created no machines.
 type Trouble struct {
@@ -88,6 +109,8 @@ func (t Trouble) Brief() string {
 		return t.Quota.String()
 	case CauseRate:
 		return "rate limit"
+	case CauseCredentials:
+		return "Google rejected slurmflex's credentials"
 	case CauseUnavailable:
 		return "Compute is unavailable"
 	}

@@ -9,8 +9,9 @@ import (
 
 func TestBriefTroubleDoesNotDependOnGooglesWording(t *testing.T) {
 	for text, trouble := range map[string]Trouble{
-		"no capacity":                                    {Cause: CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED: try another zone"},
-		"rate limit":                                     {Cause: CauseRate, Message: "429: slow down"},
+		"no capacity": {Cause: CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED: try another zone"},
+		"rate limit":  {Cause: CauseRate, Message: "429: slow down"},
+		"Google rejected slurmflex's credentials":        {Cause: CauseCredentials, Message: "401 authError: Request had invalid authentication credentials."},
 		"Compute is unavailable":                         {Cause: CauseUnavailable, Message: "read tcp 10.0.0.2:43512->10.0.0.1:443: connection reset by peer"},
 		"a quota of the project is used up":              {Cause: CauseQuota, Message: "IP_SPACE_EXHAUSTED: none"},
 		"quota GPUS is used up":                          {Cause: CauseQuota, Quota: UsedUp{Metric: "GPUS"}},

@@ -56,11 +56,11 @@ func (j *judge) say(level Level, key, format string, args ...any) {
 	j.found = append(j.found, Finding{level, j.keys.File, j.keys.Line(key), key, fmt.Sprintf(format, args...)})
 }
 
-// unread adds a finding about a failed read. Missing permissions and wrong names are faults,
-// because they are permanent.
+// unread adds a finding about a failed read. Missing permissions, rejected credentials and wrong
+// names are faults, because they are permanent.
 func (j *judge) unread(key string, err error, fix string) {
 	level := Unread
-	if mig.CauseOf(err).NeedsAdmin() {
+	if cause := mig.CauseOf(err); cause.NeedsAdmin() || cause == mig.CauseCredentials {
 		level = Fault
 	}
 	j.say(level, key, "%v; %s", err, fix)

@@ -165,13 +165,13 @@ func (c *Client) TakesPartialSuccess(ctx context.Context, cluster string) error 
 }
 
 // mayListApart reports whether the zones' own lists may succeed after the aggregated list has
-// failed. They cannot after a missing permission or too many calls.
+// failed. They cannot after a missing permission, rejected credentials or too many calls.
 func mayListApart(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() != nil {
 		return false
 	}
 	cause, _ := causeOfError(err, reading)
-	return cause != mig.CausePermission && cause != mig.CauseRate
+	return cause != mig.CausePermission && cause != mig.CauseCredentials && cause != mig.CauseRate
 }
 
 // readTogether reads all instances from the aggregated list. If the zones can be listed one by one,

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/auth"
@@ -34,58 +35,110 @@ func (o Options) authenticated(ctx context.Context, base http.RoundTripper) (htt
 	if o.Endpoint != "" && o.CredentialsFile == "" {
 		return base, nil
 	}
-	creds, err := findCredentials(o.CredentialsFile)
-	if err != nil {
-		return nil, err
-	}
-	return withTokens(ctx, base, creds)
+	return withTokens(ctx, base, func() (*auth.Credentials, error) { return findCredentials(o.CredentialsFile) })
 }
 
-// withTokens returns base with an access token from the credentials on each request.
-func withTokens(ctx context.Context, base http.RoundTripper, creds *auth.Credentials) (http.RoundTripper, error) {
-	creds.TokenProvider = auth.NewCachedTokenProvider(creds.TokenProvider, nil)
-	next, err := transport.NewTransport(ctx, base, option.WithAuthCredentials(creds), option.WithTelemetryDisabled())
-	if err != nil {
-		return nil, err
-	}
-	return &tokens{next: next, provider: creds}, nil
+// withTokens returns base with an access token on each request, from the credentials that find
+// returns.
+func withTokens(ctx context.Context, base http.RoundTripper, find func() (*auth.Credentials, error)) (http.RoundTripper, error) {
+	t := &tokens{logIn: func() (*login, error) {
+		creds, err := find()
+		if err != nil {
+			return nil, err
+		}
+		creds.TokenProvider = auth.NewCachedTokenProvider(creds.TokenProvider, nil)
+		next, err := transport.NewTransport(ctx, base, option.WithAuthCredentials(creds), option.WithTelemetryDisabled())
+		if err != nil {
+			return nil, err
+		}
+		return &login{next: next, provider: creds}, nil
+	}}
+	var err error
+	t.current, err = t.logIn()
+	return t, err
 }
 
 // tokens fetches an access token before a call that needs a new one. All calls wait for the same
 // fetch, for tokenTime at most. Google's transport would fetch a token for each call in turn, each
 // bounded only by that call's own timeout.
+//
+// Google's credentials cache their token until it expires, and offer no way to drop it. So after an
+// answer with status 401, tokens reads the credentials again, which also finds a renewed key file.
 type tokens struct {
-	next     http.RoundTripper
+	logIn   func() (*login, error)
+	fetches singleflight.Group
+
+	mu      sync.Mutex
+	current *login // nil: Compute rejected its token
+}
+
+// login is credentials with their cached token.
+type login struct {
+	next     http.RoundTripper  // sends requests with the token
 	provider auth.TokenProvider // caches the token until it expires
-	fetches  singleflight.Group
 }
 
 // RoundTrip waits for a token, then sends the request.
 func (t *tokens) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := t.await(req.Context()); err != nil {
+	l, err := t.await(req.Context())
+	if err != nil {
 		if req.Body != nil {
 			req.Body.Close()
 		}
 		return nil, err
 	}
-	return t.next.RoundTrip(req)
+	resp, err := l.next.RoundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized {
+		t.drop(l)
+	}
+	return resp, err
 }
 
-func (t *tokens) await(ctx context.Context) error {
+// await returns a login that has a token.
+func (t *tokens) await(ctx context.Context) (*login, error) {
 	fetched := t.fetches.DoChan("", func() (any, error) {
+		l, err := t.login()
+		if err != nil {
+			return nil, err
+		}
 		fetching, over := context.WithTimeout(context.WithoutCancel(ctx), tokenTime)
 		defer over()
-		_, err := t.provider.Token(fetching)
+		_, err = l.provider.Token(fetching)
 		if err != nil && fetching.Err() != nil {
 			err = noTokenError{err}
 		}
-		return nil, err
+		return l, err
 	})
 	select {
 	case f := <-fetched:
-		return f.Err
+		if f.Err != nil {
+			return nil, f.Err
+		}
+		return f.Val.(*login), nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
+	}
+}
+
+// login returns the current login, or a new one.
+func (t *tokens) login() (*login, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.current != nil {
+		return t.current, nil
+	}
+	var err error
+	t.current, err = t.logIn()
+	return t.current, err
+}
+
+// drop forgets a login whose token Compute rejected. Another call may have replaced the login
+// already.
+func (t *tokens) drop(l *login) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.current == l {
+		t.current = nil
 	}
 }
 
@@ -188,7 +241,7 @@ func needsCertificate(file []byte) bool {
 	return json.Unmarshal(file, &f) == nil && f.Source.Certificate.Default
 }
 
-// refused reports whether Google rejected the credentials, so that a retry cannot help.
+// refused reports whether Google rejected the credentials, so that a retry at once cannot help.
 func refused(err error) bool {
 	var e *auth.Error
 	if !errors.As(err, &e) || e.Response == nil {

@@ -2,6 +2,8 @@ package gce
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,19 +28,26 @@ type issuer func(context.Context) (*auth.Token, error)
 
 func (f issuer) Token(ctx context.Context) (*auth.Token, error) { return f(ctx) }
 
+// finds returns credentials with tokens from the issuer.
+func finds(f issuer) func() (*auth.Credentials, error) {
+	return func() (*auth.Credentials, error) {
+		return auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: f}), nil
+	}
+}
+
 // D12: the token endpoint accepts connections and never answers.
 func TestSilentTokenEndpointDoesNotBlockThePass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fetches atomic.Int32
-		creds := auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: issuer(func(ctx context.Context) (*auth.Token, error) {
+		find := finds(func(ctx context.Context) (*auth.Token, error) {
 			fetches.Add(1)
 			<-ctx.Done()
 			return nil, ctx.Err()
-		})})
+		})
 		next, err := withTokens(t.Context(), roundTripper(func(*http.Request) (*http.Response, error) {
 			assert.Fail(t, "Compute was called without a token")
 			return nil, http.ErrAbortHandler
-		}), creds)
+		}), find)
 		require.NoError(t, err)
 		c, start := clientOf(t, next), time.Now()
 		var side sync.WaitGroup
@@ -59,18 +68,81 @@ func TestSilentTokenEndpointDoesNotBlockThePass(t *testing.T) {
 func TestConcurrentCallsShareOneTokenFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fetches atomic.Int32
-		creds := auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: issuer(func(context.Context) (*auth.Token, error) {
+		find := finds(func(context.Context) (*auth.Token, error) {
 			time.Sleep(time.Second)
 			if fetches.Add(1) == 1 {
 				return nil, &auth.Error{Response: &http.Response{StatusCode: http.StatusServiceUnavailable}}
 			}
 			return &auth.Token{Value: "secret", Expiry: time.Now().Add(time.Hour)}, nil
-		})})
-		next, err := withTokens(t.Context(), inMemory{aList(`{}`)}, creds)
+		})
+		next, err := withTokens(t.Context(), inMemory{aList(`{}`)}, find)
 		require.NoError(t, err)
 		_, unseen := clientOf(t, next).Groups(t.Context(), "alpha", []string{testRegion, "europe-west4"})
 		assert.Empty(t, unseen, "a fault that may pass is tried again")
 		assert.EqualValues(t, 2, fetches.Load())
+	})
+}
+
+// J5: Google's credentials cache the token for an hour, so a repeated call would carry it again.
+func TestRejectedTokenIsReplacedWithinTheCall(t *testing.T) {
+	bare(t)
+	var issued atomic.Int32
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ok(fmt.Sprintf(`{"access_token":"token-%d","token_type":"Bearer","expires_in":3600}`, issued.Add(1)))(w, r)
+	}))
+	defer endpoint.Close()
+	for name, first := range map[string]http.HandlerFunc{
+		"in Google's format": refusal(401, "authError", "Request had invalid authentication credentials."),
+		"without a body":     answer(401, ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			issued.Store(0)
+			api := &google{script: answers(first, ok(done), ok(done))}
+			c, err := New(t.Context(), Options{Project: testProject, Transport: api, CredentialsFile: serviceAccount(t, &tokenServer{Server: endpoint})})
+			require.NoError(t, err)
+			require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g"))
+			require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "h"))
+			assert.Equal(t, []string{"Bearer token-1", "Bearer token-2", "Bearer token-2"}, api.tokens)
+		})
+	}
+}
+
+// J5: a new key file replaces a revoked one.
+func TestCredentialsAreReadAgainAfterTheirTokenIsRejected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var found atomic.Int32
+		next, err := withTokens(t.Context(), roundTripper(func(req *http.Request) (*http.Response, error) {
+			if req.Header.Get("Authorization") != "Bearer of login 3" {
+				return inMemory{answer(401, "")}.RoundTrip(req)
+			}
+			return inMemory{ok(done)}.RoundTrip(req)
+		}), func() (*auth.Credentials, error) {
+			n := found.Add(1)
+			if n == 2 {
+				return nil, errors.New("credentials file: being replaced")
+			}
+			return finds(func(context.Context) (*auth.Token, error) {
+				return &auth.Token{Value: fmt.Sprintf("of login %d", n), Expiry: time.Now().Add(time.Hour)}, nil
+			})()
+		})
+		require.NoError(t, err)
+		c := clientOf(t, next)
+		var side sync.WaitGroup
+		for range 8 {
+			side.Go(func() { assert.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g")) })
+		}
+		side.Wait()
+		assert.EqualValues(t, 3, found.Load(), "calls with the same rejected token share one login")
+	})
+}
+
+// J5: the caller backs off.
+func TestLastingRejectionOfTheTokenIsNoPermissionError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := answers(refusal(401, "authError", "Request had invalid authentication credentials."))
+		err := clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "g")
+		assert.Equal(t, mig.CauseCredentials, mig.CauseOf(err))
+		assert.Len(t, api.calls, maxAttempts)
 	})
 }
 

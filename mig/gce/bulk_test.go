@@ -112,7 +112,7 @@ func TestFailedBulkInsertNamesZonesAndReasons(t *testing.T) {
 		},
 		"of its parts nothing that can be read": {
 			tooFewError + group,
-			refusal(403, "forbidden", "no right"),
+			refusal(403, "forbidden", "no permission"),
 			mig.CauseUnknown,
 			twoZones + "503 VM_MIN_COUNT_NOT_REACHED: Requested minimum count of 2 VMs could not be created.",
 		},
@@ -151,7 +151,7 @@ func TestBulkInsertFailsIfTheZonesCannotBeRead(t *testing.T) {
 		cause  mig.Cause
 		want   string
 	}{
-		"refused":        {refusal(403, "forbidden", "no right"), mig.CausePermission, twoZones + "403 forbidden: no right"},
+		"refused":        {refusal(403, "forbidden", "no permission"), mig.CausePermission, twoZones + "403 forbidden: no permission"},
 		"not there":      {refusal(404, "notFound", "The resource 'projects/p/regions/us-central1' was not found"), mig.CauseConfig, twoZones + "404 notFound: The resource 'projects/p/regions/us-central1' was not found"},
 		"has no zone":    {ok(`{"name":"us-central1"}`), mig.CauseUnavailable, twoZones + "a region without zones"},
 		"not understood": {ok(`{"zones":7}`), mig.CauseUnavailable, twoZones + "answer not understood: "},
@@ -182,7 +182,7 @@ func TestFailedDeletionDoesNotStopTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun atomic.Int32
 		c := clientOf(t, inMemory{atPaths(map[string]http.HandlerFunc{
-			zone + "n0": refusal(403, "forbidden", "no right"),
+			zone + "n0": refusal(403, "forbidden", "no permission"),
 			zone + "n1": slow, zone + "n3": slow,
 			zone + "n2": refusal(404, "notFound", "was not found"),
 		})}, func(o *Options) {
@@ -194,7 +194,7 @@ func TestFailedDeletionDoesNotStopTheOthers(t *testing.T) {
 		})
 		start := time.Now()
 		err := c.DeleteVMs(t.Context(), vms("n0", "n1", "n2", "n3"))
-		require.EqualError(t, err, "delete instance us-central1-a/n0: 403 forbidden: no right")
+		require.EqualError(t, err, "delete instance us-central1-a/n0: 403 forbidden: no permission")
 		assert.Equal(t, mig.CausePermission, mig.CauseOf(err))
 		assert.Equal(t, time.Second, time.Since(start))
 		assert.EqualValues(t, 2, begun.Load())

@@ -58,7 +58,7 @@ func causeOf(faults []fault, want intent) mig.Cause {
 type rule struct {
 	codes  []string
 	status int
-	says   string // a part of the message
+	says   []string // the message contains one of these texts
 	wants  []intent
 	cause  mig.Cause
 }
@@ -66,7 +66,7 @@ type rule struct {
 func (r rule) fits(f fault, want intent) bool {
 	return (r.codes == nil || slices.Contains(r.codes, f.code)) &&
 		(r.status == 0 || r.status == f.status) &&
-		strings.Contains(f.message, r.says) &&
+		(r.says == nil || slices.ContainsFunc(r.says, func(text string) bool { return strings.Contains(f.message, text) })) &&
 		(r.wants == nil || slices.Contains(r.wants, want))
 }
 
@@ -86,7 +86,7 @@ var rules = []rule{
 
 	// Two limits share this code: the time that Compute allows for a request, and the size of a
 	// group. Waiting does not change the latter.
-	{codes: []string{"LIMIT_EXCEEDED"}, says: "MAX_INSTANCES_IN_INSTANCE_GROUP", cause: mig.CauseConfig},
+	{codes: []string{"LIMIT_EXCEEDED"}, says: []string{"MAX_INSTANCES_IN_INSTANCE_GROUP"}, cause: mig.CauseConfig},
 	{codes: []string{"LIMIT_EXCEEDED"}, cause: mig.CauseCapacity},
 
 	// Addresses, like quota, become available when other instances are deleted.
@@ -99,14 +99,23 @@ var rules = []rule{
 		"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", "RESOURCE_OPERATION_RATE_EXCEEDED",
 	}, cause: mig.CauseRate},
 
+	// A role is missing, the API or the billing is disabled, or a policy forbids the call. Source of
+	// the codes that Compute's own pages do not list: google.api.ErrorReason.
 	{codes: []string{
-		"PERMISSION_DENIED", "PERMISSIONS_ERROR", "SERVICE_ACCOUNT_ACCESS_DENIED",
-		"forbidden", "accessNotConfigured", "insufficientPermissions", "authError",
+		"PERMISSION_DENIED", "PERMISSIONS_ERROR", "SERVICE_ACCOUNT_ACCESS_DENIED", "IAM_PERMISSION_DENIED",
+		"accessNotConfigured", "SERVICE_DISABLED", "BILLING_DISABLED", "USER_PROJECT_DENIED",
+		"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT", "SECURITY_POLICY_VIOLATED",
+	}, cause: mig.CausePermission},
+
+	// This reason lasts if the message names a permission or a policy. Otherwise a later call may
+	// succeed.
+	{codes: []string{"forbidden"}, says: []string{
+		"ermission", "does not have access", "rganization's policy", "rganization policy",
 	}, cause: mig.CausePermission},
 
 	// The reservation is full; it has room again when its instances are deleted.
 	{
-		codes: []string{"CONDITION_NOT_MET", "conditionNotMet"}, says: "does not have available resources",
+		codes: []string{"CONDITION_NOT_MET", "conditionNotMet"}, says: []string{"does not have available resources"},
 		wants: []intent{creating}, cause: mig.CauseCapacity,
 	},
 
@@ -126,15 +135,15 @@ var rules = []rule{
 
 	// An instance's name is taken while an older instance of that name is being deleted. This is
 	// not a conflict with the group or request to be created.
-	{codes: alreadyExists, says: "/instances/", cause: mig.CauseConflict},
+	{codes: alreadyExists, says: []string{"/instances/"}, cause: mig.CauseConflict},
 	{codes: alreadyExists, cause: mig.CauseExists},
 
 	// If a creation misses anything but its group, a part of the configuration is missing, such as
 	// the template.
-	{codes: notFound, wants: []intent{creating}, says: "/instanceGroupManagers/", cause: mig.CauseNotFound},
+	{codes: notFound, wants: []intent{creating}, says: []string{"/instanceGroupManagers/"}, cause: mig.CauseNotFound},
 	// slurmflex creates workload policies itself, so a missing policy was deleted too early or does
 	// not exist yet.
-	{codes: notFound, wants: []intent{creating}, says: "/resourcePolicies/", cause: mig.CauseConflict},
+	{codes: notFound, wants: []intent{creating}, says: []string{"/resourcePolicies/"}, cause: mig.CauseConflict},
 	{codes: notFound, wants: []intent{creating}, cause: mig.CauseConfig},
 	{codes: notFound, cause: mig.CauseNotFound},
 
@@ -145,8 +154,7 @@ var rules = []rule{
 	{codes: []string{notGoogles}, cause: mig.CauseUnavailable},
 
 	{status: http.StatusBadRequest, cause: mig.CauseConfig},
-	{status: http.StatusUnauthorized, cause: mig.CausePermission},
-	{status: http.StatusForbidden, cause: mig.CausePermission},
+	{status: http.StatusUnauthorized, cause: mig.CauseCredentials},
 	{status: http.StatusRequestTimeout, cause: mig.CauseUnavailable},
 	{status: http.StatusConflict, cause: mig.CauseConflict},
 	{status: http.StatusPreconditionFailed, wants: []intent{creating}, cause: mig.CauseConfig},

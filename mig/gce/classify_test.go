@@ -1,9 +1,13 @@
 package gce
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
 )
@@ -40,6 +44,11 @@ func TestEveryKnownFaultHasACause(t *testing.T) {
 		{"group missing with weak rights", faultOf(403, "forbidden", "Required 'compute.instanceGroupManagers.get' permission"), reading, mig.CausePermission},
 		{"template in use", faultOf(400, "resourceInUseByAnotherResource", "is already being used by"), ending, mig.CauseConflict},
 		{"mutate in mid-operation", faultOf(400, "resourceNotReady", "The resource is not ready"), ending, mig.CauseConflict},
+		{"no access to the nodes' account", faultOf(403, "forbidden", "The user does not have access to service account 'n@p.iam.gserviceaccount.com'."), creating, mig.CausePermission},
+		{"organization's policy", faultOf(403, "forbidden", "Request is prohibited by organization's policy. vpcServiceControlsUniqueIdentifier: x"), creating, mig.CausePermission},
+		{"disabled API", faultOf(403, "accessNotConfigured", "Compute Engine API has not been used in project 1 before or it is disabled."), creating, mig.CausePermission},
+		{"narrow scopes", faultOf(403, "insufficientPermissions", "Request had insufficient authentication scopes."), reading, mig.CausePermission},
+		{"forbidden without a reason", faultOf(403, "forbidden", "Forbidden"), creating, mig.CauseUnknown},
 		{"rate quota", faultOf(403, "rateLimitExceeded", "Rate Limit Exceeded"), creating, mig.CauseRate},
 		{"concurrent operations", faultOf(403, "CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", "Rate Limit Exceeded"), creating, mig.CauseRate},
 		{"instance deleted during its creation", faultOf(409, "", "CONFLICT"), creating, mig.CauseConflict},
@@ -72,8 +81,9 @@ func TestEveryKnownFaultHasACause(t *testing.T) {
 		{"bulk insert's sum of faults", faultOf(503, "VM_MIN_COUNT_NOT_REACHED", "Requested minimum count of 4 VMs could not be created."), creating, mig.CauseUnknown},
 
 		{"status alone", faultOf(400, "", "m"), creating, mig.CauseConfig},
-		{"status alone", faultOf(401, "", "m"), reading, mig.CausePermission},
-		{"status alone", faultOf(403, "", "m"), reading, mig.CausePermission},
+		{"status alone", faultOf(401, "", "m"), reading, mig.CauseCredentials},
+		{"status alone", faultOf(401, "ACCESS_TOKEN_EXPIRED", "m"), creating, mig.CauseCredentials},
+		{"status alone", faultOf(403, "", "m"), reading, mig.CauseUnknown},
 		{"status alone", faultOf(408, "", "m"), reading, mig.CauseUnavailable},
 		{"status alone", faultOf(412, "", "m"), creating, mig.CauseConfig},
 		{"status alone", faultOf(412, "", "m"), ending, mig.CauseConflict},
@@ -88,6 +98,24 @@ func TestEveryKnownFaultHasACause(t *testing.T) {
 		t.Run(test.name+" "+test.fault.code, func(t *testing.T) {
 			assert.Equal(t, test.cause, test.fault.cause(test.want))
 		})
+	}
+}
+
+// The page is written by a test of package flex, which creates each answer.
+func TestPageShowsEveryCodeAndStatus(t *testing.T) {
+	page, err := os.ReadFile("../../docs/troubleshooting.md")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(page), "<!-- rejections")
+	table, _, _ := strings.Cut(rest, "<!-- end of rejections")
+	for _, r := range rules {
+		for _, code := range r.codes {
+			if code != notGoogles {
+				assert.Contains(t, table, "`"+code+"`", "add it to rejections in flex/sequel_test.go")
+			}
+		}
+		if r.status != 0 {
+			assert.Regexp(t, fmt.Sprintf(`\b%d\b`, r.status), table, "add it to rejections in flex/sequel_test.go")
+		}
 	}
 }
 

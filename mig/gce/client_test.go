@@ -136,7 +136,7 @@ func TestCallsAreAuthenticatedWithoutHomeAndPath(t *testing.T) {
 	}
 }
 
-func TestRejectedCredentialsArePermissionErrors(t *testing.T) {
+func TestRejectedCredentialsAreNamed(t *testing.T) {
 	bare(t)
 	tokens := newTokenServer(t, http.StatusBadRequest)
 	api := &google{script: answers(ok(done))}
@@ -146,7 +146,7 @@ func TestRejectedCredentialsArePermissionErrors(t *testing.T) {
 	require.ErrorContains(t, err, "delete group g: auth: cannot fetch token: 400")
 	require.ErrorContains(t, err, "Invalid JWT Signature.")
 	assert.NotContains(t, err.Error(), "\n")
-	assert.Equal(t, mig.CausePermission, mig.CauseOf(err))
+	assert.Equal(t, mig.CauseCredentials, mig.CauseOf(err), "a permission error would hold jobs")
 	assert.Empty(t, api.hosts)
 }
 

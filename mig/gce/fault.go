@@ -58,7 +58,7 @@ func causeOfError(err error, want intent) (mig.Cause, mig.UsedUp) {
 		f := answerFault(answer)
 		return f.cause(want), usedUpIn([]fault{f})
 	case refused(err):
-		return mig.CausePermission, mig.UsedUp{}
+		return mig.CauseCredentials, mig.UsedUp{}
 	}
 	return mig.CauseUnavailable, mig.UsedUp{}
 }

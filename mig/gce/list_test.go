@@ -114,11 +114,11 @@ func TestForeignReturnsGroupsLeftBySlurmGCP(t *testing.T) {
 		"global/instanceTemplates/ours":                  template("alpha"),
 		"global/instanceTemplates/theirs":                template("alpha-a3"),
 		groupsPath + "/alpha-a3-0123abcd/resizeRequests": aList(`{"items":[{"name":"initial-resize","state":"ACCEPTED","creationTimestamp":"` + createdText + `"}]}`),
-		"regions/europe-west4/instanceGroupManagers":     refusal(403, "forbidden", "no right"),
+		"regions/europe-west4/instanceGroupManagers":     refusal(403, "forbidden", "no permission"),
 	})
 	groups, unseen := clientOf(t, inMemory{api}).Foreign(t.Context(), "alpha", []string{testRegion, "europe-west4"})
 	require.Len(t, unseen, 1)
-	require.EqualError(t, unseen["europe-west4"], "list groups of europe-west4: 403 forbidden: no right")
+	require.EqualError(t, unseen["europe-west4"], "list groups of europe-west4: 403 forbidden: no permission")
 	require.Len(t, groups, 2)
 	assert.Equal(t, "alpha-a3-0123abcd", groups[0].Name)
 	assert.Len(t, groups[0].Live(), 1)
@@ -197,13 +197,13 @@ func TestRequestsAreReturnedOldestFirst(t *testing.T) {
 }
 
 func TestRegionWithIncompleteListIsUnseen(t *testing.T) {
-	forbidden := refusal(403, "forbidden", "no right")
+	forbidden := refusal(403, "forbidden", "no permission")
 	for _, l := range lists {
 		for name, test := range map[string]struct {
 			answer http.HandlerFunc
 			want   string
 		}{
-			"it is refused":                   {forbidden, "403 forbidden: no right"},
+			"it is refused":                   {forbidden, "403 forbidden: no permission"},
 			"it warns":                        {aList(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
 			"its pages go around in a circle": {aList(`{"nextPageToken":"t"}`), `the list does not end: page token "t" came before`},
 			"a record has no name": {
@@ -215,7 +215,7 @@ func TestRegionWithIncompleteListIsUnseen(t *testing.T) {
 					return
 				}
 				forbidden(w, r)
-			}, "403 forbidden: no right"},
+			}, "403 forbidden: no permission"},
 		} {
 			t.Run(l.what+" "+name, func(t *testing.T) {
 				found, unseen := l.readFrom(t, test.answer)
@@ -235,7 +235,7 @@ func TestUnseenRegionDoesNotAffectOtherRegions(t *testing.T) {
 		groupsPath:   items(groupJSON("alpha-x", `{"slurmflex":1`)),
 		requestsPath: aList(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `"}]}`),
 		"regions/europe-west4/instanceGroupManagers": items(groupJSON("alpha-europe", testStamp.String())),
-		policiesPath:                            refusal(403, "forbidden", "no right"),
+		policiesPath:                            refusal(403, "forbidden", "no permission"),
 		"regions/europe-west4/resourcePolicies": items(policyJSON("alpha-europe", testStamp.String(), "")),
 	})})
 	regions := []string{testRegion, "europe-west4", testRegion}

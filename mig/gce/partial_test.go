@@ -238,10 +238,10 @@ func (w world) newcomer(t *testing.T) {
 func TestRegionWithUnreadableNewMachinesIsUnseen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.newcomer(t)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Status: http.StatusForbidden, Reason: "forbidden", Message: "no right"}))
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Status: http.StatusForbidden, Reason: "forbidden", Message: "no permission"}))
 		instances, unseen := w.Instances(t.Context(), "alpha", []string{region})
 		assert.Empty(t, instances)
-		require.ErrorContains(t, unseen[region], "no right")
+		require.ErrorContains(t, unseen[region], "no permission")
 	})
 }
 

@@ -82,7 +82,7 @@ func TestUnreadableTemplateIsAnError(t *testing.T) {
 		want   string
 	}{
 		"not there":        {link, refusal(404, "notFound", "was not found"), mig.CauseNotFound, "404 notFound: was not found"},
-		"refused":          {link, refusal(403, "forbidden", "no right"), mig.CausePermission, "403 forbidden: no right"},
+		"refused":          {link, refusal(403, "forbidden", "no permission"), mig.CausePermission, "403 forbidden: no permission"},
 		"without contents": {link, ok(`{"name":"T"}`), mig.CauseUnavailable, "a template without machine type"},
 		"a bare name": {
 			"T", nil, mig.CauseConfig,

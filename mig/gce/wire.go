@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,7 +42,7 @@ func calling(ctx context.Context, method string) context.Context {
 }
 
 // onceKey is the context key that limits a call to one attempt, unless Compute rejects the call
-// because there are too many calls.
+// because there are too many calls, or because of its access token.
 type onceKey struct{}
 
 func tryingOnce(ctx context.Context) context.Context {
@@ -103,7 +104,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		if again && n > 1 && err != nil && errors.Is(err, context.DeadlineExceeded) && onlyLooks(req) {
 			again = w.answers.Load() > before // otherwise Compute is silent: the pass continues
 		}
-		if ctx.Value(onceKey{}) != nil && !tooMany(resp) {
+		if ctx.Value(onceKey{}) != nil && !turnedAway(resp) {
 			again = false
 		}
 		if !again || ctx.Err() != nil || !sleep(ctx, pause) {
@@ -245,16 +246,17 @@ func (w *wire) nextPause(n int, resp *http.Response, err error) (time.Duration, 
 	return pause, pause <= longestPause
 }
 
-// tooMany reports whether Compute rejected the call because of too many calls. The answer must have
-// passed through nextPause.
-func tooMany(resp *http.Response) bool {
-	return resp != nil && (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden)
+// turnedAway reports whether Compute rejected the call because of too many calls or because of its
+// access token. The answer must have passed through nextPause.
+func turnedAway(resp *http.Response) bool {
+	return resp != nil && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, resp.StatusCode)
 }
 
 // passing reports whether the answer is a transient fault. The answer's body must be in memory.
 func passing(resp *http.Response) bool {
 	switch resp.StatusCode {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+	case http.StatusUnauthorized, // tokens has dropped the access token
+		http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	case http.StatusForbidden: // Compute's own status for too many calls

@@ -31,6 +31,7 @@ func TestTransientFaultIsRetried(t *testing.T) {
 		all  map[string]http.HandlerFunc
 	}{
 		{true, map[string]http.HandlerFunc{
+			"401":                     refusal(401, "authError", "Request had invalid authentication credentials."),
 			"408":                     answer(408, ""),
 			"429":                     refusal(429, "rateLimitExceeded", "Quota exceeded"),
 			"500":                     refusal(500, "backendError", "Internal error"),

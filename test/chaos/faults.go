@@ -291,21 +291,23 @@ func befall[T any](ctx context.Context, p *process, t turn, act func(context.Con
 
 // refusals maps ailments to error answers of Google.
 var refusals = map[ailment]struct {
-	status int
-	reason string
+	status  int
+	reason  string
+	message string
 }{
-	refused503:  {http.StatusServiceUnavailable, "backendError"},
-	refused500:  {http.StatusInternalServerError, "internalError"},
-	refused429:  {http.StatusTooManyRequests, "rateLimitExceeded"},
-	rateLimited: {http.StatusForbidden, "rateLimitExceeded"},
-	notAllowed:  {http.StatusForbidden, forbidden},
-	notReady:    {http.StatusBadRequest, "resourceNotReady"},
+	refused401:  {http.StatusUnauthorized, "authError", "Request had invalid authentication credentials."},
+	refused503:  {http.StatusServiceUnavailable, "backendError", "Service Unavailable"},
+	refused500:  {http.StatusInternalServerError, "internalError", "Internal Server Error"},
+	refused429:  {http.StatusTooManyRequests, "rateLimitExceeded", "Too Many Requests"},
+	rateLimited: {http.StatusForbidden, "rateLimitExceeded", "Rate Limit Exceeded"},
+	notAllowed:  {http.StatusForbidden, forbidden, "Permission denied on resource project."},
+	notReady:    {http.StatusBadRequest, "resourceNotReady", "The resource is not ready"},
 }
 
 // distort applies the ailments of calls to Compute.
 func distort(ctx context.Context, w *world, t turn, act func(context.Context) (*http.Response, error)) (*http.Response, error) {
 	if r, refused := refusals[t.ailment]; refused {
-		return answer(r.status, r.reason), nil
+		return answer(r.status, r.reason, r.message), nil
 	}
 	switch t.ailment {
 	case gateway:
@@ -331,9 +333,9 @@ func distort(ctx context.Context, w *world, t turn, act func(context.Context) (*
 }
 
 // answer returns an error in Google's format.
-func answer(status int, reason string) *http.Response {
+func answer(status int, reason, message string) *http.Response {
 	const form = `{"error":{"code":%d,"message":%q,"errors":[{"message":%[2]q,"domain":"global","reason":%[3]q}]}}`
-	return body(status, fmt.Sprintf(form, status, http.StatusText(status), reason))
+	return body(status, fmt.Sprintf(form, status, message, reason))
 }
 
 func body(status int, text string) *http.Response {

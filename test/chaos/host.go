@@ -12,6 +12,7 @@ type ailment string
 
 // The ailments of calls. The first ones apply only to Compute.
 const (
+	refused401  ailment = "are refused with 401"
 	refused503  ailment = "are refused with 503"
 	refused500  ailment = "are refused with 500"
 	refused429  ailment = "are refused with 429"
@@ -33,7 +34,7 @@ const (
 const forbidden = "forbidden"
 
 func apiAilments() []ailment {
-	return append(slurmAilments(), refused503, refused500, refused429, rateLimited, notAllowed, notReady, gateway, cutOff, doubled)
+	return append(slurmAilments(), refused503, refused500, refused429, rateLimited, notAllowed, notReady, gateway, cutOff, doubled, refused401)
 }
 
 func slurmAilments() []ailment { return []ailment{unsent, unanswered, hung, slow, lateAnswer} }

@@ -40,6 +40,7 @@ func TestAilmentsDistortCallsToCompute(t *testing.T) {
 		hung:        {perhaps, 0, true},
 		slow:        {yes, 200, true},
 		lateAnswer:  {yes, 200, true},
+		refused401:  {no, 401, false},
 		refused503:  {no, 503, false},
 		refused500:  {no, 500, false},
 		refused429:  {no, 429, false},

@@ -141,6 +141,9 @@ func (f Fault) refusal() *refusal {
 			r.Reason = "backendError"
 		}
 	}
+	if r.Message == "" && r.Reason == "forbidden" {
+		r.Message = "Permission denied on resource project."
+	}
 	if r.Message == "" {
 		r.Message = http.StatusText(f.Status)
 	}

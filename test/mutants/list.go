@@ -248,7 +248,19 @@ var mutants = []mutant{
 	},
 	{
 		"configuration errors are tried again like any other", "mig/cause.go",
-		"return c == CauseConfig || c", "return c", planner,
+		`{"configuration", Holds}`, `{"configuration", BacksOff}`, planner,
+	},
+	{
+		"a rejected access token holds the job", "mig/cause.go",
+		`{"credentials", BacksOff}`, `{"credentials", Holds}`, []string{"mig/gce", "flex"},
+	},
+	{
+		"a rejected access token is used again", "mig/gce/auth.go",
+		"\tif t.current == l {\n", "\tif false {\n", client,
+	},
+	{
+		"an answer without a named permission holds the job", "mig/gce/classify.go",
+		"\t\t\"ermission\", ", "\t\t\"\", ", client,
 	},
 	{
 		"a node with keep_idle is marked to power down with its job", "flex/plan/sweeps/nodes.go",

@@ -28,9 +28,8 @@ func (r Refusal) Last() time.Time { return Later(r.At, r.Failing.Last) }
 // count continues from there.
 func (r Refusal) Fail(why mig.Trouble, owner string, at time.Time, before int) Refusal {
 	r.Failing = r.Failing.add(why, at)
-	switch why.Cause {
-	case mig.CauseConflict, mig.CauseNotFound, mig.CauseUnavailable, mig.CauseRate:
-		return r // the call was badly timed, or an admin deleted the group
+	if why.Cause.Then() == mig.Repeats {
+		return r
 	}
 	r.Cause, r.Message, r.Quota, r.Owner, r.At, r.Times = why.Cause, why.Message, why.Quota, owner, at, max(r.Times, before)+1
 	return r

@@ -1,0 +1,219 @@
+package flex
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+	"slurmflex/test/fakegce"
+)
+
+// rejection is a kind of answer to the request for a job's machines. Codes in capitals occur in
+// operations, unless the answer has a status.
+type rejection struct {
+	what    string // the cause in a few words
+	status  int    // HTTP status; 0: the operation fails
+	codes   []string
+	message string
+	once    bool // the call is repeated at once
+	then    mig.Sequel
+}
+
+// rejections has every code and status that mig/gce classifies; a test there compares them with the
+// page.
+var rejections = []rejection{
+	{"the access token is rejected", 401, []string{"authError", "required"}, "Request had invalid authentication credentials.", true, mig.BacksOff},
+	{"too many calls", 403, []string{"rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded", "RATE_LIMIT_EXCEEDED"}, "Rate Limit Exceeded", true, mig.Repeats},
+	{"too many calls", 429, []string{"rateLimitExceeded"}, "Too many requests", true, mig.Repeats},
+	{"too many operations at once", 403, []string{"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED"}, "", true, mig.Repeats},
+	{"too many operations at once", 0, []string{"RESOURCE_OPERATION_RATE_EXCEEDED"}, "Operation rate exceeded for resource 'm'.", false, mig.Repeats},
+	{"Compute or a proxy is unavailable", 408, []string{"backendError"}, "Request Timeout", true, mig.Repeats},
+	{"Compute or a proxy is unavailable", 500, []string{"internalError"}, "Internal error", true, mig.Repeats},
+	{"Compute or a proxy is unavailable", 502, []string{"backendError"}, "Bad Gateway", true, mig.Repeats},
+	{"Compute or a proxy is unavailable", 503, []string{"backendError"}, "Try again", true, mig.Repeats},
+	{"Compute or a proxy is unavailable", 504, []string{"backendError"}, "Deadline expired", true, mig.Repeats},
+	{"Compute has failed", 0, []string{"INTERNAL_ERROR"}, "Internal error. Please try again.", false, mig.Repeats},
+	{"the object is busy", 400, []string{"resourceNotReady", "resourceInUseByAnotherResource"}, "The resource is not ready", false, mig.Repeats},
+	{"the object is busy", 0, []string{"RESOURCE_NOT_READY", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE"}, "The resource is not ready", false, mig.Repeats},
+	{"the object is busy", 409, []string{"conflict"}, "CONFLICT", false, mig.Repeats},
+	{"an older instance has the name", 0, []string{"RESOURCE_ALREADY_EXISTS"}, "The resource 'projects/demo/zones/us-central1-a/instances/alpha-a3-0' already exists", false, mig.Repeats},
+	{"no capacity", 503, []string{"insufficientCapacity"}, "No capacity", true, mig.BacksOff},
+	{"no capacity", 0, []string{
+		"ZONE_RESOURCE_POOL_EXHAUSTED", "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", "RESOURCE_POOL_EXHAUSTED",
+		"RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", "QUEUING_INFEASIBLE_NO_CAPACITY",
+	}, "There are not enough resources", false, mig.BacksOff},
+	{"no machines within Compute's own limit", 0, []string{"LIMIT_EXCEEDED"}, "Resize request could not provision queued instances in the allocated time.", false, mig.BacksOff},
+	{"the reservation is full", 0, []string{"CONDITION_NOT_MET"}, "Reservation 'h100s' does not have available resources for the request.", false, mig.BacksOff},
+	{"a quota or the addresses are used up", 403, []string{"quotaExceeded"}, "Quota 'GPUS' exceeded.  Limit: 1.0 in region us-central1.", false, mig.BacksOff},
+	{"a quota or the addresses are used up", 0, []string{"QUOTA_EXCEEDED", "IP_SPACE_EXHAUSTED", "IP_SPACE_EXHAUSTED_WITH_DETAILS"}, "Quota 'GPUS' exceeded.", false, mig.BacksOff},
+	{"not all machines of a bulk insert were created", 0, []string{"VM_MIN_COUNT_NOT_REACHED"}, "Requested minimum count of 4 VMs could not be created.", false, mig.BacksOff},
+	{"the call is forbidden, and no permission or policy is named", 403, []string{"forbidden"}, "Forbidden", false, mig.BacksOff},
+	{"slurmflex does not know the answer", 403, []string{"anotherReason"}, "Forbidden", false, mig.BacksOff},
+	{"slurmflex does not know the answer", 501, []string{"anotherReason"}, "Not Implemented", false, mig.BacksOff},
+	{"a role or permission is missing", 403, []string{"forbidden", "IAM_PERMISSION_DENIED"}, "Required 'compute.instances.create' permission for 'projects/demo'", false, mig.Holds},
+	{"a role or permission is missing", 0, []string{"PERMISSION_DENIED", "PERMISSIONS_ERROR", "SERVICE_ACCOUNT_ACCESS_DENIED"}, "Required 'compute.instances.create' permission", false, mig.Holds},
+	{"the token's scopes are too narrow", 403, []string{"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}, "Request had insufficient authentication scopes.", false, mig.Holds},
+	{"the API or the billing is disabled", 403, []string{"accessNotConfigured", "SERVICE_DISABLED", "BILLING_DISABLED", "USER_PROJECT_DENIED"}, "Compute Engine API has not been used in project 1 before or it is disabled.", false, mig.Holds},
+	{"a policy of the organization forbids it", 403, []string{"forbidden", "SECURITY_POLICY_VIOLATED"}, "Request is prohibited by organization's policy.", false, mig.Holds},
+	{"a policy of the organization forbids it", 412, []string{"conditionNotMet"}, "Constraint constraints/compute.requireShieldedVm violated", false, mig.Holds},
+	{"a policy of the organization forbids it", 0, []string{"CONDITION_NOT_MET"}, "Constraint constraints/compute.requireShieldedVm violated", false, mig.Holds},
+	{"the group would be too large", 0, []string{"LIMIT_EXCEEDED"}, "Exceeded limit 'MAX_INSTANCES_IN_INSTANCE_GROUP' on resource 'm'. Limit: 2000.0", false, mig.Holds},
+	{"the template or the configuration is wrong", 400, []string{"invalid", "anotherReason"}, "Invalid value", false, mig.Holds},
+	{"the template or the configuration is wrong", 0, []string{
+		"INVALID_ARGUMENT", "INVALID_MACHINE_TYPE", "INVALID_GPU_TYPE", "INVALID_FIELD_VALUE", "INVALID_USAGE",
+		"UNSUPPORTED_OPERATION", "AGGREGATE_RESERVATION_NOT_EXIST",
+	}, "Invalid value", false, mig.Holds},
+	{"something that the template names is missing", 404, []string{"notFound"}, "The resource 'projects/demo/global/images/i' was not found", false, mig.Holds},
+	{"something that the template names is missing", 0, []string{"RESOURCE_NOT_FOUND"}, "The resource 'projects/demo/global/images/i' was not found", false, mig.Holds},
+	{"another group has the name", 409, []string{"alreadyExists"}, "The resource 'projects/demo/regions/us-central1/instanceGroupManagers/g' already exists", false, mig.BacksOff},
+}
+
+// fault returns a fault of the fake with the rejection.
+func (r rejection) fault(code string) fakegce.Fault {
+	if r.status == 0 {
+		return fakegce.Fault{OperationError: &fakegce.Problem{Code: code, Message: r.message}}
+	}
+	return fakegce.Fault{Status: r.status, Reason: code, Message: r.message}
+}
+
+// cell returns the status and the codes for the page.
+func (r rejection) cell() string {
+	codes := make([]string, len(r.codes))
+	for i, code := range r.codes {
+		codes[i] = "`" + code + "`"
+		if code == "anotherReason" {
+			codes[i] = "any other"
+		}
+	}
+	if r.status == 0 {
+		return strings.Join(codes, ", ")
+	}
+	return fmt.Sprintf("%d %s", r.status, strings.Join(codes, ", "))
+}
+
+const createsGroup = "regionInstanceGroupManagers.insert"
+
+// eachRejection runs a test for each code of each rejection, each in a world of its own.
+func eachRejection(t *testing.T, run func(t *testing.T, w *world, r rejection, f fakegce.Fault)) {
+	t.Helper()
+	for _, r := range rejections {
+		for _, code := range r.codes {
+			t.Run(fmt.Sprintf("%s %d %s", r.what, r.status, code), func(t *testing.T) {
+				inWorld(t, func(t *testing.T, w *world) {
+					f := r.fault(code)
+					f.Method = createsGroup
+					run(t, w, r, f)
+				})
+			})
+		}
+	}
+}
+
+// J5: a single 401 held a job until an admin came.
+func TestOneRejectionHoldsAJobOnlyIfItLasts(t *testing.T) {
+	eachRejection(t, func(t *testing.T, w *world, r rejection, f fakegce.Fault) {
+		f.Times = 1
+		require.NoError(t, w.cloud.AddFault(f))
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.within(10 * time.Second)
+		assert.Equal(t, r.once, w.cloud.Counts()[createsGroup] == 2, "the call is repeated at once")
+		time.Sleep(70 * time.Second)
+		w.settle()
+		if r.then == mig.Holds {
+			assert.Equal(t, []uint32{1}, w.slurm.held)
+			return
+		}
+		assert.Empty(t, w.slurm.held)
+		assert.Len(t, w.cloud.State().Groups, 1)
+	})
+}
+
+func TestEveryRejectionHasItsSequel(t *testing.T) {
+	eachRejection(t, func(t *testing.T, w *world, r rejection, f fakegce.Fault) {
+		require.NoError(t, w.cloud.AddFault(f))
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		calling := 0 // passes that call Compute
+		for range 12 {
+			before := w.cloud.Counts()[createsGroup]
+			w.within(20 * time.Second)
+			if w.cloud.Counts()[createsGroup] > before {
+				calling++
+			}
+			time.Sleep(10 * time.Second)
+		}
+		switch r.then {
+		case mig.Holds:
+			assert.Equal(t, []uint32{1}, w.slurm.held)
+			assert.Equal(t, 1, calling)
+		case mig.BacksOff:
+			assert.Empty(t, w.slurm.held)
+			assert.Equal(t, 2, calling, "one minute passes between the first two attempts, two before the third")
+		case mig.Repeats:
+			assert.Empty(t, w.slurm.held)
+			assert.Equal(t, 12, calling, "each pass calls")
+		}
+	})
+}
+
+// A template that cannot be read blocks its nodeset: the same rejections hold its jobs.
+func TestTemplateReadHoldsJobsOnlyIfTheRejectionLasts(t *testing.T) {
+	for _, r := range rejections {
+		if r.status == 0 || r.status == http.StatusConflict || r.status == http.StatusPreconditionFailed {
+			continue // for changes only
+		}
+		t.Run(fmt.Sprintf("%s %d", r.what, r.status), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				f := r.fault(r.codes[0])
+				f.Method = "regionInstanceTemplates.get"
+				require.NoError(t, w.cloud.AddFault(f))
+				w.slurm.submit(1, "train", "alpha-a3-0")
+				w.passes(3, 10*time.Second)
+				assert.Equal(t, r.then == mig.Holds, len(w.slurm.held) > 0)
+				assert.Empty(t, w.cloud.State().Groups)
+			})
+		})
+	}
+}
+
+// rejectionsPage contains a table of the rejections between these marks.
+const (
+	rejectionsPage  = "../docs/troubleshooting.md"
+	rejectionsStart = "<!-- rejections: UPDATE=1 go test ./flex -run TestPageShowsEveryRejection -->\n"
+	rejectionsEnd   = "<!-- end of rejections -->\n"
+)
+
+func TestPageShowsEveryRejection(t *testing.T) {
+	table := "| cause | HTTP status with its reasons, or codes of an operation | within the call | afterwards |\n|---|---|---|---|\n"
+	same := func(a, b rejection) bool { return a.what == b.what && a.once == b.once }
+	for of := rejections; len(of) > 0; {
+		r, n := of[0], 1
+		for n < len(of) && same(r, of[n]) {
+			n++
+		}
+		answers := make([]string, n)
+		for i := range answers {
+			answers[i] = of[i].cell()
+		}
+		again := map[bool]string{false: "", true: "tries again"}[r.once]
+		then := map[mig.Sequel]string{mig.Repeats: "tries again", mig.BacksOff: "backs off", mig.Holds: "holds the job"}[r.then]
+		table += fmt.Sprintf("| %s | %s | %s | %s |\n", r.what, strings.Join(answers, "; "), again, then)
+		of = of[n:]
+	}
+	page, err := os.ReadFile(rejectionsPage)
+	require.NoError(t, err)
+	before, rest, marked := strings.Cut(string(page), rejectionsStart)
+	old, after, ends := strings.Cut(rest, rejectionsEnd)
+	require.True(t, marked && ends, "the page has the marks of the table")
+	if os.Getenv("UPDATE") != "" {
+		require.NoError(t, os.WriteFile(rejectionsPage, []byte(before+rejectionsStart+table+rejectionsEnd+after), 0o644))
+		return
+	}
+	assert.Equal(t, table, old, "UPDATE=1 go test ./flex -run TestPageShowsEveryRejection writes the table")
+}

@@ -69,7 +69,7 @@ var rejections = []rejection{
 	{"the template or the configuration is wrong", 0, []string{
 		"INVALID_ARGUMENT", "INVALID_MACHINE_TYPE", "INVALID_GPU_TYPE", "INVALID_FIELD_VALUE", "INVALID_USAGE",
 		"UNSUPPORTED_OPERATION", "AGGREGATE_RESERVATION_NOT_EXIST",
-	}, "Invalid value", false, mig.Holds},
+	}, "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes.", false, mig.Holds},
 	{"something that the template names is missing", 404, []string{"notFound"}, "The resource 'projects/demo/global/images/i' was not found", false, mig.Holds},
 	{"something that the template names is missing", 0, []string{"RESOURCE_NOT_FOUND"}, "The resource 'projects/demo/global/images/i' was not found", false, mig.Holds},
 	{"another group has the name", 409, []string{"alreadyExists"}, "The resource 'projects/demo/regions/us-central1/instanceGroupManagers/g' already exists", false, mig.BacksOff},

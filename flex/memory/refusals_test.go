@@ -39,30 +39,3 @@ func TestRejectionIsForgottenAfterAnHour(t *testing.T) {
 	assert.Len(t, refused.matter(at.Add(time.Hour)), 1)
 	assert.Empty(t, refused.matter(at.Add(time.Hour+time.Second)))
 }
-
-func TestConflictsDoNotCountAsRejections(t *testing.T) {
-	for _, cause := range []mig.Cause{
-		mig.CauseConflict, mig.CauseNotFound,
-	} {
-		assert.Zero(t, refusalsAfter(cause)["g"].Times, cause)
-	}
-	for _, cause := range []mig.Cause{
-		mig.CauseCapacity, mig.CauseQuota, mig.CauseConfig, mig.CausePermission, mig.CauseExists, mig.CauseUnknown,
-	} {
-		assert.Equal(t, 1, refusalsAfter(cause)["g"].Times, cause)
-	}
-	assert.Empty(t, refusalsAfter(mig.CauseConfig, mig.CauseNone), "it was accepted at last")
-}
-
-// refusalsAfter returns the remembered rejections after calls that ended with these causes.
-func refusalsAfter(causes ...mig.Cause) map[string]scene.Refusal {
-	var refused Refusals
-	for _, cause := range causes {
-		var err error
-		if cause != mig.CauseNone {
-			err = &mig.Error{Op: "create group", Object: "g", Cause: cause, Err: errors.New("no")}
-		}
-		refused.Note("g", err, time.Now(), 0)
-	}
-	return refused.matter(time.Now())
-}

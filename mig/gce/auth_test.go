@@ -136,16 +136,6 @@ func TestCredentialsAreReadAgainAfterTheirTokenIsRejected(t *testing.T) {
 	})
 }
 
-// J5: the caller backs off.
-func TestLastingRejectionOfTheTokenIsNoPermissionError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		api := answers(refusal(401, "authError", "Request had invalid authentication credentials."))
-		err := clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "g")
-		assert.Equal(t, mig.CauseCredentials, mig.CauseOf(err))
-		assert.Len(t, api.calls, maxAttempts)
-	})
-}
-
 // D12: a redirect would carry the signed assertion to another host, and an answer may have any
 // length.
 func TestTokenEndpointRedirectsAndLongAnswersAreRejected(t *testing.T) {

@@ -14,13 +14,8 @@ type Instance struct {
 	Terminates time.Time // the end of its lease; zero until it runs, or without a lease
 	Maintained time.Time // start of announced host maintenance, which stops the VM; zero: none
 	Model      string    // the provisioning model, which decides the price
-	Host       Host      // the location of the host; zero unless the VM runs and Compute shows it
 	Unread     string    // the parts that could not be read; empty: none. If set, leave the instance alone
 }
-
-// Host is the location of a physical host, in Compute's ids. The network is fastest between hosts
-// of a subblock, then of a block, then of a cluster.
-type Host struct{ Cluster, Block, Subblock, Host string }
 
 // Leaving reports whether the VM is being deleted, or has stopped for good: a flex-start VM cannot
 // be restarted.

@@ -57,7 +57,6 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 
 		"down --drain --now":           "--drain and --now are mutually exclusive",
 		"gc --dry-run --textfile x":    "--dry-run and --textfile are mutually exclusive",
-		"ranks --tasks-per-node=0 812": "--tasks-per-node must be 1 or more",
 		"unblock a4":                   `unknown flex-start nodeset "a4"; choose one of: a3`,
 		"down --nodeset b3 --dry-run":  `unknown flex-start nodeset "b3"; choose one of: a3`,
 		"sync --textfile DIR/flex.txt": "/flex.txt: node_exporter reads only files with names that end in .prom",

@@ -14,7 +14,7 @@ import (
 )
 
 func newWhy(a *app) *cobra.Command {
-	verbose, nodes, story, summary, asJSON := false, false, false, false, false
+	verbose, story, summary, asJSON := false, false, false, false
 	cmd := &cobra.Command{
 		Use: "why JOB|NODE|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
 		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0 or alpha-a3-job-812"),
@@ -22,11 +22,11 @@ func newWhy(a *app) *cobra.Command {
 state, the cause and what happens next, then a few facts and what its owner can do.
 Give a job by the number that squeue shows: 812, 812_3 for a task of an array, 812+1
 for a component of a heterogeneous job. --verbose adds earlier attempts, Google's
-error messages in full and recent actions, --nodes where Google says that each
-machine is, --story what has happened to the job so far. A job that has left Slurm's
-queue is shown with its end and its story, from the daemon's memory of the last day
-and from the history in slurmflex.state_dir. --summary prints only how long the job
-waited and ran, and on what, in one line: for the end of a job's own output.
+error messages in full and recent actions, --story what has happened to the job so
+far. A job that has left Slurm's queue is shown with its end and its story, from the
+daemon's memory of the last day and from the history in slurmflex.state_dir.
+--summary prints only how long the job waited and ran, and on what, in one line: for
+the end of a job's own output.
 
 Any user can run it: the daemon answers, at slurmflex.http_address. If no daemon
 answers, the command reads Slurm and Compute itself, which needs credentials.`,
@@ -61,7 +61,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if summary {
 				text, err = explained.UseOf(args[0])
 			} else {
-				text = explained.Answer(verbose, nodes, cmd.CommandPath()+" --verbose "+args[0])
+				text = explained.Answer(verbose, cmd.CommandPath()+" --verbose "+args[0])
 			}
 			if err != nil {
 				return err
@@ -71,7 +71,6 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 		},
 	}
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&nodes, "nodes", false, "also show the block, subblock and host of each machine")
 	cmd.Flags().BoolVar(&story, "story", false, "also show what has happened to the job so far")
 	cmd.Flags().BoolVar(&summary, "summary", false, "show only how long the job waited and ran, and on what, in one line")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show earlier attempts, whole error messages and recent actions")

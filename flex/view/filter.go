@@ -9,7 +9,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/usage"
-	"slurmflex/slurm"
 )
 
 // Filter selects a part of a view. Empty fields match everything.
@@ -64,14 +63,6 @@ func (v View) Only(f Filter) View {
 		return shown(g.NodeSet) && (f.User == "" || slices.ContainsFunc(v.Jobs, func(j Job) bool { return j.ID == g.Job }) ||
 			g.isShared() && slices.ContainsFunc(v.Rows, func(r Row) bool { return r.Group == g.Name && r.Region == g.Region }))
 	})
-	nodes := map[string]bool{}
-	for _, r := range v.Rows {
-		names, _ := slurm.Expand(r.Nodes) // hostlist made by this package
-		for _, name := range names {
-			nodes[name] = true
-		}
-	}
-	v.Hosts = keep(v.Hosts, func(h Host) bool { return nodes[h.Node] })
 	v.Regions = keep(v.Regions, func(r Region) bool {
 		return slices.ContainsFunc(v.NodeSets, func(s NodeSet) bool { return s.Region == r.Name })
 	})

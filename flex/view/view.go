@@ -27,7 +27,6 @@ type View struct {
 	NodeSets []NodeSet `json:"nodesets"` // with flex-start nodes
 	Rows     []Row     `json:"rows"`
 	Groups   []Group   `json:"groups"`
-	Hosts    []Host    `json:"hosts"`       // machines with a location from Compute
 	Jobs     []Job     `json:"jobs"`        // every job in Slurm's queue
 	Skipped  []Skipped `json:"unread_rows"` // rows of Slurm's output
 	Problems []string  `json:"problems"`

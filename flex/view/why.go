@@ -30,7 +30,6 @@ type Story struct {
 	Facts   []string `json:"facts"`   // the few facts that matter to the job's owner
 	// Details are earlier attempts, Google's whole error messages, and recent actions.
 	Details []string `json:"details"`
-	Hosts   []Host   `json:"hosts"`           // of the machines, neighbours together
 	Past    *Past    `json:"story,omitempty"` // nil unless requested, or the job has ended
 
 	now time.Time
@@ -59,13 +58,10 @@ func (s Story) Text(verbose bool) string {
 	return text.String()
 }
 
-// Answer formats the story for a terminal, with the locations of the machines if hosts is true.
-// Unless it is verbose, it names the command that prints the details too.
-func (s Story) Answer(verbose, hosts bool, command string) string {
+// Answer formats the story for a terminal. Unless it is verbose, it names the command that prints
+// the details too.
+func (s Story) Answer(verbose bool, command string) string {
 	text := s.Text(verbose)
-	if hosts {
-		text += s.HostTable()
-	}
 	if !verbose && len(s.Details) > 0 {
 		text += "For more: " + command + "\n"
 	}
@@ -96,7 +92,7 @@ func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) 
 		past = new(*past)
 		past.Events = slices.Clone(past.Events)
 	}
-	t := &teller{View: v, now: now, story: Story{Envelope: EnvelopeOf("why"), Facts: []string{}, Details: []string{}, Hosts: []Host{}, Past: past, now: now}}
+	t := &teller{View: v, now: now, story: Story{Envelope: EnvelopeOf("why"), Facts: []string{}, Details: []string{}, Past: past, now: now}}
 	group, _, _ := strings.Cut(subject, "/")
 	job, isJob := parseNumber(subject)
 	switch {
@@ -114,7 +110,6 @@ func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) 
 		past.Use = past.use(now)
 	}
 	t.epilogue()
-	t.story.Hosts = append(t.story.Hosts, v.hostsOf(t.machines())...)
 	t.story.Summary = Printable(t.story.Summary)
 	for _, layer := range [][]string{t.story.Facts, t.story.Details} {
 		for i, s := range layer {

@@ -1007,11 +1007,10 @@ func TestWhyStartsWithTheLimitThatBlocksTheJob(t *testing.T) {
 func TestAnswerNamesTheCommandThatShowsDetails(t *testing.T) {
 	s := Story{Subject: "job 812", Summary: "It waits.", Details: []string{"Attempt 1 failed."}}
 	const more = "slurmflex why --verbose 812"
-	assert.Equal(t, "job 812:\n  It waits.\nFor more: "+more+"\n", s.Answer(false, false, more))
-	assert.Equal(t, "job 812:\n  It waits.\n  Attempt 1 failed.\n", s.Answer(true, false, more))
-	assert.Contains(t, s.Answer(false, true, more), s.HostTable())
+	assert.Equal(t, "job 812:\n  It waits.\nFor more: "+more+"\n", s.Answer(false, more))
+	assert.Equal(t, "job 812:\n  It waits.\n  Attempt 1 failed.\n", s.Answer(true, more))
 	s.Details = nil
-	assert.Equal(t, "job 812:\n  It waits.\n", s.Answer(false, false, more), "there are no details")
+	assert.Equal(t, "job 812:\n  It waits.\n", s.Answer(false, more), "there are no details")
 }
 
 func TestAdminsHoldIsNotExplainedByAnEarlierRequeue(t *testing.T) {

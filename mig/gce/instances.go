@@ -21,7 +21,7 @@ import (
 const (
 	aggregated     = "kind,nextPageToken,unreachables,warning(code,message),items/*/warning(code,message)"
 	instanceFields = "name,status,creationTimestamp,labels,scheduling/provisioningModel," +
-		"resourceStatus(physicalHostTopology,scheduling/terminationTimestamp,upcomingMaintenance/windowStartTime)"
+		"resourceStatus(scheduling/terminationTimestamp,upcomingMaintenance/windowStartTime)"
 )
 
 // listedInstance is an instance with the fields that are read.
@@ -35,12 +35,6 @@ type listedInstance struct {
 		ProvisioningModel string `json:"provisioningModel"`
 	} `json:"scheduling"`
 	ResourceStatus struct {
-		PhysicalHostTopology struct {
-			Cluster  string `json:"cluster"`
-			Block    string `json:"block"`
-			Subblock string `json:"subblock"`
-			Host     string `json:"host"`
-		} `json:"physicalHostTopology"`
 		Scheduling struct {
 			TerminationTimestamp string `json:"terminationTimestamp"`
 		} `json:"scheduling"`
@@ -405,12 +399,10 @@ func instanceOf(m listedInstance, region, zone string, wrong faulty) mig.Instanc
 	if m.Status == "" {
 		wrong.note("status", errors.New("it is missing"))
 	}
-	at := m.ResourceStatus.PhysicalHostTopology
 	in := mig.Instance{
 		Name: m.Name, Zone: zone, Region: region,
 		Status:  once(m.Status),
 		Created: created,
-		Host:    mig.Host{Cluster: once(at.Cluster), Block: once(at.Block), Subblock: once(at.Subblock), Host: at.Host},
 		Model:   once(m.Scheduling.ProvisioningModel),
 	}
 	if end := m.ResourceStatus.Scheduling.TerminationTimestamp; end != "" {

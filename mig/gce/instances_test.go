@@ -37,7 +37,7 @@ func listed(t *testing.T, page string, regions ...string) ([]mig.Instance, map[s
 func TestInstanceIsReadWithGroupLeaseAndModel(t *testing.T) {
 	instances, unseen := listed(t, `{"items":{
 		"zones/us-central1-b":{"instances":[`+instanceJSON("alpha-a3-1", createdBy(madeBy)+
-		`,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"2026-03-01T20:00:00Z"},"physicalHostTopology":{"cluster":"c","block":"b","subblock":"s","host":"h"}}`)+`]},
+		`,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"2026-03-01T20:00:00Z"}}`)+`]},
 		"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", `,"scheduling":{"provisioningModel":"STANDARD"}`)+`]},
 		"zones/us-central1-c":{"warning":{"code":"NO_RESULTS_ON_PAGE","message":"There are no results"}},
 		"zones/us-central1-f":{"instances":[`+instanceJSON("alphabet-0", "")+`]},
@@ -48,7 +48,6 @@ func TestInstanceIsReadWithGroupLeaseAndModel(t *testing.T) {
 		{
 			Name: "alpha-a3-1", Zone: "us-central1-b", Region: testRegion, Status: "RUNNING", Created: created,
 			Group: "alpha-a3-job-812", Terminates: time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC), Model: mig.FlexStart,
-			Host: mig.Host{Cluster: "c", Block: "b", Subblock: "s", Host: "h"},
 		},
 	}, instances, "a name of another cluster does not count even if it is listed, nor does another region's")
 }

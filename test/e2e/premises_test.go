@@ -27,7 +27,7 @@ const federation = `{"type": "external_account", "audience": "//iam.googleapis.c
 func TestControllerOutsideComputeEngineRunsAJob(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Premises: true})
-	key, token, out := filepath.Join(l.Dir, "etc/key.json"), filepath.Join(l.Dir, "etc/token.jwt"), l.Log("ranks")
+	key, token, out := filepath.Join(l.Dir, "etc/key.json"), filepath.Join(l.Dir, "etc/token.jwt"), l.Log("nodes")
 	require.NoError(t, os.WriteFile(token, []byte("a.site's.token"), 0o600))
 	require.NoError(t, os.WriteFile(key, fmt.Appendf(nil, federation, l.ComputeEndpoint(), token), 0o600))
 	require.NoError(t, l.StopDaemon())

@@ -15,7 +15,6 @@ import (
 	"slurmflex/flex/observe"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -53,9 +52,7 @@ type Reconciler struct {
 
 	Adopt bool // passes also remove leftovers of slurm-gcp's scripts
 
-	// Remnants makes passes also delete the remains of killed trials. AllPolicies makes them read
-	// workload policies even if no nodeset has placement.
-	Remnants, AllPolicies bool
+	AllPolicies bool // passes read workload policies even if no nodeset has placement
 
 	memory  memory.Memory
 	flights apply.Flights
@@ -145,11 +142,6 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, pl
 	s := scene.Of(r.Config, snap)
 	p := plan.Compute(s)
 	r.memory.Planned(p)
-	if r.Remnants {
-		for _, t := range report.Trials(s) {
-			p.Actions = append(p.Actions, t.Ends()...)
-		}
-	}
 	for _, f := range only {
 		p = f(p)
 	}

@@ -12,7 +12,7 @@ const (
 )
 
 // Power derives from a node's state what Slurm wants for its machine. It is defined for every
-// state: unknown flags make it Unclear. Source: trials on Slurm 22.05 to 26.05. There, a node that
+// state: unknown flags make it Unclear. Source: tests on Slurm 22.05 to 26.05. There, a node that
 // is allocated while powered down shows POWERED_DOWN until slurmctld has called ResumeProgram, and
 // a manual power_up shows POWERED_DOWN+POWER_UP.
 func (s State) Power() Power {

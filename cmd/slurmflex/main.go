@@ -50,7 +50,7 @@ func changesSomething(cmd *cobra.Command) bool {
 	if dry, err := cmd.Flags().GetBool("dry-run"); err == nil && dry {
 		return false
 	}
-	return cmd.GroupID == "run" || isHook(cmd) || cmd.Name() == "trial" || cmd.Name() == "pass"
+	return cmd.GroupID == "run" || isHook(cmd) || cmd.Name() == "pass"
 }
 
 // outlive keeps a command running after its terminal or the reader of its output is gone, so that

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/cmd/slurmflex-trial/trial"
 	"slurmflex/config"
 	"slurmflex/flex/wake"
 	"slurmflex/test/fakegce/command"
@@ -71,7 +72,7 @@ func TestManPages(t *testing.T) {
 	unset, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
 	require.NoError(t, err)
 	want := map[string]string{}
-	for _, root := range []*cobra.Command{newRoot(&app{}), command.New()} {
+	for _, root := range []*cobra.Command{newRoot(&app{}), trial.New(nil), command.New()} {
 		walk(root, func(c *cobra.Command) { want[fileOf(c)] = pageOf(c, unset.Options) })
 	}
 	have, err := os.ReadDir(manPages)

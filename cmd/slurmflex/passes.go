@@ -123,14 +123,13 @@ func newGC(a *app) *cobra.Command {
 		Use: "gc", Short: "Clean up requests, machines and groups that are no longer needed", GroupID: "run", Args: noArguments,
 		Long: `Run a reconcile pass that only cleans up: it deletes requests and machines that no
 node in Slurm needs, and groups, policies and reservations of this cluster that are
-no longer used, also those that a killed slurmflex trial has left. It requests
-nothing and changes no node. It must run as SlurmUser.
+no longer used. It requests nothing and changes no node. It must run as SlurmUser.
 
 Each action is a line of the log, on stderr; the last line, on stdout, counts them.`,
 		Example: `  slurmflex gc --dry-run
   slurmflex gc --adopt-slurm-gcp`,
 		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error {
-			r.Adopt, r.Remnants, r.AllPolicies = adopt, true, true
+			r.Adopt, r.AllPolicies = adopt, true
 			if dryRun {
 				return a.printPlan(cmd, asJSON, r, flex.OnlyCollect)
 			}

@@ -44,7 +44,7 @@ reconciles the difference between what Slurm wants and what Compute has.`,
 		&cobra.Group{ID: "run", Title: "Run (daemon or cron):"},
 	)
 	root.AddCommand(
-		newStatus(a), newWhy(a), newEstimate(a), newCost(a), newPlan(a), newConfig(a), newInit(a), newTrial(a), newVersion(),
+		newStatus(a), newWhy(a), newEstimate(a), newCost(a), newPlan(a), newConfig(a), newInit(a), newVersion(),
 		newDaemon(a), newSync(a), newGC(a), newUnblock(a), newDown(a), newPass(a),
 		newHook(a, hook.Resume, "ResumeProgram: request machines for nodes that Slurm powers up"),
 		newHook(a, hook.Suspend, "SuspendProgram: delete the machines of nodes that Slurm powers down"),

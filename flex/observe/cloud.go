@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -21,7 +20,6 @@ import (
 func (o Observer) observeMachines(ctx context.Context, snap *scene.Snapshot) (unseenGroups, unseenInstances map[string]error, compute dated) {
 	regions := snap.Regions(o.Config)
 	snap.Groups, unseenGroups = o.Cloud.Groups(ctx, o.Config.Cluster, regions)
-	snap.Groups, snap.Trials = report.WithoutTrials(o.Config.Cluster, snap.Groups)
 	if len(unseenGroups) < len(regions) {
 		snap.Instances, unseenInstances = o.Cloud.Instances(ctx, o.Config.Cluster, regions, zonesOf(o.Config, snap.Groups)...)
 		if len(unseenInstances) < len(regions) {
@@ -92,8 +90,7 @@ func (d dated) skew(now time.Time) time.Duration {
 func leaveOut(snap *scene.Snapshot, unseenGroups, unseenInstances map[string]error) {
 	maps.Copy(snap.Unseen, unseenInstances)
 	maps.Copy(snap.Unseen, unseenGroups)
-	isUnseen := func(g mig.Group) bool { return snap.Unseen[g.Region] != nil }
-	snap.Groups, snap.Trials = slices.DeleteFunc(snap.Groups, isUnseen), slices.DeleteFunc(snap.Trials, isUnseen)
+	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })
 	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 }
 

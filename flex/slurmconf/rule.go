@@ -26,7 +26,7 @@ type Rule struct {
 
 // longestWait is the longest ResumeTimeout, in seconds, that every version of Slurm takes
 // literally. 65534 means unset. 65535 means infinite; before 25.05 it still means 65,535 s, and it
-// needs a restart like any other value. Source: trials on 22.05 to 26.05, and slurm.conf(5).
+// needs a restart like any other value. Source: tests on Slurm 22.05 to 26.05, and slurm.conf(5).
 const longestWait = 65533
 
 // TooOld returns a message for a Slurm older than 22.05; empty for other versions.

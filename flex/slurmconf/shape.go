@@ -131,7 +131,7 @@ func layoutOf(conf map[string]string) (l layout, valid bool) {
 }
 
 // accepted reports whether Slurm keeps the CPUs of this layout. It counts missing cores and threads
-// as 1 and computes missing sockets. Source: its read_config.c, and trials on 22.05.
+// as 1 and computes missing sockets. Source: its read_config.c, and tests on 22.05.
 func (l layout) accepted() bool {
 	cores, threads := max(l.cores, 1), max(l.threads, 1)
 	if l.sockets == 0 {

@@ -159,7 +159,7 @@ func merged(own, others []Parameter) []Parameter {
 
 // Exclusive returns the parameter that makes Slurm share no node between jobs. 26.05 still
 // accepts OverSubscribe=EXCLUSIVE, except if PartitionName=DEFAULT or the line itself has an
-// Exclusive. Source: its slurm.conf(5), and a trial on 26.05.5.
+// Exclusive. Source: its slurm.conf(5), and a test on 26.05.5.
 func Exclusive(v slurm.Version) Parameter {
 	if v.AtLeast(26, 5) {
 		return Parameter{"Exclusive", "NODE"}
@@ -178,7 +178,7 @@ const ShortestSuspend = 5 * time.Minute
 // SuspendTime returns the parameter that makes Slurm power down a partition's idle nodes after
 // keep_idle or salvage_timeout, even while slurmflex is down, but not before ShortestSuspend. A node
 // in several partitions gets the longest of their values, or else the cluster's value. Source:
-// trials on 22.05, 24.11 and 26.05.
+// tests on 22.05, 24.11 and 26.05.
 func SuspendTime(keep time.Duration) Parameter {
 	return Parameter{"SuspendTime", strconv.Itoa(int(max(keep, ShortestSuspend).Seconds()))}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -38,34 +37,7 @@ func (d *draft) clear() {
 		}
 	}
 	d.deleteMachines(mig.GroupID{}, 0, single)
-	d.clearTrials()
 	d.deletePolicies(there)
-}
-
-// clearTrials deletes the leftovers of killed trials.
-func (d *draft) clearTrials() {
-	for _, t := range report.Trials(d.scene) {
-		if !d.isOurs(t.NodeSet) {
-			continue
-		}
-		d.plan.Left.Instances += t.Machines
-		d.plan.Left.Requests += len(t.Live)
-		if t.Policy {
-			d.plan.Left.Policies++
-		} else {
-			d.plan.Left.Groups++
-		}
-		ends := t.Ends()
-		for _, a := range ends {
-			d.do(a, "")
-		}
-		switch {
-		case t.Stays != "":
-			d.keep("%s stays, because %s", t, t.Stays)
-		case len(ends) == 0:
-			d.await("the requests of %s to be created", t)
-		}
-	}
 }
 
 // usesRegion reports whether the region may hold anything that the takedown deletes.

@@ -394,33 +394,6 @@ func TestJobsLeaveAReservationBeforeItIsDeleted(t *testing.T) {
 	assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies, 2 reservations", p.Left.String())
 }
 
-// D4
-func TestDownDeletesLeftoversOfKilledTrials(t *testing.T) {
-	trial := mig.Stamp{Version: mig.StampVersion, Cluster: "alpha-trial-kxqzv", NodeSet: "a3"}
-	s := closed()
-	s.Snap.Trials = []mig.Group{{
-		Name: "alpha-trial-kxqzv-g", Region: us, Stamp: trial, Created: s.Snap.Now.Add(-2 * time.Hour), TargetSize: 1,
-		Requests: []mig.Request{{Name: "deleted", State: mig.Accepted, Created: s.Snap.Now.Add(-2 * time.Hour), Instances: []string{"alpha-trial-kxqzv-0"}}},
-	}}
-	s.Snap.Policies = []mig.Policy{{Name: "alpha-trial-kxqzv-p", Region: us, Stamp: trial, Created: s.Snap.Now.Add(-2 * time.Hour)}}
-	p := Compute(s.Scene(), Options{Jobs: Now})
-	assert.Equal(t, []string{
-		"cancel request alpha-trial-kxqzv-g/deleted", "delete group alpha-trial-kxqzv-g", "delete workload policy alpha-trial-kxqzv-p",
-	}, said(p))
-	assert.Equal(t, "0 instances, 1 group, 1 request, 1 policy, 0 reservations", p.Left.String())
-	assert.Empty(t, said(Compute(s.Scene(), Options{NodeSet: "g2"})), "another nodeset's trial")
-
-	s.Snap.Trials[0].Requests[0].State = mig.Creating
-	p = Compute(s.Scene(), Options{Jobs: Now})
-	assert.Equal(t, []string{"the requests of group alpha-trial-kxqzv-g in us-central1 to be created"}, p.Waits)
-
-	s.Snap.Policies, s.Snap.Trials[0].Requests, s.Snap.Trials[0].Created = nil, nil, s.Snap.Now.Add(-time.Minute)
-	p = Compute(s.Scene(), Options{Jobs: Now})
-	assert.Empty(t, said(p))
-	assert.Equal(t, []string{"group alpha-trial-kxqzv-g in us-central1 stays, because its trial may still be running"}, p.Kept)
-	assert.False(t, p.Done())
-}
-
 func TestActionsNameTheirSubjects(t *testing.T) {
 	of := action.OfJob{Job: 7}
 	for _, test := range []struct {

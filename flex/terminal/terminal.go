@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 )
 
@@ -165,14 +164,4 @@ func Answer(ctx context.Context, in io.Reader) (string, error) {
 	case line := <-answer:
 		return line, nil
 	}
-}
-
-// Confirm asks whether to continue. Any answer but yes is an error.
-func Confirm(ctx context.Context, out io.Writer, in io.Reader) error {
-	fmt.Fprint(out, "Proceed? [y/N] ")
-	line, err := Answer(ctx, in)
-	if answer := strings.ToLower(line); err == nil && answer != "y" && answer != "yes" {
-		err = usage.Errorf("not confirmed; nothing was created (--yes skips the question)")
-	}
-	return err
 }

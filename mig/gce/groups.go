@@ -18,15 +18,15 @@ import (
 // instances in a zone.
 const sideBySide = 16
 
-// Groups reads the groups with our stamp for this cluster or one of its trials, including stamps of
-// a newer program, with all their resize requests. The requests of settled groups are not read each
+// Groups reads the groups with our stamp for this cluster, including stamps of a newer program, with
+// all their resize requests. The requests of settled groups are not read each
 // time. A group that could be read only in part, or with an unreadable stamp that may be ours, has
 // Unread set. A region with any other read error is in unseen, with the reason, and none of its
 // groups are returned.
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
 		return c.groupsIn(ctx, cluster, region, &c.settled, &c.said.groups, func(m listedGroup, wrong faulty) (mig.Stamp, bool) {
-			return stampOf(cluster, m.Name, m.Description, wrong)
+			return stampOf(cluster, m.Description, wrong)
 		})
 	})
 }
@@ -74,9 +74,9 @@ func (c *Client) labelled(ctx context.Context, cluster string, groups []mig.Grou
 // record.
 type selection func(listedGroup, faulty) (mig.Stamp, bool)
 
-// stampOf parses a description as a stamp. It reports whether the stamp belongs to the cluster or
-// to one of its trials, or may belong to the cluster but cannot be read, which it notes in wrong.
-func stampOf(cluster, name, description string, wrong faulty) (mig.Stamp, bool) {
+// stampOf parses a description as a stamp. It reports whether the stamp belongs to the cluster, or may
+// belong to it but cannot be read, which it notes in wrong.
+func stampOf(cluster, description string, wrong faulty) (mig.Stamp, bool) {
 	if wrong["description"] != nil {
 		return mig.Stamp{}, true
 	}
@@ -85,7 +85,7 @@ func stampOf(cluster, name, description string, wrong faulty) (mig.Stamp, bool) 
 		wrong.note("description", errors.New("not a complete stamp of slurmflex"))
 		return mig.Stamp{}, true
 	}
-	return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))
+	return stamp, ours && stamp.Cluster == cluster
 }
 
 // groupsIn reads the selected groups of one region and their requests.

@@ -11,8 +11,7 @@ import (
 	"slurmflex/mig"
 )
 
-// Policies reads the workload policies with our stamp for this cluster or one of its trials. A
-// policy that could be read only in part has Unread set. A region with any other read error is in
+// Policies reads the workload policies with our stamp for this cluster. A policy that could be read only in part has Unread set. A region with any other read error is in
 // unseen, with the reason, and none of its policies are returned.
 func (c *Client) Policies(ctx context.Context, cluster string, regions []string) (policies []mig.Policy, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Policy, error) {
@@ -45,7 +44,7 @@ func (c *Client) listPolicies(ctx context.Context, cluster, region string) ([]mi
 	query := url.Values{"filter": {namesOf(cluster)}, "fields": {policyFields}}
 	err := c.readAll(ctx, escaped("regions", region, "resourcePolicies"), query, func(s *stream) error {
 		return eachRow(s, func(m listedPolicy, wrong faulty) error {
-			stamp, ours := stampOf(cluster, m.Name, m.Description, wrong)
+			stamp, ours := stampOf(cluster, m.Description, wrong)
 			if !ours || stamp.Newer() {
 				return nil
 			}

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -20,10 +19,12 @@ func TestTrialWithARunningDaemonKeepsJobsAndCleansUp(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
 	record := filepath.Join(t.TempDir(), "trial.jsonl")
-	out, err := l.Flex(context.Background(), "trial", "--nodeset", "a3", "--yes", "--record", record)
+	trial := exec.CommandContext(t.Context(), filepath.Join(l.Build, "slurmflex-trial"), "--config", l.Config(), "--nodeset", "a3", "--yes", "--record", record)
+	said, err := trial.CombinedOutput()
+	out := string(said)
 	require.NoError(t, err, out)
 	assert.Regexp(t, `\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`, out)
-	name := regexp.MustCompile(`alpha-trial-[a-z]{5}`).FindString(out)
+	name := regexp.MustCompile(`alpha-trial--[a-z]{5}`).FindString(out)
 	require.NotEmpty(t, name)
 
 	awaitCompleted(t, l, id)

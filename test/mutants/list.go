@@ -34,16 +34,12 @@ var mutants = []mutant{
 	},
 	{
 		"another cluster's groups are taken for ours", "mig/gce/groups.go",
-		"return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))", "return stamp, ours", client,
+		"return stamp, ours && stamp.Cluster == cluster", "return stamp, ours", client,
 	},
 	{
-		"the remains of a killed trial are not listed", "mig/gce/groups.go",
-		"return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))", "return stamp, ours && stamp.Cluster == cluster",
-		[]string{"cmd/slurmflex"},
-	},
-	{
-		"a trial that runs is taken for a killed one", "flex/plan/report/trials.go",
-		"case !s.IsOld(last, trialAge):", "case false:", planner,
+		"a trial that runs is taken for a killed one", "cmd/slurmflex-trial/trial/remnant.go",
+		"r.last.IsZero() || now.Sub(r.last) < killedAfter", "false",
+		[]string{"cmd/slurmflex-trial/trial"},
 	},
 	{
 		"a settled group that has grown is not read again", "mig/gce/settled.go",
@@ -460,19 +456,19 @@ var mutants = []mutant{
 		[]string{"test/tools/lua"},
 	},
 	{
-		"an interrupted trial leaves what it has created", "flex/trial/leave.go",
+		"an interrupted trial leaves what it has created", "cmd/slurmflex-trial/trial/leave.go",
 		"context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)", "context.WithTimeout(ctx, leaveLimit)",
-		[]string{"flex/trial"},
+		[]string{"cmd/slurmflex-trial/trial"},
 	},
 	{
-		"a running call of a trial is interrupted", "flex/trial/trial.go",
+		"a running call of a trial is interrupted", "cmd/slurmflex-trial/trial/trial.go",
 		"context.WithTimeout(context.WithoutCancel(ctx), callLimit)", "context.WithTimeout(ctx, callLimit)",
-		[]string{"flex/trial"},
+		[]string{"cmd/slurmflex-trial/trial"},
 	},
 	{
-		"a trial's transcript has the text of metadata and labels", "flex/trial/transcript/scrub.go",
+		"a trial's transcript has the text of metadata and labels", "cmd/slurmflex-trial/trial/scrub.go",
 		"all = all || slices.Contains(closed, field)", "all = all && slices.Contains(closed, field)",
-		[]string{"flex/trial/transcript"},
+		[]string{"cmd/slurmflex-trial/trial"},
 	},
 	{
 		"another cluster's groups are taken down too", "flex/takedown/cloud.go",

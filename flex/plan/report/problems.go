@@ -18,7 +18,7 @@ import (
 // Problems returns the problems with what the pass saw, and with what it could not read.
 func Problems(w *demand.Wanted) []scene.Problem {
 	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
-		lateBoots(w.Scene), leftByTrials(w.Scene), starving(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
+		lateBoots(w.Scene), starving(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
 }
 
 // MachineProblems returns the problems with existing machines and nodes.

@@ -9,7 +9,7 @@ import (
 // componentsFirst: the first component of a heterogeneous job waits until the others have machines.
 // The job's script runs in the first component. If the script has not started a minute or more
 // after that component's nodes are up, slurmctld counts it as lost and requeues the job, and all
-// machines would be requested again. Source: a trial on 22.05.
+// machines would be requested again. Source: a test on Slurm 22.05.
 func componentsFirst(w *demand.Wanted, c *demand.Claim) Verdict {
 	if !c.IsFirst() || !w.Incomplete[c.Job.HetID] {
 		return Verdict{}

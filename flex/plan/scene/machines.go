@@ -116,7 +116,7 @@ const ResumeTimeoutReached = "ResumeTimeout reached"
 // IsPoweredDown reports whether Slurm itself has powered down the node of this machine: Slurm is
 // powering it down now, remembers that the machine booted, or remembers that it did not boot in
 // time. A slurmctld that has lost its state also shows POWERED_DOWN, but remembers none of these.
-// Source: trials on 22.05, 24.11 and 26.05.
+// Source: tests on Slurm 22.05, 24.11 and 26.05.
 func (m *Node) IsPoweredDown(in Machine) bool {
 	return m.State.Has(slurm.PoweringDown) || !m.BootTime.IsZero() && !m.BootTime.Before(in.Created) ||
 		m.State.Base == slurm.Down && strings.HasSuffix(m.Reason, ResumeTimeoutReached)

@@ -93,8 +93,7 @@ type Slurm struct {
 type Compute struct {
 	Groups    []mig.Group // with our stamp and cluster; groups with a newer stamp are only reported
 	Instances []mig.Instance
-	Policies  []mig.Policy // workload policies of the cluster and of its trials
-	Trials    []mig.Group  // groups of slurmflex trial
+	Policies  []mig.Policy // workload policies of the cluster
 
 	// Foreign are the groups with slurm-gcp's names and no stamp. It is set only if the pass
 	// removes what slurm-gcp's scripts have left.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 
-	"slurmflex/flex/trial/transcript"
 	"slurmflex/test/fakegce/compare"
 )
 
@@ -17,7 +16,7 @@ func compareWith(out io.Writer, path string) error {
 		return usageError{fmt.Errorf("--compare: %w", err)}
 	}
 	defer file.Close()
-	header, exchanges, err := transcript.Read(file)
+	header, exchanges, err := compare.Read(file)
 	if err != nil {
 		return usageError{fmt.Errorf("--compare %s: %w", path, err)}
 	}

@@ -44,7 +44,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVar(&s.switches, "switches", "{}", "undocumented behaviours to change, as `JSON`, such as '{\"lateRefusals\":true}'")
 	f.BoolVar(&s.manualClock, "manual-clock", false, "stop the clock; only /fake/advance moves it")
 	f.StringVar(&s.bootCommand, "boot-command", "", "absolute `path` of the program to run when an instance boots")
-	f.StringVar(&s.compare, "compare", "", "do not listen; send the calls of a transcript, a `file` that slurmflex trial --record wrote, to a fake and print where its answers differ")
+	f.StringVar(&s.compare, "compare", "", "do not listen; send the calls of a transcript, a `file` that slurmflex-trial --record wrote, to a fake and print where its answers differ")
 	f.StringVar(&s.deleteCommand, "delete-command", "", "absolute `path` of the program to run when an instance is deleted")
 }
 

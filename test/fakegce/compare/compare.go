@@ -18,7 +18,6 @@ import (
 
 	"google.golang.org/api/compute/v1"
 
-	"slurmflex/flex/trial/transcript"
 	"slurmflex/test/fakegce"
 )
 
@@ -36,7 +35,7 @@ const (
 // Run replays a transcript against a new fake, prints each difference once, and then prints
 // their number. The fake's clock moves only until the fake shows the transcript's states. If
 // the fake never reaches a state, later differences may be consequences of that.
-func Run(out io.Writer, h transcript.Header, exchanges []transcript.Exchange) (differences int, err error) {
+func Run(out io.Writer, h Header, exchanges []Exchange) (differences int, err error) {
 	r, err := newReplay(out, h, exchanges)
 	if err != nil {
 		return 0, err
@@ -69,7 +68,7 @@ var (
 	templatePath  = regexp.MustCompile(`/(?:global|regions/([^/]+))/instanceTemplates/[^/]+$`)
 )
 
-func newReplay(out io.Writer, h transcript.Header, exchanges []transcript.Exchange) (*replay, error) {
+func newReplay(out io.Writer, h Header, exchanges []Exchange) (*replay, error) {
 	zones := map[string]bool{}
 	r := &replay{
 		out: out, operations: map[string]string{}, zones: make([]string, len(exchanges)),
@@ -89,7 +88,7 @@ func newReplay(out io.Writer, h transcript.Header, exchanges []transcript.Exchan
 		r.zones[i] = next
 	}
 	r.server = fakegce.New(fakegce.Options{
-		Project: transcript.Project, Zones: slices.Collect(maps.Keys(zones)), Clock: fakegce.NewManualClock(h.Begun),
+		Project: Project, Zones: slices.Collect(maps.Keys(zones)), Clock: fakegce.NewManualClock(h.Begun),
 		OperationTime: operationTime, QueueTime: queueTime, AttemptInterval: attemptTime, BootTime: bootTime, DeleteTime: deleteTime,
 	})
 	r.server.SetCapacity("", "", 0)
@@ -97,7 +96,7 @@ func newReplay(out io.Writer, h transcript.Header, exchanges []transcript.Exchan
 }
 
 // addTemplate adds the template that the transcript read to the fake.
-func (r *replay) addTemplate(exchanges []transcript.Exchange) error {
+func (r *replay) addTemplate(exchanges []Exchange) error {
 	for _, e := range exchanges {
 		m := templatePath.FindStringSubmatch(e.Path)
 		if m == nil || e.Verb != http.MethodGet || e.Status != http.StatusOK {
@@ -128,7 +127,7 @@ func (r *replay) place(i int) {
 }
 
 // exchange sends one call and compares the answers.
-func (r *replay) exchange(e transcript.Exchange) error {
+func (r *replay) exchange(e Exchange) error {
 	verb, name := e.Verb, operationOf(e.Path)
 	if name != "" {
 		known, ok := r.operations[name]
@@ -166,7 +165,7 @@ func (r *replay) exchange(e transcript.Exchange) error {
 }
 
 // send calls the fake.
-func (r *replay) send(verb string, e transcript.Exchange) (status int, answer any, err error) {
+func (r *replay) send(verb string, e Exchange) (status int, answer any, err error) {
 	req := &http.Request{
 		Method: verb, URL: &url.URL{Scheme: "http", Host: "fake", Path: e.Path, RawQuery: e.Query},
 		Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(e.Body))),
@@ -181,7 +180,7 @@ func (r *replay) send(verb string, e transcript.Exchange) (status int, answer an
 
 // await advances the clock until the fake shows the transcript's states or all durations have
 // passed. It does not wait again for states that the fake failed to reach before.
-func (r *replay) await(verb string, e transcript.Exchange, was any, status int, fake any) (int, any, error) {
+func (r *replay) await(verb string, e Exchange, was any, status int, fake any) (int, any, error) {
 	for waited := time.Duration(0); waited < catchUp && r.behind(kindOf(e.Path), was, fake); waited += time.Second {
 		r.server.Advance(time.Second)
 		var err error
@@ -266,7 +265,7 @@ func messageOf(answer any) string {
 
 // kindOf replaces each name in a path with a star.
 func kindOf(at string) string {
-	_, below, _ := strings.Cut(at, "/projects/"+transcript.Project+"/")
+	_, below, _ := strings.Cut(at, "/projects/"+Project+"/")
 	parts := strings.Split(below, "/")
 	for i, part := range parts {
 		switch part {

@@ -1,10 +1,12 @@
 package compare
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,9 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/trial"
-	"slurmflex/flex/trial/transcript"
-	"slurmflex/mig/gce"
+	"slurmflex/cmd/slurmflex-trial/trial"
 	"slurmflex/test/fakegce"
 )
 
@@ -24,11 +24,27 @@ type wire func(*http.Request) (*http.Response, error)
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
 
+const configText = `slurm_cluster_name: alpha
+project: acme-hpc
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_dynamic_max: 1
+    instance_template: projects/acme-hpc/regions/us-central1/instanceTemplates/small
+    subnetwork: projects/acme-hpc/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a, us-central1-b]
+    dws_flex: {use_job_duration: true}
+slurmflex: {compute_endpoint: "http://compute.test"}
+`
+
 // recorded returns a trial's transcript of a project that may behave differently from the
 // fake.
 func recorded(t *testing.T, change func(*fakegce.Options), via func(cloud *fakegce.Server, r *http.Request) (*http.Response, error)) string {
 	t.Helper()
-	var out bytes.Buffer
+	config, record := filepath.Join(t.TempDir(), "config.yaml"), filepath.Join(t.TempDir(), "trial.jsonl")
+	require.NoError(t, os.WriteFile(config, []byte(configText), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		o := fakegce.Options{
 			Project: "acme-hpc", OperationTime: 2 * time.Second, QueueTime: 17 * time.Second, BootTime: 40 * time.Second, DeleteTime: 25 * time.Second,
@@ -36,28 +52,17 @@ func recorded(t *testing.T, change func(*fakegce.Options), via func(cloud *fakeg
 		change(&o)
 		cloud := fakegce.New(o)
 		cloud.SetCapacity("us-central1-a", "", 0)
-		link, err := cloud.AddTemplate("us-central1", fakegce.FlexTemplate("small", "g2-standard-4"))
+		_, err := cloud.AddTemplate("us-central1", fakegce.FlexTemplate("small", "g2-standard-4"))
 		require.NoError(t, err)
-		header := transcript.Header{Slurmflex: "v0.1.0", Begun: time.Now(), Region: "us-central1", Machine: "g2-standard-4"}
-		recorder, err := transcript.NewRecorder(&out, header, "acme-hpc", wire(func(r *http.Request) (*http.Response, error) { return via(cloud, r) }))
-		require.NoError(t, err)
-		again := &trial.Again{Next: recorder}
-		client, err := gce.New(t.Context(), gce.Options{Project: "acme-hpc", Endpoint: "http://compute.test", Transport: again})
-		require.NoError(t, err)
-		template, err := client.Template(t.Context(), link)
-		require.NoError(t, err)
-		tr := trial.Trial{
-			Spec: trial.Spec{
-				Project: "acme-hpc", Cluster: "alpha", NodeSet: "a3", Region: "us-central1", Zones: []string{"us-central1-a", "us-central1-b"},
-				Template: template, Random: "kxqzv", Wait: 5 * time.Minute,
-			},
-			Cloud: client, Again: again, Now: time.Now, Say: func(string) {},
-		}
-		tr.Run(t.Context())
-		require.NoError(t, recorder.Err())
-		require.NoError(t, client.Close())
+		cmd := trial.New(wire(func(r *http.Request) (*http.Response, error) { return via(cloud, r) }))
+		cmd.SetArgs([]string{"--config", config, "--nodeset", "a3", "--yes", "--record", record})
+		cmd.SetOut(io.Discard)
+		cmd.SetErr(io.Discard)
+		_ = cmd.ExecuteContext(t.Context()) // some checks may fail
 	})
-	return out.String()
+	text, err := os.ReadFile(record)
+	require.NoError(t, err)
+	return regexp.MustCompile(`alpha-trial--[a-z]{5}`).ReplaceAllString(string(text), "alpha-trial--kxqzv")
 }
 
 func asItIs(cloud *fakegce.Server, r *http.Request) (*http.Response, error) {
@@ -70,7 +75,7 @@ func unchanged(*fakegce.Options) {}
 // number of differences.
 func compared(t *testing.T, text string) (lines []string, n int) {
 	t.Helper()
-	header, exchanges, err := transcript.Read(strings.NewReader(text))
+	header, exchanges, err := Read(strings.NewReader(text))
 	require.NoError(t, err)
 	var out strings.Builder
 	n, err = Run(&out, header, exchanges)
@@ -107,7 +112,7 @@ func TestTranscriptWithoutCapacityShowsNoDifference(t *testing.T) {
 	}
 }
 
-// edited replaces text in the answers to calls with a verb and a path suffix.
+// edited replaces a regular expression in the answers to calls with a verb and a path suffix.
 func edited(verb, path, old, text string) func(*fakegce.Server, *http.Request) (*http.Response, error) {
 	return func(cloud *fakegce.Server, r *http.Request) (*http.Response, error) {
 		resp, err := cloud.Transport().RoundTrip(r)
@@ -115,7 +120,7 @@ func edited(verb, path, old, text string) func(*fakegce.Server, *http.Request) (
 			return resp, err
 		}
 		body, err := io.ReadAll(resp.Body)
-		resp.Body = io.NopCloser(strings.NewReader(strings.ReplaceAll(string(body), old, text)))
+		resp.Body = io.NopCloser(strings.NewReader(regexp.MustCompile(old).ReplaceAllString(string(body), text)))
 		return resp, err
 	}
 }
@@ -136,15 +141,15 @@ func TestDifferentAnswersAreFound(t *testing.T) {
 			finds: "POST " + requests + ": field clientOperationId: only the fake has it",
 		},
 		"in a field that Compute has": {
-			via:   edited("GET", "/alpha-trial-kxqzv-g", `"targetSize":`, `"satisfiesPzs":false,"targetSize":`),
+			via:   edited("GET", "-g", `"targetSize":`, `"satisfiesPzs":false,"targetSize":`),
 			finds: "GET regions/*/instanceGroupManagers/*: field satisfiesPzs: only the transcript has it",
 		},
 		"in a type": {
-			via:   edited("GET", "/alpha-trial-kxqzv-g", `"baseInstanceName":"alpha-trial-kxqzv-g"`, `"baseInstanceName":7`),
+			via:   edited("GET", "-g", `"baseInstanceName":"[^"]*"`, `"baseInstanceName":7`),
 			finds: "GET regions/*/instanceGroupManagers/*: field baseInstanceName: the transcript has number, the fake string",
 		},
 		"in an enum": {
-			via:   edited("GET", "/alpha-trial-kxqzv-g", `"OPPORTUNISTIC"`, `"PROACTIVE"`),
+			via:   edited("GET", "-g", `"OPPORTUNISTIC"`, `"PROACTIVE"`),
 			finds: "GET regions/*/instanceGroupManagers/*: field updatePolicy.type: the transcript has string PROACTIVE, the fake string OPPORTUNISTIC",
 		},
 		"in an operation's type": {
@@ -166,7 +171,7 @@ func TestDifferentAnswersAreFound(t *testing.T) {
 		},
 		"in a member that stays": {
 			switches: fakegce.Switches{LostInstancesLeave: true},
-			finds:    "POST regions/*/instanceGroupManagers/*/listManagedInstances: state managedInstances[alpha-trial-kxqzv-0]: the transcript lacks it, the fake there",
+			finds:    "POST regions/*/instanceGroupManagers/*/listManagedInstances: state managedInstances[alpha-trial--kxqzv-0]: the transcript lacks it, the fake there",
 		},
 		"in a record that is gone": {
 			switches: fakegce.Switches{ForgetRefused: true},
@@ -184,6 +189,19 @@ func TestDifferentAnswersAreFound(t *testing.T) {
 }
 
 func TestTranscriptWithoutATemplateCannotBeCompared(t *testing.T) {
-	_, err := Run(io.Discard, transcript.Header{}, nil)
+	_, err := Run(io.Discard, Header{}, nil)
 	assert.EqualError(t, err, "the transcript lacks an instance template, because its trial could not read one")
+}
+
+func TestReadErrorsNameTheLine(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                                   "the file is empty",
+		"{}\n":                               "line 1: transcript version 0, and this program reads 1",
+		`{"transcript":2}`:                   "line 1: transcript version 2, and this program reads 1",
+		"{\"transcript\":1}\nnot JSON\n":     "line 2: invalid character 'o' in literal null (expecting 'u')",
+		"{\"transcript\":1}\n{\"at\":\"x\"}": "line 2: json: cannot unmarshal string into Go struct field Exchange.at of type float64",
+	} {
+		_, _, err := Read(strings.NewReader(text))
+		assert.EqualError(t, err, says)
+	}
 }

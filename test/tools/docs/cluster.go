@@ -95,7 +95,7 @@ func (c *cluster) furnish(build string, s setting) {
 	for _, d := range []string{"/etc/slurmflex", "/etc/slurm"} {
 		must.Do(os.MkdirAll(at(d), 0o755))
 	}
-	for _, program := range []string{"slurmflex", "slurmflex-fakegce"} {
+	for _, program := range []string{"slurmflex", "slurmflex-trial", "slurmflex-fakegce"} {
 		copyFile(filepath.Join(build, program), at("/usr/bin/"+program))
 	}
 	for from, to := range installed {

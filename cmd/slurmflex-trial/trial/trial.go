@@ -1,3 +1,10 @@
+// Package trial is the command slurmflex-trial. It checks in a project that Compute behaves as
+// slurmflex expects. A trial creates a group and a few requests of one machine each, reads each
+// answer, deletes everything, and compares its observations with a table of checks.
+//
+// Everything that a trial creates has names of its own and the ownership stamp of a cluster that
+// cannot exist. Passes of real clusters therefore leave it alone, and the trial changes no other
+// resources.
 package trial
 
 import (
@@ -8,8 +15,8 @@ import (
 	"slurmflex/mig"
 )
 
-// Cloud lists the calls to Compute that a trial makes.
-type Cloud interface {
+// cloud lists the calls to Compute that a trial makes.
+type cloud interface {
 	Template(ctx context.Context, link string) (mig.Template, error)
 	Clock(ctx context.Context, region string) (time.Time, error)
 	Region(ctx context.Context, name string) (mig.Region, error)
@@ -40,13 +47,13 @@ const (
 	goneLimit = 5 * time.Minute // for the deletion of a machine
 )
 
-// Trial is one trial. Its methods are not safe for concurrent use.
-type Trial struct {
-	Spec  Spec
-	Cloud Cloud
-	Again *Again            // carries the cloud's calls
-	Now   func() time.Time  // this host's clock
-	Say   func(what string) // is called with a message before each step
+// trial is one trial. Its methods are not safe for concurrent use.
+type trial struct {
+	spec  spec
+	cloud cloud
+	again *again            // carries the cloud's calls
+	now   func() time.Time  // this host's clock
+	say   func(what string) // is called with a message before each step
 
 	seen     seen
 	machines ledger
@@ -54,10 +61,10 @@ type Trial struct {
 	created  bool   // a group may have been created
 }
 
-// Run makes the trial and deletes everything that the trial created, even if ctx ends. It finishes
+// run makes the trial and deletes everything that the trial created, even if ctx ends. It finishes
 // a call that has started, so that it knows what the call created.
-func (t *Trial) Run(ctx context.Context) Report {
-	t.seen.spec = t.Spec
+func (t *trial) run(ctx context.Context) report {
+	t.seen.spec = t.spec
 	for _, s := range t.steps() {
 		t.step(ctx, s)
 	}
@@ -66,7 +73,7 @@ func (t *Trial) Run(ctx context.Context) Report {
 }
 
 // step executes a step if the steps that it needs were executed.
-func (t *Trial) step(ctx context.Context, s step) {
+func (t *trial) step(ctx context.Context, s step) {
 	if ctx.Err() != nil {
 		t.give("interrupted")
 		return
@@ -84,7 +91,7 @@ func (t *Trial) step(ctx context.Context, s step) {
 		return
 	}
 	if s.does != "" {
-		t.Say(s.does)
+		t.say(s.does)
 	}
 	if l, err := s.run(ctx); !errors.Is(err, errSkipped) {
 		t.seen.note(s.name, l, err)
@@ -92,7 +99,7 @@ func (t *Trial) step(ctx context.Context, s step) {
 }
 
 // give records why the remaining checks are skipped.
-func (t *Trial) give(reason string) {
+func (t *trial) give(reason string) {
 	if t.obstacle == "" {
 		t.obstacle = reason
 	}

@@ -88,7 +88,7 @@ const forbiddenBody = `{"error":{"code":403,"message":"Required permission","err
 
 // group changes the group in answers, once the condition holds.
 func group(when func(w *world) bool, change func(g object)) deviation {
-	return answers(http.MethodGet, "/alpha-trial-kxqzv-g", func(w *world, g object) {
+	return answers(http.MethodGet, "/alpha-trial--kxqzv-g", func(w *world, g object) {
 		if when(w) {
 			change(g)
 		}
@@ -148,7 +148,7 @@ func is(request, state string) func(w *world) bool {
 
 // runs reports whether the machine of a request runs.
 func runs(w *world) bool {
-	in, ok := w.cloud.State().Instance("alpha-trial-kxqzv-0")
+	in, ok := w.cloud.State().Instance("alpha-trial--kxqzv-0")
 	return ok && in.Status == "RUNNING"
 }
 
@@ -209,7 +209,7 @@ var deviations = map[string]deviation{
 	"cancelled":      request(requestCancelled, is(requestCancelled, "CANCELLED"), func(r object) { r["state"] = "FAILED" }),
 	"lowered size":   group(is(requestCancelled, "CANCELLED"), func(g object) { g["targetSize"] = 1 }),
 	"cancelled member": members(is(requestCancelled, "CANCELLED"), func(all []any) []any {
-		return append(all, object{"name": "alpha-trial-kxqzv-1", "currentAction": "DELETING"})
+		return append(all, object{"name": "alpha-trial--kxqzv-1", "currentAction": "DELETING"})
 	}),
 	"second cancel":  oddly("*ResizeRequests.cancel", 1),
 	"deleted record": {fault: fakegce.Fault{Method: "*ResizeRequests.delete", OperationError: &fakegce.Problem{Code: "INTERNAL_ERROR"}}},
@@ -240,7 +240,7 @@ var deviations = map[string]deviation{
 	"lasting success": request(requestDeleted, isDeleted, func(r object) { r["state"] = "FAILED" }),
 	"name used again": oddly("*ResizeRequests.insert", 4),
 	"lost machine":    {switches: fakegce.Switches{LostInstancesLeave: true}},
-	"deleted group": asking(http.MethodGet, "/alpha-trial-kxqzv-g", func(w *world, _ *http.Request, body string) (string, *http.Response) {
+	"deleted group": asking(http.MethodGet, "/alpha-trial--kxqzv-g", func(w *world, _ *http.Request, body string) (string, *http.Response) {
 		if len(w.cloud.State().Groups) == 0 {
 			return "", answer(http.StatusForbidden, forbiddenBody)
 		}
@@ -249,7 +249,7 @@ var deviations = map[string]deviation{
 	"empty lists": answers(http.MethodGet, "/aggregated/instances", func(w *world, list object) {
 		if w.said[len(w.said)-1] == "list groups and instances" {
 			list["items"] = object{"zones/us-central1-b": object{"instances": []any{
-				object{"name": "alpha-trial-kxqzv-1", "status": "RUNNING", "creationTimestamp": "2026-11-22T10:00:00Z"},
+				object{"name": "alpha-trial--kxqzv-1", "status": "RUNNING", "creationTimestamp": "2026-11-22T10:00:00Z"},
 			}}}
 		}
 	}),
@@ -257,8 +257,8 @@ var deviations = map[string]deviation{
 
 func TestEachDeviationFailsItsCheck(t *testing.T) {
 	var names []string
-	for _, c := range Checks() {
-		names = append(names, c.Name)
+	for _, c := range checks() {
+		names = append(names, c.name)
 	}
 	require.ElementsMatch(t, names, slices.Collect(maps.Keys(deviations)), "each check has a Compute that makes it fail")
 	for name, d := range deviations {
@@ -271,8 +271,8 @@ func TestEachDeviationFailsItsCheck(t *testing.T) {
 					require.NoError(t, w.cloud.AddFault(d.fault))
 				}
 				r := w.tries(t, t.Context())
-				assert.Contains(t, r.verdicts(Failed), name, r.String())
-				assert.False(t, r.Good())
+				assert.Contains(t, r.having(failed), name, r.String())
+				assert.False(t, r.good())
 				assert.Contains(t, r.String(), "left behind: nothing")
 			}, func(o *fakegce.Options) { o.Switches = d.switches })
 		})

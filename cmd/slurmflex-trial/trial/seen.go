@@ -8,9 +8,9 @@ import (
 	"slurmflex/mig"
 )
 
-// seen holds a trial's observations. Skipped steps have none.
+// seen holds a trial's observations. skipped steps have none.
 type seen struct {
-	spec       Spec
+	spec       spec
 	clock      *offset
 	operations *[2]string         // names of the operations of one insertion that was sent twice
 	results    map[string]*result // by step; also the last reading of group and members

@@ -1,7 +1,4 @@
-// Package transcript records calls of the Compute API and their answers. It removes everything that
-// must not appear in a bug report: headers, project names and numbers, addresses, accounts,
-// metadata and labels. It also reads such a record.
-package transcript
+package compare
 
 import (
 	"bufio"
@@ -12,13 +9,13 @@ import (
 	"time"
 )
 
-// Version is the version of the transcripts that this package writes and reads.
-const Version = 1
+// version is the version of the transcripts that Read reads.
+const version = 1
 
 // Project replaces every project name and number in a transcript.
 const Project = "PROJECT"
 
-// Header is the first line of a transcript.
+// Header is the first line of a transcript, a file that slurmflex-trial --record wrote.
 type Header struct {
 	Version   int       `json:"transcript"`
 	Slurmflex string    `json:"slurmflex"` // version that recorded the transcript
@@ -58,8 +55,8 @@ func Read(r io.Reader) (h Header, exchanges []Exchange, err error) {
 		if err != nil {
 			return Header{}, nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		if h.Version != Version {
-			return Header{}, nil, fmt.Errorf("line 1: transcript version %d, and this program reads %d", h.Version, Version)
+		if h.Version != version {
+			return Header{}, nil, fmt.Errorf("line 1: transcript version %d, and this program reads %d", h.Version, version)
 		}
 	}
 	switch err := lines.Err(); {

@@ -18,22 +18,22 @@ const (
 
 // leave deletes the trial's remains. It returns the names of everything that it cannot delete, or
 // an error if it cannot read what exists. It continues after ctx has ended.
-func (t *Trial) leave(ctx context.Context) (left []string, err error) {
+func (t *trial) leave(ctx context.Context) (left []string, err error) {
 	if !t.created {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
-	begun, failed, said := t.Now(), 0, false
+	begun, failed, said := t.now(), 0, false
 	for {
 		l, unsure, wrong := t.remains(ctx)
 		there := len(names(l)) > 0
-		late := unsure && t.Now().Sub(begun) < lateLimit
+		late := unsure && t.now().Sub(begun) < lateLimit
 		if wrong == nil && !there && !late {
 			return nil, nil
 		}
 		if !said {
-			t.Say(fmt.Sprintf("delete what is left, for up to %s", leaveLimit))
+			t.say(fmt.Sprintf("delete what is left, for up to %s", leaveLimit))
 			said = true
 		}
 		if wrong == nil {
@@ -51,16 +51,16 @@ func (t *Trial) leave(ctx context.Context) (left []string, err error) {
 
 // remains returns what is left. It is unsure if something may exist that the lists do not show yet.
 // It reads the group by name, which shows at once whether an answered call has created the group.
-func (t *Trial) remains(ctx context.Context) (l snapshot, unsure bool, err error) {
+func (t *trial) remains(ctx context.Context) (l snapshot, unsure bool, err error) {
 	if l, err = t.listed(ctx); err != nil {
 		return l, true, err
 	}
 	unsure = t.seen.results["create group"].unanswered() || t.mayHavePolicy() && !t.seen.results["delete policy"].ok()
-	g, err := t.Cloud.Group(ctx, t.Spec.Region, t.Spec.Group())
+	g, err := t.cloud.Group(ctx, t.spec.region, t.spec.group())
 	switch {
 	case mig.CauseOf(err) == mig.CauseNotFound:
 		l.group = mig.Group{}
-	case err == nil && g.Stamp == t.Spec.stamp():
+	case err == nil && g.Stamp == t.spec.stamp():
 		l.group = g
 	default:
 		unsure = true
@@ -70,19 +70,19 @@ func (t *Trial) remains(ctx context.Context) (l snapshot, unsure bool, err error
 
 // clear deletes the policy and the group. Without a group, it deletes the machines that the group
 // left behind.
-func (t *Trial) clear(ctx context.Context, l snapshot) (err error) {
+func (t *trial) clear(ctx context.Context, l snapshot) (err error) {
 	if len(l.policies) > 0 {
-		err = t.remove(ctx, "delete policy "+t.Spec.Policy(), t.deletePolicy)
+		err = t.remove(ctx, "delete policy "+t.spec.policy(), t.deletePolicy)
 	}
 	return errors.Join(err, t.clearGroup(ctx, l))
 }
 
 // remove makes a call that deletes something. It succeeds if the thing no longer exists.
-func (t *Trial) remove(ctx context.Context, does string, call func(context.Context) error) error {
+func (t *trial) remove(ctx context.Context, does string, call func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	t.Say(does)
+	t.say(does)
 	err := bounded(ctx, call)
 	if mig.CauseOf(err) == mig.CauseNotFound {
 		return nil
@@ -90,22 +90,22 @@ func (t *Trial) remove(ctx context.Context, does string, call func(context.Conte
 	return err
 }
 
-func (t *Trial) clearGroup(ctx context.Context, l snapshot) error {
+func (t *trial) clearGroup(ctx context.Context, l snapshot) error {
 	if l.group.Name != "" {
 		return errors.Join(t.cancelLive(ctx, l.group), t.remove(ctx, "delete group "+l.group.Name, func(ctx context.Context) error {
-			return t.Cloud.DeleteGroup(ctx, t.Spec.Region, l.group.Name)
+			return t.cloud.DeleteGroup(ctx, t.spec.region, l.group.Name)
 		}))
 	}
 	var ours []mig.Instance
 	for _, in := range l.machines {
-		if in.Group == t.Spec.Group() && !in.Leaving() {
+		if in.Group == t.spec.group() && !in.Leaving() {
 			ours = append(ours, in)
 		}
 	}
 	if len(ours) == 0 {
 		return nil
 	}
-	return t.remove(ctx, "delete the group's machines", func(ctx context.Context) error { return t.Cloud.DeleteVMs(ctx, ours) })
+	return t.remove(ctx, "delete the group's machines", func(ctx context.Context) error { return t.cloud.DeleteVMs(ctx, ours) })
 }
 
 // names returns the names of everything that a snapshot shows.

@@ -1,4 +1,4 @@
-package transcript
+package trial
 
 import (
 	"bytes"
@@ -47,14 +47,14 @@ const shortestProject = 6
 // text returns t without projects, accounts and addresses. Inside another name, the project's name
 // becomes "project", so that the result is still a valid name.
 func (s scrubber) text(t string) string {
-	t = projectPart.ReplaceAllString(t, "projects/"+Project)
+	t = projectPart.ReplaceAllString(t, "projects/"+projectWord)
 	for range 2 { // the first pass finds only one of two names that share a separator
-		t = s.alone.ReplaceAllString(t, "${1}"+Project+"${2}")
+		t = s.alone.ReplaceAllString(t, "${1}"+projectWord+"${2}")
 	}
 	if len(s.project) >= shortestProject {
-		t = strings.ReplaceAll(t, s.project, strings.ToLower(Project))
+		t = strings.ReplaceAll(t, s.project, strings.ToLower(projectWord))
 	}
-	t = projectWords.ReplaceAllString(t, "${1}"+Project)
+	t = projectWords.ReplaceAllString(t, "${1}"+projectWord)
 	t = account.ReplaceAllString(t, "ACCOUNT")
 	t = addressV4.ReplaceAllString(t, "ADDRESS")
 	return addressV6.ReplaceAllString(t, "ADDRESS")

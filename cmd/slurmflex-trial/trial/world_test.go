@@ -3,6 +3,8 @@ package trial
 import (
 	"context"
 	"net/http"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,9 +20,13 @@ const (
 	machine = "g2-standard-4"
 )
 
+// letters matches the random letters of a trial.
+var letters = regexp.MustCompile(`alpha-trial--[a-z]{5}`)
+
 // world is a fake project with fake time, and a trial in that project.
 type world struct {
-	*Trial
+	*trial
+	t     *testing.T
 	cloud *fakegce.Server
 	wire  *wire
 	said  []string
@@ -48,42 +54,44 @@ func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce
 		for _, c := range change {
 			c(&o)
 		}
-		w := &world{cloud: fakegce.New(o)}
+		w := &world{t: t, cloud: fakegce.New(o)}
 		link, err := w.cloud.AddTemplate(region, fakegce.FlexTemplate("small", machine))
 		require.NoError(t, err)
 		w.wire = &wire{next: w.cloud.Transport()}
-		again := &Again{Next: w.wire}
+		again := &again{next: w.wire}
 		client, err := gce.New(t.Context(), gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: again})
 		require.NoError(t, err)
 		template, err := client.Template(t.Context(), link)
 		require.NoError(t, err)
-		w.Trial = &Trial{
-			Spec: Spec{
-				Project: "demo", Cluster: "alpha", NodeSet: "a3", Region: region, Zones: []string{"us-central1-b", "us-central1-a"},
-				Template: template, Random: "kxqzv", Wait: 5 * time.Minute,
+		w.trial = &trial{
+			spec: spec{
+				project: "demo", cluster: "alpha", nodeSet: "a3", region: region, zones: []string{"us-central1-b", "us-central1-a"},
+				template: template, random: "kxqzv", wait: 5 * time.Minute,
 			},
-			Cloud: client, Again: again, Now: time.Now, Say: func(what string) { w.said = append(w.said, what) },
+			cloud: client, again: again, now: time.Now, say: func(what string) { w.said = append(w.said, what) },
 		}
 		run(t, w)
 		require.NoError(t, client.Close())
 	})
 }
 
-// verdicts returns the names of the checks with a verdict.
-func (r Report) verdicts(v Verdict) (names []string) {
-	for _, c := range r.Results {
-		if c.Verdict == v {
-			names = append(names, c.Name)
+// having returns the names of the checks with a verdict.
+func (r report) having(v verdict) (names []string) {
+	for line := range strings.Lines(r.lines) {
+		if rest, has := strings.CutPrefix(line, string(v)+" "); has {
+			_, rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
+			name, _, _ := strings.Cut(strings.TrimSpace(rest), ":")
+			names = append(names, name)
 		}
 	}
 	return names
 }
 
 // tries makes the trial and checks that nothing is left.
-func (w *world) tries(t *testing.T, ctx context.Context) Report {
+func (w *world) tries(t *testing.T, ctx context.Context) report {
 	t.Helper()
 	w.cloud.ResetCalls()
-	r := w.Run(ctx)
+	r := w.run(ctx)
 	time.Sleep(time.Minute) // for deletions that are under way
 	state := w.cloud.State()
 	require.Empty(t, state.Groups)

@@ -9,33 +9,33 @@ import (
 	"sync"
 )
 
-// Again carries calls to Compute. Arm makes it send the next creating call twice: Compute must
+// again carries calls to Compute. arm makes it send the next creating call twice: Compute must
 // answer both calls with the same operation, because they have the same requestId. It is safe for
 // concurrent use.
-type Again struct {
-	Next http.RoundTripper
+type again struct {
+	next http.RoundTripper
 
 	mu    sync.Mutex
 	armed bool
 	names [2]string
 }
 
-// Arm makes Again send the next creating call twice.
-func (a *Again) Arm() {
+// arm makes again send the next creating call twice.
+func (a *again) arm() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.armed, a.names = true, [2]string{}
 }
 
-// Operations returns the names of the operations in the two answers, with "" for an answer without
+// operations returns the names of the operations in the two answers, with "" for an answer without
 // an operation.
-func (a *Again) Operations() [2]string {
+func (a *again) operations() [2]string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.names
 }
 
-func (a *Again) take(r *http.Request) bool {
+func (a *again) take(r *http.Request) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	was := a.armed && r.Method == http.MethodPost && !strings.HasSuffix(r.URL.Path, "/wait")
@@ -46,9 +46,9 @@ func (a *Again) take(r *http.Request) bool {
 }
 
 // RoundTrip makes a call. If the call is sent twice, the caller gets the first answer.
-func (a *Again) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *again) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !a.take(r) {
-		return a.Next.RoundTrip(r)
+		return a.next.RoundTrip(r)
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -65,10 +65,10 @@ func (a *Again) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // send makes the call and records the operation in its n-th answer.
-func (a *Again) send(r *http.Request, body []byte, n int) (*http.Response, error) {
+func (a *again) send(r *http.Request, body []byte, n int) (*http.Response, error) {
 	out := r.Clone(r.Context())
 	out.Body = io.NopCloser(bytes.NewReader(body))
-	resp, err := a.Next.RoundTrip(out)
+	resp, err := a.next.RoundTrip(out)
 	if err != nil {
 		return nil, err
 	}

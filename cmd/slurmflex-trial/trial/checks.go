@@ -10,7 +10,7 @@ import (
 )
 
 // Checks returns all checks, in the order in which a trial makes them.
-func Checks() []Check {
+func checks() []check {
 	return slices.Concat(permissions(), groupChecks(), requestChecks(), machineChecks(), endChecks())
 }
 
@@ -22,8 +22,8 @@ func Checks() []Check {
 //     makes no bulk insert, because deleting the group would not delete machines of a bulk insert.
 //   - the permissions to create instances (disks, images and subnetworks, compute.instances.create
 //     and set…): if one is missing, Compute rejects the group or its requests.
-func permissions() []Check {
-	return []Check{
+func permissions() []check {
+	return []check{
 		may("read templates", "compute.instanceTemplates.get", "read template"),
 		may("read regions", "compute.regions.get", "read region"),
 		may("read zones", "compute.zones.get", "read zone"),
@@ -49,9 +49,9 @@ func permissions() []Check {
 // maxOff is the largest accepted difference between Compute's clock and this host's clock.
 const maxOff = 30 * time.Second
 
-func groupChecks() []Check {
-	return []Check{
-		{"clock", Documented, "compare the Date of an answer with this host's clock", "within 30s", func(s *seen) observation {
+func groupChecks() []check {
+	return []check{
+		{"clock", documented, "compare the Date of an answer with this host's clock", "within 30s", func(s *seen) observation {
 			c := s.clock
 			switch {
 			case c == nil:
@@ -61,9 +61,9 @@ func groupChecks() []Check {
 			}
 			return observation{text: "within 30s"}
 		}},
-		{"partial lists", Evident, "list instances with returnPartialSuccess", taken, ended("list partially")},
-		{"missing group", Evident, "read a group that does not exist", refused(mig.CauseNotFound), ended("read missing group")},
-		{"repeated call", Documented, "send a call twice with one requestId", "one operation", func(s *seen) observation {
+		{"partial lists", evident, "list instances with returnPartialSuccess", taken, ended("list partially")},
+		{"missing group", evident, "read a group that does not exist", refused(mig.CauseNotFound), ended("read missing group")},
+		{"repeated call", documented, "send a call twice with one requestId", "one operation", func(s *seen) observation {
 			switch o := s.operations; {
 			case o == nil:
 				return observation{}
@@ -73,32 +73,32 @@ func groupChecks() []Check {
 				return observation{text: "two answers", detail: fmt.Sprintf("%q and %q", o[0], o[1])}
 			}
 		}},
-		{"empty group", Documented, "read the new group", "target size 0, 0 members, 0 requests", saw("empty group", func(_ *seen, l snapshot) string {
+		{"empty group", documented, "read the new group", "target size 0, 0 members, 0 requests", saw("empty group", func(_ *seen, l snapshot) string {
 			return fmt.Sprintf("%s, %d members, %d requests", size(l), len(l.members), len(l.group.Requests))
 		})},
-		{"stamp", Documented, "read the new group's description", "as written", saw("empty group", func(s *seen, l snapshot) string {
-			if l.group.Stamp == s.spec.group().Stamp {
+		{"stamp", documented, "read the new group's description", "as written", saw("empty group", func(s *seen, l snapshot) string {
+			if l.group.Stamp == s.spec.groupSpec().Stamp {
 				return "as written"
 			}
 			return "another text"
 		})},
-		{"group's zones", Documented, "read the new group's zones and template", "as written", saw("empty group", func(s *seen, l snapshot) string {
+		{"group's zones", documented, "read the new group's zones and template", "as written", saw("empty group", func(s *seen, l snapshot) string {
 			g := l.group
-			if slices.Equal(g.Zones, slices.Sorted(slices.Values(s.spec.Zones))) && strings.HasSuffix(s.spec.Template.Link, "/"+g.Template) {
+			if slices.Equal(g.Zones, slices.Sorted(slices.Values(s.spec.zones))) && strings.HasSuffix(s.spec.template.Link, "/"+g.Template) {
 				return "as written"
 			}
 			return fmt.Sprintf("zones %s, template %s", strings.Join(g.Zones, ", "), g.Template)
 		})},
-		{"second group", Evident, "create a group of the same name", refused(mig.CauseExists), ended("create group again")},
+		{"second group", evident, "create a group of the same name", refused(mig.CauseExists), ended("create group again")},
 	}
 }
 
-func requestChecks() []Check {
-	return []Check{
-		{"request", Documented, "create a request of 1 machine for 600 s", taken, ended("create request")},
-		{"accepted", Documented, "read the request when its operation is done", string(mig.Accepted), sawState("waiting request", requestCancelled)},
-		{"raised size", Inferred, "read the group while the request waits", "target size 1", sawSize("waiting request")},
-		{"kept request", Documented, "read the request's names and lease", "as written", saw("waiting request", func(s *seen, l snapshot) string {
+func requestChecks() []check {
+	return []check{
+		{"request", documented, "create a request of 1 machine for 600 s", taken, ended("create request")},
+		{"accepted", documented, "read the request when its operation is done", string(mig.Accepted), sawState("waiting request", requestCancelled)},
+		{"raised size", inferred, "read the group while the request waits", "target size 1", sawSize("waiting request")},
+		{"kept request", documented, "read the request's names and lease", "as written", saw("waiting request", func(s *seen, l snapshot) string {
 			want := s.spec.request(requestCancelled)
 			r, ok := l.request(requestCancelled)
 			if ok && slices.Equal(r.Instances, want.Instances) && r.Duration == want.Duration {
@@ -106,32 +106,32 @@ func requestChecks() []Check {
 			}
 			return fmt.Sprintf("names %s, %s", strings.Join(r.Instances, ", "), r.Duration)
 		})},
-		{"waiting member", Documented, "read the member that waits", "action CREATING, no machine", saw("waiting request", func(s *seen, l snapshot) string {
+		{"waiting member", documented, "read the member that waits", "action CREATING, no machine", saw("waiting request", func(s *seen, l snapshot) string {
 			// The machine is being created, so the request does not wait.
 			if l.has(s.spec.instance(1)) {
 				return ""
 			}
 			return l.memberText(s.spec.instance(1))
 		})},
-		{"cancel", Documented, "cancel the request while it waits", taken, ended("cancel request")},
+		{"cancel", documented, "cancel the request while it waits", taken, ended("cancel request")},
 		{
-			"cancelled", Documented, "read the cancelled request", string(mig.Cancelled),
+			"cancelled", documented, "read the cancelled request", string(mig.Cancelled),
 			sawState("cancelled request", requestCancelled),
 		},
-		{"lowered size", Documented, "read the group after that", "target size 0", sawSize("cancelled request")},
-		{"cancelled member", Evident, "read its member after that", "no member", saw("cancelled request", func(s *seen, l snapshot) string { return l.memberText(s.spec.instance(1)) })},
-		{"second cancel", Evident, "cancel the cancelled request", refused(mig.CauseConflict), ended("cancel request again")},
+		{"lowered size", documented, "read the group after that", "target size 0", sawSize("cancelled request")},
+		{"cancelled member", evident, "read its member after that", "no member", saw("cancelled request", func(s *seen, l snapshot) string { return l.memberText(s.spec.instance(1)) })},
+		{"second cancel", evident, "cancel the cancelled request", refused(mig.CauseConflict), ended("cancel request again")},
 		{
-			"deleted record", Documented, "delete the cancelled request", "no record",
+			"deleted record", documented, "delete the cancelled request", "no record",
 			sawState("deleted request", requestCancelled),
 		},
-		{"short lease", Evident, "create a request for 60 s", refused(mig.CauseConfig), ended("create short request")},
+		{"short lease", evident, "create a request for 60 s", refused(mig.CauseConfig), ended("create short request")},
 		{
-			"refused record", Inferred, "read the refused request", string(mig.Failed),
+			"refused record", inferred, "read the refused request", string(mig.Failed),
 			sawState("short request", requestShort),
 		},
-		{"second request", Inferred, "create a request of the same name", refused(mig.CauseExists), ended("request machine again")},
-		{"delete while waiting", Inferred, "delete a request that waits", refused(mig.CauseConflict), func(s *seen) observation {
+		{"second request", inferred, "create a request of the same name", refused(mig.CauseExists), ended("request machine again")},
+		{"delete while waiting", inferred, "delete a request that waits", refused(mig.CauseConflict), func(s *seen) observation {
 			l := s.snapshot("active request")
 			// The machine was created meanwhile, so the request did not wait.
 			if l == nil || l.has(s.spec.instance(0)) {
@@ -142,7 +142,7 @@ func requestChecks() []Check {
 	}
 }
 
-func machineChecks() []Check {
+func machineChecks() []check {
 	machine := func(text func(*seen, mig.Instance) string) func(*seen) observation {
 		return saw("running machine", func(s *seen, l snapshot) string {
 			in, ok := l.machine(s.spec.instance(0))
@@ -154,36 +154,36 @@ func machineChecks() []Check {
 	}
 	member := func(s *seen, l snapshot) string { return l.memberText(s.spec.instance(0)) }
 	sizeAndMember := func(s *seen, l snapshot) string { return size(l) + ", " + member(s, l) }
-	return []Check{
+	return []check{
 		{
-			"granted", Documented, "await the machine", string(mig.Succeeded),
+			"granted", documented, "await the machine", string(mig.Succeeded),
 			sawState("granted request", requestDeleted),
 		},
-		{"granted size", Inferred, "read the group after that", "target size 1", sawSize("running machine")},
-		{"running member", Inferred, "read the member when the machine runs", "action NONE, machine RUNNING", saw("running machine", member)},
-		{"listed machine", Documented, "list instances by the beginning of their names", "RUNNING", machine(func(_ *seen, in mig.Instance) string { return in.Status })},
-		{"flex-start machine", Evident, "read the machine's provisioning model", "FLEX_START", machine(func(_ *seen, in mig.Instance) string { return in.Model })},
-		{"machine's group", Evident, "read created-by in its metadata", "the group", machine(func(s *seen, in mig.Instance) string {
-			if in.Group == s.spec.Group() {
+		{"granted size", inferred, "read the group after that", "target size 1", sawSize("running machine")},
+		{"running member", inferred, "read the member when the machine runs", "action NONE, machine RUNNING", saw("running machine", member)},
+		{"listed machine", documented, "list instances by the beginning of their names", "RUNNING", machine(func(_ *seen, in mig.Instance) string { return in.Status })},
+		{"flex-start machine", evident, "read the machine's provisioning model", "FLEX_START", machine(func(_ *seen, in mig.Instance) string { return in.Model })},
+		{"machine's group", evident, "read created-by in its metadata", "the group", machine(func(s *seen, in mig.Instance) string {
+			if in.Group == s.spec.group() {
 				return "the group"
 			}
 			return fmt.Sprintf("%q", in.Group)
 		})},
-		{"machine's zone", Documented, "read the machine's zone", "one of the group's", machine(func(s *seen, in mig.Instance) string {
-			if slices.Contains(s.spec.Zones, in.Zone) {
+		{"machine's zone", documented, "read the machine's zone", "one of the group's", machine(func(s *seen, in mig.Instance) string {
+			if slices.Contains(s.spec.zones, in.Zone) {
 				return "one of the group's"
 			}
 			return in.Zone
 		})},
-		{"lease", Inferred, "read when the lease of 600 s ends", "as requested", machine(leaseText)},
-		{"late cancel", Evident, "cancel the request that has succeeded", refused(mig.CauseConflict), ended("cancel late")},
-		{"deleted machine", Documented, "delete the machine through its group", "target size 0, no member", saw("deleted machine", sizeAndMember)},
+		{"lease", inferred, "read when the lease of 600 s ends", "as requested", machine(leaseText)},
+		{"late cancel", evident, "cancel the request that has succeeded", refused(mig.CauseConflict), ended("cancel late")},
+		{"deleted machine", documented, "delete the machine through its group", "target size 0, no member", saw("deleted machine", sizeAndMember)},
 		{
-			"lasting success", Inferred, "read the request after that", string(mig.Succeeded),
+			"lasting success", inferred, "read the request after that", string(mig.Succeeded),
 			sawState("deleted machine", requestDeleted),
 		},
-		{"name used again", Evident, "request a machine of the same name", taken, ended("request name again")},
-		{"lost machine", Inferred, "delete the machine without its group", "target size 1, action NONE, no machine", saw("lost machine", sizeAndMember)},
+		{"name used again", evident, "request a machine of the same name", taken, ended("request name again")},
+		{"lost machine", inferred, "delete the machine without its group", "target size 1, action NONE, no machine", saw("lost machine", sizeAndMember)},
 	}
 }
 
@@ -201,10 +201,10 @@ func leaseText(s *seen, in mig.Instance) string {
 	return "as requested"
 }
 
-func endChecks() []Check {
-	return []Check{
-		{"deleted group", Documented, "delete the group", refused(mig.CauseNotFound), ended("read deleted group")},
-		{"empty lists", Documented, "list groups and instances after that", "0 groups, 0 machines", saw("lists at the end", func(_ *seen, l snapshot) string {
+func endChecks() []check {
+	return []check{
+		{"deleted group", documented, "delete the group", refused(mig.CauseNotFound), ended("read deleted group")},
+		{"empty lists", documented, "list groups and instances after that", "0 groups, 0 machines", saw("lists at the end", func(_ *seen, l snapshot) string {
 			groups := 0
 			if l.group.Name != "" {
 				groups = 1

@@ -2,23 +2,23 @@ package trial
 
 import "slurmflex/mig"
 
-// Source is the reason to expect a behavior of Compute.
-type Source string
+// source is the reason to expect a behavior of Compute.
+type source string
 
 // These are the sources of the expected behavior.
 const (
-	Documented Source = "documented" // by Google's documentation or the discovery document
-	Evident    Source = "evident"    // from Google's own clients or users' reports
-	Inferred   Source = "inferred"   // from documented and evident behavior
-	Role       Source = "role"       // about the permissions of the credentials' role
+	documented source = "documented" // by Google's documentation or the discovery document
+	evident    source = "evident"    // from Google's own clients or users' reports
+	inferred   source = "inferred"   // from documented and evident behavior
+	role       source = "role"       // about the permissions of the credentials' role
 )
 
-// Check compares a behavior of Compute that slurmflex depends on with the expected one.
-type Check struct {
-	Name   string
-	Source Source
-	Does   string // action of the trial
-	Wants  string // expected observation
+// check compares a behavior of Compute that slurmflex depends on with the expected one.
+type check struct {
+	name   string
+	source source
+	does   string // action of the trial
+	wants  string // expected observation
 	saw    func(*seen) observation
 }
 
@@ -28,25 +28,25 @@ type observation struct {
 	detail string // Compute's error message, for the user
 }
 
-// Verdict is the outcome of a check.
-type Verdict string
+// verdict is the outcome of a check.
+type verdict string
 
 // These are the verdicts.
 const (
-	Passed  Verdict = "passed"
-	Failed  Verdict = "failed"
-	Skipped Verdict = "skipped"
+	passed  verdict = "passed"
+	failed  verdict = "failed"
+	skipped verdict = "skipped"
 )
 
 // judge compares the observation with the expected one.
-func (c Check) judge(s *seen) (Verdict, observation) {
+func (c check) judge(s *seen) (verdict, observation) {
 	switch got := c.saw(s); got.text {
 	case "":
-		return Skipped, got
-	case c.Wants:
-		return Passed, got
+		return skipped, got
+	case c.wants:
+		return passed, got
 	default:
-		return Failed, got
+		return failed, got
 	}
 }
 
@@ -85,8 +85,8 @@ const allowed = "allowed"
 
 // may returns the check that the credentials have the permission for a step. A call that fails for
 // another reason proves nothing.
-func may(do, permission, step string) Check {
-	return Check{"may " + do, Role, permission, allowed, func(s *seen) observation {
+func may(do, permission, step string) check {
+	return check{"may " + do, role, permission, allowed, func(s *seen) observation {
 		switch r := s.results[step]; {
 		case r == nil:
 		case r.err == nil:

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"slurmflex/mig"
 )
 
 // observe reads the group, its members, and the trial's machines.
-func (t *Trial) observe(ctx context.Context) (*snapshot, error) {
+func (t *trial) observe(ctx context.Context) (*snapshot, error) {
 	var l snapshot
 	err := bounded(ctx, func(ctx context.Context) (err error) { l, err = t.read(ctx); return err })
 	if err != nil {
@@ -19,13 +20,13 @@ func (t *Trial) observe(ctx context.Context) (*snapshot, error) {
 	return &l, nil
 }
 
-func (t *Trial) read(ctx context.Context) (l snapshot, err error) {
-	l.at = t.Now()
-	l.group, err = t.Cloud.Group(ctx, t.Spec.Region, t.Spec.Group())
+func (t *trial) read(ctx context.Context) (l snapshot, err error) {
+	l.at = t.now()
+	l.group, err = t.cloud.Group(ctx, t.spec.region, t.spec.group())
 	if t.seen.note("read group", nil, err); err != nil {
 		return l, err
 	}
-	l.members, err = t.Cloud.Members(ctx, t.Spec.Region, t.Spec.Group())
+	l.members, err = t.cloud.Members(ctx, t.spec.region, t.spec.group())
 	if t.seen.note("read members", nil, err); err != nil {
 		return l, err
 	}
@@ -34,10 +35,10 @@ func (t *Trial) read(ctx context.Context) (l snapshot, err error) {
 }
 
 // listMachines returns the trial's machines from the list of instances.
-func (t *Trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
-	at := t.Now()
-	machines, unseen := t.Cloud.Instances(ctx, t.Spec.Name(), []string{t.Spec.Region}, t.Spec.Zones...)
-	if err := unseen[t.Spec.Region]; err != nil {
+func (t *trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
+	at := t.now()
+	machines, unseen := t.cloud.Instances(ctx, t.spec.name(), []string{t.spec.region}, t.spec.zones...)
+	if err := unseen[t.spec.region]; err != nil {
 		return nil, err
 	}
 	t.machines.note(machines, at)
@@ -46,28 +47,29 @@ func (t *Trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
 
 // listed returns what the lists show of the trial: its group and its policy, if they exist, and its
 // machines.
-func (t *Trial) listed(ctx context.Context) (l snapshot, err error) {
-	groups, unseen := t.Cloud.Groups(ctx, t.Spec.Name(), []string{t.Spec.Region})
-	if err := unseen[t.Spec.Region]; err != nil {
+func (t *trial) listed(ctx context.Context) (l snapshot, err error) {
+	groups, unseen := t.cloud.Groups(ctx, owner(t.spec.cluster), []string{t.spec.region})
+	if err := unseen[t.spec.region]; err != nil {
 		return l, err
 	}
 	for _, g := range groups {
-		if g.Name == t.Spec.Group() {
+		if g.Name == t.spec.group() {
 			l.group = g
 		}
 	}
 	if t.mayHavePolicy() {
-		l.policies, unseen = t.Cloud.Policies(ctx, t.Spec.Name(), []string{t.Spec.Region})
-		if err := unseen[t.Spec.Region]; err != nil {
+		policies, unseen := t.cloud.Policies(ctx, owner(t.spec.cluster), []string{t.spec.region})
+		if err := unseen[t.spec.region]; err != nil {
 			return l, err
 		}
+		l.policies = slices.DeleteFunc(policies, func(p mig.Policy) bool { return p.Name != t.spec.policy() })
 	}
 	l.machines, err = t.listMachines(ctx)
 	return l, err
 }
 
 // mayHavePolicy reports whether a policy may have been created.
-func (t *Trial) mayHavePolicy() bool {
+func (t *trial) mayHavePolicy() bool {
 	r := t.seen.results["create policy"]
 	return r.ok() || r.unanswered()
 }
@@ -80,15 +82,15 @@ const lagging = 15
 var errInterrupted = errors.New("interrupted")
 
 // awaiting is the message for the user before await.
-func (t *Trial) awaiting(request string) string {
-	return fmt.Sprintf("await machine %s for up to %s", t.Spec.request(request).Instances[0], t.Spec.Wait)
+func (t *trial) awaiting(request string) string {
+	return fmt.Sprintf("await machine %s for up to %s", t.spec.request(request).Instances[0], t.spec.wait)
 }
 
 // await waits until the request has ended and its machine runs and shows its lease. It returns the
 // snapshots at both moments, or nil for a moment that it did not reach. When the time is up, it
 // cancels the request.
-func (t *Trial) await(ctx context.Context, request string) (ended, running *snapshot, err error) {
-	name, begun, more := t.Spec.request(request).Instances[0], t.Now(), lagging
+func (t *trial) await(ctx context.Context, request string) (ended, running *snapshot, err error) {
+	name, begun, more := t.spec.request(request).Instances[0], t.now(), lagging
 	for ctx.Err() == nil {
 		l, err := t.observe(ctx)
 		if err != nil {
@@ -108,9 +110,9 @@ func (t *Trial) await(ctx context.Context, request string) (ended, running *snap
 			return ended, l, nil
 		case runs:
 			more--
-		case t.Now().Sub(begun) >= t.Spec.Wait:
+		case t.now().Sub(begun) >= t.spec.wait:
 			_ = t.cancelLive(ctx, l.group) // if it fails, leave tries again
-			return ended, nil, fmt.Errorf("no machine within %s %s", t.Spec.Wait, r.Message)
+			return ended, nil, fmt.Errorf("no machine within %s %s", t.spec.wait, r.Message)
 		}
 		sleep(ctx, pollPause)
 	}
@@ -119,9 +121,9 @@ func (t *Trial) await(ctx context.Context, request string) (ended, running *snap
 
 // awaitGone returns a step that waits until a machine is deleted and its group no longer counts the
 // machine.
-func (t *Trial) awaitGone(name string) func(context.Context) (*snapshot, error) {
+func (t *trial) awaitGone(name string) func(context.Context) (*snapshot, error) {
 	return func(ctx context.Context) (*snapshot, error) {
-		begun := t.Now()
+		begun := t.now()
 		for ctx.Err() == nil {
 			l, err := t.observe(ctx)
 			if err != nil {
@@ -129,7 +131,7 @@ func (t *Trial) awaitGone(name string) func(context.Context) (*snapshot, error) 
 			}
 			member, in := l.member(name)
 			_, listed := l.machine(name)
-			late := t.Now().Sub(begun) >= goneLimit
+			late := t.now().Sub(begun) >= goneLimit
 			switch {
 			case !listed && (late || !in || member.Lost()):
 				return l, nil
@@ -143,10 +145,10 @@ func (t *Trial) awaitGone(name string) func(context.Context) (*snapshot, error) 
 }
 
 // cancelLive cancels a group's live requests.
-func (t *Trial) cancelLive(ctx context.Context, g mig.Group) (errs error) {
+func (t *trial) cancelLive(ctx context.Context, g mig.Group) (errs error) {
 	for _, r := range g.Live() {
-		t.Say("cancel request " + r.Name)
-		_, err := t.ending(t.Cloud.CancelRequest, r.Name)(ctx)
+		t.say("cancel request " + r.Name)
+		_, err := t.ending(t.cloud.CancelRequest, r.Name)(ctx)
 		if mig.CauseOf(err) != mig.CauseConflict { // the request has ended by itself
 			errs = errors.Join(errs, err)
 		}

@@ -1,7 +1,8 @@
-package transcript
+package trial
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -13,25 +14,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wire answers a call.
-type wire func(*http.Request) (*http.Response, error)
+// transport answers a call.
+type transport func(*http.Request) (*http.Response, error)
 
-func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
+func (w transport) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
 
-var header = Header{Slurmflex: "v0.1.0", Begun: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Region: "us-central1", Machine: "g2-standard-4"}
+var testHeader = header{Slurmflex: "v0.1.0", Begun: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Region: "us-central1", Machine: "g2-standard-4"}
 
 // recorded returns the transcript of one call, with the answer and the error that the caller got.
-func recorded(t *testing.T, r *http.Request, next wire) (text string, resp *http.Response, err error) {
+func recorded(t *testing.T, r *http.Request, next transport) (text string, resp *http.Response, err error) {
 	t.Helper()
 	var out bytes.Buffer
-	recorder, err := NewRecorder(&out, header, "acme-hpc", next)
+	recorder, err := newRecorder(&out, testHeader, "acme-hpc", next)
 	require.NoError(t, err)
 	resp, err = recorder.RoundTrip(r)
-	require.NoError(t, recorder.Err())
+	require.NoError(t, recorder.failed())
 	return out.String(), resp, err
 }
 
-func answering(status int, body string) wire {
+func answering(status int, body string) transport {
 	return func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
 	}
@@ -52,13 +53,15 @@ func TestTranscriptReadsBackAsRecorded(t *testing.T) {
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	assert.Contains(t, string(body), "1000000000000007919", "the caller gets the answer")
-	h, exchanges, err := Read(strings.NewReader(text))
-	require.NoError(t, err)
-	want := header
-	want.Version = Version
+	lines := json.NewDecoder(strings.NewReader(text))
+	var h header
+	require.NoError(t, lines.Decode(&h))
+	want := testHeader
+	want.Version = transcriptVersion
 	assert.Equal(t, want, h)
-	require.Len(t, exchanges, 1)
-	e := exchanges[0]
+	var e exchange
+	require.NoError(t, lines.Decode(&e))
+	require.False(t, lines.More())
 	assert.Equal(t, []any{"POST", "/compute/v1/projects/PROJECT/regions/r/x", "requestId=7", 200}, []any{e.Verb, e.Path, e.Query, e.Status})
 	assert.JSONEq(t, `{"name":"n","size":"600"}`, string(e.Body))
 	assert.JSONEq(t, `{"kind":"compute#operation","id":1000000000000007919,"status":"DONE"}`, string(e.Answer))
@@ -71,12 +74,12 @@ var secrets = []string{
 }
 
 const private = `{
- "name": "alpha-trial-kxqzv-0", "status": "RUNNING", "user": "ada@acme.example", "description": "rack-door code",
- "selfLink": "https://www.googleapis.com/compute/v1/projects/acme-hpc/zones/us-central1-a/instances/alpha-trial-kxqzv-0",
+ "name": "alpha-trial--kxqzv-0", "status": "RUNNING", "user": "ada@acme.example", "description": "rack-door code",
+ "selfLink": "https://www.googleapis.com/compute/v1/projects/acme-hpc/zones/us-central1-a/instances/alpha-trial--kxqzv-0",
  "instanceTemplate": "projects/acme-hpc/regions/us-central1/instanceTemplates/acme-hpc-small",
  "metadata": {"items": [
   {"key": "startup-script", "value": "curl vault/hunter2"},
-  {"key": "created-by", "value": "projects/123456789012/regions/us-central1/instanceGroupManagers/alpha-trial-kxqzv-g"}]},
+  {"key": "created-by", "value": "projects/123456789012/regions/us-central1/instanceGroupManagers/alpha-trial--kxqzv-g"}]},
  "labels": {"team": "secret-team"}, "tags": {"items": ["corp-net"]},
  "networkInterfaces": [{"network": "projects/shared-vpc/global/networks/corp-net", "networkIP": "10.128.0.7", "accessConfigs": [{"natIP": "203.0.113.9"}], "stackType": "IPV4_ONLY"}],
  "serviceAccounts": [{"email": "nodes@acme-hpc.iam.gserviceaccount.com", "scopes": ["customer"]}],
@@ -92,7 +95,7 @@ func TestTranscriptHidesSecrets(t *testing.T) {
 	}
 	for _, kept := range []string{
 		`"status":"RUNNING"`, `"provisioningModel":"FLEX_START"`, `"stackType":"IPV4_ONLY"`, `"terminationTimestamp":"2026-11-22T02:03:04.000-08:00"`,
-		`"value":"projects/PROJECT/regions/us-central1/instanceGroupManagers/alpha-trial-kxqzv-g"`, `"startup-script"`, `instanceTemplates/project-small"`,
+		`"value":"projects/PROJECT/regions/us-central1/instanceGroupManagers/alpha-trial--kxqzv-g"`, `"startup-script"`, `instanceTemplates/project-small"`,
 		`"boot":true`,
 	} {
 		assert.Contains(t, text, kept)
@@ -115,12 +118,12 @@ func TestUnansweredCallIsRecordedWithItsError(t *testing.T) {
 }
 
 func TestIncompleteTranscriptIsReported(t *testing.T) {
-	r, err := NewRecorder(&full{room: 1}, header, "acme-hpc", answering(200, "{}"))
+	r, err := newRecorder(&full{room: 1}, testHeader, "acme-hpc", answering(200, "{}"))
 	require.NoError(t, err)
 	resp, err := r.RoundTrip(post(t, "https://c/", ""))
 	require.NoError(t, err, "the call is made")
 	assert.Equal(t, 200, resp.StatusCode)
-	assert.EqualError(t, r.Err(), "write transcript: no space")
+	assert.EqualError(t, r.failed(), "write transcript: no space")
 }
 
 // full is a disk with room for some lines.
@@ -131,17 +134,4 @@ func (f *full) Write(b []byte) (int, error) {
 		return 0, errors.New("no space")
 	}
 	return len(b), nil
-}
-
-func TestReadErrorsNameTheLine(t *testing.T) {
-	for text, says := range map[string]string{
-		"":                                   "the file is empty",
-		"{}\n":                               "line 1: transcript version 0, and this program reads 1",
-		`{"transcript":2}`:                   "line 1: transcript version 2, and this program reads 1",
-		"{\"transcript\":1}\nnot JSON\n":     "line 2: invalid character 'o' in literal null (expecting 'u')",
-		"{\"transcript\":1}\n{\"at\":\"x\"}": "line 2: json: cannot unmarshal string into Go struct field Exchange.at of type float64",
-	} {
-		_, _, err := Read(strings.NewReader(text))
-		assert.EqualError(t, err, says)
-	}
 }

@@ -1,0 +1,253 @@
+package trial
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/api/compute/v1"
+
+	"slurmflex/flex/usage"
+	"slurmflex/test/fakegce"
+)
+
+const configText = `slurm_cluster_name: alpha
+project: demo
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_dynamic_max: 8
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/small
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a, us-central1-b]
+    dws_flex: {use_job_duration: true}
+slurmflex:
+  compute_endpoint: http://compute.test
+`
+
+// called is one run of the command.
+type called struct {
+	stdout, stderr string
+	err            error
+}
+
+// call runs the command with a configuration, and with Compute at the other end of the wire.
+func (w *world) call(t *testing.T, config string, args ...string) (c called) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
+	cmd, stdout, stderr := New(w.wire), &strings.Builder{}, &strings.Builder{}
+	cmd.SetArgs(append([]string{"--config", file}, args...))
+	cmd.SetIn(strings.NewReader(""))
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	err := cmd.ExecuteContext(t.Context())
+	synctest.Wait()
+	return called{stdout.String(), stderr.String(), err}
+}
+
+func TestTrialReportsEachCheckAndRecordsItsCalls(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "trial.jsonl")
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.call(t, configText, "--nodeset", "a3", "--yes", "--record", record)
+		require.NoError(t, c.err, c.stdout)
+		assert.Regexp(t, `^Nodeset a3: project demo, region us-central1, zones us-central1-a, us-central1-b. All names start with alpha-trial--[a-z]{5}.
+At most 1860 machine seconds of g2-standard-4: 4 requests of 1 machine, 2 of which should bring none.
+passed   role        may read templates: compute.instanceTemplates.get
+`, c.stdout)
+		assert.Regexp(t, `\nused: \d+ machine seconds \(machines: 2\)\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`, c.stdout)
+	})
+	info, err := os.Stat(record)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	text, err := os.ReadFile(record)
+	require.NoError(t, err)
+	assert.Regexp(t, `^\{"transcript":1,.*"machine_type":"g2-standard-4"\}\n`, string(text))
+	assert.Greater(t, strings.Count(string(text), "\n"), 50)
+}
+
+func TestFailedCheckFailsATrialThatRecordsItsCalls(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "trial.jsonl")
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "zones.get", Status: 403, Message: "Required 'compute.zones.get' permission"}))
+		c := w.call(t, configText, "--nodeset", "a3", "--yes", "--record", record)
+		require.EqualError(t, c.err, "a check failed, or the trial left something behind")
+		assert.False(t, usage.Is(c.err))
+		assert.Contains(t, c.stdout, `failed   role        may read zones: compute.zones.get: expected "allowed", saw "refused: permission" `+
+			"(read zone us-central1-a: 403 forbidden: Required 'compute.zones.get' permission)\n")
+		assert.Contains(t, c.stdout, " checks passed, 1 failed; left behind: nothing\n")
+	})
+	text, err := os.ReadFile(record)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"status":403`)
+}
+
+func TestDryRunPrintsTheStepsAndChangesNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.ResetCalls()
+		dry := w.call(t, configText, "--nodeset", "a3", "--dry-run")
+		require.NoError(t, dry.err)
+		assert.Regexp(t, `\ncreate group alpha-trial--[a-z]{5}-g, sent twice\ncreate it again\n`, dry.stdout)
+		for _, call := range w.cloud.Calls() {
+			assert.Equal(t, "GET", call.Verb, call.Path)
+		}
+		_, steps, _ := strings.Cut(dry.stdout, "bring none.\n")
+		trial := w.call(t, configText, "--nodeset", "a3", "--yes")
+		require.NoError(t, trial.err)
+		random := letters.FindString(trial.stdout)
+		for step := range strings.Lines(steps) {
+			assert.Contains(t, trial.stderr, letters.ReplaceAllString(step, random), "a trial announces the step too")
+		}
+	})
+}
+
+func TestTrialCreatesNothingWithoutConfirmation(t *testing.T) {
+	for name, args := range map[string][]string{
+		"not confirmed; nothing was created (--yes skips the question)": {"--nodeset", "a3"},
+		`unknown flex-start nodeset "nope"; choose one of: a3`:          {"--nodeset", "nope", "--yes"},
+		"--wait 0s: must be more than 0 and at most 45m, such as 5m":    {"--nodeset", "a3", "--wait", "0s", "--yes"},
+		"--wait 1h0m0s: must be more than 0 and at most 45m":            {"--nodeset", "a3", "--wait", "1h", "--yes"},
+		"provisioningModel is STANDARD; make a template with FLEX_START": {
+			"--nodeset", "a3", "--yes", "--template", "projects/demo/regions/us-central1/instanceTemplates/standard",
+		},
+		"must be global or in the nodeset's region us-central1": {
+			"--nodeset", "a3", "--yes", "--template", "projects/demo/regions/europe-west4/instanceTemplates/a3",
+		},
+		"--record: open /nowhere/trial.jsonl":                    {"--nodeset", "a3", "--yes", "--record", "/nowhere/trial.jsonl"},
+		"--dry-run and --record are mutually exclusive":          {"--nodeset", "a3", "--dry-run", "--record", "trial.jsonl"},
+		"--clean makes no trial; remove --nodeset and --dry-run": {"--clean", "--dry-run"},
+		`unknown command "a3" for "slurmflex-trial"`:             {"a3"},
+		"unknown flag: --nodesets; see --help":                   {"--nodesets", "a3"},
+		"no such file":                                           {"--config", "/nowhere/config.yaml", "--nodeset", "a3"},
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			spec := fakegce.FlexTemplate("standard", "g2-standard-4")
+			spec.Properties.Scheduling = &compute.Scheduling{ProvisioningModel: "STANDARD"}
+			_, err := w.cloud.AddTemplate("us-central1", spec)
+			require.NoError(t, err)
+			_, err = w.cloud.AddTemplate("europe-west4", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
+			require.NoError(t, err)
+			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*.insert", Status: 500}))
+			c := w.call(t, configText, args...)
+			require.ErrorContains(t, c.err, name)
+			assert.True(t, usage.Is(c.err), name)
+		})
+	}
+}
+
+// H5
+func TestTrialThatCannotStartIsAUsageError(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		key := filepath.Join(t.TempDir(), "key.json")
+		require.NoError(t, os.WriteFile(key, []byte("no key\n"), 0o600))
+		c := w.call(t, configText+"  credentials_file: "+key+"\n", "--nodeset", "a3", "--yes")
+		require.ErrorContains(t, c.err, "credentials")
+		assert.True(t, usage.Is(c.err))
+
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceTemplates.get", Status: 403, Message: "Required 'compute.instanceTemplates.get' permission"}))
+		c = w.call(t, configText, "--nodeset", "a3", "--yes")
+		require.ErrorContains(t, c.err, "compute.instanceTemplates.get")
+		assert.True(t, usage.Is(c.err))
+	})
+}
+
+func TestTrialHelpListsCreatedResources(t *testing.T) {
+	for _, created := range []string{"instance group", "workload policy", "resize requests"} {
+		assert.Contains(t, New(nil).Long, created)
+	}
+}
+
+func TestTrialRejectsBulkInsertNodesets(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.call(t, strings.Replace(configText, "use_job_duration", "use_bulk_insert: true, use_job_duration", 1), "--nodeset", "a3", "--yes")
+		require.ErrorContains(t, c.err, "nodeset a3 uses bulk insertion, which makes no groups; choose another nodeset")
+	})
+}
+
+func TestOnlyYesConfirms(t *testing.T) {
+	for answer, yes := range map[string]bool{"y\n": true, "Yes\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yesterday\n": false} {
+		c, out := New(nil), &strings.Builder{}
+		c.SetContext(t.Context())
+		c.SetIn(strings.NewReader(answer))
+		c.SetOut(out)
+		assert.Equal(t, yes, confirm(c) == nil, "%q", answer)
+		assert.Equal(t, "Proceed? [y/N] ", out.String())
+	}
+}
+
+// D4
+func TestKilledTrialIsNamedAndCleaned(t *testing.T) {
+	for name, creates := range map[string]func(w *world) error{
+		"an empty group": func(*world) error { return nil },
+		"a request that waits": func(w *world) error {
+			w.cloud.SetCapacity("", "", 0)
+			return w.trial.cloud.CreateRequest(w.t.Context(), region, w.spec.group(), w.spec.request(requestCancelled))
+		},
+		"a workload policy": func(w *world) error { return w.trial.cloud.CreatePolicy(w.t.Context(), w.spec.policySpec()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				require.NoError(t, w.createGroup(t.Context()))
+				require.NoError(t, creates(w))
+				const other = "alpha-trial--kxqzv in us-central1 is another trial of the cluster, running or killed; once it is over, delete it with --clean\n"
+				assert.Contains(t, w.call(t, configText, "--nodeset", "a3", "--dry-run").stderr, other)
+
+				time.Sleep(killedAfter - time.Minute)
+				w.cloud.ResetCalls()
+				c := w.call(t, configText, "--clean")
+				require.NoError(t, c.err)
+				assert.Equal(t, "alpha-trial--kxqzv stays: it may be running; try again an hour after it was killed\n", c.stderr)
+				assert.Empty(t, w.changes())
+
+				time.Sleep(time.Minute)
+				c = w.call(t, configText, "--clean")
+				require.NoError(t, c.err)
+				assert.Contains(t, c.stderr, "delete group alpha-trial--kxqzv-g\n")
+				assert.Empty(t, w.cloud.State().Groups)
+				assert.Empty(t, w.cloud.State().Policies)
+				assert.Empty(t, w.call(t, configText, "--clean").stderr)
+			})
+		})
+	}
+}
+
+func TestCleanLeavesOtherClustersAndNewerProgramsAlone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		foreign := w.spec
+		for _, change := range []func(*spec){
+			func(s *spec) { s.cluster = "beta" },
+			func(s *spec) { s.cluster = "alpha-trial" },
+			func(s *spec) { s.cluster = "alpha-trial-" },
+		} {
+			foreign = w.spec
+			change(&foreign)
+			require.NoError(t, w.trial.cloud.CreateGroup(t.Context(), foreign.groupSpec()))
+		}
+		newer := w.spec.groupSpec()
+		newer.Stamp.Version++
+		require.NoError(t, w.trial.cloud.CreateGroup(t.Context(), newer))
+		time.Sleep(2 * killedAfter)
+		w.cloud.ResetCalls()
+		c := w.call(t, configText, "--clean")
+		require.NoError(t, c.err)
+		assert.Empty(t, c.stderr)
+		assert.Empty(t, w.changes())
+	})
+}
+
+func TestCleanFailsIfARegionCannotBeRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.createGroup(t.Context()))
+		time.Sleep(2 * killedAfter)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*GroupManagers.list", Status: 403, Message: "Required permission"}))
+		require.ErrorContains(t, w.call(t, configText, "--clean").err, "other trials in us-central1 are unknown: list groups of us-central1: 403")
+		assert.Len(t, w.cloud.State().Groups, 1)
+	})
+}

@@ -11,14 +11,13 @@ import (
 )
 
 func newCost(a *app) *cobra.Command {
-	q, prices := cost.Query{}, ""
+	q, prices, asJSON := cost.Query{}, "", false
 	cmd := &cobra.Command{
 		Use: "cost", Short: "Show what machines were used for, and what that cost", GroupID: "ask", Args: noArguments,
-		Long: `Show how many machine hours and GPU hours were used by jobs, spent booting, kept idle
-or wasted, by account, user, partition, nodeset, job or day. Wasted time is that of
-failed boots, of jobs that started elsewhere, and of incomplete allocations. Overhead
-is charged to the job that the machine was created for. Jobs that share a machine
-share its time evenly. Leases that have not ended count up to now.
+		Long: `Show how many machine hours and GPU hours were leased, by account, user, partition,
+nodeset, job or day. Time before a machine's first job is charged to the job that the
+machine was created for, idle time to its last job. Jobs that share a machine share its
+time evenly. Leases that have not ended count up to now.
 
 With a price file, the cost is shown too: prices.yaml in the directory of the
 configuration file (usually /etc/slurmflex), or --prices FILE. The documentation has
@@ -28,7 +27,7 @@ It reads the history in slurmflex.state_dir and asks Google nothing. Where Slurm
 hides jobs from other users, it runs as SlurmUser.`,
 		Example: `  slurmflex cost --month 2026-11 --by account
   slurmflex cost --by user
-  slurmflex cost --by day --csv`,
+  slurmflex cost --by day --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bill, err := q.Bill()
 			if err != nil {
@@ -46,9 +45,7 @@ hides jobs from other users, it runs as SlurmUser.`,
 			switch {
 			case err != nil:
 				return err
-			case q.CSV:
-				return report.WriteCSV(cmd.OutOrStdout())
-			case q.JSON:
+			case asJSON:
 				return view.WriteJSON(cmd.OutOrStdout(), report)
 			}
 			return report.WriteTable(cmd.OutOrStdout())
@@ -59,7 +56,6 @@ hides jobs from other users, it runs as SlurmUser.`,
 	cmd.Flags().StringVar(&q.To, "to", "", "count up to this `time`, exclusive")
 	cmd.Flags().StringVar(&q.By, "by", string(cost.Account), "one row per `key`: account, user, partition, nodeset, job or day")
 	cmd.Flags().StringVar(&prices, "prices", "", "the price `file`, instead of prices.yaml in the configuration file's directory")
-	jsonFlag(cmd, &q.JSON)
-	cmd.Flags().BoolVar(&q.CSV, "csv", false, "write comma-separated values, in seconds")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }

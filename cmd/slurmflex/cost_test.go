@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"os"
 	"strings"
@@ -16,7 +15,7 @@ import (
 	"slurmflex/flex/view"
 )
 
-// leases writes a history of two leases: ada's was used, bob's was wasted.
+// leases writes a history of two leases: ada's was used, bob's was not.
 func (w *world) leases(t *testing.T) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))
@@ -24,24 +23,22 @@ func (w *world) leases(t *testing.T) {
 	ada := history.Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}
 	lease := history.Entry{
 		Version: history.Version, Kind: history.Lease, ID: "1", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1", Node: "alpha-a3-0",
-		Count: 1, GPUs: 8, From: from, To: from + 7200, Who: ada, FlexStart: true, Booting: 360, Used: 6480, Idle: 360,
+		Count: 1, GPUs: 8, From: from, To: from + 7200, Who: ada, FlexStart: true, Booting: 360,
 		Uses: []history.Use{{Who: ada, From: from + 360, To: from + 6840}},
 	}
-	wasted := lease
-	wasted.ID, wasted.Who, wasted.Uses = "2", history.Who{Job: 813, User: "bob"}, nil
-	wasted.Booting, wasted.Used, wasted.Idle, wasted.Wasted = 0, 0, 0, 7200
-	require.NoError(t, history.Append(w.path("history"), "alpha", false, []history.Entry{lease, wasted}))
+	unused := lease
+	unused.ID, unused.Who, unused.Uses = "2", history.Who{Job: 813, User: "bob"}, nil
+	require.NoError(t, history.Append(w.path("history"), "alpha", false, []history.Entry{lease, unused}))
 	w.write(t, "prices.yaml", "currency: USD\ndate: 2026-11-01\nmachines: {a3-highgpu-8g: {flex: 40, on_demand: 80}}\n")
 }
 
 func TestBillIsATable(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
-	assert.Equal(t, `account  used h  booting h  idle h  wasted h  machine h  GPU h     USD
-(none)      0.0        0.0     0.0       2.0        2.0   16.0   80.00
-ml          1.8        0.1     0.1       0.0        2.0   16.0   80.00
-total       1.8        0.1     0.1       2.0        4.0   32.0  160.00
-the idle hours cost 4.00
+	assert.Equal(t, `account  machine h  GPU h     USD
+(none)         2.0   16.0   80.00
+ml             2.0   16.0   80.00
+total          4.0   32.0  160.00
 the same machine hours: 320.00 at on-demand prices
 prices of 2026-11-01
 `, w.flex(t, "cost", "--prices", w.path("prices.yaml")).exits(t, exitDone).stdout.String())
@@ -54,7 +51,7 @@ func TestBillNamesTimeLostInRaces(t *testing.T) {
 	from := history.At(time.Date(2026, 11, 4, 12, 0, 0, 0, time.Local))
 	require.NoError(t, history.Append(w.path("history"), "alpha", false, []history.Entry{{
 		Version: history.Version, Kind: history.Lease, ID: "3", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1", Node: "alpha-a3-0",
-		Count: 1, GPUs: 8, From: from, To: from + 3600, Who: history.Who{Job: 812, User: "ada"}, FlexStart: true, Wasted: 3600, RaceLost: 3600,
+		Count: 1, GPUs: 8, From: from, To: from + 3600, Who: history.Who{Job: 812, User: "ada"}, FlexStart: true, RaceLost: 3600,
 	}}))
 	text := w.flex(t, "cost").exits(t, exitDone).stdout.String()
 	assert.Contains(t, text, "\nlost in races: 1.0 machine hours (20.0 %), for jobs that started in another nodeset\n")
@@ -73,15 +70,14 @@ func TestPricesAreReadFromTheConfigurationsFolder(t *testing.T) {
 func TestBillCoversTheRequestedTime(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
-	text := w.flex(t, "cost", "--by=user", "--from=2026-11-03T13:00", "--to=2026-11-04", "--csv").exits(t, exitDone).stdout.String()
-	assert.Equal(t, []string{
-		"user,machine_seconds_used,machine_seconds_booting,machine_seconds_idle,machine_seconds_wasted,gpu_seconds_used,gpu_seconds_booting,gpu_seconds_idle,gpu_seconds_wasted,cost_USD",
-		"ada,3240,0,360,0,25920,0,2880,0,40.00", "bob,0,0,0,3600,0,0,0,28800,40.00",
-	}, strings.Split(strings.TrimSpace(text), "\n"))
+	text := w.flex(t, "cost", "--by=user", "--from=2026-11-03T13:00", "--to=2026-11-04", "--json").exits(t, exitDone).stdout
+	var r cost.Report
+	require.NoError(t, json.Unmarshal(text.Bytes(), &r))
+	assert.Equal(t, []cost.Line{{Key: "ada", Machine: 3600, GPU: 28800, Cost: "40.00"}, {Key: "bob", Machine: 3600, GPU: 28800, Cost: "40.00"}}, r.Rows)
 }
 
 // D9: if Slurm does not check accounts, users choose them freely.
-func TestHostileAccountNamesAreClippedAndNotFormulas(t *testing.T) {
+func TestHostileAccountNamesAreClipped(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
 	from := history.At(time.Date(2026, 11, 3, 12, 0, 0, 0, time.Local))
@@ -89,7 +85,7 @@ func TestHostileAccountNamesAreClippedAndNotFormulas(t *testing.T) {
 	for _, account := range []string{"=cmd|'/C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n@x", "red\x1b[31m\x9b2J", strings.Repeat("x", 900), "a,\"b\"", "x;=1"} {
 		hostile = append(hostile, history.Entry{
 			Version: history.Version, Kind: history.Lease, ID: account, NodeSet: "a3", Machine: "a3-highgpu-8g", Node: "alpha-a3-0",
-			Count: 1, From: from, To: from + 60, Who: history.Who{Job: 9, User: "eve", Account: account}, Idle: 60,
+			Count: 1, From: from, To: from + 60, Who: history.Who{Job: 9, User: "eve", Account: account},
 		})
 	}
 	require.NoError(t, history.Append(w.path("history"), "alpha", false, hostile))
@@ -99,18 +95,6 @@ func TestHostileAccountNamesAreClippedAndNotFormulas(t *testing.T) {
 	for line := range strings.Lines(table) {
 		assert.LessOrEqual(t, len([]rune(line)), 140)
 	}
-	text := w.flex(t, "cost", "--csv").exits(t, exitDone).stdout.String()
-	assert.NotRegexp(t, `[[:cntrl:]]`, strings.ReplaceAll(text, "\n", ""))
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	require.NoError(t, err)
-	require.Len(t, rows, 13)
-	var keys []string
-	for _, row := range rows[1:] {
-		assert.NotRegexp(t, `^\s*[=+@-]`, row[0])
-		assert.LessOrEqual(t, len([]rune(row[0])), 65)
-		keys = append(keys, row[0])
-	}
-	assert.Subset(t, keys, []string{"ml", "", "'=cmd|'/C calc'!A0", "'+1", "'-1", "'@SUM(A1)", "'=1", "'@x", `a,"b"`, "x =1"})
 	var r cost.Report
 	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--json").exits(t, exitDone).stdout.Bytes(), &r))
 }
@@ -122,7 +106,7 @@ func TestBillIsPrintedAsJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--by=job", "--json").exits(t, exitDone).stdout.Bytes(), &r))
 	assert.Equal(t, view.EnvelopeOf("cost"), r.Envelope)
 	assert.Equal(t, "812", r.Rows[0].Key)
-	assert.EqualValues(t, 6480, r.Rows[0].Machine.Used)
+	assert.EqualValues(t, 7200, r.Rows[0].Machine)
 	assert.Equal(t, "USD", r.Currency)
 }
 

@@ -58,7 +58,7 @@ func TestShortEstimateIsOneLineOrEmpty(t *testing.T) {
 // U9: without any history, cost printed zeros and estimate printed "too few requests".
 func TestMissingHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
 	w := newWorld(t)
-	for _, command := range []string{"estimate -p train", "estimate -p train --json", "cost", "cost --by user --csv", "cost --json"} {
+	for _, command := range []string{"estimate -p train", "estimate -p train --json", "cost", "cost --by user", "cost --json"} {
 		r := w.flex(t, strings.Fields(command)...).exits(t, exitFailed)
 		r.complains(t, "no history in "+w.path("history")+": ", "cluster alpha", "slurmflex.state_dir")
 		assert.Empty(t, r.stdout.String(), command)

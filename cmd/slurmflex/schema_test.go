@@ -40,7 +40,7 @@ func TestHistoryPageListsEveryName(t *testing.T) {
 	for heading, types := range map[string][]reflect.Type{
 		"The history":          {reflect.TypeFor[history.Entry](), reflect.TypeFor[history.Use]()},
 		"The JSON of estimate": {reflect.TypeFor[estimate.Report](), reflect.TypeFor[estimate.Answer]()},
-		"The JSON of cost":     {reflect.TypeFor[cost.Report](), reflect.TypeFor[cost.Line](), reflect.TypeFor[cost.Seconds]()},
+		"The JSON of cost":     {reflect.TypeFor[cost.Report](), reflect.TypeFor[cost.Line]()},
 	} {
 		_, section, found := strings.Cut(string(page), "\n## "+heading+"\n")
 		require.True(t, found, heading)

@@ -34,7 +34,6 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 		"cost --from 2026-11-02 --to 2026-11-01": "--to 2026-11-01 is not after --from 2026-11-02",
 		"cost --prices /none":                    "read prices: open /none",
 		"cost --prices DIR/bad.yaml":             `bad.yaml: line 2: flex of a3: "cheap" is not an amount`,
-		"cost --json --csv":                      "--json and --csv are mutually exclusive",
 		"cost --month november":                  "--month november: must be a month, such as 2026-11",
 		"cost --month 2026-11 --from 2026-11-01": "--month cannot be combined with --from or --to",
 

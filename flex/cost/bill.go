@@ -31,8 +31,8 @@ func Ways() []By { return []By{Account, User, Partition, NodeSet, Job, Day} }
 
 // Sum is the total of a row or of the whole bill.
 type Sum struct {
-	Machine [purposes]float64 // machine seconds by purpose
-	GPU     [purposes]float64 // GPU seconds by purpose
+	Machine float64 // machine seconds
+	GPU     float64 // GPU seconds
 
 	rates map[rate]float64 // machine seconds by rate
 }
@@ -43,25 +43,9 @@ type rate struct {
 	model   Model
 }
 
-// All returns the machine seconds of all purposes.
-func (s *Sum) All() (seconds float64) {
-	for _, n := range s.Machine {
-		seconds += n
-	}
-	return seconds
-}
-
-// AllGPU returns the GPU seconds of all purposes.
-func (s *Sum) AllGPU() (seconds float64) {
-	for _, n := range s.GPU {
-		seconds += n
-	}
-	return seconds
-}
-
-func (s *Sum) add(e *history.Entry, purpose Purpose, seconds float64) {
-	s.Machine[purpose] += seconds * float64(e.Count)
-	s.GPU[purpose] += seconds * float64(e.GPUs)
+func (s *Sum) add(e *history.Entry, seconds float64) {
+	s.Machine += seconds * float64(e.Count)
+	s.GPU += seconds * float64(e.GPUs)
 	s.charge(rateOf(e), seconds*float64(e.Count))
 }
 
@@ -81,10 +65,8 @@ func (s *Sum) inOrder() []rate {
 
 // plus adds another sum.
 func (s *Sum) plus(other *Sum) {
-	for purpose := range purposes {
-		s.Machine[purpose] += other.Machine[purpose]
-		s.GPU[purpose] += other.GPU[purpose]
-	}
+	s.Machine += other.Machine
+	s.GPU += other.GPU
 	for r, seconds := range other.rates {
 		s.charge(r, seconds)
 	}
@@ -102,10 +84,8 @@ type Bill struct {
 	from, to history.Time
 	zone     *time.Location
 	rows     map[string]*Sum
-	idle     Sum     // of all rows
-	reused   float64 // machine seconds of jobs that the machines were not requested for
-	raceLost int64   // machine seconds for jobs that started in another nodeset
-	ongoing  int     // leases that have not ended
+	raceLost int64 // machine seconds for jobs that started in another nodeset
+	ongoing  int   // leases that have not ended
 
 	day dayOf // the day of the last call of setDay
 }
@@ -159,13 +139,7 @@ func (b *Bill) add(e *history.Entry, p part, key string, from, to history.Time) 
 		row = &Sum{}
 		b.rows[key] = row
 	}
-	row.add(e, p.purpose, seconds)
-	switch {
-	case p.purpose == Idle:
-		b.idle.add(e, Idle, seconds)
-	case p.purpose == Used && e.Job != 0 && e.Job != p.who.Job:
-		b.reused += seconds * float64(e.Count)
-	}
+	row.add(e, seconds)
 }
 
 // rateOf returns the rate of a lease.
@@ -230,7 +204,7 @@ func (b *Bill) Rows() []Row {
 		if b.by == Day {
 			return cmp.Compare(x.Key, y.Key)
 		}
-		return cmp.Or(cmp.Compare(y.All(), x.All()), cmp.Compare(x.Key, y.Key))
+		return cmp.Or(cmp.Compare(y.Machine, x.Machine), cmp.Compare(x.Key, y.Key))
 	})
 	return rows
 }

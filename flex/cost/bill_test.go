@@ -31,31 +31,30 @@ func use(who history.Who, from, to history.Time) history.Use {
 	return history.Use{Who: who, From: start + from, To: start + to}
 }
 
-// rowsOf returns the machine seconds by key: used, booting, idle, wasted.
-func rowsOf(b *Bill) map[string][4]float64 {
-	rows := map[string][4]float64{}
+// rowsOf returns the machine seconds by key.
+func rowsOf(b *Bill) map[string]float64 {
+	rows := map[string]float64{}
 	for _, r := range b.Rows() {
-		rows[r.Key] = [4]float64(r.Machine[:])
+		rows[r.Key] = r.Machine
 	}
 	return rows
 }
 
 func TestUnusedTimeIsChargedToTheFirstOrLastJob(t *testing.T) {
 	e := lease(1000, use(ada, 100, 400), use(bob, 500, 900))
-	e.Booting, e.Used, e.Idle = 100, 700, 200
-	for by, want := range map[By]map[string][4]float64{
-		User:      {"ada": {300, 100, 100, 0}, "bob": {400, 0, 100, 0}},
-		Account:   {"ml": {300, 100, 100, 0}, "physics": {400, 0, 100, 0}},
-		Job:       {"812": {300, 100, 100, 0}, "813_2": {400, 0, 100, 0}},
-		Partition: {"train": {700, 100, 200, 0}},
-		NodeSet:   {"a3": {700, 100, 200, 0}},
-		Day:       {"2026-11-01": {700, 100, 200, 0}},
+	for by, want := range map[By]map[string]float64{
+		User:      {"ada": 300 + 100 + 100, "bob": 400 + 100},
+		Account:   {"ml": 300 + 100 + 100, "physics": 400 + 100},
+		Job:       {"812": 300 + 100 + 100, "813_2": 400 + 100},
+		Partition: {"train": 700 + 100 + 200},
+		NodeSet:   {"a3": 700 + 100 + 200},
+		Day:       {"2026-11-01": 700 + 100 + 200},
 	} {
 		b := NewBill(by, 0, 0, time.UTC)
 		b.Take(e)
 		assert.Equal(t, want, rowsOf(b), by)
 		total := b.Total()
-		assert.EqualValues(t, 8000, total.AllGPU())
+		assert.EqualValues(t, 8000, total.GPU)
 	}
 }
 
@@ -63,46 +62,41 @@ func TestUnusedTimeIsChargedToTheFirstOrLastJob(t *testing.T) {
 func TestSharedIdleTimeIsChargedToTheLastJob(t *testing.T) {
 	eve := history.Who{Job: 820, User: "eve"}
 	e := lease(1000, use(ada, 100, 300), use(bob, 200, 500), use(eve, 250, 400), use(eve, 600, 700))
-	e.Booting, e.Used, e.Idle = 50, 500, 450
 	b := NewBill(User, 0, 0, time.UTC)
 	b.Take(e)
-	idle := map[string]float64{}
-	for name, row := range rowsOf(b) {
-		idle[name] = row[Idle]
-	}
-	assert.Equal(t, map[string]float64{"ada": 50, "bob": 100, "eve": 300}, idle)
+	const third = 50. / 3 // of the time that all three share
+	assert.InDeltaMapValues(t, map[string]float64{
+		"ada": 100 + 100 + 25 + third, "bob": 25 + third + 50 + 100 + 100, "eve": third + 50 + 100 + 300,
+	}, rowsOf(b), 1e-9)
 }
 
-func TestUnusedLeaseIsWasted(t *testing.T) {
+func TestUnusedLeaseIsChargedToItsJob(t *testing.T) {
 	e := lease(1000)
-	e.Wasted = 1000
 	b := NewBill(User, 0, 0, time.UTC)
 	b.Take(e)
-	assert.Equal(t, map[string][4]float64{"ada": {0, 0, 0, 1000}}, rowsOf(b))
+	assert.Equal(t, map[string]float64{"ada": 1000}, rowsOf(b))
 }
 
 func TestUnusedStaticNodeIsChargedToNoJob(t *testing.T) {
 	e := lease(1000, use(bob, 100, 400))
-	e.Who, e.Booting, e.Used, e.Idle = history.Who{}, 100, 300, 600
+	e.Who = history.Who{}
 	b := NewBill(User, 0, 0, time.UTC)
 	b.Take(e)
-	assert.Equal(t, map[string][4]float64{"": {0, 100, 600, 0}, "bob": {300, 0, 0, 0}}, rowsOf(b))
+	assert.Equal(t, map[string]float64{"": 100 + 600, "bob": 300}, rowsOf(b))
 }
 
 func TestJobsOnOneMachineShareItsSeconds(t *testing.T) {
 	e := lease(11, use(ada, 0, 11), use(bob, 4, 11))
-	e.Used = 11
 	b := NewBill(User, 0, 0, time.UTC)
 	b.Take(e)
-	assert.Equal(t, map[string][4]float64{"ada": {7.5, 0, 0, 0}, "bob": {3.5, 0, 0, 0}}, rowsOf(b), "4 alone and half of 7")
+	assert.Equal(t, map[string]float64{"ada": 7.5, "bob": 3.5}, rowsOf(b), "4 alone and half of 7")
 }
 
 func TestOnlyTheBilledPeriodIsCounted(t *testing.T) {
 	e := lease(1000, use(ada, 100, 900))
-	e.Booting, e.Used, e.Idle = 100, 800, 100
 	b := NewBill(User, start+50, start+950, time.UTC)
 	b.Take(e)
-	assert.Equal(t, map[string][4]float64{"ada": {800, 50, 50, 0}}, rowsOf(b))
+	assert.Equal(t, map[string]float64{"ada": 800 + 50 + 50}, rowsOf(b))
 	for _, window := range [][2]history.Time{{start - 10, start}, {start + 1000, 0}} {
 		b := NewBill(User, window[0], window[1], time.UTC)
 		b.Take(e)
@@ -116,13 +110,12 @@ func TestDaysFollowTheTimeZone(t *testing.T) {
 		t.Skip("the time zone database is missing")
 	}
 	e := lease(12 * hour) // from 20:00 of the previous day; the clock is set back at night
-	e.Idle = 12 * hour
 	b := NewBill(Day, 0, 0, zone)
 	b.Take(e)
-	assert.Equal(t, map[string][4]float64{"2026-10-31": {0, 0, 4 * hour, 0}, "2026-11-01": {0, 0, 8 * hour, 0}}, rowsOf(b))
+	assert.Equal(t, map[string]float64{"2026-10-31": 4 * hour, "2026-11-01": 8 * hour}, rowsOf(b))
 }
 
-// month returns a simulated month of machines that are created, boot or fail to, and are shared.
+// month returns a simulated month of machines that are unused, used and shared.
 func month(random *rand.Rand) (leases []*history.Entry) {
 	for range 2000 {
 		e := lease(int64(random.IntN(7 * 24 * hour)))
@@ -131,39 +124,24 @@ func month(random *rand.Rand) (leases []*history.Entry) {
 		if random.IntN(5) == 0 {
 			e.Who = history.Who{}
 		}
-		if random.IntN(10) == 0 {
-			e.Wasted = e.Took()
-			leases = append(leases, e)
-			continue
-		}
-		e.Booting = random.Int64N(min(e.Took(), 600) + 1)
-		covered := map[history.Time]bool{}
 		for range random.IntN(6) {
-			left := e.To - e.From - history.Time(e.Booting)
-			from := e.From + history.Time(e.Booting) + history.Time(random.Int64N(int64(left)+1))
+			from := e.From + history.Time(random.Int64N(e.Took()+1))
 			to := from + history.Time(random.Int64N(min(int64(e.To-from), 2000)+1))
 			who := []history.Who{ada, bob, {Job: 900, User: "eve", Account: "ml"}}[random.IntN(3)]
 			e.Uses = append(e.Uses, history.Use{Who: who, From: from, To: to})
-			for at := from; at < to; at++ {
-				covered[at] = true
-			}
 		}
-		e.Used = int64(len(covered))
-		e.Idle = e.Took() - e.Booting - e.Used
 		leases = append(leases, e)
 	}
 	return leases
 }
 
-// In a simulated month, jobs plus overhead equal the leases' seconds for every way to divide the
-// bill. The days add up to the whole month, key by key.
-func TestJobsPlusOverheadEqualTheLeases(t *testing.T) {
+// In a simulated month, the rows add up to the leases' seconds for every way to divide the bill. The
+// days add up to the whole month, key by key.
+func TestRowsAddUpToTheLeases(t *testing.T) {
 	leases := month(rand.New(rand.NewPCG(1, 2)))
-	var want [4]float64
+	want := 0.
 	for _, e := range leases {
-		for purpose, seconds := range []int64{e.Used, e.Booting, e.Idle, e.Wasted} {
-			want[purpose] += float64(seconds)
-		}
+		want += float64(e.Took())
 	}
 	const tenth = 0.1 // of a second, in a sum over 2,000 leases
 	for _, by := range Ways() {
@@ -172,26 +150,21 @@ func TestJobsPlusOverheadEqualTheLeases(t *testing.T) {
 			b.Take(e)
 		}
 		total := b.Total()
-		require.InDeltaSlice(t, want[:], total.Machine[:], tenth, by)
-		require.InDelta(t, 8*total.All(), total.AllGPU(), tenth, by)
+		require.InDelta(t, want, total.Machine, tenth, by)
+		require.InDelta(t, 8*total.Machine, total.GPU, tenth, by)
 
-		daily := map[string][4]float64{}
+		daily := map[string]float64{}
 		for at := start; at < start+38*24*hour; at += 24 * hour {
 			day := NewBill(by, at, at+24*hour, time.UTC)
 			for _, e := range leases {
 				day.Take(e)
 			}
 			for key, row := range rowsOf(day) {
-				sum := daily[key]
-				for purpose := range sum {
-					sum[purpose] += row[purpose]
-				}
-				daily[key] = sum
+				daily[key] += row
 			}
 		}
 		for key, row := range rowsOf(b) {
-			days := daily[key]
-			require.InDeltaSlice(t, row[:], days[:], tenth, by)
+			require.InDelta(t, row, daily[key], tenth, by)
 		}
 		require.Len(t, daily, len(rowsOf(b)), by)
 	}
@@ -199,8 +172,8 @@ func TestJobsPlusOverheadEqualTheLeases(t *testing.T) {
 
 func TestRaceLossesAreInTheBill(t *testing.T) {
 	lost, given := lease(1000), lease(2000, use(bob, 700, 2000))
-	lost.Wasted, lost.RaceLost = 1000, 1000
-	given.Booting, given.Used, given.RaceLost = 700, 1300, 600
+	lost.RaceLost = 1000
+	given.RaceLost = 600
 	for bounds, want := range map[[2]history.Time]int64{{0, 0}: 1600, {start + 500, 0}: 600, {0, start + 100}: 200, {start + 600, start + 700}: 100, {start + 1000, 0}: 0} {
 		b := NewBill(User, bounds[0], bounds[1], time.UTC)
 		b.Take(lost)
@@ -212,7 +185,7 @@ func TestRaceLossesAreInTheBill(t *testing.T) {
 func TestLargestRowIsFirst(t *testing.T) {
 	b := NewBill(User, 0, 0, time.UTC)
 	small, large := lease(10), lease(20)
-	small.Idle, large.Idle, large.User = 10, 20, "bob"
+	large.User = "bob"
 	b.Take(small)
 	b.Take(large)
 	assert.Equal(t, []string{"bob", "ada"}, []string{b.Rows()[0].Key, b.Rows()[1].Key})
@@ -223,7 +196,6 @@ func BenchmarkBill(b *testing.B) {
 	for _, by := range []By{Account, Day} {
 		b.Run(fmt.Sprint(by), func(b *testing.B) {
 			e := lease(2*24*hour, use(ada, 120, 86400), use(bob, 86400, 100000))
-			e.Booting, e.Used, e.Idle = 120, 99880, 2*24*hour-100000
 			for b.Loop() {
 				bill := NewBill(by, 0, 0, time.UTC)
 				for range 1_000_000 {
@@ -240,10 +212,10 @@ func TestDaysOfZonesThatChangeTheirClocksAtMidnight(t *testing.T) {
 	for _, test := range []struct {
 		place string
 		noon  time.Time
-		want  map[string][4]float64
+		want  map[string]float64
 	}{
-		{"America/Santiago", time.Date(2026, 9, 5, 16, 0, 0, 0, time.UTC), map[string][4]float64{"2026-09-05": {12 * 3600}, "2026-09-06": {12 * 3600}}},
-		{"America/Havana", time.Date(2026, 10, 31, 16, 0, 0, 0, time.UTC), map[string][4]float64{"2026-10-31": {12 * 3600}, "2026-11-01": {12 * 3600}}},
+		{"America/Santiago", time.Date(2026, 9, 5, 16, 0, 0, 0, time.UTC), map[string]float64{"2026-09-05": 12 * 3600, "2026-09-06": 12 * 3600}},
+		{"America/Havana", time.Date(2026, 10, 31, 16, 0, 0, 0, time.UTC), map[string]float64{"2026-10-31": 12 * 3600, "2026-11-01": 12 * 3600}},
 	} {
 		zone, err := time.LoadLocation(test.place)
 		require.NoError(t, err)

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/history"
 	"slurmflex/mig"
 )
 
@@ -30,7 +29,7 @@ func fromFile(t *testing.T) *Prices {
 func TestEachModelHasItsOwnPrice(t *testing.T) {
 	b := NewBill(User, 0, 0, time.UTC)
 	flex, other := lease(2*hour), lease(1800)
-	flex.Idle, other.Idle, other.FlexStart, other.User = 2*hour, 1800, false, "bob"
+	other.FlexStart, other.User = false, "bob"
 	b.Take(flex)
 	b.Take(other)
 	r := b.Report("alpha", fromFile(t))
@@ -44,22 +43,10 @@ func TestEachModelHasItsOwnPrice(t *testing.T) {
 	assert.Empty(t, r.Unpriced)
 }
 
-func TestKeptMachinesShowCostAndReuse(t *testing.T) {
-	b := NewBill(Account, 0, 0, time.UTC)
-	kept, static := lease(4*hour, use(ada, 0, hour), use(bob, 2*hour, 4*hour)), lease(hour, use(bob, 0, hour))
-	kept.Used, kept.Idle = 3*hour, hour
-	static.Used, static.Who = hour, history.Who{}
-	b.Take(kept)
-	b.Take(static)
-	r := b.Report("alpha", fromFile(t))
-	assert.EqualValues(t, 2*hour, r.Reused, "a static machine was requested for no job")
-	assert.Equal(t, "40.50", r.IdleCost)
-}
-
 func TestMissingPricesAreNamed(t *testing.T) {
 	b := NewBill(User, 0, 0, time.UTC)
 	flex, other := lease(hour), lease(hour)
-	flex.Idle, other.Idle, other.Machine = hour, hour, "a4-highgpu-8g"
+	other.Machine = "a4-highgpu-8g"
 	b.Take(flex)
 	b.Take(other)
 	r := b.Report("alpha", fromFile(t))
@@ -72,11 +59,10 @@ func TestMissingPricesAreNamed(t *testing.T) {
 func TestWithoutPricesCostsAreAbsent(t *testing.T) {
 	b := NewBill(User, start, start+10, time.UTC)
 	e := lease(hour)
-	e.Idle = hour
 	b.Take(e)
 	r := b.Report("alpha", nil)
 	assert.Empty(t, r.Total.Cost)
-	assert.EqualValues(t, 10, r.Total.Machine.All)
+	assert.EqualValues(t, 10, r.Total.Machine)
 	assert.Equal(t, start+10, r.To)
 }
 

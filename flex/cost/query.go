@@ -12,19 +12,15 @@ import (
 
 // Query says what is billed, in the words of the command's flags.
 type Query struct {
-	By        string
-	Month     string
-	From, To  string
-	JSON, CSV bool
+	By       string
+	Month    string
+	From, To string
 }
 
 // Bill is an empty bill for what is asked for. Its error is a wrong call.
 func (q Query) Bill() (*Bill, error) {
 	from, to, err := q.period()
-	switch {
-	case q.JSON && q.CSV:
-		return nil, errors.New("--json and --csv are mutually exclusive")
-	case !slices.Contains(Ways(), By(q.By)):
+	if !slices.Contains(Ways(), By(q.By)) {
 		return nil, fmt.Errorf("--by %s: choose account, user, partition, nodeset, job or day", q.By)
 	}
 	return NewBill(By(q.By), from, to, time.Local), err

@@ -19,9 +19,7 @@ type Report struct {
 	Priced   string       `json:"prices_of,omitempty"`
 	Rows     []Line       `json:"rows"`
 	Total    Line         `json:"total"`
-	Reused   int64        `json:"reused_machine_seconds"`    // used by jobs that they were not requested for
 	RaceLost int64        `json:"race_lost_machine_seconds"` // for jobs that started in another nodeset
-	IdleCost string       `json:"idle_cost,omitempty"`       // part of the total
 	AsSpot   string       `json:"total_at_spot_prices,omitempty"`
 	AsDemand string       `json:"total_at_on_demand_prices,omitempty"`
 	Unpriced []string     `json:"machine_types_without_price"`
@@ -29,24 +27,14 @@ type Report struct {
 	Bad      int          `json:"unread_lines"`   // of the history
 }
 
-// Line is a row of a report. Costs are amounts with two decimals, absent without a price file. Each
-// cost is rounded separately.
+// Line is a row of a report. Jobs on the same machine share its seconds equally. Costs are amounts with
+// two decimals, absent without a price file. Each cost is rounded separately.
 type Line struct {
-	Key     string  `json:"key"` // empty without a job, or if unknown
-	Machine Seconds `json:"machine_seconds"`
-	GPU     Seconds `json:"gpu_seconds"`
-	Cost    string  `json:"cost,omitempty"`
-	Partial bool    `json:"cost_is_partial,omitempty"` // some of its machines lack a price
-}
-
-// Seconds are seconds by purpose, each rounded to whole seconds. Jobs on the same machine share its
-// seconds equally.
-type Seconds struct {
-	Used    int64 `json:"used"`
-	Booting int64 `json:"booting"`
-	Idle    int64 `json:"idle"`
-	Wasted  int64 `json:"wasted"`
-	All     int64 `json:"all"`
+	Key     string `json:"key"` // empty without a job, or if unknown
+	Machine int64  `json:"machine_seconds"`
+	GPU     int64  `json:"gpu_seconds"`
+	Cost    string `json:"cost,omitempty"`
+	Partial bool   `json:"cost_is_partial,omitempty"` // some of its machines lack a price
 }
 
 // Report returns the bill with prices. prices may be nil.
@@ -54,7 +42,7 @@ func (b *Bill) Report(cluster string, prices *Prices) Report {
 	rows, total := b.Rows(), b.Total()
 	r := Report{
 		Envelope: view.EnvelopeOf("cost"), Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)),
-		Reused: whole(b.reused), RaceLost: b.raceLost, Unpriced: []string{}, Ongoing: b.ongoing,
+		RaceLost: b.raceLost, Unpriced: []string{}, Ongoing: b.ongoing,
 	}
 	if b.to != never {
 		r.To = b.to
@@ -68,8 +56,6 @@ func (b *Bill) Report(cluster string, prices *Prices) Report {
 		if _, unpriced := prices.Of(&total); unpriced != nil {
 			r.Unpriced = unpriced
 		}
-		idle, _ := prices.Of(&b.idle)
-		r.IdleCost = text(idle)
 		if amount, known := prices.As(&total, Spot); known {
 			r.AsSpot = text(amount)
 		}
@@ -81,19 +67,13 @@ func (b *Bill) Report(cluster string, prices *Prices) Report {
 }
 
 func line(key string, s *Sum, prices *Prices) Line {
-	l := Line{Key: key, Machine: seconds(s.Machine, s.All()), GPU: seconds(s.GPU, s.AllGPU())}
+	l := Line{Key: key, Machine: int64(math.Round(s.Machine)), GPU: int64(math.Round(s.GPU))}
 	if prices != nil {
 		cost, unpriced := prices.Of(s)
 		l.Cost, l.Partial = text(cost), len(unpriced) > 0
 	}
 	return l
 }
-
-func seconds(by [purposes]float64, all float64) Seconds {
-	return Seconds{Used: whole(by[Used]), Booting: whole(by[Booting]), Idle: whole(by[Idle]), Wasted: whole(by[Wasted]), All: whole(all)}
-}
-
-func whole(seconds float64) int64 { return int64(math.Round(seconds)) }
 
 // text formats an amount with two decimals.
 func text(amount float64) string { return strconv.FormatFloat(math.Round(amount*100)/100, 'f', 2, 64) }

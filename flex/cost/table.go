@@ -12,7 +12,7 @@ import (
 
 // WriteTable writes the report for people, in hours with one decimal.
 func (r Report) WriteTable(w io.Writer) error {
-	head := []string{string(r.By), "used h", "booting h", "idle h", "wasted h", "machine h", "GPU h"}
+	head := []string{string(r.By), "machine h", "GPU h"}
 	if r.Currency != "" {
 		head = append(head, r.Currency)
 	}
@@ -35,10 +35,7 @@ func (r Report) WriteTable(w io.Writer) error {
 
 // cells returns a row of the table.
 func cells(key string, l Line) []string {
-	row := append(make([]string, 0, 8), key)
-	for _, seconds := range []int64{l.Machine.Used, l.Machine.Booting, l.Machine.Idle, l.Machine.Wasted, l.Machine.All, l.GPU.All} {
-		row = append(row, hours(seconds))
-	}
+	row := []string{key, hours(l.Machine), hours(l.GPU)}
 	switch {
 	case l.Partial:
 		row = append(row, "≥ "+l.Cost)
@@ -50,15 +47,9 @@ func cells(key string, l Line) []string {
 
 // writeNotes explains the limits of the numbers.
 func (r Report) writeNotes(b io.Writer) {
-	if r.Reused > 0 {
-		fmt.Fprintf(b, "reused: %s of the used hours, by jobs that the machines were not requested for\n", hours(r.Reused))
-	}
 	if lost := hours(r.RaceLost); lost != "0.0" {
-		share := 100 * float64(r.RaceLost) / float64(r.Total.Machine.All)
+		share := 100 * float64(r.RaceLost) / float64(r.Total.Machine)
 		fmt.Fprintf(b, "lost in races: %s machine hours (%.1f %%), for jobs that started in another nodeset\n", lost, share)
-	}
-	if r.IdleCost != "" {
-		fmt.Fprintf(b, "the idle hours cost %s\n", r.IdleCost)
 	}
 	var others []string
 	if r.AsSpot != "" {

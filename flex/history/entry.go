@@ -87,15 +87,11 @@ type Entry struct {
 	Who             // the job that the machines were requested for; empty for static nodes
 	FlexStart bool  `json:"flex_start,omitempty"` // of a lease: billed as flex-start
 	Spot      bool  `json:"spot,omitempty"`       // billed as spot; neither: on demand
-	Booting   int64 `json:"booting_seconds,omitempty"`
-	Used      int64 `json:"used_seconds,omitempty"`
-	Idle      int64 `json:"idle_seconds,omitempty"`
-	Wasted    int64 `json:"wasted_seconds,omitempty"`
+	Booting   int64 `json:"booting_seconds,omitempty"` // until its node was available to Slurm
 	Uses      []Use `json:"jobs,omitempty"` // jobs on the machine, ordered by start
 
 	// RaceLost is how long the machine existed for a job that started in another nodeset, from the
-	// machine's creation until its deletion or until another job got the machine. These seconds
-	// also count as booting, idle or wasted.
+	// machine's creation until its deletion or until another job got the machine.
 	RaceLost int64 `json:"race_lost_seconds,omitempty"`
 
 	// Ongoing is true if the wait or lease had not ended when a pass last looked. To is the time of
@@ -146,10 +142,10 @@ func (e *Entry) checkWait() error {
 	return fmt.Errorf("end %q is not known", e.End)
 }
 
-// checkLease checks that the parts of a lease add up to the whole, because a bill sums the parts.
+// checkLease checks that everything in a lease happened during it.
 func (e *Entry) checkLease() error {
-	if min(e.Booting, e.Used, e.Idle, e.Wasted) < 0 || e.Booting+e.Used+e.Idle+e.Wasted != e.Took() {
-		return errors.New("the seconds booting, used, idle and wasted are not those of the lease")
+	if e.Booting < 0 || e.Booting > e.Took() {
+		return errors.New("booting_seconds are not those of the lease")
 	}
 	if e.RaceLost < 0 || e.RaceLost > e.Took() {
 		return errors.New("race_lost_seconds are not those of the lease")

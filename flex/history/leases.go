@@ -82,7 +82,7 @@ func (m *memory) leases(l *look) (ended []Entry) {
 		delete(m.openLeases, key)
 		m.changed = true
 		if !o.Lost {
-			ended = append(ended, o.end(o.over()))
+			ended = append(ended, o.until(o.over()))
 		}
 	}
 	slices.SortFunc(ended, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.ID, b.ID)) })
@@ -260,19 +260,8 @@ func (o *openLease) size() (bytes int) {
 	return bytes
 }
 
-// end returns the line of the lease, given its end. All seconds are wasted if the machine never came
-// up, or if it was obtained for a job and never served any.
-func (o *openLease) end(at Time) Entry {
-	e := o.until(at)
-	if len(e.Uses) == 0 && o.Part == 0 && (o.Up == 0 || o.Job != 0) {
-		e.Booting, e.Idle, e.Wasted = 0, 0, e.Took()
-	}
-	return e
-}
-
-// until returns the lease up to a time. Each of its seconds counts once: as booting before its node
-// was available to Slurm, as used with a job, and otherwise as idle. What happened before the start
-// counts from there: the start is by Compute's clock, which may be ahead of this host's.
+// until returns the lease up to a time. What happened before the start counts from there: the start
+// is by Compute's clock, which may be ahead of this host's.
 func (o *openLease) until(at Time) Entry {
 	e := o.Entry
 	at = max(at, e.From)
@@ -298,26 +287,13 @@ func (o *openLease) until(at Time) Entry {
 	if len(e.Uses) > 0 {
 		up = min(up, e.Uses[0].From)
 	}
-	e.Booting, e.Used = int64(up-e.From), covered(e.Uses)
-	e.Idle = e.Took() - e.Booting - e.Used
+	e.Booting = int64(up - e.From)
 	return e
-}
-
-// covered counts the seconds with at least one job. uses must be ordered by start.
-func covered(uses []Use) (seconds int64) {
-	var until Time
-	for _, u := range uses {
-		if u.To > until {
-			seconds += int64(u.To - max(u.From, until))
-			until = u.To
-		}
-	}
-	return seconds
 }
 
 // cut ends the line of an ongoing lease, and starts the next line.
 func (o *openLease) cut(now Time) Entry {
-	e := o.end(now)
+	e := o.until(now)
 	o.Part++
 	o.ID = fmt.Sprintf("%s/%s@%d+%d", o.Zone, o.Node, o.Made, o.Part)
 	o.From, o.Up, o.RaceLost = e.To, e.To, 0

@@ -53,7 +53,7 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	assert.Equal(t, Entry{
 		Version: 1, Kind: Lease, ID: "us-central1-a/alpha-a3-1@1795262400", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us,
 		Zone: "us-central1-a", Node: node, Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: At(noon.Add(75 * time.Minute)),
-		Who: Who{Job: 812, User: "ada", Partition: "train"}, FlexStart: true, Booting: 240, Used: 61 * 60, Idle: 600,
+		Who: Who{Job: 812, User: "ada", Partition: "train"}, FlexStart: true, Booting: 240,
 		Uses: []Use{{Who: Who{Job: 812, User: "ada", Partition: "train"}, From: At(noon.Add(4 * time.Minute)), To: At(noon.Add(65 * time.Minute))}},
 	}, e)
 }
@@ -74,8 +74,8 @@ func TestKeptMachineIsIdleBetweenAndAfterItsJobs(t *testing.T) {
 	w.gone()
 	e := w.only(Lease)
 	assert.Len(t, e.Uses, 2)
-	assert.EqualValues(t, 40*60, e.Used)
-	assert.EqualValues(t, 20*60, e.Idle)
+	assert.EqualValues(t, 40*60, covered(e.Uses))
+	assert.EqualValues(t, 20*60, e.Took()-e.Booting-covered(e.Uses))
 }
 
 func TestUnobservedShortJobHasUsedItsMachine(t *testing.T) {
@@ -87,7 +87,7 @@ func TestUnobservedShortJobHasUsedItsMachine(t *testing.T) {
 	w.gone()
 	e := w.only(Lease)
 	assert.EqualValues(t, 120, e.Booting)
-	assert.EqualValues(t, 60, e.Used)
+	assert.EqualValues(t, 60, covered(e.Uses))
 	assert.Len(t, e.Uses, 1)
 }
 
@@ -122,8 +122,7 @@ func TestShortJobBehindADoorHasUsedItsMachine(t *testing.T) {
 	w.gone()
 	e := w.only(Lease)
 	assert.EqualValues(t, 120, e.Booting)
-	assert.EqualValues(t, 8, e.Used)
-	assert.Zero(t, e.Wasted)
+	assert.EqualValues(t, 8, covered(e.Uses))
 	require.Len(t, e.Uses, 1)
 	assert.EqualValues(t, 812, e.Uses[0].Job)
 }
@@ -137,10 +136,9 @@ func TestJobThatDoesNotStartUsesNoMachine(t *testing.T) {
 	w.gone()
 	e := w.only(Lease)
 	assert.Empty(t, e.Uses)
-	assert.Equal(t, e.Took(), e.Wasted)
 }
 
-func TestLeaseWithoutAJobIsWasted(t *testing.T) {
+func TestUnusedLeaseHasNoJobs(t *testing.T) {
 	for name, c := range map[string]func(*world){
 		"the machine does not boot": func(*world) {},
 		"other nodes of the job are missing": func(w *world) {
@@ -156,8 +154,8 @@ func TestLeaseWithoutAJobIsWasted(t *testing.T) {
 			w.look(10 * time.Minute)
 			w.gone()
 			e := w.only(Lease)
-			assert.Equal(t, e.Took(), e.Wasted)
-			assert.EqualValues(t, 600, e.Wasted)
+			assert.Empty(t, e.Uses)
+			assert.EqualValues(t, 600, e.Took())
 			assert.EqualValues(t, 812, e.Job)
 		})
 	}
@@ -175,7 +173,7 @@ func TestWaitingStaticNodeIsIdle(t *testing.T) {
 	w.gone()
 	e := w.only(Lease)
 	assert.EqualValues(t, 120, e.Booting)
-	assert.EqualValues(t, 3600, e.Idle)
+	assert.EqualValues(t, 3600, e.Took()-e.Booting-covered(e.Uses))
 	assert.Zero(t, e.Job)
 }
 
@@ -189,7 +187,7 @@ func TestLeaseEndsAtItsTermEvenIfObservedLater(t *testing.T) {
 	w.look(time.Hour)
 	e := w.only(Lease)
 	assert.Equal(t, At(noon.Add(time.Hour)), e.To)
-	assert.EqualValues(t, 59*60, e.Used)
+	assert.EqualValues(t, 59*60, covered(e.Uses))
 }
 
 // The first line with an ID counts, so a lease that ended too early would stay short in the bill.
@@ -213,7 +211,7 @@ func TestUnreadRecordDoesNotEndALease(t *testing.T) {
 			w.gone()
 			e := w.only(Lease)
 			assert.EqualValues(t, 4*3600+7*60, e.Took())
-			assert.Equal(t, e.Took()-180, e.Used)
+			assert.Equal(t, e.Took()-180, covered(e.Uses))
 		})
 	}
 }
@@ -224,7 +222,8 @@ func TestUnreadRecordOfALaterMachineEndsTheLease(t *testing.T) {
 	w.Snap.Instances[0].Created, w.Snap.Instances[0].Unread = w.Snap.Now, "status NEW is unknown"
 	w.look(time.Minute)
 	w.look(2 * time.Minute)
-	assert.EqualValues(t, 120, w.only(Lease).Wasted)
+	lost := w.only(Lease)
+	assert.EqualValues(t, 120, lost.Took())
 }
 
 func TestNewProcessContinuesFromTheSavedState(t *testing.T) {
@@ -239,7 +238,7 @@ func TestNewProcessContinuesFromTheSavedState(t *testing.T) {
 	w.gone()
 	w.restart()
 	w.gone()
-	assert.EqualValues(t, 120, w.only(Lease).Used)
+	assert.EqualValues(t, 120, covered(w.only(Lease).Uses))
 }
 
 func TestProcessWithoutStateRecoversItFromSlurmAndCompute(t *testing.T) {
@@ -254,7 +253,7 @@ func TestProcessWithoutStateRecoversItFromSlurmAndCompute(t *testing.T) {
 	w.gone()
 	e := w.only(Lease)
 	assert.EqualValues(t, 180, e.Booting)
-	assert.EqualValues(t, 58*60, e.Used)
+	assert.EqualValues(t, 58*60, covered(e.Uses))
 }
 
 // returns makes the first looks of this host after another one has made the passes.
@@ -372,7 +371,7 @@ func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {
 	ids := map[string]bool{}
 	for i, e := range lines {
 		took += e.Took()
-		used += e.Used
+		used += covered(e.Uses)
 		uses += int64(len(e.Uses))
 		ids[e.ID] = true
 		assert.LessOrEqual(t, len(e.Uses), maxUses)
@@ -443,7 +442,7 @@ func TestLeaseIsReadIfTheClockIsBehind(t *testing.T) {
 			var took int64
 			for _, e := range lines {
 				took += e.Took()
-				assert.Equal(t, e.Took(), e.Used)
+				assert.Equal(t, e.Took(), covered(e.Uses))
 			}
 			assert.EqualValues(t, 58*60+1, took, "the hour and two minutes, less the five minutes")
 		})
@@ -514,17 +513,15 @@ func TestOngoingLeaseCountsUpToTheLastPass(t *testing.T) {
 	}
 	_, ongoing := w.all(Lease)
 	require.Len(t, ongoing, 1)
-	assert.EqualValues(t, 600*60, ongoing[0].Used)
+	assert.EqualValues(t, 600*60, covered(ongoing[0].Uses))
 }
 
-// A machine that boots for its job has wasted nothing yet.
-func TestBootingLeaseIsNotWasted(t *testing.T) {
+func TestOngoingBootCountsUpToTheLastLook(t *testing.T) {
 	w := booting(t)
 	w.look(3 * time.Minute)
 	_, ongoing := w.all(Lease)
 	require.Len(t, ongoing, 1)
 	assert.EqualValues(t, 180, ongoing[0].Booting)
-	assert.Zero(t, ongoing[0].Wasted)
 }
 
 func TestLeaseEndsAfterItsRegionHasLeftTheConfiguration(t *testing.T) {

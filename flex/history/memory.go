@@ -147,9 +147,9 @@ func ongoing(dir, cluster string, kind Kind) (entries []Entry, err error) {
 		return entries, err
 	}
 	for _, o := range m.openLeases {
-		e := o.until(m.looked[o.Region]) // its first job may still start, so nothing is wasted yet
+		e := o.until(m.looked[o.Region])
 		if o.Gone != 0 {
-			e = o.end(o.over())
+			e = o.until(o.over())
 		}
 		e.Ongoing = true
 		entries = append(entries, e)

@@ -61,7 +61,6 @@ func TestLosingMachineIsLostUntilItsDeletion(t *testing.T) {
 	e := w.only(Lease)
 	assert.EqualValues(t, 13*60, e.RaceLost)
 	assert.Equal(t, e.Took(), e.RaceLost)
-	assert.Equal(t, e.RaceLost, e.Wasted)
 }
 
 func TestLosingMachineIsLostUntilAnotherJobGetsIt(t *testing.T) {

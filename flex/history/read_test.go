@@ -38,7 +38,7 @@ func used(id string) Entry {
 	return Entry{
 		Version: 1, Kind: Lease, ID: id, NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us, Zone: "us-central1-a", Node: node,
 		Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: At(noon) + 3600, FlexStart: true,
-		Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}, Booting: 120, Used: 3000, Idle: 480,
+		Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}, Booting: 120,
 		Uses: []Use{
 			{Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}, From: At(noon) + 120, To: At(noon) + 1120},
 			{Who: Who{Job: 815, Name: "813_2", User: "bob", Partition: "train"}, From: At(noon) + 1120, To: At(noon) + 3120},
@@ -77,6 +77,15 @@ func TestReadReturnsWrittenEntries(t *testing.T) {
 	assert.Equal(t, []Entry{used("b")}, w.read(Lease))
 }
 
+func TestLineWithRemovedFieldsIsRead(t *testing.T) {
+	dir := t.TempDir()
+	old := strings.Replace(line(t, used("b")), `"booting_seconds":120`, `"booting_seconds":120,"used_seconds":3000,"idle_seconds":480,"wasted_seconds":0`, 1)
+	require.Contains(t, old, "idle_seconds")
+	write(t, dir, "history-alpha.jsonl", old, 0)
+	w := world{t: t, dir: dir}
+	assert.Equal(t, []Entry{used("b")}, w.read(Lease))
+}
+
 func TestBadLinesAreCountedAndSkipped(t *testing.T) {
 	dir := t.TempDir()
 	good := line(t, granted("a"))
@@ -97,10 +106,10 @@ func TestBadLinesAreCountedAndSkipped(t *testing.T) {
 		assert.Equal(t, Tally{Entries: 1, Bad: 1}, tally, name)
 	}
 	lease := used("x")
-	lease.Idle++
+	lease.Booting = lease.Took() + 1
 	write(t, dir, "history-alpha.jsonl", line(t, lease), 0)
 	_, tally := idsOf(t, dir, Lease)
-	assert.Equal(t, 1, tally.Bad, "parts that exceed the whole")
+	assert.Equal(t, 1, tally.Bad, "a boot that exceeds the lease")
 }
 
 func TestTornLastLineIsSkippedAndTheNextIsKept(t *testing.T) {
@@ -215,7 +224,7 @@ func TestOngoingLeaseIsRead(t *testing.T) {
 	lines, ongoing := w.all(Lease)
 	assert.Empty(t, lines)
 	require.Len(t, ongoing, 1)
-	assert.EqualValues(t, 57*60, ongoing[0].Used)
+	assert.EqualValues(t, 57*60, covered(ongoing[0].Uses))
 	ended := ongoing[0]
 	require.NoError(t, Append(w.dir, "alpha", false, []Entry{ended}))
 	lines, ongoing = w.all(Lease)

@@ -145,3 +145,15 @@ func (w *world) only(kind Kind) Entry {
 func request(name string, state mig.RequestState, created time.Time, nodes ...string) mig.Request {
 	return mig.Request{Name: name, State: state, Created: created, Instances: nodes, Duration: 4 * time.Hour}
 }
+
+// covered counts the seconds with at least one job. uses must be ordered by start.
+func covered(uses []Use) (seconds int64) {
+	var until Time
+	for _, u := range uses {
+		if u.To > until {
+			seconds += int64(u.To - max(u.From, until))
+			until = u.To
+		}
+	}
+	return seconds
+}

@@ -21,7 +21,7 @@ const (
 
 // accounts counts machine time by account, with the rules of slurmflex cost.
 type accounts struct {
-	seconds *prometheus.CounterVec // by account and use
+	seconds *prometheus.CounterVec // by account
 	begun   map[string]bool        // the accounts with counters
 	tally   map[string]float64     // machine seconds since the process started, by account
 }
@@ -31,14 +31,9 @@ func newAccounts(f promauto.Factory) accounts {
 		seconds: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_account_machine_seconds_total",
 			Help: "Machine-seconds of ended leases, by account; only with metrics_by_account.",
-		}, []string{"account", "use"}),
+		}, []string{"account"}),
 		begun: map[string]bool{}, tally: map[string]float64{},
 	}
-}
-
-// uses returns the values of the label, by purpose.
-func uses() map[cost.Purpose]string {
-	return map[cost.Purpose]string{cost.Used: used, cost.Booting: "booting", cost.Idle: idle, cost.Wasted: "wasted"}
 }
 
 // label returns the account's name as a label. It creates counters before they count, because
@@ -57,19 +52,15 @@ func (a *accounts) begin(name string) {
 		return
 	}
 	a.begun[name] = true
-	for _, use := range uses() {
-		a.seconds.WithLabelValues(name, use)
-	}
+	a.seconds.WithLabelValues(name)
 }
 
 // count adds to an account's counters. An account that has used more than the smallest account with
 // counters replaces that account, from the next lease on.
 func (a *accounts) count(row cost.Row) {
 	label, name := a.label(row.Key), view.Name(row.Key)
-	for purpose, use := range uses() {
-		a.seconds.WithLabelValues(label, use).Add(row.Machine[purpose])
-	}
-	a.tally[name] += row.All()
+	a.seconds.WithLabelValues(label).Add(row.Machine)
+	a.tally[name] += row.Machine
 	if label != moreAccounts || name == moreAccounts {
 		return
 	}
@@ -81,7 +72,7 @@ func (a *accounts) count(row cost.Row) {
 	}
 	if a.tally[name] > a.tally[least] {
 		delete(a.begun, least)
-		a.seconds.DeletePartialMatch(prometheus.Labels{"account": least})
+		a.seconds.DeleteLabelValues(least)
 		a.begin(name)
 	}
 	if len(a.tally) > maxTallied { // users may invent accounts

@@ -20,30 +20,27 @@ func lease(account string) *history.Entry {
 	who := history.Who{Job: 1, Account: account}
 	return &history.Entry{
 		Version: history.Version, Kind: history.Lease, ID: account, Count: 1, From: 1000, To: 1650, Who: who,
-		Booting: 100, Used: 500, Idle: 50,
-		Uses: []history.Use{{Who: who, From: 1100, To: 1400}, {Who: history.Who{Job: 2, Account: "biology"}, From: 1400, To: 1600}},
+		Booting: 100,
+		Uses:    []history.Use{{Who: who, From: 1100, To: 1400}, {Who: history.Who{Job: 2, Account: "biology"}, From: 1400, To: 1600}},
 	}
 }
 
-func (w *world) accountSeconds(account, use string) float64 {
-	return testutil.ToFloat64(w.accounts.seconds.WithLabelValues(account, use))
+func (w *world) accountSeconds(account string) float64 {
+	return testutil.ToFloat64(w.accounts.seconds.WithLabelValues(account))
 }
 
 func TestAccountTimeIsCountedAtTheEndOfALease(t *testing.T) {
 	w := newWorld(t)
 	w.Leased(lease("physics"), false)
-	assert.Equal(t, 8, testutil.CollectAndCount(w.accounts.seconds), "the counters of both accounts are there before they count")
-	assert.Zero(t, w.accountSeconds("physics", "used"))
+	assert.Equal(t, 2, testutil.CollectAndCount(w.accounts.seconds), "the counters of both accounts are there before they count")
+	assert.Zero(t, w.accountSeconds("physics"))
 	w.Leased(lease("physics"), true)
-	for key, want := range map[[2]string]float64{
-		{"physics", "booting"}: 100, {"physics", "used"}: 300, {"physics", "idle"}: 0, {"physics", "wasted"}: 0, {"biology", "used"}: 200, {"biology", "idle"}: 50,
-	} {
-		assert.InDelta(t, want, w.accountSeconds(key[0], key[1]), 0, "%v", key)
-	}
+	assert.InDelta(t, 400, w.accountSeconds("physics"), 0)
+	assert.InDelta(t, 250, w.accountSeconds("biology"), 0)
 	w.Leased(lease("physics"), true)
-	assert.InDelta(t, 600, w.accountSeconds("physics", "used"), 0)
+	assert.InDelta(t, 800, w.accountSeconds("physics"), 0)
 	w.Leased(lease(""), true)
-	assert.InDelta(t, 300, w.accountSeconds("(none)", "used"), 0)
+	assert.InDelta(t, 400, w.accountSeconds("(none)"), 0)
 }
 
 func TestAccountMetricsAreOffByDefault(t *testing.T) {
@@ -58,36 +55,36 @@ func TestFurtherAccountsShareOneLabel(t *testing.T) {
 	for i := range 250 {
 		w.Leased(lease(fmt.Sprintf("a%d", i)), true)
 	}
-	assert.Equal(t, 4*101, testutil.CollectAndCount(w.accounts.seconds))
-	assert.InDelta(t, 300, w.accountSeconds("a98", "used"), 0)
-	assert.InDelta(t, 151*300, w.accountSeconds("(other)", "used"), 0, "biology was second")
+	assert.Equal(t, 101, testutil.CollectAndCount(w.accounts.seconds))
+	assert.InDelta(t, 400, w.accountSeconds("a98"), 0)
+	assert.InDelta(t, 151*400, w.accountSeconds("(other)"), 0, "biology was second")
 	w.Leased(lease("a98"), true)
-	assert.InDelta(t, 600, w.accountSeconds("a98", "used"), 0, "existing counters are kept")
+	assert.InDelta(t, 800, w.accountSeconds("a98"), 0, "existing counters are kept")
 }
 
 // D9: a user who invents accounts must not use up the names.
 func TestLargestAccountsKeepTheirCounters(t *testing.T) {
 	w := newWorld(t)
 	junk := func(i int) *history.Entry {
-		return &history.Entry{Version: history.Version, Kind: history.Lease, Count: 1, From: 1000, To: 1001, Who: history.Who{Job: 1, Account: fmt.Sprintf("junk%d", i)}, Idle: 1}
+		return &history.Entry{Version: history.Version, Kind: history.Lease, Count: 1, From: 1000, To: 1001, Who: history.Who{Job: 1, Account: fmt.Sprintf("junk%d", i)}}
 	}
 	for i := range 150 {
 		w.Leased(junk(i), false)
 		w.Leased(junk(i), true)
 	}
 	w.Leased(lease("physics"), true)
-	assert.InDelta(t, 50+650, w.accountSeconds("(other)", "booting")+w.accountSeconds("(other)", "used")+w.accountSeconds("(other)", "idle"), 0, "its first lease")
-	assert.Equal(t, 4*101, testutil.CollectAndCount(w.accounts.seconds))
+	assert.InDelta(t, 50+650, w.accountSeconds("(other)"), 0, "its first lease")
+	assert.Equal(t, 101, testutil.CollectAndCount(w.accounts.seconds))
 	w.Leased(lease("physics"), true)
-	assert.InDelta(t, 300, w.accountSeconds("physics", "used"), 0)
-	assert.InDelta(t, 200, w.accountSeconds("biology", "used"), 0, "biology had two users")
-	assert.Equal(t, 4*101, testutil.CollectAndCount(w.accounts.seconds))
+	assert.InDelta(t, 400, w.accountSeconds("physics"), 0)
+	assert.InDelta(t, 250, w.accountSeconds("biology"), 0, "biology had two users")
+	assert.Equal(t, 101, testutil.CollectAndCount(w.accounts.seconds))
 	for i := range 150 {
 		w.Leased(junk(i), true)
 	}
-	assert.InDelta(t, 300, w.accountSeconds("physics", "used"), 0)
+	assert.InDelta(t, 400, w.accountSeconds("physics"), 0)
 	w.Leased(lease("(other)"), true)
-	assert.Equal(t, 4*101, testutil.CollectAndCount(w.accounts.seconds))
+	assert.Equal(t, 101, testutil.CollectAndCount(w.accounts.seconds))
 	assert.Len(t, w.accounts.begun, 101)
 }
 

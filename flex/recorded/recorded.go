@@ -197,7 +197,7 @@ func (r *record) events() []view.Event {
 		up := history.Time(0)
 		for _, e := range batch {
 			names = append(names, e.Node)
-			if e.Wasted == 0 && (!e.Ongoing || e.Used > 0) {
+			if e.Booting > 0 && e.Booting < e.Took() {
 				up = max(up, e.From+history.Time(e.Booting))
 			}
 		}

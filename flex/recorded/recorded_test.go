@@ -35,12 +35,9 @@ func lease(node string, who history.Who, from, to int, uses ...history.Use) hist
 		Version: history.Version, Kind: history.Lease, ID: fmt.Sprintf("%s@%d", node, from), NodeSet: "a3", Region: "us-central1", Zone: "us-central1-a",
 		Node: node, Count: 1, From: at(from), To: at(to), Who: who, Uses: uses,
 	}
-	if len(uses) == 0 {
-		e.Wasted = e.Took()
-		return e
+	if e.Booting = e.Took(); len(uses) > 0 {
+		e.Booting = int64(uses[0].From - e.From)
 	}
-	e.Booting, e.Used = int64(uses[0].From-e.From), int64(uses[0].To-uses[0].From)
-	e.Idle = e.Took() - e.Booting - e.Used
 	return e
 }
 

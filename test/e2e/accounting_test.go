@@ -34,11 +34,11 @@ func TestAccountingKeepsAJobsWaitAndCost(t *testing.T) {
 	awaitNothingLeft(t, l)
 
 	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {
-		out, err := l.Flex(ctx, "cost", "--by", "account", "--csv")
+		out, err := l.Flex(ctx, "cost", "--by", "account", "--json")
 		if err != nil {
 			return err.Error(), false // the history does not exist yet
 		}
-		return out, strings.Contains(out, "\nml,")
+		return out, strings.Contains(out, `"key": "ml"`)
 	})
 	out, err := l.Flex(ctx, "cost", "--by", "job", "--json")
 	require.NoError(t, err)

@@ -170,12 +170,12 @@ func TestAccountTextDoesNotBillOthers(t *testing.T) {
 
 	bill := ""
 	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {
-		out, err := l.Flex(context.Background(), "cost", "--by", "account", "--csv")
+		out, err := l.Flex(context.Background(), "cost", "--by", "account", "--json")
 		if err != nil {
 			return err.Error(), false // the history does not exist yet
 		}
 		bill = out
-		return out, strings.Contains(out, "\nml,")
+		return out, strings.Contains(out, `"key": "ml"`)
 	})
 	assert.NotContains(t, bill, "mallory")
 	shown, err := l.Flex(context.Background(), "status", "--json")

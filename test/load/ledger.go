@@ -56,7 +56,7 @@ func writeLedger(dir string, now time.Time) {
 		lease := wait
 		lease.Kind, lease.ID, lease.Node = history.Lease, fmt.Sprintf("%s/alpha-a3-%d@%d", site.Zone, i%hookNodes, to-ran), site.Node(i%hookNodes)
 		lease.Count, lease.GPUs, lease.End, lease.Attempts, lease.From, lease.FlexStart = 1, 8, "", 0, to-ran, true
-		lease.Booting, lease.Used, lease.Idle = 120, int64(ran)-180, 60
+		lease.Booting = 120
 		lease.Uses = []history.Use{{Who: who, From: lease.From + 120, To: lease.To - 60}}
 		if entries = append(entries, wait, lease); len(entries) >= batch {
 			must.Do(history.Append(dir, site.Cluster, false, entries))

@@ -117,7 +117,7 @@ func TestEstimateIsConditionalOnElapsedWait(t *testing.T) {
 		}
 		require.EqualValues(r, n, e.Requests)
 		whole := longer(waits, waited-1)
-		for more := int64(0); more <= 40; more++ {
+		for more := range int64(41) {
 			rest := new(big.Rat).Sub(big.NewRat(1, 1), big.NewRat(n+1, 2*n))
 			if new(big.Rat).Quo(longer(waits, waited+more), whole).Cmp(rest) <= 0 {
 				require.Equal(r, time.Duration(max(more, 1))*time.Second, time.Duration(e.Median))

@@ -85,10 +85,10 @@ type Entry struct {
 	Cause    string `json:"cause,omitempty"`    // of the last failed attempt, as in the metrics
 
 	Who             // the job that the machines were requested for; empty for static nodes
-	FlexStart bool  `json:"flex_start,omitempty"` // of a lease: billed as flex-start
-	Spot      bool  `json:"spot,omitempty"`       // billed as spot; neither: on demand
+	FlexStart bool  `json:"flex_start,omitempty"`      // of a lease: billed as flex-start
+	Spot      bool  `json:"spot,omitempty"`            // billed as spot; neither: on demand
 	Booting   int64 `json:"booting_seconds,omitempty"` // until its node was available to Slurm
-	Uses      []Use `json:"jobs,omitempty"` // jobs on the machine, ordered by start
+	Uses      []Use `json:"jobs,omitempty"`            // jobs on the machine, ordered by start
 
 	// RaceLost is how long the machine existed for a job that started in another nodeset, from the
 	// machine's creation until its deletion or until another job got the machine.

@@ -24,10 +24,8 @@ func Path(dir, cluster string) string { return filepath.Join(dir, "history-"+clu
 
 // Tally counts the results of a read.
 type Tally struct {
-	Entries  int // accepted entries
-	Bad      int // lines that are not valid entries of a known version
-	Repeated int // lines with an entry that was already read
-	Ongoing  int // entries that have not ended
+	Entries int // accepted entries
+	Bad     int // lines that are not valid entries of a known version
 }
 
 // ErrNone is the error of a command that needs a history if none has been recorded.
@@ -77,9 +75,7 @@ func Read(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
 		tally.Bad++ // the file is incomplete, and soon rewritten
 	}
 	for i := range ongoing {
-		if r.enter(&ongoing[i]) {
-			tally.Ongoing++
-		}
+		r.enter(&ongoing[i])
 	}
 	return tally, nil
 }
@@ -167,18 +163,17 @@ func (r *reader) line(text []byte) {
 	switch {
 	case err != nil:
 		r.tally.Bad++
-	case e.Kind == r.kind && !r.enter(&e):
-		r.tally.Repeated++
+	case e.Kind == r.kind:
+		r.enter(&e)
 	}
 }
 
 // enter takes an entry, unless its ID was taken before.
-func (r *reader) enter(e *Entry) (isNew bool) {
+func (r *reader) enter(e *Entry) {
 	if _, again := r.seen[e.ID]; again {
-		return false
+		return
 	}
 	r.seen[e.ID] = struct{}{}
 	r.tally.Entries++
 	r.take(e)
-	return true
 }

@@ -147,7 +147,7 @@ func TestFirstLineOfAnIDCounts(t *testing.T) {
 	w := world{t: t, dir: dir}
 	assert.Equal(t, []Entry{granted("a"), granted("b")}, w.read(Wait))
 	_, tally := idsOf(t, dir, Wait)
-	assert.Equal(t, Tally{Entries: 2, Repeated: 1}, tally)
+	assert.Equal(t, Tally{Entries: 2}, tally)
 }
 
 func TestMissingFolderIsAnEmptyHistory(t *testing.T) {

@@ -52,3 +52,16 @@ func TestRepeatedFailureIsLoggedOnceAnHour(t *testing.T) {
 		assert.Equal(t, 3, logged(), "another error")
 	})
 }
+
+// K13
+func TestExpectedRaceIsNoError(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.waiting(1, "train", "alpha-a3-0")
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+			Method: "*ResizeRequests.cancel", Times: 1, Status: http.StatusPreconditionFailed, Message: "Cancelling resize request that has reached a final state is not possible.",
+		}))
+		w.cancelled(1)
+		assert.Equal(t, zapcore.InfoLevel, w.log.FilterMessage("action came too late").All()[0].Level)
+		assert.Zero(t, w.log.FilterLevelExact(zapcore.ErrorLevel).Len())
+	})
+}

@@ -246,9 +246,10 @@ func (j Job) IsTasks() bool { return strings.ContainsAny(j.ArrayTask, "-,:.") }
 
 var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%n|%x|%v|%b|%r", "|")
 
-// freeColumns are the columns that may hold text of the job's owner: requested and excluded nodes,
-// GPUs, and the reason, because a burst buffer's script can repeat the owner's text there.
-var freeColumns = []string{"%n", "%x", "%b", "%r"}
+// freeColumns are the columns that may hold any text: the user's name, which a directory chooses,
+// requested and excluded nodes, GPUs, and the reason, because a burst buffer's script can repeat the
+// owner's text there.
+var freeColumns = []string{"%u", "%n", "%x", "%b", "%r"}
 
 // SqueueFormat returns the -o argument of squeue for ParseSqueue. It encloses the freeColumns in
 // marks that users cannot predict. It omits the job's name, because nothing needs it.

@@ -12,7 +12,7 @@ import (
 
 func TestSqueueFormat(t *testing.T) {
 	require.NotContains(t, SqueueFormat("m4rk"), "%j", "an owner writes rows into the job's name")
-	require.Equal(t, "%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|m4rk<%n>m4rk|m4rk<%x>m4rk|%v|m4rk<%b>m4rk|m4rk<%r>m4rk", SqueueFormat("m4rk"))
+	require.Equal(t, "%A|%i|%K|%l|%T|%N|%S|%Q|%P|m4rk<%u>m4rk|%D|m4rk<%n>m4rk|m4rk<%x>m4rk|%v|m4rk<%b>m4rk|m4rk<%r>m4rk", SqueueFormat("m4rk"))
 }
 
 // readSqueue calls ParseSqueue with the mark m4rk.
@@ -176,6 +176,7 @@ var ownersTexts = []string{
 }
 
 // D1: on 24.11 sbatch accepts --nodelist=$'f0\n9|x', and %n prints 9|x,f0.
+// J11: also with a bar in the name of the user.
 func TestOwnersTextChangesNoRow(t *testing.T) {
 	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|m4rk<>m4rk|m4rk<>m4rk|(null)|m4rk<gres/gpu:8>m4rk|m4rk<Resources>m4rk"
 	for _, column := range freeColumns {
@@ -185,7 +186,7 @@ func TestOwnersTextChangesNoRow(t *testing.T) {
 				require.Len(t, jobs, 2)
 				require.Equal(t, parsed(t, readSqueue, other+"\n")[0], jobs[1])
 				want := parsed(t, readSqueue, rowWith("%A", "7")+"\n")[0]
-				want.Needs, want.Excludes, want.GPUs, want.Reason = jobs[0].Needs, jobs[0].Excludes, jobs[0].GPUs, jobs[0].Reason
+				want.User, want.Needs, want.Excludes, want.GPUs, want.Reason = jobs[0].User, jobs[0].Needs, jobs[0].Excludes, jobs[0].GPUs, jobs[0].Reason
 				require.Equal(t, want, jobs[0], "nothing else of its own row")
 				require.NotRegexp(t, `[[:cntrl:]|]`, jobs[0].Reason)
 			})

@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -8,6 +10,7 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/takedown"
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -29,11 +32,24 @@ func (h Hands) logAction(a action.Action, took time.Duration, err error) {
 	switch {
 	case err == nil:
 		log.Log(severity(a), event(a))
+	case news && isRace(err):
+		log.Info("action came too late", zap.Error(err))
 	case news:
 		log.Error("action failed", zap.Error(err))
 	default:
 		log.Debug("action failed again", zap.Error(err))
 	}
+}
+
+// raceError is the error of an action whose reason has gone since the pass looked at Slurm.
+type raceError struct{ error }
+
+func racef(format string, args ...any) error { return raceError{fmt.Errorf(format, args...)} }
+
+// isRace reports whether the action failed only because Slurm or Compute has changed since the pass
+// looked: the next pass decides again.
+func isRace(err error) bool {
+	return errors.As(err, new(raceError)) || mig.CauseOf(err) == mig.CauseConflict
 }
 
 // event describes the effect of a successful action.

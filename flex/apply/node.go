@@ -74,7 +74,7 @@ func (q queue) untaken(nodes []string, jobs ...uint32) ([]string, error) {
 		return false
 	})
 	if len(taken) > 0 {
-		return free, fmt.Errorf("left alone: %s", strings.Join(taken, ", "))
+		return free, racef("left alone: %s", strings.Join(taken, ", "))
 	}
 	return free, nil
 }

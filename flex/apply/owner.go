@@ -68,7 +68,7 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 		return err
 	}
 	if h.Memory.Owners.Limits(a.Job) != limits {
-		return fmt.Errorf("the wait limit or deadline of job %d has changed", a.Job)
+		return racef("the wait limit or deadline of job %d has changed", a.Job)
 	}
 	if !slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == a.Job }) {
 		return nil // the job no longer exists
@@ -76,7 +76,7 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 	for _, rec := range records {
 		switch {
 		case rec.State == slurm.JobRunning: // late nodes of a running job must not be taken
-			return fmt.Errorf("job %d has started", rec.ID)
+			return racef("job %d has started", rec.ID)
 		case a.Door == "" && a.Then != action.Cancel && !rec.Requeues():
 			return fmt.Errorf("job %d keeps its nodes: Slurm would end it", rec.ID)
 		}
@@ -89,7 +89,7 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 		return err
 	}
 	if a.Door == "" && !q.has(a.Job, a.Nodes) {
-		return fmt.Errorf("job %d no longer has %s", a.Job, slurm.Fold(a.Nodes))
+		return racef("job %d no longer has %s", a.Job, slurm.Fold(a.Nodes))
 	}
 	for _, rec := range records {
 		text := memo.OwnComment + a.Comment(rec.ID, h.Now())

@@ -46,6 +46,7 @@ func TestRunningMachineOfADownNodeIsReported(t *testing.T) {
 	assert.Equal(t, []string{problem}, problems(nodes("alpha-a3-0", "DOWN+CLOUD+NOT_RESPONDING")))
 	assert.Equal(t, []string{problem}, Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "DOWN+CLOUD"), groupOf(7, accepted("alpha-a3-0"))))).Problems.Texts())
 	assert.Empty(t, problems(nodes("alpha-a3-0", "DOWN+CLOUD+POWER_DOWN")), "it goes")
+	assert.Empty(t, problems(nodes("alpha-a3-0", "DOWN+CLOUD+REBOOT_ISSUED+NOT_RESPONDING")), "J9: scontrol reboot")
 	assert.Empty(t, problems(nodes("alpha-a3-0", "DOWN+CLOUD"), job(7, "train", "15:00", slurm.JobCompleting, "alpha-a3-0")), "its job is leaving")
 	assert.Empty(t, problems(because("alpha-a3-0", "DOWN+CLOUD", memo.Lost+"gone")), "slurmflex has set it DOWN")
 }

@@ -42,7 +42,7 @@ func TestJobsAreReadByOneSqueue(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint32(8), jobs[0].ID)
 	require.Equal(t, []string{"f0", "f1"}, jobs[0].Nodes)
-	require.Equal(t, []string{"squeue -h -a -o %A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|MARK<%n>MARK|MARK<%x>MARK|%v|MARK<%b>MARK|MARK<%r>MARK"}, asked(t, c))
+	require.Equal(t, []string{"squeue -h -a -o %A|%i|%K|%l|%T|%N|%S|%Q|%P|MARK<%u>MARK|%D|MARK<%n>MARK|MARK<%x>MARK|%v|MARK<%b>MARK|MARK<%r>MARK"}, asked(t, c))
 }
 
 func TestThrottleIsReadFromTheRecordOfOneTask(t *testing.T) {

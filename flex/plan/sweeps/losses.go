@@ -96,10 +96,10 @@ func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 
 // reportDown reports DOWN nodes without a job if their machines run and are billed, or are
 // requested. slurmflex leaves them to the admin: either an admin set them DOWN to examine the
-// machine, or the node's slurmd has failed.
+// machine, or the node's slurmd has failed. Slurm also shows nodes as DOWN that scontrol reboots.
 func reportDown(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, m := range w.Scene.Nodes() {
-		if m.Power == scene.On && m.State.Base == slurm.Down && !m.State.Has(slurm.PowerDown) && !m.Taken() && !m.IsTakenDown() &&
+		if m.Power == scene.On && m.State.Base == slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.RebootIssued) == 0 && !m.Taken() && !m.IsTakenDown() &&
 			(w.Scene.HasMachine(m.Name) || len(w.Scene.RequestsOf(m.Name)) > 0) {
 			s.Problems = append(s.Problems, scene.NewProblem("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
 				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name))

@@ -32,10 +32,10 @@ func newCheck(a *app) *cobra.Command {
 	live, effective, asJSON := false, false, false
 	cmd := &cobra.Command{
 		Use: "check", Short: "Report errors, advice and ignored keys of the configuration",
-		Long: `Reports errors in the configuration, possible improvements ("advice") and ignored keys,
-one per line, with the place in the file and the fix. Works offline and changes
-nothing. With --live, also queries Slurm and Compute, and compares slurm.conf with
-the configuration.
+		Long: `Report errors in the configuration, possible improvements ("advice") and ignored keys,
+one per line, with the place in the file and the fix. The check works offline and
+changes nothing. With --live, it also queries Slurm and Compute, and compares
+slurm.conf with the configuration.
 
 Exit status: 0 if the configuration is valid (advice does not count), 1 if
 something could not be checked, 2 if it is invalid.`,

@@ -14,10 +14,10 @@ func newFromSlurmGCP(a *app) *cobra.Command {
 	conf, verbose := "", false
 	cmd := &cobra.Command{
 		Use: "from-slurm-gcp FILE", Short: "List what to change to move the slurm-gcp cluster with this config.yaml to slurmflex",
-		Long: `Prints what changes when slurmflex takes over the flex-start nodes of a cluster
+		Long: `Print what changes when slurmflex takes over the flex-start nodes of a cluster
 that slurm-gcp's scripts run: what to append to config.yaml and the lines of
 cloud.conf to edit; with --verbose also the steps in order, advice, and the keys
-that slurmflex ignores. Changes nothing.`,
+that slurmflex ignores. It changes nothing.`,
 		Example: `  slurmflex config from-slurm-gcp /slurm/scripts/config.yaml
   slurmflex config from-slurm-gcp --slurm-conf /usr/local/etc/slurm/slurm.conf /slurm/scripts/config.yaml`,
 		Args: exactly(1, "/slurm/scripts/config.yaml"),

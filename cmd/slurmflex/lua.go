@@ -16,7 +16,7 @@ import (
 func newLua(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lua", Short: "Print Lua for Slurm that checks jobs at submission",
-		Long: `Prints a job_submit.lua, which checks jobs by the configuration when they are
+		Long: `Print a job_submit.lua, which checks jobs by the configuration when they are
 submitted. Install it next to slurm.conf.`,
 		Example: `  slurmflex config lua job_submit --output /etc/slurm/job_submit.lua`,
 		Args:    onlyCommands,
@@ -44,7 +44,7 @@ func newJobSubmit(a *app) *cobra.Command {
 	for _, rule := range slurmconf.SubmitRules() {
 		fmt.Fprintf(&rules, "  %-10s  %-6s  %s\n", rule.Name, rule.Default, rule.Broken)
 	}
-	cmd.Long = `Prints a job_submit.lua for the controller. For jobs in partitions with flex-start
+	cmd.Long = `Print a job_submit.lua for the controller. For jobs in partitions with flex-start
 nodes it has these rules, each of which refuses a job, warns its user, or is off:
 
 ` + rules.String() + `

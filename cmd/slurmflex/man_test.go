@@ -119,6 +119,8 @@ func TestManPagesHaveNoWarnings(t *testing.T) {
 func TestEveryCommandHasAValidExample(t *testing.T) {
 	walk(newRoot(&app{}), func(c *cobra.Command) {
 		assert.NotEmpty(t, described(c), "%s lacks a Long", c.CommandPath())
+		assert.NotRegexp(t, `^[A-Z]\w+s `, c.Long, "%s: the imperative, as in Short", c.CommandPath())
+		assert.NotRegexp(t, `(?m)^.{101}`, c.Long, "%s: too wide", c.CommandPath())
 		named := false
 		for line := range strings.Lines(c.Example) {
 			assert.True(t, strings.HasPrefix(line, "  "), "%s: %q is not indented", c.CommandPath(), line)

@@ -16,7 +16,7 @@ func newSlurmConf(a *app) *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
 		Use: "slurm-conf", Short: "Print the part of slurm.conf that the configuration needs",
-		Long: `Prints the part of slurm.conf that the configuration needs: programs, times, nodes
+		Long: `Print the part of slurm.conf that the configuration needs: programs, times, nodes
 and partitions. Node parameters come from node_conf and, where it does not set them,
 from the template's machine type as Compute describes it, or from a built-in table
 if Compute cannot be queried. A parameter that is "" in node_conf is left out.

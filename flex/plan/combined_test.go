@@ -95,49 +95,21 @@ func (w severalPlaces) spot() {
 // run makes passes every ten seconds for that long, with every call for machines refused. It returns
 // after how long a pass made the action; -1 if none did.
 func (w severalPlaces) run(long time.Duration, until func(a action.Action) bool) (after time.Duration) {
-	w.Snap.Reservations = w.Snap.Reservations[:1]
 	for d := time.Duration(0); d <= long; d += 10 * time.Second {
-		now := noon.Add(d)
-		w.Snap.Now = now
-		w.Snap.Reservations[0].Name = memo.CoverReservation("alpha", now.Add(-time.Minute))
+		w.Snap.Now = noon.Add(d)
 		p := plan.Compute(w.Scene())
-		w.Snap.Asked = p.Asked
-		w.Snap.Unasked, w.Snap.Crowded = demand.WithoutReason(p.Held), p.Crowded
-		j := &w.Snap.Jobs[0]
-		end := func(name string) {
-			w.Snap.Reservations = slices.DeleteFunc(w.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == name })
-			if j.Reservation == name {
-				j.Reservation, j.Reason = "", "Resources"
-			}
+		w.Snap.Asked, w.Snap.Unasked, w.Snap.Crowded = p.Asked, demand.WithoutReason(p.Held), p.Crowded
+		if slices.ContainsFunc(p.Actions, until) {
+			return d
 		}
 		for _, a := range p.Actions {
-			if until(a) {
-				return d
-			}
-			switch a := a.(type) {
-			case action.CreateReservation:
-				if strings.Contains(a.Name, "cover") {
-					continue
-				}
-				w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start, End: noon.Add(1e4 * time.Hour)})
-			case action.SetReservation:
-				for i := range w.Snap.Reservations {
-					if r := &w.Snap.Reservations[i]; r.Name == a.Name && !a.Start.IsZero() {
-						r.Start = a.Start
-					}
-				}
-			case action.UseReservation:
-				j.Reservation, j.Reason = a.Name, "Reservation"
-			case action.DeleteReservation:
-				end(a.Name)
-			case action.ReturnNodes:
-				end(a.Door)
-			case action.BulkInsert:
-				w.Snap.Refused[a.Group.Name] = w.Snap.Refused[a.Group.Name].Fail(mig.Trouble{Cause: mig.CauseCapacity, Message: "STOCKOUT"}, "", now, 0)
+			if a, is := a.(action.BulkInsert); is {
+				w.Snap.Refused[a.Group.Name] = w.Snap.Refused[a.Group.Name].Fail(mig.Trouble{Cause: mig.CauseCapacity, Message: "STOCKOUT"}, "", w.Snap.Now, 0)
 			}
 		}
+		w.Do(p.Actions)
 		for g, r := range w.Snap.Refused {
-			if now.Sub(r.Last()) > time.Hour {
+			if w.Snap.Now.Sub(r.Last()) > time.Hour {
 				delete(w.Snap.Refused, g)
 			}
 		}

@@ -22,20 +22,24 @@ import (
 // partitions and waits for two machines.
 type severalPlaces struct{ *scenetest.World }
 
-func newSeveralPlaces(options string) severalPlaces {
+func newSeveralPlaces(options string) severalPlaces { return severalPlacesOf(2, options) }
+
+// severalPlacesOf returns that cluster with partitions of another size.
+func severalPlacesOf(size int, options string) severalPlaces {
+	dynamic, nodes := fmt.Sprintf("node_count_dynamic_max: %d", size), fmt.Sprintf("-[0-%d]", size-1)
 	w := severalPlaces{scenetest.New(scenetest.Cluster(
 		"partitions:\n  us: {enable_job_exclusive: true, partition_nodeset: [us]}\n  eu: {enable_job_exclusive: true, partition_nodeset: [eu]}\n"+
 			"  od: {enable_job_exclusive: true, partition_nodeset: [od]}\nslurmflex: {waiting: pending"+options+"}",
-		scenetest.FlexSet("us", "us-central1-a", "node_count_dynamic_max: 2", ""), scenetest.FlexSet("eu", "us-central1-a", "node_count_dynamic_max: 2", ""),
-		strings.Replace(scenetest.FlexSet("od", "us-central1-a", "node_count_dynamic_max: 2", ""), "dws_flex: {}", "capacity: on_demand", 1)))}
+		scenetest.FlexSet("us", "us-central1-a", dynamic, ""), scenetest.FlexSet("eu", "us-central1-a", dynamic, ""),
+		strings.Replace(scenetest.FlexSet("od", "us-central1-a", dynamic, ""), "dws_flex: {}", "capacity: on_demand", 1)))}
 	w.Snap.Promises, w.Snap.SuspendTime = true, 5*time.Minute
 	for _, name := range []string{"us", "eu", "od"} {
 		w.Snap.Templates[w.Config.FlexSetOf("alpha-"+name+"-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
-		w.Nodes("alpha-"+name+"-[0-1]", scenetest.PoweredDown)
-		w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: name, Exclusive: true, Up: true, Begins: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: scenetest.Names("alpha-" + name + "-[0-1]")})
+		w.Nodes("alpha-"+name+nodes, scenetest.PoweredDown)
+		w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: name, Exclusive: true, Up: true, Begins: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: scenetest.Names("alpha-" + name + nodes)})
 	}
 	w.submit(7, "us,eu,od")
-	w.reserve(coverName, -10*time.Minute, "alpha-eu-[0-1],alpha-od-[0-1],alpha-us-[0-1]")
+	w.reserve(coverName, -10*time.Minute, strings.ReplaceAll("alpha-euN,alpha-odN,alpha-usN", "N", nodes))
 	w.Snap.Reservations[0].Flags = []string{"PURGE_COMP=00:16:00"}
 	return w
 }

@@ -56,7 +56,8 @@ func inCompute(snap scene.Snapshot, w *world) (done []string) {
 	return done
 }
 
-// awaitMachines makes the jobs that hold flex nodes of their own wait until these are powered up.
+// awaitMachines makes the jobs that hold flex nodes of their own wait until these are powered up. All
+// nodes of a job are in its partition.
 func (w *world) awaitMachines() (waiting []slurm.Job) {
 	held := map[string]int{}
 	for _, j := range w.jobs {
@@ -72,6 +73,9 @@ func (w *world) awaitMachines() (waiting []slurm.Job) {
 			continue
 		}
 		j.State, j.Priority = slurm.JobConfiguring, max(j.Priority, 1)
+		if p, known := w.cfg.Partition(j.Partition); !known || slices.ContainsFunc(j.Nodes, func(name string) bool { return !slices.Contains(p.NodeSets, w.cfg.FlexSetOf(name).Name) }) {
+			j.Partition = "train"
+		}
 		if j.Start.IsZero() {
 			j.Start = noon.Add(-10 * time.Minute)
 		}

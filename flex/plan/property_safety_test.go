@@ -71,6 +71,7 @@ var rules = map[string]rule{
 	"leaves unseen regions alone":          leavesUnseenRegions,
 	"asks for no node twice":               asksForNoNodeTwice,
 	"asks for no node that it returns":     asksForNoNodeThatItGivesBack,
+	"asks for none behind an ended door":   asksForNothingBehindAnEndedDoor,
 	"keeps to max_active_requests":         keepsToMaxActiveRequests,
 	"ends no job but by cancel":            endsNoJobButByCancel,
 	"keeps to max_deletions_per_pass":      keepsToMaxDeletions,

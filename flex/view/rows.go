@@ -127,6 +127,7 @@ func arrived(s *scene.Scene, r *mig.Request) bool {
 type Unserved struct {
 	scene.Live
 	State State
+	Why   string // why it is being cancelled
 }
 
 // UnservedIn returns the live requests of a pass for which no nodes wait, and which have not
@@ -136,7 +137,7 @@ func UnservedIn(s *scene.Scene, p plan.Plan) (all []Unserved) {
 		group   mig.GroupID
 		request string
 	}
-	served, cancelled, failing := map[key]bool{}, map[key]bool{}, map[string]bool{}
+	served, cancelled, failing := map[key]bool{}, map[key]string{}, map[string]bool{}
 	for _, w := range p.Waits {
 		served[key{mig.GroupID{Region: w.Region, Name: w.Group}, w.Request}] = true
 		for _, name := range w.Nodes {
@@ -145,7 +146,7 @@ func UnservedIn(s *scene.Scene, p plan.Plan) (all []Unserved) {
 	}
 	for _, a := range p.Actions {
 		if a, ok := a.(action.CancelRequest); ok {
-			cancelled[key{a.Group, a.Request}] = true
+			cancelled[key{a.Group, a.Request}] = a.Because()
 		}
 	}
 	for _, g := range s.Groups() {
@@ -156,12 +157,12 @@ func UnservedIn(s *scene.Scene, p plan.Plan) (all []Unserved) {
 				continue
 			}
 			switch {
-			case cancelled[of]:
+			case cancelled[of] != "":
 				state = Cancelling
 			case r.State == mig.Creating:
 				state = Asking
 			}
-			all = append(all, Unserved{scene.Live{Group: g, Request: r}, state})
+			all = append(all, Unserved{scene.Live{Group: g, Request: r}, state, cancelled[of]})
 		}
 	}
 	return all
@@ -172,6 +173,7 @@ func (b *builder) unserved(u Unserved) Row {
 	g, r := u.Group, u.Request
 	row := b.row(r.Instances)
 	row.NodeSet, row.Region, row.Group, row.Request, row.State = g.Stamp.NodeSet, g.Region, g.Name, r.Name, u.State
+	row.Obstacle = u.Why
 	row.Lease, row.Since, row.RequestedAt = Seconds(r.Duration), second(r.Created), second(r.Created)
 	row.trouble(r.Trouble())
 	return row

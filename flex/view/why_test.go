@@ -328,7 +328,7 @@ var stories = []struct {
 // pending adds a job without nodes to partition train.
 func (s *world) pending(id uint32, reason string) *slurm.Job {
 	j := s.job(id, "train", "", slurm.JobPending)
-	j.Reason, j.Start = reason, time.Time{}
+	j.Reason, j.Start, j.Priority = reason, time.Time{}, 1
 	return j
 }
 
@@ -935,6 +935,18 @@ func (s *world) behindDoor(list string) {
 	j.NodeCount, j.Reservation = len(names), memo.DoorReservation("alpha", "812", noon.Add(-time.Minute))
 	s.Snap.Reservations = append(s.Snap.Reservations,
 		slurm.Reservation{Name: j.Reservation, Nodes: names, Users: []string{"ada"}, Start: noon.Add(4 * time.Minute)})
+}
+
+// K14: the request ends in the pass that ends the job's door.
+func TestWhyNamesTheReasonOfACancellation(t *testing.T) {
+	s := newWorld()
+	s.behindDoor("alpha-a3-[0-1]")
+	s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Minute))
+	held := s.pending(812, "JobHeldUser")
+	held.Priority, held.NodeCount, held.Reservation = 0, 2, s.Snap.Reservations[len(s.Snap.Reservations)-1].Name
+	story, err := s.view().Why("812", noon)
+	require.NoError(t, err)
+	assert.Contains(t, story.String(), "alpha-a3-job-812/a1 for alpha-a3-[0-1] is being cancelled: its job is held.")
 }
 
 func TestNodesReservedForAnotherJobAreNotFree(t *testing.T) {

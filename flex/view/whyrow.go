@@ -28,7 +28,7 @@ func (t *teller) row(r Row) {
 	case Returned:
 		t.returned(r)
 	case Cancelling:
-		t.lead("Request %s/%s for %s is being cancelled, because no job needs it any more.", r.Group, r.Request, r.Nodes)
+		t.lead("Request %s/%s for %s is being cancelled: %s.", r.Group, r.Request, r.Nodes, r.Obstacle)
 	case Lost:
 		t.lost(r)
 	case Booting:

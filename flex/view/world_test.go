@@ -64,7 +64,7 @@ func newWorld() *world {
 		s.Snap.Templates[s.Config.FlexSetOf("alpha-"+set+"-0").Template] = scenetest.FlexTemplate(machine)
 	}
 	for _, p := range s.Config.Partitions {
-		s.Snap.Partitions = append(s.Snap.Partitions, slurm.Partition{Name: p.Name, Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}})
+		s.Snap.Partitions = append(s.Snap.Partitions, slurm.Partition{Name: p.Name, Up: true, Begins: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}})
 	}
 	s.Nodes("alpha-a3-[0-7],alpha-g2-[0-3],alpha-st-[0-1],alpha-cpu-[0-1]", scenetest.PoweredDown)
 	s.machines("alpha-st-node-0", "st", "alpha-st-0", 5*24*time.Hour)

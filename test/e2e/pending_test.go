@@ -331,6 +331,32 @@ func TestPendingJobStartsInItsFirstCompletePartition(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
+// K14: one node of eu runs a job for another half hour. The second request of the first job in the queue
+// is for the other node, which the next job cannot use yet and the last one may not use.
+func TestSecondPlaceIsKeptUntilAnotherJobCanUseIt(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
+	}}})
+	runs := submitScript(t, l, "sleep 1000", "-p", "eu", "-N1", "--time=30")
+	awaitJob(t, l, 90*time.Second, runs, "JobState", "RUNNING")
+	shut(t, l)
+	first := submitScript(t, l, "sleep 1000", "-p", "train,eu", "-N1", "--time=15")
+	awaitRequestState(t, l, "alpha-eu-job-"+first, "a1", "ACCEPTED")
+	both := submitScript(t, l, "sleep 1000", "-p", "eu", "-N2", "--time=15")
+	last := submitScript(t, l, "sleep 1000", "-p", "eu", "-N1", "--time=60")
+	awaitWhy(t, l, last, "0 of nodeset eu are free")
+	awaitPasses(t, l, 4)
+	assert.ElementsMatch(t, []string{"alpha-a3-job-" + first + "/a1", "alpha-eu-job-" + first + "/a1"}, liveRequests(state(t, l)))
+	assert.NotContains(t, readFile(l.Log("daemon.log")), "request cancelled")
+
+	cancel(t, l, runs)
+	awaitRequestState(t, l, "alpha-eu-job-"+both, "a1", "ACCEPTED")
+	awaitWhy(t, l, first, "job "+both+" waits nowhere else and gets these nodes")
+	assert.Equal(t, 1, strings.Count(readFile(l.Log("daemon.log")), "request cancelled"))
+	cancelForGood(t, l, first, both, last)
+	awaitNoDoors(t, l)
+}
+
 // Both partitions get machines within seconds, and the job starts in one of them.
 func TestMachinesOfALosingPartitionAreDeletedAndCounted(t *testing.T) {
 	onOldest(t)

@@ -498,6 +498,18 @@ var mutants = []mutant{
 		"\t\tif !first {\n", "\t\tif true {\n", planner,
 	},
 	{
+		"a second place ends for a job that may not have its nodes", "flex/plan/demand/aside.go",
+		"a.doors = over(of.second, a.names)", "a.doors = nil", planner,
+	},
+	{
+		"machines are requested behind a door that ends", "flex/plan/demand/claims.go",
+		`if w.ends[c.Door] != "" {`, "if false {", planner,
+	},
+	{
+		"a second place takes the queue position of a job that gets its door now", "flex/plan/rules/turn.go",
+		"(c.Place() == 0 || ", "(true || ", planner,
+	},
+	{
 		"a job that starts waits on in its other places", "flex/plan/scene/doors.go",
 		"return r.Named() && (r.Opened(now) || r.at == d.at)", "return false", planner,
 	},

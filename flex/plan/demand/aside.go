@@ -11,12 +11,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// share is the names that a nodeset has set aside for a job that needs more nodes than are free, so
-// that less important jobs do not take each node that becomes free.
+// share is what a nodeset has set aside for a job that needs more nodes than are free, so that less
+// important jobs do not take each node that becomes free.
 type share struct {
 	job   *slurm.Job
 	names []string
-	due   time.Time // when the job should have enough nodes, as far as known
+	doors []*scene.Door // second doors that stay until the job needs their names
+	due   time.Time     // when the job should have enough nodes, as far as known
 }
 
 const (
@@ -33,7 +34,7 @@ const (
 // lie idle.
 func (h *Handout) setAside(s *scene.Scene, stocks map[*config.NodeSet]*stock, k *seeker) {
 	late := lateOf(s, k.job)
-	if late.Unknown || late.Refused != "" || !slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return len(stocks[set].cold) > 0 }) {
+	if late.Unknown || late.Refused != "" || !slices.ContainsFunc(k.places, func(set *config.NodeSet) bool { return len(stocks[set].obtainable()) > 0 }) {
 		return
 	}
 	var best share
@@ -44,7 +45,8 @@ func (h *Handout) setAside(s *scene.Scene, stocks map[*config.NodeSet]*stock, k 
 		if !ok || set.Flex.KeepIdle > 0 || h.limits.obstacle(k.job, set) != "" || asks.needs != nil && of.keepsFor(k.job) {
 			continue
 		}
-		a := share{job: k.job, names: asks.share(of.cold)}
+		a := share{job: k.job, names: asks.share(of.obtainable())}
+		a.doors = over(of.second, a.names)
 		a.due, ok = h.dueAt(s, of, set, k.job, asks)
 		if ok && len(a.names) > 0 && a.due.Sub(s.Seen.Now) <= asideAhead && (in == nil || a.due.Before(best.due)) {
 			best, in = a, of
@@ -107,7 +109,7 @@ func (h *Handout) dueAt(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm
 			ends[m.Name] = scene.Later(end, s.Seen.Now)
 		}
 	}
-	for _, name := range slices.Concat(of.cold, of.coming, namesOf(of.left)) {
+	for _, name := range slices.Concat(of.obtainable(), of.coming, namesOf(of.left)) {
 		ends[name] = s.Seen.Now
 	}
 	for _, w := range h.Wants {
@@ -118,7 +120,7 @@ func (h *Handout) dueAt(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm
 		}
 	}
 	for _, a := range of.aside {
-		for _, name := range a.names {
+		for _, name := range slices.Concat(a.names, nodesOf(a.doors)) {
 			if a.job != j {
 				ends[name] = a.due.Add(lasts(a.job, set))
 			}
@@ -175,11 +177,24 @@ func busyUntil(s *scene.Scene, m *scene.Node) (end time.Time, known bool) {
 	return scene.Later(end, s.Seen.Now), true
 }
 
+// obtainable returns the names that a job's first place can have: the free names, and those of second
+// doors.
+func (of *stock) obtainable() []string { return slices.Concat(of.cold, nodesOf(of.second)) }
+
+func nodesOf(doors []*scene.Door) (names []string) {
+	for _, d := range doors {
+		names = append(names, d.Nodes...)
+	}
+	return names
+}
+
 // hide takes what a share still has out of the stock.
 func (of *stock) hide(i int) {
 	a := &of.aside[i]
 	a.names = slices.DeleteFunc(a.names, func(name string) bool { return !slices.Contains(of.cold, name) })
+	a.doors = slices.DeleteFunc(slices.Clone(a.doors), func(d *scene.Door) bool { return !slices.Contains(of.second, d) })
 	of.cold = without(of.cold, a.names)
+	of.second = slices.DeleteFunc(slices.Clone(of.second), func(d *scene.Door) bool { return slices.Contains(a.doors, d) })
 }
 
 // mayUse reports whether a job may use the nodes of a share: its own, that of a less important job,
@@ -191,20 +206,20 @@ func (h *Handout) mayUse(a share, j *slurm.Job, now time.Time) bool {
 // lend puts the shares that the job may use into the stock. The returned function takes the rest out
 // again.
 func (h *Handout) lend(of *stock, j *slurm.Job, now time.Time) (reclaim func()) {
-	former, cold, lent := of.cold, of.cold, []int(nil)
+	cold, second, lent := of.cold, of.second, []int(nil)
 	for i, a := range of.aside {
 		if h.mayUse(a, j, now) {
-			cold, lent = slices.Concat(cold, a.names), append(lent, i)
+			of.cold, of.second, lent = slices.Concat(of.cold, a.names), slices.Concat(of.second, a.doors), append(lent, i)
 		}
 	}
 	if len(lent) == 0 {
 		return func() {}
 	}
-	slices.Sort(cold)
-	of.cold = cold
+	slices.Sort(of.cold)
+	names, doors := len(of.cold), len(of.second)
 	return func() {
-		if len(of.cold) == len(cold) {
-			of.cold = former
+		if len(of.cold) == names && len(of.second) == doors {
+			of.cold, of.second = cold, second
 			return
 		}
 		for _, i := range lent {

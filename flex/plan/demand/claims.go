@@ -67,6 +67,9 @@ func (w *Wanted) gather() {
 			continue
 		}
 		c := NewClaim(w.Scene, m, job, queued, part)
+		if w.ends[c.Door] != "" {
+			continue
+		}
 		if known := byGroup[c.Group]; known != nil && !c.Shares() {
 			c = known
 		} else {

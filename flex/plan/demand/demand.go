@@ -24,7 +24,8 @@ type Wanted struct {
 	survivors map[uint32][]*scene.Node
 	// Jobs that have lost machines and keep none, because of their time limits.
 	Short  map[uint32]bool
-	Handed Handout // what jobs that wait pending get
+	Handed Handout                // what jobs that wait pending get
+	ends   map[*scene.Door]string // why the pass ends doors
 }
 
 // Match assigns every rising node in demand to a claim, and every live request to the claim that
@@ -33,9 +34,11 @@ func Match(s *scene.Scene) *Wanted {
 	w := &Wanted{
 		Scene: s, of: make([]*Claim, len(s.Nodes())), GroupOf: map[mig.GroupID]bool{},
 		Incomplete: map[uint32]bool{}, survivors: map[uint32][]*scene.Node{}, Short: map[uint32]bool{},
+		ends: map[*scene.Door]string{},
 	}
 	w.findSurvivors()
 	w.Handed = handOut(w.Scene)
+	w.findEnds()
 	w.gather()
 	w.noteComponents()
 	w.settleRequests()
@@ -43,6 +46,20 @@ func Match(s *scene.Scene) *Wanted {
 		c.Missing, c.First = w.missing(c)
 	}
 	return w
+}
+
+// findEnds notes why the pass ends doors. Another process than the daemon ends only those that no job
+// can use any more.
+func (w *Wanted) findEnds() {
+	for _, d := range w.Scene.Doors() {
+		switch stage, why := StageOf(w.Scene, d); {
+		case !w.Scene.Seen.Promises && stage != DoorEnded:
+		case stage == DoorEnded || stage == DoorBroken || stage == DoorLate:
+			w.ends[d] = why
+		default:
+			w.ends[d] = w.Handed.Ends[d]
+		}
+	}
 }
 
 // ClaimOf returns the claim of a node; nil unless the node is rising and in demand.

@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -12,12 +13,11 @@ import (
 // Handout is what pending jobs get in a pass: doors over machines and names, or idle machines from
 // Slurm.
 type Handout struct {
-	Wants []Want
-	Held  []Wait         // see Plan.Held
-	Later map[UserIn]int // the jobs that lack a request and get a door in this pass or a later one
-	// Doors of later places that end, so that other jobs get the names for their first places.
-	Ends   []*scene.Door
-	Leaves map[*scene.Door]bool // doors of jobs that can start on idle machines instead
+	Wants  []Want
+	Held   []Wait                 // see Plan.Held
+	Later  map[UserIn]int         // the jobs that lack a request and get a door in this pass or a later one
+	Ends   map[*scene.Door]string // why the pass ends doors of second places that lack all machines
+	Leaves map[*scene.Door]bool   // doors of jobs that can start on idle machines instead
 	// Crowded holds since when jobs lack free nodes; see scene.Memory.
 	Crowded map[uint32]time.Time
 	warm    map[*slurm.Job]*config.NodeSet // the jobs that can start on idle machines, and where
@@ -39,7 +39,9 @@ type stock struct {
 	// Nodes without a job whose machines are requested together with others.
 	awaited []*scene.Node
 	coming  []string // names of nodes whose former request is still to be cancelled
-	aside   []share  // taken out of cold
+	// Doors of second places that first places may end, those of the least important job first.
+	second []*scene.Door
+	aside  []share // taken out of cold and second
 }
 
 // handOut assigns machines and names to jobs, the most important job first, so that none is
@@ -50,7 +52,7 @@ type stock struct {
 // of all jobs, and hands over its names to them.
 func handOut(s *scene.Scene) Handout {
 	h := Handout{
-		Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, opened: map[string]uint32{}, Later: map[UserIn]int{},
+		Ends: map[*scene.Door]string{}, Leaves: map[*scene.Door]bool{}, kept: map[*scene.Node]bool{}, opened: map[string]uint32{}, Later: map[UserIn]int{},
 		Crowded: map[uint32]time.Time{}, warm: map[*slurm.Job]*config.NodeSet{}, promised: map[*slurm.Job][]string{},
 	}
 	sets, jobs := Covered(s), ByTier(s)
@@ -76,7 +78,7 @@ func handOut(s *scene.Scene) Handout {
 		}
 	}
 	seekers := h.seekers(s, sets, stocks, jobs, has)
-	unused := unusedDoors(s, seekers)
+	addSecondDoors(s, seekers, stocks)
 	for had := range s.Config.Options.MaxPlaces {
 		for i := range seekers {
 			k := &seekers[i]
@@ -84,7 +86,7 @@ func handOut(s *scene.Scene) Handout {
 				k.places = nil
 			}
 			if len(k.has) == had && len(h.Wants) < doorsAtOnce {
-				h.givePlace(s, stocks, unused, k)
+				h.givePlace(s, stocks, k)
 				if len(k.has) == 0 && h.promised[k.job] == nil && !h.hold(k.job, k.places) {
 					h.setAside(s, stocks, k)
 				}
@@ -163,7 +165,7 @@ func (h *Handout) countLack(j *slurm.Job, set *config.NodeSet) {
 }
 
 // givePlace assigns a job names in the first nodeset that has enough.
-func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, unused map[*config.NodeSet][]*scene.Door, k *seeker) {
+func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, k *seeker) {
 	for _, set := range k.next(s) {
 		of, first := stocks[set], len(k.has) == 0
 		if first && h.limits.obstacle(k.job, set) != "" || !first && h.limits.obstacleElsewhere(k.job, k.has[0], set) != "" {
@@ -198,10 +200,13 @@ func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, u
 			k.places = nil
 			return
 		}
-		if names, over := namesOver(of.cold, unused[set], k.job); names != nil {
+		if names, ends := namesOver(of.cold, of.second, k.job); names != nil {
+			for _, d := range ends {
+				h.Ends[d] = fmt.Sprintf("job %s waits nowhere else and gets these nodes", k.address)
+			}
 			of.cold = without(of.cold, names)
-			unused[set] = slices.DeleteFunc(unused[set], func(d *scene.Door) bool { return slices.Contains(over, d) })
-			h.Ends, k.places, k.has = append(h.Ends, over...), nil, append(k.has, set)
+			of.second = slices.DeleteFunc(of.second, func(d *scene.Door) bool { return h.Ends[d] != "" })
+			k.places, k.has = nil, append(k.has, set)
 			h.promise(k, set, names)
 			return
 		}
@@ -211,6 +216,7 @@ func (h *Handout) givePlace(s *scene.Scene, stocks map[*config.NodeSet]*stock, u
 // promise notes that the job gets names in a later pass, once they are free.
 func (h *Handout) promise(k *seeker, set *config.NodeSet, names []string) {
 	h.promised[k.job] = append(h.promised[k.job], names...)
+	h.countLack(k.job, set)
 	h.limits.take(k.job, set, k.job.NodeCount)
 }
 

@@ -15,6 +15,9 @@ func (w *Wanted) missing(c *Claim) (missing, first []string) {
 	if g := w.Scene.Group(c.ID()); g != nil && w.Scene.Creates(g) {
 		return nil, []string{"the request of " + c.Group + " to show"}
 	}
+	if c.Door != nil && w.Handed.Inherits(c.Door.Job) {
+		return nil, []string{"job " + c.Door.Address + " to use machines that another job has left"}
+	}
 	for _, name := range c.Nodes {
 		stays, leaves := w.Scene.Stays(name)
 		switch {

@@ -132,33 +132,36 @@ func byLateness(s *scene.Scene, j *slurm.Job, places []*config.NodeSet) []*confi
 	return sets
 }
 
-// unusedDoors returns, by nodeset, the unused doors of jobs' second and later places that still lack
+// addSecondDoors adds to the stocks the unused doors of jobs' second and later places that still lack
 // all machines. The doors of the least important job sort first.
-func unusedDoors(s *scene.Scene, seekers []seeker) map[*config.NodeSet][]*scene.Door {
-	unused := map[*config.NodeSet][]*scene.Door{}
+func addSecondDoors(s *scene.Scene, seekers []seeker, stocks map[*config.NodeSet]*stock) {
 	for _, k := range slices.Backward(seekers) {
 		if len(k.has) < 2 {
 			continue
 		}
 		for _, d := range s.DoorsOf(k.job.ID)[1:] {
 			if m := s.Node(d.Nodes[0]); m != nil && !d.Named() && !s.IsUnread(m) && !AnyPresent(s, d.Nodes) {
-				unused[m.Set] = append(unused[m.Set], d)
+				stocks[m.Set].second = append(stocks[m.Set].second, d)
 			}
 		}
 	}
-	return unused
 }
 
 // namesOver returns names for the job's machines, from the free names and from other jobs' doors.
 // It also returns these doors, which must end. It returns nil if there are too few names.
-func namesOver(free []string, unused []*scene.Door, j *slurm.Job) (names []string, over []*scene.Door) {
-	for i, d := range unused {
+func namesOver(free []string, second []*scene.Door, j *slurm.Job) (names []string, ends []*scene.Door) {
+	for _, d := range second {
 		free = slices.Concat(free, d.Nodes)
 		if names = namesFor(free, j); names != nil {
-			return names, slices.DeleteFunc(slices.Clone(unused[:i+1]), func(d *scene.Door) bool { return len(without(d.Nodes, names)) == len(d.Nodes) })
+			return names, over(second, names)
 		}
 	}
 	return nil, nil
+}
+
+// over returns the doors that cover any of the nodes.
+func over(doors []*scene.Door, nodes []string) []*scene.Door {
+	return slices.DeleteFunc(slices.Clone(doors), func(d *scene.Door) bool { return len(without(d.Nodes, nodes)) == len(d.Nodes) })
 }
 
 // UserIn is a Slurm user in a region. An empty name means no user.

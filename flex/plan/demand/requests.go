@@ -103,6 +103,8 @@ func (w *Wanted) misfit(r scene.Live) string {
 			return "node " + name + " is powered down"
 		case c == nil && m.State.Held():
 			continue // a job is arriving or leaving: the next pass will have a clear state
+		case c == nil && w.ends[m.Door] != "":
+			return w.ends[m.Door]
 		case c == nil:
 			return "no job wants node " + name + " any more"
 		case !shared && len(serves) > 0 && serves[0] != c:

@@ -80,10 +80,13 @@ func (t *turns) take(c *demand.Claim) {
 }
 
 // turn takes a free place for the claim. Without one, the claim waits for its turn, and if no
-// place becomes free in this pass, another request yields its place.
+// place becomes free in this pass, another request yields its place. The second door of a job leaves
+// places to the jobs that are about to get their first doors, because its request would yield to
+// theirs.
 func (t *turns) turn(v *Verdict) {
 	c := v.Claim
-	if t.now.hasRoom(c) {
+	soon := t.w.Handed.Later[demand.UserIn{Region: c.Set.Region}]
+	if t.now.hasRoom(c) && (c.Place() == 0 || t.now.inRegion[c.Set.Region]+soon < t.w.Scene.Config.Options.MaxActiveRequests) {
 		t.take(c)
 		return
 	}

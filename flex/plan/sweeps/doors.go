@@ -66,6 +66,8 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			opens(w.Scene.Seen.Now, "jobs are to wait configuring")
 		case w.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
+		case w.Handed.Ends[d] != "":
+			s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: true, Why: action.Why(w.Handed.Ends[d])})
 		case stage == demand.DoorBooting && w.Handed.Leaves[d] && d.Named():
 			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: "idle machines fit the job"})
 		case !d.Named() && isBest(w.Scene, d) && !w.Handed.Leaves[d]:
@@ -161,9 +163,6 @@ func pushEvery(s *scene.Scene) time.Duration {
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
 func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, d := range w.Handed.Ends {
-		s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: d.Name}, Job: d.Job.ID, Address: d.Address, Unused: true, Why: "another job has its first place on these nodes"})
-	}
 	made := map[string]int{}
 	for _, want := range w.Handed.Wants {
 		now := w.Scene.Seen.Now

@@ -184,12 +184,12 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 				action.CancelRequest{Of: there, Request: "a1"},
 				action.DeleteGroup{Of: there},
 			}}
-			assert.Equal(t, 5, w.flights.Apply(t.Context(), w.hands(), p.Actions, time.Minute))
+			assert.Equal(t, 5, w.flights.Apply(t.Context(), w.hands(), p.Actions, p.Needed, time.Minute))
 			assert.ElementsMatch(t, []string{
 				"regionInstanceGroupManagers.delete", "resourcePolicies.insert",
 				"regionInstanceGroupManagerResizeRequests.delete", "regionInstanceGroupManagerResizeRequests.cancel",
 			}, w.mutations(), "neither a group without its policy, nor a request without its group, nor the deletion of a group that is not empty")
-			assert.Zero(t, w.flights.Apply(t.Context(), w.hands(), nil, time.Minute), "each is counted once")
+			assert.Zero(t, w.flights.Apply(t.Context(), w.hands(), nil, nil, time.Minute), "each is counted once")
 		},
 		"a queue with hanging actions ends after three minutes": func(t *testing.T, w *world) {
 			w.Scheduler = hungSlurm{w.slurm}
@@ -198,7 +198,7 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 				p.Actions = append(p.Actions, action.SetNodes{Nodes: []string{fmt.Sprint("alpha-a3-", len(p.Actions))}, State: "resume"})
 			}
 			begun := time.Now()
-			assert.Equal(t, 10, w.flights.Apply(t.Context(), w.hands(), p.Actions, time.Hour))
+			assert.Equal(t, 10, w.flights.Apply(t.Context(), w.hands(), p.Actions, p.Needed, time.Hour))
 			assert.Equal(t, apply.Limit, time.Since(begun), "three of a minute each")
 		},
 		"a running action is not started again": func(t *testing.T, w *world) {
@@ -395,7 +395,7 @@ func TestRejectedNodeUpdateStopsNoCloudAction(t *testing.T) {
 				Zones: []string{"us-central1-a"}, Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", Job: 1},
 			}},
 		}}
-		assert.Equal(t, 1, w.flights.Apply(t.Context(), w.hands(), p.Actions, time.Minute))
+		assert.Equal(t, 1, w.flights.Apply(t.Context(), w.hands(), p.Actions, p.Needed, time.Minute))
 		assert.Equal(t, []string{"group alpha-a3-job-1 in us-central1 of size 0"}, w.owned())
 	})
 }

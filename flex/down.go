@@ -109,7 +109,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 		d.Say(p)
 	}
 	d.R.Watch.Saw(s, due)
-	d.R.flights.Apply(ctx, d.R.hands(), due.Actions, 2*apply.Limit)
+	d.R.flights.Apply(ctx, d.R.hands(), due.Actions, nil, 2*apply.Limit)
 	return p, nil
 }
 

@@ -121,7 +121,7 @@ func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...F
 	}
 	r.memory.Problems.Report(r.Log, p.Problems, r.Now())
 	r.memory.Regions.Report(r.Log, s.Seen)
-	return Outcome{Plan: p, Failed: r.flights.Apply(ctx, r.hands(), p.Actions, patience)}, nil
+	return Outcome{Plan: p, Failed: r.flights.Apply(ctx, r.hands(), p.Actions, p.Needed, patience)}, nil
 }
 
 // Plan returns the plan of a pass and changes nothing.

@@ -17,6 +17,8 @@ import (
 type Flights struct {
 	queues map[string]*flight
 	failed atomic.Int64 // actions that failed since the last count
+	// The nodes whose machines may be requested by the newest plan; see plan.Plan.Needed.
+	needed atomic.Pointer[map[string]bool]
 }
 
 // flight is one queue in progress.
@@ -27,9 +29,11 @@ type flight struct {
 }
 
 // Apply starts the queues of actions in parallel and waits until all flights have ended or patience
-// has elapsed. Remaining flights continue during the next passes. It returns the number of actions
-// that failed since its last call.
-func (f *Flights) Apply(ctx context.Context, h Hands, actions []action.Action, patience time.Duration) (failed int) {
+// has elapsed. Remaining flights continue during the next passes, but request machines only for
+// nodes that the newest plan needs. It returns the number of actions that failed since its last call.
+func (f *Flights) Apply(ctx context.Context, h Hands, actions []action.Action, needed map[string]bool, patience time.Duration) (failed int) {
+	f.needed.Store(&needed)
+	h.needs = func(node string) bool { return (*f.needed.Load())[node] }
 	for _, q := range f.begin(actions) {
 		go func() {
 			f.failed.Add(int64(h.Work(ctx, q.actions)))
@@ -61,13 +65,7 @@ func (f *Flights) begin(actions []action.Action) (begun []*flight) {
 			q = &flight{ended: make(chan struct{})}
 			queues[a.Queue()], order = q, append(order, a.Queue())
 		}
-		q.actions = append(q.actions, a)
-		switch a := a.(type) {
-		case action.CreateRequest:
-			q.asks = append(q.asks, a.Spec.Instances...)
-		case action.BulkInsert:
-			q.asks = append(q.asks, a.Spec.Instances...)
-		}
+		q.actions, q.asks = append(q.actions, a), append(q.asks, requestedBy(a)...)
 	}
 	if f.queues == nil {
 		f.queues = map[string]*flight{}
@@ -83,6 +81,17 @@ func (f *Flights) begin(actions []action.Action) (begun []*flight) {
 		f.queues[name], begun = q, append(begun, q)
 	}
 	return begun
+}
+
+// requestedBy returns the nodes that an action requests machines for.
+func requestedBy(a action.Action) []string {
+	switch a := a.(type) {
+	case action.CreateRequest:
+		return a.Spec.Instances
+	case action.BulkInsert:
+		return a.Spec.Instances
+	}
+	return nil
 }
 
 // Forget drops the flights that have ended. A pass that starts to look now sees their results.

@@ -76,12 +76,17 @@ type Hands struct {
 	// Did is called when an action has ended; nil: nobody asks.
 	Did func(a action.Action, begun time.Time, took time.Duration, err error)
 
+	// needs reports whether the newest plan still requests, or waits for, a machine for the node; nil:
+	// every request is sent.
+	needs func(node string) bool
+
 	// More executes actions that passes never plan; nil if such actions cannot occur.
 	More func(context.Context, action.Action) error
 }
 
 // Work executes the actions of one queue in order. It skips actions with a retry that is not due
-// yet, and actions that depend on a skipped or failed action. If an action fails after Limit,
+// yet, actions that depend on a skipped or failed action, and requests for machines that are no
+// longer needed: their job may have been cancelled while the earlier actions took their time. If an action fails after Limit,
 // the whole queue ends: the cause is then more likely a hang than a rejection. It returns the
 // number of undone actions, not counting retries that are not due.
 func (h Hands) Work(ctx context.Context, actions []action.Action) (failed int) {
@@ -94,6 +99,10 @@ func (h Hands) Work(ctx context.Context, actions []action.Action) (failed int) {
 		}
 		if slices.ContainsFunc(left, func(undone action.Action) bool { return action.Needs(a, undone) }) {
 			left, failed = append(left, a), failed+1
+			continue
+		}
+		if h.isNeedless(a) {
+			h.Log.Info("request not sent", zap.String("action", a.String()), zap.String("why", "its reason has gone"))
 			continue
 		}
 		begun := h.Now()
@@ -117,6 +126,11 @@ func (h Hands) Work(ctx context.Context, actions []action.Action) (failed int) {
 		}
 	}
 	return failed
+}
+
+// isNeedless reports whether the action requests a machine that the newest plan does not need.
+func (h Hands) isNeedless(a action.Action) bool {
+	return h.needs != nil && slices.ContainsFunc(requestedBy(a), func(node string) bool { return !h.needs(node) })
 }
 
 // Do executes one action. Creating something that exists and deleting something that does not

@@ -14,20 +14,29 @@ import (
 // its machines were up. The reason may have disappeared by then.
 const lateRest = 5 * time.Minute
 
-// refusals is how many times in a row slurmctld rejects a reservation for a job before slurmflex
-// requests no machines for the job for some minutes. A single rejection may be due to a job that
-// started between a pass and its action.
+// refusals is how many times in a row slurmctld rejects a reservation for a job, or that the job
+// uses it, before slurmflex requests no machines for the job for some minutes. A single rejection
+// may be due to a job that started between a pass and its action.
 const refusals = 3
 
-// noteRefusal lets a job wait if slurmctld has rejected its reservation that many times in a row.
-// Otherwise the job would keep the nodes from other jobs, and its owner could not read why it waits.
+// noteRefusal lets a job wait if slurmctld has rejected its reservation, or that the job uses it,
+// that many times in a row. Otherwise the job would keep the nodes from other jobs, and its owner
+// could not read why it waits.
 func (h Hands) noteRefusal(a action.Action, err error, times int) {
-	r, creates := a.(action.CreateReservation)
-	if !creates || r.Job == 0 || times < refusals || errors.Is(err, slurm.ErrUserUnknown) {
+	refusal, ok := errors.AsType[refusal](err)
+	if !ok || refusal.Answer() == "" || times < refusals || errors.Is(err, slurm.ErrUserUnknown) {
 		return
 	}
-	if refusal, ok := errors.AsType[refusal](err); ok && refusal.Answer() != "" {
-		h.Memory.Late.Note(r.Job, scene.Late{Until: h.Now().Add(lateRest), Refused: refusal.Answer()})
+	late := scene.Late{Until: h.Now().Add(lateRest), Refused: refusal.Answer()}
+	switch a := a.(type) {
+	case action.CreateReservation:
+		if a.Job != 0 {
+			h.Memory.Late.Note(a.Job, late)
+		}
+	case action.UseReservation:
+		if late.Unusable = true; !a.Leave {
+			h.Memory.Late.Note(a.Job, late)
+		}
 	}
 }
 

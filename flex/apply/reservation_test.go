@@ -63,6 +63,8 @@ type busy struct {
 
 func (b busy) CreateReservation(context.Context, slurm.ReservationSpec) error { return b.answer }
 
+func (b busy) SetReservationOf(context.Context, string, string) error { return b.answer }
+
 // The name of a door has the time of its pass.
 func TestReservationThatIsRefusedAgainAndAgainDelaysTheJob(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
@@ -83,4 +85,30 @@ func TestReservationThatIsRefusedAgainAndAgainDelaysTheJob(t *testing.T) {
 		work(8)
 	}
 	assert.NotContains(t, h.Memory.Late.Matter(now), uint32(8), "slurmctld may be restarting")
+}
+
+// J4: each pass may make a new door, whose name has the time of the pass.
+func TestJobThatIsRefusedItsReservationAgainAndAgainIsDelayed(t *testing.T) {
+	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	h := Hands{Slurm: busy{answer: "any text"}, Memory: &memory.Memory{}, Log: zap.NewNop(), Now: func() time.Time { return now }}
+	work := func(address string, leave bool) map[uint32]scene.Late {
+		h.Work(t.Context(), []action.Action{action.UseReservation{
+			OfReservation: action.OfReservation{Name: memo.DoorReservation("alpha", "7", now)}, Job: 7, Address: address, Leave: leave,
+		}})
+		now = now.Add(10 * time.Second)
+		return h.Memory.Late.Matter(now)
+	}
+	for _, task := range []string{"7_0", "7_1", "7_2"} {
+		assert.Empty(t, work(task, false), "each task once")
+	}
+	assert.Empty(t, work("7_0", false))
+	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Refused: "any text", Unusable: true}}, work("7_0", false))
+	h.Memory = &memory.Memory{}
+	for range 9 {
+		assert.Empty(t, work("7", true), "a job that is to leave its reservation has one")
+	}
+	h.Slurm = busy{}
+	for range 9 {
+		assert.Empty(t, work("7", false), "slurmctld may be restarting")
+	}
 }

@@ -61,6 +61,8 @@ func changed(a action.Action) string {
 	switch a := a.(type) {
 	case action.SetNodes:
 		what += " " + a.State
+	case action.UseReservation:
+		what = fmt.Sprintf("%s %t", a.Address, a.Leave)
 	case action.CreateReservation:
 		what = fmt.Sprintf("%t %s", a.Maint, a.User)
 	}

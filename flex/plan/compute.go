@@ -19,6 +19,10 @@ import (
 type Plan struct {
 	Actions []action.Action
 
+	// Needed are the nodes whose machines may be requested; see rules.Needed. A request that an
+	// earlier plan contains is not sent if it is for any other node.
+	Needed map[string]bool
+
 	// Expect lists what will change soon without an action of ours, so that the next pass runs in
 	// seconds, not in minutes. It does not include requests that wait for capacity.
 	Expect []string
@@ -76,6 +80,7 @@ func compute(s *scene.Scene) Plan {
 	}
 	d.notify(w, verdicts)
 	d.report(report.MachineProblems(s, d.plan.Losses))
+	d.plan.Needed = rules.Needed(w, verdicts)
 	d.plan.Waits, d.plan.Held, d.plan.Asked, d.plan.Crowded = report.Waits(w, verdicts), w.Handed.Held, rules.AskedOf(w), w.Handed.Crowded
 	return d.plan
 }

@@ -393,6 +393,7 @@ func TestSecondDoorHandsItsNamesToAFirstDoor(t *testing.T) {
 	_, eu := w.waits(time.Minute)
 	w.submit(6, "eu")
 	assert.Equal(t, "delete reservation EU", w.reservations(eu, "EU"))
+	assert.Equal(t, scenetest.Names("alpha-us-[0-1]"), requested(plan.Compute(w.Scene())))
 	w.made("eu", "IDLE+CLOUD+POWERED_DOWN")
 	assert.NotContains(t, w.reservations(eu, "EU"), "delete", "its machines exist")
 	w.Snap.Unseen[scenetest.US], w.Snap.Instances = assert.AnError, nil

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
@@ -72,10 +73,7 @@ func (w *world) awaitMachines() (waiting []slurm.Job) {
 		}) {
 			continue
 		}
-		j.State, j.Priority = slurm.JobConfiguring, max(j.Priority, 1)
-		if p, known := w.cfg.Partition(j.Partition); !known || slices.ContainsFunc(j.Nodes, func(name string) bool { return !slices.Contains(p.NodeSets, w.cfg.FlexSetOf(name).Name) }) {
-			j.Partition = "train"
-		}
+		j.State, j.Priority, j.Partition = slurm.JobConfiguring, max(j.Priority, 1), w.partitionOf(j.Nodes[0])
 		if j.Start.IsZero() {
 			j.Start = noon.Add(-10 * time.Minute)
 		}
@@ -86,6 +84,13 @@ func (w *world) awaitMachines() (waiting []slurm.Job) {
 		waiting = append(waiting, j)
 	}
 	return waiting
+}
+
+// partitionOf returns the name of a partition that has the node.
+func (w *world) partitionOf(node string) string {
+	set := w.cfg.FlexSetOf(node).Name
+	at := slices.IndexFunc(w.cfg.Partitions, func(p config.Partition) bool { return slices.Contains(p.NodeSets, set) })
+	return w.cfg.Partitions[at].Name
 }
 
 // waitPending makes these jobs wait pending behind doors over their nodes.

@@ -11,8 +11,8 @@ import (
 
 // all returns the defects that test/README.md must list, in order. The incumbent's 30 have no
 // letter. Trials of slurmflex found the others: in Slurm's answers (A), in Compute's (B), by
-// users (C), and in the trials of November 24 (D to U). Open findings of November 24 are not
-// listed.
+// users (C), in the trials of November 24 (D to H and U) and in those of November 28 (J and K). Open
+// findings are not listed.
 func all() []string {
 	var names []string
 	for _, s := range []struct {
@@ -37,7 +37,7 @@ func all() []string {
 //     slurmdbd's own words) and E8 (test/e2e).
 //   - E9 is open: docs/dev/performance.md has the figures.
 //   - H1, H2, H4, H7 to H9 and H11 to H14 concern only documents, alerts and the Debian package.
-const later = "D1 D3 D4 D5 D6 D8 D9 D10 D11 D12 D13 E1 E2 E3 E4 E10 G1 G2 G3 G4 G5 G6 G7 H5 H6 H10 U1 U2 U3 U4 U5 U6 U7 U8 U9 U10 U13 U14 U15 U16 J5 K14"
+const later = "D1 D3 D4 D5 D6 D8 D9 D10 D11 D12 D13 E1 E2 E3 E4 E10 G1 G2 G3 G4 G5 G6 G7 H5 H6 H10 U1 U2 U3 U4 U5 U6 U7 U8 U9 U10 U13 U14 U15 U16 J4 J5 K1 K14"
 
 // defect is a defect, described by the correct behaviour.
 type defect struct {

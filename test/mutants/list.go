@@ -673,4 +673,42 @@ var mutants = []mutant{
 		"addresses := o.hiddenTasks(snap.Jobs)", "var addresses []string",
 		[]string{"flex", "flex/observe"},
 	},
+	{
+		"machines are requested for a job that uses no door", "flex/plan/rules/door.go",
+		"case !d.Named() && ", "case false && !d.Named() && ", planner,
+	},
+	{
+		"machines are requested before Slurm has looked at the job again", "flex/plan/rules/door.go",
+		"case d.Job.Reason == \"None\" && ", "case false && ", planner,
+	},
+	{
+		"machines are requested behind a door that ends", "flex/plan/rules/door.go",
+		"case stage != demand.DoorBooting:", "case stage == demand.DoorUnsure:", planner,
+	},
+	{
+		"machines are requested for a job that gets another's machines", "flex/plan/rules/door.go",
+		"case w.Handed.Inherits(d.Job) || ", "case ", planner,
+	},
+	{
+		"machines are requested behind a second door that ends for another job", "flex/plan/rules/door.go",
+		" || slices.Contains(w.Handed.Ends, d):", ":", planner,
+	},
+	{
+		"a job whose reservation is refused keeps it", "flex/plan/demand/stage.go",
+		"case lateOf(s, d.Job).Unusable && ", "case false && ", planner,
+	},
+	{
+		"refusals of a reservation's use are not counted", "flex/apply/reservation.go",
+		"late.Unusable = true; !a.Leave {", "late.Unusable = true; false {",
+		[]string{"flex/apply"},
+	},
+	{
+		"refusals of a reservation's use count for each reservation alone", "flex/memory/retries.go",
+		"what = fmt.Sprintf(\"%s %t\", a.Address, a.Leave)", "_ = a",
+		[]string{"flex/apply"},
+	},
+	{
+		"a request whose reason has gone is sent", "flex/apply/hands.go",
+		"return h.needs != nil && ", "return false && ", passes,
+	},
 }

@@ -211,6 +211,8 @@ func lateWaits(s *scene.Scene) (held []Wait) {
 			switch {
 			case late.Unknown:
 				why = "slurmctld makes no reservation for its user: submit the job as a user whom the controller knows"
+			case late.Unusable:
+				why = fmt.Sprintf("slurmctld does not let it use the nodes that are reserved for it (%s): submit the job as a user whom the controller knows, or ask an admin", late.Refused)
 			case late.Refused != "":
 				why = fmt.Sprintf("slurmctld refuses to reserve nodes for it (%s): ask an admin", late.Refused)
 			}

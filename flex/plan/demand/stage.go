@@ -35,6 +35,8 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorUnsure, ""
 	case d.Job == nil:
 		return DoorEnded, "its job has left the queue"
+	case lateOf(s, d.Job).Unusable && isLate(s, d.Job) && d.Job.State.Waits() && d.Job.Reservation == "" && !d.Named():
+		return DoorEnded, "slurmctld does not let its job use it"
 	case d.Cold && d.Job.State.Waits() && (d.Job.Priority > 0 || d.Job.Reason == "BadConstraints"):
 		if s.IsOld(d.Start, lateAfter) || d.Job.Priority == 0 {
 			return DoorLate, fmt.Sprintf("its job has not started on any of these nodes: %s", d.Job.Reason)

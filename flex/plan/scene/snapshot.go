@@ -177,7 +177,8 @@ type Late struct {
 	// Slurmctld makes no reservation for the job's user; the job got no machines.
 	Unknown bool
 	// Slurm's answer, if it has refused the job's reservation several times; the job got no machines.
-	Refused string
+	Refused  string
+	Unusable bool // the reservation was made, and slurmctld refused that the job uses it
 }
 
 // JobLimits holds how long a job's owner is willing to wait. Each field may be zero.

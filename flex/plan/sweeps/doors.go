@@ -187,7 +187,7 @@ func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			users = []string{want.Address}
 		}
 		for _, user := range users {
-			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: want.Job.ID, Address: user, Leave: false, Why: why})
+			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: cmp.Or(want.Job.HetID, want.Job.ID), Address: user, Leave: false, Why: why})
 		}
 		s.Expect = append(s.Expect, "job "+want.Address+" to have a door")
 	}

@@ -1,0 +1,140 @@
+package plan_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// made makes the door of job 7 that long ago.
+func (w waitingPending) made(ago time.Duration) {
+	w.door().Name = memo.DoorReservation("alpha", "7", noon.Add(-ago))
+	w.job().Reservation = w.door().Name
+}
+
+func TestMachinesAreRequestedOnceSlurmHasSeenTheJobUseItsDoor(t *testing.T) {
+	for name, test := range map[string]struct {
+		given    func(w waitingPending)
+		requests bool
+	}{
+		"it waits for its door":       {func(waitingPending) {}, true},
+		"it uses no door":             {func(w waitingPending) { w.job().Reservation = "" }, false},
+		"Slurm has not looked at it":  {func(w waitingPending) { w.job().Reason = "None" }, false},
+		"nor for a minute":            {func(w waitingPending) { w.made(time.Minute); w.job().Reason = "None" }, true},
+		"it waits for another job":    {func(w waitingPending) { w.job().Reason = "Dependency" }, false},
+		"it waits for a time":         {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(time.Hour) }, false},
+		"it starts soon":              {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(2*time.Minute) }, true},
+		"a node is drained":           {func(w waitingPending) { w.Nodes("alpha-a3-1", "IDLE+CLOUD+DRAIN+POWERED_DOWN") }, false},
+		"its number of nodes changed": {func(w waitingPending) { w.job().NodeCount = 1 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWaitingPending()
+			w.made(30 * time.Second)
+			test.given(w)
+			p := plan.Compute(w.Scene())
+			assert.Equal(t, test.requests, len(requested(p)) > 0)
+			assert.Equal(t, test.requests, p.Needed["alpha-a3-0"], "a request that is still to be sent")
+			assert.NotEmpty(t, p.Expect)
+		})
+	}
+}
+
+// requested returns the nodes that a plan buys machines for.
+func requested(p plan.Plan) (nodes []string) {
+	for _, a := range p.Actions {
+		switch a := a.(type) {
+		case action.CreateRequest:
+			nodes = append(nodes, a.Spec.Instances...)
+		case action.BulkInsert:
+			nodes = append(nodes, a.Spec.Instances...)
+		}
+	}
+	return nodes
+}
+
+func TestRequestUnderWayIsNeededOnlyWhileItsJobLacksNodes(t *testing.T) {
+	w := newWaitingPending()
+	w.Snap.Asking = map[string]bool{"alpha-a3-0": true, "alpha-a3-1": true}
+	p := plan.Compute(w.Scene())
+	assert.Empty(t, requested(p))
+	assert.True(t, p.Needed["alpha-a3-0"] && p.Needed["alpha-a3-1"])
+	w.job().Reason = "Dependency"
+	assert.Empty(t, plan.Compute(w.Scene()).Needed)
+}
+
+func TestJobThatGetsTheMachinesOfAnotherBuysNone(t *testing.T) {
+	w := newWaitingPending()
+	w.next()
+	w.Snap.Groups = nil
+	assert.Contains(t, requested(plan.Compute(w.Scene())), "alpha-a3-2")
+	w.up("alpha-a3-[0-1]")
+	w.job().Priority, w.job().Reason = 0, "JobHeldUser"
+	assert.Contains(t, w.done(), "have job 8 use reservation NEW8")
+	assert.Empty(t, requested(plan.Compute(w.Scene())))
+}
+
+// J4: on 22.05, a job whose user the controller cannot look up uses no reservation.
+func TestJobThatMayNotUseItsDoorLosesItAndBuysNothing(t *testing.T) {
+	w := newWaitingPending()
+	w.job().Reservation, w.job().User = "", "nobody"
+	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(time.Minute), Refused: "Access denied to requested reservation for job 7", Unusable: true}}
+	assert.Equal(t, "delete reservation DOOR", w.inSlurm())
+	p := plan.Compute(w.Scene())
+	assert.Empty(t, requested(p))
+	assert.Equal(t, "slurmctld does not let it use the nodes that are reserved for it (Access denied to requested reservation for job 7): "+
+		"submit the job as a user whom the controller knows, or ask an admin", p.Held[0].Obstacle)
+	w.job().Reservation = w.door().Name
+	assert.Empty(t, w.inSlurm(), "it uses the door after all")
+}
+
+// A door ends, or its job uses no door yet, for whatever reason.
+func TestPlanBuysNothingForADoorThatItEndsOrThatNoJobUses(t *testing.T) {
+	bought := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		w.Reservations = nil
+		w.waitPending(w.awaitMachines())
+		for _, j := range inOrder(w.jobs) {
+			if j.Reservation == "" {
+				continue
+			}
+			if rapid.Bool().Draw(t, "unused") {
+				j.Reservation = ""
+			}
+			j.Reason = rapid.SampledFrom([]string{"Reservation", "Reservation", "None", "BeginTime", "Dependency", "Resources"}).Draw(t, "reason")
+			j.Start = noon.Add(time.Duration(rapid.IntRange(0, 10).Draw(t, "begin")) * time.Minute)
+			j.NodeCount += rapid.IntRange(0, 3).Draw(t, "more") / 3
+			w.jobs[j.ID] = j
+		}
+		p := plan.Compute(scene.Of(w.cfg, w.snapshot()))
+		ends := map[string]bool{}
+		for _, a := range p.Actions {
+			if a, deletes := a.(action.DeleteReservation); deletes {
+				ends[a.Name] = true
+			}
+		}
+		for _, r := range w.Reservations {
+			used := slices.ContainsFunc(inOrder(w.jobs), func(j slurm.Job) bool { return j.Reservation == r.Name })
+			for _, name := range requested(p) {
+				switch {
+				case !slices.Contains(r.Nodes, name):
+				case ends[r.Name] || !used:
+					t.Fatalf("%s is requested behind %s (used: %t)\n%s", name, r.Name, used, strings.Join(p.Expect, "\n"))
+				default:
+					bought++
+				}
+			}
+		}
+	})
+	assert.NotZero(t, bought)
+}

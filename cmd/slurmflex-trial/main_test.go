@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -74,7 +75,7 @@ func start(t *testing.T, unread bool, shell ...string) (p *process, goOn func())
 	t.Cleanup(goOn)
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, configText, server.URL), 0o600))
-	args := append(shell, os.Args[0], "--config", config, "--nodeset", "a3", "--yes")
+	args := slices.Concat(shell, []string{os.Args[0], "--config", config, "--nodeset", "a3", "--yes"})
 	p.Cmd = exec.CommandContext(t.Context(), args[0], args[1:]...)
 	p.Env = []string{beProgram}
 	p.Stdout, p.Stderr = &p.stdout, &p.stderr

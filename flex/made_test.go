@@ -86,7 +86,7 @@ func TestListedInstancesWithoutCapacityChangeNothing(t *testing.T) {
 func TestUnlistedInstancesAreNotInsertedTwice(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: 30 * time.Second}))
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second}))
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		w.passes(20, 2*time.Second)
 		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
@@ -103,7 +103,7 @@ func TestInstancesOmittedFromAListAreNotInsertedTwice(t *testing.T) {
 		w.passes(4, 2*time.Second)
 		require.Len(t, w.cloud.State().Instances, 2)
 		time.Sleep(130 * time.Second)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Omitted: "alpha-a3-1"}))
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Omitted: "alpha-a3-1"}))
 		w.passes(10, 2*time.Second)
 		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
 	}, func(o *fakegce.Options) { o.BootTime = 5 * time.Minute })
@@ -127,7 +127,7 @@ func TestSlowBulkInsertIsNotRepeatedByTheSameProcess(t *testing.T) {
 				inWorld(t, func(t *testing.T, w *world) {
 					w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
 					w.slurm.cfg.NodeSets[0].Zones = []string{"us-central1-a", "us-central1-b"}
-					require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: 30 * time.Second}))
+					require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second}))
 					begin(w)
 					defer w.daemon(nil)()
 					time.Sleep(2*takes + 3*time.Minute)
@@ -168,7 +168,7 @@ func TestNextProcessRepeatsNoInsertThatFollowedAPassingFailure(t *testing.T) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
 			Method: "*.bulkInsert", Times: 2, OperationError: &fakegce.Problem{Code: "RESOURCE_NOT_READY", Message: "try again"},
 		}))
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: 30 * time.Second}))
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second}))
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].Start = time.Now()
 		for len(w.cloud.State().Instances) == 0 {

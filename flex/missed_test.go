@@ -43,7 +43,7 @@ func TestUnreadListsSetNoNodeDown(t *testing.T) {
 		w.mustPass(t.Context())
 		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
 		w.mustPass(t.Context())
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Status: 403}))
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Status: 403}))
 		for range 3 {
 			w.mustPass(t.Context())
 		}

@@ -372,9 +372,7 @@ func TestJobIsSignalledOnceAlthoughASyncSignalledIt(t *testing.T) {
 func TestJobIsWarnedAndRequeuedAlthoughItsRegionIsUnread(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.outlives(slurm.JobRecord{Batch: true, Requeue: true, Comment: "slurmflex:signal"})
-		for _, method := range []string{"instances.aggregatedList", "instances.list"} {
-			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, Status: http.StatusServiceUnavailable, Times: 100_000}))
-		}
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Status: http.StatusServiceUnavailable, Times: 100_000}))
 		w.passes(26, 30*time.Second)
 		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
 		assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)

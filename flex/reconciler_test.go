@@ -69,7 +69,7 @@ func TestAPass(t *testing.T) {
 		"no observation covers an unread region": func(t *testing.T, w *world) {
 			w.running(1, "shared", "alpha-one-0,alpha-a3-0")
 			for _, fault := range []fakegce.Fault{
-				{Method: "instances.aggregatedList", Unreachable: []string{europe}},
+				{Method: "instances.list", Unreachable: []string{europe}},
 				{Method: "regionInstanceGroupManagers.list", Object: "/europe-west4/", Status: http.StatusForbidden},
 			} {
 				require.NoError(t, w.cloud.AddFault(fault))
@@ -229,43 +229,35 @@ func TestCopyOfAMachineIsReportedAndNeverDeleted(t *testing.T) {
 	})
 }
 
-// E1: one dead zone may make the whole list of instances fail.
+// E1: a dead zone may hold machines of its own region only.
 func TestDeadZoneStopsNoOtherRegion(t *testing.T) {
-	for name, switches := range map[string]fakegce.Switches{
-		"partial success":            {},
-		"partial success is refused": {RefusePartialSuccess: true},
-		"a warning about all":        {WarnOfAll: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				w.running(1, "shared", "alpha-one-0")
-				w.running(2, "shared", "alpha-one-1")
-				before := w.owned()
-				w.slurm.cancel(1) // leaves a machine to delete
-				w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERED_DOWN")
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "shared", "alpha-one-0")
+		w.running(2, "shared", "alpha-one-1")
+		before := w.owned()
+		w.slurm.cancel(1) // leaves a machine to delete
+		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERED_DOWN")
 
-				w.cloud.SetZoneDead("europe-west4-b", true)
-				w.cloud.ResetCalls()
-				w.slurm.submit(3, "shared", "alpha-one-2") // needs a new group
-				w.slurm.submit(4, "train", "alpha-a3-0")
-				stop := w.daemon(nil)
-				time.Sleep(time.Hour)
-				stop()
-				assert.Contains(t, w.owned(), "instance alpha-a3-0 of alpha-a3-job-4: RUNNING")
-				assert.Subset(t, w.owned(), before)
-				for _, c := range w.cloud.Calls() {
-					assert.False(t, c.Verb != http.MethodGet && strings.Contains(c.Path, europe), "%s %s", c.Verb, c.Path)
-				}
-				assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "alpha-one-1", "no machine is taken for lost")
+		w.cloud.SetZoneDead("europe-west4-b", true)
+		w.cloud.ResetCalls()
+		w.slurm.submit(3, "shared", "alpha-one-2") // needs a new group
+		w.slurm.submit(4, "train", "alpha-a3-0")
+		stop := w.daemon(nil)
+		time.Sleep(time.Hour)
+		stop()
+		assert.Contains(t, w.owned(), "instance alpha-a3-0 of alpha-a3-job-4: RUNNING")
+		assert.Subset(t, w.owned(), before)
+		for _, c := range w.cloud.Calls() {
+			assert.False(t, c.Verb != http.MethodGet && strings.Contains(c.Path, europe), "%s %s", c.Verb, c.Path)
+		}
+		assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "alpha-one-1", "no machine is taken for lost")
 
-				w.cloud.SetZoneDead("europe-west4-b", false)
-				time.Sleep(10 * time.Minute)
-				w.settle()
-				assert.NotContains(t, strings.Join(w.owned(), "\n"), "alpha-one-0")
-				assert.Contains(t, strings.Join(w.owned(), "\n"), "alpha-one-2")
-			}, func(o *fakegce.Options) { o.Switches = switches })
-		})
-	}
+		w.cloud.SetZoneDead("europe-west4-b", false)
+		time.Sleep(10 * time.Minute)
+		w.settle()
+		assert.NotContains(t, strings.Join(w.owned(), "\n"), "alpha-one-0")
+		assert.Contains(t, strings.Join(w.owned(), "\n"), "alpha-one-2")
+	})
 }
 
 // A zone without nodesets and groups cannot contain machines of the cluster.
@@ -280,40 +272,36 @@ func TestDeadZoneWithoutNodesetsStopsNothing(t *testing.T) {
 // E1: a zone that is no longer configured may contain a machine without a group, and may be dead
 // when the process starts.
 func TestMachineInADeadUnconfiguredZoneIsNotLost(t *testing.T) {
-	for name, switches := range map[string]fakegce.Switches{"partial success": {}, "partial success is refused": {RefusePartialSuccess: true}} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				set := w.slurm.cfg.NodeSets[0]
-				set.Flex.UseBulkInsert = true
-				w.running(1, "train", "alpha-a3-0")
-				before, queued := w.slurm.updated(), w.slurm.queue()
-				set.Zones = []string{"us-central1-b"}
-				w.cloud.SetZoneDead("us-central1-a", true)
-				w.begin() // a new process without memory
-				w.passes(5, time.Minute)
-				s, _, err := w.Look(t.Context())
-				require.NoError(t, err)
-				require.Error(t, s.Seen.Unseen[us])
-				assert.Equal(t, before, w.slurm.updated(), "its node stays up")
-				assert.Equal(t, queued, w.slurm.queue())
+	inWorld(t, func(t *testing.T, w *world) {
+		set := w.slurm.cfg.NodeSets[0]
+		set.Flex.UseBulkInsert = true
+		w.running(1, "train", "alpha-a3-0")
+		before, queued := w.slurm.updated(), w.slurm.queue()
+		set.Zones = []string{"us-central1-b"}
+		w.cloud.SetZoneDead("us-central1-a", true)
+		w.begin() // a new process without memory
+		w.passes(5, time.Minute)
+		s, _, err := w.Look(t.Context())
+		require.NoError(t, err)
+		require.Error(t, s.Seen.Unseen[us])
+		assert.Equal(t, before, w.slurm.updated(), "its node stays up")
+		assert.Equal(t, queued, w.slurm.queue())
 
-				w.cloud.SetZoneDead("us-central1-a", false)
-				time.Sleep(10 * time.Minute)
-				w.passes(2, time.Minute)
-				w.cloud.SetZoneDead("us-central1-f", true)
-				s, _, err = w.Look(t.Context())
-				require.NoError(t, err)
-				assert.Empty(t, s.Seen.Unseen, "no machine is missing")
-			}, func(o *fakegce.Options) { o.Switches = switches })
-		})
-	}
+		w.cloud.SetZoneDead("us-central1-a", false)
+		time.Sleep(10 * time.Minute)
+		w.passes(2, time.Minute)
+		w.cloud.SetZoneDead("us-central1-f", true)
+		s, _, err = w.Look(t.Context())
+		require.NoError(t, err)
+		assert.Empty(t, s.Seen.Unseen, "no machine is missing")
+	})
 }
 
 func TestUnreadRegionIsLeftUnchanged(t *testing.T) {
 	unreadable := map[string]fakegce.Fault{
 		"groups":    {Method: "regionInstanceGroupManagers.list", Object: "/europe-west4/", Status: http.StatusForbidden},
 		"requests":  {Method: "regionInstanceGroupManagerResizeRequests.list", Object: "/europe-west4/", Status: http.StatusForbidden},
-		"instances": {Method: "instances.aggregatedList", Unreachable: []string{europe}},
+		"instances": {Method: "instances.list", Unreachable: []string{europe}},
 	}
 	eachInWorld(t, unreadable, func(t *testing.T, w *world, fault fakegce.Fault) {
 		w.running(1, "shared", "alpha-one-0")

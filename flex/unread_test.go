@@ -125,7 +125,7 @@ func TestMachinesOfAnOldRequestAreNotRequestedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.waiting(1, "train", "alpha-a3-[0-1]")
 		time.Sleep(time.Hour)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: time.Minute}))
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Lag: time.Minute}))
 		w.mustPass(t.Context())
 		w.cloud.SetCapacity("", "", -1)
 		w.passes(30, 2*time.Second)

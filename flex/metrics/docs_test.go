@@ -19,7 +19,7 @@ import (
 func rows(t *testing.T) (rows []string, names map[string]bool) {
 	t.Helper()
 	w := busy(t)
-	w.Called("instances.aggregatedList", 200, 0)
+	w.Called("instances.list", 200, 0)
 	w.Ran("scontrol update", 0, nil)
 	w.Leased(lease("physics"), true)
 	w.pass(0)

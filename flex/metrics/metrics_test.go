@@ -140,16 +140,16 @@ func TestWaitForQuotaIsAFailureWhileItLasts(t *testing.T) {
 
 func TestCallsAndCommandsAreCountedAndTimed(t *testing.T) {
 	w := newWorld(t)
-	w.Called("instances.aggregatedList", 200, 300*time.Millisecond)
-	w.Called("instances.aggregatedList", 0, 30*time.Second)
+	w.Called("instances.list", 200, 300*time.Millisecond)
+	w.Called("instances.list", 0, 30*time.Second)
 	w.Ran("scontrol update", 40*time.Millisecond, nil)
 	w.Ran("scontrol update", 10*time.Millisecond, errors.New("Invalid node name specified"))
-	w.has(`slurmflex_api_calls_total{code="200",method="instances.aggregatedList"} 1
-slurmflex_api_calls_total{code="none",method="instances.aggregatedList"} 1
+	w.has(`slurmflex_api_calls_total{code="200",method="instances.list"} 1
+slurmflex_api_calls_total{code="none",method="instances.list"} 1
 slurmflex_slurm_commands_total{command="scontrol update",outcome="done"} 1
 slurmflex_slurm_commands_total{command="scontrol update",outcome="failed"} 1
 `, "slurmflex_api_calls_total", "slurmflex_slurm_commands_total")
-	assert.InDelta(t, 30.3, w.value("slurmflex_api_call_duration_seconds", "instances.aggregatedList"), 1e-9)
+	assert.InDelta(t, 30.3, w.value("slurmflex_api_call_duration_seconds", "instances.list"), 1e-9)
 	assert.InDelta(t, 0.05, w.value("slurmflex_slurm_command_duration_seconds", "scontrol update"), 1e-9)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 	"time"
 
@@ -139,22 +138,6 @@ func locations(all, wanted []string) map[string]*computepb.LocationPolicyLocatio
 		m["zones/"+zone] = &computepb.LocationPolicyLocation{Preference: proto.String("ALLOW")}
 	}
 	return m
-}
-
-// zonesOf reads the names of a region's zones.
-func (c *Client) zonesOf(ctx context.Context, name string) ([]string, error) {
-	var r region
-	if err := c.get(calling(ctx, "regions.get"), c.within("regions", name), &r); err != nil {
-		return nil, err
-	}
-	if len(r.Zones) == 0 {
-		return nil, errors.New("a region without zones")
-	}
-	zones := make([]string, len(r.Zones))
-	for i, link := range r.Zones {
-		zones[i] = path.Base(link)
-	}
-	return zones, nil
 }
 
 // bulkObject returns the instances and the location of a bulk insert, for error messages.

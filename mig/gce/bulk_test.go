@@ -37,7 +37,7 @@ func TestRegionalBulkInsertDeniesOtherZones(t *testing.T) {
 	api := answers(ok(regionJSON), ok(done))
 	require.NoError(t, clientOf(t, inMemory{api}).BulkInsert(t.Context(), testBulk("us-central1-a", "us-central1-b")))
 	require.Len(t, api.calls, 2)
-	assert.Equal(t, call{"GET", regionPath, "", ""}, api.calls[0])
+	assert.Equal(t, call{"GET", regionPath, "alt=json&prettyPrint=false", ""}, api.calls[0])
 	assert.Equal(t, "/compute/v1/projects/p/"+bulkPath, api.calls[1].path)
 	var sent struct{ LocationPolicy json.RawMessage }
 	require.NoError(t, json.Unmarshal([]byte(api.calls[1].body), &sent))

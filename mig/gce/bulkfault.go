@@ -2,15 +2,16 @@ package gce
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"path"
 	"slices"
 
+	rest "google.golang.org/api/compute/v1"
+
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 )
 
 // shortfall returns an error if a bulk insert ended without one, but by its own count created fewer
@@ -52,17 +53,20 @@ func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fa
 		return nil
 	}
 	parts := make(map[string][]*computepb.Operation) // by scope, such as zones/us-central1-a
-	query := url.Values{"filter": {fmt.Sprintf("operationGroupId = %q", bulk.GetOperationGroupId())}}
-	err := c.readAggregated(calling(ctx, "globalOperations.aggregatedList"), "operations", query, func(s *stream) error {
-		return s.members(func(scope string) error {
-			var list computepb.OperationsScopedList
-			if err := understand(s.next(), &list); err != nil {
-				return err
+	call := c.rest().GlobalOperations.AggregatedList(c.project).Filter(fmt.Sprintf("operationGroupId = %q", bulk.GetOperationGroupId())).MaxResults(pageSize)
+	var all pages
+	err := call.Pages(calling(ctx, "globalOperations.aggregatedList"), func(l *rest.OperationAggregatedList) error {
+		for scope, list := range l.Items {
+			for _, one := range list.Operations {
+				op, err := operationOf(one)
+				if err != nil {
+					return err
+				}
+				parts[scope] = append(parts[scope], op)
 			}
-			parts[scope] = append(parts[scope], list.GetOperations()...)
-			return nil
-		})
-	}, nil)
+		}
+		return all.add(page{kind: l.Kind, next: l.NextPageToken})
+	})
 	if err != nil {
 		return nil
 	}
@@ -73,9 +77,14 @@ func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fa
 	return faults
 }
 
-// understand unmarshals a protobuf message of Google's from JSON.
-func understand(text []byte, m proto.Message) error {
-	return notUnderstood((protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, m))
+// operationOf returns an operation of the REST API in the type of the client that acts.
+func operationOf(op *rest.Operation) (*computepb.Operation, error) {
+	text, err := json.Marshal(op)
+	if err != nil {
+		return nil, err
+	}
+	same := new(computepb.Operation)
+	return same, (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, same)
 }
 
 // distinctFaults returns the faults of a zone's operations, one per code.

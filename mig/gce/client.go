@@ -19,6 +19,7 @@ import (
 
 	compute "cloud.google.com/go/compute/apiv1"
 	"go.uber.org/zap"
+	rest "google.golang.org/api/compute/v1"
 	"google.golang.org/api/option"
 )
 
@@ -57,7 +58,7 @@ type Options struct {
 	Log *zap.Logger // one line per call at debug level; nil for none
 
 	// Observe is called after every call, including retries, with the API's name of the method,
-	// such as instances.aggregatedList, and the HTTP status, 0 without an answer. Several
+	// such as instances.list, and the HTTP status, 0 without an answer. Several
 	// goroutines may call it at once. It may be nil.
 	Observe func(method string, status int, took time.Duration)
 }
@@ -72,7 +73,7 @@ type Client struct {
 
 	settled settled
 	makers  makers
-	said    rows
+	zones   regionZones
 	outages outages
 	ids     requestIDs
 	log     *zap.Logger
@@ -122,7 +123,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 // connect creates Google's clients, all of which send their calls through c.http.
 func (c *Client) connect(ctx context.Context) error {
 	google := []option.ClientOption{option.WithHTTPClient(c.http), option.WithEndpoint(c.endpoint)}
-	var errs [7]error
+	var errs [8]error
 	c.groups, errs[0] = compute.NewRegionInstanceGroupManagersRESTClient(ctx, google...)
 	c.requests, errs[1] = compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, google...)
 	c.instances, errs[2] = compute.NewInstancesRESTClient(ctx, google...)
@@ -130,7 +131,23 @@ func (c *Client) connect(ctx context.Context) error {
 	c.policies, errs[4] = compute.NewResourcePoliciesRESTClient(ctx, google...)
 	c.regionOperations, errs[5] = compute.NewRegionOperationsRESTClient(ctx, google...)
 	c.zoneOperations, errs[6] = compute.NewZoneOperationsRESTClient(ctx, google...)
+	_, errs[7] = c.newREST(ctx)
 	return cmp.Or(errs[:]...)
+}
+
+// rest returns Google's client that reads. It is made for each call: as a field of the Client, it
+// would add 13 MiB to the program, because the linker keeps the methods of all types that reflection
+// can reach.
+func (c *Client) rest() *rest.Service {
+	s, err := c.newREST(context.Background())
+	if err != nil {
+		panic(err) // connect has made one
+	}
+	return s
+}
+
+func (c *Client) newREST(ctx context.Context) (*rest.Service, error) {
+	return rest.NewService(ctx, option.WithHTTPClient(c.http), option.WithEndpoint(c.endpoint+"/compute/v1/"))
 }
 
 // Date returns the time in Compute's last answer, in whole seconds; zero before the first answer.

@@ -186,7 +186,7 @@ func TestDateIsTheTimeOfComputesLastAnswer(t *testing.T) {
 		aList(`{}`)(w, r)
 	})})
 	assert.Zero(t, client.Date())
-	_, unseen := client.Instances(t.Context(), "alpha", []string{testRegion})
+	_, unseen := client.Groups(t.Context(), "alpha", []string{testRegion})
 	require.Empty(t, unseen)
 	assert.Equal(t, time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC), client.Date().UTC())
 }

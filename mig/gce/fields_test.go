@@ -91,7 +91,7 @@ func situations() []situation {
 	return []situation{
 		{},
 		{faults: []fakegce.Fault{{Method: "*ist", Warning: "PARTIAL"}}},
-		{faults: []fakegce.Fault{{Method: "instances.aggregatedList", Skip: instancesOfAll, Warning: "PARTIAL"}}},
+		{faults: []fakegce.Fault{{Method: list, Object: "us-central1-f", Skip: 3, Warning: "PARTIAL"}}},
 		{faults: []fakegce.Fault{{Method: "*ist", Unreachable: []string{region}}}, lacks: "warning"},
 		{faults: []fakegce.Fault{{Method: "*ResizeRequests.list", Object: "alpha-y", Warning: "PARTIAL"}}},
 		{faults: []fakegce.Fault{{Method: "*ResizeRequests.list", Object: "alpha-y", Unreachable: []string{region}}}, lacks: "warning"},
@@ -99,9 +99,8 @@ func situations() []situation {
 	}
 }
 
-// instancesOfAll is the number of instances in a crowded project. With one instance per page, it is
-// also the number of calls of a list.
-const instancesOfAll = 6
+// instancesOfAll is the number of instances in a crowded project.
+const instancesOfAll = 7
 
 // crowded creates a project with two of every object, one per page, and with machines created
 // within the last minute. One of these has announced maintenance.
@@ -115,16 +114,16 @@ func crowded(t *testing.T, w world) {
 	second.Name = "a2"
 	require.NoError(t, w.CreateRequest(ctx, region, "alpha-y", second))
 	time.Sleep(2 * time.Minute)
-	w.cloud.SetCapacity("us-central1-f", "", 2)
-	late := func(group string, job uint32, node string) {
+	w.cloud.SetCapacity("us-central1-f", "", 3)
+	late := func(group string, job uint32, nodes ...string) {
 		spec := w.spec(group, job)
 		spec.Zones = []string{"us-central1-f"}
 		require.NoError(t, w.CreateGroup(ctx, spec))
-		require.NoError(t, w.CreateRequest(ctx, region, group, request(node)))
+		require.NoError(t, w.CreateRequest(ctx, region, group, request(nodes...)))
 	}
 	late("alpha-w", 4, "alpha-a3-6")
 	time.Sleep(time.Minute)
-	late("alpha-v", 5, "alpha-a3-7")
+	late("alpha-v", 5, "alpha-a3-7", "alpha-a3-9")
 	time.Sleep(time.Second)
 	require.NoError(t, w.cloud.AnnounceMaintenance("alpha-a3-6", time.Hour, time.Hour))
 }
@@ -149,7 +148,7 @@ func TestEachListFieldIsRead(t *testing.T) {
 			}
 			arm(s.faults...)
 			seen[0] = readAll(t, client())
-			arm(fakegce.Fault{Method: "instances.aggregatedList", Lag: 90 * time.Second})
+			arm(fakegce.Fault{Method: list, Lag: 30 * time.Second})
 			later := client()
 			readAll(t, later)
 			arm(s.faults...)

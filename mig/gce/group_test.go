@@ -31,6 +31,6 @@ func TestPartlyReadableGroupIsAnError(t *testing.T) {
 		w.asked(t)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*ResizeRequests.list", Broken: &fakegce.Broken{Field: "state", Value: 7}}))
 		_, err = w.Client.Group(t.Context(), region, "alpha-x")
-		assert.ErrorContains(t, err, "read group alpha-x: resize request a1: state: ")
+		assert.ErrorContains(t, err, "read group alpha-x: answer not understood: ")
 	})
 }

@@ -1,13 +1,12 @@
 package gce
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"net/url"
 	"path"
 	"slices"
 	"time"
+
+	rest "google.golang.org/api/compute/v1"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,14 +18,13 @@ import (
 const sideBySide = 16
 
 // Groups reads the groups with our stamp for this cluster, including stamps of a newer program, with
-// all their resize requests. The requests of settled groups are not read each
-// time. A group that could be read only in part, or with an unreadable stamp that may be ours, has
-// Unread set. A region with any other read error is in unseen, with the reason, and none of its
-// groups are returned.
+// all their resize requests. The requests of settled groups are not read each time. A group with an
+// unreadable stamp that may be ours has Unread set. A region with any other read error is in unseen,
+// with the reason, and none of its groups are returned.
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		return c.groupsIn(ctx, cluster, region, &c.settled, &c.said.groups, func(m listedGroup, wrong faulty) (mig.Stamp, bool) {
-			return stampOf(cluster, m.Description, wrong)
+		return c.groupsIn(ctx, cluster, region, &c.settled, func(m *rest.InstanceGroupManager) (mig.Stamp, string, bool) {
+			return stampOf(cluster, m.Description)
 		})
 	})
 }
@@ -38,9 +36,9 @@ func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (
 // error is in unseen, as in Groups.
 func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		groups, err := c.groupsIn(ctx, cluster, region, new(settled), new(said[mig.Group]), func(m listedGroup, _ faulty) (mig.Stamp, bool) {
+		groups, err := c.groupsIn(ctx, cluster, region, new(settled), func(m *rest.InstanceGroupManager) (mig.Stamp, string, bool) {
 			_, _, foreign := mig.ParseForeign(cluster, m.Name)
-			return mig.Stamp{}, foreign && m.Description == ""
+			return mig.Stamp{}, "", foreign && m.Description == ""
 		})
 		if err != nil {
 			return nil, err
@@ -70,28 +68,24 @@ func (c *Client) labelled(ctx context.Context, cluster string, groups []mig.Grou
 	return ours, nil
 }
 
-// selection reports whether to read a group, and returns its stamp. It decides by the group's own
-// record.
-type selection func(listedGroup, faulty) (mig.Stamp, bool)
+// selection reports whether to read a group, and returns its stamp. unread is why the stamp cannot
+// be read; empty: it can.
+type selection func(*rest.InstanceGroupManager) (stamp mig.Stamp, unread string, ok bool)
 
 // stampOf parses a description as a stamp. It reports whether the stamp belongs to the cluster, or may
-// belong to it but cannot be read, which it notes in wrong.
-func stampOf(cluster, description string, wrong faulty) (mig.Stamp, bool) {
-	if wrong["description"] != nil {
-		return mig.Stamp{}, true
-	}
+// belong to it but cannot be read.
+func stampOf(cluster, description string) (stamp mig.Stamp, unread string, ok bool) {
 	stamp, ours := mig.ParseStamp(description)
 	if !ours && mig.MayBeStampOf(cluster, description) {
-		wrong.note("description", errors.New("not a complete stamp of slurmflex"))
-		return mig.Stamp{}, true
+		return mig.Stamp{}, "description: not a complete stamp of slurmflex", true
 	}
-	return stamp, ours && stamp.Cluster == cluster
+	return stamp, "", ours && stamp.Cluster == cluster
 }
 
 // groupsIn reads the selected groups of one region and their requests.
-func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *settled, said *said[mig.Group], selected selection) ([]mig.Group, error) {
+func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *settled, selected selection) ([]mig.Group, error) {
 	begun := time.Now()
-	groups, err := c.listGroups(ctx, cluster, region, said.begin(cluster+"/"+region), selected)
+	groups, err := c.listGroups(ctx, cluster, region, selected)
 	if err != nil {
 		return nil, failure("list groups of", region, reading, err)
 	}
@@ -106,13 +100,9 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 		}
 		missing[i] = true
 		side.Go(func() error {
-			requests, wrong, err := c.listRequests(ctx, region, groups[i].Name)
-			if err == nil && wrong != "" && groups[i].Stamp == (mig.Stamp{}) {
-				err = errors.New(wrong) // the nodes of the group are unknown
-			}
+			requests, err := c.listRequests(ctx, region, groups[i].Name)
 			if err == nil {
 				groups[i].Requests, missing[i] = requests, false
-				groups[i].Unread = cmp.Or(groups[i].Unread, wrong)
 				return nil
 			}
 			err = failure("list resize requests of", groups[i].Name, reading, err)
@@ -137,100 +127,62 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 }
 
 // groupFields selects the fields of a list of groups.
-const groupFields = "kind,nextPageToken,warning(code,message),items(name,description,creationTimestamp,targetSize," +
+const groupFields = listFields + ",items(name,description,creationTimestamp,targetSize," +
 	"currentActions/creating,versions/instanceTemplate,distributionPolicy/zones/zone,resourcePolicies/workloadPolicy)"
 
-// listedGroup is a group with the fields that are read.
-type listedGroup struct {
-	Name              string `json:"name"`
-	Description       string `json:"description"`
-	CreationTimestamp string `json:"creationTimestamp"`
-	TargetSize        *int   `json:"targetSize"`
-	CurrentActions    struct {
-		Creating int `json:"creating"`
-	} `json:"currentActions"`
-	Versions []struct {
-		InstanceTemplate string `json:"instanceTemplate"`
-	} `json:"versions"`
-	DistributionPolicy struct {
-		Zones []struct {
-			Zone string `json:"zone"`
-		} `json:"zones"`
-	} `json:"distributionPolicy"`
-	ResourcePolicies struct {
-		WorkloadPolicy string `json:"workloadPolicy"`
-	} `json:"resourcePolicies"`
-}
-
-func (m listedGroup) name() string { return m.Name }
-
 // listGroups reads the selected groups of one region, without their requests.
-func (c *Client) listGroups(ctx context.Context, cluster, region string, said *saying[mig.Group], selected selection) ([]mig.Group, error) {
-	groups := distinct[mig.Group]{all: make([]mig.Group, 0, len(said.before))}
-	ctx = calling(ctx, "regionInstanceGroupManagers.list")
-	query := url.Values{"filter": {namesOf(cluster)}, "fields": {groupFields}}
-	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers"), query, func(s *stream) error {
-		return eachText(s, func(text []byte) error {
-			ok := true
-			g, err := said.row("", text, func() (g mig.Group, whole bool, err error) {
-				m, wrong, err := readRow[listedGroup](text)
-				var stamp mig.Stamp
-				if stamp, ok = selected(m, wrong); ok {
-					g = groupOf(m, region, stamp, wrong)
-				}
-				return g, ok && len(wrong) == 0, err
-			})
-			if err != nil || !ok {
+func (c *Client) listGroups(ctx context.Context, cluster, region string, selected selection) ([]mig.Group, error) {
+	var groups distinct[mig.Group]
+	var all pages
+	call := c.rest().RegionInstanceGroupManagers.List(c.project, region).Filter(namesOf(cluster)).Fields(groupFields).MaxResults(pageSize)
+	err := call.Pages(calling(ctx, "regionInstanceGroupManagers.list"), func(l *rest.RegionInstanceGroupManagerList) error {
+		return eachRecord(&all, page{l.Kind, l.NextPageToken, l.Warning, nil}, l.Items, func(m *rest.InstanceGroupManager) error {
+			g, err := groupOf(m, region)
+			var ok bool
+			if g.Stamp, g.Unread, ok = selected(m); err != nil || !ok {
 				return err
 			}
-			if other := groups.add(g.Name, g); other != nil {
-				other.Unread = contradiction
-			}
-			return nil
+			return groups.add(m.Name, g)
 		})
-	}, nil)
-	if err == nil {
-		said.end()
-	}
-	return groups.all, err
+	})
+	return groups.all, understood(err)
 }
 
-func groupOf(m listedGroup, region string, stamp mig.Stamp, wrong faulty) mig.Group {
-	size := 0
-	if m.TargetSize == nil {
-		wrong.note("targetSize", errors.New("it is missing"))
-	} else {
-		size = *m.TargetSize
-	}
-	created, err := timeOf(m.CreationTimestamp)
-	wrong.note("creationTimestamp", err)
+func groupOf(m *rest.InstanceGroupManager, region string) (mig.Group, error) {
+	created, err := createdAt(m.Name, m.CreationTimestamp)
 	g := mig.Group{
-		Name: m.Name, Region: region, Stamp: stamp, Template: templateOfGroup(m), Zones: zonesOfGroup(m),
-		TargetSize: size, Creating: m.CurrentActions.Creating, Created: created,
-		Unread: wrong.String(),
+		Name: m.Name, Region: region, Template: templateOfGroup(m), Zones: zonesOfGroup(m),
+		TargetSize: int(m.TargetSize), Created: created,
 	}
-	if policy := m.ResourcePolicies.WorkloadPolicy; policy != "" {
-		g.Policy = path.Base(policy)
+	if m.CurrentActions != nil {
+		g.Creating = int(m.CurrentActions.Creating)
 	}
-	return g
+	if m.ResourcePolicies != nil && m.ResourcePolicies.WorkloadPolicy != "" {
+		g.Policy = path.Base(m.ResourcePolicies.WorkloadPolicy)
+	}
+	return g, err
 }
 
 // templateOfGroup returns the link of the group's template without its project, which has a name
 // and a number; empty if the group does not have exactly one template.
-func templateOfGroup(m listedGroup) string {
-	if len(m.Versions) != 1 {
+func templateOfGroup(m *rest.InstanceGroupManager) string {
+	versions := given(m.Versions)
+	if len(versions) != 1 {
 		return ""
 	}
-	parts := templateLink.FindStringSubmatch(m.Versions[0].InstanceTemplate)
+	parts := templateLink.FindStringSubmatch(versions[0].InstanceTemplate)
 	if parts == nil {
 		return ""
 	}
 	return parts[2]
 }
 
-func zonesOfGroup(m listedGroup) []string {
+func zonesOfGroup(m *rest.InstanceGroupManager) []string {
+	if m.DistributionPolicy == nil {
+		return nil
+	}
 	var zones []string
-	for _, z := range m.DistributionPolicy.Zones {
+	for _, z := range given(m.DistributionPolicy.Zones) {
 		zones = append(zones, path.Base(z.Zone))
 	}
 	slices.Sort(zones)

@@ -23,11 +23,20 @@ func createdBy(path string) string {
 	return `,"metadata":{"items":[{"key":"startup-script","value":"#!/bin/sh"},{"key":"created-by","value":"` + path + `"}]}`
 }
 
-// listed returns the result of Instances for one page, with times in UTC.
-func listed(t *testing.T, page string, regions ...string) ([]mig.Instance, map[string]error) {
+// zone is the zone of a listed instance.
+const zone = "us-central1-a"
+
+// listed returns the result of Instances for a region whose zones list these instances, with times
+// in UTC.
+func listed(t *testing.T, zones map[string]string) ([]mig.Instance, map[string]error) {
 	t.Helper()
-	api := atPaths(map[string]http.HandlerFunc{"aggregated/instances": aList(page)})
-	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", regions)
+	answers, names := map[string]http.HandlerFunc{}, []string{}
+	for zone, instances := range zones {
+		answers["zones/"+zone+"/instances"] = items(instances)
+		names = append(names, quotedJSON("projects/p/zones/"+zone))
+	}
+	answers["regions/us-central1"] = ok(`{"name":"us-central1","zones":[` + strings.Join(names, ",") + `]}`)
+	instances, unseen := clientOf(t, inMemory{atPaths(answers)}).Instances(t.Context(), "alpha", []string{testRegion})
 	for i := range instances {
 		instances[i].Created, instances[i].Terminates = instances[i].Created.UTC(), instances[i].Terminates.UTC()
 	}
@@ -35,13 +44,13 @@ func listed(t *testing.T, page string, regions ...string) ([]mig.Instance, map[s
 }
 
 func TestInstanceIsReadWithGroupLeaseAndModel(t *testing.T) {
-	instances, unseen := listed(t, `{"items":{
-		"zones/us-central1-b":{"instances":[`+instanceJSON("alpha-a3-1", createdBy(madeBy)+
-		`,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"2026-03-01T20:00:00Z"}}`)+`]},
-		"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", `,"scheduling":{"provisioningModel":"STANDARD"}`)+`]},
-		"zones/us-central1-c":{"warning":{"code":"NO_RESULTS_ON_PAGE","message":"There are no results"}},
-		"zones/us-central1-f":{"instances":[`+instanceJSON("alphabet-0", "")+`]},
-		"zones/europe-west4-a":{"instances":[`+instanceJSON("alpha-a3-2", "")+`]}}}`, testRegion)
+	instances, unseen := listed(t, map[string]string{
+		"us-central1-b": instanceJSON("alpha-a3-1", createdBy(madeBy)+
+			`,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"2026-03-01T20:00:00Z"}}`),
+		"us-central1-a": instanceJSON("alpha-a3-0", `,"scheduling":{"provisioningModel":"STANDARD"}`),
+		"us-central1-c": "",
+		"us-central1-f": instanceJSON("alphabet-0", ""),
+	})
 	assert.Empty(t, unseen)
 	assert.Equal(t, []mig.Instance{
 		{Name: "alpha-a3-0", Zone: "us-central1-a", Region: testRegion, Status: "RUNNING", Created: created, Model: mig.Standard},
@@ -49,13 +58,13 @@ func TestInstanceIsReadWithGroupLeaseAndModel(t *testing.T) {
 			Name: "alpha-a3-1", Zone: "us-central1-b", Region: testRegion, Status: "RUNNING", Created: created,
 			Group: "alpha-a3-job-812", Terminates: time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC), Model: mig.FlexStart,
 		},
-	}, instances, "a name of another cluster does not count even if it is listed, nor does another region's")
+	}, instances, "a name of another cluster does not count even if it is listed")
 }
 
 // listedOne returns the result of Instances for alpha-a3-0 with these additional fields.
 func listedOne(t *testing.T, more string) mig.Instance {
 	t.Helper()
-	instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", more)+`]}}}`, testRegion)
+	instances, unseen := listed(t, map[string]string{zone: instanceJSON("alpha-a3-0", more)})
 	require.Empty(t, unseen)
 	require.Len(t, instances, 1)
 	return instances[0]
@@ -107,8 +116,7 @@ func TestInstanceWaitingForCapacityIsOmitted(t *testing.T) {
 	pending := func(name, more string) string {
 		return strings.Replace(instanceJSON(name, more), "RUNNING", "PENDING", 1)
 	}
-	instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+
-		pending("alpha-a3-0", createdBy(madeBy))+`,`+pending("alpha-a3-1", "")+`]}}}`, testRegion)
+	instances, unseen := listed(t, map[string]string{zone: pending("alpha-a3-0", createdBy(madeBy)) + `,` + pending("alpha-a3-1", "")})
 	assert.Empty(t, unseen)
 	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances), "no request explains a machine without a group")
 }
@@ -146,59 +154,14 @@ func TestOnlyGrouplessInstancesOfTheClusterHaveStamps(t *testing.T) {
 	}
 }
 
-func TestRegionWithIncompleteInstanceListIsUnseen(t *testing.T) {
-	const both = "both regions"
-	for name, test := range map[string]struct {
-		in, beside string // the list's items besides one per region, and its fields beside the items
-		unseen     string
-		want       string
-	}{
-		"a zone cannot be reached": {
-			`,"zones/us-central1-b":{"warning":{"code":"UNREACHABLE","message":"down"}}`, "", testRegion, "incomplete answer: UNREACHABLE: down",
-		},
-		"a zone lists its instances with a warning": {
-			`,"zones/us-central1-b":{"instances":[],"warning":{"code":"PARTIAL_SUCCESS","message":"some"}}`, "",
-			testRegion, "zone us-central1-b: incomplete answer: PARTIAL_SUCCESS: some",
-		},
-		"an instance has no name": {
-			`,"zones/us-central1-b":{"instances":[{"status":"RUNNING"}]}`, "",
-			testRegion, "zone us-central1-b: answer not understood: a record without a name",
-		},
-		"the list names a zone that it could not reach": {
-			"", `,"unreachables":["projects/p/zones/us-central1-b"]`, testRegion, "incomplete answer: unreachable: projects/p/zones/us-central1-b",
-		},
-		"the list names a region that it could not reach": {
-			"", `,"unreachables":["projects/p/regions/us-central1"]`, testRegion, "incomplete answer: unreachable: projects/p/regions/us-central1",
-		},
-		"the list names something that it could not reach": {"", `,"unreachables":["cell-7"]`, both, "incomplete answer: unreachable: cell-7"},
-		"the whole list warns": {
-			"", `,"warning":{"code":"LIST_OVERHEAD_QUOTA_EXCEED","message":"filtered"}`, both, "incomplete answer: LIST_OVERHEAD_QUOTA_EXCEED: filtered",
-		},
-		"the list has another shape": {`,"alpha-a3-0":{}`, "", both, `answer not understood: instances in "alpha-a3-0", not a zone`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", "")+`]},
-				"zones/europe-west4-a":{"instances":[`+instanceJSON("alpha-a3-1", "")+`]}`+test.in+`}`+test.beside+`}`, "europe-west4", testRegion)
-			require.ErrorContains(t, unseen[testRegion], "list instances of us-central1: ")
-			require.ErrorContains(t, unseen[testRegion], test.want)
-			if test.unseen == both {
-				require.ErrorContains(t, unseen["europe-west4"], "list instances of europe-west4: "+test.want)
-				assert.Empty(t, instances)
-			} else {
-				assert.Len(t, unseen, 1)
-				assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances))
-			}
-		})
-	}
-}
-
 func TestWarningOnALaterPageCounts(t *testing.T) {
 	api := answers(
-		aList(`{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", "")+`]}},"nextPageToken":"t"}`),
-		aList(`{"unreachables":["zones/us-central1-b"],"nextPageToken":"u"}`),
-		aList(`{"items":{}}`))
-	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion})
+		aList(`{"items":[`+instanceJSON("alpha-a3-0", "")+`],"nextPageToken":"t"}`),
+		aList(`{"warning":{"code":"UNREACHABLE","message":"down"},"nextPageToken":"u"}`),
+		items())
+	c := clientOf(t, inMemory{atPaths(map[string]http.HandlerFunc{"zones/us-central1-a/instances": api.ServeHTTP})})
+	instances, unseen := c.Instances(t.Context(), "alpha", []string{testRegion}, zone)
 	assert.Empty(t, instances)
-	assert.EqualError(t, unseen[testRegion], "list instances of us-central1: incomplete answer: unreachable: zones/us-central1-b")
-	assert.Len(t, api.calls, 3)
+	assert.EqualError(t, unseen[testRegion], "list instances of us-central1: zone us-central1-a: incomplete answer: UNREACHABLE: down")
+	assert.Len(t, api.calls, 2)
 }

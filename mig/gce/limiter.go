@@ -26,7 +26,7 @@ func urgencyOf(req *http.Request) urgency {
 	switch {
 	case req.Method == http.MethodDelete, verb == "cancel", verb == "deleteInstances":
 		return toEnd
-	case req.Method == http.MethodGet, verb == "listManagedInstances", verb == "capacity", isWait(req):
+	case req.Method == http.MethodGet, verb == "listManagedInstances", isWait(req):
 		return toLook
 	}
 	return toCreate

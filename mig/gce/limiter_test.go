@@ -48,7 +48,7 @@ func TestUrgentCallsAreSentFirst(t *testing.T) {
 			synctest.Wait()
 		}
 		const group = "/compute/v1/projects/p/regions/r/instanceGroupManagers/g"
-		come("GET /compute/v1/projects/p/aggregated/instances?maxResults=500")
+		come("GET /compute/v1/projects/p/zones/z/instances?maxResults=500")
 		come("POST " + group + "/listManagedInstances")
 		come("POST " + group + "/resizeRequests")
 		come("POST " + group + "/resizeRequests/r/cancel")
@@ -58,7 +58,7 @@ func TestUrgentCallsAreSentFirst(t *testing.T) {
 		for _, call := range []string{
 			"POST " + group + "/resizeRequests/r/cancel", "POST " + group + "/deleteInstances", "DELETE " + group,
 			"POST " + group + "/resizeRequests", "POST /compute/v1/projects/p/regions/r/instances/bulkInsert",
-			"GET /compute/v1/projects/p/aggregated/instances?maxResults=500", "POST " + group + "/listManagedInstances",
+			"GET /compute/v1/projects/p/zones/z/instances?maxResults=500", "POST " + group + "/listManagedInstances",
 		} {
 			assert.Equal(t, call, <-order)
 		}

@@ -1,165 +1,159 @@
 package gce
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
-	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-
-	"google.golang.org/api/googleapi"
-
-	"slurmflex/mig"
+	"time"
 )
 
 const (
-	pageSize  = "500" // Compute's maximum
-	pageLimit = 1000  // pages of one list: half a million records
+	pageSize  = 500  // Compute's maximum
+	pageLimit = 1000 // pages of one list: half a million records
 )
 
-// head holds a page's fields other than its items.
-type head struct {
+// page holds the fields that every page of a list has.
+type page struct {
 	kind, next   string
-	warning      *warning
+	warning      any // of one of Google's types for warnings; nil if there is none
 	unreachables []string
 }
 
-// warning is a warning that Compute adds to a list.
-type warning struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+// warning has the fields that Google's types for warnings share.
+type warning struct{ Code, Message string }
+
+// pages checks the pages of a list one after the other. An endless or incomplete list is an error,
+// never a shorter list.
+type pages struct {
+	read  int             // number of pages so far
+	given map[string]bool // page tokens so far
 }
 
-// readAll reads a collection page by page. It calls items to read each page's items and, if page is
-// not nil, page with the remaining fields. An endless list is an error, never a shorter list.
-// readAll does not use Google's List, which ignores the caller's context (compute v1.72.0) and
-// skips the warnings of pages without items. Nor does it use Google's types, which take three times
-// as long to read.
-func (c *Client) readAll(ctx context.Context, collection string, query url.Values, items func(*stream) error, page func(head) error) error {
-	query.Set("maxResults", pageSize)
-	query.Set("prettyPrint", "false") // otherwise Compute indents each field
-	below := "projects/" + url.PathEscape(c.project) + "/" + collection
-	given := map[string]bool{}
-	for range pageLimit {
-		_, body, err := c.answer(ctx, http.MethodGet, below, query)
-		if err != nil {
-			return err
-		}
-		p, err := readPage(body, items)
-		if err != nil {
-			return err
-		}
-		if p.kind == "" { // every list has a kind; without it, the answer must not pass for an empty list
-			return errors.New("answer not understood: not a list")
-		}
-		if err := incomplete(p.warning); err != nil {
-			return err
-		}
-		if page != nil {
-			if err := page(p); err != nil {
-				return err
-			}
-		}
-		if p.next == "" {
-			return nil
-		}
-		if given[p.next] {
-			return fmt.Errorf("the list does not end: page token %q came before", p.next)
-		}
-		given[p.next] = true
-		query.Set("pageToken", p.next)
+// add returns an error if the page shows that the list is incomplete or does not end.
+func (p *pages) add(one page) error {
+	p.read++
+	if one.kind == "" { // every list has a kind; without it, the answer must not pass for an empty list
+		return errors.New("answer not understood: not a list")
 	}
-	return fmt.Errorf("the list does not end: there is more after %d pages", pageLimit)
-}
-
-// readPage reads a page. It calls items to read the page's items.
-func readPage(body []byte, items func(*stream) error) (p head, err error) {
-	s := streamOf(body)
-	err = s.members(func(key string) error {
-		switch key {
-		case "items":
-			return items(s)
-		case "kind":
-			return s.read(&p.kind)
-		case "nextPageToken":
-			return s.read(&p.next)
-		case "warning":
-			return s.read(&p.warning)
-		case "unreachables":
-			return s.read(&p.unreachables)
-		}
-		s.next()
-		return nil
-	})
-	return p, err
-}
-
-// get reads one record into m. It does not use Google's Get, which would retry what wire has
-// stopped retrying, nor Google's types, which allocate 9 MiB of descriptors when the first message
-// is read.
-func (c *Client) get(ctx context.Context, path string, m any) error {
-	return c.ask(ctx, http.MethodGet, path, m)
-}
-
-// ask sends a read-only call and reads the answer into m.
-func (c *Client) ask(ctx context.Context, verb, path string, m any) error {
-	_, body, err := c.answer(ctx, verb, path, nil)
+	w, err := recast[*warning](one.warning)
 	if err != nil {
 		return err
 	}
-	return notUnderstood(json.Unmarshal(body, m))
-}
-
-// answer returns the header and the body of Compute's answer.
-func (c *Client) answer(ctx context.Context, verb, path string, query url.Values) (http.Header, []byte, error) {
-	address := c.endpoint + "/compute/v1/" + path
-	if len(query) > 0 {
-		address += "?" + query.Encode()
+	if w != nil && w.Code != "NO_RESULTS_ON_PAGE" { // this warning is about an empty page
+		return fmt.Errorf("incomplete answer: %s: %s", w.Code, w.Message)
 	}
-	req, err := http.NewRequestWithContext(ctx, verb, address, http.NoBody)
-	if err != nil {
-		return nil, nil, err
+	if len(one.unreachables) > 0 {
+		return fmt.Errorf("incomplete answer: unreachable: %s", strings.Join(one.unreachables, ", "))
 	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return nil, nil, err
-	}
-	body := resp.Body.(whole).text // wire has read it
-	return resp.Header, body, googleapi.CheckResponseWithBody(resp, body)
-}
-
-// incomplete returns the error for a warning in a list. Only the warning about an empty list does
-// not make the list incomplete.
-func incomplete(w *warning) error {
-	if w == nil || w.Code == "NO_RESULTS_ON_PAGE" {
+	if one.next == "" {
 		return nil
 	}
-	return fmt.Errorf("incomplete answer: %s: %s", w.Code, w.Message)
+	if p.given[one.next] {
+		return fmt.Errorf("the list does not end: page token %q came before", one.next)
+	}
+	if p.read >= pageLimit {
+		return fmt.Errorf("the list does not end: there is more after %d pages", pageLimit)
+	}
+	if p.given == nil {
+		p.given = map[string]bool{}
+	}
+	p.given[one.next] = true
+	return nil
+}
+
+// eachRecord adds a page to the list, and calls read for each of its records.
+func eachRecord[T any](list *pages, one page, items []*T, read func(*T) error) error {
+	if err := list.add(one); err != nil {
+		return err
+	}
+	for _, m := range items {
+		if m == nil {
+			return errNameless
+		}
+		if err := read(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recast returns a value of one of Google's types as a T with fields of the same names: Google has a
+// type of its own for each place in the API.
+func recast[T any](of any) (as T, err error) {
+	text, err := json.Marshal(of)
+	if err == nil {
+		err = json.Unmarshal(text, &as)
+	}
+	return as, err
+}
+
+// given returns the elements of a list without nulls.
+func given[T any](list []*T) []*T {
+	return slices.DeleteFunc(list, func(v *T) bool { return v == nil })
+}
+
+// distinct holds the records of a list without duplicates, in the list's order. A list contains a
+// record twice if a page boundary moves between two calls.
+type distinct[T any] struct {
+	all []T
+	at  map[string]int // by name
+}
+
+// add keeps a record. A second record that differs from the first is an error, because neither can
+// be trusted.
+func (d *distinct[T]) add(name string, v T) error {
+	if i, there := d.at[name]; there {
+		if !reflect.DeepEqual(d.all[i], v) {
+			return fmt.Errorf("answer not understood: the list has %s twice, and not alike", name)
+		}
+		return nil
+	}
+	if d.at == nil {
+		d.at = map[string]int{}
+	}
+	d.at[name] = len(d.all)
+	d.all = append(d.all, v)
+	return nil
+}
+
+// errNameless reports a record without a name, which could be any object.
+var errNameless = errors.New("answer not understood: a record without a name")
+
+// understood names an answer that does not fit Google's types as the cause of an error.
+func understood(err error) error {
+	if errors.As(err, new(*json.UnmarshalTypeError)) {
+		return fmt.Errorf("answer not understood: %w", err)
+	}
+	return err
+}
+
+// timeOf parses a time in a record. It returns UTC, because each time in another zone keeps its own
+// copy of the zone.
+func timeOf(record, field, text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("answer not understood: %s: %s: %w", record, field, err)
+	}
+	return t.UTC(), nil
+}
+
+// createdAt parses the creation time of a record, which must have a name.
+func createdAt(name, text string) (time.Time, error) {
+	if name == "" {
+		return time.Time{}, errNameless
+	}
+	return timeOf(name, "creationTimestamp", text)
 }
 
 // namesOf returns the filter for names that begin with the cluster's name and a hyphen. The
 // expression must match the whole name. Source: discovery document, parameter filter.
 func namesOf(cluster string) string {
 	return `name eq "` + regexp.QuoteMeta(cluster) + `-.*"`
-}
-
-// regionOfScope returns the region of a scope such as projects/p/zones/z or regions/r; false for
-// any other scope.
-func regionOfScope(scope string) (string, bool) {
-	kind, name := path.Base(path.Dir(scope)), path.Base(scope)
-	switch kind {
-	case "zones":
-		return mig.RegionOf(name), true
-	case "regions":
-		return name, true
-	}
-	return "", false
 }
 
 // perRegion calls read for every region in parallel. A region with a read error is in unseen, with
@@ -180,12 +174,4 @@ func perRegion[T any](regions []string, read func(region string) ([]T, error)) (
 		}
 	}
 	return slices.Concat(found...), unseen
-}
-
-// escaped joins the parts to a path and escapes each part.
-func escaped(parts ...string) string {
-	for i, p := range parts {
-		parts[i] = url.PathEscape(p)
-	}
-	return strings.Join(parts, "/")
 }

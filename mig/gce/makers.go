@@ -2,12 +2,14 @@ package gce
 
 import (
 	"context"
-	"net/url"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	rest "google.golang.org/api/compute/v1"
 
 	"slurmflex/mig"
 )
@@ -20,6 +22,9 @@ const (
 
 	// namesAtOnce bounds the names in a filter, because the filter is part of a call's URL.
 	namesAtOnce = 100
+
+	// makerFields selects the part of an instance that names its group.
+	makerFields = "items/metadata/items"
 )
 
 // makers caches the group of each machine. The group's name is in the machine's metadata, which
@@ -30,11 +35,11 @@ const (
 // requests do not support these. Source: Compute's documentation "About resize requests in a MIG".
 type makers struct {
 	mu    sync.Mutex
-	known map[string]map[machineID]maker // by region
+	known map[string]map[machineID]maker // the machines in the last list of each zone
 }
 
-// machineID identifies a machine, even among later machines of the same name.
-type machineID struct{ zone, name, created string }
+// machineID identifies a machine in its zone, even among later machines of the same name.
+type machineID struct{ name, created string }
 
 // maker is the regional group that created a machine, in the machine's region; empty if none did.
 type maker struct {
@@ -42,74 +47,66 @@ type maker struct {
 	until time.Time // when to read the group again; zero: never
 }
 
-// trace is the group in an instance's metadata, or the reason why it could not be read.
-type trace struct{ group, unread string }
-
-func traceOf(m listedInstance, region string, wrong faulty) trace {
-	if len(wrong) > 0 {
-		return trace{unread: wrong.String()}
-	}
-	return trace{group: groupThatMade(m.Metadata, region)}
-}
-
-func idOf(zone string, m listedInstance) machineID {
-	return machineID{zone, m.Name, m.CreationTimestamp}
-}
-
-// any reports whether the group of any machine is known.
-func (k *makers) any() bool {
+// haveMachinesIn reports whether the zone's last list had machines.
+func (k *makers) haveMachinesIn(zone string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return len(k.known) > 0
+	return len(k.known[zone]) > 0
+}
+
+// zonesWithMachines returns the region's zones whose last list had machines.
+func (k *makers) zonesWithMachines(region string) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	zones := slices.Collect(maps.Keys(k.known))
+	return slices.DeleteFunc(zones, func(zone string) bool { return mig.RegionOf(zone) != region })
 }
 
 // of returns the name of the machine's group, if known.
-func (k *makers) of(id machineID, now time.Time) (group string, known bool) {
+func (k *makers) of(zone string, id machineID, now time.Time) (group string, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	m, ok := k.known[mig.RegionOf(id.zone)][id]
+	m, ok := k.known[zone][id]
 	return m.group, ok && (m.until.IsZero() || now.Before(m.until))
 }
 
-// note records the groups of a region's listed machines and forgets the region's other machines.
-// ours reports whether a group belongs to the cluster.
-func (k *makers) note(region string, listed []sighting, ours func(mig.GroupID) bool, now time.Time) {
+// note records the groups of a zone's listed machines and forgets the zone's other machines. ours
+// reports whether a group belongs to the cluster.
+func (k *makers) note(zone string, listed []sighting, ours func(mig.GroupID) bool, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	before := k.known[region]
-	if len(before) == len(listed) && !slices.ContainsFunc(listed, func(s sighting) bool { return s.asked || !s.known }) {
-		return // unchanged
-	}
-	known := make(map[machineID]maker, len(listed))
+	before, known := k.known[zone], make(map[machineID]maker, len(listed))
 	for _, s := range listed {
 		switch {
-		case s.asked && ours(mig.GroupID{Region: region, Name: s.group}):
-			known[s.id] = maker{group: s.group}
-		case s.asked && now.Sub(s.Created) > strangerAge:
-			known[s.id] = maker{s.group, now.Add(strangerAge)}
 		case s.known && !s.asked:
 			known[s.id] = before[s.id]
+		case s.asked && ours(s.GroupID()):
+			known[s.id] = maker{group: s.Group}
+		case s.asked && now.Sub(s.Created) > strangerAge:
+			known[s.id] = maker{s.Group, now.Add(strangerAge)}
+		default: // the next list asks again
+			known[s.id] = maker{until: now}
 		}
 	}
 	if k.known == nil {
 		k.known = map[string]map[machineID]maker{}
 	}
-	if k.known[region] = known; len(known) == 0 {
-		delete(k.known, region)
+	if k.known[zone] = known; len(known) == 0 {
+		delete(k.known, zone)
 	}
 }
 
-// makerFields selects the fields of an instance list that show each machine's group. Its text about
-// unreachable places is not read.
-const (
-	makerFields = "kind,nextPageToken,warning(code,message),items/*/instances(" + makerOf + ")"
-	makerOf     = "name,creationTimestamp,metadata/items"
-)
-
-// readMakers reads the groups of the named machines: by name if that takes fewer calls than the
-// whole list, which had pages pages. Machines in an unreadable zone are missing from the result.
-func (c *Client) readMakers(ctx context.Context, cluster string, names []string, pages int) (map[machineID]trace, error) {
-	names = slices.Compact(slices.Sorted(slices.Values(names)))
+// findMakers reads the unknown groups of a zone's machines: by name if that takes fewer calls than
+// the zone's whole list, which had pages pages. A machine that is missing from this second list may
+// be gone, so it is marked unread: slurmflex must not act on it.
+func (c *Client) findMakers(ctx context.Context, cluster, region, zone string, seen []sighting, pages int) error {
+	var names []string
+	for _, s := range seen {
+		if !s.known {
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
 	var filters []string
 	for some := range slices.Chunk(names, namesAtOnce) {
 		filters = append(filters, anyName(some))
@@ -117,24 +114,48 @@ func (c *Client) readMakers(ctx context.Context, cluster string, names []string,
 	if len(filters) > pages {
 		filters = []string{namesOf(cluster)}
 	}
-	found := map[machineID]trace{}
+	groups := map[machineID]string{}
 	for _, filter := range filters {
-		query := url.Values{"filter": {filter}, "fields": {makerFields}}
-		err := c.readAggregated(ctx, "instances", query, func(s *stream) error {
-			return eachZone(s, func(region, zone string) error {
-				_, err := readZone(s, func(text []byte) error {
-					m, wrong, err := readRow[listedInstance](text)
-					found[idOf(zone, m)] = traceOf(m, region, wrong)
-					return err
-				})
-				return err
-			})
-		}, nil)
+		fields := listFields + ",items(name,creationTimestamp)," + makerFields
+		_, err := c.listInstances(ctx, zone, filter, fields, func(m *rest.Instance) error {
+			groups[machineID{m.Name, m.CreationTimestamp}] = groupThatMade(m.Metadata, region)
+			return nil
+		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return found, nil
+	for i := range seen {
+		s := &seen[i]
+		if s.known {
+			continue
+		}
+		if s.Group, s.known = groups[s.id]; s.known {
+			s.asked = true
+		} else {
+			s.Unread = "metadata: not listed"
+		}
+	}
+	return nil
+}
+
+// groupThatMade returns the region's regional group that created an instance with this metadata;
+// empty if none did.
+func groupThatMade(m *rest.Metadata, region string) string {
+	if m == nil {
+		return ""
+	}
+	for _, item := range given(m.Items) {
+		if item.Key != "created-by" || item.Value == nil {
+			continue
+		}
+		// projects/<number>/regions/<region>/instanceGroupManagers/<name>
+		p := strings.Split(*item.Value, "/")
+		if len(p) == 6 && p[0] == "projects" && p[2] == "regions" && p[3] == region && p[4] == "instanceGroupManagers" {
+			return p[5]
+		}
+	}
+	return ""
 }
 
 // anyName returns the filter for these names.

@@ -3,7 +3,6 @@ package gce
 import (
 	"context"
 	"errors"
-	"net/http"
 	"path"
 	"strings"
 
@@ -13,32 +12,24 @@ import (
 // Members reads the managed instances of a group. Our groups list them without pages, so an answer
 // with a second page is an error.
 func (c *Client) Members(ctx context.Context, region, group string) ([]mig.Member, error) {
-	var p struct {
-		NextPageToken    string `json:"nextPageToken"`
-		ManagedInstances []struct {
-			Name           string `json:"name"`
-			Instance       string `json:"instance"` // its link
-			InstanceStatus string `json:"instanceStatus"`
-			CurrentAction  string `json:"currentAction"`
-		} `json:"managedInstances"`
-	}
-	list := c.within("regions", region, "instanceGroupManagers", group, "listManagedInstances")
-	err := c.ask(calling(ctx, "regionInstanceGroupManagers.listManagedInstances"), http.MethodPost, list, &p)
-	if err == nil && p.NextPageToken != "" {
+	ctx = calling(ctx, "regionInstanceGroupManagers.listManagedInstances")
+	list, err := c.rest().RegionInstanceGroupManagers.ListManagedInstances(c.project, region, group).Context(ctx).Do()
+	if err == nil && list.NextPageToken != "" {
 		err = errors.New("incomplete answer: it has another page")
 	}
 	if err != nil {
-		return nil, failure("list members of", group, reading, err)
+		return nil, failure("list members of", group, reading, understood(err))
 	}
-	members := make([]mig.Member, len(p.ManagedInstances))
-	for i, m := range p.ManagedInstances {
-		members[i] = mig.Member{Name: m.Name, Status: m.InstanceStatus, Action: m.CurrentAction}
+	var members []mig.Member
+	for _, m := range given(list.ManagedInstances) {
+		member := mig.Member{Name: m.Name, Status: m.InstanceStatus, Action: m.CurrentAction}
 		if at, _, _ := strings.Cut(m.Instance, "/instances/"); at != "" {
-			members[i].Zone = path.Base(at)
+			member.Zone = path.Base(at)
 		}
-		if members[i].Name == "" {
-			members[i].Name = path.Base(m.Instance)
+		if member.Name == "" {
+			member.Name = path.Base(m.Instance)
 		}
+		members = append(members, member)
 	}
 	return members, nil
 }

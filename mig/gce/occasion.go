@@ -54,7 +54,7 @@ func (c *Client) beginBulk(ctx context.Context, b mig.BulkSpec) (op *computepb.O
 // isPast reports whether an operation has no effect any more at a time of Compute's clock: it failed
 // before that time, or lists would show its instances if they existed. op may be nil.
 func isPast(op *computepb.Operation, at time.Time) bool {
-	ended, err := timeOf(op.GetEndTime())
+	ended, err := time.Parse(time.RFC3339, op.GetEndTime())
 	if err != nil || op.GetStatus() != computepb.Operation_DONE {
 		return false
 	}

@@ -2,7 +2,8 @@ package gce
 
 import (
 	"context"
-	"net/url"
+
+	rest "google.golang.org/api/compute/v1"
 
 	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
@@ -11,7 +12,8 @@ import (
 	"slurmflex/mig"
 )
 
-// Policies reads the workload policies with our stamp for this cluster. A policy that could be read only in part has Unread set. A region with any other read error is in
+// Policies reads the workload policies with our stamp for this cluster. A policy with an unreadable
+// stamp that may be ours has Unread set. A region with any other read error is in
 // unseen, with the reason, and none of its policies are returned.
 func (c *Client) Policies(ctx context.Context, cluster string, regions []string) (policies []mig.Policy, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Policy, error) {
@@ -24,46 +26,32 @@ func (c *Client) Policies(ctx context.Context, cluster string, regions []string)
 }
 
 // policyFields selects the fields of a list of workload policies.
-const policyFields = "kind,nextPageToken,warning(code,message),items(name,description,creationTimestamp,workloadPolicy/maxTopologyDistance)"
-
-// listedPolicy is a workload policy with the fields that are read.
-type listedPolicy struct {
-	Name              string `json:"name"`
-	Description       string `json:"description"`
-	CreationTimestamp string `json:"creationTimestamp"`
-	WorkloadPolicy    struct {
-		MaxTopologyDistance string `json:"maxTopologyDistance"`
-	} `json:"workloadPolicy"`
-}
-
-func (m listedPolicy) name() string { return m.Name }
+const policyFields = listFields + ",items(name,description,creationTimestamp,workloadPolicy/maxTopologyDistance)"
 
 func (c *Client) listPolicies(ctx context.Context, cluster, region string) ([]mig.Policy, error) {
 	var policies distinct[mig.Policy]
-	ctx = calling(ctx, "resourcePolicies.list")
-	query := url.Values{"filter": {namesOf(cluster)}, "fields": {policyFields}}
-	err := c.readAll(ctx, escaped("regions", region, "resourcePolicies"), query, func(s *stream) error {
-		return eachRow(s, func(m listedPolicy, wrong faulty) error {
-			stamp, ours := stampOf(cluster, m.Description, wrong)
-			if !ours || stamp.Newer() {
-				return nil
+	var all pages
+	call := c.rest().ResourcePolicies.List(c.project, region).Filter(namesOf(cluster)).Fields(policyFields).MaxResults(pageSize)
+	err := call.Pages(calling(ctx, "resourcePolicies.list"), func(l *rest.ResourcePolicyList) error {
+		return eachRecord(&all, page{l.Kind, l.NextPageToken, l.Warning, nil}, l.Items, func(m *rest.ResourcePolicy) error {
+			p, err := policyOf(m, region)
+			var ours bool
+			if p.Stamp, p.Unread, ours = stampOf(cluster, m.Description); err != nil || !ours || p.Stamp.Newer() {
+				return err
 			}
-			if other := policies.add(m.Name, policyOf(m, region, stamp, wrong)); other != nil {
-				other.Unread = contradiction
-			}
-			return nil
+			return policies.add(m.Name, p)
 		})
-	}, nil)
-	return policies.all, err
+	})
+	return policies.all, understood(err)
 }
 
-func policyOf(m listedPolicy, region string, stamp mig.Stamp, wrong faulty) mig.Policy {
-	created, err := timeOf(m.CreationTimestamp)
-	wrong.note("creationTimestamp", err)
-	return mig.Policy{
-		Name: m.Name, Region: region, Stamp: stamp,
-		Distance: m.WorkloadPolicy.MaxTopologyDistance, Created: created, Unread: wrong.String(),
+func policyOf(m *rest.ResourcePolicy, region string) (mig.Policy, error) {
+	created, err := createdAt(m.Name, m.CreationTimestamp)
+	p := mig.Policy{Name: m.Name, Region: region, Created: created}
+	if m.WorkloadPolicy != nil {
+		p.Distance = m.WorkloadPolicy.MaxTopologyDistance
 	}
+	return p, err
 }
 
 // CreatePolicy creates a workload policy and waits until it exists. An existing policy is an error

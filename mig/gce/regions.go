@@ -6,30 +6,23 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
+	"sync"
 	"time"
+
+	"go.uber.org/zap"
+
+	rest "google.golang.org/api/compute/v1"
 
 	"slurmflex/mig"
 )
 
-// region is a region with the fields that are read.
-type region struct {
-	Name               string   `json:"name"`
-	Status             string   `json:"status"`
-	Zones              []string `json:"zones"` // links
-	QuotaStatusWarning *warning `json:"quotaStatusWarning"`
-	Quotas             []struct {
-		Metric string  `json:"metric"`
-		Limit  float64 `json:"limit"`
-	} `json:"quotas"`
-}
-
 // Region reads a region and the quotas that Compute shows with it. A missing region is an error
 // with mig.CauseNotFound or mig.CauseConfig.
 func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
-	var p region
-	err := c.get(calling(ctx, "regions.get"), c.within("regions", name), &p)
-	if w := p.QuotaStatusWarning; err == nil && w != nil {
-		err = fmt.Errorf("its quotas are missing: %s: %s", w.Code, w.Message)
+	p, err := c.readRegion(ctx, name)
+	if err == nil && p.QuotaStatusWarning != nil {
+		err = fmt.Errorf("its quotas are missing: %s: %s", p.QuotaStatusWarning.Code, p.QuotaStatusWarning.Message)
 	}
 	if err == nil && p.Name == "" {
 		err = errors.New("a region without name")
@@ -38,24 +31,91 @@ func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
 		return mig.Region{}, failure("read region", name, reading, err)
 	}
 	r := mig.Region{Name: p.Name, Up: p.Status == "UP"}
-	for _, q := range p.Quotas {
+	for _, q := range given(p.Quotas) {
 		r.Quotas = append(r.Quotas, mig.Quota{Metric: q.Metric, Limit: q.Limit})
 	}
 	return r, nil
 }
 
+func (c *Client) readRegion(ctx context.Context, name string) (*rest.Region, error) {
+	p, err := c.rest().Regions.Get(c.project, name).Context(calling(ctx, "regions.get")).Do()
+	return p, understood(err)
+}
+
+// zonesAge is how long a list of a region's zones is valid. Google adds a zone once in years.
+const zonesAge = time.Hour
+
+// regionZones caches the zones of regions. The zero value is ready.
+type regionZones struct {
+	mu    sync.Mutex
+	known map[string]zonesAt // by region
+}
+
+type zonesAt struct {
+	zones []string
+	read  time.Time
+}
+
+func (r *regionZones) of(region string) zonesAt {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known[region]
+}
+
+func (r *regionZones) note(region string, zones []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known = map[string]zonesAt{}
+	}
+	r.known[region] = zonesAt{zones, time.Now()}
+}
+
+// zonesOf reads the names of a region's zones.
+func (c *Client) zonesOf(ctx context.Context, region string) ([]string, error) {
+	r, err := c.readRegion(ctx, region)
+	if err == nil && len(r.Zones) == 0 {
+		err = errors.New("a region without zones")
+	}
+	if err != nil {
+		return nil, err
+	}
+	zones := make([]string, len(r.Zones))
+	for i, link := range r.Zones {
+		zones[i] = path.Base(link)
+	}
+	c.zones.note(region, zones)
+	return zones, nil
+}
+
+// knownZones returns the names of a region's zones, read within an hour. If they cannot be read, it
+// returns the last known ones. It fails only if none are known and the caller needs them.
+func (c *Client) knownZones(ctx context.Context, region string, needed bool) ([]string, error) {
+	last := c.zones.of(region)
+	if last.zones != nil && time.Since(last.read) < zonesAge {
+		return slices.Clone(last.zones), nil
+	}
+	zones := slices.Clone(last.zones)
+	err := c.outages.read(ctx, region, needed && last.zones == nil, func(ctx context.Context) error {
+		now, err := c.zonesOf(ctx, region)
+		if err == nil {
+			zones = now
+		} else {
+			c.log.Warn("zones of a region not read: machines in zones without nodesets are not seen", zap.String("region", region), zap.String("error", textOf(err)))
+		}
+		return err
+	})
+	return zones, err
+}
+
 // Zone reads a zone. A missing zone is an error with mig.CauseNotFound or mig.CauseConfig.
 func (c *Client) Zone(ctx context.Context, name string) (mig.Zone, error) {
-	var p struct {
-		Name   string `json:"name"`
-		Status string `json:"status"`
-	}
-	err := c.get(calling(ctx, "zones.get"), c.within("zones", name), &p)
+	p, err := c.rest().Zones.Get(c.project, name).Context(calling(ctx, "zones.get")).Do()
 	if err == nil && p.Name == "" {
 		err = errors.New("a zone without name")
 	}
 	if err != nil {
-		return mig.Zone{}, failure("read zone", name, reading, err)
+		return mig.Zone{}, failure("read zone", name, reading, understood(err))
 	}
 	return mig.Zone{Name: p.Name, Up: p.Status == "UP"}, nil
 }
@@ -63,25 +123,16 @@ func (c *Client) Zone(ctx context.Context, name string) (mig.Zone, error) {
 // MachineType reads a machine type in a zone. A machine type that the zone lacks is an error with
 // mig.CauseNotFound.
 func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.MachineType, error) {
-	var p struct {
-		Name         string `json:"name"`
-		GuestCPUs    int    `json:"guestCpus"`
-		MemoryMB     int    `json:"memoryMb"`
-		Accelerators []struct {
-			Type  string `json:"guestAcceleratorType"`
-			Count int    `json:"guestAcceleratorCount"`
-		} `json:"accelerators"`
-	}
-	err := c.get(calling(ctx, "machineTypes.get"), c.within("zones", zone, "machineTypes", name), &p)
-	if err == nil && (p.Name == "" || p.GuestCPUs == 0) {
+	p, err := c.rest().MachineTypes.Get(c.project, zone, name).Context(calling(ctx, "machineTypes.get")).Do()
+	if err == nil && (p.Name == "" || p.GuestCpus == 0) {
 		err = errors.New("a machine type without name or CPUs")
 	}
 	if err != nil {
-		return mig.MachineType{}, failure("read machine type", path.Join(zone, name), reading, err)
+		return mig.MachineType{}, failure("read machine type", path.Join(zone, name), reading, understood(err))
 	}
-	m := mig.MachineType{Name: p.Name, CPUs: p.GuestCPUs, Memory: p.MemoryMB}
-	if gpus := p.Accelerators; len(gpus) > 0 {
-		m.GPU, m.GPUs = gpus[0].Type, gpus[0].Count
+	m := mig.MachineType{Name: p.Name, CPUs: int(p.GuestCpus), Memory: int(p.MemoryMb)}
+	if gpus := given(p.Accelerators); len(gpus) > 0 {
+		m.GPU, m.GPUs = gpus[0].GuestAcceleratorType, int(gpus[0].GuestAcceleratorCount)
 	}
 	return m, nil
 }
@@ -89,18 +140,13 @@ func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.Machin
 // Clock returns Compute's time in its answer about a region, in whole seconds.
 func (c *Client) Clock(ctx context.Context, region string) (time.Time, error) {
 	const op = "read Compute's clock in"
-	header, _, err := c.answer(calling(ctx, "regions.get"), http.MethodGet, c.within("regions", region), nil)
+	p, err := c.readRegion(ctx, region)
 	if err != nil {
 		return time.Time{}, failure(op, region, reading, err)
 	}
-	now, err := http.ParseTime(header.Get("Date"))
+	now, err := http.ParseTime(p.Header.Get("Date"))
 	if err != nil {
 		return time.Time{}, failure(op, region, reading, fmt.Errorf("an answer without a date: %w", err))
 	}
 	return now, nil
-}
-
-// within returns the path of the parts within our project.
-func (c *Client) within(parts ...string) string {
-	return escaped(append([]string{"projects", c.project}, parts...)...)
 }

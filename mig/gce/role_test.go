@@ -53,7 +53,6 @@ var permissions = map[string][]string{
 	"regionInstanceGroupManagerResizeRequests.cancel": {"compute.instanceGroupManagers.update"}, // K
 	"regionInstanceGroupManagerResizeRequests.delete": {"compute.instanceGroupManagers.update"}, // K
 
-	"instances.aggregatedList":   {"compute.instances.list"},   // K
 	"instances.list":             {"compute.instances.list"},   // K
 	"instances.bulkInsert":       creatingInstances,            // see above
 	"regionInstances.bulkInsert": creatingInstances,            // see above
@@ -85,13 +84,8 @@ var uses = map[string]func(t *testing.T, w world){
 	},
 	"Instances": func(t *testing.T, w world) {
 		w.seen(t)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Status: 503}))
 		_, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
 		require.Empty(t, unseen)
-	},
-	"TakesPartialSuccess": func(t *testing.T, w world) {
-		w.cloud.SetZoneDead("us-central1-c", true)
-		require.NoError(t, w.TakesPartialSuccess(t.Context(), "alpha"))
 	},
 	"Foreign": func(t *testing.T, w world) {
 		_, unseen := w.Foreign(t.Context(), "alpha", []string{region})

@@ -32,7 +32,7 @@ func TestTemplateIsReadByAnyFormOfLink(t *testing.T) {
 			assert.Equal(t, test.path, template.Link)
 			assert.Equal(t, test.method, called)
 			require.Len(t, api.calls, 1)
-			assert.Equal(t, call{"GET", "/compute/v1/" + test.path, "", ""}, api.calls[0])
+			assert.Equal(t, call{"GET", "/compute/v1/" + test.path, "alt=json&prettyPrint=false", ""}, api.calls[0])
 		})
 	}
 }

@@ -3,12 +3,13 @@ package gce
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"path"
 	"regexp"
 	"strings"
 	"time"
+
+	rest "google.golang.org/api/compute/v1"
 
 	"slurmflex/mig"
 )
@@ -18,39 +19,6 @@ const readingTemplate = "read instance template"
 // templateLink matches a link's project, if present, and the rest of the link.
 var templateLink = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/([^/]+)/)?((global|regions/[^/]+)/instanceTemplates/[^/]+)$`)
 
-// properties are the template properties that are read.
-type properties struct {
-	MachineType       string `json:"machineType"` // may be a link
-	GuestAccelerators []struct {
-		AcceleratorType  string `json:"acceleratorType"` // may be a link
-		AcceleratorCount int32  `json:"acceleratorCount"`
-	} `json:"guestAccelerators"`
-	Scheduling struct {
-		ProvisioningModel string `json:"provisioningModel"`
-		MaxRunDuration    struct {
-			Seconds json.Number `json:"seconds"`
-			Nanos   int64       `json:"nanos"`
-		} `json:"maxRunDuration"`
-		InstanceTerminationAction string `json:"instanceTerminationAction"`
-		OnHostMaintenance         string `json:"onHostMaintenance"`
-	} `json:"scheduling"`
-	ReservationAffinity struct {
-		ConsumeReservationType string `json:"consumeReservationType"`
-	} `json:"reservationAffinity"`
-	ResourcePolicies []string          `json:"resourcePolicies"`
-	Labels           map[string]string `json:"labels"`
-}
-
-// maxRun returns the template's maxRunDuration; 0 if it is not set.
-func (p *properties) maxRun() (time.Duration, error) {
-	d := p.Scheduling.MaxRunDuration
-	if d.Seconds == "" {
-		return time.Duration(d.Nanos), nil
-	}
-	seconds, err := d.Seconds.Int64()
-	return time.Duration(seconds)*time.Second + time.Duration(d.Nanos), notUnderstood(err)
-}
-
 // Template reads an instance template by its URL or path. The project is optional and may be
 // another project. A missing template is an error with mig.CauseNotFound.
 func (c *Client) Template(ctx context.Context, link string) (mig.Template, error) {
@@ -58,54 +26,47 @@ func (c *Client) Template(ctx context.Context, link string) (mig.Template, error
 	if err != nil {
 		return mig.Template{}, err
 	}
-	t, err := templateOf(where, p)
-	if err != nil {
-		return mig.Template{}, failure(readingTemplate, link, reading, err)
-	}
-	return t, nil
+	return templateOf(where, p), nil
 }
 
 // readTemplate reads a template's path and properties. A template without a machine type is an
 // error.
-func (c *Client) readTemplate(ctx context.Context, link string) (where string, _ *properties, _ error) {
+func (c *Client) readTemplate(ctx context.Context, link string) (where string, _ *rest.InstanceProperties, _ error) {
 	m := templateLink.FindStringSubmatch(link)
 	if m == nil {
 		return "", nil, &mig.Error{Op: readingTemplate, Object: link, Cause: mig.CauseConfig, Err: errors.New(
 			"not a link of one; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME")}
 	}
-	where = "projects/" + cmp.Or(m[1], c.project) + "/" + m[2]
-	method := "instanceTemplates.get"
-	if m[3] != "global" {
-		method = "regionInstanceTemplates.get"
+	project, name := cmp.Or(m[1], c.project), path.Base(m[2])
+	var t *rest.InstanceTemplate
+	var err error
+	if region, regional := strings.CutPrefix(m[3], "regions/"); regional {
+		t, err = c.rest().RegionInstanceTemplates.Get(project, region, name).Context(calling(ctx, "regionInstanceTemplates.get")).Do()
+	} else {
+		t, err = c.rest().InstanceTemplates.Get(project, name).Context(calling(ctx, "instanceTemplates.get")).Do()
 	}
-	var p struct {
-		Properties properties `json:"properties"`
-	}
-	err := c.get(calling(ctx, method), escaped(strings.Split(where, "/")...), &p)
-	if err == nil && p.Properties.MachineType == "" {
+	if err == nil && (t.Properties == nil || t.Properties.MachineType == "") {
 		err = errors.New("a template without machine type")
 	}
 	if err != nil {
-		return "", nil, failure(readingTemplate, link, reading, err)
+		return "", nil, failure(readingTemplate, link, reading, understood(err))
 	}
-	return where, &p.Properties, nil
+	return "projects/" + project + "/" + m[2], t.Properties, nil
 }
 
-func templateOf(link string, p *properties) (mig.Template, error) {
-	maxRun, err := p.maxRun()
-	t := mig.Template{
-		Link:        link,
-		MachineType: path.Base(p.MachineType),
-		Model:       p.Scheduling.ProvisioningModel,
-		MaxRun:      maxRun,
-		Termination: p.Scheduling.InstanceTerminationAction,
-		Maintenance: p.Scheduling.OnHostMaintenance,
-		Reservation: p.ReservationAffinity.ConsumeReservationType,
-		Policies:    p.ResourcePolicies,
-		Labels:      p.Labels,
+func templateOf(link string, p *rest.InstanceProperties) mig.Template {
+	t := mig.Template{Link: link, MachineType: path.Base(p.MachineType), Policies: p.ResourcePolicies, Labels: p.Labels}
+	if s := p.Scheduling; s != nil {
+		t.Model, t.Termination, t.Maintenance = s.ProvisioningModel, s.InstanceTerminationAction, s.OnHostMaintenance
+		if d := s.MaxRunDuration; d != nil {
+			t.MaxRun = time.Duration(d.Seconds)*time.Second + time.Duration(d.Nanos)
+		}
 	}
-	if gpus := p.GuestAccelerators; len(gpus) > 0 {
+	if a := p.ReservationAffinity; a != nil {
+		t.Reservation = a.ConsumeReservationType
+	}
+	if gpus := given(p.GuestAccelerators); len(gpus) > 0 {
 		t.GPU, t.GPUs = path.Base(gpus[0].AcceleratorType), int(gpus[0].AcceleratorCount)
 	}
-	return t, err
+	return t
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -60,7 +61,7 @@ func methodOf(ctx context.Context) string {
 // growing pauses while the answer is a transient fault. Every call can be repeated: reads change
 // nothing, and each mutation has a requestId, so that Compute acts on it once.
 //
-// It returns only complete answers: the whole body, and valid JSON if the call succeeded. Any other
+// It returns only complete answers: the whole body, and a JSON object if the call succeeded. Any other
 // answer is a failed attempt.
 type wire struct {
 	next    http.RoundTripper
@@ -72,7 +73,6 @@ type wire struct {
 	observe func(method string, status int, took time.Duration)
 	date    *atomic.Int64 // stores the time of the last answer, in epoch seconds
 	lengths sync.Map      // of each method's last answer, to predict the next length
-	valid   valid         // the last answers that were JSON
 	answers atomic.Int64  // number of answered calls
 }
 
@@ -198,15 +198,20 @@ func (whole) Close() error { return nil }
 
 func wholeOf(text []byte) whole { return whole{bytes.NewReader(text), text} }
 
-// readWhole reads an answer like readBody and rejects a successful answer that is not JSON.
+// readWhole reads an answer like readBody and rejects a successful answer that is not a JSON object.
 func (w *wire) readWhole(resp *http.Response, likely int64, limit int) error {
 	if err := readBody(resp, likely, limit); err != nil {
 		return err
 	}
-	if body := resp.Body.(whole).text; resp.StatusCode/100 == 2 && !w.valid.isJSON(body) {
+	if body := resp.Body.(whole).text; resp.StatusCode/100 == 2 && !isObject(body) {
 		return fmt.Errorf("answer is not JSON: %q", excerpt(body))
 	}
 	return nil
+}
+
+// isObject reports whether the text is a JSON object, as every answer of Compute is.
+func isObject(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && json.Valid(text)
 }
 
 // readBody replaces the answer's body by its bytes in memory, limit at most. It allocates likely

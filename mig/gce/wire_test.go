@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	rest "google.golang.org/api/compute/v1"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -146,9 +148,9 @@ func hung(req *http.Request) (*http.Response, error) {
 func TestUnansweredCallIsRetriedAfter30Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, unseen := clientOf(t, roundTripper(hung)).Instances(t.Context(), "alpha", []string{testRegion})
+		_, unseen := clientOf(t, roundTripper(hung)).Groups(t.Context(), "alpha", []string{testRegion})
 		err := unseen[testRegion]
-		require.EqualError(t, err, "list instances of us-central1: no answer within 30s: context deadline exceeded (after 2 attempts)")
+		require.EqualError(t, err, "list groups of us-central1: no answer within 30s: context deadline exceeded (after 2 attempts)")
 		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
 		assert.InDelta(t, 60, time.Since(start).Seconds(), 1, "a silent Compute does not hold up Slurm's side of a pass")
 	})
@@ -158,7 +160,7 @@ func TestHungCallIsRetriedWhileComputeAnswersOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		c := clientOf(t, roundTripper(func(r *http.Request) (*http.Response, error) {
-			if strings.Contains(r.URL.Path, "aggregated") {
+			if strings.HasSuffix(r.URL.Path, "/instances") {
 				return hung(r)
 			}
 			return inMemory{aList(`{}`)}.RoundTrip(r)
@@ -172,7 +174,7 @@ func TestHungCallIsRetriedWhileComputeAnswersOthers(t *testing.T) {
 				assert.Empty(t, unseen)
 			}
 		}()
-		_, unseen := c.Instances(t.Context(), "alpha", []string{testRegion})
+		_, unseen := c.Instances(t.Context(), "alpha", []string{testRegion}, "us-central1-a")
 		require.ErrorContains(t, unseen[testRegion], "after 6 attempts")
 		assert.InDelta(t, 188, time.Since(start).Seconds(), 8)
 		<-over
@@ -181,10 +183,12 @@ func TestHungCallIsRetriedWhileComputeAnswersOthers(t *testing.T) {
 
 func TestAnswerLimitDependsOnTheRequestedFields(t *testing.T) {
 	c := clientOf(t, inMemory{aList(`{"items":[],"x":"` + strings.Repeat("x", answerLimit) + `"}`)}, func(o *Options) { o.Rate = 1e6 })
-	err := c.readAll(tryingOnce(t.Context()), "x", url.Values{"fields": {"items(name)"}}, func(s *stream) error { s.next(); return nil }, nil)
-	require.ErrorContains(t, err, "answer longer than 16777216 bytes")
-	err = c.readAll(tryingOnce(t.Context()), "x", url.Values{"fields": {"items(metadata/items)"}}, func(s *stream) error { s.next(); return nil }, nil)
-	require.NoError(t, err, "metadata may be long")
+	list := func(fields string) error {
+		_, err := c.listInstances(tryingOnce(t.Context()), "us-central1-a", "", fields, func(*rest.Instance) error { return nil })
+		return err
+	}
+	require.ErrorContains(t, list("items(name)"), "answer longer than 16777216 bytes")
+	require.NoError(t, list(makerFields), "metadata may be long")
 }
 
 // The List of Google's client does not pass its context on.

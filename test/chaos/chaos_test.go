@@ -115,9 +115,9 @@ func TestScriptsContainEveryKindOfTrouble(t *testing.T) {
 	}
 	for _, words := range []string{
 		"submit job", "cancel job", "powers alpha", "has room for", "ACTIVE_RESIZE_REQUESTS", "waiting request fails", "operations of", "lags",
-		"is out of reach of", "aggregatedList fails with", "is dead, for", "machine vanishes", "machine stops", "all machines in", "do not register", "slurmd of", "Compute: ",
+		"is out of reach of", "is dead, for", "machine vanishes", "machine stops", "all machines in", "do not register", "slurmd of", "Compute: ",
 		"slurmctld: ", "slurmctld dies", "is killed", "is stopped, and started", "a second daemon", "cron starts", "hooks ", "clock jumps",
-		"unblocks", "primary's slurmctld fails", "row of squeue", "aggregatedList shows", "there is a machine", "refuses to change",
+		"unblocks", "primary's slurmctld fails", "row of squeue", "instances.list shows", "there is a machine", "refuses to change",
 		"a SIGHUP with configuration", "half a configuration", "has run for", "it is preempted", "all are preempted", "SPOT machines", "STANDARD machines", "reservation h100s is of", "or to spot",
 	} {
 		assert.Contains(t, all.String(), words)

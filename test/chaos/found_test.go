@@ -31,7 +31,7 @@ func TestFindingsOfTheTrialsBreakNoDay(t *testing.T) {
 	}
 	full := func(zone string, lasts time.Duration) appointment { return at(0, capacity(zone, 0, lasts)) }
 	gang, fullA, fullB := job(1, "gang", 2), full("us-central1-a", 100*minute), full("us-central1-b", 100*minute)
-	const instances = "instances.aggregatedList"
+	const instances = "instances.list"
 	in("A1: a job with a begin time in the year 11609", 1,
 		at(minute, submit{job: firstEver, partition: "gang", nodes: 1, limit: time.Hour, run: time.Hour, begin: never}),
 		at(2*minute, gang.event))

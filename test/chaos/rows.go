@@ -181,7 +181,7 @@ func lie(method string, what untruth, of string, lasts time.Duration) event {
 // randomLie returns a random lie. Lists omit machines for only a few passes, because Compute's
 // do so only while they lag.
 func (d dice) randomLie(i int, node string, lasts func(least, most int) time.Duration) event {
-	const machines = "instances.aggregatedList"
+	const machines = "instances.list"
 	method := pick(d, append(lists(), machines, machines), "list of lies", i)
 	of, takes := pick(d, []string{"", node}, "of", i), lasts(1, 15)
 	what := pick(d, anyList(), "untruth", i)

@@ -91,10 +91,7 @@ func (d dice) trouble(i int) event {
 	case 6:
 		return lag(pick(d, lists(), "method", i), d.span(time.Second, 30*time.Second, "behind", i).Truncate(time.Second), lasts(1, 15))
 	case 7:
-		switch d.below(4, "how dead", i) {
-		case 0:
-			return failing("instances.aggregatedList", pick(d, []int{400, 500, 503}, "status", i), lasts(20, 120))
-		case 1:
+		if d.oneIn(3, "dead", i) {
 			return deadZone(pick(d, zones(), "dead zone", i), lasts(1, 60))
 		}
 		return unreachable(pick(d, lists(), "list", i), pick(d, append(zones(), us, europe), "place", i), lasts(1, 15))

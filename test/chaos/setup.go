@@ -109,7 +109,6 @@ func newSetup(d dice) setup {
 			LateRefusals: d.oneIn(3, "late refusals"), RequestErrorStatus: d.oneIn(3, "error status"),
 			ForgetRefused: d.oneIn(3, "forget"), NoStaging: d.oneIn(3, "staging"),
 			NameConflictFails: d.oneIn(3, "name conflict"), NoActionOnceCreated: d.oneIn(3, "no action"),
-			RefusePartialSuccess: d.oneIn(3, "refuse partial"), PartialUnasked: d.oneIn(3, "partial unasked"), WarnOfAll: d.oneIn(3, "warn of all"),
 		},
 	}
 	s.slurm = fakeslurm.Options{

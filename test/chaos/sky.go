@@ -74,13 +74,6 @@ func unreachable(method, place string, lasts time.Duration) event {
 	}}
 }
 
-// failing makes an aggregated list fail as a whole for a while.
-func failing(method string, status int, lasts time.Duration) event {
-	return happening{fmt.Sprintf("%s fails with %d, for %v", method, status, lasts), func(w *world, no int) {
-		w.arm(no, lasts, fakegce.Fault{Method: method, Status: status})
-	}}
-}
-
 // deadZone makes a zone answer no calls for a while.
 func deadZone(zone string, lasts time.Duration) event {
 	return happening{fmt.Sprintf("zone %s is dead, for %v", zone, lasts), func(w *world, no int) {
@@ -206,6 +199,6 @@ func creations() []string {
 func lists() []string {
 	return []string{
 		"regionInstanceGroupManagers.list", "regionInstanceGroupManagerResizeRequests.list",
-		"instances.aggregatedList", "resourcePolicies.list",
+		"instances.list", "resourcePolicies.list",
 	}
 }

@@ -32,8 +32,8 @@ func calls(t *testing.T, l *lab.Lab, methods ...string) []fakegce.Call {
 	return slices.DeleteFunc(all, func(c fakegce.Call) bool { return !slices.Contains(methods, c.Method) })
 }
 
-// look is the call with which a pass reads the existing machines.
-const look = "instances.aggregatedList"
+// look is a call that each pass makes once, before it reads the existing machines.
+const look = "regionInstanceGroupManagers.list"
 
 // tell changes the cloud's state.
 func tell(t *testing.T, l *lab.Lab, what string, order any) {

@@ -52,7 +52,7 @@ func (s *Server) check(c *call) error {
 		return invalid("Invalid value for field 'region': '%s'. Unknown region.", r)
 	}
 	for name, values := range c.query {
-		if !slices.Contains(c.route.query, name) && !everywhere(name, values) && !s.takesPartial(c, name) {
+		if !slices.Contains(c.route.query, name) && !everywhere(name, values) && !takesPartial(c, name) {
 			return badRequest("Invalid JSON payload received. Unknown name \"%s\": Cannot bind query parameter. Field '%s' could not be found in request message.", name, name)
 		}
 		if len(values) > 1 {

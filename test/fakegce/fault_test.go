@@ -157,34 +157,22 @@ func TestListWarnsAboutAnUnreachablePlace(t *testing.T) {
 
 func TestDeadZoneFailsItsListsAndAggregatedLists(t *testing.T) {
 	const all, partial = "aggregated/instances", "aggregated/instances?returnPartialSuccess=true"
-	for name, c := range map[string]struct {
-		switches Switches
-		want     map[string]int // HTTP status by method
-		warns    bool           // about the whole list
-	}{
-		"by default": {want: map[string]int{all: 503, partial: 200}},
-		"refused":    {Switches{RefusePartialSuccess: true}, map[string]int{all: 503, partial: 400}, false},
-		"unasked":    {Switches{PartialUnasked: true}, map[string]int{all: 200, partial: 200}, false},
-		"warned":     {Switches{WarnOfAll: true}, map[string]int{all: 503, partial: 200}, true},
+	w := granted(t, Options{}, "n0")
+	w.SetZoneDead("us-central1-b", true)
+	for path, want := range map[string]int{
+		all: 503, partial: 200, "zones/us-central1-b/instances": 503, "zones/us-central1-a/instances": 200,
+		"zones/us-central1-b": 200, groupList: 200,
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := granted(t, switched(c.switches), "n0")
-			w.SetZoneDead("us-central1-b", true)
-			c.want["zones/us-central1-b/instances"], c.want["zones/us-central1-a/instances"] = 503, 200
-			c.want["zones/us-central1-b"], c.want[groupList] = 200, 200
-			for path, want := range c.want {
-				status, body := w.ask(http.MethodGet, path, "")
-				assert.Equal(t, want, status, path)
-				if status == http.StatusOK && strings.HasPrefix(path, all) {
-					assert.Contains(t, body, `zones/us-central1-b"]`)
-					assert.Equal(t, c.warns, strings.Contains(body, wholeList))
-				}
-			}
-			w.SetZoneDead("us-central1-b", false)
-			status, _ := w.ask(http.MethodGet, all, "")
-			assert.Equal(t, http.StatusOK, status)
-		})
+		status, body := w.ask(http.MethodGet, path, "")
+		assert.Equal(t, want, status, path)
+		if path == partial {
+			assert.Contains(t, body, `zones/us-central1-b"]`)
+			assert.NotContains(t, body, wholeList)
+		}
 	}
+	w.SetZoneDead("us-central1-b", false)
+	status, _ := w.ask(http.MethodGet, all, "")
+	assert.Equal(t, http.StatusOK, status)
 }
 
 func TestDelayedCallActsAfterTheDelayUnlessItsContextEnds(t *testing.T) {

@@ -34,8 +34,8 @@ func (s *Server) unreached(c *call, at location) bool {
 }
 
 // takesPartial reports whether the parameter is returnPartialSuccess and the list accepts it.
-func (s *Server) takesPartial(c *call, name string) bool {
-	return name == partialSuccess && strings.HasSuffix(c.route.method, ".aggregatedList") && (c.version != "v1" || !s.opts.Switches.RefusePartialSuccess)
+func takesPartial(c *call, name string) bool {
+	return name == partialSuccess && strings.HasSuffix(c.route.method, ".aggregatedList")
 }
 
 // partialSuccess is the parameter that makes a list name the places it cannot reach instead of

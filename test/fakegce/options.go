@@ -79,15 +79,6 @@ type Switches struct {
 	// NameConflictFails: a name in use by another VM fails the request, instead of making it
 	// wait.
 	NameConflictFails bool `json:"nameConflictFails,omitempty"`
-	// RefusePartialSuccess: v1 refuses the parameter returnPartialSuccess as unknown, because
-	// the v1 discovery document lacks it. The REST reference of v1 recommends it.
-	RefusePartialSuccess bool `json:"refusePartialSuccess,omitempty"`
-	// PartialUnasked: an aggregated list names the places that it cannot reach even without
-	// returnPartialSuccess, instead of failing as a whole.
-	PartialUnasked bool `json:"partialUnasked,omitempty"`
-	// WarnOfAll: an aggregated list that cannot reach a place also carries a warning about the
-	// whole list.
-	WarnOfAll bool `json:"warnOfAll,omitempty"`
 }
 
 // Values of Switches.TargetSizeAt other than "".

@@ -80,7 +80,7 @@ func (s *Server) list(c *call, kind string, all []resource, example any) (any, e
 func (s *Server) aggregate(c *call, collection string, all []resource, example any) (any, error) {
 	scopes := s.scopes(collection)
 	lost := slices.ContainsFunc(scopes, func(at location) bool { return s.unreached(c, at) })
-	if lost && c.query.Get(partialSuccess) != "true" && !s.opts.Switches.PartialUnasked {
+	if lost && c.query.Get(partialSuccess) != "true" {
 		return nil, backendError()
 	}
 	p, err := s.page(c, slices.DeleteFunc(all, func(r resource) bool { return s.unreached(c, r.about().at) }), example)
@@ -94,9 +94,6 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 	}
 	if code := c.fault.Warning; code != "" {
 		answer.Warning = warning(code, wholeList, c.path)
-	}
-	if lost && s.opts.Switches.WarnOfAll {
-		answer.Warning = warning("UNREACHABLE", wholeList, c.path)
 	}
 	found := make(map[location][]any)
 	for _, r := range p.results {

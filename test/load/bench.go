@@ -107,7 +107,7 @@ func (h *host) begin(ctx context.Context) {
 	cmd := exec.CommandContext(ctx, filepath.Join(h.build, "slurmflex"), "daemon", "--config", h.path("config.yaml"))
 	cmd.Env = []string{"SLURM_CONF=" + h.path("slurm.conf")}
 	h.daemon = h.startDaemon(cmd)
-	h.await(ctx, "the first pass", func() bool { return h.cloud.Counts()["instances.aggregatedList"] > 0 })
+	h.await(ctx, "the first pass", func() bool { return h.cloud.Counts()["instances.list"] > 0 })
 }
 
 // end stops the host completely.

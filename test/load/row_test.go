@@ -35,7 +35,7 @@ func TestPageNamesTheNumberOfRows(t *testing.T) {
 func TestReadAndWaitCallsDoNotCountAsChanges(t *testing.T) {
 	calls := map[string]int{
 		"regionInstanceGroupManagers.insert": 3, "regionInstanceGroupManagerResizeRequests.cancel": 2,
-		"instances.aggregatedList": 5, "regionOperations.wait": 7, "regionInstanceTemplates.get": 1,
+		"instances.list": 5, "regionOperations.wait": 7, "regionInstanceTemplates.get": 1,
 		"regionInstanceGroupManagers.list": 4,
 	}
 	assert.Equal(t, 5, changes(calls))

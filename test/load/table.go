@@ -62,8 +62,8 @@ func trials() []trial {
 			{"1 job of 5000 nodes: hook called to 5 request(s) ACCEPTED", seconds, 3.5},
 		}},
 		{"steady pass", (*bench).steadyPass, []target{
-			{"steady pass, 5,000 nodes, 1,020 groups: CPU", "ms CPU", 250},
-			{"steady pass: memory of the process", "MiB", 120},
+			{"steady pass, 5,000 nodes, 1,020 groups: CPU", "ms CPU", 200},
+			{"steady pass: memory of the process", "MiB", 110},
 			{"steady pass: API calls, pages and waiting requests only", "calls", steadyCalls},
 			{"steady pass: answers of Compute, compressed", "MiB", 0.3},
 		}},

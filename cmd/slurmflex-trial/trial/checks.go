@@ -61,7 +61,6 @@ func groupChecks() []check {
 			}
 			return observation{text: "within 30s"}
 		}},
-		{"partial lists", evident, "list instances with returnPartialSuccess", taken, ended("list partially")},
 		{"missing group", evident, "read a group that does not exist", refused(mig.CauseNotFound), ended("read missing group")},
 		{"repeated call", documented, "send a call twice with one requestId", "one operation", func(s *seen) observation {
 			switch o := s.operations; {

@@ -119,13 +119,10 @@ func members(when func(w *world) bool, change func(all []any) []any) deviation {
 
 // vm changes the machines in the list of instances.
 func vm(change func(in object)) deviation {
-	return answers(http.MethodGet, "/aggregated/instances", func(_ *world, list object) {
-		items, _ := list["items"].(object)
-		for _, zone := range items {
-			all, _ := zone.(object)["instances"].([]any)
-			for _, in := range all {
-				change(in.(object))
-			}
+	return answers(http.MethodGet, "/instances", func(_ *world, list object) {
+		all, _ := list["items"].([]any)
+		for _, in := range all {
+			change(in.(object))
 		}
 	})
 }
@@ -165,7 +162,7 @@ var deviations = map[string]deviation{
 	"may read zones":                forbidden("zones.get"),
 	"may read machine types":        forbidden("machineTypes.get"),
 	"may list groups":               {fault: fakegce.Fault{Method: "*GroupManagers.list", Times: 1, Status: http.StatusForbidden}},
-	"may list instances":            {fault: fakegce.Fault{Method: "instances.aggregatedList", Times: 1, Status: http.StatusForbidden}},
+	"may list instances":            {fault: fakegce.Fault{Method: "instances.list", Object: "us-central1-b", Times: 1, Status: http.StatusForbidden}},
 	"may list policies":             forbidden("resourcePolicies.list"),
 	"may create policies":           forbidden("resourcePolicies.insert"),
 	"may delete policies":           {fault: fakegce.Fault{Method: "resourcePolicies.delete", Times: 1, Status: http.StatusForbidden}},
@@ -188,7 +185,6 @@ var deviations = map[string]deviation{
 			return resp, err
 		}
 	}},
-	"partial lists": {switches: fakegce.Switches{RefusePartialSuccess: true}},
 	"missing group": asking(http.MethodGet, "-none", func(*world, *http.Request, string) (string, *http.Response) {
 		return "", answer(http.StatusForbidden, forbiddenBody)
 	}),
@@ -225,14 +221,12 @@ var deviations = map[string]deviation{
 	"granted":            request(requestDeleted, is(requestDeleted, "SUCCEEDED"), func(r object) { r["state"] = "FAILED" }),
 	"granted size":       group(runs, func(g object) { g["targetSize"] = 0 }),
 	"running member":     members(runs, func(all []any) []any { all[0].(object)["currentAction"] = "VERIFYING"; return all }),
-	"listed machine":     {fault: fakegce.Fault{Method: "instances.aggregatedList", Omitted: "alpha"}},
+	"listed machine":     {fault: fakegce.Fault{Method: "instances.list", Omitted: "alpha"}},
 	"flex-start machine": vm(func(in object) { in["scheduling"] = object{"provisioningModel": "STANDARD"} }),
 	"machine's group":    vm(func(in object) { in["metadata"] = object{} }),
-	"machine's zone": answers(http.MethodGet, "/aggregated/instances", func(_ *world, list object) {
-		if items, ok := list["items"].(object); ok && items["zones/us-central1-b"] != nil {
-			items["zones/us-central1-f"] = items["zones/us-central1-b"]
-			delete(items, "zones/us-central1-b")
-		}
+	"machine's zone": asking(http.MethodGet, "/instances", func(_ *world, r *http.Request, body string) (string, *http.Response) {
+		r.URL.Path = strings.NewReplacer("us-central1-b", "us-central1-f", "us-central1-f", "us-central1-b").Replace(r.URL.Path)
+		return body, nil
 	}),
 	"lease":           {switches: fakegce.Switches{TemplateDuration: true}},
 	"late cancel":     oddly("*ResizeRequests.cancel", 2),
@@ -246,11 +240,9 @@ var deviations = map[string]deviation{
 		}
 		return body, nil
 	}),
-	"empty lists": answers(http.MethodGet, "/aggregated/instances", func(w *world, list object) {
+	"empty lists": answers(http.MethodGet, "/zones/us-central1-b/instances", func(w *world, list object) {
 		if w.said[len(w.said)-1] == "list groups and instances" {
-			list["items"] = object{"zones/us-central1-b": object{"instances": []any{
-				object{"name": "alpha-trial--kxqzv-1", "status": "RUNNING", "creationTimestamp": "2026-11-22T10:00:00Z"},
-			}}}
+			list["items"] = []any{object{"name": "alpha-trial--kxqzv-1", "status": "RUNNING", "creationTimestamp": "2026-11-22T10:00:00Z"}}
 		}
 	}),
 }

@@ -55,9 +55,6 @@ func (t *trial) steps() []step {
 			_, unseen := t.cloud.Instances(ctx, t.spec.name(), []string{t.spec.region}, t.spec.zones...)
 			return unseen[t.spec.region]
 		})},
-		{"list partially", nil, "", "list instances with returnPartialSuccess", call(func(ctx context.Context) error {
-			return t.cloud.TakesPartialSuccess(ctx, t.spec.name())
-		})},
 		{"list policies", nil, "", "list policies", call(func(ctx context.Context) error {
 			_, unseen := t.cloud.Policies(ctx, owner(t.spec.cluster), []string{t.spec.region})
 			return unseen[t.spec.region]

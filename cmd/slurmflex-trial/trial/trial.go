@@ -25,7 +25,6 @@ type cloud interface {
 	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
 	Policies(ctx context.Context, cluster string, regions []string) ([]mig.Policy, map[string]error)
 	Instances(ctx context.Context, cluster string, regions []string, zones ...string) ([]mig.Instance, map[string]error)
-	TakesPartialSuccess(ctx context.Context, cluster string) error
 	Group(ctx context.Context, region, name string) (mig.Group, error)
 	Members(ctx context.Context, region, group string) ([]mig.Member, error)
 

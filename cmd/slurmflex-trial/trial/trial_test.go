@@ -126,7 +126,7 @@ func TestInterruptedTrialDoesNotTrustALaggingList(t *testing.T) {
 	for _, created := range []string{"instanceGroupManagers", "resourcePolicies", "resizeRequests"} {
 		t.Run(created, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				for _, method := range []string{"*GroupManagers.list", "instances.aggregatedList", "resourcePolicies.list"} {
+				for _, method := range []string{"*GroupManagers.list", "instances.list", "resourcePolicies.list"} {
 					require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, Lag: 30 * time.Second}))
 				}
 				ctx, interrupt := context.WithCancel(t.Context())
@@ -178,10 +178,10 @@ func TestReportNamesAPolicyThatCannotBeDeleted(t *testing.T) {
 
 func TestReportIsUnsureIfInstancesCannotBeListed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Status: 403, Message: "Required permission"}))
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Status: 403, Message: "Required permission"}))
 		r := w.run(t.Context())
 		assert.Empty(t, r.left)
-		assert.Contains(t, r.String(), "left behind: unknown (list instances of us-central1: 403 forbidden: Required permission)\n")
+		assert.Contains(t, r.String(), "left behind: unknown (list instances of us-central1: zone us-central1-a: 403 forbidden: Required permission)\n")
 		assert.False(t, r.good())
 	})
 }

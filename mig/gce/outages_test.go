@@ -14,7 +14,7 @@ import (
 
 const (
 	europe = "europe-west4"
-	list   = "instances.aggregatedList"
+	list   = "instances.list"
 )
 
 // zonesInUse are the zones that these tests configure.
@@ -57,113 +57,135 @@ func struck(f fakegce.Fault) func(*testing.T, world) {
 	return func(t *testing.T, w world) { require.NoError(t, w.cloud.AddFault(f)) }
 }
 
+// in limits a fault to the list of a zone.
+func in(zone string, f fakegce.Fault) func(*testing.T, world) {
+	f.Method, f.Object = list, zone
+	return struck(f)
+}
+
+// E1: a zone that does not answer costs its own region, and none if nothing of the cluster is there.
 func TestUnreadableZoneAffectsOnlyItsRegion(t *testing.T) {
 	both, american, european := []string{"alpha-a3-0", "alpha-eu-0"}, []string{"alpha-a3-0"}, []string{"alpha-eu-0"}
 	for name, test := range map[string]struct {
-		switches fakegce.Switches
-		happens  func(*testing.T, world)
-		reads    []string // names
-		apart    bool     // the zones were listed one by one
-		says     string   // why the other region is unseen
+		happens func(*testing.T, world)
+		reads   []string // names
+		says    string   // why the other region is unseen
+		within  time.Duration
 	}{
-		"partial success":            {happens: dead("us-central1-a"), reads: european, says: "unreachable: "},
-		"partial success is refused": {switches: fakegce.Switches{RefusePartialSuccess: true}, happens: dead("us-central1-a"), reads: european, apart: true, says: "zone us-central1-a: 503 backendError"},
-		"partial without asking":     {switches: fakegce.Switches{RefusePartialSuccess: true, PartialUnasked: true}, happens: dead("us-central1-a"), reads: european, says: "unreachable: "},
-		"a warning about all":        {switches: fakegce.Switches{WarnOfAll: true}, happens: dead("us-central1-a"), reads: european, apart: true, says: "zone us-central1-a: 503 backendError"},
-		"a zone without nodesets":    {happens: dead("us-central1-f"), reads: both},
-		"such a zone, refused":       {switches: fakegce.Switches{RefusePartialSuccess: true}, happens: dead("us-central1-f"), reads: both, apart: true},
-		"the list fails":             {happens: struck(fakegce.Fault{Method: list, Status: 503}), reads: both, apart: true},
-		"the list is not known":      {happens: struck(fakegce.Fault{Method: list, Status: 400, Message: "Bad Request"}), reads: both, apart: true},
-		"the second page fails":      {happens: struck(fakegce.Fault{Method: list, Skip: 1, Status: 500}), reads: both, apart: true},
-		"the list hangs":             {happens: struck(fakegce.Fault{Method: list, Delay: time.Hour}), reads: both, apart: true},
-		"a zone hangs too": {
-			happens: func(t *testing.T, w world) {
-				struck(fakegce.Fault{Method: list, Status: 503})(t, w)
-				struck(fakegce.Fault{Method: "instances.list", Object: "europe-west4-b", Delay: time.Hour})(t, w)
-			}, reads: american, apart: true, says: "zone europe-west4-b: ",
-		},
-		"a list may not be read": {happens: struck(fakegce.Fault{Method: list, Status: 403}), says: "403 forbidden"},
-		"too many calls":         {happens: struck(fakegce.Fault{Method: list, Status: 429}), says: "429 rateLimitExceeded"},
+		"all is well":           {reads: both},
+		"a dead zone":           {happens: dead("us-central1-a"), reads: european, says: "zone us-central1-a: 503 backendError", within: time.Minute},
+		"an unused dead zone":   {happens: dead("us-central1-f"), reads: both},
+		"an unused zone hangs":  {happens: in("us-central1-f", fakegce.Fault{Delay: time.Hour}), reads: both, within: 5 * time.Second},
+		"an unused zone warns":  {happens: in("us-central1-f", fakegce.Fault{Warning: "PARTIAL"}), reads: both},
+		"a used zone warns":     {happens: in("europe-west4-b", fakegce.Fault{Warning: "PARTIAL"}), reads: american, says: "zone europe-west4-b: incomplete answer: PARTIAL"},
+		"a used zone hangs":     {happens: in("europe-west4-b", fakegce.Fault{Delay: time.Hour}), reads: american, says: "zone europe-west4-b: ", within: 4 * time.Minute},
+		"its zones are unknown": {happens: struck(fakegce.Fault{Method: "regions.get", Status: 503}), reads: both},
+		"all lists are refused": {happens: struck(fakegce.Fault{Method: list, Status: 403}), says: "403 forbidden"},
+		"too many calls":        {happens: struck(fakegce.Fault{Method: list, Status: 429}), says: "429 rateLimitExceeded", within: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w world) {
 				spread(t, w)
-				test.happens(t, w)
-				for range 2 {
+				if test.happens != nil {
+					test.happens(t, w)
+				}
+				begun := time.Now()
+				for n := range 2 {
 					names, unseen := readZones(t, w)
 					assert.Equal(t, test.reads, names)
 					assert.Len(t, unseen, 2-len(test.reads))
 					for _, err := range unseen {
 						assert.ErrorContains(t, err, test.says)
 					}
-					assert.Equal(t, test.apart, w.cloud.Counts()["instances.list"] > 0)
+					if n == 0 {
+						assert.LessOrEqual(t, time.Since(begun), test.within)
+					}
 				}
-			}, func(o *fakegce.Options) { o.Switches, o.PageLimit = test.switches, 1 })
+			}, func(o *fakegce.Options) { o.PageLimit = 1 })
 		})
 	}
 }
 
-func TestFailedAggregatedListIsRetriedAfterMinutes(t *testing.T) {
+func TestUnusedZoneThatFailsIsLeftOutForMinutes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		spread(t, w)
-		w.Groups(t.Context(), "alpha", []string{region, europe})
-		count := func() (together, apart int) {
+		w.cloud.SetZoneDead("us-central1-f", true)
+		reads := func() int {
 			w.cloud.ResetCalls()
 			_, unseen := readZones(t, w)
-			assert.Empty(t, unseen)
-			return w.cloud.Counts()[list], w.cloud.Counts()["instances.list"]
+			require.Empty(t, unseen)
+			return w.cloud.Counts()[list]
 		}
-		expect := func(together, apart int, why string) {
-			t.Helper()
-			a, b := count()
-			assert.Equal(t, [2]int{together, apart}, [2]int{a, b}, why)
+		w.Groups(t.Context(), "alpha", []string{region, europe}) // the machines' makers are ours
+		all := reads()
+		assert.Equal(t, all-1, reads())
+		time.Sleep(6 * time.Minute)
+		assert.Equal(t, all, reads(), "one attempt")
+		assert.Equal(t, all-1, reads())
+		w.cloud.SetZoneDead("us-central1-f", false)
+		time.Sleep(6 * time.Minute)
+		for range 2 {
+			assert.Equal(t, all, reads())
 		}
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Status: http.StatusServiceUnavailable}))
-		expect(6, 4, "all attempts, then each zone")
-		expect(0, 4, "it is known to fail")
-		time.Sleep(6 * time.Minute)
-		expect(1, 4, "one attempt shows that it fails still")
-		expect(0, 4, "it is known to fail again")
-		second := request("alpha-a3-1")
-		second.Name = "a2"
-		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", second))
-		time.Sleep(time.Minute)
-		expect(0, 4+1, "the new machine's zone names its creator")
-		w.cloud.ClearFaults()
-		expect(0, 4, "not yet proven to work")
-		time.Sleep(6 * time.Minute)
-		expect(1, 0, "it works")
 	})
 }
 
 func TestUnreadableZoneGetsOneAttemptPerPass(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		spread(t, w)
+		w.Groups(t.Context(), "alpha", []string{region, europe}) // the machines' makers are ours
+		readZones(t, w)
+		all := w.cloud.Counts()[list]
 		w.cloud.SetZoneDead("us-central1-b", true)
 		readZones(t, w)
 		w.cloud.ResetCalls()
 		names, _ := readZones(t, w)
 		assert.Equal(t, []string{"alpha-eu-0"}, names)
-		assert.Equal(t, map[string]int{"instances.list": 4}, w.cloud.Counts())
+		assert.Equal(t, map[string]int{list: all}, w.cloud.Counts())
 		w.cloud.SetZoneDead("us-central1-b", false)
 		names, unseen := readZones(t, w)
 		assert.Empty(t, unseen)
 		assert.Equal(t, []string{"alpha-a3-0", "alpha-eu-0"}, names)
-	}, func(o *fakegce.Options) { o.Switches.RefusePartialSuccess = true })
+	})
 }
 
-func TestRejectedParameterIsNotSentAgain(t *testing.T) {
+// Machines in a zone that is in no nodeset or group any more cost money, too.
+func TestMachineInAnUnusedZoneIsListed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		for _, calls := range []int{2, 1} {
-			w.cloud.ResetCalls()
-			_, unseen := readZones(t, w)
-			assert.Empty(t, unseen)
-			assert.Equal(t, map[string]int{list: calls}, w.cloud.Counts())
+		spread(t, w)
+		instances, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-f")
+		require.Empty(t, unseen)
+		assert.Equal(t, []string{"alpha-a3-0"}, mig.Names(instances))
+	})
+}
+
+func TestRegionWithoutKnownZonesIsReadCompletely(t *testing.T) {
+	for name, happens := range map[string]func(*testing.T, world){
+		"a zone is dead":           dead("us-central1-f"),
+		"its zones cannot be read": struck(fakegce.Fault{Method: "regions.get", Status: 403}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				spread(t, w)
+				happens(t, w)
+				_, unseen := w.Instances(t.Context(), "alpha", []string{region})
+				require.Error(t, unseen[region])
+			})
+		})
+	}
+}
+
+func TestZonesOfARegionAreReadOnceAnHour(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		for range 3 {
+			readZones(t, w)
 		}
-		err := w.TakesPartialSuccess(t.Context(), "alpha")
-		assert.Equal(t, mig.CauseConfig, mig.CauseOf(err))
-		require.ErrorContains(t, err, "returnPartialSuccess")
-	}, func(o *fakegce.Options) { o.Switches.RefusePartialSuccess = true })
+		assert.Equal(t, 2, w.cloud.Counts()["regions.get"], "one per region")
+		time.Sleep(time.Hour)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regions.get", Status: 503}))
+		_, unseen := w.Instances(t.Context(), "alpha", []string{region, europe})
+		assert.Empty(t, unseen, "the last known zones are read")
+	})
 }
 
 // A zone that was removed from the configuration may still have machines of the cluster.
@@ -180,12 +202,12 @@ func TestZoneWithKnownMachinesIsStillListed(t *testing.T) {
 	})
 }
 
-// E1: the known zones of a region survive passes in which the region cannot be read or is not
+// E1: the zones with machines survive passes in which their region cannot be read or is not
 // requested.
 func TestUsedZonesAreKeptWhileTheirRegionIsUnread(t *testing.T) {
 	for name, between := range map[string]func(*testing.T, world){
 		"the region is unread": func(t *testing.T, w world) {
-			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Unreachable: []string{region}}))
+			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Object: region, Status: 503}))
 			_, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
 			require.Len(t, unseen, 1)
 			w.cloud.ClearFaults()
@@ -215,12 +237,11 @@ func TestRateLimitAfterAnOutageDoesNotFailThePass(t *testing.T) {
 	for _, status := range []fakegce.Fault{{Status: http.StatusTooManyRequests}, {Status: http.StatusForbidden, Reason: "rateLimitExceeded"}} {
 		inWorld(t, func(t *testing.T, w world) {
 			spread(t, w)
-			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Status: http.StatusServiceUnavailable}))
+			w.cloud.SetZoneDead("us-central1-b", true)
 			_, unseen := readZones(t, w)
-			require.Empty(t, unseen)
-			w.cloud.ClearFaults()
-			time.Sleep(6 * time.Minute)
-			status.Method, status.Times = list, 1
+			require.Len(t, unseen, 1)
+			w.cloud.SetZoneDead("us-central1-b", false)
+			status.Method, status.Object, status.Times = list, "us-central1-b", 1
 			require.NoError(t, w.cloud.AddFault(status))
 			names, unseen := readZones(t, w)
 			assert.Empty(t, unseen)

@@ -1,0 +1,182 @@
+package gce
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+)
+
+// list is one of the lists that a pass reads.
+type list struct {
+	path string
+	what string // the list's name in errors
+	page string // a page with one item that counts
+	item string // an item that counts, with %s for its name
+	read func(context.Context, *Client) (found []any, unseen map[string]error)
+}
+
+var lists = []list{
+	{
+		path: groupsPath,
+		what: "list groups of us-central1",
+		item: `{"name":%q,"description":` + quotedJSON(testStamp.String()) + `,"targetSize":2,"creationTimestamp":"` + createdText + `"}`,
+		page: `{"kind":"compute#regionInstanceGroupManagerList","items":[` + groupJSON("alpha-x", testStamp.String()) + `,` + groupJSON("alpha-y", "") + `]}`,
+		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
+			found, unseen := c.Groups(ctx, "alpha", []string{testRegion})
+			return anything(found), unseen
+		},
+	},
+	{
+		path: requestsPath,
+		what: "list resize requests of alpha-x",
+		item: `{"name":%q,"state":"ACCEPTED","creationTimestamp":"` + createdText + `","requestedRunDuration":{"seconds":"900"},"instances":[{"name":"n0"}]}`,
+		page: `{"kind":"compute#list","items":[{"name":"a1","state":"FAILED","creationTimestamp":"` + createdText + `","requestedRunDuration":{"seconds":"900"},` +
+			`"instances":[{"name":"n0"}],"status":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"no"}]}}}],"unreachables":[]}`,
+		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
+			groups, unseen := c.Groups(ctx, "alpha", []string{testRegion})
+			var found []any
+			for _, g := range groups {
+				found = append(found, anything(g.Requests)...)
+			}
+			return found, unseen
+		},
+	},
+	{
+		path: "zones/us-central1-a/instances",
+		what: "list instances of us-central1",
+		item: `{"name":%q,"status":"RUNNING","creationTimestamp":"` + createdText + `","resourceStatus":{"scheduling":{"terminationTimestamp":"` + createdText + `"}}}`,
+		page: `{"kind":"compute#list","items":[{"name":"alpha-a3-0","status":"RUNNING","creationTimestamp":"` + createdText + `"}]}`,
+		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
+			found, unseen := c.Instances(ctx, "alpha", []string{testRegion}, "us-central1-a")
+			return anything(found), unseen
+		},
+	},
+	{
+		path: "regions/us-central1/resourcePolicies",
+		what: "list workload policies of us-central1",
+		item: `{"name":%q,"description":` + quotedJSON(testStamp.String()) + `,"creationTimestamp":"` + createdText + `"}`,
+		page: `{"kind":"compute#list","items":[{"name":"alpha-x","description":` + quotedJSON(testStamp.String()) + `,"creationTimestamp":"` + createdText + `"}]}`,
+		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
+			found, unseen := c.Policies(ctx, "alpha", []string{testRegion})
+			return anything(found), unseen
+		},
+	},
+}
+
+// readPage makes a client read the list from an API that answers with this page.
+func (l list) readPage(t *testing.T, page []byte) (found []any, unseen map[string]error) {
+	return l.readFrom(t, ok(string(page)))
+}
+
+// readFrom makes a client read the list from an API with this handler.
+func (l list) readFrom(t *testing.T, answer http.HandlerFunc) (found []any, unseen map[string]error) {
+	answers := map[string]http.HandlerFunc{l.path: answer}
+	if l.path == requestsPath { // requests are only read for an existing group
+		answers[groupsPath] = ok(lists[0].page)
+	}
+	return l.read(t.Context(), clientOf(t, inMemory{atPaths(answers)}))
+}
+
+// pageOf returns a page of the list with these items.
+func (l list) pageOf(items ...string) string {
+	all := strings.Join(items, ",")
+	return `{"kind":"compute#list","items":[` + all + `]}`
+}
+
+// named returns an item of the list with this name.
+func (l list) named(name string) string { return fmt.Sprintf(l.item, name) }
+
+// B2: items appear twice if a page boundary moves between calls.
+func TestDuplicateItemsAreReturnedOnce(t *testing.T) {
+	for _, l := range lists {
+		synctest.Test(t, func(t *testing.T) {
+			found, unseen := l.readPage(t, []byte(l.pageOf(l.named("alpha-x"), l.named("alpha-y"), l.named("alpha-x"))))
+			require.Empty(t, unseen)
+			require.Len(t, found, 2, l.path)
+		})
+	}
+}
+
+// B2: a list with a record that is not understood is unread, and not shorter.
+func TestListThatIsNotUnderstoodIsUnread(t *testing.T) {
+	for _, l := range lists {
+		for name, item := range map[string]string{
+			"no age":                   strings.Replace(l.named("alpha-x"), createdText, "", 1),
+			"an age that is no time":   strings.Replace(l.named("alpha-x"), createdText, "yesterday", 1),
+			"an age that is a number":  strings.Replace(l.named("alpha-x"), `"`+createdText+`"`, "5", 1),
+			"no state":                 strings.NewReplacer(`"state":"ACCEPTED",`, "", `"status":"RUNNING",`, "", `"targetSize":2`, `"targetSize":"many"`, `"description"`, `"creationTimestamp":5,"description"`).Replace(l.named("alpha-x")),
+			"a second, different copy": l.named("alpha-x") + "," + strings.Replace(l.named("alpha-x"), createdText, "2026-03-02T10:00:00.123-08:00", 1),
+			"no record":                "null",
+			"no object":                "5",
+		} {
+			t.Run(l.what+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					found, unseen := l.readPage(t, []byte(l.pageOf(l.named("alpha-w"), item, l.named("alpha-y"))))
+					assert.Empty(t, found)
+					require.ErrorContains(t, unseen[testRegion], l.what+": ")
+					require.ErrorContains(t, unseen[testRegion], "answer not understood: ")
+				})
+			})
+		}
+	}
+}
+
+// A group or a policy whose description is not a whole stamp may be ours.
+func TestRecordWithHalfAStampIsUnread(t *testing.T) {
+	for _, l := range []list{lists[0], lists[3]} {
+		half := strings.Replace(l.named("alpha-x"), quotedJSON(testStamp.String()), quotedJSON(testStamp.String()[:40]), 1)
+		found, unseen := l.readPage(t, []byte(l.pageOf(half)))
+		require.Empty(t, unseen)
+		require.Len(t, found, 1)
+		switch one := found[0].(type) {
+		case mig.Group:
+			assert.Equal(t, "description: not a complete stamp of slurmflex", one.Unread)
+		case mig.Policy:
+			assert.Equal(t, "description: not a complete stamp of slurmflex", one.Unread)
+		}
+	}
+}
+
+// B3: an endless list is an error, not a shorter list.
+func TestEndlessListIsUnseen(t *testing.T) {
+	for name, c := range map[string]struct {
+		next func(n int) string
+		most int
+		want string
+	}{
+		"its page tokens alternate":      {func(n int) string { return string(rune('A' + n%2)) }, 3, `the list does not end: page token "B" came before`},
+		"its page tokens are always new": {func(n int) string { return fmt.Sprint(n) }, pageLimit, "the list does not end: there is more after 1000 pages"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				api := atPaths(map[string]http.HandlerFunc{groupsPath: func(w http.ResponseWriter, r *http.Request) {
+					n++
+					aList(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`],"nextPageToken":"`+c.next(n)+`"}`)(w, r)
+				}})
+				groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
+				assert.Empty(t, groups)
+				require.EqualError(t, unseen[testRegion], "list groups of us-central1: "+c.want)
+				assert.Equal(t, c.most, n)
+			})
+		})
+	}
+}
+
+// anything converts the values to values of type any.
+func anything[T any](all []T) (found []any) {
+	for _, one := range all {
+		found = append(found, one)
+	}
+	return found
+}
+
+func quotedJSON(s string) string { return fmt.Sprintf("%q", s) }

@@ -249,10 +249,15 @@ func (s *section) finish() {
 	}
 }
 
+const mailed = "use Slurm's --mail-type, and Alertmanager with the alert rules of slurmflex"
+
 // removed maps keys that an earlier release read, and this release does not know, to their
 // replacements.
 var removed = map[string]string{
 	"slurmflex.capacity_advice": "use slurmflex estimate, which reads only this cluster's waits",
+	"slurmflex.notify_events":   mailed,
+	"slurmflex.notify_program":  mailed,
+	"slurmflex.notify_timeout":  mailed,
 	"slurmflex.max_gates":       "set waiting: pending for jobs that start as soon as their machines are up",
 }
 

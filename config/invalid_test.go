@@ -377,6 +377,7 @@ func TestInvalidFiles(t *testing.T) {
 		"an interval of too many seconds":    {"30s", "3601", `18: slurmflex.interval: 3601 s is above 3600 s; must be 1 to 3600`},
 		"an interval that is not a duration": {"30s", "often", `18: slurmflex.interval: "often" is not a duration; must be 1s to 1h0m0s`},
 		"the removed key of advice":          {"interval: 30s", "capacity_advice: true", `18: slurmflex.capacity_advice: no longer a key; remove it, and use slurmflex estimate, which reads only this cluster's waits`},
+		"the removed key of notifications":   {"interval: 30s", "notify_program: /x", `18: slurmflex.notify_program: no longer a key; remove it, and use Slurm's --mail-type, and Alertmanager with the alert rules of slurmflex`},
 		"a removed key":                      {"interval: 30s", "max_gates: 10", `18: slurmflex.max_gates: no longer a key; remove it, and set waiting: pending for jobs that start as soon as their machines are up`},
 		"no active requests":                 {"interval: 30s", "max_active_requests: 0", `18: slurmflex.max_active_requests: 0 is below 1; must be 1 to 100000`},
 		"a limit for a user below 0":         {"interval: 30s", "max_active_requests_per_user: -1", `18: slurmflex.max_active_requests_per_user: -1 is below 0; must be 0 to 100000`},
@@ -405,18 +406,13 @@ func TestInvalidFiles(t *testing.T) {
 			`18: slurmflex.compute_endpoint: "localhost:8080" is not http://HOST:PORT or https://HOST; use that form, without a path`,
 		},
 		"relative paths": {
-			"interval: 30s", `{run_dir: a, state_dir: f, log_file: b, credentials_file: c, notify_program: p, delegate: {resume_program: d, suspend_program: e}}`,
+			"interval: 30s", `{run_dir: a, state_dir: f, log_file: b, credentials_file: c, delegate: {resume_program: d, suspend_program: e}}`,
 			`18: slurmflex.delegate.resume_program: "d" is not an absolute path; start it with /` + "\n" +
 				`18: slurmflex.delegate.suspend_program: "e" is not an absolute path; start it with /` + "\n" +
-				`18: slurmflex.notify_program: "p" is not an absolute path; start it with /` + "\n" +
 				`18: slurmflex.run_dir: "a" is not an absolute path; start it with /` + "\n" +
 				`18: slurmflex.state_dir: "f" is not an absolute path; start it with /` + "\n" +
 				`18: slurmflex.log_file: "b" is not an absolute path; start it with /` + "\n" +
 				`18: slurmflex.credentials_file: "c" is not an absolute path; start it with /`,
-		},
-		"an unknown event": {
-			"interval: 30s", `notify_events: [job-held, job-ended]`,
-			`18: slurmflex.notify_events[1]: "job-ended" is not known; must be machines-granted, job-running, lease-ends, job-held, machine-lost or nodeset-blocked`,
 		},
 		"an unknown log format": {"interval: 30s", `log_format: xml`, `18: slurmflex.log_format: "xml" is not known; must be auto, json or console`},
 		"an unknown log level": {

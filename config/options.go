@@ -3,7 +3,6 @@ package config
 import (
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -16,21 +15,6 @@ const (
 	Pending     Waiting = "pending"     // the daemon reserves nodes until their machines are up
 	Configuring Waiting = "configuring" // Slurm allocates powered-down nodes, which then boot
 )
-
-// The events that NotifyProgram is run for, from the least urgent to the most urgent.
-const (
-	MachinesGranted = "machines-granted" // all nodes of a job have their machines
-	JobRunning      = "job-running"
-	LeaseEnds       = "lease-ends"      // soon, and before the running job does
-	JobHeld         = "job-held"        // by slurmflex, until an admin releases it
-	MachineLost     = "machine-lost"    // by a running job
-	NodeSetBlocked  = "nodeset-blocked" // its machines do not boot
-)
-
-// Events returns these events in that order.
-func Events() []string {
-	return []string{MachinesGranted, JobRunning, LeaseEnds, JobHeld, MachineLost, NodeSetBlocked}
-}
 
 // Options is the slurmflex section, which configures the program itself. field explains the tags.
 type Options struct {
@@ -66,12 +50,6 @@ type Options struct {
 	// receives tokens of CredentialsFile only.
 	ComputeEndpoint string   `key:"compute_endpoint" form:"endpoint" reload:"restart"`
 	Delegate        Delegate `key:"delegate"`
-	// NotifyProgram is run for each event; empty means no program.
-	NotifyProgram string `key:"notify_program" form:"path"`
-	// NotifyEvents are the events that NotifyProgram is run for; empty means all.
-	NotifyEvents []string `key:"notify_events" needs:"notify_program"`
-	// NotifyTimeout is how long NotifyProgram may take before it is killed.
-	NotifyTimeout time.Duration `key:"notify_timeout" unit:"duration" range:"1s to 10m" default:"30s" needs:"notify_program"`
 	// RunDir is the folder of the socket and the lock.
 	RunDir string `key:"run_dir" form:"path" default:"/run/slurmflex" reload:"restart"`
 	// StateDir is the folder of the history, which only people read.
@@ -101,11 +79,6 @@ func readOptions(s *section, unset Options) Options {
 	if o.CredentialsFile != "" && inClear(o.ComputeEndpoint) {
 		s.problem("compute_endpoint", "the tokens of credentials file %s would be sent to %s unencrypted; use https://HOST or an address of this host",
 			o.CredentialsFile, o.ComputeEndpoint)
-	}
-	for i, event := range o.NotifyEvents {
-		if !slices.Contains(Events(), event) {
-			s.itemProblem("notify_events", i, "%s is not known; must be %s", quote(event), either(Events()))
-		}
 	}
 	s.finish()
 	return o

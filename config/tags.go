@@ -184,9 +184,6 @@ type Unmet struct {
 // Unmet returns the keys that have no effect in a nodeset, whether they are in the file or not.
 func (f *Flex) Unmet() []Unmet { return unmet(reflect.ValueOf(f).Elem()) }
 
-// Unmet returns the keys of the slurmflex section that have no effect.
-func (o *Options) Unmet() []Unmet { return unmet(reflect.ValueOf(o).Elem()) }
-
 func unmet(v reflect.Value) []Unmet {
 	var unmet []Unmet
 	fields := fieldsOf(v.Type())

@@ -20,7 +20,6 @@ import (
 	"slurmflex/flex/hook"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
-	"slurmflex/flex/notify"
 	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
 	"slurmflex/flex/usage"
@@ -75,17 +74,12 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	ctx, stop := context.WithCancel(ctx)
 	doors := door.New(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
-	notifier := notify.New(cfg, r.Log, time.Now)
 	fill := a.filler(cfg, r.Log)
-	board.Fill = func(v *view.View) {
-		fill.Fill(v)
-		notifier.Fill(v)
-	}
-	board.Keep = fill.Keep
-	r.Watch, r.Promises = flex.Watchers{board, doors, notifier, r.Watch}, true
+	board.Fill, board.Keep = fill.Fill, fill.Keep
+	r.Watch, r.Promises = flex.Watchers{board, doors, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &reload.Reloader{
-		File: a.configPath, Read: a.config, R: r, Users: []reload.User{board, doors, notifier, a.measures, a.history},
+		File: a.configPath, Read: a.config, R: r, Users: []reload.User{board, doors, a.measures, a.history},
 		Valid: a.measures.ConfigRead, Differ: board.NoteConfig,
 	}
 	var beside sync.WaitGroup
@@ -93,7 +87,6 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	r.Log.Info("daemon ready", zap.String("cluster", cfg.Cluster), zap.Strings("regions", cfg.FlexRegions()), zap.Duration("interval", cfg.Options.Interval))
 	reloaded := reloader.Start(ctx, hangups)
 	beside.Go(func() { doors.Run(ctx) })
-	beside.Go(func() { notifier.Run(ctx) })
 	defer func() { stop(); reloaded(); beside.Wait() }()
 	defer systemd.Supervise(ctx, r)()
 	return r.Run(ctx, a.lock(cfg), wakeUps)

@@ -31,7 +31,6 @@ var programs = []string{
 	"cmd/slurmflex-hook/main.go", // slurmflex, which it becomes
 	"flex/hook/hook.go",          // a detached pass, and the delegate
 	"flex/hook/signals.go",       // this program again
-	"flex/notify/run.go",         // notify_program, which config check wants to be an admin's
 	"slurm/scontrol/run.go",      // Slurm's commands
 }
 

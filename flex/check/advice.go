@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,6 @@ func Advise(cfg *config.Config) Findings {
 	a.requests()
 	a.resumeTimeouts()
 	a.others()
-	a.notifies()
 	for _, i := range cfg.Ignored {
 		if strings.HasSuffix(i.Key, ".partition_conf") || a.advises(i.Key) {
 			continue // config slurm-conf writes this key into slurm.conf, or advice covers it
@@ -196,26 +194,5 @@ func (a *adviser) unmet(section string, keys []config.Unmet) {
 		if a.keys.Has(section + u.Key) {
 			a.advise(section+u.Key, "takes effect only with %s; set %s or remove this", u.Needs, u.Set)
 		}
-	}
-}
-
-// notifies checks the program for events. On a host other than the controller it may be missing.
-func (a *adviser) notifies() {
-	const key = "slurmflex.notify_program"
-	a.unmet("slurmflex.", a.cfg.Options.Unmet())
-	program := a.cfg.Options.NotifyProgram
-	if program == "" {
-		return
-	}
-	info, err := os.Stat(program)
-	if err != nil {
-		a.advise(key, "%v on this host, so the daemon could not run it here; install the program, or correct the path", err)
-		return
-	}
-	if err = config.CheckProgram(program); err == nil && (!info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0) {
-		err = fmt.Errorf("%s is not an executable file; run chmod 755 %[1]s", program)
-	}
-	if err != nil {
-		a.found = append(a.found, Finding{Fault, a.keys.File, a.keys.Line(key), key, err.Error()})
 	}
 }

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -98,28 +96,6 @@ func TestAdvice(t *testing.T) {
 		"c.yaml:4: partitions.train.partition_conf.ResumeTimeout: advice: slurm-gcp's scripts write this into cloud.conf: 300 s is shorter than a boot, which may take 00:30:00; set it to 65533")
 	in("no program for the other nodes", ", suspend_program: /s", "",
 		"c.yaml:23: slurmflex.delegate: advice: no program is called for the nodes of cpu, which do not use flex-start; set resume_program and suspend_program to the programs that power them up and down")
-}
-
-func TestNotifyProgramMustBeTrustedAndExecutable(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "program")
-	checked := func(keys string) string {
-		t.Helper()
-		found := Advise(changed(t, "  max_active_requests: 6\n", "  max_active_requests: 6\n  "+keys+"\n")).Of(Fault, Advice)
-		if len(found) != 1 {
-			require.Empty(t, found)
-			return ""
-		}
-		return string(found[0].Level) + " " + found[0].String()
-	}
-	set := "notify_program: " + program
-	assert.Equal(t, "advice c.yaml:23: slurmflex.notify_program: advice: stat "+program+": no such file or directory on this host, so the daemon could not run it here; install the program, or correct the path", checked(set))
-	require.NoError(t, os.WriteFile(program, nil, 0o644))
-	assert.Equal(t, "fault c.yaml:23: slurmflex.notify_program: "+program+" is not an executable file; run chmod 755 "+program, checked(set))
-	require.NoError(t, os.Chmod(program, 0o775))
-	assert.Equal(t, "fault c.yaml:23: slurmflex.notify_program: "+program+" is writable by other users (mode 0775); run chmod go-w "+program, checked(set))
-	require.NoError(t, os.Chmod(program, 0o755))
-	assert.Empty(t, checked(set))
-	assert.Equal(t, "advice c.yaml:23: slurmflex.notify_timeout: advice: takes effect only with notify_program; set notify_program or remove this", checked("notify_timeout: 5s"))
 }
 
 func TestDelegateMustNotBeSlurmflexItself(t *testing.T) {

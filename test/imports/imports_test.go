@@ -58,7 +58,6 @@ var mayReach = map[string][]string{
 	usageErrors:                  nil,
 	"slurmflex/docs":             nil,
 	"slurmflex/flex/web":         {"slurmflex/docs", "slurmflex/flex/port", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/cost", "slurmflex/flex/past", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/notify":      {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/port":        nil,
 	"slurmflex/flex/slurmconf":   {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/check":       {"slurmflex/flex/takedown", "slurmflex/flex/slurmconf", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/scene", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},

@@ -6,7 +6,7 @@ var (
 	passes    = []string{"flex"}
 	client    = []string{"mig/gce", "flex"}
 	scheduler = []string{"slurm", "slurm/scontrol"}
-	ledger    = []string{"flex/ledger", "flex/metrics", "flex/notify"}
+	ledger    = []string{"flex/ledger", "flex/metrics"}
 )
 
 // mutants are the bugs that tests must find. Most are those that the prior art

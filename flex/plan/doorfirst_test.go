@@ -44,7 +44,6 @@ func TestMachinesAreRequestedOnceSlurmHasSeenTheJobUseItsDoor(t *testing.T) {
 			p := plan.Compute(w.Scene())
 			assert.Equal(t, test.requests, len(requested(p)) > 0)
 			assert.Equal(t, test.requests, p.Needed["alpha-a3-0"], "a request that is still to be sent")
-			assert.NotEmpty(t, p.Expect)
 		})
 	}
 }

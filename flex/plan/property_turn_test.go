@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -59,9 +60,15 @@ func (s *sight) job(id uint32) slurm.Job {
 }
 
 // yieldsTo reports whether a request has held its place for yield_after and all its jobs are less
-// important than the wait's job.
+// important than the wait's job. A request of a second place yields at once.
 func (s *sight) yieldsTo(h holder, w demand.Wait) bool {
 	held := s.cfg.Options.YieldAfter
+	if slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
+		further := memo.FurtherDoor(memo.DoorReservation(cluster, strconv.FormatUint(uint64(h.Job), 10), memo.ParseHold(cluster, r.Name).At), 1)
+		return r.Name == further && slices.Contains(r.Nodes, h.request.Instances[0])
+	}) {
+		return h.Region == w.Region
+	}
 	return held > 0 && s.snap.Now.Sub(h.request.Created) >= held && h.Region == w.Region && h.Job != 0 && h.request.State == mig.Accepted &&
 		!slices.ContainsFunc(h.request.Instances, func(name string) bool { return len(s.instances[name]) > 0 }) &&
 		(w.Job == 0 || !slices.ContainsFunc(h.jobs, func(j slurm.Job) bool { return j.Priority >= s.job(w.Job).Priority }))

@@ -13,6 +13,8 @@ import (
 // (sched_interval).
 const slurmLooks = time.Minute
 
+const doorFirstName = "door first"
+
 // doorFirst: machines for a job that waits pending are requested only behind a door that stays, once
 // the job uses one of its doors and Slurm has looked at it since. Until then Slurm may refuse the
 // job the door, and may show for seconds that a job which waits for a time or for another job lacks
@@ -51,4 +53,9 @@ func Needed(w *demand.Wanted, verdicts []Verdict) map[string]bool {
 		}
 	}
 	return needed
+}
+
+// waitsForDoor reports whether the claim gets a request once Slurm shows that its job uses its door.
+func (v Verdict) waitsForDoor() bool {
+	return v.Do == Waits && v.rule < len(rules) && rules[v.rule].name == doorFirstName
 }

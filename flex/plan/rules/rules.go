@@ -80,7 +80,7 @@ var rules = []rule{
 	{"record unread", recordUnread, Obstructs},
 	{"name taken by an instance", nameTaken, Refuses},
 	{"nothing missing", nothingMissing, BarsNothing},
-	{"door first", doorFirst, Obstructs},
+	{doorFirstName, doorFirst, Obstructs},
 	{"request under way", beingRequested, BarsNothing},
 	{"nodeset blocked", nodesetBlocked, Obstructs},
 	{"template", badTemplate, Obstructs},

@@ -25,13 +25,14 @@ type turns struct {
 	firsts    map[*scene.Live]bool   // the live requests that serve a job's first door, or nodes without a door
 	keep      map[string]bool        // by region: requests do not yield to the claims that follow
 	shared    sharing
+	named     map[string]int // by region: first places that get a request once Slurm shows that their jobs use them
 }
 
 // inTurn allows as many requests as places are free, in the order of their jobs' importance. It
 // requests nothing for nodes that this plan takes from a job.
 func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	now := PlacesNow(w)
-	t := turns{w, now, now.clone(), map[string]int{}, map[*demand.Claim]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[*scene.Live]bool{}, map[string]bool{}, newSharing()}
+	t := turns{w, now, now.clone(), map[string]int{}, map[*demand.Claim]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[*scene.Live]bool{}, map[string]bool{}, newSharing(), map[string]int{}}
 	taken := map[string]bool{}
 	for _, s := range w.Settled {
 		if s.Misfit != "" && s.Request.State != mig.Creating {
@@ -41,6 +42,9 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	for _, v := range verdicts {
 		if v.pending && t.shared.isFirst(v.Claim) { // count its request as created
 			t.take(v.Claim)
+		}
+		if v.waitsForDoor() && v.Claim.Place() == 0 && v.Claim.Live == nil {
+			t.named[v.Claim.Set.Region]++
 		}
 		if v.Do == Returns {
 			for _, name := range v.Return.Nodes {
@@ -85,7 +89,7 @@ func (t *turns) take(c *demand.Claim) {
 // theirs.
 func (t *turns) turn(v *Verdict) {
 	c := v.Claim
-	soon := t.w.Handed.Later[demand.UserIn{Region: c.Set.Region}]
+	soon := t.w.Handed.Later[demand.UserIn{Region: c.Set.Region}] + t.named[c.Set.Region]
 	if t.now.hasRoom(c) && (c.Place() == 0 || t.now.inRegion[c.Set.Region]+soon < t.w.Scene.Config.Options.MaxActiveRequests) {
 		t.take(c)
 		return

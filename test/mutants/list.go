@@ -248,7 +248,8 @@ var mutants = []mutant{
 	},
 	{
 		"a rejected access token holds the job", "mig/cause.go",
-		`{"credentials", BacksOff}`, `{"credentials", Holds}`, []string{"mig/gce", "flex"},
+		`{"credentials", BacksOff}`, `{"credentials", Holds}`,
+		[]string{"mig/gce", "flex"},
 	},
 	{
 		"a rejected access token is used again", "mig/gce/auth.go",
@@ -388,7 +389,7 @@ var mutants = []mutant{
 	},
 	{
 		"a bar among the nodes that a job asks for moves its other fields", "slurm/job.go",
-		`var freeColumns = []string{"%n", "%x", "%b", "%r"}`, `var freeColumns = []string{"%b"}`, scheduler,
+		`var freeColumns = []string{"%u", "%n", "%x", "%b", "%r"}`, `var freeColumns = []string{"%b"}`, scheduler,
 	},
 	{
 		"a refused node update starves all others", "flex/apply/hands.go",

@@ -675,18 +675,6 @@ var mutants = []mutant{
 		"case d.Job.Reason == \"None\" && ", "case false && ", planner,
 	},
 	{
-		"machines are requested behind a door that ends", "flex/plan/rules/door.go",
-		"case stage != demand.DoorBooting:", "case stage == demand.DoorUnsure:", planner,
-	},
-	{
-		"machines are requested for a job that gets another's machines", "flex/plan/rules/door.go",
-		"case w.Handed.Inherits(d.Job) || ", "case ", planner,
-	},
-	{
-		"machines are requested behind a second door that ends for another job", "flex/plan/rules/door.go",
-		" || slices.Contains(w.Handed.Ends, d):", ":", planner,
-	},
-	{
 		"a job whose reservation is refused keeps it", "flex/plan/demand/stage.go",
 		"case lateOf(s, d.Job).Unusable && ", "case false && ", planner,
 	},

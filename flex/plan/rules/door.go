@@ -24,12 +24,7 @@ func doorFirst(w *demand.Wanted, c *demand.Claim) Verdict {
 		return Verdict{}
 	}
 	what := ""
-	stage, ends := demand.StageOf(w.Scene, c.Door)
 	switch d := c.Door; {
-	case stage != demand.DoorBooting:
-		what = "its reservation to end: " + ends
-	case w.Handed.Inherits(d.Job) || w.Handed.Ends[d] != "":
-		what = "its reservation to end: others need these nodes, or it gets machines elsewhere"
 	case !d.Named() && !slices.ContainsFunc(d.Rivals, (*scene.Door).Named) && !(w.Handed.Leaves[d] && w.Scene.Group(c.ID()) != nil):
 		what = "slurmctld to let it use its reservation"
 	case d.Job.Reason == "None" && !w.Scene.IsOld(d.At, slurmLooks):

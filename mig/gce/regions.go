@@ -98,9 +98,10 @@ func (c *Client) knownZones(ctx context.Context, region string, needed bool) ([]
 	zones := slices.Clone(last.zones)
 	err := c.outages.read(ctx, region, needed && last.zones == nil, func(ctx context.Context) error {
 		now, err := c.zonesOf(ctx, region)
-		if err == nil {
+		switch {
+		case err == nil:
 			zones = now
-		} else {
+		case ctx.Err() == nil: // otherwise the pass has ended
 			c.log.Warn("zones of a region not read: machines in zones without nodesets are not seen", zap.String("region", region), zap.String("error", textOf(err)))
 		}
 		return err

@@ -303,6 +303,8 @@ nodeset:
 	assert.Equal(t, "r1", b.Region)
 	assert.Equal(t, 600*time.Second, b.Flex.MaxRunDuration)
 	assert.True(t, b.Flex.UseJobDuration)
+	assert.Equal(t, 10*time.Minute, a.Flex.JobDurationMargin)
+	assert.Zero(t, b.Flex.JobDurationMargin, "the default leaves ten minutes of the longest lease")
 	assert.Equal(t, 2, b.Flex.MaxAttempts, "the first of two merged keys wins")
 	assert.Equal(t, a.Flex, cc.Flex)
 	assert.Equal(t, []string{"r1-a"}, cc.Zones)

@@ -13,6 +13,10 @@ const (
 // lease that can be requested.
 const UsefulLease = MinRunDuration
 
+// CloseEnough is how long before its time limit a job may lose its nodes without being warned or
+// requeued.
+const CloseEnough = time.Minute
+
 // leastRefresh is the shortest time after which a waiting request may be replaced.
 const leastRefresh = time.Hour
 
@@ -60,8 +64,9 @@ type Flex struct {
 	// path for capacity.
 	UseBulkInsert bool         `key:"use_bulk_insert"`
 	Provisioning  Provisioning `key:"provisioning" words:"queued node_by_node"`
-	// JobDurationMargin is added to TimeLimit.
-	JobDurationMargin time.Duration `key:"job_duration_margin" unit:"s" range:"0s to 168h" needs:"use_job_duration"`
+	// JobDurationMargin is added to TimeLimit for the boot and the prolog, which are part of the
+	// lease. The default leaves MinRunDuration of MaxRunDuration.
+	JobDurationMargin time.Duration `key:"job_duration_margin" unit:"s" range:"0s to 168h" default:"10m" needs:"use_job_duration"`
 	// ProvisionTimeout is the longest wait for capacity; 0 means unlimited.
 	ProvisionTimeout   time.Duration `key:"provision_timeout" unit:"s" range:"0s to 8760h" capacity:"too"`
 	OnProvisionTimeout TimeoutAction `key:"on_provision_timeout" words:"requeue hold cancel" needs:"provision_timeout" capacity:"too"`
@@ -119,6 +124,9 @@ func readFlex(s *section, given bool) *Flex {
 	f := &values
 	f.Capacity = FlexStart
 	s.read(f, inFlexBlock)
+	if !s.has("job_duration_margin") {
+		f.JobDurationMargin = min(f.JobDurationMargin, f.MaxRunDuration-MinRunDuration)
+	}
 	switch lease := f.MaxRunDuration - UsefulLease; {
 	case f.KeepIdle == 0:
 	case f.UseJobDuration:

@@ -281,7 +281,7 @@ var examples = map[string]map[string]string{
 		"boot_timeout":         `1200`,
 		"enabled":              `true`,
 		"gang_timeout":         `900`,
-		"job_duration_margin":  `600`,
+		"job_duration_margin":  `900`,
 		"keep_idle":            `1800`,
 		"lease_end_signal":     `TERM`,
 		"lease_end_warning":    `1800`,

@@ -172,7 +172,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			w.waiting(1, "train", "alpha-a3-[0-1]")
 			time.Sleep(3*time.Minute + 5*time.Second)
 			w.settle()
-			assert.Regexp(t, "^flex-start: waiting since [0-9TZ:-]+ for 2 × a3-highgpu-8g for 01:00:00; last attempt: no capacity$",
+			assert.Regexp(t, "^flex-start: waiting since [0-9TZ:-]+ for 2 × a3-highgpu-8g for 01:10:00; last attempt: no capacity$",
 				w.slurm.comment[1])
 			w.slurm.comment[1] = "flex-start: not written again"
 			w.settle()

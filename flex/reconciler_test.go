@@ -30,7 +30,7 @@ func TestAPass(t *testing.T) {
 			w.owns("group alpha-a3-job-812 in us-central1 of size 4",
 				"request alpha-a3-job-812/a1 for alpha-a3-[0-3]: ACCEPTED")
 			g, _ := w.cloud.State().Group("alpha-a3-job-812")
-			assert.Equal(t, time.Hour, g.Requests[0].Duration, "the job's time limit")
+			assert.Equal(t, 70*time.Minute, g.Requests[0].Duration, "the job's time limit and the margin")
 			assert.Equal(t, "projects/demo/regions/us-central1/instanceTemplates/flex", g.Template)
 			stamp, ours := mig.ParseStamp(g.Description)
 			assert.True(t, ours)

@@ -76,7 +76,7 @@ func TestLogAndWatchersShowPasses(t *testing.T) {
 			assert.Positive(t, fields["took"])
 			delete(fields, "took")
 			assert.Equal(t, map[string]any{
-				"action": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-1/a1 for 01:00:00", "job": uint32(1), "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-1", "why": "job 1 waits for alpha-a3-[0-1]",
+				"action": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-1/a1 for 01:10:00", "job": uint32(1), "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-1", "why": "job 1 waits for alpha-a3-[0-1]",
 			}, fields)
 		},
 		"a problem is logged when it comes and once an hour while it lasts": func(t *testing.T, w *world) {

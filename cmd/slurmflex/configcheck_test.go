@@ -35,27 +35,21 @@ func (w *world) within(text string) string {
 	return regexp.MustCompile(`http://127\.0\.0\.1:\d+`).ReplaceAllString(text, "ENDPOINT")
 }
 
-// margin sets a margin for the world's nodeset, so that the check prints no advice.
-func (w *world) margin(t *testing.T) {
-	t.Helper()
-	w.configure(t, "{use_job_duration: true}", "{use_job_duration: true, job_duration_margin: 600}")
-}
-
 func TestValidConfigurationPrintsOneLine(t *testing.T) {
 	w := newWorld(t)
-	w.margin(t)
 	r := w.flex(t, "config", "check").exits(t, exitDone)
 	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: 1 of 1 nodeset uses flex-start\n", r.stdout.String())
 	assert.Empty(t, r.stderr.String())
 	assert.Empty(t, w.cloud.Calls())
 	assert.Empty(t, w.calls(t))
-	w.configure(t, "dws_flex: {use_job_duration: true, job_duration_margin: 600}", "capacity: spot")
+	w.configure(t, "dws_flex: {use_job_duration: true}", "capacity: spot")
 	r = w.flex(t, "config", "check").exits(t, exitDone)
 	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: 0 of 1 nodeset use flex-start, 1 other capacity\n", r.stdout.String())
 }
 
 func TestConfigurationWithAdviceIsValid(t *testing.T) {
 	w := newWorld(t)
+	w.configure(t, "{use_job_duration: true}", "{use_job_duration: true, job_duration_margin: 0}")
 	r := w.flex(t, "config", "check").exits(t, exitDone)
 	assert.Equal(t, `config.yaml:14: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)
 config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start

@@ -35,7 +35,7 @@ func (w *world) requireAsked(t *testing.T) {
 	require.Len(t, g.Requests, 1)
 	assert.Equal(t, "a1", g.Requests[0].Name)
 	assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, g.Requests[0].Instances)
-	assert.Equal(t, "2h0m0s", g.Requests[0].Duration.String())
+	assert.Equal(t, "2h10m0s", g.Requests[0].Duration.String())
 }
 
 func TestResumeWithoutADaemonStartsAPass(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 func TestCheckFailsIfItCannotReadASetting(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Advance(time.Since(w.cloud.State().Now)) // its clock may be slow
-	w.margin(t)
 	w.answer(t, "scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
 	r := w.flex(t, "config", "check", "--live").exits(t, exitFailed)
 	assert.Empty(t, r.stdout.String())

@@ -29,7 +29,7 @@ func TestActionIsOneLogLineWithItsSubject(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []map[string]any{{
-		"level": "info", "msg": "machines requested", "action": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-812/a1 for 02:00:00",
+		"level": "info", "msg": "machines requested", "action": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-812/a1 for 02:10:00",
 		"job": 812.0, "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-812", "why": "job 812 waits for alpha-a3-[0-1]",
 	}}, requests)
 }

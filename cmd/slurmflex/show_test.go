@@ -80,7 +80,7 @@ func TestPlanPrintsThePassAndDoesNothing(t *testing.T) {
 	r := w.flex(t, "plan").exits(t, exitDone)
 	assert.Equal(t, `create group alpha-a3-job-813 in us-central1
     because job 813 waits for alpha-a3-2
-request 1 node (alpha-a3-2) in alpha-a3-job-813/a1 for 01:00:00
+request 1 node (alpha-a3-2) in alpha-a3-job-813/a1 for 01:10:00
     because job 813 waits for alpha-a3-2
 delete instances alpha-a3-[0-1] of alpha-a3-job-812
     because Slurm has powered its nodes down

@@ -123,7 +123,6 @@ func TestSlurmConfRejectsAnOldSlurm(t *testing.T) {
 
 func TestSlurmConfNamesProgramsTimesAndPartitions(t *testing.T) {
 	w := newWorld(t)
-	w.margin(t)
 	text := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--programs", w.path("bin")).exits(t, exitDone).stdout.String()
 	for _, line := range []string{
 		"ResumeProgram=" + w.path("bin/resume"), "SuspendProgram=" + w.path("bin/suspend"),

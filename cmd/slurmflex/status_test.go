@@ -60,7 +60,7 @@ func TestStatusShowsWaitingAndRunningJobs(t *testing.T) {
 jobs: 1 waiting, 0 running, 0 held; nodes: 2 waiting, 0 with a machine; GPUs: 0 in use, 0 idle, 16 requested; longest wait: .*
 
 NODESET +JOB +USER +NODES +STATE +LEASE +TIME
-a3 +812 +ada +alpha-a3-\[0-1\] +queued +02:00:00 +for .*
+a3 +812 +ada +alpha-a3-\[0-1\] +queued +02:10:00 +for .*
     last attempt: no capacity
 
 nodeset a3: 8 nodes, 6 powered down, 2 powering up; 1 active request
@@ -69,7 +69,7 @@ region us-central1: 1 of 100 active requests\n$`, r.stdout.String())
 	w.cloud.SetCapacity("", "", -1)
 	w.cloud.Advance(fakegce.DefaultAttemptInterval)
 	r = w.flex(t, "status", "--nodeset", "a3").exits(t, exitDone)
-	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +booting +02:00:00 +ends in 1h59m\n`, r.stdout.String())
+	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +booting +02:10:00 +ends in 2h09m\n`, r.stdout.String())
 	assert.NotContains(t, r.stdout.String(), "\x1b", "stdout is not a terminal")
 	assert.Empty(t, r.stderr.String())
 }

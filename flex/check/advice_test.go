@@ -56,7 +56,7 @@ func TestAdvice(t *testing.T) {
 		})
 	}
 	in("no advice if all is well", "project", "project")
-	in("a lease as long as its job", ", job_duration_margin: 600", "",
+	in("a lease as long as its job", "margin: 600", "margin: 0",
 		"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)")
 	in("a margin without use_job_duration", "use_job_duration: true, ", "",
 		"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: takes effect only with use_job_duration; set use_job_duration: true or remove this")

@@ -58,6 +58,6 @@ nodeset:
 	}
 	// Output:
 	// create group alpha-a3-job-812 in us-central1
-	// request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-812/a1 for 04:00:00
+	// request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-812/a1 for 04:10:00
 	// set nodes alpha-a3-[0-1] power_down
 }

@@ -24,7 +24,7 @@ func TestWaitOutlastsAChangeOfTheConfiguration(t *testing.T) {
 			group("alpha-a3-job-7", forJob("a3", of), request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute)))
 	}
 	cancelled := []string{"cancel request alpha-a3-job-7/a1"}
-	longer := with(t, "job_duration_margin: 600") // the margin was 0
+	longer := parsed(t, strings.Replace(alpha, "job_duration_margin: 0", "job_duration_margin: 600", 1))
 	assert.Empty(t, actions(Compute(scene.Of(longer, given(7, "20:00")))), "its lease does not change")
 	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(7, "21:00")))), "the job itself needs longer")
 	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(7, "UNLIMITED")))))
@@ -194,9 +194,9 @@ func TestOwnerOfARunningJobReadsWhenItsNodesEnd(t *testing.T) {
 			"alpha-a3-0", 0, time.Hour), func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
 	}
 	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
-		planned(t, given(time.Second, slurm.JobRunning)), "it started a second after its lease")
-	assert.Empty(t, planned(t, given(0, slurm.JobRunning)))
-	assert.Empty(t, planned(t, given(time.Second, configured)), "its start is not known before it runs")
+		planned(t, given(time.Minute+time.Second, slurm.JobRunning)), "it started more than a minute after its lease")
+	assert.Empty(t, planned(t, given(time.Minute, slurm.JobRunning)))
+	assert.Empty(t, planned(t, given(time.Hour, configured)), "its start is not known before it runs")
 }
 
 func TestReturnedJobLeavesAnotherTheNodeOfItsRequest(t *testing.T) {

@@ -224,17 +224,17 @@ func TestNodeStateDeterminesItsPower(t *testing.T) {
 
 func TestLeaseFollowsTheTimeLimit(t *testing.T) {
 	flex := func(s string) *config.Flex {
-		return parsed(t, strings.Replace(alpha, "{use_job_duration: true}", s, 1)).NodeSets[0].Flex
+		return parsed(t, strings.Replace(alpha, "{use_job_duration: true, job_duration_margin: 0}", s, 1)).NodeSets[0].Flex
 	}
 	for _, c := range []struct {
 		flex   string
 		limits []string
 		want   time.Duration
 	}{
-		{"{use_job_duration: true}", []string{"15:00"}, 15 * time.Minute},
-		{"{use_job_duration: true}", []string{"15:00", "1:00:00"}, time.Hour},
-		{"{use_job_duration: true, job_duration_margin: 600}", []string{"15:00"}, 25 * time.Minute},
-		{"{use_job_duration: true}", []string{"5:00"}, 10 * time.Minute},
+		{"{use_job_duration: true}", []string{"15:00"}, 25 * time.Minute},
+		{"{use_job_duration: true}", []string{"15:00", "1:00:00"}, 70 * time.Minute},
+		{"{use_job_duration: true, job_duration_margin: 0}", []string{"15:00"}, 15 * time.Minute},
+		{"{use_job_duration: true}", []string{"5:00"}, 15 * time.Minute},
 		{"{use_job_duration: true, job_duration_margin: 60}", []string{"5:00"}, 10 * time.Minute},
 		{"{use_job_duration: true}", []string{"UNLIMITED"}, 7 * 24 * time.Hour},
 		{"{use_job_duration: true}", []string{"365-00:00:00"}, 7 * 24 * time.Hour},

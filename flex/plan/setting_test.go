@@ -30,7 +30,7 @@ partitions:
 nodeset:
   a3: {node_count_dynamic_max: 3000, instance_template: projects/demo/global/instanceTemplates/a3,
     subnetwork: &us projects/demo/regions/us-central1/subnetworks/default, zone_policy_allow: [us-central1-a],
-    dws_flex: {use_job_duration: true}}
+    dws_flex: {use_job_duration: true, job_duration_margin: 0}}
   one: {node_count_static: 2, node_count_dynamic_max: 6, instance_template: projects/demo/global/instanceTemplates/one,
     subnetwork: projects/demo/regions/europe-west4/subnetworks/default, zone_policy_allow: [europe-west4-b],
     dws_flex: {provisioning: node_by_node, max_run_duration: 7200}}
@@ -49,7 +49,7 @@ func alphaConfig(t testing.TB) *config.Config { return parsed(t, alpha) }
 // with returns alpha's configuration with other dws_flex keys for nodesets a3 and one.
 func with(t testing.TB, keys string) *config.Config {
 	t.Helper()
-	return parsed(t, strings.NewReplacer("{use_job_duration: true}", "{use_job_duration: true, "+keys+"}",
+	return parsed(t, strings.NewReplacer("job_duration_margin: 0}", "job_duration_margin: 0, "+keys+"}",
 		"max_run_duration: 7200}", "max_run_duration: 7200, "+keys+"}").Replace(alpha))
 }
 

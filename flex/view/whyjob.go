@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -279,8 +280,8 @@ func (t *teller) withoutMachines(j Job) {
 	t.lead("Slurm shows the job as %s on %s, but slurmflex finds no machine and no request there. %s.", j.State, j.Nodes, next)
 }
 
-// early reports that a job's nodes end before its time limit, and returns when; zero if they do
-// not.
+// early reports that a job's nodes end noticeably before its time limit, and returns when; zero if
+// they do not.
 func (t *teller) early(j Job, rows []Row) time.Time {
 	var first time.Time
 	var set string
@@ -300,7 +301,7 @@ func (t *teller) early(j Job, rows []Row) time.Time {
 	switch {
 	case j.Limit == 0:
 		t.fact("%s at %s, and the job with it at the latest: checkpoint before then.", ends, t.on(first))
-	case end.After(first):
+	case end.After(first.Add(config.CloseEnough)):
 		t.fact("%s at %s, before the job's time limit (%s): checkpoint before then.", ends, t.on(first), t.at(end))
 	default:
 		return time.Time{}

@@ -35,7 +35,7 @@ slurmflex: {max_active_requests: 2}
 func flexSets() []string {
 	return []string{
 		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8",
-			"use_job_duration: true, provision_timeout: 86400, on_provision_timeout: hold, boot_failures: 2"),
+			"use_job_duration: true, job_duration_margin: 0, provision_timeout: 86400, on_provision_timeout: hold, boot_failures: 2"),
 		scenetest.FlexSet("g2", "europe-west4-b", "node_count_dynamic_max: 4", "provisioning: node_by_node, max_run_duration: 7200"),
 		scenetest.FlexSet("st", "us-central1-a", "node_count_static: 2", ""),
 		"cpu: {node_count_dynamic_max: 2}",

@@ -232,9 +232,6 @@ func (s setup) patience(set nodeSet, e edition) string {
 		"on_lease_end: " + pick(d, []string{"none", "requeue"}, "on lease end", set.name, e),
 		fmt.Sprintf("lease_end_warning: %d", pick(d, []int{0, 300}, "lease end warning", set.name, e)),
 	}
-	if strings.Contains(s.flex(set), "use_job_duration") {
-		keys = append(keys, "job_duration_margin: 600")
-	}
 	if set.static > 0 {
 		keys = append(keys, fmt.Sprintf("renew_before: %d", pick(d, []int{0, 600}, "renew", set.name, e)))
 	}

@@ -32,19 +32,19 @@ func TestLeaseMatchesItsJobsTimeLimits(t *testing.T) {
 	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, LongJobs: true, NodeSets: []lab.NodeSet{
 		{Name: "capped", Machine: "g2-standard-4", Size: 2, FlexKeys: "use_job_duration: true, max_run_duration: 1200"},
-		{Name: "margin", Machine: "g2-standard-48", Size: 2, FlexKeys: "use_job_duration: true, job_duration_margin: 600"},
-		{Name: "shared", Machine: "g2-standard-48", Size: 2, Shared: true, FlexKeys: "use_job_duration: true"},
+		{Name: "margin", Machine: "g2-standard-48", Size: 2, FlexKeys: "use_job_duration: true"},
+		{Name: "shared", Machine: "g2-standard-48", Size: 2, Shared: true, FlexKeys: "use_job_duration: true, job_duration_margin: 0"},
 	}})
 	shut(t, l)
 	for name, c := range map[string]struct {
 		set, partition, limit string
 		want                  time.Duration
 	}{
-		"without a time limit for the longest that there is":       {"a3", "train", "", week},
-		"UNLIMITED for the longest that there is":                  {"a3", "train", "--time=UNLIMITED", week},
-		"under ten minutes for ten minutes":                        {"a3", "train", "--time=5", 10 * time.Minute},
-		"over max_run_duration for max_run_duration":               {"capped", "capped", "--time=60", 20 * time.Minute},
-		"and job_duration_margin more than that where it is given": {"margin", "margin", "--time=15", 25 * time.Minute},
+		"without a time limit for the longest that there is": {"a3", "train", "", week},
+		"UNLIMITED for the longest that there is":            {"a3", "train", "--time=UNLIMITED", week},
+		"under ten minutes for ten minutes":                  {"a3", "train", "--time=5", 10 * time.Minute},
+		"over max_run_duration for max_run_duration":         {"capped", "capped", "--time=60", 20 * time.Minute},
+		"and ten minutes more than that by default":          {"margin", "margin", "--time=15", 25 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"-p", c.partition, "-N1"}

@@ -84,7 +84,7 @@ nodeset:
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a, us-central1-b]
     {{.NodeConf (.Ports 10 8) .CPUs}}
-    dws_flex: { {{- with .FlexKeys}}{{.}}, {{end -}} use_job_duration: true{{with .Margin}}, job_duration_margin: {{.}}{{end}}}
+    dws_flex: { {{- with .FlexKeys}}{{.}}, {{end -}} use_job_duration: true, job_duration_margin: {{.Margin}}}
   g2:
     nodeset_name: g2
     node_count_dynamic_max: 4

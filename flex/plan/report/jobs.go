@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/rules"
@@ -172,8 +173,9 @@ func haveCome(s *scene.Scene, j *slurm.Job) bool {
 	})
 }
 
-// Outlives reports whether the job may run longer than its nodes. The start of a job is unknown
-// until it runs. Until then, only a time limit longer than the longest lease counts.
+// Outlives reports whether the job may run longer than its nodes, by more than config.CloseEnough.
+// The start of a job is unknown until it runs. Until then, only a time limit longer than the longest
+// lease counts.
 func Outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
 	switch {
 	case j.Limit.Kind == slurm.LimitUnknown:
@@ -181,7 +183,7 @@ func Outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
 	case j.Limit.Kind != slurm.LimitSet:
 		return true
 	case j.State == slurm.JobRunning && !j.Start.IsZero():
-		return j.Start.Add(j.Limit.Duration).After(end)
+		return j.Start.Add(j.Limit.Duration - config.CloseEnough).After(end)
 	}
 	return slices.ContainsFunc(j.Nodes, func(name string) bool {
 		m := s.Node(name)

@@ -48,8 +48,6 @@ func (c *Config) Uncovered() map[*NodeSet]string {
 			case set.Flex == nil:
 			case !p.Exclusive:
 				why[set] = fmt.Sprintf("jobs of partition %s share nodes", p.Name)
-			case len(p.NodeSets) > 1:
-				why[set] = fmt.Sprintf("partition %s has several nodesets", p.Name)
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func newBusyDay(t *testing.T, waiting string) *busyDay {
 	require.NoError(t, err)
 	cluster := fakeslurm.New(fakeslurm.Options{
 		Version: "24.11", PrivateCloud: true, Nodes: nodes, Backfill: 30 * time.Second,
-		Partitions:    []slurm.Partition{{Name: "train", Nodes: nodes, Exclusive: true, PowerDownOnIdle: true, Up: true, Begins: true}},
+		Partitions:    []slurm.Partition{{Name: "train", Nodes: nodes, Exclusive: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, PowerDownOnIdle: true, Up: true, Begins: true}},
 		ResumeTimeout: 30 * time.Minute, SuspendTimeout: 2 * time.Minute, SuspendTime: 10 * time.Minute,
 	})
 	cloud := fakegce.New(fakegce.Options{

@@ -71,3 +71,29 @@ func (c Config) User(key string) (name string, uid int, ok bool) {
 
 // List parses a value such as "idle_on_node_suspend,cloud_dns".
 func (c Config) List(key string) []string { return splitList(c[key]) }
+
+// BackfillWindow returns how far ahead backfill plans jobs (bf_window, in minutes; a day by
+// default). It returns 0 if slurmctld runs no backfill.
+func (c Config) BackfillWindow() time.Duration {
+	if c["SchedulerType"] != "sched/backfill" {
+		return 0
+	}
+	return time.Duration(c.parameter("bf_window", 24*60)) * time.Minute
+}
+
+// BackfillInterval returns how often backfill plans jobs (bf_interval, in seconds; 30 by default).
+func (c Config) BackfillInterval() time.Duration {
+	return time.Duration(c.parameter("bf_interval", 30)) * time.Second
+}
+
+// parameter returns a positive number in SchedulerParameters, or the default.
+func (c Config) parameter(name string, otherwise int) int {
+	for _, item := range c.List("SchedulerParameters") {
+		if text, found := strings.CutPrefix(item, name+"="); found {
+			if number, err := strconv.Atoi(text); err == nil && number > 0 {
+				return number
+			}
+		}
+	}
+	return otherwise
+}

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -111,4 +112,17 @@ func FuzzParsePing(f *testing.F) {
 		controllers, err := ParsePing(out)
 		require.Equal(t, err != nil, len(controllers) == 0)
 	})
+}
+
+func TestBackfillPlansAheadAsFarAsConfigured(t *testing.T) {
+	for parameters, want := range map[string][2]time.Duration{
+		"":                              {24 * time.Hour, 30 * time.Second},
+		"(null)":                        {24 * time.Hour, 30 * time.Second},
+		"bf_window=11520,bf_interval=5": {8 * 24 * time.Hour, 5 * time.Second},
+		"nohold_on_prolog_fail,bf_interval=120,bf_window=x": {24 * time.Hour, 2 * time.Minute},
+	} {
+		conf := Config{"SchedulerType": "sched/backfill", "SchedulerParameters": notNull(parameters)}
+		require.Equal(t, want, [2]time.Duration{conf.BackfillWindow(), conf.BackfillInterval()}, parameters)
+	}
+	require.Zero(t, Config{"SchedulerType": "sched/builtin"}.BackfillWindow())
 }

@@ -69,7 +69,7 @@ func inSqueueFormat(rows []byte) []byte {
 		if f[2] != "N/A" {
 			address += "_" + f[2]
 		}
-		fmt.Fprintln(&out, strings.Join([]string{f[0], address, f[2], f[3], f[4], f[5], "N/A", f[6], "", f[8], "", "", "", "", "", f[7]}, "|"))
+		fmt.Fprintln(&out, strings.Join([]string{f[0], address, f[2], f[3], f[4], f[5], "N/A", f[6], "", f[8], "", "", "", "", "", "", "", "", "", "", f[7]}, "|"))
 	}
 	return out.Bytes()
 }
@@ -147,7 +147,7 @@ func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 		"at first all s.nodes are powered down": {"00-powered-down", func(t *testing.T, s shown) {
 			for name, node := range s.nodes {
 				partition := map[bool][]string{true: {"flex"}, false: {"static"}}[name[0] == 'f']
-				require.Equal(t, Node{Name: name, State: State{Base: Idle, Flags: Cloud | PoweredDown}, Partitions: partition, Addr: "127.0.0.1"}, node)
+				require.Equal(t, Node{Name: name, State: State{Base: Idle, Flags: Cloud | PoweredDown}, Partitions: partition, Addr: "127.0.0.1", CPUs: 2, Memory: 1}, node)
 			}
 			require.Empty(t, s.jobs)
 		}},

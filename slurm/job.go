@@ -95,6 +95,19 @@ type Job struct {
 
 	NodeCount int // allocated nodes; for a pending job, the minimum it needs; 0 if unknown
 
+	// Planned are the nodes on which Slurm's backfill has planned to start a pending job at Start;
+	// empty if it has no plan. Of an array's row, they are the nodes of the task planned last.
+	Planned []string
+
+	// Features is the --constraint of the job; "" for none. Gres is what the job requests of each
+	// node with --gres or --gpus-per-node, as squeue shows it; "" for none.
+	Features, Gres string
+
+	// CPUs is how many the job requests in all, and NodeCPUs how many of each node at least. Memory
+	// is what it requests of each node, such as 500G, or of each CPU, such as 4Gc; "0" for none.
+	CPUs, NodeCPUs int
+	Memory         string
+
 	// GPUs is the number per node that the job requests with --gres or --gpus-per-node. It is 0 for
 	// none, or if squeue does not show a number.
 	GPUs int
@@ -226,8 +239,8 @@ func (j Job) Throttle() int {
 	return numberOr0(strings.TrimSuffix(most, "]"))
 }
 
-// Address returns the job id that scontrol uses: "7", or "5_2" for an array task. It is empty for
-// tasks that still share one record.
+// Address returns the job id that scontrol uses: "7", "5_2" for an array task, or "12+1" for a
+// component of a heterogeneous job. It is empty for tasks that still share one record.
 func (j Job) Address() string {
 	switch {
 	case j.IsTasks():
@@ -236,20 +249,28 @@ func (j Job) Address() string {
 		task, _, _ := strings.Cut(j.ArrayTask, "%")
 		return fmt.Sprintf("%d_%s", j.ArrayID, task)
 	case j.HetID != 0:
-		return strconv.FormatUint(uint64(j.HetID), 10)
+		return fmt.Sprintf("%d+%d", j.HetID, j.HetOffset)
 	}
 	return strconv.FormatUint(uint64(j.ID), 10)
+}
+
+// WholeOf returns the ID of the job, array or heterogeneous job that a job's address is part of.
+func WholeOf(address string) string {
+	if end := strings.IndexAny(address, "_+"); end >= 0 {
+		return address[:end]
+	}
+	return address
 }
 
 // IsTasks reports whether the row covers several array tasks that still share one record.
 func (j Job) IsTasks() bool { return strings.ContainsAny(j.ArrayTask, "-,:.") }
 
-var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%n|%x|%v|%b|%r", "|")
+var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%C|%c|%m|%Y|%n|%x|%v|%f|%b|%r", "|")
 
 // freeColumns are the columns that may hold any text: the user's name, which a directory chooses,
-// requested and excluded nodes, GPUs, and the reason, because a burst buffer's script can repeat the
-// owner's text there.
-var freeColumns = []string{"%u", "%n", "%x", "%b", "%r"}
+// requested and excluded nodes, features, GPUs, and the reason, because a burst buffer's script can
+// repeat the owner's text there.
+var freeColumns = []string{"%u", "%n", "%x", "%f", "%b", "%r"}
 
 // SqueueFormat returns the -o argument of squeue for ParseSqueue. It encloses the freeColumns in
 // marks that users cannot predict. It omits the job's name, because nothing needs it.
@@ -346,14 +367,27 @@ func (j *Job) setColumn(column, field string) (err error) {
 		j.User = field
 	case "%D":
 		j.NodeCount = numberOr0(field)
+	case "%C":
+		j.CPUs = numberOr0(field)
+	case "%c":
+		j.NodeCPUs = numberOr0(field)
+	case "%m":
+		j.Memory = field
+	case "%Y":
+		j.Planned, err = Expand(notNull(field))
 	case "%n":
 		j.Needs = notNull(field)
 	case "%x":
 		j.Excludes = notNull(field)
 	case "%v":
 		j.Reservation = notNull(field)
+	case "%f":
+		j.Features = notNull(field)
 	case "%b":
 		j.GPUs = gpusPerNode(field)
+		if field != "N/A" {
+			j.Gres = notNull(field)
+		}
 	case "%r":
 		j.Reason = field
 	}

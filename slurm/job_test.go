@@ -12,7 +12,7 @@ import (
 
 func TestSqueueFormat(t *testing.T) {
 	require.NotContains(t, SqueueFormat("m4rk"), "%j", "an owner writes rows into the job's name")
-	require.Equal(t, "%A|%i|%K|%l|%T|%N|%S|%Q|%P|m4rk<%u>m4rk|%D|m4rk<%n>m4rk|m4rk<%x>m4rk|%v|m4rk<%b>m4rk|m4rk<%r>m4rk", SqueueFormat("m4rk"))
+	require.Equal(t, "%A|%i|%K|%l|%T|%N|%S|%Q|%P|m4rk<%u>m4rk|%D|%C|%c|%m|%Y|m4rk<%n>m4rk|m4rk<%x>m4rk|%v|m4rk<%f>m4rk|m4rk<%b>m4rk|m4rk<%r>m4rk", SqueueFormat("m4rk"))
 }
 
 // readSqueue calls ParseSqueue with the mark m4rk.
@@ -22,25 +22,28 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	require.Equal(t, []Job{
 		{
 			ID: 7, ArrayID: 5, ArrayTask: "3-9%2", Limit: Limit{Kind: LimitSet, Duration: 24 * time.Hour},
-			State: JobPending, Priority: 42, Partition: "flex,all", User: "ann", NodeCount: 2, GPUs: 8, Reason: "BeginTime",
+			State: JobPending, Priority: 42, Partition: "flex,all", User: "ann", NodeCount: 2, CPUs: 4, NodeCPUs: 1, Memory: "0", GPUs: 8, Gres: "gres/gpu:8", Reason: "BeginTime",
 		},
 		{
 			ID: 8, ArrayID: 8, Limit: Limit{Kind: Unlimited}, State: JobRunning, Nodes: []string{"f0", "f1", "s0"},
-			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 4294901759, Partition: "flex", User: "bob", NodeCount: 3, Reason: "None",
+			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 4294901759, Partition: "flex", User: "bob", NodeCount: 3, CPUs: 4, NodeCPUs: 1, Memory: "0", Reason: "None",
 		},
-	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|||(null)|m4rk<gres/gpu:8>m4rk|BeginTime\n"+
-		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|3|||(null)|m4rk<N/A>m4rk|None\n"))
+	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|BeginTime\n"+
+		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|3|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|None\n"))
 	for column, want := range map[string]Job{"%n": {Needs: "f0"}, "%x": {Excludes: "f0"}, "%v": {Reservation: "f0"}} {
 		got := parsed(t, readSqueue, rowWith(column, "f0")+"\n")[0]
 		require.Equal(t, want, Job{Needs: got.Needs, Excludes: got.Excludes, Reservation: got.Reservation}, column)
 	}
+	planned := parsed(t, readSqueue, rowWith("%Y", "f[0-1]")+"\n")[0].Planned
+	require.Equal(t, []string{"f0", "f1"}, planned)
+	require.Equal(t, "rack1&h100", parsed(t, readSqueue, rowWith("%f", "m4rk<rack1&h100>m4rk")+"\n")[0].Features)
 	require.Equal(t, "a|b|", parsed(t, readSqueue, rowWith("%r", "a|b|")+"\n")[0].Reason, "the last column may hold bars")
 	require.Empty(t, parsed(t, readSqueue, ""), "an empty queue")
 }
 
 // rowWith returns a valid row of squeue with one field replaced.
 func rowWith(column, field string) string {
-	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None", "|")
+	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None", "|")
 	fields[slices.Index(squeueColumns, column)] = field
 	return strings.Join(fields, "|")
 }
@@ -63,8 +66,8 @@ func TestParseSqueueRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name, out, want string
 	}{
-		{"a blank line", "\n", `squeue: "": 1 fields, not 16`},
-		{"not a row", "slurm_load_jobs error: x\n", `squeue: "slurm_load_jobs error: x": 1 fields, not 16`},
+		{"a blank line", "\n", `squeue: "": 1 fields, not 21`},
+		{"not a row", "slurm_load_jobs error: x\n", `squeue: "slurm_load_jobs error: x": 1 fields, not 21`},
 		{"output that breaks off", rowWith("%r", "None") + "\n8|8|N/A|15:00|RUNNING|f", "squeue: the output breaks off in its last line"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -76,8 +79,8 @@ func TestParseSqueueRefuses(t *testing.T) {
 }
 
 func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
-	const before = "6|6|N/A|15:00|RUNNING|f1|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None\n"
-	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|||(null)|m4rk<N/A>m4rk|Resources\n"
+	const before = "6|6|N/A|15:00|RUNNING|f1|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None\n"
+	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|Resources\n"
 	known := func(state JobState, nodes ...string) UnreadRow {
 		return UnreadRow{Kind: JobRow, Name: "7", State: state, Nodes: nodes, NodesKnown: true}
 	}
@@ -86,21 +89,21 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 		name, rows, why string
 		want            UnreadRow
 	}{
-		{"a blank line", "", `"": 1 fields, not 16`, nameless},
-		{"an id that is not a number", rowWith("%A", "x"), `"x|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None": job id "x": not a number from 1 up`, nameless},
-		{"the id 0", rowWith("%A", "0"), `"0|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None": job id "0": not a number from 1 up`, nameless},
-		{"an id past 32 bits", rowWith("%A", "4294967296"), `"4294967296|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|N…": job id "4294967296": not a number from 1 up`, nameless},
+		{"a blank line", "", `"": 1 fields, not 21`, nameless},
+		{"an id that is not a number", rowWith("%A", "x"), `"x|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)…": job id "x": not a number from 1 up`, nameless},
+		{"the id 0", rowWith("%A", "0"), `"0|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)…": job id "0": not a number from 1 up`, nameless},
+		{"an id past 32 bits", rowWith("%A", "4294967296"), `"4294967296|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)…": job id "4294967296": not a number from 1 up`, nameless},
 		{"a component with a malformed leader", rowWith("%i", "x+1"), `job id "x": not a number from 1 up`, id},
 		{"a component without an index", rowWith("%i", "1+"), `component "1+": not a number after the +`, id},
 		{"an address that is not an id", rowWith("%i", "N/A"), `job id "N/A": not a number from 1 up`, id},
 		{"a malformed hostlist", rowWith("%N", "f[0"), `hostlist "f[0": a bracket that is never closed at character 2`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
 		{"a bar that shifts the fields behind it", rowWith("%K", "1|2"), `time "f0": not like 2006-01-02T15:04:05`, id},
-		{"a line cut off in its nodes", "7|7|N/A|15:00|RUNNING|f0", `6 fields, not 16`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
-		{"a line cut off behind its nodes", "7|7|N/A|15:00|RUNNING|f0|2026", `7 fields, not 16`, known(JobRunning, "f0")},
-		{"a line cut off in its GPUs", "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|m4rk<gres/gpu:a", `15 fields, not 16`, known(JobRunning, "f0")},
+		{"a line cut off in its nodes", "7|7|N/A|15:00|RUNNING|f0", `6 fields, not 21`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
+		{"a line cut off behind its nodes", "7|7|N/A|15:00|RUNNING|f0|2026", `7 fields, not 21`, known(JobRunning, "f0")},
+		{"a line cut off in its GPUs", "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:a", `20 fields, not 21`, known(JobRunning, "f0")},
 		{"a start that is not a time", rowWith("%S", "soon"), `time "soon": not like 2006-01-02T15:04:05`, known(JobRunning, "f0")},
 		{"a priority that is not a number", rowWith("%Q", "high"), `priority "high": not a number`, known(JobRunning, "f0")},
-		{"a priority that is not a number, for a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|2|||(null)|0|None", `priority "x": not a number`, known(JobPending)},
+		{"a priority that is not a number, for a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None", `priority "x": not a number`, known(JobPending)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			jobs, err := readSqueue([]byte(before + test.rows + "\n" + behind))
@@ -117,10 +120,10 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 		require.Empty(t, jobs)
 	})
 	t.Run("if ambiguous lines follow, one more row is unread", func(t *testing.T) {
-		jobs, err := readSqueue([]byte(before + "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|m4rk<x\n9|9|N/A|1\n" + behind))
+		jobs, err := readSqueue([]byte(before + "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<x\n9|9|N/A|1\n" + behind))
 		cut := known(JobRunning, "f0")
-		cut.Why = "15 fields, not 16"
-		require.Equal(t, Unread{cut, {Kind: JobRow, Why: `"": 1 fields, not 16`}}, err)
+		cut.Why = "20 fields, not 21"
+		require.Equal(t, Unread{cut, {Kind: JobRow, Why: `"": 1 fields, not 21`}}, err)
 		require.Equal(t, parsed(t, readSqueue, before+behind), jobs)
 	})
 	t.Run("a job listed twice holds the nodes of both rows", func(t *testing.T) {
@@ -135,7 +138,7 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 // squeue -r prints the array's raw id for each task that shares its record.
 func TestParseTasksReadsTasksThatShareARecord(t *testing.T) {
 	row := func(task string) string {
-		return "7|7_" + task + "|" + task + "|1:00:00|PENDING||N/A|1|flex|ann|1|||(null)|m4rk<N/A>m4rk|Resources\n"
+		return "7|7_" + task + "|" + task + "|1:00:00|PENDING||N/A|1|flex|ann|1|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|Resources\n"
 	}
 	jobs, err := ParseTasks([]byte(row("0")+row("1")), "m4rk")
 	require.NoError(t, err)
@@ -178,7 +181,7 @@ var ownersTexts = []string{
 // D1: on 24.11 sbatch accepts --nodelist=$'f0\n9|x', and %n prints 9|x,f0.
 // J11: also with a bar in the name of the user.
 func TestOwnersTextChangesNoRow(t *testing.T) {
-	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|m4rk<>m4rk|m4rk<>m4rk|(null)|m4rk<gres/gpu:8>m4rk|m4rk<Resources>m4rk"
+	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|4|1|0|(null)|m4rk<>m4rk|m4rk<>m4rk|(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|m4rk<Resources>m4rk"
 	for _, column := range freeColumns {
 		for _, text := range ownersTexts {
 			t.Run(column+" "+clip(text, 40), func(t *testing.T) {
@@ -187,6 +190,7 @@ func TestOwnersTextChangesNoRow(t *testing.T) {
 				require.Equal(t, parsed(t, readSqueue, other+"\n")[0], jobs[1])
 				want := parsed(t, readSqueue, rowWith("%A", "7")+"\n")[0]
 				want.User, want.Needs, want.Excludes, want.GPUs, want.Reason = jobs[0].User, jobs[0].Needs, jobs[0].Excludes, jobs[0].GPUs, jobs[0].Reason
+				want.Features, want.Gres = jobs[0].Features, jobs[0].Gres
 				require.Equal(t, want, jobs[0], "nothing else of its own row")
 				require.NotRegexp(t, `[[:cntrl:]|]`, jobs[0].Reason)
 			})
@@ -198,7 +202,7 @@ func FuzzNoTextOfAnOwnerForgesARow(f *testing.F) {
 	for i, text := range ownersTexts {
 		f.Add(uint8(i), text)
 	}
-	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|||(null)|m4rk<gres/gpu:8>m4rk|Resources\n"
+	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|Resources\n"
 	f.Fuzz(func(t *testing.T, column uint8, text string) {
 		if strings.Contains(text, "m4rk") {
 			t.Skip("an unpredictable mark")
@@ -215,7 +219,7 @@ func FuzzParseSqueue(f *testing.F) {
 	for _, version := range versions(f) {
 		f.Add(inSqueueFormat(fixture(f, version, "10-het.squeue.txt")))
 	}
-	f.Add([]byte("7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|||(null)|0|BeginTime\n"))
+	f.Add([]byte("7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|BeginTime\n"))
 	f.Fuzz(func(t *testing.T, out []byte) {
 		jobs, err := readSqueue(out)
 		requireUnread(t, err, jobs)
@@ -391,7 +395,10 @@ func TestArrayTasksHaveAddresses(t *testing.T) {
 		require.Equal(t, want.address, j.Address(), text)
 	}
 	require.Equal(t, "7", Job{ID: 7, ArrayID: 7}.Address())
-	require.Equal(t, "7", Job{ID: 8, ArrayID: 8, HetID: 7, HetOffset: 1}.Address())
+	require.Equal(t, "7+1", Job{ID: 8, ArrayID: 8, HetID: 7, HetOffset: 1}.Address())
+	for address, whole := range map[string]string{"7": "7", "7_3": "7", "7+1": "7"} {
+		require.Equal(t, whole, WholeOf(address))
+	}
 	address, err := ParseJobAddress(7, []byte("7|7_[2%2]\n8|7_1\n"))
 	require.NoError(t, err)
 	require.Equal(t, JobAddress{Own: "7_2", Whole: "7_2"}, address)

@@ -21,6 +21,9 @@ type Node struct {
 	Extra      string // free text, like Comment; slurmctld keeps both when a node is powered down
 	Addr       string // where slurmctld finds its slurmd, a host name or an IP address; empty if unknown
 	Gres       string // such as gpu:h100:8(S:0-1); empty for none
+	Features   []string
+	CPUs       int // 0 if unknown
+	Memory     int // MiB; 0 if unknown
 	// BootTime and LastBusyTime are zero when Slurm does not know them.
 	BootTime, LastBusyTime time.Time
 }
@@ -31,8 +34,8 @@ type Node struct {
 // returns no nodes.
 //
 // Free text cannot forge another field. OS and Version, which the node itself reports, precede "
-// RealMemory=". That key must occur exactly once in a line. Every field except Gres, Addr,
-// Reason, Comment and Extra is read between that key and the free text at the end of the line. With
+// RealMemory=". That key must occur exactly once in a line. Every field except Gres, Features, CPUs,
+// Addr, Reason, Comment and Extra is read between that key and the free text at the end of the line. With
 // MCSPlugin=mcs/label or mcs/account, a job's owner writes MCS_label, which precedes the partitions
 // and the times; see isTail. In the free text, Reason extends to the last " [user@time]" before a
 // known key, so that a reason cannot forge a comment.
@@ -119,6 +122,9 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 	if gres := wordAfter(before, "Gres"); gres != "(null)" {
 		node.Gres = gres
 	}
+	node.Features, node.CPUs = splitList(wordAfter(before, "AvailableFeatures")), numberOr0(wordAfter(before, "CPUTot"))
+	memory, _, _ := strings.Cut(fields, " ")
+	node.Memory = numberOr0(memory)
 	if addr := wordAfter(before, "NodeAddr"); addr != "(null)" {
 		node.Addr = addr
 	}

@@ -15,7 +15,7 @@ import (
 // texts is the end of the line.
 func nodeLine(name, os, state, texts string) string {
 	return "NodeName=" + name + " Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=2 CPUTot=2 CPULoad=0.00 " +
-		"AvailableFeatures=(null) ActiveFeatures=(null) Gres=gpu:h100:8(S:0-1) NodeAddr=10.0.0.2 NodeHostName=" + name +
+		"AvailableFeatures=h100,rack1 ActiveFeatures=h100 Gres=gpu:h100:8(S:0-1) NodeAddr=10.0.0.2 NodeHostName=" + name +
 		" Version=24.11.5 OS=" + os + "  RealMemory=1 AllocMem=0 FreeMem=N/A Sockets=2 Boards=1 State=" + state +
 		" ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A Partitions=flex,all  " +
 		"BootTime=2026-11-21T03:00:00 SlurmdStartTime=2026-11-21T03:01:00 LastBusyTime=2026-11-21T03:02:00 " +
@@ -31,6 +31,7 @@ func TestParseNodesReadsANodeThatIsUp(t *testing.T) {
 	require.Equal(t, []Node{{
 		Name: "f0", State: State{Base: Idle, Flags: Cloud}, Partitions: []string{"flex", "all"},
 		Reason: "bad gpu", ReasonBy: "ann", Comment: "since May", Extra: "x", Gres: "gpu:h100:8(S:0-1)", Addr: "10.0.0.2",
+		Features: []string{"h100", "rack1"}, CPUs: 2, Memory: 1,
 		BootTime:     time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
 		LastBusyTime: time.Date(2026, 11, 21, 3, 2, 0, 0, time.UTC),
 	}}, nodes)

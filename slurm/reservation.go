@@ -33,7 +33,7 @@ func (r Reservation) Purge() time.Duration {
 type ReservationSpec struct {
 	Name  string
 	Nodes []string
-	Start time.Time     // only with Maint or a User, to the second; other reservations start now
+	Start time.Time     // to the second; zero, except with Maint or a User, means now
 	Lasts time.Duration // in whole minutes; 0 means without end, which requires Purge
 	Maint bool          // set for the end of a lease; adds Slurm's flag maint
 	User  string        // the only user of the nodes, which must be free; empty: no user

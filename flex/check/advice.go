@@ -65,7 +65,7 @@ func (a *adviser) flex(set *config.NodeSet) {
 			lead.Seconds(), (lead + 2*time.Minute).Seconds())
 	}
 	if set.Flex.Salvage && (a.cfg.Options.Waiting != config.Pending || a.cfg.Uncovered()[set] != "") {
-		a.advise(block+"salvage", "takes effect only with waiting: pending and exclusive partitions without other nodesets; change that or remove this")
+		a.advise(block+"salvage", "takes effect only with waiting: pending and exclusive partitions; change that or remove this")
 	}
 	if why := unshared(set); set.Flex.ShareRequests > 1 && why != "" {
 		a.advise(block+"share_requests", "is ignored %s; remove this", why)

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"time"
+
 	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/slurmconf"
@@ -17,6 +19,7 @@ func (j *judge) pending(version slurm.Version) {
 		j.conf(Advice, "PreemptType", "%s: jobs wait CONFIGURING and not PENDING, because jobs that wait PENDING would preempt others; if you want that, set waiting: configuring",
 			j.world.Conf.Is["PreemptType"])
 	}
+	j.backfill()
 	for _, is := range j.world.Partitions.Is {
 		p, known := j.cfg.Partition(is.Name)
 		if !known || !j.cfg.IsOurs(*p) {
@@ -25,6 +28,26 @@ func (j *judge) pending(version slurm.Version) {
 		if after, known := j.suspendTime(version, is); known && after.Kind == slurm.LimitSet && after.Duration < slurmconf.ShortestSuspend {
 			j.record(Advice, "PartitionName", is.Name, "waiting is pending, and Slurm powers down a job's first machines when its last ones register over %.0f s later, or the job waits CONFIGURING for these; set SuspendTime=%.0f or more",
 				after.Duration.Seconds(), slurmconf.ShortestSuspend.Seconds())
+		}
+	}
+}
+
+// backfill checks that Slurm plans jobs, and often and far enough: slurmflex requests what backfill
+// has planned.
+func (j *judge) backfill() {
+	conf := j.world.Conf.Is
+	window := conf.BackfillWindow()
+	if window == 0 {
+		j.conf(Advice, "SchedulerType", "%s: jobs wait CONFIGURING and not PENDING, because only sched/backfill plans jobs; set it, or waiting: configuring", conf["SchedulerType"])
+		return
+	}
+	if interval := conf.BackfillInterval(); interval > time.Minute {
+		j.conf(Advice, "SchedulerParameters", "bf_interval=%.0f: machines for a waiting job are requested once backfill has planned it, up to %s after its submission; set bf_interval=30", interval.Seconds(), slurm.Clock(interval))
+	}
+	for _, is := range j.world.Partitions.Is {
+		p, known := j.cfg.Partition(is.Name)
+		if known && j.cfg.IsOurs(*p) && j.cfg.KeepIdle(*p) > 0 && is.MaxTime.Kind == slurm.LimitSet && is.MaxTime.Duration > window-time.Hour {
+			j.record(Advice, "PartitionName", is.Name, "MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than %s start on no machine that keep_idle keeps; set SchedulerParameters=bf_window=11520,bf_resolution=600", slurm.Clock(window-time.Hour))
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package door watches pending jobs between the daemon's passes. It opens a job's door within a
-// second after the job's last machine has registered, and requests a pass when another job waits
-// for machines.
+// second after the job's last machine has registered, and requests a pass when Slurm has planned a
+// job anew, or when a job has left machines that others may use.
 package door
 
 import (
@@ -25,6 +25,8 @@ import (
 const (
 	lookPace  = 500 * time.Millisecond // between reads of nodes that may register at any time
 	queuePace = 2 * time.Second        // between reads of the queue
+
+	inUseAtOnce = 500 // nodes with running jobs that a look reads
 )
 
 // Scheduler lists the calls to Slurm that a Keeper makes.
@@ -46,7 +48,8 @@ type Keeper struct {
 	mu    sync.Mutex // guards the fields below
 	cfg   *config.Config
 	near  []*scene.Door   // doors of jobs that have all their machines
-	known map[string]bool // rows of jobs that the last pass saw waiting for machines
+	known map[string]bool // rows and plans of jobs that the last pass saw waiting for machines
+	inUse []string        // nodes with running jobs whose machines outlast their jobs
 	ours  bool            // this host makes the passes
 }
 
@@ -68,11 +71,12 @@ func (k *Keeper) Use(cfg *config.Config) {
 func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.near = sweeps.NearDoors(s)
+	k.near, k.inUse = sweeps.NearDoors(s), sweeps.NodesInUse(s)
+	k.inUse = k.inUse[:min(len(k.inUse), inUseAtOnce)]
 	k.known = map[string]bool{}
 	for _, rows := range [][]slurm.Job{s.Seen.Jobs, s.Seen.Merged} {
 		for i := range rows {
-			if j := &rows[i]; waits(j) {
+			if j := &rows[i]; isPlanned(j) {
 				k.known[row(j)] = true
 			}
 		}
@@ -87,7 +91,7 @@ func (k *Keeper) Stood(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ours = err == nil; !k.ours {
-		k.near = nil
+		k.near, k.inUse = nil, nil
 	}
 }
 
@@ -151,10 +155,11 @@ func (k *Keeper) forget(d *scene.Door) {
 	k.near = slices.DeleteFunc(slices.Clone(k.near), func(other *scene.Door) bool { return other == d })
 }
 
-// watch requests a pass if a job waits for machines and the last pass did not see it wait.
+// watch requests a pass if Slurm has planned a job on other nodes than the last pass saw, or if jobs
+// wait and a job has left machines that they may use.
 func (k *Keeper) watch(ctx context.Context) {
 	k.mu.Lock()
-	ours, known := k.ours && k.cfg.Options.Waiting == config.Pending, k.known
+	ours, known, inUse := k.ours && k.cfg.Options.Waiting == config.Pending, k.known, k.inUse
 	k.mu.Unlock()
 	if !ours {
 		return
@@ -164,9 +169,22 @@ func (k *Keeper) watch(ctx context.Context) {
 		k.log.Debug("pending jobs not read", zap.Error(err))
 		return
 	}
-	if slices.ContainsFunc(jobs, func(j slurm.Job) bool { return waits(&j) && !known[row(&j)] }) {
+	if slices.ContainsFunc(jobs, func(j slurm.Job) bool { return isPlanned(&j) && !known[row(&j)] }) || len(jobs) > 0 && k.anyLeft(ctx, inUse) {
 		k.wake()
 	}
+}
+
+// anyLeft reports whether one of the nodes is idle now.
+func (k *Keeper) anyLeft(ctx context.Context, inUse []string) bool {
+	if len(inUse) == 0 {
+		return false
+	}
+	nodes, err := k.slurm.NodesNamed(ctx, inUse)
+	if err != nil {
+		k.log.Debug("nodes in use not read", zap.Error(err))
+		return false
+	}
+	return slices.ContainsFunc(nodes, func(n slurm.Node) bool { return n.State.IsIdle() })
 }
 
 // wake requests a pass, unless a request is already pending.
@@ -177,10 +195,12 @@ func (k *Keeper) wake() {
 	}
 }
 
-// waits reports whether the job waits for machines and uses no reservation.
-func waits(j *slurm.Job) bool {
-	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && slurm.LacksNodes(j.Reason)
+// isPlanned reports whether Slurm has planned the job, which uses no reservation.
+func isPlanned(j *slurm.Job) bool {
+	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && len(j.Planned) > 0
 }
 
-// row names a job's row in the queue. The row of an array changes as tasks leave it.
-func row(j *slurm.Job) string { return j.ArrayTask + " " + j.Name() + " " + j.Partition }
+// row names a job's row in the queue, and its plan. The row of an array changes as tasks leave it.
+func row(j *slurm.Job) string {
+	return j.ArrayTask + " " + j.Name() + " " + j.Partition + " " + slurm.Fold(j.Planned)
+}

@@ -24,8 +24,9 @@ type Settings struct {
 	suspendTime    time.Duration
 	slurmctldSince time.Time
 	partitions     []slurm.Partition
-	private        bool // PrivateData includes jobs or users
-	preempts       bool // see slurm.Config.Preempts
+	private        bool          // PrivateData includes jobs or users
+	preempts       bool          // see slurm.Config.Preempts
+	backfillWindow time.Duration // see slurm.Config.BackfillWindow
 	read           time.Time
 }
 
@@ -40,14 +41,15 @@ func (s *Settings) Take(cfg *config.Config, conf slurm.Config, partitions []slur
 		Unread: unread, Limited: slices.Contains(conf.List("AccountingStorageEnforce"), "limits"),
 		resumeTimeout:  shortest(limits(cfg, conf.Seconds("ResumeTimeout"), partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout })),
 		suspendTime:    shortest(limits(cfg, conf.Seconds("SuspendTime"), partitions, func(p slurm.Partition) slurm.Limit { return p.SuspendTime })),
-		slurmctldSince: conf.Booted(), partitions: partitions, private: hidesJobs(conf), preempts: conf.Preempts(), read: now,
+		slurmctldSince: conf.Booted(), partitions: partitions, private: hidesJobs(conf), preempts: conf.Preempts(),
+		backfillWindow: conf.BackfillWindow(), read: now,
 	}
 }
 
 // add adds the settings to a snapshot.
 func (s *Settings) add(snap *scene.Snapshot) {
 	snap.ResumeTimeout, snap.SuspendTime, snap.SlurmctldSince = s.resumeTimeout, s.suspendTime, s.slurmctldSince
-	snap.Partitions, snap.Private, snap.Preempts = s.partitions, s.private, s.preempts
+	snap.Partitions, snap.Private, snap.Preempts, snap.BackfillWindow = s.partitions, s.private, s.preempts, s.backfillWindow
 }
 
 // hidesJobs reports whether Slurm hides jobs, or their owners, from other users.

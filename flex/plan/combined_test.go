@@ -152,74 +152,6 @@ func TestWaitLimitEndsAlthoughAttemptsFail(t *testing.T) {
 	}
 }
 
-// Ann may run one more job. Job 9 is more important than job 8; its names come from the second door
-// of job 7 (of bob), so that it gets its own door a pass later.
-func TestJobThatGetsNamesOfASecondDoorCountsAgainstLimits(t *testing.T) {
-	w := newSeveralPlaces("")
-	_, eu := w.waits(time.Minute)
-	w.Snap.Jobs[0].User = "bob"
-	w.submit(9, "eu")
-	w.submit(8, "od")
-	parent := &slurm.Association{Account: "ml"}
-	ann := &slurm.Association{Parent: parent, Account: "ml", UID: "5", Allowances: []slurm.Allowance{{Limit: "MaxJobs", Of: "jobs", Most: 1}}}
-	w.Snap.Allowances = slurm.Allowances{
-		Associations: map[slurm.AssociationKey]*slurm.Association{{Account: "ml"}: parent, {Account: "ml", User: "ann"}: ann},
-		QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{8: {Account: "ml", QOS: "normal"}, 9: {Account: "ml", QOS: "normal"}},
-	}
-	assert.Equal(t, "delete reservation EU", w.reservations(eu, "EU", memo.DoorReservation("alpha", "8", noon), "EIGHT"))
-	for _, held := range plan.Compute(w.Scene()).Held {
-		assert.Equal(t, held.Job == 8, strings.Contains(held.Obstacle, "MaxJobs"), "job %d: %s", held.Job, held.Obstacle)
-	}
-}
-
-// wide returns the cluster with four nodes in eu. Jobs 7 and 6 have their first doors in us and od
-// (us is made larger for both), and second doors in eu.
-func wideEU() (w severalPlaces, seven, six string) {
-	w = severalPlaces{scenetest.New(scenetest.Cluster(
-		"partitions:\n  us: {enable_job_exclusive: true, partition_nodeset: [us]}\n  eu: {enable_job_exclusive: true, partition_nodeset: [eu]}\nslurmflex: {waiting: pending}",
-		scenetest.FlexSet("us", "us-central1-a", "node_count_dynamic_max: 4", ""), scenetest.FlexSet("eu", "us-central1-a", "node_count_dynamic_max: 4", "")))}
-	w.Snap.Promises, w.Snap.SuspendTime = true, 5*time.Minute
-	for _, name := range []string{"us", "eu"} {
-		w.Snap.Templates[w.Config.FlexSetOf("alpha-"+name+"-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
-		w.Nodes("alpha-"+name+"-[0-3]", scenetest.PoweredDown)
-		w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: name, Exclusive: true, Up: true, Begins: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, Nodes: scenetest.Names("alpha-" + name + "-[0-3]")})
-	}
-	w.reserve(coverName, -10*time.Minute, "alpha-eu-[0-3],alpha-us-[0-3]")
-	w.Snap.Reservations[0].Flags = []string{"PURGE_COMP=00:16:00"}
-	door := func(id uint32, address, nodes string) string {
-		j := w.submit(id, "us,eu")
-		j.Reservation, j.Reason = memo.DoorReservation("alpha", address, noon.Add(-time.Minute)), "Reservation"
-		further := memo.FurtherDoor(j.Reservation, 1)
-		w.reserve(j.Reservation, 5*time.Minute, "alpha-us-"+nodes)
-		w.reserve(further, 5*time.Minute, "alpha-eu-"+nodes)
-		for _, set := range []string{"us", "eu"} {
-			w.Group("alpha-"+set+"-job-"+address, mig.Stamp{NodeSet: set, Job: id}, mig.Request{
-				Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-" + set + "-" + nodes), Duration: 4 * time.Hour, Created: noon.Add(-50 * time.Second),
-			})
-		}
-		return further
-	}
-	return w, door(7, "7", "[0-1]"), door(6, "6", "[2-3]")
-}
-
-// Job 9 needs two nodes of eu: one second door ends for it. Its request takes a while to be
-// cancelled, and meanwhile no other door must end.
-func TestOneSecondDoorEndsForOneJob(t *testing.T) {
-	w, seven, six := wideEU()
-	w.submit(9, "eu")
-	assert.Equal(t, "delete reservation SIX", w.reservations(six, "SIX", seven, "SEVEN"))
-	w.Snap.Reservations = slices.DeleteFunc(w.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == six })
-	assert.Contains(t, texts(plan.Compute(w.Scene())), "cancel request alpha-eu-job-6/a1")
-	assert.NotContains(t, w.reservations(six, "SIX", seven, "SEVEN"), "delete reservation SEVEN")
-}
-
-// Only the doors whose names the job gets must end.
-func TestOnlyTheDoorsWithItsNamesEnd(t *testing.T) {
-	w, seven, six := wideEU()
-	w.submit(9, "eu").Needs = "alpha-eu-[0-1]" // the names of job 7
-	assert.Equal(t, "delete reservation SEVEN", w.reservations(six, "SIX", seven, "SEVEN"))
-}
-
 // Of two heterogeneous jobs, the more important gets the nodes.
 func TestMoreImportantHeterogeneousJobGetsTheNodes(t *testing.T) {
 	w := newUnasked()
@@ -232,7 +164,8 @@ func TestMoreImportantHeterogeneousJobGetsTheNodes(t *testing.T) {
 			})
 		}
 	}
-	assert.Contains(t, w.inSlurm(), "have job 17 use")
+	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:05:00Z\nhave job 17+0 use reservation slurmflex-alpha.door-17.0-1795262400\n"+
+		"reserve alpha-a3-[2-3] from 2026-11-21T12:05:00Z\nhave job 17+1 use reservation slurmflex-alpha.door-17.1-1795262400", w.inSlurm())
 }
 
 // Job 7 keeps its two machines after a loss. Its user may run one job; job 8 is less important.
@@ -277,16 +210,6 @@ func TestLimitInCheaperPartitionsCountsForDearerAfter(t *testing.T) {
 	w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-6 * time.Minute)}
 }
 
-// A more important job comes while names leave the cover for a job; a cold door takes them.
-func TestColdDoorLeavesOpenedNamesAlone(t *testing.T) {
-	w := newNextToStatic(4)
-	late := *w.job()
-	late.ID, late.ArrayID, late.NodeCount = 8, 8, 1
-	w.Snap.Jobs = append(w.Snap.Jobs, late)
-	w.Snap.Late = map[uint32]scene.Late{8: {Until: noon.Add(-time.Second), Reason: "Licenses", In: []string{"a3"}}}
-	assert.NotContains(t, w.inSlurm(), "reserve alpha-a3-[1-3]")
-}
-
 // A job without a time limit (no --time, and no MaxTime) fits no machine with a lease: Slurm starts
 // it on no node that is reserved from the end of the lease on.
 func TestUnlimitedJobDoesNotFitIdleMachinesWithALease(t *testing.T) {
@@ -302,22 +225,6 @@ func TestUnlimitedJobDoesNotFitIdleMachinesWithALease(t *testing.T) {
 		w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1]")
 		w.job().Limit = limit
 		assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-1] from", name)
-	}
-}
-
-// Slurm shows that us's idle machines are reserved from the end of their lease on, although their
-// region cannot be read. The job gets a door in another region if it would not end before.
-func TestUnreadMachineWithAShortLeaseDoesNotFitAJob(t *testing.T) {
-	for ends, fits := range map[time.Duration]bool{20 * time.Minute: false, 2 * time.Hour: true} {
-		w := newSeveralPlaces("")
-		w.Config.FlexSetOf("alpha-eu-0").Region = "europe-west4"
-		w.Config.FlexSetOf("alpha-us-0").Flex.KeepIdle = time.Hour
-		w.Snap.Jobs[0].Partition = "us,eu"
-		w.Nodes("alpha-us-[0-1]", scenetest.Idle)
-		w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-eu-[0-1],alpha-od-[0-1]")
-		w.reserve(memo.Reservation("alpha", noon.Add(ends)), ends, "alpha-us-[0-1]")
-		w.Snap.Unseen[scenetest.US] = assert.AnError
-		assert.Equal(t, !fits, strings.Contains(w.reservations(), "reserve alpha-eu-[0-1]"), ends)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestMachinesAreRequestedOnceSlurmHasSeenTheJobUseItsDoor(t *testing.T) {
 		"it waits for a time":         {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(time.Hour) }, false},
 		"it starts soon":              {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(2*time.Minute) }, true},
 		"a node is drained":           {func(w waitingPending) { w.Nodes("alpha-a3-1", "IDLE+CLOUD+DRAIN+POWERED_DOWN") }, false},
-		"its number of nodes changed": {func(w waitingPending) { w.job().NodeCount = 1 }, false},
+		"its number of nodes changed": {func(w waitingPending) { w.job().NodeCount = 3 }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWaitingPending()
@@ -69,17 +69,6 @@ func TestRequestUnderWayIsNeededOnlyWhileItsJobLacksNodes(t *testing.T) {
 	assert.True(t, p.Needed["alpha-a3-0"] && p.Needed["alpha-a3-1"])
 	w.job().Reason = "Dependency"
 	assert.Empty(t, plan.Compute(w.Scene()).Needed)
-}
-
-func TestJobThatGetsTheMachinesOfAnotherBuysNone(t *testing.T) {
-	w := newWaitingPending()
-	w.next()
-	w.Snap.Groups = nil
-	assert.Contains(t, requested(plan.Compute(w.Scene())), "alpha-a3-2")
-	w.up("alpha-a3-[0-1]")
-	w.job().Priority, w.job().Reason = 0, "JobHeldUser"
-	assert.Contains(t, w.done(), "have job 8 use reservation NEW8")
-	assert.Empty(t, requested(plan.Compute(w.Scene())))
 }
 
 // J4: on 22.05, a job whose user the controller cannot look up uses no reservation.

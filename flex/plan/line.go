@@ -139,7 +139,7 @@ func pendingInLine(s *scene.Scene, held []demand.Wait) (line []inLine) {
 		ours[set] = true
 	}
 	rounds := make([][]inLine, s.Config.Options.MaxPlaces)
-	for _, j := range demand.ByTier(s) {
+	for _, j := range demand.ByImportance(s) {
 		if out[j.ID] || !demand.LacksNodes(*j) {
 			continue
 		}

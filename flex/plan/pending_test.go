@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ import (
 type waitingPending struct{ *scenetest.World }
 
 var (
-	coverName = memo.CoverReservation("alpha", noon.Add(-10*time.Minute))
+	coverName = memo.CoverReservation("alpha", memo.ColdCover, noon.Add(-10*time.Minute))
 	doorName  = memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
 )
 
@@ -51,8 +52,16 @@ func waitingPendingIn(size string) waitingPending {
 
 func (w waitingPending) reserve(name string, starts time.Duration, nodes, flags string) {
 	w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{
-		Name: name, Start: noon.Add(starts), End: noon.Add(365 * 24 * time.Hour), Nodes: scenetest.Names(nodes), Flags: []string{flags},
+		Name: name, Start: noon.Add(starts), End: endOf(name), Nodes: scenetest.Names(nodes), Flags: []string{flags},
 	})
+}
+
+// endOf returns the end of a reservation: for the cover over cold nodes, the horizon.
+func endOf(name string) time.Time {
+	if memo.ParseHold("alpha", name).Over == memo.ColdCover {
+		return noon.Add(23 * time.Hour)
+	}
+	return noon.Add(365 * 24 * time.Hour)
 }
 
 // job returns job 7.
@@ -73,17 +82,42 @@ func (w waitingPending) up(nodes string) {
 	}
 }
 
-// inSlurm lists a plan's actions on reservations and nodes.
-func (w waitingPending) inSlurm() string {
+// inSlurm lists a plan's actions on doors and nodes.
+func (w waitingPending) inSlurm() string { return w.list(false) }
+
+// onCovers lists a plan's actions on covers.
+func (w waitingPending) onCovers() string { return w.list(true) }
+
+func (w waitingPending) list(covers bool) string {
 	var done []string
 	for _, a := range plan.Compute(w.Scene()).Actions {
-		switch a.(type) {
-		case action.CreateReservation, action.SetReservation, action.DeleteReservation, action.UseReservation, action.SetNodes, action.ReturnNodes:
-			text := strings.NewReplacer(coverName, "COVER", doorName, "DOOR").Replace(a.String())
-			done = append(done, text)
+		if covers && isOnCovers(a) || !covers && isOnDoors(a) {
+			done = append(done, strings.NewReplacer(coverName, "COVER", doorName, "DOOR").Replace(a.String()))
 		}
 	}
 	return strings.Join(done, "\n")
+}
+
+func isOnCovers(a action.Action) bool {
+	var name string
+	switch a := a.(type) {
+	case action.CreateReservation:
+		name = a.Name
+	case action.SetReservation:
+		name = a.Name
+	case action.DeleteReservation:
+		name = a.Name
+	}
+	return memo.ParseHold("alpha", name).Kind == memo.CoverHold
+}
+
+// isOnDoors reports whether the action changes a reservation other than a cover, or nodes.
+func isOnDoors(a action.Action) bool {
+	switch a.(type) {
+	case action.CreateReservation, action.SetReservation, action.DeleteReservation, action.UseReservation, action.SetNodes, action.ReturnNodes:
+		return !isOnCovers(a)
+	}
+	return false
 }
 
 func TestJobLeavesItsDoorIfIdleMachinesFit(t *testing.T) {
@@ -110,7 +144,7 @@ func TestIdleMachinesArePromisedToOneJob(t *testing.T) {
 	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
 	w.door().Nodes, w.Snap.Jobs[0].NodeCount = scenetest.Names("alpha-a3-0"), 1
 	w.Snap.Jobs[1].NodeCount, w.Snap.Jobs[1].Reservation, w.Snap.Jobs[1].Reason = 1, "", "Priority"
-	assert.Equal(t, "have job 7 leave reservation DOOR\nreserve alpha-a3-1 from 2026-11-21T12:05:00Z\nhave job 8 use reservation NEW8", w.done())
+	assert.Equal(t, "have job 7 leave reservation DOOR", w.done(), "Slurm starts one of them on the idle machine")
 }
 
 func TestDoorFollowsAJobThatWaitsPending(t *testing.T) {
@@ -183,8 +217,8 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 		}, gone, false, map[string]string{"it is open": nothing}},
 		"jobs are to wait configuring": {
 			func(w waitingPending) { w.Config.Options.Waiting = config.Configuring },
-			"delete reservation COVER\nchange reservation DOOR from 2026-11-21T12:00:00Z", false,
-			map[string]string{"it is open": "delete reservation COVER", "its job is late": "delete reservation COVER\n" + gone},
+			"change reservation DOOR from 2026-11-21T12:00:00Z", false,
+			map[string]string{"it is open": nothing, "its job is late": gone},
 		},
 		"another process makes one pass": {func(w waitingPending) { w.Snap.Promises = false }, nothing, false, nil},
 	} {
@@ -265,12 +299,11 @@ func TestPendingJobsGetDoors(t *testing.T) {
 		given func(w waitingPending)
 		want  string
 	}{
-		"the lowest names":             {func(waitingPending) {}, pair},
+		"those that Slurm has planned": {func(waitingPending) {}, pair},
 		"those that it asks for":       {func(w waitingPending) { w.job().Needs = "alpha-a3-2" }, strings.Replace(pair, "[0-1]", "[0,2]", 1)},
-		"names that follow each other": {func(w waitingPending) { w.Nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN") }, strings.Replace(pair, "[0-1]", "[2-3]", 1)},
-		"scattered names if need be":   {func(w waitingPending) { w.Nodes("alpha-a3-[1-2]", "DOWN+CLOUD+POWERED_DOWN") }, strings.Replace(pair, "[0-1]", "[0,3]", 1)},
+		"others if a node is down":     {func(w waitingPending) { w.Nodes("alpha-a3-[1-2]", "DOWN+CLOUD+POWERED_DOWN") }, strings.Replace(pair, "[0-1]", "[0,3]", 1)},
 		"none that it excludes":        {func(w waitingPending) { w.job().Excludes = "alpha-a3-[0-1]" }, strings.Replace(pair, "[0-1]", "[2-3]", 1)},
-		"none that others have":        {func(w waitingPending) { w.reserve("theirs", time.Hour, "alpha-a3-0", "") }, "change reservation COVER to alpha-a3-[1-3]\n" + strings.Replace(pair, "[0-1]", "[1-2]", 1)},
+		"none that others have":        {func(w waitingPending) { w.reserve("theirs", time.Hour, "alpha-a3-0", "") }, strings.Replace(pair, "[0-1]", "[1-2]", 1)},
 		"none for a job that is held":  {func(w waitingPending) { w.job().Priority = 0 }, ""},
 		"none before Slurm has looked": {func(w waitingPending) { w.job().Reason = "None" }, ""},
 		"none for want of a licence":   {func(w waitingPending) { w.job().Reason = "Licenses" }, ""},
@@ -283,7 +316,7 @@ func TestPendingJobsGetDoors(t *testing.T) {
 			w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
 			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1]")
 		}, ""},
-		"none where partitions overlap": {func(w waitingPending) { w.Snap.Partitions[0].Name = "other" }, "delete reservation COVER"},
+		"none where partitions overlap": {func(w waitingPending) { w.Snap.Partitions[0].Name = "other" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWaitingPending()
@@ -303,7 +336,7 @@ func TestCoverClosesNodesThatPowerDown(t *testing.T) {
 	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
 	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
 	w.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN")
-	assert.Contains(t, w.inSlurm(), "change reservation COVER to alpha-a3-[0-3]")
+	assert.Equal(t, "reserve alpha-a3-3", w.onCovers(), "the cover over busy nodes")
 }
 
 // keep keeps machines for an hour after their jobs.
@@ -378,44 +411,31 @@ func TestThrottleCountsATaskThatNeedsNoNewDoor(t *testing.T) {
 	w.job().Start, w.job().Reason = time.Time{}, "Priority"
 	another(w)
 	assert.Equal(t, 1, strings.Count(w.inSlurm(), "have job 7_"), "it keeps machines after a loss")
-
-	w = newWaitingPending()
-	w.keep()
-	w.Snap.Reservations = nil
-	w.reserve(coverName, -10*time.Minute, "alpha-a3-[0-2]", "PURGE_COMP=00:16:00")
-	w.Nodes("alpha-a3-3", scenetest.Idle)
-	w.machines("alpha-a3-3", 5, 9*time.Minute)
-	j := w.job()
-	j.Reservation, j.Reason, j.NodeCount = "", "Resources", 1
-	another(w)
-	assert.NotContains(t, w.inSlurm(), "have job 7_", "it fits an idle machine")
 }
 
-func TestHeterogeneousJobGetsAnOpenDoor(t *testing.T) {
-	w := newWaitingPending()
-	w.Snap.Reservations = w.Snap.Reservations[:1]
-	j := w.job()
-	j.Reservation, j.Reason, j.HetID = "", "Priority", 7
-	second := *j
-	second.ID, second.HetOffset, second.NodeCount = 8, 1, 1
-	w.Snap.Jobs = append(w.Snap.Jobs, second)
-	assert.Equal(t, "reserve alpha-a3-[0-2] from 2026-11-21T12:00:00Z\nhave job 7 use reservation NEW",
-		strings.ReplaceAll(w.inSlurm(), memo.ColdReservation("alpha", "7", noon), "NEW"))
-}
-
-func TestCoverIsMadeRaisedAndReplaced(t *testing.T) {
-	made := memo.CoverReservation("alpha", noon)
+func TestCoverIsMadeRaisedMovedAndReplaced(t *testing.T) {
+	made := memo.CoverReservation("alpha", memo.ColdCover, noon)
+	const again = "reserve alpha-a3-[0-3] for 1380 min"
 	for name, test := range map[string]struct {
 		given func(w waitingPending)
 		want  string
 	}{
-		"none":          {func(w waitingPending) { w.Snap.Reservations = nil }, "reserve alpha-a3-[0-3] from 2026-11-21T12:00:00Z"},
+		"none":          {func(w waitingPending) { w.Snap.Reservations = nil }, again},
 		"raised lately": {func(waitingPending) {}, ""},
 		"to be raised":  {func(w waitingPending) { w.Snap.Reservations[0].Flags[0] = "PURGE_COMP=00:14:59" }, "change reservation COVER, deleted after 17 min without a pass"},
+		"to be moved":   {func(w waitingPending) { w.Snap.Reservations[0].End = noon.Add(23*time.Hour - 2*time.Minute) }, "change reservation COVER until 2026-11-22T11:00:00Z"},
+		"of an earlier version, without end": {func(w waitingPending) {
+			w.Snap.Reservations[0].Name = "slurmflex-alpha.cover-1795261800"
+			w.Snap.Reservations[0].End = noon.Add(365 * 24 * time.Hour)
+		}, "change reservation slurmflex-alpha.cover-1795261800 until 2026-11-22T11:00:00Z"},
+		"beyond its end":          {func(w waitingPending) { w.Snap.Reservations[0].End = noon.Add(-time.Second) }, again},
+		"with a longer bf_window": {func(w waitingPending) { w.Snap.BackfillWindow = 8 * 24 * time.Hour }, "change reservation COVER until 2026-11-29T11:00:00Z"},
+		"with a short bf_window":  {func(w waitingPending) { w.Snap.BackfillWindow = 90 * time.Minute }, "change reservation COVER until 2026-11-21T13:00:00Z"},
+		"without backfill":        {func(w waitingPending) { w.Snap.BackfillWindow = 0 }, "delete reservation COVER"},
 		"an hour old": {func(w waitingPending) {
-			w.Snap.Reservations[0].Name = memo.CoverReservation("alpha", noon.Add(-61*time.Minute))
-		}, "reserve alpha-a3-[0-3] from 2026-11-21T12:00:00Z"},
-		"before a restart":  {func(w waitingPending) { w.Snap.SlurmctldSince = noon.Add(-9 * time.Minute) }, "reserve alpha-a3-[0-3] from 2026-11-21T12:00:00Z"},
+			w.Snap.Reservations[0].Name = memo.CoverReservation("alpha", memo.ColdCover, noon.Add(-61*time.Minute))
+		}, again},
+		"before a restart":  {func(w waitingPending) { w.Snap.SlurmctldSince = noon.Add(-9 * time.Minute) }, again},
 		"replaced":          {func(w waitingPending) { w.reserve(made, 0, "alpha-a3-[0-3]", "PURGE_COMP=00:06:00") }, "delete reservation COVER"},
 		"not to be read":    {func(w waitingPending) { w.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow}} }, ""},
 		"of another daemon": {func(w waitingPending) { w.Snap.Promises = false }, ""},
@@ -424,9 +444,45 @@ func TestCoverIsMadeRaisedAndReplaced(t *testing.T) {
 			w := newWaitingPending()
 			w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
 			test.given(w)
-			assert.Equal(t, test.want, w.inSlurm())
+			assert.Equal(t, test.want, w.onCovers())
 		})
 	}
+}
+
+// A node is closed at each moment: it leaves a cover once another one has it.
+func TestNodesMoveBetweenCovers(t *testing.T) {
+	w := newWaitingPending()
+	busy := memo.CoverReservation("alpha", memo.BusyCover, noon.Add(-time.Minute))
+	assert.Equal(t, "reserve alpha-a3-[0-1]", w.onCovers(), "behind the door")
+	w.reserve(busy, -time.Minute, "alpha-a3-[0-1]", "PURGE_COMP=00:16:00")
+	assert.Equal(t, "change reservation COVER to alpha-a3-[2-3]", w.onCovers(), "then they leave the cover over cold nodes")
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[2-3]")
+	assert.Empty(t, w.onCovers())
+	w.Snap.Jobs, w.Snap.Reservations = nil, slices.Delete(w.Snap.Reservations, 1, 2)
+	assert.Equal(t, "change reservation COVER to alpha-a3-[0-3]", w.onCovers(), "the door is gone")
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-3]")
+	assert.Equal(t, "delete reservation "+busy, w.onCovers())
+}
+
+// Machines that keep_idle keeps are open to every job until the horizon. A job closes its node
+// again, so that Slurm plans no other job there.
+func TestIdleMachinesAreOpenUntilTheHorizon(t *testing.T) {
+	w := newWaitingPending()
+	w.keep()
+	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
+	w.Nodes("alpha-a3-3", scenetest.Idle)
+	assert.Equal(t, "reserve alpha-a3-3 from 2026-11-22T11:00:00Z", w.onCovers())
+	warm := memo.CoverReservation("alpha", memo.WarmCover, noon.Add(-time.Minute))
+	w.reserve(warm, 23*time.Hour, "alpha-a3-3", "PURGE_COMP=00:06:00")
+	assert.Empty(t, w.onCovers())
+	w.Snap.Reservations[1].Start = noon.Add(22 * time.Hour)
+	assert.Equal(t, "change reservation "+warm+" from 2026-11-22T11:00:00Z", w.onCovers())
+	w.Snap.Reservations[1].Start = noon.Add(-time.Second)
+	assert.Contains(t, w.onCovers(), "reserve alpha-a3-3 from 2026-11-22T11:00:00Z", "no daemon has moved it")
+	w.Job(9, "train", "alpha-a3-3", slurm.JobRunning)
+	w.Nodes("alpha-a3-3", scenetest.Busy)
+	assert.Equal(t, "reserve alpha-a3-3\ndelete reservation "+warm, w.onCovers())
 }
 
 // A registered machine behind its job's door must not be lost to SuspendTime.
@@ -458,7 +514,7 @@ func TestIdleMachinesOfCoveredNodesAreDeleted(t *testing.T) {
 	w.up("alpha-a3-0")
 	assert.Equal(t, "set nodes alpha-a3-0 power_down", w.inSlurm())
 	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[1-3]")
-	assert.Contains(t, w.inSlurm(), "change reservation COVER to alpha-a3-[0-3]")
+	assert.Equal(t, "reserve alpha-a3-0", w.onCovers(), "the cover over busy nodes")
 }
 
 // The machine may register before a pass has taken the node out of the cover.
@@ -502,71 +558,62 @@ func (w waitingPending) done() string {
 		memo.DoorReservation("alpha", "8", noon.Add(-30*time.Second)), "DOOR8").Replace(w.inSlurm())
 }
 
-func TestNextJobGetsTheMachinesOfADoorThatEnds(t *testing.T) {
-	const (
-		ends   = "delete reservation DOOR\n"
-		opened = ends + "reserve alpha-a3-[0-1] from 2026-11-21T12:00:00Z\nhave job 8 use reservation NEW8"
-		ahead  = ends + "reserve alpha-a3-[0-1] from 2026-11-21T12:05:00Z\nhave job 8 use reservation NEW8"
-		nobody = "delete reservation DOOR"
-	)
+// The machines of a job that has left them are open to others for two minutes.
+func TestMachinesThatAJobHasLeftAreOfferedToOthers(t *testing.T) {
+	const opened, deleted = "reserve alpha-a3-[0-1] from 2026-11-22T11:00:00Z", "set nodes alpha-a3-[0-1] power_down"
 	for name, test := range map[string]struct {
-		given func(w waitingPending)
-		want  string
+		given   func(w waitingPending)
+		offered bool
 	}{
-		"the job is late": {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) }, opened},
-		"the job is held": {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.job().Priority, w.job().Reason = 0, "JobHeldUser" }, opened},
-		"the job has left the queue while machines boot": {func(w waitingPending) {
-			w.up("alpha-a3-[0-1]")
-			w.Nodes("alpha-a3-[0-1]", scenetest.PoweredDown)
-			w.Snap.Jobs = w.Snap.Jobs[1:]
-		}, ahead},
-		"machines that are requested only": {func(w waitingPending) { w.Snap.Jobs = w.Snap.Jobs[1:] }, nobody},
-		"one machine is there": {func(w waitingPending) {
-			w.up("alpha-a3-0")
-			w.Nodes("alpha-a3-0", scenetest.PoweredDown)
-			w.Snap.Jobs = w.Snap.Jobs[1:]
-		}, nobody},
-		"the next job runs for longer than the lease": {func(w waitingPending) {
-			w.up("alpha-a3-[0-1]")
-			w.door().Start = noon.Add(-41 * time.Second)
-			w.Snap.Jobs[1].Limit.Duration = 5 * time.Hour
-		}, nobody},
-		"the next job is unlimited": {func(w waitingPending) {
-			w.up("alpha-a3-[0-1]")
-			w.door().Start = noon.Add(-41 * time.Second)
-			w.Snap.Jobs[1].Limit = slurm.Limit{}
-		}, nobody},
-		"the next job excludes a node": {func(w waitingPending) {
-			w.up("alpha-a3-[0-1]")
-			w.door().Start = noon.Add(-41 * time.Second)
-			w.Snap.Jobs[1].Excludes = "alpha-a3-1"
-		}, nobody},
-		"a node drains": {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.Nodes("alpha-a3-1", "IDLE+CLOUD+DRAIN+RESERVED") }, nobody},
-		"the next job has machines": {func(w waitingPending) {
-			w.up("alpha-a3-[0-1]")
-			w.door().Start = noon.Add(-41 * time.Second)
-			w.Machines("alpha-a3-2", "alpha-a3-job-8")
-		}, nobody},
+		"another job waits": {func(waitingPending) {}, true},
+		"it has waited for Slurm for two minutes": {func(w waitingPending) {
+			w.Node("alpha-a3-0").LastBusyTime = noon.Add(-2*time.Minute - time.Second)
+		}, false},
+		"the other job runs for longer than the lease": {func(w waitingPending) { w.Snap.Jobs[0].Limit.Duration = 5 * time.Hour }, false},
+		"the other job is unlimited":                   {func(w waitingPending) { w.Snap.Jobs[0].Limit = slurm.Limit{} }, false},
+		"the other job excludes a node":                {func(w waitingPending) { w.Snap.Jobs[0].Excludes = "alpha-a3-1" }, false},
+		"the other job has machines":                   {func(w waitingPending) { w.Machines("alpha-a3-2", "alpha-a3-job-8") }, false},
+		"the other job is held":                        {func(w waitingPending) { w.Snap.Jobs[0].Priority = 0 }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWaitingPending()
 			w.next()
+			w.up("alpha-a3-[0-1]")
+			for _, name := range scenetest.Names("alpha-a3-[0-1]") {
+				w.Node(name).LastBusyTime = noon.Add(-time.Minute)
+			}
+			w.Snap.Jobs, w.Snap.Reservations = w.Snap.Jobs[1:], slices.Delete(w.Snap.Reservations, 1, 2)
 			test.given(w)
-			assert.Equal(t, test.want, w.done())
+			assert.Equal(t, test.offered, strings.Contains(w.onCovers(), opened), w.onCovers())
+			assert.Equal(t, !test.offered, strings.Contains(w.inSlurm(), deleted), w.inSlurm())
+			if !test.offered {
+				return
+			}
+			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[2-3]")
+			w.reserve(memo.CoverReservation("alpha", memo.WarmCover, noon), 23*time.Hour, "alpha-a3-[0-1]", "PURGE_COMP=00:06:00")
+			assert.Equal(t, "have job 8 leave reservation DOOR8", w.done(), "once they are open")
 		})
 	}
 }
 
-// The next job's own door and its request are deleted.
-func TestJobWithInheritedMachinesLeavesItsOwnDoor(t *testing.T) {
-	w := newWaitingPending()
-	w.next()
-	w.up("alpha-a3-[0-1]")
-	w.Snap.Jobs = w.Snap.Jobs[1:]
-	w.door().Name = memo.DoorReservation("alpha", "8", noon.Add(-2*time.Second))
-	w.Snap.Jobs[0].Reservation = w.door().Name
-	assert.Equal(t, "change reservation "+w.door().Name+" from 2026-11-21T12:00:00Z\ndelete reservation DOOR8", w.done())
-	assert.Contains(t, w.inCompute(), "cancel request alpha-a3-job-8/a1")
+func TestMachinesBehindAnEndedDoorAreKeptForAnotherJob(t *testing.T) {
+	for name, given := range map[string]func(w waitingPending){
+		"its job is late": func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) },
+		"its job is held": func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.job().Priority, w.job().Reason = 0, "JobHeldUser" },
+		"its job has left the queue while machines boot": func(w waitingPending) {
+			w.up("alpha-a3-[0-1]")
+			w.Nodes("alpha-a3-[0-1]", scenetest.PoweredDown)
+			w.Snap.Jobs = w.Snap.Jobs[1:]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWaitingPending()
+			w.next()
+			given(w)
+			assert.Equal(t, "delete reservation DOOR", w.done())
+			assert.NotContains(t, strings.Join(w.inCompute(), "\n"), "delete instances")
+		})
+	}
 }
 
 // salvaging makes job 7 run on three nodes, with salvage enabled.
@@ -614,7 +661,7 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 			w.lose()
 			w.keep()
 			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-3")
-		}, "change reservation COVER to alpha-a3-[0-1,3]"},
+		}, ""},
 		"then they are": {func(w waitingPending) {
 			w.lose()
 			w.keep()
@@ -741,82 +788,14 @@ func (w waitingPending) waitsFor(nodes int) {
 	j.NodeCount, j.Reason, j.Reservation = nodes, "ReqNodeNotAvail, May be reserved for other job", ""
 }
 
-// No door could include the static node, so the job would wait for as long as its names are covered.
-func TestNamesLeaveTheCoverForAJobThatAlsoNeedsAStaticNode(t *testing.T) {
-	w := newNextToStatic(3)
-	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[1-3] from", "the covered nodes suffice")
-
-	w = newNextToStatic(4)
-	assert.Equal(t, "delete reservation COVER", w.inSlurm(), "it needs all names")
-	w.Snap.Reservations = nil
-	assert.Empty(t, w.inSlurm(), "until Slurm has allocated them")
-
-	w = newNextToStatic(2)
-	w.job().Needs = "alpha-a3-0"
-	assert.Equal(t, "change reservation COVER to alpha-a3-[2-3]", w.inSlurm(), "it requires the static node")
-	p := plan.Compute(w.Scene())
-	assert.Equal(t, "Slurm is choosing its nodes, because it also needs nodes that are static or under another reservation", p.Held[0].Obstacle)
-
-	w.Snap.Reservations = nil
-	w.reserve(coverName, -10*time.Minute, "alpha-a3-[2-3]", "PURGE_COMP=00:16:00")
-	assert.Empty(t, w.inSlurm(), "until Slurm has allocated the name")
-
-	w = newNextToStatic(4)
-	w.Nodes("alpha-a3-0", "ALLOCATED+CLOUD")
-	assert.Empty(t, w.inSlurm(), "another job has the static node")
-	w = newNextToStatic(4)
-	w.Snap.Instances[0].Terminates = noon.Add(50 * time.Minute)
-	assert.NotContains(t, w.inSlurm(), "COVER", "the lease of the static node is too short")
-	w = newNextToStatic(4)
-	w.Snap.Jobs[0].Priority = 0
-	assert.Empty(t, w.inSlurm(), "the job is held")
-}
-
-// Job 7 is promised the covered names. One becomes free once its former request is cancelled. The
-// lease of the static node ends too soon for job 7, but not for job 8.
-func TestPromisedNamesDoNotLeaveTheCoverForALessImportantJob(t *testing.T) {
-	for priority, leave := range map[uint64]bool{5: false, 15: true} {
-		w := newNextToStatic(3)
-		w.Snap.Instances[0].Terminates = noon.Add(30 * time.Minute)
-		w.Group("alpha-a3-job-5", mig.Stamp{NodeSet: "a3", Job: 5}, mig.Request{
-			Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-3"), Duration: 4 * time.Hour, Created: noon.Add(-time.Hour),
-		})
-		short := *w.job()
-		short.ID, short.ArrayID, short.Priority, short.Limit.Duration = 8, 8, priority, 10*time.Minute
-		w.Snap.Jobs = append(w.Snap.Jobs, short)
-		assert.Equal(t, leave, strings.Contains(w.inSlurm(), "change reservation COVER"), priority)
+// machines adds machines of a job to nodes, with leases of four hours that started that long ago.
+func (w waitingPending) machines(nodes string, job uint32, ago time.Duration) {
+	group := fmt.Sprintf("alpha-a3-job-%d", job)
+	w.Group(group, mig.Stamp{NodeSet: "a3", Job: job}, mig.Request{
+		Name: "a1", State: mig.Succeeded, Instances: scenetest.Names(nodes), Duration: 4 * time.Hour, Created: noon.Add(-ago - time.Minute),
+	})
+	w.Machines(nodes, group)
+	for i := range w.Snap.Instances {
+		w.Snap.Instances[i].Created = noon.Add(-ago)
 	}
-}
-
-func TestNamesLeaveTheCoverForAJobThatAlsoNeedsANodeReservedLater(t *testing.T) {
-	maintained := func(starts time.Duration) waitingPending {
-		w := newWaitingPending()
-		w.Snap.Reservations = nil
-		w.reserve(coverName, -10*time.Minute, "alpha-a3-[1-3]", "PURGE_COMP=00:16:00")
-		w.reserve("maintenance", starts, "alpha-a3-0", "MAINT")
-		w.waitsFor(2)
-		w.job().Needs = "alpha-a3-0"
-		return w
-	}
-	assert.Equal(t, "change reservation COVER to alpha-a3-[2-3]", maintained(2*time.Hour).inSlurm())
-	assert.Empty(t, maintained(30*time.Minute).inSlurm(), "the job would not end before")
-}
-
-// A component's nodes are allocated together with the others', and no door could include them all.
-func TestNamesLeaveTheCoverForEachComponentIfOneAlsoNeedsAStaticNode(t *testing.T) {
-	w := newNextToStatic(2)
-	first := w.job()
-	first.HetID, first.Needs = 7, "alpha-a3-0"
-	second := *first
-	second.ID, second.HetOffset, second.NodeCount, second.Needs = 8, 1, 1, ""
-	w.Snap.Jobs = append(w.Snap.Jobs, second)
-	assert.Equal(t, "change reservation COVER to alpha-a3-3", w.inSlurm())
-	for _, held := range plan.Compute(w.Scene()).Held {
-		assert.Equal(t, "Slurm is choosing its nodes, because it also needs nodes that are static or under another reservation", held.Obstacle)
-	}
-
-	w.Snap.Jobs[1].NodeCount = 3
-	assert.Empty(t, w.inSlurm(), "the other component does not fit")
-	w.Snap.Jobs[1].NodeCount, w.Snap.Jobs[1].Reason = 1, "Licenses"
-	assert.Empty(t, w.inSlurm(), "it waits for something else")
 }

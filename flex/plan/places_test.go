@@ -54,7 +54,7 @@ func (w severalPlaces) submit(id uint32, partitions string) *slurm.Job {
 }
 
 func (w severalPlaces) reserve(name string, starts time.Duration, nodes string) {
-	w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{Name: name, Start: noon.Add(starts), End: noon.Add(365 * 24 * time.Hour), Nodes: scenetest.Names(nodes)})
+	w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{Name: name, Start: noon.Add(starts), End: endOf(name), Nodes: scenetest.Names(nodes)})
 }
 
 // waits makes two doors for job 7 that long ago: one in us, which the job uses, and one in eu.
@@ -81,12 +81,11 @@ func (w severalPlaces) crowded(since time.Duration) {
 	w.Snap.Crowded = map[uint32]time.Time{7: noon.Add(-since)}
 }
 
-// reservations lists a plan's actions on reservations.
+// reservations lists a plan's actions on reservations, without covers.
 func (w severalPlaces) reservations(names ...string) string {
 	var done []string
 	for _, a := range plan.Compute(w.Scene()).Actions {
-		switch a.(type) {
-		case action.CreateReservation, action.SetReservation, action.DeleteReservation, action.UseReservation:
+		if _, sets := a.(action.SetNodes); !sets && isOnDoors(a) {
 			done = append(done, strings.NewReplacer(names...).Replace(a.String()))
 		}
 	}
@@ -102,24 +101,47 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 		given   func(w severalPlaces)
 		want    string
 	}{
-		"at once, and in dearer ones later": {"", func(severalPlaces) {}, us + "\nhave job 7 use reservation FIRST\n" + eu},
-		"dearer ones are the only ones":     {"", func(w severalPlaces) { w.Snap.Jobs[0].Partition = "od" }, od + "\nhave job 7 use reservation FIRST"},
-		"at most max_places":                {", max_places: 1", func(severalPlaces) {}, us + "\nhave job 7 use reservation FIRST"},
+		"where Slurm has planned it first": {"", func(severalPlaces) {}, us + "\nhave job 7 use reservation FIRST"},
+		"then in the next one": {"", func(w severalPlaces) {
+			w.waits(time.Minute)
+			w.Snap.Reservations = w.Snap.Reservations[:2]
+		}, eu},
+		"dearer ones are the only ones": {"", func(w severalPlaces) { w.Snap.Jobs[0].Partition = "od" }, od + "\nhave job 7 use reservation FIRST"},
+		"at most max_places": {", max_places: 1", func(w severalPlaces) {
+			w.waits(time.Minute)
+			w.Snap.Reservations = w.Snap.Reservations[:2]
+		}, ""},
 		"not before ask_elsewhere_after": {"", func(w severalPlaces) {
-			w.Config.FlexSetOf("alpha-us-0").Flex.AskElsewhereAfter = time.Minute
-		}, us + "\nhave job 7 use reservation FIRST"},
+			w.Config.FlexSetOf("alpha-us-0").Flex.AskElsewhereAfter = time.Hour
+			w.waits(time.Minute)
+			w.Snap.Reservations = w.Snap.Reservations[:2]
+		}, ""},
+		"only where it is certain to fit": {"", func(w severalPlaces) {
+			w.waits(time.Minute)
+			w.Snap.Reservations, w.Snap.Jobs[0].Gres = w.Snap.Reservations[:2], "gres/gpu:h100:8"
+		}, ""},
+		"only if it names no alternatives": {"", func(w severalPlaces) {
+			w.waits(time.Minute)
+			w.Snap.Reservations, w.Snap.Jobs[0].Features = w.Snap.Reservations[:2], "rack1|rack2"
+		}, ""},
 		"in the next one at once if the nodes of the first are out of service": {"", func(w severalPlaces) {
 			w.Config.FlexSetOf("alpha-us-0").Flex.AskElsewhereAfter = time.Hour
 			w.Nodes("alpha-us-[0-1]", "DOWN+CLOUD+POWERED_DOWN")
 		}, eu + "\nhave job 7 use reservation FIRST"},
-		"not where its partition is closed": {"", func(w severalPlaces) { w.Snap.Partitions[1].Begins = false }, us + "\nhave job 7 use reservation FIRST"},
-		"not where only some users may run": {"", func(w severalPlaces) { w.Snap.Partitions[1].Restricts = "AllowGroups" }, us + "\nhave job 7 use reservation FIRST"},
+		"not where its partition is closed": {"", func(w severalPlaces) {
+			w.waits(time.Minute)
+			w.Snap.Reservations, w.Snap.Partitions[1].Begins = w.Snap.Reservations[:2], false
+		}, ""},
+		"not where only some users may run": {"", func(w severalPlaces) {
+			w.waits(time.Minute)
+			w.Snap.Reservations, w.Snap.Partitions[1].Restricts = w.Snap.Reservations[:2], "AllowGroups"
+		}, ""},
 		"after all first places": {"", func(w severalPlaces) {
 			w.submit(6, "eu,us")
 		}, us + "\nhave job 7 use reservation FIRST\n" + eu + "\nhave job 6 use reservation SIX"},
 		"where its partitions start queued jobs only": {"", func(w severalPlaces) {
 			w.Snap.Partitions[0].Up, w.Snap.Partitions[1].Up = false, false
-		}, us + "\nhave job 7 use reservation FIRST\n" + eu},
+		}, us + "\nhave job 7 use reservation FIRST"},
 		"in a dearer one after dearer_after":               {"", func(w severalPlaces) { w.waits(30 * time.Minute) }, od},
 		"and stays out of it before":                       {"", func(w severalPlaces) { w.waits(29 * time.Minute) }, ""},
 		"in a dearer one after as long without free nodes": {"", func(w severalPlaces) { w.crowded(30 * time.Minute) }, od + "\nhave job 7 use reservation FIRST"},
@@ -139,29 +161,6 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 			test.given(w)
 			assert.Equal(t, test.want, w.reservations(first, "FIRST", memo.DoorReservation("alpha", "6", noon), "SIX"))
 		})
-	}
-}
-
-func TestPassRemembersSinceWhenAJobLacksFreeNodes(t *testing.T) {
-	for name, test := range map[string]struct {
-		given func(w severalPlaces)
-		want  map[uint32]time.Time
-	}{
-		"first":              {func(w severalPlaces) { w.crowded(0); w.Snap.Crowded = nil }, map[uint32]time.Time{7: noon}},
-		"still":              {func(w severalPlaces) { w.crowded(time.Minute) }, map[uint32]time.Time{7: noon.Add(-time.Minute)}},
-		"not with a request": {func(w severalPlaces) { w.crowded(30 * time.Minute) }, map[uint32]time.Time{}},
-		"not while a job that was late is held": {func(w severalPlaces) {
-			w.lateIn(20*time.Minute, "us")
-			w.Snap.Jobs[0].Reason, w.Snap.Jobs[0].Priority = "JobHeldUser", 0
-		}, map[uint32]time.Time{}},
-		"not while a limit holds it": {func(w severalPlaces) {
-			w.crowded(time.Minute)
-			w.Snap.Jobs[0].Reason = "QOSMaxJobsPerUserLimit"
-		}, map[uint32]time.Time{}},
-	} {
-		w := newSeveralPlaces("")
-		test.given(w)
-		assert.Equal(t, test.want, plan.Compute(w.Scene()).Crowded, name)
 	}
 }
 
@@ -241,80 +240,6 @@ func TestJobGetsNoDoorInAPartitionThatStartsNoJobs(t *testing.T) {
 	}
 }
 
-// lateIn makes job 7 late in the nodesets, the latest last. It waits without a door.
-func (w severalPlaces) lateIn(ago time.Duration, sets ...string) {
-	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(-ago), Reason: "Resources", In: sets}}
-}
-
-func TestLateJobTriesItsOtherPartitions(t *testing.T) {
-	const door, cold = "reserve alpha-%s-[0-1] from 2026-11-21T12:05:00Z\nhave job 7 use reservation DOOR", "reserve alpha-%s-[0-1] from 2026-11-21T12:00:00Z\nhave job 7 use reservation COLD"
-	for name, test := range map[string]struct {
-		given func(w severalPlaces)
-		want  string
-	}{
-		"not within five minutes": {func(w severalPlaces) { w.lateIn(-time.Second, "us") }, ""},
-		"then":                    {func(w severalPlaces) { w.lateIn(0, "us") }, fmt.Sprintf(door, "eu")},
-		"although idle machines are where it was late": {func(w severalPlaces) {
-			w.lateIn(0, "us")
-			w.Config.FlexSetOf("alpha-us-0").Flex.KeepIdle = time.Hour
-			w.Nodes("alpha-us-[0-1]", scenetest.Idle)
-			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-eu-[0-1],alpha-od-[0-1]")
-		}, fmt.Sprintf(door, "eu")},
-		"and gets no further door where it was late": {func(w severalPlaces) {
-			w.lateIn(0, "eu")
-			w.waits(29 * time.Minute)
-			w.Snap.Reservations = w.Snap.Reservations[:2]
-		}, ""},
-		"Slurm chooses once it was late in all of them": {func(w severalPlaces) { w.lateIn(0, "us", "eu") }, fmt.Sprintf(cold, "us")},
-		"and each time in another one":                  {func(w severalPlaces) { w.lateIn(0, "eu", "us") }, fmt.Sprintf(cold, "eu")},
-		"that has enough free nodes": {func(w severalPlaces) {
-			w.lateIn(0, "us", "eu")
-			w.Nodes("alpha-us-0", "DOWN+CLOUD+POWERED_DOWN")
-		}, fmt.Sprintf(cold, "eu")},
-		"until dearer ones are due": {func(w severalPlaces) {
-			w.lateIn(0, "us", "eu")
-			w.Snap.Crowded = map[uint32]time.Time{7: noon.Add(-30 * time.Minute)}
-		}, fmt.Sprintf(door, "od")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newSeveralPlaces("")
-			test.given(w)
-			assert.Equal(t, test.want, w.reservations(memo.DoorReservation("alpha", "7", noon), "DOOR", coldName, "COLD"))
-		})
-	}
-}
-
-func TestPassRemembersSinceWhenALateJobHasNoDoor(t *testing.T) {
-	w := newSeveralPlaces("")
-	w.lateIn(-time.Minute, "us", "eu")
-	w.Snap.Crowded = map[uint32]time.Time{7: noon.Add(-20 * time.Minute)}
-	assert.Equal(t, w.Snap.Crowded, plan.Compute(w.Scene()).Crowded)
-	w.waits(time.Minute)
-	assert.Empty(t, plan.Compute(w.Scene()).Crowded)
-}
-
-// Job 7 starts in eu only, for a reason that slurmflex does not know, such as its --constraint.
-func TestJobThatStartsOnlyInItsSecondPartitionStartsThere(t *testing.T) {
-	w := newSeveralPlaces(", max_places: 2")
-	us, eu := w.waits(time.Minute)
-	w.made("us", "IDLE+CLOUD+RESERVED")
-	w.Snap.Reservations[1].Start = noon.Add(-41 * time.Second)
-	var in string
-	for _, a := range plan.Compute(w.Scene()).Actions {
-		if end, is := a.(action.DeleteReservation); is && end.Late != "" {
-			assert.Equal(t, us, end.Name)
-			in = end.NodeSet
-		}
-	}
-	assert.Equal(t, "us", in)
-	w.Snap.Reservations = w.Snap.Reservations[:1]
-	w.Snap.Jobs[0].Reservation, w.Snap.Jobs[0].Reason = "", "Resources"
-	w.Nodes("alpha-us-[0-1]", scenetest.PoweredDown)
-	w.Snap.Instances, w.Snap.Groups = nil, nil
-	w.lateIn(0, in)
-	assert.Contains(t, w.reservations(eu, "EU"), "reserve alpha-eu-[0-1] from")
-}
-
 // gpuLimited leaves job 7 10 GPUs under a limit of its account. In us a node has 8, in eu one.
 func (w severalPlaces) gpuLimited(list string) {
 	w.Snap.Jobs[0].Partition = list
@@ -347,13 +272,9 @@ func TestJobWaitsOnlyInPartitionsWhereLimitsAllowIt(t *testing.T) {
 		"its second one is":                 {"eu,us", func(severalPlaces) {}, eu},
 		"its own first place does not count in the second": {"eu,us", func(w severalPlaces) {
 			limit(w).Most = 26
-		}, eu + "\nreserve alpha-us-[0-1] from 2026-11-21T12:05:00Z"},
-		"nor does the door that it has": {"eu,us", func(w severalPlaces) {
-			limit(w).Most = 26
 			w.Snap.Jobs[0].Reservation, w.Snap.Jobs[0].Reason = first, "Reservation"
 			w.reserve(first, 5*time.Minute, "alpha-eu-[0-1]")
 		}, "reserve alpha-us-[0-1] from 2026-11-21T12:05:00Z"},
-		"idle machines are beyond a limit":     {"us,eu", idle, eu},
 		"idle machines are not":                {"us,eu", func(w severalPlaces) { idle(w); limit(w).Most = 26 }, ""},
 		"a limit is reached in all its places": {"us,eu", func(w severalPlaces) { idle(w); limit(w).Used = 20 }, ""},
 		"another's door does not keep it from idle machines": {"us,eu", func(w severalPlaces) {
@@ -373,31 +294,6 @@ func TestJobWaitsOnlyInPartitionsWhereLimitsAllowIt(t *testing.T) {
 			assert.Equal(t, test.want, w.reservations(first, "FIRST"))
 		})
 	}
-}
-
-// Job 7 can start on idle machines in eu, and counts there, not in us, where it would need all GPUs.
-func TestJobThatFitsIdleMachinesCountsUnderLimitsWhereTheseAre(t *testing.T) {
-	w := newSeveralPlaces("")
-	w.gpuLimited("us,eu")
-	w.Snap.Allowances.Associations[slurm.AssociationKey{Account: "ml"}].Allowances[0].Used = 0
-	w.Config.FlexSetOf("alpha-eu-0").Flex.KeepIdle = time.Hour
-	w.Nodes("alpha-eu-[0-1]", scenetest.Idle)
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-us-[0-1],alpha-od-[0-1]")
-	w.submit(6, "us")
-	w.Snap.Allowances.Charges[6] = slurm.Charge{Account: "ml", QOS: "normal"}
-	assert.Equal(t, "reserve alpha-us-[0-1] from 2026-11-21T12:05:00Z\nhave job 6 use reservation SIX", w.reservations(memo.DoorReservation("alpha", "6", noon), "SIX"))
-}
-
-func TestSecondDoorHandsItsNamesToAFirstDoor(t *testing.T) {
-	w := newSeveralPlaces("")
-	_, eu := w.waits(time.Minute)
-	w.submit(6, "eu")
-	assert.Equal(t, "delete reservation EU", w.reservations(eu, "EU"))
-	assert.Equal(t, scenetest.Names("alpha-us-[0-1]"), requested(plan.Compute(w.Scene())))
-	w.made("eu", "IDLE+CLOUD+POWERED_DOWN")
-	assert.NotContains(t, w.reservations(eu, "EU"), "delete", "its machines exist")
-	w.Snap.Unseen[scenetest.US], w.Snap.Instances = assert.AnError, nil
-	assert.NotContains(t, w.reservations(eu, "EU"), "delete", "its machines may exist")
 }
 
 // At first, only one of the two doors is hopeless. Then both are.

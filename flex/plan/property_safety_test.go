@@ -477,7 +477,7 @@ func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		switch a := a.(type) {
 		case action.CreateReservation:
-			if at, ends := last(a.Name); a.Lasts <= 0 && a.Purge <= 0 || ends && a.Start.Add(a.Lasts).After(at) || !ends && a.Lasts > 31*time.Minute {
+			if at, ends := last(a.Name); a.Lasts <= 0 && a.Purge <= 0 || ends && a.Start.Add(a.Lasts).After(at) || !ends && a.Lasts > 31*time.Minute && memo.ParseHold(cluster, a.Name).Over != memo.ColdCover {
 				wrong = append(wrong, a.String())
 			}
 		case action.SetReservation:

@@ -52,7 +52,9 @@ func endedIn(p plan.Plan) map[string]string {
 	for _, a := range p.Actions {
 		switch a := a.(type) {
 		case action.DeleteReservation:
-			ends[a.Name] = a.Because()
+			if memo.ParseHold(cluster, a.Name).Kind != memo.CoverHold {
+				ends[a.Name] = a.Because()
+			}
 		case action.ReturnNodes:
 			ends[a.Door] = a.Because()
 		case action.CancelRequest:
@@ -139,23 +141,6 @@ func (w severalPlaces) drawWaiting(t *rapid.T) {
 	}
 }
 
-// newCrowdedEU returns the cluster in which job 5 has node eu-1 for another hour. Job 9 has a door in
-// us and a second one over eu-0. Job 8 needs both nodes of eu, and job 7, which is less important,
-// one for three hours.
-func newCrowdedEU(t *testing.T) (w severalPlaces) {
-	w = newSeveralPlaces("")
-	w.Snap.Jobs, w.Snap.Reservations = nil, nil
-	w.Nodes("alpha-eu-1", scenetest.Busy)
-	runs := w.Job(5, "eu", "alpha-eu-1", slurm.JobRunning)
-	runs.Start, runs.Limit = noon.Add(-time.Hour), slurm.Limit{Kind: slurm.LimitSet, Duration: 2 * time.Hour}
-	w.submit(9, "us,eu").NodeCount = 1
-	assert.Empty(t, passes(w.World, 4))
-	w.submit(8, "eu")
-	small := w.submit(7, "eu")
-	small.NodeCount, small.Limit.Duration = 1, 3*time.Hour
-	return w
-}
-
 // liveIn returns the live requests of a group.
 func (w severalPlaces) liveIn(group string) (names []string) {
 	for _, g := range w.Snap.Groups {
@@ -168,41 +153,13 @@ func (w severalPlaces) liveIn(group string) (names []string) {
 	return names
 }
 
-// K14: passes ended the door for job 7, kept eu-0 from job 7 for job 8, and gave it back to job 9.
-func TestSecondDoorEndsOnlyIfItsNodesCompleteAJob(t *testing.T) {
-	w := newCrowdedEU(t)
-	assert.Empty(t, passes(w.World, 8))
-	assert.Equal(t, []string{"a1"}, w.liveIn("alpha-eu-job-9"), "nobody can use eu-0 yet")
-
-	w.Snap.Jobs = slices.DeleteFunc(w.Snap.Jobs, func(j slurm.Job) bool { return j.ID == 5 })
-	w.Nodes("alpha-eu-1", scenetest.PoweredDown)
-	const why = "job 8 waits nowhere else and gets these nodes"
-	var ends []string
-	for what, because := range endedIn(plan.Compute(w.Scene())) {
-		ends = append(ends, what)
-		assert.Equal(t, why, because, what)
-	}
-	assert.Len(t, ends, 2, "the door, and the request behind it")
-	assert.Empty(t, passes(w.World, 8))
-	assert.Equal(t, []string{"a1"}, w.liveIn("alpha-eu-job-8"))
-	assert.Empty(t, w.liveIn("alpha-eu-job-9"))
-	assert.Equal(t, []string{"a1"}, w.liveIn("alpha-us-job-9"))
-}
-
-// A job that ends before job 5 delays no other: it gets the node of the second door.
-func TestSecondDoorEndsForAJobThatDelaysNoOther(t *testing.T) {
-	w := newCrowdedEU(t)
-	w.Snap.Jobs[len(w.Snap.Jobs)-1].Limit.Duration = 30 * time.Minute
-	assert.Empty(t, passes(w.World, 8))
-	assert.Equal(t, []string{"a1"}, w.liveIn("alpha-eu-job-7"))
-	assert.Empty(t, w.liveIn("alpha-eu-job-9"))
-}
-
 // The door and its request end in one pass, with one reason.
 func TestRequestBehindAnEndedDoorEndsForTheDoorsReason(t *testing.T) {
 	for why, change := range map[string]func(*slurm.Job){
 		"its job is held":                          func(j *slurm.Job) { j.Priority, j.Reason = 0, "JobHeldUser" },
-		"its job asks for 1 nodes now":             func(j *slurm.Job) { j.NodeCount = 1 },
+		"its job asks for 3 nodes now":             func(j *slurm.Job) { j.NodeCount = 3 },
+		"its job excludes alpha-a3-1 now":          func(j *slurm.Job) { j.Excludes = "alpha-a3-1" },
+		"its job asks for alpha-a3-2 now":          func(j *slurm.Job) { j.Needs = "alpha-a3-2" },
 		"its job waits for other jobs":             func(j *slurm.Job) { j.Reason = "Dependency" },
 		"its job may not use these nodes any more": func(j *slurm.Job) { j.Partition = "other" },
 		"its job uses another reservation":         func(j *slurm.Job) { j.Reservation = "theirs" },
@@ -216,17 +173,6 @@ func TestRequestBehindAnEndedDoorEndsForTheDoorsReason(t *testing.T) {
 		ends := endedIn(plan.Compute(w.Scene()))
 		assert.Equal(t, map[string]string{doorName: why, "us-central1/alpha-a3-job-7/a1": why}, ends)
 	}
-}
-
-// Job 8 has a door, and gets the machines of job 7 through another one.
-func TestNothingIsRequestedForAJobThatGetsExistingMachines(t *testing.T) {
-	w := newWaitingPending()
-	w.next()
-	w.up("alpha-a3-[0-1]")
-	w.Snap.Jobs = w.Snap.Jobs[1:]
-	w.NoGroup("alpha-a3-job-8")
-	assert.Contains(t, w.done(), "have job 8 use reservation NEW8")
-	assert.NotContains(t, strings.Join(w.inCompute(), "\n"), "request 2 nodes")
 }
 
 // Job 9 has just got both doors, and one request is all that max_active_requests leaves. Job 8 gets its

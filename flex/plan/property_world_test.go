@@ -116,6 +116,7 @@ func (w *world) snapshot() scene.Snapshot {
 		}
 	}
 	w.recall(&s)
+	s.BackfillWindow = 24 * time.Hour
 	return s
 }
 

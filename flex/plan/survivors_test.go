@@ -27,7 +27,6 @@ func lossWithOpenNodes() waitingPending {
 
 const (
 	lostDown = "set nodes alpha-a3-2 down"
-	closed   = "change reservation COVER to alpha-a3-[0-1,3]"
 )
 
 func TestJobKeepsMachinesOnlyIfItCanStartOnThemAgain(t *testing.T) {
@@ -35,7 +34,7 @@ func TestJobKeepsMachinesOnlyIfItCanStartOnThemAgain(t *testing.T) {
 		given func(w waitingPending)
 		want  string
 	}{
-		"it can":                              {func(waitingPending) {}, closed},
+		"it can":                              {func(waitingPending) {}, ""},
 		"its limit is longer than the leases": {func(w waitingPending) { w.job().Limit.Duration = 4 * time.Hour }, lostDown},
 		"it is unlimited":                     {func(w waitingPending) { w.job().Limit = slurm.Limit{Kind: slurm.Unlimited} }, lostDown},
 		"it asks for certain nodes":           {func(w waitingPending) { w.job().Needs = "alpha-a3-0" }, lostDown},
@@ -108,12 +107,7 @@ func TestReplacementMatchesPlacementAndLeaseOfTheOthers(t *testing.T) {
 func TestUncoveredJobLosesAllItsMachines(t *testing.T) {
 	for name, uncover := range map[string]func(w waitingPending){
 		"waiting: configuring": func(w waitingPending) { w.Config.Options.Waiting = config.Configuring },
-		"two nodesets in its partition": func(w waitingPending) {
-			other := *w.Config.NodeSets[0]
-			other.Name = "b3"
-			w.Config.NodeSets = append(w.Config.NodeSets, &other)
-			w.Config.Partitions[0].NodeSets = []string{"a3", "b3"}
-		},
+		"a shared partition":   func(w waitingPending) { w.Config.Partitions[0].Exclusive = false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWaitingPending()

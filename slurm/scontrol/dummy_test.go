@@ -105,7 +105,7 @@ func markIn(args []string) string {
 			mark, _, _ := strings.Cut(after, "|")
 			return mark
 		}
-		for before, behind := range map[string]string{"%v|": "<%b>", "%A|": "<%a>"} {
+		for before, behind := range map[string]string{"%Y|": "<%n>", "%A|": "<%a>"} {
 			_, after, _ := strings.Cut(arg, before)
 			if mark, _, found := strings.Cut(after, behind); found && mark != "" {
 				return mark

@@ -46,7 +46,7 @@ func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSp
 	}
 	// Slurm requires a user, and lets that user use the nodes.
 	start, lasts, flags := "now", "infinite", "ignore_jobs,overlap"
-	if spec.Maint || spec.User != "" {
+	if !spec.Start.IsZero() {
 		start = uts(spec.Start)
 	}
 	if spec.Lasts > 0 {

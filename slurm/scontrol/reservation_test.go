@@ -34,7 +34,7 @@ func TestReservationsAreCreatedChangedAndDeleted(t *testing.T) {
 func TestReservationThatClosesNodesStartsNowWithoutMaint(t *testing.T) {
 	c := newClient(t, dummy{})
 	rest := spec()
-	rest.Lasts, rest.Maint = 5*time.Minute, false
+	rest.Start, rest.Lasts, rest.Maint = time.Time{}, 5*time.Minute, false
 	require.NoError(t, c.CreateReservation(t.Context(), rest))
 	require.Equal(t, []string{
 		"scontrol", "create", "reservation", "reservationname=alpha-eol-1900000000", "nodes=f[0-1,5]",
@@ -44,7 +44,7 @@ func TestReservationThatClosesNodesStartsNowWithoutMaint(t *testing.T) {
 
 func TestReservationsOfJobsThatWaitPending(t *testing.T) {
 	c := newClient(t, dummy{})
-	cover := slurm.ReservationSpec{Name: "slurmflex-alpha.cover-1900000000", Nodes: []string{"f1", "f0"}, Start: time.Unix(1900000000, 0), Purge: 6 * time.Minute}
+	cover := slurm.ReservationSpec{Name: "slurmflex-alpha.cover-1900000000", Nodes: []string{"f1", "f0"}, Purge: 6 * time.Minute}
 	require.NoError(t, c.CreateReservation(t.Context(), cover))
 	require.NoError(t, c.SetReservation(t.Context(), cover.Name, slurm.ReservationChange{Purge: 66 * time.Minute}))
 	door := slurm.ReservationSpec{Name: "slurmflex-alpha.door-7_2-1900000000", Nodes: []string{"f0"}, Start: time.Unix(1900000300, 0), User: "ann", Purge: 5 * time.Minute}

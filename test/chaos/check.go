@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"slurmflex/flex/apply"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -246,7 +245,7 @@ func (c *check) stillWanted(g fakegce.Group, r fakegce.Request) bool {
 	door := slices.ContainsFunc(c.w.slurm.ReservationsOver(r.Instances), func(name string) bool {
 		hold := memo.ParseHold(cluster, name)
 		return hold.Kind == memo.DoorHold && c.w.watch.queued(func(l *life) bool {
-			return l.State.Waits() && fmt.Sprint(l.ArrayID) == demand.WholeOf(hold.Address)
+			return l.State.Waits() && fmt.Sprint(l.ArrayID) == slurm.WholeOf(hold.Address)
 		}) != nil
 	})
 	return door || !stamp.ForJobs() || slices.ContainsFunc(r.Instances, c.w.watch.wanted)

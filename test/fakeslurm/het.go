@@ -60,7 +60,6 @@ func (p *pass) together(j *job) {
 	}
 	chosen := make([][]*node, len(j.het))
 	for i, part := range j.het {
-		part.start = time.Time{}
 		if !p.mayStart(part, part.partition) {
 			for _, other := range j.het {
 				other.reason = part.reason
@@ -69,6 +68,7 @@ func (p *pass) together(j *job) {
 		}
 		if chosen[i] = p.choose(part, slices.Concat(chosen[:i]...)...); chosen[i] == nil {
 			for _, other := range j.het {
+				p.weigh(other)
 				other.reason = reasonResources
 			}
 			return

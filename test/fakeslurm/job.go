@@ -92,6 +92,7 @@ type job struct {
 	reason       string
 	begin        time.Time // earliest start
 	start        time.Time // see slurm.Job
+	planned      []*node   // where backfill has planned to start it
 	ended        time.Time
 	restarts     int
 	unconfirmed  int // nodes that have not confirmed the job's end

@@ -11,6 +11,8 @@ const (
 	// coresPerNode is the number of jobs that fit on a node of a shared partition.
 	coresPerNode = 2
 
+	memoryPerNode = 1_800_000 // MiB
+
 	// messageTimeout is how long slurmctld waits for a slurmd's answer.
 	messageTimeout = 10 * time.Second
 )

@@ -26,7 +26,7 @@ func (c *Cluster) Nodes(ctx context.Context) ([]slurm.Node, error) {
 		}
 		shown := slurm.Node{
 			Name: n.name, Addr: n.name, State: n.state(), Partitions: n.partitions, Comment: n.comment, Extra: n.extra,
-			BootTime: n.boot, LastBusyTime: n.busy.Truncate(time.Second),
+			BootTime: n.boot, LastBusyTime: n.busy.Truncate(time.Second), CPUs: coresPerNode, Memory: memoryPerNode,
 		}
 		if n.reason != "" {
 			shown.Reason, shown.ReasonBy = n.reason, n.reasonBy
@@ -104,7 +104,11 @@ func (c *Cluster) row(j *job, now time.Time) slurm.Job {
 		ID: j.id, ArrayID: j.id, ArrayTask: c.taskText(j), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
 		Start: j.startShown(now), Priority: j.priority, Reason: c.reasonShown(j), User: j.user(), Partition: j.partitionShown(),
 		NodeCount: cmp.Or(len(j.nodes), j.count),
-		Needs:     slurm.Fold(names(j.named)), Excludes: slurm.Fold(names(j.excluded)),
+		CPUs:      j.count, NodeCPUs: 1, Memory: "0",
+		Needs: slurm.Fold(names(j.named)), Excludes: slurm.Fold(names(j.excluded)),
+	}
+	if j.state == slurm.JobPending {
+		shown.Planned = names(j.planned)
 	}
 	if j.reservation != nil {
 		shown.Reservation = j.reservation.name
@@ -194,6 +198,7 @@ func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
 		"ResumeRate":          "0 nodes/min",
 		"SuspendRate":         "0 nodes/min",
 		"PrivateData":         "none",
+		"SchedulerType":       "sched/backfill",
 	}
 	if c.o.SuspendTime > 0 {
 		config["SuspendTime"] = seconds(c.o.SuspendTime)

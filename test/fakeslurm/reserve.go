@@ -69,11 +69,14 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 	}
 	defer c.mu.Unlock()
 	r := &reservation{name: spec.Name, start: c.o.Now(), user: slurmUser, mode: overlap | ignoreJobs, purge: spec.Purge}
+	if !spec.Start.IsZero() {
+		r.start = spec.Start
+	}
 	switch {
 	case spec.Maint:
-		r.start, r.mode = spec.Start, maint|ignoreJobs
+		r.mode = maint | ignoreJobs
 	case spec.User != "":
-		r.start, r.user, r.mode = spec.Start, spec.User, overlap
+		r.user, r.mode = spec.User, overlap
 	}
 	if spec.Purge > 0 {
 		r.mode |= noHold
@@ -117,6 +120,7 @@ func (c *Cluster) setTimes(r *reservation, name string, change slurm.Reservation
 	}
 	if !change.End.IsZero() {
 		r.end = change.End.Truncate(time.Second)
+		c.noteReservations()
 	}
 	r.purge = cmp.Or(change.Purge, r.purge)
 	return nil

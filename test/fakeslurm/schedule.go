@@ -10,7 +10,7 @@ import (
 
 // maxJudged is the maximum number of jobs with planned nodes in a pass of backfill. Later jobs only
 // start on unplanned nodes (bf_max_job_test; Slurm's is 100 or more).
-const maxJudged = 5
+const maxJudged = 50
 
 // pass is one run through the queue, by the main scheduler, by backfill, or by both.
 type pass struct {
@@ -50,6 +50,11 @@ func (c *Cluster) look(now time.Time, main, backfills bool) {
 	if backfills {
 		for _, n := range c.nodes {
 			n.plan = span{}
+		}
+		for _, j := range c.queue {
+			if j.state == slurm.JobPending {
+				j.start, j.planned = time.Time{}, nil
+			}
 		}
 	}
 	p := &pass{
@@ -99,7 +104,6 @@ func (p *pass) consider(j *job, in *partition) {
 	case len(j.partitions) > 1 && !in.takes(j.limit):
 		return
 	}
-	j.start = time.Time{}
 	for p.mayStart(j, in) {
 		j.partition = in
 		nodes := p.choose(j)

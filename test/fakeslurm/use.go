@@ -41,9 +41,18 @@ func (c *Cluster) SetReservationOf(ctx context.Context, address, name string) er
 	return err
 }
 
-// useReservation sets or clears the reservation of a job id or an array task. Naming a task
-// splits it from its array.
+// useReservation sets or clears the reservation of a job id, an array task, or a component of a
+// heterogeneous job. Naming a task splits it from its array.
 func (c *Cluster) useReservation(address, name string) error {
+	if leader, offset, isComponent := strings.Cut(address, "+"); isComponent {
+		id, err := strconv.ParseUint(leader, 10, 32)
+		at, bad := strconv.Atoi(offset)
+		j := c.find(uint32(id))
+		if err != nil || bad != nil || j == nil || at >= len(j.parts()) {
+			return refuse("scontrol update jobid="+address, "Invalid job id specified", scontrol.ErrUnknownJob)
+		}
+		return c.usePart(j.parts()[at], name)
+	}
 	whole, task, isTask := strings.Cut(address, "_")
 	id, err := strconv.ParseUint(whole, 10, 32)
 	if err != nil {
@@ -61,7 +70,17 @@ func (c *Cluster) useReservation(address, name string) error {
 
 // use sets or clears the reservation of a job, and of all components of a heterogeneous job.
 func (c *Cluster) use(j *job, name string) error {
-	r := c.reservation(name)
+	for _, part := range j.parts() {
+		if err := c.usePart(part, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usePart sets or clears the reservation of a job, or of one component of a heterogeneous job.
+func (c *Cluster) usePart(part *job, name string) error {
+	j, r := part, c.reservation(name)
 	switch {
 	case j.over():
 		return ended("scontrol update", j)
@@ -70,14 +89,12 @@ func (c *Cluster) use(j *job, name string) error {
 	case r == nil && name != "":
 		return refuse("scontrol update", fmt.Sprintf("Requested reservation is invalid for job %d", j.id), scontrol.ErrUnknownReservation)
 	}
-	for _, part := range j.parts() {
-		part.reservation, part.used = r, c.o.Now()
-		if part.reason == reasonConstraints {
-			part.priority = c.usualPriority()
-		}
-		if !part.held() && part.state == slurm.JobPending {
-			part.reason = reasonNone
-		}
+	part.reservation, part.used = r, c.o.Now()
+	if part.reason == reasonConstraints {
+		part.priority = c.usualPriority()
+	}
+	if !part.held() && part.state == slurm.JobPending {
+		part.reason = reasonNone
 	}
 	c.stirred = true
 	return nil

@@ -127,15 +127,20 @@ func (p *pass) plan(j *job, chances []chance) {
 		return
 	}
 	chances = soonest(j, chances)
-	j.start = p.now
+	start := p.now
 	for _, c := range chances {
-		if c.from.After(j.start) {
-			j.start = c.from
+		start = later(start, c.from)
+	}
+	if j.start.IsZero() || start.Before(j.start) { // a job plans in each of its partitions
+		j.start, j.planned = start, nil
+		for _, c := range chances {
+			j.planned = append(j.planned, c.node)
 		}
+		slices.SortFunc(j.planned, byOrder)
 	}
 	for _, c := range chances {
 		if !c.planned() {
-			c.plan = span{j.start, j.until(j.start)}
+			c.plan = span{start, j.until(start)}
 		}
 	}
 }

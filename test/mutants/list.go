@@ -389,7 +389,7 @@ var mutants = []mutant{
 	},
 	{
 		"a bar among the nodes that a job asks for moves its other fields", "slurm/job.go",
-		`var freeColumns = []string{"%u", "%n", "%x", "%b", "%r"}`, `var freeColumns = []string{"%b"}`, scheduler,
+		`var freeColumns = []string{"%u", "%n", "%x", "%f", "%b", "%r"}`, `var freeColumns = []string{"%b"}`, scheduler,
 	},
 	{
 		"a refused node update starves all others", "flex/apply/hands.go",

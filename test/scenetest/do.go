@@ -1,6 +1,7 @@
 package scenetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -30,7 +31,8 @@ func (w *World) Do(actions []action.Action) {
 		case action.DeleteGroup:
 			w.NoGroup(a.Group.Name)
 		case action.CreateReservation:
-			made := slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start, End: a.Start.Add(max(a.Lasts, 365*24*time.Hour)), Flags: purge(a.Purge)}
+			start := cmp.Or(a.Start, w.Snap.Now)
+			made := slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: start, End: start.Add(cmp.Or(a.Lasts, 365*24*time.Hour)), Flags: purge(a.Purge)}
 			if a.User != "" {
 				made.Users = []string{a.User}
 			}
@@ -68,6 +70,9 @@ func (w *World) setReservation(a action.SetReservation) {
 	}
 	if !a.Start.IsZero() {
 		r.Start = a.Start
+	}
+	if !a.End.IsZero() {
+		r.End = a.End
 	}
 	if a.Purge > 0 {
 		r.Flags = purge(a.Purge)

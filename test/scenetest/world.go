@@ -43,7 +43,7 @@ func New(cfg *config.Config) *World {
 		Now:     Noon,
 		Compute: scene.Compute{Unseen: map[string]error{}, Templates: map[string]scene.Template{}},
 		Memory:  scene.Memory{Refused: map[string]scene.Refusal{}},
-		Slurm:   scene.Slurm{Told: map[uint32]string{}, Requeues: map[uint32]bool{}},
+		Slurm:   scene.Slurm{Told: map[uint32]string{}, Requeues: map[uint32]bool{}, BackfillWindow: 24 * time.Hour},
 	}}
 }
 
@@ -76,8 +76,13 @@ func FlexTemplate(machineType string) scene.Template {
 // Names returns the names in a hostlist.
 func Names(list string) []string { return must.Get(slurm.Expand(list)) }
 
-// Scene returns the scene of the world.
-func (w *World) Scene() *scene.Scene { return scene.Of(w.Config, w.Snap) }
+// Scene returns the scene of the world, in which Slurm has planned the pending jobs.
+func (w *World) Scene() *scene.Scene {
+	snap := w.Snap
+	snap.Jobs = slices.Clone(snap.Jobs)
+	PlanJobs(w.Config.Cluster, &snap)
+	return scene.Of(w.Config, snap)
+}
 
 // Nodes sets the state of nodes in Slurm, and adds nodes that Slurm did not show yet.
 func (w *World) Nodes(list, state string) {

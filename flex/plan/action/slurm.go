@@ -141,7 +141,7 @@ func (a RequeueJob) String() string { return fmt.Sprintf("requeue job %d", a.Job
 type CreateReservation struct {
 	OfReservation
 	Nodes []string
-	Start time.Time
+	Start time.Time     // zero: now
 	Lasts time.Duration // in whole minutes; 0: unlimited
 	Maint bool          // for the end of a lease
 	User  string        // the user of the one job that may use it; empty: no job may
@@ -157,10 +157,14 @@ func (a CreateReservation) About() Subject {
 }
 
 func (a CreateReservation) String() string {
-	if a.Lasts == 0 {
-		return fmt.Sprintf("reserve %s from %s", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339))
+	text := "reserve " + slurm.Fold(a.Nodes)
+	if !a.Start.IsZero() {
+		text += " from " + a.Start.UTC().Format(time.RFC3339)
 	}
-	return fmt.Sprintf("reserve %s from %s for %d min", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339), a.Lasts/time.Minute)
+	if a.Lasts > 0 {
+		text += fmt.Sprintf(" for %d min", a.Lasts/time.Minute)
+	}
+	return text
 }
 
 // SetReservation changes one of slurmflex's reservations.

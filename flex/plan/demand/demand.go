@@ -56,8 +56,6 @@ func (w *Wanted) findEnds() {
 		case !w.Scene.Seen.Promises && stage != DoorEnded:
 		case stage == DoorEnded || stage == DoorBroken || stage == DoorLate:
 			w.ends[d] = why
-		default:
-			w.ends[d] = w.Handed.Ends[d]
 		}
 	}
 }

@@ -9,29 +9,40 @@ import (
 	"slurmflex/slurm"
 )
 
-// keepSurvivors assigns a requeued job the machines that it still has, with names for the machines
-// that it has lost. As long as names are lacking, the machines are kept.
-func (h *Handout) keepSurvivors(s *scene.Scene, of *stock, set *config.NodeSet, j *slurm.Job) {
-	if !set.Flex.Salvage || !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
-		j.Limit.Kind != slurm.LimitSet || StartsLater(s, j, beginAhead) || slurm.WaitsForJobs(j.Reason) || isLate(s, j) || isClosed(s, j, set) {
-		return
-	}
-	own := slices.DeleteFunc(usable(s, of.left, j), func(m *scene.Node) bool {
-		return m.Power != scene.On || m.Machines[0].Origin().Job != j.ID || s.IsOld(m.LastBusyTime, set.Flex.SalvageTimeout/2)
-	})
-	if len(own) == 0 {
-		return
-	}
-	names := namesWith(namesOf(own), of.cold, j)
-	if names == nil {
-		for _, m := range own {
-			h.kept[m] = true
+// keepSurvivors assigns each requeued job the machines that it still has, with names for the machines
+// that it has lost. As long as names are lacking, the machines are kept. It returns the machines that
+// no job has, without those.
+func (h *Handout) keepSurvivors(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) (left []*scene.Node) {
+	left = leftMachines(s, sets)
+	for _, j := range jobs {
+		if !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
+			j.Limit.Kind != slurm.LimitSet || StartsLater(s, j, beginAhead) || slurm.WaitsForJobs(j.Reason) || isLate(s, j) || len(s.DoorsOf(j.ID)) > 0 {
+			continue
 		}
-		of.left = slices.DeleteFunc(of.left, func(m *scene.Node) bool { return h.kept[m] })
-		return
+		for _, set := range PlacesOf(s, sets, j) {
+			if !set.Flex.Salvage || isClosed(s, j, set) || h.hasWant(j) {
+				continue
+			}
+			own := slices.DeleteFunc(usable(s, membersOf(left, set), j), func(m *scene.Node) bool {
+				return m.Power != scene.On || m.Machines[0].Origin().Job != j.ID || s.IsOld(m.LastBusyTime, set.Flex.SalvageTimeout/2)
+			})
+			if len(own) == 0 {
+				continue
+			}
+			for _, m := range own {
+				h.kept[m] = true
+			}
+			left = slices.DeleteFunc(left, func(m *scene.Node) bool { return h.kept[m] })
+			names := slices.DeleteFunc(slices.Concat(namesOf(own), h.free[set]), func(name string) bool { return isExcluded(j, name) })
+			if len(names) < j.NodeCount || misfit(j, names[:j.NodeCount]) != "" {
+				continue
+			}
+			names = slices.Sorted(slices.Values(names[:j.NodeCount]))
+			open := !StartsLater(s, j, 0) && len(own) >= j.NodeCount
+			h.want(Want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true, Open: open})
+		}
 	}
-	h.take(s, of, Want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true})
-	h.limits.take(j, set, j.NodeCount)
+	return left
 }
 
 // IsKept reports whether the node's machine, which no job has now, is kept for a waiting job or for
@@ -88,4 +99,10 @@ func keptTooLong(s *scene.Scene, d *scene.Door) string {
 		return "the leases of the machines that its job keeps are too short now"
 	}
 	return ""
+}
+
+// isExcluded reports whether the job excludes the node, or excludes nodes that cannot be read.
+func isExcluded(j *slurm.Job, node string) bool {
+	excluded, err := slurm.Expand(j.Excludes)
+	return err != nil || slices.Contains(excluded, node)
 }

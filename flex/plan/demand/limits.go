@@ -39,8 +39,8 @@ type limits struct {
 func limitsOf(s *scene.Scene) *limits {
 	l := &limits{s, map[*slurm.Allowance]int64{}}
 	for _, d := range s.Doors() {
-		if d.Job != nil && d.Job.State.Waits() && d.Job.HetID == 0 && d.Place == 0 && len(d.Nodes) > 0 {
-			l.take(d.Job, s.Config.FlexSetOf(d.Nodes[0]), d.Job.NodeCount)
+		if d.Job != nil && d.Job.State.Waits() && d.Place == 0 && len(d.Nodes) > 0 {
+			l.take(d.Job, s.Config.FlexSetOf(d.Nodes[0]), len(d.Nodes))
 		}
 	}
 	return l
@@ -57,11 +57,12 @@ func (l *limits) count(j *slurm.Job, set *config.NodeSet, nodes int, times int64
 	}
 }
 
-// obstacleElsewhere returns the limit that keeps a job, which counts in its first place, from
+// obstacleElsewhere returns the limit that keeps a job, which counts behind its first door, from
 // starting in another nodeset instead; empty if no limit does.
-func (l *limits) obstacleElsewhere(j *slurm.Job, first, set *config.NodeSet) string {
-	l.count(j, first, j.NodeCount, -1)
-	defer l.count(j, first, j.NodeCount, 1)
+func (l *limits) obstacleElsewhere(j *slurm.Job, first *scene.Door, set *config.NodeSet) string {
+	in := l.Config.FlexSetOf(first.Nodes[0])
+	l.count(j, in, len(first.Nodes), -1)
+	defer l.count(j, in, len(first.Nodes), 1)
 	return l.obstacle(j, set)
 }
 
@@ -187,11 +188,6 @@ func amountOf(n int64, of string) string {
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-// heldBack returns the wait of a job that a limit holds back.
-func heldBack(j *slurm.Job, set *config.NodeSet, why string) Wait {
-	return Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why, Barred: true}
-}
-
 // mayBeLimited reports whether a limit may keep the job pending. Slurm shows the limit as the
 // reason, and from time to time None in its place.
 func mayBeLimited(j slurm.Job) bool {
@@ -205,7 +201,7 @@ func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
 // lateWaits returns the waits of jobs that did not start on their machines, or that slurmctld makes
 // no reservation for.
 func lateWaits(s *scene.Scene) (held []Wait) {
-	for _, j := range jobsByImportance(s) {
+	for _, j := range ByImportance(s) {
 		if late := lateOf(s, j); j.State.Waits() && isLate(s, j) {
 			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
 			switch {

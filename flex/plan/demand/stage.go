@@ -37,13 +37,6 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its job has left the queue"
 	case lateOf(s, d.Job).Unusable && isLate(s, d.Job) && d.Job.State.Waits() && d.Job.Reservation == "" && !d.Named():
 		return DoorEnded, "slurmctld does not let its job use it"
-	case d.Cold && d.Job.State.Waits() && (d.Job.Priority > 0 || d.Job.Reason == "BadConstraints"):
-		if s.IsOld(d.Start, lateAfter) || d.Job.Priority == 0 {
-			return DoorLate, fmt.Sprintf("its job has not started on any of these nodes: %s", d.Job.Reason)
-		}
-		return DoorStarting, ""
-	case d.Cold && d.Job.State.Waits():
-		return DoorEnded, "its job is held"
 	case d.Job.IsTasks():
 		return DoorSingle, ""
 	case d.Lost(s.Seen.Now):
@@ -62,8 +55,8 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its job waits for other jobs"
 	case StartsLater(s, d.Job, beginAhead):
 		return DoorEnded, "its job must start later"
-	case d.Job.NodeCount != len(d.Nodes):
-		return DoorEnded, fmt.Sprintf("its job asks for %d nodes now", d.Job.NodeCount)
+	case misfit(d.Job, d.Nodes) != "":
+		return DoorEnded, misfit(d.Job, d.Nodes)
 	}
 	up := 0
 	for _, name := range d.Nodes {
@@ -84,7 +77,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its partition starts no jobs now"
 	case up < len(d.Nodes) && keptTooLong(s, d) != "":
 		return DoorBroken, keptTooLong(s, d)
-	case up < len(d.Nodes), StartsLater(s, d.Job, 0):
+	case up < len(d.Nodes), StartsLater(s, d.Job, 0), !areOthersUp(s, d):
 		return DoorBooting, ""
 	case opened && d.Named() && s.IsOld(d.Start, lateAfter):
 		return DoorLate, fmt.Sprintf("its job has not started for %s with all its machines: %s", slurm.Clock(lateAfter), d.Job.Reason)
@@ -93,4 +86,32 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 	default:
 		return DoorReady, ""
 	}
+}
+
+// areOthersUp reports whether the other components of a heterogeneous job that wait in covered
+// nodesets have doors with registered machines only: Slurm starts all components together.
+func areOthersUp(s *scene.Scene, d *scene.Door) bool {
+	if d.Job.HetID == 0 {
+		return true
+	}
+	has := map[uint32]bool{}
+	for _, other := range s.Doors() {
+		if other.Job == nil || other.Job.HetID != d.Job.HetID {
+			continue
+		}
+		for _, m := range membersNamed(s, other.Nodes) {
+			if m.Power != scene.On || m.State.Has(slurm.NotResponding) {
+				return false
+			}
+		}
+		has[other.Job.ID] = true
+	}
+	sets := Covered(s)
+	for i := range s.Seen.Jobs {
+		j := &s.Seen.Jobs[i]
+		if j.HetID == d.Job.HetID && j.State.Waits() && !has[j.ID] && len(PlacesOf(s, sets, j)) > 0 {
+			return false
+		}
+	}
+	return true
 }

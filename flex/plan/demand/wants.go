@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,18 +13,15 @@ import (
 	"slurmflex/slurm"
 )
 
-// Want is a pending job that lacks only nodes, and a nodeset that can serve it through a new door.
+// Want is a pending job that gets a new door.
 type Want struct {
 	Job     *slurm.Job
 	Address string // of the job, or of one array task
 	Set     *config.NodeSet
 	Nodes   []string // the node names for its machines
 	Open    bool     // its door opens at once: its machines are up
-	Inherit bool     // it gets existing machines that no job has
+	Inherit bool     // it keeps machines from before it lost others
 	Further bool     // the job already has a door elsewhere and uses that one
-	// No machines can be requested for it: the job must wait CONFIGURING on these nodes.
-	Cold  bool
-	Users []string // the addresses of the components that use the door, unless all do
 }
 
 // doorsAtOnce limits how many doors a pass makes. Each takes two calls to slurmctld.
@@ -48,10 +44,18 @@ func Covered(s *scene.Scene) map[*config.NodeSet]bool {
 // Uncovered returns why the jobs of nodesets cannot wait pending. Covered nodesets are left out.
 func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 	why := s.Config.Uncovered()
-	if s.Seen.Preempts {
+	barred := ""
+	switch {
+	case s.Seen.Preempts:
+		barred = "Slurm preempts jobs (PreemptType), and jobs that wait pending would preempt others"
+	case s.Seen.BackfillWindow == 0:
+		barred = "Slurm plans no jobs, because SchedulerType is not sched/backfill"
+	}
+	if barred != "" {
 		for _, set := range s.Config.FlexSets() {
-			why[set] = "Slurm preempts jobs (PreemptType), and jobs that wait pending would preempt others"
+			why[set] = barred
 		}
+		return why
 	}
 	for _, p := range s.Seen.Partitions {
 		known, ours := s.Config.Partition(p.Name)
@@ -60,7 +64,7 @@ func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 		}
 		for _, name := range p.Nodes {
 			switch set := s.Config.FlexSetOf(name); {
-			case set == nil || s.Seen.Preempts:
+			case set == nil:
 			case !ours:
 				why[set] = fmt.Sprintf("partition %s, which only slurm.conf has, has nodes of it", p.Name)
 			case known.Exclusive:
@@ -73,75 +77,8 @@ func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 	return why
 }
 
-// hetWants returns the heterogeneous jobs with components that wait pending for nodes alone. Slurm
-// allocates the nodes of all components at once, so the components wait CONFIGURING, each on nodes
-// of its own partition. Jobs without a component in a covered nodeset are left to Slurm.
-func (h *Handout) hetWants(s *scene.Scene, sets map[*config.NodeSet]bool, free map[*config.NodeSet]*stock, has map[string]bool) (all []Want) {
-	ours := map[*config.NodeSet]bool{}
-	for _, set := range s.Config.FlexSets() {
-		ours[set] = true
-	}
-	whole, ids := map[uint32][]*slurm.Job{}, []uint32(nil)
-	for _, j := range ByTier(s) {
-		if j.HetID == 0 {
-			continue
-		}
-		if whole[j.HetID] == nil {
-			ids = append(ids, j.HetID)
-		}
-		whole[j.HetID] = append(whole[j.HetID], j)
-	}
-	for _, id := range ids {
-		w := Want{Address: strconv.FormatUint(uint64(id), 10), Cold: true}
-		taken := map[*config.NodeSet][]string{}
-		if !slices.ContainsFunc(whole[id], func(j *slurm.Job) bool { return len(PlacesOf(s, sets, j)) > 0 }) {
-			continue
-		}
-		components := whole[id]
-		for _, j := range components {
-			places := append(PlacesOf(s, sets, j), PlacesOf(s, ours, j)...)
-			if len(places) == 0 && waitsForOthers(j) && !isLate(s, j) {
-				continue
-			}
-			if len(places) == 0 || !LacksNodes(*j) || isLate(s, j) || has[w.Address] {
-				w.Nodes = nil
-				break
-			}
-			set := places[0]
-			reclaim := h.lend(free[set], j, s.Seen.Now)
-			names := namesFor(without(free[set].cold, taken[set]), j)
-			reclaim()
-			if names == nil {
-				w.Nodes = nil
-				break
-			}
-			if w.Job == nil {
-				w.Job, w.Set = j, set
-			}
-			w.Users = append(w.Users, fmt.Sprintf("%d+%d", id, j.HetOffset))
-			taken[set], w.Nodes = append(taken[set], names...), append(w.Nodes, names...)
-		}
-		if w.Job == nil || w.Nodes == nil {
-			continue
-		}
-		if len(w.Users) == len(components) {
-			w.Users = nil // the ID of the whole job addresses all components
-		}
-		for set, names := range taken {
-			of := free[set]
-			of.cold = without(of.cold, names)
-			for i := range of.aside {
-				of.aside[i].names = without(of.aside[i].names, names)
-			}
-		}
-		slices.Sort(w.Nodes)
-		all = append(all, w)
-	}
-	return all
-}
-
-// jobsByImportance returns all jobs in the queue, most important first.
-func jobsByImportance(s *scene.Scene) []*slurm.Job {
+// ByImportance returns all jobs in the queue, most important first.
+func ByImportance(s *scene.Scene) []*slurm.Job {
 	jobs := make([]*slurm.Job, len(s.Seen.Jobs))
 	for i := range jobs {
 		jobs[i] = &s.Seen.Jobs[i]
@@ -150,51 +87,8 @@ func jobsByImportance(s *scene.Scene) []*slurm.Job {
 	return jobs
 }
 
-// ByTier returns the jobs in the order that Slurm tries them: by the highest tier of their
-// partitions, then by priority.
-func ByTier(s *scene.Scene) []*slurm.Job {
-	tiers := map[string]int{}
-	for _, p := range s.Seen.Partitions {
-		tiers[p.Name] = p.Tier
-	}
-	tier := map[*slurm.Job]int{}
-	jobs := jobsByImportance(s)
-	for _, j := range jobs {
-		for _, name := range partitionsOf(j) {
-			tier[j] = max(tier[j], tiers[name])
-		}
-	}
-	slices.SortStableFunc(jobs, func(a, b *slurm.Job) int { return tier[b] - tier[a] })
-	return jobs
-}
-
-// needsMachines reports whether machines can be requested for the job in one of the places, and
-// whether it lacks nothing beyond them.
-func needsMachines(s *scene.Scene, j *slurm.Job, places []*config.NodeSet) bool {
-	return LacksNodes(*j) && j.HetID == 0 && !isLate(s, j) && !isLeftToSlurm(s, j, places)
-}
-
-// waitsForOthers reports whether a component in a partition without nodes of ours waits only for
-// the other components, according to Slurm. Slurm does not consider that component's nodes before.
-func waitsForOthers(j *slurm.Job) bool {
-	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && (slurm.LacksNodes(j.Reason) || j.Reason == "None")
-}
-
 // lateOf returns what is remembered of a job that did not start in time, or got no reservation.
 func lateOf(s *scene.Scene, j *slurm.Job) scene.Late { return s.Seen.Late[cmp.Or(j.HetID, j.ID)] }
-
-// wasLate reports whether, within the last hour, the job failed to start in the nodeset although all
-// its machines were there.
-func wasLate(s *scene.Scene, j *slurm.Job, set *config.NodeSet) bool {
-	return slices.Contains(lateOf(s, j).In, set.Name)
-}
-
-// isLeftToSlurm reports whether Slurm is to choose the job's nodes: the job was late in each of the
-// places where it could get a door now.
-func isLeftToSlurm(s *scene.Scene, j *slurm.Job, places []*config.NodeSet) bool {
-	k := doorless(s, j, places)
-	return len(lateOf(s, j).In) > 0 && (j.HetID != 0 || len(k.next(s)) == 0)
-}
 
 // isLate reports whether the job failed to start, or got no reservation, within the last minutes.
 func isLate(s *scene.Scene, j *slurm.Job) bool { return lateOf(s, j).Until.After(s.Seen.Now) }
@@ -210,7 +104,7 @@ func LacksNodes(j slurm.Job) bool {
 // PlacesOf returns those nodesets among sets where the job may start, in the order of its partition
 // list.
 func PlacesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (places []*config.NodeSet) {
-	for _, name := range openTo(s, j) {
+	for _, name := range partitionsOf(j) {
 		p, known := s.Config.Partition(name)
 		if !known {
 			continue
@@ -239,9 +133,13 @@ func isFree(s *scene.Scene, m *scene.Node) bool {
 // reservation.
 func isVacant(s *scene.Scene, m *scene.Node) bool { return isOff(s, m) && !IsForeign(s, m) }
 
-// isCold reports whether machines can be requested for the node: it is free, and covered by no
+// IsCold reports whether machines can be requested for the node: it is free, and covered by no
 // foreign reservation.
-func isCold(s *scene.Scene, m *scene.Node) bool { return isFree(s, m) && !IsForeign(s, m) }
+func IsCold(s *scene.Scene, m *scene.Node) bool { return isFree(s, m) && !IsForeign(s, m) }
+
+// IsOpenToPlans reports whether Slurm may plan jobs on the node: machines can be requested for it, or
+// are requested together with others and wanted by no job.
+func IsOpenToPlans(s *scene.Scene, m *scene.Node) bool { return IsCold(s, m) || isAwaited(s, m) }
 
 // isAwaited reports whether a machine for the vacant node is requested together with others, and
 // its job waits no longer.
@@ -258,9 +156,17 @@ func isUnclaimed(s *scene.Scene, m *scene.Node) bool {
 		!s.IsOld(m.Machines[0].Created, scene.OrphanedAfter)
 }
 
-// IsForeign reports whether a reservation that is not ours covers the node, now or later.
+// IsForeign reports whether a reservation that is not ours covers the node before the horizon.
 func IsForeign(s *scene.Scene, m *scene.Node) bool {
-	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool { return isOfOthers(s, r) })
+	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool { return isOfOthers(s, r) && !r.Start.After(Horizon(s)) })
+}
+
+// isForOthers reports whether a reservation of the node that is not ours has started, or starts
+// before the job would end.
+func isForOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
+	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool {
+		return isOfOthers(s, r) && (j.Limit.Kind != slurm.LimitSet || !r.Start.After(s.Seen.Now.Add(j.Limit.Duration)))
+	})
 }
 
 func isOfOthers(s *scene.Scene, r *slurm.Reservation) bool {
@@ -308,54 +214,6 @@ func lastsFor(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 		runs = config.NoLease
 	}
 	return until.IsZero() || !s.Seen.Now.Add(runs).After(until)
-}
-
-// namesFor returns names for the job's machines: first the names that the job requires, then the
-// lowest that it does not exclude; nil if there are too few. A job that requires none gets
-// consecutive names if possible: it may be a job with --contiguous, which Slurm does not start on
-// other nodes.
-func namesFor(free []string, j *slurm.Job) []string { return namesWith(nil, free, j) }
-
-// namesWith returns names in the way of namesFor, with the names in first before all others.
-func namesWith(first, free []string, j *slurm.Job) []string {
-	names, err := slurm.Expand(j.Needs)
-	excluded, bad := slurm.Expand(j.Excludes)
-	if err != nil || bad != nil || len(without(without(names, free), first)) > 0 {
-		return nil
-	}
-	if len(names)+len(first) == 0 {
-		free = runOf(without(free, excluded), j.NodeCount)
-	}
-	for _, name := range slices.Concat(first, free) {
-		if len(names) < j.NodeCount && !slices.Contains(names, name) && !slices.Contains(excluded, name) {
-			names = append(names, name)
-		}
-	}
-	if len(names) != j.NodeCount {
-		return nil
-	}
-	slices.Sort(names)
-	return names
-}
-
-// runOf returns the first consecutive names if there are enough, otherwise all names.
-func runOf(free []string, count int) []string {
-	start := 0
-	for i := range free {
-		if i > 0 && indexIn(free[i]) != indexIn(free[i-1])+1 {
-			start = i
-		}
-		if i-start+1 == count {
-			return free[start : i+1]
-		}
-	}
-	return free
-}
-
-// indexIn returns the index in a node's name.
-func indexIn(name string) int {
-	index, _ := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
-	return index
 }
 
 // tasksAtWork counts the tasks of each array that have nodes or a door.

@@ -2,6 +2,7 @@ package memo
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +15,7 @@ type HoldKind uint8
 const (
 	NoHold     HoldKind = iota // a reservation that slurmflex did not make
 	LeaseHold                  // keeps jobs off nodes once their leases end
-	CoverHold                  // closes powered-down nodes, so that jobs wait PENDING
+	CoverHold                  // closes nodes, so that jobs wait PENDING
 	DoorHold                   // holds the nodes of machines that are requested for a job that waits PENDING
 	FormerHold                 // a kind that only earlier versions made
 )
@@ -26,10 +27,18 @@ type Hold struct {
 	At      time.Time
 	Job     uint32 // FormerHold: the job that used the reservation, or 0
 	Address string // DoorHold: the job's address; see slurm.Job.Address
-	// DoorHold: the job waits CONFIGURING on nodes of the door; no machines are requested before
-	// that.
-	Cold bool
+	Over    Cover  // CoverHold: which nodes it closes
 }
+
+// Cover is which nodes a cover closes, and when.
+type Cover string
+
+// The covers.
+const (
+	ColdCover Cover = "cold" // nodes without a machine, until the moment for which Slurm plans jobs there
+	BusyCover Cover = "busy" // nodes whose machine is in use, is booting or is requested
+	WarmCover Cover = "warm" // idle machines, from the moment on for which Slurm plans jobs on cold nodes
+)
 
 // The prefixes of the reservations' names, after the cluster's name. A cluster name contains no
 // dot.
@@ -37,7 +46,7 @@ const (
 	leasePart = "-"
 	coverPart = ".cover-"
 	doorPart  = ".door-"
-	coldPart  = ".cold-"
+	coldPart  = ".cold-" // FormerHold: held nodes for a job that waited CONFIGURING
 	restPart  = ".rest-" // FormerHold: closed the nodeset with the name that follows
 	movePart  = ".job-"  // FormerHold: the reservation on warm machines that a job moved to
 	// FormerHold: kept the remaining machines of a job that had lost others.
@@ -51,10 +60,9 @@ func Reservation(cluster string, end time.Time) string {
 	return holdName(cluster, leasePart, strconv.FormatInt(end.Unix(), 10))
 }
 
-// CoverReservation returns the name of a reservation, made at that time, that closes powered-down
-// nodes.
-func CoverReservation(cluster string, made time.Time) string {
-	return holdName(cluster, coverPart, strconv.FormatInt(made.Unix(), 10))
+// CoverReservation returns the name of a reservation, made at that time, that closes nodes.
+func CoverReservation(cluster string, over Cover, made time.Time) string {
+	return holdName(cluster, coverPart, string(over)+"-"+strconv.FormatInt(made.Unix(), 10))
 }
 
 // CoverAbandoned is the grace period after which a cover that was not extended counts as abandoned
@@ -66,20 +74,14 @@ const CoverAbandoned = 3 * time.Minute
 func CoverRaised(end time.Time, grace time.Duration) time.Time { return end.Add(-grace - time.Minute) }
 
 // DoorReservation returns the name of a reservation, made at that time, for the job with that
-// address.
+// address. A dot stands for the plus in the address of a component of a heterogeneous job.
 func DoorReservation(cluster, address string, made time.Time) string {
-	return holdName(cluster, doorPart, address+"-"+strconv.FormatInt(made.Unix(), 10))
+	return holdName(cluster, doorPart, strings.Replace(address, "+", ".", 1)+"-"+strconv.FormatInt(made.Unix(), 10))
 }
 
 // FurtherDoor returns the name of another reservation for the job of the first one, made in the
 // same second. number must be 1 to 99.
 func FurtherDoor(first string, number int) string { return first + "-" + strconv.Itoa(number) }
-
-// ColdReservation returns the name of a reservation, made at that time, for the job with that
-// address. The job waits CONFIGURING there.
-func ColdReservation(cluster, address string, made time.Time) string {
-	return holdName(cluster, coldPart, address+"-"+strconv.FormatInt(made.Unix(), 10))
-}
 
 // parseTime parses seconds since 1970 in the format of the functions above.
 func parseTime(digits string) (time.Time, bool) {
@@ -90,8 +92,8 @@ func parseTime(digits string) (time.Time, bool) {
 	return time.Unix(seconds, 0).UTC(), true
 }
 
-// jobAddress matches the ID of a job or of an array task.
-var jobAddress = regexp.MustCompile(`^[1-9][0-9]*(_(0|[1-9][0-9]*))?$`)
+// jobAddress matches the ID of a job, an array task, or a component of a heterogeneous job.
+var jobAddress = regexp.MustCompile(`^[1-9][0-9]*([_+](0|[1-9][0-9]*))?$`)
 
 // doorNumber matches the number in the name of a job's further door.
 var doorNumber = regexp.MustCompile(`^[1-9][0-9]?$`)
@@ -110,21 +112,31 @@ func ParseHold(cluster, reservation string) Hold {
 		return Hold{}
 	}
 	if digits, ok := strings.CutPrefix(rest, coverPart); ok {
-		if at, ok := parseTime(digits); ok {
-			return Hold{Kind: CoverHold, At: at}
+		over, text, named := strings.Cut(digits, "-")
+		if !named { // earlier versions had one cover
+			over, text = string(ColdCover), digits
+		}
+		if at, ok := parseTime(text); ok && slices.Contains([]Cover{ColdCover, BusyCover, WarmCover}, Cover(over)) {
+			return Hold{Kind: CoverHold, At: at, Over: Cover(over)}
 		}
 		return Hold{}
 	}
-	for _, part := range []string{doorPart, coldPart} {
-		text, ok := strings.CutPrefix(rest, part)
-		if !ok {
-			continue
-		}
+	if text, ok := strings.CutPrefix(rest, doorPart); ok {
 		address, rest, _ := strings.Cut(text, "-")
+		address = strings.Replace(address, ".", "+", 1)
 		digits, number, numbered := strings.Cut(rest, "-")
 		at, ok := parseTime(digits)
-		if ok && jobAddress.MatchString(address) && (!numbered || part == doorPart && doorNumber.MatchString(number)) {
-			return Hold{Kind: DoorHold, Address: address, At: at, Cold: part == coldPart}
+		if ok && jobAddress.MatchString(address) && (!numbered || doorNumber.MatchString(number)) {
+			return Hold{Kind: DoorHold, Address: address, At: at}
+		}
+		return Hold{}
+	}
+	if text, ok := strings.CutPrefix(rest, coldPart); ok {
+		address, digits, _ := strings.Cut(text, "-")
+		if _, ok := parseTime(digits); ok && jobAddress.MatchString(address) {
+			job, _, _ := strings.Cut(address, "_")
+			id, _ := strconv.ParseUint(job, 10, 32)
+			return Hold{Kind: FormerHold, Job: uint32(id)}
 		}
 		return Hold{}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -28,7 +29,7 @@ func MachineProblems(s *scene.Scene, losses []scene.Loss) []scene.Problem {
 
 // abandonedCovers reports the covers that no daemon extends.
 func abandonedCovers(s *scene.Scene) (ps []scene.Problem) {
-	for _, h := range s.Covers() {
+	for _, h := range slices.Concat(s.Covers(memo.ColdCover), s.Covers(memo.BusyCover)) {
 		if s.Seen.Promises || !scene.IsAbandoned(s, h) {
 			continue
 		}
@@ -220,7 +221,7 @@ func unserved(s *scene.Scene) (ps []scene.Problem) {
 func starving(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
 	for _, w := range held {
 		if w.Starves(s.Seen.Now) {
-			ps = append(ps, scene.NewProblem("job-starves", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s); slurmflex now lets Slurm choose its nodes, once every five minutes: compare scontrol show job %[1]s with the nodes",
+			ps = append(ps, scene.NewProblem("job-starves", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters",
 				s.Job(w.Job).Name(), w.NodeSet, scene.Roughly(s.Seen.Now.Sub(w.Since)), w.Obstacle))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -30,11 +31,10 @@ type Door struct {
 
 	Stray   bool // none of its job's partitions contains the nodes
 	Doubted bool // the unreadable rows may include its job
-	used    bool // a component of its job uses the door
 }
 
-// Named reports whether the job, or a component of the job, uses the door.
-func (d *Door) Named() bool { return d.used || d.Job != nil && d.Job.Reservation == d.Name }
+// Named reports whether the job uses the door.
+func (d *Door) Named() bool { return d.Job != nil && d.Job.Reservation == d.Name }
 
 // Opened reports whether the door has started.
 func (d *Door) Opened(now time.Time) bool { return !d.Start.After(now) }
@@ -52,7 +52,8 @@ func (s builder) addDoors() {
 	for _, h := range s.covers {
 		for _, name := range h.Nodes {
 			if m := s.Node(name); m != nil {
-				m.Cover = true
+				m.Cover = m.Cover || h.Over != memo.WarmCover
+				m.Busy, m.Cold = m.Busy || h.Over == memo.BusyCover, m.Cold || h.Over == memo.ColdCover
 			}
 		}
 	}
@@ -62,7 +63,7 @@ func (s builder) addDoors() {
 	byAddress := make(map[string]*slurm.Job, len(s.Seen.Jobs))
 	for i := range s.Seen.Jobs {
 		j := &s.Seen.Jobs[i]
-		if address := j.Address(); address != "" && (j.HetID == 0 || j.HetOffset == 0) {
+		if address := j.Address(); address != "" {
 			byAddress[address] = j
 		}
 	}
@@ -80,15 +81,11 @@ func (s builder) addDoors() {
 	}
 	s.addRivals()
 	for _, d := range s.doors {
-		if d.Cold {
-			s.addColdDoor(d)
-			continue
-		}
 		if d.Job != nil && d.Job.IsTasks() && !d.Lost(s.Seen.Now) {
 			s.addDoor(d)
 			continue
 		}
-		if d.Job == nil || !d.Job.State.Waits() || d.Job.HetID != 0 || d.Lost(s.Seen.Now) {
+		if d.Job == nil || !d.Job.State.Waits() || d.Lost(s.Seen.Now) {
 			continue
 		}
 		taker := *d.Job
@@ -118,20 +115,11 @@ func (s builder) addDoor(d *Door) {
 	}
 }
 
-// addColdDoor adds a door whose nodes do not belong to the job yet, because Slurm chooses among
-// them.
-func (s builder) addColdDoor(d *Door) {
-	s.addDoor(d)
-	d.used = d.Job != nil && d.Job.HetID != 0 && slices.ContainsFunc(s.Seen.Jobs, func(j slurm.Job) bool {
-		return j.HetID == d.Job.HetID && j.Reservation == d.Name
-	})
-}
-
 // addRivals sets the Rivals of each door: the other doors of its job.
 func (s builder) addRivals() {
 	all := make(map[string][]*Door, len(s.doors))
 	for _, d := range s.doors {
-		if d.Job != nil && !d.Cold {
+		if d.Job != nil {
 			all[d.Address] = append(all[d.Address], d)
 		}
 	}
@@ -219,9 +207,4 @@ func (s *Scene) DoorsOf(job uint32) []*Door {
 		}
 	}
 	return nil
-}
-
-// Covers returns our covers, oldest first.
-func (s *Scene) Covers() []Hold {
-	return slices.SortedStableFunc(slices.Values(s.covers), func(a, b Hold) int { return a.At.Compare(b.At) })
 }

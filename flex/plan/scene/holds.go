@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"slices"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -41,6 +42,17 @@ func (s builder) addHolds() {
 
 // Holds returns our reservations in Slurm's order.
 func (s *Scene) Holds() []Hold { return s.holds }
+
+// Covers returns our covers of one kind, oldest first.
+func (s *Scene) Covers(over memo.Cover) (all []Hold) {
+	for _, h := range s.covers {
+		if h.Over == over {
+			all = append(all, h)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Hold) int { return a.At.Compare(b.At) })
+	return all
+}
 
 // RaisedAt returns the earliest time at which a daemon can last have raised the cover's purge_comp.
 func RaisedAt(s *Scene, h Hold) time.Time {

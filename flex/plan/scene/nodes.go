@@ -20,7 +20,9 @@ type Node struct {
 	Doubted  bool         // an unreadable job may hold it
 	At       int          // its index in Scene.nodes
 
-	Cover bool // one of our covers closes it
+	Cover bool // a cover closes it now
+	Busy  bool // the cover over busy nodes has it
+	Cold  bool // the cover over cold nodes has it
 	// The door of the pending job that gets the node; nil: no such job.
 	Door     *Door
 	Reserved []*slurm.Reservation // its other reservations, without a nodeset's back-off

@@ -85,6 +85,9 @@ type Slurm struct {
 	// Preempts reports whether Slurm ends or suspends jobs in favour of others (PreemptType).
 	Preempts bool
 
+	// BackfillWindow is how far ahead Slurm's backfill plans jobs; 0: it runs no backfill.
+	BackfillWindow time.Duration
+
 	// Private reports whether Slurm hides jobs from users who do not own them.
 	Private bool
 }

@@ -30,7 +30,7 @@ func byReservation(s *scene.Scene) map[string][]*slurm.Job {
 // isForDoor reports whether the door was made for the job, or for a job or task that the job is
 // part of.
 func isForDoor(d *scene.Door, j *slurm.Job) bool {
-	whole := demand.WholeOf(d.Address)
+	whole := slurm.WholeOf(d.Address)
 	return slices.ContainsFunc([]uint32{j.ID, j.ArrayID, j.HetID}, func(id uint32) bool { return strconv.FormatUint(uint64(id), 10) == whole })
 }
 
@@ -66,8 +66,6 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			opens(w.Scene.Seen.Now, "jobs are to wait configuring")
 		case w.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
-		case w.Handed.Ends[d] != "":
-			s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: true, Why: action.Why(w.Handed.Ends[d])})
 		case stage == demand.DoorBooting && w.Handed.Leaves[d] && d.Named():
 			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: "idle machines fit the job"})
 		case !d.Named() && isBest(w.Scene, d) && !w.Handed.Leaves[d]:
@@ -135,6 +133,18 @@ func NearDoors(s *scene.Scene) (near []*scene.Door) {
 	return near
 }
 
+// NodesInUse returns the nodes with running jobs that other jobs may use as soon as these jobs end:
+// static nodes, and those that keep_idle applies to.
+func NodesInUse(s *scene.Scene) (names []string) {
+	sets := demand.Covered(s)
+	for _, m := range s.Nodes() {
+		if sets[m.Set] && m.Power == scene.On && m.Busy && m.Door == nil && len(m.Holders) > 0 && (m.Set.Flex.KeepIdle > 0 || m.Set.IsStatic(m.Index)) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
 // pushed returns the new start of a door that still lacks machines: doorAhead from now, but before
 // Slurm powers down the first machine that has registered, because SuspendTime also counts behind a
 // door. Machines that a job keeps after a loss wait for the replacement until salvage_timeout.
@@ -167,27 +177,20 @@ func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, want := range w.Handed.Wants {
 		now := w.Scene.Seen.Now
 		of := action.OfReservation{Name: memo.DoorReservation(w.Scene.Config.Cluster, want.Address, now)}
-		why, start := action.Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.Address, len(want.Nodes), want.Set.Name)), now.Add(demand.DoorAhead)
+		why, start := action.Why(fmt.Sprintf("Slurm has planned job %s on %s", want.Address, slurm.Fold(want.Nodes))), now.Add(demand.DoorAhead)
 		switch n := made[want.Address]; {
-		case want.Cold:
-			of, start = action.OfReservation{Name: memo.ColdReservation(w.Scene.Config.Cluster, want.Address, now)}, now
-			why = action.Why(fmt.Sprintf("Slurm is to choose nodes of %s for job %s, which waits CONFIGURING then", want.Set.Name, want.Address))
 		case n > 0:
 			of.Name = memo.FurtherDoor(of.Name, n)
 		case want.Inherit:
-			why = action.Why(fmt.Sprintf("job %s gets machines that no other job has", want.Address))
+			why = action.Why(fmt.Sprintf("job %s keeps its other machines after a loss", want.Address))
 		}
 		made[want.Address]++
 		if want.Open {
 			start = now
 		}
-		s.Actions = append(s.Actions, action.CreateReservation{OfReservation: of, Nodes: want.Nodes, Start: start, User: want.Job.User, Job: cmp.Or(want.Job.HetID, want.Job.ID), Purge: demand.DoorPurge, Why: why})
-		users := want.Users
-		if users == nil && !want.Further {
-			users = []string{want.Address}
-		}
-		for _, user := range users {
-			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: cmp.Or(want.Job.HetID, want.Job.ID), Address: user, Leave: false, Why: why})
+		s.Actions = append(s.Actions, action.CreateReservation{OfReservation: of, Nodes: want.Nodes, Start: start, User: want.Job.User, Job: want.Job.ID, Purge: demand.DoorPurge, Why: why})
+		if !want.Further {
+			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: want.Job.ID, Address: want.Address, Leave: false, Why: why})
 		}
 		s.Expect = append(s.Expect, "job "+want.Address+" to have a door")
 	}
@@ -202,17 +205,26 @@ const (
 	coverRaise = time.Minute // how much of pending_grace may pass before a pass raises purge_comp
 
 	coverForgotten = time.Hour // how long after the last raise a cover is deleted
+
+	horizonStep = 2 * time.Minute // how far the horizon moves before a pass moves the covers' times
 )
 
-// keepCover maintains one reservation over the powered-down nodes of covered nodesets, so that jobs
-// wait pending. The reservation never ends: if it ended soon, backfill would plan jobs at its end
-// and leave them idle machines. Slurm deletes it pending_grace after the last pass that raised
-// purge_comp. The replacement is made before the old reservation is deleted, so that the nodes are
-// always covered.
-func keepCover(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	covers := w.Scene.Covers()
+// covers is what one pass wants of the covers.
+var covers = []memo.Cover{memo.BusyCover, memo.ColdCover, memo.WarmCover}
+
+// keepCovers maintains the reservations that let jobs wait pending, each over some nodes of covered
+// nodesets. Slurm deletes them pending_grace after the last pass that raised purge_comp. A
+// replacement is made before the old reservation is deleted, so that the nodes are always closed.
+//
+//   - cold: nodes without a machine are closed until the horizon, for which backfill plans the jobs
+//     that need machines. Each pass moves the horizon on.
+//   - busy: nodes with a machine that is in use, and nodes behind a door, are closed without end, so
+//     that backfill plans no job there.
+//   - warm: idle machines are open to every job until the horizon and closed from then on, so that
+//     no plan for the horizon has them.
+func keepCovers(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	if !w.Scene.Seen.Promises {
-		for _, h := range covers {
+		for _, h := range slices.Concat(w.Scene.Covers(memo.ColdCover), w.Scene.Covers(memo.BusyCover)) {
 			if w.Scene.IsOld(scene.RaisedAt(w.Scene, h), coverForgotten) {
 				s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "no daemon has kept this cover up for an hour"})
 			}
@@ -222,53 +234,102 @@ func keepCover(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	if slices.ContainsFunc(w.Scene.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
 		return s
 	}
-	nodes := coverNodes(w)
-	now, grace := w.Scene.Seen.Now, w.Scene.Config.Options.PendingGrace
-	keep := len(covers) - 1
-	switch {
-	case len(nodes) == 0:
-		keep = -1
-	case keep < 0, w.Scene.IsOld(covers[keep].At, coverAge), !covers[keep].At.After(w.Scene.Seen.SlurmctldSince):
-		s.Actions = append(s.Actions, action.CreateReservation{
-			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.Scene.Config.Cluster, now)}, Nodes: nodes, Start: now, Purge: grace,
-			Why: "jobs wait pending for these nodes",
-		})
-		s.Expect = append(s.Expect, "the cover to show")
-	default:
-		live, change := covers[keep], slurm.ReservationChange{}
-		if !demand.SameSet(nodes, live.Nodes) {
-			change.Nodes = nodes
-		}
-		if ends := live.Start.Add(live.Purge()); ends.Sub(now) < grace-coverRaise {
-			change.Purge = (now.Sub(live.Start) + grace + time.Minute).Truncate(time.Minute)
-		}
-		if change.Nodes != nil || change.Purge > 0 {
-			s.Actions = append(s.Actions, action.SetReservation{OfReservation: action.OfReservation{Name: live.Name}, ReservationChange: change, Why: "jobs wait pending for these nodes"})
-		}
-	}
-	for i, old := range covers {
-		if i != keep && (keep < 0 || i < keep) {
-			s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: old.Name}, Why: "another cover closes the nodes, or none is to"})
-		}
+	wanted := coverNodes(w)
+	for _, over := range covers {
+		s.keepCover(w, over, wanted[over])
 	}
 	return s
 }
 
-// coverNodes returns the nodes that jobs are kept from, sorted. Without keep_idle these are all
-// nodes, except running nodes that an admin powered up. With keep_idle they are the nodes without a
-// machine, with a machine that is reserved for one job, or that have been idle for long enough.
-func coverNodes(w *demand.Wanted) (nodes []string) {
-	s, sets := w.Scene, demand.Covered(w.Scene)
-	for _, m := range s.Nodes() {
-		if !sets[m.Set] || m.Set.IsStatic(m.Index) || demand.IsForeign(s, m) || w.Opens(m) {
-			continue
+// keepCover maintains one of the covers.
+func (s *Step) keepCover(w *demand.Wanted, over memo.Cover, nodes []string) {
+	now, grace, horizon := w.Scene.Seen.Now, w.Scene.Config.Options.PendingGrace, demand.Horizon(w.Scene)
+	all := w.Scene.Covers(over)
+	keep := len(all) - 1
+	const why = "jobs wait pending for nodes"
+	switch {
+	case len(nodes) == 0:
+		keep = -1
+	case keep < 0, over == memo.WarmCover && !all[keep].Start.After(now), over == memo.ColdCover && !all[keep].End.After(now),
+		over != memo.WarmCover && (w.Scene.IsOld(all[keep].At, coverAge) || !all[keep].At.After(w.Scene.Seen.SlurmctldSince)):
+		a := action.CreateReservation{
+			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.Scene.Config.Cluster, over, now)}, Nodes: nodes, Purge: grace, Why: why,
 		}
-		if m.Power != scene.On || m.Door != nil || w.IsKept(m) || m.Set.Flex.KeepIdle == 0 && !isAnybodys(m) || len(m.Holders) == 0 && isOver(s, m) {
-			nodes = append(nodes, m.Name)
+		switch over {
+		case memo.ColdCover:
+			a.Lasts = horizon.Sub(now).Truncate(time.Minute)
+		case memo.WarmCover:
+			a.Start = horizon
+		}
+		s.Actions = append(s.Actions, a)
+		s.Expect = append(s.Expect, "the covers to show")
+	default:
+		live, change := all[keep], slurm.ReservationChange{}
+		if !demand.SameSet(nodes, live.Nodes) {
+			change.Nodes = nodes
+		}
+		if ends := live.Start.Add(live.Purge()); over != memo.WarmCover && ends.Sub(now) < grace-coverRaise {
+			change.Purge = (now.Sub(live.Start) + grace + time.Minute).Truncate(time.Minute)
+		}
+		switch {
+		case over == memo.ColdCover && horizon.Sub(live.End).Abs() >= horizonStep:
+			change.End = horizon
+		case over == memo.WarmCover && horizon.Sub(live.Start).Abs() >= horizonStep:
+			change.Start = horizon
+		}
+		if change.Nodes != nil || change.Purge > 0 || !change.End.IsZero() || !change.Start.IsZero() {
+			s.Actions = append(s.Actions, action.SetReservation{OfReservation: action.OfReservation{Name: live.Name}, ReservationChange: change, Why: why})
 		}
 	}
-	slices.Sort(nodes)
+	for i, old := range all {
+		if i != keep && (keep < 0 || i < keep) {
+			s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: old.Name}, Why: "another cover closes the nodes, or none is to"})
+		}
+	}
+}
+
+// coverNodes returns the nodes of covered nodesets that each cover is to have, sorted. A node leaves
+// a cover only after another one that closes it has it, so that no job starts there in between.
+func coverNodes(w *demand.Wanted) map[memo.Cover][]string {
+	s, sets, nodes := w.Scene, demand.Covered(w.Scene), map[memo.Cover][]string{}
+	for _, m := range s.Nodes() {
+		if !sets[m.Set] || demand.IsForeign(s, m) {
+			continue
+		}
+		over := coverOf(w, m)
+		if over != "" {
+			nodes[over] = append(nodes[over], m.Name)
+		}
+		switch {
+		case over == memo.BusyCover && m.Cold && !m.Busy:
+			nodes[memo.ColdCover] = append(nodes[memo.ColdCover], m.Name)
+		case over == memo.ColdCover && m.Busy && !m.Cold:
+			nodes[memo.BusyCover] = append(nodes[memo.BusyCover], m.Name)
+		}
+	}
+	for over := range nodes {
+		slices.Sort(nodes[over])
+	}
 	return nodes
+}
+
+// coverOf returns the cover that is to have the node; empty: none. With keep_idle, and for machines
+// offered to other jobs or powered up by an admin, idle machines are warm. Static nodes that are idle
+// are open: Slurm may plan them together with cold nodes, for a job that needs both.
+func coverOf(w *demand.Wanted, m *scene.Node) memo.Cover {
+	s := w.Scene
+	isIdle := m.Power == scene.On && m.Door == nil && len(m.Holders) == 0
+	switch {
+	case m.Set.IsStatic(m.Index) && (m.Taken() || m.Door != nil):
+		return memo.BusyCover
+	case m.Set.IsStatic(m.Index):
+		return ""
+	case demand.IsOpenToPlans(s, m):
+		return memo.ColdCover
+	case isIdle && w.Handed.Offered[m], isIdle && !w.IsKept(m) && (m.Set.Flex.KeepIdle > 0 || isAnybodys(m)) && !isOver(s, m):
+		return memo.WarmCover
+	}
+	return memo.BusyCover
 }
 
 // isAnybodys reports whether the node's machine was created for no job, because an admin powered up

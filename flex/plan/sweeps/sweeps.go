@@ -36,7 +36,7 @@ var All = []Sweep{
 	{"waiting", keepWaiting},
 	{"waiting no longer", stopWaiting},
 	{"boot records", forgetBoots},
-	{"cover", keepCover},
+	{"covers", keepCovers},
 	{"doors", keepDoors},
 	{"wants", makeDoors},
 	{"reservations", reserve},

@@ -17,7 +17,11 @@ import (
 // are under the cover.
 func Waiting(cfg *config.Config, now time.Time, jobs, nodes int) scene.Snapshot {
 	b := newBuilder(cfg, now.Truncate(time.Second)) // as precise as Slurm's times
-	b.snap.Promises, b.snap.SuspendTime = true, 5*time.Minute
+	b.snap.Promises, b.snap.SuspendTime, b.snap.BackfillWindow = true, 5*time.Minute, 24*time.Hour
+	b.snap.Partitions = []slurm.Partition{{Name: "train", Exclusive: true, Up: true, Begins: true}}
+	for _, n := range b.snap.Nodes {
+		b.snap.Partitions[0].Nodes = append(b.snap.Partitions[0].Nodes, n.Name)
+	}
 	for range jobs {
 		b.jobs++
 		b.snap.Jobs = append(b.snap.Jobs, slurm.Job{
@@ -25,6 +29,7 @@ func Waiting(cfg *config.Config, now time.Time, jobs, nodes int) scene.Snapshot 
 			Priority: 100, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: Limit}, User: "ada", Reason: "Resources",
 		})
 	}
+	b.snap.Told = map[uint32]string{}
 	w := scenetest.World{Config: cfg, Snap: b.snap}
 	for p := plan.Compute(w.Scene()); slices.ContainsFunc(p.Actions, isNoComment); p = plan.Compute(w.Scene()) {
 		w.Do(p.Actions)

@@ -1,0 +1,227 @@
+package demand
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// Handout is what pending jobs get in a pass: doors over the nodes that Slurm has planned for them,
+// or the machines that other jobs have left.
+type Handout struct {
+	Wants []Want
+	Held  []Wait         // see Plan.Held
+	Later map[UserIn]int // the jobs that lack a request and get a door in a later pass
+	// Leaves has the doors whose jobs may start on idle machines instead: they use no door meanwhile.
+	Leaves map[*scene.Door]bool
+	// Offered has machines that no job has and that Slurm may give to any job.
+	Offered map[*scene.Node]bool
+	// Crowded holds since when jobs wait for a nodeset that is not on demand; see scene.Memory.
+	Crowded map[uint32]time.Time
+	// Nodes with machines that no job has now, and that a job gets or keeps.
+	kept   map[*scene.Node]bool
+	limits *limits
+
+	free  map[*config.NodeSet][]string   // cold nodes that Slurm has planned for no job, lowest first
+	taken []string                       // the nodes of the wants
+	short map[*config.NodeSet]*slurm.Job // the most important job that its nodeset has too few free nodes for
+}
+
+// handOut gives each pending job that Slurm has planned a door over the planned nodes, the most
+// important job first. A job that has lost some of its machines first gets its others. Further
+// places come after the first places of all jobs.
+func handOut(s *scene.Scene) Handout {
+	h := Handout{
+		Leaves: map[*scene.Door]bool{}, Offered: map[*scene.Node]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{},
+		Crowded: map[uint32]time.Time{}, free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{},
+	}
+	sets, jobs := Covered(s), ByImportance(s)
+	if len(s.Covers(memo.ColdCover))+len(s.Covers(memo.BusyCover)) == 0 {
+		return h // the first pass makes them
+	}
+	h.limits, h.Held = limitsOf(s), lateWaits(s)
+	planned := map[string]bool{}
+	for _, j := range jobs {
+		for _, name := range j.Planned {
+			planned[name] = planned[name] || j.State.Waits() && !isLater(s, j)
+		}
+	}
+	for _, m := range s.Nodes() {
+		if sets[m.Set] && m.Cold && IsOpenToPlans(s, m) && !planned[m.Name] {
+			h.free[m.Set] = append(h.free[m.Set], m.Name)
+		}
+	}
+	left := h.keepSurvivors(s, sets, jobs)
+	h.offer(s, sets, jobs, left)
+	h.placeJobs(s, sets, jobs)
+	h.placeFurther(s, sets, jobs)
+	h.Held = append(h.Held, unasked(s, sets, jobs, &h)...)
+	return h
+}
+
+// leftMachines returns the machines of covered nodesets that no job has and that Slurm keeps from
+// all jobs.
+func leftMachines(s *scene.Scene, sets map[*config.NodeSet]bool) (left []*scene.Node) {
+	ends := map[*scene.Node]bool{}
+	for _, d := range s.Doors() {
+		if stage, _ := StageOf(s, d); stage == DoorEnded || stage == DoorBroken || stage == DoorLate {
+			for _, m := range membersNamed(s, d.Nodes) {
+				ends[m] = len(m.Holders) == 0 || len(m.Holders) == 1 && m.Holders[0] == d.Taker
+			}
+		}
+	}
+	for _, m := range s.Nodes() {
+		if sets[m.Set] && (ends[m] && isSound(s, m) || m.Cover && (isUnclaimed(s, m) || m.Door == nil && m.Power == scene.On && !m.Taken() && isSound(s, m))) {
+			left = append(left, m)
+		}
+	}
+	return left
+}
+
+// isSound reports whether the node's only machine is ours and can serve another job: the machine
+// runs or boots, and the node is not withdrawn or reserved.
+func isSound(s *scene.Scene, m *scene.Node) bool {
+	const unfit = slurm.PowerDown | slurm.PoweringDown | slurm.NotResponding | slurm.Drain | slurm.Fail | slurm.Maintenance
+	_, known := s.FreeUntil(m)
+	return known && !m.Machines[0].Lost() && m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && !m.Doubted &&
+		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(s.RequestsOf(m.Name)) == 0 && !s.IsUnread(m) && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
+}
+
+// offerFor is how long a machine that a job has left is offered to others: several cycles of
+// backfill, whose interval is 30 s by default.
+const offerFor = 2 * time.Minute
+
+// offer offers the machines that no job has to waiting jobs that they may fit, the most important
+// job first. Slurm starts these jobs, or others, on the machines once they are up. A job with a
+// door, none of whose machines exist yet, leaves it while enough machines are idle.
+func (h *Handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, left []*scene.Node) {
+	idle := map[*config.NodeSet][]*scene.Node{}
+	for _, m := range s.Nodes() {
+		if isWarm(m) {
+			idle[m.Set] = append(idle[m.Set], m)
+		}
+	}
+	left = slices.DeleteFunc(left, func(m *scene.Node) bool {
+		return h.kept[m] || m.Power == scene.On && s.IsOld(scene.Later(m.LastBusyTime, m.BootTime), offerFor)
+	})
+	for _, j := range jobs {
+		doors := s.DoorsOf(j.ID)
+		switch {
+		case !j.State.Waits() || j.Priority == 0 || j.HetID != 0 || isLate(s, j) || h.hasWant(j) || slurm.WaitsForJobs(j.Reason) || StartsLater(s, j, 0):
+			continue
+		case len(doors) == 0 && !mayHaveDoor(s, j):
+			continue
+		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return !isStillBooting(s, d) || AnyPresent(s, d.Nodes) }):
+			continue
+		}
+		inSlurm := &limits{Scene: s} // jobs behind doors do not count under Slurm's limits yet
+		for _, set := range PlacesOf(s, sets, j) {
+			if isClosed(s, j, set) || inSlurm.obstacle(j, set) != "" {
+				continue
+			}
+			fit := usable(s, slices.Concat(idle[set], membersOf(left, set)), j)
+			if len(fit) < j.NodeCount {
+				continue
+			}
+			isIn := func(m *scene.Node) bool { return slices.Contains(fit[:j.NodeCount], m) }
+			up := true
+			for _, m := range fit[:j.NodeCount] {
+				if slices.Contains(left, m) {
+					h.kept[m], h.Offered[m] = true, true
+				}
+				up = up && isWarm(m)
+			}
+			for _, d := range doors {
+				h.Leaves[d] = up
+			}
+			idle[set], left = slices.DeleteFunc(idle[set], isIn), slices.DeleteFunc(left, isIn)
+			break
+		}
+	}
+}
+
+// membersOf returns those of the nodes that belong to the nodeset.
+func membersOf(nodes []*scene.Node, set *config.NodeSet) (own []*scene.Node) {
+	for _, m := range nodes {
+		if m.Set == set {
+			own = append(own, m)
+		}
+	}
+	return own
+}
+
+// isStillBooting reports whether the door's job waits for machines.
+func isStillBooting(s *scene.Scene, d *scene.Door) bool {
+	stage, _ := StageOf(s, d)
+	return stage == DoorBooting
+}
+
+// hasWant reports whether the job has been assigned anything.
+func (h *Handout) hasWant(j *slurm.Job) bool {
+	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job == j })
+}
+
+// Inherits reports whether the job gets a door over machines that it has kept.
+func (h *Handout) Inherits(j *slurm.Job) bool {
+	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job == j && w.Inherit })
+}
+
+// wants reports whether the job gets a door over the node.
+func (h *Handout) wants(node string, job uint32) bool {
+	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job.ID == job && slices.Contains(w.Nodes, node) })
+}
+
+// isPlannable reports whether a machine can be requested for the job on the node, or another job that
+// waits no longer has left its place in a shared request with a lease that is long enough.
+func isPlannable(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
+	switch {
+	case !m.Cold:
+		return false
+	case IsCold(s, m):
+		return true
+	case !isAwaited(s, m):
+		return false
+	}
+	lease := s.RequestsOf(m.Name)[0].Request.Duration
+	return lease == 0 || lease >= scene.Lease(m.Set.Flex, []*slurm.Job{j})
+}
+
+// crowdedSince returns since when the job has waited for a nodeset that is not on demand; now if it
+// has not waited before.
+func crowdedSince(s *scene.Scene, j *slurm.Job) time.Time {
+	return earlier(s.Seen.Now, cmp.Or(s.Seen.Crowded[j.ID], s.Seen.Now))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// beginAhead limits how far in the future the BeginTime of a requeued job may be: Slurm sets it two
+// minutes ahead.
+const beginAhead = 5 * time.Minute
+
+// StartsLater reports whether the job must not start within that time, because Slurm has requeued
+// it or its owner set a later start.
+func StartsLater(s *scene.Scene, j *slurm.Job, ahead time.Duration) bool {
+	return j.Reason == slurm.BeginTime && j.Start.After(s.Seen.Now.Add(ahead))
+}
+
+func namesOf(nodes []*scene.Node) (names []string) {
+	for _, m := range nodes {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// without returns those names that are not among others.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+}

@@ -1,0 +1,96 @@
+package slurm
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SurelyFits reports whether a node of its own is certain to have what the job requests of it:
+// features, GRES, CPUs and memory. It is false where that is not certain, as for alternatives of
+// features, and for a job that requests or excludes nodes by name.
+func (j Job) SurelyFits(n Node) bool {
+	if j.Pinned() || j.NodeCount <= 0 || !hasFeatures(n.Features, j.Features) || !hasGres(n.Gres, j.Gres) {
+		return false
+	}
+	cpus := max(j.NodeCPUs, (j.CPUs+j.NodeCount-1)/j.NodeCount)
+	memory, known := memoryOf(j.Memory, cpus)
+	return known && (cpus <= 1 || n.CPUs >= cpus) && (memory == 0 || n.Memory >= memory)
+}
+
+// hasFeatures reports whether the features include all that a constraint requests. It reports false
+// for a constraint with operators other than &.
+func hasFeatures(features []string, constraint string) bool {
+	if constraint == "" {
+		return true
+	}
+	for word := range strings.SplitSeq(constraint, "&") {
+		if !slices.Contains(features, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasGres reports whether a node's GRES, such as gpu:h100:8(S:0-1), include all that a job requests
+// of each node, such as gres/gpu:h100:8 or gres:gpu:8.
+func hasGres(has, requests string) bool {
+	if requests == "" {
+		return true
+	}
+	for item := range strings.SplitSeq(requests, ",") {
+		item = strings.TrimPrefix(strings.TrimPrefix(item, "gres/"), "gres:")
+		name, kind, count, known := gresItem(item)
+		sum := 0
+		for part := range strings.SplitSeq(has, ",") {
+			part, _, _ = strings.Cut(part, "(")
+			if n, k, c, ok := gresItem(part); ok && n == name && (kind == "" || k == kind) {
+				sum += c
+			}
+		}
+		if !known || sum < count {
+			return false
+		}
+	}
+	return true
+}
+
+// gresItem parses name, name:count, name:type or name:type:count.
+func gresItem(item string) (name, kind string, count int, known bool) {
+	fields := strings.Split(item, ":")
+	count = 1
+	if n, err := strconv.Atoi(fields[len(fields)-1]); err == nil && len(fields) > 1 {
+		count, fields = n, fields[:len(fields)-1]
+	}
+	switch len(fields) {
+	case 1:
+		return fields[0], "", count, true
+	case 2:
+		return fields[0], fields[1], count, true
+	}
+	return "", "", 0, false
+}
+
+// memoryOf returns how many MiB of a node a job with so many CPUs there requests, and whether the
+// text is understood.
+func memoryOf(text string, cpus int) (mib int, known bool) {
+	if text == "" || text == "0" {
+		return 0, true
+	}
+	each := strings.TrimRight(text, "cn")
+	times := 1
+	if strings.HasSuffix(text, "c") {
+		times = max(cpus, 1)
+	}
+	unit := 1.0
+	switch each[max(len(each)-1, 0):] {
+	case "K":
+		unit = 1.0 / 1024
+	case "G":
+		unit = 1024
+	case "T":
+		unit = 1024 * 1024
+	}
+	number, err := strconv.ParseFloat(strings.TrimRight(each, "KMGT"), 64)
+	return int(number * unit * float64(times)), err == nil && number >= 0
+}

@@ -32,8 +32,8 @@ func (c *Config) IsOurs(p Partition) bool {
 	return slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool { return set.Flex != nil })
 }
 
-// longestPendingInterval is the longest interval at which jobs can wait pending, because the start of
-// a job's door is at most five minutes ahead, and only the daemon's passes move it.
+// longestPendingInterval is the longest interval at which jobs can wait pending, because only the
+// daemon's passes keep the covers and the doors from starting or ending.
 const longestPendingInterval = 2 * time.Minute
 
 // Uncovered returns, for nodesets of slurmflex, why their jobs cannot wait pending, as far as the

@@ -79,7 +79,7 @@ func TestDoorOfAJobThatIsOffItIsMovedAhead(t *testing.T) {
 	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1]")
 	w.job().Reservation = ""
 	w.door().Start = noon.Add(10 * time.Second)
-	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:05:00Z", w.inSlurm())
+	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm())
 }
 
 // spot makes the partition us one of Spot machines, which job 7 prefers to the on-demand ones.
@@ -164,8 +164,8 @@ func TestMoreImportantHeterogeneousJobGetsTheNodes(t *testing.T) {
 			})
 		}
 	}
-	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:05:00Z\nhave job 17+0 use reservation slurmflex-alpha.door-17.0-1795262400\n"+
-		"reserve alpha-a3-[2-3] from 2026-11-21T12:05:00Z\nhave job 17+1 use reservation slurmflex-alpha.door-17.1-1795262400", w.inSlurm())
+	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 17+0 use reservation slurmflex-alpha.door-17.0-1795262400\n"+
+		"reserve alpha-a3-[2-3] from 2026-11-21T12:15:00Z\nhave job 17+1 use reservation slurmflex-alpha.door-17.1-1795262400", w.inSlurm())
 }
 
 // Job 7 keeps its two machines after a loss. Its user may run one job; job 8 is less important.

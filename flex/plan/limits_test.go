@@ -228,7 +228,7 @@ func TestLimitsCountJobsWithDoors(t *testing.T) {
 	w := newLimitedPending()
 	first := w.waits(2, ml)
 	first.Reservation, first.Reason = memo.DoorReservation("alpha", "1", noon.Add(-time.Minute)), "Reservation"
-	w.reserve(first.Reservation, 4*time.Minute+30*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
+	w.reserve(first.Reservation, 14*time.Minute+30*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
 	w.waits(2, ml)
 	w.limit("ml", "GrpTRES", "node", 3, 0)
 	doors, held := w.doors()

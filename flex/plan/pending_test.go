@@ -46,7 +46,7 @@ func waitingPendingIn(size string) waitingPending {
 	}}
 	w.Snap.Requeues[7] = true
 	w.reserve(coverName, -10*time.Minute, "alpha-a3-[0-3]", "PURGE_COMP=00:16:00")
-	w.reserve(doorName, 4*time.Minute+30*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
+	w.reserve(doorName, 14*time.Minute+30*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
 	return w
 }
 
@@ -152,15 +152,15 @@ func TestDoorFollowsAJobThatWaitsPending(t *testing.T) {
 		given func(w waitingPending)
 		want  string
 	}{
-		"machines to come":         {func(waitingPending) {}, ""},
-		"half of the time is left": {func(w waitingPending) { w.door().Start = noon.Add(2*time.Minute + 31*time.Second) }, ""},
-		"its start is near":        {func(w waitingPending) { w.door().Start = noon.Add(2*time.Minute + 30*time.Second) }, "change reservation DOOR from 2026-11-21T12:05:00Z"},
-		"not named":                {func(w waitingPending) { w.job().Reservation = "" }, "have job 7 use reservation DOOR"},
-		"one machine up":           {func(w waitingPending) { w.up("alpha-a3-0") }, ""},
-		"all machines up":          {func(w waitingPending) { w.up("alpha-a3-[0-1]") }, "change reservation DOOR from 2026-11-21T12:00:00Z"},
-		"the job is to start":      {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-39 * time.Second) }, ""},
-		"the job does not start":   {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) }, "delete reservation DOOR"},
-		"started while no daemon":  {func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }, ""},
+		"machines to come":        {func(waitingPending) {}, ""},
+		"moved minutes ago":       {func(w waitingPending) { w.door().Start = noon.Add(12*time.Minute + 31*time.Second) }, ""},
+		"to be moved":             {func(w waitingPending) { w.door().Start = noon.Add(12*time.Minute + 30*time.Second) }, "change reservation DOOR from 2026-11-21T12:15:00Z"},
+		"not named":               {func(w waitingPending) { w.job().Reservation = "" }, "have job 7 use reservation DOOR"},
+		"one machine up":          {func(w waitingPending) { w.up("alpha-a3-0") }, ""},
+		"all machines up":         {func(w waitingPending) { w.up("alpha-a3-[0-1]") }, "change reservation DOOR from 2026-11-21T12:00:00Z"},
+		"the job is to start":     {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-39 * time.Second) }, ""},
+		"the job does not start":  {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) }, "delete reservation DOOR"},
+		"started while no daemon": {func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWaitingPending()
@@ -211,6 +211,7 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 		}, nothing, false, nil},
 		"the job wants more nodes": {func(w waitingPending) { w.job().NodeCount = 3 }, gone, false, nil},
 		"a node of it is down":     {func(w waitingPending) { w.Nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN") }, gone, false, nil},
+		"a node of it is drained":  {func(w waitingPending) { w.Nodes("alpha-a3-1", scenetest.PoweredDown+"+DRAIN") }, gone, false, map[string]string{"its machines are requested": nothing}},
 		"others have reserved a node of it": {func(w waitingPending) {
 			w.reserve("theirs", 10*time.Minute, "alpha-a3-1", "MAINT")
 			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0,2-3]")
@@ -294,7 +295,7 @@ func TestNoOtherJobOfTheOwnerUsesADoor(t *testing.T) {
 }
 
 func TestPendingJobsGetDoors(t *testing.T) {
-	const pair = "reserve alpha-a3-[0-1] from 2026-11-21T12:05:00Z\nhave job 7 use reservation NEW"
+	const pair = "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW"
 	for name, test := range map[string]struct {
 		given func(w waitingPending)
 		want  string
@@ -354,7 +355,7 @@ func TestArrayTasksGetDoorsUpToTheirThrottle(t *testing.T) {
 	w.Snap.Reservations = w.Snap.Reservations[:1]
 	j := w.job()
 	j.Reservation, j.Reason, j.NodeCount, j.ArrayTask = "", "Priority", 1, "2,5-9%2"
-	assert.Equal(t, "reserve alpha-a3-0 from 2026-11-21T12:05:00Z\nhave job 7_2 use reservation A\nreserve alpha-a3-1 from 2026-11-21T12:05:00Z\nhave job 7_5 use reservation B",
+	assert.Equal(t, "reserve alpha-a3-0 from 2026-11-21T12:15:00Z\nhave job 7_2 use reservation A\nreserve alpha-a3-1 from 2026-11-21T12:15:00Z\nhave job 7_5 use reservation B",
 		strings.NewReplacer(memo.DoorReservation("alpha", "7_2", noon), "A", memo.DoorReservation("alpha", "7_5", noon), "B").Replace(w.inSlurm()))
 }
 
@@ -369,7 +370,7 @@ func TestThrottleHoldsOnceTasksHaveDoors(t *testing.T) {
 		j.Reservation, j.Reason, j.NodeCount, j.ArrayTask = "", "ReqNodeNotAvail, May be reserved for other job,Reservation", 1, "0-9"
 		for i := range 2 {
 			door := memo.DoorReservation("alpha", fmt.Sprintf("7_%d", i), noon.Add(-time.Minute))
-			w.reserve(door, 4*time.Minute, fmt.Sprintf("alpha-a3-%d", i), "PURGE_COMP=00:05:00")
+			w.reserve(door, 14*time.Minute, fmt.Sprintf("alpha-a3-%d", i), "PURGE_COMP=00:05:00")
 			task := *w.job()
 			task.ID, task.ArrayTask, task.Reservation, task.Reason = uint32(8+i), fmt.Sprint(i), door, "Reservation"
 			w.Snap.Jobs = append(w.Snap.Jobs, task)
@@ -499,8 +500,8 @@ func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 	w.Config.Options.Interval = 2 * time.Minute
 	w.Snap.Instances = nil
 	w.Nodes("alpha-a3-0", scenetest.PoweredDown)
-	w.door().Start = noon.Add(4 * time.Minute)
-	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:05:00Z", w.inSlurm(), "passes are rare")
+	w.door().Start = noon.Add(12 * time.Minute)
+	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm(), "it has no machine any more")
 
 	w.Config.Options.Interval = 2*time.Minute + time.Second
 	assert.Equal(t, "interval is longer than 2m0s", demand.Uncovered(w.Scene())[w.Config.NodeSets[0]])
@@ -545,7 +546,7 @@ func (w waitingPending) next() string {
 	j := *w.job()
 	j.ID, j.ArrayID, j.Priority, j.Reservation = 8, 8, 5, door
 	w.Snap.Jobs, w.Snap.Requeues[8] = append(w.Snap.Jobs, j), true
-	w.reserve(door, 4*time.Minute+30*time.Second, "alpha-a3-[2-3]", "PURGE_COMP=00:05:00")
+	w.reserve(door, 14*time.Minute+30*time.Second, "alpha-a3-[2-3]", "PURGE_COMP=00:05:00")
 	w.Group("alpha-a3-job-8", mig.Stamp{NodeSet: "a3", Job: 8}, mig.Request{
 		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[2-3]"), Duration: 4 * time.Hour, Created: noon.Add(-20 * time.Second),
 	})
@@ -592,6 +593,9 @@ func TestMachinesThatAJobHasLeftAreOfferedToOthers(t *testing.T) {
 			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[2-3]")
 			w.reserve(memo.CoverReservation("alpha", memo.WarmCover, noon), 23*time.Hour, "alpha-a3-[0-1]", "PURGE_COMP=00:06:00")
 			assert.Equal(t, "have job 8 leave reservation DOOR8", w.done(), "once they are open")
+			w.Snap.Jobs[0].Reservation = ""
+			assert.Empty(t, w.done(), "they stay open")
+			assert.NotContains(t, w.onCovers(), "alpha-a3-[0-1]")
 		})
 	}
 }
@@ -650,7 +654,7 @@ func (w waitingPending) requeued() {
 }
 
 func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
-	const again = "reserve alpha-a3-[0-1,3] from 2026-11-21T12:05:00Z\nhave job 7 use reservation NEW7"
+	const again = "reserve alpha-a3-[0-1,3] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW7"
 	for name, test := range map[string]struct {
 		given func(w waitingPending)
 		want  string
@@ -713,7 +717,7 @@ func (w waitingPending) behindADoor(made time.Duration) {
 	w.requeued()
 	w.Nodes("alpha-a3-2", scenetest.PoweredDown)
 	name := memo.DoorReservation("alpha", "7", noon.Add(-made))
-	w.reserve(name, 4*time.Minute+30*time.Second, "alpha-a3-[0-1,3]", "PURGE_COMP=00:05:00")
+	w.reserve(name, 14*time.Minute+30*time.Second, "alpha-a3-[0-1,3]", "PURGE_COMP=00:05:00")
 	w.job().Reservation = name
 }
 

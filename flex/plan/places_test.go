@@ -61,8 +61,8 @@ func (w severalPlaces) reserve(name string, starts time.Duration, nodes string) 
 func (w severalPlaces) waits(ago time.Duration) (us, eu string) {
 	us = memo.DoorReservation("alpha", "7", noon.Add(-ago))
 	eu = memo.FurtherDoor(us, 1)
-	w.reserve(us, 5*time.Minute, "alpha-us-[0-1]")
-	w.reserve(eu, 5*time.Minute, "alpha-eu-[0-1]")
+	w.reserve(us, 15*time.Minute, "alpha-us-[0-1]")
+	w.reserve(eu, 15*time.Minute, "alpha-eu-[0-1]")
 	w.Snap.Jobs[0].Reservation, w.Snap.Jobs[0].Reason = us, "Reservation"
 	return us, eu
 }
@@ -93,8 +93,8 @@ func (w severalPlaces) reservations(names ...string) string {
 }
 
 func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
-	const us, eu = "reserve alpha-us-[0-1] from 2026-11-21T12:05:00Z", "reserve alpha-eu-[0-1] from 2026-11-21T12:05:00Z"
-	const od = "reserve alpha-od-[0-1] from 2026-11-21T12:05:00Z"
+	const us, eu = "reserve alpha-us-[0-1] from 2026-11-21T12:15:00Z", "reserve alpha-eu-[0-1] from 2026-11-21T12:15:00Z"
+	const od = "reserve alpha-od-[0-1] from 2026-11-21T12:15:00Z"
 	first := memo.DoorReservation("alpha", "7", noon)
 	for name, test := range map[string]struct {
 		options string
@@ -254,7 +254,7 @@ func (w severalPlaces) gpuLimited(list string) {
 
 func TestJobWaitsOnlyInPartitionsWhereLimitsAllowIt(t *testing.T) {
 	first := memo.DoorReservation("alpha", "7", noon)
-	const eu = "reserve alpha-eu-[0-1] from 2026-11-21T12:05:00Z\nhave job 7 use reservation FIRST"
+	const eu = "reserve alpha-eu-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation FIRST"
 	limit := func(w severalPlaces) *slurm.Allowance {
 		return &w.Snap.Allowances.Associations[slurm.AssociationKey{Account: "ml"}].Allowances[0]
 	}
@@ -273,8 +273,8 @@ func TestJobWaitsOnlyInPartitionsWhereLimitsAllowIt(t *testing.T) {
 		"its own first place does not count in the second": {"eu,us", func(w severalPlaces) {
 			limit(w).Most = 26
 			w.Snap.Jobs[0].Reservation, w.Snap.Jobs[0].Reason = first, "Reservation"
-			w.reserve(first, 5*time.Minute, "alpha-eu-[0-1]")
-		}, "reserve alpha-us-[0-1] from 2026-11-21T12:05:00Z"},
+			w.reserve(first, 15*time.Minute, "alpha-eu-[0-1]")
+		}, "reserve alpha-us-[0-1] from 2026-11-21T12:15:00Z"},
 		"idle machines are not":                {"us,eu", func(w severalPlaces) { idle(w); limit(w).Most = 26 }, ""},
 		"a limit is reached in all its places": {"us,eu", func(w severalPlaces) { idle(w); limit(w).Used = 20 }, ""},
 		"another's door does not keep it from idle machines": {"us,eu", func(w severalPlaces) {
@@ -284,7 +284,7 @@ func TestJobWaitsOnlyInPartitionsWhereLimitsAllowIt(t *testing.T) {
 			w.submit(6, "od").Reason = "Reservation"
 			w.Snap.Allowances.Charges[6] = slurm.Charge{Account: "ml", QOS: "normal"}
 			w.Snap.Jobs[1].Reservation = memo.DoorReservation("alpha", "6", noon)
-			w.reserve(w.Snap.Jobs[1].Reservation, 5*time.Minute, "alpha-od-[0-1]")
+			w.reserve(w.Snap.Jobs[1].Reservation, 15*time.Minute, "alpha-od-[0-1]")
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -333,8 +333,8 @@ func TestSharedRequestOfFirstAndSecondPlacesIsKeptForYieldAfter(t *testing.T) {
 			j.ArrayID, j.ArrayTask, j.NodeCount, j.Reservation, j.Reason = 11, fmt.Sprint(i), 1, memo.DoorReservation("alpha", fmt.Sprint("11_", i), at), "Reservation"
 		}
 		first, second := w.Snap.Jobs[0].Reservation, w.Snap.Jobs[1].Reservation
-		w.reserve(first, 5*time.Minute, "alpha-us-0")
-		w.reserve(second, 5*time.Minute, "alpha-eu-0")
+		w.reserve(first, 15*time.Minute, "alpha-us-0")
+		w.reserve(second, 15*time.Minute, "alpha-eu-0")
 		w.reserve(memo.FurtherDoor(second, 1), 5*time.Minute, "alpha-us-1")
 		w.Group("alpha-us-arr-11", mig.Stamp{NodeSet: "us", Array: 11}, mig.Request{
 			Name: "a1", State: mig.Accepted, Count: 2, Instances: scenetest.Names("alpha-us-[0-1]"), Duration: time.Hour, Created: noon.Add(-test.ago),

@@ -97,7 +97,7 @@ func (w *world) partitionOf(node string) string {
 func (w *world) waitPending(jobs []slurm.Job) {
 	for _, j := range jobs {
 		door := memo.DoorReservation(cluster, j.Address(), j.Start)
-		w.Reservations = append(w.Reservations, slurm.Reservation{Name: door, Start: noon.Add(4 * time.Minute), End: noon.Add(365 * 24 * time.Hour), Nodes: j.Nodes})
+		w.Reservations = append(w.Reservations, slurm.Reservation{Name: door, Start: noon.Add(14 * time.Minute), End: noon.Add(365 * 24 * time.Hour), Nodes: j.Nodes})
 		for _, name := range j.Nodes {
 			n := w.nodes[name]
 			n.State = slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")

@@ -20,9 +20,10 @@ import (
 )
 
 // passes makes passes ten seconds apart, in which nothing else happens. It returns the rules that the
-// plans break, and the doors and requests of an earlier pass that a later one ends.
+// plans break, the doors and requests of an earlier pass that a later one ends, and the jobs that leave
+// a door twice.
 func passes(w *scenetest.World, count int) (wrong []string) {
-	made := map[string]bool{}
+	made, left := map[string]bool{}, map[string]bool{}
 	for range count {
 		p := plan.Compute(w.Scene())
 		wrong = append(wrong, broken(sightOf(w.Config, w.Snap), p)...)
@@ -35,6 +36,11 @@ func passes(w *scenetest.World, count int) (wrong []string) {
 			switch a := a.(type) {
 			case action.CreateReservation:
 				made[a.Name] = true
+			case action.UseReservation:
+				if a.Leave && left[a.Address] {
+					wrong = append(wrong, fmt.Sprintf("job %s leaves its reservation again: %s", a.Address, a.Why))
+				}
+				left[a.Address] = left[a.Address] || a.Leave
 			case action.CreateRequest:
 				made[a.Group.String()+"/"+a.Spec.Name] = true
 			}

@@ -91,7 +91,7 @@ func (w *world) drawLoss(t *rapid.T) {
 	case "door":
 		made := noon.Add(-pick(t, "since", 5*time.Second, 9*time.Minute, 11*time.Minute))
 		r := slurm.Reservation{
-			Name: memo.DoorReservation(cluster, "90", made), Start: noon.Add(4 * time.Minute), End: noon.Add(365 * 24 * time.Hour),
+			Name: memo.DoorReservation(cluster, "90", made), Start: noon.Add(14 * time.Minute), End: noon.Add(365 * 24 * time.Hour),
 			Nodes: slices.Concat(whole[lost:], others[:min(lost, len(others))]),
 		}
 		w.Reservations = append(w.Reservations, r)

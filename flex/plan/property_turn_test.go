@@ -63,9 +63,16 @@ func (s *sight) job(id uint32) slurm.Job {
 // important than the wait's job. A request of a second place yields at once.
 func (s *sight) yieldsTo(h holder, w demand.Wait) bool {
 	held := s.cfg.Options.YieldAfter
+	list := strings.Split(s.job(h.Job).Partition, ",")
+	placeOf := func(node string) int {
+		return slices.IndexFunc(list, func(name string) bool {
+			p, known := s.cfg.Partition(name)
+			return known && slices.Contains(p.NodeSets, s.cfg.FlexSetOf(node).Name)
+		})
+	}
 	if slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
-		further := memo.FurtherDoor(memo.DoorReservation(cluster, strconv.FormatUint(uint64(h.Job), 10), memo.ParseHold(cluster, r.Name).At), 1)
-		return r.Name == further && slices.Contains(r.Nodes, h.request.Instances[0])
+		hold := memo.ParseHold(cluster, r.Name)
+		return hold.Kind == memo.DoorHold && hold.Address == strconv.FormatUint(uint64(h.Job), 10) && placeOf(r.Nodes[0]) < placeOf(h.request.Instances[0])
 	}) {
 		return h.Region == w.Region
 	}

@@ -53,7 +53,7 @@ func oneAway() waitingPending {
 	}
 	w.door().Nodes = scenetest.Names("alpha-a3-0")
 	w.Snap.Jobs[1].Reservation, w.Snap.Jobs[1].Reason = memo.DoorReservation("alpha", "8", noon.Add(-time.Minute)), "Reservation"
-	w.reserve(w.Snap.Jobs[1].Reservation, 4*time.Minute+30*time.Second, "alpha-a3-1", "PURGE_COMP=00:05:00")
+	w.reserve(w.Snap.Jobs[1].Reservation, 14*time.Minute+30*time.Second, "alpha-a3-1", "PURGE_COMP=00:05:00")
 	of := mig.Sharers(0, "ann")
 	of.NodeSet = "a3"
 	w.Group(memo.SharedGroup("alpha", "a3", of.Array, of.User, 0), of, mig.Request{

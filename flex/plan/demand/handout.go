@@ -64,8 +64,8 @@ func handOut(s *scene.Scene) Handout {
 	return h
 }
 
-// leftMachines returns the machines of covered nodesets that no job has and that Slurm keeps from
-// all jobs.
+// leftMachines returns the machines of covered nodesets that were created for jobs and that no job
+// has, except those that keep_idle keeps for any job.
 func leftMachines(s *scene.Scene, sets map[*config.NodeSet]bool) (left []*scene.Node) {
 	ends := map[*scene.Node]bool{}
 	for _, d := range s.Doors() {
@@ -76,7 +76,8 @@ func leftMachines(s *scene.Scene, sets map[*config.NodeSet]bool) (left []*scene.
 		}
 	}
 	for _, m := range s.Nodes() {
-		if sets[m.Set] && (ends[m] && isSound(s, m) || m.Cover && (isUnclaimed(s, m) || m.Door == nil && m.Power == scene.On && !m.Taken() && isSound(s, m))) {
+		isFree := ends[m] || m.Door == nil && m.Power == scene.On && !m.Taken() && (m.Cover || m.Set.Flex.KeepIdle == 0)
+		if sets[m.Set] && (isFree && isSound(s, m) && m.Machines[0].Origin().ForJobs() || m.Cover && isUnclaimed(s, m)) {
 			left = append(left, m)
 		}
 	}
@@ -102,7 +103,7 @@ const offerFor = 2 * time.Minute
 func (h *Handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, left []*scene.Node) {
 	idle := map[*config.NodeSet][]*scene.Node{}
 	for _, m := range s.Nodes() {
-		if isWarm(m) {
+		if isWarm(m) && !slices.Contains(left, m) {
 			idle[m.Set] = append(idle[m.Set], m)
 		}
 	}

@@ -266,7 +266,7 @@ func (h *Handout) keepFor(s *scene.Scene, sets map[*config.NodeSet]bool, j *slur
 	for _, set := range PlacesOf(s, sets, j) {
 		fit, all := 0, 0
 		for _, m := range s.Nodes() {
-			if m.Set != set || m.Set.IsStatic(m.Index) || !j.SurelyFits(*m.Node) || IsForeign(s, m) || m.State.Base == slurm.Down || m.State.Has(slurm.Drain) {
+			if m.Set != set || m.Set.IsStatic(m.Index) || !j.SurelyFits(*m.Node) || IsForeign(s, m) || m.IsWithdrawn() {
 				continue
 			}
 			all++

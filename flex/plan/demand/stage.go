@@ -58,15 +58,15 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 	case misfit(d.Job, d.Nodes) != "":
 		return DoorEnded, misfit(d.Job, d.Nodes)
 	}
-	up := 0
+	up, queued := 0, isQueued(s, d)
 	for _, name := range d.Nodes {
 		m := s.Node(name)
 		switch {
 		case m == nil || m.Doubted || m.Power == scene.Unclear:
 			return DoorUnsure, ""
-		case m.Door != d || len(m.Holders) > 1 || m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) || m.State.Has(slurm.PoweringDown):
+		case m.Door != d || len(m.Holders) > 1 || m.State.Has(slurm.PoweringDown) || m.IsWithdrawn() && !queued:
 			return DoorBroken, "node " + name + " can be used no more"
-		case !opened && isForOthers(s, m, d.Job):
+		case !opened && !queued && isForOthers(s, m, d.Job):
 			return DoorBroken, "node " + name + " is reserved for others before its job would end"
 		case m.Power == scene.On && !m.State.Has(slurm.NotResponding):
 			up++
@@ -86,6 +86,24 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 	default:
 		return DoorReady, ""
 	}
+}
+
+// isQueued reports whether requests for all nodes of the door wait for capacity. Its job then keeps its
+// place in Google's queue although a node is withdrawn or reserved for others: this may be over before
+// the machines exist.
+func isQueued(s *scene.Scene, d *scene.Door) bool {
+	return !AnyPresent(s, d.Nodes) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return len(s.RequestsOf(name)) == 0 })
+}
+
+// Withdrawn returns the nodes of the door that an admin has withdrawn while its job waits for them at
+// Google.
+func Withdrawn(s *scene.Scene, d *scene.Door) (names []string) {
+	for _, m := range membersNamed(s, d.Nodes) {
+		if m.IsWithdrawn() && isQueued(s, d) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // areOthersUp reports whether the other components of a heterogeneous job that wait in covered

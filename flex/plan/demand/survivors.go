@@ -57,8 +57,8 @@ func (w *Wanted) AreCovered(job *slurm.Job) bool {
 // can close it.
 func survives(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 	_, known := s.FreeUntil(m)
-	return known && m.Set.Flex.Salvage && !m.Set.IsStatic(m.Index) && m.Power == scene.On && m.State.Base != slurm.Down && !m.Doubted && !s.IsUnread(m) && !IsForeign(s, m) &&
-		m.State.Flags&(slurm.PowerDown|slurm.Drain|slurm.Fail) == 0 && !m.Machines[0].Stopped() &&
+	return known && m.Set.Flex.Salvage && !m.Set.IsStatic(m.Index) && m.Power == scene.On && !m.IsWithdrawn() && !m.Doubted && !s.IsUnread(m) && !IsForeign(s, m) &&
+		!m.State.Has(slurm.PowerDown) && !m.Machines[0].Stopped() &&
 		!slices.ContainsFunc(m.Holders, func(other *slurm.Job) bool { return other.ID != j.ID })
 }
 
@@ -71,7 +71,7 @@ func hasLost(s *scene.Scene, j *slurm.Job) (lost bool) {
 			return false
 		}
 		switch cause, _ := s.LossOf(m); {
-		case cause == "" || m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail):
+		case cause == "" || m.IsWithdrawn():
 		case cause == scene.LeaseEnded || !s.IsLost(m):
 			return false
 		default:

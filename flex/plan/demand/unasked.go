@@ -59,6 +59,8 @@ func unasked(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, h
 		switch {
 		case !slices.ContainsFunc(places, func(set *config.NodeSet) bool { return !isClosed(s, j, set) }):
 			wait.Obstacle = closedPartition
+		case needsTaken(s, h, j) != "":
+			wait.Obstacle = needsTaken(s, h, j)
 		case most < j.NodeCount:
 			wait.NodeSet, wait.Region = free.Name, free.Region
 			wait.Obstacle = fmt.Sprintf("it needs %s, and %d of nodeset %s are free", action.Amount(j.NodeCount, "node"), most, free.Name)
@@ -71,4 +73,14 @@ func unasked(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, h
 		all = append(all, wait)
 	}
 	return all
+}
+
+// needsTaken returns which of the nodes that the job asks for by name cannot be had; empty if all can.
+func needsTaken(s *scene.Scene, h *Handout, j *slurm.Job) string {
+	needs, _ := slurm.Expand(j.Needs)
+	taken := slices.DeleteFunc(needs, func(name string) bool { m := s.Node(name); return m == nil || h.isOpen(s, m) })
+	if len(taken) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it asks for %s, which other jobs have or which is out of service", slurm.Fold(taken))
 }

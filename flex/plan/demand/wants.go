@@ -148,11 +148,10 @@ func isAwaited(s *scene.Scene, m *scene.Node) bool {
 	return isVacant(s, m) && len(m.Machines) == 0 && len(requests) == 1 && requests[0].Group.Stamp.Shared()
 }
 
-// isUnclaimed reports whether the vacant node has a new machine that was requested together with
-// others, and whose job no longer waited. A machine whose node Slurm has powered down would not
-// register again.
+// isUnclaimed reports whether the vacant node has a new machine whose job no longer waited. A machine
+// whose node Slurm has powered down would not register again.
 func isUnclaimed(s *scene.Scene, m *scene.Node) bool {
-	return isVacant(s, m) && isSound(s, m) && m.Machines[0].Origin().Shared() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
+	return isVacant(s, m) && isSound(s, m) && m.Machines[0].Origin().ForJobs() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
 		!s.IsOld(m.Machines[0].Created, scene.OrphanedAfter)
 }
 
@@ -264,8 +263,8 @@ func addresses(j *slurm.Job, most int, has map[string]bool) (list []string) {
 // The times of doors.
 const (
 	// DoorAhead is how far ahead a door starts. If no daemon moves the door by then, Slurm
-	// allocates its nodes to the job.
-	DoorAhead = 5 * time.Minute
+	// allocates its nodes to the job. slurmctld may be away for ten minutes before a door starts.
+	DoorAhead = 15 * time.Minute
 
 	// lateAfter is how long a job with all its machines may take to start after its door has
 	// opened. Slurm's backfill starts jobs with a range of node counts, and may take its whole

@@ -19,7 +19,7 @@ import (
 // Problems returns the problems with what the pass saw, and with what it could not read.
 func Problems(w *demand.Wanted) []scene.Problem {
 	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
-		lateBoots(w.Scene), starving(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
+		lateBoots(w.Scene), starving(w.Scene, w.Handed.Held), withdrawn(w.Scene), abandonedCovers(w.Scene))
 }
 
 // MachineProblems returns the problems with existing machines and nodes.
@@ -223,6 +223,16 @@ func starving(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
 		if w.Starves(s.Seen.Now) {
 			ps = append(ps, scene.NewProblem("job-starves", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters",
 				s.Job(w.Job).Name(), w.NodeSet, scene.Roughly(s.Seen.Now.Sub(w.Since)), w.Obstacle))
+		}
+	}
+	return ps
+}
+
+// withdrawn reports the nodes that an admin has withdrawn while jobs wait for them at Google.
+func withdrawn(s *scene.Scene) (ps []scene.Problem) {
+	for _, d := range s.Doors() {
+		if names := slurm.Fold(demand.Withdrawn(s, d)); names != "" {
+			ps = append(ps, scene.NewProblem("node-withdrawn", d.Address, "job %s waits at Google for machines of %s, which cannot be used now: it keeps its place until they exist, so resume them before (scontrol update nodename=%[2]s state=resume)", d.Address, names))
 		}
 	}
 	return ps

@@ -75,6 +75,12 @@ func (m *Node) Idle() bool {
 		!m.State.Has(slurm.Maintenance)
 }
 
+// IsWithdrawn reports whether Slurm starts no job on the node until an admin resumes it: it is DOWN,
+// drained or failing.
+func (m *Node) IsWithdrawn() bool {
+	return m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail)
+}
+
 // Taken reports whether a job holds the node, or an unreadable job may hold it.
 func (m *Node) Taken() bool { return len(m.Holders) > 0 || m.Doubted }
 

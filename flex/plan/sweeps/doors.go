@@ -83,7 +83,7 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			if demand.StartsLater(w.Scene, d.Job, 0) {
 				s.Expect = append(s.Expect, "Slurm to let job "+d.Address+" start")
 			}
-			if start := pushed(w.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.Scene) {
+			if start := pushed(w.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery {
 				opens(start, "its machines are still to come")
 			}
 		}
@@ -165,11 +165,9 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	return start
 }
 
-// pushEvery returns how long a door keeps its start before it is moved again: half of doorAhead, or
-// less if the next two passes would be too late.
-func pushEvery(s *scene.Scene) time.Duration {
-	return max(time.Minute, min(demand.DoorAhead/2, demand.DoorAhead-2*s.Config.Options.Interval))
-}
+// pushEvery is how long a door keeps its start before it is moved again. A move takes slurmctld 5 to
+// 8 ms.
+const pushEvery = 150 * time.Second
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
 func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {

@@ -22,7 +22,7 @@ import (
 func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	lost := map[string]bool{}
 	for _, m := range w.Scene.Nodes() {
-		if m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+		if m.IsWithdrawn() {
 			continue
 		}
 		cause, _ := w.Scene.LossOf(m)

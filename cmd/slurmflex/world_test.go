@@ -90,7 +90,7 @@ func newWorld(t *testing.T) *world {
 	w.answer(t, "squeue", `case "$*" in
 *" -O JobID:"*) mark=${6#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|CONFIGURING|1|1|N/A|0:00|<${mark%%'|'*}>" ;;
 *" -j 812 "*) echo "812|812" ;;
-*) mark=${4#*'%v|'}; sed "s/MARK/${mark%%'<%b'*}/g" DIR/jobs ;;
+*) mark=${4#*'%v|'}; sed "s/MARK/${mark%%'<%f'*}/g" DIR/jobs ;;
 esac`)
 	w.nodes(t, "IDLE+CLOUD+POWERED_DOWN", 0, 7)
 	w.jobs(t)

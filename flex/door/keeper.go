@@ -1,6 +1,6 @@
 // Package door watches pending jobs between the daemon's passes. It opens a job's door within a
 // second after the job's last machine has registered, and requests a pass when Slurm has planned a
-// job anew, or when a job has left machines that others may use.
+// job for the first time, or when a job has left machines that others may use.
 package door
 
 import (

@@ -135,7 +135,7 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 		if !known {
 			must.Do(fmt.Errorf("squeue %s: not known", strings.Join(args, " ")))
 		}
-		mark, _, _ := strings.Cut(behind, "<%b")
+		mark, _, _ := strings.Cut(behind, "<%f")
 		jobs := must.Get(s.model.Jobs(ctx))
 		if slices.Contains(args, "PENDING") {
 			jobs = slices.DeleteFunc(jobs, func(j slurm.Job) bool { return j.State != slurm.JobPending })

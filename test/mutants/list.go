@@ -118,8 +118,8 @@ var mutants = []mutant{
 		"\tmaps.Copy(t.shared.lack, t.w.Handed.Later)\n", "\tmaps.Copy(t.shared.lack, map[demand.UserIn]int{})\n", planner,
 	},
 	{
-		"the machine of a cancelled job is given to no other", "flex/plan/demand/machines.go",
-		"if k.job.NodeCount != 1 {", "if k.job.NodeCount > 0 {", planner,
+		"the machine of a cancelled job is given to no other", "flex/plan/demand/handout.go",
+		`m.Cover && isUnclaimed(s, m)`, `false`, planner,
 	},
 	{
 		"a request with too short a lease is adopted", "flex/plan/demand/requests.go",
@@ -480,19 +480,11 @@ var mutants = []mutant{
 	},
 	{
 		"a job waits in a partition that takes others only", "flex/plan/demand/partitions.go",
-		`case s.Seen.Partitions[i].Restricts != "":`, "case false:", planner,
+		` && p.Restricts == ""`, ``, planner,
 	},
 	{
-		"dearer machines are requested at once", "flex/plan/demand/places.go",
-		"isDear := cheaper && set.Flex", "isDear := false && cheaper && set.Flex", planner,
-	},
-	{
-		"a second place keeps the names of another job's first", "flex/plan/demand/machines.go",
-		"\t\tif !first {\n", "\t\tif true {\n", planner,
-	},
-	{
-		"a second place ends for a job that may not have its nodes", "flex/plan/demand/aside.go",
-		"a.doors = over(of.second, a.names)", "a.doors = nil", planner,
+		"dearer machines are requested at once", "flex/plan/demand/plans.go",
+		`&& waited < s.Config.Options.DearerAfter`, `&& waited < 0`, planner,
 	},
 	{
 		"machines are requested behind a door that ends", "flex/plan/demand/claims.go",
@@ -520,19 +512,19 @@ var mutants = []mutant{
 	},
 	{
 		"a cover from before slurmctld's start is kept", "flex/plan/sweeps/doors.go",
-		", !covers[keep].At.After(w.Scene.Seen.SlurmctldSince):", ":", planner,
+		`|| !all[keep].At.After(w.Scene.Seen.SlurmctldSince)`, ``, planner,
 	},
 	{
 		"a node that powers down is open to jobs", "flex/plan/sweeps/doors.go",
-		"if m.Power != scene.On || m.Door != nil", "if m.Power == scene.Off && !m.State.Has(slurm.PoweringDown) || m.Power == scene.Rising || m.Door != nil", planner,
+		"\t}\n\treturn memo.BusyCover\n", "\t}\n\treturn \"\"\n", planner,
 	},
 	{
 		"a door opens before its last machine is up", "flex/plan/demand/stage.go",
-		"\tcase up < len(d.Nodes), StartsLater(s, d.Job, 0):", "\tcase up == 0, StartsLater(s, d.Job, 0):", planner,
+		`case up < len(d.Nodes), StartsLater(s, d.Job, 0)`, `case up < 1, StartsLater(s, d.Job, 0)`, planner,
 	},
 	{
 		"a door opens although its machines are still to come", "flex/plan/sweeps/doors.go",
-		"start.Before(d.Start) || start.Sub(d.Start) >= pushEvery(w.Scene)", "start.Before(d.Start)", planner,
+		"start.Before(d.Start) || start.Sub(d.Start) >= pushEvery", "start.Before(d.Start)", planner,
 	},
 	{
 		"a door names its job only after its machines are ready", "flex/plan/sweeps/doors.go",
@@ -629,12 +621,12 @@ var mutants = []mutant{
 		"case w.Scene.IsOutsider(*in.Instance):", "case false:", planner,
 	},
 	{
-		"a job is requested for again where it did not start", "flex/plan/demand/places.go",
-		"return wasLate(s, k.job, set) || isClosed(s, k.job, set)", "return isClosed(s, k.job, set)", planner,
+		"a job that did not start gets the next door at once", "flex/plan/demand/plans.go",
+		`case !mayHaveDoor(s, j) || isLate(s, j):`, `case !mayHaveDoor(s, j):`, planner,
 	},
 	{
-		"limits count in a job's first place only", "flex/plan/demand/machines.go",
-		" || !first && h.limits.obstacleElsewhere(k.job, k.has[0], set) != \"\"", "", planner,
+		"limits count in a job's first place only", "flex/plan/demand/further.go",
+		` || h.limits.obstacleElsewhere(j, doors[0], set) != ""`, ``, planner,
 	},
 	{
 		"a waiting door in a closed partition stays", "flex/plan/demand/stage.go",
@@ -645,16 +637,8 @@ var mutants = []mutant{
 		"if demand.MayHaveSurvivors(s, d) {", "if len(demand.Survivors(s, d)) > 0 {", planner,
 	},
 	{
-		"free nodes are not set aside for a job that needs more", "flex/plan/demand/machines.go",
-		"h.setAside(s, stocks, k)", "_ = k", planner,
-	},
-	{
-		"nodes set aside for a less important job stay out of reach", "flex/plan/demand/aside.go",
-		"h.rank[j] < h.rank[a.job] || ", "", planner,
-	},
-	{
-		"free nodes are set aside for a job that needs a static node", "flex/plan/demand/aside.go",
-		" || m.Set.IsStatic(m.Index) || s.IsUnread(m)", " || s.IsUnread(m)", planner,
+		"free nodes are not kept for a job that needs more", "flex/plan/demand/plans.go",
+		"\t\t\th.short[set] = j\n", ``, planner,
 	},
 	{
 		"an array with an unread throttle counts as unlimited", "flex/observe/throttles.go",
@@ -691,5 +675,17 @@ var mutants = []mutant{
 	{
 		"a request whose reason has gone is sent", "flex/apply/hands.go",
 		"return h.needs != nil && ", "return false && ", passes,
+	},
+	{
+		"a plan for a later time gets machines", "flex/plan/demand/plans.go",
+		`if isLater(s, j) && !j.IsTasks() || len(p.names) == 0 {`, `if len(p.names) == 0 {`, planner,
+	},
+	{
+		"a further place is asked for where the job may not fit", "flex/plan/demand/plans.go",
+		`j.SurelyFits(*m.Node) && isPlannable`, `isPlannable`, planner,
+	},
+	{
+		"a GPU of another type fits a job", "slurm/fit.go",
+		`(kind == "" || k == kind)`, `true`, scheduler,
 	},
 }

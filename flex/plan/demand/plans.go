@@ -11,7 +11,7 @@ import (
 )
 
 // planLag is how much later than the end of the cover over cold nodes a plan for these nodes may
-// start: backfill rounds it up to bf_resolution, of 60 to 600 s.
+// start: it is a multiple of bf_resolution, of 60 to 600 s.
 const planLag = 15 * time.Minute
 
 // Horizon returns the moment until which cold nodes are closed, and for which backfill therefore

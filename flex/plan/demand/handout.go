@@ -41,7 +41,7 @@ func handOut(s *scene.Scene) Handout {
 		Crowded: map[uint32]time.Time{}, free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{},
 	}
 	sets, jobs := Covered(s), ByImportance(s)
-	if len(s.Covers(memo.ColdCover))+len(s.Covers(memo.BusyCover)) == 0 {
+	if len(s.Covers(memo.ColdCover))+len(s.Covers(memo.BusyCover))+len(s.Covers(memo.WarmCover)) == 0 {
 		return h // the first pass makes them
 	}
 	h.limits, h.Held = limitsOf(s), lateWaits(s)

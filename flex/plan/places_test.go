@@ -343,3 +343,20 @@ func TestSharedRequestOfFirstAndSecondPlacesIsKeptForYieldAfter(t *testing.T) {
 		assert.Equal(t, test.yields, slices.ContainsFunc(p.Actions, func(a action.Action) bool { _, is := a.(action.CancelRequest); return is }), "%s: %v", test.ago, p.Actions)
 	}
 }
+
+// The first partition of the job's list had no free nodes two hours ago.
+func TestYoungestRequestOfAJobYieldsItsPlace(t *testing.T) {
+	w := severalPlacesOf(4, ", max_active_requests: 2")
+	for set, ago := range map[string]time.Duration{"us": time.Minute, "eu": 2 * time.Hour} {
+		w.Snap.Jobs[0].Reservation = memo.DoorReservation("alpha", "7", noon.Add(-ago))
+		w.reserve(w.Snap.Jobs[0].Reservation, 5*time.Minute, "alpha-"+set+"-[0-1]")
+		w.Group("alpha-"+set+"-job-7", mig.Stamp{NodeSet: set, Job: 7}, mig.Request{
+			Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-" + set + "-[0-1]"), Duration: time.Hour, Created: noon.Add(-ago),
+		})
+	}
+	w.submit(6, "us").Reason = "Reservation"
+	w.Snap.Jobs[0].Reason = "Reservation"
+	w.Snap.Jobs[1].Reservation = memo.DoorReservation("alpha", "6", noon.Add(-time.Minute))
+	w.reserve(w.Snap.Jobs[1].Reservation, 5*time.Minute, "alpha-us-[2-3]")
+	assert.Equal(t, map[string]string{"us-central1/alpha-us-job-7/a1": "a more important request waits for its place"}, endedIn(plan.Compute(w.Scene())))
+}

@@ -3,7 +3,6 @@ package plan_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -63,22 +62,24 @@ func (s *sight) job(id uint32) slurm.Job {
 // important than the wait's job. A request of a second place yields at once.
 func (s *sight) yieldsTo(h holder, w demand.Wait) bool {
 	held := s.cfg.Options.YieldAfter
-	list := strings.Split(s.job(h.Job).Partition, ",")
-	placeOf := func(node string) int {
-		return slices.IndexFunc(list, func(name string) bool {
-			p, known := s.cfg.Partition(name)
-			return known && slices.Contains(p.NodeSets, s.cfg.FlexSetOf(node).Name)
-		})
-	}
-	if slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
-		hold := memo.ParseHold(cluster, r.Name)
-		return hold.Kind == memo.DoorHold && hold.Address == strconv.FormatUint(uint64(h.Job), 10) && placeOf(r.Nodes[0]) < placeOf(h.request.Instances[0])
-	}) {
+	if s.isFurther(h) {
 		return h.Region == w.Region
 	}
 	return held > 0 && s.snap.Now.Sub(h.request.Created) >= held && h.Region == w.Region && h.Job != 0 && h.request.State == mig.Accepted &&
 		!slices.ContainsFunc(h.request.Instances, func(name string) bool { return len(s.instances[name]) > 0 }) &&
 		(w.Job == 0 || !slices.ContainsFunc(h.jobs, func(j slurm.Job) bool { return j.Priority >= s.job(w.Job).Priority }))
+}
+
+// isFurther reports whether the request is behind another door than the first one of its job.
+func (s *sight) isFurther(h holder) bool {
+	var doors []slurm.Reservation
+	for _, r := range s.snap.Reservations {
+		if hold := memo.ParseHold(cluster, r.Name); hold.Kind == memo.DoorHold && hold.Address == s.job(h.Job).Address() {
+			doors = append(doors, r)
+		}
+	}
+	slices.SortFunc(doors, func(a, b slurm.Reservation) int { return strings.Compare(a.Name, b.Name) })
+	return len(doors) > 1 && !slices.Contains(doors[0].Nodes, h.request.Instances[0])
 }
 
 // waitsForTurn reports whether a wait is for a place, and whether it is for one of its user's

@@ -108,12 +108,18 @@ func ByRank(a, b *Claim) int {
 // HasRivals reports whether the claim's job also waits at other doors.
 func (c *Claim) HasRivals() bool { return c.Door != nil && len(c.Door.Rivals) > 0 }
 
-// Place returns how many of the job's other doors come before the claim's in its partition list.
-func (c *Claim) Place() int {
+// Place returns how many of the job's other doors were made before the claim's, or together with it but
+// for an earlier partition of the job's list. A request that has waited for longer is nearer to its grant.
+func (c *Claim) Place() (place int) {
 	if c.Door == nil {
 		return 0
 	}
-	return c.Door.Place
+	for _, r := range c.Door.Rivals {
+		if cmp.Or(r.At.Compare(c.Door.At), cmp.Compare(r.Place, c.Door.Place)) < 0 {
+			place++
+		}
+	}
+	return place
 }
 
 // rank identifies a job's nodes of one nodeset, to count them.

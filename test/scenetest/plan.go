@@ -12,8 +12,8 @@ import (
 )
 
 // PlanJobs plans the pending jobs of a snapshot that have no plan as Slurm's backfill does for the
-// end of the cover over cold nodes: the most important job first, each on the lowest free nodes of
-// the first of its partitions that has enough.
+// end of the cover over cold nodes: the most important job first, each on the first free nodes of
+// the first of its partitions that has enough that fit.
 func PlanJobs(cluster string, snap *scene.Snapshot) {
 	free := map[string]bool{}
 	var at time.Time
@@ -80,6 +80,12 @@ func PlanJobs(cluster string, snap *scene.Snapshot) {
 	}
 }
 
+// Fits reports whether the node has one of the features that a job lists as alternatives, and is not excluded.
+func Fits(j slurm.Job, n slurm.Node) bool {
+	isAny := func(feature string) bool { return feature == "" || slices.Contains(n.Features, feature) }
+	return slices.ContainsFunc(strings.Split(j.Features, "|"), isAny) && !slices.Contains(must.Get(slurm.Expand(j.Excludes)), n.Name)
+}
+
 // pick returns nodes of the partition for a job, and takes them out of the free ones; nil if there
 // are too few.
 func pick(snap *scene.Snapshot, free map[string]bool, j *slurm.Job, partition string) []string {
@@ -87,9 +93,12 @@ func pick(snap *scene.Snapshot, free map[string]bool, j *slurm.Job, partition st
 	if i < 0 || len(free) == 0 {
 		return nil
 	}
-	needs, excluded := must.Get(slurm.Expand(j.Needs)), must.Get(slurm.Expand(j.Excludes))
+	needs := must.Get(slurm.Expand(j.Needs))
 	if slices.ContainsFunc(needs, func(name string) bool { return !slices.Contains(snap.Partitions[i].Nodes, name) }) {
 		return nil
+	}
+	isFit := func(name string) bool {
+		return slices.ContainsFunc(snap.Nodes, func(n slurm.Node) bool { return n.Name == name && Fits(*j, n) })
 	}
 	var chosen []string
 	for _, names := range [][]string{needs, snap.Partitions[i].Nodes} {
@@ -97,7 +106,7 @@ func pick(snap *scene.Snapshot, free map[string]bool, j *slurm.Job, partition st
 			if len(chosen) == j.NodeCount {
 				break
 			}
-			if free[name] && !slices.Contains(chosen, name) && !slices.Contains(excluded, name) {
+			if free[name] && !slices.Contains(chosen, name) && isFit(name) {
 				chosen = append(chosen, name)
 			}
 		}

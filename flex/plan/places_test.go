@@ -186,7 +186,12 @@ func TestPendingJobUsesItsMostAdvancedDoor(t *testing.T) {
 			w.made("eu", "IDLE+CLOUD+RESERVED")
 			w.Snap.Jobs[0].Reservation = eu
 			w.Snap.Reservations[2].Start = noon.Add(-time.Second)
-		}, "delete reservation US"},
+		}, ""},
+		"machines of both are up": {func(w severalPlaces, eu string) {
+			w.made("us", "IDLE+CLOUD+RESERVED")
+			w.made("eu", "IDLE+CLOUD+RESERVED")
+			w.Snap.Jobs[0].Reservation = eu
+		}, "change reservation EU from 2026-11-21T12:00:00Z"},
 		"its owner removes the second place": {func(w severalPlaces, _ string) { w.Snap.Jobs[0].Partition = "us" }, "delete reservation EU"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +216,7 @@ func TestDoorEndsIfItsPartitionStartsNoJobs(t *testing.T) {
 		"not if it has opened": {func(w severalPlaces) {
 			w.made("us", "IDLE+CLOUD+RESERVED")
 			w.Snap.Reservations[1].Start = noon.Add(-time.Second)
-		}, "delete reservation EU"},
+		}, ""},
 		"not if it starts jobs but accepts no new ones": {func(w severalPlaces) { w.Snap.Partitions[0].Begins = true }, ""},
 		"not if the partition could not be read":        {func(w severalPlaces) { w.Snap.Partitions = w.Snap.Partitions[1:] }, ""},
 		"not if a node could not be read":               {func(w severalPlaces) { w.Snap.Nodes[0].State = slurm.ParseState("IDLE+CLOUD+MYSTERY") }, ""},

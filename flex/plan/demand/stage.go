@@ -39,8 +39,8 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "slurmctld does not let its job use it"
 	case d.Job.IsTasks():
 		return DoorSingle, ""
-	case d.Lost(s.Seen.Now):
-		return DoorEnded, "its job starts in another place"
+	case d.Lost():
+		return DoorEnded, "its job uses other nodes of the partition"
 	case d.Stray && d.Job.State.Waits():
 		return DoorEnded, "its job may not use these nodes any more"
 	case d.Taker == nil && !d.Job.State.HoldsNodes():

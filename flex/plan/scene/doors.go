@@ -39,10 +39,10 @@ func (d *Door) Named() bool { return d.Job != nil && d.Job.Reservation == d.Name
 // Opened reports whether the door has started.
 func (d *Door) Opened(now time.Time) bool { return !d.Start.After(now) }
 
-// Lost reports whether the job uses another door instead that has opened or covers other nodes of
-// the same partition.
-func (d *Door) Lost(now time.Time) bool {
-	return slices.ContainsFunc(d.Rivals, func(r *Door) bool { return r.Named() && (r.Opened(now) || r.at == d.at) })
+// Lost reports whether the job uses another door over nodes of the same partition instead. It keeps
+// its other places until it runs, because it may not start although its door has opened.
+func (d *Door) Lost() bool {
+	return slices.ContainsFunc(d.Rivals, func(r *Door) bool { return r.Named() && r.at == d.at })
 }
 
 // addDoors assigns each door its job and marks the door's powered-down nodes Rising, as if Slurm
@@ -81,11 +81,11 @@ func (s builder) addDoors() {
 	}
 	s.addRivals()
 	for _, d := range s.doors {
-		if d.Job != nil && d.Job.IsTasks() && !d.Lost(s.Seen.Now) {
+		if d.Job != nil && d.Job.IsTasks() && !d.Lost() {
 			s.addDoor(d)
 			continue
 		}
-		if d.Job == nil || !d.Job.State.Waits() || d.Lost(s.Seen.Now) {
+		if d.Job == nil || !d.Job.State.Waits() || d.Lost() {
 			continue
 		}
 		taker := *d.Job

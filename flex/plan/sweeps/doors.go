@@ -101,11 +101,16 @@ func nodesetOf(s *scene.Scene, d *scene.Door) string {
 	return ""
 }
 
-// isBest reports whether the job should use this one of its doors: the first that has only
-// registered machines, otherwise the first that has all its machines, otherwise the first.
+// isBest reports whether the job should use this one of its doors: one that has only registered
+// machines, otherwise one that has all its machines; of equals the one that it uses once the machines
+// have registered, otherwise the first.
 func isBest(s *scene.Scene, d *scene.Door) bool {
+	ours := progressOf(s, d)
 	return !slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool {
-		ours, theirs := progressOf(s, d), progressOf(s, r)
+		theirs := progressOf(s, r)
+		if theirs == ours && ours == 2 && r.Named() != d.Named() {
+			return r.Named()
+		}
 		return theirs > ours || theirs == ours && r.Place < d.Place
 	})
 }

@@ -71,6 +71,14 @@ ping) cat DIR/controllers ;;
 *) cat DIR/nodes ;;
 esac`
 
+// queue is a squeue that prints the world's jobs. Slurm requeues job 812 if it loses its nodes. The
+// mark stands before the first column that may hold any text.
+const queue = `case "$*" in
+*" -O JobID:"*) mark=${6#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|CONFIGURING|1|1|N/A|0:00|<${mark%%'|'*}>" ;;
+*" -j 812 "*) echo "812|812" ;;
+*) mark=${4%%'<%'*}; sed "s/MARK/${mark##*'|'}/g" DIR/jobs ;;
+esac`
+
 // newWorld returns a world without jobs, where all nodes are powered down.
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -87,11 +95,7 @@ func newWorld(t *testing.T) *world {
 	w.write(t, "config.yaml", configText)
 	w.serve(t, w.cloud)
 	w.answer(t, "scontrol", knowing)
-	w.answer(t, "squeue", `case "$*" in
-*" -O JobID:"*) mark=${6#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|CONFIGURING|1|1|N/A|0:00|<${mark%%'|'*}>" ;;
-*" -j 812 "*) echo "812|812" ;;
-*) mark=${4#*'%v|'}; sed "s/MARK/${mark%%'<%f'*}/g" DIR/jobs ;;
-esac`)
+	w.answer(t, "squeue", queue)
 	w.nodes(t, "IDLE+CLOUD+POWERED_DOWN", 0, 7)
 	w.jobs(t)
 	w.write(t, "controllers", "Slurmctld(primary) at ctl1 is UP\n")
@@ -184,6 +188,12 @@ func (w *world) jobs(t *testing.T, jobs ...string) {
 		all = append(all, j)
 	}
 	w.write(t, "jobs", fakeslurm.PrintJobs(all, "MARK"))
+}
+
+// losing makes Slurm end job 812, instead of requeuing it, if it loses its nodes.
+func (w *world) losing(t *testing.T) {
+	t.Helper()
+	w.answer(t, "squeue", strings.Replace(queue, "|CONFIGURING|1|1|", "|CONFIGURING|0|1|", 1))
 }
 
 const poweringUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN"

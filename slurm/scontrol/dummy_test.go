@@ -105,11 +105,8 @@ func markIn(args []string) string {
 			mark, _, _ := strings.Cut(after, "|")
 			return mark
 		}
-		for before, behind := range map[string]string{"%Y|": "<%n>", "%A|": "<%a>"} {
-			_, after, _ := strings.Cut(arg, before)
-			if mark, _, found := strings.Cut(after, behind); found && mark != "" {
-				return mark
-			}
+		if before, _, found := strings.Cut(arg, "<%"); found {
+			return before[strings.LastIndex(before, "|")+1:]
 		}
 	}
 	return markOfCall

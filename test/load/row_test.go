@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -20,16 +18,6 @@ planner  312   ms     ≤ 300   short
 calls    2.20  calls  ≤ 2.20  ok
 bench: 3 rows, 1 short
 `, out.String())
-}
-
-func TestPageNamesTheNumberOfRows(t *testing.T) {
-	rows := 0
-	for _, trial := range trials() {
-		rows += len(trial.rows)
-	}
-	page, err := os.ReadFile("../../docs/dev/performance.md")
-	require.NoError(t, err)
-	assert.Contains(t, string(page), fmt.Sprintf("`bench: %d rows, N short`", rows))
 }
 
 func TestReadAndWaitCallsDoNotCountAsChanges(t *testing.T) {

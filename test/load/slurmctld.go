@@ -131,11 +131,11 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 	case program == "squeue" && slices.Contains(args, "-O"):
 		return s.records(ctx, args)
 	case program == "squeue":
-		_, behind, known := strings.Cut(last, "%v|")
+		before, _, known := strings.Cut(last, "<%")
 		if !known {
 			must.Do(fmt.Errorf("squeue %s: not known", strings.Join(args, " ")))
 		}
-		mark, _, _ := strings.Cut(behind, "<%f")
+		mark := before[strings.LastIndex(before, "|")+1:]
 		jobs := must.Get(s.model.Jobs(ctx))
 		if slices.Contains(args, "PENDING") {
 			jobs = slices.DeleteFunc(jobs, func(j slurm.Job) bool { return j.State != slurm.JobPending })

@@ -80,11 +80,7 @@ func (h Hands) useReservation(ctx context.Context, a action.UseReservation) erro
 // deleteReservation deletes a reservation. Slurm rejects this while a job uses the reservation.
 func (h Hands) deleteReservation(ctx context.Context, a action.DeleteReservation) error {
 	if a.Late != "" {
-		late := scene.Late{Until: h.Now().Add(lateRest), Reason: a.Late}
-		if a.NodeSet != "" {
-			late.In = []string{a.NodeSet}
-		}
-		h.Memory.Late.Note(a.Job, late)
+		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Reason: a.Late})
 	}
 	var err error
 	switch {

@@ -36,17 +36,12 @@ type releasing struct{ Scheduler }
 
 func (releasing) DeleteReservation(context.Context, string) error { return nil }
 
-func TestLateJobIsRememberedWithEachNodesetWhereItWasLate(t *testing.T) {
+func TestJobThatDidNotStartRestsWithSlurmsReason(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	h := Hands{Slurm: releasing{}, Memory: &memory.Memory{}, Now: func() time.Time { return now }}
-	in := func() []string { return h.Memory.Late.Matter(now)[7].In }
-	for _, set := range []string{"us", "eu", "us"} {
-		require.NoError(t, h.deleteReservation(t.Context(), action.DeleteReservation{Job: 7, Unused: true, Late: "Resources", NodeSet: set}))
-	}
-	assert.Equal(t, []string{"eu", "us"}, in(), "the latest last")
-	h.Slurm = strict{}
-	require.Error(t, h.createReservation(t.Context(), action.CreateReservation{Job: 7, User: "eve"}))
-	assert.Equal(t, []string{"eu", "us"}, in(), "a job without a reservation has no machines that it could be late on")
+	require.NoError(t, h.deleteReservation(t.Context(), action.DeleteReservation{Job: 7, Unused: true, Late: "Resources"}))
+	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Reason: "Resources"}}, h.Memory.Late.Matter(now))
+	assert.Empty(t, h.Memory.Late.Matter(now.Add(lateRest)))
 }
 
 // answer is an error of scontrol with slurmctld's answer.

@@ -54,7 +54,6 @@ func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.missed.complete(snap, cfg)
 	m.Owners.keep(snap)
 	m.Settings.add(snap)
-	m.Late.hold(snap.Jobs, snap.Now)
 	snap.Late = m.Late.Matter(snap.Now)
 }
 

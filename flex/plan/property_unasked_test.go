@@ -48,11 +48,9 @@ func TestEachPendingJobIsServedOrHasAReason(t *testing.T) {
 			}
 			w.jobs[id], jobs = j, append(jobs, j)
 			rest := time.Duration(upTo(t, "late for", 1)) * time.Minute
-			switch pick(t, "late", "no", "no", "here", "elsewhere", "unknown") {
-			case "here":
-				w.Late[id] = scene.Late{Until: noon.Add(rest), Reason: "Resources", In: []string{j.Partition}}
-			case "elsewhere":
-				w.Late[id] = scene.Late{Until: noon.Add(rest), Reason: "Resources", In: []string{"gone"}}
+			switch pick(t, "late", "no", "no", "late", "unknown") {
+			case "late":
+				w.Late[id] = scene.Late{Until: noon.Add(rest), Reason: "Resources"}
 			case "unknown":
 				w.Late[id] = scene.Late{Until: noon.Add(rest), Unknown: true}
 			}

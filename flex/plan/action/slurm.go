@@ -216,9 +216,8 @@ type DeleteReservation struct {
 	Address string // the address of a pending job that must stop using it; empty: none
 	// Slurm's reason why the job did not start although all its machines were there; empty: the job
 	// is not late.
-	Late    string
-	NodeSet string // where the job did not start, if it is late
-	Unused  bool   // the job does not use it
+	Late   string
+	Unused bool // the job does not use it
 	Why
 }
 

@@ -136,8 +136,8 @@ type Memory struct {
 	// nodesets lacked free nodes; see Plan.Crowded in package plan.
 	Crowded map[uint32]time.Time
 
-	// Late holds the pending jobs that did not start although all their machines were up. A job
-	// remains in it for an hour after Until.
+	// Late holds the pending jobs that did not start although all their machines were up, or that
+	// slurmctld refused a reservation.
 	Late map[uint32]Late
 
 	// Refused holds, by group name, why Compute refused to create a group or a request. For a
@@ -174,9 +174,6 @@ type Memory struct {
 type Late struct {
 	Until  time.Time
 	Reason string // why Slurm did not start it, in Slurm's words
-	// The nodesets where the job had all its machines and did not start, the latest last. Only these
-	// are suspect.
-	In []string
 	// Slurmctld makes no reservation for the job's user; the job got no machines.
 	Unknown bool
 	// Slurm's answer, if it has refused the job's reservation several times; the job got no machines.

@@ -59,7 +59,7 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		case stage == demand.DoorEnded || stage == demand.DoorBroken || stage == demand.DoorLate:
 			end := action.DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Why: action.Why(why)}
 			if stage == demand.DoorLate {
-				end.Late, end.NodeSet = cmp.Or(d.Job.Reason, "None"), nodesetOf(w.Scene, d)
+				end.Late = cmp.Or(d.Job.Reason, "None")
 			}
 			s.Actions = append(s.Actions, end)
 		case w.Scene.Config.Options.Waiting != config.Pending && !d.Opened(w.Scene.Seen.Now):
@@ -89,16 +89,6 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		}
 	}
 	return s
-}
-
-// nodesetOf returns the name of the nodeset of a door's first node; empty if that node is not ours.
-func nodesetOf(s *scene.Scene, d *scene.Door) string {
-	if len(d.Nodes) > 0 {
-		if set := s.Config.FlexSetOf(d.Nodes[0]); set != nil {
-			return set.Name
-		}
-	}
-	return ""
 }
 
 // isBest reports whether the job should use this one of its doors: one that has only registered

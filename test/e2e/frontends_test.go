@@ -21,7 +21,7 @@ import (
 
 // frontEnd is a tool that submits jobs for users: its sbatch options, its query about a job, and
 // its conclusion from the answer. In commands, $J is the job's id and $N its name.
-// docs/front-ends.md names the releases from which this data was taken.
+// docs/other-tools.md names the releases from which this data was taken.
 type frontEnd struct {
 	name      string
 	options   string

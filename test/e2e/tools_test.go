@@ -16,7 +16,7 @@ import (
 )
 
 // workflows are tools that submit jobs and wait for them, as Debian 12 has them: the command of
-// docs/front-ends.md, and its input. Each runs one task, which writes the name of its node to the
+// docs/other-tools.md, and its input. Each runs one task, which writes the name of its node to the
 // file node.
 var workflows = map[string]struct {
 	file, text string

@@ -210,6 +210,8 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 			w.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow}}
 		}, nothing, false, nil},
 		"the job wants more nodes": {func(w waitingPending) { w.job().NodeCount = 3 }, gone, false, nil},
+		"the job excludes a node":  {func(w waitingPending) { w.job().Excludes = "alpha-a3-1" }, gone, false, nil},
+		"the job names a node":     {func(w waitingPending) { w.job().Needs = "alpha-a3-2" }, gone, false, nil},
 		"a node of it is down":     {func(w waitingPending) { w.Nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN") }, gone, false, nil},
 		"a node of it is drained":  {func(w waitingPending) { w.Nodes("alpha-a3-1", scenetest.PoweredDown+"+DRAIN") }, gone, false, map[string]string{"its machines are requested": nothing}},
 		"others have reserved a node of it": {func(w waitingPending) {
@@ -771,35 +773,4 @@ func TestMachineOfAForeignReservationIsNotKept(t *testing.T) {
 		w.Snap.Nodes[i].LastBusyTime = noon.Add(-time.Minute)
 	}
 	assert.Equal(t, "set nodes alpha-a3-3 power_down", w.inSlurm())
-}
-
-// newNextToStatic is the cluster with a static node in place of the first covered one. Job 7 waits
-// for nodes and has no door.
-func newNextToStatic(needs int) waitingPending {
-	w := waitingPendingIn("node_count_static: 1, node_count_dynamic_max: 3")
-	w.Snap.Reservations = nil
-	w.reserve(coverName, -10*time.Minute, "alpha-a3-[1-3]", "PURGE_COMP=00:16:00")
-	w.Nodes("alpha-a3-0", "IDLE+CLOUD")
-	w.Group("alpha-a3-node-0", mig.Stamp{NodeSet: "a3", Node: "alpha-a3-0"})
-	w.Machines("alpha-a3-0", "alpha-a3-node-0")
-	w.waitsFor(needs)
-	return w
-}
-
-// waitsFor lets job 7 wait for nodes without a door.
-func (w waitingPending) waitsFor(nodes int) {
-	j := w.job()
-	j.NodeCount, j.Reason, j.Reservation = nodes, "ReqNodeNotAvail, May be reserved for other job", ""
-}
-
-// machines adds machines of a job to nodes, with leases of four hours that started that long ago.
-func (w waitingPending) machines(nodes string, job uint32, ago time.Duration) {
-	group := fmt.Sprintf("alpha-a3-job-%d", job)
-	w.Group(group, mig.Stamp{NodeSet: "a3", Job: job}, mig.Request{
-		Name: "a1", State: mig.Succeeded, Instances: scenetest.Names(nodes), Duration: 4 * time.Hour, Created: noon.Add(-ago - time.Minute),
-	})
-	w.Machines(nodes, group)
-	for i := range w.Snap.Instances {
-		w.Snap.Instances[i].Created = noon.Add(-ago)
-	}
 }

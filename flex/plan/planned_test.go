@@ -1,0 +1,76 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+// planned sets where Slurm has planned job 7 for the horizon.
+func (w severalPlaces) planned(nodes string) *slurm.Job {
+	j := &w.Snap.Jobs[0]
+	j.Planned, j.Start = scenetest.Names(nodes), noon.Add(23*time.Hour)
+	return j
+}
+
+// TestDoorIsOnTheNodesThatSlurmHasPlanned has jobs that list several partitions, or name options that
+// choose among the nodes of one.
+func TestDoorIsOnTheNodesThatSlurmHasPlanned(t *testing.T) {
+	const first = " from 2026-11-21T12:15:00Z\nhave job 7 use reservation FIRST"
+	for name, test := range map[string]struct {
+		given func(w severalPlaces)
+		want  string
+	}{
+		"J1: BadConstraints is about the last partition": {func(w severalPlaces) {
+			w.planned("alpha-us-[0-1]").Reason = "BadConstraints"
+		}, "reserve alpha-us-[0-1]" + first},
+		"J2: only its second partition has its feature": {func(w severalPlaces) {
+			w.planned("alpha-eu-[0-1]").Features = "h100"
+		}, "reserve alpha-eu-[0-1]" + first},
+		"K3: only its second partition has its GPUs": {func(w severalPlaces) {
+			w.planned("alpha-eu-[0-1]").Gres = "gres/gpu:8"
+		}, "reserve alpha-eu-[0-1]" + first},
+		"J3: it must be below one switch, which squeue does not show": {func(w severalPlaces) {
+			w.planned("alpha-us-[1,3]")
+		}, "reserve alpha-us-[1,3]" + first},
+		"J3: it lists racks": {func(w severalPlaces) {
+			w.planned("alpha-us-[2-3]").Features = "[rack1|rack2]"
+		}, "reserve alpha-us-[2-3]" + first},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := severalPlacesOf(4, "")
+			test.given(w)
+			assert.Equal(t, test.want, w.reservations(memo.DoorReservation("alpha", "7", noon), "FIRST"))
+		})
+	}
+}
+
+// Slurm shows ReqNodeNotAvail for jobs that wait for a time or another job, and for jobs that can
+// never run, until backfill has looked at them.
+func TestJobWithoutAPlanGetsNothingBesideFreeNodes(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.Snap.Jobs[0].Reason = "ReqNodeNotAvail, May be reserved for other job"
+	p := plan.Compute(scene.Of(w.Config, w.Snap))
+	for _, a := range p.Actions {
+		assert.NotContains(t, a.String(), "job 7")
+	}
+	assert.Equal(t, "Slurm has not planned it yet", p.Held[0].Obstacle)
+}
+
+// scontrol update numnodes=2 of a job with three nodes makes Slurm accept two or three.
+func TestDoorStaysIfItsJobAcceptsFewerNodes(t *testing.T) {
+	w := newWaitingPending()
+	w.door().Nodes = scenetest.Names("alpha-a3-[0-2]")
+	w.job().NodeCount = 2
+	assert.Empty(t, w.inSlurm())
+	w.job().NodeCount = 4
+	assert.True(t, strings.HasPrefix(w.inSlurm(), "delete reservation DOOR"), "three nodes are too few")
+}

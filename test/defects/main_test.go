@@ -68,7 +68,8 @@ func TestDefectIsFixedIfAllItsTestsPassed(t *testing.T) {
 	}{
 		"both pass":    {`pass pass`, "  1 ok    r\ndefects: 1 of 1 right\n"},
 		"one fails":    {`pass fail`, "  1 WRONG r\n   flex TestB: fail\nwhy\ndefects: 0 of 1 right\n"},
-		"one skips":    {`skip pass`, "  1 WRONG r\n   flex TestA/x: skip\nwhy\ndefects: 0 of 1 right\n"},
+		"one skips":    {`skip pass`, "  1 ok    r\ndefects: 1 of 1 right\n"},
+		"both skip":    {`skip skip`, "  1 WRONG r\n   flex TestA/x: skip\nwhy\n   flex TestB: skip\nwhy\ndefects: 0 of 1 right\n"},
 		"one is never": {`none pass`, "  1 WRONG r\n   flex TestA/x: did not run; does a test have that name?\ndefects: 0 of 1 right\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

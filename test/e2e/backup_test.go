@@ -90,6 +90,7 @@ type pair struct {
 
 func newPair(t *testing.T) *pair {
 	t.Parallel()
+	choose(t)
 	dir := must.Get(os.MkdirTemp("", "slurmflex-pair-"))
 	p := &pair{t: t, dir: dir, cloud: fakegce.New(fakegce.Options{Project: "demo"})}
 	p.cloud.SetCapacity("", "", 0)

@@ -47,7 +47,6 @@ func TestBackfillReusesTheNodesOfACancelledJob(t *testing.T) {
 }
 
 func TestJobCancelledDuringCreationIsCleanedUp(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, OperationTime: 3 * time.Second})
 	for name, moment := range map[string]func(fakegce.Group, fakegce.State) bool{
 		"while its request is CREATING": func(g fakegce.Group, _ fakegce.State) bool {
@@ -137,7 +136,6 @@ func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 }
 
 func TestNextJobReusesACancelledJobsRequestWithEnoughLease(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{NoHooks: true}) // the test makes each pass itself
 	shut(t, l)
 	long, next := jobAfterJob(t, l, "--time=20", "--time=15")
@@ -188,7 +186,6 @@ func onePass(t *testing.T, l *lab.Lab) {
 }
 
 func TestGCDeletesResourcesOfACancelledJob(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{NoHooks: true})
 	ctx := context.Background()
 	shut(t, l)
@@ -211,7 +208,6 @@ func TestGCDeletesResourcesOfACancelledJob(t *testing.T) {
 }
 
 func TestForeignGroupsAreLeftAlone(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	ctx := context.Background()
 	mute(t, l, "alpha-b-.*")
@@ -251,7 +247,6 @@ func TestForeignGroupsAreLeftAlone(t *testing.T) {
 }
 
 func TestPassRespectsItsDeletionLimit(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Keys: "max_deletions_per_pass: 1"})
 	mute(t, l, ".*")
 	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-2]", "-N3", "--time=15")

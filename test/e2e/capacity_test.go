@@ -31,7 +31,6 @@ func modelCapacity(t *testing.T, l *lab.Lab, model string, count int) {
 
 // Flex-start and Spot have no capacity. A requeued job waits in all partitions again.
 func TestJobUsesMoreExpensiveMachinesAfterDearerAfter(t *testing.T) {
-	onOldest(t)
 	l := mixed(t)
 	modelCapacity(t, l, "FLEX_START", 0)
 	modelCapacity(t, l, "SPOT", 0)
@@ -49,7 +48,6 @@ func TestJobUsesMoreExpensiveMachinesAfterDearerAfter(t *testing.T) {
 
 // The cheaper partition has no free nodes, because another job waits for them.
 func TestJobUsesMoreExpensiveMachinesIfItsOtherPartitionsAreFull(t *testing.T) {
-	onOldest(t)
 	l := mixed(t)
 	modelCapacity(t, l, "SPOT", 0)
 	first := submitScript(t, l, "sleep 600", "-p", "spot", "-N2", "--time=15")
@@ -65,7 +63,6 @@ func TestJobUsesMoreExpensiveMachinesIfItsOtherPartitionsAreFull(t *testing.T) {
 
 // Requests for flex-start machines fail permanently; later Google preempts the job's Spot machines.
 func TestJobFailsOverAfterAPermanentErrorAndAPreemption(t *testing.T) {
-	onOldest(t)
 	l := mixed(t)
 	modelCapacity(t, l, "FLEX_START", 0)
 	modelCapacity(t, l, "SPOT", 0)
@@ -90,7 +87,6 @@ func TestJobFailsOverAfterAPermanentErrorAndAPreemption(t *testing.T) {
 }
 
 func TestStaticNodeGetsANewSpotMachineAfterPreemption(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
 		{Name: "spot", Machine: "g2-standard-4", Size: 2, Capacity: "spot", Static: 2, Shared: true},
 	}})

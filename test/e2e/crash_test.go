@@ -108,7 +108,6 @@ const undisturbed = `alpha-a3-job-1 {"slurmflex":1,"cluster":"alpha","nodeset":"
 `
 
 func TestSyncCompletesAResumeKilledAfterAnyCall(t *testing.T) {
-	onOldest(t)
 	l, d := waiting(t)
 	ctx := context.Background()
 	for killAt := 1; ; killAt++ {
@@ -131,7 +130,6 @@ func TestSyncCompletesAResumeKilledAfterAnyCall(t *testing.T) {
 }
 
 func TestRepeatedManualResumeMakesOneRequest(t *testing.T) {
-	onOldest(t)
 	l, d := waiting(t)
 	ctx := context.Background()
 	d.fresh(0, nil)

@@ -18,7 +18,6 @@ import (
 )
 
 func TestDiagDescribesARunningCluster(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submitScript(t, l, "sleep 300", "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")

@@ -64,7 +64,6 @@ func requireStrangers(t *testing.T, l *lab.Lab, groups ...string) {
 }
 
 func TestKilledAndRepeatedDownLeavesOnlyForeignResources(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Static: 1, NodeSets: []lab.NodeSet{
 		{Name: "near", Machine: "h4d-standard-192", Size: 2, Keys: []string{"enable_placement: true"}, FlexKeys: "use_job_duration: true"},
 	}})
@@ -146,7 +145,6 @@ func TestKilledAndRepeatedDownLeavesOnlyForeignResources(t *testing.T) {
 }
 
 func TestDrainedNodesetDoesNotStopTheOthers(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	ctx := context.Background()
 	update(t, l, "partitionname=open", "nodes=alpha-g2-[0-3],alpha-a3-7")

@@ -17,7 +17,6 @@ import (
 )
 
 func TestJobWithoutUseJobDurationGetsTheMaximumLease(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "fixed", "-N1", "--time=15")
 	request := awaitRequest(t, l, "alpha-g2-job-"+id)
@@ -29,7 +28,6 @@ func TestJobWithoutUseJobDurationGetsTheMaximumLease(t *testing.T) {
 const week = 7 * 24 * time.Hour
 
 func TestLeaseMatchesItsJobsTimeLimits(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, LongJobs: true, NodeSets: []lab.NodeSet{
 		{Name: "capped", Machine: "g2-standard-4", Size: 2, FlexKeys: "use_job_duration: true, max_run_duration: 1200"},
 		{Name: "margin", Machine: "g2-standard-48", Size: 2, FlexKeys: "use_job_duration: true"},

@@ -34,7 +34,6 @@ func TestJobPoweredUpInBatchesIsOneRequest(t *testing.T) {
 }
 
 func TestIncompleteAllocationIsReturnedAfterTheTimeout(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "a4", Machine: "a4-highgpu-8g", Size: 24,
 		Keys: []string{"enable_placement: true", "placement_max_distance: 1"}, FlexKeys: "use_job_duration: true, gang_timeout: 5",
@@ -70,7 +69,6 @@ func madeAt(t *testing.T, l *lab.Lab, method, name, says string) int64 {
 }
 
 func TestJobOver1000NodesSplitsItsRequest(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
 		{Name: "many", Machine: "a3-highgpu-8g", Size: 1001, FlexKeys: "use_job_duration: true"},
 	}})
@@ -89,7 +87,6 @@ func TestJobOver1000NodesSplitsItsRequest(t *testing.T) {
 }
 
 func TestNodeByNodeRequestsEachNodeSeparately(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provisioning: node_by_node"})
 	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
 	for node := range 2 {

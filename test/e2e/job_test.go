@@ -22,7 +22,6 @@ func TestExclusiveJobRunsAndIsCleanedUp(t *testing.T) {
 }
 
 func TestSimultaneousJobsGetSeparateGroups(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	first := submit(t, l, "-p", "train", "-N2", "--time=15")
 	second := submit(t, l, "-p", "train", "-N3", "--time=20")
@@ -65,7 +64,6 @@ func TestManualPowerUpAndPowerDownOfANode(t *testing.T) {
 }
 
 func TestOtherNodesetsAreDelegated(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	update(t, l, "nodename=alpha-cpu-[0-1]", "state=power_up")
 	await(t, time.Minute, "the delegate to be called", func() bool {

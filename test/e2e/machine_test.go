@@ -122,7 +122,6 @@ func TestAnnouncedMaintenanceKeepsLongJobsOff(t *testing.T) {
 }
 
 func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "boot_timeout: 5, boot_failures: 1"})
 	mute(t, l, ".*")
 	id := submit(t, l, "-p", "train", "-N1", "--time=15")
@@ -182,7 +181,6 @@ func TestJobLongerThanTheLeaseIsNotStarted(t *testing.T) {
 }
 
 func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	over := filepath.Join(l.Dir, "over")
 	id := submitScript(t, l, "until [ -e "+over+" ]; do sleep 1; done", "-p", "fixed", "-w", "alpha-g2-0", "--time=30")

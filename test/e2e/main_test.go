@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 // skips a scenario that needs accounting if slurmdbd cannot start on this host.
 func cluster(t *testing.T, o lab.Options) *lab.Lab {
 	t.Parallel()
+	choose(t)
 	stage := os.Getenv("E2E_STAGE")
 	require.NotEmpty(t, stage, "run scripts/e2e, which builds what the scenarios need")
 	o.Build, o.Scripts, o.Name = stage, filepath.Join(stage, "scripts"), "e2e"
@@ -80,19 +81,6 @@ func cluster(t *testing.T, o lab.Options) *lab.Lab {
 	require.NoError(t, err)
 	version.Store(l.Version, true)
 	return l
-}
-
-// onOldest skips a scenario on all Slurm versions except the oldest, unless E2E_ALL is set. Such a
-// scenario tests slurmflex against Compute; Slurm behaves the same in it on all versions.
-func onOldest(t *testing.T) {
-	t.Helper()
-	v, err := lab.SlurmVersion(context.Background())
-	require.NoError(t, err)
-	if v.AtLeast(23, 2) && os.Getenv("E2E_ALL") == "" {
-		skipped.Add(1)
-		version.Store(v, true)
-		t.Skip("it runs on the oldest Slurm; with E2E_ALL=1 on this one, too")
-	}
 }
 
 func tail(text string, lines int) string {

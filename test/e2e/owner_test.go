@@ -96,7 +96,6 @@ func TestNonRequeueableJobsKeepWaiting(t *testing.T) {
 }
 
 func TestNonRequeueableJobsWaitForAnAdminsFix(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true})
 	tell(t, l, "faults", map[string]any{
 		"method":         "regionInstanceGroupManagerResizeRequests.insert",

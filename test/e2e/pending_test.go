@@ -187,7 +187,6 @@ func TestNextJobGetsTheMachinesOfALateJob(t *testing.T) {
 }
 
 func TestNextJobGetsTheMachinesOfACancelledJob(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	require.NoError(t, l.Mute("alpha-a3-.*"))
 	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")
@@ -222,7 +221,6 @@ func gangOfThree(t *testing.T, salvageTimeout string) (l *lab.Lab, id string) {
 }
 
 func TestSurvivingMachinesAreDeletedAfterSalvageTimeout(t *testing.T) {
-	onOldest(t)
 	l, id := gangOfThree(t, "60")
 	shut(t, l)
 	tell(t, l, "vms/alpha-gang-1/delete", nil)
@@ -358,7 +356,6 @@ func TestSecondPlaceIsKeptUntilItsJobRuns(t *testing.T) {
 
 // Both partitions get machines within seconds, and the job starts in one of them.
 func TestMachinesOfALosingPartitionAreDeletedAndCounted(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
 	}}})

@@ -25,7 +25,6 @@ const federation = `{"type": "external_account", "audience": "//iam.googleapis.c
 // The hooks, the daemon and config check use federated credentials, and reach Compute and the nodes
 // through a link.
 func TestControllerOutsideComputeEngineRunsAJob(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Premises: true})
 	key, token, out := filepath.Join(l.Dir, "etc/key.json"), filepath.Join(l.Dir, "etc/token.jwt"), l.Log("nodes")
 	require.NoError(t, os.WriteFile(token, []byte("a.site's.token"), 0o600))
@@ -39,7 +38,6 @@ func TestControllerOutsideComputeEngineRunsAJob(t *testing.T) {
 }
 
 func TestConfigCheckNamesWhatAnOutsideControllerLacks(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Premises: true})
 	check := func() string {
 		out, err := l.Flex(context.Background(), "config", "check", "--live")

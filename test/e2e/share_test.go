@@ -18,7 +18,6 @@ import (
 )
 
 func TestArrayTasksShareRequestsButNotMachines(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "share_requests: 10"})
 	shut(t, l)
 	array := submit(t, l, "-p", "train", "-N1", "--time=15", "--array=0-19")
@@ -60,7 +59,6 @@ func requestedNodes(s fakegce.State) int {
 
 // One job of the first request is cancelled, and a job that has no request takes its machine.
 func TestSingleJobsShareRequestsIfPlacesAreScarce(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "share_requests: 10", Keys: "max_active_requests: 2"})
 	shut(t, l)
 	var jobs []string
@@ -98,7 +96,6 @@ func TestSingleJobsShareRequestsIfPlacesAreScarce(t *testing.T) {
 
 // Slurm has allocated a node to each job, so the jobs share requests for the nodes that they have.
 func TestConfiguringSingleJobsShareRequests(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "share_requests: 10", Keys: "max_active_requests: 2"})
 	shut(t, l)
 	var jobs []string

@@ -17,7 +17,6 @@ import (
 )
 
 func TestJobsKnowHowManyNodesWaitAhead(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	first := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -59,7 +58,6 @@ func setTaskEpilog(t *testing.T, l *lab.Lab) {
 }
 
 func TestStoryOfAJobEndsItsOutput(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	setTaskEpilog(t, l)
 	shut(t, l)

@@ -15,7 +15,6 @@ import (
 )
 
 func TestTrialWithARunningDaemonKeepsJobsAndCleansUp(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
 	record := filepath.Join(t.TempDir(), "trial.jsonl")

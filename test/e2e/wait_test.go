@@ -67,7 +67,6 @@ func TestWaitingJobThatMissesItsDeadlineEnds(t *testing.T) {
 }
 
 func TestJobCommentShortensItsWait(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 3600"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--comment=run 3, slurmflex:wait=10s")
@@ -101,7 +100,6 @@ func TestProvisionTimeoutActsAsConfigured(t *testing.T) {
 
 // G1
 func TestQueuedJobHasItsOwnTimeout(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{
 		Daemon: true, Keys: "max_active_requests: 1", FlexKeys: "provision_timeout: 20, on_provision_timeout: cancel",
 	})
@@ -118,7 +116,6 @@ func TestQueuedJobHasItsOwnTimeout(t *testing.T) {
 }
 
 func TestJobsQueueForRequestsByPriority(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Keys: "max_active_requests: 1"})
 	shut(t, l)
 	awaitOnly := func(id string) {
@@ -203,7 +200,6 @@ func TestExpeditedJobBehindTheCoverGetsMachinesAgain(t *testing.T) {
 }
 
 func TestJobWithAPermanentErrorIsHeldAndShowsWhy(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -214,7 +210,6 @@ func TestJobWithAPermanentErrorIsHeldAndShowsWhy(t *testing.T) {
 }
 
 func TestNextAttemptFollowsACapacityFailureAfterAMinute(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -230,7 +225,6 @@ func TestNextAttemptFollowsACapacityFailureAfterAMinute(t *testing.T) {
 }
 
 func TestJobWithoutAttemptsLeftIsRequeuedAfterADaemonRestart(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "max_attempts: 1"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -249,7 +243,6 @@ func TestJobWithoutAttemptsLeftIsRequeuedAfterADaemonRestart(t *testing.T) {
 }
 
 func TestJobOnNodesUnfitForFlexStartIsHeldWithTheFix(t *testing.T) {
-	onOldest(t)
 	templates := map[string]func(*compute.InstanceProperties){
 		"standard": func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "STANDARD" },
 		"spot":     func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "SPOT" },
@@ -290,7 +283,6 @@ func TestJobOnNodesUnfitForFlexStartIsHeldWithTheFix(t *testing.T) {
 }
 
 func TestBulkInsertCreatesInstancesWithoutAGroup(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	await(t, 2*time.Minute, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
@@ -299,7 +291,6 @@ func TestBulkInsertCreatesInstancesWithoutAGroup(t *testing.T) {
 }
 
 func TestBulkInsertIsRetriedAfterAStockout(t *testing.T) {
-	onOldest(t)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")

@@ -1,0 +1,125 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+// onEach lists the scenarios that make test runs on the oldest and on the newest Slurm: those whose
+// outcome depends on Slurm, one for each kind of job and each class of faults.
+var onEach = strings.Fields(`
+	TestAccountingKeepsAJobsWaitAndCost
+	TestAnyUserCanReadWhyAtEachStageOfAJob
+	TestConfigCheckFindsMistakesInARealSlurm
+	TestCoverIsReplacedWhenSlurmctldRestarts
+	TestDownDeletesTheDoorsOfPendingJobs
+	TestExclusiveJobRunsAndIsCleanedUp
+	TestExclusiveJobRunsWithoutADaemon
+	TestHeterogeneousJobsComponentsShowTheirWait
+	TestHeterogeneousJobsFirstComponentStartsLast
+	TestIdleStaticNodeIsRenewedEarly
+	TestJobCancelledWhileWaitingCostsNothing
+	TestJobLongerThanTheLeaseIsNotStarted
+	TestJobOfAnUnknownUserBuysNoMachines
+	TestJobsThatWaitForATimeOrAJobBuyNoMachines
+	TestJobThatAlsoNeedsNodesOutsideTheCoverWaitsConfiguring
+	TestManualPowerUpAndPowerDownOfANode
+	TestModelJobsGetColdNodes
+	TestModelJobStartsInItsDoor
+	TestNonWaitingCommandsFailBehindTheCover
+	TestOnlyOneOfTwoJobsForALicenseGetsMachines
+	TestPendingJobsStartWhenTheirMachinesAreUp
+	TestPendingJobStartsInItsFirstCompletePartition
+	TestPendingJobUsesAMachineThatBecomesIdle
+	TestRequestedGPUsCannotForgeARow
+	TestSlurmConfFromSlurmflexIsValidAndRunsAJob
+	TestTasksWaitEachForItself
+	TestUnhandledResumeKeepsTheNodesOfARunningJob
+	TestUnneededRequestIsCancelled
+	TestUserTextDecidesNothing
+	TestWarmMachineServesNextJobAndIsDeletedAfterKeepIdle
+`)
+
+// onOldest lists the scenarios that make test runs on the oldest Slurm alone: those of slurmflex and
+// Compute, in which Slurm behaves the same on all versions. make nightly runs all scenarios on all
+// versions.
+var onOldest = strings.Fields(`
+	TestAccountTextDoesNotBillOthers
+	TestBulkInsertCreatesInstancesWithoutAGroup
+	TestControllerOutsideComputeEngineRunsAJob
+	TestDiagDescribesARunningCluster
+	TestDrainedNodesetDoesNotStopTheOthers
+	TestFailingJobSubmitLuaAcceptsAllJobs
+	TestForeignGroupsAreLeftAlone
+	TestGCDeletesResourcesOfACancelledJob
+	TestInitReadsNameAndVersionFromSlurm
+	TestJobCommentShortensItsWait
+	TestJobOnADeletedMachineIsRequeuedAndCleanedUp
+	TestJobOnNodesUnfitForFlexStartIsHeldWithTheFix
+	TestJobOver1000NodesSplitsItsRequest
+	TestJobSubmitLuaRejectsImpossibleJobsAndWarns
+	TestJobsAfterTheYear9999DoNotStopOthers
+	TestJobsQueueForRequestsByPriority
+	TestJobUsesMoreExpensiveMachinesAfterDearerAfter
+	TestJobWithAPermanentErrorIsHeldAndShowsWhy
+	TestJobWithoutUseJobDurationGetsTheMaximumLease
+	TestMachinesOfAJobWithoutALicenseAreDeleted
+	TestMachineStoppedBeforeItsJobStartsIsReplacedAlone
+	TestNextJobGetsTheMachinesOfACancelledJob
+	TestNodeByNodeRequestsEachNodeSeparately
+	TestOtherNodesetsAreDelegated
+	TestPassRespectsItsDeletionLimit
+	TestRepeatedManualResumeMakesOneRequest
+	TestSecondPlaceIsKeptUntilItsJobRuns
+	TestStaticNodeGetsANewLeaseWhenTheOldOneEnds
+	TestSyncCompletesAResumeKilledAfterAnyCall
+	TestTrialWithARunningDaemonKeepsJobsAndCleansUp
+	TestWarmMachineIsDeletedNearTheEndOfItsLease
+`)
+
+// choose skips a scenario that only make nightly runs on this Slurm. A scenario that is named on the
+// command line of scripts/e2e runs always.
+func choose(t *testing.T) {
+	t.Helper()
+	name, _, _ := strings.Cut(t.Name(), "/")
+	if os.Getenv("E2E_ALL") != "" || slices.Contains(onEach, name) {
+		return
+	}
+	v, err := lab.SlurmVersion(t.Context())
+	require.NoError(t, err)
+	version.Store(v, true)
+	if !slices.Contains(onOldest, name) || v.AtLeast(23, 2) {
+		skipped.Add(1)
+		t.Skip("make nightly runs it on this Slurm; E2E_ALL=1 here, too")
+	}
+}
+
+func TestChosenScenariosExist(t *testing.T) {
+	files, err := filepath.Glob("test/e2e/*_test.go")
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skip("scripts/e2e runs without the sources")
+	}
+	known := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)`).FindAllStringSubmatch(string(text), -1) {
+			known[found[1]] = true
+		}
+	}
+	for _, name := range slices.Concat(onEach, onOldest) {
+		assert.True(t, known[name], name)
+	}
+}

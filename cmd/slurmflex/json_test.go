@@ -35,101 +35,68 @@ var documents = []struct {
 	{"version", view.Build{}, []string{"version"}},
 }
 
-// fields returns the rows that docs/reference.md must have for a JSON object and for the objects in it
-// that were not described before: "rows.zone string?".
+// fields returns the names in a JSON object and in the objects in it that were not described before:
+// "rows.zone".
 func fields(of reflect.Type, path string, described map[reflect.Type]bool) []string {
 	described[of] = true
-	var rows, inner []string
+	var names, inner []string
 	for f := range of.Fields() {
 		if f.Anonymous || !f.IsExported() { // the envelope, and fields that are not in the JSON
 			continue
 		}
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		kind, object := kindOf(f.Type)
-		if options != "" {
-			kind += "?"
-		}
-		rows = append(rows, fmt.Sprintf("%s.%s %s", path, name, kind))
-		if object != nil && !described[object] {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, path+"."+name)
+		if object := objectIn(f.Type); object != nil && !described[object] {
 			inner = append(inner, fields(object, strings.TrimPrefix(path+"."+name, "status."), described)...)
 		}
 	}
-	return append(rows, inner...)
+	return append(names, inner...)
 }
 
-// kindOf returns the word for a type, and the type of the objects in it.
-func kindOf(of reflect.Type) (word string, object reflect.Type) {
+// objectIn returns the type of the objects in a field; nil for a field of values.
+func objectIn(of reflect.Type) reflect.Type {
 	switch {
-	case of == reflect.TypeFor[time.Time]():
-		return "time", nil
-	case of == reflect.TypeFor[view.Seconds]():
-		return "seconds", nil
-	case of.Kind() == reflect.Slice:
-		word, object = kindOf(of.Elem())
-		return word + "s", object
-	case of.Kind() == reflect.Pointer:
-		return kindOf(of.Elem())
-	case of.Kind() == reflect.Struct:
-		return "object", of
-	case of.Kind() == reflect.Map:
-		return "object", nil
-	case of.Kind() == reflect.String:
-		return "string", nil
-	case of.Kind() == reflect.Bool:
-		return "boolean", nil
+	case of.Kind() == reflect.Slice, of.Kind() == reflect.Pointer:
+		return objectIn(of.Elem())
+	case of.Kind() == reflect.Struct && of != reflect.TypeFor[time.Time]():
+		return of
 	}
-	return "number", nil
+	return nil
 }
 
-func TestJSONPageListsExactlyTheFields(t *testing.T) {
+func TestJSONPageDescribesOnlyNamesThatExist(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
-	row := regexp.MustCompile("^\\| (`[\\w`, ]+`) \\| (\\w+\\??) \\| (.+) \\|$") // of one name, or of several names with one type
-	small := regexp.MustCompile("^\\| `([\\w.]+)` \\| .*\\| (.+) \\|$")          // of a kind, with its names
-	inner := regexp.MustCompile("`(\\w+)` (\\w+\\??)")
-	var documented []string
-	document := func(path, names string) {
-		for _, m := range inner.FindAllStringSubmatch(names, -1) {
-			documented = append(documented, path+"."+m[1]+" "+m[2])
-		}
-	}
+	_, part, _ := strings.Cut(string(page), "\n## The JSON\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	var documented, kinds []string
 	object := ""
-	for line := range strings.Lines(string(page)) {
-		line = strings.TrimSpace(line)
-		if heading, ok := strings.CutPrefix(line, "### "); ok {
+	for line := range strings.Lines(part) {
+		if heading, ok := strings.CutPrefix(strings.TrimSpace(line), "### "); ok {
 			object = heading
 		}
-		if strings.HasPrefix(line, "## ") {
-			object = "" // of another JSON
-		}
-		if object == "Other commands" {
-			if m := small.FindStringSubmatch(line); m != nil {
-				document(m[1], m[2])
-			}
+		cell := regexp.MustCompile("^\\| (`[\\w`, ]+`) \\|").FindStringSubmatch(line)
+		if cell == nil || object == "" {
 			continue
 		}
-		m := row.FindStringSubmatch(line)
-		if m == nil || object == "" {
-			continue
-		}
-		for name := range strings.SplitSeq(m[1], ", ") {
-			name = object + "." + strings.Trim(name, "`")
-			documented = append(documented, name+" "+m[2])
-			if strings.HasPrefix(m[2], "object") { // a small object: its names are in the row
-				document(strings.TrimPrefix(name, "status."), m[3])
+		for _, name := range regexp.MustCompile(`\w+`).FindAllString(cell[1], -1) {
+			if object == "Other commands" {
+				kinds = append(kinds, name)
+			} else {
+				documented = append(documented, object+"."+name)
 			}
 		}
 	}
-	for i, name := range documented {
-		documented[i] = strings.Replace(name, " hostlist", " string", 1)
-	}
-	var want []string
+	var all []string
 	described := map[reflect.Type]bool{}
 	for _, d := range documents {
-		want = append(want, fields(reflect.TypeOf(d.of), d.kind, described)...)
+		all = append(all, fields(reflect.TypeOf(d.of), d.kind, described)...)
+		if d.kind != "status" && d.kind != "why" {
+			assert.Contains(t, kinds, d.kind)
+		}
 	}
-	assert.ElementsMatch(t, want, documented)
-	assert.Contains(t, string(page), fmt.Sprintf("| `schema_version` | number | %d; ", view.Schema))
+	assert.Subset(t, all, documented)
+	assert.Contains(t, string(page), fmt.Sprintf("| `schema_version` | %d; ", view.Schema))
 }
 
 func TestEveryReportingCommandPrintsItsDocument(t *testing.T) {

@@ -3,7 +3,6 @@ package view
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -162,39 +161,6 @@ func TestStatusShowsOnlyStartsThatSlurmExpects(t *testing.T) {
 		_, _, rows := s.faces(t)
 		assert.Equal(t, []string{want}, rows)
 	}
-}
-
-// facesPage contains a table of the situations between these marks.
-const (
-	facesPage  = "../../docs/reference.md"
-	facesStart = "<!-- faces: UPDATE=1 go test ./flex/view -run TestPageShowsEverySituation -->\n"
-	facesEnd   = "<!-- end of faces -->\n"
-)
-
-func TestPageShowsEverySituation(t *testing.T) {
-	table := "| situation | `status` | first line of `why` |\n|---|---|---|\n"
-	cell := strings.NewReplacer("|", "\\|", "<", "&lt;")
-	for _, test := range situations {
-		if strings.HasPrefix(test.name, "it waits PENDING") { // the texts are those of a CONFIGURING job
-			continue
-		}
-		s := newWorld()
-		test.given(s)
-		_, why, rows := s.faces(t)
-		row := rows[slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, test.status) })]
-		state, _, _ := strings.Cut(row, ": ") // and the words of why
-		table += fmt.Sprintf("| %s | `%s` | %s |\n", test.name, state, cell.Replace(why.Summary))
-	}
-	page, err := os.ReadFile(facesPage)
-	require.NoError(t, err)
-	before, rest, marked := strings.Cut(string(page), facesStart)
-	old, after, ends := strings.Cut(rest, facesEnd)
-	require.True(t, marked && ends, "the page has the marks of the table")
-	if os.Getenv("UPDATE") != "" {
-		require.NoError(t, os.WriteFile(facesPage, []byte(before+facesStart+table+facesEnd+after), 0o644))
-		return
-	}
-	assert.Equal(t, table, old)
 }
 
 // comment returns the AdminComment of a job after the pass.

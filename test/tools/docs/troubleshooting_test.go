@@ -19,16 +19,16 @@ import (
 
 const runbook = "../../../docs/troubleshooting.md"
 
-func TestRunbookHasAnEntryForEachLogMessage(t *testing.T) {
-	assertCovered(t, messages(t, 0, isLogged), entries(t, "log messages"))
+func TestRunbookNamesOnlyLoggedMessages(t *testing.T) {
+	assertPrinted(t, messages(t, 0, isLogged), entries(t, "log messages"))
 }
 
-func TestRunbookHasAnEntryForEachPlanProblem(t *testing.T) {
-	assertCovered(t, messages(t, 2, isProblem), entries(t, "problems"))
+func TestRunbookNamesOnlyProblemsOfPlans(t *testing.T) {
+	assertPrinted(t, messages(t, 2, isProblem), entries(t, "problems"))
 }
 
-func TestRunbookHasAnEntryForEachAction(t *testing.T) {
-	assertCovered(t, actions(t), entries(t, "actions"))
+func TestRunbookNamesOnlyActionsThatExist(t *testing.T) {
+	assertPrinted(t, actions(t), entries(t, "actions"))
 }
 
 func TestEntryCoversTextsThatStartLikeIt(t *testing.T) {
@@ -38,12 +38,9 @@ func TestEntryCoversTextsThatStartLikeIt(t *testing.T) {
 	assert.False(t, covers("node … is DOWN, …", "job … is DOWN, and its machine runs"))
 }
 
-// assertCovered checks that each text has an entry, and each entry a text.
-func assertCovered(t *testing.T, texts, entries []string) {
+// assertPrinted checks that each entry covers a text.
+func assertPrinted(t *testing.T, texts, entries []string) {
 	t.Helper()
-	for _, text := range texts {
-		assert.True(t, slices.ContainsFunc(entries, func(entry string) bool { return covers(entry, text) }), "no entry for %q", text)
-	}
 	for _, entry := range entries {
 		assert.True(t, slices.ContainsFunc(texts, func(text string) bool { return covers(entry, text) }), "nothing prints %q", entry)
 	}

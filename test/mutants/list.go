@@ -495,8 +495,8 @@ var mutants = []mutant{
 		"(c.Place() == 0 || ", "(true || ", planner,
 	},
 	{
-		"a job that starts waits on in its other places", "flex/plan/scene/doors.go",
-		"return r.Named() && (r.Opened(now) || r.at == d.at)", "return false", planner,
+		"a job keeps two places in one partition", "flex/plan/scene/doors.go",
+		"return r.Named() && r.at == d.at", "return false", planner,
 	},
 	{
 		"a job uses the first door of its list whatever comes elsewhere", "flex/plan/sweeps/doors.go",
@@ -687,5 +687,17 @@ var mutants = []mutant{
 	{
 		"a GPU of another type fits a job", "slurm/fit.go",
 		`(kind == "" || k == kind)`, `true`, scheduler,
+	},
+	{
+		"a job gets other nodes than Slurm has planned", "flex/plan/demand/plans.go",
+		`h.fitting(s, p.set, j, p.names)`, `h.fitting(s, p.set, j, nil)`, planner,
+	},
+	{
+		"a door with more nodes than its job needs ends", "flex/plan/demand/plans.go",
+		`case j.NodeCount > len(nodes):`, `case j.NodeCount != len(nodes):`, planner,
+	},
+	{
+		"no job may start on idle machines", "flex/plan/sweeps/doors.go",
+		"\t\treturn memo.WarmCover\n", "\t\treturn memo.BusyCover\n", planner,
 	},
 }

@@ -183,7 +183,7 @@ func isPlannable(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 	switch {
 	case !m.Cold:
 		return false
-	case IsCold(s, m):
+	case isCold(s, m):
 		return true
 	case !isAwaited(s, m):
 		return false

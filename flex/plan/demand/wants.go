@@ -133,13 +133,13 @@ func isFree(s *scene.Scene, m *scene.Node) bool {
 // reservation.
 func isVacant(s *scene.Scene, m *scene.Node) bool { return isOff(s, m) && !IsForeign(s, m) }
 
-// IsCold reports whether machines can be requested for the node: it is free, and covered by no
+// isCold reports whether machines can be requested for the node: it is free, and covered by no
 // foreign reservation.
-func IsCold(s *scene.Scene, m *scene.Node) bool { return isFree(s, m) && !IsForeign(s, m) }
+func isCold(s *scene.Scene, m *scene.Node) bool { return isFree(s, m) && !IsForeign(s, m) }
 
 // IsOpenToPlans reports whether Slurm may plan jobs on the node: machines can be requested for it, or
 // are requested together with others and wanted by no job.
-func IsOpenToPlans(s *scene.Scene, m *scene.Node) bool { return IsCold(s, m) || isAwaited(s, m) }
+func IsOpenToPlans(s *scene.Scene, m *scene.Node) bool { return isCold(s, m) || isAwaited(s, m) }
 
 // isAwaited reports whether a machine for the vacant node is requested together with others, and
 // its job waits no longer.

@@ -21,7 +21,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// passes makes passes ten seconds apart, in which nothing else happens. It returns the rules that the
+// passes makes passes up to ten seconds apart, in which nothing else happens. It returns the rules that the
 // plans break, the doors and requests of an earlier pass that a later one ends, unless they were made for
 // one of the changed jobs, and the jobs that leave a door twice.
 func passes(w *scenetest.World, count int, changed ...uint32) (wrong []string) {
@@ -36,7 +36,7 @@ func passes(w *scenetest.World, count int, changed ...uint32) (wrong []string) {
 			made[g.ID().String()+"/"+r.Name] = !slices.Contains(changed, g.Stamp.Job)
 		}
 	}
-	for range count {
+	for i := range count {
 		s := w.Scene()
 		p := plan.Compute(s)
 		wrong = append(wrong, broken(sightOf(w.Config, s.Seen), p)...)
@@ -48,6 +48,9 @@ func passes(w *scenetest.World, count int, changed ...uint32) (wrong []string) {
 		for _, a := range p.Actions {
 			switch a := a.(type) {
 			case action.CreateReservation:
+				if slices.ContainsFunc(w.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name }) {
+					wrong = append(wrong, a.Name+" exists: "+a.String())
+				}
 				made[a.Name] = true
 			case action.UseReservation:
 				if a.Leave && left[a.Address] {
@@ -59,7 +62,7 @@ func passes(w *scenetest.World, count int, changed ...uint32) (wrong []string) {
 			}
 		}
 		w.Do(p.Actions)
-		w.Snap.Now = w.Snap.Now.Add(10 * time.Second)
+		w.Snap.Now = w.Snap.Now.Add([]time.Duration{10 * time.Second, time.Second / 4}[i%2])
 		w.Snap.Asked, w.Snap.Unasked, w.Snap.Crowded = p.Asked, demand.WithoutReason(p.Held), p.Crowded
 	}
 	return wrong

@@ -166,18 +166,17 @@ const pushEvery = 150 * time.Second
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
 func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	made := map[string]int{}
 	for _, want := range w.Handed.Wants {
 		now := w.Scene.Seen.Now
-		of := action.OfReservation{Name: memo.DoorReservation(w.Scene.Config.Cluster, want.Address, now)}
+		first := memo.DoorReservation(w.Scene.Config.Cluster, want.Address, now)
+		of := action.OfReservation{Name: first}
+		for n := 1; slices.ContainsFunc(w.Scene.Doors(), func(d *scene.Door) bool { return d.Name == of.Name }); n++ {
+			of.Name = memo.FurtherDoor(first, n) // an earlier pass of the same second made the first one
+		}
 		why, start := action.Why(fmt.Sprintf("Slurm has planned job %s on %s", want.Address, slurm.Fold(want.Nodes))), now.Add(demand.DoorAhead)
-		switch n := made[want.Address]; {
-		case n > 0:
-			of.Name = memo.FurtherDoor(of.Name, n)
-		case want.Inherit:
+		if want.Inherit {
 			why = action.Why(fmt.Sprintf("job %s keeps its other machines after a loss", want.Address))
 		}
-		made[want.Address]++
 		if want.Open {
 			start = now
 		}

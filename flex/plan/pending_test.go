@@ -577,6 +577,12 @@ func TestMachinesThatAJobHasLeftAreOfferedToOthers(t *testing.T) {
 		"the other job excludes a node":                {func(w waitingPending) { w.Snap.Jobs[0].Excludes = "alpha-a3-1" }, false},
 		"the other job has machines":                   {func(w waitingPending) { w.Machines("alpha-a3-2", "alpha-a3-job-8") }, false},
 		"the other job is held":                        {func(w waitingPending) { w.Snap.Jobs[0].Priority = 0 }, false},
+		"a throttle lets no task of the others start": {func(w waitingPending) {
+			j := &w.Snap.Jobs[0]
+			j.ArrayTask, j.Reservation, j.Reason, w.Snap.Reservations = "1-3%1", "", "Resources", w.Snap.Reservations[:1]
+			task := w.Job(9, j.Partition, "alpha-a3-2", slurm.JobRunning)
+			task.ArrayID, task.ArrayTask = j.ID, "0"
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWaitingPending()

@@ -110,12 +110,13 @@ func (h *Handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*s
 	left = slices.DeleteFunc(left, func(m *scene.Node) bool {
 		return h.kept[m] || m.Power == scene.On && s.IsOld(scene.Later(m.LastBusyTime, m.BootTime), offerFor)
 	})
+	tasks := tasksAtWork(s)
 	for _, j := range jobs {
 		doors := s.DoorsOf(j.ID)
 		switch {
 		case !j.State.Waits() || j.Priority == 0 || j.HetID != 0 || isLate(s, j) || h.hasWant(j) || slurm.WaitsForJobs(j.Reason) || StartsLater(s, j, 0):
 			continue
-		case len(doors) == 0 && !mayHaveDoor(s, j):
+		case len(doors) == 0 && (!mayHaveDoor(s, j) || roomBeside(s, j, tasks[j.Array()]) < 1):
 			continue
 		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return !isStillBooting(s, d) || AnyPresent(s, d.Nodes) }):
 			continue

@@ -47,10 +47,7 @@ func TestMain(m *testing.M) {
 func cluster(t *testing.T, o lab.Options) *lab.Lab {
 	t.Parallel()
 	choose(t)
-	stage := os.Getenv("E2E_STAGE")
-	require.NotEmpty(t, stage, "run scripts/e2e, which builds what the scenarios need")
-	o.Build, o.Scripts, o.Name = stage, filepath.Join(stage, "scripts"), "e2e"
-	l, err := lab.Start(context.Background(), o)
+	l, err := start(t, o)
 	t.Cleanup(func() {
 		if t.Skipped() {
 			skipped.Add(1)
@@ -81,6 +78,14 @@ func cluster(t *testing.T, o lab.Options) *lab.Lab {
 	require.NoError(t, err)
 	version.Store(l.Version, true)
 	return l
+}
+
+func start(t *testing.T, o lab.Options) (*lab.Lab, error) {
+	t.Helper()
+	stage := os.Getenv("E2E_STAGE")
+	require.NotEmpty(t, stage, "run scripts/e2e, which builds what the scenarios need")
+	o.Build, o.Scripts, o.Name = stage, filepath.Join(stage, "scripts"), "e2e"
+	return lab.Start(context.Background(), o)
 }
 
 func tail(text string, lines int) string {

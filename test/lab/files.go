@@ -76,6 +76,9 @@ partitions:
 {{- range .NodeSets}}
   {{.Name}}: {partition_name: {{.Name}}, enable_job_exclusive: {{not .Shared}}, partition_nodeset: [{{.Name}}]{{template "partition" $}}}
 {{- end}}
+{{- range .Partitions}}
+  {{.}}
+{{- end}}
 nodeset:
   a3:
     nodeset_name: a3
@@ -196,17 +199,20 @@ func (d fileData) NodeConf(ports string, cpus int) string {
 	return "node_conf: {" + conf + "}"
 }
 
-// setPorts is the number of slurmd ports of a further nodeset.
-const setPorts = 8
+// setPorts is the largest number of slurmd ports of a further nodeset.
+const setPorts = 16
 
 // MorePorts returns the ports of a further nodeset's slurmds. If the nodeset has more nodes than
 // ports, all nodes share one port.
 func (d fileData) MorePorts(i int) string {
-	nodes := d.NodeSets[i].Size
-	if nodes > setPorts {
-		nodes = 1
+	at, nodes := 50, 1
+	for _, set := range d.NodeSets[:i+1] {
+		at += nodes
+		if nodes = set.Size; nodes > setPorts {
+			nodes = 1
+		}
 	}
-	return d.Ports(50+setPorts*i, nodes)
+	return d.Ports(at, nodes)
 }
 
 // writeFiles writes slurmflex's configuration and uses it to write Slurm's.

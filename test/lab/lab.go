@@ -45,7 +45,8 @@ type Options struct {
 	Accounting     bool          // whether slurmctld has a slurmdbd; slurmctld then runs as root
 	Limits         bool          // whether slurmdbd enforces the limits of accounts and QOS
 	Static         int           // static nodes, alpha-st-0 …; at most 2
-	NodeSets       []NodeSet     // besides a3 and g2; at most 6
+	NodeSets       []NodeSet     // besides a3 and g2; at most 6, with 64 slurmds
+	Partitions     []string      // besides those of the nodesets, such as "all: {partition_name: all, partition_nodeset: [a3, g2]}"
 	Margin         int           // a3's job_duration_margin in s
 	FlexKeys       string        // more keys for the dws_flex blocks of a3, g2 and st, such as "boot_timeout: 60"
 	Keys           string        // another key of the slurmflex section, such as "max_active_requests: 1"
@@ -57,7 +58,7 @@ type Options struct {
 type NodeSet struct {
 	Name     string
 	Machine  string   // of its template; empty: the scenario creates the template
-	Size     int      // nodes; with more than 8, mute them, because there are only 8 slurmd ports
+	Size     int      // nodes; with more than 16, mute them, because they share one slurmd port
 	Shared   bool     // whether jobs share the nodes of its partition
 	Static   int      // how many of its nodes are static
 	Keys     []string // more keys, such as "enable_placement: true"

@@ -14,7 +14,7 @@ import (
 const (
 	firstPort  = 12000
 	lastPort   = 31000
-	portWindow = 100
+	portWindow = 120
 )
 
 // claimPorts claims a window of ports that no other lab uses and on which no process listens. The

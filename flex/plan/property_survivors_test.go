@@ -105,18 +105,20 @@ func (w *world) drawLoss(t *rapid.T) {
 // The rules also hold in worlds drawn for jobs that lose machines.
 func TestEveryPlanKeepsRulesForJobsThatLoseMachines(t *testing.T) {
 	downs, doors := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
-		w := emptyWorld(drawConfig(t))
-		w.drawLoss(t)
-		for _, a := range breaksNoRule(t, w).Actions {
-			switch a := a.(type) {
-			case action.SetNodes:
-				downs += len(a.Jobs)
-			case action.UseReservation:
-				doors++
+	for range 5 { // 100 worlds each
+		rapid.Check(t, func(t *rapid.T) {
+			w := emptyWorld(drawConfig(t))
+			w.drawLoss(t)
+			for _, a := range breaksNoRule(t, w).Actions {
+				switch a := a.(type) {
+				case action.SetNodes:
+					downs += len(a.Jobs)
+				case action.UseReservation:
+					doors++
+				}
 			}
-		}
-	})
+		})
+	}
 	if downs == 0 || doors == 0 {
 		t.Errorf("%d jobs were taken off lost nodes, and %d got doors", downs, doors)
 	}

@@ -158,12 +158,27 @@ func (c *check) after() {
 		for _, r := range g.Requests {
 			if alive(r) {
 				live[g.Region]++
+				c.suits(r)
 			}
 		}
 	}
 	for region, n := range live {
 		if most := c.w.mostActive(); n > most {
 			c.fail(overScale, "%d requests live in %s, and %d may", n, region, most)
+		}
+	}
+}
+
+// suits fails if a request has nodes that the pending job with their door cannot start on, or if the job
+// waits for another one.
+func (c *check) suits(r fakegce.Request) {
+	for _, name := range c.w.slurm.ReservationsOver(r.Instances) {
+		hold := memo.ParseHold(cluster, name)
+		l := c.w.watch.queued(func(l *life) bool {
+			return hold.Kind == memo.DoorHold && l.State.Waits() && fmt.Sprint(l.ArrayID) == slurm.WholeOf(hold.Address)
+		})
+		if l != nil && l.HetID == 0 && !c.w.slurm.Suits(l.ID, r.Instances) {
+			c.fail(overScale, "nodes %s are requested for job %d, which cannot start there", slurm.Fold(r.Instances), l.ID)
 		}
 	}
 }

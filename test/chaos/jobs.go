@@ -26,6 +26,9 @@ type submit struct {
 	srun      bool // interactive
 	noRequeue bool
 	on        string // required node; empty: any
+	features  string // --constraint
+	gres      string
+	after     int // job whose end it awaits; 0: none
 	begin     time.Duration
 	comment   string   // AdminComment, set by an operator
 	also      []string // partitions that it may fail over to
@@ -42,6 +45,9 @@ func (e submit) String() string {
 		{e.throttle > 0, fmt.Sprintf("%d at once", e.throttle)},
 		{len(e.also) > 0, "or to " + strings.Join(e.also, ",")},
 		{e.on != "", "on " + e.on},
+		{e.features != "", "on " + e.features},
+		{e.gres != "", "with " + e.gres},
+		{e.after > 0, fmt.Sprintf("after job %d", e.after)},
 		{e.begin == never, "starting in 500,000 weeks"},
 		{e.begin > 0 && e.begin != never, fmt.Sprintf("starting in %v", e.begin)},
 		{e.priority > 0, fmt.Sprintf("priority %d", e.priority)},
@@ -61,6 +67,7 @@ func (e submit) strike(w *world, _ int) {
 	spec := fakeslurm.JobSpec{
 		Partition: e.partition, Nodes: e.nodes, Limit: e.limit, Run: e.run, Priority: e.priority, Tasks: e.tasks, Throttle: e.throttle,
 		Interactive: e.srun, NoRequeue: e.noRequeue, User: "user", AdminComment: e.comment,
+		Features: e.features, Gres: e.gres, After: w.jobs[e.after],
 	}
 	if len(e.also) > 0 {
 		spec.Partition += "," + strings.Join(e.also, ",")
@@ -178,6 +185,15 @@ func randomJob(d dice, job int) submit {
 	}
 	if d.oneIn(10, "node list", job) {
 		e.on = fmt.Sprintf("%s-%s-%d", cluster, set.name, d.below(set.static+set.dynamic, "node", job))
+	}
+	if d.oneIn(4, "features", job) {
+		e.features, e.nodes = pick(d, []string{"rack0", "rack1", "rack0|rack1"}, "features", job, "which"), set.shortest
+	}
+	if d.oneIn(4, "gres", job) {
+		e.gres = pick(d, []string{"gpu:h100:8", "gpu:l4:2"}, "gres", job, "which")
+	}
+	if d.oneIn(12, "after", job) {
+		e.after = d.number(1, job, "after", job, "which") - 1
 	}
 	if d.oneIn(12, "begin", job) {
 		e.begin = d.minutes(2, 30, "begin", job, "when")

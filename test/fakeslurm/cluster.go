@@ -21,9 +21,11 @@ import (
 // cluster has ReturnToService=2, ResumeRate=0, SuspendRate=0 and idle_on_node_suspend; each
 // node has two cores.
 type Options struct {
-	Version    string   // Slurm release to imitate, such as 22.05 or 26.05.5; empty: 24.11.5
-	Accounting bool     // slurmdbd is configured
-	Nodes      []string // names of all nodes
+	Version    string              // Slurm release to imitate, such as 22.05 or 26.05.5; empty: 24.11.5
+	Accounting bool                // slurmdbd is configured
+	Nodes      []string            // names of all nodes
+	Features   map[string][]string // of nodes
+	Gres       map[string]string   // of nodes, such as gpu:h100:8
 	// Partitions lists the partitions. Each uses those of its nodes that the cluster has. An
 	// unset MaxTime means no limit.
 	Partitions []slurm.Partition

@@ -36,6 +36,7 @@ const (
 	reasonHeld        = "JobHeldAdmin"
 	reasonRequeued    = "job requeued in held state"
 	reasonBegin       = "BeginTime"
+	reasonDependency  = "Dependency"
 	reasonReservation = "Reservation"
 	reasonConstraints = "BadConstraints"
 	reasonPriority    = "Priority"
@@ -54,6 +55,9 @@ type JobSpec struct {
 	Nodes        int           // number of nodes; 0: the length of NodeList, at least one
 	NodeList     []string      // -w: nodes that the job must get
 	Exclude      []string      // --exclude: nodes that the job must not get
+	Features     string        // --constraint: a feature, or alternatives
+	Gres         string        // --gres: of each node, with a type, such as gpu:h100:4
+	After        uint32        // --dependency=afterany; 0: none
 	Licenses     int           // -L: number of licenses; there is only one kind
 	Limit        time.Duration // rounded up to minutes; 0: the partition's MaxTime
 	Run          time.Duration // how long the job runs unless it is stopped
@@ -170,6 +174,10 @@ func (c *Cluster) place(j *job) error {
 	j.excluded, _ = c.known(j.spec.Exclude)
 	j.count = max(1, j.spec.Nodes, len(j.named))
 	if c.habits.refusesTooWide && j.count > len(j.partition.nodes) {
+		return c.unavailable()
+	}
+	isUnfit := func(n *node) bool { return !j.suits(n) }
+	if (j.spec.Features != "" || j.spec.Gres != "") && (slices.ContainsFunc(j.named, isUnfit) || !slices.ContainsFunc(j.partitions, j.suitsEnough)) {
 		return c.unavailable()
 	}
 	return nil

@@ -21,6 +21,8 @@ const (
 type node struct {
 	name          string
 	order         int // position in the cluster
+	features      []string
+	gres          string
 	partitions    []string
 	exempt        bool // listed in SuspendExcNodes
 	resumeTimeout time.Duration
@@ -57,7 +59,7 @@ type slurmd struct {
 
 func (c *Cluster) makeNodes() {
 	for i, name := range c.o.Nodes {
-		n := &node{name: name, order: i, flags: slurm.PoweredDown, exempt: slices.Contains(c.o.SuspendExc, name)}
+		n := &node{name: name, order: i, features: c.o.Features[name], gres: c.o.Gres[name], flags: slurm.PoweredDown, exempt: slices.Contains(c.o.SuspendExc, name)}
 		c.nodes = append(c.nodes, n)
 		c.byName[name] = n
 	}

@@ -22,12 +22,12 @@ func PrintNodes(nodes []slurm.Node) string {
 	text := &strings.Builder{}
 	for _, n := range nodes {
 		fmt.Fprintf(text, "NodeName=%s Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=%[2]d CPUTot=%[2]d CPULoad=0.07 "+
-			"AvailableFeatures=(null) ActiveFeatures=(null) Gres=%[7]s NodeAddr=%[1]s NodeHostName=%[1]s Version=24.11.5 "+
+			"AvailableFeatures=%[8]s ActiveFeatures=%[8]s Gres=%[7]s NodeAddr=%[1]s NodeHostName=%[1]s Version=24.11.5 "+
 			"OS=Linux 6.1.0-28-cloud-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)  RealMemory=1800000 AllocMem=0 "+
 			"FreeMem=1790000 Sockets=2 Boards=1 State=%[3]s ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A "+
 			"Partitions=%[4]s  BootTime=%[5]s SlurmdStartTime=None LastBusyTime=%[6]s ResumeAfterTime=None "+
 			"CfgTRES=cpu=2,mem=1800000M,billing=2 AllocTRES= CurrentWatts=0 AveWatts=0 ",
-			n.Name, coresPerNode, n.State, null(strings.Join(n.Partitions, ",")), timeText(n.BootTime, "None"), timeText(n.LastBusyTime, "Unknown"), null(n.Gres))
+			n.Name, coresPerNode, n.State, null(strings.Join(n.Partitions, ",")), timeText(n.BootTime, "None"), timeText(n.LastBusyTime, "Unknown"), null(n.Gres), null(strings.Join(n.Features, ",")))
 		if n.Reason != "" {
 			fmt.Fprintf(text, " Reason=%s [%s@2000-01-01T00:00:00]", n.Reason, n.ReasonBy)
 		}

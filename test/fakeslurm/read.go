@@ -27,6 +27,7 @@ func (c *Cluster) Nodes(ctx context.Context) ([]slurm.Node, error) {
 		shown := slurm.Node{
 			Name: n.name, Addr: n.name, State: n.state(), Partitions: n.partitions, Comment: n.comment, Extra: n.extra,
 			BootTime: n.boot, LastBusyTime: n.busy.Truncate(time.Second), CPUs: coresPerNode, Memory: memoryPerNode,
+			Features: n.features, Gres: n.gres,
 		}
 		if n.reason != "" {
 			shown.Reason, shown.ReasonBy = n.reason, n.reasonBy
@@ -105,10 +106,13 @@ func (c *Cluster) row(j *job, now time.Time) slurm.Job {
 		Start: j.startShown(now), Priority: j.priority, Reason: c.reasonShown(j), User: j.user(), Partition: j.partitionShown(),
 		NodeCount: cmp.Or(len(j.nodes), j.count),
 		CPUs:      j.count, NodeCPUs: 1, Memory: "0",
-		Needs: slurm.Fold(names(j.named)), Excludes: slurm.Fold(names(j.excluded)),
+		Needs: slurm.Fold(names(j.named)), Excludes: slurm.Fold(names(j.excluded)), Features: j.spec.Features,
 	}
 	if j.state == slurm.JobPending {
 		shown.Planned = names(j.planned)
+	}
+	if j.spec.Gres != "" {
+		shown.Gres = "gres/" + j.spec.Gres
 	}
 	if j.reservation != nil {
 		shown.Reservation = j.reservation.name

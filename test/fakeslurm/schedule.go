@@ -95,13 +95,16 @@ func (p *pass) consider(j *job, in *partition) {
 		j.reason = reasonBegin
 		p.c.nextBegin = earlier(p.c.nextBegin, j.begin)
 		return
+	case p.c.depends(j):
+		j.reason = reasonDependency
+		return
 	case j.tooLate(p.now):
 		p.c.end(j, slurm.JobDeadline, p.now)
 		return
 	case j.het != nil:
 		p.together(j)
 		return
-	case len(j.partitions) > 1 && !in.takes(j.limit):
+	case len(j.partitions) > 1 && (!in.takes(j.limit) || !j.suitsEnough(in)):
 		return
 	}
 	for p.mayStart(j, in) {
@@ -187,7 +190,7 @@ func (p *pass) choose(j *job, taken ...*node) []*node {
 func (p *pass) fits(j *job, n *node) bool {
 	r := j.reservation
 	inside := r == nil || slices.Contains(n.reservations, r)
-	return inside && !slices.Contains(j.excluded, n) && p.passes(j, n) &&
+	return inside && j.suits(n) && p.passes(j, n) &&
 		n.usable() && n.vacant(j.partition) && !n.barred(j, p.now, j.until(p.now))
 }
 

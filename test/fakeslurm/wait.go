@@ -19,7 +19,7 @@ type chance struct {
 
 func (n *node) planned() bool { return !n.plan.start.IsZero() }
 
-// shape holds what determines the reason of a job without -w, --exclude or reservation.
+// shape holds what determines the reason of a job without -w, --exclude, --constraint, --gres or reservation.
 type shape struct {
 	in    *partition
 	count int
@@ -33,7 +33,7 @@ const bfWindow = 24 * time.Hour
 // nodes become available.
 func (p *pass) wait(j *job) {
 	kind := shape{j.partition, j.count, j.limit}
-	plain := j.reservation == nil && len(j.named)+len(j.excluded) == 0
+	plain := j.reservation == nil && len(j.named)+len(j.excluded) == 0 && j.spec.Features+j.spec.Gres == ""
 	switch {
 	case j.count > len(j.partition.nodes):
 		j.reason = reasonTooMany
@@ -72,7 +72,7 @@ func (p *pass) weigh(j *job) (planned bool) {
 	reserved, hidden, busy := false, false, false
 	named := 0 // number of named nodes that are available
 	for _, n := range j.partition.nodes {
-		if slices.Contains(j.excluded, n) {
+		if !j.suits(n) {
 			continue
 		}
 		from, clear := p.clear(j, n, p.freeFrom(n, j.partition))

@@ -46,7 +46,7 @@ func (b *bench) steadyPass(ctx context.Context) []float64 {
 	return []float64{s.cpu, s.memory, s.calls, s.sent}
 }
 
-// wideRegions is the number of regions of the site in docs/dev/performance.md. Each region is as large as the
+// wideRegions is the number of regions of the site in docs/dev/testing.md. Each region is as large as the
 // steady cluster.
 const wideRegions = 10
 

@@ -30,7 +30,6 @@ var settings = map[string]setting{
 	"docs/migrate.md":         {leftover: "alpha-a3-job-7-1a2b3c4d", lab: lab.Options{User: "slurm"}},
 	"docs/operate.md":         {lab: withDaemon},
 	"docs/concepts.md":        {lab: withDaemon},
-	"docs/dev/performance.md": {lab: withDaemon},
 	"docs/security.md":        {lab: withDaemon},
 	"docs/reference.md":       {user: nobody, lab: withDaemon},
 	"docs/dev/testing.md":     {repository: true, bare: true},

@@ -41,10 +41,10 @@ func (m MachineType) FlexStart() bool {
 	return m.GPUs > 0
 }
 
-// PreemptibleQuota returns the quota metric for GPUs of a type obtained by flex-start; known is
+// preemptibleQuota returns the quota metric for GPUs of a type obtained by flex-start; known is
 // false for an unknown type. Source: Quota.metric in the discovery document, and Compute's "GPU
 // quota" page for later types.
-func PreemptibleQuota(gpu string) (metric string, known bool) {
+func preemptibleQuota(gpu string) (metric string, known bool) {
 	gpus := []struct{ gpu, metric string }{
 		{"nvidia-a100-80gb", "A100_80GB"},
 		{"nvidia-b200", "B200"},

@@ -23,11 +23,11 @@ func TestFlexStartSupportsGPUMachinesAndH4D(t *testing.T) {
 }
 
 func TestFlexStartGPUsCountTowardsPreemptibleQuota(t *testing.T) {
-	metric, known := PreemptibleQuota("nvidia-h100-mega-80gb")
+	metric, known := preemptibleQuota("nvidia-h100-mega-80gb")
 	assert.True(t, known)
 	assert.Equal(t, "PREEMPTIBLE_NVIDIA_H100_MEGA_GPUS", metric)
 	for _, gpu := range []string{"", "nvidia-z"} {
-		_, known = PreemptibleQuota(gpu)
+		_, known = preemptibleQuota(gpu)
 		assert.False(t, known, gpu)
 	}
 }

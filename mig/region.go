@@ -44,7 +44,7 @@ type GPUs struct {
 // standard quota. Others use the preemptible quota, or the standard quota in a project without
 // preemptible quota. Source: Compute's page "Allocation quotas".
 func (r Region) GPUQuota(gpus GPUs) (q Quota, shown bool) {
-	metric, known := PreemptibleQuota(gpus.Type)
+	metric, known := preemptibleQuota(gpus.Type)
 	if !known {
 		return Quota{}, false
 	}

@@ -24,13 +24,13 @@ type Scheduler interface {
 	Jobs(ctx context.Context) ([]slurm.Job, error)
 	UpdateNodes(ctx context.Context, names []string, change slurm.NodeChange) error
 
-	Reserver
+	reserver
 	Owners
 }
 
-// Reserver manages reservations. They keep jobs off nodes with an ending lease, and keep other jobs
+// reserver manages reservations. They keep jobs off nodes with an ending lease, and keep other jobs
 // off nodes that are meant for one job.
-type Reserver interface {
+type reserver interface {
 	CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error
 	SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error
 	DeleteReservation(ctx context.Context, name string) error

@@ -70,7 +70,7 @@ func (d Daemon) ViewOr(ctx context.Context, cfg *config.Config, wrong error, rea
 	switch {
 	case err == nil:
 		return v, nil
-	case errors.As(err, &Impostor{}):
+	case errors.As(err, &impostor{}):
 		return view.View{}, err // an admin must know, so nothing else is shown
 	case wrong != nil:
 		return view.View{}, wrong
@@ -102,7 +102,7 @@ func (d Daemon) get(ctx context.Context, address, path string) (status int, body
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: d.dial}} // no proxy, because the daemon is local
 	answer, err := client.Do(r)
-	if other := (Impostor{}); errors.As(err, &other) {
+	if other := (impostor{}); errors.As(err, &other) {
 		return 0, nil, other
 	}
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"slurmflex/flex/port"
 )
 
-// Impostor is the error if another user listens at the daemon's address. Any user may take the port
+// impostor is the error if another user listens at the daemon's address. Any user may take the port
 // while the daemon restarts.
-type Impostor struct {
+type impostor struct {
 	at  *net.TCPAddr
 	who string
 }
 
-func (i Impostor) Error() string {
+func (i impostor) Error() string {
 	return fmt.Sprintf("%s listens at %s instead of the slurmflex daemon, so its answers are not used; as root, find the process with "+
 		"ss -ltnp sport = :%d and end it: the daemon tries to listen again every few seconds", i.who, i.at, i.at.Port)
 }
@@ -48,7 +48,7 @@ func (d Daemon) checkListener(conn net.Conn) error {
 		return err
 	}
 	if !slices.Contains(d.trusted(), uid) {
-		return Impostor{at, port.NameOf(uid)}
+		return impostor{at, port.NameOf(uid)}
 	}
 	return nil
 }

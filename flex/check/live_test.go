@@ -97,7 +97,7 @@ func keys(found Findings, level Level) map[string]string {
 func compared(t *testing.T, c *cloud, s Scheduler) Findings {
 	t.Helper()
 	cfg := changed(t, "project", "project")
-	return Compare(cfg, Observe(t.Context(), cfg, s, c, nil, time.Now))
+	return Compare(cfg, observe(t.Context(), cfg, s, c, nil, time.Now))
 }
 
 func TestUnreadableRegionIsNotQueriedFurther(t *testing.T) {
@@ -113,7 +113,7 @@ func TestUnreadableRegionIsNotQueriedFurther(t *testing.T) {
 
 func TestSlurmIsCheckedWithoutCompute(t *testing.T) {
 	cfg := changed(t, "project", "project")
-	world := Observe(t.Context(), cfg, controller{}, nil, nil, time.Now)
+	world := observe(t.Context(), cfg, controller{}, nil, nil, time.Now)
 	world.Client, world.Hooks = errors.New("no credentials"), "/opt/slurmflex"
 	found := Compare(cfg, world)
 	assert.Equal(t, "no credentials; Compute was not queried; outside Compute Engine, set this to a file with Google credentials", keys(found, Fault)["slurmflex.credentials_file"])
@@ -144,7 +144,7 @@ func TestGroupQuotaLimitsTheJobsWithNodes(t *testing.T) {
 func TestActiveRequestsAreComparedWithConcurrentOperations(t *testing.T) {
 	for most, wrong := range map[string]bool{"500": false, "501": true} {
 		cfg := changed(t, "max_active_requests: 6", "max_active_requests: "+most)
-		found := Compare(cfg, Observe(t.Context(), cfg, controller{}, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: 1e6}}}, nil, time.Now))
+		found := Compare(cfg, observe(t.Context(), cfg, controller{}, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: 1e6}}}, nil, time.Now))
 		advice := keys(found, Advice)["slurmflex.max_active_requests"]
 		assert.Equal(t, wrong, strings.HasPrefix(advice, most+" active requests in us-central1 may be created at once, and Compute documents a default of 500 concurrent operations; "), advice)
 	}
@@ -241,7 +241,7 @@ func TestPartitionsResumeTimeoutsOverrideTheClusters(t *testing.T) {
 		assert.Equal(t, c.counts, strings.Contains(found.Error(), wrong), name)
 	}
 	cfg := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
-	found := Compare(cfg, Observe(t.Context(), cfg, controller{}, &cloud{}, nil, time.Now))
+	found := Compare(cfg, observe(t.Context(), cfg, controller{}, &cloud{}, nil, time.Now))
 	assert.ErrorContains(t, found.Problems(), wrong, "for nodes in no partition")
 }
 

@@ -98,7 +98,7 @@ func Live(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, noCloud
 	if noCloud != nil {
 		c = nil // it may be a nil pointer
 	}
-	w := Observe(bounded, cfg, s, c, net.DefaultResolver, time.Now)
+	w := observe(bounded, cfg, s, c, net.DefaultResolver, time.Now)
 	w.Client = noCloud
 	if ctx.Err() != nil {
 		return World{}, fmt.Errorf("check interrupted: %w", context.Cause(ctx))
@@ -108,9 +108,9 @@ func Live(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, noCloud
 	return w, err
 }
 
-// Observe reads everything that a check needs, concurrently. Failed reads are recorded as errors in
+// observe reads everything that a check needs, concurrently. Failed reads are recorded as errors in
 // the world. Without a Cloud it reads only Slurm.
-func Observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, names Names, now func() time.Time) World {
+func observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, names Names, now func() time.Time) World {
 	w := World{
 		At: now(), User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{}, Unresolved: map[string]error{},
 		Regions: map[string]Seen[mig.Region]{}, Zones: map[string]Seen[mig.Zone]{},

@@ -15,8 +15,8 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// Scheduler is the part of Slurm that Down needs besides the reconciler's.
-type Scheduler interface {
+// scheduler is the part of Slurm that Down needs besides the reconciler's.
+type scheduler interface {
 	flex.PartitionCloser
 	Reach(ctx context.Context) error // finds out whether slurmctld answers
 }
@@ -32,7 +32,7 @@ type Down struct {
 
 	R     *flex.Reconciler
 	Lock  leader.Lock
-	Slurm Scheduler
+	Slurm scheduler
 }
 
 // Run shows what exists, asks, tears it down and reports what is left.

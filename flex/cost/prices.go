@@ -56,7 +56,7 @@ func ReadPrices(path string, wanted bool) (*Prices, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read prices: %w", err)
 	}
-	prices, err := ParsePrices(text)
+	prices, err := parsePrices(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -66,8 +66,8 @@ func ReadPrices(path string, wanted bool) (*Prices, error) {
 // amount matches a price in the file.
 var amount = regexp.MustCompile(`^\d{1,9}(\.\d{1,9})?$`)
 
-// ParsePrices parses a price file. An error names the line and the problem.
-func ParsePrices(text []byte) (*Prices, error) {
+// parsePrices parses a price file. An error names the line and the problem.
+func parsePrices(text []byte) (*Prices, error) {
 	var file struct {
 		Currency string                          `yaml:"currency"`
 		Date     string                          `yaml:"date"`

@@ -21,7 +21,7 @@ machines:
 
 func fromFile(t *testing.T) *Prices {
 	t.Helper()
-	p, err := ParsePrices([]byte(prices))
+	p, err := parsePrices([]byte(prices))
 	require.NoError(t, err)
 	return p
 }
@@ -77,7 +77,7 @@ func TestPriceFileErrorsNameTheLine(t *testing.T) {
 		"currency: USD\nmachines: {a: {spot: []}}": `line 2: spot of a: "" is not an amount`,
 		"currency: [": "yaml: line 1",
 	} {
-		_, err := ParsePrices([]byte(text))
+		_, err := parsePrices([]byte(text))
 		assert.ErrorContains(t, err, says, text)
 	}
 }
@@ -85,7 +85,7 @@ func TestPriceFileErrorsNameTheLine(t *testing.T) {
 func TestExamplePriceFileIsValid(t *testing.T) {
 	text, err := os.ReadFile("../../scripts/package/prices.yaml")
 	require.NoError(t, err)
-	p, err := ParsePrices(text)
+	p, err := parsePrices(text)
 	require.NoError(t, err)
 	assert.NotEmpty(t, p.Date)
 	for machine := range p.machines {

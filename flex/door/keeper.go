@@ -29,8 +29,8 @@ const (
 	inUseAtOnce = 500 // nodes with running jobs that a look reads
 )
 
-// Scheduler lists the calls to Slurm that a Keeper makes.
-type Scheduler interface {
+// scheduler lists the calls to Slurm that a Keeper makes.
+type scheduler interface {
 	// NodesNamed reads only the named nodes.
 	NodesNamed(ctx context.Context, names []string) ([]slurm.Node, error)
 	// PendingJobs reads the pending jobs.
@@ -40,7 +40,7 @@ type Scheduler interface {
 
 // Keeper is a flex.Watcher that looks at pending jobs between passes.
 type Keeper struct {
-	slurm Scheduler
+	slurm scheduler
 	log   *zap.Logger
 	now   func() time.Time
 	call  chan<- wake.Call
@@ -56,7 +56,7 @@ type Keeper struct {
 var _ flex.Watcher = (*Keeper)(nil)
 
 // New returns a keeper that requests passes through call. It works only while Run runs.
-func New(cfg *config.Config, s Scheduler, call chan<- wake.Call, log *zap.Logger, now func() time.Time) *Keeper {
+func New(cfg *config.Config, s scheduler, call chan<- wake.Call, log *zap.Logger, now func() time.Time) *Keeper {
 	return &Keeper{slurm: s, log: log, now: now, call: call, cfg: cfg}
 }
 

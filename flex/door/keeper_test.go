@@ -16,7 +16,7 @@ import (
 
 // queue is a Slurm with pending jobs.
 type queue struct {
-	Scheduler
+	scheduler
 	jobs []slurm.Job
 }
 

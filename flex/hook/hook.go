@@ -33,8 +33,8 @@ const (
 	ResumeFail = "resume-fail"
 )
 
-// Scheduler lists the calls to Slurm that a hook makes.
-type Scheduler interface {
+// scheduler lists the calls to Slurm that a hook makes.
+type scheduler interface {
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	Jobs(ctx context.Context) ([]slurm.Job, error)
 	JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecord, error)
@@ -46,7 +46,7 @@ type Scheduler interface {
 type Hook struct {
 	Config *config.Config
 	File   string // path of the configuration
-	Slurm  Scheduler
+	Slurm  scheduler
 	Lock   leader.Lock
 	Log    *zap.Logger
 

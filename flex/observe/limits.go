@@ -9,9 +9,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// Limiter reads Slurm's limits: the limits of licenses and, with accounting, of accounts, users and
+// limiter reads Slurm's limits: the limits of licenses and, with accounting, of accounts, users and
 // QOS.
-type Limiter interface {
+type limiter interface {
 	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
 }
 

@@ -27,7 +27,7 @@ type Scheduler interface {
 	Reservations(ctx context.Context) ([]slurm.Reservation, error)
 
 	Settings
-	Limiter
+	limiter
 	memory.Records
 }
 

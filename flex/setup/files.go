@@ -40,8 +40,8 @@ func Create(files ...File) (err error) {
 	return nil
 }
 
-// CheckNew returns an error unless there are no such files, and folders for them.
-func CheckNew(paths ...string) error {
+// checkNew returns an error unless there are no such files, and folders for them.
+func checkNew(paths ...string) error {
 	for _, path := range paths {
 		switch _, err := os.Lstat(path); {
 		case err == nil:
@@ -56,8 +56,8 @@ func CheckNew(paths ...string) error {
 	return nil
 }
 
-// CheckOutput returns an error if Replace cannot write a file of that name.
-func CheckOutput(path string) error {
+// checkOutput returns an error if Replace cannot write a file of that name.
+func checkOutput(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
@@ -91,7 +91,7 @@ func Replace(path, text string) error {
 // before it makes the text, and replaces the file only once the text is complete.
 func Output(stdout io.Writer, file string, text func() (string, error)) error {
 	if file != "" {
-		if err := CheckOutput(file); err != nil {
+		if err := checkOutput(file); err != nil {
 			return usage.Wrap(err)
 		}
 	}

@@ -30,7 +30,7 @@ type Slurm interface {
 // Write asks what no flag has answered, writes both files or none, and returns what to do with them.
 func (i *Init) Write(ctx context.Context, s Slurm, machines slurmconf.Describe, in io.Reader, out io.Writer) (next string, err error) {
 	questions := i.Questions()
-	if err := CheckNew(i.Path, i.FlexConf); err != nil {
+	if err := checkNew(i.Path, i.FlexConf); err != nil {
 		return "", usage.Wrap(err)
 	}
 	if err := i.CheckGiven(questions); err != nil {

@@ -100,13 +100,13 @@ func TestAllFilesAreCreatedOrNone(t *testing.T) {
 	info, err := os.Stat(first.Path)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o644), info.Mode(), "SlurmUser reads it")
-	assert.ErrorContains(t, CheckNew(filepath.Join(dir, "no", "file")), "folder "+filepath.Join(dir, "no")+" does not exist; create it")
+	assert.ErrorContains(t, checkNew(filepath.Join(dir, "no", "file")), "folder "+filepath.Join(dir, "no")+" does not exist; create it")
 }
 
 func TestInitNamesWhyItCannotLookForAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	assert.ErrorContains(t, CheckNew(filepath.Join(file, "config.yaml")), "not a directory")
+	assert.ErrorContains(t, checkNew(filepath.Join(file, "config.yaml")), "not a directory")
 }
 
 func TestReplacedFileKeepsItsModeAndItsLinks(t *testing.T) {
@@ -115,7 +115,7 @@ func TestReplacedFileKeepsItsModeAndItsLinks(t *testing.T) {
 	require.NoError(t, os.WriteFile(in("old"), nil, 0o600))
 	require.NoError(t, os.Symlink("old", in("link")))
 	for name, mode := range map[string]os.FileMode{"new": 0o644, "link": 0o600} {
-		require.NoError(t, CheckOutput(in(name)))
+		require.NoError(t, checkOutput(in(name)))
 		require.NoError(t, Replace(in(name), name))
 		text, err := os.ReadFile(in(name))
 		require.NoError(t, err)
@@ -127,9 +127,9 @@ func TestReplacedFileKeepsItsModeAndItsLinks(t *testing.T) {
 	info, err := os.Lstat(in("link"))
 	require.NoError(t, err)
 	assert.Equal(t, os.ModeSymlink, info.Mode().Type())
-	assert.ErrorContains(t, CheckOutput(dir), "is a folder; name a file in it")
-	assert.ErrorContains(t, CheckOutput("/dev/null"), "is not a regular file")
-	assert.ErrorContains(t, CheckOutput(in("gone/file")), "folder "+in("gone")+" does not exist; create it first")
+	assert.ErrorContains(t, checkOutput(dir), "is a folder; name a file in it")
+	assert.ErrorContains(t, checkOutput("/dev/null"), "is not a regular file")
+	assert.ErrorContains(t, checkOutput(in("gone/file")), "folder "+in("gone")+" does not exist; create it first")
 }
 
 // slurmctld reads flex.conf and job_submit.lua as SlurmUser, which may read them as a member of their

@@ -12,16 +12,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// SubmitRule is a check of job_submit.lua.
-type SubmitRule struct {
+// submitRule is a check of job_submit.lua.
+type submitRule struct {
 	Name    string
 	Default string // one of SubmitLevels
 	Broken  string // the condition that breaks the rule
 }
 
 // SubmitRules returns all rules.
-func SubmitRules() []SubmitRule {
-	return []SubmitRule{
+func SubmitRules() []submitRule {
+	return []submitRule{
 		{"time", "refuse", "the time limit is longer than any lease"},
 		{"nodes", "refuse", "the job needs more nodes than the partition has"},
 		{"placement", "warn", "it needs more nodes than can be placed close together"},

@@ -11,7 +11,7 @@ import (
 
 // placeFurther makes further doors for jobs that have one, in other nodesets where they are certain
 // to fit: Slurm's plan shows only the first. Further doors take only nodes that no job lacks.
-func (h *Handout) placeFurther(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) {
+func (h *handout) placeFurther(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) {
 	for places := 1; places < s.Config.Options.MaxPlaces; places++ {
 		for _, j := range jobs {
 			doors := s.DoorsOf(j.ID)

@@ -11,9 +11,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// Handout is what pending jobs get in a pass: doors over the nodes that Slurm has planned for them,
+// handout is what pending jobs get in a pass: doors over the nodes that Slurm has planned for them,
 // or the machines that other jobs have left.
-type Handout struct {
+type handout struct {
 	Wants []Want
 	Held  []Wait         // see Plan.Held
 	Later map[UserIn]int // the jobs that lack a request and get a door in a later pass
@@ -35,8 +35,8 @@ type Handout struct {
 // handOut gives each pending job that Slurm has planned a door over the planned nodes, the most
 // important job first. A job that has lost some of its machines first gets its others. Further
 // places come after the first places of all jobs.
-func handOut(s *scene.Scene) Handout {
-	h := Handout{
+func handOut(s *scene.Scene) handout {
+	h := handout{
 		Leaves: map[*scene.Door]bool{}, Offered: map[*scene.Node]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{},
 		Crowded: map[uint32]time.Time{}, free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{},
 	}
@@ -100,7 +100,7 @@ const offerFor = 2 * time.Minute
 // offer offers the machines that no job has to waiting jobs that they may fit, the most important
 // job first. Slurm starts these jobs, or others, on the machines once they are up. A job with a
 // door, none of whose machines exist yet, leaves it while enough machines are idle.
-func (h *Handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, left []*scene.Node) {
+func (h *handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, left []*scene.Node) {
 	idle := map[*config.NodeSet][]*scene.Node{}
 	for _, m := range s.Nodes() {
 		if isWarm(m) && !slices.Contains(left, m) {
@@ -164,17 +164,17 @@ func isStillBooting(s *scene.Scene, d *scene.Door) bool {
 }
 
 // hasWant reports whether the job has been assigned anything.
-func (h *Handout) hasWant(j *slurm.Job) bool {
+func (h *handout) hasWant(j *slurm.Job) bool {
 	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job == j })
 }
 
 // Inherits reports whether the job gets a door over machines that it has kept.
-func (h *Handout) Inherits(j *slurm.Job) bool {
+func (h *handout) Inherits(j *slurm.Job) bool {
 	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job == j && w.Inherit })
 }
 
 // wants reports whether the job gets a door over the node.
-func (h *Handout) wants(node string, job uint32) bool {
+func (h *handout) wants(node string, job uint32) bool {
 	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job.ID == job && slices.Contains(w.Nodes, node) })
 }
 

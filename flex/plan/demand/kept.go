@@ -12,7 +12,7 @@ import (
 // keepSurvivors assigns each requeued job the machines that it still has, with names for the machines
 // that it has lost. As long as names are lacking, the machines are kept. It returns the machines that
 // no job has, without those.
-func (h *Handout) keepSurvivors(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) (left []*scene.Node) {
+func (h *handout) keepSurvivors(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) (left []*scene.Node) {
 	left = leftMachines(s, sets)
 	for _, j := range jobs {
 		if !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||

@@ -40,7 +40,7 @@ func mayHaveDoor(s *scene.Scene, j *slurm.Job) bool {
 // planOf returns where Slurm has planned the job among cold nodes of covered nodesets. The plan of
 // an array's row is that of one of its tasks. Without such a plan, why says what the plan lacks, if
 // Slurm has one.
-func (h *Handout) planOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (p plan, why string) {
+func (h *handout) planOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (p plan, why string) {
 	if len(j.Planned) == 0 {
 		return plan{}, ""
 	}
@@ -88,7 +88,7 @@ func (h *Handout) planOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm
 
 // fitting returns the names first, and then the free names of the nodeset that are certain to fit
 // the job.
-func (h *Handout) fitting(s *scene.Scene, set *config.NodeSet, j *slurm.Job, first []string) []string {
+func (h *handout) fitting(s *scene.Scene, set *config.NodeSet, j *slurm.Job, first []string) []string {
 	names := slices.Clone(first)
 	for _, name := range h.free[set] {
 		if m := s.Node(name); j.SurelyFits(*m.Node) && isPlannable(s, m, j) && !slices.Contains(first, name) {
@@ -100,7 +100,7 @@ func (h *Handout) fitting(s *scene.Scene, set *config.NodeSet, j *slurm.Job, fir
 
 // placeJobs makes a door for each job without one that Slurm has planned: over exactly the planned
 // nodes. More important jobs come first.
-func (h *Handout) placeJobs(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) {
+func (h *handout) placeJobs(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) {
 	has, tasks := map[string]bool{}, tasksAtWork(s)
 	for _, d := range s.Doors() {
 		has[d.Address] = true
@@ -131,7 +131,7 @@ func (h *Handout) placeJobs(s *scene.Scene, sets map[*config.NodeSet]bool, jobs 
 }
 
 // placeJob makes a door for a job, or for a further task of its array, and reports whether it did.
-func (h *Handout) placeJob(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, address string, isFirst bool) bool {
+func (h *handout) placeJob(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, address string, isFirst bool) bool {
 	if names, set := h.formerNames(s, sets, j, address); names != nil {
 		h.want(Want{Job: j, Address: address, Set: set, Nodes: names})
 		return true
@@ -166,14 +166,14 @@ func (h *Handout) placeJob(s *scene.Scene, sets map[*config.NodeSet]bool, j *slu
 }
 
 // want records a want for a job's first place.
-func (h *Handout) want(w Want) {
+func (h *handout) want(w Want) {
 	h.take(w)
 	h.limits.take(w.Job, w.Set, len(w.Nodes))
 }
 
 // take records a want, and removes its names from the free ones. A live request for one of them, which
 // jobs share, is kept for it.
-func (h *Handout) take(w Want) {
+func (h *handout) take(w Want) {
 	h.Wants = append(h.Wants, w)
 	h.taken = append(h.taken, w.Nodes...)
 	h.free[w.Set] = without(h.free[w.Set], w.Nodes)
@@ -182,7 +182,7 @@ func (h *Handout) take(w Want) {
 // placeComponents makes a door for each component of a heterogeneous job, once Slurm has planned all
 // of them: Slurm starts them together. If another component waits CONFIGURING, all do: their doors
 // open at once.
-func (h *Handout) placeComponents(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, id uint32, has map[string]bool) {
+func (h *handout) placeComponents(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, id uint32, has map[string]bool) {
 	var wants []Want
 	ours, configuring := map[*config.NodeSet]bool{}, false
 	for _, set := range s.Config.FlexSets() {
@@ -215,7 +215,7 @@ func (h *Handout) placeComponents(s *scene.Scene, sets map[*config.NodeSet]bool,
 
 // formerNames returns the nodes of a live request that was made for the job, if the job can still
 // use them: a job that has lost its door keeps its place in Google's queue.
-func (h *Handout) formerNames(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, address string) ([]string, *config.NodeSet) {
+func (h *handout) formerNames(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, address string) ([]string, *config.NodeSet) {
 	if j.IsTasks() || j.HetID != 0 || address != j.Address() {
 		return nil, nil
 	}
@@ -259,7 +259,7 @@ const planSoon = 2 * time.Minute
 // keepFor keeps the free nodes of a nodeset for a job that is certain to fit there, and that Slurm
 // cannot plan because too few are free, or were in its last cycle. Less important jobs would otherwise
 // take each node that becomes free.
-func (h *Handout) keepFor(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) {
+func (h *handout) keepFor(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) {
 	if !LacksNodes(*j) || j.IsTasks() {
 		return
 	}
@@ -284,12 +284,12 @@ func (h *Handout) keepFor(s *scene.Scene, sets map[*config.NodeSet]bool, j *slur
 }
 
 // isOpen reports whether Slurm may plan jobs on the node, and no job gets it in this pass.
-func (h *Handout) isOpen(s *scene.Scene, m *scene.Node) bool {
+func (h *handout) isOpen(s *scene.Scene, m *scene.Node) bool {
 	return IsOpenToPlans(s, m) && !slices.Contains(h.taken, m.Name)
 }
 
 // leaveUnplanned records why a job gets no door that Slurm has not planned, or not on nodes of ours.
-func (h *Handout) leaveUnplanned(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, why string) {
+func (h *handout) leaveUnplanned(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, why string) {
 	places := PlacesOf(s, sets, j)
 	if len(places) == 0 {
 		return
@@ -302,7 +302,7 @@ func (h *Handout) leaveUnplanned(s *scene.Scene, sets map[*config.NodeSet]bool, 
 }
 
 // obstacleAt returns why a planned job gets no door in the nodeset now; empty if it may.
-func (h *Handout) obstacleAt(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, set *config.NodeSet) string {
+func (h *handout) obstacleAt(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, set *config.NodeSet) string {
 	places := PlacesOf(s, sets, j)
 	switch by := h.short[set]; {
 	case isClosed(s, j, set):
@@ -326,7 +326,7 @@ func isDear(s *scene.Scene, places []*config.NodeSet, set *config.NodeSet, waite
 
 // elsewhere returns nodes for a job that gets no door where Slurm has planned it, in another nodeset
 // where it is certain to fit; otherwise its plan.
-func (h *Handout) elsewhere(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, p plan) plan {
+func (h *handout) elsewhere(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, p plan) plan {
 	for _, set := range PlacesOf(s, sets, j) {
 		if set == p.set || !surelyTakes(s, j, set) || h.obstacleAt(s, sets, j, set) != "" {
 			continue
@@ -339,14 +339,14 @@ func (h *Handout) elsewhere(s *scene.Scene, sets map[*config.NodeSet]bool, j *sl
 }
 
 // countLater counts a planned job that gets a door in a later pass.
-func (h *Handout) countLater(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, has map[string]bool) {
+func (h *handout) countLater(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, has map[string]bool) {
 	if p, _ := h.planOf(s, sets, j); p.set != nil && mayHaveDoor(s, j) && !isLate(s, j) && !has[j.Address()] && h.limits.obstacle(j, p.set) == "" {
 		h.limits.take(j, p.set, len(p.names))
 		h.countLack(j, p.set)
 	}
 }
 
-func (h *Handout) countLack(j *slurm.Job, set *config.NodeSet) {
+func (h *handout) countLack(j *slurm.Job, set *config.NodeSet) {
 	h.Later[UserIn{Region: set.Region}]++
 	if j.User != "" {
 		h.Later[UserIn{set.Region, j.User}]++

@@ -14,20 +14,20 @@ import (
 const closedPartition = "its partition starts no jobs now (State=DOWN or INACTIVE)"
 
 // holdBack records why a job gets no door in the nodeset, once.
-func (h *Handout) holdBack(j *slurm.Job, set *config.NodeSet, why string) {
+func (h *handout) holdBack(j *slurm.Job, set *config.NodeSet, why string) {
 	if why != "" && !h.isHeld(j) {
 		h.Held = append(h.Held, Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why, Barred: h.limits.obstacle(j, set) == why})
 	}
 }
 
-func (h *Handout) isHeld(j *slurm.Job) bool {
+func (h *handout) isHeld(j *slurm.Job) bool {
 	return slices.ContainsFunc(h.Held, func(w Wait) bool { return w.Job == j.ID })
 }
 
 // unasked returns the waits of pending jobs of covered nodesets that lack only nodes, are without a
 // door or a want, and are not held back: Slurm has not planned them. A wait for which enough nodes
 // are free keeps the start that an earlier pass recorded.
-func unasked(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, h *Handout) (all []Wait) {
+func unasked(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, h *handout) (all []Wait) {
 	asked := map[string]bool{}
 	for _, d := range s.Doors() {
 		asked[slurm.WholeOf(d.Address)] = true
@@ -76,7 +76,7 @@ func unasked(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, h
 }
 
 // needsTaken returns which of the nodes that the job asks for by name cannot be had; empty if all can.
-func needsTaken(s *scene.Scene, h *Handout, j *slurm.Job) string {
+func needsTaken(s *scene.Scene, h *handout, j *slurm.Job) string {
 	needs, _ := slurm.Expand(j.Needs)
 	taken := slices.DeleteFunc(needs, func(name string) bool { m := s.Node(name); return m == nil || h.isOpen(s, m) })
 	if len(taken) == 0 {

@@ -15,7 +15,7 @@ import (
 // Verdict is the decision on a claim in this pass, and the reason.
 type Verdict struct {
 	Claim *demand.Claim
-	Do    Deed
+	Do    deed
 	rule  int // the index of the deciding rule
 
 	Why      string              // the obstacle to a request, or the reason why the wait ends
@@ -38,12 +38,12 @@ type Verdict struct {
 	Problems []scene.Problem
 }
 
-// Deed is what slurmflex does for a claim.
-type Deed uint8
+// deed is what slurmflex does for a claim.
+type deed uint8
 
 // The deeds, from the one that changes least.
 const (
-	Unsaid     Deed = iota // the rule does not apply
+	Unsaid     deed = iota // the rule does not apply
 	Noted                  // the rule adds a note, and the next rules decide
 	Waits                  // do nothing for now
 	Requests               // request its missing nodes

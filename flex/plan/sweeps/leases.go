@@ -28,7 +28,7 @@ func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	if w.Scene.Seen.Skew > scene.MaxSkew {
 		return s
 	}
-	endings := LeaseEnds(w.Scene)
+	endings := leaseEnds(w.Scene)
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
 		left := e.At.Sub(w.Scene.Seen.Now)
@@ -64,8 +64,8 @@ func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // written: after that, Compute would delete the machines under the job.
 const lastTry = time.Minute
 
-// LeaseEnd is a running job with a lease that ends before the job does.
-type LeaseEnd struct {
+// leaseEnding is a running job with a lease that ends before the job does.
+type leaseEnding struct {
 	Job  *slurm.Job
 	At   time.Time
 	what string // what ends at that time
@@ -74,14 +74,14 @@ type LeaseEnd struct {
 }
 
 // String describes what ends, and when.
-func (e LeaseEnd) String() string {
+func (e leaseEnding) String() string {
 	return fmt.Sprintf("%s at %s, before its time limit", e.what, e.At.UTC().Format(time.RFC3339))
 }
 
-// LeaseEnds returns those jobs by ID. A heterogeneous job is signalled and requeued as a whole. For
-// such a job LeaseEnds returns the component with the first lease end, by the ID of the whole job.
-func LeaseEnds(s *scene.Scene) map[uint32]LeaseEnd {
-	first := map[uint32]LeaseEnd{}
+// leaseEnds returns those jobs by ID. A heterogeneous job is signalled and requeued as a whole. For
+// such a job leaseEnds returns the component with the first lease end, by the ID of the whole job.
+func leaseEnds(s *scene.Scene) map[uint32]leaseEnding {
+	first := map[uint32]leaseEnding{}
 	for i := range s.Seen.Jobs {
 		j := &s.Seen.Jobs[i]
 		if j.State != slurm.JobRunning {
@@ -94,7 +94,7 @@ func LeaseEnds(s *scene.Scene) map[uint32]LeaseEnd {
 		whole := cmp.Or(j.HetID, j.ID)
 		known, others := first[whole]
 		if !others || cmp.Or(end.At.Compare(known.At), cmp.Compare(j.ID, known.Job.ID)) < 0 {
-			first[whole] = LeaseEnd{j, end.At, end.What, end.Node.Name, end.Node.Set.Flex}
+			first[whole] = leaseEnding{j, end.At, end.What, end.Node.Name, end.Node.Set.Flex}
 		}
 	}
 	return first

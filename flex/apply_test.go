@@ -33,7 +33,7 @@ func TestFailedGroupStopsNoOther(t *testing.T) {
 		w.slurm.submit(2, "shared", "alpha-one-0")
 		out := w.mustPass(t.Context())
 		assert.Equal(t, 2, out.Failed, "the group, and the request that would have followed it")
-		assert.True(t, out.Soon())
+		assert.True(t, out.soon())
 		w.owns("group alpha-a3-job-1 in us-central1 of size 1",
 			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED")
 

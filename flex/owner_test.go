@@ -107,7 +107,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			out := w.mustPass(t.Context())
 			assert.Contains(t, out.Plan.Problems.Texts(),
 				"job 1 keeps its nodes for now, because the record of job 1 could not be read: INVALID_ARGUMENT: no")
-			assert.True(t, out.Soon())
+			assert.True(t, out.soon())
 			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
 
 			w.slurm.illegible = nil

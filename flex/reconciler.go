@@ -99,9 +99,9 @@ type Outcome struct {
 	Failed int // actions that failed; the next pass retries them
 }
 
-// Soon reports whether the next pass should run within seconds, because something under way will
+// soon reports whether the next pass should run within seconds, because something under way will
 // end without further action.
-func (o Outcome) Soon() bool { return len(o.Plan.Expect) > 0 || o.Failed > 0 }
+func (o Outcome) soon() bool { return len(o.Plan.Expect) > 0 || o.Failed > 0 }
 
 // Pass observes, plans and acts once, and waits until its actions have ended. It fails only if it
 // cannot observe anything. A failed action is logged and counted, and stops only the actions that

@@ -152,7 +152,7 @@ func TestRepeatedPassChangesNothing(t *testing.T) {
 		w.cloud.ResetCalls()
 		updates := w.slurm.updated()
 		for range 3 {
-			assert.False(t, w.mustPass(t.Context()).Soon())
+			assert.False(t, w.mustPass(t.Context()).soon())
 			time.Sleep(time.Minute)
 		}
 		assert.Empty(t, w.mutations())

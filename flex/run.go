@@ -67,7 +67,7 @@ func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan w
 			pace.hurry()
 		case <-landed: // the next pass acts on the result
 			pace.hurry()
-		case <-time.After(pace.next(err, landed != nil || out.Soon() || only != nil)):
+		case <-time.After(pace.next(err, landed != nil || out.soon() || only != nil)):
 		}
 	}
 	return nil
@@ -158,13 +158,13 @@ func (r *Reconciler) Settle(ctx context.Context, lock leader.Lock, limit time.Du
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pace := soonest; ; pace = min(2*pace, latest) {
-		out, err := r.LockedPass(ctx, lock)
+		out, err := r.lockedPass(ctx, lock)
 		switch {
 		case errors.Is(err, leader.ErrQueued), errors.Is(err, leader.ErrStandby):
 			return nil
 		case err != nil:
 			return err
-		case !out.Soon():
+		case !out.soon():
 			return nil
 		}
 		select {
@@ -183,7 +183,7 @@ const syncTries = 3
 func (r *Reconciler) Sync(ctx context.Context, lock leader.Lock, only ...Filter) (out Outcome, err error) {
 	for try := range syncTries {
 		var made Outcome
-		if made, err = r.LockedPass(ctx, lock, only...); err == nil {
+		if made, err = r.lockedPass(ctx, lock, only...); err == nil {
 			out = made
 		}
 		if err != nil || out.Failed == 0 || try == syncTries-1 {
@@ -198,8 +198,8 @@ func (r *Reconciler) Sync(ctx context.Context, lock leader.Lock, only ...Filter)
 	return out, err
 }
 
-// LockedPass makes one pass under the lock.
-func (r *Reconciler) LockedPass(ctx context.Context, lock leader.Lock, only ...Filter) (Outcome, error) {
+// lockedPass makes one pass under the lock.
+func (r *Reconciler) lockedPass(ctx context.Context, lock leader.Lock, only ...Filter) (Outcome, error) {
 	take := lock.Take
 	if len(only) > 0 {
 		take = lock.TakeForPart

@@ -188,7 +188,7 @@ func (w *world) settle() {
 		case died:
 			w.begin()
 			continue
-		case err == nil && !out.Soon():
+		case err == nil && !out.soon():
 			return
 		}
 		require.NoError(w.t, err)

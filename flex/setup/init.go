@@ -33,13 +33,13 @@ func (i *Init) Write(ctx context.Context, s Slurm, machines slurmconf.Describe, 
 	if err := checkNew(i.Path, i.FlexConf); err != nil {
 		return "", usage.Wrap(err)
 	}
-	if err := i.CheckGiven(questions); err != nil {
+	if err := i.checkGiven(questions); err != nil {
 		return "", usage.Wrap(err)
 	}
 	if err := i.askSlurm(ctx, s); err != nil {
 		return "", err
 	}
-	if err := i.AskOthers(ctx, questions, in, out); err != nil {
+	if err := i.askOthers(ctx, questions, in, out); err != nil {
 		return "", usage.Wrap(err)
 	}
 	files, err := i.files(ctx, s, machines)

@@ -132,8 +132,8 @@ func readLine(ctx context.Context, in *bufio.Reader) (line string, err error) {
 	}
 }
 
-// CheckGiven checks the answers that flags have given.
-func (a *Answers) CheckGiven(questions []Question) error {
+// checkGiven checks the answers that flags have given.
+func (a *Answers) checkGiven(questions []Question) error {
 	if a.Nodes < 1 {
 		return fmt.Errorf("--nodes must be 1 or more, not %d", a.Nodes)
 	}
@@ -148,8 +148,8 @@ func (a *Answers) CheckGiven(questions []Question) error {
 	return nil
 }
 
-// AskOthers asks for the answers that no flag has given.
-func (a *Answers) AskOthers(ctx context.Context, questions []Question, in io.Reader, out io.Writer) error {
+// askOthers asks for the answers that no flag has given.
+func (a *Answers) askOthers(ctx context.Context, questions []Question, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	for _, q := range questions {
 		if *q.Answer != "" {

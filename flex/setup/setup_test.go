@@ -52,19 +52,19 @@ func TestInterruptEndsTheQuestions(t *testing.T) {
 	defer out.Close()
 	time.AfterFunc(10*time.Millisecond, cancel)
 	var a Answers
-	assert.EqualError(t, a.AskOthers(ctx, a.Questions(), in, io.Discard), "interrupted; no file is written")
+	assert.EqualError(t, a.askOthers(ctx, a.Questions(), in, io.Discard), "interrupted; no file is written")
 }
 
 func TestZonesMustBeOfTheRegion(t *testing.T) {
 	a := Answers{Project: "my-project", Region: "us-central1", Partition: "train", Machine: "a3-megagpu-8g", Time: "2-0", Nodes: 1}
 	for _, zone := range []string{"b", "europe-west4-a", "us-central1", "us-central1-"} {
 		a.Zones = []string{"us-central1-a", zone}
-		assert.ErrorContains(t, a.AskOthers(t.Context(), a.Questions(), nil, nil), "--zones: \""+zone+"\" is no zone of region us-central1")
+		assert.ErrorContains(t, a.askOthers(t.Context(), a.Questions(), nil, nil), "--zones: \""+zone+"\" is no zone of region us-central1")
 	}
 	a.Zones[1] = "us-central1-ai1a"
-	require.NoError(t, a.AskOthers(t.Context(), a.Questions(), nil, nil), "Google's AI zones have such names")
+	require.NoError(t, a.askOthers(t.Context(), a.Questions(), nil, nil), "Google's AI zones have such names")
 	a.Zones = a.Zones[:1]
-	require.NoError(t, a.AskOthers(t.Context(), a.Questions(), nil, nil))
+	require.NoError(t, a.askOthers(t.Context(), a.Questions(), nil, nil))
 	assert.Contains(t, a.Next("/c.yaml", "/flex.conf"), "Jobs of partition train may run for up to 2-00:00:00.")
 }
 

@@ -118,9 +118,9 @@ type taken struct {
 // takenShown is how long the page shows this period.
 const takenShown = time.Hour
 
-// NoteTaken records that another process listened on http_address until now. Its owner could answer
+// noteTaken records that another process listened on http_address until now. Its owner could answer
 // in the daemon's name.
-func (b *Board) NoteTaken(holder string, from, to time.Time) {
+func (b *Board) noteTaken(holder string, from, to time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.taken = taken{holder, from, to}
@@ -187,9 +187,9 @@ func (b *Board) last() (shows func() view.View, err error) {
 // read Slurm and Compute.
 const margin = time.Minute
 
-// Healthy returns an error if no pass has succeeded for three intervals and a margin. A daemon on
+// healthy returns an error if no pass has succeeded for three intervals and a margin. A daemon on
 // standby is healthy.
-func (b *Board) Healthy() error {
+func (b *Board) healthy() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	since, what := b.good, "last successful pass"

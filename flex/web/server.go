@@ -51,7 +51,7 @@ func (s *Server) Run(ctx context.Context) {
 		if err == nil {
 			s.Log.Info("serving the page", zap.String("address", listener.Addr().String()))
 			if holder != "" {
-				s.Board.NoteTaken(holder, failing, s.Now())
+				s.Board.noteTaken(holder, failing, s.Now())
 			}
 			err = s.serve(ctx, listener)
 			failing, holder = time.Time{}, ""
@@ -195,7 +195,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
-	if err := s.Board.Healthy(); err != nil {
+	if err := s.Board.healthy(); err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}

@@ -54,22 +54,11 @@ func (c *Client) HoldJob(ctx context.Context, id uint32) error {
 // immediately, and on the same nodes. The nodes of a CONFIGURING job stay POWERING_UP: only
 // powering them down by force both requeues the job and releases its nodes.
 func (c *Client) RequeueJob(ctx context.Context, id uint32) error {
-	return c.requeue(ctx, "requeue", id)
-}
-
-// RequeueHoldJob does the same as RequeueJob and holds the job, with the reason "job requeued in
-// held state". It does not hold a PENDING job; use HoldJob. Before 24.11, squeue still shows the
-// former nodes of a job that was CONFIGURING.
-func (c *Client) RequeueHoldJob(ctx context.Context, id uint32) error {
-	return c.requeue(ctx, "requeuehold", id)
-}
-
-func (c *Client) requeue(ctx context.Context, verb string, id uint32) error {
 	address, err := c.address(ctx, id)
 	if err != nil {
-		return fmt.Errorf("%s: %w", verb, err)
+		return fmt.Errorf("requeue: %w", err)
 	}
-	_, err = c.run(ctx, "scontrol", verb, "Incomplete", address.Whole)
+	_, err = c.run(ctx, "scontrol", "requeue", "Incomplete", address.Whole)
 	return err
 }
 

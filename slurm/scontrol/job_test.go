@@ -36,9 +36,6 @@ func jobVerbs() []jobVerb {
 		{"requeue", func(t *testing.T, c *Client, id uint32) error {
 			return c.RequeueJob(t.Context(), id)
 		}, words("scontrol", "requeue", "Incomplete")},
-		{"requeuehold", func(t *testing.T, c *Client, id uint32) error {
-			return c.RequeueHoldJob(t.Context(), id)
-		}, words("scontrol", "requeuehold", "Incomplete")},
 		{"cancel", func(t *testing.T, c *Client, id uint32) error {
 			return c.CancelJob(t.Context(), id)
 		}, words("scancel")},

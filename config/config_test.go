@@ -400,3 +400,33 @@ func TestNodesetWithCapacityIsOursWithoutALease(t *testing.T) {
 	spot := parse(t, strings.Replace(minimal, "dws_flex: {}", "capacity: spot\n    spot: true", 1)).NodeSets[0]
 	assert.Equal(t, Spot, spot.Flex.Capacity)
 }
+
+func TestLaterDocumentExtendsAndReplacesKeys(t *testing.T) {
+	c := parse(t, `slurm_cluster_name: alpha
+project: p1
+partitions: {train: {partition_nodeset: [a3]}}
+nodeset:
+  a3: &a3
+    node_count_dynamic_max: 1
+    instance_template: projects/p1/regions/us-central1/instanceTemplates/a3
+    subnetwork: projects/p1/regions/us-central1/subnetworks/s
+    zone_policy_allow: [us-central1-a, us-central1-b]
+    dws_flex: {max_run_duration: 3600}
+  same: *a3
+---
+nodeset:
+  a3: {zone_policy_allow: [us-central1-c], dws_flex: {keep_idle: 60, use_job_duration: false}}
+slurmflex: {interval: 1m}
+`)
+	a3, same := nodeSet(t, c, "a3"), nodeSet(t, c, "same")
+	assert.Equal(t, []string{"us-central1-c"}, a3.Zones)
+	assert.Equal(t, []time.Duration{time.Hour, time.Minute}, []time.Duration{a3.Flex.MaxRunDuration, a3.Flex.KeepIdle})
+	assert.Equal(t, []string{"us-central1-a", "us-central1-b"}, same.Zones, "an alias keeps the first document's mapping")
+	assert.Zero(t, same.Flex.KeepIdle)
+	assert.Equal(t, time.Minute, c.Options.Interval)
+}
+
+func TestDocumentsThatContainThemselvesEnd(t *testing.T) {
+	_, err := Parse("c.yaml", []byte("a: &a {x: *a}\n---\na: &b {x: *b}\n"))
+	assert.ErrorContains(t, err, "use fewer aliases")
+}

@@ -49,37 +49,69 @@ func (r *reader) spend(line int) bool {
 	return true
 }
 
-// document parses the file and returns its top level; nil if the file as a whole has a problem.
+// document parses the file and returns its top level; nil if the file as a whole has a problem. Each
+// further YAML document extends and replaces the keys of those before it.
 func (r *reader) document(data []byte) *section {
 	if len(data) > MaxSize {
 		r.problem(0, "", "larger than %d MiB; a configuration is much smaller, so use another file", MaxSize>>20)
 		return nil
 	}
-	var doc, more yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
-	err := d.Decode(&doc)
-	if errors.Is(err, io.EOF) || err == nil && doc.Content[0].ShortTag() == "!!null" {
+	for {
+		var doc yaml.Node
+		err := d.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			r.syntax(err)
+			return nil
+		}
+		switch top := doc.Content[0]; {
+		case top.ShortTag() == "!!null":
+		case top.Kind != yaml.MappingNode:
+			r.problem(top.Line, "", "%s is not a mapping; write keys and values", describe(top))
+			return nil
+		case r.root == nil:
+			r.root = top
+		default:
+			r.root = r.overlay(r.root, top)
+		}
+	}
+	if r.root == nil {
 		r.problem(0, "", "empty; set at least slurm_cluster_name and project")
 		return nil
 	}
-	if err != nil {
-		r.syntax(err)
-		return nil
-	}
-	switch err := d.Decode(&more); {
-	case err == nil:
-		r.problem(more.Line, "", "a second YAML document; keep one")
-		return nil
-	case !errors.Is(err, io.EOF):
-		r.syntax(err)
-		return nil
-	}
-	if top := doc.Content[0]; top.Kind != yaml.MappingNode {
-		r.problem(top.Line, "", "%s is not a mapping; write keys and values", describe(top))
-		return nil
-	}
-	r.root = doc.Content[0]
 	return r.newSection("", "", 1, r.root)
+}
+
+// overlay returns the mapping base with the keys of the mapping over, in which mappings extend each
+// other. A key that over has twice stays twice, which add reports.
+func (r *reader) overlay(base, over *yaml.Node) *yaml.Node {
+	base, over = resolve(base), resolve(over)
+	if base.Kind != yaml.MappingNode || over.Kind != yaml.MappingNode {
+		return over
+	}
+	merged := *base // aliases may share base
+	merged.Content = slices.Clone(base.Content)
+	at := make(map[string]int)
+	for i := 0; i+1 < len(base.Content); i += 2 {
+		at[resolve(base.Content[i]).Value] = i
+	}
+	for i := 0; i+1 < len(over.Content); i += 2 {
+		key, value := over.Content[i], over.Content[i+1]
+		if !r.spend(key.Line) {
+			break
+		}
+		j, known := at[resolve(key).Value]
+		if !known {
+			merged.Content = append(merged.Content, key, value)
+			continue
+		}
+		delete(at, resolve(key).Value)
+		merged.Content[j], merged.Content[j+1] = key, r.overlay(merged.Content[j+1], value)
+	}
+	return &merged
 }
 
 var syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)

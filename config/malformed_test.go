@@ -14,16 +14,19 @@ import (
 
 func TestMalformedFilesAreRefused(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"an empty file":       {"", "c.yaml: empty; set at least slurm_cluster_name and project"},
-		"only a comment":      {"# nothing\n", "c.yaml: empty; set at least slurm_cluster_name and project"},
-		"only a null":         {"~\n", "c.yaml: empty; set at least slurm_cluster_name and project"},
-		"only a document end": {"---\n...\n", "c.yaml: empty; set at least slurm_cluster_name and project"},
-		"a list":              {"\n- a\n", "c.yaml:2: a list is not a mapping; write keys and values"},
-		"a word":              {"hello", `c.yaml:1: "hello" is not a mapping; write keys and values`},
-		"not YAML":            {"a: 1\nb: [1, 2\n", "c.yaml: not YAML near line 1: did not find expected ',' or ']'; fix the syntax"},
-		"not text":            {"\xff\xfe\x00", "c.yaml: not YAML: incomplete UTF-16 character; fix the syntax"},
-		"an unknown alias":    {"a: *b\n", "c.yaml: not YAML: unknown anchor 'b' referenced; fix the syntax"},
-		"two documents":       {"a: 1\n---\nb: 2\n", "c.yaml:2: a second YAML document; keep one"},
+		"an empty file":                 {"", "c.yaml: empty; set at least slurm_cluster_name and project"},
+		"only a comment":                {"# nothing\n", "c.yaml: empty; set at least slurm_cluster_name and project"},
+		"only a null":                   {"~\n", "c.yaml: empty; set at least slurm_cluster_name and project"},
+		"only a document end":           {"---\n...\n", "c.yaml: empty; set at least slurm_cluster_name and project"},
+		"a list":                        {"\n- a\n", "c.yaml:2: a list is not a mapping; write keys and values"},
+		"a word":                        {"hello", `c.yaml:1: "hello" is not a mapping; write keys and values`},
+		"not YAML":                      {"a: 1\nb: [1, 2\n", "c.yaml: not YAML near line 1: did not find expected ',' or ']'; fix the syntax"},
+		"not text":                      {"\xff\xfe\x00", "c.yaml: not YAML: incomplete UTF-16 character; fix the syntax"},
+		"an unknown alias":              {"a: *b\n", "c.yaml: not YAML: unknown anchor 'b' referenced; fix the syntax"},
+		"a list as the second document": {"a: 1\n---\n- b\n", "c.yaml:3: a list is not a mapping; write keys and values"},
+		"a key twice in the second document": {
+			"slurm_cluster_name: alpha\nproject: a\n---\nproject: b\nproject: c\n", "c.yaml:5: project: appears twice, first on line 4; keep one",
+		},
 		"a broken second document": {
 			"a: 1\n---\nb: [\n", "c.yaml: not YAML near line 3: did not find expected node content; fix the syntax",
 		},

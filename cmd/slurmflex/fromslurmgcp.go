@@ -16,8 +16,9 @@ func newFromSlurmGCP(a *app) *cobra.Command {
 		Use: "from-slurm-gcp FILE", Short: "List what to change to move the slurm-gcp cluster with this config.yaml to slurmflex",
 		Long: `Print what changes when slurmflex takes over the flex-start nodes of a cluster
 that slurm-gcp's scripts run: what to append to config.yaml and the lines of
-cloud.conf to edit; with --verbose also the steps in order, advice, and the keys
-that slurmflex ignores. It changes nothing.`,
+cloud.conf to edit; with --verbose also advice, and the keys that slurmflex
+ignores. It changes nothing. For the steps in order, see
+/usr/share/doc/slurmflex/docs/migrate.md.`,
 		Example: `  slurmflex config from-slurm-gcp /slurm/scripts/config.yaml
   slurmflex config from-slurm-gcp --slurm-conf /usr/local/etc/slurm/slurm.conf /slurm/scripts/config.yaml`,
 		Args: exactly(1, "/slurm/scripts/config.yaml"),
@@ -36,7 +37,7 @@ that slurmflex ignores. It changes nothing.`,
 		},
 	}
 	cmd.Flags().StringVar(&conf, "slurm-conf", "", "the `file` slurm.conf that includes cloud.conf, or cloud.conf itself, to name the lines to edit")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print what changes, advice, the steps, and what is ignored")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print what changes, advice, and what is ignored")
 	cmd.Flags().StringVar(&o.Version, "slurm-version", "", "`version` of Slurm, such as 24.11; default: that of scontrol -V")
 	cmd.Flags().StringVar(&o.Programs, "programs", slurmconf.Folder, "`folder` of slurmflex's resume, suspend and resume-fail")
 	return cmd

@@ -44,7 +44,7 @@ func Read(ctx context.Context, cfg *config.Config, s slurmconf.Slurm, o slurmcon
 }
 
 // Report lists what to append to the configuration and which lines to edit. With verbose it also
-// lists the changes for users and admins, advice, the steps in order, and the ignored keys.
+// lists the changes for users and admins, advice, and the ignored keys.
 func Report(c Cluster, verbose bool) string {
 	c.keys = c.Config.Keys()
 	var b strings.Builder
@@ -62,14 +62,12 @@ func Report(c Cluster, verbose bool) string {
 		section(&b, "What changes", c.changes())
 		section(&b, "What to consider in "+c.keys.File, texts(advice))
 	}
-	title, lines := c.additions(others)
-	section(&b, title, lines)
+	section(&b, "What to append to a copy of it", c.additions(others))
 	section(&b, "Lines to edit, in cloud.conf or the file that is named", c.edits())
 	if !verbose {
-		fmt.Fprintf(&b, "\nWith --verbose: what changes, advice (%d), the steps in order, ignored keys (%d).\n", len(advice), len(ignoredKeys))
+		fmt.Fprintf(&b, "\nWith --verbose: what changes, advice (%d), ignored keys (%d).\n", len(advice), len(ignoredKeys))
 		return b.String()
 	}
-	section(&b, "Steps, in this order", c.steps(others))
 	section(&b, "Keys of the file that slurmflex ignores and slurm-gcp's scripts still use", ignored(ignoredKeys))
 	return b.String()
 }
@@ -166,37 +164,24 @@ func (c Cluster) changes() []string {
 	return all
 }
 
-// additions returns slurmflex's own keys that the file needs, and where to add them.
-func (c Cluster) additions(others []string) (title string, lines []string) {
+// additions returns the YAML document with slurmflex's own keys that the file needs.
+func (c Cluster) additions(others []string) []string {
 	d := c.Config.Options.Delegate
 	if len(others) == 0 || d.ResumeProgram != "" && d.SuspendProgram != "" {
-		return "", nil
+		return nil
 	}
-	to := func(section string) string {
-		return fmt.Sprintf("What to add to %s (line %d) in a copy of it", section, c.keys.Line(section))
+	note := "  # what ResumeProgram and SuspendProgram are now"
+	if c.SlurmConf != nil {
+		note = ""
 	}
-	switch {
-	case c.keys.Has("slurmflex.delegate"):
-		title = to("slurmflex.delegate")
-	case c.keys.Has("slurmflex"):
-		title = to("slurmflex")
-	default:
-		title, lines = "What to append to a copy of it", []string{"slurmflex:"}
-	}
-	if !c.keys.Has("slurmflex.delegate") {
-		note := "  # what ResumeProgram and SuspendProgram are now"
-		if c.SlurmConf != nil {
-			note = ""
-		}
-		lines = append(lines, "  delegate:"+note)
-	}
+	lines := []string{"---", "slurmflex:", "  delegate:" + note}
 	if d.ResumeProgram == "" {
 		lines = append(lines, "    resume_program: "+c.delegate("ResumeProgram", "/slurm/scripts/resume_wrapper.sh"))
 	}
 	if d.SuspendProgram == "" {
 		lines = append(lines, "    suspend_program: "+c.delegate("SuspendProgram", "/slurm/scripts/suspend_wrapper.sh"))
 	}
-	return title, lines
+	return lines
 }
 
 // delegate returns the program of a setting that slurmflex's hook replaces, or has replaced. usual
@@ -317,25 +302,4 @@ func maxTime(value string) slurm.Limit {
 		return slurm.Limit{}
 	}
 	return slurm.Limit{Kind: slurm.LimitSet, Duration: limit}
-}
-
-// steps returns the steps from slurm-gcp to slurmflex.
-func (c Cluster) steps(others []string) []string {
-	all := []string{
-		"1. Copy " + c.keys.File + " to /etc/slurmflex/config.yaml, because slurm-gcp's scripts regenerate theirs.",
-		"   Make these additions in the copy.",
-		"2. Wait until no flex node is powering up: slurmflex does not know what slurm-gcp's scripts have requested.",
-		"3. Edit the lines above. slurm-gcp regenerates cloud.conf on reconfigure. Lines after the include in slurm.conf",
-		"   (slurm_conf_tpl) survive, and Slurm uses the last value it reads. Set the parameters of a partition in its",
-		"   partition_conf.",
-		"4. scontrol reconfigure; then, as SlurmUser:  slurmflex config check --live",
-		"5. Start the daemon:  systemctl enable --now slurmflex",
-		"6. When the flex jobs of that time have finished:  slurmflex gc --adopt-slurm-gcp --dry-run  lists the requests, machines",
-		"   and groups that slurm-gcp's scripts have left; without --dry-run it removes them.",
-	}
-	stays := "7. Keep slurmsync in the crontab of slurm-gcp: it applies changes of the blueprint"
-	if len(others) == 0 {
-		return append(all, stays+".")
-	}
-	return append(all, stays+", and manages "+strings.Join(others, ", ")+".")
 }

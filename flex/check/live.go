@@ -80,7 +80,7 @@ func (j *judge) credentials() {
 		case mig.CauseOf(err) == mig.CauseUnavailable:
 			j.unread("project", err, "check that this host can reach Compute")
 		default:
-			j.unread("project", err, "check the project id and the credentials, which need the role in scripts/iam/slurmflex-role.yaml")
+			j.unread("project", err, "check the project id and the credentials, which need the role in scripts/toolkit/slurmflex/slurmflex-role.yaml")
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestCheckFindsMistakesInTheCloud(t *testing.T) {
 			plant: func(t *testing.T, w *site) {
 				require.NoError(t, w.compute.AddFault(fakegce.Fault{Method: "*GroupManagers.list", Status: 403, Message: "Required 'compute.instanceGroupManagers.list' permission"}))
 			},
-			fault: "config.yaml:2: project: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission; check the project id and the credentials, which need the role in scripts/iam/slurmflex-role.yaml",
+			fault: "config.yaml:2: project: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission; check the project id and the credentials, which need the role in scripts/toolkit/slurmflex/slurmflex-role.yaml",
 		},
 		"credentials that are not there": {
 			plant: func(t *testing.T, w *site) {
@@ -67,7 +67,7 @@ func TestCheckFindsMistakesInTheCloud(t *testing.T) {
 				w.configure(t, "[us-central1-a, us-central1-b]", "[us-centrel1-a]")
 				w.configure(t, "projects/demo/regions/us-central1/instanceTemplates", "projects/demo/global/instanceTemplates")
 			},
-			fault: "config.yaml:2: project: list groups of us-centrel1: 400 invalid: Invalid value for field 'region': 'us-centrel1'. Unknown region.; check the project id and the credentials, which need the role in scripts/iam/slurmflex-role.yaml",
+			fault: "config.yaml:2: project: list groups of us-centrel1: 400 invalid: Invalid value for field 'region': 'us-centrel1'. Unknown region.; check the project id and the credentials, which need the role in scripts/toolkit/slurmflex/slurmflex-role.yaml",
 		},
 		"a zone that is not there": {
 			plant: func(t *testing.T, w *site) { w.configure(t, "us-central1-b]", "us-central1-z]") },

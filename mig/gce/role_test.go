@@ -17,7 +17,7 @@ import (
 )
 
 // role is the file with the custom role for the controllers' service account.
-const role = "../../scripts/iam/slurmflex-role.yaml"
+const role = "../../scripts/toolkit/slurmflex/slurmflex-role.yaml"
 
 // creatingInstances are the permissions that Compute checks when an account creates instances from
 // a template. Source: "Create VMs in bulk", Required permissions, for a template with image,

@@ -40,10 +40,10 @@ func TestPackagesContainEveryFileToInstall(t *testing.T) {
 	}
 }
 
-func TestPackagesPutTheRoleBesideTerraform(t *testing.T) {
+func TestPackagesContainTheToolkitModule(t *testing.T) {
 	dst := contents(t)
-	assert.Equal(t, "/usr/share/slurmflex/iam/", dst["scripts/iam/*"])
-	assert.Equal(t, "/usr/share/slurmflex/terraform/", dst["scripts/terraform/*"])
+	assert.Equal(t, "/usr/share/slurmflex/toolkit/slurmflex/", dst["scripts/toolkit/slurmflex/*"])
+	assert.Equal(t, "/usr/share/slurmflex/toolkit/example.yaml", dst["scripts/toolkit/example.yaml"])
 }
 
 func TestPackagesIncludeBillOfMaterialsAndNotices(t *testing.T) {

@@ -14,7 +14,7 @@ func checks() []check {
 	return slices.Concat(permissions(), groupChecks(), requestChecks(), machineChecks(), endChecks())
 }
 
-// permissions returns the checks of those permissions in scripts/iam/slurmflex-role.yaml that a
+// permissions returns the checks of those permissions in scripts/toolkit/slurmflex/slurmflex-role.yaml that a
 // trial can try. A trial does not try these permissions:
 //   - compute.resourcePolicies.use: only groups of the few machine types that support workload
 //     policies can use a policy, and the trial's machine should be small.

@@ -36,7 +36,6 @@ var installed = map[string]string{
 	"scripts/systemd/slurmflex.service":       "/usr/lib/systemd/system/slurmflex.service",
 	"scripts/systemd/slurmflex-sync.service":  "/usr/lib/systemd/system/slurmflex-sync.service",
 	"scripts/systemd/slurmflex-sync.timer":    "/usr/lib/systemd/system/slurmflex-sync.timer",
-	"scripts/iam/slurmflex-role.yaml":         "/usr/share/slurmflex/iam/slurmflex-role.yaml",
 	"scripts/prometheus/slurmflex.rules.yaml": "/usr/share/slurmflex/prometheus/slurmflex.rules.yaml",
 	"scripts/grafana/slurmflex.json":          "/usr/share/slurmflex/grafana/slurmflex.json",
 	"scripts/logrotate/slurmflex":             "/etc/logrotate.d/slurmflex",
@@ -101,7 +100,7 @@ func (c *cluster) furnish(build string, s setting) {
 	for from, to := range installed {
 		copyFile(from, at(to))
 	}
-	must.Do(os.CopyFS(at("/usr/share/slurmflex/terraform"), os.DirFS("scripts/terraform")))
+	must.Do(os.CopyFS(at("/usr/share/slurmflex/toolkit"), os.DirFS("scripts/toolkit")))
 	copyFile("test/tools/docs/stand-in", filepath.Join(c.standInFolder(), "stand-in"))
 	for _, name := range standIns {
 		must.Do(os.Symlink("stand-in", filepath.Join(c.standInFolder(), name)))

@@ -18,7 +18,7 @@ func TestStandInChecksItsArguments(t *testing.T) {
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
-		"role.yaml": role, "empty.yaml": "title: t\n", "Makefile": "demo: build ## show it\n\techo $(SEEDS)\n", "tf/main.tf": "",
+		"role.yaml": role, "empty.yaml": "title: t\n", "Makefile": "demo: build ## show it\n\techo $(SEEDS)\n",
 		"flex/a_test.go": "package flex\n\nfunc TestARound(t *testing.T) {}\n",
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
@@ -43,8 +43,7 @@ func TestStandInChecksItsArguments(t *testing.T) {
 		{"go", []string{"test", "-timeout", "2m", "./flex", "-run", "TestAR/of_any_name"}, ""},
 		{"go", []string{"test", "./flex", "-run", "TestB"}, "./flex has no test TestB"},
 		{"go", []string{"test", "./plan"}, "there is no package ./plan"},
-		{"terraform", []string{"-chdir=tf", "init"}, ""},
-		{"terraform", []string{"init"}, `folder "" has no *.tf`},
+		{"terraform", []string{"output", "-raw", "x"}, "give -chdir=GROUP output -raw NAME"},
 		{"gcloud", []string{"iam", "roles", "create", "r", "--project=p", "--file=role.yaml"}, ""},
 		{"gcloud", []string{"iam", "roles", "create", "r", "--project=p", "--file=empty.yaml"}, "empty.yaml is no role: it needs title, stage and includedPermissions of compute"},
 		{"gcloud", []string{"iam", "roles", "create", "r", "--file=role.yaml"}, "--project= is missing"},

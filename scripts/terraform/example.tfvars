@@ -1,9 +1,0 @@
-project                    = "my-project"
-region                     = "us-central1"
-controller_service_account = "slurm-controller@my-project.iam.gserviceaccount.com"
-nodes_service_account      = "slurm-nodes@my-project.iam.gserviceaccount.com"
-name                       = "a3"
-machine_type               = "a3-megagpu-8g"
-image                      = "projects/my-project/global/images/family/slurm-node"
-subnetwork                 = "projects/my-project/regions/us-central1/subnetworks/default"
-disk_size_gb               = 200

@@ -25,7 +25,7 @@ func past() *Past {
 
 // U10: the page showed the story of an ended job, but why reported that the job did not exist.
 func TestWhyShowsEndAndStoryOfEndedJob(t *testing.T) {
-	v := View{SeenAt: seenAt}
+	v := View{SeenAt: seenAt, Daemon: &Daemon{}}
 	story, err := v.WhyWith("812", seenAt, past())
 	require.NoError(t, err)
 	assert.Equal(t, `job 812 (ada), as of 12:00:00 UTC:

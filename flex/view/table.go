@@ -51,13 +51,18 @@ func (v View) Table(layout Layout) string {
 // headline names the cluster and the age of the view.
 func (v View) headline(now time.Time) string {
 	text := fmt.Sprintf("cluster %s at %s %s", v.Cluster, Moment(v.SeenAt, now), now.Format("MST"))
-	switch old := now.Sub(v.SeenAt); {
-	case v.Daemon == nil:
-		text += " (live; the daemon is not running: systemctl start slurmflex)"
-	case old >= time.Second:
+	if old := now.Sub(v.SeenAt); v.Daemon != nil && old >= time.Second {
 		text += ", " + Span(old) + " ago"
 	}
-	return text
+	return text + v.live()
+}
+
+// live returns what follows the time of a view that no daemon made.
+func (v View) live() string {
+	if v.Daemon != nil {
+		return ""
+	}
+	return " (live; the daemon is not running: systemctl start slurmflex)"
 }
 
 // shownProblems is the number of problems that a table lists unless it is wide.

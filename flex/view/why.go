@@ -147,7 +147,7 @@ type teller struct {
 }
 
 func (t *teller) subject(format string, args ...any) {
-	t.story.Subject = fmt.Sprintf(format, args...) + ", as of " + Moment(t.SeenAt, t.now) + t.now.Format(" MST")
+	t.story.Subject = fmt.Sprintf(format, args...) + ", as of " + Moment(t.SeenAt, t.now) + t.now.Format(" MST") + t.live()
 }
 
 // lead states the subject of the story in one line. Further leads become facts.

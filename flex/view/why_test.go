@@ -563,6 +563,10 @@ func TestEveryStoryReportsAStoppedDaemon(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, strings.Join(story.Sentences(), " "), "This information is from 12:00:00 (0s ago): slurmflex has stopped reconciling: read nodes: slurmctld is on fire.")
 	}
+	v.Daemon = nil
+	story, err := v.Why("812", noon)
+	require.NoError(t, err)
+	assert.Regexp(t, `^job 812 .*the daemon is not running: systemctl start slurmflex`, story.Text(false))
 	v.Daemon = &Daemon{Standby: true, Error: "slurmctld is active on ctl2"}
 	assert.Contains(t, v.Table(Layout{Now: noon}), "\nthis host is on standby (slurmctld is active on ctl2): ask there\n")
 	v.Daemon.Standby, v.Daemon.Error = false, "read nodes: slurmctld is on fire"

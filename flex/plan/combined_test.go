@@ -164,8 +164,8 @@ func TestMoreImportantHeterogeneousJobGetsTheNodes(t *testing.T) {
 			})
 		}
 	}
-	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 17+0 use reservation slurmflex-alpha.door-17.0-1795262400\n"+
-		"reserve alpha-a3-[2-3] from 2026-11-21T12:15:00Z\nhave job 17+1 use reservation slurmflex-alpha.door-17.1-1795262400", w.inSlurm())
+	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 17+0 use reservation "+newDoor("17+0")+"\n"+
+		"reserve alpha-a3-[2-3] from 2026-11-21T12:15:00Z\nhave job 17+1 use reservation "+newDoor("17+1"), w.inSlurm())
 }
 
 // Job 7 keeps its two machines after a loss. Its user may run one job; job 8 is less important.

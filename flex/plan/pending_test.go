@@ -30,6 +30,12 @@ var (
 	doorName  = memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
 )
 
+// newDoor returns the name of the door that a pass makes for the job or task with that address. All
+// jobs of these tests request the same of each node.
+func newDoor(address string) string {
+	return memo.DoorFor(memo.DoorReservation("alpha", address, noon), slurm.Job{}.Digest())
+}
+
 func newWaitingPending() waitingPending { return waitingPendingIn("node_count_dynamic_max: 4") }
 
 // waitingPendingIn returns that cluster with a nodeset of another size.
@@ -309,6 +315,7 @@ func TestPendingJobsGetDoors(t *testing.T) {
 		"none that others have":        {func(w waitingPending) { w.reserve("theirs", time.Hour, "alpha-a3-0", "") }, strings.Replace(pair, "[0-1]", "[1-2]", 1)},
 		"none for a job that is held":  {func(w waitingPending) { w.job().Priority = 0 }, ""},
 		"none before Slurm has looked": {func(w waitingPending) { w.job().Reason = "None" }, ""},
+		"none before its start time":   {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(2*time.Minute) }, ""},
 		"none for want of a licence":   {func(w waitingPending) { w.job().Reason = "Licenses" }, ""},
 		"none for more than there are": {func(w waitingPending) { w.job().NodeCount = 5 }, ""},
 		"none for a job that was late": {func(w waitingPending) { w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(time.Minute)}} }, ""},
@@ -326,7 +333,7 @@ func TestPendingJobsGetDoors(t *testing.T) {
 			w.Snap.Reservations = w.Snap.Reservations[:1]
 			w.job().Reservation, w.job().Reason = "", "ReqNodeNotAvail, May be reserved for other job"
 			test.given(w)
-			assert.Equal(t, test.want, strings.ReplaceAll(w.inSlurm(), memo.DoorReservation("alpha", "7", noon), "NEW"))
+			assert.Equal(t, test.want, strings.ReplaceAll(w.inSlurm(), newDoor("7"), "NEW"))
 		})
 	}
 }
@@ -358,7 +365,7 @@ func TestArrayTasksGetDoorsUpToTheirThrottle(t *testing.T) {
 	j := w.job()
 	j.Reservation, j.Reason, j.NodeCount, j.ArrayTask = "", "Priority", 1, "2,5-9%2"
 	assert.Equal(t, "reserve alpha-a3-0 from 2026-11-21T12:15:00Z\nhave job 7_2 use reservation A\nreserve alpha-a3-1 from 2026-11-21T12:15:00Z\nhave job 7_5 use reservation B",
-		strings.NewReplacer(memo.DoorReservation("alpha", "7_2", noon), "A", memo.DoorReservation("alpha", "7_5", noon), "B").Replace(w.inSlurm()))
+		strings.NewReplacer(newDoor("7_2"), "A", newDoor("7_5"), "B").Replace(w.inSlurm()))
 }
 
 // squeue adds tasks with records of their own to the array's row and leaves the throttle out. The
@@ -557,7 +564,7 @@ func (w waitingPending) next() string {
 
 // done lists a plan's actions, with names for the doors.
 func (w waitingPending) done() string {
-	return strings.NewReplacer(memo.DoorReservation("alpha", "7", noon), "NEW7", memo.DoorReservation("alpha", "8", noon), "NEW8",
+	return strings.NewReplacer(newDoor("7"), "NEW7", newDoor("8"), "NEW8",
 		memo.DoorReservation("alpha", "8", noon.Add(-30*time.Second)), "DOOR8").Replace(w.inSlurm())
 }
 

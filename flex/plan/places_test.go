@@ -95,7 +95,7 @@ func (w severalPlaces) reservations(names ...string) string {
 func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 	const us, eu = "reserve alpha-us-[0-1] from 2026-11-21T12:15:00Z", "reserve alpha-eu-[0-1] from 2026-11-21T12:15:00Z"
 	const od = "reserve alpha-od-[0-1] from 2026-11-21T12:15:00Z"
-	first := memo.DoorReservation("alpha", "7", noon)
+	first := newDoor("7")
 	for name, test := range map[string]struct {
 		options string
 		given   func(w severalPlaces)
@@ -159,7 +159,7 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newSeveralPlaces(test.options)
 			test.given(w)
-			assert.Equal(t, test.want, w.reservations(first, "FIRST", memo.DoorReservation("alpha", "6", noon), "SIX"))
+			assert.Equal(t, test.want, w.reservations(first, "FIRST", newDoor("6"), "SIX"))
 		})
 	}
 }
@@ -258,7 +258,7 @@ func (w severalPlaces) gpuLimited(list string) {
 }
 
 func TestJobWaitsOnlyInPartitionsWhereLimitsAllowIt(t *testing.T) {
-	first := memo.DoorReservation("alpha", "7", noon)
+	first := newDoor("7")
 	const eu = "reserve alpha-eu-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation FIRST"
 	limit := func(w severalPlaces) *slurm.Allowance {
 		return &w.Snap.Allowances.Associations[slurm.AssociationKey{Account: "ml"}].Allowances[0]
@@ -288,7 +288,7 @@ func TestJobWaitsOnlyInPartitionsWhereLimitsAllowIt(t *testing.T) {
 			w.Snap.Partitions[2].PerNode = map[string]int64{"gres/gpu": 1}
 			w.submit(6, "od").Reason = "Reservation"
 			w.Snap.Allowances.Charges[6] = slurm.Charge{Account: "ml", QOS: "normal"}
-			w.Snap.Jobs[1].Reservation = memo.DoorReservation("alpha", "6", noon)
+			w.Snap.Jobs[1].Reservation = newDoor("6")
 			w.reserve(w.Snap.Jobs[1].Reservation, 15*time.Minute, "alpha-od-[0-1]")
 		}, ""},
 	} {

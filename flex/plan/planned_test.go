@@ -48,7 +48,7 @@ func TestDoorIsOnTheNodesThatSlurmHasPlanned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := severalPlacesOf(4, "")
 			test.given(w)
-			assert.Equal(t, test.want, w.reservations(memo.DoorReservation("alpha", "7", noon), "FIRST"))
+			assert.Equal(t, test.want, w.reservations(memo.DoorFor(memo.DoorReservation("alpha", "7", noon), w.Snap.Jobs[0].Digest()), "FIRST"))
 		})
 	}
 }

@@ -52,7 +52,7 @@ func handOut(s *scene.Scene) handout {
 		}
 	}
 	for _, m := range s.Nodes() {
-		if sets[m.Set] && m.Cold && IsOpenToPlans(s, m) && !planned[m.Name] {
+		if sets[m.Set] && m.Cold && IsOpenToPlans(s, m) && !planned[m.Name] && m.Changed == nil {
 			h.free[m.Set] = append(h.free[m.Set], m.Name)
 		}
 	}

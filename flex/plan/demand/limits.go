@@ -39,7 +39,7 @@ type limits struct {
 func limitsOf(s *scene.Scene) *limits {
 	l := &limits{s, map[*slurm.Allowance]int64{}}
 	for _, d := range s.Doors() {
-		if d.Job != nil && d.Job.State.Waits() && d.Place == 0 && len(d.Nodes) > 0 {
+		if d.Job != nil && d.Job.State.Waits() && d.Place == 0 && !d.Changed && len(d.Nodes) > 0 {
 			l.take(d.Job, s.Config.FlexSetOf(d.Nodes[0]), len(d.Nodes))
 		}
 	}

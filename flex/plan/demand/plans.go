@@ -103,7 +103,7 @@ func (h *handout) fitting(s *scene.Scene, set *config.NodeSet, j *slurm.Job, fir
 func (h *handout) placeJobs(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) {
 	has, tasks := map[string]bool{}, tasksAtWork(s)
 	for _, d := range s.Doors() {
-		has[d.Address] = true
+		has[d.Address] = has[d.Address] || !isReplanned(s, d)
 	}
 	for _, w := range h.Wants {
 		has[w.Address] = true
@@ -158,12 +158,28 @@ func (h *handout) placeJob(s *scene.Scene, sets map[*config.NodeSet]bool, j *slu
 		}
 		names = names[:j.NodeCount]
 	}
-	if len(without(names, h.taken)) < len(names) {
+	if h.isTaken(s, names, address) {
 		return false // Slurm's plan is older than the door of another job
 	}
 	h.want(Want{Job: j, Address: address, Set: p.set, Nodes: names})
 	return true
 }
+
+// isTaken reports whether one of the nodes is behind another door, or kept for another job that was
+// changed.
+func (h *handout) isTaken(s *scene.Scene, names []string, address string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		d := s.Node(name).Changed
+		return slices.Contains(h.taken, name) || d != nil && d.Address != address
+	})
+}
+
+// planAge is how long after a change of a job Slurm may still show its old plan.
+const planAge = time.Minute
+
+// isReplanned reports whether the job of the door was changed, and Slurm shows no plan from before the
+// change any more.
+func isReplanned(s *scene.Scene, d *scene.Door) bool { return d.Changed && s.IsOld(d.At, planAge) }
 
 // want records a want for a job's first place.
 func (h *handout) want(w Want) {
@@ -201,7 +217,7 @@ func (h *handout) placeComponents(s *scene.Scene, sets map[*config.NodeSet]bool,
 			h.leaveUnplanned(s, sets, j, why)
 			return
 		}
-		if why = h.obstacleAt(s, sets, j, p.set); why != "" || !mayHaveDoor(s, j) || len(without(p.names, h.taken)) < len(p.names) {
+		if why = h.obstacleAt(s, sets, j, p.set); why != "" || !mayHaveDoor(s, j) || h.isTaken(s, p.names, j.Address()) {
 			h.holdBack(j, p.set, why)
 			return
 		}
@@ -216,7 +232,7 @@ func (h *handout) placeComponents(s *scene.Scene, sets map[*config.NodeSet]bool,
 // formerNames returns the nodes of a live request that was made for the job, if the job can still
 // use them: a job that has lost its door keeps its place in Google's queue.
 func (h *handout) formerNames(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, address string) ([]string, *config.NodeSet) {
-	if j.IsTasks() || j.HetID != 0 || address != j.Address() {
+	if j.IsTasks() || j.HetID != 0 || address != j.Address() || changedDoor(s, address) != nil {
 		return nil, nil
 	}
 	for _, r := range s.LiveRequests() {
@@ -293,6 +309,9 @@ func (h *handout) leaveUnplanned(s *scene.Scene, sets map[*config.NodeSet]bool, 
 	places := PlacesOf(s, sets, j)
 	if len(places) == 0 {
 		return
+	}
+	if d := changedDoor(s, j.Address()); d != nil {
+		why = fmt.Sprintf("what it requests was changed, and Slurm has not planned it since: its request is kept until %s", d.Start.UTC().Format(time.RFC3339))
 	}
 	if why == "" && (LacksNodes(*j) || mayBeLimited(*j)) {
 		why = h.limits.obstacle(j, places[0])

@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -98,6 +99,10 @@ func (w *Wanted) misfit(r scene.Live) string {
 			continue // another job gets its machine
 		case shared && slices.Contains(w.Handed.taken, name), w.Handed.wants(name, r.Group.Stamp.Job):
 			continue // a job gets a door over it
+		case keepsFor(w.Scene, m, r):
+			continue // Slurm may plan the changed job there again
+		case m.Changed != nil && c == nil && !shared:
+			return cmp.Or(w.ends[m.Changed], changedJob)
 		case shared && (m.Power == scene.Off || c == nil && !m.State.Held()):
 			unwanted = append(unwanted, name)
 			continue
@@ -131,6 +136,13 @@ func (w *Wanted) misfit(r scene.Live) string {
 		c.Live = &r
 	}
 	return ""
+}
+
+// keepsFor reports whether the request is kept although its job was changed: until the
+// start of the job's door, which no pass moves any more.
+func keepsFor(s *scene.Scene, m *scene.Node, r scene.Live) bool {
+	d := m.Changed
+	return d != nil && !d.Opened(s.Seen.Now) && scene.IsFor(r.Group.Stamp, d.Job) && isKept(s, d)
 }
 
 // fails returns why the request cannot serve the claim; empty if it can.

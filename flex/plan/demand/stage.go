@@ -25,6 +25,9 @@ const (
 	DoorReady    // all machines have registered
 	DoorStarting // the job should start within lateAfter of the start of the door
 	DoorLate     // the job has not started, so it lacks something other than machines
+	// The job was changed and may not fit the nodes any more: it leaves the door until Slurm has
+	// planned it again. The live request for the nodes is kept meanwhile.
+	DoorChanged
 )
 
 // StageOf returns the stage of a door's job, and why.
@@ -43,9 +46,9 @@ func StageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 		return DoorEnded, "its job uses other nodes of the partition"
 	case d.Stray && d.Job.State.Waits():
 		return DoorEnded, "its job may not use these nodes any more"
-	case d.Taker == nil && !d.Job.State.HoldsNodes():
+	case d.Taker == nil && !d.Changed && !d.Job.State.HoldsNodes():
 		return DoorEnded, "its job has ended"
-	case d.Taker == nil:
+	case d.Taker == nil && !d.Changed:
 		return DoorEnded, "its job has nodes"
 	case d.Job.Priority == 0 && d.Job.Reason != "BadConstraints":
 		return DoorEnded, "its job is held"
@@ -57,6 +60,10 @@ func StageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 		return DoorEnded, "its job must start later"
 	case misfit(d.Job, d.Nodes) != "":
 		return DoorEnded, misfit(d.Job, d.Nodes)
+	case d.Changed && keepsRequest(s, d):
+		return DoorChanged, changedJob
+	case d.Changed:
+		return DoorEnded, changedJob
 	}
 	up, queued := 0, isQueued(s, d)
 	for _, name := range d.Nodes {
@@ -104,6 +111,32 @@ func Withdrawn(s *scene.Scene, d *scene.Door) (names []string) {
 		}
 	}
 	return names
+}
+
+// changedJob is why a job leaves its door, and the door and its request end later.
+const changedJob = "its job was changed, and Slurm has not planned it on these nodes since"
+
+// keepsRequest reports whether the door of a changed job is kept: a request for its nodes is live and
+// has created no machine, or Slurm may still show the plan from before the change.
+func keepsRequest(s *scene.Scene, d *scene.Door) bool {
+	isReplaced := slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool { return !r.Changed })
+	return !isReplaced && !AnyPresent(s, d.Nodes) && (isQueued(s, d) || !s.IsOld(d.At, planAge))
+}
+
+// isKept reports whether the door is kept for its changed job.
+func isKept(s *scene.Scene, d *scene.Door) bool {
+	stage, _ := StageOf(s, d)
+	return stage == DoorChanged
+}
+
+// changedDoor returns a door that is kept for the changed job with that address; nil if there is none.
+func changedDoor(s *scene.Scene, address string) *scene.Door {
+	for _, d := range s.Doors() {
+		if d.Changed && d.Address == address && isKept(s, d) {
+			return d
+		}
+	}
+	return nil
 }
 
 // areOthersUp reports whether the other components of a heterogeneous job that wait in covered

@@ -30,7 +30,7 @@ func (h *handout) isHeld(j *slurm.Job) bool {
 func unasked(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, h *handout) (all []Wait) {
 	asked := map[string]bool{}
 	for _, d := range s.Doors() {
-		asked[slurm.WholeOf(d.Address)] = true
+		asked[slurm.WholeOf(d.Address)] = asked[slurm.WholeOf(d.Address)] || !d.Changed
 	}
 	for _, w := range h.Wants {
 		asked[slurm.WholeOf(w.Address)] = true

@@ -141,11 +141,11 @@ func isCold(s *scene.Scene, m *scene.Node) bool { return isFree(s, m) && !IsFore
 // are requested together with others and wanted by no job.
 func IsOpenToPlans(s *scene.Scene, m *scene.Node) bool { return isCold(s, m) || isAwaited(s, m) }
 
-// isAwaited reports whether a machine for the vacant node is requested together with others, and
-// its job waits no longer.
+// isAwaited reports whether a machine for the vacant node is requested, and its job waits for another
+// plan, or was one of several that share the request and waits no longer.
 func isAwaited(s *scene.Scene, m *scene.Node) bool {
 	requests := s.RequestsOf(m.Name)
-	return isVacant(s, m) && len(m.Machines) == 0 && len(requests) == 1 && requests[0].Group.Stamp.Shared()
+	return isVacant(s, m) && len(m.Machines) == 0 && len(requests) == 1 && (m.Changed != nil || requests[0].Group.Stamp.Shared())
 }
 
 // isUnclaimed reports whether the vacant node has a new machine whose job no longer waited. A machine
@@ -225,7 +225,7 @@ func tasksAtWork(s *scene.Scene) map[uint32]int {
 	}
 	for _, d := range s.Doors() {
 		switch {
-		case d.Place != 0:
+		case d.Place != 0, d.Changed:
 		case d.Taker != nil && d.Taker.Array() != 0:
 			count[d.Taker.Array()]++
 		case d.Job != nil && d.Job.IsTasks():
@@ -270,6 +270,10 @@ const (
 	// opened. Slurm's backfill starts jobs with a range of node counts, and may take its whole
 	// interval of 30 s.
 	lateAfter = 40 * time.Second
+
+	// KeptFor is how long the nodes and the request of a changed job are kept for it until Slurm has
+	// planned it again: several cycles of backfill.
+	KeptFor = 2 * time.Minute
 
 	// DoorPurge is how long Slurm keeps a door that no job uses.
 	DoorPurge = 5 * time.Minute

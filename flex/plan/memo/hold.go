@@ -27,6 +27,7 @@ type Hold struct {
 	At      time.Time
 	Job     uint32 // FormerHold: the job that used the reservation, or 0
 	Address string // DoorHold: the job's address; see slurm.Job.Address
+	Digest  string // DoorHold: slurm.Job.Digest of the job then; empty in names of earlier versions
 	Over    Cover  // CoverHold: which nodes it closes
 }
 
@@ -79,6 +80,10 @@ func DoorReservation(cluster, address string, made time.Time) string {
 	return holdName(cluster, doorPart, strings.Replace(address, "+", ".", 1)+"-"+strconv.FormatInt(made.Unix(), 10))
 }
 
+// DoorFor returns the name of a reservation for a job with that digest, which must have eight
+// hexadecimal digits; see slurm.Job.Digest.
+func DoorFor(door, digest string) string { return door + "-" + digest }
+
 // FurtherDoor returns the name of another reservation for the job of the first one, made in the
 // same second. number must be 1 to 99.
 func FurtherDoor(first string, number int) string { return first + "-" + strconv.Itoa(number) }
@@ -95,8 +100,9 @@ func parseTime(digits string) (time.Time, bool) {
 // jobAddress matches the ID of a job, an array task, or a component of a heterogeneous job.
 var jobAddress = regexp.MustCompile(`^[1-9][0-9]*([_+](0|[1-9][0-9]*))?$`)
 
-// doorNumber matches the number in the name of a job's further door.
-var doorNumber = regexp.MustCompile(`^[1-9][0-9]?$`)
+// doorEnd matches the end of a door's name: its time, perhaps the job's digest, and the number of a
+// further door.
+var doorEnd = regexp.MustCompile(`^([0-9]+)(?:-([0-9a-f]{8}))?(?:-[1-9][0-9]?)?$`)
 
 // ParseHold parses the name of a reservation. The kind is NoHold unless the name is exactly what
 // one of the functions above returns for the cluster.
@@ -124,10 +130,10 @@ func ParseHold(cluster, reservation string) Hold {
 	if text, ok := strings.CutPrefix(rest, doorPart); ok {
 		address, rest, _ := strings.Cut(text, "-")
 		address = strings.Replace(address, ".", "+", 1)
-		digits, number, numbered := strings.Cut(rest, "-")
-		at, ok := parseTime(digits)
-		if ok && jobAddress.MatchString(address) && (!numbered || doorNumber.MatchString(number)) {
-			return Hold{Kind: DoorHold, Address: address, At: at}
+		if end := doorEnd.FindStringSubmatch(rest); end != nil && jobAddress.MatchString(address) {
+			if at, ok := parseTime(end[1]); ok {
+				return Hold{Kind: DoorHold, Address: address, At: at, Digest: end[2]}
+			}
 		}
 		return Hold{}
 	}

@@ -62,17 +62,23 @@ func FuzzParse(f *testing.F) {
 
 func TestParseHoldReadsOnlyTheClustersReservations(t *testing.T) {
 	for name, hold := range map[string]Hold{
-		Reservation("alpha", noon):    {Kind: LeaseHold, At: noon},
-		"slurmflex-alpha.job-8":       {Kind: FormerHold, Job: 8},
-		"slurmflex-alpha.salvage-8":   {Kind: FormerHold, Job: 8},
-		"slurmflex-alpha.rest-a3":     {Kind: FormerHold},
-		Reservation("alpha-a3", noon): {},
-		"slurmflex-beta.rest-a3":      {},
-		"slurmflex-alpha.rest-":       {},
-		"slurmflex-beta.job-8":        {},
-		"slurmflex-alpha.job-8x":      {},
-		"slurmflex-alpha.salvage-0":   {},
-		"maintenance":                 {},
+		DoorFor(DoorReservation("alpha", "7+1", noon), "00ff1234"):                {Kind: DoorHold, At: noon, Address: "7+1", Digest: "00ff1234"},
+		FurtherDoor(DoorFor(DoorReservation("alpha", "7", noon), "12345678"), 99): {Kind: DoorHold, At: noon, Address: "7", Digest: "12345678"},
+		DoorReservation("alpha", "7_0", noon):                                     {Kind: DoorHold, At: noon, Address: "7_0"},
+		FurtherDoor(DoorReservation("alpha", "7", noon), 1):                       {Kind: DoorHold, At: noon, Address: "7"},
+		DoorFor(DoorReservation("alpha", "7", noon), "00FF1234"):                  {},
+		DoorFor(DoorReservation("alpha", "7", noon), "123"):                       {},
+		Reservation("alpha", noon):                                                {Kind: LeaseHold, At: noon},
+		"slurmflex-alpha.job-8":                                                   {Kind: FormerHold, Job: 8},
+		"slurmflex-alpha.salvage-8":                                               {Kind: FormerHold, Job: 8},
+		"slurmflex-alpha.rest-a3":                                                 {Kind: FormerHold},
+		Reservation("alpha-a3", noon):                                             {},
+		"slurmflex-beta.rest-a3":                                                  {},
+		"slurmflex-alpha.rest-":                                                   {},
+		"slurmflex-beta.job-8":                                                    {},
+		"slurmflex-alpha.job-8x":                                                  {},
+		"slurmflex-alpha.salvage-0":                                               {},
+		"maintenance":                                                             {},
 	} {
 		assert.Equal(t, hold, ParseHold("alpha", name), name)
 	}

@@ -29,7 +29,10 @@ type Door struct {
 	Place  int     // how many of the rivals come before this door in that list
 	at     int     // the index of its nodes' partition in that list
 
-	Stray   bool // none of its job's partitions contains the nodes
+	Stray bool // none of its job's partitions contains the nodes
+	// What the waiting job requests of each node has changed since the door was made, and the job is
+	// not certain to fit the door's nodes now. They are planned for as nodes without a door.
+	Changed bool
 	Doubted bool // the unreadable rows may include its job
 }
 
@@ -81,6 +84,10 @@ func (s builder) addDoors() {
 	}
 	s.addRivals()
 	for _, d := range s.doors {
+		if d.Changed {
+			s.keepChanged(d)
+			continue
+		}
 		if d.Job != nil && d.Job.IsTasks() && !d.Lost() {
 			s.addDoor(d)
 			continue
@@ -126,10 +133,28 @@ func (s builder) addRivals() {
 	for _, doors := range all {
 		for _, d := range doors {
 			d.at, d.Stray = s.placeOf(d)
+			d.Changed = s.isChanged(d)
 		}
 		slices.SortStableFunc(doors, func(a, b *Door) int { return cmp.Compare(a.at, b.at) })
 		for i, d := range doors {
 			d.Place, d.Rivals = i, slices.Delete(slices.Clone(doors), i, i+1)
+		}
+	}
+}
+
+// isChanged reports what Door.Changed says.
+func (s builder) isChanged(d *Door) bool {
+	return d.Job.State.Waits() && d.Digest != "" && d.Digest != d.Job.Digest() && slices.ContainsFunc(d.Nodes, func(name string) bool {
+		m := s.Node(name)
+		return m == nil || !d.Job.FitsAlike(*m.Node)
+	})
+}
+
+// keepChanged notes on the door's nodes that they are kept for its changed job.
+func (s builder) keepChanged(d *Door) {
+	for _, name := range d.Nodes {
+		if m := s.Node(name); m != nil {
+			m.Changed = d
 		}
 	}
 }

@@ -24,7 +24,9 @@ type Node struct {
 	Busy  bool // the cover over busy nodes has it
 	Cold  bool // the cover over cold nodes has it
 	// The door of the pending job that gets the node; nil: no such job.
-	Door     *Door
+	Door *Door
+	// The door of the changed job that the node is kept for, until Slurm has planned the job again.
+	Changed  *Door
 	Reserved []*slurm.Reservation // its other reservations, without a nodeset's back-off
 }
 

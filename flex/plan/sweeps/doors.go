@@ -62,6 +62,16 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 				end.Late = cmp.Or(d.Job.Reason, "None")
 			}
 			s.Actions = append(s.Actions, end)
+		case stage == demand.DoorChanged:
+			// The job leaves the door only when Slurm may plan it on the same nodes: the door ends
+			// before the horizon, and no other reservation closes the nodes from then on.
+			switch start := w.Scene.Seen.Now.Add(demand.KeptFor); {
+			case d.End.After(d.Start.Add(demand.DoorPurge)):
+				s.Actions = append(s.Actions, action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Start: start, End: start.Add(demand.DoorPurge)}, Why: action.Why(why)})
+			case d.Named() && !isBusy(w.Scene, d):
+				s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: action.Why(why)})
+			}
+			s.Expect = append(s.Expect, "Slurm to plan job "+d.Address+" again")
 		case w.Scene.Config.Options.Waiting != config.Pending && !d.Opened(w.Scene.Seen.Now):
 			opens(w.Scene.Seen.Now, "jobs are to wait configuring")
 		case w.Handed.Inherits(d.Job):
@@ -89,6 +99,14 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		}
 	}
 	return s
+}
+
+// isBusy reports whether the cover over busy nodes has a node of the door.
+func isBusy(s *scene.Scene, d *scene.Door) bool {
+	return slices.ContainsFunc(d.Nodes, func(name string) bool {
+		m := s.Node(name)
+		return m != nil && m.Busy
+	})
 }
 
 // isBest reports whether the job should use this one of its doors: one that has only registered
@@ -168,7 +186,7 @@ const pushEvery = 150 * time.Second
 func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, want := range w.Handed.Wants {
 		now := w.Scene.Seen.Now
-		first := memo.DoorReservation(w.Scene.Config.Cluster, want.Address, now)
+		first := memo.DoorFor(memo.DoorReservation(w.Scene.Config.Cluster, want.Address, now), want.Job.Digest())
 		of := action.OfReservation{Name: first}
 		for n := 1; slices.ContainsFunc(w.Scene.Doors(), func(d *scene.Door) bool { return d.Name == of.Name }); n++ {
 			of.Name = memo.FurtherDoor(first, n) // an earlier pass of the same second made the first one

@@ -1,0 +1,153 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+// newChanged returns the cluster of waitingPending with a live request, a door that was made five
+// minutes ago for a job without features, and the job with the feature rack2 now, which no node has.
+func newChanged() waitingPending {
+	w := newWaitingPending()
+	w.door().Name = memo.DoorFor(memo.DoorReservation("alpha", "7", noon.Add(-5*time.Minute)), slurm.Job{}.Digest())
+	w.job().Reservation, w.job().Features = w.door().Name, "rack2"
+	w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
+		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour, Created: noon.Add(-4 * time.Minute),
+	})
+	return w
+}
+
+// endsEarly makes the door end before the horizon.
+func (w waitingPending) endsEarly() waitingPending {
+	w.door().End = w.door().Start.Add(5 * time.Minute)
+	return w
+}
+
+// left also makes the job leave its door.
+func (w waitingPending) left() waitingPending {
+	w.job().Reservation, w.job().Reason = "", "ReqNodeNotAvail, May be reserved for other job"
+	return w.endsEarly()
+}
+
+// planned is Slurm's plan for the job.
+func (w waitingPending) planned(nodes string) waitingPending {
+	w.job().Planned, w.job().Start = scenetest.Names(nodes), noon.Add(23*time.Hour)
+	return w
+}
+
+// again adds the new door of the changed job over the nodes, made half a minute ago.
+func (w waitingPending) again(nodes string) waitingPending {
+	name := memo.DoorFor(memo.DoorReservation("alpha", "7", noon.Add(-30*time.Second)), w.job().Digest())
+	w.reserve(name, 14*time.Minute, nodes, "PURGE_COMP=00:05:00")
+	w.job().Reservation, w.job().Reason = name, "Reservation"
+	return w
+}
+
+// changes returns what a pass does with doors and requests, one action per line.
+func (w waitingPending) changes() string {
+	var done []string
+	old := memo.DoorReservation("alpha", "7", noon.Add(-5*time.Minute))
+	for _, a := range plan.Compute(w.Scene()).Actions {
+		switch a := a.(type) {
+		case action.CreateReservation:
+			if memo.ParseHold("alpha", a.Name).Kind == memo.DoorHold {
+				done = append(done, "door over "+slurm.Fold(a.Nodes))
+			}
+		case action.UseReservation:
+			done = append(done, fmt.Sprintf("job %s uses it: %t", a.Address, !a.Leave))
+		case action.SetReservation:
+			if strings.HasPrefix(a.Name, old) {
+				done = append(done, "door from "+a.Start.Format(time.TimeOnly)+" to "+a.End.Format(time.TimeOnly))
+			}
+		case action.DeleteReservation:
+			if strings.HasPrefix(a.Name, old) {
+				done = append(done, "door deleted")
+			}
+		case action.CreateRequest:
+			done = append(done, "request "+slurm.Fold(a.Spec.Instances))
+		case action.CancelRequest:
+			done = append(done, "request cancelled: "+string(a.Why))
+		}
+	}
+	return strings.Join(done, "; ")
+}
+
+func TestChangedJobKeepsItsRequestUntilItIsPlannedAgain(t *testing.T) {
+	const late = "request cancelled: its job was changed, and Slurm has not planned it on these nodes since"
+	for name, test := range map[string]struct {
+		world func() waitingPending
+		want  string
+	}{
+		"its door ends before the horizon": {newChanged, "door from 12:02:00 to 12:07:00"},
+		"its nodes are closed without end": {func() waitingPending {
+			w := newChanged().endsEarly()
+			w.reserve(memo.CoverReservation("alpha", memo.BusyCover, noon.Add(-10*time.Minute)), -10*time.Minute, "alpha-a3-[0-1]", "PURGE_COMP=00:16:00")
+			return w
+		}, ""},
+		"the job leaves its door":         {func() waitingPending { return newChanged().endsEarly() }, "job 7 uses it: false"},
+		"another process than the daemon": {func() waitingPending { w := newChanged(); w.Snap.Promises = false; return w }, ""},
+		"Slurm has not planned it":        {func() waitingPending { return newChanged().left() }, ""},
+		"Slurm has planned it there":      {func() waitingPending { return newChanged().left().planned("alpha-a3-[0-1]") }, "door over alpha-a3-[0-1]; job 7 uses it: true"},
+		"its new door is there":           {func() waitingPending { return newChanged().left().again("alpha-a3-[0-1]") }, "door deleted"},
+		"Slurm has planned it elsewhere":  {func() waitingPending { return newChanged().left().planned("alpha-a3-[2-3]") }, "door over alpha-a3-[2-3]; job 7 uses it: true"},
+		"its new door is elsewhere":       {func() waitingPending { return newChanged().left().again("alpha-a3-[2-3]") }, "request cancelled: its job uses other nodes of the partition; request alpha-a3-[2-3]; door deleted"},
+		"Slurm has not planned it for long": {func() waitingPending {
+			w := newChanged().left()
+			w.door().Start, w.door().End = noon, noon.Add(time.Minute)
+			return w
+		}, late},
+		"it had no request": {func() waitingPending { w := newChanged().left(); w.Snap.Groups = nil; return w }, "door deleted"},
+		"the plan may be older than its change": {func() waitingPending {
+			w := newChanged().left().planned("alpha-a3-[0-1]")
+			w.door().Name = memo.DoorFor(memo.DoorReservation("alpha", "7", noon.Add(-30*time.Second)), slurm.Job{}.Digest())
+			return w
+		}, ""},
+		"its nodes have the feature": {func() waitingPending {
+			w := newChanged()
+			w.Node("alpha-a3-0").Features, w.Node("alpha-a3-1").Features = []string{"rack2"}, []string{"rack2"}
+			w.door().Start = noon.Add(14 * time.Minute)
+			return w
+		}, ""},
+		"one of its nodes is enough now": {func() waitingPending {
+			w := newChanged()
+			w.job().Features, w.job().NodeCount = "", 1
+			w.door().Start = noon.Add(14 * time.Minute)
+			return w
+		}, ""},
+		"a door of an earlier version": {func() waitingPending {
+			w := newChanged()
+			w.door().Name = doorName
+			w.job().Reservation = doorName
+			w.door().Start = noon.Add(14 * time.Minute)
+			return w
+		}, ""},
+		"its nodes are planned for another job": {func() waitingPending {
+			w := newChanged().left()
+			other := *w.job()
+			other.ID, other.ArrayID, other.Priority, other.Features = 8, 8, 20, ""
+			other.Planned, other.Start = scenetest.Names("alpha-a3-[0-1]"), noon.Add(23*time.Hour)
+			w.Snap.Jobs, w.Snap.Requeues[8] = append(w.Snap.Jobs, other), true
+			return w
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, test.world().changes()) })
+	}
+}
+
+func TestWhyOfAChangedJobSaysThatItIsPlannedAgain(t *testing.T) {
+	held := plan.Compute(newChanged().left().Scene()).Held
+	if assert.Len(t, held, 1) {
+		assert.Equal(t, "what it requests was changed, and Slurm has not planned it since: its request is kept until 2026-11-21T12:14:30Z", held[0].Obstacle)
+	}
+}

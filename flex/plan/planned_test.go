@@ -41,6 +41,13 @@ func TestDoorIsOnTheNodesThatSlurmHasPlanned(t *testing.T) {
 		"J3: it must be below one switch, which squeue does not show": {func(w severalPlaces) {
 			w.planned("alpha-us-[1,3]")
 		}, "reserve alpha-us-[1,3]" + first},
+		"it requests CPUs, which fewer larger nodes have": {func(w severalPlaces) {
+			j := w.planned("alpha-eu-[0-1]")
+			j.NodeCount, j.CPUs = 3, 270
+			for name, cpus := range map[string]int{"alpha-us-0": 96, "alpha-eu-0": 192, "alpha-eu-1": 192} {
+				w.Node(name).CPUs = cpus
+			}
+		}, "reserve alpha-eu-[0-1]" + first},
 		"J3: it lists racks": {func(w severalPlaces) {
 			w.planned("alpha-us-[2-3]").Features = "[rack1|rack2]"
 		}, "reserve alpha-us-[2-3]" + first},

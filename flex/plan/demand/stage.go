@@ -58,8 +58,8 @@ func StageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 		return DoorEnded, "its job waits for other jobs"
 	case StartsLater(s, d.Job, beginAhead):
 		return DoorEnded, "its job must start later"
-	case misfit(d.Job, d.Nodes) != "":
-		return DoorEnded, misfit(d.Job, d.Nodes)
+	case misfit(s, d.Job, d.Nodes) != "":
+		return DoorEnded, misfit(s, d.Job, d.Nodes)
 	case d.Changed && keepsRequest(s, d):
 		return DoorChanged, changedJob
 	case d.Changed:

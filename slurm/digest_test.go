@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestDigestChangesOnlyWithWhatAJobRequestsOfEachNode(t *testing.T) {
+func TestDigestChangesOnlyWithWhatAJobRequests(t *testing.T) {
 	job := Job{ID: 7, State: JobPending, NodeCount: 3, CPUs: 3, NodeCPUs: 1, Memory: "500M", Gres: "gres:gpu:h100:8", Features: "a&b", Partition: "x,y"}
 	for name, test := range map[string]struct {
 		change func(j *Job)
@@ -14,7 +14,7 @@ func TestDigestChangesOnlyWithWhatAJobRequestsOfEachNode(t *testing.T) {
 	}{
 		"nothing":           {func(*Job) {}, true},
 		"Slurm is upgraded": {func(j *Job) { j.Gres = "gres/gpu:h100:8" }, true},
-		"fewer nodes":       {func(j *Job) { j.NodeCount = 2; j.CPUs = 2 }, true},
+		"fewer nodes":       {func(j *Job) { j.NodeCount = 2; j.CPUs = 2 }, false},
 		"it is requeued":    {func(j *Job) { j.Partition, j.Reason, j.Reservation = "y,x", BeginTime, "" }, true},
 		"features":          {func(j *Job) { j.Features = "a" }, false},
 		"GRES":              {func(j *Job) { j.Gres = "gres:gpu:h100:4" }, false},

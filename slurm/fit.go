@@ -30,12 +30,12 @@ func (j Job) cpusOfEach() int {
 	return max(j.NodeCPUs, (j.CPUs+max(j.NodeCount, 1)-1)/max(j.NodeCount, 1))
 }
 
-// Digest returns eight hexadecimal digits that change with what the job requests of each node:
-// features, GRES, CPUs and memory. squeue shows the same for a waiting job before its plan, behind its
+// Digest returns eight hexadecimal digits that change with what the job requests: the number of nodes,
+// and features, GRES, CPUs and memory of each. squeue shows the same for a waiting job before its plan, behind its
 // door, and requeued (tried on 22.05 and 26.05); only the prefix of GRES depends on the release.
 func (j Job) Digest() string {
 	gres := strings.NewReplacer("gres/", "", "gres:", "").Replace(j.Gres)
-	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %q %d %q", j.Features, gres, j.cpusOfEach(), j.Memory)))
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %q %q %d %q", j.NodeCount, j.Features, gres, j.cpusOfEach(), j.Memory)))
 }
 
 // hasFeatures reports whether the features include all that a constraint requests. It reports false

@@ -20,7 +20,7 @@ import (
 // minutes ago for a job without features, and the job with the feature rack2 now, which no node has.
 func newChanged() waitingPending {
 	w := newWaitingPending()
-	w.door().Name = memo.DoorFor(memo.DoorReservation("alpha", "7", noon.Add(-5*time.Minute)), slurm.Job{}.Digest())
+	w.door().Name = memo.DoorFor(memo.DoorReservation("alpha", "7", noon.Add(-5*time.Minute)), slurm.Job{NodeCount: 2}.Digest())
 	w.job().Reservation, w.job().Features = w.door().Name, "rack2"
 	w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
 		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour, Created: noon.Add(-4 * time.Minute),
@@ -28,9 +28,9 @@ func newChanged() waitingPending {
 	return w
 }
 
-// endsEarly makes the door end before the horizon.
+// endsEarly makes the door end before the horizon: the change was noticed 90 s ago.
 func (w waitingPending) endsEarly() waitingPending {
-	w.door().End = w.door().Start.Add(5 * time.Minute)
+	w.door().Start, w.door().End = noon.Add(30*time.Second), noon.Add(5*time.Minute+30*time.Second)
 	return w
 }
 
@@ -90,6 +90,11 @@ func TestChangedJobKeepsItsRequestUntilItIsPlannedAgain(t *testing.T) {
 		want  string
 	}{
 		"its door ends before the horizon": {newChanged, "door from 12:02:00 to 12:07:00"},
+		"it wants more nodes": {func() waitingPending {
+			w := newChanged()
+			w.job().Features, w.job().NodeCount = "", 3
+			return w
+		}, "door from 12:02:00 to 12:07:00"},
 		"its nodes are closed without end": {func() waitingPending {
 			w := newChanged().endsEarly()
 			w.reserve(memo.CoverReservation("alpha", memo.BusyCover, noon.Add(-10*time.Minute)), -10*time.Minute, "alpha-a3-[0-1]", "PURGE_COMP=00:16:00")
@@ -110,7 +115,7 @@ func TestChangedJobKeepsItsRequestUntilItIsPlannedAgain(t *testing.T) {
 		"it had no request": {func() waitingPending { w := newChanged().left(); w.Snap.Groups = nil; return w }, "door deleted"},
 		"the plan may be older than its change": {func() waitingPending {
 			w := newChanged().left().planned("alpha-a3-[0-1]")
-			w.door().Name = memo.DoorFor(memo.DoorReservation("alpha", "7", noon.Add(-30*time.Second)), slurm.Job{}.Digest())
+			w.door().Start, w.door().End = noon.Add(90*time.Second), noon.Add(6*time.Minute+30*time.Second)
 			return w
 		}, ""},
 		"its nodes have the feature": {func() waitingPending {
@@ -148,6 +153,6 @@ func TestChangedJobKeepsItsRequestUntilItIsPlannedAgain(t *testing.T) {
 func TestWhyOfAChangedJobSaysThatItIsPlannedAgain(t *testing.T) {
 	held := plan.Compute(newChanged().left().Scene()).Held
 	if assert.Len(t, held, 1) {
-		assert.Equal(t, "what it requests was changed, and Slurm has not planned it since: its request is kept until 2026-11-21T12:14:30Z", held[0].Obstacle)
+		assert.Equal(t, "what it requests was changed, and Slurm has not planned it since: its request is kept until 2026-11-21T12:00:30Z", held[0].Obstacle)
 	}
 }

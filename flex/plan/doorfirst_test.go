@@ -27,15 +27,14 @@ func TestMachinesAreRequestedOnceSlurmHasSeenTheJobUseItsDoor(t *testing.T) {
 		given    func(w waitingPending)
 		requests bool
 	}{
-		"it waits for its door":       {func(waitingPending) {}, true},
-		"it uses no door":             {func(w waitingPending) { w.job().Reservation = "" }, false},
-		"Slurm has not looked at it":  {func(w waitingPending) { w.job().Reason = "None" }, false},
-		"nor for a minute":            {func(w waitingPending) { w.made(time.Minute); w.job().Reason = "None" }, true},
-		"it waits for another job":    {func(w waitingPending) { w.job().Reason = "Dependency" }, false},
-		"it waits for a time":         {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(time.Hour) }, false},
-		"it starts soon":              {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(2*time.Minute) }, true},
-		"a node is drained":           {func(w waitingPending) { w.Nodes("alpha-a3-1", "IDLE+CLOUD+DRAIN+POWERED_DOWN") }, false},
-		"its number of nodes changed": {func(w waitingPending) { w.job().NodeCount = 3 }, false},
+		"it waits for its door":      {func(waitingPending) {}, true},
+		"it uses no door":            {func(w waitingPending) { w.job().Reservation = "" }, false},
+		"Slurm has not looked at it": {func(w waitingPending) { w.job().Reason = "None" }, false},
+		"nor for a minute":           {func(w waitingPending) { w.made(time.Minute); w.job().Reason = "None" }, true},
+		"it waits for another job":   {func(w waitingPending) { w.job().Reason = "Dependency" }, false},
+		"it waits for a time":        {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(time.Hour) }, false},
+		"it starts soon":             {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(2*time.Minute) }, true},
+		"a node is drained":          {func(w waitingPending) { w.Nodes("alpha-a3-1", "IDLE+CLOUD+DRAIN+POWERED_DOWN") }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWaitingPending()

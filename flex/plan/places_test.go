@@ -86,7 +86,7 @@ func (w severalPlaces) reservations(names ...string) string {
 	var done []string
 	for _, a := range plan.Compute(w.Scene()).Actions {
 		if _, sets := a.(action.SetNodes); !sets && isOnDoors(a) {
-			done = append(done, strings.NewReplacer(names...).Replace(a.String()))
+			done = append(done, strings.NewReplacer(names...).Replace(withoutDigests(a.String())))
 		}
 	}
 	return strings.Join(done, "\n")

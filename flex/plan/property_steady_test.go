@@ -263,7 +263,6 @@ func (w severalPlaces) liveIn(group string) (names []string) {
 func TestRequestBehindAnEndedDoorEndsForTheDoorsReason(t *testing.T) {
 	for why, change := range map[string]func(*slurm.Job){
 		"its job is held":                          func(j *slurm.Job) { j.Priority, j.Reason = 0, "JobHeldUser" },
-		"its job asks for 3 nodes now":             func(j *slurm.Job) { j.NodeCount = 3 },
 		"its job excludes alpha-a3-1 now":          func(j *slurm.Job) { j.Excludes = "alpha-a3-1" },
 		"its job asks for alpha-a3-2 now":          func(j *slurm.Job) { j.Needs = "alpha-a3-2" },
 		"its job waits for other jobs":             func(j *slurm.Job) { j.Reason = "Dependency" },

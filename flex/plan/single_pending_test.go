@@ -65,7 +65,7 @@ func oneAway() waitingPending {
 // doorOf9 returns the nodes of the door that the plan makes for job 9.
 func (w waitingPending) doorOf9() (nodes []string) {
 	for _, a := range plan.Compute(w.Scene()).Actions {
-		if made, ok := a.(action.CreateReservation); ok && made.Name == newDoor("9") {
+		if made, ok := a.(action.CreateReservation); ok && withoutDigests(made.Name) == newDoor("9") {
 			nodes = made.Nodes
 		}
 	}

@@ -693,8 +693,8 @@ var mutants = []mutant{
 		`h.fitting(s, p.set, j, p.names)`, `h.fitting(s, p.set, j, nil)`, planner,
 	},
 	{
-		"a door with more nodes than its job needs ends", "flex/plan/demand/plans.go",
-		`case j.NodeCount > len(nodes):`, `case j.NodeCount != len(nodes):`, planner,
+		"a job with more nodes than it needs leaves its door", "flex/plan/scene/doors.go",
+		`d.Job.NodeCount > len(d.Nodes)`, `d.Job.NodeCount != len(d.Nodes)`, planner,
 	},
 	{
 		"no job may start on idle machines", "flex/plan/sweeps/doors.go",

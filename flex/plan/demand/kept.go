@@ -34,7 +34,7 @@ func (h *handout) keepSurvivors(s *scene.Scene, sets map[*config.NodeSet]bool, j
 			}
 			left = slices.DeleteFunc(left, func(m *scene.Node) bool { return h.kept[m] })
 			names := slices.DeleteFunc(slices.Concat(namesOf(own), h.free[set]), func(name string) bool { return isExcluded(j, name) })
-			if len(names) < j.NodeCount || misfit(s, j, names[:j.NodeCount]) != "" {
+			if len(names) < j.NodeCount || misfit(j, names[:j.NodeCount]) != "" {
 				continue
 			}
 			names = slices.Sorted(slices.Values(names[:j.NodeCount]))

@@ -64,7 +64,7 @@ func (h *handout) planOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm
 		}
 	}
 	switch {
-	case misfit(s, j, j.Planned) != "":
+	case misfit(j, j.Planned) != "":
 		return plan{}, "" // Slurm shows the old plan of a changed job until its next cycle
 	case isLater(s, j) && j.IsTasks():
 		first := h.fitting(s, p.set, j, nil) // the last task is planned behind the others
@@ -77,7 +77,7 @@ func (h *handout) planOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm
 	// that needs static nodes too starts on both.
 	count := len(j.Planned)
 	names := slices.Concat(h.fitting(s, p.set, j, p.names), static[p.set])
-	if len(names) < count || misfit(s, j, names[:count]) != "" {
+	if len(names) < count || misfit(j, names[:count]) != "" {
 		if names = slices.Concat(p.names, static[p.set]); len(names) < count {
 			return plan{}, fmt.Sprintf("Slurm has planned it on %s, which are not all without a machine in one nodeset", slurm.Fold(j.Planned))
 		}
@@ -178,8 +178,10 @@ func (h *handout) isTaken(s *scene.Scene, names []string, address string) bool {
 const planAge = time.Minute
 
 // isReplanned reports whether the job of the door was changed, and Slurm shows no plan from before the
-// change any more.
-func isReplanned(s *scene.Scene, d *scene.Door) bool { return d.Changed && s.IsOld(d.At, planAge) }
+// change any more: the door was set to start KeptFor after the change was noticed.
+func isReplanned(s *scene.Scene, d *scene.Door) bool {
+	return d.Changed && !d.End.After(d.Start.Add(DoorPurge)) && !s.Seen.Now.Before(d.Start.Add(planAge-KeptFor))
+}
 
 // want records a want for a job's first place.
 func (h *handout) want(w Want) {
@@ -241,7 +243,7 @@ func (h *handout) formerNames(s *scene.Scene, sets map[*config.NodeSet]bool, j *
 		}
 		names := slices.Sorted(slices.Values(r.Request.Instances))
 		set := s.Config.FlexSetOf(names[0])
-		fits := set != nil && slices.Contains(PlacesOf(s, sets, j), set) && misfit(s, j, names) == ""
+		fits := set != nil && slices.Contains(PlacesOf(s, sets, j), set) && misfit(j, names) == ""
 		for _, name := range names {
 			m := s.Node(name)
 			fits = fits && m != nil && m.Set == set && isVacant(s, m) && len(s.RequestsOf(name)) == 1 && !slices.Contains(h.taken, name)
@@ -253,33 +255,19 @@ func (h *handout) formerNames(s *scene.Scene, sets map[*config.NodeSet]bool, j *
 	return nil, nil
 }
 
-// misfit returns why nodes no longer fit what the job requests by name or number; empty if they may.
-func misfit(s *scene.Scene, j *slurm.Job, nodes []string) string {
+// misfit returns why nodes no longer fit what the job requests by name; empty if they may. Their number
+// is Slurm's choice: squeue shows the most that a job accepts, or an estimate from the CPUs of one of its
+// partitions.
+func misfit(j *slurm.Job, nodes []string) string {
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
 	switch {
-	case j.NodeCount > len(nodes) && !areEnough(s, j, nodes):
-		return fmt.Sprintf("its job asks for %d nodes now", j.NodeCount)
 	case err == nil && len(without(needs, nodes)) > 0:
 		return fmt.Sprintf("its job asks for %s now", slurm.Fold(needs))
 	case bad == nil && len(without(nodes, excluded)) < len(nodes):
 		return fmt.Sprintf("its job excludes %s now", slurm.Fold(excluded))
 	}
 	return ""
-}
-
-// areEnough reports whether nodes that are fewer than squeue shows for a pending job have the CPUs that it
-// requests. For a job without --nodes, squeue divides them by the CPUs of the nodes of one of its
-// partitions (tried on 22.05).
-func areEnough(s *scene.Scene, j *slurm.Job, nodes []string) bool {
-	cpus := 0
-	for _, m := range membersNamed(s, nodes) {
-		cpus += m.CPUs
-	}
-	return cpus >= j.CPUs && slices.ContainsFunc(s.Nodes(), func(m *scene.Node) bool {
-		in, _ := partitionsWith(s, j, m.Set)
-		return len(in) > 0 && m.CPUs > 0 && (j.CPUs+m.CPUs-1)/m.CPUs == j.NodeCount
-	})
 }
 
 // planSoon is how long a job with enough free nodes may wait for backfill to plan it, while less

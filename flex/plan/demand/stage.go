@@ -58,8 +58,10 @@ func StageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 		return DoorEnded, "its job waits for other jobs"
 	case StartsLater(s, d.Job, beginAhead):
 		return DoorEnded, "its job must start later"
-	case misfit(s, d.Job, d.Nodes) != "":
-		return DoorEnded, misfit(s, d.Job, d.Nodes)
+	case d.Job.HetID != 0 && lacksComponent(s, d):
+		return DoorEnded, "another component of its job has lost its nodes"
+	case misfit(d.Job, d.Nodes) != "":
+		return DoorEnded, misfit(d.Job, d.Nodes)
 	case d.Changed && keepsRequest(s, d):
 		return DoorChanged, changedJob
 	case d.Changed:
@@ -145,7 +147,6 @@ func areOthersUp(s *scene.Scene, d *scene.Door) bool {
 	if d.Job.HetID == 0 {
 		return true
 	}
-	has := map[uint32]bool{}
 	for _, other := range s.Doors() {
 		if other.Job == nil || other.Job.HetID != d.Job.HetID {
 			continue
@@ -155,14 +156,15 @@ func areOthersUp(s *scene.Scene, d *scene.Door) bool {
 				return false
 			}
 		}
-		has[other.Job.ID] = true
-	}
-	sets := Covered(s)
-	for i := range s.Seen.Jobs {
-		j := &s.Seen.Jobs[i]
-		if j.HetID == d.Job.HetID && j.State.Waits() && !has[j.ID] && len(PlacesOf(s, sets, j)) > 0 {
-			return false
-		}
 	}
 	return true
+}
+
+// lacksComponent reports whether another component of a heterogeneous job waits in covered nodesets
+// without a door. Slurm plans all components at once, and none while one of them uses a door.
+func lacksComponent(s *scene.Scene, d *scene.Door) bool {
+	sets := Covered(s)
+	return slices.ContainsFunc(s.Seen.Jobs, func(j slurm.Job) bool {
+		return j.HetID == d.Job.HetID && j.State.Waits() && len(s.DoorsOf(j.ID)) == 0 && len(PlacesOf(s, sets, &j)) > 0
+	})
 }

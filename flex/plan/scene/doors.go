@@ -30,7 +30,7 @@ type Door struct {
 	at     int     // the index of its nodes' partition in that list
 
 	Stray bool // none of its job's partitions contains the nodes
-	// What the waiting job requests of each node has changed since the door was made, and the job is
+	// What the waiting job requests, nodes by name apart, has changed since the door was made, and the job is
 	// not certain to fit the door's nodes now. They are planned for as nodes without a door.
 	Changed bool
 	Doubted bool // the unreadable rows may include its job
@@ -144,10 +144,10 @@ func (s builder) addRivals() {
 
 // isChanged reports what Door.Changed says.
 func (s builder) isChanged(d *Door) bool {
-	return d.Job.State.Waits() && d.Digest != "" && d.Digest != d.Job.Digest() && slices.ContainsFunc(d.Nodes, func(name string) bool {
+	return d.Job.State.Waits() && d.Digest != "" && d.Digest != d.Job.Digest() && (d.Job.NodeCount > len(d.Nodes) || slices.ContainsFunc(d.Nodes, func(name string) bool {
 		m := s.Node(name)
 		return m == nil || !d.Job.FitsAlike(*m.Node)
-	})
+	}))
 }
 
 // keepChanged notes on the door's nodes that they are kept for its changed job.

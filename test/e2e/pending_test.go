@@ -62,16 +62,8 @@ func TestTasksWaitEachForItself(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-func TestHeterogeneousJobBehindTheCoverWaitsConfiguring(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
-	id := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "train", "-N2", "--time=15")
-	awaitDone(t, l, id)
-	awaitNoDoors(t, l)
-}
-
-// slurmflex makes no door over a static node, nor over a node that another's reservation covers
-// later. Slurm allocates the nodes of jobs that also need such a node.
-func TestJobThatAlsoNeedsNodesOutsideTheCoverWaitsConfiguring(t *testing.T) {
+// A job may need a static node too, or a node that another's reservation covers a month later.
+func TestJobThatAlsoNeedsStaticOrReservedNodesStarts(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "mixed", Machine: "g2-standard-4", Size: 3, Static: 1, FlexKeys: "max_run_duration: 3600",
 	}}})

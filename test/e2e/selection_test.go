@@ -33,7 +33,7 @@ var onEach = strings.Fields(`
 	TestJobLongerThanTheLeaseIsNotStarted
 	TestJobOfAnUnknownUserBuysNoMachines
 	TestJobsThatWaitForATimeOrAJobBuyNoMachines
-	TestJobThatAlsoNeedsNodesOutsideTheCoverWaitsConfiguring
+	TestJobThatAlsoNeedsStaticOrReservedNodesStarts
 	TestManualPowerUpAndPowerDownOfANode
 	TestModelJobsGetColdNodes
 	TestModelJobStartsInItsDoor

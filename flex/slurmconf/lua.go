@@ -12,16 +12,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// submitRule is a check of job_submit.lua.
-type submitRule struct {
+// SubmitRule is a check of job_submit.lua.
+type SubmitRule struct {
 	Name    string
 	Default string // one of SubmitLevels
 	Broken  string // the condition that breaks the rule
 }
 
 // SubmitRules returns all rules.
-func SubmitRules() []submitRule {
-	return []submitRule{
+func SubmitRules() []SubmitRule {
+	return []SubmitRule{
 		{"time", "refuse", "the time limit is longer than any lease"},
 		{"nodes", "refuse", "the job needs more nodes than the partition has"},
 		{"placement", "warn", "it needs more nodes than can be placed close together"},

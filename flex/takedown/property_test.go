@@ -115,7 +115,7 @@ func TestTakedownChangesOnlyOwnAndUnderstoodThings(t *testing.T) {
 	})
 }
 
-func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o Options, step Step) {
+func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o Options, step stage) {
 	isOurs := func(stamp mig.Stamp) bool {
 		return stamp.Cluster == "alpha" && !stamp.Newer() && (o.NodeSet == "" || stamp.NodeSet == o.NodeSet)
 	}

@@ -41,14 +41,14 @@ type Options struct {
 // reason is the reason in Slurm of nodes that a takedown drains.
 const reason = memo.ReasonPrefix + "taken down"
 
-// Step is an action and its condition.
-type Step struct {
+// stage is an action and its condition.
+type stage struct {
 	action.Action
 	Once string // condition for the action; empty: due now
 }
 
 // String formats the action and its condition.
-func (s Step) String() string {
+func (s stage) String() string {
 	if s.Once == "" {
 		return s.Action.String()
 	}
@@ -57,7 +57,7 @@ func (s Step) String() string {
 
 // Plan describes how to tear things down, according to one observation.
 type Plan struct {
-	Steps []Step   // in order of execution
+	Steps []stage  // in order of execution
 	Waits []string // transitions under way that the takedown waits for
 	Left  Left     // what still exists
 	Kept  []string // what the takedown keeps, and why
@@ -245,7 +245,7 @@ func (d *draft) doubt(n *slurm.Node) (why string) {
 
 // do adds a step.
 func (d *draft) do(a action.Action, once string) {
-	d.plan.Steps = append(d.plan.Steps, Step{a, once})
+	d.plan.Steps = append(d.plan.Steps, stage{a, once})
 }
 
 func (d *draft) await(format string, args ...any) {
@@ -258,7 +258,7 @@ func (d *draft) keep(format string, args ...any) {
 
 // isClosed returns the condition for taking anything from jobs; empty once no job can start.
 func (d *draft) isClosed() string {
-	if slices.ContainsFunc(d.plan.Steps, func(s Step) bool {
+	if slices.ContainsFunc(d.plan.Steps, func(s stage) bool {
 		_, closes := s.Action.(ClosePartition)
 		return closes || s.About().Kind == "set_nodes"
 	}) {

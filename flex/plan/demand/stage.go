@@ -8,12 +8,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// doorStage is the progress of a job that waits pending.
-type doorStage uint8
+// DoorStage is the progress of a job that waits pending.
+type DoorStage uint8
 
 // The stages of a door.
 const (
-	DoorUnsure doorStage = iota // something could not be read: slurmflex does nothing
+	DoorUnsure DoorStage = iota // something could not be read: slurmflex does nothing
 	// The job runs, has left the queue, or must not start: slurmflex deletes the door.
 	DoorEnded
 	// A node of the door is no longer available to the job: slurmflex deletes the door.
@@ -31,7 +31,7 @@ const (
 )
 
 // StageOf returns the stage of a door's job, and why.
-func StageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
+func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 	opened := d.Opened(s.Seen.Now)
 	switch {
 	case d.Doubted:

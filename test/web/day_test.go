@@ -91,7 +91,7 @@ func orders() (all []order) {
 		order{130 * time.Minute, "mchen", fakeslurm.JobSpec{Partition: "train", Nodes: 4, Limit: 4 * time.Hour, Run: 3 * time.Hour}},
 		order{95 * time.Minute, "sofia", fakeslurm.JobSpec{Partition: "train", Nodes: 1, Tasks: 3, Limit: 2 * time.Hour, Run: time.Hour}},
 		order{70 * time.Minute, "tomas", fakeslurm.JobSpec{Partition: "dev", Nodes: 1, Limit: 4 * time.Hour, Run: 3 * time.Hour}},
-		order{65 * time.Minute, "jlee", fakeslurm.JobSpec{Partition: "dev", Nodes: 2, Limit: 2 * time.Hour, Run: 50 * time.Minute}},
+		order{65 * time.Minute, "jlee", fakeslurm.JobSpec{Partition: "dev", Nodes: 2, Limit: 2 * time.Hour, Run: 40 * time.Minute}},
 		order{45 * time.Minute, "sofia", fakeslurm.JobSpec{Partition: "dev", Nodes: 3, Limit: time.Hour, Run: 50 * time.Minute}},
 		order{20 * time.Minute, "jlee", fakeslurm.JobSpec{Partition: "train", Nodes: 2, Limit: 2 * time.Hour, Run: time.Hour}},
 	)

@@ -255,6 +255,20 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 	}
 }
 
+func TestJobThatGotTheNodesOfADoorHasThem(t *testing.T) {
+	w := newWaitingPending()
+	w.job().Priority = 1000
+	w.NoGroup("alpha-a3-job-7")
+	w.Nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN+POWERING_UP+NOT_RESPONDING")
+	w.Job(8, "train", "alpha-a3-[0-1]", slurm.JobConfiguring).Priority = 1
+	assert.Equal(t, "delete reservation DOOR", w.inSlurm())
+	var waits []uint32
+	for _, wait := range plan.Compute(w.Scene()).Waits {
+		waits = append(waits, wait.Job)
+	}
+	assert.Equal(t, []uint32{8}, waits, "Slurm has given it the nodes, however unimportant it is")
+}
+
 func TestDoorEndsOnlyIfAnothersReservationMeetsItsJob(t *testing.T) {
 	const gone, kept = "delete reservation DOOR", ""
 	lease := memo.Reservation("alpha", noon.Add(30*time.Minute)) // of a machine that is gone

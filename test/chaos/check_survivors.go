@@ -12,21 +12,30 @@ import (
 // when. It returns 0 without such a job.
 func (w *world) keeper(node string) (job uint32, since time.Time) {
 	in, there := w.state().Instance(node)
+	if l, at := w.behindDoor(node); there && l != nil && in.Created.Before(at) {
+		return l.ID, at
+	}
+	return 0, time.Time{}
+}
+
+// behindDoor returns the job that uses a door over the node, and when the door was made. It returns
+// nil without such a job.
+func (w *world) behindDoor(node string) (l *life, made time.Time) {
 	reservations, err := w.slurm.Reservations(w.ctx)
-	if !there || err != nil {
-		return 0, time.Time{}
+	if err != nil {
+		return nil, time.Time{}
 	}
 	for _, r := range reservations {
 		h := memo.ParseHold(cluster, r.Name)
-		if h.Kind != memo.DoorHold || !slices.Contains(r.Nodes, node) || !in.Created.Before(h.At) {
+		if h.Kind != memo.DoorHold || !slices.Contains(r.Nodes, node) {
 			continue
 		}
 		l := w.watch.queued(func(l *life) bool { return l.Address() == h.Address })
 		if l != nil && w.slurm.JobReservation(l.ID) == r.Name {
-			return l.ID, h.At
+			return l, h.At
 		}
 	}
-	return 0, time.Time{}
+	return nil, time.Time{}
 }
 
 // spared fails if a process deletes a machine, or powers down a node, that a job keeps after a
@@ -48,7 +57,8 @@ func (c *check) spared(p *process, name, what string) {
 	}
 }
 
-// idles fails if a job's machine is idle for longer than jobs keep machines after a loss.
+// idles fails if a job's machine is idle for longer than jobs keep machines after a loss. The machine
+// of a heterogeneous job may wait for the machines of its other components.
 func (c *check) idles() {
 	const slack = 8 * time.Minute
 	if !c.w.wellFor(slack) {
@@ -62,6 +72,9 @@ func (c *check) idles() {
 			continue
 		}
 		if job, since := c.w.keeper(name); job != 0 && time.Since(since) < salvageTimeout+slack {
+			continue
+		}
+		if l, _ := c.w.behindDoor(name); l != nil && l.HetID != 0 {
 			continue
 		}
 		_, byHand := c.w.byHand.Load(name)

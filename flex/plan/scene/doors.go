@@ -100,7 +100,7 @@ func (s builder) addDoors() {
 		d.Taker = &taker
 		for _, name := range d.Nodes {
 			m := s.Node(name)
-			if m == nil || m.Door != nil {
+			if m == nil || m.Door != nil || m.Owner() != nil { // a node that another job has got is none of the door's
 				continue
 			}
 			m.Door = d

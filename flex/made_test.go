@@ -2,6 +2,7 @@ package flex
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
@@ -236,6 +238,45 @@ func TestBootFailuresBlockTheNodesetUntilUnblock(t *testing.T) {
 		nodes, err = Unblock(t.Context(), w.slurm, w.Config, "a3")
 		require.NoError(t, err)
 		assert.Empty(t, nodes, "all nodes are forgotten")
+	})
+}
+
+func TestAdminsBlockOutlastsTheDaemonUntilUnblock(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		w.served(1, "train", "alpha-a3-0")
+		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
+
+		nodes, err := Block(t.Context(), w.slurm, w.Config, "a3", memo.Block{At: time.Now(), Cancels: true, Why: "driver update"})
+		require.NoError(t, err)
+		assert.Contains(t, nodes, "alpha-a3-0")
+		w.settle()
+		w.begin() // a new process without memory
+		w.served(2, "train", "alpha-a3-1")
+		assert.Equal(t, []string{"request alpha-a3-job-1/a1 for alpha-a3-0: CANCELLED"}, slices.DeleteFunc(w.owned(), func(line string) bool { return strings.HasPrefix(line, "group ") }))
+		for _, job := range []uint32{1, 2} {
+			assert.Contains(t, w.slurm.comment[job], "nodeset a3 is blocked by an admin: driver update")
+		}
+
+		unblocked, err := Unblock(t.Context(), w.slurm, w.Config, "a3")
+		require.NoError(t, err)
+		assert.ElementsMatch(t, nodes, unblocked)
+		w.settle()
+		assert.Contains(t, w.owned(), "group alpha-a3-job-2 in us-central1 of size 1")
+	})
+}
+
+func TestBlockLeavesTextsOfOtherProgramsAlone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		foreign := "rack 7"
+		require.NoError(t, w.slurm.UpdateNodes(t.Context(), []string{"alpha-a3-0"}, slurm.NodeChange{Extra: &foreign}))
+		nodes, err := Block(t.Context(), w.slurm, w.Config, "a3", memo.Block{At: time.Now()})
+		require.NoError(t, err)
+		assert.NotContains(t, nodes, "alpha-a3-0")
+
+		require.NoError(t, w.slurm.UpdateNodes(t.Context(), nodes, slurm.NodeChange{Extra: &foreign}))
+		_, err = Block(t.Context(), w.slurm, w.Config, "a3", memo.Block{At: time.Now()})
+		assert.EqualError(t, err, "the Extra of every node has another program's text; clear one (scontrol update nodename=alpha-a3-0 extra=)")
 	})
 }
 

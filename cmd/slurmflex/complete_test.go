@@ -27,6 +27,7 @@ func TestShellCompletesTheDaemonsNames(t *testing.T) {
 		"why alpha-a3-7":      "alpha-a3-7",
 		"why 9":               "",
 		"why 812 ":            "",
+		"block ":              "a3",
 		"unblock ":            "a3",
 		"status --nodeset ":   "a3",
 		"down --nodeset ":     "a3",

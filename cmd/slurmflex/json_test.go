@@ -28,6 +28,7 @@ var documents = []struct {
 	{"why", view.Story{}, []string{"why 812", "why alpha-a3-0", "why 99", "why --story 812"}},
 	{"plan", view.Plan{}, []string{"plan", "gc --dry-run", "down --dry-run"}},
 	{"pass", view.Pass{}, []string{"gc", "sync", "sync"}},
+	{"block", view.Blocked{}, []string{"block a3"}},
 	{"unblock", view.Unblock{}, []string{"unblock a3"}},
 	{"down", view.Takedown{}, nil}, // see TestDownReportsAsJSON
 	{"check", check.Report{}, []string{"config check"}},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -13,7 +12,6 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
-	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/command"
 	"slurmflex/flex/door"
@@ -23,10 +21,8 @@ import (
 	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
 	"slurmflex/flex/usage"
-	"slurmflex/flex/view"
 	"slurmflex/flex/wake"
 	"slurmflex/flex/web"
-	"slurmflex/slurm"
 )
 
 // garbagePercent is how much the daemon's heap may grow before garbage is collected, in percent of what
@@ -134,34 +130,6 @@ Each action is a line of the log, on stderr; the last line, on stdout, counts th
 	exclude(cmd, "dry-run", "textfile")
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also clean up what slurm-gcp's scripts have left of this cluster's flex nodesets")
-	return cmd
-}
-
-func newUnblock(a *app) *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
-		Use: "unblock NODESET", Short: "Lift a nodeset's block after failed boots", GroupID: "run",
-		Long: `Clear the record of failed boots of a nodeset's nodes. After boot_failures of them
-in a row, slurmflex requests no more machines for the nodeset until one joins Slurm
-or an hour passes. Run it as a user who may change nodes, such as SlurmUser.`,
-		Example: "  slurmflex unblock a3",
-		Args:    exactly(1, "a3"),
-
-		ValidArgsFunction: a.complete(nodeSets),
-		RunE: a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
-			if _, err := cfg.NeedFlexSet(args[0]); err != nil {
-				return usage.Wrap(err)
-			}
-			over := a.progress.Begin("reading Slurm")
-			nodes, err := flex.Unblock(cmd.Context(), a.scheduler(cfg), cfg, args[0])
-			over()
-			if err != nil {
-				return fmt.Errorf("unblock %s: %w", args[0], err)
-			}
-			return view.Write(cmd.OutOrStdout(), asJSON, view.Unblock{Envelope: view.EnvelopeOf("unblock"), NodeSet: args[0], Nodes: slurm.Fold(nodes)})
-		}),
-	}
-	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 

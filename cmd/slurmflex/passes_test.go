@@ -138,7 +138,7 @@ func TestDaemonServesAHookImmediatelyAndStopsOnSignal(t *testing.T) {
 func TestUnblockClearsANodesetsFailedBoots(t *testing.T) {
 	w := newWorld(t)
 	out := w.flex(t, "unblock", "a3").exits(t, exitDone).stdout.String()
-	assert.Equal(t, "nodeset a3 has no record of failed boots\n", out)
+	assert.Equal(t, "nodeset a3 is not blocked and has no record of failed boots\n", out)
 	w.assertUntouched(t)
 
 	nodes, err := os.ReadFile(w.path("nodes"))
@@ -146,8 +146,21 @@ func TestUnblockClearsANodesetsFailedBoots(t *testing.T) {
 	w.write(t, "nodes", strings.ReplaceAll(string(nodes), "\n",
 		" Extra=slurmflex: 2 boots failed, the last of an instance made 2026-11-21T03:00:00Z\n"))
 	out = w.flex(t, "unblock", "a3").exits(t, exitDone).stdout.String()
-	assert.Equal(t, "nodeset a3 unblocked (boot failures of alpha-a3-[0-7] cleared)\n", out)
+	assert.Equal(t, "nodeset a3 unblocked (records of alpha-a3-[0-7] cleared)\n", out)
 	assert.Equal(t, []string{"nodename=alpha-a3-[0-7] extra="}, w.updates(t))
+}
+
+func TestBlockIsRecordedInANodesetsNodes(t *testing.T) {
+	w := newWorld(t)
+	tomorrow := time.Now().AddDate(0, 0, 1)
+	out := w.flex(t, "block", "a3", "--until", tomorrow.Format(time.DateOnly), "--cancel", "--why", "driver update ").exits(t, exitDone).stdout.String()
+	assert.Equal(t, "nodeset a3 is blocked until "+tomorrow.Format("00:00:00 on Jan 2, 2006")+
+		": no machines are requested for it, and its requests that wait for capacity are cancelled; to unblock it: slurmflex unblock a3\n", out)
+	change := w.updates(t)[0]
+	until := time.Date(tomorrow.Year(), tomorrow.Month(), tomorrow.Day(), 0, 0, 0, 0, time.Local)
+	assert.Regexp(t, `^nodename=alpha-a3-\[0-7\] extra=slurmflex: blocked at \S+ until `+until.UTC().Format(time.RFC3339)+`, requests are cancelled: driver update$`, change)
+
+	w.flex(t, "block", "a3", "--why", strings.Repeat("x", 201)).exits(t, exitUsage).complains(t, "--why has 201 bytes; use at most 200")
 }
 
 func TestGCAdoptsSlurmGCPGroupsOnRequest(t *testing.T) {

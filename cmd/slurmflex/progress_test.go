@@ -10,7 +10,7 @@ import (
 )
 
 func TestTerminalShowsTheProgress(t *testing.T) {
-	for _, command := range []string{"sync", "gc", "plan", "config check --live", "status", "why 812", "unblock a3"} {
+	for _, command := range []string{"sync", "gc", "plan", "config check --live", "status", "why 812", "block a3", "unblock a3"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

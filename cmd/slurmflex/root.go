@@ -45,7 +45,7 @@ reconciles the difference between what Slurm wants and what Compute has.`,
 	)
 	root.AddCommand(
 		newStatus(a), newWhy(a), newEstimate(a), newCost(a), newPlan(a), newConfig(a), newInit(a), newVersion(),
-		newDaemon(a), newSync(a), newGC(a), newUnblock(a), newDown(a), newPass(a),
+		newDaemon(a), newSync(a), newGC(a), newBlock(a), newUnblock(a), newDown(a), newPass(a),
 		newHook(a, hook.Resume, "ResumeProgram: request machines for nodes that Slurm powers up"),
 		newHook(a, hook.Suspend, "SuspendProgram: delete the machines of nodes that Slurm powers down"),
 		newHook(a, hook.ResumeFail, "ResumeFailProgram: cancel the requests of nodes that did not boot in time"),

@@ -56,6 +56,11 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 
 		"down --drain --now":           "--drain and --now are mutually exclusive",
 		"gc --dry-run --textfile x":    "--dry-run and --textfile are mutually exclusive",
+		"block a4":                     `unknown flex-start nodeset "a4"; choose one of: a3`,
+		"block":                        "usage: slurmflex block NODESET (for example a3)",
+		"block a3 --until soon":        "--until soon: must be a day or a time, such as 2026-11-01",
+		"block a3 --until 2026-11-01":  "--until 2026-11-01 is over; name a time in the future",
+		"block a3 --why=a\tb":          `--why "a\tb": use one line of printable characters`,
 		"unblock a4":                   `unknown flex-start nodeset "a4"; choose one of: a3`,
 		"down --nodeset b3 --dry-run":  `unknown flex-start nodeset "b3"; choose one of: a3`,
 		"sync --textfile DIR/flex.txt": "/flex.txt: node_exporter reads only files with names that end in .prom",
@@ -76,7 +81,7 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 		"config from-slurm-gcp DIR/gone.yaml":                       "gone.yaml: no such file or directory",
 	} {
 		t.Run(call, func(t *testing.T) {
-			r := w.flex(t, strings.Fields(strings.ReplaceAll(call, "DIR", w.dir))...).exits(t, exitUsage)
+			r := w.flex(t, strings.Split(strings.ReplaceAll(call, "DIR", w.dir), " ")...).exits(t, exitUsage)
 			assert.Empty(t, r.stdout.String())
 			r.complains(t, says)
 		})

@@ -48,10 +48,10 @@ func (q Query) period() (from, to history.Time, err error) {
 		year, number := month.Year(), month.Month()
 		return history.At(startOf(year, number, 1, time.Local)), history.At(startOf(year, number+1, 1, time.Local)), nil
 	}
-	if from, err = moment("--from", q.From); err != nil {
+	if from, err = Moment("--from", q.From); err != nil {
 		return 0, 0, err
 	}
-	if to, err = moment("--to", q.To); err != nil {
+	if to, err = Moment("--to", q.To); err != nil {
 		return 0, 0, err
 	}
 	if from != 0 && to != 0 && to <= from {
@@ -60,8 +60,8 @@ func (q Query) period() (from, to history.Time, err error) {
 	return from, to, nil
 }
 
-// moment reads a local time; 0 if none is given.
-func moment(flag, text string) (history.Time, error) {
+// Moment reads a flag's local time; 0 if none is given.
+func Moment(flag, text string) (history.Time, error) {
 	if text == "" {
 		return 0, nil
 	}

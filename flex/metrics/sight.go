@@ -26,7 +26,7 @@ type sight struct {
 func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	d := descriptions()
 	for _, desc := range []*prometheus.Desc{
-		d.nodes, d.active, d.waiting, d.starving, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.breaker,
+		d.nodes, d.active, d.waiting, d.starving, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.blocked,
 		d.readable, d.lastRead, d.orphans, d.reservations, d.held, d.unread,
 	} {
 		ch <- desc
@@ -50,7 +50,7 @@ func (s *sight) set(seen []prometheus.Metric) {
 
 // described are the possible gauges.
 type described struct {
-	nodes, active, waiting, starving, longest, leases, nextEnd, maintain, cutOff, idle, gpus, breaker, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
+	nodes, active, waiting, starving, longest, leases, nextEnd, maintain, cutOff, idle, gpus, blocked, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
 }
 
 func descriptions() described {
@@ -69,7 +69,7 @@ func descriptions() described {
 		cutOff:       desc("next_cutoff_timestamp_seconds", "Time when the next lease ends, or maintenance starts, before the time limit of a running job; absent if none.", "nodeset"),
 		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has been without a job, less keep_idle; 0 if none.", "nodeset"),
 		gpus:         desc("gpus", "GPUs of existing machines by the state of their nodes, and of waiting nodes; absent for an unknown machine type.", "nodeset", "state"),
-		breaker:      desc("breaker_open", "1 while the nodeset is blocked after too many failed boots in a row.", "nodeset"),
+		blocked:      desc("nodeset_blocked", "1 while no machines are requested for the nodeset: by=boots, too many failed boots in a row; by=admin, slurmflex block.", "nodeset", "by"),
 		readable:     desc("region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", "region"),
 		lastRead:     desc("region_last_read_timestamp_seconds", "Time when the region was last read; absent if never.", "region"),
 		orphans:      desc("orphan_instances", "Machines of this cluster that belong to no node.", "region"),
@@ -110,7 +110,10 @@ func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
 	}
 	for _, b := range p.Blocks {
 		if t := sets[b.NodeSet]; t != nil {
-			t.blocked = true
+			t.blockedBy = byAdmin
+			if b.Failed > 0 {
+				t.blockedBy = byBoots
+			}
 		}
 	}
 	return gauges(s, unseen, sets, orphans)
@@ -156,7 +159,8 @@ func gauges(s *scene.Scene, unseen map[string]error, sets map[string]*tally, orp
 		for state, n := range t.nodes {
 			add(d.nodes, float64(n), set.Name, state)
 		}
-		add(d.breaker, oneIf(t.blocked), set.Name)
+		add(d.blocked, oneIf(t.blockedBy == byBoots), set.Name, byBoots)
+		add(d.blocked, oneIf(t.blockedBy == byAdmin), set.Name, byAdmin)
 		add(d.starving, float64(t.starving), set.Name)
 		if snap.Unseen[set.Region] != nil {
 			continue

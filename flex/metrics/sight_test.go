@@ -55,13 +55,13 @@ func busy(t *testing.T) *world {
 		{NodeSet: "a3", Region: scenetest.US, Nodes: []string{"alpha-a3-0"}, Since: noon.Add(-time.Hour)},
 		{NodeSet: "a3", Region: scenetest.US, Nodes: []string{"alpha-a3-3"}},
 	}
-	w.plan.Blocks = []scene.Block{{NodeSet: "g2", Failed: 5}}
+	w.plan.Blocks = []scene.Block{{NodeSet: "a3"}, {NodeSet: "g2", Failed: 5}}
 	return w
 }
 
 var sightNames = []string{
 	"slurmflex_nodes", "slurmflex_active_requests", "slurmflex_waiting_nodes", "slurmflex_longest_wait_seconds", "slurmflex_leases",
-	"slurmflex_next_lease_end_timestamp_seconds", "slurmflex_next_maintenance_timestamp_seconds", "slurmflex_breaker_open", "slurmflex_region_readable", "slurmflex_orphan_instances",
+	"slurmflex_next_lease_end_timestamp_seconds", "slurmflex_next_maintenance_timestamp_seconds", "slurmflex_nodeset_blocked", "slurmflex_region_readable", "slurmflex_orphan_instances",
 	"slurmflex_reservations", "slurmflex_unread_rows",
 	"slurmflex_gpus", "slurmflex_longest_idle_seconds", "slurmflex_next_cutoff_timestamp_seconds", "slurmflex_held_jobs",
 }
@@ -92,8 +92,10 @@ slurmflex_next_cutoff_timestamp_seconds{nodeset="a3"} 1.7952732e+09
 slurmflex_held_jobs 1
 slurmflex_next_lease_end_timestamp_seconds{nodeset="a3"} 1.7952696e+09
 slurmflex_next_maintenance_timestamp_seconds{nodeset="a3"} 1.7952768e+09
-slurmflex_breaker_open{nodeset="a3"} 0
-slurmflex_breaker_open{nodeset="g2"} 1
+slurmflex_nodeset_blocked{by="admin",nodeset="a3"} 1
+slurmflex_nodeset_blocked{by="boots",nodeset="a3"} 0
+slurmflex_nodeset_blocked{by="admin",nodeset="g2"} 0
+slurmflex_nodeset_blocked{by="boots",nodeset="g2"} 1
 slurmflex_region_readable{region="europe-west4"} 1
 slurmflex_region_readable{region="us-central1"} 1
 slurmflex_orphan_instances{region="europe-west4"} 0
@@ -119,7 +121,7 @@ func TestUnreadRegionHasNoMetrics(t *testing.T) {
 	w.Snap.Unseen = map[string]error{scenetest.US: errors.New("503 backendError")}
 	w.Snap.Groups, w.Snap.Instances = nil, nil
 	w.pass(0)
-	ofSlurm := []string{"slurmflex_nodes", "slurmflex_breaker_open"}
+	ofSlurm := []string{"slurmflex_nodes", "slurmflex_nodeset_blocked"}
 	want := ""
 	for line := range strings.Lines(strings.Replace(busyGauges, `rows{kind="instance"} 1`, `rows{kind="instance"} 0`, 1)) {
 		name, _, _ := strings.Cut(line, "{")

@@ -21,8 +21,15 @@ type tally struct {
 	cutOff   time.Time      // the next lease end or maintenance under a running job
 	keep     time.Duration  // keep_idle
 	idle     time.Duration  // longest idle time beyond keep_idle
-	blocked  bool
+
+	blockedBy string // byBoots or byAdmin; empty: it is not blocked
 }
+
+// The values of the label by.
+const (
+	byBoots = "boots"
+	byAdmin = "admin"
+)
 
 // enter counts a machine and its node.
 func (t *tally) enter(in scene.Machine, now time.Time) {

@@ -42,6 +42,7 @@ func obstacles() map[string]part {
 	return map[string]part{
 		"its turn":           and(awaits(6, "alpha-a3-5"), groupOf(6, accepted("alpha-a3-5"))),
 		"a blocked nodeset":  and(nodes("alpha-a3-4", poweredDown), extra("alpha-a3-4", memo.Boots{Failed: 1, Last: noon.Add(-time.Minute)}.String())),
+		"an admin's block":   and(nodes("alpha-a3-4", poweredDown), extra("alpha-a3-4", memo.Block{At: noon}.String())),
 		"an unread region":   unseen("us-central1"),
 		"an unread template": func(s *setting) { s.Templates = map[string]scene.Template{} },
 		"a failing template": func(s *setting) {

@@ -32,7 +32,7 @@ type Plan struct {
 	Problems scene.Problems
 
 	// Waits are the nodes without a machine, those of the most important job first. Blocks are the
-	// nodesets that get no requests because their instances do not boot.
+	// nodesets that get no requests because their instances do not boot or an admin has blocked them.
 	Waits  []demand.Wait
 	Blocks []scene.Block
 

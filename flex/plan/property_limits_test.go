@@ -10,9 +10,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -87,6 +89,24 @@ func asksForNoNodeThatItGivesBack(_ *sight, p plan.Plan) (wrong []string) {
 			if slices.Contains(wanted, n) {
 				wrong = append(wrong, fmt.Sprintf("node %s is asked for, and: %s", n, a))
 			}
+		}
+	}
+	return wrong
+}
+
+// asksForNothingBlocked: no plan requests a node of a nodeset while any of its nodes has an admin's
+// block that has not ended.
+func asksForNothingBlocked(s *sight, p plan.Plan) (wrong []string) {
+	blocked := map[*config.NodeSet]bool{}
+	for _, n := range s.snap.Nodes {
+		b, ok := memo.ParseBlock(n.Extra)
+		if set, _, known := s.cfg.Find(n.Name); ok && known && (b.Until.IsZero() || b.Until.After(s.snap.Now)) {
+			blocked[set] = true
+		}
+	}
+	for _, name := range asked(p) {
+		if set, _, _ := s.cfg.Find(name); blocked[set] {
+			wrong = append(wrong, fmt.Sprintf("node %s is asked for, and nodeset %s is blocked", name, set.Name))
 		}
 	}
 	return wrong

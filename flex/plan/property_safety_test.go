@@ -73,6 +73,7 @@ var rules = map[string]rule{
 	"asks for no node that it returns":     asksForNoNodeThatItGivesBack,
 	"makes doors where Slurm has planned":  makesDoorsWhereSlurmHasPlanned,
 	"asks for none without a door":         asksForNothingWithoutADoor,
+	"asks for nothing that is blocked":     asksForNothingBlocked,
 	"keeps to max_active_requests":         keepsToMaxActiveRequests,
 	"ends no job but by cancel":            endsNoJobButByCancel,
 	"keeps to max_deletions_per_pass":      keepsToMaxDeletions,

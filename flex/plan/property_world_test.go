@@ -206,10 +206,25 @@ func drawWorld(t *rapid.T) *world {
 		w.drawInstance(t, pick(t, "odd instance", append(w.nodeNames(), strangers...)...), w.drawMaker(t))
 	}
 	w.drawMemory(t)
+	if rarely(t, "blocked by an admin") {
+		w.drawBlock(t)
+	}
 	if pick(t, "leases reserved before", false, true) {
 		w.reserveEnds(pick(t, "each for", 10*time.Minute, 365*24*time.Hour))
 	}
 	return w
+}
+
+// drawBlock adds an admin's block, perhaps one that has ended, to the nodes of a nodeset without an
+// Extra.
+func (w *world) drawBlock(t *rapid.T) {
+	block := memo.Block{At: noon.Add(-time.Hour), Until: pick(t, "until", time.Time{}, noon.Add(time.Hour), noon), Cancels: pick(t, "cancels", false, true)}
+	for _, name := range w.nodesOf(pick(t, "blocked", w.flexSets()...)) {
+		if n, shown := w.nodes[name]; shown && n.Extra == "" {
+			n.Extra = block.String()
+			w.nodes[name] = n
+		}
+	}
 }
 
 // reserveEnds adds the reservations that an earlier pass would have made around the ends of leases.

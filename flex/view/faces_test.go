@@ -58,6 +58,10 @@ var situations = []struct {
 		"the nodeset is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") },
 		"blocked because 2 machines in a row failed to boot", "2 machines in a row failed to boot", "waiting: nodeset a3 is blocked because 2 machines in a row failed to boot",
 	},
+	{
+		"an admin has blocked the nodeset", func(s *world) { s.blockByHand(); s.waiting(812, "alpha-a3-[0-1]") },
+		"blocked by an admin until 2026-11-21T13:00:00Z: driver update", "blocked until 13:00:00 by an admin: driver update", "waiting: nodeset a3 is blocked by an admin until 2026-11-21T13:00:00Z: driver update",
+	},
 	{"the region cannot be read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.Snap.Unseen["us-central1"] = errors.New("503 backendError")

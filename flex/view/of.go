@@ -95,7 +95,7 @@ func (b *builder) nodeSets() []NodeSet {
 		}
 		for _, block := range b.plan.Blocks {
 			if block.NodeSet == set.Name {
-				n.Block = &Block{Failed: block.Failed, Until: second(block.Until)}
+				n.Block = &Block{Failed: block.Failed, Until: second(block.Until), Why: block.Why, Cancels: block.Cancels}
 			}
 		}
 		all = append(all, n)

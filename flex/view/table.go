@@ -178,11 +178,31 @@ func (s NodeSet) Blocked(now time.Time) string {
 // BlockedForUsers explains why the nodeset is blocked. It omits the command, because a job's owner
 // cannot unblock the nodeset.
 func (s NodeSet) BlockedForUsers(now time.Time) string {
+	if s.Block.Failed == 0 {
+		return s.blocked(now)
+	}
 	return s.blocked(now) + "; your admin can unblock it once the cause is fixed"
 }
 
 func (s NodeSet) blocked(now time.Time) string {
-	return fmt.Sprintf("blocked until %s because %s in a row failed to boot", Moment(s.Block.Until, now), Count(s.Block.Failed, "machine"))
+	text := "blocked" + s.Block.until(func(at time.Time) string { return Moment(at, now) })
+	switch {
+	case s.Block.Failed > 0:
+		text += fmt.Sprintf(" because %s in a row failed to boot", Count(s.Block.Failed, "machine"))
+	case s.Block.Why != "":
+		text += " by an admin: " + s.Block.Why
+	default:
+		text += " by an admin"
+	}
+	return text
+}
+
+// until names the end of the block, as the last words of a sentence; empty if it has none.
+func (b Block) until(format func(time.Time) string) string {
+	if b.Until.IsZero() {
+		return ""
+	}
+	return " until " + format(b.Until)
 }
 
 func (t *table) region(r Region) {

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/takedown"
@@ -62,16 +63,33 @@ func StepsOf(cluster string, p takedown.Plan) Plan {
 	return of
 }
 
+// Blocked describes what slurmflex block did.
+type Blocked struct {
+	Envelope
+	NodeSet string `json:"nodeset"`
+	Nodes   string `json:"nodes"` // hostlist of the nodes with the record of the block
+	Block   Block  `json:"blocked"`
+}
+
+func (b Blocked) String() string {
+	requests := "its live requests stay"
+	if b.Block.Cancels {
+		requests = "its requests that wait for capacity are cancelled"
+	}
+	return fmt.Sprintf("nodeset %s is blocked%s: no machines are requested for it, and %s; to unblock it: slurmflex unblock %[1]s\n",
+		b.NodeSet, b.Block.until(func(at time.Time) string { return at.Local().Format("15:04:05 on Jan 2, 2006") }), requests)
+}
+
 // Unblock describes what slurmflex unblock did.
 type Unblock struct {
 	Envelope
 	NodeSet string `json:"nodeset"`
-	Nodes   string `json:"nodes"` // hostlist of the nodes with a cleared failure record
+	Nodes   string `json:"nodes"` // hostlist of the nodes with a cleared record
 }
 
 func (u Unblock) String() string {
 	if u.Nodes == "" {
-		return fmt.Sprintf("nodeset %s has no record of failed boots\n", u.NodeSet)
+		return fmt.Sprintf("nodeset %s is not blocked and has no record of failed boots\n", u.NodeSet)
 	}
-	return fmt.Sprintf("nodeset %s unblocked (boot failures of %s cleared)\n", u.NodeSet, u.Nodes)
+	return fmt.Sprintf("nodeset %s unblocked (records of %s cleared)\n", u.NodeSet, u.Nodes)
 }

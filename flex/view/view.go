@@ -125,10 +125,13 @@ type Alternative struct {
 	Longest Seconds `json:"longest_job_seconds"`
 }
 
-// Block means that nothing is requested because too many machines in a row failed to boot.
+// Block means that nothing is requested because too many machines in a row failed to boot, or because
+// an admin has blocked the nodeset.
 type Block struct {
-	Failed int       `json:"failed_boots"`
-	Until  time.Time `json:"until"`
+	Failed  int       `json:"failed_boots"` // 0: by an admin
+	Until   time.Time `json:"until,omitzero"`
+	Why     string    `json:"why,omitempty"`    // the admin's text
+	Cancels bool      `json:"cancels_requests"` // those that wait for capacity
 }
 
 // Nodes are the nodes of a nodeset with the same state in Slurm.

@@ -429,6 +429,15 @@ func (s *world) block() {
 	}
 }
 
+// blockByHand makes an admin block nodeset a3 until 13:00.
+func (s *world) blockByHand() {
+	for i := range s.Snap.Nodes {
+		if n := &s.Snap.Nodes[i]; n.Name == "alpha-a3-7" {
+			n.Extra = memo.Block{At: noon, Until: noon.Add(time.Hour), Why: "driver update"}.String()
+		}
+	}
+}
+
 // booting creates the machines of a job's nodes a minute before noon.
 func (s *world) booting(id uint32) {
 	s.waiting(id, "alpha-a3-[0-1]")
@@ -832,6 +841,7 @@ func TestWhyStartsWithThePendingJobsLastEvent(t *testing.T) {
 		"held":                        {"JobHeldAdmin", nil, done(memo.JobHeld, "no right"), "Held at 11:59:49: no right; an admin releases it once the cause is fixed."},
 		"held, with a notice of an older version": {"JobHeldAdmin", nil, memo.OwnComment + "no right", "It is held; last message to its owner: no right."},
 		"blocked":                     {"Priority", (*world).block, "", "Nodeset a3 is blocked until 13:00:00 because 2 machines in a row failed to boot; your admin can unblock it once the cause is fixed."},
+		"blocked by an admin":         {"Priority", (*world).blockByHand, "", "Nodeset a3 is blocked until 13:00:00 by an admin: driver update."},
 		"behind others since":         {"Priority", nil, done(memo.Requeued, boot), "It is waiting for its turn: jobs of higher priority go first (Slurm reason: Priority)."},
 		"with a notice that it waits": {"BeginTime", nil, memo.OwnComment + memo.Returned, "It cannot start before 12:01:52 (Slurm reason: BeginTime)."},
 	} {

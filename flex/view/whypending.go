@@ -126,10 +126,10 @@ func (t *teller) lastDone(j Job, sets []NodeSet) string {
 	case j.Reason == slurm.BeginTime && !j.StartAt.IsZero():
 		what += "; it can start again at " + t.at(j.StartAt)
 		if blocked != nil {
-			what += fmt.Sprintf(", but nodeset %s is blocked until %s", blocked.Name, t.at(blocked.Block.Until))
+			what += fmt.Sprintf(", but nodeset %s is blocked%s", blocked.Name, blocked.Block.until(t.at))
 		}
 	case blocked != nil:
-		what += fmt.Sprintf("; nodeset %s is blocked until %s", blocked.Name, t.at(blocked.Block.Until))
+		what += fmt.Sprintf("; nodeset %s is blocked%s", blocked.Name, blocked.Block.until(t.at))
 	}
 	return what + "."
 }

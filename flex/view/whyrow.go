@@ -211,7 +211,11 @@ func (t *teller) waiting(r Row) {
 		t.fact("It will request %s.", t.asked(r))
 	case set.Block != nil:
 		t.lead("Nodeset %s is %s.", set.Name, set.BlockedForUsers(t.now))
-		t.fact("slurmflex then requests %s, or sooner if a machine of the nodeset joins Slurm.", t.asked(r))
+		if set.Block.Failed > 0 {
+			t.fact("slurmflex then requests %s, or sooner if a machine of the nodeset joins Slurm.", t.asked(r))
+		} else {
+			t.fact("slurmflex requests %s once the block has ended.", t.asked(r))
+		}
 	default:
 		t.lead("No request yet: %s. slurmflex then requests %s.", t.brief(r.Obstacle), t.asked(r))
 	}

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Call is a wake-up: it notifies the daemon that Slurm has called a hook. It starts the next pass immediately and
-// decides nothing: when the pass looks, Slurm's state shows which jobs need nodes.
+// Call is a wake-up: it notifies the daemon that Slurm has called a hook, or that an admin has blocked a
+// nodeset. It starts the next pass immediately and decides nothing: when the pass looks, Slurm's state shows which jobs need nodes.
 type Call struct {
 	Cluster string   `json:"cluster,omitempty"` // the calling slurmctld's cluster; empty if unknown
-	Verb    string   `json:"verb"`              // resume, suspend or resume-fail
+	Verb    string   `json:"verb"`              // resume, suspend, resume-fail, block or unblock
 	Nodes   string   `json:"nodes"`             // hostlist of the call
 	Jobs    []uint32 `json:"jobs,omitempty"`    // jobs in SLURM_RESUME_FILE
 }

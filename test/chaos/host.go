@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"slurmflex/flex"
+	"slurmflex/flex/plan/memo"
 )
 
 // ailment is a way for calls to fail.
@@ -242,6 +243,15 @@ func unblock(set string) event {
 	return happening{"an admin unblocks " + set, func(w *world, _ int) {
 		nodes, err := flex.Unblock(w.ctx, w.slurm, w.config(), set)
 		w.journal.note("unblocked %v: %v", nodes, err)
+	}}
+}
+
+// block makes an admin block a nodeset for a while.
+func block(set string, cancels bool, lasts time.Duration) event {
+	return happening{fmt.Sprintf("an admin blocks %s for %v (cancel: %t)", set, lasts, cancels), func(w *world, _ int) {
+		now := time.Now()
+		nodes, err := flex.Block(w.ctx, w.slurm, w.config(), set, memo.Block{At: now, Until: now.Add(lasts), Cancels: cancels})
+		w.journal.note("blocked %v: %v", nodes, err)
 	}}
 }
 

@@ -141,7 +141,7 @@ func zones() []string {
 
 // company returns an action of another party beside the daemon.
 func (d dice) company(i int, lasts func(least, most int) time.Duration) event {
-	switch d.below(7, "company", i) {
+	switch d.below(8, "company", i) {
 	case 0:
 		return secondDaemon(lasts(5, 40))
 	case 1:
@@ -153,6 +153,8 @@ func (d dice) company(i int, lasts func(least, most int) time.Duration) event {
 	case 3:
 		set := pick(d, nodeSets(), "set", i)
 		return powerUp(fmt.Sprintf("%s-%s-%d", cluster, set.name, d.below(set.static+set.dynamic, "node", i)))
+	case 6:
+		return block(pick(d, nodeSets(), "set", i).name, d.below(2, "cancels", i) == 0, lasts(5, 40))
 	case 4:
 		return takeover(lasts(3, 30))
 	}

@@ -135,6 +135,28 @@ func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
 	cancelForGood(t, l, id, next)
 }
 
+func TestBlockStopsRequestsUntilUnblock(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	shut(t, l)
+	id := submit(t, l, "-p", "train", "-N1", "--time=15")
+	awaitRequest(t, l, "alpha-a3-job-"+id)
+	said, err := l.Flex(context.Background(), "block", "a3", "--cancel", "--why", "driver update")
+	require.NoError(t, err)
+	assert.Contains(t, said, "to unblock it: slurmflex unblock a3")
+	awaitRequestState(t, l, "alpha-a3-job-"+id, "a1", "CANCELLED")
+	require.NoError(t, l.StopDaemon())
+	require.NoError(t, l.StartDaemon(context.Background()))
+	awaitTold(t, l, 2*time.Minute, id, `nodeset a3 is blocked by an admin: driver update`)
+	said, err = l.Flex(context.Background(), "status")
+	require.NoError(t, err)
+	assert.Contains(t, said, "nodeset a3 is blocked by an admin: driver update; to unblock it: slurmflex unblock a3")
+	said, err = l.Flex(context.Background(), "unblock", "a3")
+	require.NoError(t, err)
+	assert.Contains(t, said, "nodeset a3 unblocked")
+	awaitRequestState(t, l, "alpha-a3-job-"+id, "a2", "ACCEPTED")
+	cancelForGood(t, l, id)
+}
+
 func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "boot_timeout: 20"})
 	id, before := halfUp(t, l, "--no-requeue")

@@ -6,6 +6,7 @@ package memo
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -53,6 +54,53 @@ func ParseBoots(extra string) (b Boots, ok bool) {
 	last, err := time.Parse(time.RFC3339, at)
 	b.Last = last
 	return b, err == nil && b.Failed > 0
+}
+
+// Block is the record of an admin's block in the Extra of a nodeset's nodes.
+type Block struct {
+	At      time.Time
+	Until   time.Time // zero: until slurmflex unblock
+	Cancels bool      // requests that wait for capacity are cancelled
+	Why     string    // for people; may be empty
+}
+
+// blockForm matches a Block's record.
+var blockForm = regexp.MustCompile(`^` + ReasonPrefix + `blocked at (\S+) until (\S+), requests (stay|are cancelled)(?:: (.+))?$`)
+
+const untilUnblock = "unblock"
+
+func (b Block) String() string {
+	until, requests := untilUnblock, "stay"
+	if !b.Until.IsZero() {
+		until = b.Until.UTC().Format(time.RFC3339)
+	}
+	if b.Cancels {
+		requests = "are cancelled"
+	}
+	text := fmt.Sprintf("%sblocked at %s until %s, requests %s", ReasonPrefix, b.At.UTC().Format(time.RFC3339), until, requests)
+	if b.Why != "" {
+		text += ": " + b.Why
+	}
+	return text
+}
+
+// ParseBlock parses a node's Extra. It reports false if slurmflex did not write a block into it.
+func ParseBlock(extra string) (b Block, ok bool) {
+	parts := blockForm.FindStringSubmatch(extra)
+	if parts == nil {
+		return Block{}, false
+	}
+	var err error
+	if b.At, err = time.Parse(time.RFC3339, parts[1]); err != nil {
+		return Block{}, false
+	}
+	if parts[2] != untilUnblock {
+		if b.Until, err = time.Parse(time.RFC3339, parts[2]); err != nil {
+			return Block{}, false
+		}
+	}
+	b.Cancels, b.Why = parts[3] != "stay", parts[4]
+	return b, true
 }
 
 const waitPrefix = ReasonPrefix + "waits in "

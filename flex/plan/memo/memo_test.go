@@ -60,6 +60,22 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+func TestBlockIsReadAsWritten(t *testing.T) {
+	for _, b := range []Block{
+		{At: noon},
+		{At: noon, Until: noon.Add(time.Hour), Cancels: true, Why: "driver update: see ticket 7"},
+		{At: noon, Why: "until unblock, requests stay: why?"},
+	} {
+		read, ok := ParseBlock(b.String())
+		assert.True(t, ok)
+		assert.Equal(t, b, read)
+	}
+	for _, text := range []string{"", "rack 7", "slurmflex: blocked at noon until unblock, requests stay", Block{At: noon}.String() + ":", "x" + Block{At: noon}.String()} {
+		_, ok := ParseBlock(text)
+		assert.False(t, ok, text)
+	}
+}
+
 func TestParseHoldReadsOnlyTheClustersReservations(t *testing.T) {
 	for name, hold := range map[string]Hold{
 		DoorFor(DoorReservation("alpha", "7+1", noon), "00ff1234"):                {Kind: DoorHold, At: noon, Address: "7+1", Digest: "00ff1234"},

@@ -72,7 +72,7 @@ func skewedClock(s *scene.Scene) []scene.Problem {
 
 func blockedSets(s *scene.Scene) (ps []scene.Problem) {
 	for _, b := range s.Blocks() {
-		ps = append(ps, scene.NewProblem("nodeset-blocked", b.NodeSet, "nodeset %s is blocked because %d machines in a row failed to boot; to unblock it: slurmflex unblock %[1]s", b.NodeSet, b.Failed))
+		ps = append(ps, scene.NewProblem("nodeset-blocked", b.NodeSet, "%s; to unblock it: slurmflex unblock %s", b, b.NodeSet))
 	}
 	return ps
 }

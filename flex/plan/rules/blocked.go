@@ -1,16 +1,30 @@
 package rules
 
-import (
-	"fmt"
+import "slurmflex/flex/plan/demand"
 
-	"slurmflex/flex/plan/demand"
-)
-
-// nodesetBlocked: too many consecutive instances of the nodeset did not boot.
+// nodesetBlocked: too many consecutive instances of the nodeset did not boot, or an admin has blocked
+// it.
 func nodesetBlocked(w *demand.Wanted, c *demand.Claim) Verdict {
-	n := w.Scene.Blocked(c.Set)
-	if n == 0 {
+	switch b := w.Scene.Blocked(c.Set); {
+	case b == nil:
 		return Verdict{}
+	case b.Failed > 0:
+		return Verdict{Do: Waits, Why: b.String() + "; ask an admin"}
+	default:
+		return Verdict{Do: Waits, Why: b.String()}
 	}
-	return Verdict{Do: Waits, Why: fmt.Sprintf("nodeset %s is blocked because %d machines in a row failed to boot; ask an admin", c.Set.Name, n)}
+}
+
+// withdrawBlocked cancels the requests of nodesets that an admin has blocked with --cancel, except
+// for requests that create machines.
+func withdrawBlocked(w *demand.Wanted) {
+	for _, r := range w.Settled {
+		set := w.Scene.Config.FlexSet(r.Group.Stamp.NodeSet)
+		if set == nil || r.Misfit != "" || !demand.OnlyWaits(w.Scene, &r.Live) {
+			continue
+		}
+		if b := w.Scene.Blocked(set); b != nil && b.Cancels {
+			w.Withdraw(r.Request, b.String())
+		}
+	}
 }

@@ -90,11 +90,12 @@ var rules = []rule{
 }
 
 // Judge returns the verdict on each claim. Before that it withdraws the request that refresh_after
-// replaces, and notes what the rules need to know of all claims. The first rule that applies decides
+// replaces and those that an admin cancels, and notes what the rules need to know of all claims. The first rule that applies decides
 // on each claim; then a job loses its nodes as a whole, and places under max_active_requests are
 // handed out by rank.
 func Judge(w *demand.Wanted) []Verdict {
 	refreshOldest(w)
+	withdrawBlocked(w)
 	for _, c := range w.Claims {
 		c.Asked = countAsked(w, c)
 	}

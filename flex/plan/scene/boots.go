@@ -23,7 +23,7 @@ type Boots struct {
 	up        time.Time            // when the newest booted instance was created
 	Late      []string             // nodes without a boot within boot_timeout
 	batches   map[string]time.Time // when the newest late instance was created, by job
-	Recovered []string             // nodes with an outdated record of failed boots
+	Recovered []string             // nodes with an outdated record of failed boots or of a block
 	inRow     int                  // consecutive failures, with the late instances
 	until     time.Time            // when the failures stop counting
 }
@@ -56,10 +56,11 @@ func (s builder) lookAtBoots() {
 			sets[m.Set] = &Boots{Records: map[string]memo.Boots{}, failed: map[time.Time]int{}, batches: map[string]time.Time{}}
 		}
 		s.watchBoot(m, sets[m.Set])
+		s.watchBlock(m, sets[m.Set])
 	}
 	for set, b := range sets {
 		if b.up.After(b.newest) || s.IsOld(b.newest, set.Flex.BootTimeout+breakerRest) {
-			b.Recovered = slices.Sorted(maps.Keys(b.Records))
+			b.Recovered = append(b.Recovered, slices.Sorted(maps.Keys(b.Records))...)
 			b.Records, b.failed = nil, nil
 		}
 		b.inRow = len(b.batches)
@@ -73,16 +74,6 @@ func (s builder) lookAtBoots() {
 		b.until = b.until.Add(set.Flex.BootTimeout + breakerRest)
 		s.set(set.Name).boots = b
 	}
-}
-
-// Blocked returns the number of consecutive failed boots of the nodeset if it is high enough to
-// block requests; otherwise 0.
-func (s *Scene) Blocked(set *config.NodeSet) int {
-	b := s.Boots(set)
-	if b == nil || set.Flex.BootFailures == 0 || b.inRow < set.Flex.BootFailures {
-		return 0
-	}
-	return b.inRow
 }
 
 // watchBoot records what the node and its instances show.
@@ -119,26 +110,6 @@ func (m *Node) wantedSince(in Machine) time.Time {
 		return Later(in.Created, job.Start)
 	}
 	return in.Created
-}
-
-// Block describes a nodeset with too many consecutive failed boots.
-type Block struct {
-	NodeSet string
-	Failed  int       // consecutive failed boots
-	Until   time.Time // when the failures stop counting
-}
-
-// Blocks returns the blocked nodesets. slurmflex requests no machines for them.
-func (s *Scene) Blocks() (blocks []Block) {
-	for _, set := range s.Config.NodeSets {
-		if set.Flex == nil {
-			continue
-		}
-		if n := s.Blocked(set); n > 0 {
-			blocks = append(blocks, Block{set.Name, n, s.Boots(set).until})
-		}
-	}
-	return blocks
 }
 
 // Boots returns the boots of a nodeset's instances; nil if Slurm shows no node of the nodeset.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -67,6 +68,7 @@ type groupRecord struct {
 type setRecord struct {
 	ahead bool // one of its groups has a request that does not show yet
 	boots *Boots
+	block *memo.Block // an admin's
 }
 
 // Of builds the scene of a snapshot.

@@ -52,7 +52,7 @@ func isReplaced(w *demand.Wanted, m *scene.Node) bool {
 	return c != nil && c.Job != nil && b != nil && slices.Contains(b.Late, m.Name) && rules.Keeps(w.Scene, c)
 }
 
-// forgetBoots clears the records of failed boots that no longer count.
+// forgetBoots clears the records of failed boots and blocks that no longer count.
 func forgetBoots(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	var nodes []string
 	for _, set := range w.Scene.Config.NodeSets {
@@ -61,5 +61,5 @@ func forgetBoots(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		}
 	}
 	empty := ""
-	return Step{Actions: []action.Action{action.SetNodes{Nodes: nodes, Extra: &empty, Why: "their nodeset's instances come up again, or have had time to"}}}
+	return Step{Actions: []action.Action{action.SetNodes{Nodes: nodes, Extra: &empty, Why: "the record no longer counts"}}}
 }

@@ -1,0 +1,84 @@
+package flex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// Block makes passes request no machines for a nodeset, until unblock or the end in the record. It
+// writes the record into all nodes of the nodeset with an Extra that is empty or ours, so that a node
+// that cannot be read lifts no block. It returns these nodes, and fails if there are none.
+func Block(ctx context.Context, s Scheduler, cfg *config.Config, nodeset string, record memo.Block) ([]string, error) {
+	nodes, unread, err := nodesOf(ctx, s, cfg, nodeset)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, n := range nodes {
+		if n.Extra == "" || isRecord(n.Extra) {
+			names = append(names, n.Name)
+		}
+	}
+	switch {
+	case len(names) > 0:
+		text := record.String()
+		return names, s.UpdateNodes(ctx, names, slurm.NodeChange{Extra: &text})
+	case len(nodes) > 0:
+		return nil, fmt.Errorf("the Extra of every node has another program's text; clear one (scontrol update nodename=%s extra=)", nodes[0].Name)
+	case len(unread) > 0:
+		return nil, unread
+	}
+	return nil, errors.New("no node of it in Slurm; write flex.conf again (slurmflex config slurm-conf)")
+}
+
+// Unblock lets the next pass request machines of a nodeset again. It returns the nodes with a cleared
+// record of a block or of failed boots. It fails if it cannot read a node that may belong to the
+// nodeset.
+func Unblock(ctx context.Context, s Scheduler, cfg *config.Config, nodeset string) ([]string, error) {
+	nodes, unread, err := nodesOf(ctx, s, cfg, nodeset)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, n := range nodes {
+		if isRecord(n.Extra) {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) > 0 {
+		empty := ""
+		if err := s.UpdateNodes(ctx, names, slurm.NodeChange{Extra: &empty}); err != nil {
+			return names, err
+		}
+	}
+	if len(unread) > 0 {
+		return names, unread
+	}
+	return names, nil
+}
+
+// isRecord reports whether slurmflex wrote a node's Extra.
+func isRecord(extra string) bool {
+	_, blocks := memo.ParseBlock(extra)
+	return blocks || memo.IsBoots(extra)
+}
+
+// nodesOf reads the nodes of a nodeset, and the unreadable rows that may be nodes of it.
+func nodesOf(ctx context.Context, s Scheduler, cfg *config.Config, nodeset string) (of []slurm.Node, unread slurm.Unread, err error) {
+	isOther := func(name string) bool {
+		set, _, ok := cfg.Find(name)
+		return !ok || set.Name != nodeset
+	}
+	of, err = s.Nodes(ctx)
+	if err = unread.Take(err); err != nil {
+		return nil, nil, err
+	}
+	of = slices.DeleteFunc(of, func(n slurm.Node) bool { return isOther(n.Name) })
+	return of, slices.DeleteFunc(unread, func(row slurm.UnreadRow) bool { return row.Name != "" && isOther(row.Name) }), nil
+}

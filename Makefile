@@ -22,7 +22,7 @@ BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the targets share build/, and measure against the clock
-.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test web-test dashboard-test alerts-test foreign-test docs-check lint demo play fuzz chaos soak nightly bench bench-compare clean
+.PHONY: help build packages release package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test web-test dashboard-test alerts-test foreign-test docs-check lint demo play fuzz chaos soak nightly bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,6 +94,9 @@ docs-check: build ## check the docs: follow every link, run every command in a c
 
 packages: ## make the Debian package and the RPM, in build/
 	scripts/package/build $(BUILD)
+
+release: ## make what a release publishes, in build/release: packages, source archive, bill of materials, checksums
+	scripts/release $(BUILD)/release
 
 package-test: build ## install, use, upgrade and remove the packages in a Debian 12 of its own
 	scripts/setup-debian-12 $(BOOKWORM)

@@ -7,13 +7,17 @@ import (
 	"strings"
 )
 
+// Version is the version of slurmflex: the released one at its tag, elsewhere the next one. Packages and
+// archives take it from here.
+const Version = "v0.3.0"
+
 // ComputeModule is the client for the Compute API.
 const ComputeModule = "cloud.google.com/go/compute"
 
 // Build describes the sources of a program. Unknown parts are "unknown".
 type Build struct {
 	Envelope
-	Version  string `json:"version"` // of the module: a tag, or derived from the commit
+	Version  string `json:"version"`
 	Commit   string `json:"commit"`
 	Modified bool   `json:"modified"` // the sources had uncommitted changes
 	Date     string `json:"date"`     // of the commit, RFC 3339, UTC
@@ -31,7 +35,7 @@ func BuildOf(info *debug.BuildInfo) Build {
 	known := func(s string) string { return cmp.Or(s, "unknown") }
 	b := Build{
 		Envelope: EnvelopeOf("version"),
-		Version:  known(info.Main.Version),
+		Version:  Version,
 		Commit:   known(settings["vcs.revision"]),
 		Date:     known(settings["vcs.time"]),
 		Go:       known(info.GoVersion),

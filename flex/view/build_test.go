@@ -1,15 +1,19 @@
 package view
 
 import (
+	"os"
+	"regexp"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestBuildDescribesACommit(t *testing.T) {
 	info := &debug.BuildInfo{
-		GoVersion: "go1.26.8", Main: debug.Module{Path: "slurmflex", Version: "v1.2.0"},
+		GoVersion: "go1.26.8", Main: debug.Module{Path: "slurmflex"},
 		Deps: []*debug.Module{{Path: "cloud.google.com/go/auth", Version: "v0.24.1"}, {Path: ComputeModule, Version: "v1.72.0"}},
 		Settings: []debug.BuildSetting{
 			{Key: "GOOS", Value: "linux"},
@@ -19,7 +23,7 @@ func TestBuildDescribesACommit(t *testing.T) {
 			{Key: "vcs.modified", Value: "false"},
 		},
 	}
-	assert.Equal(t, `slurmflex v1.2.0
+	assert.Equal(t, `slurmflex `+Version+`
 commit    6a815ea448d532a66fb3d62d6a5e9d4f8f27cf63
 date      2026-11-21T13:26:06Z
 go        go1.26.8 linux/arm64
@@ -29,8 +33,15 @@ compute   cloud.google.com/go/compute v1.72.0
 	assert.Contains(t, BuildOf(info).String(), "commit    6a815ea448d532a66fb3d62d6a5e9d4f8f27cf63, modified\n")
 }
 
-func TestBuildWithoutInformationIsUnknown(t *testing.T) {
+func TestBuildWithoutInformationHasAVersion(t *testing.T) {
 	assert.Equal(t, Build{
-		Envelope: EnvelopeOf("version"), Version: "unknown", Commit: "unknown", Date: "unknown", Go: "unknown", Platform: "unknown/unknown", Compute: "unknown",
+		Envelope: EnvelopeOf("version"), Version: Version, Commit: "unknown", Date: "unknown", Go: "unknown", Platform: "unknown/unknown", Compute: "unknown",
 	}, BuildOf(&debug.BuildInfo{}))
+}
+
+func TestChangelogStartsWithTheVersion(t *testing.T) {
+	changelog, err := os.ReadFile("../../CHANGELOG.md")
+	require.NoError(t, err)
+	_, entries, _ := strings.Cut(string(changelog), "\n## ")
+	assert.Regexp(t, `^`+regexp.QuoteMeta(Version)+` \((unreleased|\d{4}-\d\d-\d\d)\)\n`, entries, "the newest entry describes Version")
 }

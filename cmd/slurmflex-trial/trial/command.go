@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/usage"
+	"slurmflex/flex/view"
 	"slurmflex/mig/gce"
 )
 
@@ -56,7 +56,7 @@ because of wrong usage, missing credentials or a template that it could not read
   slurmflex-trial --nodeset a3 --template projects/my-project/regions/us-central1/instanceTemplates/small
   slurmflex-trial --nodeset a3 --yes --record trial.jsonl
   slurmflex-trial --clean`,
-		Version:      version(),
+		Version:      view.Version,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: func(c *cobra.Command, args []string) error { return usage.Wrap(cobra.NoArgs(c, args)) },
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c, transport) },
@@ -72,15 +72,6 @@ because of wrong usage, missing credentials or a template that it could not read
 	f.StringVar(&s.record, "record", "", "write the calls and answers to a new `file`, without project names, addresses and other secrets")
 	f.BoolVar(&s.clean, "clean", false, "only delete what killed trials of the cluster have left")
 	return c
-}
-
-// version returns the version of this program.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok { // built without module support
-		return "unknown"
-	}
-	return info.Main.Version
 }
 
 // longestWait is the longest time to wait for a machine. It is shorter than killedAfter.
@@ -176,7 +167,7 @@ func connect(ctx context.Context, cfg *config.Config, transport http.RoundTrippe
 		}
 	}
 	return gce.New(ctx, gce.Options{
-		Project: cfg.Project, Version: version(), Endpoint: cfg.Options.ComputeEndpoint, CredentialsFile: cfg.Options.CredentialsFile,
+		Project: cfg.Project, Version: view.Version, Endpoint: cfg.Options.ComputeEndpoint, CredentialsFile: cfg.Options.CredentialsFile,
 		Transport: transport, Rate: float64(cfg.Options.APICalls),
 	})
 }
@@ -222,7 +213,7 @@ func (t *trial) reported(ctx context.Context, out io.Writer, file string) error 
 			return usage.Errorf("--record: %w", err)
 		}
 		defer f.Close()
-		head := header{Slurmflex: version(), Begun: t.now().UTC(), Region: t.spec.region, Machine: t.spec.template.MachineType}
+		head := header{Slurmflex: view.Version, Begun: t.now().UTC(), Region: t.spec.region, Machine: t.spec.template.MachineType}
 		recorder, err := newRecorder(f, head, t.spec.project, t.again.next)
 		if err != nil {
 			return notStarted(ctx, err)

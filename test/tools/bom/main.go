@@ -1,6 +1,6 @@
-// Command bom writes a CycloneDX bill of materials of Go programs, from the data that the Go
-// linker stores in them, and the licenses and notices of Go and of all modules. Usage: bom
-// FOLDER PROGRAM [PROGRAM]
+// Command bom writes a CycloneDX bill of materials of slurmflex's programs, from the data
+// that the Go linker stores in them, and the licenses and notices of Go and of all modules. Usage: bom
+// FOLDER VERSION PROGRAM [PROGRAM]
 package main
 
 import (
@@ -28,10 +28,10 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) < 2 {
-		return errors.New("usage: bom FOLDER PROGRAM [PROGRAM]")
+	if len(args) < 3 {
+		return errors.New("usage: bom FOLDER VERSION PROGRAM [PROGRAM]")
 	}
-	parts, version, err := partsOf(args[1:])
+	parts, err := partsOf(args[2:])
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func run(args []string) error {
 		return err
 	}
 	var bom bytes.Buffer
-	if err := cdx.NewBOMEncoder(&bom, cdx.BOMFileFormatJSON).SetPretty(true).Encode(list(parts, version)); err != nil {
+	if err := cdx.NewBOMEncoder(&bom, cdx.BOMFileFormatJSON).SetPretty(true).Encode(list(parts, args[1])); err != nil {
 		return err
 	}
 	return errors.Join(
@@ -52,26 +52,23 @@ func run(args []string) error {
 // part is a module in a program. Go's library is the module std.
 type part struct{ path, version string }
 
-// partsOf returns the sorted modules of the programs, and the version of the first program.
-func partsOf(programs []string) (parts []part, version string, err error) {
+// partsOf returns the sorted modules of the programs.
+func partsOf(programs []string) (parts []part, err error) {
 	for _, program := range programs {
 		info, err := buildinfo.ReadFile(program)
 		if err != nil {
-			return nil, "", err
-		}
-		if version == "" {
-			version = info.Main.Version
+			return nil, err
 		}
 		parts = append(parts, part{"std", strings.TrimPrefix(info.GoVersion, "go")})
 		for _, m := range info.Deps {
 			if m.Replace != nil {
-				return nil, "", fmt.Errorf("%s: %s is replaced, which this program does not follow", program, m.Path)
+				return nil, fmt.Errorf("%s: %s is replaced, which this program does not follow", program, m.Path)
 			}
 			parts = append(parts, part{m.Path, m.Version})
 		}
 	}
 	slices.SortFunc(parts, func(a, b part) int { return strings.Compare(a.path+"@"+a.version, b.path+"@"+b.version) })
-	return slices.Compact(parts), version, nil
+	return slices.Compact(parts), nil
 }
 
 // list returns the bill of materials. It contains no time and no serial number, so it is the

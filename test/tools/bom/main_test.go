@@ -13,11 +13,12 @@ import (
 
 func TestBillListsEveryModuleWithItsLicense(t *testing.T) {
 	dir, again := t.TempDir(), t.TempDir()
-	require.NoError(t, run([]string{dir, os.Args[0]}))
-	require.NoError(t, run([]string{again, os.Args[0], os.Args[0]}))
+	require.NoError(t, run([]string{dir, "v1.2.0", os.Args[0]}))
+	require.NoError(t, run([]string{again, "v1.2.0", os.Args[0], os.Args[0]}))
 	var bom cdx.BOM
 	text := read(t, dir, "bom.cdx.json")
 	require.NoError(t, json.Unmarshal([]byte(text), &bom))
+	assert.Equal(t, "v1.2.0", bom.Metadata.Component.Version)
 	var names []string
 	for _, c := range *bom.Components {
 		names = append(names, c.Name)
@@ -35,8 +36,8 @@ func TestBillListsEveryModuleWithItsLicense(t *testing.T) {
 }
 
 func TestInvalidInputIsAnError(t *testing.T) {
-	require.EqualError(t, run([]string{t.TempDir()}), "usage: bom FOLDER PROGRAM [PROGRAM]")
-	require.ErrorContains(t, run([]string{t.TempDir(), "main.go"}), "main.go")
+	require.EqualError(t, run([]string{t.TempDir()}), "usage: bom FOLDER VERSION PROGRAM [PROGRAM]")
+	require.ErrorContains(t, run([]string{t.TempDir(), "v1.2.0", "main.go"}), "main.go")
 	_, err := notices([]part{{"example.invalid/none", "v1.0.0"}})
 	require.ErrorContains(t, err, "go mod download example.invalid/none@v1.0.0")
 }

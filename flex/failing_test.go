@@ -74,9 +74,10 @@ func (f *faces) Saw(s *scene.Scene, p plan.Plan) {
 	assert.NotEmpty(f.t, row.Error)
 	assert.Regexp(f.t, "^"+f.words, row.Obstacle, "JSON")
 	assert.Regexp(f.t, "^"+f.words, row.Detail(snap.Now), "status and page")
-	story, err := v.Why("1", snap.Now)
+	v.Daemon = &view.Daemon{}
+	why, err := v.Why("1", snap.Now, nil)
 	assert.NoError(f.t, err)
-	assert.Regexp(f.t, "^The request is "+f.words, story.Summary, "why")
+	assert.Regexp(f.t, "^"+f.words, why.Cause, "why")
 	assert.Condition(f.t, func() bool {
 		return slices.ContainsFunc(v.Problems, func(text string) bool { return strings.HasPrefix(text, row.Group+": "+row.Obstacle) })
 	}, "problem: %s", v.Problems)

@@ -63,7 +63,7 @@ func TestMissingHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
 		r.complains(t, "no history in "+w.path("history")+": ", "cluster alpha", "slurmflex.state_dir")
 		assert.Empty(t, r.stdout.String(), command)
 	}
-	assert.Contains(t, w.flex(t, "why", "811").exits(t, exitDone).stdout.String(), "Its story is unknown: ")
+	assert.Contains(t, w.flex(t, "why", "811").exits(t, exitDone).stdout.String(), "its story is unknown: ")
 }
 
 func TestEmptyHistoryGivesNoEstimate(t *testing.T) {

@@ -61,7 +61,7 @@ jobs: 1 waiting, 0 running, 0 held; nodes: 2 waiting, 0 with a machine; GPUs: 0 
 
 NODESET +JOB +USER +NODES +STATE +LEASE +TIME
 a3 +812 +ada +alpha-a3-\[0-1\] +queued +02:10:00 +for .*
-    last attempt: no capacity
+    no capacity
 
 nodeset a3: 8 nodes, 6 powered down, 2 powering up; 1 active request
 region us-central1: 1 of 100 active requests\n$`, r.stdout.String())
@@ -93,7 +93,7 @@ func TestStatusFromTheDaemonNeedsNoSlurmOrCredentials(t *testing.T) {
 	require.NotEmpty(t, v.Actions)
 
 	why := w.flex(t, "why", "--verbose", "812").exits(t, exitDone)
-	assert.Contains(t, why.stdout.String(), "job 812 (ada), as of ")
+	assert.Contains(t, why.stdout.String(), "job 812 (ada)   ")
 	assert.Contains(t, why.stdout.String(), "create group alpha-a3-job-812", "the recent actions")
 	assert.Empty(t, why.stderr.String())
 }

@@ -22,7 +22,7 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 		"plan --config":            "flag needs an argument: --config",
 		"sync now":                 `slurmflex sync takes no arguments, not even "now"; see slurmflex sync --help`,
 		"resume":                   "usage: slurmflex resume HOSTLIST (for example alpha-a3-[0-3])",
-		"why":                      "usage: slurmflex why JOB|NODE|GROUP (for example 812, 812_3,",
+		"why":                      "usage: slurmflex why JOB|NODE|NODESET|GROUP (for example 812, 812_3,",
 		"suspend a-0 a-1":          "usage: slurmflex suspend HOSTLIST (for example",
 		"config check config.yaml": `slurmflex config check takes no arguments, not even "config.yaml"`,
 		"completion csh":           `slurmflex completion has no command "csh"`,

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -16,10 +16,11 @@ import (
 func newWhy(a *app) *cobra.Command {
 	verbose, story, summary, asJSON := false, false, false, false
 	cmd := &cobra.Command{
-		Use: "why JOB|NODE|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
-		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0 or alpha-a3-job-812"),
-		Long: `Explain the state of a job, a node or a managed instance group: in the first line its
-state, the cause and what happens next, then a few facts and what its owner can do.
+		Use: "why JOB|NODE|NODESET|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
+		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0, a3 or alpha-a3-job-812"),
+		Long: `Explain a job, a node, a nodeset or a managed instance group: in the first line its
+state, below it the cause, what is requested, the machines, what waits ahead, an
+estimate, what happens next, and what you can do, each where there is something to say.
 Give a job by the number that squeue shows: 812, 812_3 for a task of an array, 812+1
 for a component of a heterogeneous job. --verbose adds earlier attempts, Google's
 error messages in full and recent actions, --story what has happened to the job so
@@ -44,15 +45,16 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			}
 			var past *view.Past
 			why := ""
-			if _, _, err := v.Find(args[0]); story || summary || errors.Is(err, view.ErrUnknown) {
+			_, _, err = v.Find(args[0])
+			if err == nil && (story || summary) || !v.HasJob(args[0]) {
 				past, why = a.past(cmd.Context(), v, args[0])
 			}
-			explained, err := v.WhyWith(args[0], time.Now(), past)
+			explained, err := v.Why(args[0], time.Now(), past)
 			if err != nil {
 				return err
 			}
 			if explained.Past == nil && why != "" && view.IsJob(args[0]) {
-				explained.Facts = append(explained.Facts, why)
+				explained.Cause = cmp.Or(explained.Cause, why)
 			}
 			if asJSON {
 				return view.WriteJSON(cmd.OutOrStdout(), explained)
@@ -61,7 +63,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if summary {
 				text, err = explained.UseOf(args[0])
 			} else {
-				text = explained.Answer(verbose, cmd.CommandPath()+" --verbose "+args[0])
+				text = explained.Terminal(verbose, cmd.CommandPath()+" --verbose "+args[0])
 			}
 			if err != nil {
 				return err

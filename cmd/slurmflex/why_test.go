@@ -16,12 +16,13 @@ func TestWhyWorksWithoutADaemon(t *testing.T) {
 	w.waiting(t)
 	w.flex(t, "sync").exits(t, exitDone)
 	for subject, says := range map[string]string{
-		"812":                 "Queued at Google for ",
-		"alpha-a3-0":          "It is allocated to job 812 (ada).",
-		"alpha-a3-7":          "no job is using it.",
-		"alpha-a3-job-812":    "Managed instance group in us-central1",
-		"alpha-a3-job-812/a1": "Managed instance group in us-central1",
-		"811":                 "There is no such job in Slurm's queue",
+		"812":                 "QUEUED at Google for ",
+		"alpha-a3-0":          ", allocated to job 812 (ada)",
+		"alpha-a3-7":          "no job is using it",
+		"a3":                  "nodeset a3   ",
+		"alpha-a3-job-812":    "group alpha-a3-job-812 of job 812, nodeset a3",
+		"alpha-a3-job-812/a1": "group alpha-a3-job-812 of job 812, nodeset a3",
+		"811":                 "NOT IN SLURM'S QUEUE",
 	} {
 		r := w.flex(t, "why", subject).exits(t, exitDone)
 		assert.Contains(t, r.stdout.String(), says, subject)
@@ -32,7 +33,7 @@ func TestWhyWorksWithoutADaemon(t *testing.T) {
 func TestWhyFailsForAnUnknownNameAndPrintsIt(t *testing.T) {
 	w := newWorld(t)
 	r := w.flex(t, "why", "alpha-a3-8").exits(t, exitFailed)
-	r.complains(t, `no job, node or group named "alpha-a3-8"`)
+	r.complains(t, `no job, node, nodeset or group named "alpha-a3-8"`)
 	assert.Empty(t, r.stdout.String())
 }
 
@@ -55,13 +56,13 @@ func TestWhyShowsStoryOfEndedJobWithoutADaemon(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
 	text := w.flex(t, "why", "812").exits(t, exitDone).stdout.String()
-	assert.Contains(t, text, "job 812 (ada), as of ")
-	assert.Contains(t, text, "after running for 1h48m on alpha-a3-0.")
+	assert.Contains(t, text, "job 812 (ada)   ENDED at ")
+	assert.Contains(t, text, "after running for 1h48m on alpha-a3-0")
 	assert.Contains(t, text, "machines created: alpha-a3-0\n")
 	assert.Contains(t, text, "From the history in "+w.path("history")+".\n")
-	assert.NotContains(t, text, "no such job")
+	assert.NotContains(t, text, "NOT IN SLURM")
 
-	var story view.Story
+	var story view.Answer
 	require.NoError(t, json.Unmarshal(w.flex(t, "why", "--json", "812").exits(t, exitDone).stdout.Bytes(), &story))
 	require.NotNil(t, story.Past)
 	assert.Equal(t, view.EventEnded, story.Past.Events[len(story.Past.Events)-1].Kind)
@@ -86,7 +87,7 @@ func TestSummaryIsOneLineForAJobsOutput(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
 	assert.Regexp(t, `^job 812: (waited \w+, )?ran 1h48m on 1 × a3-\w+-8g, 14\.4 GPU hours\n$`, w.flex(t, "why", "--summary", "812").exits(t, exitDone).stdout.String())
-	var story view.Story
+	var story view.Answer
 	require.NoError(t, json.Unmarshal(w.flex(t, "why", "--summary", "--json", "812").exits(t, exitDone).stdout.Bytes(), &story))
 	assert.InDelta(t, 1.8, story.Past.Use.MachineHours, 0.01)
 	w.flex(t, "why", "--summary", "99").exits(t, exitFailed).complains(t, `nothing is recorded of "99"`)

@@ -305,7 +305,7 @@ func TestLongStoryKeepsItsRuns(t *testing.T) {
 	p := w.day.Story("812")
 	require.NotNil(t, p)
 	v := view.View{SeenAt: at(621), Jobs: []view.Job{{ID: 812, Partition: "train", State: "CONFIGURING", Nodes: "alpha-a3-[0-1]"}}}
-	s, err := v.WhyWith("812", at(621), p)
+	s, err := v.Why("812", at(621), p)
 	require.NoError(t, err)
 	line, err := s.UseOf("812")
 	require.NoError(t, err)

@@ -87,7 +87,7 @@ func (w limitedPending) doors() (doors []uint32, held map[uint32]string) {
 	}
 	for _, wait := range p.Held {
 		// Not a limit.
-		if !strings.HasPrefix(wait.Obstacle, "it needs") && !strings.HasPrefix(wait.Obstacle, "Slurm has") && !strings.HasPrefix(wait.Obstacle, "free nodes") {
+		if !strings.HasPrefix(wait.Obstacle, "needs ") && !strings.HasPrefix(wait.Obstacle, "Slurm has") && !strings.HasPrefix(wait.Obstacle, "free nodes") {
 			held[wait.Job] = wait.Obstacle
 		}
 	}

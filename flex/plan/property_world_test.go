@@ -350,7 +350,7 @@ func (w *world) drawMemory(t *rapid.T) {
 			w.Reach[j.ID] = pick(t, "reach", scene.BySignal, scene.ByTerminal)
 		}
 		if rarely(t, "told") {
-			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations", memo.OwnComment+memo.Returned)
+			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations", memo.OwnComment+memo.Unplaced)
 		}
 	}
 	w.drawAsked(t)

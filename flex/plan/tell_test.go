@@ -88,9 +88,9 @@ func TestAdminCommentChangesWhenAJobLosesItsNodes(t *testing.T) {
 		return tells(Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "1:00:00", slurm.JobPending, ""), told(7, text)))))
 	}
 	t.Run("back in the queue", func(t *testing.T) {
-		back := map[uint32]string{7: memo.OwnComment + memo.Returned}
+		back := map[uint32]string{7: memo.OwnComment + memo.Unplaced}
 		assert.Empty(t, pending(why), "why it is there again")
-		assert.Empty(t, pending(memo.OwnComment+memo.Returned), "once")
+		assert.Empty(t, pending(memo.OwnComment+memo.Unplaced), "once")
 		assert.Empty(t, pending("see Operations"))
 		assert.Equal(t, back, pending(there))
 		assert.Equal(t, back, pending("flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"))

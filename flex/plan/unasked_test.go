@@ -68,7 +68,13 @@ func TestPlanNamesWhyAJobHasNoRequest(t *testing.T) {
 		"Slurm has planned it":        {given: func(waitingPending) {}, unlisted: true},
 		"it has a door":               {given: func(w waitingPending) { w.reserve(doorName, time.Minute, "alpha-a3-[0-1]", "") }, unlisted: true},
 		"it waits for something else": {given: func(w waitingPending) { w.job().Reason = "Licenses" }, unlisted: true},
-		"too few nodes":               {given: func(w waitingPending) { w.job().NodeCount = 5 }, want: "it needs 5 nodes, and 4 of nodeset a3 are free"},
+		"too few nodes":               {given: func(w waitingPending) { w.job().NodeCount = 5 }, want: "needs 5 nodes; 4 of nodeset a3 are free"},
+		"its array runs as many tasks as its owner allows": {given: func(w waitingPending) {
+			w.job().ArrayTask, w.job().Planned = "2-5%1", nil
+			task := *w.job()
+			task.ID, task.ArrayTask, task.State, task.Nodes, task.Reservation = 8, "1", slurm.JobRunning, []string{"cpu-1"}, ""
+			w.Snap.Jobs = append(w.Snap.Jobs, task)
+		}, want: "its own limit %1 (JobArrayTaskLimit)"},
 		"Slurm plans it on nodes that become free": {given: func(w waitingPending) {
 			w.job().Planned, w.job().Start = scenetest.Names("alpha-a3-[0-1]"), noon.Add(48*time.Hour)
 		}, want: "Slurm has planned it for 2026-11-23T12:00:00Z on alpha-a3-[0-1]"},

@@ -23,16 +23,16 @@ func Join(cfg *config.Config, daemon bool, seen *view.Past, job string) (past *v
 	if err != nil {
 		return seen, Unknown(err)
 	}
-	why = fmt.Sprintf("Its story is unknown: the history in %s does not have it.", cfg.Options.StateDir)
+	why = fmt.Sprintf("its story is unknown: the history in %s does not have it", cfg.Options.StateDir)
 	if daemon {
-		why = fmt.Sprintf("Its story is unknown: the daemon has not seen it in the last day, and the history in %s does not have it.", cfg.Options.StateDir)
+		why = fmt.Sprintf("its story is unknown: the daemon has not seen it in the last day, and the history in %s does not have it", cfg.Options.StateDir)
 	}
 	return seen.Join(past), why
 }
 
-// Unknown returns the sentence for a story that is unknown because of an error.
+// Unknown returns the text for a story that is unknown because of an error.
 func Unknown(err error) string {
-	return fmt.Sprintf("Its story is unknown: %s.", view.Printable(err.Error()))
+	return fmt.Sprintf("its story is unknown: %s", view.Printable(err.Error()))
 }
 
 // fromHistory returns the history of the job that squeue shows by that name, or that has it as its raw

@@ -116,9 +116,9 @@ func useOf(t *testing.T, state slurm.JobState, past *view.Past) string {
 	if state != "" {
 		v.Jobs = []view.Job{{ID: 812, ArrayID: 812, User: "ada", Partition: "train", State: string(state)}}
 	}
-	story, err := v.WhyWith("812", v.SeenAt, past)
+	answer, err := v.Why("812", v.SeenAt, past)
 	require.NoError(t, err)
-	return story.Past.Use.String()
+	return answer.Past.Use.String()
 }
 
 // Without a daemon, or after its restart, only the history knows that the run is over.

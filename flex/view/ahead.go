@@ -14,19 +14,15 @@ type Ahead struct {
 	Jobs    int    `json:"jobs"` // that wait for these nodes; static nodes wait for no job
 }
 
-// String describes the queue position in one sentence without its full stop.
+// String describes the queue position in a few words.
 func (a Ahead) String() string {
-	nodes, verb := Count(a.Nodes, "node"), "wait"
 	switch {
 	case a.Nodes == 0:
-		nodes = "No nodes of this cluster"
-	case a.Jobs > 0:
-		nodes += " of " + Count(a.Jobs, "job")
+		return "nobody of this cluster"
+	case a.Jobs == 0:
+		return Count(a.Nodes, "node") + " of this cluster"
 	}
-	if a.Nodes == 1 {
-		verb = "waits"
-	}
-	return fmt.Sprintf("%s %s ahead of it for %s in %s", nodes, verb, a.Machine, a.Region)
+	return Count(a.Nodes, "node") + " of " + Count(a.Jobs, "job") + " of this cluster"
 }
 
 // markAhead sets the queue positions of the rows that wait: the range over a row's jobs.

@@ -34,13 +34,13 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 		then      func(*View)
 		want      string
 	}{
-		"nodes of the same kind, for as long":  {want: "or partition twin, but"},
+		"nodes of the same kind, for as long":  {want: "or partition twin:"},
 		"a partition that Slurm does not have": {given: func(s *world) { s.Snap.Partitions = s.Snap.Partitions[1:] }},
 		"a partition that is down or drained":  {given: func(s *world) { s.Snap.Partitions[0].Up = false }},
 		"a partition for shorter jobs":         {given: func(s *world) { s.Snap.Partitions[0].MaxTime = slurm.ParseLimit("3:59:00") }},
 		"a partition for jobs of any length": {
 			given: func(s *world) { s.Snap.Partitions[0].MaxTime = slurm.Limit{Kind: slurm.Unlimited} },
-			want:  "or partition twin, but",
+			want:  "or partition twin:",
 		},
 		"fewer nodes than the job's":         {old: "node_count_dynamic_max: 2", text: "node_count_dynamic_max: 1"},
 		"nodes for less time":                {old: "max_run_duration: 14400", text: "max_run_duration: 14399"},
@@ -55,8 +55,8 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 			s.Snap.Groups[2].Requests[0].Duration = config.MaxRunDuration
 		}},
 		"nodes in the same zones":   {old: "[us-central1-b]", text: "[us-central1-a]"},
-		"nodes in more zones":       {old: "[us-central1-b]", text: "[us-central1-a, us-central1-c]", want: "or partition twin, but"},
-		"Spot nodes in those zones": {old: "[us-central1-b], dws_flex: {max_run_duration: 14400}", text: "[us-central1-a], capacity: spot", want: "or partition twin, but"},
+		"nodes in more zones":       {old: "[us-central1-b]", text: "[us-central1-a, us-central1-c]", want: "or partition twin:"},
+		"Spot nodes in those zones": {old: "[us-central1-b], dws_flex: {max_run_duration: 14400}", text: "[us-central1-a], capacity: spot", want: "or partition twin:"},
 		"nodes with a second quota used up": {given: func(s *world) {
 			s.Snap.Groups[2].Requests[0].Cause, s.Snap.Groups[2].Requests[0].Message = mig.CauseQuota, "QUOTA_EXCEEDED"
 		}},
@@ -83,10 +83,10 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 			if test.then != nil {
 				test.then(&v)
 			}
-			story, err := v.Why("812", noon)
+			story, err := v.Why("812", noon, nil)
 			require.NoError(t, err)
-			text := strings.Join(story.Sentences(), " ")
-			assert.Contains(t, text, "It may start sooner with ")
+			text := story.YouCan
+			assert.Contains(t, text, "submit it again with ")
 			if test.want == "" {
 				assert.NotContains(t, text, "or partition")
 			}

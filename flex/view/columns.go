@@ -166,7 +166,7 @@ func (t *table) detail(text string) {
 // Pending returns rows for jobs without allocated nodes in partitions with flex-start nodes. One
 // row covers all jobs of a user and a partition that wait for the same reason.
 func (v View) Pending() []Row {
-	type likeness struct{ partition, user, reason string }
+	type likeness struct{ partition, user, cause string }
 	at := map[likeness]int{} // indices into rows
 	var rows []Row
 	for _, j := range v.Jobs {
@@ -174,7 +174,7 @@ func (v View) Pending() []Row {
 		if len(sets) == 0 || !j.isUnplaced() {
 			continue
 		}
-		key := likeness{j.Partition, j.User, cmp.Or(j.Obstacle, j.Reason, "None")}
+		key := likeness{j.Partition, j.User, v.causeOf(j)}
 		if _, ok := at[key]; !ok {
 			var names []string
 			for _, set := range sets {
@@ -183,7 +183,7 @@ func (v View) Pending() []Row {
 			at[key] = len(rows)
 			rows = append(rows, Row{
 				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit, least: j.Limit,
-				Obstacle: fmt.Sprintf("pending in partition %s: %s", j.Partition, key.reason), begins: key.reason == slurm.BeginTime,
+				Obstacle: fmt.Sprintf("pending in partition %s: %s", j.Partition, key.cause), begins: j.Reason == slurm.BeginTime,
 			})
 			if j.User != "" {
 				rows[at[key]].Users = []string{j.User}

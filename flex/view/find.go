@@ -5,6 +5,12 @@ import (
 	"slices"
 )
 
+// HasJob reports whether a job, or a task of an array, with that number is in Slurm's queue.
+func (v View) HasJob(name string) bool {
+	n, ok := parseNumber(name)
+	return ok && slices.ContainsFunc(v.Jobs, func(j Job) bool { return n.isRaw() && j.ID == n.id || n.isOf(j) })
+}
+
 // Find returns the job with the number that squeue shows (812, 812_3, 812+1) or with that raw id,
 // and the rows of its nodes. It fails if the job does not exist, or if the number is ambiguous.
 func (v View) Find(name string) (Job, []Row, error) {

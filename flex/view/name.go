@@ -31,14 +31,6 @@ func (j Job) address() string {
 	return j.Name()
 }
 
-// title returns the job's name, followed by its raw id if that differs.
-func (j Job) title() string {
-	if name := j.Name(); name != fmt.Sprint(j.ID) {
-		return fmt.Sprintf("%s, raw id %d", name, j.ID)
-	}
-	return j.Name()
-}
-
 // hasTask reports whether the job is that task of an array, or a set of tasks that includes it:
 // Slurm splits pending tasks off late. An unreadable set may include the task.
 func (j Job) hasTask(task string) bool {

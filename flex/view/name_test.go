@@ -9,20 +9,19 @@ import (
 
 func TestJobNamesMatchSqueue(t *testing.T) {
 	for name, test := range map[string]struct {
-		job                  Job
-		name, address, title string
+		job           Job
+		name, address string
 	}{
-		"a job":                          {Job{ID: 812}, "812", "812", "812"},
-		"an array's task":                {Job{ID: 901, ArrayID: 900, ArrayTask: "3"}, "900_3", "900_3", "900_3, raw id 901"},
-		"tasks that are not apart":       {Job{ID: 900, ArrayID: 900, ArrayTask: "1-3"}, "900_[1-3]", "900", "900_[1-3], raw id 900"},
-		"tasks with few running at once": {Job{ID: 900, ArrayID: 900, ArrayTask: "2%2"}, "900_[2%2]", "900", "900_[2%2], raw id 900"},
-		"a heterogeneous job's leader":   {Job{ID: 4, HetID: 4}, "4+0", "4", "4+0, raw id 4"},
-		"a component":                    {Job{ID: 5, HetID: 4, HetOffset: 1}, "4+1", "4", "4+1, raw id 5"},
+		"a job":                          {Job{ID: 812}, "812", "812"},
+		"an array's task":                {Job{ID: 901, ArrayID: 900, ArrayTask: "3"}, "900_3", "900_3"},
+		"tasks that are not apart":       {Job{ID: 900, ArrayID: 900, ArrayTask: "1-3"}, "900_[1-3]", "900"},
+		"tasks with few running at once": {Job{ID: 900, ArrayID: 900, ArrayTask: "2%2"}, "900_[2%2]", "900"},
+		"a heterogeneous job's leader":   {Job{ID: 4, HetID: 4}, "4+0", "4"},
+		"a component":                    {Job{ID: 5, HetID: 4, HetOffset: 1}, "4+1", "4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, test.name, test.job.Name())
 			assert.Equal(t, test.address, test.job.address())
-			assert.Equal(t, test.title, test.job.title())
 			n, ok := parseNumber(test.job.Name())
 			require.True(t, ok)
 			assert.Equal(t, !n.isRaw(), n.isOf(test.job), "what is shown can be asked for")

@@ -79,11 +79,14 @@ func (b *builder) regions() []Region {
 
 func (b *builder) nodeSets() []NodeSet {
 	all := []NodeSet{}
+	uncovered := demand.Uncovered(b.scene)
 	for _, set := range b.scene.Config.FlexSets() {
 		n := NodeSet{
 			Name: set.Name, Capacity: set.Flex.Capacity, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
 			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
-			JobLease: set.Flex.UseJobDuration, Margin: Seconds(set.Flex.JobDurationMargin), ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
+			JobLease: set.Flex.UseJobDuration, Margin: Seconds(set.Flex.JobDurationMargin), ByJob: set.Flex.Provisioning == config.Queued,
+			Pends:  b.scene.Config.Options.Waiting == config.Pending && uncovered[set] == "",
+			States: b.states(set), Alternatives: b.alternatives(set),
 		}
 		if set.Flex.OnLeaseEnd == config.RequeueFirst {
 			n.Requeues = Seconds(b.scene.Config.RequeueLead())
@@ -209,12 +212,16 @@ func (b *builder) groups() []Group {
 
 func (b *builder) jobs() []Job {
 	all := []Job{}
-	uncovered := demand.Uncovered(b.scene)
+	uncovered, unheld := demand.Uncovered(b.scene), demand.Unheld(b.scene)
 	for _, j := range b.scene.Seen.Jobs {
 		job := JobOf(b.scene, &j)
 		job.StartAt, job.Placed, job.Unused = second(b.start(&j)), b.whyPlaced(&j, uncovered), b.unused(&j)
 		if at := slices.IndexFunc(b.plan.Held, func(w demand.Wait) bool { return w.Job == j.ID }); at >= 0 {
-			job.Obstacle, job.NextAt = b.plan.Held[at].Obstacle, second(b.plan.Held[at].Next)
+			w := b.plan.Held[at]
+			job.Obstacle, job.NextAt, job.FreesAt = w.Obstacle, second(w.Next), second(w.Frees)
+		} else {
+			why, frees := unheld(&j)
+			job.Obstacle, job.FreesAt = why, second(frees)
 		}
 		var awaited []string
 		for _, d := range b.scene.DoorsOf(j.ID) {
@@ -254,9 +261,14 @@ func JobOf(s *scene.Scene, j *slurm.Job) Job {
 // limit ends in a year.
 const farthestStart = 30 * 24 * time.Hour
 
+// coverLag is how much earlier than the end of the cover over cold nodes a plan for these nodes may
+// show: passes move the end on, and backfill plans again later.
+const coverLag = 15 * time.Minute
+
 // start returns when a job started, or when Slurm expects it to start. It returns zero for a held
-// job. It also returns zero if one of the cluster's reservations on nodes of the job's partitions
-// starts by then: those nodes will be powered down, so the expected start is wrong.
+// job. It also returns zero if a reservation of the cluster on nodes of the job's partitions makes the
+// expected start wrong: the nodes will be powered down by then, or are closed until then, so that
+// Slurm plans the job for that end until its machines are requested.
 func (b *builder) start(j *slurm.Job) time.Time {
 	if j.State.Waits() && (j.Priority == 0 || strings.HasPrefix(j.Reason, "JobHeld")) {
 		return time.Time{}
@@ -268,7 +280,9 @@ func (b *builder) start(j *slurm.Job) time.Time {
 		return time.Time{}
 	}
 	for _, h := range b.scene.Holds() {
-		if h.Kind == memo.LeaseHold && !h.Start.After(j.Start) && b.mayUse(j, h.Nodes) {
+		ends := h.Kind == memo.LeaseHold && !h.Start.After(j.Start)
+		opens := h.Over == memo.ColdCover && !j.Start.Before(h.End.Add(-coverLag))
+		if (ends || opens) && b.mayUse(j, h.Nodes) {
 			return time.Time{}
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"slurmflex/flex/plan/memo"
 )
 
 // Past is the recorded history of a job. The job's page and `slurmflex why` render it.
@@ -20,7 +18,7 @@ type Past struct {
 	Since   time.Time `json:"recorded_since,omitzero"` // start of the recording
 	Events  []Event   `json:"events"`                  // oldest first
 	From    string    `json:"recorded_in,omitempty"`   // folder of the history with the record
-	Use     *Use      `json:"use,omitempty"`           // set by WhyWith
+	Use     *Use      `json:"use,omitempty"`           // set by Why
 }
 
 // Event is something that happened to a job.
@@ -99,30 +97,6 @@ func (p *Past) Recorded(now time.Time) string {
 	return ""
 }
 
-// ended describes the record of a job that has left Slurm's queue.
-func (t *teller) ended(p *Past) {
-	if p.EndedAt.IsZero() {
-		p.EndedAt = t.SeenAt
-	}
-	if n := len(p.Events); n == 0 || p.Events[n-1].Kind != EventEnded {
-		p.Events = append(p.Events, Event{At: p.EndedAt, Kind: EventEnded})
-	}
-	end := p.EndedAt
-	when := "It ended at " + t.on(end)
-	if ran, start := p.ran(); ran == "" {
-		t.lead("%s. No run of it was recorded.", when)
-	} else {
-		t.lead("%s, after running for %s %s.", when, Span(end.Sub(start)), ran)
-	}
-	if p.Job.Told != "" {
-		t.fact("Last message to the owner: %s.", t.brief(memo.Text(p.Job.Told)))
-	}
-	if p.Job.Partition != "" {
-		t.fact("%s.", p.Job.place())
-	}
-	t.fact("If accounting is enabled, `sacct -j %s` shows its exit status.", p.Job.Name())
-}
-
 // requeue records that the job, which is still in the queue, went back there when its record ends
 // with a run that is over. The history does not know whether such a job has ended.
 func (p *Past) requeue() {
@@ -152,15 +126,6 @@ func (j Job) owned(name string) string {
 		return name
 	}
 	return name + " (" + j.User + ")"
-}
-
-// place returns the job's partition and time limit.
-func (j Job) place() string {
-	limit := "no time limit that slurmflex knows"
-	if j.Limit > 0 {
-		limit = "time limit " + j.Limit.Limit()
-	}
-	return fmt.Sprintf("Partition %s, %s", j.Partition, limit)
 }
 
 // Is reports whether squeue shows the job by that name, or whether the name is the job's raw id.

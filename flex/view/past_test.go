@@ -26,14 +26,11 @@ func past() *Past {
 // U10: the page showed the story of an ended job, but why reported that the job did not exist.
 func TestWhyShowsEndAndStoryOfEndedJob(t *testing.T) {
 	v := View{SeenAt: seenAt, Daemon: &Daemon{}}
-	story, err := v.WhyWith("812", seenAt, past())
+	story, err := v.Why("812", seenAt, past())
 	require.NoError(t, err)
-	assert.Equal(t, `job 812 (ada), as of 12:00:00 UTC:
-  It ended at 11:58:00 (2m ago), after running for 8m on n[0-1].
-  Last message to the owner: its nodes end at 2026-11-21T12:30:00Z.
-  Partition train, time limit 01:00:00.
-  If accounting is enabled, `+"`sacct -j 812`"+` shows its exit status.
-  It has no machines and no requests left.
+	assert.Equal(t, `job 812 (ada)   ENDED at 11:58:00, after running for 8m on n[0-1]
+  machines  none left, and no requests
+  you can   sacct -j 812, if accounting is enabled
 Story:
   11:40:00          seen in Slurm's queue
   11:41:00  +1m     machines requested: 2 nodes for 01:00:00
@@ -44,9 +41,9 @@ Story:
 
 	cut := past()
 	cut.EndedAt, cut.Events = time.Time{}, cut.Events[:2]
-	story, err = v.WhyWith("812", seenAt, cut)
+	story, err = v.Why("812", seenAt, cut)
 	require.NoError(t, err)
-	assert.Equal(t, "It ended at 12:00:00 (0s ago). No run of it was recorded.", story.Summary)
+	assert.Equal(t, "ENDED at 12:00:00, no run recorded", story.State)
 	assert.Equal(t, EventEnded, story.Past.Events[2].Kind)
 	assert.Len(t, cut.Events, 2, "the record is not changed")
 }
@@ -55,10 +52,10 @@ func TestWhyShowsStoryOfLiveJob(t *testing.T) {
 	v := View{SeenAt: seenAt, Jobs: []Job{{ID: 812, User: "ada", Partition: "train", State: "PENDING", Reason: "Priority"}}}
 	requeued := past()
 	requeued.Events = append(requeued.Events[:3], Event{At: seenAt.Add(-time.Minute), Kind: EventRequeued, Text: "BeginTime"})
-	story, err := v.WhyWith("812", seenAt, requeued)
+	story, err := v.Why("812", seenAt, requeued)
 	require.NoError(t, err)
 	text := story.Text(false)
-	assert.Contains(t, text, "It is waiting for its turn")
+	assert.Contains(t, text, "jobs of higher priority go first (Priority)")
 	assert.True(t, strings.HasSuffix(text, "\n  11:59:00  +9m     back in Slurm's queue: BeginTime\n  Recorded since 11:30:00, when the daemon started.\n"), text)
 	assert.True(t, story.Past.EndedAt.IsZero(), "it is in the queue again")
 }
@@ -106,12 +103,12 @@ func TestQueuedJobHasNoStoryOfAnEarlierJobWithItsNumber(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := View{SeenAt: seenAt, Jobs: test.jobs}
-			story, err := v.WhyWith("812", seenAt, test.history)
+			story, err := v.Why("812", seenAt, test.history)
 			require.NoError(t, err)
 			assert.Equal(t, test.earlier, story.Past == nil)
 			assert.Equal(t, test.earlier, !strings.Contains(story.Text(false), "machine hours"), story.Text(false))
 
-			story, err = v.WhyWith("812", seenAt, daemon.Join(test.history))
+			story, err = v.Why("812", seenAt, daemon.Join(test.history))
 			require.NoError(t, err)
 			line, err := story.UseOf("812")
 			require.NoError(t, err)
@@ -133,8 +130,8 @@ func TestJobNamedUsesTheNameFromSqueue(t *testing.T) {
 }
 
 func TestUseIsKnownOnlyWithARecord(t *testing.T) {
-	v := View{SeenAt: seenAt}
-	story, err := v.WhyWith("812", seenAt, past())
+	v := View{SeenAt: seenAt, Daemon: &Daemon{}}
+	story, err := v.Why("812", seenAt, past())
 	require.NoError(t, err)
 	line, err := story.UseOf("812")
 	require.NoError(t, err)

@@ -1,13 +1,10 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"slurmflex/flex/plan/scene"
 )
 
 // remark is a row's additional detail: a word for the cause instead of Google's error message. It
@@ -39,14 +36,8 @@ func (r Row) remark(now time.Time) remark {
 		}
 	case r.failing():
 		m.text = r.failure(Moment(r.FailingSince, now))
-	case r.Failed > 0 && r.Cause != "" && !r.NextAt.IsZero():
-		m.text, m.next, m.at = fmt.Sprintf("attempt %d failed: %s", r.Failed, cmp.Or(r.Brief, r.Cause)), "retrying", r.NextAt
-	case r.Obstacle != "":
-		m.text, m.next, m.at = r.Obstacle, "retrying", r.NextAt
 	default:
-		if r.Error != "" {
-			m.text = "last attempt: " + cmp.Or(r.Brief, r.Cause)
-		}
+		m.text, m.next, m.at = r.cause(), "retrying", r.NextAt
 		switch r.State {
 		case Queued:
 			m.next, m.at = "gives up", r.GiveUpAt
@@ -67,9 +58,9 @@ func (r Row) failing() bool { return r.State == Waiting && !r.FailingSince.IsZer
 // failure describes the failed calls since a time, and when the next call follows.
 func (r Row) failure(since string) string {
 	if r.RetryEvery == 0 {
-		return fmt.Sprintf("%s, once, at %s, tried again in the next pass", scene.FailingText(r.Cause, r.Brief), since)
+		return fmt.Sprintf("%s, once, at %s, tried again in the next pass", r.cause(), since)
 	}
-	return fmt.Sprintf("%s, %d times since %s, tried again every %s", scene.FailingText(r.Cause, r.Brief), r.Failed, since, Span(time.Duration(r.RetryEvery)))
+	return fmt.Sprintf("%s, %d times since %s, tried again every %s", r.cause(), r.Failed, since, Span(time.Duration(r.RetryEvery)))
 }
 
 // said formats the remark of one or more rows. later means that some of the rows have later times.

@@ -175,15 +175,6 @@ func (s NodeSet) Blocked(now time.Time) string {
 	return fmt.Sprintf("%s; to unblock it: slurmflex unblock %s", s.blocked(now), s.Name)
 }
 
-// BlockedForUsers explains why the nodeset is blocked. It omits the command, because a job's owner
-// cannot unblock the nodeset.
-func (s NodeSet) BlockedForUsers(now time.Time) string {
-	if s.Block.Failed == 0 {
-		return s.blocked(now)
-	}
-	return s.blocked(now) + "; your admin can unblock it once the cause is fixed"
-}
-
 func (s NodeSet) blocked(now time.Time) string {
 	text := "blocked" + s.Block.until(func(at time.Time) string { return Moment(at, now) })
 	switch {

@@ -113,8 +113,8 @@ func TestSimilarPendingJobsOfAUserShareARow(t *testing.T) {
 	s.pending(841, "Priority").Partition = "cpu"
 	s.Snap.Jobs[10].Start, s.Snap.Jobs[11].Start, s.Snap.Jobs[12].Start = noon.Add(3*time.Hour), noon.Add(2*time.Hour), noon.Add(time.Hour)
 	text := s.view().Table(Layout{Now: noon})
-	assert.Regexp(t, `\na3 +820,821,822 \+9 +ada +- +pending +04:00:00 +-\n    pending in partition train: Priority; the first is expected to start at 14:00:00\n`, text)
-	assert.Regexp(t, `\na3 +840 +grace +- +pending +04:00:00 +-\n    pending in partition train: Resources; expected to start at 13:00:00\n`, text)
+	assert.Regexp(t, `\na3 +820,821,822 \+9 +ada +- +pending +04:00:00 +-\n    pending in partition train: jobs of higher priority go first \(Priority\); the first is expected to start at 14:00:00\n`, text)
+	assert.Regexp(t, `\na3 +840 +grace +- +pending +04:00:00 +-\n    pending in partition train: too few nodes are free \(Resources\); expected to start at 13:00:00\n`, text)
 	assert.NotContains(t, text, "841", "slurmflex is not involved")
 	assert.Contains(t, text, "\njobs: 13 waiting, ")
 }

@@ -1,5 +1,5 @@
 // Package view describes the state of a cluster's flex-start nodes in one value, View. Everything
-// that people see derives from this value: the table and the JSON of `slurmflex status`, the story
+// that people see derives from this value: the table and the JSON of `slurmflex status`, the answers
 // of `slurmflex why`, and the web page. The package is pure: it uses no clock and no I/O.
 //
 // The JSON names are stable; docs/reference.md explains them. Times are in UTC, durations in seconds.
@@ -101,6 +101,8 @@ type NodeSet struct {
 	Margin     Seconds  `json:"lease_margin_seconds"` // added to the time limit
 	// ByJob means that a job gets all of its nodes at once, or none.
 	ByJob bool `json:"comes_by_job"`
+	// Pends means that jobs wait PENDING for their machines, and not CONFIGURING.
+	Pends bool `json:"jobs_wait_pending"`
 	// Requeues is how long before the lease end running jobs are requeued; 0: never.
 	Requeues Seconds `json:"requeues_before_lease_end_seconds"`
 	Block    *Block  `json:"blocked,omitempty"`
@@ -280,6 +282,8 @@ type Job struct {
 	Reason    string `json:"reason,omitempty"` // why it is pending, in Slurm's words
 	// Obstacle is why no machines are requested while the job is pending.
 	Obstacle string `json:"obstacle,omitempty"`
+	// FreesAt is when the first job ends at the latest that has nodes which the job lacks.
+	FreesAt time.Time `json:"first_end_at,omitzero"`
 	// NextAt is when machines are requested again, if known.
 	NextAt time.Time `json:"next_attempt_at,omitzero"`
 	Nodes  string    `json:"nodes"` // hostlist

@@ -102,9 +102,9 @@ func TestHeldExpeditedJobIsListedAsHeld(t *testing.T) {
 	pending := newWorld()
 	pending.pending(816, "JobHeldAdmin")
 	pending.Snap.Told[816] = memo.OwnComment + "no template"
-	want, err := pending.view().Why("816", noon)
+	want, err := pending.view().Why("816", noon, nil)
 	require.NoError(t, err)
-	got, err := v.Why("816", noon)
+	got, err := v.Why("816", noon, nil)
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 }
@@ -166,9 +166,9 @@ func TestHiddenJobsHaveNoOwner(t *testing.T) {
 	v := s.view()
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
-	story, err := v.Why("812", noon)
+	story, err := v.Why("812", noon, nil)
 	require.NoError(t, err)
-	for _, shown := range []string{string(text), v.Table(Layout{Now: noon}), story.String()} {
+	for _, shown := range []string{string(text), v.Table(Layout{Now: noon}), story.Text(true)} {
 		assert.NotContains(t, shown, "ada")
 		assert.Contains(t, shown, "812")
 	}
@@ -481,9 +481,9 @@ func TestWhySuggestsPackingIfMostGPUsAreUnused(t *testing.T) {
 	for gpus, suggests := range map[int]bool{0: false, 1: true, 3: true, 4: false, 8: false} {
 		s := newWorld()
 		s.pending(816, "Resources").GPUs = gpus
-		story, err := s.view().Why("816", noon)
+		story, err := s.view().Why("816", noon, nil)
 		require.NoError(t, err)
-		assert.Equal(t, suggests, strings.Contains(story.String(), "steps of one job"), gpus)
+		assert.Equal(t, suggests, strings.Contains(story.Text(true), "steps of one job"), gpus)
 	}
 }
 

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"slurmflex/mig"
 )
 
 // MaxQuery is the longest question, in bytes.
 const MaxQuery = 256
 
 // ErrUnknown is the error for a question about something that the view does not contain.
-var ErrUnknown = errors.New("no such job, node or group")
+var ErrUnknown = errors.New("no such job, node, nodeset or group")
 
 // unknownError is an ErrUnknown that names the question and how to ask.
 type unknownError string
@@ -22,101 +24,43 @@ func (e unknownError) Error() string { return string(e) }
 
 func (e unknownError) Is(target error) bool { return target == ErrUnknown }
 
-// Story explains the state of something in three layers.
-type Story struct {
-	Envelope
-	Subject string   `json:"subject"`
-	Summary string   `json:"summary"` // state, cause, start, and what follows
-	Facts   []string `json:"facts"`   // the few facts that matter to the job's owner
-	// Details are earlier attempts, Google's whole error messages, and recent actions.
-	Details []string `json:"details"`
-	Past    *Past    `json:"story,omitempty"` // nil unless requested, or the job has ended
-
-	now time.Time
-}
-
-// Sentences returns the whole story, summary first.
-func (s Story) Sentences() []string { return slices.Concat([]string{s.Summary}, s.Facts, s.Details) }
-
-// String formats the story without its details.
-func (s Story) String() string { return s.Text(false) }
-
-// Text formats the story, with its details if verbose. Each sentence starts a line. No line is
-// longer than Width, except for a longer word.
-func (s Story) Text(verbose bool) string {
-	if !verbose {
-		s.Details = nil
-	}
-	var text strings.Builder
-	text.WriteString(s.Subject + ":\n")
-	for _, sentence := range s.Sentences() {
-		text.WriteString(wrap(sentence, "  ", Width))
-	}
-	if s.Past != nil {
-		text.WriteString(s.Past.text(s.now))
-	}
-	return text.String()
-}
-
-// Answer formats the story for a terminal. Unless it is verbose, it names the command that prints
-// the details too.
-func (s Story) Answer(verbose bool, command string) string {
-	text := s.Text(verbose)
-	if !verbose && len(s.Details) > 0 {
-		text += "For more: " + command + "\n"
-	}
-	return text
-}
-
-// UseOf returns one line with how long the job waited and ran. It fails without a record of the job.
-func (s Story) UseOf(job string) (string, error) {
-	if s.Past == nil || s.Past.Use == nil {
-		return "", fmt.Errorf("nothing is recorded of %q; give the number of a job that the daemon has seen in the last day or that the history has", Printable(job))
-	}
-	return fmt.Sprintf("job %s: %s\n", s.Past.Job.Name(), s.Past.Use), nil
-}
-
-// Why explains a job (812, 812_3, 812+1), a node or a group. Times are
-// in the zone of now.
-func (v View) Why(subject string, now time.Time) (Story, error) { return v.WhyWith(subject, now, nil) }
-
-// WhyWith explains a subject like Why, and uses the job's recorded history, if any. For a job that
-// has left Slurm's queue, it describes the end. It leaves out the history of an earlier job with the
-// number of a job in the queue.
-func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) {
+// Why explains a job (812, 812_3, 812+1), a node, a nodeset or a group. Times are in the zone of now.
+// past is the job's recorded history, if any. For a job that has left Slurm's queue, Why describes
+// the end. It leaves out the history of an earlier job with the number of a job in the queue.
+func (v View) Why(subject string, now time.Time, past *Past) (Answer, error) {
 	subject = strings.TrimSpace(subject)
 	if subject == "" || len(subject) > MaxQuery {
-		return Story{}, unknownError("give the number of a job, or the name of a node or group")
+		return Answer{}, unknownError("give the number of a job, or the name of a node, nodeset or group")
 	}
 	if past != nil {
 		past = new(*past)
 		past.Events = slices.Clone(past.Events)
 	}
-	t := &teller{View: v, now: now, story: Story{Envelope: EnvelopeOf("why"), Facts: []string{}, Details: []string{}, Past: past, now: now}}
+	e := &explainer{View: v, now: now, Answer: Answer{Envelope: EnvelopeOf("why"), SeenAt: v.SeenAt, Details: []string{}, Past: past, now: now}}
 	group, _, _ := strings.Cut(subject, "/")
 	job, isJob := parseNumber(subject)
 	switch {
 	case isJob:
-		t.job(subject, job)
-	case t.node(subject):
-	case t.group(group):
+		e.job(subject, job)
+	case e.node(subject), e.nodeSet(subject), e.group(group):
 	// Status shows nodes that wait together like this.
 	case strings.Contains(subject, ",") || strings.HasSuffix(subject, "]"):
-		return Story{}, unknownError(fmt.Sprintf("%q names more than one subject; choose one", Printable(subject)))
+		return Answer{}, unknownError(fmt.Sprintf("%q names more than one subject; choose one", Printable(subject)))
 	default:
-		return Story{}, unknownError(fmt.Sprintf("no job, node or group named %q%s", Printable(subject), v.butUnread()))
+		return Answer{}, unknownError(fmt.Sprintf("no job, node, nodeset or group named %q%s", Printable(subject), v.butUnread()))
 	}
-	if past := t.story.Past; past != nil && len(past.Events) > 0 {
+	if past := e.Past; past != nil && len(past.Events) > 0 {
 		past.Use = past.use(now)
 	}
-	t.epilogue()
-	t.story.Summary = Printable(t.story.Summary)
-	for _, layer := range [][]string{t.story.Facts, t.story.Details} {
-		for i, s := range layer {
-			layer[i] = Printable(s)
-		}
+	if v.Daemon == nil && e.Cause != v.inactive() {
+		e.State += v.live()
 	}
-	return t.story, nil
+	if stopped := v.Daemon.Says(); stopped != "" && !strings.HasPrefix(e.Cause, stopped) {
+		e.State += " (as of " + e.at(v.SeenAt) + ": " + e.brief(stopped) + ")"
+	}
+	e.recent()
+	e.Answer.print()
+	return e.Answer, nil
 }
 
 // butUnread names the regions that could not be read and may contain an unknown group.
@@ -133,109 +77,82 @@ func (v View) butUnread() string {
 	return "; " + strings.Join(names, ", ") + " could not be read"
 }
 
-// teller collects a story.
-type teller struct {
-	View
-	now   time.Time
-	story Story
+// explainer fills in the fields of an answer.
+type explainer struct {
+	View   `json:"-"` // explainer is never written as JSON
+	Answer `json:"-"`
+	now    time.Time
 
-	groups []string // groups that the story is about
-	nodes  []string // nodes that the story is about
-	id     uint32   // job that the story is about; 0: none
-
-	ends time.Time // lease end, once the story mentions it
+	id     uint32   // job that the answer is about; 0: none
+	groups []string // groups that the answer is about
+	nodes  []string // hostlists of the nodes that the answer is about
 }
 
-func (t *teller) subject(format string, args ...any) {
-	t.story.Subject = fmt.Sprintf(format, args...) + ", as of " + Moment(t.SeenAt, t.now) + t.now.Format(" MST") + t.live()
-}
-
-// lead states the subject of the story in one line. Further leads become facts.
-func (t *teller) lead(format string, args ...any) {
-	if t.story.Summary == "" {
-		t.story.Summary = fmt.Sprintf(format, args...)
-		return
-	}
-	t.fact(format, args...)
-}
-
-// fact adds a fact, unless the story already has it.
-func (t *teller) fact(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(t.story.Facts, text) {
-		t.story.Facts = append(t.story.Facts, text)
+// detail adds a detail, unless the answer already has it.
+func (e *explainer) detail(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(e.Details, text) {
+		e.Details = append(e.Details, text)
 	}
 }
 
-// detail adds a detail that few people need, unless the story already has it.
-func (t *teller) detail(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(t.story.Details, text) {
-		t.story.Details = append(t.story.Details, text)
-	}
-}
-
-// briefSize is how much of a long error is shown outside the details, in characters.
+// briefSize is how much of a long text is shown in a field, in characters.
 const briefSize = 120
 
-// brief shortens an error to a few words. The details show the whole error.
-func (t *teller) brief(text string) string {
-	text = sentence(text)
+// brief shortens a text to a few words. The details show the whole text.
+func (e *explainer) brief(text string) string {
+	text = strings.TrimSuffix(strings.TrimSpace(text), ".")
 	if utf8.RuneCountInString(text) <= briefSize {
 		return text
 	}
-	t.detail("The whole message: %s.", text)
+	e.detail("The whole message: %s.", text)
 	return Clip(text, briefSize)
 }
 
-// sentence returns a text without its full stop.
-func sentence(text string) string { return strings.TrimSuffix(strings.TrimSpace(text), ".") }
-
 // at formats a past or future time.
-func (t *teller) at(when time.Time) string { return Moment(when, t.now) }
+func (e *explainer) at(when time.Time) string { return Moment(when, e.now) }
 
-// on formats a past or future time and the time until then.
-func (t *teller) on(when time.Time) string {
-	if when.After(t.SeenAt) {
-		return t.at(when) + " (in " + t.until(when) + ")"
+// on formats a future time and the time until then.
+func (e *explainer) on(when time.Time) string {
+	if when.After(e.View.SeenAt) {
+		return e.at(when) + " (in " + Span(when.Sub(e.View.SeenAt)) + ")"
 	}
-	return t.at(when) + " (" + t.since(when) + " ago)"
+	return e.at(when)
 }
 
-// since returns how long ago something was at the view's time.
-func (t *teller) since(when time.Time) string { return Span(t.SeenAt.Sub(when)) }
+// since formats how long something has lasted; empty if its start is unknown.
+func (e *explainer) since(start time.Time) string {
+	if start.IsZero() {
+		return ""
+	}
+	return " for " + Span(e.View.SeenAt.Sub(start))
+}
 
-// until returns how far away something is at the view's time.
-func (t *teller) until(when time.Time) string { return Span(when.Sub(t.SeenAt)) }
-
-// shownActions is the number of recent actions in a story.
+// shownActions is the number of recent actions in the details.
 const shownActions = 5
 
-// epilogue adds what belongs in every story: problems for an admin, whether passes are made, and
-// recent actions.
-func (t *teller) epilogue() {
-	for _, p := range t.Listed {
-		if t.isAbout(p) && !slices.Contains(ofRows, p.Kind) {
-			t.fact("For the admin: %s.", t.brief(p.Text))
+// recent adds to the details what an admin should know: problems and recent actions.
+func (e *explainer) recent() {
+	for _, p := range e.Listed {
+		if e.isAbout(p) && !slices.Contains(ofRows, p.Kind) {
+			e.detail("Problem: %s.", p.Text)
 		}
 	}
-	if trouble := t.Daemon.Says(); trouble != "" {
-		t.fact("This information is from %s: %s.", t.on(t.SeenAt), sentence(trouble))
-	}
 	done := 0
-	for _, a := range t.Actions {
-		if !t.concerns(a) || done == shownActions {
+	for _, a := range e.Actions {
+		if !e.concerns(a) || done == shownActions {
 			continue
 		}
 		if done == 0 {
-			t.detail("Recent actions:")
+			e.detail("Recent actions:")
 		}
 		done++
-		t.detail("  %s", t.told(a))
+		e.detail("  %s", e.told(a))
 	}
 }
 
 // told describes a past action.
-func (t *teller) told(a Action) string {
-	text := t.at(a.At) + " " + a.What
+func (e *explainer) told(a Action) string {
+	text := e.at(a.At) + " " + a.What
 	switch {
 	case a.Error == "" && strings.Contains(a.What, a.Why):
 		return text
@@ -247,47 +164,51 @@ func (t *teller) told(a Action) string {
 	return text + ": failed: " + a.Error
 }
 
-// ofRows lists the kinds of problems that rows show as their obstacle or state, so that a story
-// includes them anyway.
+// ofRows lists the kinds of problems that are the cause or state of rows, so that an answer has them
+// anyway.
 var ofRows = []string{
 	"request-failing", "request-failed", "request-refused", "group-name-taken", "name-taken", "template", "policies-unread", "placement",
 	"provision-timeout", "gang-timeout", "lease-too-short", "machine-lost", "nodeset-blocked", "unseen-region", "unread-row",
 }
 
-// isAbout reports whether a problem is about a group, a node or the job of the story.
-func (t *teller) isAbout(p Problem) bool {
+// isAbout reports whether a problem is about a group, a node or the job of the answer.
+func (e *explainer) isAbout(p Problem) bool {
 	about := strings.FieldsFunc(p.About, func(r rune) bool { return r == ' ' || r == '/' })
 	return slices.ContainsFunc(about, func(name string) bool {
-		return slices.Contains(t.groups, name) || t.id != 0 && name == t.nameOf(t.id) ||
-			slices.ContainsFunc(t.nodes, func(node string) bool { return holds(name, node) })
+		return slices.Contains(e.groups, name) || e.id != 0 && name == e.nameOf(e.id) || e.hasNode(name)
 	})
 }
 
-// concerns reports whether an action was about the story's subject.
-func (t *teller) concerns(a Action) bool {
+// concerns reports whether an action was about the answer's subject.
+func (e *explainer) concerns(a Action) bool {
 	switch {
-	case t.id != 0:
-		return a.Job == t.id || slices.Contains(t.groups, a.Group)
-	case a.Group != "" && slices.Contains(t.groups, a.Group):
+	case e.id != 0:
+		return a.Job == e.id || slices.Contains(e.groups, a.Group)
+	case a.Group != "" && slices.Contains(e.groups, a.Group):
 		return true
 	}
-	return slices.ContainsFunc(t.nodes, func(node string) bool { return holds(a.Nodes, node) })
+	return e.hasNode(a.Nodes)
+}
+
+// hasNode reports whether a hostlist names a node that the answer is about, or is one of its hostlists.
+func (e *explainer) hasNode(hostlist string) bool {
+	return slices.ContainsFunc(e.nodes, func(nodes string) bool { return nodes == hostlist || holds(hostlist, nodes) })
 }
 
 // groupsOf returns the groups that were created for a job, including deleted groups.
-func (t *teller) groupsOf(job uint32) []string {
+func (e *explainer) groupsOf(job uint32) []string {
 	var names []string
-	for _, g := range t.Groups {
+	for _, g := range e.Groups {
 		if g.Job == job {
 			names = append(names, g.Name)
 		}
 	}
-	for _, r := range t.Rows {
+	for _, r := range e.Rows {
 		if slices.Contains(r.Jobs, job) && r.Group != "" {
 			names = append(names, r.Group)
 		}
 	}
-	for _, a := range t.Actions {
+	for _, a := range e.Actions {
 		if a.Job == job && a.Group != "" {
 			names = append(names, a.Group)
 		}
@@ -296,22 +217,87 @@ func (t *teller) groupsOf(job uint32) []string {
 	return slices.Compact(names)
 }
 
-// sayUnread names the regions that could not be read and may contain things missing from the view.
-// It reports whether there are any.
-func (t *teller) sayUnread() bool {
-	for _, r := range t.Regions {
-		if r.ReadFail != "" {
-			t.lead("The state of region %s is unknown, because it could not be read: %s.", r.Name, t.brief(r.ReadFail))
-		}
-	}
-	return t.Unread()
-}
-
 // find returns the group of that name.
-func (t *teller) find(group string) (Group, bool) {
-	at := slices.IndexFunc(t.Groups, func(g Group) bool { return g.Name == group })
+func (v View) find(group string) (Group, bool) {
+	at := slices.IndexFunc(v.Groups, func(g Group) bool { return g.Name == group })
 	if at < 0 {
 		return Group{}, false
 	}
-	return t.Groups[at], true
+	return v.Groups[at], true
+}
+
+// inactive returns why slurmflex does nothing now; empty if a daemon reconciles.
+func (v View) inactive() string {
+	if v.Daemon == nil {
+		return "the daemon is not running"
+	}
+	return v.Daemon.Says()
+}
+
+// unreadText states that a region could not be read; empty if it was.
+func (v View) unreadText(region string) string {
+	for _, r := range v.Regions {
+		if r.Name == region && r.ReadFail != "" {
+			return fmt.Sprintf("region %s could not be read: %s", r.Name, strings.TrimSuffix(r.ReadFail, "."))
+		}
+	}
+	return ""
+}
+
+// soFar adds up the machine time and cost of rows; empty if there is none. Machines that were created
+// for the answer's job count from their creation, other machines from the start of the job, so not
+// while it waits.
+func (e *explainer) soFar(rows []Row) string {
+	var machineHours, gpuHours, money float64
+	currency, unpriced, shared := "", false, false
+	for _, r := range rows {
+		if r.State != Starting && r.State != Running {
+			continue
+		}
+		hours := float64(r.Count) * max(e.View.SeenAt.Sub(e.paidSince(r)), 0).Hours()
+		if hours == 0 {
+			continue
+		}
+		machineHours += hours
+		set, _ := e.NodeSet(r.NodeSet)
+		machine, _ := mig.KnownMachine(set.Machine)
+		gpuHours += hours * float64(machine.GPUs)
+		if set.Price == nil {
+			unpriced = true
+		} else {
+			money, currency = money+hours*set.Price.Hour, set.Price.Currency
+		}
+		shared = shared || len(r.Jobs) > 1
+	}
+	if machineHours == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.1f machine hours", machineHours)
+	if gpuHours > 0 {
+		text += fmt.Sprintf(", %.1f GPU hours", gpuHours)
+	}
+	switch {
+	case currency != "" && unpriced:
+		text += fmt.Sprintf(", at least %.2f %s", money, currency)
+	case currency != "":
+		text += fmt.Sprintf(", %.2f %s", money, currency)
+	}
+	if shared && e.id != 0 {
+		text += ", shared with other jobs"
+	}
+	return text
+}
+
+// paidSince returns when a row's machines started to count toward the answer's cost.
+func (e *explainer) paidSince(r Row) time.Time {
+	for _, j := range e.Jobs {
+		switch {
+		case j.ID != e.id || r.MadeFor == e.id:
+		case isWaiting(j):
+			return e.View.SeenAt
+		case j.StartAt.After(r.Since):
+			return j.StartAt
+		}
+	}
+	return r.Since
 }

@@ -1,9 +1,7 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,12 +13,12 @@ import (
 )
 
 // job explains a job or an array.
-func (t *teller) job(subject string, n number) {
+func (e *explainer) job(subject string, n number) {
 	var tasks []Job
-	for _, j := range t.Jobs {
+	for _, j := range e.Jobs {
 		switch {
 		case n.isRaw() && j.ID == n.id && j.ArrayID != n.id:
-			t.oneJob(j, j.title())
+			e.oneJob(j, j.Name())
 			return
 		case n.isOf(j):
 			tasks = append(tasks, j)
@@ -28,42 +26,52 @@ func (t *teller) job(subject string, n number) {
 	}
 	switch {
 	case len(tasks) == 1 && !n.isRaw():
-		t.oneJob(tasks[0], subject)
+		e.oneJob(tasks[0], subject)
 	case len(tasks) == 1:
-		t.oneJob(tasks[0], tasks[0].title())
+		e.oneJob(tasks[0], tasks[0].Name())
 	case len(tasks) > 1:
-		t.array(n.id, tasks)
+		e.array(n.id, tasks)
 	default:
-		t.gone(subject, n)
+		e.gone(subject, n)
 	}
 }
 
-// array summarizes an array with several tasks in the queue.
-func (t *teller) array(id uint32, tasks []Job) {
-	t.subject("job array %d", id)
-	t.disown(tasks[0])
-	alike := map[string][]string{} // tasks by their description in Slurm
-	for _, j := range tasks {
-		set, _, _ := strings.Cut(j.ArrayTask, "%")
-		shown := j.State + inBrackets(cmp.Or(j.Obstacle, j.Reason))
-		alike[shown] = append(alike[shown], set)
+// array sums up an array with several tasks in the queue. Its cause is that of the first task that
+// waits.
+func (e *explainer) array(id uint32, tasks []Job) {
+	e.Subject = "job " + tasks[0].owned(fmt.Sprint(id)) + ", array"
+	e.disown(tasks[0])
+	run, get, wait := 0, 0, 0
+	var first *Job
+	for i, j := range tasks {
+		of := j.inSlurm()
+		switch count := max(len(of.Tasks()), 1); {
+		case slurm.JobState(j.State).AtWork():
+			run += count
+		case !j.isUnplaced():
+			get += count
+		default:
+			wait += count
+			if first == nil {
+				first = &tasks[i]
+			}
+		}
 	}
-	for _, shown := range slices.Sorted(maps.Keys(alike)) {
-		t.lead("%s %s.", tasksOf(alike[shown]), shown)
+	var states []string
+	for _, s := range []struct {
+		n    int
+		verb string
+	}{{run, "run"}, {get, "get machines"}, {wait, "wait"}} {
+		if s.n > 0 {
+			states = append(states, fmt.Sprintf("%s %s", Count(s.n, "task"), s.verb))
+		}
 	}
-	t.fact("Ask about one task for more, such as %s.", tasks[0].example(id))
-}
-
-// tasksOf names similar tasks of an array: "Tasks 0-3,7 are".
-func tasksOf(sets []string) string {
-	names, err := slurm.Expand("t[" + strings.Join(sets, ",") + "]")
-	switch {
-	case err != nil:
-		return "Tasks " + strings.Join(sets, ",") + " are"
-	case len(names) == 1:
-		return "Task " + names[0][1:] + " is"
+	e.State = strings.Join(states, ", ")
+	if first != nil {
+		e.Cause = e.brief(e.causeOf(*first))
+		e.Next = e.nextOfPending(*first)
 	}
-	return "Tasks " + strings.Trim(slurm.Fold(names)[1:], "[]") + " are"
+	e.YouCan = "ask about one task, such as " + tasks[0].example(id)
 }
 
 // example returns a number with which users can ask about a task of an array.
@@ -74,103 +82,130 @@ func (j Job) example(array uint32) string {
 
 // gone describes a job that is not in the queue. The raw id of a former task or component is
 // unknown, and groups are named after the raw id.
-func (t *teller) gone(subject string, n number) {
+func (e *explainer) gone(subject string, n number) {
 	if n.isRaw() {
-		t.id, t.groups = n.id, t.groupsOf(n.id)
+		e.id = n.id
 	}
-	t.subject("job %s", subject)
-	for _, row := range t.Skipped {
+	e.Subject = "job " + subject
+	for _, row := range e.Skipped {
 		if row.Kind == slurm.JobRow && n.isRaw() && row.Name == fmt.Sprint(n.id) {
-			t.lead("The job is in Slurm's queue, but slurmflex cannot read its row: %s.", t.brief(row.Error))
-			t.fact("slurmflex requests no machines for it, and leaves its nodes alone.")
+			e.State, e.Cause = "UNKNOWN", e.brief("Slurm's row of it cannot be read: "+row.Error)
+			e.Next = "slurmflex requests no machines for it, and leaves its nodes alone"
 			return
 		}
 	}
-	if past := t.story.Past; past != nil {
-		t.id, t.groups = past.Job.ID, t.groupsOf(past.Job.ID)
-		t.subject("job %s", past.Job.owned(past.Job.title()))
-		t.ended(past)
+	if e.Past != nil {
+		e.id = e.Past.Job.ID
+		e.Subject = "job " + e.Past.Job.owned(e.Past.Job.Name())
+		e.ended(e.Past)
 	} else {
-		t.lead("There is no such job in Slurm's queue; it has finished or never existed. Try `sacct -j %s` if accounting is enabled.", subject)
+		e.State = "NOT IN SLURM'S QUEUE: it has ended or never existed"
+		e.YouCan = "sacct -j " + subject + ", if accounting is enabled"
 	}
-	left := false
-	for _, name := range t.groups {
-		if g, ok := t.find(name); ok && g.Job == t.id {
-			left = true
-			t.remains(g)
+	if e.id != 0 {
+		e.groups = e.groupsOf(e.id)
+	}
+	for _, name := range e.groups {
+		if g, ok := e.find(name); ok && g.Job == e.id {
+			e.Machines = joined(e.Machines, g.remains())
 		}
 	}
-	if !t.sayUnread() && !left && t.id != 0 {
-		t.fact("It has no machines and no requests left.")
+	if unread := e.butUnread(); unread != "" {
+		e.Machines = joined(e.Machines, "unknown: "+strings.TrimPrefix(unread, "; "))
+	} else if e.Machines == "" && e.id != 0 {
+		e.Machines = "none left, and no requests"
 	}
 }
 
 // remains describes what is left of a group without its job.
-func (t *teller) remains(g Group) {
-	switch {
-	case g.Instances != "":
-		t.fact("Group %s still has %s, deleted once Slurm powers down the nodes.", g.Name, g.Instances)
-	default:
-		t.fact("Its group %s is deleted once it is empty.", g.Name)
+func (g Group) remains() string {
+	if g.Instances != "" {
+		return fmt.Sprintf("%s, deleted once Slurm powers down the nodes", g.Instances)
 	}
+	return fmt.Sprintf("none; group %s is deleted once it is empty", g.Name)
+}
+
+// ended describes the record of a job that has left Slurm's queue.
+func (e *explainer) ended(p *Past) {
+	if p.EndedAt.IsZero() {
+		p.EndedAt = e.View.SeenAt
+	}
+	if n := len(p.Events); n == 0 || p.Events[n-1].Kind != EventEnded {
+		p.Events = append(p.Events, Event{At: p.EndedAt, Kind: EventEnded})
+	}
+	e.State = "ENDED at " + e.at(p.EndedAt)
+	if ran, start := p.ran(); ran == "" {
+		e.State += ", no run recorded"
+	} else {
+		e.State += fmt.Sprintf(", after running for %s %s", Span(p.EndedAt.Sub(start)), ran)
+	}
+	if done, ok := memo.DoneOf(p.Job.Told); ok {
+		e.Cause = e.brief(done.String())
+	} else if p.Job.Told != "" {
+		e.detail("Last message to the owner: %s.", memo.Text(p.Job.Told))
+	}
+	e.YouCan = "sacct -j " + p.Job.Name() + ", if accounting is enabled"
 }
 
 // oneJob explains a job in the queue.
-func (t *teller) oneJob(j Job, name string) {
-	t.id, t.groups = j.ID, t.groupsOf(j.ID)
-	t.subject("job %s", j.owned(name))
-	t.disown(j)
-	if past := t.story.Past; past != nil {
+func (e *explainer) oneJob(j Job, name string) {
+	e.id, e.groups = j.ID, e.groupsOf(j.ID)
+	e.Subject = "job " + j.owned(name)
+	e.disown(j)
+	if e.Past != nil {
 		if state := slurm.JobState(j.State); state.Waits() || state.HoldsNodes() && !state.AtWork() {
-			past.requeue()
+			e.Past.requeue()
 		}
-		past.EndedAt = time.Time{}
+		e.Past.EndedAt = time.Time{}
 	}
-	if j.isUnplaced() {
-		t.pending(j)
-	} else {
-		t.placed(j)
-	}
+	var ahead []string
 	for _, a := range j.Ahead {
-		t.fact("%s.", a)
-	}
-	if j.Told != "" && j.isUnplaced() {
-		if t.lastDone(j, nil) == "" {
-			t.fact("Last message to the owner: %s.", t.brief(memo.Text(j.Told)))
+		text := a.String()
+		if len(j.Ahead) > 1 {
+			text = a.NodeSet + ": " + text
 		}
-		if memo.HasKeptNone(j.Told) {
-			t.fact("Its other machines are held if its time limit fits what is left of their lease: give it a shorter `--time`, or " +
-				"have an admin make leases longer (`max_run_duration` or `job_duration_margin`).")
-		}
+		ahead = append(ahead, text)
 	}
-	t.fact("%s.", j.place())
-	if j.Unused > j.GPUs {
-		t.fact("It asks for %d of the %d GPUs of each node, and no other job can use the rest: run several such tasks as steps of one job (`srun --exact`).",
-			j.GPUs, j.GPUs+j.Unused)
+	e.Ahead = listed(ahead)
+	rows := keep(e.Rows, func(r Row) bool { return slices.Contains(r.Jobs, j.ID) })
+	switch {
+	case j.isUnplaced():
+		e.pending(j)
+	case len(rows) == 0:
+		e.elsewhere(j)
+	default:
+		e.placed(j, rows)
 	}
-	t.components(j)
+	if j.HetID != 0 {
+		e.components(j)
+	}
+	if j.Placed != "" && !slurm.JobState(j.State).AtWork() {
+		e.detail("It waits CONFIGURING and not PENDING, because %s.", j.Placed)
+	}
+	if done, ok := memo.DoneOf(j.Told); ok && j.isUnplaced() && !strings.Contains(e.Cause, done.Reason) {
+		e.detail("Earlier: %s.", done)
+	}
 }
 
 // disown drops the record if it is of an earlier job with the number of this job, which is in the
 // queue.
-func (t *teller) disown(j Job) {
-	if past := t.story.Past; past != nil && !past.isOf(j.User, t.SeenAt) {
-		t.story.Past = nil
+func (e *explainer) disown(j Job) {
+	if e.Past != nil && !e.Past.isOf(j.User, e.View.SeenAt) {
+		e.Past = nil
 	}
 }
 
-// components describes the other components of a heterogeneous job.
-func (t *teller) components(j Job) {
-	if j.HetID == 0 {
-		return
-	}
-	text := fmt.Sprintf("It is a component of heterogeneous job %d, whose components start together", j.HetID)
-	for _, other := range t.Jobs {
+// components names the other components of a heterogeneous job.
+func (e *explainer) components(j Job) {
+	var others []string
+	for _, other := range e.Jobs {
 		if other.HetID == j.HetID && other.ID != j.ID {
-			text += fmt.Sprintf("; %s is %s", other.Name(), other.State)
+			others = append(others, other.Name()+" is "+other.State)
 		}
 	}
-	t.fact("%s.", text)
+	if text := "the components of a heterogeneous job start together"; len(others) > 0 && !slurm.JobState(j.State).AtWork() {
+		e.Next = joined(e.Next, text+": "+strings.Join(others, ", "))
+	}
 }
 
 // setsOf returns the flex nodesets of a partition, or of several partitions joined by commas.
@@ -185,165 +220,157 @@ func (v View) setsOf(partition string) []NodeSet {
 }
 
 // isUnplaced reports whether the job waits in the queue without nodes chosen by Slurm or slurmflex.
-func (j Job) isUnplaced() bool { return slurm.JobState(j.State).Waits() && j.Awaits == "" }
+func (j Job) isUnplaced() bool { return isWaiting(j) && j.Awaits == "" }
 
-// placed describes a job that has nodes, or for which machines are requested.
-func (t *teller) placed(j Job) {
-	j.Nodes = cmp.Or(j.Nodes, j.Awaits)
-	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r Row) bool { return !slices.Contains(r.Jobs, j.ID) })
+// placed explains a job that has nodes, or for which machines are requested.
+func (e *explainer) placed(j Job, rows []Row) {
+	order := byWeight
+	if j.Places > 1 {
+		order = byPlace
+	}
+	e.rows(rows, order)
 	for _, r := range rows {
-		names, _ := slurm.Expand(r.Nodes)
-		t.nodes = append(t.nodes, names...)
+		e.nodes = append(e.nodes, r.Nodes)
 	}
-	if len(rows) == 0 {
-		t.placedElsewhere(j)
-		return
-	}
+	state := slurm.JobState(j.State)
 	lost := slices.ContainsFunc(rows, func(r Row) bool { return r.State == Lost })
 	switch {
-	case slurm.JobState(j.State) == slurm.JobRunning && !j.StartAt.IsZero() && !lost:
-		t.lead("It has been running since %s.", t.on(j.StartAt))
-	case j.isReady(rows) && j.Awaits != "":
-		t.lead("All its nodes are up. Slurm starts the job within seconds.")
-	case j.isReady(rows):
-		t.lead("All its nodes are up. Slurm starts the job within half a minute.")
-	case slurm.JobState(j.State) == slurm.JobCompleting:
-		t.lead("It is ending (COMPLETING). Its nodes are available again when Slurm has finished with it.")
+	case lost:
+	case state == slurm.JobRunning:
+		e.State = "RUNNING" + e.since(j.StartAt)
+		e.early(j, rows)
+	case state == slurm.JobCompleting:
+		e.State, e.Next = "ENDING (COMPLETING)", "its nodes are available again when Slurm has finished with it"
+	case e.begins(j):
+		e.Cause, e.Next = "", "Slurm starts it at "+e.on(j.StartAt)+" at the earliest (BeginTime)"
+	case isReady(j, rows) && j.Awaits != "":
+		e.State, e.Next = "STARTING, all its nodes are up", "Slurm starts it within seconds"
+	case isReady(j, rows):
+		e.State, e.Next = "STARTING, all its nodes are up", "Slurm starts it within half a minute"
+	default:
+		e.YouCan = e.advice(j, rows)
 	}
-	t.ends = t.early(j, rows)
-	for _, r := range rows {
-		t.row(r)
+	if j.Places > 1 && strings.HasPrefix(e.Next, "starts ") {
+		e.Next = fmt.Sprintf("starts in the first of its %d places with all machines registered", j.Places)
 	}
-	t.soFar(rows)
-	switch waits := slices.ContainsFunc(rows, Row.Waits); {
-	case j.Places > 1:
-		t.fact("It stays pending until all machines of one of its %d places have registered, and starts there then.", j.Places)
-	case j.Awaits != "":
-		t.fact("It stays pending until all machines of %s have registered, and starts on them then.", j.Awaits)
-	case !j.StartAt.IsZero() && waits:
-		t.fact("Slurm allocated %s at %s and is powering up the nodes that have no machine.", j.Nodes, t.on(j.StartAt))
-		if j.Placed != "" {
-			t.fact("It waits CONFIGURING and not PENDING, because %s.", j.Placed)
-		}
+	if at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Returned && r.Then == "hold" }); at >= 0 {
+		e.Next = "once the cause is fixed, an admin releases it: scontrol release " + j.address()
 	}
-	if j.begins() {
-		t.fact("Slurm starts it at %s at the earliest (Slurm reason: BeginTime).", t.on(j.StartAt))
-	}
-	t.advise(j, rows)
 }
 
-// begins reports whether Slurm ignores the pending job until a certain time.
-func (j Job) begins() bool {
+// begins reports whether Slurm ignores the pending job, which has a request, until a certain time.
+func (e *explainer) begins(j Job) bool {
 	return j.Reason == slurm.BeginTime && j.Awaits != "" && !j.StartAt.IsZero()
 }
 
-// isReady reports whether all nodes of a job that has not started are up, according to these rows.
-// slurmctld checks such a job every 30 seconds, and a job that waits pending sooner. It returns
-// false for a component, because only Slurm knows whether the component waits for the others.
-func (j Job) isReady(rows []Row) bool {
-	names, _ := slurm.Expand(j.Nodes)
-	up := 0
+// isReady reports whether all nodes of a job that has not started are up. slurmctld checks such a job
+// every 30 seconds, and a job that waits pending sooner. It returns false for a component, because
+// only Slurm knows whether the component waits for the others.
+func isReady(j Job, rows []Row) bool {
+	up, lacks := map[string]int{}, map[string]bool{}
 	for _, r := range rows {
+		place := ""
+		if j.Places > 1 {
+			place = r.NodeSet
+		}
 		if r.State == Starting || r.State == Running {
-			up += r.Count
+			up[place] += r.Count
+		} else {
+			lacks[place] = true
 		}
 	}
-	waits := slurm.JobState(j.State) == slurm.JobConfiguring || j.Awaits != "" && !j.begins()
-	return waits && j.HetID == 0 && up == len(names)
+	for place, n := range up {
+		if n >= j.NodeCount && !lacks[place] {
+			return j.HetID == 0 && (slurm.JobState(j.State) == slurm.JobConfiguring || j.Awaits != "")
+		}
+	}
+	return false
 }
 
-// placedElsewhere describes a job on nodes for which slurmflex has neither a machine nor a wait.
-func (t *teller) placedElsewhere(j Job) {
-	switch names, _ := slurm.Expand(j.Nodes); {
-	case len(names) == 0:
-		t.lead("Slurm shows it as %s, without nodes.", j.State)
-	case !slices.ContainsFunc(names, func(n string) bool { return !holds(t.OtherNodes, n) }):
-		t.lead("It is %s on %s, which slurmflex does not manage.", j.State, j.Nodes)
+// elsewhere explains a job on nodes for which slurmflex has neither a machine nor a wait.
+func (e *explainer) elsewhere(j Job) {
+	e.State = j.State
+	if j.Nodes != "" {
+		e.State += " on " + j.Nodes
+	}
+	sets := e.setsOf(j.Partition)
+	at := slices.IndexFunc(sets, func(set NodeSet) bool { return e.unreadText(set.Region) != "" })
+	switch {
+	case j.Nodes == "" || holds(e.OtherNodes, firstOf(j.Nodes)):
+		e.State += ", which slurmflex does not manage"
+	case at >= 0:
+		e.Cause = e.brief(e.unreadText(sets[at].Region))
 	default:
-		t.withoutMachines(j)
-	}
-}
-
-// withoutMachines describes a job on flex nodes without visible machines.
-func (t *teller) withoutMachines(j Job) {
-	for _, set := range t.setsOf(j.Partition) {
-		if t.unread(set.Region) {
-			t.lead("Slurm shows it as %s on %s.", j.State, j.Nodes)
-			t.sayUnread()
-			return
+		e.Cause = "slurmflex finds no machine and no request there"
+		if e.Next = "the next pass looks again"; slurm.JobState(j.State) == slurm.JobRunning {
+			e.Next = "after SlurmdTimeout, Slurm requeues the job, or ends it if it cannot be requeued"
 		}
 	}
-	next := "slurmflex looks again in the next reconcile pass"
-	if slurm.JobState(j.State) == slurm.JobRunning {
-		next = "After SlurmdTimeout, Slurm requeues the job (or ends it, if it cannot be requeued)"
-	}
-	t.lead("Slurm shows the job as %s on %s, but slurmflex finds no machine and no request there. %s.", j.State, j.Nodes, next)
 }
 
-// early reports that a job's nodes end noticeably before its time limit, and returns when; zero if
-// they do not.
-func (t *teller) early(j Job, rows []Row) time.Time {
-	var first time.Time
-	var set string
-	ends := ""
+// early states when a running job's nodes end, and advises to save before if that is noticeably before
+// its time limit.
+func (e *explainer) early(j Job, rows []Row) {
+	var first Row
 	for _, r := range rows {
-		if r.State != Lost && !r.EndsAt.IsZero() && (first.IsZero() || r.EndsAt.Before(first)) {
-			first, set, ends = r.EndsAt, r.NodeSet, "The lease ends"
-			if !r.Maintain.IsZero() {
-				ends = "Maintenance of a host starts"
-			}
+		if r.State != Lost && !r.EndsAt.IsZero() && (first.EndsAt.IsZero() || r.EndsAt.Before(first.EndsAt)) {
+			first = r
 		}
 	}
-	if first.IsZero() || slurm.JobState(j.State) != slurm.JobRunning || j.StartAt.IsZero() {
-		return time.Time{}
+	if first.EndsAt.IsZero() || j.StartAt.IsZero() {
+		return
+	}
+	e.Next = "its lease ends at " + e.on(first.EndsAt)
+	if !first.Maintain.IsZero() {
+		e.Next = "maintenance of a host starts at " + e.on(first.EndsAt)
 	}
 	end := j.StartAt.Add(time.Duration(j.Limit))
 	switch {
 	case j.Limit == 0:
-		t.fact("%s at %s, and the job with it at the latest: checkpoint before then.", ends, t.on(first))
-	case end.After(first.Add(config.CloseEnough)):
-		t.fact("%s at %s, before the job's time limit (%s): checkpoint before then.", ends, t.on(first), t.at(end))
+		e.Next += ", and the job with it at the latest"
+	case end.After(first.EndsAt.Add(config.CloseEnough)):
+		e.Next += ", before the job's time limit (" + e.at(end) + ")"
 	default:
-		return time.Time{}
+		return
 	}
-	if n, ok := t.NodeSet(set); ok && n.Requeues > 0 {
-		t.fact("slurmflex requeues the job at %s, if Slurm may requeue it.", t.at(first.Add(-time.Duration(n.Requeues))))
+	e.YouCan = "checkpoint before then"
+	if n, ok := e.NodeSet(first.NodeSet); ok && n.Requeues > 0 {
+		e.Next += "; requeued at " + e.at(first.EndsAt.Add(-time.Duration(n.Requeues))) + ", if Slurm may requeue it"
 	}
-	return first
 }
 
-// advise suggests how the owner of a job could shorten its wait. It suggests nothing if an admin
-// has to fix the cause first, because no job avoids such a cause.
-func (t *teller) advise(j Job, rows []Row) {
+// advice suggests how the owner of a job could shorten its wait; empty if nothing helps. It suggests
+// nothing if an admin has to fix the cause first, because no job avoids such a cause.
+func (e *explainer) advice(j Job, rows []Row) string {
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Queued || r.State == Waiting })
 	if at < 0 || slices.ContainsFunc(rows, func(r Row) bool { return r.State == Starting || r.State == Booting }) {
-		return // a resubmitted job would lose the machines that it has
+		return "" // a resubmitted job would lose the machines that it has
 	}
-	set, ok := t.NodeSet(rows[at].NodeSet)
-	if !ok {
-		return
-	}
-	cause := rows[at].Cause
-	if needsAdmin(cause) {
-		t.fact("An admin has to fix the cause (%s); submitting the job differently does not help.", cause)
-		return
+	row := rows[at]
+	set, ok := e.NodeSet(row.NodeSet)
+	switch {
+	case !ok || row.State == Waiting && e.inactive() != "":
+		return ""
+	case needsAdmin(row.Cause):
+		return "ask an admin to fix the cause (" + row.Cause + "); another submission does not help"
 	}
 	var could []string
 	// Otherwise a smaller job would not start sooner.
-	short := rows[at].State == Queued || rows[at].Failed > 0
-	capacity := short && (cause == "" || cause == mig.CauseCapacity.String())
-	if capacity && set.mayShorten(rows[at].Lease) {
-		could = append(could, fmt.Sprintf("a shorter --time (the machines are requested for %s)", rows[at].Lease.Limit()))
+	short := row.State == Queued || row.Failed > 0
+	capacity := short && (row.Cause == "" || row.Cause == mig.CauseCapacity.String())
+	if capacity && set.mayShorten(row.Lease) {
+		could = append(could, "a shorter --time (its lease: "+Span(time.Duration(row.Lease))+")")
 	}
-	if (capacity || short && cause == mig.CauseQuota.String()) && set.ByJob && rows[at].Count > 1 {
-		could = append(could, fmt.Sprintf("fewer nodes (now %d)", rows[at].Count))
+	if (capacity || short && row.Cause == mig.CauseQuota.String()) && set.ByJob && row.Count > 1 {
+		could = append(could, fmt.Sprintf("fewer nodes (now %d)", row.Count))
 	}
-	if others := t.otherPartitions(set, j); len(others) > 0 && cause != mig.CauseQuota.String() {
+	if others := e.otherPartitions(set, j, row.Count); len(others) > 0 && row.Cause != mig.CauseQuota.String() {
 		could = append(could, "partition "+strings.Join(others, " or "))
 	}
-	if len(could) > 0 {
-		t.fact("It may start sooner with %s, but resubmitting loses the job's place.", strings.Join(could, " or "))
+	if len(could) == 0 {
+		return ""
 	}
+	return "submit it again with " + strings.Join(could, " or ") + ": it may start sooner, but loses its place"
 }
 
 // mayShorten reports whether a shorter time limit would make a lease a tenth shorter.
@@ -353,11 +380,10 @@ func (s NodeSet) mayShorten(lease Seconds) bool {
 
 // otherPartitions returns the alternatives to a nodeset that have as many nodes to request as the
 // job has, allow its time limit, and may have other capacity.
-func (t *teller) otherPartitions(set NodeSet, j Job) []string {
-	nodes, _ := slurm.Expand(j.Nodes)
+func (v View) otherPartitions(set NodeSet, j Job, nodes int) []string {
 	var names []string
 	for _, other := range set.Alternatives {
-		if len(nodes) <= other.Size && j.Limit > 0 && j.Limit <= other.Longest && slices.ContainsFunc(t.setsOf(other.Partition), set.differs) {
+		if max(nodes, j.NodeCount) <= other.Size && j.Limit > 0 && j.Limit <= other.Longest && slices.ContainsFunc(v.setsOf(other.Partition), set.differs) {
 			names = append(names, other.Partition)
 		}
 	}
@@ -370,11 +396,4 @@ func (s NodeSet) differs(other NodeSet) bool {
 	open := other.Block == nil && other.Size > other.Static
 	elsewhere := slices.ContainsFunc(other.Zones, func(zone string) bool { return !slices.Contains(s.Zones, zone) })
 	return open && (other.Capacity != s.Capacity || other.Region != s.Region || elsewhere)
-}
-
-func inBrackets(text string) string {
-	if text == "" || text == "None" {
-		return ""
-	}
-	return " (" + text + ")"
 }

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,135 +10,194 @@ import (
 )
 
 // node explains a node, and reports whether a node or machine of that name exists.
-func (t *teller) node(name string) bool {
-	if holds(t.OtherNodes, name) {
-		t.subject("node %s", name)
-		t.lead("slurmflex does not manage this node: no nodeset with dws_flex contains it.")
-		t.strays(name)
-		return true
+func (e *explainer) node(name string) bool {
+	e.nodes, e.Subject = []string{name}, "node "+name
+	rows := keep(e.Rows, func(r Row) bool { return holds(r.Nodes, name) })
+	for _, r := range rows {
+		if r.Group != "" {
+			e.groups = append(e.groups, r.Group)
+		}
 	}
-	for _, set := range t.NodeSets {
+	e.rows(rows, byWeight)
+	for _, set := range e.NodeSets {
 		for _, n := range set.States {
 			if holds(n.Nodes, name) {
-				t.flexNode(name, set, n)
+				e.flexNode(name, set, n, rows)
 				return true
 			}
 		}
 	}
-	return t.strays(name)
-}
-
-// strays explains the machines and requests of a node that is not in a nodeset or not in Slurm, and
-// reports whether there are any.
-func (t *teller) strays(name string) bool {
-	rows := t.rowsWith(name)
-	if len(rows) == 0 {
-		return false
+	if holds(e.OtherNodes, name) && len(rows) == 0 {
+		e.State = "NOT MANAGED by slurmflex: no nodeset with dws_flex contains it"
 	}
-	t.nodes = []string{name}
-	t.subject("node %s", name)
-	for _, r := range rows {
-		if r.Group != "" {
-			t.groups = append(t.groups, r.Group)
-		}
-		t.row(r)
-	}
-	return true
+	return e.State != ""
 }
 
-// rowsWith returns the rows that contain a node.
-func (t *teller) rowsWith(name string) []Row {
-	return keep(t.Rows, func(r Row) bool { return holds(r.Nodes, name) })
-}
-
-func (t *teller) flexNode(name string, set NodeSet, n Nodes) {
-	t.nodes = []string{name}
-	t.subject("node %s of nodeset %s", name, set.Name)
+// flexNode explains a node of a nodeset.
+func (e *explainer) flexNode(name string, set NodeSet, n Nodes, rows []Row) {
+	e.Subject += " of nodeset " + set.Name
+	machine := e.State
+	e.State = strings.ToUpper(n.State)
+	e.detail("Slurm's state: %s.", n.Slurm)
 	if n.State == notUnderstood {
-		t.lead("Slurm shows it as %s, a state that this version of slurmflex does not know; slurmflex leaves the node alone.", n.Slurm)
-	} else {
-		t.lead("Slurm shows it as %s (%s).", n.State, n.Slurm)
+		e.State += " (" + n.Slurm + ")"
+		e.Cause, e.Next = "this version of slurmflex does not know the state", "slurmflex leaves the node alone"
 	}
-	if n.Static {
-		t.fact("It is a static node, which slurmflex keeps running.")
-	}
-	rows := t.rowsWith(name)
 	for _, r := range rows {
-		if r.Group != "" {
-			t.groups = append(t.groups, r.Group)
-		}
 		if jobs := r.JobList(); jobs != "" && r.State != Leaving {
 			has := "allocated to"
-			if slices.ContainsFunc(t.Jobs, func(j Job) bool { return j.Awaits != "" && holds(j.Awaits, name) }) {
+			if slices.ContainsFunc(e.Jobs, func(j Job) bool { return j.Awaits != "" && slices.Contains(r.Jobs, j.ID) }) {
 				has = "reserved for"
 			}
-			t.fact("It is %s job %s%s.", has, jobs, ofUsers(r.Users))
+			e.State += fmt.Sprintf(", %s job %s%s", has, jobs, bracketed(strings.Join(r.Users, ", ")))
 		}
 	}
-	t.outOfService(name, n)
-	for _, r := range rows {
-		t.row(r)
+	if len(rows) > 0 && rows[0].Waits() {
+		e.State += ": " + machine
 	}
-	t.soFar(rows)
+	if n.Static {
+		e.State += ", static"
+	}
+	e.outOfService(name, n)
 	if len(rows) == 0 {
-		t.withoutMachine(set, n)
+		e.withoutMachine(set, n)
 	}
 }
 
 // outOfService explains who took a node out of service, and how it returns to service.
-func (t *teller) outOfService(name string, n Nodes) {
-	reason := n.Reason
-	switch {
-	case reason == "":
-		reason = "no reason was given"
-	case n.ReasonBy != "":
-		reason = "reason given by " + n.ReasonBy + ": " + reason
-	default:
-		reason = "reason: " + reason
+func (e *explainer) outOfService(name string, n Nodes) {
+	reason := e.brief(n.Reason)
+	if n.ReasonBy != "" && reason != "" {
+		reason += " (set by " + n.ReasonBy + ")"
 	}
-	switch n.State {
-	case drained, draining, failing:
-		t.fact("It was taken out of service; %s.", t.brief(reason))
-		t.fact("slurmflex leaves that to the admin. To return it to service: `scontrol update nodename=%s state=resume`.", name)
-	case down:
-		t.fact("Slurm has set it down; %s.", t.brief(reason))
-		if !memo.IsOurReason(n.Reason) {
-			t.fact("If neither Slurm nor slurmflex brings it back: `scontrol update nodename=%s state=resume`.", name)
-		}
+	resume := fmt.Sprintf("scontrol update nodename=%s state=resume", name)
+	switch {
+	case memo.IsOurReason(n.Reason) && !n.isOut():
+		e.detail("Reason for slurmflex's last change to it: %s.", memo.ReasonText(n.Reason))
+	case !n.isOut():
+	case n.State == down && memo.IsOurReason(n.Reason):
+		e.Cause = memo.ReasonText(n.Reason)
 	default:
-		if memo.IsOurReason(n.Reason) {
-			t.fact("Reason for slurmflex's last change to it: %s.", t.brief(memo.ReasonText(n.Reason)))
-		}
+		e.Cause, e.YouCan = reason, "as an admin, return it to service: "+resume
 	}
 }
 
 // withoutMachine describes a node without a machine and a request.
-func (t *teller) withoutMachine(set NodeSet, n Nodes) {
-	at := slices.IndexFunc(t.Regions, func(r Region) bool { return r.Name == set.Region && r.ReadFail != "" })
-	switch {
-	case at >= 0:
-		t.fact("It is unknown whether it has a machine, because region %s could not be read: %s.", set.Region, t.brief(t.Regions[at].ReadFail))
+func (e *explainer) withoutMachine(set NodeSet, n Nodes) {
+	e.Machines = "none"
+	switch unread := e.unreadText(set.Region); {
+	case unread != "":
+		e.Machines, e.Cause = "unknown", e.brief(unread)
 	case n.State == poweredDown && n.Static:
-		t.fact("It has no machine; slurmflex powers it up in the next reconcile pass.")
+		e.Next = "powered up in the next pass"
 	case n.State == poweredDown:
-		t.fact("It has no machine and none is requested, because no job is using it. Slurm powers it up when it allocates it to a job.")
+		e.Machines = "none, and none is requested: no job is using it"
 	case n.State == poweringDown:
-		t.fact("Its machine is gone. Jobs can use the node again within a minute or two.")
+		e.Next = "jobs can use the node again within a minute or two"
 	case n.State == poweringUp:
-		t.fact("It is powering up, but no job has it and no machine is requested. slurmflex powers it down again unless a job turns up.")
+		e.Machines, e.Next = "none, and none is requested: no job has it", "powered down again unless a job turns up"
 	case n.State == inUse || n.State == idle || n.State == notResponding:
-		t.fact("It has no machine. Once Slurm gets no answer from it and has no job on it, slurmflex powers it down, and jobs can use it again.")
-	default:
-		t.fact("It has no machine.")
+		e.Next = "powered down once Slurm gets no answer from it and has no job on it; jobs can then use it again"
 	}
-	if set.Block != nil {
-		t.fact("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
+	if set.Block != nil && e.Cause == "" {
+		e.Cause = "nodeset " + set.Name + " is " + set.blocked(e.now)
+		e.YouCan = "as an admin: slurmflex unblock " + set.Name
 	}
 }
 
-func ofUsers(users []string) string {
-	if len(users) == 0 {
-		return ""
+// nodeSet explains a nodeset, and reports whether it exists.
+func (e *explainer) nodeSet(name string) bool {
+	set, ok := e.NodeSet(name)
+	if !ok {
+		return false
 	}
-	return " (" + strings.Join(users, ", ") + ")"
+	e.Subject, e.nodes = "nodeset "+name, nil
+	_, e.State, _ = strings.Cut(e.SummaryOf(set), ": ")
+	e.State = strings.ToUpper(e.State[:1]) + e.State[1:]
+	rows := keep(e.Rows, func(r Row) bool { return r.NodeSet == name })
+	waits := keep(rows, Row.Waits)
+	for _, r := range rows {
+		e.nodes = append(e.nodes, r.Nodes)
+	}
+	switch unread := e.unreadText(set.Region); {
+	case len(waits) > 0 && e.inactive() != "":
+		e.Cause = e.inactive()
+	case unread != "":
+		e.Cause = e.brief(unread)
+	case set.Block != nil:
+		e.Cause = set.blocked(e.now)
+		e.YouCan = "as an admin, once the cause is fixed: slurmflex unblock " + name
+	case len(waits) > 0:
+		e.Cause = e.causeOfRow(waits[0])
+	}
+	var requests []string
+	for _, r := range waits {
+		requests = append(requests, e.requestOf(r))
+	}
+	e.Request = listed(requests)
+	e.Machines = fmt.Sprintf("%s in %s, %s", cmp.Or(set.Machine, "unknown machine type"), strings.Join(set.Zones, ", "), set.Capacity)
+	if set.Price != nil {
+		e.Machines += fmt.Sprintf(", %.2f %s an hour", set.Price.Hour, set.Price.Currency)
+	}
+	e.Next = "jobs wait CONFIGURING"
+	if set.Pends {
+		e.Next = "jobs wait PENDING until their machines have registered"
+	}
+	return true
+}
+
+// group explains a managed instance group, and reports whether anything is known about a group of
+// that name.
+func (e *explainer) group(name string) bool {
+	g, exists := e.find(name)
+	rows := keep(e.Rows, func(r Row) bool { return r.Group == name })
+	if !exists && len(rows) == 0 && !slices.ContainsFunc(e.Actions, func(a Action) bool { return a.Group == name }) {
+		return false
+	}
+	e.groups, e.nodes, e.Subject = []string{name}, nil, "group "+name
+	e.rows(rows, byWeight)
+	switch {
+	case exists:
+		e.Subject += " of " + e.ownerOf(g) + ", nodeset " + g.NodeSet
+		e.ofGroup(g, len(rows) == 0)
+	case len(rows) == 0 && e.Unread():
+		e.State, e.Cause = "UNKNOWN", strings.TrimPrefix(e.butUnread(), "; ")
+	case len(rows) == 0:
+		e.State = "NOT THERE: deleted, or not created yet"
+	}
+	return true
+}
+
+// ownerOf names whom a group was created for.
+func (v View) ownerOf(g Group) string {
+	switch {
+	case g.Job != 0:
+		return "job " + v.nameOf(g.Job)
+	case g.Array != 0:
+		return fmt.Sprintf("tasks of array %d", g.Array)
+	case g.User != "":
+		return "one-node jobs of user " + g.User
+	case g.Node != "":
+		return "node " + g.Node
+	}
+	return "shared requests"
+}
+
+// ofGroup describes a group itself. An empty group is without machines and live requests.
+func (e *explainer) ofGroup(g Group, empty bool) {
+	if empty {
+		e.attempts(Row{Group: g.Name})
+		e.State, e.Next = "EMPTY", "deleted in one of the next passes"
+		if g.Job != 0 && slices.ContainsFunc(e.Jobs, func(j Job) bool { return j.ID == g.Job }) {
+			e.Next = "deleted once its job has left the queue or its record of attempts no longer counts"
+		}
+	}
+	if !g.CreatedAt.IsZero() {
+		e.detail("Managed instance group in %s, created at %s.", g.Region, e.at(g.CreatedAt))
+	}
+	for _, r := range g.Requests {
+		if r.State == "SUCCEEDED" || r.State == "CANCELLED" {
+			e.detail("Request %s, made at %s for %s: %s.", r.Name, e.at(r.CreatedAt), r.Nodes, strings.ToLower(r.State))
+		}
+	}
 }

@@ -9,180 +9,248 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
-// row explains what the nodes of a row are doing, why, and what follows.
-func (t *teller) row(r Row) {
-	if !r.KnownAt.IsZero() {
-		t.sayLastKnown(r)
+// cause returns the one cause of the row's state, which all outputs show; empty without a cause.
+func (r Row) cause() string {
+	switch {
+	case r.failing():
+		return scene.FailingText(r.Cause, r.Brief)
+	case r.Failed > 0 && r.Cause != "" && !r.NextAt.IsZero():
+		return fmt.Sprintf("attempt %d failed: %s", r.Failed, cmp.Or(r.Brief, r.Cause))
+	case r.Obstacle != "":
+		return r.Obstacle
+	case r.State == Queued && r.Error != "":
+		return cmp.Or(r.Brief, r.Cause)
 	}
+	return ""
+}
+
+// byWeight orders the states of a job's rows: the first one is the job's.
+var byWeight = []State{Lost, Returned, Waiting, Asking, Queued, Cancelling, Booting, Starting, Running, Idle, Down, Leaving, Orphaned}
+
+// byPlace orders the states of rows in several places, of which one is enough.
+var byPlace = []State{Returned, Starting, Booting, Queued, Asking, Waiting, Cancelling}
+
+// rows fills in the fields about a job's, a node's or a group's rows. The first of them in that order
+// of states is the state.
+func (e *explainer) rows(rows []Row, order []State) {
+	if len(rows) == 0 {
+		return
+	}
+	first := slices.MinFunc(rows, func(a, b Row) int { return slices.Index(order, a.State) - slices.Index(order, b.State) })
+	e.State, e.Cause = e.stateOf(first), e.causeOfRow(first)
+	e.Next, e.YouCan = e.nextOf(first), ""
+	var requests, machines []string
+	for _, r := range rows {
+		if text := e.requestOf(r); text != "" && !slices.Contains(requests, text) {
+			requests = append(requests, text)
+		}
+		if text := e.machinesOf(r); text != "" {
+			machines = append(machines, text)
+		}
+		if r.Estimate != nil && e.Estimate == "" {
+			e.Estimate = r.Estimate.String()
+		}
+		e.attempts(r)
+	}
+	e.Request, e.Machines = listed(requests), listed(machines)
+	if cost := e.soFar(rows); cost != "" {
+		e.Machines += ": " + cost + " so far"
+	}
+	if first.State == Queued && e.Estimate == "" && e.isLease(first) && first.Cause != mig.CauseQuota.String() {
+		e.Estimate = "too few past requests for an estimate"
+	}
+}
+
+// shownParts is how many requests or rows of machines a field names.
+const shownParts = 3
+
+func listed(parts []string) string {
+	if more := len(parts) - shownParts; more > 0 {
+		parts = append(slices.Clone(parts[:shownParts]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// stateOf returns the row's state in capitals, and since when.
+func (e *explainer) stateOf(r Row) string {
+	_, requested := e.Wanted(r)
 	switch r.State {
 	case Asking:
-		t.asking(r)
+		return "REQUESTING machines" + e.since(r.RequestedAt)
 	case Queued:
-		t.queued(r)
+		return "QUEUED at Google" + e.since(requested)
 	case Waiting:
-		t.waiting(r)
+		return "WAITS without a request" + e.since(r.Since)
 	case Returned:
-		t.returned(r)
+		return strings.ToUpper(becomes(r.Then)) + " now: " + r.one("its node is", "its nodes are") + " returned to Slurm"
 	case Cancelling:
-		t.lead("Request %s/%s for %s is being cancelled: %s.", r.Group, r.Request, r.Nodes, r.Obstacle)
+		return "CANCELLING the request"
 	case Lost:
-		t.lost(r)
+		return "LOST " + r.one("its machine", "its machines")
 	case Booting:
-		t.booting(r)
-	case Starting, Running, Idle, Down:
-		t.machine(r)
-	case Leaving:
-		t.lead("%s being deleted.", r.machines("is", "are"))
+		return "BOOTING" + e.since(r.Since)
 	case Orphaned:
-		t.orphaned(r)
+		return "ORPHANED " + r.one("machine", "machines")
+	case Leaving:
+		return "DELETING " + r.one("the machine", "the machines")
 	}
+	return strings.ToUpper(string(r.State))
 }
 
-// orphaned describes machines without a node: Slurm or the configuration lacks it. They are deleted
-// only if the configuration does, and not while a job runs on them.
-func (t *teller) orphaned(r Row) {
-	if r.NodeSet != "" {
-		t.lead("%s, but Slurm's list of nodes lacks %s of nodeset %s, so slurmflex does not delete %s. If slurm.conf lacks the %s, an admin adds %s (`slurmflex config slurm-conf`) or deletes the %s.",
-			r.machines("exists", "exist"), r.one("this node", "these nodes"), r.NodeSet, r.one("it", "them"),
-			r.one("node", "nodes"), r.one("it", "them"), r.one("machine", "machines"))
-		return
-	}
-	if len(r.Jobs) > 0 {
-		t.lead("%s in use by job %s, but the configuration has no such %s: a nodeset is smaller than before. slurmflex deletes %s once no job has %s.",
-			r.machines("is", "are"), r.JobList(), r.one("node", "nodes"), r.one("it", "them"), r.one("it", "them"))
-		return
-	}
-	t.lead("%s to no node that slurmflex knows, and %s deleted ten minutes after creation.", r.machines("belongs", "belong"), r.one("is", "are"))
-}
-
-// lost explains how the job leaves its lost machines: through the daemon, which knows after two
-// passes, or through Slurm alone.
-func (t *teller) lost(r Row) {
-	what := strings.ToUpper(r.Obstacle[:1]) + t.brief(r.Obstacle[1:])
-	if t.Daemon == nil {
-		t.lead("%s. After SlurmdTimeout without an answer, Slurm requeues the job, or ends it if it cannot be requeued.", what)
-		return
-	}
-	t.lead("%s. slurmflex sets the %s down in its next pass; Slurm then requeues the job, or ends it if it cannot be requeued. If an admin drains the %s, Slurm does so after SlurmdTimeout.",
-		what, r.one("node", "nodes"), r.one("node", "nodes"))
-}
-
-// one returns the first word for one node, the second for several.
-func (r Row) one(one, several string) string {
-	if r.Count == 1 {
-		return one
-	}
-	return several
-}
-
-// machines returns the start of a sentence about the machines of a row.
-func (r Row) machines(one, several string) string {
-	if r.Count == 1 {
-		return "The machine of " + r.Nodes + " " + one
-	}
-	return "The machines of " + r.Nodes + " " + several
-}
-
-// sayLastKnown announces that the following statements are from an earlier time.
-func (t *teller) sayLastKnown(r Row) {
-	for _, region := range t.Regions {
-		if region.Name == r.Region {
-			t.lead("Region %s cannot be read; what follows was last known at %s. slurmflex tries again in each reconcile pass.", r.Region, t.on(r.KnownAt))
-			t.detail("Region %s could not be read: %s.", r.Region, sentence(region.ReadFail))
-		}
-	}
-}
-
-// asked describes what was or will be requested from Google.
-func (t *teller) asked(r Row) string {
-	machine := "machine"
-	if set, ok := t.NodeSet(r.NodeSet); ok && set.Machine != "" {
-		machine = set.Machine + " machine"
-	}
-	lasts := "for " + r.Lease.Limit()
-	if t.atOnce(r) {
-		lasts = "without a lease"
-	}
-	return fmt.Sprintf("%s (%s) %s", Count(r.Count, machine), r.Nodes, lasts)
-}
-
-// requested describes a row's live request and when it was created.
-func (t *teller) requested(r Row) {
-	t.fact("Requested at %s: %s, in request %s/%s.", t.on(r.RequestedAt), t.asked(r), r.Group, r.Request)
-}
-
-// atOnce reports whether the row's capacity is created immediately or rejected, without a lease.
-func (t *teller) atOnce(r Row) bool {
-	set, known := t.NodeSet(r.NodeSet)
-	return known && set.Capacity.AtOnce()
-}
-
-func (t *teller) asking(r Row) {
-	switch {
-	case t.atOnce(r):
-		t.lead("slurmflex is requesting %s. Google creates them within about a minute or rejects the request.", t.asked(r))
-	case r.Request == "":
-		t.lead("slurmflex is about to request %s. Google then checks the request, which takes a minute or two, and queues it.", t.asked(r))
-		t.fact("The request will be in group %s.", r.Group)
+// causeOfRow returns the cause of the row's state with what only an explanation says: an unread
+// region, and a missing daemon, come first.
+func (e *explainer) causeOfRow(r Row) string {
+	unread := e.unreadText(r.Region)
+	isPassive := r.State == Waiting || r.State == Asking || r.State == Returned
+	switch text := r.cause(); {
+	case isPassive && e.inactive() != "":
+		return e.inactive()
+	case unread != "" && !r.KnownAt.IsZero():
+		return e.brief(unread) + "; last known at " + e.at(r.KnownAt)
+	case unread != "" && r.Waits():
+		return e.brief(unread)
+	case r.State == Queued && (text == "" || r.Cause == mig.CauseCapacity.String()):
+		return "no capacity in " + e.zones(r)
 	default:
-		t.lead("Google is checking the request, which takes a minute or two, and then queues it.")
-		t.requested(r)
-	}
-	t.earlier(r)
-}
-
-func (t *teller) queued(r Row) {
-	lacks := "no capacity in " + t.zones(r) + " yet"
-	next := "Google keeps retrying; " + t.arrive(r) + " once it has capacity."
-	if r.Estimate == nil {
-		next += " Too few past requests are known for an estimate."
-	}
-	if r.Cause == mig.CauseQuota.String() {
-		lacks, next = r.Brief, "Google keeps retrying; "+t.arrive(r)+" once enough of the quota is free or an admin has it raised."
-	}
-	t.lead("Queued at Google for %s: %s. %s", t.since(r.RequestedAt), lacks, next)
-	t.requested(r)
-	if r.Estimate != nil {
-		t.fact("Estimated remaining wait: %s.", r.Estimate)
-	}
-	t.givesUp(r)
-	t.earlier(r)
-	if r.Error != "" {
-		t.detail("Google's last error message: %s.", sentence(r.Error))
+		return e.brief(text)
 	}
 }
 
-// arrive says which machines Google grants together. Jobs that share a request wait for the machines
-// of all.
-func (t *teller) arrive(r Row) string {
-	if size, _ := t.Wanted(r); size > r.Count {
-		return fmt.Sprintf("all %d machines of the request, which other jobs share, arrive together", size)
+// requestOf describes the request for the row's nodes, or the one that will be made.
+func (e *explainer) requestOf(r Row) string {
+	text := e.machinesWanted(r)
+	switch {
+	case !r.Waits() && r.State != Cancelling || r.State == Returned:
+		return ""
+	case r.Request == "":
+		return text + ", not made yet"
+	case r.State == Asking:
+		return text + ", which Google has not accepted yet"
 	}
-	return r.one("the node arrives", "all the nodes arrive together")
+	return fmt.Sprintf("%s since %s, %s/%s", text, e.at(r.RequestedAt), r.Group, r.Request)
 }
 
-// givesUp explains when the wait ends, and what happens to the job.
-func (t *teller) givesUp(r Row) {
+// machinesWanted describes what was or will be requested from Google.
+func (e *explainer) machinesWanted(r Row) string {
+	text := fmt.Sprintf("%d × %s (%s)", r.Count, e.machineOf(r), r.Nodes)
+	if e.isLease(r) && r.Lease > 0 {
+		text += " for " + Span(time.Duration(r.Lease))
+	}
+	return text
+}
+
+func (e *explainer) machineOf(r Row) string {
+	set, _ := e.NodeSet(r.NodeSet)
+	return cmp.Or(set.Machine, "machine")
+}
+
+// isLease reports whether the row's capacity has a queue and a lease. Other capacity is created at
+// once or refused.
+func (e *explainer) isLease(r Row) bool {
+	set, known := e.NodeSet(r.NodeSet)
+	return !known || !set.Capacity.AtOnce()
+}
+
+// machinesOf describes the row's machines; empty if it has none.
+func (e *explainer) machinesOf(r Row) string {
+	if r.Waits() || r.State == Cancelling || r.State == Lost {
+		return ""
+	}
+	text := fmt.Sprintf("%d × %s (%s)", r.Count, e.machineOf(r), r.Nodes)
+	if r.Zone != "" {
+		text += " in " + r.Zone
+	}
+	if !r.Since.IsZero() {
+		text += " since " + e.at(r.Since)
+	}
+	return text
+}
+
+// nextOf returns what happens next to the row's nodes.
+func (e *explainer) nextOf(r Row) string {
+	switch r.State {
+	case Asking, Waiting:
+		return e.nextRequest(r)
+	case Queued:
+		return joined(e.starts(r), e.givesUp(r))
+	case Lost:
+		return e.afterLoss(r)
+	case Booting:
+		return e.afterBoot(r)
+	case Running, Starting, Idle, Down:
+		return e.untilEnd(r)
+	case Orphaned:
+		return e.afterOrphan(r)
+	}
+	return ""
+}
+
+// joined joins the texts that are not empty.
+func joined(texts ...string) string {
+	return strings.Join(keep(texts, func(text string) bool { return text != "" }), "; ")
+}
+
+// nextRequest returns when a request follows.
+func (e *explainer) nextRequest(r Row) string {
+	set, _ := e.NodeSet(r.NodeSet)
+	switch {
+	case e.Daemon == nil:
+		return "an admin starts it: systemctl start slurmflex"
+	case e.inactive() != "":
+		return ""
+	case e.unreadText(r.Region) != "":
+		return "each pass tries to read the region again"
+	case r.failing() && r.RetryEvery == 0:
+		return "tried again in the next pass; failed once at " + e.at(r.FailingSince)
+	case r.failing():
+		return joined(fmt.Sprintf("tried again every %s; failed %d times since %s", Span(time.Duration(r.RetryEvery)), r.Failed, e.at(r.FailingSince)), e.givesUp(r))
+	case r.Failed > 0 && !r.NextAt.IsZero():
+		return joined("requested again at "+e.on(r.NextAt), e.givesUp(r))
+	case r.State == Waiting && set.Block != nil && set.Block.Failed == 0:
+		return "its request follows once the block has ended"
+	case r.State == Waiting && set.Block != nil:
+		return "its request follows at " + e.on(set.Block.Until) + ", or when a machine of the nodeset joins Slurm"
+	case r.State == Waiting:
+		return joined("its request follows when that has changed", e.givesUp(r))
+	case !e.isLease(r):
+		return "Google creates the " + r.one("machine", "machines") + " within a minute or so, or refuses"
+	}
+	return "Google checks the request, which takes a minute or two, and queues it"
+}
+
+// starts describes when the row's job starts. Jobs that share a request wait for the machines of all.
+func (e *explainer) starts(r Row) string {
+	ready := "once " + r.one("its machine has", fmt.Sprintf("all %d machines have", r.Count)) + " registered"
+	if len(r.Jobs) == 0 {
+		return ""
+	}
+	if size, _ := e.Wanted(r); size > r.Count {
+		return fmt.Sprintf("starts %s; all %d machines of the request, which other jobs share, come together", ready, size)
+	}
+	return "starts " + ready
+}
+
+// givesUp describes when the wait ends, and what happens to the job.
+func (e *explainer) givesUp(r Row) string {
 	switch {
 	case r.GiveUpAt.IsZero():
+		return ""
+	case r.GiveUpBy == string(demand.ByDeadline) && r.Then == string(action.Cancel):
+		return "cancelled at " + e.at(r.GiveUpAt) + " unless it starts by then (--deadline)"
 	case r.GiveUpBy == string(demand.ByDeadline):
-		ends := "Slurm ends it"
-		if r.Then == string(action.Cancel) {
-			ends = "slurmflex cancels it"
-		}
-		t.fact("If %s not arrived by %s, the job cannot end by its --deadline any more, and %s.", r.one("it has", "they have"), t.on(r.GiveUpAt), ends)
-	default:
-		t.fact("If %s not arrived by %s, the job is %s (%s).", r.one("it has", "they have"), t.on(r.GiveUpAt), becomes(r.Then), r.GiveUpBy)
+		return "Slurm ends it at " + e.at(r.GiveUpAt) + " unless it starts by then (--deadline)"
 	}
+	return fmt.Sprintf("%s at %s unless served by then (%s)", becomes(r.Then), e.at(r.GiveUpAt), r.GiveUpBy)
 }
 
 // zones names the possible zones of a row's machines, or the region if the zones are unknown.
-func (t *teller) zones(r Row) string {
-	set, _ := t.NodeSet(r.NodeSet)
+func (e *explainer) zones(r Row) string {
+	set, _ := e.NodeSet(r.NodeSet)
 	if len(set.Zones) == 0 {
 		return r.Region
 	}
@@ -193,182 +261,86 @@ func (t *teller) zones(r Row) string {
 	return strings.Join(set.Zones[:last], ", ") + " or " + set.Zones[last]
 }
 
-func (t *teller) waiting(r Row) {
-	if known, unread := t.lastKnown(r.Region); unread {
-		if known.IsZero() {
-			t.lead("It is unknown whether machines for %s are requested: %s. slurmflex tries again in each reconcile pass.", r.Nodes, t.brief(r.Obstacle))
-		} else {
-			t.fact("No request for %s was queued at Google then. slurmflex makes none until it can read the region.", r.Nodes)
-		}
-		return
-	}
-	switch set, _ := t.NodeSet(r.NodeSet); {
-	case r.failing():
-		t.lead("The request is %s.", r.failure(t.at(r.FailingSince)))
-		t.fact("It is for %s.", t.asked(r))
-	case r.Failed > 0 && !r.NextAt.IsZero():
-		t.lead("Attempt %d failed: %s. slurmflex retries at %s.", r.Failed, cmp.Or(r.Brief, mig.CauseUnknown.String()), t.on(r.NextAt))
-		t.fact("It will request %s.", t.asked(r))
-	case set.Block != nil:
-		t.lead("Nodeset %s is %s.", set.Name, set.BlockedForUsers(t.now))
-		if set.Block.Failed > 0 {
-			t.fact("slurmflex then requests %s, or sooner if a machine of the nodeset joins Slurm.", t.asked(r))
-		} else {
-			t.fact("slurmflex requests %s once the block has ended.", t.asked(r))
-		}
-	default:
-		t.lead("No request yet: %s. slurmflex then requests %s.", t.brief(r.Obstacle), t.asked(r))
-	}
-	t.givesUp(r)
-	t.earlier(r)
-	if r.Failed > 0 && !t.records(r) {
-		t.detail("The last attempt: %s.", sentence(r.Error))
-	}
-}
-
-// records reports whether a failed request on record has the row's last error.
-func (t *teller) records(r Row) bool {
-	g, _ := t.find(r.Group)
-	return slices.ContainsFunc(g.Requests, func(request Request) bool { return request.State == "FAILED" && request.Error == r.Error })
-}
-
-// earlier describes the failed attempts.
-func (t *teller) earlier(r Row) {
-	g, _ := t.find(r.Group)
+// attempts adds the failed attempts for the row's nodes and Google's error messages to the details.
+func (e *explainer) attempts(r Row) {
+	g, _ := e.find(r.Group)
+	recorded := false
 	for _, request := range g.Requests {
-		if request.State == "FAILED" && request.Name != r.Request {
-			t.detail("Request %s/%s, made at %s, failed (%s): %s.", g.Name, request.Name,
-				t.on(request.CreatedAt), request.Cause, sentence(request.Error))
+		if request.State == string(mig.Failed) && request.Name != r.Request {
+			recorded = recorded || request.Error == r.Error
+			e.detail("Request %s/%s, made at %s, failed (%s): %s.", g.Name, request.Name,
+				e.at(request.CreatedAt), request.Cause, strings.TrimSuffix(request.Error, "."))
 		}
+	}
+	if r.Error != "" && !recorded {
+		e.detail("Google's last error message: %s.", strings.TrimSuffix(strings.TrimSpace(r.Error), "."))
 	}
 }
 
-// returned explains why a job loses its nodes, and how it starts again.
-func (t *teller) returned(r Row) {
-	t.lead("%s being returned to Slurm, and the job is %s: %s.", r.one("Node "+r.Nodes+" is", "Nodes "+r.Nodes+" are"), becomes(r.Then), t.brief(r.Obstacle))
-	if r.Error != "" {
-		t.detail("Google's last error message: %s.", sentence(r.Error))
+// afterLoss explains how the job leaves its lost machines: through the daemon, which knows after two
+// passes, or through Slurm alone.
+func (e *explainer) afterLoss(r Row) string {
+	const requeues = "Slurm requeues the job, or ends it if it cannot be requeued"
+	if e.Daemon == nil {
+		return "after SlurmdTimeout, " + requeues
 	}
-	if r.Then != string(action.Hold) || len(r.Jobs) == 0 {
-		return
-	}
-	for _, j := range t.Jobs {
-		if j.ID == r.Jobs[0] {
-			t.fact("Once an admin has fixed the cause: `scontrol release %s`.", j.address())
-		}
-	}
+	return "the next pass sets the " + r.one("node", "nodes") + " down (drained: after SlurmdTimeout); " + requeues
 }
 
-func (t *teller) booting(r Row) {
-	next := ""
+func (e *explainer) afterBoot(r Row) string {
+	starts, limit := "", ""
 	if len(r.Jobs) > 0 {
-		next = " The job starts once " + r.one("it has", "all have") + "."
+		starts = "starts once " + r.one("its machine has", "all machines have") + " registered"
 	}
-	t.lead("%s created at %s%s and %s booting; slurmd has not registered with Slurm yet.%s",
-		r.machines("was", "were"), t.on(r.Since), inZone(r.Zone), r.one("is", "are"), next)
 	if !r.GiveUpAt.IsZero() {
-		t.fact("%s not registered by %s %s powered down (boot_timeout).", r.one("If it has", "Those that have"), t.on(r.GiveUpAt), r.one("it is", "are"))
+		limit = "powered down at " + e.at(r.GiveUpAt) + " unless registered by then (boot_timeout)"
 	}
+	return joined(starts, limit)
 }
 
-// machine describes machines that are up.
-func (t *teller) machine(r Row) {
-	state := "Slurm is not using " + r.one("it", "them")
-	switch r.State {
-	case Starting:
-		state = r.one("is", "are") + " up; Slurm has not started the job yet"
-	case Running:
-		state = r.one("is", "are") + " in use"
-	case Idle:
-		state = r.one("is", "are") + " idle"
-	}
-	text := fmt.Sprintf("%s created at %s%s and %s", r.machines("was", "were"), t.on(r.Since), inZone(r.Zone), state)
-	if r.State == Down {
-		text = strings.Replace(text, " and Slurm", ", and Slurm", 1)
-	}
-	t.lead("%s.", text)
-	if r.EndsAt.IsZero() && !t.atOnce(r) {
-		t.fact("Compute does not show yet when the lease ends.")
-		return
-	}
+// untilEnd describes how long machines that are up stay.
+func (e *explainer) untilEnd(r Row) string {
+	end := ""
 	switch {
-	case r.EndsAt.IsZero():
 	case !r.Maintain.IsZero():
-		t.fact("Google maintains the %s from %s on, and then stops the %s, even if jobs are still running. No job is started that would not be done by then.",
-			r.one("host", "hosts"), t.on(r.Maintain), r.one("machine", "machines"))
-	case !r.EndsAt.Equal(t.ends):
-		t.fact("The lease ends at %s. Google then deletes the %s, even if jobs are still running.", t.on(r.EndsAt), r.one("machine", "machines"))
+		end = fmt.Sprintf("Google maintains the %s from %s on, and then stops the %s: no job starts that would not be done by then",
+			r.one("host", "hosts"), e.on(r.Maintain), r.one("machine", "machines"))
+	case !r.EndsAt.IsZero():
+		end = "the lease ends at " + e.on(r.EndsAt)
+	case e.isLease(r):
+		end = "Compute does not show yet when the lease ends"
 	}
 	switch {
 	case r.State == Idle && !r.KeptTo.IsZero():
-		t.fact("%s kept for the next job until %s (keep_idle), then powered down.", r.one("It is", "They are"), t.on(r.KeptTo))
+		return joined("kept for the next job until "+e.on(r.KeptTo)+" (keep_idle)", end)
 	case r.State == Idle && !r.Static:
-		t.fact("Slurm gives %s to the next job, or powers %s down after SuspendTime.", r.one("it", "them"), r.one("it", "them"))
+		return joined("used by the next job, or powered down after SuspendTime", end)
 	}
+	return end
 }
 
-// soFar adds up the machine time and cost of rows. Machines that were created for the story's job
-// count from their creation, other machines from the start of the job, so not while it waits.
-func (t *teller) soFar(rows []Row) {
-	var machineHours, gpuHours, money float64
-	currency, unpriced, shared := "", false, false
-	for _, r := range rows {
-		if r.State != Starting && r.State != Running {
-			continue
-		}
-		hours := float64(r.Count) * max(t.SeenAt.Sub(t.paidSince(r)), 0).Hours()
-		if hours == 0 {
-			continue
-		}
-		machineHours += hours
-		set, _ := t.NodeSet(r.NodeSet)
-		machine, _ := mig.KnownMachine(set.Machine)
-		gpuHours += hours * float64(machine.GPUs)
-		if set.Price == nil {
-			unpriced = true
-		} else {
-			money, currency = money+hours*set.Price.Hour, set.Price.Currency
-		}
-		shared = shared || len(r.Jobs) > 1
-	}
-	if machineHours == 0 {
-		return
-	}
-	text := fmt.Sprintf("%.1f machine hours", machineHours)
-	if gpuHours > 0 {
-		text += fmt.Sprintf(", %.1f GPU hours", gpuHours)
-	}
+// afterOrphan describes what happens to machines without a node: Slurm or the configuration lacks it. They
+// are deleted only if the configuration does, and not while a job runs on them.
+func (e *explainer) afterOrphan(r Row) string {
 	switch {
-	case currency != "" && unpriced:
-		text += fmt.Sprintf(", at least %.2f %s", money, currency)
-	case currency != "":
-		text += fmt.Sprintf(", %.2f %s", money, currency)
-	}
-	if shared && t.id != 0 {
-		text += ", shared with other jobs"
-	}
-	t.fact("So far: %s.", text)
-}
-
-// paidSince returns when a row's machines started to count toward the story's cost.
-func (t *teller) paidSince(r Row) time.Time {
-	for _, j := range t.Jobs {
-		switch {
-		case j.ID != t.id || r.MadeFor == t.id:
-		case slurm.JobState(j.State).Waits():
-			return t.SeenAt
-		case j.StartAt.After(r.Since):
-			return j.StartAt
-		}
-	}
-	return r.Since
-}
-
-func inZone(zone string) string {
-	if zone == "" {
+	case r.NodeSet != "":
+		e.Cause = fmt.Sprintf("Slurm's list of nodes lacks %s of nodeset %s", r.Nodes, r.NodeSet)
+		e.YouCan = "as an admin, add the node to slurm.conf (slurmflex config slurm-conf) or delete the machine: slurmflex deletes neither"
 		return ""
+	case len(r.Jobs) > 0:
+		e.Cause = fmt.Sprintf("job %s uses %s, but the configuration has no such node", r.JobList(), r.Nodes)
+		return "deleted once no job has " + r.one("it", "them")
 	}
-	return " in " + zone
+	e.Cause = r.Nodes + " is no node that slurmflex knows"
+	return "deleted ten minutes after creation"
+}
+
+// one returns the first word for one node, the second for several.
+func (r Row) one(one, several string) string {
+	if r.Count == 1 {
+		return one
+	}
+	return several
 }
 
 // becomes describes what happens to a job when it loses its nodes.
@@ -381,3 +353,6 @@ func becomes(then string) string {
 	}
 	return "requeued"
 }
+
+// isWaiting reports whether the job is in Slurm's queue without nodes.
+func isWaiting(j Job) bool { return slurm.JobState(j.State).Waits() }

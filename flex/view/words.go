@@ -21,10 +21,6 @@ const (
 	idle          = "idle"
 )
 
-// reservedForJobs is the state of free nodes that wait for machines of pending jobs. It is shown only
-// to other jobs.
-const reservedForJobs = "reserved for waiting jobs"
-
 // Word returns the one state of a node that matters most to people, out of everything that Slurm
 // reports. States that slurmflex does not understand are included.
 func Word(s slurm.State) string {

@@ -16,6 +16,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -55,11 +56,14 @@ var noon = scenetest.Noon
 // world is what a pass at noon sees. Initially, every node is powered down.
 type world struct {
 	*scenetest.World
-	did History
+	did   History
+	pends bool // jobs wait PENDING behind doors, not CONFIGURING
+	dead  bool // no daemon runs
 }
 
 func newWorld() *world {
 	s := &world{World: scenetest.New(scenetest.Cluster(partitions, flexSets()...))}
+	s.Snap.BackfillWindow = 8 * 24 * time.Hour
 	for set, machine := range map[string]string{"a3": "a3-highgpu-8g", "g2": "g2-standard-48", "st": "a3-highgpu-8g"} {
 		s.Snap.Templates[s.Config.FlexSetOf("alpha-"+set+"-0").Template] = scenetest.FlexTemplate(machine)
 	}
@@ -91,8 +95,21 @@ func (s *world) job(id uint32, partition, list string, state slurm.JobState) *sl
 
 // waiting adds a job of partition train that waits for its nodes.
 func (s *world) waiting(id uint32, list string) {
+	if s.pends {
+		s.behindDoor(id, list)
+		return
+	}
 	s.job(id, "train", list, slurm.JobConfiguring)
 	s.Nodes(list, rising)
+}
+
+// behindDoor adds a job that waits pending for machines on these nodes.
+func (s *world) behindDoor(id uint32, list string) {
+	j := s.pending(id, "ReqNodeNotAvail, May be reserved for other job")
+	names := scenetest.Names(list)
+	j.NodeCount, j.Priority, j.Reservation = len(names), uint64(1000-id), memo.DoorReservation("alpha", fmt.Sprint(id), noon.Add(-90*time.Minute))
+	s.Snap.Reservations = append(s.Snap.Reservations,
+		slurm.Reservation{Name: j.Reservation, Nodes: names, Users: []string{"ada"}, Start: noon.Add(4 * time.Minute)})
 }
 
 // refusing makes Compute reject the request of job 812. Its ninth attempt is in flight.
@@ -165,6 +182,9 @@ func (s *world) view() View {
 	v := Of(s.Scene(), plan.Compute(s.Scene()))
 	v.Daemon = &Daemon{LastGoodAt: noon, Interval: Seconds(30 * time.Second)}
 	v.Actions = s.did.Last()
+	if s.dead {
+		v.Daemon = nil
+	}
 	return v
 }
 

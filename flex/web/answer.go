@@ -12,10 +12,10 @@ import (
 
 // answerData is the data of an answer to why.
 type answerData struct {
-	Cluster, Query, Error string
-	SeenAt                time.Time
-	Answer                view.Story
-	Story                 *jobStory // nil unless the subject is a job of the last day
+	Cluster, Query, Error, At string
+	SeenAt                    time.Time
+	Answer                    view.Answer
+	Story                     *jobStory // nil unless the subject is a job of the last day
 }
 
 // why answers browsers with a page and other clients with text. verbose=1 adds the details to the
@@ -27,7 +27,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 	}
 	query, now := r.URL.Query().Get("q"), s.now(r)
 	past := s.Board.Story(strings.TrimSpace(query))
-	story, err := v.WhyWith(query, now, past)
+	answer, err := v.Why(query, now, past)
 	status := http.StatusOK
 	switch {
 	case errors.Is(err, view.ErrUnknown) && (query == "" || len(query) > view.MaxQuery):
@@ -36,14 +36,14 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusNotFound
 	}
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		answer := answerData{Cluster: v.Cluster, Query: query, SeenAt: v.SeenAt, Answer: story}
+		data := answerData{Cluster: v.Cluster, Query: query, SeenAt: v.SeenAt, At: at(v.SeenAt, now), Answer: answer}
 		if err != nil {
-			answer.Error = err.Error()
+			data.Error = err.Error()
 		}
-		if story.Past != nil {
-			answer.Story = newStory(past, now)
+		if answer.Past != nil {
+			data.Story = newStory(past, now)
 		}
-		render(w, status, "answer.html", answer)
+		render(w, status, "answer.html", data)
 		return
 	}
 	if err != nil {
@@ -52,10 +52,10 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 	}
 	verbose := r.URL.Query().Get("verbose") == "1"
 	if past != nil && past.EndedAt.IsZero() && !verbose {
-		story.Past = nil
+		answer.Past = nil
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(story.Text(verbose)))
+	_, _ = w.Write([]byte(answer.Text(verbose)))
 }
 
 // story answers with the recorded events of a job, for `slurmflex why`.

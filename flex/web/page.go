@@ -111,10 +111,13 @@ func (s *Server) now(r *http.Request) time.Time {
 	return now
 }
 
+// at formats a time in the reader's zone, and names the zone.
+func at(t, now time.Time) string { return view.Moment(t, now) + now.Format(" MST") }
+
 // newPage returns the page for a reader at that time.
 func newPage(v view.View, day past.Day, z zoom, now time.Time) pageData {
 	p := pageData{
-		Cluster: v.Cluster, SeenAt: v.SeenAt, At: view.Moment(v.SeenAt, now) + now.Format(" MST"),
+		Cluster: v.Cluster, SeenAt: v.SeenAt, At: at(v.SeenAt, now),
 		Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
 		Keys: historyKeys, Since: view.Moment(day.Since, now),
 	}

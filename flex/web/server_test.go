@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"net"
 	"net/http"
@@ -123,7 +124,7 @@ func TestPageLinksTasksAndComponentsBySqueueName(t *testing.T) {
 	page := w.get("/").Body.String()
 	assert.Contains(t, page, `<a href="/why?q=820%2b1">820&#43;1</a>`)
 	assert.Contains(t, page, `<a href="/why?q=900_3">900_3</a>`)
-	assert.Contains(t, w.get("/why?q=820%2b1").Body.String(), "job 820+1, as of")
+	assert.Contains(t, w.get("/why?q=820%2b1").Body.String(), "job 820+1   REQUESTING")
 }
 
 func TestPageShowsWaitsRunsAndActions(t *testing.T) {
@@ -226,9 +227,9 @@ func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
 		code int
 		says string
 	}{
-		"/why?q=812":                            {http.StatusOK, "job 812 (none left), as of 12:00:00 UTC"},
+		"/why?q=812":                            {http.StatusOK, "job 812 (none left)"},
 		"/why?q=alpha-a3-1":                     {http.StatusOK, "node alpha-a3-1 of nodeset a3"},
-		"/why?q=alpha-a3-9":                     {http.StatusNotFound, "no job, node or group named "},
+		"/why?q=alpha-a3-9":                     {http.StatusNotFound, "no job, node, nodeset or group named "},
 		"/why?q=":                               {http.StatusBadRequest, "give the number of a job"},
 		"/why":                                  {http.StatusBadRequest, "give the number of a job"},
 		"/why?q=" + strings.Repeat("x", 257):    {http.StatusBadRequest, "give the number of a job"},
@@ -242,6 +243,15 @@ func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
 		page := w.get(target, asBrowser)
 		assert.Equal(t, want.code, page.Code, target)
 		assert.Contains(t, page.Body.String(), want.says)
+	}
+	v, err := w.Board.View()
+	require.NoError(t, err)
+	answer, err := v.Why("812", noon, nil)
+	require.NoError(t, err)
+	page := w.get("/why?q=812", asBrowser).Body.String()
+	assert.Contains(t, page, template.HTMLEscapeString(answer.State))
+	for _, f := range answer.Fields() {
+		assert.Contains(t, page, template.HTMLEscapeString(f.Text), f.Name)
 	}
 }
 

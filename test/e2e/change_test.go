@@ -98,7 +98,7 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 			return fmt.Sprint(err), err == nil
 		})
 	}
-	awaitWhy(t, l, rows[1].id, "what it requests was changed, and Slurm has not planned it since: its request is kept until |Slurm reason: BadConstraints")
+	awaitWhy(t, l, rows[1].id, `what it requests was changed, and Slurm has not planned it since: its request is kept until |\(BadConstraints\)`)
 	became := func(i int) string {
 		switch now := live(rows[i].id); {
 		case len(now) == 0:

@@ -30,7 +30,7 @@ func TestDiagDescribesARunningCluster(t *testing.T) {
 	assert.Contains(t, read("version.txt"), "slurmflex ")
 	assert.Contains(t, read("status.json"), `"kind": "status"`)
 	assert.NotEmpty(t, read("plan.txt"))
-	assert.Contains(t, read("why-"+id+".txt"), "running")
+	assert.Contains(t, read("why-"+id+".txt"), "job "+id+" (root)   ")
 	assert.Equal(t, "a line\n", read("hooks.log"))
 	assert.Contains(t, read("slurm-version.txt"), "slurm")
 	assert.Contains(t, read("slurm-config.txt"), "SLURM_VERSION")

@@ -116,7 +116,7 @@ func TestKilledAndRepeatedDownLeavesOnlyForeignResources(t *testing.T) {
 	assert.True(t, strings.HasSuffix(said, "\n"+nothingLeft+", 0 reservations\n"), said)
 	for _, id := range []string{running, waiting, booting} {
 		assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
-		awaitTold(t, l, time.Minute, id, "taken down|were returned to Slurm")
+		awaitTold(t, l, time.Minute, id, "taken down|it has no nodes now")
 	}
 	assert.Equal(t, "CANCELLED", jobField(t, l, fixed, "JobState"))
 	requireStrangers(t, l, beta, bare)

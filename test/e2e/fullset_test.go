@@ -42,7 +42,7 @@ func TestArrayBehindAFullNodesetExpectsAnEarlyStart(t *testing.T) {
 	awaitShown(t, time.Minute, "why to name what it waits for", func() (string, bool) {
 		out, _ := l.Flex(context.Background(), "why", array)
 		out = strings.Join(strings.Fields(out), " ")
-		return out, strings.Contains(out, "All 2 nodes of nodeset few are in use") && strings.Contains(out, " at the latest (Slurm reason: ")
+		return out, strings.Contains(out, "cause needs 1 node; 0 of nodeset few are free, 2 taken by job") && strings.Contains(out, "the first of these jobs ends by ")
 	})
 	out, err := l.Flex(context.Background(), "status")
 	require.NoError(t, err)

@@ -137,7 +137,7 @@ func TestRequestedGPUsCannotForgeARow(t *testing.T) {
 
 	awaitShown(t, 2*time.Minute, "the job's row to be read, and its GPUs", func() (string, bool) {
 		why, err := l.Flex(context.Background(), "why", hostile)
-		return why, err == nil && strings.Contains(why, "It asks for 1 of the 8 GPUs of each node")
+		return why, err == nil && strings.Contains(why, "1 of the 8 GPUs of each")
 	})
 	shown, err := l.Flex(context.Background(), "status", "--json")
 	require.NoError(t, err)

@@ -34,8 +34,7 @@ func TestHeterogeneousJobsComponentsShowTheirWait(t *testing.T) {
 	})
 	assert.Regexp(t, `the other components`, jobField(t, l, leader+"+0", "AdminComment"))
 	assert.Regexp(t, `for 2 × g2-standard-48`, jobField(t, l, leader+"+1", "AdminComment"))
-	awaitWhy(t, l, leader+"+1", `job `+leader+`\+1 \(root\), .*2 g2-standard-48 machines.*a component of heterogeneous job `+leader+`, whose components start together; `+
-		leader+`\+0 is CONFIGURING\.`)
+	awaitWhy(t, l, leader+"+1", `job `+leader+`\+1 \(root\) .*request 2 × g2-standard-48 .*the components of a heterogeneous job start together: `+leader+`\+0 is CONFIGURING`)
 	status, err := askAsNobody(t, l, "status")
 	require.NoError(t, err, status)
 	assert.Regexp(t, `a3 `+leader+`\+0 root alpha-a3-0 waiting .*g2 `+leader+`\+1 root alpha-g2-\[0-1\] queued`, status)
@@ -172,33 +171,32 @@ func TestAnyUserCanReadWhyAtEachStageOfAJob(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--hold")
-	awaitWhy(t, l, id, `It is held by its owner; to release it: .scontrol release `+id+`. \(Slurm reason: JobHeldUser\)\. slurmflex has not requested machines yet`)
+	awaitWhy(t, l, id, `HELD by its owner cause its owner holds it \(JobHeldUser\) request 2 nodes, for 15m in partition train you can scontrol release `+id)
 
 	run(t, l, "scontrol", "release", id)
-	awaitWhy(t, l, id, `Queued at Google for .*no capacity in us-central1-a or us-central1-b yet\. Google keeps retrying.*Requested at .*: 2 a3-megagpu-8g machines `+
-		`\(alpha-a3-\[0-1\]\) for 00:15:00, in request alpha-a3-job-`+id+`/a1\. .*It stays pending until all machines of alpha-a3-\[0-1\] have registered, and starts on them then\. .*`+
-		`a shorter --time \(the machines are requested for [0-9:]+\) or fewer nodes \(now 2\)`+
-		`.*Google's last error message: ZONE_RESOURCE_POOL_EXHAUSTED`)
-	awaitWhy(t, l, "alpha-a3-0", `It is reserved for job `+id+` \(root\)\..*Queued at Google for`)
-	awaitWhy(t, l, "alpha-a3-job-"+id, `Queued at Google for .*for job `+id+` \(nodeset a3\)\.`)
+	awaitWhy(t, l, id, `QUEUED at Google for \w+ cause no capacity in us-central1-a or us-central1-b request 2 × a3-megagpu-8g \(alpha-a3-\[0-1\]\) for 15m since [0-9:]+, `+
+		`alpha-a3-job-`+id+`/a1 ahead nobody of this cluster .*next starts once all 2 machines have registered.*`+
+		`you can submit it again with a shorter --time \(its lease: 15m\) or fewer nodes \(now 2\): .*Google's last error message: ZONE_RESOURCE_POOL_EXHAUSTED`)
+	awaitWhy(t, l, "alpha-a3-0", `, reserved for job `+id+` \(root\): QUEUED at Google for`)
+	awaitWhy(t, l, "alpha-a3-job-"+id, ` of job `+id+`, nodeset a3 QUEUED at Google for`)
 	status, err := askAsNobody(t, l, "status")
 	require.NoError(t, err, status)
 	assert.Regexp(t, `a3 `+id+` root alpha-a3-\[0-1\] queued 00:15:00 for `, status)
 
 	require.NoError(t, l.Mute("alpha-a3-.*")) // so that they boot until they register
 	capacity(t, l, "", 8)
-	awaitWhy(t, l, id, `The machines of alpha-a3-\[0-1\] were created at .* and are booting; .*The job starts once all have`)
+	awaitWhy(t, l, id, `BOOTING for \w+ machines 2 × a3-megagpu-8g \(alpha-a3-\[0-1\]\) in us-central1-\w since [0-9:]+ .*starts once all machines have registered`)
 	cancel(t, l, id)
-	awaitWhy(t, l, id, `It ended at .*Recent actions: .*delete group alpha-a3-job-`+id)
-	awaitWhy(t, l, "alpha-a3-0", `It has no machine and none is requested`)
+	awaitWhy(t, l, id, `ENDED at .*Recent actions: .*delete group alpha-a3-job-`+id)
+	awaitWhy(t, l, "alpha-a3-0", `none, and none is requested: no job is using it`)
 
 	require.NoError(t, l.Mute(""))
 	id = submitScript(t, l, "sleep 600", "-p", "train", "-N2", "--time=15")
-	awaitWhy(t, l, id, `It has been running since .*The machines of alpha-a3-\[0-1\] were created at .* and are in use\.`)
-	awaitWhy(t, l, id, `The lease ends at `)
-	awaitWhy(t, l, "alpha-a3-1", `Slurm shows it as in use .*It is allocated to job `+id)
+	awaitWhy(t, l, id, `RUNNING for \w+ machines 2 × a3-megagpu-8g \(alpha-a3-\[0-1\]\) .* since `)
+	awaitWhy(t, l, id, `next its lease ends at `)
+	awaitWhy(t, l, "alpha-a3-1", `IN USE, allocated to job `+id)
 
 	other := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
-	awaitWhy(t, l, other, `It asks for alpha-a3-\[0-1\], which other jobs have or which is out of service\..*\(Slurm reason: (Resources|Priority|ReqNodeNotAvail).*slurmflex requests machines for it as soon as that has changed`)
+	awaitWhy(t, l, other, `WAITS for nodes of a3 cause asks for alpha-a3-\[0-1\], which other jobs have or which is out of service .*Slurm's reason: (Resources|Priority|ReqNodeNotAvail)`)
 	cancelForGood(t, l, id, other)
 }

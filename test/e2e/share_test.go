@@ -73,14 +73,14 @@ func TestSingleJobsShareRequestsIfPlacesAreScarce(t *testing.T) {
 	groups := state(t, l).Groups
 	require.Len(t, groups, 1, "%v", groups)
 	assert.Regexp(t, `^alpha-a3-usr-[0-9a-f]{10}$`, groups[0].Name)
-	awaitWhy(t, l, jobs[1], `all \d machines of the request, which other jobs share, arrive together`)
+	awaitWhy(t, l, jobs[1], `all \d machines of the request, which other jobs share, come together`)
 
 	assert.NotContains(t, jobField(t, l, jobs[8], "Reservation"), ".door-", "there are 8 nodes")
 	run(t, l, "scancel", jobs[1])
 	await(t, time.Minute, "another job to take its machine", func() bool {
 		return strings.Contains(jobField(t, l, jobs[8], "Reservation"), ".door-")
 	})
-	awaitWhy(t, l, jobs[8], `all \d machines of the request, which other jobs share, arrive together`)
+	awaitWhy(t, l, jobs[8], `all \d machines of the request, which other jobs share, come together`)
 	assert.Len(t, state(t, l).Groups[0].Requests, len(groups[0].Requests), "nothing more was requested")
 
 	capacity(t, l, "", 20)
@@ -107,7 +107,7 @@ func TestConfiguringSingleJobsShareRequests(t *testing.T) {
 		require.LessOrEqual(t, len(liveRequests(s)), 2, "max_active_requests")
 		return requestedNodes(s) == 8
 	})
-	awaitWhy(t, l, jobs[1], `all \d machines of the request, which other jobs share, arrive together`)
+	awaitWhy(t, l, jobs[1], `all \d machines of the request, which other jobs share, come together`)
 	node := jobField(t, l, jobs[1], "NodeList")
 	run(t, l, "scancel", jobs[1])
 	capacity(t, l, "", 20)

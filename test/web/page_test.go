@@ -81,7 +81,7 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	assert.Equal(t, page+"icon.svg", b.eval(`document.querySelector("link[rel=icon]").href`))
 	awaitOnPage(t, b, shown("running", first), "job "+first+" to run")
 	awaitOnPage(t, b, shown("queued", second), "job "+second+" to be queued")
-	awaitOnPage(t, b, `document.body.innerText.includes("last attempt: no capacity")`, "the cause of the last error to show")
+	awaitOnPage(t, b, `document.body.innerText.includes("no capacity")`, "the cause of the last error to show")
 	awaitOnPage(t, b, drawn("timeline", "booting")+"&&"+drawn("timeline", "running")+"&&"+drawn("chart:not(.timeline)", "waiting"),
 		"the timeline and the history to be drawn")
 	assert.Equal(t, "1", b.eval(`document.querySelector(".tiles dd").innerText`), "running")
@@ -98,7 +98,7 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	submit(t, l, "-p", "train", "--wrap", "sleep 300")
 	b.screen(390, 1300, "dark")
 	awaitOnPage(t, b, fmt.Sprintf(`document.querySelectorAll("main section:first-of-type tr.queued").length == %d`, waiting), "ten jobs to wait")
-	awaitOnPage(t, b, `document.getElementById("waiting").parentElement.innerText.split("last attempt: no capacity").length == 2`, "an error of all to show once")
+	awaitOnPage(t, b, `document.getElementById("waiting").parentElement.innerText.split("no capacity").length == 2`, "an error of all to show once")
 	accessible(t, b, 390)
 	for name, width := range map[string]int{"a phone": 390, "a desk": 1100} {
 		b.screen(width, 900, "dark")

@@ -3,9 +3,9 @@ package demand
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -25,54 +25,57 @@ func (h *handout) isHeld(j *slurm.Job) bool {
 }
 
 // unasked returns the waits of pending jobs of covered nodesets that lack only nodes, are without a
-// door or a want, and are not held back: Slurm has not planned them. A wait for which enough nodes
-// are free keeps the start that an earlier pass recorded.
+// door or a want, and are not held back: their array's own limit keeps them, or Slurm has not planned
+// them. A wait for which enough nodes are free keeps the start that an earlier pass recorded.
 func unasked(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, h *handout) (all []Wait) {
-	asked := map[string]bool{}
+	asked, tasks := map[string]bool{}, tasksAtWork(s)
 	for _, d := range s.Doors() {
 		asked[slurm.WholeOf(d.Address)] = asked[slurm.WholeOf(d.Address)] || !d.Changed
 	}
 	for _, w := range h.Wants {
 		asked[slurm.WholeOf(w.Address)] = true
+		tasks[w.Job.Array()]++
 	}
+	counts := stocks{scene: s, isFree: func(m *scene.Node) bool { return h.isOpen(s, m) }, of: map[*config.NodeSet]*stock{}}
 	for _, j := range jobs {
 		places, whole := PlacesOf(s, sets, j), slurm.WholeOf(j.Address())
-		if j.IsTasks() {
+		if j.Array() != 0 {
 			whole = fmt.Sprint(j.ArrayID)
 		}
-		if len(places) == 0 || asked[whole] || h.isHeld(j) || !LacksNodes(*j) {
+		has := len(s.DoorsOf(j.ID)) > 0 || h.hasWant(j)
+		if len(places) == 0 || has || asked[whole] && j.Array() == 0 || h.isHeld(j) || !LacksNodes(*j) {
 			continue
 		}
 		wait := Wait{Job: j.ID, NodeSet: places[0].Name, Region: places[0].Region, Stage: Waiting}
-		free, most := places[0], -1
-		for _, set := range places {
-			n := 0
-			for _, m := range s.Nodes() {
-				if m.Set == set && h.isOpen(s, m) {
-					n++
-				}
-			}
-			if n > most {
-				free, most = set, n
-			}
-		}
-		switch {
+		short := counts.shortOf(j, places)
+		switch throttle := s.Throttle(j); {
+		case throttle > 0 && tasks[j.Array()] >= throttle:
+			wait.Obstacle = ownLimit(throttle)
 		case !slices.ContainsFunc(places, func(set *config.NodeSet) bool { return !isClosed(s, j, set) }):
 			wait.Obstacle = closedPartition
 		case needsTaken(s, h, j) != "":
 			wait.Obstacle = needsTaken(s, h, j)
-		case most < j.NodeCount:
-			wait.NodeSet, wait.Region = free.Name, free.Region
-			wait.Obstacle = fmt.Sprintf("it needs %s, and %d of nodeset %s are free", action.Amount(j.NodeCount, "node"), most, free.Name)
+		case short != nil:
+			wait.NodeSet, wait.Region = short.set.Name, short.set.Region
+			wait.Obstacle, wait.Frees = short.text(j), short.frees
 		default:
 			wait.Obstacle = "Slurm has not planned it yet"
 			if wait.Since = s.Seen.Unasked[j.ID]; wait.Since.IsZero() {
 				wait.Since = s.Seen.Now
 			}
+			if asked[whole] {
+				wait.Since = time.Time{} // other tasks of its array come first
+			}
 		}
 		all = append(all, wait)
 	}
 	return all
+}
+
+// ownLimit states that an array already runs as many tasks at once as its owner allows, and Slurm's
+// reason for that, which Slurm shows late.
+func ownLimit(throttle int) string {
+	return fmt.Sprintf("its own limit %%%d (JobArrayTaskLimit)", throttle)
 }
 
 // needsTaken returns which of the nodes that the job asks for by name cannot be had; empty if all can.
@@ -82,5 +85,5 @@ func needsTaken(s *scene.Scene, h *handout, j *slurm.Job) string {
 	if len(taken) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("it asks for %s, which other jobs have or which is out of service", slurm.Fold(taken))
+	return fmt.Sprintf("asks for %s, which other jobs have or which is out of service", slurm.Fold(taken))
 }

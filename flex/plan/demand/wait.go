@@ -29,6 +29,7 @@ type Wait struct {
 	// request.
 	Obstacle string
 	Barred   bool          // the job lacks more than nodes, so slurmflex requests none for it
+	Frees    time.Time     // when the first job that has nodes which this one lacks ends at the latest; zero: unknown
 	Failed   int           // consecutive failed attempts, if they are the obstacle
 	Next     time.Time     // after a failed attempt: when the next one will be made
 	Failing  scene.Failing // if Failed counts calls that every pass repeats

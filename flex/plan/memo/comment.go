@@ -95,8 +95,9 @@ const (
 	Waited  = "; waited "             // after There and End: how long the job waited, and for what
 	// NoEnd replaces End when Google has withdrawn the maintenance of machines without a lease.
 	NoEnd = "no maintenance of its nodes' hosts is announced any longer"
-	// Returned: the job waits without nodes until Slurm may start it.
-	Returned = "its nodes were returned to Slurm; slurmflex requests machines again once Slurm may start the job"
+	// Unplaced: the job waits without nodes. Slurm has taken them back, or slurmflex no longer keeps
+	// them for it, for example because the job was changed.
+	Unplaced = "it has no nodes now; slurmflex requests machines once Slurm may start the job"
 	// TakenDown begins the text for a job that waits for nodes that slurmflex down removes.
 	TakenDown = "its nodes are taken down"
 )
@@ -168,5 +169,5 @@ func ExplainsHold(comment string) bool {
 func IsOfNodes(comment string) bool {
 	text, ours := strings.CutPrefix(comment, OwnComment)
 	_, done := DoneOf(comment)
-	return ours && !done && text != Returned && !strings.HasPrefix(text, TakenDown)
+	return ours && !done && text != Unplaced && !strings.HasPrefix(text, TakenDown)
 }

@@ -107,7 +107,7 @@ func TestOnlySlurmflexsOwnHoldIsExplained(t *testing.T) {
 		"403 forbidden: no right":                                      true, // v0.1.0
 		Done{Deed: Requeued, At: noon, Reason: "no capacity"}.String(): false,
 		Done{Deed: Loss, Reason: "the machine is gone"}.String():       false,
-		Returned:                         false,
+		Unplaced:                         false,
 		TakenDown + "; it waits pending": false,
 		Waiting + "since 2026-11-21":     false,
 		There + "2026-11-21T12:00:00Z":   false,

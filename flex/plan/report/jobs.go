@@ -249,7 +249,7 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 				texts[j.ID] = memo.OwnComment + LossComment(w, j.ID, lost)
 			}
 		case j.State.Waits() && len(w.Scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Scene.Seen.Told[j.ID]):
-			texts[j.ID] = memo.OwnComment + memo.Returned
+			texts[j.ID] = memo.OwnComment + memo.Unplaced
 		}
 	}
 	return texts

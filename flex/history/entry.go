@@ -4,7 +4,6 @@
 package history
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -49,7 +48,9 @@ func At(t time.Time) Time {
 func (t Time) Time() time.Time { return time.Unix(int64(t), 0).UTC() }
 
 // MarshalJSON writes RFC 3339.
-func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(t.Time().Format(time.RFC3339)) }
+func (t Time) MarshalJSON() ([]byte, error) {
+	return t.Time().AppendFormat(nil, `"`+time.RFC3339+`"`), nil
+}
 
 // UnmarshalJSON parses RFC 3339.
 func (t *Time) UnmarshalJSON(data []byte) error {

@@ -54,12 +54,10 @@ func (m *memory) leases(l *look) (ended []Entry) {
 		o := m.openLeases[key]
 		if o == nil {
 			o = l.open(in)
-			m.openLeases[key], m.changed = o, true
+			m.openLeases[key] = o
 		}
 		o.shown = m.looks
-		if o.follow(l, in) {
-			m.changed = true
-		}
+		o.follow(l, in)
 		if len(o.Uses) >= maxUses || o.size() >= maxSize {
 			ended = append(ended, o.cut(l.now))
 		}
@@ -73,14 +71,13 @@ func (m *memory) leases(l *look) (ended []Entry) {
 		case o.shown == m.looks || l.isBlind(o.Region, o.Gone) || l.isUnread(o):
 			continue
 		case o.Gone == 0:
-			o.Gone, o.Lost, m.changed = l.now, m.looked[o.Region] == 0, true
+			o.Gone, o.Lost = l.now, m.looked[o.Region] == 0
 			o.release(l.now, nil)
 			continue
 		case l.now-o.Gone < goneAfter:
 			continue
 		}
 		delete(m.openLeases, key)
-		m.changed = true
 		if !o.Lost {
 			ended = append(ended, o.until(o.over()))
 		}
@@ -132,24 +129,17 @@ func (l *look) open(in scene.Machine) *openLease {
 	return o
 }
 
-// follow updates the lease, and reports whether anything has changed.
-func (o *openLease) follow(l *look, in scene.Machine) (changed bool) {
-	if o.Gone != 0 {
-		o.Gone, o.Lost, changed = 0, false, true
-	}
-	if stops := At(in.Terminates); stops != o.Stops {
-		o.Stops, changed = stops, true
-	}
+// follow updates the lease.
+func (o *openLease) follow(l *look, in scene.Machine) {
+	o.Gone, o.Lost, o.Stops = 0, false, At(in.Terminates)
 	jobs, coming := l.atWork(o.Node)
 	if o.Presumed != 0 && l.waits(o.Presumed) && !slices.ContainsFunc(jobs, func(j *slurm.Job) bool { return j.ID == o.Presumed }) {
 		o.Uses = slices.DeleteFunc(o.Uses, func(u Use) bool { return u.To == 0 && u.Job == o.Presumed })
-		o.Presumed, changed = 0, true
+		o.Presumed = 0
 	}
-	if o.release(l.now, func(job uint32) bool {
+	o.release(l.now, func(job uint32) bool {
 		return slices.ContainsFunc(jobs, func(j *slurm.Job) bool { return j.ID == job })
-	}) {
-		changed = true
-	}
+	})
 	for _, j := range jobs {
 		since := l.now
 		if start := At(j.Start); start != 0 && j.State.AtWork() {
@@ -169,25 +159,21 @@ func (o *openLease) follow(l *look, in scene.Machine) (changed bool) {
 			}
 			o.Uses[at].From, o.Presumed = since, 0
 		default:
-			changed = o.tell(l, &o.Uses[at]) || changed
-			continue
+			o.tell(l, &o.Uses[at])
 		}
-		changed = true
 	}
 	if o.Up == 0 && (len(o.Uses) > 0 || l.isRegistered(o.Node) && !coming) {
-		o.Up, changed = l.now, true
+		o.Up = l.now
 	}
-	return o.race(l) || changed
+	o.race(l)
 }
 
 // race records whether the job of the machine has started in another nodeset before any job had the
-// machine, and reports whether anything has changed. RaceLost is set when another job gets the
-// machine.
-func (o *openLease) race(l *look) (changed bool) {
+// machine. RaceLost is set when another job gets the machine.
+func (o *openLease) race(l *look) {
 	if o.Job == 0 || len(o.Uses) > 0 && !o.Losing {
-		return false
+		return
 	}
-	was, job := o.Losing, l.scene.Job(o.Job)
 	switch {
 	case o.isAnothers(l):
 		if o.Losing {
@@ -197,10 +183,9 @@ func (o *openLease) race(l *look) (changed bool) {
 	case o.RaceLost > 0:
 	case l.scene.StartsOutside(o.Job, o.NodeSet):
 		o.Losing = true
-	case job != nil:
+	case l.scene.Job(o.Job) != nil:
 		o.Losing = false
 	}
-	return o.Losing != was
 }
 
 // isAnothers reports whether the machine serves, or will serve, a job that it was not created for.
@@ -208,29 +193,26 @@ func (o *openLease) isAnothers(l *look) bool {
 	return slices.ContainsFunc(l.scene.HoldersOf(o.Node), func(j *slurm.Job) bool { return j.ID != o.Job })
 }
 
-// tell records the message to the job's owner, and reports whether it is new. For a job of many
-// nodes, only the lease of its first node has the message.
-func (o *openLease) tell(l *look, u *Use) (changed bool) {
+// tell records the message to the job's owner. For a job of many nodes, only the lease of its first
+// node has the message.
+func (o *openLease) tell(l *look, u *Use) {
 	told := l.told(u.Job)
 	if told == "" || told == u.Told {
-		return false
+		return
 	}
 	nodes := l.scene.Job(u.Job).Nodes
-	if first := slices.IndexFunc(nodes, func(name string) bool { return l.machine(name).Instance != nil }); first < 0 || nodes[first] != o.Node {
-		return false
+	if first := slices.IndexFunc(nodes, func(name string) bool { return l.machine(name).Instance != nil }); first >= 0 && nodes[first] == o.Node {
+		u.Told = told
 	}
-	u.Told = told
-	return true
 }
 
 // release ends the uses of the jobs that have left the machine.
-func (o *openLease) release(now Time, stays func(job uint32) bool) (changed bool) {
+func (o *openLease) release(now Time, stays func(job uint32) bool) {
 	for i := range o.Uses {
 		if u := &o.Uses[i]; u.To == 0 && (stays == nil || !stays(u.Job)) {
-			u.To, changed = now, true
+			u.To = now
 		}
 	}
-	return changed
 }
 
 // term returns the latest end of the lease; 0 if it is unknown.

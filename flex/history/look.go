@@ -95,17 +95,12 @@ func (l *look) who(id uint32, nodes ...string) Who {
 	return w
 }
 
-// fill adds the job's account if it was not known before, and reports whether it did. Slurm may have
-// given the job's number to another user's job meanwhile.
-func (l *look) fill(w *Who) (filled bool) {
-	if w.Account != "" || l.accounts[w.Job] == "" {
-		return false
+// fill adds the job's account if it was not known before. Slurm may have given the job's number to
+// another user's job meanwhile.
+func (l *look) fill(w *Who) {
+	if j := l.scene.Job(w.Job); w.Account == "" && j != nil && j.User == w.User {
+		w.Account = l.accounts[w.Job]
 	}
-	if j := l.scene.Job(w.Job); j == nil || j.User != w.User {
-		return false
-	}
-	w.Account = l.accounts[w.Job]
-	return true
 }
 
 // told returns slurmflex's AdminComment of a job in the queue; empty if the job has none.

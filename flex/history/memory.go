@@ -1,6 +1,8 @@
 package history
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,21 +25,22 @@ type memory struct {
 	openWaits  map[mig.GroupID][]*openWait
 	openLeases map[ledger.Machine]*openLease
 
-	looks   int  // of this process
-	changed bool // since the last save
+	looks int    // of this process
+	saved Time   // when the file was last written; 0: not by this process
+	open  []byte // the waits and leases in the file
 }
 
 // fill adds the accounts that were not known when a job's wait, lease or use started.
 func (m *memory) fill(l *look) {
 	for _, open := range m.openWaits {
 		for _, o := range open {
-			m.changed = l.fill(&o.Who) || m.changed
+			l.fill(&o.Who)
 		}
 	}
 	for _, o := range m.openLeases {
-		m.changed = l.fill(&o.Who) || m.changed
+		l.fill(&o.Who)
 		for i := range o.Uses {
-			m.changed = l.fill(&o.Uses[i].Who) || m.changed
+			l.fill(&o.Uses[i].Who)
 		}
 	}
 }
@@ -52,8 +55,8 @@ func (m *memory) anyOngoing() bool {
 	return len(m.openLeases) > 0
 }
 
-// saved is the memory as stored in the file.
-type saved struct {
+// stored is the memory as stored in the file.
+type stored struct {
 	Version int             `json:"v"`
 	Looked  map[string]Time `json:"looked"`
 	Waits   []*openWait     `json:"waits"`
@@ -74,7 +77,7 @@ func load(dir, cluster string) (*memory, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
-	var s saved
+	var s stored
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
@@ -97,26 +100,43 @@ func load(dir, cluster string) (*memory, error) {
 			m.openLeases[o.machine()] = o
 		}
 	}
-	return m, nil
+	m.open, err = json.Marshal(m.stored())
+	return m, err
 }
 
 // missed forgets the looks from before another host made the passes: that host has the lines of what
 // ended meanwhile. Later looks are of the other host itself, in a folder that both share.
 func (m *memory) missed(since Time) {
 	maps.DeleteFunc(m.looked, func(_ string, last Time) bool { return last <= since })
-	m.changed = true
+	m.open = nil
 }
 
-// save replaces the file atomically.
-func (m *memory) save(dir, cluster string, private bool) error {
-	s := saved{Version: Version, Looked: m.looked, Waits: []*openWait{}, Leases: []*openLease{}}
+// stored returns the open waits and leases in the order of their IDs, so that the same ones have the
+// same text.
+func (m *memory) stored() stored {
+	s := stored{Version: Version, Waits: []*openWait{}, Leases: []*openLease{}}
 	for _, open := range m.openWaits {
 		s.Waits = append(s.Waits, open...)
 	}
 	for _, o := range m.openLeases {
 		s.Leases = append(s.Leases, o)
 	}
-	text, err := json.Marshal(s)
+	slices.SortFunc(s.Waits, func(a, b *openWait) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Leases, func(a, b *openLease) int { return cmp.Compare(a.ID, b.ID) })
+	return s
+}
+
+// save replaces the file atomically, if a wait or lease in it has changed. Otherwise it writes the
+// times of the looks, up to which readers count ongoing entries, once in lookEvery.
+func (m *memory) save(dir, cluster string, private bool, now Time) error {
+	s := m.stored()
+	open, err := json.Marshal(s)
+	if err == nil && bytes.Equal(open, m.open) && (!m.anyOngoing() || now-m.saved < lookEvery) {
+		return nil
+	}
+	s.Looked = m.looked
+	text, failed := json.Marshal(s)
+	err = errors.Join(err, failed)
 	mode := os.FileMode(openMode)
 	if private {
 		mode = privateMode
@@ -127,7 +147,7 @@ func (m *memory) save(dir, cluster string, private bool) error {
 	if err != nil {
 		return fmt.Errorf("write what is open: %w", err)
 	}
-	m.changed = false
+	m.open, m.saved = open, now
 	return nil
 }
 

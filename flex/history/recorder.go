@@ -18,9 +18,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// saveEvery is how often a process saves the open waits and leases. The next look recovers a lost
-// minute.
-const saveEvery = time.Minute
+// lookEvery is how often a process saves the times of its looks, while nothing else changes.
+const lookEvery = Time(time.Minute / time.Second)
 
 // shortAway is a time between two looks that is too short for a takeover and back: while
 // slurmctld is restarted, a waiting backup may look active.
@@ -48,7 +47,6 @@ type Recorder struct {
 	// Only one look is recorded at a time. The fields below belong to it.
 	cfg       *config.Config
 	memory    *memory   // nil before the first look
-	saved     time.Time // when the memory was last saved
 	last      time.Time // of the last look
 	hidden    bool      // the files were hidden from other users, because Slurm hides jobs
 	failing   bool      // the last attempt to write failed
@@ -146,28 +144,25 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 	}
 	r.hide(snap.Private)
 	m := r.memory
-	l := newLook(s, p, r.accountsOf(s))
-	m.fill(l)
+	l := newLook(s, p, r.known)
 	leases := m.leases(l)
+	r.unwritten = slices.Concat(r.unwritten, m.waits(l), leases)
+	for _, region := range s.Regions() {
+		if !s.Unseen(region) {
+			m.looked[region] = l.now
+		}
+	}
+	r.report(r.write(l))
+	if r.ask(l) { // slurmctld may take long to answer
+		m.fill(l)
+		r.report(r.write(l))
+	}
 	for i := range leases {
 		r.leased(&leases[i], true)
 	}
 	for _, o := range m.openLeases {
 		r.leased(&o.Entry, false)
 	}
-	r.unwritten = slices.Concat(r.unwritten, m.waits(l), leases)
-	for _, region := range s.Regions() {
-		if !s.Unseen(region) {
-			m.looked[region] = l.now
-			m.changed = m.changed || m.anyOngoing()
-		}
-	}
-	err := r.write(snap.Private)
-	if err == nil && m.changed && (r.saved.IsZero() || snap.Now.Sub(r.saved) >= saveEvery) {
-		r.saved = snap.Now
-		err = m.save(r.dir, r.cfg.Cluster, snap.Private)
-	}
-	r.report(err)
 }
 
 // hide keeps other users from reading files that were written before Slurm hid jobs.
@@ -181,18 +176,18 @@ func (r *Recorder) hide(private bool) {
 	r.hidden = private
 }
 
-// write appends the lines that are not written yet. If this fails, the next look repeats them, even
-// those that were written: the first line with an ID counts.
-func (r *Recorder) write(private bool) error {
-	if len(r.unwritten) == 0 {
-		return nil
+// write appends the lines that are not written yet, and saves what is open. If this fails, the next
+// look repeats the lines, even those that were written: the first line with an ID counts.
+func (r *Recorder) write(l *look) error {
+	private := l.scene.Seen.Private
+	if len(r.unwritten) > 0 {
+		if err := Append(r.dir, r.cfg.Cluster, private, r.unwritten); err != nil {
+			r.unwritten = r.unwritten[max(0, len(r.unwritten)-maxUnwritten):]
+			return err
+		}
+		r.unwritten = nil
 	}
-	if err := Append(r.dir, r.cfg.Cluster, private, r.unwritten); err != nil {
-		r.unwritten = r.unwritten[max(0, len(r.unwritten)-maxUnwritten):]
-		return err
-	}
-	r.unwritten = nil
-	return nil
+	return r.memory.save(r.dir, r.cfg.Cluster, private, l.now)
 }
 
 // report logs once that the history cannot be kept, and again only after a success.
@@ -204,8 +199,9 @@ func (r *Recorder) report(err error) {
 	r.failing = err != nil
 }
 
-// accountsOf returns the accounts of the jobs in the look.
-func (r *Recorder) accountsOf(s *scene.Scene) map[uint32]string {
+// ask adds to a look the accounts of jobs that were not known, and reports whether it has any.
+func (r *Recorder) ask(l *look) (isNew bool) {
+	s := l.scene
 	waiting := map[uint32]bool{} // jobs that wait PENDING for machines
 	for _, d := range s.Doors() {
 		if d.Job != nil {
@@ -225,17 +221,18 @@ func (r *Recorder) accountsOf(s *scene.Scene) map[uint32]string {
 	}
 	r.known = known
 	if len(unknown) == 0 || r.accounts == nil {
-		return known
+		return false
 	}
 	found, err := r.accounts(unknown)
 	if err != nil {
 		r.log.Debug("accounts of jobs are not known", zap.Error(err))
-		return known
+		return false
 	}
 	for _, job := range unknown {
 		known[job] = found[job]
 	}
-	return known
+	l.accounts = known
+	return true
 }
 
 // hasFlex reports whether the job has a slurmflex node.

@@ -36,20 +36,16 @@ func (m *memory) waits(l *look) (ended []Entry) {
 			o := m.waitOf(id, run)
 			if o == nil {
 				o = l.begin(g, run)
-				m.openWaits[id], m.changed = append(m.openWaits[id], o), true
+				m.openWaits[id] = append(m.openWaits[id], o)
 			}
 			o.shown = m.looks
 			if o.Over {
 				continue
 			}
-			if o.follow(run) {
-				m.changed = true
-			}
-			if told := l.told(o.Job); told != "" && told != o.Told {
-				o.Told, m.changed = told, true
-			}
+			o.follow(run)
+			o.Told = cmp.Or(l.told(o.Job), o.Told)
 			if end, at := l.endOf(o, g, run, m.looked[id.Region] != 0); end != "" {
-				o.Over, m.changed = true, true
+				o.Over = true
 				if at != 0 {
 					ended = append(ended, o.end(end, at, l, run))
 				}
@@ -70,13 +66,12 @@ func (m *memory) goneWaits(l *look) (ended []Entry) {
 			case l.isBlind(id.Region, o.Gone):
 				return false
 			case o.shown == m.looks:
-				m.changed = m.changed || o.Gone != 0
 				o.Gone, o.Lost = 0, false
 				return false
 			case o.Over:
 				return true
 			case o.Gone == 0:
-				o.Gone, o.Lost, m.changed = l.now, m.looked[id.Region] == 0, true
+				o.Gone, o.Lost = l.now, m.looked[id.Region] == 0
 				return false
 			case l.now-o.Gone < goneAfter:
 				return false
@@ -86,7 +81,6 @@ func (m *memory) goneWaits(l *look) (ended []Entry) {
 			}
 			return true
 		})
-		m.changed = m.changed || len(kept) != len(open)
 		if m.openWaits[id] = kept; len(kept) == 0 {
 			delete(m.openWaits, id)
 		}
@@ -119,24 +113,21 @@ func (l *look) begin(g *mig.Group, run []mig.Request) *openWait {
 	return o
 }
 
-// follow updates the wait from its requests, and reports whether anything has changed.
-func (o *openWait) follow(run []mig.Request) (changed bool) {
+// follow updates the wait from its requests.
+func (o *openWait) follow(run []mig.Request) {
 	for _, r := range run {
 		if !slices.Contains(o.Requests, r.Name) {
-			o.Requests, o.Attempts, changed = append(o.Requests, r.Name), o.Attempts+1, true
+			o.Requests, o.Attempts = append(o.Requests, r.Name), o.Attempts+1
 		}
-		if r.Cause != mig.CauseNone && o.Cause != r.Cause.String() {
-			o.Cause, changed = r.Cause.String(), true
+		if r.Cause != mig.CauseNone {
+			o.Cause = r.Cause.String()
 		}
 	}
 	last := run[len(run)-1]
-	if failing := last.State == mig.Failed; failing != o.Failing {
-		o.Failing, changed = failing, true
-	}
+	o.Failing = last.State == mig.Failed
 	each := o.GPUs / o.Count
 	o.Count, o.Seconds = max(last.Size(), 1), int64(last.Duration/time.Second)
 	o.GPUs = each * o.Count
-	return changed
 }
 
 // endOf returns how and when the wait ended; empty if it is ongoing. For a wait that had ended

@@ -130,6 +130,20 @@ func isOnDoors(a action.Action) bool {
 	return false
 }
 
+// K12: while no daemon ran, Slurm deleted the job's door, and the daemon has made another a minute ago.
+// Compute kept the request, and the failed one before it.
+func TestWaitLastsSinceTheRequestAfterAnAbsence(t *testing.T) {
+	w := newWaitingPending()
+	request := func(name string, state mig.RequestState, ago time.Duration) mig.Request {
+		return mig.Request{Name: name, State: state, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: time.Hour, Created: noon.Add(-ago)}
+	}
+	w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, request("a1", mig.Failed, 2*time.Hour), request("a2", mig.Accepted, time.Hour))
+	p := plan.Compute(w.Scene())
+	assert.Equal(t, noon.Add(-2*time.Hour), p.Waits[0].Since)
+	assert.Equal(t, noon.Add(-time.Hour), p.Waits[0].Requested)
+	assert.Contains(t, fmt.Sprint(p.Actions), "waiting since 2026-11-21T10:00:00Z for 2 × a3-highgpu-8g")
+}
+
 func TestJobLeavesItsDoorIfIdleMachinesFit(t *testing.T) {
 	w := newWaitingPending()
 	w.keep()

@@ -212,22 +212,24 @@ func (c *Claim) Why() action.Why {
 func (c *Claim) StartedAfter(t time.Time) bool { return c.Job != nil && c.Job.Start.After(t) }
 
 // WaitsSince returns when the claim's job started to wait for its nodes: when Slurm allocated
-// them, or if that is unknown, when they were first requested. It returns zero if neither is known
-// or no job waits.
+// them, or if that is unknown, when they were first requested. A door is the job's allocation; if it
+// was made again after an absence of the daemon, the job's own request is older and counts.
+// WaitsSince returns zero if neither is known or no job waits.
 func WaitsSince(c *Claim) time.Time {
 	switch {
 	case c.Job == nil:
 		return time.Time{}
-	case !c.Job.Start.IsZero():
+	case c.Live == nil, !c.Job.Start.IsZero() && (c.Door == nil || c.Live.Group.Stamp.Job != c.Job.ID):
 		return c.Job.Start
-	case c.Live == nil:
-		return time.Time{}
 	}
 	first := c.Live.Request.Created
 	requests := c.RequestsOf(c.Live.Group)
 	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == c.Live.Request.Name })
 	for i := at - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		first = requests[i].Created
+	}
+	if start := c.Job.Start; !start.IsZero() && start.Before(first) {
+		return start
 	}
 	return first
 }

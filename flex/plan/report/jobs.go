@@ -30,7 +30,10 @@ func notice(w *demand.Wanted, v rules.Verdict, j *slurm.Job) string {
 	if w.Scene.Seen.Now.Sub(n.Requested) < rules.TellAfter && n.Message == "" {
 		return ""
 	}
-	since := cmp.Or(j.Start, demand.WaitsSince(c), n.Requested) // earlier requests count
+	since := n.Since // earlier requests count
+	if c.Job == nil || c.Job.ID != j.ID {
+		since = cmp.Or(j.Start, since)
+	}
 	wanted := c.Live.Request.Size()
 	if c.Shares() {
 		wanted = len(c.Nodes)

@@ -17,6 +17,7 @@ func Advise(cfg *config.Config) Findings {
 	for _, set := range cfg.FlexSets() {
 		a.flex(set)
 		a.static(set)
+		a.mixed(set)
 	}
 	a.requests()
 	a.resumeTimeouts()
@@ -117,6 +118,25 @@ func (a *adviser) static(set *config.NodeSet) {
 	}
 	if set.Size() == 0 {
 		a.advise(key, "has no nodes; set node_count_dynamic_max")
+	}
+}
+
+// mixed advises on a nodeset in an exclusive partition whose jobs wait CONFIGURING because of another
+// partition.
+func (a *adviser) mixed(set *config.NodeSet) {
+	var exclusive, shared []string
+	for _, p := range a.cfg.Partitions {
+		switch {
+		case !slices.Contains(p.NodeSets, set.Name):
+		case p.Exclusive:
+			exclusive = append(exclusive, p.Name)
+		default:
+			shared = append(shared, p.Name)
+		}
+	}
+	if a.cfg.Options.Waiting == config.Pending && len(exclusive) > 0 && len(shared) > 0 {
+		a.advise("nodeset."+set.Name, "is in partition %s, whose jobs share nodes, so jobs of partition %s wait CONFIGURING and not PENDING; move the shared partition to a nodeset of its own",
+			strings.Join(shared, ", "), strings.Join(exclusive, ", "))
 	}
 }
 

@@ -85,6 +85,8 @@ func TestAdvice(t *testing.T) {
 		"c.yaml:14: nodeset.one.node_count_static: advice: exclusive partition serve powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false")
 	in("nodes no job can use", "[a3]", "[]",
 		"c.yaml:7: nodeset.a3: advice: is in no partition, so no job can use its nodes; add it to a partition_nodeset")
+	in("a nodeset in a shared and in an exclusive partition", "[one, cpu]", "[one, cpu, a3]",
+		"c.yaml:7: nodeset.a3: advice: is in partition serve, whose jobs share nodes, so jobs of partition train wait CONFIGURING and not PENDING; move the shared partition to a nodeset of its own")
 	in("a nodeset without nodes", "node_count_dynamic_max: 8", "node_count_dynamic_max: 0",
 		"c.yaml:7: nodeset.a3: advice: has no nodes; set node_count_dynamic_max")
 	in("more nodes than requests", "max_active_requests: 6", "max_active_requests: 5",

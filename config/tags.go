@@ -170,8 +170,10 @@ func (s *section) formed(form, key, unset string) string {
 		return s.project(key)
 	case "name":
 		return s.ownName(key)
+	case "":
+		return s.text(key, unset)
 	}
-	return s.text(key, unset)
+	panic(fmt.Sprintf("a struct tag of package config: unknown form %q", form))
 }
 
 // Unmet is a key that has no effect because a key that it needs is not set.

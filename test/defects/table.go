@@ -38,7 +38,7 @@ func all() []string {
 //   - E9 is open: docs/dev/testing.md has the figures.
 //   - H1, H2, H4, H7 to H9 and H11 to H14 concern only documents, alerts and the Debian package. The same
 //     holds for J7, of November 28.
-const later = "D1 D3 D4 D5 D6 D8 D9 D10 D11 D12 D13 E1 E2 E3 E4 E10 G1 G2 G3 G4 G5 G6 G7 H5 H6 H10 U1 U2 U3 U4 U5 U6 U7 U8 U9 U10 U13 U14 U15 U16 J1 J2 J3 J4 J5 J6 J8 K1 K2 K3 K8 K10 K11 K12 K14 N4 N6"
+const later = "D1 D3 D4 D5 D6 D8 D9 D10 D11 D12 D13 E1 E2 E3 E4 E10 G1 G2 G3 G4 G5 G6 G7 H5 H6 H10 U1 U2 U3 U4 U5 U6 U7 U8 U9 U10 U13 U14 U15 U16 J1 J2 J3 J4 J5 J6 J8 K1 K2 K3 K8 K10 K11 K12 K14 N4 N6 S4"
 
 // defect is a defect, described by the correct behaviour.
 type defect struct {

@@ -15,22 +15,27 @@ func (w *Wanted) noteComponents() {
 		if c.Job != nil && c.Job.HetID != 0 && !c.IsFirst() && len(w.Scene.WithoutMachine(c.Nodes)) > 0 {
 			w.Incomplete[c.Job.HetID] = true
 		}
-		if c.IsFirst() && c.Door != nil && !areAllPlaced(w.Scene, c.Job.HetID) {
+		if c.IsFirst() && c.Door != nil && lacksDoor(w.Scene, c.Job.HetID, ours(w.Scene)) {
 			w.Incomplete[c.Job.HetID] = true
 		}
 	}
 }
 
-// areAllPlaced reports whether each waiting component of a heterogeneous job in a flex nodeset has a
-// door.
-func areAllPlaced(s *scene.Scene, id uint32) bool {
-	ours := map[*config.NodeSet]bool{}
-	for _, set := range s.Config.FlexSets() {
-		ours[set] = true
-	}
-	return !slices.ContainsFunc(s.Seen.Jobs, func(j slurm.Job) bool {
-		return j.HetID == id && j.State.Waits() && len(s.DoorsOf(j.ID)) == 0 && len(PlacesOf(s, ours, &j)) > 0
+// lacksDoor reports whether a component of a heterogeneous job waits in one of the nodesets without a
+// door. Slurm plans all components at once, and none while one of them uses a door.
+func lacksDoor(s *scene.Scene, hetID uint32, sets map[*config.NodeSet]bool) bool {
+	return slices.ContainsFunc(s.Seen.Jobs, func(j slurm.Job) bool {
+		return j.HetID == hetID && j.State.Waits() && len(s.DoorsOf(j.ID)) == 0 && len(PlacesOf(s, sets, &j)) > 0
 	})
+}
+
+// ours returns the nodesets of slurmflex.
+func ours(s *scene.Scene) map[*config.NodeSet]bool {
+	sets := map[*config.NodeSet]bool{}
+	for _, set := range s.Config.FlexSets() {
+		sets[set] = true
+	}
+	return sets
 }
 
 // IsFirst reports whether the claim belongs to a heterogeneous job's first component.

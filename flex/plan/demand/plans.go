@@ -202,16 +202,13 @@ func (h *handout) take(w Want) {
 // open at once.
 func (h *handout) placeComponents(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, id uint32, has map[string]bool) {
 	var wants []Want
-	ours, configuring := map[*config.NodeSet]bool{}, false
-	for _, set := range s.Config.FlexSets() {
-		ours[set] = true
-	}
+	configuring := false
 	for _, j := range jobs {
 		if j.HetID != id || has[j.Address()] {
 			continue
 		}
 		if len(PlacesOf(s, sets, j)) == 0 {
-			configuring = configuring || len(PlacesOf(s, ours, j)) > 0
+			configuring = configuring || len(PlacesOf(s, ours(s), j)) > 0
 			continue
 		}
 		p, why := h.planOf(s, sets, j)

@@ -58,7 +58,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its job waits for other jobs"
 	case StartsLater(s, d.Job, beginAhead):
 		return DoorEnded, "its job must start later"
-	case d.Job.HetID != 0 && lacksComponent(s, d):
+	case d.Job.HetID != 0 && lacksDoor(s, d.Job.HetID, Covered(s)):
 		return DoorEnded, "another component of its job has lost its nodes"
 	case misfit(d.Job, d.Nodes) != "":
 		return DoorEnded, misfit(d.Job, d.Nodes)
@@ -158,13 +158,4 @@ func areOthersUp(s *scene.Scene, d *scene.Door) bool {
 		}
 	}
 	return true
-}
-
-// lacksComponent reports whether another component of a heterogeneous job waits in covered nodesets
-// without a door. Slurm plans all components at once, and none while one of them uses a door.
-func lacksComponent(s *scene.Scene, d *scene.Door) bool {
-	sets := Covered(s)
-	return slices.ContainsFunc(s.Seen.Jobs, func(j slurm.Job) bool {
-		return j.HetID == d.Job.HetID && j.State.Waits() && len(s.DoorsOf(j.ID)) == 0 && len(PlacesOf(s, sets, &j)) > 0
-	})
 }

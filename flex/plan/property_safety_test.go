@@ -272,8 +272,8 @@ func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 				return left > 0 && left <= within
 			}
 			set, _, known := s.cfg.Find(name)
-			return slices.ContainsFunc(s.instances[name], func(in mig.Instance) bool { return soon(in.Until()) }) ||
-				known && s.snap.Unseen[set.Region] != nil && soon(s.snap.Ends[name])
+			hidden := known && s.snap.Unseen[set.Region] != nil || s.snap.Hidden()[name] != "" // a nodeset may have moved since
+			return slices.ContainsFunc(s.instances[name], func(in mig.Instance) bool { return soon(in.Until()) }) || hidden && soon(s.snap.Ends[name])
 		}) {
 			wrong = append(wrong, fmt.Sprintf("job %d runs on, or not at all: %s, because %s", job, a, a.Because()))
 		}

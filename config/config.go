@@ -53,7 +53,7 @@ type Ignored struct {
 
 // Load reads and checks the file at path. Its errors name the path. Errors in the content are
 // Problems. Load refuses a file that users other than its owner can write. It also refuses a file
-// that names a credentials file that other users can read or write. Anyone who can change these
+// that names a file of credentials or a token that other users can read or write. Anyone who can change these
 // files decides what runs as SlurmUser. Load refuses a file without a newline at its end, because
 // it may be truncated.
 func Load(path string) (*Config, error) {
@@ -70,6 +70,11 @@ func Load(path string) (*Config, error) {
 	}
 	if err := CheckSecret(c.Options.CredentialsFile); err != nil {
 		return nil, fmt.Errorf("%s: credentials file: %w", path, err)
+	}
+	for _, region := range c.Options.Regions {
+		if err := CheckSecret(region.TokenFile); err != nil {
+			return nil, fmt.Errorf("%s: token file of region %s: %w", path, region.Name, err)
+		}
 	}
 	return c, nil
 }
@@ -135,6 +140,11 @@ func (r *reader) config(root *section) *Config {
 		LogFile:         strings.TrimSuffix(c.SlurmLogDir, "/") + "/slurmflex.log",
 		CredentialsFile: root.absolute("google_app_cred_path", ""),
 	})
+	for _, set := range c.FlexSets() {
+		if c.Options.HasEndpoint(set.Region) && strings.Contains(set.Template, "global/") {
+			r.problem(set.Line, "nodeset."+set.Name+".instance_template", "is a global template, which the endpoint of region %s does not have; use projects/PROJECT/regions/%[1]s/instanceTemplates/NAME", set.Region)
+		}
+	}
 	r.ignored = append(r.ignored, root.ignore()...)
 	slices.SortStableFunc(r.ignored, func(a, b Ignored) int { return cmp.Compare(a.Line, b.Line) })
 	c.Ignored = r.ignored
@@ -153,6 +163,7 @@ func places() map[string]string {
 		{"dws_flex of a nodeset", Flex{}, inFlexBlock},
 		{"slurmflex", Options{}, all},
 		{"slurmflex.delegate", Delegate{}, all},
+		{"a region of slurmflex.regions", Region{}, all},
 	} {
 		for _, f := range fieldsOf(reflect.TypeOf(part.of)) {
 			if part.selects(f) {

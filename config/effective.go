@@ -58,6 +58,11 @@ func (w *writer) value(f field, v reflect.Value) *yaml.Node {
 			w.put(named, p.Name, w.mapping(reflect.ValueOf(p), all))
 		}
 		return named
+	case []Region:
+		for _, region := range value {
+			w.put(named, region.Name, w.mapping(reflect.ValueOf(region), all))
+		}
+		return named
 	case []*NodeSet:
 		for _, set := range value {
 			selects := all

@@ -39,13 +39,38 @@ func TestInvalidFiles(t *testing.T) {
 		// The file as a whole.
 		"a misspelt key at the top": {"slurm_bin_dir:", "slurm_bindir:", `3: slurm_bindir: unknown key; did you mean slurm_bin_dir?`},
 		"a key given twice":         {"slurm_bin_dir: /usr/bin", "project: other-project", `3: project: appears twice, first on line 2; keep one`},
-		"a nodeset given twice":     {"  cpu: {nodeset_name: cpu", "  a3: {nodeset_name: a3", `14: nodeset.a3: appears twice, first on line 5; keep one`},
+		"a global template in a region with an endpoint": {
+			"projects/p/regions/us-central1/instanceTemplates/a3\n    subnetwork: projects/p/regions/us-central1/subnetworks/default\n    zone_policy_allow: [us-central1-a]\n    dws_flex:\n      max_run_duration: 604800\n  cpu: {nodeset_name: cpu, node_count_static: 1}\npartitions:\n  train: {partition_name: train, partition_nodeset: [a3]}\nslurmflex:\n",
+			"projects/p/global/instanceTemplates/a3\n    subnetwork: projects/p/regions/us-central1/subnetworks/default\n    zone_policy_allow: [us-central1-a]\n    dws_flex: {}\npartitions: {}\nslurmflex:\n  regions: {us-central1: {endpoint: http://127.0.0.1:8930}}\n",
+			`5: nodeset.a3.instance_template: is a global template, which the endpoint of region us-central1 does not have; use projects/PROJECT/regions/us-central1/instanceTemplates/NAME`,
+		},
+		"a nodeset given twice": {"  cpu: {nodeset_name: cpu", "  a3: {nodeset_name: a3", `14: nodeset.a3: appears twice, first on line 5; keep one`},
 		"a key of a hundred letters": {
 			"  interval:", "  " + strings.Repeat("é", 50) + ":",
 			`18: slurmflex."` + strings.Repeat("é", 40) + `…": unknown key; remove it`,
 		},
 		"a mapping as a key":      {"slurm_bin_dir:", "{a: b}:", `3: a mapping is not a key; write a word`},
 		"a key with a line break": {"  interval:", `  "a\nb":`, `18: slurmflex."a\nb": unknown key; remove it`},
+		"a region without endpoint": {
+			"  interval: 30s", "  regions: {gke-us-central1: {token_file: /etc/token}}",
+			`18: slurmflex.regions.gke-us-central1.endpoint: missing; set it to the address of the program that serves this region, such as http://127.0.0.1:8930`,
+		},
+		"a region with a path as its endpoint": {
+			"  interval: 30s", "  regions: {gke-us-central1: {endpoint: http://127.0.0.1:8930/v1}}",
+			`18: slurmflex.regions.gke-us-central1.endpoint: "http://127.0.0.1:8930/v1" is not http://HOST:PORT or https://HOST; use that form, without a path`,
+		},
+		"a region's token in clear": {
+			"  interval: 30s", "  regions: {gke-us-central1: {endpoint: http://gke.example, token_file: /etc/token}}",
+			`18: slurmflex.regions.gke-us-central1.endpoint: the token in /etc/token would be sent to http://gke.example unencrypted; use https://HOST or an address of this host`,
+		},
+		"an ill-formed region": {
+			"  interval: 30s", "  regions: {GKE: {endpoint: http://127.0.0.1:8930}}",
+			`18: slurmflex.regions.GKE: "GKE" is not the name of a region; must be a letter followed by letters, digits and inner dashes, all lower case`,
+		},
+		"a key that a region does not have": {
+			"  interval: 30s", "  regions: {gke-us-central1: {endpoint: http://127.0.0.1:8930, token: x}}",
+			`18: slurmflex.regions.gke-us-central1.token: unknown key; remove it`,
+		},
 		"no cluster name": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name:",
 			`1: slurm_cluster_name: missing; set it to the first part of the node names`,

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -48,8 +50,10 @@ type Options struct {
 	HTTPAddress string `key:"http_address" form:"address" default:"127.0.0.1:8918" reload:"restart"`
 	// ComputeEndpoint is http(s)://host[:port]; empty means Google's endpoint. Any other endpoint
 	// receives tokens of CredentialsFile only.
-	ComputeEndpoint string   `key:"compute_endpoint" form:"endpoint" reload:"restart"`
-	Delegate        Delegate `key:"delegate"`
+	ComputeEndpoint string `key:"compute_endpoint" form:"endpoint" reload:"restart"`
+	// Regions are the regions that have a Compute API of their own, sorted by name.
+	Regions  []Region `key:"regions" reload:"restart"`
+	Delegate Delegate `key:"delegate"`
 	// RunDir is the folder of the socket and the lock.
 	RunDir string `key:"run_dir" form:"path" default:"/run/slurmflex" reload:"restart"`
 	// StateDir is the folder of the history, which only people read.
@@ -69,6 +73,40 @@ type Options struct {
 type Delegate struct {
 	ResumeProgram  string `key:"resume_program" form:"path"`
 	SuspendProgram string `key:"suspend_program" form:"path"`
+}
+
+// Region is a region that another program than Google's Compute serves, such as a gateway to GKE.
+type Region struct {
+	Name     string `key:"-"`
+	Endpoint string `key:"endpoint" form:"endpoint"`
+	// TokenFile has a line that the endpoint receives as a bearer token; empty means no token.
+	TokenFile string `key:"token_file" form:"path"`
+}
+
+// readRegions reads the regions with a Compute API of their own.
+func readRegions(sections []*section) []Region {
+	var regions []Region
+	for _, s := range sections {
+		region := Region{Name: s.name}
+		s.read(&region, all)
+		switch {
+		case !computeName.MatchString(s.name):
+			s.r.problem(s.line, s.path, "%s is not the name of a region; must be a letter followed by letters, digits and inner dashes, all lower case", quote(s.name))
+		case region.Endpoint == "":
+			s.problem("endpoint", "missing; set it to the address of the program that serves this region, such as http://127.0.0.1:8930")
+		case region.TokenFile != "" && inClear(region.Endpoint):
+			s.problem("endpoint", "the token in %s would be sent to %s unencrypted; use https://HOST or an address of this host", region.TokenFile, region.Endpoint)
+		}
+		s.finish()
+		regions = append(regions, region)
+	}
+	slices.SortFunc(regions, func(a, b Region) int { return cmp.Compare(a.Name, b.Name) })
+	return regions
+}
+
+// HasEndpoint reports whether the region has a Compute API of its own.
+func (o Options) HasEndpoint(region string) bool {
+	return slices.ContainsFunc(o.Regions, func(r Region) bool { return r.Name == region })
 }
 
 // readOptions reads the slurmflex section. unset has the file names to use for missing keys.

@@ -42,7 +42,7 @@ nodeset:
     subnetwork: projects/my-project/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]
     capacity: spot
-slurmflex: {delegate: {}}
+slurmflex: {delegate: {}, regions: {gke-us-central1: {endpoint: "http://127.0.0.1:8930"}}}
 `
 
 // TestConfigurePage compares the page with the code. UPDATE=1 writes the columns values and
@@ -80,7 +80,7 @@ var marked = regexp.MustCompile(`(?m)^<!-- keys (\S+) -->\n((?:.+\n)+)`)
 
 // sections are the tables: one for neededFirst, and one for each mapping that has keys of
 // slurmflex. top is the file itself.
-var sections = []string{"first", "top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate"}
+var sections = []string{"first", "top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate", "slurmflex.regions.gke-us-central1"}
 
 // besides maps a section to others. The section's table lists only the keys that the others lack.
 var besides = map[string][]string{"nodeset.spot": {"nodeset.a3", "nodeset.a3.dws_flex"}}
@@ -105,6 +105,7 @@ var inText = []key{
 	{"nodeset.a3", "spot"},
 	{"nodeset.a3", "zone_target_shape"},
 	{"slurmflex", "delegate"},
+	{"slurmflex", "regions"},
 }
 
 // neededFirst are the keys that every site sets, in the order of their table, which has the mark
@@ -126,7 +127,7 @@ type key struct{ section, name string }
 // tagged maps each section to the structs with its keys as fields.
 var tagged = map[string][]any{
 	"top": {Config{}}, "partitions.train": {Partition{}}, "nodeset.a3": {NodeSet{}}, "nodeset.a3.dws_flex": {Flex{}},
-	"nodeset.spot": {Flex{}}, "slurmflex": {Options{}}, "slurmflex.delegate": {Delegate{}},
+	"nodeset.spot": {Flex{}}, "slurmflex": {Options{}}, "slurmflex.delegate": {Delegate{}}, "slurmflex.regions.gke-us-central1": {Region{}},
 }
 
 // field returns the field of a key; false for a key that is read by hand.
@@ -326,6 +327,10 @@ var examples = map[string]map[string]string{
 		"state_dir":                    `/var/lib/slurmflex-alpha`,
 		"waiting":                      `configuring`,
 		"yield_after":                  `2h`,
+	},
+	"slurmflex.regions.gke-us-central1": {
+		"endpoint":   `https://gateway.example`,
+		"token_file": `/etc/slurmflex/gke.token`,
 	},
 	"slurmflex.delegate": {
 		"resume_program":  `/slurm/scripts/resume_wrapper.sh`,

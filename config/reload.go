@@ -17,7 +17,7 @@ func keep(running, merged reflect.Value, path string) (differ []string) {
 		switch {
 		case now.Kind() == reflect.Struct:
 			differ = append(differ, keep(now, next, path+f.key+".")...)
-		case f.restart && !now.Equal(next):
+		case f.restart && !reflect.DeepEqual(now.Interface(), next.Interface()):
 			next.Set(now)
 			differ = append(differ, path+f.key)
 		}

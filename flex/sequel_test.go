@@ -66,6 +66,7 @@ var rejections = []rejection{
 	{"a policy of the organization forbids it", 0, []string{"CONDITION_NOT_MET"}, "Constraint constraints/compute.requireShieldedVm violated", false, mig.Holds},
 	{"the group would be too large", 0, []string{"LIMIT_EXCEEDED"}, "Exceeded limit 'MAX_INSTANCES_IN_INSTANCE_GROUP' on resource 'm'. Limit: 2000.0", false, mig.Holds},
 	{"the template or the configuration is wrong", 400, []string{"invalid", "anotherReason"}, "Invalid value", false, mig.Holds},
+	{"the endpoint of the region does not have the method", 501, []string{"notImplemented"}, "GKE does not support placement", false, mig.Holds},
 	{"the template or the configuration is wrong", 0, []string{
 		"INVALID_ARGUMENT", "INVALID_MACHINE_TYPE", "INVALID_GPU_TYPE", "INVALID_FIELD_VALUE", "INVALID_USAGE",
 		"UNSUPPORTED_OPERATION", "AGGREGATE_RESERVATION_NOT_EXIST",

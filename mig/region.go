@@ -11,6 +11,12 @@ func RegionOf(zone string) string { return zone[:max(0, strings.LastIndex(zone, 
 // GroupQuotas returns the quota metrics that every regional group counts towards.
 func GroupQuotas() []string { return []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} }
 
+// Methods of Compute that only nodesets with bulk insert, or with placement, need in their region.
+const (
+	BulkInsert   = "instances.bulkInsert"
+	InsertPolicy = "resourcePolicies.insert"
+)
+
 // Quota is a quota of a project in one region.
 type Quota struct {
 	Metric string // the API's name, such as PREEMPTIBLE_NVIDIA_H100_GPUS

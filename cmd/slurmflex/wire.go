@@ -111,11 +111,16 @@ func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*
 			return nil, usage.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)
 		}
 	}
+	var regions []gce.Region
+	for _, r := range cfg.Options.Regions {
+		regions = append(regions, gce.Region(r))
+	}
 	return gce.New(ctx, gce.Options{
 		Project:         cfg.Project,
 		Version:         thisBuild().Version,
 		Endpoint:        cfg.Options.ComputeEndpoint,
 		CredentialsFile: cfg.Options.CredentialsFile,
+		Regions:         regions,
 		Transport:       a.transport,
 		Rate:            float64(cfg.Options.APICalls),
 		Log:             log,

@@ -19,6 +19,7 @@ func Advise(cfg *config.Config) Findings {
 		a.static(set)
 		a.mixed(set)
 	}
+	a.endpoints()
 	a.requests()
 	a.resumeTimeouts()
 	a.others()
@@ -140,6 +141,15 @@ func (a *adviser) mixed(set *config.NodeSet) {
 	}
 }
 
+// endpoints advises on regions with an endpoint and without nodesets.
+func (a *adviser) endpoints() {
+	for _, region := range a.cfg.Options.Regions {
+		if !slices.Contains(a.cfg.FlexRegions(), region.Name) {
+			a.advise("slurmflex.regions."+region.Name, "is the region of no nodeset's subnetwork, so its endpoint is never called; correct the name or remove this")
+		}
+	}
+}
+
 // requests advises on nodes that are requested separately.
 func (a *adviser) requests() {
 	most := a.cfg.Options.MaxActiveRequests
@@ -186,7 +196,8 @@ func (a *adviser) resumeTimeouts() {
 func (a *adviser) others() {
 	var sets []string
 	for _, set := range a.cfg.NodeSets {
-		if set.Flex == nil && set.Size() > 0 {
+		onGKE := a.keys.Has("nodeset." + set.Name + ".gke_nodepool") // the Toolkit's gke-nodeset: pods that start slurmd by themselves
+		if set.Flex == nil && set.Size() > 0 && !onGKE {
 			sets = append(sets, set.Name)
 		}
 	}

@@ -56,6 +56,10 @@ func TestAdvice(t *testing.T) {
 		})
 	}
 	in("no advice if all is well", "project", "project")
+	in("a region with an endpoint and no nodeset", "  delegate:", "  regions: {us-central2: {endpoint: 'http://127.0.0.1:8930'}}\n  delegate:",
+		"c.yaml:23: slurmflex.regions.us-central2: advice: is the region of no nodeset's subnetwork, so its endpoint is never called; correct the name or remove this")
+	in("pods of the Toolkit's gke-nodeset need no delegate", "cpu: {node_count_dynamic_max: 2}\nslurmflex:\n  max_active_requests: 6\n  delegate: {resume_program: /r, suspend_program: /s}",
+		"cpu: {node_count_static: 2, gke_nodepool: l4}\nslurmflex:\n  max_active_requests: 6")
 	in("a lease as long as its job", "margin: 600", "margin: 0",
 		"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)")
 	in("a margin without use_job_duration", "use_job_duration: true, ", "",

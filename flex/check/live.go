@@ -2,6 +2,9 @@ package check
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"slurmflex/config"
@@ -39,6 +42,7 @@ func (j *judge) compute() {
 			j.machines(set)
 		}
 	}
+	j.endpoints()
 	j.quotas()
 	j.clock()
 }
@@ -78,9 +82,38 @@ func (j *judge) credentials() {
 		switch err := j.world.Groups[region]; {
 		case err == nil:
 		case mig.CauseOf(err) == mig.CauseUnavailable:
-			j.unread("project", err, "check that this host can reach Compute")
+			key, what := "project", "Compute"
+			if j.cfg.Options.HasEndpoint(region) {
+				key, what = "slurmflex.regions."+region+".endpoint", "the endpoint, and that it runs"
+			}
+			j.unread(key, err, "check that this host can reach "+what)
+		case j.cfg.Options.HasEndpoint(region):
+			j.unread("slurmflex.regions."+region+".endpoint", err, "check this program's own log, and token_file")
 		default:
 			j.unread("project", err, "check the project id and the credentials, which need the role in scripts/toolkit/slurmflex/slurmflex-role.yaml")
+		}
+	}
+}
+
+// endpoints checks that the endpoint of each region has the methods that the region's nodesets need.
+func (j *judge) endpoints() {
+	for _, region := range slices.Sorted(maps.Keys(j.world.Lacking)) {
+		key, seen := "slurmflex.regions."+region+".endpoint", j.world.Lacking[region]
+		if seen.Err != nil {
+			j.unread(key, seen.Err, "repair the program that serves the region")
+			continue
+		}
+		bulk, placed := false, false
+		for _, set := range j.cfg.FlexSets() {
+			if set.Region == region {
+				bulk, placed = bulk || set.Flex.UseBulkInsert, placed || set.Placement
+			}
+		}
+		lacking := slices.DeleteFunc(slices.Clone(seen.Is), func(method string) bool {
+			return method == mig.BulkInsert && !bulk || method == mig.InsertPolicy && !placed
+		})
+		if len(lacking) > 0 {
+			j.say(Fault, key, "lacks %s, which the nodesets of %s need; use a program with these methods, or change the nodesets", strings.Join(lacking, ", "), region)
 		}
 	}
 }

@@ -13,18 +13,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/config"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 // cloud is a Compute without problems, except for the fields that a test sets.
 type cloud struct {
-	unseen map[string]error
-	quotas []mig.Quota
-	zone   error
-	region error
-	clock  time.Duration // how far Compute's clock is ahead
-	asked  int           // number of calls except Groups
+	unseen  map[string]error
+	quotas  []mig.Quota
+	zone    error
+	region  error
+	lacking []string
+	clock   time.Duration // how far Compute's clock is ahead
+	asked   int           // number of calls except Groups
 }
 
 func (c *cloud) Groups(context.Context, string, []string) ([]mig.Group, map[string]error) {
@@ -56,6 +58,8 @@ func (c *cloud) MachineType(_ context.Context, _, name string) (mig.MachineType,
 func (c *cloud) Clock(context.Context, string) (time.Time, error) {
 	return time.Now().Add(c.clock).Truncate(time.Second), nil
 }
+
+func (c *cloud) Lacking(context.Context, string) ([]string, error) { return c.lacking, nil }
 
 // controller is a Slurm without problems, except for the fields that a test sets.
 type controller struct {
@@ -98,6 +102,22 @@ func compared(t *testing.T, c *cloud, s Scheduler) Findings {
 	t.Helper()
 	cfg := changed(t, "project", "project")
 	return Compare(cfg, observe(t.Context(), cfg, s, c, nil, time.Now))
+}
+
+func TestEndpointsAreCheckedForTheMethodsThatNodesetsNeed(t *testing.T) {
+	const key = "slurmflex.regions.us-central1.endpoint"
+	cfg := changed(t, "project", "project")
+	cfg.Options.Regions = []config.Region{{Name: "us-central1", Endpoint: "http://127.0.0.1:8930"}}
+	c := &cloud{lacking: []string{mig.BulkInsert, mig.InsertPolicy}}
+	assert.NotContains(t, keys(Compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Fault), key)
+	c.lacking = []string{"instances.list", mig.BulkInsert}
+	assert.Equal(t, "lacks instances.list, which the nodesets of us-central1 need; use a program with these methods, or change the nodesets",
+		keys(Compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Fault)[key])
+	cfg.FlexSets()[0].Flex.UseBulkInsert = true
+	assert.Contains(t, keys(Compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Fault)[key], "instances.list, instances.bulkInsert,")
+	c.unseen = map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("no answer")}}
+	assert.Equal(t, "list x: no answer; check that this host can reach the endpoint, and that it runs",
+		keys(Compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Unread)[key])
 }
 
 func TestUnreadableRegionIsNotQueriedFurther(t *testing.T) {

@@ -36,6 +36,7 @@ type Cloud interface {
 	Zone(ctx context.Context, name string) (mig.Zone, error)
 	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
 	Clock(ctx context.Context, region string) (time.Time, error)
+	Lacking(ctx context.Context, region string) ([]string, error)
 }
 
 // Seen is an observation, or the error of the attempt.
@@ -60,6 +61,7 @@ type World struct {
 	Client    error            // why Compute cannot be queried at all
 	Groups    map[string]error // by region: why its groups cannot be listed; nil if they can
 	Regions   map[string]Seen[mig.Region]
+	Lacking   map[string]Seen[[]string] // by region with an endpoint of its own: the methods that it lacks
 	Zones     map[string]Seen[mig.Zone]
 	Templates map[string]Seen[mig.Template] // by link
 	Machines  map[Offer]Seen[mig.MachineType]
@@ -112,7 +114,7 @@ func Live(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, noCloud
 // the world. Without a Cloud it reads only Slurm.
 func observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, names Names, now func() time.Time) World {
 	w := World{
-		At: now(), User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{}, Unresolved: map[string]error{},
+		At: now(), User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{}, Unresolved: map[string]error{}, Lacking: map[string]Seen[[]string]{},
 		Regions: map[string]Seen[mig.Region]{}, Zones: map[string]Seen[mig.Zone]{},
 		Templates: map[string]Seen[mig.Template]{}, Machines: map[Offer]Seen[mig.MachineType]{},
 	}
@@ -174,6 +176,15 @@ func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud,
 			w.Regions[region] = Seen[mig.Region]{r, err}
 			return nil
 		})
+		if cfg.Options.HasEndpoint(region) {
+			side.Go(func() error {
+				methods, err := c.Lacking(ctx, region)
+				mu.Lock()
+				defer mu.Unlock()
+				w.Lacking[region] = Seen[[]string]{methods, err}
+				return nil
+			})
+		}
 		if w.Clock.Before.IsZero() {
 			w.Clock.Before = now()
 			w.Clock.There, w.Clock.Err = c.Clock(ctx, region)

@@ -126,6 +126,7 @@ var rules = []rule{
 	{codes: []string{
 		"INVALID_ARGUMENT", "INVALID_MACHINE_TYPE", "INVALID_GPU_TYPE", "UNSUPPORTED_OPERATION",
 		"AGGREGATE_RESERVATION_NOT_EXIST", "INVALID_FIELD_VALUE", "INVALID_USAGE",
+		"notImplemented", // by the endpoint of a region
 	}, cause: mig.CauseConfig},
 
 	{codes: []string{

@@ -46,6 +46,9 @@ type Options struct {
 	// use the Application Default Credentials.
 	CredentialsFile string
 
+	// Regions are the regions that another program serves.
+	Regions []Region
+
 	// Transport sends the calls; nil for a default transport over TCP.
 	Transport http.RoundTripper
 
@@ -102,10 +105,6 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	if base == nil {
 		base = defaultTransport()
 	}
-	next, err := o.authenticated(ctx, base)
-	if err != nil {
-		return nil, fmt.Errorf("compute client: %w", err)
-	}
 	c := &Client{
 		project:  o.Project,
 		endpoint: endpoint,
@@ -113,7 +112,11 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		date:     new(atomic.Int64),
 		log:      o.log(),
 	}
-	c.http = &http.Client{Transport: newWire(o, next, c.date), CheckRedirect: noRedirect}
+	sent, err := o.transport(ctx, base, c.date)
+	if err != nil {
+		return nil, fmt.Errorf("compute client: %w", err)
+	}
+	c.http = &http.Client{Transport: sent, CheckRedirect: noRedirect}
 	if err := c.connect(ctx); err != nil {
 		return nil, fmt.Errorf("compute client: %w", err)
 	}

@@ -184,7 +184,7 @@ func TestRoleHasExactlyTheNeededPermissions(t *testing.T) {
 	client := reflect.TypeFor[*gce.Client]()
 	var offered []string
 	for i := range client.NumMethod() {
-		if name := client.Method(i).Name; name != "Close" && name != "Date" { // methods without calls
+		if name := client.Method(i).Name; !slices.Contains([]string{"Close", "Date", "Lacking"}, name) { // methods without calls of Google
 			offered = append(offered, name)
 		}
 	}

@@ -166,9 +166,13 @@ func connect(ctx context.Context, cfg *config.Config, transport http.RoundTrippe
 			return nil, fmt.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)
 		}
 	}
+	var regions []gce.Region
+	for _, r := range cfg.Options.Regions {
+		regions = append(regions, gce.Region(r))
+	}
 	return gce.New(ctx, gce.Options{
 		Project: cfg.Project, Version: view.Version, Endpoint: cfg.Options.ComputeEndpoint, CredentialsFile: cfg.Options.CredentialsFile,
-		Transport: transport, Rate: float64(cfg.Options.APICalls),
+		Regions: regions, Transport: transport, Rate: float64(cfg.Options.APICalls),
 	})
 }
 

@@ -1,0 +1,93 @@
+package gce
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"slurmflex/config/regular"
+	"slurmflex/mig"
+)
+
+// Region is how to reach a program that serves a region instead of Google's Compute.
+type Region struct {
+	Name      string
+	Endpoint  string // as Options.Endpoint
+	TokenFile string // a file with a bearer token for each call; empty: no token
+}
+
+// transport returns what sends the calls: those about one of o.Regions to the region's endpoint, and
+// all others to o.Endpoint. Each endpoint has its own rate limit and its own token.
+func (o Options) transport(ctx context.Context, base http.RoundTripper, date *atomic.Int64) (http.RoundTripper, error) {
+	next, err := o.authenticated(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	all := byRegion{others: newWire(o, next, date), regions: map[string]http.RoundTripper{}}
+	for _, region := range o.Regions {
+		endpoint, err := baseURL(region.Endpoint)
+		if err != nil {
+			return nil, fmt.Errorf("region %s: %w", region.Name, err)
+		}
+		all.regions[region.Name] = newWire(o, elsewhere{base, endpoint, region.TokenFile}, date)
+	}
+	return all, nil
+}
+
+// byRegion sends each call to the endpoint of its region.
+type byRegion struct {
+	others  http.RoundTripper
+	regions map[string]http.RoundTripper
+}
+
+func (b byRegion) RoundTrip(req *http.Request) (*http.Response, error) {
+	if next, ok := b.regions[regionOf(req.URL.Path)]; ok {
+		return next.RoundTrip(req)
+	}
+	return b.others.RoundTrip(req)
+}
+
+// regionOf returns the region in a call's path, in which projects/P/regions/R or projects/P/zones/Z
+// follows the version; empty if it names none.
+func regionOf(path string) string {
+	_, at, _ := strings.Cut(path, "/projects/")
+	parts := strings.Split(at, "/")
+	switch {
+	case len(parts) < 3:
+		return ""
+	case parts[1] == "regions":
+		return parts[2]
+	case parts[1] == "zones":
+		return mig.RegionOf(parts[2])
+	}
+	return ""
+}
+
+// elsewhere sends calls to an endpoint, with the token in a file. The file is read for each call,
+// so that a new token needs no restart.
+type elsewhere struct {
+	next            http.RoundTripper
+	endpoint, token string
+}
+
+func (e elsewhere) RoundTrip(req *http.Request) (*http.Response, error) {
+	out := req.Clone(req.Context())
+	to, err := url.Parse(e.endpoint)
+	if err == nil && e.token != "" {
+		var token []byte
+		if token, err = regular.Read(e.token, tokenLimit); err == nil {
+			out.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		}
+	}
+	if err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	out.URL.Scheme, out.URL.Host, out.Host = to.Scheme, to.Host, to.Host
+	return e.next.RoundTrip(out)
+}

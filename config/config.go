@@ -28,16 +28,18 @@ const MaxSize = 4 << 20
 // Config is a configuration that has been checked.
 type Config struct {
 	// Cluster is the first part of every node name and group name.
-	Cluster string `key:"slurm_cluster_name" form:"cluster" reload:"restart"`
-	// Project is the project of the nodes.
-	Project string `key:"project" form:"project" reload:"restart"`
-	// SlurmBinDir is the folder of scontrol and squeue; empty means one of the usual folders.
-	SlurmBinDir string `key:"slurm_bin_dir" form:"path" reload:"restart"`
-	SlurmLogDir string `key:"slurm_log_dir" form:"path" default:"/var/log/slurm"`
+	Cluster string `key:"slurm_cluster_name" form:"cluster" reload:"restart" required:"true" doc:"ClusterName of slurm.conf; node and group names start with it. A letter, then lower-case letters, digits, dashes; at most 38 characters."`
+	Project string `key:"project" form:"project" reload:"restart" required:"true" doc:"Project of the machines."`
+	// SlurmBinDir may be empty.
+	SlurmBinDir string   `key:"slurm_bin_dir" form:"path" reload:"restart" doc:"Directory of scontrol and squeue; if not set, /usr/bin, then /usr/local/bin."`
+	SlurmLogDir string   `key:"slurm_log_dir" form:"path" default:"/var/log/slurm" doc:"Log directory, if slurmflex.log_file is not set."`
+	_           struct{} `key:"google_app_cred_path" values:"absolute path" doc:"Of slurm-gcp; used if slurmflex.credentials_file is not set."`
 
-	Partitions []Partition `key:"partitions"` // sorted by name
-	NodeSets   []*NodeSet  `key:"nodeset"`    // all, sorted by name, which is unique
-	Options    Options     `key:"slurmflex"`
+	Partitions []Partition `key:"partitions" doc:"Partitions by their names."` // sorted by name
+	NodeSets   []*NodeSet  `key:"nodeset" doc:"Nodesets by their names."`      // all, sorted by name, which is unique
+	_          struct{}    `key:"nodeset_dyn" values:"mapping" doc:"Of slurm-gcp. slurmflex reads only names and node counts."`
+	_          struct{}    `key:"nodeset_tpu" values:"mapping" doc:"Of slurm-gcp. slurmflex reads only names and node counts."`
+	Options    Options     `key:"slurmflex" doc:"Keys of slurmflex itself."`
 	Ignored    []Ignored   `key:"-"` // unused parts of the file, sorted by line
 
 	file string     // the name of the file

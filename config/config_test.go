@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -47,7 +48,7 @@ func nodeSet(t *testing.T, c *Config, name string) *NodeSet {
 	return nil
 }
 
-// TestConfigurePage covers the defaults of all keys. This test covers defaults that depend on other
+// TestEveryKeyIsExplainedAsItIsRead covers the defaults of all keys. This test covers defaults that depend on other
 // keys.
 func TestDefaultsFollowOtherKeys(t *testing.T) {
 	options := parse(t, minimal).Options
@@ -61,10 +62,18 @@ func TestDefaultsFollowOtherKeys(t *testing.T) {
 }
 
 func TestBoundsInTagsAreTheConstants(t *testing.T) {
-	lease, _ := key{"nodeset.a3.dws_flex", "max_run_duration"}.field()
+	lease, nodes := fieldOf(t, Flex{}, "max_run_duration"), fieldOf(t, NodeSet{}, "node_count_static")
 	assert.Equal(t, []time.Duration{MinRunDuration, MaxRunDuration}, []time.Duration{time.Duration(lease.low), time.Duration(lease.high)})
-	nodes, _ := key{"nodeset.a3", "node_count_static"}.field()
 	assert.EqualValues(t, MaxNodes, nodes.high)
+}
+
+// fieldOf returns the field of a struct with that key.
+func fieldOf(t *testing.T, of any, key string) field {
+	t.Helper()
+	fields := fieldsOf(reflect.TypeOf(of))
+	i := slices.IndexFunc(fields, func(f field) bool { return f.key == key })
+	require.GreaterOrEqual(t, i, 0, key)
+	return fields[i]
 }
 
 func TestNodesetListsItsNodes(t *testing.T) {

@@ -52,59 +52,33 @@ const (
 // block. Some of them may also be set beside capacity. field explains the tags.
 type Flex struct {
 	// Capacity is FlexStart with dws_flex.
-	Capacity Capacity `key:"capacity" words:"on_demand spot reservation" capacity:"only"`
-	// Reservation is the name or link of the reservation that capacity: reservation consumes.
-	Reservation string `key:"reservation_name" capacity:"only"`
-	// MaxRunDuration is the lease, from MinRunDuration to MaxRunDuration. It is 0 with capacity,
-	// because those machines do not have a lease.
-	MaxRunDuration time.Duration `key:"max_run_duration" unit:"s" range:"10m to 168h" default:"168h"`
-	// UseJobDuration makes the lease as long as the job's TimeLimit.
-	UseJobDuration bool `key:"use_job_duration"`
-	// UseBulkInsert uses bulk insert instead of resize requests. It is the legacy path, and the
-	// path for capacity.
-	UseBulkInsert bool         `key:"use_bulk_insert"`
-	Provisioning  Provisioning `key:"provisioning" words:"queued node_by_node"`
-	// JobDurationMargin is added to TimeLimit for the boot and the prolog, which are part of the
-	// lease. The default leaves MinRunDuration of MaxRunDuration.
-	JobDurationMargin time.Duration `key:"job_duration_margin" unit:"s" range:"0s to 168h" default:"10m" needs:"use_job_duration"`
-	// ProvisionTimeout is the longest wait for capacity; 0 means unlimited.
-	ProvisionTimeout   time.Duration `key:"provision_timeout" unit:"s" range:"0s to 8760h" capacity:"too"`
-	OnProvisionTimeout TimeoutAction `key:"on_provision_timeout" words:"requeue hold cancel" needs:"provision_timeout" capacity:"too"`
-	// ShareRequests is the highest number of one-node jobs in one resize request.
-	ShareRequests int `key:"share_requests" unit:"machines" range:"1 to 1000" default:"1"`
-	// AskElsewhereAfter is the time from when nodes were first reserved for a pending job until
-	// machines are also requested in the next partition of its list.
-	AskElsewhereAfter time.Duration `key:"ask_elsewhere_after" was:"fallback_after" unit:"s" range:"0s to 8760h"`
-	// RefreshAfter is the time after which a waiting request is replaced by a new one; 0 means
-	// never.
-	RefreshAfter time.Duration `key:"refresh_after" unit:"s" range:"0s to 8760h"`
-	// MaxAttempts is the number of failed resize requests before a job's wait starts again: a
-	// CONFIGURING job is requeued, a PENDING job gets a new request.
-	MaxAttempts int `key:"max_attempts" unit:"requests" range:"1 to 1000" default:"5"`
-	// GangTimeout is the longest time that some of a job's nodes wait for the rest; 0 means
-	// unlimited.
-	GangTimeout time.Duration `key:"gang_timeout" unit:"s" range:"0s to 168h" default:"10m"`
-	// BootTimeout is the longest time from the creation of an instance to the registration of its
-	// slurmd; 0 means unlimited.
-	BootTimeout time.Duration `key:"boot_timeout" unit:"s" range:"0s to 168h" default:"30m" capacity:"too"`
-	// BootFailures is the number of consecutive failures after which no more machines are
-	// requested; 0 means unlimited.
-	BootFailures int            `key:"boot_failures" unit:"machines" range:"0 to 1000" default:"5"`
-	OnLeaseEnd   LeaseEndAction `key:"on_lease_end" words:"none requeue"`
-	// LeaseEndWarning is the time before the end of the lease at which a running job's script gets
-	// LeaseEndSignal; 0 means no signal.
-	LeaseEndWarning time.Duration `key:"lease_end_warning" unit:"s" range:"0s to 168h"`
-	LeaseEndSignal  string        `key:"lease_end_signal" words:"USR1 USR2 INT TERM HUP" needs:"lease_end_warning"`
-	// KeepIdle is how long a dynamic node's machine stays idle after its job; 0 means that it is
-	// deleted with the job.
-	KeepIdle time.Duration `key:"keep_idle" unit:"s" range:"0s to 168h" capacity:"too"`
-	// Salvage keeps a job's surviving machines after the loss of one, if its jobs wait pending.
-	Salvage bool `key:"salvage"`
-	// SalvageTimeout is the longest time that the surviving machines are kept.
-	SalvageTimeout time.Duration `key:"salvage_timeout" unit:"s" range:"1m to 168h" default:"1h" needs:"salvage"`
-	// RenewBefore is the time before the end of its lease at which an idle static node is renewed;
-	// 0 means at the end.
-	RenewBefore time.Duration `key:"renew_before" unit:"s" range:"0s to 168h"`
+	Capacity    Capacity `key:"capacity" words:"on_demand spot reservation" capacity:"only" doc:"Kind of the machines of a nodeset without dws_flex. Google creates all of a job's machines at once or rejects the request, and they have no lease."`
+	Reservation string   `key:"reservation_name" values:"NAME or projects/PROJECT/reservations/NAME" capacity:"only" doc:"The reservation that capacity: reservation consumes; the link of a shared one. It must not be limited to the provisioning model RESERVATION_BOUND."`
+	_           struct{} `key:"enabled" values:"true or false" doc:"false: as if dws_flex were absent."`
+	// MaxRunDuration is 0 with capacity, because those machines do not have a lease.
+	MaxRunDuration time.Duration `key:"max_run_duration" unit:"s" range:"10m to 168h" default:"168h" doc:"The lease: how long Google lets a machine run. With use_job_duration the longest lease."`
+	UseJobDuration bool          `key:"use_job_duration" doc:"The lease is as long as the job's time limit plus job_duration_margin, at least 600 s and at most max_run_duration. In a shared partition, the longest time limit of the node's jobs counts. Without a time limit, or without a job, the lease is max_run_duration."`
+	// JobDurationMargin leaves MinRunDuration of MaxRunDuration by default.
+	JobDurationMargin time.Duration `key:"job_duration_margin" unit:"s" range:"0s to 168h" default:"10m" needs:"use_job_duration" doc:"Added to the time limit, because boot and prolog are part of the lease. At most max_run_duration - 60; the default is at most max_run_duration - 600."`
+	// UseBulkInsert is also the path for capacity.
+	UseBulkInsert      bool           `key:"use_bulk_insert" doc:"Bulk insert instead of resize requests: no queue, no placement, no limits on requests."`
+	Provisioning       Provisioning   `key:"provisioning" words:"queued node_by_node" doc:"queued: all nodes of a job at once, in one request. node_by_node: each node by itself, for one-node jobs in a shared partition."`
+	ProvisionTimeout   time.Duration  `key:"provision_timeout" unit:"s" range:"0s to 8760h" capacity:"too" doc:"Longest wait for machines; 0: no limit. The clock stops while no request can be made for the job."`
+	OnProvisionTimeout TimeoutAction  `key:"on_provision_timeout" words:"requeue hold cancel" needs:"provision_timeout" capacity:"too" doc:"What happens to a job after provision_timeout."`
+	ShareRequests      int            `key:"share_requests" unit:"machines" range:"1 to 1000" default:"1" doc:"Most machines in one request that one-node jobs share: tasks of an array with equal leases, and, while the region is crowded, other jobs of one user."`
+	AskElsewhereAfter  time.Duration  `key:"ask_elsewhere_after" was:"fallback_after" unit:"s" range:"0s to 8760h" doc:"Time from when nodes were first reserved for a pending job until machines are also requested in the partitions that follow this nodeset's in the job's list."`
+	RefreshAfter       time.Duration  `key:"refresh_after" unit:"s" range:"0s to 8760h" doc:"Replace a request that has waited this long by a new one; at least 3600 and less than provision_timeout; 0: never."`
+	MaxAttempts        int            `key:"max_attempts" unit:"requests" range:"1 to 1000" default:"5" doc:"Failed requests before a job's wait starts again: a CONFIGURING job is requeued, a PENDING job gets a new request."`
+	GangTimeout        time.Duration  `key:"gang_timeout" unit:"s" range:"0s to 168h" default:"10m" doc:"How long a job's first machines wait for the rest; then all are deleted; 0: no limit."`
+	BootTimeout        time.Duration  `key:"boot_timeout" unit:"s" range:"0s to 168h" default:"30m" capacity:"too" doc:"Time from a machine's creation until its slurmd must have registered; 0: no limit."`
+	BootFailures       int            `key:"boot_failures" unit:"machines" range:"0 to 1000" default:"5" doc:"Failed boots in a row before the nodeset is blocked; 0: no limit."`
+	OnLeaseEnd         LeaseEndAction `key:"on_lease_end" words:"none requeue" doc:"requeue: requeue a job that runs past the end of its lease, one interval plus 90 s before Google deletes its machines."`
+	LeaseEndWarning    time.Duration  `key:"lease_end_warning" unit:"s" range:"0s to 168h" doc:"How long before its lease ends a job that runs past that end is warned; less than max_run_duration; 0: never."`
+	LeaseEndSignal     string         `key:"lease_end_signal" words:"USR1 USR2 INT TERM HUP" needs:"lease_end_warning" doc:"Signal of the warning, for batch scripts whose --comment has slurmflex:signal. salloc and srun get a message."`
+	KeepIdle           time.Duration  `key:"keep_idle" unit:"s" range:"0s to 168h" capacity:"too" doc:"How long a dynamic node's machine stays idle after its job, billed, for the next suitable one; less than max_run_duration - 600; 0: it is deleted with its job."`
+	Salvage            bool           `key:"salvage" doc:"A PENDING job of several nodes that loses a machine keeps the others, and waits for a replacement. The survivors are billed meanwhile."`
+	SalvageTimeout     time.Duration  `key:"salvage_timeout" unit:"s" range:"1m to 168h" default:"1h" needs:"salvage" doc:"Time in which the replacements must have booted; then the survivors are deleted. If no nodes are free for replacements, half of this time."`
+	RenewBefore        time.Duration  `key:"renew_before" unit:"s" range:"0s to 168h" doc:"How long before its lease ends an idle static node gets a new machine; less than max_run_duration; 0: at the end."`
 }
 
 // endingTakes is the time that slurmctld needs to end a job that it requeues: KillWait, which is

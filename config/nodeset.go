@@ -13,28 +13,30 @@ const MaxNodes = 100_000
 // NodeSet is a set of nodes with the same properties. For a nodeset that slurmflex does not
 // provision, only Name, Static, DynamicMax and Line are read.
 type NodeSet struct {
-	Name string `key:"nodeset_name" form:"name"`
-	// Static is the number of static nodes, which are always wanted. They have the lowest indexes.
-	Static int `key:"node_count_static" unit:"nodes" range:"0 to 100000"`
-	// DynamicMax is the number of dynamic nodes, which are created when a job needs them.
-	DynamicMax int `key:"node_count_dynamic_max" unit:"nodes" range:"0 to 100000"`
-	Line       int `key:"-"`
+	Name       string `key:"nodeset_name" form:"name" doc:"Must equal the nodeset's key, which has only lower-case letters, digits and inner dashes."`
+	Static     int    `key:"node_count_static" unit:"nodes" range:"0 to 100000" doc:"Nodes that are always up, with the lowest indexes."`
+	DynamicMax int    `key:"node_count_dynamic_max" unit:"nodes" range:"0 to 100000" doc:"Nodes that jobs can have at once, named CLUSTER-NODESET-INDEX. More than the machines that you expect."`
+	Line       int    `key:"-"`
 
-	// Template is the link of the instance template, which is global or in Region.
-	Template   string `key:"instance_template"`
-	Subnetwork string `key:"subnetwork"` // a link
-	Region     string `key:"-"`          // the region of Subnetwork
-	// Zones are the zones in Region that are allowed and not denied, in the order of the file.
-	// There is at least one.
-	Zones []string `key:"zone_policy_allow"`
-	// Placement places the nodes of a claim close together.
-	Placement bool `key:"enable_placement"`
-	// PlacementDistance is the longest distance between the nodes; 0 means unset.
-	PlacementDistance int `key:"placement_max_distance" range:"1 to 3"`
+	// Template is global or in Region.
+	Template   string `key:"instance_template" values:"projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME" required:"true" doc:"Instance template of the machines: global, or in the subnetwork's region."`
+	Subnetwork string `key:"subnetwork" values:"projects/PROJECT/regions/REGION/subnetworks/NAME" required:"true" doc:"Subnetwork of the machines, which determines their region."`
+	Region     string `key:"-"` // the region of Subnetwork
+	// Zones are those that are allowed and not denied, in the order of the file. There is at least one.
+	Zones     []string `key:"zone_policy_allow" values:"list of zones" required:"true" doc:"Zones of the region, at least one; Compute chooses one for each request."`
+	_         struct{} `key:"zone_policy_deny" values:"list of zones" doc:"Zones excluded from zone_policy_allow."`
+	Placement bool     `key:"enable_placement" doc:"Place a job's nodes close together, by a workload policy."`
+	// PlacementDistance is 0 if it is not set.
+	PlacementDistance int `key:"placement_max_distance" range:"1 to 3" doc:"A job's nodes are within one sub-block (1), block (2) or cluster (3). If the machine type does not support the distance, the job is held."`
 	// Flex is nil if slurmflex does not provision the nodeset.
-	Flex *Flex `key:"dws_flex"`
-	// NodeConf has parameters for the node lines in slurm.conf.
-	NodeConf map[string]string `key:"node_conf"`
+	Flex     *Flex             `key:"dws_flex" doc:"Flex-start: even empty, it lets slurmflex provision the nodeset."`
+	NodeConf map[string]string `key:"node_conf" doc:"NodeName parameters for config slurm-conf. Your Gres replaces the one that it writes, such as gpu:h100:8."`
+	_        struct{}          `key:"zone_target_shape" values:"ANY_SINGLE_ZONE" doc:"Of slurm-gcp."`
+	_        struct{}          `key:"spot" values:"true or false" doc:"Of slurm-gcp, like preemptible and enable_spot_vm: true only with capacity: spot."`
+	_        struct{}          `key:"preemptible" values:"true or false" doc:"See spot."`
+	_        struct{}          `key:"enable_spot_vm" values:"true or false" doc:"See spot."`
+	_        struct{}          `key:"accelerator_topology" values:"empty" doc:"Of slurm-gcp, for A4X, which slurmflex does not support."`
+	_        struct{}          `key:"future_reservation" values:"empty" doc:"Of slurm-gcp."`
 }
 
 // Size returns the number of nodes. Their indexes are 0 to Size-1.

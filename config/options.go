@@ -20,67 +20,41 @@ const (
 
 // Options is the slurmflex section, which configures the program itself. field explains the tags.
 type Options struct {
-	// Interval is the time between reconcile passes.
-	Interval time.Duration `key:"interval" unit:"duration" range:"1s to 1h" default:"30s"`
-	// MaxActiveRequests limits the live resize requests per region.
-	MaxActiveRequests int `key:"max_active_requests" unit:"requests" range:"1 to 100000" default:"100"`
-	// MaxActivePerUser limits the live requests for one user's jobs; 0 means no limit.
-	MaxActivePerUser int `key:"max_active_requests_per_user" unit:"requests" range:"0 to 100000"`
-	// YieldAfter is the shortest time that a request keeps its queue position; 0 means unlimited.
-	YieldAfter time.Duration `key:"yield_after" unit:"duration" range:"0s to 8760h" default:"1h"`
-	// Waiting determines how jobs wait for machines.
-	Waiting Waiting `key:"waiting" words:"pending configuring"`
-	// PendingGrace is the time from the daemon's end until Slurm itself allocates powered-down
-	// nodes to jobs, in whole minutes.
-	PendingGrace time.Duration `key:"pending_grace" unit:"duration" range:"2m to 1h" default:"6m"`
-	// MaxPlaces limits the partitions in a pending job's list where machines may be requested at
-	// the same time.
-	MaxPlaces int `key:"max_places" unit:"partitions" range:"1 to 10" default:"3"`
-	// DearerAfter is the time from when nodes were first reserved for a pending job, or from when it
-	// first lacked free nodes, until on_demand machines are also requested for it.
-	DearerAfter time.Duration `key:"dearer_after" unit:"duration" range:"0s to 8760h" default:"30m"`
-	// MaxDeletions limits the instances per pass that slurmflex deletes without a power-down from
-	// Slurm.
-	MaxDeletions int `key:"max_deletions_per_pass" was:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10"`
-	// APICalls limits the calls to Compute per second, after a burst of ten seconds' worth.
-	APICalls int `key:"api_calls_per_second" unit:"calls/s" range:"1 to 1000" default:"20" reload:"restart"`
-	// MetricsByAccount adds Slurm's accounts to the metrics, for anyone who may read them.
-	MetricsByAccount bool `key:"metrics_by_account"`
-	// HTTPAddress is the host:port of metrics, health and status.
-	HTTPAddress string `key:"http_address" form:"address" default:"127.0.0.1:8918" reload:"restart"`
-	// ComputeEndpoint is http(s)://host[:port]; empty means Google's endpoint. Any other endpoint
-	// receives tokens of CredentialsFile only.
-	ComputeEndpoint string `key:"compute_endpoint" form:"endpoint" reload:"restart"`
-	// Regions are the regions that have a Compute API of their own, sorted by name.
-	Regions  []Region `key:"regions" reload:"restart"`
-	Delegate Delegate `key:"delegate"`
-	// RunDir is the folder of the socket and the lock.
-	RunDir string `key:"run_dir" form:"path" default:"/run/slurmflex" reload:"restart"`
-	// StateDir is the folder of the history, which only people read.
-	StateDir string `key:"state_dir" form:"path" default:"/var/lib/slurmflex" reload:"restart"`
-	// LogFile is slurmflex.log in slurm_log_dir by default.
-	LogFile string `key:"log_file" form:"path"`
-	// LogFormat auto means JSON in the file and readable lines on stderr.
-	LogFormat string `key:"log_format" words:"auto json console" reload:"restart"`
-	LogLevel  string `key:"log_level" words:"info debug warn error" reload:"restart"`
-	// CredentialsFile is google_app_cred_path by default; empty means Application Default
-	// Credentials.
-	CredentialsFile string `key:"credentials_file" form:"path" reload:"restart"`
+	Interval          time.Duration `key:"interval" unit:"duration" range:"1s to 1h" default:"30s" doc:"Longest time between passes, while Slurm can be read."`
+	MaxActiveRequests int           `key:"max_active_requests" unit:"requests" range:"1 to 100000" default:"100" doc:"Most live requests in a region."`
+	MaxActivePerUser  int           `key:"max_active_requests_per_user" unit:"requests" range:"0 to 100000" doc:"Most live requests for one user's jobs in a region; 0: no limit."`
+	YieldAfter        time.Duration `key:"yield_after" unit:"duration" range:"0s to 8760h" default:"1h" doc:"When max_active_requests is reached, a request of this age may be cancelled for a job of higher priority; 0: never. Requests beyond a job's first partition always may."`
+	Waiting           Waiting       `key:"waiting" words:"pending configuring" doc:"Whether waiting jobs are PENDING, or CONFIGURING on powered-down nodes."`
+	PendingGrace      time.Duration `key:"pending_grace" unit:"duration" range:"2m to 1h" default:"6m" doc:"Time from a stopped daemon's last pass until Slurm itself allocates powered-down nodes; whole minutes."`
+	MaxPlaces         int           `key:"max_places" unit:"partitions" range:"1 to 10" default:"3" doc:"Most partitions where machines are requested for a pending job at the same time."`
+	DearerAfter       time.Duration `key:"dearer_after" unit:"duration" range:"0s to 8760h" default:"30m" doc:"Time from when nodes were first reserved for a pending job, or from when it first lacked free nodes, until on_demand machines are also requested for it."`
+	MaxDeletions      int           `key:"max_deletions_per_pass" was:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10" doc:"Machines that one pass may delete without a power-down from Slurm."`
+	APICalls          int           `key:"api_calls_per_second" unit:"calls/s" range:"1 to 1000" default:"20" reload:"restart" doc:"Most calls to Compute per second, after a burst of ten seconds' worth."`
+	MetricsByAccount  bool          `key:"metrics_by_account" doc:"Metrics by account, which show the accounts' names to anyone who may read metrics."`
+	HTTPAddress       string        `key:"http_address" form:"address" default:"127.0.0.1:8918" reload:"restart" doc:"Address of page, metrics and health; without a host, all addresses."`
+	ComputeEndpoint   string        `key:"compute_endpoint" form:"endpoint" reload:"restart" doc:"Replaces Google's address, for tests; gets tokens of credentials_file only."`
+	Regions           []Region      `key:"regions" reload:"restart" doc:"Regions by their names that another program than Compute serves, such as gke-us-central1."` // sorted by name
+	Delegate          Delegate      `key:"delegate" doc:"Programs for nodesets without dws_flex and capacity; without a program slurmflex leaves their nodes alone."`
+	RunDir            string        `key:"run_dir" form:"path" default:"/run/slurmflex" reload:"restart" doc:"Directory of socket and lock; SlurmUser's, mode 0700."`
+	StateDir          string        `key:"state_dir" form:"path" default:"/var/lib/slurmflex" reload:"restart" doc:"Directory of the history, which only people read; SlurmUser's."`
+	LogFile           string        `key:"log_file" form:"path" default:"SLURM_LOG_DIR/slurmflex.log" doc:"Log of hooks and their passes."`
+	LogFormat         string        `key:"log_format" words:"auto json console" reload:"restart" doc:"auto: JSON in the file, readable lines on stderr."`
+	LogLevel          string        `key:"log_level" words:"info debug warn error" reload:"restart" doc:"Lowest severity logged."`
+	CredentialsFile   string        `key:"credentials_file" form:"path" reload:"restart" doc:"Key file, instead of Application Default Credentials."`
 }
 
 // Delegate names the programs that handle nodes that slurmflex does not provision. Each is an
 // absolute path; empty means no program.
 type Delegate struct {
-	ResumeProgram  string `key:"resume_program" form:"path"`
-	SuspendProgram string `key:"suspend_program" form:"path"`
+	ResumeProgram  string `key:"resume_program" form:"path" doc:"Called by resume with the nodes' hostlist, slurmctld's environment and SLURMFLEX_DELEGATED=1."`
+	SuspendProgram string `key:"suspend_program" form:"path" doc:"Called by suspend and resume-fail, in the same way."`
 }
 
 // Region is a region that another program than Google's Compute serves, such as a gateway to GKE.
 type Region struct {
-	Name     string `key:"-"`
-	Endpoint string `key:"endpoint" form:"endpoint"`
-	// TokenFile has a line that the endpoint receives as a bearer token; empty means no token.
-	TokenFile string `key:"token_file" form:"path"`
+	Name      string `key:"-"`
+	Endpoint  string `key:"endpoint" form:"endpoint" required:"true" doc:"The program's address."`
+	TokenFile string `key:"token_file" form:"path" doc:"File with a line that the program receives as a bearer token, read for each call; mode 0600."`
 }
 
 // readRegions reads the regions with a Compute API of their own.

@@ -45,184 +45,118 @@ nodeset:
 slurmflex: {delegate: {}, regions: {gke-us-central1: {endpoint: "http://127.0.0.1:8930"}}}
 `
 
-// TestConfigurePage compares the page with the code. UPDATE=1 writes the columns values and
-// default. Meanings are written by hand.
+// sections are the mappings that have keys of slurmflex. top is the file itself.
+var sections = []string{"top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate", "slurmflex.regions.gke-us-central1"}
+
+// structs have keys as fields.
+var structs = []any{Config{}, Partition{}, NodeSet{}, Flex{}, Options{}, Delegate{}, Region{}}
+
+// TestEveryFieldHasAKey checks that every field has a key. Without one it would be missing in
+// config --explain and in config check --effective.
+func TestEveryFieldHasAKey(t *testing.T) {
+	for _, of := range structs {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
+			if f.IsExported() && f.Tag.Get("key") == "" {
+				t.Errorf("%T.%s lacks a key; write tags like those of the fields around it", of, f.Name)
+			}
+		}
+	}
+}
+
+// hasField reports whether a key is a field, and not read by hand.
+func hasField(name string) bool {
+	return slices.ContainsFunc(structs, func(of any) bool {
+		return slices.ContainsFunc(fieldsOf(reflect.TypeOf(of)), func(f field) bool { return f.key == name })
+	})
+}
+
+// explanationOf returns what config --explain says about a key. With capacity, the keys of dws_flex
+// are in the nodeset.
+func explanationOf(section, name string) (Explanation, bool) {
+	at := pathOf(strings.Replace(section, "partitions.train", "partitions.NAME", 1), name)
+	at = strings.NewReplacer("nodeset.a3.", "nodeset.NAME.", "nodeset.spot.", "nodeset.NAME.", "gke-us-central1", "NAME").Replace(at)
+	all, _ := Explain("")
+	for _, path := range []string{at, strings.Replace(at, "NAME.", "NAME.dws_flex.", 1)} {
+		if i := slices.IndexFunc(all, func(e Explanation) bool { return e.Path == path }); i >= 0 {
+			return all[i], true
+		}
+	}
+	return Explanation{}, false
+}
+
+func TestEveryKeyIsExplainedAsItIsRead(t *testing.T) {
+	for _, section := range sections {
+		for _, name := range slices.Sorted(maps.Keys(literals(t))) {
+			if !isKnown(section, name) || name == "capacity" && section != "nodeset.spot" {
+				continue
+			}
+			e, found := explanationOf(section, name)
+			if !assert.True(t, found && e.Doc != "", "%s of %s lacks the tag doc; for a key without a field, add a field _", name, section) {
+				continue
+			}
+			unset := unset(t, section, name)
+			if section != "nodeset.spot" && !slices.Contains([]string{"log_file", "nodeset_name", "partition_name"}, name) { // their defaults follow other keys
+				assert.Equal(t, canonical(unset), canonical(e.Default), "default of %s of %s", name, section)
+			}
+			if limits := limits(section, name); limits != "" {
+				values := e.Values
+				if bounds := numbers.FindStringSubmatch(values); bounds != nil {
+					values = canonical(bounds[1]) + " to " + canonical(bounds[2])
+				}
+				assert.Equal(t, limits, values, "values of %s of %s", name, section)
+			}
+			if bounds := numbers.FindStringSubmatch(e.Values); bounds != nil {
+				checkBounds(t, section, name, bounds[1], bounds[2])
+			}
+			checkExample(t, section, name, unset)
+		}
+	}
+}
+
+// canonical writes a duration in one way.
+func canonical(text string) string {
+	if d, err := time.ParseDuration(text); err == nil && text != "0" {
+		return d.String()
+	}
+	return text
+}
+
+func TestExplainFindsAKeyByThePathInAMessage(t *testing.T) {
+	for name, want := range map[string]int{"keep_idle": 1, "dws_flex.keep_idle": 1, "nodeset.a3.dws_flex.keep_idle": 1, "delegate": 3, "slurmflex.delegate": 3} {
+		found, err := Explain(name)
+		require.NoError(t, err)
+		assert.Len(t, found, want, name)
+	}
+	for name, says := range map[string]string{"keepidle": `unknown key "keepidle"; did you mean keep_idle?`, "p": `unknown key "p"; slurmflex config --explain lists all keys`} {
+		_, err := Explain(name)
+		assert.EqualError(t, err, says)
+	}
+}
+
+// first are the keys that every site sets.
+var first = []string{
+	"slurm_cluster_name", "project", "partitions.NAME.partition_nodeset", "partitions.NAME.enable_job_exclusive",
+	"nodeset.NAME.node_count_dynamic_max", "nodeset.NAME.instance_template", "nodeset.NAME.subnetwork", "nodeset.NAME.zone_policy_allow",
+	"nodeset.NAME.dws_flex.use_job_duration", "nodeset.NAME.dws_flex.job_duration_margin",
+}
+
+// TestConfigurePage compares the page's table of first with the tags; UPDATE=1 writes it.
 func TestConfigurePage(t *testing.T) {
 	old, err := os.ReadFile(configurePage)
 	require.NoError(t, err)
-	text := marked.ReplaceAllStringFunc(string(old), func(part string) string {
-		found := marked.FindStringSubmatch(part)
-		return found[0][:strings.Index(part, "\n")+1] + keyTable(t, found[1], found[2])
-	})
+	rows := "| key | meaning | default |\n|---|---|---|\n"
+	for _, path := range first {
+		found, err := Explain(path)
+		require.NoError(t, err)
+		rows += fmt.Sprintf("| `%s` | %s | %s |\n", path, strings.ReplaceAll(found[0].Doc, " A change needs a restart of the daemon.", ""), found[0].Default)
+	}
+	text := regexp.MustCompile(`(?m)^<!-- keys -->\n((?:.+\n)+)`).ReplaceAllLiteralString(string(old), "<!-- keys -->\n"+rows)
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile(configurePage, []byte(text), 0o644))
 	}
-	for _, section := range sections {
-		assert.Contains(t, text, "<!-- keys "+section+" -->", "the page lacks a table of these keys")
+	if text != string(old) || !strings.Contains(text, rows) {
+		t.Error("UPDATE=1 go test ./config -run TestConfigurePage updates the table below <!-- keys --> from the tags")
 	}
-	for _, k := range inText {
-		assert.Regexp(t, "(?m)(^|[` ])"+k.name+"[`:]", text, "the page does not describe %s of %s", k.name, k.section)
-		checkExample(t, k, examples[k.section][k.name], unset(t, k.section, k.name))
-	}
-	var also []string
-	for _, name := range slices.Sorted(maps.Keys(literals(t))) {
-		if isKnown("nodeset.spot", name) && isKnown("nodeset.a3.dws_flex", name) {
-			also = append(also, "`"+name+"`")
-		}
-	}
-	last := len(also) - 1
-	assert.Contains(t, strings.Join(strings.Fields(text), " "), strings.Join(also[:last], ", ")+" and "+also[last], "the keys that a nodeset with capacity takes")
-	assert.Equal(t, text, string(old), "UPDATE=1 go test ./config -run TestConfigurePage updates the page from the code")
-}
-
-// marked matches a table below its mark, up to an empty line.
-var marked = regexp.MustCompile(`(?m)^<!-- keys (\S+) -->\n((?:.+\n)+)`)
-
-// sections are the tables: one for neededFirst, and one for each mapping that has keys of
-// slurmflex. top is the file itself.
-var sections = []string{"first", "top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate", "slurmflex.regions.gke-us-central1"}
-
-// besides maps a section to others. The section's table lists only the keys that the others lack.
-var besides = map[string][]string{"nodeset.spot": {"nodeset.a3", "nodeset.a3.dws_flex"}}
-
-// inText are keys that no table lists, because the page's text describes them: mappings, and keys
-// that exist for slurm-gcp's files.
-var inText = []key{
-	{"top", "google_app_cred_path"},
-	{"top", "nodeset"},
-	{"top", "nodeset_dyn"},
-	{"top", "nodeset_tpu"},
-	{"top", "partitions"},
-	{"top", "slurmflex"},
-	{"partitions.train", "partition_name"},
-	{"partitions.train", "partition_nodeset_dyn"},
-	{"partitions.train", "partition_nodeset_tpu"},
-	{"nodeset.a3", "accelerator_topology"},
-	{"nodeset.a3", "enable_spot_vm"},
-	{"nodeset.a3", "future_reservation"},
-	{"nodeset.a3", "nodeset_name"},
-	{"nodeset.a3", "preemptible"},
-	{"nodeset.a3", "spot"},
-	{"nodeset.a3", "zone_target_shape"},
-	{"slurmflex", "delegate"},
-	{"slurmflex", "regions"},
-}
-
-// neededFirst are the keys that every site sets, in the order of their table, which has the mark
-// first. The tables of their sections do not repeat them.
-var neededFirst = []key{
-	{"top", "slurm_cluster_name"},
-	{"top", "project"},
-	{"partitions.train", "partition_nodeset"},
-	{"nodeset.a3", "node_count_dynamic_max"},
-	{"nodeset.a3", "instance_template"},
-	{"nodeset.a3", "subnetwork"},
-	{"nodeset.a3", "zone_policy_allow"},
-	{"nodeset.a3", "dws_flex"},
-}
-
-// key is a key of a section.
-type key struct{ section, name string }
-
-// tagged maps each section to the structs with its keys as fields.
-var tagged = map[string][]any{
-	"top": {Config{}}, "partitions.train": {Partition{}}, "nodeset.a3": {NodeSet{}}, "nodeset.a3.dws_flex": {Flex{}},
-	"nodeset.spot": {Flex{}}, "slurmflex": {Options{}}, "slurmflex.delegate": {Delegate{}}, "slurmflex.regions.gke-us-central1": {Region{}},
-}
-
-// field returns the field of a key; false for a key that is read by hand.
-func (k key) field() (field, bool) {
-	for _, of := range tagged[k.section] {
-		for _, f := range fieldsOf(reflect.TypeOf(of)) {
-			if f.key == k.name {
-				return f, true
-			}
-		}
-	}
-	return field{}, false
-}
-
-// TestEveryFieldHasAKey checks that every field has a key. Without one it would be missing on the
-// page and in config check --effective.
-func TestEveryFieldHasAKey(t *testing.T) {
-	for _, structs := range tagged {
-		for _, of := range structs {
-			for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
-				if f.IsExported() && f.Tag.Get("key") == "" {
-					t.Errorf("%T.%s lacks a key; write tags like those of the fields around it", of, f.Name)
-				}
-			}
-		}
-	}
-}
-
-// label returns a key's text in the first column. In the table of all sections, it is the key's
-// path.
-func (k key) label(table string) string {
-	if table != "first" {
-		return k.name
-	}
-	path := pathOf(k.section, k.name)
-	return strings.NewReplacer("partitions.train.", "partitions.NAME.", "nodeset.a3.", "nodeset.NAME.").Replace(path)
-}
-
-// tableKeys returns the keys of a table.
-func tableKeys(t *testing.T, table string) (keys []key) {
-	if table == "first" {
-		return neededFirst
-	}
-	for _, name := range slices.Sorted(maps.Keys(literals(t))) {
-		k := key{table, name}
-		others, apart := besides[table]
-		elsewhere := func(other string) bool { return isKnown(other, name) }
-		switch {
-		case slices.Contains(neededFirst, k), slices.Contains(inText, k):
-		case !isKnown(table, name), name == "capacity" && !apart, name != "capacity" && slices.ContainsFunc(others, elsewhere):
-		default:
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
-
-// keyTable writes a table of keys. Values and default follow the code. old has the columns that were
-// written by hand.
-func keyTable(t *testing.T, table, old string) string {
-	rows := make(map[string][]string)
-	for line := range strings.Lines(old) {
-		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|"), "|")
-		for i, cell := range cells {
-			cells[i] = strings.TrimSpace(cell)
-		}
-		if len(cells) == 4 {
-			rows[strings.Trim(cells[0], "`")] = cells
-		}
-	}
-	var out strings.Builder
-	out.WriteString("| key | meaning | values | default |\n|---|---|---|---|\n")
-	for _, k := range tableKeys(t, table) {
-		row := rows[k.label(table)]
-		if row == nil && os.Getenv("UPDATE") != "" {
-			row = make([]string, 4)
-		}
-		if !assert.Len(t, row, 4, "%s of %s is not in the table; UPDATE=1 adds a row; then write its meaning", k.name, table) {
-			continue
-		}
-		if limits := limits(k.section, k.name); limits != "" {
-			row[2] = limits
-			if f, has := k.field(); has && f.unit != "" && f.unit != "duration" {
-				row[2] += " " + f.unit
-			}
-		}
-		row[3] = unset(t, k.section, k.name)
-		assert.NotEmpty(t, row[1], "%s of %s lacks a meaning; write it", k.name, table)
-		if bounds := numbers.FindStringSubmatch(row[2]); bounds != nil {
-			checkBounds(t, k.section, k.name, bounds[1], bounds[2])
-		}
-		checkExample(t, k, examples[k.section][k.name], row[3])
-		fmt.Fprintf(&out, "| `%s` | %s |\n", k.label(table), strings.TrimSuffix(strings.Join(row[1:], " | "), " "))
-	}
-	return out.String()
 }
 
 // numbers matches a range of numbers or durations.
@@ -340,28 +274,28 @@ var examples = map[string]map[string]string{
 
 // checkExample sets a key to its example. For a key with a field, config check --effective must
 // keep the value.
-func checkExample(t *testing.T, k key, example, unset string) {
+func checkExample(t *testing.T, section, name, unset string) {
 	t.Helper()
-	_, has := k.field()
+	example, has := examples[section][name], hasField(name)
 	if example == "" {
-		assert.False(t, has && strings.HasPrefix(unset, "`"), "%s of %s lacks an example in examples", k.name, k.section)
+		assert.False(t, has && unset != "" && unset != "required" && section != "nodeset.spot", "%s of %s lacks an example in examples", name, section)
 		return
 	}
 	var value any
-	require.NoError(t, yaml.Unmarshal([]byte(example), &value), "example of %s", k.name)
-	c, err := Parse("example", with(k.section, k.name, value))
-	require.NoError(t, err, "the example of %s of %s", k.name, k.section)
-	if !has || k.name == "nodeset_name" || k.name == "partition_name" || unset == "required" || value == nil || example == "{}" {
+	require.NoError(t, yaml.Unmarshal([]byte(example), &value), "example of %s", name)
+	c, err := Parse("example", with(section, name, value))
+	require.NoError(t, err, "the example of %s of %s", name, section)
+	if !has || name == "nodeset_name" || name == "partition_name" || unset == "required" || value == nil || example == "{}" {
 		return
 	}
 	plain, err := Parse("plain", []byte(smallest))
 	require.NoError(t, err)
-	assert.NotEqual(t, without(plain), without(c), "the example of %s of %s is its default; choose a different value", k.name, k.section)
+	assert.NotEqual(t, without(plain), without(c), "the example of %s of %s is its default; choose a different value", name, section)
 	text, err := c.Effective()
 	require.NoError(t, err)
 	again, err := Parse("again", text)
 	require.NoError(t, err)
-	assert.Equal(t, without(c), without(again), "config check --effective loses %s of %s", k.name, k.section)
+	assert.Equal(t, without(c), without(again), "config check --effective loses %s of %s", name, section)
 }
 
 // without returns a configuration without its file and lines.
@@ -433,9 +367,9 @@ func unset(t *testing.T, section, key string) string {
 		if value == "" {
 			return ""
 		}
-		return "`" + value + "`"
+		return value
 	default:
-		return fmt.Sprintf("`%v`", value)
+		return fmt.Sprint(value)
 	}
 }
 
@@ -472,24 +406,6 @@ func problemsOf(err error) Problems {
 	var all Problems
 	errors.As(err, &all)
 	return all
-}
-
-// TestOperatePageNamesTheKeysThatNeedARestart compares docs/operate.md with the tags.
-func TestOperatePageNamesTheKeysThatNeedARestart(t *testing.T) {
-	page, err := os.ReadFile("../docs/operate.md")
-	require.NoError(t, err)
-	_, list, _ := strings.Cut(string(page), "These keys need a restart")
-	list, _, _ = strings.Cut(list, "`log_file` and `delegate` need no reload")
-	var named, want []string
-	for _, found := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(list, -1) {
-		named = append(named, found[1])
-	}
-	for _, f := range slices.Concat(fieldsOf(reflect.TypeFor[Config]()), fieldsOf(reflect.TypeFor[Options]())) {
-		if f.restart {
-			want = append(want, f.key)
-		}
-	}
-	assert.ElementsMatch(t, append(want, "status", "slurmflex"), named)
 }
 
 var keyForm = regexp.MustCompile(`^[a-z][a-z_]+$`)

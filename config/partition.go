@@ -10,10 +10,13 @@ import (
 
 // Partition is a partition of Slurm.
 type Partition struct {
-	Name      string   `key:"partition_name" form:"name"`
-	Exclusive bool     `key:"enable_job_exclusive"` // a job gets whole nodes
-	NodeSets  []string `key:"partition_nodeset"`    // each once, in the order of the file
+	Name      string   `key:"partition_name" form:"name" doc:"Must equal the partition's key."`
+	Exclusive bool     `key:"enable_job_exclusive" doc:"One job per node (OverSubscribe=EXCLUSIVE, from 26.05 Exclusive=NODE), powered down after it."`
+	NodeSets  []string `key:"partition_nodeset" doc:"The partition's nodesets."` // each once, in the order of the file
 	Line      int      `key:"-"`
+	_         struct{} `key:"partition_conf" values:"mapping" doc:"Parameters of PartitionName that config slurm-conf writes, such as {MaxTime: 2-0}."`
+	_         struct{} `key:"partition_nodeset_dyn" values:"list of names" doc:"Of slurm-gcp. slurmflex reads only names."`
+	_         struct{} `key:"partition_nodeset_tpu" values:"list of names" doc:"Of slurm-gcp. slurmflex reads only names."`
 }
 
 // SetsOf returns a partition's nodesets, including those that slurmflex does not provision.

@@ -10,7 +10,8 @@ import (
 )
 
 // field is a field of the configuration, as its struct tags describe it. The tags serve Parse,
-// Effective, Reload, Unmet and the tables of docs/configure.md:
+// Effective, Reload, Unmet and Explain. A field named _ stands for a key that is read without a field,
+// and serves Explain only.
 //
 //	key       the key in the file; "-" for a field that follows from other fields
 //	was       the former name of the key, which is still accepted
@@ -18,7 +19,10 @@ import (
 //	unit      the unit of a number or duration; a duration in "s" is a whole number of seconds
 //	default   the value without the key
 //	words     the permitted values, separated by spaces; the first is the default
-//	form      the form of a text: path, address, endpoint, cluster, project or name
+//	form      the form of a text, a key of forms
+//	values    the permitted values, if no other tag names them
+//	required  "true" if there is no configuration without the key
+//	doc       the meaning
 //	needs     the key without which this key has no effect
 //	capacity  "too" if the key may also be set beside capacity, "only" if it is set only there
 //	reload    "restart" if a running process keeps the value that it started with
@@ -42,7 +46,7 @@ func fieldsOf(t reflect.Type) []field {
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
 		key := tag.Get("key")
-		if key == "" || key == "-" {
+		if key == "" || key == "-" || t.Field(i).Name == "_" {
 			continue
 		}
 		f := field{

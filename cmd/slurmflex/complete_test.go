@@ -37,6 +37,9 @@ func TestShellCompletesTheDaemonsNames(t *testing.T) {
 		"status -o ":          "wide",
 		"plan --log-level ":   "debug info warn error",
 		"sync ":               "",
+
+		"config --explain slurmflex.log": "slurmflex.log_file slurmflex.log_format slurmflex.log_level",
+		"config --explain keep":          "keep_idle",
 	} {
 		got := completed(line)
 		for begun := time.Now(); got != want && time.Since(begun) < slack; got = completed(line) {

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -14,16 +17,48 @@ import (
 )
 
 func newConfig(a *app) *cobra.Command {
+	explain := false
 	cmd := &cobra.Command{
 		Use: "config", Short: "Check the configuration and print matching parts of slurm.conf", GroupID: "ask",
 		Long: `Check the configuration, print the matching part of slurm.conf or Lua that checks
 jobs at submission, or list what to change in a cluster that slurm-gcp's scripts
-run. Changes nothing.`,
-		Example: `  slurmflex config check
+run. With --explain, print the meaning, values and default of a key with all keys below it,
+or of all keys. Changes nothing.`,
+		Example: `  slurmflex config --explain
+  slurmflex config --explain keep_idle
+  slurmflex config check
   slurmflex config slurm-conf`,
-		Args: onlyCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if explain && len(args) < 2 {
+				return nil
+			}
+			return onlyCommands(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !explain {
+				return cmd.Help()
+			}
+			keys, err := config.Explain(strings.Join(args, ""))
+			for _, k := range keys {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", k.Path, view.Wrap(k.Meaning(), "    ", view.Width))
+			}
+			return usage.Wrap(err)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var keys []string
+			if all, err := config.Explain(""); explain && err == nil {
+				for _, k := range all {
+					for _, name := range []string{k.Path, k.Path[strings.LastIndex(k.Path, ".")+1:]} {
+						if strings.HasPrefix(name, prefix) && !slices.Contains(keys, name) {
+							keys = append(keys, name)
+						}
+					}
+				}
+			}
+			return keys, cobra.ShellCompDirectiveNoFileComp
+		},
 	}
+	cmd.Flags().BoolVar(&explain, "explain", false, "print what the key, or each key, means")
 	cmd.AddCommand(newCheck(a), newSlurmConf(a), newLua(a), newFromSlurmGCP(a))
 	return cmd
 }

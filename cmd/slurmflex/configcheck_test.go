@@ -74,6 +74,15 @@ func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 	}
 }
 
+func TestExplainPrintsAKeyWithValuesAndDefault(t *testing.T) {
+	r := prepare(t, nil, os.Args[0], "config", "--explain", "nodeset.a3.dws_flex.boot_failures").exits(t, exitDone)
+	assert.Equal(t, `nodeset.NAME.dws_flex.boot_failures
+    Failed boots in a row before the nodeset is blocked; 0: no limit. Values: 0 to 1000 machines.
+    Default: 5.
+
+`, r.stdout.String())
+}
+
 func TestEffectiveConfigurationIsPrinted(t *testing.T) {
 	w := newWorld(t)
 	r := w.flex(t, "config", "check", "--effective").exits(t, exitDone)

@@ -97,6 +97,13 @@ func pageOf(c *cobra.Command, unset config.Options) string {
 	} else if c.HasAvailableSubCommands() {
 		reference(p, unset)
 	}
+	if c.CommandPath() == "slurmflex config" {
+		p.section("KEYS")
+		keys, _ := config.Explain("")
+		for _, k := range keys {
+			p.item(k.Path, k.Meaning())
+		}
+	}
 	p.section("EXAMPLES")
 	p.text(c.Example)
 	p.section("SEE ALSO")

@@ -16,6 +16,8 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 		"snyc --help":              `slurmflex has no command "snyc"; did you mean sync? See slurmflex --help`, // C17
 		"config chekc --help":      `slurmflex config has no command "chekc"; did you mean check?`,
 		"config chekc":             `slurmflex config has no command "chekc"; did you mean check? See slurmflex config --help`,
+		"config --explain waitng":  `unknown key "waitng"; did you mean waiting?`,
+		"config --explain p q":     `slurmflex config has no command "p"`,
 		"sync --forec":             "unknown flag --forec; see slurmflex sync --help",
 		"--confg x sync":           "unknown flag --confg; see slurmflex sync --help",
 		"gc --dry-run=perhaps":     `invalid argument "perhaps"`,

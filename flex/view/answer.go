@@ -58,7 +58,7 @@ func (a Answer) Text(verbose bool) string {
 	}
 	if verbose {
 		for _, detail := range a.Details {
-			text += wrap(detail, "  ", Width)
+			text += Wrap(detail, "  ", Width)
 		}
 	}
 	if a.Past != nil {
@@ -70,7 +70,7 @@ func (a Answer) Text(verbose bool) string {
 // hang writes a text beside its head. Further lines start below the first one.
 func hang(head, text string) string {
 	indent := min(utf8.RuneCountInString(head), fieldWidth)
-	lines := wrap(text, strings.Repeat(" ", indent), Width-utf8.RuneCountInString(head)+indent)
+	lines := Wrap(text, strings.Repeat(" ", indent), Width-utf8.RuneCountInString(head)+indent)
 	return head + strings.TrimLeft(lines, " ")
 }
 

@@ -153,7 +153,7 @@ func (t *table) row(tone Tone, cells []string, widths []int) {
 
 // detail writes a row's details, on two lines at most.
 func (t *table) detail(text string) {
-	lines := wrap(Printable(text), "    ", t.textWidth())
+	lines := Wrap(Printable(text), "    ", t.textWidth())
 	first, rest, _ := strings.Cut(strings.TrimSuffix(lines, "\n"), "\n")
 	if first != "" {
 		t.line(Plain, "%s", first)

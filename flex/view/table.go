@@ -114,7 +114,7 @@ func (t *table) line(tone Tone, format string, args ...any) {
 
 // paragraph writes a text of any length.
 func (t *table) paragraph(tone Tone, text string) {
-	for line := range strings.Lines(wrap(Printable(text), "", t.textWidth())) {
+	for line := range strings.Lines(Wrap(Printable(text), "", t.textWidth())) {
 		t.line(tone, "%s", strings.TrimSuffix(line, "\n"))
 	}
 }

@@ -99,9 +99,9 @@ func (s Seconds) Limit() string {
 	return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(s)}.String()
 }
 
-// wrap breaks a text into lines of at most width characters. Each line starts with the indent,
+// Wrap breaks a text into lines of at most width characters. Each line starts with the indent,
 // followed by the text's own leading spaces.
-func wrap(text, indent string, width int) string {
+func Wrap(text, indent string, width int) string {
 	indent += text[:len(text)-len(strings.TrimLeft(text, " "))]
 	var lines strings.Builder
 	line := ""

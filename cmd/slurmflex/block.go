@@ -28,7 +28,7 @@ func newBlock(a *app) *cobra.Command {
 wait, and machines that exist stay usable. A second block replaces the first. Run it
 as a user who may change nodes; as SlurmUser, it takes effect at once, otherwise in
 the daemon's next pass.`,
-		Example: `  slurmflex block a3 --why "driver update"
+		Example: `  slurmflex block a3 --why drivers
   slurmflex block a3 --until 2026-12-01T08:00:00 --cancel`,
 		Args: exactly(1, "a3"),
 

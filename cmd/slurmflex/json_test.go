@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,74 +34,13 @@ var documents = []struct {
 	{"version", view.Build{}, []string{"version"}},
 }
 
-// fields returns the names in a JSON object and in the objects in it that were not described before:
-// "rows.zone".
-func fields(of reflect.Type, path string, described map[reflect.Type]bool) []string {
-	described[of] = true
-	var names, inner []string
-	for f := range of.Fields() {
-		if f.Anonymous || !f.IsExported() { // the envelope, and fields that are not in the JSON
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		names = append(names, path+"."+name)
-		if object := objectIn(f.Type); object != nil && !described[object] {
-			inner = append(inner, fields(object, strings.TrimPrefix(path+"."+name, "status."), described)...)
-		}
-	}
-	return append(names, inner...)
-}
-
-// objectIn returns the type of the objects in a field; nil for a field of values.
-func objectIn(of reflect.Type) reflect.Type {
-	switch {
-	case of.Kind() == reflect.Slice, of.Kind() == reflect.Pointer:
-		return objectIn(of.Elem())
-	case of.Kind() == reflect.Struct && of != reflect.TypeFor[time.Time]():
-		return of
-	}
-	return nil
-}
-
-func TestJSONPageDescribesOnlyNamesThatExist(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reference.md")
-	require.NoError(t, err)
-	_, part, _ := strings.Cut(string(page), "\n## The JSON\n")
-	part, _, _ = strings.Cut(part, "\n## ")
-	var documented, kinds []string
-	object := ""
-	for line := range strings.Lines(part) {
-		if heading, ok := strings.CutPrefix(strings.TrimSpace(line), "### "); ok {
-			object = heading
-		}
-		cell := regexp.MustCompile("^\\| (`[\\w`, ]+`) \\|").FindStringSubmatch(line)
-		if cell == nil || object == "" {
-			continue
-		}
-		for _, name := range regexp.MustCompile(`\w+`).FindAllString(cell[1], -1) {
-			if object == "Other commands" {
-				kinds = append(kinds, name)
-			} else {
-				documented = append(documented, object+"."+name)
-			}
-		}
-	}
-	var all []string
-	described := map[reflect.Type]bool{}
-	for _, d := range documents {
-		all = append(all, fields(reflect.TypeOf(d.of), d.kind, described)...)
-		if d.kind != "status" && d.kind != "why" {
-			assert.Contains(t, kinds, d.kind)
-		}
-	}
-	assert.Subset(t, all, documented)
-	assert.Contains(t, string(page), fmt.Sprintf("| `schema_version` | %d; ", view.Schema))
-}
-
 func TestEveryReportingCommandPrintsItsDocument(t *testing.T) {
+	schema, err := os.ReadFile("../../docs/slurmflex.schema.json")
+	require.NoError(t, err)
 	for name, w := range map[string]*world{"with nothing to do": newWorld(t), "with much to do": mixed(t)} {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range documents {
+				assert.Contains(t, string(schema), fmt.Sprintf("\"const\": %q,", d.kind))
 				for _, command := range d.commands {
 					r := w.flex(t, append(strings.Fields(command), "--json")...).exits(t, exitDone)
 					text := r.stdout.String()

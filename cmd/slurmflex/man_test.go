@@ -45,7 +45,7 @@ func reference(p *page, unset config.Options) {
 	p.item(libexec+"/resume, suspend, resume-fail", "What slurm.conf names as ResumeProgram, SuspendProgram and ResumeFailProgram.")
 	p.item(libexec+"/diag", "Writes an archive for a bug report.")
 	p.item("/usr/share/doc/slurmflex", "The documentation and an example configuration.")
-	p.item("/usr/share/slurmflex", "The Cluster Toolkit module with the IAM role, alert rules and the dashboard.")
+	p.item("/usr/share/slurmflex", "The Cluster Toolkit module with the IAM role, alert rules, the dashboard and the JSON schema.")
 	p.section("ENVIRONMENT")
 	p.item("GOOGLE_APPLICATION_CREDENTIALS", "A file of credentials for Compute, if slurmflex.credentials_file names none.")
 	p.item("SLURM_CONF", "Where Slurm's commands find slurm.conf.")

@@ -89,7 +89,7 @@ func addCompletion(root *cobra.Command) {
 
 // jsonFlag adds --json.
 func jsonFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON; /usr/share/doc/slurmflex/docs/reference.md describes it")
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON; /usr/share/slurmflex/slurmflex.schema.json describes it")
 }
 
 // exclude makes two flags of a command mutually exclusive. Cobra's own check is no usage error.

@@ -13,18 +13,18 @@ type Report struct {
 	view.Envelope
 	Cluster  string       `json:"cluster"`
 	By       By           `json:"by"`
-	From     history.Time `json:"from,omitzero"` // absent: from the first lease
-	To       history.Time `json:"to,omitzero"`   // absent: to the last look
-	Currency string       `json:"currency,omitempty"`
-	Priced   string       `json:"prices_of,omitempty"`
+	From     history.Time `json:"from,omitzero"`       // absent: from the first lease
+	To       history.Time `json:"to,omitzero"`         // absent: to the last look
+	Currency string       `json:"currency,omitempty"`  // of the price file
+	Priced   string       `json:"prices_of,omitempty"` // date of the price file
 	Rows     []Line       `json:"rows"`
-	Total    Line         `json:"total"`
-	RaceLost int64        `json:"race_lost_machine_seconds"` // for jobs that started in another nodeset
-	AsSpot   string       `json:"total_at_spot_prices,omitempty"`
-	AsDemand string       `json:"total_at_on_demand_prices,omitempty"`
-	Unpriced []string     `json:"machine_types_without_price"`
-	Ongoing  int          `json:"ongoing_leases"` // counted up to the last look
-	Bad      int          `json:"unread_lines"`   // of the history
+	Total    Line         `json:"total"`                               // the sum of all rows
+	RaceLost int64        `json:"race_lost_machine_seconds"`           // of machines for jobs that started in another nodeset
+	AsSpot   string       `json:"total_at_spot_prices,omitempty"`      // absent if a price is missing
+	AsDemand string       `json:"total_at_on_demand_prices,omitempty"` // absent if a price is missing
+	Unpriced []string     `json:"machine_types_without_price"`         // left out of the costs
+	Ongoing  int          `json:"ongoing_leases"`                      // counted up to the last look
+	Bad      int          `json:"unread_lines"`                        // of the history
 }
 
 // Line is a row of a report. Jobs on the same machine share its seconds equally. Costs are amounts with
@@ -33,7 +33,7 @@ type Line struct {
 	Key     string `json:"key"` // empty without a job, or if unknown
 	Machine int64  `json:"machine_seconds"`
 	GPU     int64  `json:"gpu_seconds"`
-	Cost    string `json:"cost,omitempty"`
+	Cost    string `json:"cost,omitempty"`            // with two decimals, rounded by itself
 	Partial bool   `json:"cost_is_partial,omitempty"` // some of its machines lack a price
 }
 

@@ -1,5 +1,5 @@
 // Package history records the waits for machines and the leases: one line of JSON for each that has
-// ended, in append-only files. docs/reference.md has the schema. The history serves people, estimates
+// ended, in append-only files. docs/slurmflex.schema.json has the names. The history serves people, estimates
 // and bills. slurmflex decides nothing from it, so losing it is harmless.
 package history
 
@@ -64,9 +64,9 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 
 // Entry is a line. All durations are in whole seconds.
 type Entry struct {
-	Version int    `json:"v"`
-	Kind    Kind   `json:"kind"`
-	ID      string `json:"id"` // the same from every writer; the first line with an ID counts
+	Version int    `json:"v"`    // 1; rises if a name changes its meaning
+	Kind    Kind   `json:"kind"` // wait: for machines that are requested together; lease: of one machine
+	ID      string `json:"id"`   // the same from every writer; the first line with an ID counts
 
 	NodeSet string `json:"nodeset"`
 	Machine string `json:"machine_type,omitempty"` // empty if the template could not be read
@@ -77,18 +77,18 @@ type Entry struct {
 	GPUs    int    `json:"gpus"`           // of all machines; 0 also if unknown
 	Seconds int64  `json:"lease_seconds"`  // requested lease; 0 if unknown
 
-	From Time `json:"from"` // creation of the first request, or of the machine
-	To   Time `json:"to"`   // creation of the machines, or end of the wait or machine
+	From Time `json:"from"` // of a wait: the first request; of a lease: the creation of the machine
+	To   Time `json:"to"`   // of a wait: the first machine, or the wait's end; of a lease: its end
 
-	End      End    `json:"end,omitempty"`      // of a wait
-	Told     string `json:"told,omitempty"`     // slurmflex's AdminComment of the job
+	End      End    `json:"end,omitempty"`      // of a wait: granted, withdrawn (no longer needed), failed (permanently, or the job left after a failed attempt) or moved (to another partition)
+	Told     string `json:"told,omitempty"`     // of a wait: slurmflex's last AdminComment of the job
 	Attempts int    `json:"attempts,omitempty"` // requests during the wait
 	Cause    string `json:"cause,omitempty"`    // of the last failed attempt, as in the metrics
 
 	Who             // the job that the machines were requested for; empty for static nodes
 	FlexStart bool  `json:"flex_start,omitempty"`      // of a lease: billed as flex-start
 	Spot      bool  `json:"spot,omitempty"`            // billed as spot; neither: on demand
-	Booting   int64 `json:"booting_seconds,omitempty"` // until its node was available to Slurm
+	Booting   int64 `json:"booting_seconds,omitempty"` // of a lease: until its node was available to Slurm, or the whole lease
 	Uses      []Use `json:"jobs,omitempty"`            // jobs on the machine, ordered by start
 
 	// RaceLost is how long the machine existed for a job that started in another nodeset, from the

@@ -11,7 +11,7 @@ type Ahead struct {
 	Region  string `json:"region"`
 	Machine string `json:"machine_type"`
 	Nodes   int    `json:"nodes"`
-	Jobs    int    `json:"jobs"` // that wait for these nodes; static nodes wait for no job
+	Jobs    int    `json:"jobs"` // that wait for these nodes, each array task for itself; static nodes wait for no job
 }
 
 // String describes the queue position in a few words.

@@ -8,10 +8,10 @@ import (
 // Estimate is how much longer nodes may wait, according to the latest requests like theirs on this
 // cluster.
 type Estimate struct {
-	Median   Seconds   `json:"median_seconds,omitempty"` // 0: fewer than half of the requests are known to have got machines
-	P90      Seconds   `json:"p90_seconds,omitempty"`    // the 90th percentile; 0: too few requests to tell
-	Requests int       `json:"requests"`                 // behind the estimate
-	AnySize  bool      `json:"any_size,omitempty"`       // they are for any number of nodes
+	Median   Seconds   `json:"median_seconds,omitempty"` // of the wait; absent if fewer than half of the requests are known to have got machines
+	P90      Seconds   `json:"p90_seconds,omitempty"`    // the 90th percentile; absent if too few requests are known
+	Requests int       `json:"requests"`                 // number of past requests behind the estimate
+	AnySize  bool      `json:"any_size,omitempty"`       // they are for any number of nodes, because too few similar ones are known
 	Oldest   time.Time `json:"oldest"`                   // when the first of them was made
 }
 

@@ -12,13 +12,13 @@ import (
 // Whether the job has ended follows only from Slurm's queue, because a history may also end with a
 // requeue.
 type Past struct {
-	Job Job `json:"job"` // as last seen
+	Job Job `json:"job"` // as last seen; from the history only its numbers, owner, partition and told
 	// EndedAt is when the job had left Slurm's queue; zero: it had not.
 	EndedAt time.Time `json:"ended_at,omitzero"`
 	Since   time.Time `json:"recorded_since,omitzero"` // start of the recording
 	Events  []Event   `json:"events"`                  // oldest first
 	From    string    `json:"recorded_in,omitempty"`   // folder of the history with the record
-	Use     *Use      `json:"use,omitempty"`           // set by Why
+	Use     *Use      `json:"use,omitempty"`           // the sum of the job's waits and runs, with the machines of the last run; not in /story.json
 }
 
 // Event is something that happened to a job.

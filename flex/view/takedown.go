@@ -17,7 +17,7 @@ type Takedown struct {
 	Actions []Action      `json:"actions"`           // in the order in which they ended
 	Left    takedown.Left `json:"left"`
 	Reasons []string      `json:"reasons"` // why something is left
-	Undo    []string      `json:"undo"`    // commands
+	Undo    []string      `json:"undo"`    // commands that open partitions and nodes again
 }
 
 // TakedownOf describes a takedown by its actions and by what is left. The reasons include the

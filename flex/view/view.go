@@ -2,7 +2,8 @@
 // that people see derives from this value: the table and the JSON of `slurmflex status`, the answers
 // of `slurmflex why`, and the web page. The package is pure: it uses no clock and no I/O.
 //
-// The JSON names are stable; docs/reference.md explains them. Times are in UTC, durations in seconds.
+// The JSON names are stable; docs/slurmflex.schema.json explains them by the comments here. Times are in
+// UTC, durations in seconds.
 // A View omits the names of jobs. If Slurm hides jobs from users other than their owners, a View
 // also omits the owners.
 package view
@@ -21,17 +22,17 @@ import (
 type View struct {
 	Envelope
 	Cluster  string    `json:"cluster"`
-	SeenAt   time.Time `json:"seen_at"`
-	Daemon   *Daemon   `json:"daemon,omitempty"` // nil unless a daemon answers
-	Regions  []Region  `json:"regions"`
-	NodeSets []NodeSet `json:"nodesets"` // with flex-start nodes
-	Rows     []Row     `json:"rows"`
-	Groups   []Group   `json:"groups"`
-	Jobs     []Job     `json:"jobs"`        // every job in Slurm's queue
-	Skipped  []Skipped `json:"unread_rows"` // rows of Slurm's output
+	SeenAt   time.Time `json:"seen_at"`          // when the pass read all this
+	Daemon   *Daemon   `json:"daemon,omitempty"` // absent if the command had to read Slurm and Compute itself
+	Regions  []Region  `json:"regions"`          // those that slurmflex provisions
+	NodeSets []NodeSet `json:"nodesets"`         // those that slurmflex provisions
+	Rows     []Row     `json:"rows"`             // waiting nodes, and machines
+	Groups   []Group   `json:"groups"`           // managed instance groups
+	Jobs     []Job     `json:"jobs"`             // every job in Slurm's queue
+	Skipped  []Skipped `json:"unread_rows"`      // jobs, nodes, reservations or partitions of Slurm that could not be read
 	Problems []string  `json:"problems"`
 	Listed   []Problem `json:"problem_list"` // problems that a pass found, with their subjects
-	Actions  []Action  `json:"actions"`      // last actions, newest first
+	Actions  []Action  `json:"actions"`      // newest first, at most 300; messages to jobs only if they failed
 
 	// OtherNodes is the hostlist of Slurm's nodes that slurmflex does not manage.
 	OtherNodes string `json:"other_nodes"`
@@ -39,14 +40,14 @@ type View struct {
 
 // Problem is a problem that a pass found.
 type Problem struct {
-	Kind  string `json:"kind"`            // for example boot-timeout
+	Kind  string `json:"kind"`            // a stable name, such as boot-timeout
 	About string `json:"about,omitempty"` // the group, nodes, nodeset, region or job
 	Text  string `json:"problem"`
 }
 
 // Daemon describes the daemon's reconcile passes.
 type Daemon struct {
-	LastGoodAt time.Time `json:"last_good_pass_at,omitzero"`
+	LastGoodAt time.Time `json:"last_good_pass_at,omitzero"` // here or on another controller
 	Interval   Seconds   `json:"interval_seconds"`
 	Standby    bool      `json:"standby"`         // another host reconciles
 	Error      string    `json:"error,omitempty"` // why the last pass failed
@@ -87,28 +88,28 @@ type Region struct {
 // NodeSet is a nodeset with nodes that slurmflex provisions.
 type NodeSet struct {
 	Name     string          `json:"nodeset"`
-	Capacity config.Capacity `json:"capacity"`
+	Capacity config.Capacity `json:"capacity"` // flex_start, on_demand, spot or reservation
 	Region   string          `json:"region"`
 	Zones    []string        `json:"zones"` // possible zones of its machines
 	// Machine is empty while the nodeset's template cannot be read.
 	Machine    string   `json:"machine_type,omitempty"`
-	Price      *Price   `json:"price,omitempty"` // nil if missing in the price file
+	Price      *Price   `json:"price,omitempty"` // absent if a user may not read the price file, or it lacks the machine type
 	Partitions []string `json:"partitions"`
 	Static     int      `json:"static_nodes"`
-	Size       int      `json:"nodes"`
+	Size       int      `json:"nodes"` // all, static ones included
 	Active     int      `json:"active_requests"`
-	JobLease   bool     `json:"lease_follows_time_limit"`
-	Margin     Seconds  `json:"lease_margin_seconds"` // added to the time limit
+	JobLease   bool     `json:"lease_follows_time_limit"` // use_job_duration
+	Margin     Seconds  `json:"lease_margin_seconds"`     // job_duration_margin
 	// ByJob means that a job gets all of its nodes at once, or none.
 	ByJob bool `json:"comes_by_job"`
 	// Pends means that jobs wait PENDING for their machines, and not CONFIGURING.
 	Pends bool `json:"jobs_wait_pending"`
 	// Requeues is how long before the lease end running jobs are requeued; 0: never.
 	Requeues Seconds `json:"requeues_before_lease_end_seconds"`
-	Block    *Block  `json:"blocked,omitempty"`
+	Block    *Block  `json:"blocked,omitempty"` // present while nothing is requested
 	States   []Nodes `json:"states"`
 
-	Alternatives []Alternative `json:"alternatives"`
+	Alternatives []Alternative `json:"alternatives"` // other partitions for the nodeset's jobs
 }
 
 // Price is the price of a nodeset's machines.
@@ -141,24 +142,24 @@ type Nodes struct {
 	Nodes  string `json:"nodes"` // hostlist
 	Count  int    `json:"count"`
 	Static bool   `json:"static"`
-	State  string `json:"state"` // one or two words; see Word
-	Slurm  string `json:"slurm_state"`
+	State  string `json:"state"`       // powered down, powering up, powering down, in use, idle, down, drained, draining, failing, not responding or not understood
+	Slurm  string `json:"slurm_state"` // the same in Slurm's words
 	// Slurm's reason for down, drained or powered-down nodes
 	Reason   string `json:"reason,omitempty"`
-	ReasonBy string `json:"reason_by,omitempty"`
+	ReasonBy string `json:"reason_by,omitempty"` // who set the reason
 }
 
 // Row is a set of nodes that wait together, or nodes with similar machines.
 type Row struct {
-	NodeSet string `json:"nodeset"` // empty for machines without a configured node
+	NodeSet string `json:"nodeset"` // empty for orphaned machines of no nodeset
 	// Jobs are the raw ids of the jobs that hold the nodes, most important first.
 	Jobs    []uint32 `json:"jobs"`
-	ShownAs []string `json:"shown_as"` // the same jobs as squeue shows them; see Job.Name
-	Users   []string `json:"users"`    // owners of the jobs
+	ShownAs []string `json:"shown_as"` // the same jobs as squeue shows them
+	Users   []string `json:"users"`    // owners of the jobs; empty if Slurm hides jobs
 	Nodes   string   `json:"nodes"`    // hostlist
 	Count   int      `json:"count"`
 	Static  bool     `json:"static"`
-	State   State    `json:"state"`
+	State   State    `json:"state"` // as in the table of docs/reference.md
 	// MadeFor is the one of Jobs that the machines were created for; 0 if they were created for another.
 	MadeFor uint32 `json:"created_for,omitempty"`
 
@@ -199,11 +200,11 @@ type Row struct {
 	// RetryEvery is the average time between two of these calls.
 	RetryEvery Seconds `json:"retry_interval_seconds,omitzero"`
 
-	GiveUpAt time.Time `json:"gives_up_at,omitzero"`
-	GiveUpBy string    `json:"gives_up_by,omitempty"` // name of the limit behind GiveUpAt
-	Then     string    `json:"then,omitempty"`        // what happens to the job then
+	GiveUpAt time.Time `json:"gives_up_at,omitzero"`  // when the wait or the boot reaches its limit; absent while the clock of provision_timeout is stopped
+	GiveUpBy string    `json:"gives_up_by,omitempty"` // that limit: provision_timeout, slurmflex:wait, --deadline or boot_timeout
+	Then     string    `json:"then,omitempty"`        // what happens then
 	Estimate *Estimate `json:"estimate,omitempty"`    // of the wait, if the history suffices
-	Cause    string    `json:"cause,omitempty"`       // of the last error
+	Cause    string    `json:"cause,omitempty"`       // of the last error, as in the metrics
 	Brief    string    `json:"brief,omitempty"`       // the last error in a few words
 	Quota    *UsedUp   `json:"quota,omitempty"`       // exhausted quota, if Google named it
 	Error    string    `json:"error,omitempty"`       // Google's last error message
@@ -249,7 +250,7 @@ type Group struct {
 	NodeSet   string    `json:"nodeset"`
 	Job       uint32    `json:"job,omitzero"`   // job for which the group was created
 	Array     uint32    `json:"array,omitzero"` // array with tasks that share the group
-	User      string    `json:"user,omitempty"` // user with one-node jobs that share the group
+	User      string    `json:"user,omitempty"` // user whose one-node jobs share the group; once these jobs have left, 10 hexadecimal digits that stand for the user
 	Node      string    `json:"node,omitempty"` // only node for which the group was created
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	Instances string    `json:"instances"` // hostlist
@@ -271,13 +272,13 @@ type Request struct {
 
 // Job is a job in Slurm's queue.
 type Job struct {
-	ID        uint32 `json:"job"`
-	ArrayID   uint32 `json:"array,omitzero"` // for an array's task
-	ArrayTask string `json:"array_task,omitempty"`
-	HetID     uint32 `json:"het,omitzero"` // for a heterogeneous job's component
-	HetOffset uint32 `json:"het_offset,omitzero"`
+	ID        uint32 `json:"job"`                  // raw id
+	ArrayID   uint32 `json:"array,omitzero"`       // raw id of the array, if the job is a task
+	ArrayTask string `json:"array_task,omitempty"` // its index, or the indexes that Slurm has not split off
+	HetID     uint32 `json:"het,omitzero"`         // raw id of a heterogeneous job's first component
+	HetOffset uint32 `json:"het_offset,omitzero"`  // the component's index; absent: 0
 	User      string `json:"user,omitempty"`
-	Partition string `json:"partition"`
+	Partition string `json:"partition"`        // several are joined by commas
 	State     string `json:"state"`            // Slurm's word
 	Reason    string `json:"reason,omitempty"` // why it is pending, in Slurm's words
 	// Obstacle is why no machines are requested while the job is pending.
@@ -291,10 +292,10 @@ type Job struct {
 	Placed string `json:"waits_configuring,omitempty"`
 	// Awaits is a hostlist of the nodes with machines requested while the job is pending.
 	Awaits string `json:"awaits,omitempty"`
-	// Places is the number of alternative places in Awaits. The job starts in the first place with
+	// Places is the number of partitions with requests for the job, which starts in the first one with
 	// all machines registered.
 	Places int `json:"places,omitempty"`
-	// Ahead is the job's queue position in each nodeset where it waits.
+	// Ahead has, for each nodeset where the job waits, what waits ahead for its machine type and region.
 	Ahead []Ahead `json:"ahead,omitempty"`
 	// NodeCount is the number of nodes that the job has, or its minimum while it is pending.
 	NodeCount int `json:"node_count,omitzero"`
@@ -302,7 +303,7 @@ type Job struct {
 	GPUs int `json:"gpus_per_node,omitzero"`
 	// Unused is the number of GPUs per node that the job does not request, if it gets whole nodes.
 	Unused  int       `json:"unused_gpus_per_node,omitzero"`
-	StartAt time.Time `json:"start_at,omitzero"`
+	StartAt time.Time `json:"start_at,omitzero"`            // actual or expected start; absent for a held job, or if Slurm expects it after the end of a lease or in more than 30 days
 	Limit   Seconds   `json:"time_limit_seconds,omitempty"` // absent: none, or unknown
 	Told    string    `json:"told,omitempty"`               // its AdminComment from slurmflex
 }

@@ -25,11 +25,6 @@ func (j Job) FitsAlike(n Node) bool {
 	return known && (cpus <= 1 || n.CPUs >= cpus) && (memory == 0 || n.Memory >= memory)
 }
 
-// IsLike reports whether the nodes have the same features, GRES, CPUs and memory.
-func (n Node) IsLike(other Node) bool {
-	return slices.Equal(n.Features, other.Features) && n.Gres == other.Gres && n.CPUs == other.CPUs && n.Memory == other.Memory
-}
-
 // cpusOfEach returns how many CPUs the job requests of each node, rounded up.
 func (j Job) cpusOfEach() int {
 	return max(j.NodeCPUs, (j.CPUs+max(j.NodeCount, 1)-1)/max(j.NodeCount, 1))

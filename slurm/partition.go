@@ -26,9 +26,6 @@ type Partition struct {
 	PowerDownOnIdle bool
 	// MinNodes and MaxNodes are the fewest and the most nodes of a job; 0 means no limit.
 	MinNodes, MaxNodes int
-	// Tier is the partition's PriorityTier. If a job names several partitions, Slurm tries those
-	// with a higher tier first.
-	Tier int
 	// Restricts is a setting that limits the partition to some jobs, such as AllowGroups, and that
 	// cannot be checked from a job's row; "" for none.
 	Restricts string
@@ -74,7 +71,6 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 		PowerDownOnIdle: wordAfter(line, "PowerDownOnIdle") == "YES",
 		MinNodes:        numberOr0(wordAfter(line, "MinNodes")),
 		MaxNodes:        maxNodes(wordAfter(line, "MaxNodes")),
-		Tier:            numberOr0(wordAfter(line, "PriorityTier")),
 		Restricts:       restriction(line),
 		QOS:             strings.TrimPrefix(wordAfter(line, "QoS"), "N/A"),
 		PerNode:         perNode(wordAfter(line, "TRES")),

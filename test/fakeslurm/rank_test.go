@@ -34,19 +34,6 @@ func lasting(limit time.Duration) JobSpec {
 	return JobSpec{Partition: "train", Limit: limit, Run: limit}
 }
 
-func TestHigherTierGoesFirstWhateverThePriority(t *testing.T) {
-	w := newWorld(t, "24.11", func(o *Options) {
-		o.Partitions = append(o.Partitions, slurm.Partition{Name: "urgent", Nodes: o.Partitions[0].Nodes, Exclusive: true, Tier: 10})
-	})
-	all := JobSpec{Partition: "train", Nodes: 4, Limit: time.Hour, Priority: 1000}
-	low := w.submit(all)
-	all.Partition, all.Priority = "urgent", 1
-	high := w.submit(all)
-	w.pass(time.Second)
-	w.are(slurm.JobConfiguring, high)
-	w.are(slurm.JobPending, low)
-}
-
 func TestBackfillMissesANodeThatWasPoweredDownByForce(t *testing.T) {
 	for name, back := range map[string]func(w *world){
 		"it registers":       func(w *world) { w.powered("a1") },

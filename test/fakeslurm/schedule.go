@@ -31,7 +31,7 @@ type record struct {
 	in *partition
 }
 
-// schedule starts jobs by PriorityTier, priority and age. The main scheduler runs after each
+// schedule starts jobs by priority and age. The main scheduler runs after each
 // change. When a job waits for busy nodes, the main scheduler starts no later job in that
 // partition. Backfill starts later jobs that do not delay earlier ones.
 func (c *Cluster) schedule(now time.Time) {
@@ -81,7 +81,7 @@ func (c *Cluster) pending() []record {
 		}
 	}
 	slices.SortStableFunc(records, func(a, b record) int {
-		return cmp.Or(cmp.Compare(b.in.Tier, a.in.Tier), cmp.Compare(b.priority, a.priority))
+		return cmp.Compare(b.priority, a.priority)
 	})
 	return records
 }

@@ -699,15 +699,6 @@ func (w waitingPending) requeued() {
 	j.State, j.Nodes, j.Reason, j.Start = slurm.JobPending, nil, slurm.BeginTime, noon.Add(115*time.Second)
 }
 
-// onRacks has the job run on nodes of one of two racks, and gives its nodes and the free node a rack.
-func (w waitingPending) onRacks(its, free string) {
-	w.job().Features = "[rack1|rack2]"
-	for _, name := range scenetest.Names("alpha-a3-[0-2]") {
-		w.Node(name).Features = []string{its}
-	}
-	w.Node("alpha-a3-3").Features = []string{free}
-}
-
 func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 	const again = "reserve alpha-a3-[0-1,3] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW7"
 	for name, test := range map[string]struct {
@@ -742,14 +733,6 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 			w.requeued()
 			w.Nodes("alpha-a3-3", "IDLE+CLOUD+DRAIN+POWERED_DOWN")
 		}, "set nodes alpha-a3-2 resume"},
-		"the free node is not like the others": {func(w waitingPending) {
-			w.requeued()
-			w.onRacks("rack1", "rack2")
-		}, "set nodes alpha-a3-2 resume"},
-		"the free node is like the others": {func(w waitingPending) {
-			w.requeued()
-			w.onRacks("rack1", "rack1")
-		}, "set nodes alpha-a3-2 resume\n" + again},
 		"its limit is longer than the leases": {func(w waitingPending) {
 			w.requeued()
 			w.job().Limit.Duration = 4 * time.Hour

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,7 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -74,6 +78,27 @@ func TestRulesHoldInFoundWorlds(t *testing.T) {
 			assert.Empty(t, broken(sightOf(w.cfg, snap), plan.Compute(scene.Of(w.cfg, snap))))
 		})
 	}
+}
+
+// A machine stays where it is when its nodeset moves to another region.
+func TestJobEndsInTimeWhereItsMachineIsInAnotherUnreadRegion(t *testing.T) {
+	w := where(t, "ALLOCATED+CLOUD", slurm.JobRunning, "alpha-a3-0").withGroup("alpha-a3-job-1", europe, mig.Stamp{NodeSet: "a3", Job: 1})
+	w.Unseen[europe], w.recalled = errors.New("503"), []string{europe}
+	w.instances[europe+"-a/alpha-a3-0"] = mig.Instance{
+		Name: "alpha-a3-0", Zone: europe + "-a", Region: europe, Group: "alpha-a3-job-1", Status: "RUNNING", Model: mig.FlexStart,
+		Created: noon.Add(-time.Hour), Terminates: noon.Add(2 * time.Minute),
+	}
+	w.Reservations = []slurm.Reservation{{Name: memo.Reservation(cluster, noon.Add(2*time.Minute)), Nodes: []string{"alpha-a3-0"}, Start: noon.Add(2 * time.Minute)}}
+	j := w.jobs[1]
+	j.Limit = slurm.Limit{Kind: slurm.Unlimited}
+	w.jobs[1] = j
+	for _, set := range w.flexSets() {
+		set.Flex.OnLeaseEnd = config.RequeueFirst
+	}
+	snap := w.snapshot()
+	p := plan.Compute(scene.Of(w.cfg, snap))
+	require.True(t, slices.ContainsFunc(p.Actions, func(a action.Action) bool { _, ends := a.(action.RequeueJob); return ends }), "%v", p.Actions)
+	assert.Empty(t, endsJobsInTime(sightOf(w.cfg, snap), p))
 }
 
 func TestPlanDoesNotDependOnOrderInFoundWorlds(t *testing.T) {

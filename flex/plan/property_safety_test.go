@@ -300,7 +300,7 @@ func setsDownOnlyWhatIsLost(s *sight, p plan.Plan) (wrong []string) {
 					!grouped && (in.Group != "" || in.Stamp.Cluster != cluster)
 			})
 			hidden := nodeset.Flex.UseBulkInsert && len(s.instances[name]) == 0 && !s.snap.Preempted[name] && !s.nodes[name].State.Has(slurm.NotResponding)
-			if hidden || !s.snap.Missed[name] || s.snap.Unseen[nodeset.Region] != nil || runs || len(s.live[name]) > 0 ||
+			if hidden || !s.snap.Missed[name] || s.snap.Unseen[nodeset.Region] != nil || s.snap.Hidden()[name] != "" || runs || len(s.live[name]) > 0 ||
 				s.nodes[name].State.Power() != slurm.On || !strings.HasPrefix(set.Reason, memo.Lost) {
 				wrong = append(wrong, fmt.Sprintf("%s is not lost: %s, because %s", name, a, a.Because()))
 			}

@@ -33,13 +33,7 @@ func (h *handout) keepSurvivors(s *scene.Scene, sets map[*config.NodeSet]bool, j
 				h.kept[m] = true
 			}
 			left = slices.DeleteFunc(left, func(m *scene.Node) bool { return h.kept[m] })
-			names := namesOf(own)
-			for _, name := range h.free[set] {
-				m := s.Node(name)
-				if !isExcluded(j, name) && (j.FitsAlike(*m.Node) || slices.ContainsFunc(own, func(o *scene.Node) bool { return o.IsLike(*m.Node) })) {
-					names = append(names, name)
-				}
-			}
+			names := slices.DeleteFunc(slices.Concat(namesOf(own), h.free[set]), func(name string) bool { return isExcluded(j, name) })
 			if len(names) < j.NodeCount || misfit(j, names[:j.NodeCount]) != "" {
 				continue
 			}

@@ -12,7 +12,7 @@ func TestUnknownFormInATagIsABug(t *testing.T) {
 	assert.PanicsWithValue(t, `a struct tag of package config: unknown form "hourz"`, func() { (&section{}).formed("hourz", "quiet", "") })
 }
 
-// TestTagsHaveOnlyKnownWords finds a misspelt tag, which would have no effect.
+// TestTagsHaveOnlyKnownWords finds a misspelt tag, which would do nothing.
 func TestTagsHaveOnlyKnownWords(t *testing.T) {
 	known := map[string][]string{"capacity": {"", "too", "only"}, "reload": {"", "restart"}}
 	for _, of := range structs {

@@ -51,7 +51,7 @@ the daemon's next pass.`,
 	}
 	cmd.Flags().StringVar(&until, "until", "", "when the block ends: a `time` such as 2026-12-01 or 2026-12-01T08:00:00; local time")
 	cmd.Flags().StringVar(&block.Why, "why", "", "a `text` for admins and for owners of waiting jobs")
-	cmd.Flags().BoolVar(&block.Cancels, "cancel", false, "cancel the nodeset's requests that wait for capacity; they lose their places in Google's queue")
+	cmd.Flags().BoolVar(&block.Cancels, "cancel", false, "cancel its queued requests too; they lose their places at Google")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -36,9 +36,9 @@ ignores. It changes nothing. For the steps in order, see
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&conf, "slurm-conf", "", "the `file` slurm.conf that includes cloud.conf, or cloud.conf itself, to name the lines to edit")
+	cmd.Flags().StringVar(&conf, "slurm-conf", "", "slurm.conf or cloud.conf, to name the lines to edit in this `file`")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print what changes, advice, and what is ignored")
 	cmd.Flags().StringVar(&o.Version, "slurm-version", "", "`version` of Slurm, such as 24.11; default: that of scontrol -V")
-	cmd.Flags().StringVar(&o.Programs, "programs", slurmconf.Folder, "`folder` of slurmflex's resume, suspend and resume-fail")
+	cmd.Flags().StringVar(&o.Programs, "programs", slurmconf.Folder, "`folder` of resume, suspend and resume-fail")
 	return cmd
 }

@@ -24,7 +24,7 @@ The files are a start: nodes, zones, template and subnetwork have usual names an
 numbers. Read them, then run config check --live.`,
 		Example: `  slurmflex init
   slurmflex --config alpha.yaml init --flex-conf flex.conf --cluster alpha --slurm-version 24.11
-  slurmflex init --project my-project --region us-central1 --partition train --machine-type a3-megagpu-8g --time 2-00:00:00`,
+  slurmflex init --project my-project --region us-central1 --machine-type a3-megagpu-8g --time 2-00:00:00`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Path = a.configPath
 			next, err := o.Write(cmd.Context(), a.scheduler(&config.Config{}), a.machines, cmd.InOrStdin(), cmd.ErrOrStderr())
@@ -36,7 +36,7 @@ numbers. Read them, then run config check --live.`,
 		},
 	}
 	for _, q := range o.Questions() {
-		cmd.Flags().StringVar(q.Answer, q.Flag, "", fmt.Sprintf("answer to %q, such as %s", q.Text, q.Example))
+		cmd.Flags().StringVar(q.Answer, q.Flag, "", fmt.Sprintf("answer to %q (%s)", q.Text, q.Example))
 	}
 	cmd.Flags().StringVar(&o.Cluster, "cluster", "", "`name` of the cluster (default: ClusterName of Slurm)")
 	cmd.Flags().IntVar(&o.Nodes, "nodes", 8, "largest `number` of nodes")

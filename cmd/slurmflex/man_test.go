@@ -121,6 +121,7 @@ func TestEveryCommandHasAValidExample(t *testing.T) {
 		assert.NotEmpty(t, described(c), "%s lacks a Long", c.CommandPath())
 		assert.NotRegexp(t, `^[A-Z]\w+s `, c.Long, "%s: the imperative, as in Short", c.CommandPath())
 		assert.NotRegexp(t, `(?m)^.{101}`, c.Long, "%s: too wide", c.CommandPath())
+		assert.NotRegexp(t, `(?m)^.{119}`, c.UsageString(), "%s: too wide", c.CommandPath())
 		named := false
 		for line := range strings.Lines(c.Example) {
 			assert.True(t, strings.HasPrefix(line, "  "), "%s: %q is not indented", c.CommandPath(), line)

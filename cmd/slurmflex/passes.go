@@ -166,7 +166,7 @@ func newPass(a *app) *cobra.Command {
 
 // textfileFlag adds --textfile, which names the file that node_exporter reads metrics from.
 func textfileFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "textfile", "", "write metrics into this `file` for node_exporter, such as /var/lib/prometheus/node-exporter/slurmflex.prom")
+	cmd.Flags().StringVar(file, "textfile", "", "write metrics into this `file`, for node_exporter")
 	cmd.PreRunE = func(*cobra.Command, []string) error { return usage.Wrap(metrics.CheckTextfile(*file)) }
 }
 

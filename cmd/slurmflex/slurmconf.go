@@ -35,7 +35,7 @@ it is unchanged.`,
 	}
 	outputFlag(cmd, &output)
 	cmd.Flags().StringVar(&o.Version, "slurm-version", "", "`version` of Slurm, such as 22.05; default: that of scontrol -V")
-	cmd.Flags().StringVar(&o.Programs, "programs", "", "`folder` of resume, suspend and resume-fail; default: where slurmflex is installed")
+	cmd.Flags().StringVar(&o.Programs, "programs", "", "`folder` of resume, suspend and resume-fail (default: slurmflex's)")
 	machineFlag(cmd, &o.Machines)
 	return cmd
 }
@@ -45,7 +45,7 @@ func outputFlag(cmd *cobra.Command, file *string) {
 }
 
 func machineFlag(cmd *cobra.Command, machines *map[string]string) {
-	cmd.Flags().StringToStringVar(machines, "machine", nil, "machine type of a nodeset, as `NODESET=TYPE`, instead of querying Compute for its template")
+	cmd.Flags().StringToStringVar(machines, "machine", nil, "machine type `NODESET=TYPE`, instead of asking Compute")
 	cmd.Flags().Lookup("machine").DefValue = "" // otherwise the help shows [] as the default
 }
 

@@ -72,7 +72,7 @@ func descriptions() described {
 		blocked:      desc("nodeset_blocked", "1 while no machines are requested for the nodeset: by=boots, too many failed boots in a row; by=admin, slurmflex block.", "nodeset", "by"),
 		readable:     desc("region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", "region"),
 		lastRead:     desc("region_last_read_timestamp_seconds", "Time when the region was last read; absent if never.", "region"),
-		orphans:      desc("orphan_instances", "Machines of this cluster that belong to no node.", "region"),
+		orphans:      desc("orphan_instances", "Machines of this cluster whose node Slurm or the configuration lacks.", "region"),
 		reservations: desc("reservations", "Slurm reservations that keep jobs off the ends of leases."),
 		held:         desc("held_jobs", "Jobs held for a reason that slurmflex wrote into their AdminComment."),
 		unread:       desc("unread_rows", "Records of Slurm and Compute that the last pass could not read and left alone.", "kind"),

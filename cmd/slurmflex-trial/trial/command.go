@@ -69,7 +69,7 @@ because of wrong usage, missing credentials or a template that it could not read
 	f.DurationVar(&s.wait, "wait", 5*time.Minute, "how long to wait for each of the two machines, at most 45m")
 	f.BoolVar(&s.yes, "yes", false, "do not ask")
 	f.BoolVar(&s.dryRun, "dry-run", false, "only print the steps")
-	f.StringVar(&s.record, "record", "", "write the calls and answers to a new `file`, without project names, addresses and other secrets")
+	f.StringVar(&s.record, "record", "", "write the calls and answers, without secrets, to a new `file`")
 	f.BoolVar(&s.clean, "clean", false, "only delete what killed trials of the cluster have left")
 	return c
 }

@@ -15,7 +15,14 @@ import (
 	"slurmflex/flex/view"
 )
 
-// leases writes a history of two leases: ada's was used, bob's was not.
+// adasStory is the line of ada's job.
+var adasStory = json.RawMessage(`{"v":1,"kind":"job","id":"job-812@1793713440","job":{"job":812,"user":"ada","partition":"train","state":"RUNNING","nodes":""},` +
+	`"ended_at":"2026-11-03T13:54:00Z","events":[{"at":"2026-11-03T12:00:00Z","event":"machines created","text":"1 of 1 node"},` +
+	`{"at":"2026-11-03T12:06:00Z","event":"running","text":"on alpha-a3-0","machines":[{"count":1,"machine_type":"a3-highgpu-8g"}]},` +
+	`{"at":"2026-11-03T13:54:00Z","event":"ended"}]}`)
+
+// leases writes a history of two leases, ada's, which was used, and bob's, which was not, and the story of
+// ada's job.
 func (w *world) leases(t *testing.T) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))
@@ -28,7 +35,7 @@ func (w *world) leases(t *testing.T) {
 	}
 	unused := lease
 	unused.ID, unused.Who, unused.Uses = "2", history.Who{Job: 813, User: "bob"}, nil
-	require.NoError(t, history.Append(w.path("history"), "alpha", false, []history.Entry{lease, unused}))
+	require.NoError(t, history.Append(w.path("history"), "alpha", false, []any{lease, unused, adasStory}))
 	w.write(t, "prices.yaml", "currency: USD\ndate: 2026-11-01\nmachines: {a3-highgpu-8g: {flex: 40, on_demand: 80}}\n")
 }
 

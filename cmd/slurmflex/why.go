@@ -3,13 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"slurmflex/config"
-	"slurmflex/flex/recorded"
+	"slurmflex/flex/history"
 	"slurmflex/flex/view"
 )
 
@@ -79,16 +80,20 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	return cmd
 }
 
-// past returns the job's record in the daemon and in the history, or why there is none. If this
-// user may not read the history, only the daemon's record is available.
+// past returns the job's story from the daemon, which has those of the last day, or from the history,
+// or why there is none. This user may not be able to read the history.
 func (a *app) past(ctx context.Context, v view.View, job string) (past *view.Past, why string) {
-	var seen *view.Past
 	if v.Daemon != nil {
-		seen = a.daemon().Story(ctx, config.GlanceAt(a.configPath), job)
+		if seen := a.daemon().Story(ctx, config.GlanceAt(a.configPath), job); seen != nil {
+			return seen, ""
+		}
 	}
 	cfg, err := a.config()
-	if err != nil {
-		return seen, recorded.Unknown(err)
+	if err == nil {
+		past, err = history.Story(cfg.Options.StateDir, cfg.Cluster, job)
 	}
-	return recorded.Join(cfg, v.Daemon != nil, seen, job)
+	if err != nil {
+		return nil, "its story is unknown: " + view.Printable(err.Error())
+	}
+	return past, fmt.Sprintf("its story is unknown: the history in %s does not have it", cfg.Options.StateDir)
 }

@@ -22,7 +22,7 @@ const (
 // file only for this write, so that the file can be rotated at any time. Two processes may append
 // to the same file, because each writes complete lines in a single write. If Slurm hides jobs,
 // private keeps other users from reading the file.
-func Append(dir, cluster string, private bool, entries []Entry) error {
+func Append[Line any](dir, cluster string, private bool, entries []Line) error {
 	f, err := openLines(Path(dir, cluster), private)
 	if err != nil {
 		return fmt.Errorf("write the history: %w", err)

@@ -1,6 +1,9 @@
-// Package history records the waits for machines and the leases: one line of JSON for each that has
-// ended, in append-only files. docs/slurmflex.schema.json has the names. The history serves people, estimates
-// and bills. slurmflex decides nothing from it, so losing it is harmless.
+// Package history records the waits for machines, the leases, and the stories of jobs: one line of
+// JSON for each that has ended, in append-only files. docs/slurmflex.schema.json has the names. The history
+// serves people, estimates and bills. slurmflex decides nothing from it, so losing it is harmless.
+//
+// To sum up machines, call Read with kind Lease: it yields the finished leases first, oldest first,
+// and then those that have not ended (Entry.Ongoing), up to the last look.
 package history
 
 import (
@@ -19,6 +22,7 @@ type Kind string
 const (
 	Wait  Kind = "wait"  // for machines that were requested together
 	Lease Kind = "lease" // of one machine
+	Job   Kind = "job"   // the story of a job; see storyLine
 )
 
 // End is the way a wait ended.
@@ -81,7 +85,6 @@ type Entry struct {
 	To   Time `json:"to"`   // of a wait: the first machine, or the wait's end; of a lease: its end
 
 	End      End    `json:"end,omitempty"`      // of a wait: granted, withdrawn (no longer needed), failed (permanently, or the job left after a failed attempt) or moved (to another partition)
-	Told     string `json:"told,omitempty"`     // of a wait: slurmflex's last AdminComment of the job
 	Attempts int    `json:"attempts,omitempty"` // requests during the wait
 	Cause    string `json:"cause,omitempty"`    // of the last failed attempt, as in the metrics
 
@@ -112,9 +115,8 @@ type Who struct {
 // Use is a job on a machine.
 type Use struct {
 	Who
-	From Time   `json:"from"`
-	To   Time   `json:"to"`
-	Told string `json:"told,omitempty"` // the last AdminComment; only on the job's first node
+	From Time `json:"from"`
+	To   Time `json:"to"`
 }
 
 // Took returns how long the wait or the lease lasted, in seconds.

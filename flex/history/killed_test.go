@@ -43,6 +43,9 @@ func TestKilledProcessLosesNothingSeenTwoSecondsAgo(t *testing.T) {
 	require.Len(t, e.Uses, 1)
 	assert.Equal(t, uint32(813), e.Uses[0].Job)
 	assert.Len(t, w.read(Wait), 2, "of the machine, and of the request that was withdrawn")
+	story, err := Story(w.dir, "alpha", "813")
+	assert.NoError(t, err)
+	assert.NotNil(t, story)
 }
 
 // seeAndHang sees a machine in use, and a request, ten seconds after a look that saw neither. It

@@ -149,7 +149,6 @@ func (o *openLease) follow(l *look, in scene.Machine) {
 		switch {
 		case at < 0:
 			o.Uses = append(o.Uses, Use{Who: l.who(j.ID), From: since})
-			o.tell(l, &o.Uses[len(o.Uses)-1])
 			if !j.State.AtWork() {
 				o.Presumed = j.ID
 			}
@@ -158,8 +157,6 @@ func (o *openLease) follow(l *look, in scene.Machine) {
 				o.Up = since
 			}
 			o.Uses[at].From, o.Presumed = since, 0
-		default:
-			o.tell(l, &o.Uses[at])
 		}
 	}
 	if o.Up == 0 && (len(o.Uses) > 0 || l.isRegistered(o.Node) && !coming) {
@@ -193,19 +190,6 @@ func (o *openLease) isAnothers(l *look) bool {
 	return slices.ContainsFunc(l.scene.HoldersOf(o.Node), func(j *slurm.Job) bool { return j.ID != o.Job })
 }
 
-// tell records the message to the job's owner. For a job of many nodes, only the lease of its first
-// node has the message.
-func (o *openLease) tell(l *look, u *Use) {
-	told := l.told(u.Job)
-	if told == "" || told == u.Told {
-		return
-	}
-	nodes := l.scene.Job(u.Job).Nodes
-	if first := slices.IndexFunc(nodes, func(name string) bool { return l.machine(name).Instance != nil }); first >= 0 && nodes[first] == o.Node {
-		u.Told = told
-	}
-}
-
 // release ends the uses of the jobs that have left the machine.
 func (o *openLease) release(now Time, stays func(job uint32) bool) {
 	for i := range o.Uses {
@@ -237,7 +221,7 @@ func (o *openLease) size() (bytes int) {
 	const rest = 200 // its keys, number and times
 	for i := range o.Uses {
 		u := &o.Uses[i]
-		bytes += rest + 2*(len(u.Name)+len(u.User)+len(u.Account)+len(u.Partition)+len(u.Told))
+		bytes += rest + 2*(len(u.Name)+len(u.User)+len(u.Account)+len(u.Partition))
 	}
 	return bytes
 }

@@ -475,34 +475,6 @@ func TestRandomLivesHaveConsistentLines(t *testing.T) {
 	})
 }
 
-// U10: the story of an ended job has the last message to its owner.
-func TestHistoryHasLastMessageToTheOwner(t *testing.T) {
-	w := waiting(t)
-	w.Snap.Told = map[uint32]string{812: "flex-start: waiting 1m"}
-	w.look(time.Minute)
-	w.requests(812, request("a1", mig.Succeeded, noon, both...))
-	for _, name := range both {
-		w.Machine(name, group)
-		w.Nodes(name, busy)
-	}
-	w.job(812, slurm.JobRunning, w.Snap.Now, both...)
-	w.look(time.Minute)
-	assert.Equal(t, "flex-start: waiting 1m", w.only(Wait).Told)
-	w.Snap.Told[812] = "flex-start: its nodes are there, until 2026-11-21T16:00:00Z"
-	w.look(time.Minute)
-	w.Snap.Told[812] = "a comment of the site"
-	w.look(time.Minute)
-	w.Snap.Jobs, w.Snap.Told = nil, nil
-	w.look(time.Minute)
-	w.gone()
-	var told []string
-	for _, e := range w.read(Lease) {
-		require.Len(t, e.Uses, 1)
-		told = append(told, e.Uses[0].Told)
-	}
-	assert.ElementsMatch(t, []string{"flex-start: its nodes are there, until 2026-11-21T16:00:00Z", ""}, told, "once for all nodes")
-}
-
 func TestOngoingLeaseCountsUpToTheLastPass(t *testing.T) {
 	w := booting(t)
 	w.Nodes(node, busy)

@@ -7,7 +7,6 @@ import (
 
 	"slurmflex/flex/ledger"
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -101,14 +100,6 @@ func (l *look) fill(w *Who) {
 	if j := l.scene.Job(w.Job); w.Account == "" && j != nil && j.User == w.User {
 		w.Account = l.accounts[w.Job]
 	}
-}
-
-// told returns slurmflex's AdminComment of a job in the queue; empty if the job has none.
-func (l *look) told(id uint32) string {
-	if told := l.scene.Seen.Told[id]; l.scene.Job(id) != nil && memo.IsOurs(told) {
-		return told
-	}
-	return ""
 }
 
 // madeFor returns the job that the stamped object was created for. For a group that jobs

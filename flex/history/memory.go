@@ -14,20 +14,22 @@ import (
 
 	"slurmflex/config/regular"
 	"slurmflex/flex/ledger"
+	"slurmflex/flex/past"
 	"slurmflex/mig"
 )
 
-// memory holds the waits and leases that have not ended. It is saved in a file beside the lines,
+// memory holds the waits, leases and stories that have not ended. It is saved in a file beside the lines,
 // because passes started by cron share no memory. Without the file, the next look recovers most of
 // it: when machines and requests were created, and since when jobs have run.
 type memory struct {
 	looked     map[string]Time // by region: the last look; none: when things ended that are gone is unknown
 	openWaits  map[mig.GroupID][]*openWait
 	openLeases map[ledger.Machine]*openLease
+	stories    past.Stories
 
 	looks int    // of this process
 	saved Time   // when the file was last written; 0: not by this process
-	open  []byte // the waits and leases in the file
+	open  []byte // what the file has, without the times of the looks
 }
 
 // fill adds the accounts that were not known when a job's wait, lease or use started.
@@ -61,6 +63,7 @@ type stored struct {
 	Looked  map[string]Time `json:"looked"`
 	Waits   []*openWait     `json:"waits"`
 	Leases  []*openLease    `json:"leases"`
+	Jobs    []*past.Story   `json:"jobs"`
 }
 
 func newMemory() *memory {
@@ -100,6 +103,7 @@ func load(dir, cluster string) (*memory, error) {
 			m.openLeases[o.machine()] = o
 		}
 	}
+	m.stories.Resume(s.Jobs)
 	m.open, err = json.Marshal(m.stored())
 	return m, err
 }
@@ -111,10 +115,9 @@ func (m *memory) missed(since Time) {
 	m.open = nil
 }
 
-// stored returns the open waits and leases in the order of their IDs, so that the same ones have the
-// same text.
+// stored returns what is open in the order of its IDs, so that the same has the same text.
 func (m *memory) stored() stored {
-	s := stored{Version: Version, Waits: []*openWait{}, Leases: []*openLease{}}
+	s := stored{Version: Version, Waits: []*openWait{}, Leases: []*openLease{}, Jobs: m.stories.Open()}
 	for _, open := range m.openWaits {
 		s.Waits = append(s.Waits, open...)
 	}
@@ -126,7 +129,7 @@ func (m *memory) stored() stored {
 	return s
 }
 
-// save replaces the file atomically, if a wait or lease in it has changed. Otherwise it writes the
+// save replaces the file atomically, if something open has changed. Otherwise it writes the
 // times of the looks, up to which readers count ongoing entries, once in lookEvery.
 func (m *memory) save(dir, cluster string, private bool, now Time) error {
 	s := m.stored()

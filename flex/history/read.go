@@ -59,25 +59,18 @@ func ReadForCommand(dir, cluster string, kind Kind, take func(*Entry)) (Tally, e
 // Ongoing entries are last, as observed by a pass at most some minutes ago. The error names a file
 // or folder that cannot be read.
 func Read(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
-	var tally Tally
-	files, err := filesOf(Path(dir, cluster))
-	if err != nil {
-		return tally, err
-	}
-	r := reader{kind: kind, take: take, seen: map[string]struct{}{}, tally: &tally}
-	for _, name := range files {
-		if err := r.file(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been rotated away
-			return tally, fmt.Errorf("read the history: %w", err)
-		}
+	r := newReader(kind, take)
+	if err := r.files(Path(dir, cluster)); err != nil {
+		return r.tally, err
 	}
 	ongoing, err := ongoing(dir, cluster, kind)
 	if err != nil {
-		tally.Bad++ // the file is incomplete, and soon rewritten
+		r.tally.Bad++ // the file is incomplete, and soon rewritten
 	}
 	for i := range ongoing {
-		r.enter(&ongoing[i])
+		r.enter(&ongoing[i], take)
 	}
-	return tally, nil
+	return r.tally, nil
 }
 
 // filesOf lists the file and its rotated copies, oldest first.
@@ -99,10 +92,41 @@ func filesOf(path string) (names []string, err error) {
 
 // reader reads files one after another.
 type reader struct {
-	kind  Kind
-	take  func(*Entry)
-	seen  map[string]struct{} // the IDs so far
-	tally *Tally
+	kind  Kind                    // of the lines that are decoded
+	line  func(text []byte) error // decodes a line of that kind, or of an unknown one
+	seen  map[string]struct{}     // the IDs so far
+	tally Tally
+}
+
+// newReader returns a reader that calls take for each entry of a kind.
+func newReader(kind Kind, take func(*Entry)) *reader {
+	r := &reader{kind: kind, seen: map[string]struct{}{}}
+	r.line = func(text []byte) error {
+		var e Entry
+		if err := json.Unmarshal(text, &e); err != nil {
+			return err
+		}
+		if err := e.check(); err != nil || e.Kind != kind {
+			return err
+		}
+		r.enter(&e, take)
+		return nil
+	}
+	return r
+}
+
+// files reads a file and its rotated copies, oldest first.
+func (r *reader) files(path string) error {
+	files, err := filesOf(path)
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		if err := r.file(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been rotated away
+			return fmt.Errorf("read the history: %w", err)
+		}
+	}
+	return nil
 }
 
 func (r *reader) file(name string) error {
@@ -136,8 +160,10 @@ func (r *reader) lines(text *bufio.Reader) error {
 		case tooLong:
 			r.tally.Bad++
 			tooLong = false
-		case err == nil:
-			r.line(line[:len(line)-1])
+		case err == nil && len(line) > 1 && !r.isOther(line):
+			if r.line(line[:len(line)-1]) != nil {
+				r.tally.Bad++
+			}
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil
@@ -148,32 +174,22 @@ func (r *reader) lines(text *bufio.Reader) error {
 	}
 }
 
-// otherKind maps each kind to the start of valid lines of the other kind.
-var otherKind = map[Kind][]byte{Wait: []byte(`{"v":1,"kind":"lease",`), Lease: []byte(`{"v":1,"kind":"wait",`)}
-
-func (r *reader) line(text []byte) {
-	if len(text) == 0 || bytes.HasPrefix(text, otherKind[r.kind]) {
-		return
+// isOther reports whether a line starts as the valid lines of another kind do.
+func (r *reader) isOther(line []byte) bool {
+	for _, kind := range []Kind{Wait, Lease, Job} {
+		if kind != r.kind && bytes.HasPrefix(line, []byte(`{"v":1,"kind":"`+kind+`",`)) {
+			return true
+		}
 	}
-	var e Entry
-	err := json.Unmarshal(text, &e)
-	if err == nil {
-		err = e.check()
-	}
-	switch {
-	case err != nil:
-		r.tally.Bad++
-	case e.Kind == r.kind:
-		r.enter(&e)
-	}
+	return false
 }
 
 // enter takes an entry, unless its ID was taken before.
-func (r *reader) enter(e *Entry) {
+func (r *reader) enter(e *Entry, take func(*Entry)) {
 	if _, again := r.seen[e.ID]; again {
 		return
 	}
 	r.seen[e.ID] = struct{}{}
 	r.tally.Entries++
-	r.take(e)
+	take(e)
 }

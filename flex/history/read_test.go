@@ -255,11 +255,10 @@ func TestLinesBeforeReadErrorAreTaken(t *testing.T) {
 	broken := errors.New("input/output error")
 	text := io.MultiReader(strings.NewReader(line(t, granted("a"))+line(t, granted("b"))+"{"), iotest.ErrReader(broken))
 	var ids []string
-	var tally Tally
-	r := reader{kind: Wait, take: func(e *Entry) { ids = append(ids, e.ID) }, seen: map[string]struct{}{}, tally: &tally}
+	r := newReader(Wait, func(e *Entry) { ids = append(ids, e.ID) })
 	require.ErrorIs(t, r.lines(bufio.NewReaderSize(text, maxLine)), broken)
 	assert.Equal(t, []string{"a", "b"}, ids)
-	assert.Zero(t, tally.Bad)
+	assert.Zero(t, r.tally.Bad)
 }
 
 // BenchmarkRead reads waits and leases that alternate in a file.

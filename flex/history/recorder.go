@@ -12,9 +12,11 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/leader"
+	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
 
@@ -29,8 +31,8 @@ const shortAway = 3 * time.Minute
 // oldest.
 const maxUnwritten = 10_000
 
-// Recorder writes the history of the observations of passes, in the background. It is a
-// flex.Watcher. A folder that cannot be written only causes a warning. A hanging disk delays no
+// Recorder writes the history of the observations of passes, in the background, and knows the stories of
+// jobs. It is a flex.Watcher. A folder that cannot be written only causes a warning. A hanging disk delays no
 // pass.
 type Recorder struct {
 	dir      string
@@ -38,7 +40,10 @@ type Recorder struct {
 	accounts func(jobs []uint32) (map[uint32]string, error) // of the accounts of jobs
 	leased   func(e *Entry, ended bool)
 
-	mu   sync.Mutex
+	mu      sync.Mutex
+	stories *past.Stories // those of the memory; nil before the first look
+	ended   []view.Past   // the stories of the last day, if the recorder remembers them, the oldest first
+
 	next *sight         // the next observation to record; nil: none
 	use  *config.Config // for the next observation
 	done chan struct{}  // closed when nothing is left to record; nil: nothing is being recorded
@@ -50,7 +55,9 @@ type Recorder struct {
 	last      time.Time // of the last look
 	hidden    bool      // the files were hidden from other users, because Slurm hides jobs
 	failing   bool      // the last attempt to write failed
-	unwritten []Entry   // what has ended and still lacks a line
+	unwritten []any     // the lines of what has ended that are not written yet
+	remembers bool      // see Remember
+	recalled  bool      // the stories of the last day in the history have been read
 	known     map[uint32]string
 }
 
@@ -146,7 +153,10 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 	m := r.memory
 	l := newLook(s, p, r.known)
 	leases := m.leases(l)
-	r.unwritten = slices.Concat(r.unwritten, m.waits(l), leases)
+	for _, e := range slices.Concat(m.waits(l), leases) {
+		r.unwritten = append(r.unwritten, e)
+	}
+	r.tell(l, !away.IsZero())
 	for _, region := range s.Regions() {
 		if !s.Unseen(region) {
 			m.looked[region] = l.now
@@ -157,6 +167,7 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 		m.fill(l)
 		r.report(r.write(l))
 	}
+	r.recall(snap.Now)
 	for i := range leases {
 		r.leased(&leases[i], true)
 	}

@@ -43,7 +43,6 @@ func (m *memory) waits(l *look) (ended []Entry) {
 				continue
 			}
 			o.follow(run)
-			o.Told = cmp.Or(l.told(o.Job), o.Told)
 			if end, at := l.endOf(o, g, run, m.looked[id.Region] != 0); end != "" {
 				o.Over = true
 				if at != 0 {

@@ -40,15 +40,9 @@ func TestJobStoryCoversQueueToEnd(t *testing.T) {
 		"12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)", "12:08 machines created 2 of 2 nodes", "12:11 nodes up n[0-1]",
 		"12:12 running on n[0-1]", "12:20 ended ",
 	}, w.events())
-	ended := w.day.Ended()
-	require.Len(t, ended, 1)
-	assert.Equal(t, at(20), ended[0].EndedAt)
-	assert.Equal(t, view.Job{ID: 812, Partition: "train", State: "RUNNING", Nodes: "alpha-a3-[0-1]", StartAt: at(12)}, ended[0].Job, "as last seen")
-
-	w.see(20+24*60, nil)
-	assert.Len(t, w.day.Ended(), 1)
-	w.see(21+24*60, nil)
-	assert.Empty(t, w.day.Ended(), "a day later")
+	require.Len(t, w.ended, 1)
+	assert.Equal(t, at(20), w.ended[0].EndedAt)
+	assert.Equal(t, view.Job{ID: 812, Partition: "train", State: "RUNNING", Nodes: "alpha-a3-[0-1]", StartAt: at(12)}, w.ended[0].Job, "as last seen")
 }
 
 // A job that waits PENDING has no nodes in Slurm, but doors over the nodes of its machines.
@@ -70,8 +64,8 @@ func TestPendingJobStoryHasItsRequests(t *testing.T) {
 		"12:00 seen in Slurm's queue ", "12:03 attempt failed attempt 1: configuration", "12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)",
 		"12:08 machines created 2 of 2 nodes", "12:11 nodes up n[0-1]", "12:12 running on n[0-1]", "12:20 back in Slurm's queue ",
 	}, w.events())
-	story, _ := w.day.Job("812")
-	assert.Equal(t, []view.Machines{{Type: "a3-highgpu-8g", Count: 2}}, story.Events()[5].Machines)
+	story := w.story("812")
+	assert.Equal(t, []view.Machines{{Type: "a3-highgpu-8g", Count: 2}}, story.Events[5].Machines)
 }
 
 func TestRequestWithoutWaitingNodesIsInTheStory(t *testing.T) {
@@ -119,8 +113,8 @@ func TestRunCountsMachinesOfUnknownType(t *testing.T) {
 	j := job(slurm.JobRunning, "n[0-1]", at(5))
 	j.Nodes = append(j.Nodes, "alpha-cpu-0")
 	w.see(9, both(view.Running, at(4)), j)
-	story, _ := w.day.Job("812")
-	last := story.Events()[len(story.Events())-1]
+	story := w.story("812")
+	last := story.Events[len(story.Events)-1]
 	assert.Equal(t, []view.Machines{{Count: 1}, {Type: "a3-highgpu-8g", Count: 2}}, last.Machines, "alpha-cpu-0 is no flex node")
 }
 
@@ -134,8 +128,8 @@ func TestJobStoryHasItsSignal(t *testing.T) {
 	w.see(22, both(view.Running, at(4)), running)
 	told := w.events()
 	assert.Equal(t, "12:20 signalled USR1, because its nodes end before its time limit", told[len(told)-1])
-	story, _ := w.day.Job("812")
-	assert.Equal(t, w.Snap.Told[812], story.Told)
+	story := w.story("812")
+	assert.Equal(t, w.Snap.Told[812], story.Job.Told)
 }
 
 func TestRequeuedJobStartsOver(t *testing.T) {
@@ -179,8 +173,7 @@ func TestArrayTaskHasStoryByNameAndRawID(t *testing.T) {
 	last.ID, last.ArrayID, last.ArrayTask = 811, 811, "9"
 	w.see(0, nil, task, last)
 	for name, want := range map[string]bool{"812": true, "811_3": true, "811_9": true, "811": false, "811_4": false} {
-		_, ok := w.day.Job(name)
-		assert.Equal(t, want, ok, name)
+		assert.Equal(t, want, w.story(name) != nil, name)
 	}
 }
 
@@ -189,12 +182,12 @@ func TestJobWithUnreadableRowHasNotEnded(t *testing.T) {
 	w.see(0, nil, job(slurm.JobPending, "", time.Time{}))
 	for _, name := range []string{"812", ""} {
 		w.see(1, func(w *world) { w.Snap.Unread = []slurm.UnreadRow{{Kind: slurm.JobRow, Name: name}} })
-		assert.Empty(t, w.day.Ended())
-		story, _ := w.day.Job("812")
-		assert.Equal(t, "train", story.Partition, "as last seen")
+		assert.Empty(t, w.ended)
+		story := w.story("812")
+		assert.Equal(t, "train", story.Job.Partition, "as last seen")
 	}
 	w.see(2, nil)
-	assert.Len(t, w.day.Ended(), 1)
+	assert.Len(t, w.ended, 1)
 }
 
 func TestDayHoldsOneSamplePerMinute(t *testing.T) {
@@ -226,24 +219,19 @@ func TestNumberOfStoriesAndEventsIsLimited(t *testing.T) {
 		many = append(many, j)
 	}
 	w.see(1, nil, many...)
-	assert.Len(t, w.day.jobs, mostJobs)
+	assert.Len(t, w.stories.Open(), mostJobs)
 	w.see(2, nil, many[5:]...)
-	assert.Len(t, w.day.jobs, mostJobs)
-	_, ok := w.day.Job("1")
-	assert.True(t, ok, "a job that ended in this pass has a story")
+	assert.Len(t, w.ended, 5)
 	w.see(3, nil, many[5:]...)
-	_, ok = w.day.Job("1")
-	assert.False(t, ok, "the oldest story was dropped")
-	_, ok = w.day.Job(fmt.Sprint(mostJobs + 5))
-	assert.True(t, ok)
+	assert.NotNil(t, w.story(fmt.Sprint(mostJobs+5)))
 
 	w = newWorld()
 	for minute := range 4 * mostEvents {
 		w.see(minute, nil, job([]slurm.JobState{slurm.JobPending, slurm.JobConfiguring}[minute%2], "", time.Time{}))
 	}
-	story, _ := w.day.Job("812")
-	assert.Len(t, story.Events(), mostEvents)
-	assert.Equal(t, view.EventSubmitted, story.Events()[0].Kind)
+	story := w.story("812")
+	assert.Len(t, story.Events, mostEvents)
+	assert.Equal(t, view.EventSubmitted, story.Events[0].Kind)
 }
 
 func TestUsesAreRecordedWhileAnotherRegionIsUnread(t *testing.T) {
@@ -302,7 +290,7 @@ func TestLongStoryKeepsItsRuns(t *testing.T) {
 	for n := range 62 {
 		w.see(1+10*n, waiting(demand.Wait{Stage: demand.Waiting, Failed: n + 1, Trouble: mig.Trouble{Cause: mig.CauseCapacity}}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	}
-	p := w.day.Story("812")
+	p := w.story("812")
 	require.NotNil(t, p)
 	v := view.View{SeenAt: at(621), Jobs: []view.Job{{ID: 812, Partition: "train", State: "CONFIGURING", Nodes: "alpha-a3-[0-1]"}}}
 	s, err := v.Why("812", at(621), p)

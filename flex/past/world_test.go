@@ -3,6 +3,7 @@ package past
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +24,10 @@ func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.M
 // g812 belongs to job 812 and has a request of 12:04. Tests write n0 for alpha-a3-0.
 type world struct {
 	*scenetest.World
-	day  Day
-	plan plan.Plan
+	day     Day
+	stories Stories
+	ended   []view.Past
+	plan    plan.Plan
 }
 
 func newWorld() *world {
@@ -111,6 +114,7 @@ func (w *world) pass(after time.Duration, nodes []seen, jobs ...slurm.Job) {
 	}
 	w.Snap.Jobs = jobs
 	w.day.See(w.Scene(), w.plan)
+	w.ended = append(w.ended, w.stories.See(w.Scene(), w.plan, false)...)
 }
 
 // see is pass, in whole minutes.
@@ -127,10 +131,22 @@ func job(state slurm.JobState, nodes string, start time.Time) slurm.Job {
 	return slurm.Job{ID: 812, ArrayID: 812, Partition: "train", State: state, Nodes: names(nodes), Start: start}
 }
 
+// story returns the story of a job that is in the queue or has ended; nil if there is none.
+func (w *world) story(name string) *view.Past {
+	if open := w.stories.Of(name); open != nil {
+		return open
+	}
+	for _, story := range slices.Backward(w.ended) {
+		if story.Job.Is(name) {
+			return &story
+		}
+	}
+	return nil
+}
+
 // events returns the story of job 812.
 func (w *world) events() (told []string) {
-	story, _ := w.day.Job("812")
-	for _, e := range story.Events() {
+	for _, e := range w.story("812").Events {
 		told = append(told, strings.ReplaceAll(fmt.Sprintf("%s %s %s", e.At.Format("15:04"), e.Kind, e.Text), "alpha-a3-", "n"))
 	}
 	return told

@@ -90,18 +90,3 @@ func (n number) isOf(j Job) bool {
 	}
 	return j.ArrayID == n.id && (n.task == "" || j.hasTask(n.task))
 }
-
-// JobNamed returns the job that has this raw id and that squeue shows by this name; an empty name
-// means that the name is the raw id.
-func JobNamed(id uint32, name string) Job {
-	j := Job{ID: id}
-	n, _ := parseNumber(name)
-	switch {
-	case n.task != "":
-		j.ArrayID, j.ArrayTask = n.id, n.task
-	case n.offset != "":
-		offset, _ := strconv.ParseUint(n.offset, 10, 32)
-		j.HetID, j.HetOffset = n.id, uint32(offset)
-	}
-	return j
-}

@@ -2,23 +2,17 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
 
-// Past is the recorded history of a job. The job's page and `slurmflex why` render it.
-//
-// Whether the job has ended follows only from Slurm's queue, because a history may also end with a
-// requeue.
+// Past is the recorded story of a job. The job's page and `slurmflex why` render it.
 type Past struct {
-	Job Job `json:"job"` // as last seen; from the history only its numbers, owner, partition and told
+	Job Job `json:"job"` // as last seen
 	// EndedAt is when the job had left Slurm's queue; zero: it had not.
 	EndedAt time.Time `json:"ended_at,omitzero"`
-	Since   time.Time `json:"recorded_since,omitzero"` // start of the recording
-	Events  []Event   `json:"events"`                  // oldest first
-	From    string    `json:"recorded_in,omitempty"`   // folder of the history with the record
-	Use     *Use      `json:"use,omitempty"`           // the sum of the job's waits and runs, with the machines of the last run; not in /story.json
+	Events  []Event   `json:"events"`        // oldest first
+	Use     *Use      `json:"use,omitempty"` // the sum of the job's waits and runs, with the machines of the last run; not in /story.json
 }
 
 // Event is something that happened to a job.
@@ -78,33 +72,7 @@ func (p *Past) text(now time.Time) string {
 	if p.Use != nil && p.Use.MachineHours > 0 {
 		fmt.Fprintf(&text, "  In total: %s.\n", p.Use.whole())
 	}
-	if since := p.Recorded(now); since != "" {
-		fmt.Fprintf(&text, "  %s\n", since)
-	}
 	return text.String()
-}
-
-// Recorded names the source of the record.
-func (p *Past) Recorded(now time.Time) string {
-	switch {
-	case p.From != "" && !p.Since.IsZero():
-		return fmt.Sprintf("Recorded by the daemon since %s; earlier events are from the history in %s.", Moment(p.Since, now), p.From)
-	case p.From != "":
-		return fmt.Sprintf("From the history in %s.", p.From)
-	case !p.Since.IsZero():
-		return fmt.Sprintf("Recorded since %s, when the daemon started.", Moment(p.Since, now))
-	}
-	return ""
-}
-
-// requeue records that the job, which is still in the queue, went back there when its record ends
-// with a run that is over. The history does not know whether such a job has ended.
-func (p *Past) requeue() {
-	if where, _ := p.ran(); where == "" || p.EndedAt.IsZero() {
-		return
-	}
-	p.Events = slices.Concat(p.Events, []Event{{At: p.EndedAt, Kind: EventRequeued}})
-	slices.SortStableFunc(p.Events, func(a, b Event) int { return a.At.Compare(b.At) })
 }
 
 // ran returns where the job ran last and when it started there, if its last recorded nodes ran it.
@@ -132,44 +100,4 @@ func (j Job) owned(name string) string {
 // The raw id of an array's last task is also the id of the array.
 func (j Job) Is(name string) bool {
 	return j.Name() == name || fmt.Sprint(j.ID) == name && j.ID != j.ArrayID
-}
-
-// Reused is the longest time between two records of the same job. Records that are further apart
-// belong to two jobs: slurmctld starts again from the first number after MaxJobId, or after losing
-// its state.
-const Reused = 30 * 24 * time.Hour
-
-// isOf reports whether the record is of the job that the user has, and that was seen at that time.
-// Otherwise it is of an earlier job with the same number.
-func (p *Past) isOf(user string, at time.Time) bool {
-	return (p.Job.User == "" || user == "" || p.Job.User == user) && (p.EndedAt.IsZero() || at.Sub(p.EndedAt) <= Reused)
-}
-
-// Join adds the events of the history to those that the daemon saw, without duplicates. It leaves
-// out the history of an earlier job with the same number.
-func (p *Past) Join(history *Past) *Past {
-	switch {
-	case p == nil:
-		return history
-	case history == nil || len(p.Events) > 0 && !history.isOf(p.Job.User, p.Events[0].At):
-		return p
-	}
-	joined := *p
-	joined.Events = slices.Clone(p.Events)
-	if history.EndedAt.Before(p.Since) { // the daemon has seen the job since
-		history = new(*history)
-		history.requeue()
-	}
-	for _, e := range history.Events {
-		if e.At.Before(p.Since) && !slices.ContainsFunc(p.Events, e.isNear) {
-			joined.Events, joined.From = append(joined.Events, e), history.From
-		}
-	}
-	slices.SortStableFunc(joined.Events, func(a, b Event) int { return a.At.Compare(b.At) })
-	return &joined
-}
-
-// isNear reports whether two events are the same event, recorded by different passes.
-func (e Event) isNear(other Event) bool {
-	return e.Kind == other.Kind && e.At.Sub(other.At).Abs() < time.Minute
 }

@@ -15,8 +15,8 @@ var seenAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func past() *Past {
 	at := func(minutes int) time.Time { return seenAt.Add(time.Duration(minutes) * time.Minute) }
 	return &Past{
-		Job:   Job{ID: 812, User: "ada", Partition: "train", Limit: Seconds(time.Hour), Told: "flex-start: its nodes end at 2026-11-21T12:30:00Z"},
-		Since: at(-30), EndedAt: at(-2),
+		Job:     Job{ID: 812, User: "ada", Partition: "train", Limit: Seconds(time.Hour), Told: "flex-start: its nodes end at 2026-11-21T12:30:00Z"},
+		EndedAt: at(-2),
 		Events: []Event{
 			{At: at(-20), Kind: EventSubmitted, Text: ""}, {At: at(-19), Kind: EventRequested, Text: "2 nodes for 01:00:00"}, {At: at(-10), Kind: EventRunning, Text: "on n[0-1]"}, {At: at(-2), Kind: EventEnded, Text: ""},
 		},
@@ -36,7 +36,6 @@ Story:
   11:41:00  +1m     machines requested: 2 nodes for 01:00:00
   11:50:00  +9m     running: on n[0-1]
   11:58:00  +8m     ended
-  Recorded since 11:30:00, when the daemon started.
 `, story.Text(false))
 
 	cut := past()
@@ -51,93 +50,42 @@ Story:
 func TestWhyShowsStoryOfLiveJob(t *testing.T) {
 	v := View{SeenAt: seenAt, Jobs: []Job{{ID: 812, User: "ada", Partition: "train", State: "PENDING", Reason: "Priority"}}}
 	requeued := past()
+	requeued.EndedAt = time.Time{}
 	requeued.Events = append(requeued.Events[:3], Event{At: seenAt.Add(-time.Minute), Kind: EventRequeued, Text: "BeginTime"})
 	story, err := v.Why("812", seenAt, requeued)
 	require.NoError(t, err)
 	text := story.Text(false)
 	assert.Contains(t, text, "jobs of higher priority go first (Priority)")
-	assert.True(t, strings.HasSuffix(text, "\n  11:59:00  +9m     back in Slurm's queue: BeginTime\n  Recorded since 11:30:00, when the daemon started.\n"), text)
+	assert.True(t, strings.HasSuffix(text, "\n  11:59:00  +9m     back in Slurm's queue: BeginTime\n"), text)
 	assert.True(t, story.Past.EndedAt.IsZero(), "it is in the queue again")
-}
-
-func TestHistoryFillsTimeBeforeTheDaemon(t *testing.T) {
-	seen, history := past(), past()
-	seen.Since = seenAt.Add(-11 * time.Minute)
-	seen.Events = seen.Events[2:]
-	history.From, history.Since = "/var/lib/slurmflex", time.Time{}
-	history.Events = []Event{history.Events[1], {At: seenAt.Add(-15 * time.Minute), Kind: EventGranted, Text: "n[0-1]"}, {At: seenAt.Add(-10*time.Minute - 3*time.Second), Kind: EventRunning, Text: "on n[0-1]"}}
-	joined := seen.Join(history)
-	var kinds []string
-	for _, e := range joined.Events {
-		kinds = append(kinds, e.Kind)
-	}
-	assert.Equal(t, []string{EventRequested, EventGranted, EventRunning, EventEnded}, kinds)
-	assert.Equal(t, "Recorded by the daemon since 11:49:00; earlier events are from the history in /var/lib/slurmflex.", joined.Recorded(seenAt))
-	assert.Equal(t, "From the history in /var/lib/slurmflex.", history.Recorded(seenAt))
-	assert.Same(t, seen, seen.Join(nil))
-	var none *Past
-	assert.Same(t, history, none.Join(history))
 }
 
 // Job numbers start again from 1 after a lost StateSaveLocation, and the history stays.
 func TestQueuedJobHasNoStoryOfAnEarlierJobWithItsNumber(t *testing.T) {
-	const day = 24 * time.Hour
-	history := func(user string, ended time.Duration) *Past {
-		return &Past{Job: Job{ID: 812, User: user}, From: "/h", EndedAt: seenAt.Add(-ended), Events: []Event{
-			{At: seenAt.Add(-ended - day), Kind: EventRunning, Text: "on n0", Machines: []Machines{{"a3-highgpu-8g", 1}}},
+	story := func(user string, ended time.Time) *Past {
+		return &Past{Job: Job{ID: 812, User: user}, EndedAt: ended, Events: []Event{
+			{At: seenAt.Add(-time.Hour), Kind: EventRunning, Text: "on n0", Machines: []Machines{{"a3-highgpu-8g", 1}}},
 		}}
 	}
-	daemon := &Past{Job: Job{ID: 812, User: "ada"}, Since: seenAt.Add(-time.Hour), Events: []Event{{At: seenAt.Add(-time.Minute), Kind: EventSubmitted}}}
 	single := []Job{{ID: 812, User: "ada", Partition: "train", State: "PENDING", Reason: "Priority"}}
 	tasks := []Job{{ID: 812, ArrayID: 812, ArrayTask: "3-9", User: "ada", State: "PENDING"}, {ID: 813, ArrayID: 812, ArrayTask: "2", User: "ada", State: "RUNNING"}}
 	for name, test := range map[string]struct {
-		history *Past
+		story   *Past
 		jobs    []Job
 		earlier bool
 	}{
-		"another user's":           {history("bob", day), single, true},
-		"another user's, an array": {history("bob", day), tasks, true},
-		"the user's, long ago":     {history("ada", 31*day), single, true},
-		"the job's":                {history("ada", 29*day), single, false},
-		"of an unknown user":       {history("", day), single, false},
+		"another user's":           {story("bob", time.Time{}), single, true},
+		"another user's, an array": {story("bob", time.Time{}), tasks, true},
+		"the user's, ended":        {story("ada", seenAt), single, true},
+		"the job's":                {story("ada", time.Time{}), single, false},
+		"of an unknown user":       {story("", time.Time{}), single, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := View{SeenAt: seenAt, Jobs: test.jobs}
-			story, err := v.Why("812", seenAt, test.history)
+			story, err := v.Why("812", seenAt, test.story)
 			require.NoError(t, err)
 			assert.Equal(t, test.earlier, story.Past == nil)
 			assert.Equal(t, test.earlier, !strings.Contains(story.Text(false), "machine hours"), story.Text(false))
-
-			story, err = v.Why("812", seenAt, daemon.Join(test.history))
-			require.NoError(t, err)
-			line, err := story.UseOf("812")
-			require.NoError(t, err)
-			assert.Equal(t, test.earlier, line == "job 812: waited 1m, no run recorded\n", line)
 		})
 	}
-}
-
-func TestJobNamedUsesTheNameFromSqueue(t *testing.T) {
-	for name, id := range map[string]uint32{"": 812, "811_3": 812, "811+1": 812} {
-		j := JobNamed(id, name)
-		if name == "" {
-			name = "812"
-		}
-		assert.Equal(t, name, j.Name())
-		assert.True(t, j.Is("812") && j.Is(name) && !j.Is("811"))
-	}
-	assert.False(t, JobNamed(811, "811_9").Is("811"), "that is the array")
-}
-
-func TestUseIsKnownOnlyWithARecord(t *testing.T) {
-	v := View{SeenAt: seenAt, Daemon: &Daemon{}}
-	story, err := v.Why("812", seenAt, past())
-	require.NoError(t, err)
-	line, err := story.UseOf("812")
-	require.NoError(t, err)
-	assert.Equal(t, "job 812: waited 10m, ran 8m\n", line)
-
-	story.Past = nil
-	_, err = story.UseOf("99")
-	require.ErrorContains(t, err, `nothing is recorded of "99"`)
 }

@@ -14,7 +14,7 @@ func requeued() *Past {
 	at := func(minutes int) time.Time { return seenAt.Add(time.Duration(minutes-600) * time.Minute) }
 	two := []Machines{{"a3-megagpu-8g", 2}}
 	return &Past{
-		Job: Job{ID: 812, User: "ada", Partition: "train", Limit: Seconds(4 * time.Hour)}, Since: at(-1), EndedAt: at(390),
+		Job: Job{ID: 812, User: "ada", Partition: "train", Limit: Seconds(4 * time.Hour)}, EndedAt: at(390),
 		Events: []Event{
 			{At: at(0), Kind: EventSubmitted},
 			{At: at(1), Kind: EventRequested, Text: "2 nodes for 04:10:00 in us-central1 (alpha-a3-job-812/a1)"},

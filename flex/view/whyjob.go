@@ -152,12 +152,6 @@ func (e *explainer) oneJob(j Job, name string) {
 	e.id, e.groups = j.ID, e.groupsOf(j.ID)
 	e.Subject = "job " + j.owned(name)
 	e.disown(j)
-	if e.Past != nil {
-		if state := slurm.JobState(j.State); state.Waits() || state.HoldsNodes() && !state.AtWork() {
-			e.Past.requeue()
-		}
-		e.Past.EndedAt = time.Time{}
-	}
 	var ahead []string
 	for _, a := range j.Ahead {
 		text := a.String()
@@ -187,10 +181,10 @@ func (e *explainer) oneJob(j Job, name string) {
 	}
 }
 
-// disown drops the record if it is of an earlier job with the number of this job, which is in the
-// queue.
+// disown drops the story if it is of an earlier job with the number of this job, which is in the queue.
 func (e *explainer) disown(j Job) {
-	if e.Past != nil && !e.Past.isOf(j.User, e.View.SeenAt) {
+	past := e.Past
+	if past != nil && (!past.EndedAt.IsZero() || past.Job.User != "" && j.User != "" && past.Job.User != j.User) {
 		e.Past = nil
 	}
 }

@@ -26,7 +26,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query, now := r.URL.Query().Get("q"), s.now(r)
-	past := s.Board.Story(strings.TrimSpace(query))
+	past := s.Board.story(strings.TrimSpace(query))
 	answer, err := v.Why(query, now, past)
 	status := http.StatusOK
 	switch {
@@ -60,7 +60,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 
 // story answers with the recorded events of a job, for `slurmflex why`.
 func (s *Server) story(w http.ResponseWriter, r *http.Request) {
-	past := s.Board.Story(strings.TrimSpace(r.URL.Query().Get("q")))
+	past := s.Board.story(strings.TrimSpace(r.URL.Query().Get("q")))
 	if past == nil {
 		http.Error(w, "nothing is recorded of such a job", http.StatusNotFound)
 		return

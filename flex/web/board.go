@@ -20,6 +20,8 @@ import (
 // flex.Watcher. It builds the view of a pass when somebody first asks for it.
 type Board struct {
 	Fill func(*view.View) // adds estimates and prices to a view; may be nil
+	// Stories has the stories of jobs; nil: it has none.
+	Stories Stories
 	// Keep keeps what Fill adds up to date in each pass, whether or not anybody asks; may be nil.
 	Keep func(*scene.Scene, plan.Plan)
 
@@ -40,6 +42,13 @@ type Board struct {
 }
 
 var _ flex.Watcher = (*Board)(nil)
+
+// Stories has the stories of jobs. Story returns that of a job in the queue or of the last day; nil if
+// there is none. Ended returns those of the jobs that ended in the last day, the last one first.
+type Stories interface {
+	Story(job string) *view.Past
+	Ended() []view.Past
+}
 
 // NewBoard returns an empty board for a daemon that starts now.
 func NewBoard(cfg *config.Config, now func() time.Time) *Board {
@@ -81,11 +90,20 @@ func (b *Board) Day() past.Day {
 	return b.day.Clone()
 }
 
-// Story returns the observed events of a job in the last day; nil if the job is unknown.
-func (b *Board) Story(job string) *view.Past {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.day.Story(job)
+// story returns the story of a job; nil if there is none.
+func (b *Board) story(job string) *view.Past {
+	if b.Stories == nil {
+		return nil
+	}
+	return b.Stories.Story(job)
+}
+
+// ended returns the stories of the jobs that ended in the last day.
+func (b *Board) ended() []view.Past {
+	if b.Stories == nil {
+		return nil
+	}
+	return b.Stories.Ended()
 }
 
 // Use makes the board follow another configuration.

@@ -81,7 +81,7 @@ type actionData struct {
 }
 
 type endedData struct {
-	past.Job
+	view.Past
 	When string
 }
 
@@ -97,7 +97,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	render(w, http.StatusOK, "page.html", newPage(v, s.Board.Day(), zoomOf(r.URL.Query().Get("zoom")), s.now(r)))
+	render(w, http.StatusOK, "page.html", newPage(v, s.Board.Day(), s.Board.ended(), zoomOf(r.URL.Query().Get("zoom")), s.now(r)))
 }
 
 // now returns the time in the reader's zone, which page.js sends, or else in the daemon's zone.
@@ -115,7 +115,7 @@ func (s *Server) now(r *http.Request) time.Time {
 func at(t, now time.Time) string { return view.Moment(t, now) + now.Format(" MST") }
 
 // newPage returns the page for a reader at that time.
-func newPage(v view.View, day past.Day, z zoom, now time.Time) pageData {
+func newPage(v view.View, day past.Day, ended []view.Past, z zoom, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: at(v.SeenAt, now),
 		Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
@@ -153,7 +153,6 @@ func newPage(v view.View, day past.Day, z zoom, now time.Time) pageData {
 			}
 		}
 	}
-	ended := day.Ended()
 	for _, j := range ended[:min(endedShown, len(ended))] {
 		p.Ended = append(p.Ended, endedData{j, view.Moment(j.EndedAt, now)})
 	}

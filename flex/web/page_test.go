@@ -147,7 +147,7 @@ func TestPageShowsPendingJobs(t *testing.T) {
 			Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(id+1) * time.Hour},
 		})
 	}
-	w.Board.Saw(scene.Of(w.cfg, snap), plan.Plan{})
+	w.saw(scene.Of(w.cfg, snap), plan.Plan{})
 	page := w.get("/").Body.String()
 	assert.Contains(t, page, `<p class="value"><a href="#waiting">14</a></p>`)
 	assert.Contains(t, page, `<tr class="pending">`)
@@ -220,7 +220,7 @@ func TestJobPageHasItsStoryAfterTheEnd(t *testing.T) {
 	assert.Contains(t, story, `<time datetime="2026-11-21T11:00:00Z">11:00:00</time> <b>machines requested</b>: 1 node for 01:00:00 in us-central1 (alpha-a3-job-812/a1)`)
 	assert.Contains(t, story, `role="img" aria-labelledby="story-title story-desc"`)
 	w.now = noon.Add(time.Hour)
-	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: w.now}), plan.Plan{})
+	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: w.now}), plan.Plan{})
 	w.now = w.now.Add(time.Hour)
 	story = w.get("/why?q=812", asBrowser).Body.String()
 	assert.Equal(t, 1, strings.Count(story, `<rect x="0.00%" y="20" width="50.00%" height="18" fill="url(#p-waiting)">`), "until its end")
@@ -246,7 +246,7 @@ func TestStoryIsTheSameForProgramsAndThePage(t *testing.T) {
 	}
 	assert.NotContains(t, w.get("/why?q=812").Body.String(), "Story:", "the name is long")
 	assert.Contains(t, w.get("/why?q=812&verbose=1").Body.String(), "Story:")
-	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon.Add(time.Hour)}), plan.Plan{})
+	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon.Add(time.Hour)}), plan.Plan{})
 	assert.Contains(t, w.get("/why?q=812").Body.String(), "Story:", "the job has ended")
 }
 

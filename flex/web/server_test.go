@@ -25,6 +25,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/leader"
+	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
@@ -43,6 +44,26 @@ type world struct {
 	cfg *config.Config
 	now time.Time
 	log *observer.ObservedLogs
+
+	stories past.Stories
+	ended   []view.Past
+}
+
+// saw makes the board and the stories see a pass.
+func (w *world) saw(s *scene.Scene, p plan.Plan) {
+	w.Board.Saw(s, p)
+	w.ended = append(w.stories.See(s, p, false), w.ended...)
+}
+
+func (w *world) Ended() []view.Past { return w.ended }
+
+func (w *world) Story(job string) *view.Past {
+	for _, story := range w.ended {
+		if story.Job.Is(job) {
+			return &story
+		}
+	}
+	return w.stories.Of(job)
 }
 
 func newWorld() *world {
@@ -52,6 +73,7 @@ func newWorld() *world {
 	w := &world{cfg: cfg, now: noon, log: log}
 	clock := func() time.Time { return w.now }
 	w.Server = &Server{Board: NewBoard(cfg, clock), Address: "127.0.0.1:0", Log: zap.New(core), Now: clock}
+	w.Board.Stories = w
 	return w
 }
 
@@ -86,7 +108,7 @@ func (w *world) pass(text string) {
 			}},
 		},
 	}
-	w.Board.Saw(scene.Of(w.cfg, snap), plan.Plan{
+	w.saw(scene.Of(w.cfg, snap), plan.Plan{
 		Waits: []demand.Wait{{
 			Job: 812, NodeSet: "a3", Region: "us-central1", Group: "alpha-a3-job-812", Nodes: []string{"alpha-a3-1"},
 			Lease: time.Hour, Stage: demand.Queued, Request: "a1", Requested: noon.Add(-time.Hour), Since: noon.Add(-time.Hour), Obstacle: text,
@@ -116,7 +138,7 @@ func TestPageLinksTasksAndComponentsBySqueueName(t *testing.T) {
 	wait := func(job uint32, node string) demand.Wait {
 		return demand.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Stage: demand.Asking, Since: noon}
 	}
-	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Slurm: scene.Slurm{Jobs: []slurm.Job{
+	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Slurm: scene.Slurm{Jobs: []slurm.Job{
 		{ID: 821, ArrayID: 821, HetID: 820, HetOffset: 1, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},
 		{ID: 901, ArrayID: 900, ArrayTask: "3", State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}},
 	}}}), plan.Plan{Waits: []demand.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
@@ -167,7 +189,7 @@ func TestViewIsBuiltOncePerPassWhenAskedFor(t *testing.T) {
 
 func TestHistoryEndsWithThePresent(t *testing.T) {
 	w := newWorld()
-	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
+	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
 	w.now = noon.Add(30 * time.Second)
 	w.pass("none left")
 	assert.Contains(t, w.get("/").Body.String(), "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.")
@@ -175,7 +197,7 @@ func TestHistoryEndsWithThePresent(t *testing.T) {
 
 func TestEmptyPageSaysThatItIsEmpty(t *testing.T) {
 	w := newWorld()
-	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
+	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
 	page := w.get("/").Body.String()
 	for _, says := range []string{"No jobs are waiting.", "No machines are running.", "None since the daemon started."} {
 		assert.Contains(t, page, says)

@@ -9,7 +9,6 @@ import (
 
 // jobStory shows the events of a job as a bar and as a list.
 type jobStory struct {
-	Since  string // the recorded period and its source
 	Events []eventData
 	Pieces []piece
 	Ticks  []tick
@@ -45,7 +44,7 @@ func newStory(j *view.Past, now time.Time) *jobStory {
 		return nil
 	}
 	events := j.Events
-	s := &jobStory{Since: j.Recorded(now)}
+	s := &jobStory{}
 	shown := span{from: events[0].At, to: now}
 	if !j.EndedAt.IsZero() {
 		shown.to = j.EndedAt

@@ -92,5 +92,5 @@ func TestStoryOfAJobEndsItsOutput(t *testing.T) {
 	require.NoError(t, l.StopDaemon())
 	story, err = l.Flex(context.Background(), "why", id)
 	require.NoError(t, err)
-	assert.Regexp(t, `(?s)running: on .*back in Slurm's queue.*running: on .*In total: waited \dm, ran \w+ on 2 × a3-megagpu-8g, .*From the history in `, story)
+	assert.Regexp(t, `(?s)running: on .*back in Slurm's queue.*running: on .*In total: waited \dm, ran \w+ on 2 × a3-megagpu-8g, `, story)
 }

@@ -128,13 +128,16 @@ func liveADay(t *testing.T) *web.Server {
 		estimates, money := filler.NewEstimates(cfg), &filler.Prices{Path: prices, Log: zap.NewNop()}
 		server.Board.Fill = func(v *view.View) { estimates.Fill(v); money.Fill(v) }
 		c := newCluster(ctx, t, cfg)
-		c.reconciler.Watch = server.Board
+		stories := history.New(cfg, zap.NewNop(), nil, func(*history.Entry, bool) {})
+		stories.Remember()
+		server.Board.Stories, c.reconciler.Watch = stories, flex.Watchers{server.Board, stories}
 		done := make(chan error)
 		go func() { done <- c.reconciler.Run(ctx, leader.Lock{Dir: lockDir}, c.wakeUps) }()
 		c.play()
 		ended = true
 		cancel()
 		require.NoError(t, <-done)
+		stories.Wait(time.Hour)
 	})
 	return server
 }

@@ -1,0 +1,120 @@
+package history
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/leader"
+	"slurmflex/flex/past"
+	"slurmflex/flex/view"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// told returns the events of a story, with the minutes since noon.
+func told(story *view.Past) (events []string) {
+	if story == nil {
+		return nil
+	}
+	for _, e := range story.Events {
+		events = append(events, fmt.Sprintf("%.0f %s", e.At.Sub(noon).Minutes(), e.Kind))
+	}
+	return events
+}
+
+// U10: only the daemon's memory had the story, and a restart cleared it.
+func TestStorySurvivesARestart(t *testing.T) {
+	w := newWorld(t)
+	later := func(restart bool) {
+		if restart {
+			w.restart()
+		}
+		w.look(time.Minute)
+	}
+	of := func() *view.Past {
+		story, err := Story(w.dir, "alpha", "812")
+		require.NoError(t, err)
+		return story
+	}
+	w.job(812, slurm.JobPending, time.Time{})
+	later(false)
+	w.requests(812, request("a1", mig.Accepted, w.Snap.Now, node))
+	w.Nodes(node, rising)
+	w.job(812, slurm.JobConfiguring, w.Snap.Now, node)
+	later(true)
+	w.Machine(node, group).Created = w.Snap.Now
+	later(true)
+	w.Nodes(node, busy)
+	w.job(812, slurm.JobRunning, w.Snap.Now, node)
+	w.Snap.Told = map[uint32]string{812: "flex-start: its nodes end at 2026-11-21T16:00:00Z"}
+	later(true)
+	later(true)
+	events := []string{"1 " + view.EventSubmitted, "1 " + view.EventAllocated, "1 " + view.EventRequested, "2 " + view.EventGranted, "3 " + view.EventRunning}
+	assert.Equal(t, events, told(of()))
+	assert.True(t, of().EndedAt.IsZero())
+
+	w.Snap.Jobs = nil
+	later(true)
+	events = append(events, "6 "+view.EventEnded)
+	assert.Equal(t, events, told(of()))
+	assert.Equal(t, w.Snap.Now, of().EndedAt)
+	assert.Equal(t, "ada", of().Job.User)
+	assert.Equal(t, "RUNNING", of().Job.State)
+	assert.Equal(t, w.Snap.Told[812], of().Job.Told)
+
+	w.restart()
+	w.recorder.Remember()
+	w.look(time.Minute)
+	require.Len(t, w.recorder.Ended(), 1)
+	assert.Equal(t, events, told(w.recorder.Story("812")))
+	w.look(past.Length)
+	assert.Empty(t, w.recorder.Ended(), "a day later")
+	assert.Nil(t, w.recorder.Story("812"))
+	assert.Equal(t, events, told(of()), "the history keeps it")
+	w.job(812, slurm.JobPending, time.Time{})
+	w.look(time.Minute)
+	assert.Len(t, told(of()), 1, "a later job has the number")
+	assert.Len(t, told(w.recorder.Story("812")), 1)
+}
+
+func TestTasksStoryIsFoundByNameAndRawID(t *testing.T) {
+	w := newWorld(t)
+	w.job(812, slurm.JobPending, time.Time{})
+	w.Snap.Jobs[0].ArrayID, w.Snap.Jobs[0].ArrayTask = 811, "3"
+	w.look(time.Minute)
+	for range 2 { // in the queue, and ended
+		for name, found := range map[string]bool{"811_3": true, "812": true, "811": false, "81": false, "": false} {
+			story, err := Story(w.dir, "alpha", name)
+			require.NoError(t, err)
+			assert.Equal(t, found, story != nil, name)
+		}
+		w.Snap.Jobs = nil
+		w.look(time.Minute)
+	}
+}
+
+func TestAnotherHostWritesTheStoriesThatEndDuringItsPasses(t *testing.T) {
+	w := newWorld(t)
+	w.job(812, slurm.JobPending, time.Time{})
+	w.look(time.Minute)
+	w.recorder.Stood(leader.ErrStandby)
+	w.Snap.Jobs = nil
+	w.look(time.Hour)
+	w.look(time.Minute)
+	story, err := Story(w.dir, "alpha", "812")
+	require.NoError(t, err)
+	assert.Nil(t, story)
+}
+
+func TestUnreadableStoryIsAnError(t *testing.T) {
+	story, err := Story(t.TempDir(), "alpha", "812")
+	require.NoError(t, err)
+	assert.Nil(t, story, "no file")
+	_, err = Story(os.DevNull, "alpha", "812")
+	assert.Error(t, err)
+}

@@ -71,7 +71,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	doors := door.New(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
 	fill := a.filler(cfg, r.Log)
-	board.Fill, board.Keep, board.Stories = fill.Fill, fill.Keep, a.history
+	board.Fill, board.Keep, board.History = fill.Fill, fill.Keep, a.history
 	a.history.Remember()
 	r.Watch, r.Promises = flex.Watchers{board, doors, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}

@@ -14,7 +14,6 @@ import (
 
 	"slurmflex/config/regular"
 	"slurmflex/flex/ledger"
-	"slurmflex/flex/past"
 	"slurmflex/mig"
 )
 
@@ -25,7 +24,7 @@ type memory struct {
 	looked     map[string]Time // by region: the last look; none: when things ended that are gone is unknown
 	openWaits  map[mig.GroupID][]*openWait
 	openLeases map[ledger.Machine]*openLease
-	stories    past.Stories
+	stories    openStories
 
 	looks int    // of this process
 	saved Time   // when the file was last written; 0: not by this process
@@ -63,7 +62,7 @@ type stored struct {
 	Looked  map[string]Time `json:"looked"`
 	Waits   []*openWait     `json:"waits"`
 	Leases  []*openLease    `json:"leases"`
-	Jobs    []*past.Story   `json:"jobs"`
+	Jobs    []*openStory    `json:"jobs"`
 }
 
 func newMemory() *memory {
@@ -103,7 +102,7 @@ func load(dir, cluster string) (*memory, error) {
 			m.openLeases[o.machine()] = o
 		}
 	}
-	m.stories.Resume(s.Jobs)
+	m.stories.resume(s.Jobs)
 	m.open, err = json.Marshal(m.stored())
 	return m, err
 }
@@ -117,7 +116,7 @@ func (m *memory) missed(since Time) {
 
 // stored returns what is open in the order of its IDs, so that the same has the same text.
 func (m *memory) stored() stored {
-	s := stored{Version: Version, Waits: []*openWait{}, Leases: []*openLease{}, Jobs: m.stories.Open()}
+	s := stored{Version: Version, Waits: []*openWait{}, Leases: []*openLease{}, Jobs: m.stories.open()}
 	for _, open := range m.openWaits {
 		s.Waits = append(s.Waits, open...)
 	}
@@ -154,28 +153,27 @@ func (m *memory) save(dir, cluster string, private bool, now Time) error {
 	return nil
 }
 
-// ongoing returns the waits or leases that had not ended at the last look, as of that look; none
-// before the first look.
-func ongoing(dir, cluster string, kind Kind) (entries []Entry, err error) {
-	m, err := load(dir, cluster)
+// ongoing returns the waits or leases that had not ended at the last look, as of that many seconds after
+// the look.
+func (m *memory) ongoing(kind Kind, after Time) (entries []Entry) {
 	if kind == Wait {
 		for _, open := range m.openWaits {
 			for _, o := range open {
 				if e := o.Entry; !o.Over {
-					e.To, e.Ongoing = max(m.looked[o.Region], e.From), true
+					e.To, e.Ongoing = max(m.looked[o.Region]+after, e.From), true
 					entries = append(entries, e)
 				}
 			}
 		}
-		return entries, err
+		return entries
 	}
 	for _, o := range m.openLeases {
-		e := o.until(m.looked[o.Region])
+		e := o.until(m.looked[o.Region] + after)
 		if o.Gone != 0 {
 			e = o.until(o.over())
 		}
 		e.Ongoing = true
 		entries = append(entries, e)
 	}
-	return entries, err
+	return entries
 }

@@ -63,10 +63,11 @@ func Read(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
 	if err := r.files(Path(dir, cluster)); err != nil {
 		return r.tally, err
 	}
-	ongoing, err := ongoing(dir, cluster, kind)
+	m, err := load(dir, cluster)
 	if err != nil {
 		r.tally.Bad++ // the file is incomplete, and soon rewritten
 	}
+	ongoing := m.ongoing(kind, 0)
 	for i := range ongoing {
 		r.enter(&ongoing[i], take)
 	}

@@ -12,11 +12,9 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/leader"
-	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
 
@@ -40,10 +38,7 @@ type Recorder struct {
 	accounts func(jobs []uint32) (map[uint32]string, error) // of the accounts of jobs
 	leased   func(e *Entry, ended bool)
 
-	mu      sync.Mutex
-	stories *past.Stories // those of the memory; nil before the first look
-	ended   []view.Past   // the stories of the last day, if the recorder remembers them, the oldest first
-
+	mu   sync.Mutex
 	next *sight         // the next observation to record; nil: none
 	use  *config.Config // for the next observation
 	done chan struct{}  // closed when nothing is left to record; nil: nothing is being recorded
@@ -51,14 +46,18 @@ type Recorder struct {
 
 	// Only one look is recorded at a time. The fields below belong to it.
 	cfg       *config.Config
-	memory    *memory   // nil before the first look
 	last      time.Time // of the last look
 	hidden    bool      // the files were hidden from other users, because Slurm hides jobs
 	failing   bool      // the last attempt to write failed
 	unwritten []any     // the lines of what has ended that are not written yet
 	remembers bool      // see Remember
-	recalled  bool      // the stories of the last day in the history have been read
+	recalled  bool      // the last day in the history has been read
 	known     map[uint32]string
+
+	// Only the look that is being recorded changes these, with the lock.
+	looking sync.Mutex
+	memory  *memory // nil before the first look
+	day     day     // empty unless the recorder remembers it
 }
 
 // sight is the observation of a pass.
@@ -129,9 +128,6 @@ func (r *Recorder) work(done chan struct{}) {
 		if gap := seen.scene.Seen.Now.Sub(r.last); r.memory != nil && gap < shortAway {
 			away = time.Time{} // slurmctld was restarted, and no other host has made passes
 		}
-		if !away.IsZero() {
-			r.memory = nil
-		}
 		r.record(seen.scene, seen.plan, away)
 		r.last = seen.scene.Seen.Now
 	}
@@ -141,30 +137,23 @@ func (r *Recorder) work(done chan struct{}) {
 // host has made the passes before this one; zero: it has not.
 func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 	snap := s.Seen
-	if r.memory == nil {
+	m := r.memory
+	if m == nil || !away.IsZero() {
 		_ = os.Mkdir(r.dir, 0o755) // the write reports a failure
-		m, err := load(r.dir, r.cfg.Cluster)
-		if r.memory = m; !away.IsZero() {
+		var err error
+		if m, err = load(r.dir, r.cfg.Cluster); !away.IsZero() {
 			m.missed(At(away))
 		}
 		r.report(err)
 	}
 	r.hide(snap.Private)
-	m := r.memory
 	l := newLook(s, p, r.known)
-	leases := m.leases(l)
-	for _, e := range slices.Concat(m.waits(l), leases) {
-		r.unwritten = append(r.unwritten, e)
-	}
-	r.tell(l, !away.IsZero())
-	for _, region := range s.Regions() {
-		if !s.Unseen(region) {
-			m.looked[region] = l.now
-		}
-	}
+	leases := r.see(m, l, !away.IsZero())
 	r.report(r.write(l))
 	if r.ask(l) { // slurmctld may take long to answer
+		r.looking.Lock()
 		m.fill(l)
+		r.looking.Unlock()
 		r.report(r.write(l))
 	}
 	r.recall(snap.Now)
@@ -174,6 +163,32 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 	for _, o := range m.openLeases {
 		r.leased(&o.Entry, false)
 	}
+}
+
+// see updates the memory from a look, and returns the leases that have ended. If others made the passes
+// before this one, they have written the stories that have ended.
+func (r *Recorder) see(m *memory, l *look, others bool) (leases []Entry) {
+	r.looking.Lock()
+	defer r.looking.Unlock()
+	r.memory = m
+	leases = m.leases(l)
+	entries, ended := slices.Concat(m.waits(l), leases), m.stories.see(l.scene, l.plan, others)
+	for _, e := range entries {
+		r.unwritten = append(r.unwritten, e)
+	}
+	for _, story := range ended {
+		r.unwritten = append(r.unwritten, lineOf(story))
+	}
+	for _, region := range l.scene.Regions() {
+		if !l.scene.Unseen(region) {
+			m.looked[region] = l.now
+		}
+	}
+	if r.recalled {
+		r.day.entries, r.day.stories = append(r.day.entries, entries...), append(r.day.stories, ended...)
+		r.day.trim(l.scene.Seen.Now)
+	}
+	return leases
 }
 
 // hide keeps other users from reading files that were written before Slurm hid jobs.

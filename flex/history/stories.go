@@ -2,15 +2,121 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"slurmflex/flex/past"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 )
+
+// The limits of stories.
+const (
+	mostJobs   = 2000
+	mostEvents = 60 // per job
+)
+
+// openStories follows the jobs of passes. It is empty before the first pass.
+type openStories struct {
+	scene *scene.Scene          // of the last pass, with the jobs that are in the queue
+	jobs  map[uint32]*openStory // of the jobs that have not ended, by raw id
+}
+
+// openStory is the story of a job in Slurm's queue, and what later events follow from.
+type openStory struct {
+	view.Past
+
+	Allocated time.Time `json:"allocated,omitzero"` // when Slurm allocated its present nodes; zero if none or unknown
+	Placed    bool      `json:"placed,omitempty"`   // the job has nodes
+	Machines  int       `json:"machines,omitempty"` // number of its machines that were created for it
+
+	// The start of its last recorded run, and on how many nodes; zero after a requeue.
+	Ran   time.Time `json:"ran,omitzero"`
+	RanOn int       `json:"ran_on,omitempty"`
+}
+
+// open returns the stories of the jobs in the queue, by raw id.
+func (d *openStories) open() []*openStory {
+	return slices.SortedFunc(maps.Values(d.jobs), func(a, b *openStory) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
+}
+
+// resume continues with the stories that an earlier process followed.
+func (d *openStories) resume(open []*openStory) {
+	d.jobs = map[uint32]*openStory{}
+	for _, s := range open {
+		if s != nil && len(s.Events) > 0 {
+			d.jobs[s.Job.ID] = s
+		}
+	}
+}
+
+// see adds the observations of a pass. It returns the stories of the jobs that have left the queue,
+// unless others made the passes before this one: they have these stories.
+func (d *openStories) see(s *scene.Scene, p plan.Plan, others bool) (ended []view.Past) {
+	l := newQueueLook(s, p)
+	for i := range l.scene.Seen.Jobs {
+		j := &l.scene.Seen.Jobs[i]
+		of := d.jobs[j.ID]
+		if of == nil {
+			if !l.isOnFlex(j) || len(d.jobs) >= mostJobs {
+				continue
+			}
+			of = &openStory{Past: view.Past{Job: view.JobOf(l.scene, j)}}
+			if d.jobs == nil {
+				d.jobs = map[uint32]*openStory{}
+			}
+			d.jobs[j.ID] = of
+		}
+		known := len(of.Events)
+		if of.see(l, j); len(of.Events) != known {
+			of.Job = view.JobOf(l.scene, j)
+		}
+	}
+	for id, of := range d.jobs {
+		if d.scene != nil && d.scene.Job(id) != nil && l.scene.Job(id) == nil {
+			of.Job = view.JobOf(d.scene, d.scene.Job(id))
+		}
+		if l.scene.IsQueued(id) { // an unreadable row may belong to any job
+			continue
+		}
+		of.EndedAt = l.at
+		of.note(l.at, view.EventEnded, "")
+		delete(d.jobs, id)
+		if !others {
+			ended = append(ended, of.told())
+		}
+	}
+	slices.SortFunc(ended, func(a, b view.Past) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
+	d.scene = l.scene
+	return ended
+}
+
+// of returns the story of the job in the queue that squeue shows by that name, or that has it as its
+// raw id; nil if there is none.
+func (d *openStories) of(name string) *view.Past {
+	for id, of := range d.jobs {
+		told := of.told()
+		if d.scene != nil && d.scene.Job(id) != nil {
+			told.Job = view.JobOf(d.scene, d.scene.Job(id))
+		}
+		if told.Job.Is(name) && len(told.Events) > 0 {
+			return &told
+		}
+	}
+	return nil
+}
+
+// told returns the story as it is now, with its events in the order of their times.
+func (s *openStory) told() view.Past {
+	past := s.Past
+	past.Events = slices.SortedStableFunc(slices.Values(s.Events), func(a, b view.Event) int { return a.At.Compare(b.At) })
+	return past
+}
 
 // storyLine is the line of a job that has left Slurm's queue.
 type storyLine struct {
@@ -30,20 +136,20 @@ func lineOf(story view.Past) storyLine {
 func Story(dir, cluster, name string) (last *view.Past, err error) {
 	number, _, _ := strings.Cut(name, "_")
 	number, _, _ = strings.Cut(number, "+")
-	err = stories(dir, cluster, number, func(story *view.Past) {
+	err = readStories(dir, cluster, number, func(story *view.Past) {
 		if story.Job.Is(name) {
 			last = story
 		}
 	})
 	m, bad := load(dir, cluster)
-	if open := m.stories.Of(name); bad == nil && open != nil {
+	if open := m.stories.of(name); bad == nil && open != nil {
 		last = open
 	}
 	return last, err
 }
 
-// stories calls take for each recorded story with that text in its line, the oldest first.
-func stories(dir, cluster, text string, take func(*view.Past)) error {
+// readStories calls take for each recorded story with that text in its line, the oldest first.
+func readStories(dir, cluster, text string, take func(*view.Past)) error {
 	r := reader{kind: Job, seen: map[string]struct{}{}}
 	r.line = func(line []byte) error {
 		if !bytes.Contains(line, []byte(text)) {
@@ -60,70 +166,4 @@ func stories(dir, cluster, text string, take func(*view.Past)) error {
 		return nil
 	}
 	return r.files(Path(dir, cluster))
-}
-
-// Remember makes the recorder keep the stories of the last day, also those that are in the history
-// when it starts.
-func (r *Recorder) Remember() { r.remembers = true }
-
-// mostEnded is how many stories of ended jobs a process keeps.
-const mostEnded = 2000
-
-// tell follows the stories of jobs. If others made the passes before this one, they have written the
-// stories that have ended.
-func (r *Recorder) tell(l *look, others bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stories = &r.memory.stories
-	for _, story := range r.stories.See(l.scene, l.plan, others) {
-		r.unwritten = append(r.unwritten, lineOf(story))
-		if r.recalled {
-			r.ended = append(r.ended, story)
-		}
-	}
-	isOld := func(story view.Past) bool { return l.scene.Seen.Now.Sub(story.EndedAt) > past.Length }
-	r.ended = slices.DeleteFunc(slices.Clone(r.ended[max(0, len(r.ended)-mostEnded):]), isOld)
-}
-
-// recall reads the stories of the last day once, after the first look has written those that it ended.
-func (r *Recorder) recall(now time.Time) {
-	if !r.remembers || r.recalled {
-		return
-	}
-	r.recalled = true
-	var ended []view.Past
-	r.report(stories(r.dir, r.cfg.Cluster, "", func(story *view.Past) {
-		if now.Sub(story.EndedAt) <= past.Length {
-			ended = append(ended, *story)
-		}
-	}))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ended = ended
-}
-
-// Ended returns the stories of the jobs that ended in the last day, the last one first.
-func (r *Recorder) Ended() []view.Past {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	ended := slices.Clone(r.ended)
-	slices.Reverse(ended)
-	return ended
-}
-
-// Story returns what Story does, of the jobs in the queue and of the last day.
-func (r *Recorder) Story(name string) *view.Past {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stories != nil {
-		if open := r.stories.Of(name); open != nil {
-			return open
-		}
-	}
-	for _, story := range slices.Backward(r.ended) {
-		if story.Job.Is(name) {
-			return &story
-		}
-	}
-	return nil
 }

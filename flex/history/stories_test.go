@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/leader"
-	"slurmflex/flex/past"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -72,7 +71,7 @@ func TestStorySurvivesARestart(t *testing.T) {
 	w.look(time.Minute)
 	require.Len(t, w.recorder.Ended(), 1)
 	assert.Equal(t, events, told(w.recorder.Story("812")))
-	w.look(past.Length)
+	w.look(Length)
 	assert.Empty(t, w.recorder.Ended(), "a day later")
 	assert.Nil(t, w.recorder.Story("812"))
 	assert.Equal(t, events, told(of()), "the history keeps it")

@@ -8,8 +8,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/history"
 	"slurmflex/flex/leader"
-	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -20,8 +20,8 @@ import (
 // flex.Watcher. It builds the view of a pass when somebody first asks for it.
 type Board struct {
 	Fill func(*view.View) // adds estimates and prices to a view; may be nil
-	// Stories has the stories of jobs; nil: it has none.
-	Stories Stories
+	// History has the last day; nil: it is unknown.
+	History History
 	// Keep keeps what Fill adds up to date in each pass, whether or not anybody asks; may be nil.
 	Keep func(*scene.Scene, plan.Plan)
 
@@ -33,8 +33,7 @@ type Board struct {
 	taken   taken            // when another process last had http_address
 	shows   func() view.View // the view of the last pass; nil before the first pass
 	private bool             // Slurm hides jobs from other users
-	history view.History
-	day     past.Day
+	actions view.History
 	begun   time.Time
 	good    time.Time // when a pass last succeeded, here or on another host
 	failed  error     // why the last pass failed
@@ -43,11 +42,11 @@ type Board struct {
 
 var _ flex.Watcher = (*Board)(nil)
 
-// Stories has the stories of jobs. Story returns that of a job in the queue or of the last day; nil if
-// there is none. Ended returns those of the jobs that ended in the last day, the last one first.
-type Stories interface {
+// History has the last day, as history.Recorder describes.
+type History interface {
 	Story(job string) *view.Past
 	Ended() []view.Past
+	Day() []history.Entry
 }
 
 // NewBoard returns an empty board for a daemon that starts now.
@@ -63,7 +62,6 @@ func (b *Board) Saw(s *scene.Scene, p plan.Plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.shows, b.private = sync.OnceValue(func() view.View { return b.build(s, p) }), s.Seen.Private
-	b.day.See(s, p)
 }
 
 // build returns the view of a pass.
@@ -83,27 +81,12 @@ func (b *Board) Private() bool {
 	return b.shows == nil || b.private
 }
 
-// Day returns the observations of the last day.
-func (b *Board) Day() past.Day {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.day.Clone()
-}
-
 // story returns the story of a job; nil if there is none.
 func (b *Board) story(job string) *view.Past {
-	if b.Stories == nil {
+	if b.History == nil {
 		return nil
 	}
-	return b.Stories.Story(job)
-}
-
-// ended returns the stories of the jobs that ended in the last day.
-func (b *Board) ended() []view.Past {
-	if b.Stories == nil {
-		return nil
-	}
-	return b.Stories.Ended()
+	return b.History.Story(job)
 }
 
 // Use makes the board follow another configuration.
@@ -148,7 +131,7 @@ func (b *Board) noteTaken(holder string, from, to time.Time) {
 func (b *Board) Did(a action.Action, begun time.Time, took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.history.Add(view.Record(a, begun, took, err))
+	b.actions.Add(view.Record(a, begun, took, err))
 }
 
 // Stood records the outcome of the last pass.
@@ -177,7 +160,7 @@ func (b *Board) View() (view.View, error) {
 	if b.failed != nil {
 		daemon.Error, daemon.ErrorAt = b.failed.Error(), b.tried.UTC().Truncate(time.Second)
 	}
-	v.Daemon, v.Actions = &daemon, b.history.Last()
+	v.Daemon, v.Actions = &daemon, b.actions.Last()
 	if b.problem != "" {
 		v.Problems = append([]string{b.problem}, v.Problems...)
 	}

@@ -3,8 +3,6 @@ package web
 import (
 	"fmt"
 	"time"
-
-	"slurmflex/flex/view"
 )
 
 // Horizontal positions in a chart are percentages of its width, so that it fits any screen.
@@ -33,19 +31,6 @@ type piece struct {
 
 type tick struct {
 	X, Anchor, Text string
-}
-
-// kindOf returns the pattern of a state.
-func kindOf(s view.State) string {
-	switch s {
-	case view.Booting, view.Starting, view.Running, view.Idle:
-		return string(s)
-	case view.Leaving:
-		return "ending"
-	case view.Down, view.Orphaned, view.Lost:
-		return "trouble"
-	}
-	return "waiting"
 }
 
 // key explains a pattern.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"slurmflex/flex/past"
+	"slurmflex/flex/history"
 	"slurmflex/flex/view"
 )
 
@@ -32,9 +32,8 @@ type pageData struct {
 	Notes    []note
 	Machines []rowData
 	Timeline *timeline // nil without machines
-	History  []history
-	Keys     []key // of the history
-	Since    string
+	Charts   []chart   // of the last day
+	Keys     []key     // of the charts
 	Ended    []endedData
 	Static   []view.Nodes
 	NodeSets []setData
@@ -97,7 +96,12 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	render(w, http.StatusOK, "page.html", newPage(v, s.Board.Day(), s.Board.ended(), zoomOf(r.URL.Query().Get("zoom")), s.now(r)))
+	var day []history.Entry
+	var ended []view.Past
+	if s.Board.History != nil {
+		day, ended = s.Board.History.Day(), s.Board.History.Ended()
+	}
+	render(w, http.StatusOK, "page.html", newPage(v, day, ended, zoomOf(r.URL.Query().Get("zoom")), s.now(r)))
 }
 
 // now returns the time in the reader's zone, which page.js sends, or else in the daemon's zone.
@@ -115,16 +119,12 @@ func (s *Server) now(r *http.Request) time.Time {
 func at(t, now time.Time) string { return view.Moment(t, now) + now.Format(" MST") }
 
 // newPage returns the page for a reader at that time.
-func newPage(v view.View, day past.Day, ended []view.Past, z zoom, now time.Time) pageData {
+func newPage(v view.View, day []history.Entry, ended []view.Past, z zoom, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: at(v.SeenAt, now),
 		Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
-		Keys: historyKeys, Since: view.Moment(day.Since, now),
+		Keys: chartKeys, Charts: newCharts(history.Samples(day, now), now),
 	}
-	if !v.Unread() {
-		day.Samples = append(slices.Clip(day.Samples), day.Latest)
-	}
-	p.History = newHistories(day, time.Duration(v.Daemon.Interval), now)
 	if trouble := v.Daemon.Says(); trouble != "" {
 		p.Bad = append([]string{trouble}, p.Bad...)
 	}

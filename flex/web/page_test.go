@@ -15,14 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/docs"
-	"slurmflex/flex/past"
+	"slurmflex/flex/history"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
-	"slurmflex/mig"
 	"slurmflex/slurm"
-	"slurmflex/test/scenetest"
 )
 
 // shapes formats a bar's pieces, one per line.
@@ -46,15 +44,10 @@ func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	}
 	running := row("alpha-a3-2", view.Running, 12*time.Hour)
 	jobs := []view.Job{{ID: 7, State: "RUNNING", StartAt: noon, Limit: view.Seconds(6 * time.Hour)}}
-	var day past.Day
-	world := scenetest.New(newWorld().cfg)
-	world.Snap.Now = noon.Add(-2 * time.Hour)
-	world.Group(running.Group, mig.Stamp{NodeSet: "a3", Job: 7})
-	world.Machine(running.Nodes, running.Group).Created = running.Since
-	for _, state := range []string{scenetest.PoweringUp, scenetest.Busy} {
-		world.Nodes(running.Nodes, state)
-		day.See(world.Scene(), plan.Plan{})
-	}
+	day := []history.Entry{{
+		Kind: history.Lease, Node: running.Nodes, From: history.At(running.Since), To: history.At(noon), Booting: 3600, Ongoing: true,
+		Uses: []history.Use{{From: history.At(noon.Add(-2 * time.Hour)), To: history.At(noon.Add(-time.Hour))}},
+	}}
 	young := row("b", view.Booting, 0)
 	young.Since, young.EndsAt, young.Lease = noon.Add(-time.Hour), time.Time{}, view.Seconds(7*time.Hour)
 	rows := []view.Row{
@@ -64,9 +57,9 @@ func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	require.Len(t, got.Bars, 3, "a waiting row lacks a lease")
 	assert.Equal(t, "c · job 7 · leaving · ends 13:00:00", got.Bars[0].Label, "the earliest end is on top")
 	assert.Equal(t, []string{"unknown 12.50% 12.50%"}, shapes(got.Bars[0]), "its lease is over")
-	assert.Equal(t, []string{"booting 12.50% 4.17%", "running 16.67% 8.33%", "running 25.00% 25.00% planned", "left 50.00% 25.00%"}, shapes(got.Bars[2]))
+	assert.Equal(t, []string{"booting 12.50% 4.17%", "running 16.67% 4.17%", "idle 20.83% 4.17%", "running 25.00% 25.00% planned", "left 50.00% 25.00%"}, shapes(got.Bars[2]))
 	assert.Equal(t, "75.00%", got.Bars[2].End)
-	assert.Equal(t, []string{"unknown 20.83% 4.17%", "left 25.00% 25.00%"}, shapes(got.Bars[1]), "the time before the daemon's start is unknown")
+	assert.Equal(t, []string{"unknown 20.83% 4.17%", "left 25.00% 25.00%"}, shapes(got.Bars[1]), "the history lacks the machine")
 	assert.Equal(t, tick{"25.00%", "middle", "now, 12:00"}, got.Now)
 	assert.Equal(t, []tick{{"50.00%", "middle", "18:00"}, {"75.00%", "middle", "00:00"}}, got.Ticks)
 	assert.Nil(t, newTimeline(nil, nil, day, zooms[0], noon))
@@ -87,12 +80,11 @@ func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	assert.Equal(t, 5, full.More)
 }
 
-func TestHistoryStacksSamplesAndLeavesGaps(t *testing.T) {
-	sample := func(minutes int, running, waiting int) past.Sample {
-		return past.Sample{At: noon.Add(time.Duration(minutes) * time.Minute), Nodes: past.Counts{Running: running, Waiting: waiting}}
+func TestChartStacksSamples(t *testing.T) {
+	sample := func(minutes int, running, waiting int) history.Sample {
+		return history.Sample{At: noon.Add(time.Duration(minutes) * time.Minute), Nodes: history.Counts{Running: running, Waiting: waiting}}
 	}
-	day := past.Day{Samples: []past.Sample{sample(-60, 2, 2), sample(-59, 2, 2), sample(-30, 1, 0), sample(-29, 1, 0), sample(-28, 0, 0)}}
-	all := newHistories(day, time.Minute, noon)
+	all := newCharts([]history.Sample{sample(-60, 2, 2), sample(-45, 2, 2), sample(-30, 1, 0), sample(-15, 0, 0), sample(0, 0, 0)}, noon)
 	require.Len(t, all, 1, "the day had only nodes")
 	h := all[0]
 	assert.Equal(t, 4, h.Most)
@@ -101,22 +93,22 @@ func TestHistoryStacksSamplesAndLeavesGaps(t *testing.T) {
 		columns = append(columns, fmt.Sprintf("%s %s+%s %s+%s", c.Kind, c.X, c.Width, c.Y, c.Height))
 	}
 	assert.Equal(t, []string{
-		"running 0.00%+6.67% 66.0+48.0", "waiting 0.00%+6.67% 18.0+48.0", "running 50.00%+3.33% 90.0+24.0",
-	}, columns, "no sample for three minutes is a gap")
+		"running 0.00%+50.00% 66.0+48.0", "waiting 0.00%+50.00% 18.0+48.0", "running 50.00%+25.00% 90.0+24.0",
+	}, columns)
 	assert.Equal(t, "Since 11:00:00: at most 4 at a time. Last: 0 running, 0 idle, 0 booting, 0 waiting.", h.Desc)
 	assert.Equal(t, []tick{{"0%", "start", "11:00"}, {"50%", "middle", "11:30"}, {"100%", "end", "now"}}, h.Ticks)
 
-	var long past.Day
+	var long []history.Sample
 	for minute := range 24 * 60 {
 		s := sample(minute-24*60, minute%7, 1)
-		s.GPUs = past.Counts{Idle: 8}
-		long.Samples = append(long.Samples, s)
+		s.GPUs = history.Counts{Idle: 8}
+		long = append(long, s)
 	}
-	all = newHistories(long, time.Minute, noon)
+	all = newCharts(long, noon)
 	require.Len(t, all, 2)
 	assert.LessOrEqual(t, len(all[0].Columns), 4*mostColumns)
 	assert.Len(t, all[1].Columns, 1, "a constant number is one column")
-	assert.Empty(t, newHistories(past.Day{}, time.Minute, noon))
+	assert.Empty(t, newCharts(nil, noon))
 }
 
 // U8: at the zoom of a day, leases of ten minutes were slivers.
@@ -125,7 +117,7 @@ func TestTimelineFitsTheLeases(t *testing.T) {
 		return view.Row{State: view.Running, Since: noon.Add(-time.Minute), EndsAt: noon.Add(left)}
 	}
 	width := func(rows ...view.Row) string {
-		tl := newTimeline(rows, nil, past.Day{}, zooms[0], noon)
+		tl := newTimeline(rows, nil, nil, zooms[0], noon)
 		assert.NotEmpty(t, tl.Ticks)
 		return tl.Bars[0].Pieces[len(tl.Bars[0].Pieces)-1].Width
 	}
@@ -133,7 +125,7 @@ func TestTimelineFitsTheLeases(t *testing.T) {
 	assert.Equal(t, "50.00%", width(lease(10*time.Minute), lease(10*time.Minute), lease(7*24*time.Hour)), "a long one is cut")
 	assert.Equal(t, "75.00%", width(lease(7*24*time.Hour+12*time.Hour)))
 	assert.Equal(t, "75.00%", width(lease(100*24*time.Hour)))
-	links := newTimeline([]view.Row{lease(time.Minute)}, nil, past.Day{}, zooms[0], noon).Zooms
+	links := newTimeline([]view.Row{lease(time.Minute)}, nil, nil, zooms[0], noon).Zooms
 	assert.Equal(t, zoomLink{"leases", "/?zoom=leases", true}, links[0])
 }
 
@@ -304,20 +296,6 @@ func TestEqualErrorsAreShownOnce(t *testing.T) {
 	assert.Contains(t, page, "failed with the same error")
 }
 
-func TestHistorysLastIsTheLastSample(t *testing.T) {
-	var day past.Day
-	for minute := range 24 * 60 {
-		s := past.Sample{At: noon.Add(time.Duration(minute-24*60+1) * time.Minute), Nodes: past.Counts{Running: 8}}
-		if minute >= 24*60-4 {
-			s.Nodes = past.Counts{} // all machines were deleted four minutes ago
-		}
-		day.Samples = append(day.Samples, s)
-	}
-	all := newHistories(day, time.Minute, noon)
-	require.Len(t, all, 1)
-	assert.Contains(t, all[0].Desc, "Last: 0 running")
-}
-
 // Clocks go back on Nov 1, 2026 in New York.
 func TestTicksAreMidnightsAfterAClockChange(t *testing.T) {
 	zone, err := time.LoadLocation("America/New_York")
@@ -325,7 +303,7 @@ func TestTicksAreMidnightsAfterAClockChange(t *testing.T) {
 	now := time.Date(2026, 11, 1, 20, 0, 0, 0, zone)
 	z := zoomOf("7d")
 	row := view.Row{NodeSet: "a3", Nodes: "a", State: view.Running, Since: now.Add(-time.Hour), EndsAt: now.Add(100 * time.Hour)}
-	tl := newTimeline([]view.Row{row}, nil, past.Day{}, z, now)
+	tl := newTimeline([]view.Row{row}, nil, nil, z, now)
 	shown := span{from: now.Add(-z.length / 4), to: now.Add(3 * z.length / 4)}
 	for _, tick := range tl.Ticks {
 		day, err := time.ParseInLocation("Jan 2 2006", tick.Text+" 2026", zone)

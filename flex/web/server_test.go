@@ -24,8 +24,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/config"
+	"slurmflex/flex/history"
 	"slurmflex/flex/leader"
-	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
@@ -45,25 +45,14 @@ type world struct {
 	now time.Time
 	log *observer.ObservedLogs
 
-	stories past.Stories
-	ended   []view.Past
+	record *history.Recorder
 }
 
-// saw makes the board and the stories see a pass.
+// saw makes the board and the history see a pass.
 func (w *world) saw(s *scene.Scene, p plan.Plan) {
 	w.Board.Saw(s, p)
-	w.ended = append(w.stories.See(s, p, false), w.ended...)
-}
-
-func (w *world) Ended() []view.Past { return w.ended }
-
-func (w *world) Story(job string) *view.Past {
-	for _, story := range w.ended {
-		if story.Job.Is(job) {
-			return &story
-		}
-	}
-	return w.stories.Of(job)
+	w.record.Saw(s, p)
+	w.record.Wait(time.Minute)
 }
 
 func newWorld() *world {
@@ -73,7 +62,10 @@ func newWorld() *world {
 	w := &world{cfg: cfg, now: noon, log: log}
 	clock := func() time.Time { return w.now }
 	w.Server = &Server{Board: NewBoard(cfg, clock), Address: "127.0.0.1:0", Log: zap.New(core), Now: clock}
-	w.Board.Stories = w
+	cfg.Options.StateDir = os.DevNull // nothing can be written there, so that the history is in memory only
+	w.record = history.New(cfg, zap.NewNop(), nil, func(*history.Entry, bool) {})
+	w.record.Remember()
+	w.Board.History = w.record
 	return w
 }
 
@@ -157,7 +149,7 @@ func TestPageShowsWaitsRunsAndActions(t *testing.T) {
 		"<title>slurmflex · alpha</title>", "As of", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
 		`<a href="/why?q=813">813</a>`, "<b>running</b>", `<p class="value"><a href="#waiting">1, longest 1h00m</a></p>`, "<dt>next lease end</dt><dd>in 1h00m</dd>",
 		"ends 13:00:00", "now, 12:00", "blocked until 13:00:00", "failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
-		"Nodes in the last day", "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.",
+		"Nodes in the last day", "Since 11:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.",
 	} {
 		assert.Contains(t, page, shown)
 	}
@@ -192,7 +184,7 @@ func TestHistoryEndsWithThePresent(t *testing.T) {
 	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
 	w.now = noon.Add(30 * time.Second)
 	w.pass("none left")
-	assert.Contains(t, w.get("/").Body.String(), "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.")
+	assert.Contains(t, w.get("/").Body.String(), "Since 11:00:30: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.")
 }
 
 func TestEmptyPageSaysThatItIsEmpty(t *testing.T) {

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"slurmflex/flex/past"
+	"slurmflex/flex/history"
 	"slurmflex/flex/view"
+	"slurmflex/slurm"
 )
 
 // timeline shows the leases as bars, the earliest end at the top.
@@ -67,17 +68,14 @@ const (
 // leaseKeys are the patterns of the timeline.
 var leaseKeys = []key{
 	{"booting", "booting"},
-	{"starting", "up, job not started yet"},
 	{"running", "running a job"},
 	{"idle", "idle"},
-	{"ending", "being deleted"},
-	{"trouble", "down"},
 	{"unknown", "not recorded"},
 	{"left", "rest of the lease"},
 }
 
 // newTimeline draws the machines of these rows; nil without machines.
-func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, shows zoom, now time.Time) *timeline {
+func newTimeline(rows []view.Row, jobs []view.Job, day []history.Entry, shows zoom, now time.Time) *timeline {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r view.Row) bool {
 		return r.Waits() || r.State == view.Pending || r.Since.IsZero() || r.State == view.Cancelling
 	})
@@ -97,7 +95,7 @@ func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, shows zoom, now
 	shown := span{from: now.Add(-shows.length / 4), to: now.Add(3 * shows.length / 4)}
 	used := map[string]bool{}
 	for i, r := range rows {
-		b := newBar(r, jobs, day.Uses(r), shown, now)
+		b := newBar(r, jobs, phasesOf(r, day), shown, now)
 		b.LabelY, b.Y = axisHeight+barStep*i+labelLine, axisHeight+barStep*i+barTop
 		t.Bars = append(t.Bars, b)
 		for _, p := range b.Pieces {
@@ -153,7 +151,19 @@ func ticks(shown span, z zoom, current time.Time) (all []tick) {
 	}
 }
 
-func newBar(r view.Row, jobs []view.Job, uses []past.Use, shown span, now time.Time) bar {
+// phasesOf returns what the first of a row's machines did so far.
+func phasesOf(r view.Row, day []history.Entry) (all []history.Phase) {
+	names, _ := slurm.Expand(r.Nodes)
+	first := append(names, "")[0]
+	for i := range day {
+		if e := &day[i]; e.Kind == history.Lease && e.Node == first && e.To > history.At(r.Since) {
+			all = append(all, e.Phases()...)
+		}
+	}
+	return all
+}
+
+func newBar(r view.Row, jobs []view.Job, phases []history.Phase, shown span, now time.Time) bar {
 	label := []string{r.Nodes}
 	if list := r.JobList(); list != "" {
 		label = append(label, "job "+list)
@@ -173,12 +183,12 @@ func newBar(r view.Row, jobs []view.Job, uses []past.Use, shown span, now time.T
 	}
 	b.Label = strings.Join(label, " · ")
 	from, kind := r.Since, "unknown"
-	for _, u := range uses {
-		if u.From.After(from) {
-			b.Pieces = append(b.Pieces, shown.piece(from, u.From, kind))
-			from = u.From
+	for _, p := range phases {
+		if begun := p.From.Time(); begun.After(from) {
+			b.Pieces = append(b.Pieces, shown.piece(from, begun, kind))
+			from = begun
 		}
-		kind = kindOf(u.State)
+		kind = string(p.Is)
 	}
 	b.Pieces = append(b.Pieces, shown.piece(from, now, kind))
 	end, done := endOf(r, now), plannedEnd(r, jobs, now)

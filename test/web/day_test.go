@@ -128,16 +128,16 @@ func liveADay(t *testing.T) *web.Server {
 		estimates, money := filler.NewEstimates(cfg), &filler.Prices{Path: prices, Log: zap.NewNop()}
 		server.Board.Fill = func(v *view.View) { estimates.Fill(v); money.Fill(v) }
 		c := newCluster(ctx, t, cfg)
-		stories := history.New(cfg, zap.NewNop(), nil, func(*history.Entry, bool) {})
-		stories.Remember()
-		server.Board.Stories, c.reconciler.Watch = stories, flex.Watchers{server.Board, stories}
+		record := history.New(cfg, zap.NewNop(), nil, func(*history.Entry, bool) {})
+		record.Remember()
+		server.Board.History, c.reconciler.Watch = record, flex.Watchers{server.Board, record}
 		done := make(chan error)
 		go func() { done <- c.reconciler.Run(ctx, leader.Lock{Dir: lockDir}, c.wakeUps) }()
 		c.play()
 		ended = true
 		cancel()
 		require.NoError(t, <-done)
-		stories.Wait(time.Hour)
+		record.Wait(time.Hour)
 	})
 	return server
 }

@@ -1,4 +1,4 @@
-package past
+package history
 
 import (
 	"errors"
@@ -16,22 +16,19 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-var noon = scenetest.Noon
-
 func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 
-// world is a cluster whose passes a day sees. It has nodeset a3 with partition train. Group
+// queueWorld is a cluster with the stories of its jobs. It has nodeset a3 with partition train. Group
 // g812 belongs to job 812 and has a request of 12:04. Tests write n0 for alpha-a3-0.
-type world struct {
+type queueWorld struct {
 	*scenetest.World
-	day     Day
-	stories Stories
+	stories openStories
 	ended   []view.Past
 	plan    plan.Plan
 }
 
-func newWorld() *world {
-	w := &world{World: scenetest.New(scenetest.Cluster("partitions: {train: {partition_nodeset: [a3]}, cpu: {partition_nodeset: [cpu]}}",
+func newQueueWorld() *queueWorld {
+	w := &queueWorld{World: scenetest.New(scenetest.Cluster("partitions: {train: {partition_nodeset: [a3]}, cpu: {partition_nodeset: [cpu]}}",
 		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8", ""),
 		scenetest.FlexSet("g2", "europe-west4-b", "node_count_dynamic_max: 1", ""), "cpu: {node_count_dynamic_max: 2}"))}
 	w.Snap.Templates[w.Config.FlexSet("a3").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
@@ -52,7 +49,7 @@ func names(list string) []string {
 }
 
 // seen is what a pass sees of some nodes.
-type seen func(*world)
+type seen func(*queueWorld)
 
 // states are the states of nodes in Slurm that make machines be in these states.
 var states = map[view.State]string{
@@ -62,7 +59,7 @@ var states = map[view.State]string{
 
 // machines are machines of a group that were created at a time.
 func machines(list string, state view.State, since time.Time, group string) seen {
-	return func(w *world) {
+	return func(w *queueWorld) {
 		w.Nodes(strings.ReplaceAll(list, "n", "alpha-a3-"), states[state])
 		made := w.Machines(strings.ReplaceAll(list, "n", "alpha-a3-"), group)
 		for i := range made {
@@ -71,12 +68,12 @@ func machines(list string, state view.State, since time.Time, group string) seen
 	}
 }
 
-// both are the machines of job 812.
-func both(state view.State, since time.Time) seen { return machines("n[0-1]", state, since, "g812") }
+// bothAre makes the machines of job 812.
+func bothAre(state view.State, since time.Time) seen { return machines("n[0-1]", state, since, "g812") }
 
-// waiting are the nodes of job 812 without machines.
-func waiting(wait demand.Wait) seen {
-	return func(w *world) {
+// lacking are the nodes of job 812 without machines.
+func lacking(wait demand.Wait) seen {
+	return func(w *queueWorld) {
 		w.Nodes("alpha-a3-[0-1]", scenetest.PoweringUp)
 		wait.Job, wait.NodeSet, wait.Region, wait.Group, wait.Nodes = 812, "a3", scenetest.US, "g812", names("n[0-1]")
 		w.plan.Waits = append(w.plan.Waits, wait)
@@ -84,11 +81,11 @@ func waiting(wait demand.Wait) seen {
 }
 
 // queued are the nodes of job 812 while its request waits for capacity.
-func queued() seen { return waiting(demand.Wait{Stage: demand.Queued, Request: "a2"}) }
+func queued() seen { return lacking(demand.Wait{Stage: demand.Queued, Request: "a2"}) }
 
 // doors are the doors of a job that waits PENDING.
 func doors(lists ...string) seen {
-	return func(w *world) {
+	return func(w *queueWorld) {
 		name := memo.DoorReservation("alpha", "812", noon)
 		for i, list := range lists {
 			if i > 0 {
@@ -102,10 +99,10 @@ func doors(lists ...string) seen {
 }
 
 // unread makes the region unreadable.
-func unread(w *world) { w.Snap.Unseen[scenetest.US] = errors.New("503") }
+func unread(w *queueWorld) { w.Snap.Unseen[scenetest.US] = errors.New("503") }
 
 // pass makes a pass some minutes after noon that sees these nodes and jobs.
-func (w *world) pass(after time.Duration, nodes []seen, jobs ...slurm.Job) {
+func (w *queueWorld) pass(after time.Duration, nodes []seen, jobs ...slurm.Job) {
 	w.Snap.Now, w.Snap.Nodes, w.Snap.Instances, w.Snap.Reservations, w.Snap.Unread = noon.Add(after), nil, nil, nil, nil
 	w.Snap.Unseen, w.plan = map[string]error{}, plan.Plan{}
 	w.Nodes("alpha-a3-[0-7]", scenetest.PoweredDown)
@@ -113,12 +110,11 @@ func (w *world) pass(after time.Duration, nodes []seen, jobs ...slurm.Job) {
 		see(w)
 	}
 	w.Snap.Jobs = jobs
-	w.day.See(w.Scene(), w.plan)
-	w.ended = append(w.ended, w.stories.See(w.Scene(), w.plan, false)...)
+	w.ended = append(w.ended, w.stories.see(w.Scene(), w.plan, false)...)
 }
 
 // see is pass, in whole minutes.
-func (w *world) see(minutes int, nodes seen, jobs ...slurm.Job) {
+func (w *queueWorld) see(minutes int, nodes seen, jobs ...slurm.Job) {
 	var all []seen
 	if nodes != nil {
 		all = []seen{nodes}
@@ -132,8 +128,8 @@ func job(state slurm.JobState, nodes string, start time.Time) slurm.Job {
 }
 
 // story returns the story of a job that is in the queue or has ended; nil if there is none.
-func (w *world) story(name string) *view.Past {
-	if open := w.stories.Of(name); open != nil {
+func (w *queueWorld) story(name string) *view.Past {
+	if open := w.stories.of(name); open != nil {
 		return open
 	}
 	for _, story := range slices.Backward(w.ended) {
@@ -145,7 +141,7 @@ func (w *world) story(name string) *view.Past {
 }
 
 // events returns the story of job 812.
-func (w *world) events() (told []string) {
+func (w *queueWorld) events() (told []string) {
 	for _, e := range w.story("812").Events {
 		told = append(told, strings.ReplaceAll(fmt.Sprintf("%s %s %s", e.At.Format("15:04"), e.Kind, e.Text), "alpha-a3-", "n"))
 	}

@@ -1,4 +1,4 @@
-package past
+package history
 
 import (
 	"slices"
@@ -9,17 +9,14 @@ import (
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
-// look is the observation of one pass, in the form that a day needs.
-type look struct {
-	scene    *scene.Scene // shows unread regions as last known
-	at       time.Time
-	waits    []demand.Wait
-	unserved []view.Unserved
-	lost     map[string]*scene.Loss // by node
+// queueLook is the observation of one pass, in the form that stories need.
+type queueLook struct {
+	scene *scene.Scene // shows unread regions as last known
+	at    time.Time
+	lost  map[string]*scene.Loss // by node
 
 	jobs map[uint32]*jobLook // the jobs that wait for nodes, have lost some, or have a door
 	flex map[string]bool     // the partitions with flex-start nodes
@@ -34,10 +31,10 @@ type jobLook struct {
 	losses  []*scene.Loss
 }
 
-func newLook(s *scene.Scene, p plan.Plan) *look {
+func newQueueLook(s *scene.Scene, p plan.Plan) *queueLook {
 	s = s.Recalled()
-	l := &look{
-		scene: s, at: second(s.Seen.Now), waits: p.Waits, unserved: view.UnservedIn(s, p),
+	l := &queueLook{
+		scene: s, at: second(s.Seen.Now),
 		lost: map[string]*scene.Loss{}, jobs: map[uint32]*jobLook{}, flex: map[string]bool{},
 	}
 	for _, partition := range s.Config.Partitions {
@@ -48,7 +45,7 @@ func newLook(s *scene.Scene, p plan.Plan) *look {
 			j.waits = append(j.waits, &p.Waits[i])
 		}
 	}
-	for _, u := range l.unserved {
+	for _, u := range view.UnservedIn(s, p) {
 		for _, j := range l.holders(u.Request.Instances) {
 			j.asked = append(j.asked, u.Live)
 		}
@@ -78,7 +75,7 @@ func newLook(s *scene.Scene, p plan.Plan) *look {
 }
 
 // job returns the record of a job, for the caller to fill in.
-func (l *look) job(id uint32) *jobLook {
+func (l *queueLook) job(id uint32) *jobLook {
 	if l.jobs[id] == nil {
 		l.jobs[id] = &jobLook{}
 	}
@@ -86,7 +83,7 @@ func (l *look) job(id uint32) *jobLook {
 }
 
 // holders returns the records of the jobs that hold some of the nodes.
-func (l *look) holders(nodes []string) (all []*jobLook) {
+func (l *queueLook) holders(nodes []string) (all []*jobLook) {
 	for _, name := range nodes {
 		for _, j := range l.scene.HoldersOf(name) {
 			if of := l.job(j.ID); !slices.Contains(all, of) {
@@ -98,7 +95,7 @@ func (l *look) holders(nodes []string) (all []*jobLook) {
 }
 
 // isOnFlex reports whether one of the job's partitions has flex-start nodes.
-func (l *look) isOnFlex(j *slurm.Job) bool {
+func (l *queueLook) isOnFlex(j *slurm.Job) bool {
 	for name := range strings.SplitSeq(j.Partition, ",") {
 		if l.flex[name] {
 			return true
@@ -107,20 +104,14 @@ func (l *look) isOnFlex(j *slurm.Job) bool {
 	return false
 }
 
-// machines yields the cluster's machines, without those that their jobs have lost.
-func (l *look) machines(yield func(scene.Machine) bool) {
-	for _, in := range l.scene.Machines() {
-		if l.isThere(in) && !yield(in) {
-			return
-		}
-	}
+// isThere reports whether a machine is one of the cluster's, and not lost by its job.
+func (l *queueLook) isThere(in scene.Machine) bool {
+	return l.lost[in.Name] == nil && l.scene.Belongs(in)
 }
-
-func (l *look) isThere(in scene.Machine) bool { return l.lost[in.Name] == nil && l.scene.Belongs(in) }
 
 // types returns the machine types of nodes; empty for nodes outside flex nodesets, and for unknown
 // types.
-func (l *look) types(nodes []string) []string {
+func (l *queueLook) types(nodes []string) []string {
 	of := make([]string, len(nodes))
 	for i, name := range nodes {
 		if set := l.scene.Config.FlexSetOf(name); set != nil {
@@ -128,18 +119,6 @@ func (l *look) types(nodes []string) []string {
 		}
 	}
 	return of
-}
-
-// gpus returns the GPUs of a machine of each nodeset. Nodesets with an unknown machine type are
-// missing.
-func (l *look) gpus() map[string]int {
-	all := map[string]int{}
-	for _, set := range l.scene.Config.FlexSets() {
-		if machine, known := mig.KnownMachine(l.scene.Seen.Templates[set.Template].MachineType); known {
-			all[set.Name] = machine.GPUs
-		}
-	}
-	return all
 }
 
 // second returns a time in UTC, to the second.

@@ -1,7 +1,6 @@
-package past
+package history
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -22,18 +21,18 @@ import (
 var failed = demand.Wait{Stage: demand.Waiting, Failed: 1, Trouble: mig.Trouble{Cause: mig.CauseConfig}}
 
 func TestJobStoryCoversQueueToEnd(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	configuring := job(slurm.JobConfiguring, "n[0-1]", at(1))
 	w.see(0, nil, job(slurm.JobPending, "", time.Time{}))
-	w.see(3, waiting(failed), configuring)
+	w.see(3, lacking(failed), configuring)
 	w.see(5, queued(), configuring)
 	w.see(6, queued(), configuring)
-	w.see(9, both(view.Booting, at(8)), configuring)
-	w.see(11, both(view.Starting, at(8)), configuring)
-	w.see(12, both(view.Starting, at(8)), configuring)
-	w.see(13, both(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
-	w.see(14, both(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
-	w.see(20, both(view.Leaving, at(8)))
+	w.see(9, bothAre(view.Booting, at(8)), configuring)
+	w.see(11, bothAre(view.Starting, at(8)), configuring)
+	w.see(12, bothAre(view.Starting, at(8)), configuring)
+	w.see(13, bothAre(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
+	w.see(14, bothAre(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
+	w.see(20, bothAre(view.Leaving, at(8)))
 	w.see(21, nil)
 	assert.Equal(t, []string{
 		"12:00 seen in Slurm's queue ", "12:01 nodes allocated n[0-1]", "12:03 attempt failed attempt 1: configuration",
@@ -47,19 +46,19 @@ func TestJobStoryCoversQueueToEnd(t *testing.T) {
 
 // A job that waits PENDING has no nodes in Slurm, but doors over the nodes of its machines.
 func TestPendingJobStoryHasItsRequests(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	waits := job(slurm.JobPending, "", time.Time{})
 	waits.NodeCount = 2
 	behindDoors := func(sees seen) seen {
-		return func(w *world) { doors("n[0-1]", "n[2-3]")(w); sees(w) }
+		return func(w *queueWorld) { doors("n[0-1]", "n[2-3]")(w); sees(w) }
 	}
 	w.see(0, nil, waits)
-	w.see(3, behindDoors(waiting(failed)), waits)
+	w.see(3, behindDoors(lacking(failed)), waits)
 	w.see(5, behindDoors(queued()), waits)
-	w.see(9, behindDoors(both(view.Booting, at(8))), waits)
-	w.see(11, behindDoors(both(view.Idle, at(8))), waits)
-	w.see(12, both(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
-	w.see(20, both(view.Idle, at(8)), waits)
+	w.see(9, behindDoors(bothAre(view.Booting, at(8))), waits)
+	w.see(11, behindDoors(bothAre(view.Idle, at(8))), waits)
+	w.see(12, bothAre(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
+	w.see(20, bothAre(view.Idle, at(8)), waits)
 	assert.Equal(t, []string{
 		"12:00 seen in Slurm's queue ", "12:03 attempt failed attempt 1: configuration", "12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)",
 		"12:08 machines created 2 of 2 nodes", "12:11 nodes up n[0-1]", "12:12 running on n[0-1]", "12:20 back in Slurm's queue ",
@@ -69,36 +68,35 @@ func TestPendingJobStoryHasItsRequests(t *testing.T) {
 }
 
 func TestRequestWithoutWaitingNodesIsInTheStory(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	w.Snap.Groups[len(w.Snap.Groups)-1].Requests[0].State = mig.Accepted
 	w.see(5, nil, job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	assert.Equal(t, []string{"12:01 nodes allocated n[0-1]", "12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)"}, w.events())
-	assert.Equal(t, Counts{Waiting: 2}, w.day.Latest.Nodes)
 }
 
 func TestRepeatedFailureIsInTheStoryOnce(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	fails := demand.Wait{Stage: demand.Waiting, Trouble: mig.Trouble{Cause: mig.CauseUnknown}}
 	for minute := range 3 {
 		fails.Failed, fails.Failing = minute+2, scene.Failing{Times: minute + 2, Since: at(1)}
-		w.see(minute+2, waiting(fails), job(slurm.JobConfiguring, "n[0-1]", at(0)))
+		w.see(minute+2, lacking(fails), job(slurm.JobConfiguring, "n[0-1]", at(0)))
 	}
 	assert.Equal(t, "12:01 attempt failed failing for now (unknown cause)", w.events()[1])
 	assert.Len(t, w.events(), 3)
 }
 
 func TestReturnedNodesAreInTheStory(t *testing.T) {
-	w := newWorld()
-	w.see(9, waiting(demand.Wait{Stage: demand.Returned, Obstacle: "provision_timeout"}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
+	w := newQueueWorld()
+	w.see(9, lacking(demand.Wait{Stage: demand.Returned, Obstacle: "provision_timeout"}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	assert.Contains(t, w.events(), "12:09 nodes returned to Slurm provision_timeout")
 }
 
 func TestRequeuedJobThatLeavesItsNodesDoesNotRunAgain(t *testing.T) {
-	w := newWorld()
-	w.see(9, both(view.Running, at(4)), job(slurm.JobCompleting, "n[0-1]", at(5)))
-	w.see(10, both(view.Running, at(4)), job(slurm.JobCompleting, "n0", at(9)))
+	w := newQueueWorld()
+	w.see(9, bothAre(view.Running, at(4)), job(slurm.JobCompleting, "n[0-1]", at(5)))
+	w.see(10, bothAre(view.Running, at(4)), job(slurm.JobCompleting, "n0", at(9)))
 	w.see(11, nil, job(slurm.JobPending, "", time.Time{}))
-	w.see(15, both(view.Running, at(12)), job(slurm.JobCompleting, "n[0-1]", at(13)))
+	w.see(15, bothAre(view.Running, at(12)), job(slurm.JobCompleting, "n[0-1]", at(13)))
 	var runs []string
 	for _, e := range w.events() {
 		if strings.Contains(e, view.EventRunning) {
@@ -109,10 +107,10 @@ func TestRequeuedJobThatLeavesItsNodesDoesNotRunAgain(t *testing.T) {
 }
 
 func TestRunCountsMachinesOfUnknownType(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	j := job(slurm.JobRunning, "n[0-1]", at(5))
 	j.Nodes = append(j.Nodes, "alpha-cpu-0")
-	w.see(9, both(view.Running, at(4)), j)
+	w.see(9, bothAre(view.Running, at(4)), j)
 	story := w.story("812")
 	last := story.Events[len(story.Events)-1]
 	assert.Equal(t, []view.Machines{{Count: 1}, {Type: "a3-highgpu-8g", Count: 2}}, last.Machines, "alpha-cpu-0 is no flex node")
@@ -120,12 +118,12 @@ func TestRunCountsMachinesOfUnknownType(t *testing.T) {
 
 // U3: the story shows the signal that was sent.
 func TestJobStoryHasItsSignal(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	running := job(slurm.JobRunning, "n[0-1]", at(5))
-	w.see(9, both(view.Running, at(4)), running)
+	w.see(9, bothAre(view.Running, at(4)), running)
 	w.Snap.Told[812] = "flex-start: its nodes end at 2026-11-21T12:30:00Z, before its time limit; warned at 2026-11-21T12:20:00Z with USR1"
-	w.see(21, both(view.Running, at(4)), running)
-	w.see(22, both(view.Running, at(4)), running)
+	w.see(21, bothAre(view.Running, at(4)), running)
+	w.see(22, bothAre(view.Running, at(4)), running)
 	told := w.events()
 	assert.Equal(t, "12:20 signalled USR1, because its nodes end before its time limit", told[len(told)-1])
 	story := w.story("812")
@@ -133,18 +131,18 @@ func TestJobStoryHasItsSignal(t *testing.T) {
 }
 
 func TestRequeuedJobStartsOver(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	held := job(slurm.JobPending, "", time.Time{})
 	held.Reason = "BeginTime"
-	lose := func(w *world) {
+	lose := func(w *queueWorld) {
 		w.Nodes("alpha-a3-[0-1]", scenetest.Busy)
 		w.plan.Losses = []scene.Loss{{NodeSet: "a3", Region: scenetest.US, Nodes: names("n[0-1]"), Cause: scene.Gone}}
 	}
-	w.see(0, both(view.Running, at(-5)), job(slurm.JobRunning, "n[0-1]", at(-2)))
+	w.see(0, bothAre(view.Running, at(-5)), job(slurm.JobRunning, "n[0-1]", at(-2)))
 	w.see(5, lose, job(slurm.JobRunning, "n[0-1]", at(-2)))
 	w.see(7, nil, held)
 	w.see(8, nil, held)
-	w.see(9, both(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(9)))
+	w.see(9, bothAre(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(9)))
 	assert.Equal(t, []string{
 		"11:55 machines created 2 of 2 nodes", "11:58 running on n[0-1]",
 		"12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)", "12:05 machines lost the machines of n[0-1] are gone: deleted by somebody, or lost by Google",
@@ -153,21 +151,21 @@ func TestRequeuedJobStartsOver(t *testing.T) {
 }
 
 func TestOnlyNewMachinesAreCreatedForAJob(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	w.pass(3*time.Minute, []seen{machines("n0", view.Starting, at(-9), "g700"), machines("n1", view.Booting, at(2), "g701")}, job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	assert.Equal(t, []string{"12:01 nodes allocated n[0-1]", "12:02 machines created 1 of 2 nodes"}, w.events())
 }
 
 // Array tasks that wait PENDING share a group, which has the number of one of them.
 func TestSharedGroupsMachineIsCreatedForAPendingJob(t *testing.T) {
-	w := newWorld()
-	behind := func(w *world) { doors("n[0-1]")(w); machines("n[0-1]", view.Booting, at(2), "g700")(w) }
+	w := newQueueWorld()
+	behind := func(w *queueWorld) { doors("n[0-1]")(w); machines("n[0-1]", view.Booting, at(2), "g700")(w) }
 	w.see(3, behind, job(slurm.JobPending, "", time.Time{}))
 	assert.Contains(t, w.events(), "12:02 machines created 2 of 2 nodes")
 }
 
 func TestArrayTaskHasStoryByNameAndRawID(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	task, last := job(slurm.JobPending, "", time.Time{}), job(slurm.JobPending, "", time.Time{})
 	task.ArrayID, task.ArrayTask = 811, "3"
 	last.ID, last.ArrayID, last.ArrayTask = 811, 811, "9"
@@ -178,10 +176,10 @@ func TestArrayTaskHasStoryByNameAndRawID(t *testing.T) {
 }
 
 func TestJobWithUnreadableRowHasNotEnded(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	w.see(0, nil, job(slurm.JobPending, "", time.Time{}))
 	for _, name := range []string{"812", ""} {
-		w.see(1, func(w *world) { w.Snap.Unread = []slurm.UnreadRow{{Kind: slurm.JobRow, Name: name}} })
+		w.see(1, func(w *queueWorld) { w.Snap.Unread = []slurm.UnreadRow{{Kind: slurm.JobRow, Name: name}} })
 		assert.Empty(t, w.ended)
 		story := w.story("812")
 		assert.Equal(t, "train", story.Job.Partition, "as last seen")
@@ -190,28 +188,8 @@ func TestJobWithUnreadableRowHasNotEnded(t *testing.T) {
 	assert.Len(t, w.ended, 1)
 }
 
-func TestDayHoldsOneSamplePerMinute(t *testing.T) {
-	w := newWorld()
-	for second := range 5 {
-		w.pass(time.Duration(second)*20*time.Second, []seen{queued()})
-	}
-	require.Len(t, w.day.Samples, 2)
-	assert.Equal(t, Sample{At: noon, Nodes: Counts{Waiting: 2}, GPUs: Counts{Waiting: 16}}, w.day.Samples[0])
-	before := w.day.Clone()
-	for minute := range 25 * 60 {
-		w.see(minute+2, both(view.Idle, noon))
-	}
-	assert.Len(t, before.Samples, 2, "a clone does not change")
-	assert.Len(t, w.day.Samples, 24*60+1)
-	assert.Equal(t, 16, w.day.Samples[0].GPUs.Idle)
-
-	w.see(26*60, unread)
-	assert.True(t, w.day.Samples[len(w.day.Samples)-1].At.Before(w.Snap.Now), "unread nodes are not counted as zero")
-	assert.True(t, w.day.Latest.At.Before(w.Snap.Now))
-}
-
 func TestNumberOfStoriesAndEventsIsLimited(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	var many []slurm.Job
 	for id := range mostJobs + 10 {
 		j := job(slurm.JobPending, "", time.Time{})
@@ -219,13 +197,13 @@ func TestNumberOfStoriesAndEventsIsLimited(t *testing.T) {
 		many = append(many, j)
 	}
 	w.see(1, nil, many...)
-	assert.Len(t, w.stories.Open(), mostJobs)
+	assert.Len(t, w.stories.open(), mostJobs)
 	w.see(2, nil, many[5:]...)
 	assert.Len(t, w.ended, 5)
 	w.see(3, nil, many[5:]...)
 	assert.NotNil(t, w.story(fmt.Sprint(mostJobs+5)))
 
-	w = newWorld()
+	w = newQueueWorld()
 	for minute := range 4 * mostEvents {
 		w.see(minute, nil, job([]slurm.JobState{slurm.JobPending, slurm.JobConfiguring}[minute%2], "", time.Time{}))
 	}
@@ -234,61 +212,15 @@ func TestNumberOfStoriesAndEventsIsLimited(t *testing.T) {
 	assert.Equal(t, view.EventSubmitted, story.Events[0].Kind)
 }
 
-func TestUsesAreRecordedWhileAnotherRegionIsUnread(t *testing.T) {
-	w := newWorld()
-	w.see(2, both(view.Booting, at(1)), job(slurm.JobConfiguring, "n[0-1]", at(1)))
-	outage := func(w *world) { w.Snap.Unseen[scenetest.Europe] = errors.New("503") }
-	w.pass(4*time.Minute, []seen{both(view.Running, at(1)), outage}, job(slurm.JobRunning, "n[0-1]", at(3)))
-	uses := w.day.Uses(view.Row{Group: "g812", Nodes: "alpha-a3-0"})
-	assert.Equal(t, view.Running, uses[len(uses)-1].State)
-	w.pass(5*time.Minute, []seen{outage})
-	w.pass(6*time.Minute, []seen{outage})
-	assert.Empty(t, w.day.Uses(view.Row{Group: "g812", Nodes: "alpha-a3-0"}))
-}
-
-func TestLeaseRemembersItsUses(t *testing.T) {
-	w := newWorld()
-	uses := func(list string) (told []string) {
-		for _, u := range w.day.Uses(view.Row{Group: "g812", Nodes: strings.ReplaceAll(list, "n", "alpha-a3-")}) {
-			told = append(told, fmt.Sprintf("%s %s %s", u.From.Format("15:04"), u.State, u.Jobs))
-		}
-		return told
-	}
-	running := job(slurm.JobRunning, "n[0-1]", at(3))
-	w.see(2, both(view.Booting, at(1)), job(slurm.JobConfiguring, "n[0-1]", at(1)))
-	w.see(4, both(view.Running, at(1)), running)
-	before := w.day.Clone()
-	w.see(5, both(view.Running, at(1)), running)
-	assert.Equal(t, []string{"12:01 booting 812", "12:04 running 812"}, uses("n[0-1]"))
-
-	running.Nodes = names("n0")
-	w.pass(6*time.Minute, []seen{machines("n0", view.Running, at(1), "g812"), machines("n1", view.Idle, at(1), "g812")}, running)
-	assert.Equal(t, []string{"12:01 booting 812", "12:04 running 812", "12:06 idle "}, uses("n1"), "a part of the lease")
-	assert.Len(t, before.Uses(view.Row{Group: "g812", Nodes: "alpha-a3-1"}), 2, "a clone does not change")
-	w.see(7, unread)
-	assert.Len(t, uses("n1"), 3, "the lease may still exist")
-	w.see(8, nil)
-	assert.Len(t, uses("n1"), 3, "a list may be wrong once")
-	w.see(9, nil)
-	assert.Empty(t, uses("n1"))
-
-	w = newWorld()
-	w.see(9, both(view.Running, at(1)), job(slurm.JobRunning, "n[0-1]", at(3)))
-	assert.Equal(t, []string{"12:03 running 812"}, uses("n[0-1]"), "its earlier uses are unknown")
-	w = newWorld()
-	w.see(9, both(view.Running, at(1)), job(slurm.JobRunning, "n[0-1]", time.Time{}))
-	assert.Equal(t, []string{"12:09 running 812"}, uses("n[0-1]"), "the start of its run is unknown")
-}
-
 // A job runs for ten hours and is requeued; its next requests fail sixty times.
 func TestLongStoryKeepsItsRuns(t *testing.T) {
-	w := newWorld()
+	w := newQueueWorld()
 	run := job(slurm.JobRunning, "n[0-1]", at(-600))
 	w.see(-599, nil, job(slurm.JobPending, "", time.Time{}))
-	w.see(-590, both(view.Running, at(-601)), run)
+	w.see(-590, bothAre(view.Running, at(-601)), run)
 	w.see(0, nil, job(slurm.JobPending, "", time.Time{}))
 	for n := range 62 {
-		w.see(1+10*n, waiting(demand.Wait{Stage: demand.Waiting, Failed: n + 1, Trouble: mig.Trouble{Cause: mig.CauseCapacity}}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
+		w.see(1+10*n, lacking(demand.Wait{Stage: demand.Waiting, Failed: n + 1, Trouble: mig.Trouble{Cause: mig.CauseCapacity}}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	}
 	p := w.story("812")
 	require.NotNil(t, p)

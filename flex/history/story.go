@@ -1,4 +1,4 @@
-package past
+package history
 
 import (
 	"cmp"
@@ -15,11 +15,11 @@ import (
 )
 
 // see records news about a job in the queue.
-func (s *Story) see(l *look, j *slurm.Job) {
+func (s *openStory) see(l *queueLook, j *slurm.Job) {
 	switch {
 	case j.State.Waits() && s.Placed:
 		s.note(l.at, view.EventRequeued, j.Reason)
-		*s = Story{Past: s.Past}
+		*s = openStory{Past: s.Past}
 		return
 	case j.State.Waits():
 		if len(s.Events) == 0 {
@@ -47,12 +47,12 @@ func (s *Story) see(l *look, j *slurm.Job) {
 }
 
 // isRecorded reports whether the job's present run is in the story, with its machines.
-func (s *Story) isRecorded(j *slurm.Job) bool {
+func (s *openStory) isRecorded(j *slurm.Job) bool {
 	return j.State.AtWork() && !s.Ran.IsZero() && s.Ran.Equal(j.Start) && s.RanOn == len(j.Nodes)
 }
 
 // seeRun records the start of a run.
-func (s *Story) seeRun(l *look, j *slurm.Job) {
+func (s *openStory) seeRun(l *queueLook, j *slurm.Job) {
 	// A job that ends leaves its nodes one by one.
 	leaves := j.State == slurm.JobCompleting && !s.Ran.IsZero()
 	if !j.State.AtWork() || j.Start.IsZero() || leaves {
@@ -65,7 +65,7 @@ func (s *Story) seeRun(l *look, j *slurm.Job) {
 }
 
 // seeWaits records the requests for a job's nodes and their failures, and lost or returned nodes.
-func (s *Story) seeWaits(l *look, j *slurm.Job, of *jobLook) {
+func (s *openStory) seeWaits(l *queueLook, j *slurm.Job, of *jobLook) {
 	for _, w := range of.waits {
 		s.seeRequests(j, l.scene.Owned(mig.GroupID{Region: w.Region, Name: w.Group}), w.Request)
 		switch {
@@ -87,7 +87,7 @@ func (s *Story) seeWaits(l *look, j *slurm.Job, of *jobLook) {
 }
 
 // seeRequests records the requests of a group that is the job's own, or otherwise the named request.
-func (s *Story) seeRequests(j *slurm.Job, g *mig.Group, named string) {
+func (s *openStory) seeRequests(j *slurm.Job, g *mig.Group, named string) {
 	if g == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (s *Story) seeRequests(j *slurm.Job, g *mig.Group, named string) {
 }
 
 // seeMachines records machines that were created for the job, and the time when all of them are up.
-func (s *Story) seeMachines(l *look, j *slurm.Job, of *jobLook) {
+func (s *openStory) seeMachines(l *queueLook, j *slurm.Job, of *jobLook) {
 	var nodes []string
 	if j.State.HoldsNodes() {
 		nodes = j.Nodes
@@ -156,7 +156,7 @@ func causeOf(c mig.Cause) string {
 
 // once records an event unless the same event is already recorded, with that time or since the
 // job's last requeue. It reports whether it has recorded the event.
-func (s *Story) once(at time.Time, kind, text string) bool {
+func (s *openStory) once(at time.Time, kind, text string) bool {
 	at = second(at)
 	earlier := false
 	for _, e := range slices.Backward(s.Events) {
@@ -170,7 +170,7 @@ func (s *Story) once(at time.Time, kind, text string) bool {
 }
 
 // note records an event. If there are too many, it drops an older one.
-func (s *Story) note(at time.Time, kind, text string) {
+func (s *openStory) note(at time.Time, kind, text string) {
 	s.Events = append(slices.Clip(s.Events), view.Event{At: second(at), Kind: kind, Text: text})
 	if len(s.Events) > mostEvents {
 		i := surplus(s.Events)

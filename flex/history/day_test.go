@@ -19,8 +19,12 @@ func TestLeaseHasPhases(t *testing.T) {
 		{From: minutes(10), To: minutes(30)}, {From: minutes(20), To: minutes(40)}, {From: minutes(25), To: minutes(35)}, {From: minutes(50), To: minutes(60)},
 	}}
 	assert.Equal(t, []Phase{
-		{minutes(0), minutes(5), view.Booting}, {minutes(5), minutes(10), view.Idle}, {minutes(10), minutes(30), view.Running},
-		{minutes(30), minutes(40), view.Running}, {minutes(40), minutes(50), view.Idle}, {minutes(50), minutes(60), view.Running},
+		{minutes(0), minutes(5), view.Booting},
+		{minutes(5), minutes(10), view.Idle},
+		{minutes(10), minutes(30), view.Running},
+		{minutes(30), minutes(40), view.Running},
+		{minutes(40), minutes(50), view.Idle},
+		{minutes(50), minutes(60), view.Running},
 	}, e.Phases())
 	assert.Equal(t, []Phase{{minutes(0), minutes(2), view.Waiting}}, (&Entry{Kind: Wait, From: minutes(0), To: minutes(2)}).Phases())
 }

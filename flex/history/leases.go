@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"slurmflex/flex/ledger"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -40,14 +39,14 @@ type openLease struct {
 	shown int // the last of memory.looks that showed it
 }
 
-func (o *openLease) machine() ledger.Machine {
-	return ledger.Machine{Zone: o.Zone, Name: o.Node, Created: int64(o.Made)}
+func (o *openLease) machine() Machine {
+	return Machine{Zone: o.Zone, Name: o.Node, Created: int64(o.Made)}
 }
 
 // leases updates the open leases, and returns those that have ended.
 func (m *memory) leases(l *look) (ended []Entry) {
 	m.looks++
-	for key, in := range ledger.Machines(l.scene) {
+	for key, in := range Machines(l.scene) {
 		if in.Unread != "" || in.Stopped() || l.machine(in.Name).Instance != in.Instance {
 			continue // a stopped machine is no longer billed
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"slurmflex/flex/ledger"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -51,7 +50,7 @@ func (l *look) machine(name string) (last scene.Machine) {
 // isRegistered reports whether Slurm shows the node as registered.
 func (l *look) isRegistered(node string) bool {
 	n := l.scene.Shown(node)
-	return n != nil && ledger.Registered(n.State)
+	return n != nil && Registered(n.State)
 }
 
 // atWork returns the jobs on a node that run or are about to. coming reports whether a job on the

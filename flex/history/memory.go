@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"slurmflex/config/regular"
-	"slurmflex/flex/ledger"
 	"slurmflex/mig"
 )
 
@@ -23,7 +22,7 @@ import (
 type memory struct {
 	looked     map[string]Time // by region: the last look; none: when things ended that are gone is unknown
 	openWaits  map[mig.GroupID][]*openWait
-	openLeases map[ledger.Machine]*openLease
+	openLeases map[Machine]*openLease
 	stories    openStories
 
 	looks int    // of this process
@@ -66,7 +65,7 @@ type stored struct {
 }
 
 func newMemory() *memory {
-	return &memory{looked: map[string]Time{}, openWaits: map[mig.GroupID][]*openWait{}, openLeases: map[ledger.Machine]*openLease{}}
+	return &memory{looked: map[string]Time{}, openWaits: map[mig.GroupID][]*openWait{}, openLeases: map[Machine]*openLease{}}
 }
 
 // openPath returns the file of a cluster's memory.

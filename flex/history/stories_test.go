@@ -15,8 +15,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// told returns the events of a story, with the minutes since noon.
-func told(story *view.Past) (events []string) {
+// eventsOf returns the events of a story, with the minutes since noon.
+func eventsOf(story *view.Past) (events []string) {
 	if story == nil {
 		return nil
 	}
@@ -54,13 +54,13 @@ func TestStorySurvivesARestart(t *testing.T) {
 	later(true)
 	later(true)
 	events := []string{"1 " + view.EventSubmitted, "1 " + view.EventAllocated, "1 " + view.EventRequested, "2 " + view.EventGranted, "3 " + view.EventRunning}
-	assert.Equal(t, events, told(of()))
+	assert.Equal(t, events, eventsOf(of()))
 	assert.True(t, of().EndedAt.IsZero())
 
 	w.Snap.Jobs = nil
 	later(true)
 	events = append(events, "6 "+view.EventEnded)
-	assert.Equal(t, events, told(of()))
+	assert.Equal(t, events, eventsOf(of()))
 	assert.Equal(t, w.Snap.Now, of().EndedAt)
 	assert.Equal(t, "ada", of().Job.User)
 	assert.Equal(t, "RUNNING", of().Job.State)
@@ -70,15 +70,15 @@ func TestStorySurvivesARestart(t *testing.T) {
 	w.recorder.Remember()
 	w.look(time.Minute)
 	require.Len(t, w.recorder.Ended(), 1)
-	assert.Equal(t, events, told(w.recorder.Story("812")))
+	assert.Equal(t, events, eventsOf(w.recorder.Story("812")))
 	w.look(Length)
 	assert.Empty(t, w.recorder.Ended(), "a day later")
 	assert.Nil(t, w.recorder.Story("812"))
-	assert.Equal(t, events, told(of()), "the history keeps it")
+	assert.Equal(t, events, eventsOf(of()), "the history keeps it")
 	w.job(812, slurm.JobPending, time.Time{})
 	w.look(time.Minute)
-	assert.Len(t, told(of()), 1, "a later job has the number")
-	assert.Len(t, told(w.recorder.Story("812")), 1)
+	assert.Len(t, eventsOf(of()), 1, "a later job has the number")
+	assert.Len(t, eventsOf(w.recorder.Story("812")), 1)
 }
 
 func TestTasksStoryIsFoundByNameAndRawID(t *testing.T) {

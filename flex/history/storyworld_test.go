@@ -1,7 +1,6 @@
 package history
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,9 +97,6 @@ func doors(lists ...string) seen {
 	}
 }
 
-// unread makes the region unreadable.
-func unread(w *queueWorld) { w.Snap.Unseen[scenetest.US] = errors.New("503") }
-
 // pass makes a pass some minutes after noon that sees these nodes and jobs.
 func (w *queueWorld) pass(after time.Duration, nodes []seen, jobs ...slurm.Job) {
 	w.Snap.Now, w.Snap.Nodes, w.Snap.Instances, w.Snap.Reservations, w.Snap.Unread = noon.Add(after), nil, nil, nil, nil
@@ -127,7 +123,7 @@ func job(state slurm.JobState, nodes string, start time.Time) slurm.Job {
 	return slurm.Job{ID: 812, ArrayID: 812, Partition: "train", State: state, Nodes: names(nodes), Start: start}
 }
 
-// story returns the story of a job that is in the queue or has ended; nil if there is none.
+// story returns the story of a job that is in the queue or has ended; nil if it is unknown.
 func (w *queueWorld) story(name string) *view.Past {
 	if open := w.stories.of(name); open != nil {
 		return open

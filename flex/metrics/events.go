@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"slurmflex/flex/history"
-	"slurmflex/flex/ledger"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -22,10 +21,10 @@ type events struct {
 	losses    *prometheus.CounterVec   // by nodeset and cause
 	raceLost  *prometheus.CounterVec   // by nodeset
 
-	machines ledger.Book[ledger.Machine, followed]
-	failed   ledger.Book[request, struct{}]
-	lost     ledger.Book[string, int] // by node: the consecutive looks that found the loss
-	raced    map[string]int64         // race losses already counted, by ID of an ongoing lease
+	machines history.Book[history.Machine, followed]
+	failed   history.Book[request, struct{}]
+	lost     history.Book[string, int] // by node: the consecutive looks that found the loss
+	raced    map[string]int64          // race losses already counted, by ID of an ongoing lease
 }
 
 // followed is what looks have shown of a machine.
@@ -102,7 +101,7 @@ func (e *events) lose(s *scene.Scene, losses []scene.Loss) {
 // forget makes the next look count as the first one. Race losses stay counted: the history, too,
 // continues with the leases that it has seen.
 func (e *events) forget() {
-	e.machines, e.failed, e.lost = ledger.Book[ledger.Machine, followed]{}, ledger.Book[request, struct{}]{}, ledger.Book[string, int]{}
+	e.machines, e.failed, e.lost = history.Book[history.Machine, followed]{}, history.Book[request, struct{}]{}, history.Book[string, int]{}
 }
 
 // enterRace counts the race losses of a lease since the last look. Losses that an ongoing lease
@@ -132,7 +131,7 @@ func (e *events) enter(s *scene.Scene) (failures []mig.Cause) {
 	}
 	e.failed.Close(s, nil)
 	held := heldNodes(s)
-	for key, in := range ledger.Machines(s) {
+	for key, in := range history.Machines(s) {
 		if set := s.Config.FlexSetOf(in.Name); set != nil {
 			e.enterMachine(s, key, in, set.Name, held[in.Name])
 		}
@@ -143,7 +142,7 @@ func (e *events) enter(s *scene.Scene) (failures []mig.Cause) {
 
 // enterMachine counts a machine's events, and its time since the last look. held is true if a job
 // that has lost other machines keeps it.
-func (e *events) enterMachine(s *scene.Scene, key ledger.Machine, in scene.Machine, nodeset string, held bool) {
+func (e *events) enterMachine(s *scene.Scene, key history.Machine, in scene.Machine, nodeset string, held bool) {
 	of, isNew := e.machines.Show(key, in.Region)
 	was, now, other := *of, s.Seen.Now, otherJob(s, in)
 	use := useOf(in, other != 0, held, now)

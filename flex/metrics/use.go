@@ -3,7 +3,7 @@ package metrics
 import (
 	"time"
 
-	"slurmflex/flex/ledger"
+	"slurmflex/flex/history"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/plan/sweeps"
@@ -39,7 +39,7 @@ func useOf(in scene.Machine, other, held bool, now time.Time) string {
 }
 
 // isRegistered reports whether Slurm shows the machine's node as registered.
-func isRegistered(in scene.Machine) bool { return in.Node != nil && ledger.Registered(in.Node.State) }
+func isRegistered(in scene.Machine) bool { return in.Node != nil && history.Registered(in.Node.State) }
 
 // heldNodes returns the nodes with machines that jobs keep after losing others, until these jobs
 // run.

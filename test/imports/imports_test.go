@@ -44,18 +44,17 @@ var mayReach = map[string][]string{
 	"slurmflex/flex/apply":       {"slurmflex/flex/takedown", "slurmflex/flex/memory", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex":             {"slurmflex/flex/observe", "slurmflex/flex/apply", "slurmflex/flex/memory", "slurmflex/flex/leader", "slurmflex/flex/rundir", "slurmflex/flex/wake", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/view":        {"slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/ledger":      {"slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/history":     {"slurmflex/flex/view", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/history":     {"slurmflex/flex/view", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/door":        {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/hook":        {"slurmflex/flex/logs", "slurmflex/flex/view", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/reload":      {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/estimate":    {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/cost":        {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/metrics":     {"slurmflex/flex/cost", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/filler":      {"slurmflex/flex/estimate", "slurmflex/flex/cost", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/estimate":    {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/cost":        {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/metrics":     {"slurmflex/flex/cost", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/filler":      {"slurmflex/flex/estimate", "slurmflex/flex/cost", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	usageErrors:                  nil,
 	"slurmflex/docs":             nil,
-	"slurmflex/flex/web":         {"slurmflex/docs", "slurmflex/flex/port", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/cost", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/web":         {"slurmflex/docs", "slurmflex/flex/port", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/cost", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/port":        nil,
 	"slurmflex/flex/slurmconf":   {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/check":       {"slurmflex/flex/takedown", "slurmflex/flex/slurmconf", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/scene", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
@@ -118,7 +117,7 @@ func TestHookLinksNeitherClientNorPlanner(t *testing.T) {
 
 func TestPlannerIsPure(t *testing.T) {
 	impure := []string{"net", "net/http", "os/exec", "math/rand", "math/rand/v2"}
-	for _, pkg := range []string{"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/slurm", "slurmflex/mig"} {
+	for _, pkg := range []string{"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/slurm", "slurmflex/mig"} {
 		for _, dep := range deps(t, pkg) {
 			if slices.Contains(impure, dep) {
 				t.Errorf("%s reaches %s", pkg, dep)
@@ -127,7 +126,7 @@ func TestPlannerIsPure(t *testing.T) {
 	}
 	clock := regexp.MustCompile(`time\.(Now|Since|Until|After|Sleep|NewTimer|NewTicker)\b`)
 	for _, file := range lines(t, "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`,
-		"slurmflex/flex/plan/...", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/ledger", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config") {
+		"slurmflex/flex/plan/...", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config") {
 		source, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for n, line := range strings.Split(string(source), "\n") {

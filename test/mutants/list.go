@@ -6,7 +6,7 @@ var (
 	passes    = []string{"flex"}
 	client    = []string{"mig/gce", "flex"}
 	scheduler = []string{"slurm", "slurm/scontrol"}
-	ledger    = []string{"flex/ledger", "flex/metrics"}
+	history   = []string{"flex/history", "flex/metrics"}
 )
 
 // mutants are the bugs that tests must find. Most are those that the prior art
@@ -589,20 +589,20 @@ var mutants = []mutant{
 		"v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay &&", "v.Do == rules.Requests || false &&", passes,
 	},
 	{
-		"what a first look shows is taken for new", "flex/ledger/ledger.go",
-		"!b.Last(region).IsZero()\n", "true\n", ledger,
+		"what a first look shows is taken for new", "flex/history/book.go",
+		"!b.Last(region).IsZero()\n", "true\n", history,
 	},
 	{
-		"objects of an unread region are taken for gone", "flex/ledger/ledger.go",
-		`if e.shown || e.region != "" && s.Unseen(e.region) {`, "if e.shown {", ledger,
+		"objects of an unread region are taken for gone", "flex/history/book.go",
+		`if e.shown || e.region != "" && s.Unseen(e.region) {`, "if e.shown {", history,
 	},
 	{
-		"an object is forgotten because one list lacks it", "flex/ledger/ledger.go",
-		"isOver := e.missed\n", "isOver := true\n", ledger,
+		"an object is forgotten because one list lacks it", "flex/history/book.go",
+		"isOver := e.missed\n", "isOver := true\n", history,
 	},
 	{
 		"an uncertain loss counts although one list may be wrong", "flex/metrics/events.go",
-		"if *looks >= 2 && !counted {", "if !counted {", ledger,
+		"if *looks >= 2 && !counted {", "if !counted {", history,
 	},
 	{
 		"a busy daemon lets no other process act", "flex/run.go",

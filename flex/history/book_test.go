@@ -1,4 +1,4 @@
-package ledger
+package history
 
 import (
 	"errors"
@@ -13,21 +13,19 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-const us = scenetest.US
-
-// world is a cluster with nodeset a3, and a book of what looks show.
-type world struct {
+// bookWorld is a cluster with nodeset a3, and a book of what looks show.
+type bookWorld struct {
 	*scenetest.World
 	book Book[string, int]
 }
 
-func newWorld() *world {
-	return &world{World: scenetest.New(scenetest.Cluster("partitions: {train: {partition_nodeset: [a3]}}",
+func newBookWorld() *bookWorld {
+	return &bookWorld{World: scenetest.New(scenetest.Cluster("partitions: {train: {partition_nodeset: [a3]}}",
 		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8", "")))}
 }
 
 // look makes a look that shows objects of a region, a minute after the last. It returns the new ones.
-func (w *world) look(region string, names ...string) (news []string) {
+func (w *bookWorld) look(region string, names ...string) (news []string) {
 	w.Snap.Now = w.Snap.Now.Add(time.Minute)
 	for _, name := range names {
 		looks, isNew := w.book.Show(name, region)
@@ -41,7 +39,7 @@ func (w *world) look(region string, names ...string) (news []string) {
 }
 
 func TestFirstLookAtARegionShowsNothingNew(t *testing.T) {
-	w := newWorld()
+	w := newBookWorld()
 	assert.Empty(t, w.look("", "job"))
 	w.Snap.Unseen[us] = errors.New("503")
 	w.book = Book[string, int]{}
@@ -57,7 +55,7 @@ func TestFirstLookAtARegionShowsNothingNew(t *testing.T) {
 }
 
 func TestObjectIsGoneAfterTwoLooksThatReadItsRegion(t *testing.T) {
-	w := newWorld()
+	w := newBookWorld()
 	w.look(us, "a")
 	for range 2 {
 		w.look(us)
@@ -77,7 +75,7 @@ func TestObjectIsGoneAfterTwoLooksThatReadItsRegion(t *testing.T) {
 }
 
 func TestObjectIsNotGoneWhileItsRegionIsNotReadAtAll(t *testing.T) {
-	w := newWorld()
+	w := newBookWorld()
 	w.look(us, "a")
 	w.look(scenetest.Europe, "b")
 	w.look("")
@@ -91,7 +89,7 @@ func TestObjectIsNotGoneWhileItsRegionIsNotReadAtAll(t *testing.T) {
 }
 
 func TestOwnerOfABookMayDecideWhatIsOver(t *testing.T) {
-	w := newWorld()
+	w := newBookWorld()
 	w.look(us, "a", "b")
 	w.book.Close(w.Scene(), func(name string, _ *int) bool { return name == "a" })
 	w.book.Close(w.Scene(), func(name string, _ *int) bool { return name == "a" })
@@ -100,7 +98,7 @@ func TestOwnerOfABookMayDecideWhatIsOver(t *testing.T) {
 }
 
 func TestMachineIsIdentifiedByZoneNameAndCreation(t *testing.T) {
-	w := newWorld()
+	w := newBookWorld()
 	w.Group("g", mig.Stamp{NodeSet: "a3", Job: 1})
 	w.Machine("alpha-a3-0", "g")
 	w.Machine("alpha-a3-1", "foreign")
@@ -124,7 +122,7 @@ func TestNodeIsRegisteredWhileItsSlurmdAnswers(t *testing.T) {
 }
 
 func TestSteadyLookAllocatesNothingPerObject(t *testing.T) {
-	w := newWorld()
+	w := newBookWorld()
 	names := make([]string, 1000)
 	for i := range names {
 		names[i] = fmt.Sprint("alpha-a3-", i)

@@ -1,6 +1,4 @@
-// Package ledger has the rules by which metrics, the last day and the history follow objects from
-// look to look. A look is the observation of a pass. It is pure: its times are those of the looks.
-package ledger
+package history
 
 import (
 	"iter"

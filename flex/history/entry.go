@@ -22,7 +22,7 @@ type Kind string
 const (
 	Wait  Kind = "wait"  // for machines that were requested together
 	Lease Kind = "lease" // of one machine
-	Job   Kind = "job"   // the story of a job; see storyLine
+	Job   Kind = "job"   // the story of a job; see StoryLine
 )
 
 // End is the way a wait ended.

@@ -118,16 +118,16 @@ func (s *openStory) told() view.Past {
 	return past
 }
 
-// storyLine is the line of a job that has left Slurm's queue.
-type storyLine struct {
+// StoryLine is the line of a job that has left Slurm's queue.
+type StoryLine struct {
 	Version int    `json:"v"`
 	Kind    Kind   `json:"kind"`
-	ID      string `json:"id"`
+	ID      string `json:"id"` // the first line with an ID counts
 	view.Past
 }
 
-func lineOf(story view.Past) storyLine {
-	return storyLine{Version, Job, fmt.Sprintf("job-%d@%d", story.Job.ID, story.Events[0].At.Unix()), story}
+func lineOf(story view.Past) StoryLine {
+	return StoryLine{Version, Job, fmt.Sprintf("job-%d@%d", story.Job.ID, story.Events[0].At.Unix()), story}
 }
 
 // Story returns the story of the job that squeue shows by that name, or that has it as its raw id:
@@ -155,7 +155,7 @@ func readStories(dir, cluster, text string, take func(*view.Past)) error {
 		if !bytes.Contains(line, []byte(text)) {
 			return nil
 		}
-		var of storyLine
+		var of StoryLine
 		if err := json.Unmarshal(line, &of); err != nil {
 			return err
 		}

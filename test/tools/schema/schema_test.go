@@ -30,7 +30,7 @@ const file = "../../../docs/slurmflex.schema.json"
 var documents = map[string]any{
 	"status": view.View{}, "why": view.Answer{}, "estimate": estimate.Report{}, "cost": cost.Report{}, "plan": view.Plan{}, "pass": view.Pass{},
 	"block": view.Blocked{}, "unblock": view.Unblock{}, "down": view.Takedown{}, "check": check.Report{}, "effective_config": check.Effective{},
-	"version": view.Build{}, "wait": history.Entry{},
+	"version": view.Build{}, "wait": history.Entry{}, "job": history.StoryLine{},
 }
 
 // derived returns the schema as JSON.

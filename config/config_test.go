@@ -216,7 +216,7 @@ func TestDWSFlexKeysOutsideDWSFlexAreErrors(t *testing.T) {
 			"zone_policy_deny: []":       "has no effect here; move it into dws_flex",
 			"capacity: spot":             "has no effect with capacity, because its machines are created immediately or not at all, and without a lease; remove it",
 		} {
-			if beside == "capacity: spot" && slices.Contains([]string{"provision_timeout", "on_provision_timeout", "boot_timeout", "keep_idle"}, key) {
+			if beside == "capacity: spot" && slices.Contains([]string{"provision_timeout", "on_provision_timeout", "boot_timeout", "health_check", "keep_idle"}, key) {
 				continue
 			}
 			_, err := Parse("config.yaml", []byte(strings.Replace(minimal, "dws_flex: {}", beside+"\n    "+key+": null", 1)))

@@ -72,6 +72,7 @@ type Flex struct {
 	GangTimeout        time.Duration  `key:"gang_timeout" unit:"s" range:"0s to 168h" default:"10m" doc:"How long a job's first machines wait for the rest; then all are deleted; 0: no limit."`
 	BootTimeout        time.Duration  `key:"boot_timeout" unit:"s" range:"0s to 168h" default:"30m" capacity:"too" doc:"Time from a machine's creation until its slurmd must have registered; 0: no limit."`
 	BootFailures       int            `key:"boot_failures" unit:"machines" range:"0 to 1000" default:"5" doc:"Failed boots in a row before the nodeset is blocked; 0: no limit."`
+	HealthCheck        time.Duration  `key:"health_check" unit:"s" range:"0s to 24h" capacity:"too" doc:"How long a machine that its health check has drained may be without a result; then it is replaced, as after a failed check; 0: drained machines are left to the admin."`
 	OnLeaseEnd         LeaseEndAction `key:"on_lease_end" words:"none requeue" doc:"requeue: requeue a job that runs past the end of its lease, one interval plus 90 s before Google deletes its machines."`
 	LeaseEndWarning    time.Duration  `key:"lease_end_warning" unit:"s" range:"0s to 168h" doc:"How long before its lease ends a job that runs past that end is warned; less than max_run_duration; 0: never."`
 	LeaseEndSignal     string         `key:"lease_end_signal" words:"USR1 USR2 INT TERM HUP" needs:"lease_end_warning" doc:"Signal of the warning, for batch scripts whose --comment has slurmflex:signal. salloc and srun get a message."`

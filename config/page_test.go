@@ -214,6 +214,7 @@ var examples = map[string]map[string]string{
 		"ask_elsewhere_after":  `3600`,
 		"boot_failures":        `3`,
 		"boot_timeout":         `1200`,
+		"health_check":         `120`,
 		"enabled":              `true`,
 		"gang_timeout":         `900`,
 		"job_duration_margin":  `900`,
@@ -236,6 +237,7 @@ var examples = map[string]map[string]string{
 	},
 	"nodeset.spot": {
 		"boot_timeout":         `1200`,
+		"health_check":         `120`,
 		"capacity":             `on_demand`,
 		"keep_idle":            `600`,
 		"on_provision_timeout": `hold`,

@@ -125,6 +125,12 @@ func (s State) IsIdle() bool {
 	return s.Base == Idle || s.Base == BaseUnknown && s.Has(PoweredDown)
 }
 
+// IsUp reports whether the node has registered, responds, and is neither DOWN nor drained nor about to
+// be powered down.
+func (s State) IsUp() bool {
+	return s.Power() == On && s.Base != Down && s.Flags&(NotResponding|Drain|PowerDown) == 0
+}
+
 // Held reports whether a job has the node, or is leaving it.
 func (s State) Held() bool {
 	return s.Base == Allocated || s.Base == Mixed || s.Has(Completing)

@@ -58,6 +58,13 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 	set := func(key, old, value string) func(*testing.T, *site) {
 		return func(t *testing.T, w *site) { w.set(t, key, old, value) }
 	}
+	checked := func(program, states string) func(*testing.T, *site) {
+		return func(t *testing.T, w *site) {
+			w.configure(t, "use_job_duration: true", "use_job_duration: true, health_check: 120")
+			w.set(t, "HealthCheckProgram", "(null)", program)
+			w.set(t, "HealthCheckNodeState", "ANY", states)
+		}
+	}
 	for name, m := range map[string]mistake{
 		"no ResumeProgram": {
 			plant: set("ResumeProgram", "DIR/bin/resume", "(null)"),
@@ -102,6 +109,15 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 			},
 			fault: "slurm.conf: PrivateData: lacks cloud; without it Slurm before 23.02 hides powered-down nodes; set PrivateData=jobs,cloud",
 		},
+		"health_check without a program": {
+			plant: checked("(null)", "ANY"),
+			fault: "slurm.conf: HealthCheckProgram: is not set, so machines of nodeset a3 (health_check) are not checked; set it to a program that drains unhealthy nodes",
+		},
+		"health_check whose program does not run": {
+			plant: checked("/usr/local/sbin/health-check", "ANY"),
+			fault: "slurm.conf: HealthCheckInterval: 0 turns HealthCheckProgram off; set HealthCheckInterval=300",
+		},
+		"no mistake: a health check at the start of slurmd": {plant: checked("/usr/local/sbin/health-check", "START_ONLY")},
 		"another user than SlurmUser": {
 			plant: func(t *testing.T, w *site) {
 				w.set(t, "SlurmUser", "us("+strconv.Itoa(os.Geteuid())+")", "slurm(64030)")

@@ -33,6 +33,7 @@ func (j *judge) slurm() {
 		j.conf(Advice, "SLURM_VERSION", "%s", hole)
 	}
 	j.settings(version)
+	j.health()
 	j.hooks()
 	j.formerGate()
 	j.user()
@@ -89,6 +90,20 @@ func (j *judge) settings(version slurm.Version) {
 			level = Advice
 		}
 		j.conf(level, rule.Key, "%s; set %s=%s", wrong, rule.Key, write)
+	}
+}
+
+// health checks that slurmd runs a health check, if a nodeset needs one.
+func (j *judge) health() {
+	sets, conf := j.cfg.FlexSets(), j.world.Conf.Is
+	at := slices.IndexFunc(sets, func(set *config.NodeSet) bool { return set.Flex.HealthCheck > 0 })
+	seconds, known := slurmconf.Seconds(conf["HealthCheckInterval"])
+	switch {
+	case at < 0:
+	case conf["HealthCheckProgram"] == "":
+		j.conf(Fault, "HealthCheckProgram", "is not set, so machines of nodeset %s (health_check) are not checked; set it to a program that drains unhealthy nodes", sets[at].Name)
+	case known && seconds == 0 && !strings.HasSuffix(conf["HealthCheckNodeState"], "_ONLY"):
+		j.conf(Fault, "HealthCheckInterval", "0 turns HealthCheckProgram off; set HealthCheckInterval=300")
 	}
 }
 

@@ -131,7 +131,7 @@ func (k *Keeper) open(ctx context.Context) {
 	}
 	up := map[string]bool{}
 	for _, n := range nodes {
-		up[n.Name] = n.State.Power() == slurm.On && !n.State.Has(slurm.NotResponding) && n.State.Base != slurm.Down
+		up[n.Name] = n.State.IsUp()
 	}
 	for _, d := range near {
 		if slices.ContainsFunc(d.Nodes, func(name string) bool { return !up[name] }) {

@@ -47,6 +47,10 @@ DebugFlags=Power
 SchedulerParameters=bf_interval={{or .Backfill 2}},sched_interval=2,salloc_wait_nodes
 Licenses=lic:1
 SlurmdParameters=config_overrides
+{{- if .HealthCheck}}
+HealthCheckProgram={{.Dir}}/bin/health-check
+HealthCheckInterval={{.HealthCheck}}
+{{- end}}
 
 # --- what slurmflex config slurm-conf prints ---
 `
@@ -313,12 +317,29 @@ func (l *Lab) writePrograms(ctx context.Context) {
 		write(l.path(name), text, fileData{Lab: l})
 	}
 	must.Do(l.Mute(""))
+	if l.HealthCheck > 0 {
+		l.writeHealthCheck()
+	}
 	for _, name := range []string{"slurmflex", "slurmflex-hook"} {
 		must.Do(copyProgram(ctx, filepath.Join(l.Build, name), l.path("bin/"+name)))
 	}
 	for _, hook := range []string{"resume", "suspend", "resume-fail"} {
 		must.Do(copyProgram(ctx, filepath.Join(l.Scripts, hook), l.path("bin/"+hook)))
 	}
+}
+
+// writeHealthCheck writes the shipped HealthCheckProgram with a shorter limit. It runs the programs in
+// the lab's etc/health.d. slurmd gives it no SLURM_CONF, and a site needs none.
+func (l *Lab) writeHealthCheck() {
+	text := string(must.Get(os.ReadFile(filepath.Join(l.Scripts, "health-check"))))
+	text = strings.NewReplacer("/etc/slurm/health.d", l.path("etc/health.d"), "+ 50))", "+ 5))\nexport SLURM_CONF="+l.Conf()).Replace(text)
+	must.Do(os.WriteFile(l.path("bin/health-check"), []byte(text), 0o755))
+	must.Do(os.Mkdir(l.path("etc/health.d"), 0o755))
+}
+
+// Check lets each node run a program of that name, a shell script, in its health check.
+func (l *Lab) Check(name, script string) error {
+	return os.WriteFile(l.path("etc/health.d/"+name), []byte("#!/bin/sh\n"+script), 0o755)
 }
 
 // Mute makes the VMs of nodes with names that match the extended regular expression boot without a

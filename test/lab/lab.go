@@ -49,6 +49,7 @@ type Options struct {
 	Partitions     []string      // besides those of the nodesets, such as "all: {partition_name: all, partition_nodeset: [a3, g2]}"
 	Margin         int           // a3's job_duration_margin in s
 	FlexKeys       string        // more keys for the dws_flex blocks of a3, g2 and st, such as "boot_timeout: 60"
+	HealthCheck    int           // s between runs of scripts/health-check on each node; 0: it does not run
 	Keys           string        // another key of the slurmflex section, such as "max_active_requests: 1"
 	OperationTime  time.Duration // duration of the fake Compute API's operations; 0: 500 ms
 	Endpoint       string        // a running Compute API; empty: start slurmflex-fakegce

@@ -34,7 +34,7 @@ func TestPackagesContainEveryFileToInstall(t *testing.T) {
 			assert.Contains(t, dst, "scripts/"+folder+"/"+file.Name())
 		}
 	}
-	for _, src := range []string{"scripts/resume", "scripts/diag", "scripts/prometheus/slurmflex.rules.yaml", "scripts/grafana/slurmflex.json", "LICENSE"} {
+	for _, src := range []string{"scripts/resume", "scripts/diag", "scripts/health-check", "scripts/prometheus/slurmflex.rules.yaml", "scripts/grafana/slurmflex.json", "LICENSE"} {
 		assert.Contains(t, dst, src)
 		assert.FileExists(t, filepath.Join("../..", src))
 	}

@@ -73,11 +73,11 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		switch {
 		case m == nil || m.Doubted || m.Power == scene.Unclear:
 			return DoorUnsure, ""
-		case m.Door != d || len(m.Holders) > 1 || m.State.Has(slurm.PoweringDown) || m.IsWithdrawn() && !queued:
+		case m.Door != d || len(m.Holders) > 1 || (m.State.Has(slurm.PoweringDown) || m.IsWithdrawn() && !queued) && !s.IsChecked(m):
 			return DoorBroken, "node " + name + " can be used no more"
 		case !opened && !queued && isForOthers(s, m, d.Job):
 			return DoorBroken, "node " + name + " is reserved for others before its job would end"
-		case m.Power == scene.On && !m.State.Has(slurm.NotResponding):
+		case m.State.IsUp():
 			up++
 		}
 	}
@@ -152,7 +152,7 @@ func areOthersUp(s *scene.Scene, d *scene.Door) bool {
 			continue
 		}
 		for _, m := range membersNamed(s, other.Nodes) {
-			if m.Power != scene.On || m.State.Has(slurm.NotResponding) {
+			if !m.State.IsUp() {
 				return false
 			}
 		}

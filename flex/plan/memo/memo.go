@@ -30,6 +30,24 @@ func IsLost(reason string) bool { return strings.HasPrefix(reason, Lost) }
 // ReasonText returns a reason without ReasonPrefix.
 func ReasonText(reason string) string { return strings.TrimPrefix(reason, ReasonPrefix) }
 
+// checkPrefixes begin the Reason with which a health check drains its node. The first is that of the
+// documented program, the second that of LBNL Node Health Check.
+var checkPrefixes = []string{"health: ", "NHC: "}
+
+// Checking is the result of a health check that goes on.
+const Checking = "checking"
+
+// CheckResult returns the result of a health check in a node's Reason or Comment. It reports false if
+// no check wrote the text.
+func CheckResult(text string) (result string, ok bool) {
+	for _, prefix := range checkPrefixes {
+		if result, ok = strings.CutPrefix(text, prefix); ok {
+			return result, true
+		}
+	}
+	return "", false
+}
+
 // Boots is the record of failed boots in a node's Extra.
 type Boots struct {
 	Failed int       // consecutive instances that did not boot

@@ -19,7 +19,7 @@ import (
 // Problems returns the problems with what the pass saw, and with what it could not read.
 func Problems(w *demand.Wanted) []scene.Problem {
 	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
-		lateBoots(w.Scene), starving(w.Scene, w.Handed.Held), withdrawn(w.Scene), abandonedCovers(w.Scene))
+		failedBoots(w.Scene), starving(w.Scene, w.Handed.Held), withdrawn(w.Scene), abandonedCovers(w.Scene))
 }
 
 // MachineProblems returns the problems with existing machines and nodes.
@@ -92,11 +92,18 @@ func unreadLimits(w *demand.Wanted) (ps []scene.Problem) {
 	return ps
 }
 
-// lateBoots reports the nodes with instances that did not boot in time.
-func lateBoots(s *scene.Scene) (ps []scene.Problem) {
+// failedBoots reports the nodes with instances that did not boot in time or failed their health check.
+func failedBoots(s *scene.Scene) (ps []scene.Problem) {
 	for _, set := range s.Config.NodeSets {
-		if b := s.Boots(set); b != nil && len(b.Late) > 0 {
+		b := s.Boots(set)
+		if b == nil {
+			continue
+		}
+		if len(b.Late) > 0 {
 			ps = append(ps, scene.NewProblem("boot-timeout", set.Name, "%s: %s", slurm.Fold(b.Late), rules.BootText(set)))
+		}
+		for _, name := range slices.Sorted(maps.Keys(b.Unhealthy)) {
+			ps = append(ps, scene.NewProblem("health-check", name, "%s", rules.HealthText(name, b.Unhealthy[name])))
 		}
 	}
 	return ps

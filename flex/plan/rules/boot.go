@@ -29,14 +29,19 @@ func BootText(set *config.NodeSet) string {
 	return fmt.Sprintf("the machine did not join Slurm within boot_timeout %s", slurm.Clock(set.Flex.BootTimeout))
 }
 
+// HealthText describes a machine that failed its health check.
+func HealthText(node, why string) string {
+	return fmt.Sprintf("the machine of %s failed its health check: %s", node, why)
+}
+
 // FailedBoots returns, by node, the records after one more failed boot. It leaves an Extra that
 // slurmflex did not write unchanged.
 func FailedBoots(w *demand.Wanted, nodes []string) map[string]string {
 	records := map[string]string{}
 	for _, name := range nodes {
 		m := w.Scene.Node(name)
-		if m.Extra == "" || memo.IsBoots(m.Extra) {
-			b := w.Scene.Boots(m.Set)
+		b := w.Scene.Boots(m.Set)
+		if (m.Extra == "" || memo.IsBoots(m.Extra)) && !b.LastMade(m).IsZero() {
 			records[name] = memo.Boots{Failed: b.Records[name].Failed + 1, Last: b.LastMade(m)}.String()
 		}
 	}

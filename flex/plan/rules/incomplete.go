@@ -35,10 +35,13 @@ func noteIncomplete(w *demand.Wanted) {
 			continue
 		}
 		there, since := came(w.Scene, c.Job)
+		others := takeable(w.Scene, c.Job, false)
+		for _, name := range others { // its machine may have come and failed its health check
+			since = scene.Later(since, w.Scene.Node(name).BootTime)
+		}
 		if there == 0 || !w.Scene.IsOld(since, limit) {
 			continue
 		}
-		others := takeable(w.Scene, c.Job, false)
 		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.Scene.Node(n).Set] })
 		if len(others) == 0 || hope && !w.Scene.IsOld(since, 2*limit) {
 			continue

@@ -22,7 +22,8 @@ type Boots struct {
 	failed    map[time.Time]int
 	up        time.Time            // when the newest booted instance was created
 	Late      []string             // nodes without a boot within boot_timeout
-	batches   map[string]time.Time // when the newest late instance was created, by job
+	Unhealthy map[string]string    // by node, why its machine failed its health check
+	batches   map[string]time.Time // when the newest instance that failed was created, by job
 	Recovered []string             // nodes with an outdated record of failed boots or of a block
 	inRow     int                  // consecutive failures, with the late instances
 	until     time.Time            // when the failures stop counting
@@ -46,14 +47,14 @@ func (b *Boots) LastMade(m *Node) (made time.Time) {
 	return made
 }
 
-// lookAtBoots finds the instances that booted and those that did not boot within boot_timeout. The
-// late instances of one job count as one failure. A successful boot resets the count of consecutive
-// failures, as does an hour without another failure.
+// lookAtBoots finds the instances that booted, those that did not boot within boot_timeout, and those
+// that failed their health check, which counts as a failed boot. The failures of one job count once. A
+// successful boot resets the count of consecutive failures, as does an hour without another failure.
 func (s builder) lookAtBoots() {
 	sets := map[*config.NodeSet]*Boots{}
 	for _, m := range s.nodes {
 		if sets[m.Set] == nil {
-			sets[m.Set] = &Boots{Records: map[string]memo.Boots{}, failed: map[time.Time]int{}, batches: map[string]time.Time{}}
+			sets[m.Set] = &Boots{Records: map[string]memo.Boots{}, failed: map[time.Time]int{}, batches: map[string]time.Time{}, Unhealthy: map[string]string{}}
 		}
 		s.watchBoot(m, sets[m.Set])
 		s.watchBlock(m, sets[m.Set])
@@ -83,6 +84,11 @@ func (s builder) watchBoot(m *Node, b *Boots) {
 		b.failed[r.Last] = max(b.failed[r.Last], r.Failed)
 		b.newest = Later(b.newest, r.Last)
 	}
+	unhealthy := s.Unhealthy(m)
+	_, checked := s.check(m)
+	if unhealthy != "" {
+		b.Unhealthy[m.Name] = unhealthy
+	}
 	late := false // if there are instances in several zones, one on time is enough
 	for _, in := range m.Machines {
 		if !s.Ours(in) || in.Leaving() || in.Created.IsZero() || in.Unread != "" {
@@ -90,6 +96,9 @@ func (s builder) watchBoot(m *Node, b *Boots) {
 		}
 		limit := m.Set.Flex.BootTimeout
 		switch {
+		case unhealthy != "" && !s.IsOld(in.Created, limit+breakerRest):
+			b.batches[in.batch()] = Later(b.batches[in.batch()], in.Created)
+		case checked: // it may still fail
 		case m.Power == On && !m.State.Has(slurm.NotResponding):
 			b.up = Later(b.up, in.Created)
 		case limit > 0 && m.Power == Rising && !m.Doubted && m.State.Base != slurm.Down &&

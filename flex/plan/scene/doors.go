@@ -104,8 +104,11 @@ func (s builder) addDoors() {
 				continue
 			}
 			m.Door = d
+			if m.State.Has(slurm.PoweringDown) {
+				continue // the job has the node again once its machine is gone
+			}
 			m.Holders = append(m.Holders, d.Taker)
-			if m.Power == Off && !m.State.Has(slurm.PoweringDown) {
+			if m.Power == Off {
 				m.Power = Rising
 			}
 			d.Taker.Partition = s.partitionFor(d.Job, m)

@@ -12,6 +12,34 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
+// replaceUnhealthy powers down the nodes of machines that failed their health check, so that the
+// machines are deleted. A job that waits for the node behind a door keeps the door and its other
+// machines. Its owner is notified first.
+func replaceUnhealthy(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+	for _, set := range w.Scene.Config.NodeSets {
+		b := w.Scene.Boots(set)
+		if b == nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(b.Unhealthy)) {
+			m, why := w.Scene.Node(name), rules.HealthText(name, b.Unhealthy[name])
+			change := action.SetNodes{Nodes: []string{name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: action.Why(why)}
+			if _, ok := memo.CheckResult(m.Comment); ok {
+				change.Comment = new(string)
+			}
+			if record := rules.FailedBoots(w, change.Nodes)[name]; record != "" {
+				change.Extra = &record
+			}
+			if job := m.Owner(); job != nil {
+				change.Jobs = []uint32{job.ID}
+				s.Actions = append(s.Actions, before(w.Scene, job.ID, memo.Done{Deed: memo.Again, Reason: why}.String(), change.Queue())...)
+			}
+			s.Actions = append(s.Actions, change)
+		}
+	}
+	return s
+}
+
 // powerDownLate powers down nodes without a job if their instances have run for boot_timeout
 // without registering. It counts the failed boots of nodes whose instances are replaced.
 func powerDownLate(w *demand.Wanted, _ []rules.Verdict) (s Step) {

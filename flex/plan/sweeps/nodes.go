@@ -37,10 +37,13 @@ func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // resumeEmpty makes nodes usable again that are powering down and have lost their machine, because
 // Slurm would wait for SuspendTimeout. It does the same for nodes that ResumeTimeout set DOWN, once
 // their machines and requests are gone, and for nodes that slurmflex set DOWN while Slurm was
-// already powering them down.
+// already powering them down. A health check may drain a node when its machine is already deleted.
 func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	var empty, tooLate, lost []string
+	var empty, tooLate, lost, drained []string
 	for _, m := range w.Scene.Nodes() {
+		if w.Scene.IsDrainedInVain(m) {
+			drained = append(drained, m.Name)
+		}
 		if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) || w.Scene.IsUnread(m) || w.Scene.IsAhead(m.Set.Name) {
 			continue
 		}
@@ -62,6 +65,7 @@ func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	s.Actions = []action.Action{
 		action.SetNodes{Nodes: empty, State: "resume", Why: "their machines are gone"},
 		action.SetNodes{Nodes: lost, State: "resume", Why: "they were powered down when their machines were lost"},
+		action.SetNodes{Nodes: drained, State: "resume", Why: "a health check drained them, and their machines are gone"},
 		action.SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"},
 	}
 	return s

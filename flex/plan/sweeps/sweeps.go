@@ -19,6 +19,7 @@ type Sweep struct {
 // All run in this order. If several sweeps would change the same node, only the first one does.
 var All = []Sweep{
 	{"failed boots", powerDownLate},
+	{"health", replaceUnhealthy},
 	{"instances", deleteInstances},
 	{"request records", deleteRequests},
 	{"groups", deleteGroups},

@@ -1,0 +1,134 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+// newChecked is a cluster where job 7 waits for two machines that have registered a minute ago and
+// are checked. why and note are the Reason and the Comment of alpha-a3-1.
+func newChecked(state, why, note string) waitingPending {
+	w := newWaitingPending()
+	w.Config.FlexSetOf("alpha-a3-0").Flex.HealthCheck = 2 * time.Minute
+	w.Snap.SuspendTime = 0
+	w.up("alpha-a3-[0-1]")
+	for i := range w.Snap.Nodes[:2] {
+		w.Snap.Nodes[i].BootTime, w.Snap.Nodes[i].LastBusyTime = noon.Add(-20*time.Second), noon.Add(-10*time.Second)
+	}
+	w.bad().State, w.bad().Reason, w.bad().Comment = slurm.ParseState(state), why, note
+	return w
+}
+
+// bad returns alpha-a3-1.
+func (w waitingPending) bad() *slurm.Node { return &w.Snap.Nodes[1] }
+
+// all lists a plan's actions, except those on covers.
+func (w waitingPending) all() string {
+	var all []string
+	for _, a := range plan.Compute(w.Scene()).Actions {
+		if !isOnCovers(a) {
+			all = append(all, strings.ReplaceAll(a.String(), doorName, "DOOR"))
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestNodeDrainedByADeletedMachineIsResumed(t *testing.T) {
+	for _, state := range []string{"IDLE+CLOUD+DRAIN+POWERING_DOWN", "IDLE+CLOUD+DRAIN+POWERED_DOWN"} {
+		w := newChecked(state, "health: no GPU", "health: no GPU")
+		assert.NotContains(t, w.all(), "resume", "its machine exists: %s", state)
+		w.Snap.Instances, w.Snap.Groups[0].TargetSize = w.Snap.Instances[:1], 1
+		assert.Contains(t, w.all(), "set nodes alpha-a3-1 resume", state)
+		assert.NotContains(t, w.all(), "DOOR", state)
+		w.bad().Reason = "rack 7"
+		assert.NotContains(t, w.all(), "resume", "an admin drained it: %s", state)
+	}
+}
+
+const drained = "IDLE+CLOUD+DRAIN+RESERVED"
+
+func TestMachineThatFailsItsCheckIsReplacedBehindTheDoor(t *testing.T) {
+	const replaced = "set AdminComment of job 7: \"flex-start: machines requested again: the machine of alpha-a3-1 failed its health check: 7 of 8 GPUs\"\n" +
+		"set nodes alpha-a3-1 power_down_force"
+	const record = ` extra "slurmflex: 1 boots failed, the last of an instance made 2026-11-21T11:59:30Z"`
+	w := newChecked(drained, "health: 7 of 8 GPUs", "health: 7 of 8 GPUs")
+	assert.Equal(t, replaced+` comment ""`+record, w.all())
+	assert.Contains(t, plan.Compute(w.Scene()).Problems.Texts(), "the machine of alpha-a3-1 failed its health check: 7 of 8 GPUs")
+	assert.Equal(t, replaced+` comment ""`+record, newChecked(drained, "", "health: 7 of 8 GPUs").all(), "Slurm has cleared the Reason")
+	assert.Equal(t, replaced+record, newChecked(drained, "NHC: 7 of 8 GPUs", "").all())
+
+	w.bad().State, w.bad().Reason, w.bad().Comment = slurm.ParseState("IDLE+CLOUD+DRAIN+POWER_DOWN"), "", ""
+	assert.NotContains(t, w.inSlurm(), "DOOR", "26.05 shows the drain for a second more")
+	w.bad().State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
+	assert.Equal(t, "delete instances alpha-a3-1 of alpha-a3-job-7", w.all(), "the other machine is kept")
+	w.Snap.Instances = w.Snap.Instances[:1]
+	w.Snap.Groups[0].TargetSize = 1
+	assert.Equal(t, "set nodes alpha-a3-1 resume", w.all())
+	w.bad().State = slurm.ParseState(scenetest.PoweredDown)
+	assert.Contains(t, w.all(), "request 1 node (alpha-a3-1) in alpha-a3-job-7/a2")
+	w.Snap.Now = noon.Add(9*time.Minute + 30*time.Second)
+	assert.NotContains(t, w.inSlurm(), "return", "gang_timeout counts from the machine that failed")
+	w.Snap.Now = noon.Add(9*time.Minute + 40*time.Second)
+	assert.Contains(t, w.inSlurm(), "return")
+}
+
+func TestDoorStaysClosedWhileAMachineIsChecked(t *testing.T) {
+	for _, reason := range []string{"health: checking", ""} {
+		w := newChecked(drained, reason, "")
+		assert.Empty(t, w.all(), "reason %q", reason)
+		w.bad().State = slurm.ParseState("IDLE+CLOUD+DRAIN+POWERED_DOWN+RESERVED")
+		assert.Empty(t, w.all(), "before slurmd registers, reason %q", reason)
+		w.bad().State = slurm.ParseState(drained)
+		w.Snap.Now = noon.Add(110 * time.Second)
+		assert.Contains(t, w.all(), "failed its health check: no result within health_check 00:02:00", "reason %q", reason)
+	}
+	w := newChecked("IDLE+CLOUD+RESERVED", "", "")
+	assert.Contains(t, w.inSlurm(), "change reservation DOOR from "+noon.Format(time.RFC3339), "it has passed")
+}
+
+func TestAdminsDrainIsNoFailedCheck(t *testing.T) {
+	w := newChecked(drained, "rack 7", "health: 7 of 8 GPUs")
+	assert.Equal(t, "delete reservation DOOR", w.inSlurm())
+	w = newChecked(drained, "health: 7 of 8 GPUs", "")
+	w.Config.FlexSetOf("alpha-a3-0").Flex.HealthCheck = 0
+	assert.Equal(t, "delete reservation DOOR", w.inSlurm(), "without health_check")
+}
+
+func TestMachineThatFailsUnderAJobGoesAfterIt(t *testing.T) {
+	w := newChecked("ALLOCATED+CLOUD+DRAIN", "health: 7 of 8 GPUs", "")
+	set := w.Config.FlexSetOf("alpha-a3-0")
+	set.Flex.KeepIdle, set.Flex.Salvage, set.Flex.SalvageTimeout = time.Hour, true, time.Hour
+	w.Snap.Reservations = w.Snap.Reservations[:1]
+	job := w.job()
+	job.State, job.Nodes, job.Reservation, job.Start = slurm.JobRunning, []string{"alpha-a3-0", "alpha-a3-1"}, "", noon
+	assert.NotContains(t, w.all(), "power_down", "its job runs")
+	w.Snap.Jobs = nil
+	w.bad().State = slurm.ParseState(drained)
+	assert.Contains(t, w.all(), "set nodes alpha-a3-1 power_down_force")
+	assert.NotContains(t, w.all(), "alpha-a3-0 power_down", "keep_idle keeps the other one")
+}
+
+func TestFailedChecksBlockANodeset(t *testing.T) {
+	w := newChecked(drained, "health: 7 of 8 GPUs", "")
+	blocks := func() []scene.Block { return plan.Compute(w.Scene()).Blocks }
+	for i, want := range []int{0, 5} {
+		w.bad().Extra = fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", 3+i, noon.Add(-5*time.Minute).Format(time.RFC3339))
+		w.Snap.Instances[0].Created = noon.Add(-6 * time.Minute)
+		if want == 0 {
+			assert.Empty(t, blocks())
+			continue
+		}
+		assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: want, Until: noon.Add(89*time.Minute + 30*time.Second)}}, blocks())
+	}
+	w.bad().State = slurm.ParseState("IDLE+CLOUD+RESERVED")
+	assert.Empty(t, blocks(), "a machine has passed")
+}

@@ -1,0 +1,54 @@
+package scene
+
+import (
+	"cmp"
+	"fmt"
+
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// Unhealthy returns why the machine of a node failed its health check; empty if it did not. slurmd
+// runs the check (HealthCheckProgram) before it registers and at intervals after that. A check that
+// fails drains the node, with its result in the Reason and the Comment: if Slurm did not power up the
+// node, 22.05 and 26.05 clear the Reason when slurmd registers. A job on the node ends first.
+func (s *Scene) Unhealthy(m *Node) (why string) {
+	waits := len(m.Holders) == 0 || len(m.Holders) == 1 && m.Door != nil && m.Holders[0] == m.Door.Taker
+	result, checked := s.check(m)
+	switch limit := m.Set.Flex.HealthCheck; {
+	case !checked || !waits || m.State.Held() || !s.HasMachine(m.Name):
+		return ""
+	case m.State.Power() != On || m.State.Has(slurm.PowerDown): // until it registers, boot_timeout counts
+		return ""
+	case result != "" && result != memo.Checking:
+		return result
+	case !m.LastBusyTime.IsZero() && s.IsOld(m.LastBusyTime, limit):
+		return fmt.Sprintf("no result within health_check %s", slurm.Clock(limit))
+	}
+	return ""
+}
+
+// check returns the result of the health check that has drained the node; empty if it has none yet.
+// It reports false if the node is not drained, or an admin drained it.
+func (s *Scene) check(m *Node) (result string, checked bool) {
+	if m.Set.Flex.HealthCheck == 0 || !m.State.Has(slurm.Drain) || m.State.Base == slurm.Down || m.State.Has(slurm.Fail) || m.Doubted || s.IsUnread(m) {
+		return "", false
+	}
+	result, ok := memo.CheckResult(cmp.Or(m.Reason, m.Comment))
+	return result, ok || m.Reason == "" && s.HasMachine(m.Name)
+}
+
+// IsChecked reports whether the node is out of service only until its machine passes its health check
+// or is replaced. Slurm 22.05 may clear the Reason of a node that it powers down, so that any power-down
+// counts.
+func (s *Scene) IsChecked(m *Node) bool {
+	_, checked := s.check(m)
+	return checked || m.Set.Flex.HealthCheck > 0 && m.State.Flags&(slurm.PowerDown|slurm.PoweringDown) != 0
+}
+
+// IsDrainedInVain reports whether a health check has drained the node, and its machine is gone: the
+// check may have ended after the node was powered down.
+func (s *Scene) IsDrainedInVain(m *Node) bool {
+	_, checked := s.check(m)
+	return checked && m.State.Flags&(slurm.PoweringDown|slurm.PoweredDown) != 0 && !s.Present(m.Name) && !s.MayShow(m.Name)
+}

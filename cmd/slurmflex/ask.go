@@ -21,7 +21,9 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 			seen, p, err := r.Look(ctx)
 			if err == nil {
 				v = view.Of(seen, p)
-				a.filler(cfg, log.Logger).Fill(&v)
+				estimates, prices := a.shown(cfg, log.Logger)
+				estimates.Fill(&v)
+				prices.Fill(&v)
 			}
 			return err
 		})

@@ -21,6 +21,7 @@ import (
 	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
 	"slurmflex/flex/usage"
+	"slurmflex/flex/view"
 	"slurmflex/flex/wake"
 	"slurmflex/flex/web"
 )
@@ -70,8 +71,9 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	ctx, stop := context.WithCancel(ctx)
 	doors := door.New(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
-	fill := a.filler(cfg, r.Log)
-	board.Fill, board.Keep, board.History = fill.Fill, fill.Keep, a.history
+	estimates, prices := a.shown(cfg, r.Log)
+	board.Fill = func(v *view.View) { estimates.Fill(v); prices.Fill(v) }
+	board.Keep, board.History = estimates.Keep, a.history
 	a.history.Remember()
 	r.Watch, r.Promises = flex.Watchers{board, doors, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}

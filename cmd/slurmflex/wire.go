@@ -14,7 +14,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/flex/filler"
+	"slurmflex/flex/cost"
+	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/logs"
@@ -139,9 +140,9 @@ func (a *app) lock(cfg *config.Config) leader.Lock {
 	return leader.Lock{Dir: cfg.Options.RunDir, Permission: &leader.Permission{Slurm: a.scheduler(cfg)}}
 }
 
-// filler returns what adds estimates and prices to a view.
-func (a *app) filler(cfg *config.Config, log *zap.Logger) filler.Filler {
-	return filler.Filler{Estimates: filler.NewEstimates(cfg), Prices: &filler.Prices{Path: a.pricesPath(), Log: log}}
+// shown returns what adds estimates and prices to views. Passes never wait for it.
+func (a *app) shown(cfg *config.Config, log *zap.Logger) (*estimate.Shown, *cost.Shown) {
+	return estimate.NewShown(cfg), &cost.Shown{Path: a.pricesPath(), Log: log}
 }
 
 // pricesPath returns the price file used without --prices: prices.yaml in the configuration file's

@@ -59,10 +59,10 @@ func OfJob(cfg *config.Config, v *view.View, name string, now time.Time) (answer
 	}
 	for _, row := range rows {
 		if row.Waits() && cfg.FlexSet(row.NodeSet) != nil {
-			together, waited := Waited(v, row, now)
+			together, seconds := waited(v, row, now)
 			answers = append(answers, Answer{
 				Job: job.Name(), Partition: job.Partition, NodeSet: row.NodeSet,
-				Nodes: together, Waited: waited, shared: together > row.Count,
+				Nodes: together, Waited: seconds, shared: together > row.Count,
 			})
 		}
 	}
@@ -78,9 +78,9 @@ func OfJob(cfg *config.Config, v *view.View, name string, now time.Time) (answer
 	return nil, fmt.Errorf("job %s has no flex-start nodes", job.Name())
 }
 
-// Waited returns how many machines arrive together for a waiting row, and how many seconds they have
+// waited returns how many machines arrive together for a waiting row, and how many seconds they have
 // been requested for; 0 if they have not been requested.
-func Waited(v *view.View, row view.Row, now time.Time) (together int, seconds int64) {
+func waited(v *view.View, row view.Row, now time.Time) (together int, seconds int64) {
 	together, since := v.Wanted(row)
 	if since.IsZero() {
 		return together, 0
@@ -91,14 +91,14 @@ func Waited(v *view.View, row view.Row, now time.Time) (together int, seconds in
 // Answered adds estimates from the history to the answers. A cluster without history is an error,
 // unless mayLack is true.
 func Answered(cfg *config.Config, answers []Answer, mayLack bool, now time.Time) (Report, error) {
-	book := NewBook(now)
-	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.Take)
+	book := newBook(now)
+	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.take)
 	if err != nil && !(mayLack && errors.Is(err, history.ErrNone)) {
 		return Report{}, err
 	}
 	for i := range answers {
 		a := &answers[i]
-		a.Estimate = book.Estimate(a.NodeSet, a.Nodes, a.Waited)
+		a.Estimate = book.estimate(a.NodeSet, a.Nodes, a.Waited)
 	}
 	return Report{Envelope: view.EnvelopeOf("estimate"), Cluster: cfg.Cluster, Estimates: answers, Bad: tally.Bad}, nil
 }

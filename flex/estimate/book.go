@@ -40,20 +40,20 @@ const anySize = -1
 // sizeOf returns the same number for 1 node, 2 nodes, 3 to 4 nodes, 5 to 8 nodes, and so on.
 func sizeOf(nodes int) int { return bits.Len(uint(nodes - 1)) }
 
-// Book holds the waits of a history. It is pure, but not safe for concurrent use.
-type Book struct {
+// book holds the waits of a history. It is pure, but not safe for concurrent use.
+type book struct {
 	now   history.Time
 	waits map[kind][]wait
 	newly map[kind][]wait // the latest of waits, the shortest first
 }
 
-// NewBook returns an empty book for a history that is read now.
-func NewBook(now time.Time) *Book {
-	return &Book{now: history.At(now), waits: map[kind][]wait{}, newly: map[kind][]wait{}}
+// newBook returns an empty book for a history that is read now.
+func newBook(now time.Time) *book {
+	return &book{now: history.At(now), waits: map[kind][]wait{}, newly: map[kind][]wait{}}
 }
 
-// Take adds a wait from the history. No wait may follow the first estimate.
-func (b *Book) Take(e *history.Entry) {
+// take adds a wait from the history. No wait may follow the first estimate.
+func (b *book) take(e *history.Entry) {
 	for _, size := range []int{sizeOf(e.Count), anySize} {
 		of := kind{e.NodeSet, size}
 		b.waits[of] = append(b.waits[of], wait{begun: e.From, took: e.Took(), granted: e.End == history.Granted})
@@ -62,7 +62,7 @@ func (b *Book) Take(e *history.Entry) {
 
 // latest returns the latest waits of a kind in the order of a Kaplan–Meier curve: the shortest first
 // and, of equal waits, granted ones first.
-func (b *Book) latest(of kind) []wait {
+func (b *book) latest(of kind) []wait {
 	if waits, ok := b.newly[of]; ok {
 		return waits
 	}
@@ -86,10 +86,10 @@ func (b *Book) latest(of kind) []wait {
 	return waits
 }
 
-// Estimate estimates how much longer a request for nodes of a nodeset waits that has waited for that
+// estimate estimates how much longer a request for nodes of a nodeset waits that has waited for that
 // many seconds. It counts requests with a similar number of nodes, or of any size if those are too
 // few. It returns nil if even these are too few.
-func (b *Book) Estimate(nodeset string, nodes int, waited int64) *view.Estimate {
+func (b *book) estimate(nodeset string, nodes int, waited int64) *view.Estimate {
 	for _, size := range []int{sizeOf(nodes), anySize} {
 		all := b.latest(kind{nodeset, size})
 		// The curve of the waits that lasted this long is the conditional one.
@@ -124,7 +124,7 @@ func left(waits []wait, p float64, waited int64) view.Seconds {
 const rounding = 1e-9
 
 // quantile returns the time, in seconds, within which the next wait ends with probability p, from 0
-// to 1, by the Kaplan–Meier curve of waits in the order of Book.latest. A wait that was not granted
+// to 1, by the Kaplan–Meier curve of waits in the order of book.latest. A wait that was not granted
 // only shows that it would have lasted longer. Of n waits, the k-th shortest is such a time for
 // k/(n+1), because the next wait is equally likely to fall into each of the n+1 gaps between them. It
 // reports false if the waits do not determine the time. Source: Kaplan and Meier, Nonparametric

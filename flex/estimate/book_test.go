@@ -36,11 +36,11 @@ func past(waits, nodes int, daysAgo float64) (entries []history.Entry) {
 }
 
 // bookOf returns the book of a history, as it was read at a time.
-func bookOf(at history.Time, entries ...[]history.Entry) *Book {
-	b := NewBook(at.Time())
+func bookOf(at history.Time, entries ...[]history.Entry) *book {
+	b := newBook(at.Time())
 	for _, all := range entries {
 		for _, e := range all {
-			b.Take(&e)
+			b.take(&e)
 		}
 	}
 	return b
@@ -68,17 +68,17 @@ func longer(waits []wait, seconds int64) *big.Rat {
 }
 
 // drawBook returns a book with random waits for one node, and these waits.
-func drawBook(r *rapid.T) (*Book, []wait) {
+func drawBook(r *rapid.T) (*book, []wait) {
 	waits := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) wait {
 		return wait{took: rapid.Int64Range(0, 40).Draw(r, "took"), granted: rapid.Bool().Draw(r, "granted"), begun: now - 1}
 	}), 0, 80).Draw(r, "waits")
-	b := NewBook(now.Time())
+	b := newBook(now.Time())
 	for _, w := range waits {
 		end := history.Withdrawn
 		if w.granted {
 			end = history.Granted
 		}
-		b.Take(&history.Entry{NodeSet: "a3", Count: 1, From: now - 1, To: now - 1 + history.Time(w.took), End: end})
+		b.take(&history.Entry{NodeSet: "a3", Count: 1, From: now - 1, To: now - 1 + history.Time(w.took), End: end})
 	}
 	return b, waits
 }
@@ -111,7 +111,7 @@ func TestEstimateIsConditionalOnElapsedWait(t *testing.T) {
 				n++
 			}
 		}
-		e := b.Estimate("a3", 1, waited)
+		e := b.estimate("a3", 1, waited)
 		if e == nil {
 			return
 		}
@@ -135,7 +135,7 @@ func TestCancelledWaitsIncreaseTheWeightOfLongerWaits(t *testing.T) {
 		given.End = history.Withdrawn
 		all = append(all, given)
 	}
-	with, without := bookOf(now, all).Estimate("a3", 1, 0), bookOf(now, granted).Estimate("a3", 1, 0)
+	with, without := bookOf(now, all).estimate("a3", 1, 0), bookOf(now, granted).estimate("a3", 1, 0)
 	assert.Greater(t, with.Median, without.Median)
 }
 
@@ -152,11 +152,11 @@ func TestFewWaitsGiveNoEstimate(t *testing.T) {
 	for i := range given {
 		given[i].End = history.Withdrawn
 	}
-	assert.Nil(t, bookOf(now).Estimate("a3", 4, 0))
-	assert.Nil(t, bookOf(now, past(9, 4, 1), given).Estimate("a3", 4, 0))
-	assert.Equal(t, 110, bookOf(now, past(10, 4, 1), given).Estimate("a3", 4, 0).Requests)
-	assert.NotNil(t, bookOf(now, past(20, 4, 1)).Estimate("a3", 4, 11*60))
-	assert.Nil(t, bookOf(now, past(20, 4, 1)).Estimate("a3", 4, 11*60+1), "nine waited longer")
+	assert.Nil(t, bookOf(now).estimate("a3", 4, 0))
+	assert.Nil(t, bookOf(now, past(9, 4, 1), given).estimate("a3", 4, 0))
+	assert.Equal(t, 110, bookOf(now, past(10, 4, 1), given).estimate("a3", 4, 0).Requests)
+	assert.NotNil(t, bookOf(now, past(20, 4, 1)).estimate("a3", 4, 11*60))
+	assert.Nil(t, bookOf(now, past(20, 4, 1)).estimate("a3", 4, 11*60+1), "nine waited longer")
 }
 
 func TestEstimateCountsTheLatestSimilarRequests(t *testing.T) {
@@ -177,7 +177,7 @@ func TestEstimateCountsTheLatestSimilarRequests(t *testing.T) {
 		"few in 14 days":         {append(past(5, 4, 1), past(25, 4, 300)...), &view.Estimate{Requests: 30, Oldest: (now - 300*day).Time()}},
 		"the last 30 are enough": {append(append(past(5, 4, 1), past(25, 4, 300)...), past(50, 4, 301)...), &view.Estimate{Requests: 30, Oldest: (now - 300*day).Time()}},
 	} {
-		got := bookOf(now, c.of).Estimate("a3", 4, 0)
+		got := bookOf(now, c.of).estimate("a3", 4, 0)
 		if got != nil {
 			got.Median, got.P90 = 0, 0
 		}
@@ -214,7 +214,7 @@ func simulate(random *rand.Rand, change float64) (entries []history.Entry) {
 }
 
 // known returns the book of the waits that a history contains at that time.
-func known(entries []history.Entry, at history.Time) *Book {
+func known(entries []history.Entry, at history.Time) *book {
 	var so []history.Entry
 	for _, e := range entries {
 		if e.From < at {
@@ -241,7 +241,7 @@ func TestEstimatesFollowAChangeWithinTwoWeeks(t *testing.T) {
 						require.NotZero(t, s)
 						return .5 * math.Erfc(-math.Log(time.Duration(s).Seconds()/(usual(nodes)*change))/math.Sqrt2)
 					}
-					e := b.Estimate("a3", nodes, 0)
+					e := b.estimate("a3", nodes, 0)
 					require.NotNil(t, e)
 					if days == 8 {
 						week += within(e.Median) / 40
@@ -267,6 +267,6 @@ func BenchmarkEstimate(b *testing.B) {
 		entries = append(entries, simulate(random, 4)...)
 	}
 	for b.Loop() {
-		bookOf(now+length*day, entries).Estimate("a3", 4, hour)
+		bookOf(now+length*day, entries).estimate("a3", 4, hour)
 	}
 }

@@ -20,7 +20,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/flex/filler"
+	"slurmflex/flex/cost"
+	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/view"
@@ -125,7 +126,7 @@ func liveADay(t *testing.T) *web.Server {
 			return time.Now()
 		}
 		server.Board = web.NewBoard(cfg, now)
-		estimates, money := filler.NewEstimates(cfg), &filler.Prices{Path: prices, Log: zap.NewNop()}
+		estimates, money := estimate.NewShown(cfg), &cost.Shown{Path: prices, Log: zap.NewNop()}
 		server.Board.Fill = func(v *view.View) { estimates.Fill(v); money.Fill(v) }
 		c := newCluster(ctx, t, cfg)
 		record := history.New(cfg, zap.NewNop(), nil, func(*history.Entry, bool) {})

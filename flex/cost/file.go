@@ -1,4 +1,4 @@
-package filler
+package cost
 
 import (
 	"os"
@@ -7,23 +7,22 @@ import (
 
 	"go.uber.org/zap"
 
-	"slurmflex/flex/cost"
 	"slurmflex/flex/view"
 )
 
-// Prices adds prices to views. Because all users may see a view, it uses the price file only if all
+// Shown adds prices to views. Because all users may see a view, it uses the price file only if all
 // users may read the file. It rereads the file after a change.
-type Prices struct {
+type Shown struct {
 	Path string // of the price file
 	Log  *zap.Logger
 
 	mu      sync.Mutex
 	changed time.Time // the file at its last read
-	prices  *cost.Prices
+	prices  *Prices
 }
 
 // Fill adds the prices to the nodesets.
-func (p *Prices) Fill(v *view.View) {
+func (p *Shown) Fill(v *view.View) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	const othersRead = 0o004
@@ -33,7 +32,7 @@ func (p *Prices) Fill(v *view.View) {
 	}
 	if !info.ModTime().Equal(p.changed) {
 		p.changed = info.ModTime()
-		if p.prices, err = cost.ReadPrices(p.Path, false); err != nil {
+		if p.prices, err = ReadPrices(p.Path, false); err != nil {
 			p.Log.Warn("no prices are shown; correct the price file", zap.Error(err))
 		}
 	}
@@ -42,7 +41,7 @@ func (p *Prices) Fill(v *view.View) {
 	}
 	for i := range v.NodeSets {
 		set := &v.NodeSets[i]
-		if hour, known := p.prices.Hour(set.Machine, cost.ModelOf(set.Capacity)); known {
+		if hour, known := p.prices.Hour(set.Machine, ModelOf(set.Capacity)); known {
 			set.Price = &view.Price{Hour: hour, Currency: p.prices.Currency}
 		}
 	}

@@ -1,4 +1,4 @@
-package filler
+package cost
 
 import (
 	"os"
@@ -18,7 +18,7 @@ import (
 func TestNodesetPriceFollowsThePriceFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prices.yaml")
 	core, log := observer.New(zap.WarnLevel)
-	p := &Prices{Path: path, Log: zap.New(core)}
+	p := &Shown{Path: path, Log: zap.New(core)}
 	price := func() *view.Price {
 		v := view.View{NodeSets: []view.NodeSet{{Name: "a3", Capacity: config.FlexStart, Machine: "a3-highgpu-8g"}, {Name: "g2", Capacity: config.FlexStart, Machine: "g2-standard-4"}}}
 		p.Fill(&v)

@@ -1,4 +1,4 @@
-package filler
+package estimate
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// past writes a history with that many waits for two nodes. The waits last one minute, two minutes
+// record writes a history with that many waits for two nodes. The waits last one minute, two minutes
 // and so on, in mixed order, so that they show no trend. 17 must not divide their number.
-func past(t *testing.T, dir string, waits int) {
+func record(t *testing.T, dir string, waits int) {
 	t.Helper()
 	var entries []history.Entry
 	for i := range waits {
@@ -32,13 +32,13 @@ func past(t *testing.T, dir string, waits int) {
 
 func TestShownWaitHasAnEstimate(t *testing.T) {
 	dir := t.TempDir()
-	past(t, dir, 39)
+	record(t, dir, 39)
 	now := time.Now().UTC()
 	queued := view.Row{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now.Add(-5 * time.Minute), Lease: view.Seconds(2 * time.Hour)}
 	older, waiting := queued, queued
 	older.RequestedAt, waiting.State = now.Add(-time.Hour), view.Waiting
 	v := view.View{SeenAt: now, Rows: []view.Row{queued, older, waiting}}
-	f := &Estimates{dir: dir, cluster: "alpha", asked: now}
+	f := &Shown{dir: dir, cluster: "alpha", asked: now}
 	f.Fill(&v)
 	assert.Nil(t, v.Rows[0].Estimate, "the history has not been read yet")
 	f.read(now)
@@ -53,7 +53,7 @@ func TestShownWaitHasAnEstimate(t *testing.T) {
 func TestHistoryIsRereadAfterAMinute(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now().UTC()
-	f := &Estimates{dir: dir, cluster: "alpha", asked: now}
+	f := &Shown{dir: dir, cluster: "alpha", asked: now}
 	f.read(now)
 	estimated := func(after time.Duration) bool {
 		v := view.View{SeenAt: now.Add(after), Rows: []view.Row{
@@ -63,7 +63,7 @@ func TestHistoryIsRereadAfterAMinute(t *testing.T) {
 		return v.Rows[0].Estimate != nil
 	}
 	assert.False(t, estimated(0))
-	past(t, dir, 39)
+	record(t, dir, 39)
 	assert.False(t, estimated(30*time.Second))
 	assert.Equal(t, now, f.asked, "a minute is not over")
 	require.Eventually(t, func() bool { return estimated(61 * time.Second) }, time.Minute, time.Millisecond)
@@ -72,7 +72,7 @@ func TestHistoryIsRereadAfterAMinute(t *testing.T) {
 func TestLongHistoryIsReadLessOften(t *testing.T) {
 	now := time.Now().UTC()
 	asks := func(took, after time.Duration) bool {
-		f := &Estimates{dir: t.TempDir(), cluster: "alpha", asked: now, took: took}
+		f := &Shown{dir: t.TempDir(), cluster: "alpha", asked: now, took: took}
 		f.Fill(&view.View{SeenAt: now.Add(after), Rows: []view.Row{
 			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now, Lease: view.Seconds(2 * time.Hour)},
 		}})
@@ -86,10 +86,10 @@ func TestLongHistoryIsReadLessOften(t *testing.T) {
 // No one may have asked for a view in days.
 func TestPassesKeepTheHistoryUpToDate(t *testing.T) {
 	dir := t.TempDir()
-	past(t, dir, 39)
+	record(t, dir, 39)
 	w := scenetest.New(scenetest.Cluster("slurmflex: {state_dir: "+dir+"}", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", "")))
 	w.Snap.Now = time.Now()
-	f := NewEstimates(w.Config)
+	f := NewShown(w.Config)
 	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Waiting}}})
 	assert.True(t, f.asked.IsZero(), "nothing waits for capacity")
 	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Queued}}})
@@ -106,12 +106,12 @@ func TestPassesKeepTheHistoryUpToDate(t *testing.T) {
 // a minute. The history's waits start with the first request, so a minute counts, not an hour.
 func TestEstimateCountsFromTheFirstRequest(t *testing.T) {
 	dir := t.TempDir()
-	past(t, dir, 39)
+	record(t, dir, 39)
 	now := time.Now().UTC()
 	v := view.View{SeenAt: now, Rows: []view.Row{{
 		NodeSet: "a3", Count: 2, State: view.Queued, Since: now.Add(-time.Hour), RequestedAt: now.Add(-time.Minute), Lease: view.Seconds(2 * time.Hour),
 	}}}
-	f := &Estimates{dir: dir, cluster: "alpha", asked: now}
+	f := &Shown{dir: dir, cluster: "alpha", asked: now}
 	f.read(now)
 	f.Fill(&v)
 	require.NotNil(t, v.Rows[0].Estimate)
@@ -138,7 +138,7 @@ func TestSharedRequestIsEstimatedByItsSize(t *testing.T) {
 	v := view.View{SeenAt: now, Rows: []view.Row{{
 		NodeSet: "a3", Region: "us-central1", Count: 1, State: view.Queued, Group: "g", Request: "a1", Since: begun, RequestedAt: begun, Lease: view.Seconds(2 * time.Hour),
 	}}, Groups: []view.Group{{Name: "g", Region: "us-central1", NodeSet: "a3", Array: 812, Requests: []view.Request{{Name: "a1", Count: 50, State: "ACCEPTED"}}}}}
-	f := &Estimates{dir: dir, cluster: "alpha", asked: now}
+	f := &Shown{dir: dir, cluster: "alpha", asked: now}
 	f.read(now)
 	f.Fill(&v)
 	require.NotNil(t, v.Rows[0].Estimate)

@@ -83,7 +83,7 @@ func TestStatusFromTheDaemonNeedsNoSlurmOrCredentials(t *testing.T) {
 	w.configure(t, "  compute_endpoint: ", "  credentials_file: DIR/key.json #")
 
 	status := w.flex(t, "status").exits(t, exitDone)
-	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +(asking|queued) `, status.stdout.String())
+	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +(requesting|queued) `, status.stdout.String())
 	assert.NotContains(t, status.stdout.String(), "the daemon is not running")
 
 	var v view.View

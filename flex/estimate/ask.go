@@ -71,7 +71,7 @@ func OfJob(cfg *config.Config, v *view.View, name string, now time.Time) (answer
 		return answers, nil
 	case len(rows) > 0:
 		return nil, fmt.Errorf("job %s has its machines; slurmflex why %s shows when their lease ends", job.Name(), job.Name())
-	case job.Nodes == "":
+	case len(job.Nodes) == 0:
 		return nil, fmt.Errorf("job %s (%s) has no nodes yet, so its machines are not requested; slurmflex estimate -p %s -N NODES "+
 			"estimates how long they will take from then on", job.Name(), job.State, job.Partition)
 	}

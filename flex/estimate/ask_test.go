@@ -35,7 +35,7 @@ func TestEstimateOfAJobIsAboutItsRequest(t *testing.T) {
 		"shared, but not requested": {shared, []view.Request{failed}, "", 2, 0},
 	} {
 		test.group.Requests = test.requests
-		row := view.Row{NodeSet: "a3", Jobs: []uint32{812}, Nodes: "alpha-a3-[0-1]", Count: 2, State: view.Queued, Group: "g", Request: test.request, Since: at(60), Lease: view.Seconds(2 * time.Hour)}
+		row := view.Row{NodeSet: "a3", Jobs: []uint32{812}, Nodes: scenetest.Names("alpha-a3-[0-1]"), Count: 2, State: view.Queued, Group: "g", Request: test.request, Since: at(60), Lease: view.Seconds(2 * time.Hour)}
 		if test.request != "" {
 			row.RequestedAt = at(20)
 		}

@@ -41,10 +41,10 @@ func TestJobStoryCoversQueueToEnd(t *testing.T) {
 	}, w.events())
 	require.Len(t, w.ended, 1)
 	assert.Equal(t, at(20), w.ended[0].EndedAt)
-	assert.Equal(t, view.Job{ID: 812, Partition: "train", State: "RUNNING", Nodes: "alpha-a3-[0-1]", StartAt: at(12)}, w.ended[0].Job, "as last seen")
+	assert.Equal(t, view.Job{ID: 812, Partition: "train", State: "RUNNING", Nodes: scenetest.Names("alpha-a3-[0-1]"), StartAt: at(12)}, w.ended[0].Job, "as last seen")
 }
 
-// A job that waits PENDING has no nodes in Slurm, but doors over the nodes of its machines.
+// A job that waits PENDING lacks nodes in Slurm, but has doors over the nodes of its machines.
 func TestPendingJobStoryHasItsRequests(t *testing.T) {
 	w := newQueueWorld()
 	waits := job(slurm.JobPending, "", time.Time{})
@@ -224,7 +224,7 @@ func TestLongStoryKeepsItsRuns(t *testing.T) {
 	}
 	p := w.story("812")
 	require.NotNil(t, p)
-	v := view.View{SeenAt: at(621), Jobs: []view.Job{{ID: 812, Partition: "train", State: "CONFIGURING", Nodes: "alpha-a3-[0-1]"}}}
+	v := view.View{SeenAt: at(621), Jobs: []view.Job{{ID: 812, Partition: "train", State: "CONFIGURING", Nodes: scenetest.Names("alpha-a3-[0-1]")}}}
 	s, err := v.Why("812", at(621), p)
 	require.NoError(t, err)
 	line, err := s.UseOf("812")

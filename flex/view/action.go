@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/action"
-	"slurmflex/slurm"
 )
 
 // Action is something that slurmflex did or tried to do.
@@ -18,9 +17,9 @@ type Action struct {
 	Error string    `json:"error,omitempty"` // why the action failed; empty if it succeeded
 	Times int       `json:"times"`           // consecutive attempts with the same outcome
 
-	Group string `json:"group,omitempty"` // subject of the action
-	Job   uint32 `json:"job,omitzero"`
-	Nodes string `json:"nodes,omitempty"` // hostlist
+	Group string   `json:"group,omitempty"` // subject of the action
+	Job   uint32   `json:"job,omitzero"`
+	Nodes Hostlist `json:"nodes,omitempty"` // hostlist
 }
 
 // Record returns the record of an action that has ended.
@@ -28,7 +27,7 @@ func Record(a action.Action, begun time.Time, took time.Duration, err error) Act
 	about := a.About()
 	r := Action{
 		At: second(begun), Took: Seconds(took.Round(time.Millisecond)), Kind: about.Kind, What: a.String(), Why: a.Because(), Times: 1,
-		Group: about.Group, Job: about.Job, Nodes: slurm.Fold(about.Nodes),
+		Group: about.Group, Job: about.Job, Nodes: about.Nodes,
 	}
 	if err != nil {
 		r.Error = err.Error()

@@ -26,7 +26,7 @@ var columns = []column{
 	{"NODESET", 7, false, func(_ View, r Row) string { return r.NodeSet }},
 	{"JOB", 0, false, func(_ View, r Row) string { return abridged(r.ShownAs, 14) }},
 	{"USER", 4, false, func(_ View, r Row) string { return strings.Join(r.Users, ",") }},
-	{"NODES", 6, false, func(_ View, r Row) string { return r.Nodes }},
+	{"NODES", 6, false, func(_ View, r Row) string { return r.Nodes.String() }},
 	{"STATE", 0, false, func(_ View, r Row) string { return string(r.State) }},
 	{"LEASE", 0, false, func(_ View, r Row) string { return r.Leases() }},
 	{"TIME", 0, false, func(v View, r Row) string { return r.When(v.SeenAt) }},
@@ -95,7 +95,7 @@ func (t *table) rows(v View) {
 	}
 	widths := t.fit(cells)
 	t.row(Head, cells[0], widths)
-	remarks := details(rows, t.layout.Now)
+	remarks := Details(rows, t.layout.Now)
 	for i, r := range rows {
 		cells[i+1][nodesAt] = clipStart(cells[i+1][nodesAt], widths[nodesAt])
 		t.row(r.State.Tone(), cells[i+1], widths)
@@ -180,10 +180,14 @@ func (v View) Pending() []Row {
 			for _, set := range sets {
 				names = append(names, set.Name)
 			}
+			text := "pending in partition " + j.Partition
+			if j.isHeldByUs() {
+				text = "held by slurmflex"
+			}
 			at[key] = len(rows)
 			rows = append(rows, Row{
 				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit, least: j.Limit,
-				Obstacle: fmt.Sprintf("pending in partition %s: %s", j.Partition, key.cause), begins: j.Reason == slurm.BeginTime,
+				Obstacle: text + ": " + key.cause, begins: j.Reason == slurm.BeginTime,
 			})
 			if j.User != "" {
 				rows[at[key]].Users = []string{j.User}
@@ -191,6 +195,9 @@ func (v View) Pending() []Row {
 		}
 		r := &rows[at[key]]
 		r.Jobs, r.ShownAs = append(r.Jobs, j.ID), append(r.ShownAs, j.Name())
+		if j.isHeldByUs() && !slices.Contains(r.release, j.address()) {
+			r.release = append(r.release, j.address())
+		}
 		r.Count += j.NodeCount
 		r.Lease, r.least = longer(r.Lease, j.Limit), shorter(r.least, j.Limit)
 		if !j.StartAt.IsZero() && (r.NextAt.IsZero() || j.StartAt.Before(r.NextAt)) {

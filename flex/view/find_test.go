@@ -12,7 +12,7 @@ func TestFindAcceptsTheNumberThatSqueueShows(t *testing.T) {
 		Jobs: []Job{
 			{ID: 812}, {ID: 903, ArrayID: 900, ArrayTask: "3"}, {ID: 904, ArrayID: 900, ArrayTask: "4"}, {ID: 950, HetID: 949, HetOffset: 1},
 		},
-		Rows: []Row{{Jobs: []uint32{812, 903}, Nodes: "alpha-a3-0"}, {Jobs: []uint32{903}, Nodes: "alpha-a3-1"}},
+		Rows: []Row{{Jobs: []uint32{812, 903}, Nodes: []string{"alpha-a3-0"}}, {Jobs: []uint32{903}, Nodes: []string{"alpha-a3-1"}}},
 	}
 	for name, id := range map[string]uint32{"812": 812, "900_3": 903, "903": 903, "949+1": 950} {
 		j, _, err := v.Find(name)

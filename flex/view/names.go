@@ -3,8 +3,6 @@ package view
 import (
 	"slices"
 	"strings"
-
-	"slurmflex/slurm"
 )
 
 // NodeSetNames returns the names of the flex-start nodesets.
@@ -50,9 +48,8 @@ func (v View) Subjects(prefix string) []string {
 	}
 	for _, set := range v.NodeSets {
 		for _, n := range set.States {
-			nodes, _ := slurm.Expand(n.Nodes)
 			if prefix != "" {
-				names = append(names, nodes...)
+				names = append(names, n.Nodes...)
 			}
 		}
 	}

@@ -30,13 +30,11 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	for _, row := range snap.Unread {
 		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
 	}
-	var others []string
 	for _, n := range snap.Nodes {
 		if b.scene.Config.FlexSetOf(n.Name) == nil {
-			others = append(others, n.Name)
+			v.OtherNodes = append(v.OtherNodes, n.Name)
 		}
 	}
-	v.OtherNodes = slurm.Fold(others)
 	return v
 }
 
@@ -173,12 +171,12 @@ func (b *builder) states(set *config.NodeSet) []Nodes {
 	all := []Nodes{}
 	for key, names := range alike {
 		all = append(all, Nodes{
-			Nodes: slurm.Fold(names), Count: len(names), Static: key.static,
+			Nodes: names, Count: len(names), Static: key.static,
 			State: Word(key.state), Slurm: key.state.String(), Reason: key.reason, ReasonBy: key.by,
 		})
 	}
 	slices.SortFunc(all, func(a, b Nodes) int {
-		return cmp.Or(cmp.Compare(a.State, b.State), cmp.Compare(a.Nodes, b.Nodes))
+		return cmp.Or(cmp.Compare(a.State, b.State), slices.Compare(a.Nodes, b.Nodes))
 	})
 	return all
 }
@@ -242,7 +240,7 @@ func (b *builder) jobs() []Job {
 func JobOf(s *scene.Scene, j *slurm.Job) Job {
 	job := numbered(j)
 	job.Partition, job.State, job.User = j.Partition, string(j.State), userOf(s, j)
-	job.Nodes, job.NodeCount, job.GPUs = slurm.Fold(j.Nodes), j.NodeCount, j.GPUs
+	job.Nodes, job.NodeCount, job.GPUs = j.Nodes, j.NodeCount, j.GPUs
 	if j.State.Waits() {
 		job.Reason = j.Reason
 	} else {

@@ -24,6 +24,8 @@ func (r Row) remark(now time.Time) remark {
 	switch {
 	case r.State == Returned:
 		m.text = "returned to Slurm: " + r.Obstacle
+	case len(r.release) > 0:
+		m.text = r.Obstacle + "; once fixed: scontrol release " + strings.Join(r.release, ",")
 	case r.State == Pending:
 		m.text, m.next, m.at = r.Obstacle, "expected to start", r.NextAt
 		switch {
@@ -35,7 +37,7 @@ func (r Row) remark(now time.Time) remark {
 			m.next = "the first is expected to start"
 		}
 	case r.failing():
-		m.text = r.failure(Moment(r.FailingSince, now))
+		m.text = joined(r.cause(), r.retries(now))
 	default:
 		m.text, m.next, m.at = r.cause(), "retrying", r.NextAt
 		switch r.State {
@@ -55,58 +57,48 @@ func (r Row) remark(now time.Time) remark {
 // pass.
 func (r Row) failing() bool { return r.State == Waiting && !r.FailingSince.IsZero() }
 
-// failure describes the failed calls since a time, and when the next call follows.
-func (r Row) failure(since string) string {
+// retries describes the failed calls since a time, and when the next call follows.
+func (r Row) retries(now time.Time) string {
+	since := Moment(r.FailingSince, now)
 	if r.RetryEvery == 0 {
-		return fmt.Sprintf("%s, once, at %s, tried again in the next pass", r.cause(), since)
+		return "tried again in the next pass; failed once at " + since
 	}
-	return fmt.Sprintf("%s, %d times since %s, tried again every %s", r.cause(), r.Failed, since, Span(time.Duration(r.RetryEvery)))
+	return fmt.Sprintf("tried again every %s; failed %d times since %s", Span(time.Duration(r.RetryEvery)), r.Failed, since)
 }
 
 // said formats the remark of one or more rows. later means that some of the rows have later times.
 func (m remark) said(now time.Time, later bool) string {
-	parts := []string{m.known, m.text}
+	when := ""
 	if m.next != "" {
-		when := m.next + " at " + Moment(m.at, now)
-		if later {
-			when += " and later"
-		}
-		parts = append(parts, when)
+		when = m.next + " at " + Moment(m.at, now)
 	}
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
+	if later {
+		when += " and later"
+	}
+	return joined(m.known, m.text, when)
 }
 
 // Detail returns a row's additional detail.
 func (r Row) Detail(now time.Time) string { return r.remark(now).said(now, false) }
 
-// details returns the lines to show below rows. If several rows of a nodeset have the same detail,
-// it appears once, below the last of them.
-func details(rows []Row, now time.Time) []string {
+// Details returns the lines to show below rows. If several rows have the same detail, except for its
+// time, it appears once, below the last of them.
+func Details(rows []Row, now time.Time) []string {
 	lines := make([]string, len(rows))
-	type likeness struct {
-		nodeset string
-		remark  remark // without the time
-	}
-	alike := map[likeness][]int{} // indices of rows
+	alike := map[remark][]int{} // indices of rows, by their remark without its time
 	for i, r := range rows {
 		m := r.remark(now)
 		m.at = time.Time{}
-		key := likeness{r.NodeSet, m}
-		alike[key] = append(alike[key], i)
+		alike[m] = append(alike[m], i)
 	}
-	for _, at := range alike {
+	for m, at := range alike {
 		var names []string
-		first := rows[at[0]].remark(now)
-		later := false
+		var times []time.Time
 		for _, i := range at {
-			m := rows[i].remark(now)
-			later = later || !m.at.Equal(first.at)
-			if m.at.Before(first.at) {
-				first = m
-			}
-			names = append(names, rows[i].names()...)
+			names, times = append(names, rows[i].names()...), append(times, rows[i].remark(now).at)
 		}
-		text := first.said(now, later)
+		m.at = slices.MinFunc(times, time.Time.Compare)
+		text := m.said(now, m.at.Before(slices.MaxFunc(times, time.Time.Compare)))
 		if text != "" && len(at) > 1 {
 			text = abridged(names, 40) + ": " + text
 		}
@@ -120,7 +112,7 @@ func (r Row) names() []string {
 	if len(r.ShownAs) > 0 {
 		return r.ShownAs
 	}
-	return []string{r.Nodes}
+	return []string{r.Nodes.String()}
 }
 
 // abridged returns as many names as there is room for, at least one, and the number of omitted

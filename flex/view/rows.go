@@ -50,7 +50,7 @@ func sorted(rows []Row) []Row {
 	slices.SortFunc(order, func(a, b *Row) int {
 		return cmp.Or(cmp.Compare(a.NodeSet, b.NodeSet), cmp.Compare(rank(a.State), rank(b.State)),
 			a.Since.Compare(b.Since), slices.Compare(a.Jobs, b.Jobs), cmp.Compare(a.Group, b.Group),
-			cmp.Compare(a.Request, b.Request), cmp.Compare(a.Nodes, b.Nodes))
+			cmp.Compare(a.Request, b.Request), slices.Compare(a.Nodes, b.Nodes))
 	})
 	all := make([]Row, len(rows))
 	for i, row := range order {
@@ -68,7 +68,7 @@ func rank(s State) int {
 
 // row returns a row for these nodes with the jobs that hold them.
 func (b *builder) row(names []string) Row {
-	r := Row{Nodes: slurm.Fold(names), Count: len(names), Jobs: []uint32{}, ShownAs: []string{}, Users: []string{}}
+	r := Row{Nodes: names, Count: len(names), Jobs: []uint32{}, ShownAs: []string{}, Users: []string{}}
 	for _, name := range names {
 		for _, j := range b.scene.HoldersOf(name) {
 			if !slices.Contains(r.Jobs, j.ID) {
@@ -193,52 +193,47 @@ type likeness struct {
 
 // leases returns the rows of machines, except those of lost nodes.
 func (b *builder) leases(lost map[string]bool) []Row {
-	type lot struct {
-		likeness
-		machines []scene.Machine
-	}
-	var lots []lot
-	known, last := map[likeness]int{}, -1
+	all, at := []Row{}, map[likeness]int{}
 	for _, in := range b.scene.Machines() {
 		if lost[in.Name] || !b.scene.Belongs(in) {
 			continue
 		}
 		key := b.likenessOf(in)
-		if last < 0 || lots[last].likeness != key { // neighbours are usually alike
-			at, isKnown := known[key]
-			if !isKnown {
-				at = len(lots)
-				known[key], lots = at, append(lots, lot{likeness: key})
-			}
-			last = at
+		i, known := at[key]
+		if !known {
+			i = len(all)
+			at[key], all = i, append(all, b.leased(key, in.Name))
 		}
-		lots[last].machines = append(lots[last].machines, in)
+		row := &all[i]
+		if known {
+			row.Nodes, row.Count = append(row.Nodes, in.Name), row.Count+1
+		}
+		row.Since = earlier(row.Since, second(in.Created))
+		if row.State == Idle {
+			row.KeptTo = earlier(row.KeptTo, b.keptTo(in))
+		}
 	}
-	all := make([]Row, 0, len(lots))
-	for _, lot := range lots {
-		key, machines := lot.likeness, lot.machines
-		names := make([]string, len(machines))
-		for i, in := range machines {
-			names[i] = in.Name
-		}
-		row := b.row(names)
-		row.NodeSet, row.Region, row.Zone, row.Group = key.nodeset, key.region, key.zone, key.group
-		row.State, row.EndsAt, row.Maintain, row.Lease = key.state, key.ends, key.maintained, Seconds(key.lease)
-		row.MadeFor = key.madeFor
-		for _, in := range machines {
-			if row.State == Idle {
-				if kept := b.keptTo(in); !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
-					row.KeptTo = kept
-				}
-			}
-			if made := second(in.Created); row.Since.IsZero() || made.Before(row.Since) {
-				row.Since = made
-			}
-		}
-		b.boots(&row)
-		all = append(all, row)
+	for i := range all {
+		b.boots(&all[i])
 	}
 	return all
+}
+
+// leased returns the row of a machine that is like others.
+func (b *builder) leased(key likeness, name string) Row {
+	row := b.row([]string{name})
+	row.NodeSet, row.Region, row.Zone, row.Group = key.nodeset, key.region, key.zone, key.group
+	row.State, row.EndsAt, row.Maintain, row.Lease = key.state, key.ends, key.maintained, Seconds(key.lease)
+	row.MadeFor = key.madeFor
+	return row
+}
+
+// earlier returns the earlier of two times that are known; zero if none is.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // likenessOf returns the properties of a machine by which rows group machines.
@@ -297,7 +292,7 @@ func (b *builder) boots(row *Row) {
 	if row.State != Booting || row.Since.IsZero() {
 		return
 	}
-	set, m := b.scene.Config.FlexSetOf(firstOf(row.Nodes)), b.scene.Node(firstOf(row.Nodes))
+	set, m := b.scene.Config.FlexSetOf(row.Nodes[0]), b.scene.Node(row.Nodes[0])
 	if set == nil || set.Flex.BootTimeout == 0 {
 		return
 	}
@@ -309,15 +304,6 @@ func (b *builder) boots(row *Row) {
 	default:
 		row.Then = string(action.Requeue)
 	}
-}
-
-// firstOf returns the first node of a hostlist.
-func firstOf(hostlist string) string {
-	names, err := slurm.Expand(hostlist)
-	if err != nil || len(names) == 0 {
-		return ""
-	}
-	return names[0]
 }
 
 // StateOf returns the state of a machine of the cluster.

@@ -22,7 +22,7 @@ type Layout struct {
 	Filtered bool // the view is only a part, so missing rows do not mean that nothing exists
 }
 
-// Table formats the view for a terminal: a summary, held jobs and problems, one line per row with
+// Table formats the view for a terminal: a summary and problems, one line per row with
 // its last error or obstacle below, then each nodeset and region. If the layout has a width, no line
 // is longer; otherwise no line is broken.
 func (v View) Table(layout Layout) string {
@@ -31,9 +31,6 @@ func (v View) Table(layout Layout) string {
 	t.paragraph(Plain, v.Summary())
 	if trouble := v.Daemon.Says(); trouble != "" {
 		t.paragraph(Bad, trouble)
-	}
-	for _, held := range v.Held() {
-		t.paragraph(Bad, held)
 	}
 	t.problems(v.Problems)
 	t.line(Plain, "")

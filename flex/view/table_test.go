@@ -13,13 +13,14 @@ import (
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // wide returns a view with a row that is too wide for any usual terminal.
 func wide() View {
 	v := busy().view()
 	v.Rows = append(v.Rows, Row{
-		NodeSet: "a-nodeset-of-a-long-name", Users: []string{"somebody-with-a-long-name"}, Nodes: "alpha-a-nodeset-of-a-long-name-[0-63]",
+		NodeSet: "a-nodeset-of-a-long-name", Users: []string{"somebody-with-a-long-name"}, Nodes: scenetest.Names("alpha-a-nodeset-of-a-long-name-[0-63]"),
 		ShownAs: []string{"4294967290_17", "4294967290_18", "4294967290_19"}, State: Cancelling, Lease: Seconds(7 * 24 * time.Hour),
 		EndsAt: noon.Add(11*time.Hour + 59*time.Minute), Estimate: &Estimate{Median: Seconds(37 * time.Minute)},
 	})
@@ -96,12 +97,11 @@ func TestCommonDetailOfRowsAppearsOnce(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(text, "    812,813,814,815: attempt 1 failed"))
 	assert.Regexp(t, `\na3 +815 .*\n    812,813,814,815: attempt 1 failed: no capacity; retrying at 12:00:40 and later\n`, text)
 
-	row := func(nodeset, nodes, lost string) Row {
-		return Row{NodeSet: nodeset, Nodes: nodes, State: Lost, Obstacle: lost}
+	row := func(nodeset, node, lost string) Row {
+		return Row{NodeSet: nodeset, Nodes: []string{node}, State: Lost, Obstacle: lost}
 	}
-	assert.Equal(t, []string{"", "a-0,a-1: gone", "other", "gone"},
-		details([]Row{row("a", "a-0", "gone"), row("a", "a-1", "gone"), row("a", "a-2", "other"), row("b", "b-0", "gone")}, noon),
-		"each nodeset for itself")
+	assert.Equal(t, []string{"", "", "other", "a-0,a-1,b-0: gone"},
+		Details([]Row{row("a", "a-0", "gone"), row("a", "a-1", "gone"), row("a", "a-2", "other"), row("b", "b-0", "gone")}, noon))
 }
 
 func TestSimilarPendingJobsOfAUserShareARow(t *testing.T) {
@@ -192,10 +192,10 @@ func TestFilterShowsOnlyMatches(t *testing.T) {
 
 func TestRowsAreSortedByTheGivenOrder(t *testing.T) {
 	rows := []Row{
-		{Nodes: "a", NodeSet: "z", State: Running, Jobs: []uint32{9}, Users: []string{"b"}, Count: 2, Since: noon, EndsAt: noon.Add(2 * time.Hour)},
-		{Nodes: "b", NodeSet: "y", State: Queued, Jobs: []uint32{8}, Users: []string{"a"}, Count: 3, Since: noon.Add(-time.Hour)},
-		{Nodes: "c", NodeSet: "x", State: Idle, Count: 1, Since: noon.Add(-9 * time.Hour), EndsAt: noon.Add(time.Hour)},
-		{Nodes: "d", NodeSet: "x", State: Waiting, Jobs: []uint32{7}, Users: []string{"c"}, Count: 1, Since: noon.Add(-2 * time.Hour)},
+		{Nodes: []string{"a"}, NodeSet: "z", State: Running, Jobs: []uint32{9}, Users: []string{"b"}, Count: 2, Since: noon, EndsAt: noon.Add(2 * time.Hour)},
+		{Nodes: []string{"b"}, NodeSet: "y", State: Queued, Jobs: []uint32{8}, Users: []string{"a"}, Count: 3, Since: noon.Add(-time.Hour)},
+		{Nodes: []string{"c"}, NodeSet: "x", State: Idle, Count: 1, Since: noon.Add(-9 * time.Hour), EndsAt: noon.Add(time.Hour)},
+		{Nodes: []string{"d"}, NodeSet: "x", State: Waiting, Jobs: []uint32{7}, Users: []string{"c"}, Count: 1, Since: noon.Add(-2 * time.Hour)},
 	}
 	want := map[Order]string{"nodeset": "cdba", "job": "dbac", "user": "badc", "nodes": "bacd", "state": "dbac", "wait": "dbca", "lease": "cabd"}
 	names := strings.Split(Orders, ", ")
@@ -204,9 +204,9 @@ func TestRowsAreSortedByTheGivenOrder(t *testing.T) {
 		order, nodes := Order(name), ""
 		assert.True(t, order.Known(), name)
 		for _, r := range order.Sort(rows) {
-			nodes += r.Nodes
+			nodes += r.Nodes.String()
 		}
 		assert.Equal(t, want[order], nodes, order)
 	}
-	assert.Equal(t, "a", rows[0].Nodes, "the rows themselves do not change")
+	assert.Equal(t, "a", rows[0].Nodes.String(), "the rows themselves do not change")
 }

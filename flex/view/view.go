@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/slurm"
 )
 
 // View is a cluster as one reconcile pass saw it.
@@ -34,8 +33,8 @@ type View struct {
 	Listed   []Problem `json:"problem_list"` // problems that a pass found, with their subjects
 	Actions  []Action  `json:"actions"`      // newest first, at most 300; messages to jobs only if they failed
 
-	// OtherNodes is the hostlist of Slurm's nodes that slurmflex does not manage.
-	OtherNodes string `json:"other_nodes"`
+	// OtherNodes are Slurm's nodes that slurmflex does not manage, as a hostlist.
+	OtherNodes Hostlist `json:"other_nodes"`
 }
 
 // Problem is a problem that a pass found.
@@ -101,7 +100,7 @@ type NodeSet struct {
 	JobLease   bool     `json:"lease_follows_time_limit"` // use_job_duration
 	Margin     Seconds  `json:"lease_margin_seconds"`     // job_duration_margin
 	// ByJob means that a job gets all of its nodes at once, or none.
-	ByJob bool `json:"comes_by_job"`
+	ByJob bool `json:"all_nodes_at_once"`
 	// Pends means that jobs wait PENDING for their machines, and not CONFIGURING.
 	Pends bool `json:"jobs_wait_pending"`
 	// Requeues is how long before the lease end running jobs are requeued; 0: never.
@@ -139,11 +138,11 @@ type Block struct {
 
 // Nodes are the nodes of a nodeset with the same state in Slurm.
 type Nodes struct {
-	Nodes  string `json:"nodes"` // hostlist
-	Count  int    `json:"count"`
-	Static bool   `json:"static"`
-	State  string `json:"state"`       // powered down, powering up, powering down, in use, idle, down, drained, draining, failing, not responding or not understood
-	Slurm  string `json:"slurm_state"` // the same in Slurm's words
+	Nodes  Hostlist `json:"nodes"` // hostlist
+	Count  int      `json:"count"`
+	Static bool     `json:"static"`
+	State  string   `json:"state"`       // powered down, powering up, powering down, in use, idle, down, drained, draining, failing, not responding or not understood
+	Slurm  string   `json:"slurm_state"` // the same in Slurm's words
 	// Slurm's reason for down, drained or powered-down nodes
 	Reason   string `json:"reason,omitempty"`
 	ReasonBy string `json:"reason_by,omitempty"` // who set the reason
@@ -156,7 +155,7 @@ type Row struct {
 	Jobs    []uint32 `json:"jobs"`
 	ShownAs []string `json:"shown_as"` // the same jobs as squeue shows them
 	Users   []string `json:"users"`    // owners of the jobs; empty if Slurm hides jobs
-	Nodes   string   `json:"nodes"`    // hostlist
+	Nodes   Hostlist `json:"nodes"`    // hostlist
 	Count   int      `json:"count"`
 	Static  bool     `json:"static"`
 	State   State    `json:"state"` // as in the table of docs/reference.md
@@ -177,6 +176,8 @@ type Row struct {
 	// begins means, for pending jobs, that NextAt is the earliest start that Slurm allows, not the
 	// expected start.
 	begins bool
+	// release are the jobs' numbers for scontrol release, if slurmflex has held them.
+	release []string
 	// ahead is the number of nodes ahead of the row's jobs, or a range; only in a wide table.
 	ahead string
 
@@ -222,10 +223,10 @@ type State string
 
 // These are the states of rows.
 const (
-	Asking     State = "asking"     // the request is being created, or Compute is checking it
+	Asking     State = "requesting" // the request is being created, or Compute is checking it
 	Queued     State = "queued"     // the request waits for capacity
 	Waiting    State = "waiting"    // nothing is requested; Obstacle explains why
-	Returned   State = "returned"   // being returned to Slurm, with their job
+	Returned   State = "returning"  // being returned to Slurm, with their job
 	Pending    State = "pending"    // the jobs are without nodes; only in the table
 	Cancelling State = "cancelling" // no job needs the request any more
 	Lost       State = "lost"       // a job has lost its machines; Obstacle explains why
@@ -234,7 +235,7 @@ const (
 	Running    State = "running"    // a job runs on them
 	Idle       State = "idle"
 	Down       State = "down" // Slurm does not use them: down, drained, or not responding
-	Leaving    State = "leaving"
+	Leaving    State = "deleting"
 	Orphaned   State = "orphaned" // the cluster's machines without a node
 )
 
@@ -287,7 +288,7 @@ type Job struct {
 	FreesAt time.Time `json:"first_end_at,omitzero"`
 	// NextAt is when machines are requested again, if known.
 	NextAt time.Time `json:"next_attempt_at,omitzero"`
-	Nodes  string    `json:"nodes"` // hostlist
+	Nodes  Hostlist  `json:"nodes"` // hostlist
 	// Placed is why the job waits CONFIGURING where other jobs wait PENDING.
 	Placed string `json:"waits_configuring,omitempty"`
 	// Awaits is a hostlist of the nodes with machines requested while the job is pending.
@@ -305,7 +306,7 @@ type Job struct {
 	Unused  int       `json:"unused_gpus_per_node,omitzero"`
 	StartAt time.Time `json:"start_at,omitzero"`            // actual or expected start; absent for a held job, or if Slurm expects it after the end of a lease or in more than 30 days
 	Limit   Seconds   `json:"time_limit_seconds,omitempty"` // absent: none, or unknown
-	Told    string    `json:"told,omitempty"`               // its AdminComment from slurmflex
+	Told    string    `json:"admin_comment,omitempty"`      // its AdminComment from slurmflex
 }
 
 // Skipped is an unreadable row of Slurm's output.
@@ -313,12 +314,6 @@ type Skipped struct {
 	Kind  string `json:"kind"`           // job, node, reservation or partition
 	Name  string `json:"name,omitempty"` // or a job's raw id; absent if unreadable
 	Error string `json:"error"`
-}
-
-// holds reports whether a hostlist contains the node.
-func holds(hostlist, node string) bool {
-	names, err := slurm.Expand(hostlist)
-	return err == nil && slices.Contains(names, node)
 }
 
 // NodeSet returns the nodeset of that name.

@@ -58,6 +58,7 @@ func (v View) Why(subject string, now time.Time, past *Past) (Answer, error) {
 	if stopped := v.Daemon.Says(); stopped != "" && !strings.HasPrefix(e.Cause, stopped) {
 		e.State += " (as of " + e.at(v.SeenAt) + ": " + e.brief(stopped) + ")"
 	}
+	e.addGroups()
 	e.recent()
 	e.Answer.print()
 	return e.Answer, nil
@@ -83,9 +84,8 @@ type explainer struct {
 	Answer `json:"-"`
 	now    time.Time
 
-	id     uint32   // job that the answer is about; 0: none
-	groups []string // groups that the answer is about
-	nodes  []string // hostlists of the nodes that the answer is about
+	id    uint32   // job that the answer is about; 0: none
+	about []string // names of the groups, nodes and nodeset that the answer is about, and hostlists of its rows
 }
 
 // detail adds a detail, unless the answer already has it.
@@ -133,7 +133,7 @@ const shownActions = 5
 // recent adds to the details what an admin should know: problems and recent actions.
 func (e *explainer) recent() {
 	for _, p := range e.Listed {
-		if e.isAbout(p) && !slices.Contains(ofRows, p.Kind) {
+		if name, _, _ := strings.Cut(p.About, "/"); slices.Contains(e.about, name) && !slices.Contains(ofRows, p.Kind) {
 			e.detail("Problem: %s.", p.Text)
 		}
 	}
@@ -171,50 +171,41 @@ var ofRows = []string{
 	"provision-timeout", "gang-timeout", "lease-too-short", "machine-lost", "nodeset-blocked", "unseen-region", "unread-row",
 }
 
-// isAbout reports whether a problem is about a group, a node or the job of the answer.
-func (e *explainer) isAbout(p Problem) bool {
-	about := strings.FieldsFunc(p.About, func(r rune) bool { return r == ' ' || r == '/' })
-	return slices.ContainsFunc(about, func(name string) bool {
-		return slices.Contains(e.groups, name) || e.id != 0 && name == e.nameOf(e.id) || e.hasNode(name)
-	})
-}
-
 // concerns reports whether an action was about the answer's subject.
 func (e *explainer) concerns(a Action) bool {
-	switch {
-	case e.id != 0:
-		return a.Job == e.id || slices.Contains(e.groups, a.Group)
-	case a.Group != "" && slices.Contains(e.groups, a.Group):
+	isOurs := func(name string) bool { return slices.Contains(e.about, name) }
+	if e.id != 0 && a.Job == e.id || a.Group != "" && isOurs(a.Group) {
 		return true
 	}
-	return e.hasNode(a.Nodes)
+	return e.id == 0 && slices.ContainsFunc(a.Nodes, isOurs)
 }
 
-// hasNode reports whether a hostlist names a node that the answer is about, or is one of its hostlists.
-func (e *explainer) hasNode(hostlist string) bool {
-	return slices.ContainsFunc(e.nodes, func(nodes string) bool { return nodes == hostlist || holds(hostlist, nodes) })
-}
-
-// groupsOf returns the groups that were created for a job, including deleted groups.
-func (e *explainer) groupsOf(job uint32) []string {
-	var names []string
+// addGroups adds the job's groups, including deleted ones, and its name to what the answer is about.
+func (e *explainer) addGroups() {
+	if e.id == 0 {
+		return
+	}
+	e.about = append(e.about, e.nameOf(e.id))
 	for _, g := range e.Groups {
-		if g.Job == job {
-			names = append(names, g.Name)
+		if g.Job == e.id {
+			e.about = append(e.about, g.Name)
 		}
 	}
-	for _, r := range e.Rows {
-		if slices.Contains(r.Jobs, job) && r.Group != "" {
-			names = append(names, r.Group)
-		}
+	for _, r := range e.rowsOf(Job{ID: e.id}) {
+		e.about = append(e.about, r.Group)
 	}
 	for _, a := range e.Actions {
-		if a.Job == job && a.Group != "" {
-			names = append(names, a.Group)
+		if a.Job == e.id {
+			e.about = append(e.about, a.Group)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+}
+
+// addRows adds the names in rows to what the answer is about.
+func (e *explainer) addRows(rows []Row) {
+	for _, r := range rows {
+		e.about = append(append(e.about, r.Nodes.String()), r.Nodes...)
+	}
 }
 
 // find returns the group of that name.
@@ -269,8 +260,8 @@ func (e *explainer) soFar(rows []Row) string {
 		}
 		shared = shared || len(r.Jobs) > 1
 	}
-	if machineHours == 0 {
-		return ""
+	if machineHours < 0.05 {
+		return "" // 0.0 as text
 	}
 	text := fmt.Sprintf("%.1f machine hours", machineHours)
 	if gpuHours > 0 {

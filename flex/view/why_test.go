@@ -492,7 +492,7 @@ func TestMachinesAreStartingUntilTheirJobStarts(t *testing.T) {
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-3]", 2*time.Hour)
 		states := map[string]State{}
 		for _, r := range s.view().Rows {
-			states[r.Nodes] = r.State
+			states[r.Nodes.String()] = r.State
 		}
 		assert.Equal(t, want, states["alpha-a3-2"], state)
 		assert.Equal(t, Booting, states["alpha-a3-3"], state)
@@ -672,7 +672,7 @@ func TestJobCostCountsFromItsUseOfTheMachines(t *testing.T) {
 		v.Rows[i].MadeFor = 0 // created for another job
 	}
 	assert.Equal(t, "4.5 machine hours, 36.0 GPU hours, 182.25 USD so far", soFar())
-	v.Rows = append(v.Rows, Row{NodeSet: "g2", Nodes: "alpha-g2-0", Count: 1, State: Running, Since: noon.Add(-time.Hour), Jobs: []uint32{813, 818}})
+	v.Rows = append(v.Rows, Row{NodeSet: "g2", Nodes: []string{"alpha-g2-0"}, Count: 1, State: Running, Since: noon.Add(-time.Hour), Jobs: []uint32{813, 818}})
 	assert.Equal(t, "5.5 machine hours, 40.0 GPU hours, at least 182.25 USD, shared with other jobs so far", soFar())
 }
 

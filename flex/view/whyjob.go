@@ -14,25 +14,15 @@ import (
 
 // job explains a job or an array.
 func (e *explainer) job(subject string, n number) {
-	var tasks []Job
-	for _, j := range e.Jobs {
-		switch {
-		case n.isRaw() && j.ID == n.id && j.ArrayID != n.id:
-			e.oneJob(j, j.Name())
-			return
-		case n.isOf(j):
-			tasks = append(tasks, j)
-		}
-	}
-	switch {
-	case len(tasks) == 1 && !n.isRaw():
-		e.oneJob(tasks[0], subject)
-	case len(tasks) == 1:
-		e.oneJob(tasks[0], tasks[0].Name())
-	case len(tasks) > 1:
-		e.array(n.id, tasks)
-	default:
+	switch jobs := e.numbered(n); {
+	case len(jobs) == 0:
 		e.gone(subject, n)
+	case len(jobs) > 1:
+		e.array(n.id, jobs)
+	case n.isRaw():
+		e.oneJob(jobs[0], jobs[0].Name())
+	default:
+		e.oneJob(jobs[0], subject)
 	}
 }
 
@@ -57,6 +47,9 @@ func (e *explainer) array(id uint32, tasks []Job) {
 			}
 		}
 	}
+	e.rows(keep(e.Rows, func(r Row) bool {
+		return slices.ContainsFunc(tasks, func(j Job) bool { return slices.Contains(r.Jobs, j.ID) })
+	}), byWeight)
 	var states []string
 	for _, s := range []struct {
 		n    int
@@ -102,11 +95,8 @@ func (e *explainer) gone(subject string, n number) {
 		e.State = "NOT IN SLURM'S QUEUE: it has ended or never existed"
 		e.YouCan = "sacct -j " + subject + ", if accounting is enabled"
 	}
-	if e.id != 0 {
-		e.groups = e.groupsOf(e.id)
-	}
-	for _, name := range e.groups {
-		if g, ok := e.find(name); ok && g.Job == e.id {
+	for _, g := range e.Groups {
+		if e.id != 0 && g.Job == e.id {
 			e.Machines = joined(e.Machines, g.remains())
 		}
 	}
@@ -149,7 +139,7 @@ func (e *explainer) ended(p *Past) {
 
 // oneJob explains a job in the queue.
 func (e *explainer) oneJob(j Job, name string) {
-	e.id, e.groups = j.ID, e.groupsOf(j.ID)
+	e.id = j.ID
 	e.Subject = "job " + j.owned(name)
 	e.disown(j)
 	var ahead []string
@@ -161,7 +151,7 @@ func (e *explainer) oneJob(j Job, name string) {
 		ahead = append(ahead, text)
 	}
 	e.Ahead = listed(ahead)
-	rows := keep(e.Rows, func(r Row) bool { return slices.Contains(r.Jobs, j.ID) })
+	rows := e.rowsOf(j)
 	switch {
 	case j.isUnplaced():
 		e.pending(j)
@@ -223,9 +213,7 @@ func (e *explainer) placed(j Job, rows []Row) {
 		order = byPlace
 	}
 	e.rows(rows, order)
-	for _, r := range rows {
-		e.nodes = append(e.nodes, r.Nodes)
-	}
+	e.addRows(rows)
 	state := slurm.JobState(j.State)
 	lost := slices.ContainsFunc(rows, func(r Row) bool { return r.State == Lost })
 	switch {
@@ -284,13 +272,13 @@ func isReady(j Job, rows []Row) bool {
 // elsewhere explains a job on nodes for which slurmflex has neither a machine nor a wait.
 func (e *explainer) elsewhere(j Job) {
 	e.State = j.State
-	if j.Nodes != "" {
-		e.State += " on " + j.Nodes
+	if len(j.Nodes) > 0 {
+		e.State += " on " + j.Nodes.String()
 	}
 	sets := e.setsOf(j.Partition)
 	at := slices.IndexFunc(sets, func(set NodeSet) bool { return e.unreadText(set.Region) != "" })
 	switch {
-	case j.Nodes == "" || holds(e.OtherNodes, firstOf(j.Nodes)):
+	case len(j.Nodes) == 0 || e.OtherNodes.has(j.Nodes[0]):
 		e.State += ", which slurmflex does not manage"
 	case at >= 0:
 		e.Cause = e.brief(e.unreadText(sets[at].Region))
@@ -314,10 +302,7 @@ func (e *explainer) early(j Job, rows []Row) {
 	if first.EndsAt.IsZero() || j.StartAt.IsZero() {
 		return
 	}
-	e.Next = "its lease ends at " + e.on(first.EndsAt)
-	if !first.Maintain.IsZero() {
-		e.Next = "maintenance of a host starts at " + e.on(first.EndsAt)
-	}
+	e.Next = e.untilEnd(first)
 	end := j.StartAt.Add(time.Duration(j.Limit))
 	switch {
 	case j.Limit == 0:

@@ -11,23 +11,23 @@ import (
 
 // node explains a node, and reports whether a node or machine of that name exists.
 func (e *explainer) node(name string) bool {
-	e.nodes, e.Subject = []string{name}, "node "+name
-	rows := keep(e.Rows, func(r Row) bool { return holds(r.Nodes, name) })
+	e.about, e.Subject = []string{name}, "node "+name
+	rows := keep(e.Rows, func(r Row) bool { return r.Nodes.has(name) })
 	for _, r := range rows {
 		if r.Group != "" {
-			e.groups = append(e.groups, r.Group)
+			e.about = append(e.about, r.Group)
 		}
 	}
 	e.rows(rows, byWeight)
 	for _, set := range e.NodeSets {
 		for _, n := range set.States {
-			if holds(n.Nodes, name) {
+			if n.Nodes.has(name) {
 				e.flexNode(name, set, n, rows)
 				return true
 			}
 		}
 	}
-	if holds(e.OtherNodes, name) && len(rows) == 0 {
+	if e.OtherNodes.has(name) && len(rows) == 0 {
 		e.State = "NOT MANAGED by slurmflex: no nodeset with dws_flex contains it"
 	}
 	return e.State != ""
@@ -111,14 +111,12 @@ func (e *explainer) nodeSet(name string) bool {
 	if !ok {
 		return false
 	}
-	e.Subject, e.nodes = "nodeset "+name, nil
+	e.about, e.Subject = []string{name}, "nodeset "+name
 	_, e.State, _ = strings.Cut(e.SummaryOf(set), ": ")
 	e.State = strings.ToUpper(e.State[:1]) + e.State[1:]
 	rows := keep(e.Rows, func(r Row) bool { return r.NodeSet == name })
 	waits := keep(rows, Row.Waits)
-	for _, r := range rows {
-		e.nodes = append(e.nodes, r.Nodes)
-	}
+	e.addRows(rows)
 	switch unread := e.unreadText(set.Region); {
 	case len(waits) > 0 && e.inactive() != "":
 		e.Cause = e.inactive()
@@ -154,7 +152,7 @@ func (e *explainer) group(name string) bool {
 	if !exists && len(rows) == 0 && !slices.ContainsFunc(e.Actions, func(a Action) bool { return a.Group == name }) {
 		return false
 	}
-	e.groups, e.nodes, e.Subject = []string{name}, nil, "group "+name
+	e.about, e.Subject = []string{name}, "group "+name
 	e.rows(rows, byWeight)
 	switch {
 	case exists:

@@ -60,7 +60,7 @@ func (v View) causeOf(j Job) string {
 	case j.isHeldByUs() && isDone:
 		return done.Reason
 	case j.isHeldByUs():
-		return memo.Text(j.Told)
+		return strings.TrimSuffix(memo.Text(j.Told), ".")
 	case ours && v.inactive() != "" && (v.isBehindDeadCover(j) || slices.ContainsFunc(sets, func(set NodeSet) bool { return set.Pends })):
 		return v.inactive()
 	case ours && all(isUnread):

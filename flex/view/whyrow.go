@@ -205,10 +205,8 @@ func (e *explainer) nextRequest(r Row) string {
 		return ""
 	case e.unreadText(r.Region) != "":
 		return "each pass tries to read the region again"
-	case r.failing() && r.RetryEvery == 0:
-		return "tried again in the next pass; failed once at " + e.at(r.FailingSince)
 	case r.failing():
-		return joined(fmt.Sprintf("tried again every %s; failed %d times since %s", Span(time.Duration(r.RetryEvery)), r.Failed, e.at(r.FailingSince)), e.givesUp(r))
+		return joined(r.retries(e.now), e.givesUp(r))
 	case r.Failed > 0 && !r.NextAt.IsZero():
 		return joined("requested again at "+e.on(r.NextAt), e.givesUp(r))
 	case r.State == Waiting && set.Block != nil && set.Block.Failed == 0:
@@ -306,7 +304,7 @@ func (e *explainer) untilEnd(r Row) string {
 		end = fmt.Sprintf("Google maintains the %s from %s on, and then stops the %s: no job starts that would not be done by then",
 			r.one("host", "hosts"), e.on(r.Maintain), r.one("machine", "machines"))
 	case !r.EndsAt.IsZero():
-		end = "the lease ends at " + e.on(r.EndsAt)
+		end = "its lease ends at " + e.on(r.EndsAt)
 	case e.isLease(r):
 		end = "Compute does not show yet when the lease ends"
 	}
@@ -331,7 +329,7 @@ func (e *explainer) afterOrphan(r Row) string {
 		e.Cause = fmt.Sprintf("job %s uses %s, but the configuration has no such node", r.JobList(), r.Nodes)
 		return "deleted once no job has " + r.one("it", "them")
 	}
-	e.Cause = r.Nodes + " is no node that slurmflex knows"
+	e.Cause = r.Nodes.String() + " is no node that slurmflex knows"
 	return "deleted ten minutes after creation"
 }
 

@@ -10,7 +10,7 @@ import (
 	"slurmflex/test/bench/site"
 )
 
-// The board of a daemon sees a steady cluster, and nobody asks for the view.
+// The board of a daemon sees a steady cluster. No one asks for the view.
 func BenchmarkBoardSaw(b *testing.B) {
 	for _, nodes := range []int{1_000, 5_000} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {

@@ -29,7 +29,6 @@ type pageData struct {
 	Bad      []string
 	Unread   bool // a region could not be read
 	Waits    []rowData
-	Notes    []note
 	Machines []rowData
 	Timeline *timeline // nil without machines
 	Charts   []chart   // of the last day
@@ -49,12 +48,12 @@ type rowData struct {
 	More                                       int      // number of further jobs
 }
 
-// mostNames is the maximum number of jobs named in a row or a note.
+// mostNames is the maximum number of jobs named in a row.
 const mostNames = 6
 
 // newRow returns the page's data for a row.
-func newRow(v view.View, r view.Row, now time.Time) rowData {
-	row := rowData{Row: r, When: r.When(v.SeenAt), Detail: r.Detail(now), Group: r.Group, Asked: r.Leases()}
+func newRow(v view.View, r view.Row, detail string) rowData {
+	row := rowData{Row: r, When: r.When(v.SeenAt), Detail: detail, Group: r.Group, Asked: r.Leases()}
 	row.Names = r.ShownAs[:min(len(r.ShownAs), mostNames)]
 	row.More = len(r.ShownAs) - len(row.Names)
 	if r.Request != "" {
@@ -122,7 +121,7 @@ func at(t, now time.Time) string { return view.Moment(t, now) + now.Format(" MST
 func newPage(v view.View, day []history.Entry, ended []view.Past, z zoom, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: at(v.SeenAt, now),
-		Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
+		Regions: v.Regions, Bad: slices.Clone(v.Problems), Unread: v.Unread(),
 		Keys: chartKeys, Charts: newCharts(history.Samples(day, now), now),
 	}
 	if trouble := v.Daemon.Says(); trouble != "" {
@@ -133,14 +132,14 @@ func newPage(v view.View, day []history.Entry, ended []view.Past, z zoom, now ti
 	rows := slices.Concat(v.Rows, v.Pending())
 	p.Verdicts = verdictsOf(v, p.Bad, rows, now)
 	p.Timeline = newTimeline(rows, v.Jobs, day, z, now)
-	for _, r := range rows {
+	details := view.Details(rows, now)
+	for i, r := range rows {
 		if r.Waits() || r.State == view.Pending {
-			p.Waits = append(p.Waits, newRow(v, r, now))
+			p.Waits = append(p.Waits, newRow(v, r, details[i]))
 		} else {
-			p.Machines = append(p.Machines, newRow(v, r, now))
+			p.Machines = append(p.Machines, newRow(v, r, details[i]))
 		}
 	}
-	p.Notes = takeNotes(p.Waits)
 	for _, set := range v.NodeSets {
 		data := setData{Summary: v.SummaryOf(set)}
 		if set.Block != nil {
@@ -179,44 +178,6 @@ func once(texts []string) (all []string) {
 		}
 	}
 	return all
-}
-
-// note is a detail that several waiting rows share.
-type note struct {
-	Text string
-	Of   []string // jobs, or nodes without a job
-	More int      // number of further jobs or nodes
-}
-
-// takeNotes removes from the rows the details that several of them share, and returns these as
-// notes.
-func takeNotes(rows []rowData) (notes []note) {
-	const and = "; "                                      // the separator in view.Row.Detail
-	of, shared := map[string][]string{}, map[string]int{} // names, and rows
-	for _, r := range rows {
-		names := r.ShownAs
-		if len(names) == 0 {
-			names = []string{r.Nodes}
-		}
-		for _, part := range once(strings.Split(r.Detail, and)) {
-			of[part] = append(of[part], names...)
-			shared[part]++
-		}
-	}
-	for i, r := range rows {
-		var own []string
-		for _, part := range once(strings.Split(r.Detail, and)) {
-			switch names := once(of[part]); {
-			case part == "":
-			case shared[part] < 2:
-				own = append(own, part)
-			case !slices.ContainsFunc(notes, func(n note) bool { return n.Text == part }):
-				notes = append(notes, note{part, names[:min(len(names), mostNames)], max(0, len(names)-mostNames)})
-			}
-		}
-		rows[i].Detail = strings.Join(own, and)
-	}
-	return notes
 }
 
 // render writes a page, or an error if rendering fails.

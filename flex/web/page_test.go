@@ -40,12 +40,12 @@ var day1 = zoomOf("1d")
 
 func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	row := func(nodes string, state view.State, ends time.Duration) view.Row {
-		return view.Row{NodeSet: "a3", Nodes: nodes, State: state, Since: noon.Add(-3 * time.Hour), EndsAt: noon.Add(ends), Group: "alpha-a3-job-7", Jobs: []uint32{7}, ShownAs: []string{"7"}}
+		return view.Row{NodeSet: "a3", Nodes: []string{nodes}, State: state, Since: noon.Add(-3 * time.Hour), EndsAt: noon.Add(ends), Group: "alpha-a3-job-7", Jobs: []uint32{7}, ShownAs: []string{"7"}}
 	}
 	running := row("alpha-a3-2", view.Running, 12*time.Hour)
 	jobs := []view.Job{{ID: 7, State: "RUNNING", StartAt: noon, Limit: view.Seconds(6 * time.Hour)}}
 	day := []history.Entry{{
-		Kind: history.Lease, Node: running.Nodes, From: history.At(running.Since), To: history.At(noon), Booting: 3600, Ongoing: true,
+		Kind: history.Lease, Node: running.Nodes[0], From: history.At(running.Since), To: history.At(noon), Booting: 3600, Ongoing: true,
 		Uses: []history.Use{{From: history.At(noon.Add(-2 * time.Hour)), To: history.At(noon.Add(-time.Hour))}},
 	}}
 	young := row("b", view.Booting, 0)
@@ -55,7 +55,7 @@ func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	}
 	got := newTimeline(rows, jobs, day, day1, noon)
 	require.Len(t, got.Bars, 3, "a waiting row lacks a lease")
-	assert.Equal(t, "c · job 7 · leaving · ends 13:00:00", got.Bars[0].Label, "the earliest end is on top")
+	assert.Equal(t, "c · job 7 · deleting · ends 13:00:00", got.Bars[0].Label, "the earliest end is on top")
 	assert.Equal(t, []string{"unknown 12.50% 12.50%"}, shapes(got.Bars[0]), "its lease is over")
 	assert.Equal(t, []string{"booting 12.50% 4.17%", "running 16.67% 4.17%", "idle 20.83% 4.17%", "running 25.00% 25.00% planned", "left 50.00% 25.00%"}, shapes(got.Bars[2]))
 	assert.Equal(t, "75.00%", got.Bars[2].End)
@@ -152,7 +152,7 @@ func TestPageShowsPendingJobs(t *testing.T) {
 // U8: all tiles looked equally important.
 func TestPageAnswersFirstWhatIsWrongWaitsAndCosts(t *testing.T) {
 	row := func(state view.State, nodes string, jobs ...string) view.Row {
-		return view.Row{NodeSet: "a3", State: state, Count: 1, Nodes: nodes, ShownAs: jobs, Since: noon.Add(-time.Hour)}
+		return view.Row{NodeSet: "a3", State: state, Count: 1, Nodes: []string{nodes}, ShownAs: jobs, Since: noon.Add(-time.Hour)}
 	}
 	old := row(view.Queued, "a", "812")
 	old.Since, old.Users, old.Jobs, old.Error, old.Cause = noon.Add(-2*time.Hour), []string{"ada"}, []uint32{812}, "none left", "capacity"
@@ -272,17 +272,6 @@ func TestTimesAreInTheReadersZone(t *testing.T) {
 }
 
 func TestEqualErrorsAreShownOnce(t *testing.T) {
-	rows := []rowData{
-		{Row: view.Row{ShownAs: []string{"7"}}, Detail: "last error: capacity; gives up at 13:00:00"},
-		{Row: view.Row{ShownAs: []string{"8"}}, Detail: "last error: capacity; gives up at 14:00:00"},
-		{Row: view.Row{Nodes: "a"}, Detail: "its turn"},
-		{Row: view.Row{Nodes: "b"}, Detail: "its turn"},
-		{Row: view.Row{Nodes: "c"}},
-	}
-	assert.Equal(t, []note{{Text: "last error: capacity", Of: []string{"7", "8"}}, {Text: "its turn", Of: []string{"a", "b"}}}, takeNotes(rows))
-	assert.Equal(t, "gives up at 13:00:00", rows[0].Detail)
-	assert.Empty(t, rows[2].Detail)
-
 	w := newWorld()
 	w.pass("403 forbidden")
 	w.Board.NoteConfig("403 forbidden")
@@ -296,13 +285,13 @@ func TestEqualErrorsAreShownOnce(t *testing.T) {
 	assert.Contains(t, page, "failed with the same error")
 }
 
-// Clocks go back on Nov 1, 2026 in New York.
+// Clocks change on Nov 1, 2026 in New York.
 func TestTicksAreMidnightsAfterAClockChange(t *testing.T) {
 	zone, err := time.LoadLocation("America/New_York")
 	require.NoError(t, err)
 	now := time.Date(2026, 11, 1, 20, 0, 0, 0, zone)
 	z := zoomOf("7d")
-	row := view.Row{NodeSet: "a3", Nodes: "a", State: view.Running, Since: now.Add(-time.Hour), EndsAt: now.Add(100 * time.Hour)}
+	row := view.Row{NodeSet: "a3", Nodes: []string{"a"}, State: view.Running, Since: now.Add(-time.Hour), EndsAt: now.Add(100 * time.Hour)}
 	tl := newTimeline([]view.Row{row}, nil, nil, z, now)
 	shown := span{from: now.Add(-z.length / 4), to: now.Add(3 * z.length / 4)}
 	for _, tick := range tl.Ticks {

@@ -8,7 +8,6 @@ import (
 
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
-	"slurmflex/slurm"
 )
 
 // timeline shows the leases as bars, the earliest end at the top.
@@ -153,10 +152,8 @@ func ticks(shown span, z zoom, current time.Time) (all []tick) {
 
 // phasesOf returns what the first of a row's machines did so far.
 func phasesOf(r view.Row, day []history.Entry) (all []history.Phase) {
-	names, _ := slurm.Expand(r.Nodes)
-	first := append(names, "")[0]
 	for i := range day {
-		if e := &day[i]; e.Kind == history.Lease && e.Node == first && e.To > history.At(r.Since) {
+		if e := &day[i]; e.Kind == history.Lease && slices.Index(r.Nodes, e.Node) == 0 && e.To > history.At(r.Since) {
 			all = append(all, e.Phases()...)
 		}
 	}
@@ -164,7 +161,7 @@ func phasesOf(r view.Row, day []history.Entry) (all []history.Phase) {
 }
 
 func newBar(r view.Row, jobs []view.Job, phases []history.Phase, shown span, now time.Time) bar {
-	label := []string{r.Nodes}
+	label := []string{r.Nodes.String()}
 	if list := r.JobList(); list != "" {
 		label = append(label, "job "+list)
 	}

@@ -78,7 +78,7 @@ func wasteOf(v view.View, rows []view.Row, now time.Time) verdict {
 			continue
 		}
 		n, _ := v.GPUsOf(r)
-		count, gpus, nodes = count+r.Count, gpus+n, append(nodes, r.Nodes+": "+cmp.Or(r.Detail(now), string(r.State)))
+		count, gpus, nodes = count+r.Count, gpus+n, append(nodes, r.Nodes.String()+": "+cmp.Or(r.Detail(now), string(r.State)))
 		if set, _ := v.NodeSet(r.NodeSet); set.Price != nil {
 			price, currency = price+float64(r.Count)*set.Price.Hour, set.Price.Currency
 		}

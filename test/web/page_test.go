@@ -131,7 +131,7 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	t.Run("a job's story", func(t *testing.T) {
 		b.screen(1100, 1000, "light")
 		b.visit(page + "why?q=" + second)
-		assert.Contains(t, b.eval("document.body.innerText"), "job "+second+" (root), as of ")
+		assert.Contains(t, b.eval("document.body.innerText"), "job "+second+" (root)\n")
 		awaitOnPage(t, b, drawn("chart", "waiting")+"&&"+drawn("chart", "booting")+"&&"+drawn("chart", "running"), "the story to be drawn")
 		for _, kind := range []string{"machines requested", "machines created", "running"} {
 			assert.Equal(t, "true", b.eval(happened(kind)), kind)

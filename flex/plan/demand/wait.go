@@ -46,10 +46,10 @@ type Stage string
 
 // The stages.
 const (
-	Asking   Stage = "asking"   // the request is being created, or Compute is checking it
-	Queued   Stage = "queued"   // the request waits for capacity
-	Waiting  Stage = "waiting"  // nothing is requested; Obstacle explains why
-	Returned Stage = "returned" // their job loses the nodes in this pass
+	Asking   Stage = "requesting" // the request is being created, or Compute is checking it
+	Queued   Stage = "queued"     // the request waits for capacity
+	Waiting  Stage = "waiting"    // nothing is requested; Obstacle explains why
+	Returned Stage = "returning"  // their job loses the nodes in this pass
 )
 
 // Limiter is the limit that ends a wait, by the name that its setter knows.

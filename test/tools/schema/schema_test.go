@@ -50,6 +50,8 @@ func derived(t *testing.T) []byte {
 			switch of {
 			case reflect.TypeFor[view.Seconds]():
 				return &jsonschema.Schema{Type: "number"}
+			case reflect.TypeFor[view.Hostlist]():
+				return &jsonschema.Schema{Type: "string"}
 			case reflect.TypeFor[history.Time](), reflect.TypeFor[time.Time]():
 				return &jsonschema.Schema{Type: "string", Format: "date-time"}
 			}

@@ -26,7 +26,7 @@ Give a job by the number that squeue shows: 812, 812_3 for a task of an array, 8
 for a component of a heterogeneous job. --verbose adds earlier attempts, Google's
 error messages in full and recent actions, --story what has happened to the job so
 far. A job that has left Slurm's queue is shown with its end and its story, from the
-daemon's memory of the last day and from the history in slurmflex.state_dir.
+history in slurmflex.state_dir. The daemon shows those of the last day to any user.
 --summary prints only how long the job waited and ran, and on what, in one line: for
 the end of a job's own output.
 

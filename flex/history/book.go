@@ -2,7 +2,6 @@ package history
 
 import (
 	"iter"
-	"maps"
 	"time"
 
 	"slurmflex/flex/plan/scene"
@@ -61,24 +60,6 @@ func (b *Book[K, R]) Show(key K, region string) (record *R, isNew bool) {
 	}
 	e.region, e.shown, e.missed = region, true, false
 	return &e.record, isNew
-}
-
-// Known returns the record of an object; the zero record if it is unknown.
-func (b *Book[K, R]) Known(key K) (record R) {
-	if e := b.entries[key]; e != nil {
-		record = e.record
-	}
-	return record
-}
-
-// Clone returns a copy of the book, which looks at the original do not change.
-func (b *Book[K, R]) Clone() Book[K, R] {
-	c := Book[K, R]{maps.Clone(b.looked), make(map[K]*entry[R], len(b.entries))}
-	for key, e := range b.entries {
-		copied := *e
-		c.entries[key] = &copied
-	}
-	return c
 }
 
 // Last returns when the last look before this one read the region; zero if none has.

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"slurmflex/flex/view"
 )
 
 // maxLine is the maximum length of a line, in bytes. slurmflex never writes longer lines.
@@ -42,12 +44,8 @@ func ReadForCommand(dir, cluster string, kind Kind, take func(*Entry)) (Tally, e
 		return tally, nil
 	}
 	unread := ""
-	switch tally.Bad {
-	case 0:
-	case 1:
-		unread = ", and 1 line that cannot be read"
-	default:
-		unread = fmt.Sprintf(", and %d lines that cannot be read", tally.Bad)
+	if tally.Bad > 0 {
+		unread = ", and " + view.Count(tally.Bad, "line") + " that cannot be read"
 	}
 	return tally, fmt.Errorf("%w in %s: it has nothing of cluster %s yet%s; run this command where the daemon runs, after a job has had "+
 		"machines, or correct slurmflex.state_dir", ErrNone, dir, cluster, unread)

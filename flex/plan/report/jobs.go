@@ -89,7 +89,7 @@ func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 	case end.IsZero():
 		return ""
 	case Outlives(s, j, end):
-		text += memo.End + end.UTC().Format(time.RFC3339) + ", before its time limit"
+		text += memo.End + end.UTC().Format(time.RFC3339) + beforeLimit
 	case waited && haveCome(s, j):
 		text += memo.There + end.UTC().Format(time.RFC3339)
 	default:
@@ -103,6 +103,8 @@ func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 	}
 	return text + waitText(s, j)
 }
+
+const beforeLimit = ", before its time limit"
 
 // isWithdrawn reports whether the end that the job's AdminComment names was maintenance that is not
 // announced any longer: the job's machines have no lease. Each of them must show, because one that a
@@ -251,6 +253,8 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 			if lost := LossText(w.Scene, j, losses); lost != "" {
 				texts[j.ID] = memo.OwnComment + LossComment(w, j.ID, lost)
 			}
+		case j.State.Waits() && !w.Scene.ShortLease(j).IsZero():
+			texts[j.ID] = memo.OwnComment + memo.End + w.Scene.ShortLease(j).UTC().Format(time.RFC3339) + beforeLimit
 		case j.State.Waits() && len(w.Scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Scene.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Unplaced
 		}

@@ -19,7 +19,7 @@ import (
 // Problems returns the problems with what the pass saw, and with what it could not read.
 func Problems(w *demand.Wanted) []scene.Problem {
 	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
-		failedBoots(w.Scene), starving(w.Scene, w.Handed.Held), withdrawn(w.Scene), abandonedCovers(w.Scene))
+		failedBoots(w.Scene), starving(w.Scene, w.Handed.Held), withdrawn(w.Scene), fullSets(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
 }
 
 // MachineProblems returns the problems with existing machines and nodes.
@@ -231,6 +231,31 @@ func starving(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
 			ps = append(ps, scene.NewProblem("job-starves", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters",
 				s.Job(w.Job).Name(), w.NodeSet, scene.Roughly(s.Seen.Now.Sub(w.Since)), w.Obstacle))
 		}
+	}
+	return ps
+}
+
+// fullSets reports the nodesets with too few nodes: a job lacks nodes there, while a less important job
+// waits for machines of some. Google's queue has no such limit.
+func fullSets(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
+	open, behind, reported := map[string]int{}, map[string]*slurm.Job{}, map[string]bool{}
+	for _, m := range s.Nodes() {
+		switch d := m.Door; {
+		case demand.IsOpenToPlans(s, m):
+			open[m.Set.Name]++
+		case d == nil || d.Job == nil || !d.Job.State.Waits() || demand.AnyPresent(s, d.Nodes):
+		case behind[m.Set.Name] == nil || d.Job.Priority < behind[m.Set.Name].Priority:
+			behind[m.Set.Name] = d.Job
+		}
+	}
+	for _, w := range held {
+		j, less := s.Job(w.Job), behind[w.NodeSet]
+		if w.Barred || less == nil || j.Priority <= less.Priority || open[w.NodeSet] >= j.NodeCount || reported[w.NodeSet] {
+			continue
+		}
+		reported[w.NodeSet] = true
+		ps = append(ps, scene.NewProblem("nodeset-full", w.NodeSet, "nodeset %s has too few nodes: job %s has no request, and less important job %s waits at Google: raise node_count_dynamic_max, or cancel one of them",
+			w.NodeSet, j.Name(), less.Name()))
 	}
 	return ps
 }

@@ -161,6 +161,27 @@ func (s *Scene) ShortEnd(job *slurm.Job, m *Node) time.Time {
 	return time.Time{}
 }
 
+// ShortLease returns when the first machine behind the door that a pending job uses ends, if the job
+// would run longer even if it started now: its time limit was raised after Google had granted the
+// machines. Otherwise it returns zero.
+func (s *Scene) ShortLease(job *slurm.Job) (first time.Time) {
+	if job.Limit.Kind != slurm.LimitSet || s.Seen.Skew > MaxSkew {
+		return time.Time{}
+	}
+	longest := s.Seen.Now.Add(job.Limit.Duration - config.CloseEnough)
+	for _, d := range s.DoorsOf(job.ID) {
+		for _, name := range d.Nodes {
+			for _, in := range s.MachinesOf(name) {
+				end := in.end()
+				if d.Named() && s.Ours(in) && !end.IsZero() && end.Before(longest) && (first.IsZero() || end.Before(first)) {
+					first = end
+				}
+			}
+		}
+	}
+	return first
+}
+
 // FreeUntil returns when the machine of a warm node ends, or when the next reservation of the node
 // starts, if that is earlier. It reports false if the machine's end is unknown, or unless the node
 // has exactly one machine and that machine is ours. until is then the start of the reservation; zero

@@ -1,5 +1,27 @@
-// Package memory holds what a process remembers between its passes. A restart clears it, which is
-// harmless: Slurm and Compute have everything that a pass must know.
+// Package memory holds what a process remembers between its passes. A restart clears it, because
+// Slurm and Compute have everything that a pass must know. What each field of Memory then costs:
+//
+//	Made       nothing: Compute refuses a second group or request of the same name. A bulk insert for
+//	           nodes without a job may be repeated: see the design's known limits
+//	Refusals   nothing: the AdminComment of the job counts its failed attempts
+//	Retries    nothing: Slurm refuses the change once more
+//	Late       money: a late job may get machines again, for 40 seconds, once per restart
+//	Owners     nothing: the records are read again. If another program has replaced the AdminComment,
+//	           the job is signalled twice
+//	Throttles  nothing: read again
+//	Settings   nothing: read again
+//	Templates  nothing: read again
+//	Regions    no display of an unread region, where nothing is changed. Machines in a region without
+//	           nodesets are billed on: empty the region before its last nodeset is removed
+//	Failures   a repeated line in the log
+//	Problems   a repeated line in the log
+//	missed     time: two more passes must miss a lost machine
+//	started    nothing: the first pass reads more than others
+//	asked      time: provision_timeout counts from the live request or from the last refusal
+//	unasked    time: a job is reported as starving five minutes later
+//	crowded    time: dearer_after starts again, so on_demand machines are requested later
+//
+// No place in Google's queue depends on it: group, request and door have their facts in their names.
 package memory
 
 import (

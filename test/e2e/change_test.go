@@ -65,11 +65,15 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 		{change: "comment=text", want: kept},
 		{change: "licenses=lic:1", want: kept},
 		{change: "requeue=0", want: kept},
+		{change: "gres=gpu:1", want: kept},
+		{change: "account=other", want: kept},
+		{change: "arraytaskthrottle=1", want: kept, args: []string{"--array=0"}},
+		{change: "deadline=now+1day", want: kept},
 	}
 	live := func(id string) (live []fakegce.Request) {
 		for _, g := range state(t, l).Groups {
 			for _, r := range g.Requests {
-				if strings.HasSuffix(g.Name, "-job-"+id) && (r.State == "CREATING" || r.State == "ACCEPTED") {
+				if (strings.HasSuffix(g.Name, "-job-"+id) || strings.HasSuffix(g.Name, "-arr-"+id)) && (r.State == "CREATING" || r.State == "ACCEPTED") {
 					live = append(live, r)
 				}
 			}
@@ -81,7 +85,11 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 		await(t, time.Minute, "the first requests", func() bool { return i > 0 || len(live(rows[0].id)) == 1 })
 	}
 	for i := range rows {
-		rows[i].first = awaitRequestState(t, l, "alpha-wide-job-"+rows[i].id, "a1", "ACCEPTED")
+		group := "alpha-wide-job-" + rows[i].id
+		if slices.Contains(rows[i].args, "--array=0") {
+			group = "alpha-wide-arr-" + rows[i].id
+		}
+		rows[i].first = awaitRequestState(t, l, group, "a1", "ACCEPTED")
 	}
 	first := ask(t, l, "squeue", "-h", "-j", rows[0].id, "-o", "%v")
 	for i, row := range rows {

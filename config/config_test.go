@@ -59,6 +59,7 @@ func TestDefaultsFollowOtherKeys(t *testing.T) {
 	f := parse(t, minimal).NodeSets[0].Flex
 	assert.Equal(t, MaxRunDuration, f.MaxRunDuration)
 	assert.Equal(t, FlexStart, f.Capacity)
+	assert.Equal(t, 10*time.Minute, f.JobDurationMargin, "N3: the lease is longer than the time limit")
 }
 
 func TestBoundsInTagsAreTheConstants(t *testing.T) {

@@ -42,7 +42,7 @@ func (a CreateRequest) String() string {
 	return fmt.Sprintf("request %s in %s/%s for %s", Counted(a.Spec.Instances), a.Group.Name, a.Spec.Name, slurm.Clock(a.Spec.Duration))
 }
 
-// CancelRequest cancels a live resize request.
+// CancelRequest cancels a live resize request. CONTRIBUTING.md lists what ends one.
 type CancelRequest struct {
 	Of
 	Request string

@@ -247,6 +247,27 @@ var mutants = []mutant{
 		`{"configuration", Holds}`, `{"configuration", BacksOff}`, planner,
 	},
 	{
+		"J4: a job that slurmctld refuses its door is tried again for good", "flex/apply/reservation.go",
+		"times < refusals ||", "times < 1000*refusals ||",
+		[]string{"flex/apply"},
+	},
+	{
+		"J4: machines are requested before the job names its door", "flex/plan/rules/door.go",
+		"case !d.Named() && !slices", "case false && !slices", planner,
+	},
+	{
+		"K1: machines are requested before Slurm has looked at the job", "flex/plan/rules/door.go",
+		`case d.Job.Reason == "None" && `, `case d.Job.Reason == "" && `, planner,
+	},
+	{
+		"K1: a request is sent though its reason has gone", "flex/apply/flights.go",
+		"return (*f.needed.Load())[node]", "return f.needed.Load() != nil || node == \"\"", passes,
+	},
+	{
+		"K6: a job that has lost its door loses its place in Google's queue", "flex/plan/demand/plans.go",
+		"\t\tif fits {\n", "\t\tif fits && false {\n", planner,
+	},
+	{
 		"a rejected access token holds the job", "mig/cause.go",
 		`{"credentials", BacksOff}`, `{"credentials", Holds}`,
 		[]string{"mig/gce", "flex"},

@@ -137,7 +137,6 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 	keepIdle := func(seconds, old, text string) func(*testing.T, *site) {
 		return func(t *testing.T, w *site) {
 			w.configure(t, "use_job_duration: true, job_duration_margin: 600", "keep_idle: "+seconds)
-			w.set(t, "SchedulerParameters", "bf_interval=5,sched_interval=5,salloc_wait_nodes", "bf_interval=5,bf_window=11520")
 			if old != "" {
 				w.change(t, "partitions.txt", old, text)
 			}
@@ -171,11 +170,10 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 		},
 		"backfill that plans less far ahead than jobs last": {
 			plant: func(t *testing.T, w *site) {
-				keepIdle("60", "PowerDownOnIdle=YES", "PowerDownOnIdle=NO")(t, w)
 				w.set(t, "SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_interval=120")
 			},
 			advice: "slurm.conf: SchedulerParameters: advice: bf_interval=120: machines for a waiting job are requested once backfill has planned it, up to 00:02:00 after its submission; set bf_interval=30\n" +
-				"slurm.conf:10: PartitionName=train: advice: MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than 23:00:00 start on no machine that keep_idle keeps; set SchedulerParameters=bf_window=11520,bf_resolution=600",
+				"slurm.conf:10: PartitionName=train: advice: MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than 23:00:00 start on no idle machine; set SchedulerParameters=bf_window=11520,bf_resolution=600",
 		},
 		"no backfill": {
 			plant:  func(t *testing.T, w *site) { w.set(t, "SchedulerType", "sched/backfill", "sched/builtin") },

@@ -46,8 +46,8 @@ func (j *judge) backfill() {
 	}
 	for _, is := range j.world.Partitions.Is {
 		p, known := j.cfg.Partition(is.Name)
-		if known && j.cfg.IsOurs(*p) && j.cfg.KeepIdle(*p) > 0 && is.MaxTime.Kind == slurm.LimitSet && is.MaxTime.Duration > window-time.Hour {
-			j.record(Advice, "PartitionName", is.Name, "MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than %s start on no machine that keep_idle keeps; set SchedulerParameters=bf_window=11520,bf_resolution=600", slurm.Clock(window-time.Hour))
+		if known && j.cfg.IsOurs(*p) && is.MaxTime.Kind == slurm.LimitSet && is.MaxTime.Duration > window-time.Hour {
+			j.record(Advice, "PartitionName", is.Name, "MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than %s start on no idle machine; set SchedulerParameters=bf_window=11520,bf_resolution=600", slurm.Clock(window-time.Hour))
 		}
 	}
 }

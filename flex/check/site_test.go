@@ -73,6 +73,7 @@ func liveSite(t *testing.T, version string) *site {
 		"ResumeTimeout           = 60 sec", "ResumeTimeout           = 65533 sec",
 		"SuspendTimeout          = 5 sec", "SuspendTimeout          = 300 sec",
 		"SuspendTime             = 20 sec", "SuspendTime             = 300 sec",
+		"bf_interval=5,sched_interval=5,salloc_wait_nodes", "bf_interval=5,bf_window=11520",
 		"= root(0)", "= us("+strconv.Itoa(os.Geteuid())+")",
 	).Replace(realSlurm(t, version, "config.txt")))
 	w.write(t, "partitions.txt", strings.NewReplacer(

@@ -26,12 +26,13 @@ func replaced(t *testing.T, old, text string) func(string) string {
 	}
 }
 
-// rightCluster starts a lab with the timeouts that slurmflex writes, and with a DefaultTime, which
-// a site must choose itself.
+// rightCluster starts a lab with the timeouts that slurmflex writes, and with a DefaultTime and a window of
+// backfill, which a site must choose itself.
 func rightCluster(t *testing.T) *lab.Lab {
 	t.Helper()
 	l := cluster(t, lab.Options{Daemon: true, SuspendTimeout: 300, Margin: 600})
 	conf := replaced(t, "Default=YES", "Default=YES DefaultTime=01:00:00")(readFile(l.Conf()))
+	conf = replaced(t, "salloc_wait_nodes", "salloc_wait_nodes,bf_window=11520,bf_resolution=600")(conf)
 	require.NoError(t, os.WriteFile(l.Conf(), []byte(conf), 0o644))
 	reconfigure(t, l)
 	return l

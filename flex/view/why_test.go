@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -786,4 +787,20 @@ func TestLimitThatHoldsAJobBackIsItsCause(t *testing.T) {
 	assert.Equal(t, "machines are requested again from 12:04:00 (in 4m)", answer.Next)
 	assert.Contains(t, answer.Text(true), "Slurm's reason: AssocGrpNodeLimit.")
 	assert.Contains(t, v.Table(Layout{Now: noon}), "pending in partition train: "+limit)
+}
+
+func TestReadmesSampleIsAnAnswer(t *testing.T) {
+	s := newWorld()
+	set := s.Config.FlexSetOf("alpha-a3-0")
+	set.Zones, set.Flex.ProvisionTimeout = []string{"us-central1-a", "us-central1-b"}, 0
+	s.Snap.Templates[set.Template] = scenetest.FlexTemplate("a3-megagpu-8g")
+	s.behindDoor(812, "alpha-a3-[0-1]")
+	asked := request("a1", mig.Accepted, "alpha-a3-[0-1]", "none left", 89*time.Minute)
+	asked.Duration += 10 * time.Minute
+	s.group(812, asked)
+	answer, err := s.view().Why("812", noon, nil)
+	require.NoError(t, err)
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), "\n"+answer.Text(false)+"```\n")
 }

@@ -157,11 +157,10 @@ func (v View) SummaryOf(s NodeSet) string {
 	if len(words) == 0 && s.Size > 0 {
 		text += ", none of them known to Slurm"
 	}
-	known, unread := v.lastKnown(s.Region)
-	switch {
-	case unread && known.IsZero():
+	switch r := v.region(s.Region); {
+	case r.ReadFail != "" && r.KnownAt.IsZero():
 		return text + "; its requests are unknown"
-	case unread:
+	case r.ReadFail != "":
 		return text + "; last known: " + Count(s.Active, "active request")
 	}
 	return text + "; " + Count(s.Active, "active request")

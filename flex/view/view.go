@@ -326,20 +326,13 @@ func (v View) NodeSet(name string) (NodeSet, bool) {
 	return NodeSet{}, false
 }
 
-// unread reports whether a region could not be read.
-func (v View) unread(region string) bool {
-	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.Name == region && r.ReadFail != "" })
-}
-
-// lastKnown returns when a region that cannot be read now was last read; zero if never. unread is
-// false if the region was read.
-func (v View) lastKnown(region string) (at time.Time, unread bool) {
-	for _, r := range v.Regions {
-		if r.Name == region && r.ReadFail != "" {
-			return r.KnownAt, true
-		}
+// region returns the region of that name; the zero value if it is unknown.
+func (v View) region(name string) Region {
+	at := slices.IndexFunc(v.Regions, func(r Region) bool { return r.Name == name })
+	if at < 0 {
+		return Region{}
 	}
-	return time.Time{}, false
+	return v.Regions[at]
 }
 
 // Unread reports whether some region could not be read, so that things missing from the view may

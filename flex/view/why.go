@@ -227,12 +227,11 @@ func (v View) inactive() string {
 
 // unreadText states that a region could not be read; empty if it was.
 func (v View) unreadText(region string) string {
-	for _, r := range v.Regions {
-		if r.Name == region && r.ReadFail != "" {
-			return fmt.Sprintf("region %s could not be read: %s", r.Name, strings.TrimSuffix(r.ReadFail, "."))
-		}
+	r := v.region(region)
+	if r.ReadFail == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("region %s could not be read: %s", r.Name, strings.TrimSuffix(r.ReadFail, "."))
 }
 
 // soFar adds up the machine time and cost of rows; empty if there is none. Machines that were created

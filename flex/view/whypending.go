@@ -53,7 +53,7 @@ func (v View) causeOf(j Job) string {
 	all := func(is func(NodeSet) bool) bool {
 		return len(sets) > 0 && !slices.ContainsFunc(sets, func(set NodeSet) bool { return !is(set) })
 	}
-	isUnread := func(set NodeSet) bool { return v.unread(set.Region) }
+	isUnread := func(set NodeSet) bool { return v.region(set.Region).ReadFail != "" }
 	isBlocked := func(set NodeSet) bool { return set.Block != nil }
 	done, isDone := memo.DoneOf(j.Told)
 	switch {

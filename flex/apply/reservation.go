@@ -11,7 +11,8 @@ import (
 )
 
 // lateRest is how long slurmflex requests no machines for a pending job that did not start when all
-// its machines were up. The reason may have disappeared by then.
+// its machines were up. The reason may have disappeared by then. Slurm plans such a job again at once,
+// because no plan shows limits and licenses.
 const lateRest = 5 * time.Minute
 
 // refusals is how many times in a row slurmctld rejects a reservation for a job, or that the job

@@ -9,7 +9,7 @@ import (
 )
 
 // Wanted is a scene and the demand for its nodes: the claims, and the claim that each live
-// request serves. It does not change once it is built, except for the notes of the rules.
+// request serves. Once it is built, only the rules change it: they add notes and withdraw requests.
 type Wanted struct {
 	Scene  *scene.Scene
 	Claims []*Claim // by rank

@@ -127,22 +127,12 @@ func (t *turns) wait(v *Verdict, p Places) {
 	}
 }
 
-// yieldsTo returns the request that yields its place to the claim, or nil. Candidates are less
-// important requests that have held their places for yield_after, and requests that serve only
-// second or later doors. yieldsTo picks the least important candidate, and the youngest of equals. A
-// request keeps its place if it creates machines, may serve an unreadable job, or serves a job that
-// is about to leave its nodes. If the claim waits because of its user's other jobs, only their
-// requests yield.
+// yieldsTo returns the request that yields its place to the claim, or nil: the least important one
+// that may, and the youngest of equals.
 func (t *turns) yieldsTo(c *demand.Claim) (least *scene.Live) {
-	after := t.w.Scene.Config.Options.YieldAfter
-	own, user := uint64(math.MaxUint64), t.now.isUserFull(c)
-	if c.Job != nil {
-		own = c.Job.Priority
-	}
 	for _, other := range t.w.Claims {
 		r := other.Live
-		if r == nil || r.Group.Region != c.Set.Region || t.worth[r] >= own || t.firsts[r] && (after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)) || !demand.OnlyWaits(t.w.Scene, r) ||
-			demand.AnyDoubted(t.w.Scene, r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
+		if r == nil || !t.mayYield(r, c) {
 			continue
 		}
 		if least == nil || cmp.Or(cmp.Compare(t.worth[r], t.worth[least]), least.Request.Created.Compare(r.Request.Created)) < 0 {
@@ -150,6 +140,26 @@ func (t *turns) yieldsTo(c *demand.Claim) (least *scene.Live) {
 		}
 	}
 	return least
+}
+
+// mayYield reports whether a live request may yield its place to the claim: it is less important, and
+// has held its place for yield_after or serves only second or later doors. A request keeps its place
+// if it creates machines, may serve an unreadable job, or serves a job that is about to leave its
+// nodes. If the claim waits because of its user's other jobs, only their requests yield.
+func (t *turns) mayYield(r *scene.Live, c *demand.Claim) bool {
+	after, own := t.w.Scene.Config.Options.YieldAfter, uint64(math.MaxUint64)
+	if c.Job != nil {
+		own = c.Job.Priority
+	}
+	switch {
+	case r.Group.Region != c.Set.Region, t.worth[r] >= own:
+		return false
+	case t.firsts[r] && (after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)):
+		return false
+	case !demand.OnlyWaits(t.w.Scene, r), demand.AnyDoubted(t.w.Scene, r.Request.Instances):
+		return false
+	}
+	return !t.now.isUserFull(c) || t.now.users[r.Request] == userOf(c)
 }
 
 // worthOf returns the priority of the most important job that waits for the claim's nodes, and 0 for

@@ -292,10 +292,9 @@ type Template struct {
 }
 
 // Asked counts how long a request for a claim was live or refused since Slurm allocated the nodes
-// to its job. The timers of provision_timeout and fallback_after count only this time. Compute
-// records neither the end of a request nor a refused bulk insert, so the process remembers the
-// time. After a restart the timers start from the live request, the last refusal, or the instance
-// that has a node's name. That is later than before the restart, never earlier.
+// to its job. provision_timeout counts only this time. Compute records neither the end of a
+// request nor a refused bulk insert, so the process remembers the time. After a restart the count
+// starts from the live request, the last refusal, or the instance that has a node's name. That is later than before the restart, never earlier.
 type Asked struct {
 	Job  uint32 // the job that waits
 	For  time.Duration

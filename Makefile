@@ -106,7 +106,10 @@ package-test: build ## install, use, upgrade and remove the packages in a Debian
 lint: ## check format, vet, static analysis and shell scripts
 	scripts/lint
 
-demo: build ## run the main job: real Slurm, fake Compute, one sbatch; installs Slurm if it is missing
+demo: ## run the main job: real Slurm, fake Compute, one sbatch; installs Slurm if it is missing
+	@echo 'demo: builds slurmflex (the first time some minutes, with downloads of Go modules), installs Slurm from Debian if it is missing (a minute'
+	@echo 'demo: or two), and runs one job on a private Slurm and a fake Compute API (about 40 seconds). Nothing stays but the packages.'
+	@$(MAKE) --no-print-directory build
 	scripts/setup-slurm
 	go build -trimpath -o $(BUILD)/demo ./test/demo
 	$(BUILD)/demo

@@ -349,8 +349,8 @@ func TestInvalidFiles(t *testing.T) {
 			`13: nodeset.a3.dws_flex.provision_timeout: -5 s is below 0 s; must be 0 to 31536000`,
 		},
 		"a key under its current and its former name": {
-			"max_run_duration: 604800", "fallback_after: 30\n      ask_elsewhere_after: 60",
-			`13: nodeset.a3.dws_flex.fallback_after: is the former name of ask_elsewhere_after, which is set too; remove this`,
+			"max_run_duration: 604800", "fallback_after: 30\n      failover_after: 60",
+			`13: nodeset.a3.dws_flex.fallback_after: is the former name of failover_after, which is set too; remove this`,
 		},
 		"a request that is replaced too soon": {
 			"max_run_duration: 604800", "refresh_after: 600",

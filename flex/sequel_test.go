@@ -3,8 +3,6 @@ package flex
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -82,21 +80,6 @@ func (r rejection) fault(code string) fakegce.Fault {
 		return fakegce.Fault{OperationError: &fakegce.Problem{Code: code, Message: r.message}}
 	}
 	return fakegce.Fault{Status: r.status, Reason: code, Message: r.message}
-}
-
-// cell returns the status and the codes for the page.
-func (r rejection) cell() string {
-	codes := make([]string, len(r.codes))
-	for i, code := range r.codes {
-		codes[i] = "`" + code + "`"
-		if code == "anotherReason" {
-			codes[i] = "any other"
-		}
-	}
-	if r.status == 0 {
-		return strings.Join(codes, ", ")
-	}
-	return fmt.Sprintf("%d %s", r.status, strings.Join(codes, ", "))
 }
 
 const createsGroup = "regionInstanceGroupManagers.insert"
@@ -181,38 +164,4 @@ func TestTemplateReadHoldsJobsOnlyIfTheRejectionLasts(t *testing.T) {
 			})
 		})
 	}
-}
-
-// rejectionsPage contains a table of the rejections that hold a job between these marks.
-const (
-	rejectionsPage  = "../docs/troubleshooting.md"
-	rejectionsStart = "<!-- rejections: UPDATE=1 go test ./flex -run TestPageShowsEveryRejectionThatHoldsAJob -->\n"
-	rejectionsEnd   = "<!-- end of rejections -->\n"
-)
-
-func TestPageShowsEveryRejectionThatHoldsAJob(t *testing.T) {
-	var causes []string
-	answers := map[string][]string{}
-	for _, r := range rejections {
-		if r.then == mig.Holds {
-			if answers[r.what] == nil {
-				causes = append(causes, r.what)
-			}
-			answers[r.what] = append(answers[r.what], r.cell())
-		}
-	}
-	table := "| cause | HTTP status with its reasons, or codes of an operation |\n|---|---|\n"
-	for _, cause := range causes {
-		table += fmt.Sprintf("| %s | %s |\n", cause, strings.Join(answers[cause], "; "))
-	}
-	page, err := os.ReadFile(rejectionsPage)
-	require.NoError(t, err)
-	before, rest, marked := strings.Cut(string(page), rejectionsStart)
-	old, after, ends := strings.Cut(rest, rejectionsEnd)
-	require.True(t, marked && ends, "the page has the marks of the table")
-	if os.Getenv("UPDATE") != "" {
-		require.NoError(t, os.WriteFile(rejectionsPage, []byte(before+rejectionsStart+table+rejectionsEnd+after), 0o644))
-		return
-	}
-	assert.Equal(t, table, old, "UPDATE=1 go test ./flex -run TestPageShowsEveryRejectionThatHoldsAJob writes the table")
 }

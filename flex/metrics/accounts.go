@@ -30,7 +30,7 @@ func newAccounts(f promauto.Factory) accounts {
 	return accounts{
 		seconds: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_account_machine_seconds_total",
-			Help: "Machine-seconds of ended leases, by account; only with metrics_by_account.",
+			Help: "Machine-seconds of ended leases, by account; (none) without one, (other) for all but the 100 that use most; only with metrics_by_account.",
 		}, []string{"account"}),
 		begun: map[string]bool{}, tally: map[string]float64{},
 	}

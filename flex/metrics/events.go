@@ -47,17 +47,17 @@ func newEvents(f promauto.Factory) events {
 			Buckets: []float64{30, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1200, 1800},
 		}, []string{"nodeset"}),
 		seconds: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_machine_seconds_total", Help: "Machine-seconds by what the machine was used for.",
+			Name: "slurmflex_machine_seconds_total", Help: "Machine-seconds by use: used (by the job that the machine was requested for; on a static node by any job), reused (by another job), kept (idle within keep_idle), salvaged (kept for a job that lost other machines), idle (all other time, boot and shutdown included).",
 		}, []string{"nodeset", "use"}),
 		reuses: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_machine_reuses_total", Help: "Machines that got a job that they were not requested for.",
 		}, []string{"nodeset"}),
 		losses: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_machines_lost_total", Help: "Machines that disappeared or stopped under a job.",
+			Name: "slurmflex_machines_lost_total", Help: "Machines that disappeared or stopped under a job, by cause: lease_ended, maintenance, host_error, preempted, stopped, gone.",
 		}, []string{"nodeset", "cause"}),
 		raceLost: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_race_lost_machine_seconds_total",
-			Help: "Machine-seconds for jobs that started in another nodeset, counted when the machine is gone or has another job.",
+			Help: "Machine-seconds for jobs that started in another nodeset, counted when the machine is gone or has another job; they are also in slurmflex_machine_seconds_total.",
 		}, []string{"nodeset"}),
 	}
 	e.forget()

@@ -64,7 +64,7 @@ func New(r *prometheus.Registry, cfg *config.Config, version string, now func() 
 	m := &Metrics{
 		registry: r, cfg: cfg, now: now,
 		actions: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_actions_total", Help: "Finished actions, such as create_request.",
+			Name: "slurmflex_actions_total", Help: "Finished actions, such as create_request. use_reservation: a pending job starts or stops using its reservation; signal_job, requeue_job: its lease ends before its time limit.",
 		}, []string{"kind", "outcome"}),
 		failures: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_failures_total", Help: "Resize requests and actions that failed.",

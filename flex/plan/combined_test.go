@@ -19,7 +19,7 @@ import (
 )
 
 // Job 7 has waited 29 minutes for free nodes of us. For some seconds two machines of us are idle
-// (keep_idle), and a more important job gets them. The clock of dearer_after must go on.
+// (keep_idle), and a more important job gets them. The clock of on_demand_after must go on.
 func TestIdleMachinesForAnotherJobDoNotResetDearerAfter(t *testing.T) {
 	w := newSeveralPlaces("")
 	w.crowded(29 * time.Minute)
@@ -121,13 +121,13 @@ func TestDearerAfterEndsAlthoughAttemptsFail(t *testing.T) {
 	for _, dearer := range []time.Duration{20 * time.Minute, 30 * time.Minute, time.Hour} {
 		w := newSeveralPlaces("")
 		w.spot()
-		w.Config.Options.DearerAfter = dearer
+		w.Config.Options.OnDemandAfter = dearer
 		after := w.run(8*time.Hour, func(a action.Action) bool {
 			c, is := a.(action.CreateReservation)
 			return is && slices.Contains(c.Nodes, "alpha-od-0") && !strings.Contains(c.Name, "cover")
 		})
 		assert.LessOrEqual(t, after, dearer+time.Minute, dearer)
-		assert.Positive(t, after, "never within 8 h: dearer_after %s", dearer)
+		assert.Positive(t, after, "never within 8 h: on_demand_after %s", dearer)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestJobThatKeepsMachinesCountsAgainstLimits(t *testing.T) {
 }
 
 // A limit of GPUs lets the job start in od (1 GPU a node), but not in us (8 GPUs a node). After
-// dearer_after it must go to od.
+// on_demand_after it must go to od.
 func TestLimitInCheaperPartitionsCountsForDearerAfter(t *testing.T) {
 	w := newSeveralPlaces("")
 	w.Snap.Jobs[0].Partition, w.Snap.Jobs[0].Reason = "us,od", "ReqNodeNotAvail, May be reserved for other job"

@@ -107,12 +107,12 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 			w.Snap.Reservations = w.Snap.Reservations[:2]
 		}, eu},
 		"dearer ones are the only ones": {"", func(w severalPlaces) { w.Snap.Jobs[0].Partition = "od" }, od + "\nhave job 7 use reservation FIRST"},
-		"at most max_places": {", max_places: 1", func(w severalPlaces) {
+		"at most max_partitions": {", max_partitions: 1", func(w severalPlaces) {
 			w.waits(time.Minute)
 			w.Snap.Reservations = w.Snap.Reservations[:2]
 		}, ""},
-		"not before ask_elsewhere_after": {"", func(w severalPlaces) {
-			w.Config.FlexSetOf("alpha-us-0").Flex.AskElsewhereAfter = time.Hour
+		"not before failover_after": {"", func(w severalPlaces) {
+			w.Config.FlexSetOf("alpha-us-0").Flex.FailoverAfter = time.Hour
 			w.waits(time.Minute)
 			w.Snap.Reservations = w.Snap.Reservations[:2]
 		}, ""},
@@ -125,7 +125,7 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 			w.Snap.Reservations, w.Snap.Jobs[0].Features = w.Snap.Reservations[:2], "rack1|rack2"
 		}, ""},
 		"in the next one at once if the nodes of the first are out of service": {"", func(w severalPlaces) {
-			w.Config.FlexSetOf("alpha-us-0").Flex.AskElsewhereAfter = time.Hour
+			w.Config.FlexSetOf("alpha-us-0").Flex.FailoverAfter = time.Hour
 			w.Nodes("alpha-us-[0-1]", "DOWN+CLOUD+POWERED_DOWN")
 		}, eu + "\nhave job 7 use reservation FIRST"},
 		"not where its partition is closed": {"", func(w severalPlaces) {
@@ -142,7 +142,7 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 		"where its partitions start queued jobs only": {"", func(w severalPlaces) {
 			w.Snap.Partitions[0].Up, w.Snap.Partitions[1].Up = false, false
 		}, us + "\nhave job 7 use reservation FIRST"},
-		"in a dearer one after dearer_after":               {"", func(w severalPlaces) { w.waits(30 * time.Minute) }, od},
+		"in a dearer one after on_demand_after":            {"", func(w severalPlaces) { w.waits(30 * time.Minute) }, od},
 		"and stays out of it before":                       {"", func(w severalPlaces) { w.waits(29 * time.Minute) }, ""},
 		"in a dearer one after as long without free nodes": {"", func(w severalPlaces) { w.crowded(30 * time.Minute) }, od + "\nhave job 7 use reservation FIRST"},
 		"and not before":                                   {"", func(w severalPlaces) { w.crowded(29 * time.Minute) }, ""},

@@ -227,7 +227,7 @@ func (s setup) patience(set nodeSet, e edition) string {
 	keys := []string{
 		fmt.Sprintf("provision_timeout: %d", wait),
 		"on_provision_timeout: " + pick(d, []string{"requeue", "requeue", "hold", "cancel"}, "on timeout", set.name, e),
-		fmt.Sprintf("ask_elsewhere_after: %d", pick(d, []int{0, 0, 600}, "ask elsewhere", set.name, e)),
+		fmt.Sprintf("failover_after: %d", pick(d, []int{0, 0, 600}, "ask elsewhere", set.name, e)),
 		fmt.Sprintf("refresh_after: %d", refresh),
 		fmt.Sprintf("max_attempts: %d", d.number(1, 5, "attempts", set.name, e)),
 		fmt.Sprintf("share_requests: %d", pick(d, []int{1, 2, 5}, "share requests", set.name, e)),

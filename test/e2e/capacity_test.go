@@ -16,7 +16,7 @@ import (
 // created immediately.
 func mixed(t *testing.T) *lab.Lab {
 	t.Helper()
-	l := cluster(t, lab.Options{Daemon: true, Keys: "dearer_after: 20s", NodeSets: []lab.NodeSet{
+	l := cluster(t, lab.Options{Daemon: true, Keys: "on_demand_after: 20s", NodeSets: []lab.NodeSet{
 		{Name: "spot", Machine: "a3-highgpu-8g", Size: 2, Capacity: "spot"},
 		{Name: "demand", Machine: "a3-highgpu-8g", Size: 2, Capacity: "on_demand"},
 	}})

@@ -16,4 +16,14 @@
 // Tests change the world through methods of Server (SetCapacity, SetModelCapacity,
 // SetReservation, SetQuota, AddFault, FailRequest, DeleteVM, StopVM, PreemptVM, EndLease,
 // Advance), or over HTTP under /fake/ as described in `slurmflex-fakegce --help`.
+//
+// Where Google's documentation is silent and no switch exists, the fake
+//
+//   - refuses a missing or unsuitable reservation in the call of bulkInsert, and a full reservation in the
+//     call's operation
+//   - counts the GPUs of a reservation towards the standard quota, and not those of the machines that use it
+//   - refuses EVEN groups and repairs in the resize request's operation, not when the group is made
+//   - refuses fractions of a second (nanos) in a request's requestedRunDuration, and accepts them in a template
+//   - applies flex-start's limits on resize requests (machine types, accelerators, no resource policies) to
+//     bulkInsert, too
 package fakegce

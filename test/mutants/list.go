@@ -505,7 +505,7 @@ var mutants = []mutant{
 	},
 	{
 		"dearer machines are requested at once", "flex/plan/demand/plans.go",
-		`&& waited < s.Config.Options.DearerAfter`, `&& waited < 0`, planner,
+		`&& waited < s.Config.Options.OnDemandAfter`, `&& waited < 0`, planner,
 	},
 	{
 		"machines are requested behind a door that ends", "flex/plan/demand/claims.go",

@@ -12,7 +12,7 @@ import (
 // placeFurther makes further doors for jobs that have one, in other nodesets where they are certain
 // to fit: Slurm's plan shows only the first. Further doors take only nodes that no job lacks.
 func (h *handout) placeFurther(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) {
-	for places := 1; places < s.Config.Options.MaxPlaces; places++ {
+	for places := 1; places < s.Config.Options.MaxPartitions; places++ {
 		for _, j := range jobs {
 			doors := s.DoorsOf(j.ID)
 			if len(h.Wants) >= doorsAtOnce || len(doors) != places || j.HetID != 0 || j.IsTasks() || h.hasWant(j) ||
@@ -32,7 +32,7 @@ func (h *handout) placeFurther(s *scene.Scene, sets map[*config.NodeSet]bool, jo
 }
 
 // further returns the nodesets where the job may get another door now, in the order of its partition
-// list. ask_elsewhere_after of each nodeset delays the nodesets after it. dearer_after delays
+// list. failover_after of each nodeset delays the nodesets after it. on_demand_after delays
 // on_demand nodesets wherever they are in the list, because Slurm reorders the list of a requeued
 // job. The delays count from the job's first door.
 func further(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, doors []*scene.Door) (list []*config.NodeSet) {
@@ -57,7 +57,7 @@ func further(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, doors 
 		if !has[set] && isElsewhere && !isDear(s, places, set, waited) && waited >= delay && surelyTakes(s, j, set) {
 			list = append(list, set)
 		}
-		delay += set.Flex.AskElsewhereAfter
+		delay += set.Flex.FailoverAfter
 	}
 	return list
 }

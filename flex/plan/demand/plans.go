@@ -327,19 +327,19 @@ func (h *handout) obstacleAt(s *scene.Scene, sets map[*config.NodeSet]bool, j *s
 		return closedPartition
 	case isDear(s, places, set, s.Seen.Now.Sub(crowdedSince(s, j))):
 		h.Crowded[j.ID] = crowdedSince(s, j)
-		return fmt.Sprintf("no cheaper nodeset has free nodes that are certain to fit it, and dearer_after keeps it from nodeset %s until %s",
-			set.Name, crowdedSince(s, j).Add(s.Config.Options.DearerAfter).UTC().Format(time.RFC3339))
+		return fmt.Sprintf("no cheaper nodeset has free nodes that are certain to fit it, and on_demand_after keeps it from nodeset %s until %s",
+			set.Name, crowdedSince(s, j).Add(s.Config.Options.OnDemandAfter).UTC().Format(time.RFC3339))
 	case by != nil && by != j:
 		return fmt.Sprintf("free nodes of nodeset %s are kept for job %s, which is more important and needs %d", set.Name, by.Name(), by.NodeCount)
 	}
 	return h.limits.obstacle(j, set)
 }
 
-// isDear reports whether dearer_after still keeps a job from the nodeset, after that time: it is on
+// isDear reports whether on_demand_after still keeps a job from the nodeset, after that time: it is on
 // demand, and other nodesets of the job are not.
 func isDear(s *scene.Scene, places []*config.NodeSet, set *config.NodeSet, waited time.Duration) bool {
 	cheaper := slices.ContainsFunc(places, func(set *config.NodeSet) bool { return set.Flex.Capacity != config.OnDemand })
-	return cheaper && set.Flex.Capacity == config.OnDemand && waited < s.Config.Options.DearerAfter
+	return cheaper && set.Flex.Capacity == config.OnDemand && waited < s.Config.Options.OnDemandAfter
 }
 
 // elsewhere returns nodes for a job that gets no door where Slurm has planned it, in another nodeset

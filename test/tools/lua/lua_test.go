@@ -1,4 +1,4 @@
-// Package lua runs job_submit.lua and the documented cli_filter.lua as slurmctld and sbatch
+// Package lua runs job_submit.lua and the example of a cli_filter.lua as slurmctld and sbatch
 // do.
 package lua
 
@@ -283,17 +283,13 @@ func TestNamesInLuaAreQuoted(t *testing.T) {
 	}
 }
 
-// documentedFilter loads the cli_filter.lua of docs/operate.md. It records the commands that
+// documentedFilter loads the cli_filter.lua of scripts/examples. It records the commands that
 // the filter runs. Each command prints the line wait.
 func documentedFilter(t *testing.T) (f *slurmctld, commands *[]string) {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/operate.md")
+	text, err := os.ReadFile("../../../scripts/examples/cli_filter.lua")
 	require.NoError(t, err)
-	const begins = "local function estimate(options)"
-	_, text, found := strings.Cut(string(page), "```text\n"+begins)
-	require.True(t, found)
-	text, _, _ = strings.Cut(begins+text, "```")
-	f, commands = load(t, text), new([]string)
+	f, commands = load(t, string(text)), new([]string)
 	f.SetGlobal("run", f.NewFunction(func(l *lua.LState) int {
 		*commands = append(*commands, l.CheckString(1))
 		return 0

@@ -50,6 +50,10 @@ type Reconciler struct {
 	// keep jobs pending while it requests machines for them.
 	Promises bool
 
+	// BadHosts returns the failed health checks since then from the history, by physical host; nil: none
+	// are known.
+	BadHosts func(since time.Time) map[string]scene.BadHost
+
 	Adopt bool // passes also remove leftovers of slurm-gcp's scripts
 
 	AllPolicies bool // passes read workload policies even if no nodeset has placement
@@ -81,6 +85,7 @@ func (r *Reconciler) hands() apply.Hands {
 // Observe reads Slurm and the cloud, and adds what this process remembers and does. It fails if Slurm
 // cannot be read. The snapshot names each region that cannot be read.
 func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
+	r.memory.Hosts.Recorded = r.BadHosts
 	snap := r.memory.Begin(r.Now(), r.Config)
 	if err := r.observer().Read(ctx, &snap); err != nil {
 		// An interrupted reading proves nothing, so it must not look like an empty cluster.
@@ -141,7 +146,7 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, pl
 	}
 	s := scene.Of(r.Config, snap)
 	p := plan.Compute(s)
-	r.memory.Planned(p)
+	r.memory.Planned(s, p)
 	for _, f := range only {
 		p = f(p)
 	}

@@ -13,6 +13,7 @@ type Instance struct {
 	Created    time.Time // when the VM was created
 	Terminates time.Time // the end of its lease; zero until it runs, or without a lease
 	Maintained time.Time // start of announced host maintenance, which stops the VM; zero: none
+	Host       string    // its physical host; empty until it runs, or if Compute does not show it
 	Model      string    // the provisioning model, which decides the price
 	Unread     string    // the parts that could not be read; empty: none. If set, leave the instance alone
 }

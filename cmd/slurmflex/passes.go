@@ -15,6 +15,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/command"
 	"slurmflex/flex/door"
+	"slurmflex/flex/history"
 	"slurmflex/flex/hook"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
@@ -64,6 +65,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	defer a.log.ToggleDebug()()
 	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	cfg := r.Config
+	r.BadHosts = history.BadHosts(cfg.Options.StateDir, cfg.Cluster)
 	wakeUps, err := wake.Listen(ctx, wake.SocketPath(cfg.Options.RunDir), cfg.Cluster, r.Log)
 	if err != nil {
 		return err

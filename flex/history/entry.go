@@ -77,6 +77,7 @@ type Entry struct {
 	Region  string `json:"region"`
 	Zone    string `json:"zone,omitempty"` // of the machines; empty for a wait without any
 	Node    string `json:"node,omitempty"` // of a lease
+	Host    string `json:"host,omitempty"` // of a lease: the physical host; empty if unknown
 	Count   int    `json:"count"`          // machines
 	GPUs    int    `json:"gpus"`           // of all machines; 0 also if unknown
 	Seconds int64  `json:"lease_seconds"`  // requested lease; 0 if unknown
@@ -93,6 +94,9 @@ type Entry struct {
 	Spot      bool  `json:"spot,omitempty"`            // billed as spot; neither: on demand
 	Booting   int64 `json:"booting_seconds,omitempty"` // of a lease: until its node was available to Slurm, or the whole lease
 	Uses      []Use `json:"jobs,omitempty"`            // jobs on the machine, ordered by start
+
+	Unhealthy string `json:"failed_check,omitempty"` // why the machine failed its health check
+	BadHost   bool   `json:"bad_host,omitempty"`     // an earlier machine on its host failed its check in the day before
 
 	// RaceLost is how long the machine existed for a job that started in another nodeset, from the
 	// machine's creation until its deletion or until another job got the machine.

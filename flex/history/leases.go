@@ -131,6 +131,7 @@ func (l *look) open(in scene.Machine) *openLease {
 // follow updates the lease.
 func (o *openLease) follow(l *look, in scene.Machine) {
 	o.Gone, o.Lost, o.Stops = 0, false, At(in.Terminates)
+	o.check(l, in)
 	jobs, coming := l.atWork(o.Node)
 	if o.Presumed != 0 && l.waits(o.Presumed) && !slices.ContainsFunc(jobs, func(j *slurm.Job) bool { return j.ID == o.Presumed }) {
 		o.Uses = slices.DeleteFunc(o.Uses, func(u Use) bool { return u.To == 0 && u.Job == o.Presumed })
@@ -162,6 +163,17 @@ func (o *openLease) follow(l *look, in scene.Machine) {
 		o.Up = l.now
 	}
 	o.race(l)
+}
+
+// check records the machine's host, and why the machine failed its health check.
+func (o *openLease) check(l *look, in scene.Machine) {
+	o.Host = cmp.Or(o.Host, in.Host)
+	if in.Node != nil {
+		o.Unhealthy = cmp.Or(o.Unhealthy, l.scene.Unhealthy(in.Node))
+	}
+	if _, bad := l.scene.IsOnBadHost(in); bad {
+		o.BadHost = true
+	}
 }
 
 // race records whether the job of the machine has started in another nodeset before any job had the
@@ -261,7 +273,7 @@ func (o *openLease) cut(now Time) Entry {
 	e := o.until(now)
 	o.Part++
 	o.ID = fmt.Sprintf("%s/%s@%d+%d", o.Zone, o.Node, o.Made, o.Part)
-	o.From, o.Up, o.RaceLost = e.To, e.To, 0
+	o.From, o.Up, o.RaceLost, o.Unhealthy = e.To, e.To, 0, ""
 	o.Uses = slices.DeleteFunc(o.Uses, func(u Use) bool { return u.To != 0 })
 	for i := range o.Uses {
 		o.Uses[i].From = e.To

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 )
 
@@ -191,4 +192,18 @@ func (r *reader) enter(e *Entry, take func(*Entry)) {
 	r.seen[e.ID] = struct{}{}
 	r.tally.Entries++
 	take(e)
+}
+
+// BadHosts returns a function that finds, by physical host, the last machine that failed its health
+// check there. It leaves out leases that ended before since, and what it cannot read.
+func BadHosts(dir, cluster string) func(since time.Time) map[string]scene.BadHost {
+	return func(since time.Time) map[string]scene.BadHost {
+		bad := map[string]scene.BadHost{}
+		_, _ = Read(dir, cluster, Lease, func(e *Entry) {
+			if at := e.To.Time(); e.Host != "" && e.Unhealthy != "" && !at.Before(since) {
+				bad[e.Host] = scene.BadHost{Node: e.Node, Why: e.Unhealthy, At: at}
+			}
+		})
+		return bad
+	}
 }

@@ -40,6 +40,7 @@ type Memory struct {
 	Refusals Refusals   // what Compute rejected
 	Retries  Retries    // what Slurm rejected
 	Late     Latecomers // pending jobs that did not start in time
+	Hosts    Hosts      // hosts of machines that failed their health check
 	Owners   Owners     // job records, and the last message to each owner
 
 	Throttles Throttles // of arrays, where squeue does not show them
@@ -65,7 +66,7 @@ func (m *Memory) Begin(now time.Time, cfg *config.Config) scene.Snapshot {
 	return scene.Snapshot{
 		Begun: now, Started: m.started,
 		Compute: scene.Compute{Unseen: map[string]error{}, Left: m.Regions.left(cfg)},
-		Memory:  scene.Memory{Refused: m.Refusals.matter(now), Asked: m.asked, Unasked: m.unasked, Crowded: m.crowded},
+		Memory:  scene.Memory{Refused: m.Refusals.matter(now), Asked: m.asked, Unasked: m.unasked, Crowded: m.crowded, BadHosts: m.Hosts.matter(now)},
 	}
 }
 
@@ -79,8 +80,9 @@ func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
 	snap.Late = m.Late.Matter(snap.Now)
 }
 
-// Planned remembers a plan for the next pass.
-func (m *Memory) Planned(p plan.Plan) {
+// Planned remembers a scene and its plan for the next pass.
+func (m *Memory) Planned(s *scene.Scene, p plan.Plan) {
+	m.Hosts.see(s)
 	m.asked, m.unasked, m.crowded = p.Asked, demand.WithoutReason(p.Held), p.Crowded
 }
 

@@ -86,6 +86,9 @@ func (m *Metrics) Leased(e *history.Entry, ended bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.events.enterRace(e, ended)
+	if ended {
+		m.events.enterCheck(e)
+	}
 	if !m.cfg.Options.MetricsByAccount {
 		return
 	}

@@ -20,6 +20,7 @@ type events struct {
 	reuses    *prometheus.CounterVec   // by nodeset
 	losses    *prometheus.CounterVec   // by nodeset and cause
 	raceLost  *prometheus.CounterVec   // by nodeset
+	unhealthy *prometheus.CounterVec   // by nodeset and whether an earlier machine on the host was, too
 
 	machines history.Book[history.Machine, followed]
 	failed   history.Book[request, struct{}]
@@ -59,6 +60,10 @@ func newEvents(f promauto.Factory) events {
 			Name: "slurmflex_race_lost_machine_seconds_total",
 			Help: "Machine-seconds for jobs that started in another nodeset, counted when the machine is gone or has another job; they are also in slurmflex_machine_seconds_total.",
 		}, []string{"nodeset"}),
+		unhealthy: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_failed_checks_total",
+			Help: "Machines that failed their health check, counted when the machine is gone; host is again if another one had failed on its host in the last day.",
+		}, []string{"nodeset", "host"}),
 	}
 	e.forget()
 	e.raced = map[string]int64{}
@@ -74,6 +79,8 @@ func (e *events) begin(nodeset string) {
 	}
 	e.reuses.WithLabelValues(nodeset)
 	e.raceLost.WithLabelValues(nodeset)
+	e.unhealthy.WithLabelValues(nodeset, "new")
+	e.unhealthy.WithLabelValues(nodeset, "again")
 	for _, cause := range scene.LossCauses() {
 		e.losses.WithLabelValues(nodeset, string(cause))
 	}
@@ -102,6 +109,17 @@ func (e *events) lose(s *scene.Scene, losses []scene.Loss) {
 // continues with the leases that it has seen.
 func (e *events) forget() {
 	e.machines, e.failed, e.lost = history.Book[history.Machine, followed]{}, history.Book[request, struct{}]{}, history.Book[string, int]{}
+}
+
+// enterCheck counts the failed health check of a machine that is gone.
+func (e *events) enterCheck(lease *history.Entry) {
+	host := "new"
+	if lease.BadHost {
+		host = "again"
+	}
+	if lease.Unhealthy != "" {
+		e.unhealthy.WithLabelValues(lease.NodeSet, host).Inc()
+	}
 }
 
 // enterRace counts the race losses of a lease since the last look. Losses that an ongoing lease

@@ -132,3 +132,14 @@ func TestFailedChecksBlockANodeset(t *testing.T) {
 	w.bad().State = slurm.ParseState("IDLE+CLOUD+RESERVED")
 	assert.Empty(t, blocks(), "a machine has passed")
 }
+
+func TestMachineOnTheHostOfAFailedOneIsNamed(t *testing.T) {
+	w := newChecked("IDLE+CLOUD+RESERVED", "", "")
+	w.Snap.Instances[1].Host = "1/2/3"
+	problems := func(ago time.Duration) string {
+		w.Snap.BadHosts = map[string]scene.BadHost{"1/2/3": {Node: "alpha-a3-2", Why: "7 of 8 GPUs", At: noon.Add(-ago)}}
+		return strings.Join(plan.Compute(w.Scene()).Problems.Texts(), "\n")
+	}
+	assert.Contains(t, problems(time.Hour), "instance alpha-a3-1 is on host 1/2/3 again: the machine of alpha-a3-2 failed its health check: 7 of 8 GPUs at 2026-11-21T11:00:00Z")
+	assert.NotContains(t, problems(0), "1/2/3", "it is that machine itself")
+}

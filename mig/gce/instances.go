@@ -18,7 +18,7 @@ import (
 // contain no other fields, so every field that the code reads must be listed here.
 const (
 	instanceFields = listFields + ",items(name,status,creationTimestamp,labels,scheduling/provisioningModel," +
-		"resourceStatus(scheduling/terminationTimestamp,upcomingMaintenance/windowStartTime))"
+		"resourceStatus(physicalHost,scheduling/terminationTimestamp,upcomingMaintenance/windowStartTime))"
 	listFields = "kind,nextPageToken,warning(code,message)"
 )
 
@@ -162,6 +162,7 @@ func sightingOf(m *rest.Instance, cluster, region, zone string) (s sighting, err
 
 // learn sets what Compute knows about an instance that runs.
 func (s *sighting) learn(is *rest.ResourceStatus) (err error) {
+	s.Host = is.PhysicalHost
 	if is.Scheduling != nil && is.Scheduling.TerminationTimestamp != "" {
 		end, err := timeOf(s.Name, "terminationTimestamp", is.Scheduling.TerminationTimestamp)
 		if err != nil {

@@ -41,6 +41,7 @@ func TestMachinesThatFailTheirCheckAreReplacedBeforeTheJobStarts(t *testing.T) {
 	id := submitScript(t, l, "sleep 5", "-p", "gang", "-w", "alpha-gang-[0-3]", "-N4", "--time=15")
 	await(t, 2*time.Minute, "four machines", func() bool { return len(state(t, l).Instances) == 4 })
 	first := created(t, l)
+	tell(t, l, "vms/alpha-gang-1/same-host", nil)
 	awaitTold(t, l, time.Minute, id, "failed its health check: 10-gpus: (7 of 8 GPUs|did not end in time)")
 	awaitCompleted(t, l, id)
 	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
@@ -50,6 +51,7 @@ func TestMachinesThatFailTheirCheckAreReplacedBeforeTheJobStarts(t *testing.T) {
 	assert.NotContains(t, log, "can be used no more", "the door stays")
 	assert.NotContains(t, log, `"verb": "resume"`, "Slurm powers nothing up")
 	assert.Len(t, first, 4)
+	assert.Contains(t, log, "instance alpha-gang-1 is on host ", "the host of the machine that failed")
 	awaitNothingLeft(t, l)
 }
 

@@ -73,6 +73,8 @@ func (s *Server) command(line string, body []byte) (any, error) {
 		switch verb {
 		case "delete":
 			return done{true}, s.DeleteVM(name)
+		case "same-host":
+			return done{true}, s.GiveHostAgain(name)
 		case "stop":
 			return done{true}, s.StopVM(name)
 		case "preempt":

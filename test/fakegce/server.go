@@ -31,10 +31,11 @@ type Server struct {
 	reserved   map[held]*reservation
 	quotas     map[quota]float64 // limits
 	usage      map[quota]float64
-	running    map[string]int  // operations, by region
-	withdrawn  map[spot]bool   // machine types that a zone lacks
-	closed     map[string]bool // zones that are DOWN
-	dead       map[string]bool // zones that do not answer
+	running    map[string]int    // operations, by region
+	again      map[string]string // hosts that later VMs get, by name
+	withdrawn  map[spot]bool     // machine types that a zone lacks
+	closed     map[string]bool   // zones that are DOWN
+	dead       map[string]bool   // zones that do not answer
 	faults     []*armedFault
 	journal    journal
 	remembers  bool // past states are kept for lagging lists

@@ -129,7 +129,7 @@ func (s *Server) run(v *vm) {
 		return
 	}
 	v.api.Status, v.api.LastStartTimestamp = "RUNNING", stamp(s.now)
-	v.api.ResourceStatus.PhysicalHostTopology = s.topology(v)
+	v.api.ResourceStatus.PhysicalHostTopology, v.api.ResourceStatus.PhysicalHost = s.topology(v), s.host(v)
 	if v.duration > 0 {
 		s.lease(v, v.duration)
 	}

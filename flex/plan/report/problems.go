@@ -19,7 +19,7 @@ import (
 // Problems returns the problems with what the pass saw, and with what it could not read.
 func Problems(w *demand.Wanted) []scene.Problem {
 	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
-		failedBoots(w.Scene), starving(w.Scene, w.Handed.Held), withdrawn(w.Scene), fullSets(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
+		failedBoots(w.Scene), badHosts(w.Scene), starving(w.Scene, w.Handed.Held), withdrawn(w.Scene), fullSets(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
 }
 
 // MachineProblems returns the problems with existing machines and nodes.
@@ -104,6 +104,17 @@ func failedBoots(s *scene.Scene) (ps []scene.Problem) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(b.Unhealthy)) {
 			ps = append(ps, scene.NewProblem("health-check", name, "%s", rules.HealthText(name, b.Unhealthy[name])))
+		}
+	}
+	return ps
+}
+
+// badHosts reports the machines on the hosts of machines that failed their health check.
+func badHosts(s *scene.Scene) (ps []scene.Problem) {
+	for _, in := range s.Machines() {
+		if earlier, bad := s.IsOnBadHost(in); bad {
+			ps = append(ps, scene.NewProblem("bad-host", in.Name, "instance %s is on host %s again: %s at %s",
+				in.Name, in.Host, rules.HealthText(earlier.Node, earlier.Why), earlier.At.UTC().Format(time.RFC3339)))
 		}
 	}
 	return ps

@@ -3,6 +3,7 @@ package scene
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
@@ -28,7 +29,7 @@ func (s *Scene) Unhealthy(m *Node) (why string) {
 	return ""
 }
 
-// check returns the result of the health check that has drained the node; empty if it has none yet.
+// check returns the result of the health check that has drained the node; empty before the result.
 // It reports false if the node is not drained, or an admin drained it.
 func (s *Scene) check(m *Node) (result string, checked bool) {
 	if m.Set.Flex.HealthCheck == 0 || !m.State.Has(slurm.Drain) || m.State.Base == slurm.Down || m.State.Has(slurm.Fail) || m.Doubted || s.IsUnread(m) {
@@ -51,4 +52,18 @@ func (s *Scene) IsChecked(m *Node) bool {
 func (s *Scene) IsDrainedInVain(m *Node) bool {
 	_, checked := s.check(m)
 	return checked && m.State.Flags&(slurm.PoweringDown|slurm.PoweredDown) != 0 && !s.Present(m.Name) && !s.MayShow(m.Name)
+}
+
+// BadHost describes a machine that failed its health check, for the physical host that it ran on.
+type BadHost struct {
+	Node string
+	Why  string
+	At   time.Time
+}
+
+// IsOnBadHost reports whether an earlier machine on the machine's host failed its health check in the
+// last day, and returns that failure.
+func (s *Scene) IsOnBadHost(in Machine) (earlier BadHost, bad bool) {
+	earlier, bad = s.Seen.BadHosts[in.Host]
+	return earlier, bad && in.Node != nil && s.Ours(in) && !in.Leaving() && in.Created.After(earlier.At)
 }

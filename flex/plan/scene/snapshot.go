@@ -136,6 +136,9 @@ type Memory struct {
 	// nodesets lacked free nodes; see Plan.Crowded in package plan.
 	Crowded map[uint32]time.Time
 
+	// BadHosts holds, by physical host, the last machine that failed its health check there.
+	BadHosts map[string]BadHost
+
 	// Late holds the pending jobs that did not start although all their machines were up, or that
 	// slurmctld refused a reservation.
 	Late map[uint32]Late

@@ -66,6 +66,7 @@ Inspect and change its state under /fake/:
   curl -X POST ADDRESS/fake/vms/NAME/preempt   Compute takes a Spot instance back
   curl ADDRESS/fake/vms/NAME/lease -d '{"left":"90s"}'  end its lease then
   curl ADDRESS/fake/vms/NAME/maintenance -d '{"in":"1h", "lasts":"2h"}'  announce maintenance of its host
+  curl ADDRESS/fake/vms/NAME/same-host -d ''           later VMs of that name run on its host
   curl ADDRESS/fake/vms/NAME/host-error -d '{"repair":"5m"}'  its host fails: REPAIRING, then TERMINATED`
 
 // New returns the command.

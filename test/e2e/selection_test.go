@@ -62,6 +62,7 @@ var onOldest = strings.Fields(`
 	TestDrainedNodesetDoesNotStopTheOthers
 	TestFailingJobSubmitLuaAcceptsAllJobs
 	TestForeignGroupsAreLeftAlone
+	TestJobOnGKEOutlivesItsGateway
 	TestGCDeletesResourcesOfACancelledJob
 	TestInitReadsNameAndVersionFromSlurm
 	TestJobCommentShortensItsWait

@@ -29,7 +29,7 @@ func (l *Lab) startFake() {
 		"--boot-command", l.path("bin/boot"), "--delete-command", l.path("bin/delete"), "--key", l.key(),
 	}
 	for _, set := range append([]NodeSet{{Name: "a3", Machine: "a3-megagpu-8g"}, {Name: "g2", Machine: "g2-standard-48"}}, l.NodeSets...) {
-		if set.Machine != "" && set.Capacity == "" {
+		if set.Machine != "" && set.Capacity == "" && set.Region == "" {
 			args = append(args, "--template", set.Name+"="+set.Machine+"@us-central1")
 		}
 	}

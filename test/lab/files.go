@@ -115,9 +115,9 @@ nodeset:
     nodeset_name: {{.Name}}
     node_count_static: {{.Static}}
     node_count_dynamic_max: {{.Dynamic}}
-    instance_template: projects/demo/regions/us-central1/instanceTemplates/{{.Name}}
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
+    instance_template: projects/demo/regions/{{or .Region "us-central1"}}/instanceTemplates/{{.Name}}
+    subnetwork: projects/demo/regions/{{or .Region "us-central1"}}/subnetworks/default
+    zone_policy_allow: [{{or .Region "us-central1"}}-a]
     {{$.NodeConf ($.MorePorts $i) (.CPUs $.CPUs)}}
 {{- range .Keys}}
     {{.}}

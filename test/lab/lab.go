@@ -65,6 +65,7 @@ type NodeSet struct {
 	Keys     []string // more keys, such as "enable_placement: true"
 	FlexKeys string   // keys of its dws_flex block
 	Capacity string   // replaces the dws_flex block, such as "spot"
+	Region   string   // of another program than the fake Compute API; empty: us-central1
 }
 
 // Dynamic returns how many of the nodeset's nodes are dynamic.

@@ -214,7 +214,7 @@ var mutants = []mutant{
 	},
 	{
 		"a start behind a reservation of ours is believed", "flex/view/of.go",
-		"h.Kind == memo.LeaseHold && !h.Start.After(j.Start) && b.mayUse(j, h.Nodes)", "h.Kind == memo.LeaseHold && h.Start.IsZero() && b.mayUse(j, h.Nodes)",
+		"ends := h.Kind == memo.LeaseHold && !h.Start.After(j.Start)", "ends := h.Kind == memo.LeaseHold && h.Start.IsZero()",
 		[]string{"flex/view"},
 	},
 	{

@@ -6,6 +6,7 @@
 //	Refusals   nothing: the AdminComment of the job counts its failed attempts
 //	Retries    nothing: Slurm refuses the change once more
 //	Late       money: a late job may get machines again, for 40 seconds, once per restart
+//	Hosts      nothing: read again from the history
 //	Owners     nothing: the records are read again. If another program has replaced the AdminComment,
 //	           the job is signalled twice
 //	Throttles  nothing: read again

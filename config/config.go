@@ -147,6 +147,11 @@ func (r *reader) config(root *section) *Config {
 			r.problem(set.Line, "nodeset."+set.Name+".instance_template", "is a global template, which the endpoint of region %s does not have; use projects/PROJECT/regions/%[1]s/instanceTemplates/NAME", set.Region)
 		}
 	}
+	for _, l := range c.Options.Limits {
+		if _, known := c.Partition(l.Partition); l.Partition != "" && !known {
+			r.problem(l.Line, "slurmflex.limits."+l.Name+".partition", "unknown partition %s; define it or remove it", quote(l.Partition))
+		}
+	}
 	r.ignored = append(r.ignored, root.ignore()...)
 	slices.SortStableFunc(r.ignored, func(a, b Ignored) int { return cmp.Compare(a.Line, b.Line) })
 	c.Ignored = r.ignored

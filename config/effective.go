@@ -58,6 +58,11 @@ func (w *writer) value(f field, v reflect.Value) *yaml.Node {
 			w.put(named, p.Name, w.mapping(reflect.ValueOf(p), all))
 		}
 		return named
+	case []Limit:
+		for _, l := range value {
+			w.put(named, l.Name, w.mapping(reflect.ValueOf(l), all))
+		}
+		return named
 	case []Region:
 		for _, region := range value {
 			w.put(named, region.Name, w.mapping(reflect.ValueOf(region), all))

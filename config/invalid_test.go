@@ -36,6 +36,13 @@ func TestInvalidFiles(t *testing.T) {
 		by      string
 		want    string // for each line, the text after the name of the file
 	}{
+		"a limit of nothing":              {"interval: 30s", "limits: {bio: {account: bio}}", `18: slurmflex.limits.bio: limits nothing; set gpu_hours or cost`},
+		"a limit of several":              {"interval: 30s", "limits: {bio: {account: bio, user: ada, cost: 1}}", `18: slurmflex.limits.bio: has several of partition, account and user; keep one`},
+		"a limit of an unknown partition": {"interval: 30s", "limits: {bio: {partition: dev, cost: 1}}", `18: slurmflex.limits.bio.partition: unknown partition "dev"; define it or remove it`},
+		"a limit with a bad name":         {"interval: 30s", "limits: {a b: {cost: 1}}", `18: slurmflex.limits."a b": the name of a limit has letters, digits, dashes and underscores only; rename it`},
+		"a limit for an unknown period":   {"interval: 30s", "limits: {bio: {cost: 1, per: year}}", `18: slurmflex.limits.bio.per: "year" is not known; must be month, week or day`},
+		"a limit with an unknown key":     {"interval: 30s", "limits: {bio: {cost: 1, hours: 3}}", `18: slurmflex.limits.bio.hours: unknown key; remove it`},
+
 		// The file as a whole.
 		"a misspelt key at the top": {"slurm_bin_dir:", "slurm_bindir:", `3: slurm_bindir: unknown key; did you mean slurm_bin_dir?`},
 		"a key given twice":         {"slurm_bin_dir: /usr/bin", "project: other-project", `3: project: appears twice, first on line 2; keep one`},

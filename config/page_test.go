@@ -42,14 +42,14 @@ nodeset:
     subnetwork: projects/my-project/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]
     capacity: spot
-slurmflex: {delegate: {}, regions: {gke-us-central1: {endpoint: "http://127.0.0.1:8930"}}}
+slurmflex: {delegate: {}, limits: {bio: {gpu_hours: 500, cost: 500}}, regions: {gke-us-central1: {endpoint: "http://127.0.0.1:8930"}}}
 `
 
 // sections are the mappings that have keys of slurmflex. top is the file itself.
-var sections = []string{"top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate", "slurmflex.regions.gke-us-central1"}
+var sections = []string{"top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate", "slurmflex.limits.bio", "slurmflex.regions.gke-us-central1"}
 
 // structs have keys as fields.
-var structs = []any{Config{}, Partition{}, NodeSet{}, Flex{}, Options{}, Delegate{}, Region{}}
+var structs = []any{Config{}, Partition{}, NodeSet{}, Flex{}, Options{}, Delegate{}, Limit{}, Region{}}
 
 // TestEveryFieldHasAKey checks that every field has a key. Without one it would be missing in
 // config --explain and in config check --effective.
@@ -74,7 +74,7 @@ func hasField(name string) bool {
 // are in the nodeset.
 func explanationOf(section, name string) (Explanation, bool) {
 	at := pathOf(strings.Replace(section, "partitions.train", "partitions.NAME", 1), name)
-	at = strings.NewReplacer("nodeset.a3.", "nodeset.NAME.", "nodeset.spot.", "nodeset.NAME.", "gke-us-central1", "NAME").Replace(at)
+	at = strings.NewReplacer("nodeset.a3.", "nodeset.NAME.", "nodeset.spot.", "nodeset.NAME.", "gke-us-central1", "NAME", "limits.bio", "limits.NAME").Replace(at)
 	all, _ := Explain("")
 	for _, path := range []string{at, strings.Replace(at, "NAME.", "NAME.dws_flex.", 1)} {
 		if i := slices.IndexFunc(all, func(e Explanation) bool { return e.Path == path }); i >= 0 {
@@ -264,6 +264,14 @@ var examples = map[string]map[string]string{
 		"waiting":                      `configuring`,
 		"yield_after":                  `2h`,
 	},
+	"slurmflex.limits.bio": {
+		"account":   `bio`,
+		"cost":      `20000`,
+		"gpu_hours": `400`,
+		"partition": `train`,
+		"per":       `week`,
+		"user":      `ada`,
+	},
 	"slurmflex.regions.gke-us-central1": {
 		"endpoint":   `https://gateway.example`,
 		"token_file": `/etc/slurmflex/gke.token`,
@@ -309,6 +317,11 @@ func without(c *Config) Config {
 		copied.Line = 0
 		said.NodeSets = append(said.NodeSets, &copied)
 	}
+	said.Options.Limits = nil
+	for _, l := range c.Options.Limits {
+		l.Line = 0
+		said.Options.Limits = append(said.Options.Limits, l)
+	}
 	for _, p := range c.Partitions {
 		p.Line = 0
 		said.Partitions = append(said.Partitions, p)
@@ -353,11 +366,10 @@ func limits(section, key string) string {
 // unset returns the value that a key has when it is not set; empty: none.
 func unset(t *testing.T, section, key string) string {
 	t.Helper()
-	if _, err := Parse("probe", with(section, key, nil)); err != nil {
+	c, err := Parse("probe", with(section, key, nil))
+	if err != nil {
 		return "required"
 	}
-	c, err := Parse("probe", []byte(smallest))
-	require.NoError(t, err)
 	text, err := c.Effective()
 	require.NoError(t, err)
 	var all map[string]any
@@ -380,7 +392,8 @@ func with(section, key string, value any) []byte {
 	var all map[string]any
 	must.Do(yaml.Unmarshal([]byte(smallest), &all))
 	into := at(all, section)
-	if _, isMap := value.(map[string]any); !isMap || into[key] == nil {
+	_, isMap := value.(map[string]any)
+	if _, wasMap := into[key].(map[string]any); !isMap || !wasMap {
 		into[key] = value
 	}
 	return must.Get(yaml.Marshal(all))

@@ -146,6 +146,8 @@ func (s *section) readField(f field, v reflect.Value) {
 		v.SetBool(s.flagOr(f.key, v.Bool()))
 	case v.Kind() == reflect.Map:
 		v.Set(reflect.ValueOf(s.settings(f.key)))
+	case v.Type() == reflect.TypeFor[[]Limit]():
+		v.Set(reflect.ValueOf(readLimits(s.sections(f.key))))
 	case v.Type() == reflect.TypeFor[[]Region]():
 		v.Set(reflect.ValueOf(readRegions(s.sections(f.key))))
 	case v.Kind() == reflect.Slice:

@@ -30,6 +30,11 @@ type Cloud interface {
 	apply.Cloud
 }
 
+// Ledger shows what machines have taken in the present periods of the limits.
+type Ledger interface {
+	Spent(ctx context.Context, snap *scene.Snapshot, cfg *config.Config) scene.Spent
+}
+
 // Reconciler reconciles. Only one pass may run at a time; see leader.Lock.
 type Reconciler struct {
 	Config    *config.Config
@@ -41,6 +46,9 @@ type Reconciler struct {
 	Jitter func(time.Duration) time.Duration
 
 	Watch Watcher // nil: no watcher
+
+	// Ledger shows what machines have taken; nil: limits hold back no job.
+	Ledger Ledger
 
 	// Between delivers functions that Run executes between two passes, for example to change
 	// Config.
@@ -95,6 +103,9 @@ func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
 	snap.Asking = r.flights.Asking()
 	r.memory.Complete(&snap, r.Config)
 	snap.Promises = r.Promises
+	if r.Ledger != nil {
+		snap.Spent = r.Ledger.Spent(ctx, &snap, r.Config)
+	}
 	return snap, nil
 }
 

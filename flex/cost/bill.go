@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/history"
 )
 
@@ -180,6 +181,20 @@ func (b *Bill) setDay(at history.Time) {
 	b.day = dayOf{history.At(first), history.At(startOf(year, month, day+1, b.zone)), first.Format(time.DateOnly)}
 }
 
+// Period returns the day, week or month of a time, from its start up to the start of the next. Weeks
+// start on Monday.
+func Period(per config.Period, now time.Time, zone *time.Location) (from, to time.Time) {
+	year, month, day := now.In(zone).Date()
+	first, days := day, 1
+	switch per {
+	case config.Week:
+		first, days = day-(int(now.In(zone).Weekday())+6)%7, 7
+	case config.Month:
+		return startOf(year, month, 1, zone), startOf(year, month+1, 1, zone)
+	}
+	return startOf(year, month, first, zone), startOf(year, month, first+days, zone)
+}
+
 // startOf returns the first moment of a date. Some time zones change their clocks at midnight, so
 // that a day starts at 1:00, or has its first hour twice.
 func startOf(year int, month time.Month, day int, zone *time.Location) time.Time {
@@ -192,6 +207,14 @@ func startOf(year int, month time.Month, day int, zone *time.Location) time.Time
 		start = earlier
 	}
 	return start
+}
+
+// Of returns the sum of one key.
+func (b *Bill) Of(key string) (sum Sum) {
+	if row := b.rows[key]; row != nil {
+		sum.plus(row)
+	}
+	return sum
 }
 
 // Rows returns the bill's rows, largest first. Days are in order of time.

@@ -45,8 +45,8 @@ func (q Query) period() (from, to history.Time, err error) {
 		if err != nil {
 			return 0, 0, fmt.Errorf("--month %s: must be a month, such as 2026-11", q.Month)
 		}
-		year, number := month.Year(), month.Month()
-		return history.At(startOf(year, number, 1, time.Local)), history.At(startOf(year, number+1, 1, time.Local)), nil
+		first, next := Period(config.Month, time.Date(month.Year(), month.Month(), 15, 0, 0, 0, 0, time.Local), time.Local)
+		return history.At(first), history.At(next), nil
 	}
 	if from, err = Moment("--from", q.From); err != nil {
 		return 0, 0, err

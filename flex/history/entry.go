@@ -1,6 +1,6 @@
 // Package history records the waits for machines, the leases, and the stories of jobs: one line of
 // JSON for each that has ended, in append-only files. docs/slurmflex.schema.json has the names. The history
-// serves people, estimates and bills. slurmflex decides nothing from it, so losing it is harmless.
+// serves people, estimates, bills, and the limits on what is spent. Nothing else is decided from it.
 //
 // To sum up machines, call Read with kind Lease: it yields the finished leases first, oldest first,
 // and then those that have not ended (Entry.Ongoing), up to the last look.

@@ -41,6 +41,7 @@ type Recorder struct {
 	mu   sync.Mutex
 	next *sight         // the next observation to record; nil: none
 	use  *config.Config // for the next observation
+	lost error          // why the history is not written; nil: it is
 	done chan struct{}  // closed when nothing is left to record; nil: nothing is being recorded
 	away time.Time      // since when another host has made the passes; zero: it has not
 
@@ -219,10 +220,20 @@ func (r *Recorder) write(l *look) error {
 // report logs once that the history cannot be kept, and again only after a success.
 func (r *Recorder) report(err error) {
 	if err != nil && !r.failing {
-		r.log.Warn("history is not kept; give SlurmUser a folder to write into, or set slurmflex.state_dir; nothing else depends on it",
+		r.log.Warn("history is not kept; give SlurmUser a folder to write into, or set slurmflex.state_dir; the limits on GPU hours and cost then hold back no job",
 			zap.String("folder", r.dir), zap.Error(err))
 	}
 	r.failing = err != nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost = err
+}
+
+// Kept returns why the history is not written; nil if it is.
+func (r *Recorder) Kept() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
 }
 
 // ask adds to a look the accounts of jobs that were not known, and reports whether it has any.

@@ -44,10 +44,11 @@ type Memory struct {
 	Hosts    Hosts      // hosts of machines that failed their health check
 	Owners   Owners     // job records, and the last message to each owner
 
-	Throttles Throttles // of arrays, where squeue does not show them
-	Settings  Settings  // slurm.conf
-	Templates Templates // instance templates
-	Regions   Regions   // the last reading of each region
+	Accounts  map[uint32]string // of jobs; only passes use it
+	Throttles Throttles         // of arrays, where squeue does not show them
+	Settings  Settings          // slurm.conf
+	Templates Templates         // instance templates
+	Regions   Regions           // the last reading of each region
 
 	Failures Failures // errors of actions that the log has
 	Problems Problems // problems that the log has

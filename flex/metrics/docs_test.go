@@ -12,12 +12,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/demand"
 )
 
 // names returns the names of all possible metrics.
 func names(t *testing.T) map[string]bool {
 	t.Helper()
 	w := busy(t)
+	w.Config.Options.Limits = []config.Limit{{Name: "bio"}}
+	w.plan.Limits = []demand.LimitUse{{Limit: config.Limit{GPUHours: 1}}}
 	w.Called("instances.list", 200, 0)
 	w.Ran("scontrol update", 0, nil)
 	w.Leased(lease("physics"), true)

@@ -26,7 +26,7 @@ type sight struct {
 func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	d := descriptions()
 	for _, desc := range []*prometheus.Desc{
-		d.nodes, d.active, d.waiting, d.starving, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.blocked,
+		d.nodes, d.active, d.waiting, d.starving, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.blocked, d.limits, d.limitsRead,
 		d.readable, d.lastRead, d.orphans, d.reservations, d.held, d.unread,
 	} {
 		ch <- desc
@@ -50,7 +50,7 @@ func (s *sight) set(seen []prometheus.Metric) {
 
 // described are the possible gauges.
 type described struct {
-	nodes, active, waiting, starving, longest, leases, nextEnd, maintain, cutOff, idle, gpus, blocked, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
+	nodes, active, waiting, starving, longest, leases, nextEnd, maintain, cutOff, idle, gpus, blocked, limits, limitsRead, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
 }
 
 func descriptions() described {
@@ -70,6 +70,8 @@ func descriptions() described {
 		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has been without a job, less keep_idle; 0 if none.", "nodeset"),
 		gpus:         desc("gpus", "GPUs of existing machines by the state of their nodes, and of waiting nodes; absent for an unknown machine type.", "nodeset", "state"),
 		blocked:      desc("nodeset_blocked", "1 while no machines are requested for the nodeset: by=boots, too many failed boots in a row; by=admin, slurmflex block.", "nodeset", "by"),
+		limits:       desc("limit_used_ratio", "Part of a limit on GPU hours or cost that is used in the present period; 1: all of it.", "limit", "unit"),
+		limitsRead:   desc("limits_readable", "1 if limits on GPU hours and cost apply, 0 if they hold back no job, because the history or the prices could not be read; absent without limits."),
 		readable:     desc("region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", "region"),
 		lastRead:     desc("region_last_read_timestamp_seconds", "Time when the region was last read; absent if never.", "region"),
 		orphans:      desc("orphan_instances", "Machines of this cluster whose node Slurm or the configuration lacks.", "region"),
@@ -116,7 +118,21 @@ func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
 			}
 		}
 	}
-	return gauges(s, unseen, sets, orphans)
+	return append(gauges(s, unseen, sets, orphans), limits(s, p)...)
+}
+
+// limits returns what the limits on GPU hours and cost have used.
+func limits(s *scene.Scene, p plan.Plan) (all []prometheus.Metric) {
+	d := descriptions()
+	if len(s.Config.Options.Limits) > 0 {
+		all = append(all, prometheus.MustNewConstMetric(d.limitsRead, prometheus.GaugeValue, oneIf(s.Seen.Spent.Err == nil && s.Seen.AccountsErr == nil)))
+	}
+	for _, u := range p.Limits {
+		for _, m := range u.Measures() {
+			all = append(all, prometheus.MustNewConstMetric(d.limits, prometheus.GaugeValue, m.Used/m.Most, u.Name, m.Unit))
+		}
+	}
+	return all
 }
 
 // count counts nodes, requests and machines. It returns the number of machines that belong to no

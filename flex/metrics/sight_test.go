@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -114,6 +115,23 @@ func TestGaugesReflectTheLastPass(t *testing.T) {
 	w := busy(t)
 	w.pass(0)
 	w.has(busyGauges, sightNames...)
+}
+
+func TestGaugesShowLimits(t *testing.T) {
+	w := busy(t)
+	w.Config.Options.Limits = []config.Limit{{Name: "bio"}}
+	w.plan.Limits = []demand.LimitUse{{
+		Limit:    config.Limit{Name: "bio", GPUHours: 500, Cost: 100},
+		Spending: scene.Spending{Used: scene.Amount{GPU: 400 * 3600, Cost: 25}}, Currency: "USD",
+	}}
+	w.pass(0)
+	w.has(`slurmflex_limit_used_ratio{limit="bio",unit="GPU hours"} 0.8
+slurmflex_limit_used_ratio{limit="bio",unit="USD"} 0.25
+slurmflex_limits_readable 1
+`, "slurmflex_limit_used_ratio", "slurmflex_limits_readable")
+	w.plan.Limits, w.Snap.Spent.Err = nil, errors.New("disk")
+	w.pass(0)
+	w.has("slurmflex_limits_readable 0\n", "slurmflex_limit_used_ratio", "slurmflex_limits_readable")
 }
 
 func TestUnreadRegionHasNoMetrics(t *testing.T) {

@@ -28,6 +28,7 @@ type Scheduler interface {
 
 	Settings
 	limiter
+	accounts
 	memory.Records
 }
 
@@ -116,6 +117,7 @@ func (o Observer) Read(ctx context.Context, snap *scene.Snapshot) error {
 	}
 	o.doubt(asked, snap, unseenGroups, unseenInstances)
 	o.observeOwners(asked, snap)
+	o.observeAccounts(asked, snap)
 	leaveOut(snap, unseenGroups, unseenInstances)
 	snap.Now = o.Now()
 	snap.Skew = compute.skew(snap.Now)

@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -28,12 +27,7 @@ func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	for _, n := range snap.Nodes {
 		rising[n.Name] = n.State.Power() == slurm.Rising
 	}
-	doors := map[string]bool{}
-	for _, held := range snap.Reservations {
-		if h := memo.ParseHold(o.Config.Cluster, held.Name); h.Kind == memo.DoorHold {
-			doors[h.Address] = true
-		}
-	}
+	doors := doorsIn(o.Config, snap.Reservations)
 	var ids, waiting []uint32
 	isOld, begins := false, !o.Memory.Owners.Begun()
 	for _, j := range snap.Jobs {

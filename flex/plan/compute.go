@@ -44,6 +44,10 @@ type Plan struct {
 	// nodes, by job ID; see scene.Memory.
 	Crowded map[uint32]time.Time
 
+	// Limits are the limits on GPU hours and money, with what counts towards each; none if that could
+	// not be read.
+	Limits []demand.LimitUse
+
 	// Losses are the nodes that jobs hold although their machine is lost.
 	Losses []scene.Loss
 
@@ -80,6 +84,7 @@ func compute(s *scene.Scene) Plan {
 	}
 	d.notify(w, verdicts)
 	d.report(report.MachineProblems(s, d.plan.Losses))
+	d.plan.Limits = w.Budgets.Uses()
 	d.plan.Needed = rules.Needed(w, verdicts)
 	d.plan.Waits, d.plan.Held, d.plan.Asked, d.plan.Crowded = report.Waits(w, verdicts), w.Handed.Held, rules.AskedOf(w), w.Handed.Crowded
 	return d.plan

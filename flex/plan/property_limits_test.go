@@ -112,6 +112,52 @@ func asksForNothingBlocked(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
+// keepsToLimits: a plan makes no request after which a limit is passed by what was used, and what
+// machines, live requests and the plan's requests may still take. What the plan's requests take is
+// counted again here.
+func keepsToLimits(s *sight, p plan.Plan) (wrong []string) {
+	for i, l := range p.Limits {
+		hours, requests := 0.0, 0
+		for _, a := range p.Actions {
+			machine := 24 * time.Hour // the period
+			var job uint32
+			switch a := a.(type) {
+			case action.CreateRequest:
+				if a.Shared {
+					continue
+				}
+				job = a.Job
+				if a.Spec.Duration > 0 {
+					machine = min(machine, a.Spec.Duration)
+				}
+			case action.BulkInsert:
+				job = a.Job
+			default:
+				continue
+			}
+			j := s.job(job)
+			if l.Account != "" && s.snap.Accounts[job] != l.Account || l.Partition != "" && j.Partition != l.Partition {
+				continue
+			}
+			if j.Limit.Kind == slurm.LimitSet {
+				machine = min(machine, j.Limit.Duration)
+			}
+			hours += float64(len(a.About().Nodes)) * machine.Hours()
+			requests++
+		}
+		if requests == 0 {
+			continue
+		}
+		used := s.snap.Spent.Of[i].Used
+		for what, amount := range map[string]scene.Amount{"used and requested": used.Plus(scene.Amount{GPU: 8 * 3600, Cost: 40}.Times(hours)), "used or reserved": l.Whole} {
+			if l.GPUHours > 0 && amount.GPU > 3600*float64(l.GPUHours)+1 || l.Cost > 0 && amount.Cost > float64(l.Cost)+0.001 {
+				wrong = append(wrong, fmt.Sprintf("after %d requests, %.1f GPU hours and %.0f USD of limit %s are %s", requests, amount.GPU/3600, amount.Cost, l.Name, what))
+			}
+		}
+	}
+	return wrong
+}
+
 // keepsToMaxActiveRequests: no request exceeds the limit of its region.
 func keepsToMaxActiveRequests(s *sight, p plan.Plan) (wrong []string) {
 	active := map[string]int{}

@@ -74,6 +74,7 @@ var rules = map[string]rule{
 	"makes doors where Slurm has planned":  makesDoorsWhereSlurmHasPlanned,
 	"asks for none without a door":         asksForNothingWithoutADoor,
 	"asks for nothing that is blocked":     asksForNothingBlocked,
+	"keeps to the limits on what is spent": keepsToLimits,
 	"keeps to max_active_requests":         keepsToMaxActiveRequests,
 	"ends no job but by cancel":            endsNoJobButByCancel,
 	"keeps to max_deletions_per_pass":      keepsToMaxDeletions,

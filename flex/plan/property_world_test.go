@@ -206,6 +206,9 @@ func drawWorld(t *rapid.T) *world {
 		w.drawInstance(t, pick(t, "odd instance", append(w.nodeNames(), strangers...)...), w.drawMaker(t))
 	}
 	w.drawMemory(t)
+	if rarely(t, "limited") {
+		w.drawLimits(t)
+	}
 	if rarely(t, "blocked by an admin") {
 		w.drawBlock(t)
 	}
@@ -213,6 +216,26 @@ func drawWorld(t *rapid.T) *world {
 		w.reserveEnds(pick(t, "each for", 10*time.Minute, 365*24*time.Hour))
 	}
 	return w
+}
+
+// drawLimits adds limits on GPU hours and money, and what was used of them. A machine has 8 GPUs, and
+// costs 40 an hour.
+func (w *world) drawLimits(t *rapid.T) {
+	w.Spent, w.Accounts = scene.Spent{Hours: map[string]scene.Amount{}}, map[uint32]string{}
+	for _, set := range w.flexSets() {
+		w.Spent.Hours[set.Name] = scene.Amount{GPU: 8 * 3600, Cost: 40}
+	}
+	for id := range w.jobs {
+		w.Accounts[id] = fmt.Sprint("account-", id%2)
+	}
+	for _, l := range []config.Limit{
+		{Account: "account-0", GPUHours: 16}, {Account: "account-1", Cost: 80}, {Partition: "train", GPUHours: 100}, {GPUHours: 400, Cost: 2500},
+	} {
+		l.Name, l.Per = fmt.Sprint("limit-", len(w.cfg.Options.Limits)), config.Day
+		w.cfg.Options.Limits = append(w.cfg.Options.Limits, l)
+		used := float64(upTo(t, "used hours", 3))
+		w.Spent.Of = append(w.Spent.Of, scene.Spending{From: noon.Add(-12 * time.Hour), To: noon.Add(12 * time.Hour), Used: scene.Amount{GPU: 8 * 3600, Cost: 40}.Times(used)})
+	}
 }
 
 // drawBlock adds an admin's block, perhaps one that has ended, to the nodes of a nodeset without an

@@ -50,6 +50,7 @@ var situations = []struct {
 	}},
 	{"the nodeset is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }},
 	{"an admin has blocked the nodeset", func(s *world) { s.blockByHand(); s.waiting(812, "alpha-a3-[0-1]") }},
+	{"a limit would be passed", func(s *world) { s.limit(480); s.waiting(812, "alpha-a3-[0-1]") }},
 	{"the region cannot be read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.Snap.Unseen["us-central1"] = errors.New("503 backendError")

@@ -23,7 +23,7 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	snap := b.scene.Seen
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),
-		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(),
+		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(), Limits: b.limits(),
 		Skipped: []Skipped{}, Problems: []string{}, Listed: []Problem{}, Actions: []Action{},
 	}
 	v.AddProblems(p.Problems)

@@ -42,6 +42,11 @@ func (v View) Table(layout Layout) string {
 	for _, r := range v.Regions {
 		t.region(r)
 	}
+	for _, l := range v.Limits {
+		for _, line := range l.Lines() {
+			t.paragraph(Plain, line)
+		}
+	}
 	return t.text.String()
 }
 

@@ -29,6 +29,7 @@ type View struct {
 	Groups   []Group   `json:"groups"`           // managed instance groups
 	Jobs     []Job     `json:"jobs"`             // every job in Slurm's queue
 	Skipped  []Skipped `json:"unread_rows"`      // jobs, nodes, reservations or partitions of Slurm that could not be read
+	Limits   []Limit   `json:"limits"`           // on GPU hours and money
 	Problems []string  `json:"problems"`
 	Listed   []Problem `json:"problem_list"` // problems that a pass found, with their subjects
 	Actions  []Action  `json:"actions"`      // newest first, at most 300; messages to jobs only if they failed

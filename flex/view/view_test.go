@@ -59,6 +59,16 @@ func TestTableShowsBlockedNodesetsAndUnclearStates(t *testing.T) {
 	}
 }
 
+func TestTableShowsLimits(t *testing.T) {
+	s := newWorld()
+	s.limit(120)
+	s.waiting(812, "alpha-a3-[0-1]")
+	v := s.view()
+	assert.Contains(t, v.Table(Layout{Now: noon}), "\nlimit ada: user ada has used 120 of 500 GPU hours of November; its machines and requests may take 64 more\n")
+	s.Snap.Private = true
+	assert.Empty(t, s.view().Limits, "Slurm hides users")
+}
+
 func TestUnreadThingsAreNotReportedAsAbsent(t *testing.T) {
 	s := newWorld()
 	s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")

@@ -457,6 +457,17 @@ func (s *world) blockByHand() {
 	}
 }
 
+// limit adds a limit of 500 GPU hours a month for user ada, some of them used.
+func (s *world) limit(used float64) {
+	s.Config.Options.Limits = []config.Limit{{Name: "ada", User: "ada", GPUHours: 500, Per: config.Month}}
+	s.Snap.Spent = scene.Spent{
+		Of: []scene.Spending{{
+			From: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Used: scene.Amount{GPU: used * 3600},
+		}},
+		Hours: map[string]scene.Amount{"a3": {GPU: 8 * 3600}},
+	}
+}
+
 // booting creates the machines of a job's nodes a minute before noon.
 func (s *world) booting(id uint32) {
 	s.waiting(id, "alpha-a3-[0-1]")

@@ -37,6 +37,7 @@ type pageData struct {
 	Static   []view.Nodes
 	NodeSets []setData
 	Regions  []view.Region
+	Limits   []view.Limit
 	Actions  []actionData // the last ones
 	Earlier  []actionData
 }
@@ -121,7 +122,7 @@ func at(t, now time.Time) string { return view.Moment(t, now) + now.Format(" MST
 func newPage(v view.View, day []history.Entry, ended []view.Past, z zoom, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: at(v.SeenAt, now),
-		Regions: v.Regions, Bad: slices.Clone(v.Problems), Unread: v.Unread(),
+		Regions: v.Regions, Limits: v.Limits, Bad: slices.Clone(v.Problems), Unread: v.Unread(),
 		Keys: chartKeys, Charts: newCharts(history.Samples(day, now), now),
 	}
 	if trouble := v.Daemon.Says(); trouble != "" {

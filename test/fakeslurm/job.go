@@ -68,6 +68,7 @@ type JobSpec struct {
 	Interactive  bool          // submitted with salloc or srun
 	NoRequeue    bool
 	User         string // empty: root
+	Account      string // empty: none
 	AdminComment string // --admin-comment, which operators may set
 	Comment      string
 	Deadline     time.Time     // --deadline; zero: none

@@ -64,6 +64,21 @@ func (c *Cluster) Allowances(ctx context.Context, _ bool) (slurm.Allowances, err
 	return slurm.Allowances{}, nil
 }
 
+// Accounts returns the accounts of the jobs that have one.
+func (c *Cluster) Accounts(ctx context.Context, _ []uint32) (map[uint32]string, error) {
+	if err := c.ask(ctx); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	accounts := map[uint32]string{}
+	for _, j := range c.queue {
+		if j.spec.Account != "" {
+			accounts[j.id] = j.spec.Account
+		}
+	}
+	return accounts, nil
+}
+
 // TaskJobs lists array tasks, each in its own row.
 func (c *Cluster) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
 	if err := c.ask(ctx); err != nil {

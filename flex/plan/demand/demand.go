@@ -26,6 +26,8 @@ type Wanted struct {
 	Short  map[uint32]bool
 	Handed handout                // what jobs that wait pending get
 	ends   map[*scene.Door]string // why the pass ends doors
+
+	Budgets Budgets // the limits on GPU hours and money
 }
 
 // Match assigns every rising node in demand to a claim, and every live request to the claim that
@@ -45,6 +47,7 @@ func Match(s *scene.Scene) *Wanted {
 	for _, c := range w.Claims {
 		c.Missing, c.First = w.missing(c)
 	}
+	w.Budgets = budgetsOf(w)
 	return w
 }
 

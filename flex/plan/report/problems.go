@@ -18,7 +18,7 @@ import (
 
 // Problems returns the problems with what the pass saw, and with what it could not read.
 func Problems(w *demand.Wanted) []scene.Problem {
-	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
+	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), unreadSpent(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
 		failedBoots(w.Scene), badHosts(w.Scene), starving(w.Scene, w.Handed.Held), withdrawn(w.Scene), fullSets(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
 }
 
@@ -73,6 +73,16 @@ func skewedClock(s *scene.Scene) []scene.Problem {
 func blockedSets(s *scene.Scene) (ps []scene.Problem) {
 	for _, b := range s.Blocks() {
 		ps = append(ps, scene.NewProblem("nodeset-blocked", b.NodeSet, "%s; to unblock it: slurmflex unblock %s", b, b.NodeSet))
+	}
+	return ps
+}
+
+// unreadSpent reports that limits hold back no job.
+func unreadSpent(s *scene.Scene) (ps []scene.Problem) {
+	for _, err := range []error{s.Seen.Spent.Err, s.Seen.AccountsErr} {
+		if err != nil {
+			ps = append(ps, scene.NewProblem("limits-unread", "", "the limits on GPU hours and cost hold back no job until this is fixed: %v", err))
+		}
 	}
 	return ps
 }

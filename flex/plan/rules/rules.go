@@ -86,6 +86,7 @@ var rules = []rule{
 	{"template", badTemplate, Obstructs},
 	{"placement", cannotPlace, Obstructs},
 	{"back-off", backOff, Refuses},
+	{"limit on GPU hours or money", overLimit, Obstructs},
 	{"other components first", componentsFirst, Obstructs},
 }
 

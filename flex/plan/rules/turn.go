@@ -69,10 +69,14 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 		case v.Do != Requests:
 		case v.Gone, slices.ContainsFunc(v.Claim.Missing, func(name string) bool { return taken[name] }):
 			v.Do = Waits
+		case t.overspends(v):
 		case v.Claim.Shares():
 			t.share(v)
 		case !v.Claim.Set.Flex.UseBulkInsert:
 			t.turn(v)
+		}
+		if v.Do == Requests {
+			t.w.Budgets.Take(t.w.Scene, v.Claim)
 		}
 	}
 	return verdicts

@@ -61,17 +61,17 @@ func (s *Scene) IsLeftover(m *Node, in Machine) bool {
 // isTooShort reports whether a job that starts at start could finish on a new lease but not on the
 // instance's lease. longest is the longest new lease; 0 means that leases never end.
 func isTooShort(in Machine, job *slurm.Job, start time.Time, longest time.Duration) bool {
-	end := in.end()
+	end := in.End()
 	if end.IsZero() || job.Limit.Kind != slurm.LimitSet || longest > 0 && job.Limit.Duration > longest {
 		return false
 	}
 	return end.Before(start.Add(job.Limit.Duration - bootLoss))
 }
 
-// end returns when the instance ends by its lease or for maintenance. Compute states this only once
-// the instance runs. Until then, end estimates the time from the request that created the instance.
+// End returns when the instance ends by its lease or for maintenance. Compute states this only once
+// the instance runs. Until then, End estimates the time from the request that created the instance.
 // It returns zero if neither is known.
-func (in Machine) end() time.Time {
+func (in Machine) End() time.Time {
 	if until := in.Until(); !until.IsZero() || in.Maker == nil {
 		return until
 	}
@@ -172,7 +172,7 @@ func (s *Scene) ShortLease(job *slurm.Job) (first time.Time) {
 	for _, d := range s.DoorsOf(job.ID) {
 		for _, name := range d.Nodes {
 			for _, in := range s.MachinesOf(name) {
-				end := in.end()
+				end := in.End()
 				if d.Named() && s.Ours(in) && !end.IsZero() && end.Before(longest) && (first.IsZero() || end.Before(first)) {
 					first = end
 				}
@@ -188,7 +188,7 @@ func (s *Scene) ShortLease(job *slurm.Job) (first time.Time) {
 // if there is none.
 func (s *Scene) FreeUntil(m *Node) (until time.Time, known bool) {
 	if len(m.Machines) == 1 && s.HasMachine(m.Name) {
-		until = m.Machines[0].end().Truncate(time.Minute)
+		until = m.Machines[0].End().Truncate(time.Minute)
 		if known = !until.IsZero() || m.Set.Flex.MaxRunDuration == 0; until.IsZero() && known {
 			until = s.Seen.Now.Add(config.NoLease)
 		}

@@ -74,7 +74,7 @@ func (s *Scene) LossOf(m *Node) (cause LossCause, ended time.Time) {
 		if !in.Lost() || !s.Seen.Missed[m.Name] && !m.State.Has(slurm.NotResponding) { // the list may be old
 			return "", time.Time{}
 		}
-		cause, leaseEnd = Stopped, in.end()
+		cause, leaseEnd = Stopped, in.End()
 		switch {
 		case in.Preempted():
 			cause = Preempted

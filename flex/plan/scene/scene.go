@@ -131,7 +131,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 }
 
 // Recalled returns the scene with each unread region as it was last known, or the scene itself if
-// no unread region was ever read. It is for display only. No decision uses it.
+// no unread region was ever read. It is for display, and for what counts towards limits. No other decision uses it.
 func (s *Scene) Recalled() *Scene {
 	if s.recalled == nil {
 		return s

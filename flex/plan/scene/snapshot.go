@@ -25,6 +25,9 @@ type Snapshot struct {
 	Slurm
 	Compute
 	Memory
+
+	// Spent is what machines have taken; empty without limits.
+	Spent Spent
 }
 
 // Slurm is what slurmctld reported.
@@ -70,6 +73,11 @@ type Slurm struct {
 	// waits pending for machines, or if AllowancesErr is set.
 	Allowances    slurm.Allowances
 	AllowancesErr error
+
+	// Accounts are the accounts of jobs that have a flex node or a door. They are read only for
+	// limits of accounts.
+	Accounts    map[uint32]string
+	AccountsErr error
 
 	// ResumeTimeout is the shortest ResumeTimeout of our nodes; 0 if they may power up
 	// indefinitely.
@@ -168,7 +176,7 @@ type Memory struct {
 	Ends map[string]time.Time
 
 	// LastKnown holds what an earlier pass read of the regions in Unseen, as far as this process
-	// remembers it. It is for display, and for Hidden. No other decision uses it.
+	// remembers it. It is for display, for Hidden, and for what counts towards limits. No other decision uses it.
 	LastKnown map[string]LastKnown
 }
 

@@ -1,0 +1,60 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// accounts reads the accounts of jobs.
+type accounts interface {
+	Accounts(ctx context.Context, jobs []uint32) (map[uint32]string, error)
+}
+
+// observeAccounts adds the accounts of pending jobs with a door and of jobs on flex nodes, if an
+// account has a limit. It reads a job's account once, as the history does.
+func (o Observer) observeAccounts(ctx context.Context, snap *scene.Snapshot) {
+	if !slices.ContainsFunc(o.Config.Options.Limits, func(l config.Limit) bool { return l.Account != "" }) {
+		return
+	}
+	doors, known := doorsIn(o.Config, snap.Reservations), map[uint32]string{}
+	var unknown []uint32
+	for _, j := range snap.Jobs {
+		account, read := o.Memory.Accounts[j.ID]
+		isOurs := func(name string) bool { return o.Config.FlexSetOf(name) != nil }
+		switch {
+		case read:
+			known[j.ID] = account
+		case j.State.Waits() && doors[j.Address()], j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, isOurs):
+			unknown = append(unknown, j.ID)
+		}
+	}
+	if len(unknown) > 0 {
+		found, err := o.Slurm.Accounts(ctx, unknown)
+		if err != nil {
+			snap.AccountsErr = fmt.Errorf("read accounts of jobs: %w", err)
+		}
+		for _, job := range unknown {
+			if err == nil {
+				known[job] = found[job]
+			}
+		}
+	}
+	o.Memory.Accounts, snap.Accounts = known, known
+}
+
+// doorsIn returns the addresses of the jobs with a door.
+func doorsIn(cfg *config.Config, reservations []slurm.Reservation) map[string]bool {
+	doors := map[string]bool{}
+	for _, held := range reservations {
+		if h := memo.ParseHold(cfg.Cluster, held.Name); h.Kind == memo.DoorHold {
+			doors[h.Address] = true
+		}
+	}
+	return doors
+}

@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// limited returns alpha's configuration with one limit.
+func limited(t *testing.T, limit string) *config.Config {
+	t.Helper()
+	return parsed(t, alpha+"slurmflex: {limits: {all: "+limit+"}}\n")
+}
+
+// november sets what the limit has taken in November, in GPU hours and money. A machine of nodeset a3
+// has 8 GPUs and costs 40 an hour.
+func november(gpuHours, cost float64) part {
+	return func(s *setting) {
+		s.Spent = scene.Spent{
+			Of: []scene.Spending{{
+				From: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
+				Used: scene.Amount{GPU: gpuHours * 3600, Cost: cost},
+			}},
+			Hours: map[string]scene.Amount{"a3": {GPU: 8 * 3600, Cost: 40}, "one": {GPU: 3600, Cost: 10}}, Currency: "USD",
+		}
+		s.Accounts = map[uint32]string{6: "bio", 7: "bio", 8: "bio"}
+	}
+}
+
+// Each node of job 7 takes 2 GPU hours: 8 GPUs for 15 minutes.
+func TestRequestThatWouldPassALimitWaits(t *testing.T) {
+	asks := []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
+	waits := func(text string) []string {
+		return []string{`set AdminComment of job 7: "flex-start: waiting for the limit of ` + text + `"`}
+	}
+	own := awaits(7, "alpha-a3-0")
+	user := lastJob(func(j *slurm.Job) { j.User = "ada" })
+	for name, test := range map[string]struct {
+		limit string
+		given part
+		want  []string
+	}{
+		"what just fits is requested": {"{account: bio, gpu_hours: 500}", and(own, november(498, 0)), asks},
+		"what does not fit waits": {
+			"{account: bio, gpu_hours: 500}", and(own, november(498.5, 0)),
+			waits("account bio: 499 of 500 GPU hours of November are used or reserved; this job would take up to 2"),
+		},
+		"a raised limit": {"{account: bio, gpu_hours: 501}", and(own, november(498.5, 0)), asks},
+		"the limit of a user": {
+			"{user: ada, gpu_hours: 1, per: day}", and(own, user, november(0, 0)),
+			waits("user ada: 0 of 1 GPU hours of November 1 are used or reserved; this job would take up to 2"),
+		},
+		"the limit of a partition": {
+			"{partition: train, gpu_hours: 1, per: week}", and(own, november(0, 0)),
+			waits("partition train: 0 of 1 GPU hours of the week from November 1 are used or reserved; this job would take up to 2"),
+		},
+		"the limit of the cluster": {
+			"{gpu_hours: 1}", and(own, november(0, 0)),
+			waits("the cluster: 0 of 1 GPU hours of November are used or reserved; this job would take up to 2"),
+		},
+		"money": {
+			"{account: bio, cost: 100}", and(own, november(0, 90.5)),
+			waits("account bio: 90.50 of 100 USD of November are used or reserved; this job would take up to 10.00"),
+		},
+		"another account's limit":   {"{account: chem, gpu_hours: 1}", and(own, november(900, 0)), asks},
+		"another user's limit":      {"{user: eve, gpu_hours: 1}", and(own, user, november(900, 0)), asks},
+		"another partition's limit": {"{partition: shared, gpu_hours: 1}", and(own, november(900, 0)), asks},
+		"an unread history holds nothing back": {
+			"{account: bio, gpu_hours: 1}", and(own, november(900, 0), func(s *setting) { s.Spent = scene.Spent{Err: errors.New("disk")} }), asks,
+		},
+	} {
+		situations(t, limited(t, test.limit))(name, seen(test.given), test.want...)
+	}
+}
+
+func TestLiveRequestsAndMachinesCountTowardsALimit(t *testing.T) {
+	cfg := limited(t, "{account: bio, gpu_hours: 500}")
+	whole := func(more ...part) float64 {
+		p := Compute(scene.Of(cfg, seen(and(more...), november(100, 0))))
+		return p.Limits[0].Whole.GPU / 3600
+	}
+	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1")), 0.001, "the request that the pass makes")
+	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1"), groupOf(8, accepted("alpha-a3-1"))), 0.001, "a live request")
+	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1"), groupOf(8, request("a1", mig.Accepted, "alpha-a3-1", time.Hour))), 0.001, "no longer than the job")
+	running := and(nodes("alpha-a3-2", running), job(8, "train", "1:00:00", slurm.JobRunning, "alpha-a3-2"), started(8, 30*time.Minute))
+	assert.InDelta(t, 108, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour)), 0.001, "a job's machine from its creation up to the job's end")
+	assert.InDelta(t, 106, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, 15*time.Minute)), 0.001, "or up to the end of its lease")
+	assert.InDelta(t, 100, whole(nodes("alpha-a3-2", "IDLE+CLOUD"), leasedTo(8, "alpha-a3-2", time.Hour, time.Hour)), 0.001, "not an idle machine")
+	counted := func(s *setting) {
+		in := s.Instances[0]
+		s.Spent.Counted = map[string]time.Time{scene.LeaseOf(in.Zone, in.Name, in.Created): noon.Add(-15 * time.Minute)}
+	}
+	p := Compute(scene.Of(cfg, seen(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour), november(100, 0), counted)))
+	assert.InDelta(t, 106, p.Limits[0].Whole.GPU/3600, 0.001, "what the history has counts once")
+}
+
+func TestMoreImportantJobsSpendALimitFirst(t *testing.T) {
+	given := seen(awaits(7, "alpha-a3-0"), important(1), awaits(8, "alpha-a3-1"), important(2), november(497, 0))
+	p := Compute(scene.Of(limited(t, "{account: bio, gpu_hours: 500}"), given))
+	assert.Equal(t, []string{"create group alpha-a3-job-8 in us-central1", "request 1 node (alpha-a3-1) in alpha-a3-job-8/a1 for 00:15:00"}, withoutComments(p))
+	var waits []demand.Wait
+	for _, w := range p.Waits {
+		if w.Job == 7 {
+			waits = append(waits, w)
+		}
+	}
+	assert.Len(t, waits, 1)
+	assert.Equal(t, "waiting for the limit of account bio: 499 of 500 GPU hours of November are used or reserved; this job would take up to 2", waits[0].Obstacle)
+}
+
+func TestUnreadHistoryIsAProblem(t *testing.T) {
+	p := Compute(scene.Of(limited(t, "{gpu_hours: 1}"), seen(func(s *setting) { s.Spent.Err, s.AccountsErr = errors.New("disk"), errors.New("squeue") })))
+	assert.Equal(t, []string{
+		"the limits on GPU hours and cost hold back no job until this is fixed: disk",
+		"the limits on GPU hours and cost hold back no job until this is fixed: squeue",
+	}, p.Problems.Texts())
+	assert.Empty(t, p.Limits)
+}
+
+// refresh_after replaces a request only if it could be made again.
+func TestNoRequestIsReplacedBeyondALimit(t *testing.T) {
+	cfg := limited(t, "{gpu_hours: 1}")
+	cfg.NodeSets[0].Flex.RefreshAfter = time.Hour
+	old := request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)
+	old.Created = noon.Add(-2 * time.Hour)
+	given := seen(awaits(7, "alpha-a3-0"), groupOf(7, old), november(900, 0))
+	assert.NotContains(t, actions(Compute(scene.Of(cfg, given))), "cancel request alpha-a3-job-7/a1", "it could not be made again")
+	cfg.Options.Limits[0].GPUHours = 1000
+	assert.Contains(t, actions(Compute(scene.Of(cfg, given))), "cancel request alpha-a3-job-7/a1")
+}

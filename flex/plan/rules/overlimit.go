@@ -1,0 +1,20 @@
+package rules
+
+import "slurmflex/flex/plan/demand"
+
+// overLimit: the request would pass a limit on GPU hours or money.
+func overLimit(w *demand.Wanted, c *demand.Claim) Verdict {
+	if why := w.Budgets.Obstacle(w.Scene, c); why != "" {
+		return Verdict{Do: Waits, Why: why}
+	}
+	return Verdict{}
+}
+
+// overspends makes the claim wait if more important requests of this pass leave too little of a limit.
+func (t *turns) overspends(v *Verdict) bool {
+	late := overLimit(t.w, v.Claim)
+	if late.Do == Waits {
+		v.Do, v.Why, v.Quiet = Waits, late.Why, false
+	}
+	return late.Do == Waits
+}

@@ -1,0 +1,44 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+// A machine of nodeset a3 has 8 GPUs, so a job of 15 minutes may take 2 GPU hours of each.
+func TestLimitOfGPUHoursHoldsRequestsBack(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, Keys: "limits: {bio: {account: bio, gpu_hours: 4}}"})
+	ctx := context.Background()
+	shut(t, l)
+	of := func(account string) string { return submit(t, l, "-p", "train", "-N1", "--time=15", "-A", account) }
+	first := of("bio")
+	awaitRequest(t, l, "alpha-a3-job-"+first)
+	second := of("bio")
+	awaitRequest(t, l, "alpha-a3-job-"+second)
+	third := of("bio")
+	awaitTold(t, l, 2*time.Minute, third, `waiting for the limit of account bio: 4 of 4 GPU hours of \w+ are used or reserved; this job would take up to 2`)
+	assert.Equal(t, "PENDING", jobField(t, l, third, "JobState"))
+	other := of("chem")
+	awaitRequest(t, l, "alpha-a3-job-"+other)
+	status, err := l.Flex(ctx, "status")
+	require.NoError(t, err)
+	assert.Regexp(t, `limit bio: account bio has used 0 of 4 GPU hours of \w+; its machines and requests may take 4 more`, status)
+
+	text, err := os.ReadFile(l.Config())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(l.Config(), []byte(strings.Replace(string(text), "gpu_hours: 4", "gpu_hours: 6", 1)), 0o644))
+	require.NoError(t, l.ReloadDaemon())
+	awaitRequest(t, l, "alpha-a3-job-"+third)
+	cancelForGood(t, l, first, second, third, other)
+	awaitNothingLeft(t, l)
+}

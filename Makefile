@@ -27,9 +27,8 @@ BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build slurmflex, slurmflex-hook, slurmflex-trial and slurmflex-fakegce into build/, and the gateway to GKE with its stand-in
+build: ## build slurmflex, slurmflex-hook, slurmflex-trial and slurmflex-fakegce into build/
 	go build -trimpath -o $(BUILD)/ ./cmd/...
-	go build -C mig/gke -trimpath -o ../../$(BUILD)/ ./slurmflex-gke ./slurmflex-fakegke
 
 test: unit e2e e2e-26.05 defects web-test alerts-test foreign-test ## run all tests, on the oldest and the newest Slurm; installs 22.05 and sets up 26.05
 

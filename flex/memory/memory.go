@@ -9,6 +9,7 @@
 //	Hosts      nothing: read again from the history
 //	Owners     nothing: the records are read again. If another program has replaced the AdminComment,
 //	           the job is signalled twice
+//	Accounts   nothing: read again
 //	Throttles  nothing: read again
 //	Settings   nothing: read again
 //	Templates  nothing: read again

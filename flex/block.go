@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
@@ -80,5 +81,6 @@ func nodesOf(ctx context.Context, s Scheduler, cfg *config.Config, nodeset strin
 		return nil, nil, err
 	}
 	of = slices.DeleteFunc(of, func(n slurm.Node) bool { return isOther(n.Name) })
+	slices.SortFunc(of, func(a, b slurm.Node) int { return strings.Compare(a.Name, b.Name) })
 	return of, slices.DeleteFunc(unread, func(row slurm.UnreadRow) bool { return row.Name != "" && isOther(row.Name) }), nil
 }

@@ -28,10 +28,11 @@ var shells = []string{"sh", "bash", "dash", "ash", "zsh", "env", "xargs", "-c"}
 
 // programs lists where each part of the product starts programs.
 var programs = []string{
-	"cmd/slurmflex-hook/main.go", // slurmflex, which it becomes
-	"flex/hook/hook.go",          // a detached pass, and the delegate
-	"flex/hook/signals.go",       // this program again
-	"slurm/scontrol/run.go",      // Slurm's commands
+	"cmd/slurmflex-hook/main.go",        // slurmflex, which it becomes
+	"flex/hook/hook.go",                 // a detached pass, and the delegate
+	"flex/hook/signals.go",              // this program again
+	"mig/gke/slurmflex-fakegke/main.go", // the slurmds of its pods
+	"slurm/scontrol/run.go",             // Slurm's commands
 }
 
 func TestProgramsAreNotStartedThroughAShell(t *testing.T) {

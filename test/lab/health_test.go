@@ -13,7 +13,7 @@ import (
 )
 
 // recipe matches a program of health.d in docs/configure.md.
-var recipe = regexp.MustCompile("(?s)```bash health.d/(\\S+)\n(.*?)```")
+var recipe = regexp.MustCompile("(?s)```text health.d/(\\S+)\n(.*?)```")
 
 // checkWith runs the shipped HealthCheckProgram with the documented programs and stand-ins for what
 // they call. It returns the arguments of scontrol.

@@ -24,7 +24,7 @@ func cluster(t *testing.T, sets ...lab.NodeSet) *lab.Lab {
 	stage := os.Getenv("WEB_STAGE")
 	require.NotEmpty(t, stage, "run scripts/web-test, which builds what the test needs")
 	l, err := lab.Start(context.Background(), lab.Options{
-		Build: stage, Scripts: filepath.Join(stage, "scripts"), Name: "web", Daemon: true, Static: 1, NodeSets: sets,
+		Build: stage, Scripts: filepath.Join(stage, "scripts"), Name: "web", Daemon: true, Static: 1, NodeSets: sets, Keys: "limits: {all: {gpu_hours: 1000000}}",
 	})
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -1,6 +1,11 @@
 package rules
 
-import "slurmflex/flex/plan/demand"
+import (
+	"slices"
+
+	"slurmflex/flex/plan/demand"
+	"slurmflex/slurm"
+)
 
 // nodesetBlocked: too many consecutive instances of the nodeset did not boot, or an admin has blocked
 // it.
@@ -16,14 +21,18 @@ func nodesetBlocked(w *demand.Wanted, c *demand.Claim) Verdict {
 }
 
 // withdrawBlocked cancels the requests of nodesets that an admin has blocked with --cancel, except
-// for requests that create machines.
+// for requests that create machines, or whose nodes a job runs on.
 func withdrawBlocked(w *demand.Wanted) {
 	for _, r := range w.Settled {
 		set := w.Scene.Config.FlexSet(r.Group.Stamp.NodeSet)
 		if set == nil || r.Misfit != "" || !demand.OnlyWaits(w.Scene, &r.Live) {
 			continue
 		}
-		if b := w.Scene.Blocked(set); b != nil && b.Cancels {
+		isUsed := slices.ContainsFunc(r.Request.Instances, func(name string) bool {
+			m := w.Scene.Node(name)
+			return m != nil && slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool { return j.State.AtWork() })
+		})
+		if b := w.Scene.Blocked(set); b != nil && b.Cancels && !isUsed {
 			w.Withdraw(r.Request, b.String())
 		}
 	}

@@ -350,6 +350,19 @@ func TestSharedRequestOfFirstAndSecondPlacesIsKeptForYieldAfter(t *testing.T) {
 }
 
 // The first partition of the job's list had no free nodes two hours ago.
+// TestSecondPlaceOfTheSameSecondLeavesTheFirstItsRequest: the second door is in the first partition of the job's list.
+func TestSecondPlaceOfTheSameSecondLeavesTheFirstItsRequest(t *testing.T) {
+	w := severalPlacesOf(2, ", max_active_requests: 1")
+	first := memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
+	w.Snap.Jobs[0].Reservation = first
+	w.reserve(first, 14*time.Minute, "alpha-eu-[0-1]")
+	w.Group("alpha-eu-job-7", mig.Stamp{NodeSet: "eu", Job: 7}, mig.Request{
+		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-eu-[0-1]"), Duration: time.Hour, Created: noon.Add(-time.Minute),
+	})
+	w.reserve(memo.FurtherDoor(first, 1), 14*time.Minute, "alpha-us-[0-1]")
+	assert.Empty(t, endedIn(plan.Compute(w.Scene())))
+}
+
 func TestYoungestRequestOfAJobYieldsItsPlace(t *testing.T) {
 	w := severalPlacesOf(4, ", max_active_requests: 2")
 	for set, ago := range map[string]time.Duration{"us": time.Minute, "eu": 2 * time.Hour} {

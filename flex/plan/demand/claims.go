@@ -108,14 +108,14 @@ func ByRank(a, b *Claim) int {
 // HasRivals reports whether the claim's job also waits at other doors.
 func (c *Claim) HasRivals() bool { return c.Door != nil && len(c.Door.Rivals) > 0 }
 
-// Place returns how many of the job's other doors were made before the claim's, or together with it but
-// for an earlier partition of the job's list. A request that has waited for longer is nearer to its grant.
+// Place returns how many of the job's other doors were made before the claim's. Doors of the same second
+// are numbered; see memo.FurtherDoor. A request that has waited for longer is nearer to its grant.
 func (c *Claim) Place() (place int) {
 	if c.Door == nil {
 		return 0
 	}
 	for _, r := range c.Door.Rivals {
-		if cmp.Or(r.At.Compare(c.Door.At), cmp.Compare(r.Place, c.Door.Place)) < 0 {
+		if cmp.Or(r.At.Compare(c.Door.At), cmp.Compare(r.Name, c.Door.Name)) < 0 {
 			place++
 		}
 	}

@@ -124,7 +124,7 @@ func (h Hook) handOver(ctx context.Context, wakeUp wake.Call, ours []string) err
 	h.Log.Error("not handed over", zap.Error(err))
 	if wakeUp.Verb == Resume {
 		if back := h.returnToSlurm(ctx, ours, started); back != nil {
-			h.Log.Error("nodes not returned to Slurm", zap.Error(back))
+			h.Log.Error("nodes not returned to Slurm; power them down by force, or they power up until ResumeTimeout", zap.Error(back))
 			return errors.Join(err, back)
 		}
 	}
@@ -146,7 +146,7 @@ func (h Hook) returnToSlurm(ctx context.Context, called []string, why error) err
 	requeues, unread := h.requeues(ctx, called, jobs)
 	free, kept := plan.PoweringUpForNothing(called, nodes, jobs, requeues)
 	if len(kept) > 0 {
-		h.Log.Warn("nodes left to their jobs, which Slurm might not requeue", zap.String("kept", slurm.Fold(kept)))
+		h.Log.Warn("nodes left to their jobs, which Slurm might not requeue; they wait until the daemon or slurmflex sync runs", zap.String("kept", slurm.Fold(kept)))
 	}
 	if len(free) == 0 {
 		return unread

@@ -49,7 +49,7 @@ func ForHooks(path, format, level, syslog string) *zap.Logger {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "slurmflex: open log: %v; create its folder for SlurmUser, or set slurmflex.log_file\n", err)
 		log := ToSyslog(syslog)
-		log.Error("log file cannot be opened; logging to syslog", zap.Error(err))
+		log.Error("log file cannot be opened; logging to syslog; create its folder for SlurmUser, or set slurmflex.log_file", zap.Error(err))
 		return log
 	}
 	return newLog(encoder, zapcore.Lock(file), level).WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return zapcore.NewTee(core, ToSyslog(syslog).Core()) }))

@@ -72,7 +72,7 @@ func TestAdoptionSharesTheDeletionLimit(t *testing.T) {
 	}
 	assert.Equal(t, 3, deleted)
 	assert.Equal(t, "slurm-gcp has left them, and their nodes are powered down", why[len(why)-1])
-	assert.Contains(t, p.Problems.Texts(), "more instances are to be deleted than max_deletions_per_pass allows: slurm-gcp has left them, and their nodes are powered down")
+	assert.Contains(t, p.Problems.Texts(), "more instances must be deleted than max_deletions_per_pass allows; if slurmctld lost its state, restore its StateSaveLocation, otherwise wait: slurm-gcp has left them, and their nodes are powered down")
 }
 
 func TestGroupOfAnOlderConfigurationIsReplaced(t *testing.T) {

@@ -68,7 +68,7 @@ func TestOrphanedInstanceIsDeleted(t *testing.T) {
 	in("counts by itself, and holds up nothing that Slurm asks for", seen(nodes("alpha-a3-[0-2]", poweringDown),
 		groupOf(7), machinesOf(7, "alpha-a3-[0-2]")), "delete instances alpha-a3-[0-2] of alpha-a3-job-7")
 	assert.Contains(t, Compute(scene.Of(deleting(t, 2), orphaned(time.Hour))).Problems.Texts(),
-		"more instances are to be deleted than max_deletions_per_pass allows: the configuration knows no node of that name")
+		"more instances must be deleted than max_deletions_per_pass allows; if slurmctld lost its state, restore its StateSaveLocation, otherwise wait: the configuration knows no node of that name")
 }
 
 // The node's present job may have to wait for the deletion, and this does not count as a failed

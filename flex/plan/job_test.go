@@ -106,7 +106,7 @@ func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
 
 func TestUnreadableTimeLimitIsReported(t *testing.T) {
 	for list, want := range map[string][]string{
-		"alpha-a3-0":  {"alpha-a3-job-7: the time limit of job 7 is not understood; its lease is 7-00:00:00"},
+		"alpha-a3-0":  {"alpha-a3-job-7: the time limit of job 7 is not understood, and its lease is 7-00:00:00; set it again: scontrol update jobid=7 timelimit=TIME"},
 		"alpha-fix-0": nil, // its lease does not depend on the time limit
 	} {
 		p := Compute(scene.Of(alphaConfig(t), seen(nodes(list, poweringUp), job(7, "train", "SOON", configured, list))))

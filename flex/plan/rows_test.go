@@ -188,8 +188,8 @@ func TestUnreadableThingsAreLeftAlone(t *testing.T) {
 	spoilt := func(s *setting) { s.Groups[len(s.Groups)-1].Unread = "description: not a complete stamp" }
 	unstamped := func(s *setting) { s.Groups[len(s.Groups)-1].Stamp = mig.Stamp{} }
 	veiled := func(s *setting) { s.Instances[0].Unread = "status: it is missing" }
-	const groupProblem = "group alpha-a3-job-7 in us-central1 is left alone, because it cannot be read: description: not a complete stamp"
-	const vmProblem = "instance alpha-a3-0 in us-central1-a is left alone, because it cannot be read: status: it is missing"
+	const groupProblem = "group alpha-a3-job-7 in us-central1 is left alone, because it cannot be read; if this lasts, delete it once no job uses it: description: not a complete stamp"
+	const vmProblem = "instance alpha-a3-0 in us-central1-a is left alone, because it cannot be read; if this lasts, delete it once no job uses it: status: it is missing"
 	waits := job(7, "train", "15:00", configured, "alpha-a3-[0-1]")
 	theirs := groupOf(7, request("a1", mig.Accepted, "alpha-a3-[0-1]", time.Hour))
 	in := func(name string, given scene.Snapshot, problem string) {

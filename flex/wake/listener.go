@@ -99,10 +99,10 @@ func (e *ear) keep(ctx context.Context) {
 		e.listener.Close()
 		switch err := e.open(ctx); {
 		case err == nil:
-			e.log.Warn("socket was removed; listening on a new one", zap.String("socket", e.path))
+			e.log.Warn("socket was removed; listening on a new one; find what cleans slurmflex.run_dir", zap.String("socket", e.path))
 			trouble = ""
 		case err.Error() != trouble:
-			e.log.Error("socket was removed, and hooks cannot reach the daemon", zap.Error(err))
+			e.log.Error("socket was removed, and hooks cannot reach the daemon; find what cleans slurmflex.run_dir", zap.Error(err))
 			trouble = err.Error()
 		}
 	}
@@ -147,7 +147,7 @@ func (e *ear) receive(conn net.Conn) {
 	case errors.Is(err, io.EOF): // another daemon has checked for a running daemon
 		return
 	case err != nil:
-		e.log.Warn("wake-up refused: not readable", zap.Error(err))
+		e.log.Warn("wake-up refused: not readable; if the hook has another version, restart the daemon", zap.Error(err))
 		return
 	case h.Cluster != "" && h.Cluster != e.cluster:
 		e.log.Warn("wake-up refused: it is for another cluster; give each cluster a slurmflex.run_dir of its own", zap.String("cluster", h.Cluster))

@@ -25,7 +25,7 @@ func TestRemovedSocketIsCreatedAgain(t *testing.T) {
 		assert.Equal(t, someWakeUp, <-wakeUps)
 	}
 	require.Eventually(t, func() bool { return log.Len() == 2 }, time.Minute, time.Millisecond)
-	assert.Equal(t, "socket was removed; listening on a new one", log.All()[0].Message)
+	assert.Equal(t, "socket was removed; listening on a new one; find what cleans slurmflex.run_dir", log.All()[0].Message)
 	info, err := os.Lstat(path)
 	require.NoError(t, err)
 	assert.Equal(t, os.ModeSocket|0o600, info.Mode())
@@ -42,7 +42,7 @@ func TestBlockedSocketIsLoggedOnceAndCreatedLater(t *testing.T) {
 	require.Eventually(t, func() bool { return Send(t.Context(), path, someWakeUp) == nil }, time.Minute, time.Millisecond)
 	assert.Equal(t, someWakeUp, <-wakeUps)
 	require.Eventually(t, func() bool { return log.Len() == 2 }, time.Minute, time.Millisecond)
-	assert.Equal(t, "socket was removed; listening on a new one", log.All()[1].Message)
+	assert.Equal(t, "socket was removed; listening on a new one; find what cleans slurmflex.run_dir", log.All()[1].Message)
 }
 
 // C10: two clusters have configurations with the same run_dir.

@@ -95,7 +95,8 @@ func unreadLimits(w *demand.Wanted) (ps []scene.Problem) {
 		}
 		for _, j := range c.Holders {
 			if j.Limit.Kind == slurm.LimitUnknown {
-				ps = append(ps, scene.NewProblem("time-limit", j.Name(), "%s: the time limit of job %s is not understood; its lease is %s", c.Group, j.Name(), slurm.Clock(c.Lease)))
+				ps = append(ps, scene.NewProblem("time-limit", j.Name(), "%s: the time limit of job %s is not understood, and its lease is %s; set it again: scontrol update jobid=%[2]s timelimit=TIME",
+					c.Group, j.Name(), slurm.Clock(c.Lease)))
 			}
 		}
 	}

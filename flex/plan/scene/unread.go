@@ -61,7 +61,7 @@ func (s builder) noteUnread() {
 	}
 	for _, in := range s.machines {
 		if in.Unread != "" {
-			s.note(in.Name).unread = s.leaveAlone("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read: %s", in.Name, in.Zone, in.Unread)
+			s.note(in.Name).unread = s.leaveAlone("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", in.Name, in.Zone, in.Unread)
 		}
 	}
 	groups := slices.Clone(s.Seen.Groups)
@@ -72,7 +72,7 @@ func (s builder) noteUnread() {
 		if g.Unread == "" || g.Stamp.Newer() {
 			continue
 		}
-		what := s.leaveAlone("unread-group", g.Name, "group %s in %s is left alone, because it cannot be read: %s", g.Name, g.Region, g.Unread)
+		what := s.leaveAlone("unread-group", g.Name, "group %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", g.Name, g.Region, g.Unread)
 		s.ofGroup(g.ID()).unread = what
 		for _, name := range s.concerns(g) {
 			s.note(name).unread = what

@@ -72,7 +72,7 @@ type budget struct {
 // empty reason once the budget is spent.
 func (b *budget) unasked(why string) string {
 	if b.left == 0 {
-		b.problems = append(b.problems, scene.NewProblem("max-deletions", why, "more instances are to be deleted than max_deletions_per_pass allows: %s", why))
+		b.problems = append(b.problems, scene.NewProblem("max-deletions", why, "more instances must be deleted than max_deletions_per_pass allows; if slurmctld lost its state, restore its StateSaveLocation, otherwise wait: %s", why))
 		return ""
 	}
 	b.left--

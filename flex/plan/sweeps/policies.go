@@ -20,7 +20,7 @@ func deletePolicies(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, p := range policies {
 		key := mig.GroupID{Region: p.Region, Name: p.Name}
 		if p.Unread != "" {
-			s.Problems = append(s.Problems, scene.NewProblem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
+			s.Problems = append(s.Problems, scene.NewProblem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", p.Name, p.Region, p.Unread))
 			continue
 		}
 		if p.Stamp.Cluster == w.Scene.Config.Cluster && !w.GroupOf[key] && w.Scene.Group(key) == nil && !isUsed(w.Scene, p) && w.Scene.UnreadGroup(key) == "" && !w.Scene.Unseen(p.Region) && w.Scene.Seen.UnseenPolicies[p.Region] == nil &&

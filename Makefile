@@ -129,7 +129,7 @@ soak: ## live through model days for SOAK (1h) and see that memory, goroutines a
 	go build -trimpath -o $(BUILD)/ ./test/load
 	$(BUILD)/load soak --for $${SOAK:-1h}
 
-bench: build ## measure slurmflex against its targets; takes half an hour; installs Slurm if it is missing
+bench: build ## measure slurmflex against its targets; takes a quarter of an hour; installs Slurm if it is missing
 	scripts/setup-slurm
 	go build -trimpath -o $(BUILD)/ ./test/load ./test/bench/stopwatch
 	$(BUILD)/load bench --build $(BUILD)

@@ -25,12 +25,3 @@ func TestAnnouncedMaintenanceStopsTheInstanceWhenItsWindowStarts(t *testing.T) {
 	w.Advance(time.Second)
 	assert.Equal(t, "TERMINATED", w.vm("n0").Status)
 }
-
-func TestHostFailureRepairsAndThenStopsTheInstance(t *testing.T) {
-	w := granted(t, Options{}, "n0")
-	w.Advance(time.Minute)
-	w.commanded("POST", "vms/n0/host-error", `{"repair":"5m"}`)
-	assert.Equal(t, "REPAIRING", w.vm("n0").Status)
-	w.Advance(5 * time.Minute)
-	assert.Equal(t, "TERMINATED", w.vm("n0").Status)
-}

@@ -1,23 +1,10 @@
 package fakegce
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 )
-
-func TestWithdrawnMachineTypeIsNotListedInItsZone(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.Withdraw("us-central1-a", testMachine)
-	_, list := w.ask(http.MethodGet, "aggregated/machineTypes?filter=name="+testMachine, "")
-	for zone, want := range map[string]bool{"us-central1-a": false, "us-central1-b": true} {
-		assert.Equal(t, want, strings.Contains(list, "zones/"+zone+"/machineTypes/"+testMachine), zone)
-		status, _ := w.ask(http.MethodGet, "zones/"+zone+"/machineTypes/"+testMachine, "")
-		assert.Equal(t, want, status == http.StatusOK, zone)
-	}
-}
 
 func TestZoneThatIsDownOrLacksTheMachineTypeGrantsNothing(t *testing.T) {
 	for name, shut := range map[string]func(*world){

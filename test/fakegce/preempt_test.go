@@ -36,10 +36,3 @@ func TestPreemptionStopsOrDeletesTheInstanceByItsScheduling(t *testing.T) {
 	assert.Equal(t, "TERMINATED", w.vm("stays").Status)
 	assert.Empty(t, w.vm("goes").Status)
 }
-
-func TestOnlyARunningSpotInstanceCanBePreempted(t *testing.T) {
-	w := granted(t, Options{}, "flex")
-	w.Advance(time.Minute)
-	assert.ErrorContains(t, w.PreemptVM("flex"), "it is not a Spot instance that runs")
-	assert.ErrorContains(t, w.PreemptVM("none"), "instance none: not found")
-}

@@ -4,12 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"google.golang.org/api/googleapi"
 )
 
@@ -85,24 +81,4 @@ func TestRouteOutsideAPIDocumentSaysHowToUpdate(t *testing.T) {
 	status, body := w.ask(http.MethodPost, "explode", "{}")
 	assert.Equal(t, http.StatusNotImplemented, status)
 	assert.Contains(t, body, "UPDATE=1 go test ./test/fakegce -run TestAPIDocumentIsThatOfThePinnedModule")
-}
-
-func TestRepeatedRequestIDReturnsTheFirstOperation(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m")
-	id := uuid.NewString()
-	insert := func() string {
-		op, err := w.requests.Insert(t.Context(), &computepb.InsertRegionInstanceGroupManagerResizeRequestRequest{
-			Project: testProject, Region: testRegion, InstanceGroupManager: "m", RequestId: &id,
-			InstanceGroupManagerResizeRequestResource: namedRequest("r", "n0"),
-		})
-		require.NoError(t, err)
-		assert.Equal(t, id, op.Proto().GetClientOperationId())
-		return op.Name()
-	}
-	first := insert()
-	w.Advance(time.Minute)
-	assert.Equal(t, first, insert())
-	g, _ := w.State().Group("m")
-	assert.Len(t, g.Requests, 1)
 }

@@ -40,29 +40,6 @@ func TestRequestIsCreatingUntilItsOperationEndsThenAccepted(t *testing.T) {
 	assert.Equal(t, "2; r ACCEPTED; n0 CREATING; n1 CREATING;", w.shows())
 }
 
-func TestRequestWithoutCapacityStaysAcceptedAndShowsWhy(t *testing.T) {
-	w := newWorld(t, slow())
-	w.SetCapacity("", testMachine, 1)
-	w.givenGroup("m", "us-central1-a", "us-central1-c")
-	w.givenRequest("m", "r", "n0", "n1")
-
-	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState())
-	assert.Equal(t, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", w.hindrance("m").GetCode())
-	assert.Equal(t, "resource_availability", w.hindrance("m").GetErrorDetails()[0].GetErrorInfo().GetReason())
-	ofMember := w.members("m")["n0"].GetLastAttempt().GetErrors().GetErrors()[0]
-	assert.Equal(t, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", ofMember.GetCode())
-
-	w.SetCapacity("us-central1-c", testMachine, 2)
-	w.Advance(30 * time.Second)
-	assert.Empty(t, w.State().Instances, "the next attempt is not yet")
-	w.Advance(40 * time.Second)
-	found, err := w.list(t.Context(), "")
-	require.NoError(t, err)
-	assert.Equal(t, map[string][]string{"zones/us-central1-c": {"n0", "n1"}}, found, "all in the one zone that takes all")
-	assert.Equal(t, "2; r SUCCEEDED; n0 CREATING STAGING; n1 CREATING STAGING;", w.shows())
-	assert.Nil(t, w.request("m", "r").GetStatus().GetLastAttempt(), "cleared")
-}
-
 func TestRequestIsAcceptedUntilTheLastVMExists(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	assert.Equal(t, "1; r ACCEPTED; n0 CREATING PROVISIONING;", w.shows())
@@ -73,52 +50,6 @@ func TestRequestIsAcceptedUntilTheLastVMExists(t *testing.T) {
 	w.Advance(10 * time.Second)
 	assert.Equal(t, "1; r SUCCEEDED; n0 NONE RUNNING;", w.shows())
 	assert.True(t, w.group("m").GetStatus().GetIsStable())
-}
-
-func TestQuotaShortageMakesARequestWait(t *testing.T) {
-	w := newWorld(t, slow())
-	require.NoError(t, w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 8))
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0", "n1")
-	e := w.hindrance("m")
-	assert.Equal(t, "QUOTA_EXCEEDED", e.GetCode())
-	assert.Equal(t, "Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded.  Limit: 8.0 in region us-central1.", e.GetMessage())
-	assert.InDelta(t, 8, e.GetErrorDetails()[0].GetQuotaInfo().GetLimit(), 0)
-
-	require.NoError(t, w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16))
-	w.Advance(80 * time.Second)
-	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
-}
-
-func TestFailedRequestKeepsItsErrorAndReleasesItsVMs(t *testing.T) {
-	for code, fail := range map[string]func(*world) error{
-		"IP_SPACE_EXHAUSTED": func(w *world) error { return w.FailRequest("m", "r", "IP_SPACE_EXHAUSTED", "no addresses") },
-		"CONFLICT":           func(w *world) error { return w.DeleteVM("n0") },
-	} {
-		t.Run(code, func(t *testing.T) {
-			w := granted(t, slow(), "n0", "n1")
-			require.Len(t, w.State().Instances, 2, "being created")
-			require.NoError(t, fail(w))
-			assert.Zero(t, w.group("m").GetTargetSize())
-			w.Advance(time.Hour)
-			assert.Equal(t, "0; r FAILED;", w.shows(), "for good")
-			assert.Equal(t, code, w.request("m", "r").GetStatus().GetError().GetErrors()[0].GetCode())
-			assert.Empty(t, w.State().Instances, "rolled back")
-			assert.Error(t, w.FailRequest("m", "r", "X", ""), "it is not accepted any more")
-		})
-	}
-}
-
-func TestCancellingARequestRemovesItsInstances(t *testing.T) {
-	w := queued(t, slow(), "n0", "n1")
-	op := w.begun(w.cancelRequest("m", "r"))
-	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState(), "until the operation ends")
-	w.Advance(2 * time.Second)
-	assert.Empty(t, w.outcome(op))
-	assert.Equal(t, "0; r CANCELLED;", w.shows())
-	w.SetCapacity("", "", -1)
-	w.Advance(time.Hour)
-	assert.Empty(t, w.State().Instances, "it is not created again")
 }
 
 func TestLateCancelFailsItsOperationWithoutHTTPStatus(t *testing.T) {
@@ -132,28 +63,6 @@ func TestLateCancelFailsItsOperationWithoutHTTPStatus(t *testing.T) {
 	assert.Equal(t, finalStateText, now.GetError().GetErrors()[0].GetMessage())
 	assert.Nil(t, now.HttpErrorStatusCode)
 	assert.NoError(t, op.Poll(t.Context()), "so Google's client takes it for a success")
-}
-
-func TestEndedRequestHasNoLastAttempt(t *testing.T) {
-	for end, act := range map[string]func(w *world){
-		"FAILED":    func(w *world) { require.NoError(w.t, w.FailRequest("m", "r", "LIMIT_EXCEEDED", "too late")) },
-		"CANCELLED": func(w *world) { w.begun(w.cancelRequest("m", "r")) },
-	} {
-		w := queued(t, Options{}, "n0")
-		require.NotNil(t, w.hindrance("m"))
-		act(w)
-		r := w.request("m", "r")
-		assert.Equal(t, end, r.GetState())
-		assert.Nil(t, r.GetStatus().GetLastAttempt())
-	}
-}
-
-func TestDeletingARequestKeepsItsVMs(t *testing.T) {
-	w := granted(t, Options{}, "n0")
-	w.begun(w.deleteRequest("m", "r"))
-	g, _ := w.State().Group("m")
-	assert.Empty(t, g.Requests)
-	assert.Equal(t, []Member{{Name: "n0", Action: "NONE", Status: "RUNNING", Request: "r"}}, g.Members)
 }
 
 func TestFinishedRequestIsRemovedAfterFourteenDays(t *testing.T) {
@@ -188,26 +97,6 @@ func counted(name string, count int32) *computepb.InstanceGroupManagerResizeRequ
 	r := namedRequest(name)
 	r.ResizeBy = &count
 	return r
-}
-
-func TestRequestWithACountNamesInstancesAfterTheGroup(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m")
-	w.begun(w.insertRequest("m", counted("r", 3)))
-	assert.Len(t, w.members("m"), 3)
-	for name, m := range w.members("m") {
-		assert.Regexp(t, `^m-[0-9a-f]{4}$`, name)
-		assert.Equal(t, "RUNNING", m.GetInstanceStatus())
-	}
-}
-
-func TestRequestWithoutDurationUsesTheTemplatesLease(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m")
-	r := namedRequest("r", "n0")
-	r.RequestedRunDuration = nil
-	w.begun(w.insertRequest("m", r))
-	assert.Equal(t, 7*24*time.Hour, w.vm("n0").Terminates.Sub(w.vm("n0").Created))
 }
 
 func TestRegionAllowsAHundredActiveRequests(t *testing.T) {

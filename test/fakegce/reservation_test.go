@@ -1,7 +1,6 @@
 package fakegce
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -54,19 +53,6 @@ func TestVMsConsumeTheReservationThatTheyName(t *testing.T) {
 	require.Error(t, w.SetReservation("mine", "us-central1-b", "a2-highgpu-8g", 3), "its machine type cannot change")
 }
 
-func TestReservationMissingOrOfAnotherTypeIsRefused(t *testing.T) {
-	w := newWorld(t, Options{})
-	require.NoError(t, w.SetReservation("mine", "europe-west4-a", testMachine, 1))
-	require.NoError(t, w.SetReservation("other", "us-central1-a", "a2-highgpu-8g", 1))
-	const field = `Invalid value for field 'resource.instanceProperties.reservationAffinity': '{  "consumeReservationType": "SPECIFIC_ALLOCATION",  "key": "compute.googleapis.com/reservation-name...'. `
-	_, err := w.bulkInsert(fromReservation("mine", "n0"))
-	assertRefused(t, err, http.StatusBadRequest, "invalid", field+"Specified reservations [projects/"+projectNumber+"/reservations/mine] do not exist.")
-	_, err = w.bulkInsert(fromReservation("projects/demo2/reservations/mine", "n0"))
-	assertRefused(t, err, http.StatusBadRequest, "invalid", "[projects/demo2/reservations/mine] do not exist.")
-	_, err = w.bulkInsert(fromReservation("other", "n0"))
-	assertRefused(t, err, http.StatusBadRequest, "invalid", field+"No available resources in specified reservations")
-}
-
 func TestReservationBoundRequestWaitsForItsReservation(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.reservedTemplate()
@@ -83,21 +69,6 @@ func TestReservationBoundRequestWaitsForItsReservation(t *testing.T) {
 	assert.Equal(t, "RESERVATION_BOUND", w.vm("n0").Model)
 }
 
-func TestReservedGPUsCountOnceAgainstTheStandardQuota(t *testing.T) {
-	w := newWorld(t, Options{})
-	require.NoError(t, w.SetQuota(testRegion, "NVIDIA_L4_GPUS", 4))
-	require.NoError(t, w.SetReservation("mine", "us-central1-a", "g2-standard-48", 2))
-	require.NoError(t, w.SetReservation("mine", "us-central1-a", "g2-standard-48", 1))
-	require.NoError(t, w.SetReservation("projects/other/reservations/theirs", "us-central1-a", "g2-standard-48", 9))
-	for name, reservation := range map[string]string{"n0": "mine", "n1": "projects/other/reservations/theirs"} {
-		b := fromReservation(reservation, name)
-		b.InstanceProperties.MachineType = proto.String("g2-standard-48")
-		assert.Empty(t, w.outcome(w.begun(w.bulkInsert(b))))
-	}
-	_, body := w.ask(http.MethodGet, "regions/us-central1", "")
-	assert.Contains(t, body, `{"limit":4,"metric":"NVIDIA_L4_GPUS","usage":4}`)
-}
-
 // reservedTemplate adds a template "r" for machines bound to a reservation.
 func (w *world) reservedTemplate() {
 	spec := FlexTemplate("r", testMachine)
@@ -106,22 +77,4 @@ func (w *world) reservedTemplate() {
 	p.ReservationAffinity.ConsumeReservationType = "SPECIFIC_RESERVATION"
 	p.ReservationAffinity.Key, p.ReservationAffinity.Values = "compute.googleapis.com/reservation-name", []string{"mine"}
 	must.Get(w.AddTemplate(testRegion, spec))
-}
-
-func TestReservationBoundRequestNeedsNoDuration(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.reservedTemplate()
-	require.NoError(t, w.SetReservation("mine", "us-central1-a", testMachine, 1))
-	g := flexGroup("m", "us-central1-a")
-	g.Versions[0].InstanceTemplate = proto.String("projects/demo/regions/us-central1/instanceTemplates/r")
-	w.begun(w.insertGroup(g))
-	w.Advance(time.Second)
-	r := namedRequest("r", "n0")
-	r.RequestedRunDuration = nil
-	op := w.begun(w.insertRequest("m", r))
-	w.Advance(time.Minute)
-	assert.Empty(t, w.outcome(op))
-	got := w.instance("us-central1-a", "n0")
-	assert.Equal(t, "RESERVATION_BOUND", got.GetScheduling().GetProvisioningModel())
-	assert.Nil(t, got.GetResourceStatus().GetScheduling(), "without a lease it runs until its reservation ends")
 }

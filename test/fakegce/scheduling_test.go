@@ -3,7 +3,6 @@ package fakegce
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
@@ -29,38 +28,6 @@ func groupless(model string, names ...string) *computepb.BulkInsertInstanceResou
 		b.InstanceProperties.Scheduling.InstanceTerminationAction = proto.String("DELETE")
 	}
 	return b
-}
-
-func TestProvisioningModelMayHaveItsOwnCapacity(t *testing.T) {
-	const stockedOut = "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS"
-	w := newWorld(t, Options{})
-	w.SetCapacity("", "", 0)
-	w.SetCapacity("us-central1-a", testMachine, 3)
-	require.NoError(t, w.SetModelCapacity("", "", "SPOT", 0))
-	require.NoError(t, w.SetModelCapacity("us-central1-a", testMachine, "FLEX_START", 1))
-	assert.Equal(t, stockedOut, w.outcome(w.begun(w.bulkInsert(groupless("SPOT", "s0")))), "the model's limit for all zones overrides the zone's")
-	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n0", "n1")))))
-	w.given([]string{"f0"})
-	w.givenRequest("m", "waits", "f1")
-	assert.Equal(t, stateAccepted, w.request("m", "waits").GetState())
-	assert.Equal(t, stockedOut, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n2", "n3")))))
-	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n2")))))
-
-	require.NoError(t, w.SetModelCapacity("us-central1-a", testMachine, "FLEX_START", 2))
-	w.Advance(DefaultAttemptInterval)
-	assert.Equal(t, "us-central1-a", w.vm("f1").Zone)
-	require.Error(t, w.SetModelCapacity("", "", "ON_DEMAND", 1))
-}
-
-func TestProvisioningModelsWithoutOwnCapacityShareTheZones(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.SetCapacity("", "", 1)
-	w.SetCapacity("us-central1-a", testMachine, 2)
-	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n0")))))
-	w.given([]string{"f0"})
-	assert.Equal(t, "us-central1-a", w.vm("f0").Zone)
-	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("SPOT", "s0")))))
-	assert.NotEqual(t, "us-central1-a", w.vm("s0").Zone)
 }
 
 func TestGPUsCountAgainstTheQuotaOfTheirProvisioningModel(t *testing.T) {
@@ -150,34 +117,4 @@ func TestContradictorySchedulingIsRefused(t *testing.T) {
 		})
 	}
 	assert.Empty(t, w.State().Instances)
-}
-
-func TestOnDemandTemplateHasNoTerminationAction(t *testing.T) {
-	spec := FlexTemplate("t", testMachine)
-	spec.Properties.Scheduling.ProvisioningModel, spec.Properties.Scheduling.MaxRunDuration = "STANDARD", nil
-	_, err := newWorld(t, Options{}).AddTemplate(testRegion, spec)
-	assert.ErrorContains(t, err, "'resource.properties.scheduling.instanceTerminationAction': 'DELETE'. You cannot specify a termination action")
-}
-
-func TestPartialListsShowProvisioningModelAndLabels(t *testing.T) {
-	w := newWorld(t, Options{})
-	for model, name := range map[string]string{"STANDARD": "n0", "SPOT": "s0"} {
-		b := groupless(model, name)
-		b.InstanceProperties.Labels = map[string]string{"job": "7"}
-		w.begun(w.bulkInsert(b))
-	}
-	_, body := w.ask(http.MethodGet, "zones/us-central1-a/instances?fields=items(name,labels,scheduling/provisioningModel)", "")
-	assert.JSONEq(t, `{"items":[
-		{"name":"n0","labels":{"job":"7"},"scheduling":{"provisioningModel":"STANDARD"}},
-		{"name":"s0","labels":{"job":"7"},"scheduling":{"provisioningModel":"SPOT"}}]}`, body)
-	assert.Equal(t, "SPOT", w.vm("s0").Model)
-}
-
-func TestOnDemandMachineRunsUntilDeleted(t *testing.T) {
-	w := newWorld(t, slow())
-	w.begun(w.bulkInsert(groupless("STANDARD", "n0")))
-	w.Advance(30 * 24 * time.Hour)
-	assert.Equal(t, "RUNNING", w.vm("n0").Status)
-	assert.Zero(t, w.vm("n0").Terminates)
-	assert.ErrorContains(t, w.PreemptVM("n0"), "it is not a Spot instance that runs")
 }

@@ -1,7 +1,6 @@
 package fakegce
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,64 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	compute "cloud.google.com/go/compute/apiv1"
-	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func TestServerUsesTheBubblesTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Options{
-			Clock: NewWallClock(), OperationTime: time.Second, BootTime: time.Minute, DeleteTime: time.Minute,
-		})
-		begun := time.Now()
-		w.wait(w.insertGroup(flexGroup("m", "us-central1-a")))
-		w.wait(w.insertRequest("m", namedRequest("r", "n0")))
-		assert.Equal(t, 2*time.Second, time.Since(begun), "wait answers as soon as an operation is done")
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		assert.Equal(t, "RUNNING", w.vm("n0").Status)
-		assert.True(t, w.vm("n0").Terminates.Equal(begun.Add(2*time.Second+time.Minute+time.Hour)))
-		time.Sleep(62 * time.Minute)
-		assert.Empty(t, w.State().Instances)
-	})
-}
-
-func TestWaitReturnsAfterTwoMinutes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Options{Clock: NewWallClock(), OperationTime: time.Hour})
-		op := w.begun(w.insertGroup(flexGroup("m")))
-		begun := time.Now()
-		now := w.wait(op, nil)
-		assert.Equal(t, 2*time.Minute, time.Since(begun))
-		assert.Equal(t, computepb.Operation_RUNNING, now.GetStatus())
-
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := w.ops.Wait(ctx, &computepb.WaitRegionOperationRequest{Project: testProject, Region: testRegion, Operation: op.Name()})
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, 2*time.Minute+time.Second, time.Since(begun))
-	})
-}
-
-// wait calls regionOperations.wait once.
-func (w *world) wait(op *compute.Operation, err error) *computepb.Operation {
-	w.t.Helper()
-	require.NoError(w.t, err)
-	now, err := w.ops.Wait(w.t.Context(), &computepb.WaitRegionOperationRequest{Project: testProject, Region: testRegion, Operation: op.Name()})
-	require.NoError(w.t, err)
-	return now
-}
-
-func TestWallClockCanBeAdvanced(t *testing.T) {
-	w := granted(t, Options{Clock: NewWallClock(), BootTime: time.Hour}, "n0")
-	w.Advance(2*time.Hour + time.Minute)
-	assert.Empty(t, w.State().Instances, "booted after an hour, and ended an hour later")
-}
 
 func TestHooksAreCalledOncePerInstanceInOrder(t *testing.T) {
 	var calls []string
@@ -89,21 +35,6 @@ func TestHooksAreCalledOncePerInstanceInOrder(t *testing.T) {
 		"boot lives us-central1-f m RUNNING", "boot vanishes us-central1-f m RUNNING", "boot stops us-central1-f m RUNNING",
 		"delete stops TERMINATED", "delete vanishes STOPPING", "delete lives STOPPING",
 	}, calls)
-}
-
-func TestHookMayCallTheServer(t *testing.T) {
-	var s *Server
-	var seen []string
-	w := newWorld(t, Options{
-		OnBoot:   func(v Instance) { seen = append(seen, v.Name); _ = s.DeleteVM(v.Name) },
-		OnDelete: func(Instance) { seen = append(seen, fmt.Sprint(len(s.State().Instances))) },
-	})
-	s = w.Server
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0", "n1")
-	assert.ElementsMatch(t, []string{"n0", "n1"}, seen[:2])
-	assert.Equal(t, []string{"0", "0"}, seen[2:])
-	assert.Len(t, seen, 4)
 }
 
 func TestConcurrentCallersLeaveAConsistentWorld(t *testing.T) {
@@ -135,51 +66,6 @@ func TestConcurrentCallersLeaveAConsistentWorld(t *testing.T) {
 		g, _ := st.Group("m")
 		return len(st.Instances) == succeeded(g) && g.TargetSize == succeeded(g) && len(g.Members) == succeeded(g)
 	}, time.Minute, time.Millisecond)
-}
-
-func TestManualClockRunsAlarmsInOrderAtTheirTimes(t *testing.T) {
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c := NewManualClock(start)
-	var rang []time.Duration
-	ring := func() { rang = append(rang, c.Now().Sub(start)) }
-	c.AfterFunc(3*time.Second, ring)
-	c.AfterFunc(time.Second, func() { ring(); c.AfterFunc(time.Second, ring) })
-	stop := c.AfterFunc(2500*time.Millisecond, ring)
-	stop()
-	c.Advance(4 * time.Second)
-	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second}, rang)
-	assert.Equal(t, start.Add(4*time.Second), c.Now())
-}
-
-func TestJournalKeepsEveryCallWithItsAnswer(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m")
-	_, _ = w.list(t.Context(), "name = n0")
-	w.ask(http.MethodGet, "nothing", "")
-
-	calls := w.Calls()
-	require.Len(t, calls, 3)
-	assert.Equal(t, "regionInstanceGroupManagers.insert", calls[0].Method)
-	assert.Contains(t, calls[0].Body, `"targetSize"`)
-	assert.Equal(t, Call{
-		Time: w.State().Now, Method: "instances.aggregatedList", Verb: "GET", Status: 200,
-		Path: "/compute/v1/projects/demo/aggregated/instances", Query: calls[1].Query,
-	}, calls[1])
-	assert.Contains(t, calls[1].Query, "filter=name+%3D+n0")
-	assert.Equal(t, 501, calls[2].Status)
-	assert.Equal(t, map[string]int{"regionInstanceGroupManagers.insert": 1, "instances.aggregatedList": 1, "": 1}, w.Counts())
-	w.ResetCalls()
-	assert.Empty(t, w.Calls())
-	assert.Empty(t, w.Counts())
-}
-
-func TestRegionShowsItsQuotas(t *testing.T) {
-	w := newWorld(t, Options{})
-	require.NoError(t, w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 64))
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0", "n1")
-	_, body := w.ask(http.MethodGet, "regions/us-central1", "")
-	assert.Contains(t, body, `{"limit":64,"metric":"PREEMPTIBLE_NVIDIA_H100_GPUS","usage":16}`)
 }
 
 func FuzzServeHTTP(f *testing.F) {

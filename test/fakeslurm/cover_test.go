@@ -3,11 +3,9 @@ package fakeslurm
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/slurm"
 	"slurmflex/slurm/scontrol"
 )
 
@@ -15,12 +13,6 @@ import (
 func (w *world) scontrol(line string) {
 	w.t.Helper()
 	require.NoError(w.t, w.Scontrol(w.t.Context(), line))
-}
-
-// says requires that a command fails with these words.
-func (w *world) says(words, line string) {
-	w.t.Helper()
-	require.ErrorContains(w.t, w.Scontrol(w.t.Context(), line), words)
 }
 
 // cover closes nodes to all jobs.
@@ -35,33 +27,6 @@ func (w *world) waits(id uint32, reason string) {
 	w.t.Helper()
 	j := w.queued(id)
 	require.Equal(w.t, "PENDING "+reason, string(j.State)+" "+j.Reason, "job %d", id)
-}
-
-func TestMachineInsideTheCoverIsSuspendedForBeingIdle(t *testing.T) {
-	w := newWorld(t, "24.11")
-	w.cover("C", "a[0-3]")
-	w.submit(train())
-	w.boot("a0") // no job requested it
-	w.shows("a0", "IDLE+CLOUD+RESERVED")
-	w.pass(99 * time.Second)
-	require.Empty(t, w.programs())
-	w.pass(2 * time.Second)
-	require.Equal(t, []string{"suspend a0"}, w.programs())
-}
-
-func TestRunningJobsStayInsideTheCover(t *testing.T) {
-	w := newWorld(t, "22.05")
-	w.powered("a0")
-	running, configuring := w.submit(train("a0")), w.submit(train("a1"))
-	w.pass(2 * time.Second)
-	w.cover("C", "a[0-3]")
-	w.boot("a1")
-	w.pass(time.Minute)
-	w.are(slurm.JobRunning, running, configuring)
-	require.NoError(t, w.Cancel(running))
-	next := w.submit(train())
-	w.pass(time.Minute)
-	w.waits(next, reasonReserved)
 }
 
 func TestScontrolRefusesWhatTheModelDoesNotKnow(t *testing.T) {

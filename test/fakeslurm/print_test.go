@@ -43,10 +43,3 @@ func same[T any](w *world, list func(context.Context) ([]T, error), show func([]
 	require.NoError(w.t, err)
 	require.Equal(w.t, fmt.Sprintf("%+v", all), fmt.Sprintf("%+v", read)) // as text, nil and empty node lists are equal
 }
-
-func TestDistantTimeIsPrintedWithAllDigits(t *testing.T) {
-	w := newWorld(t, "22.05")
-	w.submit(JobSpec{Partition: "open", Limit: time.Hour, Begin: w.now.AddDate(9583, 0, 0)})
-	w.pass(time.Second)
-	require.Contains(t, PrintJobs(listed(w, w.Jobs), "m4rk"), "|11609-11-21T")
-}

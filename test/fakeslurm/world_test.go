@@ -120,12 +120,6 @@ func (w *world) are(state slurm.JobState, jobs ...uint32) {
 	}
 }
 
-// shows requires that a node shows this state.
-func (w *world) shows(name, state string) {
-	w.t.Helper()
-	require.Equal(w.t, slurm.ParseState(state).String(), w.node(name).State.String(), "%s", name)
-}
-
 func (w *world) node(name string) slurm.Node {
 	w.t.Helper()
 	nodes := listed(w, w.Nodes)
@@ -171,9 +165,4 @@ func (w *world) programs() []string {
 // train returns a one-hour job that runs for ten minutes.
 func train(nodes ...string) JobSpec {
 	return JobSpec{Partition: "train", NodeList: nodes, Limit: time.Hour, Run: 10 * time.Minute}
-}
-
-// open returns a job that shares its node.
-func open(nodes ...string) JobSpec {
-	return JobSpec{Partition: "open", NodeList: nodes, Limit: time.Hour, Run: 10 * time.Minute}
 }

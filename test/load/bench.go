@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -34,8 +33,7 @@ type host struct {
 	*bench
 	daemon *daemon // nil: not running
 	deaf   atomic.Bool
-	called atomic.Pointer[time.Time] // time of slurmctld's first program call since the last forget
-	failed atomic.Pointer[error]     // of a hook
+	failed atomic.Pointer[error] // of a hook
 }
 
 // setting configures a trial's host.
@@ -45,9 +43,7 @@ type setting struct {
 	rate     int           // the daemon's calls per second
 	interval time.Duration // between the daemon's own passes
 	cloud    fakegce.Options
-	room     int           // machines per region; 0: enough for all
-	keep     time.Duration // keep_idle; 0: machines are deleted with their jobs
-	pending  bool          // whether jobs wait PENDING
+	room     int // machines per region; 0: enough for all
 	front    func(http.Handler) http.Handler
 }
 
@@ -63,7 +59,7 @@ func (b *bench) newHost(s setting) *host {
 	for _, p := range places {
 		own := p.Nodes(0, s.nodes)
 		nodes = append(nodes, own...)
-		partitions = append(partitions, slurm.Partition{Name: p.Partition, Nodes: own, Exclusive: true, PowerDownOnIdle: s.keep == 0})
+		partitions = append(partitions, slurm.Partition{Name: p.Partition, Nodes: own, Exclusive: true, PowerDownOnIdle: true})
 		s.cloud.Zones = append(s.cloud.Zones, p.Zone)
 	}
 	s.cloud.Project, s.cloud.OperationTime = site.Project, time.Second
@@ -76,16 +72,9 @@ func (b *bench) newHost(s setting) *host {
 		},
 		cloud: s.cloud, front: s.front,
 		config: func(w *world) string {
-			text := site.TextOf(places, s.nodes, fmt.Sprintf("  interval: %s\n  api_calls_per_second: %d\n  compute_endpoint: %s\n  run_dir: %s\n  state_dir: %s\n"+
+			return site.TextOf(places, s.nodes, fmt.Sprintf("  waiting: configuring\n  interval: %s\n  api_calls_per_second: %d\n  compute_endpoint: %s\n  run_dir: %s\n  state_dir: %s\n"+
 				"  log_file: %s\n  http_address: %s\nslurm_bin_dir: %s\n",
 				s.interval, s.rate, w.endpoint, w.path("run"), w.path("history"), w.path("slurmflex.log"), w.page, w.path("bin")))
-			if s.keep > 0 {
-				text = strings.Replace(text, "use_job_duration: true, job_duration_margin: 600", fmt.Sprintf("keep_idle: %.0f", s.keep.Seconds()), 1)
-			}
-			if !s.pending {
-				text = strings.Replace(text, "slurmflex:\n", "slurmflex:\n  waiting: configuring\n", 1)
-			}
-			return text
 		},
 	})
 	for name, from := range map[string]string{"resume": b.scripts, "slurmflex-hook": b.build, "slurmflex": b.build} {
@@ -118,17 +107,10 @@ func (h *host) end() {
 	h.shut()
 }
 
-// submit submits n jobs and gives each of them size powered-down nodes.
-func (h *host) submit(n, size int) (jobs []uint32) { return h.submitFor(n, size, site.Limit) }
-
-// submitFor submits jobs that each run for the given time.
-func (h *host) submitFor(n, size int, run time.Duration) (jobs []uint32) {
-	return h.submitTo("train", n, size, run)
-}
-
-func (h *host) submitTo(partition string, n, size int, run time.Duration) (jobs []uint32) {
+// submitTo submits n jobs and gives each of them size powered-down nodes.
+func (h *host) submitTo(partition string, n, size int) (jobs []uint32) {
 	for range n {
-		spec := fakeslurm.JobSpec{Partition: partition, Nodes: size, Limit: site.Limit, Run: run, User: "ada"}
+		spec := fakeslurm.JobSpec{Partition: partition, Nodes: size, Limit: site.Limit, Run: site.Limit, User: "ada"}
 		jobs = append(jobs, must.Get(h.slurm.Submit(spec)))
 	}
 	return jobs
@@ -137,8 +119,6 @@ func (h *host) submitTo(partition string, n, size int, run time.Duration) (jobs 
 // hook is slurmctld's call of a program. The daemon handles a call for suspended nodes like one for
 // resumed nodes: it starts a pass.
 func (h *host) hook(nodes []string, ids []uint32) {
-	now := time.Now()
-	h.called.CompareAndSwap(nil, &now)
 	if h.deaf.Load() || h.daemon == nil {
 		return
 	}
@@ -202,9 +182,6 @@ func (h *host) awaitRest(ctx context.Context, what string, rest time.Duration) {
 		return time.Since(since) > rest
 	})
 }
-
-// sinceCall returns the time since slurmctld's first program call.
-func (h *host) sinceCall() time.Duration { return time.Since(*h.called.Load()) }
 
 // requests counts the requests in a state.
 func (h *host) requests(state mig.RequestState) (n int) {

@@ -21,30 +21,18 @@ const (
 	hookRuns  = 40
 )
 
-// hookWithDaemon measures the hook with a daemon that reads 5,000 nodes for each call.
+// hookWithDaemon measures the hook with a daemon that reads 5,000 nodes for each call. The call is
+// for all nodes; its resume file names 1,000 jobs that slurmctld has not started, so that the pass
+// has nothing to do.
 func (b *bench) hookWithDaemon(ctx context.Context) []float64 {
-	h, hook := b.hookHost(ctx)
+	h := b.newHost(setting{nodes: hookNodes, rate: usualRate, interval: time.Hour})
 	defer h.end()
+	jobs := site.Rising(must.Get(site.Config(hookNodes)), time.Now()).Jobs
+	hook := h.call(ctx, site.Nodes(0, hookNodes), jobs[:hookJobs])
 	h.begin(ctx)
 	h.await(ctx, "the daemon to listen", func() bool { return h.wakeUp(ctx, wake.Call{Verb: "resume"}) == nil })
 	took, memory := b.laps(ctx, hookRuns, hook)
 	return []float64{took, memory}
-}
-
-// hookWithoutDaemon measures the hook without a daemon, where each call starts a detached pass.
-func (b *bench) hookWithoutDaemon(ctx context.Context) []float64 {
-	h, hook := b.hookHost(ctx)
-	defer h.end()
-	took, _ := b.laps(ctx, hookRuns/4, hook)
-	return []float64{took}
-}
-
-// hookHost returns a host with all nodes powered down, and a call for all of them. Its resume file
-// names 1,000 jobs that slurmctld has not started, so that the pass has nothing to do.
-func (b *bench) hookHost(ctx context.Context) (*host, *exec.Cmd) {
-	h := b.newHost(setting{nodes: hookNodes, rate: usualRate, interval: time.Hour})
-	jobs := site.Rising(must.Get(site.Config(hookNodes)), time.Now()).Jobs
-	return h, h.call(ctx, site.Nodes(0, hookNodes), jobs[:hookJobs])
 }
 
 // laps runs a command repeatedly under the stopwatch and returns its median duration in ms and its
@@ -62,12 +50,4 @@ func (b *bench) laps(ctx context.Context, runs int, cmd *exec.Cmd) (took, memory
 		all, memory = append(all, l.Took), max(memory, float64(l.Memory)/mebibyte)
 	}
 	return float64(median(all)) / millisecond, memory
-}
-
-// binary measures the program file itself, which make build has built.
-func (b *bench) binary(ctx context.Context) []float64 {
-	program := filepath.Join(b.build, "slurmflex")
-	size := must.Get(os.Stat(program)).Size()
-	took, _ := b.laps(ctx, hookRuns, exec.CommandContext(ctx, program, "version"))
-	return []float64{float64(size) / mebibyte, took}
 }

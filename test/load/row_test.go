@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,10 +27,4 @@ func TestReadAndWaitCallsDoNotCountAsChanges(t *testing.T) {
 	}
 	assert.Equal(t, 5, changes(calls))
 	assert.Equal(t, 22, total(calls))
-}
-
-func TestFloorFollowsFromTheRateLimit(t *testing.T) {
-	// If a fifth of the calls is rejected and repeated, 500 calls become 625: 31.25 s at 20 calls
-	// per second, minus the 10 s saved up, plus two operations.
-	assert.Equal(t, 23250*time.Millisecond, floor())
 }

@@ -112,13 +112,33 @@ func (w *countedWriter) Write(text []byte) (int, error) {
 	return n, err
 }
 
+// changes counts the calls that modify the cloud.
+func changes(calls map[string]int) (n int) {
+	for method, times := range calls {
+		switch _, verb, _ := strings.Cut(method, "."); verb {
+		case "get", "list", "aggregatedList", "listManagedInstances", "wait":
+		default:
+			n += times
+		}
+	}
+	return n
+}
+
+// total counts all calls.
+func total(calls map[string]int) (n int) {
+	for _, times := range calls {
+		n += times
+	}
+	return n
+}
+
 // fill creates the steady cluster in each region, one region after the other, so that not all
 // regions wait for operations at once.
 func (h *host) fill(ctx context.Context, regions int) {
 	for i, p := range site.Places(regions) {
-		jobs := h.submitTo(p.Partition, steadyJobs, steadySize, site.Limit)
+		jobs := h.submitTo(p.Partition, steadyJobs, steadySize)
 		h.await(ctx, "all jobs to run", func() bool { return h.allRun(jobs) })
-		h.submitTo(p.Partition, waitingJobs, waitingSize, site.Limit)
+		h.submitTo(p.Partition, waitingJobs, waitingSize)
 		h.await(ctx, "requests to wait", func() bool { return h.requests(mig.Accepted) == (i+1)*waitingJobs })
 	}
 	for range 3 { // remaining actions, such as reservations

@@ -144,7 +144,7 @@ func TestWaitLastsSinceTheRequestAfterAnAbsence(t *testing.T) {
 	assert.Contains(t, fmt.Sprint(p.Actions), "waiting since 2026-11-21T10:00:00Z for 2 × a3-highgpu-8g")
 }
 
-func TestJobLeavesItsDoorIfIdleMachinesFit(t *testing.T) {
+func TestJobLeavesItsDoorWhileMachinesHaveJustBecomeIdle(t *testing.T) {
 	w := newWaitingPending()
 	w.keep()
 	w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
@@ -152,6 +152,8 @@ func TestJobLeavesItsDoorIfIdleMachinesFit(t *testing.T) {
 	assert.Equal(t, "have job 7 leave reservation DOOR", w.inSlurm())
 	w.job().Reservation = ""
 	assert.Empty(t, w.inSlurm())
+	w.Node("alpha-a3-3").LastBusyTime = noon.Add(-3 * time.Minute)
+	assert.Equal(t, "have job 7 use reservation DOOR", w.inSlurm(), "Slurm would have started it there if it fitted")
 	w.job().NodeCount = 1
 	w.door().Nodes = scenetest.Names("alpha-a3-0")
 	w.up("alpha-a3-0")

@@ -99,7 +99,8 @@ const offerFor = 2 * time.Minute
 
 // offer offers the machines that no job has to waiting jobs that they may fit, the most important
 // job first. Slurm starts these jobs, or others, on the machines once they are up. A job with a
-// door, none of whose machines exist yet, leaves it while enough machines are idle.
+// door, none of whose machines exist yet, leaves it while enough machines have just become idle. If
+// Slurm has not started it there after offerFor, it keeps its door: Slurm alone knows what fits it.
 func (h *handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, left []*scene.Node) {
 	idle := map[*config.NodeSet][]*scene.Node{}
 	for _, m := range s.Nodes() {
@@ -107,9 +108,7 @@ func (h *handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*s
 			idle[m.Set] = append(idle[m.Set], m)
 		}
 	}
-	left = slices.DeleteFunc(left, func(m *scene.Node) bool {
-		return h.kept[m] || m.Power == scene.On && s.IsOld(scene.Later(m.LastBusyTime, m.BootTime), offerFor)
-	})
+	left = slices.DeleteFunc(left, func(m *scene.Node) bool { return h.kept[m] || isLongIdle(s, m) })
 	tasks := tasksAtWork(s)
 	for _, j := range jobs {
 		doors := s.DoorsOf(j.ID)
@@ -127,6 +126,9 @@ func (h *handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*s
 				continue
 			}
 			fit := usable(s, slices.Concat(idle[set], membersOf(left, set)), j)
+			if len(doors) > 0 {
+				fit = slices.DeleteFunc(fit, func(m *scene.Node) bool { return isLongIdle(s, m) })
+			}
 			if len(fit) < j.NodeCount {
 				continue
 			}
@@ -145,6 +147,12 @@ func (h *handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*s
 			break
 		}
 	}
+}
+
+// isLongIdle reports whether the node has been up and idle for so long that Slurm would have started a
+// job there.
+func isLongIdle(s *scene.Scene, m *scene.Node) bool {
+	return m.Power == scene.On && s.IsOld(scene.Later(m.LastBusyTime, m.BootTime), offerFor)
 }
 
 // membersOf returns those of the nodes that belong to the nodeset.

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -237,4 +238,21 @@ func TestThrottleCountsDoorsOfTasksThatShareARecord(t *testing.T) {
 	w.reserve(one, 5*time.Minute, "alpha-a3-0", "")
 	w.reserve(two, 5*time.Minute, "alpha-a3-1", "")
 	assert.Equal(t, "have job 7_1 use reservation ONE\nhave job 7_2 use reservation TWO", strings.NewReplacer(one, "ONE", two, "TWO").Replace(w.inSlurm()))
+}
+
+// The door was made while the daemon's clock was ahead, or when the other partition still had
+// jobs wait pending.
+func TestDoorOpensIfAnotherComponentWaitsConfiguring(t *testing.T) {
+	w := newSeveralPlaces("")
+	other := w.Snap.Jobs[0]
+	w.Snap.Jobs[0].HetID = 7
+	other.ID, other.ArrayID, other.HetID, other.HetOffset, other.Partition, other.Reservation = 8, 8, 7, 1, "od", ""
+	w.Snap.Jobs = append(w.Snap.Jobs, other)
+	w.Snap.Jobs[0].Reservation = memo.DoorReservation("alpha", "7+0", noon.Add(-time.Minute))
+	w.reserve(w.Snap.Jobs[0].Reservation, 14*time.Minute, "alpha-us-[0-1]")
+	assert.NotContains(t, fmt.Sprint(plan.Compute(w.Scene()).Actions), "from 2026-11-21T12:00:00Z")
+	for i := range w.Config.Partitions {
+		w.Config.Partitions[i].Exclusive = w.Config.Partitions[i].Name != "od"
+	}
+	assert.Contains(t, fmt.Sprint(plan.Compute(w.Scene()).Actions), "from 2026-11-21T12:00:00Z")
 }

@@ -198,17 +198,14 @@ func (h *handout) take(w Want) {
 }
 
 // placeComponents makes a door for each component of a heterogeneous job, once Slurm has planned all
-// of them: Slurm starts them together. If another component waits CONFIGURING, all do: their doors
-// open at once.
+// of them: Slurm starts them together.
 func (h *handout) placeComponents(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, id uint32, has map[string]bool) {
 	var wants []Want
-	configuring := false
 	for _, j := range jobs {
 		if j.HetID != id || has[j.Address()] {
 			continue
 		}
 		if len(PlacesOf(s, sets, j)) == 0 {
-			configuring = configuring || len(PlacesOf(s, ours(s), j)) > 0
 			continue
 		}
 		p, why := h.planOf(s, sets, j)
@@ -223,9 +220,17 @@ func (h *handout) placeComponents(s *scene.Scene, sets map[*config.NodeSet]bool,
 		wants = append(wants, Want{Job: j, Address: j.Address(), Set: p.set, Nodes: p.names})
 	}
 	for _, w := range wants {
-		w.Open = configuring
+		w.Open = OpensAtOnce(s, w.Job)
 		h.want(w)
 	}
+}
+
+// OpensAtOnce reports whether the doors of a job open at once: it is a component of a heterogeneous job,
+// and another component waits CONFIGURING, so that all do.
+func OpensAtOnce(s *scene.Scene, j *slurm.Job) bool {
+	return j.HetID != 0 && slices.ContainsFunc(s.Seen.Jobs, func(other slurm.Job) bool {
+		return other.HetID == j.HetID && len(PlacesOf(s, Covered(s), &other)) == 0 && len(PlacesOf(s, ours(s), &other)) > 0
+	})
 }
 
 // formerNames returns the nodes of a live request that was made for the job, if the job can still

@@ -72,7 +72,7 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 				s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: action.Why(why)})
 			}
 			s.Expect = append(s.Expect, "Slurm to plan job "+d.Address+" again")
-		case w.Scene.Config.Options.Waiting != config.Pending && !d.Opened(w.Scene.Seen.Now):
+		case !d.Opened(w.Scene.Seen.Now) && (w.Scene.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(w.Scene, d.Job)):
 			opens(w.Scene.Seen.Now, "jobs are to wait configuring")
 		case w.Handed.Inherits(d.Job):
 			// The job uses another door from now on.

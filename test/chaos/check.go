@@ -159,6 +159,7 @@ func (c *check) after() {
 			if alive(r) {
 				live[g.Region]++
 				c.suits(r)
+				c.withinLimit(g, r, st)
 			}
 		}
 	}
@@ -177,7 +178,7 @@ func (c *check) suits(r fakegce.Request) {
 		l := c.w.watch.queued(func(l *life) bool {
 			return hold.Kind == memo.DoorHold && l.State.Waits() && fmt.Sprint(l.ArrayID) == slurm.WholeOf(hold.Address)
 		})
-		if l != nil && l.HetID == 0 && !c.w.slurm.Suits(l.ID, r.Instances) {
+		if l != nil && l.HetID == 0 && !c.w.watch.isAltered(*l) && !c.w.slurm.Suits(l.ID, r.Instances) {
 			c.fail(overScale, "nodes %s are requested for job %d, which cannot start there", slurm.Fold(r.Instances), l.ID)
 		}
 	}
@@ -328,8 +329,11 @@ func (c *check) update(p *process, names []string, change slurm.NodeChange) {
 }
 
 // bootGivenUp fails if a machine is considered unable to boot too early. The node's Extra
-// records that decision.
+// records that decision. A machine that has failed its health check counts at once.
 func (c *check) bootGivenUp(in fakegce.Instance, change slurm.NodeChange, limit time.Duration) {
+	if c.w.watch.node(in.Name).State.Has(slurm.Drain) {
+		return
+	}
 	if age := time.Since(in.Created); change.Extra != nil && *change.Extra != "" && age < limit-wrongClock {
 		c.fail(lostJob, "%s is taken for one that does not come up, %v after it was made", in.Name, age.Truncate(time.Second))
 	}

@@ -126,6 +126,19 @@ func order(job int, what verb) event {
 			err = w.slurm.SetPriority(id, uint64(w.dice.number(1, 100, "prefer", no)))
 		case shrink:
 			err = w.slurm.Shrink(id, 1)
+		case exclude, widen, move:
+			w.watch.alter(id)
+			err = w.slurm.Alter(id, func(spec *fakeslurm.JobSpec) {
+				set := setOf(fmt.Sprintf("%s-%s-0", cluster, strings.Split(spec.Partition, ",")[0]))
+				switch what {
+				case exclude:
+					spec.Exclude = []string{fmt.Sprintf("%s-%s-%d", cluster, set.name, w.dice.below(set.static+set.dynamic, "exclude", no))}
+				case widen:
+					spec.Nodes = w.dice.number(set.shortest, set.widest, "widen", no)
+				case move:
+					spec.Features = pick(w.dice, []string{"rack0", "rack1", ""}, "move", no)
+				}
+			})
 		}
 		w.journal.note("%s job %d: %v", what, id, err)
 	}}
@@ -154,6 +167,9 @@ const (
 	lower       verb = "lower the limit of"
 	prefer      verb = "prefer"
 	shrink      verb = "shrink"
+	exclude     verb = "change the excluded nodes of"
+	widen       verb = "change the number of nodes of"
+	move        verb = "change the features of"
 )
 
 // powerUp makes an admin power up a node by hand.

@@ -50,9 +50,13 @@ func (m *machines) boot(in fakegce.Instance) {
 		return
 	}
 	time.AfterFunc(m.w.dice.span(5*time.Second, 40*time.Second, "slurmd", in.Name, now.UnixNano()), func() {
-		if m.of(in.Name).boot.Equal(now) {
-			m.speak(in.Name)
+		if !m.of(in.Name).boot.Equal(now) {
+			return
 		}
+		if m.w.lasting("unhealthy") && m.w.dice.oneIn(2, "health", in.Name, now.UnixNano()) {
+			m.failCheck(in.Name)
+		}
+		m.speak(in.Name)
 	})
 }
 
@@ -62,6 +66,17 @@ func (m *machines) speak(name string) {
 		m.change(name, func(one *machine) { one.answers = true })
 		m.w.slurm.Register(name, boot)
 	}
+}
+
+// failCheck drains a node, as scripts/health-check does on the node's machine.
+func (m *machines) failCheck(name string) {
+	if !m.w.setup.checked(setOf(name)) {
+		return
+	}
+	why := "health: gpu: 7 of 8 GPUs"
+	m.w.watch.take(name) // a job that waits configuring for it is requeued, or ends
+	err := m.w.slurm.UpdateNodes(m.w.ctx, []string{name}, slurm.NodeChange{State: "drain", Reason: why, Comment: &why})
+	m.w.journal.note("the health check of %s fails: %v", name, err)
 }
 
 // hush silences a machine's slurmd.
@@ -76,6 +91,7 @@ func (m *machines) leave(in fakegce.Instance) {
 		return
 	}
 	m.w.journal.note("machine %s goes", in.Name)
+	m.w.ledger.end(in)
 	m.change(in.Name, func(one *machine) { one.boot, one.left = time.Time{}, time.Now() })
 	m.hush(in.Name)
 }

@@ -124,6 +124,9 @@ func (w *world) calm() {
 	w.journal.note("the storm is over")
 	w.shut(true)
 	w.faults.heal()
+	if w.setup.limit > 0 {
+		hangup(raised, false).strike(w, 0)
+	}
 	w.tears.calm()
 	w.preempts.calm()
 	w.cloud.SetCapacity("", "", -1)

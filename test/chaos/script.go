@@ -36,7 +36,7 @@ func newDay(seed uint64) day {
 			add(at+d.span(time.Second, storm/8, "task held", job, "when"), holdTask(job, d.below(e.tasks, "task held", job, "task")))
 		}
 		for i := range d.below(3, "orders", job) {
-			verbs := []verb{cancel, cancel, cancel, requeue, requeueHold, release, raise, lower, prefer, shrink}
+			verbs := []verb{cancel, cancel, cancel, requeue, requeueHold, release, raise, lower, prefer, shrink, exclude, widen, move}
 			if d.oneIn(2, "ordered", job, i) {
 				soon := pick(d, []time.Duration{3 * time.Minute, 3 * time.Minute, storm / 3}, "how soon", job, i)
 				add(at+d.span(time.Second, soon, "order", job, i), order(job, pick(d, verbs, "verb", job, i)))
@@ -79,7 +79,7 @@ func (d dice) trouble(i int) event {
 			pick(d, all, "ailment", i), pick(d, calls, "calls", i), pick(d, []int{1, 2, 4, 8}, "one in", i), lasts(1, 20),
 		}
 	}
-	switch d.below(32, "kind of trouble", i) {
+	switch d.below(35, "kind of trouble", i) {
 	case 0, 1:
 		return capacity(pick(d, zones(), "zone", i), d.below(4, "room", i), lasts(5, 90))
 	case 2:
@@ -130,6 +130,10 @@ func (d dice) trouble(i int) event {
 		return hangup(edition(d.number(1, 3, "edition", i)), d.oneIn(2, "half", i))
 	case 28:
 		return stubborn(node(), lasts(30, 80))
+	case 29:
+		return unhealthy(lasts(5, 40))
+	case 30, 31:
+		return failCheck(node())
 	}
 	return d.randomLie(i, node(), lasts)
 }

@@ -85,13 +85,15 @@ type setup struct {
 	dice    dice
 	keep    time.Duration  // idle time of whole nodes after their jobs, with full-length leases; 0: deleted at once
 	saves   bool           // pending jobs keep surviving whole nodes after a loss
+	checks  bool           // machines with groups have a health check
+	limit   int            // GPU hours a day of limitedSet, until the storm is over; 0: any
 	waiting config.Waiting // how jobs wait for machines
 	cloud   fakegce.Options
 	slurm   fakeslurm.Options
 }
 
 func newSetup(d dice) setup {
-	s := setup{dice: d, keep: pick(d, []time.Duration{0, 0, 10 * time.Minute, time.Hour}, "keep idle"), saves: d.oneIn(2, "salvage"), waiting: config.Configuring}
+	s := setup{dice: d, keep: pick(d, []time.Duration{0, 0, 10 * time.Minute, time.Hour}, "keep idle"), saves: d.oneIn(2, "salvage"), checks: d.oneIn(2, "health check"), limit: pick(d, []int{0, 0, 30, 80}, "limit"), waiting: config.Configuring}
 	if d.oneIn(2, "pending") {
 		s.waiting = config.Pending
 	}
@@ -154,8 +156,8 @@ func (s setup) file(e edition) string {
 	d := s.dice
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "slurm_cluster_name: %s\nproject: %s\n", cluster, project)
-	fmt.Fprintf(text, "slurmflex: {interval: %ds, max_active_requests: %d, yield_after: %d, max_deletions_per_pass: %d, waiting: %s}\n",
-		d.number(60, 180, "interval", e), d.number(3, 8, "active requests", e), pick(d, []int{0, 900, 900, 3600}, "yield after", e), d.number(1, 10, "deletions", e), s.waiting)
+	fmt.Fprintf(text, "slurmflex: {interval: %ds, max_active_requests: %d, yield_after: %d, max_deletions_per_pass: %d, waiting: %s%s}\n",
+		d.number(60, 180, "interval", e), d.number(3, 8, "active requests", e), pick(d, []int{0, 900, 900, 3600}, "yield after", e), d.number(1, 10, "deletions", e), s.waiting, s.limits(e))
 	fmt.Fprintln(text, "partitions:")
 	for _, set := range nodeSets() {
 		fmt.Fprintf(text, "  %s: {partition_name: %[1]s, enable_job_exclusive: %t, partition_nodeset: [%[1]s]}\n", set.name, set.exclusive)
@@ -178,8 +180,19 @@ func (s setup) file(e edition) string {
 	return text.String()
 }
 
+// limits returns the limit on the nodeset limitedSet in an edition.
+func (s setup) limits(e edition) string {
+	if s.limit == 0 || e == raised {
+		return ""
+	}
+	return fmt.Sprintf(", limits: {some: {partition: %s, gpu_hours: %d, per: day}}", limitedSet, s.limit)
+}
+
 // keeps reports whether the nodeset's machines stay warm after their jobs.
 func (s setup) keeps(set nodeSet) bool { return s.keep > 0 && set.exclusive }
+
+// checked reports whether the nodeset's machines have a health check.
+func (s setup) checked(set nodeSet) bool { return s.checks && !set.bulk() }
 
 // salvageTimeout is how long a job keeps its surviving machines after a loss.
 const salvageTimeout = 20 * time.Minute
@@ -236,6 +249,9 @@ func (s setup) patience(set nodeSet, e edition) string {
 		fmt.Sprintf("boot_failures: %d", pick(d, []int{0, 2, 5}, "boot failures", set.name, e)),
 		"on_lease_end: " + pick(d, []string{"none", "requeue"}, "on lease end", set.name, e),
 		fmt.Sprintf("lease_end_warning: %d", pick(d, []int{0, 300}, "lease end warning", set.name, e)),
+	}
+	if s.checked(set) {
+		keys = append(keys, "health_check: 180")
 	}
 	if set.static > 0 {
 		keys = append(keys, fmt.Sprintf("renew_before: %d", pick(d, []int{0, 600}, "renew", set.name, e)))

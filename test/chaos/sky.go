@@ -155,6 +155,22 @@ func mute(lasts time.Duration) event {
 	}}
 }
 
+// unhealthy makes half of the machines that boot fail their health checks.
+func unhealthy(lasts time.Duration) event {
+	return happening{fmt.Sprintf("one of two health checks fails before slurmd registers, for %v", lasts), func(w *world, no int) {
+		w.holds("unhealthy", no, lasts, func() {})
+	}}
+}
+
+// failCheck makes the health check of a running machine fail.
+func failCheck(node string) event {
+	return happening{"the health check of " + node + " fails", func(w *world, _ int) {
+		if w.machines.of(node).answers {
+			w.machines.failCheck(node)
+		}
+	}}
+}
+
 // crash stops a node's slurmd for a while. Its machine keeps running.
 func crash(node string, lasts time.Duration) event {
 	return happening{fmt.Sprintf("the slurmd of %s is gone, for %v", node, lasts), func(w *world, no int) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"slurmflex/flex/plan/demand"
 	"slurmflex/slurm"
 	"slurmflex/test/fakeslurm"
 )
@@ -21,6 +22,7 @@ type watch struct {
 	excused   map[uint32]bool      // by array ID: jobs ended by the script
 	staying   map[uint32]bool      // by array ID: jobs that Slurm does not requeue
 	relimited map[uint32]bool      // by array ID: jobs with a time limit changed by the script
+	altered   map[uint32]time.Time // by array ID: when the script last changed the job's other options
 	down      map[string]time.Time // when nodes were last seen powered down or powering down
 	forgotten map[string]bool      // nodes considered powered down since slurmctld lost its state
 	desperate time.Time            // end of the period in which a permanent error may occur
@@ -42,7 +44,7 @@ type life struct {
 func newWatch(c *fakeslurm.Cluster, j *journal) *watch {
 	return &watch{
 		slurm: c, journal: j, nodes: map[string]slurm.Node{}, lives: map[uint32]*life{},
-		excused: map[uint32]bool{}, staying: map[uint32]bool{}, relimited: map[uint32]bool{}, down: map[string]time.Time{}, forgotten: map[string]bool{},
+		excused: map[uint32]bool{}, staying: map[uint32]bool{}, relimited: map[uint32]bool{}, altered: map[uint32]time.Time{}, down: map[string]time.Time{}, forgotten: map[string]bool{},
 	}
 }
 
@@ -121,6 +123,7 @@ func (w *watch) forget(nodes []string) {
 	clear(w.excused)
 	clear(w.staying)
 	clear(w.relimited)
+	clear(w.altered)
 	clear(w.down)
 	for _, name := range nodes {
 		w.forgotten[name] = true
@@ -305,6 +308,20 @@ func (w *watch) all() (queue, over []life) {
 	slices.SortFunc(queue, byID)
 	slices.SortFunc(over, byID)
 	return queue, over
+}
+
+// alter notes that the script changes the options of a job.
+func (w *watch) alter(id uint32) {
+	defer locked(&w.mu)()
+	w.altered[id] = time.Now()
+}
+
+// isAltered reports whether the script has changed the job's options so recently that its request may
+// be kept until Slurm has planned it again.
+func (w *watch) isAltered(l life) bool {
+	defer locked(&w.mu)()
+	at := later(w.altered[l.ArrayID], w.altered[l.ID])
+	return !at.IsZero() && time.Since(at) < demand.KeptFor+longest
 }
 
 // forgiven reports whether the script ended the job.

@@ -32,6 +32,7 @@ type world struct {
 	other     *service // daemon of the backup controller
 	processes sync.WaitGroup
 	machines  machines
+	ledger    ledger
 	known     map[string]bool // the cluster's nodes
 
 	faults   faults
@@ -77,7 +78,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 		}
 		w.lockDirs[h] = dir
 	}
-	w.machines = machines{w: w, all: map[string]machine{}}
+	w.machines, w.ledger = machines{w: w, all: map[string]machine{}}, ledger{w: w, ends: map[string]time.Duration{}}
 	w.check = check{w: w, unasked: map[string]int{}, counted: map[string]time.Time{}, unwanted: map[string]*unwanted{}, lost: map[string]time.Time{}, preempted: map[string]sight{}}
 	w.main = &service{w: w, name: "daemon", host: primary}
 	w.other = &service{w: w, name: "backup's daemon", host: backup}

@@ -154,6 +154,27 @@ func (c *Cluster) SetPriority(id uint32, priority uint64) error {
 	})
 }
 
+// Alter acts like scontrol update jobid=… on the options of a pending job: change changes its number of
+// nodes, nodes to exclude, features or GRES. It also refuses a job that could never start then, which
+// slurmctld does not always do.
+func (c *Cluster) Alter(id uint32, change func(*JobSpec)) error {
+	return c.toJobs(id, "scontrol update", func(j *job) error {
+		if j.state != slurm.JobPending {
+			return refuse("scontrol update", "Job is no longer pending execution", nil)
+		}
+		before, lastID, lastPriority := *j, c.lastID, c.lastPriority
+		change(&j.spec)
+		err := c.place(j)
+		if err == nil && j.isHopeless() {
+			err = c.unavailable()
+		}
+		if err != nil {
+			*j, c.lastID, c.lastPriority = before, lastID, lastPriority
+		}
+		return err
+	})
+}
+
 // Shrink acts like scontrol update jobid=… numnodes=… on a running job. The job keeps its
 // first nodes.
 func (c *Cluster) Shrink(id uint32, nodes int) error {

@@ -177,8 +177,7 @@ func (c *Cluster) place(j *job) error {
 	if c.habits.refusesTooWide && j.count > len(j.partition.nodes) {
 		return c.unavailable()
 	}
-	isUnfit := func(n *node) bool { return !j.suits(n) }
-	if (j.spec.Features != "" || j.spec.Gres != "") && (slices.ContainsFunc(j.named, isUnfit) || !slices.ContainsFunc(j.partitions, j.suitsEnough)) {
+	if (j.spec.Features != "" || j.spec.Gres != "") && j.isHopeless() {
 		return c.unavailable()
 	}
 	return nil

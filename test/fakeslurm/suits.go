@@ -28,6 +28,11 @@ func (j *job) suitsEnough(in *partition) bool {
 	return len(slices.DeleteFunc(slices.Clone(in.nodes), func(n *node) bool { return !j.suits(n) })) >= j.count
 }
 
+// isHopeless reports whether the job can start in none of its partitions, ever.
+func (j *job) isHopeless() bool {
+	return slices.ContainsFunc(j.named, func(n *node) bool { return !j.suits(n) }) || !slices.ContainsFunc(j.partitions, j.suitsEnough)
+}
+
 // depends reports whether the job waits for another job to end.
 func (c *Cluster) depends(j *job) bool {
 	first := c.jobs[j.spec.After]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 
@@ -32,7 +31,8 @@ func (o Options) transport(ctx context.Context, base http.RoundTripper, date *at
 		if err != nil {
 			return nil, fmt.Errorf("region %s: %w", region.Name, err)
 		}
-		all.regions[region.Name] = newWire(o, elsewhere{base, endpoint, region.TokenFile}, date)
+		scheme, host, _ := strings.Cut(endpoint, "://")
+		all.regions[region.Name] = newWire(o, elsewhere{base, scheme, host, region.TokenFile}, date)
 	}
 	return all, nil
 }
@@ -69,25 +69,22 @@ func regionOf(path string) string {
 // elsewhere sends calls to an endpoint, with the token in a file. The file is read for each call,
 // so that a new token needs no restart.
 type elsewhere struct {
-	next            http.RoundTripper
-	endpoint, token string
+	next                http.RoundTripper
+	scheme, host, token string
 }
 
 func (e elsewhere) RoundTrip(req *http.Request) (*http.Response, error) {
 	out := req.Clone(req.Context())
-	to, err := url.Parse(e.endpoint)
-	if err == nil && e.token != "" {
-		var token []byte
-		if token, err = regular.Read(e.token, tokenLimit); err == nil {
-			out.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	out.URL.Scheme, out.URL.Host, out.Host = e.scheme, e.host, e.host
+	if e.token != "" {
+		token, err := regular.Read(e.token, tokenLimit)
+		if err != nil {
+			if req.Body != nil {
+				req.Body.Close()
+			}
+			return nil, err
 		}
+		out.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
-	if err != nil {
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, err
-	}
-	out.URL.Scheme, out.URL.Host, out.Host = to.Scheme, to.Host, to.Host
 	return e.next.RoundTrip(out)
 }

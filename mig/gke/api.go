@@ -82,7 +82,7 @@ func (g *Gateway) answer(w http.ResponseWriter, r *http.Request, tokenFile strin
 	body, err := do(r)
 	if err != nil {
 		why := refusalOf(err)
-		if why.status >= 500 {
+		if why.status >= 500 && why.status != http.StatusNotImplemented {
 			g.log.Error("call failed", "path", r.URL.Path, "error", why.message)
 		}
 		return reply(w, why)

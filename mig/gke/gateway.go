@@ -231,6 +231,7 @@ func (g *Gateway) step(ctx context.Context, of *group, r *request, s scene) erro
 		return nil
 	}
 	ended := false
+	var nodeLabels map[string]string
 	if pool.Queue == "" {
 		provisions := ofRequest(s.provisions[of.name], r)
 		if len(provisions) == 0 {
@@ -250,6 +251,7 @@ func (g *Gateway) step(ctx context.Context, of *group, r *request, s scene) erro
 		if conditionsOf(provisions[0])["Provisioned"].Status != "True" {
 			return nil
 		}
+		nodeLabels = labelsOfNodes(provisions[0])
 	} else {
 		workload, err := g.cluster.get(ctx, workloads, r.set(of))
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -263,11 +265,11 @@ func (g *Gateway) step(ctx context.Context, of *group, r *request, s scene) erro
 			return nil
 		}
 	}
-	return g.createPods(ctx, of, r, pool, s)
+	return g.createPods(ctx, of, r, pool, nodeLabels, s)
 }
 
-// createPods creates the pods that a request lacks.
-func (g *Gateway) createPods(ctx context.Context, of *group, r *request, pool Pool, s scene) error {
+// createPods creates the pods that a request lacks, for nodes with these labels.
+func (g *Gateway) createPods(ctx context.Context, of *group, r *request, pool Pool, nodeLabels map[string]string, s scene) error {
 	var there []string
 	for _, p := range ofRequest(s.pods[of.name], r) {
 		there = append(there, p.GetName())
@@ -276,7 +278,7 @@ func (g *Gateway) createPods(ctx context.Context, of *group, r *request, pool Po
 		if slices.Contains(there, name) {
 			continue
 		}
-		p, err := pool.machinePod(of, r, of.pool, name)
+		p, err := pool.machinePod(of, r, name, nodeLabels)
 		if err == nil {
 			_, err = g.cluster.of(pods).Create(ctx, p, metav1.CreateOptions{})
 		}

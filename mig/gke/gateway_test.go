@@ -86,6 +86,57 @@ func TestRequestWaitsForCapacityThenAllMachinesRun(t *testing.T) {
 	})
 }
 
+func TestPodsRunOnTheNodesOfTheirRequest(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, o standin.Options) {
+		w := newWorld(t, o)
+		w.request("a2", "alpha-flex-0") // both wait until there is capacity for both
+		w.request("a1", "alpha-flex-1")
+		w.eventually("both wait", func() bool {
+			return strings.Contains(w.requests()["a1"], "not enough resources") && strings.Contains(w.requests()["a2"], "not enough resources")
+		})
+		w.cluster.SetCapacity(2)
+		w.eventually("both machines run", func() bool { return len(w.machines()) == 2 })
+		for pod, request := range map[string]string{"alpha-flex-0": "a2", "alpha-flex-1": "a1"} {
+			node, _ := w.cluster.Get("pods", pod)["spec"].(obj)["nodeName"].(string)
+			var made string
+			for _, name := range w.cluster.Names("provisioningrequests") {
+				if strings.Contains(name, "-"+request) {
+					made = w.cluster.Get("provisioningrequests", name)["status"].(obj)["provisioningClassDetails"].(obj)["ResizeRequestName"].(string)
+				}
+			}
+			assert.Equal(t, made, w.cluster.Get("nodes", node)["metadata"].(obj)["labels"].(obj)["autoscaling.gke.io/provisioning-request"])
+		}
+	})
+}
+
+func TestRepeatedCallChangesNothingMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, standin.Options{})
+	group := obj{"name": "alpha-flex-job-7", "versions": []obj{{"instanceTemplate": "regions/x/instanceTemplates/flex"}}}
+	asked := obj{"name": "a1", "instances": []obj{{"name": "alpha-flex-0"}}, "requestedRunDuration": obj{"seconds": 600}}
+	for path, body := range map[string]obj{groupsPath: group, groupsPath + "/alpha-flex-job-7/resizeRequests": asked} {
+		w.call("POST", groupsPath+"?requestId=1", group)
+		_, first := w.call("POST", path+"?requestId=1", body)
+		_, again := w.call("POST", path+"?requestId=1", body)
+		assert.NotEmpty(t, first["name"])
+		assert.Equal(t, first["name"], again["name"])
+		assert.Contains(t, w.refused("POST", path+"?requestId=2", body), "alreadyExists: ")
+		assert.Contains(t, w.refused("POST", path, body), "alreadyExists: ")
+	}
+}
+
+func TestMembersThatARequestLacksAreBeingCreated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, standin.Options{})
+	w.request("a1", "alpha-flex-0")
+	_, answer := w.call("POST", groupsPath+"/alpha-flex-job-7/listManagedInstances", obj{})
+	assert.Equal(t, []any{obj{"name": "alpha-flex-0", "currentAction": "CREATING"}}, answer["managedInstances"])
+	w.call("POST", groupsPath+"/alpha-flex-job-7/resizeRequests/a1/cancel", nil)
+	_, answer = w.call("POST", groupsPath+"/alpha-flex-job-7/listManagedInstances", obj{})
+	assert.Empty(t, answer["managedInstances"])
+}
+
 func TestCancelledRequestLeavesNothing(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, o standin.Options) {

@@ -42,32 +42,40 @@ func (g *Gateway) insertGroup(r *http.Request) (any, error) {
 	case whole["resourcePolicies"] != nil:
 		return nil, &refusal{http.StatusNotImplemented, "notImplemented", "slurmflex-gke does not support placement; set enable_placement: false"}
 	}
-	if err := g.createGroup(r.Context(), body.Name, text); err != nil {
+	if err := g.createGroup(r.Context(), body.Name, callOf(r), text); err != nil {
 		return nil, err
 	}
 	return operation("operation-insert-"+body.Name, done), nil
 }
 
-// show returns a group as Compute shows it. all are the group's pods.
-func (of *group) show(all []*unstructured.Unstructured) obj {
-	machines, asked := map[string]bool{}, 0
+// callOf returns the id of a call. slurmflex repeats a call with the same id if the answer got lost.
+func callOf(r *http.Request) string { return r.URL.Query().Get("requestId") }
+
+// members returns the group's pods that have a node by name, and the names of the machines that live
+// requests lack. all are the group's pods.
+func (of *group) members(all []*unstructured.Unstructured) (machines map[string]*unstructured.Unstructured, lacking []string) {
+	machines = map[string]*unstructured.Unstructured{}
 	for _, p := range all {
 		if nodeOf(p) != "" {
-			machines[p.GetName()] = true
+			machines[p.GetName()] = p
 		}
 	}
-	for _, r := range of.requests {
-		if r.state(of) == accepted {
-			for _, name := range r.Instances {
-				if !machines[name] {
-					machines[name], asked = true, asked+1
-				}
+	for _, r := range of.inOrder() {
+		for _, name := range r.Instances {
+			if r.state(of) == accepted && machines[name] == nil && !slices.Contains(lacking, name) {
+				lacking = append(lacking, name)
 			}
 		}
 	}
+	return machines, lacking
+}
+
+// show returns a group as Compute shows it. all are the group's pods.
+func (of *group) show(all []*unstructured.Unstructured) obj {
+	machines, lacking := of.members(all)
 	shown := maps.Clone(of.body)
 	shown["name"], shown["creationTimestamp"] = of.name, of.created.Format(time.RFC3339)
-	shown["targetSize"], shown["currentActions"] = len(machines), obj{"creating": asked}
+	shown["targetSize"], shown["currentActions"] = len(machines)+len(lacking), obj{"creating": len(lacking)}
 	return shown
 }
 
@@ -88,15 +96,11 @@ func (g *Gateway) listGroups(r *http.Request) (any, error) {
 }
 
 func (g *Gateway) getGroup(r *http.Request) (any, error) {
-	all, err := g.byGroup(r.Context(), pods)
+	of, all, err := g.readGroupWithPods(r)
 	if err != nil {
 		return nil, err
 	}
-	of, err := g.readGroup(r.Context(), r.PathValue("group"))
-	if err != nil {
-		return nil, err
-	}
-	return of.show(all[of.name]), nil
+	return of.show(all), nil
 }
 
 // deleteGroup marks the group. Passes delete its objects, and the operation is done when they are gone.
@@ -150,17 +154,13 @@ func (g *Gateway) deleteInstances(r *http.Request) (any, error) {
 	if _, err := read(r, &body); err != nil {
 		return nil, err
 	}
-	of, err := g.readGroup(r.Context(), r.PathValue("group"))
-	if err != nil {
-		return nil, err
-	}
-	all, err := g.byGroup(r.Context(), pods)
+	of, all, err := g.readGroupWithPods(r)
 	if err != nil {
 		return nil, err
 	}
 	for _, link := range body.Instances {
-		at := slices.IndexFunc(all[of.name], func(p *unstructured.Unstructured) bool { return p.GetName() == path.Base(link) })
-		if at < 0 || leaving(all[of.name][at]) {
+		at := slices.IndexFunc(all, func(p *unstructured.Unstructured) bool { return p.GetName() == path.Base(link) })
+		if at < 0 || leaving(all[at]) {
 			continue
 		}
 		if err := g.cluster.delete(r.Context(), pods, path.Base(link)); err != nil {
@@ -186,7 +186,7 @@ func (g *Gateway) insertRequest(r *http.Request) (any, error) {
 	if err != nil || seconds < shortest || seconds > longest {
 		return nil, invalid("requestedRunDuration is %q; must be %d to %d s", body.Duration.Seconds, shortest, longest)
 	}
-	asked := &request{Name: body.Name, Seconds: seconds, Created: time.Now().UTC().Truncate(time.Second)}
+	asked := &request{Name: body.Name, Call: callOf(r), Seconds: seconds, Created: time.Now().UTC().Truncate(time.Second)}
 	for _, in := range body.Instances {
 		asked.Instances = append(asked.Instances, in.Name)
 	}
@@ -203,7 +203,10 @@ func (g *Gateway) insertRequest(r *http.Request) (any, error) {
 		if of.deleting {
 			return nil, &refusal{http.StatusBadRequest, "resourceNotReady", "The resource '" + where + "' is being deleted"}
 		}
-		if of.requests[asked.Name] != nil {
+		if there := of.requests[asked.Name]; there != nil {
+			if there.Call != "" && there.Call == asked.Call {
+				return nil, nil
+			}
 			return nil, &refusal{http.StatusConflict, "alreadyExists", "The resource '" + where + "/resizeRequests/" + asked.Name + "' already exists"}
 		}
 		return asked.note(), nil

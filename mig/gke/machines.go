@@ -3,6 +3,7 @@ package gke
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -49,8 +50,8 @@ func (g *Gateway) zoneOf(node *unstructured.Unstructured) string {
 	return g.settings.Region + "-" + letter
 }
 
-// listInstances lists the pods that are bound to a node of the zone. If the node is gone, so is the
-// machine.
+// listInstances lists the pods that are bound to a node of the zone. If the node does not exist, the
+// machine does not either.
 func (g *Gateway) listInstances(r *http.Request) (any, error) {
 	zone := r.PathValue("zone")
 	if err := g.needZone(zone); err != nil {
@@ -94,11 +95,7 @@ func (g *Gateway) machine(pod, node *unstructured.Unstructured) obj {
 }
 
 func (g *Gateway) listMembers(r *http.Request) (any, error) {
-	of, err := g.readGroup(r.Context(), r.PathValue("group"))
-	if err != nil {
-		return nil, err
-	}
-	all, err := g.byGroup(r.Context(), pods)
+	of, all, err := g.readGroupWithPods(r)
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +104,17 @@ func (g *Gateway) listMembers(r *http.Request) (any, error) {
 		return nil, err
 	}
 	items := []obj{}
-	for _, p := range all[of.name] {
-		member := obj{"name": p.GetName(), "currentAction": "NONE"}
-		if node := known[nodeOf(p)]; node != nil {
-			member["instanceStatus"] = statusOf(p)
-			member["instance"] = fmt.Sprintf("projects/gke/zones/%s/instances/%s", g.zoneOf(node), p.GetName())
+	machines, lacking := of.members(all)
+	for _, name := range slices.Sorted(maps.Keys(machines)) {
+		member := obj{"name": name, "currentAction": "NONE"}
+		if node := known[nodeOf(machines[name])]; node != nil {
+			member["instanceStatus"] = statusOf(machines[name])
+			member["instance"] = fmt.Sprintf("projects/gke/zones/%s/instances/%s", g.zoneOf(node), name)
 		}
 		items = append(items, member)
+	}
+	for _, name := range lacking {
+		items = append(items, obj{"name": name, "currentAction": "CREATING"})
 	}
 	return obj{"managedInstances": items}, nil
 }
@@ -202,7 +203,7 @@ func (g *Gateway) check(ctx context.Context, name string, pool Pool) error {
 		return err
 	}
 	of, r := &group{name: "slurmflex-check", pool: name}, &request{Name: "a1", Seconds: shortest, Instances: []string{"slurmflex-check"}}
-	pod, err := pool.machinePod(of, r, name, "slurmflex-check")
+	pod, err := pool.machinePod(of, r, "slurmflex-check", nil)
 	if err != nil {
 		return err
 	}

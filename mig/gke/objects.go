@@ -19,6 +19,7 @@ const (
 	leaseKey      = "maxRunDurationSeconds"
 	poolLabel     = "cloud.google.com/gke-nodepool"
 	zoneLabel     = "topology.kubernetes.io/zone"
+	requestNodes  = "autoscaling.gke.io/provisioning-request"
 	leaseEnd      = "node.gke.io/machine-termination-datetime"
 	consumes      = "autoscaling.x-k8s.io/consume-provisioning-request"
 	consumesClass = "autoscaling.x-k8s.io/provisioning-class-name"
@@ -53,8 +54,8 @@ func content(of any) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(of)
 }
 
-// machinePod returns the pod of a machine.
-func (p Pool) machinePod(g *group, r *request, pool, instance string) (*unstructured.Unstructured, error) {
+// machinePod returns the pod of a machine, for nodes with these labels besides that of its pool.
+func (p Pool) machinePod(g *group, r *request, instance string, nodeLabels map[string]string) (*unstructured.Unstructured, error) {
 	t := p.pod.DeepCopy()
 	labels, notes := r.labels(g), map[string]string{leaseNote: strconv.FormatInt(r.Seconds, 10)}
 	if p.Queue == "" {
@@ -69,7 +70,7 @@ func (p Pool) machinePod(g *group, r *request, pool, instance string) (*unstruct
 	if !spec.HostNetwork {
 		spec.Hostname = instance
 	}
-	spec.NodeSelector = merged(spec.NodeSelector, map[string]string{poolLabel: pool})
+	spec.NodeSelector = merged(spec.NodeSelector, map[string]string{poolLabel: g.pool}, nodeLabels)
 	for i := range spec.Containers {
 		spec.Containers[i].Env = append(spec.Containers[i].Env, corev1.EnvVar{Name: nodeVariable, Value: instance})
 	}
@@ -94,7 +95,7 @@ func merged(all ...map[string]string) map[string]string {
 
 // asking returns the objects by which a request asks GKE for nodes, without Kueue.
 func (p Pool) asking(g *group, r *request) (template, provision *unstructured.Unstructured, err error) {
-	pod, err := p.machinePod(g, r, g.pool, "")
+	pod, err := p.machinePod(g, r, "", nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,6 +118,17 @@ func anyMap(of map[string]string) map[string]any {
 		all[k] = v
 	}
 	return all
+}
+
+// labelsOfNodes returns the labels of the nodes that GKE has created for a request, as far as its
+// ProvisioningRequest names them. Without them, a pod could take the node of another request, with
+// another lease.
+func labelsOfNodes(provision *unstructured.Unstructured) map[string]string {
+	name, _, _ := unstructured.NestedString(provision.Object, "status", "provisioningClassDetails", "ResizeRequestName")
+	if name == "" {
+		return nil
+	}
+	return map[string]string{requestNodes: name}
 }
 
 // condition is a condition of an object.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ const (
 // The keys of a group's ConfigMap.
 const (
 	groupKey      = "group"    // the group as slurmflex has sent it
+	callKey       = "call"     // the id of the call that has created the group
 	deletingKey   = "deleting" // set while the group is being deleted
 	requestPrefix = "request." // before the name of each resize request
 )
@@ -43,6 +45,7 @@ type group struct {
 // request is the record of a resize request.
 type request struct {
 	Name      string    `json:"name"`
+	Call      string    `json:"call,omitempty"` // the id of the call that has created it
 	Instances []string  `json:"instances"`
 	Seconds   int64     `json:"seconds"`
 	Created   time.Time `json:"created"`
@@ -133,13 +136,33 @@ func (g *Gateway) readGroup(ctx context.Context, name string) (*group, error) {
 	return parseGroup(o)
 }
 
-// createGroup writes a new group.
-func (g *Gateway) createGroup(ctx context.Context, name string, body []byte) error {
+// readGroupWithPods reads the group in a call's path, and before it the group's pods.
+func (g *Gateway) readGroupWithPods(r *http.Request) (*group, []*unstructured.Unstructured, error) {
+	all, err := g.byGroup(r.Context(), pods)
+	if err != nil {
+		return nil, nil, err
+	}
+	of, err := g.readGroup(r.Context(), r.PathValue("group"))
+	return of, all[r.PathValue("group")], err
+}
+
+// createGroup writes a new group. It accepts the one that the same call has created.
+func (g *Gateway) createGroup(ctx context.Context, name, call string, body []byte) error {
 	o := object("v1", "ConfigMap", name)
 	o.SetLabels(map[string]string{groupLabel: name})
-	o.Object["data"] = map[string]any{groupKey: string(body)}
+	o.Object["data"] = map[string]any{groupKey: string(body), callKey: call}
 	_, err := g.cluster.of(configMaps).Create(ctx, o, metav1.CreateOptions{})
-	return err
+	if call == "" || !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	there, unread := g.cluster.get(ctx, configMaps, name)
+	if unread != nil {
+		return unread
+	}
+	if by, _, _ := unstructured.NestedString(there.Object, "data", callKey); by != call {
+		return err
+	}
+	return nil
 }
 
 // change changes a group's ConfigMap. It calls do with the newest state until no other writer was in

@@ -24,7 +24,7 @@ type Settings struct {
 // Pool is a node pool with flex-start and queued provisioning.
 type Pool struct {
 	Machine Machine `json:"machine"`
-	// Queue is the LocalQueue of Kueue in which requests wait; empty: the gateway makes the
+	// Queue is the LocalQueue of Kueue for requests; empty: the gateway makes the
 	// ProvisioningRequests itself.
 	Queue string `json:"queue"`
 	// PodTemplate is a file with a pod template, relative to the configuration file; empty: the

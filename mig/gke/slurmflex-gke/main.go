@@ -49,8 +49,8 @@ type options struct {
 	debug                                        bool
 }
 
-func run(ctx context.Context, args []string, out, log io.Writer) error {
-	var o options
+// flags returns the flags that set the options. Its help goes to out.
+func (o *options) flags(out io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet("slurmflex-gke", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() {
@@ -63,6 +63,12 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.StringVar(&o.watch, "watch", "127.0.0.1:8931", "`address` of /metrics and /healthz; empty: none")
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` with the token that calls must carry; needed unless --listen is a loopback address")
 	flags.BoolVar(&o.debug, "debug", false, "log each call")
+	return flags
+}
+
+func run(ctx context.Context, args []string, out, log io.Writer) error {
+	var o options
+	flags := o.flags(out)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -80,6 +82,33 @@ func TestTemplateIsPrinted(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run(t.Context(), []string{"template"}, &out, io.Discard))
 	assert.Equal(t, gke.DefaultTemplate, out.String())
+}
+
+// TestManPage compares the page with the help; with UPDATE=1 it rewrites it.
+func TestManPage(t *testing.T) {
+	roff := strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace
+	first, rest, _ := strings.Cut(usage, "\n")
+	_, does, _ := strings.Cut(first, " ")
+	calls, credentials, _ := strings.Cut(strings.TrimSpace(strings.TrimSuffix(rest, "Flags:\n")), "\n\n")
+	var page strings.Builder
+	fmt.Fprintf(&page, ".\\\" Written by UPDATE=1 go test ./slurmflex-gke -run TestManPage in mig/gke; do not edit.\n"+
+		".TH SLURMFLEX\\-GKE 1 \"\" slurmflex slurmflex\n.SH NAME\nslurmflex\\-gke \\- %s\n.SH SYNOPSIS\n.nf%s\n.fi\n.SH DESCRIPTION\n%s\n.SH OPTIONS\n",
+		roff(does), roff(strings.TrimPrefix(calls, "Usage:")), roff(credentials))
+	(&options{}).flags(&page).VisitAll(func(f *flag.Flag) {
+		value, meaning := flag.UnquoteUsage(f)
+		if f.DefValue != "" && f.DefValue != "false" {
+			meaning += " (default: " + f.DefValue + ")"
+		}
+		fmt.Fprintf(&page, ".TP\n.B %s\\fI %s\\fR\n%s\n", roff("--"+f.Name), roff(value), roff(meaning))
+	})
+	page.WriteString(".SH SEE ALSO\n\\fBslurmflex\\fR(1), /usr/share/doc/slurmflex/docs/gke.md\n")
+	const file = "slurmflex-gke.1"
+	if os.Getenv("UPDATE") != "" {
+		require.NoError(t, os.WriteFile(file, []byte(page.String()), 0o644))
+	}
+	is, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, page.String(), string(is), "run UPDATE=1 go test ./slurmflex-gke -run TestManPage")
 }
 
 func TestHelpNamesEveryFlag(t *testing.T) {

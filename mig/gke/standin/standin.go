@@ -4,7 +4,9 @@
 package standin
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -26,23 +28,16 @@ type Options struct {
 	Queue    string        // Kueue is installed, with this LocalQueue; empty: without Kueue
 	NoGKE    bool          // without ProvisioningRequests
 	PageSize int           // most objects in an answer; 0: as many as the call asks for
-
-	// OnStart and OnStop are called when the container of a pod starts and stops.
-	OnStart, OnStop func(pod string)
 }
 
 // Cluster is a running stand-in.
 type Cluster struct {
+	*GKE
 	mu      sync.Mutex
 	options Options
-	objects map[string]map[string]obj // by collection, then by name
+	objects map[string]map[string]obj // by resource, then by name
 	version int
 	fails   []Fault
-	started map[string]bool      // pods by uid
-	empty   map[string]time.Time // since when nodes that had pods have none
-	quota   int                  // GPUs that Kueue may admit; negative: any
-	reason  string               // for which GKE does not provision; empty: ResourcePoolExhausted without capacity
-	ended   bool                 // the reason is final
 }
 
 // Fault answers calls with an error.
@@ -60,24 +55,36 @@ func New(o Options) *Cluster {
 	if o.Idle == 0 {
 		o.Idle = 10 * o.Pace
 	}
-	c := &Cluster{options: o, objects: map[string]map[string]obj{}, started: map[string]bool{}, empty: map[string]time.Time{}, quota: -1}
+	c := &Cluster{options: o, objects: map[string]map[string]obj{}}
+	c.GKE = &GKE{Objects: c, Idle: o.Idle, capacity: o.Capacity}
 	if o.Queue != "" {
 		c.put("localqueues", obj{"metadata": obj{"name": o.Queue}})
+		c.put("clusterqueues", obj{"metadata": obj{"name": ClusterQueue}, "spec": obj{"resourceGroups": []any{obj{"flavors": []any{obj{"name": "flex", "resources": []any{
+			obj{"name": "nvidia.com/gpu", "nominalQuota": "1000"},
+		}}}}}}})
 	}
 	return c
 }
 
-// SetCapacity sets the number of machines that may exist.
-func (c *Cluster) SetCapacity(n int) { c.change(func() { c.options.Capacity = n }) }
-
-// SetQuota sets the number of GPUs that Kueue admits; negative: any.
-func (c *Cluster) SetQuota(n int) { c.change(func() { c.quota = n }) }
-
-// Refuse has GKE answer ProvisioningRequests with a reason; ended means for good. An empty reason ends
-// that.
-func (c *Cluster) Refuse(reason string, ended bool) {
-	c.change(func() { c.reason, c.ended = reason, ended })
+// Run lets GKE, the kubelets, the scheduler and Kueue act until ctx ends.
+func (c *Cluster) Run(ctx context.Context) {
+	go c.GKE.Run(ctx, c.options.Pace)
+	for ctx.Err() == nil {
+		c.change(func() {
+			if c.options.Queue != "" {
+				c.kueue()
+			}
+			c.schedule()
+		})
+		select {
+		case <-ctx.Done():
+		case <-time.After(c.options.Pace):
+		}
+	}
 }
+
+// SetQuota sets the number of GPUs that Kueue admits.
+func (c *Cluster) SetQuota(n int) { c.change(func() { c.quota()["nominalQuota"] = strconv.Itoa(n) }) }
 
 // Fail adds a fault. Without a fault, it removes all.
 func (c *Cluster) Fail(faults ...Fault) { c.change(func() { c.fails = faults }) }
@@ -86,6 +93,51 @@ func (c *Cluster) change(do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	do()
+}
+
+// List implements Objects.
+func (c *Cluster) List(resource string) (all []map[string]any, err error) {
+	c.change(func() {
+		for _, name := range slices.Sorted(maps.Keys(c.objects[resource])) {
+			all = append(all, copied(c.objects[resource][name]))
+		}
+	})
+	return all, nil
+}
+
+// Create implements Objects. It does not change an existing object.
+func (c *Cluster) Create(resource string, o obj) error {
+	c.change(func() {
+		if c.objects[resource][nameOf(o)] == nil {
+			c.put(resource, o)
+		}
+	})
+	return nil
+}
+
+// SetStatus implements Objects.
+func (c *Cluster) SetStatus(resource string, o obj) (err error) {
+	c.change(func() {
+		there := c.objects[resource][nameOf(o)]
+		if there == nil || text(there, "metadata", "resourceVersion") != text(o, "metadata", "resourceVersion") {
+			err = errors.New("the object has been modified")
+			return
+		}
+		there["status"] = copied(o)["status"]
+		c.touch(there)
+		at(o, "metadata")["resourceVersion"] = at(there, "metadata")["resourceVersion"]
+	})
+	return err
+}
+
+// Remove implements Objects. An object stays while it has a finalizer.
+func (c *Cluster) Remove(resource, name string) error {
+	c.change(func() {
+		if o := c.objects[resource][name]; o != nil && !c.held(o) {
+			delete(c.objects[resource], name)
+		}
+	})
+	return nil
 }
 
 // Names returns the names of all objects of a resource.
@@ -163,7 +215,7 @@ func (c *Cluster) put(resource string, o obj) {
 		o["kind"], o["apiVersion"] = "Object", "v1"
 	}
 	meta := at(o, "metadata")
-	meta["uid"], meta["creationTimestamp"] = fmt.Sprintf("uid-%d", c.version), time.Now().UTC().Format(time.RFC3339)
+	meta["uid"], meta["creationTimestamp"] = fmt.Sprintf("uid-%d", c.version), now()
 	c.touch(o)
 	c.objects[resource][nameOf(o)] = o
 }
@@ -174,19 +226,29 @@ func (c *Cluster) remove(resource, name string) {
 	if o == nil {
 		return
 	}
-	if resource == "pods" && text(o, "spec", "nodeName") != "" || finalizers(o) > 0 {
-		if text(o, "metadata", "deletionTimestamp") == "" {
-			at(o, "metadata")["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-			c.touch(o)
-		}
+	running := resource == "pods" && text(o, "spec", "nodeName") != "" && text(o, "status", "phase") != "Failed"
+	if c.held(o) || running {
+		c.doom(o)
 		return
 	}
 	delete(c.objects[resource], name)
 }
 
-func finalizers(o obj) int {
+// held reports whether a finalizer keeps the object, which is then being deleted.
+func (c *Cluster) held(o obj) bool {
 	list, _ := at(o, "metadata")["finalizers"].([]any)
-	return len(list)
+	if len(list) > 0 {
+		c.doom(o)
+	}
+	return len(list) > 0
+}
+
+// doom notes that an object is being deleted.
+func (c *Cluster) doom(o obj) {
+	if text(o, "metadata", "deletionTimestamp") == "" {
+		at(o, "metadata")["deletionTimestamp"] = now()
+		c.touch(o)
+	}
 }
 
 // ServeHTTP answers Kubernetes' API.
@@ -257,6 +319,7 @@ func (c *Cluster) post(w http.ResponseWriter, r *http.Request, resource string, 
 	if r.URL.Query().Get("dryRun") == "" {
 		if resource == "pods" && label(given, "kueue.x-k8s.io/queue-name") != "" {
 			at(given, "metadata")["finalizers"] = []any{"kueue.x-k8s.io/managed"}
+			at(given, "spec")["schedulingGates"] = []any{obj{"name": "kueue.x-k8s.io/admission"}}
 		}
 		c.put(resource, given)
 	}
@@ -266,6 +329,8 @@ func (c *Cluster) post(w http.ResponseWriter, r *http.Request, resource string, 
 }
 
 func label(o obj, key string) string { return text(o, "metadata", "labels", key) }
+
+func note(o obj, key string) string { return text(o, "metadata", "annotations", key) }
 
 // list answers with a page of the objects that have the label of the selector.
 func (c *Cluster) list(w http.ResponseWriter, r *http.Request, resource string) {

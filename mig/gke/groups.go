@@ -73,6 +73,7 @@ func (of *group) members(all []*unstructured.Unstructured) (machines map[string]
 // show returns a group as Compute shows it. all are the group's pods.
 func (of *group) show(all []*unstructured.Unstructured) obj {
 	machines, lacking := of.members(all)
+	maps.DeleteFunc(machines, func(_ string, p *unstructured.Unstructured) bool { return leaving(p) })
 	shown := maps.Clone(of.body)
 	shown["name"], shown["creationTimestamp"] = of.name, of.created.Format(time.RFC3339)
 	shown["targetSize"], shown["currentActions"] = len(machines)+len(lacking), obj{"creating": len(lacking)}

@@ -109,6 +109,9 @@ func (g *Gateway) listMembers(r *http.Request) (any, error) {
 		member := obj{"name": name, "currentAction": "NONE"}
 		if node := known[nodeOf(machines[name])]; node != nil {
 			member["instanceStatus"] = statusOf(machines[name])
+			if leaving(machines[name]) {
+				member["currentAction"] = "DELETING"
+			}
 			member["instance"] = fmt.Sprintf("projects/gke/zones/%s/instances/%s", g.zoneOf(node), name)
 		}
 		items = append(items, member)

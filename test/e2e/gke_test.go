@@ -3,13 +3,17 @@
 package e2e
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,90 +24,448 @@ import (
 	"slurmflex/test/lab"
 )
 
-// serve starts a program of the stage, and returns the address that it prints.
-func serve(t *testing.T, name string, args ...string) (endpoint string, p *exec.Cmd) {
-	t.Helper()
-	p = exec.Command(filepath.Join(os.Getenv("E2E_STAGE"), name), args...)
-	p.Stderr = os.Stderr
-	out, err := p.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, p.Start())
-	t.Cleanup(func() {
-		_ = p.Process.Kill()
-		_ = p.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	_, endpoint, _ = strings.Cut(strings.TrimSpace(line), " at ")
-	return endpoint, p
+// gke is a cluster with the partition flex on a stand-in for GKE. Its pods start slurmds on this host.
+type gke struct {
+	t       *testing.T
+	l       *lab.Lab
+	kube    string // the address of Kubernetes' API for an admin, and of /fake
+	queue   string // of Kueue; empty: without Kueue
+	gateway *program
+	config  string // the gateway's file
 }
 
-// objects returns the names of the objects of a kind in the stand-in for GKE.
-func objects(t *testing.T, kube, kind string) (names []string) {
-	t.Helper()
-	resp, err := http.Get(kube + "/api/v1/namespaces/slurm/" + kind)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	var list struct {
-		Items []struct{ Metadata struct{ Name string } }
+// onGKE runs a scenario without Kueue and with it.
+func onGKE(t *testing.T, scenario func(t *testing.T, queue string)) {
+	t.Parallel()
+	for name, queue := range map[string]string{"ProvisioningRequest": "", "Kueue": "dws-local-queue"} {
+		t.Run(name, func(t *testing.T) { scenario(t, queue) })
 	}
-	require.NoError(t, json.NewDecoder(resp.Body).Decode(&list))
-	for _, o := range list.Items {
-		names = append(names, o.Metadata.Name)
-	}
-	return names
 }
 
-// The pods of the stand-in start slurmds on this host.
-func TestJobOnGKEOutlivesItsGateway(t *testing.T) {
+// newGKE starts a cluster with a nodeset, which gets its name, region and machine type here.
+func newGKE(t *testing.T, queue string, set lab.NodeSet) *gke {
+	t.Helper()
+	t.Parallel()
+	choose(t)
+	g, stage := &gke{t: t, queue: queue}, os.Getenv("E2E_STAGE")
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		return filepath.Join(dir, name)
 	}
-	programs := filepath.Join(dir, "programs")
-	kube, _ := serve(t, "slurmflex-fakegke", "--programs", programs)
-	write("pod.yaml", "spec: {containers: [{name: slurmd, image: slurmd, resources: {limits: {nvidia.com/gpu: 8}}}]}")
-	args := []string{
-		"--watch", "", "--kubeconfig", write("kubeconfig", "{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: '"+kube+"'}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u}]}"),
-		"--config", write("gke.yaml", "{region: gke-us-central1, zones: [a], pools: {flex: {pod_template: pod.yaml, machine: {type: a3-megagpu-8g, cpus: 208, memory_mb: 1916928, gpu: nvidia-h100-mega-80gb, gpus: 8}}}}"),
+	fake := []string{filepath.Join(stage, "slurmflex-fakegke"), "--programs", filepath.Join(dir, "programs"), "--queue", queue}
+	g.kube = launch(t, dir, "slurmflex-fakegke", fake...).endpoint()
+	kubeconfig := write("kubeconfig", "{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: '"+g.kube+"'}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u}]}")
+	program := filepath.Join(stage, "slurmflex-gke")
+	pod, err := exec.Command(program, "template").Output()
+	require.NoError(t, err)
+	write("pod.yaml", strings.Replace(string(pod), `image: ""`, "image: slurmd", 1))
+	listen := fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0])
+	g.config = write("gke.yaml", "{region: gke-us-central1, zones: [a], pools: {flex: {queue: '"+queue+
+		"', pod_template: pod.yaml, machine: {type: a3-megagpu-8g, cpus: 208, memory_mb: 1916928, gpu: nvidia-h100-mega-80gb, gpus: 8}}}}")
+	g.gateway = launch(t, dir, "slurmflex-gke", program, "--watch", "", "--listen", listen, "--kubeconfig", kubeconfig, "--config", g.config)
+	set.Name, set.Region, set.Machine = "flex", "gke-us-central1", "a3-megagpu-8g"
+	if set.Size == 0 {
+		set.Size = 3
 	}
-	gateway, process := serve(t, "slurmflex-gke", append(args, "--listen", "127.0.0.1:0")...)
-	l := cluster(t, lab.Options{
-		Daemon: true, Keys: "regions: {gke-us-central1: {endpoint: '" + gateway + "'}}",
-		NodeSets: []lab.NodeSet{{Name: "flex", Region: "gke-us-central1", Machine: "a3-megagpu-8g", Size: 2, FlexKeys: "use_job_duration: true"}},
+	g.l = counted(t, lab.Options{Daemon: true, SuspendTime: 20, Keys: "regions: {gke-us-central1: {endpoint: '" + g.gateway.endpoint() + "'}}", NodeSets: []lab.NodeSet{set}})
+	require.NoError(t, os.Symlink(filepath.Join(g.l.Dir, "bin"), filepath.Join(dir, "programs")))
+	return g
+}
+
+// call calls Kubernetes' API, or /fake.
+func (g *gke) call(verb, path string, body any) (status int, answer map[string]any) {
+	g.t.Helper()
+	text, err := json.Marshal(body)
+	require.NoError(g.t, err)
+	req, err := http.NewRequest(verb, g.kube+path, bytes.NewReader(text))
+	require.NoError(g.t, err)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(g.t, err)
+	defer resp.Body.Close()
+	text, err = io.ReadAll(resp.Body)
+	require.NoError(g.t, err)
+	_ = json.Unmarshal(text, &answer) // /fake answers nothing
+	return resp.StatusCode, answer
+}
+
+func (g *gke) capacity(machines int) {
+	g.call("PUT", fmt.Sprint("/fake/capacity?machines=", machines), nil)
+}
+
+func (g *gke) refuse(reason string) { g.call("PUT", "/fake/refuse?ended=true&reason="+reason, nil) }
+
+// collection returns the path of the objects of a kind.
+func collection(kind string) string {
+	switch kind {
+	case "nodes":
+		return "/api/v1/nodes"
+	case "clusterqueues":
+		return "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"
+	case "workloads":
+		return "/apis/kueue.x-k8s.io/v1beta2/namespaces/slurm/workloads"
+	case "provisioningrequests":
+		return "/apis/autoscaling.x-k8s.io/v1/namespaces/slurm/provisioningrequests"
+	}
+	return "/api/v1/namespaces/slurm/" + kind
+}
+
+// object is an object of Kubernetes, as far as scenarios read it.
+type object struct {
+	Metadata struct{ Name, UID string }
+	Spec     struct {
+		NodeName   string
+		Parameters map[string]string
+	}
+	Status struct {
+		Phase      string
+		Conditions []struct{ Type, Status string }
+	}
+}
+
+// list returns the objects of a kind.
+func (g *gke) list(kind string) (all []object) {
+	g.t.Helper()
+	_, answer := g.call("GET", collection(kind), nil)
+	text, err := json.Marshal(answer["items"])
+	require.NoError(g.t, err)
+	require.NoError(g.t, json.Unmarshal(text, &all))
+	return all
+}
+
+// edit changes an object.
+func (g *gke) edit(kind, name string, do func(o map[string]any)) {
+	g.t.Helper()
+	await(g.t, 20*time.Second, "to change "+name, func() bool { // another writer may be in between
+		_, o := g.call("GET", collection(kind)+"/"+name, nil)
+		do(o)
+		status, _ := g.call("PUT", collection(kind)+"/"+name, o)
+		return status == http.StatusOK
 	})
-	require.NoError(t, os.Symlink(filepath.Join(l.Dir, "bin"), programs))
-	machines := func(n int) {
-		req, err := http.NewRequest(http.MethodPut, fmt.Sprintf("%s/fake/capacity?machines=%d", kube, n), nil)
-		require.NoError(t, err)
-		resp, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
-		resp.Body.Close()
+}
+
+// quota sets the GPUs that Kueue admits.
+func (g *gke) quota(gpus string) {
+	g.edit("clusterqueues", "dws-cluster-queue", func(o map[string]any) {
+		group := o["spec"].(map[string]any)["resourceGroups"].([]any)[0].(map[string]any)
+		flavor := group["flavors"].([]any)[0].(map[string]any)
+		flavor["resources"].([]any)[0].(map[string]any)["nominalQuota"] = gpus
+	})
+}
+
+// pods returns the uids of the pods that run, by name.
+func (g *gke) pods() map[string]string {
+	all := map[string]string{}
+	for _, p := range g.list("pods") {
+		if p.Status.Phase == "Running" {
+			all[p.Metadata.Name] = p.Metadata.UID
+		}
 	}
-	clean := func() {
-		t.Helper()
-		awaitShown(t, 2*time.Minute, "nothing to be left on GKE", func() (string, bool) {
-			left := append(objects(t, kube, "pods"), objects(t, kube, "configmaps")...)
-			return strings.Join(left, " "), len(left) == 0
+	return all
+}
+
+// submit submits a job that runs until it is cancelled or, with a script, to its end.
+func (g *gke) submit(script string, options ...string) string {
+	return submitScript(g.t, g.l, script, append([]string{"-p", "flex", "--time=15"}, options...)...)
+}
+
+// awaitLease waits until GKE is asked for machines for so many seconds.
+func (g *gke) awaitLease(seconds string) {
+	g.t.Helper()
+	awaitShown(g.t, time.Minute, "machines to be requested", func() (string, bool) {
+		all := g.list("provisioningrequests")
+		return fmt.Sprint(all), len(all) == 1 && all[0].Spec.Parameters["maxRunDurationSeconds"] == seconds
+	})
+}
+
+func (g *gke) awaitRunning(id string) { awaitJob(g.t, g.l, 3*time.Minute, id, "JobState", "RUNNING") }
+
+// awaitClean waits until nothing is left on GKE.
+func (g *gke) awaitClean() {
+	g.t.Helper()
+	awaitShown(g.t, 2*time.Minute, "nothing to be left on GKE", func() (string, bool) {
+		var left []string
+		for _, kind := range []string{"pods", "configmaps", "podtemplates", "provisioningrequests", "workloads", "nodes"} {
+			for _, o := range g.list(kind) {
+				left = append(left, kind+"/"+o.Metadata.Name)
+			}
+		}
+		return strings.Join(left, " "), len(left) == 0
+	})
+}
+
+// cancel cancels a job, and waits until nothing is left of it.
+func (g *gke) cancel(id string) {
+	g.t.Helper()
+	cancel(g.t, g.l, id)
+	g.awaitClean()
+}
+
+// program is a process that a scenario can kill and start again.
+type program struct {
+	t    *testing.T
+	log  string
+	args []string
+	cmd  *exec.Cmd
+}
+
+// launch starts a program, with a log in a folder.
+func launch(t *testing.T, dir, name string, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, log: filepath.Join(dir, name+".log"), args: args}
+	p.start()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("--- %s.log\n%s", name, tail(readFile(p.log), 40))
+		}
+		p.kill()
+	})
+	return p
+}
+
+func (p *program) start() {
+	p.t.Helper()
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	require.NoError(p.t, err)
+	defer log.Close()
+	p.cmd = exec.Command(p.args[0], p.args[1:]...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	require.NoError(p.t, p.cmd.Start())
+}
+
+// kill kills the program with SIGKILL.
+func (p *program) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// endpoint returns the address that the program prints.
+func (p *program) endpoint() (address string) {
+	p.t.Helper()
+	await(p.t, 30*time.Second, p.log+" to name an address", func() bool {
+		if found := regexp.MustCompile(` serves at (http://\S+)`).FindStringSubmatch(readFile(p.log)); found != nil {
+			address = found[1]
+		}
+		return address != ""
+	})
+	return address
+}
+
+func freePorts(t *testing.T, n int) (ports []int) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+func TestJobOnGKEOutlivesItsGateway(t *testing.T) {
+	onGKE(t, func(t *testing.T, queue string) {
+		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+		waits := g.submit("sleep 600", "-N1")
+		awaitWhy(t, g.l, waits, "not enough resources available")
+		g.awaitLease("1500")
+		assert.Equal(t, "PENDING", jobField(t, g.l, waits, "JobState"))
+		g.cancel(waits)
+
+		runs := g.submit("srun hostname; sleep 20", "-N2")
+		g.awaitLease("1500")
+		g.capacity(2)
+		g.awaitRunning(runs)
+		g.gateway.kill()
+		time.Sleep(8 * time.Second) // passes without the gateway
+		g.gateway.start()
+		awaitCompleted(t, g.l, runs)
+		assert.Equal(t, "0", jobField(t, g.l, runs, "Restarts"))
+		g.awaitClean()
+	})
+}
+
+func TestQuotaOnGKEIsNamedAndTriedAgain(t *testing.T) {
+	onGKE(t, func(t *testing.T, queue string) {
+		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+		g.capacity(2)
+		says := "QuotaExceeded"
+		if queue == "" {
+			g.refuse("QuotaExceeded")
+		} else {
+			g.quota("8")
+			says = "LocalQueue dws-local-queue"
+		}
+		id := g.submit("srun hostname", "-N2")
+		awaitWhy(t, g.l, id, says)
+		assert.Equal(t, "PENDING", jobField(t, g.l, id, "JobState"))
+		if queue == "" {
+			g.refuse("")
+		} else {
+			g.quota("16")
+		}
+		awaitCompleted(t, g.l, id)
+		g.awaitClean()
+	})
+}
+
+func TestJobOnGKEThatLosesAPodRunsAgain(t *testing.T) {
+	onGKE(t, func(t *testing.T, queue string) {
+		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+		g.capacity(4)
+		id := g.submit("sleep 600", "-N2")
+		g.awaitRunning(id)
+		first := g.pods()
+		g.call("DELETE", collection("pods")+"/alpha-flex-1", nil)
+		awaitJob(t, g.l, 2*time.Minute, id, "Restarts", "1")
+		update(t, g.l, "jobid="+id, "starttime=now")
+		g.awaitRunning(id)
+		for name, uid := range g.pods() {
+			assert.NotEqual(t, first[name], uid, name)
+		}
+		g.cancel(id)
+	})
+}
+
+func TestJobOnGKEKeepsItsPodsAfterALoss(t *testing.T) {
+	g := newGKE(t, "", lab.NodeSet{FlexKeys: "max_run_duration: 7200, salvage: true, salvage_timeout: 600"})
+	g.capacity(4)
+	id := g.submit("sleep 600", "-N3")
+	g.awaitRunning(id)
+	first := g.pods()
+	g.call("DELETE", collection("pods")+"/alpha-flex-1", nil)
+	awaitJob(t, g.l, 2*time.Minute, id, "Restarts", "1")
+	update(t, g.l, "jobid="+id, "starttime=now")
+	g.awaitRunning(id)
+	again, kept := g.pods(), 0
+	assert.Len(t, again, 3)
+	for name, uid := range again {
+		if first[name] == uid {
+			kept++
+		}
+	}
+	assert.Equal(t, 2, kept)
+	g.cancel(id)
+}
+
+func TestNextJobOnGKERunsOnTheSamePod(t *testing.T) {
+	g := newGKE(t, "", lab.NodeSet{Shared: true, FlexKeys: "max_run_duration: 3600"})
+	g.capacity(1)
+	first := g.submit("sleep 600", "-n1")
+	g.awaitRunning(first)
+	pods := g.pods()
+	next := g.submit("srun hostname", "-n1")
+	awaitCompleted(t, g.l, next)
+	assert.Equal(t, "alpha-flex-0", jobField(t, g.l, next, "NodeList"))
+	assert.Equal(t, pods, g.pods())
+	g.cancel(first)
+}
+
+func TestPodsLeaseEndsWhenGKESaysSo(t *testing.T) {
+	g := newGKE(t, "", lab.NodeSet{FlexKeys: "max_run_duration: 3600"})
+	g.capacity(1)
+	id := g.submit("sleep 600", "-N1")
+	g.awaitRunning(id)
+	end := time.Now().Add(50 * time.Second)
+	g.edit("nodes", g.list("pods")[0].Spec.NodeName, func(o map[string]any) {
+		o["metadata"].(map[string]any)["annotations"].(map[string]any)["node.gke.io/machine-termination-datetime"] = end.UTC().Format(time.RFC3339)
+	})
+	awaitReservedFrom(t, g.l, jobField(t, g.l, id, "NodeList"), end)
+	awaitJob(t, g.l, 2*time.Minute, id, "Restarts", "1")
+	g.cancel(id)
+}
+
+func TestJobWaitsOnGKEAndInComputeAtOnce(t *testing.T) {
+	g := newGKE(t, "", lab.NodeSet{FlexKeys: "use_job_duration: true"})
+	shut(t, g.l)
+	id := submit(t, g.l, "-p", "train,flex", "-N1", "--time=15")
+	awaitRequest(t, g.l, "alpha-a3-job-"+id)
+	g.awaitLease("1500")
+	g.capacity(1)
+	awaitCompleted(t, g.l, id)
+	assert.Equal(t, "flex", jobField(t, g.l, id, "Partition"))
+	g.awaitClean()
+	awaitNothingLeft(t, g.l)
+}
+
+// provisioned reports whether a request has its nodes.
+func (o object) provisioned() bool {
+	return slices.ContainsFunc(o.Status.Conditions, func(c struct{ Type, Status string }) bool { return c.Type == "Provisioned" && c.Status == "True" })
+}
+
+// The gateway is killed while a job waits, as soon as its nodes exist, while its machines are deleted,
+// and after a job that waits was cancelled.
+func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
+	onGKE(t, func(t *testing.T, queue string) {
+		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+		kill := func() {
+			g.gateway.kill()
+			time.Sleep(6 * time.Second) // passes without it
+			g.gateway.start()
+		}
+		waiting := g.submit("srun hostname", "-N2")
+		g.awaitLease("1500")
+		kill()
+		g.capacity(2)
+		awaitCompleted(t, g.l, waiting)
+		g.awaitClean()
+
+		g.capacity(0)
+		provisioned := g.submit("srun hostname", "-N2")
+		g.awaitLease("1500")
+		g.capacity(2)
+		await(t, time.Minute, "nodes", func() bool {
+			all := g.list("provisioningrequests")
+			return len(all) == 1 && all[0].provisioned()
 		})
-	}
+		kill()
+		awaitCompleted(t, g.l, provisioned)
+		g.awaitClean()
 
-	waits := submit(t, l, "-p", "flex", "-N1", "--time=15")
-	awaitWhy(t, l, waits, "ResourcePoolExhausted")
-	assert.Equal(t, "PENDING", jobField(t, l, waits, "JobState"))
-	cancel(t, l, waits)
-	clean()
+		ending := g.submit("sleep 600", "-N2")
+		g.awaitRunning(ending)
+		cancel(t, g.l, ending)
+		kill()
+		g.awaitClean()
 
-	runs := submitScript(t, l, "srun hostname; sleep 20", "-p", "flex", "-N2", "--time=15")
-	await(t, time.Minute, "its group", func() bool { return len(objects(t, kube, "configmaps")) == 1 })
-	machines(2)
-	awaitJob(t, l, 2*time.Minute, runs, "JobState", "RUNNING")
-	require.NoError(t, process.Process.Kill())
-	_ = process.Wait()
-	time.Sleep(8 * time.Second) // passes without the gateway
-	serve(t, "slurmflex-gke", append(args, "--listen", strings.TrimPrefix(gateway, "http://"))...)
-	awaitCompleted(t, l, runs)
-	assert.Equal(t, "0", jobField(t, l, runs, "Restarts"))
-	clean()
+		g.capacity(0)
+		cancelled := g.submit("sleep 600", "-N2")
+		g.awaitLease("1500")
+		cancel(t, g.l, cancelled)
+		kill()
+		g.awaitClean()
+	})
+}
+
+func TestConfigCheckNamesWhatGKELacks(t *testing.T) {
+	onGKE(t, func(t *testing.T, queue string) {
+		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+		right := readFile(g.config)
+		finds := func(want string) {
+			t.Helper()
+			_, err := g.l.Flex(t.Context(), "config", "check", "--live")
+			require.Error(t, err)
+			assert.Regexp(t, `config.yaml:\d+: nodeset.flex.instance_template: .*`+regexp.QuoteMeta(want), err.Error())
+		}
+		with := func(old, text string) {
+			t.Helper()
+			require.Contains(t, right, old)
+			require.NoError(t, os.WriteFile(g.config, []byte(strings.Replace(right, old, text, 1)), 0o600))
+			g.gateway.kill()
+			g.gateway.start()
+		}
+		_, err := g.l.Flex(t.Context(), "config", "check", "--live")
+		require.NoError(t, err)
+		with("flex:", "other:")
+		finds("instanceTemplates/flex' was not found")
+		with("gpus: 8", "gpus: 4")
+		finds("the containers ask for 8 GPUs, and a a3-megagpu-8g has 4")
+		if queue == "" {
+			with("queue: ''", "queue: q")
+			finds("the cluster has no LocalQueue of kueue.x-k8s.io/v1beta2; install Kueue 0.15 or later, or remove the pool's queue")
+		} else {
+			with("dws-local-queue", "q")
+			finds("namespace slurm has no LocalQueue q; create it, or correct the pool's queue")
+		}
+	})
 }

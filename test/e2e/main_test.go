@@ -42,11 +42,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cluster starts a lab for one scenario, counts its result, and keeps its logs if it fails. It
-// skips a scenario that needs accounting if slurmdbd cannot start on this host.
+// cluster starts a lab for one scenario, beside those of other scenarios.
 func cluster(t *testing.T, o lab.Options) *lab.Lab {
 	t.Parallel()
 	choose(t)
+	return counted(t, o)
+}
+
+// counted starts a lab for one scenario, counts its result, and keeps its logs if it fails. It
+// skips a scenario that needs accounting if slurmdbd cannot start on this host.
+func counted(t *testing.T, o lab.Options) *lab.Lab {
 	l, err := start(t, o)
 	t.Cleanup(func() {
 		if t.Skipped() {

@@ -70,6 +70,7 @@ var onOldest = strings.Fields(`
 	TestJobOnNodesUnfitForFlexStartIsHeldWithTheFix
 	TestJobOver1000NodesSplitsItsRequest
 	TestJobSubmitLuaRejectsImpossibleJobsAndWarns
+	TestJobWaitsOnGKEAndInComputeAtOnce
 	TestJobsAfterTheYear9999DoNotStopOthers
 	TestJobsQueueForRequestsByPriority
 	TestJobUsesMoreExpensiveMachinesAfterDearerAfter
@@ -78,6 +79,7 @@ var onOldest = strings.Fields(`
 	TestMachinesOfAJobWithoutALicenseAreDeleted
 	TestMachineStoppedBeforeItsJobStartsIsReplacedAlone
 	TestNextJobGetsTheMachinesOfACancelledJob
+	TestNextJobOnGKERunsOnTheSamePod
 	TestNodeByNodeRequestsEachNodeSeparately
 	TestOtherNodesetsAreDelegated
 	TestPassRespectsItsDeletionLimit

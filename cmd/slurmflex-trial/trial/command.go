@@ -190,7 +190,7 @@ func (s settings) spec(ctx context.Context, cfg *config.Config, set *config.Node
 	}
 	return spec{
 		project: cfg.Project, cluster: cfg.Cluster, nodeSet: set.Name, region: set.Region, zones: set.Zones,
-		template: template, random: randomLetters(5), wait: s.wait,
+		template: template, elsewhere: cfg.Options.HasEndpoint(set.Region), random: randomLetters(5), wait: s.wait,
 	}, nil
 }
 

@@ -11,13 +11,14 @@ import (
 
 // spec describes a trial.
 type spec struct {
-	project  string
-	cluster  string
-	nodeSet  string
-	region   string
-	zones    []string
-	template mig.Template // as read from Compute, suitable for flex-start
-	random   string       // letters that distinguish this trial from the cluster's other trials
+	project   string
+	cluster   string
+	nodeSet   string
+	region    string
+	zones     []string
+	template  mig.Template // as read from Compute, suitable for flex-start
+	elsewhere bool         // another program than Compute serves the region
+	random    string       // letters that distinguish this trial from the cluster's other trials
 	// wait is the limit for each of the two machines. After that, the trial skips the checks that
 	// need the machine.
 	wait time.Duration

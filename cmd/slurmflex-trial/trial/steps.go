@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"slurmflex/mig"
 )
@@ -21,8 +22,16 @@ type step struct {
 // errSkipped is the error of a step that found nothing to try.
 var errSkipped = errors.New("nothing to try")
 
+// onlyCompute lists the steps that are about Compute alone. Another program may lack policies and the
+// deletion of a machine without its group, and need not keep a record of what it refuses.
+var onlyCompute = []string{"create policy", "short request", "lose machine"}
+
 // steps returns the steps of a trial, in order. Checks name them.
 func (t *trial) steps() []step {
+	return slices.DeleteFunc(t.allSteps(), func(s step) bool { return t.spec.elsewhere && slices.Contains(onlyCompute, s.name) })
+}
+
+func (t *trial) allSteps() []step {
 	var (
 		group     = []string{"create group"}
 		waiting   = []string{"waiting request"}

@@ -67,6 +67,9 @@ func (t *trial) run(ctx context.Context) report {
 	for _, s := range t.steps() {
 		t.step(ctx, s)
 	}
+	if t.spec.elsewhere {
+		t.give("another program than Compute serves region " + t.spec.region)
+	}
 	left, err := t.leave(ctx)
 	return t.report(left, err)
 }

@@ -17,7 +17,7 @@ LONG ?= ^Test(DeathAtAnyCall|LostAnswersChangeNothing|HourWithHundredWaitingJobs
 # What bench-compare compares, and with which version of benchstat.
 BASE ?= HEAD
 COUNT ?= 6
-BENCHMARKS = go test -run '^$$' -bench . -benchmem -count $(COUNT) ./slurm/... ./config ./flex/... ./mig/gce
+BENCHMARKS = go test -run '^$$' -bench . -benchmem -count $(COUNT) ./flex/...
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help

@@ -369,15 +369,6 @@ func TestFindServesManyReaders(t *testing.T) {
 	wg.Wait()
 }
 
-func BenchmarkFind(b *testing.B) {
-	c := loadExisting(b)
-	for b.Loop() {
-		if _, _, ok := c.Find("hpc-a3mega-63"); !ok {
-			b.Fatal("not found")
-		}
-	}
-}
-
 func TestUnreadableFileIsNamed(t *testing.T) {
 	dir := ownFolder(t)
 	_, err := Load(filepath.Join(dir, "none.yaml"))

@@ -1,10 +1,7 @@
 package slurm
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -128,66 +125,6 @@ func sorted(names []string) []string {
 		unique = append(unique, h.prefix+h.digits)
 	}
 	return unique
-}
-
-func TestExpandUndoesFold(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	prefixes := []string{"f", "a0", "rack1-n", "rack10-n", "", "x.y_", "123456789012345678901-"}
-	for range 2000 {
-		var names []string
-		for range random.IntN(40) + 1 {
-			name := prefixes[random.IntN(len(prefixes))]
-			switch random.IntN(4) {
-			case 0:
-				name += fmt.Sprintf("%0*d", random.IntN(5), random.IntN(30))
-			case 1:
-				name += strconv.FormatUint(random.Uint64(), 10)
-			case 2:
-				name += "z"
-			default:
-				name += strconv.Itoa(random.IntN(200))
-			}
-			names = append(names, name)
-		}
-		folded := Fold(names)
-		expanded, err := Expand(folded)
-		require.NoError(t, err, folded)
-		require.Equal(t, sorted(names), expanded, folded)
-		distinct := make(map[string]bool)
-		for _, name := range names {
-			distinct[name] = true
-		}
-		require.Len(t, expanded, len(distinct), folded)
-	}
-}
-
-// hundredThousand returns names with every second number missing, so that no two of them fold into
-// a range.
-func hundredThousand() []string {
-	names := make([]string, 100_000)
-	for i := range names {
-		names[i] = fmt.Sprintf("alpha-a3-%d", 2*i)
-	}
-	return names
-}
-
-func BenchmarkExpand(b *testing.B) {
-	hostlist := Fold(hundredThousand())
-	b.ReportAllocs()
-	for b.Loop() {
-		names, err := Expand(hostlist)
-		require.NoError(b, err)
-		require.Len(b, names, 100_000)
-	}
-}
-
-func BenchmarkFold(b *testing.B) {
-	names := hundredThousand()
-	rand.New(rand.NewPCG(3, 4)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	b.ReportAllocs()
-	for b.Loop() {
-		require.NotEmpty(b, Fold(names))
-	}
 }
 
 func FuzzHostlist(f *testing.F) {

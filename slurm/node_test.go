@@ -1,9 +1,6 @@
 package slurm
 
 import (
-	"bytes"
-	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -170,42 +167,6 @@ func TestUnreadableRowAffectsOnlyItsNode(t *testing.T) {
 			}
 			require.Equal(t, want, nodes)
 		})
-	}
-}
-
-// fiveThousandNodes returns a large cluster's output, made from a real line.
-func fiveThousandNodes(b *testing.B) []byte {
-	line, err := os.ReadFile("testdata/24.11.5/07-drain-down.nodes.txt")
-	require.NoError(b, err)
-	line, _, _ = bytes.Cut(line, []byte("\n"))
-	var out bytes.Buffer
-	for i := range 5000 {
-		out.Write(bytes.ReplaceAll(line, []byte("f0"), fmt.Appendf(nil, "alpha-a3-%d", i)))
-		out.WriteByte('\n')
-	}
-	return out.Bytes()
-}
-
-func BenchmarkParseNodes(b *testing.B) {
-	out := fiveThousandNodes(b)
-	b.SetBytes(int64(len(out)))
-	b.ReportAllocs()
-	for b.Loop() {
-		nodes, err := ParseNodes(out)
-		require.NoError(b, err)
-		require.Len(b, nodes, 5000)
-	}
-}
-
-func BenchmarkParseNodesAgain(b *testing.B) {
-	out := fiveThousandNodes(b)
-	b.SetBytes(int64(len(out)))
-	b.ReportAllocs()
-	var rows NodeRows
-	for b.Loop() {
-		nodes, err := rows.Parse(out)
-		require.NoError(b, err)
-		require.Len(b, nodes, 5000)
 	}
 }
 

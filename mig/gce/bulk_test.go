@@ -166,13 +166,6 @@ func TestBulkInsertFailsIfTheZonesCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestBulkInsertErrorNamesASingleInstance(t *testing.T) {
-	one := testBulk("us-central1-a")
-	one.Instances = one.Instances[:1]
-	err := clientOf(t, inMemory{answers(refusal(400, "invalid", "no"))}).BulkInsert(t.Context(), one)
-	require.EqualError(t, err, "bulk insert alpha-a3-0 in us-central1-a: 400 invalid: no")
-}
-
 func TestFailedDeletionDoesNotStopTheOthers(t *testing.T) {
 	const zone = "zones/us-central1-a/instances/"
 	slow := func(w http.ResponseWriter, r *http.Request) {
@@ -233,13 +226,6 @@ func vms(names ...string) []mig.Instance {
 		instances[i] = mig.Instance{Name: name, Zone: "us-central1-a"}
 	}
 	return instances
-}
-
-func TestDeletionRejectedInItsOperationIsAnError(t *testing.T) {
-	api := answers(ok(doneWith(400, "RESOURCE_NOT_READY", "not ready")))
-	err := clientOf(t, inMemory{api}).DeleteVMs(t.Context(), vms("n0"))
-	require.EqualError(t, err, "delete instance us-central1-a/n0: 400 RESOURCE_NOT_READY: not ready")
-	assert.Equal(t, mig.CauseConflict, mig.CauseOf(err))
 }
 
 func TestBulkInsertSetsWhatItsModelPrescribes(t *testing.T) {

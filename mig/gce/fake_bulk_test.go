@@ -79,34 +79,6 @@ func TestTakenNameInTheZoneIsAConflict(t *testing.T) {
 	})
 }
 
-func TestBulkInsertWithoutCapacityNamesTheZone(t *testing.T) {
-	tests := map[string]struct {
-		shorten func(*fakegce.Server)
-		cause   mig.Cause
-		says    string
-	}{
-		"of its instances one too few": {
-			func(s *fakegce.Server) { s.SetCapacity("us-central1-b", machine, 1) },
-			mig.CauseCapacity, "503 ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS: The zone 'us-central1-b' does not have enough resources",
-		},
-		"of its quota one too few": {
-			func(s *fakegce.Server) { must.Do(s.SetQuota(region, "INSTANCES", 1)) },
-			mig.CauseQuota, "403 QUOTA_EXCEEDED: Quota 'INSTANCES' exceeded.",
-		},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				test.shorten(w.cloud)
-				err := w.BulkInsert(t.Context(), w.bulk(t, "us-central1-b"))
-				require.ErrorContains(t, err, "bulk insert alpha-a3-0 and 1 more in us-central1-b: "+test.says)
-				assert.Equal(t, test.cause, mig.CauseOf(err))
-				assert.Empty(t, w.cloud.State().Instances)
-			})
-		})
-	}
-}
-
 func TestBulkInsertActsOncePerOccasion(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("us-central1-a", machine, 2)
@@ -206,65 +178,6 @@ func TestProcessesNeedNotKnowTheSameFailures(t *testing.T) {
 
 func (w world) policy(name string) mig.PolicySpec {
 	return mig.PolicySpec{Name: name, Region: region, Distance: "BLOCK", Stamp: w.spec(name, 812).Stamp}
-}
-
-func TestWorkloadPolicyLifeCycle(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		ctx := t.Context()
-		spec := w.spec("alpha-a3-job-812", 812)
-		spec.Policy = spec.Name
-		err := w.CreateGroup(ctx, spec)
-		assert.Equal(t, mig.CauseConflict, mig.CauseOf(err), "not before its policy: %v", err)
-
-		require.NoError(t, w.CreatePolicy(ctx, w.policy(spec.Policy)))
-		assert.Equal(t, mig.CauseExists, mig.CauseOf(w.CreatePolicy(ctx, w.policy(spec.Policy))))
-		policies, unseen := w.Policies(ctx, "alpha", []string{region, "europe-west4"})
-		require.Empty(t, unseen)
-		require.Len(t, policies, 1)
-		assert.WithinDuration(t, time.Now(), policies[0].Created, time.Minute)
-		policies[0].Created = time.Time{}
-		assert.Equal(t, mig.Policy{Name: spec.Policy, Region: region, Stamp: spec.Stamp, Distance: "BLOCK"}, policies[0])
-
-		require.NoError(t, w.CreateGroup(ctx, spec))
-		assert.Equal(t, spec.Policy, w.group(t).Policy)
-		err = w.DeletePolicy(ctx, region, spec.Policy)
-		assert.Equal(t, mig.CauseConflict, mig.CauseOf(err), "not before its group: %v", err)
-
-		require.NoError(t, w.DeleteGroup(ctx, region, spec.Name))
-		require.NoError(t, w.DeletePolicy(ctx, region, spec.Policy))
-		assert.Empty(t, w.cloud.State().Policies)
-		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(w.DeletePolicy(ctx, region, spec.Policy)))
-	})
-}
-
-func TestOnlyEndedRequestsCanBeDeleted(t *testing.T) {
-	tests := map[string]struct {
-		capacity int
-		cancel   bool
-		cause    mig.Cause
-		left     int // requests on record
-	}{
-		"succeeded": {capacity: 1},
-		"waiting":   {cause: mig.CauseConflict, left: 1},
-		"cancelled": {cancel: true},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				ctx := t.Context()
-				w.cloud.SetCapacity("", "", test.capacity)
-				w.asked(t)
-				time.Sleep(time.Minute)
-				if test.cancel {
-					require.NoError(t, w.CancelRequest(ctx, region, "alpha-x", "a1"))
-				}
-				err := w.DeleteRequest(ctx, region, "alpha-x", "a1")
-				assert.Equal(t, test.cause, mig.CauseOf(err), "%v", err)
-				assert.Len(t, w.group(t).Requests, test.left)
-				assert.Len(t, w.seen(t), test.capacity, "its instances stay")
-			})
-		})
-	}
 }
 
 func TestBulkInsertSucceedsOrIsRejected(t *testing.T) {

@@ -1,8 +1,6 @@
 package gce_test
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -152,44 +150,6 @@ func TestGroupAcceptsTheLongestName(t *testing.T) {
 		require.NoError(t, w.CreateGroup(t.Context(), w.spec(name, 1)))
 		assert.Equal(t, name, w.group(t).Name)
 	})
-}
-
-func TestExistingAndMissingObjectsHaveTheirCauses(t *testing.T) {
-	tests := map[string]struct {
-		do   func(context.Context, world) error
-		want mig.Cause
-	}{
-		"create a group again": {func(ctx context.Context, w world) error { return w.CreateGroup(ctx, w.spec("alpha-x", 1)) }, mig.CauseExists},
-		"create a request again": {func(ctx context.Context, w world) error {
-			return w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0"))
-		}, mig.CauseExists},
-		"create a request in no group": {func(ctx context.Context, w world) error {
-			return w.CreateRequest(ctx, region, "alpha-y", request("alpha-a3-9"))
-		}, mig.CauseNotFound},
-		"cancel a request that is not there": {func(ctx context.Context, w world) error { return w.CancelRequest(ctx, region, "alpha-x", "a9") }, mig.CauseNotFound},
-		"delete a group that is not there":   {func(ctx context.Context, w world) error { return w.DeleteGroup(ctx, region, "alpha-y") }, mig.CauseNotFound},
-		"create a group from no template": {func(ctx context.Context, w world) error {
-			spec := w.spec("alpha-y", 1)
-			spec.Template = "projects/demo/regions/us-central1/instanceTemplates/none"
-			return w.CreateGroup(ctx, spec)
-		}, mig.CauseConfig},
-		"ask for too short a lease": {func(ctx context.Context, w world) error {
-			r := request("alpha-a3-9")
-			r.Name, r.Duration = "a9", time.Minute
-			return w.CreateRequest(ctx, region, "alpha-x", r)
-		}, mig.CauseConfig},
-	}
-	for name, test := range tests {
-		for _, late := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, refused late: %v", name, late), func(t *testing.T) {
-				inWorld(t, func(t *testing.T, w world) {
-					w.asked(t)
-					err := test.do(t.Context(), w)
-					assert.Equal(t, test.want, mig.CauseOf(err), "%v", err)
-				}, func(o *fakegce.Options) { o.Switches.LateRefusals = late })
-			})
-		}
-	}
 }
 
 func TestMutationsHappenOnceEvenIfAnswersAreLost(t *testing.T) {

@@ -43,24 +43,6 @@ func listed(t *testing.T, zones map[string]string) ([]mig.Instance, map[string]e
 	return instances, unseen
 }
 
-func TestInstanceIsReadWithGroupLeaseAndModel(t *testing.T) {
-	instances, unseen := listed(t, map[string]string{
-		"us-central1-b": instanceJSON("alpha-a3-1", createdBy(madeBy)+
-			`,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"2026-03-01T20:00:00Z"}}`),
-		"us-central1-a": instanceJSON("alpha-a3-0", `,"scheduling":{"provisioningModel":"STANDARD"}`),
-		"us-central1-c": "",
-		"us-central1-f": instanceJSON("alphabet-0", ""),
-	})
-	assert.Empty(t, unseen)
-	assert.Equal(t, []mig.Instance{
-		{Name: "alpha-a3-0", Zone: "us-central1-a", Region: testRegion, Status: "RUNNING", Created: created, Model: mig.Standard},
-		{
-			Name: "alpha-a3-1", Zone: "us-central1-b", Region: testRegion, Status: "RUNNING", Created: created,
-			Group: "alpha-a3-job-812", Terminates: time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC), Model: mig.FlexStart,
-		},
-	}, instances, "a name of another cluster does not count even if it is listed")
-}
-
 // listedOne returns the result of Instances for alpha-a3-0 with these additional fields.
 func listedOne(t *testing.T, more string) mig.Instance {
 	t.Helper()
@@ -81,18 +63,6 @@ func TestImpossibleLeaseEndIsUnknown(t *testing.T) {
 	} {
 		in := listedOne(t, `,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"`+end+`"}}`)
 		assert.Equal(t, known, !in.Terminates.IsZero(), end)
-	}
-}
-
-func TestMaintenanceWithinTheLeaseIsRead(t *testing.T) {
-	for begins, known := range map[string]bool{
-		"9999-12-31T23:59:59Z": false, "soon": false, "": false,
-		created.Add(-time.Second).Format(time.RFC3339): false,
-		created.Add(time.Hour).Format(time.RFC3339):    true,
-	} {
-		in := listedOne(t, `,"resourceStatus":{"upcomingMaintenance":{"type":"SCHEDULED","maintenanceStatus":"PENDING","canReschedule":false,"windowStartTime":"`+begins+`"}}`)
-		assert.Equal(t, known, !in.Maintained.IsZero(), begins)
-		assert.Empty(t, in.Unread)
 	}
 }
 

@@ -77,21 +77,6 @@ func TestListsFilterByClusterName(t *testing.T) {
 	}
 }
 
-func TestGroupIsReadWithTemplateZonesAndPolicy(t *testing.T) {
-	const google = "https://www.googleapis.com/compute/v1/projects/"
-	const made = `,"versions":[{"instanceTemplate":"` + google + `1234/regions/us-central1/instanceTemplates/a3"}],
-		"distributionPolicy":{"zones":[{"zone":"` + google + `p/zones/us-central1-b"},{"zone":"projects/p/zones/us-central1-a"}]},
-		"resourcePolicies":{"workloadPolicy":"` + google + `p/regions/us-central1/resourcePolicies/alpha-w"}}`
-	group := groupJSON("alpha-x", testStamp.String())
-	groups := groupsOf(t, answers(items(group[:len(group)-1]+made, groupJSON("alpha-y", testStamp.String())), aList(`{}`)))
-	require.Len(t, groups, 2)
-	assert.Equal(t, "regions/us-central1/instanceTemplates/a3", groups[0].Template)
-	assert.Equal(t, []string{"us-central1-a", "us-central1-b"}, groups[0].Zones)
-	assert.Equal(t, "alpha-w", groups[0].Policy)
-	assert.Empty(t, groups[1].Template+groups[1].Policy, "not known")
-	assert.Nil(t, groups[1].Zones)
-}
-
 // B6: cluster alpha has a nodeset a3-x, cluster alpha-a3 a nodeset x.
 func TestForeignReturnsGroupsLeftBySlurmGCP(t *testing.T) {
 	from := func(group, template string) string {
@@ -226,27 +211,6 @@ func TestRegionWithIncompleteListIsUnseen(t *testing.T) {
 	require.EqualError(t, unseen[testRegion], lists[1].what+": incomplete answer: unreachable: zones/us-central1-c")
 }
 
-func TestUnseenRegionDoesNotAffectOtherRegions(t *testing.T) {
-	c := clientOf(t, inMemory{atPaths(map[string]http.HandlerFunc{
-		// Neither the group's owner nor its requests are known.
-		groupsPath:   items(groupJSON("alpha-x", `{"slurmflex":1`)),
-		requestsPath: aList(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `"}]}`),
-		"regions/europe-west4/instanceGroupManagers": items(groupJSON("alpha-europe", testStamp.String())),
-		policiesPath:                            refusal(403, "forbidden", "no permission"),
-		"regions/europe-west4/resourcePolicies": items(policyJSON("alpha-europe", testStamp.String(), "")),
-	})})
-	regions := []string{testRegion, "europe-west4", testRegion}
-	groups, unseen := c.Groups(t.Context(), "alpha", regions)
-	require.Len(t, unseen, 1)
-	require.EqualError(t, unseen[testRegion], "list resize requests of alpha-x: answer not understood: a1: state: it is missing")
-	require.Len(t, groups, 1, "the other region's group, once")
-	assert.Equal(t, "alpha-europe", groups[0].Name)
-	policies, unseen := c.Policies(t.Context(), "alpha", regions)
-	require.Len(t, unseen, 1)
-	require.Len(t, policies, 1)
-	assert.Equal(t, "alpha-europe", policies[0].Name)
-}
-
 func TestGroupDeletedBetweenListsLeavesRegionSeen(t *testing.T) {
 	groups := groupsOf(t, atPaths(map[string]http.HandlerFunc{
 		groupsPath:   items(groupJSON("alpha-x", testStamp.String()), groupJSON("alpha-y", testStamp.String())),
@@ -301,8 +265,6 @@ func policyJSON(name, description, distance string) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q,"creationTimestamp":%q,"workloadPolicy":{"type":"HIGH_THROUGHPUT"%s}}`,
 		name, description, createdText, distance)
 }
-
-const policiesPath = "regions/us-central1/resourcePolicies"
 
 func TestOnlyWorkloadPoliciesWithOurStampAreReturned(t *testing.T) {
 	beta, newer := testStamp, testStamp

@@ -46,32 +46,6 @@ func TestBackfillReusesTheNodesOfACancelledJob(t *testing.T) {
 	awaitJob(t, l, time.Minute, short, "JobState", "CONFIGURING")
 }
 
-func TestJobCancelledDuringCreationIsCleanedUp(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, OperationTime: 3 * time.Second})
-	for name, moment := range map[string]func(fakegce.Group, fakegce.State) bool{
-		"while its request is CREATING": func(g fakegce.Group, _ fakegce.State) bool {
-			return g.Requests[0].State == "CREATING"
-		},
-		"while its machines are being made": func(g fakegce.Group, s fakegce.State) bool {
-			return g.Requests[0].State == "ACCEPTED" && len(s.Instances) > 0
-		},
-		"when its request has just succeeded": func(g fakegce.Group, _ fakegce.State) bool {
-			return g.Requests[0].State == "SUCCEEDED"
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			id := submit(t, l, "-p", "train", "-N2", "--time=15")
-			await(t, time.Minute, "the moment", func() bool {
-				s := state(t, l)
-				g, ok := s.Group("alpha-a3-job-" + id)
-				return ok && len(g.Requests) > 0 && moment(g, s)
-			})
-			withdraw(t, l, id)
-		})
-	}
-	awaitNothingLeft(t, l)
-}
-
 func TestUnneededRequestIsCancelled(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true})
 	shut(t, l)
@@ -133,49 +107,6 @@ func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 		slices.Sort(asked)
 		return fmt.Sprintf("wanted %v, asked for %v", wanted, asked), slices.Equal(wanted, asked)
 	})
-}
-
-func TestNextJobReusesACancelledJobsRequestWithEnoughLease(t *testing.T) {
-	l := cluster(t, lab.Options{NoHooks: true}) // the test makes each pass itself
-	shut(t, l)
-	long, next := jobAfterJob(t, l, "--time=20", "--time=15")
-	adopted := "alpha-a3-job-" + long + "/a1"
-	onePass(t, l)
-	assert.Equal(t, []string{adopted}, liveRequests(state(t, l)), "it serves the shorter job as it is")
-	capacity(t, l, "", 2)
-	await(t, 2*time.Minute, "job "+next+" to complete", func() bool {
-		onePass(t, l)
-		return jobField(t, l, next, "JobState") == "COMPLETED"
-	})
-	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), 1)
-	await(t, 2*time.Minute, "nothing to be left", func() bool { onePass(t, l); return len(state(t, l).Groups) == 0 })
-
-	shut(t, l)
-	short, next := jobAfterJob(t, l, "--time=15", "--time=20")
-	await(t, 2*time.Minute, "the request to be replaced by a longer one", func() bool {
-		onePass(t, l)
-		return slices.Equal(liveRequests(state(t, l)), []string{"alpha-a3-job-" + next + "/a1"})
-	})
-	assert.Equal(t, 20*time.Minute, awaitRequest(t, l, "alpha-a3-job-"+next).Duration)
-	cancel(t, l, next)
-	await(t, 2*time.Minute, "nothing to be left of job "+short, func() bool { onePass(t, l); return len(state(t, l).Groups) == 0 })
-}
-
-// jobAfterJob submits a job that waits for machines and another job for the same nodes, and cancels
-// the first, so that Slurm gives its nodes to the second without calling a hook.
-func jobAfterJob(t *testing.T, l *lab.Lab, limit, nextLimit string) (first, next string) {
-	t.Helper()
-	first = submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", limit)
-	awaitJob(t, l, time.Minute, first, "JobState", "CONFIGURING")
-	await(t, time.Minute, "the request of job "+first, func() bool {
-		onePass(t, l)
-		g, ok := state(t, l).Group("alpha-a3-job-" + first)
-		return ok && len(g.Requests) == 1 && g.Requests[0].State == "ACCEPTED"
-	})
-	next = submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", nextLimit)
-	cancel(t, l, first)
-	awaitJob(t, l, time.Minute, next, "JobState", "CONFIGURING")
-	return first, next
 }
 
 // onePass runs one pass.

@@ -46,21 +46,6 @@ func TestJobUsesMoreExpensiveMachinesAfterDearerAfter(t *testing.T) {
 	awaitNoDoors(t, l)
 }
 
-// The cheaper partition has no free nodes, because another job waits for them.
-func TestJobUsesMoreExpensiveMachinesIfItsOtherPartitionsAreFull(t *testing.T) {
-	l := mixed(t)
-	modelCapacity(t, l, "SPOT", 0)
-	first := submitScript(t, l, "sleep 600", "-p", "spot", "-N2", "--time=15")
-	awaitJob(t, l, time.Minute, first, "Reason", "Reservation")
-	id := submitScript(t, l, "sleep 600", "-p", "demand,spot", "-N2", "--time=15")
-	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
-	assert.Equal(t, "demand", jobField(t, l, id, "Partition"))
-	assert.Equal(t, "PENDING", jobField(t, l, first, "JobState"))
-	cancelForGood(t, l, first, id)
-	awaitNothingLeft(t, l)
-	awaitNoDoors(t, l)
-}
-
 // Requests for flex-start machines fail permanently; later Google preempts the job's Spot machines.
 func TestJobFailsOverAfterAPermanentErrorAndAPreemption(t *testing.T) {
 	l := mixed(t)
@@ -84,24 +69,4 @@ func TestJobFailsOverAfterAPermanentErrorAndAPreemption(t *testing.T) {
 	assert.Regexp(t, `slurmflex_machines_lost_total{cause="(preempted|gone)",nodeset="spot"} [12]\n`, metrics(t, l))
 	cancelForGood(t, l, id)
 	awaitNothingLeft(t, l)
-}
-
-func TestStaticNodeGetsANewSpotMachineAfterPreemption(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
-		{Name: "spot", Machine: "g2-standard-4", Size: 2, Capacity: "spot", Static: 2, Shared: true},
-	}})
-	awaitUp(t, l, "alpha-spot-0")
-	awaitUp(t, l, "alpha-spot-1")
-	first, _ := state(t, l).Instance("alpha-spot-0")
-	other, _ := state(t, l).Instance("alpha-spot-1")
-	id := submitScript(t, l, "sleep 600", "-p", "spot", "-w", "alpha-spot-0", "--time=15")
-	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
-	tell(t, l, "vms/alpha-spot-0/preempt", nil)
-	awaitAnotherMachine(t, l, first)
-	awaitJob(t, l, 4*time.Minute, id, "JobState", "RUNNING")
-	assert.Equal(t, "1", jobField(t, l, id, "Restarts"))
-	left, _ := state(t, l).Instance("alpha-spot-1")
-	assert.Equal(t, other.Created, left.Created, "the machine of the other node stays")
-	assert.NotContains(t, ask(t, l, "scontrol", "-o", "show", "reservation"), "slurmflex-alpha-", "machines without a lease")
-	cancel(t, l, id)
 }

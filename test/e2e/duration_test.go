@@ -5,7 +5,6 @@ package e2e
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +30,6 @@ func TestLeaseMatchesItsJobsTimeLimits(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, LongJobs: true, NodeSets: []lab.NodeSet{
 		{Name: "capped", Machine: "g2-standard-4", Size: 2, FlexKeys: "use_job_duration: true, max_run_duration: 1200"},
 		{Name: "margin", Machine: "g2-standard-48", Size: 2, FlexKeys: "use_job_duration: true"},
-		{Name: "shared", Machine: "g2-standard-48", Size: 2, Shared: true, FlexKeys: "use_job_duration: true, job_duration_margin: 0"},
 	}})
 	shut(t, l)
 	for name, c := range map[string]struct {
@@ -57,7 +55,6 @@ func TestLeaseMatchesItsJobsTimeLimits(t *testing.T) {
 	for name, check := range map[string]func(*testing.T, *lab.Lab){
 		"for an array each task's own":                             leasesOfAnArray,
 		"for a heterogeneous job each component's own":             leasesOfAHeterogeneousJob,
-		"for a shared node the longest of its jobs":                leaseOfASharedNode,
 		"with --time-min what Slurm has allocated":                 leaseOfAJobWithTimeMin,
 		"a limit that is raised while it waits is asked again":     leaseOfAJobThatIsGivenMoreTime,
 		"its owner is notified of the end of a longer job's nodes": endOfAJobThatIsTooLong,
@@ -79,7 +76,7 @@ func leasesOfAnArray(t *testing.T, l *lab.Lab) {
 }
 
 func leasesOfAHeterogeneousJob(t *testing.T, l *lab.Lab) {
-	leader := submit(t, l, "-p", "train", "-N1", "--time=11", ":", "-p", "train", "-N2", "--time=13")
+	leader := submitScript(t, l, "sleep 600", "-p", "train", "-N1", "--time=11", ":", "-p", "train", "-N2", "--time=13")
 	number, err := strconv.Atoi(leader)
 	require.NoError(t, err)
 	assert.Len(t, awaitLease(t, l, fmt.Sprint("alpha-a3-job-", number+1), 13*time.Minute).Instances, 2)
@@ -87,37 +84,6 @@ func leasesOfAHeterogeneousJob(t *testing.T, l *lab.Lab) {
 	defer shut(t, l)
 	assert.Len(t, awaitLease(t, l, fmt.Sprint("alpha-a3-job-", number), 11*time.Minute).Instances, 1)
 	withdraw(t, l, leader)
-}
-
-func leaseOfASharedNode(t *testing.T, l *lab.Lab) {
-	one := func(limit string) string {
-		return submit(t, l, "-p", "shared", "-w", "alpha-shared-0", "-n1", "--mem=0", limit)
-	}
-	long := one("--time=20")
-	group := "alpha-shared-job-" + long
-	asked := awaitLease(t, l, group, 20*time.Minute)
-	short := one("--time=15")
-	awaitJob(t, l, time.Minute, short, "JobState", "CONFIGURING")
-	awaitPasses(t, l, 2)
-	assert.Equal(t, asked.Name, awaitLease(t, l, group, 20*time.Minute).Name, "it serves the shorter job too")
-	cancel(t, l, long)
-	longer := one("--time=30")
-	awaitJob(t, l, time.Minute, longer, "JobState", "CONFIGURING")
-	awaitTold(t, l, 2*time.Minute, longer, "less than its time limit of 00:30:00")
-	assert.Equal(t, asked.Name, awaitLease(t, l, group, 20*time.Minute).Name, "the longer job takes no place in the queue from the shorter one")
-	cancel(t, l, short)
-	awaitShown(t, time.Minute, "a request for the job that is left", func() (string, bool) {
-		s := state(t, l)
-		live := liveRequests(s)
-		if len(live) != 1 {
-			return fmt.Sprint(live), false
-		}
-		name, _, _ := strings.Cut(live[0], "/")
-		g, _ := s.Group(name)
-		last := g.Requests[len(g.Requests)-1]
-		return fmt.Sprintf("%+v", last), last.Duration == 30*time.Minute
-	})
-	withdraw(t, l, short, longer)
 }
 
 func leaseOfAJobWithTimeMin(t *testing.T, l *lab.Lab) {

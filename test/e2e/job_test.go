@@ -21,18 +21,6 @@ func TestExclusiveJobRunsAndIsCleanedUp(t *testing.T) {
 	awaitDone(t, l, id)
 }
 
-func TestSimultaneousJobsGetSeparateGroups(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
-	first := submit(t, l, "-p", "train", "-N2", "--time=15")
-	second := submit(t, l, "-p", "train", "-N3", "--time=20")
-	one, two := awaitRequest(t, l, "alpha-a3-job-"+first), awaitRequest(t, l, "alpha-a3-job-"+second)
-	assert.Len(t, one.Instances, 2)
-	assert.Len(t, two.Instances, 3)
-	assert.Equal(t, 20*time.Minute, two.Duration)
-	awaitCompleted(t, l, first)
-	awaitDone(t, l, second)
-}
-
 func TestExclusiveJobRunsWithoutADaemon(t *testing.T) {
 	l := cluster(t, lab.Options{})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")

@@ -45,22 +45,12 @@ func TestMachineStoppedBeforeItsJobStartsIsReplacedAlone(t *testing.T) {
 	awaitDoneAtOnce(t, l, id)
 }
 
-func TestJobWithAVanishedMachineIsRequeuedAtResumeTimeout(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Configuring: true, ResumeTimeout: 40})
-	id, _ := halfUp(t, l)
-	tell(t, l, "vms/alpha-a3-0/delete", nil)
-	awaitJob(t, l, 90*time.Second, id, "Reason", "BeginTime")
-	assert.Equal(t, "1", jobField(t, l, id, "Restarts"))
-	update(t, l, "jobid="+id, "starttime=now")
-	awaitDone(t, l, id)
-}
-
 // halfUp submits a job that waits for the first of its two nodes, alpha-a3-0, because its machine
 // is muted. It returns the machine of the second node. Later machines register.
-func halfUp(t *testing.T, l *lab.Lab, options ...string) (id string, other fakegce.Instance) {
+func halfUp(t *testing.T, l *lab.Lab) (id string, other fakegce.Instance) {
 	t.Helper()
 	mute(t, l, "alpha-a3-0")
-	id = submit(t, l, append(options, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")...)
+	id = submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
 	awaitMute(t, l, "alpha-a3-0")
 	mute(t, l, "")
 	await(t, 2*time.Minute, "the other machine to register", func() bool {
@@ -103,24 +93,6 @@ func TestJobWithALostMachineIsRequeuedBeforeSlurmdTimeout(t *testing.T) {
 	}
 }
 
-func TestAnnouncedMaintenanceKeepsLongJobsOff(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
-	update(t, l, "nodename=alpha-g2-0", "state=power_up")
-	awaitUp(t, l, "alpha-g2-0")
-	tell(t, l, "vms/alpha-g2-0/maintenance", map[string]string{"in": "20m", "lasts": "2h"})
-	vm, _ := state(t, l).Instance("alpha-g2-0")
-	awaitReservedFrom(t, l, "alpha-g2-0", vm.Maintained)
-	said, err := l.Flex(context.Background(), "why", "alpha-g2-0")
-	require.NoError(t, err)
-	assert.Contains(t, said, "Google maintains the host")
-	long := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=30")
-	short := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=10")
-	awaitCompleted(t, l, short)
-	assert.Equal(t, "PENDING", jobField(t, l, long, "JobState"))
-	update(t, l, "nodename=alpha-g2-0", "state=power_down")
-	cancelForGood(t, l, long)
-}
-
 func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "boot_timeout: 5, boot_failures: 1"})
 	mute(t, l, ".*")
@@ -155,16 +127,6 @@ func TestBlockStopsRequestsUntilUnblock(t *testing.T) {
 	assert.Contains(t, said, "nodeset a3 unblocked")
 	awaitRequestState(t, l, "alpha-a3-job-"+id, "a2", "ACCEPTED")
 	cancelForGood(t, l, id)
-}
-
-func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "boot_timeout: 20"})
-	id, before := halfUp(t, l, "--no-requeue")
-	again := awaitRequestState(t, l, "alpha-a3-job-"+id, "a2", "SUCCEEDED")
-	assert.Equal(t, []string{"alpha-a3-0"}, again.Instances)
-	kept, _ := state(t, l).Instance("alpha-a3-1")
-	assert.Equal(t, before.Created, kept.Created)
-	awaitDone(t, l, id)
 }
 
 func TestStaticNodeGetsANewLeaseWhenTheOldOneEnds(t *testing.T) {
@@ -296,14 +258,7 @@ func endLease(t *testing.T, l *lab.Lab, node string, left time.Duration) {
 func awaitReservation(t *testing.T, l *lab.Lab, node string) {
 	t.Helper()
 	vm, _ := state(t, l).Instance(node)
-	awaitReservedFrom(t, l, node, vm.Terminates)
-}
-
-// awaitReservedFrom waits until our reservation keeps jobs off a node from the minute of the given
-// time.
-func awaitReservedFrom(t *testing.T, l *lab.Lab, node string, from time.Time) {
-	t.Helper()
-	start := from.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
+	start := vm.Terminates.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
 	awaitShown(t, time.Minute, "a reservation of "+node+" from "+start, func() (string, bool) {
 		all := ask(t, l, "scontrol", "show", "reservation", "-o")
 		for line := range strings.Lines(all) {

@@ -74,26 +74,6 @@ func notRequeued(t *testing.T, l *lab.Lab) (batch string, atTerminal []*interact
 	return batch, atTerminal, []string{batch, atTerminal[0].id(t, l), atTerminal[1].id(t, l)}
 }
 
-func TestNonRequeueableJobsKeepWaiting(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "provision_timeout: 10"})
-	shut(t, l)
-	batch, atTerminal, ids := notRequeued(t, l)
-	for _, i := range atTerminal {
-		i.awaitOnTerminal(t, 2*time.Minute, `flex-start: waiting`)
-		awaitTold(t, l, time.Minute, i.id(t, l), `waiting`)
-	}
-	awaitTold(t, l, time.Minute, batch, `waiting`)
-	awaitPasses(t, l, 3)
-	for _, id := range ids {
-		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"))
-	}
-	capacity(t, l, "", 8)
-	for _, i := range atTerminal {
-		assert.Zero(t, i.awaitEnd(t, 2*time.Minute), "%s runs in the end", i.name)
-	}
-	awaitDoneAtOnce(t, l, batch)
-}
-
 func TestNonRequeueableJobsWaitForAnAdminsFix(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true})
 	tell(t, l, "faults", map[string]any{

@@ -6,7 +6,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -155,29 +154,6 @@ func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 	return at
 }
 
-// A reservation that starts soon takes the license of the first job, so that the job is late. The
-// reservation is made only after the request for the job: Slurm may check the license before the
-// nodes, and nothing is requested for a job that waits for a license.
-func TestNextJobGetsTheMachinesOfALateJob(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
-	shut(t, l)
-	late := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
-	awaitWhy(t, l, late, "QUEUED at Google")
-	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
-	capacity(t, l, "", 2)
-	await(t, time.Minute, "the machines of the job that will be late", func() bool { return len(created(t, l)) == 2 })
-	machines := created(t, l)
-	shut(t, l)
-	next := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=5")
-	awaitWhy(t, l, next, "QUEUED at Google")
-	awaitJob(t, l, 2*time.Minute, next, "JobState", "RUNNING")
-	assert.Equal(t, machines, created(t, l))
-	assert.Equal(t, "PENDING", jobField(t, l, late, "JobState"))
-	cancelForGood(t, l, late, next)
-	awaitNoDoors(t, l)
-	awaitNothingLeft(t, l)
-}
-
 func TestNextJobGetsTheMachinesOfACancelledJob(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	require.NoError(t, l.Mute("alpha-a3-.*"))
@@ -210,19 +186,6 @@ func gangOfThree(t *testing.T, salvageTimeout string) (l *lab.Lab, id string) {
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
 	awaitNoDoors(t, l)
 	return l, id
-}
-
-func TestSurvivingMachinesAreDeletedAfterSalvageTimeout(t *testing.T) {
-	l, id := gangOfThree(t, "60")
-	shut(t, l)
-	tell(t, l, "vms/alpha-gang-1/delete", nil)
-	awaitJob(t, l, 2*time.Minute, id, "Reason", "BeginTime")
-	update(t, l, "jobid="+id, "starttime=now")
-	awaitJob(t, l, time.Minute, id, "Reason", "Reservation")
-	assert.Len(t, state(t, l).Instances, 2)
-	await(t, 150*time.Second, "the machines to go", func() bool { return len(state(t, l).Instances) == 0 })
-	cancelForGood(t, l, id)
-	awaitNothingLeft(t, l)
 }
 
 func TestJobThatLosesAMachineIsRerunOnTheSurvivors(t *testing.T) {
@@ -269,21 +232,6 @@ func TestHeterogeneousJobWithAForeignComponentStarts(t *testing.T) {
 	})
 	id := submit(t, l, "-p", "cpu", "-N1", "--time=15", ":", "-p", "train", "-N2", "--time=15")
 	awaitDone(t, l, id)
-	awaitNoDoors(t, l)
-}
-
-// Slurm starts the job only on consecutive nodes.
-func TestContiguousJobGetsConsecutiveNodes(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
-	shut(t, l)
-	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15", "-w", "alpha-a3-1")
-	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 1 })
-	second := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--contiguous", "--time=15")
-	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 2 })
-	capacity(t, l, "", 8)
-	awaitJob(t, l, time.Minute, second, "JobState", "RUNNING")
-	assert.Equal(t, "alpha-a3-[2-3]", jobField(t, l, second, "NodeList"))
-	cancelForGood(t, l, first, second)
 	awaitNoDoors(t, l)
 }
 
@@ -343,29 +291,6 @@ func TestSecondPlaceIsKeptUntilItsJobRuns(t *testing.T) {
 	awaitJob(t, l, time.Minute, first, "JobState", "RUNNING")
 	awaitRequestState(t, l, "alpha-eu-job-"+both, "a1", "ACCEPTED")
 	cancelForGood(t, l, first, both, last)
-	awaitNoDoors(t, l)
-}
-
-// Both partitions get machines within seconds, and the job starts in one of them.
-func TestMachinesOfALosingPartitionAreDeletedAndCounted(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
-		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
-	}}})
-	shut(t, l)
-	id := submitScript(t, l, "sleep 1000", "-p", "train,eu", "-N2", "--time=20")
-	await(t, time.Minute, "a request in each place", func() bool { return len(liveRequests(state(t, l))) == 2 })
-	capacity(t, l, "", 8)
-	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
-	loser := map[string]string{"train": "eu", "eu": "a3"}[jobField(t, l, id, "Partition")]
-	await(t, 3*time.Minute, "the other place's machines to be counted", func() bool {
-		return regexp.MustCompile(`slurmflex_race_lost_machine_seconds_total{nodeset="` + loser + `"} [1-9]`).MatchString(metrics(t, l))
-	})
-	assert.Len(t, state(t, l).Instances, 2)
-	bill, err := l.Flex(t.Context(), "cost", "--json")
-	require.NoError(t, err, bill)
-	assert.Regexp(t, `"race_lost_machine_seconds": ?[1-9]`, bill)
-	cancelForGood(t, l, id)
-	awaitNothingLeft(t, l)
 	awaitNoDoors(t, l)
 }
 

@@ -93,30 +93,3 @@ func TestSingleJobsShareRequestsIfPlacesAreScarce(t *testing.T) {
 	awaitNothingLeft(t, l)
 	awaitNoDoors(t, l)
 }
-
-// Slurm has allocated a node to each job, so the jobs share requests for the nodes that they have.
-func TestConfiguringSingleJobsShareRequests(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "share_requests: 10", Keys: "max_active_requests: 2"})
-	shut(t, l)
-	var jobs []string
-	for range 8 {
-		jobs = append(jobs, submit(t, l, "-p", "train", "-N1", "--time=15"))
-	}
-	await(t, time.Minute, "all nodes to be requested", func() bool {
-		s := state(t, l)
-		require.LessOrEqual(t, len(liveRequests(s)), 2, "max_active_requests")
-		return requestedNodes(s) == 8
-	})
-	awaitWhy(t, l, jobs[1], `all \d machines of the request, which other jobs share, come together`)
-	node := jobField(t, l, jobs[1], "NodeList")
-	run(t, l, "scancel", jobs[1])
-	capacity(t, l, "", 20)
-	await(t, 4*time.Minute, "all jobs to end", func() bool {
-		return strings.TrimSpace(ask(t, l, "squeue", "-h", "-o", "%A")) == ""
-	})
-	for _, id := range append(jobs[:1:1], jobs[2:]...) {
-		assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
-		assert.NotEqual(t, node, jobField(t, l, id, "NodeList"))
-	}
-	awaitNothingLeft(t, l)
-}

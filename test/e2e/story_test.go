@@ -16,28 +16,6 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestJobsKnowHowManyNodesWaitAhead(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
-	shut(t, l)
-	first := submit(t, l, "-p", "train", "-N2", "--time=15")
-	awaitRequest(t, l, "alpha-a3-job-"+first)
-	second := submit(t, l, "-p", "train", "-N4", "--time=15")
-	awaitRequest(t, l, "alpha-a3-job-"+second)
-	third := submit(t, l, "-p", "train", "-N3", "--time=15") // 2 of 8 names are left
-	other := submit(t, l, "-p", "fixed", "-N1", "--time=15")
-	awaitWhy(t, l, first, `ahead nobody of this cluster`)
-	awaitWhy(t, l, second, `ahead 2 nodes of 1 job of this cluster`)
-	awaitWhy(t, l, third, `ahead 6 nodes of 2 jobs of this cluster`)
-	awaitWhy(t, l, other, `ahead nobody of this cluster`)
-	table, err := askAsNobody(t, l, "status", "-o", "wide")
-	require.NoError(t, err, table)
-	assert.Regexp(t, `a3 `+third+` root - pending 00:15:00 - - 6 3 `, table)
-
-	cancel(t, l, first)
-	awaitWhy(t, l, third, `ahead 4 nodes of 1 job of this cluster`)
-	cancelForGood(t, l, second, third, other)
-}
-
 // taskEpilog ends the output of a batch script with a summary of the job. Slurm discards the standard
 // output of a TaskEpilog, kills it after five seconds, and reports its failures in the job's output.
 const taskEpilog = `#!/bin/sh

@@ -98,23 +98,6 @@ func TestProvisionTimeoutActsAsConfigured(t *testing.T) {
 	}
 }
 
-// G1
-func TestQueuedJobHasItsOwnTimeout(t *testing.T) {
-	l := cluster(t, lab.Options{
-		Daemon: true, Keys: "max_active_requests: 1", FlexKeys: "provision_timeout: 20, on_provision_timeout: cancel",
-	})
-	shut(t, l)
-	first := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=1000")
-	awaitRequest(t, l, "alpha-a3-job-"+first)
-	second := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=10")
-	awaitTold(t, l, time.Minute, second, `waiting for its turn`)
-	awaitJob(t, l, 2*time.Minute, first, "JobState", "CANCELLED")
-	awaitRequest(t, l, "alpha-a3-job-"+second)
-	awaitJob(t, l, 2*time.Minute, second, "JobState", "CANCELLED")
-	assert.Contains(t, jobField(t, l, second, "AdminComment"), "no capacity")
-	awaitNothingLeft(t, l)
-}
-
 func TestJobsQueueForRequestsByPriority(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Keys: "max_active_requests: 1"})
 	shut(t, l)
@@ -182,23 +165,6 @@ func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-// Behind the cover, Slurm shows a job with --requeue=expedite as EXPEDITING until it starts again.
-func TestExpeditedJobBehindTheCoverGetsMachinesAgain(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
-	requeue := expedite(t, l)
-	id := submitScript(t, l, "sleep 1000", "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15", requeue)
-	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
-	tell(t, l, "vms/alpha-a3-0/delete", nil)
-	awaitJob(t, l, time.Minute, id, "Restarts", "1")
-	if requeue != expedited {
-		awaitJob(t, l, time.Minute, id, "Reason", "BeginTime")
-		update(t, l, "jobid="+id, "starttime=now")
-	}
-	awaitJob(t, l, 3*time.Minute, id, "JobState", "RUNNING")
-	cancelForGood(t, l, id)
-	awaitNothingLeft(t, l)
-}
-
 func TestJobWithAPermanentErrorIsHeldAndShowsWhy(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	shut(t, l)
@@ -206,39 +172,6 @@ func TestJobWithAPermanentErrorIsHeldAndShowsWhy(t *testing.T) {
 	fail(t, l, "alpha-a3-job-"+id, "a1", "CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")
 	awaitJob(t, l, 2*time.Minute, id, "Reason", "JobHeldAdmin")
 	assert.Contains(t, jobField(t, l, id, "AdminComment"), "vmExternalIpAccess")
-	cancelForGood(t, l, id)
-}
-
-func TestNextAttemptFollowsACapacityFailureAfterAMinute(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
-	shut(t, l)
-	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	group := "alpha-a3-job-" + id
-	fail(t, l, group, "a1", "RESOURCE_POOL_EXHAUSTED", "The zone does not have enough resources available.")
-	awaitTold(t, l, time.Minute, id, `attempt 1 failed: no capacity; retrying`)
-	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
-	second := awaitRequestState(t, l, group, "a2", "ACCEPTED")
-	first := awaitRequestState(t, l, group, "a1", "FAILED")
-	assert.GreaterOrEqual(t, second.Created.Sub(first.Created), time.Minute)
-	capacity(t, l, "", 2)
-	awaitDoneAtOnce(t, l, id)
-}
-
-func TestJobWithoutAttemptsLeftIsRequeuedAfterADaemonRestart(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "max_attempts: 1"})
-	shut(t, l)
-	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	group := "alpha-a3-job-" + id
-	fail(t, l, group, "a1", "RESOURCE_POOL_EXHAUSTED", "The zone does not have enough resources available.")
-	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
-	require.NoError(t, l.StopDaemon())
-	require.NoError(t, l.StartDaemon(context.Background()))
-	awaitJob(t, l, 2*time.Minute, id, "Reason", "BeginTime")
-	update(t, l, "jobid="+id, "starttime=now")
-	second := awaitRequestState(t, l, group, "a2", "ACCEPTED")
-	first := awaitRequestState(t, l, group, "a1", "FAILED")
-	assert.GreaterOrEqual(t, second.Created.Sub(first.Created), time.Minute, "the job's next attempt is not sooner for that")
-	assert.Equal(t, "1", jobField(t, l, id, "Restarts"))
 	cancelForGood(t, l, id)
 }
 
@@ -288,18 +221,4 @@ func TestBulkInsertCreatesInstancesWithoutAGroup(t *testing.T) {
 	await(t, 2*time.Minute, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
 	assert.Empty(t, state(t, l).Groups)
 	awaitDone(t, l, id)
-}
-
-func TestBulkInsertIsRetriedAfterAStockout(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
-	shut(t, l)
-	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	awaitTold(t, l, 2*time.Minute, id, `attempt 1 failed: no capacity`)
-	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
-	capacity(t, l, "", 2)
-	await(t, 100*time.Second, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
-	awaitCompleted(t, l, id)
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
-	assert.Empty(t, state(t, l).Groups)
-	awaitNothingLeft(t, l)
 }

@@ -29,17 +29,6 @@ func TestReadmeListsEveryDefect(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestRowWithoutANumberIsAFurtherTest(t *testing.T) {
-	text := strings.Replace(complete(), "| 2 |", "| | | `mig/gce` | `TestA/b_|_c` |\n| | | `mig/gce` | `TestA/b` |\n| 2 |", 1)
-	_, err := readTable(strings.NewReader(text))
-	require.EqualError(t, err, "line 4: not a row: | no. | what must be right | `package` | `test` |")
-
-	defects, err := readTable(strings.NewReader(strings.Replace(text, "b_|_c", "b_c", 1)))
-	require.NoError(t, err)
-	assert.Equal(t, defect{"1", "it is right", []test{{"flex", "Test1"}, {"mig/gce", "TestA/b_c"}, {"mig/gce", "TestA/b"}}}, defects[0])
-	assert.Equal(t, defect{"2", "it is right", []test{{"flex", "Test2"}}}, defects[1])
-}
-
 func TestIncompleteListIsRefused(t *testing.T) {
 	count := len(all())
 	last := fmt.Sprintf("| %s | it is right | `flex` | `Test%[1]s` |\n", all()[count-1])
@@ -88,25 +77,6 @@ func TestDefectIsFixedIfAllItsTestsPassed(t *testing.T) {
 			assert.Equal(t, c.want, out.String())
 		})
 	}
-}
-
-func TestFailureInOneRunOutweighsPassInAnother(t *testing.T) {
-	outcomes := map[test]outcome{}
-	for _, run := range []string{"skip pass pass", "pass skip fail", "skip skip pass"} {
-		var events strings.Builder
-		for i, end := range strings.Fields(run) {
-			fmt.Fprintf(&events, `{"Action":%q,"Package":"slurmflex/test/e2e","Test":"Test%d"}`, end, i)
-		}
-		require.NoError(t, readEvents(strings.NewReader(events.String()), outcomes))
-	}
-	assert.Equal(t, map[test]outcome{
-		{"test/e2e", "Test0"}: {end: passed}, {"test/e2e", "Test1"}: {end: passed}, {"test/e2e", "Test2"}: {end: failed},
-	}, outcomes)
-}
-
-func TestMissingRecordsNameTheFix(t *testing.T) {
-	_, err := readRecords("no/such/folder")
-	require.EqualError(t, err, "no test run is recorded in no/such/folder; run make unit e2e first")
 }
 
 // A test that was renamed or deleted would only be missed when all tests have run.

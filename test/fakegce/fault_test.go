@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/api/googleapi"
 )
 
 func TestLaggingListShowsEarlierStates(t *testing.T) {
@@ -64,20 +63,3 @@ func TestDeadZoneFailsItsListsAndAggregatedLists(t *testing.T) {
 }
 
 const groupList = "regions/us-central1/instanceGroupManagers"
-
-func TestOperationBeyondQuotaIsRefusedUntilAnotherEnds(t *testing.T) {
-	w := newWorld(t, Options{OperationTime: time.Second})
-	require.NoError(t, w.SetQuota(testRegion, ConcurrentOperations, 2))
-	w.begun(w.insertGroup(flexGroup("a")))
-	w.begun(w.insertGroup(flexGroup("b")))
-	_, err := w.insertGroup(flexGroup("c"))
-	assertRefused(t, err, 403, "rateLimitExceeded", "Rate Limit Exceeded")
-	var plain *googleapi.Error
-	require.ErrorAs(t, err, &plain)
-	assert.Contains(t, plain.Body, concurrency)
-	_, err = w.list(t.Context(), "")
-	require.NoError(t, err, "a call without an operation is answered")
-	w.post("regions/europe-west4/resourcePolicies", `{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
-	w.Advance(time.Second)
-	w.begun(w.insertGroup(flexGroup("c")))
-}

@@ -6,32 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"google.golang.org/api/googleapi"
 )
-
-// assertRefused checks that err is a refusal with this status, reason and message; an empty
-// reason matches any.
-func assertRefused(t *testing.T, err error, status int, reason, message string) {
-	t.Helper()
-	var api *googleapi.Error
-	if !assert.ErrorAs(t, err, &api) {
-		return
-	}
-	assert.Equal(t, status, api.Code)
-	if reason != "" && assert.NotEmpty(t, api.Errors) {
-		assert.Equal(t, reason, api.Errors[0].Reason)
-	}
-	assert.Contains(t, api.Message, message)
-}
-
-func TestRefusalHasGooglesEnvelope(t *testing.T) {
-	w := granted(t, Options{}, "n0")
-	status, body := w.ask(http.MethodPost, "regions/us-central1/instanceGroupManagers/m/resizeRequests/r/cancel", "")
-	assert.Equal(t, 412, status)
-	assert.JSONEq(t, `{"error":{"code":412,"message":"Cancelling resize request that has reached a final state is not possible.",
-		"errors":[{"message":"Cancelling resize request that has reached a final state is not possible.","domain":"global",
-		"reason":"conditionNotMet","location":"If-Match","locationType":"header"}]}}`, body)
-}
 
 func TestUnknownMethodsAndFieldsAreRefused(t *testing.T) {
 	w := newWorld(t, Options{})

@@ -79,12 +79,6 @@ func TestEveryRouteIsAMethodOfTheAPIWithItsParameters(t *testing.T) {
 	}
 }
 
-func (w *world) post(path, body string) {
-	w.t.Helper()
-	status, answer := w.ask(http.MethodPost, path, body)
-	require.Equal(w.t, http.StatusOK, status, answer)
-}
-
 // ask sends one request without a client library, to a path of the project or to a URL.
 func (w *world) ask(verb, path, body string) (int, string) {
 	w.t.Helper()

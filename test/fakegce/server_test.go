@@ -2,10 +2,7 @@ package fakegce
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -67,48 +64,3 @@ func TestConcurrentCallersLeaveAConsistentWorld(t *testing.T) {
 		return len(st.Instances) == succeeded(g) && g.TargetSize == succeeded(g) && len(g.Members) == succeeded(g)
 	}, time.Minute, time.Millisecond)
 }
-
-func FuzzServeHTTP(f *testing.F) {
-	const groups = "/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers"
-	f.Add("POST", groups, "", `{"name":"x","targetSize":0,"versions":[{"instanceTemplate":"regions/us-central1/instanceTemplates/a3"}]}`)
-	f.Add("POST", groups+"/m/resizeRequests", "requestId=1", `{"name":"x","resizeBy":2147483647}`)
-	f.Add("POST", groups+"/m/deleteInstances", "", `{"instances":["zones/us-central1-a/instances/n0",""]}`)
-	f.Add("PATCH", groups+"/m", "", `{"versions":[null],"targetSize":1}`)
-	f.Add("POST", "/compute/v1/projects/demo/regions/us-central1/instances/bulkInsert", "", `{"count":"1","perInstanceProperties":{"a":{}},"instanceProperties":{"machineType":"n2-standard-2","networkInterfaces":[null],"guestAccelerators":[null]}}`)
-	f.Add("GET", "/compute/v1/projects/demo/aggregated/instances", "filter=labels.a:*&fields=items/*/warning", "")
-	f.Add("POST", "/fake/faults", "", `{"method":"*","status":500}`)
-	f.Add("POST", "/fake/capacity", "", `{"count":1}`)
-	f.Fuzz(func(t *testing.T, verb, path, query, body string) {
-		w := granted(t, Options{}, "n0")
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://fake/", nil)
-		require.NoError(t, err)
-		r.Method, r.URL.Path, r.URL.RawQuery = verb, path, query
-		r.Body = http.NoBody
-		if body != "" {
-			r.Body = readCloser(body)
-		}
-		answer := w.serve(r)
-		w.Advance(time.Hour)
-		if !answer.dropped {
-			assert.NotZero(t, answer.status)
-		}
-	})
-}
-
-func FuzzFilter(f *testing.F) {
-	for _, filter := range []string{`name = "x"`, "name eq a.*", "(name = b) AND (zone:*)", "name:x OR name:y", "-name:x", "labels.a >= 5", "((((", `name="\"`} {
-		f.Add(filter)
-	}
-	w := New(Options{})
-	w.do(func() { w.launch("us-central1-a", "n0", FlexTemplate("t", testMachine).Properties) })
-	f.Fuzz(func(t *testing.T, filter string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://fake/compute/v1/projects/demo/aggregated/instances", nil)
-		require.NoError(t, err)
-		q := r.URL.Query()
-		q.Set("filter", filter)
-		r.URL.RawQuery = q.Encode()
-		assert.Contains(t, []int{200, 400, 501}, w.serve(r).status)
-	})
-}
-
-func readCloser(s string) io.ReadCloser { return io.NopCloser(strings.NewReader(s)) }

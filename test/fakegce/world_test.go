@@ -1,7 +1,6 @@
 package fakegce
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -194,15 +193,6 @@ func (w *world) deleteInstances(group string, refs ...string) (*compute.Operatio
 	})
 }
 
-// instance returns an instance as its zone's list shows it.
-func (w *world) instance(zone, name string) *computepb.Instance {
-	w.t.Helper()
-	filter := "name=" + name
-	v, err := w.instances.List(w.t.Context(), &computepb.ListInstancesRequest{Project: testProject, Zone: zone, Filter: &filter}).Next()
-	require.NoError(w.t, err)
-	return v
-}
-
 // members returns a group's managed instances by name, as Google's client sees them.
 func (w *world) members(group string) map[string]*computepb.ManagedInstance {
 	w.t.Helper()
@@ -239,14 +229,6 @@ func (w *world) shows() string {
 	return strings.ReplaceAll(text+";", " ;", ";")
 }
 
-// hindrance returns the error of the last attempt of request r.
-func (w *world) hindrance(group string) *computepb.Errors {
-	w.t.Helper()
-	all := w.request(group, "r").GetStatus().GetLastAttempt().GetError().GetErrors()
-	require.Len(w.t, all, 1)
-	return all[0]
-}
-
 // vm returns an instance from the world's state, or the zero Instance if it does not exist.
 func (w *world) vm(name string) Instance {
 	v, _ := w.State().Instance(name)
@@ -272,22 +254,4 @@ func (w *world) outcome(op *compute.Operation) string {
 		return e.GetCode()
 	}
 	return ""
-}
-
-// list returns the instance names by zone from instances.aggregatedList.
-func (w *world) list(ctx context.Context, filter string) (map[string][]string, error) {
-	found := make(map[string][]string)
-	r := &computepb.AggregatedListInstancesRequest{Project: testProject}
-	if filter != "" {
-		r.Filter = &filter
-	}
-	for scope, err := range w.instances.AggregatedList(ctx, r).All() {
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range scope.Value.GetInstances() {
-			found[scope.Key] = append(found[scope.Key], v.GetName())
-		}
-	}
-	return found, nil
 }

@@ -88,7 +88,6 @@ type job struct {
 	named       []*node      // nodes that it must get
 	excluded    []*node      // nodes that it must not get
 	reservation *reservation // reservation that it uses; nil: none
-	used        time.Time    // last change of reservation
 
 	state        slurm.JobState
 	nodes        []*node // allocated now, or before the job ended
@@ -102,7 +101,6 @@ type job struct {
 	restarts     int
 	unconfirmed  int // nodes that have not confirmed the job's end
 	adminComment string
-	notices      []string
 }
 
 // tooLate reports whether the job would miss its deadline if it started now. slurmctld checks
@@ -297,14 +295,4 @@ func (c *Cluster) Submitted(id uint32) JobSpec {
 		return j.spec
 	}
 	return JobSpec{}
-}
-
-// Notices returns the messages printed on the terminal of an interactive job's owner.
-func (c *Cluster) Notices(id uint32) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if j := c.jobs[id]; j != nil {
-		return slices.Clone(j.notices)
-	}
-	return nil
 }

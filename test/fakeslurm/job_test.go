@@ -9,26 +9,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// Slurm 22.05.8 ends such a job with DEADLINE exactly when its BeginTime passes.
-func TestDeadlineEndsOnlyJobsWithoutNodes(t *testing.T) {
-	w := newWorld(t, "22.05", func(o *Options) { o.ResumeTimeout = time.Hour })
-	spec := train("a0")
-	spec.Limit, spec.Deadline = 10*time.Minute, w.now.Add(15*time.Minute)
-	id := w.submit(spec)
-	w.pass(6 * time.Minute)
-	require.Equal(t, slurm.JobConfiguring, w.JobState(id))
-	w.update("a0", "power_down_force")
-	w.pass(time.Minute)
-	require.Equal(t, slurm.JobPending, w.JobState(id))
-	w.pass(90 * time.Second)
-	require.Equal(t, slurm.JobDeadline, w.JobState(id))
-
-	spec.MinTime = time.Minute
-	id = w.submit(spec)
-	w.pass(2 * time.Second)
-	require.Equal(t, slurm.JobConfiguring, w.JobState(id), "it takes less time")
-}
-
 // het submits a heterogeneous job with one node in each of two partitions.
 func (w *world) het() (first, second uint32) {
 	w.t.Helper()

@@ -50,16 +50,14 @@ func (c *Cluster) CancelJob(ctx context.Context, id uint32) error {
 	return err
 }
 
-// NotifyJob prints text on the terminal of an interactive job's owner. It fails for a batch
-// job without nodes. A notice to a batch job reaches no terminal.
-func (c *Cluster) NotifyJob(ctx context.Context, id uint32, text string) error {
+// NotifyJob fails for a job that has ended, and for a batch job without nodes. It does not store the
+// text, which Slurm prints on the terminal of an interactive job's owner.
+func (c *Cluster) NotifyJob(ctx context.Context, id uint32, _ string) error {
 	return c.toJob(ctx, id, "notify", func(j *job) error {
 		switch {
 		case j.over():
 			return refuse("scontrol notify", "Job/step already completing or completed", scontrol.ErrJobEnded)
-		case j.spec.Interactive:
-			j.notices = append(j.notices, plain(text))
-		case j.state == slurm.JobPending:
+		case j.state == slurm.JobPending && !j.spec.Interactive:
 			return refuse("scontrol notify", "Requested operation is presently disabled", nil)
 		}
 		return nil

@@ -69,34 +69,3 @@ func TestBackfillMissesANodeThatWasPoweredDownByForce(t *testing.T) {
 		})
 	}
 }
-
-func TestLimitsShowOnlyWhenNothingElseIsInTheWay(t *testing.T) {
-	w := behindCover(t, "24.11", everyHalfMinute, func(o *Options) {
-		o.Licenses, o.Limits = 1, []UserLimit{{User: "ada", Jobs: 1}, {User: "bob", Nodes: 1}}
-	})
-	of := func(user string, nodes, licenses int) uint32 {
-		spec := gang(nodes)
-		spec.User, spec.Licenses = user, licenses
-		return w.submit(spec)
-	}
-	first, second := of("ada", 1, 0), of("ada", 1, 0)
-	wide := of("bob", 2, 0)
-	licensed, unlicensed := of("eve", 1, 1), of("eve", 1, 1)
-	w.pass(time.Second)
-	for _, id := range []uint32{first, second, licensed, unlicensed} {
-		w.waits(id, reasonReserved)
-	}
-	w.waits(wide, "AssocGrpNodeLimit")
-	w.powered("a[0-1]")
-	w.scontrol("update reservationname=C nodes=a[2-3]")
-	w.pass(time.Second)
-	w.are(slurm.JobRunning, first, licensed)
-	w.waits(second, "AssocMaxJobsLimit")
-	w.waits(unlicensed, "Licenses")
-	blocked := of("eve", 1, 0)
-	w.pass(time.Second)
-	w.waits(blocked, reasonResources)
-	later := of("ada", 1, 0)
-	w.pass(time.Second)
-	w.waits(later, reasonPriority) // its limit is not checked
-}

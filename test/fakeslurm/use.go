@@ -89,7 +89,7 @@ func (c *Cluster) usePart(part *job, name string) error {
 	case r == nil && name != "":
 		return refuse("scontrol update", fmt.Sprintf("Requested reservation is invalid for job %d", j.id), scontrol.ErrUnknownReservation)
 	}
-	part.reservation, part.used = r, c.o.Now()
+	part.reservation = r
 	if part.reason == reasonConstraints {
 		part.priority = c.usualPriority()
 	}

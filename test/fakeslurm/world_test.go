@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -143,16 +142,6 @@ func listed[T any](w *world, list func(context.Context) (T, error)) T {
 	shown, err := list(w.t.Context())
 	require.NoError(w.t, err)
 	return shown
-}
-
-// squeue formats the queue with one line per job.
-func (w *world) squeue() string {
-	w.t.Helper()
-	var lines []string
-	for _, j := range listed(w, w.Jobs) {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d %s %s", j.ID, j.State, slurm.Fold(j.Nodes))))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // programs returns the program calls since the last call.

@@ -18,13 +18,3 @@ calls    2.20  calls  ≤ 2.20  ok
 bench: 3 rows, 1 short
 `, out.String())
 }
-
-func TestReadAndWaitCallsDoNotCountAsChanges(t *testing.T) {
-	calls := map[string]int{
-		"regionInstanceGroupManagers.insert": 3, "regionInstanceGroupManagerResizeRequests.cancel": 2,
-		"instances.list": 5, "regionOperations.wait": 7, "regionInstanceTemplates.get": 1,
-		"regionInstanceGroupManagers.list": 4,
-	}
-	assert.Equal(t, 5, changes(calls))
-	assert.Equal(t, 22, total(calls))
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -13,19 +12,6 @@ import (
 
 	"slurmflex/test/must"
 )
-
-func TestScriptOfADayIsDeterministic(t *testing.T) {
-	times := func(number int) (all []time.Duration) {
-		for _, e := range newScript(number) {
-			all = append(all, e.at)
-		}
-		return all
-	}
-	assert.Equal(t, times(7), times(7))
-	assert.NotEqual(t, times(7), times(8))
-	assert.IsNonDecreasing(t, times(7))
-	assert.Less(t, times(7)[len(times(7))-1], latest)
-}
 
 func TestWorldIsAtRestWhenItsStaticNodesAreUp(t *testing.T) {
 	l := newLife(t.TempDir())
@@ -97,15 +83,6 @@ func TestGrowingValueIsNamed(t *testing.T) {
 	}
 }
 
-func TestGrowthInTheFirstDaysDoesNotCount(t *testing.T) {
-	samples := hour()
-	for day := range 6 {
-		samples[day].goroutines, samples[day].heap = 1, mebibyte
-	}
-	_, err := judged(samples)
-	assert.NoError(t, err)
-}
-
 func TestFewestSamplesCanBeJudged(t *testing.T) {
 	_, err := judged(hour()[:fewest])
 	require.NoError(t, err)
@@ -113,15 +90,4 @@ func TestFewestSamplesCanBeJudged(t *testing.T) {
 	assert.EqualError(t, err, "2m0s is too short to detect growth; must be 4m0s or more")
 	err = run(t.Context(), []string{"soak", "1h"}, new(bytes.Buffer))
 	assert.EqualError(t, err, `"1h" is not a flag; load soak --help lists them`)
-}
-
-func TestChildrenAreCounted(t *testing.T) {
-	before := countChildren(os.Getpid())
-	child := exec.Command("/bin/sleep", "60")
-	require.NoError(t, child.Start())
-	defer func() {
-		require.NoError(t, child.Process.Kill())
-		_ = child.Wait() // killed
-	}()
-	assert.InDelta(t, before+1, countChildren(os.Getpid()), 0)
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"cloud.google.com/go/auth/credentials"
 	"github.com/stretchr/testify/assert"
@@ -54,109 +53,6 @@ func start(t *testing.T, args ...string) running {
 	return r
 }
 
-func (r running) do(t *testing.T, verb, path, body string) string {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), verb, r.url+path, strings.NewReader(body))
-	require.NoError(t, err)
-	req.Header.Set("Authorization", "Bearer t")
-	resp, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, resp.StatusCode, string(b))
-	return string(b)
-}
-
-// grow creates a group with one instance n0 through the API.
-func (r running) grow(t *testing.T) {
-	t.Helper()
-	const groups = "/compute/v1/projects/p/regions/us-central1/instanceGroupManagers"
-	r.do(t, "POST", groups, `{"name":"m","targetSize":0,"versions":[{"instanceTemplate":"regions/us-central1/instanceTemplates/a3"}],
-		"distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"zones/us-central1-a"}]},
-		"updatePolicy":{"instanceRedistributionType":"NONE"},"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`)
-	r.do(t, "POST", groups+"/m/resizeRequests", `{"name":"r","instances":[{"name":"n0"}]}`)
-}
-
-func instant(more ...string) []string {
-	return append([]string{
-		"--project", "p", "--operation-time", "0", "--boot-time", "0", "--delete-time", "0",
-		"--template", "a3=a3-highgpu-8g@us-central1", "--template", "everywhere=g2-standard-4",
-	}, more...)
-}
-
-func script(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "hook")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755))
-	return path
-}
-
-func TestCommandRunsProgramsOnBootAndOnDelete(t *testing.T) {
-	log := filepath.Join(t.TempDir(), "log")
-	hook := script(t, `echo "$0 $1 $INSTANCE_NAME $INSTANCE_ZONE $INSTANCE_GROUP $INSTANCE_TEMPLATE $(cut -d' ' -f6 /proc/$$/stat) $$" >>`+log)
-	r := start(t, instant("--boot-command", hook, "--delete-command", hook)...)
-	r.grow(t)
-	lines := func() []string {
-		b, _ := os.ReadFile(log)
-		return strings.Split(strings.TrimSpace(string(b)), "\n")
-	}
-	require.Eventually(t, func() bool { return lines()[0] != "" }, time.Minute, time.Millisecond)
-	fields := strings.Fields(lines()[0])
-	require.Len(t, fields, 8)
-	assert.Equal(t, []string{
-		hook, "n0", "n0", "us-central1-a", "m", "projects/p/regions/us-central1/instanceTemplates/a3",
-	}, fields[:6])
-	assert.Equal(t, fields[6], fields[7], "it leads its own session")
-
-	r.do(t, "POST", "/fake/vms/n0/delete", "")
-	require.Eventually(t, func() bool { return len(lines()) == 2 }, time.Minute, time.Millisecond)
-}
-
-func TestFailingProgramIsReported(t *testing.T) {
-	hook := script(t, "echo sad >&2; exit 3")
-	r := start(t, instant("--boot-command", hook)...)
-	r.grow(t)
-	said := func(text string) bool {
-		all, _ := os.ReadFile(r.log)
-		return strings.Contains(string(all), text)
-	}
-	require.Eventually(t, func() bool { return said(hook + " n0: exit status 3") }, time.Minute, time.Millisecond)
-	assert.True(t, said("sad"))
-}
-
-func TestCommandStopsCleanlyWhileACallWaits(t *testing.T) {
-	r := start(t, instant("--operation-time", "1h")...)
-	body := r.do(t, "POST", "/compute/v1/projects/p/global/instanceTemplates", `{"name":"new","properties":{"machineType":"g2-standard-4",
-		"disks":[{"boot":true}],"networkInterfaces":[{"network":"global/networks/default"}]}}`)
-	_, name, _ := strings.Cut(body, "operation-")
-	name, _, _ = strings.Cut("operation-"+name, `"`)
-	waiting := make(chan struct{})
-	go func() {
-		defer close(waiting)
-		resp, err := http.Post(r.url+"/compute/v1/projects/p/global/operations/"+name+"/wait", "", nil)
-		if err == nil {
-			resp.Body.Close()
-		}
-	}()
-	require.Eventually(t, func() bool { return strings.Contains(r.do(t, "GET", "/fake/counts", ""), "globalOperations.wait") }, time.Minute, time.Millisecond)
-	assert.NoError(t, r.stop())
-	<-waiting
-}
-
-func TestCommandTakesCapacitySwitchesAndAManualClock(t *testing.T) {
-	r := start(t, instant("--capacity", "0", "--switches", `{"targetSizeAt":"SUCCEEDED"}`, "--manual-clock")...)
-	r.grow(t)
-	state := r.do(t, "GET", "/fake/state", "")
-	assert.Contains(t, state, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS")
-	assert.Contains(t, state, `"targetSize":0`)
-	r.do(t, "POST", "/fake/capacity", `{"count":1}`)
-	r.do(t, "POST", "/fake/advance", `{"duration":"30s"}`)
-	state = r.do(t, "GET", "/fake/state", "")
-	assert.Contains(t, state, `"status":"RUNNING"`)
-	assert.Contains(t, state, `"targetSize":1`)
-}
-
 func TestCommandIssuesTokensForItsKeyAndForFederation(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key.json")
 	r := start(t, "--token", "its own", "--key", key)
@@ -185,40 +81,6 @@ func TestCommandIssuesTokensForItsKeyAndForFederation(t *testing.T) {
 		resp.Body.Close()
 		assert.Equal(t, c.status, resp.StatusCode, c.form)
 	}
-}
-
-func TestWrongUsageNamesTheFlag(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"--boot-command", "boot.sh"}, "--boot-command boot.sh: the path must be absolute"},
-		{[]string{"--delete-command", "/nowhere"}, "--delete-command /nowhere"},
-		{[]string{"--boot-command", "/etc/passwd"}, "not an executable file"},
-		{[]string{"--template", "a3"}, "--template a3: write it NAME=MACHINETYPE"},
-		{[]string{"--template", "a3=x@mars"}, `unknown region "mars"`},
-		{[]string{"--switches", `{"lateRefusal":true}`}, `--switches {"lateRefusal":true}: unknown field "lateRefusal"`},
-		{[]string{"--switches", `{"lateRefusals":1}`}, `"lateRefusals" must be true or false`},
-		{[]string{"--boot-time", "soon"}, `--boot-time does not take "soon"; see --help`},
-		{[]string{"--capacity", "many"}, `--capacity does not take "many"; see --help`},
-		{[]string{"--bot-time", "5s"}, "unknown flag: --bot-time; see --help"},
-		{[]string{"up"}, "slurmflex-fakegce takes only flags"},
-	} {
-		cmd := New()
-		cmd.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, c.args...))
-		err := cmd.ExecuteContext(t.Context())
-		if assert.Error(t, err, c.says) {
-			assert.Contains(t, err.Error(), c.says)
-			assert.NotContains(t, err.Error(), "\n")
-			assert.Equal(t, 2, ExitCode(err))
-		}
-	}
-	cmd := New()
-	cmd.SetArgs([]string{"--listen", "127.0.0.1:99999"})
-	err := cmd.ExecuteContext(t.Context())
-	require.Error(t, err)
-	assert.Equal(t, 1, ExitCode(err))
-	assert.Contains(t, err.Error(), "choose another address with --listen")
 }
 
 // brief is the transcript of a trial that ended before it created anything.
@@ -251,12 +113,4 @@ func TestCommandComparesItsAnswersWithATranscript(t *testing.T) {
 		require.ErrorContains(t, err, c.fails)
 		assert.Equal(t, 1, ExitCode(err))
 	}
-}
-
-func TestInvalidTranscriptFileIsAUsageError(t *testing.T) {
-	cmd := New()
-	cmd.SetArgs([]string{"--compare", "/etc/hostname"})
-	err := cmd.ExecuteContext(t.Context())
-	require.ErrorContains(t, err, "--compare /etc/hostname: line 1: ")
-	assert.Equal(t, 2, ExitCode(err))
 }

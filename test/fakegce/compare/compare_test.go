@@ -92,26 +92,6 @@ func TestTranscriptOfTheFakeShowsNoDifference(t *testing.T) {
 	assert.Zero(t, n, "%s", strings.Join(lines, "\n"))
 }
 
-func TestTranscriptWithoutCapacityShowsNoDifference(t *testing.T) {
-	for name, until := range map[string]time.Duration{"for ever": 365 * 24 * time.Hour, "for a minute": time.Minute} {
-		t.Run(name, func(t *testing.T) {
-			begun := time.Time{}
-			lines, n := compared(t, recorded(t, unchanged, func(cloud *fakegce.Server, r *http.Request) (*http.Response, error) {
-				if begun.IsZero() {
-					begun = time.Now()
-				}
-				if time.Since(begun) < until {
-					cloud.SetCapacity("us-central1-b", "", 0)
-				} else {
-					cloud.SetCapacity("us-central1-b", "", -1)
-				}
-				return cloud.Transport().RoundTrip(r)
-			}))
-			assert.Zero(t, n, "%s", strings.Join(lines, "\n"))
-		})
-	}
-}
-
 // edited replaces a regular expression in the answers to calls with a verb and a path suffix.
 func edited(verb, path, old, text string) func(*fakegce.Server, *http.Request) (*http.Response, error) {
 	return func(cloud *fakegce.Server, r *http.Request) (*http.Response, error) {
@@ -185,23 +165,5 @@ func TestDifferentAnswersAreFound(t *testing.T) {
 			lines, _ := compared(t, recorded(t, func(o *fakegce.Options) { o.Switches = c.switches }, c.via))
 			assert.Contains(t, lines, c.finds)
 		})
-	}
-}
-
-func TestTranscriptWithoutATemplateCannotBeCompared(t *testing.T) {
-	_, err := Run(io.Discard, Header{}, nil)
-	assert.EqualError(t, err, "the transcript lacks an instance template, because its trial could not read one")
-}
-
-func TestReadErrorsNameTheLine(t *testing.T) {
-	for text, says := range map[string]string{
-		"":                                   "the file is empty",
-		"{}\n":                               "line 1: transcript version 0, and this program reads 1",
-		`{"transcript":2}`:                   "line 1: transcript version 2, and this program reads 1",
-		"{\"transcript\":1}\nnot JSON\n":     "line 2: invalid character 'o' in literal null (expecting 'u')",
-		"{\"transcript\":1}\n{\"at\":\"x\"}": "line 2: json: cannot unmarshal string into Go struct field Exchange.at of type float64",
-	} {
-		_, _, err := Read(strings.NewReader(text))
-		assert.EqualError(t, err, says)
 	}
 }

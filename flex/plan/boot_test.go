@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -98,22 +97,6 @@ func TestFailedBootIsRecorded(t *testing.T) {
 		"set nodes alpha-a3-[0-2] power_down_force")
 }
 
-func TestOwnersReadOfAFailedBoot(t *testing.T) {
-	s := seen(nodes("alpha-a3-[0-1]", poweringUp), extra("alpha-a3-0", memo.Boots{Failed: 2, Last: noon.Add(-30 * time.Minute)}.String()),
-		extra("alpha-a3-1", "rack 7"), job(7, "shared", "1:00:00", configured, "alpha-a3-[0-1]"), job(8, "shared", "1:00:00", configured, "alpha-a3-1"),
-		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
-	const reason = "the machine did not join Slurm within boot_timeout 00:10:00"
-	assert.Equal(t, []action.Action{action.ReturnNodes{
-		OfJob: action.OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: action.Requeue,
-		Extra: map[string]string{"alpha-a3-0": "slurmflex: 3 boots failed, the last of an instance made 2026-11-21T11:50:00Z"},
-	}}, Compute(scene.Of(with(t, "boot_timeout: 600"), s)).Actions)
-	again := s.Instances[0]
-	again.Zone = "us-central1-b"
-	before := Compute(scene.Of(with(t, "boot_timeout: 600"), s)).Actions
-	s.Instances = append(s.Instances, again)
-	assert.Equal(t, before, Compute(scene.Of(with(t, "boot_timeout: 600"), s)).Actions, "one of its machines in each of two zones changes nothing")
-}
-
 // Slurm would end a job that it does not requeue if the job lost a node. slurmctld also ignores a
 // machine that booted before Slurm powered up its node, as happens if a door starts without a daemon.
 func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T) {
@@ -137,20 +120,6 @@ func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T
 	assert.NotContains(t, fmt.Sprint(actions(Compute(scene.Of(cfg, s)))), "extra", "each machine is counted once")
 	s.Requeues = nil
 	assert.NotContains(t, fmt.Sprint(actions(Compute(scene.Of(cfg, s)))), "delete", "Slurm may requeue the job")
-}
-
-func TestMachineOlderThanThePowerUpIsReplaced(t *testing.T) {
-	given := func(made, start time.Duration, jobs ...part) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(6,
-			"alpha-a3-0", made, 50*time.Minute), started(7, start), and(jobs...))
-	}
-	cfg := with(t, "boot_timeout: 600")
-	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-6"},
-		actions(Compute(scene.Of(cfg, given(10*time.Minute, 9*time.Minute)))), "makes room, because it can never register")
-	assert.Empty(t, actions(Compute(scene.Of(cfg, given(10*time.Minute-time.Second, 9*time.Minute)))), "it may be booting for a job that was cancelled")
-	assert.Empty(t, actions(Compute(scene.Of(cfg, given(9*time.Minute, 9*time.Minute)))), "it was created for this job, whatever its group shows")
-	assert.NotContains(t, actions(Compute(scene.Of(cfg, given(10*time.Minute, 9*time.Minute, job(6, "shared", "1:00:00", configured, "alpha-a3-0"))))),
-		"delete instances alpha-a3-0 of alpha-a3-job-6", "its job still exists")
 }
 
 // With --requeue=expedite, Slurm restarts a job on the node whose machine did not boot.

@@ -253,16 +253,6 @@ func TestPropertyTimersCountOnlyRequestedTime(t *testing.T) {
 	assert.Positive(t, ended)
 }
 
-// G1
-func TestClockAheadCountsNoWait(t *testing.T) {
-	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), func(s *setting) {
-		s.Skew = time.Hour
-		s.Asked = map[string]scene.Asked{"alpha-a3-job-7": {Job: 7, For: time.Minute, At: noon.Add(-time.Minute), Runs: true}}
-	})))
-
-	assert.Equal(t, scene.Asked{Job: 7, For: time.Minute, At: noon}, p.Asked["alpha-a3-job-7"])
-}
-
 // With node_by_node, jobs that hold the same node share a request.
 func TestJobDoesNotInheritTheClockOfTheJobBeforeIt(t *testing.T) {
 	cfg := with(t, "provision_timeout: 7200, on_provision_timeout: cancel")

@@ -31,45 +31,6 @@ func TestIdleMachinesForAnotherJobDoNotResetDearerAfter(t *testing.T) {
 	assert.Equal(t, noon.Add(-29*time.Minute), plan.Compute(w.Scene()).Crowded[7])
 }
 
-// Tasks of an array wait for free nodes; one of its other tasks has a door.
-func TestTasksWithoutADoorCountDearerAfter(t *testing.T) {
-	for _, other := range []bool{false, true} {
-		w := newSeveralPlaces("")
-		w.crowded(40 * time.Minute)
-		w.Snap.Jobs[0].ArrayTask, w.Snap.Jobs[0].Partition = "2-9", "us,od"
-		if other {
-			w.Nodes("alpha-us-[0-1]", scenetest.PoweredDown)
-			task := w.submit(17, "us,od")
-			task.ArrayID, task.ArrayTask, task.Priority = 7, "1", 7
-			task.Reservation, task.Reason = memo.DoorReservation("alpha", "7_1", noon.Add(-time.Minute)), "Reservation"
-			w.reserve(task.Reservation, 5*time.Minute, "alpha-us-[0-1]")
-			w.Snap.Crowded = map[uint32]time.Time{7: noon.Add(-20 * time.Minute)}
-			assert.Equal(t, noon.Add(-20*time.Minute), plan.Compute(w.Scene()).Crowded[7])
-			continue
-		}
-		assert.Contains(t, w.reservations(), "reserve alpha-od-[0-1]")
-	}
-}
-
-// The partition eu does not take the job (MaxTime), and has idle machines.
-func TestIdleMachinesOfAPartitionThatRefusesTheJob(t *testing.T) {
-	for _, why := range []string{"MaxTime", "closed", "MaxNodes"} {
-		w := newSeveralPlaces("")
-		w.Config.FlexSetOf("alpha-eu-0").Flex.KeepIdle = time.Hour
-		w.Nodes("alpha-eu-[0-1]", scenetest.Idle)
-		w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-us-[0-1],alpha-od-[0-1]")
-		switch why {
-		case "MaxTime":
-			w.Snap.Partitions[1].MaxTime = slurm.Limit{Kind: slurm.LimitSet, Duration: 30 * time.Minute}
-		case "closed":
-			w.Snap.Partitions[1].Begins = false
-		case "MaxNodes":
-			w.Snap.Partitions[1].MaxNodes = 1
-		}
-		assert.Contains(t, w.reservations(), "reserve alpha-us-[0-1]", why)
-	}
-}
-
 // Idle machines fit job 7, which has left its door for them; Slurm does not start it there, for
 // example for its --constraint. Its door must not start by itself: five minutes later Slurm deletes
 // it, and with it the request.
@@ -167,48 +128,6 @@ func TestMoreImportantHeterogeneousJobGetsTheNodes(t *testing.T) {
 	}
 	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 17+0 use reservation "+newDoor("17+0")+"\n"+
 		"reserve alpha-a3-[2-3] from 2026-11-21T12:15:00Z\nhave job 17+1 use reservation "+newDoor("17+1"), w.inSlurm())
-}
-
-// Job 7 keeps its two machines after a loss. Its user may run one job; job 8 is less important.
-func TestJobThatKeepsMachinesCountsAgainstLimits(t *testing.T) {
-	w := waitingPendingIn("node_count_dynamic_max: 8")
-	w.Nodes("alpha-a3-[4-7]", scenetest.PoweredDown)
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-7]")
-	w.Snap.Partitions[0].Nodes = scenetest.Names("alpha-a3-[0-7]")
-	w.salvaging()
-	w.requeued()
-	other := *w.job()
-	other.ID, other.ArrayID, other.Priority, other.Reason, other.NodeCount = 8, 8, 5, "Priority", 1
-	w.Snap.Jobs, w.Snap.Requeues[8] = append(w.Snap.Jobs, other), true
-	parent := &slurm.Association{Account: "ml"}
-	ann := &slurm.Association{Parent: parent, Account: "ml", UID: "5", Allowances: []slurm.Allowance{{Limit: "MaxJobs", Of: "jobs", Most: 1}}}
-	w.Snap.Allowances = slurm.Allowances{
-		Associations: map[slurm.AssociationKey]*slurm.Association{{Account: "ml"}: parent, {Account: "ml", User: "ann"}: ann},
-		QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}, 8: {Account: "ml", QOS: "normal"}},
-	}
-	assert.Contains(t, w.done(), "have job 7 use")
-	assert.NotContains(t, w.done(), "have job 8 use")
-}
-
-// A limit of GPUs lets the job start in od (1 GPU a node), but not in us (8 GPUs a node). After
-// on_demand_after it must go to od.
-func TestLimitInCheaperPartitionsCountsForDearerAfter(t *testing.T) {
-	w := newSeveralPlaces("")
-	w.Snap.Jobs[0].Partition, w.Snap.Jobs[0].Reason = "us,od", "ReqNodeNotAvail, May be reserved for other job"
-	w.Snap.Partitions[0].PerNode, w.Snap.Partitions[2].PerNode = map[string]int64{"gres/gpu": 8}, map[string]int64{"gres/gpu": 1}
-	parent := &slurm.Association{Account: "ml", Allowances: []slurm.Allowance{{Limit: "GrpTRES", Of: "gres/gpu", Most: 20, Used: 10}}}
-	ann := &slurm.Association{Parent: parent, Account: "ml", UID: "5"}
-	w.Snap.Allowances = slurm.Allowances{
-		Associations: map[slurm.AssociationKey]*slurm.Association{{Account: "ml"}: parent, {Account: "ml", User: "ann"}: ann},
-		QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}},
-	}
-	w.Snap.Crowded = map[uint32]time.Time{7: noon.Add(-time.Minute)}
-	p := plan.Compute(w.Scene())
-	assert.Equal(t, noon.Add(-time.Minute), p.Crowded[7])
-	for _, h := range p.Held {
-		assert.NotContains(t, h.Obstacle, "slurmflex does not know why")
-	}
-	w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-6 * time.Minute)}
 }
 
 // A job without a time limit (no --time, and no MaxTime) fits no machine with a lease: Slurm starts

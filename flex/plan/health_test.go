@@ -103,20 +103,6 @@ func TestAdminsDrainIsNoFailedCheck(t *testing.T) {
 	assert.Equal(t, "delete reservation DOOR", w.inSlurm(), "without health_check")
 }
 
-func TestMachineThatFailsUnderAJobGoesAfterIt(t *testing.T) {
-	w := newChecked("ALLOCATED+CLOUD+DRAIN", "health: 7 of 8 GPUs", "")
-	set := w.Config.FlexSetOf("alpha-a3-0")
-	set.Flex.KeepIdle, set.Flex.Salvage, set.Flex.SalvageTimeout = time.Hour, true, time.Hour
-	w.Snap.Reservations = w.Snap.Reservations[:1]
-	job := w.job()
-	job.State, job.Nodes, job.Reservation, job.Start = slurm.JobRunning, []string{"alpha-a3-0", "alpha-a3-1"}, "", noon
-	assert.NotContains(t, w.all(), "power_down", "its job runs")
-	w.Snap.Jobs = nil
-	w.bad().State = slurm.ParseState(drained)
-	assert.Contains(t, w.all(), "set nodes alpha-a3-1 power_down_force")
-	assert.NotContains(t, w.all(), "alpha-a3-0 power_down", "keep_idle keeps the other one")
-}
-
 func TestFailedChecksBlockANodeset(t *testing.T) {
 	w := newChecked(drained, "health: 7 of 8 GPUs", "")
 	blocks := func() []scene.Block { return plan.Compute(w.Scene()).Blocks }

@@ -45,27 +45,6 @@ func TestIdleMachineIsKeptForKeepIdle(t *testing.T) {
 		job(8, "train", "5:00", slurm.JobRunning, "alpha-fix-0")))
 }
 
-func TestMachineOfAJobIsMarkedUnlessKeepIdleApplies(t *testing.T) {
-	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Hour, time.Hour), job(7, "train", "30:00", slurm.JobRunning, "alpha-fix-0"))
-	assert.Empty(t, actions(Compute(scene.Of(keeping(t), given))))
-	assert.Equal(t, []string{"set nodes alpha-fix-0 power_down"}, planned(t, given), "Slurm 22.05 does not know PowerDownOnIdle")
-}
-
-func TestJobWithAWarmMachineRequestsOnlyTheColdNode(t *testing.T) {
-	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Minute, time.Hour), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
-		job(8, "train", "30:00", configured, "alpha-fix-[0-1]"))
-	assert.Equal(t, []string{"create group alpha-fix-job-8 in us-central1", "request 1 node (alpha-fix-1) in alpha-fix-job-8/a1 for 01:00:00"}, actions(Compute(scene.Of(keeping(t), given))))
-}
-
-func TestMachinesOfAnIncompleteAllocationAreNotKept(t *testing.T) {
-	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", 20*time.Minute, 40*time.Minute), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
-		job(7, "train", "30:00", configured, "alpha-fix-[0-1]"), started(7, 15*time.Minute))
-	assert.Subset(t, actions(Compute(scene.Of(keeping(t), given))), []string{
-		"return alpha-fix-1 to Slurm and requeue job 7: 1 node arrived at 11:45:00 but 1 other did not within gang_timeout 00:10:00",
-		"set nodes alpha-fix-0 power_down",
-	}, "otherwise Slurm would allocate the same machine again, and the allocation would still be incomplete")
-}
-
 func TestJobReleasesAWarmMachineAfterGangTimeout(t *testing.T) {
 	given := func(ago time.Duration) scene.Snapshot {
 		return seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", 20*time.Minute, 40*time.Minute), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),

@@ -12,7 +12,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -115,18 +114,6 @@ func TestUnreadableTimeLimitIsReported(t *testing.T) {
 	}
 }
 
-func TestJobThatSlurmWouldEndKeepsWaiting(t *testing.T) {
-	s := seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)), told(7, ""))
-	s.Requeues[7] = false
-	cfg := with(t, "max_attempts: 1")
-	again := []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}
-	assert.Equal(t, again, madeBy(Compute(scene.Of(cfg, s))))
-	s.Groups[0].Requests[0].Cause = mig.CauseConfig
-	assert.Equal(t, again, madeBy(Compute(scene.Of(cfg, s))), "an admin may have corrected it")
-	s.Groups[0].Requests[0].Created = noon.Add(-time.Second)
-	assert.Equal(t, "flex-start: attempt 1 failed: STOCKOUT: none; retrying at 2026-11-21T12:00:59Z", tells(Compute(scene.Of(cfg, s)))[7])
-}
-
 // A3: no text in the AdminComment decides whether a job loses nodes.
 func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 	const refused, late = "return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none", "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 1h00m (provision_timeout 00:10:00)"
@@ -188,17 +175,6 @@ func TestOwnerReadsWhenNodesEndBeforeTheLimit(t *testing.T) {
 	}
 }
 
-func TestOwnerOfARunningJobReadsWhenItsNodesEnd(t *testing.T) {
-	given := func(start time.Duration, state slurm.JobState) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", state, "alpha-a3-0"), leasedTo(7,
-			"alpha-a3-0", 0, time.Hour), func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
-	}
-	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
-		planned(t, given(time.Minute+time.Second, slurm.JobRunning)), "it started more than a minute after its lease")
-	assert.Empty(t, planned(t, given(time.Minute, slurm.JobRunning)))
-	assert.Empty(t, planned(t, given(time.Hour, configured)), "its start is not known before it runs")
-}
-
 func TestReturnedJobLeavesAnotherTheNodeOfItsRequest(t *testing.T) {
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
 		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"),
@@ -207,21 +183,6 @@ func TestReturnedJobLeavesAnotherTheNodeOfItsRequest(t *testing.T) {
 	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Actions, action.ReturnNodes{
 		OfJob: action.OfJob{Job: 8}, Name: "8", Nodes: []string{"alpha-a3-1"}, Reason: "no", Then: action.Hold,
 	})
-}
-
-func TestOwnerReadsThatTheWaitIsOver(t *testing.T) {
-	const there = `set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
-	given := func(more ...part) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
-			leasedTo(7, "alpha-a3-0", 0, time.Hour), and(more...))
-	}
-	in := situations(t, alphaConfig(t))
-	in("if its AdminComment reports a wait", given(told(7, "flex-start: waiting 5m for 1 × a3")), there)
-	in("if its nodes report a wait", given(commented("alpha-a3-0", memo.ReasonPrefix+"waits in alpha-a3-job-7/a1")),
-		`set nodes alpha-a3-0 comment ""`, there)
-	in("once", given(told(7, "flex-start: its nodes are there, until 2026-11-21T13:00:00Z")))
-	in("not if it never had to wait", given())
-	in("and never replaces another author's AdminComment", given(told(7, "see Operations")))
 }
 
 // slurmdbd keeps the last AdminComment, so sacct can show it.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -124,9 +123,4 @@ func TestHeterogeneousJobIsRequeuedOnceAtItsFirstLeaseEnd(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []uint32{8}, requeued)
-}
-
-func TestRequeueLeadCoversSlurmctldAndAPass(t *testing.T) {
-	cfg := &config.Config{Options: config.Options{Interval: time.Minute}}
-	assert.Equal(t, 150*time.Second, cfg.RequeueLead())
 }

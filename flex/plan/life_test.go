@@ -2,16 +2,13 @@ package plan
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -77,16 +74,6 @@ func TestStaticNodeIsPoweredUpAndRenewed(t *testing.T) {
 	situations(t, with(t, "renew_before: 3600"))("and not earlier", seen(nodes("alpha-one-0", staticUp),
 		reserved("slurmflex-alpha-1795266060", "alpha-one-0", noon), nodeGroup(0),
 		ending("alpha-one-0", "alpha-one-node-0", time.Hour, 61*time.Minute)))
-}
-
-func TestReasonRecordsAnEndedLease(t *testing.T) {
-	end := noon.Add(-5 * time.Minute)
-	name := fmt.Sprintf("slurmflex-alpha-%d", end.Unix())
-	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-one-0", givenUp), reserved(name, "alpha-one-0", end))))
-	require.Len(t, p.Actions, 1)
-	assert.Equal(t, "slurmflex: its lease ended at 2026-11-21T11:55:00Z", p.Actions[0].(action.SetNodes).Reason)
-	p = Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-one-0", poweringDown), reserved(name, "alpha-one-0", end))))
-	assert.Contains(t, p.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: name}, Why: "no instance ends at that time any more"})
 }
 
 func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
@@ -235,21 +222,6 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 		"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00)")
 	situations(t, with(t, "provision_timeout: 7200"))("not when machines are coming", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), told(7, waited), vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
-}
-
-func TestMaxActiveRequestsHoldsAndImportantJobsAreFirst(t *testing.T) {
-	cfg := alphaConfig(t)
-	cfg.Options.MaxActiveRequests = 2
-	s := seen(nodes("alpha-a3-[0-3]", poweringUp), job(5, "train", "15:00", configured, "alpha-a3-0"), job(6, "train",
-		"15:00", configured, "alpha-a3-1"), job(7, "train", "15:00", configured, "alpha-a3-2"), job(8, "train",
-		"15:00", configured, "alpha-a3-3"), groupOf(5, accepted("alpha-a3-0")))
-	s.Jobs[2].Priority = 1000
-	assert.Equal(t, []string{
-		"create group alpha-a3-job-7 in us-central1",
-		"request 1 node (alpha-a3-2) in alpha-a3-job-7/a1 for 00:15:00",
-		`set AdminComment of job 6: "flex-start: waiting for its turn: place 1 in us-central1, where 2 requests are active at most"`,
-		`set AdminComment of job 8: "flex-start: waiting for its turn: place 2 in us-central1, where 2 requests are active at most"`,
-	}, actions(Compute(scene.Of(cfg, s))))
 }
 
 func TestIncompleteAllocationIsReturned(t *testing.T) {

@@ -240,15 +240,6 @@ func TestLimitsCountJobsWithDoors(t *testing.T) {
 	assert.Equal(t, []uint32{2}, doors, "Slurm counts a job that runs")
 }
 
-func TestArrayTasksGetDoorsUpToALimit(t *testing.T) {
-	w := newLimitedPending()
-	w.waits(1, ml).ArrayTask = "0-9"
-	w.limit("ml", "GrpTRES", "node", 2, 0)
-	doors, held := w.doors()
-	assert.Equal(t, []uint32{1, 1}, doors)
-	assert.Contains(t, held[1], "account ml may use 2 nodes")
-}
-
 func TestLateJobIsHeldAndThenGetsItsCurrentNodeCount(t *testing.T) {
 	w := newLimitedPending()
 	j := w.waits(3, ml)

@@ -52,14 +52,6 @@ func TestJobsWaitInTheOrderOfRequests(t *testing.T) {
 	assert.Equal(t, []string{"8:", "9:"}, w.ahead(8, 9), "the machine type is unknown")
 }
 
-func TestJobWaitsInEachOfItsPlaces(t *testing.T) {
-	w := newSeveralPlaces("")
-	w.submit(8, "us,eu")
-	w.submit(9, "us")
-	w.Snap.Templates[w.Config.FlexSetOf("alpha-eu-0").Template] = scenetest.FlexTemplate("a3-megagpu-8g")
-	assert.Equal(t, []string{"7: us 4 nodes 2 jobs eu 2 nodes 1 jobs od 4 nodes 2 jobs", "8: us 2 nodes 1 jobs eu 0 nodes 0 jobs", "9: us 0 nodes 0 jobs"}, w.ahead(7, 8, 9))
-}
-
 func TestOnlyJobsThatLackOnlyNodesWaitInLine(t *testing.T) {
 	w := newSeveralPlaces("")
 	w.submit(8, "us").Reason = "Dependency"

@@ -160,19 +160,6 @@ func TestJobLeavesItsDoorWhileMachinesHaveJustBecomeIdle(t *testing.T) {
 	assert.Equal(t, "have job 7 use reservation DOOR", w.inSlurm(), "its machine has come")
 }
 
-func TestIdleMachinesArePromisedToOneJob(t *testing.T) {
-	w := newWaitingPending()
-	w.keep()
-	w.next()
-	w.Snap.Groups = nil
-	w.Nodes("alpha-a3-3", scenetest.Idle)
-	w.Snap.Reservations = w.Snap.Reservations[:2]
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
-	w.door().Nodes, w.Snap.Jobs[0].NodeCount = scenetest.Names("alpha-a3-0"), 1
-	w.Snap.Jobs[1].NodeCount, w.Snap.Jobs[1].Reservation, w.Snap.Jobs[1].Reason = 1, "", "Priority"
-	assert.Equal(t, "have job 7 leave reservation DOOR", w.done(), "Slurm starts one of them on the idle machine")
-}
-
 func TestDoorFollowsAJobThatWaitsPending(t *testing.T) {
 	for name, test := range map[string]struct {
 		given func(w waitingPending)
@@ -269,20 +256,6 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestJobThatGotTheNodesOfADoorHasThem(t *testing.T) {
-	w := newWaitingPending()
-	w.job().Priority = 1000
-	w.NoGroup("alpha-a3-job-7")
-	w.Nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN+POWERING_UP+NOT_RESPONDING")
-	w.Job(8, "train", "alpha-a3-[0-1]", slurm.JobConfiguring).Priority = 1
-	assert.Equal(t, "delete reservation DOOR", w.inSlurm())
-	var waits []uint32
-	for _, wait := range plan.Compute(w.Scene()).Waits {
-		waits = append(waits, wait.Job)
-	}
-	assert.Equal(t, []uint32{8}, waits, "Slurm has given it the nodes, however unimportant it is")
 }
 
 func TestDoorEndsOnlyIfAnothersReservationMeetsItsJob(t *testing.T) {
@@ -392,15 +365,6 @@ func (w waitingPending) keep() {
 	}
 }
 
-func TestArrayTasksGetDoorsUpToTheirThrottle(t *testing.T) {
-	w := newWaitingPending()
-	w.Snap.Reservations = w.Snap.Reservations[:1]
-	j := w.job()
-	j.Reservation, j.Reason, j.NodeCount, j.ArrayTask = "", "Priority", 1, "2,5-9%2"
-	assert.Equal(t, "reserve alpha-a3-0 from 2026-11-21T12:15:00Z\nhave job 7_2 use reservation A\nreserve alpha-a3-1 from 2026-11-21T12:15:00Z\nhave job 7_5 use reservation B",
-		strings.NewReplacer(newDoor("7_2"), "A", newDoor("7_5"), "B").Replace(w.inSlurm()))
-}
-
 // squeue adds tasks with records of their own to the array's row and leaves the throttle out. The
 // rows are those of an array with a throttle of two, after tasks 0 and 1 have got doors.
 func TestThrottleHoldsOnceTasksHaveDoors(t *testing.T) {
@@ -420,40 +384,6 @@ func TestThrottleHoldsOnceTasksHaveDoors(t *testing.T) {
 		}
 		assert.Equal(t, made, strings.Count(w.inSlurm(), "have job 7_"), throttle)
 	}
-}
-
-func TestThrottleHoldsForTasksInRowsOfTheirOwn(t *testing.T) {
-	w := newWaitingPending()
-	w.Snap.Reservations = w.Snap.Reservations[:1]
-	w.Snap.Throttles = map[uint32]int{7: 2}
-	j := w.job()
-	j.Reservation, j.Reason, j.NodeCount, j.ArrayTask = "", "Priority", 1, "0"
-	for i := 1; i < 4; i++ {
-		task := *w.job()
-		task.ID, task.ArrayTask = uint32(7+i), fmt.Sprint(i)
-		w.Snap.Jobs = append(w.Snap.Jobs, task)
-	}
-	assert.Equal(t, 2, strings.Count(w.inSlurm(), "have job 7_"))
-}
-
-func TestThrottleCountsATaskThatNeedsNoNewDoor(t *testing.T) {
-	another := func(w waitingPending) {
-		w.Snap.Throttles = map[uint32]int{7: 1}
-		j := w.job()
-		j.ArrayTask = "0"
-		other := *j
-		other.ID, other.ArrayTask, other.Priority, other.Reason = 9, "1-9", 1, "Priority"
-		w.Snap.Jobs = append(w.Snap.Jobs, other)
-	}
-	w := waitingPendingIn("node_count_dynamic_max: 8")
-	w.Nodes("alpha-a3-[0-7]", scenetest.PoweredDown)
-	w.Snap.Partitions[0].Nodes = scenetest.Names("alpha-a3-[0-7]")
-	w.salvaging()
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-7]")
-	w.requeued()
-	w.job().Start, w.job().Reason = time.Time{}, "Priority"
-	another(w)
-	assert.Equal(t, 1, strings.Count(w.inSlurm(), "have job 7_"), "it keeps machines after a loss")
 }
 
 func TestCoverIsMadeRaisedMovedAndReplaced(t *testing.T) {
@@ -599,53 +529,6 @@ func (w waitingPending) next() string {
 func (w waitingPending) done() string {
 	return strings.NewReplacer(newDoor("7"), "NEW7", newDoor("8"), "NEW8",
 		memo.DoorReservation("alpha", "8", noon.Add(-30*time.Second)), "DOOR8").Replace(w.inSlurm())
-}
-
-// The machines of a job that has left them are open to others for two minutes.
-func TestMachinesThatAJobHasLeftAreOfferedToOthers(t *testing.T) {
-	const opened, deleted = "reserve alpha-a3-[0-1] from 2026-11-22T11:00:00Z", "set nodes alpha-a3-[0-1] power_down"
-	for name, test := range map[string]struct {
-		given   func(w waitingPending)
-		offered bool
-	}{
-		"another job waits": {func(waitingPending) {}, true},
-		"it has waited for Slurm for two minutes": {func(w waitingPending) {
-			w.Node("alpha-a3-0").LastBusyTime = noon.Add(-2*time.Minute - time.Second)
-		}, false},
-		"the other job runs for longer than the lease": {func(w waitingPending) { w.Snap.Jobs[0].Limit.Duration = 5 * time.Hour }, false},
-		"the other job is unlimited":                   {func(w waitingPending) { w.Snap.Jobs[0].Limit = slurm.Limit{} }, false},
-		"the other job excludes a node":                {func(w waitingPending) { w.Snap.Jobs[0].Excludes = "alpha-a3-1" }, false},
-		"the other job has machines":                   {func(w waitingPending) { w.Machines("alpha-a3-2", "alpha-a3-job-8") }, false},
-		"the other job is held":                        {func(w waitingPending) { w.Snap.Jobs[0].Priority = 0 }, false},
-		"a throttle lets no task of the others start": {func(w waitingPending) {
-			j := &w.Snap.Jobs[0]
-			j.ArrayTask, j.Reservation, j.Reason, w.Snap.Reservations = "1-3%1", "", "Resources", w.Snap.Reservations[:1]
-			task := w.Job(9, j.Partition, "alpha-a3-2", slurm.JobRunning)
-			task.ArrayID, task.ArrayTask = j.ID, "0"
-		}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWaitingPending()
-			w.next()
-			w.up("alpha-a3-[0-1]")
-			for _, name := range scenetest.Names("alpha-a3-[0-1]") {
-				w.Node(name).LastBusyTime = noon.Add(-time.Minute)
-			}
-			w.Snap.Jobs, w.Snap.Reservations = w.Snap.Jobs[1:], slices.Delete(w.Snap.Reservations, 1, 2)
-			test.given(w)
-			assert.Equal(t, test.offered, strings.Contains(w.onCovers(), opened), w.onCovers())
-			assert.Equal(t, !test.offered, strings.Contains(w.inSlurm(), deleted), w.inSlurm())
-			if !test.offered {
-				return
-			}
-			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[2-3]")
-			w.reserve(memo.CoverReservation("alpha", memo.WarmCover, noon), 23*time.Hour, "alpha-a3-[0-1]", "PURGE_COMP=00:06:00")
-			assert.Equal(t, "have job 8 leave reservation DOOR8", w.done(), "once they are open")
-			w.Snap.Jobs[0].Reservation = ""
-			assert.Empty(t, w.done(), "they stay open")
-			assert.NotContains(t, w.onCovers(), "alpha-a3-[0-1]")
-		})
-	}
 }
 
 func TestMachinesBehindAnEndedDoorAreKeptForAnotherJob(t *testing.T) {
@@ -804,19 +687,4 @@ func TestDoorOfARequeuedJobOpensWhenSlurmLetsItStart(t *testing.T) {
 	assert.Empty(t, sweeps.NearDoors(w.Scene()))
 	w.job().Start = noon
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:00:00Z", w.inSlurm())
-}
-
-// A reservation that is not ours covers the node, so our cover does not.
-func TestMachineOfAForeignReservationIsNotKept(t *testing.T) {
-	w := newWaitingPending()
-	w.reserve("theirs", time.Hour, "alpha-a3-3", "")
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
-	w.Nodes("alpha-a3-3", scenetest.Idle)
-	w.Group("alpha-a3-job-8", mig.Stamp{NodeSet: "a3", Job: 8}).Created = noon.Add(-time.Hour)
-	w.Machines("alpha-a3-3", "alpha-a3-job-8")
-	w.Config.FlexSetOf("alpha-a3-3").Flex.Salvage = true
-	for i := range w.Snap.Nodes {
-		w.Snap.Nodes[i].LastBusyTime = noon.Add(-time.Minute)
-	}
-	assert.Equal(t, "set nodes alpha-a3-3 power_down", w.inSlurm())
 }

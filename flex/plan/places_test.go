@@ -232,19 +232,6 @@ func TestDoorEndsIfItsPartitionStartsNoJobs(t *testing.T) {
 	}
 }
 
-// Slurm may still show an older reason of a job whose only partition is closed.
-func TestJobGetsNoDoorInAPartitionThatStartsNoJobs(t *testing.T) {
-	w := newSeveralPlaces("")
-	w.Snap.Jobs[0].Partition = "us"
-	w.Snap.Partitions[0].Up, w.Snap.Partitions[0].Begins = false, false
-	assert.Empty(t, w.reservations())
-	held := plan.Compute(w.Scene()).Held
-	if assert.Len(t, held, 1) {
-		assert.Equal(t, "its partition starts no jobs now (State=DOWN or INACTIVE)", held[0].Obstacle)
-		assert.Zero(t, held[0].Since)
-	}
-}
-
 // gpuLimited leaves job 7 10 GPUs under a limit of its account. In us a node has 8, in eu one.
 func (w severalPlaces) gpuLimited(list string) {
 	w.Snap.Jobs[0].Partition = list

@@ -1,12 +1,10 @@
 package plan
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -164,24 +162,6 @@ func TestPoweredDownNodeOfUnknownBaseCountsAsIdle(t *testing.T) {
 	assert.Equal(t, []string{"node alpha-a3-0 is left alone: state UNKNOWN+CLOUD is not understood"}, p.Problems.Texts())
 }
 
-// A job with an unreadable row may wait for machines that were requested for it.
-func TestRequestOfAnUnreadableJobOutlivesALongerJob(t *testing.T) {
-	given := func(parts ...part) scene.Snapshot {
-		return seen(append(parts, nodes("alpha-a3-0", "ALLOCATED+CLOUD+POWERED_DOWN"),
-			groupOf(2, accepted("alpha-a3-0")), job(5, "shared", "365-00:00:00", configured, "alpha-a3-0"))...)
-	}
-	assert.NotEmpty(t, cancelled(Compute(scene.Of(alphaConfig(t), given()))), "its job has left the queue")
-	assert.Empty(t, cancelled(Compute(scene.Of(alphaConfig(t), given(unread(slurm.UnreadRow{Kind: slurm.JobRow, Name: "2", Why: "time"}))))))
-}
-
-func TestRequestOfAnUnreadableJobOutlivesALargerJob(t *testing.T) {
-	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"), nodes("alpha-a3-1", poweringUp),
-		job(3, "shared", "15:00", configured, "alpha-a3-[0-1]"), unread(unreadJob("1", configured, "alpha-a3-0")),
-		groupOf(1, accepted("alpha-a3-0")))))
-
-	assert.Empty(t, p.Actions, "nor are the other nodes requested by themselves")
-}
-
 // B2: something that could not be read is not absent. slurmflex leaves it and the nodes that it
 // concerns alone, and reports it.
 func TestUnreadableThingsAreLeftAlone(t *testing.T) {
@@ -211,16 +191,4 @@ func TestUnreadableThingsAreLeftAlone(t *testing.T) {
 	in("a machine of a node that is down", seen(nodes("alpha-a3-0", poweredDown), groupOf(7),
 		vms("alpha-a3-0", "alpha-a3-job-7", ""), veiled), vmProblem)
 	in("a machine of no node", seen(groupOf(7), vms("alpha-a3-0", "alpha-a3-job-7", ""), veiled), vmProblem)
-}
-
-func TestProblemOfAnUnconfiguredNodeNamesTheOldestJob(t *testing.T) {
-	node := and(job(8, "shared", "15:00", slurm.JobRunning, "alpha-a3-5000"), job(9, "shared", "15:00", slurm.JobRunning, "alpha-a3-5000"),
-		groupOf(8), ending("alpha-a3-5000", "alpha-a3-job-8", time.Hour, time.Hour))
-	s := seen(node)
-	for range s.Jobs {
-		slices.Reverse(s.Jobs)
-		p := Compute(scene.Of(alphaConfig(t), s))
-		require.NotEmpty(t, p.Problems)
-		assert.Contains(t, p.Problems.Texts()[0], "job 8 uses alpha-a3-5000, which the configuration no longer has")
-	}
 }

@@ -62,28 +62,6 @@ func oneAway() waitingPending {
 	return w
 }
 
-// doorOf9 returns the nodes of the door that the plan makes for job 9.
-func (w waitingPending) doorOf9() (nodes []string) {
-	for _, a := range plan.Compute(w.Scene()).Actions {
-		if made, ok := a.(action.CreateReservation); ok && withoutDigests(made.Name) == newDoor("9") {
-			nodes = made.Nodes
-		}
-	}
-	return nodes
-}
-
-// Slurm may plan a job on the node of a job that waits no longer, which a shared request names.
-func TestWaitingJobTakesTheMachineOfACancelledOne(t *testing.T) {
-	w := oneAway()
-	w.Snap.Jobs[2].Planned, w.Snap.Jobs[2].Start = []string{"alpha-a3-3"}, noon.Add(23*time.Hour)
-	assert.Equal(t, []string{"alpha-a3-3"}, w.doorOf9())
-	w.Snap.Jobs[2].User = "bob"
-	assert.Equal(t, []string{"alpha-a3-3"}, w.doorOf9(), "also of another user")
-	assert.Empty(t, cancels(plan.Compute(w.Scene())))
-	w.Snap.Groups[0].Requests[0].Duration = 30 * time.Minute
-	assert.Empty(t, w.doorOf9(), "unless the lease is too short")
-}
-
 // Without the third job, more than half of the request's machines would be unwanted.
 func TestRequestIsKeptForTheJobThatTakesItsMachine(t *testing.T) {
 	w := oneAway()

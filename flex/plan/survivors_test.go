@@ -143,18 +143,6 @@ func TestUnreadRegionOpensADoorBeforeItsFirstMachineIsPoweredDown(t *testing.T) 
 	assert.Contains(t, w.inSlurm(), "change reservation DOOR from 2026-11-21T12:03:50Z")
 }
 
-func TestMachineThatAnAdminPoweredUpStaysIdle(t *testing.T) {
-	w := newWaitingPending()
-	w.Config.Options.Waiting = config.Configuring
-	w.salvaging()
-	w.Snap.Reservations, w.Snap.Jobs = nil, nil
-	w.Nodes("alpha-a3-[0-2]", scenetest.Idle)
-	for i := range w.Snap.Groups {
-		w.Snap.Groups[i].Stamp.Job, w.Snap.Groups[i].Stamp.Node = 0, "alpha-a3-0"
-	}
-	assert.Empty(t, w.inSlurm())
-}
-
 // unread makes the reading of the region fail.
 func (w waitingPending) unread() {
 	w.Snap.Unseen[scenetest.US] = assert.AnError
@@ -172,18 +160,5 @@ func TestUnreadRegionDoesNotOpenADoorOverSurvivors(t *testing.T) {
 		}
 		given(w)
 		assert.NotContains(t, w.inSlurm(), " from ", name)
-	}
-}
-
-// The job gets its door as soon as there is a name for the replacement.
-func TestUnreadRegionKeepsSurvivorsClosed(t *testing.T) {
-	for name, given := range map[string]func(waitingPending){"read": func(waitingPending) {}, "unread": waitingPending.unread} {
-		w := newWaitingPending()
-		w.salvaging()
-		w.requeued()
-		w.keep()
-		w.Nodes("alpha-a3-3", "IDLE+CLOUD+DRAIN+POWERED_DOWN")
-		given(w)
-		assert.NotContains(t, w.inSlurm(), "COVER", name)
 	}
 }

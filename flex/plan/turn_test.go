@@ -145,17 +145,6 @@ func TestPlaceIsFreedForAStaticNode(t *testing.T) {
 	assert.Equal(t, []string{"cancel request alpha-one-node-3/a1"}, cancelled(Compute(scene.Of(cfg, s))))
 }
 
-// A shared request has the priority of its most important task.
-func TestSharedRequestOfAnImportantTaskKeepsItsPlace(t *testing.T) {
-	cfg := with(t, "share_requests: 4")
-	cfg.Options.MaxActiveRequests = 1
-	given := func(priority uint64) scene.Snapshot {
-		return seen(tasks(0, 1), arrayGroup(accepted("alpha-a3-[0-1]")), asked(time.Hour), important(priority), awaits(9, "alpha-a3-9"), important(100))
-	}
-	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, cancelled(Compute(scene.Of(cfg, given(99)))))
-	assert.Empty(t, cancelled(Compute(scene.Of(cfg, given(100)))))
-}
-
 // D3: max_active_requests_per_user limits one user's requests in a region. Static nodes do not
 // count.
 func TestActiveRequestsAreLimitedPerUser(t *testing.T) {

@@ -33,35 +33,6 @@ func TestRequestThatCannotBeMadeNowHasAReason(t *testing.T) {
 	assert.Contains(t, actions(p), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00", "at once")
 }
 
-func TestProvisionTimeoutOfAFirstComponentWaitsForTheOthers(t *testing.T) {
-	cfg := with(t, "provision_timeout: 7200, on_provision_timeout: cancel")
-	given := func(other string, more ...part) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", other),
-			job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0), started(6, 3*time.Hour),
-			job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1), started(7, 3*time.Hour), and(more...))
-	}
-	came := func(ago time.Duration) part {
-		return and(group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour)),
-			ending("alpha-fix-0", "alpha-fix-job-7", ago, time.Hour))
-	}
-	ends := func(p Plan) time.Time {
-		require.Equal(t, uint32(6), p.Waits[0].Job)
-		return p.Waits[0].Until
-	}
-
-	others := Compute(scene.Of(cfg, given(poweringUp)))
-	assert.NotContains(t, strings.Join(actions(others), "\n"), "cancel job 6", "nothing was asked for it yet")
-	assert.Zero(t, ends(others))
-
-	first := Compute(scene.Of(cfg, given(poweringUp, came(time.Minute))))
-	assert.Contains(t, actions(first), "request 1 node (alpha-a3-0) in alpha-a3-job-6/a1 for 00:10:00")
-	assert.Zero(t, ends(first), "it counts from the request")
-
-	waits := and(groupOf(6, request("a1", mig.Accepted, "alpha-a3-0", 10*time.Minute)), asked(2*time.Hour))
-	assert.Contains(t, actions(Compute(scene.Of(cfg, given(running, waits, came(2*time.Hour))))),
-		"return alpha-a3-0 to Slurm and cancel job 6+0: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
-}
-
 func TestRefreshAfterReplacesOneRequestPerPass(t *testing.T) {
 	cancels := func(state mig.RequestState, ago time.Duration, more ...part) []string {
 		return cancelled(Compute(scene.Of(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-a3-1"),
@@ -138,19 +109,6 @@ func TestNodeWithATakenNameOutlastsResumeTimeout(t *testing.T) {
 	assert.Contains(t, actions(given("theirs", time.Minute)), rearmed)
 	assert.NotContains(t, actions(given("alpha-a3-job-7", time.Minute)), rearmed, "slurmctld would refuse a machine of ours that booted before")
 	assert.Contains(t, actions(given("alpha-a3-job-7", 30*time.Minute)), rearmed, "it has had its time, and Slurm would take the node down")
-}
-
-// An outage as long as ResumeTimeout would otherwise end a job that Slurm does not requeue.
-func TestNodeOfAnUnreadRegionOutlastsResumeTimeout(t *testing.T) {
-	given := func(armed time.Duration, more ...part) []string {
-		wait := memo.Wait{Place: "alpha-a3-job-7/a1", Since: noon.Add(-2 * time.Hour), Reset: noon.Add(-armed)}
-		return actions(Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour),
-			onNodes("alpha-a3-0", func(n *slurm.Node) { n.Comment = wait.String() }), resumeTimeout(time.Hour), and(more...)))))
-	}
-	unseen := func(s *setting) { s.Unseen = map[string]error{"us-central1": errors.New("503")} }
-	assert.Equal(t, []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T10:00:00Z, armed 2026-11-21T12:00:00Z"`},
-		given(40*time.Minute, unseen))
-	assert.Empty(t, given(39*time.Minute, unseen), "its machine may be booting")
 }
 
 // slurmctld refuses a node that booted before it was last powered up. But a bulk insert that hangs for
@@ -287,4 +245,17 @@ func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
 	in("or with its least time", given(scene.JobLimits{Deadline: noon.Add(15 * time.Minute), MinTime: 14 * time.Minute}))
 	in("but not by a clock that is ahead", given(scene.JobLimits{Deadline: noon.Add(-24 * time.Hour)}, func(s *setting) { s.Skew = 25 * time.Hour }))
 	in("nor once its machine is there", given(scene.JobLimits{Deadline: noon}, vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
+}
+
+// An outage as long as ResumeTimeout would otherwise end a job that Slurm does not requeue.
+func TestNodeOfAnUnreadRegionOutlastsResumeTimeout(t *testing.T) {
+	given := func(armed time.Duration, more ...part) []string {
+		wait := memo.Wait{Place: "alpha-a3-job-7/a1", Since: noon.Add(-2 * time.Hour), Reset: noon.Add(-armed)}
+		return actions(Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour),
+			onNodes("alpha-a3-0", func(n *slurm.Node) { n.Comment = wait.String() }), resumeTimeout(time.Hour), and(more...)))))
+	}
+	unseen := func(s *setting) { s.Unseen = map[string]error{"us-central1": errors.New("503")} }
+	assert.Equal(t, []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T10:00:00Z, armed 2026-11-21T12:00:00Z"`},
+		given(40*time.Minute, unseen))
+	assert.Empty(t, given(39*time.Minute, unseen), "its machine may be booting")
 }

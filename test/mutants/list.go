@@ -232,7 +232,7 @@ var mutants = []mutant{
 	},
 	{
 		"an outage ends jobs at ResumeTimeout", "flex/plan/sweeps/waiting.go",
-		"if !waits && !unsure || c.Door != nil {", "if !waits || c.Door != nil {", planner,
+		"if !waits && !unsure || c.Door != nil {", "if !waits || unsure && !waits || c.Door != nil {", planner,
 	},
 	{
 		"ResumeTimeout starts over while machines are being made", "flex/plan/sweeps/waiting.go",

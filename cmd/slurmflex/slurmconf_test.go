@@ -121,18 +121,6 @@ func TestSlurmConfRejectsAnOldSlurm(t *testing.T) {
 	w.flex(t, "config", "slurm-conf").exits(t, exitUsage).complains(t, "Slurm 20.11.9 is older than 22.05")
 }
 
-func TestSlurmConfNamesProgramsTimesAndPartitions(t *testing.T) {
-	w := newWorld(t)
-	text := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--programs", w.path("bin")).exits(t, exitDone).stdout.String()
-	for _, line := range []string{
-		"ResumeProgram=" + w.path("bin/resume"), "SuspendProgram=" + w.path("bin/suspend"),
-		"ResumeFailProgram=" + w.path("bin/resume-fail"), "ResumeTimeout=65533", "ResumeRate=0",
-		"PartitionName=train Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE PowerDownOnIdle=YES MaxTime=6-23:50:00",
-	} {
-		assert.Contains(t, text, "\n"+line+"\n")
-	}
-}
-
 func TestRequeuedJobsMayExceedTheirLease(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, "use_job_duration: true", "use_job_duration: true, on_lease_end: requeue")

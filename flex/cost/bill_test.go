@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -189,21 +188,6 @@ func TestLargestRowIsFirst(t *testing.T) {
 	b.Take(small)
 	b.Take(large)
 	assert.Equal(t, []string{"bob", "ada"}, []string{b.Rows()[0].Key, b.Rows()[1].Key})
-}
-
-// BenchmarkBill measures a bill of a million leases.
-func BenchmarkBill(b *testing.B) {
-	for _, by := range []By{Account, Day} {
-		b.Run(fmt.Sprint(by), func(b *testing.B) {
-			e := lease(2*24*hour, use(ada, 120, 86400), use(bob, 86400, 100000))
-			for b.Loop() {
-				bill := NewBill(by, 0, 0, time.UTC)
-				for range 1_000_000 {
-					bill.Take(e)
-				}
-			}
-		})
-	}
 }
 
 // The clocks go from 0:00 to 1:00 in Santiago on 6 September, and from 1:00 to 0:00 in Havana on 1

@@ -258,15 +258,3 @@ func TestEstimatesFollowAChangeWithinTwoWeeks(t *testing.T) {
 		assert.InDelta(t, .5, week, .25, says)
 	}
 }
-
-// BenchmarkEstimate measures the first estimate from a hundred thousand waits.
-func BenchmarkEstimate(b *testing.B) {
-	random := rand.New(rand.NewPCG(1, 2))
-	var entries []history.Entry
-	for range 35 {
-		entries = append(entries, simulate(random, 4)...)
-	}
-	for b.Loop() {
-		bookOf(now+length*day, entries).estimate("a3", 4, hour)
-	}
-}

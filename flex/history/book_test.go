@@ -2,13 +2,11 @@ package history
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -103,21 +101,6 @@ func TestOwnerOfABookMayDecideWhatIsOver(t *testing.T) {
 	assert.Equal(t, 1, w.looks("b"))
 }
 
-func TestMachineIsIdentifiedByZoneNameAndCreation(t *testing.T) {
-	w := newBookWorld()
-	w.Group("g", mig.Stamp{NodeSet: "a3", Job: 1})
-	w.Machine("alpha-a3-0", "g")
-	w.Machine("alpha-a3-1", "foreign")
-	w.Machine("alpha-a3-2", "g").Created = time.Time{}
-	again := w.Machine("alpha-a3-0", "g")
-	again.Zone, again.Created = us+"-b", again.Created.Add(time.Hour)
-	var seen []string
-	for key, in := range Machines(w.Scene()) {
-		seen = append(seen, fmt.Sprint(key.Zone, " ", key.Name, " ", in.Created.Sub(scenetest.Noon)))
-	}
-	assert.Equal(t, []string{us + "-a alpha-a3-0 0s", us + "-b alpha-a3-0 1h0m0s"}, seen)
-}
-
 func TestNodeIsRegisteredWhileItsSlurmdAnswers(t *testing.T) {
 	for state, want := range map[string]bool{
 		scenetest.Idle: true, scenetest.Busy: true, "MIXED+CLOUD+DRAIN": true, "IDLE+CLOUD+NOT_RESPONDING": false,
@@ -125,21 +108,4 @@ func TestNodeIsRegisteredWhileItsSlurmdAnswers(t *testing.T) {
 	} {
 		assert.Equal(t, want, Registered(slurm.ParseState(state)), state)
 	}
-}
-
-func TestSteadyLookAllocatesNothingPerObject(t *testing.T) {
-	w := newBookWorld()
-	names := make([]string, 1000)
-	for i := range names {
-		names[i] = fmt.Sprint("alpha-a3-", i)
-	}
-	w.look(us, names...)
-	s := w.Scene()
-	allocated := testing.AllocsPerRun(10, func() {
-		for _, name := range names {
-			w.book.Show(name, us)
-		}
-		w.book.Close(s, nil)
-	})
-	assert.Less(t, allocated, 20.0)
 }

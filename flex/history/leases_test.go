@@ -58,26 +58,6 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	}, e)
 }
 
-func TestKeptMachineIsIdleBetweenAndAfterItsJobs(t *testing.T) {
-	w := booting(t)
-	for _, id := range []uint32{812, 813} {
-		w.Snap.Jobs = nil
-		w.Nodes(node, busy)
-		w.job(id, slurm.JobRunning, w.Snap.Now, node)
-		w.look(20 * time.Minute)
-		w.Snap.Jobs = nil
-		w.Nodes(node, free)
-		w.look(0)
-		w.look(10 * time.Minute)
-	}
-	w.gone()
-	w.gone()
-	e := w.only(Lease)
-	assert.Len(t, e.Uses, 2)
-	assert.EqualValues(t, 40*60, covered(e.Uses))
-	assert.EqualValues(t, 20*60, e.Took()-e.Booting-covered(e.Uses))
-}
-
 func TestUnobservedShortJobHasUsedItsMachine(t *testing.T) {
 	w := booting(t)
 	w.Nodes(node, busy)
@@ -159,22 +139,6 @@ func TestUnusedLeaseHasNoJobs(t *testing.T) {
 			assert.EqualValues(t, 812, e.Job)
 		})
 	}
-}
-
-func TestWaitingStaticNodeIsIdle(t *testing.T) {
-	w := newWorld(t)
-	w.requests(0, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
-	w.Machine(node, group)
-	w.Nodes(node, rising)
-	w.look(0)
-	w.Nodes(node, free)
-	w.look(2 * time.Minute)
-	w.look(time.Hour)
-	w.gone()
-	e := w.only(Lease)
-	assert.EqualValues(t, 120, e.Booting)
-	assert.EqualValues(t, 3600, e.Took()-e.Booting-covered(e.Uses))
-	assert.Zero(t, e.Job)
 }
 
 func TestLeaseEndsAtItsTermEvenIfObservedLater(t *testing.T) {
@@ -488,14 +452,6 @@ func TestOngoingLeaseCountsUpToTheLastPass(t *testing.T) {
 	assert.EqualValues(t, 600*60, covered(ongoing[0].Uses))
 }
 
-func TestOngoingBootCountsUpToTheLastLook(t *testing.T) {
-	w := booting(t)
-	w.look(3 * time.Minute)
-	_, ongoing := w.all(Lease)
-	require.Len(t, ongoing, 1)
-	assert.EqualValues(t, 180, ongoing[0].Booting)
-}
-
 func TestLeaseEndsAfterItsRegionHasLeftTheConfiguration(t *testing.T) {
 	tests := map[string]struct {
 		gone bool
@@ -542,35 +498,4 @@ func TestLeaseBeforeARestartOfSlurmctldGetsItsLine(t *testing.T) {
 	lines, ongoing := w.all(Lease)
 	assert.Len(t, lines, 1)
 	assert.Empty(t, ongoing)
-}
-
-func TestLeaseThatEndsDuringARestartOfSlurmctldGetsItsLine(t *testing.T) {
-	w := booting(t)
-	w.look(10 * time.Minute)
-	w.recorder.Stood(leader.ErrStandby)
-	w.Snap.Instances = nil
-	w.look(10 * time.Second)
-	w.look(2 * time.Minute)
-	lines, _ := w.all(Lease)
-	assert.Len(t, lines, 1)
-}
-
-func TestListMayLackAMachineOnceAfterAStandby(t *testing.T) {
-	w := booting(t)
-	w.Nodes(node, busy)
-	w.job(812, slurm.JobRunning, noon.Add(time.Minute), node)
-	w.look(time.Minute)
-	w.look(5 * time.Hour)
-	w.Snap.Jobs = nil
-	w.Nodes(node, free)
-	w.look(time.Minute)
-	w.look(time.Minute)
-	w.recorder.Stood(leader.ErrStandby)
-	instances := w.Snap.Instances
-	w.Snap.Instances = nil
-	w.look(10 * time.Minute)
-	w.Snap.Instances = instances
-	w.look(10 * time.Second)
-	w.gone()
-	assert.Len(t, w.only(Lease).Uses, 1)
 }

@@ -94,19 +94,6 @@ func TestLosingMachineIsLostUntilAnotherJobGetsIt(t *testing.T) {
 	}
 }
 
-func TestMachineIsLostOnceTheOtherDoorHasOpened(t *testing.T) {
-	w := racing(t)
-	open := &w.Snap.Reservations[1]
-	w.Snap.Jobs[0].Reservation, open.Start = open.Name, noon
-	w.look(time.Minute)
-	_, ongoing := w.all(Lease)
-	assert.EqualValues(t, 60, ongoing[0].RaceLost)
-	w.Snap.Jobs[0].Reservation, open.Start = "", noon.Add(time.Hour)
-	w.look(time.Minute)
-	_, ongoing = w.all(Lease)
-	assert.Zero(t, ongoing[0].RaceLost, "the job has not started there, and waits in both places again")
-}
-
 func TestOtherMachinesAreNotLost(t *testing.T) {
 	for name, happens := range map[string]func(w *world){
 		"the job waits in both places":  func(*world) {},

@@ -68,24 +68,6 @@ func idsOf(t *testing.T, dir string, kind Kind) (ids []string, tally Tally) {
 	return ids, tally
 }
 
-func TestReadReturnsWrittenEntries(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("a"), used("b")}))
-	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("c")}))
-	w := world{t: t, dir: dir}
-	assert.Equal(t, []Entry{granted("a"), granted("c")}, w.read(Wait))
-	assert.Equal(t, []Entry{used("b")}, w.read(Lease))
-}
-
-func TestLineWithRemovedFieldsIsRead(t *testing.T) {
-	dir := t.TempDir()
-	old := strings.Replace(line(t, used("b")), `"booting_seconds":120`, `"booting_seconds":120,"used_seconds":3000,"idle_seconds":480,"wasted_seconds":0`, 1)
-	require.Contains(t, old, "idle_seconds")
-	write(t, dir, "history-alpha.jsonl", old, 0)
-	w := world{t: t, dir: dir}
-	assert.Equal(t, []Entry{used("b")}, w.read(Lease))
-}
-
 func TestBadLinesAreCountedAndSkipped(t *testing.T) {
 	dir := t.TempDir()
 	good := line(t, granted("a"))
@@ -259,39 +241,4 @@ func TestLinesBeforeReadErrorAreTaken(t *testing.T) {
 	require.ErrorIs(t, r.lines(bufio.NewReaderSize(text, maxLine)), broken)
 	assert.Equal(t, []string{"a", "b"}, ids)
 	assert.Zero(t, r.tally.Bad)
-}
-
-// BenchmarkRead reads waits and leases that alternate in a file.
-func BenchmarkRead(b *testing.B) {
-	dir := b.TempDir()
-	const lines = 100_000
-	f, err := os.Create(Path(dir, "alpha"))
-	require.NoError(b, err)
-	var text []byte
-	for i := range lines / 2 {
-		for _, e := range []Entry{granted(fmt.Sprintf("us-central1/alpha-a3-job-%d/a1@1795262400", i)), used(fmt.Sprintf("us-central1-a/alpha-a3-%d@1795262400", i))} {
-			one, err := json.Marshal(e)
-			require.NoError(b, err)
-			text = append(append(text, one...), '\n')
-		}
-		if len(text) > 1<<20 {
-			_, err = f.Write(text)
-			require.NoError(b, err)
-			text = text[:0]
-		}
-	}
-	_, err = f.Write(text)
-	require.NoError(b, err)
-	require.NoError(b, f.Close())
-	for _, kind := range []Kind{Wait, Lease} {
-		b.Run(string(kind), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				tally, err := Read(dir, "alpha", kind, func(*Entry) {})
-				require.NoError(b, err)
-				require.Equal(b, lines/2, tally.Entries)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/lines, "ns/line")
-		})
-	}
 }

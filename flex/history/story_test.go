@@ -67,13 +67,6 @@ func TestPendingJobStoryHasItsRequests(t *testing.T) {
 	assert.Equal(t, []view.Machines{{Type: "a3-highgpu-8g", Count: 2}}, story.Events[5].Machines)
 }
 
-func TestRequestWithoutWaitingNodesIsInTheStory(t *testing.T) {
-	w := newQueueWorld()
-	w.Snap.Groups[len(w.Snap.Groups)-1].Requests[0].State = mig.Accepted
-	w.see(5, nil, job(slurm.JobConfiguring, "n[0-1]", at(1)))
-	assert.Equal(t, []string{"12:01 nodes allocated n[0-1]", "12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)"}, w.events())
-}
-
 func TestRepeatedFailureIsInTheStoryOnce(t *testing.T) {
 	w := newQueueWorld()
 	fails := demand.Wait{Stage: demand.Waiting, Trouble: mig.Trouble{Cause: mig.CauseUnknown}}
@@ -104,16 +97,6 @@ func TestRequeuedJobThatLeavesItsNodesDoesNotRunAgain(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"12:05 running on n[0-1]", "12:13 running on n[0-1]"}, runs)
-}
-
-func TestRunCountsMachinesOfUnknownType(t *testing.T) {
-	w := newQueueWorld()
-	j := job(slurm.JobRunning, "n[0-1]", at(5))
-	j.Nodes = append(j.Nodes, "alpha-cpu-0")
-	w.see(9, bothAre(view.Running, at(4)), j)
-	story := w.story("812")
-	last := story.Events[len(story.Events)-1]
-	assert.Equal(t, []view.Machines{{Count: 1}, {Type: "a3-highgpu-8g", Count: 2}}, last.Machines, "alpha-cpu-0 is no flex node")
 }
 
 // U3: the story shows the signal that was sent.
@@ -154,25 +137,6 @@ func TestOnlyNewMachinesAreCreatedForAJob(t *testing.T) {
 	w := newQueueWorld()
 	w.pass(3*time.Minute, []seen{machines("n0", view.Starting, at(-9), "g700"), machines("n1", view.Booting, at(2), "g701")}, job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	assert.Equal(t, []string{"12:01 nodes allocated n[0-1]", "12:02 machines created 1 of 2 nodes"}, w.events())
-}
-
-// Array tasks that wait PENDING share a group, which has the number of one of them.
-func TestSharedGroupsMachineIsCreatedForAPendingJob(t *testing.T) {
-	w := newQueueWorld()
-	behind := func(w *queueWorld) { doors("n[0-1]")(w); machines("n[0-1]", view.Booting, at(2), "g700")(w) }
-	w.see(3, behind, job(slurm.JobPending, "", time.Time{}))
-	assert.Contains(t, w.events(), "12:02 machines created 2 of 2 nodes")
-}
-
-func TestArrayTaskHasStoryByNameAndRawID(t *testing.T) {
-	w := newQueueWorld()
-	task, last := job(slurm.JobPending, "", time.Time{}), job(slurm.JobPending, "", time.Time{})
-	task.ArrayID, task.ArrayTask = 811, "3"
-	last.ID, last.ArrayID, last.ArrayTask = 811, 811, "9"
-	w.see(0, nil, task, last)
-	for name, want := range map[string]bool{"812": true, "811_3": true, "811_9": true, "811": false, "811_4": false} {
-		assert.Equal(t, want, w.story(name) != nil, name)
-	}
 }
 
 func TestJobWithUnreadableRowHasNotEnded(t *testing.T) {

@@ -204,19 +204,6 @@ func TestEarlierWaitIsRecordedOnlyIfItsMachinesExist(t *testing.T) {
 	assert.Equal(t, At(noon.Add(time.Hour)), e.To)
 }
 
-func TestOngoingWaitCountsUpToTheLastPass(t *testing.T) {
-	w := newWorld(t)
-	w.requests(812, request("a1", mig.Accepted, noon, node))
-	w.Nodes(node, rising)
-	w.job(812, slurm.JobConfiguring, noon, node)
-	for range 10 * 12 {
-		w.look(5 * time.Minute)
-	}
-	_, ongoing := w.all(Wait)
-	require.Len(t, ongoing, 1)
-	assert.EqualValues(t, 600*60, ongoing[0].Took())
-}
-
 // The owner of a job that waits in two partitions holds it: it waits in no other partition.
 func TestHeldJobOfTwoPartitionsHasNotMoved(t *testing.T) {
 	w := newWorld(t)

@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/flex/leader"
-	"slurmflex/flex/usage"
 	"slurmflex/flex/wake"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -102,14 +101,6 @@ func TestUnreadSlurmReturnsNoNode(t *testing.T) {
 	s.unread = errors.New("no slurmctld")
 	err := h.Run(t.Context(), wake.Call{Verb: Resume, Nodes: "alpha-a3-0"}, nil)
 	require.ErrorContains(t, err, "read nodes: no slurmctld")
-	assert.Empty(t, s.downed)
-}
-
-func TestEmptyHostlistIsWrongUsage(t *testing.T) {
-	h, s, _ := unreachable(t)
-	err := h.Run(t.Context(), wake.Call{Verb: Resume, Nodes: ""}, nil)
-	require.ErrorContains(t, err, `no nodes in hostlist ""`)
-	assert.True(t, usage.Is(err))
 	assert.Empty(t, s.downed)
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -109,17 +108,6 @@ func TestHeldTasksAreReleasedByTheNumbersThatSlurmAccepts(t *testing.T) {
 		s.Snap.Told[s.Snap.Jobs[i].ID] = memo.OwnComment + "no template"
 	}
 	assert.Contains(t, s.view().Table(Layout{Now: noon}), "once fixed: scontrol release 820,900,900_0\n")
-}
-
-func TestTableNamesTasksAndComponentsLikeSqueue(t *testing.T) {
-	s := newWorld()
-	s.components(820)
-	s.waiting(901, "alpha-a3-2")
-	s.Snap.Jobs[2].ArrayID, s.Snap.Jobs[2].ArrayTask = 900, "7"
-	text := s.view().Table(Layout{Now: noon})
-	for node, job := range map[string]string{"alpha-a3-0": "820+0", "alpha-a3-1": "820+1", "alpha-a3-2": "900_7"} {
-		assert.Regexp(t, `\na3 +`+regexp.QuoteMeta(job)+` +ada +`+node+` `, text)
-	}
 }
 
 func TestJSONMatchesTheDocumentationAndReadsBack(t *testing.T) {

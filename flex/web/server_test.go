@@ -179,14 +179,6 @@ func TestViewIsBuiltOncePerPassWhenAskedFor(t *testing.T) {
 	assert.EqualValues(t, 10, kept.Load(), "in each pass")
 }
 
-func TestHistoryEndsWithThePresent(t *testing.T) {
-	w := newWorld()
-	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
-	w.now = noon.Add(30 * time.Second)
-	w.pass("none left")
-	assert.Contains(t, w.get("/").Body.String(), "Since 11:00:30: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.")
-}
-
 func TestEmptyPageSaysThatItIsEmpty(t *testing.T) {
 	w := newWorld()
 	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})

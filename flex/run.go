@@ -122,7 +122,7 @@ func onlyInSlurm(p plan.Plan) plan.Plan {
 	}
 	p.Actions, p.Waits = kept, slices.Clone(p.Waits)
 	for i := range p.Waits {
-		if w := &p.Waits[i]; w.Stage == demand.Asking && slices.ContainsFunc(w.Nodes, func(name string) bool { return dropped[name] }) {
+		if w := &p.Waits[i]; w.Stage == demand.Requesting && slices.ContainsFunc(w.Nodes, func(name string) bool { return dropped[name] }) {
 			w.Stage, w.Obstacle = demand.Waiting, "another slurmflex process acts first"
 		}
 	}

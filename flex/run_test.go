@@ -239,15 +239,15 @@ func TestTurnStartsActionsNowAndThenWhileAnotherWaits(t *testing.T) {
 func TestNodesOfAPassWithoutRequestsHaveTheReason(t *testing.T) {
 	asks := plan.Plan{
 		Actions: []action.Action{action.CreateRequest{Spec: mig.RequestSpec{Instances: []string{"alpha-a3-0"}}}, action.SignalJob{}},
-		Waits:   []demand.Wait{{Nodes: []string{"alpha-a3-0"}, Stage: demand.Asking}, {Nodes: []string{"alpha-a3-1"}, Stage: demand.Asking}},
+		Waits:   []demand.Wait{{Nodes: []string{"alpha-a3-0"}, Stage: demand.Requesting}, {Nodes: []string{"alpha-a3-1"}, Stage: demand.Requesting}},
 	}
 	p := onlyInSlurm(asks)
 	assert.Equal(t, []action.Action{action.SignalJob{}}, p.Actions)
 	assert.Equal(t, []demand.Wait{
 		{Nodes: []string{"alpha-a3-0"}, Stage: demand.Waiting, Obstacle: "another slurmflex process acts first"},
-		{Nodes: []string{"alpha-a3-1"}, Stage: demand.Asking},
+		{Nodes: []string{"alpha-a3-1"}, Stage: demand.Requesting},
 	}, p.Waits)
-	assert.Equal(t, demand.Asking, asks.Waits[0].Stage)
+	assert.Equal(t, demand.Requesting, asks.Waits[0].Stage)
 }
 
 func TestRunStopsImmediatelyInAnyState(t *testing.T) {

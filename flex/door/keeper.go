@@ -126,7 +126,7 @@ func (k *Keeper) open(ctx context.Context) {
 	}
 	nodes, err := k.slurm.NodesNamed(ctx, names)
 	if err != nil {
-		k.log.Debug("nodes of doors not read", zap.Error(err))
+		k.log.Debug("nodes of waiting jobs not read", zap.Error(err))
 		return
 	}
 	up := map[string]bool{}
@@ -139,10 +139,10 @@ func (k *Keeper) open(ctx context.Context) {
 		}
 		err := k.slurm.SetReservation(ctx, d.Name, slurm.ReservationChange{Start: k.now()})
 		if err != nil && !errors.Is(err, slurm.ErrReservationStarted) {
-			k.log.Debug("door not opened", zap.String("job", d.Address), zap.Error(err))
+			k.log.Debug("reservation of a job not opened", zap.String("job", d.Address), zap.Error(err))
 			continue // the next pass opens the door
 		}
-		k.log.Info("door opened", zap.String("job", d.Address), zap.String("nodes", slurm.Fold(d.Nodes)))
+		k.log.Info("reservation of a job opened", zap.String("job", d.Address), zap.String("nodes", slurm.Fold(d.Nodes)))
 		k.forget(d)
 		k.wake()
 	}

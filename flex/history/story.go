@@ -74,7 +74,7 @@ func (s *openStory) seeWaits(l *queueLook, j *slurm.Job, of *jobLook) {
 		case w.Failed > 0:
 			s.once(l.at, view.EventFailed, fmt.Sprintf("attempt %d: %s", w.Failed, cmp.Or(w.Brief(), causeOf(w.Cause), "unknown")))
 		}
-		if w.Stage == demand.Returned {
+		if w.Stage == demand.Returning {
 			s.once(l.at, view.EventReturned, w.Obstacle)
 		}
 	}

@@ -32,7 +32,7 @@ func TestJobStoryCoversQueueToEnd(t *testing.T) {
 	w.see(12, bothAre(view.Starting, at(8)), configuring)
 	w.see(13, bothAre(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
 	w.see(14, bothAre(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
-	w.see(20, bothAre(view.Leaving, at(8)))
+	w.see(20, bothAre(view.Deleting, at(8)))
 	w.see(21, nil)
 	assert.Equal(t, []string{
 		"12:00 seen in Slurm's queue ", "12:01 nodes allocated n[0-1]", "12:03 attempt failed attempt 1: configuration",
@@ -80,7 +80,7 @@ func TestRepeatedFailureIsInTheStoryOnce(t *testing.T) {
 
 func TestReturnedNodesAreInTheStory(t *testing.T) {
 	w := newQueueWorld()
-	w.see(9, lacking(demand.Wait{Stage: demand.Returned, Obstacle: "provision_timeout"}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
+	w.see(9, lacking(demand.Wait{Stage: demand.Returning, Obstacle: "provision_timeout"}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	assert.Contains(t, w.events(), "12:09 nodes returned to Slurm provision_timeout")
 }
 

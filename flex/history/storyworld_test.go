@@ -53,7 +53,7 @@ type seen func(*queueWorld)
 // states are the states of nodes in Slurm that make machines be in these states.
 var states = map[view.State]string{
 	view.Booting: scenetest.PoweringUp, view.Starting: scenetest.Busy, view.Running: scenetest.Busy, view.Idle: scenetest.Idle,
-	view.Leaving: "IDLE+CLOUD+POWERING_DOWN",
+	view.Deleting: "IDLE+CLOUD+POWERING_DOWN",
 }
 
 // machines are machines of a group that were created at a time.

@@ -20,7 +20,7 @@
 //	missed     time: two more passes must miss a lost machine
 //	started    nothing: the first pass reads more than others
 //	asked      time: provision_timeout counts from the live request or from the last refusal
-//	unasked    time: a job is reported as starving five minutes later
+//	unasked    time: a job is reported as stuck five minutes later
 //	crowded    time: on_demand_after starts again, so on_demand machines are requested later
 //
 // No place in Google's queue depends on it: group, request and door have their facts in their names.

@@ -26,7 +26,7 @@ type sight struct {
 func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	d := descriptions()
 	for _, desc := range []*prometheus.Desc{
-		d.nodes, d.active, d.waiting, d.starving, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.blocked, d.limits, d.limitsRead,
+		d.nodes, d.active, d.waiting, d.stuck, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.blocked, d.limits, d.limitsRead,
 		d.readable, d.lastRead, d.orphans, d.reservations, d.held, d.unread,
 	} {
 		ch <- desc
@@ -50,7 +50,7 @@ func (s *sight) set(seen []prometheus.Metric) {
 
 // described are the possible gauges.
 type described struct {
-	nodes, active, waiting, starving, longest, leases, nextEnd, maintain, cutOff, idle, gpus, blocked, limits, limitsRead, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
+	nodes, active, waiting, stuck, longest, leases, nextEnd, maintain, cutOff, idle, gpus, blocked, limits, limitsRead, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
 }
 
 func descriptions() described {
@@ -61,7 +61,7 @@ func descriptions() described {
 		nodes:        desc("nodes", "Nodes by their state in Slurm.", "nodeset", "state"),
 		active:       desc("active_requests", "Resize requests that can still provide machines.", "nodeset", "state"),
 		waiting:      desc("waiting_nodes", "Nodes that are needed but lack a machine.", "nodeset"),
-		starving:     desc("starving_jobs", "Pending jobs that have lacked only nodes for five minutes, with no request and no known reason.", "nodeset"),
+		stuck:        desc("stuck_jobs", "Pending jobs that have lacked only nodes for five minutes, with no request and no known reason.", "nodeset"),
 		longest:      desc("longest_wait_seconds", "Longest wait of a node; 0 if none is waiting.", "nodeset"),
 		leases:       desc("leases", "Existing machines, excluding those being deleted.", "nodeset"),
 		nextEnd:      desc("next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if none.", "nodeset"),
@@ -106,8 +106,8 @@ func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
 		}
 	}
 	for _, w := range p.Held {
-		if t := sets[w.NodeSet]; t != nil && w.Starves(s.Seen.Now) {
-			t.starving++
+		if t := sets[w.NodeSet]; t != nil && w.IsStuck(s.Seen.Now) {
+			t.stuck++
 		}
 	}
 	for _, b := range p.Blocks {
@@ -177,7 +177,7 @@ func gauges(s *scene.Scene, unseen map[string]error, sets map[string]*tally, orp
 		}
 		add(d.blocked, oneIf(t.blockedBy == byBoots), set.Name, byBoots)
 		add(d.blocked, oneIf(t.blockedBy == byAdmin), set.Name, byAdmin)
-		add(d.starving, float64(t.starving), set.Name)
+		add(d.stuck, float64(t.stuck), set.Name)
 		if snap.Unseen[set.Region] != nil {
 			continue
 		}

@@ -13,7 +13,7 @@ type tally struct {
 	nodes    map[string]int // by state
 	active   map[string]int // by state
 	waiting  int
-	starving int
+	stuck    int
 	longest  time.Duration
 	machines map[string]int // by the state of their nodes
 	nextEnd  time.Time      // of a lease

@@ -111,7 +111,7 @@ func waitsInLine(s *scene.Scene, waits []demand.Wait) (line []inLine) {
 		markets[set.Name] = marketOf(s, set)
 	}
 	for _, w := range waits {
-		if w.Stage == demand.Returned {
+		if w.Stage == demand.Returning {
 			continue
 		}
 		q := inLine{market: market{w.Region, markets[w.NodeSet].machine}, nodeset: w.NodeSet, job: w.Job, nodes: len(w.Nodes), jobs: 1, requested: w.Requested}

@@ -84,7 +84,7 @@ func TestNodesInOneRequestShareAPosition(t *testing.T) {
 	w := newSeveralPlaces("")
 	w.Snap.Jobs = []slurm.Job{}
 	back := at(1, "n0")
-	back.Stage = demand.Returned
+	back.Stage = demand.Returning
 	static := at(0, "n1")
 	static.Request, static.Requested = "a0", noon.Add(-time.Hour)
 	later := at(4, "n4", "n5")

@@ -260,9 +260,9 @@ func (s State) Tone() Tone {
 	switch s {
 	case Running, Idle:
 		return Good
-	case Asking, Queued, Waiting, Booting, Starting:
+	case Requesting, Queued, Waiting, Booting, Starting:
 		return Warn
-	case Returned, Lost, Down, Orphaned:
+	case Returning, Lost, Down, Orphaned:
 		return Bad
 	}
 	return Plain

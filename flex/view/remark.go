@@ -22,7 +22,7 @@ func (r Row) remark(now time.Time) remark {
 		m.known = "last known at " + Moment(r.KnownAt, now)
 	}
 	switch {
-	case r.State == Returned:
+	case r.State == Returning:
 		m.text = "returned to Slurm: " + r.Obstacle
 	case len(r.release) > 0:
 		m.text = r.Obstacle + "; once fixed: scontrol release " + strings.Join(r.release, ",")

@@ -62,7 +62,7 @@ func sorted(rows []Row) []Row {
 // rank sorts waiting rows before running ones, and rows that are being deleted last.
 func rank(s State) int {
 	return slices.Index([]State{
-		Waiting, Asking, Queued, Returned, Pending, Lost, Booting, Starting, Running, Idle, Down, Cancelling, Leaving, Orphaned,
+		Waiting, Requesting, Queued, Returning, Pending, Lost, Booting, Starting, Running, Idle, Down, Cancelling, Deleting, Orphaned,
 	}, s)
 }
 
@@ -160,7 +160,7 @@ func UnservedIn(s *scene.Scene, p plan.Plan) (all []Unserved) {
 			case cancelled[of] != "":
 				state = Cancelling
 			case r.State == mig.Creating:
-				state = Asking
+				state = Requesting
 			}
 			all = append(all, Unserved{scene.Live{Group: g, Request: r}, state, cancelled[of]})
 		}
@@ -310,7 +310,7 @@ func (b *builder) boots(row *Row) {
 func StateOf(in scene.Machine) State {
 	switch {
 	case in.Leaving():
-		return Leaving
+		return Deleting
 	case in.Node == nil:
 		return Orphaned
 	}

@@ -32,7 +32,7 @@ func (v View) Totals() Totals {
 			t.GPUs.Used += gpus
 		case Idle:
 			t.GPUs.Idle += gpus
-		case Asking, Queued:
+		case Requesting, Queued:
 			t.GPUs.Requested += gpus
 		default:
 			known = true // counts no GPUs
@@ -50,7 +50,7 @@ func (v View) Totals() Totals {
 		case r.State == Running:
 			add(runs, r.Jobs)
 		}
-		if r.Waits() || slices.Contains([]State{Cancelling, Lost, Leaving}, r.State) {
+		if r.Waits() || slices.Contains([]State{Cancelling, Lost, Deleting}, r.State) {
 			continue
 		}
 		t.Machines += r.Count

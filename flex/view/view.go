@@ -224,10 +224,10 @@ type State string
 
 // These are the states of rows.
 const (
-	Asking     State = "requesting" // the request is being created, or Compute is checking it
+	Requesting State = "requesting" // the request is being created, or Compute is checking it
 	Queued     State = "queued"     // the request waits for capacity
 	Waiting    State = "waiting"    // nothing is requested; Obstacle explains why
-	Returned   State = "returning"  // being returned to Slurm, with their job
+	Returning  State = "returning"  // being returned to Slurm, with their job
 	Pending    State = "pending"    // the jobs are without nodes; only in the table
 	Cancelling State = "cancelling" // no job needs the request any more
 	Lost       State = "lost"       // a job has lost its machines; Obstacle explains why
@@ -236,13 +236,13 @@ const (
 	Running    State = "running"    // a job runs on them
 	Idle       State = "idle"
 	Down       State = "down" // Slurm does not use them: down, drained, or not responding
-	Leaving    State = "deleting"
+	Deleting   State = "deleting"
 	Orphaned   State = "orphaned" // the cluster's machines without a node
 )
 
 // Waits reports whether the row's nodes lack machines.
 func (r Row) Waits() bool {
-	return r.State == Asking || r.State == Queued || r.State == Waiting || r.State == Returned
+	return r.State == Requesting || r.State == Queued || r.State == Waiting || r.State == Returning
 }
 
 // Group is one of the cluster's managed instance groups.

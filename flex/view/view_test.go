@@ -45,7 +45,7 @@ func TestTableShowsBlockedNodesetsAndUnclearStates(t *testing.T) {
 	s.waiting(812, "alpha-a3-2")
 	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "not allowed", At: noon, Times: 1}
 	v := s.view()
-	v.Rows[0].State, v.Rows[0].Obstacle = Returned, "not allowed"
+	v.Rows[0].State, v.Rows[0].Obstacle = Returning, "not allowed"
 	text := v.Table(Layout{Now: noon.Add(time.Hour), Width: Width})
 	narrow(t, text)
 	for _, line := range []string{
@@ -171,13 +171,13 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 		want  State
 	}{
 		"a job without a request yet": {
-			func(s *world) { s.waiting(812, "alpha-a3-0") }, Asking,
+			func(s *world) { s.waiting(812, "alpha-a3-0") }, Requesting,
 		},
 		"a request that Compute still checks": {
 			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
 				s.group(812, request("a1", mig.Creating, "alpha-a3-0", "", time.Second))
-			}, Asking,
+			}, Requesting,
 		},
 		"a request that waits": {
 			func(s *world) {
@@ -201,7 +201,7 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
 				s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CauseConfig, Message: "bad template", At: noon, Times: 1}
-			}, Returned,
+			}, Returning,
 		},
 		"a request of a job that was cancelled": {
 			func(s *world) {
@@ -241,7 +241,7 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 				s.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_DOWN")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 				s.Snap.Instances[2].Status = "STOPPING"
-			}, Leaving,
+			}, Deleting,
 		},
 		"machines of the legacy path, which are in no group": {
 			func(s *world) {
@@ -252,7 +252,7 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 			}, Idle,
 		},
 		"machines that Slurm has powered down": {
-			func(s *world) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour) }, Leaving,
+			func(s *world) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour) }, Deleting,
 		},
 		"a request with all its machines created": {
 			func(s *world) {
@@ -475,7 +475,7 @@ func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
 	table := v.Table(Layout{Now: noon})
 	assert.Contains(t, table, words)
 	assert.Contains(t, table, "problem: "+v.Problems[0])
-	assert.NotContains(t, table, string(Asking))
+	assert.NotContains(t, table, string(Requesting))
 	assert.NotContains(t, table, string(Orphaned))
 
 	s.waiting(813, "alpha-a3-2")

@@ -235,7 +235,7 @@ func (e *explainer) placed(j Job, rows []Row) {
 	if j.Places > 1 && strings.HasPrefix(e.Next, "starts ") {
 		e.Next = fmt.Sprintf("starts in the first of its %d places with all machines registered", j.Places)
 	}
-	if at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Returned && r.Then == "hold" }); at >= 0 {
+	if at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Returning && r.Then == "hold" }); at >= 0 {
 		e.Next = "once the cause is fixed, an admin releases it: scontrol release " + j.address()
 	}
 }

@@ -30,10 +30,10 @@ func (r Row) cause() string {
 }
 
 // byWeight orders the states of a job's rows: the first one is the job's.
-var byWeight = []State{Lost, Returned, Waiting, Asking, Queued, Cancelling, Booting, Starting, Running, Idle, Down, Leaving, Orphaned}
+var byWeight = []State{Lost, Returning, Waiting, Requesting, Queued, Cancelling, Booting, Starting, Running, Idle, Down, Deleting, Orphaned}
 
 // byPlace orders the states of rows in several places, of which one is enough.
-var byPlace = []State{Returned, Starting, Booting, Queued, Asking, Waiting, Cancelling}
+var byPlace = []State{Returning, Starting, Booting, Queued, Requesting, Waiting, Cancelling}
 
 // rows fills in the fields about a job's, a node's or a group's rows. The first of them in that order
 // of states is the state.
@@ -80,13 +80,13 @@ func listed(parts []string) string {
 func (e *explainer) stateOf(r Row) string {
 	_, requested := e.Wanted(r)
 	switch r.State {
-	case Asking:
+	case Requesting:
 		return "REQUESTING machines" + e.since(r.RequestedAt)
 	case Queued:
 		return "QUEUED at Google" + e.since(requested)
 	case Waiting:
 		return "WAITS without a request" + e.since(r.Since)
-	case Returned:
+	case Returning:
 		return strings.ToUpper(becomes(r.Then)) + " now: " + r.one("its node is", "its nodes are") + " returned to Slurm"
 	case Cancelling:
 		return "CANCELLING the request"
@@ -96,7 +96,7 @@ func (e *explainer) stateOf(r Row) string {
 		return "BOOTING" + e.since(r.Since)
 	case Orphaned:
 		return "ORPHANED " + r.one("machine", "machines")
-	case Leaving:
+	case Deleting:
 		return "DELETING " + r.one("the machine", "the machines")
 	}
 	return strings.ToUpper(string(r.State))
@@ -106,7 +106,7 @@ func (e *explainer) stateOf(r Row) string {
 // region, and a missing daemon, come first.
 func (e *explainer) causeOfRow(r Row) string {
 	unread := e.unreadText(r.Region)
-	isPassive := r.State == Waiting || r.State == Asking || r.State == Returned
+	isPassive := r.State == Waiting || r.State == Requesting || r.State == Returning
 	switch text := r.cause(); {
 	case isPassive && e.inactive() != "":
 		return e.inactive()
@@ -125,11 +125,11 @@ func (e *explainer) causeOfRow(r Row) string {
 func (e *explainer) requestOf(r Row) string {
 	text := e.machinesWanted(r)
 	switch {
-	case !r.Waits() && r.State != Cancelling || r.State == Returned:
+	case !r.Waits() && r.State != Cancelling || r.State == Returning:
 		return ""
 	case r.Request == "":
 		return text + ", not made yet"
-	case r.State == Asking:
+	case r.State == Requesting:
 		return text + ", which Google has not accepted yet"
 	}
 	return fmt.Sprintf("%s since %s, %s/%s", text, e.at(r.RequestedAt), r.Group, r.Request)
@@ -174,7 +174,7 @@ func (e *explainer) machinesOf(r Row) string {
 // nextOf returns what happens next to the row's nodes.
 func (e *explainer) nextOf(r Row) string {
 	switch r.State {
-	case Asking, Waiting:
+	case Requesting, Waiting:
 		return e.nextRequest(r)
 	case Queued:
 		return joined(e.starts(r), e.givesUp(r))

@@ -59,7 +59,7 @@ func stateOf(word string) State {
 	case idle:
 		return Idle
 	case poweringDown, poweredDown:
-		return Leaving
+		return Deleting
 	}
 	return Down
 }

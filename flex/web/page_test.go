@@ -51,7 +51,7 @@ func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 	young := row("b", view.Booting, 0)
 	young.Since, young.EndsAt, young.Lease = noon.Add(-time.Hour), time.Time{}, view.Seconds(7*time.Hour)
 	rows := []view.Row{
-		{State: view.Queued, Since: noon.Add(-9 * time.Hour)}, running, young, row("c", view.Leaving, time.Hour),
+		{State: view.Queued, Since: noon.Add(-9 * time.Hour)}, running, young, row("c", view.Deleting, time.Hour),
 	}
 	got := newTimeline(rows, jobs, day, day1, noon)
 	require.Len(t, got.Bars, 3, "a waiting row lacks a lease")

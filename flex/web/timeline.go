@@ -218,7 +218,7 @@ func plannedEnd(r view.Row, jobs []view.Job, now time.Time) time.Time {
 // run, and now once they are being deleted.
 func endOf(r view.Row, now time.Time) time.Time {
 	switch {
-	case r.State == view.Leaving:
+	case r.State == view.Deleting:
 		return now
 	case !r.EndsAt.IsZero():
 		return r.EndsAt

@@ -556,8 +556,8 @@ var mutants = []mutant{
 		"case opened && d.Named() && s.IsOld(d.Start, lateAfter):", "case opened && d.Named() && s.IsOld(d.Start, 1000*lateAfter):", planner,
 	},
 	{
-		"a job starves", "flex/plan/demand/wait.go",
-		"now.Sub(w.Since) >= starvesAfter", "now.Sub(w.Since) >= 1000*starvesAfter", planner,
+		"a stuck job is not reported", "flex/plan/demand/wait.go",
+		"now.Sub(w.Since) >= stuckAfter", "now.Sub(w.Since) >= 1000*stuckAfter", planner,
 	},
 	{
 		"a job is held though it may get machines in another place", "flex/plan/rules/rules.go",

@@ -46,10 +46,10 @@ type Stage string
 
 // The stages.
 const (
-	Asking   Stage = "requesting" // the request is being created, or Compute is checking it
-	Queued   Stage = "queued"     // the request waits for capacity
-	Waiting  Stage = "waiting"    // nothing is requested; Obstacle explains why
-	Returned Stage = "returning"  // their job loses the nodes in this pass
+	Requesting Stage = "requesting" // the request is being created, or Compute is checking it
+	Queued     Stage = "queued"     // the request waits for capacity
+	Waiting    Stage = "waiting"    // nothing is requested; Obstacle explains why
+	Returning  Stage = "returning"  // their job loses the nodes in this pass
 )
 
 // Limiter is the limit that ends a wait, by the name that its setter knows.
@@ -62,13 +62,13 @@ const (
 	ByDeadline Limiter = "--deadline"        // the job's
 )
 
-// starvesAfter is how long a job may wait without a request and without a reason for having none.
+// stuckAfter is how long a job may wait without a request and without a reason for having none.
 // Slurm's backfill, which starts jobs on idle machines, may take several of its intervals of 30 s.
-const starvesAfter = 5 * time.Minute
+const stuckAfter = 5 * time.Minute
 
-// Starves reports whether a job of Plan.Held has waited too long.
-func (w Wait) Starves(now time.Time) bool {
-	return !w.Since.IsZero() && now.Sub(w.Since) >= starvesAfter
+// IsStuck reports whether a job of Plan.Held has waited too long.
+func (w Wait) IsStuck(now time.Time) bool {
+	return !w.Since.IsZero() && now.Sub(w.Since) >= stuckAfter
 }
 
 // WithoutReason returns since when jobs of Plan.Held have waited without a reason, for the next

@@ -19,7 +19,7 @@ import (
 // Problems returns the problems with what the pass saw, and with what it could not read.
 func Problems(w *demand.Wanted) []scene.Problem {
 	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), unreadSpent(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
-		failedBoots(w.Scene), badHosts(w.Scene), starving(w.Scene, w.Handed.Held), withdrawn(w.Scene), fullSets(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
+		failedBoots(w.Scene), badHosts(w.Scene), stuck(w.Scene, w.Handed.Held), withdrawn(w.Scene), fullSets(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
 }
 
 // MachineProblems returns the problems with existing machines and nodes.
@@ -246,11 +246,11 @@ func unserved(s *scene.Scene) (ps []scene.Problem) {
 	return ps
 }
 
-// starving reports the jobs that wait without a request and without a reason.
-func starving(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
+// stuck reports the jobs that wait without a request and without a reason.
+func stuck(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
 	for _, w := range held {
-		if w.Starves(s.Seen.Now) {
-			ps = append(ps, scene.NewProblem("job-starves", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters",
+		if w.IsStuck(s.Seen.Now) {
+			ps = append(ps, scene.NewProblem("job-stuck", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters",
 				s.Job(w.Job).Name(), w.NodeSet, scene.Roughly(s.Seen.Now.Sub(w.Since)), w.Obstacle))
 		}
 	}

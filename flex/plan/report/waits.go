@@ -36,7 +36,7 @@ func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 
 // markReturned marks the wait as one that ends in this pass.
 func markReturned(n *demand.Wait, a *action.ReturnNodes) {
-	n.Stage, n.Obstacle, n.Then = demand.Returned, a.Reason, a.Then
+	n.Stage, n.Obstacle, n.Then = demand.Returning, a.Reason, a.Then
 }
 
 // Waits returns the waits of the claims that lack machines, and of the nodes that Slurm does not
@@ -80,7 +80,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 			queued.Since = live.Created
 		}
 		if queued.Stage = demand.Queued; live.State == mig.Creating {
-			queued.Stage = demand.Asking
+			queued.Stage = demand.Requesting
 		}
 	}
 	lacking = wait
@@ -91,7 +91,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 	if v.Do != rules.Returns && v.Do != rules.PowersDown {
 		lacking.Obstacle = v.Why
 	}
-	if lacking.Stage = demand.Asking; lacking.Obstacle != "" {
+	if lacking.Stage = demand.Requesting; lacking.Obstacle != "" {
 		lacking.Stage = demand.Waiting
 	}
 	return queued, lacking
@@ -154,7 +154,7 @@ func Recall(snap scene.Snapshot, now, known []demand.Wait) []demand.Wait {
 		case n.Request == "":
 			n.Stage, n.Obstacle = demand.Waiting, rules.UnreadText(n.Region, snap.Unseen[n.Region])
 			n.Failed, n.Next, n.Failing = 0, time.Time{}, scene.Failing{}
-		case n.Stage == demand.Returned: // slurmflex returns no nodes in an unread region
+		case n.Stage == demand.Returning: // slurmflex returns no nodes in an unread region
 			n.Stage, n.Obstacle, n.Then = demand.Queued, "", ""
 		}
 		if !n.Until.After(snap.Now) {

@@ -80,7 +80,7 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: "idle machines fit the job"})
 		case !d.Named() && isBest(w.Scene, d) && !w.Handed.Leaves[d]:
 			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: false, Why: "the machines are for this job"})
-			s.Expect = append(s.Expect, "job "+d.Address+" to use its door")
+			s.Expect = append(s.Expect, "job "+d.Address+" to use its reservation")
 		case stage == demand.DoorReady && d.Named():
 			opens(w.Scene.Seen.Now, "all machines of its job have registered")
 			s.Expect = append(s.Expect, "job "+d.Address+" to start")
@@ -202,7 +202,7 @@ func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		if !want.Further {
 			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: want.Job.ID, Address: want.Address, Leave: false, Why: why})
 		}
-		s.Expect = append(s.Expect, "job "+want.Address+" to have a door")
+		s.Expect = append(s.Expect, "job "+want.Address+" to have a reservation")
 	}
 	return s
 }
@@ -236,7 +236,7 @@ func keepCovers(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	if !w.Scene.Seen.Promises {
 		for _, h := range slices.Concat(w.Scene.Covers(memo.ColdCover), w.Scene.Covers(memo.BusyCover)) {
 			if w.Scene.IsOld(scene.RaisedAt(w.Scene, h), coverForgotten) {
-				s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "no daemon has kept this cover up for an hour"})
+				s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "no daemon has kept this reservation up for an hour"})
 			}
 		}
 		return s
@@ -272,7 +272,7 @@ func (s *Step) keepCover(w *demand.Wanted, over memo.Cover, nodes []string) {
 			a.Start = horizon
 		}
 		s.Actions = append(s.Actions, a)
-		s.Expect = append(s.Expect, "the covers to show")
+		s.Expect = append(s.Expect, "the reservations of closed nodes to show")
 	default:
 		live, change := all[keep], slurm.ReservationChange{}
 		if !demand.SameSet(nodes, live.Nodes) {
@@ -293,7 +293,7 @@ func (s *Step) keepCover(w *demand.Wanted, over memo.Cover, nodes []string) {
 	}
 	for i, old := range all {
 		if i != keep && (keep < 0 || i < keep) {
-			s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: old.Name}, Why: "another cover closes the nodes, or none is to"})
+			s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: old.Name}, Why: "another reservation closes the nodes, or none needs to"})
 		}
 	}
 }

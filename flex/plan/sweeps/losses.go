@@ -33,7 +33,7 @@ func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		case !w.Scene.IsLost(m):
 			s.Expect = append(s.Expect, "the machine of node "+m.Name+" to show again, or to be missing again")
 		case m.Owner() != nil && !w.AreCovered(m.Owner()):
-			s.Expect = append(s.Expect, "the cover to close the other nodes of job "+m.Owner().Name())
+			s.Expect = append(s.Expect, "the other nodes of job "+m.Owner().Name()+" to be closed")
 		case m.Owner() != nil:
 			lost[m.Name] = true
 		}

@@ -128,7 +128,7 @@ func asBrowser(r *http.Request) { r.Header.Set("Accept", "text/html,application/
 func TestPageLinksTasksAndComponentsBySqueueName(t *testing.T) {
 	w := newWorld()
 	wait := func(job uint32, node string) demand.Wait {
-		return demand.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Stage: demand.Asking, Since: noon}
+		return demand.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Stage: demand.Requesting, Since: noon}
 	}
 	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Slurm: scene.Slurm{Jobs: []slurm.Job{
 		{ID: 821, ArrayID: 821, HetID: 820, HetOffset: 1, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},
@@ -407,7 +407,7 @@ func TestEachPathIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
 	documented := map[string]bool{}
-	for _, row := range regexp.MustCompile(`(?m)^\| (`+"`"+`/.*?) \|`).FindAllStringSubmatch(string(page), -1) {
+	for _, row := range regexp.MustCompile("(?m)^- (`/.*?):").FindAllStringSubmatch(string(page), -1) {
 		for _, path := range regexp.MustCompile("`(/[^`?]*)").FindAllStringSubmatch(row[1], -1) {
 			documented[path[1]] = true
 		}

@@ -6,6 +6,7 @@ BUILD := build
 TRIXIE ?= /var/tmp/slurmflex/trixie
 TESTING ?= /var/tmp/slurmflex/testing
 BOOKWORM ?= /var/tmp/slurmflex/bookworm
+KUBERNETES ?= /var/tmp/slurmflex/kubernetes
 
 # The packages of the product that start goroutines, or serve several at once. make nightly adds all others, of which
 # ./cmd/slurmflex starts hundreds of processes.
@@ -22,7 +23,7 @@ BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the targets share build/, and measure against the clock
-.PHONY: help build packages release package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test web-test dashboard-test alerts-test foreign-test docs-check lint demo play fuzz chaos soak nightly bench bench-compare clean
+.PHONY: help build packages release package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test gke-test web-test dashboard-test alerts-test foreign-test docs-check lint demo play fuzz chaos soak nightly bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +39,7 @@ unit: ## run the tests that need neither root nor Slurm; those of RACE, the pack
 nightly: ## run what takes hours: all scenarios on three Slurms, with Snakemake and Toil, every package with the race detector, 1,000 days of chaos, mutants, fuzzing, bench, soak
 	scripts/setup-front-ends
 	E2E_ALL=1 $(MAKE) e2e e2e-24.11 e2e-26.05
+	$(MAKE) gke-test
 	scripts/setup-gcc
 	$(MAKE) unit RACE=./... LONG=
 	$(MAKE) chaos SEEDS=1000
@@ -67,6 +69,11 @@ e2e-26.05: build ## run the end-to-end tests on the Slurm of Debian testing, 26.
 accounting-test: build ## run the end-to-end tests with slurmdbd and MariaDB; installs them and Slurm if they are missing
 	scripts/setup-slurm
 	set -o pipefail; scripts/e2e -test.run Accounting | sed 's/^e2e: Slurm [^:]*/accounting/'
+
+gke-test: build ## run jobs on pods of a real Kubernetes API server and scheduler; builds both and installs Slurm if they are missing
+	scripts/setup-slurm
+	scripts/setup-kubernetes $(KUBERNETES)
+	E2E_KUBERNETES=$(KUBERNETES) scripts/e2e -test.run GKE -test.parallel 4
 
 web-test: build ## open the daemon's page in a headless Chromium and the dashboard's queries in Prometheus; installs both and Slurm if they are missing
 	scripts/setup-slurm

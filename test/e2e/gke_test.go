@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,21 +23,26 @@ import (
 	"slurmflex/test/lab"
 )
 
-// gke is a cluster with the partition flex on a stand-in for GKE. Its pods start slurmds on this host.
+// gke is a cluster with the partition flex on GKE, with stand-ins for
+// GKE's autoscaler and the kubelets. Pods start slurmds on this host.
 type gke struct {
 	t       *testing.T
 	l       *lab.Lab
-	kube    string // the address of Kubernetes' API for an admin, and of /fake
-	queue   string // of Kueue; empty: without Kueue
+	kube    string      // the address of Kubernetes' API for an admin, and of /fake
+	queue   string      // of Kueue; empty: without Kueue
+	real    *kubernetes // nil: a stand-in
 	gateway *program
 	config  string // the gateway's file
 }
 
-// onGKE runs a scenario without Kueue and with it.
+// onGKE runs a scenario without Kueue and with a stand-in for it. If E2E_KUBERNETES names the folder of
+// scripts/setup-kubernetes, it runs without Kueue on the real API server and scheduler.
 func onGKE(t *testing.T, scenario func(t *testing.T, queue string)) {
 	t.Parallel()
 	for name, queue := range map[string]string{"ProvisioningRequest": "", "Kueue": "dws-local-queue"} {
-		t.Run(name, func(t *testing.T) { scenario(t, queue) })
+		if queue == "" || os.Getenv("E2E_KUBERNETES") == "" {
+			t.Run(name, func(t *testing.T) { scenario(t, queue) })
+		}
 	}
 }
 
@@ -54,8 +58,15 @@ func newGKE(t *testing.T, queue string, set lab.NodeSet) *gke {
 		return filepath.Join(dir, name)
 	}
 	fake := []string{filepath.Join(stage, "slurmflex-fakegke"), "--programs", filepath.Join(dir, "programs"), "--queue", queue}
+	if folder := os.Getenv("E2E_KUBERNETES"); folder != "" {
+		g.real = newKubernetes(t, folder)
+		fake = append(fake, "--kubeconfig", g.real.admin)
+	}
 	g.kube = launch(t, dir, "slurmflex-fakegke", fake...).endpoint()
 	kubeconfig := write("kubeconfig", "{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: '"+g.kube+"'}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u}]}")
+	if g.real != nil {
+		kubeconfig = g.real.gateway
+	}
 	program := filepath.Join(stage, "slurmflex-gke")
 	pod, err := exec.Command(program, "template").Output()
 	require.NoError(t, err)
@@ -68,7 +79,11 @@ func newGKE(t *testing.T, queue string, set lab.NodeSet) *gke {
 	if set.Size == 0 {
 		set.Size = 3
 	}
-	g.l = counted(t, lab.Options{Daemon: true, SuspendTime: 20, Keys: "regions: {gke-us-central1: {endpoint: '" + g.gateway.endpoint() + "'}}", NodeSets: []lab.NodeSet{set}})
+	suspend := 0
+	if set.Shared {
+		suspend = 20 // Slurm ends idle machines of a shared partition after this time
+	}
+	g.l = counted(t, lab.Options{Daemon: true, SuspendTime: suspend, Keys: "regions: {gke-us-central1: {endpoint: '" + g.gateway.endpoint() + "'}}", NodeSets: []lab.NodeSet{set}})
 	require.NoError(t, os.Symlink(filepath.Join(g.l.Dir, "bin"), filepath.Join(dir, "programs")))
 	return g
 }
@@ -84,8 +99,9 @@ func (g *gke) call(verb, path string, body any) (status int, answer map[string]a
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(g.t, err)
 	defer resp.Body.Close()
-	text, err = io.ReadAll(resp.Body)
-	require.NoError(g.t, err)
+	if text, err = io.ReadAll(resp.Body); err != nil {
+		return 0, nil
+	}
 	_ = json.Unmarshal(text, &answer) // /fake answers nothing
 	return resp.StatusCode, answer
 }
@@ -124,10 +140,15 @@ type object struct {
 	}
 }
 
-// list returns the objects of a kind.
+// list returns the objects of a kind; none if the cluster does not know it. It waits for a dead API server.
 func (g *gke) list(kind string) (all []object) {
 	g.t.Helper()
-	_, answer := g.call("GET", collection(kind), nil)
+	var answer map[string]any
+	await(g.t, time.Minute, "the API server to answer", func() bool {
+		var status int
+		status, answer = g.call("GET", collection(kind), nil)
+		return status == http.StatusOK || status == http.StatusNotFound
+	})
 	text, err := json.Marshal(answer["items"])
 	require.NoError(g.t, err)
 	require.NoError(g.t, json.Unmarshal(text, &all))
@@ -200,67 +221,6 @@ func (g *gke) cancel(id string) {
 	g.t.Helper()
 	cancel(g.t, g.l, id)
 	g.awaitClean()
-}
-
-// program is a process that a scenario can kill and start again.
-type program struct {
-	t    *testing.T
-	log  string
-	args []string
-	cmd  *exec.Cmd
-}
-
-// launch starts a program, with a log in a folder.
-func launch(t *testing.T, dir, name string, args ...string) *program {
-	t.Helper()
-	p := &program{t: t, log: filepath.Join(dir, name+".log"), args: args}
-	p.start()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("--- %s.log\n%s", name, tail(readFile(p.log), 40))
-		}
-		p.kill()
-	})
-	return p
-}
-
-func (p *program) start() {
-	p.t.Helper()
-	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	require.NoError(p.t, err)
-	defer log.Close()
-	p.cmd = exec.Command(p.args[0], p.args[1:]...)
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	require.NoError(p.t, p.cmd.Start())
-}
-
-// kill kills the program with SIGKILL.
-func (p *program) kill() {
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
-}
-
-// endpoint returns the address that the program prints.
-func (p *program) endpoint() (address string) {
-	p.t.Helper()
-	await(p.t, 30*time.Second, p.log+" to name an address", func() bool {
-		if found := regexp.MustCompile(` serves at (http://\S+)`).FindStringSubmatch(readFile(p.log)); found != nil {
-			address = found[1]
-		}
-		return address != ""
-	})
-	return address
-}
-
-func freePorts(t *testing.T, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 func TestJobOnGKEOutlivesItsGateway(t *testing.T) {
@@ -393,46 +353,78 @@ func (o object) provisioned() bool {
 	return slices.ContainsFunc(o.Status.Conditions, func(c struct{ Type, Status string }) bool { return c.Type == "Provisioned" && c.Status == "True" })
 }
 
-// The gateway is killed while a job waits, as soon as its nodes exist, while its machines are deleted,
-// and after a job that waits was cancelled.
+// Each program is killed while a job waits, as soon as its nodes exist, while it runs, and while its
+// machines are deleted.
 func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
 	onGKE(t, func(t *testing.T, queue string) {
-		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
-		kill := func() {
-			g.gateway.kill()
-			time.Sleep(6 * time.Second) // passes without it
-			g.gateway.start()
+		for _, name := range []string{"gateway", "apiserver"} {
+			if name == "apiserver" && os.Getenv("E2E_KUBERNETES") == "" {
+				continue // the stand-in has all objects in its memory
+			}
+			t.Run(name, func(t *testing.T) {
+				g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+				victim := g.gateway
+				if name == "apiserver" {
+					victim = g.real.apiserver
+				}
+				kill := func() {
+					victim.kill()
+					time.Sleep(6 * time.Second) // passes without it
+					victim.start()
+					if name == "apiserver" {
+						g.real.awaitReady()
+					}
+				}
+				waiting := g.submit("srun hostname", "-N2")
+				g.awaitLease("1500")
+				kill()
+				g.capacity(2)
+				awaitCompleted(t, g.l, waiting)
+				g.awaitClean()
+
+				g.capacity(0)
+				provisioned := g.submit("srun hostname", "-N2")
+				g.awaitLease("1500")
+				g.capacity(2)
+				await(t, time.Minute, "nodes", func() bool {
+					all := g.list("provisioningrequests")
+					return len(all) == 1 && all[0].provisioned()
+				})
+				kill()
+				awaitCompleted(t, g.l, provisioned)
+				g.awaitClean()
+
+				running := g.submit("sleep 20", "-N2")
+				g.awaitRunning(running)
+				kill()
+				awaitCompleted(t, g.l, running)
+				assert.Equal(t, "0", jobField(t, g.l, running, "Restarts"))
+				g.awaitClean()
+
+				ending := g.submit("sleep 600", "-N2")
+				g.awaitRunning(ending)
+				cancel(t, g.l, ending)
+				kill()
+				g.awaitClean()
+
+				g.capacity(0)
+				cancelled := g.submit("sleep 600", "-N2")
+				g.awaitLease("1500")
+				cancel(t, g.l, cancelled)
+				kill()
+				g.awaitClean()
+			})
 		}
-		waiting := g.submit("srun hostname", "-N2")
-		g.awaitLease("1500")
-		kill()
-		g.capacity(2)
-		awaitCompleted(t, g.l, waiting)
-		g.awaitClean()
+	})
+}
 
-		g.capacity(0)
-		provisioned := g.submit("srun hostname", "-N2")
-		g.awaitLease("1500")
-		g.capacity(2)
-		await(t, time.Minute, "nodes", func() bool {
-			all := g.list("provisioningrequests")
-			return len(all) == 1 && all[0].provisioned()
-		})
-		kill()
-		awaitCompleted(t, g.l, provisioned)
-		g.awaitClean()
-
-		ending := g.submit("sleep 600", "-N2")
-		g.awaitRunning(ending)
-		cancel(t, g.l, ending)
-		kill()
-		g.awaitClean()
-
-		g.capacity(0)
-		cancelled := g.submit("sleep 600", "-N2")
-		g.awaitLease("1500")
-		cancel(t, g.l, cancelled)
-		kill()
+func TestGatewayToGKEConforms(t *testing.T) {
+	onGKE(t, func(t *testing.T, queue string) {
+		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+		g.capacity(1)
+		out, err := exec.Command(filepath.Join(g.l.Build, "provider"), "--endpoint", g.gateway.endpoint(), "--template", "flex", "--wait", "1m").CombinedOutput()
+		assert.NoError(t, err, string(out))
+		assert.Contains(t, string(out), " 0 failed, 0 skipped")
 		g.awaitClean()
 	})
 }
@@ -441,11 +433,11 @@ func TestConfigCheckNamesWhatGKELacks(t *testing.T) {
 	onGKE(t, func(t *testing.T, queue string) {
 		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
 		right := readFile(g.config)
-		finds := func(want string) {
+		finds := func(want string) { // in one line
 			t.Helper()
 			_, err := g.l.Flex(t.Context(), "config", "check", "--live")
 			require.Error(t, err)
-			assert.Regexp(t, `config.yaml:\d+: nodeset.flex.instance_template: .*`+regexp.QuoteMeta(want), err.Error())
+			assert.Regexp(t, `config.yaml:\d+: .*`+regexp.QuoteMeta(want), err.Error())
 		}
 		with := func(old, text string) {
 			t.Helper()
@@ -467,5 +459,27 @@ func TestConfigCheckNamesWhatGKELacks(t *testing.T) {
 			with("dws-local-queue", "q")
 			finds("namespace slurm has no LocalQueue q; create it, or correct the pool's queue")
 		}
+		with("flex:", "flex:")
+		if g.real == nil {
+			return // the stand-in has neither permissions nor definitions
+		}
+		g.real.remove("/apis/rbac.authorization.k8s.io/v1/namespaces/slurm/rolebindings/slurmflex")
+		finds(`is forbidden: User "system:serviceaccount:slurm:slurmflex" cannot`)
+		g.real.apply(firstBlock(t))
+		if queue == "" {
+			g.real.remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/provisioningrequests.autoscaling.x-k8s.io")
+			finds("the cluster has no ProvisioningRequest of autoscaling.x-k8s.io/v1; use GKE 1.31 or later with a node pool with queued provisioning")
+		}
+	})
+}
+
+func TestTrialOnGKEPassesAndCleansUp(t *testing.T) {
+	onGKE(t, func(t *testing.T, queue string) {
+		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+		g.capacity(1)
+		out, err := exec.Command(filepath.Join(g.l.Build, "slurmflex-trial"), "--config", g.l.Config(), "--nodeset", "flex", "--yes", "--wait", "1m").CombinedOutput()
+		require.NoError(t, err, string(out))
+		assert.Regexp(t, `\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`, string(out))
+		g.awaitClean()
 	})
 }

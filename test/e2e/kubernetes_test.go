@@ -1,0 +1,250 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// program is a process that a scenario can kill and start again.
+type program struct {
+	t    *testing.T
+	log  string
+	args []string
+	cmd  *exec.Cmd
+}
+
+// launch starts a program with a log in a folder.
+func launch(t *testing.T, dir, name string, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, log: filepath.Join(dir, name+".log"), args: args}
+	p.start()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("--- %s.log\n%s", name, tail(readFile(p.log), 40))
+		}
+		p.kill()
+	})
+	return p
+}
+
+func (p *program) start() {
+	p.t.Helper()
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	require.NoError(p.t, err)
+	defer log.Close()
+	p.cmd = exec.Command(p.args[0], p.args[1:]...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	require.NoError(p.t, p.cmd.Start())
+}
+
+// kill kills the program with SIGKILL.
+func (p *program) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// endpoint returns the address that the program prints.
+func (p *program) endpoint() (address string) {
+	p.t.Helper()
+	await(p.t, 30*time.Second, p.log+" to name an address", func() bool {
+		if found := regexp.MustCompile(` serves at (http://\S+)`).FindStringSubmatch(readFile(p.log)); found != nil {
+			address = found[1]
+		}
+		return address != ""
+	})
+	return address
+}
+
+// kubernetes is a real control plane on this host, without kubelets.
+type kubernetes struct {
+	t              *testing.T
+	bin, dir, api  string // folders of the programs and of all files, and the address of the API server
+	certificate    []byte // of the API server, as PEM
+	apiserver      *program
+	admin, gateway string // kubeconfigs
+}
+
+// newKubernetes starts etcd, the API server and the scheduler with the objects of docs/gke.md.
+func newKubernetes(t *testing.T, bin string) *kubernetes {
+	t.Helper()
+	k := &kubernetes{t: t, bin: bin, dir: t.TempDir()}
+	ports := freePorts(t, 3)
+	at := func(i int) string { return fmt.Sprint("127.0.0.1:", ports[i]) }
+	k.api = "https://" + at(2)
+	k.certify()
+	k.write("tokens.csv", "admin,admin,1,system:masters\ngateway,system:serviceaccount:slurm:slurmflex,2,system:serviceaccounts\n")
+	k.admin, k.gateway = k.kubeconfig("admin"), k.kubeconfig("gateway")
+	launch(t, k.dir, "etcd", filepath.Join(bin, "etcd"), "--data-dir", k.path("etcd"), "--unsafe-no-fsync",
+		"--listen-client-urls", "http://"+at(0), "--advertise-client-urls", "http://"+at(0),
+		"--listen-peer-urls", "http://"+at(1), "--initial-advertise-peer-urls", "http://"+at(1), "--initial-cluster", "default=http://"+at(1))
+	k.apiserver = launch(t, k.dir, "kube-apiserver", filepath.Join(bin, "kube-apiserver"), "--etcd-servers", "http://"+at(0),
+		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1", "--secure-port", fmt.Sprint(ports[2]), "--endpoint-reconciler-type", "none",
+		"--tls-cert-file", k.path("cert.pem"), "--tls-private-key-file", k.path("key.pem"),
+		"--token-auth-file", k.path("tokens.csv"), "--authorization-mode", "RBAC",
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", k.path("key.pem"),
+		"--service-account-signing-key-file", k.path("key.pem"), "--service-cluster-ip-range", "10.96.0.0/24",
+		// The cluster lacks tokens of service accounts, and kubelets to remove the taint.
+		"--disable-admission-plugins", "ServiceAccount,TaintNodesByCondition", "--allow-privileged")
+	k.awaitReady()
+	launch(t, k.dir, "kube-scheduler", filepath.Join(bin, "kube-scheduler"), "--kubeconfig", k.admin, "--leader-elect=false", "--secure-port", "0")
+	k.apply(firstBlock(t))
+	k.applyFiles("provisioningrequest")
+	return k
+}
+
+func (k *kubernetes) path(name string) string { return filepath.Join(k.dir, name) }
+
+func (k *kubernetes) write(name, text string) string {
+	k.t.Helper()
+	require.NoError(k.t, os.WriteFile(k.path(name), []byte(text), 0o600))
+	return k.path(name)
+}
+
+// kubeconfig writes credentials with a token.
+func (k *kubernetes) kubeconfig(token string) string {
+	return k.write(token+".kubeconfig", "{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: '"+k.api+"', certificate-authority: "+k.path("cert.pem")+
+		"}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {token: "+token+"}}]}")
+}
+
+// certify writes a key, and a certificate for 127.0.0.1 that is its own authority.
+func (k *kubernetes) certify() {
+	k.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(k.t, err)
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "127.0.0.1"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)
+	require.NoError(k.t, err)
+	private, err := x509.MarshalECPrivateKey(key)
+	require.NoError(k.t, err)
+	k.certificate = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
+	k.write("cert.pem", string(k.certificate))
+	k.write("key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})))
+}
+
+func freePorts(t *testing.T, n int) (ports []int) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// call calls the API server as an admin.
+func (k *kubernetes) call(verb, path, body string) (int, string, error) {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(k.certificate)
+	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	req, err := http.NewRequest(verb, k.api+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Authorization", "Bearer admin")
+	req.Header.Set("Content-Type", "application/yaml")
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text), err
+}
+
+func (k *kubernetes) awaitReady() {
+	k.t.Helper()
+	awaitShown(k.t, 3*time.Minute, "the API server to be ready", func() (string, bool) {
+		status, text, err := k.call("GET", "/readyz", "")
+		return fmt.Sprint(text, err), status == http.StatusOK
+	})
+}
+
+// namespaced lists the kinds among those of apply that are in a namespace.
+var namespaced = regexp.MustCompile(`^(ServiceAccount|Role|RoleBinding)$`)
+
+// apply creates the objects of a YAML text. It repeats what a starting API server does not accept yet.
+func (k *kubernetes) apply(text string) {
+	k.t.Helper()
+	for _, object := range strings.Split(text, "\n---\n") {
+		version, kind := field(object, "apiVersion"), field(object, "kind")
+		if kind == "" {
+			continue
+		}
+		path := "/apis/" + version
+		if version == "v1" {
+			path = "/api/v1"
+		}
+		if namespaced.MatchString(kind) {
+			path += "/namespaces/slurm"
+		}
+		path += "/" + strings.ToLower(kind) + "s"
+		awaitShown(k.t, time.Minute, kind+" to be created at "+path, func() (string, bool) {
+			status, text, err := k.call("POST", path, object)
+			return fmt.Sprint(status, text, err), status == http.StatusCreated || status == http.StatusConflict
+		})
+	}
+}
+
+// remove deletes an object, and waits until it is gone.
+func (k *kubernetes) remove(path string) {
+	k.t.Helper()
+	awaitShown(k.t, time.Minute, path+" to be gone", func() (string, bool) {
+		status, text, err := k.call("DELETE", path, "")
+		return fmt.Sprint(status, text, err), status == http.StatusNotFound
+	})
+}
+
+// field returns the value of a top-level key.
+func field(object, key string) string {
+	found := regexp.MustCompile(`(?m)^` + key + `: (\S+)`).FindStringSubmatch(object)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// applyFiles creates the objects of all files in a folder beside the programs.
+func (k *kubernetes) applyFiles(folder string) {
+	k.t.Helper()
+	files, err := filepath.Glob(filepath.Join(k.bin, folder, "*.yaml"))
+	require.NoError(k.t, err)
+	require.NotEmpty(k.t, files)
+	for _, file := range files {
+		k.apply(readFile(file))
+	}
+}
+
+// firstBlock returns the objects of docs/gke.md.
+func firstBlock(t *testing.T) string {
+	t.Helper()
+	_, text, _ := strings.Cut(readFile(filepath.Join(os.Getenv("E2E_STAGE"), "gke.md")), "```text\n")
+	text, _, found := strings.Cut(text, "```")
+	require.True(t, found)
+	return text
+}

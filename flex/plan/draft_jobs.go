@@ -20,7 +20,7 @@ const tellsAtOnce = 100
 // that is before the job's time limit. It does not repeat the last text, and adds nothing when the
 // job is being returned to Slurm.
 func (d *draft) notify(w *demand.Wanted, verdicts []rules.Verdict) {
-	d.tell(w.Scene.Seen.Told, report.AdminComments(w, verdicts, d.plan.Losses))
+	d.tell(w.Seen.Told, report.AdminComments(w, verdicts, d.plan.Losses))
 	for _, r := range d.yielded {
 		d.addCancel(action.CancelRequest{Of: action.ForGroup(r.Group), Request: r.Request.Name, Yields: true, Why: "a more important request waits for its place"})
 	}

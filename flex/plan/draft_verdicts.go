@@ -71,14 +71,14 @@ func (d *draft) request(w *demand.Wanted, v rules.Verdict) {
 		for _, other := range v.With {
 			missing = append(missing, other.Missing...)
 		}
-		slices.SortFunc(missing, func(a, b string) int { return w.Scene.Node(a).At - w.Scene.Node(b).At })
+		slices.SortFunc(missing, func(a, b string) int { return w.Node(a).At - w.Node(b).At })
 		whose := "one-node jobs of one user" // everyone sees it, even if Slurm hides users
 		if c.Stamp.Array != 0 {
 			whose = fmt.Sprintf("tasks of array %d", c.Stamp.Array)
 		}
 		why = action.Why(fmt.Sprintf("%d %s wait for %s", len(v.With)+1, whose, slurm.Fold(missing)))
 	}
-	group := w.Scene.Group(c.ID())
+	group := w.Group(c.ID())
 	if group != nil {
 		for _, r := range group.Requests {
 			record = append(record, r.Name)
@@ -97,7 +97,7 @@ func (d *draft) createGroup(w *demand.Wanted, c *demand.Claim) {
 	spec := mig.GroupSpec{Name: c.Group, Region: c.Set.Region, Template: c.Set.Template, Zones: c.Zones, Stamp: c.Stamp}
 	if c.Set.Placement {
 		spec.Policy = cmp.Or(c.Policy, c.Group)
-		exists := slices.ContainsFunc(w.Scene.Seen.Policies, func(p mig.Policy) bool {
+		exists := slices.ContainsFunc(w.Seen.Policies, func(p mig.Policy) bool {
 			return p.Region == c.Set.Region && p.Name == spec.Policy
 		})
 		if !exists {
@@ -114,7 +114,7 @@ func (d *draft) createGroup(w *demand.Wanted, c *demand.Claim) {
 func (d *draft) insert(w *demand.Wanted, c *demand.Claim) {
 	name, failed := occasion(w.Scene, c, c.Missing)
 	d.add(action.BulkInsert{Of: c.Of(), Spec: mig.BulkSpec{
-		Region: c.Set.Region, Zones: insertZones(w.Scene, c), Template: w.Scene.Seen.Templates[c.Set.Template].Template,
+		Region: c.Set.Region, Zones: insertZones(w.Scene, c), Template: w.Seen.Templates[c.Set.Template].Template,
 		Instances: c.Missing, Model: c.Set.Flex.Capacity.Model(), Reservation: c.Set.Flex.Reservation, Duration: c.Lease,
 		Stamp: c.Stamp, Occasion: name, Failed: failed,
 	}, Why: c.Why()})

@@ -74,11 +74,11 @@ var mutants = []mutant{
 	},
 	{
 		"a group is deleted before its request is cancelled", "flex/plan/sweeps/groups.go",
-		"w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 ||", "w.GroupOf[key] || w.Scene.InGroup(key) > 0 ||", planner,
+		"w.GroupOf[key] || len(g.Live()) > 0 || w.InGroup(key) > 0 ||", "w.GroupOf[key] || w.InGroup(key) > 0 ||", planner,
 	},
 	{
 		"a group is deleted with machines in it", "flex/plan/sweeps/groups.go",
-		"w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 ||", "w.GroupOf[key] || len(g.Live()) > 0 ||", planner,
+		"w.GroupOf[key] || len(g.Live()) > 0 || w.InGroup(key) > 0 ||", "w.GroupOf[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
 		"every attempt has the same name", "flex/plan/memo/name.go",
@@ -202,7 +202,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/sweeps/nodes.go",
-		"if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) ||", "if m.Power != scene.Off || m.Taken() ||", planner,
+		"if m.Power != scene.Off || m.Taken() || w.Present(m.Name) ||", "if m.Power != scene.Off || m.Taken() ||", planner,
 	},
 	{
 		"a reservation of a year is left alone", "flex/plan/sweeps/reservations.go",
@@ -322,7 +322,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job with an unread record is returned", "flex/plan/rules/giveup.go",
-		"_, read := w.Scene.Seen.Requeues[id]; read {", "_, read := w.Scene.Seen.Requeues[id]; read || true {", planner,
+		"_, read := w.Seen.Requeues[id]; read {", "_, read := w.Seen.Requeues[id]; read || true {", planner,
 	},
 	{
 		"a job that Slurm would end is returned", "flex/plan/rules/giveup.go",
@@ -533,7 +533,7 @@ var mutants = []mutant{
 	},
 	{
 		"a cover from before slurmctld's start is kept", "flex/plan/sweeps/doors.go",
-		`|| !all[keep].At.After(w.Scene.Seen.SlurmctldSince)`, ``, planner,
+		`|| !all[keep].At.After(w.Seen.SlurmctldSince)`, ``, planner,
 	},
 	{
 		"a node that powers down is open to jobs", "flex/plan/sweeps/doors.go",
@@ -575,7 +575,7 @@ var mutants = []mutant{
 	},
 	{
 		"a clock of capacity runs while nothing is requested", "flex/plan/rules/asked.go",
-		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Scene.Seen.Now.Add(-c.Asked.For)\n", "\treturn demand.WaitsSince(c)\n", planner,
+		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Seen.Now.Add(-c.Asked.For)\n", "\treturn demand.WaitsSince(c)\n", planner,
 	},
 	{
 		"refusals of earlier passes are forgotten", "flex/memory/memory.go",
@@ -639,7 +639,7 @@ var mutants = []mutant{
 	},
 	{
 		"a machine that its group denies is deleted in every pass", "flex/plan/sweeps/instances.go",
-		"case w.Scene.IsOutsider(*in.Instance):", "case false:", planner,
+		"case w.IsOutsider(*in.Instance):", "case false:", planner,
 	},
 	{
 		"a job that did not start gets the next door at once", "flex/plan/demand/plans.go",

@@ -65,10 +65,10 @@ type Budgets []*Budget
 
 // budgetsOf counts what machines and live requests may take; in unread regions, as last known.
 func budgetsOf(w *Wanted) (all Budgets) {
-	spent := w.Scene.Seen.Spent
+	spent := w.Seen.Spent
 	for i := range spent.Of {
-		b := &Budget{LimitUse{Limit: w.Scene.Config.Options.Limits[i], Spending: spent.Of[i], Currency: spent.Currency}, map[uint32]map[*scene.Door]scene.Amount{}, scene.Amount{}}
-		b.countMachines(w.Scene.Recalled())
+		b := &Budget{LimitUse{Limit: w.Config.Options.Limits[i], Spending: spent.Of[i], Currency: spent.Currency}, map[uint32]map[*scene.Door]scene.Amount{}, scene.Amount{}}
+		b.countMachines(w.Recalled())
 		b.countRequests(w)
 		b.Whole = b.whole()
 		all = append(all, b)
@@ -143,21 +143,21 @@ func limitOf(j *slurm.Job, flex *config.Flex) time.Duration {
 func (b *Budget) countRequests(w *Wanted) {
 	counted := map[string]bool{}
 	count := func(c *Claim, names []string, lease time.Duration) {
-		names = slices.DeleteFunc(w.Scene.WithoutMachine(names), func(name string) bool { return counted[name] })
+		names = slices.DeleteFunc(w.WithoutMachine(names), func(name string) bool { return counted[name] })
 		for _, name := range names {
 			counted[name] = true
 		}
 		b.add(w.Scene, c.Job, c.Door, b.amount(w.Scene, c, len(names), lease))
 	}
-	for _, r := range w.Scene.Recalled().LiveRequests() {
+	for _, r := range w.Recalled().LiveRequests() {
 		for _, name := range r.Request.Instances {
-			m := w.Scene.Node(name)
+			m := w.Node(name)
 			if m == nil {
 				continue
 			}
 			c := w.ClaimOf(m)
 			if c == nil {
-				c = &Claim{Set: m.Set, Job: w.Scene.Job(r.Group.Stamp.Job)}
+				c = &Claim{Set: m.Set, Job: w.Job(r.Group.Stamp.Job)}
 			}
 			count(c, []string{name}, r.Request.Duration)
 		}

@@ -12,7 +12,7 @@ import (
 // the first.
 func (w *Wanted) noteComponents() {
 	for _, c := range w.Claims {
-		if c.Job != nil && c.Job.HetID != 0 && !c.IsFirst() && len(w.Scene.WithoutMachine(c.Nodes)) > 0 {
+		if c.Job != nil && c.Job.HetID != 0 && !c.IsFirst() && len(w.WithoutMachine(c.Nodes)) > 0 {
 			w.Incomplete[c.Job.HetID] = true
 		}
 		if c.IsFirst() && c.Door != nil && lacksDoor(w.Scene, c.Job.HetID, ours(w.Scene)) {

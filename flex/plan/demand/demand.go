@@ -11,7 +11,7 @@ import (
 // Wanted is a scene and the demand for its nodes: the claims, and the claim that each live
 // request serves. Once it is built, only the rules change it: they add notes and withdraw requests.
 type Wanted struct {
-	Scene  *scene.Scene
+	*scene.Scene
 	Claims []*Claim // by rank
 	// By node, in the order of the scene's nodes; nil: no job needs the node, or it is not rising.
 	of      []*Claim
@@ -54,9 +54,9 @@ func Match(s *scene.Scene) *Wanted {
 // findEnds notes why the pass ends doors. Another process than the daemon ends only those that no job
 // can use any more.
 func (w *Wanted) findEnds() {
-	for _, d := range w.Scene.Doors() {
+	for _, d := range w.Doors() {
 		switch stage, why := StageOf(w.Scene, d); {
-		case !w.Scene.Seen.Promises && stage != DoorEnded:
+		case !w.Seen.Promises && stage != DoorEnded:
 		case stage == DoorEnded || stage == DoorBroken || stage == DoorLate:
 			w.ends[d] = why
 		}

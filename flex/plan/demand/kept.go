@@ -57,12 +57,12 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 	switch {
 	case !m.Set.Flex.Salvage || !m.Cover:
 		return false
-	case w.Scene.IsUnread(m):
+	case w.IsUnread(m):
 		return m.Owner() == nil
 	case len(m.Machines) != 1:
 		return false
 	}
-	job := w.Scene.Job(m.Machines[0].Origin().Job)
+	job := w.Job(m.Machines[0].Origin().Job)
 	return job != nil && job.State == slurm.JobCompleting
 }
 

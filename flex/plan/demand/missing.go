@@ -12,16 +12,16 @@ import (
 // happen before they can be requested. While an old instance or request of the same name is in the
 // way, missing returns no nodes: they are all requested together afterwards.
 func (w *Wanted) missing(c *Claim) (missing, first []string) {
-	if g := w.Scene.Group(c.ID()); g != nil && w.Scene.Creates(g) {
+	if g := w.Group(c.ID()); g != nil && w.Creates(g) {
 		return nil, []string{"the request of " + c.Group + " to show"}
 	}
 	if c.Door != nil && w.Handed.Inherits(c.Door.Job) {
 		return nil, []string{"job " + c.Door.Address + " to use machines that another job has left"}
 	}
 	for _, name := range c.Nodes {
-		stays, leaves := w.Scene.Stays(name)
+		stays, leaves := w.Stays(name)
 		switch {
-		case stays && !w.Scene.HasMachine(name):
+		case stays && !w.HasMachine(name):
 			first = append(first, "the instance of "+name+" to show who made it")
 			continue
 		case stays:
@@ -30,9 +30,9 @@ func (w *Wanted) missing(c *Claim) (missing, first []string) {
 			return nil, append(first, "the old instance of "+name+" to be gone")
 		case c.Live != nil && c.Live.Request.Names(name):
 			continue
-		case len(w.Scene.RequestsOf(name)) > 0:
+		case len(w.RequestsOf(name)) > 0:
 			return nil, append(first, "another request for "+name+" to end")
-		case w.Scene.MayShow(name) || w.Scene.Seen.Inserted[name]:
+		case w.MayShow(name) || w.Seen.Inserted[name]:
 			return nil, append(first, "the instance of "+name+" to show")
 		}
 		missing = append(missing, name)
@@ -49,7 +49,7 @@ const partsLag = 2 * time.Minute
 // isAppearing reports whether some of the instances that were inserted for the claim are so young
 // that the lists may not show the others yet.
 func (w *Wanted) isAppearing(c *Claim) bool {
-	return slices.ContainsFunc(Inserted(w.Scene, c), func(in scene.Machine) bool { return !w.Scene.IsOld(in.Created, partsLag) })
+	return slices.ContainsFunc(Inserted(w.Scene, c), func(in scene.Machine) bool { return !w.IsOld(in.Created, partsLag) })
 }
 
 // Inserted returns the machines that bulk inserts have made for the claim, also on nodes of its job

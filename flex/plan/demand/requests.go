@@ -26,9 +26,9 @@ type Settled struct {
 // first, then older requests.
 func (w *Wanted) settleRequests() {
 	var short []scene.Live
-	for _, r := range w.Scene.LiveRequests() {
+	for _, r := range w.LiveRequests() {
 		if slices.ContainsFunc(r.Request.Instances, func(name string) bool {
-			m := w.Scene.Node(name)
+			m := w.Node(name)
 			return m != nil && w.ClaimOf(m) != nil && isShort(r, w.ClaimOf(m))
 		}) {
 			short = append(short, r)
@@ -71,7 +71,7 @@ func isShort(r scene.Live, c *Claim) bool {
 // the live request of the claim that it serves.
 func (w *Wanted) misfit(r scene.Live) string {
 	if len(r.Request.Instances) == 0 {
-		if r.Request.Count > 0 && w.Scene.IsOld(r.Request.Created, scene.OrphanedAfter) {
+		if r.Request.Count > 0 && w.IsOld(r.Request.Created, scene.OrphanedAfter) {
 			return "the request lists no instance names"
 		}
 		return ""
@@ -83,13 +83,13 @@ func (w *Wanted) misfit(r scene.Live) string {
 	var serves []*Claim
 	var unwanted []string
 	for _, name := range slices.Sorted(slices.Values(r.Request.Instances)) {
-		m := w.Scene.Node(name)
+		m := w.Node(name)
 		var c *Claim
 		if m != nil {
 			c = w.ClaimOf(m)
 		}
 		switch {
-		case m == nil && w.Scene.IsOrphaned(name) && w.Scene.IsOld(r.Request.Created, scene.OrphanedAfter):
+		case m == nil && w.IsOrphaned(name) && w.IsOld(r.Request.Created, scene.OrphanedAfter):
 			return "the configuration knows no node " + name
 		case m == nil || m.Power == scene.Unclear || m.Power == scene.On, c == nil && m.Doubted:
 			continue
@@ -164,7 +164,7 @@ func (w *Wanted) fails(r scene.Live, c *Claim) string {
 // if there is no such node.
 func (w *Wanted) lacks(r scene.Live, c *Claim) string {
 	for _, name := range c.Nodes {
-		if stays, _ := w.Scene.Stays(name); !stays && !r.Request.Names(name) && !isUnsized(w.Scene, c.Set) {
+		if stays, _ := w.Stays(name); !stays && !r.Request.Names(name) && !isUnsized(w.Scene, c.Set) {
 			return name
 		}
 	}

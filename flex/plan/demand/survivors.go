@@ -15,8 +15,8 @@ import (
 // Once Slurm has requeued the job, it gets a door over them.
 func (w *Wanted) findSurvivors() {
 	sets := Covered(w.Scene)
-	for i := range w.Scene.Seen.Jobs {
-		j := &w.Scene.Seen.Jobs[i]
+	for i := range w.Seen.Jobs {
+		j := &w.Seen.Jobs[i]
 		switch left := survivorsOf(w.Scene, sets, j); {
 		case len(left) == 0:
 		case len(usable(w.Scene, left, j)) < len(left):

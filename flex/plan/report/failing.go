@@ -42,8 +42,8 @@ func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 func failingOf(w *demand.Wanted, v *rules.Verdict) scene.Failing {
 	c := v.Claim
 	f := rules.Refusal(w.Scene, c).Failing
-	tries := v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay && slices.ContainsFunc(w.Scene.WithoutMachine(c.Nodes), w.Scene.IsBeingMade)
-	ours := f.Cause == mig.CauseExists && w.Scene.Group(c.ID()) != nil
+	tries := v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay && slices.ContainsFunc(w.WithoutMachine(c.Nodes), w.IsBeingMade)
+	ours := f.Cause == mig.CauseExists && w.Group(c.ID()) != nil
 	if !tries || ours || v.Gone || c.StartedAfter(f.Last) {
 		return scene.Failing{}
 	}

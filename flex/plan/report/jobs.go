@@ -27,7 +27,7 @@ func notice(w *demand.Wanted, v rules.Verdict, j *slurm.Job) string {
 	if n.Request == "" {
 		return ""
 	}
-	if w.Scene.Seen.Now.Sub(n.Requested) < rules.TellAfter && n.Message == "" {
+	if w.Seen.Now.Sub(n.Requested) < rules.TellAfter && n.Message == "" {
 		return ""
 	}
 	since := n.Since // earlier requests count
@@ -38,7 +38,7 @@ func notice(w *demand.Wanted, v rules.Verdict, j *slurm.Job) string {
 	if c.Shares() {
 		wanted = len(c.Nodes)
 	}
-	text := fmt.Sprintf(memo.Waiting+"since %s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.Scene.MachineType(c.Set), slurm.Clock(n.Lease))
+	text := fmt.Sprintf(memo.Waiting+"since %s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.MachineType(c.Set), slurm.Clock(n.Lease))
 	if others := c.Live.Request.Size() - 1; c.Shares() && others > 0 {
 		text += fmt.Sprintf(", requested with %d others", others)
 	}
@@ -243,8 +243,8 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 			back[v.Claim.Job.HetID] = memo.OwnComment + v.Return.Comment(v.Claim.Job.ID, time.Time{})
 		}
 	}
-	for i := range w.Scene.Seen.Jobs {
-		switch j := &w.Scene.Seen.Jobs[i]; {
+	for i := range w.Seen.Jobs {
+		switch j := &w.Seen.Jobs[i]; {
 		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
 			texts[j.ID] = back[j.HetID]
 		case waits[j.ID] != nil:
@@ -253,9 +253,9 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 			if lost := LossText(w.Scene, j, losses); lost != "" {
 				texts[j.ID] = memo.OwnComment + LossComment(w, j.ID, lost)
 			}
-		case j.State.Waits() && !w.Scene.ShortLease(j).IsZero():
-			texts[j.ID] = memo.OwnComment + memo.End + w.Scene.ShortLease(j).UTC().Format(time.RFC3339) + beforeLimit
-		case j.State.Waits() && len(w.Scene.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Scene.Seen.Told[j.ID]):
+		case j.State.Waits() && !w.ShortLease(j).IsZero():
+			texts[j.ID] = memo.OwnComment + memo.End + w.ShortLease(j).UTC().Format(time.RFC3339) + beforeLimit
+		case j.State.Waits() && len(w.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Unplaced
 		}
 	}

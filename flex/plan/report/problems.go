@@ -18,7 +18,7 @@ import (
 
 // Problems returns the problems with what the pass saw, and with what it could not read.
 func Problems(w *demand.Wanted) []scene.Problem {
-	return slices.Concat(w.Scene.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), unreadSpent(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
+	return slices.Concat(w.Problems(), unseenRegions(w.Scene), unreadMembers(w.Scene), demand.UnreadAllowances(w.Scene), unreadSpent(w.Scene), skewedClock(w.Scene), blockedSets(w.Scene), unreadLimits(w),
 		failedBoots(w.Scene), badHosts(w.Scene), stuck(w.Scene, w.Handed.Held), withdrawn(w.Scene), fullSets(w.Scene, w.Handed.Held), abandonedCovers(w.Scene))
 }
 

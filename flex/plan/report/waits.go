@@ -58,8 +58,8 @@ func Waits(w *demand.Wanted, verdicts []rules.Verdict) (waits []demand.Wait) {
 func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 	c := v.Claim
 	var asked, rest []string
-	for _, name := range w.Scene.WithoutMachine(c.Nodes) {
-		if c.Live != nil && c.Live.Request.Names(name) && (v.Failing.Times == 0 || !w.Scene.Seen.Asking[name]) {
+	for _, name := range w.WithoutMachine(c.Nodes) {
+		if c.Live != nil && c.Live.Request.Names(name) && (v.Failing.Times == 0 || !w.Seen.Asking[name]) {
 			asked = append(asked, name)
 		} else {
 			rest = append(rest, name)
@@ -85,7 +85,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 	}
 	lacking = wait
 	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.Failed, v.Next, v.Failing
-	if _, lacking.Trouble, _ = rules.Failures(w.Scene, c, w.Scene.Group(c.ID())); v.Failing.Times > 0 {
+	if _, lacking.Trouble, _ = rules.Failures(w.Scene, c, w.Group(c.ID())); v.Failing.Times > 0 {
 		lacking.Failed, lacking.Trouble = v.Failing.Times, v.Failing.Trouble()
 	}
 	if v.Do != rules.Returns && v.Do != rules.PowersDown {

@@ -35,13 +35,13 @@ func countAsked(w *demand.Wanted, c *demand.Claim) scene.Asked {
 	if c.Job == nil {
 		return scene.Asked{}
 	}
-	now := w.Scene.Seen.Now.Round(0) // so that comparisons notice a clock that was set back
-	known := w.Scene.Seen.Asked[askedKey(c)]
+	now := w.Seen.Now.Round(0) // so that comparisons notice a clock that was set back
+	known := w.Seen.Asked[askedKey(c)]
 	if known.Job != c.Job.ID || known.At.Before(c.Job.Start) || known.At.After(now) {
 		known = scene.Asked{}
 	}
 	since, until, counts := askedSince(w, c)
-	if !counts || w.Scene.Seen.Skew > scene.MaxSkew {
+	if !counts || w.Seen.Skew > scene.MaxSkew {
 		if known != (scene.Asked{}) {
 			known.At, known.Runs = now, false
 		}
@@ -52,7 +52,7 @@ func countAsked(w *demand.Wanted, c *demand.Claim) scene.Asked {
 	if known.Runs { // no pass between the two saw an obstacle
 		from = known.At
 	}
-	return scene.Asked{Job: c.Job.ID, For: max(0, until.Sub(since), known.For+max(0, until.Sub(from))), At: now, Runs: until.Equal(w.Scene.Seen.Now)}
+	return scene.Asked{Job: c.Job.ID, For: max(0, until.Sub(since), known.For+max(0, until.Sub(from))), At: now, Runs: until.Equal(w.Seen.Now)}
 }
 
 // askedSince returns the latest time span during which a request for the claim is live, is being
@@ -60,7 +60,7 @@ func countAsked(w *demand.Wanted, c *demand.Claim) scene.Asked {
 // back-off ends. A live request counts whatever prevents a new one. Without one, askedSince reports
 // false while an obstacle prevents a new request.
 func askedSince(w *demand.Wanted, c *demand.Claim) (since, until time.Time, counts bool) {
-	now := w.Scene.Seen.Now
+	now := w.Seen.Now
 	switch {
 	case c.Live != nil:
 		return c.Live.Request.Created, now, true
@@ -72,7 +72,7 @@ func askedSince(w *demand.Wanted, c *demand.Claim) (since, until time.Time, coun
 	if in, found := firstStranger(w.Scene, c); found {
 		return in.Created, now, true
 	}
-	n, _, last := Failures(w.Scene, c, w.Scene.Group(c.ID()))
+	n, _, last := Failures(w.Scene, c, w.Group(c.ID()))
 	if r := Refusal(w.Scene, c); n == 0 && c.Set.Flex.Capacity.AtOnce() && r.Failing.Times > 0 {
 		n, last = 1, r.Failing.Last // the call is repeated immediately, until Compute answers
 	}
@@ -86,9 +86,9 @@ func askedSince(w *demand.Wanted, c *demand.Claim) (since, until time.Time, coun
 // isBeingAsked reports whether a request for the claim is being made, or has been made and
 // does not show yet.
 func isBeingAsked(w *demand.Wanted, c *demand.Claim) bool {
-	g := w.Scene.Group(c.ID())
-	return !w.Scene.Unseen(c.Set.Region) && (g != nil && !c.Shares() && w.Scene.Creates(g) ||
-		slices.ContainsFunc(c.Nodes, w.Scene.IsBeingMade))
+	g := w.Group(c.ID())
+	return !w.Unseen(c.Set.Region) && (g != nil && !c.Shares() && w.Creates(g) ||
+		slices.ContainsFunc(c.Nodes, w.IsBeingMade))
 }
 
 // lacksSince returns the start of the claim's wait for capacity without its pauses: now minus the
@@ -97,5 +97,5 @@ func lacksSince(w *demand.Wanted, c *demand.Claim) time.Time {
 	if !c.Asked.Runs {
 		return time.Time{}
 	}
-	return w.Scene.Seen.Now.Add(-c.Asked.For)
+	return w.Seen.Now.Add(-c.Asked.For)
 }

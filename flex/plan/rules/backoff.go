@@ -31,13 +31,13 @@ func retryAfter(failures int) time.Duration {
 // can succeed. After max_attempts failures, and again after each further failure, it returns the
 // nodes of a CONFIGURING job, and Slurm requeues the job.
 func backOff(w *demand.Wanted, c *demand.Claim) Verdict {
-	failures, trouble, last := Failures(w.Scene, c, w.Scene.Group(c.ID()))
+	failures, trouble, last := Failures(w.Scene, c, w.Group(c.ID()))
 	if failures == 0 {
 		return Verdict{}
 	}
 	hopeless := trouble.Cause.NeedsAdmin()
 	unheld := hopeless && c.Job != nil && !Keeps(w.Scene, c) && !c.StartedAfter(last) && !c.HasRivals() // its job is not held yet
-	if over := w.Scene.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
+	if over := w.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
 		return Verdict{}
 	}
 	switch {
@@ -71,15 +71,15 @@ func (v Verdict) quoting(t mig.Trouble) Verdict {
 // occupied describes the owner of a resource with the name of the claim's group. Resources that a
 // newer slurmflex created are already reported as a problem.
 func occupied(w *demand.Wanted, c *demand.Claim) Verdict {
-	for _, g := range w.Scene.Seen.Groups {
+	for _, g := range w.Seen.Groups {
 		if g.Name == c.Group && g.Region == c.Set.Region && g.Stamp.Newer() {
 			return Verdict{Do: Waits, Why: fmt.Sprintf("group %s in %s is left alone because a newer slurmflex created it", g.Name, g.Region)}
 		}
 	}
 	p := scene.NewProblem("group-name-taken", c.Group, "%s already exists in %s without this cluster's stamp; delete it if nothing needs it, or rename nodeset %s", c.Group, c.Set.Region, c.Set.Name)
-	switch owner := w.Scene.Seen.Refused[c.Group].Owner; owner {
+	switch owner := w.Seen.Refused[c.Group].Owner; owner {
 	case "":
-	case w.Scene.Config.Cluster:
+	case w.Config.Cluster:
 		return Verdict{Do: Waits, Why: fmt.Sprintf("group %s in %s already exists and is left alone until a list shows it", c.Group, c.Set.Region)}
 	default:
 		p = scene.NewProblem("group-name-taken", c.Group, "group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",

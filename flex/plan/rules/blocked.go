@@ -10,7 +10,7 @@ import (
 // nodesetBlocked: too many consecutive instances of the nodeset did not boot, or an admin has blocked
 // it.
 func nodesetBlocked(w *demand.Wanted, c *demand.Claim) Verdict {
-	switch b := w.Scene.Blocked(c.Set); {
+	switch b := w.Blocked(c.Set); {
 	case b == nil:
 		return Verdict{}
 	case b.Failed > 0:
@@ -24,15 +24,15 @@ func nodesetBlocked(w *demand.Wanted, c *demand.Claim) Verdict {
 // for requests that create machines, or whose nodes a job runs on.
 func withdrawBlocked(w *demand.Wanted) {
 	for _, r := range w.Settled {
-		set := w.Scene.Config.FlexSet(r.Group.Stamp.NodeSet)
+		set := w.Config.FlexSet(r.Group.Stamp.NodeSet)
 		if set == nil || r.Misfit != "" || !demand.OnlyWaits(w.Scene, &r.Live) {
 			continue
 		}
 		isUsed := slices.ContainsFunc(r.Request.Instances, func(name string) bool {
-			m := w.Scene.Node(name)
+			m := w.Node(name)
 			return m != nil && slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool { return j.State.AtWork() })
 		})
-		if b := w.Scene.Blocked(set); b != nil && b.Cancels && !isUsed {
+		if b := w.Blocked(set); b != nil && b.Cancels && !isUsed {
 			w.Withdraw(r.Request, b.String())
 		}
 	}

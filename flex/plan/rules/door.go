@@ -25,9 +25,9 @@ func doorFirst(w *demand.Wanted, c *demand.Claim) Verdict {
 	}
 	what := ""
 	switch d := c.Door; {
-	case !d.Named() && !slices.ContainsFunc(d.Rivals, (*scene.Door).Named) && !(w.Handed.Leaves[d] && w.Scene.Group(c.ID()) != nil):
+	case !d.Named() && !slices.ContainsFunc(d.Rivals, (*scene.Door).Named) && !(w.Handed.Leaves[d] && w.Group(c.ID()) != nil):
 		what = "slurmctld to let it use its reservation"
-	case d.Job.Reason == "None" && !w.Scene.IsOld(d.At, slurmLooks):
+	case d.Job.Reason == "None" && !w.IsOld(d.At, slurmLooks):
 		what = "Slurm to look at job " + d.Address + " again"
 	default:
 		return Verdict{}

@@ -61,7 +61,7 @@ func (v *Verdict) returnNodes(w *demand.Wanted, c *demand.Claim, hopeless bool, 
 // loses nodes.
 func (v *Verdict) needRecords(w *demand.Wanted) {
 	for _, id := range append([]uint32{v.Return.Job}, v.Return.Others...) {
-		if _, read := w.Scene.Seen.Requeues[id]; read {
+		if _, read := w.Seen.Requeues[id]; read {
 			continue
 		}
 		v.Do, v.Quiet = Waits, true

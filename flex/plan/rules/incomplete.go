@@ -31,19 +31,19 @@ func noteIncomplete(w *demand.Wanted) {
 	going, left := map[uint32]bool{}, beingLeft(w)
 	for _, c := range slices.Backward(w.Claims) {
 		limit := c.Set.Flex.GangTimeout
-		if c.Door != nil && len(demand.Survivors(w.Scene, c.Door)) > 0 || limit == 0 || c.Job == nil || c.Stamp.Node != "" || going[c.Job.ID] || w.Scene.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
+		if c.Door != nil && len(demand.Survivors(w.Scene, c.Door)) > 0 || limit == 0 || c.Job == nil || c.Stamp.Node != "" || going[c.Job.ID] || w.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
 			continue
 		}
 		there, since := came(w.Scene, c.Job)
 		others := takeable(w.Scene, c.Job, false)
 		for _, name := range others { // its machine may have come and failed its health check
-			since = scene.Later(since, w.Scene.Node(name).BootTime)
+			since = scene.Later(since, w.Node(name).BootTime)
 		}
-		if there == 0 || !w.Scene.IsOld(since, limit) {
+		if there == 0 || !w.IsOld(since, limit) {
 			continue
 		}
-		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.Scene.Node(n).Set] })
-		if len(others) == 0 || hope && !w.Scene.IsOld(since, 2*limit) {
+		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.Node(n).Set] })
+		if len(others) == 0 || hope && !w.IsOld(since, 2*limit) {
 			continue
 		}
 		c.Incomplete = fmt.Sprintf("%s arrived at %s but %s did not within gang_timeout %s",
@@ -53,7 +53,7 @@ func noteIncomplete(w *demand.Wanted) {
 		}
 		going[c.Job.ID] = true
 		for _, name := range c.Job.Nodes {
-			if m := w.Scene.Node(name); m != nil && !slices.Contains(others, name) {
+			if m := w.Node(name); m != nil && !slices.Contains(others, name) {
 				left[m.Set] = true
 			}
 		}
@@ -63,8 +63,8 @@ func noteIncomplete(w *demand.Wanted) {
 // beingLeft returns the nodesets with a machine that is being deleted or no longer has a job.
 func beingLeft(w *demand.Wanted) map[*config.NodeSet]bool {
 	left := map[*config.NodeSet]bool{}
-	for _, in := range w.Scene.Machines() {
-		if m := in.Node; m != nil && w.Scene.Ours(in) && !m.Set.IsStatic(m.Index) && (in.Leaving() || m.Owner() == nil) {
+	for _, in := range w.Machines() {
+		if m := in.Node; m != nil && w.Ours(in) && !m.Set.IsStatic(m.Index) && (in.Leaving() || m.Owner() == nil) {
 			left[m.Set] = true
 		}
 	}

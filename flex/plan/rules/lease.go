@@ -18,7 +18,7 @@ func leaseTooShort(w *demand.Wanted, c *demand.Claim) Verdict {
 		return Verdict{}
 	}
 	for _, name := range slices.Sorted(slices.Values(c.Job.Nodes)) {
-		end := w.Scene.ShortEnd(c.Job, w.Scene.Node(name))
+		end := w.ShortEnd(c.Job, w.Node(name))
 		if end.IsZero() {
 			continue
 		}

@@ -17,7 +17,7 @@ func MayAskIn(w *demand.Wanted, p Places, c *demand.Claim) Bar {
 	if c.Live != nil {
 		p.free(*c.Live)
 	}
-	if !p.hasRoom(c) || rivals(w, c) >= w.Scene.Config.Options.MaxActiveRequests-p.inRegion[c.Set.Region] {
+	if !p.hasRoom(c) || rivals(w, c) >= w.Config.Options.MaxActiveRequests-p.inRegion[c.Set.Region] {
 		return Obstructs
 	}
 	return BarsNothing

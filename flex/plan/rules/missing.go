@@ -21,7 +21,7 @@ func nothingMissing(_ *demand.Wanted, c *demand.Claim) Verdict {
 
 // beingRequested: an earlier pass is still creating the request.
 func beingRequested(w *demand.Wanted, c *demand.Claim) Verdict {
-	if len(w.Scene.Seen.Asking) == 0 || !slices.ContainsFunc(c.Missing, func(name string) bool { return w.Scene.Seen.Asking[name] }) {
+	if len(w.Seen.Asking) == 0 || !slices.ContainsFunc(c.Missing, func(name string) bool { return w.Seen.Asking[name] }) {
 		return Verdict{}
 	}
 	what := "the request of " + c.Group + " to be made"

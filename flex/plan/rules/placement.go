@@ -13,12 +13,12 @@ func cannotPlace(w *demand.Wanted, c *demand.Claim) Verdict {
 	if !c.Set.Placement {
 		return Verdict{}
 	}
-	if err := w.Scene.Seen.UnseenPolicies[c.Set.Region]; err != nil {
+	if err := w.Seen.UnseenPolicies[c.Set.Region]; err != nil {
 		return unreadFor(c, "policies-unread", err)
 	}
 	if _, _, ok := demand.Placement(w.Scene, c.Set); !ok {
 		return giveUp(w, c, action.Hold, true, "placement", fmt.Sprintf("nodeset %s: enable_placement with placement_max_distance %d is not available for %s; set it to false",
-			c.Set.Name, c.Set.PlacementDistance, w.Scene.MachineType(c.Set))).decided()
+			c.Set.Name, c.Set.PlacementDistance, w.MachineType(c.Set))).decided()
 	}
 	return Verdict{}
 }

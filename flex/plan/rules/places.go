@@ -22,7 +22,7 @@ type Places struct {
 func PlacesNow(w *demand.Wanted) Places {
 	inRegion, ofSet := activeRequests(w.Scene)
 	p := Places{w, inRegion, ofSet, map[demand.UserIn]int{}, map[*mig.Request]demand.UserIn{}}
-	if w.Scene.Config.Options.MaxActivePerUser == 0 {
+	if w.Config.Options.MaxActivePerUser == 0 {
 		return p
 	}
 	for _, c := range w.Claims {
@@ -32,7 +32,7 @@ func PlacesNow(w *demand.Wanted) Places {
 	}
 	for _, s := range w.Settled {
 		if _, serves := p.users[s.Request]; !serves {
-			p.users[s.Request] = demand.UserIn{Region: s.Group.Region, Name: w.Scene.UserOf(s.Group.Stamp)}
+			p.users[s.Request] = demand.UserIn{Region: s.Group.Region, Name: w.UserOf(s.Group.Stamp)}
 		}
 		p.ofUser[p.users[s.Request]]++
 	}
@@ -71,7 +71,7 @@ func (p Places) free(r scene.Live) {
 // leaves free places to the region's other nodesets without a request. Otherwise requests that
 // cannot be granted would fill all places. At most a quarter of all places is reserved this way.
 func (p Places) hasRoom(c *demand.Claim) bool {
-	most := p.w.Scene.Config.Options.MaxActiveRequests
+	most := p.w.Config.Options.MaxActiveRequests
 	free := most - p.inRegion[c.Set.Region]
 	return free > 0 && (p.ofSet[c.Set.Name] == 0 || free > min(p.idleSets(c.Set), most/4)) && !p.isUserFull(c)
 }
@@ -79,14 +79,14 @@ func (p Places) hasRoom(c *demand.Claim) bool {
 // isUserFull reports whether the user's jobs have as many requests as
 // max_active_requests_per_user allows.
 func (p Places) isUserFull(c *demand.Claim) bool {
-	user, most := userOf(c), p.w.Scene.Config.Options.MaxActivePerUser
+	user, most := userOf(c), p.w.Config.Options.MaxActivePerUser
 	return most > 0 && user.Name != "" && p.ofUser[user] >= most
 }
 
 // idleSets counts the region's other nodesets that request nodes for jobs and lack a live
 // request.
 func (p Places) idleSets(set *config.NodeSet) (n int) {
-	for _, other := range p.w.Scene.Config.FlexSets() {
+	for _, other := range p.w.Config.FlexSets() {
 		if other != set && other.Region == set.Region && !other.Flex.UseBulkInsert && other.Size() > other.Static && p.ofSet[other.Name] == 0 {
 			n++
 		}

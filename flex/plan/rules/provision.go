@@ -33,7 +33,7 @@ type WaitEnd struct {
 func EndOfWait(w *demand.Wanted, c *demand.Claim) (end WaitEnd) {
 	var own scene.JobLimits
 	if c.Job != nil {
-		own = w.Scene.Seen.Limits[c.Job.ID]
+		own = w.Seen.Limits[c.Job.ID]
 	}
 	limit := func(since time.Time, most time.Duration, by demand.Limiter, then action.Then) {
 		if at := since.Add(most); most > 0 && !since.IsZero() && (end.At.IsZero() || at.Before(end.At)) {
@@ -78,7 +78,7 @@ func hopesElsewhere(w *demand.Wanted, c *demand.Claim, at time.Time) bool {
 // claimBehind returns the claim of the door's nodes; nil if all of them have their machines.
 func claimBehind(w *demand.Wanted, d *scene.Door) *demand.Claim {
 	for _, name := range d.Nodes {
-		if m := w.Scene.Node(name); m != nil && w.ClaimOf(m) != nil {
+		if m := w.Node(name); m != nil && w.ClaimOf(m) != nil {
 			return w.ClaimOf(m)
 		}
 	}
@@ -111,7 +111,7 @@ func onOwnersWait(sites action.Then) action.Then {
 // waitedTooLong ends the claim's wait for capacity at its limit.
 func waitedTooLong(w *demand.Wanted, c *demand.Claim) Verdict {
 	end := EndOfWait(w, c)
-	if end.At.IsZero() || !w.Scene.IsOld(end.At, 0) || w.Scene.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
+	if end.At.IsZero() || !w.IsOld(end.At, 0) || w.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
 		return Verdict{}
 	}
 	stranger := stranger(w.Scene, c)
@@ -133,10 +133,10 @@ func waitedTooLong(w *demand.Wanted, c *demand.Claim) Verdict {
 // blame capacity.
 func lackedUntil(w *demand.Wanted, c *demand.Claim, end WaitEnd) string {
 	lacked, waited := lacked(w, c), c.Asked.For
-	if since := demand.WaitsSince(c); end.By == demand.ByComment && since.Before(w.Scene.Seen.Now.Add(-waited-TellAfter)) {
-		lacked, waited = "no machines", w.Scene.Seen.Now.Sub(since)
+	if since := demand.WaitsSince(c); end.By == demand.ByComment && since.Before(w.Seen.Now.Add(-waited-TellAfter)) {
+		lacked, waited = "no machines", w.Seen.Now.Sub(since)
 	}
-	text := fmt.Sprintf("%s for %d × %s", lacked, len(c.Nodes), w.Scene.MachineType(c.Set))
+	text := fmt.Sprintf("%s for %d × %s", lacked, len(c.Nodes), w.MachineType(c.Set))
 	if waited > 0 {
 		text += " in " + scene.Roughly(waited)
 	}
@@ -146,7 +146,7 @@ func lackedUntil(w *demand.Wanted, c *demand.Claim, end WaitEnd) string {
 // lacked returns what the claim lacks: capacity while a request is live or after a refusal for
 // lack of capacity or quota, and machines otherwise.
 func lacked(w *demand.Wanted, c *demand.Claim) string {
-	_, trouble, _ := Failures(w.Scene, c, w.Scene.Group(c.ID()))
+	_, trouble, _ := Failures(w.Scene, c, w.Group(c.ID()))
 	if c.Live != nil || trouble.Cause == mig.CauseCapacity || trouble.Cause == mig.CauseQuota {
 		return "no capacity"
 	}

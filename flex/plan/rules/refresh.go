@@ -16,7 +16,7 @@ func refreshOldest(w *demand.Wanted) {
 	var oldest *demand.Claim
 	for _, c := range w.Claims {
 		after := c.Set.Flex.RefreshAfter
-		if after == 0 || c.Live == nil || !w.Scene.IsOld(c.Live.Request.Created, after) || !demand.OnlyWaits(w.Scene, c.Live) {
+		if after == 0 || c.Live == nil || !w.IsOld(c.Live.Request.Created, after) || !demand.OnlyWaits(w.Scene, c.Live) {
 			continue
 		}
 		if (oldest == nil || c.Live.Request.Created.Before(oldest.Live.Request.Created)) && mayAsk(w, c) == BarsNothing {
@@ -28,5 +28,5 @@ func refreshOldest(w *demand.Wanted) {
 	}
 	old := oldest.Live.Request
 	w.Withdraw(old, fmt.Sprintf("it has waited for %s (refresh_after %s)",
-		scene.Roughly(w.Scene.Seen.Now.Sub(old.Created)), slurm.Clock(oldest.Set.Flex.RefreshAfter)))
+		scene.Roughly(w.Seen.Now.Sub(old.Created)), slurm.Clock(oldest.Set.Flex.RefreshAfter)))
 }

@@ -78,7 +78,7 @@ func (t *turns) size(c *demand.Claim) int {
 	if c.Stamp.User == "" {
 		return most
 	}
-	options, region, user := t.w.Scene.Config.Options, demand.UserIn{Region: c.Set.Region}, userOf(c)
+	options, region, user := t.w.Config.Options, demand.UserIn{Region: c.Set.Region}, userOf(c)
 	size := perPlace(t.shared.lack[region], options.MaxActiveRequests-t.shared.active.inRegion[c.Set.Region])
 	if options.MaxActivePerUser > 0 {
 		size = max(size, perPlace(t.shared.lack[user], options.MaxActivePerUser-t.shared.active.ofUser[user]))
@@ -113,7 +113,7 @@ func (t *turns) share(v *Verdict) {
 	if t.turn(v); v.Do != Requests {
 		return
 	}
-	if t.w.Scene.Group(c.ID()) == nil {
+	if t.w.Group(c.ID()) == nil {
 		t.shared.begun[c.ID()] = v
 	}
 	if t.size(c) > 1 {

@@ -12,7 +12,7 @@ import (
 // badTemplate: nothing is created from an unread instance template, or from one that cannot create
 // flex-start nodes. Its machines might be billed in another way.
 func badTemplate(w *demand.Wanted, c *demand.Claim) Verdict {
-	t, read := w.Scene.Seen.Templates[c.Set.Template]
+	t, read := w.Seen.Templates[c.Set.Template]
 	name := "instance template " + c.Set.Template
 	switch {
 	case !read:

@@ -12,10 +12,10 @@ import (
 
 // regionUnread: nothing is requested in a region that could not be read.
 func regionUnread(w *demand.Wanted, c *demand.Claim) Verdict {
-	if !w.Scene.Unseen(c.Set.Region) {
+	if !w.Unseen(c.Set.Region) {
 		return Verdict{}
 	}
-	return Verdict{Do: Waits, Unread: true, Quiet: true, Why: UnreadText(c.Set.Region, w.Scene.Seen.Unseen[c.Set.Region])}
+	return Verdict{Do: Waits, Unread: true, Quiet: true, Why: UnreadText(c.Set.Region, w.Seen.Unseen[c.Set.Region])}
 }
 
 // recordUnread: something that could not be read may be a machine or a node of the claim.

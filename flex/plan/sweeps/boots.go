@@ -16,13 +16,13 @@ import (
 // machines are deleted. A job that waits for the node behind a door keeps the door and its other
 // machines. Its owner is notified first.
 func replaceUnhealthy(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, set := range w.Scene.Config.NodeSets {
-		b := w.Scene.Boots(set)
+	for _, set := range w.Config.NodeSets {
+		b := w.Boots(set)
 		if b == nil {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(b.Unhealthy)) {
-			m, why := w.Scene.Node(name), rules.HealthText(name, b.Unhealthy[name])
+			m, why := w.Node(name), rules.HealthText(name, b.Unhealthy[name])
 			change := action.SetNodes{Nodes: []string{name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: action.Why(why)}
 			if _, ok := memo.CheckResult(m.Comment); ok {
 				change.Comment = new(string)
@@ -43,8 +43,8 @@ func replaceUnhealthy(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // powerDownLate powers down nodes without a job if their instances have run for boot_timeout
 // without registering. It counts the failed boots of nodes whose instances are replaced.
 func powerDownLate(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, set := range w.Scene.Config.NodeSets {
-		b := w.Scene.Boots(set)
+	for _, set := range w.Config.NodeSets {
+		b := w.Boots(set)
 		if b == nil {
 			continue
 		}
@@ -52,7 +52,7 @@ func powerDownLate(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		idle, replaced := map[string][]string{}, map[string][]string{}
 		records := rules.FailedBoots(w, b.Late)
 		for _, name := range b.Late {
-			switch m := w.Scene.Node(name); {
+			switch m := w.Node(name); {
 			case m.Owner() == nil:
 				idle[records[name]] = append(idle[records[name]], name)
 			case isReplaced(w, m) && records[name] != "" && !b.Records[name].Last.Equal(b.LastMade(m).Truncate(time.Second)):
@@ -76,15 +76,15 @@ func powerDownLate(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // isReplaced reports whether the node's instance did not boot within boot_timeout, and the jobs that
 // wait for it keep the node, because Slurm would end them without it.
 func isReplaced(w *demand.Wanted, m *scene.Node) bool {
-	c, b := w.ClaimOf(m), w.Scene.Boots(m.Set)
+	c, b := w.ClaimOf(m), w.Boots(m.Set)
 	return c != nil && c.Job != nil && b != nil && slices.Contains(b.Late, m.Name) && rules.Keeps(w.Scene, c)
 }
 
 // forgetBoots clears the records of failed boots and blocks that no longer count.
 func forgetBoots(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	var nodes []string
-	for _, set := range w.Scene.Config.NodeSets {
-		if b := w.Scene.Boots(set); b != nil {
+	for _, set := range w.Config.NodeSets {
+		if b := w.Boots(set); b != nil {
 			nodes = append(nodes, b.Recovered...)
 		}
 	}

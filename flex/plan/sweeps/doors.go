@@ -38,8 +38,8 @@ func isForDoor(d *scene.Door, j *slurm.Job) bool {
 // moves the door ahead while machines boot, opens it when all have registered, and deletes it when
 // the job runs or must wait again.
 func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	promises, named := w.Scene.Seen.Promises, byReservation(w.Scene)
-	for _, d := range w.Scene.Doors() {
+	promises, named := w.Seen.Promises, byReservation(w.Scene)
+	for _, d := range w.Doors() {
 		of := action.OfReservation{Name: d.Name}
 		for _, j := range named[d.Name] {
 			if !d.Doubted && !isForDoor(d, j) {
@@ -65,15 +65,15 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		case stage == demand.DoorChanged:
 			// The job leaves the door only when Slurm may plan it on the same nodes: the door ends
 			// before the horizon, and no other reservation closes the nodes from then on.
-			switch start := w.Scene.Seen.Now.Add(demand.KeptFor); {
+			switch start := w.Seen.Now.Add(demand.KeptFor); {
 			case d.End.After(d.Start.Add(demand.DoorPurge)):
 				s.Actions = append(s.Actions, action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Start: start, End: start.Add(demand.DoorPurge)}, Why: action.Why(why)})
 			case d.Named() && !isBusy(w.Scene, d):
 				s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: action.Why(why)})
 			}
 			s.Expect = append(s.Expect, "Slurm to plan job "+d.Address+" again")
-		case !d.Opened(w.Scene.Seen.Now) && (w.Scene.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(w.Scene, d.Job)):
-			opens(w.Scene.Seen.Now, "jobs are to wait configuring")
+		case !d.Opened(w.Seen.Now) && (w.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(w.Scene, d.Job)):
+			opens(w.Seen.Now, "jobs are to wait configuring")
 		case w.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
 		case stage == demand.DoorBooting && w.Handed.Leaves[d] && d.Named():
@@ -82,14 +82,14 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: false, Why: "the machines are for this job"})
 			s.Expect = append(s.Expect, "job "+d.Address+" to use its reservation")
 		case stage == demand.DoorReady && d.Named():
-			opens(w.Scene.Seen.Now, "all machines of its job have registered")
+			opens(w.Seen.Now, "all machines of its job have registered")
 			s.Expect = append(s.Expect, "job "+d.Address+" to start")
-		case stage == demand.DoorStarting && !d.Opened(w.Scene.Seen.Now):
-			opens(w.Scene.Seen.Now, "a clock that was ahead set its start")
+		case stage == demand.DoorStarting && !d.Opened(w.Seen.Now):
+			opens(w.Seen.Now, "a clock that was ahead set its start")
 			s.Expect = append(s.Expect, "job "+d.Address+" to start")
 		case stage == demand.DoorStarting:
 			s.Expect = append(s.Expect, "job "+d.Address+" to start")
-		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(w.Scene.Seen.Now):
+		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(w.Seen.Now):
 			if demand.StartsLater(w.Scene, d.Job, 0) {
 				s.Expect = append(s.Expect, "Slurm to let job "+d.Address+" start")
 			}
@@ -185,10 +185,10 @@ const pushEvery = 150 * time.Second
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
 func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, want := range w.Handed.Wants {
-		now := w.Scene.Seen.Now
-		first := memo.DoorFor(memo.DoorReservation(w.Scene.Config.Cluster, want.Address, now), want.Job.Digest())
+		now := w.Seen.Now
+		first := memo.DoorFor(memo.DoorReservation(w.Config.Cluster, want.Address, now), want.Job.Digest())
 		of := action.OfReservation{Name: first}
-		for n := 1; slices.ContainsFunc(w.Scene.Doors(), func(d *scene.Door) bool { return d.Name == of.Name }); n++ {
+		for n := 1; slices.ContainsFunc(w.Doors(), func(d *scene.Door) bool { return d.Name == of.Name }); n++ {
 			of.Name = memo.FurtherDoor(first, n) // an earlier pass of the same second made the first one
 		}
 		why, start := action.Why(fmt.Sprintf("Slurm has planned job %s on %s", want.Address, slurm.Fold(want.Nodes))), now.Add(demand.DoorAhead)
@@ -233,15 +233,15 @@ var covers = []memo.Cover{memo.BusyCover, memo.ColdCover, memo.WarmCover}
 //   - warm: idle machines are open to every job until the horizon and closed from then on, so that
 //     no plan for the horizon has them.
 func keepCovers(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	if !w.Scene.Seen.Promises {
-		for _, h := range slices.Concat(w.Scene.Covers(memo.ColdCover), w.Scene.Covers(memo.BusyCover)) {
-			if w.Scene.IsOld(scene.RaisedAt(w.Scene, h), coverForgotten) {
+	if !w.Seen.Promises {
+		for _, h := range slices.Concat(w.Covers(memo.ColdCover), w.Covers(memo.BusyCover)) {
+			if w.IsOld(scene.RaisedAt(w.Scene, h), coverForgotten) {
 				s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "no daemon has kept this reservation up for an hour"})
 			}
 		}
 		return s
 	}
-	if slices.ContainsFunc(w.Scene.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
+	if slices.ContainsFunc(w.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
 		return s
 	}
 	wanted := coverNodes(w)
@@ -253,17 +253,17 @@ func keepCovers(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 
 // keepCover maintains one of the covers.
 func (s *Step) keepCover(w *demand.Wanted, over memo.Cover, nodes []string) {
-	now, grace, horizon := w.Scene.Seen.Now, w.Scene.Config.Options.PendingGrace, demand.Horizon(w.Scene)
-	all := w.Scene.Covers(over)
+	now, grace, horizon := w.Seen.Now, w.Config.Options.PendingGrace, demand.Horizon(w.Scene)
+	all := w.Covers(over)
 	keep := len(all) - 1
 	const why = "jobs wait pending for nodes"
 	switch {
 	case len(nodes) == 0:
 		keep = -1
 	case keep < 0, over == memo.WarmCover && !all[keep].Start.After(now), over == memo.ColdCover && !all[keep].End.After(now),
-		over != memo.WarmCover && (w.Scene.IsOld(all[keep].At, coverAge) || !all[keep].At.After(w.Scene.Seen.SlurmctldSince)):
+		over != memo.WarmCover && (w.IsOld(all[keep].At, coverAge) || !all[keep].At.After(w.Seen.SlurmctldSince)):
 		a := action.CreateReservation{
-			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.Scene.Config.Cluster, over, now)}, Nodes: nodes, Purge: grace, Why: why,
+			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.Config.Cluster, over, now)}, Nodes: nodes, Purge: grace, Why: why,
 		}
 		switch over {
 		case memo.ColdCover:

@@ -24,9 +24,9 @@ const (
 
 // deleteGroups deletes our groups that are empty and no longer needed.
 func deleteGroups(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, g := range w.Scene.UsableGroups() {
+	for _, g := range w.UsableGroups() {
 		key := g.ID()
-		if w.GroupOf[key] || len(g.Live()) > 0 || w.Scene.InGroup(key) > 0 || !done(w.Scene, g) ||
+		if w.GroupOf[key] || len(g.Live()) > 0 || w.InGroup(key) > 0 || !done(w.Scene, g) ||
 			isYoung(w.Scene, &s, "group "+g.Name, g.Created) {
 			continue
 		}
@@ -50,14 +50,14 @@ func isYoung(s *scene.Scene, to *Step, what string, created time.Time) bool {
 // or node waits, because they count as attempts; and records that show which job the group's
 // machines belong to.
 func deleteRequests(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, g := range w.Scene.UsableGroups() {
+	for _, g := range w.UsableGroups() {
 		key := g.ID()
-		if w.Scene.InGroup(key) == 0 && len(g.Live()) == 0 {
+		if w.InGroup(key) == 0 && len(g.Live()) == 0 {
 			continue // the group itself is deleted, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
 			counts := r.State == mig.Failed && stillCounts(w, g, r)
-			if !r.State.Live() && !counts && !shows(w.Scene, r) && w.Scene.IsOld(r.Created, recordAge) {
+			if !r.State.Live() && !counts && !shows(w.Scene, r) && w.IsOld(r.Created, recordAge) {
 				s.Actions = append(s.Actions, action.DeleteRequest{Of: action.ForGroup(g), Request: r.Name, Why: "it is finished"})
 			}
 		}
@@ -69,10 +69,10 @@ func deleteRequests(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // wait again.
 func stillCounts(w *demand.Wanted, g *mig.Group, r mig.Request) bool {
 	if !g.Stamp.Shared() {
-		return w.GroupOf[g.ID()] || w.Scene.IsQueued(g.Stamp.Job)
+		return w.GroupOf[g.ID()] || w.IsQueued(g.Stamp.Job)
 	}
 	return slices.ContainsFunc(r.Instances, func(name string) bool {
-		m := w.Scene.Node(name)
+		m := w.Node(name)
 		return m != nil && w.ClaimOf(m) != nil && w.ClaimOf(m).ID() == g.ID()
 	})
 }

@@ -38,8 +38,8 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 // effect at the job's end.
 func powerDownKept(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	sets := demand.Covered(w.Scene)
-	for _, m := range w.Scene.Nodes() {
-		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.Scene.IsUnread(m) || isOpen(w, m, sets) || w.IsKept(m) {
+	for _, m := range w.Nodes() {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.IsUnread(m) || isOpen(w, m, sets) || w.IsKept(m) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
@@ -51,7 +51,7 @@ func powerDownKept(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		}
 		end, ends := endingOf(w.Scene, m)
 		until := KeptUntil(m.Set, *m.Node, end)
-		if until.IsZero() || !w.Scene.IsOld(until, 0) {
+		if until.IsZero() || !w.IsOld(until, 0) {
 			continue
 		}
 		why := fmt.Sprintf("idle for keep_idle %s", slurm.Clock(m.Set.Flex.KeepIdle))
@@ -94,5 +94,5 @@ func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 // isLeft reports whether the machine of an idle node in a nodeset with salvage was created for a
 // job that has left the node. A machine that the cover closes may still get a door.
 func isLeft(w *demand.Wanted, m *scene.Node) bool {
-	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.Scene.HasMachine(m.Name) && m.Machines[0].Origin().ForJobs()
+	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.HasMachine(m.Name) && m.Machines[0].Origin().ForJobs()
 }

@@ -16,10 +16,10 @@ import (
 // max_deletions_per_pass, it also deletes our instances that are no longer needed, and then the
 // remains of slurm-gcp. It never deletes the instance of a node with a running job.
 func deleteInstances(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	b := budget{left: w.Scene.Config.Options.MaxDeletions}
+	b := budget{left: w.Config.Options.MaxDeletions}
 	gone := map[mig.GroupID]*departure{} // instances without a group have the zero ID
-	for _, in := range w.Scene.Machines() {
-		if !w.Scene.Ours(in) {
+	for _, in := range w.Machines() {
+		if !w.Ours(in) {
 			continue
 		}
 		reason, stopped := useless(w, in, &b)
@@ -46,7 +46,7 @@ func deleteInstances(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		if key == (mig.GroupID{}) {
 			s.Actions = append(s.Actions, action.DeleteVMs{Instances: instances, Why: reason})
 		} else {
-			g := w.Scene.Group(key)
+			g := w.Group(key)
 			s.Actions = append(s.Actions, action.DeleteInstances{Of: action.ForGroup(g), Instances: instances, Why: reason})
 		}
 		s.Expect = append(s.Expect, "instances "+slurm.Fold(mig.Names(instances))+" to be gone")
@@ -87,7 +87,7 @@ func useless(w *demand.Wanted, in scene.Machine, b *budget) (why string, stopped
 	switch {
 	case in.Unread != "":
 		return "", false
-	case w.Scene.IsOutsider(*in.Instance):
+	case w.IsOutsider(*in.Instance):
 		return "", stopped
 	case m != nil && (m.Doubted || w.IsKept(m)):
 		return "", stopped
@@ -97,11 +97,11 @@ func useless(w *demand.Wanted, in scene.Machine, b *budget) (why string, stopped
 		return b.unasked("its node is powered down, and Slurm does not know that it ever was up"), stopped
 	case m != nil && stopped && (m.Power == scene.Rising || m.State.Has(slurm.NotResponding)):
 		return b.unasked("it is stopped, and cannot be started again"), stopped
-	case m != nil && w.Scene.IsLeftover(m, in):
+	case m != nil && w.IsLeftover(m, in):
 		return b.unasked("it is from before its node was last allocated, and cannot serve the job that waits there"), stopped
 	case m != nil && isReplaced(w, m):
 		return b.unasked("it did not join Slurm within boot_timeout, and Slurm would end the job that waits for it"), stopped
-	case m == nil && w.Scene.IsOrphaned(in.Name) && w.Scene.IsOld(in.Created, scene.OrphanedAfter):
+	case m == nil && w.IsOrphaned(in.Name) && w.IsOld(in.Created, scene.OrphanedAfter):
 		return b.unasked("the configuration knows no node of that name"), stopped
 	}
 	return "", stopped

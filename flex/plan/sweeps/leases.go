@@ -25,21 +25,21 @@ import (
 // when its nodes end. Two passes must have seen that end: the reservation in Slurm is from an
 // earlier pass. endInTime writes each reason to the AdminComment before it acts.
 func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	if w.Scene.Seen.Skew > scene.MaxSkew {
+	if w.Seen.Skew > scene.MaxSkew {
 		return s
 	}
 	endings := leaseEnds(w.Scene)
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
-		left := e.At.Sub(w.Scene.Seen.Now)
+		left := e.At.Sub(w.Seen.Now)
 		told, warned := memo.BeforeSignal(report.EndText(w.Scene, e.Job, false))
 		why := action.Why(e.String())
-		requeues, known := w.Scene.Seen.Requeues[e.Job.ID]
-		reach := w.Scene.Seen.Reach[e.Job.ID]
-		requeuesNow := e.Flex.OnLeaseEnd == config.RequeueFirst && left <= w.Scene.Config.RequeueLead() && (requeues || !known)
+		requeues, known := w.Seen.Requeues[e.Job.ID]
+		reach := w.Seen.Reach[e.Job.ID]
+		requeuesNow := e.Flex.OnLeaseEnd == config.RequeueFirst && left <= w.Config.RequeueLead() && (requeues || !known)
 		// A signal that cannot be sent must not delay the requeue, and must not be sent after it.
 		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
-		late := left < lastTry || w.Scene.Seen.Told[e.Job.ID] == memo.OwnComment+requeued
+		late := left < lastTry || w.Seen.Told[e.Job.ID] == memo.OwnComment+requeued
 		switch {
 		case left <= 0:
 		case e.Flex.LeaseEndWarning > 0 && left <= e.Flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
@@ -49,7 +49,7 @@ func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 				a.Signal = e.Flex.LeaseEndSignal
 				first += memo.Sends + a.Signal
 			}
-			a.Text = memo.Sent(memo.OwnComment+told, w.Scene.Seen.Now, a.Signal)
+			a.Text = memo.Sent(memo.OwnComment+told, w.Seen.Now, a.Signal)
 			s.Actions = append(append(s.Actions, before(w.Scene, a.Job, first, "")...), a)
 		case requeuesNow:
 			a := action.RequeueJob{OfJob: action.OfJob{Job: e.Job.ID}, Urgent: left <= lastTry, Why: why}

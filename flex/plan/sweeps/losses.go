@@ -21,16 +21,16 @@ import (
 // nothing is lost if the AdminComment cannot be written for a while.
 func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	lost := map[string]bool{}
-	for _, m := range w.Scene.Nodes() {
+	for _, m := range w.Nodes() {
 		if m.IsWithdrawn() {
 			continue
 		}
-		cause, _ := w.Scene.LossOf(m)
+		cause, _ := w.LossOf(m)
 		switch broken := func(in scene.Machine) bool { return in.Lost() }; {
-		case cause == "" && m.State.Power() == scene.On && m.Owner() != nil && !w.Scene.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
+		case cause == "" && m.State.Power() == scene.On && m.Owner() != nil && !w.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
 			s.Expect = append(s.Expect, "the machine of node "+m.Name+" to run, or to be broken in another list, too")
 		case cause == "":
-		case !w.Scene.IsLost(m):
+		case !w.IsLost(m):
 			s.Expect = append(s.Expect, "the machine of node "+m.Name+" to show again, or to be missing again")
 		case m.Owner() != nil && !w.AreCovered(m.Owner()):
 			s.Expect = append(s.Expect, "the other nodes of job "+m.Owner().Name()+" to be closed")
@@ -42,7 +42,7 @@ func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		return s
 	}
 	var downs []action.Action
-	losses := w.Scene.Losses()
+	losses := w.Losses()
 	for _, l := range losses {
 		l.Nodes = slices.DeleteFunc(slices.Clone(l.Nodes), func(node string) bool { return !lost[node] })
 		if why := l.String(); len(l.Nodes) > 0 {
@@ -60,8 +60,8 @@ func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
 // it.
 func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) string {
-	at := slices.IndexFunc(w.Scene.Seen.Jobs, func(j slurm.Job) bool { return j.ID == id })
-	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, &w.Scene.Seen.Jobs[at], losses), why))
+	at := slices.IndexFunc(w.Seen.Jobs, func(j slurm.Job) bool { return j.ID == id })
+	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, &w.Seen.Jobs[at], losses), why))
 }
 
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as
@@ -69,13 +69,13 @@ func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) str
 // Compute shows nothing for the node and either the lease has ended or the node does not respond to
 // Slurm. recoverVanished leaves a node with a job to Slurm until the job has left the node.
 func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, m := range w.Scene.Nodes() {
-		if m.Power != scene.On || w.Scene.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+	for _, m := range w.Nodes() {
+		if m.Power != scene.On || w.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
 			continue
 		}
-		end, ended := w.Scene.EndOf(m.Name)
-		lost := m.IsTakenDown() || w.Scene.IsLost(m)
-		if !lost && (w.Scene.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
+		end, ended := w.EndOf(m.Name)
+		lost := m.IsTakenDown() || w.IsLost(m)
+		if !lost && (w.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
 			continue
 		}
 		why := "its instance is gone"
@@ -98,9 +98,9 @@ func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // requested. slurmflex leaves them to the admin: either an admin set them DOWN to examine the
 // machine, or the node's slurmd has failed. Slurm also shows nodes as DOWN that scontrol reboots.
 func reportDown(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, m := range w.Scene.Nodes() {
+	for _, m := range w.Nodes() {
 		if m.Power == scene.On && m.State.Base == slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.RebootIssued) == 0 && !m.Taken() && !m.IsTakenDown() &&
-			(w.Scene.HasMachine(m.Name) || len(w.Scene.RequestsOf(m.Name)) > 0) {
+			(w.HasMachine(m.Name) || len(w.RequestsOf(m.Name)) > 0) {
 			s.Problems = append(s.Problems, scene.NewProblem("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
 				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name))
 		}

@@ -16,8 +16,8 @@ import (
 // leaves drained and DOWN nodes to the admin.
 func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	var orphans []string
-	for _, m := range w.Scene.Nodes() {
-		if m.Power != scene.Rising || w.ClaimOf(m) != nil || len(m.Holders) > 0 || w.Scene.IsUnread(m) {
+	for _, m := range w.Nodes() {
+		if m.Power != scene.Rising || w.ClaimOf(m) != nil || len(m.Holders) > 0 || w.IsUnread(m) {
 			continue
 		}
 		switch {
@@ -40,11 +40,11 @@ func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // already powering them down. A health check may drain a node when its machine is already deleted.
 func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	var empty, tooLate, lost, drained []string
-	for _, m := range w.Scene.Nodes() {
-		if w.Scene.IsDrainedInVain(m) {
+	for _, m := range w.Nodes() {
+		if w.IsDrainedInVain(m) {
 			drained = append(drained, m.Name)
 		}
-		if m.Power != scene.Off || m.Taken() || w.Scene.Present(m.Name) || w.Scene.IsUnread(m) || w.Scene.IsAhead(m.Set.Name) {
+		if m.Power != scene.Off || m.Taken() || w.Present(m.Name) || w.IsUnread(m) || w.IsAhead(m.Set.Name) {
 			continue
 		}
 		switch {
@@ -85,7 +85,7 @@ func bootedTooLate(m *scene.Node) (late, resumes bool) {
 // it; a node that lost its Reason is usable.
 func openToBackfill(w *demand.Wanted, _ []rules.Verdict) Step {
 	var names []string
-	for _, m := range w.Scene.Nodes() {
+	for _, m := range w.Nodes() {
 		if m.Power == scene.Off && m.Idle() && !m.Taken() && m.State.Has(slurm.PoweredDown) &&
 			memo.IsOurReason(m.Reason) && m.Reason != memo.Usable {
 			names = append(names, m.Name)
@@ -109,9 +109,9 @@ func powerDownOnIdle(w *demand.Wanted, verdicts []rules.Verdict) Step {
 		}
 	}
 	var names []string
-	for _, m := range w.Scene.Nodes() {
+	for _, m := range w.Nodes() {
 		job := m.Owner()
-		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Set.IsStatic(m.Index) || !w.Scene.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Set.IsStatic(m.Index) || !w.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		if m.Power == scene.On || m.Power == scene.Rising && m.State.Has(slurm.PoweringUp) {

@@ -26,7 +26,7 @@ import (
 func reserve(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	want, maintained := allEnds(w.Scene)
 	have := map[string]*slurm.Reservation{}
-	for _, h := range w.Scene.Holds() {
+	for _, h := range w.Holds() {
 		if h.Kind == memo.LeaseHold {
 			have[h.Name] = h.Reservation
 		}
@@ -35,7 +35,7 @@ func reserve(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for name, r := range have {
 		unknown[name] = want[name] == nil
 		for _, node := range r.Nodes {
-			m := w.Scene.Node(node)
+			m := w.Node(node)
 			if m == nil || mayHaveLease(w.Scene, m) {
 				want[name] = append(want[name], node)
 				unknown[name] = unknown[name] && m == nil
@@ -44,14 +44,14 @@ func reserve(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		nodes := slices.Compact(slices.Sorted(slices.Values(want[name])))
-		end := memo.ParseHold(w.Scene.Config.Cluster, name).At
+		end := memo.ParseHold(w.Config.Cluster, name).At
 		why := action.Why("their leases end at " + end.Format(time.RFC3339))
 		if maintained[name] {
 			why = action.Why("their leases end, or maintenance of their hosts begins, at " + end.Format(time.RFC3339))
 		}
-		start, grace := end, leaseGrace(w.Scene.Config)
-		if w.Scene.IsOld(end, 0) {
-			start = w.Scene.Seen.Now.Truncate(time.Minute)
+		start, grace := end, leaseGrace(w.Config)
+		if w.IsOld(end, 0) {
+			start = w.Seen.Now.Truncate(time.Minute)
 		}
 		until := start.Add(grace)
 		r := have[name]
@@ -77,10 +77,10 @@ func reserve(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 
 // deleteFormer deletes our reservations of kinds that this version no longer makes.
 func deleteFormer(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, h := range w.Scene.Holds() {
+	for _, h := range w.Holds() {
 		if h.Kind == memo.FormerHold {
 			a := action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "slurmflex no longer creates such reservations"}
-			if j := w.Scene.Job(h.Job); j != nil && j.Reservation == h.Name {
+			if j := w.Job(h.Job); j != nil && j.Reservation == h.Name {
 				a.Job = j.ID
 			}
 			s.Actions = append(s.Actions, a)

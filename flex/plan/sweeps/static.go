@@ -15,9 +15,9 @@ import (
 // starts, and after their lease has ended. Slurm itself never does.
 func powerUpStatic(w *demand.Wanted, _ []rules.Verdict) Step {
 	var names []string
-	for _, m := range w.Scene.Nodes() {
+	for _, m := range w.Nodes() {
 		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
-			!w.Scene.IsUnread(m) && !w.Scene.Present(m.Name) {
+			!w.IsUnread(m) && !w.Present(m.Name) {
 			names = append(names, m.Name)
 		}
 	}
@@ -29,14 +29,14 @@ func powerUpStatic(w *demand.Wanted, _ []rules.Verdict) Step {
 // ten nodes are due and one place is free, they are renewed one at a time.
 func renewStatic(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	p := placesOfStatic(w)
-	for _, m := range w.Scene.Nodes() {
+	for _, m := range w.Nodes() {
 		early := m.Set.Flex.RenewBefore
 		if early == 0 || !m.Set.IsStatic(m.Index) || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
 			m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		for _, in := range m.Machines {
-			if left := in.Until().Sub(w.Scene.Seen.Now); !in.Until().IsZero() && w.Scene.IsOld(in.Until(), -early) && rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {
+			if left := in.Until().Sub(w.Seen.Now); !in.Until().IsZero() && w.IsOld(in.Until(), -early) && rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {
 				p.Take(renewal(w, m))
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
 				s.Actions = append(s.Actions, action.SetNodes{
@@ -52,9 +52,9 @@ func renewStatic(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // will need. Nodes that an admin keeps out of service need none.
 func placesOfStatic(w *demand.Wanted) rules.Places {
 	p := rules.PlacesNow(w)
-	for _, m := range w.Scene.Nodes() {
+	for _, m := range w.Nodes() {
 		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
-			len(w.Scene.RequestsOf(m.Name)) == 0 {
+			len(w.RequestsOf(m.Name)) == 0 {
 			p.Take(renewal(w, m))
 		}
 	}

@@ -37,25 +37,25 @@ func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 		c := v.Claim
 		now, waits := commentOf(w, v)
 		unsure := v.Unread
-		if c.Set.Flex.UseBulkInsert && slices.ContainsFunc(c.Nodes, w.Scene.IsBeingMade) {
+		if c.Set.Flex.UseBulkInsert && slices.ContainsFunc(c.Nodes, w.IsBeingMade) {
 			waits, unsure = false, true
 		}
 		if !waits && !unsure || c.Door != nil { // Slurm does not power up nodes behind a door
 			continue
 		}
-		due := w.Scene.Seen.ResumeTimeout / 3
-		nodes := w.Scene.WithoutMachine(c.Nodes) // an earlier request may have created the others
+		due := w.Seen.ResumeTimeout / 3
+		nodes := w.WithoutMachine(c.Nodes) // an earlier request may have created the others
 		if !waits {
-			nodes = slices.DeleteFunc(nodes, func(name string) bool { return !memo.IsWait(w.Scene.Node(name).Comment) })
+			nodes = slices.DeleteFunc(nodes, func(name string) bool { return !memo.IsWait(w.Node(name).Comment) })
 		}
 		last, known := firstArmed(w.Scene, nodes)
 		if !waits {
 			now = last
 		}
-		if !waits && (!known || len(nodes) == 0 || w.Scene.Seen.Now.Sub(last.Reset) < 2*due) {
+		if !waits && (!known || len(nodes) == 0 || w.Seen.Now.Sub(last.Reset) < 2*due) {
 			continue
 		}
-		switch waited := w.Scene.Seen.Now.Sub(now.Since); {
+		switch waited := w.Seen.Now.Sub(now.Since); {
 		case known:
 			now.Reset = last.Reset
 			if now.Since.IsZero() {
@@ -64,7 +64,7 @@ func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 		case now.Since.IsZero() && c.Job != nil:
 			continue // Slurm does not show yet when the job was allocated its nodes
 		case now.Since.IsZero(): // record the start of the wait from now on
-			now.Since, now.Reset = w.Scene.Seen.Now.Truncate(time.Second), w.Scene.Seen.Now.Truncate(time.Second)
+			now.Since, now.Reset = w.Seen.Now.Truncate(time.Second), w.Seen.Now.Truncate(time.Second)
 		case (waited < rules.TellAfter || v.Failing.Times > 0) && (due == 0 || waited < due):
 			continue // the wait may end at once
 		case c.Job != nil && !c.Job.Start.IsZero() && c.Job.Start.Before(now.Reset):
@@ -72,10 +72,10 @@ func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 		}
 		change := action.SetNodes{Nodes: nodes, Why: c.Why()}
 		// A time in the future was written by a clock that was ahead, so it is ignored.
-		if age := w.Scene.Seen.Now.Sub(now.Reset); due > 0 && (age >= due || age < -scene.MaxSkew) {
-			now.Reset = w.Scene.Seen.Now.Truncate(time.Second)
+		if age := w.Seen.Now.Sub(now.Reset); due > 0 && (age >= due || age < -scene.MaxSkew) {
+			now.Reset = w.Seen.Now.Truncate(time.Second)
 			change.State = "power_up"
-			change.Why = action.Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.Why(), w.Scene.Seen.ResumeTimeout))
+			change.Why = action.Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.Why(), w.Seen.ResumeTimeout))
 		}
 		if comment := now.String(); comment != last.String() {
 			change.Comment = &comment
@@ -108,7 +108,7 @@ func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 // stopWaiting clears the Comment of nodes that no longer wait.
 func stopWaiting(w *demand.Wanted, _ []rules.Verdict) Step {
 	var names []string
-	for _, m := range w.Scene.Nodes() {
+	for _, m := range w.Nodes() {
 		if c := w.ClaimOf(m); memo.IsWait(m.Comment) && (c == nil || c.Live == nil && anyOurs(w.Scene, []string{m.Name})) {
 			names = append(names, m.Name)
 		}

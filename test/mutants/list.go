@@ -119,7 +119,7 @@ var mutants = []mutant{
 	},
 	{
 		"the machine of a cancelled job is given to no other", "flex/plan/demand/handout.go",
-		`m.Cover && isUnclaimed(s, m)`, `false`, planner,
+		`m.Cover && h.isUnclaimed(m)`, `false`, planner,
 	},
 	{
 		"a request with too short a lease is adopted", "flex/plan/demand/requests.go",
@@ -505,7 +505,7 @@ var mutants = []mutant{
 	},
 	{
 		"dearer machines are requested at once", "flex/plan/demand/plans.go",
-		`&& waited < s.Config.Options.OnDemandAfter`, `&& waited < 0`, planner,
+		`&& waited < h.Config.Options.OnDemandAfter`, `&& waited < 0`, planner,
 	},
 	{
 		"machines are requested behind a door that ends", "flex/plan/demand/claims.go",
@@ -643,7 +643,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that did not start gets the next door at once", "flex/plan/demand/plans.go",
-		`case !mayHaveDoor(s, j) || isLate(s, j):`, `case !mayHaveDoor(s, j):`, planner,
+		`!slurm.WaitsForJobs(j.Reason) && !isLate(h.Scene, j)`, `!slurm.WaitsForJobs(j.Reason)`, planner,
 	},
 	{
 		"limits count in a job's first place only", "flex/plan/demand/further.go",
@@ -699,11 +699,11 @@ var mutants = []mutant{
 	},
 	{
 		"a plan for a later time gets machines", "flex/plan/demand/plans.go",
-		`if isLater(s, j) && !j.IsTasks() || len(p.names) == 0 {`, `if len(p.names) == 0 {`, planner,
+		`if h.isLater(j) && !j.IsTasks() || len(p.names) == 0 {`, `if len(p.names) == 0 {`, planner,
 	},
 	{
 		"a further place is asked for where the job may not fit", "flex/plan/demand/plans.go",
-		`j.SurelyFits(*m.Node) && isPlannable`, `isPlannable`, planner,
+		`j.SurelyFits(*m.Node) && h.isPlannable`, `h.isPlannable`, planner,
 	},
 	{
 		"a GPU of another type fits a job", "slurm/fit.go",
@@ -711,7 +711,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job gets other nodes than Slurm has planned", "flex/plan/demand/plans.go",
-		`h.fitting(s, p.set, j, p.names)`, `h.fitting(s, p.set, j, nil)`, planner,
+		`h.fitting(p.set, j, p.names)`, `h.fitting(p.set, j, nil)`, planner,
 	},
 	{
 		"a job with more nodes than it needs leaves its door", "flex/plan/scene/doors.go",

@@ -14,6 +14,10 @@ import (
 // handout is what pending jobs get in a pass: doors over the nodes that Slurm has planned for them,
 // or the machines that other jobs have left.
 type handout struct {
+	*scene.Scene
+	sets map[*config.NodeSet]bool // the covered nodesets
+	jobs []*slurm.Job             // all jobs in the queue, the most important first
+
 	Wants []Want
 	Held  []Wait         // see Plan.Held
 	Later map[UserIn]int // the jobs that lack a request and get a door in a later pass
@@ -35,49 +39,52 @@ type handout struct {
 // handOut gives each pending job that Slurm has planned a door over the planned nodes, the most
 // important job first. A job that has lost some of its machines first gets its others. Further
 // places come after the first places of all jobs.
-func handOut(s *scene.Scene) handout {
-	h := handout{
+func handOut(s *scene.Scene) *handout {
+	h := &handout{
+		Scene: s, sets: Covered(s), jobs: ByImportance(s),
 		Leaves: map[*scene.Door]bool{}, Offered: map[*scene.Node]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{},
 		Crowded: map[uint32]time.Time{}, free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{},
 	}
-	sets, jobs := Covered(s), ByImportance(s)
 	if len(s.Covers(memo.ColdCover))+len(s.Covers(memo.BusyCover))+len(s.Covers(memo.WarmCover)) == 0 {
 		return h // the first pass makes them
 	}
-	h.limits, h.Held = limitsOf(s), lateWaits(s)
+	h.limits, h.Held = limitsOf(s), h.lateWaits()
 	planned := map[string]bool{}
-	for _, j := range jobs {
+	for _, j := range h.jobs {
 		for _, name := range j.Planned {
-			planned[name] = planned[name] || j.State.Waits() && !isLater(s, j)
+			planned[name] = planned[name] || j.State.Waits() && !h.isLater(j)
 		}
 	}
 	for _, m := range s.Nodes() {
-		if sets[m.Set] && m.Cold && IsOpenToPlans(s, m) && !planned[m.Name] && m.Changed == nil {
+		if h.sets[m.Set] && m.Cold && IsOpenToPlans(s, m) && !planned[m.Name] && m.Changed == nil {
 			h.free[m.Set] = append(h.free[m.Set], m.Name)
 		}
 	}
-	left := h.keepSurvivors(s, sets, jobs)
-	h.offer(s, sets, jobs, left)
-	h.placeJobs(s, sets, jobs)
-	h.placeFurther(s, sets, jobs)
-	h.Held = append(h.Held, unasked(s, sets, jobs, &h)...)
+	left := h.keepSurvivors()
+	h.offer(left)
+	h.placeJobs()
+	h.placeFurther()
+	h.Held = append(h.Held, h.unasked()...)
 	return h
 }
 
+// places returns the covered nodesets where the job may start, in the order of its partition list.
+func (h *handout) places(j *slurm.Job) []*config.NodeSet { return PlacesOf(h.Scene, h.sets, j) }
+
 // leftMachines returns the machines of covered nodesets that were created for jobs and that no job
 // has, except those that keep_idle keeps for any job.
-func leftMachines(s *scene.Scene, sets map[*config.NodeSet]bool) (left []*scene.Node) {
+func (h *handout) leftMachines() (left []*scene.Node) {
 	ends := map[*scene.Node]bool{}
-	for _, d := range s.Doors() {
-		if stage, _ := StageOf(s, d); stage == DoorEnded || stage == DoorBroken || stage == DoorLate {
-			for _, m := range membersNamed(s, d.Nodes) {
+	for _, d := range h.Doors() {
+		if stage, _ := StageOf(h.Scene, d); stage == DoorEnded || stage == DoorBroken || stage == DoorLate {
+			for _, m := range membersNamed(h.Scene, d.Nodes) {
 				ends[m] = len(m.Holders) == 0 || len(m.Holders) == 1 && m.Holders[0] == d.Taker
 			}
 		}
 	}
-	for _, m := range s.Nodes() {
+	for _, m := range h.Nodes() {
 		isFree := ends[m] || m.Door == nil && m.Power == scene.On && !m.Taken() && (m.Cover || m.Set.Flex.KeepIdle == 0)
-		if sets[m.Set] && (isFree && isSound(s, m) && m.Machines[0].Origin().ForJobs() || m.Cover && isUnclaimed(s, m)) {
+		if h.sets[m.Set] && (isFree && isSound(h.Scene, m) && m.Machines[0].Origin().ForJobs() || m.Cover && h.isUnclaimed(m)) {
 			left = append(left, m)
 		}
 	}
@@ -101,33 +108,33 @@ const offerFor = 2 * time.Minute
 // job first. Slurm starts these jobs, or others, on the machines once they are up. A job with a
 // door, none of whose machines exist yet, leaves it while enough machines have just become idle. If
 // Slurm has not started it there after offerFor, it keeps its door: Slurm alone knows what fits it.
-func (h *handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, left []*scene.Node) {
+func (h *handout) offer(left []*scene.Node) {
 	idle := map[*config.NodeSet][]*scene.Node{}
-	for _, m := range s.Nodes() {
+	for _, m := range h.Nodes() {
 		if isWarm(m) && !slices.Contains(left, m) {
 			idle[m.Set] = append(idle[m.Set], m)
 		}
 	}
-	left = slices.DeleteFunc(left, func(m *scene.Node) bool { return h.kept[m] || isLongIdle(s, m) })
-	tasks := tasksAtWork(s)
-	for _, j := range jobs {
-		doors := s.DoorsOf(j.ID)
+	left = slices.DeleteFunc(left, func(m *scene.Node) bool { return h.kept[m] || h.isLongIdle(m) })
+	tasks := h.tasksAtWork()
+	for _, j := range h.jobs {
+		doors := h.DoorsOf(j.ID)
 		switch {
-		case !j.State.Waits() || j.Priority == 0 || j.HetID != 0 || isLate(s, j) || h.hasWant(j) || slurm.WaitsForJobs(j.Reason) || StartsLater(s, j, 0):
+		case !j.State.Waits() || j.Priority == 0 || j.HetID != 0 || isLate(h.Scene, j) || h.hasWant(j) || slurm.WaitsForJobs(j.Reason) || StartsLater(h.Scene, j, 0):
 			continue
-		case len(doors) == 0 && (!mayHaveDoor(s, j) || roomBeside(s, j, tasks[j.Array()]) < 1):
+		case len(doors) == 0 && (!h.mayHaveDoor(j) || h.roomBeside(j, tasks[j.Array()]) < 1):
 			continue
-		case slices.ContainsFunc(doors, func(d *scene.Door) bool { return !isStillBooting(s, d) || AnyPresent(s, d.Nodes) }):
+		case !h.lackMachines(doors):
 			continue
 		}
-		inSlurm := &limits{Scene: s} // jobs behind doors do not count under Slurm's limits yet
-		for _, set := range PlacesOf(s, sets, j) {
-			if isClosed(s, j, set) || inSlurm.obstacle(j, set) != "" {
+		inSlurm := &limits{Scene: h.Scene} // jobs behind doors do not count under Slurm's limits yet
+		for _, set := range h.places(j) {
+			if isClosed(h.Scene, j, set) || inSlurm.obstacle(j, set) != "" {
 				continue
 			}
-			fit := usable(s, slices.Concat(idle[set], membersOf(left, set)), j)
+			fit := usable(h.Scene, slices.Concat(idle[set], membersOf(left, set)), j)
 			if len(doors) > 0 {
-				fit = slices.DeleteFunc(fit, func(m *scene.Node) bool { return isLongIdle(s, m) })
+				fit = slices.DeleteFunc(fit, h.isLongIdle)
 			}
 			if len(fit) < j.NodeCount {
 				continue
@@ -151,8 +158,8 @@ func (h *handout) offer(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*s
 
 // isLongIdle reports whether the node has been up and idle for so long that Slurm would have started a
 // job there.
-func isLongIdle(s *scene.Scene, m *scene.Node) bool {
-	return m.Power == scene.On && s.IsOld(scene.Later(m.LastBusyTime, m.BootTime), offerFor)
+func (h *handout) isLongIdle(m *scene.Node) bool {
+	return m.Power == scene.On && h.IsOld(scene.Later(m.LastBusyTime, m.BootTime), offerFor)
 }
 
 // membersOf returns those of the nodes that belong to the nodeset.
@@ -165,10 +172,12 @@ func membersOf(nodes []*scene.Node, set *config.NodeSet) (own []*scene.Node) {
 	return own
 }
 
-// isStillBooting reports whether the door's job waits for machines.
-func isStillBooting(s *scene.Scene, d *scene.Door) bool {
-	stage, _ := StageOf(s, d)
-	return stage == DoorBooting
+// lackMachines reports whether a job waits for machines at each of the doors, and none of these exists.
+func (h *handout) lackMachines(doors []*scene.Door) bool {
+	return !slices.ContainsFunc(doors, func(d *scene.Door) bool {
+		stage, _ := StageOf(h.Scene, d)
+		return stage != DoorBooting || AnyPresent(h.Scene, d.Nodes)
+	})
 }
 
 // hasWant reports whether the job has been assigned anything.
@@ -188,23 +197,23 @@ func (h *handout) wants(node string, job uint32) bool {
 
 // isPlannable reports whether a machine can be requested for the job on the node, or another job that
 // waits no longer has left its place in a shared request with a lease that is long enough.
-func isPlannable(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
+func (h *handout) isPlannable(m *scene.Node, j *slurm.Job) bool {
 	switch {
 	case !m.Cold:
 		return false
-	case isCold(s, m):
+	case isCold(h.Scene, m):
 		return true
-	case !isAwaited(s, m):
+	case !isAwaited(h.Scene, m):
 		return false
 	}
-	lease := s.RequestsOf(m.Name)[0].Request.Duration
+	lease := h.RequestsOf(m.Name)[0].Request.Duration
 	return lease == 0 || lease >= scene.Lease(m.Set.Flex, []*slurm.Job{j})
 }
 
 // crowdedSince returns since when the job has waited for a nodeset that is not on demand; now if it
 // has not waited before.
-func crowdedSince(s *scene.Scene, j *slurm.Job) time.Time {
-	return earlier(s.Seen.Now, cmp.Or(s.Seen.Crowded[j.ID], s.Seen.Now))
+func (h *handout) crowdedSince(j *slurm.Job) time.Time {
+	return earlier(h.Seen.Now, cmp.Or(h.Seen.Crowded[j.ID], h.Seen.Now))
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -12,19 +11,19 @@ import (
 // keepSurvivors assigns each requeued job the machines that it still has, with names for the machines
 // that it has lost. As long as names are lacking, the machines are kept. It returns the machines that
 // no job has, without those.
-func (h *handout) keepSurvivors(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) (left []*scene.Node) {
-	left = leftMachines(s, sets)
-	for _, j := range jobs {
+func (h *handout) keepSurvivors() (left []*scene.Node) {
+	left = h.leftMachines()
+	for _, j := range h.jobs {
 		if !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
-			j.Limit.Kind != slurm.LimitSet || StartsLater(s, j, beginAhead) || slurm.WaitsForJobs(j.Reason) || isLate(s, j) || len(s.DoorsOf(j.ID)) > 0 {
+			j.Limit.Kind != slurm.LimitSet || StartsLater(h.Scene, j, beginAhead) || slurm.WaitsForJobs(j.Reason) || isLate(h.Scene, j) || len(h.DoorsOf(j.ID)) > 0 {
 			continue
 		}
-		for _, set := range PlacesOf(s, sets, j) {
-			if !set.Flex.Salvage || isClosed(s, j, set) || h.hasWant(j) {
+		for _, set := range h.places(j) {
+			if !set.Flex.Salvage || isClosed(h.Scene, j, set) || h.hasWant(j) {
 				continue
 			}
-			own := slices.DeleteFunc(usable(s, membersOf(left, set), j), func(m *scene.Node) bool {
-				return m.Power != scene.On || m.Machines[0].Origin().Job != j.ID || s.IsOld(m.LastBusyTime, set.Flex.SalvageTimeout/2)
+			own := slices.DeleteFunc(usable(h.Scene, membersOf(left, set), j), func(m *scene.Node) bool {
+				return m.Power != scene.On || m.Machines[0].Origin().Job != j.ID || h.IsOld(m.LastBusyTime, set.Flex.SalvageTimeout/2)
 			})
 			if len(own) == 0 {
 				continue
@@ -38,7 +37,7 @@ func (h *handout) keepSurvivors(s *scene.Scene, sets map[*config.NodeSet]bool, j
 				continue
 			}
 			names = slices.Sorted(slices.Values(names[:j.NodeCount]))
-			open := !StartsLater(s, j, 0) && len(own) >= j.NodeCount
+			open := !StartsLater(h.Scene, j, 0) && len(own) >= j.NodeCount
 			h.want(Want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true, Open: open})
 		}
 	}

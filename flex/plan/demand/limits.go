@@ -200,9 +200,9 @@ func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
 
 // lateWaits returns the waits of jobs that did not start on their machines, or that slurmctld makes
 // no reservation for.
-func lateWaits(s *scene.Scene) (held []Wait) {
-	for _, j := range ByImportance(s) {
-		if late := lateOf(s, j); j.State.Waits() && isLate(s, j) {
+func (h *handout) lateWaits() (held []Wait) {
+	for _, j := range ByImportance(h.Scene) {
+		if late := lateOf(h.Scene, j); j.State.Waits() && isLate(h.Scene, j) {
 			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
 			switch {
 			case late.Unknown:

@@ -40,8 +40,8 @@ func isClosed(s *scene.Scene, j *slurm.Job, set *config.NodeSet) bool {
 
 // surelyTakes reports whether one of the job's partitions with nodes of the nodeset is certain to
 // start the job: it is open to everybody, and accepts the job's time limit and size.
-func surelyTakes(s *scene.Scene, j *slurm.Job, set *config.NodeSet) bool {
-	all, _ := partitionsWith(s, j, set)
+func (h *handout) surelyTakes(j *slurm.Job, set *config.NodeSet) bool {
+	all, _ := partitionsWith(h.Scene, j, set)
 	return slices.ContainsFunc(all, func(p slurm.Partition) bool {
 		long := p.MaxTime.Kind == slurm.LimitSet && (j.Limit.Kind != slurm.LimitSet || j.Limit.Duration > p.MaxTime.Duration)
 		return p.Begins && p.Restricts == "" && p.MaxTime.Kind != slurm.LimitUnknown && !long &&

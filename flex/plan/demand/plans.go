@@ -23,7 +23,7 @@ func Horizon(s *scene.Scene) time.Time {
 
 // isLater reports whether Slurm has planned the job for a later time than that for which it plans
 // jobs that need machines: nodes are busy until then, or planned for other jobs.
-func isLater(s *scene.Scene, j *slurm.Job) bool { return j.Start.After(Horizon(s).Add(planLag)) }
+func (h *handout) isLater(j *slurm.Job) bool { return j.Start.After(Horizon(h.Scene).Add(planLag)) }
 
 // plan is where Slurm would start a job if it had machines there.
 type plan struct {
@@ -32,26 +32,26 @@ type plan struct {
 }
 
 // mayHaveDoor reports whether Slurm may plan the job, and slurmflex may make a reservation for it.
-func mayHaveDoor(s *scene.Scene, j *slurm.Job) bool {
+func (h *handout) mayHaveDoor(j *slurm.Job) bool {
 	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && j.User != "" && (j.NodeCount > 0 || len(j.Planned) > 0) &&
-		!StartsLater(s, j, 0) && !slurm.WaitsForJobs(j.Reason)
+		!StartsLater(h.Scene, j, 0) && !slurm.WaitsForJobs(j.Reason) && !isLate(h.Scene, j)
 }
 
 // planOf returns where Slurm has planned the job among cold nodes of covered nodesets. The plan of
 // an array's row is that of one of its tasks. Without such a plan, why says what the plan lacks, if
 // Slurm has one.
-func (h *handout) planOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (p plan, why string) {
+func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 	if len(j.Planned) == 0 {
 		return plan{}, ""
 	}
 	cold, static := map[*config.NodeSet][]string{}, map[*config.NodeSet][]string{}
 	for _, name := range j.Planned {
-		m := s.Node(name)
+		m := h.Node(name)
 		switch {
-		case m == nil || !sets[m.Set]:
-		case isPlannable(s, m, j):
+		case m == nil || !h.sets[m.Set]:
+		case h.isPlannable(m, j):
 			cold[m.Set] = append(cold[m.Set], name)
-		case m.Set.IsStatic(m.Index) && isWarm(m) && lastsFor(s, m, j):
+		case m.Set.IsStatic(m.Index) && isWarm(m) && lastsFor(h.Scene, m, j):
 			static[m.Set] = append(static[m.Set], name)
 		}
 		if m != nil && len(cold[m.Set]) > len(p.names) {
@@ -66,17 +66,17 @@ func (h *handout) planOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm
 	switch {
 	case misfit(j, j.Planned) != "":
 		return plan{}, "" // Slurm shows the old plan of a changed job until its next cycle
-	case isLater(s, j) && j.IsTasks():
-		first := h.fitting(s, p.set, j, nil) // the last task is planned behind the others
+	case h.isLater(j) && j.IsTasks():
+		first := h.fitting(p.set, j, nil) // the last task is planned behind the others
 		p.names = first[:min(len(first), len(j.Planned))]
 	}
-	if isLater(s, j) && !j.IsTasks() || len(p.names) == 0 {
+	if h.isLater(j) && !j.IsTasks() || len(p.names) == 0 {
 		return plan{}, fmt.Sprintf("Slurm has planned it for %s on %s", j.Start.UTC().Format(time.RFC3339), slurm.Fold(j.Planned))
 	}
 	// Other planned nodes belong to another nodeset, or have a machine. Cold ones may do as well; a job
 	// that needs static nodes too starts on both.
 	count := len(j.Planned)
-	names := slices.Concat(h.fitting(s, p.set, j, p.names), static[p.set])
+	names := slices.Concat(h.fitting(p.set, j, p.names), static[p.set])
 	if len(names) < count || misfit(j, names[:count]) != "" {
 		if names = slices.Concat(p.names, static[p.set]); len(names) < count {
 			return plan{}, fmt.Sprintf("Slurm has planned it on %s, which are not all without a machine in one nodeset", slurm.Fold(j.Planned))
@@ -88,10 +88,10 @@ func (h *handout) planOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm
 
 // fitting returns the names first, and then the free names of the nodeset that are certain to fit
 // the job.
-func (h *handout) fitting(s *scene.Scene, set *config.NodeSet, j *slurm.Job, first []string) []string {
+func (h *handout) fitting(set *config.NodeSet, j *slurm.Job, first []string) []string {
 	names := slices.Clone(first)
 	for _, name := range h.free[set] {
-		if m := s.Node(name); j.SurelyFits(*m.Node) && isPlannable(s, m, j) && !slices.Contains(first, name) {
+		if m := h.Node(name); j.SurelyFits(*m.Node) && h.isPlannable(m, j) && !slices.Contains(first, name) {
 			names = append(names, name)
 		}
 	}
@@ -100,28 +100,28 @@ func (h *handout) fitting(s *scene.Scene, set *config.NodeSet, j *slurm.Job, fir
 
 // placeJobs makes a door for each job without one that Slurm has planned: over exactly the planned
 // nodes. More important jobs come first.
-func (h *handout) placeJobs(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job) {
-	has, tasks := map[string]bool{}, tasksAtWork(s)
-	for _, d := range s.Doors() {
-		has[d.Address] = has[d.Address] || !isReplanned(s, d)
+func (h *handout) placeJobs() {
+	has, tasks := map[string]bool{}, h.tasksAtWork()
+	for _, d := range h.Doors() {
+		has[d.Address] = has[d.Address] || !h.isReplanned(d)
 	}
 	for _, w := range h.Wants {
 		has[w.Address] = true
 		tasks[w.Job.Array()]++
 	}
 	placed := map[uint32]bool{} // heterogeneous jobs
-	for _, j := range jobs {
+	for _, j := range h.jobs {
 		switch {
 		case len(h.Wants) >= doorsAtOnce:
-			h.countLater(s, sets, j, has)
-		case !mayHaveDoor(s, j) || isLate(s, j):
+			h.countLater(j, has)
+		case !h.mayHaveDoor(j):
 		case j.HetID != 0 && !placed[j.HetID]:
 			placed[j.HetID] = true
-			h.placeComponents(s, sets, jobs, j.HetID, has)
+			h.placeComponents(j.HetID, has)
 		case j.HetID == 0:
-			most := min(roomBeside(s, j, tasks[j.Array()]), doorsAtOnce-len(h.Wants))
+			most := min(h.roomBeside(j, tasks[j.Array()]), doorsAtOnce-len(h.Wants))
 			for i, address := range addresses(j, most, has) {
-				if !h.placeJob(s, sets, j, address, i == 0) {
+				if !h.placeJob(j, address, i == 0) {
 					break
 				}
 				tasks[j.Array()]++
@@ -131,21 +131,21 @@ func (h *handout) placeJobs(s *scene.Scene, sets map[*config.NodeSet]bool, jobs 
 }
 
 // placeJob makes a door for a job, or for a further task of its array, and reports whether it did.
-func (h *handout) placeJob(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, address string, isFirst bool) bool {
-	if names, set := h.formerNames(s, sets, j, address); names != nil {
+func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
+	if names, set := h.formerNames(j, address); names != nil {
 		h.want(Want{Job: j, Address: address, Set: set, Nodes: names})
 		return true
 	}
-	p, why := h.planOf(s, sets, j)
+	p, why := h.planOf(j)
 	if p.set == nil {
 		if isFirst {
-			h.leaveUnplanned(s, sets, j, why)
+			h.leaveUnplanned(j, why)
 		}
 		return false
 	}
-	if why = h.obstacleAt(s, sets, j, p.set); why != "" && isFirst {
-		p = h.elsewhere(s, sets, j, p)
-		why = h.obstacleAt(s, sets, j, p.set)
+	if why = h.obstacleAt(j, p.set); why != "" && isFirst {
+		p = h.elsewhere(j, p)
+		why = h.obstacleAt(j, p.set)
 	}
 	if why != "" {
 		h.holdBack(j, p.set, why)
@@ -153,12 +153,12 @@ func (h *handout) placeJob(s *scene.Scene, sets map[*config.NodeSet]bool, j *slu
 	}
 	names := p.names
 	if !isFirst {
-		if names = h.fitting(s, p.set, j, nil); len(names) < j.NodeCount {
+		if names = h.fitting(p.set, j, nil); len(names) < j.NodeCount {
 			return false
 		}
 		names = names[:j.NodeCount]
 	}
-	if h.isTaken(s, names, address) {
+	if h.isTaken(names, address) {
 		return false // Slurm's plan is older than the door of another job
 	}
 	h.want(Want{Job: j, Address: address, Set: p.set, Nodes: names})
@@ -167,9 +167,9 @@ func (h *handout) placeJob(s *scene.Scene, sets map[*config.NodeSet]bool, j *slu
 
 // isTaken reports whether one of the nodes is behind another door, or kept for another job that was
 // changed.
-func (h *handout) isTaken(s *scene.Scene, names []string, address string) bool {
+func (h *handout) isTaken(names []string, address string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		d := s.Node(name).Changed
+		d := h.Node(name).Changed
 		return slices.Contains(h.taken, name) || d != nil && d.Address != address
 	})
 }
@@ -179,8 +179,8 @@ const planAge = time.Minute
 
 // isReplanned reports whether the job of the door was changed, and Slurm shows no plan from before the
 // change any more: the door was set to start KeptFor after the change was noticed.
-func isReplanned(s *scene.Scene, d *scene.Door) bool {
-	return d.Changed && !d.End.After(d.Start.Add(DoorPurge)) && !s.Seen.Now.Before(d.Start.Add(planAge-KeptFor))
+func (h *handout) isReplanned(d *scene.Door) bool {
+	return d.Changed && !d.End.After(d.Start.Add(DoorPurge)) && !h.Seen.Now.Before(d.Start.Add(planAge-KeptFor))
 }
 
 // want records a want for a job's first place.
@@ -199,28 +199,28 @@ func (h *handout) take(w Want) {
 
 // placeComponents makes a door for each component of a heterogeneous job, once Slurm has planned all
 // of them: Slurm starts them together.
-func (h *handout) placeComponents(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, id uint32, has map[string]bool) {
+func (h *handout) placeComponents(id uint32, has map[string]bool) {
 	var wants []Want
-	for _, j := range jobs {
+	for _, j := range h.jobs {
 		if j.HetID != id || has[j.Address()] {
 			continue
 		}
-		if len(PlacesOf(s, sets, j)) == 0 {
+		if len(h.places(j)) == 0 {
 			continue
 		}
-		p, why := h.planOf(s, sets, j)
+		p, why := h.planOf(j)
 		if p.set == nil {
-			h.leaveUnplanned(s, sets, j, why)
+			h.leaveUnplanned(j, why)
 			return
 		}
-		if why = h.obstacleAt(s, sets, j, p.set); why != "" || !mayHaveDoor(s, j) || h.isTaken(s, p.names, j.Address()) {
+		if why = h.obstacleAt(j, p.set); why != "" || !h.mayHaveDoor(j) || h.isTaken(p.names, j.Address()) {
 			h.holdBack(j, p.set, why)
 			return
 		}
 		wants = append(wants, Want{Job: j, Address: j.Address(), Set: p.set, Nodes: p.names})
 	}
 	for _, w := range wants {
-		w.Open = OpensAtOnce(s, w.Job)
+		w.Open = OpensAtOnce(h.Scene, w.Job)
 		h.want(w)
 	}
 }
@@ -235,20 +235,20 @@ func OpensAtOnce(s *scene.Scene, j *slurm.Job) bool {
 
 // formerNames returns the nodes of a live request that was made for the job, if the job can still
 // use them: a job that has lost its door keeps its place in Google's queue.
-func (h *handout) formerNames(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, address string) ([]string, *config.NodeSet) {
-	if j.IsTasks() || j.HetID != 0 || address != j.Address() || changedDoor(s, address) != nil {
+func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.NodeSet) {
+	if j.IsTasks() || j.HetID != 0 || address != j.Address() || h.changedDoor(address) != nil {
 		return nil, nil
 	}
-	for _, r := range s.LiveRequests() {
+	for _, r := range h.LiveRequests() {
 		if r.Group.Stamp.Job != j.ID || r.Group.Stamp.Shared() || len(r.Request.Instances) < max(j.NodeCount, 1) {
 			continue
 		}
 		names := slices.Sorted(slices.Values(r.Request.Instances))
-		set := s.Config.FlexSetOf(names[0])
-		fits := set != nil && slices.Contains(PlacesOf(s, sets, j), set) && misfit(j, names) == ""
+		set := h.Config.FlexSetOf(names[0])
+		fits := set != nil && slices.Contains(h.places(j), set) && misfit(j, names) == ""
 		for _, name := range names {
-			m := s.Node(name)
-			fits = fits && m != nil && m.Set == set && isVacant(s, m) && len(s.RequestsOf(name)) == 1 && !slices.Contains(h.taken, name)
+			m := h.Node(name)
+			fits = fits && m != nil && m.Set == set && isVacant(h.Scene, m) && len(h.RequestsOf(name)) == 1 && !slices.Contains(h.taken, name)
 		}
 		if fits {
 			return names, set
@@ -279,24 +279,24 @@ const planSoon = 2 * time.Minute
 // keepFor keeps the free nodes of a nodeset for a job that is certain to fit there, and that Slurm
 // cannot plan because too few are free, or were in its last cycle. Less important jobs would otherwise
 // take each node that becomes free.
-func (h *handout) keepFor(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) {
+func (h *handout) keepFor(j *slurm.Job) {
 	if !LacksNodes(*j) || j.IsTasks() {
 		return
 	}
-	for _, set := range PlacesOf(s, sets, j) {
+	for _, set := range h.places(j) {
 		fit, all := 0, 0
-		for _, m := range s.Nodes() {
-			if m.Set != set || m.Set.IsStatic(m.Index) || !j.SurelyFits(*m.Node) || IsForeign(s, m) || m.IsWithdrawn() {
+		for _, m := range h.Nodes() {
+			if m.Set != set || m.Set.IsStatic(m.Index) || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
 				continue
 			}
 			all++
-			if h.isOpen(s, m) {
+			if h.isOpen(m) {
 				fit++
 			}
 		}
-		since := s.Seen.Unasked[j.ID] // since when enough are free
-		isShort := fit < j.NodeCount || since.IsZero() || !s.IsOld(since, planSoon)
-		if h.short[set] == nil && fit > 0 && isShort && all >= j.NodeCount && surelyTakes(s, j, set) && h.limits.obstacle(j, set) == "" {
+		since := h.Seen.Unasked[j.ID] // since when enough are free
+		isShort := fit < j.NodeCount || since.IsZero() || !h.IsOld(since, planSoon)
+		if h.short[set] == nil && fit > 0 && isShort && all >= j.NodeCount && h.surelyTakes(j, set) && h.limits.obstacle(j, set) == "" {
 			h.short[set] = j
 			return
 		}
@@ -304,36 +304,36 @@ func (h *handout) keepFor(s *scene.Scene, sets map[*config.NodeSet]bool, j *slur
 }
 
 // isOpen reports whether Slurm may plan jobs on the node, and no job gets it in this pass.
-func (h *handout) isOpen(s *scene.Scene, m *scene.Node) bool {
-	return IsOpenToPlans(s, m) && !slices.Contains(h.taken, m.Name)
+func (h *handout) isOpen(m *scene.Node) bool {
+	return IsOpenToPlans(h.Scene, m) && !slices.Contains(h.taken, m.Name)
 }
 
 // leaveUnplanned records why a job gets no door that Slurm has not planned, or not on nodes of ours.
-func (h *handout) leaveUnplanned(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, why string) {
-	places := PlacesOf(s, sets, j)
+func (h *handout) leaveUnplanned(j *slurm.Job, why string) {
+	places := h.places(j)
 	if len(places) == 0 {
 		return
 	}
-	if d := changedDoor(s, j.Address()); d != nil {
+	if d := h.changedDoor(j.Address()); d != nil {
 		why = fmt.Sprintf("what it requests was changed, and Slurm has not planned it since: its request is kept until %s", d.Start.UTC().Format(time.RFC3339))
 	}
 	if why == "" && (LacksNodes(*j) || mayBeLimited(*j)) {
 		why = h.limits.obstacle(j, places[0])
 	}
 	h.holdBack(j, places[0], why)
-	h.keepFor(s, sets, j)
+	h.keepFor(j)
 }
 
 // obstacleAt returns why a planned job gets no door in the nodeset now; empty if it may.
-func (h *handout) obstacleAt(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, set *config.NodeSet) string {
-	places := PlacesOf(s, sets, j)
+func (h *handout) obstacleAt(j *slurm.Job, set *config.NodeSet) string {
+	places, crowded := h.places(j), h.crowdedSince(j)
 	switch by := h.short[set]; {
-	case isClosed(s, j, set):
+	case isClosed(h.Scene, j, set):
 		return closedPartition
-	case isDear(s, places, set, s.Seen.Now.Sub(crowdedSince(s, j))):
-		h.Crowded[j.ID] = crowdedSince(s, j)
+	case h.isDear(places, set, h.Seen.Now.Sub(crowded)):
+		h.Crowded[j.ID] = crowded
 		return fmt.Sprintf("no cheaper nodeset has free nodes that are certain to fit it, and on_demand_after keeps it from nodeset %s until %s",
-			set.Name, crowdedSince(s, j).Add(s.Config.Options.OnDemandAfter).UTC().Format(time.RFC3339))
+			set.Name, crowded.Add(h.Config.Options.OnDemandAfter).UTC().Format(time.RFC3339))
 	case by != nil && by != j:
 		return fmt.Sprintf("free nodes of nodeset %s are kept for job %s, which is more important and needs %d", set.Name, by.Name(), by.NodeCount)
 	}
@@ -342,19 +342,19 @@ func (h *handout) obstacleAt(s *scene.Scene, sets map[*config.NodeSet]bool, j *s
 
 // isDear reports whether on_demand_after still keeps a job from the nodeset, after that time: it is on
 // demand, and other nodesets of the job are not.
-func isDear(s *scene.Scene, places []*config.NodeSet, set *config.NodeSet, waited time.Duration) bool {
+func (h *handout) isDear(places []*config.NodeSet, set *config.NodeSet, waited time.Duration) bool {
 	cheaper := slices.ContainsFunc(places, func(set *config.NodeSet) bool { return set.Flex.Capacity != config.OnDemand })
-	return cheaper && set.Flex.Capacity == config.OnDemand && waited < s.Config.Options.OnDemandAfter
+	return cheaper && set.Flex.Capacity == config.OnDemand && waited < h.Config.Options.OnDemandAfter
 }
 
 // elsewhere returns nodes for a job that gets no door where Slurm has planned it, in another nodeset
 // where it is certain to fit; otherwise its plan.
-func (h *handout) elsewhere(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, p plan) plan {
-	for _, set := range PlacesOf(s, sets, j) {
-		if set == p.set || !surelyTakes(s, j, set) || h.obstacleAt(s, sets, j, set) != "" {
+func (h *handout) elsewhere(j *slurm.Job, p plan) plan {
+	for _, set := range h.places(j) {
+		if set == p.set || !h.surelyTakes(j, set) || h.obstacleAt(j, set) != "" {
 			continue
 		}
-		if names := h.fitting(s, set, j, nil); len(names) >= j.NodeCount {
+		if names := h.fitting(set, j, nil); len(names) >= j.NodeCount {
 			return plan{set, names[:j.NodeCount]}
 		}
 	}
@@ -362,8 +362,8 @@ func (h *handout) elsewhere(s *scene.Scene, sets map[*config.NodeSet]bool, j *sl
 }
 
 // countLater counts a planned job that gets a door in a later pass.
-func (h *handout) countLater(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job, has map[string]bool) {
-	if p, _ := h.planOf(s, sets, j); p.set != nil && mayHaveDoor(s, j) && !isLate(s, j) && !has[j.Address()] && h.limits.obstacle(j, p.set) == "" {
+func (h *handout) countLater(j *slurm.Job, has map[string]bool) {
+	if p, _ := h.planOf(j); p.set != nil && h.mayHaveDoor(j) && !has[j.Address()] && h.limits.obstacle(j, p.set) == "" {
 		h.limits.take(j, p.set, len(p.names))
 		h.countLack(j, p.set)
 	}

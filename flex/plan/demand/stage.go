@@ -132,9 +132,9 @@ func isKept(s *scene.Scene, d *scene.Door) bool {
 }
 
 // changedDoor returns a door that is kept for the changed job with that address; nil if there is none.
-func changedDoor(s *scene.Scene, address string) *scene.Door {
-	for _, d := range s.Doors() {
-		if d.Changed && d.Address == address && isKept(s, d) {
+func (h *handout) changedDoor(address string) *scene.Door {
+	for _, d := range h.Doors() {
+		if d.Changed && d.Address == address && isKept(h.Scene, d) {
 			return d
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -27,41 +26,41 @@ func (h *handout) isHeld(j *slurm.Job) bool {
 // unasked returns the waits of pending jobs of covered nodesets that lack only nodes, are without a
 // door or a want, and are not held back: their array's own limit keeps them, or Slurm has not planned
 // them. A wait for which enough nodes are free keeps the start that an earlier pass recorded.
-func unasked(s *scene.Scene, sets map[*config.NodeSet]bool, jobs []*slurm.Job, h *handout) (all []Wait) {
-	asked, tasks := map[string]bool{}, tasksAtWork(s)
-	for _, d := range s.Doors() {
+func (h *handout) unasked() (all []Wait) {
+	asked, tasks := map[string]bool{}, h.tasksAtWork()
+	for _, d := range h.Doors() {
 		asked[slurm.WholeOf(d.Address)] = asked[slurm.WholeOf(d.Address)] || !d.Changed
 	}
 	for _, w := range h.Wants {
 		asked[slurm.WholeOf(w.Address)] = true
 		tasks[w.Job.Array()]++
 	}
-	counts := stocks{scene: s, isFree: func(m *scene.Node) bool { return h.isOpen(s, m) }, of: map[*config.NodeSet]*stock{}}
-	for _, j := range jobs {
-		places, whole := PlacesOf(s, sets, j), slurm.WholeOf(j.Address())
+	counts := stocks{scene: h.Scene, isFree: h.isOpen, of: map[*config.NodeSet]*stock{}}
+	for _, j := range h.jobs {
+		places, whole := h.places(j), slurm.WholeOf(j.Address())
 		if j.Array() != 0 {
 			whole = fmt.Sprint(j.ArrayID)
 		}
-		has := len(s.DoorsOf(j.ID)) > 0 || h.hasWant(j)
+		has := len(h.DoorsOf(j.ID)) > 0 || h.hasWant(j)
 		if len(places) == 0 || has || asked[whole] && j.Array() == 0 || h.isHeld(j) || !LacksNodes(*j) {
 			continue
 		}
 		wait := Wait{Job: j.ID, NodeSet: places[0].Name, Region: places[0].Region, Stage: Waiting}
 		short := counts.shortOf(j, places)
-		switch throttle := s.Throttle(j); {
+		switch throttle := h.Throttle(j); {
 		case throttle > 0 && tasks[j.Array()] >= throttle:
 			wait.Obstacle = ownLimit(throttle)
-		case !slices.ContainsFunc(places, func(set *config.NodeSet) bool { return !isClosed(s, j, set) }):
+		case !slices.ContainsFunc(places, func(set *config.NodeSet) bool { return !isClosed(h.Scene, j, set) }):
 			wait.Obstacle = closedPartition
-		case needsTaken(s, h, j) != "":
-			wait.Obstacle = needsTaken(s, h, j)
+		case h.needsTaken(j) != "":
+			wait.Obstacle = h.needsTaken(j)
 		case short != nil:
 			wait.NodeSet, wait.Region = short.set.Name, short.set.Region
 			wait.Obstacle, wait.Frees = short.text(j), short.frees
 		default:
 			wait.Obstacle = "Slurm has not planned it yet"
-			if wait.Since = s.Seen.Unasked[j.ID]; wait.Since.IsZero() {
-				wait.Since = s.Seen.Now
+			if wait.Since = h.Seen.Unasked[j.ID]; wait.Since.IsZero() {
+				wait.Since = h.Seen.Now
 			}
 			if asked[whole] {
 				wait.Since = time.Time{} // other tasks of its array come first
@@ -79,9 +78,9 @@ func ownLimit(throttle int) string {
 }
 
 // needsTaken returns which of the nodes that the job asks for by name cannot be had; empty if all can.
-func needsTaken(s *scene.Scene, h *handout, j *slurm.Job) string {
+func (h *handout) needsTaken(j *slurm.Job) string {
 	needs, _ := slurm.Expand(j.Needs)
-	taken := slices.DeleteFunc(needs, func(name string) bool { m := s.Node(name); return m == nil || h.isOpen(s, m) })
+	taken := slices.DeleteFunc(needs, func(name string) bool { m := h.Node(name); return m == nil || h.isOpen(m) })
 	if len(taken) == 0 {
 		return ""
 	}

@@ -118,24 +118,18 @@ func PlacesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (plac
 	return places
 }
 
-// isOff reports whether the node is powered down without a job.
-func isOff(s *scene.Scene, m *scene.Node) bool {
-	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
-		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m)
-}
-
-// isFree reports whether the node is powered down without a job, a machine or a request.
-func isFree(s *scene.Scene, m *scene.Node) bool {
-	return isOff(s, m) && !s.Present(m.Name) && !s.MayShow(m.Name)
-}
-
 // isVacant reports whether the node is powered down without a job, and covered by no foreign
 // reservation.
-func isVacant(s *scene.Scene, m *scene.Node) bool { return isOff(s, m) && !IsForeign(s, m) }
+func isVacant(s *scene.Scene, m *scene.Node) bool {
+	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
+		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !IsForeign(s, m)
+}
 
-// isCold reports whether machines can be requested for the node: it is free, and covered by no
-// foreign reservation.
-func isCold(s *scene.Scene, m *scene.Node) bool { return isFree(s, m) && !IsForeign(s, m) }
+// isCold reports whether machines can be requested for the node: it is vacant, without a machine or a
+// request.
+func isCold(s *scene.Scene, m *scene.Node) bool {
+	return isVacant(s, m) && !s.Present(m.Name) && !s.MayShow(m.Name)
+}
 
 // IsOpenToPlans reports whether Slurm may plan jobs on the node: machines can be requested for it, or
 // are requested together with others and wanted by no job.
@@ -150,9 +144,9 @@ func isAwaited(s *scene.Scene, m *scene.Node) bool {
 
 // isUnclaimed reports whether the vacant node has a new machine whose job no longer waited. A machine
 // whose node Slurm has powered down would not register again.
-func isUnclaimed(s *scene.Scene, m *scene.Node) bool {
-	return isVacant(s, m) && isSound(s, m) && m.Machines[0].Origin().ForJobs() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
-		!s.IsOld(m.Machines[0].Created, scene.OrphanedAfter)
+func (h *handout) isUnclaimed(m *scene.Node) bool {
+	return isVacant(h.Scene, m) && isSound(h.Scene, m) && m.Machines[0].Origin().ForJobs() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
+		!h.IsOld(m.Machines[0].Created, scene.OrphanedAfter)
 }
 
 // IsForeign reports whether a reservation that is not ours covers the node before the horizon.
@@ -216,14 +210,14 @@ func lastsFor(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 }
 
 // tasksAtWork counts the tasks of each array that have nodes or a door.
-func tasksAtWork(s *scene.Scene) map[uint32]int {
+func (h *handout) tasksAtWork() map[uint32]int {
 	count := map[uint32]int{}
-	for i := range s.Seen.Jobs {
-		if j := &s.Seen.Jobs[i]; j.Array() != 0 && j.State.HoldsNodes() {
+	for i := range h.Seen.Jobs {
+		if j := &h.Seen.Jobs[i]; j.Array() != 0 && j.State.HoldsNodes() {
 			count[j.Array()]++
 		}
 	}
-	for _, d := range s.Doors() {
+	for _, d := range h.Doors() {
 		switch {
 		case d.Place != 0, d.Changed:
 		case d.Taker != nil && d.Taker.Array() != 0:
@@ -236,8 +230,8 @@ func tasksAtWork(s *scene.Scene) map[uint32]int {
 }
 
 // roomBeside returns how many tasks of the job's array may get doors beside those at work.
-func roomBeside(s *scene.Scene, j *slurm.Job, working int) int {
-	if throttle := s.Throttle(j); throttle > 0 {
+func (h *handout) roomBeside(j *slurm.Job, working int) int {
+	if throttle := h.Throttle(j); throttle > 0 {
 		return min(doorsAtOnce, throttle-working)
 	}
 	return doorsAtOnce

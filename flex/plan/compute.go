@@ -84,7 +84,7 @@ func compute(s *scene.Scene) Plan {
 	}
 	d.notify(w, verdicts)
 	d.report(report.MachineProblems(s, d.plan.Losses))
-	d.plan.Limits = w.Budgets.Uses()
+	d.plan.Limits = w.Budgets
 	d.plan.Needed = rules.Needed(w, verdicts)
 	d.plan.Waits, d.plan.Held, d.plan.Asked, d.plan.Crowded = report.Waits(w, verdicts), w.Handed.Held, rules.AskedOf(w), w.Handed.Crowded
 	return d.plan

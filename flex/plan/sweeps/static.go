@@ -75,6 +75,6 @@ func comesBack(s *scene.Scene, m *scene.Node) bool {
 // renewal returns the claim that a static node would have after it is powered down and up again.
 func renewal(w *demand.Wanted, m *scene.Node) *demand.Claim {
 	c := demand.NewClaim(w.Scene, m, nil, false, 0)
-	c.Nodes = []string{m.Name}
+	c.Nodes, c.Lease = []string{m.Name}, scene.Lease(m.Set.Flex, nil)
 	return c
 }

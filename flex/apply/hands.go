@@ -24,20 +24,13 @@ type Scheduler interface {
 	Jobs(ctx context.Context) ([]slurm.Job, error)
 	UpdateNodes(ctx context.Context, names []string, change slurm.NodeChange) error
 
-	reserver
-	Owners
-}
-
-// reserver manages reservations. They keep jobs off nodes with an ending lease, and keep other jobs
-// off nodes that are meant for one job.
-type reserver interface {
+	// Reservations keep jobs off nodes with an ending lease, and keep other jobs off nodes that are
+	// meant for one job.
 	CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error
 	SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error
 	DeleteReservation(ctx context.Context, name string) error
-}
 
-// Owners reads jobs and notifies their owners. A raw id identifies a job.
-type Owners interface {
+	// A raw id identifies a job.
 	memory.Records
 	SetAdminComment(ctx context.Context, job uint32, text string) error
 	NotifyJob(ctx context.Context, job uint32, text string) error

@@ -32,7 +32,6 @@ func inSlurm(kind string) (slurm, known bool) {
 		"return_nodes":       true,
 		"signal_job":         true,
 		"requeue_job":        true,
-		"change_partitions":  true,
 	}[kind]
 	return slurm, known
 }

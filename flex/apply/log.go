@@ -90,7 +90,6 @@ func eventOf(kind string) string {
 		"comment_job":        "AdminComment set",
 		"signal_job":         "job signalled",
 		"requeue_job":        "job requeued",
-		"change_partitions":  "partitions of job changed",
 		"close_partition":    "partition closed",
 		"tell_job":           "owner notified",
 	}[kind]

@@ -11,11 +11,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// accounts reads the accounts of jobs.
-type accounts interface {
-	Accounts(ctx context.Context, jobs []uint32) (map[uint32]string, error)
-}
-
 // observeAccounts adds the accounts of pending jobs with a door and of jobs on flex nodes, if an
 // account has a limit. It reads a job's account once, as the history does.
 func (o Observer) observeAccounts(ctx context.Context, snap *scene.Snapshot) {

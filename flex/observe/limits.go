@@ -9,12 +9,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// limiter reads Slurm's limits: the limits of licenses and, with accounting, of accounts, users and
-// QOS.
-type limiter interface {
-	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
-}
-
 // observeAllowances reads Slurm's limits if jobs wait pending for machines or a limit. It reads the
 // limits after the jobs, so that a job that starts in between is counted.
 func (o Observer) observeAllowances(ctx context.Context, snap *scene.Snapshot) {

@@ -25,10 +25,13 @@ type Scheduler interface {
 	TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error)
 	ArrayThrottle(ctx context.Context, array uint32, task int) (int, error)
 	Reservations(ctx context.Context) ([]slurm.Reservation, error)
+	Config(ctx context.Context) (slurm.Config, error)
+	Partitions(ctx context.Context) ([]slurm.Partition, error)
 
-	Settings
-	limiter
-	accounts
+	// Allowances reads Slurm's limits: those of licenses and, with accounting, of accounts, users and
+	// QOS.
+	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
+	Accounts(ctx context.Context, jobs []uint32) (map[uint32]string, error)
 	memory.Records
 }
 

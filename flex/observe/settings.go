@@ -7,12 +7,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// Settings reads the parts of slurm.conf that passes need from time to time.
-type Settings interface {
-	Config(ctx context.Context) (slurm.Config, error)
-	Partitions(ctx context.Context) ([]slurm.Partition, error)
-}
-
 // readSettings reads slurm.conf as slurmctld sees it, unless the last reading is recent. A process
 // that keeps a cover reads it every time, because the partitions limit what the cover may include,
 // and because a restart of slurmctld restarts the cover's clock.

@@ -23,7 +23,7 @@ func (h *handout) placeFurther() {
 				if len(names) < j.NodeCount || h.short[set] != nil || h.limits.obstacleElsewhere(j, doors[0], set) != "" {
 					continue
 				}
-				h.take(Want{Job: j, Address: j.Address(), Set: set, Nodes: names[:j.NodeCount], Further: true})
+				h.take(want{Job: j, Address: j.Address(), Set: set, Nodes: names[:j.NodeCount], Further: true})
 				break
 			}
 		}

@@ -18,7 +18,7 @@ type handout struct {
 	sets map[*config.NodeSet]bool // the covered nodesets
 	jobs []*slurm.Job             // all jobs in the queue, the most important first
 
-	Wants []Want
+	Wants []want
 	Held  []Wait         // see Plan.Held
 	Later map[UserIn]int // the jobs that lack a request and get a door in a later pass
 	// Leaves has the doors whose jobs may start on idle machines instead: they use no door meanwhile.
@@ -182,17 +182,17 @@ func (h *handout) lackMachines(doors []*scene.Door) bool {
 
 // hasWant reports whether the job has been assigned anything.
 func (h *handout) hasWant(j *slurm.Job) bool {
-	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job == j })
+	return slices.ContainsFunc(h.Wants, func(w want) bool { return w.Job == j })
 }
 
 // Inherits reports whether the job gets a door over machines that it has kept.
 func (h *handout) Inherits(j *slurm.Job) bool {
-	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job == j && w.Inherit })
+	return slices.ContainsFunc(h.Wants, func(w want) bool { return w.Job == j && w.Inherit })
 }
 
 // wants reports whether the job gets a door over the node.
 func (h *handout) wants(node string, job uint32) bool {
-	return slices.ContainsFunc(h.Wants, func(w Want) bool { return w.Job.ID == job && slices.Contains(w.Nodes, node) })
+	return slices.ContainsFunc(h.Wants, func(w want) bool { return w.Job.ID == job && slices.Contains(w.Nodes, node) })
 }
 
 // isPlannable reports whether a machine can be requested for the job on the node, or another job that

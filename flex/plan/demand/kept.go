@@ -38,7 +38,7 @@ func (h *handout) keepSurvivors() (left []*scene.Node) {
 			}
 			names = slices.Sorted(slices.Values(names[:j.NodeCount]))
 			open := !StartsLater(h.Scene, j, 0) && len(own) >= j.NodeCount
-			h.want(Want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true, Open: open})
+			h.give(want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true, Open: open})
 		}
 	}
 	return left

@@ -133,7 +133,7 @@ func (h *handout) placeJobs() {
 // placeJob makes a door for a job, or for a further task of its array, and reports whether it did.
 func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 	if names, set := h.formerNames(j, address); names != nil {
-		h.want(Want{Job: j, Address: address, Set: set, Nodes: names})
+		h.give(want{Job: j, Address: address, Set: set, Nodes: names})
 		return true
 	}
 	p, why := h.planOf(j)
@@ -161,7 +161,7 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 	if h.isTaken(names, address) {
 		return false // Slurm's plan is older than the door of another job
 	}
-	h.want(Want{Job: j, Address: address, Set: p.set, Nodes: names})
+	h.give(want{Job: j, Address: address, Set: p.set, Nodes: names})
 	return true
 }
 
@@ -183,15 +183,15 @@ func (h *handout) isReplanned(d *scene.Door) bool {
 	return d.Changed && !d.End.After(d.Start.Add(DoorPurge)) && !h.Seen.Now.Before(d.Start.Add(planAge-KeptFor))
 }
 
-// want records a want for a job's first place.
-func (h *handout) want(w Want) {
+// give records a want for a job's first place.
+func (h *handout) give(w want) {
 	h.take(w)
 	h.limits.take(w.Job, w.Set, len(w.Nodes))
 }
 
 // take records a want, and removes its names from the free ones. A live request for one of them, which
 // jobs share, is kept for it.
-func (h *handout) take(w Want) {
+func (h *handout) take(w want) {
 	h.Wants = append(h.Wants, w)
 	h.taken = append(h.taken, w.Nodes...)
 	h.free[w.Set] = without(h.free[w.Set], w.Nodes)
@@ -200,7 +200,7 @@ func (h *handout) take(w Want) {
 // placeComponents makes a door for each component of a heterogeneous job, once Slurm has planned all
 // of them: Slurm starts them together.
 func (h *handout) placeComponents(id uint32, has map[string]bool) {
-	var wants []Want
+	var wants []want
 	for _, j := range h.jobs {
 		if j.HetID != id || has[j.Address()] {
 			continue
@@ -217,11 +217,11 @@ func (h *handout) placeComponents(id uint32, has map[string]bool) {
 			h.holdBack(j, p.set, why)
 			return
 		}
-		wants = append(wants, Want{Job: j, Address: j.Address(), Set: p.set, Nodes: p.names})
+		wants = append(wants, want{Job: j, Address: j.Address(), Set: p.set, Nodes: p.names})
 	}
 	for _, w := range wants {
 		w.Open = OpensAtOnce(h.Scene, w.Job)
-		h.want(w)
+		h.give(w)
 	}
 }
 

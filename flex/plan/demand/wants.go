@@ -13,8 +13,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Want is a pending job that gets a new door.
-type Want struct {
+// want is a pending job that gets a new door.
+type want struct {
 	Job     *slurm.Job
 	Address string // of the job, or of one array task
 	Set     *config.NodeSet

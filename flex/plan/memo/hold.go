@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// HoldKind is the purpose of a reservation.
-type HoldKind uint8
+// holdKind is the purpose of a reservation.
+type holdKind uint8
 
 // The kinds.
 const (
-	NoHold     HoldKind = iota // a reservation that slurmflex did not make
+	NoHold     holdKind = iota // a reservation that slurmflex did not make
 	LeaseHold                  // keeps jobs off nodes once their leases end
 	CoverHold                  // closes nodes, so that jobs wait PENDING
 	DoorHold                   // holds the nodes of machines that are requested for a job that waits PENDING
@@ -22,7 +22,7 @@ const (
 
 // Hold contains the parts of a reservation's name.
 type Hold struct {
-	Kind HoldKind
+	Kind holdKind
 	// LeaseHold: the end of the leases; CoverHold, DoorHold: when the reservation was made.
 	At      time.Time
 	Job     uint32 // FormerHold: the job that used the reservation, or 0

@@ -10,14 +10,14 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// Sweep cleans up one kind of resource. It is a pure function of the scene and the verdicts.
-type Sweep struct {
+// sweep cleans up one kind of resource. It is a pure function of the scene and the verdicts.
+type sweep struct {
 	Name string
 	Plan func(w *demand.Wanted, verdicts []rules.Verdict) Step
 }
 
 // All run in this order. If several sweeps would change the same node, only the first one does.
-var All = []Sweep{
+var All = []sweep{
 	{"failed boots", powerDownLate},
 	{"health", replaceUnhealthy},
 	{"instances", deleteInstances},
